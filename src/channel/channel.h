@@ -1,0 +1,200 @@
+/*
+ * The channel: what the traced processes and the collector share.
+ *
+ * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made, and a fixed number of thread
+ * slots. A slot is a ring of buffers, each written by one thread of a traced process and read by the collector once it is full (or once
+ * the thread is gone). The engine keeps no file descriptor for it.
+ *
+ * What must hold:
+ *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
+ *  - An EMPTY buffer is all zeros: the collector clears what it has read before it gives a buffer back. So the end of what a killed
+ *    thread wrote is the first TW_TAG_NONE.
+ *  - A descriptor is complete in shared memory, and `descriptors_used` moved past it, before its tag can appear in any buffer.
+ *  - The traced process never waits for a collector that has died (tw_channel_collector_alive).
+ *
+ * Layout of one buffer, TW_BUFFER_BYTES + TW_SLACK pages:
+ *      [ data: TW_BUFFER_BYTES | guard page | slack: TW_SLACK_BYTES | guard page ]
+ * A store that runs into the first guard in the middle of a fragment moves that fragment's record to the end of the slack, so that the next
+ * fragment's tag hits the second guard: buffers are always switched between fragments. TW_TAG_SLACK in the data then says where the rest is.
+ *
+ * What a buffer holds, from its start, without alignment, is a sequence of records:
+ *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag)
+ *      u16 TW_TAG_EVENT, struct tw_event_header's rest, payload  something that is not code
+ *      u16 TW_TAG_UPPER, u16 upper                            the upper half of the fragment numbers that follow
+ *      u16 TW_TAG_SLACK, u16 offset                           go on at slack + offset
+ *      u16 TW_TAG_NONE                                        nothing written from here on
+ * The first record of every buffer is a KEYFRAME event, which also gives the upper half.
+ *
+ * Freestanding: the engine includes this header.
+ */
+#ifndef TW_CHANNEL_H
+#define TW_CHANNEL_H
+
+#include <stdatomic.h>
+#include <trackway/descriptor.h>
+
+#define TW_CHANNEL_MAGIC 0x6c656e6e61687774ull
+#define TW_CHANNEL_VERSION 1
+
+#define TW_PAGE 4096u
+#define TW_BUFFERS 8                           /* per thread */
+#define TW_BUFFER_BYTES (1020u * 1024)         /* data part; with the rest, 8 buffers stay below 10 MB */
+#define TW_SLACK_BYTES (16u * 1024)
+#define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
+#define TW_SLOTS 1536                          /* threads alive at once, over all processes */
+#define TW_DESCRIPTOR_BYTES (2ull << 30)       /* room for descriptors; sparse */
+#define TW_MAX_RECORD 2048u                    /* bytes of the largest fragment record */
+#define TW_MAX_EVENT 8192u                     /* bytes of the largest event, header included (REFS excepted) */
+
+/* ---- records in a buffer ---- */
+
+enum tw_tag { TW_TAG_NONE = 0, TW_TAG_EVENT = 1, TW_TAG_SLACK = 2, TW_TAG_UPPER = 3, TW_TAG_FIRST = 16 };
+
+enum tw_event_type {
+	TW_EVENT_KEYFRAME = 1,  /* struct tw_keyframe: every register, before the next fragment */
+	TW_EVENT_PARTIAL,       /* struct tw_partial: the next fragment record stopped early; stands right before it */
+	TW_EVENT_SYSCALL,       /* struct tw_syscall */
+	TW_EVENT_SIGNAL,        /* struct tw_signal: a handler is about to run; a KEYFRAME follows */
+	TW_EVENT_SIGRETURN,     /* no payload; a KEYFRAME follows */
+	TW_EVENT_SEGBASE,       /* struct tw_segbase */
+	TW_EVENT_MAP,           /* struct tw_map, then the path, NUL-terminated (empty: anonymous) */
+	TW_EVENT_UNMAP,         /* struct tw_unmap */
+	TW_EVENT_THREAD_START,  /* struct tw_thread_start: the first event of a thread */
+	TW_EVENT_THREAD_END,    /* struct tw_thread_end: the last one, when the end was orderly */
+	TW_EVENT_FORK,          /* struct tw_fork: this thread made a process or a thread */
+	TW_EVENT_EXEC,          /* path, NUL-terminated: this process is about to run another program */
+	TW_EVENT_GAP,           /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
+	TW_EVENT_REFS,          /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
+	TW_NEVENTS
+};
+
+struct tw_event_header {
+	uint16_t tag;   /* TW_TAG_EVENT */
+	uint16_t type;  /* enum tw_event_type */
+	uint32_t bytes; /* payload after this header */
+};
+
+struct tw_keyframe {
+	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
+	uint64_t seg_base[TW_NSEGS];
+	uint64_t tsc;
+	uint32_t upper;          /* upper half of the fragment numbers that follow */
+	uint32_t reserved;
+};
+
+/* The next fragment record ran only its first `insns` instructions. The one at index `insns` may be a REP that made some iterations: its
+ * registers at the stop are in `regs`. After it, replay takes all registers from `regs`. */
+struct tw_partial {
+	uint32_t insns;
+	uint32_t in_rep;  /* 1: instruction `insns` is a REP that was interrupted between iterations */
+	uint64_t regs[TW_NREGS];
+};
+
+struct tw_syscall { uint64_t number, args[6]; int64_t result; uint64_t tsc; };
+struct tw_signal { uint32_t number; int32_t code; uint64_t pc, handler, address; };
+struct tw_segbase { uint32_t seg; uint32_t reserved; uint64_t base; };
+struct tw_map { uint64_t address, length, offset; uint32_t prot, flags; };
+struct tw_unmap { uint64_t address, length; };
+struct tw_thread_start { uint32_t pid, tid, parent_pid, parent_tid; uint64_t tsc; };
+struct tw_thread_end { int32_t status; uint32_t reserved; uint64_t tsc; };
+struct tw_fork { uint32_t child_pid, child_tid; uint64_t flags; };
+struct tw_gap { uint32_t reason; uint32_t reserved; };
+struct tw_refs { uint64_t pc; uint32_t n; uint32_t reserved; }; /* pc: the fragment's first instruction; then n struct tw_logged_ref */
+struct tw_logged_ref {
+	uint64_t addr;
+	uint32_t size;
+	uint8_t type;    /* enum tw_ref_type */
+	uint8_t insn;    /* index in the fragment */
+	uint16_t count;  /* always 1 */
+};
+
+/* ---- shared state ---- */
+
+enum tw_buffer_state { TW_BUFFER_EMPTY = 0, TW_BUFFER_FULL = 1 };
+enum tw_slot_state {
+	TW_SLOT_FREE = 0,
+	TW_SLOT_ACTIVE = 1, /* owned by a living thread */
+	TW_SLOT_ENDED = 2,  /* the thread has ended in good order: drain what is FULL, then free */
+	TW_SLOT_DEAD = 3,   /* set by the collector: the thread is gone without a word; scan what it left */
+};
+
+struct tw_slot {
+	_Atomic uint32_t state;      /* enum tw_slot_state; FREE -> ACTIVE by compare-and-swap in the engine */
+	uint32_t pid, tid;
+	uint32_t parent_pid;
+	_Atomic uint32_t serial;     /* number of the thread in the recording, from tw_control.next_thread */
+	_Atomic uint32_t current;    /* buffer the thread writes */
+	struct {
+		_Atomic uint32_t state;  /* enum tw_buffer_state; a futex */
+		uint32_t bytes;          /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
+		uint32_t slack_end;      /* FULL: end of what stands in the slack (0: nothing) */
+	} buffer[TW_BUFFERS];
+	uint32_t reserved[2];
+};
+
+enum tw_control_flags {
+	TW_FLAG_VERIFY = 1,  /* also log every reference as it happens (REFS events) */
+};
+
+/* First thing in the memfd; set up by the collector before the program starts. */
+struct tw_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t format;              /* enum tw_format */
+	uint32_t flags;               /* enum tw_control_flags */
+	int32_t collector_pid;
+	_Atomic uint32_t life;        /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
+	uint8_t life_rest[60];        /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
+	_Atomic uint32_t doorbell;    /* futex; the engine adds 1 and wakes whenever there is something to drain */
+	_Atomic uint32_t next_fragment; /* next fragment number */
+	_Atomic uint32_t next_thread; /* serial numbers of threads, from 0 */
+	_Atomic uint64_t descriptors_used; /* bytes complete from the start of the descriptor area */
+	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
+	_Atomic uint32_t failure;     /* enum tw_failure: why recording stopped in some process, 0 = it did not */
+	char failure_text[256];
+	uint64_t dump_pc;             /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all;            /* ...or of all of them, to file descriptor 2 */
+	uint32_t reserved;
+	struct tw_xstate xstate;      /* of this machine */
+	struct tw_slot slot[TW_SLOTS];
+};
+
+enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
+
+#define TW_CONTROL_BYTES ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_DESCRIPTORS_AT TW_CONTROL_BYTES
+#define TW_SLOTS_AT (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
+#define TW_SLOT_BYTES ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
+#define TW_CHANNEL_BYTES (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
+
+/* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
+static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
+{
+	return (uint8_t *)base + TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
+}
+
+static inline uint8_t *tw_channel_slack(uint8_t *buffer)
+{
+	return buffer + TW_BUFFER_BYTES + TW_PAGE;
+}
+
+/*
+ * The collector holds a robust, process-shared futex lock for as long as it lives; the kernel sets the owner-died bit when it does not
+ * (robust_list(7) protocol), so a dead collector is seen without a system call, zombie or not.
+ */
+static inline int tw_channel_collector_alive(const struct tw_control *c)
+{
+	uint32_t life = atomic_load_explicit(&c->life, memory_order_acquire);
+	return (life & 0x3fffffffu) != 0 && !(life & 0x40000000u);
+}
+
+/*
+ * How the engine is started: the collector executes it with the program's own argv and with these two variables before the program's
+ * environment; the engine takes both out before the program sees it.
+ *     TRACKWAY_CHANNEL=/proc/<collector>/fd/<n>    the memfd, opened and mapped by the engine
+ *     TRACKWAY_PROGRAM=<path>                      the ELF file to run (scripts are resolved before)
+ */
+#define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="
+#define TW_ENV_PROGRAM "TRACKWAY_PROGRAM="
+
+#endif
