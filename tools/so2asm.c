@@ -1,0 +1,161 @@
+/*
+ * so2asm: turn a shared library into assembly that links statically.
+ *
+ *     so2asm LIBRARY.so PREFIX > PREFIX.S
+ *
+ * Debian ships Zydis only as a shared library, and the engine, which runs inside a foreign process before any loader, has none to load it
+ * with. The library's loaded image is written to PREFIX.bin and included piece by piece; each relocation becomes a `.quad` the linker
+ * resolves. Every function the library defines becomes a global symbol; what it imports (memcpy, memset, strlen, __assert_fail,
+ * __stack_chk_fail) the engine provides. Constructors are not run: the decoder has none that matter.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct image {
+	uint8_t *file;
+	uint8_t *mem;
+	size_t size;
+	const Elf64_Sym *sym;
+	const char *str;
+	size_t n_sym;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "so2asm: %s\n", what);
+	exit(1);
+}
+
+static uint8_t *read_file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		die("cannot open the library");
+	uint8_t *p = malloc((size_t)st.st_size);
+	if (!p || read(fd, p, (size_t)st.st_size) != st.st_size)
+		die("cannot read the library");
+	close(fd);
+	return p;
+}
+
+static void load_segments(struct image *im)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)im->file;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(im->file + eh->e_phoff);
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_machine != EM_X86_64 || eh->e_type != ET_DYN)
+		die("not an x86-64 shared library");
+	for (int i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr + ph[i].p_memsz > im->size)
+			im->size = ph[i].p_vaddr + ph[i].p_memsz;
+	im->size = (im->size + 4095) & ~(size_t)4095;
+	im->mem = calloc(1, im->size);
+	if (!im->mem)
+		die("out of memory");
+	for (int i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD)
+			memcpy(im->mem + ph[i].p_vaddr, im->file + ph[i].p_offset, ph[i].p_filesz);
+}
+
+static void find_symbols(struct image *im)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)im->file;
+	const Elf64_Shdr *sh = (const Elf64_Shdr *)(im->file + eh->e_shoff);
+	for (int i = 0; i < eh->e_shnum; i++) {
+		if (sh[i].sh_type != SHT_DYNSYM)
+			continue;
+		im->sym = (const Elf64_Sym *)(im->file + sh[i].sh_offset);
+		im->n_sym = sh[i].sh_size / sizeof(Elf64_Sym);
+		im->str = (const char *)(im->file + sh[sh[i].sh_link].sh_offset);
+	}
+	if (!im->sym)
+		die("no dynamic symbols");
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	uint64_t x = ((const Elf64_Rela *)a)->r_offset, y = ((const Elf64_Rela *)b)->r_offset;
+	return x < y ? -1 : x > y;
+}
+
+/* All relocations of the file, sorted by the place they change. */
+static Elf64_Rela *collect_relocations(const struct image *im, size_t *n)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)im->file;
+	const Elf64_Shdr *sh = (const Elf64_Shdr *)(im->file + eh->e_shoff);
+	Elf64_Rela *all = NULL;
+	*n = 0;
+	for (int i = 0; i < eh->e_shnum; i++) {
+		if (sh[i].sh_type != SHT_RELA)
+			continue;
+		size_t k = sh[i].sh_size / sizeof(Elf64_Rela);
+		all = realloc(all, (*n + k) * sizeof(Elf64_Rela));
+		if (!all)
+			die("out of memory");
+		memcpy(all + *n, im->file + sh[i].sh_offset, k * sizeof(Elf64_Rela));
+		*n += k;
+	}
+	if (all)
+		qsort(all, *n, sizeof(Elf64_Rela), by_offset);
+	return all;
+}
+
+static void write_relocation(const struct image *im, const Elf64_Rela *r)
+{
+	const Elf64_Sym *s = &im->sym[ELF64_R_SYM(r->r_info)];
+	switch (ELF64_R_TYPE(r->r_info)) {
+	case R_X86_64_RELATIVE:
+		printf("\t.quad tw_so_image + %#llx\n", (unsigned long long)r->r_addend);
+		return;
+	case R_X86_64_64:
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+		if (s->st_shndx != SHN_UNDEF)
+			printf("\t.quad tw_so_image + %#llx\n", (unsigned long long)(s->st_value + (uint64_t)r->r_addend));
+		else if (ELF64_ST_BIND(s->st_info) == STB_WEAK)
+			printf("\t.quad 0\n");
+		else
+			printf("\t.quad %s\n", im->str + s->st_name);
+		return;
+	default:
+		die("a relocation of a kind it does not know");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct image im = {0};
+	char bin[4096];
+	if (argc != 3)
+		die("usage: so2asm LIBRARY.so PREFIX");
+	im.file = read_file(argv[1]);
+	load_segments(&im);
+	find_symbols(&im);
+	snprintf(bin, sizeof bin, "%s.bin", argv[2]);
+	FILE *f = fopen(bin, "wb");
+	if (!f || fwrite(im.mem, 1, im.size, f) != im.size || fclose(f) != 0)
+		die("cannot write the image");
+
+	size_t n, at = 0;
+	Elf64_Rela *rela = collect_relocations(&im, &n);
+	printf("\t.section .zydis,\"awx\",@progbits\n\t.balign 4096\ntw_so_image:\n");
+	for (size_t i = 0; i < n; i++) {
+		if (rela[i].r_offset > at)
+			printf("\t.incbin \"%s\", %zu, %zu\n", bin, at, (size_t)rela[i].r_offset - at);
+		write_relocation(&im, &rela[i]);
+		at = rela[i].r_offset + 8;
+	}
+	printf("\t.incbin \"%s\", %zu, %zu\n", bin, at, im.size - at);
+	for (size_t i = 1; i < im.n_sym; i++)
+		if (im.sym[i].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(im.sym[i].st_info) == STT_FUNC)
+			printf("\t.globl %s\n\t.set %s, tw_so_image + %#llx\n", im.str + im.sym[i].st_name, im.str + im.sym[i].st_name,
+			       (unsigned long long)im.sym[i].st_value);
+	printf("\t.section .note.GNU-stack,\"\",@progbits\n");
+	return 0;
+}
