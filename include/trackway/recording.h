@@ -25,7 +25,8 @@ struct tw_chunk {
 	uint64_t first_insn;  /* instructions, blocks and references of this thread before this chunk */
 	uint64_t first_block;
 	uint64_t first_ref;
-	uint64_t insns, blocks, refs, reads, writes; /* in this chunk; a modify counts as one reference, one read and one write */
+	uint64_t insns, blocks, refs, reads, writes; /* in this chunk; a modify counts as one reference, one read and one write; of a PARTIAL
+	                       * fragment, its first `insns` instructions and the blocks that begin among them */
 	uint16_t *c;          /* C stream */
 	size_t n_c;           /* in 2-byte units */
 	uint64_t *m;          /* M stream */
@@ -38,5 +39,136 @@ enum tw_chunk_flags {
 	TW_CHUNK_TORN = 1,   /* recovered from a thread that was killed: it ends with the last fragment known to be whole */
 	TW_CHUNK_LAST = 2,   /* the thread's last chunk */
 };
+
+/* The streams of a chunk, where something is counted for each. */
+enum tw_stream { TW_STREAM_C, TW_STREAM_M, TW_STREAM_E, TW_NSTREAMS };
+
+/* ---- errors ---- */
+
+enum tw_error {
+	TW_OK = 0,
+	TW_ERR_SYSTEM = -1,         /* a system call failed; the detail says which and why */
+	TW_ERR_MEMORY = -2,         /* no memory */
+	TW_ERR_NOT_FOUND = -3,      /* no such file or directory */
+	TW_ERR_NOT_RECORDING = -4,  /* something is there, but it is not a recording */
+	TW_ERR_EMPTY = -5,          /* a directory or header with nothing in it */
+	TW_ERR_VERSION = -6,        /* a recording in another version of the format */
+	TW_ERR_TRUNCATED = -7,      /* a file ends in the middle of something */
+	TW_ERR_CHECKSUM = -8,       /* stored bytes are not what was written */
+	TW_ERR_DAMAGED = -9,        /* checksums hold or are absent, but what is stored contradicts the format */
+	TW_ERR_COUNT_ONLY = -10,    /* recorded with --sink=count: there is nothing to replay */
+	TW_ERR_RANGE = -11,         /* no such thread or chunk */
+	TW_ERR_FRAGMENT = -12,      /* a tag names a fragment that has no descriptor */
+	TW_ERR_STREAM = -13,        /* the streams of a chunk do not fit together (replay) */
+	TW_ERR_TOTALS = -14,        /* what was counted while recording is not what was found (check) */
+	TW_ERR_LAST = -15
+};
+
+/* One sentence without a full stop, for any value of enum tw_error; never NULL. */
+const char *tw_error_text(int error);
+
+/* What the last failure in the calling thread was about: file, chunk, offset, system error; "" if there is nothing to say. Valid until the
+ * next failure in this thread. */
+const char *tw_recording_detail(void);
+
+/* ---- what a recording says about itself ---- */
+
+/* What was counted. `raw` are the bytes of the streams before compression, `stored` after it (without chunk headers). */
+struct tw_totals {
+	uint64_t insns, blocks, refs, reads, writes;
+	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS];
+	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
+	uint64_t chunks, threads, fragments;
+	uint64_t gaps;                  /* GAP events and torn chunks: places where something was not recorded */
+};
+
+enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
+
+struct tw_recording_info {
+	uint32_t version;
+	uint32_t format;      /* enum tw_format */
+	uint32_t sink;        /* enum tw_sink */
+	uint32_t complete;    /* 1: closed in good order, `totals`, `wait_status` and `duration_ns` are known */
+	int64_t start;        /* seconds since 1970 */
+	uint64_t duration_ns;
+	int32_t wait_status;  /* of the program, as from waitpid(2) */
+	int32_t argc;
+	char **argv;          /* as given on the command line */
+	char *program;        /* the ELF file that ran (for a script: its interpreter) */
+	char *cwd, *host, *cpu, *kernel;
+	char *failure;        /* why recording stopped early; "" if it did not */
+	struct tw_xstate xstate;
+	struct tw_totals totals;
+};
+
+struct tw_thread_info {
+	uint32_t serial, pid, tid, parent_pid, parent_tid;
+	uint32_t n_chunks;    /* chunks that can be read; their sections are only checked when they are */
+	struct tw_totals totals; /* summed over the headers of those chunks */
+};
+
+/* A file mapped by a traced process. In the order it happened; where ranges of one process overlap, the later one counts. */
+struct tw_module {
+	uint64_t address, length, offset; /* offset: in the file */
+	uint32_t pid, prot;               /* prot: PROT_* */
+	uint32_t thread, sequence;        /* the thread and chunk in which it was mapped */
+	const char *path;
+};
+
+/* What the header of a chunk says. */
+struct tw_chunk_info {
+	uint64_t offset;      /* of the chunk in its file */
+	uint32_t sequence, upper, flags;
+	uint32_t reserved;
+	uint64_t first_insn, first_block, first_ref;
+	uint64_t insns, blocks, refs, reads, writes, gaps;
+	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS];
+};
+
+/* Something wrong found when the recording was opened; the rest of it can be read. `text` names file, chunk and offset. */
+struct tw_problem {
+	int error;
+	char *text;
+};
+
+/* ---- reading ---- */
+
+struct tw_recording;
+
+/*
+ * Opens the recording in directory `dir`: reads its header, all descriptors and modules, and the headers of all chunks, not the chunks
+ * themselves. Works while the recording is being written (it shows what was there when it was opened) and after a crash. Damage beyond
+ * the header does not make it fail: see tw_recording_problem(). The caller owns *out and closes it.
+ */
+int tw_recording_open(const char *dir, struct tw_recording **out);
+void tw_recording_close(struct tw_recording *r);
+
+/* These live as long as the recording. Threads are numbered 0.. in the order of their serial numbers; chunks 0.. in the order of the file. */
+const struct tw_recording_info *tw_recording_info(const struct tw_recording *r);
+size_t tw_recording_n_threads(const struct tw_recording *r);
+const struct tw_thread_info *tw_recording_thread(const struct tw_recording *r, size_t thread);
+const struct tw_chunk_info *tw_recording_chunk_info(const struct tw_recording *r, size_t thread, size_t chunk);
+size_t tw_recording_n_modules(const struct tw_recording *r);
+const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t module);
+size_t tw_recording_n_problems(const struct tw_recording *r);
+const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size_t problem);
+
+/* Totals: from the header if the recording is complete, else summed over the chunks found. tw_recording_sum always sums. */
+const struct tw_totals *tw_recording_totals(const struct tw_recording *r);
+void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out);
+
+/* The descriptor of a fragment, or NULL. Descriptors have been validated: sizes, operations' registers, slots and instructions are in range. */
+const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r, uint32_t number);
+
+/* All descriptors, in the order they were made. */
+size_t tw_recording_n_descriptors(const struct tw_recording *r);
+const struct tw_descriptor *tw_recording_descriptor_at(const struct tw_recording *r, size_t i);
+
+/*
+ * Reads, checks and decompresses chunk `chunk` of thread `thread` into *out; release it with tw_chunk_release(), which also accepts a
+ * chunk that is all zeros. Safe in many threads at once. TW_ERR_CHECKSUM and TW_ERR_TRUNCATED leave the other chunks readable.
+ */
+int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out);
+void tw_chunk_release(struct tw_chunk *chunk);
 
 #endif

@@ -1,0 +1,132 @@
+/*
+ * Recordings, the writing side, and what writer and reader share: the layout of the files (docs/format.md), errors, and the facts about
+ * descriptors that both need. The reading side is the public <trackway/recording.h>.
+ */
+#ifndef TW_RECORDING_INTERNAL_H
+#define TW_RECORDING_INTERNAL_H
+
+#include <stdio.h>
+#include <trackway/recording.h>
+
+#define TW_RECORDING_VERSION 1
+#define TW_HEADER_FILE "header"
+#define TW_CODE_FILE "code"
+#define TW_THREAD_FILE "thread-%04u"
+
+/* ---- file layout ---- */
+
+#define TW_CHUNK_MAGIC 0x4b4e48434b525754ull
+#define TW_BLOCK_MAGIC 0x45444f434b525754ull
+#define TW_THREAD_MAGIC 0x445248544b525754ull
+
+/* First in a thread file. */
+struct tw_file_thread {
+	uint64_t magic;
+	uint32_t version, serial, pid, tid, parent_pid, parent_tid;
+	uint64_t reserved;
+	uint64_t check; /* xxh64 of the bytes before */
+};
+
+/* Before the three stored sections C, M, E of a chunk. */
+struct tw_file_chunk {
+	uint64_t magic;
+	uint32_t version, thread, sequence, upper, flags, reserved;
+	uint64_t first_insn, first_block, first_ref;
+	uint64_t insns, blocks, refs, reads, writes, gaps;
+	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS], section_check[TW_NSTREAMS];
+	uint64_t check; /* xxh64 of the bytes before */
+};
+
+enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2 };
+
+/* Before a stored block of the code file. */
+struct tw_file_block {
+	uint64_t magic;
+	uint32_t version, kind;
+	uint64_t raw, stored, section_check;
+	uint64_t check; /* xxh64 of the bytes before */
+};
+
+/* One module in a block; then path and NUL, padded with zeros to a multiple of 8. */
+struct tw_file_module {
+	uint64_t address, length, offset;
+	uint32_t pid, prot, thread, sequence;
+	uint32_t path_bytes; /* with NUL and padding */
+	uint32_t reserved;
+};
+
+/* ---- errors ---- */
+
+/* Sets the calling thread's detail text and returns `error`. */
+int tw_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- descriptors ---- */
+
+/* What one whole execution of a fragment counts for; without the references of REP and LANES operations. */
+struct tw_static_counts { uint32_t insns, blocks, refs, reads, writes; };
+
+/* Whether the bytes at `d` (at most `avail`) are one descriptor in which everything is in range. */
+int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail);
+
+void tw_descriptor_counts(const struct tw_descriptor *d, struct tw_static_counts *out);
+
+/* Iterations a REP operation made, from its counting register before and after. */
+uint64_t tw_op_iterations(const struct tw_op *op, uint64_t before, uint64_t after);
+
+/* The register whose values before and after a REP operation are recorded. */
+static inline uint8_t tw_op_counter(const struct tw_op *op)
+{
+	return op->flags & TW_OPF_SECOND ? op->index : op->base;
+}
+
+/* Whether lane `lane` of a LANES operation is active; `values` is this execution's record in the M stream. */
+int tw_op_lane_active(const struct tw_op *op, const uint64_t *values, unsigned lane);
+
+/* References a LANES operation makes. */
+unsigned tw_op_lane_refs(const struct tw_op *op, const uint64_t *values);
+
+/* ---- writing ---- */
+
+struct tw_writer;
+
+/*
+ * Starts a recording in directory `dir`, which must exist and be empty. The info's strings are only read during the call. `info->complete`
+ * and the totals are ignored. All of the functions below are called by one thread at a time; what one of them wrote is in the
+ * page cache when it returns, so it survives the death of the collector (not that of the machine). After one has failed, only
+ * tw_writer_close may be called.
+ */
+int tw_writer_create(const char *dir, const struct tw_recording_info *info, struct tw_writer **out);
+
+/* Descriptors, back to back. They must be written before the first chunk that uses them. */
+int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);
+
+int tw_writer_module(struct tw_writer *w, const struct tw_module *module);
+
+/* One chunk; chunks of one thread come in order. `thread` is used with the thread's first chunk only. `level` is zstd's; `gaps` counts the
+ * GAP events in it. */
+int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level);
+
+/* What has been written so far: stored bytes and code bytes; counts of the chunks. */
+const struct tw_totals *tw_writer_totals(const struct tw_writer *w);
+
+/*
+ * Closes the recording and frees *w. `end` gives totals, wait_status, duration_ns, failure and complete; if it is not complete the header stays
+ * as it was but for the failure text.
+ */
+int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
+
+/* ---- header ---- */
+
+/* Writes and reads the header file (text; docs/format.md). tw_header_write replaces it in one step. tw_header_read fills *info with allocated
+ * strings, which tw_header_free frees; it leaves *info all zeros on failure. */
+int tw_header_write(const char *dir, const struct tw_recording_info *info);
+int tw_header_read(const char *dir, struct tw_recording_info *info);
+void tw_header_free(struct tw_recording_info *info);
+
+/* Names of formats and sinks, as on the command line; -1 if there is none of that name. */
+const char *tw_format_name(uint32_t format);
+int tw_format_by_name(const char *name);
+const char *tw_sink_name(uint32_t sink);
+int tw_sink_by_name(const char *name);
+
+#endif
