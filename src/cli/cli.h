@@ -1,0 +1,23 @@
+/*
+ * The subcommands of `trackway`. Each stands in a file of its own and gets its own arguments: argv[0] is the subcommand's name. Each
+ * returns the exit status and answers --help itself.
+ */
+#ifndef TW_CLI_H
+#define TW_CLI_H
+
+int tw_cmd_record(int argc, char **argv);
+int tw_cmd_info(int argc, char **argv);
+int tw_cmd_report(int argc, char **argv);
+int tw_cmd_dump(int argc, char **argv);
+int tw_cmd_check(int argc, char **argv);
+
+/* Exit status for wrong usage. */
+#define TW_EXIT_USAGE 2
+
+/* Prints "trackway COMMAND: message" and a hint at --help on stderr; returns TW_EXIT_USAGE. */
+int tw_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints "trackway COMMAND: subject: text of the error (detail)" on stderr; returns 1. Call it right after the failure. */
+int tw_recording_error(const char *command, const char *subject, int error);
+
+#endif
