@@ -58,7 +58,8 @@ enum tw_op_kind {
 	                  register first cut to w bits and sign-extended (bt, bts, btr, btc with a register) */
 	TW_OP_REP,     /* a string instruction with a repeat prefix, see struct tw_op on its fields */
 	TW_OP_LANES,   /* gather, scatter, masked or packed vector access: one reference for each active lane */
-	TW_OP_XSAVE,   /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, flags & TW_OPF_COMPACT) */
+	TW_OP_XSAVE,   /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
+	                  compact is: flags & TW_OPF_COMPACT, or with TW_OPF_SECOND (xrstor) bit 63 of value(mask_value) */
 	TW_NOPS
 };
 
@@ -69,6 +70,7 @@ enum tw_op_flags {
 	TW_OPF_COMPACT = 8,  /* XSAVE: compacted format (xsavec, xsaves) */
 	TW_OPF_SECOND = 16,  /* REP: a second reference follows each first one (movs: write, cmps: read of [rdi]) */
 	TW_OPF_BROADCAST = 32, /* LANES: all lanes read the one element at EA (embedded broadcast): one reference if any lane is active */
+	TW_OPF_LINE = 128,   /* REF: the address is rounded down to a multiple of 64 (clzero) */
 	TW_OPF_ANY = 64,     /* LANES: one reference of `size` bytes for the whole operand if any lane is active */
 };
 

@@ -1,0 +1,111 @@
+/*
+ * The engine's own state: threads, fragments, exits, and the functions its parts give each other.
+ *
+ * The engine lives in the traced process, takes over at its first instruction and runs it from the code cache until it ends. It knows nothing of
+ * profiles: what is recorded is an instrumentor's business (src/instrument/instrumentor.h).
+ *
+ * What must hold:
+ *  - While application code runs from the cache, %gs points at the thread's struct thread, %fs is the application's, and every register is the
+ *    application's own, except where an instrumentor steals r11 for its buffer pointer: then the application's r11 is in thread.app_r11,
+ *    or, within a fragment that uses r11, in r11 itself while the buffer pointer is in the fragment's own choice of register.
+ *  - Engine code runs on the thread's engine stack with asynchronous signals pended, never on the application's stack.
+ *  - For each byte of a fragment's code its state map says how to get the application's exact registers and pc: so a signal can be delivered
+ *    anywhere in the cache, at once (fragment.h).
+ *  - The engine makes no use of vector registers (-mgeneral-regs-only); the decoder does and is called with them saved.
+ */
+#ifndef TW_ENGINE_H
+#define TW_ENGINE_H
+
+#include <asm/signal.h>
+#include <asm/siginfo.h>
+#include "channel/channel.h"
+#include "engine/lib.h"
+#include "engine/x86_64/layout.h"
+
+struct fragment;
+struct instrumentor;
+
+/* A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on. */
+struct pending {
+	u32 signo; /* 0: none */
+	siginfo_t info;
+};
+
+/* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (x86_64/layout.h). */
+struct thread {
+	u64 regs[TW_NREGS];
+	u64 flags;
+	u64 pc;
+	u64 bufptr;      /* next byte to write in the current buffer */
+	u64 app_r11;     /* the application's r11 while r11 is stolen and the fragment does not use it */
+	u64 slot_t;      /* application value of a fragment's substitute buffer register */
+	u64 slot_rcx, slot_r10; /* application values during an indirect branch */
+	u64 slot_s;      /* application value of a scratch register */
+	u64 host_target; /* where tw_enter goes */
+	u64 exit;        /* struct exit *: by which exit the cache was left */
+	u64 cc_info;     /* struct call_site *: the clean call being made */
+	u64 cc_ret;      /* where it returns to */
+	u64 stack_top;
+	u64 self;
+	u64 app_gs;      /* the application's %gs base */
+	u64 has_pending; /* not 0: pending.signo is set; looked at just before an application's system call */
+	u64 resume_host; /* where an entry into the cache was headed when a signal stopped it */
+	u64 slot_s2;
+
+	u64 app_fs;
+	u32 pid, tid;
+	u32 upper;            /* upper half of the fragment numbers as the reader of the buffer has it */
+	u32 slot;             /* index in the channel, or NO_SLOT */
+	u8 *buffer;           /* current buffer */
+	bool recording;       /* writes records that someone reads */
+	struct pending pending;
+	u64 sigmask;          /* the application's, as it believes it to be */
+	struct { u64 sp, size; u32 flags; } altstack;
+	struct thread *next_free;
+	u32 in_use;
+	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */
+	u32 n_log;
+	u64 log_pc;
+	u64 rep_before;
+	u64 stash_bufptr;
+	u8 *xsave;            /* for clean calls that need vector registers */
+};
+
+#define NO_SLOT 0xffffffffu
+
+/* Process-wide state. */
+struct engine {
+	struct tw_control *control; /* NULL: no channel (never while running) */
+	void *channel;              /* base of the mapping */
+	const struct instrumentor *instr;
+	bool verify;
+	char engine_path[512];
+	char channel_path[64];
+	char program_path[4096];    /* of the program running now, absolute */
+	u64 vdso;
+	u32 page_faults;
+	bool fsgsbase;
+	u64 xcr0;
+	u32 xsave_size;
+	u32 pid;
+	tw_lock_t lock;             /* translation, links, tables, memory map */
+	u32 n_threads;
+};
+
+extern struct engine tw_engine;
+
+/* Leaves the recording with a reason; the program goes on. */
+void tw_engine_fail(u32 failure, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Message to file descriptor 2, for --show-fragment only. */
+void tw_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- dispatch.c ---- */
+
+/* Called by glue when the cache is left by t->exit. Returns the host address to go on at. */
+u64 tw_dispatch(struct thread *t);
+
+/* Enters the cache at t->pc with t->regs: finds or makes the fragment. Takes pending signals first. */
+u64 tw_resume(struct thread *t);
+
+#endif

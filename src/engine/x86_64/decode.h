@@ -1,0 +1,89 @@
+/*
+ * Decoding: one basic block of the application as the rest of the engine sees it.
+ *
+ * Zydis decodes; this module boils each instruction down to what matters here: how control leaves it, which general registers it reads and
+ * writes, which references it makes (as tw_op, with register operands still symbolic), which registers it changes in a way replay can compute
+ * (SET), and what in its bytes depends on where it stands.
+ */
+#ifndef TW_DECODE_H
+#define TW_DECODE_H
+
+#include "engine/lib.h"
+#include <trackway/descriptor.h>
+
+#define BLOCK_MAX_INSNS 64
+#define BLOCK_MAX_OPS 480
+#define BLOCK_MAX_VALUES 200 /* 8-byte slots: with the tag below TW_MAX_RECORD */
+
+enum insn_kind {
+	INSN_PLAIN,
+	INSN_JUMP,     /* direct */
+	INSN_COND,     /* jcc */
+	INSN_LOOP,     /* loop, loope, loopne, jrcxz, jecxz: short form only */
+	INSN_CALL,     /* direct */
+	INSN_RETURN,
+	INSN_IJUMP,
+	INSN_ICALL,
+	INSN_SYSCALL,
+	INSN_EMULATED, /* done by the engine: what touches segment bases (emulate.c) */
+	INSN_BAD,      /* does not decode: copied, will fault */
+};
+
+/* Vector register operands of a LANES reference: what has to be stored in the M stream. */
+enum vec_kind { VEC_NONE, VEC_XMM, VEC_YMM, VEC_ZMM, VEC_K, VEC_MMX };
+
+struct memop {
+	struct tw_op op;      /* REF, BIT, REP, LANES, XSAVE or SET; slots not yet assigned; `insn` set */
+	u8 index_kind, index_reg; /* LANES with index_width */
+	u8 mask_kind, mask_reg;   /* LANES */
+	bool xcomp;           /* XSAVE: the format is told by the area itself (xrstor) */
+};
+
+struct insn {
+	u64 pc;
+	u64 target;     /* JUMP, COND, LOOP, CALL; or the absolute address of a rip-relative operand (disp_at != 0) */
+	u8 raw[16];
+	u8 len;
+	u8 kind;        /* enum insn_kind */
+	u8 disp_at;     /* offset of the disp32 of a rip-relative operand; 0: none */
+	u8 modrm_at;    /* offset of ModRM, if disp_at */
+	u8 rex_at;      /* 1 + offset of the REX, VEX or EVEX prefix; 0: none */
+	u8 prefix_kind; /* enum prefix_kind */
+	u8 gs_at;       /* 1 + offset of a %gs prefix that counts; 0: none */
+	u8 cc;          /* COND: condition code */
+	u16 pop_bytes;  /* RETURN: bytes released beyond the address */
+	u16 uses, defs; /* general registers read (addresses included) and written, by bit */
+	u16 lost;       /* registers written with a value replay cannot compute */
+	u16 first_op, n_ops;
+	u8 lea_reg;     /* rip-relative lea of a 32- or 64-bit register: that register, else TW_NOREG */
+	bool lea32;
+	struct tw_op ea; /* IJUMP, ICALL: the operand: REF from memory, or base only from a register (kind SET) */
+};
+
+enum prefix_kind { PREFIX_NONE, PREFIX_REX, PREFIX_VEX2, PREFIX_VEX3, PREFIX_EVEX };
+
+struct block {
+	u64 pc;
+	u32 bytes;
+	u16 n_insns, n_ops;
+	u8 end;         /* enum tw_end */
+	bool far;       /* outside the low arena: operands and addresses take the general path */
+	u64 target, next; /* direct target; address after the last instruction */
+	u16 uses;       /* general registers any instruction touches */
+	struct insn insn[BLOCK_MAX_INSNS];
+	struct memop op[BLOCK_MAX_OPS];
+};
+
+/* Once, before the first block. */
+void tw_decode_init(void);
+
+/*
+ * Decodes the block at pc; `limit` is the end of the executable range it stands in (no byte at or beyond is looked at). Always gives at least one
+ * instruction: what does not decode, or is cut by the limit, is INSN_BAD. Must be called under tw_with_decoder.
+ */
+void tw_decode_block(struct block *b, u64 pc, u64 limit);
+
+/* Runs fn(arg) with the vector registers saved and a thread pointer the decoder can use. */
+void tw_with_decoder(void (*fn)(void *), void *arg);
+
+#endif
