@@ -69,13 +69,21 @@ demo: setup
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BUILD)
 
-check: setup
-	@$(MAKE) --no-print-directory all unit
-	@tests/run $(BUILD)
+check:
+	@tools/setup test
+	@$(MAKE) --no-print-directory all unit $(BUILD)/tests/step
+	@tests/run $(BUILD) $(TEST)
+
+# The oracle: a single-stepper that shares no code with the engine but the decoder.
+$(BUILD)/tests/step: tests/oracle/step.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(WARN) -o $@ $< -lZydis
 
 unit: $(UNIT_BIN)
 
-bench: all
+bench:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
 	@bench/run $(BUILD)
 
 install: all
@@ -93,7 +101,7 @@ format:
 lint:
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude src tools
-	for f in tests/run tools/setup tools/demo bench/run .ci/run; do bash -n $$f || exit 1; done
+	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run .ci/run; do bash -n $$f || exit 1; done
 
 clean:
 	rm -rf build

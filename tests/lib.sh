@@ -1,0 +1,185 @@
+# Shared functions of the tests. A test begins with
+#     . "$(dirname "$0")/../lib.sh"
+# and has then: $TW (the program under test), $TMP (a directory of its own, the current one, removed at the end) and what follows.
+# Whatever fails ends the test: `fail WHY`.
+set -u
+ROOT=${ROOT:-$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")}
+BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
+TW=$BUILD/trackway
+CC=${CC:-cc}
+export LC_ALL=C TZ=UTC
+
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/tw.XXXXXX") || exit 1
+CLEANUP=()
+at_exit() {
+	local c
+	for c in "${CLEANUP[@]}"; do eval "$c"; done
+	cd / && rm -rf "$TMP"
+}
+trap at_exit EXIT
+cd "$TMP" || exit 1
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# need_command NAME...: skips the test where a command is not installed (CI has them all: tools/setup test).
+need_command() {
+	local c
+	for c; do command -v "$c" >/dev/null || skip "no $c here (tools/setup test installs it)"; done
+}
+
+# need_cpu FLAG...: skips the test on a machine without these CPU features (names of /proc/cpuinfo).
+need_cpu() {
+	local f
+	for f; do grep -m1 '^flags' /proc/cpuinfo | grep -qw -- "$f" || skip "this CPU has no $f"; done
+}
+
+# full SIZE SMALL: prints SIZE under TW_FULL=1, else SMALL.
+full() {
+	if [ "${TW_FULL:-0}" = 1 ]; then echo "$1"; else echo "$2"; fi
+}
+
+# make_data FILE BYTES: real data, the same on every machine with the same packages: text and programs, taken in turn.
+make_data() {
+	local size=0 f
+	: >"$1"
+	while [ "$size" -lt "$2" ]; do
+		for f in /usr/share/common-licenses/GPL-3 /usr/bin/perl /usr/share/perl/5.*/perl5db.pl /usr/lib/x86_64-linux-gnu/libc.so.6 \
+			/usr/share/common-licenses/Apache-2.0 /usr/bin/git; do
+			[ -f "$f" ] && cat "$f" >>"$1"
+			size=$(stat -c %s "$1")
+			[ "$size" -ge "$2" ] && break
+		done
+	done
+	truncate -s "$2" "$1"
+}
+
+# cc_program NAME [FLAG...] <source: compiles C from standard input to ./NAME; `asm_program` the same for assembly.
+cc_program() {
+	local name=$1
+	shift
+	cat >"$name.c"
+	"$CC" -O1 -g -Wall -o "$name" "$name.c" "$@" || fail "$name.c does not compile"
+}
+asm_program() {
+	local name=$1
+	shift
+	cat >"$name.S"
+	"$CC" -g -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o "$name" "$name.S" "$@" || fail "$name.S does not assemble"
+}
+
+# status_of CMD...: runs it and prints its exit status, 128 + signal for a death by signal.
+STDIN=/dev/null
+run() { # run OUT ERR CMD...: status in $?
+	local out=$1 err=$2
+	shift 2
+	# The extra shell keeps "Segmentation fault" notices out of our own output.
+	bash -c '"$@"; exit $?' run "$@" <"$STDIN" >"$out" 2>"$err.all"
+	local status=$?
+	grep -v '^run: line 1: ' "$err.all" >"$err"
+	rm -f "$err.all"
+	return $status
+}
+
+# native CMD...: a native run, in native.out, native.err, $NATIVE_STATUS
+native() {
+	run native.out native.err "$@"
+	NATIVE_STATUS=$?
+}
+
+# recorded CMD...: the same under `trackway record`, into ./recording.tw with $RECORD_OPTIONS, in recorded.out, recorded.err, $RECORDED_STATUS
+RECORD_OPTIONS=()
+recorded() {
+	rm -rf recording.tw recording.tw.old
+	run recorded.out recorded.err "$TW" record -q -o recording.tw "${RECORD_OPTIONS[@]}" -- "$@"
+	RECORDED_STATUS=$?
+}
+
+# compare_runs WHAT: the recorded run looked like the native one
+compare_runs() {
+	cmp -s native.out recorded.out || {
+		diff -a native.out recorded.out | head -n 10
+		fail "$1: standard output is not that of a native run"
+	}
+	cmp -s native.err recorded.err || {
+		diff -a native.err recorded.err | head -n 10
+		fail "$1: standard error is not that of a native run"
+	}
+	[ "$NATIVE_STATUS" = "$RECORDED_STATUS" ] || fail "$1: exit status $RECORDED_STATUS, natively $NATIVE_STATUS"
+}
+
+# same_as_native CMD...: output and exit status of CMD recorded are those of CMD. The recording stays in ./recording.tw
+same_as_native() {
+	native "$@"
+	recorded "$@"
+	compare_runs "record ${RECORD_OPTIONS[*]} $1"
+}
+
+# verify_clean CMD...: `record --verify` of CMD runs as CMD does, and every reference of the replay is the logged one. Not quiet, as it
+# must say so; its own lines, which begin with "trackway: ", are taken out before standard error is compared.
+verify_clean() {
+	native "$@"
+	rm -rf verify.tw verify.tw.old
+	run recorded.out verify.err "$TW" record --verify -o verify.tw -- "$@"
+	RECORDED_STATUS=$?
+	grep -a '^trackway: ' verify.err >verify.said
+	grep -av '^trackway: ' verify.err >recorded.err
+	if ! grep -qi 'verified' verify.said || grep -qiE 'mismatch|not verified' verify.said; then
+		head -n 20 verify.err
+		fail "record --verify $1: not clean"
+	fi
+	compare_runs "record --verify $1"
+	rm -rf verify.tw
+}
+
+# check_good [DIR]: the recording is whole
+check_good() {
+	"$TW" check "${1:-recording.tw}" >check.out 2>&1 || {
+		head -n 10 check.out
+		fail "check ${1:-recording.tw} complains"
+	}
+}
+
+# info_value KEY [DIR]: a number of `info --json`
+info_value() {
+	"$TW" info --json "${2:-recording.tw}" >info.json || fail "info --json fails"
+	python3 -c 'import json, sys; print(json.load(open("info.json"))[sys.argv[1]])' "$1" || fail "info --json has no $1"
+}
+
+# one_sentence CMD...: CMD fails, on its own accord, with exactly one line on standard error, which begins with "trackway: ". Kept in sentence.err
+one_sentence() {
+	run sentence.out sentence.err "$@"
+	local status=$?
+	[ $status -ne 0 ] || fail "$*: succeeds"
+	[ $status -lt 126 ] || [ "${ANY_STATUS:-0}" = 1 ] || fail "$*: status $status"
+	[ "$(wc -l <sentence.err)" = 1 ] || {
+		cat sentence.err
+		fail "$*: not one sentence"
+	}
+	grep -q '^trackway: ' sentence.err || {
+		cat sentence.err
+		fail "$*: does not say that it is trackway who complains"
+	}
+}
+
+# says PATTERN: what one_sentence kept matches
+says() {
+	grep -qiE -- "$1" sentence.err || {
+		cat sentence.err
+		fail "the sentence does not say '$1'"
+	}
+}
+
+# whole CMD...: what most tests of a program want: as native, checked, and verified
+whole() {
+	same_as_native "$@"
+	check_good
+	verify_clean "$@"
+}
