@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #define FIRST_LINE "trackway recording "
 #define CHECK_KEY "xxh64: "
 
-enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22 };
+enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22, RESERVE = 64 << 10 };
 
 enum kind { NUMBER32, NUMBER64, TEXT, FORMAT, SINK, STATE };
 
@@ -162,17 +163,36 @@ static char *header_text(const struct tw_recording_info *info, size_t *n)
 	return text;
 }
 
+/* Overwrites in place and cuts to length, so that blocks set aside by tw_header_reserve serve on a full disk. */
 static int write_file(const char *path, const char *text, size_t n)
 {
-	FILE *f = fopen(path, "we");
-	if (!f)
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
-	fwrite(text, 1, n, f);
-	fprintf(f, CHECK_KEY "%016llx\n", (unsigned long long)XXH64(text, n, 0));
-	int bad = ferror(f);
-	if (fclose(f) || bad)
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
-	return TW_OK;
+	char check[64];
+	int n_check = snprintf(check, sizeof check, CHECK_KEY "%016llx\n", (unsigned long long)XXH64(text, n, 0));
+	struct iovec iov[2] = {{(char *)text, n}, {check, (size_t)n_check}};
+	int error = tw_write_all(fd, iov, 2, path);
+	if (!error && ftruncate(fd, (off_t)n + n_check))
+		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	close(fd);
+	return error;
+}
+
+static void fresh_path(char *path, size_t n, const char *dir)
+{
+	snprintf(path, n, "%s/" TW_HEADER_FILE ".new", dir);
+}
+
+int tw_header_reserve(const char *dir)
+{
+	char path[PATH_MAX];
+	fresh_path(path, sizeof path, dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int why = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE);
+	if (fd >= 0)
+		close(fd);
+	return why ? tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(why)) : TW_OK;
 }
 
 int tw_header_write(const char *dir, const struct tw_recording_info *info)
@@ -183,13 +203,11 @@ int tw_header_write(const char *dir, const struct tw_recording_info *info)
 	if (!text)
 		return tw_fail(TW_ERR_MEMORY, "header");
 	snprintf(path, sizeof path, "%s/" TW_HEADER_FILE, dir);
-	snprintf(fresh, sizeof fresh, "%s/" TW_HEADER_FILE ".new", dir);
+	fresh_path(fresh, sizeof fresh, dir);
 	int error = write_file(fresh, text, n);
 	free(text);
-	if (error) {
-		unlink(fresh);
+	if (error)
 		return error;
-	}
 	if (rename(fresh, path))
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
 	return TW_OK;

@@ -60,6 +60,16 @@ struct tw_file_module {
 /* Sets the calling thread's detail text and returns `error`. */
 int tw_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* ---- files ---- */
+
+struct iovec;
+
+/* Writes all of `iov`, which it changes. `name` is for the detail. */
+int tw_write_all(int fd, struct iovec *iov, int n, const char *name);
+
+/* Reads exactly n bytes at `offset`; TW_ERR_TRUNCATED if the file ends before. */
+int tw_read_at(int fd, void *to, size_t n, uint64_t offset, const char *name);
+
 /* ---- descriptors ---- */
 
 /* What one whole execution of a fragment counts for; without the references of REP and LANES operations. */
@@ -122,6 +132,9 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
 int tw_header_write(const char *dir, const struct tw_recording_info *info);
 int tw_header_read(const char *dir, struct tw_recording_info *info);
 void tw_header_free(struct tw_recording_info *info);
+
+/* Sets disk space aside, so that the header can be written once more when the disk is full. */
+int tw_header_reserve(const char *dir);
 
 /* Names of formats and sinks, as on the command line; -1 if there is none of that name. */
 const char *tw_format_name(uint32_t format);

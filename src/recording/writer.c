@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -33,27 +34,6 @@ struct tw_writer {
 
 /* ---- files ---- */
 
-static int write_all(int fd, struct iovec *iov, int n, const char *name)
-{
-	while (n) {
-		ssize_t done = writev(fd, iov, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
-		while (n && (size_t)done >= iov->iov_len) {
-			done -= (ssize_t)iov->iov_len;
-			iov++;
-			n--;
-		}
-		if (n) {
-			iov->iov_base = (char *)iov->iov_base + done;
-			iov->iov_len -= (size_t)done;
-		}
-	}
-	return TW_OK;
-}
-
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
 {
 	char path[PATH_MAX + 32];
@@ -80,6 +60,17 @@ static int compress_section(struct tw_writer *w, struct section *s, int level)
 	if (ZSTD_isError(s->n_stored))
 		return tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(s->n_stored));
 	return TW_OK;
+}
+
+/* Appends whole or not at all: what a failure left is cut off again. */
+static int append(int fd, struct iovec *iov, int n, const char *name)
+{
+	struct stat st;
+	int known = !fstat(fd, &st);
+	int error = tw_write_all(fd, iov, n, name);
+	if (error && known && ftruncate(fd, st.st_size))
+		return error; /* readers find the torn end by its checksums */
+	return error;
 }
 
 /* ---- opening and closing ---- */
@@ -142,6 +133,8 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	if (!error)
 		error = tw_header_write(dir, &w->info);
 	if (!error)
+		error = tw_header_reserve(dir);
+	if (!error)
 		error = open_append(w, TW_CODE_FILE, &w->code_fd);
 	if (error) {
 		free_writer(w);
@@ -194,7 +187,7 @@ static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size
 	struct iovec iov[2] = {{&head, sizeof head}, {s->stored, s->n_stored}};
 	w->totals.code_raw += n;
 	w->totals.code_stored += sizeof head + s->n_stored;
-	return write_all(w->code_fd, iov, 2, TW_CODE_FILE);
+	return append(w->code_fd, iov, 2, TW_CODE_FILE);
 }
 
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
@@ -261,7 +254,7 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 	};
 	head.check = XXH64(&head, offsetof(struct tw_file_thread, check), 0);
 	struct iovec iov = {&head, sizeof head};
-	error = write_all(*fd, &iov, 1, name);
+	error = append(*fd, &iov, 1, name);
 	if (!error)
 		error = mark_started(w, t->serial);
 	if (error)
@@ -339,8 +332,12 @@ int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, co
 	struct iovec iov[1 + TW_NSTREAMS] = {{&head, sizeof head}};
 	for (int i = 0; i < TW_NSTREAMS; i++)
 		iov[1 + i] = (struct iovec){w->section[i].stored, w->section[i].n_stored};
-	error = write_all(fd, iov, 1 + TW_NSTREAMS, "chunk");
+	char name[32];
+	snprintf(name, sizeof name, TW_THREAD_FILE, thread->serial);
+	error = append(fd, iov, 1 + TW_NSTREAMS, name);
 	close(fd);
+	if (error)
+		return error;
 	add_totals(&w->totals, &head);
-	return error;
+	return TW_OK;
 }
