@@ -1,0 +1,453 @@
+#include "channel/collector.h"
+#include "channel/demux.h"
+#include "channel/machine.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the drain loop sleeps, and how often it looks for threads that died. */
+enum { WAIT_NS = 50 * 1000 * 1000, NAMELESS_CHECKS = 40 };
+
+_Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
+_Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
+
+/* What the collector knows of the thread in a slot. */
+struct thread {
+	int active;
+	uint32_t next;       /* buffer to drain next */
+	uint32_t nameless;   /* checks made while the slot had no pid yet */
+	uint32_t sequence;
+	uint64_t insns, blocks, refs;
+	struct tw_thread_info info;
+};
+
+struct tw_collector {
+	int fd;
+	int count_refs, logged;
+	uint8_t *base;
+	struct tw_control *control;
+	char path[64];
+	struct tw_demux *demux;
+	struct tw_output *output;
+	pthread_t thread_id;
+	sem_t ready;
+	_Atomic int ended;                   /* the program has been waited for */
+	uint64_t descriptors;                /* bytes of the descriptor area taken */
+	char failure[512];                   /* what was wrong with what the engine wrote */
+	struct thread thread[TW_SLOTS];
+};
+
+/* ---- one buffer ---- */
+
+static void note_failure(struct tw_collector *c, int error)
+{
+	if (!c->failure[0])
+		snprintf(c->failure, sizeof c->failure, "%s: %s", tw_error_text(error), tw_recording_detail());
+}
+
+static void take_descriptors(struct tw_collector *c)
+{
+	uint64_t end = atomic_load_explicit(&c->control->descriptors_used, memory_order_acquire), used;
+	if (end > TW_DESCRIPTOR_BYTES)
+		end = TW_DESCRIPTOR_BYTES;
+	if (end <= c->descriptors)
+		return;
+	int error = tw_demux_descriptors(c->demux, c->base + TW_DESCRIPTORS_AT + c->descriptors, end - c->descriptors, &used);
+	c->descriptors += used;
+	if (error)
+		note_failure(c, error);
+}
+
+static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
+{
+	struct tw_job *job = tw_output_take(c->output);
+	struct tw_chunk *chunk = &job->chunk;
+	chunk->thread = t->info.serial;
+	chunk->sequence = t->sequence;
+	chunk->flags = flags;
+	chunk->upper = 0;
+	chunk->first_insn = t->insns;
+	chunk->first_block = t->blocks;
+	chunk->first_ref = t->refs;
+	int error = tw_demux_buffer(c->demux, in, chunk);
+	if (error) {
+		chunk->flags |= TW_CHUNK_TORN;
+		note_failure(c, error);
+	}
+	if (!chunk->n_c) {
+		tw_output_drop(c->output, job);
+		return;
+	}
+	t->sequence++;
+	t->insns += chunk->insns;
+	t->blocks += chunk->blocks;
+	t->refs += chunk->refs;
+	job->thread = t->info;
+	job->descriptors = c->descriptors;
+	tw_output_put(c->output, job);
+}
+
+/* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
+static void clear(uint8_t *data, uint32_t bytes, uint32_t slack_end)
+{
+	uint32_t n = bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_BUFFER_BYTES;
+	memset(data, 0, n);
+	if (slack_end)
+		memset(tw_channel_slack(data), 0, TW_SLACK_BYTES);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Drains the buffers of a slot that are full, in ring order. Returns how many. */
+static unsigned drain_full(struct tw_collector *c, uint32_t s)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	struct thread *t = &c->thread[s];
+	unsigned n = 0;
+	for (; n < TW_BUFFERS; n++) {
+		uint32_t b = t->next;
+		if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
+			break;
+		uint8_t *data = tw_channel_buffer(c->base, s, b);
+		struct tw_demux_input in = {data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end};
+		take_descriptors(c);
+		take_buffer(c, t, &in, 0);
+		clear(data, in.bytes, in.slack_end);
+		slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
+		atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
+		futex_wake(&slot->buffer[b].state);
+		t->next = (b + 1) % TW_BUFFERS;
+	}
+	return n;
+}
+
+/* ---- slots ---- */
+
+static void adopt(struct tw_collector *c, uint32_t s)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	struct thread *t = &c->thread[s];
+	if (!t->active) {
+		memset(t, 0, sizeof *t);
+		t->active = 1;
+	}
+	t->info.serial = atomic_load(&slot->serial);
+	t->info.pid = slot->pid;
+	t->info.tid = slot->tid;
+	t->info.parent_pid = slot->parent_pid;
+}
+
+static void release(struct tw_collector *c, uint32_t s)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	c->thread[s].active = 0;
+	slot->pid = slot->tid = slot->parent_pid = 0;
+	atomic_store(&slot->current, 0);
+	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
+}
+
+/* Scans what a dead thread left in buffers it had not finished. */
+static void salvage(struct tw_collector *c, uint32_t s)
+{
+	struct thread *t = &c->thread[s];
+	for (uint32_t i = 0; i < TW_BUFFERS; i++) {
+		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % TW_BUFFERS);
+		if (!data[0] && !data[1])
+			continue;
+		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
+		take_descriptors(c);
+		tw_demux_torn_end(c->demux, &in, c->logged);
+		take_buffer(c, t, &in, TW_CHUNK_TORN | TW_CHUNK_LAST);
+		clear(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
+	}
+}
+
+static unsigned drain_slot(struct tw_collector *c, uint32_t s)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+	if (state == TW_SLOT_FREE)
+		return 0;
+	adopt(c, s);
+	unsigned n = drain_full(c, s);
+	if (state == TW_SLOT_ACTIVE || n == TW_BUFFERS)
+		return n;
+	if (state == TW_SLOT_DEAD)
+		salvage(c, s);
+	release(c, s);
+	return n + 1;
+}
+
+/* Returns how much was done; *active says how many slots are still in use. */
+static unsigned drain_all(struct tw_collector *c, unsigned *active)
+{
+	unsigned done = 0;
+	*active = 0;
+	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+		done += drain_slot(c, s);
+		*active += atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) != TW_SLOT_FREE;
+	}
+	return done;
+}
+
+/* ---- threads that died ---- */
+
+/* Whether thread `tid` of process `pid` runs no more. A zombie answers to signals, so ask /proc. */
+static int is_gone(uint32_t pid, uint32_t tid)
+{
+	char path[64], stat[512];
+	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH;
+	ssize_t n = read(fd, stat, sizeof stat - 1);
+	close(fd);
+	if (n <= 0)
+		return 1;
+	stat[n] = 0;
+	const char *state = strrchr(stat, ')');
+	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+}
+
+static void check_slot(struct tw_collector *c, uint32_t s)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	struct thread *t = &c->thread[s];
+	uint32_t active = TW_SLOT_ACTIVE;
+	if (!slot->tid ? ++t->nameless > NAMELESS_CHECKS : is_gone(slot->pid, slot->tid))
+		atomic_compare_exchange_strong(&slot->state, &active, TW_SLOT_DEAD);
+}
+
+static void check_threads(struct tw_collector *c)
+{
+	for (uint32_t s = 0; s < TW_SLOTS; s++)
+		if (atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) == TW_SLOT_ACTIVE)
+			check_slot(c, s);
+}
+
+/* ---- the loop ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void wait_for_bell(struct tw_collector *c, uint32_t bell)
+{
+	struct timespec t = {0, WAIT_NS};
+	syscall(SYS_futex, &c->control->doorbell, FUTEX_WAIT, bell, &t, NULL, 0);
+}
+
+static void ring_bell(struct tw_collector *c)
+{
+	atomic_fetch_add(&c->control->doorbell, 1);
+	futex_wake(&c->control->doorbell);
+}
+
+static void drain_until_ended(struct tw_collector *c)
+{
+	uint64_t checked = now_ns();
+	int told = 0;
+	for (;;) {
+		uint32_t bell = atomic_load(&c->control->doorbell);
+		int ended = atomic_load(&c->ended);
+		unsigned active, done = drain_all(c, &active);
+		if (ended && !active)
+			return;
+		uint64_t now = now_ns();
+		if (now - checked >= WAIT_NS || ended > told) {
+			check_threads(c);
+			checked = now;
+			told = ended;
+		} else if (!done) {
+			wait_for_bell(c, bell);
+		}
+	}
+}
+
+static pthread_mutex_t *life_of(struct tw_collector *c)
+{
+	return (pthread_mutex_t *)(void *)&c->control->life;
+}
+
+static void *run(void *arg)
+{
+	struct tw_collector *c = arg;
+	pthread_mutex_lock(life_of(c));
+	sem_post(&c->ready);
+	drain_until_ended(c);
+	take_descriptors(c);
+	pthread_mutex_unlock(life_of(c));
+	return NULL;
+}
+
+/* ---- starting ---- */
+
+static int make_life(struct tw_collector *c)
+{
+	pthread_mutexattr_t a;
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	int why = pthread_mutex_init(life_of(c), &a);
+	pthread_mutexattr_destroy(&a);
+	return why ? tw_fail(TW_ERR_SYSTEM, "mutex: %s", strerror(why)) : TW_OK;
+}
+
+static int map_channel(struct tw_collector *c)
+{
+	c->fd = memfd_create("trackway", MFD_CLOEXEC);
+	if (c->fd < 0 || ftruncate(c->fd, (off_t)TW_CHANNEL_BYTES))
+		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+	if (base == MAP_FAILED)
+		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+	c->base = base;
+	c->control = base;
+	snprintf(c->path, sizeof c->path, "/proc/%d/fd/%d", (int)getpid(), c->fd);
+	return TW_OK;
+}
+
+static void init_control(struct tw_collector *c, const struct tw_collector_options *options)
+{
+	struct tw_control *control = c->control;
+	control->magic = TW_CHANNEL_MAGIC;
+	control->version = TW_CHANNEL_VERSION;
+	control->format = options->format;
+	control->flags = options->verify ? TW_FLAG_VERIFY : 0;
+	control->collector_pid = getpid();
+	control->dump_pc = options->dump_pc;
+	control->dump_all = options->dump_all != 0;
+	atomic_store(&control->next_fragment, TW_TAG_FIRST);
+	tw_machine_xstate(&control->xstate);
+}
+
+static int start_output(struct tw_collector *c, const struct tw_collector_options *options)
+{
+	struct tw_output_options o = {
+		.writer = options->writer,
+		.discard = options->discard,
+		.keep_refs = options->format == TW_FORMAT_CALL,
+		.descriptors = c->base + TW_DESCRIPTORS_AT,
+		.check = options->check,
+		.check_context = options->check_context,
+	};
+	return tw_output_new(&o, &c->output);
+}
+
+static int start_thread(struct tw_collector *c)
+{
+	sem_init(&c->ready, 0, 0);
+	int why = pthread_create(&c->thread_id, NULL, run, c);
+	if (why)
+		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
+	while (sem_wait(&c->ready) && errno == EINTR)
+		;
+	return TW_OK;
+}
+
+static int start_all(struct tw_collector *c, const struct tw_collector_options *options)
+{
+	c->count_refs = options->format == TW_FORMAT_CALL;
+	c->logged = c->count_refs || options->verify;
+	c->demux = tw_demux_new(c->count_refs);
+	int error = c->demux ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
+	if (error)
+		return error;
+	init_control(c, options);
+	error = make_life(c);
+	if (!error)
+		error = start_output(c, options);
+	return error ? error : start_thread(c);
+}
+
+static void free_collector(struct tw_collector *c)
+{
+	tw_demux_free(c->demux);
+	if (c->base)
+		munmap(c->base, TW_CHANNEL_BYTES);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c);
+}
+
+int tw_collector_new(const struct tw_collector_options *options, struct tw_collector **out)
+{
+	struct tw_collector *c = calloc(1, sizeof *c);
+	if (!c)
+		return tw_fail(TW_ERR_MEMORY, "collector");
+	c->fd = -1;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = start_all(c, options);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		struct tw_output_result unused;
+		if (c->output)
+			tw_output_finish(c->output, 0, &unused);
+		free_collector(c);
+		return error;
+	}
+	*out = c;
+	return TW_OK;
+}
+
+const char *tw_collector_path(const struct tw_collector *c)
+{
+	return c->path;
+}
+
+const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number)
+{
+	return tw_demux_descriptor(c->demux, number);
+}
+
+/* ---- ending ---- */
+
+static void say_failure(const struct tw_collector *c, struct tw_output_result *result)
+{
+	const struct tw_control *control = c->control;
+	if (result->failure[0])
+		return;
+	if (atomic_load(&control->failure))
+		snprintf(result->failure, sizeof result->failure, "%.*s", (int)sizeof control->failure_text, control->failure_text);
+	else
+		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
+}
+
+static uint64_t count_fragments(const struct tw_collector *c)
+{
+	uint64_t n = 0;
+	for (uint64_t at = 0; at < c->descriptors; n++)
+		at += ((const struct tw_descriptor *)(c->base + TW_DESCRIPTORS_AT + at))->bytes;
+	return n;
+}
+
+void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
+{
+	atomic_store(&c->ended, 1);
+	ring_bell(c);
+	pthread_join(c->thread_id, NULL);
+	tw_output_finish(c->output, c->descriptors, result);
+	result->totals.fragments = count_fragments(c);
+	say_failure(c, result);
+	free_collector(c);
+}

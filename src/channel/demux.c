@@ -1,0 +1,567 @@
+#include "channel/demux.h"
+#include "recording/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the hot loop needs of one fragment. Pairs of sums share a word: a chunk's sums stay below 2^32 (tw_descriptor_valid). */
+struct entry {
+	uint64_t insns_blocks; /* insns, blocks << 32 */
+	uint64_t refs_reads;
+	uint32_t writes;
+	uint16_t n_values;
+	uint8_t known;
+	uint8_t plain;         /* known, and every execution counts the same */
+	const struct tw_descriptor *descriptor;
+};
+
+struct tw_demux {
+	int count_refs;
+	struct entry *row[65536]; /* by upper half; 65536 entries each */
+};
+
+/* Walks one buffer. A record is read from `p`; `end` is where the part (data or slack) ends. */
+struct walk {
+	const struct tw_demux *demux;
+	const struct tw_demux_input *in;
+	const uint8_t *p, *end;
+	const struct entry *row;
+	uint32_t upper;
+	uint16_t *c;
+	uint64_t *m;
+	uint8_t *e;
+	uint64_t insns_blocks, refs_reads, writes;
+	uint64_t refs, reads;     /* of dynamic operations */
+	int has_partial;
+	struct tw_partial partial;
+	struct tw_chunk *chunk;
+};
+
+/* No entry of this row is known: for an upper half without any fragment. */
+static const struct entry *no_row(void)
+{
+	static struct entry none[65536];
+	return none;
+}
+
+struct tw_demux *tw_demux_new(int count_refs)
+{
+	struct tw_demux *d = calloc(1, sizeof *d);
+	if (d)
+		d->count_refs = count_refs;
+	return d;
+}
+
+void tw_demux_free(struct tw_demux *d)
+{
+	for (int i = 0; d && i < 65536; i++)
+		free(d->row[i]);
+	free(d);
+}
+
+static const struct entry *row_of(const struct tw_demux *d, uint32_t upper)
+{
+	const struct entry *row = upper < 65536 ? __atomic_load_n(&d->row[upper], __ATOMIC_ACQUIRE) : NULL;
+	return row ? row : no_row();
+}
+
+static void fill_entry(const struct tw_demux *demux, struct entry *e, const struct tw_descriptor *d)
+{
+	struct tw_static_counts n;
+	tw_descriptor_counts(d, &n);
+	e->insns_blocks = n.insns | (uint64_t)n.blocks << 32;
+	e->n_values = d->n_values;
+	e->plain = demux->count_refs || !(d->flags & TW_DESC_DYNAMIC);
+	e->known = 1;
+	if (!demux->count_refs) {
+		e->refs_reads = n.refs | (uint64_t)n.reads << 32;
+		e->writes = n.writes;
+	}
+	__atomic_store_n(&e->descriptor, d, __ATOMIC_RELEASE);
+}
+
+int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
+{
+	for (*used = 0; *used < n;) {
+		const struct tw_descriptor *one = (const struct tw_descriptor *)(bytes + *used);
+		if (!tw_descriptor_valid(one, n - *used))
+			return tw_fail(TW_ERR_DAMAGED, "descriptor of fragment %u", n - *used >= sizeof *one ? one->number : 0);
+		struct entry *row = d->row[one->number >> 16];
+		if (!row) {
+			row = calloc(65536, sizeof *row);
+			if (!row)
+				return tw_fail(TW_ERR_MEMORY, "fragment table");
+			__atomic_store_n(&d->row[one->number >> 16], row, __ATOMIC_RELEASE);
+		}
+		fill_entry(d, &row[one->number & 0xffff], one);
+		*used += one->bytes;
+	}
+	return TW_OK;
+}
+
+const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number)
+{
+	return __atomic_load_n(&row_of(d, number >> 16)[number & 0xffff].descriptor, __ATOMIC_ACQUIRE);
+}
+
+/* ---- counting one execution by its operations ---- */
+
+static void count_refs(struct walk *w, uint64_t n, unsigned type)
+{
+	w->refs += n;
+	w->reads += type & 1 ? n : 0;
+	w->writes += type >> 1 ? n : 0;
+}
+
+static void count_rep(struct walk *w, const struct tw_op *op, uint64_t before, uint64_t after)
+{
+	uint64_t n = tw_op_iterations(op, before, after);
+	count_refs(w, n, op->type);
+	if (op->flags & TW_OPF_SECOND)
+		count_refs(w, n, op->count);
+}
+
+static void count_op(struct walk *w, const struct tw_op *op, const uint64_t *values)
+{
+	switch (op->kind) {
+	case TW_OP_REF:
+	case TW_OP_BIT:
+	case TW_OP_XSAVE:
+		count_refs(w, 1, op->type);
+		break;
+	case TW_OP_REP:
+		count_rep(w, op, values[op->value], values[op->mask_value]);
+		break;
+	case TW_OP_LANES:
+		count_refs(w, tw_op_lane_refs(op, values), op->type);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The REP and LANES operations of a whole execution; its other counts are in the entry. */
+static void count_dynamic(struct walk *w, const struct tw_descriptor *d, const uint64_t *values)
+{
+	const struct tw_op *op = tw_descriptor_ops(d);
+	for (unsigned i = 0; i < d->n_ops; i++)
+		if (op[i].kind == TW_OP_REP || op[i].kind == TW_OP_LANES)
+			count_op(w, &op[i], values);
+}
+
+/* Everything about an execution that stopped early. */
+static void count_partial(struct walk *w, const struct tw_descriptor *d, const uint64_t *values)
+{
+	const struct tw_partial *partial = &w->partial;
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	const struct tw_op *op = tw_descriptor_ops(d);
+	uint64_t insns = partial->insns < d->n_insns ? partial->insns : d->n_insns, blocks = 0;
+	for (unsigned i = 0; i < d->n_blocks; i++)
+		blocks += b[i].first_insn < insns;
+	w->insns_blocks += insns | blocks << 32;
+	if (w->demux->count_refs)
+		return;
+	for (unsigned i = 0; i < d->n_ops && op[i].insn <= partial->insns; i++) {
+		if (op[i].insn < partial->insns)
+			count_op(w, &op[i], values);
+		else if (partial->in_rep && op[i].kind == TW_OP_REP)
+			count_rep(w, &op[i], values[op[i].value], partial->regs[tw_op_counter(&op[i])]);
+	}
+}
+
+/* ---- the walk ---- */
+
+static uint16_t get16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, 2);
+	return v;
+}
+
+static void copy_values(uint64_t *to, const uint8_t *from, unsigned n)
+{
+	memcpy(to, from, 32);
+	for (unsigned i = 4; i < n; i++)
+		memcpy(to + i, from + (size_t)i * 8, 8);
+}
+
+/* One fragment's record that is not whole or whose values count. Returns 0, or an error with nothing taken. */
+static int walk_special(struct walk *w, uint16_t tag)
+{
+	const struct entry *e = &w->row[tag];
+	if (!e->known)
+		return tw_fail(TW_ERR_FRAGMENT, "fragment %u", w->upper << 16 | tag);
+	if ((size_t)(w->end - w->p) < 2 + (size_t)e->n_values * 8)
+		return tw_fail(TW_ERR_STREAM, "fragment %u at the end of a buffer", w->upper << 16 | tag);
+	memcpy(w->m, w->p + 2, (size_t)e->n_values * 8);
+	if (w->has_partial) {
+		count_partial(w, e->descriptor, w->m);
+		w->has_partial = 0;
+	} else {
+		w->insns_blocks += e->insns_blocks;
+		w->refs_reads += e->refs_reads;
+		w->writes += e->writes;
+		if (!e->plain)
+			count_dynamic(w, e->descriptor, w->m);
+	}
+	*w->c++ = tag;
+	w->m += e->n_values;
+	w->p += 2 + (size_t)e->n_values * 8;
+	return TW_OK;
+}
+
+/* Copying four values whatever their number reads and writes this much past a record. */
+enum { OVERRUN = 34 };
+
+/* Takes plain fragments as long as they come, up to a place near the end of the part. */
+static void walk_plain(struct walk *w)
+{
+	if (w->end - w->p < OVERRUN)
+		return;
+	const struct entry *row = w->row;
+	const uint8_t *p = w->p, *end = w->end - OVERRUN;
+	uint16_t *c = w->c;
+	uint64_t *m = w->m;
+	uint64_t insns_blocks = 0, refs_reads = 0, writes = 0;
+	while (p <= end) {
+		uint16_t tag = get16(p);
+		const struct entry *e = &row[tag];
+		unsigned n = e->n_values;
+		const uint8_t *next = p + 2 + (size_t)n * 8;
+		if (__builtin_expect(!e->plain || next > w->end, 0))
+			break;
+		*c++ = tag;
+		copy_values(m, p + 2, n);
+		m += n;
+		insns_blocks += e->insns_blocks;
+		refs_reads += e->refs_reads;
+		writes += e->writes;
+		p = next;
+	}
+	w->p = p;
+	w->c = c;
+	w->m = m;
+	w->insns_blocks += insns_blocks;
+	w->refs_reads += refs_reads;
+	w->writes += writes;
+}
+
+static void set_upper(struct walk *w, uint32_t upper)
+{
+	w->upper = upper;
+	w->row = row_of(w->demux, upper);
+}
+
+static void note_keyframe(struct walk *w, const void *payload)
+{
+	uint32_t upper;
+	memcpy(&upper, (const char *)payload + offsetof(struct tw_keyframe, upper), sizeof upper);
+	set_upper(w, upper);
+	if (w->c == w->chunk->c)
+		w->chunk->upper = upper;
+}
+
+static void count_logged(struct walk *w, const uint8_t *payload, uint32_t bytes)
+{
+	uint32_t n = (uint32_t)((bytes - sizeof(struct tw_refs)) / sizeof(struct tw_logged_ref));
+	for (uint32_t i = 0; i < n; i++)
+		count_refs(w, 1, payload[sizeof(struct tw_refs) + i * sizeof(struct tw_logged_ref) + offsetof(struct tw_logged_ref, type)]);
+}
+
+/* Least payload of each type of event whose payload is looked at. */
+static const uint32_t least_payload[TW_NEVENTS] = {
+	[TW_EVENT_KEYFRAME] = sizeof(struct tw_keyframe),
+	[TW_EVENT_PARTIAL] = sizeof(struct tw_partial),
+	[TW_EVENT_SYSCALL] = sizeof(struct tw_syscall),
+	[TW_EVENT_SIGNAL] = sizeof(struct tw_signal),
+	[TW_EVENT_SEGBASE] = sizeof(struct tw_segbase),
+	[TW_EVENT_MAP] = sizeof(struct tw_map) + 1,
+	[TW_EVENT_UNMAP] = sizeof(struct tw_unmap),
+	[TW_EVENT_THREAD_START] = sizeof(struct tw_thread_start),
+	[TW_EVENT_THREAD_END] = sizeof(struct tw_thread_end),
+	[TW_EVENT_FORK] = sizeof(struct tw_fork),
+	[TW_EVENT_EXEC] = 1,
+	[TW_EVENT_GAP] = sizeof(struct tw_gap) + 1,
+	[TW_EVENT_REFS] = sizeof(struct tw_refs),
+};
+
+static int event_ok(const struct tw_event_header *h, size_t left)
+{
+	return h->type >= TW_EVENT_KEYFRAME && h->type < TW_NEVENTS && h->bytes >= least_payload[h->type] && h->bytes <= left;
+}
+
+static void note_event(struct walk *w, const struct tw_event_header *h, const uint8_t *payload)
+{
+	switch (h->type) {
+	case TW_EVENT_KEYFRAME:
+		note_keyframe(w, payload);
+		break;
+	case TW_EVENT_PARTIAL:
+		memcpy(&w->partial, payload, sizeof w->partial);
+		w->has_partial = 1;
+		break;
+	case TW_EVENT_REFS:
+		if (w->demux->count_refs)
+			count_logged(w, payload, h->bytes);
+		break;
+	case TW_EVENT_THREAD_END:
+		w->chunk->flags |= TW_CHUNK_LAST;
+		break;
+	}
+}
+
+static int walk_event(struct walk *w)
+{
+	struct tw_event_header h;
+	size_t left = (size_t)(w->end - w->p);
+	if (left < sizeof h)
+		return tw_fail(TW_ERR_STREAM, "an event at the end of a buffer");
+	memcpy(&h, w->p, sizeof h);
+	if (!event_ok(&h, left - sizeof h))
+		return tw_fail(TW_ERR_STREAM, "an event of type %u with %u bytes", h.type, h.bytes);
+	size_t n = sizeof h + h.bytes, padded = (n + 7) & ~(size_t)7;
+	memcpy(w->e, w->p, n);
+	memset(w->e + n, 0, padded - n);
+	note_event(w, &h, w->e + sizeof h);
+	*w->c++ = TW_TAG_EVENT;
+	w->e += padded;
+	w->p += n;
+	return TW_OK;
+}
+
+/* Goes on in the slack. A tag in the last two bytes leaves no room for the offset; the slack is then left alone. */
+static void walk_slack(struct walk *w)
+{
+	uint32_t offset = w->end - w->p >= 4 ? get16(w->p + 2) : TW_SLACK_BYTES;
+	uint32_t slack_end = w->in->slack_end < TW_SLACK_BYTES ? w->in->slack_end : TW_SLACK_BYTES;
+	w->p = w->in->slack + (offset < slack_end ? offset : slack_end);
+	w->end = w->in->slack + slack_end;
+}
+
+/* What is not a plain fragment. Returns 1 to go on, 0 at the end, or an error. */
+static int walk_other(struct walk *w)
+{
+	uint16_t tag = get16(w->p);
+	int error = TW_OK;
+	if (tag == TW_TAG_NONE)
+		return 0;
+	if (tag == TW_TAG_EVENT) {
+		error = walk_event(w);
+	} else if (tag == TW_TAG_UPPER && w->end - w->p >= 4) {
+		*w->c++ = tag;
+		*w->c++ = get16(w->p + 2);
+		set_upper(w, get16(w->p + 2));
+		w->p += 4;
+	} else if (tag == TW_TAG_SLACK) {
+		walk_slack(w);
+	} else {
+		error = walk_special(w, tag);
+	}
+	return error ? error : 1;
+}
+
+static int walk_all(struct walk *w)
+{
+	for (;;) {
+		if (!w->has_partial)
+			walk_plain(w);
+		if (w->end - w->p < 2)
+			return TW_OK;
+		int more = walk_other(w);
+		if (more <= 0)
+			return more;
+	}
+}
+
+static void finish(const struct walk *w, struct tw_chunk *chunk)
+{
+	chunk->n_c = (size_t)(w->c - chunk->c);
+	chunk->n_m = (size_t)(w->m - chunk->m);
+	chunk->n_e = (size_t)(w->e - chunk->e);
+	chunk->insns = (uint32_t)w->insns_blocks;
+	chunk->blocks = w->insns_blocks >> 32;
+	chunk->refs = (uint32_t)w->refs_reads + w->refs;
+	chunk->reads = (w->refs_reads >> 32) + w->reads;
+	chunk->writes = w->writes;
+}
+
+int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
+{
+	struct walk w = {
+		.demux = d,
+		.in = in,
+		.p = in->data,
+		.end = in->data + (in->bytes < TW_BUFFER_BYTES ? in->bytes : TW_BUFFER_BYTES),
+		.row = no_row(),
+		.c = chunk->c,
+		.m = chunk->m,
+		.e = chunk->e,
+		.chunk = chunk,
+	};
+	int error = walk_all(&w);
+	finish(&w, chunk);
+	return error;
+}
+
+/* ---- torn buffers ---- */
+
+/* The last records seen, as places where the buffer could be cut. */
+struct cut {
+	const uint8_t *at;
+	int in_slack;
+};
+
+struct torn {
+	const struct tw_demux *demux;
+	const uint8_t *p, *end;
+	const uint8_t *slack;
+	int in_slack;
+	const struct entry *row;
+	struct cut before_fragment; /* the last fragment, or the PARTIAL before it */
+	struct cut before_partial;
+	struct cut before_event;
+	int after_event;            /* the last record was an event */
+	int whole;                  /* the last fragment's record is known to be */
+};
+
+static struct cut here(const struct torn *t)
+{
+	return (struct cut){t->p, t->in_slack};
+}
+
+static int torn_fragment(struct torn *t, uint16_t tag)
+{
+	const struct entry *e = &t->row[tag];
+	size_t n = 2 + (size_t)e->n_values * 8;
+	if (!e->known || (size_t)(t->end - t->p) < n)
+		return 0;
+	t->before_fragment = t->before_partial.at ? t->before_partial : here(t);
+	t->before_partial.at = NULL;
+	uint64_t last = 1;
+	if (e->n_values)
+		memcpy(&last, t->p + n - 8, 8);
+	t->whole = last != 0;
+	t->after_event = 0;
+	t->p += n;
+	return 1;
+}
+
+static int torn_event(struct torn *t)
+{
+	struct tw_event_header h;
+	size_t left = (size_t)(t->end - t->p);
+	if (left < sizeof h)
+		return 0;
+	memcpy(&h, t->p, sizeof h);
+	if (!event_ok(&h, left - sizeof h))
+		return 0;
+	t->before_event = here(t);
+	t->after_event = 1;
+	if (h.type == TW_EVENT_PARTIAL)
+		t->before_partial = here(t);
+	if (h.type == TW_EVENT_KEYFRAME) {
+		uint32_t upper;
+		memcpy(&upper, t->p + sizeof h + offsetof(struct tw_keyframe, upper), sizeof upper);
+		t->row = row_of(t->demux, upper);
+	}
+	t->p += sizeof h + h.bytes;
+	return 1;
+}
+
+static int torn_slack(struct torn *t)
+{
+	if (t->in_slack || t->end - t->p < 4 || get16(t->p + 2) >= TW_SLACK_BYTES)
+		return 0;
+	t->end = t->slack + TW_SLACK_BYTES;
+	t->p = t->slack + get16(t->p + 2);
+	t->in_slack = 1;
+	return 1;
+}
+
+/* Steps over one record; 0 at the end of what can be read. */
+static int torn_step(struct torn *t)
+{
+	if (t->end - t->p < 2)
+		return 0;
+	uint16_t tag = get16(t->p);
+	switch (tag) {
+	case TW_TAG_NONE:
+		return 0;
+	case TW_TAG_EVENT:
+		return torn_event(t);
+	case TW_TAG_SLACK:
+		return torn_slack(t);
+	case TW_TAG_UPPER:
+		if (t->end - t->p < 4)
+			return 0;
+		t->row = row_of(t->demux, get16(t->p + 2));
+		t->p += 4;
+		return 1;
+	default:
+		return torn_fragment(t, tag);
+	}
+}
+
+static struct cut torn_cut(const struct torn *t, int logged)
+{
+	if (t->before_fragment.at && (logged || (!t->whole && !t->after_event)))
+		return t->before_fragment;
+	if (t->after_event)
+		return t->before_event;
+	return here(t);
+}
+
+void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged)
+{
+	struct torn t = {.demux = d, .p = in->data, .end = in->data + TW_BUFFER_BYTES, .slack = in->slack, .row = no_row()};
+	while (torn_step(&t))
+		;
+	struct cut cut = torn_cut(&t, logged);
+	if (!cut.in_slack) {
+		in->bytes = (uint32_t)(cut.at - in->data);
+		in->slack_end = 0;
+	} else {
+		in->bytes = TW_BUFFER_BYTES;
+		in->slack_end = (uint32_t)(cut.at - in->slack);
+	}
+}
+
+/* ---- events of a chunk ---- */
+
+static size_t event_bytes(const struct tw_event_header *h)
+{
+	return (sizeof *h + h->bytes + 7) & ~(size_t)7;
+}
+
+const struct tw_event_header *tw_demux_next_event(const struct tw_chunk *chunk, size_t *at)
+{
+	if (chunk->n_e - *at < sizeof(struct tw_event_header))
+		return NULL;
+	const struct tw_event_header *h = (const struct tw_event_header *)(chunk->e + *at);
+	*at += event_bytes(h);
+	return h;
+}
+
+void tw_demux_strip_refs(struct tw_chunk *chunk)
+{
+	size_t at = 0;
+	uint8_t *to = chunk->e;
+	uint16_t *c = chunk->c;
+	for (size_t i = 0; i < chunk->n_c; i++) {
+		uint16_t tag = *c++ = chunk->c[i];
+		if (tag == TW_TAG_UPPER && i + 1 < chunk->n_c)
+			*c++ = chunk->c[++i];
+		const struct tw_event_header *h = tag == TW_TAG_EVENT ? tw_demux_next_event(chunk, &at) : NULL;
+		if (!h)
+			continue;
+		if (h->type == TW_EVENT_REFS) {
+			c--;
+		} else {
+			size_t n = event_bytes(h);
+			memmove(to, h, n);
+			to += n;
+		}
+	}
+	chunk->n_c = (size_t)(c - chunk->c);
+	chunk->n_e = (size_t)(to - chunk->e);
+}

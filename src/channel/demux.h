@@ -1,0 +1,59 @@
+/*
+ * From what a traced thread left in a buffer to a chunk of three streams, with everything in it counted. This is the collector's hot loop:
+ * each tag is looked up in a flat table that the demultiplexer builds from the descriptors.
+ *
+ * No function here touches the channel's state; the caller owns the buffers. One struct tw_demux serves one collector thread; the table
+ * may be read by others through tw_demux_descriptor while it grows.
+ */
+#ifndef TW_DEMUX_H
+#define TW_DEMUX_H
+
+#include "channel/channel.h"
+#include <trackway/recording.h>
+
+/* Room a chunk needs for any buffer. E: every event grows by its padding. */
+#define TW_DEMUX_C ((TW_BUFFER_BYTES + TW_SLACK_BYTES) / 2)
+#define TW_DEMUX_M ((TW_BUFFER_BYTES + TW_SLACK_BYTES) / 8 + 8)
+#define TW_DEMUX_E ((TW_BUFFER_BYTES + TW_SLACK_BYTES) * 2)
+
+struct tw_demux;
+
+/* What one buffer holds. */
+struct tw_demux_input {
+	const uint8_t *data, *slack;
+	uint32_t bytes, slack_end; /* as in struct tw_slot; for a torn buffer, what tw_demux_torn_end found */
+};
+
+/* NULL if there is no memory. `count_refs`: references are counted from REFS events, not from descriptors (format `call`). */
+struct tw_demux *tw_demux_new(int count_refs);
+void tw_demux_free(struct tw_demux *d);
+
+/*
+ * Takes descriptors, back to back, at `bytes`; they are used in place and must stay. Returns 0 or TW_ERR_DAMAGED with *used the bytes of
+ * the good ones before it, or TW_ERR_MEMORY.
+ */
+int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used);
+
+/* A descriptor by number, or NULL. Callable from any thread. */
+const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number);
+
+/*
+ * Fills the streams, the counts, `upper` and TW_CHUNK_LAST of *chunk, whose three arrays have the room given above. The rest of *chunk stays as
+ * it is. TW_ERR_FRAGMENT or TW_ERR_STREAM if the buffer is not what the engine writes; then the chunk holds what came before.
+ */
+int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);
+
+/*
+ * For the buffer a thread was writing when it died: sets in->bytes and in->slack_end to the end of its last whole record. An event at the very end,
+ * or a fragment whose last value is zero, may not be whole and is left out; where references are logged (`logged`) the last fragment is
+ * left out with its REFS.
+ */
+void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged);
+
+/* Walks the events of a chunk that tw_demux_buffer made: start with *at = 0; the payload follows the header. NULL at the end. */
+const struct tw_event_header *tw_demux_next_event(const struct tw_chunk *chunk, size_t *at);
+
+/* Takes the REFS events out of a chunk. */
+void tw_demux_strip_refs(struct tw_chunk *chunk);
+
+#endif

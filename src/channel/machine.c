@@ -1,0 +1,45 @@
+#include "channel/machine.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+static uint64_t read_xcr0(void)
+{
+	uint32_t a, b, c, d;
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+		return 0;
+	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+	return (uint64_t)d << 32 | a;
+}
+
+void tw_machine_xstate(struct tw_xstate *out)
+{
+	memset(out, 0, sizeof *out);
+	out->xcr0 = read_xcr0();
+	for (uint32_t i = 2; i < 32; i++) {
+		uint32_t size, offset, flags, d;
+		if (!__get_cpuid_count(0xd, i, &size, &offset, &flags, &d) || !size || flags & 1)
+			continue; /* bit 0: a supervisor component, which no user instruction touches */
+		out->component[i].size = size;
+		out->component[i].offset = offset;
+		out->component[i].align64 = flags >> 1 & 1;
+	}
+}
+
+void tw_machine_cpu(char name[64])
+{
+	uint32_t brand[13] = {0};
+	uint32_t a, b, c, d;
+	name[0] = 0;
+	if (!__get_cpuid(0x80000000, &a, &b, &c, &d) || a < 0x80000004)
+		return;
+	for (uint32_t i = 0; i < 3; i++)
+		__get_cpuid(0x80000002 + i, &brand[i * 4], &brand[i * 4 + 1], &brand[i * 4 + 2], &brand[i * 4 + 3]);
+	char *to = name;
+	for (const char *p = (const char *)brand; *p; p++)
+		if (*p != ' ' || (to > name && to[-1] != ' '))
+			*to++ = *p;
+	while (to > name && to[-1] == ' ')
+		to--;
+	*to = 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * The second half of the collector: a thread that compares (--verify), compresses and writes the chunks the drain loop made, so that a slow
+ * disk does not hold up draining. Between the two is a bounded queue; when it is full the drain loop waits.
+ *
+ * When writing fails the output says so once on stderr and goes on discarding, so that the program is not held up.
+ */
+#ifndef TW_OUTPUT_H
+#define TW_OUTPUT_H
+
+#include "channel/channel.h"
+#include <trackway/recording.h>
+
+struct tw_output;
+struct tw_writer;
+
+/* One chunk on its way. */
+struct tw_job {
+	struct tw_chunk chunk;         /* its arrays have the room tw_demux_buffer needs */
+	struct tw_thread_info thread;
+	uint64_t descriptors;          /* bytes of the descriptor area that must be on disk before the chunk */
+	struct tw_job *next;
+};
+
+struct tw_output_options {
+	struct tw_writer *writer;      /* NULL: nothing is stored. The caller closes it after tw_output_finish */
+	int discard;                   /* 1: store modules, but no chunks and no descriptors */
+	int keep_refs;                 /* 1: REFS events are stored; 0: they are taken out */
+	const uint8_t *descriptors;    /* the descriptor area */
+	/* Called for every chunk with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
+	int (*check)(void *context, const struct tw_chunk *chunk);
+	void *check_context;
+};
+
+struct tw_output_result {
+	struct tw_totals totals;       /* stored bytes as far as written */
+	int mismatch;
+	char failure[512];             /* why writing stopped; "" if it did not */
+};
+
+/* Starts the thread. */
+int tw_output_new(const struct tw_output_options *options, struct tw_output **out);
+
+/* An empty job, to be filled and given back with tw_output_put or tw_output_drop. Waits until one is free. */
+struct tw_job *tw_output_take(struct tw_output *o);
+void tw_output_put(struct tw_output *o, struct tw_job *job);
+void tw_output_drop(struct tw_output *o, struct tw_job *job);
+
+/* Waits until everything is written, including the descriptors up to `descriptors`; ends the thread and frees *o. */
+void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result);
+
+#endif
