@@ -1,0 +1,24 @@
+/* What all subcommands share. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <trackway/recording.h>
+
+int tw_usage_error(const char *command, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "trackway %s: ", command);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "; see trackway %s --help\n", command);
+	va_end(args);
+	return TW_EXIT_USAGE;
+}
+
+int tw_recording_error(const char *command, const char *subject, int error)
+{
+	const char *detail = tw_recording_detail();
+	fprintf(stderr, "trackway %s: %s: %s%s%s%s\n", command, subject, tw_error_text(error), *detail ? " (" : "", detail, *detail ? ")" : "");
+	return 1;
+}

@@ -1,0 +1,65 @@
+/* `trackway`: picks the subcommand. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+};
+
+static const struct command commands[] = {
+	{"record", tw_cmd_record, "run a program and record every block and memory reference"},
+	{"info", tw_cmd_info, "what a recording holds, in figures"},
+	{"report", tw_cmd_report, "the functions and blocks that do most"},
+	{"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
+	{"check", tw_cmd_check, "validate a recording"},
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int usage(FILE *f)
+{
+	fprintf(f, "Usage: trackway COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	           "Records a detailed execution profile of a program, stores it, replays it.\n\nCommands:\n");
+	for (int i = 0; i < N_COMMANDS; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
+	fprintf(f, "\ntrackway help COMMAND, or trackway COMMAND --help, tells more about one.\n"
+	           "trackway --version prints the version.\n");
+	return f == stdout ? 0 : TW_EXIT_USAGE;
+}
+
+static const struct command *find(const char *name)
+{
+	for (int i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	fprintf(stderr, "trackway: there is no command '%s'; the commands are", name);
+	for (int i = 0; i < N_COMMANDS; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
+	fprintf(stderr, "\n");
+	return NULL;
+}
+
+static int help(const char *name)
+{
+	const struct command *c = find(name);
+	char *argv[] = {(char *)name, "--help", NULL};
+	return c ? c->run(2, argv) : TW_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr);
+	if (!strcmp(argv[1], "--version"))
+		return printf("trackway %s\n", TW_VERSION) < 0;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return usage(stdout);
+	if (!strcmp(argv[1], "help"))
+		return argc > 2 ? help(argv[2]) : usage(stdout);
+	const struct command *c = find(argv[1]);
+	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
+}
