@@ -468,7 +468,7 @@ static int broadcast_lanes(const struct machine *m)
 	}
 }
 
-/* AVX-512 instructions that suppress no faults: they access the whole operand, whatever the mask. */
+/* AVX-512 instructions that suppress no faults: they read the whole operand, whatever the mask. */
 static bool ignores_mask(const struct machine *m)
 {
 	switch (m->insn.meta.exception_class) {
@@ -494,7 +494,7 @@ static bool masked_references(struct machine *m)
 	uint64_t k = mask_register(m, m->insn.avx.mask.reg), at = address(m, op);
 	int width = op->element_size / 8, lanes = op->element_count;
 	char type = access_type(op) == 'R' ? 'R' : 'W'; /* masking merges: the decoder may call a masked store a modification */
-	if (ignores_mask(m)) {
+	if (type == 'R' && ignores_mask(m)) {
 		add(m, type, at, op->size / 8);
 		return true;
 	}

@@ -20,6 +20,7 @@
 #define SYS_rt_sigaction 13
 #define SYS_rt_sigreturn 15
 #define SYS_mprotect 10
+#define SYS_sigaltstack 131
 #define SYS_arch_prctl 158
 #define SYS_exit_group 231
 
@@ -43,9 +44,11 @@
 	.endr
 	.endm
 
+	.set .Loks, 0
 	.macro OK condition
+	.set .Loks, .Loks + 1
 	j\condition .Lok\@
-	mov edi, (\@ % 120) + 1
+	mov edi, .Loks
 	jmp exit
 .Lok\@:
 	.endm
