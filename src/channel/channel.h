@@ -32,6 +32,7 @@
 
 #include <stdatomic.h>
 #include <trackway/descriptor.h>
+#include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC 0x6c656e6e61687774ull
 #define TW_CHANNEL_VERSION 1
@@ -50,64 +51,6 @@
 
 enum tw_tag { TW_TAG_NONE = 0, TW_TAG_EVENT = 1, TW_TAG_SLACK = 2, TW_TAG_UPPER = 3, TW_TAG_FIRST = 16 };
 
-enum tw_event_type {
-	TW_EVENT_KEYFRAME = 1,  /* struct tw_keyframe: every register, before the next fragment */
-	TW_EVENT_PARTIAL,       /* struct tw_partial: the next fragment record stopped early; stands right before it */
-	TW_EVENT_SYSCALL,       /* struct tw_syscall */
-	TW_EVENT_SIGNAL,        /* struct tw_signal: a handler is about to run; a KEYFRAME follows */
-	TW_EVENT_SIGRETURN,     /* no payload; a KEYFRAME follows */
-	TW_EVENT_SEGBASE,       /* struct tw_segbase */
-	TW_EVENT_MAP,           /* struct tw_map, then the path, NUL-terminated (empty: anonymous) */
-	TW_EVENT_UNMAP,         /* struct tw_unmap */
-	TW_EVENT_THREAD_START,  /* struct tw_thread_start: the first event of a thread */
-	TW_EVENT_THREAD_END,    /* struct tw_thread_end: the last one, when the end was orderly */
-	TW_EVENT_FORK,          /* struct tw_fork: this thread made a process or a thread */
-	TW_EVENT_EXEC,          /* path, NUL-terminated: this process is about to run another program */
-	TW_EVENT_GAP,           /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
-	TW_EVENT_REFS,          /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
-	TW_NEVENTS
-};
-
-struct tw_event_header {
-	uint16_t tag;   /* TW_TAG_EVENT */
-	uint16_t type;  /* enum tw_event_type */
-	uint32_t bytes; /* payload after this header */
-};
-
-struct tw_keyframe {
-	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
-	uint64_t seg_base[TW_NSEGS];
-	uint64_t tsc;
-	uint32_t upper;          /* upper half of the fragment numbers that follow */
-	uint32_t reserved;
-};
-
-/* The next fragment record ran only its first `insns` instructions. The one at index `insns` may be a REP that made some iterations: its
- * registers at the stop are in `regs`. After it, replay takes all registers from `regs`. */
-struct tw_partial {
-	uint32_t insns;
-	uint32_t in_rep;  /* 1: instruction `insns` is a REP that was interrupted between iterations */
-	uint64_t regs[TW_NREGS];
-};
-
-struct tw_syscall { uint64_t number, args[6]; int64_t result; uint64_t tsc; };
-struct tw_signal { uint32_t number; int32_t code; uint64_t pc, handler, address; };
-struct tw_segbase { uint32_t seg; uint32_t reserved; uint64_t base; };
-struct tw_map { uint64_t address, length, offset; uint32_t prot, flags; };
-struct tw_unmap { uint64_t address, length; };
-struct tw_thread_start { uint32_t pid, tid, parent_pid, parent_tid; uint64_t tsc; };
-struct tw_thread_end { int32_t status; uint32_t reserved; uint64_t tsc; };
-struct tw_fork { uint32_t child_pid, child_tid; uint64_t flags; };
-struct tw_gap { uint32_t reason; uint32_t reserved; };
-struct tw_refs { uint64_t pc; uint32_t n; uint32_t reserved; }; /* pc: the fragment's first instruction; then n struct tw_logged_ref */
-struct tw_logged_ref {
-	uint64_t addr;
-	uint32_t size;
-	uint8_t type;    /* enum tw_ref_type */
-	uint8_t insn;    /* index in the fragment */
-	uint16_t count;  /* always 1 */
-};
-
 /* ---- shared state ---- */
 
 enum tw_buffer_state { TW_BUFFER_EMPTY = 0, TW_BUFFER_FULL = 1 };
@@ -115,11 +58,12 @@ enum tw_slot_state {
 	TW_SLOT_FREE = 0,
 	TW_SLOT_ACTIVE = 1, /* owned by a living thread */
 	TW_SLOT_ENDED = 2,  /* the thread has ended in good order: drain what is FULL, then free */
+	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are right, nothing else */
 	TW_SLOT_DEAD = 3,   /* set by the collector: the thread is gone without a word; scan what it left */
 };
 
 struct tw_slot {
-	_Atomic uint32_t state;      /* enum tw_slot_state; FREE -> ACTIVE by compare-and-swap in the engine */
+	_Atomic uint32_t state;      /* enum tw_slot_state; FREE -> RESERVED by compare-and-swap in the engine, then ACTIVE */
 	uint32_t pid, tid;
 	uint32_t parent_pid;
 	_Atomic uint32_t serial;     /* number of the thread in the recording, from tw_control.next_thread */
