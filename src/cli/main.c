@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#pragma weak tw_cmd_report
+#pragma weak tw_cmd_dump
+#pragma weak tw_cmd_check
+
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);

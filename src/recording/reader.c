@@ -562,7 +562,7 @@ const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size
 
 const struct tw_totals *tw_recording_totals(const struct tw_recording *r)
 {
-	return r->info.complete ? &r->info.totals : &r->sum;
+	return r->info.complete || r->info.sink == TW_SINK_COUNT ? &r->info.totals : &r->sum;
 }
 
 void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out)

@@ -119,11 +119,16 @@ int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, co
 /* What has been written so far: stored bytes and code bytes; counts of the chunks. */
 const struct tw_totals *tw_writer_totals(const struct tw_writer *w);
 
-/*
- * Closes the recording and frees *w. `end` gives totals, wait_status, duration_ns, failure and complete; if it is not complete the header stays
- * as it was but for the failure text.
- */
+/* Closes the recording and frees *w. `end` gives totals, wait_status, duration_ns, failure and complete. */
 int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
+
+/* ---- directory ---- */
+
+/*
+ * Makes `dir` an empty directory for a new recording. A recording that stands there is renamed to `dir`.old, in place of an older recording of
+ * that name; nothing else is ever renamed or removed.
+ */
+int tw_directory_prepare(const char *dir);
 
 /* ---- header ---- */
 

@@ -150,11 +150,9 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	free(info->failure);
 	info->failure = copy_text(end->failure);
 	info->complete = end->complete;
-	if (end->complete) {
-		info->totals = end->totals;
-		info->wait_status = end->wait_status;
-		info->duration_ns = end->duration_ns;
-	}
+	info->totals = end->totals;
+	info->wait_status = end->wait_status;
+	info->duration_ns = end->duration_ns;
 	int error = info->failure ? tw_header_write(w->dir, info) : tw_fail(TW_ERR_MEMORY, "header");
 	free_writer(w);
 	return error;

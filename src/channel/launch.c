@@ -1,0 +1,131 @@
+#include "channel/launch.h"
+#include "channel/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static volatile pid_t child; /* whom signals are passed on to */
+
+int tw_launch_engine(char *path, size_t size)
+{
+	static const char *const places[] = {"trackway-engine", "../lib/trackway/trackway-engine"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n < 0)
+		return -1;
+	self[n] = 0;
+	*(strrchr(self, '/') + 1) = 0;
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		snprintf(path, size, "%s%s", self, places[i]);
+		if (!access(path, X_OK))
+			return 0;
+	}
+	return -1;
+}
+
+/* The two variables the engine takes out again, then the environment as it is. */
+static char **make_environment(const char *channel, const char *program)
+{
+	size_t n = 0;
+	while (environ[n])
+		n++;
+	char **env = calloc(n + 3, sizeof *env);
+	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0 || asprintf(&env[1], TW_ENV_PROGRAM "%s", program) < 0)
+		return NULL;
+	memcpy(env + 2, environ, n * sizeof *env);
+	return env;
+}
+
+static void free_environment(char **env)
+{
+	free(env[0]);
+	free(env[1]);
+	free(env);
+}
+
+static void pass_on(int signal_number)
+{
+	int saved = errno;
+	if (child > 0)
+		kill(child, signal_number);
+	errno = saved;
+}
+
+static void handle(int signal_number, void (*handler)(int))
+{
+	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+	sigaction(signal_number, NULL, &old);
+	if (old.sa_handler != SIG_IGN)
+		sigaction(signal_number, &act, NULL);
+}
+
+static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, const sigset_t *mask, int report)
+{
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execve(engine, argv, env);
+	int why = errno;
+	if (write(report, &why, sizeof why) < 0)
+		_exit(125);
+	_exit(125);
+}
+
+/* The errno execve failed with in the child, or 0 once it has succeeded. */
+static int exec_result(int fd)
+{
+	int why = 0;
+	ssize_t n;
+	while ((n = read(fd, &why, sizeof why)) < 0 && errno == EINTR)
+		;
+	return n == sizeof why ? why : 0;
+}
+
+/* Forks with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. */
+static int spawn(const char *engine, char **argv, char **env, int report[2])
+{
+	sigset_t block, before;
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGQUIT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigprocmask(SIG_BLOCK, &block, &before);
+	child = fork();
+	int why = child < 0 ? errno : 0;
+	if (!child)
+		start(engine, argv, env, &before, report[1]);
+	handle(SIGINT, SIG_IGN);
+	handle(SIGQUIT, SIG_IGN);
+	handle(SIGTERM, pass_on);
+	handle(SIGHUP, pass_on);
+	handle(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
+	handle(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return why;
+}
+
+int tw_launch_run(const char *engine, const char *channel, const struct tw_program *program, int *wait_status)
+{
+	int report[2];
+	char **env = make_environment(channel, program->path);
+	if (!env || pipe2(report, O_CLOEXEC))
+		return env ? errno : ENOMEM;
+	int why = spawn(engine, program->argv, env, report);
+	close(report[1]);
+	if (!why)
+		why = exec_result(report[0]);
+	close(report[0]);
+	free_environment(env);
+	while (child > 0 && waitpid(child, wait_status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	return why;
+}

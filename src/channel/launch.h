@@ -1,0 +1,21 @@
+/*
+ * Starting the engine on a program and waiting for it.
+ */
+#ifndef TW_LAUNCH_H
+#define TW_LAUNCH_H
+
+#include <stddef.h>
+#include "channel/program.h"
+
+/* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns 0, or -1 if it is in neither place. */
+int tw_launch_engine(char *path, size_t size);
+
+/*
+ * Runs `program` under the engine at `engine`, which opens the channel at `channel`, and waits until it has ended. The program gets this
+ * process's environment, open files but those closed on exec, signal mask and dispositions. Meanwhile and afterwards this process ignores
+ * SIGINT and SIGQUIT, which a terminal sends to both, SIGPIPE and SIGXFSZ; it passes SIGTERM and SIGHUP on.
+ * Returns 0 with *wait_status as from waitpid(2), or the errno for which the engine could not be started.
+ */
+int tw_launch_run(const char *engine, const char *channel, const struct tw_program *program, int *wait_status);
+
+#endif

@@ -1,0 +1,358 @@
+/* trackway info: what a recording holds, in figures. */
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "recording/recording.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char help[] =
+    "Usage: trackway info [--json] DIR\n\n"
+    "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
+    "did, how many bytes that takes, and which files were mapped.\n\n"
+    "  --json   the same for programs to read\n"
+    "  --help   this text\n";
+
+static const char *const stream_names[TW_NSTREAMS] = {"c", "m", "e"};
+static const char *const stream_titles[TW_NSTREAMS] = {"tags (C)", "values (M)", "events (E)"};
+
+static uint64_t sum(const uint64_t *streams, uint64_t code)
+{
+	return streams[TW_STREAM_C] + streams[TW_STREAM_M] + streams[TW_STREAM_E] + code;
+}
+
+static uint64_t raw_bytes(const struct tw_totals *t)
+{
+	return sum(t->raw, t->code_raw);
+}
+
+static uint64_t stored_bytes(const struct tw_totals *t)
+{
+	return sum(t->stored, t->code_stored);
+}
+
+static double per_ref(const struct tw_totals *t)
+{
+	return t->refs ? (double)stored_bytes(t) / (double)t->refs : 0;
+}
+
+static int is_killed(const struct tw_recording_info *info)
+{
+	return WIFSIGNALED(info->wait_status);
+}
+
+/* Whether the way the program ended is known. */
+static int has_ended(const struct tw_recording_info *info)
+{
+	return info->complete || info->duration_ns;
+}
+
+static void format_time(int64_t when, char *to, size_t n)
+{
+	time_t t = when;
+	struct tm tm;
+	localtime_r(&t, &tm);
+	strftime(to, n, "%Y-%m-%d %H:%M:%S %z", &tm);
+}
+
+static void format_prot(uint32_t prot, char to[4])
+{
+	to[0] = prot & PROT_READ ? 'r' : '-';
+	to[1] = prot & PROT_WRITE ? 'w' : '-';
+	to[2] = prot & PROT_EXEC ? 'x' : '-';
+	to[3] = 0;
+}
+
+/* ---- text ---- */
+
+/* Prints any bytes so that a terminal is safe from them. */
+static void print_safe(const char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			printf("\\x%02x", (unsigned char)*s);
+		else
+			putchar(*s);
+	}
+}
+
+static void print_line(const char *title, const char *value)
+{
+	printf("%-16s", title);
+	print_safe(value);
+	putchar('\n');
+}
+
+static int is_plain_word(const char *s)
+{
+	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%^")];
+}
+
+/* One argument, quoted for a shell where it must be. */
+static void print_argument(const char *s)
+{
+	if (is_plain_word(s)) {
+		fputs(s, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *s; s++) {
+		char one[2] = {*s, 0};
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else
+			print_safe(one);
+	}
+	putchar('\'');
+}
+
+static void print_command(const struct tw_recording_info *info)
+{
+	printf("%-16s", "command");
+	for (int i = 0; i < info->argc; i++) {
+		if (i)
+			putchar(' ');
+		print_argument(info->argv[i]);
+	}
+	putchar('\n');
+}
+
+static void print_state(const struct tw_recording_info *info)
+{
+	printf("%-16s%s", "state", info->complete ? "complete" : "incomplete");
+	if (info->failure[0]) {
+		fputs(": ", stdout);
+		print_safe(info->failure);
+	} else if (!info->complete) {
+		fputs(": still being written, or the collector was killed", stdout);
+	}
+	putchar('\n');
+	if (has_ended(info) && is_killed(info))
+		printf("%-16skilled by signal %d\n", "ended", WTERMSIG(info->wait_status));
+	else if (has_ended(info))
+		printf("%-16sexit status %d\n", "ended", WEXITSTATUS(info->wait_status));
+}
+
+static void print_about(const struct tw_recording_info *info)
+{
+	char when[64];
+	format_time(info->start, when, sizeof when);
+	print_line("program", info->program);
+	print_command(info);
+	print_line("directory", info->cwd);
+	print_line("host", info->host);
+	print_line("cpu", info->cpu);
+	print_line("kernel", info->kernel);
+	print_line("start", when);
+	if (has_ended(info))
+		printf("%-16s%.3f s\n", "elapsed", (double)info->duration_ns / 1e9);
+	print_line("format", tw_format_name(info->format));
+	print_line("sink", tw_sink_name(info->sink));
+	print_state(info);
+}
+
+static void print_count(const char *title, uint64_t n)
+{
+	printf("%-16s%20llu\n", title, (unsigned long long)n);
+}
+
+static void print_counts(const struct tw_totals *t)
+{
+	putchar('\n');
+	print_count("threads", t->threads);
+	print_count("fragments", t->fragments);
+	print_count("instructions", t->insns);
+	print_count("blocks", t->blocks);
+	print_count("references", t->refs);
+	print_count("  reads", t->reads);
+	print_count("  writes", t->writes);
+	print_count("chunks", t->chunks);
+	print_count("gaps", t->gaps);
+}
+
+static void print_bytes(const char *title, uint64_t raw, uint64_t stored)
+{
+	printf("%-16s%20llu%20llu\n", title, (unsigned long long)raw, (unsigned long long)stored);
+}
+
+static void print_sizes(const struct tw_totals *t)
+{
+	printf("\n%-16s%20s%20s\n", "bytes", "raw", "stored");
+	for (int i = 0; i < TW_NSTREAMS; i++)
+		print_bytes(stream_titles[i], t->raw[i], t->stored[i]);
+	print_bytes("code", t->code_raw, t->code_stored);
+	print_bytes("all", raw_bytes(t), stored_bytes(t));
+	printf("%-16s%20.3f%20.3f\n", "per reference", t->refs ? (double)raw_bytes(t) / (double)t->refs : 0, per_ref(t));
+}
+
+static void print_modules(const struct tw_recording *r)
+{
+	size_t n = tw_recording_n_modules(r);
+	if (n)
+		printf("\nmodules\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct tw_module *m = tw_recording_module(r, i);
+		char prot[4];
+		format_prot(m->prot, prot);
+		printf("  %012llx-%012llx %s %8llx ", (unsigned long long)m->address, (unsigned long long)(m->address + m->length), prot,
+		       (unsigned long long)m->offset);
+		print_safe(m->path);
+		putchar('\n');
+	}
+}
+
+static void print_problems(const struct tw_recording *r)
+{
+	size_t n = tw_recording_n_problems(r);
+	if (n)
+		printf("\nproblems\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct tw_problem *p = tw_recording_problem(r, i);
+		printf("  %s (%s)\n", p->text, tw_error_text(p->error));
+	}
+}
+
+static void print_text(const struct tw_recording *r)
+{
+	print_about(tw_recording_info(r));
+	print_counts(tw_recording_totals(r));
+	print_sizes(tw_recording_totals(r));
+	print_modules(r);
+	print_problems(r);
+}
+
+/* ---- JSON ---- */
+
+static void json_about(struct tw_json *j, const struct tw_recording_info *info)
+{
+	tw_json_number(j, "version", info->version);
+	tw_json_text(j, "state", info->complete ? "complete" : "incomplete");
+	tw_json_text(j, "failure", info->failure);
+	tw_json_text(j, "program", info->program);
+	tw_json_open(j, "command", '[');
+	for (int i = 0; i < info->argc; i++)
+		tw_json_text(j, NULL, info->argv[i]);
+	tw_json_close(j, ']');
+	tw_json_text(j, "directory", info->cwd);
+	tw_json_text(j, "host", info->host);
+	tw_json_text(j, "cpu", info->cpu);
+	tw_json_text(j, "kernel", info->kernel);
+	tw_json_signed(j, "start", info->start);
+	tw_json_text(j, "format", tw_format_name(info->format));
+	tw_json_text(j, "sink", tw_sink_name(info->sink));
+	if (!has_ended(info))
+		return;
+	tw_json_real(j, "elapsed", (double)info->duration_ns / 1e9);
+	if (is_killed(info))
+		tw_json_signed(j, "signal", WTERMSIG(info->wait_status));
+	else
+		tw_json_signed(j, "exit_status", WEXITSTATUS(info->wait_status));
+}
+
+static void json_stream(struct tw_json *j, const char *name, uint64_t raw, uint64_t stored)
+{
+	tw_json_open(j, name, '{');
+	tw_json_number(j, "raw_bytes", raw);
+	tw_json_number(j, "stored_bytes", stored);
+	tw_json_close(j, '}');
+}
+
+static void json_totals(struct tw_json *j, const struct tw_totals *t)
+{
+	tw_json_number(j, "threads", t->threads);
+	tw_json_number(j, "fragments", t->fragments);
+	tw_json_number(j, "instructions", t->insns);
+	tw_json_number(j, "blocks", t->blocks);
+	tw_json_number(j, "refs", t->refs);
+	tw_json_number(j, "reads", t->reads);
+	tw_json_number(j, "writes", t->writes);
+	tw_json_number(j, "chunks", t->chunks);
+	tw_json_number(j, "gaps", t->gaps);
+	tw_json_number(j, "raw_bytes", raw_bytes(t));
+	tw_json_number(j, "stored_bytes", stored_bytes(t));
+	tw_json_real(j, "bytes_per_ref", per_ref(t));
+	tw_json_open(j, "streams", '{');
+	for (int i = 0; i < TW_NSTREAMS; i++)
+		json_stream(j, stream_names[i], t->raw[i], t->stored[i]);
+	json_stream(j, "code", t->code_raw, t->code_stored);
+	tw_json_close(j, '}');
+}
+
+static void json_modules(struct tw_json *j, const struct tw_recording *r)
+{
+	tw_json_open(j, "modules", '[');
+	for (size_t i = 0; i < tw_recording_n_modules(r); i++) {
+		const struct tw_module *m = tw_recording_module(r, i);
+		char prot[4];
+		format_prot(m->prot, prot);
+		tw_json_open(j, NULL, '{');
+		tw_json_number(j, "pid", m->pid);
+		tw_json_number(j, "address", m->address);
+		tw_json_number(j, "length", m->length);
+		tw_json_number(j, "offset", m->offset);
+		tw_json_text(j, "protection", prot);
+		tw_json_text(j, "path", m->path);
+		tw_json_close(j, '}');
+	}
+	tw_json_close(j, ']');
+}
+
+static void json_problems(struct tw_json *j, const struct tw_recording *r)
+{
+	tw_json_open(j, "problems", '[');
+	for (size_t i = 0; i < tw_recording_n_problems(r); i++) {
+		const struct tw_problem *p = tw_recording_problem(r, i);
+		tw_json_open(j, NULL, '{');
+		tw_json_text(j, "error", tw_error_text(p->error));
+		tw_json_text(j, "where", p->text);
+		tw_json_close(j, '}');
+	}
+	tw_json_close(j, ']');
+}
+
+static void print_json(const struct tw_recording *r)
+{
+	struct tw_json j = {.f = stdout};
+	tw_json_open(&j, NULL, '{');
+	json_about(&j, tw_recording_info(r));
+	json_totals(&j, tw_recording_totals(r));
+	json_modules(&j, r);
+	json_problems(&j, r);
+	tw_json_close(&j, '}');
+}
+
+/* ---- the command ---- */
+
+int tw_cmd_info(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int json = 0;
+	argv[0] = "trackway info";
+	for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+		if (option == 'h')
+			return fputs(help, stdout) < 0;
+		if (option != 'j')
+			return tw_usage_error("info", "wrong option");
+		json = 1;
+	}
+	if (argc - optind != 1)
+		return tw_usage_error("info", "exactly one recording is wanted");
+	struct tw_recording *r;
+	int error = tw_recording_open(argv[optind], &r);
+	if (error)
+		return tw_recording_error("info", argv[optind], error);
+	if (json)
+		print_json(r);
+	else
+		print_text(r);
+	tw_recording_close(r);
+	return fflush(stdout) || ferror(stdout);
+}

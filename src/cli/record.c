@@ -1,0 +1,368 @@
+/* trackway record: runs a program under the engine, collects, stores. */
+#include "cli/cli.h"
+#include "channel/collector.h"
+#include "channel/launch.h"
+#include "channel/machine.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma weak tw_verify_new
+#pragma weak tw_verify_chunk
+#pragma weak tw_verify_report
+#pragma weak tw_verify_free
+struct tw_verify;
+struct tw_verify *tw_verify_new(const struct tw_xstate *x, const struct tw_descriptor *(*lookup)(void *, uint32_t), void *context);
+int tw_verify_chunk(struct tw_verify *v, const struct tw_chunk *chunk);
+void tw_verify_report(struct tw_verify *v, FILE *f);
+void tw_verify_free(struct tw_verify *v);
+
+/* Exit statuses of ours, as env(1) and timeout(1) have them; every other one is the program's. */
+enum { EXIT_MISMATCH = 3, EXIT_OURS = 125 };
+
+struct record {
+	/* options */
+	char dir[PATH_MAX];
+	int has_dir, quiet, verify;
+	int format, sink;
+	uint64_t dump_pc;
+	int dump_all;
+	/* the run */
+	int command_argc;
+	char **command_argv;
+	struct tw_program program;
+	char engine[PATH_MAX];
+	struct tw_writer *writer;
+	struct tw_verify *comparator;
+	struct tw_collector *collector;
+	struct tw_output_result result;
+	struct tw_recording_info end;
+};
+
+static const char help[] =
+    "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+    "Runs COMMAND and records every basic block and memory reference of it. Its input,\n"
+    "output and exit status are its own.\n\n"
+    "  -o DIR                 where to store the recording; default NAME.tw, with NAME\n"
+    "                         the command's. A recording that is there already is\n"
+    "                         kept as DIR.old\n"
+    "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"
+    "  --sink=file            store the recording (default)\n"
+    "  --sink=count           count and discard; store only totals and modules\n"
+    "  --verify               compare every reference with what the program did\n"
+    "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
+    "                         stderr; `all` for all code\n"
+    "  -q                     no summary line at the end\n"
+    "  --help                 this text\n\n"
+    "Exit status: the command's; 3 when --verify found a mismatch, 125 when Trackway\n"
+    "itself failed, 126 when the command cannot be run, 127 when it is not found.\n";
+
+/* ---- options ---- */
+
+static int bad_usage(const char *what, const char *value)
+{
+	tw_usage_error("record", "%s '%s'", what, value);
+	return EXIT_OURS;
+}
+
+static int set_directory(struct record *r, const char *dir)
+{
+	size_t n = strlen(dir);
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (!n || n >= sizeof r->dir - 8)
+		return bad_usage("not a name for a directory:", dir);
+	snprintf(r->dir, sizeof r->dir, "%.*s", (int)n, dir);
+	r->has_dir = 1;
+	return 0;
+}
+
+static int set_format(struct record *r, const char *name)
+{
+	r->format = tw_format_by_name(name);
+	return r->format >= 0 ? 0 : bad_usage("the formats are none, dep and call, not", name);
+}
+
+static int set_sink(struct record *r, const char *name)
+{
+	r->sink = tw_sink_by_name(name);
+	return r->sink >= 0 ? 0 : bad_usage("the sinks are file and count, not", name);
+}
+
+static int set_show(struct record *r, const char *text)
+{
+	char *end;
+	if (!strcmp(text, "all")) {
+		r->dump_all = 1;
+		return 0;
+	}
+	r->dump_pc = strtoull(text, &end, 16);
+	return *text && !*end ? 0 : bad_usage("--show-fragment wants a hexadecimal address or 'all', not", text);
+}
+
+static int set_option(struct record *r, int option)
+{
+	switch (option) {
+	case 'o':
+		return set_directory(r, optarg);
+	case 'f':
+		return set_format(r, optarg);
+	case 's':
+		return set_sink(r, optarg);
+	case 'F':
+		return set_show(r, optarg);
+	case 'v':
+		r->verify = 1;
+		return 0;
+	case 'q':
+		r->quiet = 1;
+		return 0;
+	default:
+		fputs("trackway record: see trackway record --help\n", stderr);
+		return EXIT_OURS;
+	}
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int parse(struct record *r, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
+		{"sink", required_argument, NULL, 's'},   {"show-fragment", required_argument, NULL, 'F'},
+		{"verify", no_argument, NULL, 'v'},       {"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+	};
+	argv[0] = "trackway record";
+	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
+		if (option == 'h')
+			return fputs(help, stdout) < 0;
+		int status = set_option(r, option);
+		if (status)
+			return status;
+	}
+	r->command_argc = argc - optind;
+	r->command_argv = argv + optind;
+	if (r->command_argc < 1) {
+		tw_usage_error("record", "there is no command to run");
+		return EXIT_OURS;
+	}
+	if (r->verify && r->format == TW_FORMAT_NONE)
+		return bad_usage("--verify has nothing to compare in format", "none");
+	return -1;
+}
+
+/* ---- preparing ---- */
+
+static int own_error(const struct record *r, int error)
+{
+	tw_recording_error("record", r->dir[0] ? r->dir : r->command_argv[0], error);
+	return EXIT_OURS;
+}
+
+static int prepare_program(struct record *r)
+{
+	int status = tw_program_resolve(r->command_argc, r->command_argv, &r->program);
+	if (status) {
+		fprintf(stderr, "trackway record: %s\n", r->program.why);
+		return status;
+	}
+	if (tw_launch_engine(r->engine, sizeof r->engine)) {
+		fprintf(stderr, "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
+		return EXIT_OURS;
+	}
+	return 0;
+}
+
+static void default_directory(struct record *r)
+{
+	const char *name = strrchr(r->command_argv[0], '/');
+	name = name ? name + 1 : r->command_argv[0];
+	snprintf(r->dir, sizeof r->dir, "%.*s.tw", NAME_MAX - 8, name);
+}
+
+static int create_recording(struct record *r)
+{
+	struct utsname uts;
+	char cpu[64], cwd[PATH_MAX] = "", kernel[sizeof uts.release + sizeof uts.sysname + 2];
+	uname(&uts);
+	tw_machine_cpu(cpu);
+	if (!getcwd(cwd, sizeof cwd))
+		cwd[0] = 0;
+	snprintf(kernel, sizeof kernel, "%s %s", uts.sysname, uts.release);
+	struct tw_recording_info info = {
+		.format = (uint32_t)r->format,
+		.sink = (uint32_t)r->sink,
+		.start = time(NULL),
+		.argc = r->command_argc,
+		.argv = r->command_argv,
+		.program = r->program.path,
+		.cwd = cwd,
+		.host = uts.nodename,
+		.cpu = cpu,
+		.kernel = kernel,
+	};
+	tw_machine_xstate(&info.xstate);
+	int error = tw_directory_prepare(r->dir);
+	return error ? error : tw_writer_create(r->dir, &info, &r->writer);
+}
+
+static int prepare_recording(struct record *r)
+{
+	if (r->format == TW_FORMAT_NONE && !r->has_dir)
+		return 0;
+	if (!r->has_dir)
+		default_directory(r);
+	int error = create_recording(r);
+	return error ? own_error(r, error) : 0;
+}
+
+/* ---- verifying ---- */
+
+static const struct tw_descriptor *look_up(void *context, uint32_t number)
+{
+	const struct record *r = context;
+	return tw_collector_descriptor(r->collector, number);
+}
+
+static int check_chunk(void *context, const struct tw_chunk *chunk)
+{
+	struct record *r = context;
+	return tw_verify_chunk(r->comparator, chunk);
+}
+
+static int prepare_verify(struct record *r)
+{
+	struct tw_xstate xstate;
+	if (!r->verify)
+		return 0;
+	tw_machine_xstate(&xstate);
+	r->comparator = tw_verify_new(&xstate, look_up, r);
+	return r->comparator ? 0 : own_error(r, TW_ERR_MEMORY);
+}
+
+/* ---- running ---- */
+
+static int start_collector(struct record *r)
+{
+	struct tw_collector_options options = {
+		.format = (uint32_t)r->format,
+		.verify = r->verify,
+		.discard = r->sink == TW_SINK_COUNT,
+		.writer = r->writer,
+		.dump_pc = r->dump_pc,
+		.dump_all = r->dump_all,
+		.check = r->verify ? check_chunk : NULL,
+		.check_context = r,
+	};
+	int error = tw_collector_new(&options, &r->collector);
+	return error ? own_error(r, error) : 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int run(struct record *r)
+{
+	uint64_t start = now_ns();
+	int why = tw_launch_run(r->engine, tw_collector_path(r->collector), &r->program, &r->end.wait_status);
+	r->end.duration_ns = now_ns() - start;
+	tw_collector_finish(r->collector, &r->result);
+	if (!why)
+		return 0;
+	fprintf(stderr, "trackway record: the engine %s cannot be started: %s\n", r->engine, strerror(why));
+	snprintf(r->result.failure, sizeof r->result.failure, "the engine could not be started: %s", strerror(why));
+	r->result.said = 1;
+	return EXIT_OURS;
+}
+
+/* ---- ending ---- */
+
+static void close_recording(struct record *r)
+{
+	r->end.complete = !r->result.failure[0];
+	r->end.failure = r->result.failure;
+	r->end.totals = r->result.totals;
+	if (r->result.failure[0] && !r->result.said)
+		fprintf(stderr, "trackway: the recording is incomplete: %s\n", r->result.failure);
+	int error = r->writer ? tw_writer_close(r->writer, &r->end) : TW_OK;
+	if (error)
+		own_error(r, error);
+}
+
+static void print_summary(const struct record *r)
+{
+	const struct tw_totals *t = &r->result.totals;
+	uint64_t stored = t->stored[TW_STREAM_C] + t->stored[TW_STREAM_M] + t->stored[TW_STREAM_E] + t->code_stored;
+	if (r->quiet)
+		return;
+	fprintf(stderr, "trackway: %llu instructions, %llu references", (unsigned long long)t->insns, (unsigned long long)t->refs);
+	if (r->writer && r->sink == TW_SINK_FILE)
+		fprintf(stderr, ", %llu bytes stored (%.3f per reference) in %s", (unsigned long long)stored,
+		        t->refs ? (double)stored / (double)t->refs : 0.0, r->dir);
+	fprintf(stderr, ", %.2f s\n", (double)r->end.duration_ns / 1e9);
+}
+
+/* Ends this process as the program ended. */
+static int end_like(int wait_status)
+{
+	if (!WIFSIGNALED(wait_status))
+		return WEXITSTATUS(wait_status);
+	int number = WTERMSIG(wait_status);
+	struct rlimit no_core = {0, 0};
+	sigset_t set;
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int finish(struct record *r, int status)
+{
+	close_recording(r);
+	if (r->result.mismatch) {
+		tw_verify_report(r->comparator, stderr);
+		status = EXIT_MISMATCH;
+	}
+	if (r->comparator)
+		tw_verify_free(r->comparator);
+	if (status)
+		return status;
+	print_summary(r);
+	return end_like(r->end.wait_status);
+}
+
+int tw_cmd_record(int argc, char **argv)
+{
+	struct record r = {.format = TW_FORMAT_DEP};
+	int status = parse(&r, argc, argv);
+	if (status >= 0)
+		return status;
+	status = prepare_program(&r);
+	if (!status)
+		status = prepare_recording(&r);
+	if (!status)
+		status = prepare_verify(&r);
+	if (!status)
+		status = start_collector(&r);
+	if (!status)
+		status = finish(&r, run(&r));
+	tw_program_free(&r.program);
+	return status;
+}
