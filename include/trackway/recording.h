@@ -88,7 +88,7 @@ struct tw_recording_info {
 	uint32_t version;
 	uint32_t format;      /* enum tw_format */
 	uint32_t sink;        /* enum tw_sink */
-	uint32_t complete;    /* 1: closed in good order, `totals`, `wait_status` and `duration_ns` are known */
+	uint32_t complete;    /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
 	int64_t start;        /* seconds since 1970 */
 	uint64_t duration_ns;
 	int32_t wait_status;  /* of the program, as from waitpid(2) */
@@ -153,7 +153,7 @@ const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t
 size_t tw_recording_n_problems(const struct tw_recording *r);
 const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size_t problem);
 
-/* Totals: from the header if the recording is complete, else summed over the chunks found. tw_recording_sum always sums. */
+/* Totals: from the header if the recording is complete or holds only counts, else summed over the chunks found. tw_recording_sum always sums. */
 const struct tw_totals *tw_recording_totals(const struct tw_recording *r);
 void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out);
 

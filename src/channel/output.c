@@ -31,6 +31,7 @@ static void fail(struct tw_output *o, int error)
 	struct tw_output_result *r = &o->result;
 	snprintf(r->failure, sizeof r->failure, "%s: %s", tw_error_text(error), tw_recording_detail());
 	fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure);
+	r->said = 1;
 }
 
 static int stores(const struct tw_output *o)

@@ -34,7 +34,8 @@ struct tw_output_options {
 struct tw_output_result {
 	struct tw_totals totals;       /* stored bytes as far as written */
 	int mismatch;
-	char failure[512];             /* why writing stopped; "" if it did not */
+	char failure[512];             /* why recording stopped; "" if it did not */
+	int said;                      /* 1: the failure has been said on stderr */
 };
 
 /* Starts the thread. */
