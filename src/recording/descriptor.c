@@ -22,8 +22,9 @@ static int slots_ok(const struct tw_op *op, unsigned n_values)
 {
 	switch (op->kind) {
 	case TW_OP_RECORD:
-	case TW_OP_XSAVE:
 		return op->value < n_values;
+	case TW_OP_XSAVE:
+		return op->value < n_values && (!(op->flags & TW_OPF_SECOND) || op->mask_value < n_values);
 	case TW_OP_REP:
 		return op->value < n_values && op->mask_value < n_values;
 	case TW_OP_LANES:
@@ -51,6 +52,24 @@ static int registers_ok(const struct tw_op *op)
 	}
 }
 
+static int width_ok(uint32_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+/* Sizes that are more than a number to pass on. */
+static int sizes_ok(const struct tw_op *op)
+{
+	switch (op->kind) {
+	case TW_OP_BIT:
+		return width_ok(op->size);
+	case TW_OP_LANES:
+		return !op->index_width || width_ok(op->index_width);
+	default:
+		return 1;
+	}
+}
+
 static int type_ok(uint8_t type)
 {
 	return type >= TW_READ && type <= TW_MODIFY;
@@ -64,7 +83,7 @@ static int op_ok(const struct tw_op *op, const struct tw_descriptor *d)
 		return 0;
 	if (op->kind == TW_OP_REP && op->flags & TW_OPF_SECOND && !type_ok((uint8_t)op->count))
 		return 0;
-	return registers_ok(op) && slots_ok(op, d->n_values);
+	return registers_ok(op) && sizes_ok(op) && slots_ok(op, d->n_values);
 }
 
 static int blocks_ok(const struct tw_descriptor *d)
@@ -72,7 +91,7 @@ static int blocks_ok(const struct tw_descriptor *d)
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	unsigned insn = 0;
 	for (unsigned i = 0; i < d->n_blocks; i++) {
-		if (b[i].first_insn != insn || b[i].end >= TW_NENDS)
+		if (b[i].first_insn != insn || !b[i].n_insns || b[i].end >= TW_NENDS)
 			return 0;
 		insn += b[i].n_insns;
 	}
