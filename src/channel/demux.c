@@ -268,28 +268,6 @@ static void count_logged(struct walk *w, const uint8_t *payload, uint32_t bytes)
 		count_refs(w, 1, payload[sizeof(struct tw_refs) + i * sizeof(struct tw_logged_ref) + offsetof(struct tw_logged_ref, type)]);
 }
 
-/* Least payload of each type of event whose payload is looked at. */
-static const uint32_t least_payload[TW_NEVENTS] = {
-	[TW_EVENT_KEYFRAME] = sizeof(struct tw_keyframe),
-	[TW_EVENT_PARTIAL] = sizeof(struct tw_partial),
-	[TW_EVENT_SYSCALL] = sizeof(struct tw_syscall),
-	[TW_EVENT_SIGNAL] = sizeof(struct tw_signal),
-	[TW_EVENT_SEGBASE] = sizeof(struct tw_segbase),
-	[TW_EVENT_MAP] = sizeof(struct tw_map) + 1,
-	[TW_EVENT_UNMAP] = sizeof(struct tw_unmap),
-	[TW_EVENT_THREAD_START] = sizeof(struct tw_thread_start),
-	[TW_EVENT_THREAD_END] = sizeof(struct tw_thread_end),
-	[TW_EVENT_FORK] = sizeof(struct tw_fork),
-	[TW_EVENT_EXEC] = 1,
-	[TW_EVENT_GAP] = sizeof(struct tw_gap) + 1,
-	[TW_EVENT_REFS] = sizeof(struct tw_refs),
-};
-
-static int event_ok(const struct tw_event_header *h, size_t left)
-{
-	return h->type >= TW_EVENT_KEYFRAME && h->type < TW_NEVENTS && h->bytes >= least_payload[h->type] && h->bytes <= left;
-}
-
 static void note_event(struct walk *w, const struct tw_event_header *h, const uint8_t *payload)
 {
 	switch (h->type) {
@@ -317,7 +295,7 @@ static int walk_event(struct walk *w)
 	if (left < sizeof h)
 		return tw_fail(TW_ERR_STREAM, "an event at the end of a buffer");
 	memcpy(&h, w->p, sizeof h);
-	if (!event_ok(&h, left - sizeof h))
+	if (!tw_event_valid(&h, w->p + sizeof h, left - sizeof h))
 		return tw_fail(TW_ERR_STREAM, "an event of type %u with %u bytes", h.type, h.bytes);
 	size_t n = sizeof h + h.bytes, padded = (n + 7) & ~(size_t)7;
 	memcpy(w->e, w->p, n);
@@ -453,7 +431,7 @@ static int torn_event(struct torn *t)
 	if (left < sizeof h)
 		return 0;
 	memcpy(&h, t->p, sizeof h);
-	if (!event_ok(&h, left - sizeof h))
+	if (!tw_event_valid(&h, t->p + sizeof h, left - sizeof h))
 		return 0;
 	t->before_event = here(t);
 	t->after_event = 1;

@@ -95,6 +95,13 @@ int tw_op_lane_active(const struct tw_op *op, const uint64_t *values, unsigned l
 /* References a LANES operation makes. */
 unsigned tw_op_lane_refs(const struct tw_op *op, const uint64_t *values);
 
+/* ---- events ---- */
+
+struct tw_event_header;
+
+/* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
+int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
+
 /* ---- writing ---- */
 
 struct tw_writer;

@@ -1,0 +1,44 @@
+/* Events as bytes: whether one is whole. */
+#include "recording/recording.h"
+
+#include <string.h>
+#include <trackway/event.h>
+
+/* What a payload must have: its struct, and after it perhaps a text that ends with NUL. */
+static const struct {
+	uint32_t bytes;
+	uint32_t text; /* 1: a text follows */
+} payloads[TW_NEVENTS] = {
+	[TW_EVENT_KEYFRAME] = {sizeof(struct tw_keyframe), 0},
+	[TW_EVENT_PARTIAL] = {sizeof(struct tw_partial), 0},
+	[TW_EVENT_SYSCALL] = {sizeof(struct tw_syscall), 0},
+	[TW_EVENT_SIGNAL] = {sizeof(struct tw_signal), 0},
+	[TW_EVENT_SEGBASE] = {sizeof(struct tw_segbase), 0},
+	[TW_EVENT_MAP] = {sizeof(struct tw_map), 1},
+	[TW_EVENT_UNMAP] = {sizeof(struct tw_unmap), 0},
+	[TW_EVENT_THREAD_START] = {sizeof(struct tw_thread_start), 0},
+	[TW_EVENT_THREAD_END] = {sizeof(struct tw_thread_end), 0},
+	[TW_EVENT_FORK] = {sizeof(struct tw_fork), 0},
+	[TW_EVENT_EXEC] = {0, 1},
+	[TW_EVENT_GAP] = {sizeof(struct tw_gap), 1},
+	[TW_EVENT_REFS] = {sizeof(struct tw_refs), 0},
+};
+
+static int logged_ok(const uint8_t *payload, uint32_t bytes)
+{
+	struct tw_refs refs;
+	memcpy(&refs, payload, sizeof refs);
+	return refs.n == (bytes - sizeof refs) / sizeof(struct tw_logged_ref) && (bytes - sizeof refs) % sizeof(struct tw_logged_ref) == 0;
+}
+
+int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left)
+{
+	if (h->type < TW_EVENT_KEYFRAME || h->type >= TW_NEVENTS || h->bytes > left)
+		return 0;
+	uint32_t least = payloads[h->type].bytes;
+	if (h->bytes < least + payloads[h->type].text)
+		return 0;
+	if (h->type == TW_EVENT_REFS)
+		return logged_ok(payload, h->bytes);
+	return !payloads[h->type].text || memchr(payload + least, 0, h->bytes - least);
+}
