@@ -15,21 +15,24 @@ extern char **environ;
 
 static volatile pid_t child; /* whom signals are passed on to */
 
-int tw_launch_engine(char *path, size_t size)
+char *tw_launch_engine(void)
 {
 	static const char *const places[] = {"trackway-engine", "../lib/trackway/trackway-engine"};
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (n < 0)
-		return -1;
+		return NULL;
 	self[n] = 0;
 	*(strrchr(self, '/') + 1) = 0;
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-		snprintf(path, size, "%s%s", self, places[i]);
+		char *path;
+		if (asprintf(&path, "%s%s", self, places[i]) < 0)
+			return NULL;
 		if (!access(path, X_OK))
-			return 0;
+			return path;
+		free(path);
 	}
-	return -1;
+	return NULL;
 }
 
 /* The two variables the engine takes out again, then the environment as it is. */

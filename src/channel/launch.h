@@ -4,11 +4,11 @@
 #ifndef TW_LAUNCH_H
 #define TW_LAUNCH_H
 
-#include <stddef.h>
 #include "channel/program.h"
 
-/* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns 0, or -1 if it is in neither place. */
-int tw_launch_engine(char *path, size_t size);
+/* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in
+ * neither place. */
+char *tw_launch_engine(void);
 
 /*
  * Runs `program` under the engine at `engine`, which opens the channel at `channel`, and waits until it has ended. The program gets this

@@ -41,7 +41,7 @@ struct record {
 	int command_argc;
 	char **command_argv;
 	struct tw_program program;
-	char engine[PATH_MAX];
+	char *engine;
 	struct tw_writer *writer;
 	struct tw_verify *comparator;
 	struct tw_collector *collector;
@@ -176,7 +176,8 @@ static int prepare_program(struct record *r)
 		fprintf(stderr, "trackway record: %s\n", r->program.why);
 		return status;
 	}
-	if (tw_launch_engine(r->engine, sizeof r->engine)) {
+	r->engine = tw_launch_engine();
+	if (!r->engine) {
 		fprintf(stderr, "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
 		return EXIT_OURS;
 	}
@@ -364,5 +365,6 @@ int tw_cmd_record(int argc, char **argv)
 	if (!status)
 		status = finish(&r, run(&r));
 	tw_program_free(&r.program);
+	free(r.engine);
 	return status;
 }

@@ -1,0 +1,371 @@
+#include "channel/demux.h"
+#include "recording/recording.h"
+#include "unit.h"
+#include "unit_fragment.h"
+
+enum { PLAIN = 16, VALUES = 17, MANY = 18, REP = 19, LANES = 20, FAR_UPPER = 3 };
+
+static const struct tw_op read_op = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8};
+static const struct tw_op modify_op = {.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_MODIFY, .size = 4};
+static const struct tw_op rep_ops[] = {
+	{.kind = TW_OP_REP, .insn = 1, .base = TW_RSI, .index = TW_RDI, .type = TW_READ, .flags = TW_OPF_SECOND, .size = 4, .count = TW_WRITE,
+	 .value = 0, .mask_value = 1},
+	{.kind = TW_OP_REF, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
+};
+static const struct tw_op lanes_ops[] = {
+	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .size = 4, .count = 8, .mask_width = 4, .mask_value = 0},
+	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_WRITE, .size = 4, .count = 8, .mask_value = 4},
+	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .flags = TW_OPF_ANY, .size = 4, .count = 8, .mask_value = 4},
+};
+
+static struct tw_demux *demux;
+static struct tw_descriptor *made[8];
+static int n_made;
+static uint8_t *data, *slack;
+static struct tw_chunk chunk;
+
+static void add(struct tw_demux *d, struct tw_descriptor *one)
+{
+	uint64_t used;
+	EQUAL(tw_demux_descriptors(d, (uint8_t *)one, one->bytes, &used), TW_OK);
+	EQUAL(used, one->bytes);
+	made[n_made++] = one;
+}
+
+static void set_up(void)
+{
+	struct tw_op two[] = {read_op, modify_op};
+	demux = tw_demux_new(0);
+	add(demux, unit_descriptor(PLAIN, 3, 0, two, 2));
+	add(demux, unit_descriptor(VALUES, 2, 2, two, 2));
+	add(demux, unit_descriptor(MANY, 1, 7, two, 1));
+	add(demux, unit_descriptor(REP, 4, 2, rep_ops, 2));
+	add(demux, unit_descriptor(LANES, 1, 5, lanes_ops, 3));
+	add(demux, unit_descriptor(FAR_UPPER << 16 | PLAIN, 5, 1, two, 1));
+	data = calloc(1, TW_BUFFER_BYTES);
+	slack = calloc(1, TW_SLACK_BYTES);
+	chunk.c = malloc(TW_DEMUX_C * 2);
+	chunk.m = malloc(TW_DEMUX_M * 8);
+	chunk.e = malloc(TW_DEMUX_E);
+}
+
+static void tear_down(void)
+{
+	tw_demux_free(demux);
+	tw_chunk_release(&chunk);
+	for (int i = 0; i < n_made; i++)
+		free(made[i]);
+	free(data);
+	free(slack);
+}
+
+static struct unit_buffer start(void)
+{
+	struct unit_buffer b = {data};
+	memset(data, 0, TW_BUFFER_BYTES);
+	memset(slack, 0, TW_SLACK_BYTES);
+	unit_keyframe(&b, 0);
+	return b;
+}
+
+static int run(const struct unit_buffer *b, uint32_t slack_end)
+{
+	struct tw_demux_input in = {data, slack, (uint32_t)(b->p - data), slack_end};
+	chunk.flags = 0;
+	return tw_demux_buffer(demux, &in, &chunk);
+}
+
+static void plain_runs(void)
+{
+	struct unit_buffer b = start();
+	for (int i = 0; i < 1000; i++) {
+		unit_tag(&b, PLAIN);
+		unit_tag(&b, VALUES);
+		unit_value(&b, (uint64_t)i);
+		unit_value(&b, ~(uint64_t)i);
+		unit_tag(&b, MANY);
+		for (int k = 0; k < 7; k++)
+			unit_value(&b, (uint64_t)(i + k));
+	}
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.n_c, 3001);
+	EQUAL(chunk.n_m, 9000);
+	EQUAL(chunk.m[9 * 500 + 1], ~500ll);
+	EQUAL(chunk.m[9 * 999 + 8], 1005);
+	EQUAL(chunk.insns, 6000);
+	EQUAL(chunk.blocks, 3000);
+	EQUAL(chunk.refs, 5000);
+	EQUAL(chunk.reads, 5000);
+	EQUAL(chunk.writes, 2000);
+	EQUAL(chunk.n_e, sizeof(struct tw_event_header) + sizeof(struct tw_keyframe));
+}
+
+static void upper_halves(void)
+{
+	struct unit_buffer b = start();
+	unit_tag(&b, TW_TAG_UPPER);
+	unit_tag(&b, FAR_UPPER);
+	unit_tag(&b, PLAIN);
+	unit_value(&b, 7);
+	unit_tag(&b, TW_TAG_UPPER);
+	unit_tag(&b, 0);
+	unit_tag(&b, PLAIN);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.insns, 8);
+	EQUAL(chunk.n_c, 7);
+	EQUAL(chunk.n_m, 1);
+	EQUAL(chunk.upper, 0);
+	b.p = data;
+	unit_keyframe(&b, FAR_UPPER);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.upper, FAR_UPPER);
+}
+
+static void the_slack(void)
+{
+	struct unit_buffer b = start(), s = {slack + TW_SLACK_BYTES - 18 - 2};
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, TW_TAG_SLACK);
+	unit_tag(&b, TW_SLACK_BYTES - 18 - 2);
+	unit_tag(&s, VALUES);
+	unit_value(&s, 1);
+	unit_value(&s, 2);
+	unit_tag(&s, PLAIN);
+	EQUAL(run(&b, TW_SLACK_BYTES), TW_OK);
+	EQUAL(chunk.n_c, 4);
+	EQUAL(chunk.n_m, 2);
+	EQUAL(chunk.insns, 8);
+	EQUAL(run(&b, TW_SLACK_BYTES - 2), TW_OK);
+	EQUAL(chunk.n_c, 3);
+}
+
+static void put_rep(struct unit_buffer *b, uint64_t before, uint64_t after)
+{
+	unit_tag(b, REP);
+	unit_value(b, before);
+	unit_value(b, after);
+}
+
+static void repeats(void)
+{
+	struct unit_buffer b = start();
+	put_rep(&b, 0x1000, 0x1000 + 5 * 4);
+	put_rep(&b, 0x1000, 0x1000 - 3 * 4);
+	put_rep(&b, 0x1000, 0x1000);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.reads, 8);
+	EQUAL(chunk.writes, 8 + 3);
+	EQUAL(chunk.refs, 19);
+	EQUAL(chunk.insns, 12);
+}
+
+static void put_partial(struct unit_buffer *b, uint32_t insns, uint32_t in_rep, uint64_t rdi)
+{
+	struct tw_partial p = {.insns = insns, .in_rep = in_rep};
+	p.regs[TW_RDI] = rdi;
+	unit_event(b, TW_EVENT_PARTIAL, &p, sizeof p);
+}
+
+static void partial_fragments(void)
+{
+	struct unit_buffer b = start();
+	put_partial(&b, 1, 0, 0);
+	unit_tag(&b, PLAIN);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.insns, 1);
+	EQUAL(chunk.blocks, 1);
+	EQUAL(chunk.refs, 1);
+	put_partial(&b, 1, 1, 0x2000 + 2 * 4);
+	put_rep(&b, 0x2000, 0);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.insns, 2);
+	EQUAL(chunk.refs, 1 + 4);
+	put_partial(&b, 0, 0, 0);
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, PLAIN);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.insns, 5);
+	EQUAL(chunk.blocks, 3);
+}
+
+static void lanes(void)
+{
+	struct unit_buffer b = start();
+	unit_tag(&b, LANES);
+	unit_value(&b, 0x8000000080000000);
+	unit_value(&b, 0x7fffffff80000000);
+	unit_value(&b, 0);
+	unit_value(&b, 0);
+	unit_value(&b, 0xf07);
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.reads, 3 + 1);
+	EQUAL(chunk.writes, 3);
+	EQUAL(chunk.refs, 7);
+}
+
+static void put_refs(struct unit_buffer *b, uint32_t n)
+{
+	uint8_t payload[sizeof(struct tw_refs) + 4 * sizeof(struct tw_logged_ref)];
+	struct tw_refs head = {.n = n};
+	struct tw_logged_ref ref = {.size = 8, .type = TW_MODIFY, .count = 1};
+	memcpy(payload, &head, sizeof head);
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(payload + sizeof head + i * sizeof ref, &ref, sizeof ref);
+	unit_event(b, TW_EVENT_REFS, payload, (uint32_t)(sizeof head + n * sizeof ref));
+}
+
+static void logged_references(void)
+{
+	struct unit_buffer b = start();
+	struct tw_demux *dep = demux;
+	struct tw_op two[] = {read_op, modify_op};
+	unit_tag(&b, PLAIN);
+	put_refs(&b, 3);
+	unit_event(&b, TW_EVENT_SIGRETURN, "", 0);
+	demux = tw_demux_new(1);
+	add(demux, unit_descriptor(PLAIN, 3, 0, two, 2));
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.insns, 3);
+	EQUAL(chunk.refs, 3);
+	EQUAL(chunk.reads, 3);
+	EQUAL(chunk.writes, 3);
+	size_t n_e = chunk.n_e;
+	tw_demux_strip_refs(&chunk);
+	EQUAL(chunk.n_c, 3);
+	EQUAL(chunk.c[1], PLAIN);
+	EQUAL(n_e - chunk.n_e, sizeof(struct tw_event_header) + sizeof(struct tw_refs) + 3 * sizeof(struct tw_logged_ref));
+	size_t at = 0;
+	EQUAL(tw_demux_next_event(&chunk, &at)->type, TW_EVENT_KEYFRAME);
+	EQUAL(tw_demux_next_event(&chunk, &at)->type, TW_EVENT_SIGRETURN);
+	CHECK(!tw_demux_next_event(&chunk, &at));
+	tw_demux_free(demux);
+	demux = dep;
+}
+
+static void odd_events(void)
+{
+	struct unit_buffer b = start();
+	unit_event(&b, TW_EVENT_EXEC, "abc", 4);
+	unit_tag(&b, PLAIN);
+	unit_event(&b, TW_EVENT_THREAD_END, &(struct tw_thread_end){.status = 3}, sizeof(struct tw_thread_end));
+	EQUAL(run(&b, 0), TW_OK);
+	EQUAL(chunk.n_e % 8, 0);
+	EQUAL(chunk.insns, 3);
+	EQUAL(chunk.flags, TW_CHUNK_LAST);
+}
+
+static void wrong_buffers(void)
+{
+	struct unit_buffer b = start();
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, 99);
+	EQUAL(run(&b, 0), TW_ERR_FRAGMENT);
+	EQUAL(chunk.insns, 3);
+	b = start();
+	unit_event(&b, TW_NEVENTS, "", 0);
+	EQUAL(run(&b, 0), TW_ERR_STREAM);
+	b = start();
+	unit_tag(&b, VALUES);
+	unit_value(&b, 1);
+	EQUAL(run(&b, 0), TW_ERR_STREAM);
+	b = start();
+	unit_event(&b, TW_EVENT_SYSCALL, "12345678", 8);
+	EQUAL(run(&b, 0), TW_ERR_STREAM);
+}
+
+/* Where the buffer is cut, as bytes of data. */
+static uint32_t torn_at(int logged)
+{
+	struct tw_demux_input in = {.data = data, .slack = slack};
+	tw_demux_torn_end(demux, &in, logged);
+	return in.slack_end ? TW_BUFFER_BYTES + in.slack_end : in.bytes;
+}
+
+static void torn_fragments(void)
+{
+	struct unit_buffer b = start();
+	unit_tag(&b, PLAIN);
+	uint32_t plain = (uint32_t)(b.p - data);
+	EQUAL(torn_at(0), plain);
+	unit_tag(&b, VALUES);
+	EQUAL(torn_at(0), plain);
+	unit_value(&b, 1);
+	EQUAL(torn_at(0), plain);
+	unit_value(&b, 1);
+	EQUAL(torn_at(0), b.p - data);
+	EQUAL(torn_at(1), plain);
+	uint32_t whole = (uint32_t)(b.p - data);
+	put_partial(&b, 1, 0, 0);
+	EQUAL(torn_at(0), whole);
+	unit_tag(&b, VALUES);
+	EQUAL(torn_at(0), whole);
+	unit_value(&b, 0);
+	unit_value(&b, 0);
+	unit_tag(&b, PLAIN);
+	EQUAL(torn_at(0), b.p - data);
+}
+
+static void torn_events(void)
+{
+	struct unit_buffer b = start();
+	EQUAL(torn_at(0), 0);
+	unit_tag(&b, PLAIN);
+	uint32_t before = (uint32_t)(b.p - data);
+	unit_event(&b, TW_EVENT_SIGRETURN, "", 0);
+	EQUAL(torn_at(0), before);
+	unit_tag(&b, PLAIN);
+	before = (uint32_t)(b.p - data);
+	unit_tag(&b, TW_TAG_EVENT);
+	EQUAL(torn_at(0), before);
+	memset(data, 0, TW_BUFFER_BYTES);
+	EQUAL(torn_at(0), 0);
+}
+
+static void torn_in_slack(void)
+{
+	struct unit_buffer b = start(), s = {slack + 100};
+	unit_tag(&b, TW_TAG_SLACK);
+	unit_tag(&b, 100);
+	unit_tag(&s, PLAIN);
+	EQUAL(torn_at(0), TW_BUFFER_BYTES + 102);
+	unit_tag(&s, MANY);
+	EQUAL(torn_at(0), TW_BUFFER_BYTES + 102);
+}
+
+static void wrong_descriptors(void)
+{
+	uint64_t used;
+	struct tw_descriptor *d = unit_descriptor(40, 2, 0, &read_op, 1);
+	struct tw_op *op = (struct tw_op *)tw_descriptor_ops(d);
+	EQUAL(tw_demux_descriptors(demux, (uint8_t *)d, d->bytes - 8, &used), TW_ERR_DAMAGED);
+	op->insn = 2;
+	EQUAL(tw_demux_descriptors(demux, (uint8_t *)d, d->bytes, &used), TW_ERR_DAMAGED);
+	op->insn = 0;
+	op->base = 16;
+	EQUAL(tw_demux_descriptors(demux, (uint8_t *)d, d->bytes, &used), TW_ERR_DAMAGED);
+	EQUAL(used, 0);
+	CHECK(!tw_demux_descriptor(demux, 40));
+	CHECK(!tw_demux_descriptor(demux, 0xffff0010));
+	CHECK(tw_demux_descriptor(demux, PLAIN) == made[0]);
+	free(d);
+}
+
+int main(void)
+{
+	set_up();
+	plain_runs();
+	upper_halves();
+	the_slack();
+	repeats();
+	partial_fragments();
+	lanes();
+	logged_references();
+	odd_events();
+	wrong_buffers();
+	torn_fragments();
+	torn_events();
+	torn_in_slack();
+	wrong_descriptors();
+	tear_down();
+	return UNIT_END();
+}

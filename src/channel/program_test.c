@@ -1,0 +1,128 @@
+#include "channel/program.h"
+#include "unit.h"
+#include "unit_directory.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static void write_file(const char *path, const void *bytes, size_t n, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	CHECK(write(fd, bytes, n) == (ssize_t)n);
+	close(fd);
+	CHECK(!chmod(path, mode));
+}
+
+static void write_script(const char *path, const char *text)
+{
+	write_file(path, text, strlen(text), 0755);
+}
+
+static void write_elf(const char *path, unsigned char class, uint16_t machine, uint16_t type, mode_t mode)
+{
+	Elf64_Ehdr h = {.e_type = type, .e_machine = machine};
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	h.e_ident[EI_CLASS] = class;
+	h.e_ident[EI_DATA] = ELFDATA2LSB;
+	write_file(path, &h, sizeof h, mode);
+}
+
+static void refused(const char *name, int status, const char *because)
+{
+	char *argv[] = {(char *)name, NULL};
+	struct tw_program p;
+	EQUAL(tw_program_resolve(1, argv, &p), status);
+	CHECK(strstr(p.why, because));
+	if (!strstr(p.why, because))
+		fprintf(stderr, "\tfound: %s\n", p.why);
+	tw_program_free(&p);
+}
+
+static void resolves(char **argv, const char *path, const char *const *expected)
+{
+	struct tw_program p;
+	int argc = 0, n = 0;
+	while (argv[argc])
+		argc++;
+	while (expected[n])
+		n++;
+	EQUAL(tw_program_resolve(argc, argv, &p), 0);
+	SAME_TEXT(p.path ? p.path : p.why, path);
+	EQUAL(p.argc, n);
+	for (int i = 0; i < n && i < p.argc; i++)
+		SAME_TEXT(p.argv[i], expected[i]);
+	CHECK(!p.argv[p.argc]);
+	tw_program_free(&p);
+}
+
+#define RESOLVES(path, argv, expected) resolves((char *[]){argv, NULL}, path, (const char *const[]){expected, NULL})
+#define WORDS(...) __VA_ARGS__
+
+static void programs(void)
+{
+	write_elf("good", ELFCLASS64, EM_X86_64, ET_DYN, 0755);
+	RESOLVES("./good", WORDS("./good", "a", ""), WORDS("./good", "a", ""));
+	setenv("PATH", "/nowhere:good:.", 1);
+	RESOLVES("./good", WORDS("good", "a"), WORDS("good", "a"));
+	setenv("PATH", "/nowhere::", 1);
+	RESOLVES("good", WORDS("good"), WORDS("good"));
+}
+
+static void scripts(void)
+{
+	write_script("plain.sh", "#!./good\nrest\n");
+	RESOLVES("./good", WORDS("./plain.sh", "x", "y"), WORDS("./good", "./plain.sh", "x", "y"));
+	write_script("argument.sh", "#! \t./good  -a b \t\nrest\n");
+	RESOLVES("./good", WORDS("./argument.sh", "x"), WORDS("./good", "-a b", "./argument.sh", "x"));
+	write_script("nested.sh", "#!./argument.sh -n");
+	RESOLVES("./good", WORDS("./nested.sh", "x"), WORDS("./good", "-a b", "./argument.sh", "-n", "./nested.sh", "x"));
+	write_script("loop.sh", "#!./loop.sh\n");
+	refused("./loop.sh", TW_PROGRAM_CANNOT, "more than 4 deep");
+	write_script("none.sh", "#! \n");
+	refused("./none.sh", TW_PROGRAM_CANNOT, "names no interpreter");
+	write_script("missing.sh", "#!./no-such\n");
+	refused("./missing.sh", TW_PROGRAM_MISSING, "./no-such: no such file");
+}
+
+static void refusals(void)
+{
+	setenv("PATH", "/nowhere:.", 1);
+	refused("no-such", TW_PROGRAM_MISSING, "command not found");
+	refused("./no-such", TW_PROGRAM_MISSING, "no such file");
+	refused("", TW_PROGRAM_MISSING, "empty");
+	refused("/tmp", TW_PROGRAM_CANNOT, "is a directory");
+	refused("/dev/null", TW_PROGRAM_CANNOT, "not a regular file");
+	write_script("text", "just text\n");
+	refused("./text", TW_PROGRAM_CANNOT, "neither an ELF program nor a script");
+	write_file("empty", "", 0, 0755);
+	refused("./empty", TW_PROGRAM_CANNOT, "neither");
+	write_elf("no-x", ELFCLASS64, EM_X86_64, ET_DYN, 0644);
+	refused("./no-x", TW_PROGRAM_CANNOT, "not executable");
+	refused("no-x", TW_PROGRAM_CANNOT, "not executable");
+	write_elf("i386", ELFCLASS32, EM_386, ET_EXEC, 0755);
+	refused("./i386", TW_PROGRAM_CANNOT, "32-bit");
+	write_elf("x32", ELFCLASS32, EM_X86_64, ET_EXEC, 0755);
+	refused("./x32", TW_PROGRAM_CANNOT, "32-bit");
+	write_elf("arm", ELFCLASS64, EM_AARCH64, ET_EXEC, 0755);
+	refused("./arm", TW_PROGRAM_CANNOT, "a program for AArch64, not for x86-64");
+	write_elf("object", ELFCLASS64, EM_X86_64, ET_REL, 0755);
+	refused("./object", TW_PROGRAM_CANNOT, "not a program");
+	write_file("cut", ELFMAG "xy", 6, 0755);
+	refused("./cut", TW_PROGRAM_CANNOT, "truncated");
+	write_elf("suid", ELFCLASS64, EM_X86_64, ET_EXEC, 04755);
+	refused("./suid", TW_PROGRAM_CANNOT, "set-uid");
+	write_elf("sgid", ELFCLASS64, EM_X86_64, ET_EXEC, 02755);
+	refused("./sgid", TW_PROGRAM_CANNOT, "set-gid");
+}
+
+int main(void)
+{
+	char place[PATH_MAX];
+	unit_enter_directory(place);
+	programs();
+	scripts();
+	refusals();
+	unit_leave_directory(place);
+	return UNIT_END();
+}

@@ -1,0 +1,402 @@
+/* Writer and reader together: what is written is read, and damage is found, named and survived. */
+#include "recording/recording.h"
+#include "unit.h"
+#include "unit_directory.h"
+#include "unit_fragment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum { N_CHUNKS = 5, N_TAGS = 1000, N_VALUES = 500 };
+
+static const char *const dir = "rec.tw";
+
+static struct tw_recording_info sample_info(void)
+{
+	static char *argv[] = {"prog", "two words", "back\\slash\nline", "", "\xff\x01"};
+	struct tw_recording_info info = {
+		.format = TW_FORMAT_DEP,
+		.start = 1700000000,
+		.argc = 5,
+		.argv = argv,
+		.program = "/bin/prog",
+		.cwd = "/tmp/a b",
+		.host = "host",
+		.cpu = "cpu",
+		.kernel = "Linux 6.1",
+	};
+	info.xstate.xcr0 = 7;
+	info.xstate.component[2].size = 256;
+	info.xstate.component[2].offset = 576;
+	return info;
+}
+
+static void write_chunk(struct tw_writer *w, uint32_t thread, uint32_t sequence)
+{
+	static uint16_t c[N_TAGS];
+	static uint64_t m[N_VALUES], e[4];
+	struct tw_thread_info t = {.serial = thread, .pid = 100, .tid = 100 + thread, .parent_pid = 1, .parent_tid = 2};
+	for (unsigned i = 0; i < N_TAGS; i++)
+		c[i] = (uint16_t)(16 + (i * 7 + sequence) % 100);
+	for (unsigned i = 0; i < N_VALUES; i++)
+		m[i] = i * 0x123456789ull + sequence;
+	struct tw_chunk chunk = {
+		.thread = thread,
+		.sequence = sequence,
+		.upper = 1,
+		.flags = sequence == N_CHUNKS - 1 ? TW_CHUNK_LAST : 0,
+		.first_insn = sequence * 30u,
+		.insns = 30,
+		.blocks = 10,
+		.refs = 20,
+		.reads = 15,
+		.writes = 6,
+		.c = c,
+		.n_c = N_TAGS,
+		.m = m,
+		.n_m = sequence == 3 ? 0 : N_VALUES,
+		.e = (uint8_t *)e,
+		.n_e = sizeof e,
+	};
+	EQUAL(tw_writer_chunk(w, &t, &chunk, sequence == 2, 3), TW_OK);
+}
+
+static void write_code(struct tw_writer *w, uint32_t number)
+{
+	struct tw_op op = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8};
+	struct tw_descriptor *d = unit_descriptor(number, 3, 0, &op, 1);
+	EQUAL(tw_writer_descriptors(w, d, d->bytes), TW_OK);
+	free(d);
+}
+
+static struct tw_writer *write_open(void)
+{
+	struct tw_recording_info info = sample_info();
+	struct tw_module module = {0x400000, 0x1000, 0x2000, 100, 5, 0, 0, "/bin/prog"};
+	struct tw_writer *w = NULL;
+	EQUAL(tw_directory_prepare(dir), TW_OK);
+	EQUAL(tw_writer_create(dir, &info, &w), TW_OK);
+	write_code(w, 16);
+	EQUAL(tw_writer_module(w, &module), TW_OK);
+	write_code(w, 5 << 16 | 17);
+	for (uint32_t i = 0; i < N_CHUNKS; i++) {
+		write_chunk(w, 0, i);
+		write_chunk(w, 12, i);
+	}
+	return w;
+}
+
+static void write_sample(void)
+{
+	struct tw_writer *w = write_open();
+	struct tw_recording_info end = {.complete = 1, .wait_status = 256, .duration_ns = 5, .totals = *tw_writer_totals(w)};
+	end.totals.fragments = 2;
+	EQUAL(tw_writer_close(w, &end), TW_OK);
+}
+
+static struct tw_recording *open_sample(void)
+{
+	struct tw_recording *r = NULL;
+	EQUAL(tw_recording_open(dir, &r), TW_OK);
+	return r;
+}
+
+/* ---- round trip ---- */
+
+static void check_info(const struct tw_recording *r)
+{
+	struct tw_recording_info expected = sample_info();
+	const struct tw_recording_info *info = tw_recording_info(r);
+	EQUAL(info->complete, 1);
+	EQUAL(info->argc, expected.argc);
+	for (int i = 0; i < info->argc; i++)
+		SAME_TEXT(info->argv[i], expected.argv[i]);
+	SAME_TEXT(info->cwd, expected.cwd);
+	SAME_TEXT(info->failure, "");
+	EQUAL(info->start, expected.start);
+	EQUAL(info->wait_status, 256);
+	EQUAL(info->duration_ns, 5);
+	CHECK(!memcmp(&info->xstate, &expected.xstate, sizeof info->xstate));
+}
+
+static void check_totals(const struct tw_recording *r)
+{
+	struct tw_totals sum;
+	tw_recording_sum(r, &sum);
+	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
+	EQUAL(sum.insns, 2 * N_CHUNKS * 30);
+	EQUAL(sum.writes, 2 * N_CHUNKS * 6);
+	EQUAL(sum.chunks, 2 * N_CHUNKS);
+	EQUAL(sum.threads, 2);
+	EQUAL(sum.gaps, 2);
+	EQUAL(sum.raw[TW_STREAM_C], 2 * N_CHUNKS * N_TAGS * 2);
+}
+
+static void check_code(const struct tw_recording *r)
+{
+	EQUAL(tw_recording_n_descriptors(r), 2);
+	CHECK(tw_recording_descriptor(r, 5 << 16 | 17) == tw_recording_descriptor_at(r, 1));
+	CHECK(!tw_recording_descriptor(r, 17));
+	CHECK(!tw_recording_descriptor(r, 0xffffffff));
+	EQUAL(tw_recording_n_modules(r), 1);
+	SAME_TEXT(tw_recording_module(r, 0)->path, "/bin/prog");
+	EQUAL(tw_recording_module(r, 0)->offset, 0x2000);
+	CHECK(!tw_recording_module(r, 1));
+}
+
+static void check_chunks(const struct tw_recording *r)
+{
+	EQUAL(tw_recording_n_threads(r), 2);
+	EQUAL(tw_recording_thread(r, 1)->serial, 12);
+	EQUAL(tw_recording_thread(r, 1)->tid, 112);
+	EQUAL(tw_recording_thread(r, 1)->n_chunks, N_CHUNKS);
+	for (uint32_t i = 0; i < N_CHUNKS; i++) {
+		struct tw_chunk c;
+		EQUAL(tw_recording_chunk(r, 1, i, &c), TW_OK);
+		EQUAL(c.thread, 12);
+		EQUAL(c.sequence, i);
+		EQUAL(c.first_insn, i * 30);
+		EQUAL(c.n_c, N_TAGS);
+		EQUAL(c.n_m, i == 3 ? 0 : N_VALUES);
+		EQUAL(c.c[1], 16 + 7 + i);
+		if (i != 3)
+			EQUAL(c.m[499], 499 * 0x123456789ull + i);
+		tw_chunk_release(&c);
+	}
+	struct tw_chunk none;
+	EQUAL(tw_recording_chunk(r, 1, N_CHUNKS, &none), TW_ERR_RANGE);
+	EQUAL(tw_recording_chunk(r, 2, 0, &none), TW_ERR_RANGE);
+	tw_chunk_release(&none);
+}
+
+static void round_trip(void)
+{
+	write_sample();
+	struct tw_recording *r = open_sample();
+	EQUAL(tw_recording_n_problems(r), 0);
+	check_info(r);
+	check_totals(r);
+	check_code(r);
+	check_chunks(r);
+	tw_recording_close(r);
+}
+
+static void while_written(void)
+{
+	struct tw_writer *w = write_open();
+	struct tw_recording *r = open_sample();
+	EQUAL(tw_recording_info(r)->complete, 0);
+	EQUAL(tw_recording_totals(r)->chunks, 2 * N_CHUNKS);
+	EQUAL(tw_recording_n_problems(r), 0);
+	tw_recording_close(r);
+	struct tw_recording_info end = {.failure = "disk full"};
+	EQUAL(tw_writer_close(w, &end), TW_OK);
+	r = open_sample();
+	EQUAL(tw_recording_info(r)->complete, 0);
+	SAME_TEXT(tw_recording_info(r)->failure, "disk full");
+	tw_recording_close(r);
+}
+
+/* ---- damage ---- */
+
+static void flip(const char *path, off_t at)
+{
+	unsigned char byte;
+	int fd = open(path, O_RDWR);
+	CHECK(pread(fd, &byte, 1, at) == 1);
+	byte ^= 0x40;
+	CHECK(pwrite(fd, &byte, 1, at) == 1);
+	close(fd);
+}
+
+static off_t chunk_offset(size_t chunk)
+{
+	struct tw_recording *r = open_sample();
+	off_t at = (off_t)tw_recording_chunk_info(r, 0, chunk)->offset;
+	tw_recording_close(r);
+	return at;
+}
+
+static unsigned readable_chunks(const struct tw_recording *r, size_t thread)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < tw_recording_thread(r, thread)->n_chunks; i++) {
+		struct tw_chunk c;
+		n += tw_recording_chunk(r, thread, i, &c) == TW_OK;
+		tw_chunk_release(&c);
+	}
+	return n;
+}
+
+static void damaged_section(void)
+{
+	write_sample();
+	flip("rec.tw/thread-0000", chunk_offset(2) + (off_t)sizeof(struct tw_file_chunk) + 5);
+	struct tw_recording *r = open_sample();
+	struct tw_chunk c;
+	EQUAL(tw_recording_n_problems(r), 0);
+	EQUAL(tw_recording_chunk(r, 0, 2, &c), TW_ERR_CHECKSUM);
+	CHECK(strstr(tw_recording_detail(), "thread-0000: stream C of chunk 2 at offset"));
+	EQUAL(readable_chunks(r, 0), N_CHUNKS - 1);
+	EQUAL(readable_chunks(r, 1), N_CHUNKS);
+	tw_recording_close(r);
+}
+
+static void damaged_header_of_chunk(void)
+{
+	write_sample();
+	flip("rec.tw/thread-0000", chunk_offset(1) + 20);
+	struct tw_recording *r = open_sample();
+	CHECK(tw_recording_n_problems(r) >= 1);
+	EQUAL(tw_recording_problem(r, 0)->error, TW_ERR_CHECKSUM);
+	CHECK(strstr(tw_recording_problem(r, 0)->text, "thread-0000: the header of chunk 1 at offset"));
+	EQUAL(readable_chunks(r, 0), N_CHUNKS - 1);
+	EQUAL(tw_recording_chunk_info(r, 0, 1)->sequence, 2);
+	tw_recording_close(r);
+}
+
+static void truncated_at(off_t size, unsigned chunks)
+{
+	write_sample();
+	CHECK(!truncate("rec.tw/thread-0000", size));
+	struct tw_recording *r = open_sample();
+	EQUAL(tw_recording_n_problems(r), 1);
+	EQUAL(tw_recording_problem(r, 0)->error, TW_ERR_TRUNCATED);
+	EQUAL(readable_chunks(r, 0), chunks);
+	tw_recording_close(r);
+}
+
+static void truncated(void)
+{
+	write_sample();
+	off_t last = chunk_offset(4);
+	truncated_at(last + 30, 4);
+	truncated_at(last + (off_t)sizeof(struct tw_file_chunk) + 1, 4);
+	truncated_at(8, 0);
+}
+
+static void damaged_code(void)
+{
+	write_sample();
+	flip("rec.tw/code", sizeof(struct tw_file_block) + 3);
+	struct tw_recording *r = open_sample();
+	EQUAL(tw_recording_n_problems(r), 1);
+	CHECK(strstr(tw_recording_problem(r, 0)->text, "code: the block at offset 0"));
+	EQUAL(tw_recording_n_descriptors(r), 1);
+	EQUAL(tw_recording_n_modules(r), 1);
+	tw_recording_close(r);
+	write_sample();
+	flip("rec.tw/code", 9);
+	r = open_sample();
+	CHECK(tw_recording_n_problems(r) >= 1);
+	EQUAL(tw_recording_n_descriptors(r), 1);
+	tw_recording_close(r);
+}
+
+/* Every single flipped byte of a small file is noticed or harmless; none makes the reader fall. */
+static void any_byte(const char *path)
+{
+	struct stat st;
+	write_sample();
+	CHECK(!stat(path, &st));
+	for (off_t at = 0; at < st.st_size; at += 7) {
+		struct tw_recording *r;
+		flip(path, at);
+		int error = tw_recording_open(dir, &r);
+		if (!error) {
+			unsigned whole = readable_chunks(r, 0) + readable_chunks(r, 1);
+			CHECK(whole >= 2 * N_CHUNKS - 1);
+		}
+		tw_recording_close(r);
+		flip(path, at);
+	}
+}
+
+/* ---- what cannot be opened at all ---- */
+
+static int open_error(void)
+{
+	struct tw_recording *r;
+	int error = tw_recording_open(dir, &r);
+	tw_recording_close(r);
+	return error;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+static void not_to_be_opened(void)
+{
+	struct tw_recording *r;
+	write_sample();
+	write_text("rec.tw/header", "trackway recording 2\n");
+	EQUAL(open_error(), TW_ERR_VERSION);
+	CHECK(strstr(tw_recording_detail(), "version 2"));
+	write_text("rec.tw/header", "trackway recording 1\nstate: complete\n");
+	EQUAL(open_error(), TW_ERR_TRUNCATED);
+	write_text("rec.tw/header", "something else\n");
+	EQUAL(open_error(), TW_ERR_NOT_RECORDING);
+	write_text("rec.tw/header", "");
+	EQUAL(open_error(), TW_ERR_EMPTY);
+	unlink("rec.tw/header");
+	EQUAL(open_error(), TW_ERR_NOT_RECORDING);
+	EQUAL(tw_recording_open("nothing-here", &r), TW_ERR_NOT_FOUND);
+	CHECK(!mkdir("empty", 0777));
+	EQUAL(tw_recording_open("empty", &r), TW_ERR_EMPTY);
+	write_text("file", "text");
+	EQUAL(tw_recording_open("file", &r), TW_ERR_NOT_RECORDING);
+}
+
+static void damaged_header(void)
+{
+	CHECK(!rename("rec.tw", "broken"));
+	write_sample();
+	flip("rec.tw/header", 40);
+	EQUAL(open_error(), TW_ERR_CHECKSUM);
+}
+
+/* ---- directories ---- */
+
+static void directories(void)
+{
+	CHECK(!mkdir("mine", 0777));
+	EQUAL(tw_directory_prepare("mine"), TW_OK);
+	write_text("mine/precious", "text");
+	EQUAL(tw_directory_prepare("mine"), TW_ERR_NOT_RECORDING);
+	CHECK(!access("mine/precious", F_OK));
+	EQUAL(tw_directory_prepare("file"), TW_ERR_NOT_RECORDING);
+	EQUAL(tw_directory_prepare("no/such/place"), TW_ERR_SYSTEM);
+	write_sample();
+	write_sample();
+	CHECK(!access("rec.tw.old/header", F_OK));
+	CHECK(!access("rec.tw.old/thread-0012", F_OK));
+	write_text("rec.tw.old/precious", "text");
+	EQUAL(tw_directory_prepare(dir), TW_ERR_SYSTEM);
+	CHECK(!access("rec.tw.old/precious", F_OK));
+	CHECK(!access("rec.tw/header", F_OK));
+}
+
+int main(void)
+{
+	char place[PATH_MAX];
+	unit_enter_directory(place);
+	round_trip();
+	while_written();
+	damaged_section();
+	damaged_header_of_chunk();
+	truncated();
+	damaged_code();
+	any_byte("rec.tw/thread-0000");
+	any_byte("rec.tw/code");
+	any_byte("rec.tw/header");
+	not_to_be_opened();
+	damaged_header();
+	directories();
+	unit_leave_directory(place);
+	return UNIT_END();
+}
