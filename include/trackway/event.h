@@ -64,7 +64,12 @@ struct tw_logged_ref {
 	uint32_t size;
 	uint8_t type;    /* enum tw_ref_type */
 	uint8_t insn;    /* index in the fragment */
-	uint16_t count;  /* always 1 */
+	uint16_t count;  /* 1; or TW_LOGGED_RUN */
 };
+/*
+ * A repeated string instruction of many iterations is logged as a run of two entries marked TW_LOGGED_RUN: {first address, size, type}, then
+ * {addr: number of iterations, size: signed step}. Where a second run for the same instruction follows, the two make their references in turn.
+ */
+#define TW_LOGGED_RUN 0xffff
 
 #endif

@@ -61,13 +61,15 @@ struct thread {
 	struct pending pending;
 	u64 sigmask;          /* the application's, as it believes it to be */
 	struct { u64 sp, size; u32 flags; } altstack;
+	struct { u64 err, trapno, cr2; } fault; /* of the kernel's frame, for the application's */
 	struct thread *next_free;
 	u32 in_use;
 	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */
 	u32 n_log;
 	u64 log_pc;
-	u64 rep_before;
-	u64 stash_bufptr;
+	bool log_open;        /* the fragment's REFS event is still to be written */
+	struct { u64 count, first, second; } rep; /* before a repeated string instruction */
+	u64 slack_jump;       /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
 	u8 *xsave;            /* for clean calls that need vector registers */
 };
 

@@ -621,6 +621,8 @@ static void decode_control(struct work *w)
 			i->kind = INSN_LOOP;
 			if (w->z->opcode != 0xe3)
 				add_set(w, TW_RCX, TW_RCX, -1, w->z->address_width == 32);
+		} else if (w->z->mnemonic == ZYDIS_MNEMONIC_XBEGIN) {
+			i->kind = INSN_BAD;
 		} else {
 			i->kind = INSN_COND;
 			i->cc = w->z->opcode & 15;
@@ -711,9 +713,9 @@ static void note_encoding(struct work *w)
 				if (i->raw[p] == 0x65)
 					i->gs_at = (u8)(p + 1);
 		}
-	if (!riprel)
+	if (!riprel && !i->gs_at)
 		return;
-	i->disp_at = z->raw.disp.offset;
+	i->disp_at = riprel ? z->raw.disp.offset : 0;
 	i->modrm_at = z->raw.modrm.offset;
 	switch (z->encoding) {
 	case ZYDIS_INSTRUCTION_ENCODING_VEX:

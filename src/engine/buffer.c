@@ -1,0 +1,358 @@
+#include "engine/buffer.h"
+#include "engine/x86_64/decode.h"
+#include "instrument/instrumentor.h"
+#include <asm/unistd.h>
+#include <linux/futex.h>
+#include <linux/time_types.h>
+#include <linux/mman.h>
+
+#define STORE_RELEASE(p, v) __atomic_store_n((u32 *)(p), (v), __ATOMIC_RELEASE)
+#define LOAD_ACQUIRE(p) __atomic_load_n((u32 *)(p), __ATOMIC_ACQUIRE)
+
+static u64 read_tsc(void)
+{
+	u32 lo, hi;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (u64)hi << 32 | lo;
+}
+
+static void ring(void)
+{
+	struct tw_control *c = tw_engine.control;
+	__atomic_fetch_add((u32 *)&c->doorbell, 1, __ATOMIC_RELEASE);
+	tw_sys(__NR_futex, &c->doorbell, FUTEX_WAKE, 1);
+}
+
+static struct tw_slot *slot_of(const struct thread *t)
+{
+	return &tw_engine.control->slot[t->slot];
+}
+
+/* Bytes that can be written from C at thread.bufptr. */
+static i64 room(const struct thread *t)
+{
+	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES, slack_end = (u64)tw_channel_slack(t->buffer) + TW_SLACK_BYTES;
+	return (i64)((t->bufptr <= data_end ? data_end : slack_end) - t->bufptr);
+}
+
+static void put(struct thread *t, const void *p, u32 n)
+{
+	memcpy((void *)t->bufptr, p, n);
+	t->bufptr += n;
+}
+
+static void put_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
+{
+	struct tw_event_header h = {TW_TAG_EVENT, type, (na + nb + 1) & ~1u};
+	/* The tag last: a reader that finds it finds the whole event. */
+	u64 at = t->bufptr;
+	t->bufptr += 2;
+	put(t, (u8 *)&h + 2, sizeof h - 2);
+	put(t, a, na);
+	put(t, b, nb);
+	if ((na + nb) & 1)
+		put(t, "", 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*(volatile u16 *)at = TW_TAG_EVENT;
+}
+
+void tw_buffer_keyframe(struct thread *t)
+{
+	struct tw_keyframe k;
+	memcpy(k.regs, t->regs, sizeof k.regs);
+	k.seg_base[TW_SEG_NONE] = 0;
+	k.seg_base[TW_SEG_FS] = t->app_fs;
+	k.seg_base[TW_SEG_GS] = t->app_gs;
+	k.tsc = read_tsc();
+	k.upper = t->upper;
+	k.reserved = 0;
+	tw_buffer_event(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
+}
+
+/* ---- buffers ---- */
+
+static void open_buffer(struct thread *t, u8 *buffer)
+{
+	t->buffer = buffer;
+	t->bufptr = (u64)buffer;
+	tw_buffer_keyframe(t);
+}
+
+static void close_buffer(struct thread *t)
+{
+	struct tw_slot *s = slot_of(t);
+	u32 b = s->current;
+	u64 start = (u64)t->buffer, slack = (u64)tw_channel_slack(t->buffer);
+	s->buffer[b].slack_end = 0;
+	if (t->bufptr >= slack) {
+		s->buffer[b].slack_end = (u32)(t->bufptr - slack);
+		s->buffer[b].bytes = (u32)(t->slack_jump + 4 - start);
+	} else {
+		s->buffer[b].bytes = (u32)(t->bufptr - start);
+	}
+	STORE_RELEASE(&s->buffer[b].state, TW_BUFFER_FULL);
+	ring();
+}
+
+/* Waits until the collector has given the buffer back; false when it is gone. */
+static bool wait_empty(struct tw_slot *s, u32 b)
+{
+	const struct __kernel_timespec pause = {0, 100000000};
+	while (LOAD_ACQUIRE(&s->buffer[b].state) != TW_BUFFER_EMPTY) {
+		if (!tw_channel_collector_alive(tw_engine.control))
+			return false;
+		tw_sys4(__NR_futex, &s->buffer[b].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
+	}
+	return true;
+}
+
+/* From here on the thread writes over one buffer of its slot again and again, and nobody reads it. */
+static void stop_recording(struct thread *t)
+{
+	t->recording = false;
+	tw_engine.control->failure = tw_engine.control->failure ? tw_engine.control->failure : TW_FAILURE_COLLECTOR;
+}
+
+static void protect_guards(u8 *buffer)
+{
+	tw_sys(__NR_mprotect, buffer, TW_BUFFER_BYTES, PROT_READ | PROT_WRITE);
+	tw_sys(__NR_mprotect, tw_channel_slack(buffer), TW_SLACK_BYTES, PROT_READ | PROT_WRITE);
+}
+
+void tw_buffer_switch(struct thread *t)
+{
+	if (t->recording) {
+		struct tw_slot *s = slot_of(t);
+		close_buffer(t);
+		u32 next = (s->current + 1) % TW_BUFFERS;
+		if (!wait_empty(s, next)) {
+			stop_recording(t);
+		} else {
+			s->current = next;
+			t->buffer = tw_channel_buffer(tw_engine.channel, t->slot, next);
+		}
+	}
+	open_buffer(t, t->buffer);
+}
+
+bool tw_buffer_has_room(const struct thread *t, u32 bytes)
+{
+	return room(t) >= (i64)bytes;
+}
+
+void tw_buffer_reserve(struct thread *t, u32 bytes)
+{
+	if (room(t) < (i64)bytes)
+		tw_buffer_switch(t);
+}
+
+void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
+{
+	if (!tw_engine.instr->records)
+		return;
+	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 1);
+	put_event(t, type, a, na, b, nb);
+}
+
+void tw_buffer_upper(struct thread *t, u32 upper)
+{
+	if (!tw_engine.instr->records || t->upper == upper)
+		return;
+	tw_buffer_reserve(t, 4);
+	if (t->upper != upper) {
+		u32 record = upper << 16 | TW_TAG_UPPER;
+		put(t, &record, 4);
+		t->upper = upper;
+	}
+}
+
+/* ---- slots ---- */
+
+static bool take_slot(struct thread *t)
+{
+	struct tw_control *c = tw_engine.control;
+	for (u32 i = 0; i < TW_SLOTS; i++) {
+		u32 expected = TW_SLOT_FREE;
+		if (LOAD_ACQUIRE(&c->slot[i].state) != TW_SLOT_FREE)
+			continue;
+		c->slot[i].pid = t->pid;
+		c->slot[i].tid = t->tid;
+		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			t->slot = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
+{
+	if (!tw_engine.instr->records)
+		return;
+	t->recording = !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
+	if (t->recording && !take_slot(t)) {
+		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
+		t->recording = false;
+	}
+	if (!t->recording) {
+		/* A buffer of its own, outside the channel, laid out alike. */
+		u8 *p = (u8 *)tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		protect_guards(p);
+		open_buffer(t, p);
+		return;
+	}
+	struct tw_slot *s = slot_of(t);
+	s->pid = t->pid;
+	s->tid = t->tid;
+	s->parent_pid = parent_pid;
+	s->serial = __atomic_fetch_add((u32 *)&tw_engine.control->next_thread, 1, __ATOMIC_RELAXED);
+	s->current = 0;
+	for (u32 b = 0; b < TW_BUFFERS; b++)
+		protect_guards(tw_channel_buffer(tw_engine.channel, t->slot, b));
+	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
+	t->upper = 0;
+	open_buffer(t, tw_channel_buffer(tw_engine.channel, t->slot, 0));
+	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, read_tsc()};
+	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
+}
+
+void tw_buffer_detach(struct thread *t, i32 status)
+{
+	struct tw_thread_end e = {status, 0, read_tsc()};
+	if (!tw_engine.instr->records || !t->recording)
+		return;
+	tw_call_flush(t);
+	tw_buffer_event(t, TW_EVENT_THREAD_END, &e, sizeof e, NULL, 0);
+	close_buffer(t);
+	t->recording = false;
+	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_ENDED);
+	ring();
+}
+
+/* ---- guards ---- */
+
+int tw_buffer_guard(const struct thread *t, u64 address)
+{
+	u64 guard1 = (u64)t->buffer + TW_BUFFER_BYTES, guard2 = (u64)tw_channel_slack(t->buffer) + TW_SLACK_BYTES;
+	if (address >= guard1 && address < guard1 + TW_PAGE)
+		return 1;
+	return address >= guard2 && address < guard2 + TW_PAGE ? 2 : 0;
+}
+
+/* Writes the jump to the slack over a record's tag. The last two bytes of the data leave no room for it: then the guard lends two. */
+static void put_slack_jump(struct thread *t, u64 at, u64 to)
+{
+	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
+	u32 jump = (u32)(to - (u64)tw_channel_slack(t->buffer)) << 16 | TW_TAG_SLACK;
+	if (at + 4 > data_end)
+		tw_sys(__NR_mprotect, data_end, TW_PAGE, PROT_READ | PROT_WRITE);
+	*(volatile u32 *)at = jump;
+	if (at + 4 > data_end)
+		tw_sys(__NR_mprotect, data_end, TW_PAGE, PROT_NONE);
+	t->slack_jump = at;
+}
+
+u64 tw_buffer_relocate(struct thread *t, u64 start, u32 record_bytes)
+{
+	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
+	u64 to = (u64)tw_channel_slack(t->buffer) + TW_SLACK_BYTES - record_bytes;
+	u64 have = data_end - start;
+	memcpy((void *)to, (void *)start, have < record_bytes ? have : record_bytes);
+	put_slack_jump(t, start, to);
+	return to;
+}
+
+void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep)
+{
+	struct tw_partial p = {insns, in_rep, {0}};
+	u8 record[TW_MAX_RECORD];
+	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES, slack = (u64)tw_channel_slack(t->buffer);
+	u32 need = (u32)(sizeof(struct tw_event_header) + sizeof p) + f->record_bytes;
+	u64 have = start < data_end ? data_end - start : f->record_bytes;
+	memset(record, 0, f->record_bytes);
+	memcpy(record, (void *)start, have < f->record_bytes ? have : f->record_bytes);
+	for (u16 k = 0; k < f->n_after; k++)
+		if (f->after[k].insn + 1u == insns)
+			memcpy(record + 2 + 8 * f->after[k].slot, &t->regs[f->after[k].reg], 8);
+	memcpy(p.regs, t->regs, sizeof p.regs);
+	if (start >= slack) {
+		t->bufptr = slack;
+		put_slack_jump(t, t->slack_jump, slack);
+	} else if (start + need > data_end) {
+		t->bufptr = slack;
+		put_slack_jump(t, start, slack);
+	} else {
+		t->bufptr = start;
+	}
+	put_event(t, TW_EVENT_PARTIAL, &p, sizeof p, NULL, 0);
+	put(t, record, f->record_bytes);
+	if (t->bufptr >= slack)
+		tw_buffer_switch(t);
+}
+
+/* ---- descriptors ---- */
+
+/* Takes the lock between processes; its holder may have been killed, which shows in that its pid is no more. */
+static void lock_descriptors(struct tw_control *c)
+{
+	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
+	for (u32 spins = 0; !__atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
+		if (spins % 64 == 63 && tw_sys(__NR_kill, holder, 0, 0) == -3 /* ESRCH */ &&
+		    __atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+		tw_sys(__NR_sched_yield, 0, 0, 0);
+		holder = 0;
+	}
+}
+
+static u32 next_number(struct tw_control *c)
+{
+	u32 n = c->next_fragment;
+	if ((n & 0xffff) < TW_TAG_FIRST)
+		n = (n & 0xffff0000u) + TW_TAG_FIRST;
+	c->next_fragment = n + 1;
+	return n;
+}
+
+static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, const struct block *b, const struct plan *p)
+{
+	d->pid = tw_engine.pid;
+	d->n_blocks = 1;
+	d->n_ops = p->n_ops;
+	d->n_insns = b->n_insns;
+	d->n_values = p->n_values;
+	d->code_bytes = (u16)b->bytes;
+	d->format = tw_engine.instr->format;
+	d->flags = p->flags;
+	d->context = f->context;
+	struct tw_block *blk = (struct tw_block *)(d + 1);
+	*blk = (struct tw_block){b->pc, b->target, 0, b->n_insns, (u16)b->bytes, b->end, 0};
+	struct tw_op *op = (struct tw_op *)(blk + 1);
+	memcpy(op, p->op, p->n_ops * sizeof *op);
+	u8 *len = (u8 *)(op + p->n_ops), *code = len + b->n_insns;
+	for (u16 k = 0; k < b->n_insns; k++) {
+		*len++ = b->insn[k].len;
+		memcpy(code, b->insn[k].raw, b->insn[k].len);
+		code += b->insn[k].len;
+	}
+}
+
+bool tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
+{
+	struct tw_control *c = tw_engine.control;
+	u32 bytes = tw_descriptor_size(1, p->n_ops, b->n_insns, b->bytes);
+	lock_descriptors(c);
+	u64 used = c->descriptors_used;
+	bool fits = used + bytes <= TW_DESCRIPTOR_BYTES;
+	if (fits) {
+		struct tw_descriptor *d = (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + used);
+		fill_descriptor(d, f, b, p);
+		d->bytes = bytes;
+		d->number = f->number = next_number(c);
+		__atomic_store_n((u64 *)&c->descriptors_used, used + bytes, __ATOMIC_RELEASE);
+	}
+	STORE_RELEASE(&c->descriptor_lock, 0);
+	if (!fits)
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
+	return fits;
+}

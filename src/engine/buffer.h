@@ -1,0 +1,56 @@
+/*
+ * The engine's end of the channel: a thread's buffers, the records and events it writes from C, and descriptors. The layout, and what must
+ * hold between both ends, is in channel/channel.h.
+ *
+ * Of the application's state only thread.regs is used, and it must be exact wherever a keyframe may be taken: at every call here that can switch
+ * buffers (marked S). A thread that does not record (no collector, no slot) has a private buffer to write into that nobody reads.
+ */
+#ifndef TW_BUFFER_H
+#define TW_BUFFER_H
+
+#include "engine/fragment.h"
+
+struct block;
+struct plan;
+
+/* Gives the thread a slot and its first buffer. */
+void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
+
+/* Hands over what is written and gives the slot back; the thread is about to end (or to become another program). */
+void tw_buffer_detach(struct thread *t, i32 status);
+
+/* Ends the current buffer and goes on in the next. S */
+void tw_buffer_switch(struct thread *t);
+
+/* Appends an event; switches first if there is no room. S */
+void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb);
+
+/* All registers as they are now in thread.regs. S */
+void tw_buffer_keyframe(struct thread *t);
+
+/* Makes sure that `bytes` can be written without a switch. S */
+void tw_buffer_reserve(struct thread *t, u32 bytes);
+
+/* Is there room for this many bytes without a switch? */
+bool tw_buffer_has_room(const struct thread *t, u32 bytes);
+
+/* Writes the upper half if it is not the one in force. S */
+void tw_buffer_upper(struct thread *t, u32 upper);
+
+/* Is this address in one of the guard pages of the thread's buffer? 1: after the data, 2: after the slack. */
+int tw_buffer_guard(const struct thread *t, u64 address);
+
+/*
+ * A store of a record that began at `start` ran into the first guard: moves what is written to the end of the slack and returns the record's new start.
+ */
+u64 tw_buffer_relocate(struct thread *t, u64 start, u32 record_bytes);
+
+/*
+ * The record at `start` stopped early: puts a PARTIAL event before it and moves thread.bufptr past it. thread.regs are the registers at the stop. S
+ */
+void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);
+
+/* Numbers the fragment and publishes its descriptor. False: no more room. */
+bool tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
+
+#endif

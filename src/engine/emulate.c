@@ -1,0 +1,50 @@
+#include "engine/emulate.h"
+#include "engine/buffer.h"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+
+i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
+{
+	if (base >> 47)
+		return -1; /* EPERM, as the kernel says */
+	if (seg == TW_SEG_FS) {
+		i64 r = tw_sys(__NR_arch_prctl, ARCH_SET_FS, base, 0);
+		if (r)
+			return r;
+		t->app_fs = base;
+	} else {
+		t->app_gs = base;
+	}
+	struct tw_segbase e = {seg, 0, base};
+	tw_buffer_event(t, TW_EVENT_SEGBASE, &e, sizeof e, NULL, 0);
+	return 0;
+}
+
+/* F3 [REX] 0F AE /n: /0 rdfsbase, /1 rdgsbase, /2 wrfsbase, /3 wrgsbase; [REX] 8E /5: mov gs, r/m. */
+void tw_emulate(struct thread *t)
+{
+	const u8 *p = (const u8 *)t->pc;
+	u8 rex = 0;
+	while (*p == 0xf3 || *p == 0x66)
+		p++;
+	if ((*p & 0xf0) == 0x40)
+		rex = *p++;
+	if (*p == 0x8e) { /* a null selector is all that can be loaded without an LDT */
+		t->app_gs = 0;
+		t->pc = (u64)(p + 2);
+		return;
+	}
+	u8 modrm = p[2], reg = (u8)((modrm & 7) | (rex & 1) << 3);
+	u64 value = rex & 8 ? t->regs[reg] : (u32)t->regs[reg];
+	t->pc = (u64)(p + 3);
+	switch (modrm >> 3 & 7) {
+	case 1:
+		t->regs[reg] = rex & 8 ? t->app_gs : (u32)t->app_gs;
+		return;
+	case 2:
+		tw_set_segment(t, TW_SEG_FS, value);
+		return;
+	default:
+		tw_set_segment(t, TW_SEG_GS, value);
+	}
+}

@@ -1,0 +1,13 @@
+/* The few instructions the engine performs itself, because %gs is its own or because the change must be told to the reader. */
+#ifndef TW_EMULATE_H
+#define TW_EMULATE_H
+
+#include "engine/engine.h"
+
+/* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, mov to %gs) and moves t->pc behind it. */
+void tw_emulate(struct thread *t);
+
+/* Sets a segment base of the application's: 0, or -errno. */
+i64 tw_set_segment(struct thread *t, u32 seg, u64 base);
+
+#endif

@@ -1,0 +1,192 @@
+#include "engine/exec.h"
+#include "engine/buffer.h"
+#include "engine/thread.h"
+#include "engine/signal.h"
+#include <asm/stat.h>
+#include <asm/unistd.h>
+#include <elf.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+#define MAX_STRINGS 65536u
+#define MAX_SCRIPTS 4
+#define HEAD_BYTES 256
+#define ERROR_NOEXEC (-8)
+
+/* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec. */
+struct plan_exec {
+	char program[4096];
+	char head[HEAD_BYTES + 1];
+	char interpreter_arg[MAX_SCRIPTS][HEAD_BYTES];
+	char script[MAX_SCRIPTS][4096];
+	char environment[2][4200];
+	u64 argv[MAX_STRINGS];
+	u64 envp[MAX_STRINGS + 2];
+};
+
+/* Copies a NULL-terminated array of pointers; the count, or an error. */
+static i64 copy_pointers(u64 *to, u64 from, u32 max)
+{
+	for (u32 n = 0; n < max; n++) {
+		to[n] = 0;
+		if (from && !tw_copy(&to[n], (void *)(from + 8ull * n), 8))
+			return -14;
+		if (!to[n])
+			return n;
+	}
+	return -7; /* E2BIG */
+}
+
+static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
+{
+	char given[4096], link[48];
+	i64 fd, n;
+	if (!tw_copy_string(given, (const char *)path, sizeof given))
+		return -14;
+	if (tw_streq(given, "/proc/self/exe")) {
+		tw_format(p->program, sizeof p->program, "%s", tw_engine.program_path);
+		return 0;
+	}
+	if (given[0] == '/' || (dirfd == AT_FDCWD && given[0])) {
+		tw_format(p->program, sizeof p->program, "%s", given);
+		return 0;
+	}
+	if (!given[0] && (flags & AT_EMPTY_PATH))
+		fd = dirfd;
+	else
+		fd = tw_sys4(__NR_openat, dirfd, given, O_PATH | O_CLOEXEC, 0);
+	if (tw_failed(fd))
+		return fd;
+	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+	n = tw_sys(__NR_readlink, link, p->program, sizeof p->program - 1);
+	p->program[n > 0 ? n : 0] = 0;
+	if (fd != dirfd)
+		tw_sys(__NR_close, fd, 0, 0);
+	return n > 0 ? 0 : ERROR_NOEXEC;
+}
+
+/* Reads the first bytes of the program. */
+static i64 read_head(struct plan_exec *p)
+{
+	i64 fd = tw_sys(__NR_open, p->program, O_RDONLY | O_CLOEXEC, 0);
+	if (tw_failed(fd))
+		return fd;
+	memset(p->head, 0, sizeof p->head);
+	i64 n = tw_sys(__NR_read, fd, p->head, HEAD_BYTES);
+	tw_sys(__NR_close, fd, 0, 0);
+	return n;
+}
+
+/* The program is a script: puts its interpreter in its place, and before argv. */
+static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
+{
+	char *s = p->head + 2, *name, *arg = NULL;
+	for (char *c = p->head; *c; c++)
+		if (*c == '\n')
+			*c = 0;
+	while (*s == ' ' || *s == '\t')
+		s++;
+	name = s;
+	while (*s && *s != ' ' && *s != '\t')
+		s++;
+	if (*s) {
+		*s++ = 0;
+		while (*s == ' ' || *s == '\t')
+			s++;
+		char *end = s + strlen(s);
+		while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
+			*--end = 0;
+		arg = *s ? s : NULL;
+	}
+	if (!*name)
+		return ERROR_NOEXEC;
+	u32 shift = arg ? 2 : 1;
+	if (argc + shift >= MAX_STRINGS)
+		return -7;
+	memmove(&p->argv[1 + shift], &p->argv[1], (u64)(argc > 0 ? argc : 1) * 8);
+	tw_format(p->script[level], sizeof p->script[level], "%s", p->program);
+	tw_format(p->program, sizeof p->program, "%s", name);
+	tw_format(p->interpreter_arg[level], HEAD_BYTES, "%s", arg ? arg : "");
+	/* argv[0] = interpreter; [its argument]; the script; the rest */
+	p->argv[shift] = (u64)p->script[level];
+	if (arg)
+		p->argv[1] = (u64)p->interpreter_arg[level];
+	p->argv[0] = (u64)p->program;
+	return argc + shift + (argc == 0);
+}
+
+static bool can_follow(const struct plan_exec *p)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
+	struct stat st;
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64)
+		return false;
+	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || (st.st_mode & 06000))
+		return false;
+	return tw_channel_collector_alive(tw_engine.control) || !tw_engine.control->failure;
+}
+
+/* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
+static i64 resolve(struct plan_exec *p, i64 argc)
+{
+	for (u32 level = 0; level <= MAX_SCRIPTS; level++) {
+		i64 n = read_head(p);
+		if (tw_failed(n) || tw_failed(tw_sys(__NR_access, p->program, 1, 0)))
+			return 0;
+		if (p->head[0] != '#' || p->head[1] != '!')
+			return can_follow(p);
+		if (level == MAX_SCRIPTS)
+			return 0;
+		argc = resolve_script(p, level, argc);
+		if (argc < 0)
+			return 0;
+	}
+	return 0;
+}
+
+static void default_mask(struct thread *t)
+{
+	u64 mask = t->sigmask;
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+static i64 run(struct thread *t, struct plan_exec *p, u64 path, u64 argv, u64 envp)
+{
+	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
+	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s", p->program);
+	i64 n = copy_pointers(p->envp + 2, envp, MAX_STRINGS);
+	if (n < 0)
+		return n;
+	p->envp[0] = (u64)p->environment[0];
+	p->envp[1] = (u64)p->environment[1];
+	(void)path, (void)argv;
+	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
+	tw_thread_finish(t, 0);
+	default_mask(t);
+	i64 r = tw_sys(__NR_execve, tw_engine.engine_path, p->argv, p->envp);
+	tw_signal_set_mask(t, t->sigmask);
+	tw_buffer_attach(t, t->pid, t->tid);
+	return r;
+}
+
+i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+	struct plan_exec *p = (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	i64 r = absolute(p, dirfd, path, flags);
+	i64 argc = r ? r : copy_pointers(p->argv, argv, MAX_STRINGS - 8);
+	i64 follow = argc < 0 ? 0 : resolve(p, argc);
+	if (follow == 1) {
+		r = run(t, p, path, argv, envp);
+	} else if (!r || r == ERROR_NOEXEC) {
+		/* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
+		static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+		static const char why[] = "a program that cannot be followed was executed natively (set-uid, or not x86-64 ELF)";
+		if (argc >= 0 && p->head[0] == 0x7f)
+			tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, why, sizeof why);
+		default_mask(t);
+		r = tw_sys6(__NR_execveat, (u64)(i64)dirfd, path, argv, envp, (u64)flags, 0);
+		tw_signal_set_mask(t, t->sigmask);
+	}
+	tw_sys(__NR_munmap, p, sizeof *p, 0);
+	return r;
+}

@@ -1,0 +1,129 @@
+/*
+ * Fragments: translations of application code under a context, how they are found, linked and left.
+ *
+ * Keys are (pc, context). A fragment's code lies in one piece in the code cache; its exits jump to stubs that leave the cache until they are
+ * linked straight to another fragment's entry. Indirect branches look their target up without leaving: a table indexed by the low 16 bits
+ * of the target holds the address of a landing, a few instructions that check that it is the landing of just this target (and go on to
+ * the next of the chain if not) and enter the fragment. There is one such table for each upper half of fragment numbers, because a landing also
+ * writes the TW_TAG_UPPER record where the halves differ: nothing is tested while the program runs.
+ *
+ * What must hold:
+ *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures.
+ *  - A change of running code is one aligned store of 4 bytes (a jump's displacement), or the 5 bytes of a jump at a fragment's entry, which
+ *    no thread can be inside of, because the first instruction there is at least 5 bytes long.
+ *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, its landings gone, its entry a jump to a stub.
+ *    Its bytes stay until the whole cache is reset.
+ *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
+ */
+#ifndef TW_FRAGMENT_H
+#define TW_FRAGMENT_H
+
+#include "engine/engine.h"
+
+enum state_flags {
+	STATE_NOT_OPEN = 1,  /* the fragment's record has not been begun */
+	STATE_CLOSED = 2,    /* the buffer pointer has been moved past the record */
+	STATE_T_SLOT = 4,    /* the application's value of t_reg is in thread.slot_t */
+	STATE_R11_LIVE = 8,  /* r11 is the application's, t_reg is the buffer pointer */
+	STATE_RCX_SLOT = 16, /* the application's rcx is in thread.slot_rcx */
+	STATE_R10_SLOT = 32, /* the application's r10 is in thread.slot_r10 */
+	STATE_DONE = 64,     /* all instructions have run; pc: */
+	STATE_PC_RCX = 128,  /*   in rcx (else with DONE: pc_fall or pc_target) */
+	STATE_PC_FALL = 256,
+	STATE_SPILL = 512,   /* the application's value of register `spill` is in thread.slot_s */
+	STATE_SPILL2 = 1024, /* ... and that of `spill2` in slot_s2 */
+	STATE_PC_RCX_PLUS = 4096, /* pc is rcx + the landing's pc (mid-landing) */
+	STATE_IN_REP = 8192, /* at a string instruction with a repeat prefix: iterations may have been made */
+};
+
+struct state_entry {
+	u16 offset; /* from the start of the code */
+	u16 flags;  /* enum state_flags */
+	u8 insn;    /* index of the application's instruction about to run */
+	u8 spill : 4, spill2 : 4;
+};
+
+enum exit_kind {
+	EXIT_LINK,     /* direct: pc is known and the exit can be linked */
+	EXIT_INDIRECT, /* pc in thread.pc */
+	EXIT_SYSCALL,  /* a system call, then pc */
+	EXIT_EMULATE,  /* one emulated instruction at pc */
+	EXIT_STALE,    /* entry of a stale fragment: pc */
+	EXIT_REENTER,  /* a signal stopped an entry into the cache: thread.resume_host */
+	EXIT_RESUME,   /* go to thread.pc with thread.regs as they are */
+};
+
+struct exit {
+	u64 pc;
+	u8 *patch;             /* LINK: the rel32 to patch */
+	u8 *stub;
+	struct fragment *from; /* NULL: none in particular */
+	u32 upper;             /* upper half of the number of the fragment it leaves */
+	u16 context;           /* of the target */
+	u8 kind;
+	u8 linked;
+};
+
+enum fragment_kind { FRAGMENT_CODE, FRAGMENT_LANDING, FRAGMENT_BRIDGE };
+
+/* A register's value stored after an instruction. */
+struct after_store {
+	u8 insn, reg;
+	u16 slot;
+};
+
+struct fragment {
+	u64 pc;
+	u64 pc_target, pc_fall; /* for STATE_DONE */
+	u8 *code;               /* start in the cache */
+	u32 code_bytes;
+	u32 number;
+	u32 app_bytes;
+	u16 context;
+	u16 record_bytes;       /* tag and values */
+	u16 n_insns, n_states;
+	u8 kind;                /* enum fragment_kind */
+	u8 t_reg;               /* substitute buffer register, or TW_NOREG */
+	bool stale;
+	struct state_entry *state;
+	u8 *insn_bytes;         /* length of each instruction */
+	struct after_store *after;
+	u16 n_after;
+	struct fragment *next_hash;
+	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
+};
+
+void tw_fragment_init(void);
+
+/* The fragment for (pc, context), or NULL. */
+struct fragment *tw_fragment_find(u64 pc, u16 context);
+
+/* The same, translated now if need be. NULL: pc is not executable memory. Called under the lock. */
+struct fragment *tw_fragment_get(u64 pc, u16 context);
+
+/* Links a direct exit to f. */
+void tw_fragment_link(struct exit *e, struct fragment *f);
+
+/* Makes f reachable by indirect branches out of fragments with this upper half. */
+void tw_fragment_land(struct fragment *f, u32 upper);
+
+/* The fragment whose code holds this host address, or NULL. Safe in a signal handler. */
+struct fragment *tw_fragment_at(u64 host);
+
+/* Makes every fragment with code in [start, end) stale. */
+void tw_fragment_invalidate(u64 start, u64 end);
+
+/* State map entry for a host address in f. */
+const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host);
+
+/* Table of landings for indirect branches from fragments with this upper half (64 K host addresses). */
+u64 *tw_fragment_table(u32 upper);
+
+/* ---- memory of the translator, used by translate.c ---- */
+struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
+u8 *tw_cache_room(u32 bytes);              /* where the next fragment's code goes; at least so many bytes. NULL: cache full */
+void tw_cache_commit(struct fragment *f);  /* takes f->code_bytes at f->code and enters f into the host map */
+u8 *tw_stub_new(struct exit *e);           /* an exit stub for e */
+void *tw_heap(u64 bytes);                  /* engine memory, never freed; zeroed */
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * The engine's start: from the kernel's stack to the program's first instruction under the engine.
+ */
+#include "engine/buffer.h"
+#include "engine/engine.h"
+#include "engine/fragment.h"
+#include "engine/loader.h"
+#include "engine/memory.h"
+#include "engine/signal.h"
+#include "engine/thread.h"
+#include "engine/x86_64/decode.h"
+#include "engine/x86_64/glue.h"
+#include "instrument/instrumentor.h"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+#include <elf.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+
+struct engine tw_engine;
+static struct tw_control no_channel; /* stands in until the channel is mapped */
+
+void tw_print(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	size_t n = tw_vformat(line, sizeof line, fmt, ap);
+	va_end(ap);
+	tw_sys(__NR_write, 2, line, n);
+}
+
+void tw_engine_fail(u32 failure, const char *fmt, ...)
+{
+	struct tw_control *c = tw_engine.control;
+	u32 none = 0;
+	va_list ap;
+	if (!__atomic_compare_exchange_n((u32 *)&c->failure, &none, failure, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	va_start(ap, fmt);
+	tw_vformat(c->failure_text, sizeof c->failure_text, fmt, ap);
+	va_end(ap);
+}
+
+/* The kernel's initial stack, as words. */
+struct start {
+	u64 argc;
+	char **argv, **envp;
+	Elf64_auxv_t *auxv;
+	u64 sp;
+};
+
+static struct start parse_stack(u64 *sp)
+{
+	struct start s;
+	s.sp = (u64)sp;
+	s.argc = *sp;
+	s.argv = (char **)(sp + 1);
+	s.envp = s.argv + s.argc + 1;
+	char **e = s.envp;
+	while (*e)
+		e++;
+	s.auxv = (Elf64_auxv_t *)(e + 1);
+	return s;
+}
+
+/* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
+static bool take_variables(struct start *s, char **channel, char **program)
+{
+	if (!s->envp[0] || !s->envp[1] || !tw_starts_with(s->envp[0], TW_ENV_CHANNEL) || !tw_starts_with(s->envp[1], TW_ENV_PROGRAM))
+		return false;
+	*channel = s->envp[0] + strlen(TW_ENV_CHANNEL);
+	*program = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	u64 words = 1 + s->argc + 1;
+	memmove((u64 *)s->sp + 2, (u64 *)s->sp, words * 8);
+	s->sp += 16;
+	s->argv += 2;
+	s->envp += 2;
+	return true;
+}
+
+static u64 auxv_get(const struct start *s, u64 type)
+{
+	for (Elf64_auxv_t *a = s->auxv; a->a_type; a++)
+		if (a->a_type == type)
+			return a->a_un.a_val;
+	return 0;
+}
+
+static void auxv_set(const struct start *s, u64 type, u64 value)
+{
+	for (Elf64_auxv_t *a = s->auxv; a->a_type; a++)
+		if (a->a_type == type)
+			a->a_un.a_val = value;
+}
+
+/* Ends before anything of the application ran: one sentence, and the status `trackway record` knows for it. */
+static void give_up(const char *what, const char *about, i64 error)
+{
+	tw_print("trackway: %s %s (error %ld)\n", what, about, (long)-error);
+	tw_sys(__NR_exit_group, 125, 0, 0);
+}
+
+static void map_channel(const char *path)
+{
+	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
+	if (tw_failed(fd))
+		give_up("cannot open the collector's channel", path, fd);
+	i64 at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, (int)fd, 0);
+	if (tw_failed(at))
+		give_up("cannot map the collector's channel", path, at);
+	tw_sys(__NR_close, fd, 0, 0);
+	tw_sys(__NR_mprotect, at, TW_SLOTS_AT, PROT_READ | PROT_WRITE);
+	struct tw_control *c = (struct tw_control *)at;
+	if (c->magic != TW_CHANNEL_MAGIC || c->version != TW_CHANNEL_VERSION)
+		give_up("this engine is of another version than", "the trackway that started it", 0);
+	tw_engine.channel = (void *)at;
+	tw_engine.control = c;
+	tw_format(tw_engine.channel_path, sizeof tw_engine.channel_path, "%s", path);
+}
+
+static void read_cpu(const struct start *s)
+{
+	u32 eax = 0xd, ebx, ecx = 0, edx, lo, hi;
+	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+	tw_engine.xsave_size = ebx;
+	tw_engine.xcr0 = (u64)hi << 32 | lo;
+	tw_engine.fsgsbase = auxv_get(s, AT_HWCAP2) & 2;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *b = path;
+	for (; *path; path++)
+		if (*path == '/')
+			b = path + 1;
+	return b;
+}
+
+static void remember_paths(const struct start *s, const char *program)
+{
+	i64 n = tw_sys(__NR_readlink, "/proc/self/exe", tw_engine.engine_path, sizeof tw_engine.engine_path - 1);
+	tw_engine.engine_path[n > 0 ? n : 0] = 0;
+	i64 fd = tw_sys(__NR_open, program, O_PATH | O_CLOEXEC, 0);
+	char link[48];
+	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+	n = tw_failed(fd) ? -1 : tw_sys(__NR_readlink, link, tw_engine.program_path, sizeof tw_engine.program_path - 1);
+	if (n > 0)
+		tw_engine.program_path[n] = 0;
+	else
+		tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", program);
+	tw_sys(__NR_close, fd, 0, 0);
+	tw_sys(__NR_prctl, PR_SET_NAME, base_name(program), 0);
+	(void)s;
+}
+
+/* The vDSO is application code like any other, only placed by the kernel. */
+static void note_vdso(u64 ehdr)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ehdr;
+	if (!ehdr)
+		return;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(ehdr + eh->e_phoff);
+	for (int i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD)
+			tw_memory_mapped(ehdr & ~4095ull, ph[i].p_memsz, PROT_READ | PROT_EXEC);
+	tw_engine.vdso = ehdr;
+}
+
+static void tell_vdso(struct thread *t)
+{
+	struct tw_map m = {tw_engine.vdso & ~4095ull, 8192, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE};
+	static const char name[] = "[vdso]";
+	if (tw_engine.vdso)
+		tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
+}
+
+static void set_auxv(const struct start *s, const struct loaded *l, const char *program)
+{
+	auxv_set(s, AT_PHDR, l->phdr);
+	auxv_set(s, AT_PHNUM, l->phnum);
+	auxv_set(s, AT_PHENT, l->phent);
+	auxv_set(s, AT_ENTRY, l->program_entry);
+	auxv_set(s, AT_BASE, l->interpreter_base);
+	auxv_set(s, AT_EXECFN, (u64)program);
+}
+
+/* brk: behind a fixed program, as natively; for a position-independent one, where the kernel would have put it: far from everything. */
+static u64 brk_place(const struct loaded *l)
+{
+	return l->pie ? 0x555570000000ull : l->end + 16 * TW_PAGE;
+}
+
+void tw_main(u64 *sp);
+
+void tw_main(u64 *sp)
+{
+	struct start s = parse_stack(sp);
+	struct loaded l;
+	char *channel = NULL, *program = NULL;
+	tw_engine.control = &no_channel;
+	if (!take_variables(&s, &channel, &program))
+		give_up("this is the engine; it is started by", "'trackway record'", 0);
+	map_channel(channel);
+	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
+	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
+	read_cpu(&s);
+	remember_paths(&s, program);
+	tw_fragment_init();
+	tw_decode_init();
+	note_vdso(auxv_get(&s, AT_SYSINFO_EHDR));
+	i64 r = tw_load_program(program, &l);
+	if (r)
+		give_up("cannot load", program, r);
+	set_auxv(&s, &l, program);
+	tw_memory_brk_init(brk_place(&l));
+	struct thread *t = tw_thread_new();
+	tw_signal_init();
+	tw_thread_adopt(t);
+	tw_engine.n_threads = 1;
+	t->regs[TW_RSP] = s.sp;
+	t->pc = l.entry;
+	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
+	tw_load_tell(t);
+	tell_vdso(t);
+	tw_resume_cache();
+}
+
+/* ---- the decoder's thread pointer ---- */
+
+void tw_decoder_fs(void);
+void tw_application_fs(void);
+
+static u64 decoder_tls[16] = {[5] = 0x7477f00d5afe0000ull}; /* stack guard at %fs:0x28 */
+
+static void set_fs(u64 base)
+{
+	if (tw_engine.fsgsbase)
+		__asm__ volatile("wrfsbase %0" : : "r"(base));
+	else
+		tw_sys(__NR_arch_prctl, ARCH_SET_FS, base, 0);
+}
+
+void tw_decoder_fs(void)
+{
+	set_fs((u64)decoder_tls);
+}
+
+void tw_application_fs(void)
+{
+	set_fs(tw_thread_self()->app_fs);
+}

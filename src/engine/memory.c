@@ -1,0 +1,198 @@
+#include "engine/memory.h"
+#include "engine/fragment.h"
+#include <asm/unistd.h>
+#include <linux/mman.h>
+
+#define MAX_RANGES 8192
+
+/* Executable ranges, sorted, not overlapping. */
+struct range {
+	u64 start, end;
+	bool writable; /* the application may write here: pages translated from are write-protected */
+};
+
+static struct range ranges[MAX_RANGES];
+static u32 n_ranges;
+
+/* Pages of writable code that are write-protected by the engine: an open hash set of page numbers. */
+#define WATCH_SLOTS 65536
+static u64 watched[WATCH_SLOTS];
+
+static u64 page_down(u64 a)
+{
+	return a & ~(u64)(TW_PAGE - 1);
+}
+
+static u64 page_up(u64 a)
+{
+	return page_down(a + TW_PAGE - 1);
+}
+
+/* Index of the first range that ends after `a`. */
+static u32 find(u64 a)
+{
+	u32 lo = 0, hi = n_ranges;
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+		if (ranges[mid].end > a)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static void insert(u32 at, struct range r)
+{
+	if (n_ranges == MAX_RANGES) {
+		tw_engine_fail(TW_FAILURE_ENGINE, "more than %d executable ranges", MAX_RANGES);
+		return;
+	}
+	memmove(&ranges[at + 1], &ranges[at], (n_ranges - at) * sizeof *ranges);
+	ranges[at] = r;
+	n_ranges++;
+}
+
+/* Takes [start, end) out of the list. True if anything of it was there. */
+static bool remove_range(u64 start, u64 end)
+{
+	bool any = false;
+	u32 i = find(start);
+	while (i < n_ranges && ranges[i].start < end) {
+		struct range r = ranges[i];
+		any = true;
+		memmove(&ranges[i], &ranges[i + 1], (n_ranges - i - 1) * sizeof *ranges);
+		n_ranges--;
+		if (r.start < start)
+			insert(i++, (struct range){r.start, start, r.writable});
+		if (r.end > end)
+			insert(i, (struct range){end, r.end, r.writable});
+	}
+	return any;
+}
+
+static u64 *watch_slot(u64 page)
+{
+	u32 h = (u32)((page * 0x9e3779b97f4a7c15ull) >> 48);
+	for (u32 n = 0; n < WATCH_SLOTS; n++, h = (h + 1) % WATCH_SLOTS)
+		if (watched[h] == page || watched[h] == 0)
+			return &watched[h];
+	return &watched[0];
+}
+
+void tw_memory_watch(u64 pc, u64 bytes)
+{
+	u32 i = find(pc);
+	if (i == n_ranges || ranges[i].start > pc || !ranges[i].writable)
+		return;
+	for (u64 p = page_down(pc); p < pc + bytes; p += TW_PAGE) {
+		u64 *w = watch_slot(p | 1);
+		if (*w == (p | 1))
+			continue;
+		*w = p | 1;
+		tw_sys(__NR_mprotect, p, TW_PAGE, PROT_READ | PROT_EXEC);
+	}
+}
+
+/* A watched page stays in the set with its mark cleared, so that the probe sequences stay whole. */
+static bool unwatch(u64 page)
+{
+	u64 *w = watch_slot(page | 1);
+	if (*w != (page | 1))
+		return false;
+	*w = 2; /* never a page: keeps the chain */
+	return true;
+}
+
+static void forget(u64 start, u64 end)
+{
+	for (u64 p = start; p < end && end - start < (64u << 20); p += TW_PAGE)
+		unwatch(p);
+	tw_fragment_invalidate(start, end);
+}
+
+void tw_memory_protected(u64 start, u64 length, int prot)
+{
+	u64 end = start + page_up(length);
+	bool was = remove_range(start, end);
+	if (was)
+		forget(start, end);
+	if (prot & PROT_EXEC)
+		insert(find(start), (struct range){start, end, (prot & PROT_WRITE) != 0});
+}
+
+void tw_memory_mapped(u64 start, u64 length, int prot)
+{
+	tw_memory_protected(start, length, prot);
+}
+
+void tw_memory_unmapped(u64 start, u64 length)
+{
+	tw_memory_protected(start, length, 0);
+}
+
+bool tw_memory_executable(u64 pc, u64 *end)
+{
+	u32 i = find(pc);
+	if (i == n_ranges || ranges[i].start > pc)
+		return false;
+	*end = ranges[i].end;
+	for (i++; i < n_ranges && ranges[i].start == *end; i++)
+		*end = ranges[i].end;
+	return true;
+}
+
+bool tw_memory_write_fault(u64 address)
+{
+	u64 page = page_down(address);
+	if (!unwatch(page))
+		return false;
+	tw_fragment_invalidate(page, page + TW_PAGE);
+	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	return true;
+}
+
+u64 tw_memory_place(u64 length)
+{
+	static u64 next = ARENA_MODULES;
+	u64 at = next;
+	length = page_up(length);
+	if (length > ARENA_MODULES_END - ARENA_MODULES || at + length > ARENA_MODULES_END)
+		return 0;
+	next = at + length + 16 * TW_PAGE;
+	return at;
+}
+
+bool tw_memory_is_engine(u64 start, u64 length)
+{
+	u64 end = start + length;
+	u64 channel = (u64)tw_engine.channel;
+	return (start < ARENA_HEAP_END && end > ARENA_CACHE) || (channel && start < channel + TW_CHANNEL_BYTES && end > channel);
+}
+
+static u64 brk_start, brk_now, brk_mapped;
+
+void tw_memory_brk_init(u64 start)
+{
+	brk_start = brk_now = brk_mapped = page_up(start);
+}
+
+u64 tw_memory_brk(u64 to)
+{
+	u64 end = page_up(to);
+	if (to < brk_start)
+		return brk_now;
+	if (end > brk_mapped) {
+		i64 r = tw_mmap(brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (r != (i64)brk_mapped) {
+			if (!tw_failed(r))
+				tw_sys(__NR_munmap, r, end - brk_mapped, 0);
+			return brk_now;
+		}
+	} else if (end < brk_mapped) {
+		tw_sys(__NR_munmap, end, brk_mapped - end, 0);
+	}
+	brk_mapped = end;
+	brk_now = to;
+	return to;
+}

@@ -1,0 +1,38 @@
+/*
+ * The application's address space as the engine manages it: where modules go, what is executable, the emulated brk.
+ *
+ * What must hold: the list of executable ranges is exactly what the application has mapped executable (the engine sees every mmap, munmap,
+ * mprotect and mremap); code is translated only from within it; when a range of it changes or goes, the fragments made from it are
+ * stale before the system call that did it returns. A page that is both writable and executable and has been translated from is
+ * write-protected; a store into it makes its fragments stale and is then let through (tw_memory_write_fault).
+ */
+#ifndef TW_MEMORY_H
+#define TW_MEMORY_H
+
+#include "engine/engine.h"
+
+/* Notes that [start, start + length) now has this protection; mapping changed: what stood there before is gone. */
+void tw_memory_mapped(u64 start, u64 length, int prot);
+void tw_memory_protected(u64 start, u64 length, int prot);
+void tw_memory_unmapped(u64 start, u64 length);
+
+/* Is pc in an executable range? Its end is stored in *end. */
+bool tw_memory_executable(u64 pc, u64 *end);
+
+/* Code of [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be seen. */
+void tw_memory_watch(u64 pc, u64 bytes);
+
+/* A store to this address faulted: true if it was a page watched for changes of code, which is now writable again and its fragments stale. */
+bool tw_memory_write_fault(u64 address);
+
+/* A free place in the low arena for a module of this length, or 0. */
+u64 tw_memory_place(u64 length);
+
+/* Does [start, start + length) touch anything of the engine's? */
+bool tw_memory_is_engine(u64 start, u64 length);
+
+/* The application's brk. */
+void tw_memory_brk_init(u64 start);
+u64 tw_memory_brk(u64 to);
+
+#endif

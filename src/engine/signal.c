@@ -1,0 +1,454 @@
+#include "engine/signal.h"
+#include "engine/buffer.h"
+#include "engine/fragment.h"
+#include "engine/memory.h"
+#include "engine/thread.h"
+#include "engine/x86_64/frame.h"
+#include "engine/x86_64/glue.h"
+#include "engine/x86_64/translate.h"
+#include "instrument/instrumentor.h"
+#include <asm/unistd.h>
+#include <linux/mman.h>
+
+#define NSIG_MAX 64
+#define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+/* The application's dispositions, shared by its threads. */
+static struct ksigaction actions[NSIG_MAX + 1];
+static tw_lock_t actions_lock;
+
+static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
+
+static bool is_sync(int signo)
+{
+	return TW_SYNC_SIGNALS >> (signo - 1) & 1;
+}
+
+static void kernel_mask(u64 mask)
+{
+	mask &= ~TW_SYNC_SIGNALS;
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+void tw_signal_set_mask(struct thread *t, u64 mask)
+{
+	t->sigmask = mask & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+	kernel_mask(t->sigmask);
+}
+
+static void install(int signo, u64 flags)
+{
+	u64 nodefer = is_sync(signo) ? SA_NODEFER : 0;
+	struct ksigaction a = {(u64)handler, SA_SIGINFO | SA_ONSTACK | SA_RESTORER | nodefer | flags, (u64)tw_restorer, ~TW_SYNC_SIGNALS};
+	tw_sys4(__NR_rt_sigaction, signo, &a, NULL, 8);
+}
+
+void tw_signal_init(void)
+{
+	for (int s = 1; s <= NSIG_MAX; s++)
+		tw_sys4(__NR_rt_sigaction, s, NULL, &actions[s], 8);
+	for (int s = 1; s <= NSIG_MAX; s++)
+		if (is_sync(s))
+			install(s, 0);
+}
+
+void tw_signal_thread(struct thread *t)
+{
+	stack_t ss = {.ss_sp = (u8 *)t + THREAD_STACK_TOP, .ss_flags = 0, .ss_size = THREAD_BYTES - THREAD_STACK_TOP};
+	tw_sys(__NR_sigaltstack, &ss, NULL, 0);
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
+	kernel_mask(t->sigmask);
+}
+
+bool tw_engine_mapped(u64 address)
+{
+	unsigned char vec;
+	return !tw_failed(tw_sys(__NR_mincore, address & ~4095ull, 4096, &vec));
+}
+
+/* ---- death ---- */
+
+/* Dies of the signal as if the engine were not there. */
+static void die(struct thread *t, int signo)
+{
+	struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
+	u64 none = ~(1ull << (signo - 1));
+	tw_thread_finish(t, signo);
+	tw_sys4(__NR_rt_sigaction, signo, &dfl, NULL, 8);
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
+	tw_sys(__NR_tgkill, t->pid, t->tid, signo);
+	tw_sys(__NR_exit_group, 128 + signo, 0, 0);
+}
+
+/* ---- delivery ---- */
+
+/*
+ * Makes the application's handler the next thing that runs. t->pc, t->regs, t->flags are the interrupted state; `xstate` is the kernel's image of
+ * the vector registers then, or NULL: they are live.
+ */
+static void deliver(struct thread *t, int signo, const siginfo_t *info, const void *xstate)
+{
+	struct ksigaction a;
+	tw_lock(&actions_lock);
+	a = actions[signo];
+	if (a.flags & SA_RESETHAND)
+		actions[signo].handler = (u64)SIG_DFL;
+	tw_unlock(&actions_lock);
+	bool blocked = is_sync(signo) && (t->sigmask >> (signo - 1) & 1);
+	if (a.handler == (u64)SIG_IGN && !is_sync(signo))
+		return;
+	if (a.handler == (u64)SIG_DFL || a.handler == (u64)SIG_IGN || blocked) {
+		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
+			return;
+		die(t, signo);
+	}
+	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
+	if (!tw_frame_push(t, signo, info, &a, xstate))
+		die(t, SIGSEGV);
+	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
+	tw_buffer_keyframe(t);
+	u64 mask = t->sigmask | a.mask;
+	if (!(a.flags & SA_NODEFER))
+		mask |= 1ull << (signo - 1);
+	tw_signal_set_mask(t, mask);
+}
+
+void tw_signal_deliver_pending(struct thread *t)
+{
+	siginfo_t info = t->pending.info;
+	int signo = (int)t->pending.signo;
+	t->pending.signo = 0;
+	t->has_pending = 0;
+	kernel_mask(t->sigmask);
+	deliver(t, signo, &info, NULL);
+}
+
+void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
+{
+	siginfo_t info;
+	memset(&info, 0, sizeof info);
+	info.si_signo = signo;
+	info.si_code = code;
+	info.si_addr = (void *)address;
+	deliver(t, signo, &info, NULL);
+}
+
+void tw_signal_return(struct thread *t)
+{
+	u64 mask;
+	if (!tw_frame_pop(t, &mask))
+		die(t, SIGSEGV);
+	tw_signal_set_mask(t, mask);
+	tw_buffer_event(t, TW_EVENT_SIGRETURN, NULL, 0, NULL, 0);
+	tw_buffer_keyframe(t);
+}
+
+/* ---- from a host address to the application's state ---- */
+
+static u64 insn_pc(const struct fragment *f, u32 insn)
+{
+	u64 pc = f->pc;
+	for (u32 k = 0; k < insn && k < f->n_insns; k++)
+		pc += f->insn_bytes[k];
+	return pc;
+}
+
+u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs)
+{
+	const struct state_entry *s = tw_fragment_state(f, host);
+	u8 buf = s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
+	memcpy(regs, t->regs, sizeof t->regs);
+	if (tw_engine.instr->records && buf == BUF_REG)
+		regs[BUF_REG] = t->app_r11;
+	if (s->flags & STATE_T_SLOT)
+		regs[f->t_reg] = t->slot_t;
+	if (s->flags & STATE_SPILL)
+		regs[s->spill] = t->slot_s;
+	if (s->flags & STATE_SPILL2)
+		regs[s->spill2] = t->slot_s2;
+	if (s->flags & STATE_RCX_SLOT)
+		regs[TW_RCX] = t->slot_rcx;
+	if (s->flags & STATE_R10_SLOT)
+		regs[TW_R10] = t->slot_r10;
+	return buf;
+}
+
+/* The application's pc in this state; `rcx` as the machine has it. */
+static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx)
+{
+	if (s->flags & STATE_PC_RCX)
+		return rcx;
+	if (s->flags & STATE_PC_RCX_PLUS)
+		return rcx + f->pc;
+	if (s->flags & STATE_DONE)
+		return s->flags & STATE_PC_FALL ? f->pc_fall : f->pc_target;
+	return insn_pc(f, s->insn);
+}
+
+/*
+ * The thread stands at `host` in the cache, with the machine's registers in t->regs: makes the state the application's and closes the record.
+ */
+static void interrupt(struct thread *t, u64 host)
+{
+	const struct fragment *f = tw_fragment_at(host);
+	const struct state_entry *s = tw_fragment_state(f, host);
+	u64 regs[TW_NREGS];
+	u8 buf = tw_state_registers(t, f, host, regs);
+	t->pc = state_pc(f, s, t->regs[TW_RCX]);
+	t->bufptr = tw_engine.instr->records ? t->regs[buf] : 0;
+	memcpy(t->regs, regs, sizeof regs);
+	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;
+	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN))
+		return;
+	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? f->record_bytes : 0);
+	if (s->flags & STATE_DONE)
+		t->bufptr = start + f->record_bytes;
+	else
+		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+	tw_call_flush(t);
+}
+
+u64 tw_signal_reentered(struct thread *t)
+{
+	interrupt(t, t->resume_host);
+	return tw_resume(t);
+}
+
+/* ---- the handler ---- */
+
+static void load_context(struct thread *t, const struct tw_ucontext *uc)
+{
+	tw_frame_registers(t->regs, uc);
+	t->flags = uc->eflags;
+}
+
+/* The thread goes on in tw_resume_cache when the handler returns, with everything else as the kernel saved it. */
+static void resume_after(struct thread *t, struct tw_ucontext *uc)
+{
+	uc->rip = (u64)tw_resume_cache;
+	uc->rsp = t->stack_top;
+	uc->eflags = 2;
+	uc->sigmask = (t->sigmask | (t->pending.signo ? ~0ull : 0)) & ~TW_SYNC_SIGNALS;
+}
+
+static bool in_cache(u64 host)
+{
+	return host >= ARENA_CACHE && host < ARENA_CACHE_END;
+}
+
+/* The fragment's tag store ran into a guard: switch buffers with exact state, then make the store again. */
+static void switch_at_entry(struct thread *t, const struct fragment *f, struct tw_ucontext *uc)
+{
+	t->regs[BUF_REG] = t->app_r11;
+	t->bufptr = uc->r11;
+	t->upper = f->number >> 16;
+	tw_buffer_switch(t);
+	uc->r11 = t->bufptr;
+	if (f->kind == FRAGMENT_BRIDGE || f->kind == FRAGMENT_LANDING)
+		uc->rip = (u64)f->target->code; /* the new buffer's keyframe has the upper half */
+}
+
+/* A store of a record or a tag ran into a guard page of the thread's buffer. */
+static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
+{
+	const struct fragment *f = in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
+	if (!f || !tw_engine.instr->records || !tw_buffer_guard(t, address))
+		return false;
+	const struct state_entry *s = tw_fragment_state(f, uc->rip);
+	if (s->flags & STATE_NOT_OPEN) {
+		switch_at_entry(t, f, uc);
+		return true;
+	}
+	u64 *reg = tw_frame_slot(uc, s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG);
+	*reg = tw_buffer_relocate(t, *reg, f->record_bytes);
+	if ((s->flags & STATE_T_SLOT) && !(s->flags & STATE_R11_LIVE))
+		*tw_frame_slot(uc, f->t_reg) = *reg;
+	return true;
+}
+
+/* A fault of the application's own, in the cache. */
+static void application_fault(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
+{
+	u64 host = uc->rip;
+	load_context(t, uc);
+	interrupt(t, host);
+	if ((u64)info->si_addr == host) /* the address of the instruction itself: illegal, divide, breakpoint */
+		info->si_addr = (void *)t->pc;
+	t->fault.err = uc->err;
+	t->fault.trapno = uc->trapno;
+	t->fault.cr2 = uc->cr2;
+	deliver(t, signo, info, uc->fpstate);
+	resume_after(t, uc);
+}
+
+static bool engine_copy_fault(struct tw_ucontext *uc)
+{
+	if (uc->rip < (u64)tw_copy_begin || uc->rip >= (u64)tw_copy_end)
+		return false;
+	uc->rip = (u64)tw_copy_fault;
+	return true;
+}
+
+static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
+{
+	u64 address = (u64)info->si_addr;
+	if (signo == SIGSEGV && buffer_fault(t, uc, address))
+		return;
+	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
+		bool ours;
+		tw_lock(&tw_engine.lock);
+		ours = tw_memory_write_fault(address);
+		tw_unlock(&tw_engine.lock);
+		if (ours)
+			return;
+	}
+	if (in_cache(uc->rip)) {
+		application_fault(t, signo, info, uc);
+		return;
+	}
+	if (engine_copy_fault(uc))
+		return;
+	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip, (unsigned long)address);
+	die(t, signo);
+}
+
+/* Keeps the signal until the engine is done; everything else stays blocked until then. */
+static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
+{
+	t->pending.info = *info;
+	t->pending.signo = (u32)signo;
+	t->has_pending = 1;
+	uc->sigmask = ~TW_SYNC_SIGNALS;
+}
+
+static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
+{
+	u64 pc = uc->rip;
+	if (in_cache(pc)) {
+		load_context(t, uc);
+		interrupt(t, pc);
+		deliver(t, signo, info, uc->fpstate);
+		resume_after(t, uc);
+		return;
+	}
+	pend(t, signo, info, uc);
+	if (pc >= (u64)tw_syscall_begin && pc <= (u64)tw_syscall_insn) {
+		uc->rip = (u64)tw_syscall_abort;
+	} else if (pc >= (u64)tw_enter_begin && pc < (u64)tw_enter_end) {
+		t->resume_host = t->host_target;
+		t->host_target = (u64)tw_reenter;
+	}
+}
+
+static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
+{
+	struct thread *t = tw_thread_self();
+	/* Sent by kill and the like, a synchronous signal's number is asynchronous all the same. */
+	if (is_sync(signo) && info->si_code > 0)
+		synchronous(t, signo, info, uc);
+	else
+		asynchronous(t, signo, info, uc);
+}
+
+/* ---- the application's calls ---- */
+
+static bool has_handler(const struct ksigaction *a)
+{
+	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
+}
+
+static i64 set_action(int signo, const struct ksigaction *a)
+{
+	actions[signo] = *a;
+	if (is_sync(signo))
+		return 0;
+	if (has_handler(a)) {
+		install(signo, a->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));
+		return 0;
+	}
+	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
+}
+
+i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)
+{
+	struct ksigaction a;
+	i64 r = 0;
+	(void)t;
+	if (size != 8 || signo < 1 || signo > NSIG_MAX || (act && (signo == SIGKILL || signo == SIGSTOP)))
+		return -22; /* EINVAL */
+	if (act && !tw_copy(&a, (void *)act, sizeof a))
+		return -14; /* EFAULT */
+	tw_lock(&actions_lock);
+	struct ksigaction before = actions[signo];
+	if (act)
+		r = set_action(signo, &a);
+	tw_unlock(&actions_lock);
+	if (!r && old && !tw_copy((void *)old, &before, sizeof before))
+		return -14;
+	return r;
+}
+
+i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
+{
+	u64 m, before = t->sigmask;
+	if (size != 8)
+		return -22;
+	if (set) {
+		if (!tw_copy(&m, (void *)set, 8))
+			return -14;
+		switch (how) {
+		case SIG_BLOCK:
+			m |= t->sigmask;
+			break;
+		case SIG_UNBLOCK:
+			m = t->sigmask & ~m;
+			break;
+		case SIG_SETMASK:
+			break;
+		default:
+			return -22;
+		}
+		if (t->pending.signo)
+			t->sigmask = m; /* the kernel's follows when it is delivered */
+		else
+			tw_signal_set_mask(t, m);
+	}
+	if (old && !tw_copy((void *)old, &before, 8))
+		return -14;
+	return 0;
+}
+
+i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
+{
+	stack_t s, o;
+	u64 sp = t->regs[TW_RSP];
+	bool on = t->altstack.size && sp > t->altstack.sp && sp - t->altstack.sp <= t->altstack.size;
+	memset(&o, 0, sizeof o);
+	o.ss_sp = (void *)t->altstack.sp;
+	o.ss_size = t->altstack.size;
+	o.ss_flags = (int)(t->altstack.flags | (on ? SS_ONSTACK : 0) | (t->altstack.size ? 0 : SS_DISABLE));
+	if (ss) {
+		if (!tw_copy(&s, (void *)ss, sizeof s))
+			return -14;
+		if (on)
+			return -1; /* EPERM */
+		if ((s.ss_flags & ~(int)SS_AUTODISARM_BIT) & ~(SS_DISABLE | SS_ONSTACK))
+			return -22;
+		if (s.ss_flags & SS_DISABLE) {
+			t->altstack.sp = t->altstack.size = 0;
+			t->altstack.flags = 0;
+		} else if (s.ss_size < 2048) {
+			return -12; /* ENOMEM */
+		} else {
+			t->altstack.sp = (u64)s.ss_sp;
+			t->altstack.size = s.ss_size;
+			t->altstack.flags = (u32)s.ss_flags & SS_AUTODISARM_BIT;
+		}
+	}
+	if (old && !tw_copy((void *)old, &o, sizeof o))
+		return -14;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * Signals. The kernel's handlers, alternate stacks and, for synchronous signals, the mask are the engine's; the application's are emulated.
+ *
+ * What must hold:
+ *  - SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP are never blocked in the kernel: guard pages and faults in the cache need them. The
+ *    application's own mask (thread.sigmask) says otherwise only to itself.
+ *  - A signal taken in the cache is delivered at once: the state map gives exact registers and pc of an instruction boundary, the record of the
+ *    fragment is closed with a PARTIAL event, and the thread goes on in the handler's code. One taken in engine code is pended (one at a
+ *    time: the rest stay blocked in the kernel) and delivered before the cache is entered again.
+ *  - A system call that a signal interrupts behaves as natively: tw_app_syscall tells whether the kernel has seen it.
+ *  - The frame the handler sees is the kernel's own layout (struct rt_sigframe), with the whole extended state.
+ *  - The engine's handlers run on the thread's alternate stack with all asynchronous signals blocked.
+ */
+#ifndef TW_SIGNAL_H
+#define TW_SIGNAL_H
+
+#include "engine/engine.h"
+
+/* The signals the kernel must never block: a mask bit is 1 << (signo - 1). */
+#define TW_SYNC_SIGNALS                                                                                                                   \
+	(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGTRAP - 1))
+
+/* uapi has these in a header that does not go with the rest of asm/signal.h. */
+#ifndef SS_ONSTACK
+#define SS_ONSTACK 1
+#define SS_DISABLE 2
+#endif
+#define SS_AUTODISARM_BIT 0x80000000u
+
+/* As the kernel has it. */
+struct ksigaction {
+	u64 handler;
+	u64 flags;
+	u64 restorer;
+	u64 mask;
+};
+
+/* Once per process: engine handlers for the synchronous signals. Dispositions inherited from before stay. */
+void tw_signal_init(void);
+
+/* Once per thread, with %gs set: the alternate stack, and the mask as the kernel has it. */
+void tw_signal_thread(struct thread *t);
+
+/* Delivers thread.pending; t->pc and t->regs are exact. */
+void tw_signal_deliver_pending(struct thread *t);
+
+/* A fault at t->pc, found by the engine: delivered, or the process dies of it. */
+void tw_signal_fault(struct thread *t, int signo, int code, u64 address);
+
+/* An entry into the cache was stopped: registers as the glue saved them, thread.resume_host where it was headed. Returns where to go on. */
+u64 tw_signal_reentered(struct thread *t);
+
+/*
+ * The application's registers when the machine's, in t->regs, are those at `host` in f. Returns which register holds the buffer pointer there.
+ */
+u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs);
+
+/* System calls (syscall.c): results as the kernel's. */
+i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size);
+i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
+i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old);
+void tw_signal_return(struct thread *t);
+
+/* Sets the application's mask, and the kernel's to match. */
+void tw_signal_set_mask(struct thread *t, u64 mask);
+
+/* Is anything mapped there? */
+bool tw_engine_mapped(u64 address);
+
+#endif

@@ -1,0 +1,342 @@
+#include "engine/syscall.h"
+#include "engine/buffer.h"
+#include "engine/emulate.h"
+#include "engine/exec.h"
+#include "engine/memory.h"
+#include "engine/signal.h"
+#include "engine/thread.h"
+#include "engine/x86_64/glue.h"
+#include "instrument/instrumentor.h"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/sched.h>
+
+#define SYSCALL_BYTES 2
+#define ENGINE_ENOMEM (-12)
+#define ENGINE_EINVAL (-22)
+#define ENGINE_EFAULT (-14)
+#define ENGINE_ENOSYS (-38)
+
+typedef i64 (*call_fn)(struct thread *t, const u64 *a);
+
+/* Passes the call on as it is. */
+static i64 pass(struct thread *t, const u64 *a)
+{
+	(void)a;
+	return tw_app_syscall(t, t->regs);
+}
+
+/* Passes it on with other arguments. */
+static i64 pass_with(struct thread *t, u64 nr, const u64 *a)
+{
+	u64 regs[TW_NREGS];
+	regs[TW_RAX] = nr;
+	regs[TW_RDI] = a[0];
+	regs[TW_RSI] = a[1];
+	regs[TW_RDX] = a[2];
+	regs[TW_R10] = a[3];
+	regs[TW_R8] = a[4];
+	regs[TW_R9] = a[5];
+	return tw_app_syscall(t, regs);
+}
+
+/* ---- memory ---- */
+
+static void tell_map(struct thread *t, u64 at, u64 length, int prot, int flags, int fd, u64 offset)
+{
+	char link[32], path[4096];
+	struct tw_map m = {at, length, offset, (u32)prot, (u32)flags};
+	i64 n = 0;
+	if (!(prot & PROT_EXEC))
+		return;
+	if (!(flags & MAP_ANONYMOUS)) {
+		tw_format(link, sizeof link, "/proc/self/fd/%d", fd);
+		n = tw_sys(__NR_readlink, link, path, sizeof path - 1);
+	}
+	path[n > 0 ? n : 0] = 0;
+	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, path, (u32)strlen(path) + 1);
+}
+
+/* Where ld.so wants a library: a private file mapping marked as one (MAP_DENYWRITE), or anything executable, without a place of its own. */
+static bool wants_arena(const u64 *a)
+{
+	int prot = (int)a[2], flags = (int)a[3];
+	if (a[0] || (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_GROWSDOWN)) || a[1] > (256u << 20))
+		return false;
+	return (flags & MAP_DENYWRITE) || (prot & PROT_EXEC);
+}
+
+static i64 sys_mmap(struct thread *t, const u64 *a)
+{
+	u64 b[6];
+	memcpy(b, a, sizeof b);
+	if ((a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && tw_memory_is_engine(a[0], a[1]))
+		return ENGINE_ENOMEM;
+	tw_lock(&tw_engine.lock);
+	u64 place = wants_arena(a) ? tw_memory_place(a[1]) : 0;
+	if (place) {
+		b[0] = place;
+		b[3] |= MAP_FIXED_NOREPLACE;
+	}
+	i64 r = pass_with(t, __NR_mmap, b);
+	if (tw_failed(r) && place && r != TW_SYSCALL_ABORTED)
+		r = pass_with(t, __NR_mmap, a);
+	if (!tw_failed(r))
+		tw_memory_mapped((u64)r, a[1], (int)a[2]);
+	tw_unlock(&tw_engine.lock);
+	if (!tw_failed(r))
+		tell_map(t, (u64)r, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+	return r;
+}
+
+static i64 sys_munmap(struct thread *t, const u64 *a)
+{
+	if (tw_memory_is_engine(a[0], a[1]))
+		return ENGINE_EINVAL;
+	tw_lock(&tw_engine.lock);
+	i64 r = pass(t, a);
+	if (!tw_failed(r))
+		tw_memory_unmapped(a[0], a[1]);
+	tw_unlock(&tw_engine.lock);
+	if (!tw_failed(r)) {
+		struct tw_unmap u = {a[0], a[1]};
+		tw_buffer_event(t, TW_EVENT_UNMAP, &u, sizeof u, NULL, 0);
+	}
+	return r;
+}
+
+static i64 sys_mprotect(struct thread *t, const u64 *a)
+{
+	if (tw_memory_is_engine(a[0], a[1]))
+		return ENGINE_ENOMEM;
+	tw_lock(&tw_engine.lock);
+	i64 r = pass(t, a);
+	if (!tw_failed(r))
+		tw_memory_protected(a[0], a[1], (int)a[2]);
+	tw_unlock(&tw_engine.lock);
+	if (!tw_failed(r))
+		tell_map(t, a[0], a[1], (int)a[2], MAP_ANONYMOUS, -1, 0);
+	return r;
+}
+
+static i64 sys_mremap(struct thread *t, const u64 *a)
+{
+	if (tw_memory_is_engine(a[0], a[1]) || ((a[3] & MREMAP_FIXED) && tw_memory_is_engine(a[4], a[2])))
+		return ENGINE_EINVAL;
+	u64 end;
+	tw_lock(&tw_engine.lock);
+	bool code = tw_memory_executable(a[0], &end);
+	i64 r = pass(t, a);
+	if (!tw_failed(r)) {
+		tw_memory_unmapped(a[0], a[1]);
+		tw_memory_mapped((u64)r, a[2], code ? PROT_EXEC | PROT_READ : 0);
+	}
+	tw_unlock(&tw_engine.lock);
+	return r;
+}
+
+static i64 sys_brk(struct thread *t, const u64 *a)
+{
+	(void)t;
+	tw_lock(&tw_engine.lock);
+	u64 r = tw_memory_brk(a[0]);
+	tw_unlock(&tw_engine.lock);
+	return (i64)r;
+}
+
+static i64 sys_madvise(struct thread *t, const u64 *a)
+{
+	return tw_memory_is_engine(a[0], a[1]) ? ENGINE_EINVAL : pass(t, a);
+}
+
+/* ---- signals ---- */
+
+static i64 sys_sigaction(struct thread *t, const u64 *a)
+{
+	return tw_signal_sigaction(t, (int)a[0], a[1], a[2], a[3]);
+}
+
+static i64 sys_sigprocmask(struct thread *t, const u64 *a)
+{
+	return tw_signal_procmask(t, (int)a[0], a[1], a[2], a[3]);
+}
+
+static i64 sys_sigaltstack(struct thread *t, const u64 *a)
+{
+	return tw_signal_altstack(t, a[0], a[1]);
+}
+
+/* ---- threads and processes ---- */
+
+static i64 sys_clone(struct thread *t, const u64 *a)
+{
+	return tw_thread_clone(t, a[0] & ~0xffull, a[1], a[2], a[3], a[4], a[0] & 0xff);
+}
+
+static i64 sys_clone3(struct thread *t, const u64 *a)
+{
+	struct clone_args c;
+	u64 size = a[1] < sizeof c ? a[1] : sizeof c;
+	memset(&c, 0, sizeof c);
+	if (size < 64)
+		return ENGINE_EINVAL;
+	if (!tw_copy(&c, (void *)a[0], size))
+		return ENGINE_EFAULT;
+	if (c.flags & (CLONE_PIDFD | CLONE_INTO_CGROUP) || c.set_tid_size || c.flags >> 32)
+		return ENGINE_ENOSYS; /* callers fall back to clone */
+	return tw_thread_clone(t, c.flags, c.stack ? c.stack + c.stack_size : 0, c.parent_tid, c.child_tid, c.tls, c.exit_signal);
+}
+
+static i64 sys_fork(struct thread *t, const u64 *a)
+{
+	(void)a;
+	return tw_thread_clone(t, 0, 0, 0, 0, 0, SIGCHLD);
+}
+
+static i64 sys_vfork(struct thread *t, const u64 *a)
+{
+	(void)a;
+	return tw_thread_clone(t, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, SIGCHLD);
+}
+
+static i64 sys_exit(struct thread *t, const u64 *a)
+{
+	tw_thread_exit(t, (i32)a[0]);
+}
+
+static i64 sys_exit_group(struct thread *t, const u64 *a)
+{
+	tw_thread_finish(t, (i32)(a[0] & 0xff));
+	tw_sys(__NR_exit_group, a[0], 0, 0);
+	return 0;
+}
+
+static i64 sys_execve(struct thread *t, const u64 *a)
+{
+	return tw_exec(t, AT_FDCWD, a[0], a[1], a[2], 0);
+}
+
+static i64 sys_execveat(struct thread *t, const u64 *a)
+{
+	return tw_exec(t, (int)a[0], a[1], a[2], a[3], (int)a[4]);
+}
+
+/* ---- what names the program ---- */
+
+static bool is_proc_exe(u64 path)
+{
+	char p[64], own[32];
+	if (!tw_copy_string(p, (const char *)path, sizeof p))
+		return false;
+	tw_format(own, sizeof own, "/proc/%u/exe", tw_engine.pid);
+	return tw_streq(p, "/proc/self/exe") || tw_streq(p, "/proc/thread-self/exe") || tw_streq(p, own);
+}
+
+static i64 give_exe(u64 buf, u64 size)
+{
+	u64 n = strlen(tw_engine.program_path);
+	n = n < size ? n : size;
+	if ((i64)size <= 0)
+		return ENGINE_EINVAL;
+	return tw_copy((void *)buf, tw_engine.program_path, n) ? (i64)n : ENGINE_EFAULT;
+}
+
+static i64 sys_readlink(struct thread *t, const u64 *a)
+{
+	return is_proc_exe(a[0]) ? give_exe(a[1], a[2]) : pass(t, a);
+}
+
+static i64 sys_readlinkat(struct thread *t, const u64 *a)
+{
+	return is_proc_exe(a[1]) ? give_exe(a[2], a[3]) : pass(t, a);
+}
+
+static i64 sys_open(struct thread *t, const u64 *a)
+{
+	u64 b[6] = {(u64)tw_engine.program_path, a[1], a[2]};
+	return is_proc_exe(a[0]) ? pass_with(t, __NR_open, b) : pass(t, a);
+}
+
+static i64 sys_openat(struct thread *t, const u64 *a)
+{
+	u64 b[6] = {a[0], (u64)tw_engine.program_path, a[2], a[3]};
+	return is_proc_exe(a[1]) ? pass_with(t, __NR_openat, b) : pass(t, a);
+}
+
+/* ---- the rest ---- */
+
+static i64 sys_arch_prctl(struct thread *t, const u64 *a)
+{
+	switch (a[0]) {
+	case ARCH_SET_FS:
+		return tw_set_segment(t, TW_SEG_FS, a[1]);
+	case ARCH_SET_GS:
+		return tw_set_segment(t, TW_SEG_GS, a[1]);
+	case ARCH_GET_GS:
+		return tw_copy((void *)a[1], &t->app_gs, 8) ? 0 : ENGINE_EFAULT;
+	default:
+		return pass(t, a);
+	}
+}
+
+/* A registered rseq area would have the kernel move a thread out of translated code; refused, as by a kernel without it. */
+static i64 sys_rseq(struct thread *t, const u64 *a)
+{
+	(void)t, (void)a;
+	return ENGINE_ENOSYS;
+}
+
+static const call_fn table[] = {
+    [__NR_mmap] = sys_mmap,
+    [__NR_munmap] = sys_munmap,
+    [__NR_mprotect] = sys_mprotect,
+    [__NR_pkey_mprotect] = sys_mprotect,
+    [__NR_mremap] = sys_mremap,
+    [__NR_madvise] = sys_madvise,
+    [__NR_brk] = sys_brk,
+    [__NR_rt_sigaction] = sys_sigaction,
+    [__NR_rt_sigprocmask] = sys_sigprocmask,
+    [__NR_sigaltstack] = sys_sigaltstack,
+    [__NR_clone] = sys_clone,
+    [__NR_clone3] = sys_clone3,
+    [__NR_fork] = sys_fork,
+    [__NR_vfork] = sys_vfork,
+    [__NR_exit] = sys_exit,
+    [__NR_exit_group] = sys_exit_group,
+    [__NR_execve] = sys_execve,
+    [__NR_execveat] = sys_execveat,
+    [__NR_readlink] = sys_readlink,
+    [__NR_readlinkat] = sys_readlinkat,
+    [__NR_open] = sys_open,
+    [__NR_openat] = sys_openat,
+    [__NR_arch_prctl] = sys_arch_prctl,
+    [__NR_rseq] = sys_rseq,
+};
+
+static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result)
+{
+	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, __builtin_ia32_rdtsc()};
+	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, NULL, 0);
+}
+
+void tw_syscall(struct thread *t)
+{
+	u64 nr = t->regs[TW_RAX];
+	const u64 a[6] = {t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX], t->regs[TW_R10], t->regs[TW_R8], t->regs[TW_R9]};
+	call_fn fn = nr < sizeof table / sizeof *table && table[nr] ? table[nr] : pass;
+	if (nr == __NR_rt_sigreturn) {
+		tw_signal_return(t);
+		return;
+	}
+	t->regs[TW_RCX] = t->pc;
+	t->regs[TW_R11] = t->flags;
+	i64 r = fn(t, a);
+	if (r == TW_SYSCALL_ABORTED) {
+		t->pc -= SYSCALL_BYTES; /* made again after the signal */
+		return;
+	}
+	t->regs[TW_RAX] = (u64)r;
+	tell_syscall(t, nr, a, r);
+}

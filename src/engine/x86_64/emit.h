@@ -1,0 +1,45 @@
+/*
+ * Emitting x86-64 code into the cache. Plain encoders; each writes at e->at and moves it. None checks for room: the caller has asked for
+ * more than a fragment can take.
+ */
+#ifndef TW_EMIT_H
+#define TW_EMIT_H
+
+#include "engine/engine.h"
+#include "engine/fragment.h"
+
+#define EMIT_MAX_STATES 2048
+
+struct emit {
+	u8 *start, *at;
+	struct fragment *f;
+	u8 buf;              /* register that holds the buffer pointer here */
+	struct state_entry now; /* state in force */
+	u32 n_states;
+	struct state_entry state[EMIT_MAX_STATES];
+};
+
+void emit_bytes(struct emit *e, const void *p, u32 n);
+void emit_8(struct emit *e, u8 v);
+void emit_32(struct emit *e, u32 v);
+void emit_mov_gs_reg(struct emit *e, u32 slot, u8 reg);  /* gs:[slot] = reg */
+void emit_mov_reg_gs(struct emit *e, u8 reg, u32 slot);
+void emit_mov_gs_imm(struct emit *e, u32 slot, u32 imm); /* 32-bit store */
+void emit_mov_mem_reg(struct emit *e, u8 base, i32 disp, u8 reg);
+void emit_mov_reg_mem(struct emit *e, u8 reg, u8 base, i32 disp);
+void emit_mov_reg_reg(struct emit *e, u8 dst, u8 src);
+void emit_mov_reg_imm(struct emit *e, u8 reg, u64 imm);
+void emit_mov_mem32_imm(struct emit *e, u8 base, i32 disp, u32 imm);
+void emit_mov_mem16_imm(struct emit *e, u8 base, i32 disp, u16 imm); /* at least 5 bytes long */
+void emit_lea(struct emit *e, u8 reg, u8 base, i32 disp);
+void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load); /* reg = EA, or the quadword there; no %gs */
+void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg);       /* kind: enum vec_kind */
+void emit_jmp(struct emit *e, const u8 *target);
+u8 *emit_jmp_patchable(struct emit *e);          /* jmp rel32 whose displacement can be stored atomically; returns where it is */
+u8 *emit_jcc_patchable(struct emit *e, u8 cc);
+void emit_patch(u8 *rel32, const u8 *target);
+
+/* From here on the state is `flags` (t_reg as the fragment has it) before instruction `insn`. */
+void emit_state(struct emit *e, u8 insn, u16 flags);
+
+#endif

@@ -1,0 +1,152 @@
+#include "engine/x86_64/frame.h"
+
+#define UC_FP_XSTATE 1u
+#define UC_SIGCONTEXT_SS 2u
+#define UC_STRICT_RESTORE_SS 4u
+#define FP_XSTATE_MAGIC1 0x46505853u
+#define FP_XSTATE_MAGIC2 0x46505845u
+#define SW_BYTES_AT 464 /* struct _fpx_sw_bytes within the legacy area */
+#define USER_CS 0x33
+#define USER_SS 0x2b
+#define EFLAGS_SAFE 0x40dd5u /* what sigreturn may change: AC OF DF TF SF ZF AF PF CF */
+
+struct sw_bytes {
+	u32 magic1, extended_size;
+	u64 xfeatures;
+	u32 xstate_size, padding[7];
+};
+
+struct frame {
+	u64 pretcode;
+	struct tw_ucontext uc;
+	siginfo_t info;
+};
+
+static const u16 slot_offset[TW_NREGS] = {
+    [TW_RAX] = offsetof(struct tw_ucontext, rax), [TW_RCX] = offsetof(struct tw_ucontext, rcx),
+    [TW_RDX] = offsetof(struct tw_ucontext, rdx), [TW_RBX] = offsetof(struct tw_ucontext, rbx),
+    [TW_RSP] = offsetof(struct tw_ucontext, rsp), [TW_RBP] = offsetof(struct tw_ucontext, rbp),
+    [TW_RSI] = offsetof(struct tw_ucontext, rsi), [TW_RDI] = offsetof(struct tw_ucontext, rdi),
+    [TW_R8] = offsetof(struct tw_ucontext, r8),   [TW_R9] = offsetof(struct tw_ucontext, r9),
+    [TW_R10] = offsetof(struct tw_ucontext, r10), [TW_R11] = offsetof(struct tw_ucontext, r11),
+    [TW_R12] = offsetof(struct tw_ucontext, r12), [TW_R13] = offsetof(struct tw_ucontext, r13),
+    [TW_R14] = offsetof(struct tw_ucontext, r14), [TW_R15] = offsetof(struct tw_ucontext, r15),
+};
+
+u64 *tw_frame_slot(struct tw_ucontext *uc, u8 reg)
+{
+	return (u64 *)((u8 *)uc + slot_offset[reg]);
+}
+
+void tw_frame_registers(u64 *regs, const struct tw_ucontext *uc)
+{
+	for (u8 r = 0; r < TW_NREGS; r++)
+		regs[r] = *(const u64 *)((const u8 *)uc + slot_offset[r]);
+}
+
+static u32 xstate_bytes(const void *xstate)
+{
+	struct sw_bytes sw;
+	if (!xstate)
+		return tw_engine.xsave_size + 4;
+	memcpy(&sw, (const u8 *)xstate + SW_BYTES_AT, sizeof sw);
+	return sw.magic1 == FP_XSTATE_MAGIC1 ? sw.extended_size : 512;
+}
+
+/* The live vector state, at `to` (64-byte aligned), with the kernel's software bytes. */
+static bool save_live(u8 *to)
+{
+	struct sw_bytes sw = {FP_XSTATE_MAGIC1, tw_engine.xsave_size + 4, tw_engine.xcr0, tw_engine.xsave_size, {0}};
+	u32 magic2 = FP_XSTATE_MAGIC2;
+	u8 zero[64];
+	memset(zero, 0, sizeof zero);
+	/* Touch it first, so that a bad stack is found by tw_copy and not by xsave. */
+	for (u32 n = 0; n < tw_engine.xsave_size; n += 64)
+		if (!tw_copy(to + n, zero, 64))
+			return false;
+	__asm__ volatile("xsave64 (%0)" : : "r"(to), "a"((u32)tw_engine.xcr0), "d"((u32)(tw_engine.xcr0 >> 32)) : "memory");
+	return tw_copy(to + SW_BYTES_AT, &sw, sizeof sw) && tw_copy(to + tw_engine.xsave_size, &magic2, 4);
+}
+
+static void fill_context(struct tw_ucontext *uc, const struct thread *t, void *fp)
+{
+	memset(uc, 0, sizeof *uc);
+	uc->flags = UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+	uc->ss_sp = t->altstack.sp;
+	uc->ss_size = t->altstack.size;
+	uc->ss_flags = t->altstack.size ? t->altstack.flags : SS_DISABLE;
+	for (u8 r = 0; r < TW_NREGS; r++)
+		*tw_frame_slot(uc, r) = t->regs[r];
+	uc->rip = t->pc;
+	uc->eflags = t->flags;
+	uc->cs = USER_CS;
+	uc->ss = USER_SS;
+	uc->fpstate = fp;
+	uc->sigmask = t->sigmask;
+	uc->err = t->fault.err;
+	uc->trapno = t->fault.trapno;
+	uc->cr2 = t->fault.cr2;
+}
+
+bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate)
+{
+	u64 sp = t->regs[TW_RSP] - 128;
+	bool on = t->altstack.size && t->regs[TW_RSP] > t->altstack.sp && t->regs[TW_RSP] - t->altstack.sp <= t->altstack.size;
+	if ((a->flags & SA_ONSTACK) && t->altstack.size && !on)
+		sp = t->altstack.sp + t->altstack.size;
+	u32 bytes = xstate_bytes(xstate);
+	u64 fp = (sp - bytes) & ~63ull;
+	u64 at = ((fp - sizeof(struct frame)) & ~15ull) - 8;
+	struct frame f;
+	fill_context(&f.uc, t, (void *)fp);
+	f.pretcode = a->restorer;
+	f.info = *info;
+	if (xstate) {
+		if (!tw_copy((void *)fp, xstate, bytes))
+			return false;
+	} else if (!save_live((u8 *)fp)) {
+		return false;
+	}
+	if (!tw_copy((void *)at, &f, sizeof f))
+		return false;
+	if (t->altstack.flags & SS_AUTODISARM_BIT)
+		t->altstack.sp = t->altstack.size = t->altstack.flags = 0;
+	t->regs[TW_RSP] = at;
+	t->regs[TW_RDI] = (u64)signo;
+	t->regs[TW_RSI] = at + offsetof(struct frame, info);
+	t->regs[TW_RDX] = at + offsetof(struct frame, uc);
+	t->regs[TW_RAX] = 0;
+	t->pc = a->handler;
+	t->flags &= ~0x500ull; /* TF, DF */
+	return true;
+}
+
+static void restore_xstate(const void *fp)
+{
+	struct sw_bytes sw;
+	if (!fp || !tw_copy(&sw, (const u8 *)fp + SW_BYTES_AT, sizeof sw))
+		return;
+	if (sw.magic1 != FP_XSTATE_MAGIC1) {
+		__asm__ volatile("fxrstor64 (%0)" : : "r"(fp) : "memory");
+		return;
+	}
+	u64 mask = sw.xfeatures & tw_engine.xcr0;
+	__asm__ volatile("xrstor64 (%0)" : : "r"(fp), "a"((u32)mask), "d"((u32)(mask >> 32)) : "memory");
+}
+
+bool tw_frame_pop(struct thread *t, u64 *mask)
+{
+	struct tw_ucontext uc;
+	u64 at = t->regs[TW_RSP] - 8 + offsetof(struct frame, uc);
+	if (!tw_copy(&uc, (void *)at, sizeof uc))
+		return false;
+	tw_frame_registers(t->regs, &uc);
+	t->pc = uc.rip;
+	t->flags = (t->flags & ~(u64)EFLAGS_SAFE) | (uc.eflags & EFLAGS_SAFE) | 2;
+	*mask = uc.sigmask;
+	t->altstack.sp = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_sp;
+	t->altstack.size = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_size;
+	t->altstack.flags = uc.ss_flags & SS_AUTODISARM_BIT;
+	restore_xstate(uc.fpstate);
+	return true;
+}

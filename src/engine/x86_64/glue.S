@@ -1,0 +1,224 @@
+/* Switching between application and engine. See glue.h for what each is for, layout.h for the offsets. */
+#include "engine/x86_64/layout.h"
+
+#define gs_reg(n) %gs:(T_REGS + 8 * n)
+
+	.text
+
+/* The engine's entry point: the kernel's stack, untouched. */
+	.globl tw_start
+tw_start:
+	xorl %ebp, %ebp
+	movq %rsp, %rdi
+	leaq tw_boot_stack_top(%rip), %rsp
+	call tw_main
+	ud2
+
+	.bss
+	.balign 16
+	.skip 32768
+tw_boot_stack_top:
+	.text
+
+.macro save_registers
+	movq %rax, gs_reg(0)
+	movq %rcx, gs_reg(1)
+	movq %rdx, gs_reg(2)
+	movq %rbx, gs_reg(3)
+	movq %rsp, gs_reg(4)
+	movq %rbp, gs_reg(5)
+	movq %rsi, gs_reg(6)
+	movq %rdi, gs_reg(7)
+	movq %r8, gs_reg(8)
+	movq %r9, gs_reg(9)
+	movq %r10, gs_reg(10)
+	movq %r11, gs_reg(11)
+	movq %r12, gs_reg(12)
+	movq %r13, gs_reg(13)
+	movq %r14, gs_reg(14)
+	movq %r15, gs_reg(15)
+	movq %gs:T_STACK_TOP, %rsp
+	pushfq
+	popq %gs:T_FLAGS
+	pushq $2
+	popfq
+.endm
+
+	.globl tw_exit_cache
+tw_exit_cache:
+	save_registers
+	movq %gs:T_SELF, %rdi
+	call tw_dispatch
+	movq %rax, %gs:T_HOST_TARGET
+	jmp tw_enter_cache
+
+	.globl tw_clean_call
+tw_clean_call:
+	save_registers
+	movq %gs:T_SELF, %rdi
+	call tw_call_made
+	movq %rax, %gs:T_HOST_TARGET
+	jmp tw_enter_cache
+
+	.globl tw_reenter
+tw_reenter:
+	save_registers
+	movq $tw_exit_reenter, %gs:T_EXIT
+	movq %gs:T_SELF, %rdi
+	call tw_dispatch
+	movq %rax, %gs:T_HOST_TARGET
+	jmp tw_enter_cache
+
+	.globl tw_resume_cache
+tw_resume_cache:
+	movq %gs:T_STACK_TOP, %rsp
+	pushq $2
+	popfq
+	movq %gs:T_SELF, %rdi
+	call tw_resume
+	movq %rax, %gs:T_HOST_TARGET
+
+	.globl tw_enter_cache, tw_enter_begin, tw_enter_end
+tw_enter_cache:
+tw_enter_begin:
+	pushq %gs:T_FLAGS
+	popfq
+	movq gs_reg(0), %rax
+	movq gs_reg(1), %rcx
+	movq gs_reg(2), %rdx
+	movq gs_reg(3), %rbx
+	movq gs_reg(5), %rbp
+	movq gs_reg(6), %rsi
+	movq gs_reg(7), %rdi
+	movq gs_reg(8), %r8
+	movq gs_reg(9), %r9
+	movq gs_reg(10), %r10
+	movq gs_reg(11), %r11
+	movq gs_reg(12), %r12
+	movq gs_reg(13), %r13
+	movq gs_reg(14), %r14
+	movq gs_reg(15), %r15
+	movq gs_reg(4), %rsp
+	jmp *%gs:T_HOST_TARGET
+tw_enter_end:
+
+/* i64 tw_app_syscall(struct thread *t, const u64 *regs) */
+	.globl tw_app_syscall, tw_syscall_begin, tw_syscall_insn, tw_syscall_end, tw_syscall_abort
+tw_app_syscall:
+	movq (8 * 0)(%rsi), %rax
+	movq (8 * 7)(%rsi), %rdi
+	movq (8 * 2)(%rsi), %rdx
+	movq (8 * 10)(%rsi), %r10
+	movq (8 * 8)(%rsi), %r8
+	movq (8 * 9)(%rsi), %r9
+	movq (8 * 6)(%rsi), %rsi
+tw_syscall_begin:
+	cmpq $0, %gs:T_HAS_PENDING
+	jne tw_syscall_abort
+tw_syscall_insn:
+	syscall
+tw_syscall_end:
+	ret
+tw_syscall_abort:
+	movq $-512, %rax
+	ret
+
+/* i64 tw_clone_thread(flags, stack, ptid, ctid, tls, child, entry) */
+	.globl tw_clone_thread
+tw_clone_thread:
+	movq 8(%rsp), %rax      /* entry */
+	movq %rax, -8(%rsi)
+	movq %r9, -16(%rsi)
+	subq $16, %rsi
+	movq %rcx, %r10
+	movl $56, %eax
+	syscall
+	testq %rax, %rax
+	jz 1f
+	ret
+1:	popq %rdi
+	popq %rax
+	xorl %ebp, %ebp
+	call *%rax
+	ud2
+
+	.globl tw_exit_thread
+tw_exit_thread:
+	movl $0, (%rdi)
+	movl %esi, %edi
+	movl $60, %eax
+	syscall
+	ud2
+
+	.globl tw_restorer
+tw_restorer:
+	movl $15, %eax
+	syscall
+
+/* bool tw_copy(void *d, const void *s, size_t n) */
+	.globl tw_copy, tw_copy_begin, tw_copy_end, tw_copy_fault
+tw_copy:
+	movq %rdx, %rcx
+tw_copy_begin:
+	rep movsb
+tw_copy_end:
+	movl $1, %eax
+	ret
+tw_copy_fault:
+	xorl %eax, %eax
+	ret
+
+/* void tw_with_decoder(void (*fn)(void *), void *arg): vector registers saved, %fs on a block with a stack guard. */
+	.globl tw_with_decoder
+tw_with_decoder:
+	pushq %rbx
+	pushq %rbp
+	movq %rsp, %rbp
+	subq $256, %rsp
+	andq $-16, %rsp
+	movups %xmm0, 0x00(%rsp)
+	movups %xmm1, 0x10(%rsp)
+	movups %xmm2, 0x20(%rsp)
+	movups %xmm3, 0x30(%rsp)
+	movups %xmm4, 0x40(%rsp)
+	movups %xmm5, 0x50(%rsp)
+	movups %xmm6, 0x60(%rsp)
+	movups %xmm7, 0x70(%rsp)
+	movups %xmm8, 0x80(%rsp)
+	movups %xmm9, 0x90(%rsp)
+	movups %xmm10, 0xa0(%rsp)
+	movups %xmm11, 0xb0(%rsp)
+	movups %xmm12, 0xc0(%rsp)
+	movups %xmm13, 0xd0(%rsp)
+	movups %xmm14, 0xe0(%rsp)
+	movups %xmm15, 0xf0(%rsp)
+	movq %rdi, %rbx
+	pushq %rsi
+	pushq %rsi
+	call tw_decoder_fs
+	popq %rdi
+	popq %rdi
+	call *%rbx
+	call tw_application_fs
+	movups 0x00(%rsp), %xmm0
+	movups 0x10(%rsp), %xmm1
+	movups 0x20(%rsp), %xmm2
+	movups 0x30(%rsp), %xmm3
+	movups 0x40(%rsp), %xmm4
+	movups 0x50(%rsp), %xmm5
+	movups 0x60(%rsp), %xmm6
+	movups 0x70(%rsp), %xmm7
+	movups 0x80(%rsp), %xmm8
+	movups 0x90(%rsp), %xmm9
+	movups 0xa0(%rsp), %xmm10
+	movups 0xb0(%rsp), %xmm11
+	movups 0xc0(%rsp), %xmm12
+	movups 0xd0(%rsp), %xmm13
+	movups 0xe0(%rsp), %xmm14
+	movups 0xf0(%rsp), %xmm15
+	movq %rbp, %rsp
+	popq %rbp
+	popq %rbx
+	ret
+
+	.section .note.GNU-stack, "", @progbits

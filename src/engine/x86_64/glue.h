@@ -1,0 +1,45 @@
+/*
+ * The assembly between the application's code and the engine's C (glue.S). Addresses; only those declared as functions with arguments are called from C.
+ */
+#ifndef TW_GLUE_H
+#define TW_GLUE_H
+
+#include "engine/engine.h"
+
+/* Leaves the cache: saves everything in the thread, calls tw_dispatch on the engine stack, enters where it says. Jumped to from stubs. */
+void tw_exit_cache(void);
+
+/* The clean call: the same with tw_call_made, coming back behind the call (jumped to from fragments). */
+void tw_clean_call(void);
+
+/* Restores the application's registers from the thread and jumps to thread.host_target. Signals between the two labels are turned back. */
+void tw_enter_cache(void) __attribute__((noreturn));
+extern const char tw_enter_begin[], tw_enter_end[];
+
+/* Enters the cache from scratch: calls tw_resume on an empty engine stack. Also where a signal handler returns to. */
+void tw_resume_cache(void) __attribute__((noreturn));
+
+/* Where an entry stopped by a signal goes instead: saves everything, then tw_dispatch with EXIT_REENTER. */
+void tw_reenter(void);
+
+/*
+ * Makes an application's system call with arguments of regs (rax, rdi, rsi, rdx, r10, r8, r9). Returns what the kernel returned, or TW_SYSCALL_ABORTED
+ * when a signal was pending or came before the kernel did anything: then it must be made again after the signal is delivered.
+ */
+i64 tw_app_syscall(struct thread *t, const u64 *regs);
+extern const char tw_syscall_begin[], tw_syscall_insn[], tw_syscall_end[], tw_syscall_abort[];
+#define TW_SYSCALL_ABORTED (-512)
+
+/* clone(flags, stack = child->stack_top, ...) for a child that shares memory: the child runs entry(child) on its engine stack. */
+i64 tw_clone_thread(u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, struct thread *child, void (*entry)(struct thread *));
+
+/* Ends the calling thread without touching its stack after *in_use is cleared. */
+void tw_exit_thread(u32 *in_use, i32 status) __attribute__((noreturn));
+
+/* rt_sigreturn restorer for the engine's handlers. */
+void tw_restorer(void);
+
+/* tw_copy's body: returns here with false when it faults. */
+extern const char tw_copy_begin[], tw_copy_end[], tw_copy_fault[];
+
+#endif

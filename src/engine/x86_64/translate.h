@@ -1,0 +1,36 @@
+/*
+ * Translation: one block of application code becomes one fragment.
+ *
+ * Instructions are copied as they are; what changes is what depends on where code stands (rip-relative operands, branches, the address a call
+ * pushes), what would take control away (branches, system calls), and %gs, which is the engine's. Before, between and after them the
+ * instrumentor puts its code.
+ *
+ * What must hold at every host instruction, and is written to the state map as code is emitted: which application instruction is next, and
+ * where the application's registers are. So inserted code changes nothing of the application's that the map cannot tell.
+ *
+ * The buffer pointer is held in r11, which compilers use least (3 to 5 % of blocks; tools: objdump over gzip, perl, libc). A fragment whose code
+ * uses r11 moves the pointer to a register it does not use (t_reg), and back before it leaves.
+ */
+#ifndef TW_TRANSLATE_H
+#define TW_TRANSLATE_H
+
+#include "engine/fragment.h"
+#include "engine/x86_64/emit.h"
+
+#define BUF_REG TW_R11
+
+struct insn;
+
+/* Translates the block at pc (limit: end of its executable range). Under the lock. NULL: the cache or the channel is full. */
+struct fragment *tw_translate(u64 pc, u16 context, u64 limit);
+
+/* Code that enters `to` from an indirect branch that found it in the table; `next` is the landing to try when the target is another. */
+struct fragment *tw_translate_landing(struct fragment *to, u32 upper, const u8 *next);
+
+/* Code that writes the change of upper half, then enters `to`. */
+struct fragment *tw_translate_bridge(struct fragment *to);
+
+/* A general register below r8, not rsp or rbp, that the instruction does not touch and that is not `avoid1` or `avoid2`. */
+u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2);
+
+#endif

@@ -1,0 +1,353 @@
+/*
+ * call: a function call per block and per reference, the simple slow way.
+ *
+ * Each reference is computed from the live registers at the moment it is made, with nothing remembered from before, and logged; a fragment's log is
+ * written as one REFS event when it leaves. This is a format of its own, and what --verify compares any other with.
+ */
+#include "instrument/instrumentor.h"
+#include "engine/buffer.h"
+#include "engine/signal.h"
+#include "engine/x86_64/glue.h"
+#include <linux/mman.h>
+
+#define LOG_ENTRIES 32768u
+#define XSAVE_BYTES 16384u
+#define RUN_LISTED 16u /* iterations of a string instruction listed one by one; more are logged as a run */
+
+/* ---- emitting ---- */
+
+static bool is_reference(const struct memop *m)
+{
+	return m->op.kind != TW_OP_SET;
+}
+
+static void emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn, const struct memop *op, u16 n_ops, u32 bound)
+{
+	struct call_site *s = tw_heap(sizeof *s);
+	s->f = f;
+	s->what = what;
+	s->insn = (u16)insn;
+	s->n_ops = n_ops;
+	s->bound = bound;
+	s->op = tw_heap(n_ops * sizeof *op);
+	memcpy(s->op, op, n_ops * sizeof *op);
+	for (u16 k = 0; k < n_ops; k++)
+		s->vectors |= op[k].op.kind == TW_OP_LANES;
+	emit_mov_gs_imm(e, T_CC_INFO, (u32)(u64)s);
+	emit_mov_gs_imm(e, T_CC_RET, (u32)(u64)(e->at + 12 + 5));
+	emit_jmp(e, (const u8 *)tw_clean_call);
+}
+
+/* Entries of the log one execution of the block can make, at most. */
+static u32 log_bound(const struct block *b)
+{
+	u32 n = 0;
+	for (u16 k = 0; k < b->n_ops; k++) {
+		const struct tw_op *op = &b->op[k].op;
+		n += op->kind == TW_OP_LANES ? op->count : op->kind == TW_OP_REP ? 2 * RUN_LISTED : 1;
+	}
+	return n;
+}
+
+void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes)
+{
+	u32 event = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + log_bound(b) * sizeof(struct tw_logged_ref));
+	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + 16);
+}
+
+/* References of instruction i: a contiguous part of its memops, SETs come last. */
+static u16 count_references(const struct block *b, unsigned i)
+{
+	u16 n = 0;
+	while (n < b->insn[i].n_ops && is_reference(&b->op[b->insn[i].first_op + n]))
+		n++;
+	return n;
+}
+
+void tw_call_before(struct emit *e, const struct block *b, struct fragment *f, unsigned i)
+{
+	u16 n = count_references(b, i);
+	if (n && b->insn[i].kind != INSN_BAD)
+		emit_call(e, f, CALL_BEFORE, i, &b->op[b->insn[i].first_op], n, 0);
+}
+
+void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, unsigned i)
+{
+	if (count_references(b, i) && b->op[b->insn[i].first_op].op.kind == TW_OP_REP)
+		emit_call(e, f, CALL_AFTER, i, &b->op[b->insn[i].first_op], 1, 0);
+}
+
+void tw_call_close(struct emit *e, struct fragment *f)
+{
+	emit_call(e, f, CALL_CLOSE, 0, NULL, 0, 0);
+}
+
+/* ---- called ---- */
+
+static void log_ref(struct thread *t, u64 addr, u32 size, u8 type, u8 insn, u16 count)
+{
+	if (t->n_log < LOG_ENTRIES)
+		t->log[t->n_log++] = (struct tw_logged_ref){addr, size, type, insn, count};
+}
+
+static u64 segment_base(const struct thread *t, u8 seg)
+{
+	return seg == TW_SEG_FS ? t->app_fs : seg == TW_SEG_GS ? t->app_gs : 0;
+}
+
+static u64 effective_address(const struct thread *t, const u64 *regs, const struct tw_op *op)
+{
+	u64 a = (u64)op->disp;
+	if (op->base != TW_NOREG)
+		a += regs[op->base];
+	if (op->index != TW_NOREG)
+		a += (op->flags & TW_OPF_INDEX8 ? regs[op->index] & 0xff : regs[op->index]) << op->scale;
+	if (op->flags & TW_OPF_ADDR32)
+		a = (u32)a;
+	if (op->flags & TW_OPF_LINE)
+		a &= ~63ull;
+	return a + segment_base(t, op->seg);
+}
+
+/* Bytes of a vector register, from the xsave area. */
+static void vector_bytes(const struct thread *t, u8 kind, u8 reg, u8 *out)
+{
+	const struct tw_xstate *x = &tw_engine.control->xstate;
+	const u8 *a = t->xsave;
+	if (kind == VEC_K) {
+		memcpy(out, a + x->component[5].offset + 8u * reg, 8);
+	} else if (kind == VEC_MMX) {
+		memcpy(out, a + 32 + 16u * reg, 8);
+	} else if (reg >= 16) {
+		memcpy(out, a + x->component[7].offset + 64u * (reg - 16u), 64);
+	} else {
+		memcpy(out, a + 160 + 16u * reg, 16);
+		memcpy(out + 16, a + x->component[2].offset + 16u * reg, 16);
+		if (x->component[6].size)
+			memcpy(out + 32, a + x->component[6].offset + 32u * reg, 32);
+	}
+}
+
+static i64 lane_index(const u8 *v, u32 lane, u8 width)
+{
+	i32 i4;
+	i64 i8;
+	memcpy(&i4, v + 4 * lane, 4);
+	memcpy(&i8, v + 8 * lane, 8);
+	return width == 4 ? i4 : i8;
+}
+
+static bool lane_active(const u8 *mask, u32 lane, u8 width)
+{
+	if (width)
+		return mask[(lane + 1) * width - 1] & 0x80;
+	return mask[lane / 8] >> (lane % 8) & 1;
+}
+
+static void log_lanes(struct thread *t, const u64 *regs, const struct memop *m)
+{
+	const struct tw_op *op = &m->op;
+	u8 index[64 + 8], mask[64];
+	u64 ea = effective_address(t, regs, op), next = ea;
+	u32 n_active = 0;
+	vector_bytes(t, m->mask_kind, m->mask_reg, mask);
+	if (op->index_width)
+		vector_bytes(t, m->index_kind, m->index_reg, index);
+	for (u32 k = 0; k < op->count; k++) {
+		if (!lane_active(mask, k, op->mask_width))
+			continue;
+		n_active++;
+		if (op->flags & TW_OPF_ANY)
+			continue;
+		u64 a = ea + (u64)k * op->size;
+		if (op->index_width) {
+			a = ea - segment_base(t, op->seg) + ((u64)lane_index(index, k, op->index_width) << op->scale);
+			a = (op->flags & TW_OPF_ADDR32 ? (u32)a : a) + segment_base(t, op->seg);
+		} else if (op->flags & TW_OPF_PACKED) {
+			a = next;
+			next += op->size;
+		}
+		log_ref(t, a, op->size, op->type, op->insn, 1);
+	}
+	if ((op->flags & TW_OPF_ANY) && n_active)
+		log_ref(t, ea, op->size, op->type, op->insn, 1);
+}
+
+static void log_bit(struct thread *t, const u64 *regs, const struct tw_op *op)
+{
+	i64 offset = (i64)regs[op->count];
+	if (op->size == 4)
+		offset = (i32)offset;
+	else if (op->size == 2)
+		offset = (int16_t)offset;
+	i64 bits = 8 * (i64)op->size;
+	i64 unit = offset >= 0 ? offset / bits : -((bits - 1 - offset) / bits);
+	log_ref(t, effective_address(t, regs, op) + (u64)(unit * (i64)op->size), op->size, op->type, op->insn, 1);
+}
+
+static void log_xsave(struct thread *t, const u64 *regs, const struct memop *m)
+{
+	const struct tw_xstate *x = &tw_engine.control->xstate;
+	u64 a = effective_address(t, regs, &m->op), xcomp = 0;
+	int compact = m->op.flags & TW_OPF_COMPACT;
+	if (m->xcomp && tw_copy(&xcomp, (void *)(a + 520), 8))
+		compact = xcomp >> 63 != 0;
+	log_ref(t, a, tw_xsave_size(x, x->xcr0 & (u32)regs[TW_RAX], compact), m->op.type, m->op.insn, 1);
+}
+
+/* Before a repeated string instruction: where its pointers and counter stand. */
+static void rep_begin(struct thread *t, const u64 *regs, const struct tw_op *op)
+{
+	bool is32 = op->flags & TW_OPF_ADDR32;
+	t->rep.count = is32 ? (u32)regs[TW_RCX] : regs[TW_RCX];
+	t->rep.first = is32 ? (u32)regs[op->base] : regs[op->base];
+	t->rep.second = op->index == TW_NOREG ? 0 : is32 ? (u32)regs[op->index] : regs[op->index];
+}
+
+/* After it: what it did, by how far the counter went and the direction flag. */
+static void rep_end(struct thread *t, const u64 *regs, const struct tw_op *op)
+{
+	u64 now = op->flags & TW_OPF_ADDR32 ? (u32)regs[TW_RCX] : regs[TW_RCX];
+	u64 n = t->rep.count - now;
+	u64 step = t->flags & 0x400 ? -(u64)op->size : op->size;
+	u64 first = t->rep.first + segment_base(t, op->seg);
+	if (n > RUN_LISTED) { /* two entries a run: the first reference, then the number of iterations and the step */
+		log_ref(t, first, op->size, op->type, op->insn, TW_LOGGED_RUN);
+		log_ref(t, n, (u32)step, op->type, op->insn, TW_LOGGED_RUN);
+		if (op->flags & TW_OPF_SECOND) {
+			log_ref(t, t->rep.second, op->size, (u8)op->count, op->insn, TW_LOGGED_RUN);
+			log_ref(t, n, (u32)step, (u8)op->count, op->insn, TW_LOGGED_RUN);
+		}
+		return;
+	}
+	for (u64 k = 0; k < n; k++) {
+		log_ref(t, first + k * step, op->size, op->type, op->insn, 1);
+		if (op->flags & TW_OPF_SECOND)
+			log_ref(t, t->rep.second + k * step, op->size, (u8)op->count, op->insn, 1);
+	}
+}
+
+static void log_before(struct thread *t, const u64 *regs, const struct memop *m)
+{
+	switch (m->op.kind) {
+	case TW_OP_BIT:
+		log_bit(t, regs, &m->op);
+		return;
+	case TW_OP_LANES:
+		log_lanes(t, regs, m);
+		return;
+	case TW_OP_XSAVE:
+		log_xsave(t, regs, m);
+		return;
+	case TW_OP_REP:
+		rep_begin(t, regs, &m->op);
+		return;
+	default:
+		log_ref(t, effective_address(t, regs, &m->op), m->op.size, m->op.type, m->op.insn, 1);
+	}
+}
+
+void tw_call_flush(struct thread *t)
+{
+	struct tw_refs r = {t->log_pc, t->n_log, 0};
+	if (!t->log_open)
+		return;
+	t->log_open = false;
+	tw_buffer_event(t, TW_EVENT_REFS, &r, sizeof r, t->log, t->n_log * (u32)sizeof *t->log);
+}
+
+/*
+ * A fragment begins; its tag is just stored at the buffer pointer. Everything it can write must fit in this buffer, REFS event included: else the tag
+ * is taken back and stored again at the start of the next.
+ */
+static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
+{
+	u64 tag_at = t->bufptr;
+	u64 raw[TW_NREGS];
+	t->log_pc = s->f->pc;
+	t->n_log = 0;
+	t->log_open = true;
+	if (!t->log)
+		t->log = (void *)tw_mmap(0, LOG_ENTRIES * sizeof *t->log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tw_buffer_has_room(t, s->bound))
+		return;
+	memset((void *)tag_at, 0, 2);
+	memcpy(raw, t->regs, sizeof raw);
+	memcpy(t->regs, regs, sizeof raw); /* the keyframe is of the application's */
+	t->upper = s->f->number >> 16;
+	tw_buffer_switch(t);
+	memcpy(t->regs, raw, sizeof raw);
+	u16 tag = (u16)s->f->number;
+	memcpy((void *)t->bufptr, &tag, 2);
+}
+
+static void save_vectors(struct thread *t)
+{
+	u64 all = tw_engine.xcr0;
+	if (!t->xsave)
+		t->xsave = (u8 *)tw_mmap(0, XSAVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"((u32)all), "d"((u32)(all >> 32)) : "memory");
+}
+
+static void perform(struct thread *t, const struct call_site *s, const u64 *regs)
+{
+	switch (s->what) {
+	case CALL_ENTRY:
+		begin(t, s, regs);
+		return;
+	case CALL_CLOSE:
+		tw_call_flush(t);
+		return;
+	case CALL_AFTER:
+		rep_end(t, regs, &s->op[0].op);
+		return;
+	default:
+		if (s->vectors)
+			save_vectors(t);
+		for (u16 k = 0; k < s->n_ops; k++)
+			log_before(t, regs, &s->op[k]);
+	}
+}
+
+u64 tw_call_made(struct thread *t)
+{
+	const struct call_site *s = (const struct call_site *)t->cc_info;
+	u64 regs[TW_NREGS];
+	u8 buf = tw_state_registers(t, s->f, t->cc_ret, regs);
+	t->bufptr = t->regs[buf];
+	perform(t, s, regs);
+	t->regs[buf] = t->bufptr;
+	if (!t->has_pending)
+		return t->cc_ret;
+	t->resume_host = t->cc_ret;
+	return tw_signal_reentered(t);
+}
+
+/* ---- the format ---- */
+
+static void call_plan(const struct block *b, u16 context, struct plan *p)
+{
+	(void)b, (void)context, (void)p;
+}
+
+static void call_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
+{
+	(void)b, (void)p;
+	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
+}
+
+static u16 call_exit_context(const struct block *b, const struct plan *p)
+{
+	(void)b, (void)p;
+	return 0;
+}
+
+const struct instrumentor tw_instrument_call = {
+    .name = "call",
+    .format = TW_FORMAT_CALL,
+    .records = true,
+    .logs = true,
+    .plan = call_plan,
+    .entry = call_entry,
+    .exit_context = call_exit_context,
+};

@@ -1,0 +1,225 @@
+/*
+ * dep: detailed execution profiles as tags and register values (Zhao et al., PACT 2006), with computable updates.
+ *
+ * A fragment stores its tag when it is entered, and before an instruction the address registers that replay does not know by then. What replay
+ * knows is followed through the fragment: a recorded register is known until it is overwritten by something replay cannot compute.
+ * rsp is known everywhere: where it is set in a way that cannot be computed, its new value is recorded at once. A context is the set of
+ * registers known at entry; so far every fragment is entered knowing rsp alone.
+ */
+#include "instrument/instrumentor.h"
+#include "engine/x86_64/translate.h"
+
+#define KNOWS_RSP (1u << TW_RSP)
+
+/* The plan being made. */
+struct planner {
+	struct plan *p;
+	u16 known;
+	u8 insn;
+};
+
+static u16 slot_new(struct planner *w, u32 n)
+{
+	u16 slot = w->p->n_values;
+	w->p->n_values = (u16)(slot + n);
+	return slot;
+}
+
+static void store(struct planner *w, u8 what, u8 reg, u16 slot, bool after)
+{
+	w->p->store[w->p->n_stores++] = (struct store){w->insn, after, what, reg, slot, 0};
+}
+
+static void push_op(struct planner *w, const struct tw_op *op)
+{
+	w->p->op[w->p->n_ops++] = *op;
+}
+
+static void record(struct planner *w, u8 reg, bool after)
+{
+	struct tw_op op = {.kind = TW_OP_RECORD, .insn = w->insn, .base = reg, .index = TW_NOREG, .value = slot_new(w, 1)};
+	store(w, VEC_NONE, reg, op.value, after);
+	push_op(w, &op);
+	w->known |= (u16)(1u << reg);
+}
+
+static void need(struct planner *w, u8 reg)
+{
+	if (reg < TW_NREGS && !(w->known >> reg & 1))
+		record(w, reg, false);
+}
+
+static u32 vector_slots(u8 kind)
+{
+	return kind == VEC_ZMM ? 8 : kind == VEC_YMM ? 4 : kind == VEC_XMM ? 2 : 1;
+}
+
+static void plan_lanes(struct planner *w, const struct memop *m, struct tw_op *op)
+{
+	if (op->index_width) {
+		op->value = slot_new(w, vector_slots(m->index_kind));
+		store(w, m->index_kind, m->index_reg, op->value, false);
+	}
+	op->mask_value = slot_new(w, vector_slots(m->mask_kind));
+	store(w, m->mask_kind, m->mask_reg, op->mask_value, false);
+	w->p->flags |= TW_DESC_DYNAMIC;
+}
+
+static void plan_rep(struct planner *w, struct tw_op *op)
+{
+	u8 counter = op->base == TW_RDI || op->index == TW_RDI ? TW_RDI : TW_RSI;
+	op->value = slot_new(w, 1);
+	store(w, VEC_NONE, counter, op->value, false);
+	op->mask_value = slot_new(w, 1);
+	store(w, VEC_NONE, counter, op->mask_value, true);
+	w->p->flags |= TW_DESC_DYNAMIC;
+}
+
+static void plan_xsave(struct planner *w, const struct memop *m, struct tw_op *op, u16 index)
+{
+	op->value = slot_new(w, 1);
+	store(w, VEC_NONE, TW_RAX, op->value, false);
+	if (!m->xcomp)
+		return;
+	op->flags |= TW_OPF_SECOND;
+	op->mask_value = slot_new(w, 1);
+	store(w, STORE_XCOMP, TW_NOREG, op->mask_value, false);
+	w->p->store[w->p->n_stores - 1].op = index;
+}
+
+static void plan_reference(struct planner *w, const struct block *b, u16 index)
+{
+	struct tw_op op = b->op[index].op;
+	need(w, op.base);
+	need(w, op.index);
+	switch (op.kind) {
+	case TW_OP_BIT:
+		need(w, (u8)op.count);
+		break;
+	case TW_OP_LANES:
+		plan_lanes(w, &b->op[index], &op);
+		break;
+	case TW_OP_REP:
+		plan_rep(w, &op);
+		break;
+	case TW_OP_XSAVE:
+		plan_xsave(w, &b->op[index], &op, index);
+		break;
+	default:
+		break;
+	}
+	push_op(w, &op);
+}
+
+static bool is_known(const struct planner *w, u8 reg)
+{
+	return reg >= TW_NREGS || w->known >> reg & 1;
+}
+
+static void plan_update(struct planner *w, const struct tw_op *op)
+{
+	u16 dst = (u16)(1u << op->count);
+	if (!is_known(w, op->base) || !is_known(w, op->index)) {
+		w->known &= (u16)~dst;
+		return;
+	}
+	push_op(w, op);
+	w->known |= dst;
+}
+
+static void plan_insn(struct planner *w, const struct block *b, const struct insn *i)
+{
+	u16 kept = 0;
+	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++) {
+		const struct tw_op *op = &b->op[k].op;
+		if (op->kind == TW_OP_SET) {
+			plan_update(w, op);
+			continue;
+		}
+		plan_reference(w, b, k);
+		if (op->kind == TW_OP_REP && !(op->flags & TW_OPF_ADDR32))
+			kept |= (u16)(1u << op->base | (op->index < TW_NREGS ? 1u << op->index : 0));
+	}
+	w->known &= (u16)~(i->lost & ~kept);
+	if (!(w->known & KNOWS_RSP) && i->kind == INSN_PLAIN)
+		record(w, TW_RSP, true);
+}
+
+static void dep_plan(const struct block *b, u16 context, struct plan *p)
+{
+	struct planner w = {p, context, 0};
+	for (u16 k = 0; k < b->n_insns; k++) {
+		w.insn = (u8)k;
+		if (b->insn[k].kind != INSN_BAD)
+			plan_insn(&w, b, &b->insn[k]);
+	}
+}
+
+static i32 slot_offset(u16 slot)
+{
+	return 2 + 8 * slot;
+}
+
+static void dep_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
+{
+	(void)b, (void)p;
+	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
+}
+
+/* The quadword at [ea + 520], through a scratch register: the XCOMP_BV field of an xsave area. */
+static void store_xcomp(struct emit *e, const struct block *b, const struct store *s)
+{
+	struct tw_op ea = b->op[s->op].op;
+	u8 t = tw_scratch(&b->insn[s->insn], e->buf, TW_NOREG);
+	u16 flags = e->now.flags;
+	ea.disp += 520;
+	emit_mov_gs_reg(e, T_SLOT_S, t);
+	e->now.spill = t & 15;
+	emit_state(e, s->insn, flags | STATE_SPILL);
+	emit_load_address(e, t, &ea, true);
+	emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), t);
+	emit_mov_reg_gs(e, t, T_SLOT_S);
+	emit_state(e, s->insn, flags);
+}
+
+static void emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after)
+{
+	for (u16 k = 0; k < p->n_stores; k++) {
+		const struct store *s = &p->store[k];
+		if (s->insn != i || s->after != after)
+			continue;
+		if (s->what == VEC_NONE)
+			emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), s->reg);
+		else if (s->what == STORE_XCOMP)
+			store_xcomp(e, b, s);
+		else
+			emit_store_vector(e, e->buf, slot_offset(s->slot), s->what, s->reg);
+	}
+}
+
+static void dep_before(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
+{
+	emit_stores(e, b, p, i, false);
+}
+
+static void dep_after(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
+{
+	emit_stores(e, b, p, i, true);
+}
+
+static u16 dep_exit_context(const struct block *b, const struct plan *p)
+{
+	(void)b, (void)p;
+	return KNOWS_RSP;
+}
+
+const struct instrumentor tw_instrument_dep = {
+    .name = "dep",
+    .format = TW_FORMAT_DEP,
+    .records = true,
+    .plan = dep_plan,
+    .entry = dep_entry,
+    .before = dep_before,
+    .after = dep_after,
+    .exit_context = dep_exit_context,
+};

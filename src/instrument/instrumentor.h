@@ -1,0 +1,77 @@
+/*
+ * Instrumentors: what a fragment records. One file each; the engine calls them through this table and knows nothing else of them.
+ *
+ * For each block the engine calls plan() once, then emits code in this order:
+ *     entry(); then for each instruction i: before(i), the instruction, after(i) (not for the last one if it transfers control); close(); the exits.
+ * Inserted code leaves the flags alone and uses no register but the buffer pointer's (emit->buf) and what it saves itself.
+ */
+#ifndef TW_INSTRUMENTOR_H
+#define TW_INSTRUMENTOR_H
+
+#include "engine/fragment.h"
+#include "engine/x86_64/decode.h"
+#include "engine/x86_64/emit.h"
+
+/* One value to store in the record. */
+struct store {
+	u8 insn;
+	bool after;    /* after the instruction instead of before */
+	u8 what;       /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520] */
+	u8 reg;
+	u16 slot;      /* first 8-byte slot */
+	u16 op;        /* STORE_XCOMP: index of the block's memop */
+};
+enum { STORE_XCOMP = 100 };
+
+/* What plan() decides for a block. */
+struct plan {
+	u16 n_ops, n_stores, n_values;
+	u8 flags;                        /* enum tw_descriptor_flags */
+	struct tw_op op[BLOCK_MAX_OPS * 2];
+	struct store store[BLOCK_MAX_VALUES + 32];
+};
+
+struct instrumentor {
+	const char *name;
+	u8 format;     /* enum tw_format */
+	bool records;  /* has a buffer, whose pointer is held in r11 */
+	bool logs;     /* logs references by clean calls, as --verify does on top of others */
+	void (*plan)(const struct block *b, u16 context, struct plan *p);
+	void (*entry)(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f);
+	void (*before)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
+	void (*after)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
+	u16 (*exit_context)(const struct block *b, const struct plan *p); /* context of the fragments it leads to */
+};
+
+/* By format number of the channel. */
+extern const struct instrumentor tw_instrument_none, tw_instrument_dep, tw_instrument_call;
+const struct instrumentor *tw_instrument_find(u32 format);
+
+/*
+ * The clean call (glue.S, call.c): C code that sees every application register in thread.regs. Used by `call`, and by --verify on top of any other.
+ */
+enum call_what { CALL_ENTRY, CALL_BEFORE, CALL_AFTER, CALL_CLOSE };
+
+struct call_site {
+	struct fragment *f;
+	struct memop *op;   /* copies of the instruction's memops */
+	u16 n_ops;
+	u16 insn;
+	u8 what;            /* enum call_what */
+	bool vectors;       /* needs vector registers: the glue saves them in thread.xsave */
+	u32 bound;          /* ENTRY: the most bytes of REFS event and record this fragment can write */
+};
+
+void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes);
+void tw_call_before(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
+void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
+void tw_call_close(struct emit *e, struct fragment *f);
+
+/* (tw_call_close ends the log when the record is closed.) */
+/* Called by glue for the clean call at t->cc_info. Returns the host address to go on at. */
+u64 tw_call_made(struct thread *t);
+
+/* Writes the log of the fragment that has just run as a REFS event; nothing if there is none. */
+void tw_call_flush(struct thread *t);
+
+#endif

@@ -1,0 +1,29 @@
+/* none: the bare engine. Nothing is recorded and no register is taken. */
+#include "instrument/instrumentor.h"
+
+static void plan_nothing(const struct block *b, u16 context, struct plan *p)
+{
+	(void)b, (void)context, (void)p;
+}
+
+static u16 one_context(const struct block *b, const struct plan *p)
+{
+	(void)b, (void)p;
+	return 0;
+}
+
+const struct instrumentor tw_instrument_none = {
+    .name = "none",
+    .format = TW_FORMAT_NONE,
+    .plan = plan_nothing,
+    .exit_context = one_context,
+};
+
+const struct instrumentor *tw_instrument_find(u32 format)
+{
+	static const struct instrumentor *const all[] = {&tw_instrument_none, &tw_instrument_dep, &tw_instrument_call};
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i]->format == format)
+			return all[i];
+	return &tw_instrument_none;
+}
