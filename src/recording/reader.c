@@ -438,7 +438,8 @@ static int list_threads(struct tw_recording *r, struct list *serials)
 			*item = serial;
 	}
 	closedir(d);
-	qsort(serials->items, serials->n, sizeof(uint32_t), by_number);
+	if (serials->n)
+		qsort(serials->items, serials->n, sizeof(uint32_t), by_number);
 	return TW_OK;
 }
 

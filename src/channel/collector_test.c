@@ -1,0 +1,313 @@
+/* The collector with processes that write to the channel as an engine would. */
+#include "channel/collector.h"
+#include "recording/recording.h"
+#include "unit.h"
+#include "unit_directory.h"
+#include "unit_fragment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { VALUES = 16, PLAIN = 17, BUFFERS = 20 };
+
+static const struct tw_op ops[] = {
+	{.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8},
+	{.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
+};
+
+/* ---- the engine's side ---- */
+
+struct engine {
+	uint8_t *base;
+	struct tw_control *control;
+	uint32_t slot, current;
+};
+
+static void ring(struct engine *e)
+{
+	atomic_fetch_add(&e->control->doorbell, 1);
+	syscall(SYS_futex, &e->control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void add_descriptor(struct engine *e, uint32_t number, uint16_t n_values, uint16_t n_ops)
+{
+	struct tw_descriptor *d = unit_descriptor(number, 2, n_values, ops, n_ops);
+	uint64_t at = atomic_load(&e->control->descriptors_used);
+	memcpy(e->base + TW_DESCRIPTORS_AT + at, d, d->bytes);
+	atomic_store(&e->control->descriptors_used, at + d->bytes);
+	free(d);
+}
+
+static void attach(struct engine *e, const char *path)
+{
+	int fd = open(path, O_RDWR);
+	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (fd < 0 || base == MAP_FAILED)
+		_exit(99);
+	close(fd);
+	*e = (struct engine){.base = base, .control = base};
+	if (e->control->magic != TW_CHANNEL_MAGIC || !tw_channel_collector_alive(e->control))
+		_exit(98);
+}
+
+static void claim(struct engine *e)
+{
+	for (e->slot = 0;; e->slot++) {
+		uint32_t unused = TW_SLOT_FREE;
+		if (atomic_compare_exchange_strong(&e->control->slot[e->slot].state, &unused, TW_SLOT_ACTIVE))
+			break;
+	}
+	struct tw_slot *s = &e->control->slot[e->slot];
+	atomic_store(&s->serial, atomic_fetch_add(&e->control->next_thread, 1));
+	s->pid = (uint32_t)getpid();
+	s->tid = (uint32_t)syscall(SYS_gettid);
+	e->current = 0;
+}
+
+static struct unit_buffer begin_buffer(struct engine *e)
+{
+	struct unit_buffer b = {tw_channel_buffer(e->base, e->slot, e->current)};
+	if (b.p[0] || b.p[TW_BUFFER_BYTES - 1] || tw_channel_slack(b.p)[TW_SLACK_BYTES - 1])
+		_exit(97);
+	atomic_store(&e->control->slot[e->slot].current, e->current);
+	unit_keyframe(&b, 0);
+	return b;
+}
+
+static void fill(struct unit_buffer *b, const uint8_t *end)
+{
+	for (uint64_t i = 1; b->p + 2 + 8 + 2 <= end; i++) {
+		unit_tag(b, VALUES);
+		unit_value(b, i);
+		unit_tag(b, PLAIN);
+	}
+}
+
+static void wait_until_empty(struct engine *e)
+{
+	_Atomic uint32_t *state = &e->control->slot[e->slot].buffer[e->current].state;
+	while (atomic_load(state) == TW_BUFFER_FULL)
+		syscall(SYS_futex, state, FUTEX_WAIT, TW_BUFFER_FULL, NULL, NULL, 0);
+}
+
+static void hand_over(struct engine *e, const struct unit_buffer *b)
+{
+	struct tw_slot *s = &e->control->slot[e->slot];
+	s->buffer[e->current].bytes = (uint32_t)(b->p - tw_channel_buffer(e->base, e->slot, e->current));
+	atomic_store(&s->buffer[e->current].state, TW_BUFFER_FULL);
+	ring(e);
+	e->current = (e->current + 1) % TW_BUFFERS;
+	wait_until_empty(e);
+}
+
+static void write_full_buffers(struct engine *e, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct unit_buffer b = begin_buffer(e);
+		fill(&b, tw_channel_buffer(e->base, e->slot, e->current) + TW_BUFFER_BYTES);
+		hand_over(e, &b);
+	}
+}
+
+static void end_thread(struct engine *e)
+{
+	struct unit_buffer b = begin_buffer(e);
+	unit_event(&b, TW_EVENT_THREAD_END, &(struct tw_thread_end){0}, sizeof(struct tw_thread_end));
+	hand_over(e, &b);
+	atomic_store(&e->control->slot[e->slot].state, TW_SLOT_ENDED);
+	ring(e);
+}
+
+/* ---- the programs ---- */
+
+static void orderly(struct engine *e)
+{
+	write_full_buffers(e, BUFFERS);
+	end_thread(e);
+}
+
+static void map_a_file(struct engine *e)
+{
+	struct {
+		struct tw_map map;
+		char path[16];
+	} payload = {{.address = 0x1000, .length = 0x2000, .prot = 5}, "/bin/mapped"};
+	struct unit_buffer b = begin_buffer(e);
+	unit_event(&b, TW_EVENT_MAP, &payload, sizeof payload);
+	unit_tag(&b, PLAIN);
+	hand_over(e, &b);
+	end_thread(e);
+}
+
+static void killed(struct engine *e)
+{
+	write_full_buffers(e, 1);
+	struct unit_buffer b = begin_buffer(e);
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, VALUES);
+	unit_value(&b, 5);
+	unit_tag(&b, VALUES);
+	kill(getpid(), SIGKILL);
+}
+
+static void outlived(struct engine *e)
+{
+	struct engine mine = *e;
+	if (!fork()) {
+		usleep(200000);
+		claim(&mine);
+		orderly(&mine);
+		_exit(0);
+	}
+	usleep(400000); /* until the child has its slot */
+	end_thread(e);
+}
+
+static void writes_nonsense(struct engine *e)
+{
+	struct unit_buffer b = begin_buffer(e);
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, 4711);
+	hand_over(e, &b);
+	end_thread(e);
+}
+
+/* Records one program in a fresh directory; *r is the recording, opened. */
+static struct tw_output_result record(void (*program)(struct engine *), int discard, struct tw_recording **r)
+{
+	struct tw_recording_info info = {.format = TW_FORMAT_DEP, .sink = discard ? TW_SINK_COUNT : TW_SINK_FILE};
+	struct tw_collector_options options = {.format = TW_FORMAT_DEP, .discard = discard};
+	struct tw_collector *c = NULL;
+	struct tw_output_result result;
+	EQUAL(tw_directory_prepare("rec.tw"), TW_OK);
+	EQUAL(tw_writer_create("rec.tw", &info, &options.writer), TW_OK);
+	EQUAL(tw_collector_new(&options, &c), TW_OK);
+	pid_t pid = fork();
+	if (!pid) {
+		struct engine e;
+		attach(&e, tw_collector_path(c));
+		add_descriptor(&e, VALUES, 1, 2);
+		add_descriptor(&e, PLAIN, 0, 1);
+		claim(&e);
+		program(&e);
+		_exit(0);
+	}
+	int status;
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(program == killed ? WTERMSIG(status) : WEXITSTATUS(status), program == killed ? SIGKILL : 0);
+	tw_collector_finish(c, &result);
+	info.complete = !result.failure[0];
+	info.totals = result.totals;
+	info.failure = result.failure;
+	EQUAL(tw_writer_close(options.writer, &info), TW_OK);
+	EQUAL(tw_recording_open("rec.tw", r), TW_OK);
+	EQUAL(tw_recording_n_problems(*r), 0);
+	return result;
+}
+
+/* Pairs of fragments in a full buffer. */
+static uint64_t pairs(void)
+{
+	return (TW_BUFFER_BYTES - sizeof(struct tw_event_header) - sizeof(struct tw_keyframe)) / 12;
+}
+
+static void check_pairs(const struct tw_totals *t, uint64_t n)
+{
+	EQUAL(t->insns, n * 4);
+	EQUAL(t->blocks, n * 2);
+	EQUAL(t->refs, n * 3);
+	EQUAL(t->reads, n * 2);
+	EQUAL(t->writes, n);
+	EQUAL(t->raw[TW_STREAM_M], n * 8);
+}
+
+static void test_orderly(void)
+{
+	struct tw_recording *r;
+	struct tw_chunk chunk;
+	struct tw_output_result result = record(orderly, 0, &r);
+	struct tw_totals sum;
+	SAME_TEXT(result.failure, "");
+	check_pairs(&result.totals, BUFFERS * pairs());
+	tw_recording_sum(r, &sum);
+	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
+	EQUAL(sum.chunks, BUFFERS + 1);
+	EQUAL(tw_recording_chunk_info(r, 0, BUFFERS)->flags, TW_CHUNK_LAST);
+	EQUAL(tw_recording_chunk(r, 0, 7, &chunk), TW_OK);
+	EQUAL(chunk.first_ref, 7 * pairs() * 3);
+	EQUAL(chunk.m[pairs() - 1], pairs());
+	tw_chunk_release(&chunk);
+	tw_recording_close(r);
+}
+
+static void test_count(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(orderly, 1, &r);
+	check_pairs(&result.totals, BUFFERS * pairs());
+	EQUAL(tw_recording_n_threads(r), 0);
+	EQUAL(tw_recording_n_descriptors(r), 0);
+	EQUAL(tw_recording_totals(r)->insns, result.totals.insns);
+	tw_recording_close(r);
+}
+
+static void test_modules(void)
+{
+	struct tw_recording *r;
+	record(map_a_file, 0, &r);
+	EQUAL(tw_recording_n_modules(r), 1);
+	SAME_TEXT(tw_recording_module(r, 0)->path, "/bin/mapped");
+	tw_recording_close(r);
+}
+
+static void test_killed(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(killed, 0, &r);
+	SAME_TEXT(result.failure, "");
+	EQUAL(result.totals.insns, pairs() * 4 + 4);
+	EQUAL(tw_recording_thread(r, 0)->n_chunks, 2);
+	EQUAL(tw_recording_chunk_info(r, 0, 1)->flags, TW_CHUNK_TORN | TW_CHUNK_LAST);
+	EQUAL(tw_recording_totals(r)->gaps, 1);
+	tw_recording_close(r);
+}
+
+static void test_outlived(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(outlived, 0, &r);
+	EQUAL(result.totals.threads, 2);
+	check_pairs(&result.totals, BUFFERS * pairs());
+	tw_recording_close(r);
+}
+
+static void test_nonsense(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(writes_nonsense, 0, &r);
+	CHECK(strstr(result.failure, "fragment 4711"));
+	EQUAL(tw_recording_info(r)->complete, 0);
+	EQUAL(tw_recording_chunk_info(r, 0, 0)->insns, 2);
+	EQUAL(tw_recording_thread(r, 0)->n_chunks, 2);
+	tw_recording_close(r);
+}
+
+int main(void)
+{
+	char place[PATH_MAX];
+	unit_enter_directory(place);
+	test_orderly();
+	test_count();
+	test_modules();
+	test_killed();
+	test_outlived();
+	test_nonsense();
+	unit_leave_directory(place);
+	return UNIT_END();
+}
