@@ -81,8 +81,8 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	if (p->p_filesz)
 		r = map_fixed(page, file_pages - page, prot, 0, f->fd, p->p_offset - skew);
 	if (!r && mem_end > file_end) {
-		if (prot & PROT_WRITE && file_pages > file_end && p->p_filesz)
-			memset((void *)file_end, 0, (mem_end < file_pages ? mem_end : file_pages) - file_end);
+		if ((prot & PROT_WRITE) && p->p_filesz) /* to the end of the page, as the kernel does: ld.so's first malloc counts on it */
+			memset((void *)file_end, 0, file_pages - file_end);
 		u64 zero = p->p_filesz ? file_pages : page;
 		if (mem_end > zero)
 			r = map_fixed(zero, ((mem_end + TW_PAGE - 1) & PAGE_MASK) - zero, prot, MAP_ANONYMOUS, -1, 0);
