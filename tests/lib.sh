@@ -80,8 +80,8 @@ STDIN=/dev/null
 run() {
 	local out=$1 err=$2
 	shift 2
-	# The extra shell keeps "Segmentation fault" notices out of our own output.
-	bash -c '"$@"; exit $?' run "$@" <"$STDIN" >"$out" 2>"$err.all"
+	# The extra shell keeps "Segmentation fault" notices out of our own output; `_` would name the command, or trackway.
+	bash -c '"$@"; exit $?' run env -u _ "$@" <"$STDIN" >"$out" 2>"$err.all"
 	local status=$?
 	grep -v '^run: line 1: ' "$err.all" >"$err"
 	rm -f "$err.all"
