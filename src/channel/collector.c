@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* How long the drain loop sleeps, and how often it looks for threads that died. */
-enum { WAIT_NS = 50 * 1000 * 1000, NAMELESS_CHECKS = 40 };
+enum { WAIT_NS = 50 * 1000 * 1000 };
 
 _Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
 _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
@@ -27,7 +27,6 @@ _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 
 struct thread {
 	int active;
 	uint32_t next;       /* buffer to drain next */
-	uint32_t nameless;   /* checks made while the slot had no pid yet */
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
 	struct tw_thread_info info;
@@ -102,7 +101,7 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 /* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
 static void clear(uint8_t *data, uint32_t bytes, uint32_t slack_end)
 {
-	uint32_t n = bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_BUFFER_BYTES;
+	uint32_t n = bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_DEMUX_DATA;
 	memset(data, 0, n);
 	if (slack_end)
 		memset(tw_channel_slack(data), 0, TW_SLACK_BYTES);
@@ -167,7 +166,7 @@ static void salvage(struct tw_collector *c, uint32_t s)
 	struct thread *t = &c->thread[s];
 	for (uint32_t i = 0; i < TW_BUFFERS; i++) {
 		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % TW_BUFFERS);
-		if (!data[0] && !data[1])
+		if (!data[0])
 			continue;
 		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
 		take_descriptors(c);
@@ -181,7 +180,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	if (state == TW_SLOT_FREE)
+	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
 	unsigned n = drain_full(c, s);
@@ -224,20 +223,19 @@ static int is_gone(uint32_t pid, uint32_t tid)
 	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
 }
 
+/* A slot that was only reserved holds nothing yet, and is free again at once. */
 static void check_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
-	struct thread *t = &c->thread[s];
-	uint32_t active = TW_SLOT_ACTIVE;
-	if (!slot->tid ? ++t->nameless > NAMELESS_CHECKS : is_gone(slot->pid, slot->tid))
-		atomic_compare_exchange_strong(&slot->state, &active, TW_SLOT_DEAD);
+	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot->pid, slot->tid))
+		atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 
 static void check_threads(struct tw_collector *c)
 {
 	for (uint32_t s = 0; s < TW_SLOTS; s++)
-		if (atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) == TW_SLOT_ACTIVE)
-			check_slot(c, s);
+		check_slot(c, s);
 }
 
 /* ---- the loop ---- */

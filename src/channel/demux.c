@@ -307,7 +307,7 @@ static int walk_event(struct walk *w)
 	return TW_OK;
 }
 
-/* Goes on in the slack. A tag in the last two bytes leaves no room for the offset; the slack is then left alone. */
+/* Goes on in the slack. */
 static void walk_slack(struct walk *w)
 {
 	uint32_t offset = w->end - w->p >= 4 ? get16(w->p + 2) : TW_SLACK_BYTES;
@@ -369,7 +369,7 @@ int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct 
 		.demux = d,
 		.in = in,
 		.p = in->data,
-		.end = in->data + (in->bytes < TW_BUFFER_BYTES ? in->bytes : TW_BUFFER_BYTES),
+		.end = in->data + (in->bytes < TW_DEMUX_DATA ? in->bytes : TW_DEMUX_DATA),
 		.row = no_row(),
 		.c = chunk->c,
 		.m = chunk->m,
@@ -394,12 +394,11 @@ struct torn {
 	const uint8_t *p, *end;
 	const uint8_t *slack;
 	int in_slack;
+	int logged;
 	const struct entry *row;
 	struct cut before_fragment; /* the last fragment, or the PARTIAL before it */
-	struct cut before_partial;
-	struct cut before_event;
-	int after_event;            /* the last record was an event */
-	int whole;                  /* the last fragment's record is known to be */
+	struct cut before_partial;  /* a PARTIAL whose fragment has not come yet */
+	int whole;                  /* the last fragment is known to be; all events are */
 };
 
 static struct cut here(const struct torn *t)
@@ -418,8 +417,7 @@ static int torn_fragment(struct torn *t, uint16_t tag)
 	uint64_t last = 1;
 	if (e->n_values)
 		memcpy(&last, t->p + n - 8, 8);
-	t->whole = last != 0;
-	t->after_event = 0;
+	t->whole = last != 0 && !t->logged;
 	t->p += n;
 	return 1;
 }
@@ -433,8 +431,7 @@ static int torn_event(struct torn *t)
 	memcpy(&h, t->p, sizeof h);
 	if (!tw_event_valid(&h, t->p + sizeof h, left - sizeof h))
 		return 0;
-	t->before_event = here(t);
-	t->after_event = 1;
+	t->whole = 1;
 	if (h.type == TW_EVENT_PARTIAL)
 		t->before_partial = here(t);
 	if (h.type == TW_EVENT_KEYFRAME) {
@@ -480,26 +477,32 @@ static int torn_step(struct torn *t)
 	}
 }
 
-static struct cut torn_cut(const struct torn *t, int logged)
+static struct cut torn_cut(const struct torn *t)
 {
-	if (t->before_fragment.at && (logged || (!t->whole && !t->after_event)))
-		return t->before_fragment;
-	if (t->after_event)
-		return t->before_event;
-	return here(t);
+	if (t->before_partial.at)
+		return t->before_partial;
+	return t->whole ? here(t) : t->before_fragment;
 }
 
 void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged)
 {
-	struct torn t = {.demux = d, .p = in->data, .end = in->data + TW_BUFFER_BYTES, .slack = in->slack, .row = no_row()};
+	struct torn t = {
+		.demux = d,
+		.p = in->data,
+		.end = in->data + TW_DEMUX_DATA,
+		.slack = in->slack,
+		.logged = logged,
+		.row = no_row(),
+		.whole = 1,
+	};
 	while (torn_step(&t))
 		;
-	struct cut cut = torn_cut(&t, logged);
+	struct cut cut = torn_cut(&t);
 	if (!cut.in_slack) {
 		in->bytes = (uint32_t)(cut.at - in->data);
 		in->slack_end = 0;
 	} else {
-		in->bytes = TW_BUFFER_BYTES;
+		in->bytes = TW_DEMUX_DATA;
 		in->slack_end = (uint32_t)(cut.at - in->slack);
 	}
 }

@@ -11,6 +11,9 @@
 #include "channel/channel.h"
 #include <trackway/recording.h>
 
+/* The data part as far as it is read: where a SLACK tag fills its last two bytes, the offset stands behind it. */
+#define TW_DEMUX_DATA (TW_BUFFER_BYTES + 2)
+
 /* Room a chunk needs for any buffer. E: every event grows by its padding. */
 #define TW_DEMUX_C ((TW_BUFFER_BYTES + TW_SLACK_BYTES) / 2)
 #define TW_DEMUX_M ((TW_BUFFER_BYTES + TW_SLACK_BYTES) / 8 + 8)
@@ -44,9 +47,9 @@ const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32
 int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);
 
 /*
- * For the buffer a thread was writing when it died: sets in->bytes and in->slack_end to the end of its last whole record. An event at the very end,
- * or a fragment whose last value is zero, may not be whole and is left out; where references are logged (`logged`) the last fragment is
- * left out with its REFS.
+ * For the buffer a thread was writing when it died: sets in->bytes and in->slack_end to the end of its last whole record. A fragment at the very
+ * end is left out if its last value is zero, which may be one not written yet, or if references are logged (`logged`) and its own are
+ * missing. Events are whole when they can be seen at all; a PARTIAL without its fragment is left out.
  */
 void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged);
 

@@ -42,7 +42,7 @@ static void set_up(void)
 	add(demux, unit_descriptor(REP, 4, 2, rep_ops, 2));
 	add(demux, unit_descriptor(LANES, 1, 5, lanes_ops, 3));
 	add(demux, unit_descriptor(FAR_UPPER << 16 | PLAIN, 5, 1, two, 1));
-	data = calloc(1, TW_BUFFER_BYTES);
+	data = calloc(1, TW_DEMUX_DATA);
 	slack = calloc(1, TW_SLACK_BYTES);
 	chunk.c = malloc(TW_DEMUX_C * 2);
 	chunk.m = malloc(TW_DEMUX_M * 8);
@@ -62,7 +62,7 @@ static void tear_down(void)
 static struct unit_buffer start(void)
 {
 	struct unit_buffer b = {data};
-	memset(data, 0, TW_BUFFER_BYTES);
+	memset(data, 0, TW_DEMUX_DATA);
 	memset(slack, 0, TW_SLACK_BYTES);
 	unit_keyframe(&b, 0);
 	return b;
@@ -278,7 +278,7 @@ static uint32_t torn_at(int logged)
 {
 	struct tw_demux_input in = {.data = data, .slack = slack};
 	tw_demux_torn_end(demux, &in, logged);
-	return in.slack_end ? TW_BUFFER_BYTES + in.slack_end : in.bytes;
+	return in.slack_end ? TW_DEMUX_DATA + in.slack_end : in.bytes;
 }
 
 static void torn_fragments(void)
@@ -308,16 +308,17 @@ static void torn_fragments(void)
 static void torn_events(void)
 {
 	struct unit_buffer b = start();
-	EQUAL(torn_at(0), 0);
+	EQUAL(torn_at(0), b.p - data);
 	unit_tag(&b, PLAIN);
 	uint32_t before = (uint32_t)(b.p - data);
 	unit_event(&b, TW_EVENT_SIGRETURN, "", 0);
+	EQUAL(torn_at(0), b.p - data);
+	EQUAL(torn_at(1), b.p - data);
+	b.p = data + before;
+	unit_tag(&b, TW_TAG_NONE); /* the tag of an event is written last */
 	EQUAL(torn_at(0), before);
-	unit_tag(&b, PLAIN);
-	before = (uint32_t)(b.p - data);
-	unit_tag(&b, TW_TAG_EVENT);
-	EQUAL(torn_at(0), before);
-	memset(data, 0, TW_BUFFER_BYTES);
+	EQUAL(torn_at(1), before - 2);
+	memset(data, 0, TW_DEMUX_DATA);
 	EQUAL(torn_at(0), 0);
 }
 
@@ -327,9 +328,24 @@ static void torn_in_slack(void)
 	unit_tag(&b, TW_TAG_SLACK);
 	unit_tag(&b, 100);
 	unit_tag(&s, PLAIN);
-	EQUAL(torn_at(0), TW_BUFFER_BYTES + 102);
+	EQUAL(torn_at(0), TW_DEMUX_DATA + 102);
 	unit_tag(&s, MANY);
-	EQUAL(torn_at(0), TW_BUFFER_BYTES + 102);
+	EQUAL(torn_at(0), TW_DEMUX_DATA + 102);
+}
+
+/* The jump's tag fills the data; its offset stands behind. */
+static void slack_at_the_very_end(void)
+{
+	struct unit_buffer b = start(), s = {slack + 200};
+	while (b.p < data + TW_BUFFER_BYTES - 2)
+		unit_tag(&b, PLAIN);
+	uint64_t insns = (uint64_t)(b.p - data - 8 - (long)sizeof(struct tw_keyframe)) / 2 * 3;
+	unit_tag(&b, TW_TAG_SLACK);
+	unit_tag(&b, 200);
+	unit_tag(&s, PLAIN);
+	EQUAL(run(&b, 202), TW_OK);
+	EQUAL(chunk.insns, insns + 3);
+	EQUAL(torn_at(0), TW_DEMUX_DATA + 202);
 }
 
 static void wrong_descriptors(void)
@@ -365,6 +381,7 @@ int main(void)
 	torn_fragments();
 	torn_events();
 	torn_in_slack();
+	slack_at_the_very_end();
 	wrong_descriptors();
 	tear_down();
 	return UNIT_END();
