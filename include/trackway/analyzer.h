@@ -1,0 +1,94 @@
+/*
+ * Analyzers: what reads a replayed recording.
+ *
+ * Replay hands an analyzer batches of blocks, references and events, in the order in which a thread made them. An analyzer keeps what it
+ * learns in a state of its own making. Because states merge, replay may run any number of them at once, each on a range of chunks, and join
+ * them in order: an analyzer need not know whether it runs on one core or on twenty, on a recording or on a program that is still running.
+ *
+ * A whole analyzer, counting the bytes written:
+ *
+ *     static void *begin(void *arg) { return calloc(1, sizeof(uint64_t)); }
+ *     static int batch(void *state, const struct tw_batch *b)
+ *     {
+ *             for (size_t i = 0; i < b->n_refs; i++)
+ *                     if (b->refs[i].type & TW_WRITE)
+ *                             *(uint64_t *)state += b->refs[i].size;
+ *             return 0;
+ *     }
+ *     static int merge(void *state, void *later) { *(uint64_t *)state += *(uint64_t *)later; free(later); return 0; }
+ *     static int end(void *state, int error) { if (!error) printf("%lu\n", *(uint64_t *)state); free(state); return error; }
+ *     const struct tw_analyzer bytes_written = {"bytes-written", begin, batch, merge, end};
+ *
+ * It is run with tw_replay() of <trackway/replay.h>.
+ */
+#ifndef TRACKWAY_ANALYZER_H
+#define TRACKWAY_ANALYZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trackway/descriptor.h>
+#include <trackway/event.h>
+
+/*
+ * One execution of a basic block. Its references are refs[first_ref] up to the first_ref of the next block (n_refs after the last one).
+ * n_insns is less than the block's own number when a signal or a fault stopped it early. A record with n_insns 0 is not an execution: it
+ * carries references only, of a string instruction of the block that began in an earlier batch or was interrupted between iterations.
+ */
+struct tw_block_run {
+	uint64_t pc;                            /* of the block's first instruction */
+	const struct tw_descriptor *descriptor; /* the fragment it is part of */
+	uint32_t first_ref;
+	uint16_t block;                         /* index in tw_descriptor_blocks(descriptor) */
+	uint16_t n_insns;                       /* instructions executed */
+};
+
+/* One memory reference. */
+struct tw_ref {
+	uint64_t pc;      /* of the instruction */
+	uint64_t addr;
+	uint32_t size;    /* bytes */
+	uint16_t insn;    /* index of the instruction in its fragment (not in its block) */
+	uint8_t type;     /* enum tw_ref_type */
+	uint8_t reserved; /* 0 */
+};
+
+/* One event. It happened before blocks[block] began. */
+struct tw_event {
+	const void *payload; /* as <trackway/event.h> says for the type; aligned to 8 */
+	uint32_t bytes;      /* of the payload; never less than the type's struct */
+	uint32_t block;
+	uint32_t type;       /* enum tw_event_type */
+	uint32_t reserved;
+};
+
+/* A stretch of one thread's life. All it points to is valid during the call only, descriptors as long as the recording. */
+struct tw_batch {
+	uint32_t thread;      /* serial number of the thread */
+	uint32_t sequence;    /* of the chunk */
+	uint64_t first_block; /* blocks and references of this thread before this batch */
+	uint64_t first_ref;
+	const struct tw_block_run *blocks;
+	size_t n_blocks;
+	const struct tw_ref *refs;
+	size_t n_refs;
+	const struct tw_event *events;
+	size_t n_events;
+};
+
+/*
+ * An analyzer. Different states may be used by different threads at once, one state only by one at a time. Functions that return int return 0
+ * to go on; anything else stops replay, which then returns it (negative: enum tw_error; positive: the analyzer's own).
+ */
+struct tw_analyzer {
+	const char *name;
+	/* A fresh state, for a range of chunks. NULL: there is no memory. `arg` is tw_replay's. */
+	void *(*begin)(void *arg);
+	int (*batch)(void *state, const struct tw_batch *batch);
+	/* Adds to `state` what `later` saw, which came right after it, and frees `later` whatever happens. */
+	int (*merge)(void *state, void *later);
+	/* The end of a state that is not merged into another: of the one that has seen everything (`error` 0), or of any when replay failed.
+	 * Frees it. Returns what tw_replay is to return. */
+	int (*end)(void *state, int error);
+};
+
+#endif

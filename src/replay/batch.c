@@ -1,0 +1,63 @@
+#include "replay/state.h"
+
+void tw_batch_start(struct tw_walk *w)
+{
+	w->ref = w->refs;
+	w->block = w->blocks;
+	w->event = w->events;
+	w->repeated = 0;
+}
+
+static uint64_t insns_of(const struct tw_walk *w)
+{
+	uint64_t n = 0;
+	for (const struct tw_block_run *b = w->blocks; b < w->block; b++)
+		n += b->n_insns;
+	return n;
+}
+
+int tw_batch_flush(struct tw_walk *w)
+{
+	struct tw_batch b = {
+		.thread = w->chunk->thread,
+		.sequence = w->chunk->sequence,
+		.first_block = w->first_block,
+		.first_ref = w->first_ref,
+		.blocks = w->blocks,
+		.n_blocks = (size_t)(w->block - w->blocks),
+		.refs = w->refs,
+		.n_refs = (size_t)(w->ref - w->refs),
+		.events = w->events,
+		.n_events = (size_t)(w->event - w->events),
+	};
+	if (!b.n_blocks && !b.n_events)
+		return 0;
+	w->first_block += b.n_blocks - w->repeated;
+	w->first_ref += b.n_refs;
+	w->insns += insns_of(w);
+	tw_batch_start(w);
+	w->stopped = w->options.batch(w->options.context, &b);
+	return w->stopped;
+}
+
+int tw_batch_flush_within(struct tw_walk *w)
+{
+	if (w->ref < w->refs + TW_BATCH)
+		return 0;
+	struct tw_block_run last = w->block[-1];
+	int error = tw_batch_flush(w);
+	tw_batch_block(w, last.descriptor, last.block, 0);
+	return error;
+}
+
+void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns)
+{
+	w->repeated += n_insns == 0;
+	*w->block++ = (struct tw_block_run){
+		.pc = tw_descriptor_blocks(d)[k].pc,
+		.descriptor = d,
+		.first_ref = (uint32_t)(w->ref - w->refs),
+		.block = (uint16_t)k,
+		.n_insns = (uint16_t)n_insns,
+	};
+}

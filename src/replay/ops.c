@@ -1,0 +1,163 @@
+/* The operations of a descriptor that have no step kind of their own, as descriptor.h specifies them. */
+#include "recording/recording.h"
+#include "replay/state.h"
+
+static uint64_t reg_of(const struct tw_walk *w, uint8_t reg)
+{
+	return w->reg[reg < TW_NREGS ? reg : TW_SLOT_ZERO];
+}
+
+static uint64_t segment_of(const struct tw_walk *w, uint8_t seg)
+{
+	return seg == TW_SEG_FS ? w->reg[TW_SLOT_FS] : seg == TW_SEG_GS ? w->reg[TW_SLOT_GS] : 0;
+}
+
+static uint64_t cut(uint64_t address, uint8_t flags)
+{
+	return flags & TW_OPF_ADDR32 ? (uint32_t)address : address;
+}
+
+/* The effective address plus `more`, without its segment base. */
+static uint64_t offset_of(const struct tw_walk *w, const struct tw_op *op, uint64_t more)
+{
+	uint64_t index = reg_of(w, op->index);
+	if (op->flags & TW_OPF_INDEX8)
+		index &= 0xff;
+	return cut(reg_of(w, op->base) + (index << op->scale) + (uint64_t)op->disp + more, op->flags);
+}
+
+static uint64_t address_of(const struct tw_walk *w, const struct tw_op *op, uint64_t more)
+{
+	uint64_t address = segment_of(w, op->seg) + offset_of(w, op, more);
+	return op->kind == TW_OP_REF && op->flags & TW_OPF_LINE ? address & ~63ull : address;
+}
+
+/* `bytes` (1, 2, 4 or 8) at p as a signed number. */
+static int64_t signed_at(const void *p, unsigned bytes)
+{
+	uint64_t v = 0;
+	memcpy(&v, p, bytes);
+	unsigned shift = 64 - 8 * bytes;
+	return (int64_t)(v << shift) >> shift;
+}
+
+static void do_bit(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s)
+{
+	uint64_t bits = reg_of(w, (uint8_t)op->count);
+	unsigned log2_bits = 3 + (unsigned)__builtin_ctz(op->size);
+	int64_t element = signed_at(&bits, op->size) >> log2_bits;
+	tw_batch_ref(w, s->pc, address_of(w, op, (uint64_t)element * op->size), s->shape);
+}
+
+static void do_xsave(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, const uint64_t *values)
+{
+	const struct tw_xstate *x = w->options.xstate;
+	int compact = op->flags & TW_OPF_SECOND ? (int)(values[op->mask_value] >> 63) : op->flags & TW_OPF_COMPACT;
+	uint32_t size = tw_xsave_size(x, x->xcr0 & (uint32_t)values[op->value], compact);
+	tw_batch_ref(w, s->pc, address_of(w, op, 0), tw_ref_shape(size, op->insn, op->type));
+}
+
+static uint64_t lane_offset(const struct tw_op *op, const uint64_t *values, unsigned lane, unsigned active_before)
+{
+	if (op->flags & TW_OPF_PACKED)
+		return (uint64_t)active_before * op->size;
+	if (!op->index_width)
+		return (uint64_t)lane * op->size;
+	const uint8_t *indices = (const uint8_t *)(values + op->value);
+	return (uint64_t)signed_at(indices + lane * op->index_width, op->index_width) << op->scale;
+}
+
+static void do_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, const uint64_t *values)
+{
+	int whole = op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY);
+	unsigned n = 0;
+	for (unsigned lane = 0; lane < op->count; lane++) {
+		if (!tw_op_lane_active(op, values, lane))
+			continue;
+		tw_batch_ref(w, s->pc, address_of(w, op, whole ? 0 : lane_offset(op, values, lane, n)), s->shape);
+		n++;
+		if (whole)
+			return;
+	}
+}
+
+/* ---- repeated string instructions ---- */
+
+/* What moves in one repeated instruction. */
+struct rep {
+	const struct tw_op *op;
+	uint64_t pc, step, segment;
+	uint64_t shape, second_shape;
+};
+
+static int rep_iteration(struct tw_walk *w, const struct rep *r)
+{
+	const struct tw_op *op = r->op;
+	tw_batch_ref(w, r->pc, r->segment + cut(w->reg[op->base], op->flags), r->shape);
+	w->reg[op->base] = cut(w->reg[op->base] + r->step, op->flags);
+	if (op->flags & TW_OPF_SECOND) {
+		tw_batch_ref(w, r->pc, cut(w->reg[op->index], op->flags), r->second_shape);
+		w->reg[op->index] = cut(w->reg[op->index] + r->step, op->flags);
+	}
+	return tw_batch_flush_within(w);
+}
+
+/* References the chunk still has, by its header. */
+static uint64_t refs_left(const struct tw_walk *w)
+{
+	uint64_t done = w->first_ref + (uint64_t)(w->ref - w->refs) - w->chunk->first_ref;
+	return done < w->chunk->refs ? w->chunk->refs - done : 0;
+}
+
+int tw_walk_rep(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, uint64_t before, uint64_t after)
+{
+	int64_t moved = (int64_t)(after - before);
+	if (op->flags & TW_OPF_ADDR32)
+		moved = (int32_t)moved;
+	struct rep r = {
+		.op = op,
+		.pc = s->pc,
+		.step = moved < 0 ? 0 - (uint64_t)op->size : op->size,
+		.segment = op->base == TW_RSI ? segment_of(w, op->seg) : 0,
+		.shape = s->shape,
+		.second_shape = tw_ref_shape(op->size, op->insn, (uint8_t)op->count),
+	};
+	uint64_t n = tw_op_iterations(op, before, after);
+	if (n > refs_left(w) / (op->flags & TW_OPF_SECOND ? 2 : 1))
+		return tw_walk_damaged(w, TW_ERR_STREAM, "more references than the chunk's header says, at iteration count", n);
+	w->reg[tw_op_counter(op)] = before;
+	for (uint64_t i = 0; i < n; i++) {
+		int error = rep_iteration(w, &r);
+		if (error)
+			return error;
+	}
+	w->reg[tw_op_counter(op)] = after;
+	return 0;
+}
+
+int tw_walk_other(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values)
+{
+	const struct tw_op *op = tw_descriptor_ops(p->descriptor) + s->base;
+	switch (op->kind) {
+	case TW_OP_SET:
+		w->reg[op->count] = offset_of(w, op, 0);
+		break;
+	case TW_OP_REF:
+		tw_batch_ref(w, s->pc, address_of(w, op, 0), s->shape);
+		break;
+	case TW_OP_BIT:
+		do_bit(w, op, s);
+		break;
+	case TW_OP_REP:
+		return tw_walk_rep(w, op, s, values[op->value], values[op->mask_value]);
+	case TW_OP_LANES:
+		do_lanes(w, op, s, values);
+		break;
+	case TW_OP_XSAVE:
+		do_xsave(w, op, s, values);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * Programs: descriptors in the compact form replay runs through. What a descriptor leaves open is settled here once: absent registers and segment
+ * bases become register slots, addresses of instructions are worked out, the frequent shapes of operations get kinds of their own.
+ */
+#ifndef TW_PROGRAM_H
+#define TW_PROGRAM_H
+
+#include <trackway/descriptor.h>
+
+/* Slots of the register file replay keeps: the 16 registers, one that is always 0, the segment bases, one that nobody reads. */
+enum tw_slot_number { TW_SLOT_ZERO = TW_NREGS, TW_SLOT_FS, TW_SLOT_GS, TW_SLOT_NOWHERE, TW_NREG_SLOTS };
+
+/* What a step does. */
+enum tw_step_kind {
+	TW_STEP_PLAIN, /* see struct tw_step: RECORD, SET and REF operations without flags, which is nearly all there is */
+	TW_STEP_BLOCK, /* block number `base` of the fragment begins */
+	TW_STEP_OTHER, /* operation number `base` of the descriptor, by the book */
+	TW_STEP_END,   /* the fragment is done */
+};
+
+/*
+ * A plain step works out V = from[base] + R[seg] + (R[index] << scale) + disp, where `from` is R or, with TW_STEP_VALUE, the values of this execution
+ * in the M stream; sets R[dest] to V; and with TW_STEP_REF makes a reference to V. So all plain steps are one piece of code without a branch.
+ */
+struct tw_step {
+	uint64_t pc;    /* of the instruction */
+	uint64_t shape; /* size, insn and type of the reference, as struct tw_ref has them side by side */
+	int64_t disp;
+	uint8_t kind;   /* enum tw_step_kind */
+	uint8_t dest, index, seg;
+	uint8_t scale;
+	uint8_t flags;  /* enum tw_step_flags */
+	uint16_t base;
+};
+
+enum tw_step_flags { TW_STEP_REF = 1, TW_STEP_VALUE = 2 };
+
+/* A fragment. Its steps are in the order of the descriptor's operations, TW_STEP_END last. */
+struct tw_program {
+	const struct tw_descriptor *descriptor;
+	uint64_t pc;             /* of its first block */
+	uint16_t n_values;
+	uint16_t n_insns;        /* of its first block */
+	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */
+	const uint64_t *insn_pc; /* format `call`: the address of each instruction; else NULL */
+	struct tw_step step[];
+};
+
+/* References of one execution (REP left out) and blocks: a descriptor with more is refused. Engines stay far below. */
+enum { TW_PROGRAM_MAX = 8192 };
+
+struct tw_programs;
+
+struct tw_programs *tw_programs_new(void); /* NULL: no memory */
+void tw_programs_free(struct tw_programs *p);
+
+/* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
+int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);
+
+/* The programs of the 65536 fragments whose numbers have this upper half; never NULL, an item is NULL where there is no such fragment. Any
+ * number of threads may look while none adds. */
+const struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper);
+
+/* What struct tw_ref holds after pc and addr. */
+uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);
+
+#endif

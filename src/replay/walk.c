@@ -1,0 +1,388 @@
+#include "channel/channel.h"
+#include "recording/recording.h"
+#include "replay/state.h"
+
+#include <stdlib.h>
+
+struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
+{
+	struct tw_walk *w = calloc(1, sizeof *w);
+	if (w)
+		w->options = *options;
+	return w;
+}
+
+void tw_walk_free(struct tw_walk *w)
+{
+	free(w);
+}
+
+void tw_walk_set_context(struct tw_walk *w, void *context)
+{
+	w->options.context = context;
+}
+
+int tw_walk_damaged(const struct tw_walk *w, int error, const char *what, unsigned long long number)
+{
+	return tw_fail(error, "thread %u, chunk %u, tag %td: %s %llu", w->chunk->thread, w->chunk->sequence, w->c - w->chunk->c, what, number);
+}
+
+/* ---- fragments ---- */
+
+/* Instructions of block k that are among the fragment's first `limit`. */
+static unsigned insns_below(const struct tw_descriptor *d, unsigned k, unsigned limit)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d) + k;
+	unsigned most = limit > b->first_insn ? limit - b->first_insn : 0;
+	return b->n_insns < most ? b->n_insns : most;
+}
+
+/* A plain step. What it writes at *ref counts only if the returned place is the next one. */
+static inline struct tw_ref *run_plain_step(uint64_t *reg, const uint64_t *values, const struct tw_step *s, struct tw_ref *ref)
+{
+	const uint64_t *from[] = {reg, values};
+	uint64_t v = from[s->flags / TW_STEP_VALUE][s->base] + reg[s->seg] + (reg[s->index] << s->scale) + (uint64_t)s->disp;
+	reg[s->dest] = v;
+	ref->pc = s->pc;
+	ref->addr = v;
+	memcpy(&ref->size, &s->shape, sizeof s->shape);
+	return ref + (s->flags & TW_STEP_REF);
+}
+
+/* A step of another kind, in an execution that stopped at instruction `limit`. */
+static int run_other_step(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values, unsigned limit)
+{
+	if (s->kind == TW_STEP_OTHER)
+		return tw_walk_other(w, p, s, values);
+	tw_batch_block(w, p->descriptor, s->base, insns_below(p->descriptor, s->base, limit));
+	return 0;
+}
+
+/* Runs the steps of a whole execution. `values` is its record in the M stream. */
+static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const uint64_t *values)
+{
+	const struct tw_step *s = p->step;
+	uint64_t n = p->n_plain;
+	for (;;) {
+		struct tw_ref *ref = w->ref;
+		for (const struct tw_step *end = s + n; s < end; s++)
+			ref = run_plain_step(w->reg, values, s, ref);
+		w->ref = ref;
+		if (s->kind == TW_STEP_END)
+			return 0;
+		int error = run_other_step(w, p, s, values, p->descriptor->n_insns);
+		if (error)
+			return error;
+		n = (uint64_t)s->disp;
+		s++;
+	}
+}
+
+static int full(const struct tw_walk *w)
+{
+	return w->ref >= w->refs + TW_BATCH || w->block >= w->blocks + TW_BATCH;
+}
+
+/* Takes whole fragments as long as they come and need no care. */
+static int run_plain(struct tw_walk *w)
+{
+	const uint16_t *c = w->c;
+	const uint64_t *m = w->m;
+	int error = 0;
+	while (c < w->c_end && !error) {
+		const struct tw_program *p = w->row[*c];
+		if (!p || p->insn_pc || p->n_values > w->m_end - m || full(w))
+			break;
+		c++;
+		*w->block++ = (struct tw_block_run){p->pc, p->descriptor, (uint32_t)(w->ref - w->refs), 0, p->n_insns};
+		error = run_steps(w, p, m);
+		m += p->n_values;
+	}
+	w->c = c;
+	w->m = m;
+	return error;
+}
+
+static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	unsigned k = 0;
+	while (k + 1u < d->n_blocks && b[k + 1].first_insn <= insn)
+		k++;
+	return k;
+}
+
+static unsigned insn_of(const struct tw_step *s)
+{
+	struct tw_ref ref;
+	memcpy(&ref.size, &s->shape, sizeof s->shape);
+	return ref.insn;
+}
+
+/* The iterations an interrupted string instruction has made; `s` are the steps from that instruction on. */
+static int run_interrupted_rep(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values)
+{
+	const struct tw_op *ops = tw_descriptor_ops(p->descriptor);
+	unsigned insn = w->partial.insns, k = block_of(p->descriptor, insn);
+	if (insns_below(p->descriptor, k, insn) == 0)
+		tw_batch_block(w, p->descriptor, k, 0);
+	for (; s->kind != TW_STEP_END && insn_of(s) == insn; s++) {
+		const struct tw_op *op = ops + s->base;
+		if (s->flags == TW_STEP_VALUE)
+			run_plain_step(w->reg, values, s, w->ref);
+		else if (s->kind == TW_STEP_OTHER && op->kind == TW_OP_REP)
+			return tw_walk_rep(w, op, s, values[op->value], w->partial.regs[tw_op_counter(op)]);
+	}
+	return 0;
+}
+
+/* An execution that stopped early, as w->partial says. */
+static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint64_t *values)
+{
+	unsigned limit = w->partial.insns < p->descriptor->n_insns ? w->partial.insns : p->descriptor->n_insns;
+	const struct tw_step *s = p->step;
+	int error = 0;
+	if (limit)
+		tw_batch_block(w, p->descriptor, 0, insns_below(p->descriptor, 0, limit));
+	for (; s->kind != TW_STEP_END && insn_of(s) < limit && !error; s++) {
+		if (s->kind == TW_STEP_PLAIN)
+			w->ref = run_plain_step(w->reg, values, s, w->ref);
+		else
+			error = run_other_step(w, p, s, values, limit);
+	}
+	if (s->kind == TW_STEP_BLOCK)
+		s++;
+	if (!error && w->partial.in_rep && limit < p->descriptor->n_insns)
+		error = run_interrupted_rep(w, p, s, values);
+	memcpy(w->reg, w->partial.regs, sizeof w->partial.regs);
+	return error;
+}
+
+/* ---- fragments whose references were logged ---- */
+
+/* Walks the events that stand before the next fragment. */
+struct ahead {
+	const uint16_t *c, *c_end;
+	const uint8_t *e, *e_end;
+};
+
+/* The next REFS event before the next fragment, or NULL. */
+static const struct tw_refs *next_logged(struct ahead *a)
+{
+	while (a->c < a->c_end && *a->c < TW_TAG_FIRST) {
+		uint16_t tag = *a->c++;
+		const struct tw_event_header *h = (const struct tw_event_header *)a->e;
+		if (tag == TW_TAG_UPPER)
+			a->c += a->c < a->c_end;
+		if (tag != TW_TAG_EVENT)
+			continue;
+		size_t left = (size_t)(a->e_end - a->e);
+		if (left < sizeof *h || !tw_event_valid(h, a->e + sizeof *h, left - sizeof *h))
+			return NULL;
+		a->e += (sizeof *h + h->bytes + 7) & ~(size_t)7;
+		if (h->type == TW_EVENT_REFS)
+			return (const struct tw_refs *)(h + 1);
+	}
+	return NULL;
+}
+
+/* Begins the blocks after block *k up to and including block `last`; one that had no instruction executed only if it is `last` and `must`. */
+static void begin_blocks(struct tw_walk *w, const struct tw_program *p, int *k, int last, unsigned limit, int must)
+{
+	while (*k < last) {
+		unsigned n = insns_below(p->descriptor, (unsigned)++*k, limit);
+		if (n || (must && *k == last))
+			tw_batch_block(w, p->descriptor, (unsigned)*k, n);
+	}
+}
+
+static int run_log(struct tw_walk *w, const struct tw_program *p, const struct tw_refs *log, int *k, unsigned limit)
+{
+	const struct tw_logged_ref *ref = (const struct tw_logged_ref *)(log + 1);
+	for (uint32_t i = 0; i < log->n; i++, ref++) {
+		if (ref->insn >= p->descriptor->n_insns || log->pc != p->pc)
+			return tw_walk_damaged(w, TW_ERR_STREAM, "logged references that do not fit fragment", p->descriptor->number);
+		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref->insn), limit, 1);
+		tw_batch_ref(w, p->insn_pc[ref->insn], ref->addr, tw_ref_shape(ref->size, ref->insn, ref->type));
+		int error = tw_batch_flush_within(w);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int run_logged(struct tw_walk *w, const struct tw_program *p, unsigned limit)
+{
+	struct ahead a = {w->c, w->c_end, w->e, w->e_end};
+	int k = -1, error = 0;
+	for (const struct tw_refs *log; !error && (log = next_logged(&a));)
+		error = run_log(w, p, log, &k, limit);
+	if (!error)
+		begin_blocks(w, p, &k, p->descriptor->n_blocks - 1, limit, 0);
+	return error;
+}
+
+/* ---- events ---- */
+
+static void set_upper(struct tw_walk *w, uint32_t upper)
+{
+	w->upper = upper;
+	w->row = tw_programs_row(w->options.programs, upper);
+}
+
+static void take_keyframe(struct tw_walk *w, const struct tw_keyframe *k)
+{
+	memcpy(w->reg, k->regs, sizeof k->regs);
+	w->reg[TW_SLOT_FS] = k->seg_base[TW_SEG_FS];
+	w->reg[TW_SLOT_GS] = k->seg_base[TW_SEG_GS];
+	w->started = 1;
+	set_upper(w, k->upper);
+}
+
+static void take_event(struct tw_walk *w, unsigned type, const void *payload)
+{
+	const struct tw_segbase *s = payload;
+	switch (type) {
+	case TW_EVENT_KEYFRAME:
+		take_keyframe(w, payload);
+		break;
+	case TW_EVENT_PARTIAL:
+		memcpy(&w->partial, payload, sizeof w->partial);
+		w->has_partial = 1;
+		break;
+	case TW_EVENT_SEGBASE:
+		if (s->seg == TW_SEG_FS || s->seg == TW_SEG_GS)
+			w->reg[s->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS] = s->base;
+		break;
+	}
+}
+
+static int run_event(struct tw_walk *w)
+{
+	const struct tw_event_header *h = (const struct tw_event_header *)w->e;
+	size_t left = (size_t)(w->e_end - w->e);
+	if (left < sizeof *h || !tw_event_valid(h, w->e + sizeof *h, left - sizeof *h))
+		return tw_walk_damaged(w, TW_ERR_STREAM, "no whole event at offset", (unsigned long long)(w->e - w->chunk->e));
+	size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
+	w->e += bytes < left ? bytes : left;
+	*w->event++ = (struct tw_event){
+		.payload = h + 1,
+		.bytes = h->bytes,
+		.block = (uint32_t)(w->block - w->blocks),
+		.type = h->type,
+	};
+	take_event(w, h->type, h + 1);
+	return w->event == w->events + TW_BATCH_EVENTS ? tw_batch_flush(w) : 0;
+}
+
+/* ---- the C stream ---- */
+
+static int run_upper(struct tw_walk *w)
+{
+	if (w->c == w->c_end)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "no upper half after", TW_TAG_UPPER);
+	set_upper(w, *w->c++);
+	return 0;
+}
+
+/* The program of a tag that run_plain left: it may be added now, or be unknown. */
+static int find_program(struct tw_walk *w, uint16_t tag, const struct tw_program **p)
+{
+	uint32_t number = w->upper << 16 | tag;
+	if (!w->row[tag] && w->options.missing) {
+		int error = w->options.missing(w->options.context, number);
+		if (error)
+			return error;
+		set_upper(w, w->upper);
+	}
+	*p = w->row[tag];
+	return *p ? 0 : tw_walk_damaged(w, TW_ERR_FRAGMENT, "fragment", number);
+}
+
+/* One fragment of any kind. */
+static int run_tag(struct tw_walk *w, uint16_t tag)
+{
+	const struct tw_program *p = NULL;
+	int error = find_program(w, tag, &p);
+	if (!error && !w->started)
+		error = tw_walk_damaged(w, TW_ERR_STREAM, "no keyframe before fragment", p->descriptor->number);
+	if (!error && p->n_values > w->m_end - w->m)
+		error = tw_walk_damaged(w, TW_ERR_STREAM, "no values left for fragment", p->descriptor->number);
+	if (!error && full(w))
+		error = tw_batch_flush(w);
+	if (error)
+		return error;
+	const uint64_t *values = w->m;
+	unsigned limit = w->has_partial ? w->partial.insns : p->descriptor->n_insns;
+	w->m += p->n_values;
+	if (p->insn_pc) {
+		error = run_logged(w, p, limit);
+	} else if (w->has_partial) {
+		error = run_partial(w, p, values);
+	} else {
+		tw_batch_block(w, p->descriptor, 0, p->n_insns);
+		error = run_steps(w, p, values);
+	}
+	w->has_partial = 0;
+	return error;
+}
+
+static int run_any(struct tw_walk *w)
+{
+	uint16_t tag = *w->c++;
+	if (tag >= TW_TAG_FIRST)
+		return run_tag(w, tag);
+	if (tag == TW_TAG_EVENT)
+		return run_event(w);
+	if (tag == TW_TAG_UPPER)
+		return run_upper(w);
+	return tw_walk_damaged(w, TW_ERR_STREAM, "unknown tag", tag);
+}
+
+static int run_all(struct tw_walk *w)
+{
+	int error = 0;
+	while (!error && w->c < w->c_end) {
+		if (w->started && !w->has_partial)
+			error = run_plain(w);
+		if (!error && w->c < w->c_end)
+			error = run_any(w);
+	}
+	if (error)
+		return error;
+	if (w->m != w->m_end)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "values left over:", (unsigned long long)(w->m_end - w->m));
+	if (w->e != w->e_end)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "bytes of events left over:", (unsigned long long)(w->e_end - w->e));
+	return 0;
+}
+
+static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
+{
+	memset(w->reg, 0, sizeof w->reg);
+	w->chunk = chunk;
+	w->c = chunk->c;
+	w->c_end = chunk->c + chunk->n_c;
+	w->m = chunk->m;
+	w->m_end = chunk->m + chunk->n_m;
+	w->e = chunk->e;
+	w->e_end = chunk->e + chunk->n_e;
+	w->started = 0;
+	w->stopped = 0;
+	w->has_partial = 0;
+	w->first_block = chunk->first_block;
+	w->first_ref = chunk->first_ref;
+	w->insns = 0;
+	set_upper(w, chunk->upper);
+	tw_batch_start(w);
+}
+
+int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts)
+{
+	start_chunk(w, chunk);
+	int error = run_all(w);
+	int flushed = w->stopped ? 0 : tw_batch_flush(w);
+	if (counts)
+		*counts = (struct tw_walk_counts){w->insns, w->first_block - chunk->first_block, w->first_ref - chunk->first_ref};
+	return error ? error : flushed;
+}

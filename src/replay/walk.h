@@ -1,0 +1,41 @@
+/*
+ * The walk: from one chunk to batches of blocks, references and events. This is the inner loop of all replay.
+ *
+ * A walk needs nothing but programs and the chunk; it is used by one thread at a time and from chunk to chunk again.
+ */
+#ifndef TW_WALK_H
+#define TW_WALK_H
+
+#include "replay/program.h"
+#include <trackway/analyzer.h>
+#include <trackway/recording.h>
+
+/* Where a walk finds its programs and what it gives its batches to. */
+struct tw_walk_options {
+	const struct tw_programs *programs;
+	const struct tw_xstate *xstate; /* of the machine that recorded */
+	/* A tag names a fragment without a program: adds it and returns 0, or an error. NULL: there are no more. */
+	int (*missing)(void *context, uint32_t number);
+	/* As batch() of an analyzer: non-zero stops the walk. */
+	int (*batch)(void *context, const struct tw_batch *batch);
+	void *context; /* for both */
+};
+
+/* What one chunk held. */
+struct tw_walk_counts { uint64_t insns, blocks, refs; };
+
+struct tw_walk;
+
+struct tw_walk *tw_walk_new(const struct tw_walk_options *options); /* NULL: no memory */
+void tw_walk_free(struct tw_walk *w);
+
+/* Another context for the callbacks, from the next chunk on. */
+void tw_walk_set_context(struct tw_walk *w, void *context);
+
+/*
+ * Walks a chunk from its keyframe to its end. Returns 0, what batch() returned, TW_ERR_FRAGMENT or TW_ERR_STREAM; whatever was found before an
+ * error has been given to batch(). *counts may be NULL.
+ */
+int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts);
+
+#endif
