@@ -17,7 +17,7 @@ last:	mov word ptr text[rip], 0x0a21
 	mov eax, 34	/* pause */
 	syscall
 	ud2
-exit:	.data
+	.data
 text:	.word 0
 count:	.long 0
 	.section .expected

@@ -29,7 +29,6 @@ even:	mov rdx, [rbx + rcx * 4]
 	.bss
 table:	.skip 8192
 END
-sed -i '/^region/d' work.S
 "$TW" record -q -f dep -o dep.tw ./work >/dev/null || fail dep
 "$TW" record -q -f call -o call.tw ./work >/dev/null || fail call
 "$TW" record -q -f dep -o again.tw ./work >/dev/null || fail again

@@ -15,8 +15,8 @@ static void *try_map(uintptr_t at, size_t n, int prot, int flags)
 }
 int main(void)
 {
-	/* low, high, refused */
-	static const uintptr_t at[] = {0x10000, 0x10000000, 0x70000000, 0x100000000, 0x200000000000, 0x7ff000000000};
+	/* low, high, refused; the engine itself lives from 0x10000000 to 0x80000000 */
+	static const uintptr_t at[] = {0x10000, 0x8000000, 0x90000000, 0x100000000, 0x200000000000, 0x7ff000000000};
 	for (int i = 0; i < 6; i++) {
 		char *p = try_map(at[i], 65536, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
 		printf("%lx %s\n", (long)at[i], p == MAP_FAILED ? strerror(errno) : p == (void *)at[i] ? "there" : "elsewhere");
