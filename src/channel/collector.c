@@ -53,7 +53,7 @@ struct tw_collector {
 static void note_failure(struct tw_collector *c, int error)
 {
 	if (!c->failure[0])
-		snprintf(c->failure, sizeof c->failure, "%s: %s", tw_error_text(error), tw_recording_detail());
+		tw_failure_sentence(error, c->failure, sizeof c->failure);
 }
 
 static void take_descriptors(struct tw_collector *c)

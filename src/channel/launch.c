@@ -115,7 +115,7 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	return why;
 }
 
-int tw_launch_run(const char *engine, const char *channel, const struct tw_program *program, int *wait_status)
+int tw_launch_run(const char *engine, const char *channel, const struct tw_command *program, int *wait_status)
 {
 	int report[2];
 	char **env = make_environment(channel, program->path);

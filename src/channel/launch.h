@@ -4,7 +4,7 @@
 #ifndef TW_LAUNCH_H
 #define TW_LAUNCH_H
 
-#include "channel/program.h"
+#include "channel/command.h"
 
 /* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in
  * neither place. */
@@ -16,6 +16,6 @@ char *tw_launch_engine(void);
  * SIGINT and SIGQUIT, which a terminal sends to both, SIGPIPE and SIGXFSZ; it passes SIGTERM and SIGHUP on.
  * Returns 0 with *wait_status as from waitpid(2), or the errno for which the engine could not be started.
  */
-int tw_launch_run(const char *engine, const char *channel, const struct tw_program *program, int *wait_status);
+int tw_launch_run(const char *engine, const char *channel, const struct tw_command *program, int *wait_status);
 
 #endif

@@ -29,7 +29,7 @@ struct tw_output {
 static void fail(struct tw_output *o, int error)
 {
 	struct tw_output_result *r = &o->result;
-	snprintf(r->failure, sizeof r->failure, "%s: %s", tw_error_text(error), tw_recording_detail());
+	tw_failure_sentence(error, r->failure, sizeof r->failure);
 	fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure);
 	r->said = 1;
 }

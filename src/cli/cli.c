@@ -1,9 +1,9 @@
 /* What all subcommands share. */
 #include "cli/cli.h"
+#include "recording/recording.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <trackway/recording.h>
 
 int tw_usage_error(const char *command, const char *format, ...)
 {
@@ -18,7 +18,7 @@ int tw_usage_error(const char *command, const char *format, ...)
 
 int tw_recording_error(const char *command, const char *subject, int error)
 {
-	const char *detail = tw_recording_detail();
-	fprintf(stderr, "trackway %s: %s: %s%s%s%s\n", command, subject, tw_error_text(error), *detail ? " (" : "", detail, *detail ? ")" : "");
+	char why[1024];
+	fprintf(stderr, "trackway %s: %s: %s\n", command, subject, tw_failure_sentence(error, why, sizeof why));
 	return 1;
 }

@@ -17,7 +17,7 @@ int tw_cmd_check(int argc, char **argv);
 /* Prints "trackway COMMAND: message" and a hint at --help on stderr; returns TW_EXIT_USAGE. */
 int tw_usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints "trackway COMMAND: subject: text of the error (detail)" on stderr; returns 1. Call it right after the failure. */
+/* Prints "trackway COMMAND: subject: what went wrong" on stderr; returns 1. Call it right after the failure. */
 int tw_recording_error(const char *command, const char *subject, int error);
 
 #endif

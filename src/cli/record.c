@@ -40,7 +40,7 @@ struct record {
 	/* the run */
 	int command_argc;
 	char **command_argv;
-	struct tw_program program;
+	struct tw_command program;
 	char *engine;
 	struct tw_writer *writer;
 	struct tw_verify *comparator;
@@ -171,7 +171,7 @@ static int own_error(const struct record *r, int error)
 
 static int prepare_program(struct record *r)
 {
-	int status = tw_program_resolve(r->command_argc, r->command_argv, &r->program);
+	int status = tw_command_resolve(r->command_argc, r->command_argv, &r->program);
 	if (status) {
 		fprintf(stderr, "trackway record: %s\n", r->program.why);
 		return status;
@@ -304,16 +304,27 @@ static void close_recording(struct record *r)
 		own_error(r, error);
 }
 
-static void print_summary(const struct record *r)
+static void print_stored(const struct record *r)
 {
 	const struct tw_totals *t = &r->result.totals;
 	uint64_t stored = t->stored[TW_STREAM_C] + t->stored[TW_STREAM_M] + t->stored[TW_STREAM_E] + t->code_stored;
+	fprintf(stderr, ", %llu bytes stored", (unsigned long long)stored);
+	if (r->end.complete && t->refs)
+		fprintf(stderr, " (%.3f per reference)", (double)stored / (double)t->refs);
+	fprintf(stderr, " in %s%s", r->dir, r->end.complete ? "" : ", incomplete");
+}
+
+static void print_summary(const struct record *r)
+{
+	const struct tw_totals *t = &r->result.totals;
 	if (r->quiet)
 		return;
-	fprintf(stderr, "trackway: %llu instructions, %llu references", (unsigned long long)t->insns, (unsigned long long)t->refs);
-	if (r->writer && r->sink == TW_SINK_FILE)
-		fprintf(stderr, ", %llu bytes stored (%.3f per reference) in %s", (unsigned long long)stored,
-		        t->refs ? (double)stored / (double)t->refs : 0.0, r->dir);
+	if (r->format == TW_FORMAT_NONE)
+		fprintf(stderr, "trackway: nothing recorded (format none)");
+	else
+		fprintf(stderr, "trackway: %llu instructions, %llu references", (unsigned long long)t->insns, (unsigned long long)t->refs);
+	if (r->writer && r->format != TW_FORMAT_NONE && r->sink == TW_SINK_FILE)
+		print_stored(r);
 	fprintf(stderr, ", %.2f s\n", (double)r->end.duration_ns / 1e9);
 }
 
@@ -364,7 +375,7 @@ int tw_cmd_record(int argc, char **argv)
 		status = start_collector(&r);
 	if (!status)
 		status = finish(&r, run(&r));
-	tw_program_free(&r.program);
+	tw_command_free(&r.program);
 	free(r.engine);
 	return status;
 }

@@ -47,7 +47,7 @@ static int move_away(const char *dir)
 	snprintf(old, sizeof old, "%s.old", dir);
 	if (!access(old, F_OK) && rmdir(old)) {
 		if (!is_recording(old))
-			return tw_fail(TW_ERR_NOT_RECORDING, "%s is in the way and is not touched", old);
+			return tw_fail(TW_ERR_NOT_RECORDING, "%s, where the recording before would go, is not touched", old);
 		int error = remove_recording(old);
 		if (error)
 			return error;
@@ -68,7 +68,7 @@ int tw_directory_prepare(const char *dir)
 		if (error)
 			return error;
 	} else if (rmdir(dir)) { /* works on an empty directory only */
-		return tw_fail(TW_ERR_NOT_RECORDING, "%s is there already and is not touched", dir);
+		return tw_fail(TW_ERR_NOT_RECORDING, "%s is there already and holds something else, which is not touched", dir);
 	}
 	if (mkdir(dir, 0777))
 		return tw_fail(TW_ERR_SYSTEM, "%s cannot be made: %s", dir, strerror(errno));

@@ -43,3 +43,12 @@ int tw_fail(int error, const char *format, ...)
 	va_end(args);
 	return error;
 }
+
+const char *tw_failure_sentence(int error, char *to, size_t size)
+{
+	if (error == TW_ERR_SYSTEM && detail[0])
+		snprintf(to, size, "%s", detail);
+	else
+		snprintf(to, size, "%s%s%s%s", tw_error_text(error), detail[0] ? " (" : "", detail, detail[0] ? ")" : "");
+	return to;
+}

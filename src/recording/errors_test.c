@@ -10,5 +10,8 @@ int main(void)
 	SAME_TEXT(tw_recording_detail(), "");
 	EQUAL(tw_fail(TW_ERR_RANGE, "chunk %d", 7), TW_ERR_RANGE);
 	SAME_TEXT(tw_recording_detail(), "chunk 7");
+	char text[100];
+	SAME_TEXT(tw_failure_sentence(TW_ERR_RANGE, text, sizeof text), "there is no such thread or chunk in the recording (chunk 7)");
+	SAME_TEXT(tw_failure_sentence(TW_ERR_SYSTEM, text, sizeof text), "chunk 7");
 	return UNIT_END();
 }

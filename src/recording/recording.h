@@ -60,6 +60,9 @@ struct tw_file_module {
 /* Sets the calling thread's detail text and returns `error`. */
 int tw_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The error that has just happened in one sentence, with the detail; of a failed system call the detail says it all. Returns `to`. */
+const char *tw_failure_sentence(int error, char *to, size_t size);
+
 /* ---- files ---- */
 
 struct iovec;

@@ -1,4 +1,4 @@
-#include "channel/program.h"
+#include "channel/command.h"
 #include "unit.h"
 #include "unit_directory.h"
 
@@ -31,29 +31,29 @@ static void write_elf(const char *path, unsigned char class, uint16_t machine, u
 static void refused(const char *name, int status, const char *because)
 {
 	char *argv[] = {(char *)name, NULL};
-	struct tw_program p;
-	EQUAL(tw_program_resolve(1, argv, &p), status);
+	struct tw_command p;
+	EQUAL(tw_command_resolve(1, argv, &p), status);
 	CHECK(strstr(p.why, because));
 	if (!strstr(p.why, because))
 		fprintf(stderr, "\tfound: %s\n", p.why);
-	tw_program_free(&p);
+	tw_command_free(&p);
 }
 
 static void resolves(char **argv, const char *path, const char *const *expected)
 {
-	struct tw_program p;
+	struct tw_command p;
 	int argc = 0, n = 0;
 	while (argv[argc])
 		argc++;
 	while (expected[n])
 		n++;
-	EQUAL(tw_program_resolve(argc, argv, &p), 0);
+	EQUAL(tw_command_resolve(argc, argv, &p), 0);
 	SAME_TEXT(p.path ? p.path : p.why, path);
 	EQUAL(p.argc, n);
 	for (int i = 0; i < n && i < p.argc; i++)
 		SAME_TEXT(p.argv[i], expected[i]);
 	CHECK(!p.argv[p.argc]);
-	tw_program_free(&p);
+	tw_command_free(&p);
 }
 
 #define RESOLVES(path, argv, expected) resolves((char *[]){argv, NULL}, path, (const char *const[]){expected, NULL})
@@ -78,42 +78,42 @@ static void scripts(void)
 	write_script("nested.sh", "#!./argument.sh -n");
 	RESOLVES("./good", WORDS("./nested.sh", "x"), WORDS("./good", "-a b", "./argument.sh", "-n", "./nested.sh", "x"));
 	write_script("loop.sh", "#!./loop.sh\n");
-	refused("./loop.sh", TW_PROGRAM_CANNOT, "more than 4 deep");
+	refused("./loop.sh", TW_COMMAND_CANNOT, "more than 4 deep");
 	write_script("none.sh", "#! \n");
-	refused("./none.sh", TW_PROGRAM_CANNOT, "names no interpreter");
+	refused("./none.sh", TW_COMMAND_CANNOT, "names no interpreter");
 	write_script("missing.sh", "#!./no-such\n");
-	refused("./missing.sh", TW_PROGRAM_MISSING, "./no-such: no such file");
+	refused("./missing.sh", TW_COMMAND_MISSING, "./no-such: no such file");
 }
 
 static void refusals(void)
 {
 	setenv("PATH", "/nowhere:.", 1);
-	refused("no-such", TW_PROGRAM_MISSING, "command not found");
-	refused("./no-such", TW_PROGRAM_MISSING, "no such file");
-	refused("", TW_PROGRAM_MISSING, "empty");
-	refused("/tmp", TW_PROGRAM_CANNOT, "is a directory");
-	refused("/dev/null", TW_PROGRAM_CANNOT, "not a regular file");
+	refused("no-such", TW_COMMAND_MISSING, "command not found");
+	refused("./no-such", TW_COMMAND_MISSING, "no such file");
+	refused("", TW_COMMAND_MISSING, "empty");
+	refused("/tmp", TW_COMMAND_CANNOT, "is a directory");
+	refused("/dev/null", TW_COMMAND_CANNOT, "not a regular file");
 	write_script("text", "just text\n");
-	refused("./text", TW_PROGRAM_CANNOT, "neither an ELF program nor a script");
+	refused("./text", TW_COMMAND_CANNOT, "neither an ELF program nor a script");
 	write_file("empty", "", 0, 0755);
-	refused("./empty", TW_PROGRAM_CANNOT, "neither");
+	refused("./empty", TW_COMMAND_CANNOT, "neither");
 	write_elf("no-x", ELFCLASS64, EM_X86_64, ET_DYN, 0644);
-	refused("./no-x", TW_PROGRAM_CANNOT, "not executable");
-	refused("no-x", TW_PROGRAM_CANNOT, "not executable");
+	refused("./no-x", TW_COMMAND_CANNOT, "not executable");
+	refused("no-x", TW_COMMAND_CANNOT, "not executable");
 	write_elf("i386", ELFCLASS32, EM_386, ET_EXEC, 0755);
-	refused("./i386", TW_PROGRAM_CANNOT, "32-bit");
+	refused("./i386", TW_COMMAND_CANNOT, "32-bit");
 	write_elf("x32", ELFCLASS32, EM_X86_64, ET_EXEC, 0755);
-	refused("./x32", TW_PROGRAM_CANNOT, "32-bit");
+	refused("./x32", TW_COMMAND_CANNOT, "32-bit");
 	write_elf("arm", ELFCLASS64, EM_AARCH64, ET_EXEC, 0755);
-	refused("./arm", TW_PROGRAM_CANNOT, "a program for AArch64, not for x86-64");
+	refused("./arm", TW_COMMAND_CANNOT, "a program for AArch64, not for x86-64");
 	write_elf("object", ELFCLASS64, EM_X86_64, ET_REL, 0755);
-	refused("./object", TW_PROGRAM_CANNOT, "not a program");
+	refused("./object", TW_COMMAND_CANNOT, "not a program");
 	write_file("cut", ELFMAG "xy", 6, 0755);
-	refused("./cut", TW_PROGRAM_CANNOT, "truncated");
+	refused("./cut", TW_COMMAND_CANNOT, "truncated");
 	write_elf("suid", ELFCLASS64, EM_X86_64, ET_EXEC, 04755);
-	refused("./suid", TW_PROGRAM_CANNOT, "set-uid");
+	refused("./suid", TW_COMMAND_CANNOT, "set-uid");
 	write_elf("sgid", ELFCLASS64, EM_X86_64, ET_EXEC, 02755);
-	refused("./sgid", TW_PROGRAM_CANNOT, "set-gid");
+	refused("./sgid", TW_COMMAND_CANNOT, "set-gid");
 }
 
 int main(void)

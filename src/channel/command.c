@@ -1,4 +1,4 @@
-#include "channel/program.h"
+#include "channel/command.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 /* As much of a file as the kernel looks at for a `#!` line, and how many of them may lead to another. */
 enum { LINE_BYTES = 256, MAX_SCRIPTS = 4 };
 
-static int __attribute__((format(printf, 3, 4))) refuse(struct tw_program *p, int status, const char *format, ...)
+static int __attribute__((format(printf, 3, 4))) refuse(struct tw_command *p, int status, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -40,7 +40,7 @@ static int is_runnable(const char *path)
 }
 
 /* Looks in each directory of PATH. As execvp does, goes on after a file that may not be run, and remembers it. */
-static int search_path(const char *name, char *found, struct tw_program *p)
+static int search_path(const char *name, char *found, struct tw_command *p)
 {
 	const char *path = getenv("PATH");
 	char candidate[PATH_MAX * 2];
@@ -58,51 +58,51 @@ static int search_path(const char *name, char *found, struct tw_program *p)
 	}
 	if (found[0])
 		return 0;
-	return refuse(p, TW_PROGRAM_MISSING, "%s: command not found", name);
+	return refuse(p, TW_COMMAND_MISSING, "%s: command not found", name);
 }
 
-static int find_file(const char *name, char *found, struct tw_program *p)
+static int find_file(const char *name, char *found, struct tw_command *p)
 {
 	if (!name[0])
-		return refuse(p, TW_PROGRAM_MISSING, "the command's name is empty");
+		return refuse(p, TW_COMMAND_MISSING, "the command's name is empty");
 	if (!strchr(name, '/'))
 		return search_path(name, found, p);
 	if (strlen(name) >= PATH_MAX)
-		return refuse(p, TW_PROGRAM_MISSING, "the command's name is too long");
+		return refuse(p, TW_COMMAND_MISSING, "the command's name is too long");
 	strcpy(found, name);
 	return 0;
 }
 
 /* ---- what the kernel would refuse, and what we must ---- */
 
-static int check_permissions(const char *path, struct tw_program *p)
+static int check_permissions(const char *path, struct tw_command *p)
 {
 	struct stat st;
 	if (stat(path, &st)) {
 		int missing = errno == ENOENT || errno == ENOTDIR;
-		return refuse(p, missing ? TW_PROGRAM_MISSING : TW_PROGRAM_CANNOT, "%s: %s", path,
+		return refuse(p, missing ? TW_COMMAND_MISSING : TW_COMMAND_CANNOT, "%s: %s", path,
 		              missing ? "no such file" : strerror(errno));
 	}
 	if (S_ISDIR(st.st_mode))
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a directory, not a program", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a directory, not a program", path);
 	if (!S_ISREG(st.st_mode))
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is not a regular file, so it cannot be run", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is not a regular file, so it cannot be run", path);
 	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is not executable: %s", path, strerror(errno));
+		return refuse(p, TW_COMMAND_CANNOT, "%s is not executable: %s", path, strerror(errno));
 	return 0;
 }
 
 /* A traced program runs with the rights of who traces it, so it would not run as it does natively. */
-static int check_privileges(const char *path, struct tw_program *p)
+static int check_privileges(const char *path, struct tw_command *p)
 {
 	struct stat st;
 	if (stat(path, &st))
-		return refuse(p, TW_PROGRAM_CANNOT, "%s: %s", path, strerror(errno));
+		return refuse(p, TW_COMMAND_CANNOT, "%s: %s", path, strerror(errno));
 	const char *what = st.st_mode & S_ISUID ? "set-uid" : "set-gid";
 	if (st.st_mode & S_ISUID || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a %s program; it is refused because it would run without its privileges", path, what);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a %s program; it is refused because it would run without its privileges", path, what);
 	if (getxattr(path, "security.capability", NULL, 0) > 0)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s has file capabilities; it is refused because it would run without them", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s has file capabilities; it is refused because it would run without them", path);
 	return 0;
 }
 
@@ -124,48 +124,48 @@ static const char *machine_name(unsigned machine)
 	return number;
 }
 
-static int check_loader(int fd, const Elf64_Ehdr *h, const char *path, struct tw_program *p)
+static int check_loader(int fd, const Elf64_Ehdr *h, const char *path, struct tw_command *p)
 {
 	for (unsigned i = 0; i < h->e_phnum && h->e_phentsize == sizeof(Elf64_Phdr); i++) {
 		Elf64_Phdr ph;
 		char loader[PATH_MAX];
 		if (pread(fd, &ph, sizeof ph, (off_t)(h->e_phoff + i * sizeof ph)) != sizeof ph)
-			return refuse(p, TW_PROGRAM_CANNOT, "%s is a truncated ELF file", path);
+			return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
 		if (ph.p_type != PT_INTERP)
 			continue;
 		size_t n = ph.p_filesz < sizeof loader ? ph.p_filesz : sizeof loader - 1;
 		ssize_t got = pread(fd, loader, n, (off_t)ph.p_offset);
 		if (got <= 0)
-			return refuse(p, TW_PROGRAM_CANNOT, "%s is a truncated ELF file", path);
+			return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
 		loader[got] = 0;
 		if (access(loader, F_OK))
-			return refuse(p, TW_PROGRAM_MISSING, "%s needs the loader %s, which is not there", path, loader);
+			return refuse(p, TW_COMMAND_MISSING, "%s needs the loader %s, which is not there", path, loader);
 	}
 	return 0;
 }
 
-static int check_elf(int fd, const uint8_t *head, size_t n, const char *path, struct tw_program *p)
+static int check_elf(int fd, const uint8_t *head, size_t n, const char *path, struct tw_command *p)
 {
 	Elf64_Ehdr h = {0};
 	memcpy(&h, head, n < sizeof h ? n : sizeof h);
 	if (n < EI_NIDENT + 4)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a truncated ELF file", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
 	unsigned machine = h.e_ident[EI_DATA] == ELFDATA2MSB ? (unsigned)(h.e_machine >> 8 | (h.e_machine & 0xff) << 8) : h.e_machine;
 	if (machine != EM_X86_64 && machine != EM_386)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a program for %s, not for x86-64", path, machine_name(machine));
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a program for %s, not for x86-64", path, machine_name(machine));
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 || machine == EM_386)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a 32-bit program; Trackway records 64-bit programs", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a 32-bit program; Trackway records 64-bit programs", path);
 	if (n < sizeof h)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a truncated ELF file", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
 	if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is an ELF file, but not a program", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is an ELF file, but not a program", path);
 	return check_loader(fd, &h, path, p);
 }
 
 /* ---- scripts ---- */
 
 /* Puts `first`, the optional `second` and `path` in place of argv[0]. */
-static int prepend(struct tw_program *p, const char *first, const char *second, const char *path)
+static int prepend(struct tw_command *p, const char *first, const char *second, const char *path)
 {
 	int extra = *second ? 2 : 1, n = 0;
 	char **argv = calloc((size_t)(p->argc + extra) + 1, sizeof *argv);
@@ -174,7 +174,7 @@ static int prepend(struct tw_program *p, const char *first, const char *second, 
 		for (int i = 0; i < 3; i++)
 			free(texts[i]);
 		free(argv);
-		return refuse(p, TW_PROGRAM_CANNOT, "there is not enough memory");
+		return refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 	}
 	for (int i = 0; i < 3; i++)
 		if (texts[i])
@@ -188,7 +188,7 @@ static int prepend(struct tw_program *p, const char *first, const char *second, 
 }
 
 /* `line` is what follows `#!`. Its first word becomes the next file, the rest is one argument. */
-static int take_script(char *line, const char *path, char *next, struct tw_program *p)
+static int take_script(char *line, const char *path, char *next, struct tw_command *p)
 {
 	line[strcspn(line, "\n")] = 0;
 	line += strspn(line, " \t");
@@ -196,7 +196,7 @@ static int take_script(char *line, const char *path, char *next, struct tw_progr
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
 		line[--n] = 0;
 	if (!n)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a script that names no interpreter", path);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a script that names no interpreter", path);
 	size_t word = strcspn(line, " \t");
 	char *rest = line + word + strspn(line + word, " \t");
 	line[word] = 0;
@@ -205,7 +205,7 @@ static int take_script(char *line, const char *path, char *next, struct tw_progr
 }
 
 /* Looks at one file. 0: it is the ELF file; -1: it was a script, go on with `next`; else the status to refuse with. */
-static int look_at(const char *path, char *next, struct tw_program *p)
+static int look_at(const char *path, char *next, struct tw_command *p)
 {
 	char head[LINE_BYTES + 1] = {0};
 	int status = check_permissions(path, p);
@@ -214,13 +214,13 @@ static int look_at(const char *path, char *next, struct tw_program *p)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, LINE_BYTES, 0);
 	if (n < 0)
-		status = refuse(p, TW_PROGRAM_CANNOT, "%s cannot be read, so it cannot be recorded: %s", path, strerror(errno));
+		status = refuse(p, TW_COMMAND_CANNOT, "%s cannot be read, so it cannot be recorded: %s", path, strerror(errno));
 	else if (n >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG))
 		status = check_elf(fd, (const uint8_t *)head, (size_t)n, path, p);
 	else if (n >= 2 && head[0] == '#' && head[1] == '!')
 		status = -1;
 	else
-		status = refuse(p, TW_PROGRAM_CANNOT, "%s is neither an ELF program nor a script that names its interpreter", path);
+		status = refuse(p, TW_COMMAND_CANNOT, "%s is neither an ELF program nor a script that names its interpreter", path);
 	if (fd >= 0)
 		close(fd);
 	if (!status)
@@ -233,7 +233,7 @@ static int look_at(const char *path, char *next, struct tw_program *p)
 
 /* ---- all of it ---- */
 
-static int copy_argv(int argc, char **argv, struct tw_program *p)
+static int copy_argv(int argc, char **argv, struct tw_command *p)
 {
 	p->argv = calloc((size_t)argc + 1, sizeof *p->argv);
 	for (; p->argv && p->argc < argc; p->argc++) {
@@ -241,10 +241,10 @@ static int copy_argv(int argc, char **argv, struct tw_program *p)
 		if (!p->argv[p->argc])
 			break;
 	}
-	return p->argc == argc ? 0 : refuse(p, TW_PROGRAM_CANNOT, "there is not enough memory");
+	return p->argc == argc ? 0 : refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 }
 
-int tw_program_resolve(int argc, char **argv, struct tw_program *p)
+int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 {
 	char path[PATH_MAX * 2], next[LINE_BYTES + 1];
 	memset(p, 0, sizeof *p);
@@ -260,13 +260,13 @@ int tw_program_resolve(int argc, char **argv, struct tw_program *p)
 		strcpy(path, next);
 	}
 	if (status < 0)
-		return refuse(p, TW_PROGRAM_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0], MAX_SCRIPTS);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0], MAX_SCRIPTS);
 	if (!status && !(p->path = strdup(path)))
-		status = refuse(p, TW_PROGRAM_CANNOT, "there is not enough memory");
+		status = refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 	return status;
 }
 
-void tw_program_free(struct tw_program *p)
+void tw_command_free(struct tw_command *p)
 {
 	for (int i = 0; i < p->argc; i++)
 		free(p->argv[i]);

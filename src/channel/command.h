@@ -2,12 +2,12 @@
  * What a command line names: the ELF file the kernel would run for it, and the arguments that file would get. The engine starts ELF
  * files only, so PATH and `#!` lines are resolved here, as execvp(3) and the kernel do.
  */
-#ifndef TW_PROGRAM_H
-#define TW_PROGRAM_H
+#ifndef TW_COMMAND_H
+#define TW_COMMAND_H
 
 #include <stddef.h>
 
-struct tw_program {
+struct tw_command {
 	char *path;        /* the ELF file */
 	char **argv;       /* what it gets, NULL-terminated */
 	int argc;
@@ -15,10 +15,10 @@ struct tw_program {
 };
 
 /* Exit statuses of shells for commands that cannot be run. */
-enum { TW_PROGRAM_CANNOT = 126, TW_PROGRAM_MISSING = 127 };
+enum { TW_COMMAND_CANNOT = 126, TW_COMMAND_MISSING = 127 };
 
-/* Resolves argv[0..argc-1], argc >= 1. Returns 0, or TW_PROGRAM_CANNOT or TW_PROGRAM_MISSING with `why` set. Free *p in either case. */
-int tw_program_resolve(int argc, char **argv, struct tw_program *p);
-void tw_program_free(struct tw_program *p);
+/* Resolves argv[0..argc-1], argc >= 1. Returns 0, or TW_COMMAND_CANNOT or TW_COMMAND_MISSING with `why` set. Free *p in either case. */
+int tw_command_resolve(int argc, char **argv, struct tw_command *p);
+void tw_command_free(struct tw_command *p);
 
 #endif
