@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MADE_C = 4096, MADE_M = 4096, MADE_E = 1 << 16 };
+enum { MADE_C = 4096, MADE_M = 4096, MADE_E = 1 << 16, MADE_DESCRIPTORS = 256 };
+
+/* Descriptors made so far: kept, since programs point into them. */
+static struct tw_descriptor *made[MADE_DESCRIPTORS];
+static unsigned n_made;
 
 /* A chunk under construction; its counts are the test's to set. */
 struct made_chunk {
@@ -89,7 +93,7 @@ static inline struct tw_descriptor *make_descriptor(const struct made_fragment *
 	while (n_blocks < 4 && f->insns[n_blocks])
 		n_insns = (uint16_t)(n_insns + f->insns[n_blocks++]);
 	uint32_t bytes = tw_descriptor_size(n_blocks, f->n_ops, n_insns, n_insns * 4u);
-	struct tw_descriptor *d = calloc(1, bytes);
+	struct tw_descriptor *d = made[n_made++ % MADE_DESCRIPTORS] = calloc(1, bytes);
 	*d = (struct tw_descriptor){.number = f->number, .bytes = bytes, .n_blocks = n_blocks, .n_ops = f->n_ops, .n_insns = n_insns,
 	                            .n_values = f->n_values, .code_bytes = (uint16_t)(n_insns * 4), .format = f->format};
 	struct tw_block *b = (struct tw_block *)(d + 1);
