@@ -36,7 +36,7 @@ static inline int unit_end(void)
 #define CHECK(condition) unit_check(!!(condition), __FILE__, __LINE__, #condition)
 
 /* Two integers, or two strings, are equal: found, expected. */
-#define EQUAL(found, expected) unit_equal((long long)(found), (long long)(expected), __FILE__, __LINE__, #found " == " #expected)
+#define EQUAL(found, expected)     unit_equal((long long)(found), (long long)(expected), __FILE__, __LINE__, #found " == " #expected)
 #define SAME_TEXT(found, expected) unit_check(!strcmp(found, expected), __FILE__, __LINE__, #found " is " #expected)
 
 #define UNIT_END() unit_end()

@@ -9,7 +9,8 @@
 #include "channel/channel.h"
 
 /* One block of `n_insns` instructions of 4 bytes at `pc`, with these operations. The caller frees it. */
-static inline struct tw_descriptor *unit_descriptor(uint32_t number, uint16_t n_insns, uint16_t n_values, const struct tw_op *ops, uint16_t n_ops)
+static inline struct tw_descriptor *unit_descriptor(uint32_t number, uint16_t n_insns, uint16_t n_values, const struct tw_op *ops,
+                                                    uint16_t n_ops)
 {
 	uint32_t bytes = tw_descriptor_size(1, n_ops, n_insns, 0);
 	struct tw_descriptor *d = calloc(1, bytes);

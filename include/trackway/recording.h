@@ -18,26 +18,27 @@
 /* One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT stands where the next event
  * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags and the events are those of src/channel/channel.h.) */
 struct tw_chunk {
-	uint32_t thread;      /* serial number of the thread in the recording */
-	uint32_t sequence;    /* 0, 1, 2... within the thread */
-	uint32_t upper;       /* upper half of the fragment numbers at the start */
-	uint32_t flags;       /* enum tw_chunk_flags */
-	uint64_t first_insn;  /* instructions, blocks and references of this thread before this chunk */
+	uint32_t thread;     /* serial number of the thread in the recording */
+	uint32_t sequence;   /* 0, 1, 2... within the thread */
+	uint32_t upper;      /* upper half of the fragment numbers at the start */
+	uint32_t flags;      /* enum tw_chunk_flags */
+	uint64_t first_insn; /* instructions, blocks and references of this thread before this chunk */
 	uint64_t first_block;
 	uint64_t first_ref;
-	uint64_t insns, blocks, refs, reads, writes; /* in this chunk; a modify counts as one reference, one read and one write; of a PARTIAL
+	uint64_t insns, blocks, refs, reads,
+	    writes;  /* in this chunk; a modify counts as one reference, one read and one write; of a PARTIAL
 	                       * fragment, its first `insns` instructions and the blocks that begin among them */
-	uint16_t *c;          /* C stream */
-	size_t n_c;           /* in 2-byte units */
-	uint64_t *m;          /* M stream */
-	size_t n_m;           /* in 8-byte units */
-	uint8_t *e;           /* E stream: struct tw_event_header and payload, each event padded with zeros to a multiple of 8 */
-	size_t n_e;           /* bytes */
+	uint16_t *c; /* C stream */
+	size_t n_c;  /* in 2-byte units */
+	uint64_t *m; /* M stream */
+	size_t n_m;  /* in 8-byte units */
+	uint8_t *e;  /* E stream: struct tw_event_header and payload, each event padded with zeros to a multiple of 8 */
+	size_t n_e;  /* bytes */
 };
 
 enum tw_chunk_flags {
-	TW_CHUNK_TORN = 1,   /* recovered from a thread that was killed: it ends with the last fragment known to be whole */
-	TW_CHUNK_LAST = 2,   /* the thread's last chunk */
+	TW_CHUNK_TORN = 1, /* recovered from a thread that was killed: it ends with the last fragment known to be whole */
+	TW_CHUNK_LAST = 2, /* the thread's last chunk */
 };
 
 /* The streams of a chunk, where something is counted for each. */
@@ -47,20 +48,20 @@ enum tw_stream { TW_STREAM_C, TW_STREAM_M, TW_STREAM_E, TW_NSTREAMS };
 
 enum tw_error {
 	TW_OK = 0,
-	TW_ERR_SYSTEM = -1,         /* a system call failed; the detail says which and why */
-	TW_ERR_MEMORY = -2,         /* no memory */
-	TW_ERR_NOT_FOUND = -3,      /* no such file or directory */
-	TW_ERR_NOT_RECORDING = -4,  /* something is there, but it is not a recording */
-	TW_ERR_EMPTY = -5,          /* a directory or header with nothing in it */
-	TW_ERR_VERSION = -6,        /* a recording in another version of the format */
-	TW_ERR_TRUNCATED = -7,      /* a file ends in the middle of something */
-	TW_ERR_CHECKSUM = -8,       /* stored bytes are not what was written */
-	TW_ERR_DAMAGED = -9,        /* checksums hold or are absent, but what is stored contradicts the format */
-	TW_ERR_COUNT_ONLY = -10,    /* recorded with --sink=count: there is nothing to replay */
-	TW_ERR_RANGE = -11,         /* no such thread or chunk */
-	TW_ERR_FRAGMENT = -12,      /* a tag names a fragment that has no descriptor */
-	TW_ERR_STREAM = -13,        /* the streams of a chunk do not fit together (replay) */
-	TW_ERR_TOTALS = -14,        /* what was counted while recording is not what was found (check) */
+	TW_ERR_SYSTEM = -1,        /* a system call failed; the detail says which and why */
+	TW_ERR_MEMORY = -2,        /* no memory */
+	TW_ERR_NOT_FOUND = -3,     /* no such file or directory */
+	TW_ERR_NOT_RECORDING = -4, /* something is there, but it is not a recording */
+	TW_ERR_EMPTY = -5,         /* a directory or header with nothing in it */
+	TW_ERR_VERSION = -6,       /* a recording in another version of the format */
+	TW_ERR_TRUNCATED = -7,     /* a file ends in the middle of something */
+	TW_ERR_CHECKSUM = -8,      /* stored bytes are not what was written */
+	TW_ERR_DAMAGED = -9,       /* checksums hold or are absent, but what is stored contradicts the format */
+	TW_ERR_COUNT_ONLY = -10,   /* recorded with --sink=count: there is nothing to replay */
+	TW_ERR_RANGE = -11,        /* no such thread or chunk */
+	TW_ERR_FRAGMENT = -12,     /* a tag names a fragment that has no descriptor */
+	TW_ERR_STREAM = -13,       /* the streams of a chunk do not fit together (replay) */
+	TW_ERR_TOTALS = -14,       /* what was counted while recording is not what was found (check) */
 	TW_ERR_LAST = -15
 };
 
@@ -79,31 +80,32 @@ struct tw_totals {
 	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS];
 	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
 	uint64_t chunks, threads, fragments;
-	uint64_t gaps;                  /* GAP events and torn chunks: places where something was not recorded */
+	uint64_t gaps; /* GAP events and torn chunks: places where something was not recorded */
 };
 
 enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
 
 struct tw_recording_info {
 	uint32_t version;
-	uint32_t format;      /* enum tw_format */
-	uint32_t sink;        /* enum tw_sink */
-	uint32_t complete;    /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
-	int64_t start;        /* seconds since 1970 */
+	uint32_t format; /* enum tw_format */
+	uint32_t sink;   /* enum tw_sink */
+	uint32_t
+	    complete;  /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
+	int64_t start; /* seconds since 1970 */
 	uint64_t duration_ns;
-	int32_t wait_status;  /* of the program, as from waitpid(2) */
+	int32_t wait_status; /* of the program, as from waitpid(2) */
 	int32_t argc;
-	char **argv;          /* as given on the command line */
-	char *program;        /* the ELF file that ran (for a script: its interpreter) */
+	char **argv;   /* as given on the command line */
+	char *program; /* the ELF file that ran (for a script: its interpreter) */
 	char *cwd, *host, *cpu, *kernel;
-	char *failure;        /* why recording stopped early; "" if it did not */
+	char *failure; /* why recording stopped early; "" if it did not */
 	struct tw_xstate xstate;
 	struct tw_totals totals;
 };
 
 struct tw_thread_info {
 	uint32_t serial, pid, tid, parent_pid, parent_tid;
-	uint32_t n_chunks;    /* chunks that can be read; their sections are only checked when they are */
+	uint32_t n_chunks;       /* chunks that can be read; their sections are only checked when they are */
 	struct tw_totals totals; /* summed over the headers of those chunks */
 };
 
@@ -117,7 +119,7 @@ struct tw_module {
 
 /* What the header of a chunk says. */
 struct tw_chunk_info {
-	uint64_t offset;      /* of the chunk in its file */
+	uint64_t offset; /* of the chunk in its file */
 	uint32_t sequence, upper, flags;
 	uint32_t reserved;
 	uint64_t first_insn, first_block, first_ref;

@@ -26,7 +26,7 @@ _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 
 /* What the collector knows of the thread in a slot. */
 struct thread {
 	int active;
-	uint32_t next;       /* buffer to drain next */
+	uint32_t next; /* buffer to drain next */
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
 	struct tw_thread_info info;
@@ -42,9 +42,9 @@ struct tw_collector {
 	struct tw_output *output;
 	pthread_t thread_id;
 	sem_t ready;
-	_Atomic int ended;                   /* the program has been waited for */
-	uint64_t descriptors;                /* bytes of the descriptor area taken */
-	char failure[512];                   /* what was wrong with what the engine wrote */
+	_Atomic int ended;    /* the program has been waited for */
+	uint64_t descriptors; /* bytes of the descriptor area taken */
+	char failure[512];    /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
 };
 
@@ -340,12 +340,12 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 static int start_output(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	struct tw_output_options o = {
-		.writer = options->writer,
-		.discard = options->discard,
-		.keep_refs = options->format == TW_FORMAT_CALL,
-		.descriptors = c->base + TW_DESCRIPTORS_AT,
-		.check = options->check,
-		.check_context = options->check_context,
+	    .writer = options->writer,
+	    .discard = options->discard,
+	    .keep_refs = options->format == TW_FORMAT_CALL,
+	    .descriptors = c->base + TW_DESCRIPTORS_AT,
+	    .check = options->check,
+	    .check_context = options->check_context,
 	};
 	return tw_output_new(&o, &c->output);
 }
@@ -376,8 +376,10 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	return error ? error : start_thread(c);
 }
 
-static void free_collector(struct tw_collector *c)
+void tw_collector_free(struct tw_collector *c)
 {
+	if (!c)
+		return;
 	tw_demux_free(c->demux);
 	if (c->base)
 		munmap(c->base, TW_CHANNEL_BYTES);
@@ -401,7 +403,7 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 		struct tw_output_result unused;
 		if (c->output)
 			tw_output_finish(c->output, 0, &unused);
-		free_collector(c);
+		tw_collector_free(c);
 		return error;
 	}
 	*out = c;
@@ -447,5 +449,4 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tw_output_finish(c->output, c->descriptors, result);
 	result->totals.fragments = count_fragments(c);
 	say_failure(c, result);
-	free_collector(c);
 }

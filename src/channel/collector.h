@@ -12,11 +12,11 @@
 struct tw_collector;
 
 struct tw_collector_options {
-	uint32_t format;           /* enum tw_format */
-	int verify;                /* 1: have every reference logged */
-	int discard;               /* 1: count, but store no chunks and no descriptors */
-	struct tw_writer *writer;  /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
-	uint64_t dump_pc;          /* --show-fragment */
+	uint32_t format;          /* enum tw_format */
+	int verify;               /* 1: have every reference logged */
+	int discard;              /* 1: count, but store no chunks and no descriptors */
+	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
+	uint64_t dump_pc;         /* --show-fragment */
 	int dump_all;
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
 	void *check_context;
@@ -28,13 +28,16 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
 
-/* A descriptor by number, or NULL. For `check`, and from any thread until tw_collector_finish. */
+/* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as the collector. */
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);
 
 /*
- * The program has ended and has been waited for: waits until nothing of it or its children runs any more, drains what they left, ends the
- * threads and frees *c. The result's failure text also says what the engine reported.
+ * The program has ended and has been waited for: waits until nothing of it or its children runs any more, drains what they left and ends
+ * the threads. The result's failure text also says what the engine reported.
  */
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result);
+
+/* After tw_collector_finish. Accepts NULL. */
+void tw_collector_free(struct tw_collector *c);
 
 #endif

@@ -17,8 +17,8 @@
 enum { VALUES = 16, PLAIN = 17, BUFFERS = 20 };
 
 static const struct tw_op ops[] = {
-	{.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8},
-	{.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
+    {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8},
+    {.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
 };
 
 /* ---- the engine's side ---- */
@@ -202,6 +202,7 @@ static struct tw_output_result record(void (*program)(struct engine *), int disc
 	EQUAL(waitpid(pid, &status, 0), pid);
 	EQUAL(program == killed ? WTERMSIG(status) : WEXITSTATUS(status), program == killed ? SIGKILL : 0);
 	tw_collector_finish(c, &result);
+	tw_collector_free(c);
 	info.complete = !result.failure[0];
 	info.totals = result.totals;
 	info.failure = result.failure;

@@ -100,7 +100,8 @@ static int check_privileges(const char *path, struct tw_command *p)
 		return refuse(p, TW_COMMAND_CANNOT, "%s: %s", path, strerror(errno));
 	const char *what = st.st_mode & S_ISUID ? "set-uid" : "set-gid";
 	if (st.st_mode & S_ISUID || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
-		return refuse(p, TW_COMMAND_CANNOT, "%s is a %s program; it is refused because it would run without its privileges", path, what);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a %s program; it is refused because it would run without its privileges", path,
+		              what);
 	if (getxattr(path, "security.capability", NULL, 0) > 0)
 		return refuse(p, TW_COMMAND_CANNOT, "%s has file capabilities; it is refused because it would run without them", path);
 	return 0;
@@ -112,9 +113,9 @@ static const char *machine_name(unsigned machine)
 		unsigned machine;
 		const char *name;
 	} names[] = {
-		{EM_386, "i386"},     {EM_AARCH64, "AArch64"}, {EM_ARM, "ARM"},       {EM_RISCV, "RISC-V"},  {EM_PPC64, "PowerPC 64"},
-		{EM_PPC, "PowerPC"},  {EM_S390, "S/390"},      {EM_MIPS, "MIPS"},     {EM_SPARCV9, "SPARC"}, {EM_IA_64, "IA-64"},
-		{EM_68K, "m68k"},     {EM_ALPHA, "Alpha"},     {EM_PARISC, "PA-RISC"}, {EM_LOONGARCH, "LoongArch"},
+	    {EM_386, "i386"},    {EM_AARCH64, "AArch64"}, {EM_ARM, "ARM"},        {EM_RISCV, "RISC-V"},        {EM_PPC64, "PowerPC 64"},
+	    {EM_PPC, "PowerPC"}, {EM_S390, "S/390"},      {EM_MIPS, "MIPS"},      {EM_SPARCV9, "SPARC"},       {EM_IA_64, "IA-64"},
+	    {EM_68K, "m68k"},    {EM_ALPHA, "Alpha"},     {EM_PARISC, "PA-RISC"}, {EM_LOONGARCH, "LoongArch"},
 	};
 	static _Thread_local char number[32];
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -260,7 +261,8 @@ int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 		strcpy(path, next);
 	}
 	if (status < 0)
-		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0], MAX_SCRIPTS);
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0],
+		              MAX_SCRIPTS);
 	if (!status && !(p->path = strdup(path)))
 		status = refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 	return status;

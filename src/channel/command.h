@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 struct tw_command {
-	char *path;        /* the ELF file */
-	char **argv;       /* what it gets, NULL-terminated */
+	char *path;  /* the ELF file */
+	char **argv; /* what it gets, NULL-terminated */
 	int argc;
-	char why[512];     /* one sentence, if it cannot be run */
+	char why[512]; /* one sentence, if it cannot be run */
 };
 
 /* Exit statuses of shells for commands that cannot be run. */

@@ -57,7 +57,7 @@ static void resolves(char **argv, const char *path, const char *const *expected)
 }
 
 #define RESOLVES(path, argv, expected) resolves((char *[]){argv, NULL}, path, (const char *const[]){expected, NULL})
-#define WORDS(...) __VA_ARGS__
+#define WORDS(...)                     __VA_ARGS__
 
 static void programs(void)
 {

@@ -11,7 +11,7 @@ struct entry {
 	uint32_t writes;
 	uint16_t n_values;
 	uint8_t known;
-	uint8_t plain;         /* known, and every execution counts the same */
+	uint8_t plain; /* known, and every execution counts the same */
 	const struct tw_descriptor *descriptor;
 };
 
@@ -31,7 +31,7 @@ struct walk {
 	uint64_t *m;
 	uint8_t *e;
 	uint64_t insns_blocks, refs_reads, writes;
-	uint64_t refs, reads;     /* of dynamic operations */
+	uint64_t refs, reads; /* of dynamic operations */
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;
@@ -366,15 +366,15 @@ static void finish(const struct walk *w, struct tw_chunk *chunk)
 int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
 {
 	struct walk w = {
-		.demux = d,
-		.in = in,
-		.p = in->data,
-		.end = in->data + (in->bytes < TW_DEMUX_DATA ? in->bytes : TW_DEMUX_DATA),
-		.row = no_row(),
-		.c = chunk->c,
-		.m = chunk->m,
-		.e = chunk->e,
-		.chunk = chunk,
+	    .demux = d,
+	    .in = in,
+	    .p = in->data,
+	    .end = in->data + (in->bytes < TW_DEMUX_DATA ? in->bytes : TW_DEMUX_DATA),
+	    .row = no_row(),
+	    .c = chunk->c,
+	    .m = chunk->m,
+	    .e = chunk->e,
+	    .chunk = chunk,
 	};
 	int error = walk_all(&w);
 	finish(&w, chunk);
@@ -487,13 +487,13 @@ static struct cut torn_cut(const struct torn *t)
 void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged)
 {
 	struct torn t = {
-		.demux = d,
-		.p = in->data,
-		.end = in->data + TW_DEMUX_DATA,
-		.slack = in->slack,
-		.logged = logged,
-		.row = no_row(),
-		.whole = 1,
+	    .demux = d,
+	    .p = in->data,
+	    .end = in->data + TW_DEMUX_DATA,
+	    .slack = in->slack,
+	    .logged = logged,
+	    .row = no_row(),
+	    .whole = 1,
 	};
 	while (torn_step(&t))
 		;

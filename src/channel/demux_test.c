@@ -8,14 +8,22 @@ enum { PLAIN = 16, VALUES = 17, MANY = 18, REP = 19, LANES = 20, FAR_UPPER = 3 }
 static const struct tw_op read_op = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8};
 static const struct tw_op modify_op = {.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_MODIFY, .size = 4};
 static const struct tw_op rep_ops[] = {
-	{.kind = TW_OP_REP, .insn = 1, .base = TW_RSI, .index = TW_RDI, .type = TW_READ, .flags = TW_OPF_SECOND, .size = 4, .count = TW_WRITE,
-	 .value = 0, .mask_value = 1},
-	{.kind = TW_OP_REF, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
+    {.kind = TW_OP_REP,
+     .insn = 1,
+     .base = TW_RSI,
+     .index = TW_RDI,
+     .type = TW_READ,
+     .flags = TW_OPF_SECOND,
+     .size = 4,
+     .count = TW_WRITE,
+     .value = 0,
+     .mask_value = 1},
+    {.kind = TW_OP_REF, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
 };
 static const struct tw_op lanes_ops[] = {
-	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .size = 4, .count = 8, .mask_width = 4, .mask_value = 0},
-	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_WRITE, .size = 4, .count = 8, .mask_value = 4},
-	{.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .flags = TW_OPF_ANY, .size = 4, .count = 8, .mask_value = 4},
+    {.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .size = 4, .count = 8, .mask_width = 4, .mask_value = 0},
+    {.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_WRITE, .size = 4, .count = 8, .mask_value = 4},
+    {.kind = TW_OP_LANES, .base = TW_RAX, .index = TW_NOREG, .type = TW_READ, .flags = TW_OPF_ANY, .size = 4, .count = 8, .mask_value = 4},
 };
 
 static struct tw_demux *demux;

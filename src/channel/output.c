@@ -20,7 +20,7 @@ struct tw_output {
 	unsigned waiting;
 	int ending;
 	uint64_t descriptors_written;
-	uint32_t threads;             /* highest serial number seen, plus 1 */
+	uint32_t threads; /* highest serial number seen, plus 1 */
 	struct tw_output_result result;
 };
 
@@ -57,14 +57,14 @@ static void write_module(struct tw_output *o, const struct tw_job *job, const vo
 	struct tw_map map;
 	memcpy(&map, payload, sizeof map);
 	struct tw_module module = {
-		.address = map.address,
-		.length = map.length,
-		.offset = map.offset,
-		.pid = job->thread.pid,
-		.prot = map.prot,
-		.thread = job->chunk.thread,
-		.sequence = job->chunk.sequence,
-		.path = (const char *)payload + sizeof map,
+	    .address = map.address,
+	    .length = map.length,
+	    .offset = map.offset,
+	    .pid = job->thread.pid,
+	    .prot = map.prot,
+	    .thread = job->chunk.thread,
+	    .sequence = job->chunk.sequence,
+	    .path = (const char *)payload + sizeof map,
 	};
 	if (!module.path[0] || !stores(o))
 		return;

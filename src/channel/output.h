@@ -15,27 +15,27 @@ struct tw_writer;
 
 /* One chunk on its way. */
 struct tw_job {
-	struct tw_chunk chunk;         /* its arrays have the room tw_demux_buffer needs */
+	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs */
 	struct tw_thread_info thread;
-	uint64_t descriptors;          /* bytes of the descriptor area that must be on disk before the chunk */
+	uint64_t descriptors; /* bytes of the descriptor area that must be on disk before the chunk */
 	struct tw_job *next;
 };
 
 struct tw_output_options {
-	struct tw_writer *writer;      /* NULL: nothing is stored. The caller closes it after tw_output_finish */
-	int discard;                   /* 1: store modules, but no chunks and no descriptors */
-	int keep_refs;                 /* 1: REFS events are stored; 0: they are taken out */
-	const uint8_t *descriptors;    /* the descriptor area */
+	struct tw_writer *writer;   /* NULL: nothing is stored. The caller closes it after tw_output_finish */
+	int discard;                /* 1: store modules, but no chunks and no descriptors */
+	int keep_refs;              /* 1: REFS events are stored; 0: they are taken out */
+	const uint8_t *descriptors; /* the descriptor area */
 	/* Called for every chunk with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
 };
 
 struct tw_output_result {
-	struct tw_totals totals;       /* stored bytes as far as written */
+	struct tw_totals totals; /* stored bytes as far as written */
 	int mismatch;
-	char failure[512];             /* why recording stopped; "" if it did not */
-	int said;                      /* 1: the failure has been said on stderr */
+	char failure[512]; /* why recording stopped; "" if it did not */
+	int said;          /* 1: the failure has been said on stderr */
 };
 
 /* Starts the thread. */

@@ -10,12 +10,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char help[] =
-    "Usage: trackway info [--json] DIR\n\n"
-    "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
-    "did, how many bytes that takes, and which files were mapped.\n\n"
-    "  --json   the same for programs to read\n"
-    "  --help   this text\n";
+static const char help[] = "Usage: trackway info [--json] DIR\n\n"
+                           "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
+                           "did, how many bytes that takes, and which files were mapped.\n\n"
+                           "  --json   the same for programs to read\n"
+                           "  --help   this text\n";
 
 static const char *const stream_names[TW_NSTREAMS] = {"c", "m", "e"};
 static const char *const stream_titles[TW_NSTREAMS] = {"tags (C)", "values (M)", "events (E)"};
@@ -330,9 +329,9 @@ static void print_json(const struct tw_recording *r)
 int tw_cmd_info(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+	    {"json", no_argument, NULL, 'j'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	int json = 0;
 	argv[0] = "trackway info";

@@ -45,7 +45,9 @@ int main(void)
 	same("a\"b\\c", "\"a\\\"b\\\\c\"");
 	same("\n\t\x7f", "\"\\u000a\\u0009\\u007f\"");
 	same("\xc3\xa9", "\"\xc3\xa9\"");
-	same("\xff" "a", "\"\\udcffa\"");
+	same("\xff"
+	     "a",
+	     "\"\\udcffa\"");
 	same("\xc3", "\"\\udcc3\"");
 	same("\xed\xa0\x80", "\"\\udced\\udca0\\udc80\"");
 	same("\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"");

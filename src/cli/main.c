@@ -15,11 +15,11 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{"record", tw_cmd_record, "run a program and record every block and memory reference"},
-	{"info", tw_cmd_info, "what a recording holds, in figures"},
-	{"report", tw_cmd_report, "the functions and blocks that do most"},
-	{"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
-	{"check", tw_cmd_check, "validate a recording"},
+    {"record", tw_cmd_record, "run a program and record every block and memory reference"},
+    {"info", tw_cmd_info, "what a recording holds, in figures"},
+    {"report", tw_cmd_report, "the functions and blocks that do most"},
+    {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
+    {"check", tw_cmd_check, "validate a recording"},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

@@ -4,6 +4,7 @@
 #include "channel/launch.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
+#include "replay/verify.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,16 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#pragma weak tw_verify_new
-#pragma weak tw_verify_chunk
-#pragma weak tw_verify_report
-#pragma weak tw_verify_free
-struct tw_verify;
-struct tw_verify *tw_verify_new(const struct tw_xstate *x, const struct tw_descriptor *(*lookup)(void *, uint32_t), void *context);
-int tw_verify_chunk(struct tw_verify *v, const struct tw_chunk *chunk);
-void tw_verify_report(struct tw_verify *v, FILE *f);
-void tw_verify_free(struct tw_verify *v);
 
 /* Exit statuses of ours, as env(1) and timeout(1) have them; every other one is the program's. */
 enum { EXIT_MISMATCH = 3, EXIT_OURS = 125 };
@@ -49,23 +40,22 @@ struct record {
 	struct tw_recording_info end;
 };
 
-static const char help[] =
-    "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
-    "Runs COMMAND and records every basic block and memory reference of it. Its input,\n"
-    "output and exit status are its own.\n\n"
-    "  -o DIR                 where to store the recording; default NAME.tw, with NAME\n"
-    "                         the command's. A recording that is there already is\n"
-    "                         kept as DIR.old\n"
-    "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"
-    "  --sink=file            store the recording (default)\n"
-    "  --sink=count           count and discard; store only totals and modules\n"
-    "  --verify               compare every reference with what the program did\n"
-    "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
-    "                         stderr; `all` for all code\n"
-    "  -q                     no summary line at the end\n"
-    "  --help                 this text\n\n"
-    "Exit status: the command's; 3 when --verify found a mismatch, 125 when Trackway\n"
-    "itself failed, 126 when the command cannot be run, 127 when it is not found.\n";
+static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+                           "Runs COMMAND and records every basic block and memory reference of it. Its input,\n"
+                           "output and exit status are its own.\n\n"
+                           "  -o DIR                 where to store the recording; default NAME.tw, with NAME\n"
+                           "                         the command's. A recording that is there already is\n"
+                           "                         kept as DIR.old\n"
+                           "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"
+                           "  --sink=file            store the recording (default)\n"
+                           "  --sink=count           count and discard; store only totals and modules\n"
+                           "  --verify               compare every reference with what the program did\n"
+                           "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
+                           "                         stderr; `all` for all code\n"
+                           "  -q                     no summary line at the end\n"
+                           "  --help                 this text\n\n"
+                           "Exit status: the command's; 3 when --verify found a mismatch, 125 when Trackway\n"
+                           "itself failed, 126 when the command cannot be run, 127 when it is not found.\n";
 
 /* ---- options ---- */
 
@@ -137,10 +127,10 @@ static int set_option(struct record *r, int option)
 static int parse(struct record *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
-		{"sink", required_argument, NULL, 's'},   {"show-fragment", required_argument, NULL, 'F'},
-		{"verify", no_argument, NULL, 'v'},       {"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+	    {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
+	    {"sink", required_argument, NULL, 's'},   {"show-fragment", required_argument, NULL, 'F'},
+	    {"verify", no_argument, NULL, 'v'},       {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
 	};
 	argv[0] = "trackway record";
 	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
@@ -178,7 +168,8 @@ static int prepare_program(struct record *r)
 	}
 	r->engine = tw_launch_engine();
 	if (!r->engine) {
-		fprintf(stderr, "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
+		fprintf(stderr,
+		        "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
 		return EXIT_OURS;
 	}
 	return 0;
@@ -201,16 +192,16 @@ static int create_recording(struct record *r)
 		cwd[0] = 0;
 	snprintf(kernel, sizeof kernel, "%s %s", uts.sysname, uts.release);
 	struct tw_recording_info info = {
-		.format = (uint32_t)r->format,
-		.sink = (uint32_t)r->sink,
-		.start = time(NULL),
-		.argc = r->command_argc,
-		.argv = r->command_argv,
-		.program = r->program.path,
-		.cwd = cwd,
-		.host = uts.nodename,
-		.cpu = cpu,
-		.kernel = kernel,
+	    .format = (uint32_t)r->format,
+	    .sink = (uint32_t)r->sink,
+	    .start = time(NULL),
+	    .argc = r->command_argc,
+	    .argv = r->command_argv,
+	    .program = r->program.path,
+	    .cwd = cwd,
+	    .host = uts.nodename,
+	    .cpu = cpu,
+	    .kernel = kernel,
 	};
 	tw_machine_xstate(&info.xstate);
 	int error = tw_directory_prepare(r->dir);
@@ -256,14 +247,14 @@ static int prepare_verify(struct record *r)
 static int start_collector(struct record *r)
 {
 	struct tw_collector_options options = {
-		.format = (uint32_t)r->format,
-		.verify = r->verify,
-		.discard = r->sink == TW_SINK_COUNT,
-		.writer = r->writer,
-		.dump_pc = r->dump_pc,
-		.dump_all = r->dump_all,
-		.check = r->verify ? check_chunk : NULL,
-		.check_context = r,
+	    .format = (uint32_t)r->format,
+	    .verify = r->verify,
+	    .discard = r->sink == TW_SINK_COUNT,
+	    .writer = r->writer,
+	    .dump_pc = r->dump_pc,
+	    .dump_all = r->dump_all,
+	    .check = r->verify ? check_chunk : NULL,
+	    .check_context = r,
 	};
 	int error = tw_collector_new(&options, &r->collector);
 	return error ? own_error(r, error) : 0;
@@ -348,12 +339,12 @@ static int end_like(int wait_status)
 static int finish(struct record *r, int status)
 {
 	close_recording(r);
-	if (r->result.mismatch) {
+	if (r->comparator && (r->result.mismatch || !r->quiet))
 		tw_verify_report(r->comparator, stderr);
-		status = EXIT_MISMATCH;
-	}
 	if (r->comparator)
 		tw_verify_free(r->comparator);
+	if (r->result.mismatch)
+		status = EXIT_MISMATCH;
 	if (status)
 		return status;
 	print_summary(r);
@@ -375,6 +366,7 @@ int tw_cmd_record(int argc, char **argv)
 		status = start_collector(&r);
 	if (!status)
 		status = finish(&r, run(&r));
+	tw_collector_free(r.collector);
 	tw_command_free(&r.program);
 	free(r.engine);
 	return status;

@@ -29,7 +29,7 @@ static int slots_ok(const struct tw_op *op, unsigned n_values)
 		return op->value < n_values && op->mask_value < n_values;
 	case TW_OP_LANES:
 		return op->count <= 64 && op->mask_value + mask_slots(op) <= n_values &&
-		    (!op->index_width || op->value + (op->count * op->index_width + 7u) / 8 <= n_values);
+		       (!op->index_width || op->value + (op->count * op->index_width + 7u) / 8 <= n_values);
 	default:
 		return 1;
 	}

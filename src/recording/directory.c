@@ -14,13 +14,14 @@ static int is_recording(const char *dir)
 	struct tw_recording_info info;
 	int error = tw_header_read(dir, &info);
 	tw_header_free(&info);
-	return error == TW_OK || error == TW_ERR_VERSION || error == TW_ERR_TRUNCATED || error == TW_ERR_CHECKSUM || error == TW_ERR_DAMAGED;
+	return error == TW_OK || error == TW_ERR_VERSION || error == TW_ERR_TRUNCATED || error == TW_ERR_CHECKSUM ||
+	       error == TW_ERR_DAMAGED;
 }
 
 static int is_our_file(const char *name)
 {
 	return !strcmp(name, TW_HEADER_FILE) || !strcmp(name, TW_HEADER_FILE ".new") || !strcmp(name, TW_CODE_FILE) ||
-	    !strncmp(name, "thread-", 7);
+	       !strncmp(name, "thread-", 7);
 }
 
 /* Removes the files of a recording, then its directory; what else is in it stays, and so does the directory. */

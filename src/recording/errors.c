@@ -4,21 +4,21 @@
 #include <stdio.h>
 
 static const char *const texts[-TW_ERR_LAST] = {
-	[TW_OK] = "no error",
-	[-TW_ERR_SYSTEM] = "a system call failed",
-	[-TW_ERR_MEMORY] = "there is not enough memory",
-	[-TW_ERR_NOT_FOUND] = "there is no such recording",
-	[-TW_ERR_NOT_RECORDING] = "this is not a Trackway recording",
-	[-TW_ERR_EMPTY] = "this is empty, there is no recording in it",
-	[-TW_ERR_VERSION] = "this recording has another version of the format, which this Trackway cannot read",
-	[-TW_ERR_TRUNCATED] = "the recording is truncated, a file ends early",
-	[-TW_ERR_CHECKSUM] = "the recording is damaged, a checksum does not match",
-	[-TW_ERR_DAMAGED] = "the recording is damaged, its contents contradict the format",
-	[-TW_ERR_COUNT_ONLY] = "this recording was made with --sink=count and holds only totals",
-	[-TW_ERR_RANGE] = "there is no such thread or chunk in the recording",
-	[-TW_ERR_FRAGMENT] = "a chunk names a fragment that has no descriptor",
-	[-TW_ERR_STREAM] = "the streams of a chunk do not fit together",
-	[-TW_ERR_TOTALS] = "what was counted while recording is not what the recording holds",
+    [TW_OK] = "no error",
+    [-TW_ERR_SYSTEM] = "a system call failed",
+    [-TW_ERR_MEMORY] = "there is not enough memory",
+    [-TW_ERR_NOT_FOUND] = "there is no such recording",
+    [-TW_ERR_NOT_RECORDING] = "this is not a Trackway recording",
+    [-TW_ERR_EMPTY] = "this is empty, there is no recording in it",
+    [-TW_ERR_VERSION] = "this recording has another version of the format, which this Trackway cannot read",
+    [-TW_ERR_TRUNCATED] = "the recording is truncated, a file ends early",
+    [-TW_ERR_CHECKSUM] = "the recording is damaged, a checksum does not match",
+    [-TW_ERR_DAMAGED] = "the recording is damaged, its contents contradict the format",
+    [-TW_ERR_COUNT_ONLY] = "this recording was made with --sink=count and holds only totals",
+    [-TW_ERR_RANGE] = "there is no such thread or chunk in the recording",
+    [-TW_ERR_FRAGMENT] = "a chunk names a fragment that has no descriptor",
+    [-TW_ERR_STREAM] = "the streams of a chunk do not fit together",
+    [-TW_ERR_TOTALS] = "what was counted while recording is not what the recording holds",
 };
 
 static _Thread_local char detail[512];

@@ -9,19 +9,19 @@ static const struct {
 	uint32_t bytes;
 	uint32_t text; /* 1: a text follows */
 } payloads[TW_NEVENTS] = {
-	[TW_EVENT_KEYFRAME] = {sizeof(struct tw_keyframe), 0},
-	[TW_EVENT_PARTIAL] = {sizeof(struct tw_partial), 0},
-	[TW_EVENT_SYSCALL] = {sizeof(struct tw_syscall), 0},
-	[TW_EVENT_SIGNAL] = {sizeof(struct tw_signal), 0},
-	[TW_EVENT_SEGBASE] = {sizeof(struct tw_segbase), 0},
-	[TW_EVENT_MAP] = {sizeof(struct tw_map), 1},
-	[TW_EVENT_UNMAP] = {sizeof(struct tw_unmap), 0},
-	[TW_EVENT_THREAD_START] = {sizeof(struct tw_thread_start), 0},
-	[TW_EVENT_THREAD_END] = {sizeof(struct tw_thread_end), 0},
-	[TW_EVENT_FORK] = {sizeof(struct tw_fork), 0},
-	[TW_EVENT_EXEC] = {0, 1},
-	[TW_EVENT_GAP] = {sizeof(struct tw_gap), 1},
-	[TW_EVENT_REFS] = {sizeof(struct tw_refs), 0},
+    [TW_EVENT_KEYFRAME] = {sizeof(struct tw_keyframe), 0},
+    [TW_EVENT_PARTIAL] = {sizeof(struct tw_partial), 0},
+    [TW_EVENT_SYSCALL] = {sizeof(struct tw_syscall), 0},
+    [TW_EVENT_SIGNAL] = {sizeof(struct tw_signal), 0},
+    [TW_EVENT_SEGBASE] = {sizeof(struct tw_segbase), 0},
+    [TW_EVENT_MAP] = {sizeof(struct tw_map), 1},
+    [TW_EVENT_UNMAP] = {sizeof(struct tw_unmap), 0},
+    [TW_EVENT_THREAD_START] = {sizeof(struct tw_thread_start), 0},
+    [TW_EVENT_THREAD_END] = {sizeof(struct tw_thread_end), 0},
+    [TW_EVENT_FORK] = {sizeof(struct tw_fork), 0},
+    [TW_EVENT_EXEC] = {0, 1},
+    [TW_EVENT_GAP] = {sizeof(struct tw_gap), 1},
+    [TW_EVENT_REFS] = {sizeof(struct tw_refs), 0},
 };
 
 static int logged_ok(const uint8_t *payload, uint32_t bytes)

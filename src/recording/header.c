@@ -16,7 +16,7 @@
 #include <xxhash.h>
 
 #define FIRST_LINE "trackway recording "
-#define CHECK_KEY "xxh64: "
+#define CHECK_KEY  "xxh64: "
 
 enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22, RESERVE = 64 << 10 };
 
@@ -28,39 +28,42 @@ struct field {
 	size_t at;
 };
 
-#define FIELD(key, kind, member) {key, kind, offsetof(struct tw_recording_info, member)}
+#define FIELD(key, kind, member)                                                                                                           \
+	{                                                                                                                                  \
+		key, kind, offsetof(struct tw_recording_info, member)                                                                      \
+	}
 
 static const struct field fields[] = {
-	FIELD("state", STATE, complete),
-	FIELD("program", TEXT, program),
-	FIELD("directory", TEXT, cwd),
-	FIELD("host", TEXT, host),
-	FIELD("cpu", TEXT, cpu),
-	FIELD("kernel", TEXT, kernel),
-	FIELD("start", NUMBER64, start),
-	FIELD("format", FORMAT, format),
-	FIELD("sink", SINK, sink),
-	FIELD("failure", TEXT, failure),
-	FIELD("wait-status", NUMBER32, wait_status),
-	FIELD("duration-ns", NUMBER64, duration_ns),
-	FIELD("instructions", NUMBER64, totals.insns),
-	FIELD("blocks", NUMBER64, totals.blocks),
-	FIELD("references", NUMBER64, totals.refs),
-	FIELD("reads", NUMBER64, totals.reads),
-	FIELD("writes", NUMBER64, totals.writes),
-	FIELD("raw-c", NUMBER64, totals.raw[TW_STREAM_C]),
-	FIELD("raw-m", NUMBER64, totals.raw[TW_STREAM_M]),
-	FIELD("raw-e", NUMBER64, totals.raw[TW_STREAM_E]),
-	FIELD("raw-code", NUMBER64, totals.code_raw),
-	FIELD("stored-c", NUMBER64, totals.stored[TW_STREAM_C]),
-	FIELD("stored-m", NUMBER64, totals.stored[TW_STREAM_M]),
-	FIELD("stored-e", NUMBER64, totals.stored[TW_STREAM_E]),
-	FIELD("stored-code", NUMBER64, totals.code_stored),
-	FIELD("chunks", NUMBER64, totals.chunks),
-	FIELD("threads", NUMBER64, totals.threads),
-	FIELD("fragments", NUMBER64, totals.fragments),
-	FIELD("gaps", NUMBER64, totals.gaps),
-	FIELD("xcr0", NUMBER64, xstate.xcr0),
+    FIELD("state", STATE, complete),
+    FIELD("program", TEXT, program),
+    FIELD("directory", TEXT, cwd),
+    FIELD("host", TEXT, host),
+    FIELD("cpu", TEXT, cpu),
+    FIELD("kernel", TEXT, kernel),
+    FIELD("start", NUMBER64, start),
+    FIELD("format", FORMAT, format),
+    FIELD("sink", SINK, sink),
+    FIELD("failure", TEXT, failure),
+    FIELD("wait-status", NUMBER32, wait_status),
+    FIELD("duration-ns", NUMBER64, duration_ns),
+    FIELD("instructions", NUMBER64, totals.insns),
+    FIELD("blocks", NUMBER64, totals.blocks),
+    FIELD("references", NUMBER64, totals.refs),
+    FIELD("reads", NUMBER64, totals.reads),
+    FIELD("writes", NUMBER64, totals.writes),
+    FIELD("raw-c", NUMBER64, totals.raw[TW_STREAM_C]),
+    FIELD("raw-m", NUMBER64, totals.raw[TW_STREAM_M]),
+    FIELD("raw-e", NUMBER64, totals.raw[TW_STREAM_E]),
+    FIELD("raw-code", NUMBER64, totals.code_raw),
+    FIELD("stored-c", NUMBER64, totals.stored[TW_STREAM_C]),
+    FIELD("stored-m", NUMBER64, totals.stored[TW_STREAM_M]),
+    FIELD("stored-e", NUMBER64, totals.stored[TW_STREAM_E]),
+    FIELD("stored-code", NUMBER64, totals.code_stored),
+    FIELD("chunks", NUMBER64, totals.chunks),
+    FIELD("threads", NUMBER64, totals.threads),
+    FIELD("fragments", NUMBER64, totals.fragments),
+    FIELD("gaps", NUMBER64, totals.gaps),
+    FIELD("xcr0", NUMBER64, xstate.xcr0),
 };
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };

@@ -19,7 +19,7 @@
 
 /* No buffer holds more than this; a larger size in a header is damage. */
 #define MAX_SECTION (64ull << 20)
-#define MAX_BLOCK (4ull << 30)
+#define MAX_BLOCK   (4ull << 30)
 
 /* A growing array. */
 struct list {
@@ -43,11 +43,11 @@ struct tw_recording {
 	char dir[PATH_MAX];
 	struct tw_recording_info info;
 	struct tw_totals sum;
-	struct list threads;     /* struct thread */
-	struct list modules;     /* struct tw_module */
-	struct list problems;    /* struct tw_problem */
-	struct list descriptors; /* const struct tw_descriptor * */
-	struct list blocks;      /* void *: decompressed blocks of the code file */
+	struct list threads;                       /* struct thread */
+	struct list modules;                       /* struct tw_module */
+	struct list problems;                      /* struct tw_problem */
+	struct list descriptors;                   /* const struct tw_descriptor * */
+	struct list blocks;                        /* void *: decompressed blocks of the code file */
 	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
 };
 
@@ -204,8 +204,7 @@ static int add_modules(struct tw_recording *r, const uint8_t *bytes, uint64_t n,
 	const struct tw_file_module *f;
 	for (uint64_t at = 0; at < n; at += sizeof *f + f->path_bytes) {
 		f = (const struct tw_file_module *)(bytes + at);
-		if (n - at < sizeof *f || f->path_bytes % 8 || n - at - sizeof *f < f->path_bytes ||
-		    !memchr(f + 1, 0, f->path_bytes)) {
+		if (n - at < sizeof *f || f->path_bytes % 8 || n - at - sizeof *f < f->path_bytes || !memchr(f + 1, 0, f->path_bytes)) {
 			add_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid module",
 			            (unsigned long long)offset);
 			return TW_OK;
@@ -320,19 +319,19 @@ static int add_chunk(struct tw_recording *r, struct thread *t, const struct tw_f
 	if (!c || !checks)
 		return tw_fail(TW_ERR_MEMORY, "%s", t->name);
 	*c = (struct tw_chunk_info){
-		.offset = at,
-		.sequence = h->sequence,
-		.upper = h->upper,
-		.flags = h->flags,
-		.first_insn = h->first_insn,
-		.first_block = h->first_block,
-		.first_ref = h->first_ref,
-		.insns = h->insns,
-		.blocks = h->blocks,
-		.refs = h->refs,
-		.reads = h->reads,
-		.writes = h->writes,
-		.gaps = h->gaps,
+	    .offset = at,
+	    .sequence = h->sequence,
+	    .upper = h->upper,
+	    .flags = h->flags,
+	    .first_insn = h->first_insn,
+	    .first_block = h->first_block,
+	    .first_ref = h->first_ref,
+	    .insns = h->insns,
+	    .blocks = h->blocks,
+	    .refs = h->refs,
+	    .reads = h->reads,
+	    .writes = h->writes,
+	    .gaps = h->gaps,
 	};
 	memcpy(c->raw, h->raw, sizeof c->raw);
 	memcpy(c->stored, h->stored, sizeof c->stored);
@@ -589,7 +588,8 @@ const struct tw_descriptor *tw_recording_descriptor_at(const struct tw_recording
 
 /* ---- chunks ---- */
 
-static int unpack_chunk(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, const uint8_t *stored, void **raw)
+static int unpack_chunk(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, const uint8_t *stored,
+                        void **raw)
 {
 	static const char *const names[TW_NSTREAMS] = {"C", "M", "E"};
 	for (int i = 0; i < TW_NSTREAMS; i++) {
@@ -625,24 +625,24 @@ int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk
 	void *raw[TW_NSTREAMS] = {NULL};
 	int error = read_sections(t, c, (const struct checks *)t->checks.items + chunk, raw);
 	*out = (struct tw_chunk){
-		.thread = t->info.serial,
-		.sequence = c->sequence,
-		.upper = c->upper,
-		.flags = c->flags,
-		.first_insn = c->first_insn,
-		.first_block = c->first_block,
-		.first_ref = c->first_ref,
-		.insns = c->insns,
-		.blocks = c->blocks,
-		.refs = c->refs,
-		.reads = c->reads,
-		.writes = c->writes,
-		.c = raw[TW_STREAM_C],
-		.n_c = c->raw[TW_STREAM_C] / 2,
-		.m = raw[TW_STREAM_M],
-		.n_m = c->raw[TW_STREAM_M] / 8,
-		.e = raw[TW_STREAM_E],
-		.n_e = c->raw[TW_STREAM_E],
+	    .thread = t->info.serial,
+	    .sequence = c->sequence,
+	    .upper = c->upper,
+	    .flags = c->flags,
+	    .first_insn = c->first_insn,
+	    .first_block = c->first_block,
+	    .first_ref = c->first_ref,
+	    .insns = c->insns,
+	    .blocks = c->blocks,
+	    .refs = c->refs,
+	    .reads = c->reads,
+	    .writes = c->writes,
+	    .c = raw[TW_STREAM_C],
+	    .n_c = c->raw[TW_STREAM_C] / 2,
+	    .m = raw[TW_STREAM_M],
+	    .n_m = c->raw[TW_STREAM_M] / 8,
+	    .e = raw[TW_STREAM_E],
+	    .n_e = c->raw[TW_STREAM_E],
 	};
 	if (error)
 		tw_chunk_release(out);

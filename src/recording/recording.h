@@ -9,14 +9,14 @@
 #include <trackway/recording.h>
 
 #define TW_RECORDING_VERSION 1
-#define TW_HEADER_FILE "header"
-#define TW_CODE_FILE "code"
-#define TW_THREAD_FILE "thread-%04u"
+#define TW_HEADER_FILE       "header"
+#define TW_CODE_FILE         "code"
+#define TW_THREAD_FILE       "thread-%04u"
 
 /* ---- file layout ---- */
 
-#define TW_CHUNK_MAGIC 0x4b4e48434b525754ull
-#define TW_BLOCK_MAGIC 0x45444f434b525754ull
+#define TW_CHUNK_MAGIC  0x4b4e48434b525754ull
+#define TW_BLOCK_MAGIC  0x45444f434b525754ull
 #define TW_THREAD_MAGIC 0x445248544b525754ull
 
 /* First in a thread file. */
@@ -76,7 +76,9 @@ int tw_read_at(int fd, void *to, size_t n, uint64_t offset, const char *name);
 /* ---- descriptors ---- */
 
 /* What one whole execution of a fragment counts for; without the references of REP and LANES operations. */
-struct tw_static_counts { uint32_t insns, blocks, refs, reads, writes; };
+struct tw_static_counts {
+	uint32_t insns, blocks, refs, reads, writes;
+};
 
 /* Whether the bytes at `d` (at most `avail`) are one descriptor in which everything is in range. */
 int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail);

@@ -16,15 +16,15 @@ static struct tw_recording_info sample_info(void)
 {
 	static char *argv[] = {"prog", "two words", "back\\slash\nline", "", "\xff\x01"};
 	struct tw_recording_info info = {
-		.format = TW_FORMAT_DEP,
-		.start = 1700000000,
-		.argc = 5,
-		.argv = argv,
-		.program = "/bin/prog",
-		.cwd = "/tmp/a b",
-		.host = "host",
-		.cpu = "cpu",
-		.kernel = "Linux 6.1",
+	    .format = TW_FORMAT_DEP,
+	    .start = 1700000000,
+	    .argc = 5,
+	    .argv = argv,
+	    .program = "/bin/prog",
+	    .cwd = "/tmp/a b",
+	    .host = "host",
+	    .cpu = "cpu",
+	    .kernel = "Linux 6.1",
 	};
 	info.xstate.xcr0 = 7;
 	info.xstate.component[2].size = 256;
@@ -42,22 +42,22 @@ static void write_chunk(struct tw_writer *w, uint32_t thread, uint32_t sequence)
 	for (unsigned i = 0; i < N_VALUES; i++)
 		m[i] = i * 0x123456789ull + sequence;
 	struct tw_chunk chunk = {
-		.thread = thread,
-		.sequence = sequence,
-		.upper = 1,
-		.flags = sequence == N_CHUNKS - 1 ? TW_CHUNK_LAST : 0,
-		.first_insn = sequence * 30u,
-		.insns = 30,
-		.blocks = 10,
-		.refs = 20,
-		.reads = 15,
-		.writes = 6,
-		.c = c,
-		.n_c = N_TAGS,
-		.m = m,
-		.n_m = sequence == 3 ? 0 : N_VALUES,
-		.e = (uint8_t *)e,
-		.n_e = sizeof e,
+	    .thread = thread,
+	    .sequence = sequence,
+	    .upper = 1,
+	    .flags = sequence == N_CHUNKS - 1 ? TW_CHUNK_LAST : 0,
+	    .first_insn = sequence * 30u,
+	    .insns = 30,
+	    .blocks = 10,
+	    .refs = 20,
+	    .reads = 15,
+	    .writes = 6,
+	    .c = c,
+	    .n_c = N_TAGS,
+	    .m = m,
+	    .n_m = sequence == 3 ? 0 : N_VALUES,
+	    .e = (uint8_t *)e,
+	    .n_e = sizeof e,
 	};
 	EQUAL(tw_writer_chunk(w, &t, &chunk, sequence == 2, 3), TW_OK);
 }

@@ -24,8 +24,8 @@ struct section {
 struct tw_writer {
 	char dir[PATH_MAX];
 	int code_fd;
-	uint32_t n_threads;           /* serial numbers below this may have a file */
-	uint8_t *started;             /* per serial number: has a file */
+	uint32_t n_threads; /* serial numbers below this may have a file */
+	uint8_t *started;   /* per serial number: has a file */
 	ZSTD_CCtx *zstd;
 	struct section section[TW_NSTREAMS];
 	struct tw_recording_info info; /* strings belong to this */
@@ -174,12 +174,12 @@ static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size
 	if (error)
 		return error;
 	struct tw_file_block head = {
-		.magic = TW_BLOCK_MAGIC,
-		.version = TW_RECORDING_VERSION,
-		.kind = kind,
-		.raw = n,
-		.stored = s->n_stored,
-		.section_check = XXH64(s->stored, s->n_stored, 0),
+	    .magic = TW_BLOCK_MAGIC,
+	    .version = TW_RECORDING_VERSION,
+	    .kind = kind,
+	    .raw = n,
+	    .stored = s->n_stored,
+	    .section_check = XXH64(s->stored, s->n_stored, 0),
 	};
 	head.check = XXH64(&head, offsetof(struct tw_file_block, check), 0);
 	struct iovec iov[2] = {{&head, sizeof head}, {s->stored, s->n_stored}};
@@ -201,14 +201,14 @@ int tw_writer_module(struct tw_writer *w, const struct tw_module *module)
 	if (!m)
 		return tw_fail(TW_ERR_MEMORY, "module");
 	*m = (struct tw_file_module){
-		.address = module->address,
-		.length = module->length,
-		.offset = module->offset,
-		.pid = module->pid,
-		.prot = module->prot,
-		.thread = module->thread,
-		.sequence = module->sequence,
-		.path_bytes = (uint32_t)path_bytes,
+	    .address = module->address,
+	    .length = module->length,
+	    .offset = module->offset,
+	    .pid = module->pid,
+	    .prot = module->prot,
+	    .thread = module->thread,
+	    .sequence = module->sequence,
+	    .path_bytes = (uint32_t)path_bytes,
 	};
 	strcpy((char *)(m + 1), module->path);
 	int error = write_block(w, TW_BLOCK_MODULES, m, n);
@@ -242,13 +242,13 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 	if (error || (t->serial < w->n_threads && w->started[t->serial]))
 		return error;
 	struct tw_file_thread head = {
-		.magic = TW_THREAD_MAGIC,
-		.version = TW_RECORDING_VERSION,
-		.serial = t->serial,
-		.pid = t->pid,
-		.tid = t->tid,
-		.parent_pid = t->parent_pid,
-		.parent_tid = t->parent_tid,
+	    .magic = TW_THREAD_MAGIC,
+	    .version = TW_RECORDING_VERSION,
+	    .serial = t->serial,
+	    .pid = t->pid,
+	    .tid = t->tid,
+	    .parent_pid = t->parent_pid,
+	    .parent_tid = t->parent_tid,
 	};
 	head.check = XXH64(&head, offsetof(struct tw_file_thread, check), 0);
 	struct iovec iov = {&head, sizeof head};
@@ -264,21 +264,21 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 static void fill_head(struct tw_file_chunk *head, const struct tw_chunk *c, uint64_t gaps)
 {
 	*head = (struct tw_file_chunk){
-		.magic = TW_CHUNK_MAGIC,
-		.version = TW_RECORDING_VERSION,
-		.thread = c->thread,
-		.sequence = c->sequence,
-		.upper = c->upper,
-		.flags = c->flags,
-		.first_insn = c->first_insn,
-		.first_block = c->first_block,
-		.first_ref = c->first_ref,
-		.insns = c->insns,
-		.blocks = c->blocks,
-		.refs = c->refs,
-		.reads = c->reads,
-		.writes = c->writes,
-		.gaps = gaps,
+	    .magic = TW_CHUNK_MAGIC,
+	    .version = TW_RECORDING_VERSION,
+	    .thread = c->thread,
+	    .sequence = c->sequence,
+	    .upper = c->upper,
+	    .flags = c->flags,
+	    .first_insn = c->first_insn,
+	    .first_block = c->first_block,
+	    .first_ref = c->first_ref,
+	    .insns = c->insns,
+	    .blocks = c->blocks,
+	    .refs = c->refs,
+	    .reads = c->reads,
+	    .writes = c->writes,
+	    .gaps = gaps,
 	};
 }
 
