@@ -1,0 +1,265 @@
+/*
+ * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, replays it into a state of
+ * its own, and states are merged in the order of their ranges as soon as they can be.
+ */
+#include "recording/recording.h"
+#include "replay/walk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trackway/replay.h>
+
+struct place {
+	size_t thread, chunk;
+};
+
+struct range {
+	size_t first, end; /* in places */
+	void *state;
+	int done;
+};
+
+struct replay {
+	const struct tw_recording *recording;
+	const struct tw_replay_options *options;
+	const struct tw_analyzer *analyzer;
+	void *arg;
+	struct tw_programs *programs;
+	struct place *places;
+	size_t n_places;
+	struct range *ranges;
+	size_t n_ranges;
+	unsigned n_workers;
+	/* Below: under the lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t moved;  /* `merged` or `error` has changed */
+	size_t next;           /* range to be taken */
+	size_t merged;         /* ranges joined into that of range 0 */
+	int merging;           /* a worker is at it */
+	int error;
+	char detail[512];
+};
+
+/* ---- what to replay ---- */
+
+static int list_places(struct replay *r)
+{
+	const struct tw_replay_options *o = r->options;
+	size_t n = 0, n_threads = tw_recording_n_threads(r->recording);
+	for (size_t t = 0; t < n_threads; t++)
+		n += tw_recording_thread(r->recording, t)->n_chunks;
+	r->places = calloc(n + 1, sizeof *r->places);
+	if (!r->places)
+		return tw_fail(TW_ERR_MEMORY, "list of chunks");
+	for (size_t t = 0; t < n_threads; t++)
+		for (size_t c = 0; c < tw_recording_thread(r->recording, t)->n_chunks; c++)
+			if (!o->select || o->select(o->context, t, c))
+				r->places[r->n_places++] = (struct place){t, c};
+	return 0;
+}
+
+/* Cuts the places into ranges of `grain`, or into one for each worker. There is always at least one range. */
+static int list_ranges(struct replay *r)
+{
+	size_t jobs = r->options->jobs ? r->options->jobs : 1;
+	size_t grain = r->options->grain ? r->options->grain : (r->n_places + jobs - 1) / jobs;
+	if (jobs == 1 || !grain)
+		grain = r->n_places + 1;
+	r->n_ranges = r->n_places ? (r->n_places + grain - 1) / grain : 1;
+	r->ranges = calloc(r->n_ranges, sizeof *r->ranges);
+	if (!r->ranges)
+		return tw_fail(TW_ERR_MEMORY, "list of chunks");
+	for (size_t i = 0; i < r->n_ranges; i++) {
+		size_t end = (i + 1) * grain;
+		r->ranges[i] = (struct range){.first = i * grain, .end = end < r->n_places ? end : r->n_places};
+	}
+	r->n_workers = (unsigned)(jobs < r->n_ranges ? jobs : r->n_ranges);
+	return 0;
+}
+
+static int compile_all(struct replay *r)
+{
+	r->programs = tw_programs_new();
+	if (!r->programs)
+		return tw_fail(TW_ERR_MEMORY, "descriptors");
+	size_t n = tw_recording_n_descriptors(r->recording);
+	for (size_t i = 0; i < n; i++) {
+		int error = tw_programs_add(r->programs, tw_recording_descriptor_at(r->recording, i));
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* ---- workers ---- */
+
+/* The first error counts. Called under the lock by the thread that had the error. */
+static void note_error(struct replay *r, int error)
+{
+	if (!error || r->error)
+		return;
+	r->error = error;
+	snprintf(r->detail, sizeof r->detail, "%s", tw_recording_detail());
+	pthread_cond_broadcast(&r->moved);
+}
+
+static int has_failed(struct replay *r)
+{
+	pthread_mutex_lock(&r->lock);
+	int error = r->error;
+	pthread_mutex_unlock(&r->lock);
+	return error;
+}
+
+/* What to make of a chunk that is damaged. */
+static int judge(struct replay *r, const struct place *p, int error)
+{
+	const struct tw_replay_options *o = r->options;
+	if (error >= 0 || error == TW_ERR_MEMORY || !o->damage)
+		return error;
+	pthread_mutex_lock(&r->lock);
+	error = r->error ? r->error : o->damage(o->context, p->thread, p->chunk, error);
+	pthread_mutex_unlock(&r->lock);
+	return error;
+}
+
+static int replay_place(struct replay *r, struct tw_walk *walk, const struct place *p)
+{
+	struct tw_chunk chunk;
+	int error = tw_recording_chunk(r->recording, p->thread, p->chunk, &chunk);
+	if (!error)
+		error = tw_walk_chunk(walk, &chunk, NULL);
+	tw_chunk_release(&chunk);
+	return error ? judge(r, p, error) : 0;
+}
+
+static int replay_range(struct replay *r, struct tw_walk *walk, struct range *range)
+{
+	void *state = r->analyzer->begin(r->arg);
+	if (!state)
+		return tw_fail(TW_ERR_MEMORY, "%s", r->analyzer->name);
+	range->state = state;
+	tw_walk_set_context(walk, state);
+	int error = has_failed(r);
+	for (size_t i = range->first; i < range->end && !error; i++) {
+		error = replay_place(r, walk, &r->places[i]);
+		if (!error)
+			error = has_failed(r);
+	}
+	return error;
+}
+
+/* Joins the states that come next, unless another worker is at it. Called under the lock, which is open while merge() runs. */
+static void merge_ready(struct replay *r)
+{
+	while (!r->merging && !r->error && r->merged < r->n_ranges && r->ranges[r->merged].done) {
+		struct range *range = &r->ranges[r->merged];
+		int error = 0;
+		r->merging = 1;
+		pthread_mutex_unlock(&r->lock);
+		if (range != r->ranges)
+			error = r->analyzer->merge(r->ranges->state, range->state);
+		pthread_mutex_lock(&r->lock);
+		if (range != r->ranges)
+			range->state = NULL;
+		r->merging = 0;
+		r->merged++;
+		pthread_cond_broadcast(&r->moved);
+		note_error(r, error);
+	}
+}
+
+/* The next range, or NULL. Waits while too many states stand unmerged. Called under the lock. */
+static struct range *take_range(struct replay *r)
+{
+	size_t window = 2 * (size_t)r->n_workers;
+	while (!r->error && r->next < r->n_ranges && r->next >= r->merged + window)
+		pthread_cond_wait(&r->moved, &r->lock);
+	return r->error || r->next == r->n_ranges ? NULL : &r->ranges[r->next++];
+}
+
+static void work(struct replay *r, struct tw_walk *walk)
+{
+	struct range *range;
+	pthread_mutex_lock(&r->lock);
+	while ((range = take_range(r))) {
+		pthread_mutex_unlock(&r->lock);
+		int error = replay_range(r, walk, range);
+		pthread_mutex_lock(&r->lock);
+		note_error(r, error);
+		range->done = 1;
+		merge_ready(r);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void *worker(void *arg)
+{
+	struct replay *r = arg;
+	struct tw_walk_options options = {
+		.programs = r->programs,
+		.xstate = &tw_recording_info(r->recording)->xstate,
+		.batch = r->analyzer->batch,
+	};
+	struct tw_walk *walk = tw_walk_new(&options);
+	if (walk) {
+		work(r, walk);
+	} else {
+		pthread_mutex_lock(&r->lock);
+		note_error(r, tw_fail(TW_ERR_MEMORY, "replay"));
+		pthread_mutex_unlock(&r->lock);
+	}
+	tw_walk_free(walk);
+	return NULL;
+}
+
+/* Runs the workers; the calling thread is one of them. Where a thread cannot be made the others do its work. */
+static void run_workers(struct replay *r)
+{
+	pthread_t *threads = calloc(r->n_workers, sizeof *threads);
+	unsigned n = 0;
+	while (threads && n + 1 < r->n_workers && !pthread_create(&threads[n], NULL, worker, r))
+		n++;
+	worker(r);
+	while (n--)
+		pthread_join(threads[n], NULL);
+	free(threads);
+}
+
+/* Ends all states that are left: one if all went well. */
+static int end_states(struct replay *r)
+{
+	int error = r->error, result = 0;
+	for (size_t i = r->n_ranges; i-- > 0;)
+		if (r->ranges[i].state)
+			result = r->analyzer->end(r->ranges[i].state, error);
+	if (!error)
+		return result;
+	return error < 0 ? tw_fail(error, "%s", r->detail) : error;
+}
+
+int tw_replay(const struct tw_recording *recording, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
+{
+	static const struct tw_replay_options defaults;
+	struct replay r = {.recording = recording, .options = options ? options : &defaults, .analyzer = analyzer, .arg = arg};
+	if (tw_recording_info(recording)->sink == TW_SINK_COUNT)
+		return tw_fail(TW_ERR_COUNT_ONLY, "%s", "");
+	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.moved, NULL);
+	int error = list_places(&r);
+	if (!error)
+		error = list_ranges(&r);
+	if (!error)
+		error = compile_all(&r);
+	if (!error) {
+		run_workers(&r);
+		error = end_states(&r);
+	}
+	free(r.ranges);
+	free(r.places);
+	tw_programs_free(r.programs);
+	pthread_cond_destroy(&r.moved);
+	pthread_mutex_destroy(&r.lock);
+	return error;
+}
