@@ -30,17 +30,6 @@ static void give_registers(struct thread *t)
 	t->regs[BUF_REG] = t->bufptr;
 }
 
-/* Links the exit the cache was left by to the fragment it led to. */
-static void link_exit(struct exit *x, struct fragment *f)
-{
-	if (!x)
-		return;
-	if (x->kind == EXIT_LINK && !x->linked && !(x->from && x->from->stale))
-		tw_fragment_link(x, f);
-	else if (x->kind == EXIT_INDIRECT)
-		tw_fragment_land(f, x->upper);
-}
-
 /*
  * Enters at t->pc: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where nothing can run is the application's fault.
  */
@@ -53,9 +42,8 @@ static u64 enter(struct thread *t, struct exit *x, u16 context)
 			context = tw_engine.instr->exit_context(NULL, NULL);
 		}
 		tw_lock(&tw_engine.lock);
-		struct fragment *f = tw_fragment_get(t->pc, context);
+		struct fragment *f = tw_fragment_get(t->pc, context, x);
 		if (f) {
-			link_exit(x, f);
 			tw_unlock(&tw_engine.lock);
 			tw_buffer_upper(t, f->number >> 16);
 			give_registers(t);
@@ -80,7 +68,7 @@ u64 tw_dispatch(struct thread *t)
 		return tw_signal_reentered(t);
 	take_registers(t);
 	t->upper = x->upper;
-	if (x->kind != EXIT_INDIRECT)
+	if (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN)
 		t->pc = x->pc;
 	switch (x->kind) {
 	case EXIT_SYSCALL:
@@ -90,6 +78,7 @@ u64 tw_dispatch(struct thread *t)
 		tw_emulate(t);
 		return enter(t, NULL, x->context);
 	case EXIT_INDIRECT:
+	case EXIT_RETURN:
 		return enter(t, x, tw_engine.instr->exit_context(NULL, NULL));
 	default:
 		return enter(t, x, x->context);

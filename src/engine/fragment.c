@@ -15,8 +15,7 @@ static u64 heap_at = ARENA_HEAP, cache_at = ARENA_CACHE, stubs_at = ARENA_STUBS;
 static struct fragment **hash;
 static struct fragment **host_map; /* in order of address */
 static u32 n_host;
-static u64 *tables[MAX_UPPERS];
-static u8 *miss_stub[MAX_UPPERS];
+static u64 *tables[LANDING_KINDS][MAX_UPPERS];
 
 static void reserve(u64 start, u64 end, int prot)
 {
@@ -44,11 +43,44 @@ void *tw_heap(u64 bytes)
 
 /* ---- the cache ---- */
 
-u8 *tw_cache_room(u32 bytes)
+/* Can f stand where the last fragment's last jump is, so that x falls into it? */
+static bool can_fall(const struct exit *x, const struct fragment *f)
 {
-	cache_at = (cache_at + 7) & ~7ull;
+	if (!x || x->kind != EXIT_LINK || tw_engine.n_threads != 1 || !n_host || host_map[n_host - 1] != x->from)
+		return false;
+	const struct exit *last = x->from->last_exit;
+	if (x->linked || x->from->stale || !last || last->linked || last->kind != EXIT_LINK || (u64)last->patch + 4 != cache_at)
+		return false;
+	return (x == last || x->is_jcc) && f->number >> 16 == x->upper;
+}
+
+/* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
+static void fall(struct exit *x)
+{
+	struct fragment *from = x->from;
+	struct exit *last = from->last_exit;
+	u8 *jump = last->patch - 1;
+	if (x != last) {
+		x->patch[-1] ^= 1;
+		emit_patch(x->patch, last->stub);
+		last->patch = x->patch;
+	}
+	x->linked = 1;
+	from->last_exit = NULL;
+	from->code_bytes = (u32)(jump - from->code);
+	cache_at = (u64)jump;
+	while ((cache_at & 63) > 56) /* an entry's first 8 bytes stay in one line */
+		*(u8 *)cache_at++ = 0x90;
+}
+
+u8 *tw_cache_room(u32 bytes, const struct fragment *f, struct exit *x)
+{
 	if (cache_at + bytes > ARENA_CACHE_END || n_host == MAX_FRAGMENTS)
 		return NULL;
+	if (can_fall(x, f))
+		fall(x);
+	else
+		cache_at = (cache_at + 7) & ~7ull;
 	return (u8 *)cache_at;
 }
 
@@ -127,7 +159,8 @@ u8 *tw_stub_new(struct exit *x)
 	return x->stub = stub_end();
 }
 
-void tw_fragment_link(struct exit *x, struct fragment *f)
+/* Links a direct exit to f. */
+static void link_direct(struct exit *x, struct fragment *f)
 {
 	const u8 *to = f->code;
 	if (tw_engine.instr->records && x->upper != f->number >> 16) {
@@ -142,43 +175,61 @@ void tw_fragment_link(struct exit *x, struct fragment *f)
 
 /* ---- indirect branches ---- */
 
-/* Where an indirect branch out of this half goes that finds nothing: rcx is the target, rcx and r10 are in their slots. */
-static u8 *miss_for(u32 upper)
+/*
+ * Where an indirect branch out of this half goes that finds nothing. Of a jump, the target is in rcx, and rcx and r10 are in their slots; of a return
+ * the target is still on the stack, and rcx is in its slot.
+ */
+static u8 *miss_stub(u32 upper, u8 kind)
 {
-	if (miss_stub[upper])
-		return miss_stub[upper];
-	struct exit *x = tw_exit_new(EXIT_INDIRECT, 0, NULL);
+	struct exit *x = tw_exit_new(kind == LANDING_RETURN ? EXIT_RETURN : EXIT_INDIRECT, 0, NULL);
 	x->upper = upper;
 	struct emit *e = stub_begin();
+	if (kind == LANDING_RETURN) {
+		emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+		emit_lea(e, TW_RSP, TW_RSP, 8);
+	} else {
+		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	}
 	emit_mov_gs_reg(e, T_PC, TW_RCX);
 	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
-	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
 	emit_mov_gs_imm(e, T_EXIT, (u32)(u64)x);
 	emit_jmp(e, (const u8 *)tw_exit_cache);
-	return miss_stub[upper] = stub_end();
+	return stub_end();
 }
 
-u64 *tw_fragment_table(u32 upper)
+u64 *tw_fragment_table(u32 upper, u8 kind)
 {
 	if (upper >= MAX_UPPERS)
 		upper = MAX_UPPERS - 1;
-	if (!tables[upper]) {
+	if (!tables[kind][upper]) {
 		u64 *t = tw_heap(TABLE_ENTRIES * sizeof *t);
-		u64 miss = (u64)miss_for(upper);
+		u64 miss = (u64)miss_stub(upper, kind);
 		for (u32 i = 0; i < TABLE_ENTRIES; i++)
 			t[i] = miss;
-		tables[upper] = t;
+		tables[kind][upper] = t;
 	}
-	return tables[upper];
+	return tables[kind][upper];
 }
 
-void tw_fragment_land(struct fragment *f, u32 upper)
+static u64 *table_slot(u64 pc, u32 upper, u8 kind)
 {
-	u64 *table = tw_fragment_table(upper);
-	u64 *slot = &table[f->pc & 0xffff];
-	struct fragment *landing = tw_translate_landing(f, upper, (const u8 *)*slot);
+	return &tw_fragment_table(upper, kind)[pc & 0xffff];
+}
+
+static void set_landing(u64 *slot, const struct fragment *landing)
+{
 	if (landing)
 		__atomic_store_n(slot, (u64)landing->code, __ATOMIC_RELEASE);
+}
+
+static u8 landing_of(const struct exit *x)
+{
+	return x->kind == EXIT_RETURN ? LANDING_RETURN : LANDING_JUMP;
+}
+
+static bool is_indirect(const struct exit *x)
+{
+	return x && (x->kind == EXIT_INDIRECT || x->kind == EXIT_RETURN);
 }
 
 /* ---- finding ---- */
@@ -196,16 +247,22 @@ struct fragment *tw_fragment_find(u64 pc, u16 context)
 	return NULL;
 }
 
-struct fragment *tw_fragment_get(u64 pc, u16 context)
+/* Makes f what x leads to. */
+static void link_exit(struct exit *x, struct fragment *f)
 {
-	u64 limit;
-	struct fragment *f = tw_fragment_find(pc, context);
-	if (f)
-		return f;
-	if (!tw_memory_executable(pc, &limit))
-		return NULL;
+	if (is_indirect(x)) {
+		u64 *slot = table_slot(f->pc, x->upper, landing_of(x));
+		set_landing(slot, tw_translate_landing(f, x->upper, landing_of(x), (const u8 *)*slot, false));
+	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale) {
+		link_direct(x, f);
+	}
+}
+
+static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
+{
+	struct fragment *landing = NULL;
 	tw_memory_watch(pc, 1);
-	f = tw_translate(pc, context, limit);
+	struct fragment *f = tw_translate(pc, context, limit, x, &landing);
 	if (!f) {
 		tw_engine_fail(TW_FAILURE_ENGINE, "the code cache is full");
 		__builtin_trap();
@@ -214,6 +271,21 @@ struct fragment *tw_fragment_get(u64 pc, u16 context)
 	struct fragment **head = &hash[bucket(pc, context)];
 	f->next_hash = *head;
 	*head = f;
+	if (landing)
+		set_landing(table_slot(pc, x->upper, landing_of(x)), landing);
+	else
+		link_exit(x, f);
+	return f;
+}
+
+struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x)
+{
+	u64 limit;
+	struct fragment *f = tw_fragment_find(pc, context);
+	if (f)
+		link_exit(x, f);
+	else if (tw_memory_executable(pc, &limit))
+		f = make(pc, context, limit, x);
 	return f;
 }
 
@@ -229,7 +301,7 @@ static void make_stale(struct fragment *f)
 	f->stale = true;
 	struct exit *x = tw_exit_new(EXIT_STALE, f->pc, f);
 	x->context = f->context;
-	/* The jump in one store: the entry is 8-byte aligned. */
+	/* The jump in one store: the entry's first 8 bytes are in one cache line. */
 	const u8 *stub = tw_stub_new(x);
 	u64 word;
 	u32 rel = (u32)(stub - (f->code + 5));

@@ -4,13 +4,16 @@
  * Keys are (pc, context). A fragment's code lies in one piece in the code cache; its exits jump to stubs that leave the cache until they are
  * linked straight to another fragment's entry. Indirect branches look their target up without leaving: a table indexed by the low 16 bits
  * of the target holds the address of a landing, a few instructions that check that it is the landing of just this target (and go on to
- * the next of the chain if not) and enter the fragment. There is one such table for each upper half of fragment numbers, because a landing also
- * writes the TW_TAG_UPPER record where the halves differ: nothing is tested while the program runs.
+ * the next of the chain if not) and enter the fragment. Where the fragment was made because of such a branch, its landing stands right before it.
+ * Returns have a table of their own: their landings find the target still on the stack and need one register less.
+ * There is one such pair of tables for each upper half of fragment numbers, because a landing also writes the TW_TAG_UPPER record
+ * where the halves differ: nothing is tested while the program runs.
  *
  * What must hold:
  *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures.
- *  - A change of running code is one aligned store of 4 bytes (a jump's displacement), or the 5 bytes of a jump at a fragment's entry, which
- *    no thread can be inside of, because the first instruction there is at least 5 bytes long.
+ *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement), or the 5 bytes of a jump at a fragment's entry,
+ *    which no thread can be inside of, because the first instruction there is at least 5 bytes long. Only while there is one thread is more
+ *    rewritten (tw_cache_room).
  *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, its landings gone, its entry a jump to a stub.
  *    Its bytes stay until the whole cache is reset.
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
@@ -33,6 +36,7 @@ enum state_flags {
 	STATE_SPILL = 512,   /* the application's value of register `spill` is in thread.slot_s */
 	STATE_SPILL2 = 1024, /* ... and that of `spill2` in slot_s2 */
 	STATE_PC_RCX_PLUS = 4096, /* pc is rcx + the landing's pc (mid-landing) */
+	STATE_PC_STACK = 16384, /* with DONE: a return that has not popped yet: pc is at [rsp] */
 	STATE_IN_REP = 8192, /* at a string instruction with a repeat prefix: iterations may have been made */
 };
 
@@ -46,6 +50,7 @@ struct state_entry {
 enum exit_kind {
 	EXIT_LINK,     /* direct: pc is known and the exit can be linked */
 	EXIT_INDIRECT, /* pc in thread.pc */
+	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
 	EXIT_STALE,    /* entry of a stale fragment: pc */
@@ -62,6 +67,7 @@ struct exit {
 	u16 context;           /* of the target */
 	u8 kind;
 	u8 linked;
+	bool is_jcc;           /* LINK: a conditional branch; else a jump */
 };
 
 enum fragment_kind { FRAGMENT_CODE, FRAGMENT_LANDING, FRAGMENT_BRIDGE };
@@ -90,6 +96,7 @@ struct fragment {
 	struct after_store *after;
 	u16 n_after;
 	struct fragment *next_hash;
+	struct exit *last_exit; /* the one whose jump ends the code, if one does */
 	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
 };
 
@@ -98,14 +105,11 @@ void tw_fragment_init(void);
 /* The fragment for (pc, context), or NULL. */
 struct fragment *tw_fragment_find(u64 pc, u16 context);
 
-/* The same, translated now if need be. NULL: pc is not executable memory. Called under the lock. */
-struct fragment *tw_fragment_get(u64 pc, u16 context);
-
-/* Links a direct exit to f. */
-void tw_fragment_link(struct exit *e, struct fragment *f);
-
-/* Makes f reachable by indirect branches out of fragments with this upper half. */
-void tw_fragment_land(struct fragment *f, u32 upper);
+/*
+ * The same, translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
+ * NULL: pc is not executable memory. Called under the lock.
+ */
+struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x);
 
 /* The fragment whose code holds this host address, or NULL. Safe in a signal handler. */
 struct fragment *tw_fragment_at(u64 host);
@@ -116,12 +120,19 @@ void tw_fragment_invalidate(u64 start, u64 end);
 /* State map entry for a host address in f. */
 const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host);
 
+/* Which table of landings. */
+enum landing_kind { LANDING_JUMP, LANDING_RETURN, LANDING_KINDS };
+
 /* Table of landings for indirect branches from fragments with this upper half (64 K host addresses). */
-u64 *tw_fragment_table(u32 upper);
+u64 *tw_fragment_table(u32 upper, u8 kind);
 
 /* ---- memory of the translator, used by translate.c ---- */
 struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
-u8 *tw_cache_room(u32 bytes);              /* where the next fragment's code goes; at least so many bytes. NULL: cache full */
+/*
+ * Where f's code goes; at least so many bytes. NULL: cache full. When exit x (else NULL) is one of the fragment made last, f takes the place of the
+ * jump at that one's end, its condition turned round if need be: the path taken first has no jumps in it.
+ */
+u8 *tw_cache_room(u32 bytes, const struct fragment *f, struct exit *x);
 void tw_cache_commit(struct fragment *f);  /* takes f->code_bytes at f->code and enters f into the host map */
 u8 *tw_stub_new(struct exit *e);           /* an exit stub for e */
 void *tw_heap(u64 bytes);                  /* engine memory, never freed; zeroed */

@@ -173,12 +173,19 @@ u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host
 		regs[TW_RCX] = t->slot_rcx;
 	if (s->flags & STATE_R10_SLOT)
 		regs[TW_R10] = t->slot_r10;
+	if (s->flags & STATE_PC_STACK)
+		regs[TW_RSP] += 8;
 	return buf;
 }
 
 /* The application's pc in this state; `rcx` as the machine has it. */
-static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx)
+static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx, u64 rsp)
 {
+	u64 pc = 0;
+	if (s->flags & STATE_PC_STACK) {
+		tw_copy(&pc, (void *)rsp, 8);
+		return pc;
+	}
 	if (s->flags & STATE_PC_RCX)
 		return rcx;
 	if (s->flags & STATE_PC_RCX_PLUS)
@@ -197,7 +204,7 @@ static void interrupt(struct thread *t, u64 host)
 	const struct state_entry *s = tw_fragment_state(f, host);
 	u64 regs[TW_NREGS];
 	u8 buf = tw_state_registers(t, f, host, regs);
-	t->pc = state_pc(f, s, t->regs[TW_RCX]);
+	t->pc = state_pc(f, s, t->regs[TW_RCX], t->regs[TW_RSP]);
 	t->bufptr = tw_engine.instr->records ? t->regs[buf] : 0;
 	memcpy(t->regs, regs, sizeof regs);
 	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;

@@ -195,19 +195,20 @@ static void emit_close(struct emit *e, u8 insn, u16 flags)
 		tw_call_close(e, e->f);
 }
 
-static void emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u16 context)
+static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u16 context)
 {
 	struct exit *x = tw_exit_new(kind, pc, e->f);
 	x->context = context;
 	x->patch = rel32;
 	emit_patch(rel32, tw_stub_new(x));
+	return x;
 }
 
 /* jmp to the fragment at pc, or by `kind` of exit. */
 static void emit_exit_jump(struct emit *e, const struct block *b, u64 pc, u8 kind, u16 context, u16 flags)
 {
 	emit_state(e, (u8)b->n_insns, flags | STATE_DONE | STATE_CLOSED);
-	emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
+	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
 
 static void emit_push_return(struct emit *e, const struct block *b, u16 flags)
@@ -245,7 +246,17 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 	}
 }
 
-/* ret, jmp and call to a computed address: look it up without leaving the cache. */
+static void emit_table_jump(struct emit *e, u8 index, u8 kind)
+{
+	u32 table = (u32)(u64)tw_fragment_table(e->f->number >> 16, kind);
+	if (index >= 8)
+		emit_8(e, 0x42);
+	emit_bytes(e, "\xff\x24", 2);
+	emit_8(e, (u8)(0xc5 | (index & 7) << 3)); /* [disp32 + index * 8] */
+	emit_32(e, table);
+}
+
+/* jmp and call to a computed address, and returns that pop arguments: look the target up without leaving the cache. */
 static void emit_indirect(struct emit *e, const struct block *b)
 {
 	const struct insn *i = &b->insn[b->n_insns - 1];
@@ -267,9 +278,21 @@ static void emit_indirect(struct emit *e, const struct block *b)
 	emit_state(e, done, flags | swapped(e));
 	emit_close(e, done, flags);
 	emit_state(e, done, flags | STATE_CLOSED);
-	emit_bytes(e, "\x44\x0f\xb7\xd1", 4);     /* movzx r10d, cx */
-	emit_bytes(e, "\x42\xff\x24\xd5", 4);     /* jmp [table + r10 * 8] */
-	emit_32(e, (u32)(u64)tw_fragment_table(e->f->number >> 16));
+	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
+	emit_table_jump(e, TW_R10, LANDING_JUMP);
+}
+
+/* ret: the landing finds the whole target at [rsp], and pops it. */
+static void emit_return(struct emit *e)
+{
+	u8 last = (u8)(e->f->n_insns - 1);
+	u16 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
+	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
+	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
+	emit_state(e, (u8)(last + 1), flags | swapped(e));
+	emit_close(e, (u8)(last + 1), flags);
+	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
+	emit_table_jump(e, TW_RCX, LANDING_RETURN);
 }
 
 static void emit_loop(struct emit *e, const struct block *b, u16 context)
@@ -306,7 +329,7 @@ static void emit_end(struct emit *e, const struct block *b, u16 context)
 	case INSN_COND:
 		emit_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
-		emit_link_exit(e, emit_jcc_patchable(e, i->cc), b->target, EXIT_LINK, context);
+		emit_link_exit(e, emit_jcc_patchable(e, i->cc), b->target, EXIT_LINK, context)->is_jcc = true;
 		emit_exit_jump(e, b, b->next, EXIT_LINK, context, STATE_PC_FALL);
 		return;
 	case INSN_LOOP:
@@ -321,6 +344,11 @@ static void emit_end(struct emit *e, const struct block *b, u16 context)
 		emit_exit_jump(e, b, b->target, EXIT_LINK, context, 0);
 		return;
 	case INSN_RETURN:
+		if (i->pop_bytes == 0) {
+			emit_return(e);
+			return;
+		}
+		/* fall through */
 	case INSN_IJUMP:
 	case INSN_ICALL:
 		emit_indirect(e, b);
@@ -398,18 +426,21 @@ static void emit_body(struct emit *e, const struct block *b)
 static struct fragment *fragment_new(u8 kind, u64 pc)
 {
 	struct fragment *f = tw_heap(sizeof *f);
-	u8 *room = tw_cache_room(MAX_FRAGMENT_BYTES);
-	if (!f || !room)
-		return NULL;
 	f->kind = kind;
 	f->pc = f->pc_fall = pc;
 	f->t_reg = TW_NOREG;
-	f->code = room;
-	emit.start = emit.at = room;
+	return f;
+}
+
+/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it; false: nowhere. */
+static bool fragment_begin(struct fragment *f, struct exit *x)
+{
+	f->code = tw_cache_room(MAX_FRAGMENT_BYTES, f, x);
+	emit.start = emit.at = f->code;
 	emit.n_states = 0;
 	emit.now = (struct state_entry){0};
 	emit.f = f;
-	return f;
+	return f->code != NULL;
 }
 
 /* Moves the emitted code and its state map to where they stay. */
@@ -445,13 +476,21 @@ static void keep_after_stores(struct fragment *f, const struct plan *p)
 			f->after[f->n_after++] = (struct after_store){p->store[k].insn, p->store[k].reg, p->store[k].slot};
 }
 
-struct fragment *tw_translate(u64 pc, u16 context, u64 limit)
+/* f was reached by x, an indirect exit: its landing for that, right before it. NULL: not by one, or the upper half changes. */
+static struct fragment *adjacent_landing(struct fragment *f, const struct exit *x)
+{
+	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || x->upper != f->number >> 16)
+		return NULL;
+	u8 kind = x->kind == EXIT_RETURN ? LANDING_RETURN : LANDING_JUMP;
+	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[f->pc & 0xffff];
+	return tw_translate_landing(f, x->upper, kind, next, true);
+}
+
+struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, struct fragment **landing)
 {
 	struct decode_args args = {pc, limit};
 	tw_with_decoder(decode_guarded, &args);
 	struct fragment *f = fragment_new(FRAGMENT_CODE, pc);
-	if (!f)
-		return NULL;
 	const struct instrumentor *in = tw_engine.instr;
 	if (in->records)
 		f->t_reg = choose_t(&block);
@@ -465,6 +504,9 @@ struct fragment *tw_translate(u64 pc, u16 context, u64 limit)
 	f->record_bytes = (u16)(2 + 8 * plan.n_values);
 	keep_after_stores(f, &plan);
 	if (in->records && !tw_buffer_describe(f, &block, &plan))
+		return NULL;
+	*landing = adjacent_landing(f, x);
+	if (!fragment_begin(f, x))
 		return NULL;
 	emit_enter(&emit, &block);
 	emit_body(&emit, &block);
@@ -484,7 +526,7 @@ static void emit_upper(struct emit *e, const struct fragment *to)
 struct fragment *tw_translate_bridge(struct fragment *to)
 {
 	struct fragment *f = fragment_new(FRAGMENT_BRIDGE, to->pc);
-	if (!f)
+	if (!fragment_begin(f, NULL))
 		return NULL;
 	f->target = to;
 	f->number = to->number;
@@ -495,7 +537,7 @@ struct fragment *tw_translate_bridge(struct fragment *to)
 	return f;
 }
 
-/* rcx += pc or -= pc, flags untouched; r10 is free. */
+/* rcx += by, flags untouched; may use r10. */
 static void emit_move_rcx(struct emit *e, u64 by)
 {
 	if ((i64)by == (i32)by) {
@@ -507,33 +549,75 @@ static void emit_move_rcx(struct emit *e, u64 by)
 	emit_bytes(e, "\x4a\x8d\x0c\x11", 4); /* lea rcx, [rcx + r10] */
 }
 
-struct fragment *tw_translate_landing(struct fragment *to, u32 upper, const u8 *next)
+#define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
+
+/* jrcxz over a jump to the next landing of the bucket. */
+static u8 *emit_if_other(struct emit *e)
 {
-	const u16 slots = STATE_RCX_SLOT | STATE_R10_SLOT, base = STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE;
+	emit_8(e, 0xe3);
+	emit_8(e, 0);
+	return e->at - 1;
+}
+
+static void emit_landing_of_jump(struct emit *e, u64 pc, const u8 *next)
+{
+	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_R10_SLOT;
+	emit_state(e, 0, slots | STATE_PC_RCX);
+	emit_move_rcx(e, -pc);
+	emit_state(e, 0, slots | STATE_PC_RCX_PLUS);
+	u8 *rel8 = emit_if_other(e);
+	emit_move_rcx(e, pc);
+	emit_state(e, 0, slots | STATE_PC_RCX);
+	emit_jmp(e, next);
+	*rel8 = (u8)(e->at - (rel8 + 1));
+	emit_state(e, 0, slots | STATE_PC_FALL);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_R10_SLOT | STATE_PC_FALL);
+	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+}
+
+static void emit_landing_of_return(struct emit *e, u64 pc, const u8 *next)
+{
+	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_PC_STACK;
+	emit_state(e, 0, slots);
+	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+	if ((i64)-pc == (i32)-pc) {
+		emit_move_rcx(e, -pc);
+	} else { /* no second register: take it in two halves, through memory */
+		emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
+		emit_state(e, 0, slots | STATE_R10_SLOT);
+		emit_move_rcx(e, -pc);
+		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+		emit_state(e, 0, slots);
+	}
+	u8 *rel8 = emit_if_other(e);
+	emit_jmp(e, next);
+	*rel8 = (u8)(e->at - (rel8 + 1));
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_STACK);
+	emit_lea(e, TW_RSP, TW_RSP, 8);
+}
+
+struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent)
+{
 	struct fragment *f = fragment_new(FRAGMENT_LANDING, to->pc);
 	struct emit *e = &emit;
-	if (!f)
+	if (!fragment_begin(f, NULL))
 		return NULL;
 	f->target = to;
 	f->number = to->number;
-	emit_state(e, 0, base | slots | STATE_PC_RCX);
-	emit_move_rcx(e, -to->pc);
-	emit_state(e, 0, base | slots | STATE_PC_RCX_PLUS);
-	emit_8(e, 0xe3); /* jrcxz: it is this one */
-	u8 *rel8 = e->at;
-	emit_8(e, 0);
-	emit_move_rcx(e, to->pc);
-	emit_state(e, 0, base | slots | STATE_PC_RCX);
-	emit_jmp(e, next);
-	*rel8 = (u8)(e->at - (rel8 + 1));
-	emit_state(e, 0, base | slots | STATE_PC_FALL);
-	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
-	emit_state(e, 0, base | STATE_R10_SLOT | STATE_PC_FALL);
-	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
-	emit_state(e, 0, base | STATE_PC_FALL);
+	if (kind == LANDING_RETURN)
+		emit_landing_of_return(e, to->pc, next);
+	else
+		emit_landing_of_jump(e, to->pc, next);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (tw_engine.instr->records && to->number >> 16 != upper)
 		emit_upper(e, to);
-	emit_jmp(e, to->code);
+	if (adjacent)
+		while ((u64)e->at & 7)
+			emit_8(e, 0x90);
+	else
+		emit_jmp(e, to->code);
 	fragment_finish(f);
 	return f;
 }

@@ -21,11 +21,18 @@
 
 struct insn;
 
-/* Translates the block at pc (limit: end of its executable range). Under the lock. NULL: the cache or the channel is full. */
-struct fragment *tw_translate(u64 pc, u16 context, u64 limit);
+/*
+ * Translates the block at pc (limit: end of its executable range). Under the lock. NULL: the cache or the channel is full.
+ * When it is made because of indirect exit x (else x is NULL or direct), *landing becomes its landing for that exit's table, right before it,
+ * unless that has to change the upper half.
+ */
+struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, struct fragment **landing);
 
-/* Code that enters `to` from an indirect branch that found it in the table; `next` is the landing to try when the target is another. */
-struct fragment *tw_translate_landing(struct fragment *to, u32 upper, const u8 *next);
+/*
+ * Code that enters `to` from an indirect branch that found it in the table of this kind; `next` is the landing to try when the target is another.
+ * `adjacent`: `to` will stand right behind it.
+ */
+struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent);
 
 /* Code that writes the change of upper half, then enters `to`. */
 struct fragment *tw_translate_bridge(struct fragment *to);
