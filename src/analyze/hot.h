@@ -1,0 +1,35 @@
+/*
+ * What runs most: for every basic block how often it ran, how many instructions it executed and what references it made; and the totals.
+ *
+ * Blocks are told apart by process and address; different translations of one block are one here.
+ */
+#ifndef TW_HOT_H
+#define TW_HOT_H
+
+#include <trackway/replay.h>
+
+struct tw_hot_counts {
+	uint64_t executions, insns, refs, reads, writes;
+};
+
+struct tw_hot_block {
+	uint64_t pc;
+	uint32_t pid;                           /* the process that made the code */
+	uint32_t block;                         /* index in the descriptor */
+	const struct tw_descriptor *descriptor; /* one translation of it; lives as long as the recording */
+	struct tw_hot_counts counts;
+};
+
+struct tw_hot {
+	struct tw_hot_counts totals;
+	struct tw_hot_block *blocks; /* by pid, then pc */
+	size_t n_blocks;
+};
+
+/* Replays `r` and fills *out, which the caller gives to tw_hot_free (on failure it is empty). `options` may be NULL. */
+int tw_hot_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_hot *out);
+void tw_hot_free(struct tw_hot *hot);
+
+void tw_hot_add(struct tw_hot_counts *to, const struct tw_hot_counts *more);
+
+#endif

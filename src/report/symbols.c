@@ -1,0 +1,283 @@
+#include "report/symbols.h"
+#include "report/plt.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file that was mapped somewhere. */
+struct file {
+	const char *path; /* of the recording */
+	const char *name; /* the same without directories */
+	Dwfl_Module *dwfl; /* NULL: it cannot be read */
+	Elf *elf;
+	GElf_Addr bias;   /* of libdwfl's addresses against the file's */
+};
+
+/* A place where a function begins, as some call says. */
+struct target {
+	uint32_t pid;
+	uint64_t pc;
+};
+
+struct tw_symbols {
+	const struct tw_recording *recording;
+	Dwfl *dwfl;
+	struct file *files;
+	size_t n_files;
+	size_t *file_of; /* for each module of the recording */
+	struct target *targets; /* sorted */
+	size_t n_targets;
+};
+
+/* Where an address is. */
+struct place {
+	const struct tw_module *module; /* NULL: unknown */
+	const struct file *file;
+	uint64_t vaddr;                 /* the file's own address for it; its offset in the file if the file cannot be read */
+};
+
+/* ---- files ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void open_file(struct tw_symbols *s, struct file *f)
+{
+	if (f->path[0] == '/')
+		f->dwfl = dwfl_report_offline(s->dwfl, f->name, f->path, -1);
+}
+
+static size_t find_file(struct tw_symbols *s, const char *path)
+{
+	for (size_t i = 0; i < s->n_files; i++)
+		if (!strcmp(s->files[i].path, path))
+			return i;
+	struct file *f = &s->files[s->n_files];
+	*f = (struct file){.path = path, .name = base_name(path)};
+	open_file(s, f);
+	return s->n_files++;
+}
+
+static void find_elf(struct file *f)
+{
+	f->elf = f->dwfl ? dwfl_module_getelf(f->dwfl, &f->bias) : NULL;
+}
+
+static int open_files(struct tw_symbols *s)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	size_t n = tw_recording_n_modules(s->recording);
+	s->dwfl = dwfl_begin(&callbacks);
+	s->files = calloc(n + 1, sizeof *s->files);
+	s->file_of = calloc(n + 1, sizeof *s->file_of);
+	if (!s->dwfl || !s->files || !s->file_of)
+		return 0;
+	dwfl_report_begin(s->dwfl);
+	for (size_t i = 0; i < n; i++)
+		s->file_of[i] = find_file(s, tw_recording_module(s->recording, i)->path);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	for (size_t i = 0; i < s->n_files; i++)
+		find_elf(&s->files[i]);
+	return 1;
+}
+
+/* The file's address of what stands at `offset` in it. */
+static uint64_t vaddr_of(const struct file *f, uint64_t offset)
+{
+	size_t n;
+	GElf_Phdr ph;
+	if (!f->elf || elf_getphdrnum(f->elf, &n))
+		return offset;
+	for (int i = 0; i < (int)n; i++)
+		if (gelf_getphdr(f->elf, i, &ph) && ph.p_type == PT_LOAD && offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz)
+			return offset - ph.p_offset + ph.p_vaddr;
+	return offset;
+}
+
+/* ---- places ---- */
+
+static uint32_t parent_of(const struct tw_symbols *s, uint32_t pid)
+{
+	for (size_t i = 0; i < tw_recording_n_threads(s->recording); i++) {
+		const struct tw_thread_info *t = tw_recording_thread(s->recording, i);
+		if (t->pid == pid && t->parent_pid != pid)
+			return t->parent_pid;
+	}
+	return 0;
+}
+
+/* The newest mapping that covers pc, of the process or of one it was forked from. */
+static struct place find_place(const struct tw_symbols *s, uint32_t pid, uint64_t pc)
+{
+	enum { GENERATIONS = 64 };
+	struct place p = {0};
+	for (int k = 0; k < GENERATIONS && !p.module; k++, pid = parent_of(s, pid)) {
+		for (size_t i = tw_recording_n_modules(s->recording); i-- > 0 && !p.module;) {
+			const struct tw_module *m = tw_recording_module(s->recording, i);
+			if (m->pid != pid || pc < m->address || pc - m->address >= m->length)
+				continue;
+			p.module = m;
+			p.file = &s->files[s->file_of[i]];
+			p.vaddr = vaddr_of(p.file, pc - m->address + m->offset);
+		}
+		if (!pid)
+			break;
+	}
+	return p;
+}
+
+/* ---- functions without symbols ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+static void note_targets(struct tw_symbols *s, const struct tw_descriptor *d)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	for (unsigned i = 0; i < d->n_blocks; i++)
+		if (b[i].end == TW_END_CALL)
+			s->targets[s->n_targets++] = (struct target){d->pid, b[i].target};
+}
+
+static int find_targets(struct tw_symbols *s)
+{
+	size_t n = 0, n_descriptors = tw_recording_n_descriptors(s->recording);
+	for (size_t i = 0; i < n_descriptors; i++)
+		n += tw_recording_descriptor_at(s->recording, i)->n_blocks;
+	s->targets = calloc(n + 1, sizeof *s->targets);
+	if (!s->targets)
+		return 0;
+	for (size_t i = 0; i < n_descriptors; i++)
+		note_targets(s, tw_recording_descriptor_at(s->recording, i));
+	qsort(s->targets, s->n_targets, sizeof *s->targets, by_place);
+	return 1;
+}
+
+/* The nearest target of a call at or before pc that is not below `least`; pc if there is none. */
+static uint64_t called_before(const struct tw_symbols *s, uint32_t pid, uint64_t pc, uint64_t least)
+{
+	struct target key = {pid, pc};
+	size_t low = 0, high = s->n_targets;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (by_place(&s->targets[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || s->targets[low - 1].pid != pid || s->targets[low - 1].pc < least)
+		return pc;
+	return s->targets[low - 1].pc;
+}
+
+/* ---- the face ---- */
+
+struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
+{
+	struct tw_symbols *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->recording = r;
+	if (!open_files(s) || !find_targets(s)) {
+		tw_symbols_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void tw_symbols_free(struct tw_symbols *s)
+{
+	if (!s)
+		return;
+	if (s->dwfl)
+		dwfl_end(s->dwfl);
+	free(s->files);
+	free(s->file_of);
+	free(s->targets);
+	free(s);
+}
+
+/* By the file's symbols. */
+static int name_by_symbol(const struct place *p, uint64_t pc, struct tw_symbol *out)
+{
+	GElf_Off offset;
+	GElf_Sym sym;
+	if (!p->file || !p->file->elf)
+		return 0;
+	const char *name = dwfl_module_addrinfo(p->file->dwfl, p->vaddr + p->file->bias, &offset, &sym, NULL, NULL, NULL);
+	if (!name || !*name)
+		return 0;
+	snprintf(out->name, sizeof out->name, "%s", name);
+	out->start = pc - offset;
+	out->offset = offset;
+	return 1;
+}
+
+static int name_by_plt(const struct place *p, uint64_t pc, struct tw_symbol *out)
+{
+	uint64_t start;
+	if (!p->file || !p->file->elf || !tw_plt_name(p->file->elf, p->vaddr, out->name, sizeof out->name, &start))
+		return 0;
+	out->offset = p->vaddr - start;
+	out->start = pc - out->offset;
+	return 1;
+}
+
+/* By module and address of where the function seems to begin. */
+static void name_by_address(const struct tw_symbols *s, const struct place *p, uint32_t pid, uint64_t pc, struct tw_symbol *out)
+{
+	struct tw_symbol before;
+	uint64_t start = called_before(s, pid, pc, p->module->address);
+	struct place at = find_place(s, pid, start);
+	if (start != pc && (at.file != p->file || name_by_symbol(&at, start, &before))) {
+		start = pc;
+		at = *p;
+	}
+	out->start = start;
+	out->offset = pc - start;
+	snprintf(out->name, sizeof out->name, "%s+0x%llx", p->file->name, (unsigned long long)at.vaddr);
+}
+
+void tw_symbols_function(struct tw_symbols *s, uint32_t pid, uint64_t pc, struct tw_symbol *out)
+{
+	struct place p = find_place(s, pid, pc);
+	out->start = pc;
+	out->offset = 0;
+	out->module = p.file && p.file->path[0] ? p.file->name : "[anon]";
+	if (name_by_symbol(&p, pc, out) || name_by_plt(&p, pc, out))
+		return;
+	if (!p.file || !p.file->path[0])
+		snprintf(out->name, sizeof out->name, "[anon 0x%llx]", (unsigned long long)pc);
+	else if (p.file->path[0] == '[')
+		snprintf(out->name, sizeof out->name, "%s", p.file->path);
+	else
+		name_by_address(s, &p, pid, pc, out);
+}
+
+int tw_symbols_line(struct tw_symbols *s, uint32_t pid, uint64_t pc, char *file, size_t size)
+{
+	struct place p = find_place(s, pid, pc);
+	int line = 0;
+	Dwfl_Line *found = p.file && p.file->elf ? dwfl_module_getsrc(p.file->dwfl, p.vaddr + p.file->bias) : NULL;
+	const char *path = found ? dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL) : NULL;
+	if (!path)
+		return 0;
+	snprintf(file, size, "%s", base_name(path));
+	return line;
+}
