@@ -1,4 +1,5 @@
 #include "channel/demux.h"
+#include "recording/logged.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -263,9 +264,11 @@ static void note_keyframe(struct walk *w, const void *payload)
 
 static void count_logged(struct walk *w, const uint8_t *payload, uint32_t bytes)
 {
-	uint32_t n = (uint32_t)((bytes - sizeof(struct tw_refs)) / sizeof(struct tw_logged_ref));
-	for (uint32_t i = 0; i < n; i++)
-		count_refs(w, 1, payload[sizeof(struct tw_refs) + i * sizeof(struct tw_logged_ref) + offsetof(struct tw_logged_ref, type)]);
+	struct tw_logged it;
+	struct tw_logged_ref ref;
+	tw_logged_begin(&it, payload + sizeof(struct tw_refs), bytes - sizeof(struct tw_refs));
+	while (tw_logged_next(&it, &ref) > 0)
+		count_refs(w, 1, ref.type);
 }
 
 static void note_event(struct walk *w, const struct tw_event_header *h, const uint8_t *payload)

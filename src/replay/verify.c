@@ -1,4 +1,5 @@
 #include "replay/verify.h"
+#include "recording/logged.h"
 #include "recording/recording.h"
 #include "replay/disassemble.h"
 #include "replay/walk.h"
@@ -135,14 +136,16 @@ static int start_fragment(struct tw_verify *v)
 
 static int take_refs(struct tw_verify *v, const struct tw_refs *log)
 {
-	const struct tw_logged_ref *l = (const struct tw_logged_ref *)(log + 1);
+	struct tw_logged_ref l;
+	struct tw_logged it;
 	int error = v->next_partial ? start_fragment(v) : 0; /* a fragment of which nothing ran */
 	if (!error && !v->pending)
 		error = differ(v, DIFF_STRAY_LOG, 0, NULL, NULL);
 	v->logged_pc = log->pc;
 	v->n_logs++;
-	for (uint32_t i = 0; i < log->n && !error; i++, l++) {
-		struct tw_ref ref = {.addr = l->addr, .size = l->size, .insn = l->insn, .type = l->type};
+	tw_logged_begin(&it, log + 1, log->n * sizeof l);
+	while (!error && tw_logged_next(&it, &l) > 0) {
+		struct tw_ref ref = {.addr = l.addr, .size = l.size, .insn = l.insn, .type = l.type};
 		error = add_ref(&v->expected, &ref);
 	}
 	return error;

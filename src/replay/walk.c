@@ -1,4 +1,5 @@
 #include "channel/channel.h"
+#include "recording/logged.h"
 #include "recording/recording.h"
 #include "replay/state.h"
 
@@ -198,17 +199,20 @@ static void begin_blocks(struct tw_walk *w, const struct tw_program *p, int *k, 
 
 static int run_log(struct tw_walk *w, const struct tw_program *p, const struct tw_refs *log, int *k, unsigned limit)
 {
-	const struct tw_logged_ref *ref = (const struct tw_logged_ref *)(log + 1);
-	for (uint32_t i = 0; i < log->n; i++, ref++) {
-		if (ref->insn >= p->descriptor->n_insns || log->pc != p->pc)
+	struct tw_logged_ref ref;
+	struct tw_logged it;
+	int more;
+	tw_logged_begin(&it, log + 1, log->n * sizeof ref);
+	while ((more = tw_logged_next(&it, &ref)) > 0) {
+		if (ref.insn >= p->descriptor->n_insns || log->pc != p->pc)
 			return tw_walk_damaged(w, TW_ERR_STREAM, "logged references that do not fit fragment", p->descriptor->number);
-		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref->insn), limit, 1);
-		tw_batch_ref(w, p->insn_pc[ref->insn], ref->addr, tw_ref_shape(ref->size, ref->insn, ref->type));
+		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref.insn), limit, 1);
+		tw_batch_ref(w, p->insn_pc[ref.insn], ref.addr, tw_ref_shape(ref.size, ref.insn, ref.type));
 		int error = tw_batch_flush_within(w);
 		if (error)
 			return error;
 	}
-	return 0;
+	return more ? tw_walk_damaged(w, TW_ERR_STREAM, "logged references that make no sense, of fragment", p->descriptor->number) : 0;
 }
 
 static int run_logged(struct tw_walk *w, const struct tw_program *p, unsigned limit)
