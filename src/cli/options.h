@@ -1,0 +1,28 @@
+/*
+ * What the subcommands that replay a recording have in common: numbers in options, and what to say of damaged chunks.
+ */
+#ifndef TW_OPTIONS_H
+#define TW_OPTIONS_H
+
+#include <trackway/replay.h>
+
+enum { TW_MAX_JOBS = 256 };
+
+/* A decimal number of at most `most`; 0 if the text is anything else. */
+int tw_parse_number(const char *text, uint64_t most, uint64_t *out);
+
+/* Complains about an option getopt_long returned '?' or ':' for; `argv[optind - 1]` is the culprit. Returns TW_EXIT_USAGE. */
+int tw_wrong_option(const char *command, char **argv);
+
+/* For tw_replay_options.damage, with a struct tw_damage for its context: names each damaged chunk on stderr and has replay go on. */
+struct tw_damage {
+	const char *command;
+	const struct tw_recording *recording;
+	unsigned long chunks; /* damaged so far */
+};
+int tw_damage_report(void *damage, size_t thread, size_t chunk, int error);
+
+/* Says on stderr what was found damaged when the recording was opened; returns how many such places there are. */
+size_t tw_problems_report(const char *command, const struct tw_recording *r);
+
+#endif
