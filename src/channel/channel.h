@@ -34,18 +34,18 @@
 #include <trackway/descriptor.h>
 #include <trackway/event.h>
 
-#define TW_CHANNEL_MAGIC 0x6c656e6e61687774ull
+#define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
 #define TW_CHANNEL_VERSION 1
 
-#define TW_PAGE 4096u
-#define TW_BUFFERS 8                           /* per thread */
-#define TW_BUFFER_BYTES (1020u * 1024)         /* data part; with the rest, 8 buffers stay below 10 MB */
-#define TW_SLACK_BYTES (16u * 1024)
-#define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
-#define TW_SLOTS 1536                          /* threads alive at once, over all processes */
-#define TW_DESCRIPTOR_BYTES (2ull << 30)       /* room for descriptors; sparse */
-#define TW_MAX_RECORD 2048u                    /* bytes of the largest fragment record */
-#define TW_MAX_EVENT 8192u                     /* bytes of the largest event, header included (REFS excepted) */
+#define TW_PAGE             4096u
+#define TW_BUFFERS          8              /* per thread */
+#define TW_BUFFER_BYTES     (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
+#define TW_SLACK_BYTES      (16u * 1024)
+#define TW_BUFFER_STRIDE    (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
+#define TW_SLOTS            1536         /* threads alive at once, over all processes */
+#define TW_DESCRIPTOR_BYTES (2ull << 30) /* room for descriptors; sparse */
+#define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
+#define TW_MAX_EVENT        8192u        /* bytes of the largest event, header included (REFS excepted) */
 
 /* ---- records in a buffer ---- */
 
@@ -56,60 +56,60 @@ enum tw_tag { TW_TAG_NONE = 0, TW_TAG_EVENT = 1, TW_TAG_SLACK = 2, TW_TAG_UPPER 
 enum tw_buffer_state { TW_BUFFER_EMPTY = 0, TW_BUFFER_FULL = 1 };
 enum tw_slot_state {
 	TW_SLOT_FREE = 0,
-	TW_SLOT_ACTIVE = 1, /* owned by a living thread */
-	TW_SLOT_ENDED = 2,  /* the thread has ended in good order: drain what is FULL, then free */
+	TW_SLOT_ACTIVE = 1,   /* owned by a living thread */
+	TW_SLOT_ENDED = 2,    /* the thread has ended in good order: drain what is FULL, then free */
 	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are right, nothing else */
-	TW_SLOT_DEAD = 3,   /* set by the collector: the thread is gone without a word; scan what it left */
+	TW_SLOT_DEAD = 3,     /* set by the collector: the thread is gone without a word; scan what it left */
 };
 
 struct tw_slot {
-	_Atomic uint32_t state;      /* enum tw_slot_state; FREE -> RESERVED by compare-and-swap in the engine, then ACTIVE */
+	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED by compare-and-swap in the engine, then ACTIVE */
 	uint32_t pid, tid;
 	uint32_t parent_pid;
-	_Atomic uint32_t serial;     /* number of the thread in the recording, from tw_control.next_thread */
-	_Atomic uint32_t current;    /* buffer the thread writes */
+	_Atomic uint32_t serial;  /* number of the thread in the recording, from tw_control.next_thread */
+	_Atomic uint32_t current; /* buffer the thread writes */
 	struct {
-		_Atomic uint32_t state;  /* enum tw_buffer_state; a futex */
-		uint32_t bytes;          /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
-		uint32_t slack_end;      /* FULL: end of what stands in the slack (0: nothing) */
+		_Atomic uint32_t state; /* enum tw_buffer_state; a futex */
+		uint32_t bytes;         /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
+		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
 	uint32_t reserved[2];
 };
 
 enum tw_control_flags {
-	TW_FLAG_VERIFY = 1,  /* also log every reference as it happens (REFS events) */
+	TW_FLAG_VERIFY = 1, /* also log every reference as it happens (REFS events) */
 };
 
 /* First thing in the memfd; set up by the collector before the program starts. */
 struct tw_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t format;              /* enum tw_format */
-	uint32_t flags;               /* enum tw_control_flags */
+	uint32_t format; /* enum tw_format */
+	uint32_t flags;  /* enum tw_control_flags */
 	int32_t collector_pid;
-	_Atomic uint32_t life;        /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
-	uint8_t life_rest[60];        /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
-	_Atomic uint32_t doorbell;    /* futex; the engine adds 1 and wakes whenever there is something to drain */
-	_Atomic uint32_t next_fragment; /* next fragment number */
-	_Atomic uint32_t next_thread; /* serial numbers of threads, from 0 */
+	_Atomic uint32_t life;             /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
+	uint8_t life_rest[60];             /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
+	_Atomic uint32_t doorbell;         /* futex; the engine adds 1 and wakes whenever there is something to drain */
+	_Atomic uint32_t next_fragment;    /* next fragment number */
+	_Atomic uint32_t next_thread;      /* serial numbers of threads, from 0 */
 	_Atomic uint64_t descriptors_used; /* bytes complete from the start of the descriptor area */
 	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
-	_Atomic uint32_t failure;     /* enum tw_failure: why recording stopped in some process, 0 = it did not */
+	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
-	uint64_t dump_pc;             /* --show-fragment: print the translation of the fragment at this pc... */
-	uint32_t dump_all;            /* ...or of all of them, to file descriptor 2 */
+	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
 	uint32_t reserved;
-	struct tw_xstate xstate;      /* of this machine */
+	struct tw_xstate xstate; /* of this machine */
 	struct tw_slot slot[TW_SLOTS];
 };
 
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
 
-#define TW_CONTROL_BYTES ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_CONTROL_BYTES  ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 #define TW_DESCRIPTORS_AT TW_CONTROL_BYTES
-#define TW_SLOTS_AT (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
-#define TW_SLOT_BYTES ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
-#define TW_CHANNEL_BYTES (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
+#define TW_SLOTS_AT       (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
+#define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
+#define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
 
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)

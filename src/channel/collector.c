@@ -35,6 +35,7 @@ struct thread {
 struct tw_collector {
 	int fd;
 	int count_refs, logged;
+	int count_only; /* nothing is stored or compared: the fast way */
 	uint8_t *base;
 	struct tw_control *control;
 	char path[64];
@@ -69,7 +70,7 @@ static void take_descriptors(struct tw_collector *c)
 		note_failure(c, error);
 }
 
-static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
+static struct tw_job *begin_job(struct tw_collector *c, const struct thread *t, uint32_t flags)
 {
 	struct tw_job *job = tw_output_take(c->output);
 	struct tw_chunk *chunk = &job->chunk;
@@ -80,7 +81,12 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 	chunk->first_insn = t->insns;
 	chunk->first_block = t->blocks;
 	chunk->first_ref = t->refs;
-	int error = tw_demux_buffer(c->demux, in, chunk);
+	return job;
+}
+
+static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job, int error)
+{
+	struct tw_chunk *chunk = &job->chunk;
 	if (error) {
 		chunk->flags |= TW_CHUNK_TORN;
 		note_failure(c, error);
@@ -98,6 +104,26 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 	tw_output_put(c->output, job);
 }
 
+static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
+{
+	struct tw_job *job = begin_job(c, t, flags);
+	int error = tw_demux_buffer(c->demux, in, &job->chunk);
+	end_job(c, t, job, error);
+}
+
+static void count_buffers(struct tw_collector *c, struct thread *t, const struct tw_demux_input *in, unsigned n)
+{
+	struct tw_job *job[TW_DEMUX_LANES];
+	struct tw_chunk *chunk[TW_DEMUX_LANES];
+	for (unsigned i = 0; i < n; i++) {
+		job[i] = begin_job(c, t, 0);
+		chunk[i] = &job[i]->chunk;
+	}
+	int error = tw_demux_count(c->demux, in, chunk, n);
+	for (unsigned i = 0; i < n; i++)
+		end_job(c, t, job[i], error);
+}
+
 /* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
 static void clear(uint8_t *data, uint32_t bytes, uint32_t slack_end)
 {
@@ -112,27 +138,49 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Drains the buffers of a slot that are full, in ring order. Returns how many. */
-static unsigned drain_full(struct tw_collector *c, uint32_t s)
+/* The next buffers of a slot that are full, in ring order, at most `most`. Returns how many. */
+static unsigned find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *in, unsigned most)
 {
 	struct tw_slot *slot = &c->control->slot[s];
-	struct thread *t = &c->thread[s];
 	unsigned n = 0;
-	for (; n < TW_BUFFERS; n++) {
-		uint32_t b = t->next;
+	for (; n < most; n++) {
+		uint32_t b = (c->thread[s].next + n) % TW_BUFFERS;
 		if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
 			break;
 		uint8_t *data = tw_channel_buffer(c->base, s, b);
-		struct tw_demux_input in = {data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end};
-		take_descriptors(c);
-		take_buffer(c, t, &in, 0);
-		clear(data, in.bytes, in.slack_end);
-		slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
-		atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
-		futex_wake(&slot->buffer[b].state);
-		t->next = (b + 1) % TW_BUFFERS;
+		in[n] = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end};
 	}
 	return n;
+}
+
+/* Gives the next buffer back to the thread. */
+static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
+{
+	struct tw_slot *slot = &c->control->slot[s];
+	uint32_t b = c->thread[s].next;
+	clear(tw_channel_buffer(c->base, s, b), in->bytes, in->slack_end);
+	slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
+	atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
+	futex_wake(&slot->buffer[b].state);
+	c->thread[s].next = (b + 1) % TW_BUFFERS;
+}
+
+/* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
+static unsigned drain_full(struct tw_collector *c, uint32_t s)
+{
+	struct tw_demux_input in[TW_DEMUX_LANES];
+	unsigned done = 0, n;
+	while (done < TW_BUFFERS && (n = find_full(c, s, in, c->count_only ? TW_DEMUX_LANES : 1))) {
+		take_descriptors(c);
+		if (c->count_only)
+			count_buffers(c, &c->thread[s], in, n);
+		else
+			take_buffer(c, &c->thread[s], in, 0);
+		for (unsigned i = 0; i < n; i++)
+			give_back(c, s, &in[i]);
+		done += n;
+	}
+	return done;
 }
 
 /* ---- slots ---- */
@@ -184,7 +232,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 		return 0;
 	adopt(c, s);
 	unsigned n = drain_full(c, s);
-	if (state == TW_SLOT_ACTIVE || n == TW_BUFFERS)
+	if (state == TW_SLOT_ACTIVE || n >= TW_BUFFERS)
 		return n;
 	if (state == TW_SLOT_DEAD)
 		salvage(c, s);
@@ -365,6 +413,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 {
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
+	c->count_only = options->discard && !c->logged;
 	c->demux = tw_demux_new(c->count_refs);
 	int error = c->demux ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
@@ -446,6 +495,9 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	atomic_store(&c->ended, 1);
 	ring_bell(c);
 	pthread_join(c->thread_id, NULL);
+	struct tw_totals tally;
+	tw_demux_tally(c->demux, &tally);
+	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, c->descriptors, result);
 	result->totals.fragments = count_fragments(c);
 	say_failure(c, result);

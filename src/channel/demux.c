@@ -16,9 +16,21 @@ struct entry {
 	const struct tw_descriptor *descriptor;
 };
 
+/*
+ * For counting without keeping: how long the record of each plain fragment is (0: not plain), and how often each has run since the last tally.
+ * Every lane has counters of its own, so that lanes in the same loop do not wait for one another's stores.
+ */
+struct counters {
+	uint16_t record[65536];
+	uint32_t ran[TW_DEMUX_LANES][65536];
+};
+
 struct tw_demux {
 	int count_refs;
-	struct entry *row[65536]; /* by upper half; 65536 entries each */
+	struct entry *row[65536];         /* by upper half; 65536 entries each */
+	struct counters *counters[65536]; /* likewise, made when first counted in */
+	unsigned uncounted;               /* buffers counted since the counters were last emptied */
+	struct tw_totals tally;
 };
 
 /* Walks one buffer. A record is read from `p`; `end` is where the part (data or slack) ends. */
@@ -55,8 +67,10 @@ struct tw_demux *tw_demux_new(int count_refs)
 
 void tw_demux_free(struct tw_demux *d)
 {
-	for (int i = 0; d && i < 65536; i++)
+	for (int i = 0; d && i < 65536; i++) {
 		free(d->row[i]);
+		free(d->counters[i]);
+	}
 	free(d);
 }
 
@@ -81,6 +95,11 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 	__atomic_store_n(&e->descriptor, d, __ATOMIC_RELEASE);
 }
 
+static void set_record(struct counters *n, const struct entry *e, unsigned tag)
+{
+	n->record[tag] = e->plain ? (uint16_t)(2 + 8 * e->n_values) : 0;
+}
+
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
 {
 	for (*used = 0; *used < n;) {
@@ -95,6 +114,8 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 			__atomic_store_n(&d->row[one->number >> 16], row, __ATOMIC_RELEASE);
 		}
 		fill_entry(d, &row[one->number & 0xffff], one);
+		if (d->counters[one->number >> 16])
+			set_record(d->counters[one->number >> 16], &row[one->number & 0xffff], one->number & 0xffff);
 		*used += one->bytes;
 	}
 	return TW_OK;
@@ -366,9 +387,9 @@ static void finish(const struct walk *w, struct tw_chunk *chunk)
 	chunk->writes = w->writes;
 }
 
-int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
+static void begin_walk(struct walk *w, struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
 {
-	struct walk w = {
+	*w = (struct walk){
 	    .demux = d,
 	    .in = in,
 	    .p = in->data,
@@ -379,9 +400,175 @@ int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct 
 	    .e = chunk->e,
 	    .chunk = chunk,
 	};
+}
+
+int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
+{
+	struct walk w;
+	begin_walk(&w, d, in, chunk);
 	int error = walk_all(&w);
 	finish(&w, chunk);
 	return error;
+}
+
+/* ---- counting ---- */
+
+/* Buffers that fit the 32-bit counters before they have to be emptied: one holds less than 2^20 tags. */
+enum { COUNTER_BUFFERS = 4000 };
+
+/* A lane's records are taken at full speed while at least this much of the part is left. */
+enum { LANE_MARGIN = TW_MAX_RECORD };
+
+/* The counters of an upper half. NULL: no memory. */
+static struct counters *counters_of(struct tw_demux *d, uint32_t upper)
+{
+	struct counters *n = d->counters[upper];
+	const struct entry *row = row_of(d, upper);
+	if (n)
+		return n;
+	n = d->counters[upper] = calloc(1, sizeof *n);
+	for (unsigned tag = 0; n && tag < 65536; tag++)
+		set_record(n, &row[tag], tag);
+	return n;
+}
+
+static void tally_one(struct tw_totals *t, const struct entry *e, uint64_t ran)
+{
+	t->insns += ran * (uint32_t)e->insns_blocks;
+	t->blocks += ran * (e->insns_blocks >> 32);
+	t->refs += ran * (uint32_t)e->refs_reads;
+	t->reads += ran * (e->refs_reads >> 32);
+	t->writes += ran * e->writes;
+	t->raw[TW_STREAM_C] += 2 * ran;
+	t->raw[TW_STREAM_M] += 8 * ran * e->n_values;
+}
+
+static void empty_counters(struct tw_demux *d)
+{
+	for (unsigned upper = 0; upper < 65536; upper++) {
+		struct counters *n = d->counters[upper];
+		if (!n)
+			continue;
+		for (unsigned tag = 0; tag < 65536; tag++) {
+			uint64_t ran = 0;
+			for (unsigned lane = 0; lane < TW_DEMUX_LANES; lane++)
+				ran += n->ran[lane][tag];
+			if (ran)
+				tally_one(&d->tally, &d->row[upper][tag], ran);
+		}
+		memset(n->ran, 0, sizeof n->ran);
+	}
+	d->uncounted = 0;
+}
+
+/* One buffer being counted. */
+struct lane {
+	struct walk walk;
+	const uint16_t *record;
+	uint32_t *ran;
+	uint32_t upper; /* that record and ran are of */
+	int more;       /* 1: not at the end; 0; or an error */
+};
+
+/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, until one of them has something else. */
+static void count_four(struct lane *l)
+{
+	const uint8_t *p[TW_DEMUX_LANES], *end[TW_DEMUX_LANES];
+	for (int i = 0; i < TW_DEMUX_LANES; i++) {
+		p[i] = l[i].walk.p;
+		end[i] = l[i].walk.end - LANE_MARGIN;
+	}
+	while (p[0] <= end[0] && p[1] <= end[1] && p[2] <= end[2] && p[3] <= end[3]) {
+		uint16_t t0 = get16(p[0]), t1 = get16(p[1]), t2 = get16(p[2]), t3 = get16(p[3]);
+		unsigned n0 = l[0].record[t0], n1 = l[1].record[t1], n2 = l[2].record[t2], n3 = l[3].record[t3];
+		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0))
+			break;
+		l[0].ran[t0]++;
+		l[1].ran[t1]++;
+		l[2].ran[t2]++;
+		l[3].ran[t3]++;
+		p[0] += n0;
+		p[1] += n1;
+		p[2] += n2;
+		p[3] += n3;
+	}
+	for (int i = 0; i < TW_DEMUX_LANES; i++)
+		l[i].walk.p = p[i];
+}
+
+static void count_one(struct lane *l)
+{
+	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
+	while (p <= end) {
+		uint16_t tag = get16(p);
+		unsigned n = l->record[tag];
+		if (!n)
+			break;
+		l->ran[tag]++;
+		p += n;
+	}
+	l->walk.p = p;
+}
+
+/* Stands the lane's next record where count_four could take it? */
+static int is_plain(const struct lane *l)
+{
+	const struct walk *w = &l->walk;
+	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->record && l->record[get16(w->p)];
+}
+
+/* Takes what is not plain, and follows the upper half. */
+static void count_other(struct tw_demux *d, struct lane *l, unsigned index)
+{
+	while (l->more > 0 && !is_plain(l)) {
+		l->more = l->walk.end - l->walk.p < 2 ? 0 : walk_other(&l->walk);
+		if (l->walk.upper == l->upper || l->more <= 0)
+			continue;
+		struct counters *n = l->walk.row == no_row() ? NULL : counters_of(d, l->walk.upper);
+		l->upper = l->walk.upper;
+		l->record = n ? n->record : NULL;
+		l->ran = n ? n->ran[index] : NULL;
+	}
+}
+
+int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *const *chunk, unsigned n)
+{
+	struct lane lane[TW_DEMUX_LANES];
+	unsigned running = n;
+	int error = TW_OK;
+	for (unsigned i = 0; i < n; i++) {
+		lane[i] = (struct lane){.upper = UINT32_MAX, .more = 1};
+		begin_walk(&lane[i].walk, d, &in[i], chunk[i]);
+	}
+	while (running) {
+		running = 0;
+		for (unsigned i = 0; i < n; i++) {
+			count_other(d, &lane[i], i);
+			running += lane[i].more > 0;
+		}
+		if (running == TW_DEMUX_LANES)
+			count_four(lane);
+		else
+			for (unsigned i = 0; i < n; i++)
+				if (lane[i].more > 0)
+					count_one(&lane[i]);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		finish(&lane[i].walk, chunk[i]);
+		if (lane[i].more < 0)
+			error = lane[i].more;
+	}
+	d->uncounted += n;
+	if (d->uncounted > COUNTER_BUFFERS)
+		empty_counters(d);
+	return error;
+}
+
+void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals)
+{
+	empty_counters(d);
+	*totals = d->tally;
+	memset(&d->tally, 0, sizeof d->tally);
 }
 
 /* ---- torn buffers ---- */

@@ -123,6 +123,20 @@ static void do_job(struct tw_output *o, struct tw_job *job, int level)
 		fail(o, error);
 }
 
+void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
+{
+	struct tw_totals *t = &o->result.totals;
+	pthread_mutex_lock(&o->lock);
+	t->insns += totals->insns;
+	t->blocks += totals->blocks;
+	t->refs += totals->refs;
+	t->reads += totals->reads;
+	t->writes += totals->writes;
+	for (int i = 0; i < TW_NSTREAMS; i++)
+		t->raw[i] += totals->raw[i];
+	pthread_mutex_unlock(&o->lock);
+}
+
 /* ---- the queue ---- */
 
 static void *run(void *arg)

@@ -46,6 +46,9 @@ struct tw_job *tw_output_take(struct tw_output *o);
 void tw_output_put(struct tw_output *o, struct tw_job *job);
 void tw_output_drop(struct tw_output *o, struct tw_job *job);
 
+/* Adds counts that are in no chunk. Not while jobs are under way. */
+void tw_output_add(struct tw_output *o, const struct tw_totals *totals);
+
 /* Waits until everything is written, including the descriptors up to `descriptors`; ends the thread and frees *o. */
 void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result);
 

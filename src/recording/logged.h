@@ -8,11 +8,11 @@
 #include <trackway/event.h>
 
 struct tw_logged {
-	const uint8_t *at, *end;          /* entries not begun; they need not be aligned */
+	const uint8_t *at, *end;            /* entries not begun; they need not be aligned */
 	struct tw_logged_ref first, second; /* of the run being walked; second.size 0: it has one */
-	uint64_t left;                    /* references left in it */
+	uint64_t left;                      /* references left in it */
 	int64_t step;
-	int turn;                         /* 1: the second's next */
+	int turn; /* 1: the second's next */
 };
 
 /* `bytes` of entries behind a struct tw_refs. */
