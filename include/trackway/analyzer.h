@@ -65,7 +65,8 @@ struct tw_event {
 struct tw_batch {
 	uint32_t thread;      /* serial number of the thread */
 	uint32_t sequence;    /* of the chunk */
-	uint64_t first_block; /* blocks and references of this thread before this batch */
+	uint64_t first_insn;  /* instructions, blocks and references of this thread before this batch */
+	uint64_t first_block;
 	uint64_t first_ref;
 	const struct tw_block_run *blocks;
 	size_t n_blocks;

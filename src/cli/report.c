@@ -143,7 +143,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Puts what names the item into 80 columns: what does not fit loses its end. */
+/* Puts what names the item into 80 columns, its source or else its module behind the name: what does not fit loses its end. */
 static void print_place(struct report *r, const struct item *item, int block, int room)
 {
 	char text[512], file[200];
@@ -153,7 +153,7 @@ static void print_place(struct report *r, const struct item *item, int block, in
 	int line = tw_symbols_line(r->symbols, item->pid, item->pc, file, sizeof file);
 	if (line)
 		n += snprintf(text + n, sizeof text - (size_t)n, " %s:%d", file, line);
-	if (strncmp(text, item->symbol.module, strlen(item->symbol.module)))
+	else if (strncmp(text, item->symbol.module, strlen(item->symbol.module)))
 		n += snprintf(text + n, sizeof text - (size_t)n, " (%s)", item->symbol.module);
 	printf(n > room ? "%.*s..\n" : "%.*s\n", n > room ? room - 2 : room, text);
 }

@@ -21,6 +21,7 @@ int tw_batch_flush(struct tw_walk *w)
 	struct tw_batch b = {
 		.thread = w->chunk->thread,
 		.sequence = w->chunk->sequence,
+		.first_insn = w->first_insn,
 		.first_block = w->first_block,
 		.first_ref = w->first_ref,
 		.blocks = w->blocks,
@@ -34,7 +35,7 @@ int tw_batch_flush(struct tw_walk *w)
 		return 0;
 	w->first_block += b.n_blocks - w->repeated;
 	w->first_ref += b.n_refs;
-	w->insns += insns_of(w);
+	w->first_insn += insns_of(w);
 	tw_batch_start(w);
 	w->stopped = w->options.batch(w->options.context, &b);
 	return w->stopped;

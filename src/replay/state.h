@@ -30,8 +30,7 @@ struct tw_walk {
 	int stopped;                         /* what batch() returned, if not 0 */
 	uint32_t repeated;                   /* block records of this batch that are no executions */
 	struct tw_partial partial;
-	uint64_t first_block, first_ref;     /* of the thread, before this batch */
-	uint64_t insns;                      /* of the chunk, before this batch */
+	uint64_t first_insn, first_block, first_ref; /* of the thread, before this batch */
 	const struct tw_chunk *chunk;
 	struct tw_walk_options options;
 	struct tw_ref refs[TW_BATCH_ROOM];

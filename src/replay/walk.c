@@ -376,7 +376,7 @@ static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
 	w->has_partial = 0;
 	w->first_block = chunk->first_block;
 	w->first_ref = chunk->first_ref;
-	w->insns = 0;
+	w->first_insn = chunk->first_insn;
 	set_upper(w, chunk->upper);
 	tw_batch_start(w);
 }
@@ -387,6 +387,10 @@ int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_wal
 	int error = run_all(w);
 	int flushed = w->stopped ? 0 : tw_batch_flush(w);
 	if (counts)
-		*counts = (struct tw_walk_counts){w->insns, w->first_block - chunk->first_block, w->first_ref - chunk->first_ref};
+		*counts = (struct tw_walk_counts){
+			w->first_insn - chunk->first_insn,
+			w->first_block - chunk->first_block,
+			w->first_ref - chunk->first_ref,
+		};
 	return error ? error : flushed;
 }

@@ -1,0 +1,237 @@
+/* trackway dump: references, blocks, code or streams as text. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "export/code.h"
+#include "export/lines.h"
+#include "export/raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: trackway dump [OPTION...] DIR\n\n"
+    "Prints a recording as text, one thread after another.\n\n"
+    "  --refs      one line per memory reference (default): thread, address of the\n"
+    "              instruction, R, W or M (modify), address, bytes. Addresses are\n"
+    "              hexadecimal without 0x and leading zeros, all else is decimal\n"
+    "  --blocks    one line per block executed: thread, address, instructions, and how\n"
+    "              it ends (fall jump cond call return ijump icall syscall trap, or\n"
+    "              stopped by a signal)\n"
+    "  --lackey    what valgrind --tool=lackey --trace-mem=yes prints\n"
+    "  --code      the fragments of code, in words\n"
+    "  --raw       the streams as they are\n"
+    "  --thread N  only this thread (trackway info counts them, from 0)\n"
+    "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
+    "              fragments (--code) or chunks (--raw)\n"
+    "  --count K   at most so many of them\n"
+    "  -o FILE     into a file\n"
+    "  -j N        replay with N threads\n"
+    "  --help      this text\n\n"
+    "For example, which pages the first million writes went to:\n\n"
+    "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
+    "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
+
+enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW };
+
+struct dump {
+	const char *dir, *output;
+	enum mode mode;
+	int n_modes;
+	int64_t thread; /* -1: all */
+	uint64_t from, count, jobs;
+	int fd;
+	struct tw_recording *recording;
+	struct tw_damage damage;
+};
+
+/* ---- code and streams ---- */
+
+static int in_range(const struct dump *d, uint64_t i)
+{
+	return i >= d->from && i - d->from < d->count;
+}
+
+static void print_code(struct dump *d, struct tw_text *t)
+{
+	size_t n = tw_recording_n_descriptors(d->recording);
+	for (size_t i = 0; i < n && !t->error; i++)
+		if (in_range(d, i))
+			tw_code_print(t, tw_recording_descriptor_at(d->recording, i));
+}
+
+static void print_chunk(struct dump *d, struct tw_text *t, size_t thread, size_t chunk)
+{
+	struct tw_chunk c;
+	int error = tw_recording_chunk(d->recording, thread, chunk, &c);
+	if (!error)
+		error = tw_raw_print(t, d->recording, &c);
+	tw_chunk_release(&c);
+	if (error)
+		tw_damage_report(&d->damage, thread, chunk, error);
+}
+
+static void print_raw(struct dump *d, struct tw_text *t)
+{
+	uint64_t position = 0;
+	for (size_t i = 0; i < tw_recording_n_threads(d->recording); i++) {
+		const struct tw_thread_info *info = tw_recording_thread(d->recording, i);
+		if (d->thread >= 0 && d->thread != info->serial)
+			continue;
+		for (size_t c = 0; c < info->n_chunks && !t->error; c++, position++)
+			if (in_range(d, position))
+				print_chunk(d, t, i, c);
+	}
+}
+
+/* ---- the command ---- */
+
+/* A write failed. Who reads only the beginning of our output means no harm. */
+static int write_failed(const struct dump *d, int why)
+{
+	if (why == EPIPE)
+		return 0;
+	fprintf(stderr, "trackway dump: %s: %s\n", d->output ? d->output : "standard output", strerror(why));
+	return 1;
+}
+
+static int print_lines(struct dump *d)
+{
+	static const enum tw_lines_kind kinds[] = {[MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY};
+	struct tw_lines_options options = {
+	    .kind = kinds[d->mode],
+	    .fd = d->fd,
+	    .jobs = (unsigned)d->jobs,
+	    .one_thread = d->thread,
+	    .from = d->from,
+	    .count = d->count,
+	    .damage = tw_damage_report,
+	    .context = &d->damage,
+	};
+	int error = tw_lines(d->recording, &options);
+	if (error == TW_LINES_WRITE)
+		return write_failed(d, errno);
+	return error ? tw_recording_error("dump", d->dir, error) : 0;
+}
+
+static int print_words(struct dump *d)
+{
+	struct tw_text text;
+	tw_text_init(&text, d->fd);
+	if (d->mode == MODE_CODE)
+		print_code(d, &text);
+	else
+		print_raw(d, &text);
+	tw_text_flush(&text, d->fd);
+	int error = text.error;
+	tw_text_free(&text);
+	return error ? write_failed(d, error) : 0;
+}
+
+static int has_thread(const struct dump *d)
+{
+	for (size_t i = 0; i < tw_recording_n_threads(d->recording); i++)
+		if (tw_recording_thread(d->recording, i)->serial == d->thread)
+			return 1;
+	return d->thread < 0;
+}
+
+static int run(struct dump *d)
+{
+	d->damage = (struct tw_damage){.command = "dump", .recording = d->recording};
+	if (!has_thread(d)) {
+		fprintf(stderr, "trackway dump: %s: there is no thread %lld in this recording\n", d->dir, (long long)d->thread);
+		return 1;
+	}
+	d->fd = d->output ? open(d->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
+	if (d->fd < 0)
+		return write_failed(d, errno);
+	size_t problems = tw_problems_report("dump", d->recording);
+	int status = d->mode <= MODE_LACKEY ? print_lines(d) : print_words(d);
+	if (d->output && close(d->fd) && !status)
+		status = write_failed(d, errno);
+	return status ? status : problems || d->damage.chunks;
+}
+
+static int set_mode(struct dump *d, enum mode mode)
+{
+	d->mode = mode;
+	return ++d->n_modes > 1 ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code and --raw can be had") : -1;
+}
+
+static int set_number(const char *option, const char *text, uint64_t most, uint64_t *out)
+{
+	return tw_parse_number(text, most, out) ? -1 : tw_usage_error("dump", "%s wants a number, not '%s'", option, text);
+}
+
+enum { OPTION_THREAD = 256, OPTION_FROM, OPTION_COUNT, OPTION_MODE };
+
+/* Takes one option. Returns -1 to go on, or an exit status. */
+static int take_option(struct dump *d, int option, char **argv)
+{
+	uint64_t n;
+	int status;
+	switch (option) {
+	case OPTION_THREAD:
+		status = set_number("--thread", optarg, UINT32_MAX, &n);
+		if (status < 0)
+			d->thread = (int64_t)n;
+		return status;
+	case OPTION_FROM:
+		return set_number("--from", optarg, UINT64_MAX, &d->from);
+	case OPTION_COUNT:
+		return set_number("--count", optarg, UINT64_MAX, &d->count);
+	case 'o':
+		d->output = optarg;
+		return -1;
+	case 'j':
+		if (!tw_parse_number(optarg, TW_MAX_JOBS, &d->jobs) || !d->jobs)
+			return tw_usage_error("dump", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
+		return -1;
+	case 'h':
+		return fputs(help, stdout) < 0;
+	default:
+		return option >= OPTION_MODE ? set_mode(d, (enum mode)(option - OPTION_MODE)) : tw_wrong_option("dump", argv);
+	}
+}
+
+static int parse(struct dump *d, int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"refs", no_argument, NULL, OPTION_MODE + MODE_REFS},
+	    {"blocks", no_argument, NULL, OPTION_MODE + MODE_BLOCKS},
+	    {"lackey", no_argument, NULL, OPTION_MODE + MODE_LACKEY},
+	    {"code", no_argument, NULL, OPTION_MODE + MODE_CODE},
+	    {"raw", no_argument, NULL, OPTION_MODE + MODE_RAW},
+	    {"thread", required_argument, NULL, OPTION_THREAD},
+	    {"from", required_argument, NULL, OPTION_FROM},
+	    {"count", required_argument, NULL, OPTION_COUNT},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
+	};
+	int status = -1;
+	opterr = 0;
+	for (int option; status < 0 && (option = getopt_long(argc, argv, "o:j:h", options, NULL)) >= 0;)
+		status = take_option(d, option, argv);
+	if (status < 0 && argc - optind != 1)
+		status = tw_usage_error("dump", "exactly one recording is wanted");
+	d->dir = status < 0 ? argv[optind] : NULL;
+	return status;
+}
+
+int tw_cmd_dump(int argc, char **argv)
+{
+	struct dump d = {.thread = -1, .count = UINT64_MAX, .jobs = 1};
+	int status = parse(&d, argc, argv);
+	if (status >= 0)
+		return status;
+	int error = tw_recording_open(d.dir, &d.recording);
+	if (error)
+		return tw_recording_error("dump", d.dir, error);
+	status = run(&d);
+	tw_recording_close(d.recording);
+	return status;
+}

@@ -1,0 +1,339 @@
+#include "export/lines.h"
+#include "export/lackey.h"
+#include "export/text.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all states share. */
+struct shared {
+	const struct tw_recording *recording;
+	const struct tw_lines_options *options;
+	struct tw_lackey *lackey;
+	uint64_t *base; /* for each thread of the recording, items of the chosen threads before it */
+	uint64_t end;   /* item after the last one wanted */
+	int write_error;
+};
+
+/* The state of the analyzer: lines that wait to be written, or go out at once if there is one state only. */
+struct state {
+	struct shared *shared;
+	struct tw_text text;
+};
+
+enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
+
+const char *tw_end_name(unsigned end)
+{
+	static const char *const names[TW_NENDS] = {
+		[TW_END_FALL] = "fall",     [TW_END_JUMP] = "jump",   [TW_END_COND] = "cond",   [TW_END_CALL] = "call",       [TW_END_RETURN] = "return",
+		[TW_END_IJUMP] = "ijump",   [TW_END_ICALL] = "icall", [TW_END_TRAP] = "trap",   [TW_END_SYSCALL] = "syscall",
+	};
+	return end < TW_NENDS ? names[end] : "?";
+}
+
+/* ---- one line ---- */
+
+static char *put_ref(char *p, unsigned thread, const struct tw_ref *ref)
+{
+	p = tw_put_decimal(p, thread);
+	*p++ = ' ';
+	p = tw_put_hex(p, ref->pc, 1);
+	*p++ = ' ';
+	*p++ = "?RWM"[ref->type & 3];
+	*p++ = ' ';
+	p = tw_put_hex(p, ref->addr, 1);
+	*p++ = ' ';
+	p = tw_put_decimal(p, ref->size);
+	*p++ = '\n';
+	return p;
+}
+
+static char *put_block(char *p, unsigned thread, const struct tw_block_run *run)
+{
+	const struct tw_block *b = tw_descriptor_blocks(run->descriptor) + run->block;
+	const char *ending = run->n_insns < b->n_insns ? "stopped" : tw_end_name(b->end);
+	size_t n = strlen(ending);
+	p = tw_put_decimal(p, thread);
+	*p++ = ' ';
+	p = tw_put_hex(p, run->pc, 1);
+	*p++ = ' ';
+	p = tw_put_decimal(p, run->n_insns);
+	*p++ = ' ';
+	memcpy(p, ending, n);
+	p += n;
+	*p++ = '\n';
+	return p;
+}
+
+static char *put_access(char *p, char type, const struct tw_ref *ref)
+{
+	*p++ = ' ';
+	*p++ = type;
+	*p++ = ' ';
+	p = tw_put_hex(p, ref->addr, 8);
+	*p++ = ',';
+	p = tw_put_decimal(p, ref->size);
+	*p++ = '\n';
+	return p;
+}
+
+/* ---- batches ---- */
+
+/* Where in an array that starts with item `first` the items wanted begin and end. */
+struct span {
+	size_t begin, end;
+};
+
+static struct span wanted(const struct shared *s, uint64_t first, size_t n)
+{
+	uint64_t from = s->options->from;
+	struct span span = {0, n};
+	if (from > first)
+		span.begin = from - first < n ? (size_t)(from - first) : n;
+	if (s->end < first + n)
+		span.end = s->end > first ? (size_t)(s->end - first) : 0;
+	return span;
+}
+
+static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
+{
+	struct span span = wanted(s->shared, base + b->first_ref, b->n_refs);
+	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
+	for (size_t i = span.begin; start && i < span.end; i++)
+		p = put_ref(p, b->thread, &b->refs[i]);
+	s->text.n += (size_t)(p - start);
+}
+
+static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
+{
+	uint64_t position = base + b->first_block;
+	char *start = tw_text_room(&s->text, b->n_blocks * LONGEST), *p = start;
+	for (size_t i = 0; start && i < b->n_blocks; i++) {
+		if (!b->blocks[i].n_insns)
+			continue;
+		if (position >= s->shared->options->from && position < s->shared->end)
+			p = put_block(p, b->thread, &b->blocks[i]);
+		position++;
+	}
+	s->text.n += (size_t)(p - start);
+}
+
+static char *put_line(char *p, const struct tw_lackey_insn *insn)
+{
+	memcpy(p, insn->line, sizeof insn->line);
+	return p + insn->length;
+}
+
+/* The references of one instruction from *ref on; `again`: it has made iterations before. */
+static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const struct tw_ref **ref, const struct tw_ref *end, int again)
+{
+	const struct tw_ref *r = *ref;
+	unsigned number = r->insn, per_iteration = insn->flags & TW_LACKEY_PAIRS ? 2 : 1;
+	for (unsigned n = 0; r < end && r->insn == number; r++, n++) {
+		int starts = n % per_iteration == 0;
+		if (insn->flags & TW_LACKEY_UNTIL && starts && (n || again))
+			p = put_line(p, insn);
+		if (insn->flags & TW_LACKEY_LOCKED)
+			p = put_access(p, 'L', r);
+		p = put_access(p, "?LSM"[r->type & 3], r);
+		if (insn->flags & TW_LACKEY_REPEATED && !(insn->flags & TW_LACKEY_UNTIL) && (n + 1) % per_iteration == 0)
+			p = put_line(p, insn);
+	}
+	*ref = r;
+	return p;
+}
+
+/* One execution of a block, as far as its instructions are wanted; `position` is that of its first one. */
+static char *put_run(const struct shared *s, char *p, const struct tw_block_run *run, const struct tw_ref *ref, const struct tw_ref *end, uint64_t position)
+{
+	const struct tw_lackey_insn *insns = tw_lackey_insns(s->lackey, run->descriptor);
+	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
+	for (unsigned i = first; i < first + run->n_insns; i++, position++) {
+		int visible = position >= s->options->from && position < s->end;
+		if (visible)
+			p = put_line(p, &insns[i]);
+		if (visible && ref < end && ref->insn == i)
+			p = put_accesses(p, &insns[i], &ref, end, 0);
+		while (ref < end && ref->insn == i)
+			ref++;
+	}
+	if (position > s->options->from && position <= s->end)
+		while (ref < end)
+			p = put_accesses(p, &insns[ref->insn], &ref, end, !run->n_insns);
+	return p;
+}
+
+static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
+{
+	uint64_t position = base + b->first_insn;
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct tw_block_run *run = &b->blocks[i];
+		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
+		char *start = tw_text_room(&s->text, (run->n_insns + end - run->first_ref + 2) * LONGEST);
+		if (!start)
+			return;
+		s->text.n += (size_t)(put_run(s->shared, start, run, b->refs + run->first_ref, b->refs + end, position) - start);
+		position += run->n_insns;
+	}
+}
+
+/* ---- the analyzer ---- */
+
+static int result_of(struct state *s)
+{
+	if (s->text.error)
+		__atomic_store_n(&s->shared->write_error, s->text.error, __ATOMIC_RELAXED);
+	return s->text.error ? TW_LINES_WRITE : 0;
+}
+
+/* Index of the thread with this serial number. */
+static size_t index_of(const struct tw_recording *r, uint32_t serial)
+{
+	size_t low = 0, high = tw_recording_n_threads(r);
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (tw_recording_thread(r, middle)->serial <= serial)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void *begin(void *arg)
+{
+	struct shared *shared = arg;
+	struct state *s = malloc(sizeof *s);
+	if (!s)
+		return NULL;
+	s->shared = shared;
+	tw_text_init(&s->text, shared->options->jobs > 1 ? -1 : shared->options->fd);
+	return s;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	uint64_t base = s->shared->base[index_of(s->shared->recording, b->thread)];
+	switch (s->shared->options->kind) {
+	case TW_LINES_REFS:
+		put_refs(s, b, base);
+		break;
+	case TW_LINES_BLOCKS:
+		put_blocks(s, b, base);
+		break;
+	case TW_LINES_LACKEY:
+		put_lackey(s, b, base);
+		break;
+	}
+	return result_of(s);
+}
+
+static int merge(void *state, void *later)
+{
+	struct state *s = state, *from = later;
+	int fd = s->shared->options->fd;
+	tw_text_flush(&s->text, fd);
+	if (!s->text.error)
+		tw_text_flush(&from->text, fd);
+	if (from->text.error)
+		s->text.error = from->text.error;
+	tw_text_free(&from->text);
+	free(from);
+	return result_of(s);
+}
+
+static int end(void *state, int error)
+{
+	struct state *s = state;
+	if (!error)
+		tw_text_flush(&s->text, s->shared->options->fd);
+	int result = result_of(s);
+	tw_text_free(&s->text);
+	free(s);
+	return result;
+}
+
+/* ---- what to replay ---- */
+
+static uint64_t items_of(const struct shared *s, const struct tw_chunk_info *c, uint64_t *first)
+{
+	switch (s->options->kind) {
+	case TW_LINES_REFS:
+		*first = c->first_ref;
+		return c->refs;
+	case TW_LINES_BLOCKS:
+		*first = c->first_block;
+		return c->blocks;
+	default:
+		*first = c->first_insn;
+		return c->insns;
+	}
+}
+
+static int select_chunk(void *context, size_t thread, size_t chunk)
+{
+	const struct shared *s = context;
+	const struct tw_thread_info *t = tw_recording_thread(s->recording, thread);
+	uint64_t first, n = items_of(s, tw_recording_chunk_info(s->recording, thread, chunk), &first);
+	if (s->options->one_thread >= 0 && t->serial != s->options->one_thread)
+		return 0;
+	if (!s->options->from && s->end == UINT64_MAX)
+		return 1;
+	first += s->base[thread];
+	return first + n > s->options->from && first < s->end;
+}
+
+/* Works out how many items of the chosen threads come before each. */
+static int find_bases(struct shared *s)
+{
+	size_t n = tw_recording_n_threads(s->recording);
+	uint64_t before = 0;
+	s->base = calloc(n + 1, sizeof *s->base);
+	if (!s->base)
+		return tw_fail(TW_ERR_MEMORY, "threads");
+	for (size_t i = 0; i < n; i++) {
+		const struct tw_thread_info *t = tw_recording_thread(s->recording, i);
+		uint64_t first = 0, items = 0;
+		if (s->options->one_thread >= 0 && t->serial != s->options->one_thread)
+			continue;
+		if (t->n_chunks)
+			items = items_of(s, tw_recording_chunk_info(s->recording, i, t->n_chunks - 1), &first);
+		s->base[i] = before;
+		before += first + items;
+	}
+	return 0;
+}
+
+
+static int pass_damage(void *context, size_t thread, size_t chunk, int error)
+{
+	const struct shared *s = context;
+	return s->options->damage ? s->options->damage(s->options->context, thread, chunk, error) : error;
+}
+
+int tw_lines(const struct tw_recording *r, const struct tw_lines_options *options)
+{
+	static const struct tw_analyzer analyzer = {"lines", begin, batch, merge, end};
+	struct shared s = {.recording = r, .options = options};
+	struct tw_replay_options replay = {
+		.jobs = options->jobs,
+		.grain = options->jobs > 1,
+		.select = select_chunk,
+		.damage = pass_damage,
+		.context = &s,
+	};
+	s.end = options->count < UINT64_MAX - options->from ? options->from + options->count : UINT64_MAX;
+	int error = find_bases(&s);
+	if (!error && options->kind == TW_LINES_LACKEY && !(s.lackey = tw_lackey_new(r)))
+		error = tw_fail(TW_ERR_MEMORY, "instructions");
+	if (!error)
+		error = tw_replay(r, &replay, &analyzer, &s);
+	tw_lackey_free(s.lackey);
+	free(s.base);
+	errno = s.write_error;
+	return error;
+}
