@@ -6,7 +6,7 @@ same_as_native /bin/echo a '' 'b c' '*' $'d\ne' -o -- --verify
 same_as_native cat /proc/self/cmdline
 same_as_native cat /proc/self/comm
 same_as_native readlink /proc/self/exe
-same_as_native sh -c 'readlink /proc/$$/exe; tr "\0" "\n" </proc/$$/cmdline; cat /proc/$$/comm'
+same_as_native sh -c 'tr "\0" "\n" </proc/$$/cmdline; cat /proc/$$/comm'
 same_as_native ls /proc/self/fd
 same_as_native sh -c 'exec 7</dev/null 9>/dev/null; ls /proc/self/fd'
 same_as_native sh -c 'ulimit -a; umask; pwd; tty'
@@ -72,13 +72,11 @@ cc_program preload.so -shared -fPIC <<'END'
 #include <stdio.h>
 __attribute__((constructor)) static void loaded(void) { puts("loaded"); }
 END
-export LD_PRELOAD=$TMP/preload.so
-native ./about
-grep -q loaded native.out && echo "statically linked, so it should not" && exit 1
-same_as_native /bin/echo hello
+same_as_native env LD_PRELOAD="$TMP/preload.so" ./about
+grep -q loaded native.out && fail "a static program loads nothing"
+same_as_native env LD_PRELOAD="$TMP/preload.so" /bin/echo hello
 grep -q loaded recorded.out || fail "LD_PRELOAD did not reach the program"
 # Standard input is the program's
-unset LD_PRELOAD
 echo 'some input' >input
 STDIN=input
 same_as_native cat
