@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../lib.sh"
 # Counts in memory, says so, waits for ever.
 asm_program counter <<'END'
-#include "program.h"
+#include "program.inc"
 	.globl _start
 _start:	mov ecx, 50000
 1:	inc dword ptr count[rip]

@@ -1,7 +1,7 @@
 # `dep` and `call` record the same references of the same program, run after run.
 . "$(dirname "$0")/../lib.sh"
 asm_program work <<'END'
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	mov ebp, 3000
 	lea rbx, table[rip]

@@ -1,7 +1,7 @@
 # The debugging aid: the application's instructions, the instrumented ones and the descriptor of a fragment.
 . "$(dirname "$0")/../lib.sh"
 asm_program little <<'END'
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	mov eax, data[rip]
 	E R, data, 4

@@ -26,7 +26,7 @@ static uint32_t rnd(uint32_t n)
 }
 
 static const char *const reg_names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-					  "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+                                          "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 
 /* Random bytes that have a chance to be an instruction of each encoding. */
 static void random_bytes(uint8_t *b)
@@ -80,12 +80,14 @@ static bool is_system(const ZydisDecodedInstruction *i)
 static bool is_excluded(const ZydisDecodedInstruction *i)
 {
 	static const char *const names[] = {
-		"popf",   "iret",    "int",    "syscall", "sysenter", "sysexit", "sysret",  "cpuid",  "rdtsc",  "rdrand", "rdseed", "rdpid",  "rdpru",
-		"rdpmc",  "xbegin",  "xabort", "xend",	 "ldmxcsr",  "vldmxcsr", "fldcw",  "fldenv", "frstor", "fxrstor", "xrstor", "sgdt",   "sidt",
-		"sldt",   "str",     "smsw",   "lfs",     "lgs",      "lss",     "lds",     "les",    "wrfsbase", "wrgsbase", "rdgsbase", "rdfsbase",
-		"wrpkru", "rdpkru",  "xgetbv", "xsetbv",  "swapgs",   "lock",    "getsec",  "pconfig", "rsm",	"hlt",	  "ud",	    "in",     "out",
-		"enclu",  "vmmcall", "serialize", "fnclex", "senduipi", "clui",	  "stui",    "testui", "uiret",  "jmp",	  "call",   "ret",
-		"std",    "cld",	"fninit", "finit",	 "xsaves",  "wbnoinvd", "invd",    "tdcall", "seam", "hreset", "xsusldtrk", "xresldtrk",
+	    "popf",   "iret",   "int",     "syscall",   "sysenter",  "sysexit",  "sysret",   "cpuid",    "rdtsc",    "rdrand",
+	    "rdseed", "rdpid",  "rdpru",   "rdpmc",     "xbegin",    "xabort",   "xend",     "ldmxcsr",  "vldmxcsr", "fldcw",
+	    "fldenv", "frstor", "fxrstor", "xrstor",    "sgdt",      "sidt",     "sldt",     "str",      "smsw",     "lfs",
+	    "lgs",    "lss",    "lds",     "les",       "wrfsbase",  "wrgsbase", "rdgsbase", "rdfsbase", "wrpkru",   "rdpkru",
+	    "xgetbv", "xsetbv", "swapgs",  "lock",      "getsec",    "pconfig",  "rsm",      "hlt",      "ud",       "in",
+	    "out",    "enclu",  "vmmcall", "serialize", "fnclex",    "senduipi", "clui",     "stui",     "testui",   "uiret",
+	    "jmp",    "call",   "ret",     "std",       "cld",       "fninit",   "finit",    "xsaves",   "wbnoinvd", "invd",
+	    "tdcall", "seam",   "hreset",  "xsusldtrk", "xresldtrk",
 	};
 	const char *name = ZydisMnemonicGetString(i->mnemonic);
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -166,7 +168,8 @@ static void emit_registers(const ZydisDecodedInstruction *i, const ZydisDecodedO
 {
 	bool index[16] = {false};
 	for (int k = 0; k < i->operand_count; k++)
-		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY && op[k].mem.index != ZYDIS_REGISTER_NONE && op[k].mem.type != ZYDIS_MEMOP_TYPE_VSIB)
+		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY && op[k].mem.index != ZYDIS_REGISTER_NONE &&
+		    op[k].mem.type != ZYDIS_MEMOP_TYPE_VSIB)
 			index[ZydisRegisterGetId(op[k].mem.index)] = true;
 	printf("\tmov eax, %d\n\tadd eax, %d\n", (int)rnd(1u << 31), (int)rnd(1u << 31)); /* flags */
 	for (int r = 0; r < 16; r++) {
@@ -206,7 +209,8 @@ static void emit_frame_begin(void)
 	       "\tlea rdi, stack[rip]\n\txor esi, esi\n\tmov eax, SYS_sigaltstack\n\tsyscall\n");
 	static const int signals[] = {4, 5, 7, 8, 11};
 	for (int s = 0; s < 5; s++)
-		printf("\tmov edi, %d\n\tlea rsi, action[rip]\n\txor edx, edx\n\tmov r10d, 8\n\tmov eax, SYS_rt_sigaction\n\tsyscall\n", signals[s]);
+		printf("\tmov edi, %d\n\tlea rsi, action[rip]\n\txor edx, edx\n\tmov r10d, 8\n\tmov eax, SYS_rt_sigaction\n\tsyscall\n",
+		       signals[s]);
 	printf("\tcall vectors\n");
 }
 
@@ -217,7 +221,9 @@ static void emit_frame_end(void)
 		printf("\tvmovdqu64 [rdi + %d], zmm%d\n", v * 64, v);
 	for (int k = 0; k < 8; k++)
 		printf("\tkmovq [rdi + %d], k%d\n", 2048 + k * 8, k);
-	printf("\txor eax, eax\n\tmov ecx, %d\n1:\timul rax, rax, 31\n\tadd rax, [rdi + rcx * 8 - 8]\n\tdec ecx\n\tjnz 1b\n\tmov sums[rip + 136], rax\n", BUFFER / 8);
+	printf("\txor eax, eax\n\tmov ecx, %d\n1:\timul rax, rax, 31\n\tadd rax, [rdi + rcx * 8 - 8]\n\tdec ecx\n\tjnz 1b\n\tmov sums[rip "
+	       "+ 136], rax\n",
+	       BUFFER / 8);
 	printf("\tmov edi, 1\n\tlea rsi, sums[rip]\n\tmov edx, 144\n\tmov eax, SYS_write\n\tsyscall\n\txor edi, edi\n\tjmp exit\n");
 	/* goes on behind the faulting instruction, and counts */
 	printf("handler:\n\tmov rax, next[rip]\n\tmov [rdx + 168], rax\n\tinc dword ptr sums[rip + 128]\n\tadd sums[rip + 132], edi\n"
@@ -227,11 +233,13 @@ static void emit_frame_end(void)
 	for (int r = 0; r < 16; r++)
 		if (r != 4)
 			printf("\tadd sums[rip + %d], %s\n", r * 8, reg_names[r]);
-	printf("\tpop rax\n\tmov rcx, sums[rip + 32]\n\timul rcx, rcx, 31\n\tadd rcx, rax\n\tadd rcx, rsp_was[rip]\n\tmov sums[rip + 32], rcx\n\tret\n");
+	printf("\tpop rax\n\tmov rcx, sums[rip + 32]\n\timul rcx, rcx, 31\n\tadd rcx, rax\n\tadd rcx, rsp_was[rip]\n\tmov sums[rip + 32], "
+	       "rcx\n\tret\n");
 	printf("vectors:\n");
 	for (int v = 0; v < 32; v++)
 		printf("\tvmovdqu32 zmm%d, indices[rip + %d]\n", v, v % 7 * 64);
-	printf("\tret\n\t.section .rodata\n\t.balign 8\naction:\t.quad handler, 0x4c000004, handler, 0\nstack:\t.quad alternate, 0, 65536\n\t.balign 64\nindices:\n");
+	printf("\tret\n\t.section .rodata\n\t.balign 8\naction:\t.quad handler, 0x4c000004, handler, 0\nstack:\t.quad alternate, 0, "
+	       "65536\n\t.balign 64\nindices:\n");
 	for (int k = 0; k < 7 * 16; k++)
 		printf("\t.long %d\n", k % 3 == 2 ? 0 : k * 37 % 200 - 100);
 	printf("\t.bss\n\t.balign 4096\nalternate: .skip 65536\nbuffer:\t.skip %d\nnext:\t.quad 0\nrsp_was: .quad 0\nsums:\t.skip 256\n"

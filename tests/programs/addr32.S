@@ -1,5 +1,5 @@
 /* Address sizes and forms: 32-bit addresses that wrap, 64-bit absolute ones, rip-relative ones, high byte registers; loop, jrcxz and jecxz. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rbx, data[rip]
 	mov rcx, 0x7700000000

@@ -1,6 +1,6 @@
 /* needs: avx512f avx512vl avx512bw avx512dq
  * Static broadcasts and instructions that read their whole operand whatever the mask; references as the oracle has them. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rax, table[rip]
 	mov ecx, 0x8001

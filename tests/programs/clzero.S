@@ -1,6 +1,6 @@
 /* needs: clzero
  * clzero writes the line that holds rax. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rax, line[rip + 13]
 	clzero

@@ -1,6 +1,6 @@
 /* needs: cx16
  * Compare and exchange of every size, matching or not: always one modification; with and without lock. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rdi, data[rip]
 	xor eax, eax

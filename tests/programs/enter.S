@@ -1,5 +1,5 @@
 /* Frames: enter with every kind of nesting, leave. */
-#include "program.h"
+#include "program.inc"
 #define T stack_top
 	BEGIN
 	mov rbp, 0x1122334455667788

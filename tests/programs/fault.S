@@ -1,6 +1,6 @@
 /* String instructions, stores and pushes that fault in the middle: a handler of SIGSEGV makes the page accessible and returns, and everything
  * goes on where it was. Iterations made before the fault count once; an instruction that faults counts when it is complete. */
-#include "program.h"
+#include "program.inc"
 	.macro PROTECT address, how
 	lea rdi, \address[rip]
 	mov esi, 4096

@@ -1,6 +1,6 @@
 /* Flags and registers survive whatever is inserted: every combination of the status flags goes through references, jumps, calls, indirect
  * branches and returns, and comes out unchanged; so do all registers and the red zone. No printed trace: it is long, and the oracle has it. */
-#include "program.h"
+#include "program.inc"
 	.text
 	.globl _start
 _start:

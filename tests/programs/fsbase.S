@@ -1,6 +1,6 @@
 /* needs: fsgsbase
  * wrfsbase and rdfsbase. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rsi, one[rip]
 	wrfsbase rsi

@@ -1,6 +1,6 @@
 /* needs: avx2
  * Gathers of AVX2 with full, partial and empty masks; every combination of index and data width. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	vmovdqu ymm0, index32[rip]	/* 0 3 1 -1 2 5 4 7 */
 	E R, index32, 32

@@ -1,5 +1,5 @@
 /* Indirect calls and jumps: through registers, memory, tables and the stack; to many targets from one place. */
-#include "program.h"
+#include "program.inc"
 #define T stack_top
 	BEGIN
 	lea rax, add1[rip]

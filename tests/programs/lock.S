@@ -1,5 +1,5 @@
 /* Read-modify-write instructions, locked and not: one modification each. Plain reads, writes and conditional moves for contrast. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rdi, data[rip]
 	mov ecx, 3

@@ -1,6 +1,6 @@
 /* needs: avx512f avx512vl avx512bw avx512dq avx512_vbmi2
  * AVX-512 memory operands under masks: moves, arithmetic, compares, broadcasts, narrowing and widening, compress and expand, scalars. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rax, table[rip]
 	mov ecx, 0x8001

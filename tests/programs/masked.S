@@ -1,6 +1,6 @@
 /* needs: avx2
  * Masked moves of MMX, SSE and AVX. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	vmovdqu ymm1, mask32[rip]	/* lanes 0 3 6 */
 	E R, mask32, 32

@@ -1,6 +1,6 @@
 /* needs: movdiri movdir64b
  * Direct stores. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rsi, source[rip]
 	lea rdi, target[rip]

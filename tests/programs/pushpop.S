@@ -1,5 +1,5 @@
 /* The stack: push and pop of everything, through rsp too; flags; near calls and returns. */
-#include "program.h"
+#include "program.inc"
 #define T stack_top
 	BEGIN
 	push rax

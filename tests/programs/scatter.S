@@ -1,6 +1,6 @@
 /* needs: avx512f avx512vl
  * Gathers and scatters of AVX-512 with partial masks. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	vmovdqu32 zmm0, index32[rip]	/* 0 2 4 ... 30 */
 	E R, index32, 64

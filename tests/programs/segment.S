@@ -1,5 +1,5 @@
 /* Accesses relative to fs and gs, set by arch_prctl and by wrfsbase; with plain, vector, string and masked instructions. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	mov edi, 0x1002		/* ARCH_SET_FS */
 	lea rsi, tls[rip]

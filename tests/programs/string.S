@@ -1,5 +1,5 @@
 /* String instructions: every size, both directions, zero counts, and repeats that stop early. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	cld
 	lea rsi, source[rip]

@@ -1,6 +1,6 @@
 /* needs: avx512f avx512vl avx512bw
  * Vector accesses of every size, aligned, unaligned and non-temporal; parts of vectors; loads that widen. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rax, table[rip]
 	movaps xmm1, [rax]

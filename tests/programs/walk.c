@@ -13,23 +13,23 @@ static uint32_t order[NODES], bins[BINS];
 /* uint64_t walk(list, order, n, bins): the sum of the list's values; then bins[order[i] & 31]++ for each i, backwards */
 uint64_t walk(struct node *list, uint32_t *order, uint64_t n, uint32_t *bins);
 __asm__(".intel_syntax noprefix\n"
-	"region_begin: .globl region_begin\n"
-	"walk: xor eax, eax\n"
-	"1: test rdi, rdi\n"
-	"	jz 2f\n"
-	"	add rax, [rdi + 8]\n"
-	"	mov rdi, [rdi]\n"
-	"	jmp 1b\n"
-	"2: test rdx, rdx\n"
-	"	jz 3f\n"
-	"	mov r8d, [rsi + rdx * 4 - 4]\n"
-	"	and r8d, 31\n"
-	"	inc dword ptr [rcx + r8 * 4]\n"
-	"	dec rdx\n"
-	"	jmp 2b\n"
-	"3: ret\n"
-	"region_end: .globl region_end\n"
-	".att_syntax\n");
+        "region_begin: .globl region_begin\n"
+        "walk: xor eax, eax\n"
+        "1: test rdi, rdi\n"
+        "	jz 2f\n"
+        "	add rax, [rdi + 8]\n"
+        "	mov rdi, [rdi]\n"
+        "	jmp 1b\n"
+        "2: test rdx, rdx\n"
+        "	jz 3f\n"
+        "	mov r8d, [rsi + rdx * 4 - 4]\n"
+        "	and r8d, 31\n"
+        "	inc dword ptr [rcx + r8 * 4]\n"
+        "	dec rdx\n"
+        "	jmp 2b\n"
+        "3: ret\n"
+        "region_end: .globl region_end\n"
+        ".att_syntax\n");
 
 static int program(void)
 {
@@ -53,9 +53,9 @@ static int program(void)
 	}
 	uint64_t stack_at, found;
 	__asm__ volatile("mov %%rsp, %0\n\tsub $256, %%rsp\n\tand $-64, %%rsp\n\tcall walk\n\tmov %0, %%rsp\n"
-			 : "=&b"(stack_at), "=a"(found)
-			 : "D"(&nodes[17]), "S"(order), "d"((uint64_t)NODES), "c"(bins)
-			 : "r8", "memory", "cc");
+	                 : "=&b"(stack_at), "=a"(found)
+	                 : "D"(&nodes[17]), "S"(order), "d"((uint64_t)NODES), "c"(bins)
+	                 : "r8", "memory", "cc");
 	expect('R', (void *)(((stack_at - 256) & ~63ull) - 8), 8); /* the return */
 	check(found == sum, 1);
 	uint32_t total = 0;

@@ -1,5 +1,5 @@
 /* x87: loads and stores of every size, environments and whole states. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rax, data[rip]
 	fninit

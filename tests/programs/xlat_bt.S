@@ -1,5 +1,5 @@
 /* xlat, and bit strings addressed by a register, before and behind their operand. */
-#include "program.h"
+#include "program.inc"
 	BEGIN
 	lea rbx, table[rip]
 	mov eax, 0xffffff05	/* only al counts */

@@ -1,7 +1,7 @@
 /* needs: xsave xsavec xsaveopt avx
  * xsave and its family: areas of legacy, AVX and all components, standard and compact; fxsave. The size of the reference depends on the CPU,
  * so there is no printed trace for all of it; the oracle computes it from CPUID. What was saved must come back. */
-#include "program.h"
+#include "program.inc"
 	.text
 	.globl _start
 _start:
