@@ -205,7 +205,7 @@ static void emit_test(int number)
 
 static void emit_frame_begin(void)
 {
-	printf("#include \"program.h\"\n\t.globl _start\n_start:\tlea rsp, stack_top[rip]\n"
+	printf("#include \"program.inc\"\n\t.globl _start\n_start:\tlea rsp, stack_top[rip]\n"
 	       "\tlea rdi, stack[rip]\n\txor esi, esi\n\tmov eax, SYS_sigaltstack\n\tsyscall\n");
 	static const int signals[] = {4, 5, 7, 8, 11};
 	for (int s = 0; s < 5; s++)
