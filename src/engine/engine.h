@@ -57,6 +57,7 @@ struct thread {
 	u32 upper;            /* upper half of the fragment numbers as the reader of the buffer has it */
 	u32 slot;             /* index in the channel, or NO_SLOT */
 	u8 *buffer;           /* current buffer */
+	bool unaligned_step;  /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;       /* writes records that someone reads */
 	struct pending pending;
 	u64 sigmask;          /* the application's, as it believes it to be */

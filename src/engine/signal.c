@@ -3,6 +3,7 @@
 #include "engine/fragment.h"
 #include "engine/memory.h"
 #include "engine/thread.h"
+#include "engine/x86_64/decode.h"
 #include "engine/x86_64/frame.h"
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
@@ -11,6 +12,8 @@
 #include <linux/mman.h>
 
 #define NSIG_MAX 64
+#define EFLAGS_TF 0x100u
+#define EFLAGS_AC 0x40000u
 #define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
@@ -291,6 +294,32 @@ static void application_fault(struct thread *t, int signo, siginfo_t *info, stru
 	resume_after(t, uc);
 }
 
+/*
+ * Alignment checks (EFLAGS.AC, which programs flip to tell a 386 from its successors) catch the engine's own stores, which are not aligned. One such
+ * store is made without: AC off, one step, AC on again.
+ */
+static bool alignment_fault(struct thread *t, struct tw_ucontext *uc)
+{
+	const struct fragment *f = in_cache(uc->rip) && tw_engine.instr->records ? tw_fragment_at(uc->rip) : NULL;
+	if (!f)
+		return false;
+	u8 buf = tw_fragment_state(f, uc->rip)->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
+	if (!tw_decode_uses_base((const u8 *)uc->rip, buf))
+		return false;
+	uc->eflags = (uc->eflags & ~(u64)EFLAGS_AC) | EFLAGS_TF;
+	t->unaligned_step = true;
+	return true;
+}
+
+static bool alignment_step_done(struct thread *t, struct tw_ucontext *uc)
+{
+	if (!t->unaligned_step)
+		return false;
+	t->unaligned_step = false;
+	uc->eflags = (uc->eflags & ~(u64)EFLAGS_TF) | EFLAGS_AC;
+	return true;
+}
+
 static bool engine_copy_fault(struct tw_ucontext *uc)
 {
 	if (uc->rip < (u64)tw_copy_begin || uc->rip >= (u64)tw_copy_end)
@@ -303,6 +332,10 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 {
 	u64 address = (u64)info->si_addr;
 	if (signo == SIGSEGV && buffer_fault(t, uc, address))
+		return;
+	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
+		return;
+	if (signo == SIGTRAP && alignment_step_done(t, uc))
 		return;
 	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
 		bool ours;
@@ -353,6 +386,7 @@ static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
+	__asm__ volatile("pushq $2; popfq" : : : "cc", "memory"); /* the kernel leaves the application's AC on */
 	/* Sent by kill and the like, a synchronous signal's number is asynchronous all the same. */
 	if (is_sync(signo) && info->si_code > 0)
 		synchronous(t, signo, info, uc);

@@ -835,3 +835,28 @@ void tw_decode_block(struct block *b, u64 pc, u64 limit)
 	b->target = b->end == TW_END_JUMP || b->end == TW_END_COND || b->end == TW_END_CALL ? last->target : 0;
 	b->next = pc + b->bytes;
 }
+
+struct base_query {
+	const u8 *code;
+	u8 reg;
+	bool found;
+};
+
+static void query_base(void *arg)
+{
+	struct base_query *q = arg;
+	ZydisDecodedInstruction z;
+	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, q->code, 15, &z, o)))
+		return;
+	for (int k = 0; k < z.operand_count; k++)
+		if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY && gpr(o[k].mem.base) == q->reg)
+			q->found = true;
+}
+
+bool tw_decode_uses_base(const u8 *code, u8 reg)
+{
+	struct base_query q = {code, reg, false};
+	tw_with_decoder(query_base, &q);
+	return q.found;
+}

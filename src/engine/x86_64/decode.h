@@ -83,6 +83,9 @@ void tw_decode_init(void);
  */
 void tw_decode_block(struct block *b, u64 pc, u64 limit);
 
+/* Does the instruction at `code` (in the cache) access memory through this register? Callable anywhere but from under tw_with_decoder. */
+bool tw_decode_uses_base(const u8 *code, u8 reg);
+
 /* Runs fn(arg) with the vector registers saved and a thread pointer the decoder can use. */
 void tw_with_decoder(void (*fn)(void *), void *arg);
 
