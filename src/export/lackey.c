@@ -10,8 +10,8 @@ struct tw_lackey {
 	size_t *row[65536]; /* by a fragment number's upper half, then lower: where its instructions begin */
 };
 
-/* Whether Valgrind makes a load and a compare-and-swap of the instruction. */
-static int is_locked(const ZydisDecoder *decoder, const uint8_t *code, unsigned length)
+/* What Valgrind makes of an instruction whatever its prefixes repeat. */
+static uint8_t flags_of(const ZydisDecoder *decoder, const uint8_t *code, unsigned length)
 {
 	ZydisDecodedInstruction insn;
 	if (!code || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, code, length, &insn)))
@@ -22,9 +22,17 @@ static int is_locked(const ZydisDecoder *decoder, const uint8_t *code, unsigned 
 	case ZYDIS_MNEMONIC_CMPXCHG16B:
 		return 0;
 	case ZYDIS_MNEMONIC_XCHG:
-		return 1;
+		return TW_LACKEY_LOCKED;
+	case ZYDIS_MNEMONIC_CMPSB:
+	case ZYDIS_MNEMONIC_CMPSW:
+	case ZYDIS_MNEMONIC_CMPSQ:
+		return TW_LACKEY_PAIRS | TW_LACKEY_SWAPPED;
+	case ZYDIS_MNEMONIC_CMPSD: /* the vector instruction of this name has another encoding */
+		return insn.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT
+		           ? TW_LACKEY_PAIRS | TW_LACKEY_SWAPPED
+		           : 0;
 	default:
-		return (insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
+		return insn.attributes & ZYDIS_ATTRIB_HAS_LOCK ? TW_LACKEY_LOCKED : 0;
 	}
 }
 
@@ -45,11 +53,11 @@ static void fill_flags(struct tw_lackey_insn *insns, const struct tw_descriptor 
 	for (unsigned i = 0; i < d->n_ops; i++) {
 		const uint8_t *code = NULL;
 		unsigned length = 0;
+		if (op[i].kind == TW_OP_RECORD || op[i].kind == TW_OP_SET || !tw_insn_at(d, op[i].insn, &code, &length))
+			continue;
+		insns[op[i].insn].flags = flags_of(decoder, code, length);
 		if (op[i].kind == TW_OP_REP)
-			insns[op[i].insn].flags = rep_flags(&op[i]);
-		else if ((op[i].kind == TW_OP_REF || op[i].kind == TW_OP_BIT) && op[i].type == TW_MODIFY &&
-		         tw_insn_at(d, op[i].insn, &code, &length) && is_locked(decoder, code, length))
-			insns[op[i].insn].flags = TW_LACKEY_LOCKED;
+			insns[op[i].insn].flags |= rep_flags(&op[i]);
 	}
 }
 

@@ -13,6 +13,7 @@ enum tw_lackey_flags {
 	TW_LACKEY_UNTIL = 2,    /* cmps, scas: ...but after the last one */
 	TW_LACKEY_PAIRS = 4,    /* an iteration makes two references */
 	TW_LACKEY_LOCKED = 8,   /* an L line before its M line */
+	TW_LACKEY_SWAPPED = 16, /* cmps: the second reference of a pair comes first */
 };
 
 /* One instruction. */

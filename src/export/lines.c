@@ -127,19 +127,28 @@ static char *put_line(char *p, const struct tw_lackey_insn *insn)
 	return p + insn->length;
 }
 
+static char *put_lackey_ref(char *p, const struct tw_lackey_insn *insn, const struct tw_ref *ref)
+{
+	if (insn->flags & TW_LACKEY_LOCKED && ref->type == TW_MODIFY)
+		p = put_access(p, 'L', ref);
+	return put_access(p, "?LSM"[ref->type & 3], ref);
+}
+
 /* The references of one instruction from *ref on; `again`: it has made iterations before. */
 static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const struct tw_ref **ref, const struct tw_ref *end, int again)
 {
 	const struct tw_ref *r = *ref;
-	unsigned number = r->insn, per_iteration = insn->flags & TW_LACKEY_PAIRS ? 2 : 1;
-	for (unsigned n = 0; r < end && r->insn == number; r++, n++) {
-		int starts = n % per_iteration == 0;
-		if (insn->flags & TW_LACKEY_UNTIL && starts && (n || again))
+	unsigned number = r->insn;
+	int until = insn->flags & TW_LACKEY_UNTIL;
+	for (; r < end && r->insn == number; r++, again = 1) {
+		int pair = insn->flags & TW_LACKEY_PAIRS && r + 1 < end && r[1].insn == number;
+		if (until && again)
 			p = put_line(p, insn);
-		if (insn->flags & TW_LACKEY_LOCKED)
-			p = put_access(p, 'L', r);
-		p = put_access(p, "?LSM"[r->type & 3], r);
-		if (insn->flags & TW_LACKEY_REPEATED && !(insn->flags & TW_LACKEY_UNTIL) && (n + 1) % per_iteration == 0)
+		p = put_lackey_ref(p, insn, pair && insn->flags & TW_LACKEY_SWAPPED ? r + 1 : r);
+		if (pair)
+			p = put_lackey_ref(p, insn, insn->flags & TW_LACKEY_SWAPPED ? r : r + 1);
+		r += pair;
+		if (insn->flags & TW_LACKEY_REPEATED && !until)
 			p = put_line(p, insn);
 	}
 	*ref = r;
