@@ -16,7 +16,7 @@
 #include <trackway/descriptor.h>
 
 /* One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT stands where the next event
- * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags and the events are those of src/channel/channel.h.) */
+ * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags are those of src/channel/channel.h, the events those of <trackway/event.h>.) */
 struct tw_chunk {
 	uint32_t thread;     /* serial number of the thread in the recording */
 	uint32_t sequence;   /* 0, 1, 2... within the thread */
@@ -149,6 +149,7 @@ void tw_recording_close(struct tw_recording *r);
 const struct tw_recording_info *tw_recording_info(const struct tw_recording *r);
 size_t tw_recording_n_threads(const struct tw_recording *r);
 const struct tw_thread_info *tw_recording_thread(const struct tw_recording *r, size_t thread);
+size_t tw_recording_find_thread(const struct tw_recording *r, uint32_t serial); /* its number; the number of threads if there is none */
 const struct tw_chunk_info *tw_recording_chunk_info(const struct tw_recording *r, size_t thread, size_t chunk);
 size_t tw_recording_n_modules(const struct tw_recording *r);
 const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t module);

@@ -198,20 +198,6 @@ static int result_of(struct state *s)
 	return s->text.error ? TW_LINES_WRITE : 0;
 }
 
-/* Index of the thread with this serial number. */
-static size_t index_of(const struct tw_recording *r, uint32_t serial)
-{
-	size_t low = 0, high = tw_recording_n_threads(r);
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (tw_recording_thread(r, middle)->serial <= serial)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void *begin(void *arg)
 {
 	struct shared *shared = arg;
@@ -226,7 +212,7 @@ static void *begin(void *arg)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	uint64_t base = s->shared->base[index_of(s->shared->recording, b->thread)];
+	uint64_t base = s->shared->base[tw_recording_find_thread(s->shared->recording, b->thread)];
 	switch (s->shared->options->kind) {
 	case TW_LINES_REFS:
 		put_refs(s, b, base);

@@ -533,6 +533,19 @@ const struct tw_thread_info *tw_recording_thread(const struct tw_recording *r, s
 	return thread < r->threads.n ? &thread_at(r, thread)->info : NULL;
 }
 
+size_t tw_recording_find_thread(const struct tw_recording *r, uint32_t serial)
+{
+	size_t low = 0, high = r->threads.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (thread_at(r, middle)->info.serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->threads.n && thread_at(r, low)->info.serial == serial ? low : r->threads.n;
+}
+
 const struct tw_chunk_info *tw_recording_chunk_info(const struct tw_recording *r, size_t thread, size_t chunk)
 {
 	if (thread >= r->threads.n || chunk >= thread_at(r, thread)->chunks.n)

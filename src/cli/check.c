@@ -1,0 +1,299 @@
+/* trackway check: validates a recording. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "recording/recording.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
+                           "Validates a recording: checksums, that no chunk is missing, that the descriptions\n"
+                           "of code are well-formed, that every chunk replays to its end, and that what it\n"
+                           "holds is what was counted while recording. Each problem is named with its file\n"
+                           "and chunk; what is good all the same is told for each damaged thread.\n\n"
+                           "  -j N    replay with N threads\n"
+                           "  -q      print nothing but problems\n"
+                           "  --help  this text\n\n"
+                           "For example, after copying a recording from another machine:\n\n"
+                           "  trackway check gzip.tw && trackway report gzip.tw\n\n"
+                           "Exit status: 0 when nothing is damaged, 1 when something is, 2 when DIR is not a\n"
+                           "recording or cannot be opened. A recording that is still being written, or whose\n"
+                           "writing was stopped, is incomplete, not damaged.\n";
+
+/* What a chunk was found to hold. */
+struct found {
+	uint64_t insns, blocks, refs, reads, writes, gaps;
+	int damaged;
+};
+
+struct check {
+	/* options */
+	const char *dir;
+	uint64_t jobs;
+	int quiet;
+	/* the work */
+	const struct tw_recording *recording;
+	struct found *found;  /* of all chunks, thread by thread */
+	size_t *first;        /* for each thread, the index of its first chunk in found */
+	unsigned long problems;
+};
+
+static void __attribute__((format(printf, 2, 3))) problem(struct check *c, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	c->problems++;
+}
+
+/* ---- counting by replay ---- */
+
+/* A worker's state: the chunk it is at. */
+struct counter {
+	struct check *check;
+	uint32_t thread, sequence;
+	struct found *found;
+};
+
+static struct found *find(const struct check *c, uint32_t serial, uint32_t sequence)
+{
+	size_t thread = tw_recording_find_thread(c->recording, serial);
+	size_t last = tw_recording_thread(c->recording, thread)->n_chunks - 1;
+	size_t chunk = sequence < last ? sequence : last; /* less where chunks are missing */
+	while (chunk && tw_recording_chunk_info(c->recording, thread, chunk)->sequence != sequence)
+		chunk--;
+	return &c->found[c->first[thread] + chunk];
+}
+
+static void *begin(void *arg)
+{
+	struct counter *s = calloc(1, sizeof *s);
+	if (s)
+		s->check = arg;
+	return s;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct counter *s = state;
+	if (!s->found || s->thread != b->thread || s->sequence != b->sequence)
+		s->found = find(s->check, b->thread, b->sequence);
+	s->thread = b->thread;
+	s->sequence = b->sequence;
+	struct found *f = s->found;
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		f->blocks += b->blocks[i].n_insns != 0;
+		f->insns += b->blocks[i].n_insns;
+	}
+	f->refs += b->n_refs;
+	for (size_t i = 0; i < b->n_refs; i++) {
+		f->reads += b->refs[i].type & TW_READ;
+		f->writes += b->refs[i].type >> 1;
+	}
+	for (size_t i = 0; i < b->n_events; i++)
+		f->gaps += b->events[i].type == TW_EVENT_GAP;
+	return 0;
+}
+
+static int merge(void *state, void *later)
+{
+	(void)state;
+	free(later);
+	return 0;
+}
+
+static int end(void *state, int error)
+{
+	free(state);
+	return error;
+}
+
+static int damage(void *context, size_t thread, size_t chunk, int error)
+{
+	struct check *c = context;
+	char why[1024];
+	const struct tw_chunk_info *info = tw_recording_chunk_info(c->recording, thread, chunk);
+	c->found[c->first[thread] + chunk].damaged = 1;
+	problem(c, TW_THREAD_FILE ": chunk %u at offset %llu: %s", tw_recording_thread(c->recording, thread)->serial, info->sequence,
+	        (unsigned long long)info->offset, tw_failure_sentence(error, why, sizeof why));
+	return 0;
+}
+
+/* ---- comparing ---- */
+
+static void compare(struct check *c, const char *where, const char *what, uint64_t counted, uint64_t found)
+{
+	if (counted != found)
+		problem(c, "%s: %llu %s were counted while recording, %llu are found", where, (unsigned long long)counted, what,
+		        (unsigned long long)found);
+}
+
+static void check_chunk(struct check *c, const struct tw_thread_info *t, const struct tw_chunk_info *info, const struct found *f)
+{
+	char where[64];
+	snprintf(where, sizeof where, TW_THREAD_FILE ": chunk %u", t->serial, info->sequence);
+	compare(c, where, "instructions", info->insns, f->insns);
+	compare(c, where, "blocks", info->blocks, f->blocks);
+	compare(c, where, "references", info->refs, f->refs);
+	compare(c, where, "reads", info->reads, f->reads);
+	compare(c, where, "writes", info->writes, f->writes);
+	compare(c, where, "gaps", info->gaps, f->gaps);
+}
+
+/* Whether a chunk begins where the one before it ended. */
+static void check_order(struct check *c, const struct tw_thread_info *t, const struct tw_chunk_info *before, const struct tw_chunk_info *info)
+{
+	static const struct tw_chunk_info none;
+	const struct tw_chunk_info *b = before ? before : &none;
+	if (before ? info->sequence != before->sequence + 1 : info->sequence)
+		return; /* a chunk is missing, the reader said so */
+	if (info->first_insn != b->first_insn + b->insns || info->first_block != b->first_block + b->blocks ||
+	    info->first_ref != b->first_ref + b->refs)
+		problem(c, TW_THREAD_FILE ": chunk %u does not begin where the chunk before it ended", t->serial, info->sequence);
+}
+
+static void check_thread(struct check *c, size_t thread)
+{
+	const struct tw_thread_info *t = tw_recording_thread(c->recording, thread);
+	const struct tw_chunk_info *before = NULL, *good = NULL;
+	unsigned long damaged = 0;
+	for (size_t i = 0; i < t->n_chunks; i++) {
+		const struct tw_chunk_info *info = tw_recording_chunk_info(c->recording, thread, i);
+		const struct found *f = &c->found[c->first[thread] + i];
+		check_order(c, t, before, info);
+		if (!f->damaged)
+			check_chunk(c, t, info, f);
+		if (!f->damaged && !damaged)
+			good = info;
+		damaged += (unsigned long)f->damaged;
+		before = info;
+	}
+	if (damaged)
+		printf(TW_THREAD_FILE ": good up to reference %llu; %lu of %u chunks are damaged\n", t->serial,
+		       good ? (unsigned long long)(good->first_ref + good->refs) : 0, damaged, t->n_chunks);
+}
+
+static void check_totals(struct check *c)
+{
+	struct tw_totals sum;
+	const struct tw_totals *t = &tw_recording_info(c->recording)->totals;
+	tw_recording_sum(c->recording, &sum);
+	compare(c, TW_HEADER_FILE, "instructions", t->insns, sum.insns);
+	compare(c, TW_HEADER_FILE, "blocks", t->blocks, sum.blocks);
+	compare(c, TW_HEADER_FILE, "references", t->refs, sum.refs);
+	compare(c, TW_HEADER_FILE, "reads", t->reads, sum.reads);
+	compare(c, TW_HEADER_FILE, "writes", t->writes, sum.writes);
+	compare(c, TW_HEADER_FILE, "chunks", t->chunks, sum.chunks);
+	compare(c, TW_HEADER_FILE, "threads", t->threads, sum.threads);
+	compare(c, TW_HEADER_FILE, "fragments", t->fragments, sum.fragments);
+}
+
+/* ---- the command ---- */
+
+static int allocate(struct check *c)
+{
+	size_t n_threads = tw_recording_n_threads(c->recording), n = 0;
+	c->first = calloc(n_threads + 1, sizeof *c->first);
+	for (size_t i = 0; c->first && i < n_threads; i++) {
+		c->first[i] = n;
+		n += tw_recording_thread(c->recording, i)->n_chunks;
+	}
+	c->found = calloc(n + 1, sizeof *c->found);
+	return c->first && c->found;
+}
+
+static void check_opened(struct check *c)
+{
+	for (size_t i = 0; i < tw_recording_n_problems(c->recording); i++) {
+		const struct tw_problem *p = tw_recording_problem(c->recording, i);
+		problem(c, "%s: %s", p->text, tw_error_text(p->error));
+	}
+}
+
+static void conclude(const struct check *c)
+{
+	const struct tw_recording_info *info = tw_recording_info(c->recording);
+	const struct tw_totals *t = tw_recording_totals(c->recording);
+	if (c->problems) {
+		printf("%s: %lu problem%s found\n", c->dir, c->problems, c->problems == 1 ? "" : "s");
+		return;
+	}
+	if (c->quiet)
+		return;
+	if (!info->complete)
+		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
+	if (info->sink == TW_SINK_COUNT)
+		printf("%s: good; it holds only totals\n", c->dir);
+	else
+		printf("%s: good; %llu blocks and %llu references replayed (threads: %llu, chunks: %llu)\n", c->dir,
+		       (unsigned long long)t->blocks, (unsigned long long)t->refs, (unsigned long long)t->threads,
+		       (unsigned long long)t->chunks);
+}
+
+static int run(struct check *c)
+{
+	static const struct tw_analyzer analyzer = {"check", begin, batch, merge, end};
+	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .damage = damage, .context = c};
+	const struct tw_recording_info *info = tw_recording_info(c->recording);
+	check_opened(c);
+	int error = info->sink == TW_SINK_COUNT ? 0 : tw_replay(c->recording, &options, &analyzer, c);
+	if (error)
+		return tw_recording_error("check", c->dir, error);
+	for (size_t i = 0; i < tw_recording_n_threads(c->recording); i++)
+		check_thread(c, i);
+	if (info->complete && info->sink != TW_SINK_COUNT && !tw_recording_n_problems(c->recording))
+		check_totals(c);
+	conclude(c);
+	return c->problems != 0;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int parse(struct check *c, int argc, char **argv)
+{
+	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+	opterr = 0;
+	for (int option; (option = getopt_long(argc, argv, "j:qh", options, NULL)) >= 0;) {
+		switch (option) {
+		case 'j':
+			if (!tw_parse_number(optarg, TW_MAX_JOBS, &c->jobs) || !c->jobs)
+				return tw_usage_error("check", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
+			break;
+		case 'q':
+			c->quiet = 1;
+			break;
+		case 'h':
+			return fputs(help, stdout) < 0;
+		default:
+			return tw_wrong_option("check", argv);
+		}
+	}
+	if (argc - optind != 1)
+		return tw_usage_error("check", "exactly one recording is wanted");
+	c->dir = argv[optind];
+	return -1;
+}
+
+int tw_cmd_check(int argc, char **argv)
+{
+	struct check c = {.jobs = 1};
+	struct tw_recording *r;
+	int status = parse(&c, argc, argv);
+	if (status >= 0)
+		return status;
+	int error = tw_recording_open(c.dir, &r);
+	if (error) {
+		tw_recording_error("check", c.dir, error);
+		return 2;
+	}
+	c.recording = r;
+	status = allocate(&c) ? run(&c) : tw_recording_error("check", c.dir, TW_ERR_MEMORY);
+	free(c.found);
+	free(c.first);
+	tw_recording_close(r);
+	return fflush(stdout) || ferror(stdout) ? 1 : status;
+}
