@@ -153,6 +153,21 @@ info_value() {
 	python3 -c 'import json, sys; print(json.load(open("info.json"))[sys.argv[1]])' "$1" || fail "info --json has no $1"
 }
 
+# same_instructions INSNS DIR: the recording executed the instructions of the oracle's list. `dump --lackey` prints a repeated string instruction
+# once per iteration and once more, as lackey does; so instructions that follow themselves are compared as one, and the totals exactly.
+same_instructions() {
+	"$TW" dump --lackey "$2" >dump.lackey || fail "dump --lackey fails"
+	sed -n 's/^I *0*\([0-9a-f]*\),\([0-9]*\)$/\1 \2/p' dump.lackey | uniq >found.insns
+	sed 's/ rep//' "$1" | uniq >expected.insns
+	cmp -s expected.insns found.insns || {
+		diff expected.insns found.insns | head -n 20
+		fail "instructions differ from the oracle's"
+	}
+	local total
+	total=$(grep -vc rep "$1")
+	[ "$(info_value instructions "$2")" = "$total" ] || fail "info counts $(info_value instructions "$2") instructions, the oracle $total"
+}
+
 # What Trackway itself says on standard error begins like this.
 OWN_LINE='^trackway\( [a-z]*\)\?: '
 

@@ -63,7 +63,5 @@ if [ -n "$begin" ]; then
 	same expected.region found.region "the recording does not have the references the program expects"
 fi
 same oracle.refs found.refs "references differ from the oracle's"
-"$TW" dump --lackey recording.tw >dump.lackey || fail "dump --lackey fails"
-sed -n 's/^I *0*\([0-9a-f]*\),\([0-9]*\)$/\1 \2/p' dump.lackey >found.insns
-same oracle.insns found.insns "instructions differ from the oracle's"
+same_instructions oracle.insns recording.tw
 verify_clean ./program

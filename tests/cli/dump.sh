@@ -13,7 +13,8 @@ reads=$(grep -c ' [RM] ' refs) writes=$(grep -c ' [WM] ' refs)
 [ "$(wc -l <blocks)" = "$(info_value blocks r.tw)" ] || fail "$(wc -l <blocks) blocks, info counts $(info_value blocks r.tw)"
 "$TW" dump --lackey r.tw >lackey || fail "dump --lackey"
 head -n 100000 lackey | grep -qvE '^(I  [0-9a-f]{8,16}| [LSM] [0-9a-f]{8,16}),[0-9]+$' && fail "a line of --lackey has another form"
-[ "$(grep -c '^I ' lackey)" = "$(info_value instructions r.tw)" ] || fail "$(grep -c '^I ' lackey) instructions, info counts $(info_value instructions r.tw)"
+# a string instruction with a repeat prefix shows once per iteration and once more
+[ "$(grep -c '^I ' lackey)" -ge "$(info_value instructions r.tw)" ] || fail "$(grep -c '^I ' lackey) instructions, info counts $(info_value instructions r.tw)"
 [ "$(grep -c '^ [LSM]' lackey)" = "$(wc -l <refs)" ] || fail "--lackey has another number of references"
 
 # parts

@@ -41,5 +41,5 @@ done
 [ "$(wc -l <dep.refs)" -gt 6000 ] || fail "only $(wc -l <dep.refs) references"
 cmp dep.refs call.refs || fail "dep and call differ in references"
 cmp dep.refs again.refs || fail "two runs differ in references"
-cmp dep.lackey call.lackey || fail "dep and call differ in instructions"
+cmp <(grep ^I dep.lackey | uniq) <(grep ^I call.lackey | uniq) || fail "dep and call differ in instructions"
 cmp dep.blocks again.blocks || fail "two runs differ in blocks"

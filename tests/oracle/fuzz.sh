@@ -23,11 +23,7 @@ for seed in ${SEEDS:-$(seq "$(full 60 4)")}; do
 		pc=$(diff oracle.refs found.refs | awk '/^[<>]/ { print $2; exit }')
 		fail "seed $seed, $(where "$pc"), references differ: $(objdump -d -M intel --start-address=0x"$pc" program | grep -m1 "^ *$pc:")"
 	}
-	"$TW" dump --lackey recording.tw | sed -n 's/^I *0*\([0-9a-f]*\),\([0-9]*\)$/\1 \2/p' >found.insns
-	cmp -s oracle.insns found.insns || {
-		diff oracle.insns found.insns | head -n 10
-		fail "seed $seed: instructions differ"
-	}
+	same_instructions oracle.insns recording.tw
 	check_good
 	verify_clean ./program
 done

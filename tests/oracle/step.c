@@ -5,7 +5,8 @@
  *     step [-o REFS] [-i INSNS] PROGRAM [ARG...]
  *
  * REFS: one line per reference, `pc type addr size`, as `trackway dump --refs` prints it without the thread. INSNS: one line per instruction,
- * `pc length`. An instruction counts once it is complete; one that faults leaves nothing behind but the iterations a string instruction made.
+ * `pc length`, and `pc length rep` for each iteration of a string instruction after which there is another. An instruction counts once it is
+ * complete; one that faults leaves nothing behind but the iterations a string instruction made.
  * Exit status: the program's own, 128 + N when signal N killed it, 125 when the oracle itself failed.
  */
 #include <cpuid.h>
@@ -654,6 +655,8 @@ static int run(pid_t pid, FILE *refs, FILE *insns)
 			if (!delivered || !m.handled[delivered])
 				string_references(&m, repeat_count(&m) - cut(&m, after.rcx));
 			print_references(&m, pc, refs);
+			if (insns && done && after.rip == pc)
+				fprintf(insns, "%lx %u rep\n", pc, m.insn.length);
 			done = done && after.rip != pc;
 		} else if (done) {
 			if (is_string(&m))
