@@ -465,6 +465,46 @@ static void test_malformed(void)
 	free(k);
 }
 
+static int take_all(void *context, const struct tw_batch *b)
+{
+	uint64_t *sum = context;
+	for (size_t i = 0; i < b->n_refs; i++)
+		*sum += b->refs[i].addr;
+	for (size_t i = 0; i < b->n_blocks; i++)
+		*sum += b->blocks[i].pc + b->blocks[i].descriptor->number;
+	for (size_t i = 0; i < b->n_events; i++)
+		*sum += b->events[i].type + (b->events[i].bytes ? *(const uint8_t *)b->events[i].payload : 0);
+	return 0;
+}
+
+/* Whatever the streams hold, a walk ends, with a result or an error. */
+static void test_noise(void)
+{
+	const struct tw_partial partial = {.insns = 2, .in_rep = 1, .regs = {[TW_RDI] = 0x204}};
+	const struct made_fragment call = {0x30022, 0x600000, {2}, NULL, 0, 0, TW_FORMAT_CALL};
+	const struct tw_logged_ref log[] = {{0x10, 8, TW_READ, 0, 1}};
+	struct tw_programs *p = programs_of(&two);
+	uint64_t sum = 0;
+	EQUAL(tw_programs_add(p, make_descriptor(&call)), 0);
+	struct tw_walk *w = tw_walk_new(&(struct tw_walk_options){.programs = p, .xstate = &xstate, .batch = take_all, .context = &sum});
+	srand(1);
+	for (int round = 0; round < 20000; round++) {
+		struct made_chunk *k = chunk_of_two(round % 3 ? &partial : NULL);
+		put_tag(k, 0x22);
+		put_refs(k, 0x600000, log, 1);
+		put_tag(k, 0x22);
+		for (int i = rand() % 4; i >= 0; i--) {
+			k->c[rand() % k->chunk.n_c] ^= (uint16_t)(1 << rand() % 16);
+			k->m[rand() % k->chunk.n_m] ^= 1ull << rand() % 64;
+			k->e[(unsigned)rand() % k->chunk.n_e] ^= (uint8_t)(1 << rand() % 8);
+		}
+		CHECK(tw_walk_chunk(w, &k->chunk, NULL) <= 0);
+		free(k);
+	}
+	tw_walk_free(w);
+	tw_programs_free(p);
+}
+
 static int refused(const struct tw_op *op, unsigned n_values)
 {
 	struct made_fragment f = {16, 0x400000, {1}, op, 1, (uint16_t)n_values, TW_FORMAT_DEP};
@@ -515,6 +555,7 @@ int main(void)
 	test_segbase();
 	test_call();
 	test_malformed();
+	test_noise();
 	test_refused();
 	return UNIT_END();
 }
