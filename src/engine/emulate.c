@@ -1,7 +1,19 @@
 #include "engine/emulate.h"
 #include "engine/buffer.h"
+#include "engine/fragment.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
+
+/* Translations made so far take the application's %gs base for 0. */
+static void use_gs(u64 base)
+{
+	if (!base || tw_engine.gs_used)
+		return;
+	tw_lock(&tw_engine.lock);
+	tw_engine.gs_used = true;
+	tw_fragment_invalidate(0, ~0ull);
+	tw_unlock(&tw_engine.lock);
+}
 
 i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
 {
@@ -14,6 +26,7 @@ i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
 		t->app_fs = base;
 	} else {
 		t->app_gs = base;
+		use_gs(base);
 	}
 	struct tw_segbase e = {seg, 0, base};
 	tw_buffer_event(t, TW_EVENT_SEGBASE, &e, sizeof e, NULL, 0);

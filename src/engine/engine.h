@@ -88,6 +88,7 @@ struct engine {
 	u64 vdso;
 	u32 page_faults;
 	bool fsgsbase;
+	bool gs_used;               /* some thread has a %gs base that is not 0 */
 	u64 xcr0;
 	u32 xsave_size;
 	u32 pid;

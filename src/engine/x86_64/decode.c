@@ -702,18 +702,18 @@ static void note_encoding(struct work *w)
 	struct insn *i = w->i;
 	const ZydisDecodedInstruction *z = w->z;
 	bool riprel = false;
-	for (int k = 0; k < z->operand_count_visible; k++)
-		if (w->o[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		    (w->o[k].mem.base == ZYDIS_REGISTER_RIP || w->o[k].mem.base == ZYDIS_REGISTER_EIP)) {
+	i->n_prefixes = z->raw.prefix_count;
+	for (int k = 0; k < z->operand_count; k++) {
+		const ZydisDecodedOperandMem *m = &w->o[k].mem;
+		if (w->o[k].type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		if (m->base == ZYDIS_REGISTER_RIP || m->base == ZYDIS_REGISTER_EIP) {
 			riprel = true;
-			i->target = i->pc + i->len + (u64)w->o[k].mem.disp.value;
-		} else if (w->o[k].type == ZYDIS_OPERAND_TYPE_MEMORY && w->o[k].mem.segment == ZYDIS_REGISTER_GS &&
-			   w->o[k].mem.type != ZYDIS_MEMOP_TYPE_AGEN) {
-			for (u8 p = 0; p < z->raw.prefix_count; p++)
-				if (i->raw[p] == 0x65)
-					i->gs_at = (u8)(p + 1);
+			i->target = i->pc + i->len + (u64)m->disp.value;
 		}
-	if (!riprel && !i->gs_at)
+		i->uses_gs |= m->segment == ZYDIS_REGISTER_GS && m->type != ZYDIS_MEMOP_TYPE_AGEN;
+	}
+	if (!riprel && !i->uses_gs)
 		return;
 	i->disp_at = riprel ? z->raw.disp.offset : 0;
 	i->modrm_at = z->raw.modrm.offset;

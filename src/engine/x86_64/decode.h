@@ -49,7 +49,8 @@ struct insn {
 	u8 modrm_at;    /* offset of ModRM, if disp_at */
 	u8 rex_at;      /* 1 + offset of the REX, VEX or EVEX prefix; 0: none */
 	u8 prefix_kind; /* enum prefix_kind */
-	u8 gs_at;       /* 1 + offset of a %gs prefix that counts; 0: none */
+	u8 n_prefixes;  /* legacy prefixes, which come first */
+	bool uses_gs;   /* a memory operand is relative to %gs */
 	u8 cc;          /* COND: condition code */
 	u16 pop_bytes;  /* RETURN: bytes released beyond the address */
 	u16 uses, defs; /* general registers read (addresses included) and written, by bit */

@@ -5,6 +5,7 @@
 #include "instrument/instrumentor.h"
 
 #define MAX_FRAGMENT_BYTES 32768u
+#define PREFIX_DS 0x3e /* without meaning in 64-bit mode, but for branches */
 
 /* One translation at a time: under the engine's lock. */
 static struct block block;
@@ -70,7 +71,7 @@ static bool reaches(u64 target, u64 from)
 	return d == (i32)d;
 }
 
-/* The instruction with its memory operand replaced by [reg] (reg below r8, not rsp, rbp); segment and address-size prefixes dropped. */
+/* The instruction with its memory operand replaced by [reg] (reg below r8, not rsp, rbp); %gs and address-size prefixes made void. */
 static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 {
 	u8 raw[16];
@@ -84,12 +85,10 @@ static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 		raw[i->rex_at - 1] &= (u8)~3;
 	else if (i->prefix_kind == PREFIX_VEX3 || i->prefix_kind == PREFIX_EVEX)
 		raw[i->rex_at] |= 0x60;
-	u8 prefixes_end = i->rex_at ? (u8)(i->rex_at - 1) : i->modrm_at;
-	for (u8 k = 0; k < i->modrm_at; k++)
-		if (k >= prefixes_end || (raw[k] != 0x65 && raw[k] != 0x67))
-			emit_8(e, raw[k]);
-		else if (!i->rex_at && k >= 4)
-			emit_8(e, raw[k]);
+	for (u8 k = 0; k < i->n_prefixes; k++)
+		if (raw[k] == 0x65 || raw[k] == 0x67)
+			raw[k] = PREFIX_DS;
+	emit_bytes(e, raw, i->modrm_at);
 	emit_8(e, (u8)((modrm & 0x38) | reg));
 	emit_bytes(e, raw + rest, (u32)(i->len - rest));
 }
@@ -108,9 +107,8 @@ static void emit_unspill(struct emit *e, u8 insn, u8 reg, u16 flags)
 }
 
 /* A rip-relative operand that code in the cache cannot reach. */
-static void emit_far(struct emit *e, const struct block *b, unsigned k)
+static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 {
-	const struct insn *i = &b->insn[k];
 	u16 flags = e->now.flags;
 	u8 s = tw_scratch(i, e->buf, TW_NOREG);
 	emit_spill(e, (u8)k, s, flags);
@@ -119,7 +117,7 @@ static void emit_far(struct emit *e, const struct block *b, unsigned k)
 	emit_unspill(e, (u8)(k + 1), s, flags);
 }
 
-/* An operand relative to the application's %gs base. */
+/* An operand relative to the application's %gs base. Only operands that ModRM gives. */
 static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
@@ -130,7 +128,8 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 		if (b->op[i->first_op + n].op.seg == TW_SEG_GS)
 			op = &b->op[i->first_op + n].op;
 	if (!op || !i->modrm_at || s2 == TW_NOREG) {
-		emit_bytes(e, i->raw, i->len);
+		tw_engine_fail(TW_FAILURE_ENGINE, "an instruction at %lx uses %%gs in a way that is not supported", (unsigned long)i->pc);
+		emit_bytes(e, "\x0f\x0b", 2);
 		return;
 	}
 	emit_spill(e, (u8)k, s, flags);
@@ -148,12 +147,22 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 	emit_unspill(e, (u8)(k + 1), s, flags);
 }
 
-static void emit_plain(struct emit *e, const struct block *b, unsigned k)
+/*
+ * The instruction with %ds for %gs, which is as good while the application's base is 0. (Taking the prefix out could make a REX prefix before
+ * it, which is void, stand next to the opcode.)
+ */
+static struct insn without_gs(const struct insn *i)
 {
-	const struct insn *i = &b->insn[k];
-	if (i->gs_at) {
-		emit_gs_operand(e, b, k);
-	} else if (i->lea_reg != TW_NOREG) {
+	struct insn n = *i;
+	for (u8 k = 0; k < i->n_prefixes; k++)
+		if (n.raw[k] == 0x65)
+			n.raw[k] = PREFIX_DS;
+	return n;
+}
+
+static void emit_at_home(struct emit *e, const struct insn *i, unsigned k)
+{
+	if (i->lea_reg != TW_NOREG) {
 		emit_mov_reg_imm(e, i->lea_reg, i->lea32 ? (u32)i->target : i->target);
 	} else if (!i->disp_at) {
 		emit_bytes(e, i->raw, i->len);
@@ -162,7 +171,20 @@ static void emit_plain(struct emit *e, const struct block *b, unsigned k)
 		emit_bytes(e, i->raw, i->len);
 		memcpy(e->at - i->len + i->disp_at, &disp, 4);
 	} else {
-		emit_far(e, b, k);
+		emit_far(e, i, k);
+	}
+}
+
+static void emit_plain(struct emit *e, const struct block *b, unsigned k)
+{
+	const struct insn *i = &b->insn[k];
+	if (!i->uses_gs) {
+		emit_at_home(e, i, k);
+	} else if (!tw_engine.gs_used) {
+		struct insn plain = without_gs(i);
+		emit_at_home(e, &plain, k);
+	} else {
+		emit_gs_operand(e, b, k);
 	}
 }
 
