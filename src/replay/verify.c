@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing array of references. */
-struct refs {
-	struct tw_ref *items;
-	size_t n, room;
-};
-
 /* What a difference is about; `none` while there is none. */
 enum difference { DIFF_NONE, DIFF_REFERENCE, DIFF_CODE, DIFF_NO_LOG, DIFF_STRAY_LOG, DIFF_REPLAY };
 
@@ -35,126 +29,125 @@ struct tw_verify {
 	struct tw_walk *walk;
 	uint64_t blocks, n_refs;
 	struct mismatch mismatch;
-	/* The fragment that has run last and is not compared yet. */
-	const struct tw_descriptor *descriptor; /* NULL: there is none, or nothing of it was replayed */
-	struct refs found, expected;
-	uint64_t first_ref;     /* index of found[0] in the thread */
-	uint64_t logged_pc;
-	unsigned n_logs;        /* REFS events seen for it */
-	int pending;
-	int partial, next_partial; /* it, the next one, stopped early... */
-	struct tw_partial how, next_how; /* ...like this */
+	/* The chunk, and how far its REFS events have been taken. */
+	const struct tw_chunk *chunk;
+	size_t at;
+	/* The fragment being compared. */
+	int open;
+	const struct tw_descriptor *descriptor; /* NULL: nothing of it was replayed so far */
+	const struct tw_refs *log;
+	struct tw_logged logged;                /* what is left of the log */
+	uint64_t index;                         /* of the next reference in the thread */
+	int partial, next_partial;              /* it, the next one, stopped early... */
+	struct tw_partial how, next_how;        /* ...like this */
 };
 
-static int add_ref(struct refs *r, const struct tw_ref *ref)
-{
-	if (r->n == r->room) {
-		size_t room = r->room ? r->room * 2 : 256;
-		struct tw_ref *items = realloc(r->items, room * sizeof *items);
-		if (!items)
-			return tw_fail(TW_ERR_MEMORY, "references to verify");
-		r->items = items;
-		r->room = room;
-	}
-	r->items[r->n++] = *ref;
-	return 0;
-}
-
-/* ---- comparing one fragment ---- */
-
-static int differ(struct tw_verify *v, enum difference what, size_t i, const struct tw_ref *expected, const struct tw_ref *found)
+static int differ(struct tw_verify *v, enum difference what, const struct tw_ref *expected, const struct tw_ref *found)
 {
 	struct mismatch *m = &v->mismatch;
 	const struct tw_ref none = {0};
 	m->what = what;
-	m->index = v->first_ref + i;
+	m->index = v->index;
 	m->descriptor = v->descriptor;
-	m->logged_pc = v->logged_pc;
+	m->logged_pc = v->log ? v->log->pc : 0;
 	m->expected = expected ? *expected : none;
 	m->found = found ? *found : none;
 	m->insn = expected ? expected->insn : found ? found->insn : 0;
 	return 1;
 }
 
-static int same(const struct tw_ref *a, const struct tw_ref *b)
-{
-	return a->insn == b->insn && a->addr == b->addr && a->size == b->size && a->type == b->type;
-}
+/* ---- the log ---- */
 
-/* References of an interrupted instruction are in the log as far as it got, in replay only those of whole iterations. */
-static void drop_unfinished(const struct tw_verify *v, struct refs *r)
+/* The chunk's next REFS event, or NULL. */
+static const struct tw_refs *next_log(struct tw_verify *v)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->items[i].insn < v->how.insns)
-			r->items[n++] = r->items[i];
-	r->n = n;
-}
-
-static int compare(struct tw_verify *v)
-{
-	const struct refs *f = &v->found, *e = &v->expected;
-	if (!v->n_logs)
-		return differ(v, DIFF_NO_LOG, 0, NULL, NULL);
-	if (v->descriptor && tw_descriptor_blocks(v->descriptor)->pc != v->logged_pc)
-		return differ(v, DIFF_CODE, 0, NULL, NULL);
-	v->n_refs += f->n;
-	if (v->partial) {
-		drop_unfinished(v, &v->found);
-		drop_unfinished(v, &v->expected);
+	const struct tw_chunk *c = v->chunk;
+	while (c->n_e - v->at >= sizeof(struct tw_event_header)) {
+		const struct tw_event_header *h = (const struct tw_event_header *)(c->e + v->at);
+		size_t left = c->n_e - v->at, bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
+		if (!tw_event_valid(h, c->e + v->at + sizeof *h, left - sizeof *h))
+			return NULL;
+		v->at += bytes < left ? bytes : left;
+		if (h->type == TW_EVENT_REFS)
+			return (const struct tw_refs *)(h + 1);
 	}
-	for (size_t i = 0; i < f->n || i < e->n; i++) {
-		const struct tw_ref *found = i < f->n ? &f->items[i] : NULL, *expected = i < e->n ? &e->items[i] : NULL;
-		if (!found || !expected || !same(found, expected))
-			return differ(v, DIFF_REFERENCE, i, expected, found);
+	return NULL;
+}
+
+/* Of an interrupted instruction the log has what it did before it stopped, replay only whole iterations: neither counts. */
+static int counts(const struct tw_verify *v, unsigned insn)
+{
+	return !v->partial || insn < v->how.insns;
+}
+
+/* The log's next reference that counts; 0 at its end. */
+static int next_expected(struct tw_verify *v, struct tw_ref *ref)
+{
+	struct tw_logged_ref l;
+	while (tw_logged_next(&v->logged, &l) > 0) {
+		*ref = (struct tw_ref){.addr = l.addr, .size = l.size, .insn = l.insn, .type = l.type};
+		if (counts(v, l.insn))
+			return 1;
 	}
 	return 0;
 }
 
-/* ---- taking a batch apart ---- */
+/* ---- fragments ---- */
 
-/* The fragment before is complete: compares it, and makes room for the next. */
 static int finish_fragment(struct tw_verify *v)
 {
-	int error = v->pending ? compare(v) : 0;
-	v->pending = 0;
-	v->descriptor = NULL;
-	v->n_logs = 0;
-	v->found.n = v->expected.n = 0;
-	return error;
+	struct tw_ref expected;
+	int more = v->open && next_expected(v, &expected);
+	v->open = 0;
+	return more ? differ(v, DIFF_REFERENCE, &expected, NULL) : 0;
 }
 
-static int start_fragment(struct tw_verify *v)
+/* A fragment begins to run; `d` is NULL if nothing of it ran. */
+static int start_fragment(struct tw_verify *v, const struct tw_descriptor *d)
 {
 	int error = finish_fragment(v);
-	v->pending = 1;
+	if (error)
+		return error;
+	v->open = 1;
+	v->descriptor = d;
 	v->partial = v->next_partial;
 	v->how = v->next_how;
 	v->next_partial = 0;
-	return error;
+	v->log = next_log(v);
+	if (!v->log)
+		return differ(v, DIFF_NO_LOG, NULL, NULL);
+	tw_logged_begin(&v->logged, v->log + 1, v->log->n * sizeof(struct tw_logged_ref));
+	return d && tw_descriptor_blocks(d)->pc != v->log->pc ? differ(v, DIFF_CODE, NULL, NULL) : 0;
 }
 
-static int take_refs(struct tw_verify *v, const struct tw_refs *log)
+static int compare(struct tw_verify *v, const struct tw_ref *found)
 {
-	struct tw_logged_ref l;
-	struct tw_logged it;
-	int error = v->next_partial ? start_fragment(v) : 0; /* a fragment of which nothing ran */
-	if (!error && !v->pending)
-		error = differ(v, DIFF_STRAY_LOG, 0, NULL, NULL);
-	v->logged_pc = log->pc;
-	v->n_logs++;
-	tw_logged_begin(&it, log + 1, log->n * sizeof l);
-	while (!error && tw_logged_next(&it, &l) > 0) {
-		struct tw_ref ref = {.addr = l.addr, .size = l.size, .insn = l.insn, .type = l.type};
-		error = add_ref(&v->expected, &ref);
-	}
-	return error;
+	struct tw_ref expected;
+	if (!counts(v, found->insn))
+		return 0;
+	if (!next_expected(v, &expected))
+		return differ(v, DIFF_REFERENCE, NULL, found);
+	int same = found->insn == expected.insn && found->addr == expected.addr && found->size == expected.size && found->type == expected.type;
+	v->n_refs++;
+	return same ? 0 : differ(v, DIFF_REFERENCE, &expected, found);
+}
+
+/* ---- taking a batch apart ---- */
+
+/* The log of the fragment that ran last stands here. */
+static int take_log(struct tw_verify *v, const struct tw_refs *log)
+{
+	int error = v->next_partial ? start_fragment(v, NULL) : 0;
+	if (error || (v->open && v->log == log))
+		return error;
+	v->log = log;
+	return differ(v, DIFF_STRAY_LOG, NULL, NULL);
 }
 
 static int take_event(struct tw_verify *v, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_REFS)
-		return take_refs(v, e->payload);
+		return take_log(v, e->payload);
 	if (e->type != TW_EVENT_PARTIAL)
 		return 0;
 	memcpy(&v->next_how, e->payload, sizeof v->next_how);
@@ -166,13 +159,11 @@ static int take_block(struct tw_verify *v, const struct tw_batch *b, size_t i)
 {
 	const struct tw_block_run *block = &b->blocks[i];
 	size_t end = i + 1 < b->n_blocks ? block[1].first_ref : b->n_refs;
-	int error = v->next_partial || (block->n_insns && !block->block) ? start_fragment(v) : 0;
-	if (!v->found.n)
-		v->first_ref = b->first_ref + block->first_ref;
-	v->descriptor = block->descriptor;
+	v->index = b->first_ref + block->first_ref;
+	int error = v->next_partial || (block->n_insns && !block->block) ? start_fragment(v, block->descriptor) : 0;
 	v->blocks += block->n_insns != 0;
-	for (size_t r = block->first_ref; r < end && !error; r++)
-		error = add_ref(&v->found, &b->refs[r]);
+	for (size_t r = block->first_ref; r < end && !error; r++, v->index++)
+		error = compare(v, &b->refs[r]);
 	return error;
 }
 
@@ -229,8 +220,6 @@ void tw_verify_free(struct tw_verify *v)
 		return;
 	tw_walk_free(v->walk);
 	tw_programs_free(v->programs);
-	free(v->found.items);
-	free(v->expected.items);
 	free(v);
 }
 
@@ -239,10 +228,12 @@ int tw_verify_chunk(struct tw_verify *v, const struct tw_chunk *chunk)
 	struct mismatch *m = &v->mismatch;
 	if (m->what)
 		return 1;
-	v->pending = v->next_partial = 0;
-	v->found.n = v->expected.n = 0;
+	v->open = v->next_partial = 0;
 	v->descriptor = NULL;
-	v->n_logs = 0;
+	v->log = NULL;
+	v->chunk = chunk;
+	v->at = 0;
+	v->index = chunk->first_ref;
 	m->thread = chunk->thread;
 	int error = tw_walk_chunk(v->walk, chunk, NULL);
 	if (!error)

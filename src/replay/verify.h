@@ -1,7 +1,7 @@
 /*
  * Verification: replay against a log of what really happened.
  *
- * In a recording made with TW_FLAG_VERIFY every fragment is followed by REFS events with its references, worked out the simple way from live
+ * In a recording made with TW_FLAG_VERIFY every fragment is followed by one REFS event with its references, worked out the simple way from live
  * registers. A verifier replays a chunk from its values and compares, fragment by fragment: the same code ran, and it made the same references
  * in the same order. It keeps the first difference it finds.
  *
