@@ -142,14 +142,19 @@ bool tw_memory_executable(u64 pc, u64 *end)
 	return true;
 }
 
-bool tw_memory_write_fault(u64 address)
+bool tw_memory_unwatch(u64 address)
 {
 	u64 page = page_down(address);
 	if (!unwatch(page))
 		return false;
-	tw_fragment_invalidate(page, page + TW_PAGE);
 	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	return true;
+}
+
+void tw_memory_written(u64 address)
+{
+	u64 page = page_down(address);
+	tw_fragment_invalidate(page, page + TW_PAGE);
 }
 
 u64 tw_memory_place(u64 length)

@@ -4,7 +4,7 @@
  * What must hold: the list of executable ranges is exactly what the application has mapped executable (the engine sees every mmap, munmap,
  * mprotect and mremap); code is translated only from within it; when a range of it changes or goes, the fragments made from it are
  * stale before the system call that did it returns. A page that is both writable and executable and has been translated from is
- * write-protected; a store into it makes its fragments stale and is then let through (tw_memory_write_fault).
+ * write-protected; a store into it is let through and makes its fragments stale, the one it is in included (signal.c).
  */
 #ifndef TW_MEMORY_H
 #define TW_MEMORY_H
@@ -22,8 +22,11 @@ bool tw_memory_executable(u64 pc, u64 *end);
 /* Code of [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be seen. */
 void tw_memory_watch(u64 pc, u64 bytes);
 
-/* A store to this address faulted: true if it was a page watched for changes of code, which is now writable again and its fragments stale. */
-bool tw_memory_write_fault(u64 address);
+/* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
+bool tw_memory_unwatch(u64 address);
+
+/* Code on the page of this address has been written: its fragments are stale. */
+void tw_memory_written(u64 address);
 
 /* A free place in the low arena for a module of this length, or 0. */
 u64 tw_memory_place(u64 length);

@@ -12,6 +12,7 @@
 #include <linux/mman.h>
 
 #define NSIG_MAX 64
+#define UNBLOCKABLE (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 #define EFLAGS_TF 0x100u
 #define EFLAGS_AC 0x40000u
 #define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
@@ -38,7 +39,7 @@ static void kernel_mask(u64 mask)
 
 void tw_signal_set_mask(struct thread *t, u64 mask)
 {
-	t->sigmask = mask & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+	t->sigmask = mask & ~UNBLOCKABLE;
 	kernel_mask(t->sigmask);
 }
 
@@ -90,7 +91,8 @@ static void die(struct thread *t, int signo)
 
 /*
  * Makes the application's handler the next thing that runs. t->pc, t->regs, t->flags are the interrupted state; `xstate` is the kernel's image of
- * the vector registers then, or NULL: they are live.
+ * the vector registers then, or NULL: they are live. The kernel's mask is the caller's to set to t->sigmask, once this is done: a signal
+ * let in before would be delivered on top of this one.
  */
 static void deliver(struct thread *t, int signo, const siginfo_t *info, const void *xstate)
 {
@@ -113,10 +115,9 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		die(t, SIGSEGV);
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
-	u64 mask = t->sigmask | a.mask;
+	t->sigmask |= a.mask & ~UNBLOCKABLE;
 	if (!(a.flags & SA_NODEFER))
-		mask |= 1ull << (signo - 1);
-	tw_signal_set_mask(t, mask);
+		t->sigmask |= 1ull << (signo - 1);
 }
 
 void tw_signal_deliver_pending(struct thread *t)
@@ -125,8 +126,8 @@ void tw_signal_deliver_pending(struct thread *t)
 	int signo = (int)t->pending.signo;
 	t->pending.signo = 0;
 	t->has_pending = 0;
-	kernel_mask(t->sigmask);
 	deliver(t, signo, &info, NULL);
+	kernel_mask(t->sigmask);
 }
 
 void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
@@ -137,6 +138,7 @@ void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
 	info.si_code = code;
 	info.si_addr = (void *)address;
 	deliver(t, signo, &info, NULL);
+	kernel_mask(t->sigmask);
 }
 
 void tw_signal_return(struct thread *t)
@@ -214,6 +216,10 @@ static void interrupt(struct thread *t, u64 host)
 	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN))
 		return;
 	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? f->record_bytes : 0);
+	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
+		start = t->record_at; /* its REFS event has been written behind it: take that back */
+		t->log_open = true;
+	}
 	if (s->flags & STATE_DONE)
 		t->bufptr = start + f->record_bytes;
 	else
@@ -320,6 +326,40 @@ static bool alignment_step_done(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
+/*
+ * A store to a page that code has been translated from. Made by code elsewhere, that page's fragments become stale now and the store is made again.
+ * Made by code of the page itself, it is made as a single step, so that what follows is translated anew.
+ */
+static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
+{
+	const struct fragment *f = in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
+	u64 page = address & ~(u64)(TW_PAGE - 1);
+	if (!tw_memory_unwatch(address))
+		return false;
+	if (!f || f->pc >= page + TW_PAGE || f->pc + f->app_bytes <= page) {
+		tw_memory_written(address);
+		return true;
+	}
+	uc->eflags |= EFLAGS_TF;
+	t->code_step = address;
+	return true;
+}
+
+static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
+{
+	if (!t->code_step)
+		return false;
+	uc->eflags &= ~(u64)EFLAGS_TF;
+	tw_lock(&tw_engine.lock);
+	tw_memory_written(t->code_step);
+	tw_unlock(&tw_engine.lock);
+	t->code_step = 0;
+	load_context(t, uc);
+	interrupt(t, uc->rip);
+	resume_after(t, uc);
+	return true;
+}
+
 static bool engine_copy_fault(struct tw_ucontext *uc)
 {
 	if (uc->rip < (u64)tw_copy_begin || uc->rip >= (u64)tw_copy_end)
@@ -335,12 +375,11 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		return;
 	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
 		return;
-	if (signo == SIGTRAP && alignment_step_done(t, uc))
+	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc)))
 		return;
 	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
-		bool ours;
 		tw_lock(&tw_engine.lock);
-		ours = tw_memory_write_fault(address);
+		bool ours = code_write_fault(t, uc, address);
 		tw_unlock(&tw_engine.lock);
 		if (ours)
 			return;

@@ -16,6 +16,11 @@
 
 /* ---- emitting ---- */
 
+bool tw_logs(void)
+{
+	return tw_engine.verify || tw_engine.instr->logs;
+}
+
 static bool is_reference(const struct memop *m)
 {
 	return m->op.kind != TW_OP_SET;
@@ -52,7 +57,8 @@ static u32 log_bound(const struct block *b)
 void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes)
 {
 	u32 event = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + log_bound(b) * sizeof(struct tw_logged_ref));
-	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + 16);
+	u32 partial = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_partial));
+	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + partial + 16);
 }
 
 /* References of instruction i: a contiguous part of its memops, SETs come last. */
@@ -262,7 +268,7 @@ void tw_call_flush(struct thread *t)
  */
 static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 {
-	u64 tag_at = t->bufptr;
+	t->record_at = t->bufptr;
 	u64 raw[TW_NREGS];
 	t->log_pc = s->f->pc;
 	t->n_log = 0;
@@ -271,7 +277,7 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 		t->log = (void *)tw_mmap(0, LOG_ENTRIES * sizeof *t->log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tw_buffer_has_room(t, s->bound))
 		return;
-	memset((void *)tag_at, 0, 2);
+	memset((void *)t->record_at, 0, 2);
 	memcpy(raw, t->regs, sizeof raw);
 	memcpy(t->regs, regs, sizeof raw); /* the keyframe is of the application's */
 	t->upper = s->f->number >> 16;
@@ -279,6 +285,7 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 	memcpy(t->regs, raw, sizeof raw);
 	u16 tag = (u16)s->f->number;
 	memcpy((void *)t->bufptr, &tag, 2);
+	t->record_at = t->bufptr;
 }
 
 static void save_vectors(struct thread *t)

@@ -62,6 +62,9 @@ struct call_site {
 	u32 bound;          /* ENTRY: the most bytes of REFS event and record this fragment can write */
 };
 
+/* Are references logged by clean calls in this process? */
+bool tw_logs(void);
+
 void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes);
 void tw_call_before(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
 void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, unsigned i);

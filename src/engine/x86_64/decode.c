@@ -184,13 +184,67 @@ static void add_gather(struct work *w, const ZydisDecodedOperand *o)
 		set_mask(m, w->o[2].reg.value, g->element);
 }
 
+/* AVX-512 instructions that suppress no faults read the whole operand, whatever the mask (Intel SDM vol. 2, exception types E..NF). */
+static bool ignores_mask(const ZydisDecodedInstruction *z)
+{
+	switch (z->meta.exception_class) {
+	case ZYDIS_EXCEPTION_CLASS_E1NF:
+	case ZYDIS_EXCEPTION_CLASS_E3NF:
+	case ZYDIS_EXCEPTION_CLASS_E4NF:
+	case ZYDIS_EXCEPTION_CLASS_E5NF:
+	case ZYDIS_EXCEPTION_CLASS_E6NF:
+	case ZYDIS_EXCEPTION_CLASS_E9NF:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Lanes of the destination a broadcast goes to; 0: it is none. */
+static u16 broadcast_lanes(const ZydisDecodedInstruction *z)
+{
+	switch (z->avx.broadcast.mode) {
+	case ZYDIS_BROADCAST_MODE_1_TO_2:
+		return 2;
+	case ZYDIS_BROADCAST_MODE_1_TO_4:
+	case ZYDIS_BROADCAST_MODE_2_TO_4:
+		return 4;
+	case ZYDIS_BROADCAST_MODE_1_TO_8:
+	case ZYDIS_BROADCAST_MODE_2_TO_8:
+	case ZYDIS_BROADCAST_MODE_4_TO_8:
+		return 8;
+	case ZYDIS_BROADCAST_MODE_1_TO_16:
+	case ZYDIS_BROADCAST_MODE_2_TO_16:
+	case ZYDIS_BROADCAST_MODE_4_TO_16:
+	case ZYDIS_BROADCAST_MODE_8_TO_16:
+		return 16;
+	case ZYDIS_BROADCAST_MODE_1_TO_32:
+		return 32;
+	case ZYDIS_BROADCAST_MODE_1_TO_64:
+		return 64;
+	default:
+		return 0;
+	}
+}
+
+/* Bytes a memory operand takes: an embedded broadcast reads one element. */
+static u32 operand_bytes(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+	return (broadcast_lanes(z) && !z->avx.broadcast.is_static ? o->element_size : o->size) / 8u;
+}
+
 /* An AVX-512 memory operand under an opmask. */
 static void add_opmask(struct work *w, const ZydisDecodedOperand *o)
 {
 	struct memop *m = add_op(w, TW_OP_LANES);
-	const ZydisDecodedOperand *d = data_operand(w);
 	set_address(&m->op, w, o);
-	m->op.type = ref_type(o->actions);
+	/* Masking merges: the decoder may call a masked store a modification. */
+	m->op.type = ref_type(o->actions) & TW_WRITE ? TW_WRITE : TW_READ;
+	if (m->op.type == TW_READ && ignores_mask(w->z)) {
+		m->op.kind = TW_OP_REF;
+		m->op.size = operand_bytes(w->z, o);
+		return;
+	}
 	set_mask(m, w->z->avx.mask.reg, 0);
 	u32 bytes = o->size / 8u, element = o->element_size / 8u;
 	if (!element)
@@ -215,13 +269,12 @@ static void add_opmask(struct work *w, const ZydisDecodedOperand *o)
 	default:
 		break;
 	}
-	if (w->z->avx.broadcast.mode == ZYDIS_BROADCAST_MODE_INVALID)
+	if (!broadcast_lanes(w->z))
 		return;
-	/* A broadcast reads its element once if any lane of the destination is active. */
+	/* A broadcast reads what it spreads once if any lane of the destination is active. */
 	m->op.flags |= TW_OPF_ANY;
-	m->op.size = bytes;
-	u32 lane = d ? d->element_size / 8u : 0;
-	m->op.count = (u16)(d && lane ? vec_bytes(vec_kind(d->reg.value)) / lane : 64);
+	m->op.size = operand_bytes(w->z, o);
+	m->op.count = broadcast_lanes(w->z);
 }
 
 /* maskmov*: the mask is the sign bits of a vector register. */
@@ -307,6 +360,9 @@ static void add_string(struct work *w)
 				 : TW_SEG_NONE;
 	u8 flags = w->z->address_width == 32 ? TW_OPF_ADDR32 : 0;
 	u32 size = string_size(w->z);
+	/* The decoder does not list the pointers it moves as operands. */
+	w->i->defs |= bit(first) | bit(second) | (rep ? bit(TW_RCX) : 0);
+	w->i->uses |= bit(first) | bit(second) | (rep ? bit(TW_RCX) : 0);
 	struct tw_op *a = &add_op(w, rep ? TW_OP_REP : TW_OP_REF)->op;
 	a->base = first;
 	a->seg = seg;
@@ -419,7 +475,7 @@ static void add_memory_operand(struct work *w, const ZydisDecodedOperand *o)
 	struct tw_op *op = &add_op(w, is_bit_string(w) ? TW_OP_BIT : TW_OP_REF)->op;
 	set_address(op, w, o);
 	op->type = ref_type(o->actions);
-	op->size = o->size / 8u;
+	op->size = operand_bytes(w->z, o);
 	if (op->kind == TW_OP_BIT)
 		op->count = gpr(w->o[1].reg.value);
 	if (w->z->mnemonic == ZYDIS_MNEMONIC_XLAT) {
@@ -428,12 +484,17 @@ static void add_memory_operand(struct work *w, const ZydisDecodedOperand *o)
 		op->scale = 0;
 		op->flags |= TW_OPF_INDEX8;
 	}
-	if (w->z->mnemonic == ZYDIS_MNEMONIC_CLZERO) {
-		op->base = TW_RAX;
-		op->size = 64;
-		op->type = TW_WRITE;
-		op->flags |= TW_OPF_LINE;
-	}
+}
+
+/* The line that holds rax; the decoder does not call it an operand. */
+static void add_clzero(struct work *w)
+{
+	struct tw_op *op = &add_op(w, TW_OP_REF)->op;
+	op->base = TW_RAX;
+	op->size = 64;
+	op->type = TW_WRITE;
+	op->flags = TW_OPF_LINE | (w->z->address_width == 32 ? TW_OPF_ADDR32 : 0);
+	w->i->uses |= bit(TW_RAX);
 }
 
 /* ---- the stack ---- */
@@ -748,6 +809,8 @@ static void boil_down(struct work *w)
 	}
 	if (is_string(w->z)) {
 		add_string(w);
+	} else if (w->z->mnemonic == ZYDIS_MNEMONIC_CLZERO) {
+		add_clzero(w);
 	} else if (!touches_nothing(w->z) && !decode_stack(w)) {
 		/* Operands are listed destination first; a read of one operand comes before the write of another. */
 		for (int pass = 0; pass < 2; pass++)

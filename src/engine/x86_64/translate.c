@@ -190,12 +190,6 @@ static void emit_plain(struct emit *e, const struct block *b, unsigned k)
 
 /* ---- leaving ---- */
 
-/* Are references logged by clean calls? */
-static bool logs(void)
-{
-	return tw_engine.verify || tw_engine.instr->logs;
-}
-
 /* Gives r11 back to the buffer pointer and closes the record. `flags` is the state's rest, which stays. */
 static void emit_close(struct emit *e, u8 insn, u16 flags)
 {
@@ -213,7 +207,7 @@ static void emit_close(struct emit *e, u8 insn, u16 flags)
 	emit_state(e, insn, flags);
 	emit_lea(e, BUF_REG, BUF_REG, e->f->record_bytes);
 	emit_state(e, insn, flags | STATE_CLOSED);
-	if (logs())
+	if (tw_logs())
 		tw_call_close(e, e->f);
 }
 
@@ -406,7 +400,7 @@ static void emit_enter(struct emit *e, const struct block *b)
 	if (in->entry)
 		in->entry(e, b, &plan, f);
 	emit_state(e, 0, 0);
-	if (logs())
+	if (tw_logs())
 		tw_call_entry(e, b, f, f->record_bytes);
 	if (f->t_reg != TW_NOREG) {
 		emit_mov_gs_reg(e, T_SLOT_T, f->t_reg);
@@ -429,7 +423,7 @@ static void emit_body(struct emit *e, const struct block *b)
 		emit_state(e, (u8)k, swapped(e));
 		if (in->before)
 			in->before(e, b, &plan, k);
-		if (logs())
+		if (tw_logs())
 			tw_call_before(e, b, e->f, k);
 		emit_state(e, (u8)k, swapped(e));
 		if (b->insn[k].kind != INSN_PLAIN)
@@ -440,7 +434,7 @@ static void emit_body(struct emit *e, const struct block *b)
 		emit_state(e, (u8)(k + 1), swapped(e));
 		if (in->after)
 			in->after(e, b, &plan, k);
-		if (logs())
+		if (tw_logs())
 			tw_call_after(e, b, e->f, k);
 	}
 }
