@@ -1,5 +1,5 @@
 #include "report/symbols.h"
-#include "report/plt.h"
+#include "report/functions.h"
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -14,7 +14,9 @@ struct file {
 	const char *name; /* the same without directories */
 	Dwfl_Module *dwfl; /* NULL: it cannot be read */
 	Elf *elf;
-	GElf_Addr bias;   /* of libdwfl's addresses against the file's */
+	GElf_Addr bias;    /* of libdwfl's addresses against the file's */
+	struct tw_functions *functions; /* found when first asked for */
+	int has_functions;
 };
 
 /* A place where a function begins, as some call says. */
@@ -36,7 +38,7 @@ struct tw_symbols {
 /* Where an address is. */
 struct place {
 	const struct tw_module *module; /* NULL: unknown */
-	const struct file *file;
+	struct file *file;
 	uint64_t vaddr;                 /* the file's own address for it; its offset in the file if the file cannot be read */
 };
 
@@ -207,34 +209,33 @@ void tw_symbols_free(struct tw_symbols *s)
 		return;
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
+	for (size_t i = 0; i < s->n_files; i++)
+		tw_functions_free(s->files[i].functions);
 	free(s->files);
 	free(s->file_of);
 	free(s->targets);
 	free(s);
 }
 
-/* By the file's symbols. */
-static int name_by_symbol(const struct place *p, uint64_t pc, struct tw_symbol *out)
+static const struct tw_function *find_function(const struct place *p)
 {
-	GElf_Off offset;
-	GElf_Sym sym;
-	if (!p->file || !p->file->elf)
-		return 0;
-	const char *name = dwfl_module_addrinfo(p->file->dwfl, p->vaddr + p->file->bias, &offset, &sym, NULL, NULL, NULL);
-	if (!name || !*name)
-		return 0;
-	snprintf(out->name, sizeof out->name, "%s", name);
-	out->start = pc - offset;
-	out->offset = offset;
-	return 1;
+	struct file *f = p->file;
+	if (!f || !f->elf)
+		return NULL;
+	if (!f->has_functions)
+		f->functions = tw_functions_new(f->dwfl);
+	f->has_functions = 1;
+	return f->functions ? tw_functions_find(f->functions, p->vaddr) : NULL;
 }
 
-static int name_by_plt(const struct place *p, uint64_t pc, struct tw_symbol *out)
+/* By the file's symbols and PLT. */
+static int name_by_symbol(const struct place *p, uint64_t pc, struct tw_symbol *out)
 {
-	uint64_t start;
-	if (!p->file || !p->file->elf || !tw_plt_name(p->file->elf, p->vaddr, out->name, sizeof out->name, &start))
+	const struct tw_function *f = find_function(p);
+	if (!f)
 		return 0;
-	out->offset = p->vaddr - start;
+	snprintf(out->name, sizeof out->name, "%s%s", f->name, f->plt ? "@plt" : "");
+	out->offset = p->vaddr - f->start;
 	out->start = pc - out->offset;
 	return 1;
 }
@@ -242,10 +243,9 @@ static int name_by_plt(const struct place *p, uint64_t pc, struct tw_symbol *out
 /* By module and address of where the function seems to begin. */
 static void name_by_address(const struct tw_symbols *s, const struct place *p, uint32_t pid, uint64_t pc, struct tw_symbol *out)
 {
-	struct tw_symbol before;
 	uint64_t start = called_before(s, pid, pc, p->module->address);
 	struct place at = find_place(s, pid, start);
-	if (start != pc && (at.file != p->file || name_by_symbol(&at, start, &before))) {
+	if (start != pc && (at.file != p->file || find_function(&at))) {
 		start = pc;
 		at = *p;
 	}
@@ -260,7 +260,7 @@ void tw_symbols_function(struct tw_symbols *s, uint32_t pid, uint64_t pc, struct
 	out->start = pc;
 	out->offset = 0;
 	out->module = p.file && p.file->path[0] ? p.file->name : "[anon]";
-	if (name_by_symbol(&p, pc, out) || name_by_plt(&p, pc, out))
+	if (name_by_symbol(&p, pc, out))
 		return;
 	if (!p.file || !p.file->path[0])
 		snprintf(out->name, sizeof out->name, "[anon 0x%llx]", (unsigned long long)pc);

@@ -1,0 +1,26 @@
+/*
+ * The functions of one ELF file, found by address: its symbols (those of its separate debug file too, if there is one), and its PLT stubs,
+ * which have no symbols but can be named after the relocation of the slot they jump through.
+ */
+#ifndef TW_FUNCTIONS_H
+#define TW_FUNCTIONS_H
+
+#include <elfutils/libdwfl.h>
+
+struct tw_function {
+	uint64_t start, bytes; /* the file's own addresses; bytes 0: up to the next one */
+	const char *name;      /* lives as long as the module */
+	int rank;              /* the higher, the better this name among several for one place */
+	int plt;               /* 1: the stub that leads to `name` */
+};
+
+struct tw_functions;
+
+/* All functions of a module. NULL: no memory, or it is not ELF. */
+struct tw_functions *tw_functions_new(Dwfl_Module *module);
+void tw_functions_free(struct tw_functions *f);
+
+/* The function at the file's address `vaddr`, or NULL. */
+const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr);
+
+#endif
