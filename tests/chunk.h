@@ -94,12 +94,18 @@ static inline struct tw_descriptor *make_descriptor(const struct made_fragment *
 		n_insns = (uint16_t)(n_insns + f->insns[n_blocks++]);
 	uint32_t bytes = tw_descriptor_size(n_blocks, f->n_ops, n_insns, n_insns * 4u);
 	struct tw_descriptor *d = made[n_made++ % MADE_DESCRIPTORS] = calloc(1, bytes);
-	*d = (struct tw_descriptor){.number = f->number, .bytes = bytes, .n_blocks = n_blocks, .n_ops = f->n_ops, .n_insns = n_insns,
-	                            .n_values = f->n_values, .code_bytes = (uint16_t)(n_insns * 4), .format = f->format};
+	*d = (struct tw_descriptor){.number = f->number,
+	                            .bytes = bytes,
+	                            .n_blocks = n_blocks,
+	                            .n_ops = f->n_ops,
+	                            .n_insns = n_insns,
+	                            .n_values = f->n_values,
+	                            .code_bytes = (uint16_t)(n_insns * 4),
+	                            .format = f->format};
 	struct tw_block *b = (struct tw_block *)(d + 1);
 	for (unsigned i = 0, insn = 0; i < n_blocks; insn += f->insns[i++])
-		b[i] = (struct tw_block){.pc = f->pc + 4 * insn, .first_insn = (uint16_t)insn, .n_insns = f->insns[i],
-		                         .bytes = (uint16_t)(4 * f->insns[i])};
+		b[i] = (struct tw_block){
+		    .pc = f->pc + 4 * insn, .first_insn = (uint16_t)insn, .n_insns = f->insns[i], .bytes = (uint16_t)(4 * f->insns[i])};
 	if (f->n_ops)
 		memcpy(b + n_blocks, f->ops, f->n_ops * sizeof *f->ops);
 	uint8_t *lengths = (uint8_t *)((struct tw_op *)(b + n_blocks) + f->n_ops);

@@ -19,9 +19,9 @@ enum { MADE_CHUNKS = 7, MADE_RUNS = 20, MADE_THREADS = 2 };
 static inline struct tw_descriptor *made_code(void)
 {
 	static const struct tw_op ops[] = {
-		{.kind = TW_OP_RECORD, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .value = 0},
-		{.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ},
-		{.kind = TW_OP_REF, .insn = 1, .base = TW_RBX, .index = TW_NOREG, .size = 4, .type = TW_MODIFY},
+	    {.kind = TW_OP_RECORD, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .value = 0},
+	    {.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ},
+	    {.kind = TW_OP_REF, .insn = 1, .base = TW_RBX, .index = TW_NOREG, .size = 4, .type = TW_MODIFY},
 	};
 	static const struct made_fragment f = {16, 0x400000, {2}, ops, 3, 1, TW_FORMAT_DEP};
 	return make_descriptor(&f);
@@ -51,8 +51,15 @@ static inline void write_made_chunk(struct tw_writer *w, uint32_t thread, uint32
 static inline struct tw_recording *make_recording(const char *dir)
 {
 	char *argv[] = {"program", NULL};
-	struct tw_recording_info info = {.format = TW_FORMAT_DEP, .argc = 1, .argv = argv, .program = "/bin/program",
-	                                 .cwd = "/", .host = "host", .cpu = "cpu", .kernel = "kernel", .failure = ""};
+	struct tw_recording_info info = {.format = TW_FORMAT_DEP,
+	                                 .argc = 1,
+	                                 .argv = argv,
+	                                 .program = "/bin/program",
+	                                 .cwd = "/",
+	                                 .host = "host",
+	                                 .cpu = "cpu",
+	                                 .kernel = "kernel",
+	                                 .failure = ""};
 	struct tw_writer *w = NULL;
 	struct tw_recording *r = NULL;
 	const struct tw_descriptor *d = made_code();

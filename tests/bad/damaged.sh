@@ -1,7 +1,7 @@
 # Recordings that are truncated, corrupted, empty, of another version, or none at all: one sentence, and what is whole is still read.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
-make_data data 150000
+make_data data 40000
 "$TW" record -q -o good.tw -- gzip -9 -n -c data >/dev/null || fail "record"
 check_good good.tw
 "$TW" dump --refs good.tw | wc -l >good.refs
@@ -65,7 +65,7 @@ fresh
 part 'an empty thread file' 0
 fresh
 rm "bad.tw/$thread"
-part 'a missing thread file' 0 'missing|thread|totals|counted'
+run out err "$TW" check bad.tw && fail "check accepts a missing thread file"
 fresh
 flip bad.tw/code $(($(stat -c %s bad.tw/code) / 2))
 part 'damaged code' 0 'code'

@@ -1,6 +1,6 @@
 # dump: what it prints, parts of it, agreement with info; the same whatever -j; into pipes that close.
 . "$(dirname "$0")/../lib.sh"
-make_data data 100000
+make_data data 40000
 "$TW" record -q -o r.tw -- gzip -9 -n -c data >/dev/null || fail "record"
 "$TW" dump r.tw >default || fail "dump"
 "$TW" dump --refs r.tw >refs || fail "dump --refs"
@@ -15,7 +15,8 @@ reads=$(grep -c ' [RM] ' refs) writes=$(grep -c ' [WM] ' refs)
 head -n 100000 lackey | grep -qvE '^(I  [0-9a-f]{8,16}| [LSM] [0-9a-f]{8,16}),[0-9]+$' && fail "a line of --lackey has another form"
 # a string instruction with a repeat prefix shows once per iteration and once more
 [ "$(grep -c '^I ' lackey)" -ge "$(info_value instructions r.tw)" ] || fail "$(grep -c '^I ' lackey) instructions, info counts $(info_value instructions r.tw)"
-[ "$(grep -c '^ [LSM]' lackey)" = "$(wc -l <refs)" ] || fail "--lackey has another number of references"
+# and a locked modification is a load and a store
+[ "$(grep -c '^ [LSM]' lackey)" -ge "$(wc -l <refs)" ] || fail "--lackey has fewer references"
 
 # parts
 "$TW" dump --refs --from 1000 --count 50 r.tw >part || fail "--from --count"
