@@ -38,13 +38,13 @@ struct tw_block_run {
 	uint64_t pc;                            /* of the block's first instruction */
 	const struct tw_descriptor *descriptor; /* the fragment it is part of */
 	uint32_t first_ref;
-	uint16_t block;                         /* index in tw_descriptor_blocks(descriptor) */
-	uint16_t n_insns;                       /* instructions executed */
+	uint16_t block;   /* index in tw_descriptor_blocks(descriptor) */
+	uint16_t n_insns; /* instructions executed */
 };
 
 /* One memory reference. */
 struct tw_ref {
-	uint64_t pc;      /* of the instruction */
+	uint64_t pc; /* of the instruction */
 	uint64_t addr;
 	uint32_t size;    /* bytes */
 	uint16_t insn;    /* index of the instruction in its fragment (not in its block) */
@@ -57,15 +57,15 @@ struct tw_event {
 	const void *payload; /* as <trackway/event.h> says for the type; aligned to 8 */
 	uint32_t bytes;      /* of the payload; never less than the type's struct */
 	uint32_t block;
-	uint32_t type;       /* enum tw_event_type */
+	uint32_t type; /* enum tw_event_type */
 	uint32_t reserved;
 };
 
 /* A stretch of one thread's life. All it points to is valid during the call only, descriptors as long as the recording. */
 struct tw_batch {
-	uint32_t thread;      /* serial number of the thread */
-	uint32_t sequence;    /* of the chunk */
-	uint64_t first_insn;  /* instructions, blocks and references of this thread before this batch */
+	uint32_t thread;     /* serial number of the thread */
+	uint32_t sequence;   /* of the chunk */
+	uint64_t first_insn; /* instructions, blocks and references of this thread before this batch */
 	uint64_t first_block;
 	uint64_t first_ref;
 	const struct tw_block_run *blocks;

@@ -12,14 +12,14 @@
 
 /* What to replay and how. All zeros: everything, with one worker, stopping at the first damaged chunk. */
 struct tw_replay_options {
-	unsigned jobs;        /* worker threads; 0 counts as 1 */
-	unsigned grain;       /* chunks per state; 0: as few states as there are workers (best for states that are costly to begin or merge) */
+	unsigned jobs;  /* worker threads; 0 counts as 1 */
+	unsigned grain; /* chunks per state; 0: as few states as there are workers (best for states that are costly to begin or merge) */
 	/* Whether to replay this chunk; NULL: all. `thread` and `chunk` as in tw_recording_chunk. Called before any worker starts. */
 	int (*select)(void *context, size_t thread, size_t chunk);
 	/* A chunk is damaged: all batches before the damage have been delivered, the rest of the chunk will not be. Non-zero: stop with this
 	 * result; 0: go on with the next chunk. NULL: stop with `error`. Called by one worker at a time; tw_recording_detail() tells more. */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error);
-	void *context;        /* for both */
+	void *context; /* for both */
 };
 
 /*

@@ -36,8 +36,8 @@ struct check {
 	int quiet;
 	/* the work */
 	const struct tw_recording *recording;
-	struct found *found;  /* of all chunks, thread by thread */
-	size_t *first;        /* for each thread, the index of its first chunk in found */
+	struct found *found; /* of all chunks, thread by thread */
+	size_t *first;       /* for each thread, the index of its first chunk in found */
 	unsigned long problems;
 };
 
@@ -146,7 +146,8 @@ static void check_chunk(struct check *c, const struct tw_thread_info *t, const s
 }
 
 /* Whether a chunk begins where the one before it ended. */
-static void check_order(struct check *c, const struct tw_thread_info *t, const struct tw_chunk_info *before, const struct tw_chunk_info *info)
+static void check_order(struct check *c, const struct tw_thread_info *t, const struct tw_chunk_info *before,
+                        const struct tw_chunk_info *info)
 {
 	static const struct tw_chunk_info none;
 	const struct tw_chunk_info *b = before ? before : &none;

@@ -12,28 +12,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "Usage: trackway dump [OPTION...] DIR\n\n"
-    "Prints a recording as text, one thread after another.\n\n"
-    "  --refs      one line per memory reference (default): thread, address of the\n"
-    "              instruction, R, W or M (modify), address, bytes. Addresses are\n"
-    "              hexadecimal without 0x and leading zeros, all else is decimal\n"
-    "  --blocks    one line per block executed: thread, address, instructions, and how\n"
-    "              it ends (fall jump cond call return ijump icall syscall trap, or\n"
-    "              stopped by a signal)\n"
-    "  --lackey    what valgrind --tool=lackey --trace-mem=yes prints\n"
-    "  --code      the fragments of code, in words\n"
-    "  --raw       the streams as they are\n"
-    "  --thread N  only this thread (trackway info counts them, from 0)\n"
-    "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
-    "              fragments (--code) or chunks (--raw)\n"
-    "  --count K   at most so many of them\n"
-    "  -o FILE     into a file\n"
-    "  -j N        replay with N threads\n"
-    "  --help      this text\n\n"
-    "For example, which pages the first million writes went to:\n\n"
-    "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
-    "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
+static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
+                           "Prints a recording as text, one thread after another.\n\n"
+                           "  --refs      one line per memory reference (default): thread, address of the\n"
+                           "              instruction, R, W or M (modify), address, bytes. Addresses are\n"
+                           "              hexadecimal without 0x and leading zeros, all else is decimal\n"
+                           "  --blocks    one line per block executed: thread, address, instructions, and how\n"
+                           "              it ends (fall jump cond call return ijump icall syscall trap, or\n"
+                           "              stopped by a signal)\n"
+                           "  --lackey    what valgrind --tool=lackey --trace-mem=yes prints\n"
+                           "  --code      the fragments of code, in words\n"
+                           "  --raw       the streams as they are\n"
+                           "  --thread N  only this thread (trackway info counts them, from 0)\n"
+                           "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
+                           "              fragments (--code) or chunks (--raw)\n"
+                           "  --count K   at most so many of them\n"
+                           "  -o FILE     into a file\n"
+                           "  -j N        replay with N threads\n"
+                           "  --help      this text\n\n"
+                           "For example, which pages the first million writes went to:\n\n"
+                           "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
+                           "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
 
 enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW };
 
@@ -100,7 +99,8 @@ static int write_failed(const struct dump *d, int why)
 
 static int print_lines(struct dump *d)
 {
-	static const enum tw_lines_kind kinds[] = {[MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY};
+	static const enum tw_lines_kind kinds[] = {
+	    [MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY};
 	struct tw_lines_options options = {
 	    .kind = kinds[d->mode],
 	    .fd = d->fd,

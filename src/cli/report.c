@@ -277,8 +277,11 @@ static void print_json(struct report *r)
 static int parse(struct report *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"functions", no_argument, NULL, 'F'}, {"blocks", no_argument, NULL, 'B'}, {"json", no_argument, NULL, 'J'},
-	    {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0},
+	    {"functions", no_argument, NULL, 'F'},
+	    {"blocks", no_argument, NULL, 'B'},
+	    {"json", no_argument, NULL, 'J'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	opterr = 0;
 	for (int option; (option = getopt_long(argc, argv, "n:j:h", options, NULL)) >= 0;) {

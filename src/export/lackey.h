@@ -18,9 +18,9 @@ enum tw_lackey_flags {
 
 /* One instruction. */
 struct tw_lackey_insn {
-	char line[30]; /* "I  04016b80,3\n" */
+	char line[30];  /* "I  04016b80,3\n" */
 	uint8_t length; /* of the line */
-	uint8_t flags; /* enum tw_lackey_flags */
+	uint8_t flags;  /* enum tw_lackey_flags */
 };
 
 struct tw_lackey;

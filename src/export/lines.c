@@ -28,8 +28,9 @@ enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
 const char *tw_end_name(unsigned end)
 {
 	static const char *const names[TW_NENDS] = {
-		[TW_END_FALL] = "fall",     [TW_END_JUMP] = "jump",   [TW_END_COND] = "cond",   [TW_END_CALL] = "call",       [TW_END_RETURN] = "return",
-		[TW_END_IJUMP] = "ijump",   [TW_END_ICALL] = "icall", [TW_END_TRAP] = "trap",   [TW_END_SYSCALL] = "syscall",
+	    [TW_END_FALL] = "fall",   [TW_END_JUMP] = "jump",     [TW_END_COND] = "cond",
+	    [TW_END_CALL] = "call",   [TW_END_RETURN] = "return", [TW_END_IJUMP] = "ijump",
+	    [TW_END_ICALL] = "icall", [TW_END_TRAP] = "trap",     [TW_END_SYSCALL] = "syscall",
 	};
 	return end < TW_NENDS ? names[end] : "?";
 }
@@ -156,7 +157,8 @@ static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const stru
 }
 
 /* One execution of a block, as far as its instructions are wanted; `position` is that of its first one. */
-static char *put_run(const struct shared *s, char *p, const struct tw_block_run *run, const struct tw_ref *ref, const struct tw_ref *end, uint64_t position)
+static char *put_run(const struct shared *s, char *p, const struct tw_block_run *run, const struct tw_ref *ref, const struct tw_ref *end,
+                     uint64_t position)
 {
 	const struct tw_lackey_insn *insns = tw_lackey_insns(s->lackey, run->descriptor);
 	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
@@ -303,7 +305,6 @@ static int find_bases(struct shared *s)
 	return 0;
 }
 
-
 static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 {
 	const struct shared *s = context;
@@ -315,11 +316,11 @@ int tw_lines(const struct tw_recording *r, const struct tw_lines_options *option
 	static const struct tw_analyzer analyzer = {"lines", begin, batch, merge, end};
 	struct shared s = {.recording = r, .options = options};
 	struct tw_replay_options replay = {
-		.jobs = options->jobs,
-		.grain = options->jobs > 1,
-		.select = select_chunk,
-		.damage = pass_damage,
-		.context = &s,
+	    .jobs = options->jobs,
+	    .grain = options->jobs > 1,
+	    .select = select_chunk,
+	    .damage = pass_damage,
+	    .context = &s,
 	};
 	s.end = options->count < UINT64_MAX - options->from ? options->from + options->count : UINT64_MAX;
 	int error = find_bases(&s);

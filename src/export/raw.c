@@ -16,20 +16,20 @@ struct raw {
 static const char *event_name(unsigned type)
 {
 	static const char *const names[TW_NEVENTS] = {
-		[TW_EVENT_KEYFRAME] = "keyframe",
-		[TW_EVENT_PARTIAL] = "partial",
-		[TW_EVENT_SYSCALL] = "syscall",
-		[TW_EVENT_SIGNAL] = "signal",
-		[TW_EVENT_SIGRETURN] = "sigreturn",
-		[TW_EVENT_SEGBASE] = "segbase",
-		[TW_EVENT_MAP] = "map",
-		[TW_EVENT_UNMAP] = "unmap",
-		[TW_EVENT_THREAD_START] = "thread-start",
-		[TW_EVENT_THREAD_END] = "thread-end",
-		[TW_EVENT_FORK] = "fork",
-		[TW_EVENT_EXEC] = "exec",
-		[TW_EVENT_GAP] = "gap",
-		[TW_EVENT_REFS] = "refs",
+	    [TW_EVENT_KEYFRAME] = "keyframe",
+	    [TW_EVENT_PARTIAL] = "partial",
+	    [TW_EVENT_SYSCALL] = "syscall",
+	    [TW_EVENT_SIGNAL] = "signal",
+	    [TW_EVENT_SIGRETURN] = "sigreturn",
+	    [TW_EVENT_SEGBASE] = "segbase",
+	    [TW_EVENT_MAP] = "map",
+	    [TW_EVENT_UNMAP] = "unmap",
+	    [TW_EVENT_THREAD_START] = "thread-start",
+	    [TW_EVENT_THREAD_END] = "thread-end",
+	    [TW_EVENT_FORK] = "fork",
+	    [TW_EVENT_EXEC] = "exec",
+	    [TW_EVENT_GAP] = "gap",
+	    [TW_EVENT_REFS] = "refs",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct tw_text {
-	int fd;      /* -1: keep all of it */
-	int error;   /* errno of the first write that failed; from then on text is discarded. ENOMEM if there is no memory */
+	int fd;    /* -1: keep all of it */
+	int error; /* errno of the first write that failed; from then on text is discarded. ENOMEM if there is no memory */
 	char *bytes;
 	size_t n, room;
 };

@@ -19,17 +19,17 @@ static uint64_t insns_of(const struct tw_walk *w)
 int tw_batch_flush(struct tw_walk *w)
 {
 	struct tw_batch b = {
-		.thread = w->chunk->thread,
-		.sequence = w->chunk->sequence,
-		.first_insn = w->first_insn,
-		.first_block = w->first_block,
-		.first_ref = w->first_ref,
-		.blocks = w->blocks,
-		.n_blocks = (size_t)(w->block - w->blocks),
-		.refs = w->refs,
-		.n_refs = (size_t)(w->ref - w->refs),
-		.events = w->events,
-		.n_events = (size_t)(w->event - w->events),
+	    .thread = w->chunk->thread,
+	    .sequence = w->chunk->sequence,
+	    .first_insn = w->first_insn,
+	    .first_block = w->first_block,
+	    .first_ref = w->first_ref,
+	    .blocks = w->blocks,
+	    .n_blocks = (size_t)(w->block - w->blocks),
+	    .refs = w->refs,
+	    .n_refs = (size_t)(w->ref - w->refs),
+	    .events = w->events,
+	    .n_events = (size_t)(w->event - w->events),
 	};
 	if (!b.n_blocks && !b.n_events)
 		return 0;
@@ -55,10 +55,10 @@ void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k
 {
 	w->repeated += n_insns == 0;
 	*w->block++ = (struct tw_block_run){
-		.pc = tw_descriptor_blocks(d)[k].pc,
-		.descriptor = d,
-		.first_ref = (uint32_t)(w->ref - w->refs),
-		.block = (uint16_t)k,
-		.n_insns = (uint16_t)n_insns,
+	    .pc = tw_descriptor_blocks(d)[k].pc,
+	    .descriptor = d,
+	    .first_ref = (uint32_t)(w->ref - w->refs),
+	    .block = (uint16_t)k,
+	    .n_insns = (uint16_t)n_insns,
 	};
 }

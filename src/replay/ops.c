@@ -115,12 +115,12 @@ int tw_walk_rep(struct tw_walk *w, const struct tw_op *op, const struct tw_step 
 	if (op->flags & TW_OPF_ADDR32)
 		moved = (int32_t)moved;
 	struct rep r = {
-		.op = op,
-		.pc = s->pc,
-		.step = moved < 0 ? 0 - (uint64_t)op->size : op->size,
-		.segment = op->base == TW_RSI ? segment_of(w, op->seg) : 0,
-		.shape = s->shape,
-		.second_shape = tw_ref_shape(op->size, op->insn, (uint8_t)op->count),
+	    .op = op,
+	    .pc = s->pc,
+	    .step = moved < 0 ? 0 - (uint64_t)op->size : op->size,
+	    .segment = op->base == TW_RSI ? segment_of(w, op->seg) : 0,
+	    .shape = s->shape,
+	    .second_shape = tw_ref_shape(op->size, op->insn, (uint8_t)op->count),
 	};
 	uint64_t n = tw_op_iterations(op, before, after);
 	if (n > refs_left(w) / (op->flags & TW_OPF_SECOND ? 2 : 1))

@@ -87,13 +87,17 @@ static int plain(const struct tw_op *op)
 static struct tw_step plain_step(const struct tw_op *op)
 {
 	struct tw_step s = {
-		.shape = tw_ref_shape(op->size, op->insn, op->type),
-		.kind = TW_STEP_PLAIN,
-		.dest = op->kind == TW_OP_RECORD ? op->base : op->kind == TW_OP_SET ? (uint8_t)op->count : TW_SLOT_NOWHERE,
-		.index = TW_SLOT_ZERO,
-		.seg = TW_SLOT_ZERO,
-		.flags = op->kind == TW_OP_RECORD ? TW_STEP_VALUE : op->kind == TW_OP_REF ? TW_STEP_REF : 0,
-		.base = op->value,
+	    .shape = tw_ref_shape(op->size, op->insn, op->type),
+	    .kind = TW_STEP_PLAIN,
+	    .dest = op->kind == TW_OP_RECORD ? op->base
+	            : op->kind == TW_OP_SET  ? (uint8_t)op->count
+	                                     : TW_SLOT_NOWHERE,
+	    .index = TW_SLOT_ZERO,
+	    .seg = TW_SLOT_ZERO,
+	    .flags = op->kind == TW_OP_RECORD ? TW_STEP_VALUE
+	             : op->kind == TW_OP_REF  ? TW_STEP_REF
+	                                      : 0,
+	    .base = op->value,
 	};
 	if (op->kind == TW_OP_RECORD)
 		return s;
@@ -151,7 +155,8 @@ static void fill_steps(struct tw_program *p)
 	for (unsigned k = 0; k < d->n_blocks; k++) {
 		uint64_t pc = b[k].pc;
 		if (k)
-			*s++ = (struct tw_step){.kind = TW_STEP_BLOCK, .base = (uint16_t)k, .pc = pc, .shape = tw_ref_shape(0, b[k].first_insn, 0)};
+			*s++ = (struct tw_step){
+			    .kind = TW_STEP_BLOCK, .base = (uint16_t)k, .pc = pc, .shape = tw_ref_shape(0, b[k].first_insn, 0)};
 		for (unsigned insn = b[k].first_insn; insn < (unsigned)b[k].first_insn + b[k].n_insns; pc += bytes[insn++]) {
 			for (; next_op < d->n_ops && op[next_op].insn == insn; next_op++) {
 				*s = step_of(&op[next_op], (uint16_t)next_op);
@@ -187,10 +192,10 @@ static struct tw_program *compile(struct tw_programs *programs, const struct tw_
 	if (!p)
 		return NULL;
 	*p = (struct tw_program){
-		.descriptor = d,
-		.pc = b->pc,
-		.n_values = d->n_values,
-		.n_insns = b->n_insns,
+	    .descriptor = d,
+	    .pc = b->pc,
+	    .n_values = d->n_values,
+	    .n_insns = b->n_insns,
 	};
 	fill_steps(p);
 	if (d->format == TW_FORMAT_CALL) {

@@ -26,10 +26,10 @@ struct tw_step {
 	uint64_t pc;    /* of the instruction */
 	uint64_t shape; /* size, insn and type of the reference, as struct tw_ref has them side by side */
 	int64_t disp;
-	uint8_t kind;   /* enum tw_step_kind */
+	uint8_t kind; /* enum tw_step_kind */
 	uint8_t dest, index, seg;
 	uint8_t scale;
-	uint8_t flags;  /* enum tw_step_flags */
+	uint8_t flags; /* enum tw_step_flags */
 	uint16_t base;
 };
 
@@ -38,7 +38,7 @@ enum tw_step_flags { TW_STEP_REF = 1, TW_STEP_VALUE = 2 };
 /* A fragment. Its steps are in the order of the descriptor's operations, TW_STEP_END last. */
 struct tw_program {
 	const struct tw_descriptor *descriptor;
-	uint64_t pc;             /* of its first block */
+	uint64_t pc; /* of its first block */
 	uint16_t n_values;
 	uint16_t n_insns;        /* of its first block */
 	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */

@@ -33,10 +33,10 @@ struct replay {
 	unsigned n_workers;
 	/* Below: under the lock. */
 	pthread_mutex_t lock;
-	pthread_cond_t moved;  /* `merged` or `error` has changed */
-	size_t next;           /* range to be taken */
-	size_t merged;         /* ranges joined into that of range 0 */
-	int merging;           /* a worker is at it */
+	pthread_cond_t moved; /* `merged` or `error` has changed */
+	size_t next;          /* range to be taken */
+	size_t merged;        /* ranges joined into that of range 0 */
+	int merging;          /* a worker is at it */
 	int error;
 	char detail[512];
 };
@@ -198,9 +198,9 @@ static void *worker(void *arg)
 {
 	struct replay *r = arg;
 	struct tw_walk_options options = {
-		.programs = r->programs,
-		.xstate = &tw_recording_info(r->recording)->xstate,
-		.batch = r->analyzer->batch,
+	    .programs = r->programs,
+	    .xstate = &tw_recording_info(r->recording)->xstate,
+	    .batch = r->analyzer->batch,
 	};
 	struct tw_walk *walk = tw_walk_new(&options);
 	if (walk) {

@@ -21,14 +21,14 @@ struct tw_walk {
 	const uint16_t *c, *c_end;           /* what is left of the streams */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
-	struct tw_ref *ref;                  /* next to be written, in refs */
-	struct tw_block_run *block;          /* ..., in blocks */
-	struct tw_event *event;              /* ..., in events */
+	struct tw_ref *ref;         /* next to be written, in refs */
+	struct tw_block_run *block; /* ..., in blocks */
+	struct tw_event *event;     /* ..., in events */
 	uint32_t upper;
-	uint32_t started;                    /* a keyframe has been seen */
-	uint32_t has_partial;                /* the next fragment stopped early, see partial */
-	int stopped;                         /* what batch() returned, if not 0 */
-	uint32_t repeated;                   /* block records of this batch that are no executions */
+	uint32_t started;     /* a keyframe has been seen */
+	uint32_t has_partial; /* the next fragment stopped early, see partial */
+	int stopped;          /* what batch() returned, if not 0 */
+	uint32_t repeated;    /* block records of this batch that are no executions */
 	struct tw_partial partial;
 	uint64_t first_insn, first_block, first_ref; /* of the thread, before this batch */
 	const struct tw_chunk *chunk;

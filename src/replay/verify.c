@@ -17,8 +17,8 @@ struct mismatch {
 	const struct tw_descriptor *descriptor; /* the fragment replay ran; NULL: none */
 	uint64_t logged_pc;                     /* of the fragment the log speaks of */
 	unsigned insn;
-	struct tw_ref expected, found;          /* size 0: there is none */
-	char text[512];                         /* DIFF_REPLAY */
+	struct tw_ref expected, found; /* size 0: there is none */
+	char text[512];                /* DIFF_REPLAY */
 };
 
 struct tw_verify {
@@ -36,10 +36,10 @@ struct tw_verify {
 	int open;
 	const struct tw_descriptor *descriptor; /* NULL: nothing of it was replayed so far */
 	const struct tw_refs *log;
-	struct tw_logged logged;                /* what is left of the log */
-	uint64_t index;                         /* of the next reference in the thread */
-	int partial, next_partial;              /* it, the next one, stopped early... */
-	struct tw_partial how, next_how;        /* ...like this */
+	struct tw_logged logged;         /* what is left of the log */
+	uint64_t index;                  /* of the next reference in the thread */
+	int partial, next_partial;       /* it, the next one, stopped early... */
+	struct tw_partial how, next_how; /* ...like this */
 };
 
 static int differ(struct tw_verify *v, enum difference what, const struct tw_ref *expected, const struct tw_ref *found)
@@ -127,7 +127,8 @@ static int compare(struct tw_verify *v, const struct tw_ref *found)
 		return 0;
 	if (!next_expected(v, &expected))
 		return differ(v, DIFF_REFERENCE, NULL, found);
-	int same = found->insn == expected.insn && found->addr == expected.addr && found->size == expected.size && found->type == expected.type;
+	int same =
+	    found->insn == expected.insn && found->addr == expected.addr && found->size == expected.size && found->type == expected.type;
 	v->n_refs++;
 	return same ? 0 : differ(v, DIFF_REFERENCE, &expected, found);
 }
@@ -190,7 +191,8 @@ static int add_program(void *context, uint32_t number)
 
 /* ---- the face ---- */
 
-struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_descriptor *(*lookup)(void *ctx, uint32_t number), void *ctx)
+struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_descriptor *(*lookup)(void *ctx, uint32_t number),
+                                void *ctx)
 {
 	struct tw_verify *v = calloc(1, sizeof *v);
 	if (!v)
@@ -200,11 +202,11 @@ struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_
 	v->xstate = *xstate;
 	v->programs = tw_programs_new();
 	struct tw_walk_options options = {
-		.programs = v->programs,
-		.xstate = &v->xstate,
-		.missing = add_program,
-		.batch = take_batch,
-		.context = v,
+	    .programs = v->programs,
+	    .xstate = &v->xstate,
+	    .missing = add_program,
+	    .batch = take_batch,
+	    .context = v,
 	};
 	v->walk = v->programs ? tw_walk_new(&options) : NULL;
 	if (!v->walk) {
@@ -263,8 +265,8 @@ static void print_place(FILE *out, const struct mismatch *m)
 	if (!m->descriptor)
 		return;
 	uint64_t pc = tw_disassemble(m->descriptor, m->insn, text, sizeof text);
-	fprintf(out, "  at        %llx: %s  (fragment %u, first instruction at %llx)\n", (unsigned long long)pc, text, m->descriptor->number,
-	        (unsigned long long)tw_descriptor_blocks(m->descriptor)->pc);
+	fprintf(out, "  at        %llx: %s  (fragment %u, first instruction at %llx)\n", (unsigned long long)pc, text,
+	        m->descriptor->number, (unsigned long long)tw_descriptor_blocks(m->descriptor)->pc);
 }
 
 static void print_mismatch(FILE *out, const struct mismatch *m)
@@ -277,7 +279,8 @@ static void print_mismatch(FILE *out, const struct mismatch *m)
 		print_ref(out, "found:", &m->found, "no reference");
 		break;
 	case DIFF_CODE:
-		fprintf(out, "  expected: the code at %llx to run\n  found:    that of the fragment above\n", (unsigned long long)m->logged_pc);
+		fprintf(out, "  expected: the code at %llx to run\n  found:    that of the fragment above\n",
+		        (unsigned long long)m->logged_pc);
 		break;
 	case DIFF_NO_LOG:
 		fprintf(out, "  expected: no execution of this fragment, none was logged\n  found:    an execution\n");

@@ -16,7 +16,8 @@
 struct tw_verify;
 
 /* `lookup` gives a descriptor by number, or NULL; descriptors must live as long as the verifier. *xstate is copied. NULL: no memory. */
-struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_descriptor *(*lookup)(void *ctx, uint32_t number), void *ctx);
+struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_descriptor *(*lookup)(void *ctx, uint32_t number),
+                                void *ctx);
 void tw_verify_free(struct tw_verify *v);
 
 /* Verifies a chunk that still has its REFS events. Returns 0 while all is well; once a mismatch was found, or a chunk did not replay, not 0

@@ -4,19 +4,19 @@
 #include "unit.h"
 
 static const struct tw_op ops[] = {
-	{.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ},
-	{.kind = TW_OP_REF, .insn = 1, .base = TW_RCX, .index = TW_NOREG, .size = 4, .type = TW_WRITE},
-	{.kind = TW_OP_REP, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .size = 4, .type = TW_WRITE, .value = 0, .mask_value = 1},
+    {.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ},
+    {.kind = TW_OP_REF, .insn = 1, .base = TW_RCX, .index = TW_NOREG, .size = 4, .type = TW_WRITE},
+    {.kind = TW_OP_REP, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .size = 4, .type = TW_WRITE, .value = 0, .mask_value = 1},
 };
 static const struct made_fragment with_refs = {16, 0x400000, {2, 1}, ops, 3, 2, TW_FORMAT_DEP};
 static const struct made_fragment without = {17, 0x500000, {2}, NULL, 0, 0, TW_FORMAT_DEP};
 
 /* What a whole execution of the first fragment with two iterations makes. */
 static const struct tw_logged_ref whole[] = {
-	{0x1000, 8, TW_READ, 0, 1},
-	{0x2000, 4, TW_WRITE, 1, 1},
-	{0x8000, 4, TW_WRITE, 2, 1},
-	{0x8004, 4, TW_WRITE, 2, 1},
+    {0x1000, 8, TW_READ, 0, 1},
+    {0x2000, 4, TW_WRITE, 1, 1},
+    {0x8000, 4, TW_WRITE, 2, 1},
+    {0x8004, 4, TW_WRITE, 2, 1},
 };
 
 static struct tw_descriptor *descriptors[2];

@@ -25,7 +25,8 @@ void tw_walk_set_context(struct tw_walk *w, void *context)
 
 int tw_walk_damaged(const struct tw_walk *w, int error, const char *what, unsigned long long number)
 {
-	return tw_fail(error, "thread %u, chunk %u, tag %td: %s %llu", w->chunk->thread, w->chunk->sequence, w->c - w->chunk->c, what, number);
+	return tw_fail(error, "thread %u, chunk %u, tag %td: %s %llu", w->chunk->thread, w->chunk->sequence, w->c - w->chunk->c, what,
+	               number);
 }
 
 /* ---- fragments ---- */
@@ -270,10 +271,10 @@ static int run_event(struct tw_walk *w)
 	size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
 	w->e += bytes < left ? bytes : left;
 	*w->event++ = (struct tw_event){
-		.payload = h + 1,
-		.bytes = h->bytes,
-		.block = (uint32_t)(w->block - w->blocks),
-		.type = h->type,
+	    .payload = h + 1,
+	    .bytes = h->bytes,
+	    .block = (uint32_t)(w->block - w->blocks),
+	    .type = h->type,
 	};
 	take_event(w, h->type, h + 1);
 	return w->event == w->events + TW_BATCH_EVENTS ? tw_batch_flush(w) : 0;
@@ -388,9 +389,9 @@ int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_wal
 	int flushed = w->stopped ? 0 : tw_batch_flush(w);
 	if (counts)
 		*counts = (struct tw_walk_counts){
-			w->first_insn - chunk->first_insn,
-			w->first_block - chunk->first_block,
-			w->first_ref - chunk->first_ref,
+		    w->first_insn - chunk->first_insn,
+		    w->first_block - chunk->first_block,
+		    w->first_ref - chunk->first_ref,
 		};
 	return error ? error : flushed;
 }

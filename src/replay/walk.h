@@ -22,7 +22,9 @@ struct tw_walk_options {
 };
 
 /* What one chunk held. */
-struct tw_walk_counts { uint64_t insns, blocks, refs; };
+struct tw_walk_counts {
+	uint64_t insns, blocks, refs;
+};
 
 struct tw_walk;
 

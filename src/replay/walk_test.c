@@ -27,8 +27,8 @@ static int take(void *context, const struct tw_batch *b)
 }
 
 static const struct tw_xstate xstate = {
-	.xcr0 = 0xe7,
-	.component = {[2] = {576, 256, 0, 0}, [5] = {1088, 64, 0, 0}, [6] = {1152, 512, 1, 0}, [7] = {1664, 1024, 0, 0}},
+    .xcr0 = 0xe7,
+    .component = {[2] = {576, 256, 0, 0}, [5] = {1088, 64, 0, 0}, [6] = {1152, 512, 1, 0}, [7] = {1664, 1024, 0, 0}},
 };
 
 static struct tw_walk_counts counts;
@@ -68,7 +68,6 @@ static int run_ops(const struct tw_op *ops, unsigned n_ops, const uint64_t *valu
 
 #define RUN(ops, values) run_ops(ops, sizeof ops / sizeof *ops, values, sizeof values / sizeof *values)
 
-
 static void is_ref(size_t i, uint64_t pc, uint64_t addr, uint32_t size, uint8_t type)
 {
 	CHECK(i < n_refs);
@@ -84,16 +83,16 @@ static void is_ref(size_t i, uint64_t pc, uint64_t addr, uint32_t size, uint8_t 
 static void test_plain(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ, .disp = -8},
-		{.kind = TW_OP_RECORD, .insn = 1, .base = TW_R15, .index = TW_NOREG, .value = 1},
-		{.kind = TW_OP_REF, .insn = 1, .base = TW_R15, .index = TW_RCX, .scale = 3, .size = 4, .type = TW_WRITE},
-		{.kind = TW_OP_SET, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .count = TW_RSP, .disp = -8},
-		{.kind = TW_OP_REF, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .size = 8, .type = TW_WRITE},
-		{.kind = TW_OP_SET, .insn = 2, .base = TW_RAX, .index = TW_RCX, .scale = 1, .count = TW_RBX, .disp = 5},
-		{.kind = TW_OP_REF, .insn = 3, .base = TW_RBX, .index = TW_NOREG, .seg = TW_SEG_FS, .size = 2, .type = TW_MODIFY},
-		{.kind = TW_OP_REF, .insn = 3, NOREG, .seg = TW_SEG_GS, .size = 1, .type = TW_READ, .disp = 0x28},
-		{.kind = TW_OP_SET, .insn = 3, NOREG, .count = TW_RDX, .disp = 0x1234567890},
-		{.kind = TW_OP_REF, .insn = 3, .base = TW_RDX, .index = TW_NOREG, .size = 16, .type = TW_READ},
+	    {.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 8, .type = TW_READ, .disp = -8},
+	    {.kind = TW_OP_RECORD, .insn = 1, .base = TW_R15, .index = TW_NOREG, .value = 1},
+	    {.kind = TW_OP_REF, .insn = 1, .base = TW_R15, .index = TW_RCX, .scale = 3, .size = 4, .type = TW_WRITE},
+	    {.kind = TW_OP_SET, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .count = TW_RSP, .disp = -8},
+	    {.kind = TW_OP_REF, .insn = 2, .base = TW_RSP, .index = TW_NOREG, .size = 8, .type = TW_WRITE},
+	    {.kind = TW_OP_SET, .insn = 2, .base = TW_RAX, .index = TW_RCX, .scale = 1, .count = TW_RBX, .disp = 5},
+	    {.kind = TW_OP_REF, .insn = 3, .base = TW_RBX, .index = TW_NOREG, .seg = TW_SEG_FS, .size = 2, .type = TW_MODIFY},
+	    {.kind = TW_OP_REF, .insn = 3, NOREG, .seg = TW_SEG_GS, .size = 1, .type = TW_READ, .disp = 0x28},
+	    {.kind = TW_OP_SET, .insn = 3, NOREG, .count = TW_RDX, .disp = 0x1234567890},
+	    {.kind = TW_OP_REF, .insn = 3, .base = TW_RDX, .index = TW_NOREG, .size = 16, .type = TW_READ},
 	};
 	const uint64_t values[] = {7, 0xffff800000000000};
 	EQUAL(RUN(ops, values), 0);
@@ -115,12 +114,19 @@ static void test_plain(void)
 static void test_flags(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_RECORD, .base = TW_RAX, .index = TW_NOREG, .value = 0},
-		{.kind = TW_OP_REF, .base = TW_RAX, .index = TW_NOREG, .flags = TW_OPF_ADDR32, .seg = TW_SEG_FS, .size = 4, .type = TW_READ, .disp = 16},
-		{.kind = TW_OP_REF, .base = TW_RBX, .index = TW_RAX, .flags = TW_OPF_INDEX8, .size = 1, .type = TW_READ},
-		{.kind = TW_OP_REF, .base = TW_RBX, .index = TW_NOREG, .flags = TW_OPF_LINE, .size = 64, .type = TW_WRITE, .disp = 0x7f},
-		{.kind = TW_OP_SET, .base = TW_RAX, .index = TW_NOREG, .flags = TW_OPF_ADDR32, .count = TW_RDX, .disp = 0x20},
-		{.kind = TW_OP_REF, .base = TW_RDX, .index = TW_NOREG, .size = 4, .type = TW_READ},
+	    {.kind = TW_OP_RECORD, .base = TW_RAX, .index = TW_NOREG, .value = 0},
+	    {.kind = TW_OP_REF,
+	     .base = TW_RAX,
+	     .index = TW_NOREG,
+	     .flags = TW_OPF_ADDR32,
+	     .seg = TW_SEG_FS,
+	     .size = 4,
+	     .type = TW_READ,
+	     .disp = 16},
+	    {.kind = TW_OP_REF, .base = TW_RBX, .index = TW_RAX, .flags = TW_OPF_INDEX8, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REF, .base = TW_RBX, .index = TW_NOREG, .flags = TW_OPF_LINE, .size = 64, .type = TW_WRITE, .disp = 0x7f},
+	    {.kind = TW_OP_SET, .base = TW_RAX, .index = TW_NOREG, .flags = TW_OPF_ADDR32, .count = TW_RDX, .disp = 0x20},
+	    {.kind = TW_OP_REF, .base = TW_RDX, .index = TW_NOREG, .size = 4, .type = TW_READ},
 	};
 	const uint64_t values[] = {0x12345678fffffff4};
 	EQUAL(RUN(ops, values), 0);
@@ -134,10 +140,10 @@ static void test_flags(void)
 static void test_bit(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_RECORD, .base = TW_RCX, .index = TW_NOREG, .value = 0},
-		{.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 8, .type = TW_MODIFY},
-		{.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 4, .type = TW_READ},
-		{.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 2, .type = TW_READ},
+	    {.kind = TW_OP_RECORD, .base = TW_RCX, .index = TW_NOREG, .value = 0},
+	    {.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 8, .type = TW_MODIFY},
+	    {.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 4, .type = TW_READ},
+	    {.kind = TW_OP_BIT, .base = TW_RAX, .index = TW_NOREG, .count = TW_RCX, .size = 2, .type = TW_READ},
 	};
 	const uint64_t values[] = {0x00000040ffffffd0}; /* as a dword -48, as a word -48 */
 	EQUAL(RUN(ops, values), 0);
@@ -149,10 +155,19 @@ static void test_bit(void)
 static void test_rep(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_REP, .insn = 0, .base = TW_RSI, .index = TW_RDI, .seg = TW_SEG_FS, .flags = TW_OPF_SECOND, .size = 8, .type = TW_READ,
-	         .count = TW_WRITE, .value = 0, .mask_value = 1},
-		{.kind = TW_OP_REF, .insn = 1, .base = TW_RSI, .index = TW_NOREG, .size = 1, .type = TW_READ},
-		{.kind = TW_OP_REF, .insn = 1, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REP,
+	     .insn = 0,
+	     .base = TW_RSI,
+	     .index = TW_RDI,
+	     .seg = TW_SEG_FS,
+	     .flags = TW_OPF_SECOND,
+	     .size = 8,
+	     .type = TW_READ,
+	     .count = TW_WRITE,
+	     .value = 0,
+	     .mask_value = 1},
+	    {.kind = TW_OP_REF, .insn = 1, .base = TW_RSI, .index = TW_NOREG, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REF, .insn = 1, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
 	};
 	const uint64_t up[] = {0x8000, 0x8010}, down[] = {0x8000, 0x8000 - 24}, none[] = {0x8000, 0x8000};
 	EQUAL(RUN(ops, up), 0);
@@ -176,8 +191,15 @@ static void test_rep(void)
 static void test_rep_addr32(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_RECORD, .base = TW_RDI, .index = TW_NOREG, .value = 0},
-		{.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .flags = TW_OPF_ADDR32, .size = 4, .type = TW_WRITE, .value = 0, .mask_value = 1},
+	    {.kind = TW_OP_RECORD, .base = TW_RDI, .index = TW_NOREG, .value = 0},
+	    {.kind = TW_OP_REP,
+	     .base = TW_RDI,
+	     .index = TW_NOREG,
+	     .flags = TW_OPF_ADDR32,
+	     .size = 4,
+	     .type = TW_WRITE,
+	     .value = 0,
+	     .mask_value = 1},
 	};
 	const uint64_t values[] = {0xfffffffc, 4};
 	EQUAL(RUN(ops, values), 0);
@@ -190,8 +212,8 @@ static void test_rep_addr32(void)
 static void test_rep_long(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 0, .mask_value = 1},
-		{.kind = TW_OP_REF, .insn = 1, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 0, .mask_value = 1},
+	    {.kind = TW_OP_REF, .insn = 1, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
 	};
 	const uint64_t values[] = {0x8000, 0x8000 + 10000}, absurd[] = {0x8000, 0x7fffffffffff};
 	EQUAL(RUN(ops, values), 0);
@@ -241,10 +263,10 @@ static void test_lanes(void)
 static void test_xsave(void)
 {
 	const struct tw_op ops[] = {
-		{.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_WRITE, .value = 0},
-		{.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_WRITE, .value = 0, .flags = TW_OPF_COMPACT},
-		{.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_READ, .value = 0, .mask_value = 1, .flags = TW_OPF_SECOND},
-		{.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_READ, .value = 0, .mask_value = 2, .flags = TW_OPF_SECOND},
+	    {.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_WRITE, .value = 0},
+	    {.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_WRITE, .value = 0, .flags = TW_OPF_COMPACT},
+	    {.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_READ, .value = 0, .mask_value = 1, .flags = TW_OPF_SECOND},
+	    {.kind = TW_OP_XSAVE, .base = TW_RBX, .index = TW_NOREG, .type = TW_READ, .value = 0, .mask_value = 2, .flags = TW_OPF_SECOND},
 	};
 	const uint64_t values[] = {0xffffffff00000063, 0, 1ull << 63}; /* x87, SSE, and components 5 and 6 */
 	EQUAL(RUN(ops, values), 0);
@@ -256,12 +278,12 @@ static void test_xsave(void)
 
 /* Two blocks of two instructions; a value recorded by each instruction, a reference by each. */
 static const struct tw_op two_blocks[] = {
-	{.kind = TW_OP_RECORD, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .value = 0},
-	{.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 1, .type = TW_READ},
-	{.kind = TW_OP_REF, .insn = 1, .base = TW_RAX, .index = TW_NOREG, .size = 2, .type = TW_READ},
-	{.kind = TW_OP_RECORD, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .value = 1},
-	{.kind = TW_OP_REP, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .size = 4, .type = TW_WRITE, .value = 1, .mask_value = 2},
-	{.kind = TW_OP_REF, .insn = 3, .base = TW_RDI, .index = TW_NOREG, .size = 8, .type = TW_READ},
+    {.kind = TW_OP_RECORD, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .value = 0},
+    {.kind = TW_OP_REF, .insn = 0, .base = TW_RAX, .index = TW_NOREG, .size = 1, .type = TW_READ},
+    {.kind = TW_OP_REF, .insn = 1, .base = TW_RAX, .index = TW_NOREG, .size = 2, .type = TW_READ},
+    {.kind = TW_OP_RECORD, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .value = 1},
+    {.kind = TW_OP_REP, .insn = 2, .base = TW_RDI, .index = TW_NOREG, .size = 4, .type = TW_WRITE, .value = 1, .mask_value = 2},
+    {.kind = TW_OP_REF, .insn = 3, .base = TW_RDI, .index = TW_NOREG, .size = 8, .type = TW_READ},
 };
 static const struct made_fragment two = {0x30020, 0x400000, {2, 2}, two_blocks, 6, 3, TW_FORMAT_DEP};
 
@@ -302,8 +324,8 @@ static void test_blocks(void)
 static void walk_partial(struct tw_partial partial)
 {
 	const struct tw_op after[] = {
-		{.kind = TW_OP_REF, .base = TW_RAX, .index = TW_NOREG, .size = 1, .type = TW_READ},
-		{.kind = TW_OP_REF, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REF, .base = TW_RAX, .index = TW_NOREG, .size = 1, .type = TW_READ},
+	    {.kind = TW_OP_REF, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_READ},
 	};
 	const struct made_fragment f = {0x30021, 0x500000, {1}, after, 2, 0, TW_FORMAT_DEP};
 	struct tw_programs *p = programs_of(&two);
@@ -529,10 +551,18 @@ static void test_refused(void)
 	CHECK(refused(&op, 0));
 	op = (struct tw_op){.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .type = TW_READ, .size = 0};
 	CHECK(refused(&op, 2));
-	op = (struct tw_op){.kind = TW_OP_LANES, .base = TW_RDI, .index = TW_NOREG, .type = TW_READ, .size = 4, .count = 16, .index_width = 4, .mask_value = 8};
+	op = (struct tw_op){.kind = TW_OP_LANES,
+	                    .base = TW_RDI,
+	                    .index = TW_NOREG,
+	                    .type = TW_READ,
+	                    .size = 4,
+	                    .count = 16,
+	                    .index_width = 4,
+	                    .mask_value = 8};
 	CHECK(refused(&op, 8));
 	CHECK(!refused(&op, 9));
-	op = (struct tw_op){.kind = TW_OP_XSAVE, .base = TW_RDI, .index = TW_NOREG, .type = TW_READ, .flags = TW_OPF_SECOND, .mask_value = 1};
+	op = (struct tw_op){
+	    .kind = TW_OP_XSAVE, .base = TW_RDI, .index = TW_NOREG, .type = TW_READ, .flags = TW_OPF_SECOND, .mask_value = 1};
 	CHECK(refused(&op, 1));
 	op = (struct tw_op){.kind = TW_NOPS};
 	CHECK(refused(&op, 1));

@@ -39,10 +39,14 @@ static int add(struct tw_functions *f, struct tw_function function)
 
 /* ---- symbols ---- */
 
-static int is_code(const GElf_Sym *sym)
+/* Whether a symbol stands for code; *sh is the section it is in. */
+static int is_code(Elf *elf, const GElf_Sym *sym, GElf_Word section, GElf_Shdr *sh)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
-	return sym->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && sym->st_shndx < SHN_LORESERVE));
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return 0;
+	Elf_Scn *scn = section != SHN_UNDEF && section < SHN_LORESERVE ? elf_getscn(elf, section) : NULL;
+	return scn && gelf_getshdr(scn, sh) && sh->sh_flags & SHF_EXECINSTR;
 }
 
 /* Of several names for one place the global one without leading underscores is what people know. */
@@ -54,18 +58,32 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	return rank + (name[0] != '_') + (strncmp(name, "__", 2) != 0);
 }
 
+static int add_symbol(struct tw_functions *f, Dwfl_Module *module, int i, GElf_Addr bias)
+{
+	Elf *elf;
+	GElf_Sym sym;
+	GElf_Shdr sh;
+	GElf_Addr address, elf_bias;
+	GElf_Word section;
+	const char *name = dwfl_module_getsym_info(module, i, &sym, &address, &section, &elf, &elf_bias);
+	if (!name || !*name || !is_code(elf, &sym, section, &sh))
+		return 1;
+	struct tw_function function = {
+	    .start = address - bias,
+	    .bytes = sym.st_size ? sym.st_size : sh.sh_addr + sh.sh_size + elf_bias - address,
+	    .open = !sym.st_size,
+	    .name = name,
+	    .rank = rank_of(&sym, name),
+	};
+	return add(f, function);
+}
+
 static int add_symbols(struct tw_functions *f, Dwfl_Module *module, GElf_Addr bias)
 {
-	int n = dwfl_module_getsymtab(module);
-	for (int i = 1; i < n; i++) {
-		GElf_Sym sym;
-		GElf_Addr address;
-		const char *name = dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL, NULL);
-		if (name && *name && is_code(&sym) &&
-		    !add(f, (struct tw_function){address - bias, sym.st_size, name, rank_of(&sym, name), 0}))
-			return 0;
-	}
-	return 1;
+	int n = dwfl_module_getsymtab(module), ok = 1;
+	for (int i = 1; i < n && ok; i++)
+		ok = add_symbol(f, module, i, bias);
+	return ok;
 }
 
 /* ---- PLT stubs ---- */
@@ -141,7 +159,7 @@ static int add_stubs(struct tw_functions *f, const struct slots *slots, Elf_Scn 
 	for (size_t at = 0; data && data->d_buf && at + bytes <= data->d_size; at += bytes) {
 		struct slot key = {slot_of((const uint8_t *)data->d_buf + at, bytes, sh->sh_addr + at), NULL};
 		const struct slot *slot = slots->n ? bsearch(&key, slots->items, slots->n, sizeof key, by_slot) : NULL;
-		if (!add(f, (struct tw_function){sh->sh_addr + at, bytes, slot ? slot->name : "plt", 0, slot != NULL}))
+		if (!add(f, (struct tw_function){sh->sh_addr + at, bytes, 0, slot ? slot->name : "plt", 0, slot != NULL}))
 			return 0;
 	}
 	return 1;
@@ -219,7 +237,7 @@ const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64
 	/* The nearest one before may be a small one inside, or next to, that which covers vaddr. */
 	for (size_t i = low; i-- > 0 && low - i <= NESTING;) {
 		const struct tw_function *item = &f->items[i];
-		if (vaddr - item->start < item->bytes || (!item->bytes && i + 1 == low))
+		if (vaddr - item->start < item->bytes && (!item->open || i + 1 == low))
 			return item;
 	}
 	return NULL;

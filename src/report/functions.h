@@ -8,7 +8,8 @@
 #include <elfutils/libdwfl.h>
 
 struct tw_function {
-	uint64_t start, bytes; /* the file's own addresses; bytes 0: up to the next one */
+	uint64_t start, bytes; /* the file's own addresses */
+	int open;              /* 1: its end is not known; `bytes` go to the end of its section, but it ends where the next one begins */
 	const char *name;      /* lives as long as the module */
 	int rank;              /* the higher, the better this name among several for one place */
 	int plt;               /* 1: the stub that leads to `name` */

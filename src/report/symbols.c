@@ -10,11 +10,11 @@
 
 /* A file that was mapped somewhere. */
 struct file {
-	const char *path; /* of the recording */
-	const char *name; /* the same without directories */
+	const char *path;  /* of the recording */
+	const char *name;  /* the same without directories */
 	Dwfl_Module *dwfl; /* NULL: it cannot be read */
 	Elf *elf;
-	GElf_Addr bias;    /* of libdwfl's addresses against the file's */
+	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
 	struct tw_functions *functions; /* found when first asked for */
 	int has_functions;
 };
@@ -30,7 +30,7 @@ struct tw_symbols {
 	Dwfl *dwfl;
 	struct file *files;
 	size_t n_files;
-	size_t *file_of; /* for each module of the recording */
+	size_t *file_of;        /* for each module of the recording */
 	struct target *targets; /* sorted */
 	size_t n_targets;
 };
@@ -39,7 +39,7 @@ struct tw_symbols {
 struct place {
 	const struct tw_module *module; /* NULL: unknown */
 	struct file *file;
-	uint64_t vaddr;                 /* the file's own address for it; its offset in the file if the file cannot be read */
+	uint64_t vaddr; /* the file's own address for it; its offset in the file if the file cannot be read */
 };
 
 /* ---- files ---- */
@@ -75,9 +75,9 @@ static void find_elf(struct file *f)
 static int open_files(struct tw_symbols *s)
 {
 	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.section_address = dwfl_offline_section_address,
+	    .find_elf = dwfl_build_id_find_elf,
+	    .find_debuginfo = dwfl_standard_find_debuginfo,
+	    .section_address = dwfl_offline_section_address,
 	};
 	size_t n = tw_recording_n_modules(s->recording);
 	s->dwfl = dwfl_begin(&callbacks);
@@ -234,7 +234,8 @@ static int name_by_symbol(const struct place *p, uint64_t pc, struct tw_symbol *
 	const struct tw_function *f = find_function(p);
 	if (!f)
 		return 0;
-	snprintf(out->name, sizeof out->name, "%s%s", f->name, f->plt ? "@plt" : "");
+	int length = (int)strcspn(f->name, "@"); /* without the version of the symbol */
+	snprintf(out->name, sizeof out->name, "%.*s%s", length, f->name, f->plt ? "@plt" : "");
 	out->offset = p->vaddr - f->start;
 	out->start = pc - out->offset;
 	return 1;
