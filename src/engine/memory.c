@@ -17,6 +17,7 @@ static u32 n_ranges;
 /* Pages of writable code that are write-protected by the engine: an open hash set of page numbers. */
 #define WATCH_SLOTS 65536
 static u64 watched[WATCH_SLOTS];
+static u32 n_watched;
 
 static u64 page_down(u64 a)
 {
@@ -90,6 +91,7 @@ void tw_memory_watch(u64 pc, u64 bytes)
 		if (*w == (p | 1))
 			continue;
 		*w = p | 1;
+		n_watched++;
 		tw_sys(__NR_mprotect, p, TW_PAGE, PROT_READ | PROT_EXEC);
 	}
 }
@@ -101,6 +103,7 @@ static bool unwatch(u64 page)
 	if (*w != (page | 1))
 		return false;
 	*w = 2; /* never a page: keeps the chain */
+	n_watched--;
 	return true;
 }
 
@@ -149,6 +152,19 @@ bool tw_memory_unwatch(u64 address)
 		return false;
 	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	return true;
+}
+
+bool tw_memory_unwatch_all(void)
+{
+	bool any = false;
+	for (u32 i = 0; n_watched && i < WATCH_SLOTS; i++) {
+		u64 page = watched[i] & ~1ull;
+		if (!(watched[i] & 1) || !tw_memory_unwatch(page))
+			continue;
+		tw_memory_written(page);
+		any = true;
+	}
+	return any;
 }
 
 void tw_memory_written(u64 address)

@@ -25,6 +25,9 @@ void tw_memory_watch(u64 pc, u64 bytes);
 /* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
 bool tw_memory_unwatch(u64 address);
 
+/* The same for every watched page, all of whose fragments become stale. False: there was none. */
+bool tw_memory_unwatch_all(void);
+
 /* Code on the page of this address has been written: its fragments are stale. */
 void tw_memory_written(u64 address);
 

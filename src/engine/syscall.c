@@ -21,11 +21,17 @@
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
 
-/* Passes the call on as it is. */
+/* Passes the call on as it is. A kernel that could not write to the application may have met a page of code that is watched. */
 static i64 pass(struct thread *t, const u64 *a)
 {
+	i64 r = tw_app_syscall(t, t->regs);
 	(void)a;
-	return tw_app_syscall(t, t->regs);
+	if (r != ENGINE_EFAULT)
+		return r;
+	tw_lock(&tw_engine.lock);
+	bool again = tw_memory_unwatch_all();
+	tw_unlock(&tw_engine.lock);
+	return again ? tw_app_syscall(t, t->regs) : r;
 }
 
 /* Passes it on with other arguments. */
@@ -96,7 +102,7 @@ static i64 sys_munmap(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_EINVAL;
 	tw_lock(&tw_engine.lock);
-	i64 r = pass(t, a);
+	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r))
 		tw_memory_unmapped(a[0], a[1]);
 	tw_unlock(&tw_engine.lock);
@@ -112,7 +118,7 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_ENOMEM;
 	tw_lock(&tw_engine.lock);
-	i64 r = pass(t, a);
+	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r))
 		tw_memory_protected(a[0], a[1], (int)a[2]);
 	tw_unlock(&tw_engine.lock);
@@ -128,7 +134,7 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 	u64 end;
 	tw_lock(&tw_engine.lock);
 	bool code = tw_memory_executable(a[0], &end);
-	i64 r = pass(t, a);
+	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r)) {
 		tw_memory_unmapped(a[0], a[1]);
 		tw_memory_mapped((u64)r, a[2], code ? PROT_EXEC | PROT_READ : 0);
