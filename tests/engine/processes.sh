@@ -54,8 +54,8 @@ int main(int argc, char **argv)
 	}
 	printf("%d\n", status_of(p));
 	char *args[] = {"sh", "-c", "echo spawned; exit 24", NULL};
-	printf("%d", posix_spawn(&p, "/bin/sh", NULL, NULL, args, environ));
-	printf(" %d\n", status_of(p));
+	int failed = posix_spawn(&p, "/bin/sh", NULL, NULL, args, environ), status = status_of(p); /* both may be printing till then */
+	printf("%d %d\n", failed, status);
 	printf("%d\n", system("exit 25") >> 8);
 	char line[100] = "";
 	FILE *f = popen("echo through | tr a-z A-Z", "r");
