@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
-                           "Validates a recording: checksums, that no chunk is missing, that the descriptions\n"
+                           "Validates a recording: checksums, that no chunk is missing, that descriptions\n"
                            "of code are well-formed, that every chunk replays to its end, and that what it\n"
                            "holds is what was counted while recording. Each problem is named with its file\n"
                            "and chunk; what is good all the same is told for each damaged thread.\n\n"

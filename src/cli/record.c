@@ -41,9 +41,9 @@ struct record {
 };
 
 static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
-                           "Runs COMMAND and records every basic block and memory reference of it. Its input,\n"
+                           "Runs COMMAND and records each basic block and memory reference of it. Its input,\n"
                            "output and exit status are its own.\n\n"
-                           "  -o DIR                 where to store the recording; default NAME.tw, with NAME\n"
+                           "  -o DIR                 where the recording goes; default NAME.tw, with NAME\n"
                            "                         the command's. A recording that is there already is\n"
                            "                         kept as DIR.old\n"
                            "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"

@@ -21,7 +21,7 @@ static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
                            "For example, what gzip spends its time on:\n\n"
                            "  trackway record -- gzip -9k file\n"
                            "  trackway report gzip.tw\n\n"
-                           "Code without symbols is shown as FILE+0xADDRESS. Exit status: 1 when parts of the\n"
+                           "Code without symbols is shown as FILE+0xADDRESS. Exit status: 1 if parts of the\n"
                            "recording are damaged and were left out.\n";
 
 /* A function, or one block as part of it. */
