@@ -74,6 +74,7 @@ struct tw_batch {
 	size_t n_refs;
 	const struct tw_event *events;
 	size_t n_events;
+	int continues; /* 1: the last block has more references, in the next batch, whose first block record stands for it */
 };
 
 /*

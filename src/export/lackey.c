@@ -1,6 +1,5 @@
 #include "export/lackey.h"
 #include "export/text.h"
-#include "replay/disassemble.h"
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
@@ -10,11 +9,34 @@ struct tw_lackey {
 	size_t *row[65536]; /* by a fragment number's upper half, then lower: where its instructions begin */
 };
 
-/* What Valgrind makes of an instruction whatever its prefixes repeat. */
+/* Whether it is the string instruction with these four names. */
+static int is_string(const ZydisDecodedInstruction *insn, ZydisMnemonic b, ZydisMnemonic w, ZydisMnemonic d, ZydisMnemonic q)
+{
+	/* movsd and cmpsd are vector instructions too, of another opcode map */
+	return insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+	       (insn->mnemonic == b || insn->mnemonic == w || insn->mnemonic == d || insn->mnemonic == q);
+}
+
+#define IS_STRING(insn, name)                                                                                                              \
+	is_string(insn, ZYDIS_MNEMONIC_##name##B, ZYDIS_MNEMONIC_##name##W, ZYDIS_MNEMONIC_##name##D, ZYDIS_MNEMONIC_##name##Q)
+
+static uint8_t string_flags(const ZydisDecodedInstruction *insn)
+{
+	const uint64_t prefixes = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
+	uint8_t repeated = insn->attributes & prefixes ? TW_LACKEY_REPEATED : 0;
+	if (IS_STRING(insn, CMPS))
+		return TW_LACKEY_PAIRS | TW_LACKEY_SWAPPED | (repeated ? TW_LACKEY_REPEATED | TW_LACKEY_UNTIL : 0);
+	if (IS_STRING(insn, SCAS))
+		return repeated ? TW_LACKEY_REPEATED | TW_LACKEY_UNTIL : 0;
+	if (IS_STRING(insn, MOVS))
+		return repeated | TW_LACKEY_PAIRS;
+	return IS_STRING(insn, STOS) || IS_STRING(insn, LODS) ? repeated : 0;
+}
+
 static uint8_t flags_of(const ZydisDecoder *decoder, const uint8_t *code, unsigned length)
 {
 	ZydisDecodedInstruction insn;
-	if (!code || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, code, length, &insn)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, code, length, &insn)))
 		return 0;
 	switch (insn.mnemonic) {
 	case ZYDIS_MNEMONIC_CMPXCHG:
@@ -23,63 +45,39 @@ static uint8_t flags_of(const ZydisDecoder *decoder, const uint8_t *code, unsign
 		return 0;
 	case ZYDIS_MNEMONIC_XCHG:
 		return TW_LACKEY_LOCKED;
-	case ZYDIS_MNEMONIC_CMPSB:
-	case ZYDIS_MNEMONIC_CMPSW:
-	case ZYDIS_MNEMONIC_CMPSQ:
-		return TW_LACKEY_PAIRS | TW_LACKEY_SWAPPED;
-	case ZYDIS_MNEMONIC_CMPSD: /* the vector instruction of this name has another encoding */
-		return insn.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT
-		           ? TW_LACKEY_PAIRS | TW_LACKEY_SWAPPED
-		           : 0;
 	default:
-		return insn.attributes & ZYDIS_ATTRIB_HAS_LOCK ? TW_LACKEY_LOCKED : 0;
+		return insn.attributes & ZYDIS_ATTRIB_HAS_LOCK ? TW_LACKEY_LOCKED : string_flags(&insn);
 	}
 }
 
-static uint8_t rep_flags(const struct tw_op *op)
+static uint8_t print_line(char *line, uint64_t pc, unsigned bytes)
 {
-	uint8_t flags = TW_LACKEY_REPEATED;
-	if (op->flags & TW_OPF_SECOND)
-		flags |= TW_LACKEY_PAIRS;
-	/* What only reads and moves rdi compares: cmps, scas. */
-	if (op->type == TW_READ && (op->flags & TW_OPF_SECOND ? op->count == TW_READ : op->base == TW_RDI))
-		flags |= TW_LACKEY_UNTIL;
-	return flags;
-}
-
-static void fill_flags(struct tw_lackey_insn *insns, const struct tw_descriptor *d, const ZydisDecoder *decoder)
-{
-	const struct tw_op *op = tw_descriptor_ops(d);
-	for (unsigned i = 0; i < d->n_ops; i++) {
-		const uint8_t *code = NULL;
-		unsigned length = 0;
-		if (op[i].kind == TW_OP_RECORD || op[i].kind == TW_OP_SET || !tw_insn_at(d, op[i].insn, &code, &length))
-			continue;
-		insns[op[i].insn].flags = flags_of(decoder, code, length);
-		if (op[i].kind == TW_OP_REP)
-			insns[op[i].insn].flags |= rep_flags(&op[i]);
-	}
+	char *p = line;
+	*p++ = 'I';
+	*p++ = ' ';
+	*p++ = ' ';
+	p = tw_put_hex(p, pc, 8);
+	*p++ = ',';
+	p = tw_put_decimal(p, bytes);
+	*p++ = '\n';
+	return (uint8_t)(p - line);
 }
 
 static void fill_insns(struct tw_lackey_insn *insns, const struct tw_descriptor *d, const ZydisDecoder *decoder)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	const uint8_t *bytes = tw_descriptor_insn_bytes(d);
+	const uint8_t *code = tw_descriptor_code(d);
+	const uint8_t *code_end = code + d->code_bytes;
 	for (unsigned k = 0; k < d->n_blocks; k++) {
 		uint64_t pc = b[k].pc;
-		for (unsigned i = b[k].first_insn; i < (unsigned)b[k].first_insn + b[k].n_insns; pc += bytes[i++]) {
-			char *p = insns[i].line;
-			*p++ = 'I';
-			*p++ = ' ';
-			*p++ = ' ';
-			p = tw_put_hex(p, pc, 8);
-			*p++ = ',';
-			p = tw_put_decimal(p, bytes[i]);
-			*p++ = '\n';
-			insns[i].length = (uint8_t)(p - insns[i].line);
+		for (unsigned i = b[k].first_insn; i < (unsigned)b[k].first_insn + b[k].n_insns; i++) {
+			insns[i].length = print_line(insns[i].line, pc, bytes[i]);
+			insns[i].flags = code_end - code >= bytes[i] ? flags_of(decoder, code, bytes[i]) : 0;
+			pc += bytes[i];
+			code += bytes[i];
 		}
 	}
-	fill_flags(insns, d, decoder);
 }
 
 static int set_row(struct tw_lackey *l, uint32_t number, size_t first)

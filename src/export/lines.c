@@ -17,10 +17,18 @@ struct shared {
 	int write_error;
 };
 
+/* Instructions of a fragment that ran one after another. */
+struct piece {
+	unsigned first, end;
+	uint64_t position; /* of the first one */
+};
+
 /* The state of the analyzer: lines that wait to be written, or go out at once if there is one state only. */
 struct state {
 	struct shared *shared;
 	struct tw_text text;
+	struct piece rest; /* lackey: what is left of a block whose references go on in the next batch... */
+	int has_rest;      /* ...if there is one */
 };
 
 enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
@@ -135,46 +143,89 @@ static char *put_lackey_ref(char *p, const struct tw_lackey_insn *insn, const st
 	return put_access(p, "?LSM"[ref->type & 3], ref);
 }
 
-/* The references of one instruction from *ref on; `again`: it has made iterations before. */
-static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const struct tw_ref **ref, const struct tw_ref *end, int again)
+/* How an instruction comes to make references. */
+enum manner {
+	FRESH,      /* its I line has just been printed */
+	CONTINUED,  /* it has made iterations in an earlier batch */
+	INTERRUPTED /* it does not come to its end, and has no I line yet */
+};
+
+/* The references of one instruction from *ref on. */
+static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const struct tw_ref **ref, const struct tw_ref *end,
+                          enum manner manner)
 {
 	const struct tw_ref *r = *ref;
 	unsigned number = r->insn;
-	int until = insn->flags & TW_LACKEY_UNTIL;
-	for (; r < end && r->insn == number; r++, again = 1) {
+	int until = insn->flags & TW_LACKEY_UNTIL, swapped = (insn->flags & TW_LACKEY_SWAPPED) != 0;
+	int after = insn->flags & TW_LACKEY_REPEATED && !until && manner != INTERRUPTED;
+	for (int again = manner == CONTINUED; r < end && r->insn == number; r++, again = 1) {
 		int pair = insn->flags & TW_LACKEY_PAIRS && r + 1 < end && r[1].insn == number;
-		if (until && again)
+		if (manner == INTERRUPTED || (until && again))
 			p = put_line(p, insn);
-		p = put_lackey_ref(p, insn, pair && insn->flags & TW_LACKEY_SWAPPED ? r + 1 : r);
+		p = put_lackey_ref(p, insn, r + (pair && swapped));
 		if (pair)
-			p = put_lackey_ref(p, insn, insn->flags & TW_LACKEY_SWAPPED ? r : r + 1);
-		r += pair;
-		if (insn->flags & TW_LACKEY_REPEATED && !until)
+			p = put_lackey_ref(p, insn, r + !swapped);
+		if (after)
 			p = put_line(p, insn);
+		r += pair;
 	}
 	*ref = r;
 	return p;
 }
 
-/* One execution of a block, as far as its instructions are wanted; `position` is that of its first one. */
-static char *put_run(const struct shared *s, char *p, const struct tw_block_run *run, const struct tw_ref *ref, const struct tw_ref *end,
-                     uint64_t position)
+static int visible(const struct shared *s, uint64_t position)
 {
-	const struct tw_lackey_insn *insns = tw_lackey_insns(s->lackey, run->descriptor);
-	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
-	for (unsigned i = first; i < first + run->n_insns; i++, position++) {
-		int visible = position >= s->options->from && position < s->end;
-		if (visible)
-			p = put_line(p, &insns[i]);
-		if (visible && ref < end && ref->insn == i)
-			p = put_accesses(p, &insns[i], &ref, end, 0);
-		while (ref < end && ref->insn == i)
-			ref++;
-	}
-	if (position > s->options->from && position <= s->end)
-		while (ref < end)
-			p = put_accesses(p, &insns[ref->insn], &ref, end, !run->n_insns);
+	return position >= s->options->from && position < s->end;
+}
+
+/* All references of the instruction of *ref, printed only if its place is wanted. */
+static char *put_insn_refs(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
+                           const struct tw_ref *end, enum manner manner, uint64_t position)
+{
+	unsigned number = (*ref)->insn;
+	if (visible(s, position))
+		return put_accesses(p, &insns[number], ref, end, manner);
+	while (*ref < end && (*ref)->insn == number)
+		++*ref;
 	return p;
+}
+
+/* Instructions with their references: before the first one those that the instruction before it still makes, after the last one those of an
+ * instruction that was interrupted. */
+static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct piece *piece,
+                       const struct tw_ref *ref, const struct tw_ref *end)
+{
+	uint64_t position = piece->position;
+	while (ref < end && ref->insn < piece->first)
+		p = put_insn_refs(s, p, insns, &ref, end, CONTINUED, position - 1);
+	for (unsigned i = piece->first; i < piece->end; i++, position++) {
+		if (visible(s, position))
+			p = put_line(p, &insns[i]);
+		if (ref < end && ref->insn == i)
+			p = put_insn_refs(s, p, insns, &ref, end, FRESH, position);
+	}
+	while (ref < end)
+		p = put_insn_refs(s, p, insns, &ref, end, INTERRUPTED, position);
+	return p;
+}
+
+/* What a block record stands for. Where its references go on in the next batch, the instructions after the one that makes them are kept for
+ * then, in s->rest. */
+static struct piece piece_of(struct state *s, const struct tw_batch *b, size_t i, uint64_t position)
+{
+	const struct tw_block_run *run = &b->blocks[i];
+	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
+	struct piece piece = {first, first + run->n_insns, position};
+	if (i == 0 && s->has_rest && !run->n_insns)
+		piece = s->rest;
+	s->has_rest = b->continues && i + 1 == b->n_blocks && b->n_refs;
+	if (!s->has_rest)
+		return piece;
+	unsigned next = b->refs[b->n_refs - 1].insn + 1u;
+	unsigned cut = next < piece.first ? piece.first : next < piece.end ? next : piece.end;
+	s->rest = (struct piece){cut, piece.end, piece.position + (cut - piece.first)};
+	piece.end = cut;
+	return piece;
 }
 
 static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
@@ -183,10 +234,12 @@ static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct tw_block_run *run = &b->blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
-		char *start = tw_text_room(&s->text, (run->n_insns + end - run->first_ref + 2) * LONGEST);
+		struct piece piece = piece_of(s, b, i, position);
+		char *start = tw_text_room(&s->text, (piece.end - piece.first + end - run->first_ref + 2) * LONGEST);
 		if (!start)
 			return;
-		s->text.n += (size_t)(put_run(s->shared, start, run, b->refs + run->first_ref, b->refs + end, position) - start);
+		const struct tw_lackey_insn *insns = tw_lackey_insns(s->shared->lackey, run->descriptor);
+		s->text.n += (size_t)(put_piece(s->shared, start, insns, &piece, b->refs + run->first_ref, b->refs + end) - start);
 		position += run->n_insns;
 	}
 }
@@ -206,7 +259,7 @@ static void *begin(void *arg)
 	struct state *s = malloc(sizeof *s);
 	if (!s)
 		return NULL;
-	s->shared = shared;
+	*s = (struct state){.shared = shared};
 	tw_text_init(&s->text, shared->options->jobs > 1 ? -1 : shared->options->fd);
 	return s;
 }

@@ -16,7 +16,7 @@ static uint64_t insns_of(const struct tw_walk *w)
 	return n;
 }
 
-int tw_batch_flush(struct tw_walk *w)
+static int flush(struct tw_walk *w, int continues)
 {
 	struct tw_batch b = {
 	    .thread = w->chunk->thread,
@@ -30,6 +30,7 @@ int tw_batch_flush(struct tw_walk *w)
 	    .n_refs = (size_t)(w->ref - w->refs),
 	    .events = w->events,
 	    .n_events = (size_t)(w->event - w->events),
+	    .continues = continues,
 	};
 	if (!b.n_blocks && !b.n_events)
 		return 0;
@@ -41,12 +42,17 @@ int tw_batch_flush(struct tw_walk *w)
 	return w->stopped;
 }
 
+int tw_batch_flush(struct tw_walk *w)
+{
+	return flush(w, 0);
+}
+
 int tw_batch_flush_within(struct tw_walk *w)
 {
 	if (w->ref < w->refs + TW_BATCH)
 		return 0;
 	struct tw_block_run last = w->block[-1];
-	int error = tw_batch_flush(w);
+	int error = flush(w, 1);
 	tw_batch_block(w, last.descriptor, last.block, 0);
 	return error;
 }

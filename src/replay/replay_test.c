@@ -17,8 +17,7 @@ static int n_states, ended_with, stop_at;
 
 static void *begin(void *arg)
 {
-	CHECK(arg == &result);
-	struct seen *s = calloc(1, sizeof *s);
+	struct seen *s = arg == &result ? calloc(1, sizeof *s) : NULL;
 	s->stop_at = stop_at;
 	__atomic_fetch_add(&n_states, 1, __ATOMIC_RELAXED);
 	return s;

@@ -116,7 +116,7 @@ static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
 
 static unsigned insn_of(const struct tw_step *s)
 {
-	struct tw_ref ref;
+	struct tw_ref ref = {0};
 	memcpy(&ref.size, &s->shape, sizeof s->shape);
 	return ref.insn;
 }
@@ -202,18 +202,22 @@ static int run_log(struct tw_walk *w, const struct tw_program *p, const struct t
 {
 	struct tw_logged_ref ref;
 	struct tw_logged it;
-	int more;
+	int more = 0, error = 0;
+	unsigned last = UINT32_MAX, n = 0; /* references of the last instruction */
 	tw_logged_begin(&it, log + 1, log->n * sizeof ref);
-	while ((more = tw_logged_next(&it, &ref)) > 0) {
+	while (!error && (more = tw_logged_next(&it, &ref)) > 0) {
 		if (ref.insn >= p->descriptor->n_insns || log->pc != p->pc)
 			return tw_walk_damaged(w, TW_ERR_STREAM, "logged references that do not fit fragment", p->descriptor->number);
 		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref.insn), limit, 1);
 		tw_batch_ref(w, p->insn_pc[ref.insn], ref.addr, tw_ref_shape(ref.size, ref.insn, ref.type));
-		int error = tw_batch_flush_within(w);
-		if (error)
-			return error;
+		n = ref.insn == last ? n + 1 : 1;
+		last = ref.insn;
+		if (n % 2 == 0) /* the two references of a string instruction stay together */
+			error = tw_batch_flush_within(w);
 	}
-	return more ? tw_walk_damaged(w, TW_ERR_STREAM, "logged references that make no sense, of fragment", p->descriptor->number) : 0;
+	if (!error && more)
+		error = tw_walk_damaged(w, TW_ERR_STREAM, "logged references that make no sense, of fragment", p->descriptor->number);
+	return error;
 }
 
 static int run_logged(struct tw_walk *w, const struct tw_program *p, unsigned limit)
