@@ -2,8 +2,8 @@
 #include "report/functions.h"
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +50,15 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A path that is not absolute is taken from where the program was started. */
 static void open_file(struct tw_symbols *s, struct file *f)
 {
-	if (f->path[0] == '/')
-		f->dwfl = dwfl_report_offline(s->dwfl, f->name, f->path, -1);
+	char path[PATH_MAX];
+	if (!f->path[0] || f->path[0] == '[')
+		return;
+	int n = snprintf(path, sizeof path, "%s/%s", f->path[0] == '/' ? "" : tw_recording_info(s->recording)->cwd, f->path);
+	if (n < (int)sizeof path)
+		f->dwfl = dwfl_report_offline(s->dwfl, f->name, path, -1);
 }
 
 static size_t find_file(struct tw_symbols *s, const char *path)
