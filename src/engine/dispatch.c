@@ -42,6 +42,8 @@ static u64 enter(struct thread *t, struct exit *x, u16 context)
 			context = tw_engine.instr->exit_context(NULL, NULL);
 		}
 		tw_lock(&tw_engine.lock);
+		if (tw_engine.n_threads == 1 && tw_fragment_make_room())
+			x = NULL;
 		struct fragment *f = tw_fragment_get(t->pc, context, x);
 		if (f) {
 			tw_unlock(&tw_engine.lock);

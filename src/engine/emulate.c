@@ -1,6 +1,7 @@
 #include "engine/emulate.h"
 #include "engine/buffer.h"
 #include "engine/fragment.h"
+#include "engine/signal.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
@@ -33,7 +34,25 @@ i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
 	return 0;
 }
 
-/* F3 [REX] 0F AE /n: /0 rdfsbase, /1 rdgsbase, /2 wrfsbase, /3 wrgsbase; [REX] 8E /5: mov gs, r/m. */
+#define EFLAGS_USER 0x254dd5u /* what iret may change outside the kernel: ID AC RF NT OF DF TF SF ZF AF PF CF */
+
+/* iretq pops rip, cs, rflags, rsp, ss; a far ret rip and cs. The code segment is taken to be the one there is. */
+static void far_return(struct thread *t, bool iret)
+{
+	u64 frame[5];
+	u64 sp = t->regs[TW_RSP];
+	if (!tw_copy(frame, (void *)sp, iret ? 40 : 16)) {
+		tw_signal_fault(t, SIGSEGV, SEGV_MAPERR, sp);
+		return;
+	}
+	t->pc = frame[0];
+	t->regs[TW_RSP] = iret ? frame[3] : sp + 16;
+	if (iret)
+		t->flags = (t->flags & ~(u64)EFLAGS_USER) | (frame[2] & EFLAGS_USER) | 2;
+	tw_buffer_keyframe(t);
+}
+
+/* F3 [REX] 0F AE /n: /0 rdfsbase, /1 rdgsbase, /2 wrfsbase, /3 wrgsbase; [REX] 8E /5: mov gs, r/m; [REX.W] CF iret, [REX.W] CB far ret. */
 void tw_emulate(struct thread *t)
 {
 	const u8 *p = (const u8 *)t->pc;
@@ -42,6 +61,10 @@ void tw_emulate(struct thread *t)
 		p++;
 	if ((*p & 0xf0) == 0x40)
 		rex = *p++;
+	if (*p == 0xcf || *p == 0xcb) {
+		far_return(t, *p == 0xcf);
+		return;
+	}
 	if (*p == 0x8e) { /* a null selector is all that can be loaded without an LDT */
 		t->app_gs = 0;
 		t->pc = (u64)(p + 2);

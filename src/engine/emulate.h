@@ -1,10 +1,11 @@
-/* The few instructions the engine performs itself, because %gs is its own or because the change must be told to the reader. */
+/* The few instructions the engine performs itself, because %gs is its own, because the change must be told to the reader, or
+ * because they would leave the cache for another code segment. */
 #ifndef TW_EMULATE_H
 #define TW_EMULATE_H
 
 #include "engine/engine.h"
 
-/* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, mov to %gs) and moves t->pc behind it. */
+/* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, mov to %gs, 64-bit iret and far ret) and moves t->pc to the next. */
 void tw_emulate(struct thread *t);
 
 /* Sets a segment base of the application's: 0, or -errno. */

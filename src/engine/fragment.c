@@ -12,6 +12,7 @@
 #define MAX_UPPERS 1024u
 
 static u64 heap_at = ARENA_HEAP, cache_at = ARENA_CACHE, stubs_at = ARENA_STUBS;
+static u64 heap_mark; /* what is below it stays */
 static struct fragment **hash;
 static struct fragment **host_map; /* in order of address */
 static u32 n_host;
@@ -28,6 +29,7 @@ void tw_fragment_init(void)
 	reserve(ARENA_HEAP, ARENA_HEAP_END, PROT_READ | PROT_WRITE);
 	hash = tw_heap(HASH_BUCKETS * sizeof *hash);
 	host_map = tw_heap((u64)MAX_FRAGMENTS * sizeof *host_map);
+	heap_mark = heap_at;
 }
 
 void *tw_heap(u64 bytes)
@@ -39,6 +41,26 @@ void *tw_heap(u64 bytes)
 	}
 	heap_at = at + bytes;
 	return (void *)at;
+}
+
+/* What one translation may take at the most, with a good margin. */
+#define CACHE_MARGIN (1u << 20)
+#define STUBS_MARGIN (1u << 16)
+#define HEAP_MARGIN (4u << 20)
+
+bool tw_fragment_make_room(void)
+{
+	if (cache_at + CACHE_MARGIN < ARENA_CACHE_END && stubs_at + STUBS_MARGIN < ARENA_STUBS_END && heap_at + HEAP_MARGIN < ARENA_HEAP_END &&
+	    n_host + 16 < MAX_FRAGMENTS)
+		return false;
+	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
+	memset(tables, 0, sizeof tables);
+	n_host = 0;
+	memset((void *)heap_mark, 0, heap_at - heap_mark);
+	heap_at = heap_mark;
+	cache_at = ARENA_CACHE;
+	stubs_at = ARENA_STUBS;
+	return true;
 }
 
 /* ---- the cache ---- */

@@ -15,7 +15,7 @@
  *    which no thread can be inside of, because the first instruction there is at least 5 bytes long. Only while there is one thread is more
  *    rewritten (tw_cache_room).
  *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, its landings gone, its entry a jump to a stub.
- *    Its bytes stay until the whole cache is reset.
+ *    Its bytes stay until the whole cache is emptied (tw_fragment_make_room).
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
  */
 #ifndef TW_FRAGMENT_H
@@ -125,6 +125,12 @@ enum landing_kind { LANDING_JUMP, LANDING_RETURN, LANDING_KINDS };
 
 /* Table of landings for indirect branches from fragments with this upper half (64 K host addresses). */
 u64 *tw_fragment_table(u32 upper, u8 kind);
+
+/*
+ * Throws all translations away when the cache, the stubs or the heap are nearly full. Only from the dispatcher of a process's only thread, which must
+ * forget by which exit it came. True: done.
+ */
+bool tw_fragment_make_room(void);
 
 /* ---- memory of the translator, used by translate.c ---- */
 struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);

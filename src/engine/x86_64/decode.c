@@ -455,6 +455,10 @@ static void add_xsave(struct work *w, const ZydisDecodedOperand *o, int kind)
 static void add_memory_operand(struct work *w, const ZydisDecodedOperand *o)
 {
 	int xsave = xsave_kind(w->z->mnemonic);
+	if (w->z->meta.category == ZYDIS_CATEGORY_AMX_TILE && o->mem.type != ZYDIS_MEMOP_TYPE_MEM) {
+		w->b->unrecorded = w->i->pc; /* rows of a tile */
+		return;
+	}
 	if (o->mem.type == ZYDIS_MEMOP_TYPE_AGEN || o->mem.type == ZYDIS_MEMOP_TYPE_MIB || !ref_type(o->actions))
 		return;
 	if (o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
@@ -567,7 +571,15 @@ static bool decode_stack(struct work *w)
 		return true;
 	case ZYDIS_MNEMONIC_RET:
 		add_stack_ref(w, TW_RSP, 0, 8, TW_READ);
+		if (w->i->kind == INSN_EMULATED) { /* far: the code segment's selector too */
+			add_stack_ref(w, TW_RSP, 8, 8, TW_READ);
+			return true;
+		}
 		add_set(w, TW_RSP, TW_RSP, 8 + w->i->pop_bytes, false);
+		return true;
+	case ZYDIS_MNEMONIC_IRETQ:
+		for (i64 k = 0; k < 5; k++)
+			add_stack_ref(w, TW_RSP, 8 * k, 8, TW_READ);
 		return true;
 	case ZYDIS_MNEMONIC_LEAVE:
 		add_stack_ref(w, TW_RBP, 0, size, TW_READ);
@@ -702,7 +714,7 @@ static void decode_control(struct work *w)
 		return;
 	case ZYDIS_CATEGORY_RET:
 		if (w->z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR || w->z->mnemonic != ZYDIS_MNEMONIC_RET) {
-			i->kind = INSN_BAD;
+			i->kind = w->z->operand_width == 64 && !w->z->operand_count_visible ? INSN_EMULATED : INSN_BAD;
 			return;
 		}
 		i->kind = INSN_RETURN;
@@ -878,6 +890,7 @@ void tw_decode_block(struct block *b, u64 pc, u64 limit)
 {
 	b->pc = pc;
 	b->n_insns = b->n_ops = 0;
+	b->unrecorded = 0;
 	b->bytes = 0;
 	b->uses = 0;
 	bool more = true;

@@ -25,7 +25,7 @@ enum insn_kind {
 	INSN_IJUMP,
 	INSN_ICALL,
 	INSN_SYSCALL,
-	INSN_EMULATED, /* done by the engine: what touches segment bases (emulate.c) */
+	INSN_EMULATED, /* done by the engine: segment bases, far returns (emulate.c) */
 	INSN_BAD,      /* does not decode: copied, will fault */
 };
 
@@ -71,6 +71,7 @@ struct block {
 	bool far;       /* outside the low arena: operands and addresses take the general path */
 	u64 target, next; /* direct target; address after the last instruction */
 	u16 uses;       /* general registers any instruction touches */
+	u64 unrecorded; /* an instruction whose references cannot be recorded, or 0 */
 	struct insn insn[BLOCK_MAX_INSNS];
 	struct memop op[BLOCK_MAX_OPS];
 };

@@ -1,5 +1,6 @@
 #include "engine/x86_64/translate.h"
 #include "engine/buffer.h"
+#include "engine/thread.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/show.h"
 #include "instrument/instrumentor.h"
@@ -492,6 +493,14 @@ static void keep_after_stores(struct fragment *f, const struct plan *p)
 			f->after[f->n_after++] = (struct after_store){p->store[k].insn, p->store[k].reg, p->store[k].slot};
 }
 
+static void tell_unrecorded(u64 pc)
+{
+	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+	char text[96];
+	tw_format(text, sizeof text, "the references of the tile instruction at %lx are not recorded", (unsigned long)pc);
+	tw_buffer_event(tw_thread_self(), TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
+}
+
 /* f was reached by x, an indirect exit: its landing for that, right before it. NULL: not by one, or the upper half changes. */
 static struct fragment *adjacent_landing(struct fragment *f, const struct exit *x)
 {
@@ -524,6 +533,8 @@ struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, st
 	*landing = adjacent_landing(f, x);
 	if (!fragment_begin(f, x))
 		return NULL;
+	if (block.unrecorded)
+		tell_unrecorded(block.unrecorded);
 	emit_enter(&emit, &block);
 	emit_body(&emit, &block);
 	emit_end(&emit, &block, in->exit_context(&block, &plan));
