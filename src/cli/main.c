@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#pragma weak tw_cmd_report
-#pragma weak tw_cmd_dump
-#pragma weak tw_cmd_check
 
 struct command {
 	const char *name;

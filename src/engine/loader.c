@@ -114,12 +114,13 @@ static i64 map_image(struct elf *f, const char *path)
 	return 0;
 }
 
-static i64 load(struct elf *f, const char *path)
+/* `name`: the path the recording gives it. */
+static i64 load(struct elf *f, const char *path, const char *name)
 {
 	memset(f, 0, sizeof *f);
 	i64 r = read_headers(f, path);
 	if (!r)
-		r = map_image(f, path);
+		r = map_image(f, name);
 	if (f->fd >= 0)
 		tw_sys(__NR_close, f->fd, 0, 0);
 	return r;
@@ -139,7 +140,7 @@ static u64 phdr_address(const struct elf *f)
 i64 tw_load_program(const char *path, struct loaded *l)
 {
 	static struct elf program, interpreter;
-	i64 r = load(&program, path);
+	i64 r = load(&program, path, tw_engine.program_path);
 	if (r)
 		return r;
 	l->program_entry = l->entry = program.bias + program.eh.e_entry;
@@ -151,7 +152,7 @@ i64 tw_load_program(const char *path, struct loaded *l)
 	l->interpreter_base = 0;
 	if (!program.interpreter[0])
 		return 0;
-	r = load(&interpreter, program.interpreter);
+	r = load(&interpreter, program.interpreter, program.interpreter);
 	l->entry = interpreter.bias + interpreter.eh.e_entry;
 	l->interpreter_base = interpreter.bias;
 	return r;
