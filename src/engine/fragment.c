@@ -4,6 +4,7 @@
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
+#include <asm/unistd.h>
 #include <linux/mman.h>
 
 #define HASH_BUCKETS (1u << 17)
@@ -18,9 +19,11 @@ static struct fragment **host_map; /* in order of address */
 static u32 n_host;
 static u64 *tables[LANDING_KINDS][MAX_UPPERS];
 
+/* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
 static void reserve(u64 start, u64 end, int prot)
 {
 	tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	tw_sys(__NR_madvise, start, end - start, MADV_HUGEPAGE);
 }
 
 void tw_fragment_init(void)
