@@ -11,6 +11,7 @@
 #define MAX_FRAGMENTS (1u << 20)
 #define TABLE_ENTRIES 65536u
 #define MAX_UPPERS 1024u
+#define BREAKPOINT 0xcc
 
 static u64 heap_at = ARENA_HEAP, cache_at = ARENA_CACHE, stubs_at = ARENA_STUBS;
 static u64 heap_mark; /* what is below it stays */
@@ -80,7 +81,7 @@ static bool can_fall(const struct exit *x, const struct fragment *f)
 }
 
 /* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
-static void fall(struct exit *x)
+static void fall(struct exit *x, struct fragment *f)
 {
 	struct fragment *from = x->from;
 	struct exit *last = from->last_exit;
@@ -91,21 +92,18 @@ static void fall(struct exit *x)
 		last->patch = x->patch;
 	}
 	x->linked = 1;
+	f->above = from;
 	from->last_exit = NULL;
 	from->code_bytes = (u32)(jump - from->code);
 	cache_at = (u64)jump;
-	while ((cache_at & 63) > 56) /* an entry's first 8 bytes stay in one line */
-		*(u8 *)cache_at++ = 0x90;
 }
 
-u8 *tw_cache_room(u32 bytes, const struct fragment *f, struct exit *x)
+u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
 {
 	if (cache_at + bytes > ARENA_CACHE_END || n_host == MAX_FRAGMENTS)
 		return NULL;
 	if (can_fall(x, f))
-		fall(x);
-	else
-		cache_at = (cache_at + 7) & ~7ull;
+		fall(x, f);
 	return (u8 *)cache_at;
 }
 
@@ -196,6 +194,8 @@ static void link_direct(struct exit *x, struct fragment *f)
 	}
 	emit_patch(x->patch, to);
 	x->linked = 1;
+	x->next_in = f->incoming;
+	f->incoming = x;
 }
 
 /* ---- indirect branches ---- */
@@ -316,23 +316,28 @@ struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x)
 
 /* ---- change ---- */
 
-static void make_stale(struct fragment *f)
+static void remove_from_hash(const struct fragment *f)
 {
 	struct fragment **p = &hash[bucket(f->pc, f->context)];
 	while (*p && *p != f)
 		p = &(*p)->next_hash;
 	if (*p)
 		*p = f->next_hash;
-	f->stale = true;
-	struct exit *x = tw_exit_new(EXIT_STALE, f->pc, f);
-	x->context = f->context;
-	/* The jump in one store: the entry's first 8 bytes are in one cache line. */
-	const u8 *stub = tw_stub_new(x);
-	u64 word;
-	u32 rel = (u32)(stub - (f->code + 5));
-	memcpy(&word, f->code, 8);
-	word = (word & ~0xffffffffffull) | 0xe9 | (u64)rel << 8;
-	__atomic_store_n((u64 *)f->code, word, __ATOMIC_RELEASE);
+}
+
+/* With the fragments that run into it without a jump. */
+static void make_stale(struct fragment *f)
+{
+	for (; f && !f->stale; f = f->above) {
+		remove_from_hash(f);
+		f->stale = true;
+		for (struct exit *x = f->incoming; x; x = x->next_in) {
+			emit_patch(x->patch, x->stub);
+			x->linked = 0;
+		}
+		f->incoming = NULL;
+		__atomic_store_n(f->code, (u8)BREAKPOINT, __ATOMIC_RELEASE);
+	}
 }
 
 void tw_fragment_invalidate(u64 start, u64 end)

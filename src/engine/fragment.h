@@ -11,10 +11,10 @@
  *
  * What must hold:
  *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures.
- *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement), or the 5 bytes of a jump at a fragment's entry,
- *    which no thread can be inside of, because the first instruction there is at least 5 bytes long. Only while there is one thread is more
- *    rewritten (tw_cache_room).
- *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, its landings gone, its entry a jump to a stub.
+ *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement) or of one byte (the breakpoint at a stale
+ *    fragment's entry). Only while there is one thread is more rewritten (tw_cache_room).
+ *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, the exits linked to it lead to their stubs again, the
+ *    fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way and landings that nothing replaces.
  *    Its bytes stay until the whole cache is emptied (tw_fragment_make_room).
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
  */
@@ -53,7 +53,6 @@ enum exit_kind {
 	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
-	EXIT_STALE,    /* entry of a stale fragment: pc */
 	EXIT_REENTER,  /* a signal stopped an entry into the cache: thread.resume_host */
 	EXIT_RESUME,   /* go to thread.pc with thread.regs as they are */
 };
@@ -63,6 +62,7 @@ struct exit {
 	u8 *patch;             /* LINK: the rel32 to patch */
 	u8 *stub;
 	struct fragment *from; /* NULL: none in particular */
+	struct exit *next_in;  /* next exit linked to the same fragment */
 	u32 upper;             /* upper half of the number of the fragment it leaves */
 	u16 context;           /* of the target */
 	u8 kind;
@@ -97,6 +97,8 @@ struct fragment {
 	u16 n_after;
 	struct fragment *next_hash;
 	struct exit *last_exit; /* the one whose jump ends the code, if one does */
+	struct exit *incoming;  /* exits linked to it */
+	struct fragment *above; /* the one that falls into it */
 	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
 };
 
@@ -138,7 +140,7 @@ struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
  * Where f's code goes; at least so many bytes. NULL: cache full. When exit x (else NULL) is one of the fragment made last, f takes the place of the
  * jump at that one's end, its condition turned round if need be: the path taken first has no jumps in it.
  */
-u8 *tw_cache_room(u32 bytes, const struct fragment *f, struct exit *x);
+u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x);
 void tw_cache_commit(struct fragment *f);  /* takes f->code_bytes at f->code and enters f into the host map */
 u8 *tw_stub_new(struct exit *e);           /* an exit stub for e */
 void *tw_heap(u64 bytes);                  /* engine memory, never freed; zeroed */

@@ -360,6 +360,18 @@ static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
+/* The breakpoint at a stale fragment's entry: the code is translated anew. */
+static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
+{
+	const struct fragment *f = in_cache(uc->rip - 1) ? tw_fragment_at(uc->rip - 1) : NULL;
+	if (!f || !f->stale || (u64)f->code != uc->rip - 1)
+		return false;
+	load_context(t, uc);
+	interrupt(t, (u64)f->code);
+	resume_after(t, uc);
+	return true;
+}
+
 static bool engine_copy_fault(struct tw_ucontext *uc)
 {
 	if (uc->rip < (u64)tw_copy_begin || uc->rip >= (u64)tw_copy_end)
@@ -375,7 +387,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		return;
 	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
 		return;
-	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc)))
+	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc) || stale_entry(t, uc)))
 		return;
 	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
 		tw_lock(&tw_engine.lock);

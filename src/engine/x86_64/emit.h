@@ -30,7 +30,7 @@ void emit_mov_reg_mem(struct emit *e, u8 reg, u8 base, i32 disp);
 void emit_mov_reg_reg(struct emit *e, u8 dst, u8 src);
 void emit_mov_reg_imm(struct emit *e, u8 reg, u64 imm);
 void emit_mov_mem32_imm(struct emit *e, u8 base, i32 disp, u32 imm);
-void emit_mov_mem16_imm(struct emit *e, u8 base, i32 disp, u16 imm); /* at least 5 bytes long */
+void emit_mov_mem16_imm(struct emit *e, u8 base, i32 disp, u16 imm);
 void emit_lea(struct emit *e, u8 reg, u8 base, i32 disp);
 void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load); /* reg = EA, or the quadword there; no %gs */
 void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg);       /* kind: enum vec_kind */

@@ -396,8 +396,6 @@ static void emit_enter(struct emit *e, const struct block *b)
 	const struct instrumentor *in = tw_engine.instr;
 	e->buf = BUF_REG;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
-	if (!in->records && (b->insn[0].len < 5 || b->insn[0].kind != INSN_PLAIN))
-		emit_bytes(e, "\x0f\x1f\x44\x00\x00", 5); /* room for the jump of a stale fragment */
 	if (in->entry)
 		in->entry(e, b, &plan, f);
 	emit_state(e, 0, 0);
@@ -640,10 +638,7 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (tw_engine.instr->records && to->number >> 16 != upper)
 		emit_upper(e, to);
-	if (adjacent)
-		while ((u64)e->at & 7)
-			emit_8(e, 0x90);
-	else
+	if (!adjacent)
 		emit_jmp(e, to->code);
 	fragment_finish(f);
 	return f;
