@@ -17,8 +17,22 @@
 
 /* Register numbers are the hardware's: rax rcx rdx rbx rsp rbp rsi rdi r8..r15. */
 enum tw_reg {
-	TW_RAX, TW_RCX, TW_RDX, TW_RBX, TW_RSP, TW_RBP, TW_RSI, TW_RDI,
-	TW_R8, TW_R9, TW_R10, TW_R11, TW_R12, TW_R13, TW_R14, TW_R15,
+	TW_RAX,
+	TW_RCX,
+	TW_RDX,
+	TW_RBX,
+	TW_RSP,
+	TW_RBP,
+	TW_RSI,
+	TW_RDI,
+	TW_R8,
+	TW_R9,
+	TW_R10,
+	TW_R11,
+	TW_R12,
+	TW_R13,
+	TW_R14,
+	TW_R15,
 	TW_NREGS,
 	TW_NOREG = 0xff,
 };
@@ -30,15 +44,15 @@ enum tw_ref_type { TW_READ = 1, TW_WRITE = 2, TW_MODIFY = 3 };
 
 /* How a block ends. */
 enum tw_end {
-	TW_END_FALL,     /* runs into the next instruction (a cut, or the next instruction starts another fragment) */
-	TW_END_JUMP,     /* direct jump to `target` */
-	TW_END_COND,     /* conditional branch: `target` or the next instruction */
-	TW_END_CALL,     /* direct call of `target` */
-	TW_END_RETURN,   /* return */
-	TW_END_IJUMP,    /* indirect jump */
-	TW_END_ICALL,    /* indirect call */
-	TW_END_SYSCALL,  /* system call */
-	TW_END_TRAP,     /* an instruction that always faults, or one the engine emulates */
+	TW_END_FALL,    /* runs into the next instruction (a cut, or the next instruction starts another fragment) */
+	TW_END_JUMP,    /* direct jump to `target` */
+	TW_END_COND,    /* conditional branch: `target` or the next instruction */
+	TW_END_CALL,    /* direct call of `target` */
+	TW_END_RETURN,  /* return */
+	TW_END_IJUMP,   /* indirect jump */
+	TW_END_ICALL,   /* indirect call */
+	TW_END_SYSCALL, /* system call */
+	TW_END_TRAP,    /* an instruction that always faults, or one the engine emulates */
 	TW_NENDS
 };
 
@@ -51,27 +65,27 @@ enum tw_end {
  * value(n) is the n-th 8-byte slot of this execution's record in the M stream.
  */
 enum tw_op_kind {
-	TW_OP_RECORD,  /* R[base] = value(value) */
-	TW_OP_SET,     /* R[count] = EA (no segment), cut to 32 bits with TW_OPF_ADDR32: a computable update (mov, add, lea, push...) */
-	TW_OP_REF,     /* one reference {pc, EA, size, type} */
-	TW_OP_BIT,     /* as REF; the operand is a bit string: with w = size*8, EA += size * (signed R[count] >> log2(w)), the
+	TW_OP_RECORD, /* R[base] = value(value) */
+	TW_OP_SET,    /* R[count] = EA (no segment), cut to 32 bits with TW_OPF_ADDR32: a computable update (mov, add, lea, push...) */
+	TW_OP_REF,    /* one reference {pc, EA, size, type} */
+	TW_OP_BIT,    /* as REF; the operand is a bit string: with w = size*8, EA += size * (signed R[count] >> log2(w)), the
 	                  register first cut to w bits and sign-extended (bt, bts, btr, btc with a register) */
-	TW_OP_REP,     /* a string instruction with a repeat prefix, see struct tw_op on its fields */
-	TW_OP_LANES,   /* gather, scatter, masked or packed vector access: one reference for each active lane */
-	TW_OP_XSAVE,   /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
+	TW_OP_REP,    /* a string instruction with a repeat prefix, see struct tw_op on its fields */
+	TW_OP_LANES,  /* gather, scatter, masked or packed vector access: one reference for each active lane */
+	TW_OP_XSAVE,  /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
 	                  compact is: flags & TW_OPF_COMPACT, or with TW_OPF_SECOND (xrstor) bit 63 of value(mask_value) */
 	TW_NOPS
 };
 
 enum tw_op_flags {
-	TW_OPF_ADDR32 = 1,   /* address size 32 */
-	TW_OPF_INDEX8 = 2,   /* index is 8 bits, zero-extended */
-	TW_OPF_PACKED = 4,   /* LANES: active lanes are adjacent in memory (expand, compress) */
-	TW_OPF_COMPACT = 8,  /* XSAVE: compacted format (xsavec, xsaves) */
-	TW_OPF_SECOND = 16,  /* REP: a second reference follows each first one (movs: write, cmps: read of [rdi]) */
+	TW_OPF_ADDR32 = 1,     /* address size 32 */
+	TW_OPF_INDEX8 = 2,     /* index is 8 bits, zero-extended */
+	TW_OPF_PACKED = 4,     /* LANES: active lanes are adjacent in memory (expand, compress) */
+	TW_OPF_COMPACT = 8,    /* XSAVE: compacted format (xsavec, xsaves) */
+	TW_OPF_SECOND = 16,    /* REP: a second reference follows each first one (movs: write, cmps: read of [rdi]) */
 	TW_OPF_BROADCAST = 32, /* LANES: all lanes read the one element at EA (embedded broadcast): one reference if any lane is active */
-	TW_OPF_LINE = 128,   /* REF: the address is rounded down to a multiple of 64 (clzero) */
-	TW_OPF_ANY = 64,     /* LANES: one reference of `size` bytes for the whole operand if any lane is active */
+	TW_OPF_LINE = 128,     /* REF: the address is rounded down to a multiple of 64 (clzero) */
+	TW_OPF_ANY = 64,       /* LANES: one reference of `size` bytes for the whole operand if any lane is active */
 };
 
 struct tw_op {
@@ -88,8 +102,8 @@ struct tw_op {
 	int64_t disp;
 	uint16_t mask_value; /* LANES: M slot of the mask; REP: M slot of the register after */
 	uint8_t index_width; /* LANES: bytes of one index in the index vector, signed; 0: lanes are adjacent, lane i at EA + i*size */
-	uint8_t mask_width;  /* LANES: 0: the mask is a bit mask in one slot; else bytes per mask element, active where its top bit is set */
-	uint32_t reserved;   /* 0 */
+	uint8_t mask_width; /* LANES: 0: the mask is a bit mask in one slot; else bytes per mask element, active where its top bit is set */
+	uint32_t reserved;  /* 0 */
 };
 /*
  * REP. Recorded: the counting register (rdi; rsi for lods and outs) before, slot `value`, and after, slot `mask_value`. The number of
@@ -103,12 +117,12 @@ struct tw_op {
 
 /* One basic block of a fragment. Instructions of a block are adjacent in memory. */
 struct tw_block {
-	uint64_t pc;          /* address of the first instruction */
-	uint64_t target;      /* JUMP, COND, CALL: where to; else 0 */
-	uint16_t first_insn;  /* index in the fragment of its first instruction */
+	uint64_t pc;         /* address of the first instruction */
+	uint64_t target;     /* JUMP, COND, CALL: where to; else 0 */
+	uint16_t first_insn; /* index in the fragment of its first instruction */
 	uint16_t n_insns;
-	uint16_t bytes;       /* length of its code */
-	uint8_t end;          /* enum tw_end */
+	uint16_t bytes; /* length of its code */
+	uint8_t end;    /* enum tw_end */
 	uint8_t reserved;
 };
 
@@ -117,15 +131,15 @@ struct tw_block {
  * (the application's bytes, for disassembly only), zeros up to a multiple of 8.
  */
 struct tw_descriptor {
-	uint32_t number;      /* the fragment's number, >= TW_TAG_FIRST in its lower half; unique in a recording */
-	uint32_t bytes;       /* of the whole descriptor */
-	uint32_t pid;         /* the process that made it (its forked children run it too) */
+	uint32_t number; /* the fragment's number, >= TW_TAG_FIRST in its lower half; unique in a recording */
+	uint32_t bytes;  /* of the whole descriptor */
+	uint32_t pid;    /* the process that made it (its forked children run it too) */
 	uint16_t n_blocks, n_ops;
 	uint16_t n_insns, n_values; /* n_values: 8-byte slots one execution writes to the M stream */
 	uint16_t code_bytes;
-	uint8_t format;       /* enum tw_format */
-	uint8_t flags;        /* enum tw_descriptor_flags */
-	uint16_t context;     /* known-register set at entry (bit per enum tw_reg) */
+	uint8_t format;   /* enum tw_format */
+	uint8_t flags;    /* enum tw_descriptor_flags */
+	uint16_t context; /* known-register set at entry (bit per enum tw_reg) */
 	uint16_t reserved[3];
 };
 
@@ -133,7 +147,7 @@ struct tw_descriptor {
 enum tw_format { TW_FORMAT_NONE, TW_FORMAT_DEP, TW_FORMAT_CALL, TW_NFORMATS };
 
 enum tw_descriptor_flags {
-	TW_DESC_DYNAMIC = 1,  /* has REP or LANES operations: the number of references depends on the values */
+	TW_DESC_DYNAMIC = 1, /* has REP or LANES operations: the number of references depends on the values */
 };
 
 static inline const struct tw_block *tw_descriptor_blocks(const struct tw_descriptor *d)
@@ -166,7 +180,9 @@ static inline uint32_t tw_descriptor_size(uint32_t n_blocks, uint32_t n_ops, uin
 /* Layout of the extended state components, from CPUID leaf 0xD of the machine that recorded. */
 struct tw_xstate {
 	uint64_t xcr0;
-	struct { uint32_t offset, size, align64, reserved; } component[32];
+	struct {
+		uint32_t offset, size, align64, reserved;
+	} component[32];
 };
 
 /*

@@ -10,20 +10,20 @@
 #include <trackway/descriptor.h>
 
 enum tw_event_type {
-	TW_EVENT_KEYFRAME = 1,  /* struct tw_keyframe: every register, before the next fragment */
-	TW_EVENT_PARTIAL,       /* struct tw_partial: the next fragment record stopped early; stands right before it */
-	TW_EVENT_SYSCALL,       /* struct tw_syscall */
-	TW_EVENT_SIGNAL,        /* struct tw_signal: a handler is about to run; a KEYFRAME follows */
-	TW_EVENT_SIGRETURN,     /* no payload; a KEYFRAME follows */
-	TW_EVENT_SEGBASE,       /* struct tw_segbase */
-	TW_EVENT_MAP,           /* struct tw_map, then the path, NUL-terminated (empty: anonymous) */
-	TW_EVENT_UNMAP,         /* struct tw_unmap */
-	TW_EVENT_THREAD_START,  /* struct tw_thread_start: the first event of a thread */
-	TW_EVENT_THREAD_END,    /* struct tw_thread_end: the last one, when the end was orderly */
-	TW_EVENT_FORK,          /* struct tw_fork: this thread made a process or a thread */
-	TW_EVENT_EXEC,          /* path, NUL-terminated: this process is about to run another program */
-	TW_EVENT_GAP,           /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
-	TW_EVENT_REFS,          /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
+	TW_EVENT_KEYFRAME = 1, /* struct tw_keyframe: every register, before the next fragment */
+	TW_EVENT_PARTIAL,      /* struct tw_partial: the next fragment record stopped early; stands right before it */
+	TW_EVENT_SYSCALL,      /* struct tw_syscall */
+	TW_EVENT_SIGNAL,       /* struct tw_signal: a handler is about to run; a KEYFRAME follows */
+	TW_EVENT_SIGRETURN,    /* no payload; a KEYFRAME follows */
+	TW_EVENT_SEGBASE,      /* struct tw_segbase */
+	TW_EVENT_MAP,          /* struct tw_map, then the path, NUL-terminated (empty: anonymous) */
+	TW_EVENT_UNMAP,        /* struct tw_unmap */
+	TW_EVENT_THREAD_START, /* struct tw_thread_start: the first event of a thread */
+	TW_EVENT_THREAD_END,   /* struct tw_thread_end: the last one, when the end was orderly */
+	TW_EVENT_FORK,         /* struct tw_fork: this thread made a process or a thread */
+	TW_EVENT_EXEC,         /* path, NUL-terminated: this process is about to run another program */
+	TW_EVENT_GAP,          /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
+	TW_EVENT_REFS,         /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
 	TW_NEVENTS
 };
 
@@ -37,7 +37,7 @@ struct tw_keyframe {
 	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
 	uint64_t seg_base[TW_NSEGS];
 	uint64_t tsc;
-	uint32_t upper;          /* upper half of the fragment numbers that follow */
+	uint32_t upper; /* upper half of the fragment numbers that follow */
 	uint32_t reserved;
 };
 
@@ -45,26 +45,60 @@ struct tw_keyframe {
  * registers at the stop are in `regs`. After it, replay takes all registers from `regs`. */
 struct tw_partial {
 	uint32_t insns;
-	uint32_t in_rep;  /* 1: instruction `insns` is a REP that was interrupted between iterations */
+	uint32_t in_rep; /* 1: instruction `insns` is a REP that was interrupted between iterations */
 	uint64_t regs[TW_NREGS];
 };
 
-struct tw_syscall { uint64_t number, args[6]; int64_t result; uint64_t tsc; };
-struct tw_signal { uint32_t number; int32_t code; uint64_t pc, handler, address; };
-struct tw_segbase { uint32_t seg; uint32_t reserved; uint64_t base; };
-struct tw_map { uint64_t address, length, offset; uint32_t prot, flags; };
-struct tw_unmap { uint64_t address, length; };
-struct tw_thread_start { uint32_t pid, tid, parent_pid, parent_tid; uint64_t tsc; };
-struct tw_thread_end { int32_t status; uint32_t reserved; uint64_t tsc; };
-struct tw_fork { uint32_t child_pid, child_tid; uint64_t flags; };
-struct tw_gap { uint32_t reason; uint32_t reserved; };
-struct tw_refs { uint64_t pc; uint32_t n; uint32_t reserved; }; /* pc: the fragment's first instruction; then n struct tw_logged_ref */
+struct tw_syscall {
+	uint64_t number, args[6];
+	int64_t result;
+	uint64_t tsc;
+};
+struct tw_signal {
+	uint32_t number;
+	int32_t code;
+	uint64_t pc, handler, address;
+};
+struct tw_segbase {
+	uint32_t seg;
+	uint32_t reserved;
+	uint64_t base;
+};
+struct tw_map {
+	uint64_t address, length, offset;
+	uint32_t prot, flags;
+};
+struct tw_unmap {
+	uint64_t address, length;
+};
+struct tw_thread_start {
+	uint32_t pid, tid, parent_pid, parent_tid;
+	uint64_t tsc;
+};
+struct tw_thread_end {
+	int32_t status;
+	uint32_t reserved;
+	uint64_t tsc;
+};
+struct tw_fork {
+	uint32_t child_pid, child_tid;
+	uint64_t flags;
+};
+struct tw_gap {
+	uint32_t reason;
+	uint32_t reserved;
+};
+struct tw_refs {
+	uint64_t pc;
+	uint32_t n;
+	uint32_t reserved;
+}; /* pc: the fragment's first instruction; then n struct tw_logged_ref */
 struct tw_logged_ref {
 	uint64_t addr;
 	uint32_t size;
-	uint8_t type;    /* enum tw_ref_type */
-	uint8_t insn;    /* index in the fragment */
-	uint16_t count;  /* 1; or TW_LOGGED_RUN */
+	uint8_t type;   /* enum tw_ref_type */
+	uint8_t insn;   /* index in the fragment */
+	uint16_t count; /* 1; or TW_LOGGED_RUN */
 };
 /*
  * A repeated string instruction of many iterations is logged as a run of two entries marked TW_LOGGED_RUN: {first address, size, type}, then

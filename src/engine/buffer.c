@@ -7,7 +7,7 @@
 #include <linux/mman.h>
 
 #define STORE_RELEASE(p, v) __atomic_store_n((u32 *)(p), (v), __ATOMIC_RELEASE)
-#define LOAD_ACQUIRE(p) __atomic_load_n((u32 *)(p), __ATOMIC_ACQUIRE)
+#define LOAD_ACQUIRE(p)     __atomic_load_n((u32 *)(p), __ATOMIC_ACQUIRE)
 
 static u64 read_tsc(void)
 {
@@ -177,7 +177,8 @@ static bool take_slot(struct thread *t)
 			continue;
 		c->slot[i].pid = t->pid;
 		c->slot[i].tid = t->tid;
-		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL,
+		                                __ATOMIC_RELAXED)) {
 			t->slot = i;
 			return true;
 		}
@@ -296,7 +297,8 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 static void lock_descriptors(struct tw_control *c)
 {
 	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
-	for (u32 spins = 0; !__atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
+	for (u32 spins = 0; !__atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	     spins++) {
 		if (spins % 64 == 63 && tw_sys(__NR_kill, holder, 0, 0) == -3 /* ESRCH */ &&
 		    __atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return;

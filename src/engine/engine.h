@@ -36,15 +36,15 @@ struct thread {
 	u64 regs[TW_NREGS];
 	u64 flags;
 	u64 pc;
-	u64 bufptr;      /* next byte to write in the current buffer */
-	u64 app_r11;     /* the application's r11 while r11 is stolen and the fragment does not use it */
-	u64 slot_t;      /* application value of a fragment's substitute buffer register */
+	u64 bufptr;             /* next byte to write in the current buffer */
+	u64 app_r11;            /* the application's r11 while r11 is stolen and the fragment does not use it */
+	u64 slot_t;             /* application value of a fragment's substitute buffer register */
 	u64 slot_rcx, slot_r10; /* application values during an indirect branch */
-	u64 slot_s;      /* application value of a scratch register */
-	u64 host_target; /* where tw_enter goes */
-	u64 exit;        /* struct exit *: by which exit the cache was left */
-	u64 cc_info;     /* struct call_site *: the clean call being made */
-	u64 cc_ret;      /* where it returns to */
+	u64 slot_s;             /* application value of a scratch register */
+	u64 host_target;        /* where tw_enter goes */
+	u64 exit;               /* struct exit *: by which exit the cache was left */
+	u64 cc_info;            /* struct call_site *: the clean call being made */
+	u64 cc_ret;             /* where it returns to */
 	u64 stack_top;
 	u64 self;
 	u64 app_gs;      /* the application's %gs base */
@@ -54,26 +54,33 @@ struct thread {
 
 	u64 app_fs;
 	u32 pid, tid;
-	u32 upper;            /* upper half of the fragment numbers as the reader of the buffer has it */
-	u32 slot;             /* index in the channel, or NO_SLOT */
-	u8 *buffer;           /* current buffer */
-	u64 code_step;        /* stepping over a store to this address, which changes code of its own fragment */
-	u64 record_at;        /* where the current fragment's record begins (only when references are logged) */
-	bool unaligned_step;  /* stepping over a store of the engine's own with alignment checks off */
-	bool recording;       /* writes records that someone reads */
+	u32 upper;           /* upper half of the fragment numbers as the reader of the buffer has it */
+	u32 slot;            /* index in the channel, or NO_SLOT */
+	u8 *buffer;          /* current buffer */
+	u64 code_step;       /* stepping over a store to this address, which changes code of its own fragment */
+	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
+	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
+	bool recording;      /* writes records that someone reads */
 	struct pending pending;
-	u64 sigmask;          /* the application's, as it believes it to be */
-	struct { u64 sp, size; u32 flags; } altstack;
-	struct { u64 err, trapno, cr2; } fault; /* of the kernel's frame, for the application's */
+	u64 sigmask; /* the application's, as it believes it to be */
+	struct {
+		u64 sp, size;
+		u32 flags;
+	} altstack;
+	struct {
+		u64 err, trapno, cr2;
+	} fault; /* of the kernel's frame, for the application's */
 	struct thread *next_free;
 	u32 in_use;
 	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */
 	u32 n_log;
 	u64 log_pc;
-	bool log_open;        /* the fragment's REFS event is still to be written */
-	struct { u64 count, first, second; } rep; /* before a repeated string instruction */
-	u64 slack_jump;       /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
-	u8 *xsave;            /* for clean calls that need vector registers */
+	bool log_open; /* the fragment's REFS event is still to be written */
+	struct {
+		u64 count, first, second;
+	} rep;          /* before a repeated string instruction */
+	u64 slack_jump; /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
+	u8 *xsave;      /* for clean calls that need vector registers */
 };
 
 #define NO_SLOT 0xffffffffu
@@ -86,15 +93,15 @@ struct engine {
 	bool verify;
 	char engine_path[512];
 	char channel_path[64];
-	char program_path[4096];    /* of the program running now, absolute */
+	char program_path[4096]; /* of the program running now, absolute */
 	u64 vdso;
 	u32 page_faults;
 	bool fsgsbase;
-	bool gs_used;               /* some thread has a %gs base that is not 0 */
+	bool gs_used; /* some thread has a %gs base that is not 0 */
 	u64 xcr0;
 	u32 xsave_size;
 	u32 pid;
-	tw_lock_t lock;             /* translation, links, tables, memory map */
+	tw_lock_t lock; /* translation, links, tables, memory map */
 	u32 n_threads;
 };
 

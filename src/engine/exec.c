@@ -8,9 +8,9 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-#define MAX_STRINGS 65536u
-#define MAX_SCRIPTS 4
-#define HEAD_BYTES 256
+#define MAX_STRINGS  65536u
+#define MAX_SCRIPTS  4
+#define HEAD_BYTES   256
 #define ERROR_NOEXEC (-8)
 
 /* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec. */
@@ -171,7 +171,8 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 path, u64 argv, u64 en
 
 i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
 {
-	struct plan_exec *p = (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct plan_exec *p =
+	    (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	i64 r = absolute(p, dirfd, path, flags);
 	i64 argc = r ? r : copy_pointers(p->argv, argv, MAX_STRINGS - 8);
 	i64 follow = argc < 0 ? 0 : resolve(p, argc);

@@ -7,11 +7,11 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#define HASH_BUCKETS (1u << 17)
+#define HASH_BUCKETS  (1u << 17)
 #define MAX_FRAGMENTS (1u << 20)
 #define TABLE_ENTRIES 65536u
-#define MAX_UPPERS 1024u
-#define BREAKPOINT 0xcc
+#define MAX_UPPERS    1024u
+#define BREAKPOINT    0xcc
 
 static u64 heap_at = ARENA_HEAP, cache_at = ARENA_CACHE, stubs_at = ARENA_STUBS;
 static u64 heap_mark; /* what is below it stays */
@@ -50,12 +50,12 @@ void *tw_heap(u64 bytes)
 /* What one translation may take at the most, with a good margin. */
 #define CACHE_MARGIN (1u << 20)
 #define STUBS_MARGIN (1u << 16)
-#define HEAP_MARGIN (4u << 20)
+#define HEAP_MARGIN  (4u << 20)
 
 bool tw_fragment_make_room(void)
 {
-	if (cache_at + CACHE_MARGIN < ARENA_CACHE_END && stubs_at + STUBS_MARGIN < ARENA_STUBS_END && heap_at + HEAP_MARGIN < ARENA_HEAP_END &&
-	    n_host + 16 < MAX_FRAGMENTS)
+	if (cache_at + CACHE_MARGIN < ARENA_CACHE_END && stubs_at + STUBS_MARGIN < ARENA_STUBS_END &&
+	    heap_at + HEAP_MARGIN < ARENA_HEAP_END && n_host + 16 < MAX_FRAGMENTS)
 		return false;
 	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
 	memset(tables, 0, sizeof tables);

@@ -33,11 +33,11 @@ enum state_flags {
 	STATE_DONE = 64,     /* all instructions have run; pc: */
 	STATE_PC_RCX = 128,  /*   in rcx (else with DONE: pc_fall or pc_target) */
 	STATE_PC_FALL = 256,
-	STATE_SPILL = 512,   /* the application's value of register `spill` is in thread.slot_s */
-	STATE_SPILL2 = 1024, /* ... and that of `spill2` in slot_s2 */
+	STATE_SPILL = 512,        /* the application's value of register `spill` is in thread.slot_s */
+	STATE_SPILL2 = 1024,      /* ... and that of `spill2` in slot_s2 */
 	STATE_PC_RCX_PLUS = 4096, /* pc is rcx + the landing's pc (mid-landing) */
-	STATE_PC_STACK = 16384, /* with DONE: a return that has not popped yet: pc is at [rsp] */
-	STATE_IN_REP = 8192, /* at a string instruction with a repeat prefix: iterations may have been made */
+	STATE_PC_STACK = 16384,   /* with DONE: a return that has not popped yet: pc is at [rsp] */
+	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
 };
 
 struct state_entry {
@@ -59,7 +59,7 @@ enum exit_kind {
 
 struct exit {
 	u64 pc;
-	u8 *patch;             /* LINK: the rel32 to patch */
+	u8 *patch; /* LINK: the rel32 to patch */
 	u8 *stub;
 	struct fragment *from; /* NULL: none in particular */
 	struct exit *next_in;  /* next exit linked to the same fragment */
@@ -67,7 +67,7 @@ struct exit {
 	u16 context;           /* of the target */
 	u8 kind;
 	u8 linked;
-	bool is_jcc;           /* LINK: a conditional branch; else a jump */
+	bool is_jcc; /* LINK: a conditional branch; else a jump */
 };
 
 enum fragment_kind { FRAGMENT_CODE, FRAGMENT_LANDING, FRAGMENT_BRIDGE };
@@ -86,19 +86,19 @@ struct fragment {
 	u32 number;
 	u32 app_bytes;
 	u16 context;
-	u16 record_bytes;       /* tag and values */
+	u16 record_bytes; /* tag and values */
 	u16 n_insns, n_states;
-	u8 kind;                /* enum fragment_kind */
-	u8 t_reg;               /* substitute buffer register, or TW_NOREG */
+	u8 kind;  /* enum fragment_kind */
+	u8 t_reg; /* substitute buffer register, or TW_NOREG */
 	bool stale;
 	struct state_entry *state;
-	u8 *insn_bytes;         /* length of each instruction */
+	u8 *insn_bytes; /* length of each instruction */
 	struct after_store *after;
 	u16 n_after;
 	struct fragment *next_hash;
-	struct exit *last_exit; /* the one whose jump ends the code, if one does */
-	struct exit *incoming;  /* exits linked to it */
-	struct fragment *above; /* the one that falls into it */
+	struct exit *last_exit;  /* the one whose jump ends the code, if one does */
+	struct exit *incoming;   /* exits linked to it */
+	struct fragment *above;  /* the one that falls into it */
 	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
 };
 
@@ -141,8 +141,8 @@ struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
  * jump at that one's end, its condition turned round if need be: the path taken first has no jumps in it.
  */
 u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x);
-void tw_cache_commit(struct fragment *f);  /* takes f->code_bytes at f->code and enters f into the host map */
-u8 *tw_stub_new(struct exit *e);           /* an exit stub for e */
-void *tw_heap(u64 bytes);                  /* engine memory, never freed; zeroed */
+void tw_cache_commit(struct fragment *f); /* takes f->code_bytes at f->code and enters f into the host map */
+u8 *tw_stub_new(struct exit *e);          /* an exit stub for e */
+void *tw_heap(u64 bytes);                 /* engine memory, never freed; zeroed */
 
 #endif

@@ -37,7 +37,7 @@ static inline i64 tw_sys6(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
 	return ret;
 }
-#define tw_sys(nr, a, b, c) tw_sys6((nr), (u64)(a), (u64)(b), (u64)(c), 0, 0, 0)
+#define tw_sys(nr, a, b, c)     tw_sys6((nr), (u64)(a), (u64)(b), (u64)(c), 0, 0, 0)
 #define tw_sys4(nr, a, b, c, d) tw_sys6((nr), (u64)(a), (u64)(b), (u64)(c), (u64)(d), 0, 0)
 
 /* True when a system call's result is an error (-errno). */

@@ -6,9 +6,9 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-#define MAX_PHDRS 64
+#define MAX_PHDRS    64
 #define ERROR_NOEXEC (-8)
-#define PAGE_MASK (~(u64)(TW_PAGE - 1))
+#define PAGE_MASK    (~(u64)(TW_PAGE - 1))
 
 /* Executable mappings made here, for tw_load_tell. */
 static struct {
@@ -105,7 +105,7 @@ static i64 map_image(struct elf *f, const char *path)
 		return -12;
 	}
 	i64 r = tw_mmap(f->bias + f->low, (length + TW_PAGE - 1) & PAGE_MASK, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (tw_failed(r))
 		return r;
 	for (int i = 0; i < f->eh.e_phnum; i++)
@@ -132,7 +132,8 @@ static u64 phdr_address(const struct elf *f)
 		if (f->ph[i].p_type == PT_PHDR)
 			return f->bias + f->ph[i].p_vaddr;
 	for (int i = 0; i < f->eh.e_phnum; i++)
-		if (f->ph[i].p_type == PT_LOAD && f->eh.e_phoff >= f->ph[i].p_offset && f->eh.e_phoff < f->ph[i].p_offset + f->ph[i].p_filesz)
+		if (f->ph[i].p_type == PT_LOAD && f->eh.e_phoff >= f->ph[i].p_offset &&
+		    f->eh.e_phoff < f->ph[i].p_offset + f->ph[i].p_filesz)
 			return f->bias + f->ph[i].p_vaddr + f->eh.e_phoff - f->ph[i].p_offset;
 	return 0;
 }

@@ -7,10 +7,10 @@
 #include "engine/engine.h"
 
 struct loaded {
-	u64 entry;      /* first instruction: the interpreter's, or the program's own */
+	u64 entry; /* first instruction: the interpreter's, or the program's own */
 	u64 program_entry, phdr, phnum, phent;
 	u64 interpreter_base; /* 0: static */
-	u64 end;        /* of the program's last segment */
+	u64 end;              /* of the program's last segment */
 	bool pie;
 };
 

@@ -204,7 +204,8 @@ u64 tw_memory_brk(u64 to)
 	if (to < brk_start)
 		return brk_now;
 	if (end > brk_mapped) {
-		i64 r = tw_mmap(brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		i64 r =
+		    tw_mmap(brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		if (r != (i64)brk_mapped) {
 			if (!tw_failed(r))
 				tw_sys(__NR_munmap, r, end - brk_mapped, 0);

@@ -11,10 +11,10 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#define NSIG_MAX 64
-#define UNBLOCKABLE (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
-#define EFLAGS_TF 0x100u
-#define EFLAGS_AC 0x40000u
+#define NSIG_MAX      64
+#define UNBLOCKABLE   (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
+#define EFLAGS_TF     0x100u
+#define EFLAGS_AC     0x40000u
 #define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
@@ -402,7 +402,8 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 	}
 	if (engine_copy_fault(uc))
 		return;
-	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip, (unsigned long)address);
+	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip,
+	               (unsigned long)address);
 	die(t, signo);
 }
 

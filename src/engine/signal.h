@@ -17,8 +17,7 @@
 #include "engine/engine.h"
 
 /* The signals the kernel must never block: a mask bit is 1 << (signo - 1). */
-#define TW_SYNC_SIGNALS                                                                                                                   \
-	(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGTRAP - 1))
+#define TW_SYNC_SIGNALS (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGTRAP - 1))
 
 /* uapi has these in a header that does not go with the rest of asm/signal.h. */
 #ifndef SS_ONSTACK

@@ -154,7 +154,7 @@ i64 tw_thread_clone(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ctid, 
 {
 	u64 mask = t->sigmask;
 	i64 r = flags & CLONE_VM ? clone_shared(t, flags, stack, ptid, ctid, tls, exit_signal)
-				 : clone_copied(t, flags, stack, ptid, ctid, tls, exit_signal);
+	                         : clone_copied(t, flags, stack, ptid, ctid, tls, exit_signal);
 	tw_signal_set_mask(t, mask);
 	if (r > 0) {
 		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags};

@@ -12,7 +12,7 @@
 
 #define LOG_ENTRIES 32768u
 #define XSAVE_BYTES 16384u
-#define RUN_LISTED 16u /* iterations of a string instruction listed one by one; more are logged as a run */
+#define RUN_LISTED  16u /* iterations of a string instruction listed one by one; more are logged as a run */
 
 /* ---- emitting ---- */
 
@@ -274,7 +274,8 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 	t->n_log = 0;
 	t->log_open = true;
 	if (!t->log)
-		t->log = (void *)tw_mmap(0, LOG_ENTRIES * sizeof *t->log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		t->log = (void *)tw_mmap(0, LOG_ENTRIES * sizeof *t->log, PROT_READ | PROT_WRITE,
+		                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tw_buffer_has_room(t, s->bound))
 		return;
 	memset((void *)t->record_at, 0, 2);

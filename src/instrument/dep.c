@@ -140,7 +140,7 @@ static void plan_insn(struct planner *w, const struct block *b, const struct ins
 		if (op->kind == TW_OP_REP && !(op->flags & TW_OPF_ADDR32))
 			kept |= (u16)(1u << op->base | (op->index < TW_NREGS ? 1u << op->index : 0));
 	}
-	w->known &= (u16)~(i->lost & ~kept);
+	w->known &= (u16) ~(i->lost & ~kept);
 	if (!(w->known & KNOWS_RSP) && i->kind == INSN_PLAIN)
 		record(w, TW_RSP, true);
 }

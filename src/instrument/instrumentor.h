@@ -15,27 +15,27 @@
 /* One value to store in the record. */
 struct store {
 	u8 insn;
-	bool after;    /* after the instruction instead of before */
-	u8 what;       /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520] */
+	bool after; /* after the instruction instead of before */
+	u8 what;    /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520] */
 	u8 reg;
-	u16 slot;      /* first 8-byte slot */
-	u16 op;        /* STORE_XCOMP: index of the block's memop */
+	u16 slot; /* first 8-byte slot */
+	u16 op;   /* STORE_XCOMP: index of the block's memop */
 };
 enum { STORE_XCOMP = 100 };
 
 /* What plan() decides for a block. */
 struct plan {
 	u16 n_ops, n_stores, n_values;
-	u8 flags;                        /* enum tw_descriptor_flags */
+	u8 flags; /* enum tw_descriptor_flags */
 	struct tw_op op[BLOCK_MAX_OPS * 2];
 	struct store store[BLOCK_MAX_VALUES + 32];
 };
 
 struct instrumentor {
 	const char *name;
-	u8 format;     /* enum tw_format */
-	bool records;  /* has a buffer, whose pointer is held in r11 */
-	bool logs;     /* logs references by clean calls, as --verify does on top of others */
+	u8 format;    /* enum tw_format */
+	bool records; /* has a buffer, whose pointer is held in r11 */
+	bool logs;    /* logs references by clean calls, as --verify does on top of others */
 	void (*plan)(const struct block *b, u16 context, struct plan *p);
 	void (*entry)(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f);
 	void (*before)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
@@ -54,12 +54,12 @@ enum call_what { CALL_ENTRY, CALL_BEFORE, CALL_AFTER, CALL_CLOSE };
 
 struct call_site {
 	struct fragment *f;
-	struct memop *op;   /* copies of the instruction's memops */
+	struct memop *op; /* copies of the instruction's memops */
 	u16 n_ops;
 	u16 insn;
-	u8 what;            /* enum call_what */
-	bool vectors;       /* needs vector registers: the glue saves them in thread.xsave */
-	u32 bound;          /* ENTRY: the most bytes of REFS event and record this fragment can write */
+	u8 what;      /* enum call_what */
+	bool vectors; /* needs vector registers: the glue saves them in thread.xsave */
+	u32 bound;    /* ENTRY: the most bytes of REFS event and record this fragment can write */
 };
 
 /* Are references logged by clean calls in this process? */

@@ -35,7 +35,7 @@ int main(void)
 {
 	Dwfl_Module *module;
 	Dwfl *dwfl = report_self(&module);
-	uint64_t bytes, at = address_of(module, "main", &bytes);
+	uint64_t bytes = 0, at = address_of(module, "main", &bytes);
 	struct tw_functions *f = tw_functions_new(module);
 	CHECK(f != NULL);
 	CHECK(at && bytes > 1);

@@ -131,11 +131,11 @@ struct gather {
 };
 
 static const struct gather gathers[] = {
-    {ZYDIS_MNEMONIC_VGATHERDPS, 4, 4},   {ZYDIS_MNEMONIC_VGATHERDPD, 4, 8},   {ZYDIS_MNEMONIC_VGATHERQPS, 8, 4},
-    {ZYDIS_MNEMONIC_VGATHERQPD, 8, 8},   {ZYDIS_MNEMONIC_VPGATHERDD, 4, 4},   {ZYDIS_MNEMONIC_VPGATHERDQ, 4, 8},
-    {ZYDIS_MNEMONIC_VPGATHERQD, 8, 4},   {ZYDIS_MNEMONIC_VPGATHERQQ, 8, 8},   {ZYDIS_MNEMONIC_VSCATTERDPS, 4, 4},
-    {ZYDIS_MNEMONIC_VSCATTERDPD, 4, 8},  {ZYDIS_MNEMONIC_VSCATTERQPS, 8, 4},  {ZYDIS_MNEMONIC_VSCATTERQPD, 8, 8},
-    {ZYDIS_MNEMONIC_VPSCATTERDD, 4, 4},  {ZYDIS_MNEMONIC_VPSCATTERDQ, 4, 8},  {ZYDIS_MNEMONIC_VPSCATTERQD, 8, 4},
+    {ZYDIS_MNEMONIC_VGATHERDPS, 4, 4},  {ZYDIS_MNEMONIC_VGATHERDPD, 4, 8},  {ZYDIS_MNEMONIC_VGATHERQPS, 8, 4},
+    {ZYDIS_MNEMONIC_VGATHERQPD, 8, 8},  {ZYDIS_MNEMONIC_VPGATHERDD, 4, 4},  {ZYDIS_MNEMONIC_VPGATHERDQ, 4, 8},
+    {ZYDIS_MNEMONIC_VPGATHERQD, 8, 4},  {ZYDIS_MNEMONIC_VPGATHERQQ, 8, 8},  {ZYDIS_MNEMONIC_VSCATTERDPS, 4, 4},
+    {ZYDIS_MNEMONIC_VSCATTERDPD, 4, 8}, {ZYDIS_MNEMONIC_VSCATTERQPS, 8, 4}, {ZYDIS_MNEMONIC_VSCATTERQPD, 8, 8},
+    {ZYDIS_MNEMONIC_VPSCATTERDD, 4, 4}, {ZYDIS_MNEMONIC_VPSCATTERDQ, 4, 8}, {ZYDIS_MNEMONIC_VPSCATTERQD, 8, 4},
     {ZYDIS_MNEMONIC_VPSCATTERQQ, 8, 8},
 };
 
@@ -353,11 +353,11 @@ static void add_string(struct work *w)
 	u8 second = op == 0xa4 || op == 0xa6 ? TW_RDI : TW_NOREG;
 	u8 second_type = op == 0xa4 ? TW_WRITE : TW_READ;
 	u8 seg = first == TW_RSI ? segment_of(w->o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && w->o[0].mem.base != ZYDIS_REGISTER_RDI &&
-							      w->o[0].mem.base != ZYDIS_REGISTER_EDI
-							  ? w->o[0].mem.segment
-							  : w->o[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? w->o[1].mem.segment
-												       : ZYDIS_REGISTER_NONE)
-				 : TW_SEG_NONE;
+	                                              w->o[0].mem.base != ZYDIS_REGISTER_EDI
+	                                          ? w->o[0].mem.segment
+	                                      : w->o[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? w->o[1].mem.segment
+	                                                                                  : ZYDIS_REGISTER_NONE)
+	                         : TW_SEG_NONE;
 	u8 flags = w->z->address_width == 32 ? TW_OPF_ADDR32 : 0;
 	u32 size = string_size(w->z);
 	/* The decoder does not list the pointers it moves as operands. */
@@ -869,10 +869,9 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 static u8 end_of(const struct insn *i)
 {
 	static const u8 end[] = {
-	    [INSN_PLAIN] = TW_END_FALL,     [INSN_JUMP] = TW_END_JUMP,     [INSN_COND] = TW_END_COND,
-	    [INSN_LOOP] = TW_END_COND,      [INSN_CALL] = TW_END_CALL,     [INSN_RETURN] = TW_END_RETURN,
-	    [INSN_IJUMP] = TW_END_IJUMP,    [INSN_ICALL] = TW_END_ICALL,   [INSN_SYSCALL] = TW_END_SYSCALL,
-	    [INSN_EMULATED] = TW_END_TRAP,  [INSN_BAD] = TW_END_TRAP,
+	    [INSN_PLAIN] = TW_END_FALL,      [INSN_JUMP] = TW_END_JUMP,     [INSN_COND] = TW_END_COND,   [INSN_LOOP] = TW_END_COND,
+	    [INSN_CALL] = TW_END_CALL,       [INSN_RETURN] = TW_END_RETURN, [INSN_IJUMP] = TW_END_IJUMP, [INSN_ICALL] = TW_END_ICALL,
+	    [INSN_SYSCALL] = TW_END_SYSCALL, [INSN_EMULATED] = TW_END_TRAP, [INSN_BAD] = TW_END_TRAP,
 	};
 	return end[i->kind];
 }

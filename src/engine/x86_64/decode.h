@@ -11,16 +11,16 @@
 #include "engine/lib.h"
 #include <trackway/descriptor.h>
 
-#define BLOCK_MAX_INSNS 64
-#define BLOCK_MAX_OPS 480
+#define BLOCK_MAX_INSNS  64
+#define BLOCK_MAX_OPS    480
 #define BLOCK_MAX_VALUES 200 /* 8-byte slots: with the tag below TW_MAX_RECORD */
 
 enum insn_kind {
 	INSN_PLAIN,
-	INSN_JUMP,     /* direct */
-	INSN_COND,     /* jcc */
-	INSN_LOOP,     /* loop, loope, loopne, jrcxz, jecxz: short form only */
-	INSN_CALL,     /* direct */
+	INSN_JUMP, /* direct */
+	INSN_COND, /* jcc */
+	INSN_LOOP, /* loop, loope, loopne, jrcxz, jecxz: short form only */
+	INSN_CALL, /* direct */
 	INSN_RETURN,
 	INSN_IJUMP,
 	INSN_ICALL,
@@ -33,15 +33,15 @@ enum insn_kind {
 enum vec_kind { VEC_NONE, VEC_XMM, VEC_YMM, VEC_ZMM, VEC_K, VEC_MMX };
 
 struct memop {
-	struct tw_op op;      /* REF, BIT, REP, LANES, XSAVE or SET; slots not yet assigned; `insn` set */
+	struct tw_op op;          /* REF, BIT, REP, LANES, XSAVE or SET; slots not yet assigned; `insn` set */
 	u8 index_kind, index_reg; /* LANES with index_width */
 	u8 mask_kind, mask_reg;   /* LANES */
-	bool xcomp;           /* XSAVE: the format is told by the area itself (xrstor) */
+	bool xcomp;               /* XSAVE: the format is told by the area itself (xrstor) */
 };
 
 struct insn {
 	u64 pc;
-	u64 target;     /* JUMP, COND, LOOP, CALL; or the absolute address of a rip-relative operand (disp_at != 0) */
+	u64 target; /* JUMP, COND, LOOP, CALL; or the absolute address of a rip-relative operand (disp_at != 0) */
 	u8 raw[16];
 	u8 len;
 	u8 kind;        /* enum insn_kind */
@@ -56,7 +56,7 @@ struct insn {
 	u16 uses, defs; /* general registers read (addresses included) and written, by bit */
 	u16 lost;       /* registers written with a value replay cannot compute */
 	u16 first_op, n_ops;
-	u8 lea_reg;     /* rip-relative lea of a 32- or 64-bit register: that register, else TW_NOREG */
+	u8 lea_reg; /* rip-relative lea of a 32- or 64-bit register: that register, else TW_NOREG */
 	bool lea32;
 	struct tw_op ea; /* IJUMP, ICALL: the operand: REF from memory, or base only from a register (kind SET) */
 };
@@ -67,11 +67,11 @@ struct block {
 	u64 pc;
 	u32 bytes;
 	u16 n_insns, n_ops;
-	u8 end;         /* enum tw_end */
-	bool far;       /* outside the low arena: operands and addresses take the general path */
+	u8 end;           /* enum tw_end */
+	bool far;         /* outside the low arena: operands and addresses take the general path */
 	u64 target, next; /* direct target; address after the last instruction */
-	u16 uses;       /* general registers any instruction touches */
-	u64 unrecorded; /* an instruction whose references cannot be recorded, or 0 */
+	u16 uses;         /* general registers any instruction touches */
+	u64 unrecorded;   /* an instruction whose references cannot be recorded, or 0 */
 	struct insn insn[BLOCK_MAX_INSNS];
 	struct memop op[BLOCK_MAX_OPS];
 };

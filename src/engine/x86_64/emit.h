@@ -13,7 +13,7 @@
 struct emit {
 	u8 *start, *at;
 	struct fragment *f;
-	u8 buf;              /* register that holds the buffer pointer here */
+	u8 buf;                 /* register that holds the buffer pointer here */
 	struct state_entry now; /* state in force */
 	u32 n_states;
 	struct state_entry state[EMIT_MAX_STATES];
@@ -22,7 +22,7 @@ struct emit {
 void emit_bytes(struct emit *e, const void *p, u32 n);
 void emit_8(struct emit *e, u8 v);
 void emit_32(struct emit *e, u32 v);
-void emit_mov_gs_reg(struct emit *e, u32 slot, u8 reg);  /* gs:[slot] = reg */
+void emit_mov_gs_reg(struct emit *e, u32 slot, u8 reg); /* gs:[slot] = reg */
 void emit_mov_reg_gs(struct emit *e, u8 reg, u32 slot);
 void emit_mov_gs_imm(struct emit *e, u32 slot, u32 imm); /* 32-bit store */
 void emit_mov_mem_reg(struct emit *e, u8 base, i32 disp, u8 reg);
@@ -35,7 +35,7 @@ void emit_lea(struct emit *e, u8 reg, u8 base, i32 disp);
 void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load); /* reg = EA, or the quadword there; no %gs */
 void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg);       /* kind: enum vec_kind */
 void emit_jmp(struct emit *e, const u8 *target);
-u8 *emit_jmp_patchable(struct emit *e);          /* jmp rel32 whose displacement can be stored atomically; returns where it is */
+u8 *emit_jmp_patchable(struct emit *e); /* jmp rel32 whose displacement can be stored atomically; returns where it is */
 u8 *emit_jcc_patchable(struct emit *e, u8 cc);
 void emit_patch(u8 *rel32, const u8 *target);
 

@@ -1,14 +1,14 @@
 #include "engine/x86_64/frame.h"
 
-#define UC_FP_XSTATE 1u
-#define UC_SIGCONTEXT_SS 2u
+#define UC_FP_XSTATE         1u
+#define UC_SIGCONTEXT_SS     2u
 #define UC_STRICT_RESTORE_SS 4u
-#define FP_XSTATE_MAGIC1 0x46505853u
-#define FP_XSTATE_MAGIC2 0x46505845u
-#define SW_BYTES_AT 464 /* struct _fpx_sw_bytes within the legacy area */
-#define USER_CS 0x33
-#define USER_SS 0x2b
-#define EFLAGS_SAFE 0x40dd5u /* what sigreturn may change: AC OF DF TF SF ZF AF PF CF */
+#define FP_XSTATE_MAGIC1     0x46505853u
+#define FP_XSTATE_MAGIC2     0x46505845u
+#define SW_BYTES_AT          464 /* struct _fpx_sw_bytes within the legacy area */
+#define USER_CS              0x33
+#define USER_SS              0x2b
+#define EFLAGS_SAFE          0x40dd5u /* what sigreturn may change: AC OF DF TF SF ZF AF PF CF */
 
 struct sw_bytes {
 	u32 magic1, extended_size;

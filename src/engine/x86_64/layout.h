@@ -3,40 +3,40 @@
 #define TW_LAYOUT_H
 
 /* The low arena: everything with code in it within one signed 32-bit reach, and below 2 GB so that absolute addresses fit disp32. */
-#define ARENA_MODULES 0x10000000     /* modules the engine places, upwards... */
+#define ARENA_MODULES     0x10000000 /* modules the engine places, upwards... */
 #define ARENA_MODULES_END 0x5e000000 /* ...to here */
-#define ARENA_CACHE 0x60000000       /* fragments */
-#define ARENA_CACHE_END 0x68000000
-#define ARENA_STUBS 0x68000000       /* exit stubs */
-#define ARENA_STUBS_END 0x6c000000
-#define ARENA_THREADS 0x6c000000     /* struct thread and engine stack of each thread */
+#define ARENA_CACHE       0x60000000 /* fragments */
+#define ARENA_CACHE_END   0x68000000
+#define ARENA_STUBS       0x68000000 /* exit stubs */
+#define ARENA_STUBS_END   0x6c000000
+#define ARENA_THREADS     0x6c000000 /* struct thread and engine stack of each thread */
 #define ARENA_THREADS_END 0x70000000
-#define ARENA_ENGINE 0x70000000      /* the engine's image */
-#define ARENA_HEAP 0x71000000        /* its heap: fragments' metadata, tables */
-#define ARENA_HEAP_END 0x7fff0000
+#define ARENA_ENGINE      0x70000000 /* the engine's image */
+#define ARENA_HEAP        0x71000000 /* its heap: fragments' metadata, tables */
+#define ARENA_HEAP_END    0x7fff0000
 
-#define THREAD_BYTES 0x10000
-#define THREAD_STACK_TOP 0xc000      /* engine stack: below this offset; above: alternate signal stack */
+#define THREAD_BYTES     0x10000
+#define THREAD_STACK_TOP 0xc000 /* engine stack: below this offset; above: alternate signal stack */
 
 /* struct thread */
-#define T_REGS 0
-#define T_FLAGS 128
-#define T_PC 136
-#define T_BUFPTR 144
-#define T_APP_R11 152
-#define T_SLOT_T 160
-#define T_SLOT_RCX 168
-#define T_SLOT_R10 176
-#define T_SLOT_S 184
+#define T_REGS        0
+#define T_FLAGS       128
+#define T_PC          136
+#define T_BUFPTR      144
+#define T_APP_R11     152
+#define T_SLOT_T      160
+#define T_SLOT_RCX    168
+#define T_SLOT_R10    176
+#define T_SLOT_S      184
 #define T_HOST_TARGET 192
-#define T_EXIT 200
-#define T_CC_INFO 208
-#define T_CC_RET 216
-#define T_STACK_TOP 224
-#define T_SELF 232
-#define T_APP_GS 240
+#define T_EXIT        200
+#define T_CC_INFO     208
+#define T_CC_RET      216
+#define T_STACK_TOP   224
+#define T_SELF        232
+#define T_APP_GS      240
 #define T_HAS_PENDING 248
 #define T_RESUME_HOST 256
-#define T_SLOT_S2 264
+#define T_SLOT_S2     264
 
 #endif

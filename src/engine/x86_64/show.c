@@ -11,7 +11,7 @@ struct show {
 };
 
 static const char *const reg_name[TW_NREGS] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-					       "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+                                               "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 static const char *const op_name[TW_NOPS] = {"record", "set", "ref", "bit", "rep", "lanes", "xsave"};
 static const char *const type_name[] = {"", "read", "write", "modify"};
 
@@ -57,7 +57,7 @@ static void show_ops(const struct plan *p)
 			tw_print(" slot %d", op->value);
 		else if (op->kind != TW_OP_SET)
 			tw_print(" seg %d %s size %u count %d slots %d, %d flags %x", op->seg, type_name[op->type & 3], op->size, op->count,
-				 op->value, op->mask_value, op->flags);
+			         op->value, op->mask_value, op->flags);
 		tw_print("\n");
 	}
 }
@@ -66,7 +66,7 @@ static void show(void *arg)
 {
 	const struct show *s = arg;
 	tw_print("fragment %u: pc %lx context %x, %d instructions, %d values\n  application:\n", s->f->number, (unsigned long)s->f->pc,
-		 s->f->context, s->b->n_insns, s->p->n_values);
+	         s->f->context, s->b->n_insns, s->p->n_values);
 	u8 code[BLOCK_MAX_INSNS * 15];
 	u32 n = 0;
 	for (u16 k = 0; k < s->b->n_insns; k++) {

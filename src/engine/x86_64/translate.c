@@ -6,7 +6,7 @@
 #include "instrument/instrumentor.h"
 
 #define MAX_FRAGMENT_BYTES 32768u
-#define PREFIX_DS 0x3e /* without meaning in 64-bit mode, but for branches */
+#define PREFIX_DS          0x3e /* without meaning in 64-bit mode, but for branches */
 
 /* One translation at a time: under the engine's lock. */
 static struct block block;
