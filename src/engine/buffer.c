@@ -35,8 +35,11 @@ static i64 room(const struct thread *t)
 	return (i64)((t->bufptr <= data_end ? data_end : slack_end) - t->bufptr);
 }
 
+/* p may be NULL when n is 0. */
 static void put(struct thread *t, const void *p, u32 n)
 {
+	if (!p)
+		return;
 	memcpy((void *)t->bufptr, p, n);
 	t->bufptr += n;
 }
