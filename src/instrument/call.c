@@ -35,7 +35,8 @@ static void emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn
 	s->n_ops = n_ops;
 	s->bound = bound;
 	s->op = tw_heap(n_ops * sizeof *op);
-	memcpy(s->op, op, n_ops * sizeof *op);
+	if (op)
+		memcpy(s->op, op, n_ops * sizeof *op);
 	for (u16 k = 0; k < n_ops; k++)
 		s->vectors |= op[k].op.kind == TW_OP_LANES;
 	emit_mov_gs_imm(e, T_CC_INFO, (u32)(u64)s);
