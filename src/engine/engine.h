@@ -83,6 +83,25 @@ struct thread {
 	u8 *xsave;      /* for clean calls that need vector registers */
 };
 
+#define TW_AT(field, offset) _Static_assert(offsetof(struct thread, field) == (offset), #field " is where layout.h says")
+TW_AT(regs, T_REGS);
+TW_AT(flags, T_FLAGS);
+TW_AT(pc, T_PC);
+TW_AT(app_r11, T_APP_R11);
+TW_AT(slot_t, T_SLOT_T);
+TW_AT(slot_rcx, T_SLOT_RCX);
+TW_AT(slot_r10, T_SLOT_R10);
+TW_AT(slot_s, T_SLOT_S);
+TW_AT(host_target, T_HOST_TARGET);
+TW_AT(exit, T_EXIT);
+TW_AT(cc_info, T_CC_INFO);
+TW_AT(cc_ret, T_CC_RET);
+TW_AT(stack_top, T_STACK_TOP);
+TW_AT(self, T_SELF);
+TW_AT(app_gs, T_APP_GS);
+TW_AT(has_pending, T_HAS_PENDING);
+TW_AT(slot_s2, T_SLOT_S2);
+
 #define NO_SLOT 0xffffffffu
 
 /* Process-wide state. */
