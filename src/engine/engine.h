@@ -25,6 +25,18 @@
 struct fragment;
 struct instrumentor;
 
+/* A disposition as the kernel has it, and the table of them by signal number. */
+struct ksigaction {
+	u64 handler;
+	u64 flags;
+	u64 restorer;
+	u64 mask;
+};
+
+struct tw_actions {
+	struct ksigaction of[65];
+};
+
 /* A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on. */
 struct pending {
 	u32 signo; /* 0: none */
@@ -62,7 +74,8 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	struct pending pending;
-	u64 sigmask; /* the application's, as it believes it to be */
+	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */
+	u64 sigmask;                             /* the application's, as it believes it to be */
 	struct {
 		u64 sp, size;
 		u32 flags;

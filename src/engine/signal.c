@@ -20,8 +20,8 @@
 #define SA_RESTORER 0x04000000
 #endif
 
-/* The application's dispositions, shared by its threads. */
-static struct ksigaction actions[NSIG_MAX + 1];
+/* The application's dispositions, shared by its threads; a child that shares memory but not them (vfork, posix_spawn) has a copy. */
+static struct tw_actions process_actions;
 static tw_lock_t actions_lock;
 
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
@@ -53,14 +53,28 @@ static void install(int signo, u64 flags)
 void tw_signal_init(void)
 {
 	for (int s = 1; s <= NSIG_MAX; s++)
-		tw_sys4(__NR_rt_sigaction, s, NULL, &actions[s], 8);
+		tw_sys4(__NR_rt_sigaction, s, NULL, &process_actions.of[s], 8);
 	for (int s = 1; s <= NSIG_MAX; s++)
 		if (is_sync(s))
 			install(s, 0);
 }
 
+void tw_signal_share(struct thread *child, struct thread *parent, bool shared)
+{
+	tw_lock(&actions_lock);
+	if (shared) {
+		child->actions = parent->actions;
+	} else {
+		child->own_actions = *parent->actions;
+		child->actions = &child->own_actions;
+	}
+	tw_unlock(&actions_lock);
+}
+
 void tw_signal_thread(struct thread *t)
 {
+	if (!t->actions)
+		t->actions = &process_actions;
 	stack_t ss = {.ss_sp = (u8 *)t + THREAD_STACK_TOP, .ss_flags = 0, .ss_size = THREAD_BYTES - THREAD_STACK_TOP};
 	tw_sys(__NR_sigaltstack, &ss, NULL, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
@@ -98,9 +112,9 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 {
 	struct ksigaction a;
 	tw_lock(&actions_lock);
-	a = actions[signo];
+	a = t->actions->of[signo];
 	if (a.flags & SA_RESETHAND)
-		actions[signo].handler = (u64)SIG_DFL;
+		t->actions->of[signo].handler = (u64)SIG_DFL;
 	tw_unlock(&actions_lock);
 	bool blocked = is_sync(signo) && (t->sigmask >> (signo - 1) & 1);
 	if (a.handler == (u64)SIG_IGN && !is_sync(signo))
@@ -453,9 +467,9 @@ static bool has_handler(const struct ksigaction *a)
 	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
 }
 
-static i64 set_action(int signo, const struct ksigaction *a)
+static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
 {
-	actions[signo] = *a;
+	t->actions->of[signo] = *a;
 	if (is_sync(signo))
 		return 0;
 	if (has_handler(a)) {
@@ -469,15 +483,14 @@ i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)
 {
 	struct ksigaction a;
 	i64 r = 0;
-	(void)t;
 	if (size != 8 || signo < 1 || signo > NSIG_MAX || (act && (signo == SIGKILL || signo == SIGSTOP)))
 		return -22; /* EINVAL */
 	if (act && !tw_copy(&a, (void *)act, sizeof a))
 		return -14; /* EFAULT */
 	tw_lock(&actions_lock);
-	struct ksigaction before = actions[signo];
+	struct ksigaction before = t->actions->of[signo];
 	if (act)
-		r = set_action(signo, &a);
+		r = set_action(t, signo, &a);
 	tw_unlock(&actions_lock);
 	if (!r && old && !tw_copy((void *)old, &before, sizeof before))
 		return -14;

@@ -26,16 +26,11 @@
 #endif
 #define SS_AUTODISARM_BIT 0x80000000u
 
-/* As the kernel has it. */
-struct ksigaction {
-	u64 handler;
-	u64 flags;
-	u64 restorer;
-	u64 mask;
-};
-
 /* Once per process: engine handlers for the synchronous signals. Dispositions inherited from before stay. */
 void tw_signal_init(void);
+
+/* A new thread's dispositions: its parent's own table (CLONE_SIGHAND), or a copy of it. Before tw_signal_thread. */
+void tw_signal_share(struct thread *child, struct thread *parent, bool shared);
 
 /* Once per thread, with %gs set: the alternate stack, and the mask as the kernel has it. */
 void tw_signal_thread(struct thread *t);

@@ -109,6 +109,7 @@ static i64 clone_shared(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ct
 	if (!child)
 		return -11; /* EAGAIN */
 	copy_state(child, t, stack);
+	tw_signal_share(child, t, flags & CLONE_SIGHAND);
 	if (!(flags & CLONE_THREAD))
 		child->altstack = t->altstack;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
