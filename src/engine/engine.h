@@ -129,7 +129,8 @@ struct engine {
 	u64 vdso;
 	u32 page_faults;
 	bool fsgsbase;
-	bool gs_used; /* some thread has a %gs base that is not 0 */
+	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
+	bool gs_used;   /* some thread has a %gs base that is not 0 */
 	u64 xcr0;
 	u32 xsave_size;
 	u32 pid;

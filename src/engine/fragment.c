@@ -244,7 +244,7 @@ static u64 *table_slot(u64 pc, u32 upper, u8 kind)
 static void set_landing(u64 *slot, const struct fragment *landing)
 {
 	if (landing)
-		__atomic_store_n(slot, (u64)landing->code, __ATOMIC_RELEASE);
+		__atomic_store_n(slot, (u64)landing->entry, __ATOMIC_RELEASE);
 }
 
 static u8 landing_of(const struct exit *x)

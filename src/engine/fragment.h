@@ -36,6 +36,7 @@ enum state_flags {
 	STATE_SPILL = 512,        /* the application's value of register `spill` is in thread.slot_s */
 	STATE_SPILL2 = 1024,      /* ... and that of `spill2` in slot_s2 */
 	STATE_PC_RCX_PLUS = 4096, /* pc is rcx + the landing's pc (mid-landing) */
+	STATE_OFF_BY_ONE = 2048,  /* with PC_RCX_PLUS: and one less */
 	STATE_PC_STACK = 16384,   /* with DONE: a return that has not popped yet: pc is at [rsp] */
 	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
 };
@@ -99,6 +100,7 @@ struct fragment {
 	struct exit *last_exit;  /* the one whose jump ends the code, if one does */
 	struct exit *incoming;   /* exits linked to it */
 	struct fragment *above;  /* the one that falls into it */
+	u8 *entry;               /* LANDING: where the table leads */
 	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
 };
 

@@ -125,7 +125,11 @@ static void read_cpu(const struct start *s)
 	u32 eax = 0xd, ebx, ecx = 0, edx, lo, hi;
 	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
 	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-	tw_engine.xsave_size = ebx;
+	eax = 0;
+	u32 size = ebx;
+	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "=c"(ecx), "=d"(edx));
+	tw_engine.fast_loop = ebx == 0x68747541 || ebx == 0x6f677948; /* "Auth"enticAMD, "Hygo"nGenuine */
+	tw_engine.xsave_size = size;
 	tw_engine.xcr0 = (u64)hi << 32 | lo;
 	tw_engine.fsgsbase = auxv_get(s, AT_HWCAP2) & 2;
 }

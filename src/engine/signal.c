@@ -208,7 +208,7 @@ static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 r
 	if (s->flags & STATE_PC_RCX)
 		return rcx;
 	if (s->flags & STATE_PC_RCX_PLUS)
-		return rcx + f->pc;
+		return rcx + f->pc - (s->flags & STATE_OFF_BY_ONE ? 1 : 0);
 	if (s->flags & STATE_DONE)
 		return s->flags & STATE_PC_FALL ? f->pc_fall : f->pc_target;
 	return insn_pc(f, s->insn);

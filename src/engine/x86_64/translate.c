@@ -576,51 +576,62 @@ static void emit_move_rcx(struct emit *e, u64 by)
 
 #define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
 
-/* jrcxz over a jump to the next landing of the bucket. */
-static u8 *emit_if_other(struct emit *e)
+/*
+ * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
+ * one in every landing large programs run out of branch target buffer. So `loop` where it is fast (AMD); elsewhere jrcxz all the same.
+ */
+static void emit_check(struct emit *e, u64 pc, const u8 *miss, u16 flags)
 {
-	emit_8(e, 0xe3);
-	emit_8(e, 0);
-	return e->at - 1;
+	emit_move_rcx(e, tw_engine.fast_loop ? 1 - pc : -pc);
+	emit_state(e, 0, flags | (tw_engine.fast_loop ? STATE_OFF_BY_ONE : 0));
+	if (tw_engine.fast_loop)
+		emit_8(e, 0xe2); /* loop miss */
+	else
+		emit_bytes(e, "\xe3\x02\xeb", 3); /* jrcxz over jmp miss */
+	emit_8(e, (u8)(miss - (e->at + 1)));
 }
 
-static void emit_landing_of_jump(struct emit *e, u64 pc, const u8 *next)
+/* Both landings begin with what they do for another's target; the entry is behind that. */
+static u8 *emit_landing_of_jump(struct emit *e, u64 pc, const u8 *next)
 {
 	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_R10_SLOT;
-	emit_state(e, 0, slots | STATE_PC_RCX);
-	emit_move_rcx(e, -pc);
+	const u8 *miss = e->at;
 	emit_state(e, 0, slots | STATE_PC_RCX_PLUS);
-	u8 *rel8 = emit_if_other(e);
 	emit_move_rcx(e, pc);
 	emit_state(e, 0, slots | STATE_PC_RCX);
 	emit_jmp(e, next);
-	*rel8 = (u8)(e->at - (rel8 + 1));
+	u8 *entry = e->at;
+	emit_check(e, pc, miss, slots | STATE_PC_RCX_PLUS);
 	emit_state(e, 0, slots | STATE_PC_FALL);
 	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 	emit_state(e, 0, LANDING_STATE | STATE_R10_SLOT | STATE_PC_FALL);
 	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	return entry;
 }
 
-static void emit_landing_of_return(struct emit *e, u64 pc, const u8 *next)
+static u8 *emit_landing_of_return(struct emit *e, u64 pc, const u8 *next)
 {
 	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_PC_STACK;
-	emit_state(e, 0, slots);
-	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
-	if ((i64)-pc == (i32)-pc) {
-		emit_move_rcx(e, -pc);
-	} else { /* no second register: take it in two halves, through memory */
-		emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
-		emit_state(e, 0, slots | STATE_R10_SLOT);
-		emit_move_rcx(e, -pc);
+	const bool near = (i64)-pc == (i32)-pc;
+	const u8 *miss = e->at;
+	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
+	if (!near)
 		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
-		emit_state(e, 0, slots);
-	}
-	u8 *rel8 = emit_if_other(e);
+	emit_state(e, 0, slots);
 	emit_jmp(e, next);
-	*rel8 = (u8)(e->at - (rel8 + 1));
+	u8 *entry = e->at;
+	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+	if (!near) /* the check takes a second register */
+		emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
+	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
+	emit_check(e, pc, miss, slots | (near ? 0 : STATE_R10_SLOT));
+	if (!near)
+		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	emit_state(e, 0, slots);
 	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 	emit_state(e, 0, LANDING_STATE | STATE_PC_STACK);
 	emit_lea(e, TW_RSP, TW_RSP, 8);
+	return entry;
 }
 
 struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent)
@@ -631,10 +642,7 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 		return NULL;
 	f->target = to;
 	f->number = to->number;
-	if (kind == LANDING_RETURN)
-		emit_landing_of_return(e, to->pc, next);
-	else
-		emit_landing_of_jump(e, to->pc, next);
+	f->entry = kind == LANDING_RETURN ? emit_landing_of_return(e, to->pc, next) : emit_landing_of_jump(e, to->pc, next);
 	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (tw_engine.instr->records && to->number >> 16 != upper)
 		emit_upper(e, to);
