@@ -16,7 +16,7 @@ endif
 # The engine runs inside the traced program: no libc, no vector registers, a fixed place in the low arena.
 ENGINE_CFLAGS := -std=c11 $(WARN) -Iinclude -Isrc -O2 -g -ffreestanding -fno-pic -fno-pie -fno-stack-protector -mgeneral-regs-only \
 	-fno-builtin -mno-red-zone -fno-asynchronous-unwind-tables -fcf-protection=none -fomit-frame-pointer -DZYAN_NO_LIBC -DTW_ENGINE
-ENGINE_LDFLAGS := -static -nostdlib -no-pie -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,--build-id=none -T src/engine/engine.ld
+ENGINE_LDFLAGS := -static -nostdlib -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,--build-id=none -T src/engine/engine.ld
 
 ENGINE_SRC := $(wildcard src/engine/*.c src/engine/x86_64/*.c src/engine/x86_64/*.S src/instrument/*.c)
 TOOL_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/channel/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c \
