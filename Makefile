@@ -72,7 +72,7 @@ demo: setup
 check:
 	@tools/setup test
 	@$(MAKE) --no-print-directory all unit $(BUILD)/tests/step
-	@tests/run $(BUILD) $(TEST)
+	@tests/run $(BUILD) '$(TEST)'
 
 # The oracle: a single-stepper that shares no code with the engine but the decoder.
 $(BUILD)/tests/step: tests/oracle/step.c
