@@ -127,7 +127,6 @@ struct engine {
 	char channel_path[64];
 	char program_path[4096]; /* of the program running now, absolute */
 	u64 vdso;
-	u32 page_faults;
 	bool fsgsbase;
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
 	bool gs_used;   /* some thread has a %gs base that is not 0 */

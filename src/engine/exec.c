@@ -150,7 +150,7 @@ static void default_mask(struct thread *t)
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-static i64 run(struct thread *t, struct plan_exec *p, u64 path, u64 argv, u64 envp)
+static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 {
 	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
 	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s", p->program);
@@ -159,7 +159,6 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 path, u64 argv, u64 en
 		return n;
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
-	(void)path, (void)argv;
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
 	tw_thread_finish(t, 0);
 	default_mask(t);
@@ -177,7 +176,7 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 	i64 argc = r ? r : copy_pointers(p->argv, argv, MAX_STRINGS - 8);
 	i64 follow = argc < 0 ? 0 : resolve(p, argc);
 	if (follow == 1) {
-		r = run(t, p, path, argv, envp);
+		r = run(t, p, envp);
 	} else if (!r || r == ERROR_NOEXEC) {
 		/* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
 		static const struct tw_gap gap = {TW_FAILURE_NONE, 0};

@@ -264,7 +264,7 @@ static u32 bucket(u64 pc, u16 context)
 	return (u32)(((pc ^ (u64)context << 40) * 0x9e3779b97f4a7c15ull) >> (64 - 17));
 }
 
-struct fragment *tw_fragment_find(u64 pc, u16 context)
+static struct fragment *find(u64 pc, u16 context)
 {
 	for (struct fragment *f = hash[bucket(pc, context)]; f; f = f->next_hash)
 		if (f->pc == pc && f->context == context)
@@ -306,7 +306,7 @@ static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
 struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x)
 {
 	u64 limit;
-	struct fragment *f = tw_fragment_find(pc, context);
+	struct fragment *f = find(pc, context);
 	if (f)
 		link_exit(x, f);
 	else if (tw_memory_executable(pc, &limit))

@@ -55,7 +55,6 @@ enum exit_kind {
 	EXIT_SYSCALL,  /* a system call, then pc */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
 	EXIT_REENTER,  /* a signal stopped an entry into the cache: thread.resume_host */
-	EXIT_RESUME,   /* go to thread.pc with thread.regs as they are */
 };
 
 struct exit {
@@ -106,11 +105,8 @@ struct fragment {
 
 void tw_fragment_init(void);
 
-/* The fragment for (pc, context), or NULL. */
-struct fragment *tw_fragment_find(u64 pc, u16 context);
-
 /*
- * The same, translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
+ * The fragment for (pc, context), translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
  * NULL: pc is not executable memory. Called under the lock.
  */
 struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x);

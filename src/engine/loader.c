@@ -87,7 +87,7 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 		if (mem_end > zero)
 			r = map_fixed(zero, ((mem_end + TW_PAGE - 1) & PAGE_MASK) - zero, prot, MAP_ANONYMOUS, -1, 0);
 	}
-	tw_memory_mapped(page, mem_end - page, prot);
+	tw_memory_protected(page, mem_end - page, prot);
 	note(path, page, file_pages - page, p->p_offset - skew, prot);
 	return r;
 }

@@ -143,7 +143,7 @@ static const char *base_name(const char *path)
 	return b;
 }
 
-static void remember_paths(const struct start *s, const char *program)
+static void remember_paths(const char *program)
 {
 	i64 n = tw_sys(__NR_readlink, "/proc/self/exe", tw_engine.engine_path, sizeof tw_engine.engine_path - 1);
 	tw_engine.engine_path[n > 0 ? n : 0] = 0;
@@ -157,7 +157,6 @@ static void remember_paths(const struct start *s, const char *program)
 		tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", program);
 	tw_sys(__NR_close, fd, 0, 0);
 	tw_sys(__NR_prctl, PR_SET_NAME, base_name(program), 0);
-	(void)s;
 }
 
 /* The vDSO is application code like any other, only placed by the kernel. */
@@ -169,7 +168,7 @@ static void note_vdso(u64 ehdr)
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)(ehdr + eh->e_phoff);
 	for (int i = 0; i < eh->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
-			tw_memory_mapped(ehdr & ~4095ull, ph[i].p_memsz, PROT_READ | PROT_EXEC);
+			tw_memory_protected(ehdr & ~4095ull, ph[i].p_memsz, PROT_READ | PROT_EXEC);
 	tw_engine.vdso = ehdr;
 }
 
@@ -211,7 +210,7 @@ void tw_main(u64 *sp)
 	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
 	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	read_cpu(&s);
-	remember_paths(&s, program);
+	remember_paths(program);
 	tw_fragment_init();
 	tw_decode_init();
 	note_vdso(auxv_get(&s, AT_SYSINFO_EHDR));

@@ -124,16 +124,6 @@ void tw_memory_protected(u64 start, u64 length, int prot)
 		insert(find(start), (struct range){start, end, (prot & PROT_WRITE) != 0});
 }
 
-void tw_memory_mapped(u64 start, u64 length, int prot)
-{
-	tw_memory_protected(start, length, prot);
-}
-
-void tw_memory_unmapped(u64 start, u64 length)
-{
-	tw_memory_protected(start, length, 0);
-}
-
 bool tw_memory_executable(u64 pc, u64 *end)
 {
 	u32 i = find(pc);

@@ -11,10 +11,8 @@
 
 #include "engine/engine.h"
 
-/* Notes that [start, start + length) now has this protection; mapping changed: what stood there before is gone. */
-void tw_memory_mapped(u64 start, u64 length, int prot);
+/* Notes that [start, start + length) has been mapped or now has this protection (0: unmapped); code translated from what stood there is stale. */
 void tw_memory_protected(u64 start, u64 length, int prot);
-void tw_memory_unmapped(u64 start, u64 length);
 
 /* Is pc in an executable range? Its end is stored in *end. */
 bool tw_memory_executable(u64 pc, u64 *end);

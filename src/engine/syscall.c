@@ -90,7 +90,7 @@ static i64 sys_mmap(struct thread *t, const u64 *a)
 	if (tw_failed(r) && place && r != TW_SYSCALL_ABORTED)
 		r = pass_with(t, __NR_mmap, a);
 	if (!tw_failed(r))
-		tw_memory_mapped((u64)r, a[1], (int)a[2]);
+		tw_memory_protected((u64)r, a[1], (int)a[2]);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
 		tell_map(t, (u64)r, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
@@ -104,7 +104,7 @@ static i64 sys_munmap(struct thread *t, const u64 *a)
 	tw_lock(&tw_engine.lock);
 	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r))
-		tw_memory_unmapped(a[0], a[1]);
+		tw_memory_protected(a[0], a[1], PROT_NONE);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r)) {
 		struct tw_unmap u = {a[0], a[1]};
@@ -136,8 +136,8 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 	bool code = tw_memory_executable(a[0], &end);
 	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r)) {
-		tw_memory_unmapped(a[0], a[1]);
-		tw_memory_mapped((u64)r, a[2], code ? PROT_EXEC | PROT_READ : 0);
+		tw_memory_protected(a[0], a[1], PROT_NONE);
+		tw_memory_protected((u64)r, a[2], code ? PROT_EXEC | PROT_READ : 0);
 	}
 	tw_unlock(&tw_engine.lock);
 	return r;

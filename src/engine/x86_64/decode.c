@@ -855,6 +855,7 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 	u64 room = limit > pc ? limit - pc : 0;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (const void *)pc, room < 15 ? room : 15, &z, o))) {
 		add_bad(i, pc, limit);
+		i->first_op = b->n_ops;
 		return false;
 	}
 	memset(i, 0, sizeof *i);
@@ -876,11 +877,11 @@ static u8 end_of(const struct insn *i)
 	return end[i->kind];
 }
 
-/* Upper bound of the value slots the references decoded so far can need. */
-static u32 value_bound(const struct block *b)
+/* Upper bound of the value slots that references from number `from` on can need. */
+static u32 value_bound(const struct block *b, u16 from)
 {
 	u32 n = 0;
-	for (u32 k = 0; k < b->n_ops; k++)
+	for (u32 k = from; k < b->n_ops; k++)
 		n += b->op[k].op.kind == TW_OP_LANES ? 18 : b->op[k].op.kind == TW_OP_SET ? 1 : 4;
 	return n;
 }
@@ -892,18 +893,20 @@ void tw_decode_block(struct block *b, u64 pc, u64 limit)
 	b->unrecorded = 0;
 	b->bytes = 0;
 	b->uses = 0;
+	u32 values = 0;
 	bool more = true;
-	while (more && b->n_insns < BLOCK_MAX_INSNS && b->n_ops < BLOCK_MAX_OPS - 140 && value_bound(b) < BLOCK_MAX_VALUES - 130) {
+	while (more && b->n_insns < BLOCK_MAX_INSNS && b->n_ops < BLOCK_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
 		more = decode_one(b, pc + b->bytes, limit);
 		struct insn *i = &b->insn[b->n_insns - 1];
 		if (b->n_insns > 1 && (i->kind == INSN_BAD || i->kind == INSN_EMULATED)) {
 			/* These stand alone, so that whatever ran before them is a whole fragment. */
-			b->n_ops = i->first_op < b->n_ops ? i->first_op : b->n_ops;
+			b->n_ops = i->first_op;
 			b->n_insns--;
 			break;
 		}
 		b->bytes += i->len;
 		b->uses |= i->uses | i->defs;
+		values += value_bound(b, i->first_op);
 	}
 	struct insn *last = &b->insn[b->n_insns - 1];
 	b->end = end_of(last);

@@ -22,7 +22,6 @@
 #define T_REGS        0
 #define T_FLAGS       128
 #define T_PC          136
-#define T_BUFPTR      144
 #define T_APP_R11     152
 #define T_SLOT_T      160
 #define T_SLOT_RCX    168
@@ -36,7 +35,6 @@
 #define T_SELF        232
 #define T_APP_GS      240
 #define T_HAS_PENDING 248
-#define T_RESUME_HOST 256
 #define T_SLOT_S2     264
 
 #endif
