@@ -1,0 +1,117 @@
+/*
+ * Block profiles: the static and the dynamic basic blocks of an execution, how often each ran, and what ran after it.
+ *
+ * A profile follows from the sequence of instruction addresses and lengths alone, so that a recording and a bare address stream of the same
+ * execution give the same one. An instruction is a *jump* if it was ever followed by another than the one behind it in memory; with that
+ * known from the start of the stream,
+ * - a *dynamic block* begins with the stream and after each execution of a jump, and ends with the next jump. Its first instruction
+ *   identifies it; an instruction may be part of several;
+ * - a *static block* is a longest run of instructions that is entered at its first instruction and left at its last only. Every instruction is in
+ *   exactly one.
+ * A branch that was never taken is no jump here. A string instruction with a repeat prefix jumps to itself, as in Lackey's traces.
+ *
+ * Executions of different threads are different streams: no edge leads from one to another, nor across a gap in a recording. Code is told
+ * apart by *image*, the memory of one program: a forked child goes on in its parent's image, execve begins another.
+ *
+ * All arrays belong to the profile. Indices, not pointers, lead from one to another; TW_NO_INDEX is none.
+ */
+#ifndef TW_PROFILE_H
+#define TW_PROFILE_H
+
+#include <trackway/replay.h>
+
+#define TW_NO_INDEX UINT32_MAX
+
+/* Where the executions of a block went. */
+enum tw_ending {
+	TW_ENDING_NB, /* always to the instruction behind it (also: nowhere, the stream ended there each time) */
+	TW_ENDING_UB, /* always to the same other block */
+	TW_ENDING_CB, /* to the instruction behind it or to one other block */
+	TW_ENDING_IJ, /* to several other blocks */
+	TW_N_ENDINGS
+};
+
+/* "NB", "UB", "CB", "IJ". */
+const char *tw_ending_name(enum tw_ending ending);
+
+/* What is known of an instruction's code. */
+enum { TW_END_NOT_KNOWN = TW_NENDS }; /* the source has addresses only */
+
+/* One instruction that ran. Sorted by image, address, length; two that stand at the same address at different times differ in length. */
+struct tw_profile_insn {
+	uint64_t pc;
+	uint64_t executions;
+	uint64_t reads, writes; /* if asked for, else 0; a modify counts as both */
+	uint32_t image;
+	uint32_t block; /* the static block it is part of */
+	uint8_t length; /* bytes */
+	uint8_t end;    /* enum tw_end if it ends a block in the code (TW_END_FALL: it does not), or TW_END_NOT_KNOWN */
+	uint8_t jump;   /* 1: was followed by another than the one behind it */
+	uint8_t reserved;
+};
+
+/* A number of transitions from the end of one block to the beginning of another of the same kind. */
+struct tw_profile_edge {
+	uint64_t count;
+	uint32_t from, to; /* blocks */
+	uint8_t fall;      /* 1: `to` begins right behind the end of `from` */
+	uint8_t reserved[7];
+};
+
+struct tw_profile_block {
+	uint64_t pc;         /* of the first instruction */
+	uint64_t last_pc;    /* of the last instruction */
+	uint64_t executions; /* of the first instruction, as that of this block; the sum of its edges is less where streams ended in it */
+	uint32_t image;
+	uint32_t n_insns;
+	uint32_t bytes;
+	uint32_t first_insn;          /* its instructions are first_insn, next[first_insn]...: n_insns of them */
+	uint32_t last_insn;           /* the last of them */
+	uint32_t first_edge, n_edges; /* its edges, the most frequent first, then by `to` */
+	uint8_t ending;               /* enum tw_ending */
+	uint8_t end;                  /* that of its last instruction */
+	uint8_t reserved[2];
+};
+
+/* Blocks of one kind, sorted by image, address, length of the first instruction; their ids in reports are their indices. */
+struct tw_profile_blocks {
+	struct tw_profile_block *blocks;
+	struct tw_profile_edge *edges;
+	uint32_t n_blocks, n_edges;
+};
+
+/* A program in memory. Its pid and the serial number of its first thread; 0 and 0 where the source has addresses only. */
+struct tw_profile_image {
+	uint32_t pid, thread;
+};
+
+struct tw_profile {
+	struct tw_profile_blocks fixed;   /* static blocks */
+	struct tw_profile_blocks dynamic; /* dynamic blocks */
+	struct tw_profile_insn *insns;
+	uint32_t *next; /* for each instruction the one that ran right behind it in memory, or TW_NO_INDEX */
+	struct tw_profile_image *images;
+	uint32_t n_insns, n_images;
+	/* Executed in all. With a repeat prefix an instruction counts as often as Lackey prints it. */
+	uint64_t executions;        /* of instructions */
+	uint64_t static_executions; /* of static blocks */
+	uint64_t dynamic_executions;
+	uint64_t streams; /* threads, and one more for each gap in between */
+};
+
+struct tw_profile_options {
+	struct tw_replay_options replay; /* recordings only; `grain` is ignored */
+	int count_refs;                  /* fill in reads and writes of the instructions */
+};
+
+/* Replays `r` and fills *out, which the caller gives to tw_profile_free (on failure it is empty). `options` may be NULL. */
+int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_options *options, struct tw_profile *out);
+void tw_profile_free(struct tw_profile *p);
+
+/* The number of the image that the recording's thread (as in tw_recording_thread) runs in. */
+uint32_t tw_profile_image_of_thread(const struct tw_recording *r, size_t thread);
+
+/* The instruction of an image at `pc`, of any length: its index, or TW_NO_INDEX. */
+uint32_t tw_profile_find_insn(const struct tw_profile *p, uint32_t image, uint64_t pc);
+
+#endif
