@@ -1,5 +1,6 @@
 #include "engine/buffer.h"
 #include "engine/x86_64/decode.h"
+#include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -8,13 +9,6 @@
 
 #define STORE_RELEASE(p, v) __atomic_store_n((u32 *)(p), (v), __ATOMIC_RELEASE)
 #define LOAD_ACQUIRE(p)     __atomic_load_n((u32 *)(p), __ATOMIC_ACQUIRE)
-
-static u64 read_tsc(void)
-{
-	u32 lo, hi;
-	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	return (u64)hi << 32 | lo;
-}
 
 static void ring(void)
 {
@@ -66,7 +60,7 @@ void tw_buffer_keyframe(struct thread *t)
 	k.seg_base[TW_SEG_NONE] = 0;
 	k.seg_base[TW_SEG_FS] = t->app_fs;
 	k.seg_base[TW_SEG_GS] = t->app_gs;
-	k.tsc = read_tsc();
+	k.tsc = tw_tsc();
 	k.upper = t->upper;
 	k.reserved = 0;
 	tw_buffer_event(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
@@ -216,13 +210,13 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
 	t->upper = 0;
 	open_buffer(t, tw_channel_buffer(tw_engine.channel, t->slot, 0));
-	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, read_tsc()};
+	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_tsc()};
 	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
 }
 
 void tw_buffer_detach(struct thread *t, i32 status)
 {
-	struct tw_thread_end e = {status, 0, read_tsc()};
+	struct tw_thread_end e = {status, 0, tw_tsc()};
 	if (!tw_engine.instr->records || !t->recording)
 		return;
 	tw_call_flush(t);

@@ -83,8 +83,9 @@ struct thread {
 	struct {
 		u64 err, trapno, cr2;
 	} fault; /* of the kernel's frame, for the application's */
-	struct thread *next_free;
 	u32 in_use;
+	bool vforked;        /* its parent waits until it has ended or become another program, and gives its block back */
+	bool clear_handlers; /* CLONE_CLEAR_SIGHAND */
 	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */
 	u32 n_log;
 	u64 log_pc;

@@ -107,7 +107,10 @@ static void map_channel(const char *path)
 	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
 	if (tw_failed(fd))
 		give_up("cannot open the collector's channel", path, fd);
-	i64 at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, (int)fd, 0);
+	/* Where programs have no places of their own and the kernel puts nothing: it is large. */
+	i64 at = tw_mmap(CHANNEL_PLACE, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd, 0);
+	if (tw_failed(at))
+		at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, (int)fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
 	tw_sys(__NR_close, fd, 0, 0);
@@ -221,7 +224,9 @@ void tw_main(u64 *sp)
 	tw_memory_brk_init(brk_place(&l));
 	struct thread *t = tw_thread_new();
 	tw_signal_init();
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
 	tw_thread_adopt(t);
+	tw_engine.pid = t->pid;
 	tw_engine.n_threads = 1;
 	t->regs[TW_RSP] = s.sp;
 	t->pc = l.entry;

@@ -77,8 +77,17 @@ void tw_signal_thread(struct thread *t)
 		t->actions = &process_actions;
 	stack_t ss = {.ss_sp = (u8 *)t + THREAD_STACK_TOP, .ss_flags = 0, .ss_size = THREAD_BYTES - THREAD_STACK_TOP};
 	tw_sys(__NR_sigaltstack, &ss, NULL, 0);
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
 	kernel_mask(t->sigmask);
+}
+
+void tw_signal_lock(void)
+{
+	tw_lock(&actions_lock);
+}
+
+void tw_signal_unlock(void)
+{
+	tw_unlock(&actions_lock);
 }
 
 bool tw_engine_mapped(u64 address)
@@ -386,11 +395,15 @@ static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-static bool engine_copy_fault(struct tw_ucontext *uc)
+/* A fault of engine code that is prepared for it. */
+static bool engine_fault(struct tw_ucontext *uc)
 {
-	if (uc->rip < (u64)tw_copy_begin || uc->rip >= (u64)tw_copy_end)
+	if (uc->rip == (u64)tw_tsc_insn)
+		uc->rip = (u64)tw_tsc_fault;
+	else if (uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end)
+		uc->rip = (u64)tw_copy_fault;
+	else
 		return false;
-	uc->rip = (u64)tw_copy_fault;
 	return true;
 }
 
@@ -414,7 +427,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		application_fault(t, signo, info, uc);
 		return;
 	}
-	if (engine_copy_fault(uc))
+	if (engine_fault(uc))
 		return;
 	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip,
 	               (unsigned long)address);
@@ -477,6 +490,16 @@ static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
 		return 0;
 	}
 	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
+}
+
+void tw_signal_clear_handlers(struct thread *t)
+{
+	const struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
+	tw_lock(&actions_lock);
+	for (int s = 1; s <= NSIG_MAX; s++)
+		if (has_handler(&t->actions->of[s]))
+			set_action(t, s, &dfl);
+	tw_unlock(&actions_lock);
 }
 
 i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)

@@ -32,8 +32,15 @@ void tw_signal_init(void);
 /* A new thread's dispositions: its parent's own table (CLONE_SIGHAND), or a copy of it. Before tw_signal_thread. */
 void tw_signal_share(struct thread *child, struct thread *parent, bool shared);
 
-/* Once per thread, with %gs set: the alternate stack, and the mask as the kernel has it. */
+/* Once per thread, with %gs set: the alternate stack, and the kernel's mask from thread.sigmask. */
 void tw_signal_thread(struct thread *t);
+
+/* CLONE_CLEAR_SIGHAND: handlers become SIG_DFL. */
+void tw_signal_clear_handlers(struct thread *t);
+
+/* Nobody changes dispositions meanwhile (fork). */
+void tw_signal_lock(void);
+void tw_signal_unlock(void);
 
 /* Delivers thread.pending; t->pc and t->regs are exact. */
 void tw_signal_deliver_pending(struct thread *t);

@@ -17,6 +17,7 @@
 #define ENGINE_ENOMEM (-12)
 #define ENGINE_EINVAL (-22)
 #define ENGINE_EFAULT (-14)
+#define ENGINE_E2BIG  (-7)
 #define ENGINE_ENOSYS (-38)
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
@@ -178,45 +179,47 @@ static i64 sys_sigaltstack(struct thread *t, const u64 *a)
 
 static i64 sys_clone(struct thread *t, const u64 *a)
 {
-	return tw_thread_clone(t, a[0] & ~0xffull, a[1], a[2], a[3], a[4], a[0] & 0xff);
+	struct tw_clone c = {.args = {.flags = a[0] & 0xffffff00u, .exit_signal = a[0] & 0xff, .stack = a[1], .child_tid = a[3], .tls = a[4]}};
+	c.args.parent_tid = c.args.pidfd = a[2]; /* one or the other, by flag */
+	return tw_thread_clone(t, &c);
 }
 
 static i64 sys_clone3(struct thread *t, const u64 *a)
 {
-	struct clone_args c;
-	u64 size = a[1] < sizeof c ? a[1] : sizeof c;
-	memset(&c, 0, sizeof c);
-	if (size < 64)
+	struct tw_clone c = {.size = a[1], .modern = true};
+	if (a[1] < CLONE_ARGS_SIZE_VER0)
 		return ENGINE_EINVAL;
-	if (!tw_copy(&c, (void *)a[0], size))
+	if (a[1] > sizeof c.args)
+		return ENGINE_E2BIG; /* as a kernel that knows no more than this engine */
+	if (!tw_copy(&c.args, (void *)a[0], a[1]))
 		return ENGINE_EFAULT;
-	if (c.flags & (CLONE_PIDFD | CLONE_INTO_CGROUP) || c.set_tid_size || c.flags >> 32)
-		return ENGINE_ENOSYS; /* callers fall back to clone */
-	return tw_thread_clone(t, c.flags, c.stack ? c.stack + c.stack_size : 0, c.parent_tid, c.child_tid, c.tls, c.exit_signal);
+	if (!c.args.stack != !c.args.stack_size)
+		return ENGINE_EINVAL;
+	return tw_thread_clone(t, &c);
 }
 
 static i64 sys_fork(struct thread *t, const u64 *a)
 {
+	const struct tw_clone c = {.args = {.exit_signal = SIGCHLD}};
 	(void)a;
-	return tw_thread_clone(t, 0, 0, 0, 0, 0, SIGCHLD);
+	return tw_thread_clone(t, &c);
 }
 
 static i64 sys_vfork(struct thread *t, const u64 *a)
 {
+	const struct tw_clone c = {.args = {.flags = CLONE_VM | CLONE_VFORK, .exit_signal = SIGCHLD}};
 	(void)a;
-	return tw_thread_clone(t, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, SIGCHLD);
+	return tw_thread_clone(t, &c);
 }
 
 static i64 sys_exit(struct thread *t, const u64 *a)
 {
-	tw_thread_exit(t, (i32)a[0]);
+	tw_thread_exit(t, (i32)a[0], false);
 }
 
 static i64 sys_exit_group(struct thread *t, const u64 *a)
 {
-	tw_thread_finish(t, (i32)(a[0] & 0xff));
-	tw_sys(__NR_exit_group, a[0], 0, 0);
-	return 0;
+	tw_thread_exit(t, (i32)a[0], true);
 }
 
 static i64 sys_execve(struct thread *t, const u64 *a)
@@ -323,7 +326,9 @@ static const call_fn table[] = {
 
 static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result)
 {
-	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, __builtin_ia32_rdtsc()};
+	if (!tw_engine.instr->records)
+		return;
+	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, tw_tsc()};
 	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, NULL, 0);
 }
 

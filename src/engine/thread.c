@@ -1,6 +1,7 @@
 #include "engine/thread.h"
 #include "engine/buffer.h"
 #include "engine/signal.h"
+#include "engine/syscall.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/prctl.h>
@@ -53,12 +54,18 @@ struct thread *tw_thread_new(void)
 	return t;
 }
 
+/* The block may be given to another thread; how many there are is known again. */
+static void thread_gone(struct thread *t)
+{
+	__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
+}
+
 void tw_thread_adopt(struct thread *t)
 {
 	tw_sys(__NR_arch_prctl, ARCH_SET_GS, t, 0);
 	t->pid = (u32)tw_sys(__NR_getpid, 0, 0, 0);
 	t->tid = (u32)tw_sys(__NR_gettid, 0, 0, 0);
-	tw_engine.pid = t->pid;
 	tw_signal_thread(t);
 }
 
@@ -67,24 +74,36 @@ void tw_thread_finish(struct thread *t, i32 status)
 	tw_buffer_detach(t, status);
 }
 
-void tw_thread_exit(struct thread *t, i32 status)
+void tw_thread_exit(struct thread *t, i32 status, bool group)
 {
 	u64 all = ~0ull;
-	tw_thread_finish(t, status);
+	u32 kept;
+	bool last = t->pid == tw_engine.pid && group;
+	tw_thread_finish(t, status & 0xff);
+	if (last)
+		tw_sys(__NR_exit_group, status, 0, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
-	__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-	tw_exit_thread(&t->in_use, status);
+	if (!t->vforked)
+		__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
+	tw_exit_thread(t->vforked ? &kept : &t->in_use, status, group ? __NR_exit_group : __NR_exit);
+}
+
+/* The %fs base as the kernel has set it. */
+static void read_fs(struct thread *t)
+{
+	u64 fs;
+	tw_sys(__NR_arch_prctl, ARCH_GET_FS, &fs, 0);
+	t->app_fs = fs;
 }
 
 /* First code of a thread that shares memory with its parent, on its own engine stack. */
 static void thread_main(struct thread *t)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;
-	u64 fs;
 	tw_thread_adopt(t);
-	tw_engine.pid = parent_pid;
-	tw_sys(__NR_arch_prctl, ARCH_GET_FS, &fs, 0);
-	t->app_fs = fs;
+	if (t->clear_handlers)
+		tw_signal_clear_handlers(t);
+	read_fs(t);
 	tw_buffer_attach(t, parent_pid, parent_tid);
 	tw_resume_cache();
 }
@@ -100,47 +119,81 @@ static void copy_state(struct thread *child, const struct thread *t, u64 stack)
 	child->app_gs = t->app_gs;
 	child->pid = t->pid;
 	child->tid = t->tid;
+	child->sigmask = t->sigmask;
 }
 
-static i64 clone_shared(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, u64 exit_signal)
+/*
+ * Makes the system call, with the child on its engine stack. A child that is to share memory begins at thread_main, another returns 0 from here.
+ */
+static i64 raw_clone(const struct tw_clone *c, struct thread *child)
+{
+	struct clone_args args = c->args;
+	args.flags &= ~CLONE_CLEAR_SIGHAND;
+	args.stack = args.stack_size = 0;
+	u64 *top = child ? (u64 *)child->stack_top - 2 : NULL;
+	if (child) {
+		top[0] = (u64)child;
+		top[1] = (u64)thread_main;
+	}
+	if (c->modern) {
+		args.stack = (u64)child;
+		args.stack_size = (u64)top - (u64)child;
+		const u64 regs[6] = {__NR_clone3, (u64)&args, c->size};
+		return tw_clone_thread(regs);
+	}
+	u64 parent_tid = args.flags & CLONE_PIDFD ? args.pidfd : args.parent_tid;
+	const u64 regs[6] = {__NR_clone, args.flags | args.exit_signal, (u64)top, parent_tid, args.child_tid, args.tls};
+	return tw_clone_thread(regs);
+}
+
+static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	struct thread *child = tw_thread_new();
-	u64 all = ~TW_SYNC_SIGNALS;
 	if (!child)
 		return -11; /* EAGAIN */
 	copy_state(child, t, stack);
-	tw_signal_share(child, t, flags & CLONE_SIGHAND);
-	if (!(flags & CLONE_THREAD))
+	tw_signal_share(child, t, c->args.flags & CLONE_SIGHAND);
+	if (!(c->args.flags & CLONE_THREAD))
 		child->altstack = t->altstack;
+	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
+	child->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-	/* The child takes its mask from its parent's, but only once it has a place to pend signals in. */
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
-	child->sigmask = t->sigmask;
-	i64 r = tw_clone_thread(flags | exit_signal, child->stack_top, ptid, ctid, tls, child, thread_main);
-	tw_signal_set_mask(t, t->sigmask);
-	if (tw_failed(r)) {
-		__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-		child->in_use = 0;
-	}
+	i64 r = raw_clone(c, child);
+	if (tw_failed(r) || child->vforked) /* a vforked child is another program by now, or has ended */
+		thread_gone(child);
 	return r;
 }
 
-/* A child with memory of its own: it goes on right here, with the parent's engine as it was. */
-static i64 clone_copied(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, u64 exit_signal)
+/* The threads of the parent are not in the child. */
+static void forget_others(struct thread *t)
+{
+	for (u32 i = 0; i < n_blocks; i++)
+		if (block_at(i) != t)
+			block_at(i)->in_use = 0;
+	tw_engine.n_threads = 1;
+}
+
+/* A child with memory of its own: it goes on right here, with the parent's engine as it was, which must not be in the middle of something. */
+static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;
-	u64 all = ~TW_SYNC_SIGNALS, fs;
-	tw_lock(&tw_engine.lock); /* so that the child's copy is whole */
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
-	i64 r = tw_sys6(__NR_clone, flags | exit_signal, 0, ptid, ctid, tls, 0);
+	tw_lock(&tw_engine.lock);
+	tw_lock(&blocks_lock);
+	tw_signal_lock();
+	i64 r = raw_clone(c, NULL);
+	tw_signal_unlock();
+	tw_unlock(&blocks_lock);
 	tw_unlock(&tw_engine.lock);
 	if (r == 0) {
 		tw_thread_adopt(t);
-		tw_engine.n_threads = 1;
+		tw_engine.pid = t->pid;
+		forget_others(t);
+		t->vforked = false;
 		t->pending.signo = 0;
 		t->has_pending = 0;
-		tw_sys(__NR_arch_prctl, ARCH_GET_FS, &fs, 0);
-		t->app_fs = fs;
+		if (c->args.flags & CLONE_CLEAR_SIGHAND)
+			tw_signal_clear_handlers(t);
+		read_fs(t);
 		if (stack)
 			t->regs[TW_RSP] = stack;
 		t->regs[TW_RAX] = 0;
@@ -151,12 +204,14 @@ static i64 clone_copied(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ct
 	return r;
 }
 
-i64 tw_thread_clone(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, u64 exit_signal)
+i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 {
-	u64 mask = t->sigmask;
-	i64 r = flags & CLONE_VM ? clone_shared(t, flags, stack, ptid, ctid, tls, exit_signal)
-	                         : clone_copied(t, flags, stack, ptid, ctid, tls, exit_signal);
-	tw_signal_set_mask(t, mask);
+	u64 all = ~TW_SYNC_SIGNALS, flags = c->args.flags;
+	u64 stack = c->args.stack ? c->args.stack + c->args.stack_size : 0;
+	/* The child takes its mask from its parent's, but only once it has a place to pend signals in. */
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+	i64 r = flags & CLONE_VM ? clone_shared(t, c, stack) : clone_copied(t, c, stack);
+	tw_signal_set_mask(t, t->sigmask);
 	if (r > 0) {
 		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags};
 		tw_buffer_event(t, TW_EVENT_FORK, &e, sizeof e, NULL, 0);

@@ -1,11 +1,13 @@
 /*
  * Threads: each has a block of THREAD_BYTES in the low arena, with struct thread at its start, then the engine stack, then the alternate signal stack.
- * Blocks are handed out again when their thread has ended.
+ * Blocks are handed out again when their thread has ended. That of a child made with CLONE_VFORK is given back by its parent, which knows when it
+ * goes on that the child uses the memory no more.
  */
 #ifndef TW_THREAD_H
 #define TW_THREAD_H
 
 #include "engine/engine.h"
+#include <linux/sched.h>
 
 static inline struct thread *tw_thread_self(void)
 {
@@ -20,13 +22,20 @@ struct thread *tw_thread_new(void);
 /* Makes the calling thread `t`: %gs, alternate stack, ids. */
 void tw_thread_adopt(struct thread *t);
 
-/* The application's clone, clone3 (as flags), fork and vfork. Result as the kernel's. */
-i64 tw_thread_clone(struct thread *t, u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, u64 exit_signal);
+/* What the application asks for with clone, clone3, fork or vfork, in clone3's words. */
+struct tw_clone {
+	struct clone_args args; /* stack: its lowest byte, or with stack_size 0 its end */
+	u64 size;               /* of args, as the application gave it */
+	bool modern;            /* clone3: to be made as such */
+};
+
+/* Result as the kernel's. */
+i64 tw_thread_clone(struct thread *t, const struct tw_clone *c);
 
 /* The thread is about to end: hands its buffers over. `status`: exit status, or a signal's number. */
 void tw_thread_finish(struct thread *t, i32 status);
 
-/* exit: ends the calling thread only. */
-void tw_thread_exit(struct thread *t, i32 status) __attribute__((noreturn));
+/* exit: ends the calling thread only; exit_group: all of its process. */
+void tw_thread_exit(struct thread *t, i32 status, bool group) __attribute__((noreturn));
 
 #endif

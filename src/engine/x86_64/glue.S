@@ -123,18 +123,19 @@ tw_syscall_abort:
 	movq $-512, %rax
 	ret
 
-/* i64 tw_clone_thread(flags, stack, ptid, ctid, tls, child, entry) */
+/* i64 tw_clone_thread(const u64 *regs): number, rdi, rsi, rdx, r10, r8 */
 	.globl tw_clone_thread
 tw_clone_thread:
-	movq 8(%rsp), %rax      /* entry */
-	movq %rax, -8(%rsi)
-	movq %r9, -16(%rsi)
-	subq $16, %rsi
-	movq %rcx, %r10
-	movl $56, %eax
+	movq 0(%rdi), %rax
+	movq 16(%rdi), %rsi
+	movq 24(%rdi), %rdx
+	movq 32(%rdi), %r10
+	movq 40(%rdi), %r8
+	movq 8(%rdi), %rdi
+	movq %rsp, %r9
 	syscall
-	testq %rax, %rax
-	jz 1f
+	cmpq %rsp, %r9
+	jne 1f
 	ret
 1:	popq %rdi
 	popq %rax
@@ -146,7 +147,7 @@ tw_clone_thread:
 tw_exit_thread:
 	movl $0, (%rdi)
 	movl %esi, %edi
-	movl $60, %eax
+	movl %edx, %eax
 	syscall
 	ud2
 
@@ -165,6 +166,18 @@ tw_copy_end:
 	movl $1, %eax
 	ret
 tw_copy_fault:
+	xorl %eax, %eax
+	ret
+
+/* u64 tw_tsc(void) */
+	.globl tw_tsc, tw_tsc_insn, tw_tsc_fault
+tw_tsc:
+tw_tsc_insn:
+	rdtsc
+	shlq $32, %rdx
+	orq %rdx, %rax
+	ret
+tw_tsc_fault:
 	xorl %eax, %eax
 	ret
 

@@ -30,16 +30,23 @@ i64 tw_app_syscall(struct thread *t, const u64 *regs);
 extern const char tw_syscall_begin[], tw_syscall_insn[], tw_syscall_end[], tw_syscall_abort[];
 #define TW_SYSCALL_ABORTED (-512)
 
-/* clone(flags, stack = child->stack_top, ...) for a child that shares memory: the child runs entry(child) on its engine stack. */
-i64 tw_clone_thread(u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, struct thread *child, void (*entry)(struct thread *));
+/*
+ * Makes clone or clone3: regs has the number and the first five arguments. A child with a stack of its own pops a pointer and a function from it and calls
+ * the function with the pointer; one without returns 0 from here.
+ */
+i64 tw_clone_thread(const u64 *regs);
 
-/* Ends the calling thread without touching its stack after *in_use is cleared. */
-void tw_exit_thread(u32 *in_use, i32 status) __attribute__((noreturn));
+/* Ends the calling thread by system call `nr` without touching its stack after *in_use is cleared. */
+void tw_exit_thread(u32 *in_use, i32 status, u32 nr) __attribute__((noreturn));
 
 /* rt_sigreturn restorer for the engine's handlers. */
 void tw_restorer(void);
 
 /* tw_copy's body: returns here with false when it faults. */
 extern const char tw_copy_begin[], tw_copy_end[], tw_copy_fault[];
+
+/* The time stamp counter; 0 while the program has it disabled for itself (PR_SET_TSC): the fault at tw_tsc_insn goes on at tw_tsc_fault. */
+u64 tw_tsc(void);
+extern const char tw_tsc_insn[], tw_tsc_fault[];
 
 #endif
