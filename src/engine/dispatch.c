@@ -36,7 +36,7 @@ static void give_registers(struct thread *t)
 static u64 enter(struct thread *t, struct exit *x, u16 context)
 {
 	for (;;) {
-		if (t->pending.signo) {
+		while (t->pending.signo) {
 			tw_signal_deliver_pending(t);
 			x = NULL;
 			context = tw_engine.instr->exit_context(NULL, NULL);

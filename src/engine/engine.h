@@ -37,7 +37,11 @@ struct tw_actions {
 	struct ksigaction of[65];
 };
 
-/* A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on. */
+#define TW_SYNC_KINDS 5
+
+/*
+ * A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on, or held (thread.held).
+ */
 struct pending {
 	u32 signo; /* 0: none */
 	siginfo_t info;
@@ -74,6 +78,10 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	struct pending pending;
+	struct {
+		u64 set; /* mask bits */
+		siginfo_t info[TW_SYNC_KINDS];
+	} held; /* signals of the kinds the kernel never blocks, sent while the application blocks them, or while one is pending */
 	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */
 	u64 sigmask;                             /* the application's, as it believes it to be */
 	struct {
@@ -84,8 +92,8 @@ struct thread {
 		u64 err, trapno, cr2;
 	} fault; /* of the kernel's frame, for the application's */
 	u32 in_use;
-	bool vforked;        /* its parent waits until it has ended or become another program, and gives its block back */
-	bool clear_handlers; /* CLONE_CLEAR_SIGHAND */
+	bool vforked;              /* its parent waits until it has ended or become another program, and gives its block back */
+	bool clear_handlers;       /* CLONE_CLEAR_SIGHAND */
 	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */
 	u32 n_log;
 	u64 log_pc;

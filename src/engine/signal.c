@@ -37,10 +37,49 @@ static void kernel_mask(u64 mask)
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
+/* ---- held signals ---- */
+
+static bool is_blocked(const struct thread *t, int signo)
+{
+	return t->sigmask >> (signo - 1) & 1;
+}
+
+static siginfo_t *held_info(struct thread *t, int signo)
+{
+	static const u8 kind[TW_SYNC_KINDS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+	u32 k = 0;
+	while (k < TW_SYNC_KINDS - 1 && kind[k] != signo)
+		k++;
+	return &t->held.info[k];
+}
+
+/* One of each kind, as the kernel would keep it. */
+static void hold(struct thread *t, int signo, const siginfo_t *info)
+{
+	u64 bit = 1ull << (signo - 1);
+	if (!(t->held.set & bit))
+		*held_info(t, signo) = *info;
+	t->held.set |= bit;
+}
+
+/* Makes the first held signal that is not blocked the pending one, if there is none. */
+static void release_held(struct thread *t)
+{
+	u64 ready = t->held.set & ~t->sigmask;
+	if (!ready || t->pending.signo)
+		return;
+	int signo = __builtin_ctzll(ready) + 1;
+	t->held.set &= ~(1ull << (signo - 1));
+	t->pending.info = *held_info(t, signo);
+	t->pending.signo = (u32)signo;
+	t->has_pending = 1;
+}
+
 void tw_signal_set_mask(struct thread *t, u64 mask)
 {
 	t->sigmask = mask & ~UNBLOCKABLE;
 	kernel_mask(t->sigmask);
+	release_held(t);
 }
 
 static void install(int signo, u64 flags)
@@ -98,15 +137,21 @@ bool tw_engine_mapped(u64 address)
 
 /* ---- death ---- */
 
+/* Leaves the kernel to do with the signal what it does by default. */
+static void by_default(const struct thread *t, int signo)
+{
+	struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
+	u64 others = ~(1ull << (signo - 1));
+	tw_sys4(__NR_rt_sigaction, signo, &dfl, NULL, 8);
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &others, NULL, 8);
+	tw_sys(__NR_tgkill, t->pid, t->tid, signo);
+}
+
 /* Dies of the signal as if the engine were not there. */
 static void die(struct thread *t, int signo)
 {
-	struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
-	u64 none = ~(1ull << (signo - 1));
 	tw_thread_finish(t, signo);
-	tw_sys4(__NR_rt_sigaction, signo, &dfl, NULL, 8);
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
-	tw_sys(__NR_tgkill, t->pid, t->tid, signo);
+	by_default(t, signo);
 	tw_sys(__NR_exit_group, 128 + signo, 0, 0);
 }
 
@@ -125,13 +170,17 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 	if (a.flags & SA_RESETHAND)
 		t->actions->of[signo].handler = (u64)SIG_DFL;
 	tw_unlock(&actions_lock);
-	bool blocked = is_sync(signo) && (t->sigmask >> (signo - 1) & 1);
+	bool blocked = is_sync(signo) && is_blocked(t, signo);
 	if (a.handler == (u64)SIG_IGN && !is_sync(signo))
 		return;
 	if (a.handler == (u64)SIG_DFL || a.handler == (u64)SIG_IGN || blocked) {
 		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
 			return;
-		die(t, signo);
+		if (signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU)
+			by_default(t, signo); /* stops, and goes on here after SIGCONT */
+		else
+			die(t, signo);
+		return;
 	}
 	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
 	if (!tw_frame_push(t, signo, info, &a, xstate))
@@ -149,8 +198,12 @@ void tw_signal_deliver_pending(struct thread *t)
 	int signo = (int)t->pending.signo;
 	t->pending.signo = 0;
 	t->has_pending = 0;
-	deliver(t, signo, &info, NULL);
+	if (is_sync(signo) && is_blocked(t, signo))
+		hold(t, signo, &info); /* blocked since */
+	else
+		deliver(t, signo, &info, NULL);
 	kernel_mask(t->sigmask);
+	release_held(t);
 }
 
 void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
@@ -437,6 +490,10 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 /* Keeps the signal until the engine is done; everything else stays blocked until then. */
 static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
 {
+	if (t->pending.signo) {
+		hold(t, signo, info);
+		return;
+	}
 	t->pending.info = *info;
 	t->pending.signo = (u32)signo;
 	t->has_pending = 1;
@@ -446,6 +503,10 @@ static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	u64 pc = uc->rip;
+	if (is_sync(signo) && is_blocked(t, signo)) {
+		hold(t, signo, info);
+		return;
+	}
 	if (in_cache(pc)) {
 		load_context(t, uc);
 		interrupt(t, pc);
@@ -541,7 +602,7 @@ i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 			return -22;
 		}
 		if (t->pending.signo)
-			t->sigmask = m; /* the kernel's follows when it is delivered */
+			t->sigmask = m & ~UNBLOCKABLE; /* the kernel's follows when it is delivered */
 		else
 			tw_signal_set_mask(t, m);
 	}
@@ -580,4 +641,15 @@ i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 	if (old && !tw_copy((void *)old, &o, sizeof o))
 		return -14;
 	return 0;
+}
+
+i64 tw_signal_held(struct thread *t, u64 set, u64 size)
+{
+	u64 pending;
+	if (size > 8 || !t->held.set)
+		return 0;
+	if (!tw_copy(&pending, (void *)set, size))
+		return -14;
+	pending |= t->held.set & t->sigmask;
+	return tw_copy((void *)set, &pending, size) ? 0 : -14;
 }

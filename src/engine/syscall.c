@@ -153,6 +153,13 @@ static i64 sys_brk(struct thread *t, const u64 *a)
 	return (i64)r;
 }
 
+/* The engine's own memory is mapped in large pieces of which little is used: what has not been touched is locked when it is. */
+static i64 sys_mlockall(struct thread *t, const u64 *a)
+{
+	u64 b[6] = {a[0] & (MCL_CURRENT | MCL_FUTURE) ? a[0] | MCL_ONFAULT : a[0]};
+	return pass_with(t, __NR_mlockall, b);
+}
+
 static i64 sys_madvise(struct thread *t, const u64 *a)
 {
 	return tw_memory_is_engine(a[0], a[1]) ? ENGINE_EINVAL : pass(t, a);
@@ -170,6 +177,12 @@ static i64 sys_sigprocmask(struct thread *t, const u64 *a)
 	return tw_signal_procmask(t, (int)a[0], a[1], a[2], a[3]);
 }
 
+static i64 sys_sigpending(struct thread *t, const u64 *a)
+{
+	i64 r = pass(t, a);
+	return r ? r : tw_signal_held(t, a[0], a[1]);
+}
+
 static i64 sys_sigaltstack(struct thread *t, const u64 *a)
 {
 	return tw_signal_altstack(t, a[0], a[1]);
@@ -179,7 +192,8 @@ static i64 sys_sigaltstack(struct thread *t, const u64 *a)
 
 static i64 sys_clone(struct thread *t, const u64 *a)
 {
-	struct tw_clone c = {.args = {.flags = a[0] & 0xffffff00u, .exit_signal = a[0] & 0xff, .stack = a[1], .child_tid = a[3], .tls = a[4]}};
+	struct tw_clone c = {
+	    .args = {.flags = a[0] & 0xffffff00u, .exit_signal = a[0] & 0xff, .stack = a[1], .child_tid = a[3], .tls = a[4]}};
 	c.args.parent_tid = c.args.pidfd = a[2]; /* one or the other, by flag */
 	return tw_thread_clone(t, &c);
 }
@@ -304,9 +318,11 @@ static const call_fn table[] = {
     [__NR_pkey_mprotect] = sys_mprotect,
     [__NR_mremap] = sys_mremap,
     [__NR_madvise] = sys_madvise,
+    [__NR_mlockall] = sys_mlockall,
     [__NR_brk] = sys_brk,
     [__NR_rt_sigaction] = sys_sigaction,
     [__NR_rt_sigprocmask] = sys_sigprocmask,
+    [__NR_rt_sigpending] = sys_sigpending,
     [__NR_sigaltstack] = sys_sigaltstack,
     [__NR_clone] = sys_clone,
     [__NR_clone3] = sys_clone3,

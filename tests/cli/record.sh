@@ -1,7 +1,7 @@
 # Options of record: where it records, what is kept, what it says, formats and sinks.
 . "$(dirname "$0")/../lib.sh"
 # the default place, and one older recording kept
-"$TW" record /bin/true 2>first || fail "record"
+"$TW" record /bin/true 2>first || fail "record: $(cat first)"
 [ -d true.tw ] || fail "no true.tw"
 [ "$(wc -l <first)" = 1 ] && grep -q '^trackway: .*instructions.*references' first || fail "no summary line: $(cat first)"
 : >true.tw/mark 2>/dev/null && rm true.tw/mark
