@@ -118,6 +118,7 @@ static void count_buffers(struct tw_collector *c, struct thread *t, const struct
 	for (unsigned i = 0; i < n; i++) {
 		job[i] = begin_job(c, t, 0);
 		chunk[i] = &job[i]->chunk;
+		chunk[i]->sequence += i;
 	}
 	int error = tw_demux_count(c->demux, in, chunk, n);
 	for (unsigned i = 0; i < n; i++)

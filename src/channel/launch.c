@@ -8,12 +8,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 static volatile pid_t child; /* whom signals are passed on to */
+
+/*
+ * What this process was started with, for the program to find it so: libc takes signals 32 and 33 for itself when the first thread is made, and
+ * lets nobody see them.
+ */
+enum { N_SIGNALS = 64, KERNEL_SET = 8 };
+
+struct kernel_action {
+	unsigned long handler, flags, restorer, mask;
+};
+
+static struct {
+	unsigned long mask;
+	unsigned char ignored[N_SIGNALS + 1];
+} inherited;
+
+void tw_launch_prepare(void)
+{
+	struct kernel_action a;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &inherited.mask, KERNEL_SET);
+	for (int s = 1; s <= N_SIGNALS; s++)
+		inherited.ignored[s] = !syscall(SYS_rt_sigaction, s, NULL, &a, KERNEL_SET) && a.handler == (unsigned long)SIG_IGN;
+}
+
+static void restore_inherited(void)
+{
+	struct kernel_action ignore = {.handler = (unsigned long)SIG_IGN};
+	for (int s = 1; s <= N_SIGNALS; s++)
+		if (inherited.ignored[s])
+			syscall(SYS_rt_sigaction, s, &ignore, NULL, KERNEL_SET);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &inherited.mask, NULL, KERNEL_SET);
+}
 
 char *tw_launch_engine(void)
 {
@@ -71,9 +104,9 @@ static void handle(int signal_number, void (*handler)(int))
 		sigaction(signal_number, &act, NULL);
 }
 
-static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, const sigset_t *mask, int report)
+static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, int report)
 {
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	restore_inherited();
 	execve(engine, argv, env);
 	int why = errno;
 	if (write(report, &why, sizeof why) < 0)
@@ -104,7 +137,7 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	child = fork();
 	int why = child < 0 ? errno : 0;
 	if (!child)
-		start(engine, argv, env, &before, report[1]);
+		start(engine, argv, env, report[1]);
 	handle(SIGINT, SIG_IGN);
 	handle(SIGQUIT, SIG_IGN);
 	handle(SIGTERM, pass_on);

@@ -20,7 +20,6 @@ struct tw_output {
 	unsigned waiting;
 	int ending;
 	uint64_t descriptors_written;
-	uint32_t threads; /* highest serial number seen, plus 1 */
 	struct tw_output_result result;
 };
 
@@ -102,8 +101,7 @@ static void count(struct tw_output *o, const struct tw_chunk *c, uint64_t gaps)
 	t->raw[TW_STREAM_E] += c->n_e;
 	t->chunks++;
 	t->gaps += gaps + (c->flags & TW_CHUNK_TORN);
-	if (c->thread >= o->threads)
-		o->threads = c->thread + 1;
+	t->threads += c->sequence == 0;
 }
 
 static void do_job(struct tw_output *o, struct tw_job *job, int level)
@@ -248,7 +246,6 @@ void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_outpu
 	pthread_mutex_unlock(&o->lock);
 	pthread_join(o->thread, NULL);
 	write_descriptors(o, descriptors);
-	o->result.totals.threads = o->threads;
 	if (o->options.writer) {
 		const struct tw_totals *written = tw_writer_totals(o->options.writer);
 		memcpy(o->result.totals.stored, written->stored, sizeof written->stored);

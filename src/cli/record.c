@@ -354,6 +354,7 @@ static int finish(struct record *r, int status)
 int tw_cmd_record(int argc, char **argv)
 {
 	struct record r = {.format = TW_FORMAT_DEP};
+	tw_launch_prepare();
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;

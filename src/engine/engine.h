@@ -37,14 +37,18 @@ struct tw_actions {
 	struct ksigaction of[65];
 };
 
-#define TW_SYNC_KINDS 5
-
 /*
- * A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on, or held (thread.held).
+ * A signal taken while the engine was at work, to be delivered when it is done. At most one: all others are blocked from then on, or held (held.h).
  */
 struct pending {
 	u32 signo; /* 0: none */
 	siginfo_t info;
+};
+
+/* Synchronous signals that were sent while blocked: see held.h. */
+struct tw_held {
+	u64 set; /* of signal numbers, as a mask */
+	siginfo_t info[5];
 };
 
 /* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (x86_64/layout.h). */
@@ -78,10 +82,7 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	struct pending pending;
-	struct {
-		u64 set; /* mask bits */
-		siginfo_t info[TW_SYNC_KINDS];
-	} held; /* signals of the kinds the kernel never blocks, sent while the application blocks them, or while one is pending */
+	struct tw_held held;
 	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */
 	u64 sigmask;                             /* the application's, as it believes it to be */
 	struct {

@@ -1,5 +1,6 @@
 #include "engine/exec.h"
 #include "engine/buffer.h"
+#include "engine/held.h"
 #include "engine/thread.h"
 #include "engine/signal.h"
 #include <asm/stat.h>
@@ -144,10 +145,12 @@ static i64 resolve(struct plan_exec *p, i64 argc)
 	return 0;
 }
 
+/* Gives the kernel the mask and the pending signals that the new program is to find. */
 static void default_mask(struct thread *t)
 {
 	u64 mask = t->sigmask;
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	tw_held_requeue(t);
 }
 
 static i64 run(struct thread *t, struct plan_exec *p, u64 envp)

@@ -1,6 +1,7 @@
 #include "engine/signal.h"
 #include "engine/buffer.h"
 #include "engine/fragment.h"
+#include "engine/held.h"
 #include "engine/memory.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
@@ -8,6 +9,7 @@
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
+#include <asm/errno.h>
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
@@ -31,55 +33,28 @@ static bool is_sync(int signo)
 	return TW_SYNC_SIGNALS >> (signo - 1) & 1;
 }
 
+/* The thread's own doing; a synchronous signal's number that was sent by kill and the like is asynchronous all the same. */
+static bool is_fault(int signo, const siginfo_t *info)
+{
+	return is_sync(signo) && info->si_code > 0;
+}
+
 static void kernel_mask(u64 mask)
 {
 	mask &= ~TW_SYNC_SIGNALS;
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-/* ---- held signals ---- */
-
 static bool is_blocked(const struct thread *t, int signo)
 {
 	return t->sigmask >> (signo - 1) & 1;
 }
 
-static siginfo_t *held_info(struct thread *t, int signo)
-{
-	static const u8 kind[TW_SYNC_KINDS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-	u32 k = 0;
-	while (k < TW_SYNC_KINDS - 1 && kind[k] != signo)
-		k++;
-	return &t->held.info[k];
-}
-
-/* One of each kind, as the kernel would keep it. */
-static void hold(struct thread *t, int signo, const siginfo_t *info)
-{
-	u64 bit = 1ull << (signo - 1);
-	if (!(t->held.set & bit))
-		*held_info(t, signo) = *info;
-	t->held.set |= bit;
-}
-
-/* Makes the first held signal that is not blocked the pending one, if there is none. */
-static void release_held(struct thread *t)
-{
-	u64 ready = t->held.set & ~t->sigmask;
-	if (!ready || t->pending.signo)
-		return;
-	int signo = __builtin_ctzll(ready) + 1;
-	t->held.set &= ~(1ull << (signo - 1));
-	t->pending.info = *held_info(t, signo);
-	t->pending.signo = (u32)signo;
-	t->has_pending = 1;
-}
-
 void tw_signal_set_mask(struct thread *t, u64 mask)
 {
 	t->sigmask = mask & ~UNBLOCKABLE;
-	kernel_mask(t->sigmask);
-	release_held(t);
+	if (!t->pending.signo && !tw_held_release(t, t->sigmask))
+		kernel_mask(t->sigmask); /* else it follows when the pending signal is delivered */
 }
 
 static void install(int signo, u64 flags)
@@ -170,8 +145,8 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 	if (a.flags & SA_RESETHAND)
 		t->actions->of[signo].handler = (u64)SIG_DFL;
 	tw_unlock(&actions_lock);
-	bool blocked = is_sync(signo) && is_blocked(t, signo);
-	if (a.handler == (u64)SIG_IGN && !is_sync(signo))
+	bool forced = is_fault(signo, info), blocked = forced && is_blocked(t, signo);
+	if (a.handler == (u64)SIG_IGN && !forced)
 		return;
 	if (a.handler == (u64)SIG_DFL || a.handler == (u64)SIG_IGN || blocked) {
 		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
@@ -194,16 +169,14 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 
 void tw_signal_deliver_pending(struct thread *t)
 {
-	siginfo_t info = t->pending.info;
-	int signo = (int)t->pending.signo;
-	t->pending.signo = 0;
-	t->has_pending = 0;
-	if (is_sync(signo) && is_blocked(t, signo))
-		hold(t, signo, &info); /* blocked since */
-	else
+	do {
+		siginfo_t info = t->pending.info;
+		int signo = (int)t->pending.signo;
+		t->pending.signo = 0;
+		t->has_pending = 0;
 		deliver(t, signo, &info, NULL);
+	} while (tw_held_release(t, t->sigmask));
 	kernel_mask(t->sigmask);
-	release_held(t);
 }
 
 void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
@@ -487,26 +460,36 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 	die(t, signo);
 }
 
-/* Keeps the signal until the engine is done; everything else stays blocked until then. */
+/* Keeps the signal until the engine is done; everything else stays blocked until then. One that came first goes first. */
 static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
 {
+	uc->sigmask = ~TW_SYNC_SIGNALS;
 	if (t->pending.signo) {
-		hold(t, signo, info);
+		tw_sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, signo, info);
 		return;
 	}
 	t->pending.info = *info;
 	t->pending.signo = (u32)signo;
 	t->has_pending = 1;
-	uc->sigmask = ~TW_SYNC_SIGNALS;
+}
+
+/*
+ * A synchronous signal's number, sent while the application blocks it. Meant for the whole process it goes to another thread, if one takes it.
+ * A system call it broke off is made again.
+ */
+static void hold(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
+{
+	struct thread *other = info->si_code == SI_USER ? tw_thread_unblocked(t, signo) : NULL;
+	tw_held_keep(t, signo, info);
+	if (other)
+		tw_sys(__NR_tgkill, t->pid, other->tid, signo); /* which finds it among those held */
+	if (uc->rip == (u64)tw_syscall_end && uc->rax == (u64)-EINTR)
+		uc->rip = (u64)tw_syscall_abort;
 }
 
 static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	u64 pc = uc->rip;
-	if (is_sync(signo) && is_blocked(t, signo)) {
-		hold(t, signo, info);
-		return;
-	}
 	if (in_cache(pc)) {
 		load_context(t, uc);
 		interrupt(t, pc);
@@ -527,9 +510,15 @@ static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
 	__asm__ volatile("pushq $2; popfq" : : : "cc", "memory"); /* the kernel leaves the application's AC on */
-	/* Sent by kill and the like, a synchronous signal's number is asynchronous all the same. */
-	if (is_sync(signo) && info->si_code > 0)
+	if (is_fault(signo, info)) {
 		synchronous(t, signo, info, uc);
+		return;
+	}
+	siginfo_t held;
+	if (is_sync(signo) && tw_held_take(t, signo, &held))
+		info = &held;
+	if (is_sync(signo) && (t->pending.signo || is_blocked(t, signo)))
+		hold(t, signo, info, uc);
 	else
 		asynchronous(t, signo, info, uc);
 }
@@ -601,10 +590,7 @@ i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 		default:
 			return -22;
 		}
-		if (t->pending.signo)
-			t->sigmask = m & ~UNBLOCKABLE; /* the kernel's follows when it is delivered */
-		else
-			tw_signal_set_mask(t, m);
+		tw_signal_set_mask(t, m);
 	}
 	if (old && !tw_copy((void *)old, &before, 8))
 		return -14;
@@ -641,15 +627,4 @@ i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 	if (old && !tw_copy((void *)old, &o, sizeof o))
 		return -14;
 	return 0;
-}
-
-i64 tw_signal_held(struct thread *t, u64 set, u64 size)
-{
-	u64 pending;
-	if (size > 8 || !t->held.set)
-		return 0;
-	if (!tw_copy(&pending, (void *)set, size))
-		return -14;
-	pending |= t->held.set & t->sigmask;
-	return tw_copy((void *)set, &pending, size) ? 0 : -14;
 }

@@ -4,7 +4,7 @@
  * What must hold:
  *  - SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP are never blocked in the kernel: guard pages and faults in the cache need them. The
  *    application's own mask (thread.sigmask) says otherwise only to itself: what is sent by kill and the like while it does is held in
- *    thread.held until the mask changes.
+ *    held.c until the mask changes.
  *  - A signal taken in the cache is delivered at once: the state map gives exact registers and pc of an instruction boundary, the record of the
  *    fragment is closed with a PARTIAL event, and the thread goes on in the handler's code. One taken in engine code is pended (one at a
  *    time: the rest stay blocked in the kernel) and delivered before the cache is entered again.
@@ -61,7 +61,6 @@ u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host
 i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size);
 i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
 i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old);
-i64 tw_signal_held(struct thread *t, u64 set, u64 size); /* rt_sigpending, after the kernel's own */
 void tw_signal_return(struct thread *t);
 
 /* Sets the application's mask, and the kernel's to match. */

@@ -2,6 +2,7 @@
 #include "engine/buffer.h"
 #include "engine/emulate.h"
 #include "engine/exec.h"
+#include "engine/held.h"
 #include "engine/memory.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
@@ -177,15 +178,27 @@ static i64 sys_sigprocmask(struct thread *t, const u64 *a)
 	return tw_signal_procmask(t, (int)a[0], a[1], a[2], a[3]);
 }
 
-static i64 sys_sigpending(struct thread *t, const u64 *a)
-{
-	i64 r = pass(t, a);
-	return r ? r : tw_signal_held(t, a[0], a[1]);
-}
-
 static i64 sys_sigaltstack(struct thread *t, const u64 *a)
 {
 	return tw_signal_altstack(t, a[0], a[1]);
+}
+
+static i64 sys_sigpending(struct thread *t, const u64 *a)
+{
+	i64 r = tw_held_sigpending(t, a[0], a[1]);
+	return r == TW_HELD_PASS ? pass(t, a) : r;
+}
+
+static i64 sys_sigtimedwait(struct thread *t, const u64 *a)
+{
+	i64 r = tw_held_sigtimedwait(t, a[0], a[1], a[3]);
+	return r == TW_HELD_PASS ? pass(t, a) : r;
+}
+
+static i64 sys_sigsuspend(struct thread *t, const u64 *a)
+{
+	i64 r = tw_held_sigsuspend(t, a[0], a[1]);
+	return r == TW_HELD_PASS ? pass(t, a) : r;
 }
 
 /* ---- threads and processes ---- */
@@ -322,8 +335,10 @@ static const call_fn table[] = {
     [__NR_brk] = sys_brk,
     [__NR_rt_sigaction] = sys_sigaction,
     [__NR_rt_sigprocmask] = sys_sigprocmask,
-    [__NR_rt_sigpending] = sys_sigpending,
     [__NR_sigaltstack] = sys_sigaltstack,
+    [__NR_rt_sigpending] = sys_sigpending,
+    [__NR_rt_sigtimedwait] = sys_sigtimedwait,
+    [__NR_rt_sigsuspend] = sys_sigsuspend,
     [__NR_clone] = sys_clone,
     [__NR_clone3] = sys_clone3,
     [__NR_fork] = sys_fork,

@@ -1,5 +1,6 @@
 #include "engine/thread.h"
 #include "engine/buffer.h"
+#include "engine/held.h"
 #include "engine/signal.h"
 #include "engine/syscall.h"
 #include "engine/x86_64/glue.h"
@@ -59,6 +60,17 @@ static void thread_gone(struct thread *t)
 {
 	__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
+}
+
+struct thread *tw_thread_unblocked(const struct thread *t, int signo)
+{
+	for (u32 i = 0; i < n_blocks; i++) {
+		struct thread *other = block_at(i);
+		bool alive = __atomic_load_n(&other->in_use, __ATOMIC_ACQUIRE) && other->pid == t->pid;
+		if (alive && other != t && !(other->sigmask >> (signo - 1) & 1))
+			return other;
+	}
+	return NULL;
 }
 
 void tw_thread_adopt(struct thread *t)
@@ -194,6 +206,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		if (c->args.flags & CLONE_CLEAR_SIGHAND)
 			tw_signal_clear_handlers(t);
 		read_fs(t);
+		tw_held_forget(t);
 		if (stack)
 			t->regs[TW_RSP] = stack;
 		t->regs[TW_RAX] = 0;

@@ -32,6 +32,9 @@ struct tw_clone {
 /* Result as the kernel's. */
 i64 tw_thread_clone(struct thread *t, const struct tw_clone *c);
 
+/* Another thread of the process that does not block this signal, or NULL. */
+struct thread *tw_thread_unblocked(const struct thread *t, int signo);
+
 /* The thread is about to end: hands its buffers over. `status`: exit status, or a signal's number. */
 void tw_thread_finish(struct thread *t, i32 status);
 

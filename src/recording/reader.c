@@ -456,6 +456,15 @@ static int read_threads(struct tw_recording *r)
 	return error;
 }
 
+/* Of a recording that was closed it is known how many threads have a file. */
+static void count_files(struct tw_recording *r)
+{
+	uint64_t wanted = r->info.totals.threads;
+	if (r->info.complete && r->info.sink == TW_SINK_FILE && r->threads.n < wanted)
+		add_problem(r, TW_ERR_NOT_FOUND, "%llu of %llu thread files are missing", (unsigned long long)(wanted - r->threads.n),
+		            (unsigned long long)wanted);
+}
+
 static void sum_threads(struct tw_recording *r)
 {
 	for (size_t i = 0; i < r->threads.n; i++) {
@@ -481,6 +490,8 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 		error = read_threads(r);
 	if (!error)
 		error = read_code(r);
+	if (!error)
+		count_files(r);
 	if (error) {
 		tw_recording_close(r);
 		return error;

@@ -47,6 +47,9 @@ fresh
 truncate -s $((size - 50)) "bad.tw/$thread"
 part 'a recording without its end' 20
 fresh
+rm "bad.tw/$thread"
+part 'a recording without its thread file' 0 'missing'
+fresh
 truncate -s $((size / 2)) "bad.tw/$thread"
 part 'half a recording' 10
 fresh

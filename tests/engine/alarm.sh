@@ -36,7 +36,8 @@ int main(void)
 		usleep(60000);
 		_exit(write(fd[1], "x", 1) != 1);
 	}
-	printf("%d %d\n", (int)read(fd[0], &c, 1), ticks > before);
+	int got = (int)read(fd[0], &c, 1);
+	printf("%d %d\n", got, ticks > before);
 	/* in libc, for a while */
 	double sum = 0;
 	char text[64];

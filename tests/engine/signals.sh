@@ -128,5 +128,26 @@ int main(void)
 END
 whole ./signals
 
-# What is inherited: ignored signals, of which those of libc (32 and 33) are its own affair, and what is pending and blocked.
+# What is inherited: ignored signals, those that libc takes for itself (32 and 33) too, and what is pending and blocked.
 whole sh -c "trap '' USR2; exec sed -n 's/^\(Sig[IPB][gnl][nd*k]\).*\(.......\)\$/\1 \2/p' /proc/self/status"
+cc_program ignore -D_GNU_SOURCE <<'END'
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	unsigned long action[4] = {1}, set = 3ul << 31 | 1ul << (SIGUSR1 - 1);
+	(void)argc;
+	syscall(SYS_rt_sigaction, 33, action, NULL, 8);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	execvp(argv[1], argv + 1);
+	return 1;
+}
+END
+./ignore sed -n '/^Sig[PBI]/p' /proc/self/status >native.out
+./ignore "$TW" record -q -o ignore.tw -- sed -n '/^Sig[PBI]/p' /proc/self/status >recorded.out
+
+cmp -s native.out recorded.out || {
+	diff native.out recorded.out
+	fail "signal mask or ignored signals are not those that trackway was started with"
+}
