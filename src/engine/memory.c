@@ -135,6 +135,12 @@ bool tw_memory_executable(u64 pc, u64 *end)
 	return true;
 }
 
+bool tw_memory_writable_code(u64 address)
+{
+	u32 i = find(address);
+	return i < n_ranges && ranges[i].start <= address && ranges[i].writable;
+}
+
 bool tw_memory_unwatch(u64 address)
 {
 	u64 page = page_down(address);

@@ -26,6 +26,9 @@ bool tw_memory_unwatch(u64 address);
 /* The same for every watched page, all of whose fragments become stale. False: there was none. */
 bool tw_memory_unwatch_all(void);
 
+/* Has the application mapped this address both executable and writable? */
+bool tw_memory_writable_code(u64 address);
+
 /* Code on the page of this address has been written: its fragments are stale. */
 void tw_memory_written(u64 address);
 

@@ -17,6 +17,7 @@
 #define UNBLOCKABLE   (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 #define EFLAGS_TF     0x100u
 #define EFLAGS_AC     0x40000u
+#define FAULT_WRITE   2u      /* in the error code of a page fault */
 #define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
@@ -383,8 +384,10 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 {
 	const struct fragment *f = in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
 	u64 page = address & ~(u64)(TW_PAGE - 1);
-	if (!tw_memory_unwatch(address))
+	if (!(uc->err & FAULT_WRITE))
 		return false;
+	if (!tw_memory_unwatch(address))
+		return tw_memory_writable_code(address); /* another thread's store came first: it can be made now */
 	if (!f || f->pc >= page + TW_PAGE || f->pc + f->app_bytes <= page) {
 		tw_memory_written(address);
 		return true;
