@@ -24,6 +24,8 @@ enum tw_event_type {
 	TW_EVENT_EXEC,         /* path, NUL-terminated: this process is about to run another program */
 	TW_EVENT_GAP,          /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
 	TW_EVENT_REFS,         /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
+	TW_EVENT_PROGRAM,   /* struct tw_program_start, then path and arguments, each NUL-terminated: what this process runs from here on */
+	TW_EVENT_CHILD_END, /* struct tw_child_end: a child was waited for */
 	TW_NEVENTS
 };
 
@@ -75,14 +77,33 @@ struct tw_thread_start {
 	uint32_t pid, tid, parent_pid, parent_tid;
 	uint64_t tsc;
 };
+/* What ended. */
+enum tw_ended {
+	TW_ENDED_THREAD,
+	TW_ENDED_PROCESS,
+	TW_ENDED_EXEC, /* neither: the process goes on with another program, as another thread of the recording */
+};
 struct tw_thread_end {
-	int32_t status;
-	uint32_t reserved;
+	int32_t status; /* as from waitpid(2) */
+	uint32_t what;  /* enum tw_ended */
 	uint64_t tsc;
 };
 struct tw_fork {
 	uint32_t child_pid, child_tid;
-	uint64_t flags;
+	uint64_t flags;    /* of clone(2) */
+	uint32_t followed; /* 0: a process that is not recorded (--follow=none) */
+	uint32_t reserved;
+	uint64_t tsc;
+};
+struct tw_program_start {
+	uint32_t pid;
+	uint32_t n_args; /* arguments that follow the path; where they are too many, the first */
+	uint64_t tsc;
+};
+struct tw_child_end {
+	uint32_t pid;
+	int32_t status; /* as from waitpid(2) */
+	uint64_t tsc;
 };
 struct tw_gap {
 	uint32_t reason;

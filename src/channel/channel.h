@@ -2,7 +2,7 @@
  * The channel: what the traced processes and the collector share.
  *
  * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made, and a fixed number of thread
- * slots. A slot is a ring of buffers, each written by one thread of a traced process and read by the collector once it is full (or once
+ * slots, which also tell the collector who is still there (of format none that is all they do). A slot is a ring of buffers, each written by one thread of a traced process and read by the collector once it is full (or once
  * the thread is gone). The engine keeps no file descriptor for it.
  *
  * What must hold:
@@ -35,7 +35,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 1
+#define TW_CHANNEL_VERSION 2
 
 #define TW_PAGE             4096u
 #define TW_BUFFERS          8              /* per thread */
@@ -45,6 +45,7 @@
 #define TW_SLOTS            1536         /* threads alive at once, over all processes */
 #define TW_DESCRIPTOR_BYTES (2ull << 30) /* room for descriptors; sparse */
 #define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
+#define TW_PROGRAM_PATH     4096u        /* bytes of the longest path of a program, NUL included */
 #define TW_MAX_EVENT        8192u        /* bytes of the largest event, header included (REFS excepted) */
 
 /* ---- records in a buffer ---- */
@@ -77,7 +78,8 @@ struct tw_slot {
 };
 
 enum tw_control_flags {
-	TW_FLAG_VERIFY = 1, /* also log every reference as it happens (REFS events) */
+	TW_FLAG_VERIFY = 1,    /* also log every reference as it happens (REFS events) */
+	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
 };
 
 /* First thing in the memfd; set up by the collector before the program starts. */
@@ -101,6 +103,7 @@ struct tw_control {
 	uint32_t reserved;
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_slot slot[TW_SLOTS];
+	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
 };
 
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };

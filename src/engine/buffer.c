@@ -165,9 +165,11 @@ void tw_buffer_upper(struct thread *t, u32 upper)
 
 /* ---- slots ---- */
 
+/* Takes a free slot for the thread; it is RESERVED then. */
 static bool take_slot(struct thread *t)
 {
 	struct tw_control *c = tw_engine.control;
+	t->slot = NO_SLOT;
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		u32 expected = TW_SLOT_FREE;
 		if (LOAD_ACQUIRE(&c->slot[i].state) != TW_SLOT_FREE)
@@ -183,47 +185,70 @@ static bool take_slot(struct thread *t)
 	return false;
 }
 
-void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
+static void set_up_slot(const struct thread *t, u32 parent_pid)
 {
-	if (!tw_engine.instr->records)
-		return;
-	t->recording = !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
-	if (t->recording && !take_slot(t)) {
-		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
-		t->recording = false;
-	}
-	if (!t->recording) {
-		/* A buffer of its own, outside the channel, laid out alike. */
-		u8 *p = (u8 *)tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		protect_guards(p);
-		open_buffer(t, p);
-		return;
-	}
+	struct tw_control *c = tw_engine.control;
 	struct tw_slot *s = slot_of(t);
 	s->pid = t->pid;
 	s->tid = t->tid;
 	s->parent_pid = parent_pid;
-	s->serial = __atomic_fetch_add((u32 *)&tw_engine.control->next_thread, 1, __ATOMIC_RELAXED);
+	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
 	s->current = 0;
-	for (u32 b = 0; b < TW_BUFFERS; b++)
+	if (t->pid == t->tid)
+		memcpy(c->program[t->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
+	for (u32 b = 0; tw_engine.instr->records && b < TW_BUFFERS; b++)
 		protect_guards(tw_channel_buffer(tw_engine.channel, t->slot, b));
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
+}
+
+/* A buffer of its own, outside the channel, laid out alike. */
+static void open_own_buffer(struct thread *t)
+{
+	u8 *p = (u8 *)tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	protect_guards(p);
+	t->own_buffer = true;
+	open_buffer(t, p);
+}
+
+void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
+{
+	bool records = tw_engine.instr->records;
+	if (t->own_buffer) /* a copy of the parent's */
+		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
+	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
+	bool has_slot = wanted && take_slot(t);
+	if (wanted && !has_slot && records)
+		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
+	t->recording = has_slot && records;
+	t->own_buffer = false;
 	t->upper = 0;
+	if (has_slot)
+		set_up_slot(t, parent_pid);
+	if (!t->recording && records)
+		open_own_buffer(t);
+	if (!t->recording)
+		return;
 	open_buffer(t, tw_channel_buffer(tw_engine.channel, t->slot, 0));
 	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_tsc()};
 	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
 }
 
-void tw_buffer_detach(struct thread *t, i32 status)
+void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 {
-	struct tw_thread_end e = {status, 0, tw_tsc()};
-	if (!tw_engine.instr->records || !t->recording)
+	struct tw_thread_end e = {status, what, tw_tsc()};
+	if (t->recording) {
+		tw_call_flush(t);
+		tw_buffer_event(t, TW_EVENT_THREAD_END, &e, sizeof e, NULL, 0);
+		close_buffer(t);
+		t->recording = false;
+	}
+	if (t->own_buffer)
+		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
+	t->own_buffer = false;
+	if (t->slot == NO_SLOT)
 		return;
-	tw_call_flush(t);
-	tw_buffer_event(t, TW_EVENT_THREAD_END, &e, sizeof e, NULL, 0);
-	close_buffer(t);
-	t->recording = false;
 	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_ENDED);
+	t->slot = NO_SLOT;
 	ring();
 }
 

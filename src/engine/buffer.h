@@ -13,11 +13,17 @@
 struct block;
 struct plan;
 
-/* Gives the thread a slot and its first buffer. */
+/*
+ * Gives the thread a slot, by which the collector knows that it is there, and if anything is recorded its first buffer. A thread that is not
+ * recorded gets a buffer of its own, outside the channel.
+ */
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
 
-/* Hands over what is written and gives the slot back; the thread is about to end (or to become another program). */
-void tw_buffer_detach(struct thread *t, i32 status);
+/*
+ * Hands over what is written and gives the slot back; the thread is about to end (or to become another program). `status` as from waitpid; `what`:
+ * enum tw_ended.
+ */
+void tw_buffer_detach(struct thread *t, i32 status, u32 what);
 
 /* Ends the current buffer and goes on in the next. S */
 void tw_buffer_switch(struct thread *t);

@@ -81,6 +81,8 @@ struct thread {
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
+	bool unfollowed;     /* of a process that is not to be recorded */
+	bool own_buffer;     /* not recording: `buffer` is a mapping of its own, where records are written over one another */
 	struct pending pending;
 	struct tw_held held;
 	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */

@@ -1,6 +1,7 @@
 #include "engine/exec.h"
 #include "engine/buffer.h"
 #include "engine/held.h"
+#include "engine/process.h"
 #include "engine/thread.h"
 #include "engine/signal.h"
 #include <asm/stat.h>
@@ -44,8 +45,9 @@ static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 	i64 fd, n;
 	if (!tw_copy_string(given, (const char *)path, sizeof given))
 		return -14;
-	if (tw_streq(given, "/proc/self/exe")) {
-		tw_format(p->program, sizeof p->program, "%s", tw_engine.program_path);
+	const char *exe = tw_process_exe(path);
+	if (exe) {
+		tw_format(p->program, sizeof p->program, "%s", exe);
 		return 0;
 	}
 	if (given[0] == '/' || (dirfd == AT_FDCWD && given[0])) {
@@ -124,7 +126,7 @@ static bool can_follow(const struct plan_exec *p)
 		return false;
 	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || (st.st_mode & 06000))
 		return false;
-	return tw_channel_collector_alive(tw_engine.control) || !tw_engine.control->failure;
+	return tw_channel_collector_alive(tw_engine.control) && !tw_engine.control->failure;
 }
 
 /* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
@@ -163,7 +165,7 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
-	tw_thread_finish(t, 0);
+	tw_thread_finish(t, 0, TW_ENDED_EXEC);
 	default_mask(t);
 	i64 r = tw_sys(__NR_execve, tw_engine.engine_path, p->argv, p->envp);
 	tw_signal_set_mask(t, t->sigmask);
@@ -171,8 +173,27 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	return r;
 }
 
+static void tell_native(struct thread *t)
+{
+	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+	static const char why[] = "a program that cannot be followed was executed natively (set-uid, or not x86-64 ELF)";
+	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, why, sizeof why);
+}
+
+/* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
+static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+	const char *exe = tw_process_exe(path);
+	default_mask(t);
+	i64 r = tw_sys6(__NR_execveat, (u64)(i64)dirfd, exe ? (u64)exe : path, argv, envp, (u64)flags, 0);
+	tw_signal_set_mask(t, t->sigmask);
+	return r;
+}
+
 i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
 {
+	if (t->unfollowed)
+		return run_natively(t, dirfd, path, argv, envp, flags);
 	struct plan_exec *p =
 	    (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	i64 r = absolute(p, dirfd, path, flags);
@@ -181,14 +202,9 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 	if (follow == 1) {
 		r = run(t, p, envp);
 	} else if (!r || r == ERROR_NOEXEC) {
-		/* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
-		static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
-		static const char why[] = "a program that cannot be followed was executed natively (set-uid, or not x86-64 ELF)";
 		if (argc >= 0 && p->head[0] == 0x7f)
-			tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, why, sizeof why);
-		default_mask(t);
-		r = tw_sys6(__NR_execveat, (u64)(i64)dirfd, path, argv, envp, (u64)flags, 0);
-		tw_signal_set_mask(t, t->sigmask);
+			tell_native(t);
+		r = run_natively(t, dirfd, path, argv, envp, flags);
 	}
 	tw_sys(__NR_munmap, p, sizeof *p, 0);
 	return r;

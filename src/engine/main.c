@@ -6,6 +6,7 @@
 #include "engine/fragment.h"
 #include "engine/loader.h"
 #include "engine/memory.h"
+#include "engine/process.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
@@ -102,15 +103,23 @@ static void give_up(const char *what, const char *about, i64 error)
 	tw_sys(__NR_exit_group, 125, 0, 0);
 }
 
-static void map_channel(const char *path)
+/* Opens the collector's channel. When the collector has died since this program was executed, the program runs natively. */
+static int open_channel(const struct start *s, const char *path, const char *program)
 {
 	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
-	if (tw_failed(fd))
+	if (tw_failed(fd)) {
+		tw_sys(__NR_execve, program, s->argv, s->envp);
 		give_up("cannot open the collector's channel", path, fd);
+	}
+	return (int)fd;
+}
+
+static void map_channel(const char *path, int fd)
+{
 	/* Where programs have no places of their own and the kernel puts nothing: it is large. */
-	i64 at = tw_mmap(CHANNEL_PLACE, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd, 0);
+	i64 at = tw_mmap(CHANNEL_PLACE, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 	if (tw_failed(at))
-		at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, (int)fd, 0);
+		at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
 	tw_sys(__NR_close, fd, 0, 0);
@@ -209,7 +218,7 @@ void tw_main(u64 *sp)
 	tw_engine.control = &no_channel;
 	if (!take_variables(&s, &channel, &program))
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
-	map_channel(channel);
+	map_channel(channel, open_channel(&s, channel, program));
 	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
 	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	read_cpu(&s);
@@ -231,6 +240,7 @@ void tw_main(u64 *sp)
 	t->regs[TW_RSP] = s.sp;
 	t->pc = l.entry;
 	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
+	tw_process_tell_program(t, s.argv);
 	tw_load_tell(t);
 	tell_vdso(t);
 	tw_resume_cache();

@@ -126,7 +126,7 @@ static void by_default(const struct thread *t, int signo)
 /* Dies of the signal as if the engine were not there. */
 static void die(struct thread *t, int signo)
 {
-	tw_thread_finish(t, signo);
+	tw_thread_finish(t, signo, TW_ENDED_PROCESS);
 	by_default(t, signo);
 	tw_sys(__NR_exit_group, 128 + signo, 0, 0);
 }

@@ -4,11 +4,13 @@
 #include "engine/exec.h"
 #include "engine/held.h"
 #include "engine/memory.h"
+#include "engine/process.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/prctl.h>
+#include <asm/fcntl.h>
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -259,46 +261,85 @@ static i64 sys_execveat(struct thread *t, const u64 *a)
 	return tw_exec(t, (int)a[0], a[1], a[2], a[3], (int)a[4]);
 }
 
-/* ---- what names the program ---- */
-
-static bool is_proc_exe(u64 path)
+/* The recording is told how the child ended, whether or not the application asks. */
+static i64 sys_wait4(struct thread *t, const u64 *a)
 {
-	char p[64], own[32];
-	if (!tw_copy_string(p, (const char *)path, sizeof p))
-		return false;
-	tw_format(own, sizeof own, "/proc/%u/exe", tw_engine.pid);
-	return tw_streq(p, "/proc/self/exe") || tw_streq(p, "/proc/thread-self/exe") || tw_streq(p, own);
+	i32 own;
+	u64 b[6] = {a[0], a[1] ? a[1] : (u64)&own, a[2], a[3]};
+	i64 r = pass_with(t, __NR_wait4, b);
+	tw_process_tell_wait4(t, r, (const i32 *)b[1]);
+	return r;
 }
 
-static i64 give_exe(u64 buf, u64 size)
+static i64 sys_waitid(struct thread *t, const u64 *a)
 {
-	u64 n = strlen(tw_engine.program_path);
+	siginfo_t own;
+	u64 b[6] = {a[0], a[1], a[2] ? a[2] : (u64)&own, a[3], a[4]};
+	i64 r = pass_with(t, __NR_waitid, b);
+	tw_process_tell_waitid(t, r, (const siginfo_t *)b[2]);
+	return r;
+}
+
+/* ---- what names the program ---- */
+
+static i64 give_exe(const char *exe, u64 buf, u64 size)
+{
+	u64 n = strlen(exe);
 	n = n < size ? n : size;
 	if ((i64)size <= 0)
 		return ENGINE_EINVAL;
-	return tw_copy((void *)buf, tw_engine.program_path, n) ? (i64)n : ENGINE_EFAULT;
+	return tw_copy((void *)buf, exe, n) ? (i64)n : ENGINE_EFAULT;
 }
 
 static i64 sys_readlink(struct thread *t, const u64 *a)
 {
-	return is_proc_exe(a[0]) ? give_exe(a[1], a[2]) : pass(t, a);
+	const char *exe = tw_process_exe(a[0]);
+	return exe ? give_exe(exe, a[1], a[2]) : pass(t, a);
 }
 
 static i64 sys_readlinkat(struct thread *t, const u64 *a)
 {
-	return is_proc_exe(a[1]) ? give_exe(a[2], a[3]) : pass(t, a);
+	const char *exe = tw_process_exe(a[1]);
+	return exe ? give_exe(exe, a[2], a[3]) : pass(t, a);
 }
 
-static i64 sys_open(struct thread *t, const u64 *a)
+/* The call as it is, but for a path that names a program through /proc: argument `k`. */
+static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 {
-	u64 b[6] = {(u64)tw_engine.program_path, a[1], a[2]};
-	return is_proc_exe(a[0]) ? pass_with(t, __NR_open, b) : pass(t, a);
+	const char *exe = not_if ? NULL : tw_process_exe(a[k]);
+	u64 b[6];
+	if (!exe)
+		return pass(t, a);
+	memcpy(b, a, sizeof b);
+	b[k] = (u64)exe;
+	return pass_with(t, t->regs[TW_RAX], b);
+}
+
+/* open, stat, access */
+static i64 sys_path(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 0, t->regs[TW_RAX] == __NR_open ? a[1] & O_NOFOLLOW : 0);
 }
 
 static i64 sys_openat(struct thread *t, const u64 *a)
 {
-	u64 b[6] = {a[0], (u64)tw_engine.program_path, a[2], a[3]};
-	return is_proc_exe(a[1]) ? pass_with(t, __NR_openat, b) : pass(t, a);
+	return follow_exe(t, a, 1, a[2] & O_NOFOLLOW);
+}
+
+/* openat2, faccessat */
+static i64 sys_path_at(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, 0);
+}
+
+static i64 sys_newfstatat(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[3] & AT_SYMLINK_NOFOLLOW);
+}
+
+static i64 sys_statx(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[2] & AT_SYMLINK_NOFOLLOW);
 }
 
 /* ---- the rest ---- */
@@ -347,10 +388,19 @@ static const call_fn table[] = {
     [__NR_exit_group] = sys_exit_group,
     [__NR_execve] = sys_execve,
     [__NR_execveat] = sys_execveat,
+    [__NR_wait4] = sys_wait4,
+    [__NR_waitid] = sys_waitid,
     [__NR_readlink] = sys_readlink,
     [__NR_readlinkat] = sys_readlinkat,
-    [__NR_open] = sys_open,
+    [__NR_open] = sys_path,
+    [__NR_stat] = sys_path,
+    [__NR_access] = sys_path,
     [__NR_openat] = sys_openat,
+    [__NR_openat2] = sys_path_at,
+    [__NR_faccessat] = sys_path_at,
+    [__NR_faccessat2] = sys_path_at,
+    [__NR_newfstatat] = sys_newfstatat,
+    [__NR_statx] = sys_statx,
     [__NR_arch_prctl] = sys_arch_prctl,
     [__NR_rseq] = sys_rseq,
 };

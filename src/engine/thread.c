@@ -81,9 +81,9 @@ void tw_thread_adopt(struct thread *t)
 	tw_signal_thread(t);
 }
 
-void tw_thread_finish(struct thread *t, i32 status)
+void tw_thread_finish(struct thread *t, i32 status, u32 what)
 {
-	tw_buffer_detach(t, status);
+	tw_buffer_detach(t, status, what);
 }
 
 void tw_thread_exit(struct thread *t, i32 status, bool group)
@@ -91,7 +91,8 @@ void tw_thread_exit(struct thread *t, i32 status, bool group)
 	u64 all = ~0ull;
 	u32 kept;
 	bool last = t->pid == tw_engine.pid && group;
-	tw_thread_finish(t, status & 0xff);
+	bool process = group || t->vforked || (t->pid == tw_engine.pid && tw_engine.n_threads == 1);
+	tw_thread_finish(t, (status & 0xff) << 8, process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	if (last)
 		tw_sys(__NR_exit_group, status, 0, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
@@ -132,6 +133,7 @@ static void copy_state(struct thread *child, const struct thread *t, u64 stack)
 	child->pid = t->pid;
 	child->tid = t->tid;
 	child->sigmask = t->sigmask;
+	child->unfollowed = t->unfollowed;
 }
 
 /*
@@ -158,6 +160,12 @@ static i64 raw_clone(const struct tw_clone *c, struct thread *child)
 	return tw_clone_thread(regs);
 }
 
+/* Is the child a process that is not to be recorded? */
+static bool is_unfollowed(const struct tw_clone *c)
+{
+	return !(c->args.flags & CLONE_THREAD) && (tw_engine.control->flags & TW_FLAG_NO_FOLLOW);
+}
+
 static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	struct thread *child = tw_thread_new();
@@ -167,6 +175,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	tw_signal_share(child, t, c->args.flags & CLONE_SIGHAND);
 	if (!(c->args.flags & CLONE_THREAD))
 		child->altstack = t->altstack;
+	child->unfollowed |= is_unfollowed(c);
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
 	child->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
@@ -201,6 +210,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		tw_engine.pid = t->pid;
 		forget_others(t);
 		t->vforked = false;
+		t->unfollowed |= is_unfollowed(c);
 		t->pending.signo = 0;
 		t->has_pending = 0;
 		if (c->args.flags & CLONE_CLEAR_SIGHAND)
@@ -226,7 +236,7 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 	i64 r = flags & CLONE_VM ? clone_shared(t, c, stack) : clone_copied(t, c, stack);
 	tw_signal_set_mask(t, t->sigmask);
 	if (r > 0) {
-		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags};
+		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags, !is_unfollowed(c), 0, tw_tsc()};
 		tw_buffer_event(t, TW_EVENT_FORK, &e, sizeof e, NULL, 0);
 	}
 	return r;

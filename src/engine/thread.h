@@ -35,8 +35,8 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c);
 /* Another thread of the process that does not block this signal, or NULL. */
 struct thread *tw_thread_unblocked(const struct thread *t, int signo);
 
-/* The thread is about to end: hands its buffers over. `status`: exit status, or a signal's number. */
-void tw_thread_finish(struct thread *t, i32 status);
+/* The thread is about to end: hands its buffers over. `status`: as from waitpid; `what`: enum tw_ended. */
+void tw_thread_finish(struct thread *t, i32 status, u32 what);
 
 /* exit: ends the calling thread only; exit_group: all of its process. */
 void tw_thread_exit(struct thread *t, i32 status, bool group) __attribute__((noreturn));

@@ -30,6 +30,8 @@ static const char *event_name(unsigned type)
 	    [TW_EVENT_EXEC] = "exec",
 	    [TW_EVENT_GAP] = "gap",
 	    [TW_EVENT_REFS] = "refs",
+	    [TW_EVENT_PROGRAM] = "program",
+	    [TW_EVENT_CHILD_END] = "child-end",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }
@@ -49,6 +51,8 @@ static const char *text_of(const struct tw_event_header *h, const uint8_t *paylo
 		return (const char *)payload + sizeof(struct tw_gap);
 	case TW_EVENT_EXEC:
 		return (const char *)payload;
+	case TW_EVENT_PROGRAM:
+		return (const char *)payload + sizeof(struct tw_program_start);
 	default:
 		return NULL;
 	}

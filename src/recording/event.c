@@ -22,6 +22,8 @@ static const struct {
     [TW_EVENT_EXEC] = {0, 1},
     [TW_EVENT_GAP] = {sizeof(struct tw_gap), 1},
     [TW_EVENT_REFS] = {sizeof(struct tw_refs), 0},
+    [TW_EVENT_PROGRAM] = {sizeof(struct tw_program_start), 1},
+    [TW_EVENT_CHILD_END] = {sizeof(struct tw_child_end), 0},
 };
 
 static int logged_ok(const uint8_t *payload, uint32_t bytes)

@@ -78,3 +78,18 @@ END
 same_as_native sh daemon.sh
 for _ in $(seq 50); do [ -e late ] && break; sleep 0.1; done
 [ -e late ] || fail "the orphan did not finish"
+# With nothing recorded the engine goes on for it as well, and for what it executes.
+rm -f late
+RECORD_OPTIONS=(-f none)
+same_as_native sh daemon.sh
+RECORD_OPTIONS=()
+for _ in $(seq 50); do [ -e late ] && break; sleep 0.1; done
+[ -e late ] || fail "the orphan did not finish under -f none"
+# What processes read of each other: the program, not the engine.
+cat >exe.sh <<'END'
+me=$$
+readlink /proc/$me/exe /proc/self/exe /proc/$me/task/$me/exe
+cat /proc/$me/exe | cmp - /bin/bash && stat -L -c %s /proc/$me/exe
+test -x /proc/$me/exe && /proc/$me/exe -c 'readlink /proc/$PPID/exe; echo run'
+END
+whole bash exe.sh

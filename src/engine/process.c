@@ -1,0 +1,108 @@
+#include "engine/process.h"
+#include "engine/buffer.h"
+#include "engine/x86_64/glue.h"
+
+/* Room for path and arguments in one event, beside its header and struct. */
+#define PROGRAM_BYTES (TW_MAX_EVENT - 64)
+
+static char program_text[PROGRAM_BYTES]; /* used once, before the program runs */
+
+/* Appends the string and its NUL; false: no more room. */
+static bool append(u32 *n, const char *s)
+{
+	u64 bytes = strlen(s) + 1;
+	if (bytes > PROGRAM_BYTES - *n)
+		return false;
+	memcpy(program_text + *n, s, bytes);
+	*n += (u32)bytes;
+	return true;
+}
+
+void tw_process_tell_program(struct thread *t, char *const *argv)
+{
+	struct tw_program_start e = {t->pid, 0, tw_tsc()};
+	u32 n = 0;
+	append(&n, tw_engine.program_path);
+	while (argv[e.n_args] && append(&n, argv[e.n_args]))
+		e.n_args++;
+	tw_buffer_event(t, TW_EVENT_PROGRAM, &e, sizeof e, program_text, n);
+}
+
+/* ---- children ---- */
+
+static void tell_end(struct thread *t, u32 pid, i32 status)
+{
+	struct tw_child_end e = {pid, status, tw_tsc()};
+	tw_buffer_event(t, TW_EVENT_CHILD_END, &e, sizeof e, NULL, 0);
+}
+
+void tw_process_tell_wait4(struct thread *t, i64 result, const i32 *status)
+{
+	i32 s;
+	if (result <= 0 || !tw_copy(&s, status, sizeof s))
+		return;
+	bool stopped = (s & 0xff) == 0x7f, continued = s == 0xffff;
+	if (!stopped && !continued)
+		tell_end(t, (u32)result, s);
+}
+
+void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info)
+{
+	siginfo_t i;
+	if (result || !tw_copy(&i, info, sizeof i) || i.si_signo != SIGCHLD)
+		return;
+	if (i.si_code == CLD_EXITED)
+		tell_end(t, (u32)i.si_pid, (i.si_status & 0xff) << 8);
+	else if (i.si_code == CLD_KILLED || i.si_code == CLD_DUMPED)
+		tell_end(t, (u32)i.si_pid, i.si_status | (i.si_code == CLD_DUMPED ? 0x80 : 0));
+}
+
+/* ---- /proc ---- */
+
+/* Takes `word` off the front of *s. */
+static bool take_word(const char **s, const char *word)
+{
+	if (!tw_starts_with(*s, word))
+		return false;
+	*s += strlen(word);
+	return true;
+}
+
+/* Takes a decimal number off the front of *s. */
+static bool take_number(const char **s, u32 *n)
+{
+	const char *p = *s;
+	for (*n = 0; *p >= '0' && *p <= '9'; p++)
+		*n = *n * 10 + (u32)(*p - '0');
+	bool any = p != *s;
+	*s = p;
+	return any;
+}
+
+/* The process whose `exe` this path is; 0: none. */
+static u32 exe_owner(const char *p)
+{
+	u32 pid = tw_engine.pid, thread;
+	if (!take_word(&p, "/proc/"))
+		return 0;
+	if (!take_word(&p, "self/") && !take_word(&p, "thread-self/") && !(take_number(&p, &pid) && take_word(&p, "/")))
+		return 0;
+	if (take_word(&p, "task/") && !(take_number(&p, &thread) && take_word(&p, "/")))
+		return 0;
+	return tw_streq(p, "exe") ? pid : 0;
+}
+
+const char *tw_process_exe(u64 path)
+{
+	char p[64];
+	u32 pid = tw_copy_string(p, (const char *)path, sizeof p) ? exe_owner(p) : 0;
+	struct tw_control *c = tw_engine.control;
+	if (!pid || pid == tw_engine.pid)
+		return pid ? tw_engine.program_path : NULL;
+	for (u32 i = 0; i < TW_SLOTS; i++) {
+		const struct tw_slot *s = &c->slot[i];
+		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->pid == pid && s->tid == pid)
+			return c->program[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * Processes: what the recording is told of them (the programs they run, how their children ended), and what they read of themselves and each
+ * other in /proc: the link `exe` of a recorded process names the engine, and is answered with the program.
+ */
+#ifndef TW_PROCESS_H
+#define TW_PROCESS_H
+
+#include "engine/engine.h"
+
+/* This process is about to run tw_engine.program_path with these arguments (of the kernel's making, NULL-terminated). */
+void tw_process_tell_program(struct thread *t, char *const *argv);
+
+/*
+ * What wait4 and waitid of the application returned: tells how the child ended if it did. `status` and `info` are the application's, or
+ * the engine's own in their place; they may be unreadable.
+ */
+void tw_process_tell_wait4(struct thread *t, i64 result, const i32 *status);
+void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info);
+
+/*
+ * The program of the process whose `exe` link in /proc the application's string `path` names, or NULL: it names something else, or a process that is not
+ * recorded. The string stays as long as that process runs.
+ */
+const char *tw_process_exe(u64 path);
+
+#endif
