@@ -7,7 +7,7 @@ VERSION := 0.1
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=c11 -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' $(WARN) -Iinclude -Isrc
-TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -lpthread
+TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -lpthread -lm
 ifdef ASAN
 BUILD := build/asan
 TOOL_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer

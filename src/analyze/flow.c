@@ -138,9 +138,9 @@ static uint32_t fail(struct tw_flow *f)
 uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t length)
 {
 	struct key k = {pc, (uint64_t)image << 8 | length};
-	uint32_t *place = find_place(f, &f->node_table, NODE, k);
-	if (*place)
-		return *place;
+	uint32_t found = *find_place(f, &f->node_table, NODE, k);
+	if (found)
+		return found;
 	if (!array_room((void **)&f->nodes, f->n_nodes, &f->room_nodes, sizeof *f->nodes) || !table_room(f, &f->node_table, NODE))
 		return fail(f);
 	f->nodes[f->n_nodes] = (struct tw_flow_node){
@@ -160,9 +160,9 @@ static uint32_t run_of(struct tw_flow *f, uint32_t first, uint32_t last)
 	if (f->runs[n->run].first == first && f->runs[n->run].last == last)
 		return n->run;
 	struct key k = {first, last};
-	uint32_t *place = find_place(f, &f->run_table, RUN, k);
-	if (*place)
-		return n->run = *place;
+	uint32_t found = *find_place(f, &f->run_table, RUN, k);
+	if (found)
+		return n->run = found;
 	if (!array_room((void **)&f->runs, f->n_runs, &f->room_runs, sizeof *f->runs) || !table_room(f, &f->run_table, RUN))
 		return fail(f);
 	f->runs[f->n_runs] = (struct tw_flow_run){.first = first, .last = last};
@@ -174,9 +174,9 @@ static uint32_t run_of(struct tw_flow *f, uint32_t first, uint32_t last)
 static uint32_t edge_of(struct tw_flow *f, uint32_t run, uint32_t to)
 {
 	struct key k = {run, to};
-	uint32_t *place = find_place(f, &f->edge_table, EDGE, k);
-	if (*place)
-		return *place;
+	uint32_t found = *find_place(f, &f->edge_table, EDGE, k);
+	if (found)
+		return found;
 	if (!array_room((void **)&f->edges, f->n_edges, &f->room_edges, sizeof *f->edges) || !table_room(f, &f->edge_table, EDGE))
 		return fail(f);
 	f->edges[f->n_edges] = (struct tw_flow_edge){.run = run, .to = to};

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,4 +46,17 @@ size_t tw_problems_report(const char *command, const struct tw_recording *r)
 		fprintf(stderr, "trackway %s: %s: %s\n", command, p->text, tw_error_text(p->error));
 	}
 	return n;
+}
+
+void tw_trace_report(const char *command, const char *name, const struct tw_trace_facts *facts)
+{
+	if (facts->bad) {
+		fprintf(stderr, "trackway %s: %s: left out %" PRIu64 " line%s not Lackey's: line", command, name, facts->bad,
+		        facts->bad == 1 ? " that is" : "s that are");
+		for (uint64_t i = 0; i < facts->bad && i < TW_TRACE_FIRST_BAD; i++)
+			fprintf(stderr, "%s %" PRIu64, i ? "," : "", facts->bad_line[i]);
+		fprintf(stderr, "%s\n", facts->bad > TW_TRACE_FIRST_BAD ? ", ..." : "");
+	}
+	if (facts->cut_off)
+		fprintf(stderr, "trackway %s: %s: it ends in the middle of a line, or of compressed data\n", command, name);
 }

@@ -1,9 +1,10 @@
 /*
- * What the subcommands that replay a recording have in common: numbers in options, and what to say of damaged chunks.
+ * What the subcommands that read recordings and traces have in common: numbers in options, and what to say of damaged chunks and bad lines.
  */
 #ifndef TW_OPTIONS_H
 #define TW_OPTIONS_H
 
+#include "import/trace.h"
 #include <trackway/replay.h>
 
 enum { TW_MAX_JOBS = 256 };
@@ -24,5 +25,8 @@ int tw_damage_report(void *damage, size_t thread, size_t chunk, int error);
 
 /* Says on stderr what was found damaged when the recording was opened; returns how many such places there are. */
 size_t tw_problems_report(const char *command, const struct tw_recording *r);
+
+/* Says on stderr which lines of the trace `name` were passed over, and whether it was cut off. */
+void tw_trace_report(const char *command, const char *name, const struct tw_trace_facts *facts);
 
 #endif

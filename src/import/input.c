@@ -15,7 +15,6 @@ enum { STORED_ROOM = 1 << 17, MAGIC = 6 };
 enum form { PLAIN, GZIP, XZ, ZSTD };
 
 struct tw_input {
-	const char *name;
 	int fd;
 	enum form form;
 	int cut_off;
@@ -44,7 +43,7 @@ static int fill(struct tw_input *in)
 		n = read(in->fd, in->stored + in->n, sizeof in->stored - in->n);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", in->name, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, "%s", strerror(errno));
 	in->ended = n == 0;
 	in->n += (size_t)n;
 	return 0;
@@ -52,9 +51,9 @@ static int fill(struct tw_input *in)
 
 /* ---- decoders ---- */
 
-static struct step damaged(const struct tw_input *in, const char *what)
+static struct step damaged(const char *what)
 {
-	return (struct step){.error = tw_fail(TW_ERR_DAMAGED, "%s: %s", in->name, what)};
+	return (struct step){.error = tw_fail(TW_ERR_SYSTEM, "%s", what)};
 }
 
 static struct step read_gzip(struct tw_input *in, void *to, size_t n)
@@ -70,7 +69,7 @@ static struct step read_gzip(struct tw_input *in, void *to, size_t n)
 	if (result == Z_STREAM_END)
 		inflateReset(z); /* another member may follow */
 	else if (result != Z_OK && result != Z_BUF_ERROR)
-		return damaged(in, "this is no longer gzip data");
+		return damaged("this is no longer gzip data");
 	return s;
 }
 
@@ -85,7 +84,7 @@ static struct step read_xz(struct tw_input *in, void *to, size_t n)
 	struct step s = {.used = in->n - in->at - z->avail_in, .made = n - z->avail_out};
 	in->within = result != LZMA_STREAM_END;
 	if (result != LZMA_OK && result != LZMA_STREAM_END && result != LZMA_BUF_ERROR)
-		return damaged(in, "this is no longer xz data");
+		return damaged("this is no longer xz data");
 	return s;
 }
 
@@ -96,7 +95,7 @@ static struct step read_zstd(struct tw_input *in, void *to, size_t n)
 	size_t result = ZSTD_decompressStream(in->zstd, &out, &from);
 	struct step s = {.used = from.pos, .made = out.pos};
 	if (ZSTD_isError(result))
-		return damaged(in, "this is no longer zstd data");
+		return damaged("this is no longer zstd data");
 	in->within = result != 0;
 	return s;
 }
@@ -145,16 +144,15 @@ static enum form form_of(const struct tw_input *in)
 static int open_file(struct tw_input *in, const char *path)
 {
 	int is_stdin = !strcmp(path, "-");
-	in->name = is_stdin ? "standard input" : path;
 	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (in->fd < 0)
-		return tw_fail(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, "%s", strerror(errno));
 	int error = 0;
 	while (!error && !in->ended && in->n < MAGIC)
 		error = fill(in);
 	in->form = form_of(in);
 	if (!error && !init_decoder(in))
-		error = tw_fail(TW_ERR_MEMORY, "%s", path);
+		error = tw_fail(TW_ERR_MEMORY, "input");
 	return error;
 }
 
@@ -162,7 +160,7 @@ int tw_input_open(const char *path, struct tw_input **out)
 {
 	struct tw_input *in = calloc(1, sizeof *in);
 	if (!in)
-		return tw_fail(TW_ERR_MEMORY, "%s", path);
+		return tw_fail(TW_ERR_MEMORY, "input");
 	in->xz = (lzma_stream)LZMA_STREAM_INIT;
 	int error = open_file(in, path);
 	if (error) {
@@ -215,8 +213,9 @@ ssize_t tw_input_read(struct tw_input *in, void *to, size_t n)
 		}
 		if (error)
 			return error;
-		int last = in->at == in->n && !in->within;
-		struct step s = last ? (struct step){0} : decode(in, to, n);
+		struct step s = {0};
+		if (in->at < in->n || in->within)
+			s = decode(in, to, n);
 		in->at += s.used;
 		if (s.error)
 			return s.error;

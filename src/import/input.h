@@ -9,7 +9,7 @@
 
 struct tw_input;
 
-/* `path` is "-" for standard input. 0 or a negative enum tw_error; the caller closes *out. */
+/* `path` is "-" for standard input. 0 or a negative enum tw_error, whose detail does not name the file; the caller closes *out. */
 int tw_input_open(const char *path, struct tw_input **out);
 void tw_input_close(struct tw_input *in);
 

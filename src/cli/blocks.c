@@ -1,0 +1,335 @@
+/* trackway blocks: static and dynamic basic blocks, how they end, and what runs after them. */
+#include "cli/blocks.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "import/profile.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n\n"
+                           "Shows the static and dynamic basic blocks of an execution, how each ends, and what ran\n"
+                           "after it how often. INPUT is a recording; or a file in which `valgrind --tool=lackey\n"
+                           "--trace-mem=yes` left its trace, plain or compressed (.gz, .xz, .zst); or - for such a\n"
+                           "trace on standard input.\n\n"
+                           "  -o PREFIX       write all blocks to PREFIX_SBB_profile.txt and PREFIX_DBB_profile.txt\n"
+                           "  --json, --csv   all blocks for programs to read\n"
+                           "  --dot, --svg    the control-flow graph of the static blocks (Graphviz)\n"
+                           "  --superblocks   only the likely paths\n"
+                           "  -a              all edges; else those of IJ blocks that take less than 10 % of the\n"
+                           "                  block's executions are left out\n"
+                           "  --threshold P   that part in percent\n"
+                           "  -n TOP          how many blocks and paths are shown (default 10; 0: all)\n"
+                           "  --function F    graph: only the blocks of function F (recordings)\n"
+                           "  --nodes N       graph: only the N hottest blocks (default 60; 0: all)\n"
+                           "  --edge P        paths: go on where an edge takes P % of a block or more (default 70)\n"
+                           "  --path P        paths: as long as the chance to come so far is P % (default 50)\n"
+                           "  -j N            replay with N threads (recordings)\n"
+                           "  --help          this text\n\n"
+                           "For example:\n\n"
+                           "  trackway blocks -o gzip gzip.tw\n"
+                           "  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | trackway blocks -\n\n"
+                           "Exit status: 1 if there is nothing to profile, or parts of the recording are damaged and\n"
+                           "were left out.\n";
+
+enum output { SUMMARY, JSON, CSV, DOT, SVG, SUPERBLOCKS };
+
+struct blocks {
+	/* options */
+	const char *input, *prefix;
+	enum output output;
+	struct tw_superblock_options path;
+	struct tw_graph_options graph;
+	double threshold;
+	uint64_t top, jobs;
+	/* what was found */
+	struct tw_recording *recording; /* NULL: the input is a trace */
+	struct tw_symbols *symbols;
+	struct tw_profile profile;
+	struct tw_superblocks paths;
+};
+
+static int failed(const struct blocks *b, int error)
+{
+	return tw_recording_error("blocks", strcmp(b->input, "-") ? b->input : "standard input", error);
+}
+
+/* ---- output ---- */
+
+static int write_file(const struct blocks *b, const struct tw_blocks_report *r, const struct tw_profile_blocks *all, const char *kind,
+                      const char *suffix)
+{
+	char *name;
+	if (asprintf(&name, "%s%s", b->prefix, suffix) < 0)
+		return failed(b, tw_fail(TW_ERR_MEMORY, "name"));
+	FILE *f = fopen(name, "w");
+	if (f)
+		tw_blocks_text(f, r, all, kind);
+	int wrong = !f || ferror(f);
+	wrong |= f && fclose(f);
+	if (wrong)
+		fprintf(stderr, "trackway blocks: cannot write %s: %s\n", name, strerror(errno));
+	free(name);
+	return wrong;
+}
+
+static int write_files(const struct blocks *b, const struct tw_blocks_report *r)
+{
+	return write_file(b, r, &r->profile->fixed, "Static", "_SBB_profile.txt") ||
+	       write_file(b, r, &r->profile->dynamic, "Dynamic", "_DBB_profile.txt");
+}
+
+/* Has Graphviz's dot turn `graph` into SVG on standard output. */
+static int run_dot(FILE *graph)
+{
+	extern char **environ;
+	char *argv[] = {"dot", "-Tsvg", NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int status;
+	if (fflush(graph) || fseek(graph, 0, SEEK_SET))
+		return tw_fail(TW_ERR_SYSTEM, "temporary file: %s", strerror(errno));
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fileno(graph), STDIN_FILENO);
+	int error = posix_spawnp(&pid, "dot", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		return tw_fail(TW_ERR_SYSTEM, "--svg needs Graphviz, but dot cannot be run: %s", strerror(error));
+	if (waitpid(pid, &status, 0) < 0 || status)
+		return tw_fail(TW_ERR_SYSTEM, "Graphviz's dot failed");
+	return 0;
+}
+
+static int print_svg(const struct blocks *b, const struct tw_blocks_report *r)
+{
+	FILE *f = tmpfile();
+	if (!f)
+		return tw_fail(TW_ERR_SYSTEM, "temporary file: %s", strerror(errno));
+	int error = tw_blocks_graph(f, r, &b->graph);
+	if (!error)
+		error = run_dot(f);
+	fclose(f);
+	return error;
+}
+
+static int print(const struct blocks *b, const struct tw_blocks_report *r)
+{
+	int error = 0;
+	switch (b->output) {
+	case SUMMARY:
+		if (!b->prefix)
+			tw_blocks_summary(stdout, r, &b->paths, b->top);
+		break;
+	case JSON:
+		tw_blocks_json(stdout, r, &b->paths);
+		break;
+	case CSV:
+		tw_blocks_csv(stdout, r);
+		break;
+	case DOT:
+		error = tw_blocks_graph(stdout, r, &b->graph);
+		break;
+	case SVG:
+		error = print_svg(b, r);
+		break;
+	case SUPERBLOCKS:
+		tw_blocks_superblocks(stdout, r, &b->paths);
+		break;
+	}
+	if (error)
+		return failed(b, error);
+	return fflush(stdout) || ferror(stdout);
+}
+
+static int make(struct blocks *b)
+{
+	int error = tw_superblocks(&b->profile, &b->path, &b->paths);
+	if (!error && b->recording && !(b->symbols = tw_symbols_new(b->recording)))
+		error = tw_fail(TW_ERR_MEMORY, "symbols");
+	if (error)
+		return failed(b, error);
+	struct tw_blocks_report r = {
+	    .profile = &b->profile,
+	    .source = strcmp(b->input, "-") ? b->input : "standard input",
+	    .symbols = b->symbols,
+	    .threshold = b->threshold,
+	};
+	if (b->prefix && write_files(b, &r))
+		return 1;
+	return print(b, &r);
+}
+
+/* ---- input ---- */
+
+/* Says what was wrong with the trace, and whether there is nothing to show. */
+static int judge_trace(const struct blocks *b, const struct tw_trace_facts *facts)
+{
+	const char *name = strcmp(b->input, "-") ? b->input : "standard input";
+	if (!b->profile.n_insns) {
+		fprintf(stderr,
+		        "trackway blocks: %s: there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
+		        "valgrind --tool=lackey --trace-mem=yes\n",
+		        name);
+		return 1;
+	}
+	tw_trace_report("blocks", name, facts);
+	return 0;
+}
+
+static int read_trace(struct blocks *b)
+{
+	struct tw_input *in;
+	int error = tw_input_open(b->input, &in);
+	if (error)
+		return failed(b, error);
+	struct tw_trace *t = tw_trace_new(in, 1);
+	error = t ? tw_profile_trace(t, &b->profile) : tw_fail(TW_ERR_MEMORY, "trace");
+	int status = error ? failed(b, error) : judge_trace(b, tw_trace_facts(t));
+	tw_trace_free(t);
+	tw_input_close(in);
+	return status ? status : make(b);
+}
+
+static int read_recording(struct blocks *b)
+{
+	int error = tw_recording_open(b->input, &b->recording);
+	if (error)
+		return failed(b, error);
+	struct tw_damage damage = {.command = "blocks", .recording = b->recording};
+	struct tw_profile_options options = {
+	    .replay = {.jobs = (unsigned)b->jobs, .damage = tw_damage_report, .context = &damage},
+	};
+	size_t problems = tw_problems_report("blocks", b->recording);
+	error = tw_profile_recording(b->recording, &options, &b->profile);
+	if (error)
+		return failed(b, error);
+	int status = make(b);
+	return status ? status : problems || damage.chunks;
+}
+
+static int is_directory(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* ---- options ---- */
+
+enum { OPTION_THRESHOLD = 256, OPTION_FUNCTION, OPTION_NODES, OPTION_EDGE, OPTION_PATH, OPTION_OUTPUT };
+
+/* A percentage as a part of 1. */
+static int parse_percent(const char *text, double *out)
+{
+	char *end;
+	double v = strtod(text, &end);
+	if (end == text || *end || !(v >= 0 && v <= 100))
+		return 0;
+	*out = v / 100;
+	return 1;
+}
+
+/* An option that takes a value. Returns 1, or 0 if the value is wrong. */
+static int set_value(struct blocks *b, int option, const char *value)
+{
+	switch (option) {
+	case OPTION_THRESHOLD:
+		return parse_percent(value, &b->threshold);
+	case OPTION_EDGE:
+		return parse_percent(value, &b->path.edge);
+	case OPTION_PATH:
+		return parse_percent(value, &b->path.path);
+	case OPTION_NODES:
+		return tw_parse_number(value, UINT32_MAX, &b->graph.most);
+	case 'n':
+		return tw_parse_number(value, UINT32_MAX, &b->top);
+	default:
+		return tw_parse_number(value, TW_MAX_JOBS, &b->jobs) && b->jobs;
+	}
+}
+
+static const struct option options[] = {
+    {"json", no_argument, NULL, OPTION_OUTPUT + JSON},
+    {"csv", no_argument, NULL, OPTION_OUTPUT + CSV},
+    {"dot", no_argument, NULL, OPTION_OUTPUT + DOT},
+    {"svg", no_argument, NULL, OPTION_OUTPUT + SVG},
+    {"superblocks", no_argument, NULL, OPTION_OUTPUT + SUPERBLOCKS},
+    {"threshold", required_argument, NULL, OPTION_THRESHOLD},
+    {"function", required_argument, NULL, OPTION_FUNCTION},
+    {"nodes", required_argument, NULL, OPTION_NODES},
+    {"edge", required_argument, NULL, OPTION_EDGE},
+    {"path", required_argument, NULL, OPTION_PATH},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static int set_output(struct blocks *b, enum output output)
+{
+	if (b->output != SUMMARY && b->output != output)
+		return tw_usage_error("blocks", "--%s and --%s exclude each other", options[b->output - 1].name, options[output - 1].name);
+	b->output = output;
+	return -1;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int take_option(struct blocks *b, int option, char **argv)
+{
+	if (option >= OPTION_OUTPUT)
+		return set_output(b, (enum output)(option - OPTION_OUTPUT));
+	switch (option) {
+	case 'o':
+		b->prefix = optarg;
+		return -1;
+	case 'a':
+		b->threshold = 0;
+		return -1;
+	case OPTION_FUNCTION:
+		b->graph.function = optarg;
+		return -1;
+	case 'h':
+		return fputs(help, stdout) < 0;
+	case '?':
+		return tw_wrong_option("blocks", argv);
+	default:
+		return set_value(b, option, optarg)
+		           ? -1
+		           : tw_usage_error("blocks", "'%s' is not what option %s wants", optarg, argv[optind - 2]);
+	}
+}
+
+static int parse(struct blocks *b, int argc, char **argv)
+{
+	opterr = 0;
+	for (int option; (option = getopt_long(argc, argv, "o:an:j:h", options, NULL)) >= 0;) {
+		int status = take_option(b, option, argv);
+		if (status >= 0)
+			return status;
+	}
+	if (argc - optind != 1)
+		return tw_usage_error("blocks", "exactly one input is wanted: a recording, a trace, or - for a trace on standard input");
+	b->input = argv[optind];
+	b->path.most = b->top ? (uint32_t)b->top : UINT32_MAX;
+	if (b->graph.function && !is_directory(b->input))
+		return tw_usage_error("blocks", "--function needs a recording: a trace does not name functions");
+	return -1;
+}
+
+int tw_cmd_blocks(int argc, char **argv)
+{
+	struct blocks b = {.threshold = 0.1, .top = 10, .jobs = 1, .path = TW_SUPERBLOCK_DEFAULTS, .graph = {.most = 60}};
+	int status = parse(&b, argc, argv);
+	if (status >= 0)
+		return status;
+	status = is_directory(b.input) ? read_recording(&b) : read_trace(&b);
+	tw_superblocks_free(&b.paths);
+	tw_symbols_free(b.symbols);
+	tw_profile_free(&b.profile);
+	tw_recording_close(b.recording);
+	return status;
+}

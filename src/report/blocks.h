@@ -1,0 +1,49 @@
+/*
+ * Block profiles for people and for other programs: text, CSV, a control-flow graph in Graphviz's language.
+ */
+#ifndef TW_BLOCKS_H
+#define TW_BLOCKS_H
+
+#include "analyze/profile.h"
+#include "analyze/superblock.h"
+#include "report/symbols.h"
+
+#include <stdio.h>
+
+struct tw_blocks_report {
+	const struct tw_profile *profile;
+	const char *source;         /* what was profiled, for titles */
+	struct tw_symbols *symbols; /* NULL: the source knows no modules */
+	double threshold;           /* of an IJ block, edges below this part of its executions are left out (0..1) */
+};
+
+/* Whether an edge of block `b` is to be shown. */
+int tw_blocks_shows(const struct tw_blocks_report *r, const struct tw_profile_block *b, const struct tw_profile_edge *e);
+
+/* The process whose modules name the code of a block. */
+uint32_t tw_blocks_pid(const struct tw_blocks_report *r, const struct tw_profile_block *b);
+
+/* "main+0x12 file.c:34" for the beginning of a block; "" if nothing is known. */
+void tw_blocks_place(const struct tw_blocks_report *r, const struct tw_profile_block *b, char *to, size_t size);
+
+/* All blocks of one kind, a header that explains the columns first. `kind`: "Static" or "Dynamic". */
+void tw_blocks_text(FILE *f, const struct tw_blocks_report *r, const struct tw_profile_blocks *all, const char *kind);
+
+/* What there is in figures, the `top` hottest static blocks (0: all) and the paths. */
+void tw_blocks_summary(FILE *f, const struct tw_blocks_report *r, const struct tw_superblocks *paths, uint64_t top);
+
+/* The paths alone. */
+void tw_blocks_superblocks(FILE *f, const struct tw_blocks_report *r, const struct tw_superblocks *paths);
+
+/* Both kinds of blocks as comma-separated values, one row a block. */
+void tw_blocks_csv(FILE *f, const struct tw_blocks_report *r);
+
+struct tw_graph_options {
+	const char *function; /* only blocks of this function; NULL: of all */
+	uint64_t most;        /* only so many of the hottest blocks; 0: all */
+};
+
+/* The control-flow graph of the static blocks. 0, or a negative enum tw_error: no memory, or no block of that function ran. */
+int tw_blocks_graph(FILE *f, const struct tw_blocks_report *r, const struct tw_graph_options *options);
+
+#endif
