@@ -1,8 +1,8 @@
 /*
  * Recordings: what `trackway record` leaves on disk (docs/format.md), and how to read them.
  *
- * A recording is a directory. Per thread it holds a sequence of chunks; each chunk is what one buffer held, split into three streams
- * (C: tags, M: values, E: events), and starts with a keyframe of all registers, so it can be replayed alone. The descriptors of all fragments
+ * A recording is a directory. Per thread it holds a sequence of chunks; each chunk is what one or more buffers held, split into three
+ * streams (C: tags, M: values, E: events), and starts with a keyframe of all registers, so it can be replayed alone. The descriptors of all fragments
  * stand in one file beside them.
  *
  * Every function that can fail returns 0 or a negative enum tw_error; tw_error_text() gives the sentence, tw_recording_detail() what it was
@@ -74,10 +74,10 @@ const char *tw_recording_detail(void);
 
 /* ---- what a recording says about itself ---- */
 
-/* What was counted. `raw` are the bytes of the streams before compression, `stored` after it (without chunk headers). */
+/* What was counted. `raw` are the bytes of the streams, `coded` those after the transform, `stored` those after compression (without chunk headers). */
 struct tw_totals {
 	uint64_t insns, blocks, refs, reads, writes;
-	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS];
+	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
 	uint64_t chunks, threads, fragments;
 	uint64_t gaps; /* GAP events and torn chunks: places where something was not recorded */
@@ -124,7 +124,7 @@ struct tw_chunk_info {
 	uint32_t reserved;
 	uint64_t first_insn, first_block, first_ref;
 	uint64_t insns, blocks, refs, reads, writes, gaps;
-	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS];
+	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 };
 
 /* Something wrong found when the recording was opened; the rest of it can be read. `text` names file, chunk and offset. */

@@ -321,6 +321,7 @@ static void drain_until_ended(struct tw_collector *c)
 		uint64_t now = now_ns();
 		if (now - checked >= WAIT_NS || ended > told) {
 			check_threads(c);
+			tw_output_age(c->output);
 			checked = now;
 			told = ended;
 		} else if (!done) {

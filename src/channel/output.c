@@ -1,33 +1,68 @@
 #include "channel/output.h"
 #include "channel/demux.h"
 #include "recording/recording.h"
+#include "recording/value_map.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Chunks between the two threads. Where more than half of them wait, compression takes the faster level. */
-enum { JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
+/* Jobs when chunks are stored, and when they are not. Where more than half of them wait, compression takes the faster level. */
+enum { JOBS = TW_CHUNK_BUFFERS + 16, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
+
+/* An encoding thread. What it shares with the drain loop is under the output's lock. */
+struct lane {
+	struct tw_output *o;
+	pthread_t thread;
+	struct tw_packer *packer; /* NULL: nothing is stored */
+	struct tw_job *first, **last;
+	unsigned waiting;
+	uint32_t feeding; /* the chunk that gets what comes; 0: none */
+	uint32_t serial;  /* the traced thread it is of */
+	unsigned fed;     /* buffers it has got */
+	uint64_t since;   /* when it began */
+	uint64_t used;    /* when it last got one, counted in jobs */
+	/* the encoding thread's own */
+	uint32_t open; /* the chunk being encoded; 0: none */
+	uint32_t open_serial, open_sequence;
+	uint64_t descriptors; /* that it needs */
+};
+
+/* Chunks of one traced thread: begun by the drain loop, and dealt with by lanes. */
+struct chunk_order {
+	uint32_t begun, done;
+};
 
 struct tw_output {
 	struct tw_output_options options;
-	pthread_t thread;
 	pthread_mutex_t lock;
+	pthread_mutex_t writing; /* the writer; never held together with the lock */
 	pthread_cond_t changed;
 	struct tw_job job[JOBS];
 	struct tw_job *unused;
-	struct tw_job *first, **last; /* the queue */
-	unsigned waiting;
+	unsigned n_jobs, waiting;
 	int ending;
-	uint64_t descriptors_written;
+	_Atomic int failed;
+	struct lane lane[TW_OUTPUT_LANES];
+	unsigned n_lanes;
+	struct chunk_order *order; /* by serial number */
+	uint32_t n_order;
+	uint32_t last_id;
+	uint64_t n_put;
+	uint64_t descriptors_mapped;  /* the drain loop's */
+	uint64_t descriptors_written; /* under `writing` */
 	struct tw_output_result result;
 };
 
-/* ---- one chunk ---- */
+/* ---- failing ---- */
 
+/* The first failure is said and kept. Callable by any thread. */
 static void fail(struct tw_output *o, int error)
 {
 	struct tw_output_result *r = &o->result;
+	if (atomic_exchange(&o->failed, 1))
+		return;
 	tw_failure_sentence(error, r->failure, sizeof r->failure);
 	fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure);
 	r->said = 1;
@@ -35,9 +70,12 @@ static void fail(struct tw_output *o, int error)
 
 static int stores(const struct tw_output *o)
 {
-	return o->options.writer && !o->result.failure[0];
+	return o->options.writer && !atomic_load(&o->failed);
 }
 
+/* ---- writing ---- */
+
+/* Under `writing`. */
 static void write_descriptors(struct tw_output *o, uint64_t end)
 {
 	uint64_t from = o->descriptors_written;
@@ -67,30 +105,35 @@ static void write_module(struct tw_output *o, const struct tw_job *job, const vo
 	};
 	if (!module.path[0] || !stores(o))
 		return;
+	pthread_mutex_lock(&o->writing);
 	int error = tw_writer_module(o->options.writer, &module);
 	if (error)
 		fail(o, error);
+	pthread_mutex_unlock(&o->writing);
 }
 
+/* ---- one buffer's part of a chunk ---- */
+
 /* Stores the modules among the events, takes the parent from THREAD_START, counts the gaps. */
-static uint64_t look_at_events(struct tw_output *o, struct tw_job *job)
+static void look_at_events(struct tw_output *o, struct tw_job *job)
 {
-	uint64_t gaps = 0;
 	size_t at = 0;
+	job->gaps = 0;
 	for (const struct tw_event_header *h; (h = tw_demux_next_event(&job->chunk, &at));) {
 		if (h->type == TW_EVENT_MAP)
 			write_module(o, job, h + 1);
 		else if (h->type == TW_EVENT_THREAD_START)
 			job->thread.parent_tid = ((const struct tw_thread_start *)(h + 1))->parent_tid;
 		else if (h->type == TW_EVENT_GAP)
-			gaps++;
+			job->gaps++;
 	}
-	return gaps;
 }
 
-static void count(struct tw_output *o, const struct tw_chunk *c, uint64_t gaps)
+static void count(struct tw_output *o, const struct tw_job *job)
 {
+	const struct tw_chunk *c = &job->chunk;
 	struct tw_totals *t = &o->result.totals;
+	pthread_mutex_lock(&o->lock);
 	t->insns += c->insns;
 	t->blocks += c->blocks;
 	t->refs += c->refs;
@@ -99,26 +142,248 @@ static void count(struct tw_output *o, const struct tw_chunk *c, uint64_t gaps)
 	t->raw[TW_STREAM_C] += c->n_c * 2;
 	t->raw[TW_STREAM_M] += c->n_m * 8;
 	t->raw[TW_STREAM_E] += c->n_e;
-	t->chunks++;
-	t->gaps += gaps + (c->flags & TW_CHUNK_TORN);
-	t->threads += c->sequence == 0;
+	t->gaps += job->gaps + (c->flags & TW_CHUNK_TORN);
+	pthread_mutex_unlock(&o->lock);
 }
 
-static void do_job(struct tw_output *o, struct tw_job *job, int level)
+static void do_job(struct lane *l, struct tw_job *job)
 {
+	struct tw_output *o = l->o;
 	struct tw_output_options *opt = &o->options;
-	write_descriptors(o, job->descriptors);
-	uint64_t gaps = look_at_events(o, job);
 	if (opt->check && opt->check(opt->check_context, &job->chunk))
-		o->result.mismatch = 1;
-	if (!opt->keep_refs)
+		o->result.mismatch = 1; /* there is but one lane */
+	if (opt->check && !opt->keep_refs)
 		tw_demux_strip_refs(&job->chunk);
-	count(o, &job->chunk, gaps);
-	if (!stores(o) || opt->discard)
+	count(o, job);
+	l->descriptors = job->descriptors;
+	if (!l->packer || !stores(o))
 		return;
-	int error = tw_writer_chunk(opt->writer, &job->thread, &job->chunk, gaps, level);
+	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, job->gaps);
 	if (error)
 		fail(o, error);
+}
+
+/* ---- chunks ---- */
+
+static void open_chunk(struct lane *l, const struct tw_job *job)
+{
+	l->open = job->id;
+	l->open_serial = job->chunk.thread;
+	l->open_sequence = job->chunk.sequence;
+	if (l->packer)
+		tw_packer_begin(l->packer);
+}
+
+/* Chunks of a thread are written in their order. They are begun in it too, and lanes work in the order of beginning, so this ends. */
+static void wait_for_turn(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	pthread_mutex_lock(&o->lock);
+	while (o->order[l->open_serial].done != l->open_sequence)
+		pthread_cond_wait(&o->changed, &o->lock);
+	pthread_mutex_unlock(&o->lock);
+}
+
+static void write_chunk(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	unsigned waiting = __atomic_load_n(&o->waiting, __ATOMIC_RELAXED);
+	int error = stores(o) ? tw_packer_end(l->packer, waiting > o->n_jobs / 2 ? FAST_LEVEL : LEVEL) : TW_OK;
+	wait_for_turn(l);
+	pthread_mutex_lock(&o->writing);
+	write_descriptors(o, l->descriptors);
+	if (!error && stores(o))
+		error = tw_writer_packed(o->options.writer, tw_packer_packed(l->packer));
+	if (error)
+		fail(o, error);
+	pthread_mutex_unlock(&o->writing);
+}
+
+static void close_chunk(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	if (l->packer)
+		write_chunk(l);
+	else
+		wait_for_turn(l);
+	pthread_mutex_lock(&o->lock);
+	o->order[l->open_serial].done++;
+	o->result.totals.chunks++;
+	o->result.totals.threads += l->open_sequence == 0;
+	pthread_cond_broadcast(&o->changed);
+	pthread_mutex_unlock(&o->lock);
+	l->open = 0;
+}
+
+/* ---- lanes ---- */
+
+/* The next job; NULL: the open chunk has got all it will get, or the end has come. Called under the lock. */
+static struct tw_job *next_job(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	while (!l->first && !o->ending && (!l->open || l->open == l->feeding))
+		pthread_cond_wait(&o->changed, &o->lock);
+	struct tw_job *job = l->first;
+	if (!job)
+		return NULL;
+	l->first = job->next;
+	if (!l->first)
+		l->last = &l->first;
+	l->waiting--;
+	o->waiting--;
+	return job;
+}
+
+static void *run(void *arg)
+{
+	struct lane *l = arg;
+	struct tw_output *o = l->o;
+	for (;;) {
+		pthread_mutex_lock(&o->lock);
+		struct tw_job *job = next_job(l);
+		pthread_mutex_unlock(&o->lock);
+		if (l->open && (!job || job->id != l->open))
+			close_chunk(l);
+		else if (!job)
+			return NULL;
+		if (!job)
+			continue;
+		if (!l->open)
+			open_chunk(l, job);
+		do_job(l, job);
+		tw_output_drop(o, job);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The lane for a new chunk: the least busy of those that are not fed, else the one that was fed least lately. */
+static struct lane *choose_lane(struct tw_output *o)
+{
+	struct lane *best = NULL;
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (!best || !l->feeding > !best->feeding)
+			best = l;
+		else if (!l->feeding == !best->feeding && (l->feeding ? l->used < best->used : l->waiting < best->waiting))
+			best = l;
+	}
+	return best;
+}
+
+/* Where the next buffer of thread `serial` goes. Called under the lock. */
+static struct lane *lane_for(struct tw_output *o, uint32_t serial)
+{
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++)
+		if (l->feeding && l->serial == serial)
+			return l;
+	struct lane *l = choose_lane(o);
+	l->feeding = ++o->last_id ? o->last_id : ++o->last_id;
+	l->serial = serial;
+	l->fed = 0;
+	l->since = now_ns();
+	o->order[serial].begun++;
+	return l;
+}
+
+static int take_order(struct tw_output *o, uint32_t serial)
+{
+	if (serial < o->n_order)
+		return TW_OK;
+	uint32_t n = serial + 64 + serial / 2;
+	struct chunk_order *order = realloc(o->order, n * sizeof *order);
+	if (!order)
+		return tw_fail(TW_ERR_MEMORY, "thread %u", serial);
+	memset(order + o->n_order, 0, (n - o->n_order) * sizeof *order);
+	o->order = order;
+	o->n_order = n;
+	return TW_OK;
+}
+
+/* Adds a job to the chunk it belongs to, perhaps the last one of it. Called under the lock. */
+static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
+{
+	job->next = NULL;
+	*l->last = job;
+	l->last = &job->next;
+	l->waiting++;
+	o->waiting++;
+	l->used = ++o->n_put;
+	unsigned most = o->options.discard || !o->options.writer ? 1 : TW_CHUNK_BUFFERS;
+	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
+		l->feeding = 0;
+	pthread_cond_broadcast(&o->changed);
+}
+
+void tw_output_age(struct tw_output *o)
+{
+	uint64_t now = now_ns();
+	pthread_mutex_lock(&o->lock);
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++)
+		if (l->feeding && now - l->since > TW_CHUNK_NS)
+			l->feeding = 0;
+	pthread_cond_broadcast(&o->changed);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* ---- jobs ---- */
+
+struct tw_job *tw_output_take(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	while (!o->unused)
+		pthread_cond_wait(&o->changed, &o->lock);
+	struct tw_job *job = o->unused;
+	o->unused = job->next;
+	pthread_mutex_unlock(&o->lock);
+	return job;
+}
+
+void tw_output_drop(struct tw_output *o, struct tw_job *job)
+{
+	pthread_mutex_lock(&o->lock);
+	job->next = o->unused;
+	o->unused = job;
+	pthread_cond_broadcast(&o->changed);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Lets packers know of the descriptors up to `end`, which are written later. */
+static int map_descriptors(struct tw_output *o, uint64_t end)
+{
+	uint64_t from = o->descriptors_mapped;
+	if (end <= from || !stores(o) || o->options.discard)
+		return TW_OK;
+	o->descriptors_mapped = end;
+	return tw_value_map_add_all(tw_writer_values(o->options.writer), o->options.descriptors + from, end - from);
+}
+
+void tw_output_put(struct tw_output *o, struct tw_job *job)
+{
+	struct lane *l = NULL;
+	int error = map_descriptors(o, job->descriptors);
+	pthread_mutex_lock(&o->lock);
+	if (!error)
+		error = take_order(o, job->chunk.thread);
+	if (!error) {
+		l = lane_for(o, job->chunk.thread);
+		job->id = l->feeding;
+		job->chunk.sequence = o->order[job->chunk.thread].begun - 1;
+	}
+	pthread_mutex_unlock(&o->lock);
+	if (error) {
+		fail(o, error);
+		tw_output_drop(o, job);
+		return;
+	}
+	look_at_events(o, job);
+	pthread_mutex_lock(&o->lock);
+	enqueue(o, l, job);
+	pthread_mutex_unlock(&o->lock);
 }
 
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
@@ -135,77 +400,25 @@ void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* ---- the queue ---- */
-
-static void *run(void *arg)
-{
-	struct tw_output *o = arg;
-	pthread_mutex_lock(&o->lock);
-	for (;;) {
-		while (!o->first && !o->ending)
-			pthread_cond_wait(&o->changed, &o->lock);
-		struct tw_job *job = o->first;
-		if (!job)
-			break;
-		o->first = job->next;
-		if (!o->first)
-			o->last = &o->first;
-		int level = o->waiting-- > JOBS / 2 ? FAST_LEVEL : LEVEL;
-		pthread_mutex_unlock(&o->lock);
-		do_job(o, job, level);
-		tw_output_drop(o, job);
-		pthread_mutex_lock(&o->lock);
-	}
-	pthread_mutex_unlock(&o->lock);
-	return NULL;
-}
-
-struct tw_job *tw_output_take(struct tw_output *o)
-{
-	pthread_mutex_lock(&o->lock);
-	while (!o->unused)
-		pthread_cond_wait(&o->changed, &o->lock);
-	struct tw_job *job = o->unused;
-	o->unused = job->next;
-	pthread_mutex_unlock(&o->lock);
-	return job;
-}
-
-void tw_output_put(struct tw_output *o, struct tw_job *job)
-{
-	pthread_mutex_lock(&o->lock);
-	job->next = NULL;
-	*o->last = job;
-	o->last = &job->next;
-	o->waiting++;
-	pthread_cond_broadcast(&o->changed);
-	pthread_mutex_unlock(&o->lock);
-}
-
-void tw_output_drop(struct tw_output *o, struct tw_job *job)
-{
-	pthread_mutex_lock(&o->lock);
-	job->next = o->unused;
-	o->unused = job;
-	pthread_cond_broadcast(&o->changed);
-	pthread_mutex_unlock(&o->lock);
-}
-
 /* ---- starting and ending ---- */
 
 static void free_output(struct tw_output *o)
 {
-	for (int i = 0; i < JOBS; i++)
+	for (unsigned i = 0; i < o->n_jobs; i++)
 		tw_chunk_release(&o->job[i].chunk);
+	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++)
+		tw_packer_free(o->lane[i].packer);
 	pthread_mutex_destroy(&o->lock);
+	pthread_mutex_destroy(&o->writing);
 	pthread_cond_destroy(&o->changed);
+	free(o->order);
 	free(o);
 }
 
 static int make_jobs(struct tw_output *o)
 {
-	for (int i = 0; i < JOBS; i++) {
-		struct tw_job *job = &o->job[i];
+	for (; o->n_jobs < (o->options.discard ? FEW_JOBS : JOBS); o->n_jobs++) {
+		struct tw_job *job = &o->job[o->n_jobs];
 		job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
 		job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
 		job->chunk.e = malloc(TW_DEMUX_E);
@@ -217,19 +430,56 @@ static int make_jobs(struct tw_output *o)
 	return TW_OK;
 }
 
+static void end_lanes(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->ending = 1;
+	pthread_cond_broadcast(&o->changed);
+	pthread_mutex_unlock(&o->lock);
+	for (unsigned i = 0; i < o->n_lanes; i++)
+		pthread_join(o->lane[i].thread, NULL);
+}
+
+static int start_lane(struct tw_output *o)
+{
+	struct lane *l = &o->lane[o->n_lanes];
+	l->o = o;
+	l->last = &l->first;
+	if (o->options.writer && !o->options.discard) {
+		l->packer = tw_packer_new(tw_writer_values(o->options.writer));
+		if (!l->packer)
+			return tw_fail(TW_ERR_MEMORY, "packer");
+	}
+	int why = pthread_create(&l->thread, NULL, run, l);
+	if (why)
+		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
+	o->n_lanes++;
+	return TW_OK;
+}
+
+/* A check wants the buffers of a thread in their order, and without storing there is little to do: then there is one lane. */
+static int start_lanes(struct tw_output *o)
+{
+	const struct tw_output_options *opt = &o->options;
+	unsigned n = opt->check || !opt->writer || opt->discard ? 1 : TW_OUTPUT_LANES;
+	int error = TW_OK;
+	while (o->n_lanes < n && !error)
+		error = start_lane(o);
+	return o->n_lanes ? TW_OK : error;
+}
+
 int tw_output_new(const struct tw_output_options *options, struct tw_output **out)
 {
 	struct tw_output *o = calloc(1, sizeof *o);
 	if (!o)
 		return tw_fail(TW_ERR_MEMORY, "output");
 	o->options = *options;
-	o->last = &o->first;
 	pthread_mutex_init(&o->lock, NULL);
+	pthread_mutex_init(&o->writing, NULL);
 	pthread_cond_init(&o->changed, NULL);
 	int error = make_jobs(o);
-	int why = error ? 0 : pthread_create(&o->thread, NULL, run, o);
-	if (why)
-		error = tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
+	if (!error)
+		error = start_lanes(o);
 	if (error) {
 		free_output(o);
 		return error;
@@ -240,14 +490,11 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 
 void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result)
 {
-	pthread_mutex_lock(&o->lock);
-	o->ending = 1;
-	pthread_cond_broadcast(&o->changed);
-	pthread_mutex_unlock(&o->lock);
-	pthread_join(o->thread, NULL);
+	end_lanes(o);
 	write_descriptors(o, descriptors);
 	if (o->options.writer) {
 		const struct tw_totals *written = tw_writer_totals(o->options.writer);
+		memcpy(o->result.totals.coded, written->coded, sizeof written->coded);
 		memcpy(o->result.totals.stored, written->stored, sizeof written->stored);
 		o->result.totals.code_raw = written->code_raw;
 		o->result.totals.code_stored = written->code_stored;

@@ -1,6 +1,9 @@
 /*
- * The second half of the collector: a thread that compares (--verify), compresses and writes the chunks the drain loop made, so that a slow
- * disk does not hold up draining. Between the two is a bounded queue; when it is full the drain loop waits.
+ * The second half of the collector: threads that compare (--verify), encode, compress and write what the drain loop took from the buffers, so that a slow
+ * disk does not hold up draining. When too much is under way the drain loop waits.
+ *
+ * A chunk of the recording is TW_CHUNK_BUFFERS buffers of one traced thread, fewer where the thread ends, where more threads run than chunks can be
+ * open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS to come. Each open chunk has a lane: an encoding thread and a queue.
  *
  * When writing fails the output says so once on stderr and goes on discarding, so that the program is not held up.
  */
@@ -10,23 +13,29 @@
 #include "channel/channel.h"
 #include <trackway/recording.h>
 
+enum { TW_CHUNK_BUFFERS = 32, TW_OUTPUT_LANES = 8 };
+#define TW_CHUNK_NS 1000000000ull
+
 struct tw_output;
 struct tw_writer;
 
-/* One chunk on its way. */
+/* What one buffer held, on its way. */
 struct tw_job {
-	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs */
+	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs; its sequence is the output's to set */
 	struct tw_thread_info thread;
 	uint64_t descriptors; /* bytes of the descriptor area that must be on disk before the chunk */
+	/* the output's own */
+	uint32_t id;   /* of the chunk it becomes part of */
+	uint64_t gaps; /* GAP events in it */
 	struct tw_job *next;
 };
 
 struct tw_output_options {
 	struct tw_writer *writer;   /* NULL: nothing is stored. The caller closes it after tw_output_finish */
 	int discard;                /* 1: store modules, but no chunks and no descriptors */
-	int keep_refs;              /* 1: REFS events are stored; 0: they are taken out */
+	int keep_refs;              /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
 	const uint8_t *descriptors; /* the descriptor area */
-	/* Called for every chunk with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
+	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
 };
@@ -38,7 +47,7 @@ struct tw_output_result {
 	int said;          /* 1: the failure has been said on stderr */
 };
 
-/* Starts the thread. */
+/* Starts the threads. */
 int tw_output_new(const struct tw_output_options *options, struct tw_output **out);
 
 /* An empty job, to be filled and given back with tw_output_put or tw_output_drop. Waits until one is free. */
@@ -46,10 +55,13 @@ struct tw_job *tw_output_take(struct tw_output *o);
 void tw_output_put(struct tw_output *o, struct tw_job *job);
 void tw_output_drop(struct tw_output *o, struct tw_job *job);
 
+/* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
+void tw_output_age(struct tw_output *o);
+
 /* Adds counts that are in no chunk. Not while jobs are under way. */
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals);
 
-/* Waits until everything is written, including the descriptors up to `descriptors`; ends the thread and frees *o. */
+/* Waits until everything is written, including the descriptors up to `descriptors`; ends the threads and frees *o. */
 void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result);
 
 #endif

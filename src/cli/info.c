@@ -34,9 +34,14 @@ static uint64_t stored_bytes(const struct tw_totals *t)
 	return sum(t->stored, t->code_stored);
 }
 
-static double per_ref(const struct tw_totals *t)
+static uint64_t coded_bytes(const struct tw_totals *t)
 {
-	return t->refs ? (double)stored_bytes(t) / (double)t->refs : 0;
+	return sum(t->coded, t->code_raw);
+}
+
+static double per_ref(const struct tw_totals *t, uint64_t bytes)
+{
+	return t->refs ? (double)bytes / (double)t->refs : 0;
 }
 
 static int is_killed(const struct tw_recording_info *info)
@@ -173,19 +178,20 @@ static void print_counts(const struct tw_totals *t)
 	print_count("gaps", t->gaps);
 }
 
-static void print_bytes(const char *title, uint64_t raw, uint64_t stored)
+static void print_bytes(const char *title, uint64_t raw, uint64_t coded, uint64_t stored)
 {
-	printf("%-16s%20llu%20llu\n", title, (unsigned long long)raw, (unsigned long long)stored);
+	printf("%-16s%20llu%20llu%20llu\n", title, (unsigned long long)raw, (unsigned long long)coded, (unsigned long long)stored);
 }
 
 static void print_sizes(const struct tw_totals *t)
 {
-	printf("\n%-16s%20s%20s\n", "bytes", "raw", "stored");
+	printf("\n%-16s%20s%20s%20s\n", "bytes", "raw", "transformed", "stored");
 	for (int i = 0; i < TW_NSTREAMS; i++)
-		print_bytes(stream_titles[i], t->raw[i], t->stored[i]);
-	print_bytes("code", t->code_raw, t->code_stored);
-	print_bytes("all", raw_bytes(t), stored_bytes(t));
-	printf("%-16s%20.3f%20.3f\n", "per reference", t->refs ? (double)raw_bytes(t) / (double)t->refs : 0, per_ref(t));
+		print_bytes(stream_titles[i], t->raw[i], t->coded[i], t->stored[i]);
+	print_bytes("code", t->code_raw, t->code_raw, t->code_stored);
+	print_bytes("all", raw_bytes(t), coded_bytes(t), stored_bytes(t));
+	printf("%-16s%20.3f%20.3f%20.3f\n", "per reference", per_ref(t, raw_bytes(t)), per_ref(t, coded_bytes(t)),
+	       per_ref(t, stored_bytes(t)));
 }
 
 static void print_modules(const struct tw_recording *r)
@@ -252,10 +258,11 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 		tw_json_signed(j, "exit_status", WEXITSTATUS(info->wait_status));
 }
 
-static void json_stream(struct tw_json *j, const char *name, uint64_t raw, uint64_t stored)
+static void json_stream(struct tw_json *j, const char *name, uint64_t raw, uint64_t coded, uint64_t stored)
 {
 	tw_json_open(j, name, '{');
 	tw_json_number(j, "raw_bytes", raw);
+	tw_json_number(j, "transformed_bytes", coded);
 	tw_json_number(j, "stored_bytes", stored);
 	tw_json_close(j, '}');
 }
@@ -272,12 +279,13 @@ static void json_totals(struct tw_json *j, const struct tw_totals *t)
 	tw_json_number(j, "chunks", t->chunks);
 	tw_json_number(j, "gaps", t->gaps);
 	tw_json_number(j, "raw_bytes", raw_bytes(t));
+	tw_json_number(j, "transformed_bytes", coded_bytes(t));
 	tw_json_number(j, "stored_bytes", stored_bytes(t));
-	tw_json_real(j, "bytes_per_ref", per_ref(t));
+	tw_json_real(j, "bytes_per_ref", per_ref(t, stored_bytes(t)));
 	tw_json_open(j, "streams", '{');
 	for (int i = 0; i < TW_NSTREAMS; i++)
-		json_stream(j, stream_names[i], t->raw[i], t->stored[i]);
-	json_stream(j, "code", t->code_raw, t->code_stored);
+		json_stream(j, stream_names[i], t->raw[i], t->coded[i], t->stored[i]);
+	json_stream(j, "code", t->code_raw, t->code_raw, t->code_stored);
 	tw_json_close(j, '}');
 }
 

@@ -3,6 +3,7 @@
  * (chunks) or at once (descriptors and modules). Where a header is damaged the scan goes on at the next one that is whole.
  */
 #include "recording/recording.h"
+#include "recording/transform.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* No buffer holds more than this; a larger size in a header is damage. */
-#define MAX_SECTION (64ull << 20)
+/* No chunk holds more than this; a larger size in a header is damage. */
+#define MAX_SECTION (512ull << 20)
 #define MAX_BLOCK   (4ull << 30)
 
 /* A growing array. */
@@ -49,6 +50,7 @@ struct tw_recording {
 	struct list descriptors;                   /* const struct tw_descriptor * */
 	struct list blocks;                        /* void *: decompressed blocks of the code file */
 	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
+	struct tw_value_map *values;
 };
 
 /* A file mapped for scanning. */
@@ -178,7 +180,7 @@ static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 	if (!*row || !item)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	*item = (*row)[d->number & 0xffff] = d;
-	return TW_OK;
+	return tw_value_map_add(r->values, d);
 }
 
 static int add_descriptors(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
@@ -292,6 +294,7 @@ static void add_to_totals(struct tw_totals *t, const struct tw_chunk_info *c)
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {
 		t->raw[i] += c->raw[i];
+		t->coded[i] += c->coded[i];
 		t->stored[i] += c->stored[i];
 	}
 }
@@ -304,9 +307,9 @@ static uint64_t sections_bytes(const struct tw_file_chunk *h)
 static int sizes_ok(const struct tw_file_chunk *h)
 {
 	for (int i = 0; i < TW_NSTREAMS; i++)
-		if (h->raw[i] > MAX_SECTION || h->stored[i] > ZSTD_compressBound(MAX_SECTION))
+		if (h->raw[i] > MAX_SECTION || h->coded[i] > MAX_SECTION || h->stored[i] > ZSTD_compressBound(MAX_SECTION))
 			return 0;
-	return !(h->raw[TW_STREAM_C] % 2) && !(h->raw[TW_STREAM_M] % 8) && !(h->raw[TW_STREAM_E] % 8);
+	return h->coded[TW_STREAM_E] == h->raw[TW_STREAM_E] && !(h->raw[TW_STREAM_C] % 2) && !(h->raw[TW_STREAM_M] % 8) && !(h->raw[TW_STREAM_E] % 8);
 }
 
 static int add_chunk(struct tw_recording *r, struct thread *t, const struct tw_file_chunk *h, uint64_t at)
@@ -334,6 +337,7 @@ static int add_chunk(struct tw_recording *r, struct thread *t, const struct tw_f
 	    .gaps = h->gaps,
 	};
 	memcpy(c->raw, h->raw, sizeof c->raw);
+	memcpy(c->coded, h->coded, sizeof c->coded);
 	memcpy(c->stored, h->stored, sizeof c->stored);
 	memcpy(checks->section, h->section_check, sizeof checks->section);
 	t->info.n_chunks++;
@@ -485,7 +489,8 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 	if (!r)
 		return tw_fail(TW_ERR_MEMORY, "%s", dir);
 	snprintf(r->dir, sizeof r->dir, "%s", dir);
-	int error = tw_header_read(dir, &r->info);
+	r->values = tw_value_map_new();
+	int error = r->values ? tw_header_read(dir, &r->info) : tw_fail(TW_ERR_MEMORY, "%s", dir);
 	if (!error)
 		error = read_threads(r);
 	if (!error)
@@ -523,6 +528,7 @@ void tw_recording_close(struct tw_recording *r)
 	free(r->problems.items);
 	free(r->descriptors.items);
 	free(r->blocks.items);
+	tw_value_map_free(r->values);
 	tw_header_free(&r->info);
 	free(r);
 }
@@ -612,12 +618,13 @@ const struct tw_descriptor *tw_recording_descriptor_at(const struct tw_recording
 
 /* ---- chunks ---- */
 
-static int unpack_chunk(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, const uint8_t *stored,
-                        void **raw)
+/* Decompresses the three sections of a chunk, which follow each other at `stored`. */
+static int unpack_sections(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, const uint8_t *stored,
+                           void **section)
 {
 	static const char *const names[TW_NSTREAMS] = {"C", "M", "E"};
 	for (int i = 0; i < TW_NSTREAMS; i++) {
-		int error = unpack(stored, c->stored[i], checks->section[i], c->raw[i], &raw[i]);
+		int error = unpack(stored, c->stored[i], checks->section[i], c->coded[i], &section[i]);
 		if (error)
 			return tw_fail(error, "%s: stream %s of chunk %u at offset %llu", t->name, names[i], c->sequence,
 			               (unsigned long long)c->offset);
@@ -626,7 +633,7 @@ static int unpack_chunk(const struct thread *t, const struct tw_chunk_info *c, c
 	return TW_OK;
 }
 
-static int read_sections(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, void **raw)
+static int read_sections(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, void **section)
 {
 	uint64_t n = c->stored[0] + c->stored[1] + c->stored[2];
 	uint8_t *stored = malloc(n + 1);
@@ -634,20 +641,24 @@ static int read_sections(const struct thread *t, const struct tw_chunk_info *c, 
 		return tw_fail(TW_ERR_MEMORY, "%s: chunk %u", t->name, c->sequence);
 	int error = tw_read_at(t->fd, stored, n, c->offset + sizeof(struct tw_file_chunk), t->name);
 	if (!error)
-		error = unpack_chunk(t, c, checks, stored, raw);
+		error = unpack_sections(t, c, checks, stored, section);
 	free(stored);
 	return error;
 }
 
-int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out)
+/* C and M from their sections; E is there already. */
+static int decode(const struct tw_recording *r, const struct tw_chunk_info *c, void *const *section, struct tw_chunk *out)
 {
-	memset(out, 0, sizeof *out);
-	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
-	if (!c)
-		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
-	const struct thread *t = thread_at(r, thread);
-	void *raw[TW_NSTREAMS] = {NULL};
-	int error = read_sections(t, c, (const struct checks *)t->checks.items + chunk, raw);
+	out->c = malloc(out->n_c * sizeof *out->c + 8);
+	out->m = malloc(out->n_m * sizeof *out->m + 8);
+	if (!out->c || !out->m)
+		return TW_ERR_MEMORY;
+	int error = tw_decode_tags(section[TW_STREAM_C], c->coded[TW_STREAM_C], out->c, out->n_c);
+	return error ? error : tw_decode_values(r->values, section[TW_STREAM_M], c->coded[TW_STREAM_M], out);
+}
+
+static void describe_chunk(const struct thread *t, const struct tw_chunk_info *c, struct tw_chunk *out)
+{
 	*out = (struct tw_chunk){
 	    .thread = t->info.serial,
 	    .sequence = c->sequence,
@@ -661,13 +672,30 @@ int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk
 	    .refs = c->refs,
 	    .reads = c->reads,
 	    .writes = c->writes,
-	    .c = raw[TW_STREAM_C],
 	    .n_c = c->raw[TW_STREAM_C] / 2,
-	    .m = raw[TW_STREAM_M],
 	    .n_m = c->raw[TW_STREAM_M] / 8,
-	    .e = raw[TW_STREAM_E],
 	    .n_e = c->raw[TW_STREAM_E],
 	};
+}
+
+int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out)
+{
+	memset(out, 0, sizeof *out);
+	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
+	if (!c)
+		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
+	const struct thread *t = thread_at(r, thread);
+	void *section[TW_NSTREAMS] = {NULL};
+	int error = read_sections(t, c, (const struct checks *)t->checks.items + chunk, section);
+	describe_chunk(t, c, out);
+	out->e = section[TW_STREAM_E];
+	if (!error) {
+		error = decode(r, c, section, out);
+		if (error)
+			tw_fail(error, "%s: chunk %u at offset %llu", t->name, c->sequence, (unsigned long long)c->offset);
+	}
+	free(section[TW_STREAM_C]);
+	free(section[TW_STREAM_M]);
 	if (error)
 		tw_chunk_release(out);
 	return error;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <trackway/recording.h>
 
-#define TW_RECORDING_VERSION 1
+#define TW_RECORDING_VERSION 2
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_THREAD_FILE       "thread-%04u"
@@ -33,7 +33,7 @@ struct tw_file_chunk {
 	uint32_t version, thread, sequence, upper, flags, reserved;
 	uint64_t first_insn, first_block, first_ref;
 	uint64_t insns, blocks, refs, reads, writes, gaps;
-	uint64_t raw[TW_NSTREAMS], stored[TW_NSTREAMS], section_check[TW_NSTREAMS];
+	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS], section_check[TW_NSTREAMS];
 	uint64_t check; /* xxh64 of the bytes before */
 };
 
@@ -107,6 +107,39 @@ struct tw_event_header;
 /* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
 int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
 
+/* ---- packing ---- */
+
+/*
+ * A packer encodes (transform.h) and compresses one chunk after another. It serves one thread at a time; any number of them may be at work for the
+ * same writer. A chunk is packed in pieces, each what one buffer held: begin, add, add, ..., end, then tw_writer_packed. The fragments of a piece must be
+ * in the map. After a failure only tw_packer_begin may follow.
+ */
+struct tw_packer;
+struct tw_value_map;
+
+struct tw_packer *tw_packer_new(const struct tw_value_map *map); /* NULL: no memory */
+void tw_packer_free(struct tw_packer *p);
+void tw_packer_begin(struct tw_packer *p);
+
+/* Thread, sequence, `upper` and what came before the chunk are the first piece's, counts are added up. `gaps` counts the piece's GAP events. */
+int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece, uint64_t gaps);
+
+/* `level` is zstd's. */
+int tw_packer_end(struct tw_packer *p, int level);
+
+/* What was packed: thread, header with its checksum, sections. Valid until the next tw_packer_begin. */
+struct tw_packed {
+	struct tw_thread_info thread;
+	struct tw_file_chunk head;
+	const uint8_t *section[TW_NSTREAMS]; /* head.stored[i] bytes */
+};
+const struct tw_packed *tw_packer_packed(const struct tw_packer *p);
+
+/* Compresses `n` bytes into *to, which grows as needed. Nothing becomes nothing. TW_ERR_MEMORY. */
+struct tw_bytes;
+struct ZSTD_CCtx_s;
+int tw_compress(struct ZSTD_CCtx_s *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level);
+
 /* ---- writing ---- */
 
 struct tw_writer;
@@ -124,8 +157,13 @@ int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);
 
 int tw_writer_module(struct tw_writer *w, const struct tw_module *module);
 
-/* One chunk; chunks of one thread come in order. `thread` is used with the thread's first chunk only. `level` is zstd's; `gaps` counts the
- * GAP events in it. */
+/* The values of the fragments written so far. Descriptors may be added before they are written, but must be before they are used. */
+struct tw_value_map *tw_writer_values(struct tw_writer *w);
+
+/* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
+int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);
+
+/* Packs a chunk in one piece and writes it. `level` is zstd's; `gaps` counts the GAP events in it. */
 int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level);
 
 /* What has been written so far: stored bytes and code bytes; counts of the chunks. */

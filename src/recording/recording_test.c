@@ -1,4 +1,5 @@
 /* Writer and reader together: what is written is read, and damage is found, named and survived. */
+#include "channel/channel.h"
 #include "recording/recording.h"
 #include "unit.h"
 #include "unit_directory.h"
@@ -38,7 +39,7 @@ static void write_chunk(struct tw_writer *w, uint32_t thread, uint32_t sequence)
 	static uint64_t m[N_VALUES], e[4];
 	struct tw_thread_info t = {.serial = thread, .pid = 100, .tid = 100 + thread, .parent_pid = 1, .parent_tid = 2};
 	for (unsigned i = 0; i < N_TAGS; i++)
-		c[i] = (uint16_t)(16 + (i * 7 + sequence) % 100);
+		c[i] = i % 2 ? (uint16_t)(16 + (i * 7 + sequence) % 100) : TW_TAG_UPPER;
 	for (unsigned i = 0; i < N_VALUES; i++)
 		m[i] = i * 0x123456789ull + sequence;
 	struct tw_chunk chunk = {
@@ -334,10 +335,12 @@ static void not_to_be_opened(void)
 {
 	struct tw_recording *r;
 	write_sample();
-	write_text("rec.tw/header", "trackway recording 2\n");
+	write_text("rec.tw/header", "trackway recording 1\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
-	CHECK(strstr(tw_recording_detail(), "version 2"));
-	write_text("rec.tw/header", "trackway recording 1\nstate: complete\n");
+	CHECK(strstr(tw_recording_detail(), "version 1"));
+	write_text("rec.tw/header", "trackway recording 3\n");
+	EQUAL(open_error(), TW_ERR_VERSION);
+	write_text("rec.tw/header", "trackway recording 2\nstate: complete\n");
 	EQUAL(open_error(), TW_ERR_TRUNCATED);
 	write_text("rec.tw/header", "something else\n");
 	EQUAL(open_error(), TW_ERR_NOT_RECORDING);

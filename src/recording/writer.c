@@ -1,5 +1,6 @@
 /* The chunk writer. Every piece is one write(2) of a header and what it describes, to a file opened for appending. */
 #include "recording/recording.h"
+#include "recording/transform.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +15,15 @@
 
 enum { CODE_LEVEL = 3 };
 
-struct section {
-	const void *raw;
-	size_t n_raw;
-	uint8_t *stored;
-	size_t room, n_stored;
-};
-
 struct tw_writer {
 	char dir[PATH_MAX];
 	int code_fd;
 	uint32_t n_threads; /* serial numbers below this may have a file */
 	uint8_t *started;   /* per serial number: has a file */
 	ZSTD_CCtx *zstd;
-	struct section section[TW_NSTREAMS];
+	struct tw_bytes block; /* of the code file, compressed */
+	struct tw_value_map *values;
+	struct tw_packer *packer; /* for tw_writer_chunk; made when first used */
 	struct tw_recording_info info; /* strings belong to this */
 	struct tw_totals totals;
 };
@@ -40,26 +36,6 @@ static int open_append(const struct tw_writer *w, const char *name, int *fd)
 	snprintf(path, sizeof path, "%s/%s", w->dir, name);
 	*fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	return *fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno)) : TW_OK;
-}
-
-static int compress_section(struct tw_writer *w, struct section *s, int level)
-{
-	size_t room = ZSTD_compressBound(s->n_raw);
-	if (room > s->room) {
-		free(s->stored);
-		s->stored = malloc(room);
-		s->room = s->stored ? room : 0;
-		if (!s->stored)
-			return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
-	}
-	if (!s->n_raw) {
-		s->n_stored = 0;
-		return TW_OK;
-	}
-	s->n_stored = ZSTD_compressCCtx(w->zstd, s->stored, s->room, s->raw, s->n_raw, level);
-	if (ZSTD_isError(s->n_stored))
-		return tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(s->n_stored));
-	return TW_OK;
 }
 
 /* Appends whole or not at all: what a failure left is cut off again. */
@@ -111,8 +87,9 @@ static int copy_info(struct tw_recording_info *to, const struct tw_recording_inf
 
 static void free_writer(struct tw_writer *w)
 {
-	for (int i = 0; i < TW_NSTREAMS; i++)
-		free(w->section[i].stored);
+	free(w->block.at);
+	tw_packer_free(w->packer);
+	tw_value_map_free(w->values);
 	if (w->code_fd >= 0)
 		close(w->code_fd);
 	ZSTD_freeCCtx(w->zstd);
@@ -129,7 +106,8 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	w->code_fd = -1;
 	snprintf(w->dir, sizeof w->dir, "%s", dir);
 	w->zstd = ZSTD_createCCtx();
-	int error = w->zstd ? copy_info(&w->info, info) : tw_fail(TW_ERR_MEMORY, "zstd");
+	w->values = tw_value_map_new();
+	int error = w->zstd && w->values ? copy_info(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (!error)
 		error = tw_header_write(dir, &w->info);
 	if (!error)
@@ -167,10 +145,7 @@ const struct tw_totals *tw_writer_totals(const struct tw_writer *w)
 
 static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
 {
-	struct section *s = &w->section[0];
-	s->raw = raw;
-	s->n_raw = n;
-	int error = compress_section(w, s, CODE_LEVEL);
+	int error = tw_compress(w->zstd, &w->block, raw, n, CODE_LEVEL);
 	if (error)
 		return error;
 	struct tw_file_block head = {
@@ -178,19 +153,25 @@ static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size
 	    .version = TW_RECORDING_VERSION,
 	    .kind = kind,
 	    .raw = n,
-	    .stored = s->n_stored,
-	    .section_check = XXH64(s->stored, s->n_stored, 0),
+	    .stored = w->block.n,
+	    .section_check = XXH64(w->block.at, w->block.n, 0),
 	};
 	head.check = XXH64(&head, offsetof(struct tw_file_block, check), 0);
-	struct iovec iov[2] = {{&head, sizeof head}, {s->stored, s->n_stored}};
+	struct iovec iov[2] = {{&head, sizeof head}, {w->block.at, w->block.n}};
 	w->totals.code_raw += n;
-	w->totals.code_stored += sizeof head + s->n_stored;
+	w->totals.code_stored += sizeof head + w->block.n;
 	return append(w->code_fd, iov, 2, TW_CODE_FILE);
+}
+
+struct tw_value_map *tw_writer_values(struct tw_writer *w)
+{
+	return w->values;
 }
 
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
 {
-	return n ? write_block(w, TW_BLOCK_DESCRIPTORS, bytes, n) : TW_OK;
+	int error = tw_value_map_add_all(w->values, bytes, n);
+	return error || !n ? error : write_block(w, TW_BLOCK_DESCRIPTORS, bytes, n);
 }
 
 int tw_writer_module(struct tw_writer *w, const struct tw_module *module)
@@ -261,46 +242,6 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 	return error;
 }
 
-static void fill_head(struct tw_file_chunk *head, const struct tw_chunk *c, uint64_t gaps)
-{
-	*head = (struct tw_file_chunk){
-	    .magic = TW_CHUNK_MAGIC,
-	    .version = TW_RECORDING_VERSION,
-	    .thread = c->thread,
-	    .sequence = c->sequence,
-	    .upper = c->upper,
-	    .flags = c->flags,
-	    .first_insn = c->first_insn,
-	    .first_block = c->first_block,
-	    .first_ref = c->first_ref,
-	    .insns = c->insns,
-	    .blocks = c->blocks,
-	    .refs = c->refs,
-	    .reads = c->reads,
-	    .writes = c->writes,
-	    .gaps = gaps,
-	};
-}
-
-static int compress_chunk(struct tw_writer *w, const struct tw_chunk *c, struct tw_file_chunk *head, int level)
-{
-	const void *raw[TW_NSTREAMS] = {c->c, c->m, c->e};
-	size_t n[TW_NSTREAMS] = {c->n_c * sizeof *c->c, c->n_m * sizeof *c->m, c->n_e};
-	for (int i = 0; i < TW_NSTREAMS; i++) {
-		struct section *s = &w->section[i];
-		s->raw = raw[i];
-		s->n_raw = n[i];
-		int error = compress_section(w, s, level);
-		if (error)
-			return error;
-		head->raw[i] = n[i];
-		head->stored[i] = s->n_stored;
-		head->section_check[i] = XXH64(s->stored, s->n_stored, 0);
-	}
-	head->check = XXH64(head, offsetof(struct tw_file_chunk, check), 0);
-	return TW_OK;
-}
-
 static void add_totals(struct tw_totals *t, const struct tw_file_chunk *head)
 {
 	t->insns += head->insns;
@@ -312,30 +253,40 @@ static void add_totals(struct tw_totals *t, const struct tw_file_chunk *head)
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {
 		t->raw[i] += head->raw[i];
+		t->coded[i] += head->coded[i];
 		t->stored[i] += head->stored[i];
 	}
 }
 
-int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level)
+int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed)
 {
-	struct tw_file_chunk head;
-	fill_head(&head, chunk, gaps);
-	int error = compress_chunk(w, chunk, &head, level);
-	if (error)
-		return error;
+	const struct tw_file_chunk *head = &packed->head;
 	int fd;
-	error = open_thread(w, thread, &fd);
+	int error = open_thread(w, &packed->thread, &fd);
 	if (error)
 		return error;
-	struct iovec iov[1 + TW_NSTREAMS] = {{&head, sizeof head}};
+	struct iovec iov[1 + TW_NSTREAMS] = {{(void *)head, sizeof *head}};
 	for (int i = 0; i < TW_NSTREAMS; i++)
-		iov[1 + i] = (struct iovec){w->section[i].stored, w->section[i].n_stored};
+		iov[1 + i] = (struct iovec){(void *)packed->section[i], head->stored[i]};
 	char name[32];
-	snprintf(name, sizeof name, TW_THREAD_FILE, thread->serial);
+	snprintf(name, sizeof name, TW_THREAD_FILE, packed->thread.serial);
 	error = append(fd, iov, 1 + TW_NSTREAMS, name);
 	close(fd);
 	if (error)
 		return error;
-	add_totals(&w->totals, &head);
+	add_totals(&w->totals, head);
 	return TW_OK;
+}
+
+int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level)
+{
+	if (!w->packer)
+		w->packer = tw_packer_new(w->values);
+	if (!w->packer)
+		return tw_fail(TW_ERR_MEMORY, "packer");
+	tw_packer_begin(w->packer);
+	int error = tw_packer_add(w->packer, thread, chunk, gaps);
+	if (!error)
+		error = tw_packer_end(w->packer, level);
+	return error ? error : tw_writer_packed(w, tw_packer_packed(w->packer));
 }

@@ -1,12 +1,15 @@
 # Recordings that are truncated, corrupted, empty, of another version, or none at all: one sentence, and what is whole is still read.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
-make_data data 40000
-"$TW" record -q -o good.tw -- gzip -9 -n -c data >/dev/null || fail "record"
-check_good good.tw
-"$TW" dump --refs good.tw | wc -l >good.refs
-thread=$(ls good.tw | grep thread | head -n 1)
-size=$(stat -c %s "good.tw/$thread")
+take() { # take BYTES: a recording of gzip compressing so much; with 120000 it has several chunks
+	make_data data "$1"
+	"$TW" record -q -o good.tw -- gzip -9 -n -c data >/dev/null || fail "record"
+	check_good good.tw
+	"$TW" dump --refs good.tw | wc -l >good.refs
+	thread=$(ls good.tw | grep thread | head -n 1)
+	size=$(stat -c %s "good.tw/$thread")
+}
+take 120000
 
 each() { # each DIR PATTERN: every command refuses it in one sentence
 	local c
@@ -60,6 +63,7 @@ flip() { # flip FILE OFFSET
 }
 flip "bad.tw/$thread" $((size / 2))
 part 'a flipped byte in the middle' 20
+take 4000
 fresh
 flip "bad.tw/$thread" 0
 part 'a damaged file header' 0

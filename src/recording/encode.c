@@ -1,0 +1,335 @@
+#include "recording/predictor.h"
+#include "recording/recording.h"
+#include "recording/transform.h"
+
+#include <stdlib.h>
+
+/* The loop over values must keep its state in registers. */
+#define INLINE inline __attribute__((always_inline))
+
+struct tw_encoder {
+	struct tw_tag_predictor tags;
+	struct tw_value_predictor values;
+	uint32_t n_slots;              /* that values.slot has */
+	uint64_t tag_run, value_run;   /* predicted since the last that was not */
+	int odd;                       /* values and tags did not fit: there can be no more pieces */
+	uint64_t raw[TW_NSTREAMS];
+	struct tw_bytes tag_runs, symbols;
+	struct tw_bytes value_runs, codes, literals;
+	struct tw_bytes section[TW_NSTREAMS];
+};
+
+struct tw_encoder *tw_encoder_new(const struct tw_value_map *map)
+{
+	struct tw_encoder *e = calloc(1, sizeof *e);
+	if (e)
+		e->values.map = map;
+	return e;
+}
+
+void tw_encoder_free(struct tw_encoder *e)
+{
+	if (!e)
+		return;
+	for (int i = 0; i < TW_NSTREAMS; i++)
+		free(e->section[i].at);
+	free(e->tag_runs.at);
+	free(e->symbols.at);
+	free(e->value_runs.at);
+	free(e->codes.at);
+	free(e->literals.at);
+	free(e->values.slot);
+	free(e);
+}
+
+/* ---- bytes ---- */
+
+/* Makes room for n more. */
+static int reserve(struct tw_bytes *b, size_t n)
+{
+	if (b->room - b->n >= n)
+		return TW_OK;
+	size_t room = b->n + n + b->n / 2;
+	uint8_t *at = realloc(b->at, room);
+	if (!at)
+		return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
+	b->at = at;
+	b->room = room;
+	return TW_OK;
+}
+
+static int append(struct tw_bytes *b, const void *bytes, size_t n)
+{
+	int error = reserve(b, n);
+	if (!error && n)
+		memcpy(b->at + b->n, bytes, n);
+	b->n += error ? 0 : n;
+	return error;
+}
+
+static uint8_t *put_run(uint8_t *to, uint64_t run)
+{
+	for (; run >= TW_RUN_MORE; run -= TW_RUN_MORE)
+		*to++ = TW_RUN_MORE;
+	*to++ = (uint8_t)run;
+	return to;
+}
+
+/* Bytes that so many runs take at most, together `predicted` long. */
+static size_t run_bytes(size_t runs, uint64_t predicted)
+{
+	return runs + (size_t)(predicted / TW_RUN_MORE) + 2;
+}
+
+/* ---- tags ---- */
+
+static uint8_t *put_symbol(uint8_t *to, uint16_t tag, uint16_t after_one)
+{
+	static const uint16_t literally = TW_SYMBOL_LITERALLY;
+	uint16_t symbol = tag == after_one ? TW_SYMBOL_AFTER_ONE : tag;
+	if (tag != after_one && (tag == TW_SYMBOL_AFTER_ONE || tag == TW_SYMBOL_LITERALLY)) {
+		memcpy(to, &literally, sizeof literally);
+		to += sizeof literally;
+	}
+	memcpy(to, &symbol, sizeof symbol);
+	return to + sizeof symbol;
+}
+
+static void encode_tags(struct tw_encoder *e, const uint16_t *c, size_t n)
+{
+	struct tw_tag_predictor *p = &e->tags;
+	uint32_t newest = p->tag[0], second = p->tag[1], third = p->tag[2];
+	uint8_t *runs = e->tag_runs.at + e->tag_runs.n, *symbols = e->symbols.at + e->symbols.n;
+	uint64_t run = e->tag_run;
+	for (size_t i = 0; i < n; i++) {
+		uint16_t tag = c[i];
+		uint16_t *expected = &p->after_three[tw_tag_context(newest, second, third)];
+		if (*expected == tag) {
+			run++;
+		} else {
+			runs = put_run(runs, run);
+			run = 0;
+			symbols = put_symbol(symbols, tag, p->after_one[newest]);
+			p->after_one[newest] = *expected = tag;
+		}
+		third = second;
+		second = newest;
+		newest = tag;
+	}
+	p->tag[0] = (uint16_t)newest;
+	p->tag[1] = (uint16_t)second;
+	p->tag[2] = (uint16_t)third;
+	e->tag_run = run;
+	e->tag_runs.n = (size_t)(runs - e->tag_runs.at);
+	e->symbols.n = (size_t)(symbols - e->symbols.at);
+}
+
+/* ---- values ---- */
+
+/* Where a piece's values come from and go to. */
+struct piece {
+	const uint64_t *m, *m_end;
+	uint8_t *runs, *codes, *literals;
+	uint64_t run;
+};
+
+static inline uint64_t zigzag(uint64_t d)
+{
+	return d << 1 ^ (uint64_t)((int64_t)d >> 63);
+}
+
+static inline unsigned bytes_of(uint64_t v)
+{
+	return (71u - (unsigned)__builtin_clzll(v | 1)) / 8;
+}
+
+/* A value that was not as predicted: says what it is, and remembers what would have predicted it. */
+static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct piece *w, uint64_t value)
+{
+	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
+	uint64_t from_last = zigzag(value - s->last), from_reg = zigzag(value - p->reg[s->reg]);
+	int by_reg = from_reg < from_last;
+	uint64_t literal = by_reg ? from_reg : from_last;
+	unsigned bytes = bytes_of(literal), code = TW_CODE_LITERAL + bytes - 1 + (by_reg ? TW_CODE_REGISTER : 0);
+	unsigned way = value == s->last ? TW_WAY_LAST : TW_NWAYS;
+	way = value == *successor ? TW_WAY_SUCCESSOR : way;
+	way = value == p->reg[s->reg] + (uint64_t)(int64_t)s->step ? TW_WAY_STEP : way;
+	int literally = way == TW_NWAYS;
+	*successor = value;
+	s->way = literally ? s->way : (uint8_t)way;
+	w->runs = put_run(w->runs, w->run);
+	w->run = 0;
+	*w->codes++ = (uint8_t)(literally ? code : way);
+	memcpy(w->literals, &literal, sizeof literal);
+	w->literals += literally ? bytes : 0;
+}
+
+/* The values of one execution, `n` slots from `s` on. */
+static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct piece *w)
+{
+	for (struct tw_value_slot *end = s + n; s < end; s++) {
+		uint64_t value = *w->m++;
+		if (__builtin_expect(tw_predict(p, s) == value, 1))
+			w->run++;
+		else
+			encode_miss(p, s, w, value);
+		tw_learn(p, s, value);
+	}
+}
+
+/* Values that belong to no execution: slot 0 is theirs. */
+static void encode_rest(struct tw_encoder *e, struct piece *w)
+{
+	struct tw_value_predictor *p = &e->values;
+	struct tw_value_slot *s = p->slot;
+	*s = (struct tw_value_slot){.epoch = p->epoch, .reg = TW_SLOT_NO_REGISTER};
+	for (e->odd |= w->m < w->m_end; w->m < w->m_end;)
+		encode_execution(p, s, 1, w);
+}
+
+static int encode_values(struct tw_encoder *e, const struct tw_chunk *piece, struct piece *w)
+{
+	struct tw_value_predictor *p = &e->values;
+	size_t at = 0;
+	for (size_t i = 0; i < piece->n_c; i++) {
+		uint16_t tag = piece->c[i];
+		if (__builtin_expect(tag < TW_TAG_FIRST, 0)) {
+			if (tag == TW_TAG_EVENT)
+				at = tw_take_event(p, piece->e, piece->n_e, at);
+			else if (tag == TW_TAG_UPPER && i + 1 < piece->n_c)
+				tw_set_upper(p, piece->c[++i]);
+			continue;
+		}
+		struct tw_value_place place = p->row[tag];
+		if (!place.n) {
+			if (place.first)
+				continue;
+			return tw_fail(TW_ERR_FRAGMENT, "fragment %u", p->upper << 16 | tag);
+		}
+		struct tw_value_slot *s = p->slot + place.first;
+		if (__builtin_expect(s->epoch != p->epoch, 0))
+			tw_start_slots(p, tag, s, place.n);
+		if (__builtin_expect((size_t)(w->m_end - w->m) < place.n, 0)) {
+			e->odd = 1;
+			place.n = (uint32_t)(w->m_end - w->m);
+		}
+		encode_execution(p, s, place.n, w);
+	}
+	encode_rest(e, w);
+	return TW_OK;
+}
+
+/* ---- chunks ---- */
+
+static void forget_slots(struct tw_encoder *e)
+{
+	if (e->n_slots)
+		memset(e->values.slot, 0, e->n_slots * sizeof *e->values.slot);
+	e->values.epoch = 0;
+}
+
+void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
+{
+	if (e->values.epoch == UINT16_MAX)
+		forget_slots(e);
+	e->values.epoch++;
+	tw_start_values(&e->values, e->values.map, upper);
+	memset(&e->tags, 0, sizeof e->tags);
+	memset(e->raw, 0, sizeof e->raw);
+	e->tag_run = e->value_run = 0;
+	e->odd = 0;
+	e->tag_runs.n = e->symbols.n = e->value_runs.n = e->codes.n = e->literals.n = 0;
+	e->section[TW_STREAM_E].n = 0;
+}
+
+static int take_slots(struct tw_encoder *e)
+{
+	uint32_t n = tw_value_map_slots(e->values.map);
+	if (n <= e->n_slots)
+		return TW_OK;
+	n += n / 4;
+	struct tw_value_slot *slot = realloc(e->values.slot, n * sizeof *slot);
+	if (!slot)
+		return tw_fail(TW_ERR_MEMORY, "%u slots", n);
+	memset(slot + e->n_slots, 0, (n - e->n_slots) * sizeof *slot);
+	e->values.slot = slot;
+	e->n_slots = n;
+	return TW_OK;
+}
+
+/* Room for the worst a piece can become. */
+static int take_room(struct tw_encoder *e, const struct tw_chunk *piece)
+{
+	int error = take_slots(e);
+	if (!error)
+		error = reserve(&e->tag_runs, run_bytes(piece->n_c, e->tag_run + piece->n_c));
+	if (!error)
+		error = reserve(&e->symbols, piece->n_c * 2 * sizeof(uint16_t));
+	if (!error)
+		error = reserve(&e->value_runs, run_bytes(piece->n_m, e->value_run + piece->n_m));
+	if (!error)
+		error = reserve(&e->codes, piece->n_m);
+	return error ? error : reserve(&e->literals, (piece->n_m + 1) * sizeof(uint64_t));
+}
+
+int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
+{
+	int error = take_room(e, piece);
+	if (!error && e->odd)
+		error = tw_fail(TW_ERR_STREAM, "thread %u, chunk %u", piece->thread, piece->sequence);
+	if (!error)
+		error = append(&e->section[TW_STREAM_E], piece->e, piece->n_e);
+	if (error)
+		return error;
+	encode_tags(e, piece->c, piece->n_c);
+	struct piece w = {
+	    .m = piece->m,
+	    .m_end = piece->m + piece->n_m,
+	    .runs = e->value_runs.at + e->value_runs.n,
+	    .codes = e->codes.at + e->codes.n,
+	    .literals = e->literals.at + e->literals.n,
+	    .run = e->value_run,
+	};
+	error = encode_values(e, piece, &w);
+	e->value_runs.n = (size_t)(w.runs - e->value_runs.at);
+	e->codes.n = (size_t)(w.codes - e->codes.at);
+	e->literals.n = (size_t)(w.literals - e->literals.at);
+	e->value_run = w.run;
+	e->raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
+	e->raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
+	e->raw[TW_STREAM_E] += piece->n_e;
+	return error;
+}
+
+/* A section: the lengths of its parts, then the parts. */
+static int join(struct tw_bytes *section, const struct tw_bytes *const *part, unsigned n)
+{
+	int error = TW_OK;
+	section->n = 0;
+	for (unsigned i = 0; i < n && !error; i++) {
+		uint64_t bytes = part[i]->n;
+		error = append(section, &bytes, sizeof bytes);
+	}
+	for (unsigned i = 0; i < n && !error; i++)
+		error = append(section, part[i]->at, part[i]->n);
+	return error;
+}
+
+int tw_encoder_end(struct tw_encoder *e, struct tw_coded *out)
+{
+	const struct tw_bytes *tag_parts[] = {&e->tag_runs, &e->symbols};
+	const struct tw_bytes *value_parts[] = {&e->value_runs, &e->codes, &e->literals};
+	int error = reserve(&e->tag_runs, run_bytes(1, e->tag_run));
+	if (!error)
+		error = reserve(&e->value_runs, run_bytes(1, e->value_run));
+	if (error)
+		return error;
+	e->tag_runs.n = (size_t)(put_run(e->tag_runs.at + e->tag_runs.n, e->tag_run) - e->tag_runs.at);
+	e->value_runs.n = (size_t)(put_run(e->value_runs.at + e->value_runs.n, e->value_run) - e->value_runs.at);
+	error = join(&e->section[TW_STREAM_C], tag_parts, 2);
+	if (!error)
+		error = join(&e->section[TW_STREAM_M], value_parts, 3);
+	memcpy(out->raw, e->raw, sizeof out->raw);
+	memcpy(out->section, e->section, sizeof out->section);
+	return error;
+}

@@ -1,0 +1,140 @@
+/*
+ * The predictor of the transform, shared by encode.c and decode.c and included by no one else. Both must make exactly the same calls in the same
+ * order. It is part of the format: docs/format.md describes it, and a change here is a new version there.
+ */
+#ifndef TW_PREDICTOR_H
+#define TW_PREDICTOR_H
+
+#include "channel/channel.h"
+#include "recording/value_map.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+	TW_SUCCESSOR_BITS = 16, /* of the table of values that followed a value */
+	TW_CONTEXT_BITS = 16,   /* of the table of tags that followed three tags */
+};
+
+/* ---- tags ---- */
+
+/* What followed the last three tags (found by hash) and the last tag, the last time. */
+struct tw_tag_predictor {
+	uint16_t after_three[1 << TW_CONTEXT_BITS];
+	uint16_t after_one[65536];
+	uint16_t tag[3]; /* the last ones, newest first */
+};
+
+/* A symbol: the tag itself, or one of these, which are no tags (but may be upper halves). */
+enum {
+	TW_SYMBOL_AFTER_ONE = TW_TAG_NONE, /* the tag after_one says */
+	TW_SYMBOL_LITERALLY = TW_TAG_SLACK /* the next symbol is the tag, whatever it is */
+};
+
+/* Only the last step depends on the newest tag, since that is what a decoder waits for. */
+static inline uint32_t tw_tag_context(uint32_t newest, uint32_t second, uint32_t third)
+{
+	return ((second * 0x9e3779b1u + third * 0x85ebca6bu) >> (32 - TW_CONTEXT_BITS)) ^ (newest & ((1u << TW_CONTEXT_BITS) - 1));
+}
+
+/* ---- values ---- */
+
+/* Ways to predict a value, which are also the first codes. */
+enum tw_way {
+	TW_WAY_STEP,      /* the register's last value, plus what was to be added to it the last time in this slot */
+	TW_WAY_SUCCESSOR, /* what followed the slot's last value, the last time a prediction failed after that value */
+	TW_WAY_LAST,      /* the slot's last value */
+	TW_NWAYS
+};
+
+/*
+ * Codes of values that were not as predicted: one of the ways, or TW_CODE_LITERAL + (bytes - 1) for a difference to the slot's last value, plus
+ * TW_CODE_REGISTER if it is to the register's. A difference is stored as (d << 1) ^ (d >> 63), in that many bytes, lowest first.
+ */
+enum { TW_CODE_LITERAL = TW_NWAYS, TW_CODE_REGISTER = 8, TW_NCODES = TW_CODE_LITERAL + 2 * TW_CODE_REGISTER };
+
+/* A run of 255 goes on in the next byte. */
+enum { TW_RUN_MORE = 255 };
+
+struct tw_value_slot {
+	uint64_t last;
+	int32_t step;
+	uint16_t epoch; /* not the predictor's: the rest is of an earlier chunk */
+	uint8_t reg;
+	uint8_t way;
+};
+
+struct tw_value_predictor {
+	uint64_t reg[TW_NREGS + 1]; /* last values seen; the last one is for slots without a register */
+	uint64_t successor[1 << TW_SUCCESSOR_BITS];
+	const struct tw_value_map *map;
+	const struct tw_value_place *row; /* of `upper` */
+	uint32_t upper;
+	uint16_t epoch;
+	struct tw_value_slot *slot; /* by number; there are as many as the map had when the chunk, or piece, began */
+};
+
+static inline size_t tw_successor_index(uint64_t value)
+{
+	return (size_t)(value * 0x9e3779b97f4a7c15u >> (64 - TW_SUCCESSOR_BITS));
+}
+
+static inline uint64_t tw_predict(const struct tw_value_predictor *p, const struct tw_value_slot *s)
+{
+	if (s->way == TW_WAY_STEP)
+		return p->reg[s->reg] + (uint64_t)(int64_t)s->step;
+	return s->way == TW_WAY_LAST ? s->last : p->successor[tw_successor_index(s->last)];
+}
+
+/* After each value. */
+static inline void tw_learn(struct tw_value_predictor *p, struct tw_value_slot *s, uint64_t value)
+{
+	s->step = (int32_t)(value - p->reg[s->reg]);
+	s->last = value;
+	p->reg[s->reg] = value;
+}
+
+/* The slots of a fragment that runs for the first time in this chunk. */
+static inline void tw_start_slots(struct tw_value_predictor *p, uint16_t tag, struct tw_value_slot *s, uint32_t n)
+{
+	const uint8_t *reg = tw_value_map_registers(p->map, p->upper << 16 | tag);
+	for (uint32_t i = 0; i < n; i++)
+		s[i] = (struct tw_value_slot){.last = p->reg[reg[i]], .epoch = p->epoch, .reg = reg[i]};
+}
+
+static inline void tw_set_upper(struct tw_value_predictor *p, uint32_t upper)
+{
+	p->upper = upper;
+	p->row = tw_value_map_row(p->map, upper);
+}
+
+/* Of a chunk's start. The epoch and the slots are the caller's to set. */
+static inline void tw_start_values(struct tw_value_predictor *p, const struct tw_value_map *map, uint32_t upper)
+{
+	memset(p->reg, 0, sizeof p->reg);
+	memset(p->successor, 0, sizeof p->successor);
+	p->map = map;
+	tw_set_upper(p, upper);
+}
+
+/* Takes the event at e + at: a keyframe sets registers and upper half. Returns where the next one is. */
+static inline size_t tw_take_event(struct tw_value_predictor *p, const uint8_t *e, size_t n_e, size_t at)
+{
+	struct tw_event_header h;
+	struct tw_keyframe k;
+	if (n_e - at < sizeof h)
+		return n_e;
+	memcpy(&h, e + at, sizeof h);
+	at += sizeof h;
+	if (h.bytes > n_e - at)
+		return n_e;
+	if (h.type == TW_EVENT_KEYFRAME && h.bytes >= sizeof k) {
+		memcpy(&k, e + at, sizeof k);
+		memcpy(p->reg, k.regs, sizeof k.regs);
+		tw_set_upper(p, k.upper);
+	}
+	at += ((size_t)h.bytes + 7) & ~(size_t)7;
+	return at < n_e ? at : n_e;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * The transform: the C and M streams of a chunk turned into what a predictor got wrong, which is little and compresses well.
+ *
+ * Tags are predicted from the three before them, values from the last value of the same register, of the same slot, and from what followed the
+ * slot's last value before. Encoder and decoder run the same predictor (predictor.h), which starts anew with every chunk, so that each
+ * chunk can be decoded alone. docs/format.md says what the bytes mean. The E stream stays as it is.
+ *
+ * An encoder serves one thread at a time; any number of encoders and decoders may share a value map.
+ */
+#ifndef TW_TRANSFORM_H
+#define TW_TRANSFORM_H
+
+#include "recording/value_map.h"
+#include <trackway/recording.h>
+
+/* A growing run of bytes. */
+struct tw_bytes {
+	uint8_t *at;
+	size_t n, room;
+};
+
+/* One chunk, encoded. */
+struct tw_coded {
+	uint64_t raw[TW_NSTREAMS];            /* bytes before */
+	struct tw_bytes section[TW_NSTREAMS]; /* and after; they belong to the encoder */
+};
+
+struct tw_encoder;
+
+/* `map` must stay. NULL: no memory. */
+struct tw_encoder *tw_encoder_new(const struct tw_value_map *map);
+void tw_encoder_free(struct tw_encoder *e);
+
+/*
+ * A chunk is encoded in any number of pieces, each with whole executions and events: begin, add, add, ..., end. All fragments must be in the map.
+ * `upper` is of the first piece. After a failure only tw_encoder_begin may follow. Values that no execution takes are kept if they are in
+ * the last piece. TW_ERR_FRAGMENT: no descriptor. TW_ERR_STREAM: values that do not fit the tags of a
+ * piece that is not the last.
+ */
+void tw_encoder_begin(struct tw_encoder *e, uint32_t upper);
+int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece);
+
+/* What *out points to is valid until the next call. */
+int tw_encoder_end(struct tw_encoder *e, struct tw_coded *out);
+
+/* Decodes a C section of `n` bytes into exactly n_c tags. TW_ERR_DAMAGED if it does not hold them. */
+int tw_decode_tags(const uint8_t *section, size_t n, uint16_t *c, size_t n_c);
+
+/*
+ * Decodes an M section of `n` bytes into chunk->m, where there is room for chunk->n_m values; C, E and `upper` of the chunk are there already.
+ * At a fragment without a descriptor the values end, and chunk->n_m becomes smaller. TW_ERR_DAMAGED, TW_ERR_MEMORY.
+ */
+int tw_decode_values(const struct tw_value_map *map, const uint8_t *section, size_t n, struct tw_chunk *chunk);
+
+#endif

@@ -1,0 +1,325 @@
+/* The transform: whatever goes in comes out, in one piece or in many; and no damage makes the decoder fall. */
+#include "recording/transform.h"
+#include "channel/channel.h"
+#include "recording/recording.h"
+#include "unit.h"
+#include "unit_fragment.h"
+
+#include <stdlib.h>
+
+enum { N_FRAGMENTS = 40, N_TAGS = 20000, MAX_VALUES = 5, UPPER_B = 7 };
+
+/* Streams under construction, and the values each fragment takes: its number modulo 5 or so. */
+static uint16_t c[N_TAGS * 2];
+static uint64_t m[N_TAGS * MAX_VALUES + 100];
+static _Alignas(8) uint8_t e[1 << 16];
+static struct tw_chunk chunk;
+static struct tw_value_map *map;
+static uint64_t seed = 1;
+
+static uint64_t any(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static unsigned values_of(unsigned fragment)
+{
+	return fragment % MAX_VALUES;
+}
+
+/* Fragments 16.. under two upper halves. The values are of registers, but the last of each is of a string instruction. */
+static void make_map(void)
+{
+	map = tw_value_map_new();
+	for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
+		unsigned n = values_of(i % N_FRAGMENTS), lower = TW_TAG_FIRST + i % N_FRAGMENTS;
+		struct tw_op op[MAX_VALUES];
+		for (unsigned k = 0; k < n; k++)
+			op[k] = (struct tw_op){.kind = TW_OP_RECORD, .base = (uint8_t)(any() % TW_NREGS), .index = TW_NOREG, .value = (uint16_t)k};
+		if (n == 4)
+			op[3] = (struct tw_op){.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 3, .mask_value = 3};
+		struct tw_descriptor *d = unit_descriptor((i < N_FRAGMENTS ? 0 : UPPER_B << 16) | lower, 2, (uint16_t)n, op, (uint16_t)n);
+		EQUAL(tw_value_map_add(map, d), TW_OK);
+		free(d);
+	}
+}
+
+/* ---- making streams ---- */
+
+static void begin(void)
+{
+	chunk = (struct tw_chunk){.c = c, .m = m, .e = e};
+}
+
+static void put_keyframe(uint32_t upper)
+{
+	struct tw_event_header h = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof(struct tw_keyframe)};
+	struct tw_keyframe k = {.upper = upper};
+	for (unsigned i = 0; i < TW_NREGS; i++)
+		k.regs[i] = any();
+	memcpy(e + chunk.n_e, &h, sizeof h);
+	memcpy(e + chunk.n_e + sizeof h, &k, sizeof k);
+	chunk.n_e += (sizeof h + sizeof k + 7) & ~(size_t)7;
+	c[chunk.n_c++] = TW_TAG_EVENT;
+}
+
+static void put_execution(unsigned fragment, uint64_t (*value)(unsigned fragment, unsigned k))
+{
+	c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + fragment);
+	for (unsigned k = 0; k < values_of(fragment); k++)
+		m[chunk.n_m++] = value(fragment, k);
+}
+
+static uint64_t random_value(unsigned fragment, unsigned k)
+{
+	(void)fragment, (void)k;
+	return any() >> any() % 64;
+}
+
+static uint64_t extreme_value(unsigned fragment, unsigned k)
+{
+	static const uint64_t extremes[] = {0, 1, UINT64_MAX, 1ull << 63, INT64_MAX, 1ull << 31, 1ull << 32, UINT32_MAX, 0xff, 0x100};
+	(void)fragment, (void)k;
+	return extremes[any() % 10];
+}
+
+static uint64_t stride_value(unsigned fragment, unsigned k)
+{
+	static uint64_t at[N_FRAGMENTS][MAX_VALUES];
+	return at[fragment][k] += 8 * (k + 1);
+}
+
+/* What longest-match loops do: a chain of values that is walked again and again. */
+static uint64_t chain_value(unsigned fragment, unsigned k)
+{
+	static uint64_t at = 1;
+	(void)fragment, (void)k;
+	at = at % 500 ? at * 7919 % 100003 : 1;
+	return 0x7f0000000000 + at * 16;
+}
+
+static void make(unsigned n, unsigned fragments, uint64_t (*value)(unsigned, unsigned))
+{
+	begin();
+	put_keyframe(0);
+	for (unsigned i = 0; i < n; i++) {
+		put_execution(fragments > 1 ? (unsigned)(any() % fragments) : 4, value);
+		if (any() % 100 == 0) {
+			c[chunk.n_c++] = TW_TAG_UPPER;
+			c[chunk.n_c++] = any() % 2 ? 0 : UPPER_B;
+		}
+		if (any() % 1000 == 0 && chunk.n_e < sizeof e - 1024)
+			put_keyframe(any() % 2 ? 0 : UPPER_B);
+	}
+}
+
+/* ---- round trips ---- */
+
+static int decode(const struct tw_coded *coded, struct tw_chunk *out)
+{
+	out->c = malloc(chunk.n_c * sizeof *c + 1);
+	out->m = malloc(chunk.n_m * sizeof *m + 1);
+	out->e = malloc(chunk.n_e + 1);
+	out->n_c = chunk.n_c;
+	out->n_m = chunk.n_m;
+	out->n_e = chunk.n_e;
+	memcpy(out->e, e, chunk.n_e);
+	int error = tw_decode_tags(coded->section[TW_STREAM_C].at, coded->section[TW_STREAM_C].n, out->c, out->n_c);
+	return error ? error : tw_decode_values(map, coded->section[TW_STREAM_M].at, coded->section[TW_STREAM_M].n, out);
+}
+
+static void same(const struct tw_coded *coded)
+{
+	struct tw_chunk out = {.upper = chunk.upper};
+	EQUAL(coded->raw[TW_STREAM_C], chunk.n_c * 2);
+	EQUAL(coded->raw[TW_STREAM_M], chunk.n_m * 8);
+	EQUAL(decode(coded, &out), TW_OK);
+	EQUAL(out.n_m, chunk.n_m);
+	CHECK(!memcmp(out.c, c, chunk.n_c * sizeof *c));
+	CHECK(!memcmp(out.m, m, chunk.n_m * sizeof *m));
+	CHECK(coded->section[TW_STREAM_E].n == chunk.n_e && !memcmp(coded->section[TW_STREAM_E].at, e, chunk.n_e));
+	tw_chunk_release(&out);
+}
+
+/* Returns the bytes of the encoded C and M. */
+static size_t round_trip(struct tw_encoder *encoder)
+{
+	struct tw_coded coded;
+	tw_encoder_begin(encoder, chunk.upper);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	same(&coded);
+	return coded.section[TW_STREAM_C].n + coded.section[TW_STREAM_M].n;
+}
+
+static void round_trips(struct tw_encoder *encoder)
+{
+	begin();
+	round_trip(encoder);
+	make(1, 1, random_value);
+	round_trip(encoder);
+	make(N_TAGS, N_FRAGMENTS, random_value);
+	round_trip(encoder);
+	make(N_TAGS, N_FRAGMENTS, extreme_value);
+	round_trip(encoder);
+	make(N_TAGS, N_FRAGMENTS, stride_value);
+	round_trip(encoder);
+	make(N_TAGS, 3, chain_value);
+	round_trip(encoder);
+}
+
+/* What is regular becomes small: the runs of 255 and what it takes to learn. */
+static void regular(struct tw_encoder *encoder)
+{
+	begin();
+	put_keyframe(0);
+	for (unsigned i = 0; i < N_TAGS; i++)
+		put_execution(i % 2, stride_value);
+	CHECK(round_trip(encoder) < (N_TAGS + N_TAGS / 2) / 255 + 200);
+	begin();
+	put_keyframe(0);
+	for (unsigned i = 0; i < N_TAGS; i++)
+		put_execution(1, chain_value);
+	CHECK(round_trip(encoder) < 2 * N_TAGS / 255 + 8 * 500);
+}
+
+/* Upper halves that look like symbols. */
+static void odd_tags(struct tw_encoder *encoder)
+{
+	begin();
+	for (unsigned i = 0; i < 3000; i++) {
+		c[chunk.n_c++] = TW_TAG_UPPER;
+		c[chunk.n_c++] = (uint16_t)(any() % 5);
+	}
+	round_trip(encoder);
+	begin();
+	for (unsigned i = 0; i < 300; i++)
+		c[chunk.n_c++] = (uint16_t)(any() % 4);
+	round_trip(encoder);
+}
+
+/* Values without an execution, and an execution without its values. */
+static void unfit(struct tw_encoder *encoder)
+{
+	make(100, N_FRAGMENTS, random_value);
+	for (unsigned i = 0; i < 50; i++)
+		m[chunk.n_m++] = any();
+	round_trip(encoder);
+	struct tw_chunk more = chunk;
+	tw_encoder_begin(encoder, 0);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	EQUAL(tw_encoder_add(encoder, &more), TW_ERR_STREAM);
+	make(100, 1, random_value);
+	chunk.n_m -= 3;
+	round_trip(encoder);
+}
+
+static void unknown_fragment(struct tw_encoder *encoder)
+{
+	struct tw_coded coded;
+	struct tw_chunk out = {0};
+	begin();
+	c[chunk.n_c++] = TW_TAG_FIRST + N_FRAGMENTS;
+	tw_encoder_begin(encoder, 0);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_ERR_FRAGMENT);
+	make(100, 1, random_value);
+	tw_encoder_begin(encoder, chunk.upper);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct tw_value_map *all = map;
+	map = tw_value_map_new();
+	EQUAL(decode(&coded, &out), TW_OK);
+	EQUAL(out.n_m, 0);
+	tw_chunk_release(&out);
+	tw_value_map_free(map);
+	map = all;
+}
+
+/* The same chunk in pieces encodes to the same bytes. */
+static void pieces(struct tw_encoder *encoder)
+{
+	struct tw_coded coded;
+	uint16_t ends[16];
+	uint64_t m_ends[16], e_ends[16];
+	unsigned n = 0;
+	begin();
+	for (; n < 16; n++) {
+		put_keyframe(0);
+		for (unsigned i = 0; i < 200; i++)
+			put_execution((unsigned)(any() % 8), n % 2 ? stride_value : random_value);
+		ends[n] = (uint16_t)chunk.n_c;
+		m_ends[n] = chunk.n_m;
+		e_ends[n] = chunk.n_e;
+	}
+	tw_encoder_begin(encoder, 0);
+	for (unsigned i = 0; i < n; i++) {
+		size_t from = i ? ends[i - 1] : 0, m_from = i ? m_ends[i - 1] : 0, e_from = i ? e_ends[i - 1] : 0;
+		struct tw_chunk piece = {.c = c + from, .n_c = ends[i] - from, .m = m + m_from, .n_m = m_ends[i] - m_from,
+		                         .e = e + e_from, .n_e = e_ends[i] - e_from};
+		EQUAL(tw_encoder_add(encoder, &piece), TW_OK);
+	}
+	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	same(&coded);
+}
+
+/* ---- damage ---- */
+
+/* Any byte changed, any end cut off: an error, or other values, but no access out of bounds (run this with ASAN=1). */
+static void damage(struct tw_encoder *encoder)
+{
+	struct tw_coded coded;
+	unsigned errors = 0;
+	make(300, N_FRAGMENTS, random_value);
+	tw_encoder_begin(encoder, chunk.upper);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	for (unsigned i = 0; i < 2000; i++) {
+		struct tw_coded bad = coded;
+		struct tw_bytes *s = &bad.section[any() % 2];
+		s->at = memcpy(malloc(s->n), s->at, s->n);
+		uint8_t *whole = s->at;
+		if (i % 2)
+			s->at[any() % s->n] ^= (uint8_t)(1 + any() % 255);
+		else
+			s->n = any() % s->n;
+		struct tw_chunk out = {.upper = chunk.upper};
+		int error = decode(&bad, &out);
+		errors += error == TW_ERR_DAMAGED;
+		CHECK(!error || error == TW_ERR_DAMAGED);
+		CHECK(i % 2 || error == TW_ERR_DAMAGED);
+		tw_chunk_release(&out);
+		free(whole);
+	}
+	CHECK(errors > 1000);
+}
+
+/* Many chunks with one encoder: what it keeps between them must not show, also when its count of chunks has turned over. */
+static void turned_over(struct tw_encoder *encoder)
+{
+	begin();
+	for (unsigned i = 0; i < 70000; i++)
+		tw_encoder_begin(encoder, 0);
+	make(1000, N_FRAGMENTS, stride_value);
+	round_trip(encoder);
+}
+
+int main(void)
+{
+	make_map();
+	struct tw_encoder *encoder = tw_encoder_new(map);
+	round_trips(encoder);
+	regular(encoder);
+	odd_tags(encoder);
+	unfit(encoder);
+	unknown_fragment(encoder);
+	pieces(encoder);
+	damage(encoder);
+	turned_over(encoder);
+	round_trips(encoder);
+	tw_encoder_free(encoder);
+	tw_value_map_free(map);
+	return UNIT_END();
+}
