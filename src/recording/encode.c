@@ -10,9 +10,9 @@
 struct tw_encoder {
 	struct tw_tag_predictor tags;
 	struct tw_value_predictor values;
-	uint32_t n_slots;              /* that values.slot has */
-	uint64_t tag_run, value_run;   /* predicted since the last that was not */
-	int odd;                       /* values and tags did not fit: there can be no more pieces */
+	uint32_t n_slots;            /* that values.slot has */
+	uint64_t tag_run, value_run; /* predicted since the last that was not */
+	int odd;                     /* values and tags did not fit: there can be no more pieces */
 	uint64_t raw[TW_NSTREAMS];
 	struct tw_bytes tag_runs, symbols;
 	struct tw_bytes value_runs, codes, literals;
@@ -135,7 +135,7 @@ struct piece {
 
 static inline uint64_t zigzag(uint64_t d)
 {
-	return d << 1 ^ (uint64_t)((int64_t)d >> 63);
+	return d << 1 ^ (0 - (d >> 63));
 }
 
 static inline unsigned bytes_of(uint64_t v)

@@ -309,7 +309,8 @@ static int sizes_ok(const struct tw_file_chunk *h)
 	for (int i = 0; i < TW_NSTREAMS; i++)
 		if (h->raw[i] > MAX_SECTION || h->coded[i] > MAX_SECTION || h->stored[i] > ZSTD_compressBound(MAX_SECTION))
 			return 0;
-	return h->coded[TW_STREAM_E] == h->raw[TW_STREAM_E] && !(h->raw[TW_STREAM_C] % 2) && !(h->raw[TW_STREAM_M] % 8) && !(h->raw[TW_STREAM_E] % 8);
+	return h->coded[TW_STREAM_E] == h->raw[TW_STREAM_E] && !(h->raw[TW_STREAM_C] % 2) && !(h->raw[TW_STREAM_M] % 8) &&
+	       !(h->raw[TW_STREAM_E] % 8);
 }
 
 static int add_chunk(struct tw_recording *r, struct thread *t, const struct tw_file_chunk *h, uint64_t at)

@@ -38,9 +38,11 @@ static void make_map(void)
 		unsigned n = values_of(i % N_FRAGMENTS), lower = TW_TAG_FIRST + i % N_FRAGMENTS;
 		struct tw_op op[MAX_VALUES];
 		for (unsigned k = 0; k < n; k++)
-			op[k] = (struct tw_op){.kind = TW_OP_RECORD, .base = (uint8_t)(any() % TW_NREGS), .index = TW_NOREG, .value = (uint16_t)k};
+			op[k] = (struct tw_op){
+			    .kind = TW_OP_RECORD, .base = (uint8_t)(any() % TW_NREGS), .index = TW_NOREG, .value = (uint16_t)k};
 		if (n == 4)
-			op[3] = (struct tw_op){.kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 3, .mask_value = 3};
+			op[3] = (struct tw_op){
+			    .kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 3, .mask_value = 3};
 		struct tw_descriptor *d = unit_descriptor((i < N_FRAGMENTS ? 0 : UPPER_B << 16) | lower, 2, (uint16_t)n, op, (uint16_t)n);
 		EQUAL(tw_value_map_add(map, d), TW_OK);
 		free(d);
@@ -257,8 +259,12 @@ static void pieces(struct tw_encoder *encoder)
 	tw_encoder_begin(encoder, 0);
 	for (unsigned i = 0; i < n; i++) {
 		size_t from = i ? ends[i - 1] : 0, m_from = i ? m_ends[i - 1] : 0, e_from = i ? e_ends[i - 1] : 0;
-		struct tw_chunk piece = {.c = c + from, .n_c = ends[i] - from, .m = m + m_from, .n_m = m_ends[i] - m_from,
-		                         .e = e + e_from, .n_e = e_ends[i] - e_from};
+		struct tw_chunk piece = {.c = c + from,
+		                         .n_c = ends[i] - from,
+		                         .m = m + m_from,
+		                         .n_m = m_ends[i] - m_from,
+		                         .e = e + e_from,
+		                         .n_e = e_ends[i] - e_from};
 		EQUAL(tw_encoder_add(encoder, &piece), TW_OK);
 	}
 	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);

@@ -23,7 +23,7 @@ struct tw_writer {
 	ZSTD_CCtx *zstd;
 	struct tw_bytes block; /* of the code file, compressed */
 	struct tw_value_map *values;
-	struct tw_packer *packer; /* for tw_writer_chunk; made when first used */
+	struct tw_packer *packer;      /* for tw_writer_chunk; made when first used */
 	struct tw_recording_info info; /* strings belong to this */
 	struct tw_totals totals;
 };

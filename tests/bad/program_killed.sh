@@ -42,7 +42,7 @@ grep -qiE 'kill|signal 9' info.out || fail "info does not tell of the death"
 
 # In the middle of everything, at random times. Whatever came to be recorded replays.
 make_data data 3000000
-for delay in 0.05 0.2 0.35 0.6; do
+for delay in 0.05 0.1 0.2 0.3; do
 	rm -rf r.tw r.tw.old
 	"$TW" record -q -o r.tw -- gzip -9 -n -c data >/dev/null 2>err </dev/null &
 	collector=$!
