@@ -84,11 +84,13 @@ struct tw_totals {
 };
 
 enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
+enum tw_follow { TW_FOLLOW_ALL, TW_FOLLOW_NONE };
 
 struct tw_recording_info {
 	uint32_t version;
 	uint32_t format; /* enum tw_format */
 	uint32_t sink;   /* enum tw_sink */
+	uint32_t follow; /* enum tw_follow: whether child processes are recorded */
 	uint32_t
 	    complete;  /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
 	int64_t start; /* seconds since 1970 */
@@ -115,6 +117,18 @@ struct tw_module {
 	uint32_t pid, prot;               /* prot: PROT_* */
 	uint32_t thread, sequence;        /* the thread and chunk in which it was mapped */
 	const char *path;
+};
+
+/* A process of the recording, in the order in which they were made. */
+struct tw_process {
+	uint32_t pid, parent_pid; /* parent_pid 0: not known */
+	uint32_t first_thread;    /* serial number; pids may be used again, serial numbers are not */
+	int followed;             /* 0: it was not to be recorded (--follow=none), and has no threads here */
+	int ended;                /* 1: how it ended is known: */
+	int32_t wait_status;      /*   as from waitpid(2) */
+	uint32_t n_programs;      /* how many it executed */
+	const char *program;      /* the last of them; before the first, its parent's; "" if not known */
+	const char *const *argv;  /* its arguments, NULL-terminated; where they were too many, the first */
 };
 
 /* What the header of a chunk says. */
@@ -153,6 +167,9 @@ size_t tw_recording_find_thread(const struct tw_recording *r, uint32_t serial); 
 const struct tw_chunk_info *tw_recording_chunk_info(const struct tw_recording *r, size_t thread, size_t chunk);
 size_t tw_recording_n_modules(const struct tw_recording *r);
 const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t module);
+size_t tw_recording_n_processes(const struct tw_recording *r);
+const struct tw_process *tw_recording_process(const struct tw_recording *r, size_t process);
+size_t tw_recording_process_of(const struct tw_recording *r, size_t thread); /* its number; the number of processes if it is not known */
 size_t tw_recording_n_problems(const struct tw_recording *r);
 const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size_t problem);
 

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long the drain loop sleeps, and how often it looks for threads that died. */
-enum { WAIT_NS = 50 * 1000 * 1000 };
+/* How long the drain loop sleeps, how often it looks for threads that died, and at how many (each costs three system calls). */
+enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100 };
 
 _Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
 _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
@@ -29,6 +29,8 @@ struct thread {
 	uint32_t next; /* buffer to drain next */
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
+	int dead; /* its process has died, with this status: */
+	int32_t wait_status;
 	struct tw_thread_info info;
 };
 
@@ -42,8 +44,10 @@ struct tw_collector {
 	struct tw_demux *demux;
 	struct tw_output *output;
 	pthread_t thread_id;
-	sem_t ready;
+	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
+	_Atomic int stopping; /* what still runs is not waited for */
+	uint32_t next_check;  /* slot */
 	uint64_t descriptors; /* bytes of the descriptor area taken */
 	char failure[512];    /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
@@ -101,6 +105,8 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	t->refs += chunk->refs;
 	job->thread = t->info;
 	job->descriptors = c->descriptors;
+	job->dead = t->dead && (chunk->flags & TW_CHUNK_LAST);
+	job->wait_status = t->wait_status;
 	tw_output_put(c->output, job);
 }
 
@@ -118,7 +124,6 @@ static void count_buffers(struct tw_collector *c, struct thread *t, const struct
 	for (unsigned i = 0; i < n; i++) {
 		job[i] = begin_job(c, t, 0);
 		chunk[i] = &job[i]->chunk;
-		chunk[i]->sequence += i;
 	}
 	int error = tw_demux_count(c->demux, in, chunk, n);
 	for (unsigned i = 0; i < n; i++)
@@ -209,8 +214,8 @@ static void release(struct tw_collector *c, uint32_t s)
 	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
 }
 
-/* Scans what a dead thread left in buffers it had not finished. */
-static void salvage(struct tw_collector *c, uint32_t s)
+/* Scans what a thread left in buffers it had not finished. `live`: it runs on, and they are its own. */
+static void salvage(struct tw_collector *c, uint32_t s, int live)
 {
 	struct thread *t = &c->thread[s];
 	for (uint32_t i = 0; i < TW_BUFFERS; i++) {
@@ -221,7 +226,8 @@ static void salvage(struct tw_collector *c, uint32_t s)
 		take_descriptors(c);
 		tw_demux_torn_end(c->demux, &in, c->logged);
 		take_buffer(c, t, &in, TW_CHUNK_TORN | TW_CHUNK_LAST);
-		clear(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
+		if (!live)
+			clear(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
 	}
 }
 
@@ -236,7 +242,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_ACTIVE || n >= TW_BUFFERS)
 		return n;
 	if (state == TW_SLOT_DEAD)
-		salvage(c, s);
+		salvage(c, s, 0);
 	release(c, s);
 	return n + 1;
 }
@@ -255,21 +261,45 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 
 /* ---- threads that died ---- */
 
-/* Whether thread `tid` of process `pid` runs no more. A zombie answers to signals, so ask /proc. */
-static int is_gone(uint32_t pid, uint32_t tid)
+/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread. */
+static int read_stat(uint32_t pid, uint32_t tid, char *stat, size_t size, const char **fields)
 {
-	char path[64], stat[512];
+	char path[64];
 	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH;
-	ssize_t n = read(fd, stat, sizeof stat - 1);
+		return errno != ENOENT && errno != ESRCH ? -1 : 0;
+	ssize_t n = read(fd, stat, size - 1);
 	close(fd);
 	if (n <= 0)
-		return 1;
+		return 0;
 	stat[n] = 0;
-	const char *state = strrchr(stat, ')');
-	return state && state[1] && (state[2] == 'Z' || state[2] == 'X');
+	*fields = strrchr(stat, ')');
+	return *fields && strlen(*fields) > 2 ? (*fields += 2, 1) : -1;
+}
+
+/* Field `n` of those that begin with field 3, as a number. */
+static int stat_number(const char *fields, int n)
+{
+	for (int i = 3; fields && i < n; i++)
+		fields = strchr(fields + 1, ' ');
+	return fields ? atoi(fields) : 0;
+}
+
+/* Whether a thread runs no more. A zombie answers to signals, so ask /proc. Where it was the last of its process, how that ended is seen there. */
+static int is_gone(const struct tw_slot *slot, struct thread *t)
+{
+	enum { NUM_THREADS = 20, EXIT_CODE = 52 };
+	char stat[1024];
+	const char *fields = NULL;
+	int found = read_stat(slot->pid, slot->tid, stat, sizeof stat, &fields);
+	if (found <= 0)
+		return found == 0;
+	if (*fields != 'Z' && *fields != 'X')
+		return 0;
+	t->dead = slot->pid == slot->tid && stat_number(fields, NUM_THREADS) <= 1;
+	t->wait_status = stat_number(fields, EXIT_CODE);
+	return 1;
 }
 
 /* A slot that was only reserved holds nothing yet, and is free again at once. */
@@ -277,14 +307,47 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot->pid, slot->tid))
+	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot, &c->thread[s]))
 		atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 
-static void check_threads(struct tw_collector *c)
+/* Looks at `most` slots in use, going on from where it stopped the last time. */
+static void check_threads(struct tw_collector *c, unsigned most)
 {
-	for (uint32_t s = 0; s < TW_SLOTS; s++)
+	for (uint32_t n = 0; n < TW_SLOTS && most; n++) {
+		uint32_t s = c->next_check++ % TW_SLOTS;
+		if (atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) == TW_SLOT_FREE)
+			continue;
 		check_slot(c, s);
+		most--;
+	}
+}
+
+/* Processes of which a first thread is there. */
+static unsigned count_processes(const struct tw_collector *c)
+{
+	unsigned n = 0;
+	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+		const struct tw_slot *slot = &c->control->slot[s];
+		n += atomic_load(&slot->state) == TW_SLOT_ACTIVE && slot->pid == slot->tid;
+	}
+	return n;
+}
+
+/* Takes what there is of the threads that still run, and leaves them. */
+static void leave_running(struct tw_collector *c)
+{
+	struct tw_control *control = c->control;
+	unsigned n = count_processes(c);
+	if (!atomic_load(&control->failure))
+		snprintf(control->failure_text, sizeof control->failure_text, "stopped by a signal while %u process%s ran", n,
+		         n == 1 ? "" : "es");
+	atomic_store(&control->failure, TW_FAILURE_COLLECTOR);
+	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+		drain_slot(c, s);
+		if (atomic_load(&control->slot[s].state) == TW_SLOT_ACTIVE)
+			salvage(c, s, 1);
+	}
 }
 
 /* ---- the loop ---- */
@@ -318,9 +381,13 @@ static void drain_until_ended(struct tw_collector *c)
 		unsigned active, done = drain_all(c, &active);
 		if (ended && !active)
 			return;
+		if (atomic_load(&c->stopping)) {
+			leave_running(c);
+			return;
+		}
 		uint64_t now = now_ns();
 		if (now - checked >= WAIT_NS || ended > told) {
-			check_threads(c);
+			check_threads(c, CHECKS);
 			tw_output_age(c->output);
 			checked = now;
 			told = ended;
@@ -343,6 +410,7 @@ static void *run(void *arg)
 	drain_until_ended(c);
 	take_descriptors(c);
 	pthread_mutex_unlock(life_of(c));
+	sem_post(&c->done);
 	return NULL;
 }
 
@@ -379,7 +447,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->magic = TW_CHANNEL_MAGIC;
 	control->version = TW_CHANNEL_VERSION;
 	control->format = options->format;
-	control->flags = options->verify ? TW_FLAG_VERIFY : 0;
+	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0);
 	control->collector_pid = getpid();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
@@ -403,6 +471,7 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 static int start_thread(struct tw_collector *c)
 {
 	sem_init(&c->ready, 0, 0);
+	sem_init(&c->done, 0, 0);
 	int why = pthread_create(&c->thread_id, NULL, run, c);
 	if (why)
 		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
@@ -492,10 +561,28 @@ static uint64_t count_fragments(const struct tw_collector *c)
 	return n;
 }
 
-void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
+unsigned tw_collector_end(struct tw_collector *c, unsigned ms)
 {
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000 + (until.tv_nsec + ms % 1000 * 1000000 >= 1000000000);
+	until.tv_nsec = (until.tv_nsec + ms % 1000 * 1000000) % 1000000000;
 	atomic_store(&c->ended, 1);
 	ring_bell(c);
+	int waited;
+	while ((waited = sem_timedwait(&c->done, &until)) && errno == EINTR)
+		;
+	return waited ? count_processes(c) : 0;
+}
+
+void tw_collector_stop(struct tw_collector *c)
+{
+	atomic_store(&c->stopping, 1);
+	ring_bell(c);
+}
+
+void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
+{
 	pthread_join(c->thread_id, NULL);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);

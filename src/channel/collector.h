@@ -14,6 +14,7 @@ struct tw_collector;
 struct tw_collector_options {
 	uint32_t format;          /* enum tw_format */
 	int verify;               /* 1: have every reference logged */
+	int no_follow;            /* 1: child processes are not recorded */
 	int discard;              /* 1: count, but store no chunks and no descriptors */
 	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
 	uint64_t dump_pc;         /* --show-fragment */
@@ -32,8 +33,17 @@ const char *tw_collector_path(const struct tw_collector *c);
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);
 
 /*
- * The program has ended and has been waited for: waits until nothing of it or its children runs any more, drains what they left and ends
- * the threads. The result's failure text also says what the engine reported.
+ * The program has ended and has been waited for: waits until nothing of what it left behind runs any more, but no longer than `ms` milliseconds.
+ * Returns how many processes still run. They go on being recorded.
+ */
+unsigned tw_collector_end(struct tw_collector *c, unsigned ms);
+
+/* Stops recording: what still runs goes on without, and the recording is incomplete. From a signal handler too. */
+void tw_collector_stop(struct tw_collector *c);
+
+/*
+ * After tw_collector_end: waits until nothing runs any more, or recording was stopped, drains what is left and ends the threads. The result's failure
+ * text also says what the engine reported.
  */
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result);
 

@@ -201,6 +201,7 @@ static struct tw_output_result record(void (*program)(struct engine *), int disc
 	int status;
 	EQUAL(waitpid(pid, &status, 0), pid);
 	EQUAL(program == killed ? WTERMSIG(status) : WEXITSTATUS(status), program == killed ? SIGKILL : 0);
+	tw_collector_end(c, 0);
 	tw_collector_finish(c, &result);
 	tw_collector_free(c);
 	info.complete = !result.failure[0];

@@ -14,7 +14,9 @@
 
 extern char **environ;
 
+/* For the signal handler: */
 static volatile pid_t child; /* whom signals are passed on to */
+static struct tw_launch last;
 
 /*
  * What this process was started with, for the program to find it so: libc takes signals 32 and 33 for itself when the first thread is made, and
@@ -88,11 +90,13 @@ static void free_environment(char **env)
 	free(env);
 }
 
-static void pass_on(int signal_number)
+static void on_signal(int signal_number)
 {
 	int saved = errno;
-	if (child > 0)
+	if (child > 0 && (signal_number == SIGTERM || signal_number == SIGHUP))
 		kill(child, signal_number);
+	else if (child == 0)
+		last.stop(last.context);
 	errno = saved;
 }
 
@@ -138,30 +142,52 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	int why = child < 0 ? errno : 0;
 	if (!child)
 		start(engine, argv, env, report[1]);
-	handle(SIGINT, SIG_IGN);
-	handle(SIGQUIT, SIG_IGN);
-	handle(SIGTERM, pass_on);
-	handle(SIGHUP, pass_on);
+	handle(SIGINT, on_signal);
+	handle(SIGQUIT, on_signal);
+	handle(SIGTERM, on_signal);
+	handle(SIGHUP, on_signal);
 	handle(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
 	handle(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
 
-int tw_launch_run(const char *engine, const char *channel, const struct tw_command *program, int *wait_status)
+/* Waits for the child; when it is reaped, its number is nobody's any more. */
+static int wait_for_child(void)
+{
+	siginfo_t ended;
+	int status = 0;
+	pid_t pid = child;
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	child = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 {
 	int report[2];
-	char **env = make_environment(channel, program->path);
+	char **env = make_environment(launch->channel, launch->program->path);
+	last = *launch;
 	if (!env || pipe2(report, O_CLOEXEC))
 		return env ? errno : ENOMEM;
-	int why = spawn(engine, program->argv, env, report);
+	int why = spawn(launch->engine, launch->program->argv, env, report);
 	close(report[1]);
 	if (!why)
 		why = exec_result(report[0]);
 	close(report[0]);
 	free_environment(env);
-	while (child > 0 && waitpid(child, wait_status, 0) < 0 && errno == EINTR)
-		;
-	child = 0;
+	if (child > 0)
+		*wait_status = wait_for_child();
 	return why;
+}
+
+void tw_launch_end(void)
+{
+	handle(SIGINT, SIG_IGN);
+	handle(SIGQUIT, SIG_IGN);
+	handle(SIGTERM, SIG_IGN);
+	handle(SIGHUP, SIG_IGN);
 }

@@ -15,10 +15,20 @@ char *tw_launch_engine(void);
 
 /*
  * Runs `program` under the engine at `engine`, which opens the channel at `channel`, and waits until it has ended. The program gets this
- * process's environment, open files but those closed on exec, and the signal mask and dispositions noted by tw_launch_prepare. Meanwhile and afterwards this process ignores
- * SIGINT and SIGQUIT, which a terminal sends to both, SIGPIPE and SIGXFSZ; it passes SIGTERM and SIGHUP on.
+ * process's environment, open files but those closed on exec, and the signal mask and dispositions noted by tw_launch_prepare. Meanwhile this
+ * process does nothing about SIGINT and SIGQUIT, which a terminal sends to both, and passes SIGTERM and SIGHUP on; afterwards, until
+ * it ends, it calls `stop(context)` for each of the four, in the signal handler. It ignores SIGPIPE and SIGXFSZ.
  * Returns 0 with *wait_status as from waitpid(2), or the errno for which the engine could not be started.
  */
-int tw_launch_run(const char *engine, const char *channel, const struct tw_command *program, int *wait_status);
+struct tw_launch {
+	const char *engine, *channel;
+	const struct tw_command *program;
+	void (*stop)(void *context);
+	void *context;
+};
+int tw_launch_run(const struct tw_launch *launch, int *wait_status);
+
+/* There is nothing to stop any more: from now on the four signals are ignored. */
+void tw_launch_end(void);
 
 #endif

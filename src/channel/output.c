@@ -114,19 +114,91 @@ static void write_module(struct tw_output *o, const struct tw_job *job, const vo
 
 /* ---- one buffer's part of a chunk ---- */
 
-/* Stores the modules among the events, takes the parent from THREAD_START, counts the gaps. */
+static void write_note(struct tw_output *o, const struct tw_job *job, struct tw_file_note note, const char *text)
+{
+	note.thread = job->chunk.thread;
+	if (!stores(o))
+		return;
+	pthread_mutex_lock(&o->writing);
+	int error = tw_writer_note(o->options.writer, &note, text);
+	if (error)
+		fail(o, error);
+	pthread_mutex_unlock(&o->writing);
+}
+
+/* Where this thread is a process's first, and not the same process with another program. */
+static void note_start(struct tw_output *o, struct tw_job *job, const struct tw_thread_start *e)
+{
+	job->thread.parent_tid = e->parent_tid;
+	if (e->pid == e->tid && e->parent_tid && e->parent_pid != e->pid)
+		write_note(o, job, (struct tw_file_note){.kind = TW_NOTE_START, .pid = e->pid, .parent_pid = e->parent_pid, .tsc = e->tsc},
+		           NULL);
+}
+
+static void note_program(struct tw_output *o, const struct tw_job *job, const struct tw_program_start *e, uint32_t bytes)
+{
+	struct tw_file_note note = {
+	    .kind = TW_NOTE_PROGRAM,
+	    .pid = e->pid,
+	    .parent_pid = job->thread.parent_pid,
+	    .n_args = e->n_args,
+	    .tsc = e->tsc,
+	    .text_bytes = bytes - (uint32_t)sizeof *e,
+	};
+	write_note(o, job, note, (const char *)(e + 1));
+}
+
+static void note_end(struct tw_output *o, const struct tw_job *job, uint32_t pid, int32_t status, uint64_t tsc)
+{
+	write_note(o, job, (struct tw_file_note){.kind = TW_NOTE_END, .pid = pid, .status = status, .tsc = tsc}, NULL);
+}
+
+static void note_fork(struct tw_output *o, const struct tw_job *job, const struct tw_fork *e)
+{
+	struct tw_file_note note = {.kind = TW_NOTE_UNFOLLOWED, .pid = e->child_pid, .parent_pid = job->thread.pid, .tsc = e->tsc};
+	if (!e->followed)
+		write_note(o, job, note, NULL);
+}
+
+static void look_at_event(struct tw_output *o, struct tw_job *job, const struct tw_event_header *h)
+{
+	const void *payload = h + 1;
+	const struct tw_thread_end *end = payload;
+	const struct tw_child_end *child = payload;
+	switch (h->type) {
+	case TW_EVENT_MAP:
+		write_module(o, job, payload);
+		break;
+	case TW_EVENT_THREAD_START:
+		note_start(o, job, payload);
+		break;
+	case TW_EVENT_PROGRAM:
+		note_program(o, job, payload, h->bytes);
+		break;
+	case TW_EVENT_FORK:
+		note_fork(o, job, payload);
+		break;
+	case TW_EVENT_THREAD_END:
+		if (end->what == TW_ENDED_PROCESS)
+			note_end(o, job, job->thread.pid, end->status, end->tsc);
+		break;
+	case TW_EVENT_CHILD_END:
+		note_end(o, job, child->pid, child->status, child->tsc);
+		break;
+	}
+}
+
+/* Stores modules and what is told of processes, takes the parent from THREAD_START, counts the gaps. */
 static void look_at_events(struct tw_output *o, struct tw_job *job)
 {
 	size_t at = 0;
 	job->gaps = 0;
 	for (const struct tw_event_header *h; (h = tw_demux_next_event(&job->chunk, &at));) {
-		if (h->type == TW_EVENT_MAP)
-			write_module(o, job, h + 1);
-		else if (h->type == TW_EVENT_THREAD_START)
-			job->thread.parent_tid = ((const struct tw_thread_start *)(h + 1))->parent_tid;
-		else if (h->type == TW_EVENT_GAP)
-			job->gaps++;
+		look_at_event(o, job, h);
+		job->gaps += h->type == TW_EVENT_GAP;
 	}
+	if (job->dead)
+		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
 }
 
 static void count(struct tw_output *o, const struct tw_job *job)

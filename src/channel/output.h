@@ -24,6 +24,8 @@ struct tw_job {
 	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs; its sequence is the output's to set */
 	struct tw_thread_info thread;
 	uint64_t descriptors; /* bytes of the descriptor area that must be on disk before the chunk */
+	int dead;             /* 1: the chunk is the last of a process that is known to have died, with */
+	int32_t wait_status;  /*   this status, as from waitpid(2) */
 	/* the output's own */
 	uint32_t id;   /* of the chunk it becomes part of */
 	uint64_t gaps; /* GAP events in it */

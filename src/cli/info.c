@@ -1,6 +1,7 @@
 /* trackway info: what a recording holds, in figures. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/tree.h"
 #include "recording/recording.h"
 
 #include <getopt.h>
@@ -12,7 +13,7 @@
 
 static const char help[] = "Usage: trackway info [--json] DIR\n\n"
                            "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
-                           "did, how many bytes that takes, and which files were mapped.\n\n"
+                           "did, how many bytes that takes, its processes, and which files were mapped.\n\n"
                            "  --json   the same for programs to read\n"
                            "  --help   this text\n";
 
@@ -73,55 +74,17 @@ static void format_prot(uint32_t prot, char to[4])
 
 /* ---- text ---- */
 
-/* Prints any bytes so that a terminal is safe from them. */
-static void print_safe(const char *s)
-{
-	for (; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			printf("\\x%02x", (unsigned char)*s);
-		else
-			putchar(*s);
-	}
-}
-
 static void print_line(const char *title, const char *value)
 {
 	printf("%-16s", title);
-	print_safe(value);
+	tw_print_safe(value);
 	putchar('\n');
-}
-
-static int is_plain_word(const char *s)
-{
-	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%^")];
-}
-
-/* One argument, quoted for a shell where it must be. */
-static void print_argument(const char *s)
-{
-	if (is_plain_word(s)) {
-		fputs(s, stdout);
-		return;
-	}
-	putchar('\'');
-	for (; *s; s++) {
-		char one[2] = {*s, 0};
-		if (*s == '\'')
-			fputs("'\\''", stdout);
-		else
-			print_safe(one);
-	}
-	putchar('\'');
 }
 
 static void print_command(const struct tw_recording_info *info)
 {
 	printf("%-16s", "command");
-	for (int i = 0; i < info->argc; i++) {
-		if (i)
-			putchar(' ');
-		print_argument(info->argv[i]);
-	}
+	tw_print_command((const char *const *)info->argv);
 	putchar('\n');
 }
 
@@ -130,7 +93,7 @@ static void print_state(const struct tw_recording_info *info)
 	printf("%-16s%s", "state", info->complete ? "complete" : "incomplete");
 	if (info->failure[0]) {
 		fputs(": ", stdout);
-		print_safe(info->failure);
+		tw_print_safe(info->failure);
 	} else if (!info->complete) {
 		fputs(": still being written, or the collector was killed", stdout);
 	}
@@ -156,6 +119,7 @@ static void print_about(const struct tw_recording_info *info)
 		printf("%-16s%.3f s\n", "elapsed", (double)info->duration_ns / 1e9);
 	print_line("format", tw_format_name(info->format));
 	print_line("sink", tw_sink_name(info->sink));
+	print_line("children", info->follow == TW_FOLLOW_NONE ? "not recorded (--follow=none)" : "recorded");
 	print_state(info);
 }
 
@@ -205,7 +169,7 @@ static void print_modules(const struct tw_recording *r)
 		format_prot(m->prot, prot);
 		printf("  %012llx-%012llx %s %8llx ", (unsigned long long)m->address, (unsigned long long)(m->address + m->length), prot,
 		       (unsigned long long)m->offset);
-		print_safe(m->path);
+		tw_print_safe(m->path);
 		putchar('\n');
 	}
 }
@@ -226,6 +190,7 @@ static void print_text(const struct tw_recording *r)
 	print_about(tw_recording_info(r));
 	print_counts(tw_recording_totals(r));
 	print_sizes(tw_recording_totals(r));
+	tw_tree_print(r);
 	print_modules(r);
 	print_problems(r);
 }
@@ -249,6 +214,7 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 	tw_json_signed(j, "start", info->start);
 	tw_json_text(j, "format", tw_format_name(info->format));
 	tw_json_text(j, "sink", tw_sink_name(info->sink));
+	tw_json_text(j, "follow", tw_follow_name(info->follow));
 	if (!has_ended(info))
 		return;
 	tw_json_real(j, "elapsed", (double)info->duration_ns / 1e9);
@@ -327,6 +293,7 @@ static void print_json(const struct tw_recording *r)
 	tw_json_open(&j, NULL, '{');
 	json_about(&j, tw_recording_info(r));
 	json_totals(&j, tw_recording_totals(r));
+	tw_tree_json(&j, r);
 	json_modules(&j, r);
 	json_problems(&j, r);
 	tw_json_close(&j, '}');

@@ -25,7 +25,7 @@ struct record {
 	/* options */
 	char dir[PATH_MAX];
 	int has_dir, quiet, verify;
-	int format, sink;
+	int format, sink, follow;
 	uint64_t dump_pc;
 	int dump_all;
 	/* the run */
@@ -49,6 +49,8 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"
                            "  --sink=file            store the recording (default)\n"
                            "  --sink=count           count and discard; store only totals and modules\n"
+                           "  --follow=all|none      record child processes too (default), or let them run\n"
+                           "                         natively\n"
                            "  --verify               compare every reference with what the program did\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
                            "                         stderr; `all` for all code\n"
@@ -89,6 +91,12 @@ static int set_sink(struct record *r, const char *name)
 	return r->sink >= 0 ? 0 : bad_usage("the sinks are file and count, not", name);
 }
 
+static int set_follow(struct record *r, const char *name)
+{
+	r->follow = tw_follow_by_name(name);
+	return r->follow >= 0 ? 0 : bad_usage("--follow wants all or none, not", name);
+}
+
 static int set_show(struct record *r, const char *text)
 {
 	char *end;
@@ -109,6 +117,8 @@ static int set_option(struct record *r, int option)
 		return set_format(r, optarg);
 	case 's':
 		return set_sink(r, optarg);
+	case 'C':
+		return set_follow(r, optarg);
 	case 'F':
 		return set_show(r, optarg);
 	case 'v':
@@ -127,10 +137,15 @@ static int set_option(struct record *r, int option)
 static int parse(struct record *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
-	    {"sink", required_argument, NULL, 's'},   {"show-fragment", required_argument, NULL, 'F'},
-	    {"verify", no_argument, NULL, 'v'},       {"quiet", no_argument, NULL, 'q'},
-	    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+	    {"output", required_argument, NULL, 'o'},
+	    {"format", required_argument, NULL, 'f'},
+	    {"sink", required_argument, NULL, 's'},
+	    {"show-fragment", required_argument, NULL, 'F'},
+	    {"follow", required_argument, NULL, 'C'},
+	    {"verify", no_argument, NULL, 'v'},
+	    {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	argv[0] = "trackway record";
 	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
@@ -194,6 +209,7 @@ static int create_recording(struct record *r)
 	struct tw_recording_info info = {
 	    .format = (uint32_t)r->format,
 	    .sink = (uint32_t)r->sink,
+	    .follow = (uint32_t)r->follow,
 	    .start = time(NULL),
 	    .argc = r->command_argc,
 	    .argv = r->command_argv,
@@ -249,6 +265,7 @@ static int start_collector(struct record *r)
 	struct tw_collector_options options = {
 	    .format = (uint32_t)r->format,
 	    .verify = r->verify,
+	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .discard = r->sink == TW_SINK_COUNT,
 	    .writer = r->writer,
 	    .dump_pc = r->dump_pc,
@@ -267,12 +284,38 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static void stop(void *context)
+{
+	tw_collector_stop(context);
+}
+
+/* The program has ended; what it left behind is recorded to its end. */
+static void wait_for_others(struct record *r)
+{
+	enum { PATIENCE_MS = 1000 };
+	unsigned n = tw_collector_end(r->collector, PATIENCE_MS);
+	if (n && !r->quiet)
+		fprintf(
+		    stderr,
+		    "trackway: %s has ended; %u process%s it left behind %s on and %s recorded to the end, or until SIGINT or SIGTERM\n",
+		    r->command_argv[0], n, n == 1 ? "" : "es", n == 1 ? "goes" : "go", n == 1 ? "is" : "are");
+}
+
 static int run(struct record *r)
 {
 	uint64_t start = now_ns();
-	int why = tw_launch_run(r->engine, tw_collector_path(r->collector), &r->program, &r->end.wait_status);
+	struct tw_launch launch = {
+	    .engine = r->engine,
+	    .channel = tw_collector_path(r->collector),
+	    .program = &r->program,
+	    .stop = stop,
+	    .context = r->collector,
+	};
+	int why = tw_launch_run(&launch, &r->end.wait_status);
 	r->end.duration_ns = now_ns() - start;
+	wait_for_others(r);
 	tw_collector_finish(r->collector, &r->result);
+	tw_launch_end();
 	if (!why)
 		return 0;
 	fprintf(stderr, "trackway record: the engine %s cannot be started: %s\n", r->engine, strerror(why));

@@ -169,7 +169,6 @@ void tw_buffer_upper(struct thread *t, u32 upper)
 static bool take_slot(struct thread *t)
 {
 	struct tw_control *c = tw_engine.control;
-	t->slot = NO_SLOT;
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		u32 expected = TW_SLOT_FREE;
 		if (LOAD_ACQUIRE(&c->slot[i].state) != TW_SLOT_FREE)
@@ -215,6 +214,7 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	bool records = tw_engine.instr->records;
 	if (t->own_buffer) /* a copy of the parent's */
 		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
+	t->slot = NO_SLOT; /* in a new process: that was the parent's */
 	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
 	bool has_slot = wanted && take_slot(t);
 	if (wanted && !has_slot && records)

@@ -20,7 +20,7 @@
 
 enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22, RESERVE = 64 << 10 };
 
-enum kind { NUMBER32, NUMBER64, TEXT, FORMAT, SINK, STATE };
+enum kind { NUMBER32, NUMBER64, TEXT, FORMAT, SINK, FOLLOW, STATE };
 
 struct field {
 	const char *key;
@@ -43,6 +43,7 @@ static const struct field fields[] = {
     FIELD("start", NUMBER64, start),
     FIELD("format", FORMAT, format),
     FIELD("sink", SINK, sink),
+    FIELD("follow", FOLLOW, follow),
     FIELD("failure", TEXT, failure),
     FIELD("wait-status", NUMBER32, wait_status),
     FIELD("duration-ns", NUMBER64, duration_ns),
@@ -73,6 +74,7 @@ enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
 static const char *const formats[TW_NFORMATS] = {"none", "dep", "call"};
 static const char *const sinks[] = {"file", "count"};
+static const char *const follows[] = {"all", "none"};
 static const char *const states[] = {"incomplete", "complete"};
 
 static int find(const char *const *names, int n, const char *name)
@@ -101,6 +103,16 @@ const char *tw_sink_name(uint32_t sink)
 int tw_sink_by_name(const char *name)
 {
 	return find(sinks, 2, name);
+}
+
+const char *tw_follow_name(uint32_t follow)
+{
+	return follow < 2 ? follows[follow] : "unknown";
+}
+
+int tw_follow_by_name(const char *name)
+{
+	return find(follows, 2, name);
 }
 
 /* ---- writing ---- */
@@ -135,6 +147,9 @@ static void put_field(FILE *f, const struct field *field, const struct tw_record
 		break;
 	case SINK:
 		put_text(f, field->key, tw_sink_name(*(const uint32_t *)at));
+		break;
+	case FOLLOW:
+		put_text(f, field->key, tw_follow_name(*(const uint32_t *)at));
 		break;
 	case STATE:
 		put_text(f, field->key, states[*(const uint32_t *)at != 0]);
@@ -269,6 +284,8 @@ static int set_field(const struct field *field, struct tw_recording_info *info, 
 		return set_name(at, formats, TW_NFORMATS, value);
 	case SINK:
 		return set_name(at, sinks, 2, value);
+	case FOLLOW:
+		return set_name(at, follows, 2, value);
 	case STATE:
 		return set_name(at, states, 2, value);
 	}

@@ -44,10 +44,11 @@ struct tw_recording {
 	char dir[PATH_MAX];
 	struct tw_recording_info info;
 	struct tw_totals sum;
-	struct list threads;                       /* struct thread */
-	struct list modules;                       /* struct tw_module */
-	struct list problems;                      /* struct tw_problem */
-	struct list descriptors;                   /* const struct tw_descriptor * */
+	struct list threads;     /* struct thread */
+	struct list modules;     /* struct tw_module */
+	struct list problems;    /* struct tw_problem */
+	struct list descriptors; /* const struct tw_descriptor * */
+	struct tw_processes processes;
 	struct list blocks;                        /* void *: decompressed blocks of the code file */
 	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
 	struct tw_value_map *values;
@@ -219,6 +220,35 @@ static int add_modules(struct tw_recording *r, const uint8_t *bytes, uint64_t n,
 	return TW_OK;
 }
 
+static int add_notes(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	const struct tw_file_note *note;
+	for (uint64_t at = 0; at < n; at += sizeof *note + note->text_bytes) {
+		note = (const struct tw_file_note *)(bytes + at);
+		int error = tw_processes_note(&r->processes, note, n - at);
+		if (error == TW_ERR_DAMAGED)
+			add_problem(r, error, TW_CODE_FILE ": the block at offset %llu holds an invalid process",
+			            (unsigned long long)offset);
+		if (error)
+			return error == TW_ERR_DAMAGED ? TW_OK : error;
+	}
+	return TW_OK;
+}
+
+static int add_contents(struct tw_recording *r, uint32_t kind, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	switch (kind) {
+	case TW_BLOCK_DESCRIPTORS:
+		return add_descriptors(r, bytes, n, offset);
+	case TW_BLOCK_MODULES:
+		return add_modules(r, bytes, n, offset);
+	case TW_BLOCK_PROCESSES:
+		return add_notes(r, bytes, n, offset);
+	default:
+		return TW_OK; /* of a later time, and not needed */
+	}
+}
+
 static int add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *stored, uint64_t offset)
 {
 	void *raw = NULL;
@@ -237,7 +267,7 @@ static int add_block(struct tw_recording *r, const struct tw_file_block *b, cons
 	*keep = raw;
 	r->sum.code_raw += b->raw;
 	r->sum.code_stored += sizeof *b + b->stored;
-	return b->kind == TW_BLOCK_DESCRIPTORS ? add_descriptors(r, raw, b->raw, offset) : add_modules(r, raw, b->raw, offset);
+	return add_contents(r, b->kind, raw, b->raw, offset);
 }
 
 static int scan_code(struct tw_recording *r, const struct file *f)
@@ -470,6 +500,16 @@ static void count_files(struct tw_recording *r)
 		            (unsigned long long)wanted);
 }
 
+/* How the first process ended is in the header. */
+static void end_first(struct tw_recording *r)
+{
+	struct tw_process *p = r->processes.process;
+	if (!r->processes.n || (!r->info.complete && !r->info.duration_ns))
+		return;
+	p->ended = 1;
+	p->wait_status = r->info.wait_status;
+}
+
 static void sum_threads(struct tw_recording *r)
 {
 	for (size_t i = 0; i < r->threads.n; i++) {
@@ -497,11 +537,13 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 	if (!error)
 		error = read_code(r);
 	if (!error)
-		count_files(r);
+		error = tw_processes_build(&r->processes);
 	if (error) {
 		tw_recording_close(r);
 		return error;
 	}
+	count_files(r);
+	end_first(r);
 	sum_threads(r);
 	*out = r;
 	return TW_OK;
@@ -524,6 +566,7 @@ void tw_recording_close(struct tw_recording *r)
 		free(((void **)r->blocks.items)[i]);
 	for (size_t i = 0; i < 65536; i++)
 		free(r->table[i]);
+	tw_processes_free(&r->processes);
 	free(r->threads.items);
 	free(r->modules.items);
 	free(r->problems.items);
@@ -579,6 +622,23 @@ size_t tw_recording_n_modules(const struct tw_recording *r)
 const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t module)
 {
 	return module < r->modules.n ? (const struct tw_module *)r->modules.items + module : NULL;
+}
+
+size_t tw_recording_n_processes(const struct tw_recording *r)
+{
+	return r->processes.n;
+}
+
+const struct tw_process *tw_recording_process(const struct tw_recording *r, size_t process)
+{
+	return process < r->processes.n ? &r->processes.process[process] : NULL;
+}
+
+size_t tw_recording_process_of(const struct tw_recording *r, size_t thread)
+{
+	const struct tw_thread_info *t = tw_recording_thread(r, thread);
+	const struct tw_process *p = t ? tw_processes_find(&r->processes, t->pid, t->serial) : NULL;
+	return p ? (size_t)(p - r->processes.process) : r->processes.n;
 }
 
 size_t tw_recording_n_problems(const struct tw_recording *r)

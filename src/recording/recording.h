@@ -37,7 +37,7 @@ struct tw_file_chunk {
 	uint64_t check; /* xxh64 of the bytes before */
 };
 
-enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2 };
+enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3 };
 
 /* Before a stored block of the code file. */
 struct tw_file_block {
@@ -52,6 +52,25 @@ struct tw_file_module {
 	uint64_t address, length, offset;
 	uint32_t pid, prot, thread, sequence;
 	uint32_t path_bytes; /* with NUL and padding */
+	uint32_t reserved;
+};
+
+/* Something that became known of a process. */
+enum tw_note_kind {
+	TW_NOTE_START = 1,  /* it was made by parent_pid */
+	TW_NOTE_PROGRAM,    /* it runs the program in the text */
+	TW_NOTE_END,        /* it ended with `status` */
+	TW_NOTE_UNFOLLOWED, /* it was made by parent_pid, and is not recorded */
+};
+
+/* One such note in a block; then the text: path and n_args arguments, NUL after each, padded with zeros to a multiple of 8. */
+struct tw_file_note {
+	uint32_t kind, pid, parent_pid;
+	uint32_t thread; /* serial number of the thread that told it */
+	int32_t status;  /* as from waitpid(2) */
+	uint32_t n_args;
+	uint64_t tsc; /* when: notes of different threads do not stand in order */
+	uint32_t text_bytes;
 	uint32_t reserved;
 };
 
@@ -139,6 +158,24 @@ const struct tw_packed *tw_packer_packed(const struct tw_packer *p);
 struct tw_bytes;
 struct ZSTD_CCtx_s;
 int tw_compress(struct ZSTD_CCtx_s *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level);
+/* ---- processes ---- */
+
+/* What notes add up to; the reader's. */
+struct tw_processes {
+	struct tw_process *process;
+	size_t n;
+	struct tw_ordered_note *note; /* until tw_processes_build */
+	size_t n_notes, room;
+	const char **words; /* of all argument vectors */
+};
+
+/* Adds a note, which stays where it is until tw_processes_free. TW_ERR_DAMAGED: it does not fit in `avail` bytes, or makes no sense. */
+int tw_processes_note(struct tw_processes *p, const struct tw_file_note *note, uint64_t avail);
+int tw_processes_build(struct tw_processes *p);
+void tw_processes_free(struct tw_processes *p);
+
+/* The last process of this pid whose first thread is not after `thread`, or NULL. */
+struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 
 /* ---- writing ---- */
 
@@ -162,6 +199,9 @@ struct tw_value_map *tw_writer_values(struct tw_writer *w);
 
 /* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
 int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);
+
+/* `text` may be NULL; `note->text_bytes` are its bytes without padding. */
+int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const char *text);
 
 /* Packs a chunk in one piece and writes it. `level` is zstd's; `gaps` counts the GAP events in it. */
 int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level);
@@ -196,5 +236,7 @@ const char *tw_format_name(uint32_t format);
 int tw_format_by_name(const char *name);
 const char *tw_sink_name(uint32_t sink);
 int tw_sink_by_name(const char *name);
+const char *tw_follow_name(uint32_t follow);
+int tw_follow_by_name(const char *name);
 
 #endif

@@ -197,6 +197,21 @@ int tw_writer_module(struct tw_writer *w, const struct tw_module *module)
 	return error;
 }
 
+int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const char *text)
+{
+	size_t text_bytes = (note->text_bytes + 7u) & ~(size_t)7;
+	struct tw_file_note *n = calloc(1, sizeof *n + text_bytes);
+	if (!n)
+		return tw_fail(TW_ERR_MEMORY, "process");
+	*n = *note;
+	n->text_bytes = (uint32_t)text_bytes;
+	if (note->text_bytes)
+		memcpy(n + 1, text, note->text_bytes);
+	int error = write_block(w, TW_BLOCK_PROCESSES, n, sizeof *n + text_bytes);
+	free(n);
+	return error;
+}
+
 /* ---- thread files ---- */
 
 static int mark_started(struct tw_writer *w, uint32_t serial)
