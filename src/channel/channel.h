@@ -59,7 +59,7 @@ enum tw_slot_state {
 	TW_SLOT_FREE = 0,
 	TW_SLOT_ACTIVE = 1,   /* owned by a living thread */
 	TW_SLOT_ENDED = 2,    /* the thread has ended in good order: drain what is FULL, then free */
-	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are right, nothing else */
+	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are those of whom it is for, or of who makes that */
 	TW_SLOT_DEAD = 3,     /* set by the collector: the thread is gone without a word; scan what it left */
 };
 

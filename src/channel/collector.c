@@ -307,7 +307,8 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot, &c->thread[s]))
+	uint32_t tid = slot->tid;
+	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot, &c->thread[s]) && slot->tid == tid)
 		atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 

@@ -165,23 +165,64 @@ void tw_buffer_upper(struct thread *t, u32 upper)
 
 /* ---- slots ---- */
 
-/* Takes a free slot for the thread; it is RESERVED then. */
-static bool take_slot(struct thread *t)
+/* Reserves a free slot. NO_SLOT: there is none. */
+static u32 reserve_slot(u32 pid, u32 tid)
 {
 	struct tw_control *c = tw_engine.control;
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		u32 expected = TW_SLOT_FREE;
 		if (LOAD_ACQUIRE(&c->slot[i].state) != TW_SLOT_FREE)
 			continue;
-		c->slot[i].pid = t->pid;
-		c->slot[i].tid = t->tid;
+		c->slot[i].pid = pid;
+		c->slot[i].tid = tid;
 		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL,
-		                                __ATOMIC_RELAXED)) {
-			t->slot = i;
-			return true;
-		}
+		                                __ATOMIC_RELAXED))
+			return i;
 	}
-	return false;
+	return NO_SLOT;
+}
+
+static bool is_reserved(u32 i)
+{
+	return LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
+}
+
+void tw_buffer_promise(struct thread *t, u32 pid, u32 tid)
+{
+	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
+	t->promised = wanted ? reserve_slot(pid, tid) : NO_SLOT;
+}
+
+void tw_buffer_promised_to(struct thread *t, u32 pid, u32 tid)
+{
+	u32 i = t->promised;
+	t->promised = NO_SLOT;
+	if (i == NO_SLOT || !is_reserved(i))
+		return;
+	struct tw_slot *s = &tw_engine.control->slot[i];
+	if (!pid) {
+		STORE_RELEASE(&s->state, TW_SLOT_FREE);
+		return;
+	}
+	s->pid = pid;
+	s->tid = tid;
+}
+
+/* The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. */
+static bool take_slot(struct thread *t)
+{
+	const struct tw_control *c = tw_engine.control;
+	t->slot = t->promised;
+	t->promised = NO_SLOT;
+	if (t->slot != NO_SLOT && is_reserved(t->slot))
+		return true;
+	for (u32 i = 0; i < TW_SLOTS; i++) {
+		t->slot = i;
+		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
+			return true;
+	}
+	t->slot = reserve_slot(t->pid, t->tid);
+	return t->slot != NO_SLOT;
 }
 
 static void set_up_slot(const struct thread *t, u32 parent_pid)
@@ -214,7 +255,7 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	bool records = tw_engine.instr->records;
 	if (t->own_buffer) /* a copy of the parent's */
 		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
-	t->slot = NO_SLOT; /* in a new process: that was the parent's */
+	t->slot = NO_SLOT; /* in a new process it is the parent's */
 	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
 	bool has_slot = wanted && take_slot(t);
 	if (wanted && !has_slot && records)

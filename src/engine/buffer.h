@@ -20,6 +20,15 @@ struct plan;
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
 
 /*
+ * Reserves a slot for the thread or process that is about to be made, or for this process as another program, so that the collector knows at all times that
+ * there is somebody: pid and tid are for the time being those of somebody who is there. tw_buffer_attach takes it, in the child as well.
+ */
+void tw_buffer_promise(struct thread *t, u32 pid, u32 tid);
+
+/* The child has been made, with this pid and tid; pid 0: it has not. */
+void tw_buffer_promised_to(struct thread *t, u32 pid, u32 tid);
+
+/*
  * Hands over what is written and gives the slot back; the thread is about to end (or to become another program). `status` as from waitpid; `what`:
  * enum tw_ended.
  */

@@ -76,6 +76,7 @@ struct thread {
 	u32 pid, tid;
 	u32 upper;           /* upper half of the fragment numbers as the reader of the buffer has it */
 	u32 slot;            /* index in the channel, or NO_SLOT */
+	u32 promised;        /* slot reserved for what this thread becomes or makes next, or NO_SLOT */
 	u8 *buffer;          /* current buffer */
 	u64 code_step;       /* stepping over a store to this address, which changes code of its own fragment */
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */

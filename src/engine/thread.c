@@ -48,7 +48,7 @@ struct thread *tw_thread_new(void)
 		t->in_use = 1;
 		t->self = (u64)t;
 		t->stack_top = (u64)t + THREAD_STACK_TOP;
-		t->slot = NO_SLOT;
+		t->slot = t->promised = NO_SLOT;
 		t->flags = 2;
 	}
 	tw_unlock(&blocks_lock);
@@ -134,6 +134,7 @@ static void copy_state(struct thread *child, const struct thread *t, u64 stack)
 	child->tid = t->tid;
 	child->sigmask = t->sigmask;
 	child->unfollowed = t->unfollowed;
+	child->promised = t->promised;
 }
 
 /*
@@ -233,8 +234,12 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 	u64 stack = c->args.stack ? c->args.stack + c->args.stack_size : 0;
 	/* The child takes its mask from its parent's, but only once it has a place to pend signals in. */
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+	if (!is_unfollowed(c))
+		tw_buffer_promise(t, t->pid, t->tid);
 	i64 r = flags & CLONE_VM ? clone_shared(t, c, stack) : clone_copied(t, c, stack);
 	tw_signal_set_mask(t, t->sigmask);
+	if (r)
+		tw_buffer_promised_to(t, tw_failed(r) ? 0 : flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r);
 	if (r > 0) {
 		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags, !is_unfollowed(c), 0, tw_tsc()};
 		tw_buffer_event(t, TW_EVENT_FORK, &e, sizeof e, NULL, 0);
