@@ -8,24 +8,27 @@
 #include <string.h>
 #include <time.h>
 
-/* Jobs when chunks are stored, and when they are not. Where more than half of them wait, compression takes the faster level. */
+/* Jobs when chunks are stored, and when they are not. A chunk for which the drain loop had to wait is compressed at the faster level. */
 enum { JOBS = TW_CHUNK_BUFFERS + 16, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
 
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
 struct lane {
 	struct tw_output *o;
 	pthread_t thread;
+	pthread_cond_t fed_more;  /* something to do */
 	struct tw_packer *packer; /* NULL: nothing is stored */
 	struct tw_job *first, **last;
-	unsigned waiting;
+	unsigned busy;    /* jobs in the queue, and 1 while the thread is at work */
 	uint32_t feeding; /* the chunk that gets what comes; 0: none */
 	uint32_t serial;  /* the traced thread it is of */
 	unsigned fed;     /* buffers it has got */
 	uint64_t since;   /* when it began */
 	uint64_t used;    /* when it last got one, counted in jobs */
 	/* the encoding thread's own */
-	uint32_t open; /* the chunk being encoded; 0: none */
+	unsigned working; /* it is counted in `busy` */
+	uint32_t open;    /* the chunk being encoded; 0: none */
 	uint32_t open_serial, open_sequence;
+	uint64_t open_stalls;
 	uint64_t descriptors; /* that it needs */
 };
 
@@ -38,10 +41,12 @@ struct tw_output {
 	struct tw_output_options options;
 	pthread_mutex_t lock;
 	pthread_mutex_t writing; /* the writer; never held together with the lock */
-	pthread_cond_t changed;
+	pthread_cond_t freed;    /* a job is unused again */
+	pthread_cond_t written;  /* a chunk is dealt with */
 	struct tw_job job[JOBS];
 	struct tw_job *unused;
-	unsigned n_jobs, waiting;
+	unsigned n_jobs;
+	_Atomic uint64_t stalls; /* how often the drain loop had to wait for a job */
 	int ending;
 	_Atomic int failed;
 	struct lane lane[TW_OUTPUT_LANES];
@@ -242,6 +247,7 @@ static void open_chunk(struct lane *l, const struct tw_job *job)
 	l->open = job->id;
 	l->open_serial = job->chunk.thread;
 	l->open_sequence = job->chunk.sequence;
+	l->open_stalls = atomic_load(&l->o->stalls);
 	if (l->packer)
 		tw_packer_begin(l->packer);
 }
@@ -252,15 +258,15 @@ static void wait_for_turn(struct lane *l)
 	struct tw_output *o = l->o;
 	pthread_mutex_lock(&o->lock);
 	while (o->order[l->open_serial].done != l->open_sequence)
-		pthread_cond_wait(&o->changed, &o->lock);
+		pthread_cond_wait(&o->written, &o->lock);
 	pthread_mutex_unlock(&o->lock);
 }
 
 static void write_chunk(struct lane *l)
 {
 	struct tw_output *o = l->o;
-	unsigned waiting = __atomic_load_n(&o->waiting, __ATOMIC_RELAXED);
-	int error = stores(o) ? tw_packer_end(l->packer, waiting > o->n_jobs / 2 ? FAST_LEVEL : LEVEL) : TW_OK;
+	int level = atomic_load(&o->stalls) > l->open_stalls ? FAST_LEVEL : LEVEL;
+	int error = stores(o) ? tw_packer_end(l->packer, level) : TW_OK;
 	wait_for_turn(l);
 	pthread_mutex_lock(&o->writing);
 	write_descriptors(o, l->descriptors);
@@ -282,7 +288,7 @@ static void close_chunk(struct lane *l)
 	o->order[l->open_serial].done++;
 	o->result.totals.chunks++;
 	o->result.totals.threads += l->open_sequence == 0;
-	pthread_cond_broadcast(&o->changed);
+	pthread_cond_broadcast(&o->written);
 	pthread_mutex_unlock(&o->lock);
 	l->open = 0;
 }
@@ -293,16 +299,18 @@ static void close_chunk(struct lane *l)
 static struct tw_job *next_job(struct lane *l)
 {
 	struct tw_output *o = l->o;
+	l->busy -= l->working;
 	while (!l->first && !o->ending && (!l->open || l->open == l->feeding))
-		pthread_cond_wait(&o->changed, &o->lock);
+		pthread_cond_wait(&l->fed_more, &o->lock);
 	struct tw_job *job = l->first;
-	if (!job)
+	l->working = 1;
+	if (!job) {
+		l->busy++;
 		return NULL;
+	}
 	l->first = job->next;
 	if (!l->first)
 		l->last = &l->first;
-	l->waiting--;
-	o->waiting--;
 	return job;
 }
 
@@ -341,7 +349,7 @@ static struct lane *choose_lane(struct tw_output *o)
 	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
 		if (!best || !l->feeding > !best->feeding)
 			best = l;
-		else if (!l->feeding == !best->feeding && (l->feeding ? l->used < best->used : l->waiting < best->waiting))
+		else if (!l->feeding == !best->feeding && (l->feeding ? l->used < best->used : l->busy < best->busy))
 			best = l;
 	}
 	return best;
@@ -382,23 +390,24 @@ static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
 	job->next = NULL;
 	*l->last = job;
 	l->last = &job->next;
-	l->waiting++;
-	o->waiting++;
+	l->busy++;
 	l->used = ++o->n_put;
 	unsigned most = o->options.discard || !o->options.writer ? 1 : TW_CHUNK_BUFFERS;
 	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
-	pthread_cond_broadcast(&o->changed);
+	pthread_cond_signal(&l->fed_more);
 }
 
 void tw_output_age(struct tw_output *o)
 {
 	uint64_t now = now_ns();
 	pthread_mutex_lock(&o->lock);
-	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++)
-		if (l->feeding && now - l->since > TW_CHUNK_NS)
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (l->feeding && now - l->since > TW_CHUNK_NS) {
 			l->feeding = 0;
-	pthread_cond_broadcast(&o->changed);
+			pthread_cond_signal(&l->fed_more);
+		}
+	}
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -407,8 +416,10 @@ void tw_output_age(struct tw_output *o)
 struct tw_job *tw_output_take(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
+	if (!o->unused)
+		atomic_fetch_add(&o->stalls, 1);
 	while (!o->unused)
-		pthread_cond_wait(&o->changed, &o->lock);
+		pthread_cond_wait(&o->freed, &o->lock);
 	struct tw_job *job = o->unused;
 	o->unused = job->next;
 	pthread_mutex_unlock(&o->lock);
@@ -420,7 +431,7 @@ void tw_output_drop(struct tw_output *o, struct tw_job *job)
 	pthread_mutex_lock(&o->lock);
 	job->next = o->unused;
 	o->unused = job;
-	pthread_cond_broadcast(&o->changed);
+	pthread_cond_signal(&o->freed);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -480,9 +491,12 @@ static void free_output(struct tw_output *o)
 		tw_chunk_release(&o->job[i].chunk);
 	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++)
 		tw_packer_free(o->lane[i].packer);
+	for (unsigned i = 0; i < o->n_lanes; i++)
+		pthread_cond_destroy(&o->lane[i].fed_more);
 	pthread_mutex_destroy(&o->lock);
 	pthread_mutex_destroy(&o->writing);
-	pthread_cond_destroy(&o->changed);
+	pthread_cond_destroy(&o->freed);
+	pthread_cond_destroy(&o->written);
 	free(o->order);
 	free(o);
 }
@@ -506,7 +520,8 @@ static void end_lanes(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
 	o->ending = 1;
-	pthread_cond_broadcast(&o->changed);
+	for (unsigned i = 0; i < o->n_lanes; i++)
+		pthread_cond_signal(&o->lane[i].fed_more);
 	pthread_mutex_unlock(&o->lock);
 	for (unsigned i = 0; i < o->n_lanes; i++)
 		pthread_join(o->lane[i].thread, NULL);
@@ -522,6 +537,7 @@ static int start_lane(struct tw_output *o)
 		if (!l->packer)
 			return tw_fail(TW_ERR_MEMORY, "packer");
 	}
+	pthread_cond_init(&l->fed_more, NULL);
 	int why = pthread_create(&l->thread, NULL, run, l);
 	if (why)
 		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
@@ -548,7 +564,8 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	o->options = *options;
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_mutex_init(&o->writing, NULL);
-	pthread_cond_init(&o->changed, NULL);
+	pthread_cond_init(&o->freed, NULL);
+	pthread_cond_init(&o->written, NULL);
 	int error = make_jobs(o);
 	if (!error)
 		error = start_lanes(o);
