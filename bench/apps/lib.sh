@@ -1,0 +1,138 @@
+# Shared functions of the applications' scripts: one file bench/apps/NAME.sh each, run by bench/apps/run. A script begins with
+#     . "$(dirname "$0")/lib.sh"
+#     need COMMAND...
+# and has then: $TW, $APP (its name), $WORK (a directory of its own, the current one, removed at the end), $MODES, and what follows.
+# It runs its application in every mode, says how that went (`result`) and ends with `finish`. Packages: tools/setup apps.
+set -u
+ROOT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
+BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
+TW=$BUILD/trackway
+APP=$(basename "$0" .sh)
+MODES=${MODES:-native none count verify} # what to run, native always first; verify is left out where it would take too long
+PORT=${PORT:-$((20000 + $$ % 10000))}
+export LC_ALL=C TZ=UTC
+declare -A RATE=()
+FAILED=""
+SAID=""
+
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/tw-app.XXXXXX") || exit 1
+CLEANUP=()
+at_exit() {
+	local c
+	for c in "${CLEANUP[@]}"; do eval "$c"; done
+	cd / && rm -rf "$WORK"
+}
+trap at_exit EXIT
+trap 'exit 130' INT TERM
+chmod 755 "$WORK"
+cd "$WORK" || exit 1
+
+# need COMMAND...: skips the application where a command is not installed
+need() {
+	local c
+	for c; do
+		command -v "$c" >/dev/null || {
+			printf 'SKIP %-12s no %s here (tools/setup apps)\n' "$APP" "$c"
+			exit 77
+		}
+	done
+}
+
+# prefix MODE: sets PREFIX to what stands before a command in that mode. What Trackway says goes to standard error, `kept` looks at it.
+prefix() {
+	case $1 in
+	native) PREFIX=() ;;
+	none) PREFIX=("$TW" record -q -f none --) ;;
+	count) PREFIX=("$TW" record -q --sink=count -o "$WORK/count.tw" --) ;;
+	verify) PREFIX=("$TW" record --verify -o "$WORK/verify.tw" --) ;;
+	*) fail "no mode $1" ;;
+	esac
+	rm -rf "$WORK/count.tw" "$WORK/verify.tw" "$WORK"/*.tw.old
+}
+
+# The application did not do what it was to do in this mode: result MODE bad WHY. Or it did: result MODE ok [RATE], with a rate, the more the better.
+result() {
+	local mode=$1
+	if [ "$2" = ok ]; then
+		RATE[$mode]=${3:-}
+		[ "$mode" = native ] && return
+		SAID+="  $mode $(awk -v a="${RATE[$mode]}" -v b="${RATE[native]:-}" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "ok" }')"
+	else
+		FAILED=1
+		SAID+="  $mode: ${*:3}"
+	fi
+}
+
+finish() {
+	if [ -n "$FAILED" ]; then
+		printf 'FAIL %-12s%s\n' "$APP" "$SAID"
+		exit 1
+	fi
+	printf 'PASS %-12s%s\n' "$APP" "$SAID"
+	exit 0
+}
+
+# clean_verify FILE: a run with --verify said that all references were equal
+clean_verify() { grep -q '^verify: .* all equal$' "$1" && ! grep -qiE '^(verify|trackway): .*(mismatch|incomplete)' "$1"; }
+
+# complains FILE: Trackway says that something went wrong
+complains() { grep -qE '^trackway[^:]*: .*(incomplete|lost|cannot)' "$1"; }
+
+# batch [-v] CMD...: a command that reads no input and always prints the same, in every mode (verify only with -v): its output and status must be those
+# of the native run. The rate is runs per second of wall time, the median of RUNS (3; of 1 with verify). A function RESET is called before each run.
+batch() {
+	local mode i begin end status verify=0 runs
+	[ "$1" = -v ] && verify=1 && shift
+	for mode in $MODES; do
+		[ "$mode" = verify ] && [ $verify = 0 ] && continue
+		runs=${RUNS:-3}
+		[ "$mode" = verify ] && runs=1
+		: >times
+		for i in $(seq "$runs"); do
+			prefix "$mode"
+			declare -F RESET >/dev/null && RESET
+			begin=$(date +%s.%N)
+			timeout -k 5 "${LIMIT:-300}" "${PREFIX[@]}" "$@" >"out.$mode" 2>"err.$mode" </dev/null
+			status=$?
+			end=$(date +%s.%N)
+			echo "$begin $end" | awk '{ print $2 - $1 }' >>times
+			[ "$mode" = native ] && native_status=$status
+			if [ $status -ne "$native_status" ]; then
+				result "$mode" bad "status $status: $(grep -v '^$' "err.$mode" | tail -n 1 | cut -c 1-120)"
+				continue 2
+			fi
+			cmp -s out.native "out.$mode" || {
+				result "$mode" bad "output differs: $(diff -a out.native "out.$mode" | head -n 2 | tail -n 1 | cut -c 1-100)"
+				continue 2
+			}
+			if complains "err.$mode" || { [ "$mode" = verify ] && ! clean_verify "err.$mode"; }; then
+				result "$mode" bad "$(grep -E '^(trackway|verify)' "err.$mode" | head -n 1 | cut -c 1-150)"
+				continue 2
+			fi
+		done
+		result "$mode" ok "$(sort -n times | awk '{ t[NR] = $1 } END { print 1 / t[int((NR + 1) / 2)] }')"
+	done
+}
+
+# wait_for SECONDS CMD...: until it succeeds
+wait_for() {
+	local end=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+
+# stop PID SECONDS [SIGNAL]: ends a server of ours and gives its status; 124 when it had to be killed
+stop() {
+	local pid=$1 end=$(($(date +%s) + $2))
+	kill "-${3:-TERM}" "$pid" 2>/dev/null
+	while kill -0 "$pid" 2>/dev/null && [ "$(date +%s)" -lt "$end" ]; do sleep 0.1; done
+	if kill -0 "$pid" 2>/dev/null; then
+		kill -KILL "$pid"
+		wait "$pid" 2>/dev/null
+		return 124
+	fi
+	wait "$pid"
+}
