@@ -92,12 +92,12 @@ batch() {
 			prefix "$mode"
 			declare -F RESET >/dev/null && RESET
 			begin=$(date +%s.%N)
-			timeout -k 5 "${LIMIT:-300}" "${PREFIX[@]}" "$@" >"out.$mode" 2>"err.$mode" </dev/null
+			timeout -k 5 "${LIMIT:-120}" "${PREFIX[@]}" "$@" >"out.$mode" 2>"err.$mode" </dev/null
 			status=$?
 			end=$(date +%s.%N)
 			echo "$begin $end" | awk '{ print $2 - $1 }' >>times
 			[ "$mode" = native ] && native_status=$status
-			if [ $status -ne "$native_status" ]; then
+			if [ $status -ne "$native_status" ] || [ $status -eq 124 ]; then
 				result "$mode" bad "status $status: $(grep -v '^$' "err.$mode" | tail -n 1 | cut -c 1-120)"
 				continue 2
 			fi
@@ -135,4 +135,12 @@ stop() {
 		return 124
 	fi
 	wait "$pid"
+}
+
+# debian_source PACKAGE: its source in ./source, from Debian's archive (needs deb-src lines) or from where SOURCES has a copy; kept in ~/.cache/trackway
+debian_source() {
+	local cache=${SOURCES:-${XDG_CACHE_HOME:-$HOME/.cache}/trackway}
+	mkdir -p "$cache"
+	ls "$cache/$1"_*.orig.tar.* >/dev/null 2>&1 || (cd "$cache" && apt-get -qq source --download-only "$1" >/dev/null 2>&1)
+	mkdir source && tar -xf "$(find "$cache" -name "$1_*.orig.tar.*z" | head -n 1)" -C source --strip-components=1 2>/dev/null
 }
