@@ -19,6 +19,17 @@ static struct fragment **hash;
 static struct fragment **host_map; /* in order of address */
 static u32 n_host;
 static u64 *tables[LANDING_KINDS][MAX_UPPERS];
+static u32 top_upper; /* the highest that has a table */
+static const u8 *misses[LANDING_KINDS][MAX_UPPERS];
+
+/* Which fragments have code on a page of the application's, by page. */
+struct on_page {
+	u64 page;
+	struct fragment *f;
+	struct on_page *next;
+};
+#define PAGE_BUCKETS (1u << 14)
+static struct on_page **pages;
 
 /* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
 static void reserve(u64 start, u64 end, int prot)
@@ -33,6 +44,7 @@ void tw_fragment_init(void)
 	reserve(ARENA_HEAP, ARENA_HEAP_END, PROT_READ | PROT_WRITE);
 	hash = tw_heap(HASH_BUCKETS * sizeof *hash);
 	host_map = tw_heap((u64)MAX_FRAGMENTS * sizeof *host_map);
+	pages = tw_heap(PAGE_BUCKETS * sizeof *pages);
 	heap_mark = heap_at;
 }
 
@@ -58,6 +70,7 @@ bool tw_fragment_make_room(void)
 	    heap_at + HEAP_MARGIN < ARENA_HEAP_END && n_host + 16 < MAX_FRAGMENTS)
 		return false;
 	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
+	memset(pages, 0, PAGE_BUCKETS * sizeof *pages);
 	memset(tables, 0, sizeof tables);
 	n_host = 0;
 	memset((void *)heap_mark, 0, heap_at - heap_mark);
@@ -228,10 +241,11 @@ u64 *tw_fragment_table(u32 upper, u8 kind)
 		upper = MAX_UPPERS - 1;
 	if (!tables[kind][upper]) {
 		u64 *t = tw_heap(TABLE_ENTRIES * sizeof *t);
-		u64 miss = (u64)miss_stub(upper, kind);
+		misses[kind][upper] = miss_stub(upper, kind);
 		for (u32 i = 0; i < TABLE_ENTRIES; i++)
-			t[i] = miss;
+			t[i] = (u64)misses[kind][upper];
 		tables[kind][upper] = t;
+		top_upper = upper > top_upper ? upper : top_upper;
 	}
 	return tables[kind][upper];
 }
@@ -283,6 +297,21 @@ static void link_exit(struct exit *x, struct fragment *f)
 	}
 }
 
+static struct on_page **pages_of(u64 page)
+{
+	return &pages[(u32)((page / TW_PAGE * 0x9e3779b97f4a7c15ull) >> (64 - 14))];
+}
+
+/* f has been made from code in [pc, pc + bytes): what tw_fragment_invalidate finds it by. */
+static void note_pages(struct fragment *f, u64 pc, u64 bytes)
+{
+	for (u64 page = pc & ~(u64)(TW_PAGE - 1); page < pc + bytes; page += TW_PAGE) {
+		struct on_page *n = tw_heap(sizeof *n), **head = pages_of(page);
+		*n = (struct on_page){page, f, *head};
+		*head = n;
+	}
+}
+
 static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
 {
 	struct fragment *landing = NULL;
@@ -293,6 +322,7 @@ static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
 		__builtin_trap();
 	}
 	tw_memory_watch(pc, f->app_bytes);
+	note_pages(f, pc, f->app_bytes);
 	struct fragment **head = &hash[bucket(pc, context)];
 	f->next_hash = *head;
 	*head = f;
@@ -325,6 +355,15 @@ static void remove_from_hash(const struct fragment *f)
 		*p = f->next_hash;
 }
 
+/* Indirect branches to pc find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
+static void drop_landings(u64 pc)
+{
+	for (u32 kind = 0; kind < LANDING_KINDS; kind++)
+		for (u32 upper = 0; upper < MAX_UPPERS && upper <= top_upper; upper++)
+			if (tables[kind][upper])
+				__atomic_store_n(&tables[kind][upper][pc & 0xffff], (u64)misses[kind][upper], __ATOMIC_RELEASE);
+}
+
 /* With the fragments that run into it without a jump. */
 static void make_stale(struct fragment *f)
 {
@@ -336,15 +375,40 @@ static void make_stale(struct fragment *f)
 			x->linked = 0;
 		}
 		f->incoming = NULL;
+		drop_landings(f->pc);
 		__atomic_store_n(f->code, (u8)BREAKPOINT, __ATOMIC_RELEASE);
+	}
+}
+
+static bool touches(const struct fragment *f, u64 start, u64 end)
+{
+	return f->pc < end && f->pc + f->app_bytes > start;
+}
+
+static void invalidate_page(u64 page, u64 start, u64 end)
+{
+	for (struct on_page **p = pages_of(page); *p;) {
+		struct on_page *n = *p;
+		if (n->page == page && !n->f->stale && touches(n->f, start, end))
+			make_stale(n->f);
+		if (n->f->stale)
+			*p = n->next;
+		else
+			p = &n->next;
 	}
 }
 
 void tw_fragment_invalidate(u64 start, u64 end)
 {
+	u64 first = start & ~(u64)(TW_PAGE - 1);
+	if ((end - first) / TW_PAGE < n_host) {
+		for (u64 page = first; page < end; page += TW_PAGE)
+			invalidate_page(page, start, end);
+		return;
+	}
 	for (u32 i = 0; i < n_host; i++) {
 		struct fragment *f = host_map[i];
-		if (f->kind == FRAGMENT_CODE && !f->stale && f->pc < end && f->pc + f->app_bytes > start)
+		if (f->kind == FRAGMENT_CODE && !f->stale && touches(f, start, end))
 			make_stale(f);
 	}
 }

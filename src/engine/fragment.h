@@ -13,8 +13,9 @@
  *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures.
  *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement) or of one byte (the breakpoint at a stale
  *    fragment's entry). Only while there is one thread is more rewritten (tw_cache_room).
- *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, the exits linked to it lead to their stubs again, the
- *    fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way and landings that nothing replaces.
+ *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, the exits linked to it lead to their stubs again, its
+ *    landings are out of their tables, the fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way.
+ *    Fragments are found by the pages of their code, so that programs that write code all the time (JITs) can.
  *    Its bytes stay until the whole cache is emptied (tw_fragment_make_room).
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
  */

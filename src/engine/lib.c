@@ -1,5 +1,6 @@
 #include "engine/lib.h"
 #include <asm/unistd.h>
+#include <linux/futex.h>
 
 void *memcpy(void *restrict d, const void *restrict s, size_t n)
 {
@@ -149,15 +150,21 @@ bool tw_copy_string(char *d, const char *s, size_t n)
 	return false;
 }
 
+enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+
 void tw_lock(tw_lock_t *l)
 {
-	while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE))
-		tw_sys(__NR_sched_yield, 0, 0, 0);
+	tw_lock_t was = LOCK_FREE;
+	if (__atomic_compare_exchange_n(l, &was, LOCK_HELD, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(l, LOCK_AWAITED, __ATOMIC_ACQUIRE) != LOCK_FREE)
+		tw_sys4(__NR_futex, l, FUTEX_WAIT_PRIVATE, LOCK_AWAITED, NULL);
 }
 
 void tw_unlock(tw_lock_t *l)
 {
-	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(l, LOCK_FREE, __ATOMIC_RELEASE) == LOCK_AWAITED)
+		tw_sys(__NR_futex, l, FUTEX_WAKE_PRIVATE, 1);
 }
 
 /* The decoder's checks; its assertions are off in practice, and its stack guard is constant (src/engine/x86_64/glue.S). */
