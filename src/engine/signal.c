@@ -308,6 +308,7 @@ static bool in_cache(u64 host)
 /* The fragment's tag store ran into a guard: switch buffers with exact state, then make the store again. */
 static void switch_at_entry(struct thread *t, const struct fragment *f, struct tw_ucontext *uc)
 {
+	load_context(t, uc);
 	t->regs[BUF_REG] = t->app_r11;
 	t->bufptr = uc->r11;
 	t->upper = f->number >> 16;
