@@ -159,7 +159,8 @@ static int add_stubs(struct tw_functions *f, const struct slots *slots, Elf_Scn 
 	for (size_t at = 0; data && data->d_buf && at + bytes <= data->d_size; at += bytes) {
 		struct slot key = {slot_of((const uint8_t *)data->d_buf + at, bytes, sh->sh_addr + at), NULL};
 		const struct slot *slot = slots->n ? bsearch(&key, slots->items, slots->n, sizeof key, by_slot) : NULL;
-		if (!add(f, (struct tw_function){sh->sh_addr + at, bytes, 0, slot ? slot->name : "plt", 0, slot != NULL}))
+		if (!add(f, (struct tw_function){sh->sh_addr + at, bytes, 0, slot ? slot->name : "plt", 0,
+		                                 slot ? TW_PLT_ENTRY : TW_PLT_COMMON}))
 			return 0;
 	}
 	return 1;

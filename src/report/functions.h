@@ -7,12 +7,15 @@
 
 #include <elfutils/libdwfl.h>
 
+/* Stubs of a PLT: one that leads to a function by name; or what they have in common, from which the resolver of lazy binding is entered. */
+enum tw_plt { TW_PLT_ENTRY = 1, TW_PLT_COMMON };
+
 struct tw_function {
 	uint64_t start, bytes; /* the file's own addresses */
 	int open;              /* 1: its end is not known; `bytes` go to the end of its section, but it ends where the next one begins */
 	const char *name;      /* lives as long as the module */
 	int rank;              /* the higher, the better this name among several for one place */
-	int plt;               /* 1: the stub that leads to `name` */
+	int plt;               /* enum tw_plt; 0: no stub */
 };
 
 struct tw_functions;

@@ -1,4 +1,5 @@
 #include "report/symbols.h"
+#include "analyze/profile.h"
 #include "report/functions.h"
 
 #include <elfutils/libdwfl.h>
@@ -25,6 +26,13 @@ struct target {
 	uint64_t pc;
 };
 
+/* Addresses of an image at which a file is mapped. */
+struct span {
+	uint32_t image;
+	uint64_t start, end;
+	size_t module;
+};
+
 struct tw_symbols {
 	const struct tw_recording *recording;
 	Dwfl *dwfl;
@@ -33,6 +41,8 @@ struct tw_symbols {
 	size_t *file_of;        /* for each module of the recording */
 	struct target *targets; /* sorted */
 	size_t n_targets;
+	struct span *spans; /* sorted, without overlap */
+	size_t n_spans, spans_room;
 };
 
 /* Where an address is. */
@@ -112,7 +122,96 @@ static uint64_t vaddr_of(const struct file *f, uint64_t offset)
 	return offset;
 }
 
+/* ---- images ---- */
+
+static int compare_spans(const struct span *a, uint32_t image, uint64_t start)
+{
+	return a->image != image ? (a->image < image ? -1 : 1) : (a->start > start) - (a->start < start);
+}
+
+/* The first span that begins behind an address. */
+static size_t span_after(const struct tw_symbols *s, uint32_t image, uint64_t pc)
+{
+	size_t low = 0, high = s->n_spans;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_spans(&s->spans[middle], image, pc) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int insert_span(struct tw_symbols *s, size_t at, struct span span)
+{
+	if (s->n_spans == s->spans_room) {
+		size_t room = 2 * s->spans_room + 64;
+		struct span *spans = realloc(s->spans, room * sizeof *spans);
+		if (!spans)
+			return 0;
+		s->spans = spans;
+		s->spans_room = room;
+	}
+	memmove(s->spans + at + 1, s->spans + at, (s->n_spans++ - at) * sizeof span);
+	s->spans[at] = span;
+	return 1;
+}
+
+/* Adds what is not covered yet: newer mappings have been added before. */
+static int add_span(struct tw_symbols *s, struct span add)
+{
+	while (add.start < add.end) {
+		size_t at = span_after(s, add.image, add.start);
+		const struct span *before = at ? &s->spans[at - 1] : NULL, *after = at < s->n_spans ? &s->spans[at] : NULL;
+		struct span piece = add;
+		if (before && before->image == add.image && before->end > add.start)
+			piece.end = piece.start = before->end < add.end ? before->end : add.end;
+		else if (after && after->image == add.image && after->start < add.end)
+			piece.end = after->start;
+		if (piece.start < piece.end && !insert_span(s, at, piece))
+			return 0;
+		add.start = piece.end;
+	}
+	return 1;
+}
+
+static int find_spans(struct tw_symbols *s)
+{
+	size_t n_threads = tw_recording_n_threads(s->recording);
+	uint32_t *image = calloc(n_threads + 1, sizeof *image);
+	int ok = image != NULL;
+	for (size_t i = 0; ok && i < n_threads; i++)
+		image[i] = tw_profile_image_of_thread(s->recording, i);
+	for (size_t i = tw_recording_n_modules(s->recording); ok && i-- > 0;) {
+		const struct tw_module *m = tw_recording_module(s->recording, i);
+		size_t thread = tw_recording_find_thread(s->recording, m->thread);
+		if (thread < n_threads)
+			ok = add_span(s, (struct span){image[thread], m->address, m->address + m->length, i});
+	}
+	free(image);
+	return ok;
+}
+
 /* ---- places ---- */
+
+static void fill_place(const struct tw_symbols *s, size_t module, uint64_t pc, struct place *p)
+{
+	const struct tw_module *m = tw_recording_module(s->recording, module);
+	p->module = m;
+	p->file = &s->files[s->file_of[module]];
+	p->vaddr = vaddr_of(p->file, pc - m->address + m->offset);
+}
+
+static struct place find_in_image(const struct tw_symbols *s, uint32_t image, uint64_t pc)
+{
+	struct place p = {0};
+	size_t at = span_after(s, image, pc);
+	const struct span *span = at ? &s->spans[at - 1] : NULL;
+	if (span && span->image == image && pc < span->end)
+		fill_place(s, span->module, pc, &p);
+	return p;
+}
 
 static uint32_t parent_of(const struct tw_symbols *s, uint32_t pid)
 {
@@ -129,14 +228,13 @@ static struct place find_place(const struct tw_symbols *s, uint32_t pid, uint64_
 {
 	enum { GENERATIONS = 64 };
 	struct place p = {0};
+	if (pid & TW_SYMBOLS_IMAGE(0))
+		return find_in_image(s, pid & ~TW_SYMBOLS_IMAGE(0), pc);
 	for (int k = 0; k < GENERATIONS && !p.module; k++, pid = parent_of(s, pid)) {
 		for (size_t i = tw_recording_n_modules(s->recording); i-- > 0 && !p.module;) {
 			const struct tw_module *m = tw_recording_module(s->recording, i);
-			if (m->pid != pid || pc < m->address || pc - m->address >= m->length)
-				continue;
-			p.module = m;
-			p.file = &s->files[s->file_of[i]];
-			p.vaddr = vaddr_of(p.file, pc - m->address + m->offset);
+			if (m->pid == pid && pc >= m->address && pc - m->address < m->length)
+				fill_place(s, i, pc, &p);
 		}
 		if (!pid)
 			break;
@@ -201,7 +299,7 @@ struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
 	if (!s)
 		return NULL;
 	s->recording = r;
-	if (!open_files(s) || !find_targets(s)) {
+	if (!open_files(s) || !find_targets(s) || !find_spans(s)) {
 		tw_symbols_free(s);
 		return NULL;
 	}
@@ -219,6 +317,7 @@ void tw_symbols_free(struct tw_symbols *s)
 	free(s->files);
 	free(s->file_of);
 	free(s->targets);
+	free(s->spans);
 	free(s);
 }
 
@@ -240,9 +339,11 @@ static int name_by_symbol(const struct place *p, uint64_t pc, struct tw_symbol *
 	if (!f)
 		return 0;
 	int length = (int)strcspn(f->name, "@"); /* without the version of the symbol */
-	snprintf(out->name, sizeof out->name, "%.*s%s", length, f->name, f->plt ? "@plt" : "");
+	snprintf(out->name, sizeof out->name, "%.*s%s", length, f->name, f->plt == TW_PLT_ENTRY ? "@plt" : "");
 	out->offset = p->vaddr - f->start;
 	out->start = pc - out->offset;
+	out->known = 1;
+	out->plt = f->plt;
 	return 1;
 }
 
@@ -265,6 +366,8 @@ void tw_symbols_function(struct tw_symbols *s, uint32_t pid, uint64_t pc, struct
 	struct place p = find_place(s, pid, pc);
 	out->start = pc;
 	out->offset = 0;
+	out->known = 0;
+	out->plt = 0;
 	out->module = p.file && p.file->path[0] ? p.file->name : "[anon]";
 	if (name_by_symbol(&p, pc, out))
 		return;
@@ -285,5 +388,59 @@ int tw_symbols_line(struct tw_symbols *s, uint32_t pid, uint64_t pc, char *file,
 	if (!path)
 		return 0;
 	snprintf(file, size, "%s", base_name(path));
+	return line;
+}
+
+void tw_symbols_place(const struct tw_symbols *s, uint32_t pid, uint64_t pc, struct tw_symbol_place *out)
+{
+	struct place p = find_place(s, pid, pc);
+	out->path = p.file ? p.file->path : "";
+	out->vaddr = p.file ? p.vaddr : pc;
+}
+
+const char *tw_symbols_find_file(const struct tw_symbols *s, const char *name)
+{
+	const char *found = NULL;
+	for (size_t i = 0; i < s->n_files; i++) {
+		if (!strcmp(s->files[i].path, name))
+			return s->files[i].path;
+		if (!found && !strcmp(s->files[i].name, base_name(name)))
+			found = s->files[i].path;
+	}
+	return found;
+}
+
+const char *tw_symbols_file(const struct tw_symbols *s, size_t n)
+{
+	return n < s->n_files ? s->files[n].path : NULL;
+}
+
+Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint64_t *bias)
+{
+	for (size_t i = 0; i < s->n_files; i++) {
+		const struct file *f = &s->files[i];
+		if (strcmp(f->path, path))
+			continue;
+		*bias = f->bias;
+		return f->elf ? f->dwfl : NULL;
+	}
+	return NULL;
+}
+
+int tw_symbols_line_file(Dwfl_Line *line, char *file, size_t size)
+{
+	const char *path = dwfl_lineinfo(line, NULL, NULL, NULL, NULL, NULL);
+	const char *from = path && path[0] != '/' ? dwfl_line_comp_dir(line) : NULL;
+	int n = path ? snprintf(file, size, "%s%s%s", from ? from : "", from ? "/" : "", path) : -1;
+	return n > 0 && (size_t)n < size;
+}
+
+int tw_symbols_source(struct tw_symbols *s, uint32_t pid, uint64_t pc, char *file, size_t size)
+{
+	struct place p = find_place(s, pid, pc);
+	int line = 0;
+	Dwfl_Line *found = p.file && p.file->elf ? dwfl_module_getsrc(p.file->dwfl, p.vaddr + p.file->bias) : NULL;
+	if (!found || !dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL) || !tw_symbols_line_file(found, file, size))
+		return 0;
 	return line;
 }

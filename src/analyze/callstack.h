@@ -1,0 +1,102 @@
+/*
+ * The shadow call stack of one thread, and the table of calls that all threads fill. calls.h has the rules.
+ *
+ * The user tells, in the order of execution: where control arrived (tw_callstack_enter) whenever the function may be another one, each return
+ * that was completed, each signal. `cost` is what the thread has cost so far; the user adds to it.
+ */
+#ifndef TW_CALLSTACK_H
+#define TW_CALLSTACK_H
+
+#include "analyze/calls.h"
+
+enum tw_arrival_cause {
+	TW_ARRIVAL_JUMP, /* direct, or falling through */
+	TW_ARRIVAL_WILD, /* indirect jump or return: may lead into the middle of a function that is active */
+	TW_ARRIVAL_CALL,
+};
+
+/* How control comes to the block that is next. The stack only keeps it while a signal handler runs. */
+struct tw_arrival {
+	uint8_t cause; /* enum tw_arrival_cause */
+	uint8_t level; /* of the context it came from */
+	uint64_t slot; /* CALL: where the return address was put */
+	void *from;    /* the user's own: the last block executed, NULL: none */
+};
+
+/* The instruction that called or jumped. */
+struct tw_call_site {
+	struct tw_context in;
+	uint32_t image;
+	uint64_t pc;
+};
+
+/* In place of a function: none. As callee: what is charged to the calling instruction itself. */
+#define TW_CALL_NOWHERE UINT32_MAX
+
+/* Calls by their two ends. Numbers of calls stay the same while it grows. */
+struct tw_call_table {
+	struct tw_call *items;
+	uint32_t *slots; /* open hash of their numbers + 1 */
+	uint32_t n, room, n_slots;
+};
+
+void tw_call_table_free(struct tw_call_table *t);
+
+struct tw_frame {
+	uint64_t slot; /* address of its return address (entered by a jump: that of its caller); UINT64_MAX at the bottom */
+	struct tw_context context;
+	uint8_t kind;    /* enum tw_call_kind */
+	uint8_t lazy;    /* a stub from which a resolver is entered */
+	uint8_t bottom;  /* 1: the first of a thread or of a signal handler */
+	uint8_t handler; /* 1: of a signal handler */
+	uint8_t counts;  /* 1: its cost counts: its context was not active before */
+	uint32_t call;   /* its number in the table, TW_CALL_NOWHERE: nobody called */
+	struct tw_call_site site;
+	struct tw_cost cost;           /* of the thread when it was entered */
+	struct tw_arrival interrupted; /* handler: how the block would have been reached that comes next after it */
+};
+
+struct tw_callstack {
+	struct tw_call_table *table;
+	struct tw_frame *frames; /* never empty between tw_callstack_begin and tw_callstack_finish */
+	size_t n, room;
+	uint32_t (*active)[2]; /* for each function the frames above the last handler's bottom, by level */
+	size_t n_active;
+	struct tw_cost cost;
+};
+
+void tw_callstack_init(struct tw_callstack *s, struct tw_call_table *table);
+void tw_callstack_free(struct tw_callstack *s);
+
+/* A thread begins: with a stack of its own (`parent` NULL), or where the thread that forked it stood. 0 or TW_ERR_MEMORY. */
+int tw_callstack_begin(struct tw_callstack *s, const struct tw_callstack *parent);
+
+/* It ends: takes all frames off. */
+void tw_callstack_finish(struct tw_callstack *s);
+
+/* Control arrives at `place`, which stands at pc of an image. The top frame is that of its function then. 0 or TW_ERR_MEMORY. */
+int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place, uint32_t image, uint64_t pc,
+                       const struct tw_arrival *arrival, const struct tw_call_site *site);
+
+/* A return was executed that took its address from `slot`. */
+void tw_callstack_return(struct tw_callstack *s, uint64_t slot);
+
+/* A handler is about to run. It has returned: *interrupted is what was given then (unchanged if no handler runs). */
+int tw_callstack_signal(struct tw_callstack *s, const struct tw_arrival *interrupted);
+void tw_callstack_sigreturn(struct tw_callstack *s, struct tw_arrival *interrupted);
+
+/* The top frame is a stub that was called: charges what the thread has cost since it had cost `since` to the instruction that called. */
+void tw_callstack_charge(struct tw_callstack *s, const struct tw_cost *since);
+
+static inline const struct tw_frame *tw_callstack_top(const struct tw_callstack *s)
+{
+	return &s->frames[s->n - 1];
+}
+
+/* Whether the function of the top frame is known: not before the first block of a thread or signal handler. */
+static inline int tw_callstack_is_settled(const struct tw_callstack *s)
+{
+	return tw_callstack_top(s)->context.function != TW_CALL_NOWHERE;
+}
+
+#endif

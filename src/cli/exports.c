@@ -1,0 +1,138 @@
+#include "cli/exports.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "export/autofdo.h"
+#include "export/callgrind.h"
+#include "export/fdata.h"
+#include "export/lcov.h"
+#include "export/simpoint.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <string.h>
+
+int tw_exports_option(struct tw_exports *e, const char *command, int option, const char *argument)
+{
+	switch (option) {
+	case TW_EXPORT_CALLGRIND:
+		e->callgrind = argument;
+		return 1;
+	case TW_EXPORT_LCOV:
+		e->lcov = argument;
+		return 1;
+	case TW_EXPORT_SIMPOINT:
+		e->simpoint = argument;
+		return 1;
+	case TW_EXPORT_FDATA:
+		e->fdata = argument;
+		return 1;
+	case TW_EXPORT_AUTOFDO:
+		e->autofdo = argument;
+		return 1;
+	case TW_EXPORT_MODULE:
+		e->module = argument;
+		return 1;
+	case TW_EXPORT_INTERVAL:
+		if (tw_parse_number(argument, UINT64_MAX, &e->interval) && e->interval)
+			return 1;
+		tw_usage_error(command, "--interval wants a number of instructions, not '%s'", argument);
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+int tw_exports_need_profile(const struct tw_exports *e)
+{
+	return e->lcov || e->fdata || e->autofdo;
+}
+
+int tw_exports_wanted(const struct tw_exports *e)
+{
+	return e->callgrind || e->simpoint || tw_exports_need_profile(e);
+}
+
+/* ---- files ---- */
+
+/* What is written to a file. `path`: of the ELF file it is about. */
+typedef int write_fn(const struct tw_exports_source *s, const char *path, FILE *f);
+
+static int write_file(const struct tw_exports_source *s, const char *name, const char *path, write_fn *write)
+{
+	FILE *f = strcmp(name, "-") ? fopen(name, "w") : stdout;
+	if (!f)
+		return tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+	int error = write(s, path, f);
+	int wrong = fflush(f) || ferror(f);
+	if (f != stdout)
+		wrong |= fclose(f);
+	return !error && wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : error;
+}
+
+static int write_callgrind(const struct tw_exports_source *s, const char *path, FILE *f)
+{
+	(void)path;
+	return tw_callgrind(s->recording, &s->replay, s->symbols, f);
+}
+
+static int write_lcov(const struct tw_exports_source *s, const char *path, FILE *f)
+{
+	size_t left_out;
+	int error = tw_lcov(s->profile, s->symbols, path, f, &left_out);
+	if (!error && left_out)
+		fprintf(stderr, "trackway blocks: coverage: %zu source file%s left out, which cannot be read\n", left_out,
+		        left_out == 1 ? " is" : "s are");
+	return error;
+}
+
+/* Writes what is about one file. */
+static int write_of_file(const struct tw_exports_source *s, const char *path, FILE *f,
+                         int (*write)(const struct tw_file_profile *, const struct tw_symbols *, const char *, FILE *))
+{
+	struct tw_file_profile p;
+	int error = tw_file_profile(s->profile, s->symbols, path, &p);
+	if (error)
+		return error;
+	error = write(&p, s->symbols, path, f);
+	tw_file_profile_free(&p);
+	return error;
+}
+
+static int write_fdata(const struct tw_exports_source *s, const char *path, FILE *f)
+{
+	return write_of_file(s, path, f, tw_fdata);
+}
+
+static int write_autofdo(const struct tw_exports_source *s, const char *path, FILE *f)
+{
+	return write_of_file(s, path, f, tw_autofdo);
+}
+
+/* The path of the file meant, as it was mapped; NULL: there is none. */
+static const char *find_module(const struct tw_exports *e, const struct tw_exports_source *s)
+{
+	return tw_symbols_find_file(s->symbols, e->module ? e->module : tw_recording_info(s->recording)->program);
+}
+
+int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *s)
+{
+	int error = 0;
+	const char *path = NULL;
+	if (e->module || e->fdata || e->autofdo) {
+		path = find_module(e, s);
+		if (!path)
+			return tw_fail(TW_ERR_SYSTEM, "no file %s was mapped",
+			               e->module ? e->module : tw_recording_info(s->recording)->program);
+	}
+	if (e->callgrind)
+		error = write_file(s, e->callgrind, NULL, write_callgrind);
+	if (e->simpoint && !error)
+		error = tw_simpoint(s->recording, &s->replay, e->simpoint, e->interval ? e->interval : TW_INTERVAL);
+	if (e->lcov && !error)
+		error = write_file(s, e->lcov, e->module ? path : NULL, write_lcov);
+	if (e->fdata && !error)
+		error = write_file(s, e->fdata, path, write_fdata);
+	if (e->autofdo && !error)
+		error = write_file(s, e->autofdo, path, write_autofdo);
+	return error;
+}

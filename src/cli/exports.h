@@ -1,0 +1,67 @@
+/*
+ * Profiles that other tools take: the options of `trackway blocks` that write them.
+ */
+#ifndef TW_CLI_EXPORTS_H
+#define TW_CLI_EXPORTS_H
+
+#include "analyze/profile.h"
+#include "report/symbols.h"
+
+/* What was asked for: names of files to write, NULL: not wanted. */
+struct tw_exports {
+	const char *callgrind, *lcov, *simpoint, *fdata, *autofdo;
+	const char *module; /* the ELF file that fdata, autofdo and lcov are about; NULL: the program (lcov: all) */
+	uint64_t interval;  /* instructions of a simpoint vector; 0: TW_INTERVAL */
+};
+
+enum { TW_INTERVAL = 100000000 };
+
+/* Values of the options, above all characters. */
+enum tw_export_option {
+	TW_EXPORT_CALLGRIND = 1000,
+	TW_EXPORT_LCOV,
+	TW_EXPORT_SIMPOINT,
+	TW_EXPORT_FDATA,
+	TW_EXPORT_AUTOFDO,
+	TW_EXPORT_MODULE,
+	TW_EXPORT_INTERVAL,
+};
+
+/* Entries for the table of getopt_long, and lines for the help text. */
+#define TW_EXPORT_OPTIONS                                                                                                                  \
+	{"callgrind", 1, NULL, TW_EXPORT_CALLGRIND}, {"lcov", 1, NULL, TW_EXPORT_LCOV}, {"simpoint", 1, NULL, TW_EXPORT_SIMPOINT},         \
+	    {"fdata", 1, NULL, TW_EXPORT_FDATA}, {"autofdo", 1, NULL, TW_EXPORT_AUTOFDO}, {"module", 1, NULL, TW_EXPORT_MODULE},           \
+	{                                                                                                                                  \
+		"interval", 1, NULL, TW_EXPORT_INTERVAL                                                                                    \
+	}
+
+#define TW_EXPORT_HELP                                                                                                                     \
+	"Profiles that other tools take (recordings only; FILE may be - for standard output):\n"                                           \
+	"  --callgrind=FILE  for KCachegrind and callgrind_annotate\n"                                                                     \
+	"  --lcov=FILE       line and branch coverage, for genhtml\n"                                                                      \
+	"  --simpoint=FILE   basic block vectors; of other threads than the first: FILE.THREAD\n"                                          \
+	"  --interval N      instructions of a vector (default 100000000)\n"                                                               \
+	"  --fdata=FILE      for llvm-bolt -data\n"                                                                                        \
+	"  --autofdo=FILE    for clang -fprofile-sample-use and llvm-profdata\n"                                                           \
+	"  --module=ELF      what --fdata, --autofdo (default: the program) and --lcov (default:\n"                                        \
+	"                    everything) are about\n"
+
+/* Takes one option with its argument. 1, 0 if it is none of these, -1 if the argument makes no sense (it has been said so on stderr). */
+int tw_exports_option(struct tw_exports *e, const char *command, int option, const char *argument);
+
+/* Whether anything is wanted at all; and whether that needs a block profile. */
+int tw_exports_wanted(const struct tw_exports *e);
+int tw_exports_need_profile(const struct tw_exports *e);
+
+/* What they are made from. */
+struct tw_exports_source {
+	const struct tw_recording *recording;
+	const struct tw_profile *profile; /* NULL if it is not needed */
+	struct tw_symbols *symbols;
+	struct tw_replay_options replay;
+};
+
+/* Writes all of them. 0, or a negative enum tw_error or what replay.damage returned; the detail says what was the matter. */
+int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *source);
+
+#endif

@@ -1,0 +1,306 @@
+#include "export/callgrind.h"
+#include "analyze/calls.h"
+#include "recording/recording.h"
+#include "report/functions.h"
+#include "report/owners.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the profile says of a function besides its name. */
+struct function {
+	uint32_t source;    /* number of the source file of its first instruction */
+	uint8_t known;      /* `source` is */
+	uint8_t written[2]; /* its name is in the profile already, by level */
+};
+
+struct profile {
+	FILE *f;
+	struct tw_symbols *symbols;
+	struct tw_owners owners;
+	struct tw_names sources;    /* source files */
+	struct function *functions; /* by the owner's number */
+	uint32_t n_functions;
+	uint8_t *source_written, *object_written; /* by number: the name is in the profile already */
+	uint32_t n_source_written, n_object_written;
+	uint32_t source; /* of the cost line written last */
+	int error;       /* TW_ERR_MEMORY, once there is none */
+};
+
+/* Where an instruction stands. */
+struct position {
+	uint64_t vaddr;
+	uint32_t source;
+	int line;
+};
+
+static int find_function(void *context, uint32_t image, uint64_t pc, int called, struct tw_call_place *out)
+{
+	struct profile *p = context;
+	struct tw_owned owned;
+	int error = tw_owners_find(&p->owners, image, pc, called, &owned);
+	out->function = owned.owner;
+	out->kind = owned.plt ? TW_CALL_STUB : TW_CALL_FUNCTION;
+	out->lazy = owned.plt == TW_PLT_COMMON;
+	out->entry = owned.entry != 0;
+	return error;
+}
+
+/* ---- positions ---- */
+
+static uint32_t number_source(struct profile *p, uint32_t image, uint64_t pc, int *line)
+{
+	char file[PATH_MAX];
+	*line = tw_symbols_source(p->symbols, TW_SYMBOLS_IMAGE(image), pc, file, sizeof file);
+	uint32_t number = tw_names_number(&p->sources, *line ? file : "\?\?\?");
+	if (number == TW_NO_NAME)
+		p->error = TW_ERR_MEMORY;
+	return number;
+}
+
+static struct position position_of(struct profile *p, uint32_t image, uint64_t pc)
+{
+	struct position at;
+	struct tw_symbol_place place;
+	tw_symbols_place(p->symbols, TW_SYMBOLS_IMAGE(image), pc, &place);
+	at.vaddr = place.vaddr;
+	at.source = number_source(p, image, pc, &at.line);
+	return at;
+}
+
+/* ---- names ---- */
+
+/* An array with room for item number n: it grows, with zeros. Sets p->error if it cannot. */
+static void *grown(struct profile *p, void *items, uint32_t *room, uint32_t n, size_t bytes)
+{
+	size_t more = 2 * (size_t)n + 256;
+	if (n < *room)
+		return items;
+	char *bigger = n == TW_NO_NAME ? NULL : realloc(items, more * bytes);
+	if (!bigger) {
+		p->error = TW_ERR_MEMORY;
+		return items;
+	}
+	memset(bigger + *room * bytes, 0, (more - *room) * bytes);
+	*room = (uint32_t)more;
+	return bigger;
+}
+
+static struct function *function_of(struct profile *p, uint32_t number)
+{
+	int line;
+	p->functions = grown(p, p->functions, &p->n_functions, number, sizeof *p->functions);
+	struct function *f = p->error ? NULL : &p->functions[number];
+	if (f && !f->known) {
+		const struct tw_owner *owner = &p->owners.items[number];
+		f->source = number_source(p, owner->image, owner->pc, &line);
+		f->known = 1;
+	}
+	return f;
+}
+
+/* "KEY=(number) text" where it comes first, later without the text. Numbers begin at 1. */
+static void put_name(FILE *f, const char *key, uint32_t number, const char *text, uint8_t *written)
+{
+	if (*written)
+		fprintf(f, "%s=(%u)\n", key, number + 1);
+	else
+		fprintf(f, "%s=(%u) %s\n", key, number + 1, text);
+	*written = 1;
+}
+
+static void put_source(struct profile *p, const char *key, uint32_t number)
+{
+	p->source_written = grown(p, p->source_written, &p->n_source_written, number, 1);
+	if (!p->error)
+		put_name(p->f, key, number, p->sources.items[number], &p->source_written[number]);
+}
+
+static void put_object(struct profile *p, const char *key, uint32_t number)
+{
+	p->object_written = grown(p, p->object_written, &p->n_object_written, number, 1);
+	if (!p->error)
+		put_name(p->f, key, number, p->owners.objects.items[number], &p->object_written[number]);
+}
+
+/* The keys of a caller (ob, fl, fn) or callee (cob, cfi, cfn). */
+static void put_function(struct profile *p, const char *const keys[3], struct tw_context context)
+{
+	struct function *f = function_of(p, context.function);
+	const struct tw_owner *owner = &p->owners.items[context.function];
+	char name[256];
+	if (!f)
+		return;
+	snprintf(name, sizeof name, "%s%s", owner->name, context.level ? "'2" : "");
+	put_object(p, keys[0], owner->object);
+	put_source(p, keys[1], f->source);
+	put_name(p->f, keys[2], 2 * context.function + context.level, name, &f->written[context.level]);
+}
+
+/* ---- lines ---- */
+
+static void put_cost(FILE *f, const struct tw_cost *c)
+{
+	const uint64_t values[] = {c->insns, c->reads, c->writes, c->conditional, c->indirect};
+	int n = sizeof values / sizeof values[0];
+	while (n > 1 && !values[n - 1])
+		n--;
+	for (int i = 0; i < n; i++)
+		fprintf(f, " %llu", (unsigned long long)values[i]);
+	fputc('\n', f);
+}
+
+static void put_position(FILE *f, const struct position *at)
+{
+	fprintf(f, "0x%llx %d", (unsigned long long)at->vaddr, at->line);
+}
+
+/* Code from another source file than that of its function: inlined. */
+static void set_source(struct profile *p, const struct position *at, uint32_t function)
+{
+	const struct function *f = function_of(p, function);
+	if (at->source == p->source || !f)
+		return;
+	put_source(p, at->source == f->source ? "fe" : "fi", at->source);
+	p->source = at->source;
+}
+
+/* A branch within its function. */
+static void put_jump(struct profile *p, const struct tw_call_insn *insn, const struct position *from)
+{
+	struct tw_call_place place = {0};
+	if ((insn->end != TW_END_COND && insn->end != TW_END_JUMP) || !insn->ran)
+		return;
+	if (find_function(p, insn->image, insn->target, 0, &place))
+		p->error = TW_ERR_MEMORY;
+	if (p->error || place.function != insn->in.function)
+		return;
+	struct position to = position_of(p, insn->image, insn->target);
+	if (insn->end == TW_END_COND)
+		fprintf(p->f, "jcnd=%llu/%llu ", (unsigned long long)insn->taken, (unsigned long long)insn->ran);
+	else
+		fprintf(p->f, "jump=%llu ", (unsigned long long)insn->ran);
+	put_position(p->f, &to);
+	fputc('\n', p->f);
+	put_position(p->f, from);
+	fputc('\n', p->f);
+}
+
+static void put_insn(struct profile *p, const struct tw_call_insn *insn)
+{
+	struct position at = position_of(p, insn->image, insn->pc);
+	set_source(p, &at, insn->in.function);
+	put_position(p->f, &at);
+	put_cost(p->f, &insn->cost);
+	put_jump(p, insn, &at);
+}
+
+static void put_call(struct profile *p, const struct tw_call *c)
+{
+	static const char *const keys[3] = {"cob", "cfi", "cfn"};
+	struct position from = position_of(p, c->image, c->pc), to = position_of(p, c->to_image, c->to_pc);
+	set_source(p, &from, c->in.function);
+	put_function(p, keys, c->to);
+	fprintf(p->f, "calls=%llu ", (unsigned long long)c->calls);
+	put_position(p->f, &to);
+	fputc('\n', p->f);
+	put_position(p->f, &from);
+	put_cost(p->f, &c->cost);
+}
+
+static int same(struct tw_context a, struct tw_context b)
+{
+	return a.function == b.function && a.level == b.level;
+}
+
+static int call_comes_first(const struct tw_call *c, const struct tw_call_insn *insn)
+{
+	if (c->in.function != insn->in.function || c->in.level != insn->in.level)
+		return c->in.function < insn->in.function || (c->in.function == insn->in.function && c->in.level < insn->in.level);
+	return c->image != insn->image ? c->image < insn->image : c->pc < insn->pc;
+}
+
+static void set_context(struct profile *p, struct tw_context *now, struct tw_context next)
+{
+	static const char *const keys[3] = {"ob", "fl", "fn"};
+	if (same(*now, next))
+		return;
+	fputc('\n', p->f);
+	put_function(p, keys, next);
+	const struct function *f = function_of(p, next.function);
+	p->source = f ? f->source : 0;
+	*now = next;
+}
+
+/* Instructions and calls, both sorted by context and address. */
+static void put_body(struct profile *p, const struct tw_calls *calls)
+{
+	struct tw_context now = {TW_NO_NAME, 0};
+	for (size_t i = 0, k = 0; (i < calls->n_insns || k < calls->n_calls) && !p->error;) {
+		const struct tw_call_insn *insn = &calls->insns[i];
+		const struct tw_call *c = &calls->calls[k];
+		if (i == calls->n_insns || (k < calls->n_calls && call_comes_first(c, insn))) {
+			set_context(p, &now, c->in);
+			put_call(p, c);
+			k++;
+		} else {
+			set_context(p, &now, insn->in);
+			put_insn(p, insn);
+			i++;
+		}
+	}
+}
+
+/* ---- the whole ---- */
+
+/* One line, whatever the arguments hold. */
+static void put_command(FILE *f, const struct tw_recording_info *info)
+{
+	fputs("cmd:", f);
+	for (int i = 0; i < info->argc; i++) {
+		fputc(' ', f);
+		for (const char *s = info->argv[i]; *s; s++)
+			fputc((unsigned char)*s < ' ' ? ' ' : *s, f);
+	}
+	fputc('\n', f);
+}
+
+static void put_header(FILE *f, const struct tw_recording *r, const struct tw_cost *totals)
+{
+	fputs("# callgrind format\nversion: 1\ncreator: trackway " TW_VERSION "\n", f);
+	if (tw_recording_n_threads(r))
+		fprintf(f, "pid: %u\n", tw_recording_thread(r, 0)->pid);
+	put_command(f, tw_recording_info(r));
+	fputs("part: 1\npositions: instr line\nevents: Ir Dr Dw Bc Bi\nsummary:", f);
+	put_cost(f, totals);
+}
+
+static void free_profile(struct profile *p)
+{
+	free(p->functions);
+	free(p->source_written);
+	free(p->object_written);
+	tw_names_free(&p->sources);
+	tw_owners_free(&p->owners);
+}
+
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_symbols *symbols, FILE *f)
+{
+	struct profile p = {.f = f, .symbols = symbols};
+	struct tw_calls_options how = {.replay = *options, .place = find_function, .context = &p};
+	struct tw_calls calls = {0};
+	int error = tw_owners_init(&p.owners, symbols, r);
+	if (!error)
+		error = tw_calls_run(r, &how, &calls);
+	if (!error) {
+		put_header(f, r, &calls.totals);
+		put_body(&p, &calls);
+		fputs("\ntotals:", f);
+		put_cost(f, &calls.totals);
+		error = p.error;
+	}
+	tw_calls_free(&calls);
+	free_profile(&p);
+	return error;
+}

@@ -1,0 +1,19 @@
+/*
+ * Callgrind's profile format, for KCachegrind and callgrind_annotate: for each instruction and source line, in the context of its function,
+ * instructions executed (Ir), reads (Dr), writes (Dw), conditional and indirect branches executed (Bc, Bi), calls with their inclusive cost, jumps.
+ *
+ * The sums of Ir, Dr and Dw are the recording's totals of instructions, reads and writes (a modify is a read and a write). All processes and
+ * threads are in one profile, told apart by the files their code comes from. What calls are is said in analyze/calls.h.
+ */
+#ifndef TW_CALLGRIND_H
+#define TW_CALLGRIND_H
+
+#include "report/symbols.h"
+
+#include <stdio.h>
+#include <trackway/replay.h>
+
+/* Replays `r` and writes its profile to `f`. 0, a negative enum tw_error, or what options->damage returned; the caller checks ferror(f). */
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_symbols *symbols, FILE *f);
+
+#endif

@@ -1,0 +1,144 @@
+#include "export/file_profile.h"
+#include "recording/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct build {
+	const struct tw_profile *p;
+	struct tw_file_profile *out;
+	uint64_t *start; /* of each static block in the file, TW_OUTSIDE: it is in another */
+};
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	return order(((const struct tw_file_insn *)a)->vaddr, ((const struct tw_file_insn *)b)->vaddr);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct tw_file_edge *x = a, *y = b;
+	return x->from != y->from ? order(x->from, y->from) : order(x->to, y->to);
+}
+
+static void find_starts(struct build *b, const struct tw_symbols *symbols, const char *path)
+{
+	const struct tw_profile_blocks *all = &b->p->fixed;
+	for (uint32_t i = 0; i < all->n_blocks; i++) {
+		struct tw_symbol_place place;
+		tw_symbols_place(symbols, TW_SYMBOLS_IMAGE(all->blocks[i].image), all->blocks[i].pc, &place);
+		b->start[i] = strcmp(place.path, path) ? TW_OUTSIDE : place.vaddr;
+	}
+}
+
+/* Whether an edge is a string instruction's way back to itself. */
+static int repeats(const struct tw_profile_blocks *all, const struct tw_profile_edge *e)
+{
+	const struct tw_profile_block *from = &all->blocks[e->from];
+	return all->blocks[e->to].pc == from->last_pc && e->from == e->to && from->end == TW_END_FALL;
+}
+
+static uint64_t repetitions(const struct tw_profile_blocks *all, const struct tw_profile_block *block)
+{
+	for (uint32_t i = block->first_edge; i < block->first_edge + block->n_edges; i++)
+		if (repeats(all, &all->edges[i]))
+			return all->edges[i].count;
+	return 0;
+}
+
+/* The instructions of a block; a conditional branch inside it was never taken. */
+static void add_insns(struct build *b, uint32_t block)
+{
+	const struct tw_profile_block *from = &b->p->fixed.blocks[block];
+	struct tw_file_profile *out = b->out;
+	uint32_t i = from->first_insn;
+	uint64_t again = repetitions(&b->p->fixed, from);
+	for (uint32_t k = 0; k < from->n_insns; k++, i = b->p->next[i]) {
+		const struct tw_profile_insn *insn = &b->p->insns[i];
+		uint64_t vaddr = b->start[block] + insn->pc - from->pc;
+		out->insns[out->n_insns++] = (struct tw_file_insn){vaddr, insn->executions - again, insn->length, insn->end};
+		if (insn->end == TW_END_COND && k + 1 < from->n_insns)
+			out->edges[out->n_edges++] = (struct tw_file_edge){vaddr, vaddr + insn->length, insn->executions, TW_END_COND, 1};
+	}
+}
+
+static void add_edge(struct build *b, const struct tw_profile_edge *e)
+{
+	const struct tw_profile_block *from = &b->p->fixed.blocks[e->from];
+	uint64_t start = b->start[e->from];
+	struct tw_file_edge edge = {
+	    .from = start == TW_OUTSIDE ? TW_OUTSIDE : start + from->last_pc - from->pc,
+	    .to = b->start[e->to],
+	    .count = e->count,
+	    .end = from->end,
+	    .fall = e->fall,
+	};
+	if ((edge.from != TW_OUTSIDE || edge.to != TW_OUTSIDE) && !repeats(&b->p->fixed, e))
+		b->out->edges[b->out->n_edges++] = edge;
+}
+
+/* Sorts, and makes one of what different images have at the same place. */
+static void join(struct tw_file_profile *p)
+{
+	size_t n = 0;
+	if (p->n_insns)
+		qsort(p->insns, p->n_insns, sizeof *p->insns, by_vaddr);
+	for (size_t i = 0; i < p->n_insns; i++) {
+		if (n && p->insns[n - 1].vaddr == p->insns[i].vaddr)
+			p->insns[n - 1].executions += p->insns[i].executions;
+		else
+			p->insns[n++] = p->insns[i];
+	}
+	p->n_insns = n;
+	n = 0;
+	if (p->n_edges)
+		qsort(p->edges, p->n_edges, sizeof *p->edges, by_ends);
+	for (size_t i = 0; i < p->n_edges; i++) {
+		if (n && !by_ends(&p->edges[n - 1], &p->edges[i]))
+			p->edges[n - 1].count += p->edges[i].count;
+		else
+			p->edges[n++] = p->edges[i];
+	}
+	p->n_edges = n;
+}
+
+int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, struct tw_file_profile *out)
+{
+	struct build b = {.p = p, .out = out, .start = calloc(p->fixed.n_blocks + 1, sizeof *b.start)};
+	*out = (struct tw_file_profile){
+	    .insns = calloc(p->n_insns + 1, sizeof *out->insns),
+	    .edges = calloc((size_t)p->fixed.n_edges + p->n_insns + 1, sizeof *out->edges),
+	};
+	if (!b.start || !out->insns || !out->edges) {
+		tw_file_profile_free(out);
+		free(b.start);
+		return tw_fail(TW_ERR_MEMORY, "profile of %s", path);
+	}
+	find_starts(&b, symbols, path);
+	for (uint32_t i = 0; i < p->fixed.n_blocks; i++)
+		if (b.start[i] != TW_OUTSIDE)
+			add_insns(&b, i);
+	for (uint32_t i = 0; i < p->fixed.n_edges; i++)
+		add_edge(&b, &p->fixed.edges[i]);
+	join(out);
+	free(b.start);
+	return 0;
+}
+
+void tw_file_profile_free(struct tw_file_profile *p)
+{
+	free(p->insns);
+	free(p->edges);
+	memset(p, 0, sizeof *p);
+}
+
+const struct tw_file_insn *tw_file_profile_find(const struct tw_file_profile *p, uint64_t vaddr)
+{
+	struct tw_file_insn key = {.vaddr = vaddr};
+	return p->n_insns ? bsearch(&key, p->insns, p->n_insns, sizeof key, by_vaddr) : NULL;
+}

@@ -1,0 +1,42 @@
+/*
+ * The profile of one ELF file, in the file's own addresses: what all processes that mapped it did in it, summed up.
+ *
+ * Instructions with a repeat prefix count once per execution here, however often they repeat.
+ */
+#ifndef TW_FILE_PROFILE_H
+#define TW_FILE_PROFILE_H
+
+#include "analyze/profile.h"
+#include "report/symbols.h"
+
+/* Outside the file. */
+#define TW_OUTSIDE UINT64_MAX
+
+struct tw_file_insn {
+	uint64_t vaddr, executions;
+	uint8_t length;
+	uint8_t end; /* enum tw_end, or TW_END_NOT_KNOWN */
+};
+
+/* Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. */
+struct tw_file_edge {
+	uint64_t from, to, count;
+	uint8_t end;  /* of the instruction at `from`, as above */
+	uint8_t fall; /* 1: `to` stands right behind it */
+};
+
+struct tw_file_profile {
+	struct tw_file_insn *insns; /* sorted by vaddr */
+	/* Sorted by `from`, then `to`: all that ends a static block, and the way past each conditional branch that was never taken. */
+	struct tw_file_edge *edges;
+	size_t n_insns, n_edges;
+};
+
+/* Fills *out, which the caller gives to tw_file_profile_free. `path` as in struct tw_symbol_place. 0 or TW_ERR_MEMORY. */
+int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, struct tw_file_profile *out);
+void tw_file_profile_free(struct tw_file_profile *p);
+
+/* The instruction at vaddr, or NULL. */
+const struct tw_file_insn *tw_file_profile_find(const struct tw_file_profile *p, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,209 @@
+#include "export/simpoint.h"
+#include "analyze/profile.h"
+#include "recording/recording.h"
+#include "report/names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids of the blocks of a fragment; 0: not given yet. */
+struct fragment {
+	uint32_t image;
+	uint32_t id[];
+};
+
+struct state {
+	const struct tw_recording *recording;
+	const char *path;
+	uint64_t interval;
+	struct fragment **row[65536];
+	struct tw_names blocks; /* "IMAGE PC", by id - 1 */
+	uint64_t *counts;       /* by id - 1: instructions in this interval */
+	size_t room;
+	uint64_t filled; /* instructions in this interval, and what the one before had too much */
+	uint64_t any;    /* instructions since the last line */
+	/* the thread being written */
+	FILE *f;
+	uint32_t thread, image;
+};
+
+struct arg {
+	const struct tw_recording *recording;
+	const char *path;
+	uint64_t interval;
+};
+
+/* ---- lines ---- */
+
+static void put_line(struct state *s)
+{
+	if (!s->any)
+		return;
+	fputc('T', s->f);
+	for (uint32_t i = 0; i < s->blocks.n; i++) {
+		if (s->counts[i])
+			fprintf(s->f, ":%u:%llu ", i + 1, (unsigned long long)s->counts[i]);
+		s->counts[i] = 0;
+	}
+	fputc('\n', s->f);
+	s->any = 0;
+}
+
+static int file_error(const char *path)
+{
+	return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+}
+
+static int close_thread(struct state *s)
+{
+	if (!s->f)
+		return 0;
+	put_line(s);
+	int wrong = ferror(s->f);
+	wrong |= fclose(s->f);
+	s->f = NULL;
+	return wrong ? file_error(s->path) : 0;
+}
+
+static int open_thread(struct state *s, uint32_t thread)
+{
+	char *path = NULL;
+	int first = thread == tw_recording_thread(s->recording, 0)->serial;
+	int error = close_thread(s);
+	if (error)
+		return error;
+	if (!first && asprintf(&path, "%s.%u", s->path, thread) < 0)
+		return TW_ERR_MEMORY;
+	s->f = fopen(first ? s->path : path, "w");
+	s->thread = thread;
+	s->image = tw_profile_image_of_thread(s->recording, tw_recording_find_thread(s->recording, thread));
+	s->filled = 0;
+	if (!s->f)
+		error = file_error(first ? s->path : path);
+	free(path);
+	return error;
+}
+
+/* ---- blocks ---- */
+
+static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
+{
+	struct fragment ***row = &s->row[d->number >> 16];
+	if (!*row)
+		*row = calloc(65536, sizeof **row);
+	struct fragment *f = *row ? calloc(1, sizeof *f + d->n_blocks * sizeof f->id[0]) : NULL;
+	if (!f)
+		return NULL;
+	f->image = s->image;
+	(*row)[d->number & 0xffff] = f;
+	return f;
+}
+
+static int make_room(struct state *s)
+{
+	if (s->blocks.n <= s->room)
+		return 1;
+	size_t room = 2 * (size_t)s->blocks.n + 1024;
+	uint64_t *counts = realloc(s->counts, room * sizeof *counts);
+	if (!counts)
+		return 0;
+	memset(counts + s->room, 0, (room - s->room) * sizeof *counts);
+	s->counts = counts;
+	s->room = room;
+	return 1;
+}
+
+/* The id of a block, 0 if there is no memory. */
+static uint32_t id_of(struct state *s, const struct tw_block_run *run)
+{
+	char key[40];
+	const struct tw_descriptor *d = run->descriptor;
+	struct fragment **row = s->row[d->number >> 16];
+	struct fragment *f = row ? row[d->number & 0xffff] : NULL;
+	if (!f)
+		f = new_fragment(s, d);
+	if (!f || f->id[run->block])
+		return f ? f->id[run->block] : 0;
+	snprintf(key, sizeof key, "%x %llx", f->image, (unsigned long long)run->pc);
+	uint32_t number = tw_names_number(&s->blocks, key);
+	if (number == TW_NO_NAME || !make_room(s))
+		return 0;
+	return f->id[run->block] = number + 1;
+}
+
+/* ---- the analyzer ---- */
+
+static void *begin(void *arg)
+{
+	const struct arg *a = arg;
+	struct state *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->recording = a->recording;
+	s->path = a->path;
+	s->interval = a->interval;
+	s->thread = UINT32_MAX;
+	return s;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	int error = s->thread != b->thread ? open_thread(s, b->thread) : 0;
+	for (size_t i = 0; i < b->n_blocks && !error; i++) {
+		const struct tw_block_run *run = &b->blocks[i];
+		uint32_t id = run->n_insns ? id_of(s, run) : 0;
+		if (!run->n_insns)
+			continue;
+		if (!id)
+			return TW_ERR_MEMORY;
+		s->counts[id - 1] += run->n_insns;
+		s->filled += run->n_insns;
+		s->any += run->n_insns;
+		if (s->filled >= s->interval) {
+			s->filled %= s->interval;
+			put_line(s);
+		}
+	}
+	return error;
+}
+
+static void free_state(struct state *s)
+{
+	for (int i = 0; i < 65536; i++) {
+		for (int k = 0; s->row[i] && k < 65536; k++)
+			free(s->row[i][k]);
+		free(s->row[i]);
+	}
+	tw_names_free(&s->blocks);
+	free(s->counts);
+	free(s);
+}
+
+/* There is one state for everything: intervals follow each other. */
+static int merge(void *state, void *later)
+{
+	(void)state;
+	free_state(later);
+	return TW_ERR_RANGE;
+}
+
+static int end(void *state, int error)
+{
+	struct state *s = state;
+	int closed = close_thread(s);
+	free_state(s);
+	return error ? error : closed;
+}
+
+int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *options, const char *path, uint64_t interval)
+{
+	static const struct tw_analyzer simpoint = {"simpoint", begin, batch, merge, end};
+	struct tw_replay_options replay = *options;
+	struct arg arg = {r, path, interval};
+	replay.jobs = 1;
+	replay.grain = 0;
+	return tw_replay(r, &replay, &simpoint, &arg);
+}

@@ -1,0 +1,146 @@
+#include "report/owners.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tw_owner_start {
+	uint32_t object;
+	uint64_t vaddr;
+};
+
+void tw_owners_free(struct tw_owners *o)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		free(o->items[i].name);
+	free(o->items);
+	free(o->starts);
+	tw_names_free(&o->keys);
+	tw_names_free(&o->objects);
+	memset(o, 0, sizeof *o);
+}
+
+/* ---- functions without symbols ---- */
+
+/* How many starts are at or before a place. */
+static size_t starts_until(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
+{
+	size_t low = 0, high = o->n_starts;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct tw_owner_start *s = &o->starts[middle];
+		if (s->object < object || (s->object == object && s->vaddr <= vaddr))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
+{
+	size_t at = starts_until(o, object, vaddr);
+	if (at && o->starts[at - 1].object == object && o->starts[at - 1].vaddr == vaddr)
+		return 0;
+	if (o->n_starts == o->starts_room) {
+		size_t room = 2 * o->starts_room + 64;
+		struct tw_owner_start *starts = realloc(o->starts, room * sizeof *starts);
+		if (!starts)
+			return TW_ERR_MEMORY;
+		o->starts = starts;
+		o->starts_room = room;
+	}
+	memmove(o->starts + at + 1, o->starts + at, (o->n_starts++ - at) * sizeof *o->starts);
+	o->starts[at] = (struct tw_owner_start){object, vaddr};
+	return 0;
+}
+
+/* Where the function begins that code without a symbol is in: at the nearest start before; at `vaddr` if there is none. */
+static uint64_t start_before(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
+{
+	size_t at = starts_until(o, object, vaddr);
+	return at && o->starts[at - 1].object == object ? o->starts[at - 1].vaddr : vaddr;
+}
+
+static uint32_t object_of(struct tw_owners *o, uint32_t image, uint64_t pc, uint64_t *vaddr)
+{
+	struct tw_symbol_place place;
+	tw_symbols_place(o->symbols, image, pc, &place);
+	*vaddr = place.vaddr;
+	return tw_names_number(&o->objects, place.path[0] ? place.path : "[anon]");
+}
+
+static int add_target(struct tw_owners *o, uint32_t pid, uint64_t pc)
+{
+	uint64_t vaddr;
+	uint32_t object = object_of(o, pid, pc, &vaddr);
+	return object == TW_NO_NAME ? TW_ERR_MEMORY : add_start(o, object, vaddr);
+}
+
+int tw_owners_init(struct tw_owners *o, struct tw_symbols *symbols, const struct tw_recording *r)
+{
+	int error = 0;
+	*o = (struct tw_owners){.symbols = symbols};
+	for (size_t i = 0; i < tw_recording_n_descriptors(r) && !error; i++) {
+		const struct tw_descriptor *d = tw_recording_descriptor_at(r, i);
+		const struct tw_block *b = tw_descriptor_blocks(d);
+		for (unsigned k = 0; k < d->n_blocks && !error; k++)
+			error = b[k].end == TW_END_CALL ? add_target(o, d->pid, b[k].target) : 0;
+	}
+	return error;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, uint64_t vaddr, int called, struct tw_symbol *symbol)
+{
+	int error = called ? add_start(o, object, vaddr) : 0;
+	uint64_t start = start_before(o, object, vaddr);
+	symbol->offset = vaddr - start;
+	symbol->start = pc - symbol->offset;
+	snprintf(symbol->name, sizeof symbol->name, "%.160s+0x%llx", base_name(o->objects.items[object]), (unsigned long long)start);
+	return error;
+}
+
+/* ---- all functions ---- */
+
+static int add_owner(struct tw_owners *o, const struct tw_symbol *symbol, uint32_t object, uint32_t image)
+{
+	if (o->n == o->room) {
+		uint32_t room = 2 * o->room + 256;
+		struct tw_owner *items = realloc(o->items, room * sizeof *items);
+		if (!items)
+			return TW_ERR_MEMORY;
+		o->items = items;
+		o->room = room;
+	}
+	struct tw_owner owner = {.name = strdup(symbol->name), .object = object, .image = image, .pc = symbol->start};
+	if (!owner.name)
+		return TW_ERR_MEMORY;
+	o->items[o->n++] = owner;
+	return 0;
+}
+
+int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called, struct tw_owned *out)
+{
+	struct tw_symbol symbol;
+	uint64_t vaddr;
+	char key[64];
+	int error = 0;
+	tw_symbols_function(o->symbols, TW_SYMBOLS_IMAGE(image), pc, &symbol);
+	uint32_t object = object_of(o, TW_SYMBOLS_IMAGE(image), pc, &vaddr);
+	if (object == TW_NO_NAME)
+		return TW_ERR_MEMORY;
+	if (!symbol.known)
+		error = guess(o, object, pc, vaddr, called, &symbol);
+	snprintf(key, sizeof key, "%x %llx", object, (unsigned long long)(vaddr - symbol.offset));
+	*out = (struct tw_owned){tw_names_number(&o->keys, key), symbol.offset == 0, symbol.plt};
+	if (out->owner == TW_NO_NAME)
+		return TW_ERR_MEMORY;
+	return !error && out->owner == o->n ? add_owner(o, &symbol, object, image) : error;
+}

@@ -1,0 +1,45 @@
+/*
+ * Owners: the functions that code belongs to, by number.
+ *
+ * A function is known by the file its code is in and by where it begins there, so it has one number in all processes. Code without symbols is told
+ * apart by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is "[anon]".
+ */
+#ifndef TW_OWNERS_H
+#define TW_OWNERS_H
+
+#include "report/names.h"
+#include "report/symbols.h"
+
+struct tw_owner {
+	char *name;
+	uint32_t object; /* number of the file, in `objects` */
+	uint32_t image;  /* where it begins, as mapped in one image */
+	uint64_t pc;
+};
+
+struct tw_owners {
+	struct tw_symbols *symbols; /* the caller's */
+	struct tw_names objects;    /* paths */
+	struct tw_owner *items;
+	uint32_t n;
+	/* private */
+	uint32_t room;
+	struct tw_names keys;
+	struct tw_owner_start *starts; /* of functions without symbols, sorted */
+	size_t n_starts, starts_room;
+};
+
+struct tw_owned {
+	uint32_t owner; /* its number */
+	int entry;      /* it begins here */
+	int plt;        /* enum tw_plt */
+};
+
+/* Functions without symbols begin where a direct call of the recording leads. 0 or TW_ERR_MEMORY; tw_owners_free in any case. */
+int tw_owners_init(struct tw_owners *o, struct tw_symbols *symbols, const struct tw_recording *r);
+void tw_owners_free(struct tw_owners *o);
+
+/* The owner of the code at pc of an image. `called`: a call has led there, so if there is no symbol a function begins there. 0 or TW_ERR_MEMORY. */
+int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called, struct tw_owned *out);
+
+#endif
