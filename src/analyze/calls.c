@@ -315,10 +315,19 @@ static void finish_thread(struct state *s)
 	s->started = 0;
 }
 
-/* The process or thread that a batch is of, by its first event. */
+/* The start of the thread, in its first batch; NULL if it is not told. */
+static const struct tw_thread_start *find_start(const struct tw_batch *b)
+{
+	for (size_t i = 0; i < b->n_events; i++)
+		if (b->events[i].type == TW_EVENT_THREAD_START)
+			return b->events[i].payload;
+	return NULL;
+}
+
+/* The process that a first batch is of, if it was forked. */
 static struct forked *find_forked(struct state *s, const struct tw_batch *b)
 {
-	const struct tw_thread_start *start = b->n_events && b->events[0].type == TW_EVENT_THREAD_START ? b->events[0].payload : NULL;
+	const struct tw_thread_start *start = find_start(b);
 	for (size_t i = s->n_forked; start && i-- > 0;)
 		if (s->forked[i].pid == start->pid && s->forked[i].tid == start->tid)
 			return &s->forked[i];

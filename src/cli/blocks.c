@@ -1,6 +1,7 @@
 /* trackway blocks: static and dynamic basic blocks, how they end, and what runs after them. */
 #include "cli/blocks.h"
 #include "cli/cli.h"
+#include "cli/exports.h"
 #include "cli/options.h"
 #include "import/profile.h"
 #include "recording/recording.h"
@@ -32,7 +33,7 @@ static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n\n"
                            "  --edge P        paths: go on where an edge takes P % of a block or more (default 70)\n"
                            "  --path P        paths: as long as the chance to come so far is P % (default 50)\n"
                            "  -j N            replay with N threads (recordings)\n"
-                           "  --help          this text\n\n"
+                           "  --help          this text\n\n" TW_EXPORT_HELP "\n"
                            "For example:\n\n"
                            "  trackway blocks -o gzip gzip.tw\n"
                            "  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | trackway blocks -\n\n"
@@ -49,6 +50,7 @@ struct blocks {
 	struct tw_graph_options graph;
 	double threshold;
 	uint64_t top, jobs;
+	struct tw_exports exports;
 	/* what was found */
 	struct tw_recording *recording; /* NULL: the input is a trace */
 	struct tw_symbols *symbols;
@@ -197,6 +199,23 @@ static int read_trace(struct blocks *b)
 	return status ? status : make(b);
 }
 
+/* Whether there is more to show than profiles for other tools. */
+static int has_output(const struct blocks *b)
+{
+	return !tw_exports_wanted(&b->exports) || b->output != SUMMARY || b->prefix;
+}
+
+static int write_exports(struct blocks *b, const struct tw_replay_options *replay)
+{
+	struct tw_exports_source source = {.recording = b->recording, .profile = &b->profile, .replay = *replay};
+	if (!tw_exports_wanted(&b->exports))
+		return 0;
+	source.symbols = tw_symbols_new(b->recording);
+	int error = source.symbols ? tw_exports_write(&b->exports, &source) : tw_fail(TW_ERR_MEMORY, "symbols");
+	tw_symbols_free(source.symbols);
+	return error;
+}
+
 static int read_recording(struct blocks *b)
 {
 	int error = tw_recording_open(b->input, &b->recording);
@@ -207,10 +226,13 @@ static int read_recording(struct blocks *b)
 	    .replay = {.jobs = (unsigned)b->jobs, .damage = tw_damage_report, .context = &damage},
 	};
 	size_t problems = tw_problems_report("blocks", b->recording);
-	error = tw_profile_recording(b->recording, &options, &b->profile);
+	if (has_output(b) || tw_exports_need_profile(&b->exports))
+		error = tw_profile_recording(b->recording, &options, &b->profile);
+	if (!error)
+		error = write_exports(b, &options.replay);
 	if (error)
 		return failed(b, error);
-	int status = make(b);
+	int status = has_output(b) ? make(b) : 0;
 	return status ? status : problems || damage.chunks;
 }
 
@@ -265,6 +287,7 @@ static const struct option options[] = {
     {"nodes", required_argument, NULL, OPTION_NODES},
     {"edge", required_argument, NULL, OPTION_EDGE},
     {"path", required_argument, NULL, OPTION_PATH},
+    TW_EXPORT_OPTIONS,
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -280,6 +303,9 @@ static int set_output(struct blocks *b, enum output output)
 /* Returns -1 to go on, or an exit status. */
 static int take_option(struct blocks *b, int option, char **argv)
 {
+	int taken = tw_exports_option(&b->exports, "blocks", option, optarg);
+	if (taken)
+		return taken > 0 ? -1 : TW_EXIT_USAGE;
 	if (option >= OPTION_OUTPUT)
 		return set_output(b, (enum output)(option - OPTION_OUTPUT));
 	switch (option) {
@@ -317,6 +343,8 @@ static int parse(struct blocks *b, int argc, char **argv)
 	b->path.most = b->top ? (uint32_t)b->top : UINT32_MAX;
 	if (b->graph.function && !is_directory(b->input))
 		return tw_usage_error("blocks", "--function needs a recording: a trace does not name functions");
+	if (tw_exports_wanted(&b->exports) && !is_directory(b->input))
+		return tw_usage_error("blocks", "profiles for other tools need a recording: a trace says nothing of the code");
 	return -1;
 }
 

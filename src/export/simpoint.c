@@ -51,9 +51,13 @@ static void put_line(struct state *s)
 	s->any = 0;
 }
 
+/* What batch() returns when a file cannot be written: a negative error would be taken for damage of the chunk. */
+enum { CANNOT_WRITE = 1 };
+
 static int file_error(const char *path)
 {
-	return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	return CANNOT_WRITE;
 }
 
 static int close_thread(struct state *s)
@@ -205,5 +209,6 @@ int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *op
 	struct arg arg = {r, path, interval};
 	replay.jobs = 1;
 	replay.grain = 0;
-	return tw_replay(r, &replay, &simpoint, &arg);
+	int error = tw_replay(r, &replay, &simpoint, &arg);
+	return error == CANNOT_WRITE ? TW_ERR_SYSTEM : error;
 }

@@ -1,0 +1,56 @@
+# blocks --simpoint: the vectors of each thread, against the blocks that `dump --blocks` lists.
+. "$(dirname "$0")/../lib.sh"
+need_command python3
+cc_program threads -O1 -pthread <<'END'
+#include <pthread.h>
+#include <string.h>
+volatile int sink;
+static void *work(void *p)
+{
+	char text[3000];
+	for (int i = 0; i < 200; i++) {
+		memset(text, i, sizeof text);
+		sink += text[i] % 7 ? i : -i;
+	}
+	return p;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, work, NULL);
+	pthread_join(t, NULL);
+	return work(NULL) != NULL;
+}
+END
+same_as_native ./threads
+"$TW" blocks --simpoint=out.bb --interval 1000 recording.tw || fail "blocks --simpoint"
+"$TW" dump --blocks recording.tw >blocks || fail "dump --blocks"
+python3 - <<'END' || fail "vectors"
+import collections, re
+ids, pcs = {}, {}
+expected = collections.defaultdict(list)
+filled = collections.Counter()
+now = collections.defaultdict(collections.Counter)
+for line in open("blocks"):
+    thread, pc, n = line.split()[:3]
+    number = ids.setdefault(pc, len(ids) + 1)
+    now[thread][number] += int(n)
+    filled[thread] += int(n)
+    if filled[thread] >= 1000:
+        filled[thread] %= 1000
+        expected[thread].append(now.pop(thread))
+for thread, rest in now.items():
+    expected[thread].append(rest)
+assert len(expected) == 2, expected.keys()
+for thread, vectors in expected.items():
+    found = []
+    for line in open("out.bb" if thread == "0" else "out.bb." + thread):
+        assert re.fullmatch(r"T(:\d+:\d+ )+\n", line), line
+        found.append({int(k): int(n) for k, n in re.findall(r":(\d+):(\d+)", line)})
+    assert found == vectors, (thread, len(found), len(vectors))
+END
+one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
+says '/nowhere/x: No such file'
+one_sentence "$TW" blocks --simpoint=x --interval 0 recording.tw
+says 'interval'
+one_sentence "$TW" blocks --simpoint=x --interval many recording.tw
