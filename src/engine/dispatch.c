@@ -42,7 +42,7 @@ static u64 enter(struct thread *t, struct exit *x, u16 context)
 			context = tw_engine.instr->exit_context(NULL, NULL);
 		}
 		tw_lock(&tw_engine.lock);
-		if (tw_engine.n_threads == 1 && tw_fragment_make_room())
+		if (tw_fragment_make_room(t))
 			x = NULL;
 		struct fragment *f = tw_fragment_get(t->pc, context, x);
 		if (f) {
@@ -66,6 +66,7 @@ u64 tw_resume(struct thread *t)
 u64 tw_dispatch(struct thread *t)
 {
 	struct exit *x = (struct exit *)t->exit;
+	u16 context;
 	if (x->kind == EXIT_REENTER)
 		return tw_signal_reentered(t);
 	take_registers(t);
@@ -74,11 +75,14 @@ u64 tw_dispatch(struct thread *t)
 		t->pc = x->pc;
 	switch (x->kind) {
 	case EXIT_SYSCALL:
+		context = x->context;
+		tw_fragment_left(t);
 		tw_syscall(t);
-		return enter(t, NULL, x->context);
+		return enter(t, NULL, context);
 	case EXIT_EMULATE:
+		context = x->context;
 		tw_emulate(t);
-		return enter(t, NULL, x->context);
+		return enter(t, NULL, context);
 	case EXIT_INDIRECT:
 	case EXIT_RETURN:
 		return enter(t, x, tw_engine.instr->exit_context(NULL, NULL));

@@ -96,6 +96,8 @@ struct thread {
 		u64 err, trapno, cr2;
 	} fault; /* of the kernel's frame, for the application's */
 	u32 in_use;
+	u32 generation; /* of translations, as it last saw it: see tw_fragment_make_room */
+	bool in_cache;
 	bool vforked;              /* its parent waits until it has ended or become another program, and gives its block back */
 	bool clear_handlers;       /* CLONE_CLEAR_SIGHAND */
 	struct tw_logged_ref *log; /* REFS log of the current fragment (`call` and verify) */

@@ -1,11 +1,14 @@
 #include "engine/fragment.h"
 #include "engine/memory.h"
+#include "engine/thread.h"
 #include "engine/x86_64/emit.h"
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
 #include <asm/unistd.h>
+#include <linux/futex.h>
 #include <linux/mman.h>
+#include <linux/time_types.h>
 
 #define HASH_BUCKETS  (1u << 17)
 #define MAX_FRAGMENTS (1u << 20)
@@ -63,22 +66,6 @@ void *tw_heap(u64 bytes)
 #define CACHE_MARGIN (1u << 20)
 #define STUBS_MARGIN (1u << 16)
 #define HEAP_MARGIN  (4u << 20)
-
-bool tw_fragment_make_room(void)
-{
-	if (cache_at + CACHE_MARGIN < ARENA_CACHE_END && stubs_at + STUBS_MARGIN < ARENA_STUBS_END &&
-	    heap_at + HEAP_MARGIN < ARENA_HEAP_END && n_host + 16 < MAX_FRAGMENTS)
-		return false;
-	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
-	memset(pages, 0, PAGE_BUCKETS * sizeof *pages);
-	memset(tables, 0, sizeof tables);
-	n_host = 0;
-	memset((void *)heap_mark, 0, heap_at - heap_mark);
-	heap_at = heap_mark;
-	cache_at = ARENA_CACHE;
-	stubs_at = ARENA_STUBS;
-	return true;
-}
 
 /* ---- the cache ---- */
 
@@ -401,7 +388,7 @@ static void invalidate_page(u64 page, u64 start, u64 end)
 void tw_fragment_invalidate(u64 start, u64 end)
 {
 	u64 first = start & ~(u64)(TW_PAGE - 1);
-	if ((end - first) / TW_PAGE < n_host) {
+	if ((end - first) / TW_PAGE < PAGE_BUCKETS / 16) {
 		for (u64 page = first; page < end; page += TW_PAGE)
 			invalidate_page(page, start, end);
 		return;
@@ -411,4 +398,78 @@ void tw_fragment_invalidate(u64 start, u64 end)
 		if (f->kind == FRAGMENT_CODE && !f->stale && touches(f, start, end))
 			make_stale(f);
 	}
+}
+
+/* ---- emptying ---- */
+
+static u32 generation; /* how often translations were thrown away; a futex */
+static bool emptying;
+
+static bool is_full(void)
+{
+	return cache_at + CACHE_MARGIN >= ARENA_CACHE_END || stubs_at + STUBS_MARGIN >= ARENA_STUBS_END ||
+	       heap_at + HEAP_MARGIN >= ARENA_HEAP_END || n_host + 16 >= MAX_FRAGMENTS;
+}
+
+static void empty(void)
+{
+	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
+	memset(pages, 0, PAGE_BUCKETS * sizeof *pages);
+	memset(tables, 0, sizeof tables);
+	n_host = 0;
+	memset((void *)heap_mark, 0, heap_at - heap_mark);
+	heap_at = heap_mark;
+	cache_at = ARENA_CACHE;
+	stubs_at = ARENA_STUBS;
+}
+
+/* Makes everything stale, and waits until the other threads have come out. The lock is free meanwhile. */
+static void call_out(const struct thread *t)
+{
+	const struct __kernel_timespec pause = {0, 100000};
+	for (u32 i = 0; i < n_host; i++)
+		if (host_map[i]->kind == FRAGMENT_CODE)
+			make_stale(host_map[i]);
+	while (tw_thread_in_cache(t)) {
+		tw_unlock(&tw_engine.lock);
+		tw_sys(__NR_nanosleep, &pause, NULL, 0);
+		tw_lock(&tw_engine.lock);
+	}
+}
+
+/* Waits while another thread empties the cache. */
+static void settle(void)
+{
+	while (emptying) {
+		u32 now = generation;
+		tw_unlock(&tw_engine.lock);
+		tw_sys4(__NR_futex, &generation, FUTEX_WAIT_PRIVATE, now, NULL);
+		tw_lock(&tw_engine.lock);
+	}
+}
+
+bool tw_fragment_make_room(struct thread *t)
+{
+	if (emptying) {
+		tw_fragment_left(t);
+		settle();
+	}
+	if (is_full()) {
+		emptying = true;
+		call_out(t);
+		empty();
+		emptying = false;
+		__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+		tw_sys(__NR_futex, &generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
+	}
+	bool missed = t->generation != generation;
+	t->generation = generation;
+	t->in_cache = true;
+	return missed;
+}
+
+void tw_fragment_lock_settled(void)
+{
+	tw_lock(&tw_engine.lock);
+	settle();
 }

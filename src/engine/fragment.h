@@ -17,6 +17,9 @@
  *    landings are out of their tables, the fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way.
  *    Fragments are found by the pages of their code, so that programs that write code all the time (JITs) can.
  *    Its bytes stay until the whole cache is emptied (tw_fragment_make_room).
+ *  - Translations are thrown away all at once (tw_fragment_make_room), when no thread is in the cache: each is made stale first, so that threads come
+ *    out at their next branch and wait. A thread is in the cache from when it is told where to enter until its next system call or until
+ *    it waits there: so long, what it knows of fragments and exits stays valid.
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
  */
 #ifndef TW_FRAGMENT_H
@@ -128,10 +131,20 @@ enum landing_kind { LANDING_JUMP, LANDING_RETURN, LANDING_KINDS };
 u64 *tw_fragment_table(u32 upper, u8 kind);
 
 /*
- * Throws all translations away when the cache, the stubs or the heap are nearly full. Only from the dispatcher of a process's only thread, which must
- * forget by which exit it came. True: done.
+ * Before t goes into the cache, under the lock (which it may release for a while): throws all translations away when the cache, the stubs or the heap
+ * are nearly full, and waits while another thread does. True: translations were thrown away since t last came here: it must forget
+ * what it knows of any, such as the exit it came by. From here on t is in the cache (thread.in_cache).
  */
-bool tw_fragment_make_room(void);
+bool tw_fragment_make_room(struct thread *t);
+
+/* t leaves the cache for a time that it does not know the length of (a system call), holding nothing of it. */
+static inline void tw_fragment_left(struct thread *t)
+{
+	__atomic_store_n(&t->in_cache, false, __ATOMIC_RELEASE);
+}
+
+/* Takes the engine's lock when no thread is about to throw translations away. */
+void tw_fragment_lock_settled(void);
 
 /* ---- memory of the translator, used by translate.c ---- */
 struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);

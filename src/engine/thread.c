@@ -1,5 +1,6 @@
 #include "engine/thread.h"
 #include "engine/buffer.h"
+#include "engine/fragment.h"
 #include "engine/held.h"
 #include "engine/signal.h"
 #include "engine/syscall.h"
@@ -31,8 +32,18 @@ static struct thread *find_block(void)
 	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (tw_failed(r))
 		return NULL;
-	n_blocks++;
+	__atomic_store_n(&n_blocks, n_blocks + 1, __ATOMIC_RELEASE);
 	return t;
+}
+
+bool tw_thread_in_cache(const struct thread *t)
+{
+	u32 n = __atomic_load_n(&n_blocks, __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < n; i++)
+		if (block_at(i) != t && __atomic_load_n(&block_at(i)->in_use, __ATOMIC_ACQUIRE) &&
+		    __atomic_load_n(&block_at(i)->in_cache, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
 }
 
 struct thread *tw_thread_new(void)
@@ -199,7 +210,7 @@ static void forget_others(struct thread *t)
 static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;
-	tw_lock(&tw_engine.lock);
+	tw_fragment_lock_settled();
 	tw_lock(&blocks_lock);
 	tw_signal_lock();
 	i64 r = raw_clone(c, NULL);

@@ -22,6 +22,9 @@ struct thread *tw_thread_new(void);
 /* Makes the calling thread `t`: %gs, alternate stack, ids. */
 void tw_thread_adopt(struct thread *t);
 
+/* Is a thread other than t in the cache (tw_fragment_make_room)? */
+bool tw_thread_in_cache(const struct thread *t);
+
 /* What the application asks for with clone, clone3, fork or vfork, in clone3's words. */
 struct tw_clone {
 	struct clone_args args; /* stack: its lowest byte, or with stack_size 0 its end */
