@@ -53,6 +53,7 @@ enum tw_end {
 	TW_END_ICALL,   /* indirect call */
 	TW_END_SYSCALL, /* system call */
 	TW_END_TRAP,    /* an instruction that always faults, or one the engine emulates */
+	TW_END_UNKNOWN, /* not known: the recording was made of a bare address stream */
 	TW_NENDS
 };
 

@@ -148,7 +148,7 @@ uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t le
 	    .image = image,
 	    .length = length,
 	    .fall = TW_NO_INDEX,
-	    .end = TW_END_NOT_KNOWN,
+	    .end = TW_END_UNKNOWN,
 	};
 	f->node_table.used++;
 	return *find_place(f, &f->node_table, NODE, k) = f->n_nodes++;
@@ -340,7 +340,7 @@ static uint32_t *map_nodes(struct tw_flow *f, const struct tw_flow *later)
 		to->reads += from->reads;
 		to->writes += from->writes;
 		to->jump |= from->jump;
-		if (to->end == TW_END_NOT_KNOWN)
+		if (to->end == TW_END_UNKNOWN)
 			to->end = from->end;
 	}
 	return map;

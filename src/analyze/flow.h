@@ -21,7 +21,7 @@ struct tw_flow_node {
 	uint32_t fall; /* the node behind it in memory that ran after it, or TW_NO_INDEX */
 	uint32_t run;  /* the newest run that begins here; 0: none does */
 	uint8_t length;
-	uint8_t end;  /* enum tw_end, or TW_END_NOT_KNOWN */
+	uint8_t end;  /* enum tw_end */
 	uint8_t jump; /* has been followed by another node than `fall` */
 	uint8_t reserved;
 };

@@ -34,9 +34,6 @@ enum tw_ending {
 /* "NB", "UB", "CB", "IJ". */
 const char *tw_ending_name(enum tw_ending ending);
 
-/* What is known of an instruction's code. */
-enum { TW_END_NOT_KNOWN = TW_NENDS }; /* the source has addresses only */
-
 /* One instruction that ran. Sorted by image, address, length; two that stand at the same address at different times differ in length. */
 struct tw_profile_insn {
 	uint64_t pc;
@@ -45,7 +42,7 @@ struct tw_profile_insn {
 	uint32_t image;
 	uint32_t block; /* the static block it is part of */
 	uint8_t length; /* bytes */
-	uint8_t end;    /* enum tw_end if it ends a block in the code (TW_END_FALL: it does not), or TW_END_NOT_KNOWN */
+	uint8_t end;    /* enum tw_end if it ends a block in the code (TW_END_FALL: it does not) */
 	uint8_t jump;   /* 1: was followed by another than the one behind it */
 	uint8_t reserved;
 };

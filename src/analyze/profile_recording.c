@@ -158,7 +158,7 @@ static void learn(struct state *s, struct code *c, unsigned block, unsigned to)
 		if (!c->nodes[i])
 			return;
 		int is_last = i + 1u == (unsigned)b->first_insn + b->n_insns;
-		s->flow.nodes[c->nodes[i]].end = is_last ? b->end : TW_END_FALL;
+		s->flow.nodes[c->nodes[i]].end = is_last || b->end == TW_END_UNKNOWN ? b->end : TW_END_FALL;
 		if (i > b->first_insn && !tw_flow_chain(&s->flow, c->nodes[i - 1], c->nodes[i]) && c->blocks[block].manner == WHOLE)
 			c->blocks[block].manner = SINGLY;
 	}

@@ -175,10 +175,7 @@ static int judge_trace(const struct blocks *b, const struct tw_trace_facts *fact
 {
 	const char *name = strcmp(b->input, "-") ? b->input : "standard input";
 	if (!b->profile.n_insns) {
-		fprintf(stderr,
-		        "trackway blocks: %s: there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
-		        "valgrind --tool=lackey --trace-mem=yes\n",
-		        name);
+		fprintf(stderr, "trackway blocks: %s: %s\n", name, tw_no_insns);
 		return 1;
 	}
 	tw_trace_report("blocks", name, facts);

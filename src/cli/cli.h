@@ -11,6 +11,7 @@ int tw_cmd_report(int argc, char **argv);
 int tw_cmd_dump(int argc, char **argv);
 int tw_cmd_check(int argc, char **argv);
 int tw_cmd_blocks(int argc, char **argv);
+int tw_cmd_import(int argc, char **argv);
 
 /* Exit status for wrong usage. */
 #define TW_EXIT_USAGE 2

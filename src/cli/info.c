@@ -50,10 +50,10 @@ static int is_killed(const struct tw_recording_info *info)
 	return WIFSIGNALED(info->wait_status);
 }
 
-/* Whether the way the program ended is known. */
+/* Whether the way the program ended is known: not while it runs, and not of an imported trace. */
 static int has_ended(const struct tw_recording_info *info)
 {
-	return info->complete || info->duration_ns;
+	return info->duration_ns != 0;
 }
 
 static void format_time(int64_t when, char *to, size_t n)
@@ -74,8 +74,11 @@ static void format_prot(uint32_t prot, char to[4])
 
 /* ---- text ---- */
 
+/* Nothing if the value is not known. */
 static void print_line(const char *title, const char *value)
 {
+	if (!value[0])
+		return;
 	printf("%-16s", title);
 	tw_print_safe(value);
 	putchar('\n');

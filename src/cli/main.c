@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"record", tw_cmd_record, "run a program and record every block and memory reference"},
     {"info", tw_cmd_info, "what a recording holds, in figures"},
     {"report", tw_cmd_report, "the functions and blocks that do most"},
+    {"import", tw_cmd_import, "make a recording of another tool's trace"},
     {"blocks", tw_cmd_blocks, "static and dynamic basic blocks, their endings and edges"},
     {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},

@@ -48,11 +48,14 @@ size_t tw_problems_report(const char *command, const struct tw_recording *r)
 	return n;
 }
 
+const char tw_no_insns[] = "there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
+                           "valgrind --tool=lackey --trace-mem=yes";
+
 void tw_trace_report(const char *command, const char *name, const struct tw_trace_facts *facts)
 {
 	if (facts->bad) {
-		fprintf(stderr, "trackway %s: %s: left out %" PRIu64 " line%s not Lackey's: line", command, name, facts->bad,
-		        facts->bad == 1 ? " that is" : "s that are");
+		fprintf(stderr, "trackway %s: %s: left out %" PRIu64 " %s", command, name, facts->bad,
+		        facts->bad == 1 ? "line that is not Lackey's: line" : "lines that are not Lackey's: lines");
 		for (uint64_t i = 0; i < facts->bad && i < TW_TRACE_FIRST_BAD; i++)
 			fprintf(stderr, "%s %" PRIu64, i ? "," : "", facts->bad_line[i]);
 		fprintf(stderr, "%s\n", facts->bad > TW_TRACE_FIRST_BAD ? ", ..." : "");

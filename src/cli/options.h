@@ -26,6 +26,9 @@ int tw_damage_report(void *damage, size_t thread, size_t chunk, int error);
 /* Says on stderr what was found damaged when the recording was opened; returns how many such places there are. */
 size_t tw_problems_report(const char *command, const struct tw_recording *r);
 
+/* What is wrong with a trace that has no instructions, in one sentence. */
+extern const char tw_no_insns[];
+
 /* Says on stderr which lines of the trace `name` were passed over, and whether it was cut off. */
 void tw_trace_report(const char *command, const char *name, const struct tw_trace_facts *facts);
 

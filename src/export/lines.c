@@ -36,9 +36,9 @@ enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
 const char *tw_end_name(unsigned end)
 {
 	static const char *const names[TW_NENDS] = {
-	    [TW_END_FALL] = "fall",   [TW_END_JUMP] = "jump",     [TW_END_COND] = "cond",
-	    [TW_END_CALL] = "call",   [TW_END_RETURN] = "return", [TW_END_IJUMP] = "ijump",
-	    [TW_END_ICALL] = "icall", [TW_END_TRAP] = "trap",     [TW_END_SYSCALL] = "syscall",
+	    [TW_END_FALL] = "fall",       [TW_END_JUMP] = "jump",       [TW_END_COND] = "cond",   [TW_END_CALL] = "call",
+	    [TW_END_RETURN] = "return",   [TW_END_IJUMP] = "ijump",     [TW_END_ICALL] = "icall", [TW_END_TRAP] = "trap",
+	    [TW_END_SYSCALL] = "syscall", [TW_END_UNKNOWN] = "unknown",
 	};
 	return end < TW_NENDS ? names[end] : "?";
 }
