@@ -256,12 +256,12 @@ void tw_flow_stop(struct tw_flow *f)
 
 void tw_flow_repeat(struct tw_flow *f, uint64_t times)
 {
-	enum { ALONE = 3 }; /* so many make sure that the edge from the instruction to itself is there and no longer the head */
 	uint32_t node = f->last;
-	for (int i = 0; times && i < ALONE; i++, times--)
-		tw_flow_step(f, node, node);
-	if (times && !f->failed)
-		add_edge(f, node, node, node, times);
+	if (!times)
+		return;
+	tw_flow_step(f, node, node); /* the run that led here */
+	if (times > 1 && !f->failed)
+		add_edge(f, node, node, node, times - 1);
 }
 
 int tw_flow_chain(struct tw_flow *f, uint32_t node, uint32_t next)

@@ -11,9 +11,10 @@ enum { PROGRAMS = 1000, INSNS = 120, STEPS = 1200, STREAMS = 3, MOST = 2 * INSNS
 
 /* ---- a random program and what it does ---- */
 
-enum kind { PLAIN, COND, JUMP, INDIRECT, CALL, RETURN, REPEAT, SLIDE, KINDS };
+enum kind { PLAIN, COND, JUMP, INDIRECT, CALL, RETURN, REPEAT, SLIDE, CHANGED };
 
-/* One instruction. Those of an even number stand one behind another; number i + 1 is the tail of i's bytes (its code without a prefix). */
+/* One instruction. Those of an even number stand one behind another; number i + 1 is the tail of i's bytes (its code without a prefix), or if it is
+ * CHANGED what stands in its place at times: a longer one, which takes the prefix of the next. */
 struct insn {
 	uint64_t pc;
 	uint8_t length;
@@ -52,19 +53,27 @@ static void make_program(struct program *p)
 			insn->target[k] = 2 * below(p->n / 2);
 		pc += insn->length;
 		p->insn[i + 1] = *insn;
-		p->insn[i + 1].pc++;
-		p->insn[i + 1].length--;
+		if (insn->kind == CHANGED) {
+			p->insn[i + 1].length++;
+		} else {
+			p->insn[i + 1].pc++;
+			p->insn[i + 1].length--;
+		}
 		if (below(40) == 0)
 			pc += 16; /* nothing stands behind it */
 	}
 }
 
+/* What stands behind instruction i just now. */
 static int behind(const struct program *p, int i)
 {
-	for (int k = 0; k < p->n; k += 2)
-		if (p->insn[k].pc == p->insn[i].pc + p->insn[i].length)
-			return k;
-	return 0;
+	static int changed;
+	int found = 0;
+	changed ^= below(20) == 0;
+	for (int k = 0; k < p->n; k++)
+		if (p->insn[k].pc == p->insn[i].pc + p->insn[i].length && (!found || changed))
+			found = k;
+	return found;
 }
 
 static int successor(const struct program *p, int i, int *stack, int *depth)

@@ -220,13 +220,13 @@ static void make_dynamic(struct build *b)
 
 /* ---- static blocks ---- */
 
-/* The last instruction of the static block that begins with `first`; makes all of them part of it. */
+/* The last instruction of the static block that begins with `first`; makes all of them part of it. What runs behind a jump leads, too. */
 static uint32_t take_block(struct build *b, uint32_t first, uint32_t block)
 {
 	struct tw_profile *p = b->p;
 	uint32_t i = first, next;
 	p->insns[i].block = block;
-	while (!p->insns[i].jump && (next = p->next[i]) != TW_NO_INDEX && !b->leads[next]) {
+	while ((next = p->next[i]) != TW_NO_INDEX && !b->leads[next]) {
 		i = next;
 		p->insns[i].block = block;
 	}
