@@ -42,8 +42,8 @@ static int below(int n)
 
 static void make_program(struct program *p)
 {
-	static const enum kind kinds[] = {PLAIN, PLAIN, PLAIN,    PLAIN, PLAIN,  PLAIN,  COND, COND,
-	                                  COND,  JUMP,  INDIRECT, CALL,  RETURN, REPEAT, SLIDE};
+	static const enum kind kinds[] = {PLAIN, PLAIN, PLAIN,    PLAIN, PLAIN,  PLAIN,  COND,  COND,
+	                                  COND,  JUMP,  INDIRECT, CALL,  RETURN, REPEAT, SLIDE, CHANGED};
 	uint64_t pc = 0x400000;
 	p->n = 2 * (4 + below(INSNS - 4));
 	for (int i = 0; i < p->n; i += 2) {
@@ -97,7 +97,7 @@ static int successor(const struct program *p, int i, int *stack, int *depth)
 	case REPEAT:
 		return below(3) ? i : behind(p, i);
 	case SLIDE:
-		return behind(p, i) + below(2);
+		return behind(p, i) ^ below(2);
 	default:
 		return behind(p, i);
 	}
