@@ -15,7 +15,7 @@
 struct tw_file_insn {
 	uint64_t vaddr, executions;
 	uint8_t length;
-	uint8_t end; /* enum tw_end, or TW_END_NOT_KNOWN */
+	uint8_t end; /* enum tw_end, or TW_END_UNKNOWN */
 };
 
 /* Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. */

@@ -93,7 +93,7 @@ static uint64_t *list_targets(const struct tw_file_profile *p)
 
 static int ends_block(const struct tw_file_insn *insn)
 {
-	return insn->end != TW_END_FALL && insn->end != TW_END_NOT_KNOWN;
+	return insn->end != TW_END_FALL && insn->end != TW_END_UNKNOWN;
 }
 
 static int list_blocks(struct counts *c)
