@@ -37,7 +37,8 @@ struct check {
 	/* the work */
 	const struct tw_recording *recording;
 	struct found *found; /* of all chunks, thread by thread */
-	size_t *first;       /* for each thread, the index of its first chunk in found */
+	size_t n_found;
+	size_t *first; /* for each thread, the index of its first chunk in found */
 	unsigned long problems;
 };
 
@@ -204,36 +205,51 @@ static int allocate(struct check *c)
 		c->first[i] = n;
 		n += tw_recording_thread(c->recording, i)->n_chunks;
 	}
+	c->n_found = n;
 	c->found = calloc(n + 1, sizeof *c->found);
 	return c->first && c->found;
 }
 
+/* The end of a file that was being written when the writer died is not damage. */
 static void check_opened(struct check *c)
 {
+	int complete = tw_recording_info(c->recording)->complete != 0;
 	for (size_t i = 0; i < tw_recording_n_problems(c->recording); i++) {
 		const struct tw_problem *p = tw_recording_problem(c->recording, i);
-		problem(c, "%s: %s", p->text, tw_error_text(p->error));
+		if (!complete && p->error == TW_ERR_TRUNCATED)
+			printf("%s: was being written\n", p->text);
+		else
+			problem(c, "%s: %s", p->text, tw_error_text(p->error));
 	}
+}
+
+static void print_replayed(const struct check *c)
+{
+	const struct tw_totals *t = tw_recording_totals(c->recording);
+	uint64_t blocks = 0, refs = 0;
+	for (size_t i = 0; i < c->n_found; i++) {
+		blocks += c->found[i].blocks;
+		refs += c->found[i].refs;
+	}
+	printf("%llu blocks and %llu references replayed (threads: %llu, chunks: %llu)\n", (unsigned long long)blocks,
+	       (unsigned long long)refs, (unsigned long long)t->threads, (unsigned long long)t->chunks);
 }
 
 static void conclude(const struct check *c)
 {
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
-	const struct tw_totals *t = tw_recording_totals(c->recording);
-	if (c->problems) {
-		printf("%s: %lu problem%s found\n", c->dir, c->problems, c->problems == 1 ? "" : "s");
+	if (!c->problems && c->quiet)
 		return;
-	}
-	if (c->quiet)
-		return;
-	if (!info->complete)
+	if (!c->problems && !info->complete)
 		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
-	if (info->sink == TW_SINK_COUNT)
-		printf("%s: good; it holds only totals\n", c->dir);
+	if (c->problems)
+		printf("%s: %lu problem%s found; ", c->dir, c->problems, c->problems == 1 ? "" : "s");
 	else
-		printf("%s: good; %llu blocks and %llu references replayed (threads: %llu, chunks: %llu)\n", c->dir,
-		       (unsigned long long)t->blocks, (unsigned long long)t->refs, (unsigned long long)t->threads,
-		       (unsigned long long)t->chunks);
+		printf("%s: good; ", c->dir);
+	if (info->sink == TW_SINK_COUNT)
+		printf("it holds only totals\n");
+	else
+		print_replayed(c);
 }
 
 static int run(struct check *c)

@@ -1,0 +1,113 @@
+# Program, collector or both are killed with SIGKILL at random moments. The recording opens, check says how far it goes, and just so much replays;
+# what was not killed goes on to its normal end. TW_KILLS=200 does it 200 times; TW_SEED=N as in a run that failed.
+# timeout: 240
+. "$(dirname "$0")/../lib.sh"
+kills=${TW_KILLS:-9}
+RANDOM=${TW_SEED:=$RANDOM}
+cc_program family -D_GNU_SOURCE -pthread <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *seed)
+{
+	uint64_t x = (uintptr_t)seed, sum = 0, *table[16] = {NULL};
+	for (int i = 0; i < 60000; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		unsigned k = x >> 60;
+		if (!table[k] && !(table[k] = malloc(512)))
+			abort();
+		table[k][x >> 54 & 63] = x;
+		sum += table[k][0] == x;
+		if (i % 1000 == 0) {
+			free(table[k]);
+			table[k] = NULL;
+		}
+	}
+	return (void *)(uintptr_t)(sum + x % 1000);
+}
+int main(int argc, char **argv)
+{
+	uint64_t sum = 0;
+	void *r;
+	char name[100];
+	for (int round = 0; round < 4; round++) {
+		pthread_t t[2];
+		pid_t p = fork();
+		if (!p) {
+			snprintf(name, sizeof name, "%d", (int)((uintptr_t)work((void *)(uintptr_t)round) % 100));
+			execlp("expr", "expr", name, "+", "1", (char *)NULL);
+			_exit(1);
+		}
+		for (uintptr_t i = 0; i < 2; i++)
+			pthread_create(&t[i], NULL, work, (void *)(i + 10));
+		for (int i = 0; i < 2; i++) {
+			pthread_join(t[i], &r);
+			sum += (uintptr_t)r;
+		}
+		int s;
+		if (waitpid(p, &s, 0) != p || s)
+			return 1;
+	}
+	snprintf(name, sizeof name, "%s.new", argv[argc - 1]);
+	FILE *f = fopen(name, "w");
+	fprintf(f, "%llu\n", (unsigned long long)sum);
+	fclose(f);
+	return rename(name, argv[argc - 1]) != 0;
+}
+END
+./family result.native >native.out || fail "natively"
+
+# gone PATTERN: no process with this in its command line is left, or not for long
+gone() {
+	local n
+	for n in $(seq 300); do
+		pgrep -f "$1" >/dev/null || return 0
+		sleep 0.1
+	done
+	pgrep -af "$1"
+	pkill -KILL -f "$1"
+	return 1
+}
+
+# whole_until: what there is of k.tw replays, and is what check says
+whole_until() {
+	run check.out check.err "$TW" check k.tw
+	local status=$? said found
+	[ $status = 0 ] || fail "$what: check: $(cat check.out check.err)"
+	said=$(sed -n 's/.* blocks and \([0-9]*\) references replayed.*/\1/p' check.out)
+	[ -n "$said" ] || fail "$what: check does not say how far it goes: $(cat check.out)"
+	"$TW" dump --refs -o refs k.tw 2>dump.err
+	[ $? -le 1 ] || fail "$what: dump dies"
+	found=$(wc -l <refs)
+	[ "$found" = "$said" ] || fail "$what: check says $said references, dump gives $found"
+	"$TW" info k.tw >info.out || fail "$what: info"
+	references=$((references + found))
+}
+
+references=0 killed=0
+for ((i = 0; i < kills; i++)); do
+	whom=$((i % 3)) delay=$(printf '0.%03d' $((RANDOM % 800)))
+	what="kill $i (0 program, 1 collector, 2 both: $whom) after $delay s, TW_SEED=$TW_SEED"
+	rm -rf k.tw k.tw.old result
+	"$TW" record -q -o k.tw -- ./family result.$$ >out 2>err </dev/null &
+	collector=$!
+	sleep "$delay"
+	child=$(pgrep -P $collector)
+	[ $whom != 1 ] && [ -n "$child" ] && kill -KILL "$child" 2>/dev/null && killed=$((killed + 1))
+	[ $whom != 0 ] && kill -KILL $collector 2>/dev/null && killed=$((killed + 1))
+	wait $collector 2>/dev/null
+	gone "family result.$$" || fail "$what: processes are left"
+	if [ $whom = 1 ] && [ -n "$child" ]; then
+		cmp -s result.$$ result.native || fail "$what: the program did not end as it should: $(cat err)"
+		cmp -s out native.out || fail "$what: the program's output changed: $(cat out)"
+	fi
+	rm -f result.$$ result.$$.new
+	[ -e k.tw/header ] || continue # killed before there was anything
+	whole_until
+done
+echo "$killed kills; what is left holds $references references"
+[ $references -gt 0 ] || fail "nothing was recorded at all"
