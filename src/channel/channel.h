@@ -114,6 +114,10 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
 #define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
 
+/* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
+#define TW_ENGINE_DATA_BYTES  (512ull << 20)
+#define TW_ENGINE_SPACE_BYTES (16ull << 30)
+
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 {

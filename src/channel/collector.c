@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -428,11 +429,29 @@ static int make_life(struct tw_collector *c)
 	return why ? tw_fail(TW_ERR_SYSTEM, "mutex: %s", strerror(why)) : TW_OK;
 }
 
+/* A limit on the size of files counts here too, though this is none. What of it can be raised without privilege is raised for the moment. */
+static int set_size(int fd)
+{
+	struct rlimit before, most;
+	getrlimit(RLIMIT_FSIZE, &before);
+	most = before;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &most);
+	int failed = ftruncate(fd, (off_t)TW_CHANNEL_BYTES), why = errno;
+	setrlimit(RLIMIT_FSIZE, &before);
+	if (failed && why == EFBIG)
+		return tw_fail(TW_ERR_SYSTEM,
+		               "the limit on the size of files (ulimit -f) is below the %llu GB of shared memory that recording needs",
+		               (unsigned long long)(TW_CHANNEL_BYTES >> 30));
+	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
+}
+
 static int map_channel(struct tw_collector *c)
 {
 	c->fd = memfd_create("trackway", MFD_CLOEXEC);
-	if (c->fd < 0 || ftruncate(c->fd, (off_t)TW_CHANNEL_BYTES))
-		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+	int error = c->fd < 0 ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : set_size(c->fd);
+	if (error)
+		return error;
 	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
 	if (base == MAP_FAILED)
 		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));

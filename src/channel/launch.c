@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,20 +34,35 @@ static struct {
 	unsigned char ignored[N_SIGNALS + 1];
 } inherited;
 
-void tw_launch_prepare(void)
+/* The engine's memory is not to count against the program's limits. Returns 0, or the errno for which the limit cannot be raised. */
+static int raise_limit(int resource, rlim_t by)
+{
+	struct rlimit l;
+	if (getrlimit(resource, &l) || l.rlim_cur == RLIM_INFINITY)
+		return 0;
+	struct rlimit both = {l.rlim_cur + by, l.rlim_max == RLIM_INFINITY ? RLIM_INFINITY : l.rlim_max + by};
+	l.rlim_cur += by; /* without privilege, as far as there is room below the hard limit */
+	return setrlimit(resource, &both) && setrlimit(resource, &l) ? EPERM : 0;
+}
+
+int tw_launch_prepare(void)
 {
 	struct kernel_action a;
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &inherited.mask, KERNEL_SET);
 	for (int s = 1; s <= N_SIGNALS; s++)
 		inherited.ignored[s] = !syscall(SYS_rt_sigaction, s, NULL, &a, KERNEL_SET) && a.handler == (unsigned long)SIG_IGN;
+	signal(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
+	signal(SIGPIPE, SIG_IGN);
+	int why = raise_limit(RLIMIT_AS, TW_ENGINE_SPACE_BYTES);
+	return why ? why : raise_limit(RLIMIT_DATA, TW_ENGINE_DATA_BYTES);
 }
 
 static void restore_inherited(void)
 {
-	struct kernel_action ignore = {.handler = (unsigned long)SIG_IGN};
-	for (int s = 1; s <= N_SIGNALS; s++)
-		if (inherited.ignored[s])
-			syscall(SYS_rt_sigaction, s, &ignore, NULL, KERNEL_SET);
+	for (int s = 1; s <= N_SIGNALS; s++) {
+		struct kernel_action a = {.handler = (unsigned long)(inherited.ignored[s] ? SIG_IGN : SIG_DFL)};
+		syscall(SYS_rt_sigaction, s, &a, NULL, KERNEL_SET);
+	}
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &inherited.mask, NULL, KERNEL_SET);
 }
 
@@ -146,8 +162,6 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	handle(SIGQUIT, on_signal);
 	handle(SIGTERM, on_signal);
 	handle(SIGHUP, on_signal);
-	handle(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
-	handle(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }

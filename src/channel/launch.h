@@ -6,8 +6,11 @@
 
 #include "channel/command.h"
 
-/* Notes the signal mask and the ignored signals that this process was started with. First thing, while it has one thread. */
-void tw_launch_prepare(void);
+/*
+ * First thing, while this process has one thread: notes the signal mask and the ignored signals that it was started with, ignores SIGPIPE and SIGXFSZ, and raises
+ * its limits on memory, which the program inherits, by what the engine takes. Returns 0, or the errno for which it cannot.
+ */
+int tw_launch_prepare(void);
 
 /* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in
  * neither place. */
@@ -17,7 +20,7 @@ char *tw_launch_engine(void);
  * Runs `program` under the engine at `engine`, which opens the channel at `channel`, and waits until it has ended. The program gets this
  * process's environment, open files but those closed on exec, and the signal mask and dispositions noted by tw_launch_prepare. Meanwhile this
  * process does nothing about SIGINT and SIGQUIT, which a terminal sends to both, and passes SIGTERM and SIGHUP on; afterwards, until
- * it ends, it calls `stop(context)` for each of the four, in the signal handler. It ignores SIGPIPE and SIGXFSZ.
+ * it ends, it calls `stop(context)` for each of the four, in the signal handler.
  * Returns 0 with *wait_status as from waitpid(2), or the errno for which the engine could not be started.
  */
 struct tw_launch {

@@ -174,6 +174,15 @@ static int own_error(const struct record *r, int error)
 	return EXIT_OURS;
 }
 
+static int no_memory(int why)
+{
+	fprintf(
+	    stderr,
+	    "trackway record: a limit on memory is set (ulimit -v or -d) and cannot be raised by the %llu GB that recording needs: %s\n",
+	    (unsigned long long)(TW_ENGINE_SPACE_BYTES >> 30), strerror(why));
+	return EXIT_OURS;
+}
+
 static int prepare_program(struct record *r)
 {
 	int status = tw_command_resolve(r->command_argc, r->command_argv, &r->program);
@@ -397,10 +406,11 @@ static int finish(struct record *r, int status)
 int tw_cmd_record(int argc, char **argv)
 {
 	struct record r = {.format = TW_FORMAT_DEP};
-	tw_launch_prepare();
-	int status = parse(&r, argc, argv);
+	int why = tw_launch_prepare(), status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
+	if (why)
+		return no_memory(why);
 	status = prepare_program(&r);
 	if (!status)
 		status = prepare_recording(&r);

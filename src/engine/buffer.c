@@ -116,6 +116,16 @@ static void protect_guards(u8 *buffer)
 	tw_sys(__NR_mprotect, tw_channel_slack(buffer), TW_SLACK_BYTES, PROT_READ | PROT_WRITE);
 }
 
+/* Makes buffer `b` of its slot the thread's, accessible the first time it is used. */
+static void take_buffer(struct thread *t, u32 b)
+{
+	slot_of(t)->current = b;
+	t->buffer = tw_channel_buffer(tw_engine.channel, t->slot, b);
+	if (!(t->usable >> b & 1))
+		protect_guards(t->buffer);
+	t->usable |= 1u << b;
+}
+
 void tw_buffer_switch(struct thread *t)
 {
 	if (t->recording) {
@@ -125,8 +135,7 @@ void tw_buffer_switch(struct thread *t)
 		if (!wait_empty(s, next)) {
 			stop_recording(t);
 		} else {
-			s->current = next;
-			t->buffer = tw_channel_buffer(tw_engine.channel, t->slot, next);
+			take_buffer(t, next);
 		}
 	}
 	open_buffer(t, t->buffer);
@@ -225,7 +234,7 @@ static bool take_slot(struct thread *t)
 	return t->slot != NO_SLOT;
 }
 
-static void set_up_slot(const struct thread *t, u32 parent_pid)
+static void set_up_slot(struct thread *t, u32 parent_pid)
 {
 	struct tw_control *c = tw_engine.control;
 	struct tw_slot *s = slot_of(t);
@@ -233,11 +242,8 @@ static void set_up_slot(const struct thread *t, u32 parent_pid)
 	s->tid = t->tid;
 	s->parent_pid = parent_pid;
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
-	s->current = 0;
 	if (t->pid == t->tid)
 		memcpy(c->program[t->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
-	for (u32 b = 0; tw_engine.instr->records && b < TW_BUFFERS; b++)
-		protect_guards(tw_channel_buffer(tw_engine.channel, t->slot, b));
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
 }
 
@@ -269,7 +275,9 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 		open_own_buffer(t);
 	if (!t->recording)
 		return;
-	open_buffer(t, tw_channel_buffer(tw_engine.channel, t->slot, 0));
+	t->usable = 0;
+	take_buffer(t, 0);
+	open_buffer(t, t->buffer);
 	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_tsc()};
 	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
 }

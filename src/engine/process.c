@@ -92,17 +92,28 @@ static u32 exe_owner(const char *p)
 	return tw_streq(p, "exe") ? pid : 0;
 }
 
+/* The slot of the first thread of a recorded process, or NO_SLOT. */
+static u32 find_slot(u32 pid)
+{
+	for (u32 i = 0; i < TW_SLOTS; i++) {
+		const struct tw_slot *s = &tw_engine.control->slot[i];
+		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->pid == pid && s->tid == pid)
+			return i;
+	}
+	return NO_SLOT;
+}
+
+bool tw_process_is_recorded(u32 pid)
+{
+	return pid == tw_engine.pid || find_slot(pid) != NO_SLOT;
+}
+
 const char *tw_process_exe(u64 path)
 {
 	char p[64];
 	u32 pid = tw_copy_string(p, (const char *)path, sizeof p) ? exe_owner(p) : 0;
-	struct tw_control *c = tw_engine.control;
 	if (!pid || pid == tw_engine.pid)
 		return pid ? tw_engine.program_path : NULL;
-	for (u32 i = 0; i < TW_SLOTS; i++) {
-		const struct tw_slot *s = &c->slot[i];
-		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->pid == pid && s->tid == pid)
-			return c->program[i];
-	}
-	return NULL;
+	u32 slot = find_slot(pid);
+	return slot == NO_SLOT ? NULL : tw_engine.control->program[slot];
 }

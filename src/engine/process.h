@@ -17,6 +17,9 @@ void tw_process_tell_program(struct thread *t, char *const *argv);
 void tw_process_tell_wait4(struct thread *t, i64 result, const i32 *status);
 void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info);
 
+/* Is there a recorded process of this pid, this one or another? */
+bool tw_process_is_recorded(u32 pid);
+
 /*
  * The program of the process whose `exe` link in /proc the application's string `path` names, or NULL: it names something else, or a process that is not
  * recorded. The string stays as long as that process runs.

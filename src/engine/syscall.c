@@ -3,6 +3,7 @@
 #include "engine/emulate.h"
 #include "engine/exec.h"
 #include "engine/held.h"
+#include "engine/limits.h"
 #include "engine/memory.h"
 #include "engine/process.h"
 #include "engine/signal.h"
@@ -344,6 +345,24 @@ static i64 sys_statx(struct thread *t, const u64 *a)
 
 /* ---- the rest ---- */
 
+static i64 sys_prlimit64(struct thread *t, const u64 *a)
+{
+	(void)t;
+	return tw_limits_prlimit((u32)a[0], (u32)a[1], a[2], a[3]);
+}
+
+static i64 sys_setrlimit(struct thread *t, const u64 *a)
+{
+	(void)t;
+	return a[1] ? tw_limits_prlimit(0, (u32)a[0], a[1], 0) : ENGINE_EFAULT;
+}
+
+static i64 sys_getrlimit(struct thread *t, const u64 *a)
+{
+	(void)t;
+	return a[1] ? tw_limits_prlimit(0, (u32)a[0], 0, a[1]) : ENGINE_EFAULT;
+}
+
 static i64 sys_arch_prctl(struct thread *t, const u64 *a)
 {
 	switch (a[0]) {
@@ -401,6 +420,9 @@ static const call_fn table[] = {
     [__NR_faccessat2] = sys_path_at,
     [__NR_newfstatat] = sys_newfstatat,
     [__NR_statx] = sys_statx,
+    [__NR_prlimit64] = sys_prlimit64,
+    [__NR_setrlimit] = sys_setrlimit,
+    [__NR_getrlimit] = sys_getrlimit,
     [__NR_arch_prctl] = sys_arch_prctl,
     [__NR_rseq] = sys_rseq,
 };

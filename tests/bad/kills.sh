@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	uint64_t sum = 0;
 	void *r;
 	char name[100];
-	for (int round = 0; round < 4; round++) {
+	for (int round = 0; round < 8; round++) {
 		pthread_t t[2];
 		pid_t p = fork();
 		if (!p) {
@@ -89,7 +89,7 @@ whole_until() {
 }
 
 references=0 killed=0
-for ((i = 0; i < kills; i++)); do
+for ((i = 0; killed < kills && i < 4 * kills; i++)); do
 	whom=$((i % 3)) delay=$(printf '0.%03d' $((RANDOM % 800)))
 	what="kill $i (0 program, 1 collector, 2 both: $whom) after $delay s, TW_SEED=$TW_SEED"
 	rm -rf k.tw k.tw.old result
@@ -97,11 +97,12 @@ for ((i = 0; i < kills; i++)); do
 	collector=$!
 	sleep "$delay"
 	child=$(pgrep -P $collector)
-	[ $whom != 1 ] && [ -n "$child" ] && kill -KILL "$child" 2>/dev/null && killed=$((killed + 1))
-	[ $whom != 0 ] && kill -KILL $collector 2>/dev/null && killed=$((killed + 1))
+	[ $whom != 1 ] && [ -n "$child" ] && kill -KILL "$child" 2>/dev/null
+	[ $whom != 0 ] && kill -KILL $collector 2>/dev/null
 	wait $collector 2>/dev/null
+	[ $? = 137 ] && killed=$((killed + 1)) # else all had ended before
 	gone "family result.$$" || fail "$what: processes are left"
-	if [ $whom = 1 ] && [ -n "$child" ]; then
+	if [ $whom = 1 ] && [ -n "$child" ]; then # once it was there it goes on
 		cmp -s result.$$ result.native || fail "$what: the program did not end as it should: $(cat err)"
 		cmp -s out native.out || fail "$what: the program's output changed: $(cat out)"
 	fi
@@ -110,4 +111,5 @@ for ((i = 0; i < kills; i++)); do
 	whole_until
 done
 echo "$killed kills; what is left holds $references references"
+[ $killed = "$kills" ] || fail "only $killed kills hit anything"
 [ $references -gt 0 ] || fail "nothing was recorded at all"

@@ -1,0 +1,162 @@
+# Limits of the program: memory, file descriptors, processes, many threads. It sees and meets its own, not the engine's.
+# timeout: 200
+. "$(dirname "$0")/../lib.sh"
+# Memory: limits that the program sets itself, that it was started with, and that it reads.
+cat >memory.sh <<'END'
+ulimit -Sv; ulimit -Hv
+ulimit -v 400000; ulimit -v; ulimit -d
+/bin/ls -d /
+ulimit -d 100000; ulimit -d
+python3 -c '
+try:
+    big = bytearray(500 << 20)
+except MemoryError:
+    print("no memory")
+small = bytearray(30 << 20)
+print(len(small))'
+END
+need_command python3
+(
+	ulimit -S -v 1000000
+	same_as_native bash memory.sh
+) || exit 1
+check_good
+(
+	ulimit -v 1000000
+	native true
+	recorded true
+	# with the privilege to raise it, it is as natively; else one sentence
+	[ "$RECORDED_STATUS" = 0 ] || grep -q '^trackway record: a limit on memory' recorded.err
+) || fail "a hard limit on memory: $(cat recorded.err)"
+(
+	ulimit -f 300
+	one_sentence "$TW" record -q -o limited.tw true
+	says 'ulimit -f'
+) || exit 1
+
+# Descriptors: all of them in use, none of them closed; then all of them closed.
+cc_program files -D_GNU_SOURCE <<'END'
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct rlimit l = {20, 20};
+	char open_now[64] = "", *again[] = {argv[0], "again", NULL};
+	if (argc > 1)
+		return 9;
+	for (int fd = 0; fd < 60; fd++) /* whoever keeps a descriptor is seen here */
+		open_now[fd] = fcntl(fd, F_GETFD) < 0 ? '.' : 'x';
+	puts(open_now);
+	setrlimit(RLIMIT_NOFILE, &l);
+	int n = 0;
+	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+		n++;
+	printf("%d more, then %d\n", n, errno == EMFILE);
+	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(p, "\xb8\x2a\0\0\0\xc3", 6);
+	printf("code %d\n", ((int (*)(void))p)());
+	fflush(stdout);
+	int s;
+	pid_t child = fork();
+	if (!child) {
+		execv("/proc/self/exe", again);
+		_exit(1);
+	}
+	waitpid(child, &s, 0);
+	printf("executed %d\n", WEXITSTATUS(s));
+	fflush(stdout);
+	close_range(3, ~0u, 0);
+	printf("one is free: %d\n", open("/dev/null", O_RDONLY));
+	fflush(stdout);
+	dup2(1, 19);
+	close_range(0, 18, 0);
+	closefrom(20);
+	dprintf(19, "still here\n");
+	return 0;
+}
+END
+whole ./files
+(
+	ulimit -n 14
+	same_as_native ./files
+) || exit 1
+
+# A thousand threads at once, each with something to record.
+cc_program thousand -D_GNU_SOURCE -pthread <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_barrier_t all;
+static void *run(void *arg)
+{
+	volatile long sum = 0;
+	pthread_barrier_wait(&all);
+	for (long i = 0; i < 200; i++)
+		sum += i + (long)arg;
+	pthread_barrier_wait(&all);
+	return (void *)sum;
+}
+int main(int argc, char **argv)
+{
+	long n = atol(argv[argc - 1]), sum = 0, failed = 0;
+	pthread_t *t = calloc(n, sizeof *t);
+	pthread_attr_t a;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 65536);
+	pthread_barrier_init(&all, NULL, n);
+	for (long i = 0; i < n; i++)
+		failed += pthread_create(&t[i], &a, run, (void *)i) != 0;
+	for (long i = 0; i < n; i++) {
+		void *r;
+		pthread_join(t[i], &r);
+		sum += (long)r;
+	}
+	printf("%ld %ld\n", sum, failed);
+	return 0;
+}
+END
+same_as_native ./thousand 1000
+check_good
+[ "$(info_value threads)" = 1001 ] || fail "$(info_value threads) of 1001 threads were recorded"
+verify_clean ./thousand 100
+
+# Processes: natively at the limit, and so recorded. Root has none, so another user is needed.
+cc_program forks <<'END'
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	struct rlimit l = {0, 0};
+	setrlimit(RLIMIT_NPROC, &l);
+	pid_t p = fork();
+	if (!p)
+		_exit(0);
+	printf("%d %d\n", p, p < 0 && errno == EAGAIN);
+	return 0;
+}
+END
+if [ "$(id -u)" = 0 ]; then
+	command -v setpriv >/dev/null && chmod -R a+rX "$TMP" "$BUILD" 2>/dev/null && mkdir -m 777 open &&
+		setpriv --reuid 65534 --clear-groups test -x "$TW" -a -x ./forks && (
+		cd open && cp ../forks . || exit 1
+		native setpriv --reuid 65534 --clear-groups ./forks
+		run recorded.out recorded.err setpriv --reuid 65534 --clear-groups "$TW" record -q -o recording.tw ./forks
+		RECORDED_STATUS=$?
+		compare_runs 'record at the limit of processes'
+		grep -q '^-1 1$' native.out || fail "no limit was met: $(cat native.out)"
+	) || exit 1
+else
+	same_as_native ./forks
+fi
+exit 0
