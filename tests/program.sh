@@ -65,3 +65,5 @@ fi
 same oracle.refs found.refs "references differ from the oracle's"
 same_instructions oracle.insns recording.tw
 verify_clean ./program
+RECORD_OPTIONS=(-f bb_pc+mem_addr)
+verify_clean ./program

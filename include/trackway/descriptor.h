@@ -145,7 +145,22 @@ struct tw_descriptor {
 };
 
 /* How a recording says what ran. */
-enum tw_format { TW_FORMAT_NONE, TW_FORMAT_DEP, TW_FORMAT_CALL, TW_NFORMATS };
+enum tw_format {
+	TW_FORMAT_NONE,
+	TW_FORMAT_DEP,            /* tags of fragments, values of registers */
+	TW_FORMAT_CALL,           /* tags of fragments, references as logged by function calls */
+	TW_FORMAT_DEP_C,          /* tags of fragments: control flow only */
+	TW_FORMAT_BB_PC,          /* the same, a block at a time, in 4 bytes */
+	TW_FORMAT_MEM_ADDR,       /* tags of blocks, effective addresses */
+	TW_FORMAT_BB_PC_MEM_ADDR, /* the same, with 4 bytes a block */
+	TW_NFORMATS
+};
+
+/* Whether recordings of this format say which addresses were referenced. */
+static inline int tw_format_has_refs(uint32_t format)
+{
+	return format != TW_FORMAT_NONE && format != TW_FORMAT_DEP_C && format != TW_FORMAT_BB_PC;
+}
 
 enum tw_descriptor_flags {
 	TW_DESC_DYNAMIC = 1, /* has REP or LANES operations: the number of references depends on the values */

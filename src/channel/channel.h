@@ -18,7 +18,8 @@
  * fragment's tag hits the second guard: buffers are always switched between fragments. TW_TAG_SLACK in the data then says where the rest is.
  *
  * What a buffer holds, from its start, without alignment, is a sequence of records:
- *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag)
+ *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag); in formats of 4-byte
+ *                                                             entries (tw_record_head) the upper half stands between the two
  *      u16 TW_TAG_EVENT, struct tw_event_header's rest, payload  something that is not code
  *      u16 TW_TAG_UPPER, u16 upper                            the upper half of the fragment numbers that follow
  *      u16 TW_TAG_SLACK, u16 offset                           go on at slack + offset
@@ -51,6 +52,12 @@
 /* ---- records in a buffer ---- */
 
 enum tw_tag { TW_TAG_NONE = 0, TW_TAG_EVENT = 1, TW_TAG_SLACK = 2, TW_TAG_UPPER = 3, TW_TAG_FIRST = 16 };
+
+/* Bytes of a fragment's record before its values. */
+static inline uint32_t tw_record_head(uint32_t format)
+{
+	return format == TW_FORMAT_BB_PC || format == TW_FORMAT_BB_PC_MEM_ADDR ? 4 : 2;
+}
 
 /* ---- shared state ---- */
 

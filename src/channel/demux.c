@@ -11,6 +11,7 @@ struct entry {
 	uint64_t refs_reads;
 	uint32_t writes;
 	uint16_t n_values;
+	uint8_t head; /* bytes of the record before the values */
 	uint8_t known;
 	uint8_t plain; /* known, and every execution counts the same */
 	const struct tw_descriptor *descriptor;
@@ -86,6 +87,7 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 	tw_descriptor_counts(d, &n);
 	e->insns_blocks = n.insns | (uint64_t)n.blocks << 32;
 	e->n_values = d->n_values;
+	e->head = (uint8_t)tw_record_head(d->format);
 	e->plain = demux->count_refs || !(d->flags & TW_DESC_DYNAMIC);
 	e->known = 1;
 	if (!demux->count_refs) {
@@ -97,7 +99,7 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 
 static void set_record(struct counters *n, const struct entry *e, unsigned tag)
 {
-	n->record[tag] = e->plain ? (uint16_t)(2 + 8 * e->n_values) : 0;
+	n->record[tag] = e->plain ? (uint16_t)(e->head + 8 * e->n_values) : 0;
 }
 
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
@@ -213,9 +215,9 @@ static int walk_special(struct walk *w, uint16_t tag)
 	const struct entry *e = &w->row[tag];
 	if (!e->known)
 		return tw_fail(TW_ERR_FRAGMENT, "fragment %u", w->upper << 16 | tag);
-	if ((size_t)(w->end - w->p) < 2 + (size_t)e->n_values * 8)
+	if ((size_t)(w->end - w->p) < e->head + (size_t)e->n_values * 8)
 		return tw_fail(TW_ERR_STREAM, "fragment %u at the end of a buffer", w->upper << 16 | tag);
-	memcpy(w->m, w->p + 2, (size_t)e->n_values * 8);
+	memcpy(w->m, w->p + e->head, (size_t)e->n_values * 8);
 	if (w->has_partial) {
 		count_partial(w, e->descriptor, w->m);
 		w->has_partial = 0;
@@ -228,12 +230,12 @@ static int walk_special(struct walk *w, uint16_t tag)
 	}
 	*w->c++ = tag;
 	w->m += e->n_values;
-	w->p += 2 + (size_t)e->n_values * 8;
+	w->p += e->head + (size_t)e->n_values * 8;
 	return TW_OK;
 }
 
 /* Copying four values whatever their number reads and writes this much past a record. */
-enum { OVERRUN = 34 };
+enum { OVERRUN = 36 };
 
 /* Takes plain fragments as long as they come, up to a place near the end of the part. */
 static void walk_plain(struct walk *w)
@@ -249,11 +251,11 @@ static void walk_plain(struct walk *w)
 		uint16_t tag = get16(p);
 		const struct entry *e = &row[tag];
 		unsigned n = e->n_values;
-		const uint8_t *next = p + 2 + (size_t)n * 8;
+		const uint8_t *values = p + e->head, *next = values + (size_t)n * 8;
 		if (__builtin_expect(!e->plain || next > w->end, 0))
 			break;
 		*c++ = tag;
-		copy_values(m, p + 2, n);
+		copy_values(m, values, n);
 		m += n;
 		insns_blocks += e->insns_blocks;
 		refs_reads += e->refs_reads;
@@ -599,7 +601,7 @@ static struct cut here(const struct torn *t)
 static int torn_fragment(struct torn *t, uint16_t tag)
 {
 	const struct entry *e = &t->row[tag];
-	size_t n = 2 + (size_t)e->n_values * 8;
+	size_t n = e->head + (size_t)e->n_values * 8;
 	if (!e->known || (size_t)(t->end - t->p) < n)
 		return 0;
 	t->before_fragment = t->before_partial.at ? t->before_partial : here(t);

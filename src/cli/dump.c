@@ -4,6 +4,7 @@
 #include "export/code.h"
 #include "export/lines.h"
 #include "export/raw.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,6 +145,12 @@ static int run(struct dump *d)
 	d->damage = (struct tw_damage){.command = "dump", .recording = d->recording};
 	if (!has_thread(d)) {
 		fprintf(stderr, "trackway dump: %s: there is no thread %lld in this recording\n", d->dir, (long long)d->thread);
+		return 1;
+	}
+	uint32_t format = tw_recording_info(d->recording)->format;
+	if (d->mode == MODE_REFS && !tw_format_has_refs(format)) {
+		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n", d->dir,
+		        tw_format_name(format));
 		return 1;
 	}
 	d->fd = d->output ? open(d->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;

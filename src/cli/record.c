@@ -46,7 +46,9 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  -o DIR                 where the recording goes; default NAME.tw, with NAME\n"
                            "                         the command's. A recording that is there already is\n"
                            "                         kept as DIR.old\n"
-                           "  -f FORMAT              dep (default), call (slow, simple) or none (only run)\n"
+                           "  -f FORMAT              dep (default); dep-c (control flow only); call (slow,\n"
+                           "                         simple); none (only run); to compare with: bb_pc,\n"
+                           "                         mem_addr, bb_pc+mem_addr\n"
                            "  --sink=file            store the recording (default)\n"
                            "  --sink=count           count and discard; store only totals and modules\n"
                            "  --follow=all|none      record child processes too (default), or let them run\n"
@@ -82,7 +84,9 @@ static int set_directory(struct record *r, const char *dir)
 static int set_format(struct record *r, const char *name)
 {
 	r->format = tw_format_by_name(name);
-	return r->format >= 0 ? 0 : bad_usage("the formats are none, dep and call, not", name);
+	if (r->format >= 0)
+		return 0;
+	return bad_usage("the formats are dep, dep-c, call, none, bb_pc, mem_addr and bb_pc+mem_addr, not", name);
 }
 
 static int set_sink(struct record *r, const char *name)
@@ -161,8 +165,8 @@ static int parse(struct record *r, int argc, char **argv)
 		tw_usage_error("record", "there is no command to run");
 		return EXIT_OURS;
 	}
-	if (r->verify && r->format == TW_FORMAT_NONE)
-		return bad_usage("--verify has nothing to compare in format", "none");
+	if (r->verify && !tw_format_has_refs((uint32_t)r->format))
+		return bad_usage("--verify has nothing to compare in format", tw_format_name((uint32_t)r->format));
 	return -1;
 }
 

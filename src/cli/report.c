@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "recording/recording.h"
 #include "report/symbols.h"
 
 #include <getopt.h>
@@ -196,7 +197,11 @@ static void print_totals(const struct report *r)
 	print_command(info);
 	printf("%s instructions in %s blocks, %llu thread%s\n", grouped(all->insns, n[0]), grouped(all->executions, n[1]),
 	       (unsigned long long)t->threads, t->threads == 1 ? "" : "s");
-	printf("%s references: %s reads, %s writes\n", grouped(all->refs, n[0]), grouped(all->reads, n[1]), grouped(all->writes, n[2]));
+	if (tw_format_has_refs(info->format))
+		printf("%s references: %s reads, %s writes\n", grouped(all->refs, n[0]), grouped(all->reads, n[1]),
+		       grouped(all->writes, n[2]));
+	else
+		printf("references: a recording of format %s holds none\n", tw_format_name(info->format));
 	if (!info->complete)
 		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
 	if (t->gaps)
@@ -205,14 +210,17 @@ static void print_totals(const struct report *r)
 
 static void print_text(struct report *r)
 {
+	int has_refs = tw_format_has_refs(tw_recording_info(r->recording)->format);
 	print_totals(r);
 	if (!r->blocks_only) {
 		print_table(r, &r->functions, 0, "Functions that execute most instructions", by_insns);
-		print_table(r, &r->functions, 0, "Functions that make most references", by_refs);
+		if (has_refs)
+			print_table(r, &r->functions, 0, "Functions that make most references", by_refs);
 	}
 	if (!r->functions_only) {
 		print_table(r, &r->blocks, 1, "Blocks that execute most instructions", by_insns);
-		print_table(r, &r->blocks, 1, "Blocks that make most references", by_refs);
+		if (has_refs)
+			print_table(r, &r->blocks, 1, "Blocks that make most references", by_refs);
 	}
 }
 

@@ -345,7 +345,7 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 	memcpy(record, (void *)start, have < f->record_bytes ? have : f->record_bytes);
 	for (u16 k = 0; k < f->n_after; k++)
 		if (f->after[k].insn + 1u == insns)
-			memcpy(record + 2 + 8 * f->after[k].slot, &t->regs[f->after[k].reg], 8);
+			memcpy(record + tw_record_head(tw_engine.instr->format) + 8 * f->after[k].slot, &t->regs[f->after[k].reg], 8);
 	memcpy(p.regs, t->regs, sizeof p.regs);
 	if (start >= slack) {
 		t->bufptr = slack;

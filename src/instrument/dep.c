@@ -111,6 +111,12 @@ static void plan_reference(struct planner *w, const struct block *b, u16 index)
 	push_op(w, &op);
 }
 
+void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p)
+{
+	struct planner w = {p, 0, insn};
+	plan_reference(&w, b, op);
+}
+
 static bool is_known(const struct planner *w, u8 reg)
 {
 	return reg >= TW_NREGS || w->known >> reg & 1;
@@ -157,7 +163,7 @@ static void dep_plan(const struct block *b, u16 context, struct plan *p)
 
 static i32 slot_offset(u16 slot)
 {
-	return 2 + 8 * slot;
+	return (i32)tw_record_head(tw_engine.instr->format) + 8 * slot;
 }
 
 static void dep_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
@@ -166,23 +172,23 @@ static void dep_entry(struct emit *e, const struct block *b, const struct plan *
 	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
 }
 
-/* The quadword at [ea + 520], through a scratch register: the XCOMP_BV field of an xsave area. */
-static void store_xcomp(struct emit *e, const struct block *b, const struct store *s)
+/* The address of an operand, or the quadword 520 bytes on (the XCOMP_BV field of an xsave area), through a scratch register. */
+static void store_computed(struct emit *e, const struct block *b, const struct store *s)
 {
 	struct tw_op ea = b->op[s->op].op;
 	u8 t = tw_scratch(&b->insn[s->insn], e->buf, TW_NOREG);
 	u16 flags = e->now.flags;
-	ea.disp += 520;
+	ea.disp += s->what == STORE_XCOMP ? 520 : 0;
 	emit_mov_gs_reg(e, T_SLOT_S, t);
 	e->now.spill = t & 15;
 	emit_state(e, s->insn, flags | STATE_SPILL);
-	emit_load_address(e, t, &ea, true);
+	emit_load_address(e, t, &ea, s->what == STORE_XCOMP);
 	emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), t);
 	emit_mov_reg_gs(e, t, T_SLOT_S);
 	emit_state(e, s->insn, flags);
 }
 
-static void emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after)
+void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after)
 {
 	for (u16 k = 0; k < p->n_stores; k++) {
 		const struct store *s = &p->store[k];
@@ -190,8 +196,8 @@ static void emit_stores(struct emit *e, const struct block *b, const struct plan
 			continue;
 		if (s->what == VEC_NONE)
 			emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), s->reg);
-		else if (s->what == STORE_XCOMP)
-			store_xcomp(e, b, s);
+		else if (s->what == STORE_XCOMP || s->what == STORE_ADDRESS)
+			store_computed(e, b, s);
 		else
 			emit_store_vector(e, e->buf, slot_offset(s->slot), s->what, s->reg);
 	}
@@ -199,12 +205,12 @@ static void emit_stores(struct emit *e, const struct block *b, const struct plan
 
 static void dep_before(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
 {
-	emit_stores(e, b, p, i, false);
+	tw_emit_stores(e, b, p, i, false);
 }
 
 static void dep_after(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
 {
-	emit_stores(e, b, p, i, true);
+	tw_emit_stores(e, b, p, i, true);
 }
 
 static u16 dep_exit_context(const struct block *b, const struct plan *p)

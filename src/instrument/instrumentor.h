@@ -16,12 +16,12 @@
 struct store {
 	u8 insn;
 	bool after; /* after the instruction instead of before */
-	u8 what;    /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520] */
+	u8 what;    /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520]; STORE_ADDRESS: ea */
 	u8 reg;
 	u16 slot; /* first 8-byte slot */
-	u16 op;   /* STORE_XCOMP: index of the block's memop */
+	u16 op;   /* STORE_XCOMP, STORE_ADDRESS: index of the block's memop */
 };
-enum { STORE_XCOMP = 100 };
+enum { STORE_XCOMP = 100, STORE_ADDRESS };
 
 /* What plan() decides for a block. */
 struct plan {
@@ -44,8 +44,17 @@ struct instrumentor {
 };
 
 /* By format number of the channel. */
-extern const struct instrumentor tw_instrument_none, tw_instrument_dep, tw_instrument_call;
+extern const struct instrumentor tw_instrument_none, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c, tw_instrument_bb_pc,
+    tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr;
 const struct instrumentor *tw_instrument_find(u32 format);
+
+/* ---- dep.c: what other instrumentors do in the same way ---- */
+
+/* Plans the reference of memop `op` of instruction `insn`, with no register known. */
+void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p);
+
+/* Emits what is to be stored before or after instruction i. */
+void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after);
 
 /*
  * The clean call (glue.S, call.c): C code that sees every application register in thread.regs. Used by `call`, and by --verify on top of any other.

@@ -72,7 +72,7 @@ static const struct field fields[] = {
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-static const char *const formats[TW_NFORMATS] = {"none", "dep", "call"};
+static const char *const formats[TW_NFORMATS] = {"none", "dep", "call", "dep-c", "bb_pc", "mem_addr", "bb_pc+mem_addr"};
 static const char *const sinks[] = {"file", "count"};
 static const char *const follows[] = {"all", "none"};
 static const char *const states[] = {"incomplete", "complete"};

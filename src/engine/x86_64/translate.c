@@ -524,7 +524,7 @@ struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, st
 	plan.n_ops = plan.n_stores = plan.n_values = 0;
 	plan.flags = 0;
 	in->plan(&block, context, &plan);
-	f->record_bytes = (u16)(2 + 8 * plan.n_values);
+	f->record_bytes = (u16)(tw_record_head(in->format) + 8 * plan.n_values);
 	keep_after_stores(f, &plan);
 	if (in->records && !tw_buffer_describe(f, &block, &plan))
 		return NULL;
