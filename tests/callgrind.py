@@ -93,7 +93,7 @@ def check(path, ir, dr, dw, *roots):
         add(excess.setdefault(callee, [0] * 5), [-n for n in cost])
     recursive = {f[0][:-2] for f in p.own if f[0].endswith("'2")}
     found = {f: cost for f, cost in excess.items() if any(cost) and f[0].removesuffix("'2") not in recursive}
-    assert len(found) == len(roots) and all(fnmatch.filter((f[0] for f in found), r) for r in roots), found
+    assert len(found) == len(roots) and all(any(fnmatch.fnmatch(f[0], r) for r in roots) for f in found), found
     assert [sum(cost[i] for cost in found.values()) for i in range(5)] == total, (found, total)
 
 

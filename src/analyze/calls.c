@@ -19,7 +19,7 @@ enum known { UNKNOWN, BY_JUMP, BY_CALL };
 struct block {
 	struct tw_call_place place;
 	const struct fragment *fragment;
-	uint64_t last_pc; /* of its last instruction */
+	uint64_t pc, last_pc; /* of its first and last instruction */
 	uint64_t target;
 	uint16_t first_insn, n_insns;
 	uint16_t reads, writes; /* of one execution, where they are always the same */
@@ -39,6 +39,12 @@ struct fragment {
 	struct block block[];
 };
 
+/* What a block counted while it was taken for part of another function. */
+struct retired {
+	struct block block;
+	struct own *own[N_LEVELS]; /* of its own instructions; NULL: none */
+};
+
 /* Where a thread stood that made a process, for that process to go on from there. */
 struct forked {
 	uint32_t pid, tid;
@@ -54,7 +60,8 @@ struct state {
 	struct tw_callstack stack;
 	struct tw_arrival arrival;
 	struct forked *forked;
-	size_t n_forked, n_insns;
+	struct retired *retired;
+	size_t n_forked, n_retired, n_insns;
 	struct block *open;       /* its references go on in the next batch; NULL: none */
 	uint32_t *images;         /* by thread, as in tw_recording_thread */
 	uint32_t thread, started; /* the thread whose stack that is, if started */
@@ -80,6 +87,7 @@ static void fill_block(struct block *b, const struct fragment *f, const struct t
 	const uint8_t *bytes = tw_descriptor_insn_bytes(d) + from->first_insn;
 	*b = (struct block){
 	    .fragment = f,
+	    .pc = from->pc,
 	    .last_pc = from->pc + from->bytes - bytes[from->n_insns - 1],
 	    .target = from->target,
 	    .first_insn = from->first_insn,
@@ -129,15 +137,53 @@ static void free_fragment(struct fragment *f)
 
 /* ---- where control goes ---- */
 
+/* Takes the counts of block b out of the instructions of its fragment. NULL if there are none, or no memory (*error). */
+static struct own *take_own(struct own *all, const struct block *b, int *error)
+{
+	if (!all)
+		return NULL;
+	struct own *own = malloc(b->n_insns * sizeof *own);
+	if (!own) {
+		*error = TW_ERR_MEMORY;
+		return NULL;
+	}
+	memcpy(own, all + b->first_insn, b->n_insns * sizeof *own);
+	memset(all + b->first_insn, 0, b->n_insns * sizeof *own);
+	return own;
+}
+
+/* Block b turns out to be part of another function: what it has counted stays with the one it was in. */
+static int retire(struct state *s, struct block *b)
+{
+	struct retired *retired = realloc(s->retired, (s->n_retired + 1) * sizeof *retired);
+	int error = 0;
+	if (!retired)
+		return TW_ERR_MEMORY;
+	s->retired = retired;
+	struct retired *r = &retired[s->n_retired++];
+	*r = (struct retired){.block = *b};
+	for (int level = 0; level < N_LEVELS; level++)
+		r->own[level] = take_own(b->fragment->own[level], b, &error);
+	memset(b->runs, 0, sizeof b->runs);
+	memset(b->ends, 0, sizeof b->ends);
+	memset(b->taken, 0, sizeof b->taken);
+	s->n_insns += b->n_insns;
+	return error;
+}
+
 /* Asks for the function of a block, again where it turns out to be called. */
 static int find_place(struct state *s, struct block *b, uint64_t pc)
 {
 	enum known now = s->arrival.cause == TW_ARRIVAL_CALL || !tw_callstack_is_settled(&s->stack) ? BY_CALL : BY_JUMP;
 	if (b->known >= now || (b->known && b->place.entry))
 		return 0;
+	struct tw_call_place place = {0};
+	int error = s->options->place(s->options->context, b->fragment->image, pc, now == BY_CALL, &place);
+	if (!error && b->known && place.function != b->place.function)
+		error = retire(s, b);
 	b->known = now;
-	b->place = (struct tw_call_place){0};
-	return s->options->place(s->options->context, b->fragment->image, pc, now == BY_CALL, &b->place);
+	b->place = place;
+	return error;
 }
 
 /* Brings the stack up to date: block b begins. */
@@ -362,6 +408,10 @@ static void free_state(struct state *s)
 	}
 	for (size_t i = 0; i < s->n_forked; i++)
 		tw_callstack_free(&s->forked[i].stack);
+	for (size_t i = 0; i < s->n_retired; i++)
+		for (int level = 0; level < N_LEVELS; level++)
+			free(s->retired[i].own[level]);
+	free(s->retired);
 	free(s->forked);
 	free(s->images);
 	tw_callstack_free(&s->stack);
@@ -429,19 +479,19 @@ static int merge(void *state, void *later)
 
 /* ---- the result ---- */
 
-static void add_insns(struct tw_calls *out, const struct fragment *f, const struct block *b, unsigned level)
+/* The instructions of a block in one context. `own`: what they counted each, NULL: nothing. */
+static void add_insns(struct tw_calls *out, const struct block *b, const struct own *own, unsigned level)
 {
-	const struct tw_descriptor *d = f->descriptor;
-	const struct own *own = f->own[level];
-	uint64_t pc = tw_descriptor_blocks(d)[b - f->block].pc;
-	for (unsigned i = b->first_insn; i < (unsigned)b->first_insn + b->n_insns; pc += tw_descriptor_insn_bytes(d)[i++]) {
+	const uint8_t *bytes = tw_descriptor_insn_bytes(b->fragment->descriptor) + b->first_insn;
+	uint64_t pc = b->pc;
+	for (unsigned i = 0; i < b->n_insns; pc += bytes[i++]) {
 		struct own more = own ? own[i] : (struct own){0};
 		if (!b->runs[level] && !more.ran && !more.reads && !more.writes)
 			continue;
 		struct tw_call_insn *insn = &out->insns[out->n_insns++];
 		*insn = (struct tw_call_insn){
 		    .in = {b->place.function, level},
-		    .image = f->image,
+		    .image = b->fragment->image,
 		    .end = TW_END_FALL,
 		    .pc = pc,
 		    .cost = {.insns = b->runs[level] + more.ran, .reads = more.reads, .writes = more.writes},
@@ -473,15 +523,24 @@ static void add_rest(struct tw_call_insn *insns, size_t n, const struct block *b
 	last->cost.indirect = is_indirect(b) ? ends : 0;
 }
 
+static void take_block(struct tw_calls *out, const struct block *b, const struct own *own, unsigned level)
+{
+	size_t first = out->n_insns;
+	add_insns(out, b, own, level);
+	add_rest(out->insns + first, out->n_insns - first, b, level);
+}
+
 static void take_fragment(struct tw_calls *out, const struct fragment *f)
 {
-	for (unsigned k = 0; k < f->descriptor->n_blocks; k++) {
-		for (unsigned level = 0; level < N_LEVELS; level++) {
-			size_t first = out->n_insns;
-			add_insns(out, f, &f->block[k], level);
-			add_rest(out->insns + first, out->n_insns - first, &f->block[k], level);
-		}
-	}
+	for (unsigned k = 0; k < f->descriptor->n_blocks; k++)
+		for (unsigned level = 0; level < N_LEVELS; level++)
+			take_block(out, &f->block[k], f->own[level] ? f->own[level] + f->block[k].first_insn : NULL, level);
+}
+
+static void take_retired(struct tw_calls *out, const struct retired *r)
+{
+	for (unsigned level = 0; level < N_LEVELS; level++)
+		take_block(out, &r->block, r->own[level], level);
 }
 
 static int order(uint64_t a, uint64_t b)
@@ -563,6 +622,8 @@ static int take_all(struct state *s)
 		for (int k = 0; s->row[i] && k < 65536; k++)
 			if (s->row[i][k])
 				take_fragment(out, s->row[i][k]);
+	for (size_t i = 0; i < s->n_retired; i++)
+		take_retired(out, &s->retired[i]);
 	take_table(out, &s->table);
 	join_insns(out);
 	if (out->n_calls)

@@ -155,7 +155,7 @@ static int list_targets(struct autofdo *a)
 		return 0;
 	for (size_t i = 0; i < a->p->n_edges; i++) {
 		const struct tw_file_edge *e = &a->p->edges[i];
-		if (e->from != TW_OUTSIDE && e->to != TW_OUTSIDE && (e->end == TW_END_CALL || e->end == TW_END_ICALL))
+		if (e->from != TW_OUTSIDE && e->to != TW_OUTSIDE && !e->fall && (e->end == TW_END_CALL || e->end == TW_END_ICALL))
 			add_target(a, e);
 	}
 	qsort(a->targets, a->n_targets, sizeof *a->targets, by_target);

@@ -63,7 +63,8 @@ static void add_insns(struct build *b, uint32_t block)
 		uint64_t vaddr = b->start[block] + insn->pc - from->pc;
 		out->insns[out->n_insns++] = (struct tw_file_insn){vaddr, insn->executions - again, insn->length, insn->end};
 		if (insn->end == TW_END_COND && k + 1 < from->n_insns)
-			out->edges[out->n_edges++] = (struct tw_file_edge){vaddr, vaddr + insn->length, insn->executions, TW_END_COND, 1};
+			out->edges[out->n_edges++] =
+			    (struct tw_file_edge){vaddr, vaddr + insn->length, insn->executions, TW_END_COND, 1, 0};
 	}
 }
 
@@ -82,8 +83,54 @@ static void add_edge(struct build *b, const struct tw_profile_edge *e)
 		b->out->edges[b->out->n_edges++] = edge;
 }
 
-/* Sorts, and makes one of what different images have at the same place. */
-static void join(struct tw_file_profile *p)
+static int is_call(uint8_t end)
+{
+	return end == TW_END_CALL || end == TW_END_ICALL;
+}
+
+/* Gives returns to the calls they return to. The instructions are sorted. */
+static void pair_returns(struct tw_file_profile *p)
+{
+	for (size_t i = 0; i < p->n_edges; i++) {
+		struct tw_file_edge *e = &p->edges[i];
+		const struct tw_file_insn *to = e->end == TW_END_RETURN && e->to != TW_OUTSIDE ? tw_file_profile_find(p, e->to) : NULL;
+		const struct tw_file_insn *call = to && to > p->insns ? to - 1 : NULL;
+		if (call && is_call(call->end) && call->vaddr + call->length == to->vaddr)
+			*e = (struct tw_file_edge){.from = call->vaddr, .to = e->to, .count = e->count, .end = call->end, .fall = 1};
+	}
+}
+
+/* Whether an edge says nothing of where blocks begin: control just went on. */
+static int goes_on(const struct tw_file_edge *e)
+{
+	return e->end == TW_END_FALL || (e->fall && is_call(e->end));
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct tw_file_edge *x = a, *y = b;
+	return x->to != y->to ? order(x->to, y->to) : goes_on(x) - goes_on(y);
+}
+
+/* Marks edges that meet branches where they lead. Leaves out falls that do not: before and behind a string instruction that repeated. */
+static void find_joins(struct tw_file_profile *p)
+{
+	size_t n = 0;
+	uint64_t joint = TW_OUTSIDE; /* where branches lead */
+	if (p->n_edges)
+		qsort(p->edges, p->n_edges, sizeof *p->edges, by_target);
+	for (size_t i = 0; i < p->n_edges; i++) {
+		struct tw_file_edge *e = &p->edges[i];
+		if (!goes_on(e))
+			joint = e->to;
+		e->joins = goes_on(e) && joint == e->to;
+		if (e->end != TW_END_FALL || e->joins)
+			p->edges[n++] = *e;
+	}
+	p->n_edges = n;
+}
+
+static void join_insns(struct tw_file_profile *p)
 {
 	size_t n = 0;
 	if (p->n_insns)
@@ -95,7 +142,11 @@ static void join(struct tw_file_profile *p)
 			p->insns[n++] = p->insns[i];
 	}
 	p->n_insns = n;
-	n = 0;
+}
+
+static void join_edges(struct tw_file_profile *p)
+{
+	size_t n = 0;
 	if (p->n_edges)
 		qsort(p->edges, p->n_edges, sizeof *p->edges, by_ends);
 	for (size_t i = 0; i < p->n_edges; i++) {
@@ -125,7 +176,10 @@ int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols
 			add_insns(&b, i);
 	for (uint32_t i = 0; i < p->fixed.n_edges; i++)
 		add_edge(&b, &p->fixed.edges[i]);
-	join(out);
+	join_insns(out);
+	pair_returns(out);
+	find_joins(out);
+	join_edges(out);
 	free(b.start);
 	return 0;
 }

@@ -18,16 +18,21 @@ struct tw_file_insn {
 	uint8_t end; /* enum tw_end, or TW_END_UNKNOWN */
 };
 
-/* Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. */
+/*
+ * Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. A return belongs to its call: it is an
+ * edge from the call to what stands behind it (`fall`), besides that from the call to the function called.
+ */
 struct tw_file_edge {
 	uint64_t from, to, count;
-	uint8_t end;  /* of the instruction at `from`, as above */
-	uint8_t fall; /* 1: `to` stands right behind it */
+	uint8_t end;   /* of the instruction at `from`, as above */
+	uint8_t fall;  /* 1: `to` stands right behind it */
+	uint8_t joins; /* 1: branches lead to `to` as well */
 };
 
 struct tw_file_profile {
 	struct tw_file_insn *insns; /* sorted by vaddr */
-	/* Sorted by `from`, then `to`: all that ends a static block, and the way past each conditional branch that was never taken. */
+	/* Sorted by `from`, then `to`: where branches and calls led and how often calls came back, the way past each conditional branch that was
+	 * never taken, and how often control fell into a place where branches lead. */
 	struct tw_file_edge *edges;
 	size_t n_insns, n_edges;
 };

@@ -157,15 +157,11 @@ static int walk_blocks(struct counts *c)
 
 /* ---- arcs ---- */
 
-/* The block that control came from by way of an edge: a return belongs to the call it returns to. */
-static uint32_t source_of(const struct counts *c, const struct tw_file_edge *e, uint32_t to)
+/* The block that control came from by way of an edge. Functions are entered, and left for good, from elsewhere. */
+static uint32_t source_of(const struct counts *c, const struct tw_file_edge *e)
 {
-	const struct block *before = to ? &c->blocks[to - 1] : NULL;
-	if (e->end == TW_END_CALL || e->end == TW_END_ICALL)
-		return NONE;
-	if (e->end != TW_END_RETURN)
-		return e->from == TW_OUTSIDE ? NONE : block_of(c, e->from);
-	return before && (before->end == TW_END_CALL || before->end == TW_END_ICALL) ? to - 1 : NONE;
+	int call = e->end == TW_END_CALL || e->end == TW_END_ICALL;
+	return e->from == TW_OUTSIDE || e->end == TW_END_RETURN || (call && !e->fall) ? NONE : block_of(c, e->from);
 }
 
 static uint32_t target_line(const struct counts *c, const struct arc *a)
@@ -194,7 +190,7 @@ static int list_arcs(struct counts *c)
 		const struct tw_file_edge *e = &c->p->edges[i];
 		uint32_t to = e->to == TW_OUTSIDE ? NONE : block_of(c, e->to);
 		if (to != NONE && c->blocks[to].line != NONE)
-			c->arcs[c->n_arcs++] = (struct arc){source_of(c, e, to), to, e->count};
+			c->arcs[c->n_arcs++] = (struct arc){source_of(c, e), to, e->count};
 	}
 	sorting = c;
 	qsort(c->arcs, c->n_arcs, sizeof *c->arcs, by_target_line);

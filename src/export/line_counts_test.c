@@ -29,7 +29,7 @@ static void insn(uint32_t line, uint64_t n, uint8_t end)
 /* Edges must come sorted. */
 static void edge(uint64_t from, uint64_t to, uint64_t n, uint8_t end)
 {
-	edges[profile.n_edges++] = (struct tw_file_edge){from, to, n, end, to == from + 1};
+	edges[profile.n_edges++] = (struct tw_file_edge){from, to, n, end, to == from + 1, 0};
 }
 
 static uint64_t count_of(uint32_t line)
@@ -72,11 +72,11 @@ static void test_calls_on_a_line(void)
 	insn(7, 5, TW_END_CALL);
 	insn(7, 5, TW_END_FALL);
 	insn(8, 5, TW_END_RETURN);
+	edge(0, 1, 5, TW_END_CALL);
 	edge(0, TW_OUTSIDE, 5, TW_END_CALL);
+	edge(1, 2, 5, TW_END_CALL);
 	edge(1, TW_OUTSIDE, 5, TW_END_CALL);
 	edge(TW_OUTSIDE, 0, 5, TW_END_CALL);
-	edge(TW_OUTSIDE, 1, 5, TW_END_RETURN);
-	edge(TW_OUTSIDE, 2, 5, TW_END_RETURN);
 	EQUAL(count_of(7), 5);
 	EQUAL(count_of(8), 5);
 }

@@ -44,7 +44,7 @@ grep -q 'sink += n' annotated || fail "callgrind_annotate does not find the sour
 valgrind -q --tool=callgrind --callgrind-out-file=theirs ./calls >/dev/null 2>&1
 python3 "$ROOT/tests/callgrind.py" same calls.callgrind theirs calls.c || fail "not what valgrind's callgrind says"
 
-# Where stacks are not just calls and returns: longjmp, tail calls, signal handlers, threads, fork, lazy binding.
+# Where stacks are not just calls and returns: longjmp, tail calls, signal handlers, threads, fork, execve, lazy binding.
 cc_program odd -O2 -fno-inline -pthread -Wl,-z,lazy <<'END'
 #include <pthread.h>
 #include <setjmp.h>
@@ -84,8 +84,12 @@ int main(void)
 	if (!pid)
 		in_child();
 	waitpid(pid, NULL, 0);
+	pid = fork();
+	if (!pid)
+		execl("./calls", "calls", NULL);
+	waitpid(pid, NULL, 0);
 	printf("%d\n", tail(2) != 0);
 	return 0;
 }
 END
-profile odd _start in_handler leave_handler '*clone3'
+profile odd _start _start in_handler leave_handler '*clone3'
