@@ -1,4 +1,5 @@
 #include "analyze/calls.h"
+#include "analyze/by_fragment.h"
 #include "analyze/callstack.h"
 #include "analyze/profile.h"
 #include "recording/recording.h"
@@ -55,7 +56,7 @@ struct state {
 	const struct tw_recording *recording;
 	const struct tw_calls_options *options;
 	struct tw_calls *out;
-	struct fragment **row[65536];
+	struct tw_by_fragment fragments;
 	struct tw_call_table table;
 	struct tw_callstack stack;
 	struct tw_arrival arrival;
@@ -106,31 +107,29 @@ static void fill_block(struct block *b, const struct fragment *f, const struct t
 
 static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
 {
-	struct fragment ***row = &s->row[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
-	struct fragment *f = *row ? calloc(1, sizeof *f + d->n_blocks * sizeof f->block[0]) : NULL;
-	if (!f)
+	struct fragment *f = calloc(1, sizeof *f + d->n_blocks * sizeof f->block[0]);
+	if (!f || !tw_by_fragment_set(&s->fragments, d->number, f)) {
+		free(f);
 		return NULL;
+	}
 	f->descriptor = d;
 	f->image = s->images[s->thread_number];
 	for (unsigned i = 0; i < d->n_blocks; i++)
 		fill_block(&f->block[i], f, tw_descriptor_blocks(d) + i);
-	(*row)[d->number & 0xffff] = f;
 	s->n_insns += d->n_insns;
 	return f;
 }
 
 static inline struct fragment *fragment_of(struct state *s, const struct tw_descriptor *d)
 {
-	struct fragment **row = s->row[d->number >> 16];
-	struct fragment *f = row ? row[d->number & 0xffff] : NULL;
+	struct fragment *f = tw_by_fragment_get(&s->fragments, d->number);
 	return f ? f : new_fragment(s, d);
 }
 
-static void free_fragment(struct fragment *f)
+static void free_fragment(void *item)
 {
-	for (int level = 0; f && level <= N_LEVELS; level++)
+	struct fragment *f = item;
+	for (int level = 0; level <= N_LEVELS; level++)
 		free(f->own[level]);
 	free(f);
 }
@@ -401,11 +400,7 @@ static int start_thread(struct state *s, const struct tw_batch *b)
 
 static void free_state(struct state *s)
 {
-	for (int i = 0; i < 65536; i++) {
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			free_fragment(s->row[i][k]);
-		free(s->row[i]);
-	}
+	tw_by_fragment_free(&s->fragments, free_fragment);
 	for (size_t i = 0; i < s->n_forked; i++)
 		tw_callstack_free(&s->forked[i].stack);
 	for (size_t i = 0; i < s->n_retired; i++)
@@ -429,9 +424,12 @@ static int find_images(struct state *s)
 {
 	size_t n = tw_recording_n_threads(s->recording);
 	s->images = calloc(n + 1, sizeof *s->images);
-	for (size_t i = 0; s->images && i < n; i++)
+	int ok = s->images != NULL;
+	for (size_t i = 0; ok && i < n; i++) {
 		s->images[i] = tw_profile_image_of_thread(s->recording, i);
-	return s->images != NULL;
+		ok = s->images[i] != TW_NO_INDEX;
+	}
+	return ok;
 }
 
 static void *begin(void *arg)
@@ -530,11 +528,13 @@ static void take_block(struct tw_calls *out, const struct block *b, const struct
 	add_rest(out->insns + first, out->n_insns - first, b, level);
 }
 
-static void take_fragment(struct tw_calls *out, const struct fragment *f)
+static int take_fragment(void *out, void *item)
 {
+	const struct fragment *f = item;
 	for (unsigned k = 0; k < f->descriptor->n_blocks; k++)
 		for (unsigned level = 0; level < N_LEVELS; level++)
 			take_block(out, &f->block[k], f->own[level] ? f->own[level] + f->block[k].first_insn : NULL, level);
+	return 0;
 }
 
 static void take_retired(struct tw_calls *out, const struct retired *r)
@@ -618,10 +618,7 @@ static int take_all(struct state *s)
 	out->calls = malloc((s->table.n + 1) * sizeof *out->calls);
 	if (!out->insns || !out->calls)
 		return TW_ERR_MEMORY;
-	for (int i = 0; i < 65536; i++)
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			if (s->row[i][k])
-				take_fragment(out, s->row[i][k]);
+	tw_by_fragment_each(&s->fragments, take_fragment, out);
 	for (size_t i = 0; i < s->n_retired; i++)
 		take_retired(out, &s->retired[i]);
 	take_table(out, &s->table);

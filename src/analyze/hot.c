@@ -1,4 +1,6 @@
 #include "analyze/hot.h"
+#include "analyze/by_fragment.h"
+#include "analyze/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +8,22 @@
 /* Counters of one fragment, one for each of its blocks. */
 struct fragment {
 	const struct tw_descriptor *descriptor;
+	uint32_t image;
 	struct tw_hot_counts block[];
 };
 
-/* The state of the analyzer: fragments by number, in rows by its upper half. */
-struct state {
+/* What all states share. */
+struct shared {
+	const struct tw_recording *recording;
 	struct tw_hot *out;
+};
+
+/* The state of the analyzer. */
+struct state {
+	const struct shared *shared;
 	size_t n_blocks;
-	struct fragment **row[65536];
+	uint32_t thread, image; /* of the batch */
+	struct tw_by_fragment fragments;
 };
 
 void tw_hot_add(struct tw_hot_counts *to, const struct tw_hot_counts *more)
@@ -27,52 +37,55 @@ void tw_hot_add(struct tw_hot_counts *to, const struct tw_hot_counts *more)
 
 static void free_state(struct state *s)
 {
-	for (int i = 0; i < 65536; i++) {
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			free(s->row[i][k]);
-		free(s->row[i]);
-	}
+	tw_by_fragment_free(&s->fragments, free);
 	free(s);
 }
 
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
-	if (s)
-		s->out = arg;
+	if (!s)
+		return NULL;
+	s->shared = arg;
+	s->thread = UINT32_MAX;
 	return s;
 }
 
-static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
+static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d, uint32_t image)
 {
-	struct fragment ***row = &s->row[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
-	if (!*row)
-		return NULL;
 	struct fragment *f = calloc(1, sizeof *f + d->n_blocks * sizeof f->block[0]);
-	if (!f)
+	if (!f || !tw_by_fragment_set(&s->fragments, d->number, f)) {
+		free(f);
 		return NULL;
+	}
 	f->descriptor = d;
-	(*row)[d->number & 0xffff] = f;
+	f->image = image;
 	s->n_blocks += d->n_blocks;
 	return f;
 }
 
-static inline struct fragment *fragment_of(struct state *s, const struct tw_descriptor *d)
+static inline struct fragment *fragment_of(struct state *s, const struct tw_descriptor *d, uint32_t image)
 {
-	struct fragment **row = s->row[d->number >> 16];
-	struct fragment *f = row ? row[d->number & 0xffff] : NULL;
-	return f ? f : new_fragment(s, d);
+	struct fragment *f = tw_by_fragment_get(&s->fragments, d->number);
+	return f ? f : new_fragment(s, d, image);
+}
+
+static void find_image(struct state *s, uint32_t thread)
+{
+	const struct tw_recording *r = s->shared->recording;
+	s->thread = thread;
+	s->image = tw_profile_image_of_thread(r, tw_recording_find_thread(r, thread));
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
+	if (s->thread != b->thread)
+		find_image(s, b->thread);
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct tw_block_run *run = &b->blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
-		struct fragment *f = fragment_of(s, run->descriptor);
+		struct fragment *f = fragment_of(s, run->descriptor, s->image);
 		if (!f)
 			return TW_ERR_MEMORY;
 		struct tw_hot_counts *c = &f->block[run->block];
@@ -87,9 +100,10 @@ static int batch(void *state, const struct tw_batch *b)
 	return 0;
 }
 
-static int merge_fragment(struct state *s, const struct fragment *from)
+static int merge_fragment(void *state, void *item)
 {
-	struct fragment *to = fragment_of(s, from->descriptor);
+	const struct fragment *from = item;
+	struct fragment *to = fragment_of(state, from->descriptor, from->image);
 	for (unsigned i = 0; to && i < from->descriptor->n_blocks; i++)
 		tw_hot_add(&to->block[i], &from->block[i]);
 	return to ? 0 : TW_ERR_MEMORY;
@@ -98,29 +112,28 @@ static int merge_fragment(struct state *s, const struct fragment *from)
 static int merge(void *state, void *later)
 {
 	struct state *from = later;
-	int error = 0;
-	for (int i = 0; i < 65536 && !error; i++)
-		for (int k = 0; from->row[i] && k < 65536 && !error; k++)
-			if (from->row[i][k])
-				error = merge_fragment(state, from->row[i][k]);
+	int error = tw_by_fragment_each(&from->fragments, merge_fragment, state);
 	free_state(from);
 	return error;
 }
 
-static void take_blocks(struct tw_hot *hot, const struct fragment *f)
+static int take_fragment(void *out, void *item)
 {
+	struct tw_hot *hot = out;
+	const struct fragment *f = item;
 	const struct tw_block *b = tw_descriptor_blocks(f->descriptor);
 	for (unsigned i = 0; i < f->descriptor->n_blocks; i++) {
-		hot->blocks[hot->n_blocks++] = (struct tw_hot_block){b[i].pc, f->descriptor->pid, i, f->descriptor, f->block[i]};
+		hot->blocks[hot->n_blocks++] = (struct tw_hot_block){b[i].pc, f->image, i, f->descriptor, f->block[i]};
 		tw_hot_add(&hot->totals, &f->block[i]);
 	}
+	return 0;
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct tw_hot_block *x = a, *y = b;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
@@ -144,17 +157,15 @@ static void join_blocks(struct tw_hot *hot)
 static int end(void *state, int error)
 {
 	struct state *s = state;
-	struct tw_hot *hot = s->out;
+	struct tw_hot *hot = s->shared->out;
 	if (!error) {
 		hot->blocks = malloc((s->n_blocks + 1) * sizeof *hot->blocks);
 		error = hot->blocks ? 0 : TW_ERR_MEMORY;
 	}
-	for (int i = 0; i < 65536 && !error; i++)
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			if (s->row[i][k])
-				take_blocks(hot, s->row[i][k]);
-	if (!error)
+	if (!error) {
+		tw_by_fragment_each(&s->fragments, take_fragment, hot);
 		join_blocks(hot);
+	}
 	free_state(s);
 	return error;
 }
@@ -163,7 +174,8 @@ int tw_hot_run(const struct tw_recording *r, const struct tw_replay_options *opt
 {
 	static const struct tw_analyzer hot = {"hot", begin, batch, merge, end};
 	memset(out, 0, sizeof *out);
-	return tw_replay(r, options, &hot, out);
+	struct shared shared = {r, out};
+	return tw_replay(r, options, &hot, &shared);
 }
 
 void tw_hot_free(struct tw_hot *hot)

@@ -1,7 +1,7 @@
 /*
  * What runs most: for every basic block how often it ran, how many instructions it executed and what references it made; and the totals.
  *
- * Blocks are told apart by process and address; different translations of one block are one here.
+ * Blocks are told apart by image and address; different translations of one block are one here.
  */
 #ifndef TW_HOT_H
 #define TW_HOT_H
@@ -14,7 +14,7 @@ struct tw_hot_counts {
 
 struct tw_hot_block {
 	uint64_t pc;
-	uint32_t pid;                           /* the process that made the code */
+	uint32_t image;                         /* the program in memory that it is part of: see profile.h */
 	uint32_t block;                         /* index in the descriptor */
 	const struct tw_descriptor *descriptor; /* one translation of it; lives as long as the recording */
 	struct tw_hot_counts counts;
@@ -22,7 +22,7 @@ struct tw_hot_block {
 
 struct tw_hot {
 	struct tw_hot_counts totals;
-	struct tw_hot_block *blocks; /* by pid, then pc */
+	struct tw_hot_block *blocks; /* by image, then pc */
 	size_t n_blocks;
 };
 

@@ -26,11 +26,11 @@ static void json_place(struct tw_json *j, const struct tw_blocks_report *r, cons
 	if (!r->symbols)
 		return;
 	tw_json_number(j, "process", tw_blocks_pid(r, b));
-	tw_symbols_function(r->symbols, tw_blocks_pid(r, b), b->pc, &symbol);
+	tw_symbols_function(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &symbol);
 	tw_json_text(j, "function", symbol.name);
 	tw_json_number(j, "offset", symbol.offset);
 	tw_json_text(j, "module", symbol.module);
-	int line = tw_symbols_line(r->symbols, tw_blocks_pid(r, b), b->pc, file, sizeof file);
+	int line = tw_symbols_line(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, file, sizeof file);
 	if (!line)
 		return;
 	tw_json_text(j, "file", file);

@@ -28,7 +28,7 @@ static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
 /* A function, or one block as part of it. */
 struct item {
 	struct tw_symbol symbol;
-	uint32_t pid;
+	uint32_t image; /* as the symbols want it */
 	uint64_t pc;
 	struct tw_hot_counts counts; /* executions: of the block, or of the function's first block */
 };
@@ -83,8 +83,8 @@ static int list_blocks(struct report *r)
 	for (size_t i = 0; i < r->hot.n_blocks; i++) {
 		const struct tw_hot_block *b = &r->hot.blocks[i];
 		struct item *item = &r->blocks.items[r->blocks.n++];
-		*item = (struct item){.pid = b->pid, .pc = b->pc, .counts = b->counts};
-		tw_symbols_function(r->symbols, b->pid, b->pc, &item->symbol);
+		*item = (struct item){.image = TW_SYMBOLS_IMAGE(b->image), .pc = b->pc, .counts = b->counts};
+		tw_symbols_function(r->symbols, item->image, b->pc, &item->symbol);
 	}
 	qsort(r->blocks.items, r->blocks.n, sizeof *r->blocks.items, by_function);
 	return 1;
@@ -151,7 +151,7 @@ static void print_place(struct report *r, const struct item *item, int block, in
 	int n = snprintf(text, sizeof text, "%s", item->symbol.name);
 	if (block && item->symbol.offset)
 		n += snprintf(text + n, sizeof text - (size_t)n, "+0x%llx", (unsigned long long)item->symbol.offset);
-	int line = tw_symbols_line(r->symbols, item->pid, item->pc, file, sizeof file);
+	int line = tw_symbols_line(r->symbols, item->image, item->pc, file, sizeof file);
 	if (line)
 		n += snprintf(text + n, sizeof text - (size_t)n, " %s:%d", file, line);
 	else if (strncmp(text, item->symbol.module, strlen(item->symbol.module)))
@@ -238,7 +238,7 @@ static void json_counts(struct tw_json *j, const struct tw_hot_counts *c, const 
 static void json_item(struct tw_json *j, struct report *r, const struct item *item, int block)
 {
 	char file[200];
-	int line = tw_symbols_line(r->symbols, item->pid, item->pc, file, sizeof file);
+	int line = tw_symbols_line(r->symbols, item->image, item->pc, file, sizeof file);
 	tw_json_open(j, NULL, '{');
 	tw_json_text(j, "function", item->symbol.name);
 	tw_json_text(j, "module", item->symbol.module);

@@ -1,4 +1,5 @@
 #include "export/simpoint.h"
+#include "analyze/by_fragment.h"
 #include "analyze/profile.h"
 #include "recording/recording.h"
 #include "report/names.h"
@@ -18,7 +19,7 @@ struct state {
 	const struct tw_recording *recording;
 	const char *path;
 	uint64_t interval;
-	struct fragment **row[65536];
+	struct tw_by_fragment fragments;
 	struct tw_names blocks; /* "IMAGE PC", by id - 1 */
 	uint64_t *counts;       /* by id - 1: instructions in this interval */
 	size_t room;
@@ -94,14 +95,12 @@ static int open_thread(struct state *s, uint32_t thread)
 
 static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
 {
-	struct fragment ***row = &s->row[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
-	struct fragment *f = *row ? calloc(1, sizeof *f + d->n_blocks * sizeof f->id[0]) : NULL;
-	if (!f)
+	struct fragment *f = calloc(1, sizeof *f + d->n_blocks * sizeof f->id[0]);
+	if (!f || !tw_by_fragment_set(&s->fragments, d->number, f)) {
+		free(f);
 		return NULL;
+	}
 	f->image = s->image;
-	(*row)[d->number & 0xffff] = f;
 	return f;
 }
 
@@ -124,8 +123,7 @@ static uint32_t id_of(struct state *s, const struct tw_block_run *run)
 {
 	char key[40];
 	const struct tw_descriptor *d = run->descriptor;
-	struct fragment **row = s->row[d->number >> 16];
-	struct fragment *f = row ? row[d->number & 0xffff] : NULL;
+	struct fragment *f = tw_by_fragment_get(&s->fragments, d->number);
 	if (!f)
 		f = new_fragment(s, d);
 	if (!f || f->id[run->block])
@@ -176,11 +174,7 @@ static int batch(void *state, const struct tw_batch *b)
 
 static void free_state(struct state *s)
 {
-	for (int i = 0; i < 65536; i++) {
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			free(s->row[i][k]);
-		free(s->row[i]);
-	}
+	tw_by_fragment_free(&s->fragments, free);
 	tw_names_free(&s->blocks);
 	free(s->counts);
 	free(s);

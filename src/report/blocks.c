@@ -21,11 +21,11 @@ void tw_blocks_place(const struct tw_blocks_report *r, const struct tw_profile_b
 	to[0] = 0;
 	if (!r->symbols)
 		return;
-	tw_symbols_function(r->symbols, tw_blocks_pid(r, b), b->pc, &symbol);
+	tw_symbols_function(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &symbol);
 	int n = snprintf(to, size, "%s", symbol.name);
 	if (symbol.offset && n >= 0 && (size_t)n < size)
 		n += snprintf(to + n, size - (size_t)n, "+0x%" PRIx64, symbol.offset);
-	int line = tw_symbols_line(r->symbols, tw_blocks_pid(r, b), b->pc, file, sizeof file);
+	int line = tw_symbols_line(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, file, sizeof file);
 	if (line && n >= 0 && (size_t)n < size)
 		snprintf(to + n, size - (size_t)n, " %s:%d", file, line);
 }

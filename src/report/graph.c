@@ -49,7 +49,7 @@ static void name_node(const struct graph *g, struct node *n)
 {
 	const struct tw_profile_block *b = &g->all->blocks[n->block];
 	if (g->r->symbols)
-		tw_symbols_function(g->r->symbols, tw_blocks_pid(g->r, b), b->pc, &n->symbol);
+		tw_symbols_function(g->r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &n->symbol);
 }
 
 /* Chooses the nodes; returns whether there is one. */

@@ -43,6 +43,7 @@ struct tw_symbols {
 	size_t n_targets;
 	struct span *spans; /* sorted, without overlap */
 	size_t n_spans, spans_room;
+	uint32_t *image_pid; /* the process each image began in */
 };
 
 /* Where an address is. */
@@ -180,9 +181,13 @@ static int find_spans(struct tw_symbols *s)
 {
 	size_t n_threads = tw_recording_n_threads(s->recording);
 	uint32_t *image = calloc(n_threads + 1, sizeof *image);
-	int ok = image != NULL;
-	for (size_t i = 0; ok && i < n_threads; i++)
+	s->image_pid = calloc(n_threads + 1, sizeof *s->image_pid);
+	int ok = image && s->image_pid;
+	for (size_t i = 0; ok && i < n_threads; i++) {
 		image[i] = tw_profile_image_of_thread(s->recording, i);
+		if (image[i] < n_threads && !s->image_pid[image[i]])
+			s->image_pid[image[i]] = tw_recording_thread(s->recording, i)->pid;
+	}
 	for (size_t i = tw_recording_n_modules(s->recording); ok && i-- > 0;) {
 		const struct tw_module *m = tw_recording_module(s->recording, i);
 		size_t thread = tw_recording_find_thread(s->recording, m->thread);
@@ -277,6 +282,9 @@ static int find_targets(struct tw_symbols *s)
 /* The nearest target of a call at or before pc that is not below `least`; pc if there is none. */
 static uint64_t called_before(const struct tw_symbols *s, uint32_t pid, uint64_t pc, uint64_t least)
 {
+	uint32_t image = pid & ~TW_SYMBOLS_IMAGE(0);
+	if (pid != image)
+		pid = image < tw_recording_n_threads(s->recording) ? s->image_pid[image] : 0;
 	struct target key = {pid, pc};
 	size_t low = 0, high = s->n_targets;
 	while (low < high) {
@@ -318,6 +326,7 @@ void tw_symbols_free(struct tw_symbols *s)
 	free(s->file_of);
 	free(s->targets);
 	free(s->spans);
+	free(s->image_pid);
 	free(s);
 }
 

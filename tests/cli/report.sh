@@ -49,3 +49,25 @@ cp busy $'odd "name"\n\t\\'
 # a program that is gone since: no symbols, but a report
 rm busy
 "$TW" report recording.tw >gone.out || fail "report without the program"
+
+# Two programs at the same addresses, one after the other in one process: code goes by the names of the program it was part of.
+for name in first second; do
+	cc_program $name -O1 -fno-inline -no-pie -Dwork=work_of_$name -DNEXT=\"./second\" <<'END'
+#include <string.h>
+#include <unistd.h>
+volatile int sink;
+__attribute__((noinline)) void work(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink += i;
+}
+int main(int argc, char **argv)
+{
+	work(argc > 1 ? 100000 : 50000);
+	return argc > 1 ? execl(NEXT, NEXT, NULL) : 0;
+}
+END
+done
+recorded ./first exec
+"$TW" report --functions recording.tw >exec.out || fail "report after execve"
+grep -q 'work_of_first' exec.out && grep -q 'work_of_second' exec.out || fail "report does not tell the programs of a process apart"
