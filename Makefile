@@ -85,6 +85,7 @@ bench:
 	@tools/setup bench
 	@$(MAKE) --no-print-directory all
 	@bench/run $(BUILD)
+	@bench/blocks $(BUILD)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/trackway $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/trackway
@@ -101,7 +102,7 @@ format:
 lint:
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude src tools
-	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run .ci/run; do bash -n $$f || exit 1; done
+	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/blocks .ci/run; do bash -n $$f || exit 1; done
 
 clean:
 	rm -rf build

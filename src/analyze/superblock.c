@@ -88,6 +88,7 @@ int tw_superblocks(const struct tw_profile *p, const struct tw_superblock_option
 	struct seed *seeds = list_seeds(&p->fixed);
 	o.most = most;
 	*out = (struct tw_superblocks){
+	    .options = *options,
 	    .paths = calloc(most + 1u, sizeof *out->paths),
 	    .blocks = calloc((most + 1u) * (size_t)TW_SUPERBLOCK_MOST_BLOCKS, sizeof *out->blocks),
 	};

@@ -37,6 +37,7 @@ struct tw_superblocks {
 	struct tw_superblock *paths;
 	uint32_t *blocks; /* static blocks of the profile */
 	uint32_t n, n_blocks;
+	struct tw_superblock_options options; /* they were made with */
 };
 
 /* 0, or TW_ERR_MEMORY with *out empty. */

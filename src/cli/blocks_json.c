@@ -88,6 +88,8 @@ void tw_blocks_json(FILE *f, const struct tw_blocks_report *r, const struct tw_s
 	tw_json_real(&j, "threshold", r->threshold);
 	json_blocks(&j, r, &p->fixed, "static");
 	json_blocks(&j, r, &p->dynamic, "dynamic");
+	tw_json_real(&j, "superblock_edge", paths->options.edge);
+	tw_json_real(&j, "superblock_path", paths->options.path);
 	tw_json_open(&j, "superblocks", '[');
 	for (uint32_t i = 0; i < paths->n; i++)
 		json_path(&j, paths, &paths->paths[i]);

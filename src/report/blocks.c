@@ -158,6 +158,8 @@ static void print_path(FILE *f, const struct tw_blocks_report *r, const struct t
 
 void tw_blocks_superblocks(FILE *f, const struct tw_blocks_report *r, const struct tw_superblocks *paths)
 {
+	fprintf(f, "Likely paths, for superblocks: along edges of %g %% or more, as long as the chance to come so far is %g %%\n",
+	        100 * paths->options.edge, 100 * paths->options.path);
 	fprintf(f, "  share      entries  insns expected to end  static blocks\n");
 	for (uint32_t i = 0; i < paths->n; i++)
 		print_path(f, r, paths, &paths->paths[i]);
@@ -171,7 +173,7 @@ void tw_blocks_summary(FILE *f, const struct tw_blocks_report *r, const struct t
 	print_endings(f, &p->fixed, "static", p->static_executions);
 	print_endings(f, &p->dynamic, "dynamic", p->dynamic_executions);
 	print_hottest(f, r, top);
-	fprintf(f, "\nLikely paths, for superblocks\n");
+	fputc('\n', f);
 	tw_blocks_superblocks(f, r, paths);
 }
 

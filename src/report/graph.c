@@ -209,8 +209,11 @@ static void print_edge(const struct graph *g, const struct tw_profile_edge *e)
 {
 	uint64_t all = g->all->blocks[e->from].executions;
 	fprintf(g->f, "  b%" PRIu32 " -> b%" PRIu32 " [label=\"%" PRIu64, e->from, e->to, e->count);
-	if (e->count < all)
-		fprintf(g->f, " (%.0f%%)", 100 * share((double)e->count, (double)all));
+	double percent = 100 * share((double)e->count, (double)all);
+	if (e->count < all && percent >= 99.5)
+		fprintf(g->f, " (>99%%)");
+	else if (e->count < all)
+		fprintf(g->f, " (%.0f%%)", percent);
 	fprintf(g->f, "\", penwidth=%.1f%s%s];\n", 1 + 3 * share((double)e->count, (double)g->most_count),
 	        e->fall ? ", weight=4" : ", style=dashed", g->on_path[e - g->all->edges] ? ", color=red, fontcolor=red" : "");
 }

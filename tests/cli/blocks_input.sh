@@ -75,6 +75,22 @@ head -c 100000 long.gz >cut.gz
 "$TW" blocks -o found cut.gz 2>err || fail "a compressed trace cut off: $(cat err)"
 grep -q 'compressed' err || fail "nobody says that the compressed trace is cut off"
 
+# Memory grows with the code, not with the stream: 40 times as long a stream of the same loop takes as much.
+python3 - "$TW" <<'END' || fail "memory grows with the stream"
+import os, subprocess, sys
+loop = "".join("I  %08x,4\n L %08x,8\n" % (0x1000 + 4 * i, 0x100000 + 64 * i) for i in range(2000)).encode()
+def run(times):
+    p = subprocess.Popen([sys.argv[1], "blocks", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    for _ in range(times):
+        p.stdin.write(loop)
+    p.stdin.close()
+    status, usage = os.wait4(p.pid, 0)[1:]
+    assert status == 0
+    return usage.ru_maxrss
+short, long = run(15), run(600)
+assert long < short + 1024, (short, long)
+END
+
 # What there is nothing to profile in, or to import
 : >empty
 printf 'hello\n' >words
