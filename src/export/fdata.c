@@ -141,13 +141,21 @@ static int in_one_function(const struct fdata *d, uint64_t a, uint64_t b)
 	return a != TW_OUTSIDE && b != TW_OUTSIDE && tw_functions_find(d->functions, a) == tw_functions_find(d->functions, b);
 }
 
+static int is_entry(const struct fdata *d, uint64_t vaddr)
+{
+	const struct tw_function *function = tw_functions_find(d->functions, vaddr);
+	return function && function->start == vaddr;
+}
+
 /* What stubs do is no function's own. Where control just went on, that tells something only where branches lead there too. */
 static int is_told(const struct fdata *d, const struct tw_file_edge *e)
 {
 	int branches = e->end == TW_END_CALL || e->end == TW_END_ICALL || e->end == TW_END_JUMP || e->end == TW_END_IJUMP;
 	if (e->end == TW_END_RETURN || is_stub(d, e->from))
 		return 0;
-	if (e->from == TW_OUTSIDE || e->end == TW_END_COND || (branches && !e->fall))
+	if (e->from == TW_OUTSIDE)
+		return is_entry(d, e->to);
+	if (e->end == TW_END_COND || (branches && !e->fall))
 		return 1;
 	return e->joins && in_one_function(d, e->from, e->to);
 }

@@ -100,10 +100,46 @@ static void pair_returns(struct tw_file_profile *p)
 	}
 }
 
-/* Whether an edge says nothing of where blocks begin: control just went on. */
+/* Whether an edge says nothing of where blocks begin: control just went on, or (a system call that does not fall through) a handler returned. */
 static int goes_on(const struct tw_file_edge *e)
 {
-	return e->end == TW_END_FALL || (e->fall && is_call(e->end));
+	return e->end == TW_END_FALL || e->end == TW_END_SYSCALL || (e->fall && is_call(e->end));
+}
+
+static int is_direct(uint8_t end)
+{
+	return end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
+}
+
+static struct tw_file_edge from_outside(struct tw_file_edge e)
+{
+	return (struct tw_file_edge){.from = TW_OUTSIDE, .to = e.to, .count = e.count, .end = TW_END_ICALL};
+}
+
+/* Of the edges of one instruction, those that do not come from it: a signal handler began there. A direct branch leads to one place only. */
+static void part_handlers(struct tw_file_edge *edges, size_t n)
+{
+	const struct tw_file_edge *most = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!edges[i].fall && (!most || most->count < edges[i].count))
+			most = &edges[i];
+	for (size_t i = 0; i < n; i++) {
+		int other = is_direct(edges[i].end) && &edges[i] != most;
+		if (!edges[i].fall && (edges[i].end == TW_END_FALL || other))
+			edges[i] = from_outside(edges[i]);
+	}
+}
+
+/* Lets signal handlers be entered from outside. The edges are sorted by where they come from. */
+static void find_handlers(struct tw_file_profile *p)
+{
+	size_t end;
+	for (size_t i = 0; i < p->n_edges; i = end) {
+		for (end = i; end < p->n_edges && p->edges[end].from == p->edges[i].from; end++)
+			;
+		if (p->edges[i].from != TW_OUTSIDE)
+			part_handlers(p->edges + i, end - i);
+	}
 }
 
 static int by_target(const void *a, const void *b)
@@ -112,7 +148,8 @@ static int by_target(const void *a, const void *b)
 	return x->to != y->to ? order(x->to, y->to) : goes_on(x) - goes_on(y);
 }
 
-/* Marks edges that meet branches where they lead. Leaves out falls that do not: before and behind a string instruction that repeated. */
+/* Marks edges that meet branches where they lead. Leaves out what only went on and does not: before and behind a string instruction that repeated, and
+ * where handlers returned. */
 static void find_joins(struct tw_file_profile *p)
 {
 	size_t n = 0;
@@ -124,7 +161,7 @@ static void find_joins(struct tw_file_profile *p)
 		if (!goes_on(e))
 			joint = e->to;
 		e->joins = goes_on(e) && joint == e->to;
-		if (e->end != TW_END_FALL || e->joins)
+		if (e->joins || !goes_on(e) || is_call(e->end))
 			p->edges[n++] = *e;
 	}
 	p->n_edges = n;
@@ -150,6 +187,8 @@ static void join_edges(struct tw_file_profile *p)
 	if (p->n_edges)
 		qsort(p->edges, p->n_edges, sizeof *p->edges, by_ends);
 	for (size_t i = 0; i < p->n_edges; i++) {
+		if (p->edges[i].from == TW_OUTSIDE && p->edges[i].to == TW_OUTSIDE)
+			continue;
 		if (n && !by_ends(&p->edges[n - 1], &p->edges[i]))
 			p->edges[n - 1].count += p->edges[i].count;
 		else
@@ -178,6 +217,8 @@ int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols
 		add_edge(&b, &p->fixed.edges[i]);
 	join_insns(out);
 	pair_returns(out);
+	join_edges(out);
+	find_handlers(out);
 	find_joins(out);
 	join_edges(out);
 	free(b.start);

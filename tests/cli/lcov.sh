@@ -173,6 +173,48 @@ n=$(line_of 'if (a > 3)')
 genhtml --quiet --branch-coverage -o html plain.info >genhtml.out 2>&1 || fail "genhtml: $(head -n 3 genhtml.out)"
 [ ! -s genhtml.out ] || fail "genhtml complains: $(head -n 3 genhtml.out)"
 find html -name 'cov.c.gcov.html' | grep -q . || fail "genhtml made no page for cov.c"
+# Signals that come at any place change no line's count.
+cat >alarm.c <<'END'
+#include <signal.h>
+#include <sys/time.h>
+volatile int hits, sink;
+static void handler(int s)
+{
+	hits += s == SIGALRM;
+}
+static int work(int n)
+{
+	int sum = 0;
+	for (int i = 0; i < n; i++) {
+		if (i % 3 == 0)
+			sum += i;
+		else
+			sum ^= sink;
+	}
+	return sum;
+}
+int main(void)
+{
+	struct itimerval t = {{0, 1000}, {0, 1000}};
+	int sum = 0;
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &t, 0);
+	for (int i = 0; i < 100 || hits < 3; i++)
+		sum += work(20000);
+	return sum == 7;
+}
+END
+"$CC" -g -O0 -o alarm alarm.c || fail "alarm.c"
+recorded ./alarm
+[ "$RECORDED_STATUS" = 0 ] || fail "alarm"
+"$TW" blocks --lcov=alarm.info --module=alarm recording.tw || fail "blocks --lcov of a program with signals"
+python3 - <<'END' || fail "line counts of a program with signals"
+da = dict(tuple(map(int, line[3:].split(","))) for line in open("alarm.info") if line.startswith("DA:"))
+hits, calls = da[6], da[10]
+assert hits >= 3 and da[4] == hits and calls >= 100, (hits, calls)
+expected = {11: calls * 20001, 12: calls * 20000, 13: calls * 6667, 15: calls * 13333, 17: calls, 25: calls + 1, 26: calls}
+assert {n: da[n] for n in expected} == expected, (expected, da)
+END
 # a program without debug information
 "$CC" -O0 -o stripped cov.c && strip stripped
 recorded ./stripped
