@@ -14,8 +14,8 @@
  *
  * Layout of one buffer, TW_BUFFER_BYTES + TW_SLACK pages:
  *      [ data: TW_BUFFER_BYTES | guard page | slack: TW_SLACK_BYTES | guard page ]
- * A store that runs into the first guard in the middle of a fragment moves that fragment's record to the end of the slack, so that the next
- * fragment's tag hits the second guard: buffers are always switched between fragments. TW_TAG_SLACK in the data then says where the rest is.
+ * A store of a fragment's record that runs into the first guard ends the buffer: at the fragment's entry the buffers are switched; within the fragment
+ * its record is first closed as one that stopped early, behind a PARTIAL event, in the slack. TW_TAG_SLACK in the data then says so.
  *
  * What a buffer holds, from its start, without alignment, is a sequence of records:
  *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag); in formats of 4-byte
@@ -107,6 +107,8 @@ struct tw_control {
 	char failure_text[256];
 	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
 	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
+	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
+	uint32_t versions; /* superblocks for one address, at most */
 	uint32_t reserved;
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_slot slot[TW_SLOTS];

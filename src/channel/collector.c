@@ -471,6 +471,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->collector_pid = getpid();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
+	control->hot = options->hot;
+	control->versions = options->versions;
 	atomic_store(&control->next_fragment, TW_TAG_FIRST);
 	tw_machine_xstate(&control->xstate);
 }

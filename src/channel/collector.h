@@ -19,6 +19,7 @@ struct tw_collector_options {
 	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
 	uint64_t dump_pc;         /* --show-fragment */
 	int dump_all;
+	uint32_t hot, versions;                                    /* --hot, --versions */
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
 	void *check_context;
 };

@@ -28,6 +28,7 @@ struct record {
 	int format, sink, follow;
 	uint64_t dump_pc;
 	int dump_all;
+	uint32_t hot, versions;
 	/* the run */
 	int command_argc;
 	char **command_argv;
@@ -54,6 +55,10 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --follow=all|none      record child processes too (default), or let them run\n"
                            "                         natively\n"
                            "  --verify               compare every reference with what the program did\n"
+                           "  --hot=N                code met N times in what was recorded is translated once\n"
+                           "                         more, as superblocks; default 4, 0: never\n"
+                           "  --versions=N           at most N superblocks begin at one address, each for\n"
+                           "                         another set of known registers; default 4\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
                            "                         stderr; `all` for all code\n"
                            "  -q                     no summary line at the end\n"
@@ -112,6 +117,18 @@ static int set_show(struct record *r, const char *text)
 	return *text && !*end ? 0 : bad_usage("--show-fragment wants a hexadecimal address or 'all', not", text);
 }
 
+/* A number from 0 to `most`. */
+static int set_number(uint32_t *to, const char *option, uint32_t most, const char *text)
+{
+	char *end, what[80];
+	unsigned long n = strtoul(text, &end, 10);
+	*to = (uint32_t)n;
+	if (*text >= '0' && *text <= '9' && !*end && n <= most)
+		return 0;
+	snprintf(what, sizeof what, "%s wants a number up to %u, not", option, most);
+	return bad_usage(what, text);
+}
+
 static int set_option(struct record *r, int option)
 {
 	switch (option) {
@@ -125,6 +142,10 @@ static int set_option(struct record *r, int option)
 		return set_follow(r, optarg);
 	case 'F':
 		return set_show(r, optarg);
+	case 'H':
+		return set_number(&r->hot, "--hot", 1000000000, optarg);
+	case 'V':
+		return set_number(&r->versions, "--versions", 1000, optarg);
 	case 'v':
 		r->verify = 1;
 		return 0;
@@ -146,6 +167,8 @@ static int parse(struct record *r, int argc, char **argv)
 	    {"sink", required_argument, NULL, 's'},
 	    {"show-fragment", required_argument, NULL, 'F'},
 	    {"follow", required_argument, NULL, 'C'},
+	    {"hot", required_argument, NULL, 'H'},
+	    {"versions", required_argument, NULL, 'V'},
 	    {"verify", no_argument, NULL, 'v'},
 	    {"quiet", no_argument, NULL, 'q'},
 	    {"help", no_argument, NULL, 'h'},
@@ -283,6 +306,8 @@ static int start_collector(struct record *r)
 	    .writer = r->writer,
 	    .dump_pc = r->dump_pc,
 	    .dump_all = r->dump_all,
+	    .hot = r->hot,
+	    .versions = r->versions,
 	    .check = r->verify ? check_chunk : NULL,
 	    .check_context = r,
 	};
@@ -409,7 +434,7 @@ static int finish(struct record *r, int status)
 
 int tw_cmd_record(int argc, char **argv)
 {
-	struct record r = {.format = TW_FORMAT_DEP};
+	struct record r = {.format = TW_FORMAT_DEP, .hot = 4, .versions = 4};
 	int why = tw_launch_prepare(), status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;

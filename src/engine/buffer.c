@@ -1,4 +1,5 @@
 #include "engine/buffer.h"
+#include "engine/trace.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
@@ -128,6 +129,7 @@ static void take_buffer(struct thread *t, u32 b)
 
 void tw_buffer_switch(struct thread *t)
 {
+	tw_trace_look(t, t->buffer, t->bufptr);
 	if (t->recording) {
 		struct tw_slot *s = slot_of(t);
 		close_buffer(t);
@@ -324,16 +326,6 @@ static void put_slack_jump(struct thread *t, u64 at, u64 to)
 	t->slack_jump = at;
 }
 
-u64 tw_buffer_relocate(struct thread *t, u64 start, u32 record_bytes)
-{
-	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
-	u64 to = (u64)tw_channel_slack(t->buffer) + TW_SLACK_BYTES - record_bytes;
-	u64 have = data_end - start;
-	memcpy((void *)to, (void *)start, have < record_bytes ? have : record_bytes);
-	put_slack_jump(t, start, to);
-	return to;
-}
-
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep)
 {
 	struct tw_partial p = {insns, in_rep, {0}};
@@ -343,14 +335,12 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 	u64 have = start < data_end ? data_end - start : f->record_bytes;
 	memset(record, 0, f->record_bytes);
 	memcpy(record, (void *)start, have < f->record_bytes ? have : f->record_bytes);
+	memcpy(record, &f->number, 2); /* a side exit may have put its own there */
 	for (u16 k = 0; k < f->n_after; k++)
 		if (f->after[k].insn + 1u == insns)
 			memcpy(record + tw_record_head(tw_engine.instr->format) + 8 * f->after[k].slot, &t->regs[f->after[k].reg], 8);
 	memcpy(p.regs, t->regs, sizeof p.regs);
-	if (start >= slack) {
-		t->bufptr = slack;
-		put_slack_jump(t, t->slack_jump, slack);
-	} else if (start + need > data_end) {
+	if (start + need > data_end) {
 		t->bufptr = slack;
 		put_slack_jump(t, start, slack);
 	} else {
@@ -378,32 +368,64 @@ static void lock_descriptors(struct tw_control *c)
 	}
 }
 
-static u32 next_number(struct tw_control *c)
+/* The first of n numbers with the same upper half. */
+static u32 next_numbers(struct tw_control *c, u32 n)
 {
-	u32 n = c->next_fragment;
-	if ((n & 0xffff) < TW_TAG_FIRST)
-		n = (n & 0xffff0000u) + TW_TAG_FIRST;
-	c->next_fragment = n + 1;
-	return n;
+	u32 first = c->next_fragment;
+	if ((first & 0xffff) + n > 0x10000)
+		first = (first | 0xffff) + 1;
+	if ((first & 0xffff) < TW_TAG_FIRST)
+		first += TW_TAG_FIRST - (first & 0xffff);
+	c->next_fragment = first + n;
+	return first;
 }
 
-static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, const struct block *b, const struct plan *p)
+/* One way through a fragment: its first n_insns instructions. */
+struct path {
+	u32 number;
+	u16 n_blocks, n_insns, n_ops, n_values, code_bytes;
+};
+
+static struct path path_to(const struct block *b, const struct plan *p, u32 number, u16 n_insns)
 {
+	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0};
+	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns)
+		path.code_bytes += (u16)b->part[path.n_blocks++].bytes;
+	if (n_insns < b->n_insns) {
+		path.n_ops = p->after[n_insns - 1].n_ops;
+		path.n_values = p->after[n_insns - 1].n_values;
+	}
+	return path;
+}
+
+static u32 descriptor_bytes(const struct path *path)
+{
+	return tw_descriptor_size(path->n_blocks, path->n_ops, path->n_insns, path->code_bytes);
+}
+
+static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, const struct block *b, const struct plan *p,
+                            const struct path *path)
+{
+	d->number = path->number;
+	d->bytes = descriptor_bytes(path);
 	d->pid = tw_engine.pid;
-	d->n_blocks = 1;
-	d->n_ops = p->n_ops;
-	d->n_insns = b->n_insns;
-	d->n_values = p->n_values;
-	d->code_bytes = (u16)b->bytes;
+	d->n_blocks = path->n_blocks;
+	d->n_ops = path->n_ops;
+	d->n_insns = path->n_insns;
+	d->n_values = path->n_values;
+	d->code_bytes = path->code_bytes;
 	d->format = tw_engine.instr->format;
 	d->flags = p->flags;
-	d->context = f->context;
+	d->context = (u16)f->context;
 	struct tw_block *blk = (struct tw_block *)(d + 1);
-	*blk = (struct tw_block){b->pc, b->target, 0, b->n_insns, (u16)b->bytes, b->end, 0};
-	struct tw_op *op = (struct tw_op *)(blk + 1);
-	memcpy(op, p->op, p->n_ops * sizeof *op);
-	u8 *len = (u8 *)(op + p->n_ops), *code = len + b->n_insns;
-	for (u16 k = 0; k < b->n_insns; k++) {
+	for (u16 k = 0; k < path->n_blocks; k++) {
+		const struct part *part = &b->part[k];
+		*blk++ = (struct tw_block){part->pc, part->target, part->first_insn, part->n_insns, (u16)part->bytes, part->end, 0};
+	}
+	struct tw_op *op = (struct tw_op *)blk;
+	memcpy(op, p->op, path->n_ops * sizeof *op);
+	u8 *len = (u8 *)(op + path->n_ops), *code = len + path->n_insns;
+	for (u16 k = 0; k < path->n_insns; k++) {
 		*len++ = b->insn[k].len;
 		memcpy(code, b->insn[k].raw, b->insn[k].len);
 		code += b->insn[k].len;
@@ -413,17 +435,25 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 bool tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
 {
 	struct tw_control *c = tw_engine.control;
-	u32 bytes = tw_descriptor_size(1, p->n_ops, b->n_insns, b->bytes);
+	struct path path[BLOCK_MAX_PARTS];
+	u32 n = 1u + f->n_sides, bytes = 0;
 	lock_descriptors(c);
+	f->number = next_numbers(c, n);
+	for (u32 k = 0; k < n; k++) {
+		path[k] = path_to(b, p, f->number + k, k ? f->side[k - 1].n_insns : f->n_insns);
+		bytes += descriptor_bytes(&path[k]);
+		if (k)
+			f->side[k - 1].number = path[k].number;
+	}
 	u64 used = c->descriptors_used;
 	bool fits = used + bytes <= TW_DESCRIPTOR_BYTES;
-	if (fits) {
-		struct tw_descriptor *d = (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + used);
-		fill_descriptor(d, f, b, p);
-		d->bytes = bytes;
-		d->number = f->number = next_number(c);
-		__atomic_store_n((u64 *)&c->descriptors_used, used + bytes, __ATOMIC_RELEASE);
+	u8 *at = (u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + used;
+	for (u32 k = 0; fits && k < n; k++) {
+		fill_descriptor((struct tw_descriptor *)at, f, b, p, &path[k]);
+		at += descriptor_bytes(&path[k]);
 	}
+	if (fits)
+		__atomic_store_n((u64 *)&c->descriptors_used, used + bytes, __ATOMIC_RELEASE);
 	STORE_RELEASE(&c->descriptor_lock, 0);
 	if (!fits)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");

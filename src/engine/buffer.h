@@ -56,11 +56,6 @@ void tw_buffer_upper(struct thread *t, u32 upper);
 int tw_buffer_guard(const struct thread *t, u64 address);
 
 /*
- * A store of a record that began at `start` ran into the first guard: moves what is written to the end of the slack and returns the record's new start.
- */
-u64 tw_buffer_relocate(struct thread *t, u64 start, u32 record_bytes);
-
-/*
  * The record at `start` stopped early: puts a PARTIAL event before it and moves thread.bufptr past it. thread.regs are the registers at the stop. S
  */
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);

@@ -4,6 +4,7 @@
 #include "engine/fragment.h"
 #include "engine/signal.h"
 #include "engine/syscall.h"
+#include "engine/trace.h"
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
@@ -30,21 +31,28 @@ static void give_registers(struct thread *t)
 	t->regs[BUF_REG] = t->bufptr;
 }
 
+/* The fragment to go on with at t->pc. Under the lock. NULL: nothing can run there. */
+static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 context)
+{
+	if (tw_fragment_make_room(t))
+		x = NULL;
+	tw_trace_join(t);
+	return tw_fragment_get(t->pc, context, x);
+}
+
 /*
- * Enters at t->pc: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where nothing can run is the application's fault.
+ * Enters at t->pc with t->regs: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where nothing can run is the application's fault.
  */
-static u64 enter(struct thread *t, struct exit *x, u16 context)
+static u64 enter(struct thread *t, struct exit *x, u32 context)
 {
 	for (;;) {
 		while (t->pending.signo) {
 			tw_signal_deliver_pending(t);
 			x = NULL;
-			context = tw_engine.instr->exit_context(NULL, NULL);
+			context = tw_engine.instr->context;
 		}
 		tw_lock(&tw_engine.lock);
-		if (tw_fragment_make_room(t))
-			x = NULL;
-		struct fragment *f = tw_fragment_get(t->pc, context, x);
+		struct fragment *f = next_fragment(t, x, context);
 		if (f) {
 			tw_unlock(&tw_engine.lock);
 			tw_buffer_upper(t, f->number >> 16);
@@ -54,19 +62,18 @@ static u64 enter(struct thread *t, struct exit *x, u16 context)
 		tw_unlock(&tw_engine.lock);
 		tw_signal_fault(t, SIGSEGV, tw_engine_mapped(t->pc) ? SEGV_ACCERR : SEGV_MAPERR, t->pc);
 		x = NULL;
-		context = tw_engine.instr->exit_context(NULL, NULL);
+		context = tw_engine.instr->context;
 	}
 }
 
 u64 tw_resume(struct thread *t)
 {
-	return enter(t, NULL, tw_engine.instr->exit_context(NULL, NULL));
+	return enter(t, NULL, tw_engine.instr->context);
 }
 
 u64 tw_dispatch(struct thread *t)
 {
 	struct exit *x = (struct exit *)t->exit;
-	u16 context;
 	if (x->kind == EXIT_REENTER)
 		return tw_signal_reentered(t);
 	take_registers(t);
@@ -75,17 +82,15 @@ u64 tw_dispatch(struct thread *t)
 		t->pc = x->pc;
 	switch (x->kind) {
 	case EXIT_SYSCALL:
-		context = x->context;
 		tw_fragment_left(t);
 		tw_syscall(t);
-		return enter(t, NULL, context);
+		return enter(t, NULL, tw_engine.instr->context);
 	case EXIT_EMULATE:
-		context = x->context;
 		tw_emulate(t);
-		return enter(t, NULL, context);
+		return enter(t, NULL, tw_engine.instr->context);
 	case EXIT_INDIRECT:
 	case EXIT_RETURN:
-		return enter(t, x, tw_engine.instr->exit_context(NULL, NULL));
+		return enter(t, x, tw_engine.instr->context);
 	default:
 		return enter(t, x, x->context);
 	}

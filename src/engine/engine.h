@@ -51,6 +51,14 @@ struct tw_held {
 	siginfo_t info[5];
 };
 
+#define TW_TRACE_BLOCKS 16
+
+/* A path that a thread has taken often (trace.h). */
+struct tw_path {
+	u32 context, n;
+	u64 pc[TW_TRACE_BLOCKS];
+};
+
 /* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (x86_64/layout.h). */
 struct thread {
 	u64 regs[TW_NREGS];
@@ -107,9 +115,11 @@ struct thread {
 	bool log_open; /* the fragment's REFS event is still to be written */
 	struct {
 		u64 count, first, second;
-	} rep;          /* before a repeated string instruction */
-	u64 slack_jump; /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
-	u8 *xsave;      /* for clean calls that need vector registers */
+	} rep;                 /* before a repeated string instruction */
+	u64 slack_jump;        /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
+	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
+	u32 n_hot;
+	u8 *xsave; /* for clean calls that need vector registers */
 };
 
 #define TW_AT(field, offset) _Static_assert(offsetof(struct thread, field) == (offset), #field " is where layout.h says")

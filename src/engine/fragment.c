@@ -33,6 +33,7 @@ struct on_page {
 };
 #define PAGE_BUCKETS (1u << 14)
 static struct on_page **pages;
+static struct fragment **numbered[65536]; /* by upper half, then by lower */
 
 /* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
 static void reserve(u64 start, u64 end, int prot)
@@ -53,12 +54,12 @@ void tw_fragment_init(void)
 
 void *tw_heap(u64 bytes)
 {
-	u64 at = (heap_at + 7) & ~7ull;
+	bytes = (bytes + 7) & ~7ull;
+	u64 at = __atomic_fetch_add(&heap_at, bytes, __ATOMIC_RELAXED);
 	if (at + bytes > ARENA_HEAP_END) {
 		tw_engine_fail(TW_FAILURE_ENGINE, "the engine's heap is full");
 		__builtin_trap();
 	}
-	heap_at = at + bytes;
 	return (void *)at;
 }
 
@@ -107,10 +108,29 @@ u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
 	return (u8 *)cache_at;
 }
 
+/* ---- numbers ---- */
+
+static void number_fragment(struct fragment *f)
+{
+	struct fragment ***row = &numbered[f->number >> 16];
+	if (!*row)
+		*row = tw_heap(65536 * sizeof **row);
+	for (u32 k = 0; k <= f->n_sides; k++)
+		(*row)[(f->number + k) & 0xffff] = f;
+}
+
+struct fragment *tw_fragment_numbered(u32 number)
+{
+	struct fragment **row = numbered[number >> 16];
+	return row ? row[number & 0xffff] : NULL;
+}
+
 void tw_cache_commit(struct fragment *f)
 {
 	cache_at = (u64)f->code + f->code_bytes;
 	host_map[n_host] = f;
+	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records)
+		number_fragment(f);
 	__atomic_store_n(&n_host, n_host + 1, __ATOMIC_RELEASE);
 }
 
@@ -260,27 +280,82 @@ static bool is_indirect(const struct exit *x)
 
 /* ---- finding ---- */
 
-static u32 bucket(u64 pc, u16 context)
+static u32 bucket(u64 pc)
 {
-	return (u32)(((pc ^ (u64)context << 40) * 0x9e3779b97f4a7c15ull) >> (64 - 17));
+	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> (64 - 17));
 }
 
-static struct fragment *find(u64 pc, u16 context)
+/* The next fragment of pc from f on. */
+static struct fragment *at_pc(struct fragment *f, u64 pc)
 {
-	for (struct fragment *f = hash[bucket(pc, context)]; f; f = f->next_hash)
-		if (f->pc == pc && f->context == context)
-			return f;
-	return NULL;
+	while (f && f->pc != pc)
+		f = f->next_hash;
+	return f;
 }
 
-/* Makes f what x leads to. */
+static struct fragment *first_at(u64 pc)
+{
+	return at_pc(hash[bucket(pc)], pc);
+}
+
+static struct fragment *find(u64 pc, u32 context, bool superblock)
+{
+	struct fragment *f = first_at(pc);
+	while (f && (f->context != context || f->is_superblock != superblock))
+		f = at_pc(f->next_hash, pc);
+	return f;
+}
+
+struct fragment *tw_fragment_superblock(u64 pc, u32 context)
+{
+	return find(pc, context, true);
+}
+
+static u32 count_bits(u32 v)
+{
+	u32 n = 0;
+	for (; v; v &= v - 1)
+		n++;
+	return n;
+}
+
+/* The superblock at pc that knows most of what is known; NULL: there is none. */
+static struct fragment *best_superblock(u64 pc, u32 context)
+{
+	struct fragment *best = NULL;
+	for (struct fragment *f = first_at(pc); f; f = at_pc(f->next_hash, pc))
+		if (f->is_superblock && !(f->context & ~context) && (!best || count_bits(f->context) > count_bits(best->context)))
+			best = f;
+	return best;
+}
+
+static u32 count_superblocks(u64 pc)
+{
+	u32 n = 0;
+	for (struct fragment *f = first_at(pc); f; f = at_pc(f->next_hash, pc))
+		n += f->is_superblock;
+	return n;
+}
+
+static void add_to_hash(struct fragment *f)
+{
+	struct fragment **head = &hash[bucket(f->pc)];
+	f->next_hash = *head;
+	*head = f;
+}
+
+/* ---- linking ---- */
+
+/* Links x to f, a plain fragment, or to the superblock that is best for it. */
 static void link_exit(struct exit *x, struct fragment *f)
 {
 	if (is_indirect(x)) {
+		struct fragment *best = best_superblock(f->pc, f->context);
 		u64 *slot = table_slot(f->pc, x->upper, landing_of(x));
-		set_landing(slot, tw_translate_landing(f, x->upper, landing_of(x), (const u8 *)*slot, false));
+		set_landing(slot, tw_translate_landing(best ? best : f, x->upper, landing_of(x), (const u8 *)*slot, false));
 	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale) {
-		link_direct(x, f);
+		struct fragment *best = best_superblock(f->pc, x->context);
+		link_direct(x, best ? best : f);
 	}
 }
 
@@ -299,7 +374,72 @@ static void note_pages(struct fragment *f, u64 pc, u64 bytes)
 	}
 }
 
-static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
+/* Those of the exits linked to `from` that s is better for lead to s from now on. */
+static void take_exits(struct fragment *from, struct fragment *s)
+{
+	struct exit *x = from->incoming;
+	from->incoming = NULL;
+	for (struct exit *next; x; x = next) {
+		next = x->next_in;
+		if (best_superblock(s->pc, x->context) == s) {
+			link_direct(x, s);
+		} else {
+			x->next_in = from->incoming;
+			from->incoming = x;
+		}
+	}
+}
+
+/* Likewise the indirect branches that land at `from`. */
+static void take_landings(struct fragment *from, struct fragment *s)
+{
+	struct fragment *l = from->landings;
+	from->landings = NULL;
+	for (; l; l = l->next_landing) {
+		u64 *slot = table_slot(s->pc, l->upper_from, l->landing_kind);
+		const u8 *next = *slot == (u64)l->entry ? l->miss : (const u8 *)*slot;
+		set_landing(slot, tw_translate_landing(s, l->upper_from, l->landing_kind, next, false));
+	}
+}
+
+/* f's entry becomes a jump to s, for the fragment that falls into it. Only while nobody else can be running it. */
+static void replace_entry(struct fragment *f, struct fragment *s)
+{
+	const u8 *end = f->first_patch ? f->first_patch : f->code + f->code_bytes;
+	if (tw_engine.n_threads != 1 || !f->above || f->number >> 16 != s->number >> 16 || end < f->code + 5)
+		return;
+	f->code[0] = 0xe9;
+	emit_patch(f->code + 1, s->code);
+	s->replaced = f;
+}
+
+void tw_fragment_join(const u64 *pc, u32 n, u32 context)
+{
+	const u32 plain = tw_engine.instr->context;
+	bool no_better = n == 1 && context == plain;
+	bool capped = no_better || (context != plain && count_superblocks(pc[0]) >= tw_engine.control->versions);
+	struct fragment *s = capped || find(pc[0], context, true) ? NULL : tw_translate_superblock(pc, n, context);
+	if (!s)
+		return;
+	for (u32 k = 0; k < s->n_pieces; k++) {
+		tw_memory_watch(s->piece[k].pc, s->piece[k].bytes);
+		note_pages(s, s->piece[k].pc, s->piece[k].bytes);
+	}
+	add_to_hash(s);
+	for (struct fragment *f = first_at(pc[0]); f; f = at_pc(f->next_hash, pc[0])) {
+		if (f == s)
+			continue;
+		take_exits(f, s);
+		if (context == plain) {
+			take_landings(f, s);
+			replace_entry(f, s);
+		}
+	}
+}
+
+/* ---- making ---- */
+
+static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 {
 	struct fragment *landing = NULL;
 	tw_memory_watch(pc, 1);
@@ -308,11 +448,9 @@ static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
 		tw_engine_fail(TW_FAILURE_ENGINE, "the code cache is full");
 		__builtin_trap();
 	}
-	tw_memory_watch(pc, f->app_bytes);
-	note_pages(f, pc, f->app_bytes);
-	struct fragment **head = &hash[bucket(pc, context)];
-	f->next_hash = *head;
-	*head = f;
+	tw_memory_watch(pc, f->piece->bytes);
+	note_pages(f, pc, f->piece->bytes);
+	add_to_hash(f);
 	if (landing)
 		set_landing(table_slot(pc, x->upper, landing_of(x)), landing);
 	else
@@ -320,22 +458,23 @@ static struct fragment *make(u64 pc, u16 context, u64 limit, struct exit *x)
 	return f;
 }
 
-struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x)
+struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 {
 	u64 limit;
-	struct fragment *f = find(pc, context);
-	if (f)
+	struct fragment *f = find(pc, tw_engine.instr->context, false);
+	if (!f && tw_memory_executable(pc, &limit))
+		f = make(pc, tw_engine.instr->context, limit, x);
+	else if (f)
 		link_exit(x, f);
-	else if (tw_memory_executable(pc, &limit))
-		f = make(pc, context, limit, x);
-	return f;
+	struct fragment *best = f ? best_superblock(pc, context) : NULL;
+	return best ? best : f;
 }
 
 /* ---- change ---- */
 
 static void remove_from_hash(const struct fragment *f)
 {
-	struct fragment **p = &hash[bucket(f->pc, f->context)];
+	struct fragment **p = &hash[bucket(f->pc)];
 	while (*p && *p != f)
 		p = &(*p)->next_hash;
 	if (*p)
@@ -351,7 +490,7 @@ static void drop_landings(u64 pc)
 				__atomic_store_n(&tables[kind][upper][pc & 0xffff], (u64)misses[kind][upper], __ATOMIC_RELEASE);
 }
 
-/* With the fragments that run into it without a jump. */
+/* With the fragments that run into it without a jump, or by one in the place of their entry. */
 static void make_stale(struct fragment *f)
 {
 	for (; f && !f->stale; f = f->above) {
@@ -364,19 +503,24 @@ static void make_stale(struct fragment *f)
 		f->incoming = NULL;
 		drop_landings(f->pc);
 		__atomic_store_n(f->code, (u8)BREAKPOINT, __ATOMIC_RELEASE);
+		if (f->replaced)
+			make_stale(f->replaced);
 	}
 }
 
-static bool touches(const struct fragment *f, u64 start, u64 end)
+bool tw_fragment_holds(const struct fragment *f, u64 start, u64 end)
 {
-	return f->pc < end && f->pc + f->app_bytes > start;
+	for (u32 k = 0; k < f->n_pieces; k++)
+		if (f->piece[k].pc < end && f->piece[k].pc + f->piece[k].bytes > start)
+			return true;
+	return false;
 }
 
 static void invalidate_page(u64 page, u64 start, u64 end)
 {
 	for (struct on_page **p = pages_of(page); *p;) {
 		struct on_page *n = *p;
-		if (n->page == page && !n->f->stale && touches(n->f, start, end))
+		if (n->page == page && !n->f->stale && tw_fragment_holds(n->f, start, end))
 			make_stale(n->f);
 		if (n->f->stale)
 			*p = n->next;
@@ -395,7 +539,7 @@ void tw_fragment_invalidate(u64 start, u64 end)
 	}
 	for (u32 i = 0; i < n_host; i++) {
 		struct fragment *f = host_map[i];
-		if (f->kind == FRAGMENT_CODE && !f->stale && touches(f, start, end))
+		if (f->kind == FRAGMENT_CODE && !f->stale && tw_fragment_holds(f, start, end))
 			make_stale(f);
 	}
 }
@@ -416,6 +560,7 @@ static void empty(void)
 	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
 	memset(pages, 0, PAGE_BUCKETS * sizeof *pages);
 	memset(tables, 0, sizeof tables);
+	memset(numbered, 0, sizeof numbered);
 	n_host = 0;
 	memset((void *)heap_mark, 0, heap_at - heap_mark);
 	heap_at = heap_mark;

@@ -1,7 +1,7 @@
 /*
  * Fragments: translations of application code under a context, how they are found, linked and left.
  *
- * Keys are (pc, context). A fragment's code lies in one piece in the code cache; its exits jump to stubs that leave the cache until they are
+ * Keys are (pc, context). A context is what the instrumentor knows at entry (a set of registers, or nothing). A fragment's code lies in one piece in the code cache; its exits jump to stubs that leave the cache until they are
  * linked straight to another fragment's entry. Indirect branches look their target up without leaving: a table indexed by the low 16 bits
  * of the target holds the address of a landing, a few instructions that check that it is the landing of just this target (and go on to
  * the next of the chain if not) and enter the fragment. Where the fragment was made because of such a branch, its landing stands right before it.
@@ -49,6 +49,7 @@ struct state_entry {
 	u16 offset; /* from the start of the code */
 	u16 flags;  /* enum state_flags */
 	u8 insn;    /* index of the application's instruction about to run */
+	u8 path;    /* with CLOSED or DONE: by which way out */
 	u8 spill : 4, spill2 : 4;
 };
 
@@ -68,7 +69,7 @@ struct exit {
 	struct fragment *from; /* NULL: none in particular */
 	struct exit *next_in;  /* next exit linked to the same fragment */
 	u32 upper;             /* upper half of the number of the fragment it leaves */
-	u16 context;           /* of the target */
+	u32 context;           /* of the target */
 	u8 kind;
 	u8 linked;
 	bool is_jcc; /* LINK: a conditional branch; else a jump */
@@ -82,30 +83,67 @@ struct after_store {
 	u16 slot;
 };
 
+/* A run of instructions that are adjacent in the application. */
+struct piece {
+	u64 pc;
+	u32 bytes;
+	u16 first_insn;
+};
+
+/* A way out of a superblock before its end (x86_64/leave.h), paths 1, 2... of it. */
+struct side_exit {
+	u64 pc; /* where it leads, if a branch */
+	u32 number;
+	u32 context; /* of what runs then */
+	u16 record_bytes;
+	u16 n_insns; /* instructions that have run */
+	u8 end;      /* enum tw_end */
+};
+
 struct fragment {
 	u64 pc;
 	u64 pc_target, pc_fall; /* for STATE_DONE */
 	u8 *code;               /* start in the cache */
 	u32 code_bytes;
 	u32 number;
-	u32 app_bytes;
-	u16 context;
+	u32 context;      /* at entry */
+	u32 end_context;  /* of what runs when it has run to its end */
 	u16 record_bytes; /* tag and values */
 	u16 n_insns, n_states;
 	u8 kind;  /* enum fragment_kind */
 	u8 t_reg; /* substitute buffer register, or TW_NOREG */
+	u8 end;   /* enum tw_end, of its last block */
+	u8 n_sides;
+	u8 n_pieces;
 	bool stale;
+	bool is_superblock;
+	struct tw_passes *passes; /* how often it was come by, by what was known (trace.h) */
+	struct piece *piece;
+	struct side_exit *side;
 	struct state_entry *state;
 	u8 *insn_bytes; /* length of each instruction */
 	struct after_store *after;
 	u16 n_after;
 	struct fragment *next_hash;
-	struct exit *last_exit;  /* the one whose jump ends the code, if one does */
-	struct exit *incoming;   /* exits linked to it */
-	struct fragment *above;  /* the one that falls into it */
-	u8 *entry;               /* LANDING: where the table leads */
-	struct fragment *target; /* LANDING, BRIDGE: the fragment entered */
+	u8 *first_patch;               /* of its exits; NULL: none */
+	struct exit *last_exit;        /* the one whose jump ends the code, if one does */
+	struct exit *incoming;         /* exits linked to it */
+	struct fragment *above;        /* the one that falls into it */
+	u8 *entry;                     /* LANDING: where the table leads */
+	struct fragment *target;       /* LANDING, BRIDGE: the fragment entered */
+	struct fragment *landings;     /* that lead to it; next: */
+	struct fragment *next_landing; /* LANDING */
+	const u8 *miss;                /* LANDING: where it leads when the target is another */
+	u32 upper_from;                /* LANDING: in whose table it is */
+	u8 landing_kind;
+	struct fragment *replaced; /* superblock: the fragment whose entry is a jump to it */
 };
+
+/* Bytes of the record of a path: 0, to the end, or a side exit's. */
+static inline u16 tw_path_bytes(const struct fragment *f, u8 path)
+{
+	return path ? f->side[path - 1].record_bytes : f->record_bytes;
+}
 
 void tw_fragment_init(void);
 
@@ -113,10 +151,22 @@ void tw_fragment_init(void);
  * The fragment for (pc, context), translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
  * NULL: pc is not executable memory. Called under the lock.
  */
-struct fragment *tw_fragment_get(u64 pc, u16 context, struct exit *x);
+struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x);
+
+/* The superblock for exactly (pc, context), or NULL. */
+struct fragment *tw_fragment_superblock(u64 pc, u32 context);
+
+/* Makes the superblock that follows these blocks, and links to it whatever it is the best for. Under the lock. */
+void tw_fragment_join(const u64 *pc, u32 n, u32 context);
+
+/* The fragment one of whose ways out has this number; NULL: none of this process. */
+struct fragment *tw_fragment_numbered(u32 number);
 
 /* The fragment whose code holds this host address, or NULL. Safe in a signal handler. */
 struct fragment *tw_fragment_at(u64 host);
+
+/* Is there code of f in [start, end)? */
+bool tw_fragment_holds(const struct fragment *f, u64 start, u64 end);
 
 /* Makes every fragment with code in [start, end) stale. */
 void tw_fragment_invalidate(u64 start, u64 end);
@@ -155,6 +205,6 @@ struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
 u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x);
 void tw_cache_commit(struct fragment *f); /* takes f->code_bytes at f->code and enters f into the host map */
 u8 *tw_stub_new(struct exit *e);          /* an exit stub for e */
-void *tw_heap(u64 bytes);                 /* engine memory, never freed; zeroed */
+void *tw_heap(u64 bytes);                 /* engine memory, never freed; zeroed; also without the lock */
 
 #endif

@@ -4,6 +4,7 @@
 #include "engine/held.h"
 #include "engine/memory.h"
 #include "engine/thread.h"
+#include "engine/trace.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/frame.h"
 #include "engine/x86_64/glue.h"
@@ -205,8 +206,13 @@ void tw_signal_return(struct thread *t)
 
 static u64 insn_pc(const struct fragment *f, u32 insn)
 {
-	u64 pc = f->pc;
-	for (u32 k = 0; k < insn && k < f->n_insns; k++)
+	const struct piece *p = f->piece;
+	if (!p)
+		return f->pc;
+	while (p + 1 < f->piece + f->n_pieces && p[1].first_insn <= insn)
+		p++;
+	u64 pc = p->pc;
+	for (u32 k = p->first_insn; k < insn && k < f->n_insns; k++)
 		pc += f->insn_bytes[k];
 	return pc;
 }
@@ -245,6 +251,8 @@ static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 r
 		return rcx;
 	if (s->flags & STATE_PC_RCX_PLUS)
 		return rcx + f->pc - (s->flags & STATE_OFF_BY_ONE ? 1 : 0);
+	if ((s->flags & STATE_DONE) && s->path)
+		return f->side[s->path - 1].pc;
 	if (s->flags & STATE_DONE)
 		return s->flags & STATE_PC_FALL ? f->pc_fall : f->pc_target;
 	return insn_pc(f, s->insn);
@@ -265,13 +273,13 @@ static void interrupt(struct thread *t, u64 host)
 	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;
 	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN))
 		return;
-	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? f->record_bytes : 0);
+	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
 		start = t->record_at; /* its REFS event has been written behind it: take that back */
 		t->log_open = true;
 	}
 	if (s->flags & STATE_DONE)
-		t->bufptr = start + f->record_bytes;
+		t->bufptr = start + tw_path_bytes(f, s->path);
 	else
 		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
 	tw_call_flush(t);
@@ -313,12 +321,20 @@ static void switch_at_entry(struct thread *t, const struct fragment *f, struct t
 	t->bufptr = uc->r11;
 	t->upper = f->number >> 16;
 	tw_buffer_switch(t);
+	if (tw_trace_found(t)) {
+		t->pc = f->pc;
+		resume_after(t, uc);
+		return;
+	}
 	uc->r11 = t->bufptr;
 	if (f->kind == FRAGMENT_BRIDGE || f->kind == FRAGMENT_LANDING)
 		uc->rip = (u64)f->target->code; /* the new buffer's keyframe has the upper half */
 }
 
-/* A store of a record or a tag ran into a guard page of the thread's buffer. */
+/*
+ * A store of a record or a tag ran into a guard page of the thread's buffer. A record that has been begun stops here, before the instruction the store
+ * belongs to: the program goes on with that one in the next buffer.
+ */
 static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 {
 	const struct fragment *f = in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
@@ -329,10 +345,9 @@ static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 		switch_at_entry(t, f, uc);
 		return true;
 	}
-	u64 *reg = tw_frame_slot(uc, s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG);
-	*reg = tw_buffer_relocate(t, *reg, f->record_bytes);
-	if ((s->flags & STATE_T_SLOT) && !(s->flags & STATE_R11_LIVE))
-		*tw_frame_slot(uc, f->t_reg) = *reg;
+	load_context(t, uc);
+	interrupt(t, uc->rip);
+	resume_after(t, uc);
 	return true;
 }
 
@@ -389,7 +404,7 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 		return false;
 	if (!tw_memory_unwatch(address))
 		return tw_memory_writable_code(address); /* another thread's store came first: it can be made now */
-	if (!f || f->pc >= page + TW_PAGE || f->pc + f->app_bytes <= page) {
+	if (!f || !tw_fragment_holds(f, page, page + TW_PAGE)) {
 		tw_memory_written(address);
 		return true;
 	}

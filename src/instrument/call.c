@@ -334,7 +334,7 @@ u64 tw_call_made(struct thread *t)
 
 /* ---- the format ---- */
 
-static void call_plan(const struct block *b, u16 context, struct plan *p)
+static void call_plan(const struct block *b, u32 context, struct plan *p)
 {
 	(void)b, (void)context, (void)p;
 }
@@ -345,12 +345,6 @@ static void call_entry(struct emit *e, const struct block *b, const struct plan 
 	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
 }
 
-static u16 call_exit_context(const struct block *b, const struct plan *p)
-{
-	(void)b, (void)p;
-	return 0;
-}
-
 const struct instrumentor tw_instrument_call = {
     .name = "call",
     .format = TW_FORMAT_CALL,
@@ -358,5 +352,4 @@ const struct instrumentor tw_instrument_call = {
     .logs = true,
     .plan = call_plan,
     .entry = call_entry,
-    .exit_context = call_exit_context,
 };

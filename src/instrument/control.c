@@ -4,15 +4,9 @@
  */
 #include "instrument/instrumentor.h"
 
-static void plan_nothing(const struct block *b, u16 context, struct plan *p)
+static void plan_nothing(const struct block *b, u32 context, struct plan *p)
 {
 	(void)b, (void)context, (void)p;
-}
-
-static u16 one_context(const struct block *b, const struct plan *p)
-{
-	(void)b, (void)p;
-	return 0;
 }
 
 static void dep_c_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
@@ -31,9 +25,9 @@ const struct instrumentor tw_instrument_dep_c = {
     .name = "dep-c",
     .format = TW_FORMAT_DEP_C,
     .records = true,
+    .superblocks = true,
     .plan = plan_nothing,
     .entry = dep_c_entry,
-    .exit_context = one_context,
 };
 
 const struct instrumentor tw_instrument_bb_pc = {
@@ -42,5 +36,4 @@ const struct instrumentor tw_instrument_bb_pc = {
     .records = true,
     .plan = plan_nothing,
     .entry = bb_pc_entry,
-    .exit_context = one_context,
 };

@@ -4,7 +4,7 @@
  * A fragment stores its tag when it is entered, and before an instruction the address registers that replay does not know by then. What replay
  * knows is followed through the fragment: a recorded register is known until it is overwritten by something replay cannot compute.
  * rsp is known everywhere: where it is set in a way that cannot be computed, its new value is recorded at once. A context is the set of
- * registers known at entry; so far every fragment is entered knowing rsp alone.
+ * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
  */
 #include "instrument/instrumentor.h"
 #include "engine/x86_64/translate.h"
@@ -151,13 +151,16 @@ static void plan_insn(struct planner *w, const struct block *b, const struct ins
 		record(w, TW_RSP, true);
 }
 
-static void dep_plan(const struct block *b, u16 context, struct plan *p)
+static void dep_plan(const struct block *b, u32 context, struct plan *p)
 {
-	struct planner w = {p, context, 0};
+	struct planner w = {p, (u16)context, 0};
 	for (u16 k = 0; k < b->n_insns; k++) {
 		w.insn = (u8)k;
 		if (b->insn[k].kind != INSN_BAD)
 			plan_insn(&w, b, &b->insn[k]);
+		p->after[k].context = w.known;
+		p->after[k].n_ops = p->n_ops;
+		p->after[k].n_values = p->n_values;
 	}
 }
 
@@ -213,19 +216,14 @@ static void dep_after(struct emit *e, const struct block *b, const struct plan *
 	tw_emit_stores(e, b, p, i, true);
 }
 
-static u16 dep_exit_context(const struct block *b, const struct plan *p)
-{
-	(void)b, (void)p;
-	return KNOWS_RSP;
-}
-
 const struct instrumentor tw_instrument_dep = {
     .name = "dep",
     .format = TW_FORMAT_DEP,
     .records = true,
+    .superblocks = true,
+    .context = KNOWS_RSP,
     .plan = dep_plan,
     .entry = dep_entry,
     .before = dep_before,
     .after = dep_after,
-    .exit_context = dep_exit_context,
 };

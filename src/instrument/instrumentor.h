@@ -27,20 +27,25 @@ enum { STORE_XCOMP = 100, STORE_ADDRESS };
 struct plan {
 	u16 n_ops, n_stores, n_values;
 	u8 flags; /* enum tw_descriptor_flags */
-	struct tw_op op[BLOCK_MAX_OPS * 2];
-	struct store store[BLOCK_MAX_VALUES + 32];
+	struct tw_op op[BLOCK_MAX_OPS * 3];
+	struct store store[BLOCK_MAX_OPS * 3];
+	struct {
+		u32 context;         /* of what runs when the fragment is left behind this instruction */
+		u16 n_ops, n_values; /* planned so far */
+	} after[BLOCK_MAX_INSNS];
 };
 
 struct instrumentor {
 	const char *name;
-	u8 format;    /* enum tw_format */
-	bool records; /* has a buffer, whose pointer is held in r11 */
-	bool logs;    /* logs references by clean calls, as --verify does on top of others */
-	void (*plan)(const struct block *b, u16 context, struct plan *p);
+	u8 format;        /* enum tw_format */
+	bool records;     /* has a buffer, whose pointer is held in r11 */
+	bool logs;        /* logs references by clean calls, as --verify does on top of others */
+	bool superblocks; /* its fragments may be of several blocks */
+	u32 context;      /* where nothing more is known */
+	void (*plan)(const struct block *b, u32 context, struct plan *p);
 	void (*entry)(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f);
 	void (*before)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
 	void (*after)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
-	u16 (*exit_context)(const struct block *b, const struct plan *p); /* context of the fragments it leads to */
 };
 
 /* By format number of the channel. */

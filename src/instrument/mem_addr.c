@@ -29,7 +29,7 @@ static void plan_address(const struct block *b, u8 insn, u16 index, struct plan 
 	    .kind = TW_OP_REF, .insn = insn, .base = TW_RAX, .index = TW_NOREG, .seg = ea->seg, .type = ea->type, .size = ea->size};
 }
 
-static void mem_addr_plan(const struct block *b, u16 context, struct plan *p)
+static void mem_addr_plan(const struct block *b, u32 context, struct plan *p)
 {
 	(void)context;
 	for (u8 k = 0; k < b->n_insns; k++) {
@@ -68,12 +68,6 @@ static void number_entry(struct emit *e, const struct block *b, const struct pla
 	emit_mov_mem32_imm(e, e->buf, 0, f->number);
 }
 
-static u16 one_context(const struct block *b, const struct plan *p)
-{
-	(void)b, (void)p;
-	return 0;
-}
-
 const struct instrumentor tw_instrument_mem_addr = {
     .name = "mem_addr",
     .format = TW_FORMAT_MEM_ADDR,
@@ -82,7 +76,6 @@ const struct instrumentor tw_instrument_mem_addr = {
     .entry = tag_entry,
     .before = mem_addr_before,
     .after = mem_addr_after,
-    .exit_context = one_context,
 };
 
 const struct instrumentor tw_instrument_bb_pc_mem_addr = {
@@ -93,5 +86,4 @@ const struct instrumentor tw_instrument_bb_pc_mem_addr = {
     .entry = number_entry,
     .before = mem_addr_before,
     .after = mem_addr_after,
-    .exit_context = one_context,
 };

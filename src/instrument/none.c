@@ -1,22 +1,15 @@
 /* none: the bare engine. Nothing is recorded and no register is taken. */
 #include "instrument/instrumentor.h"
 
-static void plan_nothing(const struct block *b, u16 context, struct plan *p)
+static void plan_nothing(const struct block *b, u32 context, struct plan *p)
 {
 	(void)b, (void)context, (void)p;
-}
-
-static u16 one_context(const struct block *b, const struct plan *p)
-{
-	(void)b, (void)p;
-	return 0;
 }
 
 const struct instrumentor tw_instrument_none = {
     .name = "none",
     .format = TW_FORMAT_NONE,
     .plan = plan_nothing,
-    .exit_context = one_context,
 };
 
 const struct instrumentor *tw_instrument_find(u32 format)

@@ -886,32 +886,70 @@ static u32 value_bound(const struct block *b, u16 from)
 	return n;
 }
 
-void tw_decode_block(struct block *b, u64 pc, u64 limit)
+/* Adds instructions to the part until one ends it. */
+static void decode_insns(struct block *b, struct part *p, u64 limit)
 {
-	b->pc = pc;
-	b->n_insns = b->n_ops = 0;
-	b->unrecorded = 0;
-	b->bytes = 0;
-	b->uses = 0;
-	u32 values = 0;
+	u32 values = 0, first_op = b->n_ops;
 	bool more = true;
-	while (more && b->n_insns < BLOCK_MAX_INSNS && b->n_ops < BLOCK_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
-		more = decode_one(b, pc + b->bytes, limit);
+	while (more && p->n_insns < PART_MAX_INSNS && b->n_ops - first_op < PART_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
+		more = decode_one(b, p->pc + p->bytes, limit);
 		struct insn *i = &b->insn[b->n_insns - 1];
-		if (b->n_insns > 1 && (i->kind == INSN_BAD || i->kind == INSN_EMULATED)) {
+		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED)) {
 			/* These stand alone, so that whatever ran before them is a whole fragment. */
 			b->n_ops = i->first_op;
 			b->n_insns--;
 			break;
 		}
-		b->bytes += i->len;
+		p->n_insns++;
+		p->bytes += i->len;
 		b->uses |= i->uses | i->defs;
 		values += value_bound(b, i->first_op);
 	}
-	struct insn *last = &b->insn[b->n_insns - 1];
-	b->end = end_of(last);
-	b->target = b->end == TW_END_JUMP || b->end == TW_END_COND || b->end == TW_END_CALL ? last->target : 0;
-	b->next = pc + b->bytes;
+}
+
+bool tw_decode_part(struct block *b, u64 pc, u64 limit)
+{
+	if (b->n_parts == BLOCK_MAX_PARTS || b->n_insns + PART_MAX_INSNS > BLOCK_MAX_INSNS || b->n_ops + PART_MAX_OPS > BLOCK_MAX_OPS)
+		return false;
+	struct part *p = &b->part[b->n_parts++];
+	*p = (struct part){.pc = pc, .first_insn = b->n_insns};
+	decode_insns(b, p, limit);
+	const struct insn *last = &b->insn[b->n_insns - 1];
+	p->end = end_of(last);
+	p->target = p->end == TW_END_JUMP || p->end == TW_END_COND || p->end == TW_END_CALL ? last->target : 0;
+	p->next = pc + p->bytes;
+	b->bytes += p->bytes;
+	return true;
+}
+
+static void begin_block(struct block *b, u64 pc)
+{
+	b->pc = pc;
+	b->n_insns = b->n_ops = b->n_parts = 0;
+	b->unrecorded = 0;
+	b->bytes = 0;
+	b->uses = 0;
+}
+
+void tw_decode_block(struct block *b, u64 pc, u64 limit)
+{
+	begin_block(b, pc);
+	tw_decode_part(b, pc, limit);
+}
+
+void tw_decode_cut(struct block *b, u16 n)
+{
+	const struct part *last = &b->part[n - 1];
+	b->n_parts = n;
+	b->n_insns = (u16)(last->first_insn + last->n_insns);
+	const struct insn *i = &b->insn[b->n_insns - 1];
+	b->n_ops = (u16)(i->first_op + i->n_ops);
+	b->bytes = 0;
+	b->uses = 0;
+	for (u16 k = 0; k < n; k++)
+		b->bytes += b->part[k].bytes;
+	for (u16 k = 0; k < b->n_insns; k++)
+		b->uses |= b->insn[k].uses | b->insn[k].defs;
 }
 
 struct base_query {

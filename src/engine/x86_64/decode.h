@@ -1,5 +1,5 @@
 /*
- * Decoding: one basic block of the application as the rest of the engine sees it.
+ * Decoding: basic blocks of the application as the rest of the engine sees them.
  *
  * Zydis decodes; this module boils each instruction down to what matters here: how control leaves it, which general registers it reads and
  * writes, which references it makes (as tw_op, with register operands still symbolic), which registers it changes in a way replay can compute
@@ -11,8 +11,11 @@
 #include "engine/lib.h"
 #include <trackway/descriptor.h>
 
-#define BLOCK_MAX_INSNS  64
-#define BLOCK_MAX_OPS    480
+#define PART_MAX_INSNS   64
+#define PART_MAX_OPS     480
+#define BLOCK_MAX_PARTS  16
+#define BLOCK_MAX_INSNS  240 /* tw_op counts them in 8 bits */
+#define BLOCK_MAX_OPS    960
 #define BLOCK_MAX_VALUES 200 /* 8-byte slots: with the tag below TW_MAX_RECORD */
 
 enum insn_kind {
@@ -63,15 +66,24 @@ struct insn {
 
 enum prefix_kind { PREFIX_NONE, PREFIX_REX, PREFIX_VEX2, PREFIX_VEX3, PREFIX_EVEX };
 
+/* One basic block; in a superblock control goes from each part to the next. */
+struct part {
+	u64 pc;
+	u64 target, next; /* direct target; address after the last instruction */
+	u32 bytes;
+	u16 first_insn, n_insns;
+	u8 end; /* enum tw_end */
+};
+
+/* What becomes one fragment: a basic block, or a superblock's path of several. */
 struct block {
 	u64 pc;
 	u32 bytes;
 	u16 n_insns, n_ops;
-	u8 end;           /* enum tw_end */
-	bool far;         /* outside the low arena: operands and addresses take the general path */
-	u64 target, next; /* direct target; address after the last instruction */
-	u16 uses;         /* general registers any instruction touches */
-	u64 unrecorded;   /* an instruction whose references cannot be recorded, or 0 */
+	u16 n_parts;
+	struct part part[BLOCK_MAX_PARTS];
+	u16 uses;       /* general registers any instruction touches */
+	u64 unrecorded; /* an instruction whose references cannot be recorded, or 0 */
 	struct insn insn[BLOCK_MAX_INSNS];
 	struct memop op[BLOCK_MAX_OPS];
 };
@@ -84,6 +96,12 @@ void tw_decode_init(void);
  * instruction: what does not decode, or is cut by the limit, is INSN_BAD. Must be called under tw_with_decoder.
  */
 void tw_decode_block(struct block *b, u64 pc, u64 limit);
+
+/* Likewise, as a further part. False: there is no room for it, and nothing has changed. */
+bool tw_decode_part(struct block *b, u64 pc, u64 limit);
+
+/* Takes the parts from number n on (n > 0) off again. */
+void tw_decode_cut(struct block *b, u16 n);
 
 /* Does the instruction at `code` (in the cache) access memory through this register? Callable anywhere but from under tw_with_decoder. */
 bool tw_decode_uses_base(const u8 *code, u8 reg);

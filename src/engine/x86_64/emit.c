@@ -241,6 +241,7 @@ void emit_state(struct emit *e, u8 insn, u16 flags)
 	u16 offset = (u16)(e->at - e->start);
 	e->now.offset = offset;
 	e->now.insn = insn;
+	e->now.path = e->path;
 	e->now.flags = flags;
 	if (e->n_states && e->state[e->n_states - 1].offset == offset)
 		e->n_states--; /* nothing was emitted under it */

@@ -67,13 +67,8 @@ static void show(void *arg)
 	const struct show *s = arg;
 	tw_print("fragment %u: pc %lx context %x, %d instructions, %d values\n  application:\n", s->f->number, (unsigned long)s->f->pc,
 	         s->f->context, s->b->n_insns, s->p->n_values);
-	u8 code[BLOCK_MAX_INSNS * 15];
-	u32 n = 0;
-	for (u16 k = 0; k < s->b->n_insns; k++) {
-		memcpy(code + n, s->b->insn[k].raw, s->b->insn[k].len);
-		n += s->b->insn[k].len;
-	}
-	show_code(code, n, s->b->pc, NULL);
+	for (u16 k = 0; k < s->b->n_insns; k++)
+		show_code(s->b->insn[k].raw, s->b->insn[k].len, s->b->insn[k].pc, NULL);
 	tw_print("  descriptor:\n");
 	show_ops(s->p);
 	tw_print("  translation, buffer register %s:\n", s->f->t_reg == TW_NOREG ? "r11" : name_of(s->f->t_reg));

@@ -1,7 +1,9 @@
 #include "engine/x86_64/translate.h"
 #include "engine/buffer.h"
+#include "engine/memory.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
+#include "engine/x86_64/leave.h"
 #include "engine/x86_64/show.h"
 #include "instrument/instrumentor.h"
 
@@ -34,34 +36,55 @@ static void decode_guarded(void *arg)
 	tw_decode_block(&block, a->pc, a->limit);
 }
 
-/* Cuts the block to its first n instructions. */
+/* Cuts a block of one part to its first n instructions. */
 static void truncate(struct block *b, u16 n)
 {
-	b->n_insns = n;
-	b->bytes = 0;
-	b->uses = 0;
-	for (u16 k = 0; k < n; k++) {
-		b->bytes += b->insn[k].len;
-		b->uses |= b->insn[k].uses | b->insn[k].defs;
+	struct part *p = &b->part[0];
+	p->n_insns = n;
+	p->end = TW_END_FALL;
+	p->target = 0;
+	p->bytes = 0;
+	for (u16 k = 0; k < n; k++)
+		p->bytes += b->insn[k].len;
+	p->next = p->pc + p->bytes;
+	tw_decode_cut(b, 1);
+}
+
+struct superblock_args {
+	const u64 *pc;
+	u32 n;
+};
+
+/* Decodes the path as far as it is still one: code may have changed since it was seen. */
+static void decode_superblock(void *arg)
+{
+	const struct superblock_args *a = arg;
+	u64 limit;
+	block.n_parts = 0;
+	for (u32 k = 0; k < a->n; k++) {
+		if (!tw_memory_executable(a->pc[k], &limit))
+			return;
+		if (k == 0)
+			tw_decode_block(&block, a->pc[k], limit);
+		else if (!tw_leave_follows(&block, (u16)(k - 1), a->pc[k]) || !tw_decode_part(&block, a->pc[k], limit))
+			return;
 	}
-	b->n_ops = (u16)(b->insn[n - 1].first_op + b->insn[n - 1].n_ops);
-	b->end = TW_END_FALL;
-	b->target = 0;
-	b->next = b->pc + b->bytes;
 }
 
 /* A register no instruction of the block touches, to hold the buffer pointer; the block is shortened until there is one. */
 static u8 choose_t(struct block *b)
 {
 	static const u8 choice[] = {TW_R9, TW_R8, TW_R15, TW_R14, TW_R13, TW_R12, TW_RSI, TW_RDI, TW_RDX, TW_RBX, TW_RBP, TW_RAX};
-	if (!(b->uses >> BUF_REG & 1))
-		return TW_NOREG;
-	for (;;) {
+	while (b->uses >> BUF_REG & 1) {
 		for (unsigned k = 0; k < sizeof choice; k++)
 			if (!(b->uses >> choice[k] & 1))
 				return choice[k];
-		truncate(b, b->n_insns / 2);
+		if (b->n_parts > 1)
+			tw_decode_cut(b, b->n_parts - 1);
+		else
+			truncate(b, b->n_insns / 2);
 	}
+	return TW_NOREG;
 }
 
 /* ---- instructions ---- */
@@ -189,205 +212,6 @@ static void emit_plain(struct emit *e, const struct block *b, unsigned k)
 	}
 }
 
-/* ---- leaving ---- */
-
-/* Gives r11 back to the buffer pointer and closes the record. `flags` is the state's rest, which stays. */
-static void emit_close(struct emit *e, u8 insn, u16 flags)
-{
-	if (!tw_engine.instr->records)
-		return;
-	u8 t = e->f->t_reg;
-	if (t != TW_NOREG) {
-		emit_state(e, insn, flags | STATE_T_SLOT | STATE_R11_LIVE);
-		emit_mov_gs_reg(e, T_APP_R11, BUF_REG);
-		emit_mov_reg_reg(e, BUF_REG, t);
-		emit_state(e, insn, flags | STATE_T_SLOT);
-		emit_mov_reg_gs(e, t, T_SLOT_T);
-		e->buf = BUF_REG;
-	}
-	emit_state(e, insn, flags);
-	emit_lea(e, BUF_REG, BUF_REG, e->f->record_bytes);
-	emit_state(e, insn, flags | STATE_CLOSED);
-	if (tw_logs())
-		tw_call_close(e, e->f);
-}
-
-static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u16 context)
-{
-	struct exit *x = tw_exit_new(kind, pc, e->f);
-	x->context = context;
-	x->patch = rel32;
-	emit_patch(rel32, tw_stub_new(x));
-	return x;
-}
-
-/* jmp to the fragment at pc, or by `kind` of exit. */
-static void emit_exit_jump(struct emit *e, const struct block *b, u64 pc, u8 kind, u16 context, u16 flags)
-{
-	emit_state(e, (u8)b->n_insns, flags | STATE_DONE | STATE_CLOSED);
-	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
-}
-
-static void emit_push_return(struct emit *e, const struct block *b, u16 flags)
-{
-	u8 last = (u8)(b->n_insns - 1);
-	if (b->next < 0x80000000u) {
-		emit_8(e, 0x68); /* push imm32 */
-		emit_32(e, (u32)b->next);
-		return;
-	}
-	emit_state(e, last, flags);
-	emit_mov_mem32_imm(e, TW_RSP, -8, (u32)b->next);
-	emit_mov_mem32_imm(e, TW_RSP, -4, (u32)(b->next >> 32));
-	emit_lea(e, TW_RSP, TW_RSP, -8);
-}
-
-/* State flags while r11 is the application's in a fragment that uses it. */
-static u16 swapped(const struct emit *e)
-{
-	return e->f->t_reg != TW_NOREG ? STATE_T_SLOT | STATE_R11_LIVE : 0;
-}
-
-static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last, u16 flags)
-{
-	if (ea->kind == TW_OP_SET) {
-		emit_mov_reg_reg(e, TW_RCX, ea->base);
-	} else if (ea->seg != TW_SEG_GS) {
-		emit_load_address(e, TW_RCX, ea, true);
-	} else {
-		emit_load_address(e, TW_RCX, ea, false);
-		emit_state(e, last, flags | STATE_RCX_SLOT);
-		emit_mov_reg_gs(e, TW_R10, T_APP_GS);
-		emit_state(e, last, flags | STATE_RCX_SLOT | STATE_R10_SLOT);
-		emit_bytes(e, "\x4a\x8b\x0c\x11", 4); /* mov rcx, [rcx + r10] */
-	}
-}
-
-static void emit_table_jump(struct emit *e, u8 index, u8 kind)
-{
-	u32 table = (u32)(u64)tw_fragment_table(e->f->number >> 16, kind);
-	if (index >= 8)
-		emit_8(e, 0x42);
-	emit_bytes(e, "\xff\x24", 2);
-	emit_8(e, (u8)(0xc5 | (index & 7) << 3)); /* [disp32 + index * 8] */
-	emit_32(e, table);
-}
-
-/* jmp and call to a computed address, and returns that pop arguments: look the target up without leaving the cache. */
-static void emit_indirect(struct emit *e, const struct block *b)
-{
-	const struct insn *i = &b->insn[b->n_insns - 1];
-	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
-	u16 flags = swapped(e);
-	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
-	emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
-	if (i->kind == INSN_RETURN)
-		emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
-	else
-		emit_indirect_target(e, &i->ea, last, flags);
-	flags |= STATE_RCX_SLOT | STATE_R10_SLOT;
-	emit_state(e, last, flags);
-	if (i->kind == INSN_RETURN)
-		emit_lea(e, TW_RSP, TW_RSP, 8 + i->pop_bytes);
-	else if (i->kind == INSN_ICALL)
-		emit_push_return(e, b, flags);
-	flags = STATE_RCX_SLOT | STATE_R10_SLOT | STATE_DONE | STATE_PC_RCX;
-	emit_state(e, done, flags | swapped(e));
-	emit_close(e, done, flags);
-	emit_state(e, done, flags | STATE_CLOSED);
-	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
-	emit_table_jump(e, TW_R10, LANDING_JUMP);
-}
-
-/* ret: the landing finds the whole target at [rsp], and pops it. */
-static void emit_return(struct emit *e)
-{
-	u8 last = (u8)(e->f->n_insns - 1);
-	u16 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
-	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
-	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
-	emit_state(e, (u8)(last + 1), flags | swapped(e));
-	emit_close(e, (u8)(last + 1), flags);
-	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
-	emit_table_jump(e, TW_RCX, LANDING_RETURN);
-}
-
-static void emit_loop(struct emit *e, const struct block *b, u16 context)
-{
-	const struct insn *i = &b->insn[b->n_insns - 1];
-	emit_bytes(e, i->raw, (u32)(i->len - 1));
-	u8 *rel8 = e->at;
-	emit_8(e, 0);
-	emit_exit_jump(e, b, b->next, EXIT_LINK, context, STATE_PC_FALL);
-	*rel8 = (u8)(e->at - (rel8 + 1));
-	emit_exit_jump(e, b, b->target, EXIT_LINK, context, 0);
-}
-
-/* Instructions that fault by design run as they are; what cannot be decoded, or would leave for another code segment, is an illegal one. */
-static void emit_bad(struct emit *e, const struct insn *i)
-{
-	const u8 *r = i->raw;
-	bool as_is = r[0] == 0xcc || r[0] == 0xf1 || r[0] == 0xf4 || (r[0] == 0xcd && i->len == 2) || (r[0] == 0x0f && r[1] == 0x0b);
-	if (as_is)
-		emit_bytes(e, r, i->len);
-	else
-		emit_bytes(e, "\x0f\x0b", 2);
-}
-
-static void emit_end(struct emit *e, const struct block *b, u16 context)
-{
-	const struct insn *i = &b->insn[b->n_insns - 1];
-	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
-	switch (i->kind) {
-	case INSN_JUMP:
-		emit_close(e, done, STATE_DONE);
-		emit_exit_jump(e, b, b->target, EXIT_LINK, context, 0);
-		return;
-	case INSN_COND:
-		emit_close(e, last, 0);
-		emit_state(e, last, STATE_CLOSED);
-		emit_link_exit(e, emit_jcc_patchable(e, i->cc), b->target, EXIT_LINK, context)->is_jcc = true;
-		emit_exit_jump(e, b, b->next, EXIT_LINK, context, STATE_PC_FALL);
-		return;
-	case INSN_LOOP:
-		emit_close(e, last, 0);
-		emit_state(e, last, STATE_CLOSED);
-		emit_loop(e, b, context);
-		return;
-	case INSN_CALL:
-		emit_push_return(e, b, swapped(e));
-		emit_state(e, done, STATE_DONE | swapped(e));
-		emit_close(e, done, STATE_DONE);
-		emit_exit_jump(e, b, b->target, EXIT_LINK, context, 0);
-		return;
-	case INSN_RETURN:
-		if (i->pop_bytes == 0) {
-			emit_return(e);
-			return;
-		}
-		/* fall through */
-	case INSN_IJUMP:
-	case INSN_ICALL:
-		emit_indirect(e, b);
-		return;
-	case INSN_SYSCALL:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, b, b->next, EXIT_SYSCALL, context, STATE_PC_FALL);
-		return;
-	case INSN_EMULATED:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, b, b->pc, EXIT_EMULATE, context, STATE_PC_FALL);
-		return;
-	case INSN_BAD:
-		emit_bad(e, i);
-		emit_state(e, done, STATE_DONE | STATE_PC_FALL | swapped(e));
-		/* fall through */
-	default:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, b, b->next, EXIT_LINK, context, STATE_PC_FALL);
-	}
-}
-
 /* ---- fragments ---- */
 
 static void emit_enter(struct emit *e, const struct block *b)
@@ -419,18 +243,22 @@ static void emit_body(struct emit *e, const struct block *b)
 {
 	const struct instrumentor *in = tw_engine.instr;
 	for (unsigned k = 0; k < b->n_insns; k++) {
-		emit_state(e, (u8)k, swapped(e));
+		emit_state(e, (u8)k, tw_leave_swapped(e));
 		if (in->before)
 			in->before(e, b, &plan, k);
 		if (tw_logs())
 			tw_call_before(e, b, e->f, k);
-		emit_state(e, (u8)k, swapped(e));
-		if (b->insn[k].kind != INSN_PLAIN)
-			return;
+		emit_state(e, (u8)k, tw_leave_swapped(e));
+		if (b->insn[k].kind != INSN_PLAIN) {
+			if (k + 1u == b->n_insns)
+				return;
+			tw_leave_within(e, b, &plan, k);
+			continue;
+		}
 		if (is_rep(b, k))
-			emit_state(e, (u8)k, swapped(e) | STATE_IN_REP);
+			emit_state(e, (u8)k, tw_leave_swapped(e) | STATE_IN_REP);
 		emit_plain(e, b, k);
-		emit_state(e, (u8)(k + 1), swapped(e));
+		emit_state(e, (u8)(k + 1), tw_leave_swapped(e));
 		if (in->after)
 			in->after(e, b, &plan, k);
 		if (tw_logs())
@@ -438,7 +266,7 @@ static void emit_body(struct emit *e, const struct block *b)
 	}
 }
 
-static struct fragment *fragment_new(u8 kind, u64 pc)
+struct fragment *tw_translate_new(u8 kind, u64 pc)
 {
 	struct fragment *f = tw_heap(sizeof *f);
 	f->kind = kind;
@@ -447,19 +275,18 @@ static struct fragment *fragment_new(u8 kind, u64 pc)
 	return f;
 }
 
-/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it; false: nowhere. */
-static bool fragment_begin(struct fragment *f, struct exit *x)
+struct emit *tw_translate_begin(struct fragment *f, struct exit *x)
 {
 	f->code = tw_cache_room(MAX_FRAGMENT_BYTES, f, x);
 	emit.start = emit.at = f->code;
 	emit.n_states = 0;
 	emit.now = (struct state_entry){0};
 	emit.f = f;
-	return f->code != NULL;
+	emit.path = 0;
+	return f->code ? &emit : NULL;
 }
 
-/* Moves the emitted code and its state map to where they stay. */
-static void fragment_finish(struct fragment *f)
+void tw_translate_finish(struct fragment *f)
 {
 	f->code_bytes = (u32)(emit.at - emit.start);
 	f->n_states = (u16)emit.n_states;
@@ -468,13 +295,37 @@ static void fragment_finish(struct fragment *f)
 	tw_cache_commit(f);
 }
 
-static void keep_lengths(struct fragment *f, const struct block *b)
+/* Where the fragment's instructions are. */
+static void keep_pieces(struct fragment *f, const struct block *b)
 {
 	f->n_insns = b->n_insns;
-	f->app_bytes = b->bytes;
 	f->insn_bytes = tw_heap(b->n_insns);
 	for (u16 k = 0; k < b->n_insns; k++)
 		f->insn_bytes[k] = b->insn[k].len;
+	f->n_pieces = b->n_parts;
+	f->piece = tw_heap(b->n_parts * sizeof *f->piece);
+	for (u16 k = 0; k < b->n_parts; k++)
+		f->piece[k] = (struct piece){b->part[k].pc, b->part[k].bytes, b->part[k].first_insn};
+}
+
+/* Its side exits. */
+static void keep_sides(struct fragment *f, const struct block *b, const struct plan *p)
+{
+	if (b->n_parts > 1)
+		f->side = tw_heap((b->n_parts - 1u) * sizeof *f->side);
+	for (u16 k = 0; k + 1 < b->n_parts; k++) {
+		u16 n = b->part[k + 1].first_insn;
+		u64 next = b->part[k + 1].pc;
+		if (!tw_leave_has_side(b, n - 1u))
+			continue;
+		f->side[f->n_sides++] = (struct side_exit){
+		    .pc = next == b->part[k].target ? b->part[k].next : b->part[k].target,
+		    .context = p->after[n - 1].context,
+		    .record_bytes = (u16)(tw_record_head(tw_engine.instr->format) + 8 * p->after[n - 1].n_values),
+		    .end = b->part[k].end,
+		    .n_insns = n,
+		};
+	}
 }
 
 /* The values stored after their instruction: a signal that comes in between makes up for them (signal.c). */
@@ -509,145 +360,70 @@ static struct fragment *adjacent_landing(struct fragment *f, const struct exit *
 	return tw_translate_landing(f, x->upper, kind, next, true);
 }
 
-struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, struct fragment **landing)
+/* Plans the block; a superblock is shortened until its record is small enough. */
+static void make_plan(struct block *b, u32 context)
 {
-	struct decode_args args = {pc, limit};
-	tw_with_decoder(decode_guarded, &args);
-	struct fragment *f = fragment_new(FRAGMENT_CODE, pc);
+	for (;;) {
+		plan.n_ops = plan.n_stores = plan.n_values = 0;
+		plan.flags = 0;
+		memset(plan.after, 0, b->n_insns * sizeof *plan.after);
+		tw_engine.instr->plan(b, context, &plan);
+		if (plan.n_values <= BLOCK_MAX_VALUES || b->n_parts == 1)
+			return;
+		tw_decode_cut(b, b->n_parts - 1);
+	}
+}
+
+/* Makes a fragment of `block`. */
+static struct fragment *translate_block(u32 context, struct exit *x, struct fragment **landing)
+{
+	struct fragment *f = tw_translate_new(FRAGMENT_CODE, block.pc);
 	const struct instrumentor *in = tw_engine.instr;
 	if (in->records)
 		f->t_reg = choose_t(&block);
+	make_plan(&block, context);
+	const struct part *last = &block.part[block.n_parts - 1];
 	f->context = context;
-	f->pc_target = block.target;
-	f->pc_fall = block.next;
-	keep_lengths(f, &block);
-	plan.n_ops = plan.n_stores = plan.n_values = 0;
-	plan.flags = 0;
-	in->plan(&block, context, &plan);
+	f->pc_target = last->target;
+	f->pc_fall = last->next;
+	f->end = last->end;
+	f->end_context = plan.after[block.n_insns - 1].context;
+	keep_pieces(f, &block);
+	keep_sides(f, &block, &plan);
 	f->record_bytes = (u16)(tw_record_head(in->format) + 8 * plan.n_values);
 	keep_after_stores(f, &plan);
 	if (in->records && !tw_buffer_describe(f, &block, &plan))
 		return NULL;
-	*landing = adjacent_landing(f, x);
-	if (!fragment_begin(f, x))
+	if (landing)
+		*landing = adjacent_landing(f, x);
+	if (!tw_translate_begin(f, x))
 		return NULL;
 	if (block.unrecorded)
 		tell_unrecorded(block.unrecorded);
 	emit_enter(&emit, &block);
 	emit_body(&emit, &block);
-	emit_end(&emit, &block, in->exit_context(&block, &plan));
-	fragment_finish(f);
-	if (tw_engine.control->dump_all || tw_engine.control->dump_pc == pc)
+	tw_leave_end(&emit, &block, &plan);
+	tw_translate_finish(f);
+	if (tw_engine.control->dump_all || tw_engine.control->dump_pc == block.pc)
 		tw_show_fragment(f, &block, &plan);
 	return f;
 }
 
-static void emit_upper(struct emit *e, const struct fragment *to)
+struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **landing)
 {
-	emit_mov_mem32_imm(e, BUF_REG, 0, (to->number & 0xffff0000u) | TW_TAG_UPPER);
-	emit_lea(e, BUF_REG, BUF_REG, 4);
+	struct decode_args args = {pc, limit};
+	tw_with_decoder(decode_guarded, &args);
+	return translate_block(context, x, landing);
 }
 
-struct fragment *tw_translate_bridge(struct fragment *to)
+struct fragment *tw_translate_superblock(const u64 *pc, u32 n, u32 context)
 {
-	struct fragment *f = fragment_new(FRAGMENT_BRIDGE, to->pc);
-	if (!fragment_begin(f, NULL))
+	struct superblock_args args = {pc, n};
+	tw_with_decoder(decode_superblock, &args);
+	if (block.n_parts == 0)
 		return NULL;
-	f->target = to;
-	f->number = to->number;
-	emit_state(&emit, 0, STATE_NOT_OPEN | STATE_CLOSED);
-	emit_upper(&emit, to);
-	emit_jmp(&emit, to->code);
-	fragment_finish(f);
-	return f;
-}
-
-/* rcx += by, flags untouched; may use r10. */
-static void emit_move_rcx(struct emit *e, u64 by)
-{
-	if ((i64)by == (i32)by) {
-		emit_bytes(e, "\x48\x8d\x89", 3); /* lea rcx, [rcx + disp32] */
-		emit_32(e, (u32)by);
-		return;
-	}
-	emit_mov_reg_imm(e, TW_R10, by);
-	emit_bytes(e, "\x4a\x8d\x0c\x11", 4); /* lea rcx, [rcx + r10] */
-}
-
-#define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
-
-/*
- * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
- * one in every landing large programs run out of branch target buffer. So `loop` where it is fast (AMD); elsewhere jrcxz all the same.
- */
-static void emit_check(struct emit *e, u64 pc, const u8 *miss, u16 flags)
-{
-	emit_move_rcx(e, tw_engine.fast_loop ? 1 - pc : -pc);
-	emit_state(e, 0, flags | (tw_engine.fast_loop ? STATE_OFF_BY_ONE : 0));
-	if (tw_engine.fast_loop)
-		emit_8(e, 0xe2); /* loop miss */
-	else
-		emit_bytes(e, "\xe3\x02\xeb", 3); /* jrcxz over jmp miss */
-	emit_8(e, (u8)(miss - (e->at + 1)));
-}
-
-/* Both landings begin with what they do for another's target; the entry is behind that. */
-static u8 *emit_landing_of_jump(struct emit *e, u64 pc, const u8 *next)
-{
-	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_R10_SLOT;
-	const u8 *miss = e->at;
-	emit_state(e, 0, slots | STATE_PC_RCX_PLUS);
-	emit_move_rcx(e, pc);
-	emit_state(e, 0, slots | STATE_PC_RCX);
-	emit_jmp(e, next);
-	u8 *entry = e->at;
-	emit_check(e, pc, miss, slots | STATE_PC_RCX_PLUS);
-	emit_state(e, 0, slots | STATE_PC_FALL);
-	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
-	emit_state(e, 0, LANDING_STATE | STATE_R10_SLOT | STATE_PC_FALL);
-	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
-	return entry;
-}
-
-static u8 *emit_landing_of_return(struct emit *e, u64 pc, const u8 *next)
-{
-	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_PC_STACK;
-	const bool near = (i64)-pc == (i32)-pc;
-	const u8 *miss = e->at;
-	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
-	if (!near)
-		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
-	emit_state(e, 0, slots);
-	emit_jmp(e, next);
-	u8 *entry = e->at;
-	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
-	if (!near) /* the check takes a second register */
-		emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
-	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
-	emit_check(e, pc, miss, slots | (near ? 0 : STATE_R10_SLOT));
-	if (!near)
-		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
-	emit_state(e, 0, slots);
-	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
-	emit_state(e, 0, LANDING_STATE | STATE_PC_STACK);
-	emit_lea(e, TW_RSP, TW_RSP, 8);
-	return entry;
-}
-
-struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent)
-{
-	struct fragment *f = fragment_new(FRAGMENT_LANDING, to->pc);
-	struct emit *e = &emit;
-	if (!fragment_begin(f, NULL))
-		return NULL;
-	f->target = to;
-	f->number = to->number;
-	f->entry = kind == LANDING_RETURN ? emit_landing_of_return(e, to->pc, next) : emit_landing_of_jump(e, to->pc, next);
-	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
-	if (tw_engine.instr->records && to->number >> 16 != upper)
-		emit_upper(e, to);
-	if (!adjacent)
-		emit_jmp(e, to->code);
-	fragment_finish(f);
+	struct fragment *f = translate_block(context, NULL, NULL);
+	if (f)
+		f->is_superblock = true;
 	return f;
 }

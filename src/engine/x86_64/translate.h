@@ -26,7 +26,13 @@ struct insn;
  * When it is made because of indirect exit x (else x is NULL or direct), *landing becomes its landing for that exit's table, right before it,
  * unless that has to change the upper half.
  */
-struct fragment *tw_translate(u64 pc, u16 context, u64 limit, struct exit *x, struct fragment **landing);
+struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **landing);
+
+/*
+ * Translates the blocks at pc[0..n), which ran one after the other, into one superblock; or as many of them as still follow one another and can be
+ * held together. NULL: the first is no longer there, or as above.
+ */
+struct fragment *tw_translate_superblock(const u64 *pc, u32 n, u32 context);
 
 /*
  * Code that enters `to` from an indirect branch that found it in the table of this kind; `next` is the landing to try when the target is another.
@@ -36,6 +42,16 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 
 /* Code that writes the change of upper half, then enters `to`. */
 struct fragment *tw_translate_bridge(struct fragment *to);
+
+/* ---- for those that emit whole fragments ---- */
+
+struct fragment *tw_translate_new(u8 kind, u64 pc);
+
+/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it. NULL: nowhere. */
+struct emit *tw_translate_begin(struct fragment *f, struct exit *x);
+
+/* Moves the emitted code and its state map to where they stay. */
+void tw_translate_finish(struct fragment *f);
 
 /* A general register below r8, not rsp or rbp, that the instruction does not touch and that is not `avoid1` or `avoid2`. */
 u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2);

@@ -1,0 +1,190 @@
+#include "engine/trace.h"
+#include "engine/fragment.h"
+#include "instrument/instrumentor.h"
+
+#define RECORDS_LOOKED_AT 2000u
+#define MAX_HOT           (sizeof((struct thread *)0)->hot / sizeof *((struct thread *)0)->hot)
+
+_Static_assert(TW_TRACE_BLOCKS == BLOCK_MAX_PARTS, "a path is as long as a superblock can be");
+
+/* How often a fragment was come by with `context` known, in what was looked at. */
+struct tw_passes {
+	struct tw_passes *next;
+	u32 context;
+	u32 n;
+};
+
+/* Reads records. */
+struct reader {
+	const u8 *p, *end;
+	u32 upper;
+};
+
+/* One execution of a fragment, by one of its ways out. */
+struct record {
+	struct fragment *f; /* NULL: something else */
+	u8 path;
+};
+
+static const struct record none = {NULL, 0};
+
+/* An event: the upper half may change with it. */
+static bool skip_event(struct reader *r)
+{
+	struct tw_event_header h;
+	if (r->end - r->p < (i64)sizeof h)
+		return false;
+	memcpy(&h, r->p, sizeof h);
+	if ((u64)(r->end - r->p) < sizeof h + h.bytes)
+		return false;
+	if (h.type == TW_EVENT_KEYFRAME)
+		memcpy(&r->upper, r->p + sizeof h + offsetof(struct tw_keyframe, upper), sizeof r->upper);
+	r->p += sizeof h + h.bytes;
+	return h.type != TW_EVENT_PARTIAL;
+}
+
+/* The next record; none: it is not of a fragment. False: there is nothing more to read. */
+static bool next_record(struct reader *r, struct record *out)
+{
+	u16 tag, upper;
+	*out = none;
+	if (r->end - r->p < 4)
+		return false;
+	memcpy(&tag, r->p, 2);
+	memcpy(&upper, r->p + 2, 2);
+	if (tag == TW_TAG_EVENT)
+		return skip_event(r);
+	if (tag == TW_TAG_UPPER) {
+		r->upper = upper;
+		r->p += 4;
+		return next_record(r, out);
+	}
+	struct fragment *f = tag >= TW_TAG_FIRST ? tw_fragment_numbered(r->upper << 16 | tag) : NULL;
+	if (!f || f->stale)
+		return false;
+	*out = (struct record){f, (u8)(tag - (u16)f->number)};
+	r->p += tw_path_bytes(f, out->path);
+	return true;
+}
+
+static u8 end_of(const struct record *r)
+{
+	return r->path ? r->f->side[r->path - 1].end : r->f->end;
+}
+
+static bool is_direct(u8 end)
+{
+	return end == TW_END_FALL || end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
+}
+
+/* The registers known where r leaves. */
+static u32 known_after(const struct record *r)
+{
+	if (!is_direct(end_of(r)))
+		return tw_engine.instr->context;
+	return r->path ? r->f->side[r->path - 1].context : r->f->end_context;
+}
+
+/* Can a path begin with f when it comes after r? */
+static bool is_head(const struct record *r, const struct fragment *f)
+{
+	const struct piece *last = &r->f->piece[r->f->n_pieces - 1];
+	return r->f->is_superblock || !is_direct(end_of(r)) || f->pc < last->pc + last->bytes;
+}
+
+/* A path being read. */
+struct follow {
+	struct tw_path *path;
+	u64 returns[TW_TRACE_BLOCKS]; /* of its calls that have not returned */
+	u32 n_returns;
+};
+
+/* Does the path go on from `last` with f? */
+static bool goes_on(struct follow *w, const struct record *last, const struct fragment *f)
+{
+	u8 end = end_of(last);
+	if (f->is_superblock || w->path->n == TW_TRACE_BLOCKS || f->pc == w->path->pc[0])
+		return false;
+	if (end == TW_END_CALL)
+		w->returns[w->n_returns++] = last->f->pc_fall;
+	if (end == TW_END_RETURN)
+		return w->n_returns && w->returns[--w->n_returns] == f->pc;
+	return is_direct(end);
+}
+
+static void read_path(struct tw_path *path, struct record last, struct reader r)
+{
+	struct follow w = {.path = path};
+	struct record next;
+	path->pc[path->n++] = last.f->pc;
+	while (next_record(&r, &next) && next.f && goes_on(&w, &last, next.f)) {
+		path->pc[path->n++] = next.f->pc;
+		last = next;
+	}
+}
+
+/* The path of a superblock, for another version of it. */
+static void copy_path(struct tw_path *path, const struct fragment *f)
+{
+	for (; path->n < f->n_pieces; path->n++)
+		path->pc[path->n] = f->piece[path->n].pc;
+}
+
+static struct tw_passes *passes_of(struct fragment *f, u32 context)
+{
+	struct tw_passes *p = f->passes;
+	while (p && p->context != context)
+		p = p->next;
+	if (p)
+		return p;
+	p = tw_heap(sizeof *p);
+	p->context = context;
+	p->next = f->passes;
+	f->passes = p;
+	return p;
+}
+
+/* The thread came by `now` after `before`; r stands behind it. */
+static void count_pass(struct thread *t, const struct record *before, const struct record *now, const struct reader *r)
+{
+	struct fragment *f = now->f;
+	u32 context = f->is_superblock ? known_after(before) : tw_engine.instr->context;
+	if (t->n_hot == MAX_HOT || (f->is_superblock ? context == f->context : !is_head(before, f)))
+		return;
+	struct tw_passes *p = passes_of(f, context);
+	if (++p->n != tw_engine.control->hot)
+		return;
+	struct tw_path *path = &t->hot[t->n_hot++];
+	*path = (struct tw_path){.context = context};
+	if (f->is_superblock)
+		copy_path(path, f);
+	else
+		read_path(path, *now, *r);
+	if (path->n == 1)
+		path->context = known_after(before);
+}
+
+void tw_trace_look(struct thread *t, const u8 *from, u64 to)
+{
+	struct reader r = {from, (const u8 *)to, 0};
+	struct record before = none, now;
+	if (!tw_engine.instr->superblocks || !tw_engine.control->hot)
+		return;
+	for (u32 n = 0; n < RECORDS_LOOKED_AT && t->n_hot < MAX_HOT && next_record(&r, &now); n++) {
+		if (before.f && now.f)
+			count_pass(t, &before, &now, &r);
+		before = now;
+	}
+}
+
+bool tw_trace_found(const struct thread *t)
+{
+	return t->n_hot;
+}
+
+void tw_trace_join(struct thread *t)
+{
+	for (u32 k = 0; k < t->n_hot; k++)
+		tw_fragment_join(t->hot[k].pc, t->hot[k].n, t->hot[k].context);
+	t->n_hot = 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * Which paths become superblocks.
+ *
+ * What has run is in the thread's own buffer: whenever that is full, its first records are read over, and the places where hot paths begin (where a
+ * backward branch leads, where a return or an indirect branch lands, where a superblock is left: Duesterwald and Bala, ASPLOS 2000) are counted. What
+ * has been come by often enough becomes the start of a path, which is read off the records that follow (the next executing tail): until it is back at
+ * its start, where another superblock begins, at an indirect branch, a system call or a return to who called the path, or when it is long
+ * enough. No counter runs in the program, and a program too short to fill a buffer has no superblocks.
+ *
+ * A place that is come by from superblocks that know more registers than the one that begins there, gets another version of that.
+ *
+ * What must hold:
+ *  - The path is a prediction and nothing else: a superblock leaves by a side exit wherever the program goes another way, and code that changed meanwhile
+ *    ends the path (tw_translate_superblock).
+ *  - Buffers are switched in signal handlers, on small stacks: there paths are only noted (thread.hot). The dispatcher translates.
+ *  - Any thread reads fragments here without the lock: what is read of them does not change once their number is known.
+ */
+#ifndef TW_TRACE_H
+#define TW_TRACE_H
+
+#include "engine/engine.h"
+
+/* Reads over the first records in [from, to), which the thread has written. */
+void tw_trace_look(struct thread *t, const u8 *from, u64 to);
+
+/* Are there paths to be joined? */
+bool tw_trace_found(const struct thread *t);
+
+/* Makes superblocks of them. Under the lock. */
+void tw_trace_join(struct thread *t);
+
+#endif

@@ -1,0 +1,121 @@
+/* Landings, bridges and counters: the ways into a fragment (fragment.h). */
+#include "engine/x86_64/translate.h"
+#include "instrument/instrumentor.h"
+
+static void emit_upper(struct emit *e, const struct fragment *to)
+{
+	emit_mov_mem32_imm(e, BUF_REG, 0, (to->number & 0xffff0000u) | TW_TAG_UPPER);
+	emit_lea(e, BUF_REG, BUF_REG, 4);
+}
+
+struct fragment *tw_translate_bridge(struct fragment *to)
+{
+	struct fragment *f = tw_translate_new(FRAGMENT_BRIDGE, to->pc);
+	struct emit *e = tw_translate_begin(f, NULL);
+	if (!e)
+		return NULL;
+	f->target = to;
+	f->number = to->number;
+	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
+	emit_upper(e, to);
+	emit_jmp(e, to->code);
+	tw_translate_finish(f);
+	return f;
+}
+
+/* ---- landings ---- */
+
+/* rcx += by, flags untouched; may use r10. */
+static void emit_move_rcx(struct emit *e, u64 by)
+{
+	if ((i64)by == (i32)by) {
+		emit_bytes(e, "\x48\x8d\x89", 3); /* lea rcx, [rcx + disp32] */
+		emit_32(e, (u32)by);
+		return;
+	}
+	emit_mov_reg_imm(e, TW_R10, by);
+	emit_bytes(e, "\x4a\x8d\x0c\x11", 4); /* lea rcx, [rcx + r10] */
+}
+
+#define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
+
+/*
+ * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
+ * one in every landing large programs run out of branch target buffer. So `loop` where it is fast (AMD); elsewhere jrcxz all the same.
+ */
+static void emit_check(struct emit *e, u64 pc, const u8 *miss, u16 flags)
+{
+	emit_move_rcx(e, tw_engine.fast_loop ? 1 - pc : -pc);
+	emit_state(e, 0, flags | (tw_engine.fast_loop ? STATE_OFF_BY_ONE : 0));
+	if (tw_engine.fast_loop)
+		emit_8(e, 0xe2); /* loop miss */
+	else
+		emit_bytes(e, "\xe3\x02\xeb", 3); /* jrcxz over jmp miss */
+	emit_8(e, (u8)(miss - (e->at + 1)));
+}
+
+/* Both landings begin with what they do for another's target; the entry is behind that. */
+static u8 *emit_landing_of_jump(struct emit *e, u64 pc, const u8 *next)
+{
+	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_R10_SLOT;
+	const u8 *miss = e->at;
+	emit_state(e, 0, slots | STATE_PC_RCX_PLUS);
+	emit_move_rcx(e, pc);
+	emit_state(e, 0, slots | STATE_PC_RCX);
+	emit_jmp(e, next);
+	u8 *entry = e->at;
+	emit_check(e, pc, miss, slots | STATE_PC_RCX_PLUS);
+	emit_state(e, 0, slots | STATE_PC_FALL);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_R10_SLOT | STATE_PC_FALL);
+	emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	return entry;
+}
+
+static u8 *emit_landing_of_return(struct emit *e, u64 pc, const u8 *next)
+{
+	const u16 slots = LANDING_STATE | STATE_RCX_SLOT | STATE_PC_STACK;
+	const bool near = (i64)-pc == (i32)-pc;
+	const u8 *miss = e->at;
+	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
+	if (!near)
+		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	emit_state(e, 0, slots);
+	emit_jmp(e, next);
+	u8 *entry = e->at;
+	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+	if (!near) /* the check takes a second register */
+		emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
+	emit_state(e, 0, slots | (near ? 0 : STATE_R10_SLOT));
+	emit_check(e, pc, miss, slots | (near ? 0 : STATE_R10_SLOT));
+	if (!near)
+		emit_mov_reg_gs(e, TW_R10, T_SLOT_R10);
+	emit_state(e, 0, slots);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_STACK);
+	emit_lea(e, TW_RSP, TW_RSP, 8);
+	return entry;
+}
+
+struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent)
+{
+	struct fragment *f = tw_translate_new(FRAGMENT_LANDING, to->pc);
+	struct emit *e = tw_translate_begin(f, NULL);
+	if (!e)
+		return NULL;
+	f->target = to;
+	f->number = to->number;
+	f->miss = next;
+	f->landing_kind = kind;
+	f->upper_from = upper;
+	f->next_landing = to->landings;
+	to->landings = f;
+	f->entry = kind == LANDING_RETURN ? emit_landing_of_return(e, to->pc, next) : emit_landing_of_jump(e, to->pc, next);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
+	if (tw_engine.instr->records && to->number >> 16 != upper)
+		emit_upper(e, to);
+	if (!adjacent)
+		emit_jmp(e, to->code);
+	tw_translate_finish(f);
+	return f;
+}

@@ -1,0 +1,349 @@
+#include "engine/x86_64/leave.h"
+#include "engine/x86_64/translate.h"
+
+/* Side exits of the fragment being made: one translation at a time. */
+struct side {
+	u8 *rel32;
+	u8 insn, path;
+};
+static struct side side[BLOCK_MAX_PARTS];
+static unsigned n_sides;
+
+u16 tw_leave_swapped(const struct emit *e)
+{
+	return e->f->t_reg != TW_NOREG ? STATE_T_SLOT | STATE_R11_LIVE : 0;
+}
+
+/* Gives r11 back to the buffer pointer and closes the record. `flags` is the state's rest, which stays. */
+static void emit_close(struct emit *e, u8 insn, u16 flags)
+{
+	if (!tw_engine.instr->records)
+		return;
+	u8 t = e->f->t_reg;
+	if (t != TW_NOREG) {
+		emit_state(e, insn, flags | STATE_T_SLOT | STATE_R11_LIVE);
+		emit_mov_gs_reg(e, T_APP_R11, BUF_REG);
+		emit_mov_reg_reg(e, BUF_REG, t);
+		emit_state(e, insn, flags | STATE_T_SLOT);
+		emit_mov_reg_gs(e, t, T_SLOT_T);
+		e->buf = BUF_REG;
+	}
+	emit_state(e, insn, flags);
+	emit_lea(e, BUF_REG, BUF_REG, tw_path_bytes(e->f, e->path));
+	emit_state(e, insn, flags | STATE_CLOSED);
+	if (tw_logs())
+		tw_call_close(e, e->f);
+}
+
+static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u32 context)
+{
+	struct exit *x = tw_exit_new(kind, pc, e->f);
+	x->context = context;
+	x->patch = rel32;
+	if (!e->f->first_patch)
+		e->f->first_patch = rel32;
+	emit_patch(rel32, tw_stub_new(x));
+	return x;
+}
+
+/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. */
+static void emit_exit_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u16 flags)
+{
+	emit_state(e, done, flags | STATE_DONE | STATE_CLOSED);
+	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
+}
+
+/* What call k pushes. */
+static void emit_push_return(struct emit *e, const struct block *b, unsigned k, u16 flags)
+{
+	u64 next = b->insn[k].pc + b->insn[k].len;
+	if (next < 0x80000000u) {
+		emit_8(e, 0x68); /* push imm32 */
+		emit_32(e, (u32)next);
+		return;
+	}
+	emit_state(e, (u8)k, flags);
+	emit_mov_mem32_imm(e, TW_RSP, -8, (u32)next);
+	emit_mov_mem32_imm(e, TW_RSP, -4, (u32)(next >> 32));
+	emit_lea(e, TW_RSP, TW_RSP, -8);
+}
+
+static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last, u16 flags)
+{
+	if (ea->kind == TW_OP_SET) {
+		emit_mov_reg_reg(e, TW_RCX, ea->base);
+	} else if (ea->seg != TW_SEG_GS) {
+		emit_load_address(e, TW_RCX, ea, true);
+	} else {
+		emit_load_address(e, TW_RCX, ea, false);
+		emit_state(e, last, flags | STATE_RCX_SLOT);
+		emit_mov_reg_gs(e, TW_R10, T_APP_GS);
+		emit_state(e, last, flags | STATE_RCX_SLOT | STATE_R10_SLOT);
+		emit_bytes(e, "\x4a\x8b\x0c\x11", 4); /* mov rcx, [rcx + r10] */
+	}
+}
+
+static void emit_table_jump(struct emit *e, u8 index, u8 kind)
+{
+	u32 table = (u32)(u64)tw_fragment_table(e->f->number >> 16, kind);
+	if (index >= 8)
+		emit_8(e, 0x42);
+	emit_bytes(e, "\xff\x24", 2);
+	emit_8(e, (u8)(0xc5 | (index & 7) << 3)); /* [disp32 + index * 8] */
+	emit_32(e, table);
+}
+
+/* jmp and call to a computed address, and returns that pop arguments: look the target up without leaving the cache. */
+static void emit_indirect(struct emit *e, const struct block *b)
+{
+	const struct insn *i = &b->insn[b->n_insns - 1];
+	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
+	u16 flags = tw_leave_swapped(e);
+	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
+	emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
+	if (i->kind == INSN_RETURN)
+		emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+	else
+		emit_indirect_target(e, &i->ea, last, flags);
+	flags |= STATE_RCX_SLOT | STATE_R10_SLOT;
+	emit_state(e, last, flags);
+	if (i->kind == INSN_RETURN)
+		emit_lea(e, TW_RSP, TW_RSP, 8 + i->pop_bytes);
+	else if (i->kind == INSN_ICALL)
+		emit_push_return(e, b, last, flags);
+	flags = STATE_RCX_SLOT | STATE_R10_SLOT | STATE_DONE | STATE_PC_RCX;
+	emit_state(e, done, flags | tw_leave_swapped(e));
+	emit_close(e, done, flags);
+	emit_state(e, done, flags | STATE_CLOSED);
+	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
+	emit_table_jump(e, TW_R10, LANDING_JUMP);
+}
+
+/* ret, instruction `last`: the landing finds the whole target at [rsp], and pops it. */
+static void emit_return(struct emit *e, u8 last)
+{
+	u16 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
+	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
+	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
+	emit_state(e, (u8)(last + 1), flags | tw_leave_swapped(e));
+	emit_close(e, (u8)(last + 1), flags);
+	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
+	emit_table_jump(e, TW_RCX, LANDING_RETURN);
+}
+
+static void emit_loop(struct emit *e, const struct block *b, u32 context)
+{
+	const struct insn *i = &b->insn[b->n_insns - 1];
+	u8 done = (u8)b->n_insns;
+	emit_bytes(e, i->raw, (u32)(i->len - 1));
+	u8 *rel8 = e->at;
+	emit_8(e, 0);
+	emit_exit_jump(e, done, i->pc + i->len, EXIT_LINK, context, STATE_PC_FALL);
+	*rel8 = (u8)(e->at - (rel8 + 1));
+	emit_exit_jump(e, done, i->target, EXIT_LINK, context, 0);
+}
+
+/* Instructions that fault by design run as they are; what cannot be decoded, or would leave for another code segment, is an illegal one. */
+static void emit_bad(struct emit *e, const struct insn *i)
+{
+	const u8 *r = i->raw;
+	bool as_is = r[0] == 0xcc || r[0] == 0xf1 || r[0] == 0xf4 || (r[0] == 0xcd && i->len == 2) || (r[0] == 0x0f && r[1] == 0x0b);
+	if (as_is)
+		emit_bytes(e, r, i->len);
+	else
+		emit_bytes(e, "\x0f\x0b", 2);
+}
+
+/* The end of the whole path. */
+static void emit_end(struct emit *e, const struct block *b, u32 context)
+{
+	const struct part *end = &b->part[b->n_parts - 1];
+	const struct insn *i = &b->insn[b->n_insns - 1];
+	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
+	switch (i->kind) {
+	case INSN_JUMP:
+		emit_close(e, done, STATE_DONE);
+		emit_exit_jump(e, done, end->target, EXIT_LINK, context, 0);
+		return;
+	case INSN_COND:
+		emit_close(e, last, 0);
+		emit_state(e, last, STATE_CLOSED);
+		emit_link_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
+		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
+		return;
+	case INSN_LOOP:
+		emit_close(e, last, 0);
+		emit_state(e, last, STATE_CLOSED);
+		emit_loop(e, b, context);
+		return;
+	case INSN_CALL:
+		emit_push_return(e, b, last, tw_leave_swapped(e));
+		emit_state(e, done, STATE_DONE | tw_leave_swapped(e));
+		emit_close(e, done, STATE_DONE);
+		emit_exit_jump(e, done, end->target, EXIT_LINK, context, 0);
+		return;
+	case INSN_RETURN:
+		if (i->pop_bytes == 0) {
+			emit_return(e, last);
+			return;
+		}
+		/* fall through */
+	case INSN_IJUMP:
+	case INSN_ICALL:
+		emit_indirect(e, b);
+		return;
+	case INSN_SYSCALL:
+		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
+		emit_exit_jump(e, done, end->next, EXIT_SYSCALL, context, STATE_PC_FALL);
+		return;
+	case INSN_EMULATED:
+		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
+		emit_exit_jump(e, done, end->pc, EXIT_EMULATE, context, STATE_PC_FALL);
+		return;
+	case INSN_BAD:
+		emit_bad(e, i);
+		emit_state(e, done, STATE_DONE | STATE_PC_FALL | tw_leave_swapped(e));
+		/* fall through */
+	default:
+		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
+		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
+	}
+}
+
+/* ---- within a superblock ---- */
+
+static bool is_near(u64 pc)
+{
+	return pc < 0x80000000u;
+}
+
+bool tw_leave_follows(const struct block *b, u16 k, u64 pc)
+{
+	const struct part *p = &b->part[k];
+	const struct insn *last = &b->insn[p->first_insn + p->n_insns - 1];
+	switch (last->kind) {
+	case INSN_PLAIN:
+		return pc == p->next;
+	case INSN_JUMP:
+	case INSN_CALL:
+		return pc == p->target;
+	case INSN_COND:
+		return (pc == p->target || pc == p->next) && p->target != p->next;
+	case INSN_RETURN:
+		return last->pop_bytes == 0 && is_near(pc);
+	default:
+		return false;
+	}
+}
+
+bool tw_leave_has_side(const struct block *b, unsigned k)
+{
+	return b->insn[k].kind == INSN_COND || b->insn[k].kind == INSN_RETURN;
+}
+
+/* The path's number of the side exit at instruction k. */
+static u8 path_at(const struct fragment *f, unsigned k)
+{
+	u8 path = 1;
+	while (path <= f->n_sides && f->side[path - 1].n_insns != k + 1)
+		path++;
+	return path;
+}
+
+static void note_side(const struct emit *e, u8 *rel32, unsigned k)
+{
+	side[n_sides++] = (struct side){rel32, (u8)k, path_at(e->f, k)};
+}
+
+/* Where a conditional branch leads when it leaves the path. */
+static u64 side_pc(const struct block *b, unsigned k)
+{
+	const struct insn *i = &b->insn[k];
+	return b->insn[k + 1].pc == i->target ? i->pc + i->len : i->target;
+}
+
+static void emit_branch_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k)
+{
+	u64 pc = side_pc(b, k);
+	u8 cc = pc == b->insn[k].target ? b->insn[k].cc : b->insn[k].cc ^ 1;
+	if (tw_engine.instr->records) {
+		emit_8(e, 0x0f);
+		emit_8(e, (u8)(0x80 | cc));
+		emit_32(e, 0);
+		note_side(e, e->at - 4, k);
+	} else {
+		emit_link_exit(e, emit_jcc_patchable(e, cc), pc, EXIT_LINK, p->after[k].context);
+	}
+}
+
+/* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
+static void emit_return_within(struct emit *e, const struct block *b, unsigned k)
+{
+	u16 flags = tw_leave_swapped(e);
+	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
+	emit_state(e, (u8)k, flags | STATE_RCX_SLOT);
+	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
+	emit_lea(e, TW_RCX, TW_RCX, -(i32)b->insn[k + 1].pc);
+	emit_bytes(e, "\xe3\x05\xe9", 3); /* jrcxz over jmp side */
+	emit_32(e, 0);
+	note_side(e, e->at - 4, k);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, (u8)k, flags);
+	emit_lea(e, TW_RSP, TW_RSP, 8);
+	emit_state(e, (u8)(k + 1), flags);
+}
+
+void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k)
+{
+	switch (b->insn[k].kind) {
+	case INSN_CALL:
+		emit_push_return(e, b, k, tw_leave_swapped(e));
+		emit_state(e, (u8)(k + 1), tw_leave_swapped(e));
+		return;
+	case INSN_COND:
+		emit_branch_within(e, b, p, k);
+		return;
+	case INSN_RETURN:
+		emit_return_within(e, b, k);
+		return;
+	default:
+		return;
+	}
+}
+
+/* The record is of path s->path: its number goes over that of the whole path. */
+static void emit_renumber(struct emit *e, u8 path)
+{
+	if (tw_engine.instr->records)
+		emit_mov_mem16_imm(e, e->buf, 0, (u16)e->f->side[path - 1].number);
+}
+
+static void emit_side(struct emit *e, const struct block *b, const struct plan *p, const struct side *s)
+{
+	const bool is_return = b->insn[s->insn].kind == INSN_RETURN;
+	u16 flags = tw_leave_swapped(e);
+	e->buf = e->f->t_reg != TW_NOREG ? e->f->t_reg : BUF_REG;
+	e->path = s->path;
+	emit_patch(s->rel32, e->at);
+	emit_state(e, s->insn, flags | (is_return ? STATE_RCX_SLOT : 0));
+	if (is_return)
+		emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, s->insn, flags);
+	emit_renumber(e, s->path);
+	if (is_return) {
+		emit_return(e, s->insn);
+		return;
+	}
+	emit_close(e, s->insn, 0);
+	emit_exit_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
+	e->f->last_exit = NULL;
+}
+
+void tw_leave_end(struct emit *e, const struct block *b, const struct plan *p)
+{
+	emit_end(e, b, p->after[b->n_insns - 1].context);
+	for (unsigned k = 0; k < n_sides; k++)
+		emit_side(e, b, p, &side[k]);
+	n_sides = 0;
+	e->path = 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * Leaving: how control goes from a fragment's code to what comes next.
+ *
+ * A basic block has one end. A superblock is a path of several blocks: within it a jump costs nothing, a call only pushes its return address, and what
+ * may leave the path, a conditional branch or a return, is a test with a side exit, whose code stands behind the fragment's.
+ *
+ * What must hold: each way out that a record can tell from the others is a path of its own, with a number and a descriptor of its own. The
+ * record is begun with the number of the whole path (path 0); a side exit puts its own in the place of that before it closes the record.
+ */
+#ifndef TW_LEAVE_H
+#define TW_LEAVE_H
+
+#include "engine/x86_64/emit.h"
+#include "instrument/instrumentor.h"
+
+/* Can control go from part k of the block straight to code at pc, within a superblock? */
+bool tw_leave_follows(const struct block *b, u16 k, u64 pc);
+
+/* May instruction k of the block, not the last, leave the path? */
+bool tw_leave_has_side(const struct block *b, unsigned k);
+
+/* The branch, call or return k, after which the path goes on with instruction k + 1. */
+void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k);
+
+/* The end of the path, and the side exits. */
+void tw_leave_end(struct emit *e, const struct block *b, const struct plan *p);
+
+/* State flags while r11 is the application's in a fragment that uses it. */
+u16 tw_leave_swapped(const struct emit *e);
+
+#endif
