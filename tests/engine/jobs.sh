@@ -36,12 +36,16 @@ int main(int argc, char **argv)
 	tcgetattr(0, &t);
 	printf("%d %d %d\n", w.ws_row, w.ws_col, (t.c_lflag & ICANON) != 0);
 	fflush(stdout);
+	int seen[2]; /* the parent has seen it continue: till then it must not end */
+	char c;
+	s = pipe(seen);
 	pid_t group = getpgrp(), p = fork();
 	if (!p) {
 		setpgid(0, 0);
 		tcsetpgrp(0, getpid());
 		show("child");
 		raise(SIGSTOP);
+		s = read(seen[0], &c, 1) == 1;
 		printf("goes on\n");
 		return 3;
 	}
@@ -52,6 +56,7 @@ int main(int argc, char **argv)
 	kill(p, SIGCONT);
 	printf("continued %d\n", waitpid(p, &s, WCONTINUED) == p && WIFCONTINUED(s));
 	fflush(stdout);
+	s = write(seen[1], "", 1) == 1;
 	printf("ended %d", waitpid(p, &s, 0) == p && WIFEXITED(s));
 	printf(" %d\n", WEXITSTATUS(s));
 	show("again");
