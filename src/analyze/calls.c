@@ -21,6 +21,7 @@ struct block {
 	struct tw_call_place place;
 	const struct fragment *fragment;
 	uint64_t pc, last_pc; /* of its first and last instruction */
+	uint64_t end_pc;      /* behind it */
 	uint64_t target;
 	uint16_t first_insn, n_insns;
 	uint16_t reads, writes; /* of one execution, where they are always the same */
@@ -89,6 +90,7 @@ static void fill_block(struct block *b, const struct fragment *f, const struct t
 	*b = (struct block){
 	    .fragment = f,
 	    .pc = from->pc,
+	    .end_pc = from->pc + from->bytes,
 	    .last_pc = from->pc + from->bytes - bytes[from->n_insns - 1],
 	    .target = from->target,
 	    .first_insn = from->first_insn,
@@ -193,7 +195,7 @@ static int arrive(struct state *s, struct block *b, uint64_t pc)
 	if (from && pc == from->target)
 		from->taken[a->level]++;
 	const struct tw_frame *top = tw_callstack_top(&s->stack);
-	if (a->cause != TW_ARRIVAL_CALL && top->context.function == b->place.function)
+	if (a->cause != TW_ARRIVAL_CALL && a->cause != TW_ARRIVAL_RETURN && top->context.function == b->place.function)
 		return 0;
 	struct tw_call_site site = {.in = {TW_CALL_NOWHERE, 0}};
 	if (from)
@@ -219,16 +221,16 @@ static void depart(struct state *s, struct block *b, unsigned level, const struc
 	switch (b->end) {
 	case TW_END_ICALL:
 	case TW_END_CALL:
+		s->arrival.cause = TW_ARRIVAL_CALL;
 		s->arrival.slot = slot_of(b, refs, n, TW_WRITE);
-		if (s->arrival.slot != UINT64_MAX)
-			s->arrival.cause = TW_ARRIVAL_CALL;
+		s->arrival.back = b->end_pc;
 		break;
 	case TW_END_IJUMP:
 		s->arrival.cause = TW_ARRIVAL_WILD;
 		break;
 	case TW_END_RETURN:
-		s->arrival.cause = TW_ARRIVAL_WILD;
 		slot = slot_of(b, refs, n, TW_READ);
+		s->arrival.cause = slot == UINT64_MAX ? TW_ARRIVAL_RETURN : TW_ARRIVAL_WILD;
 		if (slot != UINT64_MAX)
 			tw_callstack_return(&s->stack, slot);
 		break;

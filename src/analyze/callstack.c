@@ -167,12 +167,12 @@ static int settle(struct tw_callstack *s, struct tw_frame *f, const struct tw_ca
 	return 0;
 }
 
-static int push(struct tw_callstack *s, const struct tw_call_place *place, uint64_t slot, const struct tw_call_site *site)
+static int push(struct tw_callstack *s, const struct tw_call_place *place, uint64_t slot, uint64_t back, const struct tw_call_site *site)
 {
 	struct tw_frame *f = add_frame(s);
 	if (!f)
 		return TW_ERR_MEMORY;
-	*f = (struct tw_frame){.slot = slot, .call = TW_CALL_NOWHERE, .site = *site, .cost = s->cost};
+	*f = (struct tw_frame){.slot = slot, .back = back, .call = TW_CALL_NOWHERE, .site = *site, .cost = s->cost};
 	return settle(s, f, place);
 }
 
@@ -267,7 +267,7 @@ static int enter_through(struct tw_callstack *s, const struct tw_call_place *pla
 	if (through.lazy && to.kind == TW_CALL_FUNCTION)
 		to.kind = TW_CALL_RESOLVER;
 	pop(s);
-	return push(s, &to, through.slot, &through.site);
+	return push(s, &to, through.slot, through.back, &through.site);
 }
 
 /* A jump leads to another function. */
@@ -279,14 +279,35 @@ static int enter_by_jump(struct tw_callstack *s, const struct tw_call_place *pla
 	if (top->kind != TW_CALL_FUNCTION && top->site.in.function != TW_CALL_NOWHERE)
 		return enter_through(s, place);
 	size_t frame = find_frame(s, place->function, 0);
-	if (frame == s->n && arrival->cause == TW_ARRIVAL_WILD && !place->entry)
+	if (frame == s->n && arrival->cause != TW_ARRIVAL_JUMP && !place->entry)
 		frame = find_frame(s, place->function, 1);
 	if (frame < s->n) {
 		*entered = 0;
 		unwind_to(s, frame);
 		return 0;
 	}
-	return push(s, place, top->slot, site);
+	return push(s, place, top->slot, top->back, site);
+}
+
+static int enter_by_call(struct tw_callstack *s, const struct tw_call_place *place, const struct tw_arrival *arrival,
+                         const struct tw_call_site *site)
+{
+	uint64_t slot = arrival->slot;
+	if (slot == UINT64_MAX)
+		slot = tw_callstack_top(s)->slot - 1;
+	else
+		unwind(s, slot);
+	return push(s, place, slot, arrival->back, site);
+}
+
+/* Control returned to pc: takes off the topmost frame that was to return there, and all above it. */
+static void unwind_back(struct tw_callstack *s, uint64_t pc)
+{
+	size_t i = s->n;
+	while (i > 0 && !s->frames[i - 1].bottom && s->frames[i - 1].back != pc)
+		i--;
+	if (i > 0 && !s->frames[i - 1].bottom)
+		unwind(s, s->frames[i - 1].slot);
 }
 
 int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place, uint32_t image, uint64_t pc,
@@ -295,9 +316,10 @@ int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place
 	int entered = 1, error;
 	if (!tw_callstack_is_settled(s))
 		return settle(s, &s->frames[s->n - 1], place);
+	if (arrival->cause == TW_ARRIVAL_RETURN)
+		unwind_back(s, pc);
 	if (arrival->cause == TW_ARRIVAL_CALL) {
-		unwind(s, arrival->slot);
-		error = push(s, place, arrival->slot, site);
+		error = enter_by_call(s, place, arrival, site);
 	} else if (tw_callstack_top(s)->context.function == place->function) {
 		return 0;
 	} else {

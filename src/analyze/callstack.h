@@ -13,13 +13,15 @@ enum tw_arrival_cause {
 	TW_ARRIVAL_JUMP, /* direct, or falling through */
 	TW_ARRIVAL_WILD, /* indirect jump or return: may lead into the middle of a function that is active */
 	TW_ARRIVAL_CALL,
+	TW_ARRIVAL_RETURN, /* a return of a recording without references: matched by its address */
 };
 
 /* How control comes to the block that is next. The stack only keeps it while a signal handler runs. */
 struct tw_arrival {
 	uint8_t cause; /* enum tw_arrival_cause */
 	uint8_t level; /* of the context it came from */
-	uint64_t slot; /* CALL: where the return address was put */
+	uint64_t slot; /* CALL: where the return address was put, UINT64_MAX: not known */
+	uint64_t back; /* CALL: the return address */
 	void *from;    /* the user's own: the last block executed, NULL: none */
 };
 
@@ -43,7 +45,10 @@ struct tw_call_table {
 void tw_call_table_free(struct tw_call_table *t);
 
 struct tw_frame {
-	uint64_t slot; /* address of its return address (entered by a jump: that of its caller); UINT64_MAX at the bottom */
+	/* Address of its return address (entered by a jump: that of its caller); UINT64_MAX at the bottom. Where that is not known: a number below that
+	 * of the frame before. */
+	uint64_t slot;
+	uint64_t back; /* its return address; that of its caller for a jump */
 	struct tw_context context;
 	uint8_t kind;    /* enum tw_call_kind */
 	uint8_t lazy;    /* a stub from which a resolver is entered */

@@ -287,6 +287,32 @@ static void test_unmatched_return(void)
 	end();
 }
 
+/* Without references a return is matched by where it leads. */
+static void test_returns_by_address(void)
+{
+	struct tw_call_place main_place = {.function = MAIN}, f_place = {.function = F, .entry = 1}, g_place = {.function = G, .entry = 1};
+	struct tw_arrival call_back = {.cause = TW_ARRIVAL_CALL, .slot = UINT64_MAX, .back = 11}, back = {.cause = TW_ARRIVAL_RETURN};
+	start();
+	struct tw_call_site site = {tw_callstack_top(&stack)->context, 0, 10};
+	EQUAL(tw_callstack_enter(&stack, &f_place, 0, 0x2000, &call_back, &site), 0);
+	work(1);
+	jump(G, 20);
+	work(10);
+	site = (struct tw_call_site){tw_callstack_top(&stack)->context, 0, 30};
+	call_back.back = 31;
+	EQUAL(tw_callstack_enter(&stack, &f_place, 0, 0x2000, &call_back, &site), 0);
+	EQUAL(tw_callstack_top(&stack)->context.level, 1);
+	work(100);
+	EQUAL(tw_callstack_enter(&stack, &g_place, 0, 31, &back, &site), 0);
+	EQUAL(stack.n, 3);
+	work(1000);
+	EQUAL(tw_callstack_enter(&stack, &main_place, 0, 11, &back, &site), 0);
+	EQUAL(stack.n, 1);
+	IS(10, F, 1, 1111);
+	IS(20, G, 1, 1110);
+	end();
+}
+
 static void test_many_calls(void)
 {
 	start();
@@ -313,6 +339,7 @@ int main(void)
 	test_leaving_a_handler();
 	test_fork();
 	test_unmatched_return();
+	test_returns_by_address();
 	test_many_calls();
 	return UNIT_END();
 }

@@ -114,10 +114,18 @@ static const char *find_module(const struct tw_exports *e, const struct tw_expor
 	return tw_symbols_find_file(s->symbols, e->module ? e->module : tw_recording_info(s->recording)->program);
 }
 
+/* Whether the recording was made of a bare address stream (trackway import). */
+static int has_no_code(const struct tw_recording *r)
+{
+	return tw_recording_n_descriptors(r) && tw_descriptor_blocks(tw_recording_descriptor_at(r, 0))->end == TW_END_UNKNOWN;
+}
+
 int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *s)
 {
 	int error = 0;
 	const char *path = NULL;
+	if ((e->callgrind || tw_exports_need_profile(e)) && has_no_code(s->recording))
+		return tw_fail(TW_ERR_SYSTEM, "this was imported from addresses only; profiles of code need a recording of a program");
 	if (e->module || e->fdata || e->autofdo) {
 		path = find_module(e, s);
 		if (!path)

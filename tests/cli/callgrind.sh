@@ -44,6 +44,14 @@ grep -q 'sink += n' annotated || fail "callgrind_annotate does not find the sour
 valgrind -q --tool=callgrind --callgrind-out-file=theirs ./calls >/dev/null 2>&1
 python3 "$ROOT/tests/callgrind.py" same calls.callgrind theirs calls.c || fail "not what valgrind's callgrind says"
 
+# Recordings without references say the same of calls, by return addresses.
+RECORD_OPTIONS=(--format=bb_pc)
+recorded ./calls
+RECORD_OPTIONS=()
+"$TW" blocks --callgrind=bb_pc.callgrind recording.tw || fail "blocks --callgrind of a recording without references"
+python3 "$ROOT/tests/callgrind.py" check bb_pc.callgrind "$(info_value instructions)" 0 0 _start || fail "sums without references"
+python3 "$ROOT/tests/callgrind.py" same bb_pc.callgrind theirs calls.c || fail "without references, not what valgrind's callgrind says"
+
 # Where stacks are not just calls and returns: longjmp, tail calls, signal handlers, threads, fork, execve, lazy binding.
 cc_program odd -O2 -fno-inline -pthread -Wl,-z,lazy <<'END'
 #include <pthread.h>

@@ -54,3 +54,13 @@ says '/nowhere/x: No such file'
 one_sentence "$TW" blocks --simpoint=x --interval 0 recording.tw
 says 'interval'
 one_sentence "$TW" blocks --simpoint=x --interval many recording.tw
+# a recording of addresses only has vectors, but no code to tell of
+printf 'I  04001000,3\n L 1ffe0000,8\nI  04001003,5\nI  04001000,3\n' >trace
+"$TW" import lackey -o trace.tw trace >/dev/null 2>&1 || fail "import lackey"
+"$TW" blocks --simpoint=trace.bb trace.tw || fail "vectors of an imported trace"
+[ "$(grep -o ':[0-9]* ' trace.bb | tr -d ': ' | paste -sd+ | xargs -I{} bash -c 'echo $(({}))')" = 3 ] || fail "vectors of an imported trace: $(cat trace.bb)"
+for option in callgrind lcov fdata autofdo; do
+	one_sentence "$TW" blocks --$option=x trace.tw
+	says 'addresses only'
+	[ ! -e x ] || fail "--$option left a file"
+done
