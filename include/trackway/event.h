@@ -26,6 +26,7 @@ enum tw_event_type {
 	TW_EVENT_REFS,         /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
 	TW_EVENT_PROGRAM,   /* struct tw_program_start, then path and arguments, each NUL-terminated: what this process runs from here on */
 	TW_EVENT_CHILD_END, /* struct tw_child_end: a child was waited for */
+	TW_EVENT_WINDOW,    /* struct tw_window: recording stops or goes on here; where it goes on a KEYFRAME follows */
 	TW_NEVENTS
 };
 
@@ -98,6 +99,12 @@ struct tw_fork {
 struct tw_program_start {
 	uint32_t pid;
 	uint32_t n_args; /* arguments that follow the path; where they are too many, the first */
+	uint64_t tsc;
+};
+struct tw_window {
+	uint32_t open; /* 1: what follows is recorded; 0: it is not, until the next WINDOW */
+	uint32_t reserved;
+	uint64_t pc; /* of the next instruction */
 	uint64_t tsc;
 };
 struct tw_child_end {

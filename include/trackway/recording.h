@@ -100,7 +100,9 @@ struct tw_recording_info {
 	char **argv;   /* as given on the command line */
 	char *program; /* the ELF file that ran (for a script: its interpreter) */
 	char *cwd, *host, *cpu, *kernel;
-	char *failure; /* why recording stopped early; "" if it did not */
+	char *start_at, *stop_at; /* the window, as given on the command line; "" if it was not */
+	uint64_t windows;         /* how often a process opened it, where there is a start */
+	char *failure;            /* why recording stopped early; "" if it did not */
 	struct tw_xstate xstate;
 	struct tw_totals totals;
 };

@@ -89,6 +89,25 @@ enum tw_control_flags {
 	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
 };
 
+/* Where a window opens or closes. */
+enum tw_where_kind { TW_WHERE_NONE, TW_WHERE_FUNCTION, TW_WHERE_ADDRESS, TW_WHERE_TIME, TW_WHERE_COUNT };
+struct tw_where {
+	uint32_t kind; /* enum tw_where_kind */
+	uint32_t reserved;
+	uint64_t value;     /* ADDRESS; TIME: nanoseconds since the start; COUNT: instructions executed (start) or recorded (stop) */
+	char module[256];   /* FUNCTION: file name of its module, or "" */
+	char function[512]; /* FUNCTION */
+};
+
+struct tw_window_control {
+	struct tw_where start, stop;
+	_Atomic uint32_t due;    /* bit 0: the start's time has come or its count is reached, bit 1: the stop's */
+	_Atomic uint32_t found;  /* bits likewise: the address is known */
+	_Atomic uint32_t opened; /* how often a process opened its window */
+	uint32_t reserved;
+	_Atomic uint64_t counted; /* instructions executed before the start, while they count */
+};
+
 /* First thing in the memfd; set up by the collector before the program starts. */
 struct tw_control {
 	uint64_t magic;
@@ -111,6 +130,7 @@ struct tw_control {
 	uint32_t versions; /* superblocks for one address, at most */
 	uint32_t reserved;
 	struct tw_xstate xstate; /* of this machine */
+	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];
 	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
 };

@@ -49,6 +49,8 @@ struct tw_collector {
 	_Atomic int ended;    /* the program has been waited for */
 	_Atomic int stopping; /* what still runs is not waited for */
 	uint32_t next_check;  /* slot */
+	uint64_t started;     /* when, in ns */
+	uint64_t recorded;    /* instructions, for a window that closes at a count */
 	uint64_t descriptors; /* bytes of the descriptor area taken */
 	char failure[512];    /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
@@ -102,6 +104,7 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	}
 	t->sequence++;
 	t->insns += chunk->insns;
+	c->recorded += chunk->insns;
 	t->blocks += chunk->blocks;
 	t->refs += chunk->refs;
 	job->thread = t->info;
@@ -361,9 +364,33 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void wait_for_bell(struct tw_collector *c, uint32_t bell)
+/* Whether the place is one that is found here, and not in the code. If it is a time, *next becomes no more than what is left till then. */
+static int is_due(const struct tw_collector *c, const struct tw_where *where, int stop, uint64_t *next)
 {
-	struct timespec t = {0, WAIT_NS};
+	uint64_t passed = now_ns() - c->started;
+	if (where->kind == TW_WHERE_COUNT)
+		return stop && c->recorded >= where->value;
+	if (where->kind != TW_WHERE_TIME)
+		return 0;
+	if (passed < where->value && where->value - passed < *next)
+		*next = where->value - passed;
+	return passed >= where->value;
+}
+
+/* Tells the engines what is due of the window. Returns for how long nothing will be, at most WAIT_NS. */
+static uint64_t look_at_window(struct tw_collector *c)
+{
+	struct tw_window_control *w = &c->control->window;
+	uint64_t next = WAIT_NS;
+	uint32_t due = (is_due(c, &w->start, 0, &next) ? 1u : 0) | (is_due(c, &w->stop, 1, &next) ? 2u : 0);
+	if (due)
+		atomic_fetch_or(&w->due, due);
+	return next;
+}
+
+static void wait_for_bell(struct tw_collector *c, uint32_t bell, uint64_t ns)
+{
+	struct timespec t = {0, (long)ns};
 	syscall(SYS_futex, &c->control->doorbell, FUTEX_WAIT, bell, &t, NULL, 0);
 }
 
@@ -387,14 +414,14 @@ static void drain_until_ended(struct tw_collector *c)
 			leave_running(c);
 			return;
 		}
-		uint64_t now = now_ns();
+		uint64_t now = now_ns(), wait = look_at_window(c);
 		if (now - checked >= WAIT_NS || ended > told) {
 			check_threads(c, CHECKS);
 			tw_output_age(c->output);
 			checked = now;
 			told = ended;
 		} else if (!done) {
-			wait_for_bell(c, bell);
+			wait_for_bell(c, bell, wait);
 		}
 	}
 }
@@ -469,6 +496,9 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->format = options->format;
 	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0);
 	control->collector_pid = getpid();
+	control->window.start = options->start;
+	control->window.stop = options->stop;
+	c->started = now_ns();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;
@@ -506,7 +536,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 {
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
-	c->count_only = options->discard && !c->logged;
+	c->count_only = options->discard && !c->logged && options->stop.kind != TW_WHERE_COUNT;
 	c->demux = tw_demux_new(c->count_refs);
 	int error = c->demux ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
@@ -555,6 +585,15 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 const char *tw_collector_path(const struct tw_collector *c)
 {
 	return c->path;
+}
+
+void tw_collector_window(const struct tw_collector *c, struct tw_collector_window *out)
+{
+	const struct tw_window_control *w = &c->control->window;
+	uint32_t found = atomic_load(&w->found);
+	out->opened = atomic_load(&w->opened);
+	out->start_found = w->start.kind != TW_WHERE_FUNCTION || (found & 1);
+	out->stop_found = w->stop.kind != TW_WHERE_FUNCTION || (found & 2);
 }
 
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number)

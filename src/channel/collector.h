@@ -12,12 +12,13 @@
 struct tw_collector;
 
 struct tw_collector_options {
-	uint32_t format;          /* enum tw_format */
-	int verify;               /* 1: have every reference logged */
-	int no_follow;            /* 1: child processes are not recorded */
-	int discard;              /* 1: count, but store no chunks and no descriptors */
-	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
-	uint64_t dump_pc;         /* --show-fragment */
+	uint32_t format;             /* enum tw_format */
+	int verify;                  /* 1: have every reference logged */
+	int no_follow;               /* 1: child processes are not recorded */
+	struct tw_where start, stop; /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
+	int discard;                 /* 1: count, but store no chunks and no descriptors */
+	struct tw_writer *writer;    /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
+	uint64_t dump_pc;            /* --show-fragment */
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
@@ -29,6 +30,13 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
+
+/* What became of the window. After tw_collector_finish. */
+struct tw_collector_window {
+	unsigned opened;             /* how often a process opened it, where there is a start */
+	int start_found, stop_found; /* whether the function was in any file that was mapped; 1 where it is not a function */
+};
+void tw_collector_window(const struct tw_collector *c, struct tw_collector_window *out);
 
 /* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as the collector. */
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);

@@ -107,6 +107,19 @@ static void print_state(const struct tw_recording_info *info)
 		printf("%-16sexit status %d\n", "ended", WEXITSTATUS(info->wait_status));
 }
 
+static void print_window(const struct tw_recording_info *info)
+{
+	if (!info->start_at[0] && !info->stop_at[0])
+		return;
+	printf("%-16s", "window");
+	tw_print_safe(info->start_at[0] ? info->start_at : "the start");
+	fputs(" to ", stdout);
+	tw_print_safe(info->stop_at[0] ? info->stop_at : "the end");
+	if (info->start_at[0] && info->complete)
+		printf(", opened %llu time%s", (unsigned long long)info->windows, info->windows == 1 ? "" : "s");
+	putchar('\n');
+}
+
 static void print_about(const struct tw_recording_info *info)
 {
 	char when[64];
@@ -123,6 +136,7 @@ static void print_about(const struct tw_recording_info *info)
 	print_line("format", tw_format_name(info->format));
 	print_line("sink", tw_sink_name(info->sink));
 	print_line("children", info->follow == TW_FOLLOW_NONE ? "not recorded (--follow=none)" : "recorded");
+	print_window(info);
 	print_state(info);
 }
 
@@ -218,6 +232,12 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 	tw_json_text(j, "format", tw_format_name(info->format));
 	tw_json_text(j, "sink", tw_sink_name(info->sink));
 	tw_json_text(j, "follow", tw_follow_name(info->follow));
+	if (info->start_at[0])
+		tw_json_text(j, "start_at", info->start_at);
+	if (info->stop_at[0])
+		tw_json_text(j, "stop_at", info->stop_at);
+	if (info->start_at[0] || info->stop_at[0])
+		tw_json_number(j, "windows", info->windows);
 	if (!has_ended(info))
 		return;
 	tw_json_real(j, "elapsed", (double)info->duration_ns / 1e9);

@@ -1,5 +1,6 @@
 /* trackway record: runs a program under the engine, collects, stores. */
 #include "cli/cli.h"
+#include "cli/where.h"
 #include "channel/collector.h"
 #include "channel/launch.h"
 #include "channel/machine.h"
@@ -26,6 +27,8 @@ struct record {
 	char dir[PATH_MAX];
 	int has_dir, quiet, verify;
 	int format, sink, follow;
+	const char *start_at, *stop_at;
+	struct tw_where start, stop;
 	uint64_t dump_pc;
 	int dump_all;
 	uint32_t hot, versions;
@@ -54,6 +57,10 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --sink=count           count and discard; store only totals and modules\n"
                            "  --follow=all|none      record child processes too (default), or let them run\n"
                            "                         natively\n"
+                           "  --start=WHERE          record from here on: FUNCTION, MODULE!FUNCTION, 0xADDRESS,\n"
+                           "                         a time since the start such as 2.5s or 300ms, or a count\n"
+                           "                         of instructions such as 1000000i or 5Mi\n"
+                           "  --stop=WHERE           record no more from here on\n"
                            "  --verify               compare every reference with what the program did\n"
                            "  --hot=N                code met N times in what was recorded is translated\n"
                            "                         again, as superblocks; default 4, 0: never\n"
@@ -106,6 +113,14 @@ static int set_follow(struct record *r, const char *name)
 	return r->follow >= 0 ? 0 : bad_usage("--follow wants all or none, not", name);
 }
 
+static int set_where(struct tw_where *where, const char **as_given, const char *text)
+{
+	*as_given = text;
+	return tw_where_parse(text, where)
+	           ? 0
+	           : bad_usage("--start and --stop want a function, 0xADDRESS, time (2.5s) or count (5Mi), not", text);
+}
+
 static int set_show(struct record *r, const char *text)
 {
 	char *end;
@@ -140,6 +155,10 @@ static int set_option(struct record *r, int option)
 		return set_sink(r, optarg);
 	case 'C':
 		return set_follow(r, optarg);
+	case 'B':
+		return set_where(&r->start, &r->start_at, optarg);
+	case 'E':
+		return set_where(&r->stop, &r->stop_at, optarg);
 	case 'F':
 		return set_show(r, optarg);
 	case 'H':
@@ -166,6 +185,8 @@ static int parse(struct record *r, int argc, char **argv)
 	    {"format", required_argument, NULL, 'f'},
 	    {"sink", required_argument, NULL, 's'},
 	    {"show-fragment", required_argument, NULL, 'F'},
+	    {"start", required_argument, NULL, 'B'},
+	    {"stop", required_argument, NULL, 'E'},
 	    {"follow", required_argument, NULL, 'C'},
 	    {"hot", required_argument, NULL, 'H'},
 	    {"versions", required_argument, NULL, 'V'},
@@ -190,6 +211,10 @@ static int parse(struct record *r, int argc, char **argv)
 	}
 	if (r->verify && !tw_format_has_refs((uint32_t)r->format))
 		return bad_usage("--verify has nothing to compare in format", tw_format_name((uint32_t)r->format));
+	if ((r->start_at || r->stop_at) && r->format == TW_FORMAT_NONE)
+		return bad_usage("--start and --stop are of no use in format", "none");
+	if (r->start.kind && r->start.kind != TW_WHERE_COUNT && !memcmp(&r->start, &r->stop, sizeof r->start))
+		return bad_usage("--start and --stop are both", r->start_at);
 	return -1;
 }
 
@@ -246,6 +271,8 @@ static int create_recording(struct record *r)
 	    .format = (uint32_t)r->format,
 	    .sink = (uint32_t)r->sink,
 	    .follow = (uint32_t)r->follow,
+	    .start_at = (char *)r->start_at,
+	    .stop_at = (char *)r->stop_at,
 	    .start = time(NULL),
 	    .argc = r->command_argc,
 	    .argv = r->command_argv,
@@ -301,6 +328,8 @@ static int start_collector(struct record *r)
 	struct tw_collector_options options = {
 	    .format = (uint32_t)r->format,
 	    .verify = r->verify,
+	    .start = r->start,
+	    .stop = r->stop,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .discard = r->sink == TW_SINK_COUNT,
 	    .writer = r->writer,
@@ -364,8 +393,21 @@ static int run(struct record *r)
 
 /* ---- ending ---- */
 
+/* Where a window was asked for that never opened, or that could not close, it is said why. */
+static void look_at_window(struct record *r)
+{
+	struct tw_collector_window w;
+	tw_collector_window(r->collector, &w);
+	r->end.windows = w.opened;
+	if (r->start.kind && !w.opened)
+		fprintf(stderr, "trackway: nothing was recorded: %s was not %s\n", r->start_at, w.start_found ? "reached" : "found");
+	else if (!w.stop_found)
+		fprintf(stderr, "trackway: recording went on to the end: %s was not found\n", r->stop_at);
+}
+
 static void close_recording(struct record *r)
 {
+	look_at_window(r);
 	r->end.complete = !r->result.failure[0];
 	r->end.failure = r->result.failure;
 	r->end.totals = r->result.totals;

@@ -1,5 +1,6 @@
 #include "engine/buffer.h"
 #include "engine/trace.h"
+#include "engine/window.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
@@ -54,7 +55,7 @@ static void put_event(struct thread *t, u16 type, const void *a, u32 na, const v
 	*(volatile u16 *)at = TW_TAG_EVENT;
 }
 
-void tw_buffer_keyframe(struct thread *t)
+static void put_keyframe(struct thread *t)
 {
 	struct tw_keyframe k;
 	memcpy(k.regs, t->regs, sizeof k.regs);
@@ -67,13 +68,19 @@ void tw_buffer_keyframe(struct thread *t)
 	tw_buffer_event(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
 }
 
+void tw_buffer_keyframe(struct thread *t)
+{
+	if (!t->told_closed)
+		put_keyframe(t);
+}
+
 /* ---- buffers ---- */
 
 static void open_buffer(struct thread *t, u8 *buffer)
 {
 	t->buffer = buffer;
 	t->bufptr = (u64)buffer;
-	tw_buffer_keyframe(t);
+	put_keyframe(t);
 }
 
 static void close_buffer(struct thread *t)
@@ -156,7 +163,7 @@ void tw_buffer_reserve(struct thread *t, u32 bytes)
 
 void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
 {
-	if (!tw_engine.instr->records)
+	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
 		return;
 	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 1);
 	put_event(t, type, a, na, b, nb);
@@ -260,7 +267,7 @@ static void open_own_buffer(struct thread *t)
 
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 {
-	bool records = tw_engine.instr->records;
+	bool records = tw_engine.recorder->records;
 	if (t->own_buffer) /* a copy of the parent's */
 		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
 	t->slot = NO_SLOT; /* in a new process it is the parent's */
@@ -269,7 +276,8 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	if (wanted && !has_slot && records)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
 	t->recording = has_slot && records;
-	t->own_buffer = false;
+	t->own_buffer = t->told_closed = false;
+	t->count = 0;
 	t->upper = 0;
 	if (has_slot)
 		set_up_slot(t, parent_pid);

@@ -5,6 +5,7 @@
 #include "engine/signal.h"
 #include "engine/syscall.h"
 #include "engine/trace.h"
+#include "engine/window.h"
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
@@ -36,6 +37,10 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 {
 	if (tw_fragment_make_room(t))
 		x = NULL;
+	if (tw_window_look(t)) {
+		x = NULL;
+		context = tw_engine.instr->context;
+	}
 	tw_trace_join(t);
 	return tw_fragment_get(t->pc, context, x);
 }

@@ -79,6 +79,7 @@ struct thread {
 	u64 has_pending; /* not 0: pending.signo is set; looked at just before an application's system call */
 	u64 resume_host; /* where an entry into the cache was headed when a signal stopped it */
 	u64 slot_s2;
+	u64 count; /* instructions executed, up to TW_COUNT_END (src/instrument/count.c) */
 
 	u64 app_fs;
 	u32 pid, tid;
@@ -119,8 +120,15 @@ struct thread {
 	u64 slack_jump;        /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
 	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
 	u32 n_hot;
-	u8 *xsave; /* for clean calls that need vector registers */
+	u8 *xsave;            /* for clean calls that need vector registers */
+	u32 window;           /* changes of the window's mode that it has followed */
+	bool told_closed;     /* its stream says that nothing is recorded */
+	u32 timer, timer_tid; /* of its CPU time, and whose it is */
+	u32 drawn;            /* instructions it may execute until it looks again, while they are counted */
 };
+
+/* thread.count, while instructions are counted, when the thread is to look. */
+#define TW_COUNT_END (1ull << 32)
 
 #define TW_AT(field, offset) _Static_assert(offsetof(struct thread, field) == (offset), #field " is where layout.h says")
 TW_AT(regs, T_REGS);
@@ -140,14 +148,16 @@ TW_AT(self, T_SELF);
 TW_AT(app_gs, T_APP_GS);
 TW_AT(has_pending, T_HAS_PENDING);
 TW_AT(slot_s2, T_SLOT_S2);
+TW_AT(count, T_COUNT);
 
 #define NO_SLOT 0xffffffffu
 
 /* Process-wide state. */
 struct engine {
-	struct tw_control *control; /* NULL: no channel (never while running) */
-	void *channel;              /* base of the mapping */
-	const struct instrumentor *instr;
+	struct tw_control *control;          /* NULL: no channel (never while running) */
+	void *channel;                       /* base of the mapping */
+	const struct instrumentor *instr;    /* of the mode of now (window.h) */
+	const struct instrumentor *recorder; /* of the recording */
 	bool verify;
 	char engine_path[512];
 	char channel_path[64];

@@ -1,6 +1,7 @@
 #include "engine/fragment.h"
 #include "engine/memory.h"
 #include "engine/thread.h"
+#include "engine/window.h"
 #include "engine/x86_64/emit.h"
 #include "engine/x86_64/glue.h"
 #include "engine/x86_64/translate.h"
@@ -461,6 +462,8 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 {
 	u64 limit;
+	if (tw_window_stops_at(pc))
+		x = NULL; /* the dispatcher is come by there each time */
 	struct fragment *f = find(pc, tw_engine.instr->context, false);
 	if (!f && tw_memory_executable(pc, &limit))
 		f = make(pc, tw_engine.instr->context, limit, x);
@@ -593,20 +596,32 @@ static void settle(void)
 	}
 }
 
+static void throw_away(const struct thread *t)
+{
+	emptying = true;
+	call_out(t);
+	empty();
+	emptying = false;
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+	tw_sys(__NR_futex, &generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
+}
+
+void tw_fragment_switch(struct thread *t, const struct instrumentor *to)
+{
+	if (tw_engine.n_threads > 1)
+		throw_away(t);
+	t->generation = generation;
+	tw_engine.instr = to;
+}
+
 bool tw_fragment_make_room(struct thread *t)
 {
 	if (emptying) {
 		tw_fragment_left(t);
 		settle();
 	}
-	if (is_full()) {
-		emptying = true;
-		call_out(t);
-		empty();
-		emptying = false;
-		__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
-		tw_sys(__NR_futex, &generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
-	}
+	if (is_full())
+		throw_away(t);
 	bool missed = t->generation != generation;
 	t->generation = generation;
 	t->in_cache = true;

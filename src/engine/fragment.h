@@ -59,6 +59,7 @@ enum exit_kind {
 	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
+	EXIT_CHECK,    /* before the fragment itself, which is to be entered again: the dispatcher is come by */
 	EXIT_REENTER,  /* a signal stopped an entry into the cache: thread.resume_host */
 };
 
@@ -186,6 +187,12 @@ u64 *tw_fragment_table(u32 upper, u8 kind);
  * what it knows of any, such as the exit it came by. From here on t is in the cache (thread.in_cache).
  */
 bool tw_fragment_make_room(struct thread *t);
+
+/*
+ * Makes another instrumentor the one that is used. With several threads it first throws all translations away likewise: so no thread is in the cache then.
+ * Under the lock, from the dispatcher, which must forget by which exit it came.
+ */
+void tw_fragment_switch(struct thread *t, const struct instrumentor *to);
 
 /* t leaves the cache for a time that it does not know the length of (a system call), holding nothing of it. */
 static inline void tw_fragment_left(struct thread *t)

@@ -1,6 +1,7 @@
 #include "engine/loader.h"
 #include "engine/buffer.h"
 #include "engine/memory.h"
+#include "engine/window.h"
 #include <asm/unistd.h>
 #include <elf.h>
 #include <linux/fcntl.h>
@@ -161,6 +162,9 @@ i64 tw_load_program(const char *path, struct loaded *l)
 
 void tw_load_tell(struct thread *t)
 {
-	for (u32 i = 0; i < n_told; i++)
-		tw_buffer_event(t, TW_EVENT_MAP, &told[i].map, sizeof told[i].map, told[i].path, (u32)strlen(told[i].path) + 1);
+	for (u32 i = 0; i < n_told; i++) {
+		const struct tw_map *m = &told[i].map;
+		tw_buffer_event(t, TW_EVENT_MAP, m, sizeof *m, told[i].path, (u32)strlen(told[i].path) + 1);
+		tw_window_mapped(told[i].path, m->address, m->length, m->offset);
+	}
 }

@@ -9,6 +9,7 @@
 #include "engine/process.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
+#include "engine/window.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
@@ -220,6 +221,7 @@ void tw_main(u64 *sp)
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
 	map_channel(channel, open_channel(&s, channel, program));
 	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
+	tw_window_init();
 	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	read_cpu(&s);
 	remember_paths(program);

@@ -5,6 +5,7 @@
 #include "engine/memory.h"
 #include "engine/thread.h"
 #include "engine/trace.h"
+#include "engine/window.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/frame.h"
 #include "engine/x86_64/glue.h"
@@ -268,7 +269,8 @@ static void interrupt(struct thread *t, u64 host)
 	u64 regs[TW_NREGS];
 	u8 buf = tw_state_registers(t, f, host, regs);
 	t->pc = state_pc(f, s, t->regs[TW_RCX], t->regs[TW_RSP]);
-	t->bufptr = tw_engine.instr->records ? t->regs[buf] : 0;
+	if (tw_engine.instr->records)
+		t->bufptr = t->regs[buf];
 	memcpy(t->regs, regs, sizeof regs);
 	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;
 	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN))
@@ -313,6 +315,14 @@ static bool in_cache(u64 host)
 	return host >= ARENA_CACHE && host < ARENA_CACHE_END;
 }
 
+/* The thread leaves the cache where it is, and goes on by way of the dispatcher. */
+static void come_by(struct thread *t, struct tw_ucontext *uc)
+{
+	load_context(t, uc);
+	interrupt(t, uc->rip);
+	resume_after(t, uc);
+}
+
 /* The fragment's tag store ran into a guard: switch buffers with exact state, then make the store again. */
 static void switch_at_entry(struct thread *t, const struct fragment *f, struct tw_ucontext *uc)
 {
@@ -321,7 +331,7 @@ static void switch_at_entry(struct thread *t, const struct fragment *f, struct t
 	t->bufptr = uc->r11;
 	t->upper = f->number >> 16;
 	tw_buffer_switch(t);
-	if (tw_trace_found(t)) {
+	if (tw_trace_found(t) || tw_window_is_due()) {
 		t->pc = f->pc;
 		resume_after(t, uc);
 		return;
@@ -345,9 +355,7 @@ static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 		switch_at_entry(t, f, uc);
 		return true;
 	}
-	load_context(t, uc);
-	interrupt(t, uc->rip);
-	resume_after(t, uc);
+	come_by(t, uc);
 	return true;
 }
 
@@ -525,10 +533,23 @@ static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw
 	}
 }
 
+/* The thread's timer: where it computes in the cache, it comes by the dispatcher. A system call it broke off is made again. */
+static void tick(struct thread *t, struct tw_ucontext *uc)
+{
+	if (uc->rip == (u64)tw_syscall_end && uc->rax == (u64)-EINTR)
+		uc->rip = (u64)tw_syscall_abort;
+	if (tw_window_is_due() && in_cache(uc->rip))
+		come_by(t, uc);
+}
+
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
 	__asm__ volatile("pushq $2; popfq" : : : "cc", "memory"); /* the kernel leaves the application's AC on */
+	if (tw_window_is_tick(signo, info)) {
+		tick(t, uc);
+		return;
+	}
 	if (is_fault(signo, info)) {
 		synchronous(t, signo, info, uc);
 		return;

@@ -8,6 +8,7 @@
 #include "engine/process.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
+#include "engine/window.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/prctl.h>
@@ -68,6 +69,7 @@ static void tell_map(struct thread *t, u64 at, u64 length, int prot, int flags, 
 	}
 	path[n > 0 ? n : 0] = 0;
 	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, path, (u32)strlen(path) + 1);
+	tw_window_mapped(path, at, length, offset);
 }
 
 /* Where ld.so wants a library: a private file mapping marked as one (MAP_DENYWRITE), or anything executable, without a place of its own. */
@@ -429,7 +431,7 @@ static const call_fn table[] = {
 
 static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result)
 {
-	if (!tw_engine.instr->records)
+	if (!tw_engine.recorder->records)
 		return;
 	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, tw_tsc()};
 	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, NULL, 0);

@@ -4,6 +4,7 @@
 #include "engine/held.h"
 #include "engine/signal.h"
 #include "engine/syscall.h"
+#include "engine/window.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/prctl.h>
@@ -223,6 +224,8 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		forget_others(t);
 		t->vforked = false;
 		t->unfollowed |= is_unfollowed(c);
+		if (t->unfollowed)
+			tw_window_close_for_good();
 		t->pending.signo = 0;
 		t->has_pending = 0;
 		if (c->args.flags & CLONE_CLEAR_SIGHAND)

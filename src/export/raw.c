@@ -32,6 +32,7 @@ static const char *event_name(unsigned type)
 	    [TW_EVENT_REFS] = "refs",
 	    [TW_EVENT_PROGRAM] = "program",
 	    [TW_EVENT_CHILD_END] = "child-end",
+	    [TW_EVENT_WINDOW] = "window",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }

@@ -18,7 +18,7 @@
 
 bool tw_logs(void)
 {
-	return tw_engine.verify || tw_engine.instr->logs;
+	return tw_engine.instr->logs || (tw_engine.verify && tw_engine.instr->records);
 }
 
 static bool is_reference(const struct memop *m)

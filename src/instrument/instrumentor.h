@@ -48,9 +48,15 @@ struct instrumentor {
 	void (*after)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
 };
 
+/*
+ * Fragments that record nothing have contexts of their own, which are nobody else's, and the upper half of a number that no fragment with a descriptor
+ * has: so they share neither links nor landings with those that do (engine/window.h).
+ */
+enum { NONE_CONTEXT = 1 << 16, COUNT_CONTEXT = 1 << 17, UNRECORDED_NUMBER = 1023 << 16 };
+
 /* By format number of the channel. */
-extern const struct instrumentor tw_instrument_none, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c, tw_instrument_bb_pc,
-    tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr;
+extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c,
+    tw_instrument_bb_pc, tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr;
 const struct instrumentor *tw_instrument_find(u32 format);
 
 /* ---- dep.c: what other instrumentors do in the same way ---- */

@@ -9,6 +9,7 @@ static void plan_nothing(const struct block *b, u32 context, struct plan *p)
 const struct instrumentor tw_instrument_none = {
     .name = "none",
     .format = TW_FORMAT_NONE,
+    .context = NONE_CONTEXT,
     .plan = plan_nothing,
 };
 

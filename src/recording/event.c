@@ -24,6 +24,7 @@ static const struct {
     [TW_EVENT_REFS] = {sizeof(struct tw_refs), 0},
     [TW_EVENT_PROGRAM] = {sizeof(struct tw_program_start), 1},
     [TW_EVENT_CHILD_END] = {sizeof(struct tw_child_end), 0},
+    [TW_EVENT_WINDOW] = {sizeof(struct tw_window), 0},
 };
 
 static int logged_ok(const uint8_t *payload, uint32_t bytes)

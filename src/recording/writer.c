@@ -80,7 +80,10 @@ static int copy_info(struct tw_recording_info *to, const struct tw_recording_inf
 	to->cpu = copy_text(from->cpu);
 	to->kernel = copy_text(from->kernel);
 	to->failure = copy_text(from->failure);
-	if (copy_argv(to, from) || !to->program || !to->cwd || !to->host || !to->cpu || !to->kernel || !to->failure)
+	to->start_at = copy_text(from->start_at);
+	to->stop_at = copy_text(from->stop_at);
+	if (copy_argv(to, from) || !to->start_at || !to->stop_at || !to->program || !to->cwd || !to->host || !to->cpu || !to->kernel ||
+	    !to->failure)
 		return tw_fail(TW_ERR_MEMORY, "header");
 	return TW_OK;
 }
@@ -128,6 +131,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	free(info->failure);
 	info->failure = copy_text(end->failure);
 	info->complete = end->complete;
+	info->windows = end->windows;
 	info->totals = end->totals;
 	info->wait_status = end->wait_status;
 	info->duration_ns = end->duration_ns;

@@ -1,4 +1,5 @@
 #include "engine/x86_64/decode.h"
+#include "engine/window.h"
 #define ZYDIS_STATIC_BUILD
 #include <Zydis/Zydis.h>
 
@@ -892,6 +893,8 @@ static void decode_insns(struct block *b, struct part *p, u64 limit)
 	u32 values = 0, first_op = b->n_ops;
 	bool more = true;
 	while (more && p->n_insns < PART_MAX_INSNS && b->n_ops - first_op < PART_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
+		if (p->n_insns && tw_window_stops_at(p->pc + p->bytes))
+			break;
 		more = decode_one(b, p->pc + p->bytes, limit);
 		struct insn *i = &b->insn[b->n_insns - 1];
 		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED)) {

@@ -38,5 +38,6 @@
 #define T_APP_GS      240
 #define T_HAS_PENDING 248
 #define T_SLOT_S2     264
+#define T_COUNT       272
 
 #endif

@@ -384,6 +384,7 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	make_plan(&block, context);
 	const struct part *last = &block.part[block.n_parts - 1];
 	f->context = context;
+	f->number = UNRECORDED_NUMBER; /* till it has one of its own */
 	f->pc_target = last->target;
 	f->pc_fall = last->next;
 	f->end = last->end;

@@ -1,0 +1,44 @@
+/*
+ * count: the bare engine, with the instructions counted, for windows that open at a count (engine/window.h). Nothing is recorded and no register is taken.
+ *
+ * thread.count goes up to TW_COUNT_END, where its upper half is no longer 0; a thread that finds it so comes by the dispatcher before the block. So
+ * what is tested is tested without flags.
+ */
+#include "instrument/instrumentor.h"
+
+static void plan_nothing(const struct block *b, u32 context, struct plan *p)
+{
+	(void)b, (void)context, (void)p;
+}
+
+static void count_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
+{
+	const u16 flags = e->now.flags;
+	struct exit *x = tw_exit_new(EXIT_CHECK, f->pc, f);
+	(void)p;
+	x->context = COUNT_CONTEXT;
+	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
+	e->now.spill = TW_RCX;
+	emit_state(e, 0, flags | STATE_SPILL);
+	emit_bytes(e, "\x65\x8b\x0c\x25", 4); /* mov ecx, gs:[upper half of the count] */
+	emit_32(e, T_COUNT + 4);
+	emit_bytes(e, "\xe3", 1); /* jrcxz on */
+	u8 *on = e->at;
+	emit_8(e, 0);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_S);
+	emit_jmp(e, tw_stub_new(x));
+	*on = (u8)(e->at - (on + 1));
+	emit_mov_reg_gs(e, TW_RCX, T_COUNT);
+	emit_lea(e, TW_RCX, TW_RCX, b->n_insns);
+	emit_mov_gs_reg(e, T_COUNT, TW_RCX);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_S);
+	emit_state(e, 0, flags);
+}
+
+const struct instrumentor tw_instrument_count = {
+    .name = "count",
+    .format = TW_FORMAT_NONE,
+    .context = COUNT_CONTEXT,
+    .plan = plan_nothing,
+    .entry = count_entry,
+};
