@@ -331,6 +331,13 @@ static int note_fork(struct state *s, const struct tw_fork *e)
 	return tw_callstack_begin(&child->stack, &s->stack);
 }
 
+/* The stack pointer, where it is told: frames below it are gone, whatever was not recorded. */
+static void take_keyframe(struct state *s, const struct tw_keyframe *k)
+{
+	if (k->regs[TW_RSP])
+		tw_callstack_return(&s->stack, k->regs[TW_RSP] - 1);
+}
+
 static int take_event(struct state *s, const struct tw_event *e)
 {
 	switch (e->type) {
@@ -344,7 +351,10 @@ static int take_event(struct state *s, const struct tw_event *e)
 		tw_callstack_sigreturn(&s->stack, &s->arrival);
 		return 0;
 	case TW_EVENT_GAP:
-		s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+		s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_WILD};
+		return 0;
+	case TW_EVENT_KEYFRAME:
+		take_keyframe(s, e->payload);
 		return 0;
 	case TW_EVENT_FORK:
 		return note_fork(s, e->payload);
