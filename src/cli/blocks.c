@@ -147,7 +147,11 @@ static int print(const struct blocks *b, const struct tw_blocks_report *r)
 	}
 	if (error)
 		return failed(b, error);
-	return fflush(stdout) || ferror(stdout);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "trackway blocks: cannot write standard output: %s\n", strerror(errno));
+		return 1;
+	}
+	return 0;
 }
 
 static int make(struct blocks *b)

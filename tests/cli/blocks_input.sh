@@ -120,6 +120,7 @@ one_sentence "$TW" blocks --json --csv t
 one_sentence "$TW" blocks --function=main t
 one_sentence "$TW" blocks --nothing t
 one_sentence "$TW" blocks -o /nonexistent/p t
+one_sentence bash -c '"$0" blocks --json t >/dev/full' "$TW"
 one_sentence "$TW" import
 one_sentence "$TW" import lackey
 one_sentence "$TW" import other t
