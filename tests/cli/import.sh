@@ -1,4 +1,5 @@
 # import lackey: the recording gives back the trace line by line, is whole, and has the trace's profile; many chunks, many fragments.
+# timeout: 240
 . "$(dirname "$0")/../lib.sh"
 
 # round TRACE: imports it and compares all that can be compared
