@@ -50,17 +50,21 @@ prefix() {
 	rm -rf "$WORK/count.tw" "$WORK/verify.tw" "$WORK"/*.tw.old
 }
 
-# The application did not do what it was to do in this mode: result MODE bad WHY. Or it did: result MODE ok [RATE], with a rate, the more the better.
+# result MODE bad WHY: the application did not do what it was to do. result MODE ok [RATE]: it did, at this rate; shown as a percentage of the native one.
+# result MODE cost SECONDS: it did, in so much processor time; shown as times the native one.
 result() {
 	local mode=$1
-	if [ "$2" = ok ]; then
-		RATE[$mode]=${3:-}
-		[ "$mode" = native ] && return
-		SAID+="  $mode $(awk -v a="${RATE[$mode]}" -v b="${RATE[native]:-}" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "ok" }')"
-	else
+	if [ "$2" = bad ]; then
 		FAILED=1
 		SAID+="  $mode: ${*:3}"
+		return
 	fi
+	RATE[$mode]=${3:-}
+	[ "$mode" = native ] && return
+	SAID+="  $mode $(awk -v a="${RATE[$mode]}" -v b="${RATE[native]:-}" -v how="$2" 'BEGIN {
+		if (a <= 0 || b <= 0) printf "ok"
+		else if (how == "cost") printf "%.2fx", a / b
+		else printf "%.0f %%", 100 * a / b }')"
 }
 
 finish() {
@@ -79,9 +83,10 @@ clean_verify() { grep -q '^verify: .* all equal$' "$1" && ! grep -qiE '^(verify|
 complains() { grep -qE '^trackway[^:]*: .*(incomplete|lost|cannot)' "$1"; }
 
 # batch [-v] CMD...: a command that reads no input and always prints the same, in every mode (verify only with -v): its output and status must be those
-# of the native run. The rate is runs per second of wall time, the median of RUNS (3; of 1 with verify). A function RESET is called before each run.
+# of the native run. What is compared is user + system time, recorder included, the median of RUNS (3; 1 with verify). RESET, if it is a function, is
+# called before each run.
 batch() {
-	local mode i begin end status verify=0 runs
+	local mode i status verify=0 runs TIMEFORMAT='%U %S'
 	[ "$1" = -v ] && verify=1 && shift
 	for mode in $MODES; do
 		[ "$mode" = verify ] && [ $verify = 0 ] && continue
@@ -91,11 +96,9 @@ batch() {
 		for i in $(seq "$runs"); do
 			prefix "$mode"
 			declare -F RESET >/dev/null && RESET
-			begin=$(date +%s.%N)
-			timeout -k 5 "${LIMIT:-120}" "${PREFIX[@]}" "$@" >"out.$mode" 2>"err.$mode" </dev/null
+			{ time timeout -k 5 "${LIMIT:-120}" "${PREFIX[@]}" "$@" >"out.$mode" 2>"err.$mode" </dev/null; } 2>took
 			status=$?
-			end=$(date +%s.%N)
-			echo "$begin $end" | awk '{ print $2 - $1 }' >>times
+			awk 'END { print $1 + $2 }' took >>times
 			[ "$mode" = native ] && native_status=$status
 			if [ $status -ne "$native_status" ] || [ $status -eq 124 ]; then
 				result "$mode" bad "status $status: $(grep -v '^$' "err.$mode" | tail -n 1 | cut -c 1-120)"
@@ -110,7 +113,7 @@ batch() {
 				continue 2
 			fi
 		done
-		result "$mode" ok "$(sort -n times | awk '{ t[NR] = $1 } END { print 1 / t[int((NR + 1) / 2)] }')"
+		result "$mode" cost "$(sort -n times | awk '{ t[NR] = $1 } END { print t[int((NR + 1) / 2)] + 0.001 }')"
 	done
 }
 

@@ -8,15 +8,15 @@ for mode in $MODES; do
 	rm -rf data && mkdir data
 	start() {
 		prefix "$mode"
-		"${PREFIX[@]}" redis-server --port "$PORT" --dir "$WORK/data" --appendonly yes --appendfsync everysec --save 1 100 --io-threads 2 \
+		"${PREFIX[@]}" redis-server --port "$PORT" --dir "$WORK/data" --appendonly yes --appendfsync everysec --save 1 100 \
 			>server.out 2>server.err &
 		pid=$!
 		CLEANUP+=("kill -KILL $pid 2>/dev/null")
 		wait_for 30 cli ping
 	}
 	start || { result "$mode" bad "does not come up: $(tail -n 1 server.err)"; continue; }
-	redis-benchmark -p "$PORT" -q -n 30000 -c 50 -r 10000 -t set,get,incr,lpush,lrange_100,mset >warm.out 2>&1
-	redis-benchmark -p "$PORT" --csv -n 100000 -c 50 -r 10000 -t set,get >bench.csv 2>&1
+	redis-benchmark -p "$PORT" -q -n 4000 -c 50 -r 10000 -t set,get,incr,lpush,lrange_100,mset >warm.out 2>&1
+	redis-benchmark -p "$PORT" --csv -n 30000 -c 50 -r 10000 -t set,get >bench.csv 2>&1
 	cli set kept "$mode" >/dev/null
 	keys=$(cli dbsize)
 	cli bgsave >/dev/null
