@@ -134,7 +134,7 @@ struct tw_block {
 struct tw_descriptor {
 	uint32_t number; /* the fragment's number, >= TW_TAG_FIRST in its lower half; unique in a recording */
 	uint32_t bytes;  /* of the whole descriptor */
-	uint32_t pid;    /* the process that made it (its forked children run it too) */
+	uint32_t pid;    /* the process that made it; its forks, and other forks of the same program, run it too */
 	uint16_t n_blocks, n_ops;
 	uint16_t n_insns, n_values; /* n_values: 8-byte slots one execution writes to the M stream */
 	uint16_t code_bytes;

@@ -1,9 +1,10 @@
 /*
  * The channel: what the traced processes and the collector share.
  *
- * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made, and a fixed number of thread
- * slots, which also tell the collector who is still there (of format none that is all they do). A slot is a ring of buffers, each written by one thread of a traced process and read by the collector once it is full (or once
- * the thread is gone). The engine keeps no file descriptor for it.
+ * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made and a table to find them again, and a
+ * fixed number of thread slots, which also tell the collector who is still there (of format none that is all they do). A slot is a ring of
+ * buffers, each written by one thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine
+ * keeps no file descriptor for it.
  *
  * What must hold:
  *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
@@ -36,7 +37,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 2
+#define TW_CHANNEL_VERSION 3
 
 #define TW_PAGE             4096u
 #define TW_BUFFERS          8              /* per thread */
@@ -45,6 +46,7 @@
 #define TW_BUFFER_STRIDE    (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
 #define TW_SLOTS            1536         /* threads alive at once, over all processes */
 #define TW_DESCRIPTOR_BYTES (2ull << 30) /* room for descriptors; sparse */
+#define TW_KNOWN_ENTRIES    (1u << 20)   /* descriptors that can be found again; sparse */
 #define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
 #define TW_PROGRAM_PATH     4096u        /* bytes of the longest path of a program, NUL included */
 #define TW_MAX_EVENT        8192u        /* bytes of the largest event, header included (REFS excepted) */
@@ -120,6 +122,7 @@ struct tw_control {
 	_Atomic uint32_t doorbell;         /* futex; the engine adds 1 and wakes whenever there is something to drain */
 	_Atomic uint32_t next_fragment;    /* next fragment number */
 	_Atomic uint32_t next_thread;      /* serial numbers of threads, from 0 */
+	_Atomic uint32_t next_program;     /* serial numbers of programs executed */
 	_Atomic uint64_t descriptors_used; /* bytes complete from the start of the descriptor area */
 	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
 	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
@@ -135,11 +138,19 @@ struct tw_control {
 	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
 };
 
+/* Engine side: groups of descriptors that can be used again (engine/known.h). */
+struct tw_known {
+	uint64_t offset;
+	uint32_t program; /* 0: none */
+	uint32_t bytes;
+};
+
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
 
 #define TW_CONTROL_BYTES  ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 #define TW_DESCRIPTORS_AT TW_CONTROL_BYTES
-#define TW_SLOTS_AT       (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
+#define TW_KNOWN_AT       (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
+#define TW_SLOTS_AT       (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
 #define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
 #define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
 

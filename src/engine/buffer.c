@@ -1,4 +1,5 @@
 #include "engine/buffer.h"
+#include "engine/known.h"
 #include "engine/trace.h"
 #include "engine/window.h"
 #include "engine/x86_64/decode.h"
@@ -440,30 +441,57 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	}
 }
 
-bool tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
+static struct tw_descriptor *descriptor_at(u64 offset)
+{
+	return (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + offset);
+}
+
+/* Writes the n paths' descriptors at `offset`, numbered from 0. */
+static void fill_group(u64 offset, const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
+{
+	for (u32 k = 0; k < n; k++) {
+		fill_descriptor(descriptor_at(offset), f, b, p, &path[k]);
+		offset += descriptor_bytes(&path[k]);
+	}
+}
+
+/*
+ * The first number of the group of n descriptors at `offset`: that of an equal group if there is one, else a new one, and the group is published. Under
+ * the descriptor lock.
+ */
+static u32 publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n)
+{
+	u32 first = tw_known_number(offset, bytes);
+	if (first) {
+		memset(descriptor_at(offset), 0, bytes); /* unused memory is zeros */
+		return first;
+	}
+	first = next_numbers(c, n);
+	for (u64 at = offset; at < offset + bytes; at += descriptor_at(at)->bytes)
+		descriptor_at(at)->number += first;
+	__atomic_store_n((u64 *)&c->descriptors_used, offset + bytes, __ATOMIC_RELEASE);
+	return first;
+}
+
+void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
 {
 	struct tw_control *c = tw_engine.control;
 	struct path path[BLOCK_MAX_PARTS];
 	u32 n = 1u + f->n_sides, bytes = 0;
-	lock_descriptors(c);
-	f->number = next_numbers(c, n);
 	for (u32 k = 0; k < n; k++) {
-		path[k] = path_to(b, p, f->number + k, k ? f->side[k - 1].n_insns : f->n_insns);
+		path[k] = path_to(b, p, k, k ? f->side[k - 1].n_insns : f->n_insns);
 		bytes += descriptor_bytes(&path[k]);
-		if (k)
-			f->side[k - 1].number = path[k].number;
 	}
+	f->number = 0;
+	lock_descriptors(c);
 	u64 used = c->descriptors_used;
-	bool fits = used + bytes <= TW_DESCRIPTOR_BYTES;
-	u8 *at = (u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + used;
-	for (u32 k = 0; fits && k < n; k++) {
-		fill_descriptor((struct tw_descriptor *)at, f, b, p, &path[k]);
-		at += descriptor_bytes(&path[k]);
+	if (used + bytes <= TW_DESCRIPTOR_BYTES) {
+		fill_group(used, f, b, p, path, n);
+		f->number = publish_group(c, used, bytes, n);
 	}
-	if (fits)
-		__atomic_store_n((u64 *)&c->descriptors_used, used + bytes, __ATOMIC_RELEASE);
 	STORE_RELEASE(&c->descriptor_lock, 0);
-	if (!fits)
+	for (u32 k = 1; k < n; k++)
+		f->side[k - 1].number = f->number ? f->number + k : 0;
+	if (!f->number)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
-	return fits;
 }

@@ -60,7 +60,10 @@ int tw_buffer_guard(const struct thread *t, u64 address);
  */
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);
 
-/* Numbers the fragment and publishes its descriptor. False: no more room. */
-bool tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
+/*
+ * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at
+ * which whoever reads the buffer stops.
+ */
+void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
 
 #endif

@@ -4,6 +4,7 @@
 #include "engine/buffer.h"
 #include "engine/engine.h"
 #include "engine/fragment.h"
+#include "engine/known.h"
 #include "engine/loader.h"
 #include "engine/memory.h"
 #include "engine/process.h"
@@ -225,6 +226,7 @@ void tw_main(u64 *sp)
 	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	read_cpu(&s);
 	remember_paths(program);
+	tw_known_init();
 	tw_fragment_init();
 	tw_decode_init();
 	note_vdso(auxv_get(&s, AT_SYSINFO_EHDR));

@@ -393,8 +393,8 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	keep_sides(f, &block, &plan);
 	f->record_bytes = (u16)(tw_record_head(in->format) + 8 * plan.n_values);
 	keep_after_stores(f, &plan);
-	if (in->records && !tw_buffer_describe(f, &block, &plan))
-		return NULL;
+	if (in->records)
+		tw_buffer_describe(f, &block, &plan);
 	if (landing)
 		*landing = adjacent_landing(f, x);
 	if (!tw_translate_begin(f, x))

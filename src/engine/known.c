@@ -1,0 +1,62 @@
+#include "engine/known.h"
+
+#define PROBES 4u
+
+static u32 program; /* since which execve */
+
+void tw_known_init(void)
+{
+	program = 1 + __atomic_fetch_add((u32 *)&tw_engine.control->next_program, 1, __ATOMIC_RELAXED);
+}
+
+static struct tw_descriptor *descriptor_at(u64 offset)
+{
+	return (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + offset);
+}
+
+/* What number and process make different is taken out while two groups are compared. */
+static u64 hash_group(u64 offset, u32 bytes)
+{
+	u64 h = program;
+	for (u32 at = 0; at < bytes;) {
+		const struct tw_descriptor *d = descriptor_at(offset + at);
+		const u64 *w = (const u64 *)(d + 1);
+		h = (h ^ (u64)d->n_insns << 32 ^ d->context ^ (u64)d->bytes << 16) * 0x9e3779b97f4a7c15ull;
+		for (u32 k = 0; k < (d->bytes - sizeof *d) / 8; k++)
+			h = (h ^ w[k] ^ h >> 29) * 0x9e3779b97f4a7c15ull;
+		at += d->bytes;
+	}
+	return h ^ h >> 32;
+}
+
+static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor *b)
+{
+	struct tw_descriptor head = *a;
+	head.number = b->number;
+	head.pid = b->pid;
+	return !memcmp(&head, b, sizeof head) && !memcmp(a + 1, b + 1, a->bytes - sizeof *a);
+}
+
+static bool equal_groups(u64 a, u64 b, u32 bytes)
+{
+	for (u32 at = 0; at < bytes; at += descriptor_at(b + at)->bytes)
+		if (!equal_one(descriptor_at(a + at), descriptor_at(b + at)))
+			return false;
+	return true;
+}
+
+u32 tw_known_number(u64 offset, u32 bytes)
+{
+	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
+	u32 first = (u32)hash_group(offset, bytes) % TW_KNOWN_ENTRIES;
+	struct tw_known *place = &table[first];
+	for (u32 k = 0; k < PROBES; k++) {
+		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];
+		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
+			return descriptor_at(e->offset)->number;
+		if (e->program != program && place->program == program)
+			place = e;
+	}
+	*place = (struct tw_known){offset, program, bytes};
+	return 0;
+}

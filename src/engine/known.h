@@ -1,0 +1,22 @@
+/*
+ * Descriptors that are there already. Programs translate the same code again: forks of a server each what the first of them had translated, a JIT what
+ * was made stale around it, all of them what an emptied cache held. They share one descriptor, and so one number, as long as they run the same
+ * program (since the same execve) and everything in it is equal but the process that made it.
+ *
+ * A table in the channel, by hash: lossy, so that it needs no more than its place; what is lost is described once more.
+ */
+#ifndef TW_KNOWN_H
+#define TW_KNOWN_H
+
+#include "engine/engine.h"
+
+/* Once per program: from here on only what this process and its forks describe is known. */
+void tw_known_init(void);
+
+/*
+ * A group of descriptors, `bytes` long, stands complete but for the numbers at `offset` of the descriptor area. Returns the first number of an equal
+ * group, or 0, and notes this one, which the caller is to publish. Under the descriptor lock.
+ */
+u32 tw_known_number(u64 offset, u32 bytes);
+
+#endif
