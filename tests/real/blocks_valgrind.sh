@@ -1,6 +1,6 @@
 # blocks: the profile of `trackway record` is that of `valgrind --tool=lackey` for small static programs, and that of the recording's own trace for
-# timeout: 240
 # large ones. What differs with the C library in it is named below.
+# timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need_command valgrind python3
 
