@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Jobs when chunks are stored, and when they are not. A chunk for which the drain loop had to wait is compressed at the faster level. */
+/* Jobs when chunks are stored, and when they are not. A chunk that got all its buffers comes from a program that makes them fast,
+ * and is compressed at the faster level. */
 enum { JOBS = TW_CHUNK_BUFFERS + 16, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
 
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
@@ -28,7 +29,7 @@ struct lane {
 	unsigned working; /* it is counted in `busy` */
 	uint32_t open;    /* the chunk being encoded; 0: none */
 	uint32_t open_serial, open_sequence;
-	uint64_t open_stalls;
+	unsigned pieces;      /* it has got */
 	uint64_t descriptors; /* that it needs */
 };
 
@@ -46,7 +47,6 @@ struct tw_output {
 	struct tw_job job[JOBS];
 	struct tw_job *unused;
 	unsigned n_jobs;
-	_Atomic uint64_t stalls; /* how often the drain loop had to wait for a job */
 	int ending;
 	_Atomic int failed;
 	struct lane lane[TW_OUTPUT_LANES];
@@ -233,6 +233,7 @@ static void do_job(struct lane *l, struct tw_job *job)
 		tw_demux_strip_refs(&job->chunk);
 	count(o, job);
 	l->descriptors = job->descriptors;
+	l->pieces++;
 	if (!l->packer || !stores(o))
 		return;
 	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, job->gaps);
@@ -247,7 +248,7 @@ static void open_chunk(struct lane *l, const struct tw_job *job)
 	l->open = job->id;
 	l->open_serial = job->chunk.thread;
 	l->open_sequence = job->chunk.sequence;
-	l->open_stalls = atomic_load(&l->o->stalls);
+	l->pieces = 0;
 	if (l->packer)
 		tw_packer_begin(l->packer);
 }
@@ -265,7 +266,7 @@ static void wait_for_turn(struct lane *l)
 static void write_chunk(struct lane *l)
 {
 	struct tw_output *o = l->o;
-	int level = atomic_load(&o->stalls) > l->open_stalls ? FAST_LEVEL : LEVEL;
+	int level = l->pieces == TW_CHUNK_BUFFERS ? FAST_LEVEL : LEVEL;
 	int error = stores(o) ? tw_packer_end(l->packer, level) : TW_OK;
 	wait_for_turn(l);
 	pthread_mutex_lock(&o->writing);
@@ -416,8 +417,6 @@ void tw_output_age(struct tw_output *o)
 struct tw_job *tw_output_take(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
-	if (!o->unused)
-		atomic_fetch_add(&o->stalls, 1);
 	while (!o->unused)
 		pthread_cond_wait(&o->freed, &o->lock);
 	struct tw_job *job = o->unused;
