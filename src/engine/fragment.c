@@ -428,7 +428,7 @@ void tw_fragment_join(const u64 *pc, u32 n, u32 context)
 	}
 	add_to_hash(s);
 	for (struct fragment *f = first_at(pc[0]); f; f = at_pc(f->next_hash, pc[0])) {
-		if (f == s)
+		if (f == s || f->number >> 16 == UNRECORDED_NUMBER >> 16) /* of another mode: window.h */
 			continue;
 		take_exits(f, s);
 		if (context == plain) {

@@ -184,7 +184,7 @@ bool tw_trace_found(const struct thread *t)
 
 void tw_trace_join(struct thread *t)
 {
-	for (u32 k = 0; k < t->n_hot; k++)
+	for (u32 k = 0; tw_engine.instr->superblocks && k < t->n_hot; k++) /* else the window has closed since */
 		tw_fragment_join(t->hot[k].pc, t->hot[k].n, t->hot[k].context);
 	t->n_hot = 0;
 }

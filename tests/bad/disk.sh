@@ -3,20 +3,10 @@
 make_data data 400000
 native gzip -9 -n -c data
 mkdir small
-if mount -t tmpfs -o size=400k tmpfs small 2>/dev/null; then
-	CLEANUP+=("umount '$TMP/small'")
-	run recorded.out recorded.err "$TW" record -o small/r.tw -- gzip -9 -n -c data
-	RECORDED_STATUS=$?
-else
-	# No root: a limit on the size of files does as well. The program writes to a pipe.
-	(
-		trap '' XFSZ
-		ulimit -f 300
-		"$TW" record -o small/r.tw -- gzip -9 -n -c data 2>recorded.err
-		echo $? >status
-	) | cat >recorded.out
-	RECORDED_STATUS=$(cat status)
-fi
+mount -t tmpfs -o size=400k tmpfs small 2>/dev/null || skip 'no small file system can be mounted here'
+CLEANUP+=("umount '$TMP/small'")
+run recorded.out recorded.err "$TW" record -o small/r.tw -- gzip -9 -n -c data
+RECORDED_STATUS=$?
 cmp -s native.out recorded.out || fail "the program's output changed"
 [ "$RECORDED_STATUS" = 0 ] || fail "the program's exit status became $RECORDED_STATUS"
 grep "$OWN_LINE" recorded.err | grep -qiE 'incomplete' || {
