@@ -11,7 +11,8 @@
 #include <linux/mman.h>
 #include <linux/time_types.h>
 
-#define HASH_BUCKETS  (1u << 17)
+#define HASH_BITS     18
+#define HASH_BUCKETS  (1u << HASH_BITS)
 #define MAX_FRAGMENTS (1u << 20)
 #define TABLE_ENTRIES 65536u
 #define MAX_UPPERS    1024u
@@ -283,7 +284,7 @@ static bool is_indirect(const struct exit *x)
 
 static u32 bucket(u64 pc)
 {
-	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> (64 - 17));
+	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> (64 - HASH_BITS));
 }
 
 /* The next fragment of pc from f on. */
@@ -324,6 +325,8 @@ static u32 count_bits(u32 v)
 static struct fragment *best_superblock(u64 pc, u32 context)
 {
 	struct fragment *best = NULL;
+	if (!tw_engine.instr->superblocks)
+		return NULL;
 	for (struct fragment *f = first_at(pc); f; f = at_pc(f->next_hash, pc))
 		if (f->is_superblock && !(f->context & ~context) && (!best || count_bits(f->context) > count_bits(best->context)))
 			best = f;

@@ -2,6 +2,9 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 
+#undef memcpy
+#undef memset
+
 void *memcpy(void *restrict d, const void *restrict s, size_t n)
 {
 	void *r = d;

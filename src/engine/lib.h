@@ -22,6 +22,9 @@ void *memmove(void *d, const void *s, size_t n);
 void *memset(void *d, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 size_t strlen(const char *s);
+/* Where the size is known the compiler does better than a call. */
+#define memcpy(d, s, n) __builtin_memcpy((d), (s), (n))
+#define memset(d, c, n) __builtin_memset((d), (c), (n))
 bool tw_streq(const char *a, const char *b);
 bool tw_starts_with(const char *s, const char *prefix);
 /* Formats into buf (size n, always terminated): %s %d %u %x (with l for 64 bits), %02x. Returns the length. */

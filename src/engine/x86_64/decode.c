@@ -1,5 +1,6 @@
 #include "engine/x86_64/decode.h"
 #include "engine/window.h"
+#include "engine/x86_64/memo.h"
 #define ZYDIS_STATIC_BUILD
 #include <Zydis/Zydis.h>
 
@@ -852,8 +853,10 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 {
 	ZydisDecodedInstruction z;
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
-	struct insn *i = &b->insn[b->n_insns++];
 	u64 room = limit > pc ? limit - pc : 0;
+	if (tw_memo_take(b, pc, room))
+		return b->insn[b->n_insns - 1].kind == INSN_PLAIN;
+	struct insn *i = &b->insn[b->n_insns++];
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (const void *)pc, room < 15 ? room : 15, &z, o))) {
 		add_bad(i, pc, limit);
 		i->first_op = b->n_ops;
@@ -865,6 +868,7 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 	memcpy(i->raw, (const void *)pc, z.length);
 	struct work w = {b, i, &z, o, 0};
 	boil_down(&w);
+	tw_memo_keep(b, room);
 	return i->kind == INSN_PLAIN;
 }
 
