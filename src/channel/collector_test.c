@@ -239,15 +239,18 @@ static void test_orderly(void)
 	check_pairs(&result.totals, BUFFERS * pairs());
 	tw_recording_sum(r, &sum);
 	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
-	EQUAL(sum.chunks, 2);
+	/* On a busy machine the first chunk may have been written before it was full. */
+	uint32_t last = (uint32_t)sum.chunks - 1;
+	CHECK(sum.chunks >= 2);
 	EQUAL(tw_recording_chunk_info(r, 0, 0)->flags, 0);
-	EQUAL(tw_recording_chunk_info(r, 0, 1)->flags, TW_CHUNK_LAST);
+	EQUAL(tw_recording_chunk_info(r, 0, last)->flags, TW_CHUNK_LAST);
 	EQUAL(tw_recording_chunk(r, 0, 0, &chunk), TW_OK);
-	EQUAL(chunk.n_m, TW_CHUNK_BUFFERS * pairs());
+	uint64_t first = chunk.n_m;
+	CHECK(first % pairs() == 0 && first <= TW_CHUNK_BUFFERS * pairs());
 	EQUAL(chunk.m[pairs() - 1], pairs());
 	tw_chunk_release(&chunk);
 	EQUAL(tw_recording_chunk(r, 0, 1, &chunk), TW_OK);
-	EQUAL(chunk.first_ref, TW_CHUNK_BUFFERS * pairs() * 3);
+	EQUAL(chunk.first_ref, first * 3);
 	EQUAL(chunk.m[pairs() - 1], pairs());
 	tw_chunk_release(&chunk);
 	tw_recording_close(r);
