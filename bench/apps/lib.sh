@@ -24,7 +24,7 @@ at_exit() {
 }
 trap at_exit EXIT
 trap 'exit 130' INT TERM
-chmod 755 "$WORK"
+chmod 755 "$WORK" # servers that give up root look in
 cd "$WORK" || exit 1
 
 # need COMMAND...: skips the application where a command is not installed
