@@ -65,7 +65,7 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --hot=N                code met N times in what was recorded is translated\n"
                            "                         again, as superblocks; default 4, 0: never\n"
                            "  --versions=N           at most N superblocks begin at one address, each for\n"
-                           "                         another set of known registers; default 4\n"
+                           "                         another set of known registers; default 8\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
                            "                         stderr; `all` for all code\n"
                            "  -q                     no summary line at the end\n"
@@ -476,7 +476,7 @@ static int finish(struct record *r, int status)
 
 int tw_cmd_record(int argc, char **argv)
 {
-	struct record r = {.format = TW_FORMAT_DEP, .hot = 4, .versions = 4};
+	struct record r = {.format = TW_FORMAT_DEP, .hot = 4, .versions = 8};
 	int why = tw_launch_prepare(), status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
