@@ -1,5 +1,5 @@
 /*
- * Makes a test program of random instructions: fuzz SEED COUNT >program.S
+ * Makes a test program of random instructions, for this machine: fuzz SEED COUNT >program.S
  *
  * Every instruction that the decoder knows may come, with registers that point into a buffer or are small, with random masks and index
  * vectors; except those that branch, that depend on time or on the machine's state, or that change state which the frame around them
@@ -12,110 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <Zydis/Zydis.h>
+#include "random_insn.h"
 
 enum { BUFFER = 1 << 16 };
 
 static ZydisDecoder decoder;
-static uint64_t state;
-
-static uint32_t rnd(uint32_t n)
-{
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(state >> 33) % n;
-}
+static bool avx512; /* this machine has it: ZMM and mask registers are used and summed up */
 
 static const char *const reg_names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                           "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-
-/* Random bytes that have a chance to be an instruction of each encoding. */
-static void random_bytes(uint8_t *b)
-{
-	int n = 0;
-	static const uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x67, 0x65, 0x64, 0xf0, 0x2e};
-	for (int i = 0; i < 15; i++)
-		b[i] = (uint8_t)rnd(256);
-	int kind = (int)rnd(8);
-	if (kind < 5 && rnd(3) == 0)
-		b[n++] = prefixes[rnd(kind == 0 ? 8 : 4)];
-	if (kind < 5 && rnd(2))
-		b[n++] = (uint8_t)(0x40 + rnd(16));
-	if (kind == 1 || kind == 2)
-		b[n++] = 0x0f;
-	else if (kind == 3 || kind == 4)
-		b[n++] = 0x0f, b[n++] = rnd(2) ? 0x38 : 0x3a;
-	else if (kind == 5) {
-		b[0] = 0xc4;
-		b[1] = (uint8_t)((b[1] & 0xe0) | (1 + rnd(3)));
-	} else if (kind >= 6) {
-		b[0] = 0x62;
-		b[1] = (uint8_t)((b[1] & 0xf0) | (1 + rnd(3)));
-		b[2] |= 4;
-	}
-}
-
-/* Extensions whose instructions are not for programs, or make the machine do things. */
-static bool is_system(const ZydisDecodedInstruction *i)
-{
-	switch (i->meta.isa_ext) {
-	case ZYDIS_ISA_EXT_SVM:
-	case ZYDIS_ISA_EXT_VTX:
-	case ZYDIS_ISA_EXT_SMX:
-	case ZYDIS_ISA_EXT_SGX:
-	case ZYDIS_ISA_EXT_SGX_ENCLV:
-	case ZYDIS_ISA_EXT_RTM:
-	case ZYDIS_ISA_EXT_MONITORX:
-	case ZYDIS_ISA_EXT_MONITOR:
-	case ZYDIS_ISA_EXT_WAITPKG:
-	case ZYDIS_ISA_EXT_KNC:
-	case ZYDIS_ISA_EXT_AMD3DNOW:
-	case ZYDIS_ISA_EXT_PADLOCK:
-	case ZYDIS_ISA_EXT_MPX:
-		return true;
-	default:
-		return i->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED;
-	}
-}
-
-static bool is_excluded(const ZydisDecodedInstruction *i)
-{
-	static const char *const names[] = {
-	    "popf",   "iret",   "int",     "syscall",   "sysenter",  "sysexit",  "sysret",   "cpuid",    "rdtsc",    "rdrand",
-	    "rdseed", "rdpid",  "rdpru",   "rdpmc",     "xbegin",    "xabort",   "xend",     "ldmxcsr",  "vldmxcsr", "fldcw",
-	    "fldenv", "frstor", "fxrstor", "xrstor",    "sgdt",      "sidt",     "sldt",     "str",      "smsw",     "lfs",
-	    "lgs",    "lss",    "lds",     "les",       "wrfsbase",  "wrgsbase", "rdgsbase", "rdfsbase", "wrpkru",   "rdpkru",
-	    "xgetbv", "xsetbv", "swapgs",  "lock",      "getsec",    "pconfig",  "rsm",      "hlt",      "ud",       "in",
-	    "out",    "enclu",  "vmmcall", "serialize", "fnclex",    "senduipi", "clui",     "stui",     "testui",   "uiret",
-	    "jmp",    "call",   "ret",     "std",       "cld",       "fninit",   "finit",    "xsaves",   "wbnoinvd", "invd",
-	    "tdcall", "seam",   "hreset",  "xsusldtrk", "xresldtrk",
-	};
-	const char *name = ZydisMnemonicGetString(i->mnemonic);
-	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-		size_t n = strlen(names[k]);
-		if (!strncmp(name, names[k], n) && (n > 3 || !name[n] || !strcmp(names[k], "int") || !strcmp(names[k], "ud")))
-			return strcmp(name, "insertps") != 0;
-	}
-	return false;
-}
-
-/* Whether `b` is an instruction to try. */
-static bool is_wanted(const uint8_t *b, ZydisDecodedInstruction *i, ZydisDecodedOperand *op)
-{
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, b, 15, i, op)))
-		return false;
-	if (is_system(i) || is_excluded(i) || i->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
-		return false;
-	bool memory = false;
-	for (int k = 0; k < i->operand_count; k++) {
-		memory |= op[k].type == ZYDIS_OPERAND_TYPE_MEMORY;
-		if (op[k].type != ZYDIS_OPERAND_TYPE_REGISTER || !(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			continue;
-		ZydisRegisterClass class = ZydisRegisterGetClass(op[k].reg.value);
-		if (class == ZYDIS_REGCLASS_SEGMENT || class == ZYDIS_REGCLASS_CONTROL || class == ZYDIS_REGCLASS_DEBUG)
-			return false;
-	}
-	return memory || rnd(8) == 0;
-}
 
 static void emit_bytes(const uint8_t *b, int from, int to)
 {
@@ -151,11 +56,6 @@ static void emit_instruction(const uint8_t *b, const ZydisDecodedInstruction *i,
 	emit_bytes(b, at + size, i->length);
 }
 
-static bool is_repeated(const ZydisDecodedInstruction *i)
-{
-	return i->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
-}
-
 static bool has_vector_index(const ZydisDecodedInstruction *i, const ZydisDecodedOperand *op)
 {
 	for (int k = 0; k < i->operand_count_visible; k++)
@@ -188,11 +88,11 @@ static void emit_test(int number)
 	ZydisDecodedInstruction i;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	do
-		random_bytes(b);
-	while (!is_wanted(b, &i, op));
+		random_bytes(b, avx512);
+	while (!random_is_wanted(&decoder, b, &i, op));
 	printf("\n\t/* %d: %s */\n", number, ZydisMnemonicGetString(i.mnemonic));
 	printf("\tlea rax, after%d[rip]\n\tmov next[rip], rax\n", number);
-	if (i.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX || i.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX)
+	if (avx512 && (i.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX || i.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX))
 		for (int k = 1; k < 8; k++)
 			printf("\tmov rax, 0x%x%08x\n\tkmovq k%d, rax\n", rnd(2) ? rnd(1u << 31) : 0, rnd(1u << 31), k);
 	if (has_vector_index(&i, op))
@@ -217,9 +117,9 @@ static void emit_frame_begin(void)
 static void emit_frame_end(void)
 {
 	printf("\n\tlea rdi, buffer[rip]\n");
-	for (int v = 0; v < 32; v++)
-		printf("\tvmovdqu64 [rdi + %d], zmm%d\n", v * 64, v);
-	for (int k = 0; k < 8; k++)
+	for (int v = 0; v < (avx512 ? 32 : 16); v++)
+		printf("\tvmovdqu%s [rdi + %d], %s%d\n", avx512 ? "64" : "", v * 64, avx512 ? "zmm" : "ymm", v);
+	for (int k = 0; k < (avx512 ? 8 : 0); k++)
 		printf("\tkmovq [rdi + %d], k%d\n", 2048 + k * 8, k);
 	printf("\txor eax, eax\n\tmov ecx, %d\n1:\timul rax, rax, 31\n\tadd rax, [rdi + rcx * 8 - 8]\n\tdec ecx\n\tjnz 1b\n\tmov sums[rip "
 	       "+ 136], rax\n",
@@ -236,8 +136,8 @@ static void emit_frame_end(void)
 	printf("\tpop rax\n\tmov rcx, sums[rip + 32]\n\timul rcx, rcx, 31\n\tadd rcx, rax\n\tadd rcx, rsp_was[rip]\n\tmov sums[rip + 32], "
 	       "rcx\n\tret\n");
 	printf("vectors:\n");
-	for (int v = 0; v < 32; v++)
-		printf("\tvmovdqu32 zmm%d, indices[rip + %d]\n", v, v % 7 * 64);
+	for (int v = 0; v < (avx512 ? 32 : 16); v++)
+		printf("\tvmovdqu%s %s%d, indices[rip + %d]\n", avx512 ? "32" : "", avx512 ? "zmm" : "ymm", v, v % 7 * 64);
 	printf("\tret\n\t.section .rodata\n\t.balign 8\naction:\t.quad handler, 0x4c000004, handler, 0\nstack:\t.quad alternate, 0, "
 	       "65536\n\t.balign 64\nindices:\n");
 	for (int k = 0; k < 7 * 16; k++)
@@ -251,7 +151,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
-	state = strtoull(argv[1], NULL, 0) * 2654435761u + 1;
+	random_seed(strtoull(argv[1], NULL, 0));
+	avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	emit_frame_begin();
 	for (int i = 0; i < atoi(argv[2]); i++)

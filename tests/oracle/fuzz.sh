@@ -2,7 +2,7 @@
 # instructions are the oracle's; and --verify is clean.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
-need_cpu avx512f avx512bw
+need_cpu avx2
 STEP=$BUILD/tests/step
 [ -x "$STEP" ] || make -s -C "$ROOT" BUILD="$BUILD" "$STEP" || fail "the oracle cannot be built"
 "$CC" -O1 -o fuzz "$ROOT/tests/oracle/fuzz.c" -lZydis || fail "fuzz.c does not compile"
