@@ -280,10 +280,12 @@ static void interrupt(struct thread *t, u64 host)
 		start = t->record_at; /* its REFS event has been written behind it: take that back */
 		t->log_open = true;
 	}
-	if (s->flags & STATE_DONE)
+	if (s->flags & STATE_DONE) {
 		t->bufptr = start + tw_path_bytes(f, s->path);
-	else
+	} else {
+		tw_call_take_back(t, s->insn);
 		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+	}
 	tw_call_flush(t);
 }
 

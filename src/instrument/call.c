@@ -254,6 +254,12 @@ static void log_before(struct thread *t, const u64 *regs, const struct memop *m)
 	}
 }
 
+void tw_call_take_back(struct thread *t, u32 insn)
+{
+	while (t->log_open && t->n_log && t->log[t->n_log - 1].insn >= insn)
+		t->n_log--;
+}
+
 void tw_call_flush(struct thread *t)
 {
 	struct tw_refs r = {t->log_pc, t->n_log, 0};

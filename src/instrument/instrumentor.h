@@ -97,4 +97,7 @@ u64 tw_call_made(struct thread *t);
 /* Writes the log of the fragment that has just run as a REFS event; nothing if there is none. */
 void tw_call_flush(struct thread *t);
 
+/* Takes back what was logged of instruction number `insn`, which has not run to its end, and of any behind it. */
+void tw_call_take_back(struct thread *t, u32 insn);
+
 #endif

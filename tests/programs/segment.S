@@ -9,6 +9,10 @@
 	E R, tls, 8
 	cmp rax, 11
 	OK e
+	/* of two segment prefixes the last one counts; the base of %gs is 0 */
+	lea rbx, other[rip]
+	.byte 0x64, 0x65, 0x48, 0x8b, 0x03	/* mov rax, gs:[rbx] */
+	E R, other, 8
 	mov rcx, -8
 	mov rax, fs:[rcx]
 	E R, tls-8, 8

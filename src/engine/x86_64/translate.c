@@ -110,7 +110,7 @@ static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 	else if (i->prefix_kind == PREFIX_VEX3 || i->prefix_kind == PREFIX_EVEX)
 		raw[i->rex_at] |= 0x60;
 	for (u8 k = 0; k < i->n_prefixes; k++)
-		if (raw[k] == 0x65 || raw[k] == 0x67)
+		if (raw[k] == 0x65 || raw[k] == 0x67 || (i->uses_gs && raw[k] == 0x64))
 			raw[k] = PREFIX_DS;
 	emit_bytes(e, raw, i->modrm_at);
 	emit_8(e, (u8)((modrm & 0x38) | reg));
@@ -173,13 +173,13 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 
 /*
  * The instruction with %ds for %gs, which is as good while the application's base is 0. (Taking the prefix out could make a REX prefix before
- * it, which is void, stand next to the opcode.)
+ * it, which is void, stand next to the opcode.) A %fs prefix before it, which the %gs one overrode, would be heeded then: it goes too.
  */
 static struct insn without_gs(const struct insn *i)
 {
 	struct insn n = *i;
 	for (u8 k = 0; k < i->n_prefixes; k++)
-		if (n.raw[k] == 0x65)
+		if (n.raw[k] == 0x65 || n.raw[k] == 0x64)
 			n.raw[k] = PREFIX_DS;
 	return n;
 }
