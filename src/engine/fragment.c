@@ -83,6 +83,19 @@ static bool can_fall(const struct exit *x, const struct fragment *f)
 	return (x == last || x->is_jcc) && f->number >> 16 == x->upper;
 }
 
+/* The conditional branch x leads where `last`, the jump behind it, did. What stands between them, a nop perhaps, is on x's way from now on. */
+static void turn_round(struct exit *x, struct exit *last)
+{
+	struct fragment *from = x->from;
+	u64 behind = (u64)x->patch + 4 - (u64)from->code;
+	x->patch[-1] ^= 1;
+	emit_patch(x->patch, last->stub);
+	last->patch = x->patch;
+	for (u32 k = 0; k < from->n_states; k++)
+		if (from->state[k].offset >= behind)
+			from->state[k].flags &= (u16)~STATE_PC_FALL;
+}
+
 /* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
 static void fall(struct exit *x, struct fragment *f)
 {
@@ -90,9 +103,7 @@ static void fall(struct exit *x, struct fragment *f)
 	struct exit *last = from->last_exit;
 	u8 *jump = last->patch - 1;
 	if (x != last) {
-		x->patch[-1] ^= 1;
-		emit_patch(x->patch, last->stub);
-		last->patch = x->patch;
+		turn_round(x, last);
 	}
 	x->linked = 1;
 	f->above = from;

@@ -52,6 +52,13 @@ for seed in $SEEDS; do
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT: not as natively"
 	done
 
+	# interrupted all the time
+	./sequences -s "$seed" -n "$COUNT" -r 3 >native.out
+	for FORMAT in none "dep --hot=1"; do
+		traced traced.out -s "$seed" -n "$COUNT" -r 3 -t
+		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT, interrupted: not as natively"
+	done
+
 	# references: a few sequences, loaded and not made, so that code does not change
 	./sequences -s "$seed" -b "$COUNT" -n 1 -c 16 -r 1 -w image >/dev/null
 	for format in "dep --hot=1" call; do
