@@ -93,7 +93,8 @@ void tw_blocks_text(FILE *f, const struct tw_blocks_report *r, const struct tw_p
 
 static double percent(double part, double whole)
 {
-	return whole > 0 ? 100 * part / whole : 0;
+	/* A block that a stream's end cuts short counts as a whole one. */
+	return part < whole ? 100 * part / whole : 100;
 }
 
 static void print_endings(FILE *f, const struct tw_profile_blocks *all, const char *kind, uint64_t executions)
