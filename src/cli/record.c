@@ -63,7 +63,7 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --stop=WHERE           record no more from here on\n"
                            "  --verify               compare every reference with what the program did\n"
                            "  --hot=N                code met N times in what was recorded is translated\n"
-                           "                         again, as superblocks; default 4, 0: never\n"
+                           "                         again, as superblocks; default 16, 0: never\n"
                            "  --versions=N           at most N superblocks begin at one address, each for\n"
                            "                         another set of known registers; default 8\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
@@ -476,7 +476,7 @@ static int finish(struct record *r, int status)
 
 int tw_cmd_record(int argc, char **argv)
 {
-	struct record r = {.format = TW_FORMAT_DEP, .hot = 4, .versions = 8};
+	struct record r = {.format = TW_FORMAT_DEP, .hot = 16, .versions = 8};
 	int why = tw_launch_prepare(), status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
