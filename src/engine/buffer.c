@@ -314,12 +314,10 @@ void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 
 /* ---- guards ---- */
 
-int tw_buffer_guard(const struct thread *t, u64 address)
+bool tw_buffer_guard(const struct thread *t, u64 address)
 {
-	u64 guard1 = (u64)t->buffer + TW_BUFFER_BYTES, guard2 = (u64)tw_channel_slack(t->buffer) + TW_SLACK_BYTES;
-	if (address >= guard1 && address < guard1 + TW_PAGE)
-		return 1;
-	return address >= guard2 && address < guard2 + TW_PAGE ? 2 : 0;
+	u64 guard = (u64)t->buffer + TW_BUFFER_BYTES;
+	return address >= guard && address < guard + TW_PAGE;
 }
 
 /* Writes the jump to the slack over a record's tag. The last two bytes of the data leave no room for it: then the guard lends two. */
@@ -490,8 +488,6 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 		f->number = publish_group(c, used, bytes, n);
 	}
 	STORE_RELEASE(&c->descriptor_lock, 0);
-	for (u32 k = 1; k < n; k++)
-		f->side[k - 1].number = f->number ? f->number + k : 0;
 	if (!f->number)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
 }

@@ -52,8 +52,8 @@ bool tw_buffer_has_room(const struct thread *t, u32 bytes);
 /* Writes the upper half if it is not the one in force. S */
 void tw_buffer_upper(struct thread *t, u32 upper);
 
-/* Is this address in one of the guard pages of the thread's buffer? 1: after the data, 2: after the slack. */
-int tw_buffer_guard(const struct thread *t, u64 address);
+/* Is this address in the guard page behind the data of the thread's buffer? */
+bool tw_buffer_guard(const struct thread *t, u64 address);
 
 /*
  * The record at `start` stopped early: puts a PARTIAL event before it and moves thread.bufptr past it. thread.regs are the registers at the stop. S

@@ -33,7 +33,8 @@ struct on_page {
 	struct fragment *f;
 	struct on_page *next;
 };
-#define PAGE_BUCKETS (1u << 14)
+#define PAGE_BITS    14
+#define PAGE_BUCKETS (1u << PAGE_BITS)
 static struct on_page **pages;
 static struct fragment **numbered[65536]; /* by upper half, then by lower */
 
@@ -295,7 +296,7 @@ static bool is_indirect(const struct exit *x)
 
 static u32 bucket(u64 pc)
 {
-	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> (64 - HASH_BITS));
+	return tw_hash(pc, HASH_BITS);
 }
 
 /* The next fragment of pc from f on. */
@@ -319,11 +320,6 @@ static struct fragment *find(u64 pc, u32 context, bool superblock)
 	return f;
 }
 
-struct fragment *tw_fragment_superblock(u64 pc, u32 context)
-{
-	return find(pc, context, true);
-}
-
 static u32 count_bits(u32 v)
 {
 	u32 n = 0;
@@ -332,16 +328,16 @@ static u32 count_bits(u32 v)
 	return n;
 }
 
-/* The superblock at pc that knows most of what is known; NULL: there is none. */
-static struct fragment *best_superblock(u64 pc, u32 context)
+/* What to enter where f would do: the superblock there that knows most of what is known; f if there is none. */
+static struct fragment *best_for(struct fragment *f, u32 context)
 {
 	struct fragment *best = NULL;
 	if (!tw_engine.instr->superblocks)
-		return NULL;
-	for (struct fragment *f = first_at(pc); f; f = at_pc(f->next_hash, pc))
-		if (f->is_superblock && !(f->context & ~context) && (!best || count_bits(f->context) > count_bits(best->context)))
-			best = f;
-	return best;
+		return f;
+	for (struct fragment *s = first_at(f->pc); s; s = at_pc(s->next_hash, f->pc))
+		if (s->is_superblock && !(s->context & ~context) && (!best || count_bits(s->context) > count_bits(best->context)))
+			best = s;
+	return best ? best : f;
 }
 
 static u32 count_superblocks(u64 pc)
@@ -352,41 +348,44 @@ static u32 count_superblocks(u64 pc)
 	return n;
 }
 
-static void add_to_hash(struct fragment *f)
-{
-	struct fragment **head = &hash[bucket(f->pc)];
-	f->next_hash = *head;
-	*head = f;
-}
-
 /* ---- linking ---- */
 
 /* Links x to f, a plain fragment, or to the superblock that is best for it. */
 static void link_exit(struct exit *x, struct fragment *f)
 {
 	if (is_indirect(x)) {
-		struct fragment *best = best_superblock(f->pc, f->context);
 		u64 *slot = table_slot(f->pc, x->upper, landing_of(x));
-		set_landing(slot, tw_translate_landing(best ? best : f, x->upper, landing_of(x), (const u8 *)*slot, false));
+		set_landing(slot, tw_translate_landing(best_for(f, f->context), x->upper, landing_of(x), (const u8 *)*slot, false));
 	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale) {
-		struct fragment *best = best_superblock(f->pc, x->context);
-		link_direct(x, best ? best : f);
+		link_direct(x, best_for(f, x->context));
 	}
 }
 
 static struct on_page **pages_of(u64 page)
 {
-	return &pages[(u32)((page / TW_PAGE * 0x9e3779b97f4a7c15ull) >> (64 - 14))];
+	return &pages[tw_hash(page / TW_PAGE, PAGE_BITS)];
 }
 
-/* f has been made from code in [pc, pc + bytes): what tw_fragment_invalidate finds it by. */
-static void note_pages(struct fragment *f, u64 pc, u64 bytes)
+/* f has been made from this code: what tw_fragment_invalidate finds it by. */
+static void note_pages(struct fragment *f, const struct piece *code)
 {
-	for (u64 page = pc & ~(u64)(TW_PAGE - 1); page < pc + bytes; page += TW_PAGE) {
+	for (u64 page = code->pc & ~(u64)(TW_PAGE - 1); page < code->pc + code->bytes; page += TW_PAGE) {
 		struct on_page *n = tw_heap(sizeof *n), **head = pages_of(page);
 		*n = (struct on_page){page, f, *head};
 		*head = n;
 	}
+}
+
+/* f, just made, can be found from now on: by who wants to run its code, and by who changes that. */
+static void admit(struct fragment *f)
+{
+	for (u32 k = 0; k < f->n_pieces; k++) {
+		tw_memory_watch(f->piece[k].pc, f->piece[k].bytes);
+		note_pages(f, &f->piece[k]);
+	}
+	struct fragment **head = &hash[bucket(f->pc)];
+	f->next_hash = *head;
+	*head = f;
 }
 
 /* Those of the exits linked to `from` that s is better for lead to s from now on. */
@@ -396,7 +395,7 @@ static void take_exits(struct fragment *from, struct fragment *s)
 	from->incoming = NULL;
 	for (struct exit *next; x; x = next) {
 		next = x->next_in;
-		if (best_superblock(s->pc, x->context) == s) {
+		if (best_for(from, x->context) == s) {
 			link_direct(x, s);
 		} else {
 			x->next_in = from->incoming;
@@ -428,19 +427,21 @@ static void replace_entry(struct fragment *f, struct fragment *s)
 	s->replaced = f;
 }
 
+/* Is there to be a superblock of n blocks for (pc, context)? */
+static bool is_wanted(u64 pc, u32 n, u32 context)
+{
+	if (find(pc, context, true))
+		return false;
+	return context == tw_engine.instr->context ? n > 1 : count_superblocks(pc) < tw_engine.control->versions;
+}
+
 void tw_fragment_join(const u64 *pc, u32 n, u32 context)
 {
 	const u32 plain = tw_engine.instr->context;
-	bool no_better = n == 1 && context == plain;
-	bool capped = no_better || (context != plain && count_superblocks(pc[0]) >= tw_engine.control->versions);
-	struct fragment *s = capped || find(pc[0], context, true) ? NULL : tw_translate_superblock(pc, n, context);
+	struct fragment *s = is_wanted(pc[0], n, context) ? tw_translate_superblock(pc, n, context) : NULL;
 	if (!s)
 		return;
-	for (u32 k = 0; k < s->n_pieces; k++) {
-		tw_memory_watch(s->piece[k].pc, s->piece[k].bytes);
-		note_pages(s, s->piece[k].pc, s->piece[k].bytes);
-	}
-	add_to_hash(s);
+	admit(s);
 	for (struct fragment *f = first_at(pc[0]); f; f = at_pc(f->next_hash, pc[0])) {
 		if (f == s || f->number >> 16 == UNRECORDED_NUMBER >> 16) /* of another mode: window.h */
 			continue;
@@ -463,9 +464,7 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 		tw_engine_fail(TW_FAILURE_ENGINE, "the code cache is full");
 		__builtin_trap();
 	}
-	tw_memory_watch(pc, f->piece->bytes);
-	note_pages(f, pc, f->piece->bytes);
-	add_to_hash(f);
+	admit(f);
 	if (landing)
 		set_landing(table_slot(pc, x->upper, landing_of(x)), landing);
 	else
@@ -483,8 +482,7 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 		f = make(pc, tw_engine.instr->context, limit, x);
 	else if (f)
 		link_exit(x, f);
-	struct fragment *best = f ? best_superblock(pc, context) : NULL;
-	return best ? best : f;
+	return f ? best_for(f, context) : NULL;
 }
 
 /* ---- change ---- */

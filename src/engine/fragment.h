@@ -91,10 +91,9 @@ struct piece {
 	u16 first_insn;
 };
 
-/* A way out of a superblock before its end (x86_64/leave.h), paths 1, 2... of it. */
+/* A way out of a superblock before its end (x86_64/leave.h): paths 1, 2... of it, with the numbers that follow its own. */
 struct side_exit {
-	u64 pc; /* where it leads, if a branch */
-	u32 number;
+	u64 pc;      /* where it leads, if a branch */
 	u32 context; /* of what runs then */
 	u16 record_bytes;
 	u16 n_insns; /* instructions that have run */
@@ -153,9 +152,6 @@ void tw_fragment_init(void);
  * NULL: pc is not executable memory. Called under the lock.
  */
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x);
-
-/* The superblock for exactly (pc, context), or NULL. */
-struct fragment *tw_fragment_superblock(u64 pc, u32 context);
 
 /* Makes the superblock that follows these blocks, and links to it whatever it is the best for. Under the lock. */
 void tw_fragment_join(const u64 *pc, u32 n, u32 context);

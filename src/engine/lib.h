@@ -49,6 +49,12 @@ static inline bool tw_failed(i64 r)
 	return r < 0 && r > -4096;
 }
 
+/* Spreads v over `bits` bits. */
+static inline u32 tw_hash(u64 v, u32 bits)
+{
+	return (u32)((v * 0x9e3779b97f4a7c15ull) >> (64 - bits));
+}
+
 i64 tw_mmap(u64 addr, u64 len, int prot, int flags, int fd, u64 off);
 
 /* Copies n bytes between the engine's memory and the application's; false (and a part copied) where a page is not there. */

@@ -74,7 +74,7 @@ static bool remove_range(u64 start, u64 end)
 
 static u64 *watch_slot(u64 page)
 {
-	u32 h = (u32)((page * 0x9e3779b97f4a7c15ull) >> 48);
+	u32 h = tw_hash(page, 16);
 	for (u32 n = 0; n < WATCH_SLOTS; n++, h = (h + 1) % WATCH_SLOTS)
 		if (watched[h] == page || watched[h] == 0)
 			return &watched[h];

@@ -432,9 +432,7 @@ static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
 	tw_memory_written(t->code_step);
 	tw_unlock(&tw_engine.lock);
 	t->code_step = 0;
-	load_context(t, uc);
-	interrupt(t, uc->rip);
-	resume_after(t, uc);
+	come_by(t, uc);
 	return true;
 }
 
@@ -444,9 +442,8 @@ static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 	const struct fragment *f = in_cache(uc->rip - 1) ? tw_fragment_at(uc->rip - 1) : NULL;
 	if (!f || !f->stale || (u64)f->code != uc->rip - 1)
 		return false;
-	load_context(t, uc);
-	interrupt(t, (u64)f->code);
-	resume_after(t, uc);
+	uc->rip = (u64)f->code;
+	come_by(t, uc);
 	return true;
 }
 

@@ -340,22 +340,9 @@ u64 tw_call_made(struct thread *t)
 
 /* ---- the format ---- */
 
-static void call_plan(const struct block *b, u32 context, struct plan *p)
-{
-	(void)b, (void)context, (void)p;
-}
-
-static void call_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
-{
-	(void)b, (void)p;
-	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
-}
-
 const struct instrumentor tw_instrument_call = {
     .name = "call",
     .format = TW_FORMAT_CALL,
     .records = true,
     .logs = true,
-    .plan = call_plan,
-    .entry = call_entry,
 };

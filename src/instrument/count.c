@@ -6,16 +6,10 @@
  */
 #include "instrument/instrumentor.h"
 
-static void plan_nothing(const struct block *b, u32 context, struct plan *p)
-{
-	(void)b, (void)context, (void)p;
-}
-
-static void count_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
+static void count_entry(struct emit *e, const struct block *b)
 {
 	const u16 flags = e->now.flags;
-	struct exit *x = tw_exit_new(EXIT_CHECK, f->pc, f);
-	(void)p;
+	struct exit *x = tw_exit_new(EXIT_CHECK, b->pc, e->f);
 	x->context = COUNT_CONTEXT;
 	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
 	e->now.spill = TW_RCX;
@@ -39,6 +33,5 @@ const struct instrumentor tw_instrument_count = {
     .name = "count",
     .format = TW_FORMAT_NONE,
     .context = COUNT_CONTEXT,
-    .plan = plan_nothing,
     .entry = count_entry,
 };

@@ -164,58 +164,6 @@ static void dep_plan(const struct block *b, u32 context, struct plan *p)
 	}
 }
 
-static i32 slot_offset(u16 slot)
-{
-	return (i32)tw_record_head(tw_engine.instr->format) + 8 * slot;
-}
-
-static void dep_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
-{
-	(void)b, (void)p;
-	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
-}
-
-/* The address of an operand, or the quadword 520 bytes on (the XCOMP_BV field of an xsave area), through a scratch register. */
-static void store_computed(struct emit *e, const struct block *b, const struct store *s)
-{
-	struct tw_op ea = b->op[s->op].op;
-	u8 t = tw_scratch(&b->insn[s->insn], e->buf, TW_NOREG);
-	u16 flags = e->now.flags;
-	ea.disp += s->what == STORE_XCOMP ? 520 : 0;
-	emit_mov_gs_reg(e, T_SLOT_S, t);
-	e->now.spill = t & 15;
-	emit_state(e, s->insn, flags | STATE_SPILL);
-	emit_load_address(e, t, &ea, s->what == STORE_XCOMP);
-	emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), t);
-	emit_mov_reg_gs(e, t, T_SLOT_S);
-	emit_state(e, s->insn, flags);
-}
-
-void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after)
-{
-	for (u16 k = 0; k < p->n_stores; k++) {
-		const struct store *s = &p->store[k];
-		if (s->insn != i || s->after != after)
-			continue;
-		if (s->what == VEC_NONE)
-			emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), s->reg);
-		else if (s->what == STORE_XCOMP || s->what == STORE_ADDRESS)
-			store_computed(e, b, s);
-		else
-			emit_store_vector(e, e->buf, slot_offset(s->slot), s->what, s->reg);
-	}
-}
-
-static void dep_before(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
-{
-	tw_emit_stores(e, b, p, i, false);
-}
-
-static void dep_after(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
-{
-	tw_emit_stores(e, b, p, i, true);
-}
-
 const struct instrumentor tw_instrument_dep = {
     .name = "dep",
     .format = TW_FORMAT_DEP,
@@ -223,7 +171,4 @@ const struct instrumentor tw_instrument_dep = {
     .superblocks = true,
     .context = KNOWS_RSP,
     .plan = dep_plan,
-    .entry = dep_entry,
-    .before = dep_before,
-    .after = dep_after,
 };

@@ -1,8 +1,8 @@
 /*
  * Instrumentors: what a fragment records. One file each; the engine calls them through this table and knows nothing else of them.
  *
- * For each block the engine calls plan() once, then emits code in this order:
- *     entry(); then for each instruction i: before(i), the instruction, after(i) (not for the last one if it transfers control); close(); the exits.
+ * For each block the engine calls plan() once, then emits code in this order: entry()'s; if there is a record, the fragment's number; for each
+ * instruction the plan's stores before it, the instruction, the stores after it (not for the last one if it transfers control); the exits.
  * Inserted code leaves the flags alone and uses no register but the buffer pointer's (emit->buf) and what it saves itself.
  */
 #ifndef TW_INSTRUMENTOR_H
@@ -40,12 +40,10 @@ struct instrumentor {
 	u8 format;        /* enum tw_format */
 	bool records;     /* has a buffer, whose pointer is held in r11 */
 	bool logs;        /* logs references by clean calls, as --verify does on top of others */
-	bool superblocks; /* its fragments may be of several blocks */
+	bool superblocks; /* its fragments may be of several blocks; only if it records */
 	u32 context;      /* where nothing more is known */
-	void (*plan)(const struct block *b, u32 context, struct plan *p);
-	void (*entry)(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f);
-	void (*before)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
-	void (*after)(struct emit *e, const struct block *b, const struct plan *p, unsigned i);
+	void (*plan)(const struct block *b, u32 context, struct plan *p); /* NULL: no values, nothing for replay to do */
+	void (*entry)(struct emit *e, const struct block *b);             /* NULL: nothing of its own at entry */
 };
 
 /*
@@ -64,7 +62,12 @@ const struct instrumentor *tw_instrument_find(u32 format);
 /* Plans the reference of memop `op` of instruction `insn`, with no register known. */
 void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p);
 
-/* Emits what is to be stored before or after instruction i. */
+/* ---- x86_64/store.c: what the engine writes to records ---- */
+
+/* The fragment's number, with which its record begins. */
+void tw_emit_number(struct emit *e);
+
+/* What the plan wants stored before or after instruction i. */
 void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after);
 
 /*

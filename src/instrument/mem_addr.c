@@ -46,36 +46,11 @@ static void mem_addr_plan(const struct block *b, u32 context, struct plan *p)
 	}
 }
 
-static void mem_addr_before(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
-{
-	tw_emit_stores(e, b, p, i, false);
-}
-
-static void mem_addr_after(struct emit *e, const struct block *b, const struct plan *p, unsigned i)
-{
-	tw_emit_stores(e, b, p, i, true);
-}
-
-static void tag_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
-{
-	(void)b, (void)p;
-	emit_mov_mem16_imm(e, e->buf, 0, (u16)f->number);
-}
-
-static void number_entry(struct emit *e, const struct block *b, const struct plan *p, struct fragment *f)
-{
-	(void)b, (void)p;
-	emit_mov_mem32_imm(e, e->buf, 0, f->number);
-}
-
 const struct instrumentor tw_instrument_mem_addr = {
     .name = "mem_addr",
     .format = TW_FORMAT_MEM_ADDR,
     .records = true,
     .plan = mem_addr_plan,
-    .entry = tag_entry,
-    .before = mem_addr_before,
-    .after = mem_addr_after,
 };
 
 const struct instrumentor tw_instrument_bb_pc_mem_addr = {
@@ -83,7 +58,4 @@ const struct instrumentor tw_instrument_bb_pc_mem_addr = {
     .format = TW_FORMAT_BB_PC_MEM_ADDR,
     .records = true,
     .plan = mem_addr_plan,
-    .entry = number_entry,
-    .before = mem_addr_before,
-    .after = mem_addr_after,
 };

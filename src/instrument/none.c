@@ -1,16 +1,10 @@
 /* none: the bare engine. Nothing is recorded and no register is taken. */
 #include "instrument/instrumentor.h"
 
-static void plan_nothing(const struct block *b, u32 context, struct plan *p)
-{
-	(void)b, (void)context, (void)p;
-}
-
 const struct instrumentor tw_instrument_none = {
     .name = "none",
     .format = TW_FORMAT_NONE,
     .context = NONE_CONTEXT,
-    .plan = plan_nothing,
 };
 
 const struct instrumentor *tw_instrument_find(u32 format)

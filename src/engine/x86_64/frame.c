@@ -33,7 +33,7 @@ static const u16 slot_offset[TW_NREGS] = {
     [TW_R14] = offsetof(struct tw_ucontext, r14), [TW_R15] = offsetof(struct tw_ucontext, r15),
 };
 
-u64 *tw_frame_slot(struct tw_ucontext *uc, u8 reg)
+static u64 *frame_slot(struct tw_ucontext *uc, u8 reg)
 {
 	return (u64 *)((u8 *)uc + slot_offset[reg]);
 }
@@ -76,7 +76,7 @@ static void fill_context(struct tw_ucontext *uc, const struct thread *t, void *f
 	uc->ss_size = t->altstack.size;
 	uc->ss_flags = t->altstack.size ? t->altstack.flags : SS_DISABLE;
 	for (u8 r = 0; r < TW_NREGS; r++)
-		*tw_frame_slot(uc, r) = t->regs[r];
+		*frame_slot(uc, r) = t->regs[r];
 	uc->rip = t->pc;
 	uc->eflags = t->flags;
 	uc->cs = USER_CS;

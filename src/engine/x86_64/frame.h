@@ -23,7 +23,6 @@ struct tw_ucontext {
 
 /* The general registers of a context, by enum tw_reg. */
 void tw_frame_registers(u64 *regs, const struct tw_ucontext *uc);
-u64 *tw_frame_slot(struct tw_ucontext *uc, u8 reg);
 
 /*
  * Pushes the frame for the application's handler and makes t->regs, t->pc those it starts with. False: its stack cannot be written.

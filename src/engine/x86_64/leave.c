@@ -1,10 +1,10 @@
 #include "engine/x86_64/leave.h"
 #include "engine/x86_64/translate.h"
 
-/* Side exits of the fragment being made: one translation at a time. */
+/* Where the fragment being made is left by its side exits, path 1 first: one translation at a time. */
 struct side {
 	u8 *rel32;
-	u8 insn, path;
+	u8 insn;
 };
 static struct side side[BLOCK_MAX_PARTS];
 static unsigned n_sides;
@@ -241,18 +241,10 @@ bool tw_leave_has_side(const struct block *b, unsigned k)
 	return b->insn[k].kind == INSN_COND || b->insn[k].kind == INSN_RETURN;
 }
 
-/* The path's number of the side exit at instruction k. */
-static u8 path_at(const struct fragment *f, unsigned k)
+/* The jump at rel32, of instruction k, leads to the next side exit. */
+static void note_side(u8 *rel32, unsigned k)
 {
-	u8 path = 1;
-	while (path <= f->n_sides && f->side[path - 1].n_insns != k + 1)
-		path++;
-	return path;
-}
-
-static void note_side(const struct emit *e, u8 *rel32, unsigned k)
-{
-	side[n_sides++] = (struct side){rel32, (u8)k, path_at(e->f, k)};
+	side[n_sides++] = (struct side){rel32, (u8)k};
 }
 
 /* Where a conditional branch leads when it leaves the path. */
@@ -262,18 +254,13 @@ static u64 side_pc(const struct block *b, unsigned k)
 	return b->insn[k + 1].pc == i->target ? i->pc + i->len : i->target;
 }
 
-static void emit_branch_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k)
+static void emit_branch_within(struct emit *e, const struct block *b, unsigned k)
 {
-	u64 pc = side_pc(b, k);
-	u8 cc = pc == b->insn[k].target ? b->insn[k].cc : b->insn[k].cc ^ 1;
-	if (tw_engine.instr->records) {
-		emit_8(e, 0x0f);
-		emit_8(e, (u8)(0x80 | cc));
-		emit_32(e, 0);
-		note_side(e, e->at - 4, k);
-	} else {
-		emit_link_exit(e, emit_jcc_patchable(e, cc), pc, EXIT_LINK, p->after[k].context);
-	}
+	const struct insn *i = &b->insn[k];
+	emit_8(e, 0x0f);
+	emit_8(e, (u8)(0x80 | (side_pc(b, k) == i->target ? i->cc : i->cc ^ 1)));
+	emit_32(e, 0);
+	note_side(e->at - 4, k);
 }
 
 /* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
@@ -286,14 +273,14 @@ static void emit_return_within(struct emit *e, const struct block *b, unsigned k
 	emit_lea(e, TW_RCX, TW_RCX, -(i32)b->insn[k + 1].pc);
 	emit_bytes(e, "\xe3\x05\xe9", 3); /* jrcxz over jmp side */
 	emit_32(e, 0);
-	note_side(e, e->at - 4, k);
+	note_side(e->at - 4, k);
 	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 	emit_state(e, (u8)k, flags);
 	emit_lea(e, TW_RSP, TW_RSP, 8);
 	emit_state(e, (u8)(k + 1), flags);
 }
 
-void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k)
+void tw_leave_within(struct emit *e, const struct block *b, unsigned k)
 {
 	switch (b->insn[k].kind) {
 	case INSN_CALL:
@@ -301,7 +288,7 @@ void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p
 		emit_state(e, (u8)(k + 1), tw_leave_swapped(e));
 		return;
 	case INSN_COND:
-		emit_branch_within(e, b, p, k);
+		emit_branch_within(e, b, k);
 		return;
 	case INSN_RETURN:
 		emit_return_within(e, b, k);
@@ -311,11 +298,11 @@ void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p
 	}
 }
 
-/* The record is of path s->path: its number goes over that of the whole path. */
-static void emit_renumber(struct emit *e, u8 path)
+/* The record is of this way out: its number goes over that of the whole path. (0 stays: nobody reads on there.) */
+static void emit_renumber(struct emit *e)
 {
-	if (tw_engine.instr->records)
-		emit_mov_mem16_imm(e, e->buf, 0, (u16)e->f->side[path - 1].number);
+	if (e->f->number)
+		emit_mov_mem16_imm(e, e->buf, 0, (u16)(e->f->number + e->path));
 }
 
 static void emit_side(struct emit *e, const struct block *b, const struct plan *p, const struct side *s)
@@ -323,13 +310,12 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 	const bool is_return = b->insn[s->insn].kind == INSN_RETURN;
 	u16 flags = tw_leave_swapped(e);
 	e->buf = e->f->t_reg != TW_NOREG ? e->f->t_reg : BUF_REG;
-	e->path = s->path;
 	emit_patch(s->rel32, e->at);
 	emit_state(e, s->insn, flags | (is_return ? STATE_RCX_SLOT : 0));
 	if (is_return)
 		emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 	emit_state(e, s->insn, flags);
-	emit_renumber(e, s->path);
+	emit_renumber(e);
 	if (is_return) {
 		emit_return(e, s->insn);
 		return;
@@ -342,8 +328,7 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 void tw_leave_end(struct emit *e, const struct block *b, const struct plan *p)
 {
 	emit_end(e, b, p->after[b->n_insns - 1].context);
-	for (unsigned k = 0; k < n_sides; k++)
-		emit_side(e, b, p, &side[k]);
+	for (e->path = 1; e->path <= n_sides; e->path++)
+		emit_side(e, b, p, &side[e->path - 1]);
 	n_sides = 0;
-	e->path = 0;
 }

@@ -20,7 +20,7 @@ bool tw_leave_follows(const struct block *b, u16 k, u64 pc);
 bool tw_leave_has_side(const struct block *b, unsigned k);
 
 /* The branch, call or return k, after which the path goes on with instruction k + 1. */
-void tw_leave_within(struct emit *e, const struct block *b, const struct plan *p, unsigned k);
+void tw_leave_within(struct emit *e, const struct block *b, unsigned k);
 
 /* The end of the path, and the side exits. */
 void tw_leave_end(struct emit *e, const struct block *b, const struct plan *p);

@@ -15,11 +15,6 @@ struct entry {
 static struct entry entries[1u << BITS];
 static u8 lengths[1u << BITS]; /* of the instruction last seen where these three bytes were */
 
-static u32 hash(u64 v)
-{
-	return (u32)((v * 0x9e3779b97f4a7c15ull) >> (64 - BITS));
-}
-
 static u64 first_bytes(u64 v, u8 n)
 {
 	return v & ~0ull >> (64 - 8 * n);
@@ -31,11 +26,11 @@ bool tw_memo_take(struct block *b, u64 pc, u64 room)
 	if (room < sizeof v)
 		return false;
 	memcpy(&v, (const void *)pc, sizeof v);
-	u8 len = lengths[hash(first_bytes(v, 3))];
+	u8 len = lengths[tw_hash(first_bytes(v, 3), BITS)];
 	if (!len)
 		return false;
 	u64 bytes = first_bytes(v, len);
-	const struct entry *e = &entries[hash(bytes)];
+	const struct entry *e = &entries[tw_hash(bytes, BITS)];
 	if (e->len != len || e->bytes != bytes)
 		return false;
 	struct insn *i = &b->insn[b->n_insns];
@@ -64,8 +59,8 @@ void tw_memo_keep(const struct block *b, u64 room)
 		return;
 	memcpy(&v, (const void *)i->pc, sizeof v);
 	u64 bytes = first_bytes(v, i->len);
-	struct entry *e = &entries[hash(bytes)];
-	lengths[hash(first_bytes(v, 3))] = i->len;
+	struct entry *e = &entries[tw_hash(bytes, BITS)];
+	lengths[tw_hash(first_bytes(v, 3), BITS)] = i->len;
 	e->bytes = bytes;
 	e->len = i->len;
 	e->insn = *i;

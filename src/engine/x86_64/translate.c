@@ -221,7 +221,9 @@ static void emit_enter(struct emit *e, const struct block *b)
 	e->buf = BUF_REG;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	if (in->entry)
-		in->entry(e, b, &plan, f);
+		in->entry(e, b);
+	if (in->records)
+		tw_emit_number(e);
 	emit_state(e, 0, 0);
 	if (tw_logs())
 		tw_call_entry(e, b, f, f->record_bytes);
@@ -241,26 +243,23 @@ static bool is_rep(const struct block *b, unsigned k)
 
 static void emit_body(struct emit *e, const struct block *b)
 {
-	const struct instrumentor *in = tw_engine.instr;
 	for (unsigned k = 0; k < b->n_insns; k++) {
 		emit_state(e, (u8)k, tw_leave_swapped(e));
-		if (in->before)
-			in->before(e, b, &plan, k);
+		tw_emit_stores(e, b, &plan, k, false);
 		if (tw_logs())
 			tw_call_before(e, b, e->f, k);
 		emit_state(e, (u8)k, tw_leave_swapped(e));
 		if (b->insn[k].kind != INSN_PLAIN) {
 			if (k + 1u == b->n_insns)
 				return;
-			tw_leave_within(e, b, &plan, k);
+			tw_leave_within(e, b, k);
 			continue;
 		}
 		if (is_rep(b, k))
 			emit_state(e, (u8)k, tw_leave_swapped(e) | STATE_IN_REP);
 		emit_plain(e, b, k);
 		emit_state(e, (u8)(k + 1), tw_leave_swapped(e));
-		if (in->after)
-			in->after(e, b, &plan, k);
+		tw_emit_stores(e, b, &plan, k, true);
 		if (tw_logs())
 			tw_call_after(e, b, e->f, k);
 	}
@@ -367,7 +366,8 @@ static void make_plan(struct block *b, u32 context)
 		plan.n_ops = plan.n_stores = plan.n_values = 0;
 		plan.flags = 0;
 		memset(plan.after, 0, b->n_insns * sizeof *plan.after);
-		tw_engine.instr->plan(b, context, &plan);
+		if (tw_engine.instr->plan)
+			tw_engine.instr->plan(b, context, &plan);
 		if (plan.n_values <= BLOCK_MAX_VALUES || b->n_parts == 1)
 			return;
 		tw_decode_cut(b, b->n_parts - 1);
