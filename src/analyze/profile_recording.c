@@ -2,6 +2,7 @@
 #include "analyze/flow.h"
 #include "export/lackey.h"
 #include "recording/recording.h"
+#include "replay/piece.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,6 @@ struct shared {
 	struct tw_profile *out;
 };
 
-/* Instructions `first` to `end` - 1 of a fragment. */
-struct piece {
-	unsigned first, end;
-};
-
 struct state {
 	struct tw_flow flow;
 	struct shared *shared;
@@ -51,8 +47,7 @@ struct state {
 	uint64_t first_insn; /* instructions of first_thread before this state */
 	uint64_t next_insn;  /* instructions of `thread` up to now */
 	uint32_t image;
-	int has_rest;             /* the references of the block executed last go on in the next batch */
-	struct piece rest;        /* what of that block comes after them */
+	struct tw_pieces pieces;
 	struct code **row[65536]; /* by a fragment's number, its upper half first */
 };
 
@@ -198,7 +193,8 @@ static void step_insn(struct state *s, const struct code *c, unsigned insn, uint
 
 /* Executes a piece of block number k one by one: first what the instruction before it still makes, then the instructions, then the iterations of one
  * that did not come to its end. */
-static void step_piece(struct state *s, struct code *c, unsigned k, struct piece piece, const struct tw_ref *ref, const struct tw_ref *end)
+static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_piece piece, const struct tw_ref *ref,
+                       const struct tw_ref *end)
 {
 	while (ref < end && ref->insn < piece.first) {
 		unsigned insn = ref->insn;
@@ -219,25 +215,6 @@ static void step_piece(struct state *s, struct code *c, unsigned k, struct piece
 	}
 }
 
-/* What the block record at `i` stands for. If its references go on in the next batch, what comes after the instruction that makes them is kept
- * for then. */
-static struct piece piece_of(struct state *s, const struct tw_batch *b, size_t i)
-{
-	const struct tw_block_run *run = &b->blocks[i];
-	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
-	struct piece piece = {first, first + run->n_insns};
-	if (i == 0 && s->has_rest && !run->n_insns)
-		piece = s->rest;
-	s->has_rest = b->continues && i + 1 == b->n_blocks && b->n_refs;
-	if (!s->has_rest)
-		return piece;
-	unsigned next = b->refs[b->n_refs - 1].insn + 1u;
-	unsigned cut = next < piece.first ? piece.first : next < piece.end ? next : piece.end;
-	s->rest = (struct piece){cut, piece.end};
-	piece.end = cut;
-	return piece;
-}
-
 static void take_block(struct state *s, const struct tw_batch *b, size_t i)
 {
 	const struct tw_block_run *run = &b->blocks[i];
@@ -253,7 +230,7 @@ static void take_block(struct state *s, const struct tw_batch *b, size_t i)
 	if (c->blocks[run->block].manner == WHOLE && run->n_insns == block->n_insns && !(b->continues && i + 1 == b->n_blocks))
 		tw_flow_step(&s->flow, c->nodes[block->first_insn], c->nodes[block->first_insn + block->n_insns - 1]);
 	else
-		step_piece(s, c, run->block, piece_of(s, b, i), b->refs + run->first_ref, b->refs + end);
+		step_piece(s, c, run->block, tw_piece_of(&s->pieces, b, i, s->next_insn), b->refs + run->first_ref, b->refs + end);
 	if (s->shared->count_refs)
 		count_refs(s, c, b->refs + run->first_ref, b->refs + end);
 	s->next_insn += run->n_insns;
@@ -288,7 +265,7 @@ static void *begin(void *arg)
 static void cut_stream(struct state *s)
 {
 	tw_flow_stop(&s->flow);
-	s->has_rest = 0;
+	s->pieces.has_rest = 0;
 	s->cut |= !s->seen;
 }
 

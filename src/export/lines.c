@@ -2,6 +2,7 @@
 #include "export/lackey.h"
 #include "export/text.h"
 #include "recording/recording.h"
+#include "replay/piece.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,18 +18,11 @@ struct shared {
 	int write_error;
 };
 
-/* Instructions of a fragment that ran one after another. */
-struct piece {
-	unsigned first, end;
-	uint64_t position; /* of the first one */
-};
-
 /* The state of the analyzer: lines that wait to be written, or go out at once if there is one state only. */
 struct state {
 	struct shared *shared;
 	struct tw_text text;
-	struct piece rest; /* lackey: what is left of a block whose references go on in the next batch... */
-	int has_rest;      /* ...if there is one */
+	struct tw_pieces pieces; /* lackey */
 };
 
 enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
@@ -192,7 +186,7 @@ static char *put_insn_refs(const struct shared *s, char *p, const struct tw_lack
 
 /* Instructions with their references: before the first one those that the instruction before it still makes, after the last one those of an
  * instruction that was interrupted. */
-static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct piece *piece,
+static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
                        const struct tw_ref *ref, const struct tw_ref *end)
 {
 	uint64_t position = piece->position;
@@ -209,32 +203,13 @@ static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_i
 	return p;
 }
 
-/* What a block record stands for. Where its references go on in the next batch, the instructions after the one that makes them are kept for
- * then, in s->rest. */
-static struct piece piece_of(struct state *s, const struct tw_batch *b, size_t i, uint64_t position)
-{
-	const struct tw_block_run *run = &b->blocks[i];
-	unsigned first = tw_descriptor_blocks(run->descriptor)[run->block].first_insn;
-	struct piece piece = {first, first + run->n_insns, position};
-	if (i == 0 && s->has_rest && !run->n_insns)
-		piece = s->rest;
-	s->has_rest = b->continues && i + 1 == b->n_blocks && b->n_refs;
-	if (!s->has_rest)
-		return piece;
-	unsigned next = b->refs[b->n_refs - 1].insn + 1u;
-	unsigned cut = next < piece.first ? piece.first : next < piece.end ? next : piece.end;
-	s->rest = (struct piece){cut, piece.end, piece.position + (cut - piece.first)};
-	piece.end = cut;
-	return piece;
-}
-
 static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
 {
 	uint64_t position = base + b->first_insn;
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct tw_block_run *run = &b->blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
-		struct piece piece = piece_of(s, b, i, position);
+		struct tw_piece piece = tw_piece_of(&s->pieces, b, i, position);
 		char *start = tw_text_room(&s->text, (piece.end - piece.first + end - run->first_ref + 2) * LONGEST);
 		if (!start)
 			return;
