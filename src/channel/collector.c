@@ -175,12 +175,15 @@ static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_
 	c->thread[s].next = (b + 1) % TW_BUFFERS;
 }
 
-/* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
-static unsigned drain_full(struct tw_collector *c, uint32_t s)
+/*
+ * Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. Where they are only counted, those of a thread that runs
+ * wait until there is one for each lane: it still has others to write.
+ */
+static unsigned drain_full(struct tw_collector *c, uint32_t s, int runs)
 {
 	struct tw_demux_input in[TW_DEMUX_LANES];
-	unsigned done = 0, n;
-	while (done < TW_BUFFERS && (n = find_full(c, s, in, c->count_only ? TW_DEMUX_LANES : 1))) {
+	unsigned most = c->count_only ? TW_DEMUX_LANES : 1, least = runs && !atomic_load(&c->stopping) ? most : 1, done = 0, n;
+	while (done < TW_BUFFERS && (n = find_full(c, s, in, most)) >= least) {
 		take_descriptors(c);
 		if (c->count_only)
 			count_buffers(c, &c->thread[s], in, n);
@@ -242,7 +245,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
-	unsigned n = drain_full(c, s);
+	unsigned n = drain_full(c, s, state == TW_SLOT_ACTIVE);
 	if (state == TW_SLOT_ACTIVE || n >= TW_BUFFERS)
 		return n;
 	if (state == TW_SLOT_DEAD)

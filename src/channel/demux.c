@@ -18,19 +18,20 @@ struct entry {
 };
 
 /*
- * For counting without keeping: how long the record of each plain fragment is (0: not plain), and how often each has run since the last tally.
- * Every lane has counters of its own, so that lanes in the same loop do not wait for one another's stores.
+ * For counting without keeping: how long the record of a plain fragment is (0: not plain), and how often it has run since the last tally. What one record
+ * needs is in one cache line. Lanes in the same loop would wait for one another's sums, so neighbours have counters of their own.
  */
-struct counters {
-	uint16_t record[65536];
-	uint32_t ran[TW_DEMUX_LANES][65536];
+enum { SUMS = 3 };
+struct counter {
+	uint32_t record;
+	uint32_t ran[SUMS];
 };
 
 struct tw_demux {
 	int count_refs;
-	struct entry *row[65536];         /* by upper half; 65536 entries each */
-	struct counters *counters[65536]; /* likewise, made when first counted in */
-	unsigned uncounted;               /* buffers counted since the counters were last emptied */
+	struct entry *row[65536];       /* by upper half; 65536 entries each */
+	struct counter *counter[65536]; /* likewise, made when first counted in */
+	unsigned uncounted;             /* buffers counted since the counters were last emptied */
 	struct tw_totals tally;
 };
 
@@ -70,7 +71,7 @@ void tw_demux_free(struct tw_demux *d)
 {
 	for (int i = 0; d && i < 65536; i++) {
 		free(d->row[i]);
-		free(d->counters[i]);
+		free(d->counter[i]);
 	}
 	free(d);
 }
@@ -97,9 +98,9 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 	__atomic_store_n(&e->descriptor, d, __ATOMIC_RELEASE);
 }
 
-static void set_record(struct counters *n, const struct entry *e, unsigned tag)
+static void set_record(struct counter *n, const struct entry *e)
 {
-	n->record[tag] = e->plain ? (uint16_t)(e->head + 8 * e->n_values) : 0;
+	n->record = e->plain ? e->head + 8u * e->n_values : 0;
 }
 
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
@@ -116,8 +117,8 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 			__atomic_store_n(&d->row[one->number >> 16], row, __ATOMIC_RELEASE);
 		}
 		fill_entry(d, &row[one->number & 0xffff], one);
-		if (d->counters[one->number >> 16])
-			set_record(d->counters[one->number >> 16], &row[one->number & 0xffff], one->number & 0xffff);
+		if (d->counter[one->number >> 16])
+			set_record(&d->counter[one->number >> 16][one->number & 0xffff], &row[one->number & 0xffff]);
 		*used += one->bytes;
 	}
 	return TW_OK;
@@ -422,15 +423,15 @@ enum { COUNTER_BUFFERS = 4000 };
 enum { LANE_MARGIN = TW_MAX_RECORD };
 
 /* The counters of an upper half. NULL: no memory. */
-static struct counters *counters_of(struct tw_demux *d, uint32_t upper)
+static struct counter *counters_of(struct tw_demux *d, uint32_t upper)
 {
-	struct counters *n = d->counters[upper];
+	struct counter *n = d->counter[upper];
 	const struct entry *row = row_of(d, upper);
 	if (n)
 		return n;
-	n = d->counters[upper] = calloc(1, sizeof *n);
+	n = d->counter[upper] = calloc(65536, sizeof *n);
 	for (unsigned tag = 0; n && tag < 65536; tag++)
-		set_record(n, &row[tag], tag);
+		set_record(&n[tag], &row[tag]);
 	return n;
 }
 
@@ -445,69 +446,80 @@ static void tally_one(struct tw_totals *t, const struct entry *e, uint64_t ran)
 	t->raw[TW_STREAM_M] += 8 * ran * e->n_values;
 }
 
+static void empty_row(struct tw_totals *t, const struct entry *row, struct counter *n)
+{
+	for (unsigned tag = 0; tag < 65536; tag++) {
+		uint64_t ran = 0;
+		for (unsigned i = 0; i < SUMS; i++)
+			ran += n[tag].ran[i];
+		if (!ran)
+			continue;
+		tally_one(t, &row[tag], ran);
+		memset(n[tag].ran, 0, sizeof n[tag].ran);
+	}
+}
+
 static void empty_counters(struct tw_demux *d)
 {
-	for (unsigned upper = 0; upper < 65536; upper++) {
-		struct counters *n = d->counters[upper];
-		if (!n)
-			continue;
-		for (unsigned tag = 0; tag < 65536; tag++) {
-			uint64_t ran = 0;
-			for (unsigned lane = 0; lane < TW_DEMUX_LANES; lane++)
-				ran += n->ran[lane][tag];
-			if (ran)
-				tally_one(&d->tally, &d->row[upper][tag], ran);
-		}
-		memset(n->ran, 0, sizeof n->ran);
-	}
+	for (unsigned upper = 0; upper < 65536; upper++)
+		if (d->counter[upper])
+			empty_row(&d->tally, d->row[upper], d->counter[upper]);
 	d->uncounted = 0;
 }
 
 /* One buffer being counted. */
 struct lane {
 	struct walk walk;
-	const uint16_t *record;
-	uint32_t *ran;
-	uint32_t upper; /* that record and ran are of */
+	struct counter *counter;
+	uint32_t upper; /* that counter is of */
 	int more;       /* 1: not at the end; 0; or an error */
 };
 
-/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, until one of them has something else. */
+/* How many records can be taken of each lane whatever they are. */
+static size_t rounds(const struct lane *l)
+{
+	size_t least = SIZE_MAX;
+	for (int i = 0; i < TW_DEMUX_LANES; i++) {
+		size_t left = (size_t)(l[i].walk.end - l[i].walk.p);
+		least = left < least ? left : least;
+	}
+	return least / LANE_MARGIN;
+}
+
+/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, until one of them has something else or comes to its end. */
 static void count_four(struct lane *l)
 {
-	const uint8_t *p[TW_DEMUX_LANES], *end[TW_DEMUX_LANES];
-	for (int i = 0; i < TW_DEMUX_LANES; i++) {
-		p[i] = l[i].walk.p;
-		end[i] = l[i].walk.end - LANE_MARGIN;
-	}
-	while (p[0] <= end[0] && p[1] <= end[1] && p[2] <= end[2] && p[3] <= end[3]) {
-		uint16_t t0 = get16(p[0]), t1 = get16(p[1]), t2 = get16(p[2]), t3 = get16(p[3]);
-		unsigned n0 = l[0].record[t0], n1 = l[1].record[t1], n2 = l[2].record[t2], n3 = l[3].record[t3];
+	const uint8_t *p0 = l[0].walk.p, *p1 = l[1].walk.p, *p2 = l[2].walk.p, *p3 = l[3].walk.p;
+	for (size_t n = rounds(l); n; n--) {
+		struct counter *c0 = &l[0].counter[get16(p0)], *c1 = &l[1].counter[get16(p1)];
+		struct counter *c2 = &l[2].counter[get16(p2)], *c3 = &l[3].counter[get16(p3)];
+		uint32_t n0 = c0->record, n1 = c1->record, n2 = c2->record, n3 = c3->record;
 		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0))
 			break;
-		l[0].ran[t0]++;
-		l[1].ran[t1]++;
-		l[2].ran[t2]++;
-		l[3].ran[t3]++;
-		p[0] += n0;
-		p[1] += n1;
-		p[2] += n2;
-		p[3] += n3;
+		c0->ran[0]++;
+		c1->ran[1]++;
+		c2->ran[2]++;
+		c3->ran[0]++;
+		p0 += n0;
+		p1 += n1;
+		p2 += n2;
+		p3 += n3;
 	}
-	for (int i = 0; i < TW_DEMUX_LANES; i++)
-		l[i].walk.p = p[i];
+	l[0].walk.p = p0;
+	l[1].walk.p = p1;
+	l[2].walk.p = p2;
+	l[3].walk.p = p3;
 }
 
 static void count_one(struct lane *l)
 {
 	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
 	while (p <= end) {
-		uint16_t tag = get16(p);
-		unsigned n = l->record[tag];
-		if (!n)
+		struct counter *n = &l->counter[get16(p)];
+		if (!n->record)
 			break;
-		l->ran[tag]++;
-		p += n;
+		n->ran[0]++;
+		p += n->record;
 	}
 	l->walk.p = p;
 }
@@ -516,20 +528,18 @@ static void count_one(struct lane *l)
 static int is_plain(const struct lane *l)
 {
 	const struct walk *w = &l->walk;
-	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->record && l->record[get16(w->p)];
+	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->counter && l->counter[get16(w->p)].record;
 }
 
 /* Takes what is not plain, and follows the upper half. */
-static void count_other(struct tw_demux *d, struct lane *l, unsigned index)
+static void count_other(struct tw_demux *d, struct lane *l)
 {
 	while (l->more > 0 && !is_plain(l)) {
 		l->more = l->walk.end - l->walk.p < 2 ? 0 : walk_other(&l->walk);
 		if (l->walk.upper == l->upper || l->more <= 0)
 			continue;
-		struct counters *n = l->walk.row == no_row() ? NULL : counters_of(d, l->walk.upper);
 		l->upper = l->walk.upper;
-		l->record = n ? n->record : NULL;
-		l->ran = n ? n->ran[index] : NULL;
+		l->counter = l->walk.row == no_row() ? NULL : counters_of(d, l->walk.upper);
 	}
 }
 
@@ -545,7 +555,7 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 	while (running) {
 		running = 0;
 		for (unsigned i = 0; i < n; i++) {
-			count_other(d, &lane[i], i);
+			count_other(d, &lane[i]);
 			running += lane[i].more > 0;
 		}
 		if (running == TW_DEMUX_LANES)
