@@ -18,20 +18,20 @@ struct entry {
 };
 
 /*
- * For counting without keeping: how long the record of a plain fragment is (0: not plain), and how often it has run since the last tally. What one record
- * needs is in one cache line. Lanes in the same loop would wait for one another's sums, so neighbours have counters of their own.
+ * For counting without keeping: how long the record of a plain fragment is (0: not plain), and how often it has run since the last tally. Small, because
+ * large programs have several hundred thousand fragments, and all of them run: sums that become too large are moved to the tally. Lanes in the
+ * same loop would wait for one another's sums, so neighbours have sums of their own.
  */
-enum { SUMS = 3 };
+enum { SUMS = 3, SUM_FULL = 0x8000 };
 struct counter {
-	uint32_t record;
-	uint32_t ran[SUMS];
+	uint16_t record;
+	uint16_t ran[SUMS];
 };
 
 struct tw_demux {
 	int count_refs;
 	struct entry *row[65536];       /* by upper half; 65536 entries each */
 	struct counter *counter[65536]; /* likewise, made when first counted in */
-	unsigned uncounted;             /* buffers counted since the counters were last emptied */
 	struct tw_totals tally;
 };
 
@@ -100,7 +100,7 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 
 static void set_record(struct counter *n, const struct entry *e)
 {
-	n->record = e->plain ? e->head + 8u * e->n_values : 0;
+	n->record = e->plain ? (uint16_t)(e->head + 8 * e->n_values) : 0;
 }
 
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
@@ -416,9 +416,6 @@ int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct 
 
 /* ---- counting ---- */
 
-/* Buffers that fit the 32-bit counters before they have to be emptied: one holds less than 2^20 tags. */
-enum { COUNTER_BUFFERS = 4000 };
-
 /* A lane's records are taken at full speed while at least this much of the part is left. */
 enum { LANE_MARGIN = TW_MAX_RECORD };
 
@@ -446,25 +443,21 @@ static void tally_one(struct tw_totals *t, const struct entry *e, uint64_t ran)
 	t->raw[TW_STREAM_M] += 8 * ran * e->n_values;
 }
 
-static void empty_row(struct tw_totals *t, const struct entry *row, struct counter *n)
+static void empty_counter(struct tw_totals *t, const struct entry *e, struct counter *n)
 {
-	for (unsigned tag = 0; tag < 65536; tag++) {
-		uint64_t ran = 0;
-		for (unsigned i = 0; i < SUMS; i++)
-			ran += n[tag].ran[i];
-		if (!ran)
-			continue;
-		tally_one(t, &row[tag], ran);
-		memset(n[tag].ran, 0, sizeof n[tag].ran);
-	}
+	uint64_t ran = 0;
+	for (unsigned i = 0; i < SUMS; i++)
+		ran += n->ran[i];
+	if (ran)
+		tally_one(t, e, ran);
+	memset(n->ran, 0, sizeof n->ran);
 }
 
 static void empty_counters(struct tw_demux *d)
 {
 	for (unsigned upper = 0; upper < 65536; upper++)
-		if (d->counter[upper])
-			empty_row(&d->tally, d->row[upper], d->counter[upper]);
-	d->uncounted = 0;
+		for (unsigned tag = 0; d->counter[upper] && tag < 65536; tag++)
+			empty_counter(&d->tally, &d->row[upper][tag], &d->counter[upper][tag]);
 }
 
 /* One buffer being counted. */
@@ -474,55 +467,6 @@ struct lane {
 	uint32_t upper; /* that counter is of */
 	int more;       /* 1: not at the end; 0; or an error */
 };
-
-/* How many records can be taken of each lane whatever they are. */
-static size_t rounds(const struct lane *l)
-{
-	size_t least = SIZE_MAX;
-	for (int i = 0; i < TW_DEMUX_LANES; i++) {
-		size_t left = (size_t)(l[i].walk.end - l[i].walk.p);
-		least = left < least ? left : least;
-	}
-	return least / LANE_MARGIN;
-}
-
-/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, until one of them has something else or comes to its end. */
-static void count_four(struct lane *l)
-{
-	const uint8_t *p0 = l[0].walk.p, *p1 = l[1].walk.p, *p2 = l[2].walk.p, *p3 = l[3].walk.p;
-	for (size_t n = rounds(l); n; n--) {
-		struct counter *c0 = &l[0].counter[get16(p0)], *c1 = &l[1].counter[get16(p1)];
-		struct counter *c2 = &l[2].counter[get16(p2)], *c3 = &l[3].counter[get16(p3)];
-		uint32_t n0 = c0->record, n1 = c1->record, n2 = c2->record, n3 = c3->record;
-		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0))
-			break;
-		c0->ran[0]++;
-		c1->ran[1]++;
-		c2->ran[2]++;
-		c3->ran[0]++;
-		p0 += n0;
-		p1 += n1;
-		p2 += n2;
-		p3 += n3;
-	}
-	l[0].walk.p = p0;
-	l[1].walk.p = p1;
-	l[2].walk.p = p2;
-	l[3].walk.p = p3;
-}
-
-static void count_one(struct lane *l)
-{
-	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
-	while (p <= end) {
-		struct counter *n = &l->counter[get16(p)];
-		if (!n->record)
-			break;
-		n->ran[0]++;
-		p += n->record;
-	}
-	l->walk.p = p;
-}
 
 /* Stands the lane's next record where count_four could take it? */
 static int is_plain(const struct lane *l)
@@ -534,6 +478,8 @@ static int is_plain(const struct lane *l)
 /* Takes what is not plain, and follows the upper half. */
 static void count_other(struct tw_demux *d, struct lane *l)
 {
+	if (l->counter && l->upper != l->walk.upper)
+		set_upper(&l->walk, l->upper);
 	while (l->more > 0 && !is_plain(l)) {
 		l->more = l->walk.end - l->walk.p < 2 ? 0 : walk_other(&l->walk);
 		if (l->walk.upper == l->upper || l->more <= 0)
@@ -541,6 +487,95 @@ static void count_other(struct tw_demux *d, struct lane *l)
 		l->upper = l->walk.upper;
 		l->counter = l->walk.row == no_row() ? NULL : counters_of(d, l->walk.upper);
 	}
+}
+
+/* How many records can be taken of each lane whatever they are; 0 if a lane is at its end. */
+static size_t rounds(const struct lane *l)
+{
+	size_t least = SIZE_MAX;
+	for (int i = 0; i < TW_DEMUX_LANES; i++) {
+		size_t left = l[i].more > 0 ? (size_t)(l[i].walk.end - l[i].walk.p) : 0;
+		least = left < least ? left : least;
+	}
+	return least / LANE_MARGIN;
+}
+
+static void empty_full(struct tw_demux *d, const struct lane *l, struct counter *n)
+{
+	if (n->ran[0] >= SUM_FULL || n->ran[1] >= SUM_FULL || n->ran[2] >= SUM_FULL)
+		empty_counter(&d->tally, &d->row[l->upper][n - l->counter], n);
+}
+
+/* Steps over an UPPER record, the commonest that is not plain. Returns 0 if something else is there, or it is the first of this upper half. */
+static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t **p)
+{
+	uint32_t upper = get16(*p + 2);
+	if (get16(*p) != TW_TAG_UPPER || !d->counter[upper])
+		return 0;
+	l->upper = upper;
+	l->counter = d->counter[upper];
+	d->tally.raw[TW_STREAM_C] += 4;
+	*p += 4;
+	return 1;
+}
+
+/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, up to `most` of each. */
+static void count_plain(struct tw_demux *d, struct lane *l, size_t most)
+{
+	const uint8_t *p0 = l[0].walk.p, *p1 = l[1].walk.p, *p2 = l[2].walk.p, *p3 = l[3].walk.p;
+	for (size_t n = most; n; n--) {
+		struct counter *c0 = &l[0].counter[get16(p0)], *c1 = &l[1].counter[get16(p1)];
+		struct counter *c2 = &l[2].counter[get16(p2)], *c3 = &l[3].counter[get16(p3)];
+		unsigned n0 = c0->record, n1 = c1->record, n2 = c2->record, n3 = c3->record;
+		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0)) {
+			if ((n0 || take_upper(d, &l[0], &p0)) && (n1 || take_upper(d, &l[1], &p1)) && (n2 || take_upper(d, &l[2], &p2)) &&
+			    (n3 || take_upper(d, &l[3], &p3)))
+				continue;
+			break;
+		}
+		unsigned sums = ++c0->ran[0] | ++c1->ran[1] | ++c2->ran[2];
+		sums |= ++c3->ran[0];
+		p0 += n0;
+		p1 += n1;
+		p2 += n2;
+		p3 += n3;
+		if (__builtin_expect(sums >= SUM_FULL, 0)) {
+			empty_full(d, &l[0], c0);
+			empty_full(d, &l[1], c1);
+			empty_full(d, &l[2], c2);
+			empty_full(d, &l[3], c3);
+		}
+	}
+	l[0].walk.p = p0;
+	l[1].walk.p = p1;
+	l[2].walk.p = p2;
+	l[3].walk.p = p3;
+}
+
+/* Until one of the four lanes is at its end. Each has a plain fragment next. */
+static void count_four(struct tw_demux *d, struct lane *l)
+{
+	size_t n;
+	while ((n = rounds(l))) {
+		count_plain(d, l, n);
+		for (int i = 0; i < TW_DEMUX_LANES; i++)
+			if (!is_plain(&l[i]))
+				count_other(d, &l[i]);
+	}
+}
+
+static void count_one(struct tw_demux *d, struct lane *l)
+{
+	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
+	while (p <= end) {
+		struct counter *n = &l->counter[get16(p)];
+		if (!n->record)
+			break;
+		p += n->record;
+		if (++n->ran[0] >= SUM_FULL)
+			empty_full(d, l, n);
+	}
+	l->walk.p = p;
 }
 
 int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *const *chunk, unsigned n)
@@ -559,20 +594,17 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 			running += lane[i].more > 0;
 		}
 		if (running == TW_DEMUX_LANES)
-			count_four(lane);
+			count_four(d, lane);
 		else
 			for (unsigned i = 0; i < n; i++)
 				if (lane[i].more > 0)
-					count_one(&lane[i]);
+					count_one(d, &lane[i]);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		finish(&lane[i].walk, chunk[i]);
 		if (lane[i].more < 0)
 			error = lane[i].more;
 	}
-	d->uncounted += n;
-	if (d->uncounted > COUNTER_BUFFERS)
-		empty_counters(d);
 	return error;
 }
 

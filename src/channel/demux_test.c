@@ -374,6 +374,86 @@ static void wrong_descriptors(void)
 	free(d);
 }
 
+/* One record of any kind. */
+static void put_any(struct unit_buffer *b, uint64_t random, uint16_t *upper)
+{
+	if (random % 100 < 5) {
+		*upper ^= FAR_UPPER;
+		unit_tag(b, TW_TAG_UPPER);
+		unit_tag(b, *upper);
+	} else if (*upper) {
+		unit_tag(b, PLAIN);
+		unit_value(b, random);
+	} else if (random % 1000 < 60) {
+		put_rep(b, random, random + 4 * (random % 7));
+	} else if (random % 1000 < 65) {
+		unit_event(b, TW_EVENT_SIGRETURN, "", 0);
+	} else {
+		int values = random & 256 ? 2 : 0;
+		unit_tag(b, values ? VALUES : PLAIN);
+		for (int i = 0; i < values; i++)
+			unit_value(b, random);
+	}
+}
+
+static void fill_any(struct tw_demux_input *in, uint64_t random)
+{
+	uint8_t *bytes = calloc(1, TW_DEMUX_DATA);
+	struct unit_buffer b = {bytes};
+	uint16_t upper = 0;
+	unit_keyframe(&b, upper);
+	while (b.p < bytes + TW_BUFFER_BYTES - 200 - random % 5 * 50000) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		put_any(&b, random >> 33, &upper);
+	}
+	*in = (struct tw_demux_input){bytes, slack, (uint32_t)(b.p - bytes), 0};
+}
+
+static void add_up(struct tw_totals *t, const struct tw_chunk *c)
+{
+	t->insns += c->insns;
+	t->blocks += c->blocks;
+	t->refs += c->refs;
+	t->reads += c->reads;
+	t->writes += c->writes;
+	t->raw[TW_STREAM_C] += 2 * c->n_c;
+	t->raw[TW_STREAM_M] += 8 * c->n_m;
+}
+
+static void count_all(const struct tw_demux_input *in, unsigned n, struct tw_totals *total)
+{
+	struct tw_chunk own[TW_DEMUX_LANES] = {0}, *each[TW_DEMUX_LANES];
+	for (unsigned i = 0; i < n; i++) {
+		own[i].c = malloc(TW_DEMUX_C * 2);
+		own[i].m = malloc(TW_DEMUX_M * 8);
+		own[i].e = malloc(TW_DEMUX_E);
+		each[i] = &own[i];
+	}
+	EQUAL(tw_demux_count(demux, in, each, n), TW_OK);
+	tw_demux_tally(demux, total);
+	for (unsigned i = 0; i < n; i++) {
+		add_up(total, &own[i]);
+		tw_chunk_release(&own[i]);
+	}
+}
+
+/* Counting side by side gives what the buffers hold one by one, for any number of them. */
+static void counting(void)
+{
+	struct tw_demux_input in[TW_DEMUX_LANES];
+	struct tw_totals one = {0};
+	for (unsigned n = 1; n <= TW_DEMUX_LANES; n++) {
+		struct tw_totals all = {0};
+		fill_any(&in[n - 1], n);
+		EQUAL(tw_demux_buffer(demux, &in[n - 1], &chunk), TW_OK);
+		add_up(&one, &chunk);
+		count_all(in, n, &all);
+		EQUAL(memcmp(&one, &all, sizeof one), 0);
+	}
+	for (unsigned i = 0; i < TW_DEMUX_LANES; i++)
+		free((void *)in[i].data);
+}
+
 int main(void)
 {
 	set_up();
@@ -383,6 +463,7 @@ int main(void)
 	repeats();
 	partial_fragments();
 	lanes();
+	counting();
 	logged_references();
 	odd_events();
 	wrong_buffers();
