@@ -45,6 +45,14 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 	return tw_fragment_get(t->pc, context, x);
 }
 
+/* Into the cache by f. */
+static u64 into(struct thread *t, const struct fragment *f)
+{
+	tw_buffer_upper(t, f->number >> 16);
+	give_registers(t);
+	return (u64)f->code;
+}
+
 /*
  * Enters at t->pc with t->regs: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where nothing can run is the application's fault.
  */
@@ -58,17 +66,22 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 		}
 		tw_lock(&tw_engine.lock);
 		struct fragment *f = next_fragment(t, x, context);
-		if (f) {
-			tw_unlock(&tw_engine.lock);
-			tw_buffer_upper(t, f->number >> 16);
-			give_registers(t);
-			return (u64)f->code;
-		}
 		tw_unlock(&tw_engine.lock);
+		if (f)
+			return into(t, f);
 		tw_signal_fault(t, SIGSEGV, tw_engine_mapped(t->pc) ? SEGV_ACCERR : SEGV_MAPERR, t->pc);
 		x = NULL;
 		context = tw_engine.instr->context;
 	}
+}
+
+/* The same after a system call or an emulated instruction, by which the cache was left at x: without the lock where it went on as it does now. */
+static u64 enter_again(struct thread *t, struct exit *x)
+{
+	const struct fragment *f = NULL;
+	if (!t->pending.signo && !tw_trace_found(t) && tw_window_steady(t))
+		f = tw_fragment_again(t, x);
+	return f ? into(t, f) : enter(t, x, tw_engine.instr->context);
 }
 
 u64 tw_resume(struct thread *t)
@@ -89,10 +102,10 @@ u64 tw_dispatch(struct thread *t)
 	case EXIT_SYSCALL:
 		tw_fragment_left(t);
 		tw_syscall(t);
-		return enter(t, NULL, tw_engine.instr->context);
+		return enter_again(t, x);
 	case EXIT_EMULATE:
 		tw_emulate(t);
-		return enter(t, NULL, tw_engine.instr->context);
+		return enter_again(t, x);
 	case EXIT_INDIRECT:
 	case EXIT_RETURN:
 		return enter(t, x, tw_engine.instr->context);

@@ -147,6 +147,7 @@ TW_AT(stack_top, T_STACK_TOP);
 TW_AT(self, T_SELF);
 TW_AT(app_gs, T_APP_GS);
 TW_AT(has_pending, T_HAS_PENDING);
+TW_AT(resume_host, T_RESUME_HOST);
 TW_AT(slot_s2, T_SLOT_S2);
 TW_AT(count, T_COUNT);
 

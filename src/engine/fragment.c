@@ -449,6 +449,7 @@ void tw_fragment_join(const u64 *pc, u32 n, u32 context)
 		if (context == plain) {
 			take_landings(f, s);
 			replace_entry(f, s);
+			__atomic_store_n(&f->superseded, true, __ATOMIC_RELAXED);
 		}
 	}
 }
@@ -482,7 +483,12 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 		f = make(pc, tw_engine.instr->context, limit, x);
 	else if (f)
 		link_exit(x, f);
-	return f ? best_for(f, context) : NULL;
+	if (!f)
+		return NULL;
+	struct fragment *best = best_for(f, context);
+	if (x && (x->kind == EXIT_SYSCALL || x->kind == EXIT_EMULATE))
+		__atomic_store_n(&x->again, best, __ATOMIC_RELEASE);
+	return best;
 }
 
 /* ---- change ---- */
@@ -610,11 +616,11 @@ static void settle(void)
 
 static void throw_away(const struct thread *t)
 {
-	emptying = true;
+	__atomic_store_n(&emptying, true, __ATOMIC_SEQ_CST);
 	call_out(t);
 	empty();
-	emptying = false;
 	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&emptying, false, __ATOMIC_RELEASE);
 	tw_sys(__NR_futex, &generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
 }
 
@@ -638,6 +644,17 @@ bool tw_fragment_make_room(struct thread *t)
 	t->generation = generation;
 	t->in_cache = true;
 	return missed;
+}
+
+struct fragment *tw_fragment_again(struct thread *t, const struct exit *x)
+{
+	__atomic_store_n(&t->in_cache, true, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&emptying, __ATOMIC_SEQ_CST) || __atomic_load_n(&generation, __ATOMIC_ACQUIRE) != t->generation)
+		return NULL;
+	struct fragment *f = __atomic_load_n(&x->again, __ATOMIC_ACQUIRE);
+	bool usable =
+	    f && f->pc == t->pc && !__atomic_load_n(&f->stale, __ATOMIC_RELAXED) && !__atomic_load_n(&f->superseded, __ATOMIC_RELAXED);
+	return usable ? f : NULL;
 }
 
 void tw_fragment_lock_settled(void)

@@ -10,7 +10,7 @@
  * where the halves differ: nothing is tested while the program runs.
  *
  * What must hold:
- *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures.
+ *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures, but for exit.again (see below).
  *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement) or of one byte (the breakpoint at a stale
  *    fragment's entry). Only while there is one thread is more rewritten (tw_cache_room).
  *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, the exits linked to it lead to their stubs again, its
@@ -20,6 +20,11 @@
  *  - Translations are thrown away all at once (tw_fragment_make_room), when no thread is in the cache: each is made stale first, so that threads come
  *    out at their next branch and wait. A thread is in the cache from when it is told where to enter until its next system call or until
  *    it waits there: so long, what it knows of fragments and exits stays valid.
+ *  - Where a thread comes by the dispatcher each time (after a system call), the exit it left by keeps the fragment it went on with (exit.again), and
+ *    the thread goes on with that without the lock (tw_fragment_again). It first says that it is in the cache, then looks whether translations are being or
+ *    have been thrown away, and only then follows the pointer; who throws them away first says so, then looks who is in the cache. (Each store is seen before
+ *    the load behind it: sequentially consistent.) So what the pointer leads to is there. It may become stale at any moment: then the thread
+ *    meets the breakpoint at its entry, like one that got the fragment under the lock and let go of that.
  *  - State map: entries sorted by offset; the entry for a host address is the last one at or before it.
  */
 #ifndef TW_FRAGMENT_H
@@ -67,10 +72,11 @@ struct exit {
 	u64 pc;
 	u8 *patch; /* LINK: the rel32 to patch */
 	u8 *stub;
-	struct fragment *from; /* NULL: none in particular */
-	struct exit *next_in;  /* next exit linked to the same fragment */
-	u32 upper;             /* upper half of the number of the fragment it leaves */
-	u32 context;           /* of the target */
+	struct fragment *from;  /* NULL: none in particular */
+	struct exit *next_in;   /* next exit linked to the same fragment */
+	struct fragment *again; /* SYSCALL, EMULATE: what was gone on with the last time; read without the lock */
+	u32 upper;              /* upper half of the number of the fragment it leaves */
+	u32 context;            /* of the target */
 	u8 kind;
 	u8 linked;
 	bool is_jcc; /* LINK: a conditional branch; else a jump */
@@ -116,6 +122,7 @@ struct fragment {
 	u8 n_sides;
 	u8 n_pieces;
 	bool stale;
+	bool superseded; /* there is a superblock to be entered in its place, whatever is known */
 	bool is_superblock;
 	struct tw_passes *passes; /* how often it was come by, by what was known (trace.h) */
 	struct piece *piece;
@@ -189,6 +196,11 @@ bool tw_fragment_make_room(struct thread *t);
  * Under the lock, from the dispatcher, which must forget by which exit it came.
  */
 void tw_fragment_switch(struct thread *t, const struct instrumentor *to);
+
+/*
+ * Without the lock: the fragment at t->pc that was gone on with when x was last left by, and t is in the cache; or NULL, and what is known of x may be void.
+ */
+struct fragment *tw_fragment_again(struct thread *t, const struct exit *x);
 
 /* t leaves the cache for a time that it does not know the length of (a system call), holding nothing of it. */
 static inline void tw_fragment_left(struct thread *t)

@@ -42,7 +42,7 @@ bool tw_thread_in_cache(const struct thread *t)
 	u32 n = __atomic_load_n(&n_blocks, __ATOMIC_ACQUIRE);
 	for (u32 i = 0; i < n; i++)
 		if (block_at(i) != t && __atomic_load_n(&block_at(i)->in_use, __ATOMIC_ACQUIRE) &&
-		    __atomic_load_n(&block_at(i)->in_cache, __ATOMIC_ACQUIRE))
+		    __atomic_load_n(&block_at(i)->in_cache, __ATOMIC_SEQ_CST))
 			return true;
 	return false;
 }

@@ -217,6 +217,11 @@ static void tell(struct thread *t)
 		tw_buffer_keyframe(t);
 }
 
+bool tw_window_steady(const struct thread *t)
+{
+	return !w.used && t->window == w.changes;
+}
+
 bool tw_window_look(struct thread *t)
 {
 	if (w.used) {

@@ -34,6 +34,9 @@ bool tw_window_stops_at(u64 pc);
  */
 bool tw_window_look(struct thread *t);
 
+/* The mode never changes (any more), and the thread has followed it: there is nothing to look at. */
+bool tw_window_steady(const struct thread *t);
+
 /* A child that is not to be recorded, with memory of its own: it is closed for good. */
 void tw_window_close_for_good(void);
 

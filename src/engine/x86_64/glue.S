@@ -81,7 +81,9 @@ tw_resume_cache:
 	.globl tw_enter_cache, tw_enter_begin, tw_enter_end
 tw_enter_cache:
 tw_enter_begin:
-	pushq %gs:T_FLAGS
+	cmpq $0, %gs:T_HAS_PENDING
+	jne turn_back
+go_on:	pushq %gs:T_FLAGS
 	popfq
 	movq gs_reg(0), %rax
 	movq gs_reg(1), %rcx
@@ -101,6 +103,16 @@ tw_enter_begin:
 	movq gs_reg(4), %rsp
 	jmp *%gs:T_HOST_TARGET
 tw_enter_end:
+
+/* A signal came since the dispatcher looked: as if it had come between the two labels. (Or it did; then no other can come now.) */
+turn_back:
+	leaq tw_reenter(%rip), %rax
+	movq %gs:T_HOST_TARGET, %rcx
+	cmpq %rax, %rcx
+	je go_on
+	movq %rcx, %gs:T_RESUME_HOST
+	movq %rax, %gs:T_HOST_TARGET
+	jmp go_on
 
 /* i64 tw_app_syscall(struct thread *t, const u64 *regs) */
 	.globl tw_app_syscall, tw_syscall_begin, tw_syscall_insn, tw_syscall_end, tw_syscall_abort

@@ -37,6 +37,7 @@
 #define T_SELF        232
 #define T_APP_GS      240
 #define T_HAS_PENDING 248
+#define T_RESUME_HOST 256
 #define T_SLOT_S2     264
 #define T_COUNT       272
 

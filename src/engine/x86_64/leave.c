@@ -53,6 +53,14 @@ static void emit_exit_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context
 	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
 
+/* Leaves for the dispatcher to do instruction `last`, which has not run: a signal that comes before the dispatcher is there interrupts before it. */
+static void emit_exit_before(struct emit *e, u8 last, u64 pc, u8 kind, u32 context)
+{
+	emit_close(e, last, 0);
+	emit_state(e, last, STATE_CLOSED);
+	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
+}
+
 /* What call k pushes. */
 static void emit_push_return(struct emit *e, const struct block *b, unsigned k, u16 flags)
 {
@@ -193,12 +201,10 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		emit_indirect(e, b);
 		return;
 	case INSN_SYSCALL:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, done, end->next, EXIT_SYSCALL, context, STATE_PC_FALL);
+		emit_exit_before(e, last, end->next, EXIT_SYSCALL, context);
 		return;
 	case INSN_EMULATED:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, done, end->pc, EXIT_EMULATE, context, STATE_PC_FALL);
+		emit_exit_before(e, last, end->pc, EXIT_EMULATE, context);
 		return;
 	case INSN_BAD:
 		emit_bad(e, i);
