@@ -27,6 +27,7 @@ enum tw_event_type {
 	TW_EVENT_PROGRAM,   /* struct tw_program_start, then path and arguments, each NUL-terminated: what this process runs from here on */
 	TW_EVENT_CHILD_END, /* struct tw_child_end: a child was waited for */
 	TW_EVENT_WINDOW,    /* struct tw_window: recording stops or goes on here; where it goes on a KEYFRAME follows */
+	TW_EVENT_STAMP,     /* struct tw_stamp: the time at a locked instruction or a fence (record --order) */
 	TW_NEVENTS
 };
 
@@ -52,10 +53,14 @@ struct tw_partial {
 	uint64_t regs[TW_NREGS];
 };
 
+/* `began` and `tsc`: the time before the call was made and after it had returned. A call that a signal broke off before it did anything is told once, when
+ * it has been made again; one that does not return (exit, execve) is not told. */
 struct tw_syscall {
 	uint64_t number, args[6];
 	int64_t result;
 	uint64_t tsc;
+	uint64_t began;
+	uint64_t pc; /* of the instruction */
 };
 struct tw_signal {
 	uint32_t number;
@@ -106,6 +111,25 @@ struct tw_window {
 	uint32_t reserved;
 	uint64_t pc; /* of the next instruction */
 	uint64_t tsc;
+};
+/* What is stamped, and how. */
+enum tw_stamp_kind {
+	TW_STAMP_LOCK = 1, /* a lock prefix, or xchg with memory */
+	TW_STAMP_MFENCE,
+	TW_STAMP_LFENCE,
+	TW_STAMP_SFENCE,
+	TW_STAMP_KINDS
+};
+/*
+ * Each execution of such an instruction is a block of its own between two stamps: the instruction took effect after the time of the first and before
+ * that of the second. Where two executions' intervals overlap, the stamps do not tell which was first. docs/format.md says what else may be concluded.
+ * One that faults, or that a signal stops before it takes effect, has the first only: a second stamp belongs to the first that stands before it.
+ */
+struct tw_stamp {
+	uint64_t tsc;   /* 0: the program has the counter disabled (PR_SET_TSC) */
+	uint64_t pc;    /* of the instruction */
+	uint32_t kind;  /* enum tw_stamp_kind */
+	uint32_t after; /* 0: the first, 1: the second */
 };
 struct tw_child_end {
 	uint32_t pid;

@@ -80,7 +80,8 @@ struct tw_totals {
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
 	uint64_t chunks, threads, fragments;
-	uint64_t gaps; /* GAP events and torn chunks: places where something was not recorded */
+	uint64_t gaps;   /* GAP events and torn chunks: places where something was not recorded */
+	uint64_t stamps; /* STAMP events: time stamps of locked instructions and fences */
 };
 
 enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
@@ -94,6 +95,10 @@ struct tw_recording_info {
 	uint32_t
 	    complete;  /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
 	int64_t start; /* seconds since 1970 */
+	uint64_t tsc_start;     /* the time stamp counter at the start; 0: not known */
+	uint64_t tsc_hz;        /* its cycles per second, measured from start to end; 0: not known */
+	uint32_t tsc_invariant; /* 1: it goes at one rate in all states of the processor (CPUID 80000007H) */
+	uint32_t order;         /* 1: locked instructions and fences are stamped (--order) */
 	uint64_t duration_ns;
 	int32_t wait_status; /* of the program, as from waitpid(2) */
 	int32_t argc;
@@ -139,7 +144,7 @@ struct tw_chunk_info {
 	uint32_t sequence, upper, flags;
 	uint32_t reserved;
 	uint64_t first_insn, first_block, first_ref;
-	uint64_t insns, blocks, refs, reads, writes, gaps;
+	uint64_t insns, blocks, refs, reads, writes, gaps, stamps;
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 };
 

@@ -89,6 +89,7 @@ struct tw_slot {
 enum tw_control_flags {
 	TW_FLAG_VERIFY = 1,    /* also log every reference as it happens (REFS events) */
 	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
+	TW_FLAG_ORDER = 4,     /* time stamps at locked instructions and fences */
 };
 
 /* Where a window opens or closes. */

@@ -497,7 +497,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->magic = TW_CHANNEL_MAGIC;
 	control->version = TW_CHANNEL_VERSION;
 	control->format = options->format;
-	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0);
+	control->flags =
+	    (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) | (options->order ? TW_FLAG_ORDER : 0);
 	control->collector_pid = getpid();
 	control->window.start = options->start;
 	control->window.stop = options->stop;

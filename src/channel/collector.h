@@ -15,6 +15,7 @@ struct tw_collector_options {
 	uint32_t format;             /* enum tw_format */
 	int verify;                  /* 1: have every reference logged */
 	int no_follow;               /* 1: child processes are not recorded */
+	int order;                   /* 1: time stamps at locked instructions and fences */
 	struct tw_where start, stop; /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
 	int discard;                 /* 1: count, but store no chunks and no descriptors */
 	struct tw_writer *writer;    /* NULL: nothing is stored. The caller closes it after tw_collector_finish */

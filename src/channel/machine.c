@@ -2,6 +2,7 @@
 
 #include <cpuid.h>
 #include <string.h>
+#include <time.h>
 
 static uint64_t read_xcr0(void)
 {
@@ -42,4 +43,31 @@ void tw_machine_cpu(char name[64])
 	while (to > name && to[-1] == ' ')
 		to--;
 	*to = 0;
+}
+
+int tw_machine_tsc_invariant(void)
+{
+	uint32_t a, b, c, d;
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d >> 8 & 1;
+}
+
+struct tw_moment tw_machine_now(void)
+{
+	struct tw_moment best = {0, 0};
+	uint64_t shortest = UINT64_MAX;
+	for (int k = 0; k < 5; k++) { /* the one in which the two were read closest to each other */
+		struct timespec t;
+		uint64_t before = __builtin_ia32_rdtsc();
+		clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+		uint64_t took = __builtin_ia32_rdtsc() - before;
+		if (took < shortest)
+			best = (struct tw_moment){before + took / 2, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec};
+		shortest = took < shortest ? took : shortest;
+	}
+	return best;
+}
+
+uint64_t tw_machine_tsc_hz(const struct tw_moment *from, const struct tw_moment *to)
+{
+	return to->ns > from->ns ? (uint64_t)((double)(to->tsc - from->tsc) * 1e9 / (double)(to->ns - from->ns)) : 0;
 }

@@ -12,4 +12,16 @@ void tw_machine_xstate(struct tw_xstate *out);
 /* The processor's name, without needless blanks; "" if it does not say. */
 void tw_machine_cpu(char name[64]);
 
+/* Whether the time stamp counter goes at one rate in all states of the processor, on all of its cores. */
+int tw_machine_tsc_invariant(void);
+
+/* The time stamp counter and CLOCK_MONOTONIC_RAW, in ns, at one moment. */
+struct tw_moment {
+	uint64_t tsc, ns;
+};
+struct tw_moment tw_machine_now(void);
+
+/* Cycles per second of the counter between two moments; 0: they are the same. */
+uint64_t tw_machine_tsc_hz(const struct tw_moment *from, const struct tw_moment *to);
+
 #endif

@@ -193,14 +193,15 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 	}
 }
 
-/* Stores modules and what is told of processes, takes the parent from THREAD_START, counts the gaps. */
+/* Stores modules and what is told of processes, takes the parent from THREAD_START, counts gaps and time stamps. */
 static void look_at_events(struct tw_output *o, struct tw_job *job)
 {
 	size_t at = 0;
-	job->gaps = 0;
+	job->gaps = job->stamps = 0;
 	for (const struct tw_event_header *h; (h = tw_demux_next_event(&job->chunk, &at));) {
 		look_at_event(o, job, h);
 		job->gaps += h->type == TW_EVENT_GAP;
+		job->stamps += h->type == TW_EVENT_STAMP;
 	}
 	if (job->dead)
 		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
@@ -220,6 +221,7 @@ static void count(struct tw_output *o, const struct tw_job *job)
 	t->raw[TW_STREAM_M] += c->n_m * 8;
 	t->raw[TW_STREAM_E] += c->n_e;
 	t->gaps += job->gaps + (c->flags & TW_CHUNK_TORN);
+	t->stamps += job->stamps;
 	pthread_mutex_unlock(&o->lock);
 }
 

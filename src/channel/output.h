@@ -27,8 +27,8 @@ struct tw_job {
 	int dead;             /* 1: the chunk is the last of a process that is known to have died, with */
 	int32_t wait_status;  /*   this status, as from waitpid(2) */
 	/* the output's own */
-	uint32_t id;   /* of the chunk it becomes part of */
-	uint64_t gaps; /* GAP events in it */
+	uint32_t id;           /* of the chunk it becomes part of */
+	uint64_t gaps, stamps; /* GAP and STAMP events in it */
 	struct tw_job *next;
 };
 

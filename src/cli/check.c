@@ -11,8 +11,9 @@
 
 static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
                            "Validates a recording: checksums, that no chunk is missing, that descriptions\n"
-                           "of code are well-formed, that every chunk replays to its end, and that what it\n"
-                           "holds is what was counted while recording. Each problem is named with its file\n"
+                           "of code are well-formed, that every chunk replays to its end, that what it\n"
+                           "holds is what was counted while recording, and that the times of each thread\n"
+                           "never go back. Each problem is named with its file\n"
                            "and chunk; what is good all the same is told for each damaged thread.\n\n"
                            "  -j N    replay with N threads\n"
                            "  -q      print nothing but problems\n"
@@ -25,8 +26,9 @@ static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
 
 /* What a chunk was found to hold. */
 struct found {
-	uint64_t insns, blocks, refs, reads, writes, gaps;
-	int damaged;
+	uint64_t insns, blocks, refs, reads, writes, gaps, stamps;
+	uint64_t first_time, last_time; /* of its events that have one; 0: none has */
+	int damaged, backwards;         /* backwards: a time is before the one before it */
 };
 
 struct check {
@@ -79,6 +81,17 @@ static void *begin(void *arg)
 	return s;
 }
 
+static void note_time(struct found *f, const struct tw_event *e)
+{
+	uint64_t time = tw_event_time(e->type, e->payload);
+	const struct tw_syscall *call = e->payload;
+	if (!time)
+		return;
+	f->backwards |= time < f->last_time || (e->type == TW_EVENT_SYSCALL && call->began > time);
+	f->first_time = f->first_time ? f->first_time : time;
+	f->last_time = time;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct counter *s = state;
@@ -96,8 +109,11 @@ static int batch(void *state, const struct tw_batch *b)
 		f->reads += b->refs[i].type & TW_READ;
 		f->writes += b->refs[i].type >> 1;
 	}
-	for (size_t i = 0; i < b->n_events; i++)
+	for (size_t i = 0; i < b->n_events; i++) {
 		f->gaps += b->events[i].type == TW_EVENT_GAP;
+		f->stamps += b->events[i].type == TW_EVENT_STAMP;
+		note_time(f, &b->events[i]);
+	}
 	return 0;
 }
 
@@ -144,6 +160,9 @@ static void check_chunk(struct check *c, const struct tw_thread_info *t, const s
 	compare(c, where, "reads", info->reads, f->reads);
 	compare(c, where, "writes", info->writes, f->writes);
 	compare(c, where, "gaps", info->gaps, f->gaps);
+	compare(c, where, "time stamps", info->stamps, f->stamps);
+	if (f->backwards)
+		problem(c, "%s: a time stamp is before the one before it", where);
 }
 
 /* Whether a chunk begins where the one before it ended. */
@@ -164,10 +183,14 @@ static void check_thread(struct check *c, size_t thread)
 	const struct tw_thread_info *t = tw_recording_thread(c->recording, thread);
 	const struct tw_chunk_info *before = NULL, *good = NULL;
 	unsigned long damaged = 0;
+	uint64_t time = 0;
 	for (size_t i = 0; i < t->n_chunks; i++) {
 		const struct tw_chunk_info *info = tw_recording_chunk_info(c->recording, thread, i);
 		const struct found *f = &c->found[c->first[thread] + i];
 		check_order(c, t, before, info);
+		if (f->first_time && f->first_time < time)
+			problem(c, TW_THREAD_FILE ": chunk %u: its time is before that of the chunk before it", t->serial, info->sequence);
+		time = f->last_time ? f->last_time : time;
 		if (!f->damaged)
 			check_chunk(c, t, info, f);
 		if (!f->damaged && !damaged)
@@ -193,6 +216,7 @@ static void check_totals(struct check *c)
 	compare(c, TW_HEADER_FILE, "chunks", t->chunks, sum.chunks);
 	compare(c, TW_HEADER_FILE, "threads", t->threads, sum.threads);
 	compare(c, TW_HEADER_FILE, "fragments", t->fragments, sum.fragments);
+	compare(c, TW_HEADER_FILE, "time stamps", t->stamps, sum.stamps);
 }
 
 /* ---- the command ---- */

@@ -4,6 +4,7 @@
 #include "export/code.h"
 #include "export/lines.h"
 #include "export/raw.h"
+#include "export/times.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -24,9 +25,14 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "  --lackey    what valgrind --tool=lackey --trace-mem=yes prints\n"
                            "  --code      the fragments of code, in words\n"
                            "  --raw       the streams as they are\n"
+                           "  --order     one line per event that has a time, of all threads, in the order\n"
+                           "              of time: cycles since the start, thread, address of the\n"
+                           "              instruction, and what it was: lock-before and lock-after (or\n"
+                           "              mfence-, lfence-, sfence-; record --order), syscall with its\n"
+                           "              number and when it began, keyframe, thread-start, fork...\n"
                            "  --thread N  only this thread (trackway info counts them, from 0)\n"
                            "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
-                           "              fragments (--code) or chunks (--raw)\n"
+                           "              fragments (--code), chunks (--raw) or lines (--order)\n"
                            "  --count K   at most so many of them\n"
                            "  -o FILE     into a file\n"
                            "  -j N        replay with N threads\n"
@@ -35,7 +41,7 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
                            "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
 
-enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW };
+enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW, MODE_ORDER };
 
 struct dump {
 	const char *dir, *output;
@@ -87,6 +93,18 @@ static void print_raw(struct dump *d, struct tw_text *t)
 	}
 }
 
+static int print_times(struct dump *d, struct tw_text *t)
+{
+	const struct tw_times_options options = {
+	    .one_thread = d->thread,
+	    .from = d->from,
+	    .count = d->count,
+	    .damage = tw_damage_report,
+	    .context = &d->damage,
+	};
+	return tw_times_print(t, d->recording, &options);
+}
+
 /* ---- the command ---- */
 
 /* A write failed. Who reads only the beginning of our output means no harm. */
@@ -121,14 +139,19 @@ static int print_lines(struct dump *d)
 static int print_words(struct dump *d)
 {
 	struct tw_text text;
+	int failed = 0;
 	tw_text_init(&text, d->fd);
 	if (d->mode == MODE_CODE)
 		print_code(d, &text);
-	else
+	else if (d->mode == MODE_RAW)
 		print_raw(d, &text);
+	else
+		failed = print_times(d, &text);
 	tw_text_flush(&text, d->fd);
 	int error = text.error;
 	tw_text_free(&text);
+	if (failed)
+		return tw_recording_error("dump", d->dir, failed);
 	return error ? write_failed(d, error) : 0;
 }
 
@@ -166,7 +189,8 @@ static int run(struct dump *d)
 static int set_mode(struct dump *d, enum mode mode)
 {
 	d->mode = mode;
-	return ++d->n_modes > 1 ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code and --raw can be had") : -1;
+	return ++d->n_modes > 1 ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw and --order can be had")
+	                        : -1;
 }
 
 static int set_number(const char *option, const char *text, uint64_t most, uint64_t *out)
@@ -213,6 +237,7 @@ static int parse(struct dump *d, int argc, char **argv)
 	    {"lackey", no_argument, NULL, OPTION_MODE + MODE_LACKEY},
 	    {"code", no_argument, NULL, OPTION_MODE + MODE_CODE},
 	    {"raw", no_argument, NULL, OPTION_MODE + MODE_RAW},
+	    {"order", no_argument, NULL, OPTION_MODE + MODE_ORDER},
 	    {"thread", required_argument, NULL, OPTION_THREAD},
 	    {"from", required_argument, NULL, OPTION_FROM},
 	    {"count", required_argument, NULL, OPTION_COUNT},

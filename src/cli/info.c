@@ -120,6 +120,15 @@ static void print_window(const struct tw_recording_info *info)
 	putchar('\n');
 }
 
+static void print_order(const struct tw_recording_info *info)
+{
+	if (info->tsc_hz)
+		printf("%-16stime stamp counter at %.6f GHz, %s\n", "clock", (double)info->tsc_hz / 1e9,
+		       info->tsc_invariant ? "invariant" : "not invariant: times of different cores may not agree");
+	if (info->order)
+		print_line("order", "locked instructions and fences are stamped (--order)");
+}
+
 static void print_about(const struct tw_recording_info *info)
 {
 	char when[64];
@@ -137,6 +146,7 @@ static void print_about(const struct tw_recording_info *info)
 	print_line("sink", tw_sink_name(info->sink));
 	print_line("children", info->follow == TW_FOLLOW_NONE ? "not recorded (--follow=none)" : "recorded");
 	print_window(info);
+	print_order(info);
 	print_state(info);
 }
 
@@ -157,6 +167,7 @@ static void print_counts(const struct tw_totals *t)
 	print_count("  writes", t->writes);
 	print_count("chunks", t->chunks);
 	print_count("gaps", t->gaps);
+	print_count("time stamps", t->stamps);
 }
 
 static void print_bytes(const char *title, uint64_t raw, uint64_t coded, uint64_t stored)
@@ -229,6 +240,10 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 	tw_json_text(j, "cpu", info->cpu);
 	tw_json_text(j, "kernel", info->kernel);
 	tw_json_signed(j, "start", info->start);
+	tw_json_number(j, "tsc_start", info->tsc_start);
+	tw_json_number(j, "tsc_hz", info->tsc_hz);
+	tw_json_number(j, "tsc_invariant", info->tsc_invariant);
+	tw_json_number(j, "order", info->order);
 	tw_json_text(j, "format", tw_format_name(info->format));
 	tw_json_text(j, "sink", tw_sink_name(info->sink));
 	tw_json_text(j, "follow", tw_follow_name(info->follow));
@@ -267,6 +282,7 @@ static void json_totals(struct tw_json *j, const struct tw_totals *t)
 	tw_json_number(j, "writes", t->writes);
 	tw_json_number(j, "chunks", t->chunks);
 	tw_json_number(j, "gaps", t->gaps);
+	tw_json_number(j, "stamps", t->stamps);
 	tw_json_number(j, "raw_bytes", raw_bytes(t));
 	tw_json_number(j, "transformed_bytes", coded_bytes(t));
 	tw_json_number(j, "stored_bytes", stored_bytes(t));

@@ -25,7 +25,7 @@ enum { EXIT_MISMATCH = 3, EXIT_OURS = 125 };
 struct record {
 	/* options */
 	char dir[PATH_MAX];
-	int has_dir, quiet, verify;
+	int has_dir, quiet, verify, order;
 	int format, sink, follow;
 	const char *start_at, *stop_at;
 	struct tw_where start, stop;
@@ -42,6 +42,7 @@ struct record {
 	struct tw_collector *collector;
 	struct tw_output_result result;
 	struct tw_recording_info end;
+	struct tw_moment begun;
 };
 
 static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
@@ -62,6 +63,8 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "                         count of instructions (1000000i, 5Mi)\n"
                            "  --stop=WHERE           record no more from here on\n"
                            "  --verify               compare every reference with what the program did\n"
+                           "  --order                time stamps before and after each locked instruction\n"
+                           "                         and fence (trackway dump --order)\n"
                            "  --hot=N                code met N times in what was recorded is translated\n"
                            "                         again, as superblocks; default 16, 0: never\n"
                            "  --versions=N           at most N superblocks begin at one address, each for\n"
@@ -168,6 +171,9 @@ static int set_option(struct record *r, int option)
 	case 'v':
 		r->verify = 1;
 		return 0;
+	case 'O':
+		r->order = 1;
+		return 0;
 	case 'q':
 		r->quiet = 1;
 		return 0;
@@ -181,19 +187,13 @@ static int set_option(struct record *r, int option)
 static int parse(struct record *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"output", required_argument, NULL, 'o'},
-	    {"format", required_argument, NULL, 'f'},
-	    {"sink", required_argument, NULL, 's'},
-	    {"show-fragment", required_argument, NULL, 'F'},
-	    {"start", required_argument, NULL, 'B'},
-	    {"stop", required_argument, NULL, 'E'},
-	    {"follow", required_argument, NULL, 'C'},
-	    {"hot", required_argument, NULL, 'H'},
-	    {"versions", required_argument, NULL, 'V'},
-	    {"verify", no_argument, NULL, 'v'},
-	    {"quiet", no_argument, NULL, 'q'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
+	    {"output", required_argument, NULL, 'o'},   {"format", required_argument, NULL, 'f'},
+	    {"sink", required_argument, NULL, 's'},     {"show-fragment", required_argument, NULL, 'F'},
+	    {"start", required_argument, NULL, 'B'},    {"stop", required_argument, NULL, 'E'},
+	    {"follow", required_argument, NULL, 'C'},   {"hot", required_argument, NULL, 'H'},
+	    {"versions", required_argument, NULL, 'V'}, {"verify", no_argument, NULL, 'v'},
+	    {"order", no_argument, NULL, 'O'},          {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
 	};
 	argv[0] = "trackway record";
 	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
@@ -211,6 +211,8 @@ static int parse(struct record *r, int argc, char **argv)
 	}
 	if (r->verify && !tw_format_has_refs((uint32_t)r->format))
 		return bad_usage("--verify has nothing to compare in format", tw_format_name((uint32_t)r->format));
+	if (r->order && r->format == TW_FORMAT_NONE)
+		return bad_usage("--order is of no use in format", "none");
 	if ((r->start_at || r->stop_at) && r->format == TW_FORMAT_NONE)
 		return bad_usage("--start and --stop are of no use in format", "none");
 	if (r->start.kind && r->start.kind != TW_WHERE_COUNT && !memcmp(&r->start, &r->stop, sizeof r->start))
@@ -274,6 +276,9 @@ static int create_recording(struct record *r)
 	    .start_at = (char *)r->start_at,
 	    .stop_at = (char *)r->stop_at,
 	    .start = time(NULL),
+	    .tsc_start = r->begun.tsc,
+	    .tsc_invariant = (uint32_t)tw_machine_tsc_invariant(),
+	    .order = (uint32_t)r->order,
 	    .argc = r->command_argc,
 	    .argv = r->command_argv,
 	    .program = r->program.path,
@@ -293,6 +298,7 @@ static int prepare_recording(struct record *r)
 		return 0;
 	if (!r->has_dir)
 		default_directory(r);
+	r->begun = tw_machine_now();
 	int error = create_recording(r);
 	return error ? own_error(r, error) : 0;
 }
@@ -331,6 +337,7 @@ static int start_collector(struct record *r)
 	    .start = r->start,
 	    .stop = r->stop,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
+	    .order = r->order,
 	    .discard = r->sink == TW_SINK_COUNT,
 	    .writer = r->writer,
 	    .dump_pc = r->dump_pc,
@@ -411,6 +418,8 @@ static void close_recording(struct record *r)
 	r->end.complete = !r->result.failure[0];
 	r->end.failure = r->result.failure;
 	r->end.totals = r->result.totals;
+	const struct tw_moment ended = tw_machine_now();
+	r->end.tsc_hz = tw_machine_tsc_hz(&r->begun, &ended);
 	if (r->result.failure[0] && !r->result.said)
 		fprintf(stderr, "trackway: the recording is incomplete: %s\n", r->result.failure);
 	int error = r->writer ? tw_writer_close(r->writer, &r->end) : TW_OK;

@@ -162,6 +162,13 @@ void tw_buffer_reserve(struct thread *t, u32 bytes)
 		tw_buffer_switch(t);
 }
 
+u64 tw_buffer_time(struct thread *t)
+{
+	if (t->buffer)
+		tw_buffer_reserve(t, TW_MAX_EVENT);
+	return tw_tsc();
+}
+
 void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
 {
 	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
@@ -289,15 +296,15 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	t->usable = 0;
 	take_buffer(t, 0);
 	open_buffer(t, t->buffer);
-	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_tsc()};
+	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_buffer_time(t)};
 	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
 }
 
 void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 {
-	struct tw_thread_end e = {status, what, tw_tsc()};
 	if (t->recording) {
 		tw_call_flush(t);
+		struct tw_thread_end e = {status, what, tw_buffer_time(t)};
 		tw_buffer_event(t, TW_EVENT_THREAD_END, &e, sizeof e, NULL, 0);
 		close_buffer(t);
 		t->recording = false;

@@ -46,6 +46,9 @@ void tw_buffer_keyframe(struct thread *t);
 /* Makes sure that `bytes` can be written without a switch. S */
 void tw_buffer_reserve(struct thread *t, u32 bytes);
 
+/* The time, for an event that is written next: makes room for it first, so that no KEYFRAME with a later time comes between. S */
+u64 tw_buffer_time(struct thread *t);
+
 /* Is there room for this many bytes without a switch? */
 bool tw_buffer_has_room(const struct thread *t, u32 bytes);
 

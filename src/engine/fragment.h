@@ -48,6 +48,7 @@ enum state_flags {
 	STATE_OFF_BY_ONE = 2048,  /* with PC_RCX_PLUS: and one less */
 	STATE_PC_STACK = 16384,   /* with DONE: a return that has not popped yet: pc is at [rsp] */
 	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
+	STATE_STAMPED = 32768,    /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
 };
 
 struct state_entry {
@@ -120,6 +121,7 @@ struct fragment {
 	u8 t_reg; /* substitute buffer register, or TW_NOREG */
 	u8 end;   /* enum tw_end, of its last block */
 	u8 n_sides;
+	u8 order; /* enum tw_stamp_kind: it is one instruction, between two time stamps (x86_64/stamp.h); else 0 */
 	u8 n_pieces;
 	bool stale;
 	bool superseded; /* there is a superblock to be entered in its place, whatever is known */

@@ -20,7 +20,7 @@ static bool append(u32 *n, const char *s)
 
 void tw_process_tell_program(struct thread *t, char *const *argv)
 {
-	struct tw_program_start e = {t->pid, 0, tw_tsc()};
+	struct tw_program_start e = {t->pid, 0, tw_buffer_time(t)};
 	u32 n = 0;
 	append(&n, tw_engine.program_path);
 	while (argv[e.n_args] && append(&n, argv[e.n_args]))
@@ -32,7 +32,7 @@ void tw_process_tell_program(struct thread *t, char *const *argv)
 
 static void tell_end(struct thread *t, u32 pid, i32 status)
 {
-	struct tw_child_end e = {pid, status, tw_tsc()};
+	struct tw_child_end e = {pid, status, tw_buffer_time(t)};
 	tw_buffer_event(t, TW_EVENT_CHILD_END, &e, sizeof e, NULL, 0);
 }
 

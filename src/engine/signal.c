@@ -9,6 +9,7 @@
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/frame.h"
 #include "engine/x86_64/glue.h"
+#include "engine/x86_64/stamp.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
 #include <asm/errno.h>
@@ -273,8 +274,10 @@ static void interrupt(struct thread *t, u64 host)
 		t->bufptr = t->regs[buf];
 	memcpy(t->regs, regs, sizeof regs);
 	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;
-	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN))
+	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
+		tw_stamp_left(t, f, s);
 		return;
+	}
 	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
 		start = t->record_at; /* its REFS event has been written behind it: take that back */
@@ -287,6 +290,7 @@ static void interrupt(struct thread *t, u64 host)
 		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
 	}
 	tw_call_flush(t);
+	tw_stamp_left(t, f, s);
 }
 
 u64 tw_signal_reentered(struct thread *t)
@@ -353,11 +357,13 @@ static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 	if (!f || !tw_engine.instr->records || !tw_buffer_guard(t, address))
 		return false;
 	const struct state_entry *s = tw_fragment_state(f, uc->rip);
-	if (s->flags & STATE_NOT_OPEN) {
+	if ((s->flags & STATE_NOT_OPEN) && !f->order) {
 		switch_at_entry(t, f, uc);
 		return true;
 	}
 	come_by(t, uc);
+	if (s->flags & STATE_NOT_OPEN)
+		tw_buffer_switch(t);
 	return true;
 }
 
@@ -447,9 +453,15 @@ static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-/* A fault of engine code that is prepared for it. */
+/* A fault of code of the engine's own that is prepared for it. */
 static bool engine_fault(struct tw_ucontext *uc)
 {
+	const struct fragment *f = in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
+	if (f && tw_stamp_fault(f, uc->rip)) {
+		uc->rax = uc->rdx = 0;
+		uc->rip += 2;
+		return true;
+	}
 	if (uc->rip == (u64)tw_tsc_insn)
 		uc->rip = (u64)tw_tsc_fault;
 	else if (uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end)
@@ -475,12 +487,12 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		if (ours)
 			return;
 	}
+	if (engine_fault(uc))
+		return;
 	if (in_cache(uc->rip)) {
 		application_fault(t, signo, info, uc);
 		return;
 	}
-	if (engine_fault(uc))
-		return;
 	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip,
 	               (unsigned long)address);
 	die(t, signo);

@@ -429,11 +429,11 @@ static const call_fn table[] = {
     [__NR_rseq] = sys_rseq,
 };
 
-static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result)
+static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc)
 {
 	if (!tw_engine.recorder->records)
 		return;
-	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, tw_tsc()};
+	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, tw_buffer_time(t), began, pc};
 	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, NULL, 0);
 }
 
@@ -448,11 +448,12 @@ void tw_syscall(struct thread *t)
 	}
 	t->regs[TW_RCX] = t->pc;
 	t->regs[TW_R11] = t->flags;
+	const u64 pc = t->pc - SYSCALL_BYTES, began = tw_engine.recorder->records ? tw_tsc() : 0;
 	i64 r = fn(t, a);
 	if (r == TW_SYSCALL_ABORTED) {
 		t->pc -= SYSCALL_BYTES; /* made again after the signal */
 		return;
 	}
 	t->regs[TW_RAX] = (u64)r;
-	tell_syscall(t, nr, a, r);
+	tell_syscall(t, nr, a, r, began, pc);
 }

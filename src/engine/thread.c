@@ -255,7 +255,7 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 	if (r)
 		tw_buffer_promised_to(t, tw_failed(r) ? 0 : flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r);
 	if (r > 0) {
-		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags, !is_unfollowed(c), 0, tw_tsc()};
+		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags, !is_unfollowed(c), 0, tw_buffer_time(t)};
 		tw_buffer_event(t, TW_EVENT_FORK, &e, sizeof e, NULL, 0);
 	}
 	return r;

@@ -209,7 +209,7 @@ bool tw_window_is_due(void)
 
 static void tell(struct thread *t)
 {
-	struct tw_window e = {w.open, 0, t->pc, tw_tsc()};
+	struct tw_window e = {w.open, 0, t->pc, tw_buffer_time(t)};
 	tw_call_flush(t);
 	t->told_closed = !w.open;
 	tw_buffer_event(t, TW_EVENT_WINDOW, &e, sizeof e, NULL, 0);

@@ -33,6 +33,7 @@ static const char *event_name(unsigned type)
 	    [TW_EVENT_PROGRAM] = "program",
 	    [TW_EVENT_CHILD_END] = "child-end",
 	    [TW_EVENT_WINDOW] = "window",
+	    [TW_EVENT_STAMP] = "stamp",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }

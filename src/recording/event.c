@@ -25,6 +25,7 @@ static const struct {
     [TW_EVENT_PROGRAM] = {sizeof(struct tw_program_start), 1},
     [TW_EVENT_CHILD_END] = {sizeof(struct tw_child_end), 0},
     [TW_EVENT_WINDOW] = {sizeof(struct tw_window), 0},
+    [TW_EVENT_STAMP] = {sizeof(struct tw_stamp), 0},
 };
 
 static int logged_ok(const uint8_t *payload, uint32_t bytes)
@@ -44,4 +45,23 @@ int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size
 	if (h->type == TW_EVENT_REFS)
 		return logged_ok(payload, h->bytes);
 	return !payloads[h->type].text || memchr(payload + least, 0, h->bytes - least);
+}
+
+uint64_t tw_event_time(uint32_t type, const void *payload)
+{
+#define TIME_AT(type) offsetof(struct type, tsc)
+	static const size_t at[TW_NEVENTS] = {
+	    [TW_EVENT_KEYFRAME] = TIME_AT(tw_keyframe),
+	    [TW_EVENT_SYSCALL] = TIME_AT(tw_syscall),
+	    [TW_EVENT_THREAD_START] = TIME_AT(tw_thread_start),
+	    [TW_EVENT_THREAD_END] = TIME_AT(tw_thread_end),
+	    [TW_EVENT_FORK] = TIME_AT(tw_fork),
+	    [TW_EVENT_PROGRAM] = TIME_AT(tw_program_start),
+	    [TW_EVENT_CHILD_END] = TIME_AT(tw_child_end),
+	    [TW_EVENT_WINDOW] = TIME_AT(tw_window),
+	};
+#undef TIME_AT
+	if (type == TW_EVENT_STAMP)
+		return ((const struct tw_stamp *)payload)->tsc; /* the one that stands at 0 */
+	return type < TW_NEVENTS && at[type] ? *(const uint64_t *)((const uint8_t *)payload + at[type]) : 0;
 }

@@ -41,6 +41,10 @@ static const struct field fields[] = {
     FIELD("cpu", TEXT, cpu),
     FIELD("kernel", TEXT, kernel),
     FIELD("start", NUMBER64, start),
+    FIELD("tsc-start", NUMBER64, tsc_start),
+    FIELD("tsc-hz", NUMBER64, tsc_hz),
+    FIELD("tsc-invariant", NUMBER32, tsc_invariant),
+    FIELD("order", NUMBER32, order),
     FIELD("format", FORMAT, format),
     FIELD("sink", SINK, sink),
     FIELD("follow", FOLLOW, follow),
@@ -70,6 +74,7 @@ static const struct field fields[] = {
     FIELD("threads", NUMBER64, totals.threads),
     FIELD("fragments", NUMBER64, totals.fragments),
     FIELD("gaps", NUMBER64, totals.gaps),
+    FIELD("stamps", NUMBER64, totals.stamps),
     FIELD("xcr0", NUMBER64, xstate.xcr0),
 };
 

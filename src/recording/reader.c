@@ -321,6 +321,7 @@ static void add_to_totals(struct tw_totals *t, const struct tw_chunk_info *c)
 	t->reads += c->reads;
 	t->writes += c->writes;
 	t->gaps += c->gaps + (c->flags & TW_CHUNK_TORN);
+	t->stamps += c->stamps;
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {
 		t->raw[i] += c->raw[i];
@@ -366,6 +367,7 @@ static int add_chunk(struct tw_recording *r, struct thread *t, const struct tw_f
 	    .reads = h->reads,
 	    .writes = h->writes,
 	    .gaps = h->gaps,
+	    .stamps = h->stamps,
 	};
 	memcpy(c->raw, h->raw, sizeof c->raw);
 	memcpy(c->coded, h->coded, sizeof c->coded);

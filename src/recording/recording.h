@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <trackway/recording.h>
 
-#define TW_RECORDING_VERSION 2
+#define TW_RECORDING_VERSION 3
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_THREAD_FILE       "thread-%04u"
@@ -30,7 +30,7 @@ struct tw_file_thread {
 /* Before the three stored sections C, M, E of a chunk. */
 struct tw_file_chunk {
 	uint64_t magic;
-	uint32_t version, thread, sequence, upper, flags, reserved;
+	uint32_t version, thread, sequence, upper, flags, stamps;
 	uint64_t first_insn, first_block, first_ref;
 	uint64_t insns, blocks, refs, reads, writes, gaps;
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS], section_check[TW_NSTREAMS];
@@ -125,6 +125,9 @@ struct tw_event_header;
 
 /* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
 int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
+
+/* When an event of this type happened, by the time stamp counter; 0: it does not say. Of a system call: when it had returned. `payload` is aligned to 8. */
+uint64_t tw_event_time(uint32_t type, const void *payload);
 
 /* ---- packing ---- */
 

@@ -135,6 +135,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	info->totals = end->totals;
 	info->wait_status = end->wait_status;
 	info->duration_ns = end->duration_ns;
+	info->tsc_hz = end->tsc_hz;
 	int error = info->failure ? tw_header_write(w->dir, info) : tw_fail(TW_ERR_MEMORY, "header");
 	free_writer(w);
 	return error;
@@ -269,6 +270,7 @@ static void add_totals(struct tw_totals *t, const struct tw_file_chunk *head)
 	t->reads += head->reads;
 	t->writes += head->writes;
 	t->gaps += head->gaps + (head->flags & TW_CHUNK_TORN);
+	t->stamps += head->stamps;
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {
 		t->raw[i] += head->raw[i];

@@ -24,12 +24,12 @@ traced() {
 	}
 }
 
-# explain SEED BATCHES: finds the first sequence that went wrong, and prints it
+# explain SEED OPTION...: finds the first sequence that went wrong, and prints it
 explain() {
 	local batch number address at code
 	batch=$(diff native.out traced.out | sed -n 's/^< batch \([0-9]*\):.*/\1/p' | head -n 1)
-	./sequences -s "$1" -n $((batch + 1)) -v -d code.bin >native.all
-	traced traced.all -s "$1" -n $((batch + 1)) -v
+	./sequences -s "$1" -n $((batch + 1)) "${@:2}" -v -d code.bin >native.all
+	traced traced.all -s "$1" -n $((batch + 1)) "${@:2}" -v
 	read -r _ number _ _ address < <(diff native.all traced.all | sed -n 's/^< \([0-9].*\)/\1/p')
 	[ -n "${number:-}" ] || fail "seed $1, batch $batch, format $FORMAT: differs, but not again when looked at closely"
 	code=$(nm sequences | awk '$3 == "code" { print "0x" $1 }')
@@ -41,9 +41,15 @@ explain() {
 
 for seed in $SEEDS; do
 	./sequences -s "$seed" -n "$COUNT" >native.out || fail "seed $seed: fails natively"
-	for FORMAT in none "dep --hot=1" "dep --hot=1 --versions=1" dep-c mem_addr bb_pc+mem_addr; do
+	for FORMAT in "dep --hot=1" "dep --hot=1 --versions=1"; do
 		traced traced.out -s "$seed" -n "$COUNT"
 		cmp -s native.out traced.out || explain "$seed"
+	done
+	# without superblocks: fewer turns
+	./sequences -s "$seed" -n "$COUNT" -r 6 >native.out
+	for FORMAT in none dep-c mem_addr bb_pc+mem_addr "dep-c --order"; do
+		traced traced.out -s "$seed" -n "$COUNT" -r 6
+		cmp -s native.out traced.out || explain "$seed" -r 6
 	done
 	# slow: less of it
 	./sequences -s "$seed" -n 2 -r 5 >native.out

@@ -1,6 +1,7 @@
 #include "engine/x86_64/decode.h"
 #include "engine/window.h"
 #include "engine/x86_64/memo.h"
+#include "engine/x86_64/stamp.h"
 #define ZYDIS_STATIC_BUILD
 #include <Zydis/Zydis.h>
 
@@ -809,6 +810,23 @@ static void note_encoding(struct work *w)
 	}
 }
 
+/* How the instruction orders what other processors see. */
+static u8 order_of(const struct work *w)
+{
+	switch (w->z->mnemonic) {
+	case ZYDIS_MNEMONIC_MFENCE:
+		return TW_STAMP_MFENCE;
+	case ZYDIS_MNEMONIC_LFENCE:
+		return TW_STAMP_LFENCE;
+	case ZYDIS_MNEMONIC_SFENCE:
+		return TW_STAMP_SFENCE;
+	case ZYDIS_MNEMONIC_XCHG:
+		return w->b->n_ops > w->i->first_op ? TW_STAMP_LOCK : 0;
+	default:
+		return w->z->attributes & ZYDIS_ATTRIB_HAS_LOCK ? TW_STAMP_LOCK : 0;
+	}
+}
+
 static void boil_down(struct work *w)
 {
 	struct insn *i = w->i;
@@ -832,6 +850,7 @@ static void boil_down(struct work *w)
 				if (w->o[k].type == ZYDIS_OPERAND_TYPE_MEMORY && (ref_type(w->o[k].actions) == TW_READ) == (pass == 0))
 					add_memory_operand(w, &w->o[k]);
 	}
+	i->order = order_of(w);
 	decode_updates(w);
 	i->lost = i->defs & (u16)~w->computed;
 	i->n_ops = (u16)(w->b->n_ops - i->first_op);
@@ -901,7 +920,9 @@ static void decode_insns(struct block *b, struct part *p, u64 limit)
 			break;
 		more = decode_one(b, p->pc + p->bytes, limit);
 		struct insn *i = &b->insn[b->n_insns - 1];
-		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED)) {
+		const bool stamped = tw_stamp_wanted(i);
+		more = more && !stamped;
+		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED || stamped)) {
 			/* These stand alone, so that whatever ran before them is a whole fragment. */
 			b->n_ops = i->first_op;
 			b->n_insns--;

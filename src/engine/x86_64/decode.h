@@ -59,6 +59,7 @@ struct insn {
 	u16 uses, defs; /* general registers read (addresses included) and written, by bit */
 	u16 lost;       /* registers written with a value replay cannot compute */
 	u16 first_op, n_ops;
+	u8 order;   /* enum tw_stamp_kind; 0: neither locked nor a fence */
 	u8 lea_reg; /* rip-relative lea of a 32- or 64-bit register: that register, else TW_NOREG */
 	bool lea32;
 	struct tw_op ea; /* IJUMP, ICALL: the operand: REF from memory, or base only from a register (kind SET) */

@@ -1,4 +1,5 @@
 #include "engine/x86_64/leave.h"
+#include "engine/x86_64/stamp.h"
 #include "engine/x86_64/translate.h"
 
 /* Where the fragment being made is left by its side exits, path 1 first: one translation at a time. */
@@ -212,7 +213,9 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		/* fall through */
 	default:
 		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
-		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
+		if (e->f->order)
+			tw_stamp_emit(e, i, true, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
+		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL | (e->f->order ? STATE_STAMPED : 0));
 	}
 }
 

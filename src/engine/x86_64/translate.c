@@ -5,6 +5,7 @@
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/leave.h"
 #include "engine/x86_64/show.h"
+#include "engine/x86_64/stamp.h"
 #include "instrument/instrumentor.h"
 
 #define MAX_FRAGMENT_BYTES 32768u
@@ -68,6 +69,11 @@ static void decode_superblock(void *arg)
 			tw_decode_block(&block, a->pc[k], limit);
 		else if (!tw_leave_follows(&block, (u16)(k - 1), a->pc[k]) || !tw_decode_part(&block, a->pc[k], limit))
 			return;
+		if (tw_stamp_wanted(&block.insn[block.part[k].first_insn])) {
+			if (k)
+				tw_decode_cut(&block, (u16)k); /* it stands alone */
+			return;
+		}
 	}
 }
 
@@ -220,6 +226,8 @@ static void emit_enter(struct emit *e, const struct block *b)
 	const struct instrumentor *in = tw_engine.instr;
 	e->buf = BUF_REG;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
+	if (f->order)
+		tw_stamp_emit(e, &b->insn[0], false, STATE_NOT_OPEN | STATE_CLOSED);
 	if (in->entry)
 		in->entry(e, b);
 	if (in->records)
@@ -389,6 +397,7 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	f->pc_fall = last->next;
 	f->end = last->end;
 	f->end_context = plan.after[block.n_insns - 1].context;
+	f->order = tw_stamp_wanted(&block.insn[0]) ? block.insn[0].order : 0;
 	keep_pieces(f, &block);
 	keep_sides(f, &block, &plan);
 	f->record_bytes = (u16)(tw_record_head(in->format) + 8 * plan.n_values);

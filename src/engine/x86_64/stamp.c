@@ -1,0 +1,67 @@
+#include "engine/x86_64/stamp.h"
+#include "engine/buffer.h"
+#include "engine/x86_64/glue.h"
+#include "engine/x86_64/translate.h"
+#include "instrument/instrumentor.h"
+
+#define PAYLOAD(field) ((i32)(sizeof(struct tw_event_header) + offsetof(struct tw_stamp, field)))
+
+static const u8 rdtsc[] = {0x0f, 0x31};
+
+bool tw_stamp_wanted(const struct insn *i)
+{
+	return i->order && tw_engine.instr->records && (tw_engine.control->flags & TW_FLAG_ORDER);
+}
+
+/* Reads the counter into the payload, through rax and rdx. Each store is of 8 bytes; what the second writes too much is written over. */
+static void emit_time(struct emit *e, u8 insn, bool after, u16 flags)
+{
+	emit_mov_gs_reg(e, T_SLOT_S, TW_RAX);
+	emit_mov_gs_reg(e, T_SLOT_S2, TW_RDX);
+	e->now.spill = TW_RAX;
+	e->now.spill2 = TW_RDX;
+	emit_state(e, insn, flags | STATE_SPILL | STATE_SPILL2);
+	if (after)
+		emit_bytes(e, "\x0f\xae\xe8", 3); /* lfence */
+	emit_bytes(e, rdtsc, sizeof rdtsc);
+	emit_mov_mem_reg(e, BUF_REG, PAYLOAD(tsc), TW_RAX);
+	emit_mov_mem_reg(e, BUF_REG, PAYLOAD(tsc) + 4, TW_RDX);
+	emit_mov_reg_gs(e, TW_RAX, T_SLOT_S);
+	emit_mov_reg_gs(e, TW_RDX, T_SLOT_S2);
+	emit_state(e, insn, flags);
+}
+
+void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u16 flags)
+{
+	const u8 insn = after;
+	emit_state(e, insn, flags);
+	emit_time(e, insn, after, flags);
+	emit_mov_mem32_imm(e, BUF_REG, PAYLOAD(pc), (u32)i->pc);
+	emit_mov_mem32_imm(e, BUF_REG, PAYLOAD(pc) + 4, (u32)(i->pc >> 32));
+	emit_mov_mem32_imm(e, BUF_REG, PAYLOAD(kind), i->order);
+	emit_mov_mem32_imm(e, BUF_REG, PAYLOAD(after), after);
+	emit_mov_mem16_imm(e, BUF_REG, offsetof(struct tw_event_header, type), TW_EVENT_STAMP);
+	emit_mov_mem32_imm(e, BUF_REG, offsetof(struct tw_event_header, bytes), sizeof(struct tw_stamp));
+	emit_mov_mem16_imm(e, BUF_REG, 0, TW_TAG_EVENT); /* last: a reader that finds it finds the whole event */
+	emit_lea(e, BUF_REG, BUF_REG, STAMP_BYTES);
+	emit_state(e, insn, flags | STATE_STAMPED);
+}
+
+void tw_stamp_left(struct thread *t, const struct fragment *f, const struct state_entry *s)
+{
+	const bool stamped = s->flags & STATE_STAMPED;
+	if (!f->order)
+		return;
+	if ((s->flags & STATE_NOT_OPEN) && stamped)
+		t->bufptr -= STAMP_BYTES;
+	if ((s->flags & STATE_DONE) && !stamped) {
+		const struct tw_stamp e = {tw_buffer_time(t), f->pc, f->order, 1};
+		tw_buffer_event(t, TW_EVENT_STAMP, &e, sizeof e, NULL, 0);
+	}
+}
+
+bool tw_stamp_fault(const struct fragment *f, u64 host)
+{
+	const struct state_entry *s = tw_fragment_state(f, host);
+	return f->order && (s->flags & STATE_SPILL2) && (s->flags & STATE_CLOSED) && !memcmp((const void *)host, rdtsc, sizeof rdtsc);
+}

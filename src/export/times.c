@@ -1,0 +1,218 @@
+#include "export/times.h"
+#include "recording/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <trackway/event.h>
+
+/* Where a thread is. */
+struct cursor {
+	size_t thread, chunk; /* chunk: the next to be read */
+	uint8_t *events;      /* E stream of the one before it */
+	size_t n, at;         /* at: behind `event` */
+	const struct tw_event_header *event;
+	uint64_t time; /* of it */
+};
+
+/* A heap of cursors, the earliest first. */
+struct times {
+	struct tw_text *text;
+	const struct tw_recording *recording;
+	const struct tw_times_options *options;
+	uint64_t start, line;
+	struct cursor *heap;
+	size_t n;
+};
+
+static int is_before(const struct cursor *a, const struct cursor *b)
+{
+	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
+}
+
+static void sift_down(struct times *w, size_t i)
+{
+	for (size_t child; (child = 2 * i + 1) < w->n; i = child) {
+		if (child + 1 < w->n && is_before(&w->heap[child + 1], &w->heap[child]))
+			child++;
+		if (!is_before(&w->heap[child], &w->heap[i]))
+			return;
+		struct cursor c = w->heap[i];
+		w->heap[i] = w->heap[child];
+		w->heap[child] = c;
+	}
+}
+
+/* ---- reading ---- */
+
+/* The next event of the chunk that has a time; 0: there is none. Negative: damage. */
+static int next_in_chunk(struct cursor *c)
+{
+	while (c->n - c->at >= sizeof(struct tw_event_header)) {
+		const struct tw_event_header *h = (const struct tw_event_header *)(c->events + c->at);
+		if (!tw_event_valid(h, (const uint8_t *)(h + 1), c->n - c->at - sizeof *h))
+			return TW_ERR_STREAM;
+		size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
+		c->at += bytes < c->n - c->at ? bytes : c->n - c->at;
+		c->event = h;
+		uint64_t time = tw_event_time(h->type, h + 1);
+		c->time = time ? time : c->time; /* STAMP: with the counter disabled, where it stands */
+		if (time || h->type == TW_EVENT_STAMP)
+			return 1;
+	}
+	return 0;
+}
+
+static int read_chunk(struct times *w, struct cursor *c)
+{
+	struct tw_chunk chunk;
+	int error = tw_recording_chunk(w->recording, c->thread, c->chunk++, &chunk);
+	free(c->events);
+	c->events = NULL;
+	c->n = c->at = 0;
+	if (!error) {
+		c->events = chunk.e;
+		c->n = chunk.n_e;
+		chunk.e = NULL;
+	}
+	tw_chunk_release(&chunk);
+	return error;
+}
+
+/* Goes on to the thread's next event. 1: there is one, 0: none any more; negative, or the caller's: an error. */
+static int next_event(struct times *w, struct cursor *c)
+{
+	size_t n_chunks = tw_recording_thread(w->recording, c->thread)->n_chunks;
+	for (;;) {
+		int found = next_in_chunk(c);
+		if (found > 0)
+			return 1;
+		if (!found && c->chunk == n_chunks)
+			return 0;
+		int error = found ? found : read_chunk(w, c);
+		if (!error)
+			continue;
+		c->n = c->at = 0;
+		error = w->options->damage(w->options->context, c->thread, c->chunk - 1, error);
+		if (error)
+			return error < 0 ? error : -error;
+	}
+}
+
+/* ---- printing ---- */
+
+static void print_pc(struct tw_text *t, uint64_t pc)
+{
+	tw_text_printf(t, " %llx", (unsigned long long)pc);
+}
+
+static void print_stamp(struct tw_text *t, const struct tw_stamp *e)
+{
+	static const char *const kinds[TW_STAMP_KINDS] = {
+	    [TW_STAMP_LOCK] = "lock", [TW_STAMP_MFENCE] = "mfence", [TW_STAMP_LFENCE] = "lfence", [TW_STAMP_SFENCE] = "sfence"};
+	const char *kind = e->kind < TW_STAMP_KINDS ? kinds[e->kind] : NULL;
+	print_pc(t, e->pc);
+	tw_text_printf(t, " %s-%s", kind ? kind : "?", e->after ? "after" : "before");
+}
+
+static void print_syscall(const struct times *w, const struct tw_syscall *e)
+{
+	print_pc(w->text, e->pc);
+	tw_text_printf(w->text, " syscall %lld %lld", (long long)e->number, (long long)(e->began - w->start));
+}
+
+static void print_event(struct times *w, const struct cursor *c)
+{
+	struct tw_text *t = w->text;
+	const void *payload = c->event + 1;
+	const struct tw_thread_start *start = payload;
+	const struct tw_fork *fork = payload;
+	const struct tw_child_end *child = payload;
+	const struct tw_window *window = payload;
+	tw_text_printf(t, "%lld %u", (long long)(c->time - w->start), tw_recording_thread(w->recording, c->thread)->serial);
+	switch (c->event->type) {
+	case TW_EVENT_STAMP:
+		print_stamp(t, payload);
+		break;
+	case TW_EVENT_SYSCALL:
+		print_syscall(w, payload);
+		break;
+	case TW_EVENT_WINDOW:
+		print_pc(t, window->pc);
+		tw_text_printf(t, " window-%s", window->open ? "open" : "closed");
+		break;
+	case TW_EVENT_THREAD_START:
+		tw_text_printf(t, " - thread-start %u %u", start->pid, start->tid);
+		break;
+	case TW_EVENT_FORK:
+		tw_text_printf(t, " - fork %u %u", fork->child_pid, fork->child_tid);
+		break;
+	case TW_EVENT_CHILD_END:
+		tw_text_printf(t, " - child-end %u %d", child->pid, child->status);
+		break;
+	case TW_EVENT_PROGRAM:
+		tw_text_printf(t, " - program %s", (const char *)payload + sizeof(struct tw_program_start));
+		break;
+	default:
+		tw_text_printf(t, " - %s", c->event->type == TW_EVENT_KEYFRAME ? "keyframe" : "thread-end");
+	}
+	tw_text_printf(t, "\n");
+}
+
+/* ---- all of it ---- */
+
+/* A cursor for each thread that has an event. */
+static int fill_heap(struct times *w)
+{
+	size_t n_threads = tw_recording_n_threads(w->recording);
+	w->heap = calloc(n_threads + 1, sizeof *w->heap);
+	if (!w->heap)
+		return tw_fail(TW_ERR_MEMORY, "%zu threads", n_threads);
+	for (size_t i = 0; i < n_threads; i++) {
+		if (w->options->one_thread >= 0 && w->options->one_thread != tw_recording_thread(w->recording, i)->serial)
+			continue;
+		struct cursor *c = &w->heap[w->n];
+		*c = (struct cursor){.thread = i};
+		int found = next_event(w, c);
+		if (found < 0)
+			return found;
+		if (found)
+			w->n++;
+		else
+			free(c->events);
+		c->events = found ? c->events : NULL;
+	}
+	for (size_t i = w->n / 2; i-- > 0;)
+		sift_down(w, i);
+	return 0;
+}
+
+static int print_all(struct times *w)
+{
+	while (w->n && !w->text->error && (w->line < w->options->from || w->line - w->options->from < w->options->count)) {
+		struct cursor *c = &w->heap[0];
+		if (w->line++ >= w->options->from)
+			print_event(w, c);
+		int found = next_event(w, c);
+		if (found < 0)
+			return found;
+		if (!found) {
+			free(c->events);
+			*c = w->heap[--w->n];
+			w->heap[w->n].events = NULL;
+		}
+		sift_down(w, 0);
+	}
+	return 0;
+}
+
+int tw_times_print(struct tw_text *t, const struct tw_recording *r, const struct tw_times_options *options)
+{
+	struct times w = {.text = t, .recording = r, .options = options, .start = tw_recording_info(r)->tsc_start};
+	int error = fill_heap(&w);
+	if (!error)
+		error = print_all(&w);
+	for (size_t i = 0; w.heap && i <= w.n; i++)
+		free(w.heap[i].events);
+	free(w.heap);
+	return error;
+}
