@@ -81,6 +81,8 @@ static bool can_fall(const struct exit *x, const struct fragment *f)
 	const struct exit *last = x->from->last_exit;
 	if (x->linked || x->from->stale || !last || last->linked || last->kind != EXIT_LINK || (u64)last->patch + 4 != cache_at)
 		return false;
+	if ((u64)last->patch == (u64)x->from->code + 1)
+		return false; /* nothing would be left: two fragments at one address, of which one may become stale */
 	return (x == last || x->is_jcc) && f->number >> 16 == x->upper;
 }
 

@@ -83,6 +83,17 @@ int main(void)
 	for (int i = 0; i < 50; i++)
 		sum += ((int (*)(int))(uintptr_t)s)(i);
 	printf("self-modified %ld\n", sum);
+	/* a jump and nothing else, rewritten, while where it leads stays; seen under -f none, which makes nothing of such a block */
+	uint8_t *jump = map(NULL, RWX);
+	put(jump + PAGE, 17);
+	for (int i = 0; i < 50; i++) {
+		static const uint8_t ahead[] = {0xe9, 0xfb, 0x0f, 0, 0}; /* jmp jump + PAGE */
+		memcpy(jump, ahead, sizeof ahead);
+		sum = sum * 3 + call(jump);
+		put(jump, i);
+		sum = sum * 5 + call(jump + PAGE) + call(jump);
+	}
+	printf("jumped %ld\n", sum);
 	/* written through another mapping */
 	int fd = memfd_create("code", 0);
 	if (ftruncate(fd, PAGE))
@@ -107,3 +118,5 @@ int main(void)
 }
 END
 whole ./jit
+RECORD_OPTIONS=(-f none)
+same_as_native ./jit
