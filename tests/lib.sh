@@ -95,7 +95,7 @@ native() {
 }
 
 # recorded CMD...: the same under `trackway record`, into ./recording.tw with $RECORD_OPTIONS, in recorded.out, recorded.err, $RECORDED_STATUS
-RECORD_OPTIONS=()
+read -ra RECORD_OPTIONS <<<"${TW_RECORD_OPTIONS:-}" # for instance -f dep06
 recorded() {
 	rm -rf recording.tw recording.tw.old
 	run recorded.out recorded.err "$TW" record -q -o recording.tw "${RECORD_OPTIONS[@]}" -- "$@"

@@ -65,5 +65,7 @@ fi
 same oracle.refs found.refs "references differ from the oracle's"
 same_instructions oracle.insns recording.tw
 verify_clean ./program
-RECORD_OPTIONS=(-f bb_pc+mem_addr)
-verify_clean ./program
+for format in bb_pc+mem_addr dep06; do
+	RECORD_OPTIONS=(-f $format)
+	verify_clean ./program
+done

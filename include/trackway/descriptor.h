@@ -66,15 +66,17 @@ enum tw_end {
  * value(n) is the n-th 8-byte slot of this execution's record in the M stream.
  */
 enum tw_op_kind {
-	TW_OP_RECORD, /* R[base] = value(value) */
-	TW_OP_SET,    /* R[count] = EA (no segment), cut to 32 bits with TW_OPF_ADDR32: a computable update (mov, add, lea, push...) */
-	TW_OP_REF,    /* one reference {pc, EA, size, type} */
-	TW_OP_BIT,    /* as REF; the operand is a bit string: with w = size*8, EA += size * (signed R[count] >> log2(w)), the
+	TW_OP_RECORD,  /* R[base] = value(value) */
+	TW_OP_SET,     /* R[count] = EA (no segment), cut to 32 bits with TW_OPF_ADDR32: a computable update (mov, add, lea, push...) */
+	TW_OP_REF,     /* one reference {pc, EA, size, type} */
+	TW_OP_BIT,     /* as REF; the operand is a bit string: with w = size*8, EA += size * (signed R[count] >> log2(w)), the
 	                  register first cut to w bits and sign-extended (bt, bts, btr, btc with a register) */
-	TW_OP_REP,    /* a string instruction with a repeat prefix, see struct tw_op on its fields */
-	TW_OP_LANES,  /* gather, scatter, masked or packed vector access: one reference for each active lane */
-	TW_OP_XSAVE,  /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
+	TW_OP_REP,     /* a string instruction with a repeat prefix, see struct tw_op on its fields */
+	TW_OP_LANES,   /* gather, scatter, masked or packed vector access: one reference for each active lane */
+	TW_OP_XSAVE,   /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
 	                  compact is: flags & TW_OPF_COMPACT, or with TW_OPF_SECOND (xrstor) bit 63 of value(mask_value) */
+	TW_OP_WRITTEN, /* the registers whose bits are set in `count` have been written: in dep06 their values count as unknown from here on;
+	                  nothing for replay to do */
 	TW_NOPS
 };
 
@@ -98,7 +100,7 @@ struct tw_op {
 	uint8_t type;        /* enum tw_ref_type */
 	uint8_t flags;       /* enum tw_op_flags */
 	uint32_t size;       /* bytes of one reference (LANES: of one lane in memory) */
-	uint16_t count;      /* LANES: number of lanes; SET: destination register; BIT: bit-offset register */
+	uint16_t count;      /* LANES: number of lanes; SET: destination register; BIT: bit-offset register; WRITTEN: registers */
 	uint16_t value;      /* M slot: RECORD, XSAVE: the value; LANES: the index vector (if index_width); REP: register before */
 	int64_t disp;
 	uint16_t mask_value; /* LANES: M slot of the mask; REP: M slot of the register after */
@@ -141,7 +143,9 @@ struct tw_descriptor {
 	uint8_t format;   /* enum tw_format */
 	uint8_t flags;    /* enum tw_descriptor_flags */
 	uint16_t context; /* known-register set at entry (bit per enum tw_reg) */
-	uint16_t reserved[3];
+	uint16_t
+	    program;  /* which of the recording's programs it is code of (the lower half of a serial number); 0 in formats without tags */
+	uint32_t tag; /* formats dep06, dep06-c: what stands for it in the program's buffers (docs/format.md); else 0 */
 };
 
 /* How a recording says what ran. */
@@ -153,13 +157,16 @@ enum tw_format {
 	TW_FORMAT_BB_PC,          /* the same, a block at a time, in 4 bytes */
 	TW_FORMAT_MEM_ADDR,       /* tags of blocks, effective addresses */
 	TW_FORMAT_BB_PC_MEM_ADDR, /* the same, with 4 bytes a block */
+	TW_FORMAT_DEP06,          /* addresses of blocks, values of registers by status flags: the paper's */
+	TW_FORMAT_DEP06_C,        /* the same, control flow only */
 	TW_NFORMATS
 };
 
 /* Whether recordings of this format say which addresses were referenced. */
 static inline int tw_format_has_refs(uint32_t format)
 {
-	return format != TW_FORMAT_NONE && format != TW_FORMAT_DEP_C && format != TW_FORMAT_BB_PC;
+	return format == TW_FORMAT_DEP || format == TW_FORMAT_CALL || format == TW_FORMAT_MEM_ADDR || format == TW_FORMAT_BB_PC_MEM_ADDR ||
+	       format == TW_FORMAT_DEP06;
 }
 
 enum tw_descriptor_flags {

@@ -41,8 +41,8 @@ struct tw_keyframe {
 	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
 	uint64_t seg_base[TW_NSEGS];
 	uint64_t tsc;
-	uint32_t upper; /* upper half of the fragment numbers that follow */
-	uint32_t reserved;
+	uint32_t upper;   /* upper half of the fragment numbers that follow */
+	uint32_t program; /* in a program's buffer: which program of the recording runs; in recordings 0 */
 };
 
 /* The next fragment record ran only its first `insns` instructions. The one at index `insns` may be a REP that made some iterations: its

@@ -77,6 +77,7 @@ const char *tw_recording_detail(void);
 /* What was counted. `raw` are the bytes of the streams, `coded` those after the transform, `stored` those after compression (without chunk headers). */
 struct tw_totals {
 	uint64_t insns, blocks, refs, reads, writes;
+	uint64_t written; /* by the program, to its buffers; not told by chunks */
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
 	uint64_t chunks, threads, fragments;

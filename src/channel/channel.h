@@ -25,7 +25,8 @@
  *      u16 TW_TAG_UPPER, u16 upper                            the upper half of the fragment numbers that follow
  *      u16 TW_TAG_SLACK, u16 offset                           go on at slack + offset
  *      u16 TW_TAG_NONE                                        nothing written from here on
- * The first record of every buffer is a KEYFRAME event, which also gives the upper half.
+ * The first record of every buffer is a KEYFRAME event, which also gives the upper half. In formats of another form (enum tw_form) the buffer holds
+ * something else: expand.h.
  *
  * Freestanding: the engine includes this header.
  */
@@ -37,7 +38,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 3
+#define TW_CHANNEL_VERSION 4
 
 #define TW_PAGE             4096u
 #define TW_BUFFERS          8              /* per thread */
@@ -47,6 +48,7 @@
 #define TW_SLOTS            1536         /* threads alive at once, over all processes */
 #define TW_DESCRIPTOR_BYTES (2ull << 30) /* room for descriptors; sparse */
 #define TW_KNOWN_ENTRIES    (1u << 20)   /* descriptors that can be found again; sparse */
+#define TW_CLAIM_ENTRIES    (1u << 22)   /* addresses that stand for a block (engine/tags.h); sparse */
 #define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
 #define TW_PROGRAM_PATH     4096u        /* bytes of the longest path of a program, NUL included */
 #define TW_MAX_EVENT        8192u        /* bytes of the largest event, header included (REFS excepted) */
@@ -60,6 +62,22 @@ static inline uint32_t tw_record_head(uint32_t format)
 {
 	return format == TW_FORMAT_BB_PC || format == TW_FORMAT_BB_PC_MEM_ADDR ? 4 : 2;
 }
+
+/* What buffers hold, by format. What the collector makes of it is of the plain form in all of them (expand.h). */
+enum tw_form { TW_FORM_PLAIN, TW_FORM_TAGGED };
+
+static inline enum tw_form tw_form_of(uint32_t format)
+{
+	return format == TW_FORMAT_DEP06 || format == TW_FORMAT_DEP06_C ? TW_FORM_TAGGED : TW_FORM_PLAIN;
+}
+
+/* ---- the tagged form (expand.h) ---- */
+
+/* What follows an escape, which is 0: one of these, or an upper half. */
+enum tw_escape { TW_ESCAPE_NONE = 0, TW_ESCAPE_EVENT = TW_TAG_EVENT, TW_ESCAPE_ZERO = 2, TW_ESCAPE_FIRST = 16 };
+
+/* Bytes of an escape with an upper half, and of the record of a block whose lower half is 0. */
+enum { TW_ESCAPE_BYTES = 4, TW_ZERO_BYTES = 6 };
 
 /* ---- shared state ---- */
 
@@ -128,11 +146,11 @@ struct tw_control {
 	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
 	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
-	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
-	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
-	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
-	uint32_t versions; /* superblocks for one address, at most */
-	uint32_t reserved;
+	uint64_t dump_pc;        /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all;       /* ...or of all of them, to file descriptor 2 */
+	uint32_t hot;            /* how often code runs before it becomes a superblock; 0: never */
+	uint32_t versions;       /* superblocks for one address, at most */
+	uint32_t aliases;        /* tags given away that are no addresses; under the descriptor lock */
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];
@@ -151,7 +169,8 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_CONTROL_BYTES  ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 #define TW_DESCRIPTORS_AT TW_CONTROL_BYTES
 #define TW_KNOWN_AT       (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
-#define TW_SLOTS_AT       (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
+#define TW_CLAIMS_AT      (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
+#define TW_SLOTS_AT       (TW_CLAIMS_AT + TW_CLAIM_ENTRIES * sizeof(uint64_t))
 #define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
 #define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
 

@@ -1,5 +1,6 @@
 #include "channel/collector.h"
 #include "channel/demux.h"
+#include "channel/expand.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
 
@@ -43,6 +44,8 @@ struct tw_collector {
 	struct tw_control *control;
 	char path[64];
 	struct tw_demux *demux;
+	struct tw_expand *expand; /* NULL: buffers are of the plain form */
+	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_output *output;
 	pthread_t thread_id;
 	sem_t ready, done;
@@ -71,7 +74,10 @@ static void take_descriptors(struct tw_collector *c)
 		end = TW_DESCRIPTOR_BYTES;
 	if (end <= c->descriptors)
 		return;
-	int error = tw_demux_descriptors(c->demux, c->base + TW_DESCRIPTORS_AT + c->descriptors, end - c->descriptors, &used);
+	const uint8_t *new = c->base + TW_DESCRIPTORS_AT + c->descriptors;
+	int error = tw_demux_descriptors(c->demux, new, end - c->descriptors, &used);
+	if (!error && c->expand)
+		error = tw_expand_descriptors(c->expand, new, used);
 	c->descriptors += used;
 	if (error)
 		note_failure(c, error);
@@ -114,8 +120,30 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	tw_output_put(c->output, job);
 }
 
+/* A buffer of another form than the plain one. */
+static void take_expanded(struct tw_collector *c, struct thread *t, const struct tw_demux_input *in, uint32_t flags)
+{
+	struct tw_demux_input piece;
+	int more, last;
+	tw_expand_begin(c->expand, in, flags & TW_CHUNK_TORN);
+	while ((more = tw_expand_next(c->expand, &piece, &last)) > 0) {
+		struct tw_job *job = begin_job(c, t, last ? flags : 0);
+		struct tw_chunk *chunk = &job->chunk;
+		int error = c->count_only ? tw_demux_count(c->demux, &piece, &chunk, 1) : tw_demux_buffer(c->demux, &piece, chunk);
+		end_job(c, t, job, error);
+	}
+	if (more < 0)
+		note_failure(c, more);
+	c->written += tw_expand_used(c->expand) + in->slack_end;
+}
+
 static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
 {
+	if (c->expand) {
+		take_expanded(c, t, in, flags);
+		return;
+	}
+	c->written += in->bytes + in->slack_end;
 	struct tw_job *job = begin_job(c, t, flags);
 	int error = tw_demux_buffer(c->demux, in, &job->chunk);
 	end_job(c, t, job, error);
@@ -130,8 +158,10 @@ static void count_buffers(struct tw_collector *c, struct thread *t, const struct
 		chunk[i] = &job[i]->chunk;
 	}
 	int error = tw_demux_count(c->demux, in, chunk, n);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		end_job(c, t, job[i], error);
+		c->written += in[i].bytes + in[i].slack_end;
+	}
 }
 
 /* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
@@ -182,10 +212,11 @@ static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_
 static unsigned drain_full(struct tw_collector *c, uint32_t s, int runs)
 {
 	struct tw_demux_input in[TW_DEMUX_LANES];
-	unsigned most = c->count_only ? TW_DEMUX_LANES : 1, least = runs && !atomic_load(&c->stopping) ? most : 1, done = 0, n;
+	const int together = c->count_only && !c->expand;
+	unsigned most = together ? TW_DEMUX_LANES : 1, least = runs && !atomic_load(&c->stopping) ? most : 1, done = 0, n;
 	while (done < TW_BUFFERS && (n = find_full(c, s, in, most)) >= least) {
 		take_descriptors(c);
-		if (c->count_only)
+		if (together)
 			count_buffers(c, &c->thread[s], in, n);
 		else
 			take_buffer(c, &c->thread[s], in, 0);
@@ -227,11 +258,13 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 	struct thread *t = &c->thread[s];
 	for (uint32_t i = 0; i < TW_BUFFERS; i++) {
 		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % TW_BUFFERS);
-		if (!data[0])
+		if (!data[c->expand ? 2 : 0]) /* the tag of the keyframe */
 			continue;
 		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
 		take_descriptors(c);
-		tw_demux_torn_end(c->demux, &in, c->logged);
+		in.bytes = TW_BUFFER_BYTES;
+		if (!c->expand)
+			tw_demux_torn_end(c->demux, &in, c->logged);
 		take_buffer(c, t, &in, TW_CHUNK_TORN | TW_CHUNK_LAST);
 		if (!live)
 			clear(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
@@ -542,7 +575,10 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	c->logged = c->count_refs || options->verify;
 	c->count_only = options->discard && !c->logged && options->stop.kind != TW_WHERE_COUNT;
 	c->demux = tw_demux_new(c->count_refs);
-	int error = c->demux ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
+	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
+	if (other_form)
+		c->expand = tw_expand_new(options->format, c->logged);
+	int error = c->demux && (c->expand || !other_form) ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
 	init_control(c, options);
@@ -557,6 +593,7 @@ void tw_collector_free(struct tw_collector *c)
 	if (!c)
 		return;
 	tw_demux_free(c->demux);
+	tw_expand_free(c->expand);
 	if (c->base)
 		munmap(c->base, TW_CHANNEL_BYTES);
 	if (c->fd >= 0)
@@ -651,6 +688,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	pthread_join(c->thread_id, NULL);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);
+	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, c->descriptors, result);
 	result->totals.fragments = count_fragments(c);

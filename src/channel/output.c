@@ -474,6 +474,7 @@ void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
 {
 	struct tw_totals *t = &o->result.totals;
 	pthread_mutex_lock(&o->lock);
+	t->written += totals->written;
 	t->insns += totals->insns;
 	t->blocks += totals->blocks;
 	t->refs += totals->refs;

@@ -166,6 +166,8 @@ static void print_counts(const struct tw_totals *t)
 	print_count("  reads", t->reads);
 	print_count("  writes", t->writes);
 	print_count("chunks", t->chunks);
+	if (t->written)
+		print_count("bytes written", t->written);
 	print_count("gaps", t->gaps);
 	print_count("time stamps", t->stamps);
 }
@@ -283,6 +285,7 @@ static void json_totals(struct tw_json *j, const struct tw_totals *t)
 	tw_json_number(j, "chunks", t->chunks);
 	tw_json_number(j, "gaps", t->gaps);
 	tw_json_number(j, "stamps", t->stamps);
+	tw_json_number(j, "written_bytes", t->written);
 	tw_json_number(j, "raw_bytes", raw_bytes(t));
 	tw_json_number(j, "transformed_bytes", coded_bytes(t));
 	tw_json_number(j, "stored_bytes", stored_bytes(t));

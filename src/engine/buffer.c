@@ -1,5 +1,6 @@
 #include "engine/buffer.h"
 #include "engine/known.h"
+#include "engine/tags.h"
 #include "engine/trace.h"
 #include "engine/window.h"
 #include "engine/x86_64/decode.h"
@@ -32,6 +33,11 @@ static i64 room(const struct thread *t)
 	return (i64)((t->bufptr <= data_end ? data_end : slack_end) - t->bufptr);
 }
 
+static bool is_tagged(void)
+{
+	return tw_form_of(tw_engine.recorder->format) == TW_FORM_TAGGED;
+}
+
 /* p may be NULL when n is 0. */
 static void put(struct thread *t, const void *p, u32 n)
 {
@@ -44,7 +50,8 @@ static void put(struct thread *t, const void *p, u32 n)
 static void put_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
 {
 	struct tw_event_header h = {TW_TAG_EVENT, type, (na + nb + 1) & ~1u};
-	/* The tag last: a reader that finds it finds the whole event. */
+	/* The tag last: a reader that finds it finds the whole event. In the tagged form an escape stands before it. */
+	t->bufptr += is_tagged() ? 2 : 0;
 	u64 at = t->bufptr;
 	t->bufptr += 2;
 	put(t, (u8 *)&h + 2, sizeof h - 2);
@@ -65,7 +72,8 @@ static void put_keyframe(struct thread *t)
 	k.seg_base[TW_SEG_GS] = t->app_gs;
 	k.tsc = tw_tsc();
 	k.upper = t->upper;
-	k.reserved = 0;
+	k.program = tw_known_program();
+	memset(t->status, TW_UPDATED, sizeof t->status);
 	tw_buffer_event(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
 }
 
@@ -173,20 +181,18 @@ void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const vo
 {
 	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
 		return;
-	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 1);
+	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 3);
 	put_event(t, type, a, na, b, nb);
 }
 
-void tw_buffer_upper(struct thread *t, u32 upper)
+void tw_buffer_upper(struct thread *t, const struct fragment *f)
 {
-	if (!tw_engine.instr->records || t->upper == upper)
+	if (!tw_engine.instr->records || tw_upper_fits(f, t->upper))
 		return;
-	tw_buffer_reserve(t, 4);
-	if (t->upper != upper) {
-		u32 record = upper << 16 | TW_TAG_UPPER;
-		put(t, &record, 4);
-		t->upper = upper;
-	}
+	tw_buffer_reserve(t, TW_ESCAPE_BYTES);
+	u32 record = (u32)f->upper_in << 16 | (is_tagged() ? 0 : TW_TAG_UPPER);
+	put(t, &record, TW_ESCAPE_BYTES);
+	t->upper = f->upper_in;
 }
 
 /* ---- slots ---- */
@@ -340,6 +346,30 @@ static void put_slack_jump(struct thread *t, u64 at, u64 to)
 	t->slack_jump = at;
 }
 
+/* Values that the instruction just executed was to have stored after it. `values`: where those of the record are; none is written from `end` on. */
+static void put_after(const struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns)
+{
+	for (u16 k = 0; k < f->n_after; k++) {
+		u64 at = values + 8u * f->after[k].slot;
+		if (f->after[k].insn + 1u == insns && at + 8 <= end)
+			memcpy((void *)at, &t->regs[f->after[k].reg], 8);
+	}
+}
+
+void tw_buffer_stop(struct thread *t, u64 start, u64 end, const struct fragment *f, u32 insns, bool in_rep)
+{
+	struct tw_partial p = {insns, in_rep, {0}};
+	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
+	end = end < data_end ? end : data_end;
+	put_after(t, start + f->head, end, f, insns);
+	memcpy(p.regs, t->regs, sizeof p.regs);
+	t->slack_jump = end - 4; /* where the data ends is 4 behind this: close_buffer */
+	t->bufptr = (u64)tw_channel_slack(t->buffer);
+	put_event(t, TW_EVENT_PARTIAL, &p, sizeof p, NULL, 0);
+	tw_call_flush(t);
+	tw_buffer_switch(t);
+}
+
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep)
 {
 	struct tw_partial p = {insns, in_rep, {0}};
@@ -350,9 +380,7 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 	memset(record, 0, f->record_bytes);
 	memcpy(record, (void *)start, have < f->record_bytes ? have : f->record_bytes);
 	memcpy(record, &f->number, 2); /* a side exit may have put its own there */
-	for (u16 k = 0; k < f->n_after; k++)
-		if (f->after[k].insn + 1u == insns)
-			memcpy(record + tw_record_head(tw_engine.instr->format) + 8 * f->after[k].slot, &t->regs[f->after[k].reg], 8);
+	put_after(t, (u64)record + f->head, (u64)record + sizeof record, f, insns);
 	memcpy(p.regs, t->regs, sizeof p.regs);
 	if (start + need > data_end) {
 		t->bufptr = slack;
@@ -431,6 +459,8 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	d->format = tw_engine.instr->format;
 	d->flags = p->flags;
 	d->context = (u16)f->context;
+	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_known_program();
+	d->tag = 0;
 	struct tw_block *blk = (struct tw_block *)(d + 1);
 	for (u16 k = 0; k < path->n_blocks; k++) {
 		const struct part *part = &b->part[k];
@@ -461,21 +491,37 @@ static void fill_group(u64 offset, const struct fragment *f, const struct block 
 }
 
 /*
- * The first number of the group of n descriptors at `offset`: that of an equal group if there is one, else a new one, and the group is published. Under
- * the descriptor lock.
+ * The first number of the group of n descriptors at `offset`: that of an equal group if there is one, else a new one, and the group is published.
+ * *tag: likewise the tag, in the forms that have one. Under the descriptor lock.
  */
-static u32 publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n)
+static u32 publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n, u32 *tag)
 {
-	u32 first = tw_known_number(offset, bytes);
-	if (first) {
+	const struct tw_descriptor *known = tw_known_find(offset, bytes);
+	u32 first;
+	if (known) {
 		memset(descriptor_at(offset), 0, bytes); /* unused memory is zeros */
-		return first;
+		*tag = known->tag;
+		return known->number;
 	}
 	first = next_numbers(c, n);
 	for (u64 at = offset; at < offset + bytes; at += descriptor_at(at)->bytes)
 		descriptor_at(at)->number += first;
+	if (tw_form_of(descriptor_at(offset)->format) != TW_FORM_PLAIN)
+		*tag = tw_tag_draw(descriptor_at(offset));
 	__atomic_store_n((u64 *)&c->descriptors_used, offset + bytes, __ATOMIC_RELEASE);
 	return first;
+}
+
+/* What must be in force where f is entered, and is where it is left; how long its record's head is. */
+static void set_upper(struct fragment *f)
+{
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN) {
+		f->upper_in = f->upper_out = (u16)(f->number >> 16);
+		return;
+	}
+	f->upper_in = f->upper_out = (u16)(f->tag >> 16);
+	f->any_upper = !(f->tag & 0xffff);
+	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
 }
 
 void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
@@ -492,9 +538,10 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 	u64 used = c->descriptors_used;
 	if (used + bytes <= TW_DESCRIPTOR_BYTES) {
 		fill_group(used, f, b, p, path, n);
-		f->number = publish_group(c, used, bytes, n);
+		f->number = publish_group(c, used, bytes, n, &f->tag);
 	}
 	STORE_RELEASE(&c->descriptor_lock, 0);
 	if (!f->number)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
+	set_upper(f);
 }

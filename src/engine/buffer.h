@@ -52,8 +52,8 @@ u64 tw_buffer_time(struct thread *t);
 /* Is there room for this many bytes without a switch? */
 bool tw_buffer_has_room(const struct thread *t, u32 bytes);
 
-/* Writes the upper half if it is not the one in force. S */
-void tw_buffer_upper(struct thread *t, u32 upper);
+/* Writes the upper half that f wants if it is not in force. S */
+void tw_buffer_upper(struct thread *t, const struct fragment *f);
 
 /* Is this address in the guard page behind the data of the thread's buffer? */
 bool tw_buffer_guard(const struct thread *t, u64 address);
@@ -62,6 +62,12 @@ bool tw_buffer_guard(const struct thread *t, u64 address);
  * The record at `start` stopped early: puts a PARTIAL event before it and moves thread.bufptr past it. thread.regs are the registers at the stop. S
  */
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);
+
+/*
+ * Tagged form: the record whose values begin at `start` + f->head (as far as they have fixed places) and which has been written up to `end` stopped early. It
+ * ends the buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
+ */
+void tw_buffer_stop(struct thread *t, u64 start, u64 end, const struct fragment *f, u32 insns, bool in_rep);
 
 /*
  * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at

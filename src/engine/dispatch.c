@@ -48,7 +48,7 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 /* Into the cache by f. */
 static u64 into(struct thread *t, const struct fragment *f)
 {
-	tw_buffer_upper(t, f->number >> 16);
+	tw_buffer_upper(t, f);
 	give_registers(t);
 	return (u64)f->code;
 }
@@ -95,7 +95,8 @@ u64 tw_dispatch(struct thread *t)
 	if (x->kind == EXIT_REENTER)
 		return tw_signal_reentered(t);
 	take_registers(t);
-	t->upper = x->upper;
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN) /* else the cache keeps it */
+		t->upper = x->upper;
 	if (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN)
 		t->pc = x->pc;
 	switch (x->kind) {

@@ -80,10 +80,12 @@ struct thread {
 	u64 resume_host; /* where an entry into the cache was headed when a signal stopped it */
 	u64 slot_s2;
 	u64 count; /* instructions executed, up to TW_COUNT_END (src/instrument/count.c) */
+	u32 upper; /* upper half of the fragment numbers (tagged form: of the tags) as the reader of the buffer has it */
+	u32 reserved;
+	u8 status[TW_NREGS]; /* enum tw_status of each register: format dep06 */
 
 	u64 app_fs;
 	u32 pid, tid;
-	u32 upper;           /* upper half of the fragment numbers as the reader of the buffer has it */
 	u32 slot;            /* index in the channel, or NO_SLOT */
 	u32 promised;        /* slot reserved for what this thread becomes or makes next, or NO_SLOT */
 	u8 *buffer;          /* current buffer */
@@ -127,6 +129,9 @@ struct thread {
 	u32 drawn;            /* instructions it may execute until it looks again, while they are counted */
 };
 
+/* What is known of a register's value, in format dep06: it has been written since its value was recorded, or not. */
+enum tw_status { TW_RECORDED = 0, TW_UPDATED = 1 };
+
 /* thread.count, while instructions are counted, when the thread is to look. */
 #define TW_COUNT_END (1ull << 32)
 
@@ -150,6 +155,8 @@ TW_AT(has_pending, T_HAS_PENDING);
 TW_AT(resume_host, T_RESUME_HOST);
 TW_AT(slot_s2, T_SLOT_S2);
 TW_AT(count, T_COUNT);
+TW_AT(upper, T_UPPER);
+TW_AT(status, T_STATUS);
 
 #define NO_SLOT 0xffffffffu
 

@@ -83,7 +83,7 @@ static bool can_fall(const struct exit *x, const struct fragment *f)
 		return false;
 	if ((u64)last->patch == (u64)x->from->code + 1)
 		return false; /* nothing would be left: two fragments at one address, of which one may become stale */
-	return (x == last || x->is_jcc) && f->number >> 16 == x->upper;
+	return (x == last || x->is_jcc) && tw_upper_fits(f, x->upper);
 }
 
 /* The conditional branch x leads where `last`, the jump behind it, did. What stands between them, a nop perhaps, is on x's way from now on. */
@@ -187,7 +187,7 @@ struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from)
 	x->kind = kind;
 	x->pc = pc;
 	x->from = from;
-	x->upper = from ? from->number >> 16 : 0;
+	x->upper = from ? from->upper_out : 0;
 	return x;
 }
 
@@ -222,7 +222,7 @@ u8 *tw_stub_new(struct exit *x)
 static void link_direct(struct exit *x, struct fragment *f)
 {
 	const u8 *to = f->code;
-	if (tw_engine.instr->records && x->upper != f->number >> 16) {
+	if (tw_engine.instr->records && !tw_upper_fits(f, x->upper)) {
 		struct fragment *bridge = tw_translate_bridge(f);
 		if (!bridge)
 			return;
@@ -260,6 +260,8 @@ static u8 *miss_stub(u32 upper, u8 kind)
 
 u64 *tw_fragment_table(u32 upper, u8 kind)
 {
+	if (tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+		upper = 0; /* landings look for themselves */
 	if (upper >= MAX_UPPERS)
 		upper = MAX_UPPERS - 1;
 	if (!tables[kind][upper]) {
@@ -422,7 +424,7 @@ static void take_landings(struct fragment *from, struct fragment *s)
 static void replace_entry(struct fragment *f, struct fragment *s)
 {
 	const u8 *end = f->first_patch ? f->first_patch : f->code + f->code_bytes;
-	if (tw_engine.n_threads != 1 || !f->above || f->number >> 16 != s->number >> 16 || end < f->code + 5)
+	if (tw_engine.n_threads != 1 || !f->above || !tw_upper_fits(s, f->upper_in) || f->any_upper || end < f->code + 5)
 		return;
 	f->code[0] = 0xe9;
 	emit_patch(f->code + 1, s->code);

@@ -76,7 +76,7 @@ struct exit {
 	struct fragment *from;  /* NULL: none in particular */
 	struct exit *next_in;   /* next exit linked to the same fragment */
 	struct fragment *again; /* SYSCALL, EMULATE: what was gone on with the last time; read without the lock */
-	u32 upper;              /* upper half of the number of the fragment it leaves */
+	u32 upper;              /* upper half that is in force where it leaves */
 	u32 context;            /* of the target */
 	u8 kind;
 	u8 linked;
@@ -98,6 +98,11 @@ struct piece {
 	u16 first_insn;
 };
 
+/* Format dep06: registers whose status is to be stored where a fragment is left, as masks. */
+struct statuses {
+	u16 recorded, updated;
+};
+
 /* A way out of a superblock before its end (x86_64/leave.h): paths 1, 2... of it, with the numbers that follow its own. */
 struct side_exit {
 	u64 pc;      /* where it leads, if a branch */
@@ -105,6 +110,7 @@ struct side_exit {
 	u16 record_bytes;
 	u16 n_insns; /* instructions that have run */
 	u8 end;      /* enum tw_end */
+	struct statuses statuses;
 };
 
 struct fragment {
@@ -115,11 +121,17 @@ struct fragment {
 	u32 number;
 	u32 context;      /* at entry */
 	u32 end_context;  /* of what runs when it has run to its end */
-	u16 record_bytes; /* tag and values */
+	u16 record_bytes; /* tag and values; tagged form: without those stored on condition, which move the buffer pointer themselves */
 	u16 n_insns, n_states;
-	u8 kind;  /* enum fragment_kind */
-	u8 t_reg; /* substitute buffer register, or TW_NOREG */
-	u8 end;   /* enum tw_end, of its last block */
+	u32 tag;       /* other forms than the plain one: what stands for it */
+	u16 upper_in;  /* upper half that must be in force when it is entered, unless any_upper */
+	u16 upper_out; /* ... and is when it is left */
+	u8 head;       /* bytes of its record before the values */
+	bool any_upper;
+	struct statuses statuses; /* where it is left at its end */
+	u8 kind;                  /* enum fragment_kind */
+	u8 t_reg;                 /* substitute buffer register, or TW_NOREG */
+	u8 end;                   /* enum tw_end, of its last block */
 	u8 n_sides;
 	u8 order; /* enum tw_stamp_kind: it is one instruction, between two time stamps (x86_64/stamp.h); else 0 */
 	u8 n_pieces;
@@ -147,6 +159,12 @@ struct fragment {
 	u8 landing_kind;
 	struct fragment *replaced; /* superblock: the fragment whose entry is a jump to it */
 };
+
+/* Can f be entered while this upper half is in force? */
+static inline bool tw_upper_fits(const struct fragment *f, u32 upper)
+{
+	return f->any_upper || f->upper_in == upper;
+}
 
 /* Bytes of the record of a path: 0, to the end, or a side exit's. */
 static inline u16 tw_path_bytes(const struct fragment *f, u8 path)
@@ -183,7 +201,7 @@ const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host);
 /* Which table of landings. */
 enum landing_kind { LANDING_JUMP, LANDING_RETURN, LANDING_KINDS };
 
-/* Table of landings for indirect branches from fragments with this upper half (64 K host addresses). */
+/* Table of landings for indirect branches from fragments with this upper half (64 K host addresses). In the tagged form there is one for all. */
 u64 *tw_fragment_table(u32 upper, u8 kind);
 
 /*

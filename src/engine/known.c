@@ -9,12 +9,17 @@ void tw_known_init(void)
 	program = 1 + __atomic_fetch_add((u32 *)&tw_engine.control->next_program, 1, __ATOMIC_RELAXED);
 }
 
+u32 tw_known_program(void)
+{
+	return program;
+}
+
 static struct tw_descriptor *descriptor_at(u64 offset)
 {
 	return (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + offset);
 }
 
-/* What number and process make different is taken out while two groups are compared. */
+/* What number, tag and process make different is taken out while two groups are compared. */
 static u64 hash_group(u64 offset, u32 bytes)
 {
 	u64 h = program;
@@ -34,6 +39,7 @@ static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor 
 	struct tw_descriptor head = *a;
 	head.number = b->number;
 	head.pid = b->pid;
+	head.tag = b->tag;
 	return !memcmp(&head, b, sizeof head) && !memcmp(a + 1, b + 1, a->bytes - sizeof *a);
 }
 
@@ -45,7 +51,7 @@ static bool equal_groups(u64 a, u64 b, u32 bytes)
 	return true;
 }
 
-u32 tw_known_number(u64 offset, u32 bytes)
+const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
 	u32 first = (u32)hash_group(offset, bytes) % TW_KNOWN_ENTRIES;
@@ -53,10 +59,10 @@ u32 tw_known_number(u64 offset, u32 bytes)
 	for (u32 k = 0; k < PROBES; k++) {
 		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];
 		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
-			return descriptor_at(e->offset)->number;
+			return descriptor_at(e->offset);
 		if (e->program != program && place->program == program)
 			place = e;
 	}
 	*place = (struct tw_known){offset, program, bytes};
-	return 0;
+	return NULL;
 }

@@ -13,10 +13,13 @@
 /* Once per program: from here on only what this process and its forks describe is known. */
 void tw_known_init(void);
 
+/* The serial number of the program that runs here, from 1. */
+u32 tw_known_program(void);
+
 /*
- * A group of descriptors, `bytes` long, stands complete but for the numbers at `offset` of the descriptor area. Returns the first number of an equal
- * group, or 0, and notes this one, which the caller is to publish. Under the descriptor lock.
+ * A group of descriptors, `bytes` long, stands complete but for the numbers and tags at `offset` of the descriptor area. Returns the first descriptor of an
+ * equal group, or NULL, and notes this one, which the caller is to publish. Under the descriptor lock.
  */
-u32 tw_known_number(u64 offset, u32 bytes);
+const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes);
 
 #endif

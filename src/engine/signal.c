@@ -261,6 +261,25 @@ static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 r
 }
 
 /*
+ * Tagged form: the buffer pointer has moved with each value that was stored on condition, so where the record begins is not known, and need not be. Statuses
+ * may not have been stored yet: a keyframe sets them all.
+ */
+static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
+{
+	u16 bytes = s->flags & STATE_CLOSED ? 0 : tw_path_bytes(f, s->path);
+	if (s->flags & STATE_DONE) {
+		t->bufptr += bytes;
+		tw_call_flush(t);
+		tw_buffer_keyframe(t);
+		return;
+	}
+	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->log_open)
+		tw_call_take_back_event(t);
+	tw_call_take_back(t, s->insn);
+	tw_buffer_stop(t, t->bufptr, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+}
+
+/*
  * The thread stands at `host` in the cache, with the machine's registers in t->regs: makes the state the application's and closes the record.
  */
 static void interrupt(struct thread *t, u64 host)
@@ -273,9 +292,15 @@ static void interrupt(struct thread *t, u64 host)
 	if (tw_engine.instr->records)
 		t->bufptr = t->regs[buf];
 	memcpy(t->regs, regs, sizeof regs);
-	t->upper = f->kind == FRAGMENT_CODE ? f->number >> 16 : UPPER_UNKNOWN;
+	bool plain = tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN;
+	if (plain)
+		t->upper = f->kind == FRAGMENT_CODE ? f->upper_out : UPPER_UNKNOWN;
 	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
 		tw_stamp_left(t, f, s);
+		return;
+	}
+	if (!plain) {
+		interrupt_tagged(t, f, s);
 		return;
 	}
 	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
@@ -335,7 +360,7 @@ static void switch_at_entry(struct thread *t, const struct fragment *f, struct t
 	load_context(t, uc);
 	t->regs[BUF_REG] = t->app_r11;
 	t->bufptr = uc->r11;
-	t->upper = f->number >> 16;
+	t->upper = f->upper_in;
 	tw_buffer_switch(t);
 	if (tw_trace_found(t) || tw_window_is_due()) {
 		t->pc = f->pc;

@@ -63,6 +63,14 @@ static void print_lanes(struct tw_text *t, const struct tw_op *op)
 		tw_text_printf(t, ", all at once");
 }
 
+static void print_written(struct tw_text *t, const struct tw_op *op)
+{
+	for (uint8_t r = 0; r < TW_NREGS; r++)
+		if (op->count >> r & 1)
+			tw_text_printf(t, "%s ", register_name(r));
+	tw_text_printf(t, "written");
+}
+
 static void print_op(struct tw_text *t, const struct tw_op *op)
 {
 	tw_text_printf(t, "              ");
@@ -73,6 +81,9 @@ static void print_op(struct tw_text *t, const struct tw_op *op)
 	case TW_OP_SET:
 		tw_text_printf(t, "%s = ", register_name(op->count));
 		print_address(t, op);
+		break;
+	case TW_OP_WRITTEN:
+		print_written(t, op);
 		break;
 	case TW_OP_REP:
 		print_rep(t, op);

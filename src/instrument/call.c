@@ -59,7 +59,7 @@ void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u3
 {
 	u32 event = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + log_bound(b) * sizeof(struct tw_logged_ref));
 	u32 partial = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_partial));
-	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + partial + 16);
+	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + partial + 24);
 }
 
 /* References of instruction i: a contiguous part of its memops, SETs come last. */
@@ -260,6 +260,20 @@ void tw_call_take_back(struct thread *t, u32 insn)
 		t->n_log--;
 }
 
+/* Bytes of the REFS event of what is logged. */
+static u32 logged_bytes(const struct thread *t)
+{
+	return (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + t->n_log * sizeof *t->log);
+}
+
+void tw_call_take_back_event(struct thread *t)
+{
+	u32 escape = tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED ? 2 : 0;
+	t->bufptr -= logged_bytes(t) + escape;
+	memset((void *)t->bufptr, 0, logged_bytes(t) + escape);
+	t->log_open = true;
+}
+
 void tw_call_flush(struct thread *t)
 {
 	struct tw_refs r = {t->log_pc, t->n_log, 0};
@@ -285,14 +299,13 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 		                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tw_buffer_has_room(t, s->bound))
 		return;
-	memset((void *)t->record_at, 0, 2);
+	memset((void *)t->record_at, 0, s->f->head);
 	memcpy(raw, t->regs, sizeof raw);
 	memcpy(t->regs, regs, sizeof raw); /* the keyframe is of the application's */
-	t->upper = s->f->number >> 16;
+	t->upper = s->f->upper_in;
 	tw_buffer_switch(t);
 	memcpy(t->regs, raw, sizeof raw);
-	u16 tag = (u16)s->f->number;
-	memcpy((void *)t->bufptr, &tag, 2);
+	tw_write_number(t, s->f);
 	t->record_at = t->bufptr;
 }
 

@@ -160,7 +160,7 @@ static void dep_plan(const struct block *b, u32 context, struct plan *p)
 			plan_insn(&w, b, &b->insn[k]);
 		p->after[k].context = w.known;
 		p->after[k].n_ops = p->n_ops;
-		p->after[k].n_values = p->n_values;
+		p->after[k].n_values = p->after[k].n_placed = p->n_values;
 	}
 }
 

@@ -16,12 +16,13 @@
 struct store {
 	u8 insn;
 	bool after; /* after the instruction instead of before */
-	u8 what;    /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520]; STORE_ADDRESS: ea */
+	u8 what;    /* enum vec_kind: VEC_NONE: general register; STORE_XCOMP: the quadword at [ea + 520]; STORE_ADDRESS: ea;
+	               STORE_TESTED: general register, if its status says so */
 	u8 reg;
-	u16 slot; /* first 8-byte slot */
+	u16 slot; /* first 8-byte slot behind the tag; values stored on condition move what follows them */
 	u16 op;   /* STORE_XCOMP, STORE_ADDRESS: index of the block's memop */
 };
-enum { STORE_XCOMP = 100, STORE_ADDRESS };
+enum { STORE_XCOMP = 100, STORE_ADDRESS, STORE_TESTED };
 
 /* What plan() decides for a block. */
 struct plan {
@@ -32,6 +33,8 @@ struct plan {
 	struct {
 		u32 context;         /* of what runs when the fragment is left behind this instruction */
 		u16 n_ops, n_values; /* planned so far */
+		u16 n_placed;        /* values that are stored whatever the status */
+		struct statuses statuses;
 	} after[BLOCK_MAX_INSNS];
 };
 
@@ -54,7 +57,7 @@ enum { NONE_CONTEXT = 1 << 16, COUNT_CONTEXT = 1 << 17, UNRECORDED_NUMBER = 1023
 
 /* By format number of the channel. */
 extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c,
-    tw_instrument_bb_pc, tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr;
+    tw_instrument_bb_pc, tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr, tw_instrument_dep06, tw_instrument_dep06_c;
 const struct instrumentor *tw_instrument_find(u32 format);
 
 /* ---- dep.c: what other instrumentors do in the same way ---- */
@@ -64,8 +67,14 @@ void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p);
 
 /* ---- x86_64/store.c: what the engine writes to records ---- */
 
-/* The fragment's number, with which its record begins. */
+/* The fragment's number or tag, with which its record begins. */
 void tw_emit_number(struct emit *e);
+
+/* The same from C, at thread.bufptr. */
+void tw_write_number(struct thread *t, const struct fragment *f);
+
+/* Stores the statuses of registers. */
+void tw_emit_statuses(struct emit *e, const struct statuses *s);
 
 /* What the plan wants stored before or after instruction i. */
 void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after);
@@ -99,6 +108,9 @@ u64 tw_call_made(struct thread *t);
 
 /* Writes the log of the fragment that has just run as a REFS event; nothing if there is none. */
 void tw_call_flush(struct thread *t);
+
+/* Takes back the REFS event that has just been written; its references are those of the log again. */
+void tw_call_take_back_event(struct thread *t);
 
 /* Takes back what was logged of instruction number `insn`, which has not run to its end, and of any behind it. */
 void tw_call_take_back(struct thread *t, u32 insn);

@@ -44,6 +44,7 @@ static void mem_addr_plan(const struct block *b, u32 context, struct plan *p)
 				tw_plan_reference(b, k, n, p);
 		}
 	}
+	p->after[b->n_insns - 1].n_placed = p->n_values;
 }
 
 const struct instrumentor tw_instrument_mem_addr = {

@@ -79,7 +79,7 @@ static int op_ok(const struct tw_op *op, const struct tw_descriptor *d)
 {
 	if (op->kind >= TW_NOPS || op->insn >= d->n_insns || op->seg >= TW_NSEGS || op->scale > 3)
 		return 0;
-	if (op->kind != TW_OP_RECORD && op->kind != TW_OP_SET && !type_ok(op->type))
+	if (op->kind != TW_OP_RECORD && op->kind != TW_OP_SET && op->kind != TW_OP_WRITTEN && !type_ok(op->type))
 		return 0;
 	if (op->kind == TW_OP_REP && op->flags & TW_OPF_SECOND && !type_ok((uint8_t)op->count))
 		return 0;

@@ -59,6 +59,7 @@ static const struct field fields[] = {
     FIELD("references", NUMBER64, totals.refs),
     FIELD("reads", NUMBER64, totals.reads),
     FIELD("writes", NUMBER64, totals.writes),
+    FIELD("written", NUMBER64, totals.written),
     FIELD("raw-c", NUMBER64, totals.raw[TW_STREAM_C]),
     FIELD("raw-m", NUMBER64, totals.raw[TW_STREAM_M]),
     FIELD("raw-e", NUMBER64, totals.raw[TW_STREAM_E]),
@@ -80,7 +81,7 @@ static const struct field fields[] = {
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-static const char *const formats[TW_NFORMATS] = {"none", "dep", "call", "dep-c", "bb_pc", "mem_addr", "bb_pc+mem_addr"};
+static const char *const formats[TW_NFORMATS] = {"none", "dep", "call", "dep-c", "bb_pc", "mem_addr", "bb_pc+mem_addr", "dep06", "dep06-c"};
 static const char *const sinks[] = {"file", "count"};
 static const char *const follows[] = {"all", "none"};
 static const char *const states[] = {"incomplete", "complete"};

@@ -122,7 +122,8 @@ static uint32_t max_refs(const struct tw_descriptor *d)
 	const struct tw_op *op = tw_descriptor_ops(d);
 	uint32_t n = 0;
 	for (unsigned i = 0; i < d->n_ops; i++)
-		n += op[i].kind == TW_OP_LANES ? op[i].count : op[i].kind != TW_OP_RECORD && op[i].kind != TW_OP_SET;
+		n += op[i].kind == TW_OP_LANES ? op[i].count
+		                               : op[i].kind != TW_OP_RECORD && op[i].kind != TW_OP_SET && op[i].kind != TW_OP_WRITTEN;
 	return n;
 }
 
@@ -159,6 +160,8 @@ static void fill_steps(struct tw_program *p)
 			    .kind = TW_STEP_BLOCK, .base = (uint16_t)k, .pc = pc, .shape = tw_ref_shape(0, b[k].first_insn, 0)};
 		for (unsigned insn = b[k].first_insn; insn < (unsigned)b[k].first_insn + b[k].n_insns; pc += bytes[insn++]) {
 			for (; next_op < d->n_ops && op[next_op].insn == insn; next_op++) {
+				if (op[next_op].kind == TW_OP_WRITTEN)
+					continue;
 				*s = step_of(&op[next_op], (uint16_t)next_op);
 				s++->pc = pc;
 			}

@@ -26,4 +26,5 @@ for seed in ${SEEDS:-$(seq "$(full 60 4)")}; do
 	same_instructions oracle.insns recording.tw
 	check_good
 	verify_clean ./program
+	"$TW" record -q --verify -f dep06 -o dep06.tw ./program >dep06.out || fail "seed $seed: --verify of format dep06"
 done

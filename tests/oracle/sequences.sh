@@ -47,27 +47,27 @@ for seed in $SEEDS; do
 	done
 	# without superblocks: fewer turns
 	./sequences -s "$seed" -n "$COUNT" -r 6 >native.out
-	for FORMAT in none dep-c mem_addr bb_pc+mem_addr "dep-c --order"; do
+	for FORMAT in none dep-c mem_addr bb_pc+mem_addr dep06 dep06-c "dep-c --order"; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 6
 		cmp -s native.out traced.out || explain "$seed" -r 6
 	done
 	# slow: less of it
 	./sequences -s "$seed" -n 2 -r 5 >native.out
-	for FORMAT in call "dep --verify --hot=1"; do
+	for FORMAT in call "dep --verify --hot=1" "dep06 --verify"; do
 		traced traced.out -s "$seed" -n 2 -r 5
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT: not as natively"
 	done
 
 	# interrupted all the time
 	./sequences -s "$seed" -n "$COUNT" -r 3 >native.out
-	for FORMAT in none "dep --hot=1"; do
+	for FORMAT in none "dep --hot=1" dep06; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 3 -t
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT, interrupted: not as natively"
 	done
 
 	# references: a few sequences, loaded and not made, so that code does not change
 	./sequences -s "$seed" -b "$COUNT" -n 1 -c 16 -r 1 -w image >/dev/null
-	for format in "dep --hot=1" call; do
+	for format in "dep --hot=1" call dep06; do
 		name=${format%% *}
 		rm -rf "$name.tw"
 		# shellcheck disable=SC2086
@@ -75,9 +75,11 @@ for seed in $SEEDS; do
 		"$TW" dump --refs "$name.tw" >"$name.all" || fail "dump of format $format"
 		grep -E '^[0-9]+ [0-9a-f]{6} ' "$name.all" >"$name.refs" # the program's own: where libraries are mapped depends on the format
 	done
-	cmp -s dep.out call.out || fail "seed $seed, image: formats dep and call differ in what the program does"
-	cmp -s dep.refs call.refs || {
-		diff dep.refs call.refs | head -n 10
-		fail "seed $seed, image: references differ"
-	}
+	for format in call dep06; do
+		cmp -s dep.out $format.out || fail "seed $seed, image: formats dep and $format differ in what the program does"
+		cmp -s dep.refs $format.refs || {
+			diff dep.refs $format.refs | head -n 10
+			fail "seed $seed, image: references of format $format differ"
+		}
+	done
 done

@@ -2,10 +2,43 @@
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
 
+#define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
+
+static bool is_tagged(void)
+{
+	return tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
+}
+
 static void emit_upper(struct emit *e, const struct fragment *to)
 {
-	emit_mov_mem32_imm(e, BUF_REG, 0, (to->number & 0xffff0000u) | TW_TAG_UPPER);
-	emit_lea(e, BUF_REG, BUF_REG, 4);
+	if (!is_tagged()) {
+		emit_mov_mem32_imm(e, BUF_REG, 0, (u32)to->upper_in << 16 | TW_TAG_UPPER);
+		emit_lea(e, BUF_REG, BUF_REG, TW_ESCAPE_BYTES);
+		return;
+	}
+	emit_mov_mem32_imm(e, BUF_REG, 0, (u32)to->upper_in << 16);
+	emit_lea(e, BUF_REG, BUF_REG, TW_ESCAPE_BYTES);
+	emit_mov_gs_imm(e, T_UPPER, to->upper_in);
+}
+
+/* Tagged form: nobody knows from where an indirect branch comes, so the upper half in force is compared. Flags stay. */
+static void emit_upper_tested(struct emit *e, const struct fragment *to)
+{
+	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_RCX_SLOT | STATE_PC_FALL);
+	emit_bytes(e, "\x65\x8b\x0c\x25", 4); /* mov ecx, gs:[upper] */
+	emit_32(e, T_UPPER);
+	emit_bytes(e, "\x8d\x89", 2); /* lea ecx, [rcx - upper_in] */
+	emit_32(e, -(u32)to->upper_in);
+	emit_bytes(e, "\xe3", 1); /* jrcxz to the end */
+	u8 *same = e->at;
+	emit_8(e, 0);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
+	emit_upper(e, to);
+	*same = (u8)(e->at - (same + 1));
+	emit_state(e, 0, LANDING_STATE | STATE_RCX_SLOT | STATE_PC_FALL);
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 }
 
 struct fragment *tw_translate_bridge(struct fragment *to)
@@ -16,6 +49,7 @@ struct fragment *tw_translate_bridge(struct fragment *to)
 		return NULL;
 	f->target = to;
 	f->number = to->number;
+	f->upper_in = to->upper_in;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	emit_upper(e, to);
 	emit_jmp(e, to->code);
@@ -36,8 +70,6 @@ static void emit_move_rcx(struct emit *e, u64 by)
 	emit_mov_reg_imm(e, TW_R10, by);
 	emit_bytes(e, "\x4a\x8d\x0c\x11", 4); /* lea rcx, [rcx + r10] */
 }
-
-#define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
 
 /*
  * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
@@ -105,6 +137,7 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 		return NULL;
 	f->target = to;
 	f->number = to->number;
+	f->upper_in = to->upper_in;
 	f->miss = next;
 	f->landing_kind = kind;
 	f->upper_from = upper;
@@ -112,8 +145,11 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 	to->landings = f;
 	f->entry = kind == LANDING_RETURN ? emit_landing_of_return(e, to->pc, next) : emit_landing_of_jump(e, to->pc, next);
 	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
-	if (tw_engine.instr->records && to->number >> 16 != upper)
+	if (is_tagged() && !to->any_upper)
+		emit_upper_tested(e, to);
+	else if (tw_engine.instr->records && !tw_upper_fits(to, upper))
 		emit_upper(e, to);
+	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (!adjacent)
 		emit_jmp(e, to->code);
 	tw_translate_finish(f);

@@ -40,5 +40,7 @@
 #define T_RESUME_HOST 256
 #define T_SLOT_S2     264
 #define T_COUNT       272
+#define T_UPPER       280
+#define T_STATUS      288
 
 #endif

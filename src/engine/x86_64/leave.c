@@ -20,6 +20,7 @@ static void emit_close(struct emit *e, u8 insn, u16 flags)
 {
 	if (!tw_engine.instr->records)
 		return;
+	tw_emit_statuses(e, e->path ? &e->f->side[e->path - 1].statuses : &e->f->statuses);
 	u8 t = e->f->t_reg;
 	if (t != TW_NOREG) {
 		emit_state(e, insn, flags | STATE_T_SLOT | STATE_R11_LIVE);
@@ -94,7 +95,7 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 
 static void emit_table_jump(struct emit *e, u8 index, u8 kind)
 {
-	u32 table = (u32)(u64)tw_fragment_table(e->f->number >> 16, kind);
+	u32 table = (u32)(u64)tw_fragment_table(e->f->upper_out, kind);
 	if (index >= 8)
 		emit_8(e, 0x42);
 	emit_bytes(e, "\xff\x24", 2);

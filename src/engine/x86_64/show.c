@@ -12,7 +12,7 @@ struct show {
 
 static const char *const reg_name[TW_NREGS] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                                "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-static const char *const op_name[TW_NOPS] = {"record", "set", "ref", "bit", "rep", "lanes", "xsave"};
+static const char *const op_name[TW_NOPS] = {"record", "set", "ref", "bit", "rep", "lanes", "xsave", "written"};
 static const char *const type_name[] = {"", "read", "write", "modify"};
 
 static const char *name_of(u8 reg)
@@ -55,6 +55,8 @@ static void show_ops(const struct plan *p)
 		tw_print(" base %s index %s<<%d disp %ld", name_of(op->base), name_of(op->index), op->scale, (long)op->disp);
 		if (op->kind == TW_OP_RECORD)
 			tw_print(" slot %d", op->value);
+		else if (op->kind == TW_OP_WRITTEN)
+			tw_print(" registers %x", op->count);
 		else if (op->kind != TW_OP_SET)
 			tw_print(" seg %d %s size %u count %d slots %d, %d flags %x", op->seg, type_name[op->type & 3], op->size, op->count,
 			         op->value, op->mask_value, op->flags);

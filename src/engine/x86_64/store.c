@@ -2,15 +2,40 @@
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
 
-static i32 slot_offset(u16 slot)
+static i32 slot_offset(const struct emit *e, u16 slot)
 {
-	return (i32)tw_record_head(tw_engine.instr->format) + 8 * slot;
+	return (i32)e->f->head + 8 * slot;
+}
+
+/* A tag: its lower half; where that is 0, which would be an escape, the escape of such tags. */
+static void emit_tag(struct emit *e, u32 tag)
+{
+	if (tag & 0xffff) {
+		emit_mov_mem16_imm(e, e->buf, 0, (u16)tag);
+		return;
+	}
+	emit_mov_mem32_imm(e, e->buf, 0, (u32)TW_ESCAPE_ZERO << 16);
+	emit_mov_mem16_imm(e, e->buf, 4, (u16)(tag >> 16));
+	emit_mov_gs_imm(e, T_UPPER, tag >> 16);
+}
+
+void tw_write_number(struct thread *t, const struct fragment *f)
+{
+	u32 zero[2] = {(u32)TW_ESCAPE_ZERO << 16, f->tag >> 16};
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN)
+		memcpy((void *)t->bufptr, &f->number, f->head);
+	else if (f->tag & 0xffff)
+		memcpy((void *)t->bufptr, &f->tag, 2);
+	else
+		memcpy((void *)t->bufptr, zero, TW_ZERO_BYTES);
 }
 
 void tw_emit_number(struct emit *e)
 {
 	u32 number = e->f->number;
-	if (tw_record_head(tw_engine.instr->format) == sizeof number)
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+		emit_tag(e, e->f->tag);
+	else if (tw_record_head(tw_engine.instr->format) == sizeof number)
 		emit_mov_mem32_imm(e, e->buf, 0, number);
 	else
 		emit_mov_mem16_imm(e, e->buf, 0, (u16)number);
@@ -27,8 +52,44 @@ static void store_computed(struct emit *e, const struct block *b, const struct s
 	e->now.spill = t & 15;
 	emit_state(e, s->insn, flags | STATE_SPILL);
 	emit_load_address(e, t, &ea, s->what == STORE_XCOMP);
-	emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), t);
+	emit_mov_mem_reg(e, e->buf, slot_offset(e, s->slot), t);
 	emit_mov_reg_gs(e, t, T_SLOT_S);
+	emit_state(e, s->insn, flags);
+}
+
+static void emit_status(struct emit *e, u8 reg, u8 status)
+{
+	emit_bytes(e, "\x65\xc6\x04\x25", 4); /* mov byte gs:[status of reg], imm8 */
+	emit_32(e, T_STATUS + reg);
+	emit_8(e, status);
+}
+
+void tw_emit_statuses(struct emit *e, const struct statuses *s)
+{
+	for (u8 r = 0; r < TW_NREGS; r++)
+		if ((s->recorded | s->updated) >> r & 1)
+			emit_status(e, r, s->updated >> r & 1 ? TW_UPDATED : TW_RECORDED);
+}
+
+/* The register's value, if it has been written since it was last recorded. Flags stay: jrcxz is the test. */
+static void store_tested(struct emit *e, const struct store *s)
+{
+	u16 flags = e->now.flags;
+	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
+	e->now.spill = TW_RCX;
+	emit_state(e, s->insn, flags | STATE_SPILL);
+	emit_bytes(e, "\x65\x0f\xb6\x0c\x25", 5); /* movzx ecx, byte gs:[status of reg] */
+	emit_32(e, T_STATUS + s->reg);
+	emit_bytes(e, "\xe3", 1); /* jrcxz over what follows */
+	u8 *over = e->at;
+	emit_8(e, 0);
+	if (s->reg == TW_RCX)
+		emit_mov_reg_gs(e, TW_RCX, T_SLOT_S);
+	emit_mov_mem_reg(e, e->buf, slot_offset(e, s->slot), s->reg);
+	emit_lea(e, e->buf, e->buf, 8);
+	emit_status(e, s->reg, TW_RECORDED);
+	*over = (u8)(e->at - (over + 1));
+	emit_mov_reg_gs(e, TW_RCX, T_SLOT_S);
 	emit_state(e, s->insn, flags);
 }
 
@@ -39,10 +100,12 @@ void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p,
 		if (s->insn != i || s->after != after)
 			continue;
 		if (s->what == VEC_NONE)
-			emit_mov_mem_reg(e, e->buf, slot_offset(s->slot), s->reg);
+			emit_mov_mem_reg(e, e->buf, slot_offset(e, s->slot), s->reg);
+		else if (s->what == STORE_TESTED)
+			store_tested(e, s);
 		else if (s->what == STORE_XCOMP || s->what == STORE_ADDRESS)
 			store_computed(e, b, s);
 		else
-			emit_store_vector(e, e->buf, slot_offset(s->slot), s->what, s->reg);
+			emit_store_vector(e, e->buf, slot_offset(e, s->slot), s->what, s->reg);
 	}
 }

@@ -234,7 +234,7 @@ static void emit_enter(struct emit *e, const struct block *b)
 		tw_emit_number(e);
 	emit_state(e, 0, 0);
 	if (tw_logs())
-		tw_call_entry(e, b, f, f->record_bytes);
+		tw_call_entry(e, b, f, f->record_bytes + 8u * plan.n_values);
 	if (f->t_reg != TW_NOREG) {
 		emit_mov_gs_reg(e, T_SLOT_T, f->t_reg);
 		emit_mov_reg_reg(e, f->t_reg, BUF_REG);
@@ -328,7 +328,8 @@ static void keep_sides(struct fragment *f, const struct block *b, const struct p
 		f->side[f->n_sides++] = (struct side_exit){
 		    .pc = next == b->part[k].target ? b->part[k].next : b->part[k].target,
 		    .context = p->after[n - 1].context,
-		    .record_bytes = (u16)(tw_record_head(tw_engine.instr->format) + 8 * p->after[n - 1].n_values),
+		    .record_bytes = (u16)(f->head + 8 * p->after[n - 1].n_placed),
+		    .statuses = p->after[n - 1].statuses,
 		    .end = b->part[k].end,
 		    .n_insns = n,
 		};
@@ -357,10 +358,15 @@ static void tell_unrecorded(u64 pc)
 	tw_buffer_event(tw_thread_self(), TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
 }
 
+static bool is_tagged(void)
+{
+	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
+}
+
 /* f was reached by x, an indirect exit: its landing for that, right before it. NULL: not by one, or the upper half changes. */
 static struct fragment *adjacent_landing(struct fragment *f, const struct exit *x)
 {
-	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || x->upper != f->number >> 16)
+	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || (!is_tagged() && x->upper != f->upper_in))
 		return NULL;
 	u8 kind = x->kind == EXIT_RETURN ? LANDING_RETURN : LANDING_JUMP;
 	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[f->pc & 0xffff];
@@ -398,12 +404,15 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	f->end = last->end;
 	f->end_context = plan.after[block.n_insns - 1].context;
 	f->order = tw_stamp_wanted(&block.insn[0]) ? block.insn[0].order : 0;
+	f->head = (u8)tw_record_head(in->format);
 	keep_pieces(f, &block);
 	keep_sides(f, &block, &plan);
-	f->record_bytes = (u16)(tw_record_head(in->format) + 8 * plan.n_values);
 	keep_after_stores(f, &plan);
+	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
 	if (in->records)
 		tw_buffer_describe(f, &block, &plan);
+	f->record_bytes = (u16)(f->head + 8 * plan.after[block.n_insns - 1].n_placed);
+	f->statuses = plan.after[block.n_insns - 1].statuses;
 	if (landing)
 		*landing = adjacent_landing(f, x);
 	if (!tw_translate_begin(f, x))

@@ -1,0 +1,238 @@
+#include "channel/expand_state.h"
+
+#include <stdlib.h>
+
+/* Reading a piece may read past its end: demux.c. */
+enum { PIECE_ROOM = TW_BUFFER_BYTES + 64 };
+
+struct tw_expand *tw_expand_new(uint32_t format, int logged)
+{
+	struct tw_expand *x = calloc(1, sizeof *x);
+	if (!x)
+		return NULL;
+	x->format = format;
+	x->logged = logged;
+	x->piece[0] = calloc(1, PIECE_ROOM);
+	x->piece[1] = calloc(1, PIECE_ROOM);
+	if (x->piece[0] && x->piece[1])
+		return x;
+	tw_expand_free(x);
+	return NULL;
+}
+
+static void free_map(struct tw_unit_map *m)
+{
+	for (size_t i = 0; i < m->size; i++)
+		free(m->slot[i]);
+	free(m->slot);
+}
+
+void tw_expand_free(struct tw_expand *x)
+{
+	if (!x)
+		return;
+	free_map(&x->by_tag);
+	free(x->piece[0]);
+	free(x->piece[1]);
+	free(x);
+}
+
+/* ---- units ---- */
+
+static size_t place_of(const struct tw_unit_map *m, uint32_t program, uint32_t tag)
+{
+	uint64_t h = (tag ^ (uint64_t)program << 33) * 0x9e3779b97f4a7c15ull;
+	size_t i = (size_t)(h >> 32) & (m->size - 1);
+	for (; m->slot[i]; i = (i + 1) & (m->size - 1))
+		if (m->slot[i]->descriptor->tag == tag && m->slot[i]->descriptor->program == program)
+			break;
+	return i;
+}
+
+static int grow(struct tw_unit_map *m)
+{
+	struct tw_unit_map bigger = {.size = m->size ? m->size * 2 : 4096, .n = m->n};
+	bigger.slot = calloc(bigger.size, sizeof *bigger.slot);
+	if (!bigger.slot)
+		return tw_fail(TW_ERR_MEMORY, "table of blocks");
+	for (size_t i = 0; i < m->size; i++)
+		if (m->slot[i])
+			bigger.slot[place_of(&bigger, m->slot[i]->descriptor->program, m->slot[i]->descriptor->tag)] = m->slot[i];
+	free(m->slot);
+	*m = bigger;
+	return TW_OK;
+}
+
+/* The first value slot of an operation that has one, else -1. */
+static int first_slot(const struct tw_op *op)
+{
+	switch (op->kind) {
+	case TW_OP_RECORD:
+	case TW_OP_REP:
+	case TW_OP_XSAVE:
+		return op->value;
+	case TW_OP_LANES:
+		return op->index_width ? op->value : op->mask_value;
+	default:
+		return -1;
+	}
+}
+
+static struct tw_unit *new_unit(const struct tw_descriptor *d)
+{
+	const struct tw_op *op = tw_descriptor_ops(d);
+	struct tw_unit *u = calloc(1, sizeof *u + (d->n_values + 1u) * sizeof *u->step);
+	uint16_t written = 0;
+	if (!u)
+		return NULL;
+	u->descriptor = d;
+	u->step = (struct tw_value_step *)(u + 1);
+	for (unsigned i = 0; i < d->n_ops; i++) {
+		int slot = first_slot(&op[i]);
+		if (op[i].kind == TW_OP_WRITTEN)
+			written |= op[i].count;
+		if (slot < 0)
+			continue;
+		u->step[slot].written = written;
+		written = 0;
+		if (op[i].kind == TW_OP_RECORD)
+			u->step[slot] = (struct tw_value_step){TW_VALUE_TESTED, op[i].base, u->step[slot].written};
+		if (op[i].kind == TW_OP_REP)
+			u->step[op[i].mask_value] = (struct tw_value_step){TW_VALUE_AFTER, tw_op_counter(&op[i]), 0};
+	}
+	u->step[d->n_values] = (struct tw_value_step){TW_VALUE_END, 0, written};
+	return u;
+}
+
+int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n)
+{
+	struct tw_unit_map *m = &x->by_tag;
+	for (uint64_t at = 0; at < n;) {
+		const struct tw_descriptor *d = (const struct tw_descriptor *)(bytes + at);
+		if (m->n * 2 >= m->size && grow(m))
+			return TW_ERR_MEMORY;
+		struct tw_unit *u = new_unit(d);
+		if (!u)
+			return tw_fail(TW_ERR_MEMORY, "table of blocks");
+		struct tw_unit **slot = &m->slot[place_of(m, d->program, d->tag)];
+		m->n += !*slot;
+		free(*slot);
+		*slot = u;
+		at += d->bytes;
+	}
+	return TW_OK;
+}
+
+const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag)
+{
+	return x->by_tag.size ? x->by_tag.slot[place_of(&x->by_tag, x->program & 0xffff, tag)] : NULL;
+}
+
+/* ---- what is written ---- */
+
+int tw_expand_room(const struct tw_expand *x)
+{
+	size_t most = x->logged ? TW_EXPAND_LOGGED : TW_EXPAND_MARGIN;
+	return (size_t)(x->to - x->piece[x->turn]) + x->slack_bytes + most <= TW_BUFFER_BYTES;
+}
+
+static void put(struct tw_expand *x, const void *p, size_t n)
+{
+	memcpy(x->to, p, n);
+	x->to += n;
+}
+
+void tw_expand_put_number(struct tw_expand *x, const struct tw_unit *u)
+{
+	uint32_t number = u->descriptor->number;
+	if (number >> 16 != x->to_upper) {
+		uint16_t upper[2] = {TW_TAG_UPPER, (uint16_t)(number >> 16)};
+		put(x, upper, sizeof upper);
+		x->to_upper = number >> 16;
+	}
+	uint16_t tag = (uint16_t)number;
+	put(x, &tag, sizeof tag);
+}
+
+const struct tw_event_header *tw_expand_event(const uint8_t *p, const uint8_t *end, struct tw_event_header *head)
+{
+	size_t left = (size_t)(end - p);
+	if (left < sizeof *head)
+		return NULL;
+	memcpy(head, p, sizeof *head);
+	return tw_event_valid(head, p + sizeof *head, left - sizeof *head) ? head : NULL;
+}
+
+static void put_keyframe(struct tw_expand *x, const struct tw_keyframe *k)
+{
+	const struct tw_event_header h = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof *k};
+	struct tw_keyframe plain = *k;
+	plain.upper = x->to_upper;
+	plain.program = 0;
+	put(x, &h, sizeof h);
+	put(x, &plain, sizeof plain);
+}
+
+/* What a keyframe says of the buffer. */
+static void take_keyframe(struct tw_expand *x, const struct tw_keyframe *k)
+{
+	x->upper = k->upper;
+	x->program = k->program;
+	x->updated = UINT16_MAX;
+	x->keyframe = *k;
+	memset(x->keyframe.regs, 0, sizeof x->keyframe.regs);
+	x->has_keyframe = 1;
+}
+
+void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *p)
+{
+	if (h->type == TW_EVENT_KEYFRAME) {
+		struct tw_keyframe k;
+		memcpy(&k, p + sizeof *h, sizeof k);
+		take_keyframe(x, &k);
+		put_keyframe(x, &k);
+		return;
+	}
+	if (h->type == TW_EVENT_SEGBASE) {
+		struct tw_segbase s;
+		memcpy(&s, p + sizeof *h, sizeof s);
+		if (s.seg < TW_NSEGS)
+			x->keyframe.seg_base[s.seg] = s.base;
+	}
+	put(x, p, sizeof *h + h->bytes);
+}
+
+/* ---- a buffer ---- */
+
+void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int torn)
+{
+	x->data = x->p = in->data;
+	x->end = in->data + in->bytes;
+	x->slack = in->slack;
+	x->slack_bytes = torn ? 0 : in->slack_end;
+	x->torn = torn;
+	x->ended = 0;
+	x->has_keyframe = 0;
+}
+
+int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last)
+{
+	if (x->ended)
+		return 0;
+	x->turn ^= 1;
+	x->to = x->piece[x->turn];
+	x->to_upper = 0;
+	if (x->has_keyframe)
+		put_keyframe(x, &x->keyframe);
+	int more = tw_expand_tagged(x);
+	x->ended = more <= 0;
+	*last = x->ended;
+	*out = (struct tw_demux_input){.data = x->piece[x->turn], .bytes = (uint32_t)(x->to - x->piece[x->turn])};
+	memset(x->to, 0, 64);
+	return more < 0 ? more : 1;
+}
+
+uint32_t tw_expand_used(const struct tw_expand *x)
+{
+	return (uint32_t)(x->p - x->data);
+}

@@ -1,0 +1,46 @@
+/*
+ * From buffers of the tagged form to buffers of the plain form (channel.h), which is all that the rest of the collector knows. What a
+ * program has written in formats dep06 and dep06-c says less than the plain form does: which blocks ran is found by their addresses,
+ * and which values a record holds by following the status of each register, both with the descriptors.
+ *
+ * The tagged form, of dep06 and dep06-c. Units of 16 bits, without alignment:
+ *      L, not 0                the block with tag H << 16 | L ran; H is the upper half in force
+ *      0, H >= 16              the upper half that follows
+ *      0, 2, H                 the block with tag H << 16 ran
+ *      0, 1, type, ...         an event, as in the plain form
+ *      0, 0                    nothing written from here on
+ * A KEYFRAME sets H, and makes all registers UPDATED. After a block's tag stand its values, in the order of its operations: of a RECORD one if the status of its
+ * register is UPDATED, which makes it RECORDED, of others those that their slots want. A WRITTEN makes registers UPDATED.
+ * A block that did not run to its end is the last of its buffer: then the slack holds, from its start, a PARTIAL event that is about it, and
+ * perhaps other events.
+ *
+ * Tags are those of descriptors of the program that the KEYFRAME names.
+ */
+#ifndef TW_EXPAND_H
+#define TW_EXPAND_H
+
+#include "channel/demux.h"
+
+struct tw_expand;
+
+/* For recordings of this format. NULL if there is no memory. `logged`: REFS events follow the blocks (--verify). */
+struct tw_expand *tw_expand_new(uint32_t format, int logged);
+void tw_expand_free(struct tw_expand *x);
+
+/* Takes descriptors, back to back, that tw_demux_descriptors has taken; they are used in place and must stay. Returns 0 or TW_ERR_MEMORY. */
+int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n);
+
+/* Begins a buffer. `torn`: its thread died in it; in->bytes is then the whole of it. */
+void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int torn);
+
+/*
+ * The next piece of it as a buffer of the plain form, which stays until the next call but one; each begins with a KEYFRAME, in all but the first with registers 0:
+ * they are not known. *last: it is the last. Returns 1; 0 when there is none left; or an error, TW_ERR_FRAGMENT or TW_ERR_STREAM, where
+ * the buffer is not what the engine writes.
+ */
+int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last);
+
+/* Bytes of the buffer that were looked at. */
+uint32_t tw_expand_used(const struct tw_expand *x);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * The state of an expansion, shared by its parts: expand.c (what is written, and how blocks are found), expand_tagged.c. No one else includes this.
+ */
+#ifndef TW_EXPAND_STATE_H
+#define TW_EXPAND_STATE_H
+
+#include "channel/expand.h"
+#include "recording/recording.h"
+
+#include <string.h>
+
+/* What the values of a block's record are. */
+enum tw_value_kind {
+	TW_VALUE_PLACED, /* in any case */
+	TW_VALUE_TESTED, /* of register `reg`, if its status is UPDATED */
+	TW_VALUE_AFTER,  /* likewise, stored behind its instruction; of register `reg` */
+	TW_VALUE_END,    /* none: the last step */
+};
+
+/* One value; before it the registers in `written` become UPDATED. */
+struct tw_value_step {
+	uint8_t kind, reg;
+	uint16_t written;
+};
+
+/* A block. */
+struct tw_unit {
+	const struct tw_descriptor *descriptor;
+	struct tw_value_step *step;
+};
+
+/* Units by a key; open addressing. */
+struct tw_unit_map {
+	struct tw_unit **slot;
+	size_t n, size; /* size: 0, or a power of two */
+};
+
+struct tw_expand {
+	uint32_t format;
+	int logged;
+	struct tw_unit_map by_tag;
+	/* the buffer */
+	const uint8_t *data, *slack;
+	const uint8_t *p, *end; /* in the data, or in the slack */
+	uint32_t slack_bytes;
+	int torn, ended;
+	uint32_t upper, program;
+	uint16_t updated; /* registers whose status is UPDATED */
+	uint64_t value[TW_NREGS];
+	/* the piece being written */
+	uint8_t *piece[2];
+	unsigned turn;
+	uint8_t *to;
+	uint32_t to_upper;
+	struct tw_keyframe keyframe; /* the last one, its registers taken out */
+	int has_keyframe;
+};
+
+/* A block and what goes with it takes no more in a piece; with its REFS event no more than the second. */
+enum { TW_EXPAND_MARGIN = 12288, TW_EXPAND_LOGGED = 540 * 1024 };
+
+/* Is there room for a block, and what goes with it, in this piece? */
+int tw_expand_room(const struct tw_expand *x);
+
+/* The unit with this tag in the program of now, or NULL. */
+const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag);
+
+/* Begins the record of a unit: its number, and what has to come before that. Its values are to be written at x->to. */
+void tw_expand_put_number(struct tw_expand *x, const struct tw_unit *u);
+
+/* The whole event at p, or NULL where none is before `end`. */
+const struct tw_event_header *tw_expand_event(const uint8_t *p, const uint8_t *end, struct tw_event_header *head);
+
+/* Writes the event whose header, of which *h is an aligned copy, begins at p; a KEYFRAME sets the state. */
+void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *p);
+
+static inline uint16_t tw_get16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, 2);
+	return v;
+}
+
+/* Expands until the piece is full (1), the buffer's end (0), or an error. */
+int tw_expand_tagged(struct tw_expand *x);
+
+#endif

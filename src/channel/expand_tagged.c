@@ -1,0 +1,157 @@
+/* The tagged form: formats dep06 and dep06-c. */
+#include "channel/expand_state.h"
+
+/*
+ * A record's values, from x->p on, at x->to. Where they end with the data, the rest is 0, but for those stored behind an instruction, which `partial`, if not
+ * NULL, has. Returns how many were missing.
+ */
+static unsigned put_values(struct tw_expand *x, const struct tw_unit *u, const struct tw_partial *partial)
+{
+	unsigned missing = 0;
+	const struct tw_value_step *s = u->step;
+	for (;; s++) {
+		x->updated |= s->written;
+		if (s->kind == TW_VALUE_END)
+			return missing;
+		uint64_t v = 0;
+		if (s->kind == TW_VALUE_TESTED && !(x->updated >> s->reg & 1)) {
+			v = x->value[s->reg];
+		} else if (!missing && x->end - x->p >= 8) {
+			memcpy(&v, x->p, 8);
+			x->p += 8;
+		} else {
+			missing++;
+			if (partial && s->kind == TW_VALUE_AFTER)
+				v = partial->regs[s->reg];
+		}
+		if (s->kind == TW_VALUE_TESTED) {
+			x->value[s->reg] = v;
+			x->updated &= (uint16_t) ~(1u << s->reg);
+		}
+		memcpy(x->to, &v, 8);
+		x->to += 8;
+	}
+}
+
+/* Everything that the slack holds: events. */
+static int put_slack(struct tw_expand *x, const uint8_t *p, const uint8_t *end)
+{
+	struct tw_event_header h;
+	while (end - p >= 2) {
+		if (tw_get16(p) || !tw_expand_event(p + 2, end, &h))
+			return tw_fail(TW_ERR_STREAM, "what stands in the slack of a buffer");
+		tw_expand_put_event(x, &h, p + 2);
+		p += 2 + sizeof h + h.bytes;
+	}
+	return 0;
+}
+
+/* The record at `start`, whose values begin at x->p, ends the buffer: it stopped early, as the slack says. */
+static int put_stopped(struct tw_expand *x, const struct tw_unit *u)
+{
+	const uint8_t *end = x->slack + x->slack_bytes;
+	struct tw_event_header h;
+	struct tw_partial partial;
+	if (x->slack_bytes < 2 || tw_get16(x->slack) || !tw_expand_event(x->slack + 2, end, &h) || h.type != TW_EVENT_PARTIAL)
+		return tw_fail(TW_ERR_STREAM, "a block that ends with its buffer");
+	memcpy(&partial, x->slack + 2 + sizeof h, sizeof partial);
+	tw_expand_put_event(x, &h, x->slack + 2);
+	tw_expand_put_number(x, u);
+	put_values(x, u, &partial);
+	x->p = x->end;
+	return put_slack(x, x->slack + 2 + sizeof h + h.bytes, end);
+}
+
+/*
+ * Is the record that has just been read the last one of a torn buffer, and perhaps not whole? Its last value is 0, which may be one not written yet, or its
+ * references are still to come.
+ */
+static int is_doubtful(const struct tw_expand *x, const uint8_t *values)
+{
+	uint64_t last = 1;
+	if (x->end - x->p >= 4 && (tw_get16(x->p) || tw_get16(x->p + 2)))
+		return 0;
+	if (x->p > values)
+		memcpy(&last, x->p - 8, 8);
+	return x->logged || !last;
+}
+
+/* The block with this tag ran; its values begin at x->p. */
+static int put_block(struct tw_expand *x, uint32_t tag)
+{
+	const struct tw_unit *u = tw_expand_unit(x, tag);
+	const uint8_t *values = x->p;
+	uint8_t *to = x->to;
+	uint16_t updated = x->updated;
+	uint64_t value[TW_NREGS];
+	if (!u)
+		return tw_fail(TW_ERR_FRAGMENT, "block with tag %x", tag);
+	int near_end = x->end - values < (ptrdiff_t)(8u * u->descriptor->n_values + 4u);
+	if (near_end)
+		memcpy(value, x->value, sizeof value);
+	tw_expand_put_number(x, u);
+	unsigned missing = put_values(x, u, NULL);
+	if (x->torn && (missing || is_doubtful(x, values))) {
+		x->to = to;
+		x->p = x->end;
+		return 0;
+	}
+	if (!near_end || (!missing && !(x->p == x->end && x->slack_bytes)))
+		return 1;
+	x->to = to;
+	x->to_upper = UINT32_MAX; /* written again, to be sure */
+	x->p = values;
+	x->updated = updated;
+	memcpy(x->value, value, sizeof value);
+	return put_stopped(x, u);
+}
+
+/* What follows a 0. Returns 1 to go on, 0 at the end, or an error. */
+static int put_escape(struct tw_expand *x)
+{
+	struct tw_event_header h;
+	uint16_t what = x->end - x->p >= TW_ESCAPE_BYTES ? tw_get16(x->p + 2) : TW_ESCAPE_NONE;
+	if (what >= TW_ESCAPE_FIRST) {
+		x->upper = what;
+		x->p += TW_ESCAPE_BYTES;
+		return 1;
+	}
+	if (what == TW_ESCAPE_ZERO && x->end - x->p >= TW_ZERO_BYTES && tw_get16(x->p + 4)) {
+		x->upper = tw_get16(x->p + 4);
+		x->p += TW_ZERO_BYTES;
+		return put_block(x, x->upper << 16);
+	}
+	if (what == TW_ESCAPE_EVENT && tw_expand_event(x->p + 2, x->end, &h)) {
+		tw_expand_put_event(x, &h, x->p + 2);
+		x->p += 2 + sizeof h + h.bytes;
+		return 1;
+	}
+	return what == TW_ESCAPE_NONE || x->torn ? 0 : tw_fail(TW_ERR_STREAM, "an escape of %u", what);
+}
+
+/* REFS events belong to the block before them. */
+static int event_follows(const struct tw_expand *x)
+{
+	struct tw_event_header h;
+	return x->logged && x->end - x->p >= 4 && !tw_get16(x->p) && tw_get16(x->p + 2) == TW_ESCAPE_EVENT &&
+	       tw_expand_event(x->p + 2, x->end, &h) && h.type == TW_EVENT_REFS;
+}
+
+int tw_expand_tagged(struct tw_expand *x)
+{
+	while (x->end - x->p >= 2) {
+		uint16_t tag = tw_get16(x->p);
+		if (!tw_expand_room(x) && !event_follows(x))
+			return 1;
+		int more;
+		if (tag) {
+			x->p += 2;
+			more = put_block(x, x->upper << 16 | tag);
+		} else {
+			more = put_escape(x);
+		}
+		if (more <= 0)
+			return more;
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/*
+ * Tags: what stands for a block in buffers of the tagged form. A tag is the block's address, as long as that has 4 bytes, lies where the low
+ * arena is or below, and stands for nothing else in this program; otherwise it is an alias, which is an address within the code cache, where no
+ * program has code.
+ *
+ * So of blocks that stood at one address one after the other (code that changes, libraries that come and go), the first has the address. Which addresses have
+ * been given away is kept in the channel, for all processes of the recording.
+ */
+#ifndef TW_TAGS_H
+#define TW_TAGS_H
+
+#include "engine/engine.h"
+
+/*
+ * Gives a descriptor that is complete but for this its tag, and returns it. Under the descriptor lock.
+ */
+u32 tw_tag_draw(struct tw_descriptor *d);
+
+#endif
