@@ -238,6 +238,8 @@ static void test_orderly(void)
 	SAME_TEXT(result.failure, "");
 	check_pairs(&result.totals, BUFFERS * pairs());
 	tw_recording_sum(r, &sum);
+	CHECK(tw_recording_totals(r)->written);
+	sum.written = tw_recording_totals(r)->written; /* chunks do not tell */
 	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
 	/* On a busy machine the first chunk may have been written before it was full. */
 	uint32_t last = (uint32_t)sum.chunks - 1;

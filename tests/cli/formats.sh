@@ -67,5 +67,9 @@ done
 values() { "$TW" info "$1" | awk '/^values/ { print $3 / 8 }'; }
 [ "$(values dep-c.tw)" = 0 ] || fail "dep-c has values"
 [ "$(values dep.tw)" -lt "$(values mem_addr.tw)" ] || fail "dep has as many values as mem_addr"
+for f in dep06 dep06-c; do
+	one_sentence "$TW" record --order -f $f ./work
+	says "order cannot be had in format"
+done
 one_sentence "$TW" record -f nonsense ./work
 says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06 and dep06-c'
