@@ -19,8 +19,9 @@ traced() {
 	rm -rf r.tw
 	# shellcheck disable=SC2086 # options
 	"$TW" record -q --sink=count -o r.tw -f $FORMAT ./sequences -f $fill "$@" >"$out" 2>traced.err || {
+		local status=$?
 		head -n 5 traced.err
-		fail "sequences $*, format $FORMAT: exit status $?"
+		fail "sequences $*, format $FORMAT: exit status $status"
 	}
 }
 

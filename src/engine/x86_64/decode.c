@@ -867,6 +867,23 @@ static void add_bad(struct insn *i, u64 pc, u64 limit)
 		memcpy(i->raw, (const void *)pc, 1);
 }
 
+static bool decode_bytes(const void *at, u64 n, ZydisDecodedInstruction *z, ZydisDecodedOperand *o)
+{
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, n, z, o));
+}
+
+/* With REX.B in front of it 90 is xchg r8, rax, to processors in spite of a prefix F3; Zydis says pause. It is decoded with a prefix without meaning instead. */
+static bool decode_pause(const u8 *at, ZydisDecodedInstruction *z, ZydisDecodedOperand *o)
+{
+	u8 raw[16];
+	u8 n = z->length;
+	memcpy(raw, at, n);
+	for (u8 k = 0; k < n && raw[k] != 0x90; k++)
+		if (raw[k] == 0xf3)
+			raw[k] = 0x3e;
+	return decode_bytes(raw, n, z, o);
+}
+
 /* Decodes one instruction of the block; false: it ends the block. */
 static bool decode_one(struct block *b, u64 pc, u64 limit)
 {
@@ -876,7 +893,8 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 	if (tw_memo_take(b, pc, room))
 		return b->insn[b->n_insns - 1].kind == INSN_PLAIN;
 	struct insn *i = &b->insn[b->n_insns++];
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, (const void *)pc, room < 15 ? room : 15, &z, o))) {
+	if (!decode_bytes((const void *)pc, room < 15 ? room : 15, &z, o) ||
+	    (z.mnemonic == ZYDIS_MNEMONIC_PAUSE && z.raw.rex.B && !decode_pause((const u8 *)pc, &z, o))) {
 		add_bad(i, pc, limit);
 		i->first_op = b->n_ops;
 		return false;
