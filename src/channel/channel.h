@@ -4,7 +4,7 @@
  * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made and a table to find them again, and a
  * fixed number of thread slots, which also tell the collector who is still there (of format none that is all they do). A slot is a ring of
  * buffers, each written by one thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine
- * keeps no file descriptor for it.
+ * keeps no file descriptor for it. Behind what is mapped of it is the store of snapshots (store.h).
  *
  * What must hold:
  *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
@@ -33,6 +33,7 @@
 #ifndef TW_CHANNEL_H
 #define TW_CHANNEL_H
 
+#include "channel/store.h"
 #include <stdatomic.h>
 #include <trackway/descriptor.h>
 #include <trackway/event.h>
@@ -154,6 +155,7 @@ struct tw_control {
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];
+	struct tw_store store;
 	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
 };
 
@@ -173,6 +175,9 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_SLOTS_AT       (TW_CLAIMS_AT + TW_CLAIM_ENTRIES * sizeof(uint64_t))
 #define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
 #define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
+
+/* Behind what is mapped. */
+#define TW_STORE_AT ((TW_CHANNEL_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 
 /* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)

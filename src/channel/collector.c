@@ -500,12 +500,12 @@ static int set_size(int fd)
 	most = before;
 	most.rlim_cur = most.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &most);
-	int failed = ftruncate(fd, (off_t)TW_CHANNEL_BYTES), why = errno;
+	int failed = ftruncate(fd, (off_t)(TW_STORE_AT + TW_STORE_BYTES)), why = errno;
 	setrlimit(RLIMIT_FSIZE, &before);
 	if (failed && why == EFBIG)
 		return tw_fail(TW_ERR_SYSTEM,
 		               "the limit on the size of files (ulimit -f) is below the %llu GB of shared memory that recording needs",
-		               (unsigned long long)(TW_CHANNEL_BYTES >> 30));
+		               (unsigned long long)((TW_STORE_AT + TW_STORE_BYTES) >> 30));
 	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
 }
 
@@ -540,6 +540,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;
 	control->versions = options->versions;
+	control->store.limit = options->share;
 	atomic_store(&control->next_fragment, TW_TAG_FIRST);
 	tw_machine_xstate(&control->xstate);
 }
@@ -635,6 +636,12 @@ void tw_collector_window(const struct tw_collector *c, struct tw_collector_windo
 	out->opened = atomic_load(&w->opened);
 	out->start_found = w->start.kind != TW_WHERE_FUNCTION || (found & 1);
 	out->stop_found = w->stop.kind != TW_WHERE_FUNCTION || (found & 2);
+}
+
+void tw_collector_shared(const struct tw_collector *c, uint32_t *programs, uint32_t *shared)
+{
+	*programs = atomic_load(&c->control->next_program);
+	*shared = atomic_load(&c->control->store.taken);
 }
 
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number)

@@ -22,6 +22,7 @@ struct tw_collector_options {
 	uint64_t dump_pc;            /* --show-fragment */
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
+	uint64_t share;                                            /* bytes for snapshots (channel/store.h); 0: there are none */
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
 	void *check_context;
 };
@@ -31,6 +32,9 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
+
+/* How many programs were executed, and how many of them began with translations of others. After tw_collector_finish. */
+void tw_collector_shared(const struct tw_collector *c, uint32_t *programs, uint32_t *shared);
 
 /* What became of the window. After tw_collector_finish. */
 struct tw_collector_window {

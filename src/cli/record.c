@@ -31,7 +31,7 @@ struct record {
 	struct tw_where start, stop;
 	uint64_t dump_pc;
 	int dump_all;
-	uint32_t hot, versions;
+	uint32_t hot, versions, share;
 	/* the run */
 	int command_argc;
 	char **command_argv;
@@ -43,6 +43,7 @@ struct record {
 	struct tw_output_result result;
 	struct tw_recording_info end;
 	struct tw_moment begun;
+	uint32_t programs, shared;
 };
 
 static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
@@ -69,6 +70,9 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "                         again, as superblocks; default 16, 0: never\n"
                            "  --versions=N           at most N superblocks begin at one address, each for\n"
                            "                         another set of known registers; default 8\n"
+                           "  --share=MB             memory for translations that processes which run the\n"
+                           "                         same program leave each other, with -f none; default:\n"
+                           "                         an eighth of all, at most 1024; 0: none\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
                            "                         stderr; `all` for all code\n"
                            "  -q                     no summary line at the end\n"
@@ -168,6 +172,8 @@ static int set_option(struct record *r, int option)
 		return set_number(&r->hot, "--hot", 1000000000, optarg);
 	case 'V':
 		return set_number(&r->versions, "--versions", 1000, optarg);
+	case 'S':
+		return set_number(&r->share, "--share", TW_STORE_BYTES >> 20, optarg);
 	case 'v':
 		r->verify = 1;
 		return 0;
@@ -187,13 +193,21 @@ static int set_option(struct record *r, int option)
 static int parse(struct record *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"output", required_argument, NULL, 'o'},   {"format", required_argument, NULL, 'f'},
-	    {"sink", required_argument, NULL, 's'},     {"show-fragment", required_argument, NULL, 'F'},
-	    {"start", required_argument, NULL, 'B'},    {"stop", required_argument, NULL, 'E'},
-	    {"follow", required_argument, NULL, 'C'},   {"hot", required_argument, NULL, 'H'},
-	    {"versions", required_argument, NULL, 'V'}, {"verify", no_argument, NULL, 'v'},
-	    {"order", no_argument, NULL, 'O'},          {"quiet", no_argument, NULL, 'q'},
-	    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+	    {"output", required_argument, NULL, 'o'},
+	    {"format", required_argument, NULL, 'f'},
+	    {"sink", required_argument, NULL, 's'},
+	    {"show-fragment", required_argument, NULL, 'F'},
+	    {"start", required_argument, NULL, 'B'},
+	    {"stop", required_argument, NULL, 'E'},
+	    {"follow", required_argument, NULL, 'C'},
+	    {"hot", required_argument, NULL, 'H'},
+	    {"versions", required_argument, NULL, 'V'},
+	    {"share", required_argument, NULL, 'S'},
+	    {"verify", no_argument, NULL, 'v'},
+	    {"order", no_argument, NULL, 'O'},
+	    {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	argv[0] = "trackway record";
 	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
@@ -346,6 +360,7 @@ static int start_collector(struct record *r)
 	    .dump_all = r->dump_all,
 	    .hot = r->hot,
 	    .versions = r->versions,
+	    .share = (uint64_t)r->share << 20,
 	    .check = r->verify ? check_chunk : NULL,
 	    .check_context = r,
 	};
@@ -391,6 +406,7 @@ static int run(struct record *r)
 	r->end.duration_ns = now_ns() - start;
 	wait_for_others(r);
 	tw_collector_finish(r->collector, &r->result);
+	tw_collector_shared(r->collector, &r->programs, &r->shared);
 	tw_launch_end();
 	if (!why)
 		return 0;
@@ -450,7 +466,10 @@ static void print_summary(const struct record *r)
 		fprintf(stderr, "trackway: %llu instructions, %llu references", (unsigned long long)t->insns, (unsigned long long)t->refs);
 	if (r->writer && r->format != TW_FORMAT_NONE && r->sink == TW_SINK_FILE)
 		print_stored(r);
-	fprintf(stderr, ", %.2f s\n", (double)r->end.duration_ns / 1e9);
+	fprintf(stderr, ", %.2f s", (double)r->end.duration_ns / 1e9);
+	if (r->shared)
+		fprintf(stderr, "; %u of %u programs began with translations of others", r->shared, r->programs);
+	fputc('\n', stderr);
 }
 
 /* Ends this process as the program ended. */
@@ -485,9 +504,16 @@ static int finish(struct record *r, int status)
 	return end_like(r->end.wait_status);
 }
 
+/* --share where it is not given, in MB. */
+static uint32_t default_share(void)
+{
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return (uint32_t)((all / 8 < TW_STORE_BYTES ? all / 8 : TW_STORE_BYTES) >> 20);
+}
+
 int tw_cmd_record(int argc, char **argv)
 {
-	struct record r = {.format = TW_FORMAT_DEP, .hot = 16, .versions = 8};
+	struct record r = {.format = TW_FORMAT_DEP, .hot = 16, .versions = 8, .share = default_share()};
 	int why = tw_launch_prepare(), status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;

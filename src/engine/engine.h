@@ -169,11 +169,14 @@ struct engine {
 	bool verify;
 	char engine_path[512];
 	char channel_path[64];
+	u64 channel_inode;       /* of the memfd */
 	char program_path[4096]; /* of the program running now, absolute */
 	u64 vdso;
+	u64 program_entry;
 	bool fsgsbase;
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
 	bool gs_used;   /* some thread has a %gs base that is not 0 */
+	bool filtered;  /* system calls go through a filter of the program's (seccomp): none that can be done without */
 	u64 xcr0;
 	u32 xsave_size;
 	u32 pid;

@@ -4,6 +4,7 @@
 #include "engine/process.h"
 #include "engine/thread.h"
 #include "engine/signal.h"
+#include "engine/snapshot.h"
 #include <asm/stat.h>
 #include <asm/unistd.h>
 #include <elf.h>
@@ -164,6 +165,7 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 		return n;
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
+	tw_snapshot_leave(t);
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
 	tw_buffer_promise(t, t->pid, t->pid);
 	tw_thread_finish(t, 0, TW_ENDED_EXEC);

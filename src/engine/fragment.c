@@ -1,6 +1,9 @@
 #include "engine/fragment.h"
 #include "engine/memory.h"
+#include "engine/module.h"
+#include "engine/snapshot.h"
 #include "engine/thread.h"
+#include "engine/translations.h"
 #include "engine/window.h"
 #include "engine/x86_64/emit.h"
 #include "engine/x86_64/glue.h"
@@ -11,31 +14,10 @@
 #include <linux/mman.h>
 #include <linux/time_types.h>
 
-#define HASH_BITS     18
-#define HASH_BUCKETS  (1u << HASH_BITS)
-#define MAX_FRAGMENTS (1u << 20)
-#define TABLE_ENTRIES 65536u
-#define MAX_UPPERS    1024u
-#define BREAKPOINT    0xcc
+#define BREAKPOINT 0xcc
 
-static u64 heap_at = ARENA_HEAP, cache_at = ARENA_CACHE, stubs_at = ARENA_STUBS;
-static u64 heap_mark; /* what is below it stays */
-static struct fragment **hash;
-static struct fragment **host_map; /* in order of address */
-static u32 n_host;
-static u64 *tables[LANDING_KINDS][MAX_UPPERS];
-static u32 top_upper; /* the highest that has a table */
-static const u8 *misses[LANDING_KINDS][MAX_UPPERS];
-
-/* Which fragments have code on a page of the application's, by page. */
-struct on_page {
-	u64 page;
-	struct fragment *f;
-	struct on_page *next;
-};
-#define PAGE_BITS    14
-#define PAGE_BUCKETS (1u << PAGE_BITS)
-static struct on_page **pages;
+struct tw_translations tw_translations = {.heap_at = ARENA_HEAP, .cache_at = ARENA_CACHE, .stubs_at = ARENA_STUBS, .low_upper = MAX_UPPERS};
+static struct tw_translations *const tr = &tw_translations;
 static struct fragment **numbered[65536]; /* by upper half, then by lower */
 
 /* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
@@ -49,21 +31,27 @@ void tw_fragment_init(void)
 {
 	reserve(ARENA_CACHE, ARENA_STUBS_END, PROT_READ | PROT_WRITE | PROT_EXEC);
 	reserve(ARENA_HEAP, ARENA_HEAP_END, PROT_READ | PROT_WRITE);
-	hash = tw_heap(HASH_BUCKETS * sizeof *hash);
-	host_map = tw_heap((u64)MAX_FRAGMENTS * sizeof *host_map);
-	pages = tw_heap(PAGE_BUCKETS * sizeof *pages);
-	heap_mark = heap_at;
+	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
+	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
+	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
+	tr->heap_mark = tr->heap_at = (tr->heap_at + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
 }
 
 void *tw_heap(u64 bytes)
 {
 	bytes = (bytes + 7) & ~7ull;
-	u64 at = __atomic_fetch_add(&heap_at, bytes, __ATOMIC_RELAXED);
+	u64 at = __atomic_fetch_add(&tr->heap_at, bytes, __ATOMIC_RELAXED);
 	if (at + bytes > ARENA_HEAP_END) {
 		tw_engine_fail(TW_FAILURE_ENGINE, "the engine's heap is full");
 		__builtin_trap();
 	}
 	return (void *)at;
+}
+
+void *tw_heap_pages(u64 bytes)
+{
+	u64 at = (u64)tw_heap(bytes + TW_PAGE);
+	return (void *)((at + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1));
 }
 
 /* What one translation may take at the most, with a good margin. */
@@ -76,10 +64,10 @@ void *tw_heap(u64 bytes)
 /* Can f stand where the last fragment's last jump is, so that x falls into it? */
 static bool can_fall(const struct exit *x, const struct fragment *f)
 {
-	if (!x || x->kind != EXIT_LINK || tw_engine.n_threads != 1 || !n_host || host_map[n_host - 1] != x->from)
+	if (!x || x->kind != EXIT_LINK || tw_engine.n_threads != 1 || !tr->n_host || tr->host_map[tr->n_host - 1] != x->from)
 		return false;
 	const struct exit *last = x->from->last_exit;
-	if (x->linked || x->from->stale || !last || last->linked || last->kind != EXIT_LINK || (u64)last->patch + 4 != cache_at)
+	if (x->linked || x->from->stale || !last || last->linked || last->kind != EXIT_LINK || (u64)last->patch + 4 != tr->cache_at)
 		return false;
 	if ((u64)last->patch == (u64)x->from->code + 1)
 		return false; /* nothing would be left: two fragments at one address, of which one may become stale */
@@ -112,16 +100,16 @@ static void fall(struct exit *x, struct fragment *f)
 	f->above = from;
 	from->last_exit = NULL;
 	from->code_bytes = (u32)(jump - from->code);
-	cache_at = (u64)jump;
+	tr->cache_at = (u64)jump;
 }
 
 u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
 {
-	if (cache_at + bytes > ARENA_CACHE_END || n_host == MAX_FRAGMENTS)
+	if (tr->cache_at + bytes > ARENA_CACHE_END || tr->n_host == MAX_FRAGMENTS)
 		return NULL;
 	if (can_fall(x, f))
 		fall(x, f);
-	return (u8 *)cache_at;
+	return (u8 *)tr->cache_at;
 }
 
 /* ---- numbers ---- */
@@ -143,26 +131,26 @@ struct fragment *tw_fragment_numbered(u32 number)
 
 void tw_cache_commit(struct fragment *f)
 {
-	cache_at = (u64)f->code + f->code_bytes;
-	host_map[n_host] = f;
+	tr->cache_at = (u64)f->code + f->code_bytes;
+	tr->host_map[tr->n_host] = f;
 	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records)
 		number_fragment(f);
-	__atomic_store_n(&n_host, n_host + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&tr->n_host, tr->n_host + 1, __ATOMIC_RELEASE);
 }
 
 struct fragment *tw_fragment_at(u64 host)
 {
-	u32 lo = 0, hi = __atomic_load_n(&n_host, __ATOMIC_ACQUIRE);
+	u32 lo = 0, hi = __atomic_load_n(&tr->n_host, __ATOMIC_ACQUIRE);
 	while (lo < hi) {
 		u32 mid = (lo + hi) / 2;
-		if ((u64)host_map[mid]->code <= host)
+		if ((u64)tr->host_map[mid]->code <= host)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == 0 || host >= (u64)host_map[lo - 1]->code + host_map[lo - 1]->code_bytes)
+	if (lo == 0 || host >= (u64)tr->host_map[lo - 1]->code + tr->host_map[lo - 1]->code_bytes)
 		return NULL;
-	return host_map[lo - 1];
+	return tr->host_map[lo - 1];
 }
 
 const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host)
@@ -196,17 +184,17 @@ static struct emit stub_emit;
 
 static struct emit *stub_begin(void)
 {
-	if (stubs_at + 128 > ARENA_STUBS_END) {
+	if (tr->stubs_at + 128 > ARENA_STUBS_END) {
 		tw_engine_fail(TW_FAILURE_ENGINE, "no more room for exit stubs");
 		__builtin_trap();
 	}
-	stub_emit.start = stub_emit.at = (u8 *)stubs_at;
+	stub_emit.start = stub_emit.at = (u8 *)tr->stubs_at;
 	return &stub_emit;
 }
 
 static u8 *stub_end(void)
 {
-	stubs_at = (u64)stub_emit.at;
+	tr->stubs_at = (u64)stub_emit.at;
 	return stub_emit.start;
 }
 
@@ -258,21 +246,32 @@ static u8 *miss_stub(u32 upper, u8 kind)
 	return stub_end();
 }
 
+void tw_fragment_clear_table(u32 upper, u8 kind)
+{
+	for (u32 i = 0; i < TABLE_ENTRIES; i++)
+		tr->tables[kind][upper][i] = (u64)tr->misses[kind][upper];
+}
+
+/* There is a table for this upper half. */
+static void note_upper(u32 upper)
+{
+	tr->low_upper = upper < tr->low_upper ? upper : tr->low_upper;
+	tr->top_upper = upper > tr->top_upper ? upper : tr->top_upper;
+}
+
 u64 *tw_fragment_table(u32 upper, u8 kind)
 {
 	if (tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
 		upper = 0; /* landings look for themselves */
 	if (upper >= MAX_UPPERS)
 		upper = MAX_UPPERS - 1;
-	if (!tables[kind][upper]) {
-		u64 *t = tw_heap(TABLE_ENTRIES * sizeof *t);
-		misses[kind][upper] = miss_stub(upper, kind);
-		for (u32 i = 0; i < TABLE_ENTRIES; i++)
-			t[i] = (u64)misses[kind][upper];
-		tables[kind][upper] = t;
-		top_upper = upper > top_upper ? upper : top_upper;
+	if (!tr->tables[kind][upper]) {
+		tr->misses[kind][upper] = miss_stub(upper, kind);
+		tr->tables[kind][upper] = tw_heap_pages(TABLE_BYTES);
+		tw_fragment_clear_table(upper, kind);
+		note_upper(upper);
 	}
-	return tables[kind][upper];
+	return tr->tables[kind][upper];
 }
 
 static u64 *table_slot(u64 pc, u32 upper, u8 kind)
@@ -298,22 +297,23 @@ static bool is_indirect(const struct exit *x)
 
 /* ---- finding ---- */
 
+/* Code that is close together is so here too: a small program uses few pages of the table. */
 static u32 bucket(u64 pc)
 {
-	return tw_hash(pc, HASH_BITS);
+	return (u32)(pc >> 3) % HASH_BUCKETS;
 }
 
 /* The next fragment of pc from f on. */
 static struct fragment *at_pc(struct fragment *f, u64 pc)
 {
-	while (f && f->pc != pc)
+	while (f && (f->pc != pc || !tw_module_usable(f->module)))
 		f = f->next_hash;
 	return f;
 }
 
 static struct fragment *first_at(u64 pc)
 {
-	return at_pc(hash[bucket(pc)], pc);
+	return at_pc(tr->hash[bucket(pc)], pc);
 }
 
 static struct fragment *find(u64 pc, u32 context, bool superblock)
@@ -367,7 +367,7 @@ static void link_exit(struct exit *x, struct fragment *f)
 
 static struct on_page **pages_of(u64 page)
 {
-	return &pages[tw_hash(page / TW_PAGE, PAGE_BITS)];
+	return &tr->pages[tw_hash(page / TW_PAGE, PAGE_BITS)];
 }
 
 /* f has been made from this code: what tw_fragment_invalidate finds it by. */
@@ -387,7 +387,7 @@ static void admit(struct fragment *f)
 		tw_memory_watch(f->piece[k].pc, f->piece[k].bytes);
 		note_pages(f, &f->piece[k]);
 	}
-	struct fragment **head = &hash[bucket(f->pc)];
+	struct fragment **head = &tr->hash[bucket(f->pc)];
 	f->next_hash = *head;
 	*head = f;
 }
@@ -463,6 +463,8 @@ void tw_fragment_join(const u64 *pc, u32 n, u32 context)
 static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 {
 	struct fragment *landing = NULL;
+	if (pc == tw_engine.program_entry)
+		tw_snapshot_started();
 	tw_memory_watch(pc, 1);
 	struct fragment *f = tw_translate(pc, context, limit, x, &landing);
 	if (!f) {
@@ -499,7 +501,7 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 
 static void remove_from_hash(const struct fragment *f)
 {
-	struct fragment **p = &hash[bucket(f->pc)];
+	struct fragment **p = &tr->hash[bucket(f->pc)];
 	while (*p && *p != f)
 		p = &(*p)->next_hash;
 	if (*p)
@@ -510,26 +512,30 @@ static void remove_from_hash(const struct fragment *f)
 static void drop_landings(u64 pc)
 {
 	for (u32 kind = 0; kind < LANDING_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS && upper <= top_upper; upper++)
-			if (tables[kind][upper])
-				__atomic_store_n(&tables[kind][upper][pc & 0xffff], (u64)misses[kind][upper], __ATOMIC_RELEASE);
+		for (u32 upper = tr->low_upper; upper < MAX_UPPERS && upper <= tr->top_upper; upper++)
+			if (tr->tables[kind][upper])
+				__atomic_store_n(&tr->tables[kind][upper][pc & 0xffff], (u64)tr->misses[kind][upper], __ATOMIC_RELEASE);
+}
+
+void tw_exit_unlink(struct exit *x)
+{
+	emit_patch(x->patch, x->stub);
+	x->linked = 0;
 }
 
 /* With the fragments that run into it without a jump, or by one in the place of their entry. */
-static void make_stale(struct fragment *f)
+void tw_fragment_make_stale(struct fragment *f)
 {
 	for (; f && !f->stale; f = f->above) {
 		remove_from_hash(f);
 		f->stale = true;
-		for (struct exit *x = f->incoming; x; x = x->next_in) {
-			emit_patch(x->patch, x->stub);
-			x->linked = 0;
-		}
+		for (struct exit *x = f->incoming; x; x = x->next_in)
+			tw_exit_unlink(x);
 		f->incoming = NULL;
 		drop_landings(f->pc);
 		__atomic_store_n(f->code, (u8)BREAKPOINT, __ATOMIC_RELEASE);
 		if (f->replaced)
-			make_stale(f->replaced);
+			tw_fragment_make_stale(f->replaced);
 	}
 }
 
@@ -546,7 +552,7 @@ static void invalidate_page(u64 page, u64 start, u64 end)
 	for (struct on_page **p = pages_of(page); *p;) {
 		struct on_page *n = *p;
 		if (n->page == page && !n->f->stale && tw_fragment_holds(n->f, start, end))
-			make_stale(n->f);
+			tw_fragment_make_stale(n->f);
 		if (n->f->stale)
 			*p = n->next;
 		else
@@ -562,10 +568,10 @@ void tw_fragment_invalidate(u64 start, u64 end)
 			invalidate_page(page, start, end);
 		return;
 	}
-	for (u32 i = 0; i < n_host; i++) {
-		struct fragment *f = host_map[i];
+	for (u32 i = 0; i < tr->n_host; i++) {
+		struct fragment *f = tr->host_map[i];
 		if (f->kind == FRAGMENT_CODE && !f->stale && tw_fragment_holds(f, start, end))
-			make_stale(f);
+			tw_fragment_make_stale(f);
 	}
 }
 
@@ -576,30 +582,31 @@ static bool emptying;
 
 static bool is_full(void)
 {
-	return cache_at + CACHE_MARGIN >= ARENA_CACHE_END || stubs_at + STUBS_MARGIN >= ARENA_STUBS_END ||
-	       heap_at + HEAP_MARGIN >= ARENA_HEAP_END || n_host + 16 >= MAX_FRAGMENTS;
+	return tr->cache_at + CACHE_MARGIN >= ARENA_CACHE_END || tr->stubs_at + STUBS_MARGIN >= ARENA_STUBS_END ||
+	       tr->heap_at + HEAP_MARGIN >= ARENA_HEAP_END || tr->n_host + 16 >= MAX_FRAGMENTS;
 }
 
 static void empty(void)
 {
-	memset(hash, 0, HASH_BUCKETS * sizeof *hash);
-	memset(pages, 0, PAGE_BUCKETS * sizeof *pages);
-	memset(tables, 0, sizeof tables);
+	memset(tr->hash, 0, HASH_BUCKETS * sizeof *tr->hash);
+	memset(tr->pages, 0, PAGE_BUCKETS * sizeof *tr->pages);
+	memset(tr->tables, 0, sizeof tr->tables);
+	memset(tr->shadows, 0, sizeof tr->shadows);
 	memset(numbered, 0, sizeof numbered);
-	n_host = 0;
-	memset((void *)heap_mark, 0, heap_at - heap_mark);
-	heap_at = heap_mark;
-	cache_at = ARENA_CACHE;
-	stubs_at = ARENA_STUBS;
+	tr->n_host = 0;
+	memset((void *)tr->heap_mark, 0, tr->heap_at - tr->heap_mark);
+	tr->heap_at = tr->heap_mark;
+	tr->cache_at = ARENA_CACHE;
+	tr->stubs_at = ARENA_STUBS;
 }
 
 /* Makes everything stale, and waits until the other threads have come out. The lock is free meanwhile. */
 static void call_out(const struct thread *t)
 {
 	const struct __kernel_timespec pause = {0, 100000};
-	for (u32 i = 0; i < n_host; i++)
-		if (host_map[i]->kind == FRAGMENT_CODE)
-			make_stale(host_map[i]);
+	for (u32 i = 0; i < tr->n_host; i++)
+		if (tr->host_map[i]->kind == FRAGMENT_CODE)
+			tw_fragment_make_stale(tr->host_map[i]);
 	while (tw_thread_in_cache(t)) {
 		tw_unlock(&tw_engine.lock);
 		tw_sys(__NR_nanosleep, &pause, NULL, 0);

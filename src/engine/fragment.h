@@ -135,6 +135,8 @@ struct fragment {
 	u8 n_sides;
 	u8 order; /* enum tw_stamp_kind: it is one instruction, between two time stamps (x86_64/stamp.h); else 0 */
 	u8 n_pieces;
+	u8 module;     /* that all its code is in (module.h), or 0 */
+	u64 code_hash; /* of the bytes it was made from (tw_fragment_hash) */
 	bool stale;
 	bool superseded; /* there is a superblock to be entered in its place, whatever is known */
 	bool is_superblock;
@@ -191,6 +193,14 @@ struct fragment *tw_fragment_at(u64 host);
 
 /* Is there code of f in [start, end)? */
 bool tw_fragment_holds(const struct fragment *f, u64 start, u64 end);
+
+/* Goes on from h over n more bytes of code; h is 0 before the first. */
+static inline u64 tw_fragment_hash(u64 h, const u8 *code, u32 n)
+{
+	for (u32 k = 0; k < n; k++)
+		h = (h ^ code[k]) * 0x9e3779b97f4a7c15ull + 1;
+	return h;
+}
 
 /* Makes every fragment with code in [start, end) stale. */
 void tw_fragment_invalidate(u64 start, u64 end);

@@ -1,6 +1,7 @@
 #include "engine/loader.h"
 #include "engine/buffer.h"
 #include "engine/memory.h"
+#include "engine/module.h"
 #include "engine/window.h"
 #include <asm/unistd.h>
 #include <elf.h>
@@ -89,6 +90,8 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 			r = map_fixed(zero, ((mem_end + TW_PAGE - 1) & PAGE_MASK) - zero, prot, MAP_ANONYMOUS, -1, 0);
 	}
 	tw_memory_protected(page, mem_end - page, prot);
+	if (!r && p->p_filesz)
+		tw_module_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew, prot, MAP_PRIVATE);
 	note(path, page, file_pages - page, p->p_offset - skew, prot);
 	return r;
 }

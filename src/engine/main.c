@@ -9,12 +9,14 @@
 #include "engine/memory.h"
 #include "engine/process.h"
 #include "engine/signal.h"
+#include "engine/snapshot.h"
 #include "engine/thread.h"
 #include "engine/window.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/prctl.h>
+#include <asm/stat.h>
 #include <asm/unistd.h>
 #include <elf.h>
 #include <linux/fcntl.h>
@@ -124,13 +126,15 @@ static void map_channel(const char *path, int fd)
 		at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
-	tw_sys(__NR_close, fd, 0, 0);
 	tw_sys(__NR_mprotect, at, TW_SLOTS_AT, PROT_READ | PROT_WRITE);
 	struct tw_control *c = (struct tw_control *)at;
 	if (c->magic != TW_CHANNEL_MAGIC || c->version != TW_CHANNEL_VERSION)
 		give_up("this engine is of another version than", "the trackway that started it", 0);
 	tw_engine.channel = (void *)at;
 	tw_engine.control = c;
+	struct stat st;
+	tw_engine.channel_inode = tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) ? 0 : st.st_ino;
+	tw_sys(__NR_close, fd, 0, 0);
 	tw_format(tw_engine.channel_path, sizeof tw_engine.channel_path, "%s", path);
 }
 
@@ -235,6 +239,8 @@ void tw_main(u64 *sp)
 		give_up("cannot load", program, r);
 	set_auxv(&s, &l, program);
 	tw_memory_brk_init(brk_place(&l));
+	tw_engine.program_entry = l.program_entry;
+	tw_snapshot_take();
 	struct thread *t = tw_thread_new();
 	tw_signal_init();
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);

@@ -1,5 +1,6 @@
 #include "engine/memory.h"
 #include "engine/fragment.h"
+#include "engine/module.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
@@ -118,6 +119,7 @@ void tw_memory_protected(u64 start, u64 length, int prot)
 {
 	u64 end = start + page_up(length);
 	bool was = remove_range(start, end);
+	tw_module_touched(start, end);
 	if (was)
 		forget(start, end);
 	if (prot & PROT_EXEC)

@@ -5,6 +5,7 @@
 #include "engine/held.h"
 #include "engine/limits.h"
 #include "engine/memory.h"
+#include "engine/module.h"
 #include "engine/process.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
@@ -16,6 +17,7 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
+#include <linux/prctl.h>
 #include <linux/sched.h>
 
 #define SYSCALL_BYTES 2
@@ -81,6 +83,13 @@ static bool wants_arena(const u64 *a)
 	return (flags & MAP_DENYWRITE) || (prot & PROT_EXEC);
 }
 
+/* mmap with these arguments has given `at`. */
+static void note_map(u64 at, const u64 *a)
+{
+	tw_memory_protected(at, a[1], (int)a[2]);
+	tw_module_mapped((int)a[4], at, (a[1] + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1), a[5], (int)a[2], (int)a[3]);
+}
+
 static i64 sys_mmap(struct thread *t, const u64 *a)
 {
 	u64 b[6];
@@ -97,7 +106,7 @@ static i64 sys_mmap(struct thread *t, const u64 *a)
 	if (tw_failed(r) && place && r != TW_SYSCALL_ABORTED)
 		r = pass_with(t, __NR_mmap, a);
 	if (!tw_failed(r))
-		tw_memory_protected((u64)r, a[1], (int)a[2]);
+		note_map((u64)r, a);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
 		tell_map(t, (u64)r, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
@@ -386,6 +395,18 @@ static i64 sys_rseq(struct thread *t, const u64 *a)
 	return ENGINE_ENOSYS;
 }
 
+/* A filter may have been set: some of what the engine does for itself could be the program's death. */
+static i64 sys_seccomp(struct thread *t, const u64 *a)
+{
+	tw_engine.filtered = true;
+	return pass(t, a);
+}
+
+static i64 sys_prctl(struct thread *t, const u64 *a)
+{
+	return a[0] == PR_SET_SECCOMP ? sys_seccomp(t, a) : pass(t, a);
+}
+
 static const call_fn table[] = {
     [__NR_mmap] = sys_mmap,
     [__NR_munmap] = sys_munmap,
@@ -427,6 +448,8 @@ static const call_fn table[] = {
     [__NR_getrlimit] = sys_getrlimit,
     [__NR_arch_prctl] = sys_arch_prctl,
     [__NR_rseq] = sys_rseq,
+    [__NR_seccomp] = sys_seccomp,
+    [__NR_prctl] = sys_prctl,
 };
 
 static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc)

@@ -3,6 +3,7 @@
 #include "engine/fragment.h"
 #include "engine/held.h"
 #include "engine/signal.h"
+#include "engine/snapshot.h"
 #include "engine/syscall.h"
 #include "engine/window.h"
 #include "engine/x86_64/glue.h"
@@ -104,6 +105,8 @@ void tw_thread_exit(struct thread *t, i32 status, bool group)
 	u32 kept;
 	bool last = t->pid == tw_engine.pid && group;
 	bool process = group || t->vforked || (t->pid == tw_engine.pid && tw_engine.n_threads == 1);
+	if (process)
+		tw_snapshot_leave(t);
 	tw_thread_finish(t, (status & 0xff) << 8, process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	if (last)
 		tw_sys(__NR_exit_group, status, 0, 0);

@@ -1,6 +1,7 @@
 #include "engine/x86_64/translate.h"
 #include "engine/buffer.h"
 #include "engine/memory.h"
+#include "engine/module.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/leave.h"
@@ -302,6 +303,17 @@ void tw_translate_finish(struct fragment *f)
 	tw_cache_commit(f);
 }
 
+/* What the fragment has been made from. */
+static void keep_origin(struct fragment *f, const struct block *b)
+{
+	f->module = tw_module_at(f->piece[0].pc, f->piece[0].bytes);
+	for (u16 k = 1; k < f->n_pieces; k++)
+		if (tw_module_at(f->piece[k].pc, f->piece[k].bytes) != f->module)
+			f->module = 0;
+	for (u16 k = 0; f->module && k < b->n_insns; k++)
+		f->code_hash = tw_fragment_hash(f->code_hash, b->insn[k].raw, b->insn[k].len);
+}
+
 /* Where the fragment's instructions are. */
 static void keep_pieces(struct fragment *f, const struct block *b)
 {
@@ -313,6 +325,7 @@ static void keep_pieces(struct fragment *f, const struct block *b)
 	f->piece = tw_heap(b->n_parts * sizeof *f->piece);
 	for (u16 k = 0; k < b->n_parts; k++)
 		f->piece[k] = (struct piece){b->part[k].pc, b->part[k].bytes, b->part[k].first_insn};
+	keep_origin(f, b);
 }
 
 /* Its side exits. */

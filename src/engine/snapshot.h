@@ -1,0 +1,41 @@
+/*
+ * Snapshots: a process that ends, or executes another program, leaves its translations in the store (channel/store.h), and the next one that runs the same
+ * program begins with them: it maps them copy-on-write where they were, for everything the engine makes of code has its place in the low arena, the same in
+ * every process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
+ *
+ * What must hold for a translation to be right in another process:
+ *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
+ *    kept, and is in the file to this day: no page of the mapping has become private to the process (by a debugger, say), and the bytes there
+ *    have the hash of those it was made from. A block may not come near the module's end, where another's might follow. Everything else is made stale in
+ *    the process that saves, before it does; it goes on correctly if it has to.
+ *  - It can be reached only while its module is mapped. Program and loader are, before anything runs; a snapshot is taken only if both are the ones it was made
+ *    with, at their places. The modules behind them are EXPECTED until they are mapped: the dispatcher finds nothing of them (tw_module_usable), no exit of
+ *    another module's is linked to them, and the tables of landings hold none of theirs. So that a warmed-up program need not find each landing
+ *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
+ *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
+ *  - What depends on the run and not on the files is in no snapshot: windows, logged references, a program's %gs base other than 0, fragment numbers. A
+ *    recording that has any of these, or whose format records, has no snapshots.
+ *
+ * Saving is done by a process of one thread, under tw_engine.lock, and never by the first of a recording, which may be the only one. Two that save at the same
+ * time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
+ * that had to translate much more, goes beside the old one. Whatever fails (no store, no room, no descriptor left, no collector), translation is
+ * done as ever.
+ */
+#ifndef TW_SNAPSHOT_H
+#define TW_SNAPSHOT_H
+
+#include "engine/engine.h"
+
+/* Program and loader are mapped, nothing is translated: takes the snapshot there is of them, if any. */
+void tw_snapshot_take(void);
+
+/* A module that was expected has been mapped. Under the lock. */
+void tw_snapshot_came(void);
+
+/* The program's entry is about to be translated: all modules mapped by now are part of its start. Under the lock. */
+void tw_snapshot_started(void);
+
+/* The process is about to end or to become another program: leaves a snapshot if there is none or it has become much better. */
+void tw_snapshot_leave(const struct thread *t);
+
+#endif
