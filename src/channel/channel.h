@@ -207,7 +207,8 @@ static inline int tw_channel_collector_alive(const struct tw_control *c)
 /*
  * How the engine is started: the collector executes it with the program's own argv and with these two variables before the program's
  * environment; the engine takes both out before the program sees it.
- *     TRACKWAY_CHANNEL=/proc/<collector>/fd/<n>    the memfd, opened and mapped by the engine
+ *     TRACKWAY_CHANNEL=/proc/<collector>/fd/<n>    the memfd, opened and mapped by the engine; from one engine to the next with `:<m>`, a file descriptor
+ *                                                  that holds seccomp filters, behind it (engine/seccomp.h)
  *     TRACKWAY_PROGRAM=<path>                      the ELF file to run (scripts are resolved before)
  */
 #define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="

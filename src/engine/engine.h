@@ -24,6 +24,7 @@
 
 struct fragment;
 struct instrumentor;
+struct tw_filter;
 
 /* A disposition as the kernel has it, and the table of them by signal number. */
 struct ksigaction {
@@ -49,6 +50,12 @@ struct pending {
 struct tw_held {
 	u64 set; /* of signal numbers, as a mask */
 	siginfo_t info[5];
+};
+
+/* Which system calls a thread may make: see seccomp.h. */
+struct tw_seccomp {
+	const struct tw_filter *filter; /* the newest; NULL: none */
+	bool strict;
 };
 
 #define TW_TRACE_BLOCKS 16
@@ -126,7 +133,8 @@ struct thread {
 	u32 window;           /* changes of the window's mode that it has followed */
 	bool told_closed;     /* its stream says that nothing is recorded */
 	u32 timer, timer_tid; /* of its CPU time, and whose it is */
-	u32 drawn;            /* instructions it may execute until it looks again, while they are counted */
+	struct tw_seccomp seccomp;
+	u32 drawn; /* instructions it may execute until it looks again, while they are counted */
 };
 
 /* What is known of a register's value, in format dep06: it has been written since its value was recorded, or not. */
@@ -176,7 +184,7 @@ struct engine {
 	bool fsgsbase;
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
 	bool gs_used;   /* some thread has a %gs base that is not 0 */
-	bool filtered;  /* system calls go through a filter of the program's (seccomp): none that can be done without */
+	bool filtered;  /* whoever started it set a filter of system calls: none that can be done without */
 	u64 xcr0;
 	u32 xsave_size;
 	u32 pid;

@@ -2,6 +2,7 @@
 #include "engine/buffer.h"
 #include "engine/held.h"
 #include "engine/process.h"
+#include "engine/seccomp.h"
 #include "engine/thread.h"
 #include "engine/signal.h"
 #include "engine/snapshot.h"
@@ -158,11 +159,14 @@ static void default_mask(struct thread *t)
 
 static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 {
-	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
-	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s", p->program);
 	i64 n = copy_pointers(p->envp + 2, envp, MAX_STRINGS);
-	if (n < 0)
-		return n;
+	i64 filters = n < 0 ? n : tw_seccomp_tell(t);
+	if (n < 0 || filters < -1)
+		return filters;
+	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
+	if (filters >= 0)
+		tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s:%d", tw_engine.channel_path, (int)filters);
+	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s", p->program);
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
 	tw_snapshot_leave(t);
@@ -171,6 +175,8 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	tw_thread_finish(t, 0, TW_ENDED_EXEC);
 	default_mask(t);
 	i64 r = tw_sys(__NR_execve, tw_engine.engine_path, p->argv, p->envp);
+	if (filters >= 0)
+		tw_sys(__NR_close, filters, 0, 0);
 	tw_signal_set_mask(t, t->sigmask);
 	tw_buffer_attach(t, t->pid, t->tid);
 	return r;
@@ -187,6 +193,13 @@ static void tell_native(struct thread *t)
 static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
 {
 	const char *exe = tw_process_exe(path);
+	if (t->seccomp.filter) {
+		/* The engine cannot go on behind them: first what can be said without. */
+		i64 r = flags & AT_EMPTY_PATH ? 0 : tw_sys(__NR_faccessat, dirfd, path, 1 /* X_OK */);
+		r = r ? r : tw_seccomp_make_real(&t->seccomp);
+		if (r)
+			return r;
+	}
 	default_mask(t);
 	i64 r = tw_sys6(__NR_execveat, (u64)(i64)dirfd, exe ? (u64)exe : path, argv, envp, (u64)flags, 0);
 	tw_signal_set_mask(t, t->sigmask);

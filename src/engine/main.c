@@ -8,6 +8,7 @@
 #include "engine/loader.h"
 #include "engine/memory.h"
 #include "engine/process.h"
+#include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/snapshot.h"
 #include "engine/thread.h"
@@ -107,12 +108,29 @@ static void give_up(const char *what, const char *about, i64 error)
 	tw_sys(__NR_exit_group, 125, 0, 0);
 }
 
+static struct tw_seccomp inherited;
+
+/* The file descriptor of seccomp filters behind the channel's path, if there is one: takes it off. */
+static void take_filters(char *channel)
+{
+	char *c = channel;
+	int fd = 0;
+	while (*c && *c != ':')
+		c++;
+	if (!*c)
+		return;
+	for (*c++ = 0; *c; c++)
+		fd = fd * 10 + *c - '0';
+	tw_seccomp_inherit(&inherited, fd);
+}
+
 /* Opens the collector's channel. When the collector has died since this program was executed, the program runs natively. */
 static int open_channel(const struct start *s, const char *path, const char *program)
 {
 	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
 	if (tw_failed(fd)) {
-		tw_sys(__NR_execve, program, s->argv, s->envp);
+		if (!tw_seccomp_make_real(&inherited))
+			tw_sys(__NR_execve, program, s->argv, s->envp);
 		give_up("cannot open the collector's channel", path, fd);
 	}
 	return (int)fd;
@@ -224,6 +242,7 @@ void tw_main(u64 *sp)
 	tw_engine.control = &no_channel;
 	if (!take_variables(&s, &channel, &program))
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
+	take_filters(channel);
 	map_channel(channel, open_channel(&s, channel, program));
 	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
 	tw_window_init();
@@ -247,6 +266,7 @@ void tw_main(u64 *sp)
 	tw_thread_adopt(t);
 	tw_engine.pid = t->pid;
 	tw_engine.n_threads = 1;
+	t->seccomp = inherited;
 	t->regs[TW_RSP] = s.sp;
 	t->pc = l.entry;
 	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);

@@ -43,6 +43,12 @@ static bool is_fault(int signo, const siginfo_t *info)
 	return is_sync(signo) && info->si_code > 0;
 }
 
+/* Likewise, of a system call that a filter answered. */
+static bool is_forced(int signo, const siginfo_t *info)
+{
+	return signo == SIGSYS && info->si_code == SYS_SECCOMP;
+}
+
 static void kernel_mask(u64 mask)
 {
 	mask &= ~TW_SYNC_SIGNALS;
@@ -126,8 +132,7 @@ static void by_default(const struct thread *t, int signo)
 	tw_sys(__NR_tgkill, t->pid, t->tid, signo);
 }
 
-/* Dies of the signal as if the engine were not there. */
-static void die(struct thread *t, int signo)
+void tw_signal_die(struct thread *t, int signo)
 {
 	tw_thread_finish(t, signo, TW_ENDED_PROCESS);
 	by_default(t, signo);
@@ -149,7 +154,7 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 	if (a.flags & SA_RESETHAND)
 		t->actions->of[signo].handler = (u64)SIG_DFL;
 	tw_unlock(&actions_lock);
-	bool forced = is_fault(signo, info), blocked = forced && is_blocked(t, signo);
+	bool forced = is_fault(signo, info) || is_forced(signo, info), blocked = forced && is_blocked(t, signo);
 	if (a.handler == (u64)SIG_IGN && !forced)
 		return;
 	if (a.handler == (u64)SIG_DFL || a.handler == (u64)SIG_IGN || blocked) {
@@ -158,12 +163,12 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		if (signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU)
 			by_default(t, signo); /* stops, and goes on here after SIGCONT */
 		else
-			die(t, signo);
+			tw_signal_die(t, signo);
 		return;
 	}
 	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
 	if (!tw_frame_push(t, signo, info, &a, xstate))
-		die(t, SIGSEGV);
+		tw_signal_die(t, SIGSEGV);
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
 	t->sigmask |= a.mask & ~UNBLOCKABLE;
@@ -194,11 +199,17 @@ void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
 	kernel_mask(t->sigmask);
 }
 
+void tw_signal_force(struct thread *t, const siginfo_t *info)
+{
+	deliver(t, info->si_signo, info, NULL);
+	tw_signal_set_mask(t, t->sigmask);
+}
+
 void tw_signal_return(struct thread *t)
 {
 	u64 mask;
 	if (!tw_frame_pop(t, &mask))
-		die(t, SIGSEGV);
+		tw_signal_die(t, SIGSEGV);
 	tw_signal_set_mask(t, mask);
 	tw_buffer_event(t, TW_EVENT_SIGRETURN, NULL, 0, NULL, 0);
 	tw_buffer_keyframe(t);
@@ -520,7 +531,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 	}
 	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip,
 	               (unsigned long)address);
-	die(t, signo);
+	tw_signal_die(t, signo);
 }
 
 /* Keeps the signal until the engine is done; everything else stays blocked until then. One that came first goes first. */

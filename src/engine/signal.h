@@ -49,6 +49,12 @@ void tw_signal_deliver_pending(struct thread *t);
 /* A fault at t->pc, found by the engine: delivered, or the process dies of it. */
 void tw_signal_fault(struct thread *t, int signo, int code, u64 address);
 
+/* A signal that the program's own system call brought about (SIGSYS): its handler runs, or where it is blocked or ignored the process dies of it. */
+void tw_signal_force(struct thread *t, const siginfo_t *info);
+
+/* The process dies of the signal, as if the engine were not there. */
+void tw_signal_die(struct thread *t, int signo);
+
 /* An entry into the cache was stopped: registers as the glue saved them, thread.resume_host where it was headed. Returns where to go on. */
 u64 tw_signal_reentered(struct thread *t);
 

@@ -7,6 +7,7 @@
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/process.h"
+#include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
 #include "engine/window.h"
@@ -17,7 +18,6 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
-#include <linux/prctl.h>
 #include <linux/sched.h>
 
 #define SYSCALL_BYTES 2
@@ -388,23 +388,23 @@ static i64 sys_arch_prctl(struct thread *t, const u64 *a)
 	}
 }
 
+static i64 sys_seccomp(struct thread *t, const u64 *a)
+{
+	i64 r = tw_seccomp(t, a[0], a[1], a[2]);
+	return r == TW_SECCOMP_PASS ? pass(t, a) : r;
+}
+
+static i64 sys_prctl(struct thread *t, const u64 *a)
+{
+	i64 r = tw_seccomp_prctl(t, a[0], a[1], a[2]);
+	return r == TW_SECCOMP_PASS ? pass(t, a) : r;
+}
+
 /* A registered rseq area would have the kernel move a thread out of translated code; refused, as by a kernel without it. */
 static i64 sys_rseq(struct thread *t, const u64 *a)
 {
 	(void)t, (void)a;
 	return ENGINE_ENOSYS;
-}
-
-/* A filter may have been set: some of what the engine does for itself could be the program's death. */
-static i64 sys_seccomp(struct thread *t, const u64 *a)
-{
-	tw_engine.filtered = true;
-	return pass(t, a);
-}
-
-static i64 sys_prctl(struct thread *t, const u64 *a)
-{
-	return a[0] == PR_SET_SECCOMP ? sys_seccomp(t, a) : pass(t, a);
 }
 
 static const call_fn table[] = {
@@ -465,14 +465,19 @@ void tw_syscall(struct thread *t)
 	u64 nr = t->regs[TW_RAX];
 	const u64 a[6] = {t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX], t->regs[TW_R10], t->regs[TW_R8], t->regs[TW_R9]};
 	call_fn fn = nr < sizeof table / sizeof *table && table[nr] ? table[nr] : pass;
-	if (nr == __NR_rt_sigreturn) {
+	i64 r = 0;
+	const bool allowed = !tw_seccomp_used(t) || tw_seccomp_allows(t, &r);
+	if (r == SECCOMP_ANSWERED)
+		return;
+	if (allowed && nr == __NR_rt_sigreturn) {
 		tw_signal_return(t);
 		return;
 	}
 	t->regs[TW_RCX] = t->pc;
 	t->regs[TW_R11] = t->flags;
 	const u64 pc = t->pc - SYSCALL_BYTES, began = tw_engine.recorder->records ? tw_tsc() : 0;
-	i64 r = fn(t, a);
+	if (allowed)
+		r = fn(t, a);
 	if (r == TW_SYSCALL_ABORTED) {
 		t->pc -= SYSCALL_BYTES; /* made again after the signal */
 		return;

@@ -75,15 +75,22 @@ static void thread_gone(struct thread *t)
 	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
 }
 
-struct thread *tw_thread_unblocked(const struct thread *t, int signo)
+struct thread *tw_thread_next(const struct thread *t, const struct thread *after)
 {
-	for (u32 i = 0; i < n_blocks; i++) {
+	for (u32 i = after ? (u32)(((u64)after - ARENA_THREADS) / THREAD_BYTES) + 1 : 0; i < n_blocks; i++) {
 		struct thread *other = block_at(i);
-		bool alive = __atomic_load_n(&other->in_use, __ATOMIC_ACQUIRE) && other->pid == t->pid;
-		if (alive && other != t && !(other->sigmask >> (signo - 1) & 1))
+		if (__atomic_load_n(&other->in_use, __ATOMIC_ACQUIRE) && other->pid == t->pid && other != t)
 			return other;
 	}
 	return NULL;
+}
+
+struct thread *tw_thread_unblocked(const struct thread *t, int signo)
+{
+	struct thread *other = NULL;
+	while ((other = tw_thread_next(t, other)) && other->sigmask >> (signo - 1) & 1)
+		;
+	return other;
 }
 
 void tw_thread_adopt(struct thread *t)
@@ -148,6 +155,7 @@ static void copy_state(struct thread *child, const struct thread *t, u64 stack)
 	child->pid = t->pid;
 	child->tid = t->tid;
 	child->sigmask = t->sigmask;
+	child->seccomp = t->seccomp;
 	child->unfollowed = t->unfollowed;
 	child->promised = t->promised;
 }
