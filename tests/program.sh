@@ -56,6 +56,11 @@ fi
 recorded ./program
 compare_runs record
 check_good
+if [[ ${TW_RECORD_OPTIONS:-} =~ (-c|bb_pc|cf_bit)$ ]]; then # no references in this format, by which the oracle counts iterations
+	[ "$(basename "$1")" = fault.S ] ||
+		same_instructions oracle.insns recording.tw
+	exit 0
+fi
 "$TW" dump --refs recording.tw >dump.refs || fail "dump --refs fails"
 cut -d ' ' -f 2- dump.refs >found.refs
 if [ -n "$begin" ]; then

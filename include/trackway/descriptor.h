@@ -145,7 +145,7 @@ struct tw_descriptor {
 	uint16_t context; /* known-register set at entry (bit per enum tw_reg) */
 	uint16_t
 	    program;  /* which of the recording's programs it is code of (the lower half of a serial number); 0 in formats without tags */
-	uint32_t tag; /* formats dep06, dep06-c: what stands for it in the program's buffers (docs/format.md); else 0 */
+	uint32_t tag; /* formats dep06, dep06-c, cf_bit: what stands for it in the program's buffers (docs/format.md); else 0 */
 };
 
 /* How a recording says what ran. */
@@ -159,6 +159,7 @@ enum tw_format {
 	TW_FORMAT_BB_PC_MEM_ADDR, /* the same, with 4 bytes a block */
 	TW_FORMAT_DEP06,          /* addresses of blocks, values of registers by status flags: the paper's */
 	TW_FORMAT_DEP06_C,        /* the same, control flow only */
+	TW_FORMAT_CF_BIT,         /* a bit for each conditional branch, the targets of indirect ones */
 	TW_NFORMATS
 };
 
@@ -170,7 +171,9 @@ static inline int tw_format_has_refs(uint32_t format)
 }
 
 enum tw_descriptor_flags {
-	TW_DESC_DYNAMIC = 1, /* has REP or LANES operations: the number of references depends on the values */
+	TW_DESC_DYNAMIC = 1,   /* has REP or LANES operations: the number of references depends on the values */
+	TW_DESC_ANNOUNCED = 2, /* formats with tags: other code of the program had its address before */
+	TW_DESC_TICK = 4,      /* cf_bit: each execution writes a bit, as without it there would be a loop that writes nothing */
 };
 
 static inline const struct tw_block *tw_descriptor_blocks(const struct tw_descriptor *d)

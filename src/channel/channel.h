@@ -65,10 +65,12 @@ static inline uint32_t tw_record_head(uint32_t format)
 }
 
 /* What buffers hold, by format. What the collector makes of it is of the plain form in all of them (expand.h). */
-enum tw_form { TW_FORM_PLAIN, TW_FORM_TAGGED };
+enum tw_form { TW_FORM_PLAIN, TW_FORM_TAGGED, TW_FORM_BITS };
 
 static inline enum tw_form tw_form_of(uint32_t format)
 {
+	if (format == TW_FORMAT_CF_BIT)
+		return TW_FORM_BITS;
 	return format == TW_FORMAT_DEP06 || format == TW_FORMAT_DEP06_C ? TW_FORM_TAGGED : TW_FORM_PLAIN;
 }
 
@@ -79,6 +81,14 @@ enum tw_escape { TW_ESCAPE_NONE = 0, TW_ESCAPE_EVENT = TW_TAG_EVENT, TW_ESCAPE_Z
 
 /* Bytes of an escape with an upper half, and of the record of a block whose lower half is 0. */
 enum { TW_ESCAPE_BYTES = 4, TW_ZERO_BYTES = 6 };
+
+/* ---- bits (expand.h) ---- */
+
+/* While the walk stands: an event, or one of these, in 32 bits. */
+enum tw_mark { TW_MARK_NONE = 0, TW_MARK_STOP = 2, TW_MARK_START = 3, TW_MARK_BLOCK = 4 };
+
+/* Bits of a group; one more says that it is not empty. */
+enum { TW_GROUP_BITS = 31, TW_GROUP_BYTES = 4 };
 
 /* ---- shared state ---- */
 

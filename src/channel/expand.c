@@ -20,18 +20,16 @@ struct tw_expand *tw_expand_new(uint32_t format, int logged)
 	return NULL;
 }
 
-static void free_map(struct tw_unit_map *m)
-{
-	for (size_t i = 0; i < m->size; i++)
-		free(m->slot[i]);
-	free(m->slot);
-}
-
 void tw_expand_free(struct tw_expand *x)
 {
 	if (!x)
 		return;
-	free_map(&x->by_tag);
+	for (struct tw_unit *u = x->units, *next; u; u = next) {
+		next = u->next;
+		free(u);
+	}
+	free(x->by_tag.slot);
+	free(x->by_pc.slot);
 	free(x->piece[0]);
 	free(x->piece[1]);
 	free(x);
@@ -39,27 +37,45 @@ void tw_expand_free(struct tw_expand *x)
 
 /* ---- units ---- */
 
-static size_t place_of(const struct tw_unit_map *m, uint32_t program, uint32_t tag)
+/* What a unit is found by in the map. */
+static uint64_t key_of(const struct tw_expand *x, const struct tw_unit_map *m, const struct tw_unit *u)
 {
-	uint64_t h = (tag ^ (uint64_t)program << 33) * 0x9e3779b97f4a7c15ull;
+	return m == &x->by_pc ? tw_descriptor_blocks(u->descriptor)->pc : u->descriptor->tag;
+}
+
+static size_t place_of(const struct tw_expand *x, const struct tw_unit_map *m, uint32_t program, uint64_t key)
+{
+	uint64_t h = (key ^ (uint64_t)program << 40) * 0x9e3779b97f4a7c15ull;
 	size_t i = (size_t)(h >> 32) & (m->size - 1);
 	for (; m->slot[i]; i = (i + 1) & (m->size - 1))
-		if (m->slot[i]->descriptor->tag == tag && m->slot[i]->descriptor->program == program)
+		if (key_of(x, m, m->slot[i]) == key && m->slot[i]->descriptor->program == program)
 			break;
 	return i;
 }
 
-static int grow(struct tw_unit_map *m)
+static int grow(const struct tw_expand *x, struct tw_unit_map *m)
 {
-	struct tw_unit_map bigger = {.size = m->size ? m->size * 2 : 4096, .n = m->n};
-	bigger.slot = calloc(bigger.size, sizeof *bigger.slot);
-	if (!bigger.slot)
+	struct tw_unit_map old = *m;
+	struct tw_unit **slot = calloc(old.size ? old.size * 2 : 4096, sizeof *slot);
+	if (!slot)
 		return tw_fail(TW_ERR_MEMORY, "table of blocks");
-	for (size_t i = 0; i < m->size; i++)
-		if (m->slot[i])
-			bigger.slot[place_of(&bigger, m->slot[i]->descriptor->program, m->slot[i]->descriptor->tag)] = m->slot[i];
-	free(m->slot);
-	*m = bigger;
+	m->size = old.size ? old.size * 2 : 4096;
+	m->slot = slot;
+	for (size_t i = 0; i < old.size; i++)
+		if (old.slot[i])
+			m->slot[place_of(x, m, old.slot[i]->descriptor->program, key_of(x, m, old.slot[i]))] = old.slot[i];
+	free(old.slot);
+	return TW_OK;
+}
+
+/* Puts u in, unless there is one with its key. */
+static int put_unit(const struct tw_expand *x, struct tw_unit_map *m, struct tw_unit *u)
+{
+	if (m->n * 2 >= m->size && grow(x, m))
+		return TW_ERR_MEMORY;
+	struct tw_unit **slot = &m->slot[place_of(x, m, u->descriptor->program, key_of(x, m, u))];
+	m->n += !*slot;
+	*slot = *slot ? *slot : u;
 	return TW_OK;
 }
 
@@ -106,26 +122,38 @@ static struct tw_unit *new_unit(const struct tw_descriptor *d)
 
 int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n)
 {
-	struct tw_unit_map *m = &x->by_tag;
-	for (uint64_t at = 0; at < n;) {
+	int error = TW_OK;
+	for (uint64_t at = 0; at < n && !error;) {
 		const struct tw_descriptor *d = (const struct tw_descriptor *)(bytes + at);
-		if (m->n * 2 >= m->size && grow(m))
-			return TW_ERR_MEMORY;
 		struct tw_unit *u = new_unit(d);
 		if (!u)
 			return tw_fail(TW_ERR_MEMORY, "table of blocks");
-		struct tw_unit **slot = &m->slot[place_of(m, d->program, d->tag)];
-		m->n += !*slot;
-		free(*slot);
-		*slot = u;
+		u->next = x->units;
+		x->units = u;
+		error = put_unit(x, &x->by_tag, u);
+		if (!error && !(d->flags & TW_DESC_ANNOUNCED) && d->tag != tw_descriptor_blocks(d)->pc)
+			error = put_unit(x, &x->by_pc, u);
 		at += d->bytes;
 	}
-	return TW_OK;
+	return error;
+}
+
+static const struct tw_unit *find_unit(const struct tw_expand *x, const struct tw_unit_map *m, uint64_t key)
+{
+	return m->size ? m->slot[place_of(x, m, x->program & 0xffff, key)] : NULL;
 }
 
 const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag)
 {
-	return x->by_tag.size ? x->by_tag.slot[place_of(&x->by_tag, x->program & 0xffff, tag)] : NULL;
+	return find_unit(x, &x->by_tag, tag);
+}
+
+const struct tw_unit *tw_expand_unit_at(const struct tw_expand *x, uint64_t pc)
+{
+	const struct tw_unit *u = find_unit(x, &x->by_tag, pc);
+	if (u && tw_descriptor_blocks(u->descriptor)->pc == pc)
+		return u;
+	return find_unit(x, &x->by_pc, pc);
 }
 
 /* ---- what is written ---- */
@@ -184,6 +212,16 @@ static void take_keyframe(struct tw_expand *x, const struct tw_keyframe *k)
 	x->has_keyframe = 1;
 }
 
+/* Keyframes that are put in do not go back in time. */
+static void note_time(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *payload)
+{
+	uint64_t copy[64] = {0};
+	memcpy(copy, payload, h->bytes < sizeof copy ? h->bytes : sizeof copy);
+	uint64_t time = tw_event_time(h->type, copy);
+	if (time > x->keyframe.tsc)
+		x->keyframe.tsc = time;
+}
+
 void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *p)
 {
 	if (h->type == TW_EVENT_KEYFRAME) {
@@ -199,6 +237,7 @@ void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, c
 		if (s.seg < TW_NSEGS)
 			x->keyframe.seg_base[s.seg] = s.base;
 	}
+	note_time(x, h, p + sizeof *h);
 	put(x, p, sizeof *h + h->bytes);
 }
 
@@ -207,7 +246,8 @@ void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, c
 void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int torn)
 {
 	x->data = x->p = in->data;
-	x->end = in->data + in->bytes;
+	x->end = x->data_end = in->data + in->bytes;
+	x->walks = 0;
 	x->slack = in->slack;
 	x->slack_bytes = torn ? 0 : in->slack_end;
 	x->torn = torn;
@@ -224,7 +264,7 @@ int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last)
 	x->to_upper = 0;
 	if (x->has_keyframe)
 		put_keyframe(x, &x->keyframe);
-	int more = tw_expand_tagged(x);
+	int more = tw_form_of(x->format) == TW_FORM_BITS ? tw_expand_bits(x) : tw_expand_tagged(x);
 	x->ended = more <= 0;
 	*last = x->ended;
 	*out = (struct tw_demux_input){.data = x->piece[x->turn], .bytes = (uint32_t)(x->to - x->piece[x->turn])};
@@ -234,5 +274,5 @@ int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last)
 
 uint32_t tw_expand_used(const struct tw_expand *x)
 {
-	return (uint32_t)(x->p - x->data);
+	return (uint32_t)((x->end == x->data_end ? x->p : x->data_end) - x->data);
 }

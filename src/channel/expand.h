@@ -1,7 +1,7 @@
 /*
- * From buffers of the tagged form to buffers of the plain form (channel.h), which is all that the rest of the collector knows. What a
- * program has written in formats dep06 and dep06-c says less than the plain form does: which blocks ran is found by their addresses,
- * and which values a record holds by following the status of each register, both with the descriptors.
+ * From buffers of the tagged form and of bits to buffers of the plain form (channel.h), which is all that the rest of the collector knows. What a
+ * program has written in formats dep06, dep06-c and cf_bit says less than the plain form does: which blocks ran is found by their addresses or by
+ * walking the code, and which values a record holds by following the status of each register, both with the descriptors.
  *
  * The tagged form, of dep06 and dep06-c. Units of 16 bits, without alignment:
  *      L, not 0                the block with tag H << 16 | L ran; H is the upper half in force
@@ -13,6 +13,22 @@
  * register is UPDATED, which makes it RECORDED, of others those that their slots want. A WRITTEN makes registers UPDATED.
  * A block that did not run to its end is the last of its buffer: then the slack holds, from its start, a PARTIAL event that is about it, and
  * perhaps other events.
+ *
+ * Bits, of format cf_bit. Units of 32 bits; events are as in the plain form, but as long as a multiple of 4. Either the walk stands, then what follows is
+ *      an event                one that is in the plain form too
+ *      2, 0, 64-bit pc         not here: see below
+ *      3, tag                  the walk begins at the block with this tag; a group follows
+ *      4, tag                  the block with this tag ran, as the PARTIAL event before says
+ *      0                       nothing written from here on
+ * or it walks, from block to block by the descriptors, and takes from the buffer what they do not tell, each thing where it is first wanted:
+ *      a group                 up to 31 bits below a one, the upper ones first: for each conditional branch whether it jumps, for each block with
+ *                              TW_DESC_TICK one that means nothing. Behind a START, and where the last of 31 bits has been used, the next group
+ *                              stands; 0: never written
+ *      a tag                   where an indirect branch leads
+ *      2, 0, 64-bit pc         (STOP) when all bits have been used, and the walk is at this pc, or if that is 0 wants a bit or a tag: it stands again
+ * So a stop is exact as long as there is no loop that wants nothing; blocks that would close one tick. A walk that comes to an address means the block that was
+ * there first (without TW_DESC_ANNOUNCED); others are announced by their tags.
+ * Where there is no room left in the data the buffer goes on at the start of the slack.
  *
  * Tags are those of descriptors of the program that the KEYFRAME names.
  */

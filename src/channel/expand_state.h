@@ -1,5 +1,6 @@
 /*
- * The state of an expansion, shared by its parts: expand.c (what is written, and how blocks are found), expand_tagged.c. No one else includes this.
+ * The state of an expansion, shared by its parts: expand.c (what is written, and how blocks are found), expand_tagged.c,
+ * expand_bits.c. No one else includes this.
  */
 #ifndef TW_EXPAND_STATE_H
 #define TW_EXPAND_STATE_H
@@ -27,6 +28,7 @@ struct tw_value_step {
 struct tw_unit {
 	const struct tw_descriptor *descriptor;
 	struct tw_value_step *step;
+	struct tw_unit *next; /* of all */
 };
 
 /* Units by a key; open addressing. */
@@ -38,15 +40,25 @@ struct tw_unit_map {
 struct tw_expand {
 	uint32_t format;
 	int logged;
+	struct tw_unit *units;
 	struct tw_unit_map by_tag;
+	struct tw_unit_map by_pc; /* those that their address stands for, but not their tag */
 	/* the buffer */
-	const uint8_t *data, *slack;
+	const uint8_t *data, *data_end, *slack;
 	const uint8_t *p, *end; /* in the data, or in the slack */
 	uint32_t slack_bytes;
 	int torn, ended;
 	uint32_t upper, program;
 	uint16_t updated; /* registers whose status is UPDATED */
 	uint64_t value[TW_NREGS];
+	/* the walk: format cf_bit */
+	int walks;
+	const struct tw_unit *unit; /* the block that comes next; NULL: the one at */
+	uint64_t pc;
+	uint32_t group; /* bits: the lowest n_bits of it are still to be used, the upper ones first */
+	unsigned n_bits;
+	int complete;       /* it was, and so there is another */
+	uint8_t *confirmed; /* what is written up to here has run for certain */
 	/* the piece being written */
 	uint8_t *piece[2];
 	unsigned turn;
@@ -64,6 +76,9 @@ int tw_expand_room(const struct tw_expand *x);
 
 /* The unit with this tag in the program of now, or NULL. */
 const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag);
+
+/* The unit that this address stands for in the program of now, or NULL. */
+const struct tw_unit *tw_expand_unit_at(const struct tw_expand *x, uint64_t pc);
 
 /* Begins the record of a unit: its number, and what has to come before that. Its values are to be written at x->to. */
 void tw_expand_put_number(struct tw_expand *x, const struct tw_unit *u);
@@ -83,5 +98,6 @@ static inline uint16_t tw_get16(const uint8_t *p)
 
 /* Expands until the piece is full (1), the buffer's end (0), or an error. */
 int tw_expand_tagged(struct tw_expand *x);
+int tw_expand_bits(struct tw_expand *x);
 
 #endif

@@ -54,7 +54,7 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "                         kept as DIR.old\n"
                            "  -f FORMAT              dep (default); dep-c (control flow only); call (slow,\n"
                            "                         simple); none (only run); to compare with: bb_pc,\n"
-                           "                         mem_addr, bb_pc+mem_addr, dep06, dep06-c\n"
+                           "                         mem_addr, bb_pc+mem_addr, dep06, dep06-c, cf_bit\n"
                            "  --sink=file            store the recording (default)\n"
                            "  --sink=count           count and discard; store only totals and modules\n"
                            "  --follow=all|none      record child processes too (default), or let them run\n"
@@ -105,7 +105,7 @@ static int set_format(struct record *r, const char *name)
 	r->format = tw_format_by_name(name);
 	if (r->format >= 0)
 		return 0;
-	return bad_usage("the formats are dep, dep-c, call, none, bb_pc, mem_addr, bb_pc+mem_addr, dep06 and dep06-c, not", name);
+	return bad_usage("the formats are dep, dep-c, call, none, bb_pc, mem_addr, bb_pc+mem_addr, dep06, dep06-c and cf_bit, not", name);
 }
 
 static int set_sink(struct record *r, const char *name)

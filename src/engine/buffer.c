@@ -1,4 +1,5 @@
 #include "engine/buffer.h"
+#include "engine/bits.h"
 #include "engine/known.h"
 #include "engine/tags.h"
 #include "engine/trace.h"
@@ -49,7 +50,8 @@ static void put(struct thread *t, const void *p, u32 n)
 
 static void put_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
 {
-	struct tw_event_header h = {TW_TAG_EVENT, type, (na + nb + 1) & ~1u};
+	const u32 unit = tw_bits_recorded() ? 4 : 2; /* what lengths are a multiple of */
+	struct tw_event_header h = {TW_TAG_EVENT, type, (na + nb + unit - 1) & ~(unit - 1)};
 	/* The tag last: a reader that finds it finds the whole event. In the tagged form an escape stands before it. */
 	t->bufptr += is_tagged() ? 2 : 0;
 	u64 at = t->bufptr;
@@ -57,8 +59,7 @@ static void put_event(struct thread *t, u16 type, const void *a, u32 na, const v
 	put(t, (u8 *)&h + 2, sizeof h - 2);
 	put(t, a, na);
 	put(t, b, nb);
-	if ((na + nb) & 1)
-		put(t, "", 1);
+	put(t, "\0\0", h.bytes - na - nb);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	*(volatile u16 *)at = TW_TAG_EVENT;
 }
@@ -79,8 +80,11 @@ static void put_keyframe(struct thread *t)
 
 void tw_buffer_keyframe(struct thread *t)
 {
-	if (!t->told_closed)
-		put_keyframe(t);
+	if (t->told_closed)
+		return;
+	if (t->buffer)
+		tw_buffer_reserve(t, TW_MAX_EVENT); /* a switch would come between its time and its place */
+	put_keyframe(t);
 }
 
 /* ---- buffers ---- */
@@ -145,6 +149,8 @@ static void take_buffer(struct thread *t, u32 b)
 
 void tw_buffer_switch(struct thread *t)
 {
+	if (t->walks)
+		tw_bits_stop(t);
 	tw_trace_look(t, t->buffer, t->bufptr);
 	if (t->recording) {
 		struct tw_slot *s = slot_of(t);
@@ -157,6 +163,21 @@ void tw_buffer_switch(struct thread *t)
 		}
 	}
 	open_buffer(t, t->buffer);
+}
+
+void tw_buffer_put(struct thread *t, const void *p, u32 n)
+{
+	u64 slack = (u64)tw_channel_slack(t->buffer);
+	if (room(t) < (i64)n && t->bufptr < slack) {
+		t->slack_jump = t->bufptr - 4; /* where the data ends is 4 behind this: close_buffer */
+		t->bufptr = slack;
+	}
+	put(t, p, n);
+}
+
+bool tw_buffer_in_slack(const struct thread *t)
+{
+	return t->bufptr >= (u64)tw_channel_slack(t->buffer);
 }
 
 bool tw_buffer_has_room(const struct thread *t, u32 bytes)
@@ -181,6 +202,8 @@ void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const vo
 {
 	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
 		return;
+	if (t->walks)
+		tw_bits_stop(t);
 	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 3);
 	put_event(t, type, a, na, b, nb);
 }
@@ -290,7 +313,7 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	if (wanted && !has_slot && records)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
 	t->recording = has_slot && records;
-	t->own_buffer = t->told_closed = false;
+	t->own_buffer = t->told_closed = t->walks = false;
 	t->count = 0;
 	t->upper = 0;
 	if (has_slot)
@@ -491,33 +514,40 @@ static void fill_group(u64 offset, const struct fragment *f, const struct block 
 }
 
 /*
- * The first number of the group of n descriptors at `offset`: that of an equal group if there is one, else a new one, and the group is published.
- * *tag: likewise the tag, in the forms that have one. Under the descriptor lock.
+ * The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published, unless there is an equal group. Returns the
+ * first descriptor of the one or the other. Under the descriptor lock.
  */
-static u32 publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n, u32 *tag)
+static const struct tw_descriptor *publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n)
 {
 	const struct tw_descriptor *known = tw_known_find(offset, bytes);
 	u32 first;
 	if (known) {
 		memset(descriptor_at(offset), 0, bytes); /* unused memory is zeros */
-		*tag = known->tag;
-		return known->number;
+		return known;
 	}
 	first = next_numbers(c, n);
 	for (u64 at = offset; at < offset + bytes; at += descriptor_at(at)->bytes)
 		descriptor_at(at)->number += first;
 	if (tw_form_of(descriptor_at(offset)->format) != TW_FORM_PLAIN)
-		*tag = tw_tag_draw(descriptor_at(offset));
+		tw_tag_draw(descriptor_at(offset));
 	__atomic_store_n((u64 *)&c->descriptors_used, offset + bytes, __ATOMIC_RELEASE);
-	return first;
+	return descriptor_at(offset);
 }
 
 /* What must be in force where f is entered, and is where it is left; how long its record's head is. */
 static void set_upper(struct fragment *f)
 {
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN) {
+	switch (tw_form_of(tw_engine.instr->format)) {
+	case TW_FORM_PLAIN:
 		f->upper_in = f->upper_out = (u16)(f->number >> 16);
 		return;
+	case TW_FORM_BITS:
+		f->upper_in = f->upper_out = 0;
+		f->any_upper = true;
+		f->head = 0;
+		return;
+	case TW_FORM_TAGGED:
+		break;
 	}
 	f->upper_in = f->upper_out = (u16)(f->tag >> 16);
 	f->any_upper = !(f->tag & 0xffff);
@@ -538,7 +568,10 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 	u64 used = c->descriptors_used;
 	if (used + bytes <= TW_DESCRIPTOR_BYTES) {
 		fill_group(used, f, b, p, path, n);
-		f->number = publish_group(c, used, bytes, n, &f->tag);
+		const struct tw_descriptor *d = publish_group(c, used, bytes, n);
+		f->number = d->number;
+		f->tag = d->tag;
+		f->announced = d->flags & TW_DESC_ANNOUNCED;
 	}
 	STORE_RELEASE(&c->descriptor_lock, 0);
 	if (!f->number)

@@ -49,6 +49,12 @@ void tw_buffer_reserve(struct thread *t, u32 bytes);
 /* The time, for an event that is written next: makes room for it first, so that no KEYFRAME with a later time comes between. S */
 u64 tw_buffer_time(struct thread *t);
 
+/* Form of bits: appends to what has been written, in the slack if there is no room left in the data. There is little of it, and room for that. */
+void tw_buffer_put(struct thread *t, const void *p, u32 n);
+
+/* Does it stand in the slack? Then buffers must be switched before the cache is entered. */
+bool tw_buffer_in_slack(const struct thread *t);
+
 /* Is there room for this many bytes without a switch? */
 bool tw_buffer_has_room(const struct thread *t, u32 bytes);
 

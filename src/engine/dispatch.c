@@ -1,4 +1,5 @@
 #include "engine/engine.h"
+#include "engine/bits.h"
 #include "engine/buffer.h"
 #include "engine/emulate.h"
 #include "engine/fragment.h"
@@ -49,6 +50,8 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 static u64 into(struct thread *t, const struct fragment *f)
 {
 	tw_buffer_upper(t, f);
+	if (tw_bits_used())
+		tw_bits_enter(t, f);
 	give_registers(t);
 	return (u64)f->code;
 }
@@ -99,6 +102,8 @@ u64 tw_dispatch(struct thread *t)
 		t->upper = x->upper;
 	if (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN)
 		t->pc = x->pc;
+	if (tw_bits_used())
+		tw_bits_left(t, x);
 	switch (x->kind) {
 	case EXIT_SYSCALL:
 		tw_fragment_left(t);

@@ -90,6 +90,8 @@ struct thread {
 	u32 upper; /* upper half of the fragment numbers (tagged form: of the tags) as the reader of the buffer has it */
 	u32 reserved;
 	u8 status[TW_NREGS]; /* enum tw_status of each register: format dep06 */
+	u64 bits;            /* format cf_bit: 3, then the bits of the open group, shifted in from below */
+	u64 group;           /* where in the buffer that group goes */
 
 	u64 app_fs;
 	u32 pid, tid;
@@ -131,6 +133,8 @@ struct thread {
 	u32 n_hot;
 	u8 *xsave;            /* for clean calls that need vector registers */
 	u32 window;           /* changes of the window's mode that it has followed */
+	bool walks;           /* format cf_bit: what it runs follows from what its stream says (bits.h) */
+	u64 stop_pc;          /* where that stands, while it is out of the cache; 0: where an item is wanted */
 	bool told_closed;     /* its stream says that nothing is recorded */
 	u32 timer, timer_tid; /* of its CPU time, and whose it is */
 	struct tw_seccomp seccomp;
@@ -165,6 +169,8 @@ TW_AT(slot_s2, T_SLOT_S2);
 TW_AT(count, T_COUNT);
 TW_AT(upper, T_UPPER);
 TW_AT(status, T_STATUS);
+TW_AT(bits, T_BITS);
+TW_AT(group, T_GROUP);
 
 #define NO_SLOT 0xffffffffu
 

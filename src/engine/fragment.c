@@ -1,4 +1,5 @@
 #include "engine/fragment.h"
+#include "engine/bits.h"
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/snapshot.h"
@@ -360,7 +361,7 @@ static void link_exit(struct exit *x, struct fragment *f)
 	if (is_indirect(x)) {
 		u64 *slot = table_slot(f->pc, x->upper, landing_of(x));
 		set_landing(slot, tw_translate_landing(best_for(f, f->context), x->upper, landing_of(x), (const u8 *)*slot, false));
-	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale) {
+	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale && !tw_bits_announced(f)) {
 		link_direct(x, best_for(f, x->context));
 	}
 }
@@ -456,6 +457,32 @@ void tw_fragment_join(const u64 *pc, u32 n, u32 context)
 			__atomic_store_n(&f->superseded, true, __ATOMIC_RELAXED);
 		}
 	}
+}
+
+/* ---- loops without choices ---- */
+
+/* The one place where control goes when f is left; 0: there are several, or what happens there is told anyway. */
+static u64 only_way(const struct fragment *f)
+{
+	if (f->end == TW_END_JUMP || f->end == TW_END_CALL)
+		return f->pc_target;
+	return f->end == TW_END_FALL ? f->pc_fall : 0;
+}
+
+#define MOST_STEPS 1000
+
+bool tw_fragment_loops(const struct fragment *f)
+{
+	u64 pc = only_way(f);
+	for (u32 n = 0; pc && n < MOST_STEPS; n++) {
+		if (pc == f->pc)
+			return true;
+		const struct fragment *next = find(pc, f->context, false);
+		if (!next || next->ticks)
+			return false;
+		pc = only_way(next);
+	}
+	return pc != 0;
 }
 
 /* ---- making ---- */

@@ -128,6 +128,8 @@ struct fragment {
 	u16 upper_out; /* ... and is when it is left */
 	u8 head;       /* bytes of its record before the values */
 	bool any_upper;
+	bool announced;           /* TW_DESC_ANNOUNCED: in cf_bit no exit is linked to it */
+	bool ticks;               /* TW_DESC_TICK */
 	struct statuses statuses; /* where it is left at its end */
 	u8 kind;                  /* enum fragment_kind */
 	u8 t_reg;                 /* substitute buffer register, or TW_NOREG */
@@ -181,6 +183,12 @@ void tw_fragment_init(void);
  * NULL: pc is not executable memory. Called under the lock.
  */
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x);
+
+/*
+ * Would a thread that runs f, the code at f->pc, come by it again and again by way of fragments that there are, without a conditional or indirect branch or a
+ * system call between? Under the lock.
+ */
+bool tw_fragment_loops(const struct fragment *f);
 
 /* Makes the superblock that follows these blocks, and links to it whatever it is the best for. Under the lock. */
 void tw_fragment_join(const u64 *pc, u32 n, u32 context);

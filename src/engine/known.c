@@ -40,6 +40,7 @@ static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor 
 	head.number = b->number;
 	head.pid = b->pid;
 	head.tag = b->tag;
+	head.flags = (u8)((head.flags & ~TW_DESC_ANNOUNCED) | (b->flags & TW_DESC_ANNOUNCED));
 	return !memcmp(&head, b, sizeof head) && !memcmp(a + 1, b + 1, a->bytes - sizeof *a);
 }
 

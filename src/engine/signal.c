@@ -1,4 +1,5 @@
 #include "engine/signal.h"
+#include "engine/bits.h"
 #include "engine/buffer.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
@@ -304,6 +305,10 @@ static void interrupt(struct thread *t, u64 host)
 		t->bufptr = t->regs[buf];
 	memcpy(t->regs, regs, sizeof regs);
 	bool plain = tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN;
+	if (tw_bits_used()) {
+		tw_bits_interrupted(t, f, s);
+		return;
+	}
 	if (plain)
 		t->upper = f->kind == FRAGMENT_CODE ? f->upper_out : UPPER_UNKNOWN;
 	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
@@ -393,7 +398,7 @@ static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 	if (!f || !tw_engine.instr->records || !tw_buffer_guard(t, address))
 		return false;
 	const struct state_entry *s = tw_fragment_state(f, uc->rip);
-	if ((s->flags & STATE_NOT_OPEN) && !f->order) {
+	if ((s->flags & STATE_NOT_OPEN) && !f->order && !tw_bits_used()) {
 		switch_at_entry(t, f, uc);
 		return true;
 	}

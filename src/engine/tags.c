@@ -28,14 +28,17 @@ static bool claim(u32 program, u64 pc)
 	return false;
 }
 
-u32 tw_tag_draw(struct tw_descriptor *d)
+void tw_tag_draw(struct tw_descriptor *d)
 {
 	u64 pc = tw_descriptor_blocks(d)->pc;
 	bool first = claim(d->program, pc);
-	if (first && pc >= LOWEST_ADDRESS && pc <= HIGHEST_ADDRESS)
-		return d->tag = (u32)pc;
+	if (!first)
+		d->flags |= TW_DESC_ANNOUNCED;
+	if (first && pc >= LOWEST_ADDRESS && pc <= HIGHEST_ADDRESS) {
+		d->tag = (u32)pc;
+		return;
+	}
 	do {
 		d->tag = ARENA_CACHE + tw_engine.control->aliases++ % (ARENA_CACHE_END - ARENA_CACHE);
 	} while (!(d->tag & 0xffff));
-	return d->tag;
 }

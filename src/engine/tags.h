@@ -1,5 +1,5 @@
 /*
- * Tags: what stands for a block in buffers of the tagged form. A tag is the block's address, as long as that has 4 bytes, lies where the low
+ * Tags: what stands for a block in buffers of the tagged form and of bits. A tag is the block's address, as long as that has 4 bytes, lies where the low
  * arena is or below, and stands for nothing else in this program; otherwise it is an alias, which is an address within the code cache, where no
  * program has code.
  *
@@ -12,8 +12,9 @@
 #include "engine/engine.h"
 
 /*
- * Gives a descriptor that is complete but for this its tag, and returns it. Under the descriptor lock.
+ * Gives a descriptor that is complete but for this its tag, and TW_DESC_ANNOUNCED where other code of the program had its address before. Under the
+ * descriptor lock.
  */
-u32 tw_tag_draw(struct tw_descriptor *d);
+void tw_tag_draw(struct tw_descriptor *d);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * dep-c and bb_pc: control flow only. dep-c stores the 2-byte tag of each fragment, bb_pc 4 bytes for each block: the common way to trace
+ * dep-c, bb_pc and cf_bit: control flow only. dep-c stores the 2-byte tag of each fragment, bb_pc 4 bytes for each block: the common way to trace
  * blocks, to compare with. (They are a number instead of the block's address: as long, and found by the collector without a search.)
+ * cf_bit stores a bit for each conditional branch, and for each indirect one the tag of where it leads (engine/bits.h): what follows from the code, nobody
+ * needs to write.
  */
 #include "instrument/instrumentor.h"
 
@@ -14,5 +16,11 @@ const struct instrumentor tw_instrument_dep_c = {
 const struct instrumentor tw_instrument_bb_pc = {
     .name = "bb_pc",
     .format = TW_FORMAT_BB_PC,
+    .records = true,
+};
+
+const struct instrumentor tw_instrument_cf_bit = {
+    .name = "cf_bit",
+    .format = TW_FORMAT_CF_BIT,
     .records = true,
 };

@@ -81,7 +81,8 @@ static const struct field fields[] = {
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-static const char *const formats[TW_NFORMATS] = {"none", "dep", "call", "dep-c", "bb_pc", "mem_addr", "bb_pc+mem_addr", "dep06", "dep06-c"};
+static const char *const formats[TW_NFORMATS] = {"none",           "dep",   "call",    "dep-c", "bb_pc", "mem_addr",
+                                                 "bb_pc+mem_addr", "dep06", "dep06-c", "cf_bit"};
 static const char *const sinks[] = {"file", "count"};
 static const char *const follows[] = {"all", "none"};
 static const char *const states[] = {"incomplete", "complete"};

@@ -29,7 +29,7 @@ even:	mov rdx, [rbx + rcx * 4]
 	.bss
 table:	.skip 8192
 END
-for f in dep call mem_addr bb_pc+mem_addr dep06 dep-c bb_pc dep06-c; do
+for f in dep call mem_addr bb_pc+mem_addr dep06 dep-c bb_pc dep06-c cf_bit; do
 	"$TW" record -q -f $f -o $f.tw ./work >/dev/null || fail "record -f $f"
 done
 "$TW" record -q -f dep -o again.tw ./work >/dev/null || fail again
@@ -38,7 +38,7 @@ for f in dep call again mem_addr bb_pc+mem_addr dep06; do
 	"$TW" dump --refs $f.tw >$f.refs || fail "dump $f.tw"
 	"$TW" dump --lackey $f.tw >$f.lackey || fail "dump --lackey $f.tw"
 done
-for f in dep again call mem_addr bb_pc+mem_addr dep06 dep-c bb_pc dep06-c; do
+for f in dep again call mem_addr bb_pc+mem_addr dep06 dep-c bb_pc dep06-c cf_bit; do
 	check_good $f.tw
 	"$TW" dump --blocks $f.tw >$f.blocks || fail "dump --blocks $f.tw"
 done
@@ -52,10 +52,10 @@ cmp dep.blocks again.blocks || fail "two runs differ in blocks"
 # What ran, without where fragments end and how many references they made.
 ran() { "$TW" dump --lackey "$1" | grep ^I; }
 [ "$(ran dep-c.tw | wc -l)" -gt 6000 ] || fail "only $(ran dep-c.tw | wc -l) instructions"
-for f in dep-c bb_pc mem_addr dep06 dep06-c; do
+for f in dep-c bb_pc mem_addr dep06 dep06-c cf_bit; do
 	cmp <(ran dep.tw | uniq) <(ran $f.tw | uniq) || fail "dep and $f differ in instructions"
 done
-for f in dep-c bb_pc dep06-c; do
+for f in dep-c bb_pc dep06-c cf_bit; do
 	one_sentence "$TW" dump --refs $f.tw
 	says "format $f holds no memory references"
 	"$TW" report $f.tw >report.out || fail "report of $f"
@@ -67,9 +67,9 @@ done
 values() { "$TW" info "$1" | awk '/^values/ { print $3 / 8 }'; }
 [ "$(values dep-c.tw)" = 0 ] || fail "dep-c has values"
 [ "$(values dep.tw)" -lt "$(values mem_addr.tw)" ] || fail "dep has as many values as mem_addr"
-for f in dep06 dep06-c; do
+for f in dep06 dep06-c cf_bit; do
 	one_sentence "$TW" record --order -f $f ./work
 	says "order cannot be had in format"
 done
 one_sentence "$TW" record -f nonsense ./work
-says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06 and dep06-c'
+says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06, dep06-c and cf_bit'

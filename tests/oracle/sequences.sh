@@ -48,7 +48,7 @@ for seed in $SEEDS; do
 	done
 	# without superblocks: fewer turns
 	./sequences -s "$seed" -n "$COUNT" -r 6 >native.out
-	for FORMAT in none dep-c mem_addr bb_pc+mem_addr dep06 dep06-c "dep-c --order"; do
+	for FORMAT in none dep-c mem_addr bb_pc+mem_addr dep06 dep06-c cf_bit "dep-c --order"; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 6
 		cmp -s native.out traced.out || explain "$seed" -r 6
 	done
@@ -61,7 +61,7 @@ for seed in $SEEDS; do
 
 	# interrupted all the time
 	./sequences -s "$seed" -n "$COUNT" -r 3 >native.out
-	for FORMAT in none "dep --hot=1" dep06; do
+	for FORMAT in none "dep --hot=1" dep06 cf_bit; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 3 -t
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT, interrupted: not as natively"
 	done

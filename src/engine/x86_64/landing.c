@@ -1,4 +1,6 @@
 /* Landings, bridges and counters: the ways into a fragment (fragment.h). */
+#include "engine/bits.h"
+#include "engine/x86_64/bit.h"
 #include "engine/x86_64/translate.h"
 #include "instrument/instrumentor.h"
 
@@ -145,11 +147,14 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 	to->landings = f;
 	f->entry = kind == LANDING_RETURN ? emit_landing_of_return(e, to->pc, next) : emit_landing_of_jump(e, to->pc, next);
 	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
-	if (is_tagged() && !to->any_upper)
+	if (tw_bits_used())
+		tw_bit_emit_target(e, to->tag, LANDING_STATE | STATE_PC_FALL);
+	else if (is_tagged() && !to->any_upper)
 		emit_upper_tested(e, to);
 	else if (tw_engine.instr->records && !tw_upper_fits(to, upper))
 		emit_upper(e, to);
-	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
+	if (!tw_bits_used())
+		emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (!adjacent)
 		emit_jmp(e, to->code);
 	tw_translate_finish(f);

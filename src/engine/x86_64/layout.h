@@ -42,5 +42,7 @@
 #define T_COUNT       272
 #define T_UPPER       280
 #define T_STATUS      288
+#define T_BITS        304
+#define T_GROUP       312
 
 #endif

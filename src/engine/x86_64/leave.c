@@ -1,4 +1,6 @@
 #include "engine/x86_64/leave.h"
+#include "engine/bits.h"
+#include "engine/x86_64/bit.h"
 #include "engine/x86_64/stamp.h"
 #include "engine/x86_64/translate.h"
 
@@ -31,7 +33,8 @@ static void emit_close(struct emit *e, u8 insn, u16 flags)
 		e->buf = BUF_REG;
 	}
 	emit_state(e, insn, flags);
-	emit_lea(e, BUF_REG, BUF_REG, tw_path_bytes(e->f, e->path));
+	if (tw_path_bytes(e->f, e->path))
+		emit_lea(e, BUF_REG, BUF_REG, tw_path_bytes(e->f, e->path));
 	emit_state(e, insn, flags | STATE_CLOSED);
 	if (tw_logs())
 		tw_call_close(e, e->f);
@@ -51,6 +54,8 @@ static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u
 /* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. */
 static void emit_exit_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u16 flags)
 {
+	if (e->f->ticks)
+		done = tw_bit_emit(e, done, true, flags | STATE_DONE | STATE_CLOSED);
 	emit_state(e, done, flags | STATE_DONE | STATE_CLOSED);
 	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
@@ -141,6 +146,39 @@ static void emit_return(struct emit *e, u8 last)
 	emit_table_jump(e, TW_RCX, LANDING_RETURN);
 }
 
+/* Format cf_bit: the ways of a conditional branch whose jump, taken, is at rel32, each with its bit. */
+static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 context)
+{
+	const struct part *end = &b->part[b->n_parts - 1];
+	u8 done = (u8)b->n_insns, told;
+	told = tw_bit_emit(e, done, false, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
+	emit_exit_jump(e, told, end->next, EXIT_LINK, context, STATE_PC_FALL);
+	emit_patch(rel32, e->at);
+	told = tw_bit_emit(e, done, true, STATE_DONE | STATE_CLOSED);
+	emit_exit_jump(e, told, end->target, EXIT_LINK, context, 0);
+}
+
+static u8 *emit_jump_to_come(struct emit *e)
+{
+	emit_8(e, 0xe9);
+	emit_32(e, 0);
+	return e->at - 4;
+}
+
+/* loop and the like have short displacements only. */
+static void emit_loop_of_bits(struct emit *e, const struct block *b, u32 context)
+{
+	const struct insn *i = &b->insn[b->n_insns - 1];
+	emit_bytes(e, i->raw, (u32)(i->len - 1));
+	emit_8(e, 5); /* over the first jmp */
+	emit_state(e, (u8)b->n_insns, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
+	u8 *fall = emit_jump_to_come(e);
+	emit_state(e, (u8)b->n_insns, STATE_DONE | STATE_CLOSED);
+	u8 *taken = emit_jump_to_come(e);
+	emit_patch(fall, e->at);
+	emit_two_ways(e, b, taken, context);
+}
+
 static void emit_loop(struct emit *e, const struct block *b, u32 context)
 {
 	const struct insn *i = &b->insn[b->n_insns - 1];
@@ -178,13 +216,23 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 	case INSN_COND:
 		emit_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
+		if (tw_bits_used()) {
+			emit_8(e, 0x0f);
+			emit_8(e, (u8)(0x80 | i->cc));
+			emit_32(e, 0);
+			emit_two_ways(e, b, e->at - 4, context);
+			return;
+		}
 		emit_link_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
 		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
 		return;
 	case INSN_LOOP:
 		emit_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
-		emit_loop(e, b, context);
+		if (tw_bits_used())
+			emit_loop_of_bits(e, b, context);
+		else
+			emit_loop(e, b, context);
 		return;
 	case INSN_CALL:
 		emit_push_return(e, b, last, tw_leave_swapped(e));

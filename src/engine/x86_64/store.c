@@ -33,6 +33,8 @@ void tw_write_number(struct thread *t, const struct fragment *f)
 void tw_emit_number(struct emit *e)
 {
 	u32 number = e->f->number;
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_BITS)
+		return;
 	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
 		emit_tag(e, e->f->tag);
 	else if (tw_record_head(tw_engine.instr->format) == sizeof number)

@@ -1,4 +1,5 @@
 #include "engine/x86_64/translate.h"
+#include "engine/bits.h"
 #include "engine/buffer.h"
 #include "engine/memory.h"
 #include "engine/module.h"
@@ -422,13 +423,15 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	keep_sides(f, &block, &plan);
 	keep_after_stores(f, &plan);
 	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
+	f->ticks = tw_bits_used() && tw_fragment_loops(f);
+	plan.flags |= f->ticks ? TW_DESC_TICK : 0;
 	if (in->records)
 		tw_buffer_describe(f, &block, &plan);
 	f->record_bytes = (u16)(f->head + 8 * plan.after[block.n_insns - 1].n_placed);
 	f->statuses = plan.after[block.n_insns - 1].statuses;
 	if (landing)
 		*landing = adjacent_landing(f, x);
-	if (!tw_translate_begin(f, x))
+	if (!tw_translate_begin(f, tw_bits_announced(f) ? NULL : x))
 		return NULL;
 	if (block.unrecorded)
 		tell_unrecorded(block.unrecorded);
