@@ -109,6 +109,8 @@ struct thread {
 	struct tw_held held;
 	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */
 	u64 sigmask;                             /* the application's, as it believes it to be */
+	u64 wait_mask; /* instead of it, while `waiting`: in sigsuspend, ppoll and the like, till the handler runs */
+	bool waiting;
 	struct {
 		u64 sp, size;
 		u32 flags;

@@ -3,7 +3,6 @@
 #include <asm/unistd.h>
 
 #define SET_BYTES    8
-#define ERROR_EINTR  (-4)
 #define ERROR_EFAULT (-14)
 
 /* Those sent to process process_pid; a vfork child, which shares them, is another. */
@@ -110,12 +109,4 @@ i64 tw_held_sigtimedwait(struct thread *t, u64 set, u64 info, u64 size)
 	if (!tw_held_take(t, signo, &taken))
 		return TW_HELD_PASS;
 	return !info || tw_copy((void *)info, &taken, sizeof taken) ? signo : ERROR_EFAULT;
-}
-
-i64 tw_held_sigsuspend(struct thread *t, u64 mask, u64 size)
-{
-	u64 m;
-	if (!held(t) || size != SET_BYTES || !tw_copy(&m, (void *)mask, SET_BYTES) || !tw_held_release(t, m))
-		return TW_HELD_PASS;
-	return ERROR_EINTR;
 }

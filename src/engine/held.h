@@ -29,6 +29,5 @@ void tw_held_requeue(struct thread *t);
 #define TW_HELD_PASS (-513)
 i64 tw_held_sigpending(struct thread *t, u64 set, u64 size);
 i64 tw_held_sigtimedwait(struct thread *t, u64 set, u64 info, u64 size);
-i64 tw_held_sigsuspend(struct thread *t, u64 mask, u64 size);
 
 #endif

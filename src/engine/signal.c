@@ -56,9 +56,14 @@ static void kernel_mask(u64 mask)
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
+u64 tw_signal_mask(const struct thread *t)
+{
+	return t->waiting ? t->wait_mask & ~UNBLOCKABLE : t->sigmask;
+}
+
 static bool is_blocked(const struct thread *t, int signo)
 {
-	return t->sigmask >> (signo - 1) & 1;
+	return tw_signal_mask(t) >> (signo - 1) & 1;
 }
 
 void tw_signal_set_mask(struct thread *t, u64 mask)
@@ -172,7 +177,7 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		tw_signal_die(t, SIGSEGV);
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
-	t->sigmask |= a.mask & ~UNBLOCKABLE;
+	t->sigmask = tw_signal_mask(t) | (a.mask & ~UNBLOCKABLE);
 	if (!(a.flags & SA_NODEFER))
 		t->sigmask |= 1ull << (signo - 1);
 }
@@ -185,6 +190,7 @@ void tw_signal_deliver_pending(struct thread *t)
 		t->pending.signo = 0;
 		t->has_pending = 0;
 		deliver(t, signo, &info, NULL);
+		t->waiting = false;
 	} while (tw_held_release(t, t->sigmask));
 	kernel_mask(t->sigmask);
 }

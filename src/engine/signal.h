@@ -9,6 +9,8 @@
  *    fragment is closed with a PARTIAL event, and the thread goes on in the handler's code. One taken in engine code is pended (one at a
  *    time: the rest stay blocked in the kernel) and delivered before the cache is entered again.
  *  - A system call that a signal interrupts behaves as natively: tw_app_syscall tells whether the kernel has seen it.
+ *  - sigsuspend, ppoll and the like have a mask of their own. The kernel has it during the call; a handler that ends the call runs under it
+ *    (thread.wait_mask), and returns to the one before.
  *  - The frame the handler sees is the kernel's own layout (struct rt_sigframe), with the whole extended state.
  *  - The engine's handlers run on the thread's alternate stack with all asynchronous signals blocked.
  */
@@ -71,6 +73,9 @@ void tw_signal_return(struct thread *t);
 
 /* Sets the application's mask, and the kernel's to match. */
 void tw_signal_set_mask(struct thread *t, u64 mask);
+
+/* The mask in force. */
+u64 tw_signal_mask(const struct thread *t);
 
 /* Is anything mapped there? */
 bool tw_engine_mapped(u64 address);

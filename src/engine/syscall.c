@@ -23,6 +23,7 @@
 #define SYSCALL_BYTES 2
 #define ENGINE_ENOMEM (-12)
 #define ENGINE_EINVAL (-22)
+#define ENGINE_EINTR  (-4)
 #define ENGINE_EFAULT (-14)
 #define ENGINE_E2BIG  (-7)
 #define ENGINE_ENOSYS (-38)
@@ -209,10 +210,38 @@ static i64 sys_sigtimedwait(struct thread *t, const u64 *a)
 	return r == TW_HELD_PASS ? pass(t, a) : r;
 }
 
+/* A call that waits under the mask at `set`, if there is one. A signal that ends it finds that mask in force. */
+static i64 wait_under(struct thread *t, const u64 *a, u64 set, u64 size)
+{
+	if (!set || size != sizeof t->wait_mask || !tw_copy(&t->wait_mask, (void *)set, sizeof t->wait_mask))
+		return pass(t, a);
+	t->waiting = true;
+	i64 r = tw_held_release(t, tw_signal_mask(t)) ? ENGINE_EINTR : pass(t, a);
+	t->waiting = r == ENGINE_EINTR && t->pending.signo;
+	return r;
+}
+
 static i64 sys_sigsuspend(struct thread *t, const u64 *a)
 {
-	i64 r = tw_held_sigsuspend(t, a[0], a[1]);
-	return r == TW_HELD_PASS ? pass(t, a) : r;
+	return wait_under(t, a, a[0], a[1]);
+}
+
+static i64 sys_ppoll(struct thread *t, const u64 *a)
+{
+	return wait_under(t, a, a[3], a[4]);
+}
+
+/* epoll_pwait, epoll_pwait2 */
+static i64 sys_epoll_pwait(struct thread *t, const u64 *a)
+{
+	return wait_under(t, a, a[4], a[5]);
+}
+
+/* pselect6, io_pgetevents: the sixth argument points to the set and its size */
+static i64 sys_pselect(struct thread *t, const u64 *a)
+{
+	u64 set[2];
+	return a[5] && tw_copy(set, (void *)a[5], sizeof set) ? wait_under(t, a, set[0], set[1]) : pass(t, a);
 }
 
 /* ---- threads and processes ---- */
@@ -422,6 +451,11 @@ static const call_fn table[] = {
     [__NR_rt_sigpending] = sys_sigpending,
     [__NR_rt_sigtimedwait] = sys_sigtimedwait,
     [__NR_rt_sigsuspend] = sys_sigsuspend,
+    [__NR_ppoll] = sys_ppoll,
+    [__NR_pselect6] = sys_pselect,
+    [__NR_io_pgetevents] = sys_pselect,
+    [__NR_epoll_pwait] = sys_epoll_pwait,
+    [__NR_epoll_pwait2] = sys_epoll_pwait,
     [__NR_clone] = sys_clone,
     [__NR_clone3] = sys_clone3,
     [__NR_fork] = sys_fork,
