@@ -174,6 +174,7 @@ enum tw_descriptor_flags {
 	TW_DESC_DYNAMIC = 1,   /* has REP or LANES operations: the number of references depends on the values */
 	TW_DESC_ANNOUNCED = 2, /* formats with tags: other code of the program had its address before */
 	TW_DESC_TICK = 4,      /* cf_bit: each execution writes a bit, as without it there would be a loop that writes nothing */
+	TW_DESC_LOOP = 8,      /* one record stands for value(0) executions in a row, which have no values of their own; maybe for none */
 };
 
 static inline const struct tw_block *tw_descriptor_blocks(const struct tw_descriptor *d)

@@ -46,7 +46,8 @@ struct walk {
 	uint64_t *m;
 	uint8_t *e;
 	uint64_t insns_blocks, refs_reads, writes;
-	uint64_t refs, reads; /* of dynamic operations */
+	uint64_t insns, blocks;       /* of loops */
+	uint64_t refs, reads;         /* of loops, and of dynamic operations */
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;
@@ -89,7 +90,7 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 	e->insns_blocks = n.insns | (uint64_t)n.blocks << 32;
 	e->n_values = d->n_values;
 	e->head = (uint8_t)tw_record_head(d->format);
-	e->plain = demux->count_refs || !(d->flags & TW_DESC_DYNAMIC);
+	e->plain = demux->count_refs || !(d->flags & (TW_DESC_DYNAMIC | TW_DESC_LOOP));
 	e->known = 1;
 	if (!demux->count_refs) {
 		e->refs_reads = n.refs | (uint64_t)n.reads << 32;
@@ -174,6 +175,15 @@ static void count_dynamic(struct walk *w, const struct tw_descriptor *d, const u
 			count_op(w, &op[i], values);
 }
 
+static void count_loop(struct walk *w, const struct entry *e, uint64_t n)
+{
+	w->insns += n * (uint32_t)e->insns_blocks;
+	w->blocks += n * (e->insns_blocks >> 32);
+	w->refs += n * (uint32_t)e->refs_reads;
+	w->reads += n * (e->refs_reads >> 32);
+	w->writes += n * e->writes;
+}
+
 /* Everything about an execution that stopped early. */
 static void count_partial(struct walk *w, const struct tw_descriptor *d, const uint64_t *values)
 {
@@ -222,6 +232,8 @@ static int walk_special(struct walk *w, uint16_t tag)
 	if (w->has_partial) {
 		count_partial(w, e->descriptor, w->m);
 		w->has_partial = 0;
+	} else if (e->descriptor->flags & TW_DESC_LOOP) {
+		count_loop(w, e, w->m[0]);
 	} else {
 		w->insns_blocks += e->insns_blocks;
 		w->refs_reads += e->refs_reads;
@@ -383,8 +395,8 @@ static void finish(const struct walk *w, struct tw_chunk *chunk)
 	chunk->n_c = (size_t)(w->c - chunk->c);
 	chunk->n_m = (size_t)(w->m - chunk->m);
 	chunk->n_e = (size_t)(w->e - chunk->e);
-	chunk->insns = (uint32_t)w->insns_blocks;
-	chunk->blocks = w->insns_blocks >> 32;
+	chunk->insns = (uint32_t)w->insns_blocks + w->insns;
+	chunk->blocks = (w->insns_blocks >> 32) + w->blocks;
 	chunk->refs = (uint32_t)w->refs_reads + w->refs;
 	chunk->reads = (w->refs_reads >> 32) + w->reads;
 	chunk->writes = w->writes;

@@ -449,11 +449,12 @@ static u32 next_numbers(struct tw_control *c, u32 n)
 struct path {
 	u32 number;
 	u16 n_blocks, n_insns, n_ops, n_values, code_bytes;
+	u8 flags; /* enum tw_descriptor_flags */
 };
 
 static struct path path_to(const struct block *b, const struct plan *p, u32 number, u16 n_insns)
 {
-	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0};
+	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0, p->flags};
 	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns)
 		path.code_bytes += (u16)b->part[path.n_blocks++].bytes;
 	if (n_insns < b->n_insns) {
@@ -480,7 +481,7 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	d->n_values = path->n_values;
 	d->code_bytes = path->code_bytes;
 	d->format = tw_engine.instr->format;
-	d->flags = p->flags;
+	d->flags = path->flags;
 	d->context = (u16)f->context;
 	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_known_program();
 	d->tag = 0;
@@ -557,10 +558,14 @@ static void set_upper(struct fragment *f)
 void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
 {
 	struct tw_control *c = tw_engine.control;
-	struct path path[BLOCK_MAX_PARTS];
-	u32 n = 1u + f->n_sides, bytes = 0;
+	struct path path[BLOCK_MAX_PARTS + 1];
+	u32 n = tw_path_count(f), bytes = 0;
 	for (u32 k = 0; k < n; k++) {
-		path[k] = path_to(b, p, k, k ? f->side[k - 1].n_insns : f->n_insns);
+		path[k] = path_to(b, p, k, k && k <= f->n_sides ? f->side[k - 1].n_insns : f->n_insns);
+		if (k > f->n_sides) {
+			path[k].flags |= TW_DESC_LOOP;
+			path[k].n_values = 1;
+		}
 		bytes += descriptor_bytes(&path[k]);
 	}
 	f->number = 0;

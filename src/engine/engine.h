@@ -63,6 +63,7 @@ struct tw_seccomp {
 /* A path that a thread has taken often (trace.h). */
 struct tw_path {
 	u32 context, n;
+	bool loops; /* it came several times in a row */
 	u64 pc[TW_TRACE_BLOCKS];
 };
 
@@ -92,6 +93,7 @@ struct thread {
 	u8 status[TW_NREGS]; /* enum tw_status of each register: format dep06 */
 	u64 bits;            /* format cf_bit: 3, then the bits of the open group, shifted in from below */
 	u64 group;           /* where in the buffer that group goes */
+	u64 slot_c;          /* application value of the register a loop counts in */
 
 	u64 app_fs;
 	u32 pid, tid;
@@ -173,6 +175,7 @@ TW_AT(upper, T_UPPER);
 TW_AT(status, T_STATUS);
 TW_AT(bits, T_BITS);
 TW_AT(group, T_GROUP);
+TW_AT(slot_c, T_SLOT_C);
 
 #define NO_SLOT 0xffffffffu
 

@@ -85,7 +85,7 @@ static void turn_round(struct exit *x, struct exit *last)
 	last->patch = x->patch;
 	for (u32 k = 0; k < from->n_states; k++)
 		if (from->state[k].offset >= behind)
-			from->state[k].flags &= (u16)~STATE_PC_FALL;
+			from->state[k].flags &= ~(u32)STATE_PC_FALL;
 }
 
 /* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
@@ -120,7 +120,7 @@ static void number_fragment(struct fragment *f)
 	struct fragment ***row = &numbered[f->number >> 16];
 	if (!*row)
 		*row = tw_heap(65536 * sizeof **row);
-	for (u32 k = 0; k <= f->n_sides; k++)
+	for (u32 k = 0; k < tw_path_count(f); k++)
 		(*row)[(f->number + k) & 0xffff] = f;
 }
 
@@ -400,7 +400,7 @@ static void take_exits(struct fragment *from, struct fragment *s)
 	from->incoming = NULL;
 	for (struct exit *next; x; x = next) {
 		next = x->next_in;
-		if (best_for(from, x->context) == s) {
+		if (x->kind == EXIT_LINK && best_for(from, x->context) == s) {
 			link_direct(x, s);
 		} else {
 			x->next_in = from->incoming;
@@ -432,26 +432,28 @@ static void replace_entry(struct fragment *f, struct fragment *s)
 	s->replaced = f;
 }
 
-/* Is there to be a superblock of n blocks for (pc, context)? */
-static bool is_wanted(u64 pc, u32 n, u32 context)
+/* Is there to be a superblock of this path? */
+static bool is_wanted(const struct tw_path *path)
 {
-	if (find(pc, context, true))
+	if (find(path->pc[0], path->context, true))
 		return false;
-	return context == tw_engine.instr->context ? n > 1 : count_superblocks(pc) < tw_engine.control->versions;
+	if (path->context == tw_engine.instr->context)
+		return path->n > 1 || path->loops;
+	return count_superblocks(path->pc[0]) < tw_engine.control->versions;
 }
 
-void tw_fragment_join(const u64 *pc, u32 n, u32 context)
+void tw_fragment_join(const struct tw_path *path)
 {
 	const u32 plain = tw_engine.instr->context;
-	struct fragment *s = is_wanted(pc[0], n, context) ? tw_translate_superblock(pc, n, context) : NULL;
+	struct fragment *s = is_wanted(path) ? tw_translate_superblock(path) : NULL;
 	if (!s)
 		return;
 	admit(s);
-	for (struct fragment *f = first_at(pc[0]); f; f = at_pc(f->next_hash, pc[0])) {
+	for (struct fragment *f = first_at(s->pc); f; f = at_pc(f->next_hash, s->pc)) {
 		if (f == s || f->number >> 16 == UNRECORDED_NUMBER >> 16) /* of another mode: window.h */
 			continue;
 		take_exits(f, s);
-		if (context == plain) {
+		if (path->context == plain) {
 			take_landings(f, s);
 			replace_entry(f, s);
 			__atomic_store_n(&f->superseded, true, __ATOMIC_RELAXED);

@@ -49,18 +49,20 @@ enum state_flags {
 	STATE_PC_STACK = 16384,   /* with DONE: a return that has not popped yet: pc is at [rsp] */
 	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
 	STATE_STAMPED = 32768,    /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
+	STATE_C_SLOT = 1 << 16,   /* the application's value of c_reg is in thread.slot_c */
 };
 
 struct state_entry {
+	u32 flags : 24; /* enum state_flags */
+	u32 spill : 4, spill2 : 4;
 	u16 offset; /* from the start of the code */
-	u16 flags;  /* enum state_flags */
 	u8 insn;    /* index of the application's instruction about to run */
 	u8 path;    /* with CLOSED or DONE: by which way out */
-	u8 spill : 4, spill2 : 4;
 };
 
 enum exit_kind {
 	EXIT_LINK,     /* direct: pc is known and the exit can be linked */
+	EXIT_LOOP,     /* a loop's way back to its own start: linked until the loop is stale, never to anything else */
 	EXIT_INDIRECT, /* pc in thread.pc */
 	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
@@ -133,6 +135,7 @@ struct fragment {
 	struct statuses statuses; /* where it is left at its end */
 	u8 kind;                  /* enum fragment_kind */
 	u8 t_reg;                 /* substitute buffer register, or TW_NOREG */
+	u8 c_reg;                 /* a loop counts in it (x86_64/loop.h); TW_NOREG: it is none */
 	u8 end;                   /* enum tw_end, of its last block */
 	u8 n_sides;
 	u8 order; /* enum tw_stamp_kind: it is one instruction, between two time stamps (x86_64/stamp.h); else 0 */
@@ -170,9 +173,19 @@ static inline bool tw_upper_fits(const struct fragment *f, u32 upper)
 	return f->any_upper || f->upper_in == upper;
 }
 
-/* Bytes of the record of a path: 0, to the end, or a side exit's. */
+/* The paths of a fragment: 0, to the end; its side exits; if it is a loop, one more, for the record that says how often path 0 was taken. */
+static inline u32 tw_path_count(const struct fragment *f)
+{
+	return 1u + f->n_sides + (f->c_reg != TW_NOREG);
+}
+
+#define LOOP_RECORD_BYTES 10 /* number and count */
+
+/* Bytes of the record of a path. */
 static inline u16 tw_path_bytes(const struct fragment *f, u8 path)
 {
+	if (path > f->n_sides)
+		return LOOP_RECORD_BYTES;
 	return path ? f->side[path - 1].record_bytes : f->record_bytes;
 }
 
@@ -190,8 +203,8 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x);
  */
 bool tw_fragment_loops(const struct fragment *f);
 
-/* Makes the superblock that follows these blocks, and links to it whatever it is the best for. Under the lock. */
-void tw_fragment_join(const u64 *pc, u32 n, u32 context);
+/* Makes the superblock that follows this path, and links to it whatever it is the best for. Under the lock. */
+void tw_fragment_join(const struct tw_path *path);
 
 /* The fragment one of whose ways out has this number; NULL: none of this process. */
 struct fragment *tw_fragment_numbered(u32 number);

@@ -250,6 +250,8 @@ u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host
 		regs[s->spill] = t->slot_s;
 	if (s->flags & STATE_SPILL2)
 		regs[s->spill2] = t->slot_s2;
+	if (s->flags & STATE_C_SLOT)
+		regs[f->c_reg] = t->slot_c;
 	if (s->flags & STATE_RCX_SLOT)
 		regs[TW_RCX] = t->slot_rcx;
 	if (s->flags & STATE_R10_SLOT)
@@ -390,8 +392,7 @@ static void switch_at_entry(struct thread *t, const struct fragment *f, struct t
 		return;
 	}
 	uc->r11 = t->bufptr;
-	if (f->kind == FRAGMENT_BRIDGE || f->kind == FRAGMENT_LANDING)
-		uc->rip = (u64)f->target->code; /* the new buffer's keyframe has the upper half */
+	uc->rip = (u64)(f->kind == FRAGMENT_CODE ? f->code : f->target->code); /* the new buffer's keyframe has the upper half */
 }
 
 /*

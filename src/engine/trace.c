@@ -3,6 +3,7 @@
 #include "instrument/instrumentor.h"
 
 #define RECORDS_LOOKED_AT 2000u
+#define LOOP_PASSES       3u /* a path that is taken so often in a row is a loop */
 #define MAX_HOT           (sizeof((struct thread *)0)->hot / sizeof *((struct thread *)0)->hot)
 
 _Static_assert(TW_TRACE_BLOCKS == BLOCK_MAX_PARTS, "a path is as long as a superblock can be");
@@ -69,7 +70,7 @@ static bool next_record(struct reader *r, struct record *out)
 
 static u8 end_of(const struct record *r)
 {
-	return r->path ? r->f->side[r->path - 1].end : r->f->end;
+	return r->path && r->path <= r->f->n_sides ? r->f->side[r->path - 1].end : r->f->end;
 }
 
 static bool is_direct(u8 end)
@@ -82,7 +83,7 @@ static u32 known_after(const struct record *r)
 {
 	if (!is_direct(end_of(r)))
 		return tw_engine.instr->context;
-	return r->path ? r->f->side[r->path - 1].context : r->f->end_context;
+	return r->path && r->path <= r->f->n_sides ? r->f->side[r->path - 1].context : r->f->end_context;
 }
 
 /* Can a path begin with f when it comes after r? */
@@ -112,14 +113,17 @@ static bool goes_on(struct follow *w, const struct record *last, const struct fr
 	return is_direct(end);
 }
 
-static void read_path(struct tw_path *path, struct record last, struct reader r)
+/* Reads the path that begins with `last`; r stands behind that, and then behind the path. */
+static void read_path(struct tw_path *path, struct record last, struct reader *r)
 {
 	struct follow w = {.path = path};
+	struct reader ahead = *r;
 	struct record next;
 	path->pc[path->n++] = last.f->pc;
-	while (next_record(&r, &next) && next.f && goes_on(&w, &last, next.f)) {
+	while (next_record(&ahead, &next) && next.f && goes_on(&w, &last, next.f)) {
 		path->pc[path->n++] = next.f->pc;
 		last = next;
+		*r = ahead;
 	}
 }
 
@@ -128,6 +132,19 @@ static void copy_path(struct tw_path *path, const struct fragment *f)
 {
 	for (; path->n < f->n_pieces; path->n++)
 		path->pc[path->n] = f->piece[path->n].pc;
+}
+
+/* Comes the path again and again, with nothing in between? r stands behind it. */
+static bool loops(const struct tw_path *path, struct reader r)
+{
+	struct record next;
+	for (u32 k = 0; k < LOOP_PASSES; k++)
+		for (u32 i = 0; i < path->n;) {
+			if (!next_record(&r, &next) || !next.f || next.path || next.f->pc != path->pc[i])
+				return false;
+			i += next.f->n_pieces;
+		}
+	return true;
 }
 
 static struct tw_passes *passes_of(struct fragment *f, u32 context)
@@ -156,10 +173,12 @@ static void count_pass(struct thread *t, const struct record *before, const stru
 		return;
 	struct tw_path *path = &t->hot[t->n_hot++];
 	*path = (struct tw_path){.context = context};
+	struct reader behind = *r;
 	if (f->is_superblock)
 		copy_path(path, f);
 	else
-		read_path(path, *now, *r);
+		read_path(path, *now, &behind);
+	path->loops = loops(path, behind);
 	if (path->n == 1)
 		path->context = known_after(before);
 }
@@ -185,6 +204,6 @@ bool tw_trace_found(const struct thread *t)
 void tw_trace_join(struct thread *t)
 {
 	for (u32 k = 0; tw_engine.instr->superblocks && k < t->n_hot; k++) /* else the window has closed since */
-		tw_fragment_join(t->hot[k].pc, t->hot[k].n, t->hot[k].context);
+		tw_fragment_join(&t->hot[k]);
 	t->n_hot = 0;
 }

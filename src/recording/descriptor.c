@@ -107,6 +107,18 @@ static int ops_ok(const struct tw_descriptor *d)
 	return 1;
 }
 
+/* A loop's only value is how often it ran, and a whole fragment runs each time. */
+static int loop_ok(const struct tw_descriptor *d)
+{
+	const struct tw_op *op = tw_descriptor_ops(d);
+	if (!(d->flags & TW_DESC_LOOP))
+		return 1;
+	for (unsigned i = 0; i < d->n_ops; i++)
+		if (op[i].kind != TW_OP_REF && op[i].kind != TW_OP_SET && op[i].kind != TW_OP_BIT)
+			return 0;
+	return d->n_values == 1 && !(d->flags & TW_DESC_DYNAMIC);
+}
+
 int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail)
 {
 	if (avail < sizeof *d || d->bytes > avail || (d->number & 0xffff) < TW_TAG_FIRST)
@@ -115,7 +127,7 @@ int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail)
 		return 0;
 	if (tw_descriptor_size(d->n_blocks, d->n_ops, d->n_insns, d->code_bytes) != d->bytes)
 		return 0;
-	return d->n_blocks && blocks_ok(d) && ops_ok(d);
+	return d->n_blocks && blocks_ok(d) && ops_ok(d) && loop_ok(d);
 }
 
 void tw_descriptor_counts(const struct tw_descriptor *d, struct tw_static_counts *out)

@@ -8,7 +8,7 @@ void tw_batch_start(struct tw_walk *w)
 	w->repeated = 0;
 }
 
-static uint64_t insns_of(const struct tw_walk *w)
+uint64_t tw_batch_insns(const struct tw_walk *w)
 {
 	uint64_t n = 0;
 	for (const struct tw_block_run *b = w->blocks; b < w->block; b++)
@@ -36,7 +36,7 @@ static int flush(struct tw_walk *w, int continues)
 		return 0;
 	w->first_block += b.n_blocks - w->repeated;
 	w->first_ref += b.n_refs;
-	w->first_insn += insns_of(w);
+	w->first_insn += tw_batch_insns(w);
 	tw_batch_start(w);
 	w->stopped = w->options.batch(w->options.context, &b);
 	return w->stopped;

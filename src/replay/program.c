@@ -199,6 +199,8 @@ static struct tw_program *compile(struct tw_programs *programs, const struct tw_
 	    .pc = b->pc,
 	    .n_values = d->n_values,
 	    .n_insns = b->n_insns,
+	    .loops = (d->flags & TW_DESC_LOOP) != 0,
+	    .special = d->format == TW_FORMAT_CALL || (d->flags & TW_DESC_LOOP),
 	};
 	fill_steps(p);
 	if (d->format == TW_FORMAT_CALL) {

@@ -41,6 +41,8 @@ struct tw_program {
 	uint64_t pc; /* of its first block */
 	uint16_t n_values;
 	uint16_t n_insns;        /* of its first block */
+	uint8_t loops;           /* its value says how often it ran in a row */
+	uint8_t special;         /* loops, or has insn_pc */
 	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */
 	const uint64_t *insn_pc; /* format `call`: the address of each instruction; else NULL */
 	struct tw_step step[];

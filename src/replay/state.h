@@ -51,6 +51,9 @@ int tw_batch_flush(struct tw_walk *w);
 /* Gives the batch away if it is full, in the middle of the newest block: the next one begins with a record that continues it. */
 int tw_batch_flush_within(struct tw_walk *w);
 
+/* Instructions in the batch so far. */
+uint64_t tw_batch_insns(const struct tw_walk *w);
+
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 

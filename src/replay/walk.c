@@ -93,7 +93,7 @@ static int run_plain(struct tw_walk *w)
 	int error = 0;
 	while (c < w->c_end && !error) {
 		const struct tw_program *p = w->row[*c];
-		if (!p || p->insn_pc || p->n_values > w->m_end - m || full(w))
+		if (!p || p->special || p->n_values > w->m_end - m || full(w))
 			break;
 		c++;
 		*w->block++ = (struct tw_block_run){p->pc, p->descriptor, (uint32_t)(w->ref - w->refs), 0, p->n_insns};
@@ -157,6 +157,30 @@ static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint
 	if (!error && w->partial.in_rep && limit < p->descriptor->n_insns)
 		error = run_interrupted_rep(w, p, s, values);
 	memcpy(w->reg, w->partial.regs, sizeof w->partial.regs);
+	return error;
+}
+
+/* Instructions the chunk still has, by its header. */
+static uint64_t insns_left(const struct tw_walk *w)
+{
+	uint64_t done = w->first_insn + tw_batch_insns(w) - w->chunk->first_insn;
+	return done < w->chunk->insns ? w->chunk->insns - done : 0;
+}
+
+/* n executions in a row. */
+static int run_loop(struct tw_walk *w, const struct tw_program *p, uint64_t n)
+{
+	int error = 0;
+	if (n > insns_left(w) / p->descriptor->n_insns)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "more instructions than the chunk's header says, at iteration count", n);
+	for (; n && !error; n--) {
+		if (full(w))
+			error = tw_batch_flush(w);
+		if (error)
+			return error;
+		tw_batch_block(w, p->descriptor, 0, p->n_insns);
+		error = run_steps(w, p, NULL);
+	}
 	return error;
 }
 
@@ -328,6 +352,8 @@ static int run_tag(struct tw_walk *w, uint16_t tag)
 		error = run_logged(w, p, limit);
 	} else if (w->has_partial) {
 		error = run_partial(w, p, values);
+	} else if (p->loops) {
+		error = run_loop(w, p, values[0]);
 	} else {
 		tw_batch_block(w, p->descriptor, 0, p->n_insns);
 		error = run_steps(w, p, values);

@@ -10,7 +10,7 @@ static void emit_mov_gs64_imm(struct emit *e, u32 slot, u32 imm)
 }
 
 /* The group is complete, in thread.bits: it goes to its place, and the next one's place is here. rcx is free, rax is made so. */
-static void emit_switch(struct emit *e, u16 flags)
+static void emit_switch(struct emit *e, u32 flags)
 {
 	emit_mov_gs_reg(e, T_SLOT_S2, TW_RAX);
 	e->now.spill2 = TW_RAX;
@@ -27,7 +27,7 @@ static void emit_switch(struct emit *e, u16 flags)
 	emit_mov_reg_gs(e, TW_RAX, T_SLOT_S2);
 }
 
-u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u16 flags)
+u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u32 flags)
 {
 	emit_state(e, insn, flags);
 	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
@@ -51,7 +51,7 @@ u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u16 flags)
 	return BITS_TOLD;
 }
 
-void tw_bit_emit_target(struct emit *e, u32 tag, u16 flags)
+void tw_bit_emit_target(struct emit *e, u32 tag, u32 flags)
 {
 	emit_mov_mem32_imm(e, BUF_REG, 0, tag);
 	emit_lea(e, BUF_REG, BUF_REG, sizeof tag);

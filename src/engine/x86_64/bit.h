@@ -11,9 +11,9 @@
  * Adds a bit to the open group, and begins another when that is complete. `insn` and `flags` are the state in force. Returns the insn to be
  * used in states from here on.
  */
-u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u16 flags);
+u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u32 flags);
 
 /* Writes the tag of where an indirect branch has led, in a landing. */
-void tw_bit_emit_target(struct emit *e, u32 tag, u16 flags);
+void tw_bit_emit_target(struct emit *e, u32 tag, u32 flags);
 
 #endif

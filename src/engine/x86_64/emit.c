@@ -236,7 +236,7 @@ u8 *emit_jcc_patchable(struct emit *e, u8 cc)
 	return e->at - 4;
 }
 
-void emit_state(struct emit *e, u8 insn, u16 flags)
+void emit_state(struct emit *e, u8 insn, u32 flags)
 {
 	u16 offset = (u16)(e->at - e->start);
 	e->now.offset = offset;

@@ -41,6 +41,6 @@ u8 *emit_jcc_patchable(struct emit *e, u8 cc);
 void emit_patch(u8 *rel32, const u8 *target);
 
 /* From here on the state is `flags` (t_reg as the fragment has it) before instruction `insn`. */
-void emit_state(struct emit *e, u8 insn, u16 flags);
+void emit_state(struct emit *e, u8 insn, u32 flags);
 
 #endif

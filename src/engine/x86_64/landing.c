@@ -77,7 +77,7 @@ static void emit_move_rcx(struct emit *e, u64 by)
  * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
  * one in every landing large programs run out of branch target buffer. So `loop` where it is fast (AMD); elsewhere jrcxz all the same.
  */
-static void emit_check(struct emit *e, u64 pc, const u8 *miss, u16 flags)
+static void emit_check(struct emit *e, u64 pc, const u8 *miss, u32 flags)
 {
 	emit_move_rcx(e, tw_engine.fast_loop ? 1 - pc : -pc);
 	emit_state(e, 0, flags | (tw_engine.fast_loop ? STATE_OFF_BY_ONE : 0));

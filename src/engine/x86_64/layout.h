@@ -44,5 +44,6 @@
 #define T_STATUS      288
 #define T_BITS        304
 #define T_GROUP       312
+#define T_SLOT_C      320
 
 #endif

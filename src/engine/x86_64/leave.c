@@ -1,6 +1,7 @@
 #include "engine/x86_64/leave.h"
 #include "engine/bits.h"
 #include "engine/x86_64/bit.h"
+#include "engine/x86_64/loop.h"
 #include "engine/x86_64/stamp.h"
 #include "engine/x86_64/translate.h"
 
@@ -12,18 +13,23 @@ struct side {
 static struct side side[BLOCK_MAX_PARTS];
 static unsigned n_sides;
 
-u16 tw_leave_swapped(const struct emit *e)
+u32 tw_leave_swapped(const struct emit *e)
 {
+	if (e->f->c_reg != TW_NOREG)
+		return STATE_C_SLOT;
 	return e->f->t_reg != TW_NOREG ? STATE_T_SLOT | STATE_R11_LIVE : 0;
 }
 
-/* Gives r11 back to the buffer pointer and closes the record. `flags` is the state's rest, which stays. */
-static void emit_close(struct emit *e, u8 insn, u16 flags)
+void tw_leave_close(struct emit *e, u8 insn, u32 flags)
 {
 	if (!tw_engine.instr->records)
 		return;
 	tw_emit_statuses(e, e->path ? &e->f->side[e->path - 1].statuses : &e->f->statuses);
-	u8 t = e->f->t_reg;
+	u8 t = e->f->t_reg, c = e->f->c_reg;
+	if (c != TW_NOREG) {
+		emit_state(e, insn, flags | STATE_C_SLOT);
+		emit_mov_reg_gs(e, c, T_SLOT_C);
+	}
 	if (t != TW_NOREG) {
 		emit_state(e, insn, flags | STATE_T_SLOT | STATE_R11_LIVE);
 		emit_mov_gs_reg(e, T_APP_R11, BUF_REG);
@@ -51,8 +57,7 @@ static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u
 	return x;
 }
 
-/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. */
-static void emit_exit_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u16 flags)
+void tw_leave_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags)
 {
 	if (e->f->ticks)
 		done = tw_bit_emit(e, done, true, flags | STATE_DONE | STATE_CLOSED);
@@ -63,13 +68,13 @@ static void emit_exit_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context
 /* Leaves for the dispatcher to do instruction `last`, which has not run: a signal that comes before the dispatcher is there interrupts before it. */
 static void emit_exit_before(struct emit *e, u8 last, u64 pc, u8 kind, u32 context)
 {
-	emit_close(e, last, 0);
+	tw_leave_close(e, last, 0);
 	emit_state(e, last, STATE_CLOSED);
 	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
 
 /* What call k pushes. */
-static void emit_push_return(struct emit *e, const struct block *b, unsigned k, u16 flags)
+static void emit_push_return(struct emit *e, const struct block *b, unsigned k, u32 flags)
 {
 	u64 next = b->insn[k].pc + b->insn[k].len;
 	if (next < 0x80000000u) {
@@ -83,7 +88,7 @@ static void emit_push_return(struct emit *e, const struct block *b, unsigned k, 
 	emit_lea(e, TW_RSP, TW_RSP, -8);
 }
 
-static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last, u16 flags)
+static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last, u32 flags)
 {
 	if (ea->kind == TW_OP_SET) {
 		emit_mov_reg_reg(e, TW_RCX, ea->base);
@@ -113,7 +118,7 @@ static void emit_indirect(struct emit *e, const struct block *b)
 {
 	const struct insn *i = &b->insn[b->n_insns - 1];
 	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
-	u16 flags = tw_leave_swapped(e);
+	u32 flags = tw_leave_swapped(e);
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
 	if (i->kind == INSN_RETURN)
@@ -128,7 +133,7 @@ static void emit_indirect(struct emit *e, const struct block *b)
 		emit_push_return(e, b, last, flags);
 	flags = STATE_RCX_SLOT | STATE_R10_SLOT | STATE_DONE | STATE_PC_RCX;
 	emit_state(e, done, flags | tw_leave_swapped(e));
-	emit_close(e, done, flags);
+	tw_leave_close(e, done, flags);
 	emit_state(e, done, flags | STATE_CLOSED);
 	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
 	emit_table_jump(e, TW_R10, LANDING_JUMP);
@@ -137,11 +142,11 @@ static void emit_indirect(struct emit *e, const struct block *b)
 /* ret, instruction `last`: the landing finds the whole target at [rsp], and pops it. */
 static void emit_return(struct emit *e, u8 last)
 {
-	u16 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
+	u32 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
 	emit_state(e, (u8)(last + 1), flags | tw_leave_swapped(e));
-	emit_close(e, (u8)(last + 1), flags);
+	tw_leave_close(e, (u8)(last + 1), flags);
 	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
 	emit_table_jump(e, TW_RCX, LANDING_RETURN);
 }
@@ -152,10 +157,10 @@ static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 
 	const struct part *end = &b->part[b->n_parts - 1];
 	u8 done = (u8)b->n_insns, told;
 	told = tw_bit_emit(e, done, false, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
-	emit_exit_jump(e, told, end->next, EXIT_LINK, context, STATE_PC_FALL);
+	tw_leave_jump(e, told, end->next, EXIT_LINK, context, STATE_PC_FALL);
 	emit_patch(rel32, e->at);
 	told = tw_bit_emit(e, done, true, STATE_DONE | STATE_CLOSED);
-	emit_exit_jump(e, told, end->target, EXIT_LINK, context, 0);
+	tw_leave_jump(e, told, end->target, EXIT_LINK, context, 0);
 }
 
 static u8 *emit_jump_to_come(struct emit *e)
@@ -186,9 +191,9 @@ static void emit_loop(struct emit *e, const struct block *b, u32 context)
 	emit_bytes(e, i->raw, (u32)(i->len - 1));
 	u8 *rel8 = e->at;
 	emit_8(e, 0);
-	emit_exit_jump(e, done, i->pc + i->len, EXIT_LINK, context, STATE_PC_FALL);
+	tw_leave_jump(e, done, i->pc + i->len, EXIT_LINK, context, STATE_PC_FALL);
 	*rel8 = (u8)(e->at - (rel8 + 1));
-	emit_exit_jump(e, done, i->target, EXIT_LINK, context, 0);
+	tw_leave_jump(e, done, i->target, EXIT_LINK, context, 0);
 }
 
 /* Instructions that fault by design run as they are; what cannot be decoded, or would leave for another code segment, is an illegal one. */
@@ -208,13 +213,17 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 	const struct part *end = &b->part[b->n_parts - 1];
 	const struct insn *i = &b->insn[b->n_insns - 1];
 	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
+	if (e->f->c_reg != TW_NOREG) {
+		tw_loop_end(e, b, context);
+		return;
+	}
 	switch (i->kind) {
 	case INSN_JUMP:
-		emit_close(e, done, STATE_DONE);
-		emit_exit_jump(e, done, end->target, EXIT_LINK, context, 0);
+		tw_leave_close(e, done, STATE_DONE);
+		tw_leave_jump(e, done, end->target, EXIT_LINK, context, 0);
 		return;
 	case INSN_COND:
-		emit_close(e, last, 0);
+		tw_leave_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
 		if (tw_bits_used()) {
 			emit_8(e, 0x0f);
@@ -224,10 +233,10 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 			return;
 		}
 		emit_link_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
-		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
+		tw_leave_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
 		return;
 	case INSN_LOOP:
-		emit_close(e, last, 0);
+		tw_leave_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
 		if (tw_bits_used())
 			emit_loop_of_bits(e, b, context);
@@ -237,8 +246,8 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 	case INSN_CALL:
 		emit_push_return(e, b, last, tw_leave_swapped(e));
 		emit_state(e, done, STATE_DONE | tw_leave_swapped(e));
-		emit_close(e, done, STATE_DONE);
-		emit_exit_jump(e, done, end->target, EXIT_LINK, context, 0);
+		tw_leave_close(e, done, STATE_DONE);
+		tw_leave_jump(e, done, end->target, EXIT_LINK, context, 0);
 		return;
 	case INSN_RETURN:
 		if (i->pop_bytes == 0) {
@@ -261,10 +270,10 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		emit_state(e, done, STATE_DONE | STATE_PC_FALL | tw_leave_swapped(e));
 		/* fall through */
 	default:
-		emit_close(e, done, STATE_DONE | STATE_PC_FALL);
+		tw_leave_close(e, done, STATE_DONE | STATE_PC_FALL);
 		if (e->f->order)
 			tw_stamp_emit(e, i, true, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
-		emit_exit_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL | (e->f->order ? STATE_STAMPED : 0));
+		tw_leave_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL | (e->f->order ? STATE_STAMPED : 0));
 	}
 }
 
@@ -324,7 +333,7 @@ static void emit_branch_within(struct emit *e, const struct block *b, unsigned k
 /* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
 static void emit_return_within(struct emit *e, const struct block *b, unsigned k)
 {
-	u16 flags = tw_leave_swapped(e);
+	u32 flags = tw_leave_swapped(e);
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_state(e, (u8)k, flags | STATE_RCX_SLOT);
 	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
@@ -366,7 +375,7 @@ static void emit_renumber(struct emit *e)
 static void emit_side(struct emit *e, const struct block *b, const struct plan *p, const struct side *s)
 {
 	const bool is_return = b->insn[s->insn].kind == INSN_RETURN;
-	u16 flags = tw_leave_swapped(e);
+	u32 flags = tw_leave_swapped(e);
 	e->buf = e->f->t_reg != TW_NOREG ? e->f->t_reg : BUF_REG;
 	emit_patch(s->rel32, e->at);
 	emit_state(e, s->insn, flags | (is_return ? STATE_RCX_SLOT : 0));
@@ -378,8 +387,8 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 		emit_return(e, s->insn);
 		return;
 	}
-	emit_close(e, s->insn, 0);
-	emit_exit_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
+	tw_leave_close(e, s->insn, 0);
+	tw_leave_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
 	e->f->last_exit = NULL;
 }
 

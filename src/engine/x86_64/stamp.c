@@ -14,7 +14,7 @@ bool tw_stamp_wanted(const struct insn *i)
 }
 
 /* Reads the counter into the payload, through rax and rdx. Each store is of 8 bytes; what the second writes too much is written over. */
-static void emit_time(struct emit *e, u8 insn, bool after, u16 flags)
+static void emit_time(struct emit *e, u8 insn, bool after, u32 flags)
 {
 	emit_mov_gs_reg(e, T_SLOT_S, TW_RAX);
 	emit_mov_gs_reg(e, T_SLOT_S2, TW_RDX);
@@ -31,7 +31,7 @@ static void emit_time(struct emit *e, u8 insn, bool after, u16 flags)
 	emit_state(e, insn, flags);
 }
 
-void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u16 flags)
+void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u32 flags)
 {
 	const u8 insn = after;
 	emit_state(e, insn, flags);

@@ -22,7 +22,7 @@
 bool tw_stamp_wanted(const struct insn *i);
 
 /* Emits the event before, at the fragment's entry, or behind, after its record is closed, with what of the state is in force besides. */
-void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u16 flags);
+void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u32 flags);
 
 /* f was left at state s, with exact registers and bufptr: writes the second event if that has not been done, takes back the first if there is no record. */
 void tw_stamp_left(struct thread *t, const struct fragment *f, const struct state_entry *s);

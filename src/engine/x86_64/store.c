@@ -48,7 +48,7 @@ static void store_computed(struct emit *e, const struct block *b, const struct s
 {
 	struct tw_op ea = b->op[s->op].op;
 	u8 t = tw_scratch(&b->insn[s->insn], e->buf, TW_NOREG);
-	u16 flags = e->now.flags;
+	u32 flags = e->now.flags;
 	ea.disp += s->what == STORE_XCOMP ? 520 : 0;
 	emit_mov_gs_reg(e, T_SLOT_S, t);
 	e->now.spill = t & 15;
@@ -76,7 +76,7 @@ void tw_emit_statuses(struct emit *e, const struct statuses *s)
 /* The register's value, if it has been written since it was last recorded. Flags stay: jrcxz is the test. */
 static void store_tested(struct emit *e, const struct store *s)
 {
-	u16 flags = e->now.flags;
+	u32 flags = e->now.flags;
 	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
 	e->now.spill = TW_RCX;
 	emit_state(e, s->insn, flags | STATE_SPILL);

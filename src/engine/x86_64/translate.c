@@ -6,6 +6,7 @@
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/leave.h"
+#include "engine/x86_64/loop.h"
 #include "engine/x86_64/show.h"
 #include "engine/x86_64/stamp.h"
 #include "instrument/instrumentor.h"
@@ -53,23 +54,18 @@ static void truncate(struct block *b, u16 n)
 	tw_decode_cut(b, 1);
 }
 
-struct superblock_args {
-	const u64 *pc;
-	u32 n;
-};
-
 /* Decodes the path as far as it is still one: code may have changed since it was seen. */
 static void decode_superblock(void *arg)
 {
-	const struct superblock_args *a = arg;
+	const struct tw_path *path = arg;
 	u64 limit;
 	block.n_parts = 0;
-	for (u32 k = 0; k < a->n; k++) {
-		if (!tw_memory_executable(a->pc[k], &limit))
+	for (u32 k = 0; k < path->n; k++) {
+		if (!tw_memory_executable(path->pc[k], &limit))
 			return;
 		if (k == 0)
-			tw_decode_block(&block, a->pc[k], limit);
-		else if (!tw_leave_follows(&block, (u16)(k - 1), a->pc[k]) || !tw_decode_part(&block, a->pc[k], limit))
+			tw_decode_block(&block, path->pc[k], limit);
+		else if (!tw_leave_follows(&block, (u16)(k - 1), path->pc[k]) || !tw_decode_part(&block, path->pc[k], limit))
 			return;
 		if (tw_stamp_wanted(&block.insn[block.part[k].first_insn])) {
 			if (k)
@@ -125,14 +121,14 @@ static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 	emit_bytes(e, raw + rest, (u32)(i->len - rest));
 }
 
-static void emit_spill(struct emit *e, u8 insn, u8 reg, u16 flags)
+static void emit_spill(struct emit *e, u8 insn, u8 reg, u32 flags)
 {
 	emit_mov_gs_reg(e, T_SLOT_S, reg);
 	e->now.spill = reg & 15;
 	emit_state(e, insn, flags | STATE_SPILL);
 }
 
-static void emit_unspill(struct emit *e, u8 insn, u8 reg, u16 flags)
+static void emit_unspill(struct emit *e, u8 insn, u8 reg, u32 flags)
 {
 	emit_state(e, insn, flags | STATE_SPILL);
 	emit_mov_reg_gs(e, reg, T_SLOT_S);
@@ -141,7 +137,7 @@ static void emit_unspill(struct emit *e, u8 insn, u8 reg, u16 flags)
 /* A rip-relative operand that code in the cache cannot reach. */
 static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 {
-	u16 flags = e->now.flags;
+	u32 flags = e->now.flags;
 	u8 s = tw_scratch(i, e->buf, TW_NOREG);
 	emit_spill(e, (u8)k, s, flags);
 	emit_mov_reg_imm(e, s, i->target);
@@ -153,7 +149,7 @@ static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
-	u16 flags = e->now.flags;
+	u32 flags = e->now.flags;
 	u8 s = tw_scratch(i, e->buf, TW_NOREG), s2 = tw_scratch(i, e->buf, s);
 	const struct tw_op *op = NULL;
 	for (u16 n = 0; n < i->n_ops && !op; n++)
@@ -226,6 +222,10 @@ static void emit_enter(struct emit *e, const struct block *b)
 {
 	struct fragment *f = e->f;
 	const struct instrumentor *in = tw_engine.instr;
+	if (f->c_reg != TW_NOREG) {
+		tw_loop_enter(e, b);
+		return;
+	}
 	e->buf = BUF_REG;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	if (f->order)
@@ -280,7 +280,7 @@ struct fragment *tw_translate_new(u8 kind, u64 pc)
 	struct fragment *f = tw_heap(sizeof *f);
 	f->kind = kind;
 	f->pc = f->pc_fall = pc;
-	f->t_reg = TW_NOREG;
+	f->t_reg = f->c_reg = TW_NOREG;
 	return f;
 }
 
@@ -403,7 +403,7 @@ static void make_plan(struct block *b, u32 context)
 }
 
 /* Makes a fragment of `block`. */
-static struct fragment *translate_block(u32 context, struct exit *x, struct fragment **landing)
+static struct fragment *translate_block(u32 context, bool loops, struct exit *x, struct fragment **landing)
 {
 	struct fragment *f = tw_translate_new(FRAGMENT_CODE, block.pc);
 	const struct instrumentor *in = tw_engine.instr;
@@ -421,6 +421,8 @@ static struct fragment *translate_block(u32 context, struct exit *x, struct frag
 	f->head = (u8)tw_record_head(in->format);
 	keep_pieces(f, &block);
 	keep_sides(f, &block, &plan);
+	if (loops)
+		tw_loop_choose(f, &block, &plan);
 	keep_after_stores(f, &plan);
 	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
 	f->ticks = tw_bits_used() && tw_fragment_loops(f);
@@ -448,16 +450,16 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
 {
 	struct decode_args args = {pc, limit};
 	tw_with_decoder(decode_guarded, &args);
-	return translate_block(context, x, landing);
+	return translate_block(context, false, x, landing);
 }
 
-struct fragment *tw_translate_superblock(const u64 *pc, u32 n, u32 context)
+struct fragment *tw_translate_superblock(const struct tw_path *path)
 {
-	struct superblock_args args = {pc, n};
-	tw_with_decoder(decode_superblock, &args);
+	struct tw_path copy = *path;
+	tw_with_decoder(decode_superblock, &copy);
 	if (block.n_parts == 0)
 		return NULL;
-	struct fragment *f = translate_block(context, NULL, NULL);
+	struct fragment *f = translate_block(path->context, path->loops, NULL, NULL);
 	if (f)
 		f->is_superblock = true;
 	return f;

@@ -29,10 +29,10 @@ struct insn;
 struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **landing);
 
 /*
- * Translates the blocks at pc[0..n), which ran one after the other, into one superblock; or as many of them as still follow one another and can be
+ * Translates a path, whose blocks ran one after the other, into one superblock; or as many of them as still follow one another and can be
  * held together. NULL: the first is no longer there, or as above.
  */
-struct fragment *tw_translate_superblock(const u64 *pc, u32 n, u32 context);
+struct fragment *tw_translate_superblock(const struct tw_path *path);
 
 /*
  * Code that enters `to` from an indirect branch that found it in the table of this kind; `next` is the landing to try when the target is another.
