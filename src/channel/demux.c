@@ -46,8 +46,8 @@ struct walk {
 	uint64_t *m;
 	uint8_t *e;
 	uint64_t insns_blocks, refs_reads, writes;
-	uint64_t insns, blocks;       /* of loops */
-	uint64_t refs, reads;         /* of loops, and of dynamic operations */
+	uint64_t insns, blocks; /* of loops */
+	uint64_t refs, reads;   /* of loops, and of dynamic operations */
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;

@@ -134,13 +134,25 @@ static void copy_path(struct tw_path *path, const struct fragment *f)
 		path->pc[path->n] = f->piece[path->n].pc;
 }
 
-/* Comes the path again and again, with nothing in between? r stands behind it. */
-static bool loops(const struct tw_path *path, struct reader r)
+/* Is it the record of a loop? */
+static bool is_loop(const struct record *r)
+{
+	return r->path > r->f->n_sides;
+}
+
+/* Comes the path, which began with `now`, again and again, with nothing in between? r stands behind it. */
+static bool loops(const struct tw_path *path, const struct record *now, struct reader r)
 {
 	struct record next;
+	if (is_loop(now))
+		return true;
 	for (u32 k = 0; k < LOOP_PASSES; k++)
 		for (u32 i = 0; i < path->n;) {
-			if (!next_record(&r, &next) || !next.f || next.path || next.f->pc != path->pc[i])
+			if (!next_record(&r, &next) || !next.f || next.f->pc != path->pc[i])
+				return false;
+			if (is_loop(&next))
+				return true;
+			if (next.path)
 				return false;
 			i += next.f->n_pieces;
 		}
@@ -178,7 +190,7 @@ static void count_pass(struct thread *t, const struct record *before, const stru
 		copy_path(path, f);
 	else
 		read_path(path, *now, &behind);
-	path->loops = loops(path, behind);
+	path->loops = loops(path, now, behind);
 	if (path->n == 1)
 		path->context = known_after(before);
 }

@@ -136,7 +136,8 @@ void tw_code_print(struct tw_text *t, const struct tw_descriptor *d)
 	for (unsigned r = 0; r < TW_NREGS; r++)
 		if (d->context >> r & 1)
 			tw_text_printf(t, " %s", registers[r]);
-	tw_text_printf(t, d->context ? "%s\n" : " nothing%s\n", d->flags & TW_DESC_LOOP ? "; its value says how often it ran in a row" : "");
+	tw_text_printf(t, d->context ? "%s\n" : " nothing%s\n",
+	               d->flags & TW_DESC_LOOP ? "; its value says how often it ran in a row" : "");
 	for (unsigned i = 0; i < d->n_blocks; i++)
 		print_block(t, d, tw_descriptor_blocks(d) + i);
 }
