@@ -31,7 +31,8 @@ struct thread {
 	uint32_t next; /* buffer to drain next */
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
-	int dead; /* its process has died, with this status: */
+	struct tw_demux_stop stop; /* where recording stops at a count */
+	int dead;                  /* its process has died, with this status: */
 	int32_t wait_status;
 	struct tw_thread_info info;
 };
@@ -45,6 +46,7 @@ struct tw_collector {
 	char path[64];
 	struct tw_demux *demux;
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
+	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_output *output;
 	pthread_t thread_id;
@@ -81,6 +83,15 @@ static void take_descriptors(struct tw_collector *c)
 	c->descriptors += used;
 	if (error)
 		note_failure(c, error);
+}
+
+/* What is taken of the thread next stops where the count is reached. */
+static struct tw_demux_stop *stop_of(const struct tw_collector *c, struct thread *t)
+{
+	if (c->stop_at == UINT64_MAX)
+		return NULL;
+	t->stop.insns = c->recorded < c->stop_at ? c->stop_at - c->recorded : 0;
+	return &t->stop;
 }
 
 static struct tw_job *begin_job(struct tw_collector *c, const struct thread *t, uint32_t flags)
@@ -129,6 +140,7 @@ static void take_expanded(struct tw_collector *c, struct thread *t, const struct
 	while ((more = tw_expand_next(c->expand, &piece, &last)) > 0) {
 		struct tw_job *job = begin_job(c, t, last ? flags : 0);
 		struct tw_chunk *chunk = &job->chunk;
+		piece.stop = stop_of(c, t);
 		int error = c->count_only ? tw_demux_count(c->demux, &piece, &chunk, 1) : tw_demux_buffer(c->demux, &piece, chunk);
 		end_job(c, t, job, error);
 	}
@@ -145,6 +157,7 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 	}
 	c->written += in->bytes + in->slack_end;
 	struct tw_job *job = begin_job(c, t, flags);
+	in->stop = stop_of(c, t);
 	int error = tw_demux_buffer(c->demux, in, &job->chunk);
 	end_job(c, t, job, error);
 }
@@ -188,7 +201,7 @@ static unsigned find_full(struct tw_collector *c, uint32_t s, struct tw_demux_in
 		if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
 			break;
 		uint8_t *data = tw_channel_buffer(c->base, s, b);
-		in[n] = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end};
+		in[n] = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end, NULL};
 	}
 	return n;
 }
@@ -535,6 +548,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->collector_pid = getpid();
 	control->window.start = options->start;
 	control->window.stop = options->stop;
+	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
 	c->started = now_ns();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;

@@ -51,6 +51,7 @@ struct walk {
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;
+	uint64_t time; /* of the last event that has one */
 };
 
 /* No entry of this row is known: for an upper half without any fragment. */
@@ -220,6 +221,48 @@ static void copy_values(uint64_t *to, const uint8_t *from, unsigned n)
 		memcpy(to + i, from + (size_t)i * 8, 8);
 }
 
+/* ---- stopping at a count ---- */
+
+static int is_past(const struct walk *w)
+{
+	const struct tw_demux_stop *stop = w->in->stop;
+	return stop && (stop->told || (uint32_t)w->insns_blocks >= stop->insns);
+}
+
+/* The stream says that nothing is recorded from here on; `pc` is the next instruction's, 0 if it is not known. */
+static void tell_stop(struct walk *w, uint64_t pc)
+{
+	const struct tw_event_header h = {TW_TAG_EVENT, TW_EVENT_WINDOW, sizeof(struct tw_window)};
+	const struct tw_window window = {.open = 0, .pc = pc, .tsc = w->time};
+	if (w->in->stop->told)
+		return;
+	w->in->stop->told = 1;
+	memcpy(w->e, &h, sizeof h);
+	memcpy(w->e + sizeof h, &window, sizeof window);
+	w->e += sizeof h + sizeof window;
+	*w->c++ = TW_TAG_EVENT;
+}
+
+/* Events that are written while a window is closed too (src/engine/window.h), and those that belong to what ran just before it was. */
+static int is_kept(const struct walk *w, uint16_t type)
+{
+	switch (type) {
+	case TW_EVENT_PARTIAL:
+	case TW_EVENT_SYSCALL:
+	case TW_EVENT_SIGNAL:
+	case TW_EVENT_SIGRETURN:
+	case TW_EVENT_SEGBASE:
+	case TW_EVENT_UNMAP:
+	case TW_EVENT_WINDOW:
+		return 0;
+	case TW_EVENT_REFS:
+	case TW_EVENT_STAMP:
+		return !w->in->stop->told;
+	default:
+		return 1;
+	}
+}
+
 /* One fragment's record that is not whole or whose values count. Returns 0, or an error with nothing taken. */
 static int walk_special(struct walk *w, uint16_t tag)
 {
@@ -228,6 +271,11 @@ static int walk_special(struct walk *w, uint16_t tag)
 		return tw_fail(TW_ERR_FRAGMENT, "fragment %u", w->upper << 16 | tag);
 	if ((size_t)(w->end - w->p) < e->head + (size_t)e->n_values * 8)
 		return tw_fail(TW_ERR_STREAM, "fragment %u at the end of a buffer", w->upper << 16 | tag);
+	if (is_past(w)) {
+		tell_stop(w, tw_descriptor_blocks(e->descriptor)->pc);
+		w->p += e->head + (size_t)e->n_values * 8;
+		return TW_OK;
+	}
 	memcpy(w->m, w->p + e->head, (size_t)e->n_values * 8);
 	if (w->has_partial) {
 		count_partial(w, e->descriptor, w->m);
@@ -337,9 +385,16 @@ static int walk_event(struct walk *w)
 	if (!tw_event_valid(&h, w->p + sizeof h, left - sizeof h))
 		return tw_fail(TW_ERR_STREAM, "an event of type %u with %u bytes", h.type, h.bytes);
 	size_t n = sizeof h + h.bytes, padded = (n + 7) & ~(size_t)7;
+	if (is_past(w) && !is_kept(w, h.type)) {
+		tell_stop(w, 0);
+		w->p += n;
+		return TW_OK;
+	}
 	memcpy(w->e, w->p, n);
 	memset(w->e + n, 0, padded - n);
 	note_event(w, &h, w->e + sizeof h);
+	uint64_t time = tw_event_time(h.type, w->e + sizeof h);
+	w->time = time ? time : w->time;
 	*w->c++ = TW_TAG_EVENT;
 	w->e += padded;
 	w->p += n;
@@ -377,10 +432,18 @@ static int walk_other(struct walk *w)
 	return error ? error : 1;
 }
 
+/* Could this buffer be where it stops? Then each record is looked at. */
+static int may_stop(const struct walk *w)
+{
+	enum { MOST_INSNS = 256 }; /* in a fragment, which takes 2 bytes at least */
+	const struct tw_demux_stop *stop = w->in->stop;
+	return stop && (stop->told || stop->insns <= (uint64_t)TW_DEMUX_DATA / 2 * MOST_INSNS);
+}
+
 static int walk_all(struct walk *w)
 {
 	for (;;) {
-		if (!w->has_partial)
+		if (!w->has_partial && !may_stop(w))
 			walk_plain(w);
 		if (w->end - w->p < 2)
 			return TW_OK;

@@ -21,10 +21,18 @@
 
 struct tw_demux;
 
+/* Of a thread: after how many more instructions it stops, which tw_demux_buffer does not change, and whether its stream says that it has (WINDOW). */
+struct tw_demux_stop {
+	uint64_t insns;
+	int told;
+};
+
 /* What one buffer holds. */
 struct tw_demux_input {
 	const uint8_t *data, *slack;
 	uint32_t bytes, slack_end; /* as in struct tw_slot; for a torn buffer, what tw_demux_torn_end found */
+	/* For tw_demux_buffer, where recording stops at a count; or NULL. What comes after that is left out, as if the window had closed there. */
+	struct tw_demux_stop *stop;
 };
 
 /* NULL if there is no memory. `count_refs`: references are counted from REFS events, not from descriptors (format `call`). */

@@ -78,7 +78,7 @@ static struct unit_buffer start(void)
 
 static int run(const struct unit_buffer *b, uint32_t slack_end)
 {
-	struct tw_demux_input in = {data, slack, (uint32_t)(b->p - data), slack_end};
+	struct tw_demux_input in = {data, slack, (uint32_t)(b->p - data), slack_end, NULL};
 	chunk.flags = 0;
 	return tw_demux_buffer(demux, &in, &chunk);
 }
@@ -406,7 +406,7 @@ static void fill_any(struct tw_demux_input *in, uint64_t random)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		put_any(&b, random >> 33, &upper);
 	}
-	*in = (struct tw_demux_input){bytes, slack, (uint32_t)(b.p - bytes), 0};
+	*in = (struct tw_demux_input){bytes, slack, (uint32_t)(b.p - bytes), 0, NULL};
 }
 
 static void add_up(struct tw_totals *t, const struct tw_chunk *c)
@@ -454,9 +454,45 @@ static void counting(void)
 		free((void *)in[i].data);
 }
 
+/* Stopping at a count: with the fragment that reaches it, whose REFS stay; what is not code goes on, and the stream says once that nothing else does. */
+static void stopping(void)
+{
+	static const struct tw_refs refs = {0};
+	static const struct tw_thread_end end = {0};
+	static const struct tw_syscall call = {0};
+	struct unit_buffer b = start();
+	for (int i = 0; i < 3; i++) {
+		unit_tag(&b, PLAIN);
+		unit_event(&b, TW_EVENT_REFS, &refs, sizeof refs);
+	}
+	unit_event(&b, TW_EVENT_SYSCALL, &call, sizeof call);
+	unit_event(&b, TW_EVENT_THREAD_END, &end, sizeof end);
+	struct tw_demux_stop stop = {.insns = 4}; /* within the second */
+	struct tw_demux_input in = {data, slack, (uint32_t)(b.p - data), 0, &stop};
+	EQUAL(tw_demux_buffer(demux, &in, &chunk), TW_OK);
+	EQUAL(chunk.insns, 6);
+	EQUAL(chunk.n_c, 7); /* KEYFRAME, two fragments and their REFS, WINDOW, THREAD_END */
+	EQUAL(stop.told, 1);
+	size_t at = 0;
+	static const uint16_t expected[] = {TW_EVENT_KEYFRAME, TW_EVENT_REFS, TW_EVENT_REFS, TW_EVENT_WINDOW, TW_EVENT_THREAD_END};
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+		EQUAL(tw_demux_next_event(&chunk, &at)->type, expected[i]);
+	EQUAL(at, chunk.n_e);
+	/* the thread's next buffer */
+	EQUAL(tw_demux_buffer(demux, &in, &chunk), TW_OK);
+	EQUAL(chunk.insns, 0);
+	EQUAL(chunk.n_c, 2);
+	/* not yet */
+	stop = (struct tw_demux_stop){.insns = 100};
+	EQUAL(tw_demux_buffer(demux, &in, &chunk), TW_OK);
+	EQUAL(chunk.insns, 9);
+	EQUAL(stop.told, 0);
+}
+
 int main(void)
 {
 	set_up();
+	stopping();
 	plain_runs();
 	upper_halves();
 	the_slack();

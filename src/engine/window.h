@@ -10,7 +10,8 @@
  *  - A thread whose mode has changed tells so in its stream (WINDOW), and, opened, writes a keyframe, before it enters the cache again.
  *  - In closed mode a thread's buffer pointer stays in thread.bufptr, and events are written that tell of modules, threads and processes.
  *
- * A time is noticed by the collector, in the control block (window_due); so is a count of recorded instructions. A thread that computes without ever coming by the
+ * A time is noticed by the collector, in the control block (window_due); so is a count of recorded instructions. That notice comes late by what the buffers hold, so
+ * the collector itself leaves out what was recorded after it (channel/demux.h). A thread that computes without ever coming by the
  * dispatcher is called there by a timer of its own CPU time, which cannot disturb a system call it sleeps in. A count of instructions from the start
  * is kept by the code of closed mode itself (instrument/count.c).
  */

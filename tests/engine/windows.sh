@@ -174,8 +174,23 @@ done
 RECORD_OPTIONS=(--stop=1Mi)
 same_as_native ./spin
 check_good
-[ "$(info_value instructions)" -ge 1000000 ] || fail "stopped before the count"
+stopped_at() { # stopped_at COUNT: so many instructions were recorded, or up to a superblock's more
+	check_good
+	[ "$(info_value instructions)" -ge "$1" ] || fail "${RECORD_OPTIONS[*]}: stopped before the count"
+	[ "$(info_value instructions)" -le $(($1 + 240)) ] || fail "${RECORD_OPTIONS[*]}: $(info_value instructions) instructions, not stopped at the count"
+}
+stopped_at 1000000
 "$TW" dump --raw --thread 1 recording.tw | grep -q 'event window 0' || fail "did not stop at the count"
+# in every form of buffer, within the first one and within a later one
+for RECORD_OPTIONS in "--stop=300000i" "-f dep06 --stop=300001i" "-f cf_bit --stop=300002i" "-f bb_pc+mem_addr --stop=2000000i" "--verify --stop=300003i" "--hot=1 --stop=3000000i"; do
+	# shellcheck disable=SC2206 # options
+	RECORD_OPTIONS=($RECORD_OPTIONS)
+	same_as_native ./places 2000
+	count=${RECORD_OPTIONS[-1]#--stop=}
+	stopped_at "${count%i}"
+	"$TW" dump --raw recording.tw | awk '$2 == "window" { if ($3 == 0) n++; else bad = 1 } END { exit bad || n != 1 }' ||
+		fail "${RECORD_OPTIONS[*]}: the stream does not say once that it stops"
+done
 
 # What cannot be.
 RECORD_OPTIONS=()
