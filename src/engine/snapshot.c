@@ -287,6 +287,21 @@ static void check_modules(void)
 		tw_sys(__NR_close, fd, 0, 0);
 }
 
+/* Goes on with *hash over this code. False: it cannot be read; its file may have been cut short. */
+static bool hash_code(u64 pc, u32 bytes, u64 *hash)
+{
+	u8 code[256];
+	while (bytes) {
+		u32 n = bytes < sizeof code ? bytes : sizeof code;
+		if (!tw_copy(code, (const void *)pc, n))
+			return false;
+		*hash = tw_fragment_hash(*hash, code, n);
+		pc += n;
+		bytes -= n;
+	}
+	return true;
+}
+
 static bool is_kept(const struct fragment *f)
 {
 	const struct tw_module *m = &tw_modules.of[f->module];
@@ -295,9 +310,8 @@ static bool is_kept(const struct fragment *f)
 		return false;
 	for (u32 k = 0; m->state == MODULE_PRESENT && k < f->n_pieces; k++) {
 		const struct piece *p = &f->piece[k];
-		if (p->pc + p->bytes + LONGEST_INSN > m->end)
+		if (p->pc + p->bytes + LONGEST_INSN > m->end || !hash_code(p->pc, p->bytes, &hash))
 			return false;
-		hash = tw_fragment_hash(hash, (const u8 *)p->pc, p->bytes);
 	}
 	return m->state == MODULE_EXPECTED || hash == f->code_hash;
 }

@@ -128,7 +128,30 @@ int main(int argc, char **argv)
 	return n ? execv("/proc/self/exe", args) : 0;
 }
 END
+
+# is linked with a library that is cut short while it runs
+cat >cut.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+extern int again(int);
+int main(void)
+{
+	printf("library %d\n", again(10));
+	fflush(stdout);
+	_exit(truncate("libcut.so", 0) ? 1 : 3);
+}
+END
+cp lib1.so libcut.so
+"$CC" -O1 -o cut cut.c -L. -lcut -Wl,-rpath,"$PWD" -Wl,-z,now || fail "cut"
 settle
+
+echo './prog; ./cut; echo $?' >cut.sh
+sh cut.sh >native.out
+grep -qx 3 native.out || fail "cut natively: $(tail -n 1 native.out)"
+cp lib1.so libcut.so
+settle
+"$TW" record -q -f none -- sh cut.sh >ours.out 2>ours.err || fail "cut"
+cmp native.out ours.out || fail "a library that was cut short"
 
 cat >same.sh <<'END'
 i=0
