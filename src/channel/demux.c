@@ -51,7 +51,8 @@ struct walk {
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;
-	uint64_t time; /* of the last event that has one */
+	uint64_t time;              /* of the last event that has one */
+	struct tw_demux_stop *stop; /* each record is looked at: it stops in this buffer, or has stopped before; else NULL */
 };
 
 /* No entry of this row is known: for an upper half without any fragment. */
@@ -223,10 +224,21 @@ static void copy_values(uint64_t *to, const uint8_t *from, unsigned n)
 
 /* ---- stopping at a count ---- */
 
+static uint64_t insns_of(const struct walk *w)
+{
+	return (uint32_t)w->insns_blocks + w->insns;
+}
+
 static int is_past(const struct walk *w)
 {
-	const struct tw_demux_stop *stop = w->in->stop;
-	return stop && (stop->told || (uint32_t)w->insns_blocks >= stop->insns);
+	return w->stop && (w->stop->told || insns_of(w) >= w->stop->insns);
+}
+
+/* How many of a loop's n executions there are until then. */
+static uint64_t loops_left(const struct walk *w, const struct entry *e, uint64_t n)
+{
+	uint64_t each = (uint32_t)e->insns_blocks, most = w->stop ? (w->stop->insns - insns_of(w) + each - 1) / each : n;
+	return n < most ? n : most;
 }
 
 /* The stream says that nothing is recorded from here on; `pc` is the next instruction's, 0 if it is not known. */
@@ -234,9 +246,9 @@ static void tell_stop(struct walk *w, uint64_t pc)
 {
 	const struct tw_event_header h = {TW_TAG_EVENT, TW_EVENT_WINDOW, sizeof(struct tw_window)};
 	const struct tw_window window = {.open = 0, .pc = pc, .tsc = w->time};
-	if (w->in->stop->told)
+	if (w->stop->told)
 		return;
-	w->in->stop->told = 1;
+	w->stop->told = 1;
 	memcpy(w->e, &h, sizeof h);
 	memcpy(w->e + sizeof h, &window, sizeof window);
 	w->e += sizeof h + sizeof window;
@@ -257,7 +269,7 @@ static int is_kept(const struct walk *w, uint16_t type)
 		return 0;
 	case TW_EVENT_REFS:
 	case TW_EVENT_STAMP:
-		return !w->in->stop->told;
+		return !w->stop->told;
 	default:
 		return 1;
 	}
@@ -281,6 +293,7 @@ static int walk_special(struct walk *w, uint16_t tag)
 		count_partial(w, e->descriptor, w->m);
 		w->has_partial = 0;
 	} else if (e->descriptor->flags & TW_DESC_LOOP) {
+		w->m[0] = loops_left(w, e, w->m[0]);
 		count_loop(w, e, w->m[0]);
 	} else {
 		w->insns_blocks += e->insns_blocks;
@@ -432,18 +445,10 @@ static int walk_other(struct walk *w)
 	return error ? error : 1;
 }
 
-/* Could this buffer be where it stops? Then each record is looked at. */
-static int may_stop(const struct walk *w)
-{
-	enum { MOST_INSNS = 256 }; /* in a fragment, which takes 2 bytes at least */
-	const struct tw_demux_stop *stop = w->in->stop;
-	return stop && (stop->told || stop->insns <= (uint64_t)TW_DEMUX_DATA / 2 * MOST_INSNS);
-}
-
 static int walk_all(struct walk *w)
 {
 	for (;;) {
-		if (!w->has_partial && !may_stop(w))
+		if (!w->has_partial && !w->stop)
 			walk_plain(w);
 		if (w->end - w->p < 2)
 			return TW_OK;
@@ -458,7 +463,7 @@ static void finish(const struct walk *w, struct tw_chunk *chunk)
 	chunk->n_c = (size_t)(w->c - chunk->c);
 	chunk->n_m = (size_t)(w->m - chunk->m);
 	chunk->n_e = (size_t)(w->e - chunk->e);
-	chunk->insns = (uint32_t)w->insns_blocks + w->insns;
+	chunk->insns = insns_of(w);
 	chunk->blocks = (w->insns_blocks >> 32) + w->blocks;
 	chunk->refs = (uint32_t)w->refs_reads + w->refs;
 	chunk->reads = (w->refs_reads >> 32) + w->reads;
@@ -484,7 +489,13 @@ int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct 
 {
 	struct walk w;
 	begin_walk(&w, d, in, chunk);
+	w.stop = in->stop && in->stop->told ? in->stop : NULL;
 	int error = walk_all(&w);
+	if (in->stop && !w.stop && insns_of(&w) >= in->stop->insns) {
+		begin_walk(&w, d, in, chunk);
+		w.stop = in->stop;
+		error = walk_all(&w);
+	}
 	finish(&w, chunk);
 	return error;
 }

@@ -182,7 +182,7 @@ stopped_at() { # stopped_at COUNT: so many instructions were recorded, or up to 
 stopped_at 1000000
 "$TW" dump --raw --thread 1 recording.tw | grep -q 'event window 0' || fail "did not stop at the count"
 # in every form of buffer, within the first one and within a later one
-for RECORD_OPTIONS in "--stop=300000i" "-f dep06 --stop=300001i" "-f cf_bit --stop=300002i" "-f bb_pc+mem_addr --stop=2000000i" "--verify --stop=300003i" "--hot=1 --stop=3000000i"; do
+for RECORD_OPTIONS in "--stop=300000i" "-f dep06 --stop=300001i" "-f cf_bit --stop=300002i" "-f bb_pc+mem_addr --stop=2000000i" "--verify --stop=300003i" "--hot=1 --stop=3000000i" "-f dep-c --hot=1 --stop=3000001i"; do
 	# shellcheck disable=SC2206 # options
 	RECORD_OPTIONS=($RECORD_OPTIONS)
 	same_as_native ./places 2000
