@@ -148,6 +148,29 @@ static int by_target(const void *a, const void *b)
 	return x->to != y->to ? order(x->to, y->to) : goes_on(x) - goes_on(y);
 }
 
+/* How often control fell from the instruction at `from` to that at `to`, by the edges. */
+static uint64_t fallen(const struct tw_file_profile *p, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < p->n_edges; i++)
+		if (p->edges[i].from == from && p->edges[i].to == to)
+			return p->edges[i].count;
+	return 0;
+}
+
+/*
+ * A handler returned to a place where branches lead too. If the instruction before it ran more often than control fell from there, the handler came between the
+ * two: control just went on.
+ */
+static void close_gap(const struct tw_file_profile *p, struct tw_file_edge *e)
+{
+	const struct tw_file_insn *to = e->end == TW_END_SYSCALL && !e->fall ? tw_file_profile_find(p, e->to) : NULL;
+	const struct tw_file_insn *before = to && to > p->insns ? to - 1 : NULL;
+	if (!before || before->end != TW_END_FALL || before->vaddr + before->length != to->vaddr ||
+	    before->executions < fallen(p, before->vaddr, to->vaddr) + e->count)
+		return;
+	*e = (struct tw_file_edge){before->vaddr, e->to, e->count, TW_END_FALL, 1, 1};
+}
+
 /* Marks edges that meet branches where they lead. Leaves out what only went on and does not: before and behind a string instruction that repeated, and
  * where handlers returned. */
 static void find_joins(struct tw_file_profile *p)
@@ -165,6 +188,9 @@ static void find_joins(struct tw_file_profile *p)
 			p->edges[n++] = *e;
 	}
 	p->n_edges = n;
+	for (size_t i = 0; i < n; i++)
+		if (p->edges[i].joins)
+			close_gap(p, &p->edges[i]);
 }
 
 static void join_insns(struct tw_file_profile *p)
