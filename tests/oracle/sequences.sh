@@ -1,11 +1,12 @@
 # Random sequences of instructions, each run over and over (tests/oracle/sequences.c): under every instrumentor they do what they do natively, and the
-# references of formats `dep` and `call` are the same. SEEDS: which ones; COUNT: batches of 32 sequences for each.
+# references of formats `dep` and `call` are the same. SEEDS: which ones; COUNT: batches of 32 sequences for each; TURNS: how often they become superblocks.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need_cpu avx2
 need_command setarch objdump
 SEEDS=${SEEDS:-$(seq "$(full 20 1)")}
 COUNT=${COUNT:-$(full 500 20)}
+TURNS=${TURNS:-40}
 HERE=$ROOT/tests/oracle
 # the addresses of code and memory are the same in every run
 "$CC" -O2 -no-pie -o sequences "$HERE/sequences.c" "$HERE/sequence.c" "$HERE/sequence_run.S" -lZydis || fail "sequences.c does not compile"
@@ -41,10 +42,10 @@ explain() {
 }
 
 for seed in $SEEDS; do
-	./sequences -s "$seed" -n "$COUNT" >native.out || fail "seed $seed: fails natively"
+	./sequences -s "$seed" -n "$COUNT" -r "$TURNS" >native.out || fail "seed $seed: fails natively"
 	for FORMAT in "dep --hot=1" "dep --hot=1 --versions=1"; do
-		traced traced.out -s "$seed" -n "$COUNT"
-		cmp -s native.out traced.out || explain "$seed"
+		traced traced.out -s "$seed" -n "$COUNT" -r "$TURNS"
+		cmp -s native.out traced.out || explain "$seed" -r "$TURNS"
 	done
 	# without superblocks: fewer turns
 	./sequences -s "$seed" -n "$COUNT" -r 6 >native.out
