@@ -379,12 +379,13 @@ static void put_after(const struct thread *t, u64 values, u64 end, const struct 
 	}
 }
 
-void tw_buffer_stop(struct thread *t, u64 start, u64 end, const struct fragment *f, u32 insns, bool in_rep)
+void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns, bool in_rep)
 {
-	struct tw_partial p = {insns, in_rep, {0}};
+	const u32 first = tw_piece_of(f, insns)->first_insn;
+	struct tw_partial p = {insns - first, in_rep, {0}};
 	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
 	end = end < data_end ? end : data_end;
-	put_after(t, start + f->head, end, f, insns);
+	put_after(t, values, end, f, insns);
 	memcpy(p.regs, t->regs, sizeof p.regs);
 	t->slack_jump = end - 4; /* where the data ends is 4 behind this: close_buffer */
 	t->bufptr = (u64)tw_channel_slack(t->buffer);
@@ -535,6 +536,14 @@ static const struct tw_descriptor *publish_group(struct tw_control *c, u64 offse
 	return descriptor_at(offset);
 }
 
+void tw_buffer_tagged(struct fragment *f, u32 last_tag)
+{
+	f->upper_in = (u16)(f->tag >> 16);
+	f->upper_out = (u16)(last_tag >> 16);
+	f->any_upper = !(f->tag & 0xffff);
+	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
+}
+
 /* What must be in force where f is entered, and is where it is left; how long its record's head is. */
 static void set_upper(struct fragment *f)
 {
@@ -550,9 +559,7 @@ static void set_upper(struct fragment *f)
 	case TW_FORM_TAGGED:
 		break;
 	}
-	f->upper_in = f->upper_out = (u16)(f->tag >> 16);
-	f->any_upper = !(f->tag & 0xffff);
-	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
+	tw_buffer_tagged(f, f->tag);
 }
 
 void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
@@ -576,6 +583,7 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 		const struct tw_descriptor *d = publish_group(c, used, bytes, n);
 		f->number = d->number;
 		f->tag = d->tag;
+		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;
 		f->announced = d->flags & TW_DESC_ANNOUNCED;
 	}
 	STORE_RELEASE(&c->descriptor_lock, 0);

@@ -70,15 +70,17 @@ bool tw_buffer_guard(const struct thread *t, u64 address);
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);
 
 /*
- * Tagged form: the record whose values begin at `start` + f->head (as far as they have fixed places) and which has been written up to `end` stopped early. It
- * ends the buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
+ * Tagged form: the record that has been written up to `end` stopped early; `values` is where value slot 0 of the fragment is or would be. It ends the buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
  */
-void tw_buffer_stop(struct thread *t, u64 start, u64 end, const struct fragment *f, u32 insns, bool in_rep);
+void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns, bool in_rep);
 
 /*
  * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at
  * which whoever reads the buffer stops.
  */
+/* Tagged form: upper halves and head of f, whose first block has its tag and whose last one last_tag. */
+void tw_buffer_tagged(struct fragment *f, u32 last_tag);
+
 void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
 
 #endif

@@ -115,6 +115,33 @@ u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
 
 /* ---- numbers ---- */
 
+static bool is_tagged(void)
+{
+	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
+}
+
+/* Fragments by tag: a lossy table. */
+#define TAG_ENTRIES (1u << 19)
+static struct fragment **tagged;
+
+static struct fragment **tag_slot(u32 tag)
+{
+	return &tagged[(tag * 0x9e3779b1u) >> 13 & (TAG_ENTRIES - 1)];
+}
+
+static void note_tag(struct fragment *f)
+{
+	if (!tagged)
+		__atomic_store_n(&tagged, tw_heap(TAG_ENTRIES * sizeof *tagged), __ATOMIC_RELEASE);
+	__atomic_store_n(tag_slot(f->tag), f, __ATOMIC_RELEASE);
+}
+
+struct fragment *tw_fragment_tagged(u32 tag)
+{
+	struct fragment *f = __atomic_load_n(&tagged, __ATOMIC_ACQUIRE) ? __atomic_load_n(tag_slot(tag), __ATOMIC_ACQUIRE) : NULL;
+	return f && f->tag == tag ? f : NULL;
+}
+
 static void number_fragment(struct fragment *f)
 {
 	struct fragment ***row = &numbered[f->number >> 16];
@@ -134,7 +161,9 @@ void tw_cache_commit(struct fragment *f)
 {
 	tr->cache_at = (u64)f->code + f->code_bytes;
 	tr->host_map[tr->n_host] = f;
-	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records)
+	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && f->descriptor)
+		note_tag(f);
+	else if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && !is_tagged())
 		number_fragment(f);
 	__atomic_store_n(&tr->n_host, tr->n_host + 1, __ATOMIC_RELEASE);
 }
@@ -262,7 +291,7 @@ static void note_upper(u32 upper)
 
 u64 *tw_fragment_table(u32 upper, u8 kind)
 {
-	if (tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+	if (tw_engine.instr->records && is_tagged())
 		upper = 0; /* landings look for themselves */
 	if (upper >= MAX_UPPERS)
 		upper = MAX_UPPERS - 1;
@@ -323,6 +352,11 @@ static struct fragment *find(u64 pc, u32 context, bool superblock)
 	while (f && (f->context != context || f->is_superblock != superblock))
 		f = at_pc(f->next_hash, pc);
 	return f;
+}
+
+struct fragment *tw_fragment_plain(u64 pc)
+{
+	return find(pc, tw_engine.instr->context, false);
 }
 
 static u32 count_bits(u32 v)
@@ -456,7 +490,8 @@ void tw_fragment_join(const struct tw_path *path)
 		if (path->context == plain) {
 			take_landings(f, s);
 			replace_entry(f, s);
-			__atomic_store_n(&f->superseded, true, __ATOMIC_RELAXED);
+			__atomic_store_n(&f->superblock, s, __ATOMIC_RELAXED);
+			__atomic_store_n(&f->superseded, true, __ATOMIC_RELEASE);
 		}
 	}
 }
@@ -622,6 +657,7 @@ static void empty(void)
 	memset(tr->tables, 0, sizeof tr->tables);
 	memset(tr->shadows, 0, sizeof tr->shadows);
 	memset(numbered, 0, sizeof numbered);
+	tagged = NULL;
 	tr->n_host = 0;
 	memset((void *)tr->heap_mark, 0, tr->heap_at - tr->heap_mark);
 	tr->heap_at = tr->heap_mark;

@@ -98,6 +98,8 @@ struct piece {
 	u64 pc;
 	u32 bytes;
 	u16 first_insn;
+	u16 record_bytes; /* tagged form: of its own record, as in struct fragment */
+	int16_t values;   /* ... where the fragment's value slots begin, from the start of that */
 };
 
 /* Format dep06: registers whose status is to be stored where a fragment is left, as masks. */
@@ -112,6 +114,7 @@ struct side_exit {
 	u16 record_bytes;
 	u16 n_insns; /* instructions that have run */
 	u8 end;      /* enum tw_end */
+	u16 upper;   /* tagged form: upper half that is in force then */
 	struct statuses statuses;
 };
 
@@ -125,7 +128,8 @@ struct fragment {
 	u32 end_context;  /* of what runs when it has run to its end */
 	u16 record_bytes; /* tag and values; tagged form: without those stored on condition, which move the buffer pointer themselves */
 	u16 n_insns, n_states;
-	u32 tag;       /* other forms than the plain one: what stands for it */
+	u32 tag; /* other forms than the plain one: what stands for it */
+	const struct tw_descriptor *descriptor;
 	u16 upper_in;  /* upper half that must be in force when it is entered, unless any_upper */
 	u16 upper_out; /* ... and is when it is left */
 	u8 head;       /* bytes of its record before the values */
@@ -143,7 +147,8 @@ struct fragment {
 	u8 module;     /* that all its code is in (module.h), or 0 */
 	u64 code_hash; /* of the bytes it was made from (tw_fragment_hash) */
 	bool stale;
-	bool superseded; /* there is a superblock to be entered in its place, whatever is known */
+	struct fragment *superblock; /* tagged form: it */
+	bool superseded;             /* there is a superblock to be entered in its place, whatever is known */
 	bool is_superblock;
 	struct tw_passes *passes; /* how often it was come by, by what was known (trace.h) */
 	struct piece *piece;
@@ -171,6 +176,15 @@ struct fragment {
 static inline bool tw_upper_fits(const struct fragment *f, u32 upper)
 {
 	return f->any_upper || f->upper_in == upper;
+}
+
+/* The piece that instruction `insn` is in; that behind the last one counts to the last piece. */
+static inline const struct piece *tw_piece_of(const struct fragment *f, u32 insn)
+{
+	const struct piece *p = f->piece;
+	while (p + 1 < f->piece + f->n_pieces && p[1].first_insn <= insn)
+		p++;
+	return p;
 }
 
 /* The paths of a fragment: 0, to the end; its side exits; if it is a loop, one more, for the record that says how often path 0 was taken. */
@@ -205,6 +219,12 @@ bool tw_fragment_loops(const struct fragment *f);
 
 /* Makes the superblock that follows this path, and links to it whatever it is the best for. Under the lock. */
 void tw_fragment_join(const struct tw_path *path);
+
+/* The fragment of one block with this tag, in the tagged form; NULL: none of this process. */
+struct fragment *tw_fragment_tagged(u32 tag);
+
+/* The fragment of one block for pc, if there is one. Under the lock. */
+struct fragment *tw_fragment_plain(u64 pc);
 
 /* The fragment one of whose ways out has this number; NULL: none of this process. */
 struct fragment *tw_fragment_numbered(u32 number);

@@ -226,11 +226,9 @@ void tw_signal_return(struct thread *t)
 
 static u64 insn_pc(const struct fragment *f, u32 insn)
 {
-	const struct piece *p = f->piece;
-	if (!p)
+	if (!f->piece)
 		return f->pc;
-	while (p + 1 < f->piece + f->n_pieces && p[1].first_insn <= insn)
-		p++;
+	const struct piece *p = tw_piece_of(f, insn);
 	u64 pc = p->pc;
 	for (u32 k = p->first_insn; k < insn && k < f->n_insns; k++)
 		pc += f->insn_bytes[k];
@@ -280,23 +278,33 @@ static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 r
 	return insn_pc(f, s->insn);
 }
 
+/* Tagged form: a block's record is complete. Statuses may not have been stored yet: a keyframe sets them all. */
+static void end_block(struct thread *t, u32 bytes)
+{
+	t->bufptr += bytes;
+	tw_call_flush(t);
+	tw_buffer_keyframe(t);
+}
+
 /*
- * Tagged form: the buffer pointer has moved with each value that was stored on condition, so where the record begins is not known, and need not be. Statuses
- * may not have been stored yet: a keyframe sets them all.
+ * Tagged form: the buffer pointer has moved with each value that was stored on condition, so where the record begins is not known, and need not be. Each
+ * block of a superblock has a record of its own.
  */
 static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
 {
-	u16 bytes = s->flags & STATE_CLOSED ? 0 : tw_path_bytes(f, s->path);
-	if (s->flags & STATE_DONE) {
-		t->bufptr += bytes;
-		tw_call_flush(t);
-		tw_buffer_keyframe(t);
+	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn))
+		return;
+	const bool behind = s->flags & (STATE_NOT_OPEN | STATE_DONE); /* the instruction before was a block's last */
+	const struct piece *p = tw_piece_of(f, behind ? s->insn - 1u : s->insn);
+	const u16 bytes = s->flags & STATE_CLOSED ? 0 : p->record_bytes;
+	if (behind) {
+		end_block(t, bytes);
 		return;
 	}
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->log_open)
 		tw_call_take_back_event(t);
-	tw_call_take_back(t, s->insn);
-	tw_buffer_stop(t, t->bufptr, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+	tw_call_take_back(t, s->insn - p->first_insn);
+	tw_buffer_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
 }
 
 /*
@@ -319,12 +327,12 @@ static void interrupt(struct thread *t, u64 host)
 	}
 	if (plain)
 		t->upper = f->kind == FRAGMENT_CODE ? f->upper_out : UPPER_UNKNOWN;
-	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
-		tw_stamp_left(t, f, s);
+	if (tw_engine.instr->records && !plain) {
+		interrupt_tagged(t, f, s);
 		return;
 	}
-	if (!plain) {
-		interrupt_tagged(t, f, s);
+	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
+		tw_stamp_left(t, f, s);
 		return;
 	}
 	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
@@ -405,7 +413,7 @@ static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 	if (!f || !tw_engine.instr->records || !tw_buffer_guard(t, address))
 		return false;
 	const struct state_entry *s = tw_fragment_state(f, uc->rip);
-	if ((s->flags & STATE_NOT_OPEN) && !f->order && !tw_bits_used()) {
+	if ((s->flags & STATE_NOT_OPEN) && !s->insn && !f->order && !tw_bits_used()) {
 		switch_at_entry(t, f, uc);
 		return true;
 	}

@@ -19,6 +19,7 @@ struct tw_passes {
 struct reader {
 	const u8 *p, *end;
 	u32 upper;
+	u16 updated; /* tagged form: registers whose status is UPDATED */
 };
 
 /* One execution of a fragment, by one of its ways out. */
@@ -29,8 +30,10 @@ struct record {
 
 static const struct record none = {NULL, 0};
 
-/* An event: the upper half may change with it. */
-static bool skip_event(struct reader *r)
+static bool next_record(struct reader *r, struct record *out);
+
+/* An event: the upper half may change with it. What next_record returns. */
+static bool skip_event(struct reader *r, struct record *out)
 {
 	struct tw_event_header h;
 	if (r->end - r->p < (i64)sizeof h)
@@ -38,23 +41,76 @@ static bool skip_event(struct reader *r)
 	memcpy(&h, r->p, sizeof h);
 	if ((u64)(r->end - r->p) < sizeof h + h.bytes)
 		return false;
-	if (h.type == TW_EVENT_KEYFRAME)
+	if (h.type == TW_EVENT_KEYFRAME) {
 		memcpy(&r->upper, r->p + sizeof h + offsetof(struct tw_keyframe, upper), sizeof r->upper);
+		r->updated = 0xffff;
+	}
 	r->p += sizeof h + h.bytes;
+	if (h.type == TW_EVENT_REFS) /* of the record before: --verify */
+		return next_record(r, out);
 	return h.type != TW_EVENT_PARTIAL;
+}
+
+/* Tagged form: passes over the values of a block's record, following the statuses. */
+static void skip_values(struct reader *r, const struct tw_descriptor *d)
+{
+	const struct tw_op *op = tw_descriptor_ops(d);
+	u32 n = d->n_values;
+	for (u32 k = 0; k < d->n_ops; k++) {
+		const u16 bit = (u16)(1u << (op[k].base & 15));
+		if (op[k].kind == TW_OP_WRITTEN)
+			r->updated |= op[k].count;
+		if (op[k].kind != TW_OP_RECORD)
+			continue;
+		n -= !(r->updated & bit);
+		r->updated &= (u16)~bit;
+	}
+	r->p += 8 * n;
+}
+
+/* As next_record, in the tagged form. */
+static bool next_tagged(struct reader *r, struct record *out)
+{
+	u16 unit[3] = {0};
+	*out = none;
+	for (;; r->p += TW_ESCAPE_BYTES) {
+		if (r->end - r->p < (i64)sizeof unit)
+			return false;
+		memcpy(unit, r->p, sizeof unit);
+		if (unit[0] || unit[1] < TW_ESCAPE_FIRST)
+			break;
+		r->upper = unit[1];
+	}
+	if (!unit[0] && unit[1] == TW_ESCAPE_EVENT) {
+		r->p += 2;
+		return skip_event(r, out);
+	}
+	if (!unit[0] && unit[1] != TW_ESCAPE_ZERO)
+		return false;
+	if (!unit[0])
+		r->upper = unit[2];
+	r->p += unit[0] ? 2 : TW_ZERO_BYTES;
+	struct fragment *f = tw_fragment_tagged(r->upper << 16 | unit[0]);
+	if (!f || f->stale)
+		return false;
+	skip_values(r, f->descriptor);
+	*out = (struct record){f, 0};
+	return true;
 }
 
 /* The next record; none: it is not of a fragment. False: there is nothing more to read. */
 static bool next_record(struct reader *r, struct record *out)
 {
 	u16 tag, upper;
+	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+		return next_tagged(r, out);
 	*out = none;
 	if (r->end - r->p < 4)
 		return false;
 	memcpy(&tag, r->p, 2);
 	memcpy(&upper, r->p + 2, 2);
 	if (tag == TW_TAG_EVENT)
-		return skip_event(r);
+		return skip_event(r, out);
 	if (tag == TW_TAG_UPPER) {
 		r->upper = upper;
 		r->p += 4;
@@ -104,7 +160,7 @@ struct follow {
 static bool goes_on(struct follow *w, const struct record *last, const struct fragment *f)
 {
 	u8 end = end_of(last);
-	if (f->is_superblock || w->path->n == TW_TRACE_BLOCKS || f->pc == w->path->pc[0])
+	if (f->is_superblock || f->superseded || w->path->n == TW_TRACE_BLOCKS || f->pc == w->path->pc[0])
 		return false;
 	if (end == TW_END_CALL)
 		w->returns[w->n_returns++] = last->f->pc_fall;
@@ -195,14 +251,36 @@ static void count_pass(struct thread *t, const struct record *before, const stru
 		path->context = known_after(before);
 }
 
+/*
+ * Tagged form: superblocks are not seen in records. Follows one that is entered; in->f, if not NULL, is the one that has been followed up to block in->k. True:
+ * `now` was run in it. Where one has been left, *before becomes that.
+ */
+struct inside {
+	struct fragment *f;
+	u32 k;
+};
+static bool within_superblock(struct inside *in, struct record *before, const struct record *now)
+{
+	if (in->f && in->k < in->f->n_pieces && now->f && in->f->piece[in->k].pc == now->f->pc) {
+		in->k++;
+		return true;
+	}
+	if (in->f)
+		*before = (struct record){in->f, 0};
+	*in = (struct inside){now->f && now->f->superseded ? now->f->superblock : NULL, 1};
+	return in->f;
+}
+
 void tw_trace_look(struct thread *t, const u8 *from, u64 to)
 {
-	struct reader r = {from, (const u8 *)to, 0};
+	struct reader r = {from, (const u8 *)to, 0, 0};
 	struct record before = none, now;
+	struct inside in = {NULL, 0};
+	const bool tagged = tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
 	if (!tw_engine.instr->superblocks || !tw_engine.control->hot)
 		return;
 	for (u32 n = 0; n < RECORDS_LOOKED_AT && t->n_hot < MAX_HOT && next_record(&r, &now); n++) {
-		if (before.f && now.f)
+		if (!(tagged && within_superblock(&in, &before, &now)) && before.f && now.f)
 			count_pass(t, &before, &now, &r);
 		before = now;
 	}

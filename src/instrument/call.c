@@ -26,7 +26,13 @@ static bool is_reference(const struct memop *m)
 	return m->op.kind != TW_OP_SET;
 }
 
-static void emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn, const struct memop *op, u16 n_ops, u32 bound)
+/* The first instruction of what has one record with this one: in the tagged form each block has its own. */
+static u32 first_of_record(const struct fragment *f, u32 insn)
+{
+	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED ? tw_piece_of(f, insn)->first_insn : 0;
+}
+
+static struct call_site *emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn, const struct memop *op, u16 n_ops, u32 bound)
 {
 	struct call_site *s = tw_heap(sizeof *s);
 	s->f = f;
@@ -37,11 +43,14 @@ static void emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn
 	s->op = tw_heap(n_ops * sizeof *op);
 	if (op)
 		memcpy(s->op, op, n_ops * sizeof *op);
-	for (u16 k = 0; k < n_ops; k++)
+	for (u16 k = 0; k < n_ops; k++) {
 		s->vectors |= op[k].op.kind == TW_OP_LANES;
+		s->op[k].op.insn = (u8)(op[k].op.insn - first_of_record(f, op[k].op.insn));
+	}
 	emit_mov_gs_imm(e, T_CC_INFO, (u32)(u64)s);
 	emit_mov_gs_imm(e, T_CC_RET, (u32)(u64)(e->at + 12 + 5));
 	emit_jmp(e, (const u8 *)tw_clean_call);
+	return s;
 }
 
 /* Entries of the log one execution of the block can make, at most. */
@@ -55,11 +64,14 @@ static u32 log_bound(const struct block *b)
 	return n;
 }
 
-void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes)
+void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u16 part, u32 record_bytes)
 {
+	u64 pc = b->part[part].pc;
 	u32 event = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + log_bound(b) * sizeof(struct tw_logged_ref));
 	u32 partial = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_partial));
-	emit_call(e, f, CALL_ENTRY, 0, NULL, 0, record_bytes + event + partial + 24);
+	event += b->n_parts * (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + 4); /* tagged form: one for each */
+	struct call_site *s = emit_call(e, f, CALL_ENTRY, 0, NULL, 0, part ? 0 : record_bytes + event + partial + 24);
+	s->pc = pc;
 }
 
 /* References of instruction i: a contiguous part of its memops, SETs come last. */
@@ -291,7 +303,7 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 {
 	t->record_at = t->bufptr;
 	u64 raw[TW_NREGS];
-	t->log_pc = s->f->pc;
+	t->log_pc = s->pc;
 	t->n_log = 0;
 	t->log_open = true;
 	if (!t->log)

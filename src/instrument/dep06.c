@@ -163,6 +163,7 @@ const struct instrumentor tw_instrument_dep06 = {
     .name = "dep06",
     .format = TW_FORMAT_DEP06,
     .records = true,
+    .superblocks = true,
     .plan = dep06_plan,
 };
 
@@ -170,4 +171,5 @@ const struct instrumentor tw_instrument_dep06_c = {
     .name = "dep06-c",
     .format = TW_FORMAT_DEP06_C,
     .records = true,
+    .superblocks = true,
 };

@@ -71,6 +71,13 @@ void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p);
 /* The fragment's number or tag, with which its record begins. */
 void tw_emit_number(struct emit *e);
 
+/*
+ * Tagged form: bytes of a block's tag, and of the escape before it, where the block before had tag `before`; and in a superblock the code that ends the
+ * record of the part before and begins that of this one. `flags`: of the state in force.
+ */
+u16 tw_tag_bytes(u32 before, u32 tag);
+void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u16 flags);
+
 /* The same from C, at thread.bufptr. */
 void tw_write_number(struct thread *t, const struct fragment *f);
 
@@ -90,15 +97,17 @@ struct call_site {
 	struct memop *op; /* copies of the instruction's memops */
 	u16 n_ops;
 	u16 insn;
+	u64 pc;       /* ENTRY: of the block */
 	u8 what;      /* enum call_what */
 	bool vectors; /* needs vector registers: the glue saves them in thread.xsave */
-	u32 bound;    /* ENTRY: the most bytes of REFS event and record this fragment can write */
+	u32 bound;    /* ENTRY: the most bytes of REFS events and records this fragment can write; 0: there is room */
 };
 
 /* Are references logged by clean calls in this process? */
 bool tw_logs(void);
 
-void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u32 record_bytes);
+/* At the start of the fragment, part 0, or tagged form: of another part; record_bytes: of the whole fragment. */
+void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u16 part, u32 record_bytes);
 void tw_call_before(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
 void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
 void tw_call_close(struct emit *e, struct fragment *f);

@@ -16,7 +16,7 @@ traced() {
 	local out=$1
 	shift
 	local fill=0 # only where superblocks are to be made
-	[ "${FORMAT%% *}" = dep ] && fill=2100
+	[[ $FORMAT =~ ^dep(06)?\ .*hot ]] && fill=2100
 	rm -rf r.tw
 	# shellcheck disable=SC2086 # options
 	"$TW" record -q --sink=count -o r.tw -f $FORMAT ./sequences -f $fill "$@" >"$out" 2>traced.err || {
@@ -43,33 +43,33 @@ explain() {
 
 for seed in $SEEDS; do
 	./sequences -s "$seed" -n "$COUNT" -r "$TURNS" >native.out || fail "seed $seed: fails natively"
-	for FORMAT in "dep --hot=1" "dep --hot=1 --versions=1"; do
+	for FORMAT in "dep --hot=1" "dep --hot=1 --versions=1" "dep06 --hot=1"; do
 		traced traced.out -s "$seed" -n "$COUNT" -r "$TURNS"
 		cmp -s native.out traced.out || explain "$seed" -r "$TURNS"
 	done
 	# without superblocks: fewer turns
 	./sequences -s "$seed" -n "$COUNT" -r 6 >native.out
-	for FORMAT in none dep-c mem_addr bb_pc+mem_addr dep06 dep06-c cf_bit "dep-c --order"; do
+	for FORMAT in none dep-c mem_addr bb_pc+mem_addr dep06-c cf_bit "dep-c --order"; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 6
 		cmp -s native.out traced.out || explain "$seed" -r 6
 	done
 	# slow: less of it
 	./sequences -s "$seed" -n 2 -r 5 >native.out
-	for FORMAT in call "dep --verify --hot=1" "dep06 --verify"; do
+	for FORMAT in call "dep --verify --hot=1" "dep06 --verify --hot=1"; do
 		traced traced.out -s "$seed" -n 2 -r 5
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT: not as natively"
 	done
 
 	# interrupted all the time
 	./sequences -s "$seed" -n "$COUNT" -r 3 >native.out
-	for FORMAT in none "dep --hot=1" dep06 cf_bit; do
+	for FORMAT in none "dep --hot=1" "dep06 --hot=1" cf_bit; do
 		traced traced.out -s "$seed" -n "$COUNT" -r 3 -t
 		cmp -s native.out traced.out || fail "seed $seed, format $FORMAT, interrupted: not as natively"
 	done
 
 	# references: a few sequences, loaded and not made, so that code does not change
 	./sequences -s "$seed" -b "$COUNT" -n 1 -c 16 -r 1 -w image >/dev/null
-	for format in "dep --hot=1" call dep06; do
+	for format in "dep --hot=1" call "dep06 --hot=1"; do
 		name=${format%% *}
 		rm -rf "$name.tw"
 		# shellcheck disable=SC2086

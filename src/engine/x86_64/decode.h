@@ -73,7 +73,8 @@ struct part {
 	u64 target, next; /* direct target; address after the last instruction */
 	u32 bytes;
 	u16 first_insn, n_insns;
-	u8 end; /* enum tw_end */
+	u8 end;  /* enum tw_end */
+	u32 tag; /* tagged form: what stands for it; else 0 */
 };
 
 /* What becomes one fragment: a basic block, or a superblock's path of several. */

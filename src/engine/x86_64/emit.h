@@ -14,6 +14,7 @@ struct emit {
 	u8 *start, *at;
 	struct fragment *f;
 	u8 buf;                 /* register that holds the buffer pointer here */
+	i32 values;             /* where the record's value slots begin, from the buffer pointer */
 	u8 path;                /* the way out being emitted (struct side_exit); 0: the whole path */
 	struct state_entry now; /* state in force */
 	u32 n_states;

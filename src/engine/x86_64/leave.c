@@ -389,6 +389,8 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 	}
 	tw_leave_close(e, s->insn, 0);
 	tw_leave_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
+	if (e->f->side[e->path - 1].upper)
+		e->f->last_exit->upper = e->f->side[e->path - 1].upper;
 	e->f->last_exit = NULL;
 }
 

@@ -4,19 +4,51 @@
 
 static i32 slot_offset(const struct emit *e, u16 slot)
 {
-	return (i32)e->f->head + 8 * slot;
+	return e->values + 8 * slot;
+}
+
+/* Bytes that emit_tag writes. */
+static u8 tag_bytes(u32 tag)
+{
+	return tag & 0xffff ? 2 : TW_ZERO_BYTES;
 }
 
 /* A tag: its lower half; where that is 0, which would be an escape, the escape of such tags. */
-static void emit_tag(struct emit *e, u32 tag)
+static void emit_tag(struct emit *e, i32 at, u32 tag)
 {
 	if (tag & 0xffff) {
-		emit_mov_mem16_imm(e, e->buf, 0, (u16)tag);
+		emit_mov_mem16_imm(e, e->buf, at, (u16)tag);
 		return;
 	}
-	emit_mov_mem32_imm(e, e->buf, 0, (u32)TW_ESCAPE_ZERO << 16);
-	emit_mov_mem16_imm(e, e->buf, 4, (u16)(tag >> 16));
+	emit_mov_mem32_imm(e, e->buf, at, (u32)TW_ESCAPE_ZERO << 16);
+	emit_mov_mem16_imm(e, e->buf, at + 4, (u16)(tag >> 16));
 	emit_mov_gs_imm(e, T_UPPER, tag >> 16);
+}
+
+u16 tw_tag_bytes(u32 before, u32 tag)
+{
+	return (u16)(tag_bytes(tag) + (tag & 0xffff && before >> 16 != tag >> 16 ? TW_ESCAPE_BYTES : 0));
+}
+
+void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u16 flags)
+{
+	const u32 tag = b->part[part].tag;
+	const u8 k = (u8)b->part[part].first_insn;
+	const bool changes = tag & 0xffff && b->part[part - 1].tag >> 16 != tag >> 16;
+	emit_state(e, k, flags | STATE_NOT_OPEN);
+	emit_lea(e, e->buf, e->buf, pieces[part - 1].record_bytes);
+	emit_state(e, k, flags | STATE_NOT_OPEN | STATE_CLOSED);
+	if (tw_logs())
+		tw_call_close(e, e->f);
+	if (changes)
+		emit_mov_mem32_imm(e, e->buf, 0, tag & 0xffff0000u);
+	emit_tag(e, changes ? TW_ESCAPE_BYTES : 0, tag);
+	e->values = pieces[part].values;
+	emit_state(e, k, flags);
+	if (changes)
+		emit_mov_gs_imm(e, T_UPPER, tag >> 16);
+	if (tw_logs())
+		tw_call_entry(e, b, e->f, part, 0);
 }
 
 void tw_write_number(struct thread *t, const struct fragment *f)
@@ -33,10 +65,11 @@ void tw_write_number(struct thread *t, const struct fragment *f)
 void tw_emit_number(struct emit *e)
 {
 	u32 number = e->f->number;
+	e->values = e->f->head;
 	if (tw_form_of(tw_engine.instr->format) == TW_FORM_BITS)
 		return;
 	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
-		emit_tag(e, e->f->tag);
+		emit_tag(e, 0, e->f->tag);
 	else if (tw_record_head(tw_engine.instr->format) == sizeof number)
 		emit_mov_mem32_imm(e, e->buf, 0, number);
 	else

@@ -28,6 +28,11 @@ u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2)
 	return TW_NOREG;
 }
 
+static bool is_tagged(void)
+{
+	return tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
+}
+
 /* ---- decoding ---- */
 
 struct decode_args {
@@ -218,6 +223,12 @@ static void emit_plain(struct emit *e, const struct block *b, unsigned k)
 
 /* ---- fragments ---- */
 
+/* The most that the records of f take. */
+static u32 most_bytes(const struct fragment *f, const struct block *b)
+{
+	return f->record_bytes + 8u * plan.n_values + b->n_parts * (TW_ESCAPE_BYTES + TW_ZERO_BYTES);
+}
+
 static void emit_enter(struct emit *e, const struct block *b)
 {
 	struct fragment *f = e->f;
@@ -236,7 +247,7 @@ static void emit_enter(struct emit *e, const struct block *b)
 		tw_emit_number(e);
 	emit_state(e, 0, 0);
 	if (tw_logs())
-		tw_call_entry(e, b, f, f->record_bytes + 8u * plan.n_values);
+		tw_call_entry(e, b, f, 0, most_bytes(f, b));
 	if (f->t_reg != TW_NOREG) {
 		emit_mov_gs_reg(e, T_SLOT_T, f->t_reg);
 		emit_mov_reg_reg(e, f->t_reg, BUF_REG);
@@ -253,7 +264,10 @@ static bool is_rep(const struct block *b, unsigned k)
 
 static void emit_body(struct emit *e, const struct block *b)
 {
+	u16 part = 0;
 	for (unsigned k = 0; k < b->n_insns; k++) {
+		if (is_tagged() && part + 1 < b->n_parts && b->part[part + 1].first_insn == k)
+			tw_emit_next_tag(e, b, ++part, e->f->piece, tw_leave_swapped(e));
 		emit_state(e, (u8)k, tw_leave_swapped(e));
 		tw_emit_stores(e, b, &plan, k, false);
 		if (tw_logs())
@@ -325,7 +339,7 @@ static void keep_pieces(struct fragment *f, const struct block *b)
 	f->n_pieces = b->n_parts;
 	f->piece = tw_heap(b->n_parts * sizeof *f->piece);
 	for (u16 k = 0; k < b->n_parts; k++)
-		f->piece[k] = (struct piece){b->part[k].pc, b->part[k].bytes, b->part[k].first_insn};
+		f->piece[k] = (struct piece){.pc = b->part[k].pc, .bytes = b->part[k].bytes, .first_insn = b->part[k].first_insn};
 	keep_origin(f, b);
 }
 
@@ -372,11 +386,6 @@ static void tell_unrecorded(u64 pc)
 	tw_buffer_event(tw_thread_self(), TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
 }
 
-static bool is_tagged(void)
-{
-	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
-}
-
 /* f was reached by x, an indirect exit: its landing for that, right before it. NULL: not by one, or the upper half changes. */
 static struct fragment *adjacent_landing(struct fragment *f, const struct exit *x)
 {
@@ -385,6 +394,56 @@ static struct fragment *adjacent_landing(struct fragment *f, const struct exit *
 	u8 kind = x->kind == EXIT_RETURN ? LANDING_RETURN : LANDING_JUMP;
 	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[f->pc & 0xffff];
 	return tw_translate_landing(f, x->upper, kind, next, true);
+}
+
+/* Tagged form: a superblock has no descriptor. Each of its blocks has the tag of the fragment that is of that block alone. */
+static void use_tags(struct fragment *f, const struct block *b)
+{
+	f->number = 0;
+	f->tag = b->part[0].tag;
+	tw_buffer_tagged(f, b->part[b->n_parts - 1].tag);
+}
+
+/* Tagged form: where the records of the blocks have their values, and how long they are where f is left. */
+static void keep_records(struct fragment *f, struct block *b, const struct plan *p)
+{
+	u16 placed = 0, side = 0;
+	if (b->n_parts == 1)
+		b->part[0].tag = f->tag;
+	for (u16 k = 0; k < b->n_parts; k++) {
+		const u16 last = (u16)(b->part[k].first_insn + b->part[k].n_insns - 1), end = p->after[last].n_placed;
+		const u16 head = k ? tw_tag_bytes(b->part[k - 1].tag, b->part[k].tag) : f->head;
+		f->piece[k].values = (int16_t)(head - 8 * placed);
+		f->record_bytes = f->piece[k].record_bytes = (u16)(head + 8 * (end - placed));
+		placed = end;
+		if (k + 1 == b->n_parts || !tw_leave_has_side(b, last))
+			continue;
+		f->side[side].record_bytes = f->record_bytes;
+		f->side[side++].upper = (u16)(b->part[k].tag >> 16);
+	}
+}
+
+/*
+ * Tagged form: cuts the path where a block is not the one of its address, or has a value to be stored behind its last instruction. False: nothing is
+ * left of it.
+ */
+static bool find_tags(struct block *b)
+{
+	u16 n = 0;
+	for (; n < b->n_parts; n++) {
+		const struct part *p = &b->part[n];
+		const struct fragment *f = tw_fragment_plain(p->pc);
+		if (!f || !f->descriptor || f->n_insns != p->n_insns || f->end != p->end)
+			break;
+		b->part[n].tag = f->tag;
+		if (is_rep(b, p->first_insn + p->n_insns - 1u)) {
+			n++;
+			break;
+		}
+	}
+	if (n > 1 && n < b->n_parts)
+		tw_decode_cut(b, n);
+	return n > 1;
 }
 
 /* Plans the block; a superblock is shortened until its record is small enough. */
@@ -407,9 +466,12 @@ static struct fragment *translate_block(u32 context, bool loops, struct exit *x,
 {
 	struct fragment *f = tw_translate_new(FRAGMENT_CODE, block.pc);
 	const struct instrumentor *in = tw_engine.instr;
+	const bool is_path = block.n_parts > 1;
 	if (in->records)
 		f->t_reg = choose_t(&block);
 	make_plan(&block, context);
+	if (is_tagged() && is_path && block.n_parts == 1)
+		return NULL; /* cut to a block that there is already */
 	const struct part *last = &block.part[block.n_parts - 1];
 	f->context = context;
 	f->number = UNRECORDED_NUMBER; /* till it has one of its own */
@@ -427,9 +489,14 @@ static struct fragment *translate_block(u32 context, bool loops, struct exit *x,
 	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
 	f->ticks = tw_bits_used() && tw_fragment_loops(f);
 	plan.flags |= f->ticks ? TW_DESC_TICK : 0;
-	if (in->records)
+	if (is_tagged() && block.n_parts > 1)
+		use_tags(f, &block);
+	else if (in->records)
 		tw_buffer_describe(f, &block, &plan);
-	f->record_bytes = (u16)(f->head + 8 * plan.after[block.n_insns - 1].n_placed);
+	if (is_tagged())
+		keep_records(f, &block, &plan);
+	else
+		f->record_bytes = (u16)(f->head + 8 * plan.after[block.n_insns - 1].n_placed);
 	f->statuses = plan.after[block.n_insns - 1].statuses;
 	if (landing)
 		*landing = adjacent_landing(f, x);
@@ -457,7 +524,7 @@ struct fragment *tw_translate_superblock(const struct tw_path *path)
 {
 	struct tw_path copy = *path;
 	tw_with_decoder(decode_superblock, &copy);
-	if (block.n_parts == 0)
+	if (block.n_parts == 0 || (is_tagged() && !find_tags(&block)))
 		return NULL;
 	struct fragment *f = translate_block(path->context, path->loops, NULL, NULL);
 	if (f)
