@@ -77,7 +77,27 @@ enum tw_op_kind {
 	                  compact is: flags & TW_OPF_COMPACT, or with TW_OPF_SECOND (xrstor) bit 63 of value(mask_value) */
 	TW_OP_WRITTEN, /* the registers whose bits are set in `count` have been written: in dep06 their values count as unknown from here on;
 	                  nothing for replay to do */
+	TW_OP_CALC,    /* R[count] = R[base] `type` R[index], enum tw_calc; disp for R[index] if that is absent. With TW_OPF_ADDR32 all
+	                  three are cut to 32 bits. Another computable update */
 	TW_NOPS
+};
+
+/* What a CALC works out. SX and ZX: R[base] extended from its lowest bits, with its sign or with zeros. */
+enum tw_calc {
+	TW_CALC_AND,
+	TW_CALC_OR,
+	TW_CALC_XOR,
+	TW_CALC_SUB,
+	TW_CALC_MUL,
+	TW_CALC_SHL,
+	TW_CALC_SHR,
+	TW_CALC_SAR,
+	TW_CALC_SX8,
+	TW_CALC_SX16,
+	TW_CALC_SX32,
+	TW_CALC_ZX8,
+	TW_CALC_ZX16,
+	TW_NCALCS
 };
 
 enum tw_op_flags {
@@ -97,10 +117,10 @@ struct tw_op {
 	uint8_t base, index; /* enum tw_reg, or TW_NOREG */
 	uint8_t scale;       /* shift: 0..3 */
 	uint8_t seg;         /* enum tw_seg */
-	uint8_t type;        /* enum tw_ref_type */
+	uint8_t type;        /* enum tw_ref_type; CALC: enum tw_calc */
 	uint8_t flags;       /* enum tw_op_flags */
 	uint32_t size;       /* bytes of one reference (LANES: of one lane in memory) */
-	uint16_t count;      /* LANES: number of lanes; SET: destination register; BIT: bit-offset register; WRITTEN: registers */
+	uint16_t count;      /* LANES: number of lanes; SET, CALC: destination register; BIT: bit-offset register; WRITTEN: registers */
 	uint16_t value;      /* M slot: RECORD, XSAVE: the value; LANES: the index vector (if index_width); REP: register before */
 	int64_t disp;
 	uint16_t mask_value; /* LANES: M slot of the mask; REP: M slot of the register after */
@@ -117,6 +137,18 @@ struct tw_op {
  * both registers as the iterations left them; rcx becomes unknown. When the instruction was interrupted (a PARTIAL event), the register
  * after is the one of the event.
  */
+
+/* A computable update. */
+static inline int tw_op_is_update(const struct tw_op *op)
+{
+	return op->kind == TW_OP_SET || op->kind == TW_OP_CALC;
+}
+
+/* Does it make references? */
+static inline int tw_op_is_ref(const struct tw_op *op)
+{
+	return !tw_op_is_update(op) && op->kind != TW_OP_RECORD && op->kind != TW_OP_WRITTEN;
+}
 
 /* One basic block of a fragment. Instructions of a block are adjacent in memory. */
 struct tw_block {

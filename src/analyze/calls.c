@@ -77,11 +77,6 @@ static int varies(const struct tw_op *op)
 	return op->kind == TW_OP_REP || op->kind == TW_OP_LANES;
 }
 
-static int is_ref(const struct tw_op *op)
-{
-	return op->kind != TW_OP_RECORD && op->kind != TW_OP_SET;
-}
-
 static void fill_block(struct block *b, const struct fragment *f, const struct tw_block *from)
 {
 	const struct tw_descriptor *d = f->descriptor;
@@ -98,7 +93,7 @@ static void fill_block(struct block *b, const struct fragment *f, const struct t
 	    .end = from->end,
 	};
 	for (unsigned i = 0; i < d->n_ops; i++) {
-		if (op[i].insn < from->first_insn || op[i].insn >= from->first_insn + from->n_insns || !is_ref(&op[i]))
+		if (op[i].insn < from->first_insn || op[i].insn >= from->first_insn + from->n_insns || !tw_op_is_ref(&op[i]))
 			continue;
 		b->varies |= (uint8_t)varies(&op[i]);
 		b->refs++;
@@ -518,7 +513,7 @@ static void add_rest(struct tw_call_insn *insns, size_t n, const struct block *b
 	uint64_t runs = b->runs[level], ends = runs + b->ends[level];
 	for (unsigned i = 0; runs && i < d->n_ops; i++) {
 		unsigned insn = op[i].insn - (unsigned)b->first_insn;
-		if (insn >= n || !is_ref(&op[i]))
+		if (insn >= n || !tw_op_is_ref(&op[i]))
 			continue;
 		insns[insn].cost.reads += runs * (op[i].type & TW_READ);
 		insns[insn].cost.writes += runs * (op[i].type >> 1);

@@ -71,6 +71,32 @@ static void print_written(struct tw_text *t, const struct tw_op *op)
 	tw_text_printf(t, "written");
 }
 
+/* "rdx = rdx and 0x7fff (32 bits)" */
+static void print_calc(struct tw_text *t, const struct tw_op *op)
+{
+	static const char *const names[TW_NCALCS] = {
+	    "and",
+	    "or",
+	    "xor",
+	    "-",
+	    "*",
+	    "<<",
+	    ">>",
+	    ">> with sign",
+	    "sign-extended from 8 bits",
+	    "sign-extended from 16 bits",
+	    "sign-extended from 32 bits",
+	    "cut to 8 bits",
+	    "cut to 16 bits",
+	};
+	tw_text_printf(t, "%s = %s %s", register_name((uint8_t)op->count), register_name(op->base), names[op->type]);
+	if (op->type < TW_CALC_SX8 && op->index < TW_NREGS)
+		tw_text_printf(t, " %s", register_name(op->index));
+	else if (op->type < TW_CALC_SX8)
+		tw_text_printf(t, " 0x%llx", (unsigned long long)op->disp);
+	tw_text_printf(t, op->flags & TW_OPF_ADDR32 ? " (32 bits)" : "");
+}
+
 static void print_op(struct tw_text *t, const struct tw_op *op)
 {
 	tw_text_printf(t, "              ");
@@ -81,6 +107,9 @@ static void print_op(struct tw_text *t, const struct tw_op *op)
 	case TW_OP_SET:
 		tw_text_printf(t, "%s = ", register_name(op->count));
 		print_address(t, op);
+		break;
+	case TW_OP_CALC:
+		print_calc(t, op);
 		break;
 	case TW_OP_WRITTEN:
 		print_written(t, op);

@@ -23,7 +23,7 @@ bool tw_logs(void)
 
 static bool is_reference(const struct memop *m)
 {
-	return m->op.kind != TW_OP_SET;
+	return !tw_op_is_update(&m->op);
 }
 
 /* The first instruction of what has one record with this one: in the tagged form each block has its own. */

@@ -139,7 +139,7 @@ static void plan_writes(struct planner *w, u16 regs)
 static void plan_insn(struct planner *w, const struct block *b, const struct insn *i)
 {
 	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++)
-		if (b->op[k].op.kind != TW_OP_SET)
+		if (!tw_op_is_update(&b->op[k].op))
 			plan_reference(w, b, k);
 	plan_writes(w, i->defs | i->lost);
 }

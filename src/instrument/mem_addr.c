@@ -40,7 +40,7 @@ static void mem_addr_plan(const struct block *b, u32 context, struct plan *p)
 			const struct tw_op *op = &b->op[n].op;
 			if (op->kind == TW_OP_REF && !(op->flags & ~TW_OPF_ADDR32) && has_scratch(i))
 				plan_address(b, k, n, p);
-			else if (op->kind != TW_OP_SET)
+			else if (!tw_op_is_update(op))
 				tw_plan_reference(b, k, n, p);
 		}
 	}

@@ -43,6 +43,7 @@ static int registers_ok(const struct tw_op *op)
 	case TW_OP_RECORD:
 		return op->base < TW_NREGS;
 	case TW_OP_SET:
+	case TW_OP_CALC:
 	case TW_OP_BIT:
 		return op->count < TW_NREGS;
 	case TW_OP_REP:
@@ -79,7 +80,9 @@ static int op_ok(const struct tw_op *op, const struct tw_descriptor *d)
 {
 	if (op->kind >= TW_NOPS || op->insn >= d->n_insns || op->seg >= TW_NSEGS || op->scale > 3)
 		return 0;
-	if (op->kind != TW_OP_RECORD && op->kind != TW_OP_SET && op->kind != TW_OP_WRITTEN && !type_ok(op->type))
+	if (op->kind == TW_OP_CALC && op->type >= TW_NCALCS)
+		return 0;
+	if (tw_op_is_ref(op) && !type_ok(op->type))
 		return 0;
 	if (op->kind == TW_OP_REP && op->flags & TW_OPF_SECOND && !type_ok((uint8_t)op->count))
 		return 0;
@@ -114,7 +117,7 @@ static int loop_ok(const struct tw_descriptor *d)
 	if (!(d->flags & TW_DESC_LOOP))
 		return 1;
 	for (unsigned i = 0; i < d->n_ops; i++)
-		if (op[i].kind != TW_OP_REF && op[i].kind != TW_OP_SET && op[i].kind != TW_OP_BIT)
+		if (op[i].kind != TW_OP_REF && !tw_op_is_update(&op[i]) && op[i].kind != TW_OP_BIT)
 			return 0;
 	return d->n_values == 1 && !(d->flags & TW_DESC_DYNAMIC);
 }

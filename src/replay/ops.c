@@ -41,6 +41,42 @@ static int64_t signed_at(const void *p, unsigned bytes)
 	return (int64_t)(v << shift) >> shift;
 }
 
+static uint64_t calculate(const struct tw_walk *w, const struct tw_op *op)
+{
+	uint64_t a = cut(reg_of(w, op->base), op->flags), b = op->index < TW_NREGS ? w->reg[op->index] : (uint64_t)op->disp;
+	unsigned width = op->flags & TW_OPF_ADDR32 ? 32 : 64, shift = (unsigned)b & (width - 1);
+	switch (op->type) {
+	case TW_CALC_AND:
+		return cut(a & b, op->flags);
+	case TW_CALC_OR:
+		return cut(a | b, op->flags);
+	case TW_CALC_XOR:
+		return cut(a ^ b, op->flags);
+	case TW_CALC_SUB:
+		return cut(a - b, op->flags);
+	case TW_CALC_MUL:
+		return cut(a * b, op->flags);
+	case TW_CALC_SHL:
+		return cut(a << shift, op->flags);
+	case TW_CALC_SHR:
+		return a >> shift;
+	case TW_CALC_SAR:
+		return cut((uint64_t)(signed_at(&a, width / 8) >> shift), op->flags);
+	case TW_CALC_SX8:
+		return cut((uint64_t)(int8_t)a, op->flags);
+	case TW_CALC_SX16:
+		return cut((uint64_t)(int16_t)a, op->flags);
+	case TW_CALC_SX32:
+		return (uint64_t)(int32_t)a;
+	case TW_CALC_ZX8:
+		return (uint8_t)a;
+	case TW_CALC_ZX16:
+		return (uint16_t)a;
+	default:
+		return 0;
+	}
+}
+
 static void do_bit(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s)
 {
 	uint64_t bits = reg_of(w, (uint8_t)op->count);
@@ -141,6 +177,9 @@ int tw_walk_other(struct tw_walk *w, const struct tw_program *p, const struct tw
 	switch (op->kind) {
 	case TW_OP_SET:
 		w->reg[op->count] = offset_of(w, op, 0);
+		break;
+	case TW_OP_CALC:
+		w->reg[op->count] = calculate(w, op);
 		break;
 	case TW_OP_REF:
 		tw_batch_ref(w, s->pc, address_of(w, op, 0), s->shape);

@@ -122,8 +122,7 @@ static uint32_t max_refs(const struct tw_descriptor *d)
 	const struct tw_op *op = tw_descriptor_ops(d);
 	uint32_t n = 0;
 	for (unsigned i = 0; i < d->n_ops; i++)
-		n += op[i].kind == TW_OP_LANES ? op[i].count
-		                               : op[i].kind != TW_OP_RECORD && op[i].kind != TW_OP_SET && op[i].kind != TW_OP_WRITTEN;
+		n += op[i].kind == TW_OP_LANES ? op[i].count : (unsigned)tw_op_is_ref(&op[i]);
 	return n;
 }
 

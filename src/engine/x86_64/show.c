@@ -50,14 +50,14 @@ static void show_ops(const struct plan *p)
 	for (u16 k = 0; k < p->n_ops; k++) {
 		const struct tw_op *op = &p->op[k];
 		tw_print("    insn %d %s", op->insn, op_name[op->kind]);
-		if (op->kind == TW_OP_SET)
+		if (tw_op_is_update(op))
 			tw_print(" %s =", name_of((u8)op->count));
 		tw_print(" base %s index %s<<%d disp %ld", name_of(op->base), name_of(op->index), op->scale, (long)op->disp);
 		if (op->kind == TW_OP_RECORD)
 			tw_print(" slot %d", op->value);
 		else if (op->kind == TW_OP_WRITTEN)
 			tw_print(" registers %x", op->count);
-		else if (op->kind != TW_OP_SET)
+		else if (!tw_op_is_update(op))
 			tw_print(" seg %d %s size %u count %d slots %d, %d flags %x", op->seg, type_name[op->type & 3], op->size, op->count,
 			         op->value, op->mask_value, op->flags);
 		tw_print("\n");
