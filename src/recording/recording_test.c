@@ -338,7 +338,7 @@ static void not_to_be_opened(void)
 	write_text("rec.tw/header", "trackway recording 1\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
 	CHECK(strstr(tw_recording_detail(), "version 1"));
-	write_text("rec.tw/header", "trackway recording 4\n");
+	write_text("rec.tw/header", "trackway recording 5\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
 	write_text("rec.tw/header", "trackway recording 4\nstate: complete\n");
 	EQUAL(open_error(), TW_ERR_TRUNCATED);

@@ -12,7 +12,7 @@ struct show {
 
 static const char *const reg_name[TW_NREGS] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                                "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-static const char *const op_name[TW_NOPS] = {"record", "set", "ref", "bit", "rep", "lanes", "xsave", "written"};
+static const char *const op_name[TW_NOPS] = {"record", "set", "ref", "bit", "rep", "lanes", "xsave", "written", "calc"};
 static const char *const type_name[] = {"", "read", "write", "modify"};
 
 static const char *name_of(u8 reg)
@@ -52,6 +52,8 @@ static void show_ops(const struct plan *p)
 		tw_print("    insn %d %s", op->insn, op_name[op->kind]);
 		if (tw_op_is_update(op))
 			tw_print(" %s =", name_of((u8)op->count));
+		if (op->kind == TW_OP_CALC)
+			tw_print(" operation %d of", op->type);
 		tw_print(" base %s index %s<<%d disp %ld", name_of(op->base), name_of(op->index), op->scale, (long)op->disp);
 		if (op->kind == TW_OP_RECORD)
 			tw_print(" slot %d", op->value);
