@@ -652,10 +652,10 @@ void tw_collector_window(const struct tw_collector *c, struct tw_collector_windo
 	out->stop_found = w->stop.kind != TW_WHERE_FUNCTION || (found & 2);
 }
 
-void tw_collector_shared(const struct tw_collector *c, uint32_t *programs, uint32_t *shared)
+struct tw_collector_shares tw_collector_shares(const struct tw_collector *c)
 {
-	*programs = atomic_load(&c->control->next_program);
-	*shared = atomic_load(&c->control->store.taken);
+	const struct tw_store *store = &c->control->store;
+	return (struct tw_collector_shares){atomic_load(&c->control->next_program), atomic_load(&store->taken), atomic_load(&store->forks)};
 }
 
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number)

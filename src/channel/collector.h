@@ -33,8 +33,11 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
 
-/* How many programs were executed, and how many of them began with translations of others. After tw_collector_finish. */
-void tw_collector_shared(const struct tw_collector *c, uint32_t *programs, uint32_t *shared);
+/* How many programs were executed, how many of them began with translations of others, and how many forks did. After tw_collector_finish. */
+struct tw_collector_shares {
+	uint32_t programs, shared, forks;
+};
+struct tw_collector_shares tw_collector_shares(const struct tw_collector *c);
 
 /* What became of the window. After tw_collector_finish. */
 struct tw_collector_window {

@@ -30,7 +30,7 @@ struct tw_store {
 	uint64_t limit; /* bytes that may be used; 0: there are no snapshots */
 	_Atomic uint64_t used;
 	_Atomic uint32_t taken; /* programs that began with a snapshot */
-	uint32_t reserved;
+	_Atomic uint32_t forks; /* processes that went on with one */
 	struct tw_store_entry entry[TW_STORE_ENTRIES];
 };
 

@@ -43,7 +43,7 @@ struct record {
 	struct tw_output_result result;
 	struct tw_recording_info end;
 	struct tw_moment begun;
-	uint32_t programs, shared;
+	struct tw_collector_shares shares;
 };
 
 static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
@@ -406,7 +406,7 @@ static int run(struct record *r)
 	r->end.duration_ns = now_ns() - start;
 	wait_for_others(r);
 	tw_collector_finish(r->collector, &r->result);
-	tw_collector_shared(r->collector, &r->programs, &r->shared);
+	r->shares = tw_collector_shares(r->collector);
 	tw_launch_end();
 	if (!why)
 		return 0;
@@ -467,8 +467,9 @@ static void print_summary(const struct record *r)
 	if (r->writer && r->format != TW_FORMAT_NONE && r->sink == TW_SINK_FILE)
 		print_stored(r);
 	fprintf(stderr, ", %.2f s", (double)r->end.duration_ns / 1e9);
-	if (r->shared)
-		fprintf(stderr, "; %u of %u programs began with translations of others", r->shared, r->programs);
+	if (r->shares.shared || r->shares.forks)
+		fprintf(stderr, "; %u of %u programs and %u forks began with translations of others", r->shares.shared, r->shares.programs,
+		        r->shares.forks);
 	fputc('\n', stderr);
 }
 

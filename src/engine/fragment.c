@@ -17,25 +17,38 @@
 
 #define BREAKPOINT 0xcc
 
-struct tw_translations tw_translations = {.heap_at = ARENA_HEAP, .cache_at = ARENA_CACHE, .stubs_at = ARENA_STUBS, .low_upper = MAX_UPPERS};
+struct tw_translations tw_translations;
 static struct tw_translations *const tr = &tw_translations;
 static struct fragment **numbered[65536]; /* by upper half, then by lower */
 
 /* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
-static void reserve(u64 start, u64 end, int prot)
+static void reserve(u64 start, u64 end, int prot, int how)
 {
-	tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	i64 at = tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+	if (tw_failed(at) && how == MAP_FIXED)
+		__builtin_trap(); /* the arena is lost */
 	tw_sys(__NR_madvise, start, end - start, MADV_HUGEPAGE);
 }
 
-void tw_fragment_init(void)
+/* The areas of the arena, empty; `how`: MAP_FIXED where they were in use. */
+static void lay_out(int how)
 {
-	reserve(ARENA_CACHE, ARENA_STUBS_END, PROT_READ | PROT_WRITE | PROT_EXEC);
-	reserve(ARENA_HEAP, ARENA_HEAP_END, PROT_READ | PROT_WRITE);
+	reserve(ARENA_CACHE, ARENA_STUBS_END, PROT_READ | PROT_WRITE | PROT_EXEC, how);
+	reserve(ARENA_HEAP, ARENA_HEAP_END, PROT_READ | PROT_WRITE, how);
+	memset(tr, 0, sizeof *tr);
+	tr->heap_at = ARENA_HEAP;
+	tr->cache_at = ARENA_CACHE;
+	tr->stubs_at = ARENA_STUBS;
+	tr->low_upper = MAX_UPPERS;
 	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
 	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
 	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
 	tr->heap_mark = tr->heap_at = (tr->heap_at + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
+}
+
+void tw_fragment_init(void)
+{
+	lay_out(MAP_FIXED_NOREPLACE);
 }
 
 void *tw_heap(u64 bytes)
@@ -698,6 +711,14 @@ static void throw_away(const struct thread *t)
 	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&emptying, false, __ATOMIC_RELEASE);
 	tw_sys(__NR_futex, &generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
+}
+
+void tw_fragment_restart(void)
+{
+	lay_out(MAP_FIXED);
+	if (tw_engine.recorder->records)
+		memset(numbered, 0, sizeof numbered);
+	__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
 }
 
 void tw_fragment_switch(struct thread *t, const struct instrumentor *to)

@@ -13,6 +13,7 @@
 #define MAGIC        0x746f687370616e73ull
 #define PROBES       16u
 #define MIN_NEW      200u /* fragments that are worth a snapshot */
+#define MIN_FORK     500u /* ... and more that are worth taking one for, in a process that has translations */
 #define MAX_WRITTEN  6u   /* snapshots of one program */
 #define HEAP_ROOM    (16u << 20)
 #define LONGEST_INSN 15u
@@ -48,6 +49,7 @@ struct head {
 
 static struct {
 	bool possible; /* in this process */
+	bool first;    /* the first of the recording, and not a fork */
 	bool complete; /* none was taken, or everything in it is in use */
 	struct tw_file engine;
 	u64 key;
@@ -165,6 +167,36 @@ static bool map_segments(const struct head *h, int fd, u64 offset)
 	return ok;
 }
 
+/* Is this module of a snapshot mapped in full, as far as `now` tells? */
+static bool is_mapped(const struct tw_module *m, const struct tw_modules *now)
+{
+	for (u32 k = 1; k <= now->n; k++) {
+		const struct tw_module *o = &now->of[k];
+		if (o->state == MODULE_PRESENT && o->end == o->start + o->length && tw_module_equal(o, m))
+			return true;
+	}
+	return false;
+}
+
+/* The snapshot's modules, with their numbers; then those that are mapped and not among them. */
+static void adopt_modules(const struct head *h)
+{
+	static struct tw_modules now;
+	now = tw_modules;
+	tw_modules.n = h->n_modules;
+	for (u32 k = 1; k <= h->n_modules; k++) {
+		struct tw_module *m = &tw_modules.of[k];
+		*m = h->module[k];
+		m->end = m->start + m->length;
+		m->state = is_mapped(m, &now) ? MODULE_PRESENT : MODULE_EXPECTED;
+	}
+	for (u32 k = 1; k <= now.n && tw_modules.n + 1 < TW_MODULES; k++) {
+		const struct tw_module *m = &now.of[k];
+		if (m->state == MODULE_PRESENT && !is_mapped(m, &tw_modules))
+			tw_modules.of[++tw_modules.n] = *m;
+	}
+}
+
 /* The fragments mapped are this process's. */
 static void adopt(const struct head *h)
 {
@@ -180,21 +212,30 @@ static void adopt(const struct head *h)
 		tr->shadows[b->kind][b->upper] = b->shadow;
 		tr->misses[b->kind][b->upper] = b->miss;
 	}
-	for (u32 k = s.n_base + 1; k <= h->n_modules; k++) {
-		tw_modules.of[k] = h->module[k];
-		tw_modules.of[k].state = MODULE_EXPECTED;
-		tw_modules.of[k].end = h->module[k].start + h->module[k].length;
-	}
-	tw_modules.n = h->n_modules;
+	adopt_modules(h);
 	s.n_startup = h->n_startup;
 	s.complete = false;
-	__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
 	tw_snapshot_came();
+}
+
+/* Reads the head of the snapshot of this program that is the best now, and leaves the channel open. An error: there is none that fits. */
+static i64 open_best(const struct tw_store_entry *e, struct head *h, u64 *offset)
+{
+	u64 place = __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE);
+	i64 fd = place ? open_channel() : -1;
+	if (tw_failed(fd))
+		return fd;
+	*offset = place - 1;
+	if (read_all((int)fd, h, sizeof *h, *offset) && fits(h))
+		return fd;
+	tw_sys(__NR_close, fd, 0, 0);
+	return -1;
 }
 
 void tw_snapshot_take(void)
 {
 	s.n_base = tw_modules.n;
+	s.first = tw_known_program() == 1;
 	s.possible = is_shareable() && s.n_base && !tw_modules.missed && tw_file_identify(-1, "/proc/self/exe", &s.engine);
 	s.complete = true;
 	tw_engine.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
@@ -202,12 +243,36 @@ void tw_snapshot_take(void)
 		return;
 	s.key = make_key();
 	struct tw_store_entry *e = find_entry(false);
-	u64 offset = e ? __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) : 0;
-	i64 fd = offset ? open_channel() : -1;
+	u64 offset;
+	i64 fd = e ? open_best(e, &head, &offset) : -1;
 	if (tw_failed(fd))
 		return;
-	if (read_all((int)fd, &head, sizeof head, offset - 1) && fits(&head) && map_segments(&head, (int)fd, offset - 1))
+	if (map_segments(&head, (int)fd, offset)) {
 		adopt(&head);
+		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
+	}
+	tw_sys(__NR_close, fd, 0, 0);
+}
+
+void tw_snapshot_forked(const struct thread *t)
+{
+	u64 offset;
+	s.first = false;
+	if (!s.possible || t->unfollowed || tw_engine.gs_used)
+		return;
+	struct tw_store_entry *e = find_entry(false);
+	if (!e || __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE) < tr->n_host + tr->n_host / 4 + MIN_FORK)
+		return;
+	i64 fd = open_best(e, &head, &offset);
+	if (tw_failed(fd))
+		return;
+	tw_fragment_restart();
+	s.taken = 0;
+	s.complete = true;
+	if (map_segments(&head, (int)fd, offset)) {
+		adopt(&head);
+		__atomic_fetch_add((u32 *)&store()->forks, 1, __ATOMIC_RELAXED);
+	}
 	tw_sys(__NR_close, fd, 0, 0);
 }
 
@@ -507,7 +572,7 @@ static bool has_room(void)
 static bool is_wanted(const struct thread *t)
 {
 	bool able = s.possible && s.complete && tw_engine.n_threads == 1 && !t->vforked && !t->unfollowed && !tw_engine.gs_used &&
-	            !tw_engine.filtered && tw_known_program() > 1 && tw_channel_collector_alive(tw_engine.control);
+	            !tw_engine.filtered && !s.first && tw_channel_collector_alive(tw_engine.control);
 	return able && tr->n_host > s.taken + MIN_NEW && has_room();
 }
 

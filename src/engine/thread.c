@@ -249,6 +249,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		t->n_log = 0;
 		t->log_pc = 0;
 		tw_buffer_attach(t, parent_pid, parent_tid);
+		tw_snapshot_forked(t);
 	}
 	return r;
 }

@@ -40,6 +40,12 @@ extern struct tw_translations tw_translations;
 
 /* ---- fragment.c, for snapshot.c ---- */
 
+/*
+ * Throws all translations away with the memory they are in. Only for a process's only thread, in the dispatcher, where it forgets by which exit it came: as when
+ * they were thrown away while it was in a system call.
+ */
+void tw_fragment_restart(void);
+
 /* Whole pages of the heap. */
 void *tw_heap_pages(u64 bytes);
 

@@ -11,7 +11,7 @@ shares() {
 	"$TW" record -f none -- sh "$1" >ours.out 2>ours.err || fail "$1: status $?"
 	grep -v '^trackway: ' ours.err >>ours.out
 	cmp native.out ours.out || { diff native.out ours.out | head -n 5; fail "$1 runs otherwise"; }
-	TAKEN=$(sed -n 's/^trackway: .*; \([0-9]*\) of [0-9]* programs began.*/\1/p' ours.err)
+	TAKEN=$(sed -n 's/^trackway: .*; \([0-9]*\) of [0-9]* programs and .*/\1/p' ours.err)
 	[ "${TAKEN:-0}" -ge "${2:-1}" ] || fail "$1: ${TAKEN:-0} programs began with translations of others, not ${2:-1}"
 }
 
@@ -143,6 +143,60 @@ int main(void)
 END
 cp lib1.so libcut.so
 "$CC" -O1 -o cut cut.c -L. -lcut -Wl,-rpath,"$PWD" -Wl,-z,now || fail "cut"
+
+# a server: forks children that do what it has never done, one after the other
+cc_program server -D_GNU_SOURCE <<'END'
+#include <locale.h>
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static void serve(int k)
+{
+	char text[400], *end;
+	int n[100];
+	regex_t r;
+	regmatch_t m[3];
+	struct tm tm;
+	time_t t = 1000000000 + k;
+	for (int i = 0; i < 100; i++)
+		n[i] = i * 7919 % 101;
+	qsort(n, 100, sizeof *n, compare);
+	if (regcomp(&r, "(a*b)[[:digit:]]{2,5}(xy|z)", REG_EXTENDED))
+		abort();
+	snprintf(text, sizeof text, "%s %.17g %a %Lf %d", "aab1234z", 1 / 3.0 + k, k * 1.5, (long double)k, n[k]);
+	int found = regexec(&r, text, 3, m, 0);
+	double d = strtod(text + 9, &end);
+	strftime(text, sizeof text, "%c %G-%V %Z", gmtime_r(&t, &tm));
+	wchar_t wide[100];
+	swprintf(wide, 100, L"%ls %d", L"wide", k);
+	printf("%d %d %.9f %s %ls %ld %s\n", k, found, d, text, wide, random(), strfry(strcpy(text, "a")));
+	fflush(stdout);
+	setlocale(LC_ALL, "C.UTF-8");
+	regfree(&r);
+}
+int main(void)
+{
+	for (int k = 0; k < 8; k++) {
+		pid_t p = fork();
+		if (!p) {
+			serve(k);
+			_exit(k);
+		}
+		int status;
+		waitpid(p, &status, 0);
+		printf("%d\n", WEXITSTATUS(status));
+		fflush(stdout);
+	}
+	return 0;
+}
+END
 settle
 
 echo './prog; ./cut; echo $?' >cut.sh
@@ -152,6 +206,12 @@ cp lib1.so libcut.so
 settle
 "$TW" record -q -f none -- sh cut.sh >ours.out 2>ours.err || fail "cut"
 cmp native.out ours.out || fail "a library that was cut short"
+
+./server >native.out
+grep -qx 7 native.out || fail "server natively"
+"$TW" record -f none -- ./server >ours.out 2>ours.err || fail "server"
+cmp native.out ours.out || fail "a server's forks"
+grep -q ' and [4-8] forks began' ours.err || fail "server: $(cat ours.err)"
 
 cat >same.sh <<'END'
 i=0
