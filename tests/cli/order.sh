@@ -191,3 +191,12 @@ done
 # Processes: the times are of one clock
 "$TW" record -q --order -o fork.tw sh -c '(true); (true)' && "$TW" check -q fork.tw || fail "fork"
 "$TW" dump --order fork.tw | awk '{ if ($1 + 0 < last + 0) exit 1; last = $1 }' || fail "dump --order is not in the order of time"
+
+# windows, and what cannot be
+ordered ./counter --start=run
+[ "$(stamps r.tw | grep -c mfence-after)" = 4000 ] || fail "in a window the fences are not stamped"
+"$TW" dump --order r.tw | grep -q ' window-open$' || fail "dump --order does not tell of the window"
+ordered ./counter --sink=count
+one_sentence "$TW" dump --order r.tw
+one_sentence "$TW" record --order -f none ./counter
+one_sentence "$TW" dump --order --raw r.tw
