@@ -592,7 +592,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	c->demux = tw_demux_new(c->count_refs);
 	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
 	if (other_form)
-		c->expand = tw_expand_new(options->format, c->logged);
+		c->expand = tw_expand_new(options->format, c->logged, c->count_only);
 	int error = c->demux && (c->expand || !other_form) ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
@@ -709,6 +709,8 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	pthread_join(c->thread_id, NULL);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);
+	if (c->expand)
+		tw_expand_tally(c->expand, &tally);
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, c->descriptors, result);

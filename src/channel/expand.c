@@ -5,13 +5,14 @@
 /* Reading a piece may read past its end: demux.c. */
 enum { PIECE_ROOM = TW_BUFFER_BYTES + 64 };
 
-struct tw_expand *tw_expand_new(uint32_t format, int logged)
+struct tw_expand *tw_expand_new(uint32_t format, int logged, int count_only)
 {
 	struct tw_expand *x = calloc(1, sizeof *x);
 	if (!x)
 		return NULL;
 	x->format = format;
 	x->logged = logged;
+	x->count_only = count_only;
 	x->piece[0] = calloc(1, PIECE_ROOM);
 	x->piece[1] = calloc(1, PIECE_ROOM);
 	if (x->piece[0] && x->piece[1])
@@ -40,7 +41,7 @@ void tw_expand_free(struct tw_expand *x)
 /* What a unit is found by in the map. */
 static uint64_t key_of(const struct tw_expand *x, const struct tw_unit_map *m, const struct tw_unit *u)
 {
-	return m == &x->by_pc ? tw_descriptor_blocks(u->descriptor)->pc : u->descriptor->tag;
+	return m == &x->by_pc ? tw_descriptor_blocks(u->descriptor)->pc : u->tag;
 }
 
 static size_t place_of(const struct tw_expand *x, const struct tw_unit_map *m, uint32_t program, uint64_t key)
@@ -48,7 +49,7 @@ static size_t place_of(const struct tw_expand *x, const struct tw_unit_map *m, u
 	uint64_t h = (key ^ (uint64_t)program << 40) * 0x9e3779b97f4a7c15ull;
 	size_t i = (size_t)(h >> 32) & (m->size - 1);
 	for (; m->slot[i]; i = (i + 1) & (m->size - 1))
-		if (key_of(x, m, m->slot[i]) == key && m->slot[i]->descriptor->program == program)
+		if (key_of(x, m, m->slot[i]) == key && m->slot[i]->program == program)
 			break;
 	return i;
 }
@@ -63,7 +64,7 @@ static int grow(const struct tw_expand *x, struct tw_unit_map *m)
 	m->slot = slot;
 	for (size_t i = 0; i < old.size; i++)
 		if (old.slot[i])
-			m->slot[place_of(x, m, old.slot[i]->descriptor->program, key_of(x, m, old.slot[i]))] = old.slot[i];
+			m->slot[place_of(x, m, old.slot[i]->program, key_of(x, m, old.slot[i]))] = old.slot[i];
 	free(old.slot);
 	return TW_OK;
 }
@@ -73,7 +74,7 @@ static int put_unit(const struct tw_expand *x, struct tw_unit_map *m, struct tw_
 {
 	if (m->n * 2 >= m->size && grow(x, m))
 		return TW_ERR_MEMORY;
-	struct tw_unit **slot = &m->slot[place_of(x, m, u->descriptor->program, key_of(x, m, u))];
+	struct tw_unit **slot = &m->slot[place_of(x, m, u->program, key_of(x, m, u))];
 	m->n += !*slot;
 	*slot = *slot ? *slot : u;
 	return TW_OK;
@@ -94,15 +95,33 @@ static int first_slot(const struct tw_op *op)
 	}
 }
 
+/* A register that is tested twice without having been written is RECORDED the second time: that is no more than nothing. */
+static void find_spans(struct tw_unit *u)
+{
+	struct tw_value_span *span = u->span;
+	for (const struct tw_value_step *s = u->step;; s++) {
+		if (s->written && span->tested)
+			span++;
+		span->written |= s->written;
+		if (s->kind == TW_VALUE_END)
+			break;
+		if (s->kind == TW_VALUE_TESTED)
+			span->tested |= (uint16_t)(1u << s->reg);
+		else
+			u->n_placed++;
+	}
+	u->n_spans = (uint16_t)(span - u->span + (span->written || span->tested));
+}
+
 static struct tw_unit *new_unit(const struct tw_descriptor *d)
 {
 	const struct tw_op *op = tw_descriptor_ops(d);
-	struct tw_unit *u = calloc(1, sizeof *u + (d->n_values + 1u) * sizeof *u->step);
+	struct tw_unit *u = calloc(1, sizeof *u + (d->n_values + 1u) * (sizeof *u->step + sizeof *u->span));
 	uint16_t written = 0;
 	if (!u)
 		return NULL;
-	u->descriptor = d;
-	u->step = (struct tw_value_step *)(u + 1);
+	*u = (struct tw_unit){.descriptor = d, .tag = d->tag, .program = d->program, .dynamic = (d->flags & TW_DESC_DYNAMIC) != 0};
+	u->step = (struct tw_value_step *)(u->span + d->n_values + 1);
 	for (unsigned i = 0; i < d->n_ops; i++) {
 		int slot = first_slot(&op[i]);
 		if (op[i].kind == TW_OP_WRITTEN)
@@ -117,6 +136,7 @@ static struct tw_unit *new_unit(const struct tw_descriptor *d)
 			u->step[op[i].mask_value] = (struct tw_value_step){TW_VALUE_AFTER, tw_op_counter(&op[i]), 0};
 	}
 	u->step[d->n_values] = (struct tw_value_step){TW_VALUE_END, 0, written};
+	find_spans(u);
 	return u;
 }
 
@@ -138,22 +158,43 @@ int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n)
 	return error;
 }
 
-static const struct tw_unit *find_unit(const struct tw_expand *x, const struct tw_unit_map *m, uint64_t key)
+static struct tw_unit *find_unit(const struct tw_expand *x, const struct tw_unit_map *m, uint64_t key)
 {
 	return m->size ? m->slot[place_of(x, m, x->program & 0xffff, key)] : NULL;
 }
 
-const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag)
+struct tw_unit *tw_expand_unit(struct tw_expand *x, uint32_t tag)
 {
-	return find_unit(x, &x->by_tag, tag);
+	struct tw_unit_cache *c = &x->cache[(tag ^ tag >> 14) % TW_UNIT_CACHE];
+	if (c->tag == tag && c->program == x->program && c->unit)
+		return c->unit;
+	struct tw_unit *u = find_unit(x, &x->by_tag, tag);
+	*c = (struct tw_unit_cache){tag, x->program, u};
+	return u;
 }
 
-const struct tw_unit *tw_expand_unit_at(const struct tw_expand *x, uint64_t pc)
+const struct tw_unit *tw_expand_unit_at(struct tw_expand *x, uint64_t pc)
 {
-	const struct tw_unit *u = find_unit(x, &x->by_tag, pc);
+	const struct tw_unit *u = pc <= UINT32_MAX ? tw_expand_unit(x, (uint32_t)pc) : NULL;
 	if (u && tw_descriptor_blocks(u->descriptor)->pc == pc)
 		return u;
 	return find_unit(x, &x->by_pc, pc);
+}
+
+void tw_expand_tally(struct tw_expand *x, struct tw_totals *t)
+{
+	for (struct tw_unit *u = x->units; u; u = u->next) {
+		struct tw_static_counts n;
+		tw_descriptor_counts(u->descriptor, &n);
+		t->insns += u->ran * n.insns;
+		t->blocks += u->ran * n.blocks;
+		t->refs += u->ran * n.refs;
+		t->reads += u->ran * n.reads;
+		t->writes += u->ran * n.writes;
+		t->raw[TW_STREAM_C] += u->ran * 2;
+		t->raw[TW_STREAM_M] += u->ran * 8 * u->descriptor->n_values;
+		u->ran = 0;
+	}
 }
 
 /* ---- what is written ---- */

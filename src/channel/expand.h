@@ -39,8 +39,11 @@
 
 struct tw_expand;
 
-/* For recordings of this format. NULL if there is no memory. `logged`: REFS events follow the blocks (--verify). */
-struct tw_expand *tw_expand_new(uint32_t format, int logged);
+/*
+ * For recordings of this format. NULL if there is no memory. `logged`: REFS events follow the blocks (--verify). `count_only`: blocks whose values need not be
+ * looked at are not written, but counted in the tally, as far as that is quick.
+ */
+struct tw_expand *tw_expand_new(uint32_t format, int logged, int count_only);
 void tw_expand_free(struct tw_expand *x);
 
 /* Takes descriptors, back to back, that tw_demux_descriptors has taken; they are used in place and must stay. Returns 0 or TW_ERR_MEMORY. */
@@ -55,6 +58,9 @@ void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int t
  * the buffer is not what the engine writes.
  */
 int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last);
+
+/* Adds what was counted and not written. */
+void tw_expand_tally(struct tw_expand *x, struct tw_totals *totals);
 
 /* Bytes of the buffer that were looked at. */
 uint32_t tw_expand_used(const struct tw_expand *x);

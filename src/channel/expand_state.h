@@ -24,12 +24,31 @@ struct tw_value_step {
 	uint16_t written;
 };
 
+/* A run of tested values: first some registers become UPDATED, then these are tested. */
+struct tw_value_span {
+	uint16_t written, tested;
+};
+
 /* A block. */
 struct tw_unit {
 	const struct tw_descriptor *descriptor;
 	struct tw_value_step *step;
 	struct tw_unit *next; /* of all */
+	uint32_t tag, program;
+	/* what counting looks at, close together */
+	uint64_t ran;      /* executions that were only counted */
+	uint16_t n_placed; /* values in any case */
+	uint16_t n_spans;  /* 0: nothing is tested or written */
+	uint8_t dynamic;   /* TW_DESC_DYNAMIC */
+	struct tw_value_span span[];
 };
+
+/* What was looked up last, by tag. */
+struct tw_unit_cache {
+	uint32_t tag, program;
+	struct tw_unit *unit;
+};
+enum { TW_UNIT_CACHE = 16384 };
 
 /* Units by a key; open addressing. */
 struct tw_unit_map {
@@ -42,6 +61,8 @@ struct tw_expand {
 	int logged;
 	struct tw_unit *units;
 	struct tw_unit_map by_tag;
+	struct tw_unit_cache cache[TW_UNIT_CACHE];
+	int count_only;           /* plain blocks are counted where they stand, and not written */
 	struct tw_unit_map by_pc; /* those that their address stands for, but not their tag */
 	/* the buffer */
 	const uint8_t *data, *data_end, *slack;
@@ -75,10 +96,10 @@ enum { TW_EXPAND_MARGIN = 12288, TW_EXPAND_LOGGED = 540 * 1024 };
 int tw_expand_room(const struct tw_expand *x);
 
 /* The unit with this tag in the program of now, or NULL. */
-const struct tw_unit *tw_expand_unit(const struct tw_expand *x, uint32_t tag);
+struct tw_unit *tw_expand_unit(struct tw_expand *x, uint32_t tag);
 
 /* The unit that this address stands for in the program of now, or NULL. */
-const struct tw_unit *tw_expand_unit_at(const struct tw_expand *x, uint64_t pc);
+const struct tw_unit *tw_expand_unit_at(struct tw_expand *x, uint64_t pc);
 
 /* Begins the record of a unit: its number, and what has to come before that. Its values are to be written at x->to. */
 void tw_expand_put_number(struct tw_expand *x, const struct tw_unit *u);

@@ -137,9 +137,40 @@ static int event_follows(const struct tw_expand *x)
 	       tw_expand_event(x->p + 2, x->end, &h) && h.type == TW_EVENT_REFS;
 }
 
+/* How many of 16 bits are set. */
+static unsigned count_bits(unsigned v)
+{
+	static const uint8_t bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+	return bits[v & 15] + bits[v >> 4 & 15] + bits[v >> 8 & 15] + bits[v >> 12];
+}
+
+/* Counts blocks that need no care, as long as they come and the end is not near. Only the lengths of their records are looked at. */
+static void count_blocks(struct tw_expand *x)
+{
+	const uint8_t *p = x->p;
+	uint16_t updated = x->updated, tag;
+	while (x->end - p > (ptrdiff_t)TW_MAX_RECORD && (tag = tw_get16(p))) {
+		struct tw_unit *u = tw_expand_unit(x, x->upper << 16 | tag);
+		if (!u || u->dynamic)
+			break;
+		unsigned n = u->n_placed;
+		for (unsigned i = 0; i < u->n_spans; i++) {
+			updated |= u->span[i].written;
+			n += count_bits(updated & u->span[i].tested);
+			updated &= (uint16_t)~u->span[i].tested;
+		}
+		u->ran++;
+		p += 2 + 8 * n;
+	}
+	x->p = p;
+	x->updated = updated;
+}
+
 int tw_expand_tagged(struct tw_expand *x)
 {
 	while (x->end - x->p >= 2) {
+		if (x->count_only && !x->torn)
+			count_blocks(x);
 		uint16_t tag = tw_get16(x->p);
 		if (!tw_expand_room(x) && !event_follows(x))
 			return 1;

@@ -67,6 +67,127 @@ done
 values() { "$TW" info "$1" | awk '/^values/ { print $3 / 8 }'; }
 [ "$(values dep-c.tw)" = 0 ] || fail "dep-c has values"
 [ "$(values dep.tw)" -lt "$(values mem_addr.tw)" ] || fail "dep has as many values as mem_addr"
+# Counting alone gives what storing does.
+for f in dep06 dep06-c cf_bit; do
+	"$TW" record -q --sink=count -f $f -o count.tw ./work >/dev/null || fail "record --sink=count -f $f"
+	cmp <("$TW" info count.tw | grep -E '^ *(instructions|blocks|references|reads|writes) ') \
+		<("$TW" info $f.tw | grep -E '^ *(instructions|blocks|references|reads|writes) ') || fail "format $f: counted and stored differ"
+	rm -rf count.tw
+done
+# The same of a program with signals, faults, longjmp, code that changes, a thread and a child; often enough for several buffers.
+cc_program wild -Wno-infinite-recursion -static -no-pie -pthread <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static sigjmp_buf back;
+static jmp_buf plain;
+static volatile int handled;
+static unsigned char *code;
+static volatile unsigned table[256];
+
+static void count(int s)
+{
+	handled += s;
+}
+
+static void escape(int s)
+{
+	handled += s;
+	siglongjmp(back, 1);
+}
+
+__attribute__((noinline)) static void leap(int n)
+{
+	if (n)
+		leap(n - 1);
+	longjmp(plain, 1);
+}
+
+/* mov eax, n; ret: at the same place each time */
+static int changed(int n)
+{
+	code[0] = 0xb8;
+	memcpy(code + 1, &n, 4);
+	code[5] = 0xc3;
+	return ((int (*)(void))code)();
+}
+
+__attribute__((noinline)) static unsigned mix(unsigned n)
+{
+	unsigned x = 1;
+	for (unsigned i = 0; i < n; i++) {
+		x = x * 1103515245 + 12345;
+		table[x >> 24] += i & 1 ? x : 1;
+	}
+	return x;
+}
+
+static void *thread(void *n)
+{
+	mix(5000);
+	return n;
+}
+
+int main(void)
+{
+	pthread_t t;
+	signal(SIGUSR1, count);
+	signal(SIGSEGV, escape);
+	signal(SIGILL, escape);
+	code = mmap((void *)0x20000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	volatile int sum = 0;
+	for (volatile int i = 0; i < 25; i++) {
+		raise(SIGUSR1);
+		if (!sigsetjmp(back, 1))
+			*(volatile int *)16 = sum;
+		if (!sigsetjmp(back, 1))
+			__builtin_trap();
+		if (!setjmp(plain))
+			leap(i % 7);
+		sum += changed(i % 3) + (int)mix(2000);
+	}
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+	pid_t child = fork();
+	if (!child) {
+		sum += changed(77) + (int)mix(3000);
+		_exit(sum & 7);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	mix(1000);
+	return handled == 25 * (SIGUSR1 + SIGSEGV + SIGILL) ? 3 : 4;
+}
+END
+need_command setarch
+# Of the program's own functions (libc's code waits as long as it waits): instructions, or references.
+lo=$(nm wild | awk '/ (changed|mix|leap|count|escape|thread)$/ { print substr($1, 9) }' | sort | head -n 1)
+hi=$(nm wild | awk '/ (changed|mix|leap|count|escape|thread)$/ { print substr($1, 9) }' | sort | tail -n 1)
+own() { # own KIND: lines of dump --KIND whose pc is in there, or in the code that changes
+	"$TW" dump --"$1" wild.tw | awk -v kind="$1" -v lo="$lo" -v hi="$hi" '
+		kind == "lackey" && $1 != "I" { next }
+		{ p = $2; sub(/,.*/, "", p); while (length(p) < 8) p = "0" p; if ((p >= lo && p <= hi) || p ~ /^20000/) print }'
+}
+for f in dep "dep06 --hot=1" dep06 dep-c dep06-c cf_bit bb_pc; do
+	rm -rf wild.tw
+	# shellcheck disable=SC2086 # an option
+	setarch -R "$TW" record -q -f $f -o wild.tw ./wild
+	[ $? = 3 ] || fail "record -f $f ./wild: not as natively"
+	check_good wild.tw
+	own lackey >ran.found
+	[ -f ran.dep ] || cp ran.found ran.dep
+	cmp ran.dep ran.found || fail "dep and $f differ in the instructions of a program with signals"
+	case $f in *-c | cf_bit | bb_pc) continue ;; esac
+	own refs >refs.found
+	[ -f refs.dep ] || cp refs.found refs.dep
+	cmp refs.dep refs.found || fail "dep and $f differ in the references of a program with signals"
+done
+[ "$(wc -l <ran.dep)" -gt 500000 ] && [ "$(wc -l <refs.dep)" -gt 50000 ] || fail "only $(wc -l <ran.dep) instructions and $(wc -l <refs.dep) references"
 for f in dep06 dep06-c cf_bit; do
 	one_sentence "$TW" record --order -f $f ./work
 	says "order cannot be had in format"
