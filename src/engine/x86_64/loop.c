@@ -24,16 +24,17 @@ static enum way way_back(const struct block *b)
 	}
 }
 
-void tw_loop_choose(struct fragment *f, const struct block *b, const struct plan *p)
+u8 tw_loop_register(const struct block *b, const struct plan *p, u32 context, u8 t_reg)
 {
 	static const u8 choice[] = {TW_R9, TW_R8, TW_R15, TW_R14, TW_R13, TW_R12, TW_RSI, TW_RDI, TW_RDX, TW_RBX, TW_RBP, TW_RAX};
-	bool same_context = !(f->context & ~p->after[b->n_insns - 1].context);
-	if (tw_logs() || tw_form_of(tw_engine.instr->format) != TW_FORM_PLAIN || p->n_values || f->t_reg != TW_NOREG || !same_context ||
+	bool same_context = !(context & ~p->after[b->n_insns - 1].context);
+	if (tw_logs() || tw_form_of(tw_engine.instr->format) != TW_FORM_PLAIN || p->n_values || t_reg != TW_NOREG || !same_context ||
 	    way_back(b) == WAY_NONE)
-		return;
-	for (unsigned k = 0; k < sizeof choice && f->c_reg == TW_NOREG; k++)
+		return TW_NOREG;
+	for (unsigned k = 0; k < sizeof choice; k++)
 		if (!(b->uses >> choice[k] & 1))
-			f->c_reg = choice[k];
+			return choice[k];
+	return TW_NOREG;
 }
 
 void tw_loop_enter(struct emit *e, const struct block *b)

@@ -20,8 +20,8 @@
 #include "engine/x86_64/emit.h"
 #include "instrument/instrumentor.h"
 
-/* Makes f, which is to be made of b, a loop if it can be one: gives it a c_reg. */
-void tw_loop_choose(struct fragment *f, const struct block *b, const struct plan *p);
+/* The register in which a fragment made of b, with this plan, could count its turns; TW_NOREG: it cannot be a loop. */
+u8 tw_loop_register(const struct block *b, const struct plan *p, u32 context, u8 t_reg);
 
 /* The code before the path, and at its end. */
 void tw_loop_enter(struct emit *e, const struct block *b);

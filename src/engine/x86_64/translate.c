@@ -12,6 +12,7 @@
 #include "instrument/instrumentor.h"
 
 #define MAX_FRAGMENT_BYTES 32768u
+#define MAX_TURNS          8u   /* of a loop in one superblock */
 #define PREFIX_DS          0x3e /* without meaning in 64-bit mode, but for branches */
 
 /* One translation at a time: under the engine's lock. */
@@ -484,7 +485,7 @@ static struct fragment *translate_block(u32 context, bool loops, struct exit *x,
 	keep_pieces(f, &block);
 	keep_sides(f, &block, &plan);
 	if (loops)
-		tw_loop_choose(f, &block, &plan);
+		f->c_reg = tw_loop_register(&block, &plan, context, f->t_reg);
 	keep_after_stores(f, &plan);
 	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
 	f->ticks = tw_bits_used() && tw_fragment_loops(f);
@@ -520,10 +521,33 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
 	return translate_block(context, false, x, landing);
 }
 
+/* Can the block be a loop that writes nothing but how often it ran? */
+static bool only_counts(u32 context)
+{
+	u8 t_reg = choose_t(&block);
+	make_plan(&block, context);
+	return tw_loop_register(&block, &plan, context, t_reg) != TW_NOREG;
+}
+
+/* The path as often in a row as there is room for, so that several turns are one record. False: once. */
+static bool unroll(struct tw_path *path)
+{
+	const u32 n = path->n;
+	if (tw_form_of(tw_engine.instr->format) != TW_FORM_PLAIN)
+		return false;
+	while (path->n + n <= TW_TRACE_BLOCKS && path->n < MAX_TURNS * n) {
+		memcpy(path->pc + path->n, path->pc, n * sizeof *path->pc);
+		path->n += n;
+	}
+	return path->n > n;
+}
+
 struct fragment *tw_translate_superblock(const struct tw_path *path)
 {
 	struct tw_path copy = *path;
 	tw_with_decoder(decode_superblock, &copy);
+	if (path->loops && block.n_parts && !only_counts(path->context) && unroll(&copy))
+		tw_with_decoder(decode_superblock, &copy);
 	if (block.n_parts == 0 || (is_tagged() && !find_tags(&block)))
 		return NULL;
 	struct fragment *f = translate_block(path->context, path->loops, NULL, NULL);
