@@ -8,7 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* Would the kernel take this program of n instructions (1 to BPF_MAXINSNS) as a seccomp filter? */
+/* Would the kernel take this program of n instructions (1 to BPF_MAXINSNS) as a seccomp filter? By one thread at a time. */
 bool tw_bpf_valid(const struct sock_filter *code, u32 n);
 
 /* Runs a program that is valid: what it returns. */

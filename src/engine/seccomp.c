@@ -31,6 +31,16 @@ struct tw_filter {
 
 static tw_lock_t lock;
 
+void tw_seccomp_lock(void)
+{
+	tw_lock(&lock);
+}
+
+void tw_seccomp_unlock(void)
+{
+	tw_unlock(&lock);
+}
+
 /* ---- asking ---- */
 
 static u32 ask_all(const struct thread *t, const struct seccomp_data *data)

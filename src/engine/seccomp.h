@@ -30,6 +30,10 @@ i64 tw_seccomp(struct thread *t, u64 operation, u64 flags, u64 args);
 i64 tw_seccomp_prctl(struct thread *t, u64 option, u64 mode, u64 args);
 #define TW_SECCOMP_PASS (-514)
 
+/* Nobody installs a filter meanwhile (fork). */
+void tw_seccomp_lock(void);
+void tw_seccomp_unlock(void);
+
 /* Before the thread executes a program under the engine: a file descriptor that tells its filters, -1 if there are none, or an error below -1. */
 i64 tw_seccomp_tell(const struct thread *t);
 

@@ -2,6 +2,7 @@
 #include "engine/buffer.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
+#include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/snapshot.h"
 #include "engine/syscall.h"
@@ -225,7 +226,9 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 	tw_fragment_lock_settled();
 	tw_lock(&blocks_lock);
 	tw_signal_lock();
+	tw_seccomp_lock();
 	i64 r = raw_clone(c, NULL);
+	tw_seccomp_unlock();
 	tw_signal_unlock();
 	tw_unlock(&blocks_lock);
 	tw_unlock(&tw_engine.lock);
