@@ -20,7 +20,7 @@ uint32_t array[N];
 static volatile unsigned long alarms, wrong;
 
 /* Fills the array from `from` up, with every register that the loop does not use at a value of its own; how many of them changed? */
-static unsigned long fill(uint32_t *from, uint32_t *to)
+static __attribute__((noinline)) unsigned long fill(uint32_t *from, uint32_t *to)
 {
 	unsigned long bad = 0;
 	__asm__ volatile("push %%rbp\n mov $0x1505, %%ebp\n mov $0x1508, %%r8d\n mov $0x1509, %%r9d\n mov $0x150a, %%r10d\n mov $0x150b, %%r11d\n"
