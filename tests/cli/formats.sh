@@ -67,6 +67,56 @@ done
 values() { "$TW" info "$1" | awk '/^values/ { print $3 / 8 }'; }
 [ "$(values dep-c.tw)" = 0 ] || fail "dep-c has values"
 [ "$(values dep.tw)" -lt "$(values mem_addr.tw)" ] || fail "dep has as many values as mem_addr"
+# Blocks whose address ends in 0000, whose lower half cannot be told from an escape: come by directly, from both sides of a change of the upper half, by
+# indirect jump, by call and by return; often enough for superblocks and several buffers.
+asm_program zero <<'END'
+#include "program.inc"
+	BEGIN
+	mov ebp, 60000
+	lea rbx, at_zero[rip]
+	lea r12, cell[rip]
+1:	lea r13, 2f[rip]
+	jmp at_zero
+2:	lea r13, 3f[rip]
+	jmp rbx
+3:	call call_zero
+	test bpl, 3
+	jnz 4f
+	lea r13, 4f[rip]
+	jmp below
+4:	dec ebp
+	jnz 1b
+	jmp 9f
+	.balign 65536
+	.skip 65536 - 16, 0x90
+before:	test ebp, ebp
+	jz 9f
+	.balign 65536, 0x90
+at_zero: inc qword ptr [r12]
+	jmp r13
+	.balign 65536
+call_zero: mov rax, [r12 + 8]
+	ret
+below:	jmp before
+9:
+	END
+	.bss
+cell:	.skip 64
+END
+for f in at_zero call_zero; do
+	nm zero | grep -qE "0000 . $f\$" || fail "$f is not at an address that ends in 0000"
+done
+for f in dep "dep06 --hot=0" "dep06 --hot=1" dep06-c cf_bit; do
+	rm -rf zero.tw
+	# shellcheck disable=SC2086 # an option
+	"$TW" record -q -f $f -o zero.tw ./zero >/dev/null || fail "record -f $f ./zero"
+	check_good zero.tw
+	ran zero.tw | uniq >ran.found
+	[ "$f" != dep ] || cp ran.found ran.zero
+	cmp ran.zero ran.found || fail "dep and $f differ in blocks at ...0000"
+done
+[ "$(wc -l <ran.zero)" -gt 900000 ] || fail "only $(wc -l <ran.zero) instructions"
+"$TW" record -q --verify --hot=1 -f dep06 -o verify.tw ./zero >/dev/null || fail "verify: blocks at ...0000"
 # Counting alone gives what storing does.
 for f in dep06 dep06-c cf_bit; do
 	"$TW" record -q --sink=count -f $f -o count.tw ./work >/dev/null || fail "record --sink=count -f $f"
