@@ -199,6 +199,11 @@ static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 	return (uint8_t *)base + TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
 }
 
+static inline struct tw_descriptor *tw_channel_descriptor(void *base, uint64_t offset)
+{
+	return (struct tw_descriptor *)((uint8_t *)base + TW_DESCRIPTORS_AT + offset);
+}
+
 static inline uint8_t *tw_channel_slack(uint8_t *buffer)
 {
 	return buffer + TW_BUFFER_BYTES + TW_PAGE;

@@ -208,13 +208,6 @@ static void count_partial(struct walk *w, const struct tw_descriptor *d, const u
 
 /* ---- the walk ---- */
 
-static uint16_t get16(const uint8_t *p)
-{
-	uint16_t v;
-	memcpy(&v, p, 2);
-	return v;
-}
-
 static void copy_values(uint64_t *to, const uint8_t *from, unsigned n)
 {
 	memcpy(to, from, 32);
@@ -322,7 +315,7 @@ static void walk_plain(struct walk *w)
 	uint64_t *m = w->m;
 	uint64_t insns_blocks = 0, refs_reads = 0, writes = 0;
 	while (p <= end) {
-		uint16_t tag = get16(p);
+		uint16_t tag = tw_get16(p);
 		const struct entry *e = &row[tag];
 		unsigned n = e->n_values;
 		const uint8_t *values = p + e->head, *next = values + (size_t)n * 8;
@@ -417,7 +410,7 @@ static int walk_event(struct walk *w)
 /* Goes on in the slack. */
 static void walk_slack(struct walk *w)
 {
-	uint32_t offset = w->end - w->p >= 4 ? get16(w->p + 2) : TW_SLACK_BYTES;
+	uint32_t offset = w->end - w->p >= 4 ? tw_get16(w->p + 2) : TW_SLACK_BYTES;
 	uint32_t slack_end = w->in->slack_end < TW_SLACK_BYTES ? w->in->slack_end : TW_SLACK_BYTES;
 	w->p = w->in->slack + (offset < slack_end ? offset : slack_end);
 	w->end = w->in->slack + slack_end;
@@ -426,7 +419,7 @@ static void walk_slack(struct walk *w)
 /* What is not a plain fragment. Returns 1 to go on, 0 at the end, or an error. */
 static int walk_other(struct walk *w)
 {
-	uint16_t tag = get16(w->p);
+	uint16_t tag = tw_get16(w->p);
 	int error = TW_OK;
 	if (tag == TW_TAG_NONE)
 		return 0;
@@ -434,8 +427,8 @@ static int walk_other(struct walk *w)
 		error = walk_event(w);
 	} else if (tag == TW_TAG_UPPER && w->end - w->p >= 4) {
 		*w->c++ = tag;
-		*w->c++ = get16(w->p + 2);
-		set_upper(w, get16(w->p + 2));
+		*w->c++ = tw_get16(w->p + 2);
+		set_upper(w, tw_get16(w->p + 2));
 		w->p += 4;
 	} else if (tag == TW_TAG_SLACK) {
 		walk_slack(w);
@@ -518,24 +511,13 @@ static struct counter *counters_of(struct tw_demux *d, uint32_t upper)
 	return n;
 }
 
-static void tally_one(struct tw_totals *t, const struct entry *e, uint64_t ran)
-{
-	t->insns += ran * (uint32_t)e->insns_blocks;
-	t->blocks += ran * (e->insns_blocks >> 32);
-	t->refs += ran * (uint32_t)e->refs_reads;
-	t->reads += ran * (e->refs_reads >> 32);
-	t->writes += ran * e->writes;
-	t->raw[TW_STREAM_C] += 2 * ran;
-	t->raw[TW_STREAM_M] += 8 * ran * e->n_values;
-}
-
 static void empty_counter(struct tw_totals *t, const struct entry *e, struct counter *n)
 {
 	uint64_t ran = 0;
 	for (unsigned i = 0; i < SUMS; i++)
 		ran += n->ran[i];
 	if (ran)
-		tally_one(t, e, ran);
+		tw_descriptor_add_runs(e->descriptor, ran, t);
 	memset(n->ran, 0, sizeof n->ran);
 }
 
@@ -558,7 +540,7 @@ struct lane {
 static int is_plain(const struct lane *l)
 {
 	const struct walk *w = &l->walk;
-	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->counter && l->counter[get16(w->p)].record;
+	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->counter && l->counter[tw_get16(w->p)].record;
 }
 
 /* Takes what is not plain, and follows the upper half. */
@@ -595,8 +577,8 @@ static void empty_full(struct tw_demux *d, const struct lane *l, struct counter 
 /* Steps over an UPPER record, the commonest that is not plain. Returns 0 if something else is there, or it is the first of this upper half. */
 static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t **p)
 {
-	uint32_t upper = get16(*p + 2);
-	if (get16(*p) != TW_TAG_UPPER || !d->counter[upper])
+	uint32_t upper = tw_get16(*p + 2);
+	if (tw_get16(*p) != TW_TAG_UPPER || !d->counter[upper])
 		return 0;
 	l->upper = upper;
 	l->counter = d->counter[upper];
@@ -610,8 +592,8 @@ static void count_plain(struct tw_demux *d, struct lane *l, size_t most)
 {
 	const uint8_t *p0 = l[0].walk.p, *p1 = l[1].walk.p, *p2 = l[2].walk.p, *p3 = l[3].walk.p;
 	for (size_t n = most; n; n--) {
-		struct counter *c0 = &l[0].counter[get16(p0)], *c1 = &l[1].counter[get16(p1)];
-		struct counter *c2 = &l[2].counter[get16(p2)], *c3 = &l[3].counter[get16(p3)];
+		struct counter *c0 = &l[0].counter[tw_get16(p0)], *c1 = &l[1].counter[tw_get16(p1)];
+		struct counter *c2 = &l[2].counter[tw_get16(p2)], *c3 = &l[3].counter[tw_get16(p3)];
 		unsigned n0 = c0->record, n1 = c1->record, n2 = c2->record, n3 = c3->record;
 		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0)) {
 			if ((n0 || take_upper(d, &l[0], &p0)) && (n1 || take_upper(d, &l[1], &p1)) && (n2 || take_upper(d, &l[2], &p2)) &&
@@ -654,7 +636,7 @@ static void count_one(struct tw_demux *d, struct lane *l)
 {
 	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
 	while (p <= end) {
-		struct counter *n = &l->counter[get16(p)];
+		struct counter *n = &l->counter[tw_get16(p)];
 		if (!n->record)
 			break;
 		p += n->record;
@@ -765,10 +747,10 @@ static int torn_event(struct torn *t)
 
 static int torn_slack(struct torn *t)
 {
-	if (t->in_slack || t->end - t->p < 4 || get16(t->p + 2) >= TW_SLACK_BYTES)
+	if (t->in_slack || t->end - t->p < 4 || tw_get16(t->p + 2) >= TW_SLACK_BYTES)
 		return 0;
 	t->end = t->slack + TW_SLACK_BYTES;
-	t->p = t->slack + get16(t->p + 2);
+	t->p = t->slack + tw_get16(t->p + 2);
 	t->in_slack = 1;
 	return 1;
 }
@@ -778,7 +760,7 @@ static int torn_step(struct torn *t)
 {
 	if (t->end - t->p < 2)
 		return 0;
-	uint16_t tag = get16(t->p);
+	uint16_t tag = tw_get16(t->p);
 	switch (tag) {
 	case TW_TAG_NONE:
 		return 0;
@@ -789,7 +771,7 @@ static int torn_step(struct torn *t)
 	case TW_TAG_UPPER:
 		if (t->end - t->p < 4)
 			return 0;
-		t->row = row_of(t->demux, get16(t->p + 2));
+		t->row = row_of(t->demux, tw_get16(t->p + 2));
 		t->p += 4;
 		return 1;
 	default:

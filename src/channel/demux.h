@@ -74,6 +74,14 @@ void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals);
  */
 void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int logged);
 
+/* 16 bits, aligned or not. */
+static inline uint16_t tw_get16(const uint8_t *p)
+{
+	uint16_t v;
+	__builtin_memcpy(&v, p, sizeof v);
+	return v;
+}
+
 /* Walks the events of a chunk that tw_demux_buffer made: start with *at = 0; the payload follows the header. NULL at the end. */
 const struct tw_event_header *tw_demux_next_event(const struct tw_chunk *chunk, size_t *at);
 

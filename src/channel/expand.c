@@ -184,15 +184,7 @@ const struct tw_unit *tw_expand_unit_at(struct tw_expand *x, uint64_t pc)
 void tw_expand_tally(struct tw_expand *x, struct tw_totals *t)
 {
 	for (struct tw_unit *u = x->units; u; u = u->next) {
-		struct tw_static_counts n;
-		tw_descriptor_counts(u->descriptor, &n);
-		t->insns += u->ran * n.insns;
-		t->blocks += u->ran * n.blocks;
-		t->refs += u->ran * n.refs;
-		t->reads += u->ran * n.reads;
-		t->writes += u->ran * n.writes;
-		t->raw[TW_STREAM_C] += u->ran * 2;
-		t->raw[TW_STREAM_M] += u->ran * 8 * u->descriptor->n_values;
+		tw_descriptor_add_runs(u->descriptor, u->ran, t);
 		u->ran = 0;
 	}
 }

@@ -110,13 +110,6 @@ const struct tw_event_header *tw_expand_event(const uint8_t *p, const uint8_t *e
 /* Writes the event whose header, of which *h is an aligned copy, begins at p; a KEYFRAME sets the state. */
 void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *p);
 
-static inline uint16_t tw_get16(const uint8_t *p)
-{
-	uint16_t v;
-	memcpy(&v, p, 2);
-	return v;
-}
-
 /* Expands until the piece is full (1), the buffer's end (0), or an error. */
 int tw_expand_tagged(struct tw_expand *x);
 int tw_expand_bits(struct tw_expand *x);

@@ -24,7 +24,7 @@ static inline bool tw_bits_recorded(void)
 /* ... and are blocks being recorded (not so outside of a window)? */
 static inline bool tw_bits_used(void)
 {
-	return tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_BITS;
+	return tw_form_now() == TW_FORM_BITS;
 }
 
 /* A walk that comes to f's address does not mean f: it must be said. */

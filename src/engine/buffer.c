@@ -501,16 +501,11 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	}
 }
 
-static struct tw_descriptor *descriptor_at(u64 offset)
-{
-	return (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + offset);
-}
-
 /* Writes the n paths' descriptors at `offset`, numbered from 0. */
 static void fill_group(u64 offset, const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
 {
 	for (u32 k = 0; k < n; k++) {
-		fill_descriptor(descriptor_at(offset), f, b, p, &path[k]);
+		fill_descriptor(tw_channel_descriptor(tw_engine.channel, offset), f, b, p, &path[k]);
 		offset += descriptor_bytes(&path[k]);
 	}
 }
@@ -524,16 +519,16 @@ static const struct tw_descriptor *publish_group(struct tw_control *c, u64 offse
 	const struct tw_descriptor *known = tw_known_find(offset, bytes);
 	u32 first;
 	if (known) {
-		memset(descriptor_at(offset), 0, bytes); /* unused memory is zeros */
+		memset(tw_channel_descriptor(tw_engine.channel, offset), 0, bytes); /* unused memory is zeros */
 		return known;
 	}
 	first = next_numbers(c, n);
-	for (u64 at = offset; at < offset + bytes; at += descriptor_at(at)->bytes)
-		descriptor_at(at)->number += first;
-	if (tw_form_of(descriptor_at(offset)->format) != TW_FORM_PLAIN)
-		tw_tag_draw(descriptor_at(offset));
+	for (u64 at = offset; at < offset + bytes; at += tw_channel_descriptor(tw_engine.channel, at)->bytes)
+		tw_channel_descriptor(tw_engine.channel, at)->number += first;
+	if (tw_form_of(tw_channel_descriptor(tw_engine.channel, offset)->format) != TW_FORM_PLAIN)
+		tw_tag_draw(tw_channel_descriptor(tw_engine.channel, offset));
 	__atomic_store_n((u64 *)&c->descriptors_used, offset + bytes, __ATOMIC_RELEASE);
-	return descriptor_at(offset);
+	return tw_channel_descriptor(tw_engine.channel, offset);
 }
 
 void tw_buffer_tagged(struct fragment *f, u32 last_tag)
@@ -547,7 +542,7 @@ void tw_buffer_tagged(struct fragment *f, u32 last_tag)
 /* What must be in force where f is entered, and is where it is left; how long its record's head is. */
 static void set_upper(struct fragment *f)
 {
-	switch (tw_form_of(tw_engine.instr->format)) {
+	switch (tw_form_now()) {
 	case TW_FORM_PLAIN:
 		f->upper_in = f->upper_out = (u16)(f->number >> 16);
 		return;

@@ -74,13 +74,13 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
  */
 void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns, bool in_rep);
 
+/* Tagged form: upper halves and head of f, whose first block has its tag and whose last one last_tag. */
+void tw_buffer_tagged(struct fragment *f, u32 last_tag);
+
 /*
  * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at
  * which whoever reads the buffer stops.
  */
-/* Tagged form: upper halves and head of f, whose first block has its tag and whose last one last_tag. */
-void tw_buffer_tagged(struct fragment *f, u32 last_tag);
-
 void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
 
 #endif

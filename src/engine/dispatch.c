@@ -98,7 +98,7 @@ u64 tw_dispatch(struct thread *t)
 	if (x->kind == EXIT_REENTER)
 		return tw_signal_reentered(t);
 	take_registers(t);
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN) /* else the cache keeps it */
+	if (tw_form_now() == TW_FORM_PLAIN) /* else the cache keeps it */
 		t->upper = x->upper;
 	if (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN)
 		t->pc = x->pc;

@@ -179,6 +179,12 @@ TW_AT(slot_c, T_SLOT_C);
 
 #define NO_SLOT 0xffffffffu
 
+/* Up to a whole number of pages. */
+static inline u64 tw_page_up(u64 n)
+{
+	return (n + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
+}
+
 /* Process-wide state. */
 struct engine {
 	struct tw_control *control;          /* NULL: no channel (never while running) */

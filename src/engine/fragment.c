@@ -43,7 +43,7 @@ static void lay_out(int how)
 	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
 	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
 	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
-	tr->heap_mark = tr->heap_at = (tr->heap_at + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
+	tr->heap_mark = tr->heap_at = tw_page_up(tr->heap_at);
 }
 
 void tw_fragment_init(void)
@@ -64,8 +64,7 @@ void *tw_heap(u64 bytes)
 
 void *tw_heap_pages(u64 bytes)
 {
-	u64 at = (u64)tw_heap(bytes + TW_PAGE);
-	return (void *)((at + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1));
+	return (void *)tw_page_up((u64)tw_heap(bytes + TW_PAGE));
 }
 
 /* What one translation may take at the most, with a good margin. */
@@ -128,11 +127,6 @@ u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
 
 /* ---- numbers ---- */
 
-static bool is_tagged(void)
-{
-	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
-}
-
 /* Fragments by tag: a lossy table. */
 #define TAG_ENTRIES (1u << 19)
 static struct fragment **tagged;
@@ -176,7 +170,7 @@ void tw_cache_commit(struct fragment *f)
 	tr->host_map[tr->n_host] = f;
 	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && f->descriptor)
 		note_tag(f);
-	else if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && !is_tagged())
+	else if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && !tw_tags_used())
 		number_fragment(f);
 	__atomic_store_n(&tr->n_host, tr->n_host + 1, __ATOMIC_RELEASE);
 }
@@ -304,7 +298,7 @@ static void note_upper(u32 upper)
 
 u64 *tw_fragment_table(u32 upper, u8 kind)
 {
-	if (tw_engine.instr->records && is_tagged())
+	if (tw_tags_used())
 		upper = 0; /* landings look for themselves */
 	if (upper >= MAX_UPPERS)
 		upper = MAX_UPPERS - 1;

@@ -14,17 +14,12 @@ u32 tw_known_program(void)
 	return program;
 }
 
-static struct tw_descriptor *descriptor_at(u64 offset)
-{
-	return (struct tw_descriptor *)((u8 *)tw_engine.channel + TW_DESCRIPTORS_AT + offset);
-}
-
 /* What number, tag and process make different is taken out while two groups are compared. */
 static u64 hash_group(u64 offset, u32 bytes)
 {
 	u64 h = program;
 	for (u32 at = 0; at < bytes;) {
-		const struct tw_descriptor *d = descriptor_at(offset + at);
+		const struct tw_descriptor *d = tw_channel_descriptor(tw_engine.channel, offset + at);
 		const u64 *w = (const u64 *)(d + 1);
 		h = (h ^ (u64)d->n_insns << 32 ^ d->context ^ (u64)d->bytes << 16) * 0x9e3779b97f4a7c15ull;
 		for (u32 k = 0; k < (d->bytes - sizeof *d) / 8; k++)
@@ -46,8 +41,8 @@ static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor 
 
 static bool equal_groups(u64 a, u64 b, u32 bytes)
 {
-	for (u32 at = 0; at < bytes; at += descriptor_at(b + at)->bytes)
-		if (!equal_one(descriptor_at(a + at), descriptor_at(b + at)))
+	for (u32 at = 0; at < bytes; at += tw_channel_descriptor(tw_engine.channel, b + at)->bytes)
+		if (!equal_one(tw_channel_descriptor(tw_engine.channel, a + at), tw_channel_descriptor(tw_engine.channel, b + at)))
 			return false;
 	return true;
 }
@@ -60,7 +55,7 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 	for (u32 k = 0; k < PROBES; k++) {
 		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];
 		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
-			return descriptor_at(e->offset);
+			return tw_channel_descriptor(tw_engine.channel, e->offset);
 		if (e->program != program && place->program == program)
 			place = e;
 	}

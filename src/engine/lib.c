@@ -53,6 +53,15 @@ bool tw_streq(const char *a, const char *b)
 	return n == strlen(b) && memcmp(a, b, n) == 0;
 }
 
+const char *tw_base_name(const char *path)
+{
+	const char *name = path;
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	return name;
+}
+
 bool tw_starts_with(const char *s, const char *prefix)
 {
 	for (; *prefix; s++, prefix++)

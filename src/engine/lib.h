@@ -27,6 +27,7 @@ size_t strlen(const char *s);
 #define memset(d, c, n) __builtin_memset((d), (c), (n))
 bool tw_streq(const char *a, const char *b);
 bool tw_starts_with(const char *s, const char *prefix);
+const char *tw_base_name(const char *path); /* what follows the last slash */
 /* Formats into buf (size n, always terminated): %s %d %u %x (with l for 64 bits), %02x. Returns the length. */
 size_t tw_format(char *buf, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 size_t tw_vformat(char *buf, size_t n, const char *fmt, va_list ap);

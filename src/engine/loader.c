@@ -77,7 +77,7 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 {
 	u64 start = f->bias + p->p_vaddr, page = start & PAGE_MASK, skew = start - page;
 	u64 file_end = start + p->p_filesz, mem_end = start + p->p_memsz;
-	u64 file_pages = (file_end + TW_PAGE - 1) & PAGE_MASK;
+	u64 file_pages = tw_page_up(file_end);
 	int prot = protection(p->p_flags);
 	i64 r = 0;
 	if (p->p_filesz)
@@ -87,7 +87,7 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 			memset((void *)file_end, 0, file_pages - file_end);
 		u64 zero = p->p_filesz ? file_pages : page;
 		if (mem_end > zero)
-			r = map_fixed(zero, ((mem_end + TW_PAGE - 1) & PAGE_MASK) - zero, prot, MAP_ANONYMOUS, -1, 0);
+			r = map_fixed(zero, tw_page_up(mem_end) - zero, prot, MAP_ANONYMOUS, -1, 0);
 	}
 	tw_memory_protected(page, mem_end - page, prot);
 	if (!r && p->p_filesz)
@@ -108,8 +108,8 @@ static i64 map_image(struct elf *f, const char *path)
 	} else if (tw_memory_is_engine(f->low, length)) {
 		return -12;
 	}
-	i64 r = tw_mmap(f->bias + f->low, (length + TW_PAGE - 1) & PAGE_MASK, PROT_NONE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	i64 r = tw_mmap(f->bias + f->low, tw_page_up(length), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+	                -1, 0);
 	if (tw_failed(r))
 		return r;
 	for (int i = 0; i < f->eh.e_phnum; i++)

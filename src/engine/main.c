@@ -170,15 +170,6 @@ static void read_cpu(const struct start *s)
 	tw_engine.fsgsbase = auxv_get(s, AT_HWCAP2) & 2;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *b = path;
-	for (; *path; path++)
-		if (*path == '/')
-			b = path + 1;
-	return b;
-}
-
 static void remember_paths(const char *program)
 {
 	i64 n = tw_sys(__NR_readlink, "/proc/self/exe", tw_engine.engine_path, sizeof tw_engine.engine_path - 1);
@@ -192,7 +183,7 @@ static void remember_paths(const char *program)
 	else
 		tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", program);
 	tw_sys(__NR_close, fd, 0, 0);
-	tw_sys(__NR_prctl, PR_SET_NAME, base_name(program), 0);
+	tw_sys(__NR_prctl, PR_SET_NAME, tw_base_name(program), 0);
 }
 
 /* The vDSO is application code like any other, only placed by the kernel. */

@@ -25,11 +25,6 @@ static u64 page_down(u64 a)
 	return a & ~(u64)(TW_PAGE - 1);
 }
 
-static u64 page_up(u64 a)
-{
-	return page_down(a + TW_PAGE - 1);
-}
-
 /* Index of the first range that ends after `a`. */
 static u32 find(u64 a)
 {
@@ -117,7 +112,7 @@ static void forget(u64 start, u64 end)
 
 void tw_memory_protected(u64 start, u64 length, int prot)
 {
-	u64 end = start + page_up(length);
+	u64 end = start + tw_page_up(length);
 	bool was = remove_range(start, end);
 	tw_module_touched(start, end);
 	if (was)
@@ -175,7 +170,7 @@ u64 tw_memory_place(u64 length)
 {
 	static u64 next = ARENA_MODULES;
 	u64 at = next;
-	length = page_up(length);
+	length = tw_page_up(length);
 	if (length > ARENA_MODULES_END - ARENA_MODULES || at + length > ARENA_MODULES_END)
 		return 0;
 	next = at + length + 16 * TW_PAGE;
@@ -193,12 +188,12 @@ static u64 brk_start, brk_now, brk_mapped;
 
 void tw_memory_brk_init(u64 start)
 {
-	brk_start = brk_now = brk_mapped = page_up(start);
+	brk_start = brk_now = brk_mapped = tw_page_up(start);
 }
 
 u64 tw_memory_brk(u64 to)
 {
-	u64 end = page_up(to);
+	u64 end = tw_page_up(to);
 	if (to < brk_start)
 		return brk_now;
 	if (end > brk_mapped) {

@@ -320,7 +320,7 @@ static void interrupt(struct thread *t, u64 host)
 	if (tw_engine.instr->records)
 		t->bufptr = t->regs[buf];
 	memcpy(t->regs, regs, sizeof regs);
-	bool plain = tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN;
+	bool plain = tw_form_now() == TW_FORM_PLAIN;
 	if (tw_bits_used()) {
 		tw_bits_interrupted(t, f, s);
 		return;

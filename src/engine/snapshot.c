@@ -60,11 +60,6 @@ static struct {
 static struct head head;
 static struct tw_translations *const tr = &tw_translations;
 
-static u64 page_up(u64 a)
-{
-	return (a + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
-}
-
 static struct tw_store *store(void)
 {
 	return &tw_engine.control->store;
@@ -83,18 +78,13 @@ static i64 open_channel(void)
 
 /* ---- which ---- */
 
-static u64 hash_bytes(u64 h, const void *p, u32 n)
-{
-	return tw_fragment_hash(h, p, n);
-}
-
 static u64 make_key(void)
 {
-	u64 h = hash_bytes(0, &s.engine, sizeof s.engine);
+	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
 	for (u32 k = 1; k <= s.n_base; k++) {
 		const struct tw_module *m = &tw_modules.of[k];
-		h = hash_bytes(h, &m->file, sizeof m->file);
-		h = hash_bytes(h, &m->start, sizeof m->start);
+		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
+		h = tw_fragment_hash(h, (const u8 *)&m->start, sizeof m->start);
 	}
 	return h | 1;
 }
@@ -453,10 +443,10 @@ static bool fill_head(struct head *h)
 	memset(h, 0, sizeof *h);
 	h->magic = MAGIC;
 	h->engine = s.engine;
-	h->segment[0] = (struct segment){ARENA_CACHE, page_up(tr->cache_at) - ARENA_CACHE};
-	h->segment[1] = (struct segment){ARENA_STUBS, page_up(tr->stubs_at) - ARENA_STUBS};
-	h->segment[2] = (struct segment){ARENA_HEAP, page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};
-	h->segment[3] = (struct segment){tr->heap_mark, page_up(tr->heap_at) - tr->heap_mark};
+	h->segment[0] = (struct segment){ARENA_CACHE, tw_page_up(tr->cache_at) - ARENA_CACHE};
+	h->segment[1] = (struct segment){ARENA_STUBS, tw_page_up(tr->stubs_at) - ARENA_STUBS};
+	h->segment[2] = (struct segment){ARENA_HEAP, tw_page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};
+	h->segment[3] = (struct segment){tr->heap_mark, tw_page_up(tr->heap_at) - tr->heap_mark};
 	h->heap_at = tr->heap_at;
 	h->cache_at = tr->cache_at;
 	h->stubs_at = tr->stubs_at;

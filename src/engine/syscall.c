@@ -88,7 +88,7 @@ static bool wants_arena(const u64 *a)
 static void note_map(u64 at, const u64 *a)
 {
 	tw_memory_protected(at, a[1], (int)a[2]);
-	tw_module_mapped((int)a[4], at, (a[1] + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1), a[5], (int)a[2], (int)a[3]);
+	tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], (int)a[2], (int)a[3]);
 }
 
 static i64 sys_mmap(struct thread *t, const u64 *a)

@@ -102,7 +102,7 @@ static bool next_tagged(struct reader *r, struct record *out)
 static bool next_record(struct reader *r, struct record *out)
 {
 	u16 tag, upper;
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+	if (tw_tags_used())
 		return next_tagged(r, out);
 	*out = none;
 	if (r->end - r->p < 4)
@@ -124,9 +124,22 @@ static bool next_record(struct reader *r, struct record *out)
 	return true;
 }
 
+/* Is it the record of a loop? */
+static bool is_loop(const struct record *r)
+{
+	return r->path > r->f->n_sides;
+}
+
+/* The side exit it left by; NULL: it ran to the end of the path. */
+static const struct side_exit *side_of(const struct record *r)
+{
+	return r->path && !is_loop(r) ? &r->f->side[r->path - 1] : NULL;
+}
+
 static u8 end_of(const struct record *r)
 {
-	return r->path && r->path <= r->f->n_sides ? r->f->side[r->path - 1].end : r->f->end;
+	const struct side_exit *side = side_of(r);
+	return side ? side->end : r->f->end;
 }
 
 static bool is_direct(u8 end)
@@ -137,9 +150,10 @@ static bool is_direct(u8 end)
 /* The registers known where r leaves. */
 static u32 known_after(const struct record *r)
 {
+	const struct side_exit *side = side_of(r);
 	if (!is_direct(end_of(r)))
 		return tw_engine.instr->context;
-	return r->path && r->path <= r->f->n_sides ? r->f->side[r->path - 1].context : r->f->end_context;
+	return side ? side->context : r->f->end_context;
 }
 
 /* Can a path begin with f when it comes after r? */
@@ -188,12 +202,6 @@ static void copy_path(struct tw_path *path, const struct fragment *f)
 {
 	for (; path->n < f->n_pieces; path->n++)
 		path->pc[path->n] = f->piece[path->n].pc;
-}
-
-/* Is it the record of a loop? */
-static bool is_loop(const struct record *r)
-{
-	return r->path > r->f->n_sides;
 }
 
 /* Comes the path, which began with `now`, again and again, with nothing in between? r stands behind it. */
@@ -276,7 +284,7 @@ void tw_trace_look(struct thread *t, const u8 *from, u64 to)
 	struct reader r = {from, (const u8 *)to, 0, 0};
 	struct record before = none, now;
 	struct inside in = {NULL, 0};
-	const bool tagged = tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
+	const bool tagged = tw_tags_used();
 	if (!tw_engine.instr->superblocks || !tw_engine.control->hot)
 		return;
 	for (u32 n = 0; n < RECORDS_LOOKED_AT && t->n_hot < MAX_HOT && next_record(&r, &now); n++) {

@@ -72,19 +72,10 @@ void tw_window_close_for_good(void)
 
 /* ---- functions ---- */
 
-static const char *last_name(const char *path)
-{
-	const char *name = path;
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return name;
-}
-
 /* Is the file the module that is asked for, by its path or its name, which may leave out ".so" and what follows? */
 static bool is_module(const char *path, const char *module)
 {
-	const char *name = last_name(path);
+	const char *name = tw_base_name(path);
 	if (!*module || tw_streq(path, module) || tw_streq(name, module))
 		return true;
 	return tw_starts_with(name, module) && tw_starts_with(name + strlen(module), ".so");

@@ -29,7 +29,7 @@ static bool is_reference(const struct memop *m)
 /* The first instruction of what has one record with this one: in the tagged form each block has its own. */
 static u32 first_of_record(const struct fragment *f, u32 insn)
 {
-	return tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED ? tw_piece_of(f, insn)->first_insn : 0;
+	return tw_tags_used() ? tw_piece_of(f, insn)->first_insn : 0;
 }
 
 static struct call_site *emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn, const struct memop *op, u16 n_ops, u32 bound)
@@ -280,7 +280,7 @@ static u32 logged_bytes(const struct thread *t)
 
 void tw_call_take_back_event(struct thread *t)
 {
-	u32 escape = tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED ? 2 : 0;
+	u32 escape = tw_tags_used() ? 2 : 0;
 	t->bufptr -= logged_bytes(t) + escape;
 	memset((void *)t->bufptr, 0, logged_bytes(t) + escape);
 	t->log_open = true;

@@ -8,7 +8,7 @@
 
 static void count_entry(struct emit *e, const struct block *b)
 {
-	const u16 flags = e->now.flags;
+	const u32 flags = e->now.flags;
 	struct exit *x = tw_exit_new(EXIT_CHECK, b->pc, e->f);
 	x->context = COUNT_CONTEXT;
 	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);

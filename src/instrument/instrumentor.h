@@ -49,6 +49,17 @@ struct instrumentor {
 	void (*entry)(struct emit *e, const struct block *b);             /* NULL: nothing of its own at entry */
 };
 
+/* The form of what is being recorded: plain where nothing is. */
+static inline enum tw_form tw_form_now(void)
+{
+	return tw_form_of(tw_engine.instr->format);
+}
+
+static inline bool tw_tags_used(void)
+{
+	return tw_form_now() == TW_FORM_TAGGED;
+}
+
 /*
  * Fragments that record nothing have contexts of their own, which are nobody else's, and the upper half of a number that no fragment with a descriptor
  * has: so they share neither links nor landings with those that do (engine/window.h).
@@ -76,7 +87,7 @@ void tw_emit_number(struct emit *e);
  * record of the part before and begins that of this one. `flags`: of the state in force.
  */
 u16 tw_tag_bytes(u32 before, u32 tag);
-void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u16 flags);
+void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u32 flags);
 
 /* The same from C, at thread.bufptr. */
 void tw_write_number(struct thread *t, const struct fragment *f);

@@ -146,6 +146,19 @@ void tw_descriptor_counts(const struct tw_descriptor *d, struct tw_static_counts
 	}
 }
 
+void tw_descriptor_add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *t)
+{
+	struct tw_static_counts n;
+	tw_descriptor_counts(d, &n);
+	t->insns += runs * n.insns;
+	t->blocks += runs * n.blocks;
+	t->refs += runs * n.refs;
+	t->reads += runs * n.reads;
+	t->writes += runs * n.writes;
+	t->raw[TW_STREAM_C] += runs * 2;
+	t->raw[TW_STREAM_M] += runs * 8 * d->n_values;
+}
+
 uint64_t tw_op_iterations(const struct tw_op *op, uint64_t before, uint64_t after)
 {
 	int64_t moved = (int64_t)(after - before);

@@ -104,6 +104,9 @@ int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail);
 
 void tw_descriptor_counts(const struct tw_descriptor *d, struct tw_static_counts *out);
 
+/* Adds what so many executions of a fragment that is not TW_DESC_DYNAMIC count: all but `written` and what is stored. */
+void tw_descriptor_add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *t);
+
 /* Iterations a REP operation made, from its counting register before and after. */
 uint64_t tw_op_iterations(const struct tw_op *op, uint64_t before, uint64_t after);
 

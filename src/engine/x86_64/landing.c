@@ -6,14 +6,9 @@
 
 #define LANDING_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
 
-static bool is_tagged(void)
-{
-	return tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
-}
-
 static void emit_upper(struct emit *e, const struct fragment *to)
 {
-	if (!is_tagged()) {
+	if (!tw_tags_used()) {
 		emit_mov_mem32_imm(e, BUF_REG, 0, (u32)to->upper_in << 16 | TW_TAG_UPPER);
 		emit_lea(e, BUF_REG, BUF_REG, TW_ESCAPE_BYTES);
 		return;
@@ -149,7 +144,7 @@ struct fragment *tw_translate_landing(struct fragment *to, u32 upper, u8 kind, c
 	emit_state(e, 0, LANDING_STATE | STATE_PC_FALL);
 	if (tw_bits_used())
 		tw_bit_emit_target(e, to->tag, LANDING_STATE | STATE_PC_FALL);
-	else if (is_tagged() && !to->any_upper)
+	else if (tw_tags_used() && !to->any_upper)
 		emit_upper_tested(e, to);
 	else if (tw_engine.instr->records && !tw_upper_fits(to, upper))
 		emit_upper(e, to);

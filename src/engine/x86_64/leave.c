@@ -151,6 +151,22 @@ static void emit_return(struct emit *e, u8 last)
 	emit_table_jump(e, TW_RCX, LANDING_RETURN);
 }
 
+/* A jump whose target is filled in later; where. */
+static u8 *emit_jump_to_come(struct emit *e)
+{
+	emit_8(e, 0xe9);
+	emit_32(e, 0);
+	return e->at - 4;
+}
+
+static u8 *emit_jcc_to_come(struct emit *e, u8 cc)
+{
+	emit_8(e, 0x0f);
+	emit_8(e, (u8)(0x80 | cc));
+	emit_32(e, 0);
+	return e->at - 4;
+}
+
 /* Format cf_bit: the ways of a conditional branch whose jump, taken, is at rel32, each with its bit. */
 static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 context)
 {
@@ -161,13 +177,6 @@ static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 
 	emit_patch(rel32, e->at);
 	told = tw_bit_emit(e, done, true, STATE_DONE | STATE_CLOSED);
 	tw_leave_jump(e, told, end->target, EXIT_LINK, context, 0);
-}
-
-static u8 *emit_jump_to_come(struct emit *e)
-{
-	emit_8(e, 0xe9);
-	emit_32(e, 0);
-	return e->at - 4;
 }
 
 /* loop and the like have short displacements only. */
@@ -226,10 +235,7 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		tw_leave_close(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
 		if (tw_bits_used()) {
-			emit_8(e, 0x0f);
-			emit_8(e, (u8)(0x80 | i->cc));
-			emit_32(e, 0);
-			emit_two_ways(e, b, e->at - 4, context);
+			emit_two_ways(e, b, emit_jcc_to_come(e, i->cc), context);
 			return;
 		}
 		emit_link_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
@@ -324,10 +330,7 @@ static u64 side_pc(const struct block *b, unsigned k)
 static void emit_branch_within(struct emit *e, const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
-	emit_8(e, 0x0f);
-	emit_8(e, (u8)(0x80 | (side_pc(b, k) == i->target ? i->cc : i->cc ^ 1)));
-	emit_32(e, 0);
-	note_side(e->at - 4, k);
+	note_side(emit_jcc_to_come(e, side_pc(b, k) == i->target ? i->cc : i->cc ^ 1), k);
 }
 
 /* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */

@@ -28,8 +28,7 @@ u8 tw_loop_register(const struct block *b, const struct plan *p, u32 context, u8
 {
 	static const u8 choice[] = {TW_R9, TW_R8, TW_R15, TW_R14, TW_R13, TW_R12, TW_RSI, TW_RDI, TW_RDX, TW_RBX, TW_RBP, TW_RAX};
 	bool same_context = !(context & ~p->after[b->n_insns - 1].context);
-	if (tw_logs() || tw_form_of(tw_engine.instr->format) != TW_FORM_PLAIN || p->n_values || t_reg != TW_NOREG || !same_context ||
-	    way_back(b) == WAY_NONE)
+	if (tw_logs() || tw_form_now() != TW_FORM_PLAIN || p->n_values || t_reg != TW_NOREG || !same_context || way_back(b) == WAY_NONE)
 		return TW_NOREG;
 	for (unsigned k = 0; k < sizeof choice; k++)
 		if (!(b->uses >> choice[k] & 1))
@@ -42,7 +41,7 @@ void tw_loop_enter(struct emit *e, const struct block *b)
 	const struct fragment *f = e->f;
 	const i32 own = LOOP_RECORD_BYTES;
 	u8 c = f->c_reg;
-	bool falls = b->insn[b->n_insns - 1].kind == INSN_COND && way_back(b) == WAY_NEXT;
+	bool falls = way_back(b) == WAY_NEXT;
 	e->buf = BUF_REG;
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	emit_mov_mem16_imm(e, BUF_REG, 0, f->number ? (u16)(f->number + tw_path_count(f) - 1) : 0);

@@ -30,7 +30,7 @@ u16 tw_tag_bytes(u32 before, u32 tag)
 	return (u16)(tag_bytes(tag) + (tag & 0xffff && before >> 16 != tag >> 16 ? TW_ESCAPE_BYTES : 0));
 }
 
-void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u16 flags)
+void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u32 flags)
 {
 	const u32 tag = b->part[part].tag;
 	const u8 k = (u8)b->part[part].first_insn;
@@ -54,7 +54,7 @@ void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const str
 void tw_write_number(struct thread *t, const struct fragment *f)
 {
 	u32 zero[2] = {(u32)TW_ESCAPE_ZERO << 16, f->tag >> 16};
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_PLAIN)
+	if (tw_form_now() == TW_FORM_PLAIN)
 		memcpy((void *)t->bufptr, &f->number, f->head);
 	else if (f->tag & 0xffff)
 		memcpy((void *)t->bufptr, &f->tag, 2);
@@ -66,9 +66,9 @@ void tw_emit_number(struct emit *e)
 {
 	u32 number = e->f->number;
 	e->values = e->f->head;
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_BITS)
+	if (tw_form_now() == TW_FORM_BITS)
 		return;
-	if (tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED)
+	if (tw_tags_used())
 		emit_tag(e, 0, e->f->tag);
 	else if (tw_record_head(tw_engine.instr->format) == sizeof number)
 		emit_mov_mem32_imm(e, e->buf, 0, number);

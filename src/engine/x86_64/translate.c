@@ -29,11 +29,6 @@ u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2)
 	return TW_NOREG;
 }
 
-static bool is_tagged(void)
-{
-	return tw_engine.instr->records && tw_form_of(tw_engine.instr->format) == TW_FORM_TAGGED;
-}
-
 /* ---- decoding ---- */
 
 struct decode_args {
@@ -267,7 +262,7 @@ static void emit_body(struct emit *e, const struct block *b)
 {
 	u16 part = 0;
 	for (unsigned k = 0; k < b->n_insns; k++) {
-		if (is_tagged() && part + 1 < b->n_parts && b->part[part + 1].first_insn == k)
+		if (tw_tags_used() && part + 1 < b->n_parts && b->part[part + 1].first_insn == k)
 			tw_emit_next_tag(e, b, ++part, e->f->piece, tw_leave_swapped(e));
 		emit_state(e, (u8)k, tw_leave_swapped(e));
 		tw_emit_stores(e, b, &plan, k, false);
@@ -390,7 +385,7 @@ static void tell_unrecorded(u64 pc)
 /* f was reached by x, an indirect exit: its landing for that, right before it. NULL: not by one, or the upper half changes. */
 static struct fragment *adjacent_landing(struct fragment *f, const struct exit *x)
 {
-	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || (!is_tagged() && x->upper != f->upper_in))
+	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || (!tw_tags_used() && x->upper != f->upper_in))
 		return NULL;
 	u8 kind = x->kind == EXIT_RETURN ? LANDING_RETURN : LANDING_JUMP;
 	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[f->pc & 0xffff];
@@ -462,17 +457,21 @@ static void make_plan(struct block *b, u32 context)
 	}
 }
 
-/* Makes a fragment of `block`. */
-static struct fragment *translate_block(u32 context, bool loops, struct exit *x, struct fragment **landing)
+/* Plans `block`, which may become shorter by that. Returns the register that holds the buffer pointer in place of r11, or TW_NOREG. */
+static u8 prepare(u32 context)
+{
+	u8 t_reg = tw_engine.instr->records ? choose_t(&block) : TW_NOREG;
+	make_plan(&block, context);
+	return t_reg;
+}
+
+/* Makes a fragment of `block`, which has been prepared. c_reg: it is a loop, and counts there; else TW_NOREG. */
+static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct exit *x, struct fragment **landing)
 {
 	struct fragment *f = tw_translate_new(FRAGMENT_CODE, block.pc);
 	const struct instrumentor *in = tw_engine.instr;
-	const bool is_path = block.n_parts > 1;
-	if (in->records)
-		f->t_reg = choose_t(&block);
-	make_plan(&block, context);
-	if (is_tagged() && is_path && block.n_parts == 1)
-		return NULL; /* cut to a block that there is already */
+	f->t_reg = t_reg;
+	f->c_reg = c_reg;
 	const struct part *last = &block.part[block.n_parts - 1];
 	f->context = context;
 	f->number = UNRECORDED_NUMBER; /* till it has one of its own */
@@ -484,17 +483,15 @@ static struct fragment *translate_block(u32 context, bool loops, struct exit *x,
 	f->head = (u8)tw_record_head(in->format);
 	keep_pieces(f, &block);
 	keep_sides(f, &block, &plan);
-	if (loops)
-		f->c_reg = tw_loop_register(&block, &plan, context, f->t_reg);
 	keep_after_stores(f, &plan);
 	f->upper_in = f->upper_out = UNRECORDED_NUMBER >> 16;
 	f->ticks = tw_bits_used() && tw_fragment_loops(f);
 	plan.flags |= f->ticks ? TW_DESC_TICK : 0;
-	if (is_tagged() && block.n_parts > 1)
+	if (tw_tags_used() && block.n_parts > 1)
 		use_tags(f, &block);
 	else if (in->records)
 		tw_buffer_describe(f, &block, &plan);
-	if (is_tagged())
+	if (tw_tags_used())
 		keep_records(f, &block, &plan);
 	else
 		f->record_bytes = (u16)(f->head + 8 * plan.after[block.n_insns - 1].n_placed);
@@ -518,22 +515,14 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
 {
 	struct decode_args args = {pc, limit};
 	tw_with_decoder(decode_guarded, &args);
-	return translate_block(context, false, x, landing);
-}
-
-/* Can the block be a loop that writes nothing but how often it ran? */
-static bool only_counts(u32 context)
-{
-	u8 t_reg = choose_t(&block);
-	make_plan(&block, context);
-	return tw_loop_register(&block, &plan, context, t_reg) != TW_NOREG;
+	return translate_block(context, prepare(context), TW_NOREG, x, landing);
 }
 
 /* The path as often in a row as there is room for, so that several turns are one record. False: once. */
 static bool unroll(struct tw_path *path)
 {
 	const u32 n = path->n;
-	if (tw_form_of(tw_engine.instr->format) != TW_FORM_PLAIN)
+	if (tw_form_now() != TW_FORM_PLAIN)
 		return false;
 	while (path->n + n <= TW_TRACE_BLOCKS && path->n < MAX_TURNS * n) {
 		memcpy(path->pc + path->n, path->pc, n * sizeof *path->pc);
@@ -542,15 +531,27 @@ static bool unroll(struct tw_path *path)
 	return path->n > n;
 }
 
+/* Decodes and plans the path. False: nothing is left of it, or in the tagged form no more than a block that there is already. */
+static bool prepare_path(struct tw_path *path, u8 *t_reg)
+{
+	tw_with_decoder(decode_superblock, path);
+	if (block.n_parts == 0 || (tw_tags_used() && !find_tags(&block)))
+		return false;
+	*t_reg = prepare(path->context);
+	return !tw_tags_used() || block.n_parts > 1;
+}
+
 struct fragment *tw_translate_superblock(const struct tw_path *path)
 {
 	struct tw_path copy = *path;
-	tw_with_decoder(decode_superblock, &copy);
-	if (path->loops && block.n_parts && !only_counts(path->context) && unroll(&copy))
-		tw_with_decoder(decode_superblock, &copy);
-	if (block.n_parts == 0 || (is_tagged() && !find_tags(&block)))
+	u8 t_reg, c_reg = TW_NOREG;
+	if (!prepare_path(&copy, &t_reg))
 		return NULL;
-	struct fragment *f = translate_block(path->context, path->loops, NULL, NULL);
+	if (path->loops)
+		c_reg = tw_loop_register(&block, &plan, path->context, t_reg);
+	if (path->loops && c_reg == TW_NOREG && unroll(&copy) && !prepare_path(&copy, &t_reg))
+		return NULL;
+	struct fragment *f = translate_block(path->context, t_reg, c_reg, NULL, NULL);
 	if (f)
 		f->is_superblock = true;
 	return f;
