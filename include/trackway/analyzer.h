@@ -70,6 +70,8 @@ struct tw_batch {
 	uint64_t first_ref;
 	const struct tw_block_run *blocks;
 	size_t n_blocks;
+	size_t n_continued; /* of them: records with n_insns 0, which are no executions */
+	uint64_t n_insns;   /* instructions that all blocks executed */
 	const struct tw_ref *refs;
 	size_t n_refs;
 	const struct tw_event *events;

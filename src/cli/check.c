@@ -100,15 +100,16 @@ static int batch(void *state, const struct tw_batch *b)
 	s->thread = b->thread;
 	s->sequence = b->sequence;
 	struct found *f = s->found;
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		f->blocks += b->blocks[i].n_insns != 0;
-		f->insns += b->blocks[i].n_insns;
-	}
-	f->refs += b->n_refs;
+	uint64_t reads = 0, writes = 0;
 	for (size_t i = 0; i < b->n_refs; i++) {
-		f->reads += b->refs[i].type & TW_READ;
-		f->writes += b->refs[i].type >> 1;
+		reads += b->refs[i].type & TW_READ;
+		writes += b->refs[i].type >> 1;
 	}
+	f->blocks += b->n_blocks - b->n_continued;
+	f->insns += b->n_insns;
+	f->refs += b->n_refs;
+	f->reads += reads;
+	f->writes += writes;
 	for (size_t i = 0; i < b->n_events; i++) {
 		f->gaps += b->events[i].type == TW_EVENT_GAP;
 		f->stamps += b->events[i].type == TW_EVENT_STAMP;

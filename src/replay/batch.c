@@ -2,18 +2,13 @@
 
 void tw_batch_start(struct tw_walk *w)
 {
+	uint64_t done = w->first_insn - w->chunk->first_insn;
 	w->ref = w->refs;
 	w->block = w->blocks;
 	w->event = w->events;
 	w->repeated = 0;
-}
-
-uint64_t tw_batch_insns(const struct tw_walk *w)
-{
-	uint64_t n = 0;
-	for (const struct tw_block_run *b = w->blocks; b < w->block; b++)
-		n += b->n_insns;
-	return n;
+	w->insns = 0;
+	w->insns_room = done < w->chunk->insns ? w->chunk->insns - done : 0;
 }
 
 static int flush(struct tw_walk *w, int continues)
@@ -26,6 +21,8 @@ static int flush(struct tw_walk *w, int continues)
 	    .first_ref = w->first_ref,
 	    .blocks = w->blocks,
 	    .n_blocks = (size_t)(w->block - w->blocks),
+	    .n_continued = w->repeated,
+	    .n_insns = w->insns,
 	    .refs = w->refs,
 	    .n_refs = (size_t)(w->ref - w->refs),
 	    .events = w->events,
@@ -34,9 +31,9 @@ static int flush(struct tw_walk *w, int continues)
 	};
 	if (!b.n_blocks && !b.n_events)
 		return 0;
-	w->first_block += b.n_blocks - w->repeated;
+	w->first_block += b.n_blocks - b.n_continued;
 	w->first_ref += b.n_refs;
-	w->first_insn += tw_batch_insns(w);
+	w->first_insn += b.n_insns;
 	tw_batch_start(w);
 	w->stopped = w->options.batch(w->options.context, &b);
 	return w->stopped;
@@ -60,6 +57,7 @@ int tw_batch_flush_within(struct tw_walk *w)
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns)
 {
 	w->repeated += n_insns == 0;
+	w->insns += n_insns;
 	*w->block++ = (struct tw_block_run){
 	    .pc = tw_descriptor_blocks(d)[k].pc,
 	    .descriptor = d,

@@ -1,6 +1,8 @@
 #include "replay/program.h"
 #include "recording/recording.h"
+#include "replay/code.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/analyzer.h>
@@ -15,15 +17,34 @@ struct slab {
 };
 
 struct tw_programs {
-	const struct tw_program **row[65536];
+	struct tw_program **row[65536];
 	struct slab *slabs;
+	struct tw_code *code;
+	uint32_t hot;
 };
 
-static const struct tw_program *const no_row[65536];
+static struct tw_program *const no_row[65536];
 
-struct tw_programs *tw_programs_new(void)
+struct tw_programs *tw_programs_new(uint32_t hot)
 {
-	return calloc(1, sizeof(struct tw_programs));
+	struct tw_programs *p = calloc(1, sizeof *p);
+	if (p && hot) {
+		p->hot = hot;
+		p->code = tw_code_new();
+	}
+	return p;
+}
+
+struct tw_code *tw_programs_code(const struct tw_programs *p)
+{
+	return p->code;
+}
+
+void tw_programs_ran(const struct tw_programs *p, struct tw_program *program)
+{
+	uint32_t runs = atomic_fetch_add_explicit(&program->runs, 1, memory_order_relaxed) + 1;
+	if (runs == p->hot && p->code)
+		tw_code_add(p->code, program);
 }
 
 void tw_programs_free(struct tw_programs *p)
@@ -36,10 +57,11 @@ void tw_programs_free(struct tw_programs *p)
 	}
 	for (int i = 0; i < 65536; i++)
 		free(p->row[i]);
+	tw_code_free(p->code);
 	free(p);
 }
 
-const struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper)
+struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper)
 {
 	return upper < 65536 && p->row[upper] ? p->row[upper] : no_row;
 }
@@ -199,7 +221,6 @@ static struct tw_program *compile(struct tw_programs *programs, const struct tw_
 	    .n_values = d->n_values,
 	    .n_insns = b->n_insns,
 	    .loops = (d->flags & TW_DESC_LOOP) != 0,
-	    .special = d->format == TW_FORMAT_CALL || (d->flags & TW_DESC_LOOP),
 	};
 	fill_steps(p);
 	if (d->format == TW_FORMAT_CALL) {
@@ -213,7 +234,7 @@ int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d)
 {
 	if (!tw_descriptor_valid(d, d->bytes) || d->n_blocks > TW_PROGRAM_MAX || max_refs(d) > TW_PROGRAM_MAX)
 		return tw_fail(TW_ERR_DAMAGED, "the descriptor of fragment %u", d->number);
-	const struct tw_program ***row = &p->row[d->number >> 16];
+	struct tw_program ***row = &p->row[d->number >> 16];
 	if (!*row)
 		*row = calloc(65536, sizeof **row);
 	struct tw_program *program = *row ? compile(p, d) : NULL;

@@ -42,7 +42,7 @@ struct tw_program {
 	uint16_t n_values;
 	uint16_t n_insns;        /* of its first block */
 	uint8_t loops;           /* its value says how often it ran in a row */
-	uint8_t special;         /* loops, or has insn_pc */
+	_Atomic uint32_t runs;   /* step by step, about: threads count at once */
 	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */
 	const uint64_t *insn_pc; /* format `call`: the address of each instruction; else NULL */
 	struct tw_step step[];
@@ -53,7 +53,11 @@ enum { TW_PROGRAM_MAX = 8192 };
 
 struct tw_programs;
 
-struct tw_programs *tw_programs_new(void); /* NULL: no memory */
+/* Executions step by step after which a program is worth machine code. */
+enum { TW_PROGRAMS_HOT = 32 };
+
+/* `hot`: after how many executions programs become machine code; 0: never. NULL: no memory. */
+struct tw_programs *tw_programs_new(uint32_t hot);
 void tw_programs_free(struct tw_programs *p);
 
 /* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
@@ -61,7 +65,13 @@ int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);
 
 /* The programs of the 65536 fragments whose numbers have this upper half; never NULL, an item is NULL where there is no such fragment. Any
  * number of threads may look while none adds. */
-const struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper);
+struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper);
+
+/* The machine code of all programs, or NULL. */
+struct tw_code *tw_programs_code(const struct tw_programs *p);
+
+/* The program has run once more, step by step. By any number of threads. */
+void tw_programs_ran(const struct tw_programs *p, struct tw_program *program);
 
 /* What struct tw_ref holds after pc and addr. */
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);

@@ -80,7 +80,7 @@ static int list_ranges(struct replay *r)
 
 static int compile_all(struct replay *r)
 {
-	r->programs = tw_programs_new();
+	r->programs = tw_programs_new(TW_PROGRAMS_HOT);
 	if (!r->programs)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	size_t n = tw_recording_n_descriptors(r->recording);

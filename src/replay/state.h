@@ -17,13 +17,17 @@ enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16 };
 
 struct tw_walk {
 	uint64_t reg[TW_NREG_SLOTS];
-	const struct tw_program *const *row; /* programs of this upper half */
-	const uint16_t *c, *c_end;           /* what is left of the streams */
+	struct tw_program *const *row; /* programs of this upper half */
+	const uint16_t *c, *c_end;     /* what is left of the streams */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
-	struct tw_ref *ref;         /* next to be written, in refs */
-	struct tw_block_run *block; /* ..., in blocks */
-	struct tw_event *event;     /* ..., in events */
+	struct tw_ref *ref;                     /* next to be written, in refs */
+	struct tw_block_run *block;             /* ..., in blocks */
+	struct tw_event *event;                 /* ..., in events */
+	const struct tw_block_run *block_limit; /* as many blocks as a batch has */
+	uint64_t insns;                         /* of the batch so far */
+	uint64_t insns_room;                    /* instructions the chunk still has at the batch's start, by its header */
+	uint64_t left;                          /* executions that are left of a loop which filled the batch in machine code */
 	uint32_t upper;
 	uint32_t started;     /* a keyframe has been seen */
 	uint32_t has_partial; /* the next fragment stopped early, see partial */
@@ -50,9 +54,6 @@ int tw_batch_flush(struct tw_walk *w);
 
 /* Gives the batch away if it is full, in the middle of the newest block: the next one begins with a record that continues it. */
 int tw_batch_flush_within(struct tw_walk *w);
-
-/* Instructions in the batch so far. */
-uint64_t tw_batch_insns(const struct tw_walk *w);
 
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);

@@ -1,6 +1,7 @@
 #include "channel/channel.h"
 #include "recording/logged.h"
 #include "recording/recording.h"
+#include "replay/code.h"
 #include "replay/state.h"
 
 #include <stdlib.h>
@@ -8,8 +9,10 @@
 struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
 	struct tw_walk *w = calloc(1, sizeof *w);
-	if (w)
+	if (w) {
 		w->options = *options;
+		w->block_limit = w->blocks + TW_BATCH;
+	}
 	return w;
 }
 
@@ -85,26 +88,6 @@ static int full(const struct tw_walk *w)
 	return w->ref >= w->refs + TW_BATCH || w->block >= w->blocks + TW_BATCH;
 }
 
-/* Takes whole fragments as long as they come and need no care. */
-static int run_plain(struct tw_walk *w)
-{
-	const uint16_t *c = w->c;
-	const uint64_t *m = w->m;
-	int error = 0;
-	while (c < w->c_end && !error) {
-		const struct tw_program *p = w->row[*c];
-		if (!p || p->special || p->n_values > w->m_end - m || full(w))
-			break;
-		c++;
-		*w->block++ = (struct tw_block_run){p->pc, p->descriptor, (uint32_t)(w->ref - w->refs), 0, p->n_insns};
-		error = run_steps(w, p, m);
-		m += p->n_values;
-	}
-	w->c = c;
-	w->m = m;
-	return error;
-}
-
 static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
@@ -163,8 +146,7 @@ static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint
 /* Instructions the chunk still has, by its header. */
 static uint64_t insns_left(const struct tw_walk *w)
 {
-	uint64_t done = w->first_insn + tw_batch_insns(w) - w->chunk->first_insn;
-	return done < w->chunk->insns ? w->chunk->insns - done : 0;
+	return w->insns < w->insns_room ? w->insns_room - w->insns : 0;
 }
 
 /* n executions in a row. */
@@ -318,8 +300,8 @@ static int run_upper(struct tw_walk *w)
 	return 0;
 }
 
-/* The program of a tag that run_plain left: it may be added now, or be unknown. */
-static int find_program(struct tw_walk *w, uint16_t tag, const struct tw_program **p)
+/* The program of a tag; it may be added now, or be unknown. */
+static int find_program(struct tw_walk *w, uint16_t tag, struct tw_program **p)
 {
 	uint32_t number = w->upper << 16 | tag;
 	if (!w->row[tag] && w->options.missing) {
@@ -335,7 +317,7 @@ static int find_program(struct tw_walk *w, uint16_t tag, const struct tw_program
 /* One fragment of any kind. */
 static int run_tag(struct tw_walk *w, uint16_t tag)
 {
-	const struct tw_program *p = NULL;
+	struct tw_program *p = NULL;
 	int error = find_program(w, tag, &p);
 	if (!error && !w->started)
 		error = tw_walk_damaged(w, TW_ERR_STREAM, "no keyframe before fragment", p->descriptor->number);
@@ -359,6 +341,8 @@ static int run_tag(struct tw_walk *w, uint16_t tag)
 		error = run_steps(w, p, values);
 	}
 	w->has_partial = 0;
+	if (!error)
+		tw_programs_ran(w->options.programs, p);
 	return error;
 }
 
@@ -374,13 +358,25 @@ static int run_any(struct tw_walk *w)
 	return tw_walk_damaged(w, TW_ERR_STREAM, "unknown tag", tag);
 }
 
+/* As far as there is machine code. */
+static int run_code(struct tw_walk *w)
+{
+	struct tw_code *code = tw_programs_code(w->options.programs);
+	if (!code || !w->started || w->has_partial || full(w))
+		return 0;
+	int error = tw_code_run(code, w);
+	set_upper(w, w->upper);
+	return error;
+}
+
 static int run_all(struct tw_walk *w)
 {
 	int error = 0;
 	while (!error && w->c < w->c_end) {
-		if (w->started && !w->has_partial)
-			error = run_plain(w);
-		if (!error && w->c < w->c_end)
+		error = run_code(w);
+		if (!error && full(w))
+			error = tw_batch_flush(w); /* the tag may be one that code has begun with, and goes on with */
+		else if (!error && w->c < w->c_end)
 			error = run_any(w);
 	}
 	if (error)
@@ -405,6 +401,7 @@ static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
 	w->started = 0;
 	w->stopped = 0;
 	w->has_partial = 0;
+	w->left = 0;
 	w->first_block = chunk->first_block;
 	w->first_ref = chunk->first_ref;
 	w->first_insn = chunk->first_insn;

@@ -7,6 +7,7 @@ enum { MOST = 20000 };
 /* What came out of a walk. */
 static struct tw_ref refs[MOST];
 static struct tw_block_run blocks[MOST];
+static uint32_t hot;
 static size_t n_refs, n_blocks, n_batches, n_events;
 static uint32_t event_types[64];
 
@@ -37,6 +38,9 @@ static int walk(struct tw_programs *p, struct made_chunk *k)
 {
 	struct tw_walk *w = tw_walk_new(&(struct tw_walk_options){.programs = p, .xstate = &xstate, .batch = take});
 	n_refs = n_blocks = n_batches = n_events = 0;
+	if (hot)
+		tw_walk_chunk(w, &k->chunk, &counts); /* makes the code */
+	n_refs = n_blocks = n_batches = n_events = 0;
 	int error = tw_walk_chunk(w, &k->chunk, &counts);
 	tw_walk_free(w);
 	return error;
@@ -44,7 +48,7 @@ static int walk(struct tw_programs *p, struct made_chunk *k)
 
 static struct tw_programs *programs_of(const struct made_fragment *f)
 {
-	struct tw_programs *p = tw_programs_new();
+	struct tw_programs *p = tw_programs_new(hot);
 	EQUAL(tw_programs_add(p, make_descriptor(f)), 0);
 	return p;
 }
@@ -530,7 +534,7 @@ static void test_noise(void)
 static int refused(const struct tw_op *op, unsigned n_values)
 {
 	struct made_fragment f = {16, 0x400000, {1}, op, 1, (uint16_t)n_values, TW_FORMAT_DEP};
-	struct tw_programs *p = tw_programs_new();
+	struct tw_programs *p = tw_programs_new(hot);
 	int error = tw_programs_add(p, make_descriptor(&f));
 	tw_programs_free(p);
 	return error == TW_ERR_DAMAGED;
@@ -568,7 +572,7 @@ static void test_refused(void)
 	CHECK(refused(&op, 1));
 }
 
-int main(void)
+static void test_all(void)
 {
 	test_plain();
 	test_flags();
@@ -587,5 +591,12 @@ int main(void)
 	test_malformed();
 	test_noise();
 	test_refused();
+}
+
+int main(void)
+{
+	test_all();
+	hot = 1; /* as machine code */
+	test_all();
 	return UNIT_END();
 }

@@ -1,0 +1,83 @@
+/*
+ * A small assembler for what replay compiles descriptors to: x86-64, 64-bit registers, no labels. Each function writes one instruction at a->at and
+ * moves it; none checks for room. Registers are numbered as the machine does (0: rax ... 15: r15).
+ */
+#ifndef TW_ASSEMBLE_H
+#define TW_ASSEMBLE_H
+
+#include <stdint.h>
+
+enum {
+	AS_RAX,
+	AS_RCX,
+	AS_RDX,
+	AS_RBX,
+	AS_RSP,
+	AS_RBP,
+	AS_RSI,
+	AS_RDI,
+	AS_R8,
+	AS_R9,
+	AS_R10,
+	AS_R11,
+	AS_R12,
+	AS_R13,
+	AS_R14,
+	AS_R15,
+	AS_NONE
+};
+
+/* Operations on two operands, by their place in the machine's table; and shifts. */
+enum as_alu { AS_ADD, AS_OR, AS_AND = 4, AS_SUB, AS_XOR, AS_CMP };
+enum as_shift { AS_SHL = 4, AS_SHR, AS_SAR = 7 };
+
+enum as_condition { AS_ABOVE_EQUAL = 3, AS_EQUAL, AS_NOT_EQUAL, AS_ABOVE = 7 };
+
+struct as {
+	uint8_t *at;
+};
+
+/* [base + (index << scale) + disp]; base and index may be AS_NONE, index not rsp. */
+struct as_mem {
+	uint8_t base, index, scale;
+	int32_t disp;
+};
+
+static inline struct as_mem as_at(uint8_t base, int32_t disp)
+{
+	return (struct as_mem){base, AS_NONE, 0, disp};
+}
+
+void as_load(struct as *a, uint8_t reg, struct as_mem m);
+void as_load16(struct as *a, uint8_t reg, struct as_mem m); /* zero-extended */
+void as_store(struct as *a, struct as_mem m, uint8_t reg);
+void as_store32(struct as *a, struct as_mem m, uint8_t reg);
+void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide); /* wide 0: the lower 32 bits, zero-extended */
+void as_move(struct as *a, uint8_t to, uint8_t from);
+void as_constant(struct as *a, uint8_t reg, uint64_t value);
+void as_alu(struct as *a, enum as_alu op, uint8_t to, uint8_t from, int wide);
+void as_alu_mem(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
+void as_alu_constant(struct as *a, enum as_alu op, uint8_t to, int32_t value, int wide);
+void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide);
+void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
+void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
+void as_test(struct as *a, uint8_t reg, int wide);
+void as_decrement(struct as *a, struct as_mem m); /* a quadword; sets flags */
+
+/* Vectors: from `data`, which is within 2 GB, to memory. avx: 32 bytes, else 16. */
+void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx);
+void as_store_vector(struct as *a, struct as_mem m, uint8_t vector, int avx);
+void as_vzeroupper(struct as *a);
+
+void as_jump(struct as *a, const uint8_t *to);
+void as_jump_if(struct as *a, enum as_condition condition, const uint8_t *to);
+uint8_t *as_jump_forward(struct as *a, enum as_condition condition); /* to be given to as_here() */
+void as_here(struct as *a, uint8_t *jump);
+void as_jump_to(struct as *a, struct as_mem m); /* to the address there */
+void as_call(struct as *a, const uint8_t *to);
+void as_call_reg(struct as *a, uint8_t reg);
+void as_return(struct as *a);
+void as_push(struct as *a, uint8_t reg);
+void as_pop(struct as *a, uint8_t reg);
+
+#endif

@@ -1,0 +1,228 @@
+#include "replay/code.h"
+#include "channel/channel.h"
+#include "replay/compile.h"
+#include "replay/state.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
+
+/* Code from the start of the area, templates from its middle on. Pages nobody writes take no memory. */
+enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2, ROW = 65536 };
+
+struct tw_code {
+	const uint8_t **row[ROW]; /* where code begins, by upper half and tag; each is no_row, or of its own */
+	const uint8_t *no_row[ROW];
+	pthread_mutex_t lock; /* for adding */
+	uint8_t *written;     /* the area, to be written */
+	uint8_t *run;         /* the same memory, to be run */
+	struct tw_compile_place place;
+	const uint8_t *entry; /* in `run`: int entry(walk, row) */
+};
+
+static const uint8_t *runnable(const struct tw_code *c, const uint8_t *written)
+{
+	return c->run + (written - c->written);
+}
+
+/* ---- what all code shares ---- */
+
+static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
+
+/* What w and row are of is in registers from here on. */
+static void emit_entry(struct as *a)
+{
+	for (unsigned i = 0; i < sizeof saved; i++)
+		as_push(a, saved[i]);
+	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
+	as_move(a, CODE_WALK, AS_RDI);
+	as_move(a, CODE_ROW, AS_RSI);
+	as_load(a, CODE_REF, WALK(ref));
+	as_load(a, CODE_BLOCK, WALK(block));
+	as_load(a, CODE_C, WALK(c));
+	as_load(a, CODE_M, WALK(m));
+	as_load(a, CODE_INSNS, WALK(insns));
+}
+
+/* CODE_INDEX from CODE_REF: a difference of addresses divided by 24, exactly. */
+static void emit_index(struct as *a)
+{
+	_Static_assert(sizeof(struct tw_ref) == 24, "references are counted by a division by 24");
+	as_lea(a, AS_RAX, WALK(refs), 1);
+	as_move(a, CODE_INDEX, CODE_REF);
+	as_alu(a, AS_SUB, CODE_INDEX, AS_RAX, 1);
+	as_shift(a, AS_SHR, CODE_INDEX, 3, 1);
+	as_constant(a, AS_RAX, 0xaaaaaaab); /* the inverse of 3 */
+	as_multiply(a, CODE_INDEX, AS_RAX, 0);
+}
+
+/* rax is the result. */
+static void emit_exit(struct as *a, int avx)
+{
+	if (avx)
+		as_vzeroupper(a);
+	as_store(a, WALK(ref), CODE_REF);
+	as_store(a, WALK(block), CODE_BLOCK);
+	as_store(a, WALK(c), CODE_C);
+	as_store(a, WALK(m), CODE_M);
+	as_store(a, WALK(insns), CODE_INSNS);
+	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
+	for (unsigned i = sizeof saved; i-- > 0;)
+		as_pop(a, saved[i]);
+	as_return(a);
+}
+
+/* Calls tw_walk_other(walk, rsi, rdx, values), and goes out where that fails. */
+static void emit_helper(struct as *a, int avx)
+{
+	if (avx)
+		as_vzeroupper(a);
+	as_store(a, WALK(ref), CODE_REF);
+	as_store(a, WALK(block), CODE_BLOCK);
+	as_store(a, WALK(insns), CODE_INSNS);
+	as_move(a, AS_RDI, CODE_WALK);
+	as_move(a, AS_RCX, CODE_M);
+	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
+	as_constant(a, AS_RAX, (uintptr_t)tw_walk_other);
+	as_call_reg(a, AS_RAX);
+	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
+	as_load(a, CODE_REF, WALK(ref));
+	as_load(a, CODE_BLOCK, WALK(block));
+	as_load(a, CODE_INSNS, WALK(insns));
+	as_test(a, AS_RAX, 0);
+	uint8_t *failed = as_jump_forward(a, AS_NOT_EQUAL);
+	emit_index(a);
+	as_return(a);
+	as_here(a, failed);
+	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1); /* the return address */
+	emit_exit(a, avx);
+}
+
+/* The code of TW_TAG_UPPER: the tag after it is the upper half of those that follow. */
+static void emit_upper(struct tw_code *c, struct as *a)
+{
+	as_alu_mem(a, AS_CMP, CODE_C, WALK(c_end));
+	as_jump_if(a, AS_ABOVE_EQUAL, c->place.back);
+	as_load16(a, AS_RAX, as_at(CODE_C, 0));
+	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
+	as_store32(a, WALK(upper), AS_RAX);
+	as_constant(a, AS_RCX, (uintptr_t)c->row);
+	as_load(a, CODE_ROW, (struct as_mem){AS_RCX, AS_RAX, 3, 0});
+	tw_compile_dispatch(a, &c->place);
+}
+
+static void emit_shared(struct tw_code *c)
+{
+	struct as a = {c->written};
+	c->place.avx = __builtin_cpu_supports("avx");
+	c->place.back = a.at;
+	as_alu_constant(&a, AS_SUB, CODE_C, sizeof(uint16_t), 1);
+	c->place.out = a.at;
+	as_constant(&a, AS_RAX, 0);
+	emit_exit(&a, c->place.avx);
+	c->place.helper = a.at;
+	emit_helper(&a, c->place.avx);
+	const uint8_t *upper = a.at;
+	emit_upper(c, &a);
+	c->entry = runnable(c, a.at);
+	emit_entry(&a);
+	emit_index(&a);
+	tw_compile_dispatch(&a, &c->place);
+	for (unsigned tag = 0; tag < ROW; tag++)
+		c->no_row[tag] = runnable(c, tag == TW_TAG_UPPER ? upper : c->place.back);
+	for (unsigned i = 0; i < ROW; i++)
+		c->row[i] = c->no_row;
+	c->place.code = a.at;
+	c->place.code_end = c->written + DATA_AT;
+	c->place.data = c->written + DATA_AT;
+	c->place.data_end = c->written + AREA_BYTES;
+}
+
+/* ---- the area ---- */
+
+/* The same memory twice, as none may be written and run at one address. */
+static int map_area(struct tw_code *c)
+{
+	int fd = memfd_create("trackway-replay", MFD_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	int ok = ftruncate(fd, AREA_BYTES) == 0;
+	void *written = ok ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
+	void *run = ok ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
+	close(fd);
+	c->written = written == MAP_FAILED ? NULL : written;
+	c->run = run == MAP_FAILED ? NULL : run;
+	return c->written && c->run;
+}
+
+struct tw_code *tw_code_new(void)
+{
+	struct tw_code *c = calloc(1, sizeof *c);
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	if (!map_area(c)) {
+		tw_code_free(c);
+		return NULL;
+	}
+	emit_shared(c);
+	return c;
+}
+
+void tw_code_free(struct tw_code *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < ROW; i++)
+		if (c->row[i] != c->no_row)
+			free(c->row[i]);
+	if (c->written)
+		munmap(c->written, AREA_BYTES);
+	if (c->run)
+		munmap(c->run, AREA_BYTES);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* ---- programs ---- */
+
+/* The row of an upper half, with a place for code of its own. NULL: no memory. */
+static const uint8_t **own_row(struct tw_code *c, uint32_t upper)
+{
+	if (c->row[upper] != c->no_row)
+		return c->row[upper];
+	const uint8_t **row = malloc(sizeof c->no_row);
+	if (!row)
+		return NULL;
+	memcpy(row, c->no_row, sizeof c->no_row);
+	__atomic_store_n(&c->row[upper], row, __ATOMIC_RELEASE);
+	return row;
+}
+
+static void set_code(struct tw_code *c, uint32_t number, const uint8_t *code)
+{
+	const uint8_t **row = own_row(c, number >> 16);
+	if (row)
+		__atomic_store_n(&row[number & 0xffff], code, __ATOMIC_RELEASE);
+}
+
+void tw_code_add(struct tw_code *c, const struct tw_program *p)
+{
+	pthread_mutex_lock(&c->lock);
+	const uint8_t *code = tw_compile(&c->place, p);
+	if (code)
+		set_code(c, p->descriptor->number, runnable(c, code));
+	pthread_mutex_unlock(&c->lock);
+}
+
+int tw_code_run(struct tw_code *c, struct tw_walk *w)
+{
+	int (*entry)(struct tw_walk *, const uint8_t *const *);
+	const uint8_t **row = w->upper < ROW ? __atomic_load_n(&c->row[w->upper], __ATOMIC_ACQUIRE) : c->no_row;
+	memcpy(&entry, &c->entry, sizeof entry);
+	return entry(w, row);
+}

@@ -1,0 +1,29 @@
+/*
+ * Programs as machine code: what a walk runs the frequent ones by, several times as fast as step by step.
+ *
+ * The code of a program reads the values of one execution, sets the registers, writes its references and blocks to the batch, takes the next tag
+ * and goes on with that fragment's code. It comes back to the walk when the batch is full, the tags are at their end, a helper of
+ * the walk reports an error, or a tag needs the walk: an event, a fragment without code, one whose values are not all there. Then that tag is
+ * the next one again. What must hold when it is entered: a keyframe was seen, no PARTIAL event waits for its fragment.
+ *
+ * Any number of threads may run and add code. Code is never changed or moved.
+ */
+#ifndef TW_CODE_H
+#define TW_CODE_H
+
+#include "replay/program.h"
+
+struct tw_walk;
+struct tw_code;
+
+/* NULL: no memory, or none that can be executed. Then walks go step by step. */
+struct tw_code *tw_code_new(void);
+void tw_code_free(struct tw_code *c);
+
+/* Makes code of a program, which must stay. Where that cannot be (memory is used up) nothing changes. */
+void tw_code_add(struct tw_code *c, const struct tw_program *p);
+
+/* Goes on from the walk's next tag, as far as code goes. Returns 0 or an error of a helper. w->upper may have changed. */
+int tw_code_run(struct tw_code *c, struct tw_walk *w);
+
+#endif

@@ -1,0 +1,247 @@
+/* Random fragments, run as machine code and step by step: the same comes out. */
+#include "chunk.h"
+#include "replay/code.h"
+#include "unit.h"
+
+enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 60 };
+
+static uint64_t state = 1;
+
+static uint32_t rnd(uint32_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static uint8_t any_reg(void)
+{
+	return (uint8_t)rnd(TW_NREGS);
+}
+
+static uint8_t any_reg_or_none(void)
+{
+	return rnd(3) ? any_reg() : TW_NOREG;
+}
+
+static int64_t any_disp(void)
+{
+	static const int64_t far[] = {0x7fffffff, -0x80000000ll, 0x123456789ab, -0x123456789abcdef0, 0x40000000, -0x40000001};
+	return rnd(8) ? (int64_t)rnd(400) - 200 : far[rnd(6)];
+}
+
+/* ---- random fragments ---- */
+
+/* What every fragment may have, loops too. */
+static struct tw_op common_op(void)
+{
+	static const uint8_t flags[] = {0, 0, 0, TW_OPF_ADDR32, TW_OPF_INDEX8, TW_OPF_LINE};
+	struct tw_op op = {
+	    .base = any_reg_or_none(),
+	    .index = any_reg_or_none(),
+	    .scale = (uint8_t)rnd(4),
+	    .seg = (uint8_t)rnd(TW_NSEGS),
+	    .type = (uint8_t)(1 + rnd(3)),
+	    .size = 1u << rnd(4),
+	    .count = any_reg(),
+	    .disp = any_disp(),
+	    .flags = flags[rnd(6)],
+	};
+	uint32_t kind = rnd(10);
+	op.kind = kind < 4 ? TW_OP_REF : kind < 7 ? TW_OP_SET : kind < 9 ? TW_OP_CALC : TW_OP_BIT;
+	if (op.kind == TW_OP_CALC) {
+		op.type = (uint8_t)rnd(TW_NCALCS);
+		op.flags &= TW_OPF_ADDR32;
+	} else if (op.kind == TW_OP_BIT || op.kind == TW_OP_SET) {
+		op.flags &= (uint8_t)~TW_OPF_LINE;
+	}
+	return op;
+}
+
+static struct tw_op move_op(void)
+{
+	return (struct tw_op){.kind = rnd(3) ? TW_OP_SET : TW_OP_REF,
+	                      .base = any_reg(),
+	                      .index = TW_NOREG,
+	                      .type = TW_READ,
+	                      .size = 8,
+	                      .count = any_reg(),
+	                      .disp = any_disp()};
+}
+
+/* What takes values, of which there are 4. */
+static struct tw_op value_op(void)
+{
+	struct tw_op op = {.base = any_reg(), .index = TW_NOREG, .type = (uint8_t)(1 + rnd(3)), .size = 4, .value = (uint16_t)rnd(4)};
+	switch (rnd(8)) {
+	case 0:
+		op.kind = TW_OP_REP;
+		op.base = TW_RDI;
+		op.mask_value = (uint16_t)rnd(4);
+		if (rnd(2)) {
+			op.base = TW_RSI;
+			op.index = TW_RDI;
+			op.flags = TW_OPF_SECOND;
+			op.count = TW_WRITE;
+		}
+		break;
+	case 1:
+		op.kind = TW_OP_LANES;
+		op.count = 8;
+		op.mask_value = (uint16_t)rnd(4);
+		break;
+	case 2:
+		op.kind = TW_OP_XSAVE;
+		break;
+	default:
+		op.kind = TW_OP_RECORD;
+	}
+	return op;
+}
+
+static struct tw_descriptor *random_descriptor(uint32_t number)
+{
+	struct tw_op ops[MAX_OPS];
+	struct made_fragment f = {.number = number, .pc = 0x400000 + 0x1000ull * number, .ops = ops, .format = TW_FORMAT_DEP};
+	int loop = rnd(4) == 0;
+	unsigned n_insns = 0, n_blocks = 1 + rnd(4);
+	for (unsigned b = 0; b < n_blocks; b++)
+		n_insns += f.insns[b] = (uint16_t)(1 + rnd(6));
+	f.n_values = loop ? 1 : rnd(4) ? 4 : 0;
+	f.n_ops = (uint16_t)rnd(rnd(2) ? 6 : MAX_OPS);
+	int moves = rnd(3) == 0; /* many registers that are others plus constants */
+	for (unsigned i = 0; i < f.n_ops; i++) {
+		ops[i] = moves ? move_op() : !loop && f.n_values && rnd(3) == 0 ? value_op() : common_op();
+		ops[i].insn = (uint8_t)(i * n_insns / f.n_ops);
+	}
+	struct tw_descriptor *d = make_descriptor(&f);
+	d->flags = loop ? TW_DESC_LOOP : 0;
+	return d;
+}
+
+/* ---- what comes out ---- */
+
+struct result {
+	uint64_t hash, refs, blocks;
+};
+
+static void fold(struct result *r, const void *bytes, size_t n)
+{
+	const uint8_t *b = bytes;
+	for (size_t i = 0; i < n; i++)
+		r->hash = (r->hash ^ b[i]) * 0x100000001b3;
+}
+
+/* References with the block each is of, and blocks; whatever the batches are. */
+static int take(void *context, const struct tw_batch *b)
+{
+	struct result *r = context;
+	uint64_t insns = 0, executions = 0;
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct tw_block_run *run = &b->blocks[i];
+		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
+		if (run->n_insns) {
+			fold(r, &run->pc, sizeof run->pc);
+			fold(r, &run->descriptor->number, sizeof run->descriptor->number);
+			fold(r, &run->block, sizeof run->block + sizeof run->n_insns);
+		}
+		insns += run->n_insns;
+		executions += run->n_insns != 0;
+		for (size_t k = run->first_ref; k < end; k++)
+			fold(r, &b->refs[k], sizeof b->refs[k]);
+	}
+	EQUAL(b->n_insns, insns);
+	EQUAL(b->n_blocks - b->n_continued, executions);
+	EQUAL(b->first_ref, r->refs);
+	EQUAL(b->first_block, r->blocks);
+	r->refs += b->n_refs;
+	r->blocks += executions;
+	return 0;
+}
+
+static const struct tw_xstate xstate = {.xcr0 = 7, .component = {[2] = {576, 256, 0, 0}}};
+
+/* Walks the chunk twice, the second time with the code that the first has made. */
+static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct result *r, struct tw_walk_counts *counts)
+{
+	struct tw_walk *w = tw_walk_new(&(struct tw_walk_options){.programs = p, .xstate = &xstate, .batch = take, .context = r});
+	int error = 0;
+	for (int i = 0; i < 2; i++) {
+		*r = (struct result){.hash = 1};
+		error = tw_walk_chunk(w, &k->chunk, counts);
+	}
+	tw_walk_free(w);
+	return error;
+}
+
+/* ---- chunks ---- */
+
+/* Values that keep string instructions short, and others. */
+static uint64_t any_value(void)
+{
+	return rnd(5000) ? 0x10000 + 4 * rnd(16) : rnd(2) ? ~0ull - rnd(100) : (uint64_t)rnd(1u << 31) << 16;
+}
+
+static void put_execution(struct made_chunk *k, const struct tw_descriptor *d)
+{
+	static uint32_t upper;
+	if (k->chunk.n_c == 1)
+		upper = 0;
+	if (d->number >> 16 != upper) {
+		upper = d->number >> 16;
+		put_tag(k, TW_TAG_UPPER);
+		put_tag(k, (uint16_t)upper);
+	}
+	put_tag(k, (uint16_t)d->number);
+	if (d->flags & TW_DESC_LOOP)
+		put_value(k, rnd(50) ? rnd(9) : rnd(9000));
+	else
+		for (unsigned v = 0; v < d->n_values; v++)
+			put_value(k, any_value());
+}
+
+static struct made_chunk *random_chunk(struct tw_descriptor *const *d)
+{
+	struct made_chunk *k = make_chunk();
+	put_keyframe(k, 0);
+	while (k->chunk.n_c < TAGS && k->chunk.n_m < MADE_M - 8)
+		put_execution(k, d[rnd(rnd(3) ? FRAGMENTS : 2)]);
+	if (rnd(8) == 0) /* something is wrong, at times */
+		k->c[1 + rnd((uint32_t)k->chunk.n_c - 1)] ^= (uint16_t)(1 << rnd(16));
+	k->chunk.insns = rnd(8) ? 1ull << 40 : 5000;
+	k->chunk.refs = rnd(8) ? 1u << 18 : 5000; /* bounds what a string instruction may do */
+	return k;
+}
+
+static void test_round(void)
+{
+	struct tw_programs *steps = tw_programs_new(0), *code = tw_programs_new(1);
+	struct tw_descriptor *d[FRAGMENTS];
+	struct result by_steps, by_code;
+	struct tw_walk_counts counts, code_counts;
+	CHECK(tw_programs_code(code) != NULL);
+	for (unsigned i = 0; i < FRAGMENTS; i++) {
+		d[i] = random_descriptor((i < FRAGMENTS / 2 ? 0 : 0x10000) + 16 + i);
+		EQUAL(tw_programs_add(steps, d[i]), 0);
+		EQUAL(tw_programs_add(code, d[i]), 0);
+	}
+	struct made_chunk *k = random_chunk(d);
+	int error = walk_twice(steps, k, &by_steps, &counts);
+	EQUAL(walk_twice(code, k, &by_code, &code_counts), error);
+	EQUAL(by_code.hash, by_steps.hash);
+	EQUAL(by_code.refs, by_steps.refs);
+	EQUAL(code_counts.insns, counts.insns);
+	EQUAL(code_counts.blocks, counts.blocks);
+	EQUAL(code_counts.refs, counts.refs);
+	tw_programs_free(steps);
+	tw_programs_free(code);
+	free(k);
+	for (unsigned i = 0; i < FRAGMENTS; i++)
+		free(d[i]);
+}
+
+int main(void)
+{
+	for (int round = 0; round < ROUNDS && !unit_failed; round++)
+		test_round();
+	return UNIT_END();
+}

@@ -1,0 +1,576 @@
+#include "replay/compile.h"
+#include "replay/state.h"
+
+#include <stddef.h>
+
+#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
+
+/* Machine registers that hold registers of the program; rax is for what is used at once. */
+static const uint8_t pool[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9};
+enum { POOL = sizeof pool / sizeof *pool, NOWHERE = 0xff, STEP_CODE = 512 };
+
+/* A slot of the register file: machine register pool[host] + disp, or in memory (NOWHERE). */
+struct place {
+	uint8_t host;
+	uint8_t dirty; /* memory does not have it yet */
+	int32_t disp;
+};
+
+struct compiler {
+	struct as a;
+	struct tw_compile_place *at;
+	uint8_t *data;
+	const struct tw_program *p;
+	const struct tw_op *ops;
+	struct place slot[TW_NREG_SLOTS];
+	unsigned used[POOL], clock;         /* when each was used last */
+	unsigned pinned;                    /* bit per register of the pool: not to be given to another now */
+	unsigned n_refs, n_blocks, n_insns; /* of this stretch so far */
+};
+
+/* ---- registers ---- */
+
+static struct as_mem slot_memory(unsigned slot)
+{
+	return as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t)));
+}
+
+/* Writes what memory does not have of the slots in register h, which is not what it was afterwards if `ends`. */
+static void write_back(struct compiler *c, unsigned h, int ends)
+{
+	int32_t now = 0;
+	for (unsigned s = 0; s < TW_NREG_SLOTS; s++) {
+		struct place *p = &c->slot[s];
+		uint8_t from = pool[h];
+		if (p->host != h || !p->dirty)
+			continue;
+		if (p->disp != now) {
+			from = ends ? pool[h] : AS_RAX;
+			as_lea(&c->a, from, as_at(pool[h], p->disp - now), 1);
+			now = ends ? p->disp : 0;
+		}
+		as_store(&c->a, slot_memory(s), from);
+		p->dirty = 0;
+	}
+}
+
+static void forget(struct compiler *c, unsigned h)
+{
+	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
+		if (c->slot[s].host == h)
+			c->slot[s] = (struct place){.host = NOWHERE};
+}
+
+static int is_held(const struct compiler *c, unsigned h)
+{
+	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
+		if (c->slot[s].host == h)
+			return 1;
+	return 0;
+}
+
+/* A register of the pool for something new: one that holds nothing, or the one used least lately. */
+static unsigned take(struct compiler *c)
+{
+	unsigned best = NOWHERE;
+	for (unsigned h = 0; h < POOL; h++) {
+		if (c->pinned >> h & 1)
+			continue;
+		if (!is_held(c, h)) {
+			best = h;
+			break;
+		}
+		if (best == NOWHERE || c->used[h] < c->used[best])
+			best = h;
+	}
+	write_back(c, best, 1);
+	forget(c, best);
+	c->used[best] = ++c->clock;
+	c->pinned |= 1u << best;
+	return best;
+}
+
+/* The slot in a register plus a constant. It stays there till the pins are taken away. */
+static struct place get(struct compiler *c, unsigned slot)
+{
+	struct place *p = &c->slot[slot];
+	if (p->host == NOWHERE) {
+		unsigned h = take(c);
+		as_load(&c->a, pool[h], slot_memory(slot));
+		*p = (struct place){.host = (uint8_t)h};
+	}
+	c->used[p->host] = ++c->clock;
+	c->pinned |= 1u << p->host;
+	return *p;
+}
+
+static void set(struct compiler *c, unsigned slot, unsigned h, int32_t disp)
+{
+	c->slot[slot] = (struct place){.host = (uint8_t)h, .dirty = 1, .disp = disp};
+}
+
+/* The slot's value itself, in a register that may also be another slot's. */
+static uint8_t get_exact(struct compiler *c, unsigned slot)
+{
+	struct place p = get(c, slot);
+	if (!p.disp)
+		return pool[p.host];
+	as_lea(&c->a, AS_RAX, as_at(pool[p.host], p.disp), 1);
+	return AS_RAX;
+}
+
+/* ---- addresses ---- */
+
+/* Small enough that sums and differences of two fit a displacement. */
+static int fits(int64_t v)
+{
+	return v >= -(1 << 30) && v < 1 << 30;
+}
+
+/* base + (index << scale) + disp as an operand. Where a displacement is too large for one, rax takes part of it. */
+static struct as_mem operand(struct compiler *c, unsigned base, unsigned index, unsigned scale, int64_t disp)
+{
+	struct as_mem m = {AS_NONE, AS_NONE, (uint8_t)scale, 0};
+	int64_t sum = disp;
+	if (base != TW_SLOT_ZERO) {
+		struct place b = get(c, base);
+		m.base = pool[b.host];
+		sum = (int64_t)((uint64_t)sum + (uint64_t)(int64_t)b.disp);
+	}
+	if (index != TW_SLOT_ZERO) {
+		struct place i = get(c, index);
+		m.index = pool[i.host];
+		sum = (int64_t)((uint64_t)sum + ((uint64_t)(int64_t)i.disp << scale));
+	}
+	if (fits(sum)) {
+		m.disp = (int32_t)sum;
+		return m;
+	}
+	as_constant(&c->a, AS_RAX, (uint64_t)sum);
+	if (m.base != AS_NONE && m.index != AS_NONE)
+		as_alu(&c->a, AS_ADD, AS_RAX, m.base, 1);
+	else if (m.base != AS_NONE)
+		m.index = m.base, m.scale = 0;
+	m.base = AS_RAX;
+	return m;
+}
+
+/* The operand's address in rax or, where it is just that, in the base register. */
+static uint8_t address(struct compiler *c, struct as_mem m, int wide)
+{
+	if (wide && m.base != AS_NONE && m.index == AS_NONE && !m.disp)
+		return m.base;
+	as_lea(&c->a, AS_RAX, m, wide);
+	return AS_RAX;
+}
+
+/* ---- what is written to the batch ---- */
+
+static void write_address(struct compiler *c, uint8_t reg)
+{
+	as_store(&c->a, as_at(CODE_REF, (int32_t)(c->n_refs * sizeof(struct tw_ref) + offsetof(struct tw_ref, addr))), reg);
+	c->n_refs++;
+}
+
+static void write_block(struct compiler *c, unsigned block)
+{
+	uint8_t first = CODE_INDEX;
+	if (c->n_refs) {
+		as_lea(&c->a, AS_RAX, as_at(CODE_INDEX, (int32_t)c->n_refs), 0);
+		first = AS_RAX;
+	}
+	as_store32(&c->a,
+	           as_at(CODE_BLOCK, (int32_t)(c->n_blocks * sizeof(struct tw_block_run) + offsetof(struct tw_block_run, first_ref))),
+	           first);
+	c->n_blocks++;
+	c->n_insns += tw_descriptor_blocks(c->p->descriptor)[block].n_insns;
+}
+
+/* ---- steps ---- */
+
+static void set_sum(struct compiler *c, unsigned dest, unsigned base, unsigned index, unsigned scale, int64_t disp, int wide)
+{
+	struct place b = {.host = NOWHERE};
+	if (wide && base != TW_SLOT_ZERO && index == TW_SLOT_ZERO)
+		b = get(c, base);
+	if (b.host != NOWHERE && fits(disp + b.disp)) {
+		set(c, dest, b.host, (int32_t)(disp + b.disp));
+		return;
+	}
+	struct as_mem m = operand(c, base, index, scale, disp);
+	unsigned h = take(c);
+	as_lea(&c->a, pool[h], m, wide);
+	set(c, dest, h, 0);
+}
+
+static void plain_ref(struct compiler *c, const struct tw_step *s)
+{
+	uint8_t reg = address(c, operand(c, s->base, s->index, s->scale, s->disp), 1);
+	if (s->seg != TW_SLOT_ZERO) {
+		if (reg != AS_RAX)
+			as_move(&c->a, AS_RAX, reg);
+		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, slot_memory(s->seg));
+	}
+	write_address(c, reg);
+}
+
+static void plain(struct compiler *c, const struct tw_step *s)
+{
+	if (s->flags & TW_STEP_VALUE) {
+		unsigned h = take(c);
+		as_load(&c->a, pool[h], as_at(CODE_M, (int32_t)(s->base * sizeof(uint64_t))));
+		set(c, s->dest, h, 0);
+	} else if (s->flags & TW_STEP_REF) {
+		plain_ref(c, s);
+	} else {
+		set_sum(c, s->dest, s->base, s->index, s->scale, s->disp, 1);
+	}
+}
+
+/* ---- operations with flags ---- */
+
+static unsigned slot_of(uint8_t reg)
+{
+	return reg < TW_NREGS ? reg : TW_SLOT_ZERO;
+}
+
+static void flagged_ref(struct compiler *c, const struct tw_op *op)
+{
+	struct as_mem m = operand(c, slot_of(op->base), slot_of(op->index), op->scale, op->disp);
+	as_lea(&c->a, AS_RAX, m, !(op->flags & TW_OPF_ADDR32));
+	if (op->seg == TW_SEG_FS || op->seg == TW_SEG_GS)
+		as_alu_mem(&c->a, AS_ADD, AS_RAX, slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
+	if (op->flags & TW_OPF_LINE)
+		as_alu_constant(&c->a, AS_AND, AS_RAX, -64, 1);
+	write_address(c, AS_RAX);
+}
+
+/* The second operand of a calculation, in a register: R[index], or disp. */
+static uint8_t second_operand(struct compiler *c, const struct tw_op *op)
+{
+	if (op->index < TW_NREGS)
+		return get_exact(c, op->index);
+	as_constant(&c->a, AS_RAX, (uint64_t)op->disp);
+	return AS_RAX;
+}
+
+static void extend(struct compiler *c, const struct tw_op *op, unsigned bits, int sign, int wide)
+{
+	uint8_t from = get_exact(c, slot_of(op->base));
+	unsigned h = take(c);
+	as_extend(&c->a, pool[h], from, bits, sign, wide);
+	set(c, op->count, h, 0);
+}
+
+static void combine(struct compiler *c, const struct tw_op *op, int wide)
+{
+	static const uint8_t alu[] = {[TW_CALC_AND] = AS_AND, [TW_CALC_OR] = AS_OR, [TW_CALC_XOR] = AS_XOR, [TW_CALC_SUB] = AS_SUB};
+	struct place b = get(c, slot_of(op->base));
+	unsigned h = take(c);
+	as_lea(&c->a, pool[h], as_at(pool[b.host], b.disp), 1);
+	uint8_t from = second_operand(c, op);
+	if (op->type == TW_CALC_MUL)
+		as_multiply(&c->a, pool[h], from, wide);
+	else
+		as_alu(&c->a, (enum as_alu)alu[op->type], pool[h], from, wide);
+	set(c, op->count, h, 0);
+}
+
+static void shift(struct compiler *c, const struct tw_op *op, int wide)
+{
+	static const uint8_t shifts[] = {[TW_CALC_SHL] = AS_SHL, [TW_CALC_SHR] = AS_SHR, [TW_CALC_SAR] = AS_SAR};
+	struct place b = get(c, slot_of(op->base));
+	unsigned h = take(c), count = (unsigned)op->disp & (wide ? 63 : 31);
+	as_lea(&c->a, pool[h], as_at(pool[b.host], b.disp), wide);
+	if (count)
+		as_shift(&c->a, (enum as_shift)shifts[op->type], pool[h], (uint8_t)count, wide);
+	set(c, op->count, h, 0);
+}
+
+static void calculate(struct compiler *c, const struct tw_op *op)
+{
+	int wide = !(op->flags & TW_OPF_ADDR32);
+	switch (op->type) {
+	case TW_CALC_SHL:
+	case TW_CALC_SHR:
+	case TW_CALC_SAR:
+		shift(c, op, wide);
+		break;
+	case TW_CALC_SX8:
+	case TW_CALC_SX16:
+		extend(c, op, op->type == TW_CALC_SX8 ? 8 : 16, 1, wide);
+		break;
+	case TW_CALC_SX32:
+		extend(c, op, 32, 1, 1);
+		break;
+	case TW_CALC_ZX8:
+	case TW_CALC_ZX16:
+		extend(c, op, op->type == TW_CALC_ZX8 ? 8 : 16, 0, 0);
+		break;
+	default:
+		combine(c, op, wide);
+	}
+}
+
+/* Whether an operation that is not plain has code of its own. */
+static int is_simple(const struct tw_op *op)
+{
+	int shifts = op->type == TW_CALC_SHL || op->type == TW_CALC_SHR || op->type == TW_CALC_SAR;
+	switch (op->kind) {
+	case TW_OP_SET:
+	case TW_OP_REF:
+		return !(op->flags & ~(TW_OPF_ADDR32 | TW_OPF_LINE));
+	case TW_OP_CALC:
+		return op->type < TW_NCALCS && op->base < TW_NREGS && !(op->flags & ~TW_OPF_ADDR32) && (!shifts || op->index >= TW_NREGS);
+	default:
+		return 0;
+	}
+}
+
+static void simple(struct compiler *c, const struct tw_op *op)
+{
+	if (op->kind == TW_OP_CALC)
+		calculate(c, op);
+	else if (op->kind == TW_OP_REF)
+		flagged_ref(c, op);
+	else
+		set_sum(c, op->count, slot_of(op->base), slot_of(op->index), op->scale, op->disp, !(op->flags & TW_OPF_ADDR32));
+}
+
+/* ---- stretches: what lies between two calls of the helper ---- */
+
+/* A step the helper is called for. */
+static int needs_helper(const struct compiler *c, const struct tw_step *s)
+{
+	return s->kind == TW_STEP_OTHER && !is_simple(c->ops + s->base);
+}
+
+static int is_end(const struct compiler *c, const struct tw_step *s)
+{
+	return s->kind == TW_STEP_END || needs_helper(c, s);
+}
+
+static int makes_ref(const struct compiler *c, const struct tw_step *s)
+{
+	return s->kind == TW_STEP_PLAIN ? s->flags & TW_STEP_REF : s->kind == TW_STEP_OTHER && c->ops[s->base].kind == TW_OP_REF;
+}
+
+/* Copies n bytes of template, of which the code is written right away, to where `to` points. */
+static void copy_template(struct compiler *c, const uint8_t *data, size_t n, uint8_t to)
+{
+	size_t width = c->at->avx ? 32 : 16;
+	for (size_t at = 0; at < n; at += width) {
+		as_load_vector(&c->a, (uint8_t)(at / width % 8), data + at, c->at->avx);
+		as_store_vector(&c->a, as_at(to, (int32_t)at), (uint8_t)(at / width % 8), c->at->avx);
+	}
+}
+
+static void *new_data(struct compiler *c, size_t n)
+{
+	void *at = c->data;
+	c->data += n;
+	return at;
+}
+
+static void copy_refs(struct compiler *c, const struct tw_step *s)
+{
+	struct tw_ref *ref = (struct tw_ref *)(void *)c->data;
+	size_t n = 0;
+	for (; !is_end(c, s); s++) {
+		if (!makes_ref(c, s))
+			continue;
+		ref[n] = (struct tw_ref){.pc = s->pc};
+		memcpy(&ref[n++].size, &s->shape, sizeof s->shape);
+	}
+	copy_template(c, new_data(c, n * sizeof *ref), n * sizeof *ref, CODE_REF);
+}
+
+static void copy_blocks(struct compiler *c, const struct tw_step *s, int first)
+{
+	struct tw_block_run *run = (struct tw_block_run *)(void *)c->data;
+	const struct tw_block *b = tw_descriptor_blocks(c->p->descriptor);
+	size_t n = 0;
+	if (first)
+		run[n++] = (struct tw_block_run){.pc = b->pc, .descriptor = c->p->descriptor, .n_insns = b->n_insns};
+	for (; !is_end(c, s); s++)
+		if (s->kind == TW_STEP_BLOCK)
+			run[n++] = (struct tw_block_run){
+			    .pc = s->pc, .descriptor = c->p->descriptor, .block = s->base, .n_insns = b[s->base].n_insns};
+	copy_template(c, new_data(c, n * sizeof *run), n * sizeof *run, CODE_BLOCK);
+}
+
+/* Registers to memory, and the batch is moved on. */
+static void end_stretch(struct compiler *c)
+{
+	for (unsigned h = 0; h < POOL; h++) {
+		write_back(c, h, 0);
+		forget(c, h);
+	}
+	if (c->n_refs) {
+		as_alu_constant(&c->a, AS_ADD, CODE_REF, (int32_t)(c->n_refs * sizeof(struct tw_ref)), 1);
+		as_alu_constant(&c->a, AS_ADD, CODE_INDEX, (int32_t)c->n_refs, 0);
+	}
+	if (c->n_blocks) {
+		as_alu_constant(&c->a, AS_ADD, CODE_BLOCK, (int32_t)(c->n_blocks * sizeof(struct tw_block_run)), 1);
+		as_alu_constant(&c->a, AS_ADD, CODE_INSNS, (int32_t)c->n_insns, 1);
+	}
+	c->n_refs = c->n_blocks = c->n_insns = 0;
+}
+
+static int has_room(const struct compiler *c)
+{
+	return c->at->code_end - c->a.at > STEP_CODE;
+}
+
+/* Returns the step after the stretch; NULL: no room. */
+static const struct tw_step *stretch(struct compiler *c, const struct tw_step *s)
+{
+	int first = s == c->p->step;
+	copy_refs(c, s);
+	copy_blocks(c, s, first);
+	if (first)
+		write_block(c, 0);
+	for (; !is_end(c, s); s++) {
+		if (!has_room(c))
+			return NULL;
+		if (s->kind == TW_STEP_PLAIN)
+			plain(c, s);
+		else if (s->kind == TW_STEP_BLOCK)
+			write_block(c, s->base);
+		else
+			simple(c, c->ops + s->base);
+		c->pinned = 0;
+	}
+	end_stretch(c);
+	return s;
+}
+
+static void call_helper(struct compiler *c, const struct tw_step *s)
+{
+	as_constant(&c->a, AS_RSI, (uintptr_t)c->p);
+	as_constant(&c->a, AS_RDX, (uintptr_t)s);
+	as_call(&c->a, c->at->helper);
+}
+
+static int all_steps(struct compiler *c)
+{
+	const struct tw_step *s = c->p->step;
+	while ((s = stretch(c, s)) && s->kind != TW_STEP_END)
+		call_helper(c, s++);
+	return s != NULL;
+}
+
+/* ---- programs ---- */
+
+static void if_full(struct compiler *c, const uint8_t *to)
+{
+	as_alu_constant(&c->a, AS_CMP, CODE_INDEX, TW_BATCH, 0);
+	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
+	as_alu_mem(&c->a, AS_CMP, CODE_BLOCK, WALK(block_limit));
+	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
+}
+
+void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place)
+{
+	as_alu_mem(a, AS_CMP, CODE_C, WALK(c_end));
+	as_jump_if(a, AS_ABOVE_EQUAL, place->out);
+	as_load16(a, AS_RAX, as_at(CODE_C, 0));
+	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
+	as_jump_to(a, (struct as_mem){CODE_ROW, AS_RAX, 3, 0});
+}
+
+static void check_values(struct compiler *c)
+{
+	as_lea(&c->a, AS_RAX, as_at(CODE_M, (int32_t)(c->p->n_values * sizeof(uint64_t))), 1);
+	as_alu_mem(&c->a, AS_CMP, AS_RAX, WALK(m_end));
+	as_jump_if(&c->a, AS_ABOVE, c->at->back);
+}
+
+static void go_on(struct compiler *c)
+{
+	if (c->p->n_values)
+		as_alu_constant(&c->a, AS_ADD, CODE_M, (int32_t)(c->p->n_values * sizeof(uint64_t)), 1);
+	if_full(c, c->at->out);
+	tw_compile_dispatch(&c->a, c->at);
+}
+
+static int compile_plain(struct compiler *c)
+{
+	if (c->p->n_values)
+		check_values(c);
+	if (!all_steps(c))
+		return 0;
+	go_on(c);
+	return 1;
+}
+
+/* A count, in rax, of more executions than the chunk has instructions for is the walk's to refuse. */
+static void check_count(struct compiler *c)
+{
+	as_move(&c->a, AS_RCX, AS_RAX);
+	as_shift(&c->a, AS_SHR, AS_RCX, 32, 1);
+	as_jump_if(&c->a, AS_NOT_EQUAL, c->at->back);
+	as_constant(&c->a, AS_RCX, c->p->descriptor->n_insns);
+	as_multiply(&c->a, AS_RCX, AS_RAX, 1);
+	as_alu(&c->a, AS_ADD, AS_RCX, CODE_INSNS, 1);
+	as_alu_mem(&c->a, AS_CMP, AS_RCX, WALK(insns_room));
+	as_jump_if(&c->a, AS_ABOVE, c->at->back);
+}
+
+/* w->left counts down; where the batch is full in between, the code is entered again with what is left. */
+static int compile_loop(struct compiler *c)
+{
+	check_values(c);
+	as_load(&c->a, AS_RAX, WALK(left));
+	as_test(&c->a, AS_RAX, 1);
+	uint8_t *resumed = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	as_load(&c->a, AS_RAX, as_at(CODE_M, 0));
+	as_test(&c->a, AS_RAX, 1);
+	uint8_t *none = as_jump_forward(&c->a, AS_EQUAL);
+	check_count(c);
+	as_store(&c->a, WALK(left), AS_RAX);
+	as_here(&c->a, resumed);
+	const uint8_t *again = c->a.at;
+	if (!all_steps(c))
+		return 0;
+	as_decrement(&c->a, WALK(left));
+	uint8_t *done = as_jump_forward(&c->a, AS_EQUAL);
+	if_full(c, c->at->back);
+	as_jump(&c->a, again);
+	as_here(&c->a, none);
+	as_here(&c->a, done);
+	go_on(c);
+	return 1;
+}
+
+static int is_static(const struct compiler *c)
+{
+	const struct tw_step *s = c->p->step;
+	while (!is_end(c, s))
+		s++;
+	return s->kind == TW_STEP_END;
+}
+
+/* Templates of a program take at most so much, with what is copied beyond them. */
+static size_t data_bytes(const struct tw_descriptor *d)
+{
+	return (d->n_ops + 1u) * sizeof(struct tw_ref) + (d->n_blocks + 1u) * sizeof(struct tw_block_run) + 32;
+}
+
+const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p)
+{
+	const struct tw_descriptor *d = p->descriptor;
+	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d)};
+	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
+		c.slot[s].host = NOWHERE;
+	size_t copies = data_bytes(d);
+	if (p->insn_pc || (p->loops && !is_static(&c)) || (size_t)(place->data_end - place->data) < copies ||
+	    (size_t)(place->code_end - place->code) < 2 * copies + STEP_CODE)
+		return NULL;
+	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)))
+		return NULL;
+	const uint8_t *start = place->code;
+	place->code = c.a.at;
+	place->data = c.data;
+	return start;
+}

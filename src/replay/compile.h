@@ -1,0 +1,40 @@
+/*
+ * Compiling one program to machine code (code.h). Method: registers of the program are followed symbolically, as a machine register plus a constant,
+ * so that updates which add constants cost nothing but one store at the end; what is constant in references and blocks (pc, size,
+ * type...) is copied from a template, 16 or 32 bytes at a time, and addresses are written over it.
+ */
+#ifndef TW_COMPILE_H
+#define TW_COMPILE_H
+
+#include "replay/assemble.h"
+#include "replay/program.h"
+
+/* Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. */
+enum {
+	CODE_WALK = AS_RBX,  /* struct tw_walk, whose registers stand first */
+	CODE_ROW = AS_RBP,   /* where code begins, by tag */
+	CODE_REF = AS_R12,   /* w->ref */
+	CODE_BLOCK = AS_R13, /* w->block */
+	CODE_C = AS_R14,     /* w->c */
+	CODE_M = AS_R15,     /* w->m */
+	CODE_INSNS = AS_R10, /* w->insns */
+	CODE_INDEX = AS_R11, /* w->ref - w->refs */
+};
+
+/* Where code goes and what it jumps to. */
+struct tw_compile_place {
+	uint8_t *code, *code_end; /* `code` is moved behind what was written */
+	uint8_t *data, *data_end; /* templates, likewise; within 2 GB of the code */
+	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
+	const uint8_t *out;       /* out */
+	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
+	int avx;
+};
+
+/* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. */
+const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p);
+
+/* Takes the next tag and goes on with its code, or out. */
+void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place);
+
+#endif
