@@ -670,8 +670,10 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 	const struct tw_control *control = c->control;
 	if (result->failure[0])
 		return;
-	if (atomic_load(&control->failure))
+	if (atomic_load(&control->failure) && control->failure_text[0])
 		snprintf(result->failure, sizeof result->failure, "%.*s", (int)sizeof control->failure_text, control->failure_text);
+	else if (atomic_load(&control->failure))
+		snprintf(result->failure, sizeof result->failure, "a process stopped recording and did not say why");
 	else
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
 }

@@ -62,15 +62,14 @@ struct tw_output {
 
 /* ---- failing ---- */
 
-/* The first failure is said and kept. Callable by any thread. */
+/* The first failure is kept, and said if that can be: a full disk is full for standard error too. Callable by any thread. */
 static void fail(struct tw_output *o, int error)
 {
 	struct tw_output_result *r = &o->result;
 	if (atomic_exchange(&o->failed, 1))
 		return;
 	tw_failure_sentence(error, r->failure, sizeof r->failure);
-	fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure);
-	r->said = 1;
+	r->said = fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure) > 0;
 }
 
 static int stores(const struct tw_output *o)

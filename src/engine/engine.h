@@ -23,6 +23,7 @@
 #include "engine/x86_64/layout.h"
 
 struct fragment;
+struct register_places;
 struct instrumentor;
 struct tw_filter;
 

@@ -246,6 +246,16 @@ static inline u64 tw_fragment_hash(u64 h, const u8 *code, u32 n)
 /* Makes every fragment with code in [start, end) stale. */
 void tw_fragment_invalidate(u64 start, u64 end);
 
+/* Where in struct thread the application's registers are, by enum tw_reg: offsets. */
+struct register_places {
+	u16 at[TW_NREGS];
+};
+
+static inline u64 tw_register_in(const struct thread *t, const struct register_places *p, u8 reg)
+{
+	return *(const u64 *)((const u8 *)t + p->at[reg]);
+}
+
 /* State map entry for a host address in f. */
 const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host);
 

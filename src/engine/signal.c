@@ -235,25 +235,43 @@ static u64 insn_pc(const struct fragment *f, u32 insn)
 	return pc;
 }
 
+#define PLACE(member) ((u16)offsetof(struct thread, member))
+
+/* Where the application's registers are in this state. */
+static u8 find_registers(const struct fragment *f, const struct state_entry *s, struct register_places *p)
+{
+	u8 buf = s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
+	for (u16 r = 0; r < TW_NREGS; r++)
+		p->at[r] = PLACE(regs) + 8 * r;
+	if (tw_engine.instr->records && buf == BUF_REG)
+		p->at[BUF_REG] = PLACE(app_r11);
+	if (s->flags & STATE_T_SLOT)
+		p->at[f->t_reg] = PLACE(slot_t);
+	if (s->flags & STATE_SPILL)
+		p->at[s->spill] = PLACE(slot_s);
+	if (s->flags & STATE_SPILL2)
+		p->at[s->spill2] = PLACE(slot_s2);
+	if (s->flags & STATE_C_SLOT)
+		p->at[f->c_reg] = PLACE(slot_c);
+	if (s->flags & STATE_RCX_SLOT)
+		p->at[TW_RCX] = PLACE(slot_rcx);
+	if (s->flags & STATE_R10_SLOT)
+		p->at[TW_R10] = PLACE(slot_r10);
+	return buf;
+}
+
+u8 tw_state_places(const struct fragment *f, u64 host, struct register_places *p)
+{
+	return find_registers(f, tw_fragment_state(f, host), p);
+}
+
 u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs)
 {
 	const struct state_entry *s = tw_fragment_state(f, host);
-	u8 buf = s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
-	memcpy(regs, t->regs, sizeof t->regs);
-	if (tw_engine.instr->records && buf == BUF_REG)
-		regs[BUF_REG] = t->app_r11;
-	if (s->flags & STATE_T_SLOT)
-		regs[f->t_reg] = t->slot_t;
-	if (s->flags & STATE_SPILL)
-		regs[s->spill] = t->slot_s;
-	if (s->flags & STATE_SPILL2)
-		regs[s->spill2] = t->slot_s2;
-	if (s->flags & STATE_C_SLOT)
-		regs[f->c_reg] = t->slot_c;
-	if (s->flags & STATE_RCX_SLOT)
-		regs[TW_RCX] = t->slot_rcx;
-	if (s->flags & STATE_R10_SLOT)
-		regs[TW_R10] = t->slot_r10;
+	struct register_places p;
+	u8 buf = find_registers(f, s, &p);
+	for (u8 r = 0; r < TW_NREGS; r++)
+		regs[r] = tw_register_in(t, &p, r);
 	if (s->flags & STATE_PC_STACK)
 		regs[TW_RSP] += 8;
 	return buf;

@@ -61,8 +61,12 @@ void tw_signal_die(struct thread *t, int signo);
 u64 tw_signal_reentered(struct thread *t);
 
 /*
- * The application's registers when the machine's, in t->regs, are those at `host` in f. Returns which register holds the buffer pointer there.
+ * Where they are when the machine's, in t->regs, are those at `host` in f, which is not a return that has not popped yet. Returns which register holds
+ * the buffer pointer there.
  */
+u8 tw_state_places(const struct fragment *f, u64 host, struct register_places *p);
+
+/* The application's registers themselves, at any `host`. */
 u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs);
 
 /* System calls (syscall.c): results as the kernel's. */

@@ -32,6 +32,12 @@ static u32 first_of_record(const struct fragment *f, u32 insn)
 	return tw_tags_used() ? tw_piece_of(f, insn)->first_insn : 0;
 }
 
+/* Does log_before only work its address out? */
+static bool is_plain(const struct tw_op *op)
+{
+	return op->kind != TW_OP_BIT && op->kind != TW_OP_LANES && op->kind != TW_OP_XSAVE && op->kind != TW_OP_REP;
+}
+
 static struct call_site *emit_call(struct emit *e, struct fragment *f, u8 what, unsigned insn, const struct memop *op, u16 n_ops, u32 bound)
 {
 	struct call_site *s = tw_heap(sizeof *s);
@@ -43,8 +49,10 @@ static struct call_site *emit_call(struct emit *e, struct fragment *f, u8 what, 
 	s->op = tw_heap(n_ops * sizeof *op);
 	if (op)
 		memcpy(s->op, op, n_ops * sizeof *op);
+	s->plain = what == CALL_BEFORE;
 	for (u16 k = 0; k < n_ops; k++) {
 		s->vectors |= op[k].op.kind == TW_OP_LANES;
+		s->plain = s->plain && is_plain(&op[k].op);
 		s->op[k].op.insn = (u8)(op[k].op.insn - first_of_record(f, op[k].op.insn));
 	}
 	emit_mov_gs_imm(e, T_CC_INFO, (u32)(u64)s);
@@ -114,18 +122,20 @@ static u64 segment_base(const struct thread *t, u8 seg)
 	return seg == TW_SEG_FS ? t->app_fs : seg == TW_SEG_GS ? t->app_gs : 0;
 }
 
-static u64 effective_address(const struct thread *t, const u64 *regs, const struct tw_op *op)
+/* `base` and `index`: what is in these registers; 0: there is none. */
+static u64 address_of(const struct thread *t, const struct tw_op *op, u64 base, u64 index)
 {
-	u64 a = (u64)op->disp;
-	if (op->base != TW_NOREG)
-		a += regs[op->base];
-	if (op->index != TW_NOREG)
-		a += (op->flags & TW_OPF_INDEX8 ? regs[op->index] & 0xff : regs[op->index]) << op->scale;
+	u64 a = (u64)op->disp + base + ((op->flags & TW_OPF_INDEX8 ? index & 0xff : index) << op->scale);
 	if (op->flags & TW_OPF_ADDR32)
 		a = (u32)a;
 	if (op->flags & TW_OPF_LINE)
 		a &= ~63ull;
 	return a + segment_base(t, op->seg);
+}
+
+static u64 effective_address(const struct thread *t, const u64 *regs, const struct tw_op *op)
+{
+	return address_of(t, op, op->base != TW_NOREG ? regs[op->base] : 0, op->index != TW_NOREG ? regs[op->index] : 0);
 }
 
 /* Bytes of a vector register, from the xsave area. */
@@ -266,6 +276,17 @@ static void log_before(struct thread *t, const u64 *regs, const struct memop *m)
 	}
 }
 
+/* The same where nothing but addresses is wanted, from the registers where they stand. */
+static void log_plain(struct thread *t, const struct call_site *s)
+{
+	for (u16 k = 0; k < s->n_ops; k++) {
+		const struct tw_op *op = &s->op[k].op;
+		u64 base = op->base != TW_NOREG ? tw_register_in(t, &s->places, op->base) : 0;
+		u64 index = op->index != TW_NOREG ? tw_register_in(t, &s->places, op->index) : 0;
+		log_ref(t, address_of(t, op, base, index), op->size, op->type, op->insn, 1);
+	}
+}
+
 void tw_call_take_back(struct thread *t, u32 insn)
 {
 	while (t->log_open && t->n_log && t->log[t->n_log - 1].insn >= insn)
@@ -299,10 +320,10 @@ void tw_call_flush(struct thread *t)
  * A fragment begins; its tag is just stored at the buffer pointer. Everything it can write must fit in this buffer, REFS event included: else the tag
  * is taken back and stored again at the start of the next.
  */
-static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
+static void begin(struct thread *t, const struct call_site *s)
 {
 	t->record_at = t->bufptr;
-	u64 raw[TW_NREGS];
+	u64 raw[TW_NREGS], regs[TW_NREGS];
 	t->log_pc = s->pc;
 	t->n_log = 0;
 	t->log_open = true;
@@ -312,6 +333,7 @@ static void begin(struct thread *t, const struct call_site *s, const u64 *regs)
 	if (tw_buffer_has_room(t, s->bound))
 		return;
 	memset((void *)t->record_at, 0, s->f->head);
+	tw_state_registers(t, s->f, t->cc_ret, regs);
 	memcpy(raw, t->regs, sizeof raw);
 	memcpy(t->regs, regs, sizeof raw); /* the keyframe is of the application's */
 	t->upper = s->f->upper_in;
@@ -329,34 +351,48 @@ static void save_vectors(struct thread *t)
 	__asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"((u32)all), "d"((u32)(all >> 32)) : "memory");
 }
 
-static void perform(struct thread *t, const struct call_site *s, const u64 *regs)
+/* What wants all registers. */
+static void log_all(struct thread *t, const struct call_site *s)
 {
-	switch (s->what) {
-	case CALL_ENTRY:
-		begin(t, s, regs);
-		return;
-	case CALL_CLOSE:
-		tw_call_flush(t);
-		return;
-	case CALL_AFTER:
+	u64 regs[TW_NREGS];
+	tw_state_registers(t, s->f, t->cc_ret, regs);
+	if (s->what == CALL_AFTER) {
 		rep_end(t, regs, &s->op[0].op);
 		return;
-	default:
-		if (s->vectors)
-			save_vectors(t);
-		for (u16 k = 0; k < s->n_ops; k++)
-			log_before(t, regs, &s->op[k]);
 	}
+	if (s->vectors)
+		save_vectors(t);
+	for (u16 k = 0; k < s->n_ops; k++)
+		log_before(t, regs, &s->op[k]);
+}
+
+static void perform(struct thread *t, const struct call_site *s)
+{
+	if (s->plain)
+		log_plain(t, s);
+	else if (s->what == CALL_ENTRY)
+		begin(t, s);
+	else if (s->what == CALL_CLOSE)
+		tw_call_flush(t);
+	else
+		log_all(t, s);
+}
+
+/* The state map has what it has for this place when the fragment is complete: it is looked up by the first call. Two threads find the same. */
+static void find_places(struct thread *t, struct call_site *s)
+{
+	s->buf = tw_state_places(s->f, t->cc_ret, &s->places);
+	__atomic_store_n(&s->found, true, __ATOMIC_RELEASE);
 }
 
 u64 tw_call_made(struct thread *t)
 {
-	const struct call_site *s = (const struct call_site *)t->cc_info;
-	u64 regs[TW_NREGS];
-	u8 buf = tw_state_registers(t, s->f, t->cc_ret, regs);
-	t->bufptr = t->regs[buf];
-	perform(t, s, regs);
-	t->regs[buf] = t->bufptr;
+	struct call_site *s = (struct call_site *)t->cc_info;
+	if (!__atomic_load_n(&s->found, __ATOMIC_ACQUIRE))
+		find_places(t, s);
+	t->bufptr = t->regs[s->buf];
+	perform(t, s);
+	t->regs[s->buf] = t->bufptr;
 	if (!t->has_pending)
 		return t->cc_ret;
 	t->resume_host = t->cc_ret;

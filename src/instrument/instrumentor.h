@@ -110,8 +110,12 @@ struct call_site {
 	u16 insn;
 	u64 pc;       /* ENTRY: of the block */
 	u8 what;      /* enum call_what */
-	bool vectors; /* needs vector registers: the glue saves them in thread.xsave */
-	u32 bound;    /* ENTRY: the most bytes of REFS events and records this fragment can write; 0: there is room */
+	bool vectors; /* needs vector registers: they are saved in thread.xsave */
+	bool plain;   /* BEFORE: every op is TW_OP_REF, or another that the address alone tells */
+	bool found;   /* the two below are known: from the first call on */
+	u8 buf;       /* register with the buffer pointer */
+	struct register_places places;
+	u32 bound; /* ENTRY: the most bytes of REFS events and records this fragment can write; 0: there is room */
 };
 
 /* Are references logged by clean calls in this process? */

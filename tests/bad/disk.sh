@@ -19,4 +19,19 @@ grep -qi incomplete info.out || fail "info does not say that the recording is in
 "$TW" check small/r.tw >check.out 2>&1
 [ $? -lt 128 ] || fail "check dies"
 grep -qi incomplete check.out || fail "check does not say that the recording is incomplete"
+
+# Standard error is on the same disk, and there is room again before the end: what could not be said then is said now.
+rm -rf small/r.tw
+cat >fills.sh <<'END'
+cat /dev/zero >small/zeros 2>/dev/null
+gzip -9 -n -c data
+rm small/zeros
+END
+run recorded.out small/err "$TW" record -o small/r.tw -- sh fills.sh
+[ $? = 0 ] || fail "the exit status of a program that fills the disk changed"
+cmp -s native.out recorded.out || fail "the output of a program that fills the disk changed"
+grep "$OWN_LINE" small/err | grep -qiE 'incomplete: .*space' || {
+	cat small/err
+	fail "where standard error is on the full disk, record does not say why the recording is incomplete"
+}
 exit 0

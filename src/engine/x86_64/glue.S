@@ -3,6 +3,10 @@
 
 #define gs_reg(n) %gs:(T_REGS + 8 * n)
 
+/* Flags that are rarely set: all but those of arithmetic, IF, and the bit that is always 1. Engine code runs with them clear. popfq takes long, and is
+ * made only where one of them is set. */
+#define FLAGS_RARE 0xfff528
+
 	.text
 
 /* The engine's entry point: the kernel's stack, untouched. */
@@ -39,9 +43,13 @@ tw_boot_stack_top:
 	movq %r15, gs_reg(15)
 	movq %gs:T_STACK_TOP, %rsp
 	pushfq
-	popq %gs:T_FLAGS
+	popq %rax
+	movq %rax, %gs:T_FLAGS
+	testl $FLAGS_RARE, %eax
+	jz .Lclear\@
 	pushq $2
 	popfq
+.Lclear\@:
 .endm
 
 	.globl tw_exit_cache
@@ -83,9 +91,18 @@ tw_enter_cache:
 tw_enter_begin:
 	cmpq $0, %gs:T_HAS_PENDING
 	jne turn_back
-go_on:	pushq %gs:T_FLAGS
+go_on:	testl $FLAGS_RARE, %gs:T_FLAGS
+	jnz 1f
+	movb %gs:(T_FLAGS + 1), %al
+	movb %gs:T_FLAGS, %ah
+	shrb $3, %al
+	andb $1, %al
+	addb $127, %al /* OF */
+	sahf           /* the others */
+	jmp 2f
+1:	pushq %gs:T_FLAGS
 	popfq
-	movq gs_reg(0), %rax
+2:	movq gs_reg(0), %rax
 	movq gs_reg(1), %rcx
 	movq gs_reg(2), %rdx
 	movq gs_reg(3), %rbx
