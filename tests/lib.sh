@@ -2,27 +2,9 @@
 #     . "$(dirname "$0")/../lib.sh"
 # and has then: $TW (the program under test), $TMP (a directory of its own, the current one, removed at the end) and what follows.
 # Whatever fails ends the test: `fail WHY`.
-set -u
-ROOT=${ROOT:-$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")}
-BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
-TW=$BUILD/trackway
+. "$(dirname "${BASH_SOURCE[0]}")/base.sh"
 CC=${CC:-cc}
-export LC_ALL=C TZ=UTC
-
-TMP=$(mktemp -d "${TMPDIR:-/tmp}/tw.XXXXXX") || exit 1
-CLEANUP=()
-at_exit() {
-	local c
-	for c in "${CLEANUP[@]}"; do eval "$c"; done
-	cd / && rm -rf "$TMP"
-}
-trap at_exit EXIT
-cd "$TMP" || exit 1
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
+own_directory tw
 
 skip() {
 	echo "$*"
@@ -137,9 +119,8 @@ verify_clean() {
 	rm -rf verify.tw verify.tw.old
 	run recorded.out verify.err "$TW" record --verify -o verify.tw "${RECORD_OPTIONS[@]}" -- "$@"
 	RECORDED_STATUS=$?
-	grep -a "$OWN_LINE" verify.err >verify.said
 	grep -av "$OWN_LINE" verify.err >recorded.err
-	if ! grep -q '^verify: .* all equal$' verify.said || grep -qiE 'mismatch|incomplete' verify.said; then
+	if ! clean_verify verify.err; then
 		head -n 20 verify.err
 		fail "record --verify $1: not clean"
 	fi
@@ -175,9 +156,6 @@ same_instructions() {
 	total=$(grep -vc rep "$1")
 	[ "$(info_value instructions "$2")" = "$total" ] || fail "info counts $(info_value instructions "$2") instructions, the oracle $total"
 }
-
-# What Trackway itself says on standard error begins like this.
-OWN_LINE='^\(trackway\( [a-z]*\)\?\|verify\): '
 
 # one_sentence CMD...: CMD fails, on its own accord, with exactly one line on standard error, which begins with "trackway". Kept in sentence.err
 one_sentence() {

@@ -3,29 +3,18 @@
 #     need COMMAND...
 # and has then: $TW, $APP (its name), $WORK (a directory of its own, the current one, removed at the end), $MODES, and what follows.
 # It runs its application in every mode, says how that went (`result`) and ends with `finish`. Packages: tools/setup apps.
-set -u
-ROOT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
-BUILD=$(realpath -m "${BUILD:-$ROOT/build}")
-TW=$BUILD/trackway
+. "$(dirname "${BASH_SOURCE[0]}")/../../tests/base.sh"
 APP=$(basename "$0" .sh)
 MODES=${MODES:-native none count verify} # what to run, native always first; verify is left out where it would take too long
 PORT=${PORT:-$((20000 + $$ % 10000))}
-export LC_ALL=C TZ=UTC
 declare -A RATE=()
 FAILED=""
 SAID=""
 
-WORK=$(mktemp -d "${TMPDIR:-/tmp}/tw-app.XXXXXX") || exit 1
-CLEANUP=()
-at_exit() {
-	local c
-	for c in "${CLEANUP[@]}"; do eval "$c"; done
-	cd / && rm -rf "$WORK"
-}
-trap at_exit EXIT
+own_directory tw-app
+WORK=$TMP
 trap 'exit 130' INT TERM
 chmod 755 "$WORK" # servers that give up root look in
-cd "$WORK" || exit 1
 
 # need COMMAND...: skips the application where a command is not installed
 need() {
@@ -75,9 +64,6 @@ finish() {
 	printf 'PASS %-12s%s\n' "$APP" "$SAID"
 	exit 0
 }
-
-# clean_verify FILE: a run with --verify said that all references were equal
-clean_verify() { grep -q '^verify: .* all equal$' "$1" && ! grep -qiE '^(verify|trackway): .*(mismatch|incomplete)' "$1"; }
 
 # complains FILE: Trackway says that something went wrong
 complains() { grep -qE '^trackway[^:]*: .*(incomplete|lost|cannot)' "$1"; }
