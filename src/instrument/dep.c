@@ -11,7 +11,7 @@
  * rsp is known everywhere: where it is set in a way that cannot be computed, its new value is recorded at once. A context is the set of
  * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
  */
-#include "instrument/instrumentor.h"
+#include "instrument/planner.h"
 #include "engine/x86_64/translate.h"
 
 #define KNOWS_RSP (1u << TW_RSP)
@@ -23,39 +23,18 @@ struct sources {
 	bool loops;  /* control may go back to its start */
 };
 
-/* The plan being made. */
-struct planner {
-	struct plan *p;
+struct dep_planner {
+	struct planner planner;
 	u16 known;
-	u8 insn;
 	const struct block *b;       /* with sources: */
 	struct sources *sources;     /* NULL: nothing is looked for */
 	u16 before[BLOCK_MAX_INSNS]; /* what was known before each instruction */
 	bool found;                  /* sources have been added: the plan is to be made again */
 };
 
-static u16 slot_new(struct planner *w, u32 n)
+static void record(struct dep_planner *w, u8 reg, bool after)
 {
-	u16 slot = w->p->n_values;
-	w->p->n_values = (u16)(slot + n);
-	return slot;
-}
-
-static void store(struct planner *w, u8 what, u8 reg, u16 slot, bool after)
-{
-	w->p->store[w->p->n_stores++] = (struct store){w->insn, after, what, reg, slot, 0};
-}
-
-static void push_op(struct planner *w, const struct tw_op *op)
-{
-	w->p->op[w->p->n_ops++] = *op;
-}
-
-static void record(struct planner *w, u8 reg, bool after)
-{
-	struct tw_op op = {.kind = TW_OP_RECORD, .insn = w->insn, .base = reg, .index = TW_NOREG, .value = slot_new(w, 1)};
-	store(w, VEC_NONE, reg, op.value, after);
-	push_op(w, &op);
+	tw_planner_record(&w->planner, reg, after);
 	w->known |= (u16)(1u << reg);
 }
 
@@ -78,7 +57,7 @@ static const struct tw_op *update_of(const struct block *b, const struct insn *i
 	return NULL;
 }
 
-static bool add_leaf(struct planner *w, struct leaves *l, u8 reg, u8 insn)
+static bool add_leaf(struct dep_planner *w, struct leaves *l, u8 reg, u8 insn)
 {
 	if (l->n == MAX_LEAVES)
 		return false;
@@ -89,7 +68,7 @@ static bool add_leaf(struct planner *w, struct leaves *l, u8 reg, u8 insn)
 }
 
 /* Adds what the register, unknown before instruction `insn`, comes from. */
-static bool add_leaves(struct planner *w, struct leaves *l, u8 reg, u8 insn)
+static bool add_leaves(struct dep_planner *w, struct leaves *l, u8 reg, u8 insn)
 {
 	const struct insn *all = w->b->insn;
 	i32 k = (i32)insn - 1;
@@ -106,18 +85,20 @@ static bool add_leaves(struct planner *w, struct leaves *l, u8 reg, u8 insn)
 }
 
 /* Is there something to record before the instruction that needs the register, and that is worth more? Then it is noted. */
-static bool find_sources(struct planner *w, u8 reg)
+static bool find_sources(struct dep_planner *w, u8 reg)
 {
 	struct leaves l = {0};
-	if (!add_leaves(w, &l, reg, w->insn) || l.varying > 1 || (l.n > 1 && !w->sources->loops) || (l.n == 1 && l.insn[0] == w->insn))
+	if (!add_leaves(w, &l, reg, w->planner.insn) || l.varying > 1 || (l.n > 1 && !w->sources->loops) ||
+	    (l.n == 1 && l.insn[0] == w->planner.insn))
 		return false;
 	for (u32 k = 0; k < l.n; k++)
 		w->sources->wanted[l.insn[k]] |= (u16)(1u << l.reg[k]);
 	return l.n;
 }
 
-static void need(struct planner *w, u8 reg)
+static void need(struct planner *planner, u8 reg)
 {
+	struct dep_planner *w = (struct dep_planner *)planner;
 	if (reg >= TW_NREGS || w->known >> reg & 1)
 		return;
 	if (w->sources && find_sources(w, reg))
@@ -125,98 +106,30 @@ static void need(struct planner *w, u8 reg)
 	record(w, reg, false);
 }
 
-static u32 vector_slots(u8 kind)
-{
-	return kind == VEC_ZMM ? 8 : kind == VEC_YMM ? 4 : kind == VEC_XMM ? 2 : 1;
-}
-
-static void plan_lanes(struct planner *w, const struct memop *m, struct tw_op *op)
-{
-	if (op->index_width) {
-		op->value = slot_new(w, vector_slots(m->index_kind));
-		store(w, m->index_kind, m->index_reg, op->value, false);
-	}
-	op->mask_value = slot_new(w, vector_slots(m->mask_kind));
-	store(w, m->mask_kind, m->mask_reg, op->mask_value, false);
-	w->p->flags |= TW_DESC_DYNAMIC;
-}
-
-static void plan_rep(struct planner *w, struct tw_op *op)
-{
-	u8 counter = op->base == TW_RDI || op->index == TW_RDI ? TW_RDI : TW_RSI;
-	op->value = slot_new(w, 1);
-	store(w, VEC_NONE, counter, op->value, false);
-	op->mask_value = slot_new(w, 1);
-	store(w, VEC_NONE, counter, op->mask_value, true);
-	w->p->flags |= TW_DESC_DYNAMIC;
-}
-
-static void plan_xsave(struct planner *w, const struct memop *m, struct tw_op *op, u16 index)
-{
-	op->value = slot_new(w, 1);
-	store(w, VEC_NONE, TW_RAX, op->value, false);
-	if (!m->xcomp)
-		return;
-	op->flags |= TW_OPF_SECOND;
-	op->mask_value = slot_new(w, 1);
-	store(w, STORE_XCOMP, TW_NOREG, op->mask_value, false);
-	w->p->store[w->p->n_stores - 1].op = index;
-}
-
-static void plan_reference(struct planner *w, const struct block *b, u16 index)
-{
-	struct tw_op op = b->op[index].op;
-	need(w, op.base);
-	need(w, op.index);
-	switch (op.kind) {
-	case TW_OP_BIT:
-		need(w, (u8)op.count);
-		break;
-	case TW_OP_LANES:
-		plan_lanes(w, &b->op[index], &op);
-		break;
-	case TW_OP_REP:
-		plan_rep(w, &op);
-		break;
-	case TW_OP_XSAVE:
-		plan_xsave(w, &b->op[index], &op, index);
-		break;
-	default:
-		break;
-	}
-	push_op(w, &op);
-}
-
-void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p)
-{
-	struct planner w = {.p = p, .insn = insn};
-	plan_reference(&w, b, op);
-}
-
-static bool is_known(const struct planner *w, u8 reg)
+static bool is_known(const struct dep_planner *w, u8 reg)
 {
 	return reg >= TW_NREGS || w->known >> reg & 1;
 }
 
-static void plan_update(struct planner *w, const struct tw_op *op)
+static void plan_update(struct dep_planner *w, const struct tw_op *op)
 {
 	u16 dst = (u16)(1u << op->count);
 	if (!is_known(w, op->base) || !is_known(w, op->index)) {
 		w->known &= (u16)~dst;
 		return;
 	}
-	push_op(w, op);
+	tw_planner_op(&w->planner, op);
 	w->known |= dst;
 }
 
-static void plan_insn(struct planner *w, const struct block *b, const struct insn *i)
+static void plan_insn(struct dep_planner *w, const struct block *b, const struct insn *i)
 {
 	u16 kept = 0;
 	if (w->sources) {
 		for (u8 reg = 0; reg < TW_NREGS; reg++)
-			if ((w->sources->wanted[w->insn] & ~w->known) >> reg & 1)
+			if ((w->sources->wanted[w->planner.insn] & ~w->known) >> reg & 1)
 				record(w, reg, false);
-		w->before[w->insn] = w->known;
+		w->before[w->planner.insn] = w->known;
 	}
 	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++) {
 		const struct tw_op *op = &b->op[k].op;
@@ -224,7 +137,7 @@ static void plan_insn(struct planner *w, const struct block *b, const struct ins
 			plan_update(w, op);
 			continue;
 		}
-		plan_reference(w, b, k);
+		tw_planner_reference(&w->planner, b, k);
 		if (op->kind == TW_OP_REP && !(op->flags & TW_OPF_ADDR32))
 			kept |= (u16)(1u << op->base | (op->index < TW_NREGS ? 1u << op->index : 0));
 	}
@@ -233,11 +146,11 @@ static void plan_insn(struct planner *w, const struct block *b, const struct ins
 		record(w, TW_RSP, true);
 }
 
-static void plan_block(struct planner *w, const struct block *b)
+static void plan_block(struct dep_planner *w, const struct block *b)
 {
-	struct plan *p = w->p;
+	struct plan *p = w->planner.p;
 	for (u16 k = 0; k < b->n_insns; k++) {
-		w->insn = (u8)k;
+		w->planner.insn = (u8)k;
 		if (b->insn[k].kind != INSN_BAD)
 			plan_insn(w, b, &b->insn[k]);
 		p->after[k].context = w->known;
@@ -269,7 +182,8 @@ static void dep_plan(const struct block *b, u32 context, struct plan *p)
 	static struct sources sources; /* one translation at a time */
 	const bool is_hot = b->n_parts > 1 || context != KNOWS_RSP;
 	for (u32 tries = 0; tries <= MAX_TRIES; tries++) {
-		struct planner w = {.p = p, .known = (u16)context, .b = b, .sources = is_hot ? &sources : NULL};
+		struct dep_planner w = {
+		    .planner = {.p = p, .need = need}, .known = (u16)context, .b = b, .sources = is_hot ? &sources : NULL};
 		if (tries == 0 && is_hot)
 			begin_sources(&sources, b);
 		p->n_ops = p->n_stores = p->n_values = 0;

@@ -72,11 +72,6 @@ extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_ins
     tw_instrument_cf_bit;
 const struct instrumentor *tw_instrument_find(u32 format);
 
-/* ---- dep.c: what other instrumentors do in the same way ---- */
-
-/* Plans the reference of memop `op` of instruction `insn`, with no register known. */
-void tw_plan_reference(const struct block *b, u8 insn, u16 op, struct plan *p);
-
 /* ---- x86_64/store.c: what the engine writes to records ---- */
 
 /* The fragment's number or tag, with which its record begins. */

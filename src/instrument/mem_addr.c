@@ -6,7 +6,7 @@
  * addresses are stored too. Of an operand relative to a segment it is the offset. String instructions with a repeat prefix, gathers, bit strings
  * and the like are recorded as in dep, with no register known.
  */
-#include "instrument/instrumentor.h"
+#include "instrument/planner.h"
 #include "engine/x86_64/translate.h"
 
 /* Registers tw_scratch chooses from. */
@@ -19,32 +19,57 @@ static bool has_scratch(const struct insn *i)
 	return spare & (spare - 1);
 }
 
-static void plan_address(const struct block *b, u8 insn, u16 index, struct plan *p)
+/* No register is known but to the reference that recorded it. */
+struct mem_addr_planner {
+	struct planner planner;
+	u16 recorded;
+};
+
+static void need(struct planner *planner, u8 reg)
+{
+	struct mem_addr_planner *w = (struct mem_addr_planner *)planner;
+	if (reg >= TW_NREGS || w->recorded >> reg & 1)
+		return;
+	tw_planner_record(planner, reg, false);
+	w->recorded |= (u16)(1u << reg);
+}
+
+/* Replay takes the address for the value of a register, which holds till the next reference. */
+static void plan_address(struct planner *w, const struct block *b, u16 index)
 {
 	const struct tw_op *ea = &b->op[index].op;
-	u16 slot = p->n_values++;
-	p->store[p->n_stores++] = (struct store){insn, false, STORE_ADDRESS, TW_NOREG, slot, index};
-	p->op[p->n_ops++] = (struct tw_op){.kind = TW_OP_RECORD, .insn = insn, .base = TW_RAX, .index = TW_NOREG, .value = slot};
-	p->op[p->n_ops++] = (struct tw_op){
-	    .kind = TW_OP_REF, .insn = insn, .base = TW_RAX, .index = TW_NOREG, .seg = ea->seg, .type = ea->type, .size = ea->size};
+	u16 value = tw_planner_values(w, STORE_ADDRESS, TW_NOREG, 1, false);
+	const struct tw_op op[] = {
+	    {.kind = TW_OP_RECORD, .insn = w->insn, .base = TW_RAX, .index = TW_NOREG, .value = value},
+	    {.kind = TW_OP_REF, .insn = w->insn, .base = TW_RAX, .index = TW_NOREG, .seg = ea->seg, .type = ea->type, .size = ea->size},
+	};
+	w->p->store[w->p->n_stores - 1].op = index;
+	tw_planner_op(w, &op[0]);
+	tw_planner_op(w, &op[1]);
+}
+
+static void plan_insn(struct mem_addr_planner *w, const struct block *b, const struct insn *i)
+{
+	for (u16 n = i->first_op; n < i->first_op + i->n_ops; n++) {
+		const struct tw_op *op = &b->op[n].op;
+		w->recorded = 0;
+		if (op->kind == TW_OP_REF && !(op->flags & ~TW_OPF_ADDR32) && has_scratch(i))
+			plan_address(&w->planner, b, n);
+		else if (!tw_op_is_update(op))
+			tw_planner_reference(&w->planner, b, n);
+	}
 }
 
 static void mem_addr_plan(const struct block *b, u32 context, struct plan *p)
 {
+	struct mem_addr_planner w = {.planner = {.p = p, .need = need}};
 	(void)context;
 	for (u8 k = 0; k < b->n_insns; k++) {
-		const struct insn *i = &b->insn[k];
-		if (i->kind == INSN_BAD)
-			continue;
-		for (u16 n = i->first_op; n < i->first_op + i->n_ops; n++) {
-			const struct tw_op *op = &b->op[n].op;
-			if (op->kind == TW_OP_REF && !(op->flags & ~TW_OPF_ADDR32) && has_scratch(i))
-				plan_address(b, k, n, p);
-			else if (!tw_op_is_update(op))
-				tw_plan_reference(b, k, n, p);
-		}
+		w.planner.insn = k;
+		if (b->insn[k].kind != INSN_BAD)
+			plan_insn(&w, b, &b->insn[k]);
 	}
-	p->after[b->n_insns - 1].n_placed = p->n_values;
+	p->after[b->n_insns - 1].n_placed = w.planner.n_placed;
 }
 
 const struct instrumentor tw_instrument_mem_addr = {
