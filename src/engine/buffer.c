@@ -156,7 +156,7 @@ void tw_buffer_switch(struct thread *t)
 {
 	if (t->walks)
 		tw_bits_stop(t);
-	tw_trace_look(t, t->buffer, t->bufptr);
+	tw_trace_look(t, t->buffer, tw_buffer_in_slack(t) ? t->slack_jump : t->bufptr); /* not the guard page between data and slack */
 	if (t->recording) {
 		struct tw_slot *s = slot_of(t);
 		close_buffer(t);
