@@ -21,6 +21,7 @@
 #define UNBLOCKABLE   (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 #define EFLAGS_TF     0x100u
 #define EFLAGS_AC     0x40000u
+#define EFLAGS_ID     0x200000u
 #define FAULT_WRITE   2u      /* in the error code of a page fault */
 #define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
@@ -627,10 +628,16 @@ static void tick(struct thread *t, struct tw_ucontext *uc)
 		come_by(t, uc);
 }
 
+/* Flags as C code expects them: the kernel leaves the application's AC on. ID stays: sigreturn would not set it again. */
+static inline void set_own_flags(void)
+{
+	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_ID) : "cc", "memory");
+}
+
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
-	__asm__ volatile("pushq $2; popfq" : : : "cc", "memory"); /* the kernel leaves the application's AC on */
+	set_own_flags();
 	if (tw_window_is_tick(signo, info)) {
 		tick(t, uc);
 		return;
