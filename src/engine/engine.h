@@ -102,7 +102,8 @@ struct thread {
 	u32 promised;        /* slot reserved for what this thread becomes or makes next, or NO_SLOT */
 	u8 *buffer;          /* current buffer */
 	u32 usable;          /* buffers of the slot that are accessible, as a mask */
-	u64 code_step;       /* stepping over a store to this address, which changes code of its own fragment */
+	u64 code_step;       /* stepping over a store that changes code of its own fragment, from this address (0: none)... */
+	u64 code_step_last;  /* ...to this one */
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */

@@ -154,16 +154,15 @@ bool tw_memory_unwatch_all(void)
 		u64 page = watched[i] & ~1ull;
 		if (!(watched[i] & 1) || !tw_memory_unwatch(page))
 			continue;
-		tw_memory_written(page);
+		tw_memory_written(page, page);
 		any = true;
 	}
 	return any;
 }
 
-void tw_memory_written(u64 address)
+void tw_memory_written(u64 first, u64 last)
 {
-	u64 page = page_down(address);
-	tw_fragment_invalidate(page, page + TW_PAGE);
+	tw_fragment_invalidate(page_down(first), page_down(last) + TW_PAGE);
 }
 
 u64 tw_memory_place(u64 length)

@@ -29,8 +29,8 @@ bool tw_memory_unwatch_all(void);
 /* Has the application mapped this address both executable and writable? */
 bool tw_memory_writable_code(u64 address);
 
-/* Code on the page of this address has been written: its fragments are stale. */
-void tw_memory_written(u64 address);
+/* Code on the pages from that of `first` to that of `last` has been written: their fragments are stale. */
+void tw_memory_written(u64 first, u64 last);
 
 /* A free place in the low arena for a module of this length, or 0. */
 u64 tw_memory_place(u64 length);

@@ -377,8 +377,42 @@ u64 tw_signal_reentered(struct thread *t)
 
 /* ---- the handler ---- */
 
-static void load_context(struct thread *t, const struct tw_ucontext *uc)
+/* The kernel's mask while the thread runs the application. */
+static u64 running_mask(const struct thread *t)
 {
+	return (t->sigmask | (t->pending.signo ? ~0ull : 0)) & ~TW_SYNC_SIGNALS;
+}
+
+/*
+ * The next instruction in the cache is made as a single step. Until then no signal comes that could do without: one that always came first would keep
+ * the step from ever being made.
+ */
+static void start_step(struct tw_ucontext *uc)
+{
+	uc->eflags |= EFLAGS_TF;
+	uc->sigmask = ~TW_SYNC_SIGNALS;
+}
+
+/* The step, if there is one, is over, made or not: flags are the application's again. */
+static void stop_step(struct thread *t, struct tw_ucontext *uc)
+{
+	if (!t->unaligned_step && !t->code_step)
+		return;
+	uc->eflags = (uc->eflags & ~(u64)EFLAGS_TF) | (t->unaligned_step ? EFLAGS_AC : 0);
+	uc->sigmask = running_mask(t);
+	t->unaligned_step = false;
+	if (t->code_step) {
+		tw_lock(&tw_engine.lock);
+		tw_memory_written(t->code_step, t->code_step_last);
+		tw_unlock(&tw_engine.lock);
+	}
+	t->code_step = 0;
+}
+
+/* Takes the interrupted state as the application's: the thread does not simply go on where it was. */
+static void load_context(struct thread *t, struct tw_ucontext *uc)
+{
+	stop_step(t, uc);
 	tw_frame_registers(t->regs, uc);
 	t->flags = uc->eflags;
 }
@@ -389,7 +423,7 @@ static void resume_after(struct thread *t, struct tw_ucontext *uc)
 	uc->rip = (u64)tw_resume_cache;
 	uc->rsp = t->stack_top;
 	uc->eflags = 2;
-	uc->sigmask = (t->sigmask | (t->pending.signo ? ~0ull : 0)) & ~TW_SYNC_SIGNALS;
+	uc->sigmask = running_mask(t);
 }
 
 static bool in_cache(u64 host)
@@ -469,7 +503,8 @@ static bool alignment_fault(struct thread *t, struct tw_ucontext *uc)
 	u8 buf = tw_fragment_state(f, uc->rip)->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
 	if (!tw_decode_uses_base((const u8 *)uc->rip, buf))
 		return false;
-	uc->eflags = (uc->eflags & ~(u64)EFLAGS_AC) | EFLAGS_TF;
+	uc->eflags &= ~(u64)EFLAGS_AC;
+	start_step(uc);
 	t->unaligned_step = true;
 	return true;
 }
@@ -478,8 +513,7 @@ static bool alignment_step_done(struct thread *t, struct tw_ucontext *uc)
 {
 	if (!t->unaligned_step)
 		return false;
-	t->unaligned_step = false;
-	uc->eflags = (uc->eflags & ~(u64)EFLAGS_TF) | EFLAGS_AC;
+	stop_step(t, uc);
 	return true;
 }
 
@@ -496,11 +530,13 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 	if (!tw_memory_unwatch(address))
 		return tw_memory_writable_code(address); /* another thread's store came first: it can be made now */
 	if (!f || !tw_fragment_holds(f, page, page + TW_PAGE)) {
-		tw_memory_written(address);
+		tw_memory_written(address, address);
 		return true;
 	}
-	uc->eflags |= EFLAGS_TF;
-	t->code_step = address;
+	start_step(uc);
+	t->code_step_last =
+	    t->code_step && t->code_step_last > address ? t->code_step_last : address; /* a store may fault on each of its pages */
+	t->code_step = t->code_step && t->code_step < address ? t->code_step : address;
 	return true;
 }
 
@@ -508,11 +544,6 @@ static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
 {
 	if (!t->code_step)
 		return false;
-	uc->eflags &= ~(u64)EFLAGS_TF;
-	tw_lock(&tw_engine.lock);
-	tw_memory_written(t->code_step);
-	tw_unlock(&tw_engine.lock);
-	t->code_step = 0;
 	come_by(t, uc);
 	return true;
 }

@@ -2,29 +2,12 @@
  * Makes random sequences. What registers hold is followed while the code is written: a pointer into the slot (and between which offsets), a small
  * number, or anything. So whatever is written is known to stay in bounds, on every path.
  */
-#include "sequence.h"
-#include "random_insn.h"
+#include "sequence_gen.h"
 
-#define RSP      4
-#define RCX      1
-#define RSI      6
-#define RDI      7
-#define NONE     0xff
 #define STOCK    2048
 #define N_FUNCS  24
 #define MAX_COST 60
 #define ALL      0xffffu
-#define BIT(r)   (1u << (r))
-
-enum value_kind { ANY, POINTER, SMALL };
-
-/* POINTER: offsets in the slot; SMALL: numbers. */
-struct value {
-	uint8_t kind;
-	int lo, hi;
-};
-
-static const struct value anything = {ANY, 0, 0};
 
 /* A memory operand. */
 struct access {
@@ -42,6 +25,7 @@ struct candidate {
 	uint8_t disp_at, disp_size; /* of a displacement to choose; 0: none */
 	uint8_t n_accesses;
 	bool rip, string, repeated;
+	bool narrow;   /* addresses of 32 bits */
 	uint8_t width; /* of a string element */
 	uint16_t writes;
 	uint32_t vector_writes;
@@ -60,25 +44,8 @@ struct function {
 	int cost, stack; /* units run by a call, and bytes of stack, at the most */
 };
 
-/* The code being written. */
-struct gen {
-	uint8_t *p, *end;
-	uint8_t *slot; /* NULL: a function's code, for any slot */
-	struct value r[16];
-	uint32_t small_vectors; /* whose elements are small numbers */
-	uint16_t keep;          /* registers that must not be written */
-	uint16_t clobbered;
-	uint32_t vector_clobbered;
-	uint32_t cell;
-	int depth, floor; /* quadwords pushed, and how many must stay */
-	struct value pushed[8];
-	int level;       /* branches and loops that are open */
-	int cost, times; /* units run so far at the most; rounds of the open loops */
-	int stack;       /* that calls take, in bytes */
-	bool bad;        /* out of room: to be made again */
-};
-
-uint64_t sequence_end;
+static uint64_t finish;
+static bool high, modifies;
 
 static ZydisDecoder decoder;
 static struct candidate stock[STOCK];
@@ -162,7 +129,10 @@ static void add_write(struct candidate *c, ZydisRegister r)
 
 static bool analyze(struct candidate *c, const uint8_t *b, const ZydisDecodedInstruction *i, const ZydisDecodedOperand *op)
 {
-	*c = (struct candidate){.len = i->length, .repeated = is_repeated(i), .string = i->meta.category == ZYDIS_CATEGORY_STRINGOP};
+	*c = (struct candidate){.len = i->length,
+	                        .narrow = i->address_width == 32,
+	                        .repeated = is_repeated(i),
+	                        .string = i->meta.category == ZYDIS_CATEGORY_STRINGOP};
 	memcpy(c->b, b, i->length);
 	if (i->raw.disp.size >= 32) {
 		c->disp_at = i->raw.disp.offset;
@@ -205,8 +175,21 @@ static void draw(struct candidate *c)
 	while (!random_is_wanted(&decoder, b, &i, op) || is_unfit(&i) || (!is_common(&i) && rnd(50)) || !analyze(c, b, &i, op));
 }
 
-void sequence_init(void)
+bool sequence_is_high(void)
 {
+	return high;
+}
+
+bool sequence_modifies(void)
+{
+	return modifies;
+}
+
+void sequence_init(uint64_t to, bool is_high, bool may_modify)
+{
+	finish = to;
+	high = is_high;
+	modifies = may_modify;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
@@ -219,7 +202,7 @@ void sequence_stock(uint64_t seed)
 
 /* ---- writing code ---- */
 
-static void put(struct gen *g, uint64_t v, int bytes)
+void put(struct gen *g, uint64_t v, int bytes)
 {
 	if (g->end - g->p < bytes) {
 		g->bad = true;
@@ -229,34 +212,31 @@ static void put(struct gen *g, uint64_t v, int bytes)
 	g->p += bytes;
 }
 
-static void put8(struct gen *g, unsigned v)
+void put8(struct gen *g, unsigned v)
 {
 	put(g, v, 1);
 }
 
-static void put32(struct gen *g, int v)
+void put32(struct gen *g, int v)
 {
 	put(g, (uint32_t)v, 4);
 }
 
-/* A REX prefix for ModRM's reg, index and base, w: 64 bits. */
-static void put_rex(struct gen *g, bool w, unsigned reg, unsigned index, unsigned base)
+void put_rex(struct gen *g, bool w, unsigned reg, unsigned index, unsigned base)
 {
 	unsigned rex = 0x40u | (unsigned)w << 3 | (reg >> 3 & 1) << 2 | (index >> 3 & 1) << 1 | (base >> 3 & 1);
 	if (rex != 0x40)
 		put8(g, rex);
 }
 
-/* An instruction of one opcode byte with two registers. */
-static void put_rr(struct gen *g, bool w, unsigned opcode, unsigned reg, unsigned rm)
+void put_rr(struct gen *g, bool w, unsigned opcode, unsigned reg, unsigned rm)
 {
 	put_rex(g, w, reg, 0, rm);
 	put8(g, opcode);
 	put8(g, 0xc0 | (reg & 7) << 3 | (rm & 7));
 }
 
-/* ... with [base + disp]. */
-static void put_rm(struct gen *g, bool w, unsigned opcode, unsigned reg, unsigned base, int disp)
+void put_rm(struct gen *g, bool w, unsigned opcode, unsigned reg, unsigned base, int disp)
 {
 	bool small = disp == (int8_t)disp && rnd(8);
 	put_rex(g, w, reg, 0, base);
@@ -267,8 +247,7 @@ static void put_rm(struct gen *g, bool w, unsigned opcode, unsigned reg, unsigne
 	put(g, (uint32_t)disp, small ? 1 : 4);
 }
 
-/* ... with memory at a fixed address. */
-static void put_rip(struct gen *g, bool w, unsigned opcode, unsigned reg, const void *to)
+void put_rip(struct gen *g, bool w, unsigned opcode, unsigned reg, const void *to)
 {
 	put_rex(g, w, reg, 0, 0);
 	put8(g, opcode);
@@ -276,8 +255,7 @@ static void put_rip(struct gen *g, bool w, unsigned opcode, unsigned reg, const 
 	put32(g, (int)((int64_t)to - (int64_t)(g->p + 4)));
 }
 
-/* One of group 1, 0: add, 5: sub, 4: and, 7: cmp, with an immediate. */
-static void put_arith(struct gen *g, bool w, unsigned which, unsigned reg, int imm)
+void put_arith(struct gen *g, bool w, unsigned which, unsigned reg, int imm)
 {
 	bool small = imm == (int8_t)imm && rnd(4);
 	put_rr(g, w, small ? 0x83 : 0x81, which, reg);
@@ -304,13 +282,13 @@ static void put_jump(struct gen *g, unsigned opcode, uint64_t to)
 
 /* ---- what registers hold ---- */
 
-static void set(struct gen *g, unsigned reg, struct value v)
+void set(struct gen *g, unsigned reg, struct value v)
 {
 	g->r[reg] = v;
 	g->clobbered |= (uint16_t)BIT(reg);
 }
 
-static struct value shifted(struct value v, int lo, int hi)
+struct value shifted(struct value v, int lo, int hi)
 {
 	v.lo += lo;
 	v.hi += hi;
@@ -330,13 +308,13 @@ static bool is_tame(struct value v)
 	return v.kind == ANY || (v.lo >= -32 && v.hi <= 32);
 }
 
-static bool is_writable(const struct gen *g, unsigned reg)
+bool is_writable(const struct gen *g, unsigned reg)
 {
 	return reg != RSP && !(g->keep >> reg & 1);
 }
 
 /* A register that may be written; r11 more often than others. NONE: there is none, or it was not found. */
-static unsigned pick_target(const struct gen *g)
+unsigned pick_target(const struct gen *g)
 {
 	for (int k = 0; k < 20; k++) {
 		unsigned reg = rnd(8) ? rnd(16) : 11;
@@ -347,7 +325,7 @@ static unsigned pick_target(const struct gen *g)
 }
 
 /* A register that holds a value of the kind. */
-static unsigned pick_kind(const struct gen *g, uint8_t kind)
+unsigned pick_kind(const struct gen *g, uint8_t kind)
 {
 	for (int k = 0; k < 40; k++) {
 		unsigned reg = rnd(16);
@@ -365,8 +343,7 @@ static struct value either(struct value a, struct value b)
 	return is_tame(v) ? v : anything;
 }
 
-/* Where code comes together that left g as in `a`. */
-static void meet(struct gen *g, const struct gen *a)
+void meet(struct gen *g, const struct gen *a)
 {
 	for (unsigned r = 0; r < 16; r++)
 		if (r != RSP)
@@ -412,6 +389,8 @@ static bool fits(const struct gen *g, const struct candidate *c, int *disp)
 {
 	bool chosen = c->disp_size != 0, faults = false;
 	*disp = 0;
+	if (high && c->n_accesses && (c->narrow || (c->access[0].fixed && !c->rip)))
+		return false;
 	if ((c->writes & g->keep) || (c->repeated && (g->r[RCX].kind != SMALL || g->r[RCX].lo < 0 || g->r[RCX].hi > 8)))
 		return false;
 	if (chosen && c->n_accesses && !c->access[0].fixed)
@@ -470,7 +449,7 @@ static void after_candidate(struct gen *g, const struct candidate *c)
 			forget_pushed(g);
 }
 
-static bool unit_stock(struct gen *g)
+bool unit_stock(struct gen *g)
 {
 	for (int k = 0; k < 60; k++) {
 		const struct candidate *c = &stock[rnd(STOCK)];
@@ -487,20 +466,25 @@ static bool unit_stock(struct gen *g)
 /* ---- arithmetic that replay follows ---- */
 
 /* Writes reg = slot + offset, or the address of anything else. */
-static void put_address(struct gen *g, unsigned reg, const void *to)
+void put_address(struct gen *g, unsigned reg, const void *to)
 {
+	bool imm64 = high || rnd(2);
 	switch (rnd(3)) {
 	case 0:
 		put_rip(g, true, 0x8d, reg, to);
 		break;
 	case 1: /* mov r32, imm32 */
+		if (high) {
+			put_rip(g, true, 0x8d, reg, to);
+			break;
+		}
 		put_rex(g, false, 0, 0, reg);
 		put8(g, 0xb8 | (reg & 7));
 		put(g, (uint64_t)to, 4);
 		break;
 	default: /* mov r64, imm64 or imm32 */
 		put_rex(g, true, 0, 0, reg);
-		if (rnd(2)) {
+		if (imm64) {
 			put8(g, 0xb8 | (reg & 7));
 			put(g, (uint64_t)to, 8);
 		} else {
@@ -511,7 +495,7 @@ static void put_address(struct gen *g, unsigned reg, const void *to)
 	}
 }
 
-static int random_offset(void)
+int random_offset(void)
 {
 	return (int)(640 + (rnd(DATA_BYTES - 1280) & (rnd(4) ? ~31u : ~0u)));
 }
@@ -551,10 +535,10 @@ static bool unit_small(struct gen *g)
 	return true;
 }
 
-/* A value after a 32-bit operation: addresses are below 4 GB, negative numbers are not. */
+/* A value after a 32-bit operation: low addresses are below 4 GB, negative numbers are not. */
 static struct value zero_extended(struct value v)
 {
-	return v.kind == SMALL && v.lo < 0 ? anything : v;
+	return (v.kind == SMALL && v.lo < 0) || (v.kind == POINTER && high) ? anything : v;
 }
 
 static bool unit_mov(struct gen *g)
@@ -659,7 +643,12 @@ static bool unit_push(struct gen *g)
 		return false;
 	struct value v = anything;
 	switch (rnd(6)) {
-	case 0: /* push imm */
+	case 0:                    /* push imm */
+		if (rnd(4) == 0) { /* push fs, gs */
+			put8(g, 0x0f);
+			put8(g, 0xa0 | rnd(2) << 3);
+			break;
+		}
 		put8(g, 0x68);
 		put32(g, (int)rnd(1u << 31));
 		break;
@@ -819,9 +808,7 @@ static bool unit_string(struct gen *g)
 
 /* ---- branches ---- */
 
-static bool make_unit(struct gen *g);
-
-static void make_units(struct gen *g, int n)
+void make_units(struct gen *g, int n)
 {
 	g->level++;
 	for (int k = 0; k < n; k++)
@@ -853,7 +840,7 @@ static uint8_t *put_forward(struct gen *g, bool near)
 }
 
 /* The code reached both ways has the same depth of stack. */
-static void rebalance(struct gen *g, int depth)
+void rebalance(struct gen *g, int depth)
 {
 	if (g->depth > depth)
 		put_drop(g, g->depth - depth);
@@ -978,8 +965,10 @@ static bool unit_loop(struct gen *g)
 	g->times = times;
 	if (step)
 		put_rm(g, true, 0x8d, moved, moved, step);
-	if (counter == RCX && rnd(2) && head - g->p > -120) {
-		put8(g, 0xe2);
+	if (counter == RCX && rnd(2) && head - g->p > -120) { /* loop; loope, loopne: perhaps fewer rounds */
+		if (rnd(6) == 0)
+			put8(g, 0x67);
+		put8(g, rnd(2) ? 0xe2 : 0xe0 + rnd(2));
 		put8(g, (unsigned)(head - (g->p + 1)) & 0xff);
 	} else {
 		put_rr(g, rnd(2), 0xff, 1, counter);
@@ -994,11 +983,12 @@ static bool unit_loop(struct gen *g)
 
 /* ---- calls ---- */
 
-/* call, directly, through a register or through memory. */
-static bool put_call(struct gen *g, uint64_t to)
+/* call, directly, through a register, through memory or the stack. Returns how many bytes it leaves on the stack. */
+static int put_call(struct gen *g, uint64_t to)
 {
-	unsigned reg = pick_target(g), how = g->slot ? rnd(5) : 0;
-	if (how == 3 && reg != NONE && reg != RCX) {
+	unsigned reg = pick_target(g), how = g->slot ? rnd(8) : 0;
+	bool usable = reg != NONE && reg != RCX;
+	if (how == 3 && usable) {
 		put_address(g, reg, (const void *)to);
 		set(g, reg, anything);
 		put_rr(g, false, 0xff, 2, reg);
@@ -1006,10 +996,20 @@ static bool put_call(struct gen *g, uint64_t to)
 		memcpy(g->slot + g->cell, &to, 8);
 		put_rip(g, false, 0xff, 2, g->slot + g->cell);
 		g->cell += 8;
+	} else if (how == 5 && !high) { /* push to; call [rsp] */
+		put8(g, 0x68);
+		put(g, to, 4);
+		put(g, 0x2414ff, 3);
+		return 8;
+	} else if (how == 6 && usable) { /* lea reg, [rip + after]; push reg; jmp to; after: */
+		put_rip(g, true, 0x8d, reg, g->p + 7 + (reg < 8 ? 1 : 2) + 5);
+		set(g, reg, anything);
+		put_push(g, reg);
+		put_jump(g, 0xe9, to);
 	} else {
 		put_jump(g, 0xe8, to);
 	}
-	return true;
+	return 0;
 }
 
 static bool prepare_call(struct gen *g, const struct function *f)
@@ -1052,7 +1052,7 @@ static bool unit_call(struct gen *g)
 	g->keep |= f->needs | (uint16_t)(f->counts ? BIT(RCX) : 0);
 	for (int k = 0; k < f->pushed; k++)
 		put_push(g, rnd(16));
-	put_call(g, f->at);
+	int left = put_call(g, f->at);
 	g->keep = keep;
 	for (unsigned r = 0; r < 16; r++)
 		if (f->clobbers >> r & 1)
@@ -1067,6 +1067,8 @@ static bool unit_call(struct gen *g)
 		if (mov)
 			set(g, reg, anything);
 	}
+	if (left)
+		put_rm(g, true, 0x8d, RSP, RSP, left);
 	return true;
 }
 
@@ -1156,18 +1158,20 @@ static void make_function(struct gen *g, struct function *f)
 	f->vector_clobbers = g->vector_clobbered;
 }
 
-void sequence_functions(uint8_t *code, uint64_t seed)
+uint32_t sequence_functions(uint8_t *code, uint64_t seed)
 {
 	struct gen g;
 	random_seed(seed);
 	begin(&g, code, FUNCTIONS_BYTES);
 	n_functions = 0;
 	while (n_functions < N_FUNCS) {
+		uint8_t *start = g.p;
 		make_function(&g, &functions[n_functions]);
 		if (g.bad)
-			return;
+			return (uint32_t)(start - code);
 		n_functions++;
 	}
+	return (uint32_t)(g.p - code);
 }
 
 /* ---- sequences ---- */
@@ -1177,17 +1181,19 @@ static const struct {
 	bool in_function;
 	bool (*make)(struct gen *g);
 } units[] = {
-    {40, true, unit_stock},   {8, false, unit_pointer}, {5, true, unit_small},   {6, true, unit_mov},   {3, true, unit_xchg},
-    {8, true, unit_add},      {8, true, unit_lea},      {6, false, unit_load},   {8, false, unit_push}, {8, false, unit_pop},
-    {3, false, unit_frame},   {2, false, unit_align},   {3, false, unit_string}, {14, true, unit_if},   {3, true, unit_jump},
-    {3, true, unit_indirect}, {3, true, unit_loop},     {10, true, unit_call},
+    {40, true, unit_stock},   {8, false, unit_pointer}, {5, true, unit_small},   {6, true, unit_mov},    {3, true, unit_xchg},
+    {8, true, unit_add},      {8, true, unit_lea},      {6, false, unit_load},   {8, false, unit_push},  {8, false, unit_pop},
+    {3, false, unit_frame},   {2, false, unit_align},   {3, false, unit_string}, {14, true, unit_if},    {3, true, unit_jump},
+    {3, true, unit_indirect}, {3, true, unit_loop},     {13, true, unit_call},   {2, false, unit_flags}, {1, false, unit_enter},
+    {2, false, unit_stack16}, {1, false, unit_x87},     {2, true, unit_divide},  {1, true, unit_trap},   {1, true, unit_syscall},
+    {2, false, unit_table},   {3, false, unit_modify},
 };
 
 /* One unit that is possible here. */
-static bool make_unit(struct gen *g)
+bool make_unit(struct gen *g)
 {
 	for (int k = 0; k < 30; k++) {
-		uint32_t n = rnd(144);
+		uint32_t n = rnd(159);
 		unsigned u = 0;
 		while (u + 1 < sizeof units / sizeof *units && n >= units[u].weight)
 			n -= units[u++].weight;
@@ -1236,5 +1242,12 @@ void sequence_make(struct sequence *s, uint8_t *code, uint8_t *slot)
 		make_unit(&g);
 	g.end += 64;
 	rebalance(&g, 0);
-	put_jump(&g, 0xe9, sequence_end);
+	if (high) { /* jmp [rip]; the address */
+		put(&g, 0x25ff, 6);
+		put(&g, finish, 8);
+	} else {
+		put_jump(&g, 0xe9, finish);
+	}
+	s->bytes = (uint32_t)(g.p - code);
+	s->n_cells = (g.cell - CELL_FIRST) / 8;
 }

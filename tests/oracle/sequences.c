@@ -2,63 +2,52 @@
  * Runs random sequences of instructions and prints what became of them, one line per batch: run under Trackway, the lines must be the same
  * (tests/oracle/sequences.sh).
  *
- *     sequences [-s SEED] [-n BATCHES] [-b FIRST_BATCH] [-c SEQUENCES_PER_BATCH] [-r TURNS] [-f FILL] [-t] [-v] [-d FILE] [-w FILE | -l FILE]
+ *     sequences [-s SEED] [-n BATCHES] [-b FIRST_BATCH] [-c SEQUENCES_PER_BATCH] [-h] [-m] [RUN]   makes and runs them: a batch where the last one was
+ *     sequences [-s SEED] ... -w FILE                                                              makes them, side by side, and writes them to a file
+ *     sequences -l FILE [-n BATCHES] [-b FIRST_BATCH] [RUN]                                   runs what is in the file, without making anything
  *
+ *     -h  high: code and memory are far above 4 GB
+ *     -m  code modifies itself
+ *
+ *     RUN: [-r TURNS] [-o ROUNDS] [-f FILL] [-t] [-v] [-d FILE]
  *     -t  a timer interrupts, at any instruction
- *     -v  a line for each sequence: batch, number, hash, faults, address of its code
- *     -d  writes the code region of the last batch
- *     -w  writes the last batch; -l runs what was written, without making anything
+ *     -v  a line for each sequence: batch, number, hash, faults, address and size of its code
+ *     -d  writes the code from the region's start on
  *
- * In each turn all sequences of the batch run ROUNDS times, one after another; then a loop that does nothing fills a buffer (sequence_fill; -f 0:
+ * In each turn all sequences of the batch run ROUNDS times (3), one after another; then a loop that does nothing fills a buffer (sequence_fill; -f 0:
  * not). So each buffer has all of them among its first records, and a few more become superblocks. A sequence that has faulted
  * MAX_FAULTS times is not run any more.
  */
 #define _GNU_SOURCE
-#include "sequence.h"
+#include "sequence_set.h"
+#include <immintrin.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TRAP_BYTES = 1 << 16, MAX_FAULTS = 12, STOCK_BATCHES = 128, ROUNDS = 3, RANDOMS = 1024, VECTOR_SETS = 8 };
+enum { MAX_FAULTS = 12 };
 
 extern uint64_t sequence_entry, sequence_hash;
 extern char sequence_finish[];
 void sequence_run(const uint64_t *in, const uint64_t *random, const void *vectors);
 void sequence_fill(uint32_t n);
 
-/* All at fixed addresses below 2 GB: the program is not position-independent. */
-static uint8_t code[FUNCTIONS_BYTES + MAX_SEQUENCES * SEQUENCE_BYTES] __attribute__((aligned(4096)));
-static uint8_t trap[TRAP_BYTES] __attribute__((aligned(4096)));
-static struct {
-	struct sequence sequence[MAX_SEQUENCES];
-	uint64_t random[RANDOMS];
-	uint64_t vectors[VECTOR_SETS][16][4];
-	uint32_t n;
-	uint8_t slot[MAX_SEQUENCES][SLOT_BYTES] __attribute__((aligned(4096)));
-} batch;
+static struct sequence_set set;
 
 static struct {
 	uint64_t seed;
-	unsigned batches, first, count, turns, fill;
-	bool timer, verbose;
+	unsigned batches, first, count, turns, rounds, fill;
+	bool timer, verbose, high, modify;
 	const char *dump, *write, *load;
-} opt = {.seed = 1, .batches = 4, .count = 32, .turns = 40, .fill = 2100};
+} opt = {.seed = 1, .batches = 4, .count = 32, .turns = 40, .rounds = 3, .fill = 2100};
 
-static uint64_t hash[MAX_SEQUENCES];
-static unsigned faults[MAX_SEQUENCES];
+static uint64_t hash[MAX_BATCH];
+static unsigned faults[MAX_BATCH];
 static unsigned now; /* the sequence that runs */
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
 
 static void die(const char *what)
 {
@@ -71,7 +60,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 {
 	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
 	uint64_t pc = (uint64_t)r[REG_RIP];
-	if (pc < (uint64_t)code || pc >= (uint64_t)code + sizeof code) {
+	if (pc < (uint64_t)set.code || pc >= (uint64_t)set.code + set.code_bytes) {
 		static const char text[] = "sequences: a fault outside the sequences\n";
 		if (write(2, text, sizeof text - 1) < 0)
 			_exit(4);
@@ -105,127 +94,121 @@ static void set_handlers(void)
 		die("setitimer");
 }
 
-static void protect(int prot)
+/* A pointer to what cannot be accessed, to just before that, or to nothing that can be an address. */
+static uint64_t wild(uint64_t random)
 {
-	if (mprotect(code, sizeof code, prot))
-		die("mprotect");
+	uint64_t trap = (uint64_t)set.trap;
+	return random % 4 == 0 ? 0x8000000000000000 + trap : random % 4 == 1 ? trap + TRAP_BYTES / 2 : trap - random / 4 % 32;
 }
 
-/* ---- a batch ---- */
-
-static uint64_t next_random(uint64_t *s)
+/* Sequence k of the batch, which is `number` of the set. */
+static void run_one(unsigned k, unsigned number, unsigned round)
 {
-	uint64_t z = *s += 0x9e3779b97f4a7c15ull;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-/* Data: some words small, half of the vectors as indices, the others with numbers of both formats in them. */
-static void make_data(uint64_t seed)
-{
-	for (unsigned k = 0; k < RANDOMS; k++) {
-		uint64_t v = next_random(&seed);
-		batch.random[k] = v >> (v & 3 ? 0 : v >> 2 & 63);
-	}
-	for (unsigned k = 0; k < VECTOR_SETS * 16 * 4; k++) {
-		uint64_t v = next_random(&seed);
-		uint64_t small = (v & 63) - 32;
-		uint64_t number = (v & 0x000fffff00ffffff) | 0x3ff000003f000000;
-		(&batch.vectors[0][0][0])[k] = k / 4 % 2 == 0 ? small : v >> 60 == 0 ? v : number;
-	}
-}
-
-static void make_batch(unsigned number)
-{
-	if (number % STOCK_BATCHES == 0 || number == opt.first)
-		sequence_stock(mix(opt.seed, number / STOCK_BATCHES));
-	make_data(mix(opt.seed + 1, number));
-	memset(batch.slot, 0, opt.count * sizeof *batch.slot);
-	protect(PROT_READ | PROT_WRITE);
-	memset(code, 0xcc, sizeof code);
-	sequence_functions(code, mix(opt.seed + 2, number));
-	for (unsigned k = 0; k < opt.count; k++)
-		sequence_make(&batch.sequence[k], code + FUNCTIONS_BYTES + k * SEQUENCE_BYTES, batch.slot[k]);
-	batch.n = opt.count;
-}
-
-static void run_one(unsigned k, unsigned round)
-{
-	const uint64_t *random = &batch.random[(round * 7 + k) % (RANDOMS - 16)];
-	uint64_t pointer = (uint64_t)batch.slot[k] + 1024 + (random[15] & 0x3f8);
-	uint64_t valid = (uint64_t)batch.slot[k] + 2048;
-	uint64_t wild = (uint64_t)trap + TRAP_BYTES / 2;
-	if ((round + k) % 50 == 49)
-		valid = wild;
-	memcpy(batch.slot[k] + CELL_POINTER, &pointer, 8);
-	memcpy(batch.slot[k] + CELL_TRAP, &valid, 8);
+	const struct sequence *q = &set.sequence[number];
+	const uint64_t *random = &set.random[(round * 7 + number) % (RANDOMS - 16)];
+	uint64_t pointer = (uint64_t)set.slot[k] + 1024 + (random[15] & 0x3f8);
+	uint64_t valid = (uint64_t)set.slot[k] + 2048;
+	if ((round * 7 + number * 13) % 16 == 15)
+		valid = wild(random[14]);
+	memcpy(set.slot[k] + CELL_POINTER, &pointer, 8);
+	memcpy(set.slot[k] + CELL_TRAP, &valid, 8);
 	now = k;
-	sequence_entry = batch.sequence[k].entry;
+	sequence_entry = q->entry;
 	sequence_hash = hash[k];
-	sequence_run(batch.sequence[k].in, random, batch.vectors[(round + k) % VECTOR_SETS]);
+	sequence_run(q->in, random, set.vectors[(round + number) % VECTOR_SETS]);
 	hash[k] = sequence_hash;
 }
 
-static uint64_t fold_slot(uint64_t h, const uint8_t *slot)
+/* In few references: formats that log each would spend their time here. */
+__attribute__((target("avx2"))) static uint64_t fold_slot(uint64_t h, const uint8_t *slot)
 {
-	uint64_t w[4];
-	for (unsigned at = 0; at < SLOT_BYTES; at += sizeof w) {
-		memcpy(w, slot + at, sizeof w);
-		h = (h ^ w[0]) * 0x9e3779b97f4a7c15ull + (w[1] ^ w[2] * 31) + w[3] * 127;
-	}
-	return mix(h, 0);
+	const __m256i *at = (const __m256i *)slot, *end = at + SLOT_BYTES / sizeof *at;
+	const __m256i factor = _mm256_set1_epi32((int)0x9e3779b1);
+	__m256i sum[4] = {_mm256_set1_epi64x((long long)h), factor, ~factor, _mm256_set1_epi32(1)};
+	for (; at < end; at += 4)
+#pragma GCC unroll 4
+		for (int k = 0; k < 4; k++) {
+			__m256i mixed = _mm256_mullo_epi32(_mm256_xor_si256(sum[k], at[k]), factor);
+			sum[k] = _mm256_alignr_epi8(mixed, mixed, 5);
+		}
+	uint64_t w[16];
+	memcpy(w, sum, sizeof w);
+	for (unsigned k = 0; k < 16; k++)
+		h = mix(h, w[k]);
+	return h;
 }
 
-static void run_batch(unsigned number)
+static void run_batch(uint32_t index, unsigned number)
 {
+	const struct sequence_batch *b = &set.batch[index];
 	uint64_t total = 0;
-	memset(hash, 0, sizeof hash);
-	memset(faults, 0, sizeof faults);
-	protect(PROT_READ | PROT_EXEC);
-	for (unsigned round = 0; round < opt.turns * ROUNDS; round++) {
-		for (unsigned k = 0; k < batch.n; k++)
+	memset(hash, 0, b->n * sizeof *hash);
+	memset(faults, 0, b->n * sizeof *faults);
+	sequence_set_prepare(&set, index);
+	for (unsigned round = 0; round < opt.turns * opt.rounds; round++) {
+		for (unsigned j = 0; j < b->n; j++) {
+			unsigned k = (j + round / opt.rounds * 11) %
+			             b->n; /* others are first in each turn: only a buffer's first records are looked at */
 			if (faults[k] < MAX_FAULTS)
-				run_one(k, round);
-		if (round % ROUNDS == ROUNDS - 1)
+				run_one(k, b->first + k, round);
+		}
+		if (round % opt.rounds == opt.rounds - 1)
 			sequence_fill(opt.fill);
 	}
-	for (unsigned k = 0; k < batch.n; k++) {
-		hash[k] = fold_slot(hash[k], batch.slot[k]);
+	for (unsigned k = 0; k < b->n; k++) {
+		const struct sequence *q = &set.sequence[b->first + k];
+		hash[k] = fold_slot(hash[k], set.slot[k]);
 		total = mix(total, hash[k]);
 		if (opt.verbose)
-			printf("%u %u %016llx %u %llx\n", number, k, (unsigned long long)hash[k], faults[k],
-			       (unsigned long long)batch.sequence[k].entry);
+			printf("%u %u %016llx %u %llx %u\n", number, k, (unsigned long long)hash[k], faults[k],
+			       (unsigned long long)q->entry, q->bytes);
 	}
 	printf("batch %u: %016llx\n", number, (unsigned long long)total);
 }
 
-/* ---- files ---- */
-
-static void save(const char *name)
+static void run_file(void)
 {
-	FILE *f = fopen(name, "w");
-	if (!f || fwrite(code, 1, sizeof code, f) != sizeof code || fwrite(&batch, 1, sizeof batch, f) != sizeof batch || fclose(f))
-		die(name);
+	sequence_set_load(&set, opt.load);
+	sequence_set_writable(&set, false);
+	set_handlers();
+	for (unsigned number = opt.first; number < opt.first + opt.batches && number < set.n_batches; number++)
+		run_batch(number, number);
+}
+
+static void make_file(void)
+{
+	sequence_set_place(&set, opt.high, opt.modify);
+	for (unsigned number = opt.first; number < opt.first + opt.batches; number++)
+		if (!sequence_set_add(&set, number, opt.count))
+			break;
+	sequence_set_save(&set, opt.write);
+	printf("%u sequences in %u batches, %u bytes\n", set.n_sequences, set.n_batches, set.code_bytes);
+}
+
+static void make_and_run(void)
+{
+	sequence_set_place(&set, opt.high, opt.modify);
+	set_handlers();
+	for (unsigned number = opt.first; number < opt.first + opt.batches; number++) {
+		sequence_set_clear(&set);
+		sequence_set_writable(&set, true);
+		if (!sequence_set_add(&set, number, opt.count))
+			exit(1);
+		sequence_set_writable(&set, false);
+		run_batch(0, number);
+	}
 }
 
 static void dump(const char *name)
 {
 	FILE *f = fopen(name, "w");
-	if (!f || fwrite(code, 1, sizeof code, f) != sizeof code || fclose(f))
-		die(name);
-}
-
-static void load(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	if (!f || fread(code, 1, sizeof code, f) != sizeof code || fread(&batch, 1, sizeof batch, f) != sizeof batch || fclose(f))
+	if (!f || fwrite(set.code, 1, set.code_bytes, f) != set.code_bytes || fclose(f))
 		die(name);
 }
 
 static void parse(int argc, char **argv)
 {
-	for (int c; (c = getopt(argc, argv, "s:n:b:c:r:f:tvd:w:l:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:n:b:c:r:o:f:hmtvd:w:l:")) != -1;) {
 		switch (c) {
 		case 's':
 			opt.seed = strtoull(optarg, NULL, 0);
@@ -242,8 +225,17 @@ static void parse(int argc, char **argv)
 		case 'r':
 			opt.turns = (unsigned)atoi(optarg);
 			break;
+		case 'o':
+			opt.rounds = (unsigned)atoi(optarg);
+			break;
 		case 'f':
 			opt.fill = (unsigned)atoi(optarg);
+			break;
+		case 'h':
+			opt.high = true;
+			break;
+		case 'm':
+			opt.modify = true;
 			break;
 		case 't':
 			opt.timer = true;
@@ -264,29 +256,21 @@ static void parse(int argc, char **argv)
 			exit(2);
 		}
 	}
-	if (opt.count < 1 || opt.count > MAX_SEQUENCES || optind != argc)
+	if (opt.count < 1 || opt.count > MAX_BATCH || opt.rounds < 1 || optind != argc)
 		exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	parse(argc, argv);
-	sequence_end = (uint64_t)sequence_finish;
-	if (mprotect(trap, sizeof trap, PROT_NONE))
-		die("mprotect");
-	set_handlers();
-	if (opt.load) {
-		load(opt.load);
-		run_batch(0);
-		return 0;
-	}
-	sequence_init();
-	for (unsigned number = opt.first; number < opt.first + opt.batches; number++) {
-		make_batch(number);
-		if (opt.write && number + 1 == opt.first + opt.batches)
-			save(opt.write);
-		run_batch(number);
-	}
+	sequence_init((uint64_t)sequence_finish, opt.high, opt.modify);
+	set.seed = opt.seed;
+	if (opt.load)
+		run_file();
+	else if (opt.write)
+		make_file();
+	else
+		make_and_run();
 	if (opt.dump)
 		dump(opt.dump);
 	return 0;
