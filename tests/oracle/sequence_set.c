@@ -17,12 +17,6 @@ static uint8_t low_trap[PAGE + TRAP_BYTES] __attribute__((aligned(4096)));
 static struct sequence sequences[MAX_SEQUENCES];
 static uint64_t cells[MAX_CELLS];
 
-uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
-
 static void die(const char *what)
 {
 	perror(what);

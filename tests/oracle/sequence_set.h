@@ -39,7 +39,11 @@ struct sequence_set {
 	uint64_t *cell;              /* MAX_CELLS: what the sequences have in their cells from CELL_FIRST on, one after another */
 };
 
-uint64_t mix(uint64_t h, uint64_t v);
+static inline uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
 
 /* Once: where things are, code writable. Exits where that cannot be. */
 void sequence_set_place(struct sequence_set *s, bool high, bool modifies);
