@@ -140,7 +140,8 @@ bool unit_x87(struct gen *g)
 	switch (rnd(5)) {
 	case 0: /* fninit; fnstenv; fldenv */
 		PUT(g, 0xdb, 0xe3);
-		put_rip(g, false, 0xd9, 6, to + rnd(16));
+		to += rnd(16);
+		put_rip(g, false, 0xd9, 6, to);
 		if (load)
 			put_rip(g, false, 0xd9, 4, to);
 		break;

@@ -73,8 +73,9 @@ sequence_finish:
 	vpermq	ymm0, ymm0, 0x39
 	.endr
 	vmovdqu	[out + 136], ymm0
-	/* not the instruction and data pointers of the x87, bytes 8 to 23: they are the code cache's */
+	/* not the last opcode, instruction and data of the x87, bytes 6 to 23: they are the code cache's */
 	fxsave64 [fx]
+	mov	word ptr [fx + 6], 0
 	/* registers that are all empty may lose what they held whenever the kernel saves and restores them */
 	cmp	byte ptr [fx + 4], 0
 	jne	1f
