@@ -1,4 +1,5 @@
 #include "analyze/callstack.h"
+#include "recording/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,14 +112,10 @@ static int make_active(struct tw_callstack *s, uint32_t function)
 
 static struct tw_frame *add_frame(struct tw_callstack *s)
 {
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 256;
-		struct tw_frame *frames = realloc(s->frames, room * sizeof *frames);
-		if (!frames)
-			return NULL;
-		s->frames = frames;
-		s->room = room;
-	}
+	struct tw_frame *frames = tw_array_room(s->frames, s->n, &s->room, sizeof *frames);
+	if (!frames)
+		return NULL;
+	s->frames = frames;
 	return &s->frames[s->n++];
 }
 

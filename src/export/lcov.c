@@ -1,5 +1,6 @@
 #include "export/lcov.h"
 #include "export/line_counts.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/line_table.h"
 
@@ -85,14 +86,10 @@ static int take_functions(struct lcov *l)
 
 static int add_way(struct lcov *l, const struct tw_line_row *row, uint64_t branch, uint64_t to, uint64_t count, int executed)
 {
-	if (l->n_ways == l->ways_room) {
-		size_t room = 2 * l->ways_room + 1024;
-		struct way *ways = realloc(l->ways, room * sizeof *ways);
-		if (!ways)
-			return TW_ERR_MEMORY;
-		l->ways = ways;
-		l->ways_room = room;
-	}
+	struct way *ways = tw_array_room(l->ways, l->n_ways, &l->ways_room, sizeof *ways);
+	if (!ways)
+		return TW_ERR_MEMORY;
+	l->ways = ways;
 	l->ways[l->n_ways++] = (struct way){row->source, row->line, branch, to, count, executed};
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* Processes: from the notes in the code file to the processes of a recording. */
 #include "recording/recording.h"
+#include "recording/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,10 @@ int tw_processes_note(struct tw_processes *p, const struct tw_file_note *note, u
 {
 	if (!note_valid(note, avail))
 		return TW_ERR_DAMAGED;
-	if (p->n_notes == p->room) {
-		size_t room = p->room ? p->room * 2 : 64;
-		struct tw_ordered_note *more = realloc(p->note, room * sizeof *more);
-		if (!more)
-			return tw_fail(TW_ERR_MEMORY, "processes");
-		p->note = more;
-		p->room = room;
-	}
+	struct tw_ordered_note *more = tw_array_room(p->note, p->n_notes, &p->room, sizeof *more);
+	if (!more)
+		return tw_fail(TW_ERR_MEMORY, "processes");
+	p->note = more;
 	p->note[p->n_notes] = (struct tw_ordered_note){note, p->n_notes};
 	p->n_notes++;
 	return TW_OK;

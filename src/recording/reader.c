@@ -3,6 +3,7 @@
  * (chunks) or at once (descriptors and modules). Where a header is damaged the scan goes on at the next one that is whole.
  */
 #include "recording/recording.h"
+#include "recording/array.h"
 #include "recording/transform.h"
 
 #include <dirent.h>
@@ -63,14 +64,10 @@ struct file {
 
 static void *list_add(struct list *l, size_t size)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? l->room * 2 : 16;
-		void *items = realloc(l->items, room * size);
-		if (!items)
-			return NULL;
-		l->items = items;
-		l->room = room;
-	}
+	void *items = tw_array_room(l->items, l->n, &l->room, size);
+	if (!items)
+		return NULL;
+	l->items = items;
 	void *item = (char *)l->items + l->n++ * size;
 	memset(item, 0, size);
 	return item;

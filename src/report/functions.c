@@ -1,4 +1,5 @@
 #include "report/functions.h"
+#include "recording/array.h"
 
 #include <elf.h>
 #include <gelf.h>
@@ -25,14 +26,10 @@ struct slots {
 
 static int add(struct tw_functions *f, struct tw_function function)
 {
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 1024;
-		struct tw_function *items = realloc(f->items, room * sizeof *items);
-		if (!items)
-			return 0;
-		f->items = items;
-		f->room = room;
-	}
+	struct tw_function *items = tw_array_room(f->items, f->n, &f->room, sizeof *items);
+	if (!items)
+		return 0;
+	f->items = items;
 	f->items[f->n++] = function;
 	return 1;
 }

@@ -1,4 +1,5 @@
 #include "report/inline_tree.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/dwarf_entry.h"
 
@@ -70,28 +71,20 @@ static uint32_t add_node(struct tw_inline_tree *t, uint32_t first, const struct 
 	for (uint32_t i = first; node->parent != TW_NO_NODE && i < t->n_nodes; i++)
 		if (same_place(&t->nodes[i], node))
 			return i;
-	if (t->n_nodes == t->nodes_room) {
-		uint32_t room = 2 * t->nodes_room + 256;
-		struct tw_inline_node *nodes = realloc(t->nodes, room * sizeof *nodes);
-		if (!nodes)
-			return TW_NO_NODE;
-		t->nodes = nodes;
-		t->nodes_room = room;
-	}
+	struct tw_inline_node *nodes = tw_array_room(t->nodes, t->n_nodes, &t->nodes_room, sizeof *nodes);
+	if (!nodes)
+		return TW_NO_NODE;
+	t->nodes = nodes;
 	t->nodes[t->n_nodes] = *node;
 	return t->n_nodes++;
 }
 
 static int add_range(struct tw_inline_tree *t, struct tw_inline_range range)
 {
-	if (t->n_ranges == t->ranges_room) {
-		size_t room = 2 * t->ranges_room + 256;
-		struct tw_inline_range *ranges = realloc(t->ranges, room * sizeof *ranges);
-		if (!ranges)
-			return 0;
-		t->ranges = ranges;
-		t->ranges_room = room;
-	}
+	struct tw_inline_range *ranges = tw_array_room(t->ranges, t->n_ranges, &t->ranges_room, sizeof *ranges);
+	if (!ranges)
+		return 0;
+	t->ranges = ranges;
 	t->ranges[t->n_ranges++] = range;
 	return 1;
 }

@@ -31,8 +31,7 @@ struct tw_inline_tree {
 	uint32_t n_nodes;
 	size_t n_ranges;
 	/* private */
-	uint32_t nodes_room;
-	size_t ranges_room;
+	size_t nodes_room, ranges_room;
 };
 
 /* Fills *out, which the caller gives to tw_inline_tree_free; it is empty if there is no debug information. 0 or TW_ERR_MEMORY. */

@@ -1,4 +1,5 @@
 #include "report/line_table.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/dwarf_entry.h"
 
@@ -20,16 +21,9 @@ struct build {
 
 static void *grown(struct build *b, void *items, size_t n, size_t *room, size_t bytes)
 {
-	if (n < *room)
-		return items;
-	size_t more = 2 * n + 1024;
-	void *bigger = realloc(items, more * bytes);
-	if (!bigger) {
-		b->error = TW_ERR_MEMORY;
-		return items;
-	}
-	*room = more;
-	return bigger;
+	void *bigger = tw_array_room(items, n, room, bytes);
+	b->error = bigger ? b->error : TW_ERR_MEMORY;
+	return bigger ? bigger : items;
 }
 
 static uint32_t number_source(struct build *b, const char *path)

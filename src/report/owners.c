@@ -1,4 +1,5 @@
 #include "report/owners.h"
+#include "recording/array.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -43,14 +44,10 @@ static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
 	size_t at = starts_until(o, object, vaddr);
 	if (at && o->starts[at - 1].object == object && o->starts[at - 1].vaddr == vaddr)
 		return 0;
-	if (o->n_starts == o->starts_room) {
-		size_t room = 2 * o->starts_room + 64;
-		struct tw_owner_start *starts = realloc(o->starts, room * sizeof *starts);
-		if (!starts)
-			return TW_ERR_MEMORY;
-		o->starts = starts;
-		o->starts_room = room;
-	}
+	struct tw_owner_start *starts = tw_array_room(o->starts, o->n_starts, &o->starts_room, sizeof *starts);
+	if (!starts)
+		return TW_ERR_MEMORY;
+	o->starts = starts;
 	memmove(o->starts + at + 1, o->starts + at, (o->n_starts++ - at) * sizeof *o->starts);
 	o->starts[at] = (struct tw_owner_start){object, vaddr};
 	return 0;
@@ -111,14 +108,10 @@ static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, uint64_t vad
 
 static int add_owner(struct tw_owners *o, const struct tw_symbol *symbol, uint32_t object, uint32_t image)
 {
-	if (o->n == o->room) {
-		uint32_t room = 2 * o->room + 256;
-		struct tw_owner *items = realloc(o->items, room * sizeof *items);
-		if (!items)
-			return TW_ERR_MEMORY;
-		o->items = items;
-		o->room = room;
-	}
+	struct tw_owner *items = tw_array_room(o->items, o->n, &o->room, sizeof *items);
+	if (!items)
+		return TW_ERR_MEMORY;
+	o->items = items;
 	struct tw_owner owner = {.name = strdup(symbol->name), .object = object, .image = image, .pc = symbol->start};
 	if (!owner.name)
 		return TW_ERR_MEMORY;

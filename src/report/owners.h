@@ -23,7 +23,7 @@ struct tw_owners {
 	struct tw_owner *items;
 	uint32_t n;
 	/* private */
-	uint32_t room;
+	size_t room;
 	struct tw_names keys;
 	struct tw_owner_start *starts; /* of functions without symbols, sorted */
 	size_t n_starts, starts_room;

@@ -1,5 +1,6 @@
 #include "report/symbols.h"
 #include "analyze/profile.h"
+#include "recording/array.h"
 #include "report/functions.h"
 
 #include <elfutils/libdwfl.h>
@@ -146,14 +147,10 @@ static size_t span_after(const struct tw_symbols *s, uint32_t image, uint64_t pc
 
 static int insert_span(struct tw_symbols *s, size_t at, struct span span)
 {
-	if (s->n_spans == s->spans_room) {
-		size_t room = 2 * s->spans_room + 64;
-		struct span *spans = realloc(s->spans, room * sizeof *spans);
-		if (!spans)
-			return 0;
-		s->spans = spans;
-		s->spans_room = room;
-	}
+	struct span *spans = tw_array_room(s->spans, s->n_spans, &s->spans_room, sizeof *spans);
+	if (!spans)
+		return 0;
+	s->spans = spans;
 	memmove(s->spans + at + 1, s->spans + at, (s->n_spans++ - at) * sizeof span);
 	s->spans[at] = span;
 	return 1;
