@@ -106,6 +106,7 @@ u64 tw_dispatch(struct thread *t)
 		tw_bits_left(t, x);
 	switch (x->kind) {
 	case EXIT_SYSCALL:
+		tw_fragment_publish(t);
 		tw_fragment_left(t);
 		tw_syscall(t);
 		return enter_again(t, x);

@@ -68,6 +68,13 @@ struct tw_path {
 	u64 pc[TW_TRACE_BLOCKS];
 };
 
+/* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (fragment.h). */
+struct tw_private {
+	struct fragment *first, *newest; /* NULL: there are none */
+	struct exit *x;                  /* to be linked to the first, or NULL */
+	struct fragment *landing;        /* of the first, to be entered in its table, or NULL */
+};
+
 /* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (x86_64/layout.h). */
 struct thread {
 	u64 regs[TW_NREGS];
@@ -144,6 +151,7 @@ struct thread {
 	bool told_closed;     /* its stream says that nothing is recorded */
 	u32 timer, timer_tid; /* of its CPU time, and whose it is */
 	struct tw_seccomp seccomp;
+	struct tw_private private;
 	u32 drawn; /* instructions it may execute until it looks again, while they are counted */
 };
 

@@ -1,5 +1,6 @@
 #include "engine/fragment.h"
 #include "engine/bits.h"
+#include "engine/cache.h"
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/snapshot.h"
@@ -42,6 +43,7 @@ static void lay_out(int how)
 	tr->low_upper = MAX_UPPERS;
 	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
 	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
+	tr->on_host = tw_heap_pages(CACHE_PAGES * sizeof *tr->on_host);
 	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
 	tr->heap_mark = tr->heap_at = tw_page_up(tr->heap_at);
 }
@@ -71,59 +73,6 @@ void *tw_heap_pages(u64 bytes)
 #define CACHE_MARGIN (1u << 20)
 #define STUBS_MARGIN (1u << 16)
 #define HEAP_MARGIN  (4u << 20)
-
-/* ---- the cache ---- */
-
-/* Can f stand where the last fragment's last jump is, so that x falls into it? */
-static bool can_fall(const struct exit *x, const struct fragment *f)
-{
-	if (!x || x->kind != EXIT_LINK || tw_engine.n_threads != 1 || !tr->n_host || tr->host_map[tr->n_host - 1] != x->from)
-		return false;
-	const struct exit *last = x->from->last_exit;
-	if (x->linked || x->from->stale || !last || last->linked || last->kind != EXIT_LINK || (u64)last->patch + 4 != tr->cache_at)
-		return false;
-	if ((u64)last->patch == (u64)x->from->code + 1)
-		return false; /* nothing would be left: two fragments at one address, of which one may become stale */
-	return (x == last || x->is_jcc) && tw_upper_fits(f, x->upper);
-}
-
-/* The conditional branch x leads where `last`, the jump behind it, did. What stands between them, a nop perhaps, is on x's way from now on. */
-static void turn_round(struct exit *x, struct exit *last)
-{
-	struct fragment *from = x->from;
-	u64 behind = (u64)x->patch + 4 - (u64)from->code;
-	x->patch[-1] ^= 1;
-	emit_patch(x->patch, last->stub);
-	last->patch = x->patch;
-	for (u32 k = 0; k < from->n_states; k++)
-		if (from->state[k].offset >= behind)
-			from->state[k].flags &= ~(u32)STATE_PC_FALL;
-}
-
-/* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
-static void fall(struct exit *x, struct fragment *f)
-{
-	struct fragment *from = x->from;
-	struct exit *last = from->last_exit;
-	u8 *jump = last->patch - 1;
-	if (x != last) {
-		turn_round(x, last);
-	}
-	x->linked = 1;
-	f->above = from;
-	from->last_exit = NULL;
-	from->code_bytes = (u32)(jump - from->code);
-	tr->cache_at = (u64)jump;
-}
-
-u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x)
-{
-	if (tr->cache_at + bytes > ARENA_CACHE_END || tr->n_host == MAX_FRAGMENTS)
-		return NULL;
-	if (can_fall(x, f))
-		fall(x, f);
-	return (u8 *)tr->cache_at;
-}
 
 /* ---- numbers ---- */
 
@@ -164,30 +113,15 @@ struct fragment *tw_fragment_numbered(u32 number)
 	return row ? row[number & 0xffff] : NULL;
 }
 
-void tw_cache_commit(struct fragment *f)
+/* f can be found by what stands for it in buffers. */
+static void number(struct fragment *f)
 {
-	tr->cache_at = (u64)f->code + f->code_bytes;
-	tr->host_map[tr->n_host] = f;
-	if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && f->descriptor)
+	if (!tw_engine.instr->records)
+		return;
+	if (f->descriptor)
 		note_tag(f);
-	else if (f->kind == FRAGMENT_CODE && tw_engine.instr->records && !tw_tags_used())
+	else if (!tw_tags_used())
 		number_fragment(f);
-	__atomic_store_n(&tr->n_host, tr->n_host + 1, __ATOMIC_RELEASE);
-}
-
-struct fragment *tw_fragment_at(u64 host)
-{
-	u32 lo = 0, hi = __atomic_load_n(&tr->n_host, __ATOMIC_ACQUIRE);
-	while (lo < hi) {
-		u32 mid = (lo + hi) / 2;
-		if ((u64)tr->host_map[mid]->code <= host)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || host >= (u64)tr->host_map[lo - 1]->code + tr->host_map[lo - 1]->code_bytes)
-		return NULL;
-	return tr->host_map[lo - 1];
 }
 
 const struct state_entry *tw_fragment_state(const struct fragment *f, u64 host)
@@ -340,10 +274,16 @@ static u32 bucket(u64 pc)
 	return (u32)(pc >> 3) % HASH_BUCKETS;
 }
 
+/* May the calling thread enter f? */
+static bool is_for_us(const struct fragment *f)
+{
+	return tw_module_usable(f->module) && (!f->owner || f->owner == tw_thread_self());
+}
+
 /* The next fragment of pc from f on. */
 static struct fragment *at_pc(struct fragment *f, u64 pc)
 {
-	while (f && (f->pc != pc || !tw_module_usable(f->module)))
+	while (f && (f->pc != pc || !is_for_us(f)))
 		f = f->next_hash;
 	return f;
 }
@@ -425,6 +365,7 @@ static void note_pages(struct fragment *f, const struct piece *code)
 /* f, just made, can be found from now on: by who wants to run its code, and by who changes that. */
 static void admit(struct fragment *f)
 {
+	number(f);
 	for (u32 k = 0; k < f->n_pieces; k++) {
 		tw_memory_watch(f->piece[k].pc, f->piece[k].bytes);
 		note_pages(f, &f->piece[k]);
@@ -531,6 +472,55 @@ bool tw_fragment_loops(const struct fragment *f)
 
 /* ---- making ---- */
 
+/* New fragments are private first. Those of superblocks' formats are not: a superblock could not take the place of one that another falls into. */
+static struct thread *owner_of_new(void)
+{
+	return tw_engine.n_threads > 1 && !tw_engine.instr->records ? tw_thread_self() : NULL;
+}
+
+bool tw_fragment_is_alone(const struct fragment *f)
+{
+	return tw_engine.n_threads == 1 || (f->owner && f->owner == tw_thread_self());
+}
+
+/* Under the lock. */
+static void publish(struct tw_private *p)
+{
+	struct fragment *first = p->first;
+	if (!first)
+		return;
+	for (struct fragment *f = p->newest; f && f->owner; f = f->above)
+		f->owner = NULL;
+	if (!first->stale && p->landing) {
+		u64 *slot = table_slot(first->pc, p->x->upper, landing_of(p->x));
+		if (*slot == (u64)p->landing->miss)
+			set_landing(slot, p->landing);
+	} else if (!first->stale && !is_indirect(p->x)) {
+		link_exit(p->x, first);
+	}
+	*p = (struct tw_private){0};
+}
+
+void tw_fragment_publish(struct thread *t)
+{
+	if (!t->private.first)
+		return;
+	tw_lock(&tw_engine.lock);
+	publish(&t->private);
+	tw_unlock(&tw_engine.lock);
+}
+
+/* f, just made because of x, which may be NULL, is private. */
+static void keep_private(struct fragment *f, struct exit *x, struct fragment *landing)
+{
+	struct tw_private *p = &tw_thread_self()->private;
+	if (!f->above) {
+		publish(p);
+		*p = (struct tw_private){.first = f, .x = x, .landing = landing};
+	}
+	p->newest = f;
+}
+
 static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 {
 	struct fragment *landing = NULL;
@@ -542,8 +532,11 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 		tw_engine_fail(TW_FAILURE_ENGINE, "the code cache is full");
 		__builtin_trap();
 	}
+	f->owner = owner_of_new();
 	admit(f);
-	if (landing)
+	if (f->owner)
+		keep_private(f, x, landing);
+	else if (landing)
 		set_landing(table_slot(pc, x->upper, landing_of(x)), landing);
 	else
 		link_exit(x, f);
@@ -556,14 +549,16 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 	if (tw_window_stops_at(pc))
 		x = NULL; /* the dispatcher is come by there each time */
 	struct fragment *f = find(pc, tw_engine.instr->context, false);
-	if (!f && tw_memory_executable(pc, &limit))
-		f = make(pc, tw_engine.instr->context, limit, x);
-	else if (f)
+	if (f) {
+		publish(&tw_thread_self()->private);
 		link_exit(x, f);
+	} else if (tw_memory_executable(pc, &limit)) {
+		f = make(pc, tw_engine.instr->context, limit, x);
+	}
 	if (!f)
 		return NULL;
 	struct fragment *best = best_for(f, context);
-	if (x && (x->kind == EXIT_SYSCALL || x->kind == EXIT_EMULATE))
+	if (x && !best->owner && (x->kind == EXIT_SYSCALL || x->kind == EXIT_EMULATE))
 		__atomic_store_n(&x->again, best, __ATOMIC_RELEASE);
 	return best;
 }
@@ -670,6 +665,8 @@ static void empty(void)
 	tr->heap_at = tr->heap_mark;
 	tr->cache_at = ARENA_CACHE;
 	tr->stubs_at = ARENA_STUBS;
+	memset(tr->on_host, 0, CACHE_PAGES * sizeof *tr->on_host);
+	memset(tr->piece, 0, sizeof tr->piece);
 }
 
 /* Makes everything stale, and waits until the other threads have come out. The lock is free meanwhile. */
@@ -717,6 +714,7 @@ void tw_fragment_restart(void)
 
 void tw_fragment_switch(struct thread *t, const struct instrumentor *to)
 {
+	publish(&t->private);
 	if (tw_engine.n_threads > 1)
 		throw_away(t);
 	t->generation = generation;
@@ -732,6 +730,8 @@ bool tw_fragment_make_room(struct thread *t)
 	if (is_full())
 		throw_away(t);
 	bool missed = t->generation != generation;
+	if (missed)
+		t->private = (struct tw_private){0};
 	t->generation = generation;
 	t->in_cache = true;
 	return missed;

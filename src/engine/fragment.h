@@ -12,7 +12,10 @@
  * What must hold:
  *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures, but for exit.again (see below).
  *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement) or of one byte (the breakpoint at a stale
- *    fragment's entry). Only while there is one thread is more rewritten (tw_cache_room).
+ *    fragment's entry). Only while there is one thread, or the fragment is private, is more rewritten (tw_cache_room).
+ *  - While there are several threads, a fragment is private to the thread that has made it until that one next comes by the dispatcher for something
+ *    else than a fragment that the last one can fall into (struct tw_private). Nobody else can enter it: no exit is linked to it, no landing is in its table,
+ *    other threads do not find it and make one of their own if they want it. So two fragments of one key may be there.
  *  - A stale fragment (its code was unmapped or written) is unreachable: gone from the table, the exits linked to it lead to their stubs again, its
  *    landings are out of their tables, the fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way.
  *    Fragments are found by the pages of their code, so that programs that write code all the time (JITs) can.
@@ -147,6 +150,7 @@ struct fragment {
 	u8 module;     /* that all its code is in (module.h), or 0 */
 	u64 code_hash; /* of the bytes it was made from (tw_fragment_hash) */
 	bool stale;
+	struct thread *owner;        /* it is private to this thread; NULL: public */
 	struct fragment *superblock; /* tagged form: it */
 	bool superseded;             /* there is a superblock to be entered in its place, whatever is known */
 	bool is_superblock;
@@ -158,6 +162,7 @@ struct fragment {
 	struct after_store *after;
 	u16 n_after;
 	struct fragment *next_hash;
+	struct fragment *before;       /* by address, of those that start in the same page */
 	u8 *first_patch;               /* of its exits; NULL: none */
 	struct exit *last_exit;        /* the one whose jump ends the code, if one does */
 	struct exit *incoming;         /* exits linked to it */
@@ -216,6 +221,12 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x);
  * system call between? Under the lock.
  */
 bool tw_fragment_loops(const struct fragment *f);
+
+/* Is no thread but the calling one, which is in the dispatcher, in f, or on its way there? Under the lock. */
+bool tw_fragment_is_alone(const struct fragment *f);
+
+/* The fragments private to the calling thread t are for all from now on. Takes the lock if there are any. */
+void tw_fragment_publish(struct thread *t);
 
 /* Makes the superblock that follows this path, and links to it whatever it is the best for. Under the lock. */
 void tw_fragment_join(const struct tw_path *path);
@@ -294,13 +305,7 @@ void tw_fragment_lock_settled(void);
 
 /* ---- memory of the translator, used by translate.c ---- */
 struct exit *tw_exit_new(u8 kind, u64 pc, struct fragment *from);
-/*
- * Where f's code goes; at least so many bytes. NULL: cache full. When exit x (else NULL) is one of the fragment made last, f takes the place of the
- * jump at that one's end, its condition turned round if need be: the path taken first has no jumps in it.
- */
-u8 *tw_cache_room(u32 bytes, struct fragment *f, struct exit *x);
-void tw_cache_commit(struct fragment *f); /* takes f->code_bytes at f->code and enters f into the host map */
-u8 *tw_stub_new(struct exit *e);          /* an exit stub for e */
-void *tw_heap(u64 bytes);                 /* engine memory, never freed; zeroed; also without the lock */
+u8 *tw_stub_new(struct exit *e); /* an exit stub for e */
+void *tw_heap(u64 bytes);        /* engine memory, never freed; zeroed; also without the lock */
 
 #endif

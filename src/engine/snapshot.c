@@ -361,7 +361,7 @@ static bool is_kept(const struct fragment *f)
 {
 	const struct tw_module *m = &tw_modules.of[f->module];
 	u64 hash = 0;
-	if (!f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
+	if (f->owner || !f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
 		return false;
 	for (u32 k = 0; m->state == MODULE_PRESENT && k < f->n_pieces; k++) {
 		const struct piece *p = &f->piece[k];
@@ -410,6 +410,7 @@ static void make_shadows(void)
 /* Leaves what is right in any process that runs the same files. */
 static void prepare(void)
 {
+	tw_cache_trim();
 	check_modules();
 	for (u32 i = 0; i < tr->n_host; i++)
 		if (tr->host_map[i]->kind == FRAGMENT_CODE && !tr->host_map[i]->stale && !is_kept(tr->host_map[i]))

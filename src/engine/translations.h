@@ -5,7 +5,7 @@
 #ifndef TW_TRANSLATIONS_H
 #define TW_TRANSLATIONS_H
 
-#include "engine/fragment.h"
+#include "engine/cache.h"
 
 #define HASH_BITS     18
 #define HASH_BUCKETS  (1u << HASH_BITS)
@@ -24,12 +24,14 @@ struct on_page {
 };
 
 struct tw_translations {
-	u64 heap_at, cache_at, stubs_at; /* first free byte of each area */
-	u64 heap_mark;                   /* what is below it stays when translations are thrown away */
+	u64 heap_at, cache_at, stubs_at; /* first free byte of each area; of the cache: behind all pieces */
+	struct tw_cache_piece piece[CACHE_PIECES];
+	u64 heap_mark; /* what is below it stays when translations are thrown away */
 	u32 n_host;
 	u32 low_upper, top_upper; /* the lowest and the highest that have tables */
 	struct fragment **hash;
-	struct fragment **host_map; /* in order of address */
+	struct fragment **on_host;  /* by page of the cache: that which starts there last */
+	struct fragment **host_map; /* all, in the order in which they were made */
 	struct on_page **pages;
 	u64 *tables[LANDING_KINDS][MAX_UPPERS];
 	const u8 *misses[LANDING_KINDS][MAX_UPPERS];

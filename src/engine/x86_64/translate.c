@@ -1,6 +1,7 @@
 #include "engine/x86_64/translate.h"
 #include "engine/bits.h"
 #include "engine/buffer.h"
+#include "engine/cache.h"
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/thread.h"
@@ -11,9 +12,8 @@
 #include "engine/x86_64/stamp.h"
 #include "instrument/instrumentor.h"
 
-#define MAX_FRAGMENT_BYTES 32768u
-#define MAX_TURNS          8u   /* of a loop in one superblock */
-#define PREFIX_DS          0x3e /* without meaning in 64-bit mode, but for branches */
+#define MAX_TURNS 8u   /* of a loop in one superblock */
+#define PREFIX_DS 0x3e /* without meaning in 64-bit mode, but for branches */
 
 /* One translation at a time: under the engine's lock. */
 static struct block block;
@@ -296,7 +296,7 @@ struct fragment *tw_translate_new(u8 kind, u64 pc)
 
 struct emit *tw_translate_begin(struct fragment *f, struct exit *x)
 {
-	f->code = tw_cache_room(MAX_FRAGMENT_BYTES, f, x);
+	f->code = tw_cache_room(f, x);
 	emit.start = emit.at = f->code;
 	emit.n_states = 0;
 	emit.now = (struct state_entry){0};
