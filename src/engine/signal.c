@@ -20,6 +20,7 @@
 #define NSIG_MAX      64
 #define UNBLOCKABLE   (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 #define EFLAGS_TF     0x100u
+#define EFLAGS_NT     0x4000u
 #define EFLAGS_AC     0x40000u
 #define EFLAGS_ID     0x200000u
 #define FAULT_WRITE   2u      /* in the error code of a page fault */
@@ -659,10 +660,10 @@ static void tick(struct thread *t, struct tw_ucontext *uc)
 		come_by(t, uc);
 }
 
-/* Flags as C code expects them: the kernel leaves the application's AC on. ID stays: sigreturn would not set it again. */
+/* Flags as C code expects them: the kernel leaves the application's AC on. NT and ID stay: sigreturn would not set them again. */
 static inline void set_own_flags(void)
 {
-	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_ID) : "cc", "memory");
+	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_NT | EFLAGS_ID) : "cc", "memory");
 }
 
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
