@@ -49,50 +49,42 @@ static inline int64_t take_run(struct part *runs)
 
 /* ---- tags ---- */
 
-/* A tag that was not predicted; -1: there is none. */
-static int32_t take_symbol(struct part *symbols, uint16_t after_one)
+/* Repeats n tags that began `distance` before `to`. `room`: tags that may be written, n or more. */
+static void repeat_tags(uint16_t *to, size_t distance, size_t n, size_t room)
 {
-	uint16_t symbol[2] = {0};
-	size_t left = (size_t)(symbols->end - symbols->at);
-	if (left < sizeof *symbol)
-		return -1;
-	memcpy(symbol, symbols->at, left < sizeof symbol ? sizeof *symbol : sizeof symbol);
-	symbols->at += sizeof *symbol;
-	if (symbol[0] == TW_SYMBOL_AFTER_ONE)
-		return after_one;
-	if (symbol[0] != TW_SYMBOL_LITERALLY)
-		return symbol[0];
-	if (left < sizeof symbol)
-		return -1;
-	symbols->at += sizeof *symbol;
-	return symbol[1];
+	enum { STEP = 8 };
+	size_t i = 0;
+	/* What repeats within fewer repeats within several times as many too, once they are there. */
+	for (size_t period = distance; i < n && distance < STEP; i++) {
+		to[i] = to[i - distance];
+		if (period + i + 1 >= 2 * distance)
+			distance *= 2;
+	}
+	for (; i < n && room - i >= STEP; i += STEP)
+		memcpy(to + i, to + i - distance, STEP * sizeof *to);
+	for (; i < n; i++)
+		to[i] = to[i - distance];
 }
 
-static int decode_tags(struct tw_tag_predictor *p, struct part *part, uint16_t *c, size_t n_c)
+static int decode_tags(struct tw_tag_predictor *p, struct part *part, uint16_t *tags, size_t n)
 {
-	uint32_t newest = 0, second = 0, third = 0;
-	int64_t run = take_run(&part[0]);
-	for (size_t i = 0; i < n_c; i++) {
-		uint16_t *expected = &p->after_three[tw_tag_context(newest, second, third)];
-		uint16_t tag = *expected;
-		if (run == 0) {
-			int32_t symbol = take_symbol(&part[1], p->after_one[newest]);
-			if (symbol < 0)
-				return damaged();
-			tag = (uint16_t)symbol;
-			p->after_one[newest] = *expected = tag;
-			run = take_run(&part[0]);
-		} else if (run > 0) {
-			run--;
-		} else {
+	struct part *runs = &part[0], *symbols = &part[1];
+	for (size_t i = 0;;) {
+		int64_t run = take_run(runs);
+		if (run < 0 || (uint64_t)run > n - i || (run && !p->expected))
 			return damaged();
-		}
-		c[i] = tag;
-		third = second;
-		second = newest;
-		newest = tag;
+		if (run)
+			repeat_tags(tags + i, i - p->expected, (size_t)run, n - i);
+		i += (size_t)run;
+		if (i == n)
+			break;
+		if ((size_t)(symbols->end - symbols->at) < sizeof *tags)
+			return damaged();
+		memcpy(&tags[i], symbols->at, sizeof *tags);
+		symbols->at += sizeof *tags;
+		tw_tag_look_up(p, tags, ++i);
 	}
-	return run || part[0].at < part[0].end || part[1].at < part[1].end ? damaged() : TW_OK;
+	return runs->at < runs->end || symbols->at < symbols->end ? damaged() : TW_OK;
 }
 
 int tw_decode_tags(const uint8_t *section, size_t n, uint16_t *c, size_t n_c)

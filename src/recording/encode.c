@@ -14,6 +14,7 @@ struct tw_encoder {
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	int odd;                     /* values and tags did not fit: there can be no more pieces */
 	uint64_t raw[TW_NSTREAMS];
+	struct tw_bytes all_tags; /* of the chunk, so far */
 	struct tw_bytes tag_runs, symbols;
 	struct tw_bytes value_runs, codes, literals;
 	struct tw_bytes section[TW_NSTREAMS];
@@ -33,6 +34,7 @@ void tw_encoder_free(struct tw_encoder *e)
 		return;
 	for (int i = 0; i < TW_NSTREAMS; i++)
 		free(e->section[i].at);
+	free(e->all_tags.at);
 	free(e->tag_runs.at);
 	free(e->symbols.at);
 	free(e->value_runs.at);
@@ -83,43 +85,41 @@ static size_t run_bytes(size_t runs, uint64_t predicted)
 
 /* ---- tags ---- */
 
-static uint8_t *put_symbol(uint8_t *to, uint16_t tag, uint16_t after_one)
+/* How many tags from `a` on are as those from `b` on, at most n. */
+static size_t equal_tags(const uint16_t *a, const uint16_t *b, size_t n)
 {
-	static const uint16_t literally = TW_SYMBOL_LITERALLY;
-	uint16_t symbol = tag == after_one ? TW_SYMBOL_AFTER_ONE : tag;
-	if (tag != after_one && (tag == TW_SYMBOL_AFTER_ONE || tag == TW_SYMBOL_LITERALLY)) {
-		memcpy(to, &literally, sizeof literally);
-		to += sizeof literally;
+	size_t i = 0;
+	for (uint64_t x, y; n - i >= sizeof x / sizeof *a; i += sizeof x / sizeof *a) {
+		memcpy(&x, a + i, sizeof x);
+		memcpy(&y, b + i, sizeof y);
+		if (x != y)
+			return i + (size_t)__builtin_ctzll(x ^ y) / 16;
 	}
-	memcpy(to, &symbol, sizeof symbol);
-	return to + sizeof symbol;
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
 }
 
-static void encode_tags(struct tw_encoder *e, const uint16_t *c, size_t n)
+/* The tags from index `i` on of all there are so far. */
+static void encode_tags(struct tw_encoder *e, size_t i)
 {
 	struct tw_tag_predictor *p = &e->tags;
-	uint32_t newest = p->tag[0], second = p->tag[1], third = p->tag[2];
+	const uint16_t *tags = (const uint16_t *)(const void *)e->all_tags.at;
+	size_t n = e->all_tags.n / sizeof *tags;
 	uint8_t *runs = e->tag_runs.at + e->tag_runs.n, *symbols = e->symbols.at + e->symbols.n;
-	uint64_t run = e->tag_run;
-	for (size_t i = 0; i < n; i++) {
-		uint16_t tag = c[i];
-		uint16_t *expected = &p->after_three[tw_tag_context(newest, second, third)];
-		if (*expected == tag) {
-			run++;
-		} else {
-			runs = put_run(runs, run);
-			run = 0;
-			symbols = put_symbol(symbols, tag, p->after_one[newest]);
-			p->after_one[newest] = *expected = tag;
-		}
-		third = second;
-		second = newest;
-		newest = tag;
+	for (;;) {
+		size_t run = p->expected ? equal_tags(tags + i, tags + p->expected, n - i) : 0;
+		i += run;
+		e->tag_run += run;
+		p->expected += run;
+		if (i == n)
+			break;
+		runs = put_run(runs, e->tag_run);
+		memcpy(symbols, &tags[i], sizeof *tags);
+		symbols += sizeof *tags;
+		e->tag_run = 0;
+		tw_tag_look_up(p, tags, ++i);
 	}
-	p->tag[0] = (uint16_t)newest;
-	p->tag[1] = (uint16_t)second;
-	p->tag[2] = (uint16_t)third;
-	e->tag_run = run;
 	e->tag_runs.n = (size_t)(runs - e->tag_runs.at);
 	e->symbols.n = (size_t)(symbols - e->symbols.at);
 }
@@ -238,7 +238,7 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	memset(e->raw, 0, sizeof e->raw);
 	e->tag_run = e->value_run = 0;
 	e->odd = 0;
-	e->tag_runs.n = e->symbols.n = e->value_runs.n = e->codes.n = e->literals.n = 0;
+	e->all_tags.n = e->tag_runs.n = e->symbols.n = e->value_runs.n = e->codes.n = e->literals.n = 0;
 	e->section[TW_STREAM_E].n = 0;
 }
 
@@ -264,7 +264,7 @@ static int take_room(struct tw_encoder *e, const struct tw_chunk *piece)
 	if (!error)
 		error = reserve(&e->tag_runs, run_bytes(piece->n_c, e->tag_run + piece->n_c));
 	if (!error)
-		error = reserve(&e->symbols, piece->n_c * 2 * sizeof(uint16_t));
+		error = reserve(&e->symbols, piece->n_c * sizeof(uint16_t));
 	if (!error)
 		error = reserve(&e->value_runs, run_bytes(piece->n_m, e->value_run + piece->n_m));
 	if (!error)
@@ -279,9 +279,11 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 		error = tw_fail(TW_ERR_STREAM, "thread %u, chunk %u", piece->thread, piece->sequence);
 	if (!error)
 		error = append(&e->section[TW_STREAM_E], piece->e, piece->n_e);
+	if (!error)
+		error = append(&e->all_tags, piece->c, piece->n_c * sizeof *piece->c);
 	if (error)
 		return error;
-	encode_tags(e, piece->c, piece->n_c);
+	encode_tags(e, e->all_tags.n / sizeof *piece->c - piece->n_c);
 	struct piece w = {
 	    .m = piece->m,
 	    .m_end = piece->m + piece->n_m,

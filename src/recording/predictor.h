@@ -11,30 +11,30 @@
 #include <stddef.h>
 #include <string.h>
 
-enum {
-	TW_SUCCESSOR_BITS = 16, /* of the table of values that followed a value */
-	TW_CONTEXT_BITS = 16,   /* of the table of tags that followed three tags */
-};
+enum { TW_SUCCESSOR_BITS = 16 }; /* of the table of values that followed a value */
 
 /* ---- tags ---- */
 
-/* What followed the last three tags (found by hash) and the last tag, the last time. */
-struct tw_tag_predictor {
-	uint16_t after_three[1 << TW_CONTEXT_BITS];
-	uint16_t after_one[65536];
-	uint16_t tag[3]; /* the last ones, newest first */
-};
-
-/* A symbol: the tag itself, or one of these, which are no tags (but may be upper halves). */
 enum {
-	TW_SYMBOL_AFTER_ONE = TW_TAG_NONE, /* the tag after_one says */
-	TW_SYMBOL_LITERALLY = TW_TAG_SLACK /* the next symbol is the tag, whatever it is */
+	TW_CONTEXT = 3,       /* tags */
+	TW_CONTEXT_BITS = 16, /* of the table of contexts */
 };
 
-/* Only the last step depends on the newest tag, since that is what a decoder waits for. */
-static inline uint32_t tw_tag_context(uint32_t newest, uint32_t second, uint32_t third)
+/* Where, in the chunk's tags, each context of TW_CONTEXT tags (found by hash) was met last: what followed there is expected again. */
+struct tw_tag_predictor {
+	uint32_t after[1 << TW_CONTEXT_BITS]; /* index of the tag behind it; 0: it was not met */
+	size_t expected;                      /* the index of the tag expected next; 0: nothing is */
+};
+
+/* After a tag that was not expected: `i` is the index of the one behind it. */
+static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *tags, size_t i)
 {
-	return ((second * 0x9e3779b1u + third * 0x85ebca6bu) >> (32 - TW_CONTEXT_BITS)) ^ (newest & ((1u << TW_CONTEXT_BITS) - 1));
+	uint64_t context = tags[i - 1];
+	for (size_t k = 2; k <= TW_CONTEXT && k <= i; k++)
+		context |= (uint64_t)tags[i - k] << 16 * (k - 1);
+	uint32_t *after = &p->after[context * 0x9e3779b97f4a7c15u >> (64 - TW_CONTEXT_BITS)];
+	p->expected = *after;
+	*after = (uint32_t)i;
 }
 
 /* ---- values ---- */

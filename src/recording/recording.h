@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <trackway/recording.h>
 
-#define TW_RECORDING_VERSION 4
+#define TW_RECORDING_VERSION 5
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_THREAD_FILE       "thread-%04u"

@@ -338,9 +338,9 @@ static void not_to_be_opened(void)
 	write_text("rec.tw/header", "trackway recording 1\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
 	CHECK(strstr(tw_recording_detail(), "version 1"));
-	write_text("rec.tw/header", "trackway recording 5\n");
+	write_text("rec.tw/header", "trackway recording 99\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
-	write_text("rec.tw/header", "trackway recording 4\nstate: complete\n");
+	write_text("rec.tw/header", "trackway recording 5\nstate: complete\n");
 	EQUAL(open_error(), TW_ERR_TRUNCATED);
 	write_text("rec.tw/header", "something else\n");
 	EQUAL(open_error(), TW_ERR_NOT_RECORDING);

@@ -1,8 +1,8 @@
 /*
  * The transform: the C and M streams of a chunk turned into what a predictor got wrong, which is little and compresses well.
  *
- * Tags are predicted from the three before them, values from the last value of the same register, of the same slot, and from what followed the
- * slot's last value before. Encoder and decoder run the same predictor (predictor.h), which starts anew with every chunk, so that each
+ * Tags are expected to come in the order in which they came before, values are predicted from the last value of the same register, of the same slot, and
+ * from what followed the slot's last value before. Encoder and decoder run the same predictor (predictor.h), which starts anew with every chunk, so that each
  * chunk can be decoded alone. docs/format.md says what the bytes mean. The E stream stays as it is.
  *
  * An encoder serves one thread at a time; any number of encoders and decoders may share a value map.

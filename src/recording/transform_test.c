@@ -204,6 +204,39 @@ static void odd_tags(struct tw_encoder *encoder)
 	round_trip(encoder);
 }
 
+/* Fragments that take turns, few or many, for long or not: runs of tags that overlap what they repeat. */
+static void turns(struct tw_encoder *encoder)
+{
+	for (unsigned period = 1; period <= N_FRAGMENTS; period++) {
+		unsigned n = period + (unsigned)(any() % 100);
+		begin();
+		for (unsigned i = 0; i < n; i++)
+			put_execution(i % period, stride_value);
+		put_keyframe(UPPER_B);
+		for (unsigned i = 0; i < 3 * n; i++)
+			put_execution(i % period, random_value);
+		round_trip(encoder);
+	}
+}
+
+/* What has run before in the same order costs next to nothing, however irregular it is. */
+static void repeated(struct tw_encoder *encoder)
+{
+	enum { N = 3000, TIMES = 6 };
+	struct tw_coded coded;
+	begin();
+	for (unsigned i = 0; i < N; i++)
+		c[i] = (uint16_t)(TW_TAG_FIRST + 5 * (any() % 8)); /* these take no values */
+	for (unsigned i = N; i < N * TIMES; i++)
+		c[i] = c[i - N];
+	chunk.n_c = N * TIMES;
+	tw_encoder_begin(encoder, 0);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	same(&coded);
+	CHECK(coded.section[TW_STREAM_C].n < 4 * N + N * TIMES / 8);
+}
+
 /* Values without an execution, and an execution without its values. */
 static void unfit(struct tw_encoder *encoder)
 {
@@ -320,6 +353,8 @@ int main(void)
 	round_trips(encoder);
 	regular(encoder);
 	odd_tags(encoder);
+	turns(encoder);
+	repeated(encoder);
 	unfit(encoder);
 	unknown_fragment(encoder);
 	pieces(encoder);
