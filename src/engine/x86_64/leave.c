@@ -92,6 +92,10 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 {
 	if (ea->kind == TW_OP_SET) {
 		emit_mov_reg_reg(e, TW_RCX, ea->base);
+	} else if (ea->disp != (i32)ea->disp && ea->seg != TW_SEG_GS) { /* absolute, far */
+		emit_mov_reg_imm(e, TW_RCX, (u64)ea->disp);
+		emit_state(e, last, flags | STATE_RCX_SLOT);
+		emit_mov_reg_mem(e, TW_RCX, TW_RCX, 0);
 	} else if (ea->seg != TW_SEG_GS) {
 		emit_load_address(e, TW_RCX, ea, true);
 	} else {
