@@ -15,8 +15,9 @@ struct range {
 static struct range ranges[MAX_RANGES];
 static u32 n_ranges;
 
-/* Pages of writable code that are write-protected by the engine: an open hash set of page numbers. */
-#define WATCH_SLOTS 65536
+/* Pages of writable code that are write-protected by the engine: an open hash set of addresses | 1, without gaps in its probe sequences. */
+#define WATCH_BITS  18
+#define WATCH_SLOTS (1u << WATCH_BITS)
 static u64 watched[WATCH_SLOTS];
 static u32 n_watched;
 
@@ -68,13 +69,13 @@ static bool remove_range(u64 start, u64 end)
 	return any;
 }
 
-static u64 *watch_slot(u64 page)
+/* Where the entry is, or would be. There always is a free slot. */
+static u32 watch_slot(u64 entry)
 {
-	u32 h = tw_hash(page, 16);
-	for (u32 n = 0; n < WATCH_SLOTS; n++, h = (h + 1) % WATCH_SLOTS)
-		if (watched[h] == page || watched[h] == 0)
-			return &watched[h];
-	return &watched[0];
+	u32 at = tw_hash(entry, WATCH_BITS);
+	while (watched[at] && watched[at] != entry)
+		at = (at + 1) % WATCH_SLOTS;
+	return at;
 }
 
 void tw_memory_watch(u64 pc, u64 bytes)
@@ -83,30 +84,51 @@ void tw_memory_watch(u64 pc, u64 bytes)
 	if (i == n_ranges || ranges[i].start > pc || !ranges[i].writable)
 		return;
 	for (u64 p = page_down(pc); p < pc + bytes; p += TW_PAGE) {
-		u64 *w = watch_slot(p | 1);
-		if (*w == (p | 1))
+		u32 at = watch_slot(p | 1);
+		if (watched[at])
 			continue;
-		*w = p | 1;
+		if (n_watched == WATCH_SLOTS / 4 * 3) {
+			tw_engine_fail(TW_FAILURE_ENGINE, "more than %u pages of code that can be written", n_watched);
+			return;
+		}
+		watched[at] = p | 1;
 		n_watched++;
 		tw_sys(__NR_mprotect, p, TW_PAGE, PROT_READ | PROT_EXEC);
 	}
 }
 
-/* A watched page stays in the set with its mark cleared, so that the probe sequences stay whole. */
+/* Entries that were put behind this one because its slot was taken move up. */
+static void remove_entry(u32 at)
+{
+	for (u32 next = (at + 1) % WATCH_SLOTS; watched[next]; next = (next + 1) % WATCH_SLOTS) {
+		u32 passed = (next - tw_hash(watched[next], WATCH_BITS)) % WATCH_SLOTS; /* slots that it found taken */
+		if (passed < (next - at) % WATCH_SLOTS)
+			continue;
+		watched[at] = watched[next];
+		at = next;
+	}
+	watched[at] = 0;
+	n_watched--;
+}
+
 static bool unwatch(u64 page)
 {
-	u64 *w = watch_slot(page | 1);
-	if (*w != (page | 1))
+	u32 at = watch_slot(page | 1);
+	if (!watched[at])
 		return false;
-	*w = 2; /* never a page: keeps the chain */
-	n_watched--;
+	remove_entry(at);
 	return true;
 }
 
 static void forget(u64 start, u64 end)
 {
-	for (u64 p = start; p < end && end - start < (64u << 20); p += TW_PAGE)
-		unwatch(p);
+	if (n_watched && (end - start) / TW_PAGE < WATCH_SLOTS / 16)
+		for (u64 p = start; p < end; p += TW_PAGE)
+			unwatch(p);
+	else if (n_watched)
+		for (u32 at = 0; at < WATCH_SLOTS; at++)
+			while (watched[at] >= start && watched[at] < end)
+				remove_entry(at);
 	tw_fragment_invalidate(start, end);
 }
 
@@ -150,12 +172,13 @@ bool tw_memory_unwatch(u64 address)
 bool tw_memory_unwatch_all(void)
 {
 	bool any = false;
-	for (u32 i = 0; n_watched && i < WATCH_SLOTS; i++) {
-		u64 page = watched[i] & ~1ull;
-		if (!(watched[i] & 1) || !tw_memory_unwatch(page))
-			continue;
-		tw_memory_written(page, page);
-		any = true;
+	for (u32 at = 0; n_watched && at < WATCH_SLOTS; at++) {
+		while (watched[at]) {
+			u64 page = page_down(watched[at]);
+			tw_memory_unwatch(page);
+			tw_memory_written(page, page);
+			any = true;
+		}
 	}
 	return any;
 }

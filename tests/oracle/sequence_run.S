@@ -16,6 +16,8 @@ sequence_run:
 	push	r14
 	push	r15
 	mov	[saved_rsp], rsp
+	push	0x202
+	popfq	/* the last sequence may have left ID set */
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
 	vmovdqu	ymm\n, [rdx + 32 * \n]
 	.endr

@@ -134,6 +134,7 @@ void sequence_set_prepare(const struct sequence_set *s, uint32_t batch)
 {
 	const struct sequence_batch *b = &s->batch[batch];
 	clear(s->slot, b->n * sizeof *s->slot);
+	clear(s->trap - PAGE, PAGE);
 	for (uint32_t k = 0; k < b->n; k++) {
 		const struct sequence *q = &s->sequence[b->first + k];
 		memcpy(s->slot[k] + CELL_FIRST, s->cell + q->cells, q->n_cells * 8);

@@ -57,7 +57,7 @@ void sequence_set_clear(struct sequence_set *s);
 /* Adds batch `number` of the seed, of n sequences. False: there is no room for more. Code must be writable. */
 bool sequence_set_add(struct sequence_set *s, uint32_t number, uint32_t n);
 
-/* Clears the slots that the batch uses and fills its cells. */
+/* Clears the slots that the batch uses, and the page before the trap, and fills its cells. */
 void sequence_set_prepare(const struct sequence_set *s, uint32_t batch);
 
 /* To a file, and from it (which places it). Exit where that fails. */
