@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* A batch is given away at the first fragment that finds so much in it. Small enough for the second-level cache. */
-enum { TW_BATCH = 4096, TW_BATCH_EVENTS = 512 };
+/* A batch is given away at the first fragment that finds so much in it. Small enough to stay in the first-level cache, or near it. */
+enum { TW_BATCH = 1024, TW_BATCH_EVENTS = 512 };
 
 /* Room for one fragment more than that, and for what continues it. */
 enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16 };
