@@ -196,11 +196,11 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 static void look_at_events(struct tw_output *o, struct tw_job *job)
 {
 	size_t at = 0;
-	job->gaps = job->stamps = 0;
+	job->events = (struct tw_event_sums){0};
 	for (const struct tw_event_header *h; (h = tw_demux_next_event(&job->chunk, &at));) {
 		look_at_event(o, job, h);
-		job->gaps += h->type == TW_EVENT_GAP;
-		job->stamps += h->type == TW_EVENT_STAMP;
+		job->events.gaps += h->type == TW_EVENT_GAP;
+		job->events.stamps += h->type == TW_EVENT_STAMP;
 	}
 	if (job->dead)
 		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
@@ -219,8 +219,8 @@ static void count(struct tw_output *o, const struct tw_job *job)
 	t->raw[TW_STREAM_C] += c->n_c * 2;
 	t->raw[TW_STREAM_M] += c->n_m * 8;
 	t->raw[TW_STREAM_E] += c->n_e;
-	t->gaps += job->gaps + (c->flags & TW_CHUNK_TORN);
-	t->stamps += job->stamps;
+	t->gaps += job->events.gaps + (c->flags & TW_CHUNK_TORN);
+	t->stamps += job->events.stamps;
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -237,7 +237,7 @@ static void do_job(struct lane *l, struct tw_job *job)
 	l->pieces++;
 	if (!l->packer || !stores(o))
 		return;
-	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, job->gaps);
+	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, &job->events);
 	if (error)
 		fail(o, error);
 }

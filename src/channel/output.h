@@ -11,7 +11,7 @@
 #define TW_OUTPUT_H
 
 #include "channel/channel.h"
-#include <trackway/recording.h>
+#include "recording/recording.h"
 
 enum { TW_CHUNK_BUFFERS = 32, TW_OUTPUT_LANES = 8 };
 #define TW_CHUNK_NS 1000000000ull
@@ -27,8 +27,8 @@ struct tw_job {
 	int dead;             /* 1: the chunk is the last of a process that is known to have died, with */
 	int32_t wait_status;  /*   this status, as from waitpid(2) */
 	/* the output's own */
-	uint32_t id;           /* of the chunk it becomes part of */
-	uint64_t gaps, stamps; /* GAP and STAMP events in it */
+	uint32_t id; /* of the chunk it becomes part of */
+	struct tw_event_sums events;
 	struct tw_job *next;
 };
 

@@ -1,6 +1,5 @@
 #include "recording/recording.h"
 #include "recording/transform.h"
-#include <trackway/event.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,19 +72,8 @@ static void begin_head(struct tw_packer *p, const struct tw_thread_info *thread,
 	};
 }
 
-/* STAMP events in the piece. */
-static uint32_t count_stamps(const struct tw_chunk *piece)
-{
-	uint32_t n = 0;
-	struct tw_event_header h;
-	for (size_t at = 0; at + sizeof h <= piece->n_e; at += (sizeof h + h.bytes + 7) & ~(size_t)7) {
-		memcpy(&h, piece->e + at, sizeof h);
-		n += h.type == TW_EVENT_STAMP;
-	}
-	return n;
-}
-
-int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece, uint64_t gaps)
+int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece,
+                  const struct tw_event_sums *events)
 {
 	struct tw_file_chunk *head = &p->packed.head;
 	if (!p->begun) {
@@ -99,8 +87,8 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
 	head->refs += piece->refs;
 	head->reads += piece->reads;
 	head->writes += piece->writes;
-	head->gaps += gaps;
-	head->stamps += count_stamps(piece);
+	head->gaps += events->gaps;
+	head->stamps += (uint32_t)events->stamps;
 	return tw_encoder_add(p->encoder, piece);
 }
 

@@ -146,8 +146,14 @@ struct tw_packer *tw_packer_new(const struct tw_value_map *map); /* NULL: no mem
 void tw_packer_free(struct tw_packer *p);
 void tw_packer_begin(struct tw_packer *p);
 
-/* Thread, sequence, `upper` and what came before the chunk are the first piece's, counts are added up. `gaps` counts the piece's GAP events. */
-int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece, uint64_t gaps);
+/* GAP and STAMP events in a piece. */
+struct tw_event_sums {
+	uint64_t gaps, stamps;
+};
+
+/* Thread, sequence, `upper` and what came before the chunk are the first piece's, counts are added up. */
+int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece,
+                  const struct tw_event_sums *events);
 
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
@@ -209,7 +215,7 @@ int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);
 /* `text` may be NULL; `note->text_bytes` are its bytes without padding. */
 int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const char *text);
 
-/* Packs a chunk in one piece and writes it. `level` is zstd's; `gaps` counts the GAP events in it. */
+/* Packs a chunk without STAMP events in one piece and writes it. `level` is zstd's; `gaps` counts the GAP events in it. */
 int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level);
 
 /* What has been written so far: stored bytes and code bytes; counts of the chunks. */

@@ -306,7 +306,7 @@ int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, co
 	if (!w->packer)
 		return tw_fail(TW_ERR_MEMORY, "packer");
 	tw_packer_begin(w->packer);
-	int error = tw_packer_add(w->packer, thread, chunk, gaps);
+	int error = tw_packer_add(w->packer, thread, chunk, &(struct tw_event_sums){.gaps = gaps});
 	if (!error)
 		error = tw_packer_end(w->packer, level);
 	return error ? error : tw_writer_packed(w, tw_packer_packed(w->packer));
