@@ -2,9 +2,11 @@
  * Decoded instructions, kept: programs are made of the same few thousand instructions over and over, and taking one from here costs a fraction of
  * decoding it.
  *
+ * Branches and rip-relative instructions are kept without their displacement, which is filled in where they stand.
+ *
  * What must hold: an entry's bytes are a whole instruction, and no instruction's bytes begin with those of another. So if the bytes at pc begin with an
- * entry's, they are that instruction, whatever follows; only what depends on where it stands has to be filled in, and instructions of which more
- * than that depends on it (branches, rip-relative operands) are not kept.
+ * entry's, but for the displacement, they are that instruction with another displacement, whatever follows. What depends on where it stands follows from
+ * its target; instructions of which more than that does are not kept.
  */
 #ifndef TW_MEMO_H
 #define TW_MEMO_H

@@ -1,0 +1,20 @@
+/*
+ * The shape of an instruction, told from its first bytes without decoding it: how long it is, and where its displacement stands if its target is told by
+ * one (direct branches and calls, rip-relative operands).
+ *
+ * Only instructions as compilers make most of them are known: prefixes 66, F2, F3 and REX, the one-byte opcodes and those behind 0F. What is told is
+ * not relied on: it says where to look (memo.h).
+ */
+#ifndef TW_SHAPE_H
+#define TW_SHAPE_H
+
+#include "engine/lib.h"
+
+struct shape {
+	u8 len, rel_at, rel_bytes; /* rel_bytes 0: no such displacement */
+};
+
+/* Of the instruction that begins with the bytes of v, the lowest first. len 0: not known, or more than 8 bytes. */
+struct shape tw_shape(u64 v);
+
+#endif
