@@ -47,7 +47,7 @@
 #define TW_SLACK_BYTES      (16u * 1024)
 #define TW_BUFFER_STRIDE    (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
 #define TW_SLOTS            1536         /* threads alive at once, over all processes */
-#define TW_DESCRIPTOR_BYTES (2ull << 30) /* room for descriptors; sparse */
+#define TW_DESCRIPTOR_BYTES (8ull << 30) /* room for descriptors; sparse */
 #define TW_KNOWN_ENTRIES    (1u << 20)   /* descriptors that can be found again; sparse */
 #define TW_CLAIM_ENTRIES    (1u << 22)   /* addresses that stand for a block (engine/tags.h); sparse */
 #define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
@@ -154,6 +154,7 @@ struct tw_control {
 	_Atomic uint32_t next_thread;      /* serial numbers of threads, from 0 */
 	_Atomic uint32_t next_program;     /* serial numbers of programs executed */
 	_Atomic uint64_t descriptors_used; /* bytes complete from the start of the descriptor area */
+	uint64_t descriptor_room;          /* and what they may become: a share of the machine's memory */
 	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
 	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
@@ -191,7 +192,7 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 
 /* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)
-#define TW_ENGINE_SPACE_BYTES (16ull << 30)
+#define TW_ENGINE_SPACE_BYTES (24ull << 30)
 
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)

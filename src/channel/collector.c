@@ -537,6 +537,13 @@ static int map_channel(struct tw_collector *c)
 	return TW_OK;
 }
 
+/* Descriptors of all processes stay in memory: half of it at most. */
+static uint64_t descriptor_room(void)
+{
+	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	return half < TW_DESCRIPTOR_BYTES ? half : TW_DESCRIPTOR_BYTES;
+}
+
 static void init_control(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	struct tw_control *control = c->control;
@@ -546,6 +553,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->flags =
 	    (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) | (options->order ? TW_FLAG_ORDER : 0);
 	control->collector_pid = getpid();
+	control->descriptor_room = descriptor_room();
 	control->window.start = options->start;
 	control->window.stop = options->stop;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;

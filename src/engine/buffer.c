@@ -578,7 +578,7 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 	f->number = 0;
 	lock_descriptors(c);
 	u64 used = c->descriptors_used;
-	if (used + bytes <= TW_DESCRIPTOR_BYTES) {
+	if (used + bytes <= c->descriptor_room) {
 		fill_group(used, f, b, p, path, n);
 		const struct tw_descriptor *d = publish_group(c, used, bytes, n);
 		f->number = d->number;
