@@ -1,27 +1,19 @@
 #include "recording/value_map.h"
 #include "recording/recording.h"
+#include "recording/slab.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SLAB_BYTES = 1 << 16 };
 
 struct row {
 	struct tw_value_place place[65536];
 	const uint8_t *registers[65536];
 };
 
-/* Registers of slots, many fragments' together. */
-struct slab {
-	struct slab *next;
-	size_t used, room;
-	uint8_t bytes[];
-};
-
 struct tw_value_map {
 	struct row *row[65536];
 	uint32_t n_slots;
-	struct slab *slabs;
+	struct tw_slab *slabs; /* registers of slots */
 };
 
 struct tw_value_map *tw_value_map_new(void)
@@ -36,28 +28,10 @@ void tw_value_map_free(struct tw_value_map *map)
 {
 	if (!map)
 		return;
-	for (struct slab *s = map->slabs, *next; s; s = next) {
-		next = s->next;
-		free(s);
-	}
+	tw_slab_free(map->slabs);
 	for (int i = 0; i < 65536; i++)
 		free(map->row[i]);
 	free(map);
-}
-
-static uint8_t *slab_take(struct tw_value_map *map, size_t n)
-{
-	if (!map->slabs || map->slabs->room - map->slabs->used < n) {
-		size_t room = n > SLAB_BYTES ? n : SLAB_BYTES;
-		struct slab *s = malloc(sizeof *s + room);
-		if (!s)
-			return NULL;
-		*s = (struct slab){.next = map->slabs, .room = room};
-		map->slabs = s;
-	}
-	uint8_t *at = map->slabs->bytes + map->slabs->used;
-	map->slabs->used += n;
-	return at;
 }
 
 static void fill_registers(uint8_t *registers, const struct tw_descriptor *d)
@@ -79,7 +53,7 @@ int tw_value_map_add(struct tw_value_map *map, const struct tw_descriptor *d)
 	struct row *row = map->row[d->number >> 16];
 	if (row && row->place[d->number & 0xffff].first)
 		return TW_OK;
-	uint8_t *registers = slab_take(map, d->n_values);
+	uint8_t *registers = tw_slab_take(&map->slabs, d->n_values);
 	if (!row)
 		row = calloc(1, sizeof *row);
 	if (!row || !registers || map->n_slots > UINT32_MAX - 65536) {

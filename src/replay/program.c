@@ -1,5 +1,6 @@
 #include "replay/program.h"
 #include "recording/recording.h"
+#include "recording/slab.h"
 #include "replay/code.h"
 
 #include <stdatomic.h>
@@ -7,18 +8,9 @@
 #include <string.h>
 #include <trackway/analyzer.h>
 
-/* Programs are made in slabs, so that fragments made together lie together. */
-enum { SLAB_BYTES = 1 << 20 };
-
-struct slab {
-	struct slab *next;
-	size_t used, room;
-	uint64_t bytes[];
-};
-
 struct tw_programs {
 	struct tw_program **row[65536];
-	struct slab *slabs;
+	struct tw_slab *slabs; /* programs, in the order they were made */
 	struct tw_code *code;
 	uint32_t hot;
 };
@@ -51,10 +43,7 @@ void tw_programs_free(struct tw_programs *p)
 {
 	if (!p)
 		return;
-	for (struct slab *s = p->slabs, *next; s; s = next) {
-		next = s->next;
-		free(s);
-	}
+	tw_slab_free(p->slabs);
 	for (int i = 0; i < 65536; i++)
 		free(p->row[i]);
 	tw_code_free(p->code);
@@ -64,21 +53,6 @@ void tw_programs_free(struct tw_programs *p)
 struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper)
 {
 	return upper < 65536 && p->row[upper] ? p->row[upper] : no_row;
-}
-
-static void *slab_take(struct tw_programs *p, size_t bytes)
-{
-	if (!p->slabs || p->slabs->room - p->slabs->used < bytes) {
-		size_t room = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
-		struct slab *s = malloc(sizeof *s + room);
-		if (!s)
-			return NULL;
-		*s = (struct slab){.next = p->slabs, .room = room};
-		p->slabs = s;
-	}
-	void *at = (char *)p->slabs->bytes + p->slabs->used;
-	p->slabs->used += bytes;
-	return at;
 }
 
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type)
@@ -197,7 +171,7 @@ static const uint64_t *insn_pcs(struct tw_programs *programs, const struct tw_de
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	const uint8_t *bytes = tw_descriptor_insn_bytes(d);
-	uint64_t *pcs = slab_take(programs, d->n_insns * sizeof *pcs);
+	uint64_t *pcs = tw_slab_take(&programs->slabs, d->n_insns * sizeof *pcs);
 	for (unsigned k = 0; pcs && k < d->n_blocks; k++) {
 		uint64_t pc = b[k].pc;
 		for (unsigned i = 0; i < b[k].n_insns; i++) {
@@ -210,16 +184,13 @@ static const uint64_t *insn_pcs(struct tw_programs *programs, const struct tw_de
 
 static struct tw_program *compile(struct tw_programs *programs, const struct tw_descriptor *d)
 {
-	const struct tw_block *b = tw_descriptor_blocks(d);
 	size_t n_steps = (size_t)d->n_ops + d->n_blocks;
-	struct tw_program *p = slab_take(programs, sizeof *p + n_steps * sizeof(struct tw_step));
+	struct tw_program *p = tw_slab_take(&programs->slabs, sizeof *p + n_steps * sizeof(struct tw_step));
 	if (!p)
 		return NULL;
 	*p = (struct tw_program){
 	    .descriptor = d,
-	    .pc = b->pc,
 	    .n_values = d->n_values,
-	    .n_insns = b->n_insns,
 	    .loops = (d->flags & TW_DESC_LOOP) != 0,
 	};
 	fill_steps(p);

@@ -38,9 +38,7 @@ enum tw_step_flags { TW_STEP_REF = 1, TW_STEP_VALUE = 2 };
 /* A fragment. Its steps are in the order of the descriptor's operations, TW_STEP_END last. */
 struct tw_program {
 	const struct tw_descriptor *descriptor;
-	uint64_t pc; /* of its first block */
 	uint16_t n_values;
-	uint16_t n_insns;        /* of its first block */
 	uint8_t loops;           /* its value says how often it ran in a row */
 	_Atomic uint32_t runs;   /* step by step, about: threads count at once */
 	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */
