@@ -33,7 +33,22 @@ static const uint8_t *runnable(const struct tw_code *c, const uint8_t *written)
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-/* What w and row are of is in registers from here on. */
+/* Where the batch is full to: in registers while code runs, but not in functions it calls. */
+static void emit_load_batch(struct as *a)
+{
+	as_load(a, CODE_REF, WALK(ref));
+	as_load(a, CODE_BLOCK, WALK(block));
+	as_load(a, CODE_INSNS, WALK(insns));
+}
+
+static void emit_store_batch(struct as *a)
+{
+	as_store(a, WALK(ref), CODE_REF);
+	as_store(a, WALK(block), CODE_BLOCK);
+	as_store(a, WALK(insns), CODE_INSNS);
+}
+
+/* rdi is the walk, rsi the row. */
 static void emit_entry(struct as *a)
 {
 	for (unsigned i = 0; i < sizeof saved; i++)
@@ -41,11 +56,9 @@ static void emit_entry(struct as *a)
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
 	as_move(a, CODE_WALK, AS_RDI);
 	as_move(a, CODE_ROW, AS_RSI);
-	as_load(a, CODE_REF, WALK(ref));
-	as_load(a, CODE_BLOCK, WALK(block));
+	emit_load_batch(a);
 	as_load(a, CODE_C, WALK(c));
 	as_load(a, CODE_M, WALK(m));
-	as_load(a, CODE_INSNS, WALK(insns));
 }
 
 /* CODE_INDEX from CODE_REF: a difference of addresses divided by 24, exactly. */
@@ -65,11 +78,9 @@ static void emit_exit(struct as *a, int avx)
 {
 	if (avx)
 		as_vzeroupper(a);
-	as_store(a, WALK(ref), CODE_REF);
-	as_store(a, WALK(block), CODE_BLOCK);
+	emit_store_batch(a);
 	as_store(a, WALK(c), CODE_C);
 	as_store(a, WALK(m), CODE_M);
-	as_store(a, WALK(insns), CODE_INSNS);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	for (unsigned i = sizeof saved; i-- > 0;)
 		as_pop(a, saved[i]);
@@ -81,18 +92,14 @@ static void emit_helper(struct as *a, int avx)
 {
 	if (avx)
 		as_vzeroupper(a);
-	as_store(a, WALK(ref), CODE_REF);
-	as_store(a, WALK(block), CODE_BLOCK);
-	as_store(a, WALK(insns), CODE_INSNS);
+	emit_store_batch(a);
 	as_move(a, AS_RDI, CODE_WALK);
 	as_move(a, AS_RCX, CODE_M);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
 	as_constant(a, AS_RAX, (uintptr_t)tw_walk_other);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
-	as_load(a, CODE_REF, WALK(ref));
-	as_load(a, CODE_BLOCK, WALK(block));
-	as_load(a, CODE_INSNS, WALK(insns));
+	emit_load_batch(a);
 	as_test(a, AS_RAX, 0);
 	uint8_t *failed = as_jump_forward(a, AS_NOT_EQUAL);
 	emit_index(a);

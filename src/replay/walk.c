@@ -85,7 +85,7 @@ static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const
 
 static int full(const struct tw_walk *w)
 {
-	return w->ref >= w->refs + TW_BATCH || w->block >= w->blocks + TW_BATCH;
+	return w->ref >= w->refs + TW_BATCH || w->block >= w->block_limit;
 }
 
 static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
@@ -160,7 +160,7 @@ static int run_loop(struct tw_walk *w, const struct tw_program *p, uint64_t n)
 			error = tw_batch_flush(w);
 		if (error)
 			return error;
-		tw_batch_block(w, p->descriptor, 0, p->n_insns);
+		tw_batch_block(w, p->descriptor, 0, tw_descriptor_blocks(p->descriptor)->n_insns);
 		error = run_steps(w, p, NULL);
 	}
 	return error;
@@ -212,7 +212,7 @@ static int run_log(struct tw_walk *w, const struct tw_program *p, const struct t
 	unsigned last = UINT32_MAX, n = 0; /* references of the last instruction */
 	tw_logged_begin(&it, log + 1, log->n * sizeof ref);
 	while (!error && (more = tw_logged_next(&it, &ref)) > 0) {
-		if (ref.insn >= p->descriptor->n_insns || log->pc != p->pc)
+		if (ref.insn >= p->descriptor->n_insns || log->pc != tw_descriptor_blocks(p->descriptor)->pc)
 			return tw_walk_damaged(w, TW_ERR_STREAM, "logged references that do not fit fragment", p->descriptor->number);
 		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref.insn), limit, 1);
 		tw_batch_ref(w, p->insn_pc[ref.insn], ref.addr, tw_ref_shape(ref.size, ref.insn, ref.type));
@@ -337,7 +337,7 @@ static int run_tag(struct tw_walk *w, uint16_t tag)
 	} else if (p->loops) {
 		error = run_loop(w, p, values[0]);
 	} else {
-		tw_batch_block(w, p->descriptor, 0, p->n_insns);
+		tw_batch_block(w, p->descriptor, 0, tw_descriptor_blocks(p->descriptor)->n_insns);
 		error = run_steps(w, p, values);
 	}
 	w->has_partial = 0;
