@@ -70,7 +70,8 @@ bool tw_buffer_guard(const struct thread *t, u64 address);
 void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u32 insns, bool in_rep);
 
 /*
- * Tagged form: the record that has been written up to `end` stopped early; `values` is where value slot 0 of the fragment is or would be. It ends the buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
+ * Tagged form: the record that has been written up to `end` stopped early; `values` is where value slot 0 of the fragment is or would be. It ends the
+ * buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
  */
 void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns, bool in_rep);
 

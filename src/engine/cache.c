@@ -69,9 +69,8 @@ static void fall(struct tw_cache_piece *p, struct exit *x, struct fragment *f)
 	struct fragment *from = x->from;
 	struct exit *last = from->last_exit;
 	u8 *jump = last->patch - 1;
-	if (x != last) {
+	if (x != last)
 		turn_round(x, last);
-	}
 	x->linked = 1;
 	f->above = from;
 	from->last_exit = NULL;

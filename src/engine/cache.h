@@ -27,8 +27,9 @@ struct tw_cache_piece {
 };
 
 /*
- * Where f's code goes: room for MAX_FRAGMENT_BYTES, and behind a landing for a fragment that it falls into. NULL: cache full. When exit x (else NULL) is one of the fragment that the calling thread made last, f takes the
- * place of the jump at that one's end, its condition turned round if need be: the path taken first has no jumps in it.
+ * Where f's code goes: room for MAX_FRAGMENT_BYTES, and behind a landing for a fragment that it falls into. NULL: cache full. When exit x (else NULL)
+ * is one of the fragment that the calling thread made last, f takes the place of the jump at that one's end, its condition turned round if need be:
+ * the path taken first has no jumps in it.
  */
 u8 *tw_cache_room(struct fragment *f, struct exit *x);
 

@@ -518,6 +518,17 @@ static bool alignment_step_done(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
+/* The store that is stepped faults at this address; it may have faulted on another of its pages before. */
+static void note_code_step(struct thread *t, u64 address)
+{
+	if (!t->code_step)
+		t->code_step = t->code_step_last = address;
+	else if (address < t->code_step)
+		t->code_step = address;
+	else if (address > t->code_step_last)
+		t->code_step_last = address;
+}
+
 /*
  * A store to a page that code has been translated from. Made by code elsewhere, that page's fragments become stale now and the store is made again.
  * Made by code of the page itself, it is made as a single step, so that what follows is translated anew.
@@ -535,9 +546,7 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 		return true;
 	}
 	start_step(uc);
-	t->code_step_last =
-	    t->code_step && t->code_step_last > address ? t->code_step_last : address; /* a store may fault on each of its pages */
-	t->code_step = t->code_step && t->code_step < address ? t->code_step : address;
+	note_code_step(t, address);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Snapshots: a process that ends, or executes another program, leaves its translations in the store (channel/store.h), and the next one that runs the same
- * program begins with them (so do forks, such as a server's, if others have left much more than they have of their parent): it maps them copy-on-write where they were, for everything the engine makes of code has its place in the low arena, the same in
- * every process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
+ * program begins with them (so do forks, such as a server's, if others have left much more than they have of their parent): it maps them copy-on-write
+ * where they were, for everything the engine makes of code has its place in the low arena, the same in every process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
  *
  * What must hold for a translation to be right in another process:
  *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
@@ -16,8 +16,8 @@
  *  - What depends on the run and not on the files is in no snapshot: windows, logged references, a program's %gs base other than 0, fragment numbers. A
  *    recording that has any of these, or whose format records, has no snapshots.
  *
- * Saving is done by a process of one thread, under tw_engine.lock, and never by the first of a recording, which may be the only one (its forks may). Two that save at the same
- * time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
+ * Saving is done by a process of one thread, under tw_engine.lock, and never by the first of a recording, which may be the only one (its forks may).
+ * Two that save at the same time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
  * that had to translate much more, goes beside the old one. Whatever fails (no store, no room, no descriptor left, no collector), translation is
  * done as ever.
  */
