@@ -98,16 +98,10 @@ static int has_function(const struct tw_frame *f)
 
 static int make_active(struct tw_callstack *s, uint32_t function)
 {
-	if (function < s->n_active)
-		return 1;
-	size_t n = 2 * (size_t)function + 64;
-	uint32_t(*active)[2] = realloc(s->active, n * sizeof *active);
-	if (!active)
-		return 0;
-	memset(active + s->n_active, 0, (n - s->n_active) * sizeof *active);
-	s->active = active;
-	s->n_active = n;
-	return 1;
+	uint32_t(*active)[2] = tw_array_zeros(s->active, function, &s->n_active, sizeof *active);
+	if (active)
+		s->active = active;
+	return active != NULL;
 }
 
 static struct tw_frame *add_frame(struct tw_callstack *s)

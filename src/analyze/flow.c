@@ -1,4 +1,5 @@
 #include "analyze/flow.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -68,21 +69,6 @@ static int table_room(struct tw_flow *f, struct tw_flow_table *t, enum kind kind
 	return 1;
 }
 
-/* Room for one more item in an array; the new part is not set. */
-static int array_room(void **items, uint32_t n, uint32_t *room, size_t size)
-{
-	if (n < *room)
-		return 1;
-	if (*room > UINT32_MAX / 2)
-		return 0;
-	void *more = realloc(*items, 2 * (size_t)*room * size);
-	if (!more)
-		return 0;
-	*items = more;
-	*room *= 2;
-	return 1;
-}
-
 /* ---- nodes, runs, edges ---- */
 
 static int init_nodes(struct tw_flow *f)
@@ -141,7 +127,11 @@ uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t le
 	uint32_t found = *find_place(f, &f->node_table, NODE, k);
 	if (found)
 		return found;
-	if (!array_room((void **)&f->nodes, f->n_nodes, &f->room_nodes, sizeof *f->nodes) || !table_room(f, &f->node_table, NODE))
+	struct tw_flow_node *nodes = tw_array_room(f->nodes, f->n_nodes, &f->room_nodes, sizeof *nodes);
+	if (!nodes)
+		return fail(f);
+	f->nodes = nodes;
+	if (!table_room(f, &f->node_table, NODE))
 		return fail(f);
 	f->nodes[f->n_nodes] = (struct tw_flow_node){
 	    .pc = pc,
@@ -163,7 +153,11 @@ static uint32_t run_of(struct tw_flow *f, uint32_t first, uint32_t last)
 	uint32_t found = *find_place(f, &f->run_table, RUN, k);
 	if (found)
 		return n->run = found;
-	if (!array_room((void **)&f->runs, f->n_runs, &f->room_runs, sizeof *f->runs) || !table_room(f, &f->run_table, RUN))
+	struct tw_flow_run *runs = tw_array_room(f->runs, f->n_runs, &f->room_runs, sizeof *runs);
+	if (!runs)
+		return fail(f);
+	f->runs = runs;
+	if (!table_room(f, &f->run_table, RUN))
 		return fail(f);
 	f->runs[f->n_runs] = (struct tw_flow_run){.first = first, .last = last};
 	f->run_table.used++;
@@ -177,7 +171,11 @@ static uint32_t edge_of(struct tw_flow *f, uint32_t run, uint32_t to)
 	uint32_t found = *find_place(f, &f->edge_table, EDGE, k);
 	if (found)
 		return found;
-	if (!array_room((void **)&f->edges, f->n_edges, &f->room_edges, sizeof *f->edges) || !table_room(f, &f->edge_table, EDGE))
+	struct tw_flow_edge *edges = tw_array_room(f->edges, f->n_edges, &f->room_edges, sizeof *edges);
+	if (!edges)
+		return fail(f);
+	f->edges = edges;
+	if (!table_room(f, &f->edge_table, EDGE))
 		return fail(f);
 	f->edges[f->n_edges] = (struct tw_flow_edge){.run = run, .to = to};
 	f->edge_table.used++;

@@ -57,7 +57,7 @@ struct tw_flow {
 	struct tw_flow_run *runs;
 	struct tw_flow_edge *edges;
 	uint32_t n_nodes, n_runs, n_edges;
-	uint32_t room_nodes, room_runs, room_edges;
+	size_t room_nodes, room_runs, room_edges;
 	struct tw_flow_table node_table, run_table, edge_table;
 	uint32_t first; /* where the current run began */
 	uint32_t last;  /* the instruction executed last; 0: no stream is open */

@@ -1,5 +1,6 @@
 #include "channel/output.h"
 #include "channel/demux.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
 
@@ -52,7 +53,7 @@ struct tw_output {
 	struct lane lane[TW_OUTPUT_LANES];
 	unsigned n_lanes;
 	struct chunk_order *order; /* by serial number */
-	uint32_t n_order;
+	size_t n_order;
 	uint32_t last_id;
 	uint64_t n_put;
 	uint64_t descriptors_mapped;  /* the drain loop's */
@@ -374,15 +375,10 @@ static struct lane *lane_for(struct tw_output *o, uint32_t serial)
 
 static int take_order(struct tw_output *o, uint32_t serial)
 {
-	if (serial < o->n_order)
-		return TW_OK;
-	uint32_t n = serial + 64 + serial / 2;
-	struct chunk_order *order = realloc(o->order, n * sizeof *order);
+	struct chunk_order *order = tw_array_zeros(o->order, serial, &o->n_order, sizeof *order);
 	if (!order)
 		return tw_fail(TW_ERR_MEMORY, "thread %u", serial);
-	memset(order + o->n_order, 0, (n - o->n_order) * sizeof *order);
 	o->order = order;
-	o->n_order = n;
 	return TW_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "export/callgrind.h"
 #include "analyze/calls.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/functions.h"
 #include "report/owners.h"
@@ -21,9 +22,9 @@ struct profile {
 	struct tw_owners owners;
 	struct tw_names sources;    /* source files */
 	struct function *functions; /* by the owner's number */
-	uint32_t n_functions;
+	size_t n_functions;
 	uint8_t *source_written, *object_written; /* by number: the name is in the profile already */
-	uint32_t n_source_written, n_object_written;
+	size_t n_source_written, n_object_written;
 	uint32_t source; /* of the cost line written last */
 	int error;       /* TW_ERR_MEMORY, once there is none */
 };
@@ -72,19 +73,12 @@ static struct position position_of(struct profile *p, uint32_t image, uint64_t p
 /* ---- names ---- */
 
 /* An array with room for item number n: it grows, with zeros. Sets p->error if it cannot. */
-static void *grown(struct profile *p, void *items, uint32_t *room, uint32_t n, size_t bytes)
+static void *grown(struct profile *p, void *items, size_t *room, uint32_t n, size_t bytes)
 {
-	size_t more = 2 * (size_t)n + 256;
-	if (n < *room)
-		return items;
-	char *bigger = n == TW_NO_NAME ? NULL : realloc(items, more * bytes);
-	if (!bigger) {
+	void *bigger = n == TW_NO_NAME ? NULL : tw_array_zeros(items, n, room, bytes);
+	if (!bigger)
 		p->error = TW_ERR_MEMORY;
-		return items;
-	}
-	memset(bigger + *room * bytes, 0, (more - *room) * bytes);
-	*room = (uint32_t)more;
-	return bigger;
+	return bigger ? bigger : items;
 }
 
 static struct function *function_of(struct profile *p, uint32_t number)

@@ -1,6 +1,7 @@
 #include "export/simpoint.h"
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/names.h"
 
@@ -106,16 +107,10 @@ static struct fragment *new_fragment(struct state *s, const struct tw_descriptor
 
 static int make_room(struct state *s)
 {
-	if (s->blocks.n <= s->room)
-		return 1;
-	size_t room = 2 * (size_t)s->blocks.n + 1024;
-	uint64_t *counts = realloc(s->counts, room * sizeof *counts);
-	if (!counts)
-		return 0;
-	memset(counts + s->room, 0, (room - s->room) * sizeof *counts);
-	s->counts = counts;
-	s->room = room;
-	return 1;
+	uint64_t *counts = tw_array_zeros(s->counts, s->blocks.n, &s->room, sizeof *counts);
+	if (counts)
+		s->counts = counts;
+	return counts != NULL;
 }
 
 /* The id of a block, 0 if there is no memory. */

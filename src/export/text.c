@@ -1,4 +1,5 @@
 #include "export/text.h"
+#include "recording/array.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -35,16 +36,11 @@ void tw_text_flush(struct tw_text *t, int fd)
 
 static void grow(struct tw_text *t, size_t n)
 {
-	size_t room = t->room ? t->room * 2 : 2 * PIECE;
-	while (room - t->n < n)
-		room *= 2;
-	char *bytes = realloc(t->bytes, room);
-	if (!bytes) {
+	char *bytes = tw_array_room(t->bytes, t->n + n, &t->room, 1);
+	if (bytes)
+		t->bytes = bytes;
+	else
 		t->error = ENOMEM;
-		return;
-	}
-	t->bytes = bytes;
-	t->room = room;
 }
 
 char *tw_text_room(struct tw_text *t, size_t n)

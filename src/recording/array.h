@@ -12,4 +12,7 @@
  */
 void *tw_array_room(void *items, size_t n, size_t *room, size_t size);
 
+/* The same, with the new part set to zeros. */
+void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size);
+
 #endif

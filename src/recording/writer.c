@@ -1,4 +1,5 @@
 /* The chunk writer. Every piece is one write(2) of a header and what it describes, to a file opened for appending. */
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -18,8 +19,8 @@ enum { CODE_LEVEL = 3 };
 struct tw_writer {
 	char dir[PATH_MAX];
 	int code_fd;
-	uint32_t n_threads; /* serial numbers below this may have a file */
-	uint8_t *started;   /* per serial number: has a file */
+	size_t n_threads; /* serial numbers below this may have a file */
+	uint8_t *started; /* per serial number: has a file */
 	ZSTD_CCtx *zstd;
 	struct tw_bytes block; /* of the code file, compressed */
 	struct tw_value_map *values;
@@ -221,15 +222,10 @@ int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const c
 
 static int mark_started(struct tw_writer *w, uint32_t serial)
 {
-	if (serial >= w->n_threads) {
-		uint32_t n = serial * 2 + 64;
-		uint8_t *started = realloc(w->started, n);
-		if (!started)
-			return tw_fail(TW_ERR_MEMORY, "thread %u", serial);
-		memset(started + w->n_threads, 0, n - w->n_threads);
-		w->started = started;
-		w->n_threads = n;
-	}
+	uint8_t *started = tw_array_zeros(w->started, serial, &w->n_threads, 1);
+	if (!started)
+		return tw_fail(TW_ERR_MEMORY, "thread %u", serial);
+	w->started = started;
 	w->started[serial] = 1;
 	return TW_OK;
 }
