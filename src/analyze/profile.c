@@ -1,5 +1,6 @@
 #include "analyze/profile.h"
 #include "analyze/flow.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -333,13 +334,6 @@ void tw_profile_free(struct tw_profile *p)
 uint32_t tw_profile_find_insn(const struct tw_profile *p, uint32_t image, uint64_t pc)
 {
 	struct tw_profile_insn key = {.image = image, .pc = pc};
-	uint32_t low = 0, high = p->n_insns;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (by_place(&p->insns[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->n_insns && p->insns[low].image == image && p->insns[low].pc == pc ? low : TW_NO_INDEX;
+	size_t i = tw_array_before(&key, p->insns, p->n_insns, sizeof key, by_place);
+	return i < p->n_insns && p->insns[i].image == image && p->insns[i].pc == pc ? (uint32_t)i : TW_NO_INDEX;
 }

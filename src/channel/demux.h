@@ -9,6 +9,8 @@
 #define TW_DEMUX_H
 
 #include "channel/channel.h"
+
+#include <string.h>
 #include <trackway/recording.h>
 
 /* The data part as far as it is read: where a SLACK tag fills its last two bytes, the offset stands behind it. */
@@ -78,7 +80,7 @@ void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int 
 static inline uint16_t tw_get16(const uint8_t *p)
 {
 	uint16_t v;
-	__builtin_memcpy(&v, p, sizeof v);
+	memcpy(&v, p, sizeof v);
 	return v;
 }
 

@@ -1,4 +1,5 @@
 #include "export/autofdo.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/functions.h"
 #include "report/inline_tree.h"
@@ -46,17 +47,14 @@ static int order_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_place(const struct place *a, const struct place *b)
+/* Compares places, or what begins with one. */
+static int by_place(const void *a, const void *b)
 {
-	int o = order_numbers(a->node, b->node);
+	const struct place *x = a, *y = b;
+	int o = order_numbers(x->node, y->node);
 	if (!o)
-		o = order_numbers(a->offset, b->offset);
-	return o ? o : order_numbers(a->discriminator, b->discriminator);
-}
-
-static int by_line(const void *a, const void *b)
-{
-	return by_place(&((const struct line *)a)->at, &((const struct line *)b)->at);
+		o = order_numbers(x->offset, y->offset);
+	return o ? o : order_numbers(x->discriminator, y->discriminator);
 }
 
 static int by_target(const void *a, const void *b)
@@ -69,15 +67,7 @@ static int by_target(const void *a, const void *b)
 /* The first instruction that ran at or behind an address. */
 static size_t insn_from(const struct tw_file_profile *p, uint64_t vaddr)
 {
-	size_t low = 0, high = p->n_insns;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (p->insns[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return tw_array_before(&vaddr, p->insns, p->n_insns, sizeof *p->insns, tw_by_number);
 }
 
 static int find_nodes(struct autofdo *a)
@@ -126,9 +116,9 @@ static int list_lines(struct autofdo *a)
 		if (place_of(a, i, &at, &copies))
 			a->lines[a->n_lines++] = (struct line){at, a->p->insns[i].executions * copies};
 	}
-	qsort(a->lines, a->n_lines, sizeof *a->lines, by_line);
+	qsort(a->lines, a->n_lines, sizeof *a->lines, by_place);
 	for (size_t i = 0; i < a->n_lines; i++) {
-		if (!n || by_line(&a->lines[n - 1], &a->lines[i]))
+		if (!n || by_place(&a->lines[n - 1], &a->lines[i]))
 			a->lines[n++] = a->lines[i];
 		else if (a->lines[n - 1].count < a->lines[i].count)
 			a->lines[n - 1].count = a->lines[i].count;
@@ -194,32 +184,18 @@ static void put_offset(FILE *f, int depth, uint32_t offset, uint32_t discriminat
 
 static void put_targets(const struct autofdo *a, const struct place *at)
 {
-	size_t low = 0, high = a->n_targets;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (by_place(&a->targets[middle].at, at) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < a->n_targets && !by_place(&a->targets[low].at, at); low++)
-		fprintf(a->f, " %.*s:%llu", (int)strcspn(a->targets[low].name, "@"), a->targets[low].name,
-		        (unsigned long long)a->targets[low].count);
+	size_t i = tw_array_before(at, a->targets, a->n_targets, sizeof *a->targets, by_place);
+	for (; i < a->n_targets && !by_place(&a->targets[i].at, at); i++)
+		fprintf(a->f, " %.*s:%llu", (int)strcspn(a->targets[i].name, "@"), a->targets[i].name,
+		        (unsigned long long)a->targets[i].count);
 }
 
 static void put_lines(const struct autofdo *a, uint32_t node, int depth)
 {
-	struct line key = {.at = {.node = node}};
-	size_t low = 0, high = a->n_lines;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (by_line(&a->lines[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < a->n_lines && a->lines[low].at.node == node; low++) {
-		const struct line *line = &a->lines[low];
+	struct place first = {.node = node};
+	size_t i = tw_array_before(&first, a->lines, a->n_lines, sizeof *a->lines, by_place);
+	for (; i < a->n_lines && a->lines[i].at.node == node; i++) {
+		const struct line *line = &a->lines[i];
 		put_offset(a->f, depth, line->at.offset, line->at.discriminator);
 		fprintf(a->f, "%llu", (unsigned long long)line->count);
 		put_targets(a, &line->at);

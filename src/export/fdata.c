@@ -1,4 +1,5 @@
 #include "export/fdata.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 #include "report/functions.h"
 
@@ -8,8 +9,8 @@
 
 /* A symbol by the name BOLT knows it by: local ones are numbered, in the order of their addresses, those of each name from 1 on. */
 struct symbol {
-	const char *name;
 	uint64_t vaddr;
+	const char *name;
 	uint32_t local; /* its number; 0: global */
 	uint8_t function;
 };
@@ -101,15 +102,8 @@ static int find_symbols(struct symbols *s, Elf *elf)
 /* The symbol that stands for the function at `start`: the first function there, else the first symbol. */
 static const struct symbol *symbol_at(const struct symbols *s, uint64_t start)
 {
-	size_t low = 0, high = s->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->items[middle].vaddr < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->n && s->items[low].vaddr == start ? &s->items[low] : NULL;
+	size_t i = tw_array_before(&start, s->items, s->n, sizeof *s->items, tw_by_number);
+	return i < s->n && s->items[i].vaddr == start ? &s->items[i] : NULL;
 }
 
 /* ---- lines ---- */

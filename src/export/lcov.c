@@ -97,18 +97,9 @@ static int add_way(struct lcov *l, const struct tw_line_row *row, uint64_t branc
 /* The edges that leave the instruction at `from`; *n of them. */
 static const struct tw_file_edge *edges_from(const struct tw_file_profile *p, uint64_t from, size_t *n)
 {
-	size_t low = 0, high = p->n_edges, end;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (p->edges[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < p->n_edges && p->edges[end].from == from; end++)
-		;
-	*n = end - low;
-	return p->edges + low;
+	size_t first = tw_array_before(&from, p->edges, p->n_edges, sizeof *p->edges, tw_by_number);
+	*n = tw_array_until(&from, p->edges, p->n_edges, sizeof *p->edges, tw_by_number) - first;
+	return p->edges + first;
 }
 
 static int take_conditional(struct lcov *l, const struct tw_line_row *row, uint64_t branch, uint64_t past)

@@ -1,4 +1,5 @@
 #include "export/line_counts.h"
+#include "recording/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -74,12 +75,6 @@ static uint32_t line_of(const struct counts *c, uint64_t vaddr)
 
 /* ---- blocks ---- */
 
-static int by_address(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* Where control came to, sorted. */
 static uint64_t *list_targets(const struct tw_file_profile *p)
 {
@@ -87,7 +82,7 @@ static uint64_t *list_targets(const struct tw_file_profile *p)
 	for (size_t i = 0; targets && i < p->n_edges; i++)
 		targets[i] = p->edges[i].to;
 	if (targets)
-		qsort(targets, p->n_edges, sizeof *targets, by_address);
+		qsort(targets, p->n_edges, sizeof *targets, tw_by_number);
 	return targets;
 }
 
@@ -109,7 +104,7 @@ static int list_blocks(struct counts *c)
 	for (size_t i = 0; i < p->n_insns; i++) {
 		const struct tw_file_insn *insn = &p->insns[i], *before = i ? insn - 1 : NULL;
 		int starts = !before || ends_block(before) || before->vaddr + before->length != insn->vaddr ||
-		             bsearch(&insn->vaddr, targets, p->n_edges, sizeof *targets, by_address);
+		             bsearch(&insn->vaddr, targets, p->n_edges, sizeof *targets, tw_by_number);
 		if (starts)
 			c->blocks[c->n_blocks++] = (struct block){.first = insn->vaddr, .executions = insn->executions};
 		c->blocks[c->n_blocks - 1].last = insn->vaddr;
@@ -122,15 +117,8 @@ static int list_blocks(struct counts *c)
 /* The block that has an instruction. */
 static uint32_t block_of(const struct counts *c, uint64_t vaddr)
 {
-	uint32_t low = 0, high = c->n_blocks;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (c->blocks[middle].first <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && vaddr <= c->blocks[low - 1].last ? low - 1 : NONE;
+	size_t n = tw_array_until(&vaddr, c->blocks, c->n_blocks, sizeof *c->blocks, tw_by_number);
+	return n && vaddr <= c->blocks[n - 1].last ? (uint32_t)n - 1 : NONE;
 }
 
 /* Counts each block once for each of its lines, and notes on which it ends. 0: no memory. */

@@ -1,10 +1,13 @@
 /*
- * Arrays that grow as items are added to them.
+ * Arrays: they grow as items are added to them, and are searched when they are sorted.
  */
 #ifndef TW_ARRAY_H
 #define TW_ARRAY_H
 
 #include <stddef.h>
+
+/* As for qsort and bsearch. */
+typedef int tw_compare(const void *, const void *);
 
 /*
  * The array with room for item number n, counted from 0: `items` where it is, or moved to more room, of which the new part is not set. *room: the items there
@@ -14,5 +17,12 @@ void *tw_array_room(void *items, size_t n, size_t *room, size_t size);
 
 /* The same, with the new part set to zeros. */
 void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size);
+
+/* Of n items sorted by `compare`, how many come before the key; and how many before it or are equal to it. */
+size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
+size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
+
+/* Compares 64-bit numbers, or what begins with one. */
+int tw_by_number(const void *a, const void *b);
 
 #endif

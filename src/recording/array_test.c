@@ -25,8 +25,23 @@ static void test_zeros(void)
 	free(items);
 }
 
+static void test_search(void)
+{
+	const uint64_t items[][2] = {{1, 0}, {5, 0}, {5, 1}, {5, 2}, {9, 0}, {UINT64_MAX, 0}};
+	const struct {
+		uint64_t key;
+		size_t before, until;
+	} expected[] = {{0, 0, 0}, {1, 0, 1}, {2, 1, 1}, {5, 1, 4}, {6, 4, 4}, {9, 4, 5}, {UINT64_MAX, 5, 6}};
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+		EQUAL(tw_array_before(&expected[i].key, items, 6, sizeof items[0], tw_by_number), expected[i].before);
+		EQUAL(tw_array_until(&expected[i].key, items, 6, sizeof items[0], tw_by_number), expected[i].until);
+	}
+	EQUAL(tw_array_until(&expected[3].key, NULL, 0, sizeof items[0], tw_by_number), 0);
+}
+
 int main(void)
 {
+	test_search();
 	test_zeros();
 	uint32_t *items = NULL;
 	size_t room = 0, moves = 0;

@@ -224,18 +224,11 @@ void tw_functions_free(struct tw_functions *f)
 
 const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (f->items[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t n = tw_array_until(&vaddr, f->items, f->n, sizeof *f->items, tw_by_number);
 	/* The nearest one before may be a small one inside, or next to, that which covers vaddr. */
-	for (size_t i = low; i-- > 0 && low - i <= NESTING;) {
+	for (size_t i = n; i-- > 0 && n - i <= NESTING;) {
 		const struct tw_function *item = &f->items[i];
-		if (vaddr - item->start < item->bytes && (!item->open || i + 1 == low))
+		if (vaddr - item->start < item->bytes && (!item->open || i + 1 == n))
 			return item;
 	}
 	return NULL;

@@ -170,15 +170,7 @@ void tw_line_table_free(struct tw_line_table *t)
 /* The first row that begins behind an address. */
 static size_t row_after(const struct tw_line_table *t, uint64_t vaddr)
 {
-	size_t low = 0, high = t->n_rows;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->rows[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return tw_array_until(&vaddr, t->rows, t->n_rows, sizeof *t->rows, tw_by_number);
 }
 
 void tw_line_table_move_openings(struct tw_line_table *t)

@@ -24,19 +24,19 @@ void tw_owners_free(struct tw_owners *o)
 
 /* ---- functions without symbols ---- */
 
+static int by_start(const void *a, const void *b)
+{
+	const struct tw_owner_start *x = a, *y = b;
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
 /* How many starts are at or before a place. */
 static size_t starts_until(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
 {
-	size_t low = 0, high = o->n_starts;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct tw_owner_start *s = &o->starts[middle];
-		if (s->object < object || (s->object == object && s->vaddr <= vaddr))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	struct tw_owner_start key = {object, vaddr};
+	return tw_array_until(&key, o->starts, o->n_starts, sizeof key, by_start);
 }
 
 static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)

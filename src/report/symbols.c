@@ -126,23 +126,19 @@ static uint64_t vaddr_of(const struct file *f, uint64_t offset)
 
 /* ---- images ---- */
 
-static int compare_spans(const struct span *a, uint32_t image, uint64_t start)
+static int by_start(const void *a, const void *b)
 {
-	return a->image != image ? (a->image < image ? -1 : 1) : (a->start > start) - (a->start < start);
+	const struct span *x = a, *y = b;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
 }
 
 /* The first span that begins behind an address. */
 static size_t span_after(const struct tw_symbols *s, uint32_t image, uint64_t pc)
 {
-	size_t low = 0, high = s->n_spans;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare_spans(&s->spans[middle], image, pc) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	struct span key = {.image = image, .start = pc};
+	return tw_array_until(&key, s->spans, s->n_spans, sizeof key, by_start);
 }
 
 static int insert_span(struct tw_symbols *s, size_t at, struct span span)
@@ -283,17 +279,10 @@ static uint64_t called_before(const struct tw_symbols *s, uint32_t pid, uint64_t
 	if (pid != image)
 		pid = image < tw_recording_n_threads(s->recording) ? s->image_pid[image] : 0;
 	struct target key = {pid, pc};
-	size_t low = 0, high = s->n_targets;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (by_place(&s->targets[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || s->targets[low - 1].pid != pid || s->targets[low - 1].pc < least)
+	size_t n = tw_array_until(&key, s->targets, s->n_targets, sizeof key, by_place);
+	if (!n || s->targets[n - 1].pid != pid || s->targets[n - 1].pc < least)
 		return pc;
-	return s->targets[low - 1].pc;
+	return s->targets[n - 1].pc;
 }
 
 /* ---- the face ---- */
