@@ -74,6 +74,7 @@ struct tw_batch {
 	uint64_t n_insns;   /* instructions that all blocks executed */
 	const struct tw_ref *refs;
 	size_t n_refs;
+	size_t n_reads, n_writes; /* of them; a modify is both */
 	const struct tw_event *events;
 	size_t n_events;
 	int continues; /* 1: the last block has more references, in the next batch, whose first block record stands for it */

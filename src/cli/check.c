@@ -92,16 +92,6 @@ static void note_time(struct found *f, const struct tw_event *e)
 	f->last_time = time;
 }
 
-/* Reads, and above 32 bits writes. */
-static uint64_t count_types(const struct tw_batch *b)
-{
-	static const uint64_t one[256] = {[TW_READ] = 1, [TW_WRITE] = 1ull << 32, [TW_MODIFY] = 1ull << 32 | 1};
-	uint64_t n = 0;
-	for (size_t i = 0; i < b->n_refs; i++)
-		n += one[b->refs[i].type];
-	return n;
-}
-
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct counter *s = state;
@@ -110,12 +100,11 @@ static int batch(void *state, const struct tw_batch *b)
 	s->thread = b->thread;
 	s->sequence = b->sequence;
 	struct found *f = s->found;
-	uint64_t types = count_types(b);
 	f->blocks += b->n_blocks - b->n_continued;
 	f->insns += b->n_insns;
 	f->refs += b->n_refs;
-	f->reads += (uint32_t)types;
-	f->writes += types >> 32;
+	f->reads += b->n_reads;
+	f->writes += b->n_writes;
 	for (size_t i = 0; i < b->n_events; i++) {
 		f->gaps += b->events[i].type == TW_EVENT_GAP;
 		f->stamps += b->events[i].type == TW_EVENT_STAMP;

@@ -208,7 +208,7 @@ static int encode_values(struct tw_encoder *e, const struct tw_chunk *piece, str
 		}
 		struct tw_value_slot *s = p->slot + place.first;
 		if (__builtin_expect(s->epoch != p->epoch, 0))
-			tw_start_slots(p, tag, s, place.n);
+			tw_start_slots(p, p->upper << 16 | tag, s, place.n);
 		if (__builtin_expect((size_t)(w->m_end - w->m) < place.n, 0)) {
 			e->odd = 1;
 			place.n = (uint32_t)(w->m_end - w->m);

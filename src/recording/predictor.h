@@ -1,5 +1,5 @@
 /*
- * The predictor of the transform, shared by encode.c and decode.c and included by no one else. Both must make exactly the same calls in the same
+ * The predictor of the transform, shared by encoder and decoders. All must make exactly the same calls in the same
  * order. It is part of the format: docs/format.md describes it, and a change here is a new version there.
  */
 #ifndef TW_PREDICTOR_H
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { TW_SUCCESSOR_BITS = 16 }; /* of the table of values that followed a value */
+enum { TW_SUCCESSOR_BITS = 16 };                /* of the table of values that followed a value */
+#define TW_SUCCESSOR_FACTOR 0x9e3779b97f4a7c15u /* its index: the upper bits of the product */
 
 /* ---- tags ---- */
 
@@ -76,7 +77,7 @@ struct tw_value_predictor {
 
 static inline size_t tw_successor_index(uint64_t value)
 {
-	return (size_t)(value * 0x9e3779b97f4a7c15u >> (64 - TW_SUCCESSOR_BITS));
+	return (size_t)(value * TW_SUCCESSOR_FACTOR >> (64 - TW_SUCCESSOR_BITS));
 }
 
 static inline uint64_t tw_predict(const struct tw_value_predictor *p, const struct tw_value_slot *s)
@@ -95,9 +96,9 @@ static inline void tw_learn(struct tw_value_predictor *p, struct tw_value_slot *
 }
 
 /* The slots of a fragment that runs for the first time in this chunk. */
-static inline void tw_start_slots(struct tw_value_predictor *p, uint16_t tag, struct tw_value_slot *s, uint32_t n)
+static inline void tw_start_slots(struct tw_value_predictor *p, uint32_t number, struct tw_value_slot *s, uint32_t n)
 {
-	const uint8_t *reg = tw_value_map_registers(p->map, p->upper << 16 | tag);
+	const uint8_t *reg = tw_value_map_registers(p->map, number);
 	for (uint32_t i = 0; i < n; i++)
 		s[i] = (struct tw_value_slot){.last = p->reg[reg[i]], .epoch = p->epoch, .reg = reg[i]};
 }

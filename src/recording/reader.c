@@ -666,6 +666,11 @@ const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r
 	return row ? row[number & 0xffff] : NULL;
 }
 
+const struct tw_value_map *tw_recording_values(const struct tw_recording *r)
+{
+	return r->values;
+}
+
 size_t tw_recording_n_descriptors(const struct tw_recording *r)
 {
 	return r->descriptors.n;
@@ -706,17 +711,6 @@ static int read_sections(const struct thread *t, const struct tw_chunk_info *c, 
 	return error;
 }
 
-/* C and M from their sections; E is there already. */
-static int decode(const struct tw_recording *r, const struct tw_chunk_info *c, void *const *section, struct tw_chunk *out)
-{
-	out->c = malloc(out->n_c * sizeof *out->c + 8);
-	out->m = malloc(out->n_m * sizeof *out->m + 8);
-	if (!out->c || !out->m)
-		return TW_ERR_MEMORY;
-	int error = tw_decode_tags(section[TW_STREAM_C], c->coded[TW_STREAM_C], out->c, out->n_c);
-	return error ? error : tw_decode_values(r->values, section[TW_STREAM_M], c->coded[TW_STREAM_M], out);
-}
-
 static void describe_chunk(const struct thread *t, const struct tw_chunk_info *c, struct tw_chunk *out)
 {
 	*out = (struct tw_chunk){
@@ -738,7 +732,19 @@ static void describe_chunk(const struct thread *t, const struct tw_chunk_info *c
 	};
 }
 
-int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out)
+/* An error in the streams of a chunk. */
+static int about_chunk(int error, const struct thread *t, const struct tw_chunk_info *c)
+{
+	return error ? tw_fail(error, "%s: chunk %u at offset %llu", t->name, c->sequence, (unsigned long long)c->offset) : TW_OK;
+}
+
+static int decode_tags(const uint8_t *section, size_t n, struct tw_chunk *out)
+{
+	out->c = malloc(out->n_c * sizeof *out->c + 8);
+	return out->c ? tw_decode_tags(section, n, out->c, out->n_c) : TW_ERR_MEMORY;
+}
+
+int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out)
 {
 	memset(out, 0, sizeof *out);
 	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
@@ -747,17 +753,42 @@ int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk
 	const struct thread *t = thread_at(r, thread);
 	void *section[TW_NSTREAMS] = {NULL};
 	int error = read_sections(t, c, (const struct checks *)t->checks.items + chunk, section);
-	describe_chunk(t, c, out);
-	out->e = section[TW_STREAM_E];
-	if (!error) {
-		error = decode(r, c, section, out);
-		if (error)
-			tw_fail(error, "%s: chunk %u at offset %llu", t->name, c->sequence, (unsigned long long)c->offset);
-	}
+	describe_chunk(t, c, &out->chunk);
+	out->chunk.e = section[TW_STREAM_E];
+	out->values = section[TW_STREAM_M];
+	out->n_values = c->coded[TW_STREAM_M];
+	if (!error)
+		error = about_chunk(decode_tags(section[TW_STREAM_C], c->coded[TW_STREAM_C], &out->chunk), t, c);
 	free(section[TW_STREAM_C]);
-	free(section[TW_STREAM_M]);
+	if (error)
+		tw_coded_chunk_release(out);
+	return error;
+}
+
+void tw_coded_chunk_release(struct tw_coded_chunk *chunk)
+{
+	tw_chunk_release(&chunk->chunk);
+	free(chunk->values);
+	memset(chunk, 0, sizeof *chunk);
+}
+
+static int decode_values(const struct tw_recording *r, struct tw_coded_chunk *coded)
+{
+	struct tw_chunk *chunk = &coded->chunk;
+	chunk->m = malloc(chunk->n_m * sizeof *chunk->m + 8);
+	return chunk->m ? tw_decode_values(r->values, coded->values, coded->n_values, chunk) : TW_ERR_MEMORY;
+}
+
+int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out)
+{
+	struct tw_coded_chunk coded;
+	int error = tw_recording_coded_chunk(r, thread, chunk, &coded);
+	if (!error)
+		error = about_chunk(decode_values(r, &coded), thread_at(r, thread), tw_recording_chunk_info(r, thread, chunk));
+	*out = coded.chunk;
 	if (error)
 		tw_chunk_release(out);
+	free(coded.values);
 	return error;
 }
 

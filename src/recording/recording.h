@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <trackway/recording.h>
 
+struct tw_value_map;
+
 #define TW_RECORDING_VERSION 5
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
@@ -132,6 +134,22 @@ int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size
 /* When an event of this type happened, by the time stamp counter; 0: it does not say. Of a system call: when it had returned. `payload` is aligned to 8. */
 uint64_t tw_event_time(uint32_t type, const void *payload);
 
+/* ---- reading chunks ---- */
+
+/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. */
+struct tw_coded_chunk {
+	struct tw_chunk chunk;
+	uint8_t *values;
+	size_t n_values; /* bytes */
+};
+
+/* As tw_recording_chunk. */
+int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
+void tw_coded_chunk_release(struct tw_coded_chunk *chunk);
+
+/* The values of all its fragments. */
+const struct tw_value_map *tw_recording_values(const struct tw_recording *r);
+
 /* ---- packing ---- */
 
 /*
@@ -140,7 +158,6 @@ uint64_t tw_event_time(uint32_t type, const void *payload);
  * in the map. After a failure only tw_packer_begin may follow.
  */
 struct tw_packer;
-struct tw_value_map;
 
 struct tw_packer *tw_packer_new(const struct tw_value_map *map); /* NULL: no memory */
 void tw_packer_free(struct tw_packer *p);

@@ -77,6 +77,11 @@ void as_load(struct as *a, uint8_t reg, struct as_mem m)
 	reg_mem(a, 0x8b, reg, m, 1);
 }
 
+void as_load_signed32(struct as *a, uint8_t reg, struct as_mem m)
+{
+	reg_mem(a, 0x63, reg, m, 1);
+}
+
 void as_load16(struct as *a, uint8_t reg, struct as_mem m)
 {
 	reg_mem(a, 0x0fb7, reg, m, 0);
@@ -130,6 +135,11 @@ void as_alu_mem(struct as *a, enum as_alu op, uint8_t to, struct as_mem m)
 	reg_mem(a, 8u * op + 3, to, m, 1);
 }
 
+void as_alu_mem32(struct as *a, enum as_alu op, uint8_t to, struct as_mem m)
+{
+	reg_mem(a, 8u * op + 3, to, m, 0);
+}
+
 void as_alu_constant(struct as *a, enum as_alu op, uint8_t to, int32_t value, int wide)
 {
 	int small = value >= -128 && value <= 127;
@@ -165,6 +175,22 @@ void as_test(struct as *a, uint8_t reg, int wide)
 void as_decrement(struct as *a, struct as_mem m)
 {
 	reg_mem(a, 0xff, 1, m, 1);
+}
+
+void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide)
+{
+	int small = value >= -128 && value <= 127;
+	reg_mem(a, small ? 0x83 : 0x81, 0, m, wide);
+	if (small)
+		put8(a, (uint8_t)value);
+	else
+		put32(a, (uint32_t)value);
+}
+
+void as_compare8(struct as *a, struct as_mem m, uint8_t value)
+{
+	reg_mem(a, 0x80, 7, m, 0);
+	put8(a, value);
 }
 
 /* The three bytes a vector instruction begins with, for memory without an index. */

@@ -31,7 +31,7 @@ enum {
 enum as_alu { AS_ADD, AS_OR, AS_AND = 4, AS_SUB, AS_XOR, AS_CMP };
 enum as_shift { AS_SHL = 4, AS_SHR, AS_SAR = 7 };
 
-enum as_condition { AS_ABOVE_EQUAL = 3, AS_EQUAL, AS_NOT_EQUAL, AS_ABOVE = 7 };
+enum as_condition { AS_ABOVE_EQUAL = 3, AS_EQUAL, AS_NOT_EQUAL, AS_ABOVE = 7, AS_NEGATIVE };
 
 struct as {
 	uint8_t *at;
@@ -49,6 +49,7 @@ static inline struct as_mem as_at(uint8_t base, int32_t disp)
 }
 
 void as_load(struct as *a, uint8_t reg, struct as_mem m);
+void as_load_signed32(struct as *a, uint8_t reg, struct as_mem m);
 void as_load16(struct as *a, uint8_t reg, struct as_mem m); /* zero-extended */
 void as_store(struct as *a, struct as_mem m, uint8_t reg);
 void as_store32(struct as *a, struct as_mem m, uint8_t reg);
@@ -57,12 +58,15 @@ void as_move(struct as *a, uint8_t to, uint8_t from);
 void as_constant(struct as *a, uint8_t reg, uint64_t value);
 void as_alu(struct as *a, enum as_alu op, uint8_t to, uint8_t from, int wide);
 void as_alu_mem(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
+void as_alu_mem32(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
 void as_alu_constant(struct as *a, enum as_alu op, uint8_t to, int32_t value, int wide);
 void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide);
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m); /* a quadword; sets flags */
+void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide);
+void as_compare8(struct as *a, struct as_mem m, uint8_t value); /* a byte */
 
 /* Vectors: from `data`, which is within 2 GB, to memory. avx: 32 bytes, else 16. */
 void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx);

@@ -8,6 +8,7 @@ void tw_batch_start(struct tw_walk *w)
 	w->event = w->events;
 	w->repeated = 0;
 	w->insns = 0;
+	w->kinds = 0;
 	w->insns_room = done < w->chunk->insns ? w->chunk->insns - done : 0;
 }
 
@@ -25,6 +26,8 @@ static int flush(struct tw_walk *w, int continues)
 	    .n_insns = w->insns,
 	    .refs = w->refs,
 	    .n_refs = (size_t)(w->ref - w->refs),
+	    .n_reads = w->kinds & 0xffff,
+	    .n_writes = w->kinds >> 16,
 	    .events = w->events,
 	    .n_events = (size_t)(w->event - w->events),
 	    .continues = continues,

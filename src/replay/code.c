@@ -33,32 +33,37 @@ static const uint8_t *runnable(const struct tw_code *c, const uint8_t *written)
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-/* Where the batch is full to: in registers while code runs, but not in functions it calls. */
-static void emit_load_batch(struct as *a)
+/* Where the batch is full to, and how many values come as predicted: in registers while code runs, but not in functions it calls. */
+static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 {
 	as_load(a, CODE_REF, WALK(ref));
 	as_load(a, CODE_BLOCK, WALK(block));
-	as_load(a, CODE_INSNS, WALK(insns));
+	if (place->values)
+		as_load(a, CODE_RUN, WALK(values.run));
 }
 
-static void emit_store_batch(struct as *a)
+static void emit_store_batch(struct as *a, const struct tw_compile_place *place)
 {
 	as_store(a, WALK(ref), CODE_REF);
 	as_store(a, WALK(block), CODE_BLOCK);
-	as_store(a, WALK(insns), CODE_INSNS);
+	if (place->values)
+		as_store(a, WALK(values.run), CODE_RUN);
 }
 
 /* rdi is the walk, rsi the row. */
-static void emit_entry(struct as *a)
+static void emit_entry(struct as *a, const struct tw_compile_place *place)
 {
 	for (unsigned i = 0; i < sizeof saved; i++)
 		as_push(a, saved[i]);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
 	as_move(a, CODE_WALK, AS_RDI);
 	as_move(a, CODE_ROW, AS_RSI);
-	emit_load_batch(a);
+	emit_load_batch(a, place);
 	as_load(a, CODE_C, WALK(c));
-	as_load(a, CODE_M, WALK(m));
+	if (place->values)
+		as_load(a, CODE_SLOTS, WALK(values.p.slot));
+	else
+		as_load(a, CODE_M, WALK(m));
 }
 
 /* CODE_INDEX from CODE_REF: a difference of addresses divided by 24, exactly. */
@@ -74,13 +79,14 @@ static void emit_index(struct as *a)
 }
 
 /* rax is the result. */
-static void emit_exit(struct as *a, int avx)
+static void emit_exit(struct as *a, const struct tw_compile_place *place)
 {
-	if (avx)
+	if (place->avx)
 		as_vzeroupper(a);
-	emit_store_batch(a);
+	emit_store_batch(a, place);
 	as_store(a, WALK(c), CODE_C);
-	as_store(a, WALK(m), CODE_M);
+	if (!place->values)
+		as_store(a, WALK(m), CODE_M);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	for (unsigned i = sizeof saved; i-- > 0;)
 		as_pop(a, saved[i]);
@@ -88,25 +94,79 @@ static void emit_exit(struct as *a, int avx)
 }
 
 /* Calls tw_walk_other(walk, rsi, rdx, values), and goes out where that fails. */
-static void emit_helper(struct as *a, int avx)
+static void emit_helper(struct as *a, const struct tw_compile_place *place)
 {
-	if (avx)
+	if (place->avx)
 		as_vzeroupper(a);
-	emit_store_batch(a);
+	emit_store_batch(a, place);
 	as_move(a, AS_RDI, CODE_WALK);
-	as_move(a, AS_RCX, CODE_M);
+	if (place->values)
+		as_lea(a, AS_RCX, WALK(record), 1);
+	else
+		as_move(a, AS_RCX, CODE_M);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
 	as_constant(a, AS_RAX, (uintptr_t)tw_walk_other);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
-	emit_load_batch(a);
+	emit_load_batch(a, place);
 	as_test(a, AS_RAX, 0);
 	uint8_t *failed = as_jump_forward(a, AS_NOT_EQUAL);
 	emit_index(a);
 	as_return(a);
 	as_here(a, failed);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1); /* the return address */
-	emit_exit(a, avx);
+	emit_exit(a, place);
+}
+
+/* ---- values that are coded ---- */
+
+/* What may hold registers of the program, and CODE_INDEX: an odd number of registers, so that the stack is aligned in what is called. */
+static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_INDEX};
+
+/* Calls a function of the reader with its first argument and esi as it is; goes out where the section makes no sense. */
+static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
+{
+	uint8_t *failed;
+	as_store(a, WALK(values.run), CODE_RUN);
+	as_lea(a, AS_RDI, is_walks ? as_at(CODE_WALK, 0) : WALK(values), 1);
+	as_constant(a, AS_RAX, function);
+	as_call_reg(a, AS_RAX);
+	as_load(a, CODE_RUN, WALK(values.run));
+	for (unsigned i = sizeof kept; i-- > 0;)
+		as_pop(a, kept[i]);
+	as_test(a, CODE_RUN, 1);
+	failed = as_jump_forward(a, AS_NEGATIVE);
+	as_return(a);
+	as_here(a, failed);
+	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1); /* the return address */
+	as_constant(a, AS_RAX, (uint32_t)TW_ERR_DAMAGED);
+	emit_exit(a, place);
+}
+
+static void emit_keep(struct as *a)
+{
+	for (unsigned i = 0; i < sizeof kept; i++)
+		as_push(a, kept[i]);
+	as_move(a, AS_RSI, AS_RAX);
+}
+
+static void emit_values(struct tw_code *c, struct as *a)
+{
+	struct tw_compile_place *place = &c->place;
+	place->miss = a->at;
+	emit_keep(a);
+	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
+	place->start = a->at;
+	emit_keep(a);
+	emit_reader_call(a, place, (uintptr_t)tw_value_reader_start, 0);
+	place->take = a->at;
+	emit_keep(a);
+	as_move(a, AS_RDX, AS_RCX);
+	emit_reader_call(a, place, (uintptr_t)tw_walk_take, 1);
+	place->back_taken = a->at;
+	as_constant(a, AS_RAX, 1);
+	as_store32(a, WALK(taken), AS_RAX);
+	as_jump(a, place->back);
 }
 
 /* The code of TW_TAG_UPPER: the tag after it is the upper half of those that follow. */
@@ -130,13 +190,15 @@ static void emit_shared(struct tw_code *c)
 	as_alu_constant(&a, AS_SUB, CODE_C, sizeof(uint16_t), 1);
 	c->place.out = a.at;
 	as_constant(&a, AS_RAX, 0);
-	emit_exit(&a, c->place.avx);
+	emit_exit(&a, &c->place);
 	c->place.helper = a.at;
-	emit_helper(&a, c->place.avx);
+	emit_helper(&a, &c->place);
+	if (c->place.values)
+		emit_values(c, &a);
 	const uint8_t *upper = a.at;
 	emit_upper(c, &a);
 	c->entry = runnable(c, a.at);
-	emit_entry(&a);
+	emit_entry(&a, &c->place);
 	emit_index(&a);
 	tw_compile_dispatch(&a, &c->place);
 	for (unsigned tag = 0; tag < ROW; tag++)
@@ -166,11 +228,12 @@ static int map_area(struct tw_code *c)
 	return c->written && c->run;
 }
 
-struct tw_code *tw_code_new(void)
+struct tw_code *tw_code_new(const struct tw_value_map *values)
 {
 	struct tw_code *c = calloc(1, sizeof *c);
 	if (!c)
 		return NULL;
+	c->place.values = values;
 	pthread_mutex_init(&c->lock, NULL);
 	if (!map_area(c)) {
 		tw_code_free(c);
@@ -217,10 +280,10 @@ static void set_code(struct tw_code *c, uint32_t number, const uint8_t *code)
 		__atomic_store_n(&row[number & 0xffff], code, __ATOMIC_RELEASE);
 }
 
-void tw_code_add(struct tw_code *c, const struct tw_program *p)
+void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
 {
 	pthread_mutex_lock(&c->lock);
-	const uint8_t *code = tw_compile(&c->place, p);
+	const uint8_t *code = tw_compile(&c->place, p, slots);
 	if (code)
 		set_code(c, p->descriptor->number, runnable(c, code));
 	pthread_mutex_unlock(&c->lock);

@@ -17,11 +17,12 @@ struct tw_walk;
 struct tw_code;
 
 /* NULL: no memory, or none that can be executed. Then walks go step by step. */
-struct tw_code *tw_code_new(void);
+/* `values` as in tw_programs_new. */
+struct tw_code *tw_code_new(const struct tw_value_map *values);
 void tw_code_free(struct tw_code *c);
 
 /* Makes code of a program, which must stay. Where that cannot be (memory is used up) nothing changes. */
-void tw_code_add(struct tw_code *c, const struct tw_program *p);
+void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
 
 /* Goes on from the walk's next tag, as far as code goes. Returns 0 or an error of a helper. w->upper may have changed. */
 int tw_code_run(struct tw_code *c, struct tw_walk *w);

@@ -1,9 +1,10 @@
-/* Random fragments, run as machine code and step by step: the same comes out. */
+/* Random fragments, run as machine code and step by step, with values as they are and coded: the same comes out. */
 #include "chunk.h"
+#include "recording/transform.h"
 #include "replay/code.h"
 #include "unit.h"
 
-enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 60 };
+enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 50 };
 
 static uint64_t state = 1;
 
@@ -126,16 +127,18 @@ struct result {
 
 static void fold(struct result *r, const void *bytes, size_t n)
 {
-	const uint8_t *b = bytes;
-	for (size_t i = 0; i < n; i++)
-		r->hash = (r->hash ^ b[i]) * 0x100000001b3;
+	for (size_t at = 0; at < n; at += sizeof(uint64_t)) {
+		uint64_t word = 0;
+		memcpy(&word, (const uint8_t *)bytes + at, n - at < sizeof word ? n - at : sizeof word);
+		r->hash = (r->hash ^ word ^ r->hash >> 31) * 0x9e3779b97f4a7c15u;
+	}
 }
 
 /* References with the block each is of, and blocks; whatever the batches are. */
 static int take(void *context, const struct tw_batch *b)
 {
 	struct result *r = context;
-	uint64_t insns = 0, executions = 0;
+	uint64_t insns = 0, executions = 0, reads = 0, writes = 0;
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct tw_block_run *run = &b->blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
@@ -146,9 +149,14 @@ static int take(void *context, const struct tw_batch *b)
 		}
 		insns += run->n_insns;
 		executions += run->n_insns != 0;
-		for (size_t k = run->first_ref; k < end; k++)
+		for (size_t k = run->first_ref; k < end; k++) {
 			fold(r, &b->refs[k], sizeof b->refs[k]);
+			reads += b->refs[k].type & 1;
+			writes += b->refs[k].type >> 1;
+		}
 	}
+	EQUAL(b->n_reads, reads);
+	EQUAL(b->n_writes, writes);
 	EQUAL(b->n_insns, insns);
 	EQUAL(b->n_blocks - b->n_continued, executions);
 	EQUAL(b->first_ref, r->refs);
@@ -160,16 +168,47 @@ static int take(void *context, const struct tw_batch *b)
 
 static const struct tw_xstate xstate = {.xcr0 = 7, .component = {[2] = {576, 256, 0, 0}}};
 
+/* The M section of a chunk; n bytes. at NULL: values as they are. */
+struct section {
+	uint8_t *at;
+	size_t n;
+};
+
 /* Walks the chunk twice, the second time with the code that the first has made. */
-static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct result *r, struct tw_walk_counts *counts)
+static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct section section, struct result *r,
+                      struct tw_walk_counts *counts)
 {
 	struct tw_walk *w = tw_walk_new(&(struct tw_walk_options){.programs = p, .xstate = &xstate, .batch = take, .context = r});
 	int error = 0;
 	for (int i = 0; i < 2; i++) {
 		*r = (struct result){.hash = 1};
-		error = tw_walk_chunk(w, &k->chunk, counts);
+		error = section.at ? tw_walk_coded(w, &k->chunk, section.at, section.n, counts) : tw_walk_chunk(w, &k->chunk, counts);
 	}
 	tw_walk_free(w);
+	return error;
+}
+
+/* Step by step and as machine code: the same comes out, which is left in *r. Returns the error there was. */
+static int compare(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k, struct section section,
+                   struct result *r)
+{
+	struct tw_programs *steps = tw_programs_new(0, map), *code = tw_programs_new(1, map);
+	struct tw_walk_counts counts, code_counts;
+	struct result by_code;
+	CHECK(tw_programs_code(code) != NULL);
+	for (unsigned i = 0; i < FRAGMENTS; i++) {
+		EQUAL(tw_programs_add(steps, d[i]), 0);
+		EQUAL(tw_programs_add(code, d[i]), 0);
+	}
+	int error = walk_twice(steps, k, section, r, &counts);
+	EQUAL(walk_twice(code, k, section, &by_code, &code_counts), error);
+	EQUAL(by_code.hash, r->hash);
+	EQUAL(by_code.refs, r->refs);
+	EQUAL(code_counts.insns, counts.insns);
+	EQUAL(code_counts.blocks, counts.blocks);
+	EQUAL(code_counts.refs, counts.refs);
+	tw_programs_free(steps);
+	tw_programs_free(code);
 	return error;
 }
 
@@ -181,7 +220,25 @@ static uint64_t any_value(void)
 	return rnd(5000) ? 0x10000 + 4 * rnd(16) : rnd(2) ? ~0ull - rnd(100) : (uint64_t)rnd(1u << 31) << 16;
 }
 
-static void put_execution(struct made_chunk *k, const struct tw_descriptor *d)
+/* Values that are predicted in one way or another, most of the time. */
+static uint64_t regular_value(unsigned fragment, unsigned v)
+{
+	static const uint64_t chain[] = {0x10000, 0x10030, 0x10010, 0x10020, 0x10038};
+	static uint64_t at[FRAGMENTS][4];
+	uint64_t *a = &at[fragment % FRAGMENTS][v % 4];
+	if (rnd(20) == 0)
+		return any_value();
+	switch ((fragment + v) % 3) {
+	case 0:
+		return 0x10000 + (*a += 8) % 64;
+	case 1:
+		return chain[++*a % 5];
+	default:
+		return 0x10008 + 8 * (rnd(100) == 0);
+	}
+}
+
+static void put_execution(struct made_chunk *k, const struct tw_descriptor *d, int regular)
 {
 	static uint32_t upper;
 	if (k->chunk.n_c == 1)
@@ -196,44 +253,56 @@ static void put_execution(struct made_chunk *k, const struct tw_descriptor *d)
 		put_value(k, rnd(50) ? rnd(9) : rnd(9000));
 	else
 		for (unsigned v = 0; v < d->n_values; v++)
-			put_value(k, any_value());
+			put_value(k, regular ? regular_value(d->number & 0xffff, v) : any_value());
 }
 
 static struct made_chunk *random_chunk(struct tw_descriptor *const *d)
 {
 	struct made_chunk *k = make_chunk();
+	int regular = rnd(2) != 0;
 	put_keyframe(k, 0);
 	while (k->chunk.n_c < TAGS && k->chunk.n_m < MADE_M - 8)
-		put_execution(k, d[rnd(rnd(3) ? FRAGMENTS : 2)]);
-	if (rnd(8) == 0) /* something is wrong, at times */
-		k->c[1 + rnd((uint32_t)k->chunk.n_c - 1)] ^= (uint16_t)(1 << rnd(16));
+		put_execution(k, d[rnd(rnd(3) ? FRAGMENTS : 2)], regular);
 	k->chunk.insns = rnd(8) ? 1ull << 40 : 5000;
 	k->chunk.refs = rnd(8) ? 1u << 18 : 5000; /* bounds what a string instruction may do */
 	return k;
 }
 
+/* Something in it is wrong: both ways say so at the same place. */
+static void test_damage(struct tw_descriptor *const *d, const struct tw_value_map *map, struct made_chunk *k, struct section section)
+{
+	struct result r;
+	struct section damaged = {malloc(section.n), section.n};
+	memcpy(damaged.at, section.at, section.n);
+	damaged.at[24 + rnd((uint32_t)section.n - 24)] ^= (uint8_t)(1 + rnd(255));
+	compare(d, map, k, damaged, &r);
+	free(damaged.at);
+	k->c[1 + rnd((uint32_t)k->chunk.n_c - 1)] ^= (uint16_t)(1 << rnd(16));
+	compare(d, NULL, k, (struct section){0}, &r);
+	compare(d, map, k, section, &r);
+}
+
 static void test_round(void)
 {
-	struct tw_programs *steps = tw_programs_new(0), *code = tw_programs_new(1);
 	struct tw_descriptor *d[FRAGMENTS];
-	struct result by_steps, by_code;
-	struct tw_walk_counts counts, code_counts;
-	CHECK(tw_programs_code(code) != NULL);
+	struct tw_value_map *map = tw_value_map_new();
+	struct tw_encoder *encoder = tw_encoder_new(map);
+	struct tw_coded coded;
+	struct result plain, decoded;
 	for (unsigned i = 0; i < FRAGMENTS; i++) {
 		d[i] = random_descriptor((i < FRAGMENTS / 2 ? 0 : 0x10000) + 16 + i);
-		EQUAL(tw_programs_add(steps, d[i]), 0);
-		EQUAL(tw_programs_add(code, d[i]), 0);
+		EQUAL(tw_value_map_add(map, d[i]), 0);
 	}
 	struct made_chunk *k = random_chunk(d);
-	int error = walk_twice(steps, k, &by_steps, &counts);
-	EQUAL(walk_twice(code, k, &by_code, &code_counts), error);
-	EQUAL(by_code.hash, by_steps.hash);
-	EQUAL(by_code.refs, by_steps.refs);
-	EQUAL(code_counts.insns, counts.insns);
-	EQUAL(code_counts.blocks, counts.blocks);
-	EQUAL(code_counts.refs, counts.refs);
-	tw_programs_free(steps);
-	tw_programs_free(code);
+	tw_encoder_begin(encoder, k->chunk.upper);
+	EQUAL(tw_encoder_add(encoder, &k->chunk), 0);
+	EQUAL(tw_encoder_end(encoder, &coded), 0);
+	struct section section = {coded.section[TW_STREAM_M].at, coded.section[TW_STREAM_M].n};
+	EQUAL(compare(d, NULL, k, (struct section){0}, &plain), compare(d, map, k, section, &decoded));
+	EQUAL(plain.hash, decoded.hash);
+	test_damage(d, map, k, section);
+	tw_encoder_free(encoder);
+	tw_value_map_free(map);
 	free(k);
 	for (unsigned i = 0; i < FRAGMENTS; i++)
 		free(d[i]);

@@ -1,32 +1,4 @@
-#include "replay/compile.h"
-#include "replay/state.h"
-
-#include <stddef.h>
-
-#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
-
-/* Machine registers that hold registers of the program; rax is for what is used at once. */
-static const uint8_t pool[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9};
-enum { POOL = sizeof pool / sizeof *pool, NOWHERE = 0xff, STEP_CODE = 512 };
-
-/* A slot of the register file: machine register pool[host] + disp, or in memory (NOWHERE). */
-struct place {
-	uint8_t host;
-	uint8_t dirty; /* memory does not have it yet */
-	int32_t disp;
-};
-
-struct compiler {
-	struct as a;
-	struct tw_compile_place *at;
-	uint8_t *data;
-	const struct tw_program *p;
-	const struct tw_op *ops;
-	struct place slot[TW_NREG_SLOTS];
-	unsigned used[POOL], clock;         /* when each was used last */
-	unsigned pinned;                    /* bit per register of the pool: not to be given to another now */
-	unsigned n_refs, n_blocks, n_insns; /* of this stretch so far */
-};
+#include "replay/compiler.h"
 
 /* ---- registers ---- */
 
@@ -41,12 +13,12 @@ static void write_back(struct compiler *c, unsigned h, int ends)
 	int32_t now = 0;
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++) {
 		struct place *p = &c->slot[s];
-		uint8_t from = pool[h];
+		uint8_t from = tw_pool[h];
 		if (p->host != h || !p->dirty)
 			continue;
 		if (p->disp != now) {
-			from = ends ? pool[h] : AS_RAX;
-			as_lea(&c->a, from, as_at(pool[h], p->disp - now), 1);
+			from = ends ? tw_pool[h] : AS_RAX;
+			as_lea(&c->a, from, as_at(tw_pool[h], p->disp - now), 1);
 			now = ends ? p->disp : 0;
 		}
 		as_store(&c->a, slot_memory(s), from);
@@ -58,7 +30,7 @@ static void forget(struct compiler *c, unsigned h)
 {
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
 		if (c->slot[s].host == h)
-			c->slot[s] = (struct place){.host = NOWHERE};
+			c->slot[s] = (struct place){.host = TW_NOWHERE};
 }
 
 static int is_held(const struct compiler *c, unsigned h)
@@ -72,15 +44,15 @@ static int is_held(const struct compiler *c, unsigned h)
 /* A register of the pool for something new: one that holds nothing, or the one used least lately. */
 static unsigned take(struct compiler *c)
 {
-	unsigned best = NOWHERE;
-	for (unsigned h = 0; h < POOL; h++) {
+	unsigned best = TW_NOWHERE;
+	for (unsigned h = 0; h < TW_POOL; h++) {
 		if (c->pinned >> h & 1)
 			continue;
 		if (!is_held(c, h)) {
 			best = h;
 			break;
 		}
-		if (best == NOWHERE || c->used[h] < c->used[best])
+		if (best == TW_NOWHERE || c->used[h] < c->used[best])
 			best = h;
 	}
 	write_back(c, best, 1);
@@ -94,9 +66,9 @@ static unsigned take(struct compiler *c)
 static struct place get(struct compiler *c, unsigned slot)
 {
 	struct place *p = &c->slot[slot];
-	if (p->host == NOWHERE) {
+	if (p->host == TW_NOWHERE) {
 		unsigned h = take(c);
-		as_load(&c->a, pool[h], slot_memory(slot));
+		as_load(&c->a, tw_pool[h], slot_memory(slot));
 		*p = (struct place){.host = (uint8_t)h};
 	}
 	c->used[p->host] = ++c->clock;
@@ -114,8 +86,8 @@ static uint8_t get_exact(struct compiler *c, unsigned slot)
 {
 	struct place p = get(c, slot);
 	if (!p.disp)
-		return pool[p.host];
-	as_lea(&c->a, AS_RAX, as_at(pool[p.host], p.disp), 1);
+		return tw_pool[p.host];
+	as_lea(&c->a, AS_RAX, as_at(tw_pool[p.host], p.disp), 1);
 	return AS_RAX;
 }
 
@@ -134,12 +106,12 @@ static struct as_mem operand(struct compiler *c, unsigned base, unsigned index, 
 	int64_t sum = disp;
 	if (base != TW_SLOT_ZERO) {
 		struct place b = get(c, base);
-		m.base = pool[b.host];
+		m.base = tw_pool[b.host];
 		sum = (int64_t)((uint64_t)sum + (uint64_t)(int64_t)b.disp);
 	}
 	if (index != TW_SLOT_ZERO) {
 		struct place i = get(c, index);
-		m.index = pool[i.host];
+		m.index = tw_pool[i.host];
 		sum = (int64_t)((uint64_t)sum + ((uint64_t)(int64_t)i.disp << scale));
 	}
 	if (fits(sum)) {
@@ -166,8 +138,9 @@ static uint8_t address(struct compiler *c, struct as_mem m, int wide)
 
 /* ---- what is written to the batch ---- */
 
-static void write_address(struct compiler *c, uint8_t reg)
+static void write_address(struct compiler *c, uint8_t reg, unsigned type)
 {
+	c->kinds += tw_kinds(type);
 	as_store(&c->a, as_at(CODE_REF, (int32_t)(c->n_refs * sizeof(struct tw_ref) + offsetof(struct tw_ref, addr))), reg);
 	c->n_refs++;
 }
@@ -190,17 +163,24 @@ static void write_block(struct compiler *c, unsigned block)
 
 static void set_sum(struct compiler *c, unsigned dest, unsigned base, unsigned index, unsigned scale, int64_t disp, int wide)
 {
-	struct place b = {.host = NOWHERE};
+	struct place b = {.host = TW_NOWHERE};
 	if (wide && base != TW_SLOT_ZERO && index == TW_SLOT_ZERO)
 		b = get(c, base);
-	if (b.host != NOWHERE && fits(disp + b.disp)) {
+	if (b.host != TW_NOWHERE && fits(disp + b.disp)) {
 		set(c, dest, b.host, (int32_t)(disp + b.disp));
 		return;
 	}
 	struct as_mem m = operand(c, base, index, scale, disp);
 	unsigned h = take(c);
-	as_lea(&c->a, pool[h], m, wide);
+	as_lea(&c->a, tw_pool[h], m, wide);
 	set(c, dest, h, 0);
+}
+
+static unsigned type_of(const struct tw_step *s)
+{
+	struct tw_ref ref = {0};
+	memcpy(&ref.size, &s->shape, sizeof s->shape);
+	return ref.type;
 }
 
 static void plain_ref(struct compiler *c, const struct tw_step *s)
@@ -211,14 +191,25 @@ static void plain_ref(struct compiler *c, const struct tw_step *s)
 			as_move(&c->a, AS_RAX, reg);
 		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, slot_memory(s->seg));
 	}
-	write_address(c, reg);
+	write_address(c, reg, type_of(s));
+}
+
+static void take_value(struct compiler *c, const struct tw_step *s, uint8_t host)
+{
+	int32_t at = (int32_t)(s->base * sizeof(uint64_t));
+	if (c->inlined)
+		tw_compile_value(c, s->dest, host);
+	else if (c->at->values)
+		as_load(&c->a, host, as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, record) + at));
+	else
+		as_load(&c->a, host, as_at(CODE_M, at));
 }
 
 static void plain(struct compiler *c, const struct tw_step *s)
 {
 	if (s->flags & TW_STEP_VALUE) {
 		unsigned h = take(c);
-		as_load(&c->a, pool[h], as_at(CODE_M, (int32_t)(s->base * sizeof(uint64_t))));
+		take_value(c, s, tw_pool[h]);
 		set(c, s->dest, h, 0);
 	} else if (s->flags & TW_STEP_REF) {
 		plain_ref(c, s);
@@ -242,7 +233,7 @@ static void flagged_ref(struct compiler *c, const struct tw_op *op)
 		as_alu_mem(&c->a, AS_ADD, AS_RAX, slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
 	if (op->flags & TW_OPF_LINE)
 		as_alu_constant(&c->a, AS_AND, AS_RAX, -64, 1);
-	write_address(c, AS_RAX);
+	write_address(c, AS_RAX, op->type);
 }
 
 /* The second operand of a calculation, in a register: R[index], or disp. */
@@ -258,7 +249,7 @@ static void extend(struct compiler *c, const struct tw_op *op, unsigned bits, in
 {
 	uint8_t from = get_exact(c, slot_of(op->base));
 	unsigned h = take(c);
-	as_extend(&c->a, pool[h], from, bits, sign, wide);
+	as_extend(&c->a, tw_pool[h], from, bits, sign, wide);
 	set(c, op->count, h, 0);
 }
 
@@ -267,12 +258,12 @@ static void combine(struct compiler *c, const struct tw_op *op, int wide)
 	static const uint8_t alu[] = {[TW_CALC_AND] = AS_AND, [TW_CALC_OR] = AS_OR, [TW_CALC_XOR] = AS_XOR, [TW_CALC_SUB] = AS_SUB};
 	struct place b = get(c, slot_of(op->base));
 	unsigned h = take(c);
-	as_lea(&c->a, pool[h], as_at(pool[b.host], b.disp), 1);
+	as_lea(&c->a, tw_pool[h], as_at(tw_pool[b.host], b.disp), 1);
 	uint8_t from = second_operand(c, op);
 	if (op->type == TW_CALC_MUL)
-		as_multiply(&c->a, pool[h], from, wide);
+		as_multiply(&c->a, tw_pool[h], from, wide);
 	else
-		as_alu(&c->a, (enum as_alu)alu[op->type], pool[h], from, wide);
+		as_alu(&c->a, (enum as_alu)alu[op->type], tw_pool[h], from, wide);
 	set(c, op->count, h, 0);
 }
 
@@ -281,9 +272,9 @@ static void shift(struct compiler *c, const struct tw_op *op, int wide)
 	static const uint8_t shifts[] = {[TW_CALC_SHL] = AS_SHL, [TW_CALC_SHR] = AS_SHR, [TW_CALC_SAR] = AS_SAR};
 	struct place b = get(c, slot_of(op->base));
 	unsigned h = take(c), count = (unsigned)op->disp & (wide ? 63 : 31);
-	as_lea(&c->a, pool[h], as_at(pool[b.host], b.disp), wide);
+	as_lea(&c->a, tw_pool[h], as_at(tw_pool[b.host], b.disp), wide);
 	if (count)
-		as_shift(&c->a, (enum as_shift)shifts[op->type], pool[h], (uint8_t)count, wide);
+		as_shift(&c->a, (enum as_shift)shifts[op->type], tw_pool[h], (uint8_t)count, wide);
 	set(c, op->count, h, 0);
 }
 
@@ -402,7 +393,7 @@ static void copy_blocks(struct compiler *c, const struct tw_step *s, int first)
 /* Registers to memory, and the batch is moved on. */
 static void end_stretch(struct compiler *c)
 {
-	for (unsigned h = 0; h < POOL; h++) {
+	for (unsigned h = 0; h < TW_POOL; h++) {
 		write_back(c, h, 0);
 		forget(c, h);
 	}
@@ -412,14 +403,16 @@ static void end_stretch(struct compiler *c)
 	}
 	if (c->n_blocks) {
 		as_alu_constant(&c->a, AS_ADD, CODE_BLOCK, (int32_t)(c->n_blocks * sizeof(struct tw_block_run)), 1);
-		as_alu_constant(&c->a, AS_ADD, CODE_INSNS, (int32_t)c->n_insns, 1);
+		as_add_to(&c->a, WALK(insns), (int32_t)c->n_insns, 1);
 	}
-	c->n_refs = c->n_blocks = c->n_insns = 0;
+	if (c->kinds)
+		as_add_to(&c->a, WALK(kinds), (int32_t)c->kinds, 0);
+	c->n_refs = c->n_blocks = c->n_insns = c->kinds = 0;
 }
 
-static int has_room(const struct compiler *c)
+int tw_compile_has_room(const struct compiler *c)
 {
-	return c->at->code_end - c->a.at > STEP_CODE;
+	return c->at->code_end - c->a.at > TW_STEP_CODE;
 }
 
 /* Returns the step after the stretch; NULL: no room. */
@@ -431,7 +424,7 @@ static const struct tw_step *stretch(struct compiler *c, const struct tw_step *s
 	if (first)
 		write_block(c, 0);
 	for (; !is_end(c, s); s++) {
-		if (!has_room(c))
+		if (!tw_compile_has_room(c))
 			return NULL;
 		if (s->kind == TW_STEP_PLAIN)
 			plain(c, s);
@@ -479,8 +472,13 @@ void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place)
 	as_jump_to(a, (struct as_mem){CODE_ROW, AS_RAX, 3, 0});
 }
 
+/* Makes sure that the execution's values are there. */
 static void check_values(struct compiler *c)
 {
+	if (c->at->values) {
+		tw_compile_take(c);
+		return;
+	}
 	as_lea(&c->a, AS_RAX, as_at(CODE_M, (int32_t)(c->p->n_values * sizeof(uint64_t))), 1);
 	as_alu_mem(&c->a, AS_CMP, AS_RAX, WALK(m_end));
 	as_jump_if(&c->a, AS_ABOVE, c->at->back);
@@ -488,7 +486,7 @@ static void check_values(struct compiler *c)
 
 static void go_on(struct compiler *c)
 {
-	if (c->p->n_values)
+	if (c->p->n_values && !c->at->values)
 		as_alu_constant(&c->a, AS_ADD, CODE_M, (int32_t)(c->p->n_values * sizeof(uint64_t)), 1);
 	if_full(c, c->at->out);
 	tw_compile_dispatch(&c->a, c->at);
@@ -507,24 +505,25 @@ static int compile_plain(struct compiler *c)
 /* A count, in rax, of more executions than the chunk has instructions for is the walk's to refuse. */
 static void check_count(struct compiler *c)
 {
+	const uint8_t *back = c->at->values ? c->at->back_taken : c->at->back;
 	as_move(&c->a, AS_RCX, AS_RAX);
 	as_shift(&c->a, AS_SHR, AS_RCX, 32, 1);
-	as_jump_if(&c->a, AS_NOT_EQUAL, c->at->back);
+	as_jump_if(&c->a, AS_NOT_EQUAL, back);
 	as_constant(&c->a, AS_RCX, c->p->descriptor->n_insns);
 	as_multiply(&c->a, AS_RCX, AS_RAX, 1);
-	as_alu(&c->a, AS_ADD, AS_RCX, CODE_INSNS, 1);
+	as_alu_mem(&c->a, AS_ADD, AS_RCX, WALK(insns));
 	as_alu_mem(&c->a, AS_CMP, AS_RCX, WALK(insns_room));
-	as_jump_if(&c->a, AS_ABOVE, c->at->back);
+	as_jump_if(&c->a, AS_ABOVE, back);
 }
 
 /* w->left counts down; where the batch is full in between, the code is entered again with what is left. */
 static int compile_loop(struct compiler *c)
 {
-	check_values(c);
 	as_load(&c->a, AS_RAX, WALK(left));
 	as_test(&c->a, AS_RAX, 1);
 	uint8_t *resumed = as_jump_forward(&c->a, AS_NOT_EQUAL);
-	as_load(&c->a, AS_RAX, as_at(CODE_M, 0));
+	check_values(c);
+	as_load(&c->a, AS_RAX, c->at->values ? WALK(record) : as_at(CODE_M, 0));
 	as_test(&c->a, AS_RAX, 1);
 	uint8_t *none = as_jump_forward(&c->a, AS_EQUAL);
 	check_count(c);
@@ -557,17 +556,19 @@ static size_t data_bytes(const struct tw_descriptor *d)
 	return (d->n_ops + 1u) * sizeof(struct tw_ref) + (d->n_blocks + 1u) * sizeof(struct tw_block_run) + 32;
 }
 
-const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p)
+const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
 {
 	const struct tw_descriptor *d = p->descriptor;
-	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d)};
+	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d), .slots = slots};
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
-		c.slot[s].host = NOWHERE;
+		c.slot[s].host = TW_NOWHERE;
 	size_t copies = data_bytes(d);
 	if (p->insn_pc || (p->loops && !is_static(&c)) || (size_t)(place->data_end - place->data) < copies ||
-	    (size_t)(place->code_end - place->code) < 2 * copies + STEP_CODE)
+	    (size_t)(place->code_end - place->code) < 2 * copies + TW_STEP_CODE)
 		return NULL;
-	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)))
+	if (place->values && !tw_compile_values(&c))
+		return NULL;
+	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c))
 		return NULL;
 	const uint8_t *start = place->code;
 	place->code = c.a.at;

@@ -16,8 +16,9 @@ enum {
 	CODE_REF = AS_R12,   /* w->ref */
 	CODE_BLOCK = AS_R13, /* w->block */
 	CODE_C = AS_R14,     /* w->c */
-	CODE_M = AS_R15,     /* w->m */
-	CODE_INSNS = AS_R10, /* w->insns */
+	CODE_M = AS_R15,     /* w->m; where values are coded: */
+	CODE_SLOTS = AS_R15, /* w->values.p.slot */
+	CODE_RUN = AS_R10,   /* w->values.run */
 	CODE_INDEX = AS_R11, /* w->ref - w->refs */
 };
 
@@ -28,11 +29,17 @@ struct tw_compile_place {
 	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
 	const uint8_t *out;       /* out */
 	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
+	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value that is not as predicted: eax slot, then rax is the value;
+	 * ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which are in w->record then:
+	 * eax number, ecx how many; and `back` with these values. */
+	const struct tw_value_map *values;
+	const uint8_t *miss, *start, *take, *back_taken;
 	int avx;
 };
 
-/* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. */
-const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p);
+/* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. `slots`: how values are predicted now,
+ * where they are coded. */
+const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots);
 
 /* Takes the next tag and goes on with its code, or out. */
 void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place);

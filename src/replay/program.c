@@ -12,17 +12,20 @@ struct tw_programs {
 	struct tw_program **row[65536];
 	struct tw_slab *slabs; /* programs, in the order they were made */
 	struct tw_code *code;
+	const struct tw_value_map *values;
 	uint32_t hot;
 };
 
 static struct tw_program *const no_row[65536];
 
-struct tw_programs *tw_programs_new(uint32_t hot)
+struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values)
 {
 	struct tw_programs *p = calloc(1, sizeof *p);
+	if (p)
+		p->values = values;
 	if (p && hot) {
 		p->hot = hot;
-		p->code = tw_code_new();
+		p->code = tw_code_new(values);
 	}
 	return p;
 }
@@ -32,11 +35,16 @@ struct tw_code *tw_programs_code(const struct tw_programs *p)
 	return p->code;
 }
 
-void tw_programs_ran(const struct tw_programs *p, struct tw_program *program)
+const struct tw_value_map *tw_programs_values(const struct tw_programs *p)
+{
+	return p->values;
+}
+
+void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots)
 {
 	uint32_t runs = atomic_fetch_add_explicit(&program->runs, 1, memory_order_relaxed) + 1;
 	if (runs == p->hot && p->code)
-		tw_code_add(p->code, program);
+		tw_code_add(p->code, program, slots);
 }
 
 void tw_programs_free(struct tw_programs *p)

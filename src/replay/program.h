@@ -54,8 +54,12 @@ struct tw_programs;
 /* Executions step by step after which a program is worth machine code. */
 enum { TW_PROGRAMS_HOT = 32 };
 
-/* `hot`: after how many executions programs become machine code; 0: never. NULL: no memory. */
-struct tw_programs *tw_programs_new(uint32_t hot);
+struct tw_value_map;
+struct tw_value_slot;
+
+/* `hot`: after how many executions programs become machine code; 0: never. `values`: of all descriptors, for walks of chunks whose values are coded; NULL:
+ * they are not. NULL: no memory. */
+struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values);
 void tw_programs_free(struct tw_programs *p);
 
 /* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
@@ -68,8 +72,10 @@ struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t 
 /* The machine code of all programs, or NULL. */
 struct tw_code *tw_programs_code(const struct tw_programs *p);
 
-/* The program has run once more, step by step. By any number of threads. */
-void tw_programs_ran(const struct tw_programs *p, struct tw_program *program);
+const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
+
+/* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
+void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
 
 /* What struct tw_ref holds after pc and addr. */
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);

@@ -80,7 +80,7 @@ static int list_ranges(struct replay *r)
 
 static int compile_all(struct replay *r)
 {
-	r->programs = tw_programs_new(TW_PROGRAMS_HOT);
+	r->programs = tw_programs_new(TW_PROGRAMS_HOT, tw_recording_values(r->recording));
 	if (!r->programs)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	size_t n = tw_recording_n_descriptors(r->recording);
@@ -126,11 +126,11 @@ static int judge(struct replay *r, const struct place *p, int error)
 
 static int replay_place(struct replay *r, struct tw_walk *walk, const struct place *p)
 {
-	struct tw_chunk chunk;
-	int error = tw_recording_chunk(r->recording, p->thread, p->chunk, &chunk);
+	struct tw_coded_chunk coded;
+	int error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &coded);
 	if (!error)
-		error = tw_walk_chunk(walk, &chunk, NULL);
-	tw_chunk_release(&chunk);
+		error = tw_walk_coded(walk, &coded.chunk, coded.values, coded.n_values, NULL);
+	tw_coded_chunk_release(&coded);
 	return error ? judge(r, p, error) : 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef TW_REPLAY_STATE_H
 #define TW_REPLAY_STATE_H
 
+#include "recording/value_reader.h"
 #include "replay/walk.h"
 
 #include <string.h>
@@ -14,6 +15,10 @@ enum { TW_BATCH = 1024, TW_BATCH_EVENTS = 512 };
 
 /* Room for one fragment more than that, and for what continues it. */
 enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16 };
+_Static_assert(TW_BATCH_ROOM < 1 << 16, "reads of a batch are counted in 16 bits");
+
+/* A fragment has fewer values. */
+enum { TW_RECORD = 8192 };
 
 struct tw_walk {
 	uint64_t reg[TW_NREG_SLOTS];
@@ -26,6 +31,8 @@ struct tw_walk {
 	struct tw_event *event;                 /* ..., in events */
 	const struct tw_block_run *block_limit; /* as many blocks as a batch has */
 	uint64_t insns;                         /* of the batch so far */
+	uint32_t kinds;                         /* reads of the batch, and from bit 16 on writes */
+	uint32_t taken;                         /* the values of the next fragment are in `record` */
 	uint64_t insns_room;                    /* instructions the chunk still has at the batch's start, by its header */
 	uint64_t left;                          /* executions that are left of a loop which filled the batch in machine code */
 	uint32_t upper;
@@ -40,6 +47,9 @@ struct tw_walk {
 	struct tw_ref refs[TW_BATCH_ROOM];
 	struct tw_block_run blocks[TW_BATCH_ROOM];
 	struct tw_event events[TW_BATCH_EVENTS];
+	int coded;                  /* values are in `values`, not at m */
+	uint64_t record[TW_RECORD]; /* values of one execution, decoded */
+	struct tw_value_reader values;
 };
 
 /* Sets the detail text of an error in the streams: where, what, and a number; returns `error`. */
@@ -58,13 +68,25 @@ int tw_batch_flush_within(struct tw_walk *w);
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 
+/* What references of a type count, as `kinds` has it. */
+static inline uint32_t tw_kinds(unsigned type)
+{
+	return (type & TW_READ ? 1u : 0) + (type & TW_WRITE ? 1u << 16 : 0);
+}
+
 static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, uint64_t shape)
 {
 	w->ref->pc = pc;
 	w->ref->addr = addr;
 	memcpy(&w->ref->size, &shape, sizeof shape);
+	w->kinds += tw_kinds(w->ref->type);
 	w->ref++;
 }
+
+/* ---- walk.c ---- */
+
+/* Decodes the n values of the next execution into w->record. */
+int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
 
 /* ---- ops.c ---- */
 

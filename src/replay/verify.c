@@ -221,7 +221,7 @@ struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_
 	v->lookup = lookup;
 	v->ctx = ctx;
 	v->xstate = *xstate;
-	v->programs = tw_programs_new(TW_PROGRAMS_HOT);
+	v->programs = tw_programs_new(TW_PROGRAMS_HOT, NULL);
 	struct tw_walk_options options = {
 	    .programs = v->programs,
 	    .xstate = &v->xstate,

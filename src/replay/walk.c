@@ -8,16 +8,24 @@
 
 struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
+	const struct tw_value_map *values = tw_programs_values(options->programs);
 	struct tw_walk *w = calloc(1, sizeof *w);
+	if (w && values && tw_value_reader_init(&w->values, values)) {
+		free(w);
+		return NULL;
+	}
 	if (w) {
 		w->options = *options;
 		w->block_limit = w->blocks + TW_BATCH;
+		w->coded = values != NULL;
 	}
 	return w;
 }
 
 void tw_walk_free(struct tw_walk *w)
 {
+	if (w)
+		tw_value_reader_fini(&w->values);
 	free(w);
 }
 
@@ -63,6 +71,13 @@ static int run_other_step(struct tw_walk *w, const struct tw_program *p, const s
 	return 0;
 }
 
+/* References up to `end` have been written. */
+static inline void note_refs(struct tw_walk *w, struct tw_ref *end)
+{
+	for (; w->ref < end; w->ref++)
+		w->kinds += tw_kinds(w->ref->type);
+}
+
 /* Runs the steps of a whole execution. `values` is its record in the M stream. */
 static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const uint64_t *values)
 {
@@ -72,7 +87,7 @@ static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const
 		struct tw_ref *ref = w->ref;
 		for (const struct tw_step *end = s + n; s < end; s++)
 			ref = run_plain_step(w->reg, values, s, ref);
-		w->ref = ref;
+		note_refs(w, ref);
 		if (s->kind == TW_STEP_END)
 			return 0;
 		int error = run_other_step(w, p, s, values, p->descriptor->n_insns);
@@ -131,7 +146,7 @@ static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint
 		tw_batch_block(w, p->descriptor, 0, insns_below(p->descriptor, 0, limit));
 	for (; s->kind != TW_STEP_END && insn_of(s) < limit && !error; s++) {
 		if (s->kind == TW_STEP_PLAIN)
-			w->ref = run_plain_step(w->reg, values, s, w->ref);
+			note_refs(w, run_plain_step(w->reg, values, s, w->ref));
 		else
 			error = run_other_step(w, p, s, values, limit);
 	}
@@ -250,6 +265,8 @@ static void take_keyframe(struct tw_walk *w, const struct tw_keyframe *k)
 	memcpy(w->reg, k->regs, sizeof k->regs);
 	w->reg[TW_SLOT_FS] = k->seg_base[TW_SEG_FS];
 	w->reg[TW_SLOT_GS] = k->seg_base[TW_SEG_GS];
+	if (w->coded)
+		tw_value_reader_keyframe(&w->values, k->regs);
 	w->started = 1;
 	set_upper(w, k->upper);
 }
@@ -314,22 +331,43 @@ static int find_program(struct tw_walk *w, uint16_t tag, struct tw_program **p)
 	return *p ? 0 : tw_walk_damaged(w, TW_ERR_FRAGMENT, "fragment", number);
 }
 
+int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n)
+{
+	int error = tw_value_reader_take(&w->values, number, n, w->record);
+	return error ? tw_walk_damaged(w, error, "values that make no sense, of fragment", number) : 0;
+}
+
+/* The values of the next execution. */
+static int take_values(struct tw_walk *w, const struct tw_program *p, const uint64_t **values)
+{
+	if (w->coded) {
+		int error = w->taken ? 0 : tw_walk_take(w, p->descriptor->number, p->n_values);
+		w->taken = 0;
+		*values = w->record;
+		return error;
+	}
+	if (p->n_values > w->m_end - w->m)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "no values left for fragment", p->descriptor->number);
+	*values = w->m;
+	w->m += p->n_values;
+	return 0;
+}
+
 /* One fragment of any kind. */
 static int run_tag(struct tw_walk *w, uint16_t tag)
 {
 	struct tw_program *p = NULL;
+	const uint64_t *values = NULL;
 	int error = find_program(w, tag, &p);
 	if (!error && !w->started)
 		error = tw_walk_damaged(w, TW_ERR_STREAM, "no keyframe before fragment", p->descriptor->number);
-	if (!error && p->n_values > w->m_end - w->m)
-		error = tw_walk_damaged(w, TW_ERR_STREAM, "no values left for fragment", p->descriptor->number);
 	if (!error && full(w))
 		error = tw_batch_flush(w);
+	if (!error)
+		error = take_values(w, p, &values);
 	if (error)
 		return error;
-	const uint64_t *values = w->m;
 	unsigned limit = w->has_partial ? w->partial.insns : p->descriptor->n_insns;
-	w->m += p->n_values;
 	if (p->insn_pc) {
 		error = run_logged(w, p, limit);
 	} else if (w->has_partial) {
@@ -342,7 +380,7 @@ static int run_tag(struct tw_walk *w, uint16_t tag)
 	}
 	w->has_partial = 0;
 	if (!error)
-		tw_programs_ran(w->options.programs, p);
+		tw_programs_ran(w->options.programs, p, w->values.p.slot);
 	return error;
 }
 
@@ -366,6 +404,8 @@ static int run_code(struct tw_walk *w)
 		return 0;
 	int error = tw_code_run(code, w);
 	set_upper(w, w->upper);
+	if (w->coded && w->values.run < 0)
+		return tw_walk_damaged(w, TW_ERR_DAMAGED, "values that make no sense, at instruction", w->first_insn + w->insns);
 	return error;
 }
 
@@ -381,7 +421,9 @@ static int run_all(struct tw_walk *w)
 	}
 	if (error)
 		return error;
-	if (w->m != w->m_end)
+	if (w->coded ? tw_value_reader_end(&w->values) : 0)
+		return tw_walk_damaged(w, TW_ERR_STREAM, "values left over, of", w->chunk->n_m);
+	if (!w->coded && w->m != w->m_end)
 		return tw_walk_damaged(w, TW_ERR_STREAM, "values left over:", (unsigned long long)(w->m_end - w->m));
 	if (w->e != w->e_end)
 		return tw_walk_damaged(w, TW_ERR_STREAM, "bytes of events left over:", (unsigned long long)(w->e_end - w->e));
@@ -402,6 +444,7 @@ static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
 	w->stopped = 0;
 	w->has_partial = 0;
 	w->left = 0;
+	w->taken = 0;
 	w->first_block = chunk->first_block;
 	w->first_ref = chunk->first_ref;
 	w->first_insn = chunk->first_insn;
@@ -409,9 +452,8 @@ static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
 	tw_batch_start(w);
 }
 
-int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts)
+static int walk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts)
 {
-	start_chunk(w, chunk);
 	int error = run_all(w);
 	int flushed = w->stopped ? 0 : tw_batch_flush(w);
 	if (counts)
@@ -421,4 +463,17 @@ int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_wal
 		    w->first_ref - chunk->first_ref,
 		};
 	return error ? error : flushed;
+}
+
+int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts)
+{
+	start_chunk(w, chunk);
+	return walk(w, chunk, counts);
+}
+
+int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t *section, size_t n, struct tw_walk_counts *counts)
+{
+	start_chunk(w, chunk);
+	int error = tw_value_reader_begin(&w->values, section, n);
+	return error ? tw_walk_damaged(w, error, "no values of", chunk->n_m) : walk(w, chunk, counts);
 }

@@ -48,7 +48,7 @@ static int walk(struct tw_programs *p, struct made_chunk *k)
 
 static struct tw_programs *programs_of(const struct made_fragment *f)
 {
-	struct tw_programs *p = tw_programs_new(hot);
+	struct tw_programs *p = tw_programs_new(hot, NULL);
 	EQUAL(tw_programs_add(p, make_descriptor(f)), 0);
 	return p;
 }
@@ -534,7 +534,7 @@ static void test_noise(void)
 static int refused(const struct tw_op *op, unsigned n_values)
 {
 	struct made_fragment f = {16, 0x400000, {1}, op, 1, (uint16_t)n_values, TW_FORMAT_DEP};
-	struct tw_programs *p = tw_programs_new(hot);
+	struct tw_programs *p = tw_programs_new(hot, NULL);
 	int error = tw_programs_add(p, make_descriptor(&f));
 	tw_programs_free(p);
 	return error == TW_ERR_DAMAGED;

@@ -1,0 +1,187 @@
+#include "recording/value_reader.h"
+#include "recording/recording.h"
+
+#include <stdlib.h>
+
+static int damaged(void)
+{
+	return tw_fail(TW_ERR_DAMAGED, "%s", "");
+}
+
+/* ---- sections ---- */
+
+int tw_section_split(const uint8_t *section, size_t n, struct tw_section_part *part, unsigned n_parts)
+{
+	const uint8_t *at = section + n_parts * sizeof(uint64_t);
+	if (n < n_parts * sizeof(uint64_t))
+		return damaged();
+	for (unsigned i = 0; i < n_parts; i++) {
+		uint64_t bytes;
+		memcpy(&bytes, section + i * sizeof bytes, sizeof bytes);
+		if (bytes > (size_t)(section + n - at))
+			return damaged();
+		part[i] = (struct tw_section_part){at, at + bytes};
+		at += bytes;
+	}
+	return at == section + n ? TW_OK : damaged();
+}
+
+int64_t tw_section_run(struct tw_section_part *runs)
+{
+	int64_t run = 0;
+	while (runs->at < runs->end) {
+		unsigned more = *runs->at++;
+		run += more;
+		if (more < TW_RUN_MORE)
+			return run;
+	}
+	return -1;
+}
+
+/* ---- values that were not as predicted ---- */
+
+static inline uint64_t unzigzag(uint64_t z)
+{
+	return z >> 1 ^ (0 - (z & 1));
+}
+
+/* A difference of so many bytes; -1 in r->run if there are not so many. */
+static inline uint64_t take_literal(struct tw_value_reader *r, unsigned bytes)
+{
+	size_t left = (size_t)(r->literals.end - r->literals.at);
+	uint64_t literal = 0;
+	if (left >= sizeof literal) {
+		memcpy(&literal, r->literals.at, sizeof literal);
+		literal &= UINT64_MAX >> (64 - 8 * bytes);
+	} else if (left >= bytes) {
+		memcpy(&literal, r->literals.at, bytes);
+	} else {
+		r->run = -1;
+		return 0;
+	}
+	r->literals.at += bytes;
+	return unzigzag(literal);
+}
+
+static inline uint64_t decode_literal(struct tw_value_reader *r, const struct tw_value_slot *s, unsigned code)
+{
+	unsigned bytes = (code - TW_CODE_LITERAL) % TW_CODE_REGISTER + 1;
+	uint64_t from = code < TW_CODE_LITERAL + TW_CODE_REGISTER ? s->last : r->p.reg[s->reg];
+	return from + take_literal(r, bytes);
+}
+
+uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
+{
+	struct tw_value_predictor *p = &r->p;
+	struct tw_value_slot *s = p->slot + slot;
+	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
+	uint64_t value;
+	unsigned code = r->run >= 0 && r->codes.at < r->codes.end ? *r->codes.at++ : TW_NCODES;
+	r->run = code < TW_NCODES ? tw_section_run(&r->runs) : -1;
+	if (r->run < 0)
+		return 0;
+	if (code < TW_NWAYS) {
+		s->way = (uint8_t)code;
+		value = tw_predict(p, s);
+	} else {
+		value = decode_literal(r, s, code);
+	}
+	*successor = value;
+	tw_learn(p, s, value);
+	return value;
+}
+
+/* ---- values ---- */
+
+static void take_values(struct tw_value_reader *r, uint32_t slot, uint32_t n, uint64_t *m)
+{
+	struct tw_value_predictor *p = &r->p;
+	for (uint32_t i = 0; i < n && r->run >= 0; i++) {
+		struct tw_value_slot *s = p->slot + slot + i;
+		if (__builtin_expect(r->run > 0, 1)) {
+			r->run--;
+			m[i] = tw_predict(p, s);
+			tw_learn(p, s, m[i]);
+		} else {
+			m[i] = tw_value_reader_miss(r, slot + i);
+		}
+	}
+}
+
+static struct tw_value_place place_of(const struct tw_value_reader *r, uint32_t number)
+{
+	struct tw_value_place place = tw_value_map_row(r->p.map, number >> 16)[number & 0xffff];
+	return place.first < r->n_slots && place.n <= r->n_slots - place.first ? place : (struct tw_value_place){0};
+}
+
+void tw_value_reader_start(struct tw_value_reader *r, uint32_t number)
+{
+	struct tw_value_place place = place_of(r, number);
+	tw_start_slots(&r->p, number, r->p.slot + place.first, place.n);
+}
+
+int tw_value_reader_take(struct tw_value_reader *r, uint32_t number, uint32_t n, uint64_t *m)
+{
+	struct tw_value_place place = place_of(r, number);
+	if (n > place.n)
+		return damaged();
+	if (n && !r->p.slot[place.first].epoch)
+		tw_start_slots(&r->p, number, r->p.slot + place.first, place.n);
+	take_values(r, place.first, n, m);
+	return r->run < 0 ? damaged() : TW_OK;
+}
+
+int tw_value_reader_take_odd(struct tw_value_reader *r, uint64_t *m)
+{
+	if (!r->p.slot->epoch)
+		*r->p.slot = (struct tw_value_slot){.epoch = r->p.epoch, .reg = TW_SLOT_NO_REGISTER};
+	take_values(r, 0, 1, m);
+	return r->run < 0 ? damaged() : TW_OK;
+}
+
+/* ---- chunks ---- */
+
+int tw_value_reader_init(struct tw_value_reader *r, const struct tw_value_map *map)
+{
+	r->n_slots = tw_value_map_slots(map);
+	r->p.map = map;
+	r->p.slot = calloc(r->n_slots, sizeof *r->p.slot);
+	return r->p.slot ? TW_OK : tw_fail(TW_ERR_MEMORY, "%u slots", r->n_slots);
+}
+
+void tw_value_reader_fini(struct tw_value_reader *r)
+{
+	free(r->p.slot);
+	r->p.slot = NULL;
+}
+
+int tw_value_reader_begin(struct tw_value_reader *r, const uint8_t *section, size_t n)
+{
+	struct tw_section_part part[3];
+	int error = tw_section_split(section, n, part, 3);
+	if (error)
+		return error;
+	r->runs = part[0];
+	r->codes = part[1];
+	r->literals = part[2];
+	r->run = tw_section_run(&r->runs);
+	tw_start_values(&r->p, r->p.map, 0);
+	memset(r->p.slot, 0, r->n_slots * sizeof *r->p.slot);
+	r->p.epoch = 1;
+	return r->run < 0 ? damaged() : TW_OK;
+}
+
+void tw_value_reader_keyframe(struct tw_value_reader *r, const uint64_t *regs)
+{
+	memcpy(r->p.reg, regs, TW_NREGS * sizeof *regs);
+}
+
+static int is_read(const struct tw_section_part *part)
+{
+	return part->at == part->end;
+}
+
+int tw_value_reader_end(const struct tw_value_reader *r)
+{
+	return r->run || !is_read(&r->runs) || !is_read(&r->codes) || !is_read(&r->literals) ? damaged() : TW_OK;
+}

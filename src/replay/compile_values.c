@@ -1,0 +1,149 @@
+/* Values that are coded, worked out where they are used (recording/predictor.h says how). What is as expected stands in line. */
+#include "replay/compiler.h"
+
+static struct as_mem of_slot(const struct tw_inline_value *v, size_t field)
+{
+	return as_at(CODE_SLOTS, (int32_t)(v->slot * sizeof(struct tw_value_slot) + field));
+}
+
+#define SLOT(v, field) of_slot(v, offsetof(struct tw_value_slot, field))
+
+/* The last value of the slot's register. */
+static struct as_mem last_of_register(const struct tw_inline_value *v)
+{
+	return as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, values.p.reg) + v->reg * sizeof(uint64_t)));
+}
+
+/* Whether the program takes each value once, in their order, and by a plain step. */
+static int in_order(const struct compiler *c)
+{
+	unsigned n = 0;
+	const struct tw_step *s = c->p->step;
+	for (; s->kind != TW_STEP_END; s++) {
+		const struct tw_op *op = s->kind == TW_STEP_OTHER ? c->ops + s->base : NULL;
+		if (op && (op->kind == TW_OP_REP || op->kind == TW_OP_LANES || op->kind == TW_OP_XSAVE))
+			return 0;
+		if (s->kind == TW_STEP_PLAIN && s->flags & TW_STEP_VALUE && s->base != n++)
+			return 0;
+	}
+	return n == c->p->n_values && n <= TW_INLINE_VALUES;
+}
+
+int tw_compile_values(struct compiler *c)
+{
+	uint32_t number = c->p->descriptor->number;
+	struct tw_value_place place = tw_value_map_row(c->at->values, number >> 16)[number & 0xffff];
+	c->first_slot = place.first;
+	c->inlined = !c->p->loops && in_order(c);
+	return place.n == c->p->n_values && place.first < INT32_MAX / sizeof(struct tw_value_slot) - place.n;
+}
+
+void tw_compile_take(struct compiler *c)
+{
+	struct tw_inline_value first = {.slot = c->first_slot};
+	if (c->inlined) {
+		as_compare8(&c->a, SLOT(&first, epoch), 1);
+		c->unstarted = as_jump_forward(&c->a, AS_NOT_EQUAL);
+		c->started = c->a.at;
+	} else {
+		as_constant(&c->a, AS_RCX, c->p->n_values);
+		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
+		as_call(&c->a, c->at->take);
+	}
+}
+
+/* ---- one value ---- */
+
+/* slot.step from the new value. */
+static void learn_step(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_move(&c->a, AS_RAX, v->host);
+	as_alu_mem32(&c->a, AS_SUB, AS_RAX, last_of_register(v));
+	as_store32(&c->a, SLOT(v, step), AS_RAX);
+}
+
+static void predict_successor(struct compiler *c, const struct tw_inline_value *v)
+{
+	struct as_mem successor = {CODE_WALK, v->host, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+	as_constant(&c->a, v->host, TW_SUCCESSOR_FACTOR);
+	as_load(&c->a, AS_RAX, SLOT(v, last));
+	as_multiply(&c->a, v->host, AS_RAX, 1);
+	as_shift(&c->a, AS_SHR, v->host, 64 - TW_SUCCESSOR_BITS, 1);
+	as_load(&c->a, v->host, successor);
+}
+
+/* The value by one way to predict it. The step is learned, unless it stays the same. */
+static void predict(struct compiler *c, const struct tw_inline_value *v, unsigned way)
+{
+	if (way == TW_WAY_STEP) {
+		as_load_signed32(&c->a, v->host, SLOT(v, step));
+		as_alu_mem(&c->a, AS_ADD, v->host, last_of_register(v));
+		return;
+	}
+	if (way == TW_WAY_LAST)
+		as_load(&c->a, v->host, SLOT(v, last));
+	else
+		predict_successor(c, v);
+	learn_step(c, v);
+}
+
+static void learn(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_store(&c->a, SLOT(v, last), v->host);
+	as_store(&c->a, last_of_register(v), v->host);
+}
+
+void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
+{
+	struct tw_inline_value *v = &c->value[c->n_inlined];
+	*v = (struct tw_inline_value){.slot = c->first_slot + c->n_inlined++, .reg = reg, .host = host};
+	v->way = c->slots[v->slot].way;
+	as_alu_constant(&c->a, AS_SUB, CODE_RUN, 1, 1);
+	v->miss = as_jump_forward(&c->a, AS_NEGATIVE);
+	as_compare8(&c->a, SLOT(v, way), v->way);
+	v->other = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	predict(c, v, v->way);
+	v->learn = c->a.at;
+	learn(c, v);
+	v->learned = c->a.at;
+}
+
+/* ---- what is not as expected ---- */
+
+static void other_ways(struct compiler *c, const struct tw_inline_value *v)
+{
+	unsigned second = (v->way + 1u) % TW_NWAYS, third = (v->way + 2u) % TW_NWAYS;
+	as_here(&c->a, v->other);
+	as_compare8(&c->a, SLOT(v, way), (uint8_t)second);
+	uint8_t *not_second = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	predict(c, v, second);
+	as_jump(&c->a, v->learn);
+	as_here(&c->a, not_second);
+	predict(c, v, third);
+	as_jump(&c->a, v->learn);
+}
+
+static void missed(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_here(&c->a, v->miss);
+	as_constant(&c->a, CODE_RUN, 0);
+	as_constant(&c->a, AS_RAX, v->slot);
+	as_call(&c->a, c->at->miss);
+	as_move(&c->a, v->host, AS_RAX);
+	as_jump(&c->a, v->learned);
+}
+
+int tw_compile_unexpected(struct compiler *c)
+{
+	if (c->unstarted) {
+		as_here(&c->a, c->unstarted);
+		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
+		as_call(&c->a, c->at->start);
+		as_jump(&c->a, c->started);
+	}
+	for (unsigned i = 0; i < c->n_inlined && tw_compile_has_room(c); i++) {
+		other_ways(c, &c->value[i]);
+		missed(c, &c->value[i]);
+	}
+	return tw_compile_has_room(c);
+}

@@ -1,0 +1,78 @@
+/*
+ * The state of a compilation, shared by its parts: compile.c (steps) and compile_values.c (values that are coded). No one else includes this.
+ */
+#ifndef TW_COMPILER_H
+#define TW_COMPILER_H
+
+#include "replay/compile.h"
+#include "replay/state.h"
+
+#include <stddef.h>
+
+#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
+
+/* Machine registers that hold registers of the program; rax is for what is used at once. */
+static const uint8_t tw_pool[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9};
+enum { TW_POOL = sizeof tw_pool / sizeof *tw_pool, TW_NOWHERE = 0xff, TW_STEP_CODE = 512 };
+
+/* A slot of the register file: machine register pool[host] + disp, or in memory (NOWHERE). */
+struct place {
+	uint8_t host;
+	uint8_t dirty; /* memory does not have it yet */
+	int32_t disp;
+};
+
+/* A value worked out in place, and the jumps out of there for when it is not as it was when the code was made. */
+struct tw_inline_value {
+	uint32_t slot;
+	uint8_t reg;            /* of the slot */
+	uint8_t host;           /* machine register that gets the value */
+	uint8_t way;            /* that was expected */
+	uint8_t *miss, *other;  /* jumps: not as predicted; predicted in another way */
+	const uint8_t *learn;   /* where they come back with the value: to have it learned */
+	const uint8_t *learned; /* ...or with the learning done */
+};
+
+/* Fragments with more values have them decoded by the reader. */
+enum { TW_INLINE_VALUES = 64 };
+
+struct compiler {
+	struct as a;
+	struct tw_compile_place *at;
+	uint8_t *data;
+	const struct tw_program *p;
+	const struct tw_op *ops;
+	struct place slot[TW_NREG_SLOTS];
+	unsigned used[TW_POOL], clock;      /* when each was used last */
+	unsigned pinned;                    /* bit per register of the pool: not to be given to another now */
+	unsigned n_refs, n_blocks, n_insns; /* of this stretch so far */
+	uint32_t kinds;                     /* likewise, as in struct tw_walk */
+	/* where values are coded */
+	const struct tw_value_slot *slots;
+	uint32_t first_slot;
+	int inlined; /* values are worked out where they are used; else they are in w->record */
+	struct tw_inline_value value[TW_INLINE_VALUES];
+	unsigned n_inlined;
+	uint8_t *unstarted; /* a jump, for the first execution of a chunk */
+	const uint8_t *started;
+};
+
+/* ---- compile_values.c ---- */
+
+/* Whether the program's values fit its slots; sets first_slot and `inlined`. */
+int tw_compile_values(struct compiler *c);
+
+/* At the program's start: sees to it that values can be taken. */
+void tw_compile_take(struct compiler *c);
+
+/* The next value, of register `reg`, into a machine register. */
+void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
+
+/* Behind the program: what is not as expected. Returns 0 if there is no room. */
+int tw_compile_unexpected(struct compiler *c);
+
+/* ---- compile.c ---- */
+
+int tw_compile_has_room(const struct compiler *c);
+
+#endif
