@@ -22,13 +22,11 @@ struct tw_translations tw_translations;
 static struct tw_translations *const tr = &tw_translations;
 static struct fragment **numbered[65536]; /* by upper half, then by lower */
 
-/* Huge pages where there are: translated code is spread wider than the original, and would miss the TLB more. */
 static void reserve(u64 start, u64 end, int prot, int how)
 {
 	i64 at = tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
 	if (tw_failed(at) && how == MAP_FIXED)
 		__builtin_trap(); /* the arena is lost */
-	tw_sys(__NR_madvise, start, end - start, MADV_HUGEPAGE);
 }
 
 /* The areas of the arena, empty; `how`: MAP_FIXED where they were in use. */
