@@ -227,7 +227,7 @@ static int parse(struct record *r, int argc, char **argv)
 		return bad_usage("--verify has nothing to compare in format", tw_format_name((uint32_t)r->format));
 	if (r->order && r->format == TW_FORMAT_NONE)
 		return bad_usage("--order is of no use in format", "none");
-	if (r->order && tw_form_of((uint32_t)r->format) != TW_FORM_PLAIN)
+	if (r->order && tw_form_of((uint32_t)r->format) == TW_FORM_BITS)
 		return bad_usage("--order cannot be had in format", tw_format_name((uint32_t)r->format));
 	if ((r->start_at || r->stop_at) && r->format == TW_FORMAT_NONE)
 		return bad_usage("--start and --stop are of no use in format", "none");

@@ -312,19 +312,23 @@ static void end_block(struct thread *t, u32 bytes)
  */
 static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
 {
-	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn))
+	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn)) {
+		tw_stamp_left(t, f, s);
 		return;
+	}
 	const bool behind = s->flags & (STATE_NOT_OPEN | STATE_DONE); /* the instruction before was a block's last */
 	const struct piece *p = tw_piece_of(f, behind ? s->insn - 1u : s->insn);
 	const u16 bytes = s->flags & STATE_CLOSED ? 0 : p->record_bytes;
 	if (behind) {
 		end_block(t, bytes);
+		tw_stamp_left(t, f, s);
 		return;
 	}
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->log_open)
 		tw_call_take_back_event(t);
 	tw_call_take_back(t, s->insn - p->first_insn);
 	tw_buffer_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+	tw_stamp_left(t, f, s);
 }
 
 /*

@@ -56,7 +56,7 @@ int main(void)
 	return 0;
 }
 END
-for format in dep call "dep --verify" bb_pc+mem_addr; do
+for format in dep call "dep --verify" bb_pc+mem_addr dep06 "dep06 --verify"; do
 	# shellcheck disable=SC2086 # options
 	ordered ./token -f $format
 	printf 'take %s\ngive %s\n' "$(address token at_take)" "$(address token at_give)" >places
@@ -168,7 +168,7 @@ int main(void)
 	return 0;
 }
 END
-for format in dep "dep --verify" dep-c; do
+for format in dep "dep --verify" dep-c dep06 "dep06 --verify" dep06-c; do
 	# shellcheck disable=SC2086
 	ordered ./kinds -f $format
 	grep -q '^interrupted' log || fail "kinds, $format: $(cat log)"

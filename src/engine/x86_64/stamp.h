@@ -15,9 +15,6 @@
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/emit.h"
 
-/* Bytes of a STAMP event in a buffer. */
-#define STAMP_BYTES (sizeof(struct tw_event_header) + sizeof(struct tw_stamp))
-
 /* Is this instruction to be stamped? */
 bool tw_stamp_wanted(const struct insn *i);
 
