@@ -169,6 +169,13 @@ bool tw_memory_unwatch(u64 address)
 	return true;
 }
 
+void tw_memory_unwatch_range(u64 start, u64 length)
+{
+	for (u64 page = page_down(start); n_watched && page - start < length; page += TW_PAGE)
+		if (tw_memory_unwatch(page))
+			tw_memory_written(page, page);
+}
+
 bool tw_memory_unwatch_all(void)
 {
 	bool any = false;

@@ -23,6 +23,9 @@ void tw_memory_watch(u64 pc, u64 bytes);
 /* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
 bool tw_memory_unwatch(u64 address);
 
+/* The same for the watched pages of [start, start + length), whose fragments become stale. */
+void tw_memory_unwatch_range(u64 start, u64 length);
+
 /* The same for every watched page, all of whose fragments become stale. False: there was none. */
 bool tw_memory_unwatch_all(void);
 

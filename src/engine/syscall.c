@@ -150,11 +150,13 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 		return ENGINE_EINVAL;
 	u64 end;
 	tw_lock(&tw_engine.lock);
-	bool code = tw_memory_executable(a[0], &end);
+	int prot = !tw_memory_executable(a[0], &end) ? 0 : PROT_READ | PROT_EXEC | (tw_memory_writable_code(a[0]) ? PROT_WRITE : 0);
+	if (prot & PROT_WRITE) /* a watched page is a mapping of its own to the kernel, which moves but one, and moves protections too */
+		tw_memory_unwatch_range(a[0], a[1]);
 	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r)) {
-		tw_memory_protected(a[0], a[1], PROT_NONE);
-		tw_memory_protected((u64)r, a[2], code ? PROT_EXEC | PROT_READ : 0);
+		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
+		tw_memory_protected((u64)r, a[2], prot);
 	}
 	tw_unlock(&tw_engine.lock);
 	return r;

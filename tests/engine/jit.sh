@@ -72,6 +72,29 @@ int main(void)
 		sum += call(q);
 	}
 	printf("moved %ld\n", sum);
+	/* grown and moved when a page has run, written at its new place, and left behind */
+	uint8_t *place = mmap(NULL, 8 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 20; i++) {
+		uint8_t *old = map(NULL, RWX);
+		for (int k = 0; k < 4; k += 1 + i % 2) {
+			put(old + k * PAGE, i + k);
+			sum += call(old + k * PAGE);
+		}
+		uint8_t *new = mremap(old, 4 * PAGE, 8 * PAGE, MREMAP_MAYMOVE | (i % 3 == 0 ? MREMAP_FIXED : 0), place);
+		if (new == MAP_FAILED) {
+			puts("mremap fails");
+			return 1;
+		}
+		for (int k = 0; k < 8; k += 2) {
+			sum = sum * 3 + (k < 4 ? call(new + k * PAGE) : 0);
+			put(new + k * PAGE, i * k);
+			sum = sum * 5 + call(new + k * PAGE);
+			put(new + k * PAGE, i * k + 1);
+			sum = sum * 7 + call(new + k * PAGE);
+		}
+		munmap(new, 8 * PAGE);
+	}
+	printf("grown %ld\n", sum);
 	/* code that changes the code right behind it: the next instruction's immediate */
 	uint8_t *s = map(NULL, RWX);
 	static const uint8_t self[] = {
