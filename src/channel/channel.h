@@ -39,7 +39,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 4
+#define TW_CHANNEL_VERSION 5
 
 #define TW_PAGE             4096u
 #define TW_BUFFERS          8              /* per thread */
@@ -158,11 +158,13 @@ struct tw_control {
 	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
 	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
-	uint64_t dump_pc;        /* --show-fragment: print the translation of the fragment at this pc... */
-	uint32_t dump_all;       /* ...or of all of them, to file descriptor 2 */
-	uint32_t hot;            /* how often code runs before it becomes a superblock; 0: never */
-	uint32_t versions;       /* superblocks for one address, at most */
-	uint32_t aliases;        /* tags given away that are no addresses; under the descriptor lock */
+	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
+	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
+	uint32_t versions; /* superblocks for one address, at most */
+	uint32_t aliases;  /* tags given away that are no addresses; under the descriptor lock */
+	_Atomic uint32_t
+	    namespaces;          /* a process has asked for a namespace of process numbers: those in slots need not be the collector's */
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];

@@ -1,6 +1,7 @@
 #include "channel/collector.h"
 #include "channel/demux.h"
 #include "channel/expand.h"
+#include "channel/gone.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,13 +34,13 @@ struct thread {
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
 	struct tw_demux_stop stop; /* where recording stops at a count */
-	int dead;                  /* its process has died, with this status: */
-	int32_t wait_status;
+	struct tw_seen seen;
 	struct tw_thread_info info;
 };
 
 struct tw_collector {
 	int fd;
+	ino_t inode; /* of the channel */
 	int count_refs, logged;
 	int count_only; /* nothing is stored or compared: the fast way */
 	uint8_t *base;
@@ -126,8 +128,8 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	t->refs += chunk->refs;
 	job->thread = t->info;
 	job->descriptors = c->descriptors;
-	job->dead = t->dead && (chunk->flags & TW_CHUNK_LAST);
-	job->wait_status = t->wait_status;
+	job->dead = t->seen.dead && (chunk->flags & TW_CHUNK_LAST);
+	job->wait_status = t->seen.wait_status;
 	tw_output_put(c->output, job);
 }
 
@@ -314,54 +316,16 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 
 /* ---- threads that died ---- */
 
-/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread. */
-static int read_stat(uint32_t pid, uint32_t tid, char *stat, size_t size, const char **fields)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno != ENOENT && errno != ESRCH ? -1 : 0;
-	ssize_t n = read(fd, stat, size - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	stat[n] = 0;
-	*fields = strrchr(stat, ')');
-	return *fields && strlen(*fields) > 2 ? (*fields += 2, 1) : -1;
-}
-
-/* Field `n` of those that begin with field 3, as a number. */
-static int stat_number(const char *fields, int n)
-{
-	for (int i = 3; fields && i < n; i++)
-		fields = strchr(fields + 1, ' ');
-	return fields ? atoi(fields) : 0;
-}
-
-/* Whether a thread runs no more. A zombie answers to signals, so ask /proc. Where it was the last of its process, how that ended is seen there. */
-static int is_gone(const struct tw_slot *slot, struct thread *t)
-{
-	enum { NUM_THREADS = 20, EXIT_CODE = 52 };
-	char stat[1024];
-	const char *fields = NULL;
-	int found = read_stat(slot->pid, slot->tid, stat, sizeof stat, &fields);
-	if (found <= 0)
-		return found == 0;
-	if (*fields != 'Z' && *fields != 'X')
-		return 0;
-	t->dead = slot->pid == slot->tid && stat_number(fields, NUM_THREADS) <= 1;
-	t->wait_status = stat_number(fields, EXIT_CODE);
-	return 1;
-}
-
 /* A slot that was only reserved holds nothing yet, and is free again at once. */
 static void check_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 	uint32_t tid = slot->tid;
-	if ((state == TW_SLOT_ACTIVE || state == TW_SLOT_RESERVED) && is_gone(slot, &c->thread[s]) && slot->tid == tid)
+	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
+		return;
+	int namespaces = atomic_load(&c->control->namespaces) != 0;
+	if (tw_thread_gone(slot, c->inode, namespaces, &c->thread[s].seen) && slot->tid == tid)
 		atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 
@@ -531,6 +495,8 @@ static int map_channel(struct tw_collector *c)
 	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
 	if (base == MAP_FAILED)
 		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+	struct stat st;
+	c->inode = fstat(c->fd, &st) ? 0 : st.st_ino;
 	c->base = base;
 	c->control = base;
 	snprintf(c->path, sizeof c->path, "/proc/%d/fd/%d", (int)getpid(), c->fd);

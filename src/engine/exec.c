@@ -120,26 +120,33 @@ static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 	return argc + shift + (argc == 0);
 }
 
-static bool can_follow(const struct plan_exec *p)
+/* Why the program cannot be followed; NULL: it can. */
+static const char *why_native(const struct plan_exec *p)
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
 	struct stat st;
 	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64)
-		return false;
+		return "it is not x86-64 ELF";
 	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || (st.st_mode & 06000))
-		return false;
-	return tw_channel_collector_alive(tw_engine.control) && !tw_engine.control->failure;
+		return "it is set-uid or set-gid";
+	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
+		return "it has file capabilities";
+	if (!tw_channel_collector_alive(tw_engine.control) || tw_engine.control->failure)
+		return "recording has stopped";
+	if (!tw_process_reaches_engine())
+		return "the process, as another user or in another root or namespace, does not reach the collector or the engine";
+	return NULL;
 }
 
 /* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
-static i64 resolve(struct plan_exec *p, i64 argc)
+static i64 resolve(struct plan_exec *p, i64 argc, const char **why)
 {
 	for (u32 level = 0; level <= MAX_SCRIPTS; level++) {
 		i64 n = read_head(p);
 		if (tw_failed(n) || tw_failed(tw_sys(__NR_access, p->program, 1, 0)))
 			return 0;
 		if (p->head[0] != '#' || p->head[1] != '!')
-			return can_follow(p);
+			return !(*why = why_native(p));
 		if (level == MAX_SCRIPTS)
 			return 0;
 		argc = resolve_script(p, level, argc);
@@ -182,11 +189,12 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	return r;
 }
 
-static void tell_native(struct thread *t)
+static void tell_native(struct thread *t, const char *why)
 {
 	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
-	static const char why[] = "a program that cannot be followed was executed natively (set-uid, or not x86-64 ELF)";
-	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, why, sizeof why);
+	char text[256];
+	tw_format(text, sizeof text, "a program was executed natively, unrecorded: %s", why);
+	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
 }
 
 /* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
@@ -214,12 +222,13 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 	    (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	i64 r = absolute(p, dirfd, path, flags);
 	i64 argc = r ? r : copy_pointers(p->argv, argv, MAX_STRINGS - 8);
-	i64 follow = argc < 0 ? 0 : resolve(p, argc);
+	const char *why = NULL;
+	i64 follow = argc < 0 ? 0 : resolve(p, argc, &why);
 	if (follow == 1) {
 		r = run(t, p, envp);
 	} else if (!r || r == ERROR_NOEXEC) {
-		if (argc >= 0 && p->head[0] == 0x7f)
-			tell_native(t);
+		if (why && p->head[0] == 0x7f)
+			tell_native(t, why);
 		r = run_natively(t, dirfd, path, argv, envp, flags);
 	}
 	tw_sys(__NR_munmap, p, sizeof *p, 0);

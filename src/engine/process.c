@@ -1,6 +1,9 @@
 #include "engine/process.h"
 #include "engine/buffer.h"
 #include "engine/x86_64/glue.h"
+#include <asm/fcntl.h>
+#include <asm/stat.h>
+#include <asm/unistd.h>
 
 /* Room for path and arguments in one event, beside its header and struct. */
 #define PROGRAM_BYTES (TW_MAX_EVENT - 64)
@@ -106,6 +109,22 @@ static u32 find_slot(u32 pid)
 bool tw_process_is_recorded(u32 pid)
 {
 	return pid == tw_engine.pid || find_slot(pid) != NO_SLOT;
+}
+
+void tw_process_tell_namespace(void)
+{
+	__atomic_store_n((u32 *)&tw_engine.control->namespaces, 1, __ATOMIC_SEQ_CST);
+}
+
+bool tw_process_reaches_engine(void)
+{
+	struct stat st = {0};
+	i64 fd = tw_sys(__NR_open, tw_engine.channel_path, O_RDWR | O_CLOEXEC, 0);
+	if (tw_failed(fd))
+		return false;
+	tw_sys(__NR_fstat, fd, &st, 0);
+	tw_sys(__NR_close, fd, 0, 0);
+	return st.st_ino == tw_engine.channel_inode && !tw_failed(tw_sys(__NR_access, tw_engine.engine_path, 1 /* X_OK */, 0));
 }
 
 const char *tw_process_exe(u64 path)

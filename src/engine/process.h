@@ -20,6 +20,12 @@ void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info)
 /* Is there a recorded process of this pid, this one or another? */
 bool tw_process_is_recorded(u32 pid);
 
+/* This process asks for another namespace of process numbers, for itself or its children. */
+void tw_process_tell_namespace(void);
+
+/* Can this process, as it is now, execute the engine, and open the channel there? */
+bool tw_process_reaches_engine(void);
+
 /*
  * The program of the process whose `exe` link in /proc the application's string `path` names, or NULL: it names something else, or a process that is not
  * recorded. The string stays as long as that process runs.

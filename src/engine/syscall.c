@@ -294,6 +294,20 @@ static i64 sys_exit_group(struct thread *t, const u64 *a)
 	tw_thread_exit(t, (i32)a[0], true);
 }
 
+static i64 sys_unshare(struct thread *t, const u64 *a)
+{
+	if (a[0] & CLONE_NEWPID)
+		tw_process_tell_namespace();
+	return pass(t, a);
+}
+
+static i64 sys_setns(struct thread *t, const u64 *a)
+{
+	if (!a[1] || (a[1] & CLONE_NEWPID))
+		tw_process_tell_namespace();
+	return pass(t, a);
+}
+
 static i64 sys_execve(struct thread *t, const u64 *a)
 {
 	return tw_exec(t, AT_FDCWD, a[0], a[1], a[2], 0);
@@ -464,6 +478,8 @@ static const call_fn table[] = {
     [__NR_vfork] = sys_vfork,
     [__NR_exit] = sys_exit,
     [__NR_exit_group] = sys_exit_group,
+    [__NR_unshare] = sys_unshare,
+    [__NR_setns] = sys_setns,
     [__NR_execve] = sys_execve,
     [__NR_execveat] = sys_execveat,
     [__NR_wait4] = sys_wait4,

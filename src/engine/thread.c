@@ -2,6 +2,7 @@
 #include "engine/buffer.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
+#include "engine/process.h"
 #include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/snapshot.h"
@@ -265,6 +266,8 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 	if (!is_unfollowed(c))
 		tw_buffer_promise(t, t->pid, t->tid);
+	if (flags & CLONE_NEWPID)
+		tw_process_tell_namespace();
 	i64 r = flags & CLONE_VM ? clone_shared(t, c, stack) : clone_copied(t, c, stack);
 	tw_signal_set_mask(t, t->sigmask);
 	if (r)

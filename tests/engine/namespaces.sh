@@ -1,0 +1,89 @@
+# Namespaces, other roots, other users: processes whose numbers are not those that the collector sees, and that do not reach it or the engine when they
+# execute a program, which then runs natively. Nobody is waited for that is gone.
+. "$(dirname "$0")/../lib.sh"
+need_command unshare setpriv chroot
+[ "$(id -u)" = 0 ] && unshare -p -f true 2>/dev/null || skip "this machine does not let us make namespaces"
+cc_program hello -static <<'END'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	printf("hello %d %s\n", argc, argv[argc - 1]);
+	return 3;
+}
+END
+cc_program killed <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *forever(void *arg)
+{
+	for (volatile unsigned long k = 0;; k++)
+		;
+	return arg;
+}
+/* Process 1 of a namespace: its children end, or are killed, the last when it ends itself. */
+static int one(void)
+{
+	int status, sum = getpid();
+	for (int i = 0; i < 4; i++) {
+		pid_t pid = fork();
+		if (!pid) {
+			pthread_t thread;
+			pthread_create(&thread, NULL, forever, NULL);
+			usleep(20000);
+			if (i & 1)
+				pause();
+			_exit(7);
+		}
+		usleep(50000);
+		if (i == 1)
+			kill(pid, SIGKILL);
+		if (i < 3) {
+			waitpid(pid, &status, 0);
+			sum = sum * 3 + status;
+		}
+	}
+	printf("%d\n", sum);
+	fflush(stdout);
+	return 5;
+}
+int main(void)
+{
+	int status;
+	if (unshare(CLONE_NEWPID))
+		return 1;
+	pid_t pid = fork();
+	if (!pid)
+		_exit(one());
+	waitpid(pid, &status, 0);
+	printf("%x\n", status);
+	return 0;
+}
+END
+mkdir root
+cp hello root/
+# runs_natively WHY: the recording says that one program has been executed natively, if its format records anything
+runs_natively() {
+	[ "${RECORD_OPTIONS[1]}" = none ] || "$TW" dump --raw recording.tw | grep -q 'executed natively' || fail "no word of a native run: $1"
+}
+for f in none dep; do
+	RECORD_OPTIONS=(-f "$f")
+	same_as_native ./killed
+	same_as_native unshare -p -f sh -c 'sleep 100 & ./hello in a namespace'
+	same_as_native unshare -p -f --mount-proc sh -c './hello in a namespace; ps | wc -l'
+	runs_natively "the channel is not there in another /proc"
+	same_as_native unshare -r sh -c './hello another user'
+	runs_natively "the channel is not another user's"
+	same_as_native chroot root /hello root
+	runs_natively "the engine is not in another root"
+	same_as_native setpriv --reuid 65534 --clear-groups ./hello nobody
+done
+RECORD_OPTIONS=(-f dep)
+same_as_native ./killed
+check_good
+"$TW" info recording.tw | grep -q 'incomplete' && fail "the recording is incomplete"
+verify_clean ./killed
