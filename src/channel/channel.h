@@ -1,16 +1,27 @@
 /*
  * The channel: what the traced processes and the collector share.
  *
- * One memfd, mapped whole by both sides, holds a control block, the descriptors in the order they were made and a table to find them again, and a
- * fixed number of thread slots, which also tell the collector who is still there (of format none that is all they do). A slot is a ring of
- * buffers, each written by one thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine
- * keeps no file descriptor for it. Behind what is mapped of it is the store of snapshots (store.h).
+ * One memfd. Its first part, mapped whole by both sides, holds a control block, a table to find descriptors again, and a fixed number of thread slots,
+ * which also tell the collector who is still there (of format none that is all they do). A slot is a ring of buffers, each written by one
+ * thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine keeps no file
+ * descriptor for it. Behind that part are the store of snapshots (store.h) and the rooms.
+ *
+ * A *room* belongs to one program: to the process that executed it and to the forks of that until they execute something else. It holds the descriptors
+ * they make, in the order they make them, and a process maps no room but its own. When the last of them is gone, the collector gives its memory
+ * back and forgets its descriptors, so what is kept is bounded by the programs that run. Fragment numbers are never used again: a room draws
+ * them in *stretches*, and the collector forgets whole stretches.
  *
  * What must hold:
  *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
  *  - An EMPTY buffer is all zeros: the collector clears what it has read before it gives a buffer back. So the end of what a killed
  *    thread wrote is the first TW_TAG_NONE.
- *  - A descriptor is complete in shared memory, and `descriptors_used` moved past it, before its tag can appear in any buffer.
+ *  - A descriptor is complete in shared memory, and its room's `used` moved past it, before its tag can appear in any buffer.
+ *  - Only who has a slot in use that names a room (tw_slot.room), or shares memory with who has, reads or writes that room. A slot comes to name a
+ *    room either before that is taken (control->room[].program goes from 0 to the program's serial number), or by a process of that program, which
+ *    then looks: while the room is `ending` it waits, and when the room is another program's it has come too late.
+ *  - Only the collector gives a room up: it says `ending`, *then* finds that no slot in use names it, and that all it has taken of the program
+ *    is encoded and compared. Then the room is zeros again, and after that free.
+ *  - A group of descriptors does not cross the boundary of a TW_PART_BYTES part of its room: the rest of the part is left as zeros instead.
  *  - The traced process never waits for a collector that has died (tw_channel_collector_alive).
  *
  * Layout of one buffer, TW_BUFFER_BYTES + TW_SLACK pages:
@@ -39,20 +50,23 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 5
+#define TW_CHANNEL_VERSION 6
 
-#define TW_PAGE             4096u
-#define TW_BUFFERS          8              /* per thread */
-#define TW_BUFFER_BYTES     (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
-#define TW_SLACK_BYTES      (16u * 1024)
-#define TW_BUFFER_STRIDE    (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
-#define TW_SLOTS            1536         /* threads alive at once, over all processes */
-#define TW_DESCRIPTOR_BYTES (8ull << 30) /* room for descriptors; sparse */
-#define TW_KNOWN_ENTRIES    (1u << 20)   /* descriptors that can be found again; sparse */
-#define TW_CLAIM_ENTRIES    (1u << 22)   /* addresses that stand for a block (engine/tags.h); sparse */
-#define TW_MAX_RECORD       2048u        /* bytes of the largest fragment record */
-#define TW_PROGRAM_PATH     4096u        /* bytes of the longest path of a program, NUL included */
-#define TW_MAX_EVENT        8192u        /* bytes of the largest event, header included (REFS excepted) */
+#define TW_PAGE          4096u
+#define TW_BUFFERS       8              /* per thread */
+#define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
+#define TW_SLACK_BYTES   (16u * 1024)
+#define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
+#define TW_SLOTS         1536         /* threads alive at once, over all processes */
+#define TW_ROOMS         2048u        /* programs at once, those included that have ended a moment ago */
+#define TW_ROOM_BYTES    (2ull << 30) /* sparse */
+#define TW_PART_BYTES    (16u << 20)  /* of a room: what the collector maps at once */
+#define TW_STRETCH       512u         /* fragment numbers */
+#define TW_KNOWN_ENTRIES (1u << 20)   /* descriptors that can be found again; sparse */
+#define TW_CLAIM_ENTRIES (1u << 22)   /* addresses that stand for a block (engine/tags.h); sparse */
+#define TW_MAX_RECORD    2048u        /* bytes of the largest fragment record */
+#define TW_PROGRAM_PATH  4096u        /* bytes of the longest path of a program, NUL included */
+#define TW_MAX_EVENT     8192u        /* bytes of the largest event, header included (REFS excepted) */
 
 /* ---- records in a buffer ---- */
 
@@ -107,12 +121,25 @@ struct tw_slot {
 	uint32_t parent_pid;
 	_Atomic uint32_t serial;  /* number of the thread in the recording, from tw_control.next_thread */
 	_Atomic uint32_t current; /* buffer the thread writes */
+	_Atomic uint32_t room;    /* of its process, from 1; 0: none */
 	struct {
 		_Atomic uint32_t state; /* enum tw_buffer_state; a futex */
 		uint32_t bytes;         /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
-	uint32_t reserved[2];
+	uint32_t reserved;
+};
+
+/* Who has a room. */
+struct tw_room_state {
+	_Atomic uint32_t program; /* serial number; 0: it is free. Taken by compare-and-swap in the engine, freed by the collector */
+	_Atomic uint32_t ending;  /* the collector's: 1: nobody seems to be there any more */
+};
+
+/* What a room begins with; descriptors follow. */
+struct tw_room {
+	_Atomic uint64_t used;        /* bytes of the room that are complete, this included; 0: it has not been used yet */
+	uint32_t number, numbers_end; /* engine side: the numbers that are left of the stretch drawn last */
 };
 
 enum tw_control_flags {
@@ -147,16 +174,16 @@ struct tw_control {
 	uint32_t format; /* enum tw_format */
 	uint32_t flags;  /* enum tw_control_flags */
 	int32_t collector_pid;
-	_Atomic uint32_t life;             /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
-	uint8_t life_rest[60];             /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
-	_Atomic uint32_t doorbell;         /* futex; the engine adds 1 and wakes whenever there is something to drain */
-	_Atomic uint32_t next_fragment;    /* next fragment number */
-	_Atomic uint32_t next_thread;      /* serial numbers of threads, from 0 */
-	_Atomic uint32_t next_program;     /* serial numbers of programs executed */
-	_Atomic uint64_t descriptors_used; /* bytes complete from the start of the descriptor area */
-	uint64_t descriptor_room;          /* and what they may become: a share of the machine's memory */
-	_Atomic uint32_t descriptor_lock;  /* engine side: held (pid) while a descriptor is appended */
-	_Atomic uint32_t failure;          /* enum tw_failure: why recording stopped in some process, 0 = it did not */
+	_Atomic uint32_t life;            /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
+	uint8_t life_rest[60];            /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
+	_Atomic uint32_t doorbell;        /* futex; the engine adds 1 and wakes whenever there is something to drain */
+	_Atomic uint32_t next_stretch;    /* of fragment numbers: the first one divided by TW_STRETCH */
+	_Atomic uint32_t next_thread;     /* serial numbers of threads, from 0 */
+	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
+	_Atomic uint64_t described;       /* bytes of descriptors in all rooms */
+	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
+	_Atomic uint32_t descriptor_lock; /* engine side: held (pid) while a descriptor is appended */
+	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
 	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
 	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
@@ -168,6 +195,7 @@ struct tw_control {
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];
+	struct tw_room_state room[TW_ROOMS]; /* from room 1 */
 	struct tw_store store;
 	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
 };
@@ -181,20 +209,24 @@ struct tw_known {
 
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
 
-#define TW_CONTROL_BYTES  ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
-#define TW_DESCRIPTORS_AT TW_CONTROL_BYTES
-#define TW_KNOWN_AT       (TW_DESCRIPTORS_AT + TW_DESCRIPTOR_BYTES)
-#define TW_CLAIMS_AT      (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
-#define TW_SLOTS_AT       (TW_CLAIMS_AT + TW_CLAIM_ENTRIES * sizeof(uint64_t))
-#define TW_SLOT_BYTES     ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
-#define TW_CHANNEL_BYTES  (TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES)
+#define TW_CONTROL_BYTES ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_KNOWN_AT      TW_CONTROL_BYTES
+#define TW_CLAIMS_AT     (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
+#define TW_SLOTS_AT      (TW_CLAIMS_AT + TW_CLAIM_ENTRIES * sizeof(uint64_t))
+#define TW_SLOT_BYTES    ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
+#define TW_CHANNEL_BYTES ((TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 
-/* Behind what is mapped. */
-#define TW_STORE_AT ((TW_CHANNEL_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+/* In a traced process the room follows the part that is mapped whole. */
+#define TW_MAPPED_BYTES (TW_CHANNEL_BYTES + TW_ROOM_BYTES)
+
+/* Behind that part. */
+#define TW_STORE_AT    TW_CHANNEL_BYTES
+#define TW_ROOMS_AT    (TW_STORE_AT + TW_STORE_BYTES)
+#define TW_MEMFD_BYTES (TW_ROOMS_AT + TW_ROOMS * TW_ROOM_BYTES)
 
 /* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)
-#define TW_ENGINE_SPACE_BYTES (24ull << 30)
+#define TW_ENGINE_SPACE_BYTES (16ull << 30)
 
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
@@ -202,9 +234,21 @@ static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 	return (uint8_t *)base + TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
 }
 
-static inline struct tw_descriptor *tw_channel_descriptor(void *base, uint64_t offset)
+/* Where room `number` is in the memfd. */
+static inline uint64_t tw_room_at(uint32_t number)
 {
-	return (struct tw_descriptor *)((uint8_t *)base + TW_DESCRIPTORS_AT + offset);
+	return TW_ROOMS_AT + (number - 1) * TW_ROOM_BYTES;
+}
+
+static inline struct tw_descriptor *tw_room_descriptor(struct tw_room *room, uint64_t offset)
+{
+	return (struct tw_descriptor *)((uint8_t *)room + offset);
+}
+
+/* Where a group of `bytes` goes when the room is used up to `used`. */
+static inline uint64_t tw_room_place(uint64_t used, uint32_t bytes)
+{
+	return used % TW_PART_BYTES + bytes > TW_PART_BYTES ? (used / TW_PART_BYTES + 1) * TW_PART_BYTES : used;
 }
 
 static inline uint8_t *tw_channel_slack(uint8_t *buffer)

@@ -3,6 +3,7 @@
 #include "channel/expand.h"
 #include "channel/gone.h"
 #include "channel/machine.h"
+#include "channel/rooms.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ struct tw_collector {
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_output *output;
+	struct tw_rooms *rooms;
 	pthread_t thread_id;
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
@@ -58,7 +60,6 @@ struct tw_collector {
 	uint32_t next_check;  /* slot */
 	uint64_t started;     /* when, in ns */
 	uint64_t recorded;    /* instructions, for a window that closes at a count */
-	uint64_t descriptors; /* bytes of the descriptor area taken */
 	char failure[512];    /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
 };
@@ -71,18 +72,10 @@ static void note_failure(struct tw_collector *c, int error)
 		tw_failure_sentence(error, c->failure, sizeof c->failure);
 }
 
-static void take_descriptors(struct tw_collector *c)
+/* Of the program whose threads have this slot. */
+static void take_descriptors(struct tw_collector *c, uint32_t s)
 {
-	uint64_t end = atomic_load_explicit(&c->control->descriptors_used, memory_order_acquire), used;
-	if (end > TW_DESCRIPTOR_BYTES)
-		end = TW_DESCRIPTOR_BYTES;
-	if (end <= c->descriptors)
-		return;
-	const uint8_t *new = c->base + TW_DESCRIPTORS_AT + c->descriptors;
-	int error = tw_demux_descriptors(c->demux, new, end - c->descriptors, &used);
-	if (!error && c->expand)
-		error = tw_expand_descriptors(c->expand, new, used);
-	c->descriptors += used;
+	int error = tw_rooms_take(c->rooms, atomic_load(&c->control->slot[s].room));
 	if (error)
 		note_failure(c, error);
 }
@@ -127,7 +120,6 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	t->blocks += chunk->blocks;
 	t->refs += chunk->refs;
 	job->thread = t->info;
-	job->descriptors = c->descriptors;
 	job->dead = t->seen.dead && (chunk->flags & TW_CHUNK_LAST);
 	job->wait_status = t->seen.wait_status;
 	tw_output_put(c->output, job);
@@ -230,7 +222,7 @@ static unsigned drain_full(struct tw_collector *c, uint32_t s, int runs)
 	const int together = c->count_only && !c->expand;
 	unsigned most = together ? TW_DEMUX_LANES : 1, least = runs && !atomic_load(&c->stopping) ? most : 1, done = 0, n;
 	while (done < TW_BUFFERS && (n = find_full(c, s, in, most)) >= least) {
-		take_descriptors(c);
+		take_descriptors(c, s);
 		if (together)
 			count_buffers(c, &c->thread[s], in, n);
 		else
@@ -261,9 +253,11 @@ static void adopt(struct tw_collector *c, uint32_t s)
 static void release(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
+	take_descriptors(c, s);
 	c->thread[s].active = 0;
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
+	atomic_store(&slot->room, 0);
 	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
 }
 
@@ -276,7 +270,7 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 		if (!data[c->expand ? 2 : 0]) /* the tag of the keyframe */
 			continue;
 		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
-		take_descriptors(c);
+		take_descriptors(c, s);
 		in.bytes = TW_BUFFER_BYTES;
 		if (!c->expand)
 			tw_demux_torn_end(c->demux, &in, c->logged);
@@ -413,6 +407,13 @@ static void ring_bell(struct tw_collector *c)
 	futex_wake(&c->control->doorbell);
 }
 
+static void sweep_rooms(struct tw_collector *c)
+{
+	int error = tw_rooms_sweep(c->rooms);
+	if (error)
+		note_failure(c, error);
+}
+
 static void drain_until_ended(struct tw_collector *c)
 {
 	uint64_t checked = now_ns();
@@ -431,6 +432,7 @@ static void drain_until_ended(struct tw_collector *c)
 		if (now - checked >= WAIT_NS || ended > told) {
 			check_threads(c, CHECKS);
 			tw_output_age(c->output);
+			sweep_rooms(c);
 			checked = now;
 			told = ended;
 		} else if (!done) {
@@ -450,7 +452,8 @@ static void *run(void *arg)
 	pthread_mutex_lock(life_of(c));
 	sem_post(&c->ready);
 	drain_until_ended(c);
-	take_descriptors(c);
+	for (uint32_t s = 0; s < TW_SLOTS; s++)
+		take_descriptors(c, s);
 	pthread_mutex_unlock(life_of(c));
 	sem_post(&c->done);
 	return NULL;
@@ -477,12 +480,12 @@ static int set_size(int fd)
 	most = before;
 	most.rlim_cur = most.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &most);
-	int failed = ftruncate(fd, (off_t)(TW_STORE_AT + TW_STORE_BYTES)), why = errno;
+	int failed = ftruncate(fd, (off_t)TW_MEMFD_BYTES), why = errno;
 	setrlimit(RLIMIT_FSIZE, &before);
 	if (failed && why == EFBIG)
 		return tw_fail(TW_ERR_SYSTEM,
 		               "the limit on the size of files (ulimit -f) is below the %llu GB of shared memory that recording needs",
-		               (unsigned long long)((TW_STORE_AT + TW_STORE_BYTES) >> 30));
+		               (unsigned long long)(TW_MEMFD_BYTES >> 30));
 	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
 }
 
@@ -503,13 +506,6 @@ static int map_channel(struct tw_collector *c)
 	return TW_OK;
 }
 
-/* Descriptors of all processes stay in memory: half of it at most. */
-static uint64_t descriptor_room(void)
-{
-	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-	return half < TW_DESCRIPTOR_BYTES ? half : TW_DESCRIPTOR_BYTES;
-}
-
 static void init_control(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	struct tw_control *control = c->control;
@@ -519,7 +515,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->flags =
 	    (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) | (options->order ? TW_FLAG_ORDER : 0);
 	control->collector_pid = getpid();
-	control->descriptor_room = descriptor_room();
+	control->descriptors_most = tw_machine_memory() / 2;
 	control->window.start = options->start;
 	control->window.stop = options->stop;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
@@ -529,7 +525,6 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->hot = options->hot;
 	control->versions = options->versions;
 	control->store.limit = options->share;
-	atomic_store(&control->next_fragment, TW_TAG_FIRST);
 	tw_machine_xstate(&control->xstate);
 }
 
@@ -539,11 +534,17 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 	    .writer = options->writer,
 	    .discard = options->discard,
 	    .keep_refs = options->format == TW_FORMAT_CALL,
-	    .descriptors = c->base + TW_DESCRIPTORS_AT,
 	    .check = options->check,
 	    .check_context = options->check_context,
 	};
 	return tw_output_new(&o, &c->output);
+}
+
+static int start_rooms(struct tw_collector *c)
+{
+	struct tw_rooms_options o = {c->fd, c->control, c->demux, c->expand, c->output};
+	c->rooms = tw_rooms_new(&o);
+	return c->rooms ? TW_OK : tw_fail(TW_ERR_MEMORY, "collector");
 }
 
 static int start_thread(struct tw_collector *c)
@@ -574,6 +575,8 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	error = make_life(c);
 	if (!error)
 		error = start_output(c, options);
+	if (!error)
+		error = start_rooms(c);
 	return error ? error : start_thread(c);
 }
 
@@ -583,6 +586,7 @@ void tw_collector_free(struct tw_collector *c)
 		return;
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
+	tw_rooms_free(c->rooms);
 	if (c->base)
 		munmap(c->base, TW_CHANNEL_BYTES);
 	if (c->fd >= 0)
@@ -604,7 +608,7 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 	if (error) {
 		struct tw_output_result unused;
 		if (c->output)
-			tw_output_finish(c->output, 0, &unused);
+			tw_output_finish(c->output, &unused);
 		tw_collector_free(c);
 		return error;
 	}
@@ -652,14 +656,6 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
 }
 
-static uint64_t count_fragments(const struct tw_collector *c)
-{
-	uint64_t n = 0;
-	for (uint64_t at = 0; at < c->descriptors; n++)
-		at += ((const struct tw_descriptor *)(c->base + TW_DESCRIPTORS_AT + at))->bytes;
-	return n;
-}
-
 unsigned tw_collector_end(struct tw_collector *c, unsigned ms)
 {
 	struct timespec until;
@@ -689,7 +685,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 		tw_expand_tally(c->expand, &tally);
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
-	tw_output_finish(c->output, c->descriptors, result);
-	result->totals.fragments = count_fragments(c);
+	tw_output_finish(c->output, result);
+	result->totals.fragments = tw_rooms_fragments(c->rooms);
 	say_failure(c, result);
 }

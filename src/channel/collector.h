@@ -46,7 +46,7 @@ struct tw_collector_window {
 };
 void tw_collector_window(const struct tw_collector *c, struct tw_collector_window *out);
 
-/* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as the collector. */
+/* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as there are chunks in which its fragment runs. */
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);
 
 /*

@@ -10,11 +10,12 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { VALUES = 16, PLAIN = 17, BUFFERS = TW_CHUNK_BUFFERS + 8 };
+enum { EACH = 100, OPS = 40 }; /* many programs: of each EACH descriptors with OPS operations */
+static uint32_t n_programs;
 
 static const struct tw_op ops[] = {
     {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8},
@@ -24,8 +25,10 @@ static const struct tw_op ops[] = {
 /* ---- the engine's side ---- */
 
 struct engine {
+	int fd;
 	uint8_t *base;
 	struct tw_control *control;
+	struct tw_room *room;
 	uint32_t slot, current;
 };
 
@@ -35,13 +38,39 @@ static void ring(struct engine *e)
 	syscall(SYS_futex, &e->control->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+static void publish(struct engine *e, struct tw_descriptor *d)
+{
+	uint64_t used = atomic_load(&e->room->used), at = tw_room_place(used ? used : sizeof *e->room, d->bytes);
+	memcpy(tw_room_descriptor(e->room, at), d, d->bytes);
+	atomic_fetch_add(&e->control->described, d->bytes);
+	atomic_store(&e->room->used, at + d->bytes);
+	free(d);
+}
+
 static void add_descriptor(struct engine *e, uint32_t number, uint16_t n_values, uint16_t n_ops)
 {
-	struct tw_descriptor *d = unit_descriptor(number, 2, n_values, ops, n_ops);
-	uint64_t at = atomic_load(&e->control->descriptors_used);
-	memcpy(e->base + TW_DESCRIPTORS_AT + at, d, d->bytes);
-	atomic_store(&e->control->descriptors_used, at + d->bytes);
-	free(d);
+	publish(e, unit_descriptor(number, 2, n_values, ops, n_ops));
+}
+
+static _Atomic uint32_t *room_named(struct engine *e)
+{
+	return &e->control->slot[e->slot].room;
+}
+
+/* For a program that has a slot. Tries until there is one. */
+static void take_room(struct engine *e, uint32_t program)
+{
+	uint32_t room = 0, unused;
+	do {
+		atomic_store(room_named(e), room = room % TW_ROOMS + 1);
+		unused = 0;
+	} while (!atomic_compare_exchange_strong(&e->control->room[room - 1].program, &unused, program));
+	void *at = mmap(NULL, TW_ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, e->fd, (off_t)tw_room_at(room));
+	if (at == MAP_FAILED)
+		_exit(96);
+	e->room = at;
+	if (e->room->used || e->control->room[room - 1].ending)
+		_exit(95);
 }
 
 static void attach(struct engine *e, const char *path)
@@ -50,8 +79,7 @@ static void attach(struct engine *e, const char *path)
 	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (fd < 0 || base == MAP_FAILED)
 		_exit(99);
-	close(fd);
-	*e = (struct engine){.base = base, .control = base};
+	*e = (struct engine){.fd = fd, .base = base, .control = base};
 	if (e->control->magic != TW_CHANNEL_MAGIC || !tw_channel_collector_alive(e->control))
 		_exit(98);
 }
@@ -59,14 +87,18 @@ static void attach(struct engine *e, const char *path)
 static void claim(struct engine *e)
 {
 	for (e->slot = 0;; e->slot++) {
+		struct tw_slot *s = &e->control->slot[e->slot];
 		uint32_t unused = TW_SLOT_FREE;
-		if (atomic_compare_exchange_strong(&e->control->slot[e->slot].state, &unused, TW_SLOT_ACTIVE))
+		if (atomic_load(&s->state) != TW_SLOT_FREE)
+			continue;
+		s->pid = (uint32_t)getpid();
+		s->tid = (uint32_t)syscall(SYS_gettid);
+		if (atomic_compare_exchange_strong(&s->state, &unused, TW_SLOT_RESERVED))
 			break;
 	}
 	struct tw_slot *s = &e->control->slot[e->slot];
 	atomic_store(&s->serial, atomic_fetch_add(&e->control->next_thread, 1));
-	s->pid = (uint32_t)getpid();
-	s->tid = (uint32_t)syscall(SYS_gettid);
+	atomic_store(&s->state, TW_SLOT_ACTIVE);
 	e->current = 0;
 }
 
@@ -161,7 +193,9 @@ static void outlived(struct engine *e)
 	struct engine mine = *e;
 	if (!fork()) {
 		usleep(200000);
+		uint32_t room = atomic_load(room_named(&mine));
 		claim(&mine);
+		atomic_store(room_named(&mine), room);
 		orderly(&mine);
 		_exit(0);
 	}
@@ -178,6 +212,59 @@ static void writes_nonsense(struct engine *e)
 	end_thread(e);
 }
 
+/* Programs one after the other, with descriptors of their own, of which the last is used. Those of the last program take more than a part of its room. */
+static void many(struct engine *e)
+{
+	static struct tw_op op[OPS];
+	const uint32_t two_parts = 2 * TW_PART_BYTES / tw_descriptor_size(1, OPS, 2, 0);
+	for (unsigned i = 0; i < OPS; i++)
+		op[i] = ops[0];
+	end_thread(e);
+	for (uint32_t program = 2; program < 2 + n_programs; program++) {
+		const uint32_t n = program == 1 + n_programs ? two_parts : EACH;
+		uint32_t number = program * TW_STRETCH + TW_TAG_FIRST;
+		claim(e);
+		take_room(e, program);
+		for (uint32_t i = 0; i < n; i++, number += number % TW_STRETCH == TW_STRETCH - 1 ? 1 + TW_TAG_FIRST : 1)
+			publish(e, unit_descriptor(number, 2, 0, op, OPS));
+		add_descriptor(e, number, 0, 1);
+		munmap(e->room, TW_ROOM_BYTES);
+		struct unit_buffer b = begin_buffer(e);
+		unit_tag(&b, TW_TAG_UPPER);
+		unit_tag(&b, (uint16_t)(number >> 16));
+		unit_tag(&b, (uint16_t)number);
+		hand_over(e, &b);
+		end_thread(e);
+	}
+}
+
+/* All memory of programs that have ended is given back. */
+static void many_and_wait(struct engine *e)
+{
+	many(e);
+	for (int tries = 0; atomic_load(&e->control->described); tries++, usleep(10000))
+		if (tries == 1000)
+			_exit(93);
+	if (lseek(e->fd, (off_t)TW_ROOMS_AT, SEEK_DATA) >= 0 || errno != ENXIO)
+		_exit(92);
+}
+
+/* A fork that nobody knew of until now: it names its program's room when that is about to be given up. */
+static void late(struct engine *e)
+{
+	uint32_t room = atomic_load(room_named(e));
+	struct tw_room_state *state = &e->control->room[room - 1];
+	end_thread(e);
+	while (!atomic_load(&state->ending))
+		;
+	claim(e);
+	atomic_store(room_named(e), room);
+	while (atomic_load(&state->program) == 1 && atomic_load(&state->ending))
+		;
+	if (atomic_load(&state->program) == 1) /* else it was too late */
+		orderly(e);
+}
+
 /* Records one program in a fresh directory; *r is the recording, opened. */
 static struct tw_output_result record(void (*program)(struct engine *), int discard, struct tw_recording **r)
 {
@@ -192,9 +279,10 @@ static struct tw_output_result record(void (*program)(struct engine *), int disc
 	if (!pid) {
 		struct engine e;
 		attach(&e, tw_collector_path(c));
+		claim(&e);
+		take_room(&e, 1);
 		add_descriptor(&e, VALUES, 1, 2);
 		add_descriptor(&e, PLAIN, 0, 1);
-		claim(&e);
 		program(&e);
 		_exit(0);
 	}
@@ -299,6 +387,37 @@ static void test_outlived(void)
 	tw_recording_close(r);
 }
 
+static void test_many(int discard, uint32_t n)
+{
+	n_programs = n;
+	struct tw_recording *r;
+	struct tw_output_result result = record(many_and_wait, discard, &r);
+	SAME_TEXT(result.failure, "");
+	EQUAL(result.totals.insns, 2 * n);
+	EQUAL(result.totals.refs, n);
+	CHECK(result.totals.fragments > (n - 1) * (EACH + 1));
+	if (!discard) {
+		EQUAL(tw_recording_n_descriptors(r), result.totals.fragments);
+		EQUAL(result.totals.threads, n + 1);
+	}
+	tw_recording_close(r);
+}
+
+static void test_late(void)
+{
+	int in_time = 0;
+	for (int tries = 0; !in_time && tries < 20; tries++) {
+		struct tw_recording *r;
+		struct tw_output_result result = record(late, 0, &r);
+		SAME_TEXT(result.failure, "");
+		in_time = result.totals.insns != 0;
+		if (in_time)
+			check_pairs(&result.totals, BUFFERS * pairs());
+		tw_recording_close(r);
+	}
+	CHECK(in_time);
+}
+
 static void test_nonsense(void)
 {
 	struct tw_recording *r;
@@ -320,6 +439,9 @@ int main(void)
 	test_killed();
 	test_outlived();
 	test_nonsense();
+	test_many(0, 200);
+	test_many(1, TW_ROOMS + 300);
+	test_late();
 	unit_leave_directory(place);
 	return UNIT_END();
 }

@@ -1,5 +1,6 @@
 #include "channel/demux.h"
 #include "recording/logged.h"
+#include "recording/numbered.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -30,8 +31,8 @@ struct counter {
 
 struct tw_demux {
 	int count_refs;
-	struct entry *row[65536];       /* by upper half; 65536 entries each */
-	struct counter *counter[65536]; /* likewise, made when first counted in */
+	struct tw_numbered entries;  /* struct entry */
+	struct tw_numbered counters; /* struct counter; a row is made when first counted in */
 	struct tw_totals tally;
 };
 
@@ -65,23 +66,26 @@ static const struct entry *no_row(void)
 struct tw_demux *tw_demux_new(int count_refs)
 {
 	struct tw_demux *d = calloc(1, sizeof *d);
-	if (d)
-		d->count_refs = count_refs;
+	if (!d)
+		return NULL;
+	d->count_refs = count_refs;
+	d->entries.item = sizeof(struct entry);
+	d->counters.item = sizeof(struct counter);
 	return d;
 }
 
 void tw_demux_free(struct tw_demux *d)
 {
-	for (int i = 0; d && i < 65536; i++) {
-		free(d->row[i]);
-		free(d->counter[i]);
-	}
+	if (!d)
+		return;
+	tw_numbered_free(&d->entries);
+	tw_numbered_free(&d->counters);
 	free(d);
 }
 
 static const struct entry *row_of(const struct tw_demux *d, uint32_t upper)
 {
-	const struct entry *row = upper < 65536 ? __atomic_load_n(&d->row[upper], __ATOMIC_ACQUIRE) : NULL;
+	const struct entry *row = tw_numbered_row(&d->entries, upper);
 	return row ? row : no_row();
 }
 
@@ -112,16 +116,13 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 		const struct tw_descriptor *one = (const struct tw_descriptor *)(bytes + *used);
 		if (!tw_descriptor_valid(one, n - *used))
 			return tw_fail(TW_ERR_DAMAGED, "descriptor of fragment %u", n - *used >= sizeof *one ? one->number : 0);
-		struct entry *row = d->row[one->number >> 16];
-		if (!row) {
-			row = calloc(65536, sizeof *row);
-			if (!row)
-				return tw_fail(TW_ERR_MEMORY, "fragment table");
-			__atomic_store_n(&d->row[one->number >> 16], row, __ATOMIC_RELEASE);
-		}
+		struct entry *row = tw_numbered_add_row(&d->entries, one->number >> 16);
+		if (!row)
+			return tw_fail(TW_ERR_MEMORY, "fragment table");
 		fill_entry(d, &row[one->number & 0xffff], one);
-		if (d->counter[one->number >> 16])
-			set_record(&d->counter[one->number >> 16][one->number & 0xffff], &row[one->number & 0xffff]);
+		struct counter *counters = tw_numbered_row(&d->counters, one->number >> 16);
+		if (counters)
+			set_record(&counters[one->number & 0xffff], &row[one->number & 0xffff]);
 		*used += one->bytes;
 	}
 	return TW_OK;
@@ -501,13 +502,14 @@ enum { LANE_MARGIN = TW_MAX_RECORD };
 /* The counters of an upper half. NULL: no memory. */
 static struct counter *counters_of(struct tw_demux *d, uint32_t upper)
 {
-	struct counter *n = d->counter[upper];
+	struct counter *n = tw_numbered_row(&d->counters, upper);
 	const struct entry *row = row_of(d, upper);
 	if (n)
 		return n;
-	n = d->counter[upper] = calloc(65536, sizeof *n);
-	for (unsigned tag = 0; n && tag < 65536; tag++)
-		set_record(&n[tag], &row[tag]);
+	n = tw_numbered_add_row(&d->counters, upper);
+	for (unsigned tag = 0; n && tag < TW_NUMBERED_ROW; tag++)
+		if (row[tag].known)
+			set_record(&n[tag], &row[tag]);
 	return n;
 }
 
@@ -516,16 +518,26 @@ static void empty_counter(struct tw_totals *t, const struct entry *e, struct cou
 	uint64_t ran = 0;
 	for (unsigned i = 0; i < SUMS; i++)
 		ran += n->ran[i];
-	if (ran)
-		tw_descriptor_add_runs(e->descriptor, ran, t);
+	if (!ran)
+		return;
+	tw_descriptor_add_runs(e->descriptor, ran, t);
 	memset(n->ran, 0, sizeof n->ran);
 }
 
-static void empty_counters(struct tw_demux *d)
+/* Of the n numbers from `first` on. */
+static void empty_counters(struct tw_demux *d, uint32_t first, uint32_t n)
 {
-	for (unsigned upper = 0; upper < 65536; upper++)
-		for (unsigned tag = 0; d->counter[upper] && tag < 65536; tag++)
-			empty_counter(&d->tally, &d->row[upper][tag], &d->counter[upper][tag]);
+	const struct entry *row = tw_numbered_row(&d->entries, first >> 16);
+	struct counter *counters = tw_numbered_row(&d->counters, first >> 16);
+	for (uint32_t tag = first & 0xffff; counters && n; tag++, n--)
+		empty_counter(&d->tally, &row[tag], &counters[tag]);
+}
+
+void tw_demux_forget(struct tw_demux *d, uint32_t first)
+{
+	empty_counters(d, first, TW_STRETCH);
+	tw_numbered_forget(&d->entries, first);
+	tw_numbered_forget(&d->counters, first);
 }
 
 /* One buffer being counted. */
@@ -571,17 +583,18 @@ static size_t rounds(const struct lane *l)
 static void empty_full(struct tw_demux *d, const struct lane *l, struct counter *n)
 {
 	if (n->ran[0] >= SUM_FULL || n->ran[1] >= SUM_FULL || n->ran[2] >= SUM_FULL)
-		empty_counter(&d->tally, &d->row[l->upper][n - l->counter], n);
+		empty_counter(&d->tally, &row_of(d, l->upper)[n - l->counter], n);
 }
 
 /* Steps over an UPPER record, the commonest that is not plain. Returns 0 if something else is there, or it is the first of this upper half. */
 static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t **p)
 {
 	uint32_t upper = tw_get16(*p + 2);
-	if (tw_get16(*p) != TW_TAG_UPPER || !d->counter[upper])
+	struct counter *counter = tw_numbered_row(&d->counters, upper);
+	if (tw_get16(*p) != TW_TAG_UPPER || !counter)
 		return 0;
 	l->upper = upper;
-	l->counter = d->counter[upper];
+	l->counter = counter;
 	d->tally.raw[TW_STREAM_C] += 4;
 	*p += 4;
 	return 1;
@@ -678,7 +691,8 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 
 void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals)
 {
-	empty_counters(d);
+	for (uint32_t upper = 0; upper < TW_NUMBERED_ROW; upper++)
+		empty_counters(d, upper << 16, TW_NUMBERED_ROW);
 	*totals = d->tally;
 	memset(&d->tally, 0, sizeof d->tally);
 }

@@ -47,6 +47,9 @@ void tw_demux_free(struct tw_demux *d);
  */
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used);
 
+/* The descriptors of this stretch of numbers are used no more. */
+void tw_demux_forget(struct tw_demux *d, uint32_t first);
+
 /* A descriptor by number, or NULL. Callable from any thread. */
 const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number);
 

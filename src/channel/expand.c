@@ -25,12 +25,9 @@ void tw_expand_free(struct tw_expand *x)
 {
 	if (!x)
 		return;
-	for (struct tw_unit *u = x->units, *next; u; u = next) {
-		next = u->next;
-		free(u);
-	}
-	free(x->by_tag.slot);
-	free(x->by_pc.slot);
+	struct tw_totals unused = {0};
+	for (uint32_t program = 0; program < TW_UNIT_PROGRAMS; program++)
+		tw_expand_forget(x, program, &unused);
 	free(x->piece[0]);
 	free(x->piece[1]);
 	free(x);
@@ -39,42 +36,43 @@ void tw_expand_free(struct tw_expand *x)
 /* ---- units ---- */
 
 /* What a unit is found by in the map. */
-static uint64_t key_of(const struct tw_expand *x, const struct tw_unit_map *m, const struct tw_unit *u)
+static uint64_t key_of(const struct tw_unit_program *p, const struct tw_unit_map *m, const struct tw_unit *u)
 {
-	return m == &x->by_pc ? tw_descriptor_blocks(u->descriptor)->pc : u->tag;
+	return m == &p->by_pc ? tw_descriptor_blocks(u->descriptor)->pc : u->tag;
 }
 
-static size_t place_of(const struct tw_expand *x, const struct tw_unit_map *m, uint32_t program, uint64_t key)
+static size_t place_of(const struct tw_unit_program *p, const struct tw_unit_map *m, uint64_t key)
 {
-	uint64_t h = (key ^ (uint64_t)program << 40) * 0x9e3779b97f4a7c15ull;
+	uint64_t h = key * 0x9e3779b97f4a7c15ull;
 	size_t i = (size_t)(h >> 32) & (m->size - 1);
 	for (; m->slot[i]; i = (i + 1) & (m->size - 1))
-		if (key_of(x, m, m->slot[i]) == key && m->slot[i]->program == program)
+		if (key_of(p, m, m->slot[i]) == key)
 			break;
 	return i;
 }
 
-static int grow(const struct tw_expand *x, struct tw_unit_map *m)
+static int grow(const struct tw_unit_program *p, struct tw_unit_map *m)
 {
+	enum { FIRST_SIZE = 1024 };
 	struct tw_unit_map old = *m;
-	struct tw_unit **slot = calloc(old.size ? old.size * 2 : 4096, sizeof *slot);
+	struct tw_unit **slot = calloc(old.size ? old.size * 2 : FIRST_SIZE, sizeof *slot);
 	if (!slot)
 		return tw_fail(TW_ERR_MEMORY, "table of blocks");
-	m->size = old.size ? old.size * 2 : 4096;
+	m->size = old.size ? old.size * 2 : FIRST_SIZE;
 	m->slot = slot;
 	for (size_t i = 0; i < old.size; i++)
 		if (old.slot[i])
-			m->slot[place_of(x, m, old.slot[i]->program, key_of(x, m, old.slot[i]))] = old.slot[i];
+			m->slot[place_of(p, m, key_of(p, m, old.slot[i]))] = old.slot[i];
 	free(old.slot);
 	return TW_OK;
 }
 
 /* Puts u in, unless there is one with its key. */
-static int put_unit(const struct tw_expand *x, struct tw_unit_map *m, struct tw_unit *u)
+static int put_unit(const struct tw_unit_program *p, struct tw_unit_map *m, struct tw_unit *u)
 {
-	if (m->n * 2 >= m->size && grow(x, m))
+	if (m->n * 2 >= m->size && grow(p, m))
 		return TW_ERR_MEMORY;
-	struct tw_unit **slot = &m->slot[place_of(x, m, u->program, key_of(x, m, u))];
+	struct tw_unit **slot = &m->slot[place_of(p, m, key_of(p, m, u))];
 	m->n += !*slot;
 	*slot = *slot ? *slot : u;
 	return TW_OK;
@@ -120,7 +118,7 @@ static struct tw_unit *new_unit(const struct tw_descriptor *d)
 	uint16_t written = 0;
 	if (!u)
 		return NULL;
-	*u = (struct tw_unit){.descriptor = d, .tag = d->tag, .program = d->program, .dynamic = (d->flags & TW_DESC_DYNAMIC) != 0};
+	*u = (struct tw_unit){.descriptor = d, .tag = d->tag, .dynamic = (d->flags & TW_DESC_DYNAMIC) != 0};
 	u->step = (struct tw_value_step *)(u->span + d->n_values + 1);
 	for (unsigned i = 0; i < d->n_ops; i++) {
 		int slot = first_slot(&op[i]);
@@ -140,27 +138,65 @@ static struct tw_unit *new_unit(const struct tw_descriptor *d)
 	return u;
 }
 
-int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n)
+static int add_unit(struct tw_expand *x, const struct tw_descriptor *d)
 {
-	int error = TW_OK;
-	for (uint64_t at = 0; at < n && !error;) {
-		const struct tw_descriptor *d = (const struct tw_descriptor *)(bytes + at);
-		struct tw_unit *u = new_unit(d);
-		if (!u)
-			return tw_fail(TW_ERR_MEMORY, "table of blocks");
-		u->next = x->units;
-		x->units = u;
-		error = put_unit(x, &x->by_tag, u);
-		if (!error && !(d->flags & TW_DESC_ANNOUNCED) && d->tag != tw_descriptor_blocks(d)->pc)
-			error = put_unit(x, &x->by_pc, u);
-		at += d->bytes;
-	}
+	struct tw_unit_program **p = &x->programs[d->program];
+	if (!*p)
+		*p = calloc(1, sizeof **p);
+	struct tw_unit *u = *p ? new_unit(d) : NULL;
+	if (!u)
+		return tw_fail(TW_ERR_MEMORY, "table of blocks");
+	u->next = (*p)->units;
+	(*p)->units = u;
+	int error = put_unit(*p, &(*p)->by_tag, u);
+	if (!error && !(d->flags & TW_DESC_ANNOUNCED) && d->tag != tw_descriptor_blocks(d)->pc)
+		error = put_unit(*p, &(*p)->by_pc, u);
 	return error;
 }
 
-static struct tw_unit *find_unit(const struct tw_expand *x, const struct tw_unit_map *m, uint64_t key)
+int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n)
 {
-	return m->size ? m->slot[place_of(x, m, x->program & 0xffff, key)] : NULL;
+	int error = TW_OK;
+	for (uint64_t at = 0; at < n && !error; at += ((const struct tw_descriptor *)(bytes + at))->bytes)
+		error = add_unit(x, (const struct tw_descriptor *)(bytes + at));
+	return error;
+}
+
+static void tally_program(struct tw_unit_program *p, struct tw_totals *totals)
+{
+	for (struct tw_unit *u = p ? p->units : NULL; u; u = u->next) {
+		tw_descriptor_add_runs(u->descriptor, u->ran, totals);
+		u->ran = 0;
+	}
+}
+
+void tw_expand_forget(struct tw_expand *x, uint32_t program, struct tw_totals *totals)
+{
+	struct tw_unit_program **p = &x->programs[program % TW_UNIT_PROGRAMS];
+	if (!*p)
+		return;
+	tally_program(*p, totals);
+	for (struct tw_unit *u = (*p)->units, *next; u; u = next) {
+		next = u->next;
+		free(u);
+	}
+	free((*p)->by_tag.slot);
+	free((*p)->by_pc.slot);
+	free(*p);
+	*p = NULL;
+}
+
+/* In the program of now; NULL: not there. */
+static struct tw_unit *find_by_tag(const struct tw_expand *x, uint32_t tag)
+{
+	const struct tw_unit_program *p = x->programs[x->program % TW_UNIT_PROGRAMS];
+	return p && p->by_tag.size ? p->by_tag.slot[place_of(p, &p->by_tag, tag)] : NULL;
+}
+
+static struct tw_unit *find_by_pc(const struct tw_expand *x, uint64_t pc)
+{
+	const struct tw_unit_program *p = x->programs[x->program % TW_UNIT_PROGRAMS];
+	return p && p->by_pc.size ? p->by_pc.slot[place_of(p, &p->by_pc, pc)] : NULL;
 }
 
 struct tw_unit *tw_expand_unit(struct tw_expand *x, uint32_t tag)
@@ -168,7 +204,7 @@ struct tw_unit *tw_expand_unit(struct tw_expand *x, uint32_t tag)
 	struct tw_unit_cache *c = &x->cache[(tag ^ tag >> 14) % TW_UNIT_CACHE];
 	if (c->tag == tag && c->program == x->program && c->unit)
 		return c->unit;
-	struct tw_unit *u = find_unit(x, &x->by_tag, tag);
+	struct tw_unit *u = find_by_tag(x, tag);
 	*c = (struct tw_unit_cache){tag, x->program, u};
 	return u;
 }
@@ -178,15 +214,13 @@ const struct tw_unit *tw_expand_unit_at(struct tw_expand *x, uint64_t pc)
 	const struct tw_unit *u = pc <= UINT32_MAX ? tw_expand_unit(x, (uint32_t)pc) : NULL;
 	if (u && tw_descriptor_blocks(u->descriptor)->pc == pc)
 		return u;
-	return find_unit(x, &x->by_pc, pc);
+	return find_by_pc(x, pc);
 }
 
 void tw_expand_tally(struct tw_expand *x, struct tw_totals *t)
 {
-	for (struct tw_unit *u = x->units; u; u = u->next) {
-		tw_descriptor_add_runs(u->descriptor, u->ran, t);
-		u->ran = 0;
-	}
+	for (uint32_t program = 0; program < TW_UNIT_PROGRAMS; program++)
+		tally_program(x->programs[program], t);
 }
 
 /* ---- what is written ---- */

@@ -49,6 +49,12 @@ void tw_expand_free(struct tw_expand *x);
 /* Takes descriptors, back to back, that tw_demux_descriptors has taken; they are used in place and must stay. Returns 0 or TW_ERR_MEMORY. */
 int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n);
 
+/*
+ * A program (the lower half of its serial number counts) has ended, and no buffer of it is left: its descriptors are used no more. Adds what was counted
+ * of them and not written.
+ */
+void tw_expand_forget(struct tw_expand *x, uint32_t program, struct tw_totals *totals);
+
 /* Begins a buffer. `torn`: its thread died in it; in->bytes is then the whole of it. */
 void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int torn);
 
@@ -59,7 +65,7 @@ void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int t
  */
 int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last);
 
-/* Adds what was counted and not written. */
+/* Adds what was counted of all others and not written. */
 void tw_expand_tally(struct tw_expand *x, struct tw_totals *totals);
 
 /* Bytes of the buffer that were looked at. */

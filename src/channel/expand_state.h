@@ -33,8 +33,8 @@ struct tw_value_span {
 struct tw_unit {
 	const struct tw_descriptor *descriptor;
 	struct tw_value_step *step;
-	struct tw_unit *next; /* of all */
-	uint32_t tag, program;
+	struct tw_unit *next; /* of its program */
+	uint32_t tag;
 	/* what counting looks at, close together */
 	uint64_t ran;      /* executions that were only counted */
 	uint16_t n_placed; /* values in any case */
@@ -56,14 +56,21 @@ struct tw_unit_map {
 	size_t n, size; /* size: 0, or a power of two */
 };
 
+/* The blocks of one program. */
+struct tw_unit_program {
+	struct tw_unit *units;
+	struct tw_unit_map by_tag;
+	struct tw_unit_map by_pc; /* those that their address stands for, but not their tag */
+};
+
+enum { TW_UNIT_PROGRAMS = 65536 };
+
 struct tw_expand {
 	uint32_t format;
 	int logged;
-	struct tw_unit *units;
-	struct tw_unit_map by_tag;
+	struct tw_unit_program *programs[TW_UNIT_PROGRAMS]; /* by the lower half of the serial number; NULL: nothing is known of it */
 	struct tw_unit_cache cache[TW_UNIT_CACHE];
-	int count_only;           /* plain blocks are counted where they stand, and not written */
-	struct tw_unit_map by_pc; /* those that their address stands for, but not their tag */
+	int count_only; /* plain blocks are counted where they stand, and not written */
 	/* the buffer */
 	const uint8_t *data, *data_end, *slack;
 	const uint8_t *p, *end; /* in the data, or in the slack */

@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t read_xcr0(void)
 {
@@ -43,6 +44,11 @@ void tw_machine_cpu(char name[64])
 	while (to > name && to[-1] == ' ')
 		to--;
 	*to = 0;
+}
+
+uint64_t tw_machine_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 int tw_machine_tsc_invariant(void)

@@ -1,5 +1,5 @@
 /*
- * What a recording says about the machine it was made on.
+ * The machine that records: what a recording says about it, and what it has.
  */
 #ifndef TW_MACHINE_H
 #define TW_MACHINE_H
@@ -11,6 +11,9 @@ void tw_machine_xstate(struct tw_xstate *out);
 
 /* The processor's name, without needless blanks; "" if it does not say. */
 void tw_machine_cpu(char name[64]);
+
+/* Bytes of memory. */
+uint64_t tw_machine_memory(void);
 
 /* Whether the time stamp counter goes at one rate in all states of the processor, on all of its cores. */
 int tw_machine_tsc_invariant(void);

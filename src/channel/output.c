@@ -34,6 +34,14 @@ struct lane {
 	uint64_t descriptors; /* that it needs */
 };
 
+/* Descriptors side by side in memory. */
+struct piece {
+	struct piece *next;
+	const uint8_t *bytes;
+	size_t n;
+	uint64_t end; /* of the bytes described so far, up to and including these */
+};
+
 /* Chunks of one traced thread: begun by the drain loop, and dealt with by lanes. */
 struct chunk_order {
 	uint32_t begun, done;
@@ -56,8 +64,8 @@ struct tw_output {
 	size_t n_order;
 	uint32_t last_id;
 	uint64_t n_put;
-	uint64_t descriptors_mapped;  /* the drain loop's */
-	uint64_t descriptors_written; /* under `writing` */
+	uint64_t described;            /* bytes of descriptors so far: the drain loop's */
+	struct piece *pieces, *newest; /* of descriptors that are to be written; under the lock */
 	struct tw_output_result result;
 };
 
@@ -80,18 +88,34 @@ static int stores(const struct tw_output *o)
 
 /* ---- writing ---- */
 
+/* The next piece that begins before `end`, taken off the list; NULL: there is none. */
+static struct piece *next_piece(struct tw_output *o, uint64_t end)
+{
+	pthread_mutex_lock(&o->lock);
+	struct piece *p = o->pieces;
+	if (p && p->end - p->n >= end)
+		p = NULL;
+	if (p)
+		o->pieces = p->next;
+	pthread_mutex_unlock(&o->lock);
+	return p;
+}
+
 /* Under `writing`. */
 static void write_descriptors(struct tw_output *o, uint64_t end)
 {
-	uint64_t from = o->descriptors_written;
-	if (end <= from)
-		return;
-	o->descriptors_written = end;
-	if (!stores(o) || o->options.discard)
-		return;
-	int error = tw_writer_descriptors(o->options.writer, o->options.descriptors + from, end - from);
-	if (error)
-		fail(o, error);
+	for (struct piece *p; (p = next_piece(o, end)); free(p)) {
+		int error = stores(o) ? tw_writer_descriptors(o->options.writer, p->bytes, p->n) : TW_OK;
+		if (error)
+			fail(o, error);
+	}
+}
+
+void tw_output_write_descriptors(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->writing);
+	write_descriptors(o, o->described);
+	pthread_mutex_unlock(&o->writing);
 }
 
 static void write_module(struct tw_output *o, const struct tw_job *job, const void *payload)
@@ -389,7 +413,7 @@ static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
 	*l->last = job;
 	l->last = &job->next;
 	l->busy++;
-	l->used = ++o->n_put;
+	l->used = job->put = ++o->n_put;
 	unsigned most = o->options.discard || !o->options.writer ? 1 : TW_CHUNK_BUFFERS;
 	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
@@ -425,29 +449,75 @@ struct tw_job *tw_output_take(struct tw_output *o)
 void tw_output_drop(struct tw_output *o, struct tw_job *job)
 {
 	pthread_mutex_lock(&o->lock);
+	job->put = 0;
 	job->next = o->unused;
 	o->unused = job;
 	pthread_cond_signal(&o->freed);
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Lets packers know of the descriptors up to `end`, which are written later. */
-static int map_descriptors(struct tw_output *o, uint64_t end)
+uint64_t tw_output_put_so_far(const struct tw_output *o)
 {
-	uint64_t from = o->descriptors_mapped;
-	if (end <= from || !stores(o) || o->options.discard)
+	return o->n_put;
+}
+
+int tw_output_is_done(struct tw_output *o, uint64_t put)
+{
+	int done = 1;
+	pthread_mutex_lock(&o->lock);
+	for (unsigned i = 0; i < o->n_jobs; i++)
+		done &= !o->job[i].put || o->job[i].put > put;
+	pthread_mutex_unlock(&o->lock);
+	return done;
+}
+
+/* Appends to the pieces that are to be written; mostly they go on where the last one ends. */
+static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
+{
+	struct piece *last = o->pieces ? o->newest : NULL;
+	o->described += n;
+	if (last && last->bytes + last->n == bytes) {
+		last->n += n;
+		last->end += n;
 		return TW_OK;
-	o->descriptors_mapped = end;
-	return tw_value_map_add_all(tw_writer_values(o->options.writer), o->options.descriptors + from, end - from);
+	}
+	struct piece *p = malloc(sizeof *p);
+	if (!p)
+		return tw_fail(TW_ERR_MEMORY, "descriptors");
+	*p = (struct piece){.bytes = bytes, .n = n, .end = o->described};
+	if (last)
+		last->next = p;
+	else
+		o->pieces = p;
+	o->newest = p;
+	return TW_OK;
+}
+
+void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n)
+{
+	if (!stores(o) || o->options.discard)
+		return;
+	int error = tw_value_map_add_all(tw_writer_values(o->options.writer), family, bytes, n);
+	pthread_mutex_lock(&o->lock);
+	if (!error)
+		error = append_piece(o, bytes, n);
+	pthread_mutex_unlock(&o->lock);
+	if (error)
+		fail(o, error);
+}
+
+void tw_output_forget(struct tw_output *o, uint32_t first)
+{
+	if (o->options.writer)
+		tw_value_map_forget(tw_writer_values(o->options.writer), first);
 }
 
 void tw_output_put(struct tw_output *o, struct tw_job *job)
 {
 	struct lane *l = NULL;
-	int error = map_descriptors(o, job->descriptors);
+	job->descriptors = o->described;
 	pthread_mutex_lock(&o->lock);
-	if (!error)
-		error = take_order(o, job->chunk.thread);
+	int error = take_order(o, job->chunk.thread);
 	if (!error) {
 		l = lane_for(o, job->chunk.thread);
 		job->id = l->feeding;
@@ -494,6 +564,8 @@ static void free_output(struct tw_output *o)
 	pthread_mutex_destroy(&o->writing);
 	pthread_cond_destroy(&o->freed);
 	pthread_cond_destroy(&o->written);
+	for (struct piece *p; (p = o->pieces); free(p))
+		o->pieces = p->next;
 	free(o->order);
 	free(o);
 }
@@ -574,10 +646,10 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	return TW_OK;
 }
 
-void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result)
+void tw_output_finish(struct tw_output *o, struct tw_output_result *result)
 {
 	end_lanes(o);
-	write_descriptors(o, descriptors);
+	write_descriptors(o, o->described);
 	if (o->options.writer) {
 		const struct tw_totals *written = tw_writer_totals(o->options.writer);
 		memcpy(o->result.totals.coded, written->coded, sizeof written->coded);

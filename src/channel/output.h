@@ -18,25 +18,26 @@ enum { TW_CHUNK_BUFFERS = 32, TW_OUTPUT_LANES = 8 };
 
 struct tw_output;
 struct tw_writer;
+struct tw_value_family;
 
 /* What one buffer held, on its way. */
 struct tw_job {
 	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs; its sequence is the output's to set */
 	struct tw_thread_info thread;
-	uint64_t descriptors; /* bytes of the descriptor area that must be on disk before the chunk */
-	int dead;             /* 1: the chunk is the last of a process that is known to have died, with */
-	int32_t wait_status;  /*   this status, as from waitpid(2) */
+	int dead;            /* 1: the chunk is the last of a process that is known to have died, with */
+	int32_t wait_status; /*   this status, as from waitpid(2) */
 	/* the output's own */
-	uint32_t id; /* of the chunk it becomes part of */
+	uint32_t id;          /* of the chunk it becomes part of */
+	uint64_t put;         /* as which it was put; 0: it is not under way */
+	uint64_t descriptors; /* bytes of descriptors that must be on disk before the chunk */
 	struct tw_event_sums events;
 	struct tw_job *next;
 };
 
 struct tw_output_options {
-	struct tw_writer *writer;   /* NULL: nothing is stored. The caller closes it after tw_output_finish */
-	int discard;                /* 1: store modules, but no chunks and no descriptors */
-	int keep_refs;              /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
-	const uint8_t *descriptors; /* the descriptor area */
+	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_output_finish */
+	int discard;              /* 1: store modules, but no chunks and no descriptors */
+	int keep_refs;            /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
 	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
@@ -52,18 +53,32 @@ struct tw_output_result {
 /* Starts the threads. */
 int tw_output_new(const struct tw_output_options *options, struct tw_output **out);
 
+/*
+ * Valid descriptors of one family (recording/value_map.h), back to back: those of the chunks that are put later. They must stay until they have been written.
+ * `first`: all of this stretch of numbers are needed no more. By the drain loop only.
+ */
+void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n);
+void tw_output_forget(struct tw_output *o, uint32_t first);
+
+/* Writes all that are not written yet. */
+void tw_output_write_descriptors(struct tw_output *o);
+
 /* An empty job, to be filled and given back with tw_output_put or tw_output_drop. Waits until one is free. */
 struct tw_job *tw_output_take(struct tw_output *o);
 void tw_output_put(struct tw_output *o, struct tw_job *job);
 void tw_output_drop(struct tw_output *o, struct tw_job *job);
 
+/* How many jobs have been put, and whether so many are done: nobody needs the descriptors of their fragments any more. By the drain loop only. */
+uint64_t tw_output_put_so_far(const struct tw_output *o);
+int tw_output_is_done(struct tw_output *o, uint64_t put);
+
 /* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
 void tw_output_age(struct tw_output *o);
 
-/* Adds counts that are in no chunk. Not while jobs are under way. */
+/* Adds counts that are in no chunk. */
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals);
 
-/* Waits until everything is written, including the descriptors up to `descriptors`; ends the threads and frees *o. */
-void tw_output_finish(struct tw_output *o, uint64_t descriptors, struct tw_output_result *result);
+/* Waits until everything is written, descriptors included; ends the threads and frees *o. */
+void tw_output_finish(struct tw_output *o, struct tw_output_result *result);
 
 #endif

@@ -508,8 +508,8 @@ static int finish(struct record *r, int status)
 /* --share where it is not given, in MB. */
 static uint32_t default_share(void)
 {
-	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	return (uint32_t)((all / 8 < TW_STORE_BYTES ? all / 8 : TW_STORE_BYTES) >> 20);
+	uint64_t most = tw_machine_memory() / 8;
+	return (uint32_t)((most < TW_STORE_BYTES ? most : TW_STORE_BYTES) >> 20);
 }
 
 int tw_cmd_record(int argc, char **argv)

@@ -1,6 +1,7 @@
 #include "engine/buffer.h"
 #include "engine/bits.h"
 #include "engine/known.h"
+#include "engine/room.h"
 #include "engine/tags.h"
 #include "engine/trace.h"
 #include "engine/window.h"
@@ -236,8 +237,10 @@ static u32 reserve_slot(u32 pid, u32 tid)
 		c->slot[i].pid = pid;
 		c->slot[i].tid = tid;
 		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL,
-		                                __ATOMIC_RELAXED))
+		                                __ATOMIC_RELAXED)) {
+			__atomic_store_n((u32 *)&c->slot[i].room, tw_engine.room_number, __ATOMIC_SEQ_CST);
 			return i;
+		}
 	}
 	return NO_SLOT;
 }
@@ -285,6 +288,17 @@ static bool take_slot(struct thread *t)
 	return t->slot != NO_SLOT;
 }
 
+/* The room that goes with the thread's slot; without it the slot is given back. */
+static bool enter_room(struct thread *t)
+{
+	if (tw_room_enter(slot_of(t)))
+		return true;
+	tw_engine_fail(TW_FAILURE_CHANNEL, "process %u cannot be recorded: who made it was killed while it did", t->pid);
+	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_FREE);
+	t->slot = NO_SLOT;
+	return false;
+}
+
 static void set_up_slot(struct thread *t, u32 parent_pid)
 {
 	struct tw_control *c = tw_engine.control;
@@ -317,6 +331,8 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	bool has_slot = wanted && take_slot(t);
 	if (wanted && !has_slot && records)
 		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
+	if (has_slot && records)
+		has_slot = enter_room(t);
 	t->recording = has_slot && records;
 	t->own_buffer = t->told_closed = t->walks = false;
 	t->count = 0;
@@ -439,18 +455,6 @@ static void lock_descriptors(struct tw_control *c)
 	}
 }
 
-/* The first of n numbers with the same upper half. */
-static u32 next_numbers(struct tw_control *c, u32 n)
-{
-	u32 first = c->next_fragment;
-	if ((first & 0xffff) + n > 0x10000)
-		first = (first | 0xffff) + 1;
-	if ((first & 0xffff) < TW_TAG_FIRST)
-		first += TW_TAG_FIRST - (first & 0xffff);
-	c->next_fragment = first + n;
-	return first;
-}
-
 /* One way through a fragment: its first n_insns instructions. */
 struct path {
 	u32 number;
@@ -506,34 +510,47 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	}
 }
 
-/* Writes the n paths' descriptors at `offset`, numbered from 0. */
+/* Writes the n paths' descriptors at `offset` of the room, numbered from 0. */
 static void fill_group(u64 offset, const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
 {
 	for (u32 k = 0; k < n; k++) {
-		fill_descriptor(tw_channel_descriptor(tw_engine.channel, offset), f, b, p, &path[k]);
+		fill_descriptor(tw_room_descriptor(tw_engine.room, offset), f, b, p, &path[k]);
 		offset += descriptor_bytes(&path[k]);
 	}
 }
 
-/*
- * The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published, unless there is an equal group. Returns the
- * first descriptor of the one or the other. Under the descriptor lock.
- */
-static const struct tw_descriptor *publish_group(struct tw_control *c, u64 offset, u32 bytes, u32 n)
+/* The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published. False: there are no more numbers. */
+static bool publish_group(u64 offset, u32 bytes, u32 n)
 {
+	struct tw_descriptor *d = tw_room_descriptor(tw_engine.room, offset);
+	u32 first = tw_room_numbers(n);
+	if (!first)
+		return false;
+	for (u64 at = offset; at < offset + bytes; at += tw_room_descriptor(tw_engine.room, at)->bytes)
+		tw_room_descriptor(tw_engine.room, at)->number += first;
+	if (tw_form_of(d->format) != TW_FORM_PLAIN)
+		tw_tag_draw(d);
+	tw_room_publish(offset, bytes);
+	return true;
+}
+
+/*
+ * Describes the n paths, unless there is an equal group already. Returns the first descriptor of the one or the other; NULL: there is no room. Under
+ * the descriptor lock.
+ */
+static const struct tw_descriptor *describe(const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path,
+                                            u32 n, u32 bytes)
+{
+	u64 offset = tw_room_place_for(bytes);
+	if (!offset)
+		return NULL;
+	fill_group(offset, f, b, p, path, n);
+	struct tw_descriptor *d = tw_room_descriptor(tw_engine.room, offset);
 	const struct tw_descriptor *known = tw_known_find(offset, bytes);
-	u32 first;
-	if (known) {
-		memset(tw_channel_descriptor(tw_engine.channel, offset), 0, bytes); /* unused memory is zeros */
-		return known;
-	}
-	first = next_numbers(c, n);
-	for (u64 at = offset; at < offset + bytes; at += tw_channel_descriptor(tw_engine.channel, at)->bytes)
-		tw_channel_descriptor(tw_engine.channel, at)->number += first;
-	if (tw_form_of(tw_channel_descriptor(tw_engine.channel, offset)->format) != TW_FORM_PLAIN)
-		tw_tag_draw(tw_channel_descriptor(tw_engine.channel, offset));
-	__atomic_store_n((u64 *)&c->descriptors_used, offset + bytes, __ATOMIC_RELEASE);
-	return tw_channel_descriptor(tw_engine.channel, offset);
+	if (!known && publish_group(offset, bytes, n))
+		return d;
+	memset(d, 0, bytes); /* unused memory is zeros */
+	return known;
 }
 
 void tw_buffer_tagged(struct fragment *f, u32 last_tag)
@@ -576,11 +593,13 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 		bytes += descriptor_bytes(&path[k]);
 	}
 	f->number = 0;
+	if (!tw_room_is_there()) { /* so nobody reads what is recorded here */
+		set_upper(f);
+		return;
+	}
 	lock_descriptors(c);
-	u64 used = c->descriptors_used;
-	if (used + bytes <= c->descriptor_room) {
-		fill_group(used, f, b, p, path, n);
-		const struct tw_descriptor *d = publish_group(c, used, bytes, n);
+	const struct tw_descriptor *d = describe(f, b, p, path, n, bytes);
+	if (d) {
 		f->number = d->number;
 		f->tag = d->tag;
 		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;

@@ -199,6 +199,8 @@ static inline u64 tw_page_up(u64 n)
 struct engine {
 	struct tw_control *control;          /* NULL: no channel (never while running) */
 	void *channel;                       /* base of the mapping */
+	struct tw_room *room;                /* of this program, mapped; NULL: it has none (room.h) */
+	u32 room_number;                     /* from 1; 0: none */
 	const struct instrumentor *instr;    /* of the mode of now (window.h) */
 	const struct instrumentor *recorder; /* of the recording */
 	bool verify;

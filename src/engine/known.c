@@ -19,7 +19,7 @@ static u64 hash_group(u64 offset, u32 bytes)
 {
 	u64 h = program;
 	for (u32 at = 0; at < bytes;) {
-		const struct tw_descriptor *d = tw_channel_descriptor(tw_engine.channel, offset + at);
+		const struct tw_descriptor *d = tw_room_descriptor(tw_engine.room, offset + at);
 		const u64 *w = (const u64 *)(d + 1);
 		h = (h ^ (u64)d->n_insns << 32 ^ d->context ^ (u64)d->bytes << 16) * 0x9e3779b97f4a7c15ull;
 		for (u32 k = 0; k < (d->bytes - sizeof *d) / 8; k++)
@@ -41,9 +41,13 @@ static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor 
 
 static bool equal_groups(u64 a, u64 b, u32 bytes)
 {
-	for (u32 at = 0; at < bytes; at += tw_channel_descriptor(tw_engine.channel, b + at)->bytes)
-		if (!equal_one(tw_channel_descriptor(tw_engine.channel, a + at), tw_channel_descriptor(tw_engine.channel, b + at)))
+	const struct tw_descriptor *one, *other;
+	for (u32 at = 0; at < bytes; at += other->bytes) {
+		one = tw_room_descriptor(tw_engine.room, a + at);
+		other = tw_room_descriptor(tw_engine.room, b + at);
+		if (!equal_one(one, other))
 			return false;
+	}
 	return true;
 }
 
@@ -55,7 +59,7 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 	for (u32 k = 0; k < PROBES; k++) {
 		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];
 		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
-			return tw_channel_descriptor(tw_engine.channel, e->offset);
+			return tw_room_descriptor(tw_engine.room, e->offset);
 		if (e->program != program && place->program == program)
 			place = e;
 	}

@@ -17,7 +17,7 @@ void tw_known_init(void);
 u32 tw_known_program(void);
 
 /*
- * A group of descriptors, `bytes` long, stands complete but for the numbers and tags at `offset` of the descriptor area. Returns the first descriptor of an
+ * A group of descriptors, `bytes` long, stands complete but for the numbers and tags at `offset` of the room. Returns the first descriptor of an
  * equal group, or NULL, and notes this one, which the caller is to publish. Under the descriptor lock.
  */
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes);

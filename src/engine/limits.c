@@ -11,7 +11,7 @@ struct limit {
 };
 
 _Static_assert(ARENA_HEAP_END - ARENA_CACHE <= TW_ENGINE_DATA_BYTES, "what the engine maps privately is within what is allowed for it");
-_Static_assert(TW_CHANNEL_BYTES + TW_ENGINE_DATA_BYTES <= TW_ENGINE_SPACE_BYTES, "and so is all of it");
+_Static_assert(TW_MAPPED_BYTES + TW_ENGINE_DATA_BYTES <= TW_ENGINE_SPACE_BYTES, "and so is all of it");
 
 /* What the engine may take of this resource. */
 static u64 own_share(u32 resource)

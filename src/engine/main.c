@@ -139,9 +139,9 @@ static int open_channel(const struct start *s, const char *path, const char *pro
 static void map_channel(const char *path, int fd)
 {
 	/* Where programs have no places of their own and the kernel puts nothing: it is large. */
-	i64 at = tw_mmap(CHANNEL_PLACE, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+	i64 at = tw_mmap(CHANNEL_PLACE, TW_MAPPED_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 	if (tw_failed(at))
-		at = tw_mmap(0, TW_CHANNEL_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		at = tw_mmap(0, TW_MAPPED_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
 	tw_sys(__NR_mprotect, at, TW_SLOTS_AT, PROT_READ | PROT_WRITE);

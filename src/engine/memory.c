@@ -210,7 +210,7 @@ bool tw_memory_is_engine(u64 start, u64 length)
 {
 	u64 end = start + length;
 	u64 channel = (u64)tw_engine.channel;
-	return (start < ARENA_HEAP_END && end > ARENA_CACHE) || (channel && start < channel + TW_CHANNEL_BYTES && end > channel);
+	return (start < ARENA_HEAP_END && end > ARENA_CACHE) || (channel && start < channel + TW_MAPPED_BYTES && end > channel);
 }
 
 static u64 brk_start, brk_now, brk_mapped;

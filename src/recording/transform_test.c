@@ -44,7 +44,7 @@ static void make_map(void)
 			op[3] = (struct tw_op){
 			    .kind = TW_OP_REP, .base = TW_RDI, .index = TW_NOREG, .size = 1, .type = TW_WRITE, .value = 3, .mask_value = 3};
 		struct tw_descriptor *d = unit_descriptor((i < N_FRAGMENTS ? 0 : UPPER_B << 16) | lower, 2, (uint16_t)n, op, (uint16_t)n);
-		EQUAL(tw_value_map_add(map, d), TW_OK);
+		EQUAL(tw_value_map_add(map, NULL, d), TW_OK);
 		free(d);
 	}
 }

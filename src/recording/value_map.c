@@ -1,26 +1,26 @@
 #include "recording/value_map.h"
+#include "recording/numbered.h"
 #include "recording/recording.h"
 #include "recording/slab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
-	struct tw_value_place place[65536];
-	const uint8_t *registers[65536];
-};
-
 struct tw_value_map {
-	struct row *row[65536];
+	struct tw_numbered place;     /* struct tw_value_place */
+	struct tw_numbered registers; /* const uint8_t *: of its slots */
 	uint32_t n_slots;
-	struct tw_slab *slabs; /* registers of slots */
+	struct tw_value_family rest;
 };
 
 struct tw_value_map *tw_value_map_new(void)
 {
 	struct tw_value_map *map = calloc(1, sizeof *map);
-	if (map)
-		map->n_slots = 1;
+	if (!map)
+		return NULL;
+	map->place.item = sizeof(struct tw_value_place);
+	map->registers.item = sizeof(uint8_t *);
+	map->n_slots = 1;
 	return map;
 }
 
@@ -28,9 +28,9 @@ void tw_value_map_free(struct tw_value_map *map)
 {
 	if (!map)
 		return;
-	tw_slab_free(map->slabs);
-	for (int i = 0; i < 65536; i++)
-		free(map->row[i]);
+	tw_value_family_forget(&map->rest);
+	tw_numbered_free(&map->place);
+	tw_numbered_free(&map->registers);
 	free(map);
 }
 
@@ -48,33 +48,43 @@ static void fill_registers(uint8_t *registers, const struct tw_descriptor *d)
 	}
 }
 
-int tw_value_map_add(struct tw_value_map *map, const struct tw_descriptor *d)
+int tw_value_map_add(struct tw_value_map *map, struct tw_value_family *family, const struct tw_descriptor *d)
 {
-	struct row *row = map->row[d->number >> 16];
-	if (row && row->place[d->number & 0xffff].first)
+	struct tw_value_place *place = tw_numbered_add_row(&map->place, d->number >> 16);
+	const uint8_t **of = tw_numbered_add_row(&map->registers, d->number >> 16);
+	if (place && place[d->number & 0xffff].first)
 		return TW_OK;
-	uint8_t *registers = tw_slab_take(&map->slabs, d->n_values);
-	if (!row)
-		row = calloc(1, sizeof *row);
-	if (!row || !registers || map->n_slots > UINT32_MAX - 65536) {
-		if (!map->row[d->number >> 16])
-			free(row);
+	family = family ? family : &map->rest;
+	uint8_t *registers = tw_slab_take(&family->slabs, d->n_values);
+	if (!place || !of || !registers || family->n_slots > UINT32_MAX - 65536)
 		return tw_fail(TW_ERR_MEMORY, "table of values");
-	}
 	fill_registers(registers, d);
-	row->registers[d->number & 0xffff] = registers;
-	row->place[d->number & 0xffff] = (struct tw_value_place){map->n_slots, d->n_values};
-	__atomic_store_n(&map->row[d->number >> 16], row, __ATOMIC_RELEASE);
-	__atomic_store_n(&map->n_slots, map->n_slots + d->n_values, __ATOMIC_RELEASE);
+	of[d->number & 0xffff] = registers;
+	place[d->number & 0xffff] = (struct tw_value_place){1 + family->n_slots, d->n_values};
+	family->n_slots += d->n_values;
+	if (1 + family->n_slots > map->n_slots)
+		__atomic_store_n(&map->n_slots, 1 + family->n_slots, __ATOMIC_RELEASE);
 	return TW_OK;
 }
 
-int tw_value_map_add_all(struct tw_value_map *map, const uint8_t *bytes, size_t n)
+int tw_value_map_add_all(struct tw_value_map *map, struct tw_value_family *family, const uint8_t *bytes, size_t n)
 {
 	int error = TW_OK;
 	for (const uint8_t *end = bytes + n; bytes < end && !error; bytes += ((const struct tw_descriptor *)bytes)->bytes)
-		error = tw_value_map_add(map, (const struct tw_descriptor *)bytes);
+		error = tw_value_map_add(map, family, (const struct tw_descriptor *)bytes);
 	return error;
+}
+
+void tw_value_map_forget(struct tw_value_map *map, uint32_t first)
+{
+	tw_numbered_forget(&map->place, first);
+	tw_numbered_forget(&map->registers, first);
+}
+
+void tw_value_family_forget(struct tw_value_family *family)
+{
+	tw_slab_free(family->slabs);
+	*family = (struct tw_value_family){0};
 }
 
 uint32_t tw_value_map_slots(const struct tw_value_map *map)
@@ -82,19 +92,15 @@ uint32_t tw_value_map_slots(const struct tw_value_map *map)
 	return __atomic_load_n(&map->n_slots, __ATOMIC_ACQUIRE);
 }
 
-static const struct row *row_of(const struct tw_value_map *map, uint32_t upper)
-{
-	static const struct row none;
-	const struct row *row = upper < 65536 ? __atomic_load_n(&map->row[upper], __ATOMIC_ACQUIRE) : NULL;
-	return row ? row : &none;
-}
-
 const struct tw_value_place *tw_value_map_row(const struct tw_value_map *map, uint32_t upper)
 {
-	return row_of(map, upper)->place;
+	static const struct tw_value_place none[TW_NUMBERED_ROW];
+	const struct tw_value_place *row = tw_numbered_row(&map->place, upper);
+	return row ? row : none;
 }
 
 const uint8_t *tw_value_map_registers(const struct tw_value_map *map, uint32_t number)
 {
-	return row_of(map, number >> 16)->registers[number & 0xffff];
+	const uint8_t *const *row = tw_numbered_row(&map->registers, number >> 16);
+	return row ? row[number & 0xffff] : NULL;
 }

@@ -1,9 +1,10 @@
 /*
  * The value map: for each fragment how many values one execution leaves in the M stream, and which slots they belong to. A slot is one value position of
- * one fragment; slots are numbered from 1 on in the order in which descriptors came, so whoever has seen the same descriptors can keep
- * something for each slot in an array. The transform (transform.h) keeps its predictions there.
+ * one fragment; slots are numbered from 1 on, so something can be kept for each slot in an array. The transform (transform.h) keeps its
+ * predictions there. They are numbered within a *family*, a set of fragments that no chunk runs fragments from outside of together with: all
+ * of a recording, or those of one program, so that a family can be forgotten and the array is as long as the largest of them wants.
  *
- * One thread adds, others may look at the same time: a fragment that was added before they got to know of it is seen whole.
+ * One thread adds and forgets, others may look at the same time: a fragment that was added before they got to know of it is seen whole.
  */
 #ifndef TW_VALUE_MAP_H
 #define TW_VALUE_MAP_H
@@ -19,17 +20,31 @@ struct tw_value_place {
 enum { TW_SLOT_NO_REGISTER = TW_NREGS };
 
 struct tw_value_map;
+struct tw_slab;
+
+/* All zeros at first. */
+struct tw_value_family {
+	uint32_t n_slots;
+	struct tw_slab *slabs;
+};
 
 struct tw_value_map *tw_value_map_new(void); /* NULL: no memory */
 void tw_value_map_free(struct tw_value_map *map);
 
-/* Takes what it needs of a valid descriptor, which need not stay. Of two with the same number the first one counts. TW_ERR_MEMORY. */
-int tw_value_map_add(struct tw_value_map *map, const struct tw_descriptor *d);
+/*
+ * Takes what it needs of a valid descriptor, which need not stay. Of two with the same number the first one counts. `family` NULL: the one of all that
+ * have no other. TW_ERR_MEMORY.
+ */
+int tw_value_map_add(struct tw_value_map *map, struct tw_value_family *family, const struct tw_descriptor *d);
 
 /* Valid descriptors, back to back. */
-int tw_value_map_add_all(struct tw_value_map *map, const uint8_t *bytes, size_t n);
+int tw_value_map_add_all(struct tw_value_map *map, struct tw_value_family *family, const uint8_t *bytes, size_t n);
 
-/* Slots so far, plus 1: slot 0 is no fragment's. */
+/* Forgets the fragments of a stretch of numbers; and what is kept of a family, all of whose fragments are forgotten. */
+void tw_value_map_forget(struct tw_value_map *map, uint32_t first);
+void tw_value_family_forget(struct tw_value_family *family);
+
+/* Slots of the largest family so far, plus 1: slot 0 is no fragment's. */
 uint32_t tw_value_map_slots(const struct tw_value_map *map);
 
 /* The places of the 65536 fragments whose numbers have this upper half; never NULL. */

@@ -176,7 +176,7 @@ struct tw_value_map *tw_writer_values(struct tw_writer *w)
 
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
 {
-	int error = tw_value_map_add_all(w->values, bytes, n);
+	int error = tw_value_map_add_all(w->values, NULL, bytes, n);
 	return error || !n ? error : write_block(w, TW_BLOCK_DESCRIPTORS, bytes, n);
 }
 

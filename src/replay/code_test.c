@@ -291,7 +291,7 @@ static void test_round(void)
 	struct result plain, decoded;
 	for (unsigned i = 0; i < FRAGMENTS; i++) {
 		d[i] = random_descriptor((i < FRAGMENTS / 2 ? 0 : 0x10000) + 16 + i);
-		EQUAL(tw_value_map_add(map, d[i]), 0);
+		EQUAL(tw_value_map_add(map, NULL, d[i]), 0);
 	}
 	struct made_chunk *k = random_chunk(d);
 	tw_encoder_begin(encoder, k->chunk.upper);

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Programs that are kept; when there are more, all of them are made anew, as they are met: of a recording of many programs, most are of some that have ended. */
+enum { MOST_PROGRAMS = 1 << 18 };
+
 /* What a difference is about; `none` while there is none. */
 enum difference { DIFF_NONE, DIFF_REFERENCE, DIFF_CODE, DIFF_NO_LOG, DIFF_STRAY_LOG, DIFF_REPLAY };
 
 struct mismatch {
 	enum difference what;
 	uint32_t thread;
-	uint64_t index;                         /* of the reference in the thread; DIFF_CODE, DIFF_NO_LOG: of the next one */
-	const struct tw_descriptor *descriptor; /* the fragment replay ran; NULL: none */
-	uint64_t logged_pc;                     /* of the fragment the log speaks of */
+	uint64_t index;                   /* of the reference in the thread; DIFF_CODE, DIFF_NO_LOG: of the next one */
+	struct tw_descriptor *descriptor; /* a copy of that of the fragment replay ran; NULL: none */
+	uint64_t logged_pc;               /* of the fragment the log speaks of */
 	unsigned insn;
 	struct tw_ref expected, found; /* size 0: there is none */
 	char text[512];                /* DIFF_REPLAY */
@@ -26,6 +29,7 @@ struct tw_verify {
 	void *ctx;
 	struct tw_xstate xstate;
 	struct tw_programs *programs;
+	uint32_t n_programs;
 	struct tw_walk *walk;
 	uint64_t blocks, n_refs;
 	struct mismatch mismatch;
@@ -42,13 +46,20 @@ struct tw_verify {
 	struct tw_partial how, next_how; /* ...like this */
 };
 
+/* Those of the recorder do not stay. NULL, too, where there is no memory. */
+static struct tw_descriptor *copy_descriptor(const struct tw_descriptor *d)
+{
+	struct tw_descriptor *copy = d ? malloc(d->bytes) : NULL;
+	return copy ? memcpy(copy, d, d->bytes) : NULL;
+}
+
 static int differ(struct tw_verify *v, enum difference what, const struct tw_ref *expected, const struct tw_ref *found)
 {
 	struct mismatch *m = &v->mismatch;
 	const struct tw_ref none = {0};
 	m->what = what;
 	m->index = v->index;
-	m->descriptor = v->descriptor;
+	m->descriptor = copy_descriptor(v->descriptor);
 	m->logged_pc = v->log ? v->log->pc : 0;
 	m->expected = expected ? *expected : none;
 	m->found = found ? *found : none;
@@ -207,7 +218,40 @@ static int add_program(void *context, uint32_t number)
 {
 	struct tw_verify *v = context;
 	const struct tw_descriptor *d = v->lookup(v->ctx, number);
+	v->n_programs++;
 	return d ? tw_programs_add(v->programs, d) : 0;
+}
+
+static int start_walk(struct tw_verify *v)
+{
+	v->programs = tw_programs_new(TW_PROGRAMS_HOT, NULL);
+	v->n_programs = 0;
+	struct tw_walk_options options = {
+	    .programs = v->programs,
+	    .xstate = &v->xstate,
+	    .missing = add_program,
+	    .batch = take_batch,
+	    .context = v,
+	};
+	v->walk = v->programs ? tw_walk_new(&options) : NULL;
+	return v->walk ? TW_OK : tw_fail(TW_ERR_MEMORY, "replay");
+}
+
+static void end_walk(struct tw_verify *v)
+{
+	tw_walk_free(v->walk);
+	tw_programs_free(v->programs);
+	v->walk = NULL;
+	v->programs = NULL;
+}
+
+/* Between chunks. */
+static int drop_programs(struct tw_verify *v)
+{
+	if (v->n_programs < MOST_PROGRAMS)
+		return v->walk ? TW_OK : TW_ERR_MEMORY;
+	end_walk(v);
+	return start_walk(v);
 }
 
 /* ---- the face ---- */
@@ -221,16 +265,7 @@ struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_
 	v->lookup = lookup;
 	v->ctx = ctx;
 	v->xstate = *xstate;
-	v->programs = tw_programs_new(TW_PROGRAMS_HOT, NULL);
-	struct tw_walk_options options = {
-	    .programs = v->programs,
-	    .xstate = &v->xstate,
-	    .missing = add_program,
-	    .batch = take_batch,
-	    .context = v,
-	};
-	v->walk = v->programs ? tw_walk_new(&options) : NULL;
-	if (!v->walk) {
+	if (start_walk(v)) {
 		tw_verify_free(v);
 		return NULL;
 	}
@@ -241,8 +276,8 @@ void tw_verify_free(struct tw_verify *v)
 {
 	if (!v)
 		return;
-	tw_walk_free(v->walk);
-	tw_programs_free(v->programs);
+	end_walk(v);
+	free(v->mismatch.descriptor);
 	free(v);
 }
 
@@ -258,7 +293,9 @@ int tw_verify_chunk(struct tw_verify *v, const struct tw_chunk *chunk)
 	v->at = 0;
 	v->index = chunk->first_ref;
 	m->thread = chunk->thread;
-	int error = tw_walk_chunk(v->walk, chunk, NULL);
+	int error = drop_programs(v);
+	if (!error)
+		error = tw_walk_chunk(v->walk, chunk, NULL);
 	if (!error)
 		error = finish_fragment(v);
 	if (error < 0) {

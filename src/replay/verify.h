@@ -15,7 +15,7 @@
 
 struct tw_verify;
 
-/* `lookup` gives a descriptor by number, or NULL; descriptors must live as long as the verifier. *xstate is copied. NULL: no memory. */
+/* `lookup` gives a descriptor by number, or NULL; descriptors must live as long as there are chunks in which they are used. *xstate is copied. NULL: no memory. */
 struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_descriptor *(*lookup)(void *ctx, uint32_t number),
                                 void *ctx);
 void tw_verify_free(struct tw_verify *v);

@@ -1,0 +1,27 @@
+# Very many short programs, one after the other: their descriptors do not pile up in the recorder, and none is lost.
+. "$(dirname "$0")/../lib.sh"
+cat >many.sh <<'EOF'
+memory() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$PPID/status"; } # of the recorder
+for i in $(seq "$1"); do
+	/bin/echo "$i" >last
+	[ "$i" = "$2" ] && memory >before
+done
+memory >after
+cat last
+EOF
+
+# flat PROGRAMS FROM OPTION...: FROM programs on, memory does not grow
+flat() {
+	RECORD_OPTIONS=("${@:3}")
+	same_as_native sh many.sh "$1" "$2"
+	check_good
+	[ "$(("$(cat after)" - "$(cat before)"))" -lt 10000 ] || fail "$*: $(cat before) kB after $2 programs, $(cat after) kB after $1"
+}
+
+flat 100 40
+programs=$("$TW" info recording.tw | grep -c ' /bin/echo ') || fail "info: no programs"
+[ "$programs" = 100 ] || fail "$programs programs in the recording"
+"$TW" report recording.tw >report.out || fail "report: status $?"
+flat 50 20 -f dep06
+flat 60 20 --sink=count
+verify_clean sh many.sh 15 1
