@@ -11,7 +11,7 @@
 
 /* Jobs when chunks are stored, and when they are not. A chunk that got all its buffers comes from a program that makes them fast,
  * and is compressed at the faster level. */
-enum { JOBS = TW_CHUNK_BUFFERS + 16, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
+enum { JOBS = 48, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
 
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
 struct lane {

@@ -13,7 +13,7 @@
 #include "channel/channel.h"
 #include "recording/recording.h"
 
-enum { TW_CHUNK_BUFFERS = 32, TW_OUTPUT_LANES = 8 };
+enum { TW_CHUNK_BUFFERS = 128, TW_OUTPUT_LANES = 8 };
 #define TW_CHUNK_NS 1000000000ull
 
 struct tw_output;
