@@ -17,6 +17,7 @@
 #include <asm/fcntl.h>
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
+#include <linux/membarrier.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
 
@@ -452,6 +453,16 @@ static i64 sys_rseq(struct thread *t, const u64 *a)
 	return ENGINE_ENOSYS;
 }
 
+/* Nor can rseq's own kind of barrier be had, then. */
+static i64 sys_membarrier(struct thread *t, const u64 *a)
+{
+	const i64 rseq = MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ;
+	if ((i32)a[0] & rseq)
+		return ENGINE_EINVAL;
+	i64 r = pass(t, a);
+	return (i32)a[0] == MEMBARRIER_CMD_QUERY && !tw_failed(r) ? r & ~rseq : r;
+}
+
 static const call_fn table[] = {
     [__NR_mmap] = sys_mmap,
     [__NR_munmap] = sys_munmap,
@@ -500,6 +511,7 @@ static const call_fn table[] = {
     [__NR_getrlimit] = sys_getrlimit,
     [__NR_arch_prctl] = sys_arch_prctl,
     [__NR_rseq] = sys_rseq,
+    [__NR_membarrier] = sys_membarrier,
     [__NR_seccomp] = sys_seccomp,
     [__NR_prctl] = sys_prctl,
 };
