@@ -142,6 +142,14 @@ static u64 phdr_address(const struct elf *f)
 	return 0;
 }
 
+static bool wants_executable_stack(const struct elf *f)
+{
+	for (int i = 0; i < f->eh.e_phnum; i++)
+		if (f->ph[i].p_type == PT_GNU_STACK)
+			return f->ph[i].p_flags & PF_X;
+	return false;
+}
+
 i64 tw_load_program(const char *path, struct loaded *l)
 {
 	static struct elf program, interpreter;
@@ -154,6 +162,7 @@ i64 tw_load_program(const char *path, struct loaded *l)
 	l->phent = program.eh.e_phentsize;
 	l->end = program.bias + program.high;
 	l->pie = program.eh.e_type == ET_DYN;
+	l->executable_stack = wants_executable_stack(&program);
 	l->interpreter_base = 0;
 	if (!program.interpreter[0])
 		return 0;

@@ -12,6 +12,7 @@ struct loaded {
 	u64 interpreter_base; /* 0: static */
 	u64 end;              /* of the program's last segment */
 	bool pie;
+	bool executable_stack;
 };
 
 /* 0, or -errno with nothing to be said for the process. */

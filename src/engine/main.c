@@ -207,6 +207,16 @@ static void tell_vdso(struct thread *t)
 		tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
 }
 
+/* As far as the kernel has filled it, and what it grows to. The file's name stands last in it, before 8 bytes. */
+static void make_stack_executable(const struct start *s)
+{
+	const char *name = (const char *)auxv_get(s, AT_EXECFN);
+	u64 page = s->sp & ~(u64)(TW_PAGE - 1), end = tw_page_up((u64)name + strlen(name) + 1 + 8);
+	int prot = PROT_READ | PROT_WRITE | PROT_EXEC;
+	if (!tw_failed(tw_sys(__NR_mprotect, page, end - page, prot | PROT_GROWSDOWN)))
+		tw_memory_stack_protected(end, prot);
+}
+
 static void set_auxv(const struct start *s, const struct loaded *l, const char *program)
 {
 	auxv_set(s, AT_PHDR, l->phdr);
@@ -247,6 +257,8 @@ void tw_main(u64 *sp)
 	i64 r = tw_load_program(program, &l);
 	if (r)
 		give_up("cannot load", program, r);
+	if (l.executable_stack)
+		make_stack_executable(&s);
 	set_auxv(&s, &l, program);
 	tw_memory_brk_init(brk_place(&l));
 	tw_engine.program_entry = l.program_entry;

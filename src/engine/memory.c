@@ -6,6 +6,9 @@
 
 #define MAX_RANGES 8192
 
+/* A stack: the kernel keeps so much free below one, whatever its limit. */
+#define STACK_MOST (128ull << 20)
+
 /* Executable ranges, sorted, not overlapping. */
 struct range {
 	u64 start, end;
@@ -143,6 +146,11 @@ void tw_memory_protected(u64 start, u64 length, int prot)
 		insert(find(start), (struct range){start, end, (prot & PROT_WRITE) != 0});
 }
 
+void tw_memory_stack_protected(u64 end, int prot)
+{
+	tw_memory_protected(end - STACK_MOST, STACK_MOST, prot);
+}
+
 bool tw_memory_executable(u64 pc, u64 *end)
 {
 	u32 i = find(pc);
@@ -160,12 +168,25 @@ bool tw_memory_writable_code(u64 address)
 	return i < n_ranges && ranges[i].start <= address && ranges[i].writable;
 }
 
+static void let_write(u64 page)
+{
+	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+bool tw_memory_let_write(u64 address)
+{
+	if (!tw_memory_writable_code(address))
+		return false;
+	let_write(page_down(address));
+	return true;
+}
+
 bool tw_memory_unwatch(u64 address)
 {
 	u64 page = page_down(address);
 	if (!unwatch(page))
 		return false;
-	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	let_write(page);
 	return true;
 }
 
@@ -174,6 +195,11 @@ void tw_memory_unwatch_range(u64 start, u64 length)
 	for (u64 page = page_down(start); n_watched && page - start < length; page += TW_PAGE)
 		if (tw_memory_unwatch(page))
 			tw_memory_written(page, page);
+}
+
+void tw_memory_unwatch_stack(u64 end)
+{
+	tw_memory_unwatch_range(end - STACK_MOST, STACK_MOST);
 }
 
 bool tw_memory_unwatch_all(void)

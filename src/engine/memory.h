@@ -14,6 +14,9 @@
 /* Notes that [start, start + length) has been mapped or now has this protection (0: unmapped); code translated from what stood there is stale. */
 void tw_memory_protected(u64 start, u64 length, int prot);
 
+/* The same for a stack that ends at `end`, and whatever it grows to; no page of it may be watched. */
+void tw_memory_stack_protected(u64 end, int prot);
+
 /* Is pc in an executable range? Its end is stored in *end. */
 bool tw_memory_executable(u64 pc, u64 *end);
 
@@ -26,11 +29,17 @@ bool tw_memory_unwatch(u64 address);
 /* The same for the watched pages of [start, start + length), whose fragments become stale. */
 void tw_memory_unwatch_range(u64 start, u64 length);
 
+/* The same for a stack that ends at `end`. */
+void tw_memory_unwatch_stack(u64 end);
+
 /* The same for every watched page, all of whose fragments become stale. False: there was none. */
 bool tw_memory_unwatch_all(void);
 
 /* Has the application mapped this address both executable and writable? */
 bool tw_memory_writable_code(u64 address);
+
+/* If so, the store that faulted there can be made now. */
+bool tw_memory_let_write(u64 address);
 
 /* Code on the pages from that of `first` to that of `last` has been written: their fragments are stale. */
 void tw_memory_written(u64 first, u64 last);

@@ -149,6 +149,17 @@ void tw_signal_die(struct thread *t, int signo)
 
 /* ---- delivery ---- */
 
+/* There may be code on the stack: then pages of it are watched. */
+static bool push_frame(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate)
+{
+	if (tw_frame_push(t, signo, info, a, xstate))
+		return true;
+	tw_lock(&tw_engine.lock);
+	bool again = tw_memory_unwatch_all();
+	tw_unlock(&tw_engine.lock);
+	return again && tw_frame_push(t, signo, info, a, xstate);
+}
+
 /*
  * Makes the application's handler the next thing that runs. t->pc, t->regs, t->flags are the interrupted state; `xstate` is the kernel's image of
  * the vector registers then, or NULL: they are live. The kernel's mask is the caller's to set to t->sigmask, once this is done: a signal
@@ -175,7 +186,7 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		return;
 	}
 	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
-	if (!tw_frame_push(t, signo, info, &a, xstate))
+	if (!push_frame(t, signo, info, &a, xstate))
 		tw_signal_die(t, SIGSEGV);
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
@@ -544,7 +555,7 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 	if (!(uc->err & FAULT_WRITE))
 		return false;
 	if (!tw_memory_unwatch(address))
-		return tw_memory_writable_code(address); /* another thread's store came first: it can be made now */
+		return tw_memory_let_write(address); /* another thread's store came first, or a stack has grown below a watched page */
 	if (!f || !tw_fragment_holds(f, page, page + TW_PAGE)) {
 		tw_memory_written(address, address);
 		return true;

@@ -20,6 +20,7 @@
 #include <linux/membarrier.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
+#include <linux/shm.h>
 
 #define SYSCALL_BYTES 2
 #define ENGINE_ENOMEM (-12)
@@ -136,8 +137,12 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_ENOMEM;
 	tw_lock(&tw_engine.lock);
+	if (a[2] & PROT_GROWSDOWN) /* goes down to where the kernel's mapping begins, for which watched pages are others */
+		tw_memory_unwatch_stack(a[0] + tw_page_up(a[1]));
 	i64 r = tw_app_syscall(t, t->regs);
-	if (!tw_failed(r))
+	if (!tw_failed(r) && (a[2] & PROT_GROWSDOWN))
+		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), (int)a[2]);
+	else if (!tw_failed(r))
 		tw_memory_protected(a[0], a[1], (int)a[2]);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
@@ -159,6 +164,32 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
 		tw_memory_protected((u64)r, a[2], prot);
 	}
+	tw_unlock(&tw_engine.lock);
+	return r;
+}
+
+/* As long as it is attached, it can be executed; its size is the segment's. */
+static i64 sys_shmat(struct thread *t, const u64 *a)
+{
+	struct shmid64_ds segment;
+	tw_lock(&tw_engine.lock);
+	i64 r = tw_app_syscall(t, t->regs);
+	if (!tw_failed(r) && (a[2] & SHM_EXEC) && !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment))
+		tw_memory_protected((u64)r, segment.shm_segsz, PROT_READ | PROT_EXEC | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE));
+	tw_unlock(&tw_engine.lock);
+	return r;
+}
+
+static i64 sys_shmdt(struct thread *t, const u64 *a)
+{
+	u64 end;
+	tw_lock(&tw_engine.lock);
+	bool code = tw_memory_executable(a[0], &end);
+	if (code) /* the kernel detaches what is mapped as one */
+		tw_memory_unwatch_range(a[0], end - a[0]);
+	i64 r = tw_app_syscall(t, t->regs);
+	if (!tw_failed(r) && code)
+		tw_memory_written(a[0], end - 1);
 	tw_unlock(&tw_engine.lock);
 	return r;
 }
@@ -471,6 +502,8 @@ static const call_fn table[] = {
     [__NR_mremap] = sys_mremap,
     [__NR_madvise] = sys_madvise,
     [__NR_mlockall] = sys_mlockall,
+    [__NR_shmat] = sys_shmat,
+    [__NR_shmdt] = sys_shmdt,
     [__NR_brk] = sys_brk,
     [__NR_rt_sigaction] = sys_sigaction,
     [__NR_rt_sigprocmask] = sys_sigprocmask,
