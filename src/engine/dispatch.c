@@ -72,7 +72,7 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 		tw_unlock(&tw_engine.lock);
 		if (f)
 			return into(t, f);
-		tw_signal_fault(t, SIGSEGV, tw_engine_mapped(t->pc) ? SEGV_ACCERR : SEGV_MAPERR, t->pc);
+		tw_signal_page_fault(t, t->pc, FAULT_FETCH | (tw_engine_mapped(t->pc) ? FAULT_PRESENT : 0));
 		x = NULL;
 		context = tw_engine.instr->context;
 	}

@@ -42,7 +42,7 @@ static void far_return(struct thread *t, bool iret)
 	u64 frame[5];
 	u64 sp = t->regs[TW_RSP];
 	if (!tw_copy(frame, (void *)sp, iret ? 40 : 16)) {
-		tw_signal_fault(t, SIGSEGV, SEGV_MAPERR, sp);
+		tw_signal_page_fault(t, sp, tw_engine_mapped(sp) ? FAULT_PRESENT : 0);
 		return;
 	}
 	t->pc = frame[0];

@@ -17,14 +17,15 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#define NSIG_MAX      64
-#define UNBLOCKABLE   (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
-#define EFLAGS_TF     0x100u
-#define EFLAGS_NT     0x4000u
-#define EFLAGS_AC     0x40000u
-#define EFLAGS_ID     0x200000u
-#define FAULT_WRITE   2u      /* in the error code of a page fault */
-#define UPPER_UNKNOWN 0xffffu /* in a landing or a bridge: the next fragment writes its own */
+#define NSIG_MAX        64
+#define UNBLOCKABLE     (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
+#define EFLAGS_TF       0x100u
+#define EFLAGS_NT       0x4000u
+#define EFLAGS_AC       0x40000u
+#define EFLAGS_ID       0x200000u
+#define TRAP_PROTECTION 13
+#define TRAP_PAGE_FAULT 14
+#define UPPER_UNKNOWN   0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
@@ -208,14 +209,18 @@ void tw_signal_deliver_pending(struct thread *t)
 	kernel_mask(t->sigmask);
 }
 
-void tw_signal_fault(struct thread *t, int signo, int code, u64 address)
+void tw_signal_page_fault(struct thread *t, u64 address, u64 error)
 {
+	const bool canonical = (i64)(address << 16) >> 16 == (i64)address;
 	siginfo_t info;
 	memset(&info, 0, sizeof info);
-	info.si_signo = signo;
-	info.si_code = code;
-	info.si_addr = (void *)address;
-	deliver(t, signo, &info, NULL);
+	info.si_signo = SIGSEGV;
+	info.si_code = !canonical ? SI_KERNEL : error & FAULT_PRESENT ? SEGV_ACCERR : SEGV_MAPERR;
+	info.si_addr = canonical ? (void *)address : NULL;
+	t->fault.trapno = canonical ? TRAP_PAGE_FAULT : TRAP_PROTECTION;
+	t->fault.err = canonical ? error | FAULT_USER : 0;
+	t->fault.cr2 = canonical ? address : t->fault.cr2;
+	deliver(t, SIGSEGV, &info, NULL);
 	kernel_mask(t->sigmask);
 }
 

@@ -48,8 +48,11 @@ void tw_signal_unlock(void);
 /* Delivers thread.pending; t->pc and t->regs are exact. */
 void tw_signal_deliver_pending(struct thread *t);
 
-/* A fault at t->pc, found by the engine: delivered, or the process dies of it. */
-void tw_signal_fault(struct thread *t, int signo, int code, u64 address);
+/* In the error code of a page fault. */
+enum tw_fault_bits { FAULT_PRESENT = 1, FAULT_WRITE = 2, FAULT_USER = 4, FAULT_FETCH = 16 };
+
+/* A page fault at `address` that the engine has found, with this error code: delivered as SIGSEGV, or the process dies of it. */
+void tw_signal_page_fault(struct thread *t, u64 address, u64 error);
 
 /* A signal that the program's own system call brought about (SIGSYS): its handler runs, or where it is blocked or ignored the process dies of it. */
 void tw_signal_force(struct thread *t, const siginfo_t *info);

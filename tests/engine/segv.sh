@@ -26,6 +26,16 @@ static void handler(int sig, siginfo_t *info, void *context)
 	c->uc_mcontext.fpregs->_xmm[3].element[1]++;
 }
 
+/* Of a call to where no code is: as if it had returned. */
+static void fetch_handler(int sig, siginfo_t *info, void *context)
+{
+	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+	printf("%d: signal %d code %d address %p", ++n, sig, info->si_code, info->si_addr);
+	printf(" rip=%llx trap=%lld error=%llx cr2=%llx\n", g[REG_RIP], g[REG_TRAPNO], g[REG_ERR], g[REG_CR2]);
+	g[REG_RIP] = *(greg_t *)g[REG_RSP];
+	g[REG_RSP] += 8;
+}
+
 #define SET                                                                                                                    \
 	"mov $0x1111, %%ecx\n\tmov $0x2222, %%edx\n\tmov $0x3333, %%ebx\n\tmov $0x4444, %%esi\n\tmov $0x5555, %%edi\n\t"       \
 	"mov $0x6666, %%r8d\n\tmov $0x7777, %%r9d\n\tmov $0x8888, %%r10d\n\tmov $0x9999, %%r11d\n\tmov $0xaaaa, %%r12d\n\t"    \
@@ -56,6 +66,17 @@ int main(void)
 		mprotect(page, 4096, PROT_NONE);
 		__asm__ volatile("mov %0, %%rax\n\tmovl $7, 100(%%rax)" ::"r"(page) : "rax", "memory");
 	}
+	printf("%d faults\n", n);
+
+	/* calls of what is not mapped, may not be executed, is no address */
+	static const long nowhere[] = {0, 0x1234, 0x200000000010, 0x100000000000};
+	a.sa_sigaction = fetch_handler;
+	sigaction(SIGSEGV, &a, NULL);
+	mprotect(page, 4096, PROT_READ);
+	n += page[0];
+	for (int i = 0; i < 4; i++)
+		((void (*)(void))nowhere[i])();
+	((void (*)(void))0x800000000000)();
 	printf("%d faults\n", n);
 	return 5;
 }
