@@ -590,8 +590,8 @@ static void empty_full(struct tw_demux *d, const struct lane *l, struct counter 
 static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t **p)
 {
 	uint32_t upper = tw_get16(*p + 2);
-	struct counter *counter = tw_numbered_row(&d->counters, upper);
-	if (tw_get16(*p) != TW_TAG_UPPER || !counter)
+	struct counter *counter = tw_get16(*p) == TW_TAG_UPPER ? tw_numbered_row(&d->counters, upper) : NULL;
+	if (!counter)
 		return 0;
 	l->upper = upper;
 	l->counter = counter;

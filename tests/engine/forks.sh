@@ -1,4 +1,5 @@
-# A server that forks for each request: what its children translate is described once, and the recording is replayed all the same.
+# A server that forks for each request: what its children translate is described once, and the recording is replayed all the same. What the recorder keeps
+# does not grow with the number of children that have ended.
 . "$(dirname "$0")/../lib.sh"
 cc_program server <<'END'
 #include <stdio.h>
@@ -12,10 +13,26 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+/* Kilobytes that the parent, which is the recorder, has. */
+static long parents_memory(void)
+{
+	char name[64], line[256];
+	long kb = 0;
+	snprintf(name, sizeof name, "/proc/%d/status", (int)getppid());
+	FILE *f = fopen(name, "r");
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "VmRSS: %ld", &kb);
+	fclose(f);
+	return kb;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1, status, sum = 0;
+	long before = 0;
 	for (int i = 0; i < n; i++) {
+		if (i == n / 4)
+			before = parents_memory();
 		pid_t p = fork();
 		if (p == 0) {
 			char text[64];
@@ -30,6 +47,8 @@ int main(int argc, char **argv)
 		sum += WEXITSTATUS(status);
 	}
 	printf("%d\n", sum);
+	if (parents_memory() - before > 3000)
+		printf("%ld kB, then %ld\n", before, parents_memory());
 	return 0;
 }
 END
@@ -40,4 +59,7 @@ same_as_native ./server 40
 check_good
 many=$(info_value fragments)
 [ "$many" -lt $((few + few / 10)) ] || fail "$few fragments with 2 children, $many with 40"
+RECORD_OPTIONS+=(--sink=count)
+same_as_native ./server 400
+unset "RECORD_OPTIONS[-1]"
 verify_clean ./server 10
