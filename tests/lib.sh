@@ -23,6 +23,9 @@ need_cpu() {
 	for f; do grep -m1 '^flags' /proc/cpuinfo | grep -qw -- "$f" || skip "this CPU has no $f"; done
 }
 
+# asan: the program under test is built with the address sanitizer, which keeps what has been freed
+asan() { ldd "$TW" | grep -q libasan; }
+
 # full SIZE SMALL: prints SIZE under TW_FULL=1, else SMALL.
 full() {
 	if [ "${TW_FULL:-0}" = 1 ]; then echo "$1"; else echo "$2"; fi
