@@ -24,6 +24,7 @@ struct entry {
  * same loop would wait for one another's sums, so neighbours have sums of their own.
  */
 enum { SUMS = 3, SUM_FULL = 0x8000 };
+enum { NUMBER_BYTES = 2 }; /* of a record that is nothing but its number */
 struct counter {
 	uint16_t record;
 	uint16_t ran[SUMS];
@@ -31,6 +32,7 @@ struct counter {
 
 struct tw_demux {
 	int count_refs;
+	int has_values;              /* there is a plain fragment whose record is more than its number */
 	struct tw_numbered entries;  /* struct entry */
 	struct tw_numbered counters; /* struct counter; a row is made when first counted in */
 	struct tw_totals tally;
@@ -105,9 +107,15 @@ static void fill_entry(const struct tw_demux *demux, struct entry *e, const stru
 	__atomic_store_n(&e->descriptor, d, __ATOMIC_RELEASE);
 }
 
+/* Of a fragment that is plain. */
+static uint16_t record_bytes(const struct entry *e)
+{
+	return (uint16_t)(e->head + 8 * e->n_values);
+}
+
 static void set_record(struct counter *n, const struct entry *e)
 {
-	n->record = e->plain ? (uint16_t)(e->head + 8 * e->n_values) : 0;
+	n->record = e->plain ? record_bytes(e) : 0;
 }
 
 int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, uint64_t *used)
@@ -119,7 +127,9 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 		struct entry *row = tw_numbered_add_row(&d->entries, one->number >> 16);
 		if (!row)
 			return tw_fail(TW_ERR_MEMORY, "fragment table");
-		fill_entry(d, &row[one->number & 0xffff], one);
+		struct entry *e = &row[one->number & 0xffff];
+		fill_entry(d, e, one);
+		d->has_values |= e->plain && record_bytes(e) != NUMBER_BYTES;
 		struct counter *counters = tw_numbered_row(&d->counters, one->number >> 16);
 		if (counters)
 			set_record(&counters[one->number & 0xffff], &row[one->number & 0xffff]);
@@ -645,16 +655,44 @@ static void count_four(struct tw_demux *d, struct lane *l)
 	}
 }
 
-static void count_one(struct tw_demux *d, struct lane *l)
+/* Four numbers side by side, if that is all their records are: then none has to wait until it is known where the one before ends. */
+static inline int take_four(struct tw_demux *d, const struct lane *l, const uint8_t *p)
+{
+	struct counter *n = l->counter;
+	struct counter *n0 = &n[tw_get16(p)], *n1 = &n[tw_get16(p + 2)], *n2 = &n[tw_get16(p + 4)], *n3 = &n[tw_get16(p + 6)];
+	unsigned r0 = n0->record, r1 = n1->record, r2 = n2->record, r3 = n3->record;
+	if (__builtin_expect((r0 ^ NUMBER_BYTES) | (r1 ^ NUMBER_BYTES) | (r2 ^ NUMBER_BYTES) | (r3 ^ NUMBER_BYTES), 0))
+		return 0;
+	unsigned sums = ++n0->ran[0];
+	sums |= ++n1->ran[1];
+	sums |= ++n2->ran[2];
+	sums |= ++n3->ran[0];
+	if (__builtin_expect(sums >= SUM_FULL, 0)) {
+		empty_full(d, l, n0);
+		empty_full(d, l, n1);
+		empty_full(d, l, n2);
+		empty_full(d, l, n3);
+	}
+	return 1;
+}
+
+/* A lane of records that are nothing but numbers. */
+static void count_numbers(struct tw_demux *d, struct lane *l)
 {
 	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
 	while (p <= end) {
+		if (take_four(d, l, p)) {
+			p += 4 * NUMBER_BYTES;
+			continue;
+		}
 		struct counter *n = &l->counter[tw_get16(p)];
-		if (!n->record)
+		if (n->record) {
+			p += n->record;
+			if (++n->ran[0] >= SUM_FULL)
+				empty_full(d, l, n);
+		} else if (!take_upper(d, l, &p)) {
 			break;
-		p += n->record;
-		if (++n->ran[0] >= SUM_FULL)
-			empty_full(d, l, n);
+		}
 	}
 	l->walk.p = p;
 }
@@ -674,12 +712,13 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 			count_other(d, &lane[i]);
 			running += lane[i].more > 0;
 		}
-		if (running == TW_DEMUX_LANES)
+		if (running == TW_DEMUX_LANES && d->has_values) {
 			count_four(d, lane);
-		else
-			for (unsigned i = 0; i < n; i++)
-				if (lane[i].more > 0)
-					count_one(d, &lane[i]);
+			continue;
+		}
+		for (unsigned i = 0; i < n; i++)
+			if (lane[i].more > 0)
+				count_numbers(d, &lane[i]);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		finish(&lane[i].walk, chunk[i]);
