@@ -67,6 +67,11 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 			x = NULL;
 			context = tw_engine.instr->context;
 		}
+		if (tw_emulate_vsyscall(t)) {
+			x = NULL;
+			context = tw_engine.instr->context;
+			continue;
+		}
 		tw_lock(&tw_engine.lock);
 		struct fragment *f = next_fragment(t, x, context);
 		tw_unlock(&tw_engine.lock);

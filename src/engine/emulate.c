@@ -84,3 +84,24 @@ void tw_emulate(struct thread *t)
 		tw_set_segment(t, TW_SEG_GS, value);
 	}
 }
+
+/* ---- the vsyscall page ---- */
+
+#define VSYSCALL_PAGE  0xffffffffff600000ull
+#define VSYSCALL_BYTES 1024u
+
+bool tw_emulate_vsyscall(struct thread *t)
+{
+	static const u16 number[] = {__NR_gettimeofday, __NR_time, __NR_getcpu};
+	const u64 at = t->pc - VSYSCALL_PAGE;
+	u64 back;
+	if (at % VSYSCALL_BYTES || at / VSYSCALL_BYTES >= sizeof number / sizeof *number)
+		return false;
+	if (!tw_copy(&back, (void *)t->regs[TW_RSP], sizeof back))
+		return false;
+	t->regs[TW_RAX] = (u64)tw_sys(number[at / VSYSCALL_BYTES], t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX]);
+	t->regs[TW_RSP] += sizeof back;
+	t->pc = back;
+	tw_buffer_keyframe(t);
+	return true;
+}

@@ -8,6 +8,12 @@
 /* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, mov to %gs, 64-bit iret and far ret) and moves t->pc to the next. */
 void tw_emulate(struct thread *t);
 
+/*
+ * Is t->pc one of the three entries of the vsyscall page, which old programs call, and which nobody can read? Then the call is made and t->pc is where it
+ * returns to. As the kernel does it: no instruction runs there. (A kernel may be set to have none of them; then they are there all the same.)
+ */
+bool tw_emulate_vsyscall(struct thread *t);
+
 /* Sets a segment base of the application's: 0, or -errno. */
 i64 tw_set_segment(struct thread *t, u32 seg, u64 base);
 

@@ -1,4 +1,4 @@
-# The vDSO: time goes on, and at the right speed.
+# The vDSO, and the vsyscall page of old programs: time goes on, and at the right speed.
 . "$(dirname "$0")/../lib.sh"
 cc_program clocks -D_GNU_SOURCE <<'END'
 #include <sched.h>
@@ -26,3 +26,31 @@ int main(void)
 }
 END
 whole ./clocks
+
+grep -q 'xp .*vsyscall' /proc/self/maps || exit 0
+cc_program old -O2 <<'END'
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+static long (*volatile old_time)(long *) = (long (*)(long *))0xffffffffff600400;
+static int (*volatile old_gettimeofday)(struct timeval *, void *) = (int (*)(struct timeval *, void *))0xffffffffff600000;
+static int (*volatile old_getcpu)(unsigned *, unsigned *, void *) = (int (*)(unsigned *, unsigned *, void *))0xffffffffff600800;
+int main(void)
+{
+	long bad = 0, t = 0;
+	for (int k = 0; k < 3000; k++) {
+		struct timeval v = {0, 0};
+		unsigned cpu = 9999;
+		long now = time(NULL), r = old_time(&t);
+		bad += r != t || t - now > 1 || now - t > 1 || old_gettimeofday(&v, NULL) || v.tv_sec < now || v.tv_sec > now + 1 || v.tv_usec > 999999;
+		bad += old_getcpu(&cpu, NULL, NULL) || cpu > 4096;
+	}
+	printf("%ld\n", bad);
+	return (int)bad;
+}
+END
+whole ./old
+for format in dep-c dep06 cf_bit bb_pc+mem_addr; do
+	"$TW" record -q -f $format -o r.tw ./old >out || fail "$format: status $?"
+	"$TW" check -q r.tw || fail "check of $format"
+done
