@@ -19,7 +19,7 @@ ENGINE_CFLAGS := -std=c11 $(WARN) -Iinclude -Isrc -O2 -g -ffreestanding -fno-pic
 ENGINE_LDFLAGS := -static -nostdlib -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,--build-id=none -T src/engine/engine.ld
 
 ENGINE_SRC := $(wildcard src/engine/*.c src/engine/x86_64/*.c src/engine/x86_64/*.S src/instrument/*.c)
-TOOL_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/channel/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c \
+TOOL_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/channel/*.c src/jit/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c \
 	src/asm/*.c src/import/*.c src/export/*.c))
 UNIT_SRC := $(wildcard src/*/*_test.c)
 

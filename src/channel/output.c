@@ -602,7 +602,7 @@ static int start_lane(struct tw_output *o)
 	l->o = o;
 	l->last = &l->first;
 	if (o->options.writer && !o->options.discard) {
-		l->packer = tw_packer_new(tw_writer_values(o->options.writer));
+		l->packer = tw_writer_packer(o->options.writer);
 		if (!l->packer)
 			return tw_fail(TW_ERR_MEMORY, "packer");
 	}

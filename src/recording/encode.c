@@ -1,30 +1,17 @@
-#include "recording/predictor.h"
+#include "recording/encode_code.h"
+#include "recording/encoder.h"
 #include "recording/recording.h"
-#include "recording/transform.h"
 
 #include <stdlib.h>
 
 /* The loop over values must keep its state in registers. */
 #define INLINE inline __attribute__((always_inline))
 
-struct tw_encoder {
-	struct tw_tag_predictor tags;
-	struct tw_value_predictor values;
-	uint32_t n_slots;            /* that values.slot has */
-	uint64_t tag_run, value_run; /* predicted since the last that was not */
-	int odd;                     /* values and tags did not fit: there can be no more pieces */
-	uint64_t raw[TW_NSTREAMS];
-	struct tw_bytes all_tags; /* of the chunk, so far */
-	struct tw_bytes tag_runs, symbols;
-	struct tw_bytes value_runs, codes, literals;
-	struct tw_bytes section[TW_NSTREAMS];
-};
-
-struct tw_encoder *tw_encoder_new(const struct tw_value_map *map)
+struct tw_encoder *tw_encoder_new(const struct tw_value_map *map, struct tw_encoder_code *code)
 {
 	struct tw_encoder *e = calloc(1, sizeof *e);
 	if (e)
-		e->values.map = map;
+		*e = (struct tw_encoder){.values.map = map, .code = code};
 	return e;
 }
 
@@ -126,13 +113,6 @@ static void encode_tags(struct tw_encoder *e, size_t i)
 
 /* ---- values ---- */
 
-/* Where a piece's values come from and go to. */
-struct piece {
-	const uint64_t *m, *m_end;
-	uint8_t *runs, *codes, *literals;
-	uint64_t run;
-};
-
 static inline uint64_t zigzag(uint64_t d)
 {
 	return d << 1 ^ (0 - (d >> 63));
@@ -144,7 +124,7 @@ static inline unsigned bytes_of(uint64_t v)
 }
 
 /* A value that was not as predicted: says what it is, and remembers what would have predicted it. */
-static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct piece *w, uint64_t value)
+static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
 {
 	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
 	uint64_t from_last = zigzag(value - s->last), from_reg = zigzag(value - p->reg[s->reg]);
@@ -164,8 +144,16 @@ static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slo
 	w->literals += literally ? bytes : 0;
 }
 
+void tw_encoder_miss(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run)
+{
+	struct tw_value_slot *s = e->values.slot + slot;
+	e->piece.run = run;
+	encode_miss(&e->values, s, &e->piece, value);
+	tw_learn(&e->values, s, value);
+}
+
 /* The values of one execution, `n` slots from `s` on. */
-static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct piece *w)
+static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct tw_encoder_piece *w)
 {
 	for (struct tw_value_slot *end = s + n; s < end; s++) {
 		uint64_t value = *w->m++;
@@ -178,7 +166,7 @@ static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_valu
 }
 
 /* Values that belong to no execution: slot 0 is theirs. */
-static void encode_rest(struct tw_encoder *e, struct piece *w)
+static void encode_rest(struct tw_encoder *e, struct tw_encoder_piece *w)
 {
 	struct tw_value_predictor *p = &e->values;
 	struct tw_value_slot *s = p->slot;
@@ -187,36 +175,57 @@ static void encode_rest(struct tw_encoder *e, struct piece *w)
 		encode_execution(p, s, 1, w);
 }
 
-static int encode_values(struct tw_encoder *e, const struct tw_chunk *piece, struct piece *w)
+/* What follows a tag that is no fragment's. `at` is the next event. */
+static void encode_other(struct tw_encoder *e, const struct tw_chunk *piece, uint16_t tag, size_t *at)
+{
+	struct tw_encoder_piece *w = &e->piece;
+	if (tag == TW_TAG_EVENT)
+		*at = tw_take_event(&e->values, piece->e, piece->n_e, *at);
+	else if (tag == TW_TAG_UPPER && w->c < w->c_end)
+		tw_set_upper(&e->values, *w->c++);
+}
+
+/* One execution of the fragment with this tag. */
+static int encode_tag(struct tw_encoder *e, uint16_t tag)
 {
 	struct tw_value_predictor *p = &e->values;
-	size_t at = 0;
-	for (size_t i = 0; i < piece->n_c; i++) {
-		uint16_t tag = piece->c[i];
-		if (__builtin_expect(tag < TW_TAG_FIRST, 0)) {
-			if (tag == TW_TAG_EVENT)
-				at = tw_take_event(p, piece->e, piece->n_e, at);
-			else if (tag == TW_TAG_UPPER && i + 1 < piece->n_c)
-				tw_set_upper(p, piece->c[++i]);
-			continue;
-		}
-		struct tw_value_place place = p->row[tag];
-		if (!place.n) {
-			if (place.first)
-				continue;
-			return tw_fail(TW_ERR_FRAGMENT, "fragment %u", p->upper << 16 | tag);
-		}
-		struct tw_value_slot *s = p->slot + place.first;
-		if (__builtin_expect(s->epoch != p->epoch, 0))
-			tw_start_slots(p, p->upper << 16 | tag, s, place.n);
-		if (__builtin_expect((size_t)(w->m_end - w->m) < place.n, 0)) {
-			e->odd = 1;
-			place.n = (uint32_t)(w->m_end - w->m);
-		}
-		encode_execution(p, s, place.n, w);
+	struct tw_encoder_piece *w = &e->piece;
+	struct tw_value_place place = p->row[tag];
+	struct tw_value_slot *s = p->slot + place.first;
+	uint32_t n = place.n;
+	if (!place.first)
+		return tw_fail(TW_ERR_FRAGMENT, "fragment %u", p->upper << 16 | tag);
+	if (n && s->epoch != p->epoch)
+		tw_start_slots(p, p->upper << 16 | tag, s, n);
+	if ((size_t)(w->m_end - w->m) < n) {
+		e->odd = 1;
+		n = (uint32_t)(w->m_end - w->m);
 	}
-	encode_rest(e, w);
+	encode_execution(p, s, n, w);
+	if (e->code)
+		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, place.first, place.n);
 	return TW_OK;
+}
+
+static int encode_values(struct tw_encoder *e, const struct tw_chunk *piece)
+{
+	struct tw_encoder_piece *w = &e->piece;
+	size_t at = 0;
+	int error = TW_OK;
+	while (w->c < w->c_end && !error) {
+		if (e->code)
+			tw_encoder_code_run(e->code, e);
+		if (w->c == w->c_end)
+			break;
+		uint16_t tag = *w->c++;
+		if (tag >= TW_TAG_FIRST)
+			error = encode_tag(e, tag);
+		else
+			encode_other(e, piece, tag, &at);
+	}
+	if (!error)
+		encode_rest(e, w);
+	return error;
 }
 
 /* ---- chunks ---- */
@@ -284,7 +293,9 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 	if (error)
 		return error;
 	encode_tags(e, e->all_tags.n / sizeof *piece->c - piece->n_c);
-	struct piece w = {
+	e->piece = (struct tw_encoder_piece){
+	    .c = piece->c,
+	    .c_end = piece->c + piece->n_c,
 	    .m = piece->m,
 	    .m_end = piece->m + piece->n_m,
 	    .runs = e->value_runs.at + e->value_runs.n,
@@ -292,11 +303,11 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 	    .literals = e->literals.at + e->literals.n,
 	    .run = e->value_run,
 	};
-	error = encode_values(e, piece, &w);
-	e->value_runs.n = (size_t)(w.runs - e->value_runs.at);
-	e->codes.n = (size_t)(w.codes - e->codes.at);
-	e->literals.n = (size_t)(w.literals - e->literals.at);
-	e->value_run = w.run;
+	error = encode_values(e, piece);
+	e->value_runs.n = (size_t)(e->piece.runs - e->value_runs.at);
+	e->codes.n = (size_t)(e->piece.codes - e->codes.at);
+	e->literals.n = (size_t)(e->piece.literals - e->literals.at);
+	e->value_run = e->piece.run;
 	e->raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
 	e->raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
 	e->raw[TW_STREAM_E] += piece->n_e;

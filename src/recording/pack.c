@@ -14,12 +14,12 @@ struct tw_packer {
 	int begun; /* the first piece has come */
 };
 
-struct tw_packer *tw_packer_new(const struct tw_value_map *map)
+struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encoder_code *code)
 {
 	struct tw_packer *p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
-	p->encoder = tw_encoder_new(map);
+	p->encoder = tw_encoder_new(map, code);
 	p->zstd = ZSTD_createCCtx();
 	if (p->encoder && p->zstd)
 		return p;

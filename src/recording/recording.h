@@ -158,8 +158,10 @@ const struct tw_value_map *tw_recording_values(const struct tw_recording *r);
  * in the map. After a failure only tw_packer_begin may follow.
  */
 struct tw_packer;
+struct tw_encoder_code;
 
-struct tw_packer *tw_packer_new(const struct tw_value_map *map); /* NULL: no memory */
+/* `code` may be NULL, see tw_encoder_new. NULL: no memory. */
+struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encoder_code *code);
 void tw_packer_free(struct tw_packer *p);
 void tw_packer_begin(struct tw_packer *p);
 
@@ -225,6 +227,9 @@ int tw_writer_module(struct tw_writer *w, const struct tw_module *module);
 
 /* The values of the fragments written so far. Descriptors may be added before they are written, but must be before they are used. */
 struct tw_value_map *tw_writer_values(struct tw_writer *w);
+
+/* A packer for chunks of this recording, or NULL. */
+struct tw_packer *tw_writer_packer(struct tw_writer *w);
 
 /* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
 int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);

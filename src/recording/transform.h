@@ -26,9 +26,10 @@ struct tw_coded {
 };
 
 struct tw_encoder;
+struct tw_encoder_code;
 
-/* `map` must stay. NULL: no memory. */
-struct tw_encoder *tw_encoder_new(const struct tw_value_map *map);
+/* `map` must stay, and `code` (encode_code.h), which all encoders of the map may share; NULL: it goes without. NULL: no memory. */
+struct tw_encoder *tw_encoder_new(const struct tw_value_map *map, struct tw_encoder_code *code);
 void tw_encoder_free(struct tw_encoder *e);
 
 /*

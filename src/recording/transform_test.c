@@ -1,6 +1,7 @@
-/* The transform: whatever goes in comes out, in one piece or in many; and no damage makes the decoder fall. */
+/* The transform: whatever goes in comes out, in one piece or in many, by machine code or not; and no damage makes the decoder fall. */
 #include "recording/transform.h"
 #include "channel/channel.h"
+#include "recording/encode_code.h"
 #include "recording/recording.h"
 #include "unit.h"
 #include "unit_fragment.h"
@@ -15,6 +16,7 @@ static uint64_t m[N_TAGS * MAX_VALUES + 100];
 static _Alignas(8) uint8_t e[1 << 16];
 static struct tw_chunk chunk;
 static struct tw_value_map *map;
+static struct tw_encoder *coder; /* one with machine code, for the same map */
 static uint64_t seed = 1;
 
 static uint64_t any(void)
@@ -147,6 +149,20 @@ static void same(const struct tw_coded *coded)
 	tw_chunk_release(&out);
 }
 
+/* With machine code the same bytes come out. */
+static void same_by_code(const struct tw_coded *coded)
+{
+	struct tw_coded by_code;
+	tw_encoder_begin(coder, chunk.upper);
+	EQUAL(tw_encoder_add(coder, &chunk), TW_OK);
+	EQUAL(tw_encoder_end(coder, &by_code), TW_OK);
+	for (unsigned i = 0; i < TW_NSTREAMS; i++) {
+		const struct tw_bytes *a = &coded->section[i], *b = &by_code.section[i];
+		EQUAL(b->n, a->n);
+		CHECK(a->n != b->n || !a->n || !memcmp(a->at, b->at, a->n));
+	}
+}
+
 /* Returns the bytes of the encoded C and M. */
 static size_t round_trip(struct tw_encoder *encoder)
 {
@@ -155,6 +171,7 @@ static size_t round_trip(struct tw_encoder *encoder)
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
 	same(&coded);
+	same_by_code(&coded);
 	return coded.section[TW_STREAM_C].n + coded.section[TW_STREAM_M].n;
 }
 
@@ -349,19 +366,27 @@ static void turned_over(struct tw_encoder *encoder)
 int main(void)
 {
 	make_map();
-	struct tw_encoder *encoder = tw_encoder_new(map);
+	struct tw_encoder_code *code = tw_encoder_code_new();
+	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
+	CHECK(code != NULL);
+	coder = tw_encoder_new(map, code);
 	round_trips(encoder);
 	regular(encoder);
 	odd_tags(encoder);
 	turns(encoder);
 	repeated(encoder);
 	unfit(encoder);
+	unfit(coder);
 	unknown_fragment(encoder);
+	unknown_fragment(coder);
 	pieces(encoder);
+	pieces(coder);
 	damage(encoder);
-	turned_over(encoder);
+	turned_over(coder);
 	round_trips(encoder);
 	tw_encoder_free(encoder);
+	tw_encoder_free(coder);
+	tw_encoder_code_free(code);
 	tw_value_map_free(map);
 	return UNIT_END();
 }

@@ -1,5 +1,6 @@
 /* The chunk writer. Every piece is one write(2) of a header and what it describes, to a file opened for appending. */
 #include "recording/array.h"
+#include "recording/encode_code.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -24,6 +25,7 @@ struct tw_writer {
 	ZSTD_CCtx *zstd;
 	struct tw_bytes block; /* of the code file, compressed */
 	struct tw_value_map *values;
+	struct tw_encoder_code *code;  /* of all packers; NULL: none can be made */
 	struct tw_packer *packer;      /* for tw_writer_chunk; made when first used */
 	struct tw_recording_info info; /* strings belong to this */
 	struct tw_totals totals;
@@ -94,6 +96,7 @@ static void free_writer(struct tw_writer *w)
 	free(w->block.at);
 	tw_packer_free(w->packer);
 	tw_value_map_free(w->values);
+	tw_encoder_code_free(w->code);
 	if (w->code_fd >= 0)
 		close(w->code_fd);
 	ZSTD_freeCCtx(w->zstd);
@@ -111,6 +114,7 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	snprintf(w->dir, sizeof w->dir, "%s", dir);
 	w->zstd = ZSTD_createCCtx();
 	w->values = tw_value_map_new();
+	w->code = tw_encoder_code_new();
 	int error = w->zstd && w->values ? copy_info(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (!error)
 		error = tw_header_write(dir, &w->info);
@@ -172,6 +176,11 @@ static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size
 struct tw_value_map *tw_writer_values(struct tw_writer *w)
 {
 	return w->values;
+}
+
+struct tw_packer *tw_writer_packer(struct tw_writer *w)
+{
+	return tw_packer_new(w->values, w->code);
 }
 
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
@@ -298,7 +307,7 @@ int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed)
 int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level)
 {
 	if (!w->packer)
-		w->packer = tw_packer_new(w->values);
+		w->packer = tw_writer_packer(w);
 	if (!w->packer)
 		return tw_fail(TW_ERR_MEMORY, "packer");
 	tw_packer_begin(w->packer);

@@ -1,33 +1,21 @@
 #include "replay/code.h"
-#include "channel/channel.h"
+#include "jit/area.h"
 #include "replay/compile.h"
 #include "replay/state.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
 
-/* Code from the start of the area, templates from its middle on. Pages nobody writes take no memory. */
-enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2, ROW = 65536 };
+/* Code from the start of the area, templates from its middle on. */
+enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
 
 struct tw_code {
-	const uint8_t **row[ROW]; /* where code begins, by upper half and tag; each is no_row, or of its own */
-	const uint8_t *no_row[ROW];
-	pthread_mutex_t lock; /* for adding */
-	uint8_t *written;     /* the area, to be written */
-	uint8_t *run;         /* the same memory, to be run */
-	struct tw_compile_place place;
-	const uint8_t *entry; /* in `run`: int entry(walk, row) */
+	struct tw_code_area area;
+	struct tw_compile_place place; /* as written */
+	const uint8_t *entry;          /* to be run: int entry(walk, row) */
 };
-
-static const uint8_t *runnable(const struct tw_code *c, const uint8_t *written)
-{
-	return c->run + (written - c->written);
-}
 
 /* ---- what all code shares ---- */
 
@@ -177,14 +165,14 @@ static void emit_upper(struct tw_code *c, struct as *a)
 	as_load16(a, AS_RAX, as_at(CODE_C, 0));
 	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
 	as_store32(a, WALK(upper), AS_RAX);
-	as_constant(a, AS_RCX, (uintptr_t)c->row);
+	as_constant(a, AS_RCX, (uintptr_t)c->area.row);
 	as_load(a, CODE_ROW, (struct as_mem){AS_RCX, AS_RAX, 3, 0});
 	tw_compile_dispatch(a, &c->place);
 }
 
 static void emit_shared(struct tw_code *c)
 {
-	struct as a = {c->written};
+	struct as a = {c->area.written};
 	c->place.avx = __builtin_cpu_supports("avx");
 	c->place.back = a.at;
 	as_alu_constant(&a, AS_SUB, CODE_C, sizeof(uint16_t), 1);
@@ -197,102 +185,50 @@ static void emit_shared(struct tw_code *c)
 		emit_values(c, &a);
 	const uint8_t *upper = a.at;
 	emit_upper(c, &a);
-	c->entry = runnable(c, a.at);
+	c->entry = tw_code_runnable(&c->area, a.at);
 	emit_entry(&a, &c->place);
 	emit_index(&a);
 	tw_compile_dispatch(&a, &c->place);
-	for (unsigned tag = 0; tag < ROW; tag++)
-		c->no_row[tag] = runnable(c, tag == TW_TAG_UPPER ? upper : c->place.back);
-	for (unsigned i = 0; i < ROW; i++)
-		c->row[i] = c->no_row;
+	tw_code_area_begin(&c->area, c->place.back, upper);
 	c->place.code = a.at;
-	c->place.code_end = c->written + DATA_AT;
-	c->place.data = c->written + DATA_AT;
-	c->place.data_end = c->written + AREA_BYTES;
+	c->place.code_end = c->area.written + DATA_AT;
+	c->place.data = c->area.written + DATA_AT;
+	c->place.data_end = c->area.written + AREA_BYTES;
 }
 
-/* ---- the area ---- */
-
-/* The same memory twice, as none may be written and run at one address. */
-static int map_area(struct tw_code *c)
-{
-	int fd = memfd_create("trackway-replay", MFD_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	int ok = ftruncate(fd, AREA_BYTES) == 0;
-	void *written = ok ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
-	void *run = ok ? mmap(NULL, AREA_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
-	close(fd);
-	c->written = written == MAP_FAILED ? NULL : written;
-	c->run = run == MAP_FAILED ? NULL : run;
-	return c->written && c->run;
-}
+/* ---- programs ---- */
 
 struct tw_code *tw_code_new(const struct tw_value_map *values)
 {
 	struct tw_code *c = calloc(1, sizeof *c);
-	if (!c)
-		return NULL;
-	c->place.values = values;
-	pthread_mutex_init(&c->lock, NULL);
-	if (!map_area(c)) {
-		tw_code_free(c);
+	if (!c || tw_code_area_init(&c->area, AREA_BYTES)) {
+		free(c);
 		return NULL;
 	}
+	c->place.values = values;
 	emit_shared(c);
 	return c;
 }
 
 void tw_code_free(struct tw_code *c)
 {
-	if (!c)
-		return;
-	for (unsigned i = 0; i < ROW; i++)
-		if (c->row[i] != c->no_row)
-			free(c->row[i]);
-	if (c->written)
-		munmap(c->written, AREA_BYTES);
-	if (c->run)
-		munmap(c->run, AREA_BYTES);
-	pthread_mutex_destroy(&c->lock);
+	if (c)
+		tw_code_area_fini(&c->area);
 	free(c);
-}
-
-/* ---- programs ---- */
-
-/* The row of an upper half, with a place for code of its own. NULL: no memory. */
-static const uint8_t **own_row(struct tw_code *c, uint32_t upper)
-{
-	if (c->row[upper] != c->no_row)
-		return c->row[upper];
-	const uint8_t **row = malloc(sizeof c->no_row);
-	if (!row)
-		return NULL;
-	memcpy(row, c->no_row, sizeof c->no_row);
-	__atomic_store_n(&c->row[upper], row, __ATOMIC_RELEASE);
-	return row;
-}
-
-static void set_code(struct tw_code *c, uint32_t number, const uint8_t *code)
-{
-	const uint8_t **row = own_row(c, number >> 16);
-	if (row)
-		__atomic_store_n(&row[number & 0xffff], code, __ATOMIC_RELEASE);
 }
 
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
 {
-	pthread_mutex_lock(&c->lock);
+	pthread_mutex_lock(&c->area.lock);
 	const uint8_t *code = tw_compile(&c->place, p, slots);
 	if (code)
-		set_code(c, p->descriptor->number, runnable(c, code));
-	pthread_mutex_unlock(&c->lock);
+		tw_code_area_set(&c->area, p->descriptor->number, code);
+	pthread_mutex_unlock(&c->area.lock);
 }
 
 int tw_code_run(struct tw_code *c, struct tw_walk *w)
 {
 	int (*entry)(struct tw_walk *, const uint8_t *const *);
-	const uint8_t **row = w->upper < ROW ? __atomic_load_n(&c->row[w->upper], __ATOMIC_ACQUIRE) : c->no_row;
 	memcpy(&entry, &c->entry, sizeof entry);
-	return entry(w, row);
+	return entry(w, tw_code_area_row(&c->area, w->upper));
 }

@@ -286,7 +286,7 @@ static void test_round(void)
 {
 	struct tw_descriptor *d[FRAGMENTS];
 	struct tw_value_map *map = tw_value_map_new();
-	struct tw_encoder *encoder = tw_encoder_new(map);
+	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
 	struct tw_coded coded;
 	struct result plain, decoded;
 	for (unsigned i = 0; i < FRAGMENTS; i++) {

@@ -6,7 +6,7 @@
 #ifndef TW_COMPILE_H
 #define TW_COMPILE_H
 
-#include "replay/assemble.h"
+#include "jit/assemble.h"
 #include "replay/program.h"
 
 /* Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. */

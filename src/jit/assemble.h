@@ -1,9 +1,9 @@
 /*
- * A small assembler for what replay compiles descriptors to: x86-64, 64-bit registers, no labels. Each function writes one instruction at a->at and
+ * A small assembler for the machine code that replay and the encoder make of descriptors: x86-64, 64-bit registers, no labels. Each function writes one instruction at a->at and
  * moves it; none checks for room. Registers are numbered as the machine does (0: rax ... 15: r15).
  */
-#ifndef TW_ASSEMBLE_H
-#define TW_ASSEMBLE_H
+#ifndef TW_JIT_ASSEMBLE_H
+#define TW_JIT_ASSEMBLE_H
 
 #include <stdint.h>
 
@@ -66,6 +66,7 @@ void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, 
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m); /* a quadword; sets flags */
 void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide);
+void as_compare16(struct as *a, struct as_mem m, uint8_t reg);  /* a word with the lowest of a register */
 void as_compare8(struct as *a, struct as_mem m, uint8_t value); /* a byte */
 
 /* Vectors: from `data`, which is within 2 GB, to memory. avx: 32 bytes, else 16. */

@@ -1,4 +1,4 @@
-#include "replay/assemble.h"
+#include "jit/assemble.h"
 
 #include <string.h>
 
@@ -185,6 +185,12 @@ void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide)
 		put8(a, (uint8_t)value);
 	else
 		put32(a, (uint32_t)value);
+}
+
+void as_compare16(struct as *a, struct as_mem m, uint8_t reg)
+{
+	put8(a, 0x66);
+	reg_mem(a, 0x39, reg, m, 0);
 }
 
 void as_compare8(struct as *a, struct as_mem m, uint8_t value)

@@ -1,0 +1,23 @@
+/*
+ * Machine code for the encoder: for each frequent fragment a piece that takes its values, works out what was predicted for each and compares the two. Each
+ * value has branches of its own there, foretold by what came of it before. Encoders share the code; any number may run and add it.
+ */
+#ifndef TW_ENCODE_CODE_H
+#define TW_ENCODE_CODE_H
+
+#include <stdint.h>
+
+struct tw_encoder;
+struct tw_encoder_code;
+
+struct tw_encoder_code *tw_encoder_code_new(void); /* NULL: no memory, or none that can be executed */
+void tw_encoder_code_free(struct tw_encoder_code *c);
+
+/* Encodes the values of e->piece as far as code goes: to the end of the tags, or before a tag without code, an event, a fragment whose values are not
+ * all there. e->values.upper and row are of that place. */
+void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e);
+
+/* Fragment `number`, with n slots from `first` on, has run once more without code. */
+void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n);
+
+#endif

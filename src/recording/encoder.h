@@ -1,0 +1,36 @@
+/*
+ * The state of an encoder, shared by encode.c and the machine code of encode_code.c. No one else includes this.
+ */
+#ifndef TW_ENCODER_H
+#define TW_ENCODER_H
+
+#include "recording/predictor.h"
+#include "recording/transform.h"
+
+/* A piece being encoded: what is left of it, and where what comes of it goes. */
+struct tw_encoder_piece {
+	const uint16_t *c, *c_end;
+	const uint64_t *m, *m_end;
+	uint8_t *runs, *codes, *literals;
+	uint64_t run; /* values predicted since the last that was not */
+};
+
+struct tw_encoder {
+	struct tw_value_predictor values;
+	struct tw_encoder_piece piece;
+	struct tw_encoder_code *code; /* NULL: there is none */
+	struct tw_tag_predictor tags;
+	uint32_t n_slots;            /* that values.slot has */
+	uint64_t tag_run, value_run; /* predicted since the last that was not */
+	int odd;                     /* values did not fit the tags of a piece: it must be the last */
+	uint64_t raw[TW_NSTREAMS];
+	struct tw_bytes all_tags; /* of the chunk so far */
+	struct tw_bytes tag_runs, symbols;
+	struct tw_bytes value_runs, codes, literals;
+	struct tw_bytes section[TW_NSTREAMS];
+};
+
+/* A value of this slot that is not as predicted, `run` values after the last such. */
+void tw_encoder_miss(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
+
+#endif
