@@ -1,4 +1,5 @@
 #include "channel/demux.h"
+#include "channel/demux_code.h"
 #include "recording/logged.h"
 #include "recording/numbered.h"
 #include "recording/recording.h"
@@ -35,6 +36,7 @@ struct tw_demux {
 	int has_values;              /* there is a plain fragment whose record is more than its number */
 	struct tw_numbered entries;  /* struct entry */
 	struct tw_numbered counters; /* struct counter; a row is made when first counted in */
+	struct tw_demux_code *code;  /* of plain fragments; NULL: none can be made */
 	struct tw_totals tally;
 };
 
@@ -73,6 +75,7 @@ struct tw_demux *tw_demux_new(int count_refs)
 	d->count_refs = count_refs;
 	d->entries.item = sizeof(struct entry);
 	d->counters.item = sizeof(struct counter);
+	d->code = tw_demux_code_new();
 	return d;
 }
 
@@ -82,6 +85,7 @@ void tw_demux_free(struct tw_demux *d)
 		return;
 	tw_numbered_free(&d->entries);
 	tw_numbered_free(&d->counters);
+	tw_demux_code_free(d->code);
 	free(d);
 }
 
@@ -315,9 +319,60 @@ static int walk_special(struct walk *w, uint16_t tag)
 /* Copying four values whatever their number reads and writes this much past a record. */
 enum { OVERRUN = 36 };
 
+static void set_upper(struct walk *w, uint32_t upper)
+{
+	w->upper = upper;
+	w->row = row_of(w->demux, upper);
+}
+
+/* Takes one record. Its entry is plain, and it is whole. */
+static void walk_one(struct walk *w, uint16_t tag, const struct entry *e)
+{
+	memcpy(w->m, w->p + e->head, e->n_values * sizeof *w->m);
+	*w->c++ = tag;
+	w->m += e->n_values;
+	w->p += e->head + (size_t)e->n_values * 8;
+	w->insns_blocks += e->insns_blocks;
+	w->refs_reads += e->refs_reads;
+	w->writes += e->writes;
+}
+
+static void run_code(struct walk *w, const uint8_t *limit)
+{
+	struct tw_demux_plain plain = {w->p, limit, w->c, w->m, w->insns_blocks, w->refs_reads, w->writes, w->upper};
+	tw_demux_code_run(w->demux->code, &plain);
+	w->p = plain.p;
+	w->c = plain.c;
+	w->m = plain.m;
+	w->insns_blocks = plain.insns_blocks;
+	w->refs_reads = plain.refs_reads;
+	w->writes = plain.writes;
+	set_upper(w, plain.upper);
+}
+
+/* Takes plain fragments, and changes of the upper half, by machine code where there is some. */
+static void walk_by_code(struct walk *w)
+{
+	if (w->end - w->p < TW_MAX_RECORD)
+		return;
+	const uint8_t *limit = w->end - TW_MAX_RECORD;
+	while (w->p <= limit) {
+		run_code(w, limit);
+		uint16_t tag = tw_get16(w->p);
+		const struct entry *e = &w->row[tag];
+		if (w->p > limit || !e->plain)
+			break;
+		walk_one(w, tag, e);
+		struct tw_demux_sums each = {e->insns_blocks, e->refs_reads, e->writes};
+		tw_demux_code_ran(w->demux->code, w->upper << 16 | tag, e->head, e->n_values, &each);
+	}
+}
+
 /* Takes plain fragments as long as they come, up to a place near the end of the part. */
 static void walk_plain(struct walk *w)
 {
+	if (w->demux->code)
+		walk_by_code(w);
 	if (w->end - w->p < OVERRUN)
 		return;
 	const struct entry *row = w->row;
@@ -346,12 +401,6 @@ static void walk_plain(struct walk *w)
 	w->insns_blocks += insns_blocks;
 	w->refs_reads += refs_reads;
 	w->writes += writes;
-}
-
-static void set_upper(struct walk *w, uint32_t upper)
-{
-	w->upper = upper;
-	w->row = row_of(w->demux, upper);
 }
 
 static void note_keyframe(struct walk *w, const void *payload)
@@ -547,6 +596,8 @@ void tw_demux_forget(struct tw_demux *d, uint32_t first)
 {
 	empty_counters(d, first, TW_STRETCH);
 	tw_numbered_forget(&d->entries, first);
+	if (d->code)
+		tw_demux_code_forget(d->code, first);
 	tw_numbered_forget(&d->counters, first);
 }
 

@@ -108,6 +108,56 @@ static void plain_runs(void)
 	EQUAL(chunk.n_e, sizeof(struct tw_event_header) + sizeof(struct tw_keyframe));
 }
 
+/* So many fragments that they have machine code, in any order, among others: what is expected is worked out here. */
+static void hot_runs(void)
+{
+	enum { ROUNDS = 20, N = 4000, MANY_VALUES = 7 };
+	static const struct {
+		uint32_t number;
+		unsigned n_values, insns, refs, reads, writes;
+	} kind[] = {{PLAIN, 0, 3, 2, 2, 1},
+	            {VALUES, 2, 2, 2, 2, 1},
+	            {MANY, MANY_VALUES, 1, 1, 1, 0},
+	            {FAR_UPPER << 16 | PLAIN, 1, 5, 1, 1, 0},
+	            {REP, 2, 4, 5, 2, 3}};
+	static uint16_t c[3 * N];
+	static uint64_t m[N * MANY_VALUES];
+	uint64_t random = 1;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct unit_buffer b = start();
+		struct tw_totals sum = {0};
+		uint32_t upper = 0;
+		size_t n_c = 0, n_m = 0;
+		c[n_c++] = TW_TAG_EVENT;
+		for (int i = 0; i < N; i++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			unsigned k = (unsigned)(random >> 33) % 5;
+			if (kind[k].number >> 16 != upper) {
+				upper = kind[k].number >> 16;
+				unit_tag(&b, c[n_c++] = TW_TAG_UPPER);
+				unit_tag(&b, c[n_c++] = (uint16_t)upper);
+			}
+			unit_tag(&b, c[n_c++] = (uint16_t)kind[k].number);
+			for (unsigned v = 0; v < kind[k].n_values; v++)
+				unit_value(&b, m[n_m++] = kind[k].number == REP ? 0x1000 + 8 * v : random >> v);
+			sum.insns += kind[k].insns;
+			sum.refs += kind[k].refs;
+			sum.reads += kind[k].reads;
+			sum.writes += kind[k].writes;
+		}
+		EQUAL(run(&b, 0), TW_OK);
+		EQUAL(chunk.n_c, n_c);
+		EQUAL(chunk.n_m, n_m);
+		CHECK(!memcmp(chunk.c, c, n_c * sizeof *c));
+		CHECK(!memcmp(chunk.m, m, n_m * sizeof *m));
+		EQUAL(chunk.insns, sum.insns);
+		EQUAL(chunk.blocks, N);
+		EQUAL(chunk.refs, sum.refs);
+		EQUAL(chunk.reads, sum.reads);
+		EQUAL(chunk.writes, sum.writes);
+	}
+}
+
 static void upper_halves(void)
 {
 	struct unit_buffer b = start();
@@ -494,6 +544,7 @@ int main(void)
 	set_up();
 	stopping();
 	plain_runs();
+	hot_runs();
 	upper_halves();
 	the_slack();
 	repeats();

@@ -509,7 +509,7 @@ void tw_output_describe(struct tw_output *o, struct tw_value_family *family, con
 void tw_output_forget(struct tw_output *o, uint32_t first)
 {
 	if (o->options.writer)
-		tw_value_map_forget(tw_writer_values(o->options.writer), first);
+		tw_writer_forget(o->options.writer, first);
 }
 
 void tw_output_put(struct tw_output *o, struct tw_job *job)

@@ -1,7 +1,6 @@
 #include "jit/area.h"
-#include "channel/channel.h"
+#include "jit/assemble.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,9 +23,7 @@ static int map_area(struct tw_code_area *a)
 int tw_code_area_init(struct tw_code_area *a, size_t bytes)
 {
 	a->bytes = bytes;
-	pthread_mutex_init(&a->lock, NULL);
-	for (unsigned i = 0; i < TW_CODE_ROW; i++)
-		a->row[i] = a->no_row;
+	a->entries.item = sizeof(const uint8_t *);
 	int error = map_area(a);
 	if (error)
 		tw_code_area_fini(a);
@@ -35,38 +32,51 @@ int tw_code_area_init(struct tw_code_area *a, size_t bytes)
 
 void tw_code_area_fini(struct tw_code_area *a)
 {
-	for (unsigned i = 0; i < TW_CODE_ROW; i++)
-		if (a->row[i] != a->no_row)
-			free(a->row[i]);
+	tw_numbered_free(&a->entries);
 	if (a->written)
 		munmap(a->written, a->bytes);
 	if (a->run)
 		munmap(a->run, a->bytes);
-	pthread_mutex_destroy(&a->lock);
 }
 
-void tw_code_area_begin(struct tw_code_area *a, const uint8_t *other, const uint8_t *upper)
+void tw_code_area_begin(struct tw_code_area *a, const uint8_t *upper)
 {
-	for (unsigned tag = 0; tag < TW_CODE_ROW; tag++)
-		a->no_row[tag] = tw_code_runnable(a, tag == TW_TAG_UPPER ? upper : other);
-}
-
-/* The row of an upper half, with a place for code of its own. NULL: no memory. */
-static const uint8_t **own_row(struct tw_code_area *a, uint32_t upper)
-{
-	if (a->row[upper] != a->no_row)
-		return a->row[upper];
-	const uint8_t **row = malloc(sizeof a->no_row);
-	if (!row)
-		return NULL;
-	memcpy(row, a->no_row, sizeof a->no_row);
-	__atomic_store_n(&a->row[upper], row, __ATOMIC_RELEASE);
-	return row;
+	a->upper = tw_code_runnable(a, upper);
 }
 
 void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *code)
 {
-	const uint8_t **row = own_row(a, number >> 16);
-	if (row)
-		__atomic_store_n(&row[number & 0xffff], tw_code_runnable(a, code), __ATOMIC_RELEASE);
+	const uint8_t **row = tw_numbered_add_row(&a->entries, number >> 16);
+	if (!row)
+		return;
+	row[TW_TAG_UPPER] = a->upper;
+	__atomic_store_n(&row[number & 0xffff], tw_code_runnable(a, code), __ATOMIC_RELEASE);
+}
+
+void tw_code_area_forget(struct tw_code_area *a, uint32_t first)
+{
+	tw_numbered_forget(&a->entries, first);
+}
+
+const uint8_t *const *tw_code_area_row(const struct tw_code_area *a, uint32_t upper)
+{
+	static const uint8_t *const none[TW_NUMBERED_ROW];
+	const uint8_t *const *row = tw_numbered_row(&a->entries, upper);
+	return row ? row : none;
+}
+
+void tw_code_emit_jump(struct as *as, uint8_t row, uint8_t tag, const uint8_t *none)
+{
+	as_load(as, AS_RAX, (struct as_mem){row, tag, 3, 0});
+	as_test(as, AS_RAX, 1);
+	as_jump_if(as, AS_EQUAL, none);
+	as_jump_reg(as, AS_RAX);
+}
+
+void tw_code_emit_row(struct as *as, const struct tw_code_area *a, uint8_t row, uint8_t upper, const uint8_t *none)
+{
+	as_constant(as, row, (uintptr_t)a->entries.row);
+	as_load(as, row, (struct as_mem){row, upper, 3, 0});
+	as_test(as, row, 1);
+	as_jump_if(as, AS_EQUAL, none);
 }

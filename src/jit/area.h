@@ -1,28 +1,28 @@
 /*
  * Memory for machine code that is made while the tool runs, and the table of where the code of each fragment begins.
  *
- * One thread at a time adds, under the lock; any number may run code and look in the table meanwhile. Code is never changed or moved. Pages nobody
+ * One thread at a time adds and forgets; any number may run code and look in the table meanwhile. Code is never changed or moved. Pages nobody
  * writes take no memory.
  */
 #ifndef TW_JIT_AREA_H
 #define TW_JIT_AREA_H
 
-#include <pthread.h>
+#include "recording/numbered.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TW_CODE_ROW = 65536 };
+struct as;
 
 struct tw_code_area {
-	const uint8_t **row[TW_CODE_ROW]; /* by upper half and tag; each is no_row, or of its own */
-	const uint8_t *no_row[TW_CODE_ROW];
-	pthread_mutex_t lock;
+	struct tw_numbered entries; /* const uint8_t *, where the code of a fragment is run; NULL: it has none */
 	size_t bytes;
 	uint8_t *written; /* the area, to be written */
 	uint8_t *run;     /* the same memory, to be run */
+	const uint8_t *upper;
 };
 
-/* Returns 0, or -1 where no memory can be had that is executable. Then there is nothing to be freed. */
+/* Returns 0, or -1 where no memory can be had that is executable; then there is nothing to be freed. */
 int tw_code_area_init(struct tw_code_area *a, size_t bytes);
 void tw_code_area_fini(struct tw_code_area *a);
 
@@ -32,16 +32,22 @@ static inline const uint8_t *tw_code_runnable(const struct tw_code_area *a, cons
 	return a->run + (written - a->written);
 }
 
-/* What all tags lead to at first, as written: `upper` that of TW_TAG_UPPER, `other` all the rest. Once, before any code is added. */
-void tw_code_area_begin(struct tw_code_area *a, const uint8_t *other, const uint8_t *upper);
+/* The code of TW_TAG_UPPER, as written: before any fragment's is added. */
+void tw_code_area_begin(struct tw_code_area *a, const uint8_t *upper);
 
-/* Where the code of a fragment begins, as written. Under the lock. Without memory for it the fragment has none. */
+/* Where the code of a fragment begins, as written. Without memory for it the fragment has none. */
 void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *code);
 
+/* The fragments of this stretch of numbers do not run any more. */
+void tw_code_area_forget(struct tw_code_area *a, uint32_t first);
+
 /* By tag, where code of an upper half begins. */
-static inline const uint8_t *const *tw_code_area_row(const struct tw_code_area *a, uint32_t upper)
-{
-	return upper < TW_CODE_ROW ? __atomic_load_n(&a->row[upper], __ATOMIC_ACQUIRE) : a->no_row;
-}
+const uint8_t *const *tw_code_area_row(const struct tw_code_area *a, uint32_t upper);
+
+/* Code that goes on with that of the tag in register `tag`, the row being in register `row`, or at `none` if it has none. rax is lost. */
+void tw_code_emit_jump(struct as *as, uint8_t row, uint8_t tag, const uint8_t *none);
+
+/* Code that loads the row of the upper half in register `upper` into register `row`, or goes on at `none` if it has none. */
+void tw_code_emit_row(struct as *as, const struct tw_code_area *a, uint8_t row, uint8_t upper, const uint8_t *none);
 
 #endif

@@ -97,6 +97,12 @@ void as_store32(struct as *a, struct as_mem m, uint8_t reg)
 	reg_mem(a, 0x89, reg, m, 0);
 }
 
+void as_store16(struct as *a, struct as_mem m, uint8_t reg)
+{
+	put8(a, 0x66);
+	reg_mem(a, 0x89, reg, m, 0);
+}
+
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide)
 {
 	reg_mem(a, 0x8d, reg, m, wide);
@@ -225,6 +231,20 @@ void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx)
 	put32(a, (uint32_t)(data - (a->at + 4)));
 }
 
+void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m)
+{
+	vector_opcode(a, 0x10, vector, m.base, 0);
+	put_mem(a, vector, m);
+}
+
+void as_add_quadwords(struct as *a, uint8_t vector, const uint8_t *data)
+{
+	put8(a, 0x66);
+	vector_opcode(a, 0xd4, vector, 0, 0);
+	put8(a, (vector & 7u) << 3 | 5); /* rip-relative */
+	put32(a, (uint32_t)(data - (a->at + 4)));
+}
+
 void as_store_vector(struct as *a, struct as_mem m, uint8_t vector, int avx)
 {
 	vector_opcode(a, 0x11, vector, m.base, avx);
@@ -266,9 +286,9 @@ void as_here(struct as *a, uint8_t *jump)
 	memcpy(jump - 4, &distance, sizeof distance);
 }
 
-void as_jump_to(struct as *a, struct as_mem m)
+void as_jump_reg(struct as *a, uint8_t reg)
 {
-	reg_mem(a, 0xff, 4, m, 0);
+	reg_reg(a, 0xff, 4, reg, 0);
 }
 
 void as_call(struct as *a, const uint8_t *to)

@@ -53,6 +53,7 @@ void as_load_signed32(struct as *a, uint8_t reg, struct as_mem m);
 void as_load16(struct as *a, uint8_t reg, struct as_mem m); /* zero-extended */
 void as_store(struct as *a, struct as_mem m, uint8_t reg);
 void as_store32(struct as *a, struct as_mem m, uint8_t reg);
+void as_store16(struct as *a, struct as_mem m, uint8_t reg);
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide); /* wide 0: the lower 32 bits, zero-extended */
 void as_move(struct as *a, uint8_t to, uint8_t from);
 void as_constant(struct as *a, uint8_t reg, uint64_t value);
@@ -71,6 +72,8 @@ void as_compare8(struct as *a, struct as_mem m, uint8_t value); /* a byte */
 
 /* Vectors: from `data`, which is within 2 GB, to memory. avx: 32 bytes, else 16. */
 void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx);
+void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m);    /* 16 bytes, from memory without an index */
+void as_add_quadwords(struct as *a, uint8_t vector, const uint8_t *data); /* two of them, aligned to 16 */
 void as_store_vector(struct as *a, struct as_mem m, uint8_t vector, int avx);
 void as_vzeroupper(struct as *a);
 
@@ -78,7 +81,7 @@ void as_jump(struct as *a, const uint8_t *to);
 void as_jump_if(struct as *a, enum as_condition condition, const uint8_t *to);
 uint8_t *as_jump_forward(struct as *a, enum as_condition condition); /* to be given to as_here() */
 void as_here(struct as *a, uint8_t *jump);
-void as_jump_to(struct as *a, struct as_mem m); /* to the address there */
+void as_jump_reg(struct as *a, uint8_t reg);
 void as_call(struct as *a, const uint8_t *to);
 void as_call_reg(struct as *a, uint8_t reg);
 void as_return(struct as *a);

@@ -10,8 +10,10 @@
 struct tw_encoder *tw_encoder_new(const struct tw_value_map *map, struct tw_encoder_code *code)
 {
 	struct tw_encoder *e = calloc(1, sizeof *e);
-	if (e)
-		*e = (struct tw_encoder){.values.map = map, .code = code};
+	if (e) {
+		e->values.map = map;
+		e->code = code;
+	}
 	return e;
 }
 

@@ -3,11 +3,12 @@
 #include "jit/assemble.h"
 #include "recording/encoder.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 /* Fragments with more values, or that have run less often, have no code. */
-enum { AREA_BYTES = 1 << 28, MAX_VALUES = 64, HOT = 64 };
+enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64, HOT = 64 };
 
 /* Bytes of code: of a fragment without values, and of each value, at most. */
 enum { TAG_CODE = 256, VALUE_CODE = 512 };
@@ -24,12 +25,18 @@ enum {
 	PREDICTED = AS_RDX,
 };
 
+/* The area is made when the first fragment is worth it: most processes are short. */
+enum { UNUSED, READY, FAILED };
+
 struct tw_encoder_code {
 	struct tw_code_area area;
+	pthread_mutex_t lock; /* for adding */
+	_Atomic int state;
 	uint8_t *at, *end; /* as written: free */
 	const uint8_t *out, *back, *miss;
-	const uint8_t *entry;              /* to be run: void entry(encoder, row) */
-	_Atomic uint8_t *ran[TW_CODE_ROW]; /* how often fragments ran without code, about; by upper half */
+	const uint8_t *entry;                  /* to be run: void entry(encoder, row) */
+	_Atomic uint8_t *ran[TW_NUMBERED_ROW]; /* how often fragments ran without code, about; by upper half */
+	uint32_t n_ran;                        /* upper halves from this one on have no counters */
 };
 
 #define OF(field) as_at(ENCODER, (int32_t)offsetof(struct tw_encoder, field))
@@ -69,7 +76,7 @@ static void emit_dispatch(struct as *a, const struct tw_encoder_code *c)
 	as_jump_if(a, AS_ABOVE_EQUAL, c->out);
 	as_load16(a, AS_RAX, as_at(C, 0));
 	as_alu_constant(a, AS_ADD, C, sizeof(uint16_t), 1);
-	as_jump_to(a, (struct as_mem){ROW, AS_RAX, 3, 0});
+	tw_code_emit_jump(a, ROW, AS_RAX, c->back);
 }
 
 /* tw_encoder_miss(encoder, esi, rcx, rdx). */
@@ -94,8 +101,7 @@ static void emit_upper(struct as *a, const struct tw_encoder_code *c)
 	as_load16(a, AS_RAX, as_at(C, 0));
 	as_alu_constant(a, AS_ADD, C, sizeof(uint16_t), 1);
 	as_store32(a, OF(values.upper), AS_RAX);
-	as_constant(a, AS_RCX, (uintptr_t)c->area.row);
-	as_load(a, ROW, (struct as_mem){AS_RCX, AS_RAX, 3, 0});
+	tw_code_emit_row(a, &c->area, ROW, AS_RAX, c->out);
 	emit_dispatch(a, c);
 }
 
@@ -113,7 +119,7 @@ static void emit_shared(struct tw_encoder_code *c)
 	c->entry = tw_code_runnable(&c->area, a.at);
 	emit_entry(&a);
 	emit_dispatch(&a, c);
-	tw_code_area_begin(&c->area, c->back, upper);
+	tw_code_area_begin(&c->area, upper);
 	c->at = a.at;
 	c->end = c->area.written + AREA_BYTES;
 }
@@ -121,11 +127,8 @@ static void emit_shared(struct tw_encoder_code *c)
 struct tw_encoder_code *tw_encoder_code_new(void)
 {
 	struct tw_encoder_code *c = calloc(1, sizeof *c);
-	if (!c || tw_code_area_init(&c->area, AREA_BYTES)) {
-		free(c);
-		return NULL;
-	}
-	emit_shared(c);
+	if (c)
+		pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
 
@@ -133,15 +136,19 @@ void tw_encoder_code_free(struct tw_encoder_code *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < TW_CODE_ROW; i++)
+	for (unsigned i = 0; i < c->n_ran; i++)
 		free(c->ran[i]);
-	tw_code_area_fini(&c->area);
+	if (c->state == READY)
+		tw_code_area_fini(&c->area);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e)
 {
 	void (*entry)(struct tw_encoder *, const uint8_t *const *);
+	if (atomic_load_explicit(&c->state, memory_order_acquire) != READY)
+		return;
 	memcpy(&entry, &c->entry, sizeof entry);
 	entry(e, tw_code_area_row(&c->area, e->values.upper));
 	tw_set_upper(&e->values, e->values.upper);
@@ -284,17 +291,29 @@ static void compile(struct tw_encoder_code *c, const struct tw_value_slot *slots
 	c->at = a.at;
 }
 
+/* Under the lock. */
+static int has_room(struct tw_encoder_code *c)
+{
+	if (c->state == UNUSED && tw_code_area_init(&c->area, AREA_BYTES)) {
+		c->state = FAILED;
+	} else if (c->state == UNUSED) {
+		emit_shared(c);
+		atomic_store_explicit(&c->state, READY, memory_order_release);
+	}
+	return c->state == READY && c->end - c->at > TAG_CODE + VALUE_CODE * MAX_VALUES;
+}
+
 static void add(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n)
 {
 	if (n > MAX_VALUES || first > INT32_MAX / sizeof(struct tw_value_slot) - MAX_VALUES)
 		return;
-	pthread_mutex_lock(&c->area.lock);
-	const uint8_t *code = c->at;
-	if (c->end - c->at > TAG_CODE + VALUE_CODE * MAX_VALUES) {
+	pthread_mutex_lock(&c->lock);
+	if (has_room(c)) {
+		const uint8_t *code = c->at;
 		compile(c, e->values.slot, first, n);
 		tw_code_area_set(&c->area, number, code);
 	}
-	pthread_mutex_unlock(&c->area.lock);
+	pthread_mutex_unlock(&c->lock);
 }
 
 /* The counters of an upper half, or NULL. */
@@ -303,13 +322,14 @@ static _Atomic uint8_t *counters(struct tw_encoder_code *c, uint32_t upper)
 	_Atomic uint8_t *ran = __atomic_load_n(&c->ran[upper], __ATOMIC_ACQUIRE);
 	if (ran)
 		return ran;
-	pthread_mutex_lock(&c->area.lock);
+	pthread_mutex_lock(&c->lock);
 	ran = c->ran[upper];
 	if (!ran) {
-		ran = calloc(TW_CODE_ROW, 1);
+		ran = calloc(TW_NUMBERED_ROW, 1);
+		c->n_ran = upper < c->n_ran ? c->n_ran : upper + 1;
 		__atomic_store_n(&c->ran[upper], ran, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&c->area.lock);
+	pthread_mutex_unlock(&c->lock);
 	return ran;
 }
 
@@ -318,4 +338,12 @@ void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, 
 	_Atomic uint8_t *ran = counters(c, number >> 16);
 	if (ran && atomic_load_explicit(&ran[number & 0xffff], memory_order_relaxed) < HOT && ++ran[number & 0xffff] == HOT)
 		add(c, e, number, first, n);
+}
+
+void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->state == READY)
+		tw_code_area_forget(&c->area, first);
+	pthread_mutex_unlock(&c->lock);
 }

@@ -10,12 +10,15 @@
 struct tw_encoder;
 struct tw_encoder_code;
 
-struct tw_encoder_code *tw_encoder_code_new(void); /* NULL: no memory, or none that can be executed */
+struct tw_encoder_code *tw_encoder_code_new(void); /* NULL: no memory */
 void tw_encoder_code_free(struct tw_encoder_code *c);
 
 /* Encodes the values of e->piece as far as code goes: to the end of the tags, or before a tag without code, an event, a fragment whose values are not
  * all there. e->values.upper and row are of that place. */
 void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e);
+
+/* The fragments of this stretch of numbers do not run any more. */
+void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
 
 /* Fragment `number`, with n slots from `first` on, has run once more without code. */
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n);

@@ -228,6 +228,9 @@ int tw_writer_module(struct tw_writer *w, const struct tw_module *module);
 /* The values of the fragments written so far. Descriptors may be added before they are written, but must be before they are used. */
 struct tw_value_map *tw_writer_values(struct tw_writer *w);
 
+/* The fragments of this stretch of numbers do not run any more. */
+void tw_writer_forget(struct tw_writer *w, uint32_t first);
+
 /* A packer for chunks of this recording, or NULL. */
 struct tw_packer *tw_writer_packer(struct tw_writer *w);
 

@@ -178,6 +178,13 @@ struct tw_value_map *tw_writer_values(struct tw_writer *w)
 	return w->values;
 }
 
+void tw_writer_forget(struct tw_writer *w, uint32_t first)
+{
+	tw_value_map_forget(w->values, first);
+	if (w->code)
+		tw_encoder_code_forget(w->code, first);
+}
+
 struct tw_packer *tw_writer_packer(struct tw_writer *w)
 {
 	return tw_packer_new(w->values, w->code);

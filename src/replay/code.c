@@ -3,6 +3,7 @@
 #include "replay/compile.h"
 #include "replay/state.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
 
 struct tw_code {
 	struct tw_code_area area;
+	pthread_mutex_t lock;          /* for adding */
 	struct tw_compile_place place; /* as written */
 	const uint8_t *entry;          /* to be run: int entry(walk, row) */
 };
@@ -165,8 +167,7 @@ static void emit_upper(struct tw_code *c, struct as *a)
 	as_load16(a, AS_RAX, as_at(CODE_C, 0));
 	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
 	as_store32(a, WALK(upper), AS_RAX);
-	as_constant(a, AS_RCX, (uintptr_t)c->area.row);
-	as_load(a, CODE_ROW, (struct as_mem){AS_RCX, AS_RAX, 3, 0});
+	tw_code_emit_row(a, &c->area, CODE_ROW, AS_RAX, c->place.out);
 	tw_compile_dispatch(a, &c->place);
 }
 
@@ -189,7 +190,7 @@ static void emit_shared(struct tw_code *c)
 	emit_entry(&a, &c->place);
 	emit_index(&a);
 	tw_compile_dispatch(&a, &c->place);
-	tw_code_area_begin(&c->area, c->place.back, upper);
+	tw_code_area_begin(&c->area, upper);
 	c->place.code = a.at;
 	c->place.code_end = c->area.written + DATA_AT;
 	c->place.data = c->area.written + DATA_AT;
@@ -205,6 +206,7 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 		free(c);
 		return NULL;
 	}
+	pthread_mutex_init(&c->lock, NULL);
 	c->place.values = values;
 	emit_shared(c);
 	return c;
@@ -212,18 +214,20 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 
 void tw_code_free(struct tw_code *c)
 {
-	if (c)
-		tw_code_area_fini(&c->area);
+	if (!c)
+		return;
+	tw_code_area_fini(&c->area);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
 {
-	pthread_mutex_lock(&c->area.lock);
+	pthread_mutex_lock(&c->lock);
 	const uint8_t *code = tw_compile(&c->place, p, slots);
 	if (code)
 		tw_code_area_set(&c->area, p->descriptor->number, code);
-	pthread_mutex_unlock(&c->area.lock);
+	pthread_mutex_unlock(&c->lock);
 }
 
 int tw_code_run(struct tw_code *c, struct tw_walk *w)
