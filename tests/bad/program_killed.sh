@@ -46,8 +46,12 @@ for delay in 0.05 0.1 0.2 0.3; do
 	rm -rf r.tw r.tw.old
 	"$TW" record -q -o r.tw -- gzip -9 -n -c data >/dev/null 2>err </dev/null &
 	collector=$!
+	for _ in $(seq 100); do
+		child=$(pgrep -P $collector) && break
+		sleep 0.05
+	done
 	sleep $delay
-	child=$(pgrep -P $collector) && kill -KILL $child
+	kill -KILL $child
 	wait $collector
 	[ -d r.tw ] || continue
 	run out err "$TW" dump --refs r.tw
