@@ -15,7 +15,7 @@
 #define ARENA_HEAP        0x71000000 /* its heap: fragments' metadata, tables */
 #define ARENA_HEAP_END    0x7fff0000
 
-#define CHANNEL_PLACE 0x310000000000
+#define CHANNEL_PLACE 0x560000000000
 
 #define THREAD_BYTES     0x10000
 #define THREAD_STACK_TOP 0xc000 /* engine stack: below this offset; above: alternate signal stack */
