@@ -1,6 +1,7 @@
 #include "engine/memory.h"
 #include "engine/fragment.h"
 #include "engine/module.h"
+#include "engine/shared.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
@@ -81,22 +82,30 @@ static u32 watch_slot(u64 entry)
 	return at;
 }
 
+/* The page, which the application may write, cannot be written. */
+static void watch_page(u64 page)
+{
+	u32 at = watch_slot(page | 1);
+	if (watched[at])
+		return;
+	if (n_watched == WATCH_SLOTS / 4 * 3) {
+		tw_engine_fail(TW_FAILURE_ENGINE, "more than %u pages of code that can be written", n_watched);
+		return;
+	}
+	watched[at] = page | 1;
+	n_watched++;
+	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | (tw_memory_writable_code(page) ? PROT_EXEC : 0));
+}
+
 void tw_memory_watch(u64 pc, u64 bytes)
 {
 	u32 i = find(pc);
-	if (i == n_ranges || ranges[i].start > pc || !ranges[i].writable)
+	if (i == n_ranges || ranges[i].start > pc)
 		return;
 	for (u64 p = page_down(pc); p < pc + bytes; p += TW_PAGE) {
-		u32 at = watch_slot(p | 1);
-		if (watched[at])
-			continue;
-		if (n_watched == WATCH_SLOTS / 4 * 3) {
-			tw_engine_fail(TW_FAILURE_ENGINE, "more than %u pages of code that can be written", n_watched);
-			return;
-		}
-		watched[at] = p | 1;
-		n_watched++;
-		tw_sys(__NR_mprotect, p, TW_PAGE, PROT_READ | PROT_EXEC);
+		if (ranges[i].writable)
+			watch_page(p);
+		tw_shared_writers(p, watch_page);
 	}
 }
 
@@ -140,7 +149,7 @@ void tw_memory_protected(u64 start, u64 length, int prot)
 	u64 end = start + tw_page_up(length);
 	bool was = remove_range(start, end);
 	tw_module_touched(start, end);
-	if (was)
+	if (was || tw_shared_any(start, end))
 		forget(start, end);
 	if (prot & PROT_EXEC)
 		insert(find(start), (struct range){start, end, (prot & PROT_WRITE) != 0});
@@ -170,12 +179,17 @@ bool tw_memory_writable_code(u64 address)
 
 static void let_write(u64 page)
 {
-	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | (tw_memory_writable_code(page) ? PROT_EXEC : 0));
+}
+
+static void invalidate_page(u64 page)
+{
+	tw_fragment_invalidate(page, page + TW_PAGE);
 }
 
 bool tw_memory_let_write(u64 address)
 {
-	if (!tw_memory_writable_code(address))
+	if (!tw_memory_writable_code(address) && !tw_shared_writable_code(address))
 		return false;
 	let_write(page_down(address));
 	return true;
@@ -219,6 +233,8 @@ bool tw_memory_unwatch_all(void)
 void tw_memory_written(u64 first, u64 last)
 {
 	tw_fragment_invalidate(page_down(first), page_down(last) + TW_PAGE);
+	for (u64 page = page_down(first); page <= last; page += TW_PAGE)
+		tw_shared_code(page, invalidate_page);
 }
 
 u64 tw_memory_place(u64 length)

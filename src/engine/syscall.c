@@ -8,6 +8,7 @@
 #include "engine/module.h"
 #include "engine/process.h"
 #include "engine/seccomp.h"
+#include "engine/shared.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
 #include "engine/window.h"
@@ -90,6 +91,7 @@ static bool wants_arena(const u64 *a)
 static void note_map(u64 at, const u64 *a)
 {
 	tw_memory_protected(at, a[1], (int)a[2]);
+	tw_shared_mapped(at, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
 	tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], (int)a[2], (int)a[3]);
 }
 
@@ -122,14 +124,22 @@ static i64 sys_munmap(struct thread *t, const u64 *a)
 		return ENGINE_EINVAL;
 	tw_lock(&tw_engine.lock);
 	i64 r = tw_app_syscall(t, t->regs);
-	if (!tw_failed(r))
+	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], PROT_NONE);
+		tw_shared_unmapped(a[0], a[0] + tw_page_up(a[1]));
+	}
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r)) {
 		struct tw_unmap u = {a[0], a[1]};
 		tw_buffer_event(t, TW_EVENT_UNMAP, &u, sizeof u, NULL, 0);
 	}
 	return r;
+}
+
+static void note_protection(u64 start, u64 length, int prot)
+{
+	tw_memory_protected(start, length, prot);
+	tw_shared_protected(start, start + tw_page_up(length), prot);
 }
 
 static i64 sys_mprotect(struct thread *t, const u64 *a)
@@ -143,7 +153,7 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 	if (!tw_failed(r) && (a[2] & PROT_GROWSDOWN))
 		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), (int)a[2]);
 	else if (!tw_failed(r))
-		tw_memory_protected(a[0], a[1], (int)a[2]);
+		note_protection(a[0], a[1], (int)a[2]);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
 		tell_map(t, a[0], a[1], (int)a[2], MAP_ANONYMOUS, -1, 0);
@@ -157,12 +167,14 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 	u64 end;
 	tw_lock(&tw_engine.lock);
 	int prot = !tw_memory_executable(a[0], &end) ? 0 : PROT_READ | PROT_EXEC | (tw_memory_writable_code(a[0]) ? PROT_WRITE : 0);
-	if (prot & PROT_WRITE) /* a watched page is a mapping of its own to the kernel, which moves but one, and moves protections too */
+	/* A watched page is a mapping of its own to the kernel, which moves but one, and moves protections too. */
+	if ((prot & PROT_WRITE) || tw_shared_any(a[0], a[0] + a[1]))
 		tw_memory_unwatch_range(a[0], a[1]);
 	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
 		tw_memory_protected((u64)r, a[2], prot);
+		tw_shared_moved(a[0], a[1], (u64)r, a[2], (a[3] & MREMAP_DONTUNMAP) != 0);
 	}
 	tw_unlock(&tw_engine.lock);
 	return r;

@@ -73,8 +73,8 @@ int main(void)
 	}
 	printf("moved %ld\n", sum);
 	/* grown and moved when a page has run, written at its new place, and left behind */
-	uint8_t *place = mmap(NULL, 8 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 20; i++) {
+		uint8_t *place = mmap(NULL, 8 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		uint8_t *old = map(NULL, RWX);
 		for (int k = 0; k < 4; k += 1 + i % 2) {
 			put(old + k * PAGE, i + k);
