@@ -21,6 +21,7 @@
 #include <linux/membarrier.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
+#include <linux/personality.h>
 #include <linux/shm.h>
 
 #define SYSCALL_BYTES 2
@@ -87,12 +88,21 @@ static bool wants_arena(const u64 *a)
 	return (flags & MAP_DENYWRITE) || (prot & PROT_EXEC);
 }
 
+/* Has the application asked for the personality in which all that can be read can be executed, as GNU Common Lisp does? execve ends it. */
+static bool read_implies_exec;
+
+/* The protection that the kernel gives memory for which the application asks this. */
+static int effective(u64 prot)
+{
+	return (int)prot | (read_implies_exec && (prot & PROT_READ) ? PROT_EXEC : 0);
+}
+
 /* mmap with these arguments has given `at`. */
 static void note_map(u64 at, const u64 *a)
 {
-	tw_memory_protected(at, a[1], (int)a[2]);
-	tw_shared_mapped(at, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
-	tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], (int)a[2], (int)a[3]);
+	tw_memory_protected(at, a[1], effective(a[2]));
+	tw_shared_mapped(at, a[1], effective(a[2]), (int)a[3], (int)a[4], a[5]);
+	tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], effective(a[2]), (int)a[3]);
 }
 
 static i64 sys_mmap(struct thread *t, const u64 *a)
@@ -114,7 +124,7 @@ static i64 sys_mmap(struct thread *t, const u64 *a)
 		note_map((u64)r, a);
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
-		tell_map(t, (u64)r, a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+		tell_map(t, (u64)r, a[1], effective(a[2]), (int)a[3], (int)a[4], a[5]);
 	return r;
 }
 
@@ -151,12 +161,12 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 		tw_memory_unwatch_stack(a[0] + tw_page_up(a[1]));
 	i64 r = tw_app_syscall(t, t->regs);
 	if (!tw_failed(r) && (a[2] & PROT_GROWSDOWN))
-		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), (int)a[2]);
+		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), effective(a[2]));
 	else if (!tw_failed(r))
-		note_protection(a[0], a[1], (int)a[2]);
+		note_protection(a[0], a[1], effective(a[2]));
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
-		tell_map(t, a[0], a[1], (int)a[2], MAP_ANONYMOUS, -1, 0);
+		tell_map(t, a[0], a[1], effective(a[2]), MAP_ANONYMOUS, -1, 0);
 	return r;
 }
 
@@ -210,7 +220,11 @@ static i64 sys_brk(struct thread *t, const u64 *a)
 {
 	(void)t;
 	tw_lock(&tw_engine.lock);
-	u64 r = tw_memory_brk(a[0]);
+	u64 before = tw_page_up(tw_memory_brk(0)), r = tw_memory_brk(a[0]), after = tw_page_up(r);
+	if (after > before)
+		tw_memory_protected(before, after - before, effective(PROT_READ | PROT_WRITE));
+	else if (after < before)
+		tw_memory_protected(after, before - after, PROT_NONE);
 	tw_unlock(&tw_engine.lock);
 	return (i64)r;
 }
@@ -225,6 +239,14 @@ static i64 sys_mlockall(struct thread *t, const u64 *a)
 static i64 sys_madvise(struct thread *t, const u64 *a)
 {
 	return tw_memory_is_engine(a[0], a[1]) ? ENGINE_EINVAL : pass(t, a);
+}
+
+static i64 sys_personality(struct thread *t, const u64 *a)
+{
+	i64 r = pass(t, a);
+	if (!tw_failed(r) && (u32)a[0] != ~0u)
+		read_implies_exec = (a[0] & READ_IMPLIES_EXEC) != 0;
+	return r;
 }
 
 /* ---- signals ---- */
@@ -558,6 +580,7 @@ static const call_fn table[] = {
     [__NR_rseq] = sys_rseq,
     [__NR_membarrier] = sys_membarrier,
     [__NR_seccomp] = sys_seccomp,
+    [__NR_personality] = sys_personality,
     [__NR_prctl] = sys_prctl,
 };
 
