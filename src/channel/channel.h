@@ -50,7 +50,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 6
+#define TW_CHANNEL_VERSION 7
 
 #define TW_PAGE          4096u
 #define TW_BUFFERS       8              /* per thread */
@@ -167,6 +167,12 @@ struct tw_window_control {
 	_Atomic uint64_t counted; /* instructions executed before the start, while they count */
 };
 
+/*
+ * Who holds the descriptor lock: the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
+ * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died.
+ */
+#define TW_HOLDS_BY_PID 0x80000000u
+
 /* First thing in the memfd; set up by the collector before the program starts. */
 struct tw_control {
 	uint64_t magic;
@@ -182,7 +188,7 @@ struct tw_control {
 	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
 	_Atomic uint64_t described;       /* bytes of descriptors in all rooms */
 	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
-	_Atomic uint32_t descriptor_lock; /* engine side: held (pid) while a descriptor is appended */
+	_Atomic uint32_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
 	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
 	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */

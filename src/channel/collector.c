@@ -310,6 +310,13 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 
 /* ---- threads that died ---- */
 
+/* The thread of slot s, which has died, has nothing locked any more. */
+static void unlock_descriptors(struct tw_collector *c, uint32_t s)
+{
+	uint32_t holder = s + 1;
+	atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
+}
+
 /* A slot that was only reserved holds nothing yet, and is free again at once. */
 static void check_slot(struct tw_collector *c, uint32_t s)
 {
@@ -319,8 +326,10 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
 		return;
 	int namespaces = atomic_load(&c->control->namespaces) != 0;
-	if (tw_thread_gone(slot, c->inode, namespaces, &c->thread[s].seen) && slot->tid == tid)
-		atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
+	if (!tw_thread_gone(slot, c->inode, namespaces, &c->thread[s].seen) || slot->tid != tid)
+		return;
+	unlock_descriptors(c, s);
+	atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 
 /* Looks at `most` slots in use, going on from where it stopped the last time. */

@@ -203,6 +203,27 @@ static void outlived(struct engine *e)
 	end_thread(e);
 }
 
+/* A fork is killed while it appends a descriptor: its lock is given back, else this one says no more. */
+static void dies_locked(struct engine *e)
+{
+	_Atomic uint32_t *lock = &e->control->descriptor_lock;
+	struct engine mine = *e;
+	if (!fork()) {
+		uint32_t room = atomic_load(room_named(&mine));
+		claim(&mine);
+		atomic_store(room_named(&mine), room);
+		atomic_store(lock, mine.slot + 1);
+		kill(getpid(), SIGKILL);
+	}
+	for (unsigned n = 0; !atomic_load(lock) && n < 1000; n++)
+		usleep(10000);
+	for (unsigned n = 0; atomic_load(lock) && n < 1000; n++)
+		usleep(10000);
+	if (!atomic_load(lock))
+		write_full_buffers(e, BUFFERS);
+	end_thread(e);
+}
+
 static void writes_nonsense(struct engine *e)
 {
 	struct unit_buffer b = begin_buffer(e);
@@ -387,6 +408,14 @@ static void test_outlived(void)
 	tw_recording_close(r);
 }
 
+static void test_killed_with_lock(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(dies_locked, 0, &r);
+	check_pairs(&result.totals, BUFFERS * pairs());
+	tw_recording_close(r);
+}
+
 static void test_many(int discard, uint32_t n)
 {
 	n_programs = n;
@@ -438,6 +467,7 @@ int main(void)
 	test_modules();
 	test_killed();
 	test_outlived();
+	test_killed_with_lock();
 	test_nonsense();
 	test_many(0, 200);
 	test_many(1, TW_ROOMS + 300);

@@ -3,6 +3,7 @@
 #include "engine/known.h"
 #include "engine/room.h"
 #include "engine/tags.h"
+#include "engine/thread.h"
 #include "engine/trace.h"
 #include "engine/window.h"
 #include "engine/x86_64/decode.h"
@@ -441,18 +442,36 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 
 /* ---- descriptors ---- */
 
-/* Takes the lock between processes; its holder may have been killed, which shows in that its pid is no more. */
-static void lock_descriptors(struct tw_control *c)
+/* How the calling thread stands in the lock (channel.h). */
+static u32 own_hold(void)
 {
+	const struct thread *t = tw_thread_self();
+	const struct tw_slot *s = t->slot == NO_SLOT ? NULL : slot_of(t);
+	return s && s->pid == t->pid && s->tid == t->tid ? t->slot + 1 : tw_engine.pid | TW_HOLDS_BY_PID;
+}
+
+/* Has the holder been killed? Where processes number each other differently only the collector can tell. */
+static bool is_killed(const struct tw_control *c, u32 holder)
+{
+	u32 pid = holder & TW_HOLDS_BY_PID ? holder & ~TW_HOLDS_BY_PID : c->slot[holder - 1].pid;
+	return !c->namespaces && tw_sys(__NR_kill, pid, 0, 0) == -3; /* ESRCH */
+}
+
+/* Takes the lock between processes. False: the collector has died, and nobody reads what is described. */
+static bool lock_descriptors(struct tw_control *c)
+{
+	const u32 hold = own_hold();
 	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
-	for (u32 spins = 0; !__atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-	     spins++) {
-		if (spins % 64 == 63 && tw_sys(__NR_kill, holder, 0, 0) == -3 /* ESRCH */ &&
-		    __atomic_compare_exchange_n(lock, &holder, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
+	for (u32 spins = 1; !__atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
+		if (spins % 64 == 0 && is_killed(c, holder) &&
+		    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return true;
+		if (spins % 64 == 0 && !tw_channel_collector_alive(c))
+			return false;
 		tw_sys(__NR_sched_yield, 0, 0, 0);
 		holder = 0;
 	}
+	return true;
 }
 
 /* One way through a fragment: its first n_insns instructions. */
@@ -593,11 +612,10 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 		bytes += descriptor_bytes(&path[k]);
 	}
 	f->number = 0;
-	if (!tw_room_is_there()) { /* so nobody reads what is recorded here */
+	if (!tw_room_is_there() || !lock_descriptors(c)) { /* so nobody reads what is recorded here */
 		set_upper(f);
 		return;
 	}
-	lock_descriptors(c);
 	const struct tw_descriptor *d = describe(f, b, p, path, n, bytes);
 	if (d) {
 		f->number = d->number;
