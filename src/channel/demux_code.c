@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Code from the start of the area, constants from its middle on; fragments that have run less often have none. */
-enum { AREA_BYTES = 1 << 26, DATA_AT = AREA_BYTES / 2, HOT = 64, RECORD_CODE = 4096 };
+enum { AREA_BYTES = 1 << 26, DATA_AT = AREA_BYTES / 2, HOT = 250, RECORD_CODE = 4096 };
 
 /* Machine registers with a fixed meaning in all code. */
 enum {

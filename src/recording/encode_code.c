@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Fragments with more values, or that have run less often, have no code. */
-enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64, HOT = 64 };
+enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64, HOT = 250 };
 
 /* Bytes of code: of a fragment without values, and of each value, at most. */
 enum { TAG_CODE = 256, VALUE_CODE = 512 };

@@ -1,7 +1,7 @@
 # Recordings that are truncated, corrupted, empty, of another version, or none at all: one sentence, and what is whole is still read.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
-take() { # take BYTES: a recording of gzip compressing so much; with 120000 it has several chunks
+take() { # take BYTES: a recording of gzip compressing so much; with 250000 it has several chunks
 	make_data data "$1"
 	"$TW" record -q -o good.tw -- gzip -9 -n -c data >/dev/null || fail "record"
 	check_good good.tw
@@ -9,7 +9,7 @@ take() { # take BYTES: a recording of gzip compressing so much; with 120000 it h
 	thread=$(ls good.tw | grep thread | head -n 1)
 	size=$(stat -c %s "good.tw/$thread")
 }
-take 120000
+take 250000
 
 each() { # each DIR PATTERN: every command refuses it in one sentence
 	local c
