@@ -136,7 +136,7 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 		d->has_values |= e->plain && record_bytes(e) != NUMBER_BYTES;
 		struct counter *counters = tw_numbered_row(&d->counters, one->number >> 16);
 		if (counters)
-			set_record(&counters[one->number & 0xffff], &row[one->number & 0xffff]);
+			set_record(&counters[one->number & 0xffff], e);
 		*used += one->bytes;
 	}
 	return TW_OK;

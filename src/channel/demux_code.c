@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code from the start of the area, constants from its middle on; fragments that have run less often have none. */
-enum { AREA_BYTES = 1 << 26, DATA_AT = AREA_BYTES / 2, HOT = 250, RECORD_CODE = 4096 };
+/* Code from the start of the area, constants from its middle on. */
+enum { AREA_BYTES = 1 << 26, DATA_AT = AREA_BYTES / 2, RECORD_CODE = 4096 };
 
 /* Machine registers with a fixed meaning in all code. */
 enum {
@@ -28,11 +28,10 @@ enum state { UNUSED, READY, FAILED };
 struct tw_demux_code {
 	struct tw_code_area area;
 	enum state state;
-	uint8_t *at, *data;            /* as written: free */
-	const uint8_t *out;            /* with the next record at P */
-	const uint8_t *entry;          /* to be run: void entry(walk, row) */
-	uint8_t *ran[TW_NUMBERED_ROW]; /* how often fragments ran without code; by upper half */
-	uint32_t n_ran;                /* upper halves from this one on have no counters */
+	uint8_t *at, *data;   /* as written: free */
+	const uint8_t *out;   /* with the next record at P */
+	const uint8_t *entry; /* to be run: void entry(walk, row) */
+	struct tw_code_counts counts;
 };
 
 #define OF(field) as_at(WALK, (int32_t)offsetof(struct tw_demux_plain, field))
@@ -105,8 +104,7 @@ void tw_demux_code_free(struct tw_demux_code *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < c->n_ran; i++)
-		free(c->ran[i]);
+	tw_code_counts_fini(&c->counts);
 	if (c->state == READY)
 		tw_code_area_fini(&c->area);
 	free(c);
@@ -167,15 +165,7 @@ static int has_room(struct tw_demux_code *c)
 
 void tw_demux_code_ran(struct tw_demux_code *c, uint32_t number, unsigned head, unsigned n, const struct tw_demux_sums *each)
 {
-	uint32_t upper = number >> 16;
-	uint8_t **ran = &c->ran[upper];
-	if (!*ran) {
-		*ran = calloc(TW_NUMBERED_ROW, 1);
-		c->n_ran = upper < c->n_ran ? c->n_ran : upper + 1;
-	}
-	if (!*ran || (*ran)[number & 0xffff] >= HOT || ++(*ran)[number & 0xffff] < HOT)
-		return;
-	if (n > TW_DEMUX_CODE_VALUES || !has_room(c))
+	if (!tw_code_ran(&c->counts, number) || n > TW_DEMUX_CODE_VALUES || !has_room(c))
 		return;
 	const uint8_t *code = c->at;
 	compile(c, head, n, each);

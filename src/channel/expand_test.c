@@ -121,6 +121,21 @@ static void begin_bits(void)
 	unit_keyframe(&to, 0);
 }
 
+/* The walk begins at HEAD, with this group of bits. */
+static void start_walk(uint32_t group)
+{
+	put32(TW_MARK_START);
+	put32((uint32_t)pc_of(HEAD));
+	put32(group);
+}
+
+static void stop_walk(uint64_t pc)
+{
+	put32(TW_MARK_STOP);
+	put32(0);
+	unit_value(&to, pc);
+}
+
 /* Expands the buffer into one piece and that into `chunk`. Returns the first error. */
 static int run(int torn, uint32_t slack_end)
 {
@@ -287,13 +302,9 @@ static void walk(void)
 	const uint64_t pc = pc_of(LAST) + 64;
 	set_up(TW_FORMAT_CF_BIT, make_code, 0);
 	begin_bits();
-	put32(TW_MARK_START);
-	put32((uint32_t)pc_of(HEAD));
-	put32(0x1c); /* 1 ahead; jumps twice, falls out, and a tick */
+	start_walk(0x1c); /* 1 ahead; jumps twice, falls out, and a tick */
 	put32((uint32_t)pc_of(LANDING));
-	put32(TW_MARK_STOP);
-	put32(0);
-	unit_value(&to, pc);
+	stop_walk(pc);
 	EQUAL(run(0, 0), 0);
 	RAN(HEAD, HEAD, HEAD, RETURN, LANDING, TICKS, LAST);
 	EQUAL(chunk.insns, 7 * 16);
@@ -305,13 +316,9 @@ static void groups(void)
 {
 	set_up(TW_FORMAT_CF_BIT, make_code, 0);
 	begin_bits();
-	put32(TW_MARK_START);
-	put32((uint32_t)pc_of(HEAD));
-	put32(UINT32_MAX);
+	start_walk(UINT32_MAX);
 	put32(3u); /* one more turn */
-	put32(TW_MARK_STOP);
-	put32(0);
-	unit_value(&to, pc_of(HEAD));
+	stop_walk(pc_of(HEAD));
 	EQUAL(run(0, 0), 0);
 	EQUAL(chunk.insns, 32 * 16);
 	uint8_t *end = to.p;
@@ -328,9 +335,7 @@ static void torn_walk(void)
 {
 	set_up(TW_FORMAT_CF_BIT, make_code, 0);
 	begin_bits();
-	put32(TW_MARK_START);
-	put32((uint32_t)pc_of(HEAD));
-	put32(0x7); /* jumps twice */
+	start_walk(0x7); /* jumps twice */
 	EQUAL(run(1, 0), 0);
 	RAN(HEAD, HEAD);
 	tear_down();

@@ -1,9 +1,38 @@
 #include "jit/area.h"
 #include "jit/assemble.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* Fragments that have run less often have no code. */
+enum { HOT = 250 };
+
+/* The counters of an upper half, or NULL. */
+static _Atomic uint8_t *counts_of(struct tw_code_counts *c, uint32_t upper)
+{
+	_Atomic uint8_t *row = __atomic_load_n(&c->row[upper], __ATOMIC_ACQUIRE), *new = row ? NULL : calloc(TW_NUMBERED_ROW, 1);
+	if (!new)
+		return row;
+	if (__atomic_compare_exchange_n(&c->row[upper], &row, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return new;
+	free(new); /* another thread was quicker */
+	return row;
+}
+
+int tw_code_ran(struct tw_code_counts *c, uint32_t number)
+{
+	_Atomic uint8_t *row = counts_of(c, number >> 16), *ran = row ? &row[number & 0xffff] : NULL;
+	return ran && atomic_load_explicit(ran, memory_order_relaxed) < HOT && ++*ran == HOT;
+}
+
+void tw_code_counts_fini(struct tw_code_counts *c)
+{
+	for (unsigned i = 0; i < TW_NUMBERED_ROW; i++)
+		free(c->row[i]);
+}
 
 /* The same memory twice, as none may be written and run at one address. */
 static int map_area(struct tw_code_area *a)

@@ -22,6 +22,16 @@ struct tw_code_area {
 	const uint8_t *upper;
 };
 
+/* How often fragments without code have run, about; by any number of threads at a time. All zeros to begin with. */
+struct tw_code_counts {
+	_Atomic uint8_t *row[TW_NUMBERED_ROW]; /* by upper half; made when it is first wanted */
+};
+
+/* The fragment has run once more. 1: this often it is worth code of its own; that is said once. */
+int tw_code_ran(struct tw_code_counts *c, uint32_t number);
+
+void tw_code_counts_fini(struct tw_code_counts *c);
+
 /* Returns 0, or -1 where no memory can be had that is executable; then there is nothing to be freed. */
 int tw_code_area_init(struct tw_code_area *a, size_t bytes);
 void tw_code_area_fini(struct tw_code_area *a);

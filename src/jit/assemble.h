@@ -1,6 +1,6 @@
 /*
- * A small assembler for the machine code that replay and the encoder make of descriptors: x86-64, 64-bit registers, no labels. Each function writes one instruction at a->at and
- * moves it; none checks for room. Registers are numbered as the machine does (0: rax ... 15: r15).
+ * A small assembler for the machine code that replay, the encoder and the demultiplexer make of descriptors: x86-64, 64-bit registers, no labels. Each
+ * function writes one instruction at a->at and moves it; none checks for room. Registers are numbered as the machine does (0: rax ... 15: r15).
  */
 #ifndef TW_JIT_ASSEMBLE_H
 #define TW_JIT_ASSEMBLE_H

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Fragments with more values, or that have run less often, have no code. */
-enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64, HOT = 250 };
+/* Fragments with more values have no code. */
+enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64 };
 
 /* Bytes of code: of a fragment without values, and of each value, at most. */
 enum { TAG_CODE = 256, VALUE_CODE = 512 };
@@ -34,9 +34,8 @@ struct tw_encoder_code {
 	_Atomic int state;
 	uint8_t *at, *end; /* as written: free */
 	const uint8_t *out, *back, *miss;
-	const uint8_t *entry;                  /* to be run: void entry(encoder, row) */
-	_Atomic uint8_t *ran[TW_NUMBERED_ROW]; /* how often fragments ran without code, about; by upper half */
-	uint32_t n_ran;                        /* upper halves from this one on have no counters */
+	const uint8_t *entry; /* to be run: void entry(encoder, row) */
+	struct tw_code_counts counts;
 };
 
 #define OF(field) as_at(ENCODER, (int32_t)offsetof(struct tw_encoder, field))
@@ -69,13 +68,19 @@ static void emit_exit(struct as *a)
 	as_return(a);
 }
 
+/* Takes what comes next in the tags into rax, or goes on at `none`. */
+static void emit_take(struct as *a, const uint8_t *none)
+{
+	as_alu_mem(a, AS_CMP, C, OF(piece.c_end));
+	as_jump_if(a, AS_ABOVE_EQUAL, none);
+	as_load16(a, AS_RAX, as_at(C, 0));
+	as_alu_constant(a, AS_ADD, C, sizeof(uint16_t), 1);
+}
+
 /* Takes the next tag and goes on with its code, or out. */
 static void emit_dispatch(struct as *a, const struct tw_encoder_code *c)
 {
-	as_alu_mem(a, AS_CMP, C, OF(piece.c_end));
-	as_jump_if(a, AS_ABOVE_EQUAL, c->out);
-	as_load16(a, AS_RAX, as_at(C, 0));
-	as_alu_constant(a, AS_ADD, C, sizeof(uint16_t), 1);
+	emit_take(a, c->out);
 	tw_code_emit_jump(a, ROW, AS_RAX, c->back);
 }
 
@@ -96,10 +101,7 @@ static void emit_miss(struct as *a)
 /* The code of TW_TAG_UPPER: the tag after it is the upper half of those that follow. */
 static void emit_upper(struct as *a, const struct tw_encoder_code *c)
 {
-	as_alu_mem(a, AS_CMP, C, OF(piece.c_end));
-	as_jump_if(a, AS_ABOVE_EQUAL, c->back);
-	as_load16(a, AS_RAX, as_at(C, 0));
-	as_alu_constant(a, AS_ADD, C, sizeof(uint16_t), 1);
+	emit_take(a, c->back);
 	as_store32(a, OF(values.upper), AS_RAX);
 	tw_code_emit_row(a, &c->area, ROW, AS_RAX, c->out);
 	emit_dispatch(a, c);
@@ -136,8 +138,7 @@ void tw_encoder_code_free(struct tw_encoder_code *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < c->n_ran; i++)
-		free(c->ran[i]);
+	tw_code_counts_fini(&c->counts);
 	if (c->state == READY)
 		tw_code_area_fini(&c->area);
 	pthread_mutex_destroy(&c->lock);
@@ -316,27 +317,9 @@ static void add(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t 
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The counters of an upper half, or NULL. */
-static _Atomic uint8_t *counters(struct tw_encoder_code *c, uint32_t upper)
-{
-	_Atomic uint8_t *ran = __atomic_load_n(&c->ran[upper], __ATOMIC_ACQUIRE);
-	if (ran)
-		return ran;
-	pthread_mutex_lock(&c->lock);
-	ran = c->ran[upper];
-	if (!ran) {
-		ran = calloc(TW_NUMBERED_ROW, 1);
-		c->n_ran = upper < c->n_ran ? c->n_ran : upper + 1;
-		__atomic_store_n(&c->ran[upper], ran, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&c->lock);
-	return ran;
-}
-
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n)
 {
-	_Atomic uint8_t *ran = counters(c, number >> 16);
-	if (ran && atomic_load_explicit(&ran[number & 0xffff], memory_order_relaxed) < HOT && ++ran[number & 0xffff] == HOT)
+	if (tw_code_ran(&c->counts, number))
 		add(c, e, number, first, n);
 }
 
