@@ -26,8 +26,8 @@ struct tw_rooms *tw_rooms_new(const struct tw_rooms_options *options); /* NULL: 
 void tw_rooms_free(struct tw_rooms *r);
 
 /*
- * Takes what is new in a room, before buffers of its program are read and when a slot that names it is freed. Room 0 is none. TW_ERR_DAMAGED if there is something else than
- * descriptors (what stands before it was taken, and no more of this room will be), TW_ERR_MEMORY, TW_ERR_SYSTEM.
+ * Takes what is new in a room, before buffers of its program are read and when a slot that names it is freed. Room 0 is none.
+ * TW_ERR_DAMAGED if there is something else than descriptors (what stands before it was taken, and no more of this room will be), TW_ERR_MEMORY, TW_ERR_SYSTEM.
  */
 int tw_rooms_take(struct tw_rooms *r, uint32_t room);
 

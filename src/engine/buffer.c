@@ -463,11 +463,13 @@ static bool lock_descriptors(struct tw_control *c)
 	const u32 hold = own_hold();
 	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
 	for (u32 spins = 1; !__atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
-		if (spins % 64 == 0 && is_killed(c, holder) &&
-		    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		if (spins % 64 == 0 && !tw_channel_collector_alive(c))
-			return false;
+		if (spins % 64 == 0) {
+			if (is_killed(c, holder) &&
+			    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+				return true;
+			if (!tw_channel_collector_alive(c))
+				return false;
+		}
 		tw_sys(__NR_sched_yield, 0, 0, 0);
 		holder = 0;
 	}

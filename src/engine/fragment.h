@@ -4,7 +4,8 @@
  * Keys are (pc, context). A context is what the instrumentor knows at entry (a set of registers, or nothing). A fragment's code lies in one piece in
  * the code cache; its exits jump to stubs that leave the cache until they are linked straight to another fragment's entry. Indirect branches look
  * their target up without leaving: a table indexed by the low 16 bits of the target holds the address of a landing, a few instructions that check
- * that it is the landing of just this target (and go on to the next of the chain if not) and enter the fragment. Where the fragment was made because of such a branch, its landing stands right before it.
+ * that it is the landing of just this target (and go on to the next of the chain if not) and enter the fragment. Where the fragment was made because of
+ * such a branch, its landing stands right before it.
  * Returns have a table of their own: their landings find the target still on the stack and need one register less.
  * There is one such pair of tables for each upper half of fragment numbers, because a landing also writes the TW_TAG_UPPER record
  * where the halves differ: nothing is tested while the program runs.

@@ -14,8 +14,8 @@
 bool tw_room_enter(struct tw_slot *s);
 
 /*
- * Is there a room to describe fragments in? Who has no slot must look: without one there is only for who shares the memory of a thread that has (a vforked child that
- * is not followed).
+ * Is there a room to describe fragments in? Who has no slot must look: without one there is only for who shares the memory of a thread that
+ * has (a vforked child that is not followed).
  */
 bool tw_room_is_there(void);
 

@@ -328,23 +328,36 @@ static void end_block(struct thread *t, u32 bytes)
  */
 static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
 {
-	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn)) {
-		tw_stamp_left(t, f, s);
+	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn))
 		return;
-	}
 	const bool behind = s->flags & (STATE_NOT_OPEN | STATE_DONE); /* the instruction before was a block's last */
 	const struct piece *p = tw_piece_of(f, behind ? s->insn - 1u : s->insn);
 	const u16 bytes = s->flags & STATE_CLOSED ? 0 : p->record_bytes;
 	if (behind) {
 		end_block(t, bytes);
-		tw_stamp_left(t, f, s);
 		return;
 	}
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->log_open)
 		tw_call_take_back_event(t);
 	tw_call_take_back(t, s->insn - p->first_insn);
 	tw_buffer_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
-	tw_stamp_left(t, f, s);
+}
+
+/* Plain form: the record has been begun. */
+static void interrupt_plain(struct thread *t, const struct fragment *f, const struct state_entry *s)
+{
+	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
+	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
+		start = t->record_at; /* its REFS event has been written behind it: take that back */
+		t->log_open = true;
+	}
+	if (s->flags & STATE_DONE) {
+		t->bufptr = start + tw_path_bytes(f, s->path);
+	} else {
+		tw_call_take_back(t, s->insn);
+		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
+	}
+	tw_call_flush(t);
 }
 
 /*
@@ -367,26 +380,10 @@ static void interrupt(struct thread *t, u64 host)
 	}
 	if (plain)
 		t->upper = f->kind == FRAGMENT_CODE ? f->upper_out : UPPER_UNKNOWN;
-	if (tw_engine.instr->records && !plain) {
+	if (tw_engine.instr->records && !plain)
 		interrupt_tagged(t, f, s);
-		return;
-	}
-	if (!tw_engine.instr->records || (s->flags & STATE_NOT_OPEN)) {
-		tw_stamp_left(t, f, s);
-		return;
-	}
-	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
-	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
-		start = t->record_at; /* its REFS event has been written behind it: take that back */
-		t->log_open = true;
-	}
-	if (s->flags & STATE_DONE) {
-		t->bufptr = start + tw_path_bytes(f, s->path);
-	} else {
-		tw_call_take_back(t, s->insn);
-		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
-	}
-	tw_call_flush(t);
+	else if (tw_engine.instr->records && !(s->flags & STATE_NOT_OPEN))
+		interrupt_plain(t, f, s);
 	tw_stamp_left(t, f, s);
 }
 

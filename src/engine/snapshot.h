@@ -1,7 +1,8 @@
 /*
  * Snapshots: a process that ends, or executes another program, leaves its translations in the store (channel/store.h), and the next one that runs the same
  * program begins with them (so do forks, such as a server's, if others have left much more than they have of their parent): it maps them copy-on-write
- * where they were, for everything the engine makes of code has its place in the low arena, the same in every process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
+ * where they were, for everything the engine makes of code has its place in the low arena, the same in every
+ * process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
  *
  * What must hold for a translation to be right in another process:
  *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
