@@ -68,6 +68,14 @@ struct tw_path {
 	u64 pc[TW_TRACE_BLOCKS];
 };
 
+/* Which of the buffers that a thread has filled are looked at for such paths. */
+struct tw_looks {
+	u32 pass_over;   /* so many after each */
+	u32 passed_over; /* so many since the last */
+	u32 in_vain;     /* looks in a row that found nothing new */
+	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
+};
+
 /* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (fragment.h). */
 struct tw_private {
 	struct fragment *first, *newest; /* NULL: there are none */
@@ -144,6 +152,7 @@ struct thread {
 	u64 slack_jump;        /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
 	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
 	u32 n_hot;
+	struct tw_looks looks;
 	u8 *xsave;            /* for clean calls that need vector registers */
 	u32 window;           /* changes of the window's mode that it has followed */
 	bool walks;           /* format cf_bit: what it runs follows from what its stream says (bits.h) */

@@ -3,6 +3,8 @@
 #include "instrument/instrumentor.h"
 
 #define RECORDS_LOOKED_AT 2000u
+#define LOOKS_IN_VAIN     4u
+#define MOST_PASSED_OVER  7u
 #define LOOP_PASSES       3u /* a path that is taken so often in a row is a loop */
 #define MAX_HOT           (sizeof((struct thread *)0)->hot / sizeof *((struct thread *)0)->hot)
 
@@ -279,19 +281,51 @@ static bool within_superblock(struct inside *in, struct record *before, const st
 	return in->f;
 }
 
+/* Is this full buffer to be looked at? */
+static bool is_turn(struct tw_looks *l)
+{
+	if (l->passed_over < l->pass_over) {
+		l->passed_over++;
+		return false;
+	}
+	l->passed_over = 0;
+	return true;
+}
+
+/*
+ * A look found this many paths, and this many records of plain fragments. Paths were found, or clearly more of these records than in the looks before, which is
+ * other code: fewer buffers are passed over. Nothing new, again and again: more.
+ */
+static void weigh(struct tw_looks *l, u32 found, u32 plain)
+{
+	const bool other_code = plain > 2 * l->usual_plain + RECORDS_LOOKED_AT / 64;
+	l->usual_plain = (7 * l->usual_plain + plain) / 8;
+	if (other_code || found) {
+		l->pass_over = other_code ? 0 : l->pass_over / 2;
+		l->in_vain = 0;
+	} else if (++l->in_vain == LOOKS_IN_VAIN) {
+		l->pass_over = l->pass_over < MOST_PASSED_OVER ? 2 * l->pass_over + 1 : MOST_PASSED_OVER;
+		l->in_vain = 0;
+	}
+}
+
 void tw_trace_look(struct thread *t, const u8 *from, u64 to)
 {
+	u32 plain = 0;
+	const u32 before_look = t->n_hot;
 	struct reader r = {from, (const u8 *)to, 0, 0};
 	struct record before = none, now;
 	struct inside in = {NULL, 0};
 	const bool tagged = tw_tags_used();
-	if (!tw_engine.instr->superblocks || !tw_engine.control->hot)
+	if (!tw_engine.instr->superblocks || !tw_engine.control->hot || !is_turn(&t->looks))
 		return;
 	for (u32 n = 0; n < RECORDS_LOOKED_AT && t->n_hot < MAX_HOT && next_record(&r, &now); n++) {
 		if (!(tagged && within_superblock(&in, &before, &now)) && before.f && now.f)
 			count_pass(t, &before, &now, &r);
+		plain += now.f && !now.f->is_superblock;
 		before = now;
 	}
+	weigh(&t->looks, t->n_hot - before_look, plain);
 }
 
 bool tw_trace_found(const struct thread *t)

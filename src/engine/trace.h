@@ -1,11 +1,12 @@
 /*
  * Which paths become superblocks.
  *
- * What has run is in the thread's own buffer: whenever that is full, its first records are read over, and the places where hot paths begin (where a
+ * What has run is in the thread's own buffer: when that is full, its first records are read over, and the places where hot paths begin (where a
  * backward branch leads, where a return or an indirect branch lands, where a superblock is left: Duesterwald and Bala, ASPLOS 2000) are counted. What
  * has been come by often enough becomes the start of a path, which is read off the records that follow (the next executing tail): until it is back at
  * its start, where another superblock begins, at an indirect branch, a system call or a return to who called the path, or when it is long
- * enough. No counter runs in the program, and a program too short to fill a buffer has no superblocks.
+ * enough. Once several looks have found nothing new, most buffers are passed over. No counter runs in the program, and a program too short to fill a
+ * buffer has no superblocks.
  *
  * A place that is come by from superblocks that know more registers than the one that begins there, gets another version of that.
  *
@@ -20,7 +21,7 @@
 
 #include "engine/engine.h"
 
-/* Reads over the first records in [from, to), which the thread has written: data, all of it accessible. */
+/* May read over the first records in [from, to), which the thread has written: data, all of it accessible. */
 void tw_trace_look(struct thread *t, const u8 *from, u64 to);
 
 /* Are there paths to be joined? */
