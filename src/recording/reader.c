@@ -34,7 +34,6 @@ struct thread {
 	struct list chunks; /* struct tw_chunk_info */
 	struct list checks; /* struct checks, beside them */
 	char name[32];
-	int fd;
 };
 
 struct checks {
@@ -42,7 +41,7 @@ struct checks {
 };
 
 struct tw_recording {
-	char dir[PATH_MAX];
+	int dir_fd; /* a thread's file is opened to be read and closed again: there may be more of them than a process may have open */
 	struct tw_recording_info info;
 	struct tw_totals sum;
 	struct list threads;     /* struct thread */
@@ -59,7 +58,6 @@ struct tw_recording {
 struct file {
 	const uint8_t *bytes;
 	uint64_t n;
-	char name[32];
 };
 
 static void *list_add(struct list *l, size_t size)
@@ -95,26 +93,29 @@ static struct thread *thread_at(const struct tw_recording *r, size_t i)
 
 /* ---- files ---- */
 
+static int open_file(const struct tw_recording *r, const char *name, int *fd)
+{
+	*fd = openat(r->dir_fd, name, O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? tw_fail(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : TW_OK;
+}
+
 static int map_file(const struct tw_recording *r, const char *name, struct file *f)
 {
-	char path[PATH_MAX + 32];
 	struct stat st;
+	int fd;
 	memset(f, 0, sizeof *f);
-	snprintf(f->name, sizeof f->name, "%s", name);
-	snprintf(path, sizeof path, "%s/%s", r->dir, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		int error = tw_fail(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+	int error = open_file(r, name, &fd);
+	if (error)
 		return error;
-	}
-	f->n = (uint64_t)st.st_size;
-	if (f->n)
-		f->bytes = mmap(NULL, f->n, PROT_READ, MAP_PRIVATE, fd, 0);
-	int why = errno;
+	if (fstat(fd, &st))
+		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+	else if (st.st_size)
+		f->bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (f->bytes == MAP_FAILED)
+		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+	f->n = error ? 0 : (uint64_t)st.st_size;
 	close(fd);
-	return f->bytes == MAP_FAILED ? tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(why)) : TW_OK;
+	return error;
 }
 
 static void unmap_file(struct file *f)
@@ -414,19 +415,18 @@ static int scan_thread(struct tw_recording *r, struct thread *t, const struct fi
 	return TW_OK;
 }
 
-static int read_thread_header(struct tw_recording *r, struct thread *t, const struct file *f)
+static void read_thread_header(struct tw_recording *r, struct thread *t, const struct file *f)
 {
 	struct tw_file_thread h;
 	if (!header_at(f, 0, TW_THREAD_MAGIC, sizeof h)) {
 		add_problem(r, f->n < sizeof h ? TW_ERR_TRUNCATED : TW_ERR_CHECKSUM, "%s: the header of the file", t->name);
-		return 0;
+		return;
 	}
 	memcpy(&h, f->bytes, sizeof h);
 	t->info.pid = h.pid;
 	t->info.tid = h.tid;
 	t->info.parent_pid = h.parent_pid;
 	t->info.parent_tid = h.parent_tid;
-	return 1;
 }
 
 static int read_thread(struct tw_recording *r, uint32_t serial, const char *name)
@@ -437,9 +437,6 @@ static int read_thread(struct tw_recording *r, uint32_t serial, const char *name
 	if (t) {
 		t->info.serial = serial;
 		snprintf(t->name, sizeof t->name, "%s", name);
-		char path[PATH_MAX + 32];
-		snprintf(path, sizeof path, "%s/%s", r->dir, name);
-		t->fd = open(path, O_RDONLY | O_CLOEXEC);
 		read_thread_header(r, t, &f);
 		error = scan_thread(r, t, &f, f.n < sizeof(struct tw_file_thread) ? f.n : sizeof(struct tw_file_thread));
 	} else if (!error) {
@@ -455,11 +452,16 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int list_threads(struct tw_recording *r, struct list *serials)
+static int list_threads(const struct tw_recording *r, struct list *serials)
 {
-	DIR *d = opendir(r->dir);
-	if (!d)
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", r->dir, strerror(errno));
+	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		int error = tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
 	for (struct dirent *e; (e = readdir(d));) {
 		uint32_t serial;
 		char name[32];
@@ -522,15 +524,23 @@ static void sum_threads(struct tw_recording *r)
 
 /* ---- opening and closing ---- */
 
+static int open_directory(struct tw_recording *r, const char *dir)
+{
+	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return r->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno)) : TW_OK;
+}
+
 int tw_recording_open(const char *dir, struct tw_recording **out)
 {
 	struct tw_recording *r = calloc(1, sizeof *r);
 	*out = NULL;
 	if (!r)
 		return tw_fail(TW_ERR_MEMORY, "%s", dir);
-	snprintf(r->dir, sizeof r->dir, "%s", dir);
+	r->dir_fd = -1;
 	r->values = tw_value_map_new();
 	int error = r->values ? tw_header_read(dir, &r->info) : tw_fail(TW_ERR_MEMORY, "%s", dir);
+	if (!error)
+		error = open_directory(r, dir);
 	if (!error)
 		error = read_threads(r);
 	if (!error)
@@ -556,8 +566,6 @@ void tw_recording_close(struct tw_recording *r)
 		struct thread *t = thread_at(r, i);
 		free(t->chunks.items);
 		free(t->checks.items);
-		if (t->fd >= 0)
-			close(t->fd);
 	}
 	for (size_t i = 0; i < r->problems.n; i++)
 		free(((struct tw_problem *)r->problems.items)[i].text);
@@ -565,6 +573,8 @@ void tw_recording_close(struct tw_recording *r)
 		free(((void **)r->blocks.items)[i]);
 	for (size_t i = 0; i < 65536; i++)
 		free(r->table[i]);
+	if (r->dir_fd >= 0)
+		close(r->dir_fd);
 	tw_processes_free(&r->processes);
 	free(r->threads.items);
 	free(r->modules.items);
@@ -698,13 +708,18 @@ static int unpack_sections(const struct thread *t, const struct tw_chunk_info *c
 	return TW_OK;
 }
 
-static int read_sections(const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks, void **section)
+static int read_sections(const struct tw_recording *r, const struct thread *t, const struct tw_chunk_info *c, const struct checks *checks,
+                         void **section)
 {
 	uint64_t n = c->stored[0] + c->stored[1] + c->stored[2];
 	uint8_t *stored = malloc(n + 1);
 	if (!stored)
 		return tw_fail(TW_ERR_MEMORY, "%s: chunk %u", t->name, c->sequence);
-	int error = tw_read_at(t->fd, stored, n, c->offset + sizeof(struct tw_file_chunk), t->name);
+	int fd, error = open_file(r, t->name, &fd);
+	if (!error) {
+		error = tw_read_at(fd, stored, n, c->offset + sizeof(struct tw_file_chunk), t->name);
+		close(fd);
+	}
 	if (!error)
 		error = unpack_sections(t, c, checks, stored, section);
 	free(stored);
@@ -752,7 +767,7 @@ int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t
 		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
 	const struct thread *t = thread_at(r, thread);
 	void *section[TW_NSTREAMS] = {NULL};
-	int error = read_sections(t, c, (const struct checks *)t->checks.items + chunk, section);
+	int error = read_sections(r, t, c, (const struct checks *)t->checks.items + chunk, section);
 	describe_chunk(t, c, &out->chunk);
 	out->chunk.e = section[TW_STREAM_E];
 	out->values = section[TW_STREAM_M];

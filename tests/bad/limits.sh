@@ -159,4 +159,11 @@ if [ "$(id -u)" = 0 ]; then
 else
 	same_as_native ./forks
 fi
-exit 0
+
+# A recording with more threads than a process may have files open.
+"$TW" record -q -o many.tw -- bash -c 'for i in {1..20}; do /bin/true; done' || fail "record many"
+(
+	ulimit -n 12
+	check_good many.tw
+	"$TW" info many.tw >/dev/null || fail "info of many threads"
+) || exit 1
