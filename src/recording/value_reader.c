@@ -12,9 +12,9 @@ static int damaged(void)
 
 int tw_section_split(const uint8_t *section, size_t n, struct tw_section_part *part, unsigned n_parts)
 {
-	const uint8_t *at = section + n_parts * sizeof(uint64_t);
 	if (n < n_parts * sizeof(uint64_t))
 		return damaged();
+	const uint8_t *at = section + n_parts * sizeof(uint64_t);
 	for (unsigned i = 0; i < n_parts; i++) {
 		uint64_t bytes;
 		memcpy(&bytes, section + i * sizeof bytes, sizeof bytes);

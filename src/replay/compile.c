@@ -446,12 +446,13 @@ static void call_helper(struct compiler *c, const struct tw_step *s)
 	as_call(&c->a, c->at->helper);
 }
 
+/* Returns 0 if there is no room. */
 static int all_steps(struct compiler *c)
 {
 	const struct tw_step *s = c->p->step;
-	while ((s = stretch(c, s)) && s->kind != TW_STEP_END)
+	while ((s = stretch(c, s)) && tw_compile_has_room(c) && s->kind != TW_STEP_END)
 		call_helper(c, s++);
-	return s != NULL;
+	return s && s->kind == TW_STEP_END;
 }
 
 /* ---- programs ---- */

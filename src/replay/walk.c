@@ -209,31 +209,43 @@ static const struct tw_refs *next_logged(struct ahead *a)
 	return NULL;
 }
 
-/* Begins the blocks after block *k up to and including block `last`; one that had no instruction executed only if it is `last` and `must`. */
-static void begin_blocks(struct tw_walk *w, const struct tw_program *p, int *k, int last, unsigned limit, int must)
+/* How far a fragment's logs have been taken. */
+struct taken {
+	int block;     /* the newest that has begun; -1: none has */
+	unsigned insn; /* of the last reference */
+	unsigned n;    /* references of that instruction so far */
+};
+
+/* Begins the blocks up to and including block `last`; one that had no instruction executed only if it is `last` and `must`. */
+static void begin_blocks(struct tw_walk *w, const struct tw_program *p, struct taken *t, int last, unsigned limit, int must)
 {
-	while (*k < last) {
-		unsigned n = insns_below(p->descriptor, (unsigned)++*k, limit);
-		if (n || (must && *k == last))
-			tw_batch_block(w, p->descriptor, (unsigned)*k, n);
+	while (t->block < last) {
+		unsigned n = insns_below(p->descriptor, (unsigned)++t->block, limit);
+		if (n || (must && t->block == last))
+			tw_batch_block(w, p->descriptor, (unsigned)t->block, n);
 	}
 }
 
-static int run_log(struct tw_walk *w, const struct tw_program *p, const struct tw_refs *log, int *k, unsigned limit)
+/* A log goes from instruction to instruction, never back: so the batch has room for what is between two places where it may be given away. */
+static int log_fits(const struct tw_program *p, const struct tw_refs *log, const struct tw_logged_ref *ref, const struct taken *t)
+{
+	return ref->insn < p->descriptor->n_insns && ref->insn >= t->insn && log->pc == tw_descriptor_blocks(p->descriptor)->pc;
+}
+
+static int run_log(struct tw_walk *w, const struct tw_program *p, const struct tw_refs *log, struct taken *t, unsigned limit)
 {
 	struct tw_logged_ref ref;
 	struct tw_logged it;
 	int more = 0, error = 0;
-	unsigned last = UINT32_MAX, n = 0; /* references of the last instruction */
 	tw_logged_begin(&it, log + 1, log->n * sizeof ref);
 	while (!error && (more = tw_logged_next(&it, &ref)) > 0) {
-		if (ref.insn >= p->descriptor->n_insns || log->pc != tw_descriptor_blocks(p->descriptor)->pc)
+		if (!log_fits(p, log, &ref, t))
 			return tw_walk_damaged(w, TW_ERR_STREAM, "logged references that do not fit fragment", p->descriptor->number);
-		begin_blocks(w, p, k, (int)block_of(p->descriptor, ref.insn), limit, 1);
+		begin_blocks(w, p, t, (int)block_of(p->descriptor, ref.insn), limit, 1);
 		tw_batch_ref(w, p->insn_pc[ref.insn], ref.addr, tw_ref_shape(ref.size, ref.insn, ref.type));
-		n = ref.insn == last ? n + 1 : 1;
-		last = ref.insn;
-		if (n % 2 == 0) /* the two references of a string instruction stay together */
+		t->n = ref.insn == t->insn ? t->n + 1 : 1;
+		t->insn = ref.insn;
+		if (t->n % 2 == 0) /* the two references of a string instruction stay together */
 			error = tw_batch_flush_within(w);
 	}
 	if (!error && more)
@@ -244,11 +256,12 @@ static int run_log(struct tw_walk *w, const struct tw_program *p, const struct t
 static int run_logged(struct tw_walk *w, const struct tw_program *p, unsigned limit)
 {
 	struct ahead a = {w->c, w->c_end, w->e, w->e_end};
-	int k = -1, error = 0;
+	struct taken t = {.block = -1};
+	int error = 0;
 	for (const struct tw_refs *log; !error && (log = next_logged(&a));)
-		error = run_log(w, p, log, &k, limit);
+		error = run_log(w, p, log, &t, limit);
 	if (!error)
-		begin_blocks(w, p, &k, p->descriptor->n_blocks - 1, limit, 0);
+		begin_blocks(w, p, &t, p->descriptor->n_blocks - 1, limit, 0);
 	return error;
 }
 

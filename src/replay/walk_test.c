@@ -456,6 +456,15 @@ static void test_call(void)
 	EQUAL(blocks[1].first_ref, 1);
 	EQUAL(blocks[3].first_ref, 4);
 	EQUAL(counts.insns, 12);
+	struct made_chunk *back = malloc(sizeof *back);
+	*back = *k;
+	back->chunk.c = back->c;
+	back->chunk.e = back->e;
+	put_refs(back, 0x400000, log + 2, 1);
+	EQUAL(walk(p, back), 0);
+	put_refs(back, 0x400000, log + 1, 1); /* from instruction 3 back to 2 */
+	EQUAL(walk(p, back), TW_ERR_STREAM);
+	free(back);
 	put_tag(k, 16);
 	put_refs(k, 0x400004, log, 1);
 	EQUAL(walk(p, k), TW_ERR_STREAM);
