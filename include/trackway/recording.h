@@ -62,7 +62,8 @@ enum tw_error {
 	TW_ERR_FRAGMENT = -12,     /* a tag names a fragment that has no descriptor */
 	TW_ERR_STREAM = -13,       /* the streams of a chunk do not fit together (replay) */
 	TW_ERR_TOTALS = -14,       /* what was counted while recording is not what was found (check) */
-	TW_ERR_LAST = -15
+	TW_ERR_MISSING = -15,      /* a file that is part of the recording is not there */
+	TW_ERR_LAST = -16
 };
 
 /* One sentence without a full stop, for any value of enum tw_error; never NULL. */

@@ -20,26 +20,36 @@ static int is_recording(const char *dir)
 
 static int is_our_file(const char *name)
 {
+	uint32_t serial;
 	return !strcmp(name, TW_HEADER_FILE) || !strcmp(name, TW_HEADER_FILE ".new") || !strcmp(name, TW_CODE_FILE) ||
-	       !strncmp(name, "thread-", 7);
+	       tw_thread_file(name, &serial);
 }
 
-/* Removes the files of a recording, then its directory; what else is in it stays, and so does the directory. */
+/* Whether there is nothing in an open directory but the files of a recording. */
+static int is_all_ours(DIR *d)
+{
+	int all = 1;
+	for (struct dirent *e; (e = readdir(d));)
+		all &= is_our_file(e->d_name) || !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	rewinddir(d);
+	return all;
+}
+
+/* Removes a recording, unless something else is in its directory too. */
 static int remove_recording(const char *dir)
 {
-	char path[PATH_MAX * 2];
 	DIR *d = opendir(dir);
 	if (!d)
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno));
-	for (struct dirent *e; (e = readdir(d));) {
-		snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-		if (is_our_file(e->d_name))
-			unlink(path);
+	if (!is_all_ours(d)) {
+		closedir(d);
+		return tw_fail(TW_ERR_SYSTEM, "%s cannot be replaced: there is something else in it too", dir);
 	}
+	for (struct dirent *e; (e = readdir(d));)
+		if (is_our_file(e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
 	closedir(d);
-	if (rmdir(dir))
-		return tw_fail(TW_ERR_SYSTEM, "%s cannot be replaced: %s", dir, strerror(errno));
-	return TW_OK;
+	return rmdir(dir) ? tw_fail(TW_ERR_SYSTEM, "%s cannot be replaced: %s", dir, strerror(errno)) : TW_OK;
 }
 
 static int move_away(const char *dir)
@@ -48,13 +58,13 @@ static int move_away(const char *dir)
 	snprintf(old, sizeof old, "%s.old", dir);
 	if (!access(old, F_OK) && rmdir(old)) {
 		if (!is_recording(old))
-			return tw_fail(TW_ERR_NOT_RECORDING, "%s, where the recording before would go, is not touched", old);
+			return tw_fail(TW_ERR_SYSTEM, "%s cannot be replaced: it is no recording", old);
 		int error = remove_recording(old);
 		if (error)
 			return error;
 	}
 	if (rename(dir, old))
-		return tw_fail(TW_ERR_SYSTEM, "%s cannot be renamed to %s: %s", dir, old, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, "it cannot be renamed to %s: %s", old, strerror(errno));
 	return TW_OK;
 }
 
@@ -63,15 +73,15 @@ int tw_directory_prepare(const char *dir)
 	if (!mkdir(dir, 0777))
 		return TW_OK;
 	if (errno != EEXIST)
-		return tw_fail(TW_ERR_SYSTEM, "%s cannot be made: %s", dir, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, "the directory cannot be made: %s", strerror(errno));
 	if (is_recording(dir)) {
 		int error = move_away(dir);
 		if (error)
 			return error;
 	} else if (rmdir(dir)) { /* works on an empty directory only */
-		return tw_fail(TW_ERR_NOT_RECORDING, "%s is there already and holds something else, which is not touched", dir);
+		return tw_fail(TW_ERR_NOT_RECORDING, "what is there already is not touched");
 	}
 	if (mkdir(dir, 0777))
-		return tw_fail(TW_ERR_SYSTEM, "%s cannot be made: %s", dir, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, "the directory cannot be made: %s", strerror(errno));
 	return TW_OK;
 }

@@ -1,4 +1,4 @@
-/* Whole reads and writes of files. */
+/* Files: whole reads and writes, and names. */
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -26,6 +26,15 @@ int tw_write_all(int fd, struct iovec *iov, int n, const char *name)
 		}
 	}
 	return TW_OK;
+}
+
+int tw_thread_file(const char *name, uint32_t *serial)
+{
+	char same[32];
+	if (sscanf(name, "thread-%9u", serial) != 1)
+		return 0;
+	snprintf(same, sizeof same, TW_THREAD_FILE, *serial);
+	return !strcmp(same, name);
 }
 
 int tw_read_at(int fd, void *to, size_t n, uint64_t offset, const char *name)

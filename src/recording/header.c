@@ -4,6 +4,7 @@
  */
 #include "recording/recording.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -246,18 +247,22 @@ int tw_header_write(const char *dir, const struct tw_recording_info *info)
 
 /* ---- reading ---- */
 
+/* The byte that \xNN at `s` stands for; 0: there is none. */
+static char escaped(const char *s)
+{
+	if (s[0] != '\\' || s[1] != 'x' || !isxdigit((unsigned char)s[2]) || !isxdigit((unsigned char)s[3]))
+		return 0;
+	const char digits[3] = {s[2], s[3], 0};
+	return (char)strtoul(digits, NULL, 16);
+}
+
 /* Undoes \xNN in place. */
 static void unescape(char *s)
 {
 	char *out = s;
-	while (*s) {
-		unsigned byte;
-		if (s[0] == '\\' && s[1] == 'x' && sscanf(s + 2, "%2x", &byte) == 1 && strlen(s) >= 4) {
-			*out++ = (char)byte;
-			s += 4;
-		} else {
-			*out++ = *s++;
-		}
+	for (char byte; *s; s += byte ? 4 : 1) {
+		byte = escaped(s);
+		*out++ = byte ? byte : *s;
 	}
 	*out = 0;
 }
@@ -426,7 +431,7 @@ static int no_header(const char *dir, const char *path, int why)
 	if (why != ENOENT && why != ENOTDIR)
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(why));
 	if (stat(dir, &st))
-		return tw_fail(errno == ENOENT || errno == ENOTDIR ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno));
+		return tw_fail(errno == ENOENT || errno == ENOTDIR ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s", strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return tw_fail(TW_ERR_NOT_RECORDING, "a recording is a directory");
 	return tw_fail(is_empty(dir) ? TW_ERR_EMPTY : TW_ERR_NOT_RECORDING, "no file %s", path);

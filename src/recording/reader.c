@@ -299,7 +299,7 @@ static int read_code(struct tw_recording *r)
 	struct file f;
 	int error = map_file(r, TW_CODE_FILE, &f);
 	if (error == TW_ERR_NOT_FOUND) {
-		add_problem(r, TW_ERR_NOT_FOUND, TW_CODE_FILE ": the file is missing");
+		add_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;
 	}
 	if (!error)
@@ -463,13 +463,8 @@ static int list_threads(const struct tw_recording *r, struct list *serials)
 		return error;
 	}
 	for (struct dirent *e; (e = readdir(d));) {
-		uint32_t serial;
-		char name[32];
-		if (sscanf(e->d_name, "thread-%u", &serial) != 1)
-			continue;
-		snprintf(name, sizeof name, TW_THREAD_FILE, serial);
-		uint32_t *item = strcmp(name, e->d_name) ? NULL : list_add(serials, sizeof *item);
-		if (item)
+		uint32_t serial, *item;
+		if (tw_thread_file(e->d_name, &serial) && (item = list_add(serials, sizeof *item)))
 			*item = serial;
 	}
 	closedir(d);
@@ -497,7 +492,7 @@ static void count_files(struct tw_recording *r)
 {
 	uint64_t wanted = r->info.totals.threads;
 	if (r->info.complete && r->info.sink == TW_SINK_FILE && r->threads.n < wanted)
-		add_problem(r, TW_ERR_NOT_FOUND, "%llu of %llu thread files are missing", (unsigned long long)(wanted - r->threads.n),
+		add_problem(r, TW_ERR_MISSING, "%llu of %llu thread files", (unsigned long long)(wanted - r->threads.n),
 		            (unsigned long long)wanted);
 }
 

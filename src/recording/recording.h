@@ -91,6 +91,9 @@ struct iovec;
 /* Writes all of `iov`, which it changes. `name` is for the detail. */
 int tw_write_all(int fd, struct iovec *iov, int n, const char *name);
 
+/* Whether this is the name of a thread's file, and of which. */
+int tw_thread_file(const char *name, uint32_t *serial);
+
 /* Reads exactly n bytes at `offset`; TW_ERR_TRUNCATED if the file ends before. */
 int tw_read_at(int fd, void *to, size_t n, uint64_t offset, const char *name);
 
