@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +16,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n\n"
-                           "Shows the static and dynamic basic blocks of an execution, how each ends, and what ran\n"
-                           "after it how often. INPUT is a recording; or a file in which `valgrind --tool=lackey\n"
-                           "--trace-mem=yes` left its trace, plain or compressed (.gz, .xz, .zst); or - for such a\n"
-                           "trace on standard input.\n\n"
-                           "  -o PREFIX       write all blocks to PREFIX_SBB_profile.txt and PREFIX_DBB_profile.txt\n"
+static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n"
+                           "\n"
+                           "Shows the static and dynamic basic blocks of an execution, how each ends, and\n"
+                           "what ran after it how often. INPUT is a recording; or a file in which\n"
+                           "`valgrind --tool=lackey --trace-mem=yes` left its trace, plain or compressed\n"
+                           "(.gz, .xz, .zst); or - for such a trace on standard input.\n"
+                           "\n"
+                           "  -o PREFIX       write all blocks to PREFIX_SBB_profile.txt (static) and\n"
+                           "                  PREFIX_DBB_profile.txt (dynamic)\n"
                            "  --json, --csv   all blocks for programs to read\n"
                            "  --dot, --svg    the control-flow graph of the static blocks (Graphviz)\n"
                            "  --superblocks   only the likely paths\n"
-                           "  -a              all edges; else those of IJ blocks that take less than 10 % of the\n"
-                           "                  block's executions are left out\n"
+                           "  -a              all edges; else those of IJ blocks that take less than 10 % of\n"
+                           "                  the block's executions are left out\n"
                            "  --threshold P   that part in percent\n"
                            "  -n TOP          how many blocks and paths are shown (default 10; 0: all)\n"
                            "  --function F    graph: only the blocks of function F (recordings)\n"
                            "  --nodes N       graph: only the N hottest blocks (default 60; 0: all)\n"
-                           "  --edge P        paths: go on where an edge takes P % of a block or more (default 70)\n"
-                           "  --path P        paths: as long as the chance to come so far is P % (default 50)\n"
+                           "  --edge P        paths: go on where an edge takes P % of a block or more\n"
+                           "                  (default 70)\n"
+                           "  --path P        paths: as long as the chance to come so far is P %\n"
+                           "                  (default 50)\n"
                            "  -j N            replay with N threads (recordings)\n"
-                           "  --help          this text\n\n" TW_EXPORT_HELP "\n"
-                           "For example:\n\n"
+                           "  --help          this text\n"
+                           "\n" TW_EXPORT_HELP "\n"
+                           "For example:\n"
+                           "\n"
                            "  trackway blocks -o gzip gzip.tw\n"
-                           "  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | trackway blocks -\n\n"
-                           "Exit status: 1 if there is nothing to profile, or parts of the recording are damaged and\n"
-                           "were left out.\n";
+                           "  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |\n"
+                           "    trackway blocks -\n"
+                           "\n"
+                           "Exit status: 1 if there is nothing to profile, or parts of the recording are\n"
+                           "damaged and were left out.\n";
 
 enum output { SUMMARY, JSON, CSV, DOT, SVG, SUPERBLOCKS };
 
@@ -104,9 +114,11 @@ static int run_dot(FILE *graph)
 	posix_spawn_file_actions_destroy(&actions);
 	if (error)
 		return tw_fail(TW_ERR_SYSTEM, "--svg needs Graphviz, but dot cannot be run: %s", strerror(error));
-	if (waitpid(pid, &status, 0) < 0 || status)
-		return tw_fail(TW_ERR_SYSTEM, "Graphviz's dot failed");
-	return 0;
+	if (waitpid(pid, &status, 0) < 0)
+		return tw_fail(TW_ERR_SYSTEM, "waiting for Graphviz's dot: %s", strerror(errno));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+		return 0; /* who reads only the beginning of our output means no harm */
+	return status ? tw_fail(TW_ERR_SYSTEM, "Graphviz's dot failed") : 0;
 }
 
 static int print_svg(const struct blocks *b, const struct tw_blocks_report *r)
@@ -145,13 +157,7 @@ static int print(const struct blocks *b, const struct tw_blocks_report *r)
 		tw_blocks_superblocks(stdout, r, &b->paths);
 		break;
 	}
-	if (error)
-		return failed(b, error);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "trackway blocks: cannot write standard output: %s\n", strerror(errno));
-		return 1;
-	}
-	return 0;
+	return error ? failed(b, error) : 0;
 }
 
 static int make(struct blocks *b)
@@ -293,12 +299,27 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
+static const struct tw_option_set set = {"blocks", ":o:an:j:h", options};
+
 static int set_output(struct blocks *b, enum output output)
 {
 	if (b->output != SUMMARY && b->output != output)
 		return tw_usage_error("blocks", "--%s and --%s exclude each other", options[b->output - 1].name, options[output - 1].name);
 	b->output = output;
 	return -1;
+}
+
+static int wrong_value(int option, const char *value)
+{
+	const struct option *o = options;
+	int is_percent = option == OPTION_THRESHOLD || option == OPTION_EDGE || option == OPTION_PATH;
+	while (o->name && o->val != option)
+		o++;
+	if (is_percent)
+		return tw_usage_error("blocks", "--%s wants a percentage, not '%s'", o->name, value);
+	if (option == 'j')
+		return tw_usage_error("blocks", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, value);
+	return tw_usage_error("blocks", "%s wants a number, not '%s'", option == 'n' ? "-n" : "--nodes", value);
 }
 
 /* Returns -1 to go on, or an exit status. */
@@ -322,18 +343,16 @@ static int take_option(struct blocks *b, int option, char **argv)
 	case 'h':
 		return fputs(help, stdout) < 0;
 	case '?':
-		return tw_wrong_option("blocks", argv);
+	case ':':
+		return tw_wrong_option(&set, option, argv);
 	default:
-		return set_value(b, option, optarg)
-		           ? -1
-		           : tw_usage_error("blocks", "'%s' is not what option %s wants", optarg, argv[optind - 2]);
+		return set_value(b, option, optarg) ? -1 : wrong_value(option, optarg);
 	}
 }
 
 static int parse(struct blocks *b, int argc, char **argv)
 {
-	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, "o:an:j:h", options, NULL)) >= 0;) {
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		int status = take_option(b, option, argv);
 		if (status >= 0)
 			return status;

@@ -1,6 +1,6 @@
 /*
  * The subcommands of `trackway`. Each stands in a file of its own and gets its own arguments: argv[0] is the subcommand's name. Each
- * returns the exit status and answers --help itself.
+ * returns the exit status and answers --help itself; main() sees whether standard output could be written.
  */
 #ifndef TW_CLI_H
 #define TW_CLI_H

@@ -201,7 +201,7 @@ static int set_number(const char *option, const char *text, uint64_t most, uint6
 enum { OPTION_THREAD = 256, OPTION_FROM, OPTION_COUNT, OPTION_MODE };
 
 /* Takes one option. Returns -1 to go on, or an exit status. */
-static int take_option(struct dump *d, int option, char **argv)
+static int take_option(struct dump *d, int option, const struct tw_option_set *set, char **argv)
 {
 	uint64_t n;
 	int status;
@@ -225,7 +225,7 @@ static int take_option(struct dump *d, int option, char **argv)
 	case 'h':
 		return fputs(help, stdout) < 0;
 	default:
-		return option >= OPTION_MODE ? set_mode(d, (enum mode)(option - OPTION_MODE)) : tw_wrong_option("dump", argv);
+		return option >= OPTION_MODE ? set_mode(d, (enum mode)(option - OPTION_MODE)) : tw_wrong_option(set, option, argv);
 	}
 }
 
@@ -244,10 +244,10 @@ static int parse(struct dump *d, int argc, char **argv)
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
+	static const struct tw_option_set set = {"dump", ":o:j:h", options};
 	int status = -1;
-	opterr = 0;
-	for (int option; status < 0 && (option = getopt_long(argc, argv, "o:j:h", options, NULL)) >= 0;)
-		status = take_option(d, option, argv);
+	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;)
+		status = take_option(d, option, &set, argv);
 	if (status < 0 && argc - optind != 1)
 		status = tw_usage_error("dump", "exactly one recording is wanted");
 	d->dir = status < 0 ? argv[optind] : NULL;

@@ -63,9 +63,10 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 	if (!f)
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
 	int error = write(s, path, f);
+	if (f == stdout)
+		return error;
 	int wrong = fflush(f) || ferror(f);
-	if (f != stdout)
-		wrong |= fclose(f);
+	wrong |= fclose(f);
 	return !error && wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : error;
 }
 

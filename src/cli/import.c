@@ -11,18 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "Usage: trackway import lackey [OPTION...] TRACE\n\n"
-                           "Makes a recording of what `valgrind --tool=lackey --trace-mem=yes` wrote: a file, plain\n"
-                           "or compressed (.gz, .xz, .zst), or - for standard input. All other commands read it.\n\n"
-                           "  -o DIR   where the recording goes; default NAME.tw, with NAME of the trace without\n"
-                           "           directories and extension. A recording that stands there is renamed to\n"
-                           "           DIR.old\n"
+static const char help[] = "Usage: trackway import lackey [OPTION...] TRACE\n"
+                           "\n"
+                           "Makes a recording of what `valgrind --tool=lackey --trace-mem=yes` wrote: a\n"
+                           "file, plain or compressed (.gz, .xz, .zst), or - for standard input. All other\n"
+                           "commands read it.\n"
+                           "\n"
+                           "  -o DIR   where the recording goes; default NAME.tw, with NAME of the trace\n"
+                           "           without directories and extension. A recording that stands there\n"
+                           "           is renamed to DIR.old\n"
                            "  -q       do not say what was imported\n"
-                           "  --help   this text\n\n"
-                           "For example:\n\n"
+                           "  --help   this text\n"
+                           "\n"
+                           "For example:\n"
+                           "\n"
                            "  valgrind --tool=lackey --trace-mem=yes --log-file=ls.trace ls\n"
                            "  trackway import lackey ls.trace\n"
-                           "  trackway report ls.tw\n\n"
+                           "  trackway report ls.tw\n"
+                           "\n"
                            "A trace has addresses only: no code, no modules, no threads, no system calls.\n";
 
 struct import {
@@ -84,11 +90,12 @@ static int run(const struct import *im)
 static int parse(struct import *im, int argc, char **argv)
 {
 	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, "o:qh", options, NULL)) >= 0;) {
+	static const struct tw_option_set set = {"import", ":o:qh", options};
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		switch (option) {
 		case 'o':
-			snprintf(im->dir, sizeof im->dir, "%s", optarg);
+			if (!tw_parse_directory(optarg, im->dir, sizeof im->dir))
+				return tw_usage_error("import", "not a name for a directory: '%s'", optarg);
 			break;
 		case 'q':
 			im->quiet = 1;
@@ -96,7 +103,7 @@ static int parse(struct import *im, int argc, char **argv)
 		case 'h':
 			return fputs(help, stdout) < 0;
 		default:
-			return tw_wrong_option("import", argv);
+			return tw_wrong_option(&set, option, argv);
 		}
 	}
 	if (argc - optind < 1)

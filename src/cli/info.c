@@ -1,7 +1,9 @@
 /* trackway info: what a recording holds, in figures. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "cli/tree.h"
+#include "cli/words.h"
 #include "recording/recording.h"
 
 #include <getopt.h>
@@ -80,14 +82,14 @@ static void print_line(const char *title, const char *value)
 	if (!value[0])
 		return;
 	printf("%-16s", title);
-	tw_print_safe(value);
+	tw_print_safe(stdout, value);
 	putchar('\n');
 }
 
 static void print_command(const struct tw_recording_info *info)
 {
 	printf("%-16s", "command");
-	tw_print_command((const char *const *)info->argv);
+	tw_print_command(stdout, (const char *const *)info->argv);
 	putchar('\n');
 }
 
@@ -96,7 +98,7 @@ static void print_state(const struct tw_recording_info *info)
 	printf("%-16s%s", "state", info->complete ? "complete" : "incomplete");
 	if (info->failure[0]) {
 		fputs(": ", stdout);
-		tw_print_safe(info->failure);
+		tw_print_safe(stdout, info->failure);
 	} else if (!info->complete) {
 		fputs(": still being written, or the collector was killed", stdout);
 	}
@@ -112,9 +114,9 @@ static void print_window(const struct tw_recording_info *info)
 	if (!info->start_at[0] && !info->stop_at[0])
 		return;
 	printf("%-16s", "window");
-	tw_print_safe(info->start_at[0] ? info->start_at : "the start");
+	tw_print_safe(stdout, info->start_at[0] ? info->start_at : "the start");
 	fputs(" to ", stdout);
-	tw_print_safe(info->stop_at[0] ? info->stop_at : "the end");
+	tw_print_safe(stdout, info->stop_at[0] ? info->stop_at : "the end");
 	if (info->start_at[0] && info->complete)
 		printf(", opened %llu time%s", (unsigned long long)info->windows, info->windows == 1 ? "" : "s");
 	putchar('\n');
@@ -199,7 +201,7 @@ static void print_modules(const struct tw_recording *r)
 		format_prot(m->prot, prot);
 		printf("  %012llx-%012llx %s %8llx ", (unsigned long long)m->address, (unsigned long long)(m->address + m->length), prot,
 		       (unsigned long long)m->offset);
-		tw_print_safe(m->path);
+		tw_print_safe(stdout, m->path);
 		putchar('\n');
 	}
 }
@@ -350,13 +352,13 @@ int tw_cmd_info(int argc, char **argv)
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
+	static const struct tw_option_set set = {"info", ":h", options};
 	int json = 0;
-	argv[0] = "trackway info";
-	for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		if (option == 'h')
 			return fputs(help, stdout) < 0;
 		if (option != 'j')
-			return tw_usage_error("info", "wrong option");
+			return tw_wrong_option(&set, option, argv);
 		json = 1;
 	}
 	if (argc - optind != 1)
@@ -370,5 +372,5 @@ int tw_cmd_info(int argc, char **argv)
 	else
 		print_text(r);
 	tw_recording_close(r);
-	return fflush(stdout) || ferror(stdout);
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* `trackway`: picks the subcommand. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static int help(const char *name)
 	return c ? c->run(2, argv) : TW_EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	if (argc < 2)
 		return usage(stderr);
@@ -64,4 +65,20 @@ int main(int argc, char **argv)
 		return argc > 2 ? help(argv[2]) : usage(stdout);
 	const struct command *c = find(argv[1]);
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
+}
+
+/* The exit status, once all is written. Who reads only the beginning of our output means no harm. */
+static int end(int status)
+{
+	errno = 0;
+	int wrong = fflush(stdout) || ferror(stdout);
+	if (!wrong || errno == EPIPE)
+		return status;
+	fprintf(stderr, "trackway: standard output: %s\n", errno ? strerror(errno) : "not all could be written");
+	return status ? status : 1;
+}
+
+int main(int argc, char **argv)
+{
+	return end(run(argc, argv));
 }

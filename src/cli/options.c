@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int tw_parse_number(const char *text, uint64_t most, uint64_t *out)
 {
@@ -20,11 +22,67 @@ int tw_parse_number(const char *text, uint64_t most, uint64_t *out)
 	return 1;
 }
 
-int tw_wrong_option(const char *command, char **argv)
+/* The word that was wrong, without what is behind '='. */
+static void name_option(char *to, size_t size, int returned, char **argv)
 {
-	if (optopt && optopt < 256 && isprint(optopt))
-		return tw_usage_error(command, "option -%c is unknown or lacks its argument", optopt);
-	return tw_usage_error(command, "option '%s' is unknown or lacks its argument", argv[optind - 1]);
+	const char *word = argv[optind - 1];
+	int is_word = !strncmp(word, "--", 2) && (returned == ':' || !optopt || strchr(word, '='));
+	if (is_word)
+		snprintf(to, size, "%.*s", (int)strcspn(word, "="), word);
+	else
+		snprintf(to, size, "-%c", optopt);
+}
+
+static void list_options(char *to, size_t size, const struct tw_option_set *set)
+{
+	size_t n = 0;
+	to[0] = 0;
+	for (const char *p = set->letters; *p && n < size; p++)
+		if (isalpha((unsigned char)*p) && *p != 'h')
+			n += (size_t)snprintf(to + n, size - n, "%s-%c", n ? ", " : "", *p);
+	for (const struct option *o = set->words; o->name && n < size; o++)
+		n += (size_t)snprintf(to + n, size - n, "%s--%s", n ? ", " : "", o->name);
+}
+
+static int is_known(const char *name, const struct tw_option_set *set)
+{
+	if (name[1] != '-')
+		return name[1] != ':' && name[1] != '+' && strchr(set->letters, name[1]);
+	for (const struct option *o = set->words; o->name; o++)
+		if (!strncmp(o->name, name + 2, strlen(name + 2)))
+			return 1;
+	return 0;
+}
+
+int tw_wrong_option(const struct tw_option_set *set, int returned, char **argv)
+{
+	char name[64], all[1024];
+	name_option(name, sizeof name, returned, argv);
+	if (returned == ':')
+		return tw_usage_error(set->command, "option %s wants an argument", name);
+	if (is_known(name, set))
+		return tw_usage_error(set->command, optopt ? "option %s takes no argument" : "%s is the beginning of several options",
+		                      name);
+	list_options(all, sizeof all, set);
+	return tw_usage_error(set->command, "there is no option %s; there are %s", name, all);
+}
+
+int tw_parse_directory(const char *text, char *to, size_t size)
+{
+	size_t n = strlen(text);
+	while (n > 1 && text[n - 1] == '/')
+		n--;
+	if (!n || n >= size - 8) /* the directory before it is renamed to .old */
+		return 0;
+	snprintf(to, size, "%.*s", (int)n, text);
+	return 1;
+}
+
+uint64_t tw_default_jobs(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+	return n < 1 ? 1 : n > TW_MAX_JOBS ? TW_MAX_JOBS : (uint64_t)n;
 }
 
 int tw_damage_report(void *context, size_t thread, size_t chunk, int error)

@@ -5,6 +5,7 @@
 #define TW_OPTIONS_H
 
 #include "import/trace.h"
+#include <getopt.h>
 #include <trackway/replay.h>
 
 enum { TW_MAX_JOBS = 256 };
@@ -12,8 +13,20 @@ enum { TW_MAX_JOBS = 256 };
 /* A decimal number of at most `most`; 0 if the text is anything else. */
 int tw_parse_number(const char *text, uint64_t most, uint64_t *out);
 
-/* Complains about an option getopt_long returned '?' or ':' for; `argv[optind - 1]` is the culprit. Returns TW_EXIT_USAGE. */
-int tw_wrong_option(const char *command, char **argv);
+/* The options of a command, as getopt_long wants them; `letters` begin with ':', or "+:", which has it say what was wrong. */
+struct tw_option_set {
+	const char *command, *letters;
+	const struct option *words;
+};
+
+/* Says what is wrong with the option for which getopt_long returned '?' or ':'; of an unknown one, which there are. Returns TW_EXIT_USAGE. */
+int tw_wrong_option(const struct tw_option_set *set, int returned, char **argv);
+
+/* The directory named by an option, without slashes at its end. 0: it is no name, or a very long one. */
+int tw_parse_directory(const char *text, char *to, size_t size);
+
+/* Processors that this process may use: as many threads replay where -j does not say otherwise. */
+uint64_t tw_default_jobs(void);
 
 /* For tw_replay_options.damage, with a struct tw_damage for its context: names each damaged chunk on stderr and has replay go on. */
 struct tw_damage {

@@ -1,5 +1,6 @@
 /* trackway record: runs a program under the engine, collects, stores. */
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/where.h"
 #include "channel/collector.h"
 #include "channel/launch.h"
@@ -90,14 +91,8 @@ static int bad_usage(const char *what, const char *value)
 
 static int set_directory(struct record *r, const char *dir)
 {
-	size_t n = strlen(dir);
-	while (n > 1 && dir[n - 1] == '/')
-		n--;
-	if (!n || n >= sizeof r->dir - 8)
-		return bad_usage("not a name for a directory:", dir);
-	snprintf(r->dir, sizeof r->dir, "%.*s", (int)n, dir);
-	r->has_dir = 1;
-	return 0;
+	r->has_dir = tw_parse_directory(dir, r->dir, sizeof r->dir);
+	return r->has_dir ? 0 : bad_usage("not a name for a directory:", dir);
 }
 
 static int set_format(struct record *r, const char *name)
@@ -184,7 +179,6 @@ static int set_option(struct record *r, int option)
 		r->quiet = 1;
 		return 0;
 	default:
-		fputs("trackway record: see trackway record --help\n", stderr);
 		return EXIT_OURS;
 	}
 }
@@ -209,10 +203,12 @@ static int parse(struct record *r, int argc, char **argv)
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
-	argv[0] = "trackway record";
-	for (int option; (option = getopt_long(argc, argv, "+o:f:qh", options, NULL)) >= 0;) {
+	static const struct tw_option_set set = {"record", "+:o:f:qh", options};
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		if (option == 'h')
 			return fputs(help, stdout) < 0;
+		if (option == '?' || option == ':')
+			tw_wrong_option(&set, option, argv);
 		int status = set_option(r, option);
 		if (status)
 			return status;

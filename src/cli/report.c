@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/words.h"
 #include "recording/recording.h"
 #include "report/symbols.h"
 
@@ -16,7 +17,7 @@ static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
                            "  --functions  only functions\n"
                            "  --blocks     only blocks\n"
                            "  -n TOP       that many lines of each (default 10; 0: all)\n"
-                           "  -j N         replay with N threads\n"
+                           "  -j N         replay with N threads (default: as many as there are processors)\n"
                            "  --json       all of it for programs to read\n"
                            "  --help       this text\n\n"
                            "For example, what gzip spends its time on:\n\n"
@@ -145,10 +146,10 @@ static double percent(uint64_t part, uint64_t whole)
 }
 
 /* Puts what names the item into 80 columns, its source or else its module behind the name: what does not fit loses its end. */
-static void print_place(struct report *r, const struct item *item, int block, int room)
+static void print_place(struct report *r, const struct item *item, int block, unsigned room)
 {
 	char text[512], file[200];
-	int n = snprintf(text, sizeof text, "%s", item->symbol.name);
+	int n = snprintf(text, sizeof text, "%s", item->symbol.name); /* all that is put together fits */
 	if (block && item->symbol.offset)
 		n += snprintf(text + n, sizeof text - (size_t)n, "+0x%llx", (unsigned long long)item->symbol.offset);
 	int line = tw_symbols_line(r->symbols, item->image, item->pc, file, sizeof file);
@@ -156,7 +157,8 @@ static void print_place(struct report *r, const struct item *item, int block, in
 		n += snprintf(text + n, sizeof text - (size_t)n, " %s:%d", file, line);
 	else if (strncmp(text, item->symbol.module, strlen(item->symbol.module)))
 		n += snprintf(text + n, sizeof text - (size_t)n, " (%s)", item->symbol.module);
-	printf(n > room ? "%.*s..\n" : "%.*s\n", n > room ? room - 2 : room, text);
+	tw_print_cut(stdout, text, room);
+	putchar('\n');
 }
 
 static void print_item(struct report *r, const struct item *item, int block)
@@ -181,11 +183,16 @@ static void print_table(struct report *r, struct list *list, int block, const ch
 
 static void print_command(const struct tw_recording_info *info)
 {
-	int room = 80;
-	for (int i = 0; i < info->argc && room > 0; i++) {
-		room -= printf("%s%.*s", i ? " " : "", room, info->argv[i]);
-	}
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return;
+	tw_print_command(f, (const char *const *)info->argv);
+	fclose(f);
+	tw_print_cut(stdout, text ? text : "", 80);
 	putchar('\n');
+	free(text);
 }
 
 static void print_totals(const struct report *r)
@@ -291,8 +298,8 @@ static int parse(struct report *r, int argc, char **argv)
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
-	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, "n:j:h", options, NULL)) >= 0;) {
+	static const struct tw_option_set set = {"report", ":n:j:h", options};
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		switch (option) {
 		case 'F':
 			r->functions_only = 1;
@@ -314,7 +321,7 @@ static int parse(struct report *r, int argc, char **argv)
 		case 'h':
 			return fputs(help, stdout) < 0;
 		default:
-			return tw_wrong_option("report", argv);
+			return tw_wrong_option(&set, option, argv);
 		}
 	}
 	if (r->functions_only && r->blocks_only)
@@ -335,7 +342,7 @@ static int make(struct report *r)
 		print_json(r);
 	else
 		print_text(r);
-	return fflush(stdout) || ferror(stdout);
+	return 0;
 }
 
 static int run(struct report *r)
@@ -352,7 +359,7 @@ static int run(struct report *r)
 
 int tw_cmd_report(int argc, char **argv)
 {
-	struct report r = {.top = 10, .jobs = 1};
+	struct report r = {.top = 10, .jobs = tw_default_jobs()};
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;

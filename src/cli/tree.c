@@ -1,8 +1,8 @@
 #include "cli/tree.h"
+#include "cli/words.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 /* What the threads of one process add up to, and where it stands in the tree. */
@@ -19,48 +19,6 @@ struct tree {
 	size_t n;
 	int counted; /* the recording has threads, and so counts of each process */
 };
-
-void tw_print_safe(const char *s)
-{
-	for (; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			printf("\\x%02x", (unsigned char)*s);
-		else
-			putchar(*s);
-	}
-}
-
-static int is_plain_word(const char *s)
-{
-	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%^")];
-}
-
-/* One argument, quoted for a shell where it must be. */
-static void print_argument(const char *s)
-{
-	if (is_plain_word(s)) {
-		fputs(s, stdout);
-		return;
-	}
-	putchar('\'');
-	for (; *s; s++) {
-		char one[2] = {*s, 0};
-		if (*s == '\'')
-			fputs("'\\''", stdout);
-		else
-			tw_print_safe(one);
-	}
-	putchar('\'');
-}
-
-void tw_print_command(const char *const *argv)
-{
-	for (const char *const *word = argv; *word; word++) {
-		if (word != argv)
-			putchar(' ');
-		print_argument(*word);
-	}
-}
 
 /* ---- the tree ---- */
 
@@ -135,9 +93,9 @@ static void print_process(const struct tree *t, const struct node *node, unsigne
 		printf("%7llu %16llu", (unsigned long long)node->threads, (unsigned long long)node->insns);
 	printf("  %-10s %*s", end, (int)depth * 2, "");
 	if (p->followed && p->argv[0])
-		tw_print_command(p->argv);
+		tw_print_command(stdout, p->argv);
 	else
-		tw_print_safe(p->followed ? p->program : "(not recorded)");
+		tw_print_safe(stdout, p->followed ? p->program : "(not recorded)");
 	putchar('\n');
 }
 

@@ -12,10 +12,4 @@ void tw_tree_print(const struct tw_recording *r);
 /* As member "processes" of the object that is open. */
 void tw_tree_json(struct tw_json *j, const struct tw_recording *r);
 
-/* Prints any bytes so that a terminal is safe from them. */
-void tw_print_safe(const char *s);
-
-/* A command line, NULL-terminated, with words quoted for a shell where they must be. */
-void tw_print_command(const char *const *argv);
-
 #endif

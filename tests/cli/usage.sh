@@ -1,0 +1,60 @@
+# What is asked wrongly: one sentence that says what there is. Help fits 80 columns, man pages name every option of it, output that goes nowhere is an error.
+. "$(dirname "$0")/../lib.sh"
+make_data data 20000
+"$TW" record -q -o r.tw gzip -c data >/dev/null || fail "record"
+
+commands="record info report import blocks dump check"
+for c in '' $commands; do
+	"$TW" $c --help >help || fail "$c --help: status $?"
+	[ -s help ] || fail "$c --help prints nothing"
+	! grep -nE '^.{81}' help || fail "$c --help: more than 80 columns"
+done
+for c in $commands; do
+	"$TW" help $c | cmp -s - <("$TW" $c --help) || fail "help $c is not $c --help"
+	for option in $("$TW" $c --help | grep -oE '^ +(-[a-z]|--[a-z]+)(, --[a-z]+)?' | grep -oE -e '--?[a-z]+'); do
+		grep -qF -e "${option//-/\\-}" -e "$option" "$ROOT/man/trackway-$c.1" || fail "the man page of $c does not name $option"
+	done
+	[ "$c" = import ] || {
+		one_sentence "$TW" $c --nonsense r.tw
+		says "no option --nonsense; there are .*--help"
+	}
+done
+wrong() { # wrong PATTERN ARGUMENT...
+	local pattern=$1
+	shift
+	one_sentence "$TW" "$@"
+	says "$pattern"
+}
+wrong 'no option -x; there are -n, -j, --functions' report -x r.tw
+wrong '--functions takes no argument' report --functions=3 r.tw
+wrong '--thread wants an argument' dump r.tw --thread
+wrong 'option -o wants an argument' import lackey x -o
+wrong '--s is the beginning of several options' record --s=1 true
+wrong "edge wants a percentage, not 'abc'" blocks --edge=abc r.tw
+wrong 'wants a number from 1' check -j 0 r.tw
+wrong 'exactly one recording' info r.tw r.tw
+wrong 'the commands are record, info' recrod true
+
+# Standard output that cannot be written, and a reader that leaves early.
+for c in info report check 'blocks --json' 'dump --code' 'dump --refs' '--help'; do
+	one_sentence bash -c '"$@" >/dev/full' full "$TW" $c r.tw
+	says 'No space left'
+	"$TW" $c r.tw 2>err | head -n 1 >/dev/null
+	status=${PIPESTATUS[0]}
+	[ "$status" = 0 ] || [ "$status" = 141 ] || fail "$c into head: status $status"
+	[ ! -s err ] || fail "$c into head: $(cat err)"
+done
+
+# A slash behind the name; a recording beside other things is not removed when it is to be replaced.
+for i in 1 2; do
+	"$TW" record -q -o slash.tw/ true || fail "record -o slash.tw/"
+done
+[ -d slash.tw.old ] || fail "slash.tw/ is not kept as slash.tw.old"
+printf 'I  04016b80,3\n S 1ffe,8\n' >trace
+for i in 1 2; do
+	"$TW" import lackey -q -o imported.tw/ trace || fail "import -o imported.tw/"
+done
+: >slash.tw.old/thread-notes
+wrong 'slash.tw.old cannot be replaced' record -o slash.tw true
+check_good slash.tw.old
+exit 0
