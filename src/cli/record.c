@@ -501,6 +501,15 @@ static int finish(struct record *r, int status)
 	return end_like(r->end.wait_status);
 }
 
+/* What was made of a recording that cannot begin. */
+static void abandon(struct record *r)
+{
+	r->end.failure = "recording could not begin";
+	if (r->writer)
+		tw_writer_close(r->writer, &r->end);
+	tw_verify_free(r->comparator);
+}
+
 /* --share where it is not given, in MB. */
 static uint32_t default_share(void)
 {
@@ -523,7 +532,9 @@ int tw_cmd_record(int argc, char **argv)
 		status = prepare_verify(&r);
 	if (!status)
 		status = start_collector(&r);
-	if (!status)
+	if (status)
+		abandon(&r);
+	else
 		status = finish(&r, run(&r));
 	tw_collector_free(r.collector);
 	tw_command_free(&r.program);

@@ -81,7 +81,10 @@ static int print_event(struct raw *r)
 	size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
 	tw_text_printf(r->text, "  event %s", event_name(h->type));
 	print_words(r->text, at + sizeof *h, words);
-	tw_text_printf(r->text, "%s%s\n", text ? " " : "", text ? text : "");
+	if (text)
+		tw_text_put(r->text, " ", 1);
+	tw_text_safe(r->text, text ? text : "");
+	tw_text_put(r->text, "\n", 1);
 	if (h->type == TW_EVENT_KEYFRAME)
 		memcpy(&r->upper, at + sizeof *h + offsetof(struct tw_keyframe, upper), sizeof r->upper);
 	r->e += bytes < left ? bytes : left;

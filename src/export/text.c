@@ -74,6 +74,16 @@ void tw_text_printf(struct tw_text *t, const char *format, ...)
 	t->n += n < LINE ? (size_t)n : LINE - 1;
 }
 
+void tw_text_safe(struct tw_text *t, const char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			tw_text_printf(t, "\\x%02x", (unsigned char)*s);
+		else
+			tw_text_put(t, s, 1);
+	}
+}
+
 char *tw_put_hex(char *p, uint64_t v, unsigned width)
 {
 	unsigned digits = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;

@@ -23,6 +23,9 @@ char *tw_text_room(struct tw_text *t, size_t n);
 void tw_text_put(struct tw_text *t, const char *bytes, size_t n);
 void tw_text_printf(struct tw_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A text that came from a recorded program: control characters as \xNN. */
+void tw_text_safe(struct tw_text *t, const char *s);
+
 /* Writes out what is buffered, to `fd`. */
 void tw_text_flush(struct tw_text *t, int fd);
 

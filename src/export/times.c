@@ -64,17 +64,17 @@ static int next_in_chunk(struct cursor *c)
 
 static int read_chunk(struct times *w, struct cursor *c)
 {
-	struct tw_chunk chunk;
-	int error = tw_recording_chunk(w->recording, c->thread, c->chunk++, &chunk);
+	struct tw_coded_chunk coded;
+	int error = tw_recording_coded_chunk(w->recording, c->thread, c->chunk++, &coded);
 	free(c->events);
 	c->events = NULL;
 	c->n = c->at = 0;
 	if (!error) {
-		c->events = chunk.e;
-		c->n = chunk.n_e;
-		chunk.e = NULL;
+		c->events = coded.chunk.e;
+		c->n = coded.chunk.n_e;
+		coded.chunk.e = NULL;
 	}
-	tw_chunk_release(&chunk);
+	tw_coded_chunk_release(&coded);
 	return error;
 }
 
@@ -150,7 +150,8 @@ static void print_event(struct times *w, const struct cursor *c)
 		tw_text_printf(t, " - child-end %u %d", child->pid, child->status);
 		break;
 	case TW_EVENT_PROGRAM:
-		tw_text_printf(t, " - program %s", (const char *)payload + sizeof(struct tw_program_start));
+		tw_text_printf(t, " - program ");
+		tw_text_safe(t, (const char *)payload + sizeof(struct tw_program_start));
 		break;
 	default:
 		tw_text_printf(t, " - %s", c->event->type == TW_EVENT_KEYFRAME ? "keyframe" : "thread-end");

@@ -112,11 +112,11 @@ static int has_failed(struct replay *r)
 	return error;
 }
 
-/* What to make of a chunk that is damaged. */
+/* What to make of a chunk that cannot be read or walked. */
 static int judge(struct replay *r, const struct place *p, int error)
 {
 	const struct tw_replay_options *o = r->options;
-	if (error >= 0 || error == TW_ERR_MEMORY || !o->damage)
+	if (error == TW_ERR_MEMORY || !o->damage)
 		return error;
 	pthread_mutex_lock(&r->lock);
 	error = r->error ? r->error : o->damage(o->context, p->thread, p->chunk, error);
@@ -127,11 +127,13 @@ static int judge(struct replay *r, const struct place *p, int error)
 static int replay_place(struct replay *r, struct tw_walk *walk, const struct place *p)
 {
 	struct tw_coded_chunk coded;
-	int error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &coded);
-	if (!error)
+	int stopped = 0, error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &coded);
+	if (!error) {
 		error = tw_walk_coded(walk, &coded.chunk, coded.values, coded.n_values, NULL);
+		stopped = tw_walk_stopped(walk);
+	}
 	tw_coded_chunk_release(&coded);
-	return error ? judge(r, p, error) : 0;
+	return stopped || !error ? stopped : judge(r, p, error);
 }
 
 static int replay_range(struct replay *r, struct tw_walk *walk, struct range *range)

@@ -13,7 +13,7 @@ struct seen {
 };
 
 static struct seen result;
-static int n_states, ended_with, stop_at;
+static int n_states, ended_with, stop_at, stop_with = 42;
 
 static void *begin(void *arg)
 {
@@ -29,7 +29,7 @@ static int batch(void *state, const struct tw_batch *b)
 	for (size_t i = 0; i < b->n_refs && s->n < ALL; i++)
 		if (b->refs[i].type == TW_READ)
 			s->addr[s->n++] = b->refs[i].addr;
-	return s->stop_at && b->sequence == (uint32_t)s->stop_at ? 42 : 0;
+	return s->stop_at && b->sequence == (uint32_t)s->stop_at ? stop_with : 0;
 }
 
 static int merge(void *state, void *later)
@@ -97,6 +97,27 @@ static void test_select(const struct tw_recording *r)
 	EQUAL(result.n, 0);
 }
 
+static int n_damaged;
+
+static int count_damage(void *context, size_t thread, size_t chunk, int error)
+{
+	(void)context;
+	n_damaged += thread || chunk || error;
+	return 0;
+}
+
+/* An analyzer's error is not damage, though it be one of ours. */
+static void test_stop_with_error(const struct tw_recording *r)
+{
+	stop_at = 3;
+	stop_with = TW_ERR_RANGE;
+	EQUAL(replay(r, (struct tw_replay_options){.damage = count_damage}), TW_ERR_RANGE);
+	EQUAL(ended_with, TW_ERR_RANGE);
+	EQUAL(n_damaged, 0);
+	stop_at = 0;
+	stop_with = 42;
+}
+
 static void test_stop(const struct tw_recording *r)
 {
 	for (unsigned jobs = 1; jobs < 4; jobs++) {
@@ -106,8 +127,6 @@ static void test_stop(const struct tw_recording *r)
 		stop_at = 0;
 	}
 }
-
-static int n_damaged;
 
 static int note_damage(void *context, size_t thread, size_t chunk, int error)
 {
@@ -143,6 +162,7 @@ int main(void)
 	test_order(r);
 	test_select(r);
 	test_stop(r);
+	test_stop_with_error(r);
 	test_damage("r.tw", r);
 	tw_recording_close(r);
 	unit_leave_directory(dir);

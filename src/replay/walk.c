@@ -34,6 +34,11 @@ void tw_walk_set_context(struct tw_walk *w, void *context)
 	w->options.context = context;
 }
 
+int tw_walk_stopped(const struct tw_walk *w)
+{
+	return w->stopped;
+}
+
 int tw_walk_damaged(const struct tw_walk *w, int error, const char *what, unsigned long long number)
 {
 	return tw_fail(error, "thread %u, chunk %u, tag %td: %s %llu", w->chunk->thread, w->chunk->sequence, w->c - w->chunk->c, what,

@@ -44,4 +44,7 @@ int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_wal
  * TW_ERR_DAMAGED. */
 int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t *section, size_t n, struct tw_walk_counts *counts);
 
+/* What batch() returned if it stopped the last walk, else 0. */
+int tw_walk_stopped(const struct tw_walk *w);
+
 #endif
