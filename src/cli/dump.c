@@ -163,19 +163,25 @@ static int has_thread(const struct dump *d)
 	return d->thread < 0;
 }
 
+/* What the recording does not hold is said. Returns whether something was. */
+static int is_refused(const struct dump *d)
+{
+	const struct tw_recording_info *info = tw_recording_info(d->recording);
+	if (info->sink == TW_SINK_COUNT)
+		return tw_recording_error("dump", d->dir, tw_fail(TW_ERR_COUNT_ONLY, "%s", ""));
+	if (!has_thread(d))
+		return fprintf(stderr, "trackway dump: %s: there is no thread %lld in this recording\n", d->dir, (long long)d->thread);
+	if (d->mode == MODE_REFS && !tw_format_has_refs(info->format))
+		return fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n",
+		               d->dir, tw_format_name(info->format));
+	return 0;
+}
+
 static int run(struct dump *d)
 {
 	d->damage = (struct tw_damage){.command = "dump", .recording = d->recording};
-	if (!has_thread(d)) {
-		fprintf(stderr, "trackway dump: %s: there is no thread %lld in this recording\n", d->dir, (long long)d->thread);
+	if (is_refused(d))
 		return 1;
-	}
-	uint32_t format = tw_recording_info(d->recording)->format;
-	if (d->mode == MODE_REFS && !tw_format_has_refs(format)) {
-		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n", d->dir,
-		        tw_format_name(format));
-		return 1;
-	}
 	d->fd = d->output ? open(d->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
 	if (d->fd < 0)
 		return write_failed(d, errno);

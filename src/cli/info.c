@@ -186,7 +186,8 @@ static void print_sizes(const struct tw_totals *t)
 		print_bytes(stream_titles[i], t->raw[i], t->coded[i], t->stored[i]);
 	print_bytes("code", t->code_raw, t->code_raw, t->code_stored);
 	print_bytes("all", raw_bytes(t), coded_bytes(t), stored_bytes(t));
-	printf("%-16s%20.3f%20.3f%20.3f\n", "per reference", per_ref(t, raw_bytes(t)), per_ref(t, coded_bytes(t)),
+	if (t->refs)
+		printf("%-16s%20.3f%20.3f%20.3f\n", "per reference", per_ref(t, raw_bytes(t)), per_ref(t, coded_bytes(t)),
 	       per_ref(t, stored_bytes(t)));
 }
 

@@ -459,7 +459,9 @@ static void print_summary(const struct record *r)
 	if (r->format == TW_FORMAT_NONE)
 		fprintf(stderr, "trackway: nothing recorded (format none)");
 	else
-		fprintf(stderr, "trackway: %llu instructions, %llu references", (unsigned long long)t->insns, (unsigned long long)t->refs);
+		fprintf(stderr, "trackway: %llu instructions", (unsigned long long)t->insns);
+	if (tw_format_has_refs((uint32_t)r->format))
+		fprintf(stderr, ", %llu references", (unsigned long long)t->refs);
 	if (r->writer && r->format != TW_FORMAT_NONE && r->sink == TW_SINK_FILE)
 		print_stored(r);
 	fprintf(stderr, ", %.2f s", (double)r->end.duration_ns / 1e9);

@@ -45,6 +45,12 @@ for c in info report check 'blocks --json' 'dump --code' 'dump --refs' '--help';
 	[ ! -s err ] || fail "$c into head: $(cat err)"
 done
 
+# A recording of totals only.
+"$TW" record -q --sink=count -o count.tw true || fail "record --sink=count"
+for mode in --refs --blocks --lackey --code --raw --order; do
+	wrong 'holds only totals' dump $mode count.tw
+done
+
 # A slash behind the name; a recording beside other things is not removed when it is to be replaced.
 for i in 1 2; do
 	"$TW" record -q -o slash.tw/ true || fail "record -o slash.tw/"
