@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Keeps the sums of a whole chunk (at most 2^19 + 2^13 fragments) within 32 bits. */
+/* Keeps the sums of what one buffer held (at most 2^19 + 2^13 executions) within 32 bits. */
 enum { MAX_COUNT = 8000 };
 
 static int reg_ok(uint8_t reg)

@@ -1,0 +1,85 @@
+/*
+ * The state of a recording that is being read, shared by the parts of the reader: reader.c (opening, asking), reader_file.c (files and what they frame),
+ * reader_code.c, reader_threads.c (the scan of the files), reader_chunk.c. No one else includes this.
+ */
+#ifndef TW_READER_H
+#define TW_READER_H
+
+#include "recording/recording.h"
+
+/* A growing array. */
+struct tw_reader_list {
+	void *items;
+	size_t n, room;
+};
+
+struct tw_reader_thread {
+	struct tw_thread_info info;
+	struct tw_reader_list chunks; /* struct tw_chunk_info */
+	struct tw_reader_list checks; /* struct tw_reader_checks, beside them */
+	char name[32];
+};
+
+struct tw_reader_checks {
+	uint64_t section[TW_NSTREAMS];
+};
+
+struct tw_recording {
+	int dir_fd; /* a thread's file is opened to be read and closed again: there may be more of them than a process may have open */
+	struct tw_recording_info info;
+	struct tw_totals sum;
+	struct tw_reader_list threads;     /* struct tw_reader_thread */
+	struct tw_reader_list modules;     /* struct tw_module */
+	struct tw_reader_list problems;    /* struct tw_problem */
+	struct tw_reader_list descriptors; /* const struct tw_descriptor * */
+	struct tw_processes processes;
+	struct tw_reader_list blocks;              /* void *: decompressed blocks of the code file */
+	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
+	struct tw_value_map *values;
+};
+
+/* A file mapped for scanning. */
+struct tw_reader_file {
+	const uint8_t *bytes;
+	uint64_t n;
+};
+
+static inline struct tw_reader_thread *tw_reader_thread(const struct tw_recording *r, size_t i)
+{
+	return (struct tw_reader_thread *)r->threads.items + i;
+}
+
+/* Room for one more item, of `size` bytes that are all 0. NULL: no memory. */
+void *tw_reader_add(struct tw_reader_list *l, size_t size);
+
+/* Notes damage. Memory that is missing for the note is not worth failing for. */
+void tw_reader_problem(struct tw_recording *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- reader_file.c ---- */
+
+/* Opens a file of the recording. TW_ERR_NOT_FOUND, TW_ERR_SYSTEM. */
+int tw_reader_open_file(const struct tw_recording *r, const char *name, int *fd);
+
+/* Maps one; a file that cannot be mapped may be unmapped all the same. */
+int tw_reader_map(const struct tw_recording *r, const char *name, struct tw_reader_file *f);
+void tw_reader_unmap(struct tw_reader_file *f);
+
+/* Whether a whole header of `size` bytes, the last 8 of them its checksum, begins at `at`. */
+int tw_reader_header_at(const struct tw_reader_file *f, uint64_t at, uint64_t magic, size_t size);
+
+/* Offset of the first whole header at or after `at`; the file's size if there is none. */
+uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint64_t magic, size_t size);
+
+/* Checks a section and decompresses it into fresh memory, at least 8 bytes of it. TW_ERR_CHECKSUM, TW_ERR_DAMAGED, TW_ERR_MEMORY. */
+int tw_reader_unpack(const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, void **out);
+
+/* ---- reader_code.c, reader_threads.c ---- */
+
+/* Scan the code file, and the files of all threads; damage is noted. TW_ERR_MEMORY, TW_ERR_SYSTEM. */
+int tw_reader_code(struct tw_recording *r);
+int tw_reader_threads(struct tw_recording *r);
+
+/* Adds what a chunk's header counts. */
+void tw_reader_sum(struct tw_totals *t, const struct tw_chunk_info *c);
+
+#endif

@@ -1,0 +1,149 @@
+/* The scan of the code file: descriptors, modules, processes. All of them are kept, decompressed. */
+#include "recording/reader.h"
+#include "recording/value_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A larger size in a header is damage. */
+#define MAX_BLOCK (4ull << 30)
+
+static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
+{
+	const struct tw_descriptor ***row = &r->table[d->number >> 16];
+	if (!*row)
+		*row = calloc(65536, sizeof **row);
+	const struct tw_descriptor **item = tw_reader_add(&r->descriptors, sizeof *item);
+	if (!*row || !item)
+		return tw_fail(TW_ERR_MEMORY, "descriptors");
+	*item = (*row)[d->number & 0xffff] = d;
+	return tw_value_map_add(r->values, NULL, d);
+}
+
+static int add_descriptors(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	uint64_t at = 0;
+	while (at < n) {
+		const struct tw_descriptor *d = (const struct tw_descriptor *)(bytes + at);
+		if (!tw_descriptor_valid(d, n - at)) {
+			tw_reader_problem(r, TW_ERR_DAMAGED,
+			                  TW_CODE_FILE ": the block at offset %llu holds an invalid descriptor at byte %llu",
+			                  (unsigned long long)offset, (unsigned long long)at);
+			return TW_OK;
+		}
+		int error = add_descriptor(r, d);
+		if (error)
+			return error;
+		at += d->bytes;
+	}
+	return TW_OK;
+}
+
+static int add_modules(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	const struct tw_file_module *f;
+	for (uint64_t at = 0; at < n; at += sizeof *f + f->path_bytes) {
+		f = (const struct tw_file_module *)(bytes + at);
+		if (n - at < sizeof *f || f->path_bytes % 8 || n - at - sizeof *f < f->path_bytes || !memchr(f + 1, 0, f->path_bytes)) {
+			tw_reader_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid module",
+			                  (unsigned long long)offset);
+			return TW_OK;
+		}
+		struct tw_module *m = tw_reader_add(&r->modules, sizeof *m);
+		if (!m)
+			return tw_fail(TW_ERR_MEMORY, "modules");
+		*m = (struct tw_module){f->address, f->length, f->offset, f->pid, f->prot, f->thread, f->sequence, (const char *)(f + 1)};
+	}
+	return TW_OK;
+}
+
+static int add_notes(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	const struct tw_file_note *note;
+	for (uint64_t at = 0; at < n; at += sizeof *note + note->text_bytes) {
+		note = (const struct tw_file_note *)(bytes + at);
+		int error = tw_processes_note(&r->processes, note, n - at);
+		if (error == TW_ERR_DAMAGED)
+			tw_reader_problem(r, error, TW_CODE_FILE ": the block at offset %llu holds an invalid process",
+			                  (unsigned long long)offset);
+		if (error)
+			return error == TW_ERR_DAMAGED ? TW_OK : error;
+	}
+	return TW_OK;
+}
+
+static int add_contents(struct tw_recording *r, uint32_t kind, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	switch (kind) {
+	case TW_BLOCK_DESCRIPTORS:
+		return add_descriptors(r, bytes, n, offset);
+	case TW_BLOCK_MODULES:
+		return add_modules(r, bytes, n, offset);
+	case TW_BLOCK_PROCESSES:
+		return add_notes(r, bytes, n, offset);
+	default:
+		return TW_OK; /* of a later time, and not needed */
+	}
+}
+
+static int add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *stored, uint64_t offset)
+{
+	void *raw = NULL;
+	int error = b->raw > MAX_BLOCK ? TW_ERR_DAMAGED : tw_reader_unpack(stored, b->stored, b->section_check, b->raw, &raw);
+	if (error == TW_ERR_MEMORY)
+		return tw_fail(error, TW_CODE_FILE);
+	if (error) {
+		tw_reader_problem(r, error, TW_CODE_FILE ": the block at offset %llu", (unsigned long long)offset);
+		return TW_OK;
+	}
+	void **keep = tw_reader_add(&r->blocks, sizeof *keep);
+	if (!keep) {
+		free(raw);
+		return tw_fail(TW_ERR_MEMORY, TW_CODE_FILE);
+	}
+	*keep = raw;
+	r->sum.code_raw += b->raw;
+	r->sum.code_stored += sizeof *b + b->stored;
+	return add_contents(r, b->kind, raw, b->raw, offset);
+}
+
+static int scan_code(struct tw_recording *r, const struct tw_reader_file *f)
+{
+	uint64_t at = 0;
+	while (at < f->n) {
+		struct tw_file_block b;
+		if (!tw_reader_header_at(f, at, TW_BLOCK_MAGIC, sizeof b)) {
+			uint64_t next = tw_reader_next_header(f, at, TW_BLOCK_MAGIC, sizeof b);
+			tw_reader_problem(r, next == f->n ? TW_ERR_TRUNCATED : TW_ERR_CHECKSUM,
+			                  TW_CODE_FILE ": no whole block header at offset %llu, %llu bytes passed over",
+			                  (unsigned long long)at, (unsigned long long)(next - at));
+			at = next;
+			continue;
+		}
+		memcpy(&b, f->bytes + at, sizeof b);
+		if (f->n - at - sizeof b < b.stored) {
+			tw_reader_problem(r, TW_ERR_TRUNCATED, TW_CODE_FILE ": the block at offset %llu", (unsigned long long)at);
+			return TW_OK;
+		}
+		int error = add_block(r, &b, f->bytes + at + sizeof b, at);
+		if (error)
+			return error;
+		at += sizeof b + b.stored;
+	}
+	return TW_OK;
+}
+
+int tw_reader_code(struct tw_recording *r)
+{
+	struct tw_reader_file f;
+	int error = tw_reader_map(r, TW_CODE_FILE, &f);
+	if (error == TW_ERR_NOT_FOUND) {
+		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
+		return TW_OK;
+	}
+	if (!error)
+		error = scan_code(r, &f);
+	tw_reader_unmap(&f);
+	r->sum.fragments = r->descriptors.n;
+	return error;
+}
