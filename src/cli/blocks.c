@@ -167,6 +167,8 @@ static int make(struct blocks *b)
 		error = tw_fail(TW_ERR_MEMORY, "symbols");
 	if (error)
 		return failed(b, error);
+	if (b->symbols && !tw_exports_wanted(&b->exports))
+		tw_changed_report("blocks", b->symbols);
 	struct tw_blocks_report r = {
 	    .profile = &b->profile,
 	    .source = strcmp(b->input, "-") ? b->input : "standard input",
@@ -218,6 +220,8 @@ static int write_exports(struct blocks *b, const struct tw_replay_options *repla
 	if (!tw_exports_wanted(&b->exports))
 		return 0;
 	source.symbols = tw_symbols_new(b->recording);
+	if (source.symbols)
+		tw_changed_report("blocks", source.symbols);
 	int error = source.symbols ? tw_exports_write(&b->exports, &source) : tw_fail(TW_ERR_MEMORY, "symbols");
 	tw_symbols_free(source.symbols);
 	return error;

@@ -188,7 +188,7 @@ static void print_sizes(const struct tw_totals *t)
 	print_bytes("all", raw_bytes(t), coded_bytes(t), stored_bytes(t));
 	if (t->refs)
 		printf("%-16s%20.3f%20.3f%20.3f\n", "per reference", per_ref(t, raw_bytes(t)), per_ref(t, coded_bytes(t)),
-	       per_ref(t, stored_bytes(t)));
+		       per_ref(t, stored_bytes(t)));
 }
 
 static void print_modules(const struct tw_recording *r)

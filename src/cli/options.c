@@ -106,6 +106,14 @@ size_t tw_problems_report(const char *command, const struct tw_recording *r)
 	return n;
 }
 
+void tw_changed_report(const char *command, const struct tw_symbols *symbols)
+{
+	for (size_t i = 0; tw_symbols_file(symbols, i); i++)
+		if (tw_symbols_file_changed(symbols, i))
+			fprintf(stderr, "trackway %s: %s has changed since it was recorded: it gives no names\n", command,
+			        tw_symbols_file(symbols, i));
+}
+
 const char tw_no_insns[] = "there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
                            "valgrind --tool=lackey --trace-mem=yes";
 

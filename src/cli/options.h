@@ -5,6 +5,7 @@
 #define TW_OPTIONS_H
 
 #include "import/trace.h"
+#include "report/symbols.h"
 #include <getopt.h>
 #include <trackway/replay.h>
 
@@ -38,6 +39,9 @@ int tw_damage_report(void *damage, size_t thread, size_t chunk, int error);
 
 /* Says on stderr what was found damaged when the recording was opened; returns how many such places there are. */
 size_t tw_problems_report(const char *command, const struct tw_recording *r);
+
+/* Says on stderr which files have changed since they were recorded, so that no names are taken from them. */
+void tw_changed_report(const char *command, const struct tw_symbols *symbols);
 
 /* What is wrong with a trace that has no instructions, in one sentence. */
 extern const char tw_no_insns[];

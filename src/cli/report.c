@@ -338,6 +338,7 @@ static int make(struct report *r)
 	r->symbols = tw_symbols_new(r->recording);
 	if (!r->symbols || !list_blocks(r) || !list_functions(r))
 		return tw_recording_error("report", r->dir, TW_ERR_MEMORY);
+	tw_changed_report("report", r->symbols);
 	if (r->json)
 		print_json(r);
 	else

@@ -2,6 +2,7 @@
 #include "analyze/profile.h"
 #include "recording/array.h"
 #include "report/functions.h"
+#include "report/unchanged.h"
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
@@ -15,7 +16,8 @@ struct file {
 	const char *path;  /* of the recording */
 	const char *name;  /* the same without directories */
 	Dwfl_Module *dwfl; /* NULL: it cannot be read */
-	Elf *elf;
+	Elf *elf;          /* likewise, or it has changed */
+	int has_changed;
 	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
 	struct tw_functions *functions; /* found when first asked for */
 	int has_functions;
@@ -109,6 +111,26 @@ static int open_files(struct tw_symbols *s)
 	for (size_t i = 0; i < s->n_files; i++)
 		find_elf(&s->files[i]);
 	return 1;
+}
+
+/* What a file says that has changed since is not of the code that ran. */
+static int leave_out_changed(struct tw_symbols *s)
+{
+	struct tw_code_check *check = calloc(s->n_files + 1, sizeof *check);
+	Elf **elf = calloc(s->n_files + 1, sizeof *elf);
+	int ok = check && elf;
+	for (size_t i = 0; ok && i < s->n_files; i++)
+		elf[i] = s->files[i].elf;
+	if (ok)
+		tw_check_code(s->recording, s->file_of, elf, check);
+	for (size_t i = 0; ok && i < s->n_files; i++) {
+		s->files[i].has_changed = elf[i] && tw_code_changed(&check[i]);
+		if (s->files[i].has_changed)
+			s->files[i].elf = NULL;
+	}
+	free(check);
+	free(elf);
+	return ok;
 }
 
 /* The file's address of what stands at `offset` in it. */
@@ -293,7 +315,7 @@ struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
 	if (!s)
 		return NULL;
 	s->recording = r;
-	if (!open_files(s) || !find_targets(s) || !find_spans(s)) {
+	if (!open_files(s) || !leave_out_changed(s) || !find_targets(s) || !find_spans(s)) {
 		tw_symbols_free(s);
 		return NULL;
 	}
@@ -408,6 +430,11 @@ const char *tw_symbols_find_file(const struct tw_symbols *s, const char *name)
 const char *tw_symbols_file(const struct tw_symbols *s, size_t n)
 {
 	return n < s->n_files ? s->files[n].path : NULL;
+}
+
+int tw_symbols_file_changed(const struct tw_symbols *s, size_t n)
+{
+	return s->files[n].has_changed;
 }
 
 Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint64_t *bias)

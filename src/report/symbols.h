@@ -11,7 +11,7 @@
 
 struct tw_symbols;
 
-/* The recording must outlive it. NULL: no memory. Files that are gone or have changed only make for fewer names. */
+/* The recording must outlive it. NULL: no memory. Files that are gone, or hold other code than ran, only make for fewer names. */
 struct tw_symbols *tw_symbols_new(const struct tw_recording *r);
 void tw_symbols_free(struct tw_symbols *s);
 
@@ -46,6 +46,9 @@ const char *tw_symbols_find_file(const struct tw_symbols *s, const char *name);
 
 /* Files that were mapped, by number, in the order in which they were first: the path of one, NULL behind the last one. */
 const char *tw_symbols_file(const struct tw_symbols *s, size_t n);
+
+/* Whether file n holds other code now than that which ran: no names are taken from it. */
+int tw_symbols_file_changed(const struct tw_symbols *s, size_t n);
 
 /* A file that was mapped, as elfutils sees it; NULL if it cannot be read. What libdwfl calls an address is the file's own plus *bias. */
 struct Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint64_t *bias);

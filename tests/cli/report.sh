@@ -71,3 +71,35 @@ done
 recorded ./first exec
 "$TW" report --functions recording.tw >exec.out || fail "report after execve"
 grep -q 'work_of_first' exec.out && grep -q 'work_of_second' exec.out || fail "report does not tell the programs of a process apart"
+
+# A program that was built anew since: its names would be those of other functions.
+build() { # build FLAG...
+	cc_program anew -O1 -fno-inline "$@" <<'END'
+volatile int sink;
+#ifdef ANEW
+void other(int n)
+{
+	for (int i = 0; i < 3 * n; i++)
+		sink += i * n;
+}
+#endif
+void work(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink += i;
+}
+int main(void)
+{
+	work(100000);
+	return 0;
+}
+END
+}
+build
+recorded ./anew
+"$TW" report --functions recording.tw >anew.out 2>anew.err || fail "report of a program as it was"
+grep -q ' work' anew.out && [ ! -s anew.err ] || fail "a program as it was: $(cat anew.err)"
+build -DANEW
+"$TW" report --functions recording.tw >anew.out 2>anew.err || fail "report of a program built anew"
+grep -q 'anew has changed since it was recorded' anew.err || fail "report does not say that the program has changed"
+! grep -qE ' (other|work|main)\b' anew.out || fail "report takes names from a program that has changed"
