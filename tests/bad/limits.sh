@@ -16,18 +16,21 @@ small = bytearray(30 << 20)
 print(len(small))'
 END
 need_command python3
-(
-	ulimit -S -v 1000000
-	same_as_native bash memory.sh
-) || exit 1
-check_good
-(
-	ulimit -v 1000000
-	native true
-	recorded true
-	# with the privilege to raise it, it is as natively; else one sentence
-	[ "$RECORDED_STATUS" = 0 ] || grep -q '^trackway record: a limit on memory' recorded.err
-) || fail "a hard limit on memory: $(cat recorded.err)"
+limits_on_memory() {
+	(
+		ulimit -S -v 1000000
+		same_as_native bash memory.sh
+	) || exit 1
+	check_good
+	(
+		ulimit -v 1000000
+		native true
+		recorded true
+		# with the privilege to raise it, it is as natively; else one sentence
+		[ "$RECORDED_STATUS" = 0 ] || grep -q '^trackway record: a limit on memory' recorded.err
+	) || fail "a hard limit on memory: $(cat recorded.err)"
+}
+asan || limits_on_memory # the sanitizer wants terabytes
 (
 	ulimit -f 300
 	one_sentence "$TW" record -q -o limited.tw true
