@@ -191,15 +191,18 @@ static void print_sizes(const struct tw_totals *t)
 		       per_ref(t, stored_bytes(t)));
 }
 
+/* Each with its process, where there are several. */
 static void print_modules(const struct tw_recording *r)
 {
-	size_t n = tw_recording_n_modules(r);
+	size_t n = tw_recording_n_modules(r), several = tw_recording_n_processes(r) > 1;
 	if (n)
 		printf("\nmodules\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct tw_module *m = tw_recording_module(r, i);
 		char prot[4];
 		format_prot(m->prot, prot);
+		if (several)
+			printf("%8u", m->pid);
 		printf("  %012llx-%012llx %s %8llx ", (unsigned long long)m->address, (unsigned long long)(m->address + m->length), prot,
 		       (unsigned long long)m->offset);
 		tw_print_safe(stdout, m->path);
