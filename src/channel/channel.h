@@ -50,7 +50,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 7
+#define TW_CHANNEL_VERSION 8
 
 #define TW_PAGE          4096u
 #define TW_BUFFERS       8              /* per thread */
@@ -64,9 +64,11 @@
 #define TW_STRETCH       512u         /* fragment numbers */
 #define TW_KNOWN_ENTRIES (1u << 20)   /* descriptors that can be found again; sparse */
 #define TW_CLAIM_ENTRIES (1u << 22)   /* addresses that stand for a block (engine/tags.h); sparse */
-#define TW_MAX_RECORD    2048u        /* bytes of the largest fragment record */
-#define TW_PROGRAM_PATH  4096u        /* bytes of the longest path of a program, NUL included */
-#define TW_MAX_EVENT     8192u        /* bytes of the largest event, header included (REFS excepted) */
+#define TW_TALLY_ENTRIES (1u << 21)   /* of the window of a slot: paths of a program that can be tallied */
+#define TW_TALLY_BYTES   (TW_TALLY_ENTRIES * 8ull)
+#define TW_MAX_RECORD    2048u /* bytes of the largest fragment record */
+#define TW_PROGRAM_PATH  4096u /* bytes of the longest path of a program, NUL included */
+#define TW_MAX_EVENT     8192u /* bytes of the largest event, header included (REFS excepted) */
 
 /* ---- records in a buffer ---- */
 
@@ -128,6 +130,8 @@ struct tw_slot {
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
 	uint32_t reserved;
+	/* Tallied threads: bytes of records written, and among them what has been copied to the buffers of the slot, and keyframes. */
+	uint64_t written, copied, keyframes;
 };
 
 /* Who has a room. */
@@ -140,12 +144,15 @@ struct tw_room_state {
 struct tw_room {
 	_Atomic uint64_t used;        /* bytes of the room that are complete, this included; 0: it has not been used yet */
 	uint32_t number, numbers_end; /* engine side: the numbers that are left of the stretch drawn last */
+	uint32_t entries;             /* and the first entry of windows that is left; 0: as 1 */
+	uint32_t reserved;
 };
 
 enum tw_control_flags {
 	TW_FLAG_VERIFY = 1,    /* also log every reference as it happens (REFS events) */
 	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
 	TW_FLAG_ORDER = 4,     /* time stamps at locked instructions and fences */
+	TW_FLAG_TALLY = 8,     /* plain form: threads count what they execute themselves */
 };
 
 /* Where a window opens or closes. */
@@ -220,7 +227,8 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_CLAIMS_AT     (TW_KNOWN_AT + TW_KNOWN_ENTRIES * sizeof(struct tw_known))
 #define TW_SLOTS_AT      (TW_CLAIMS_AT + TW_CLAIM_ENTRIES * sizeof(uint64_t))
 #define TW_SLOT_BYTES    ((uint64_t)TW_BUFFERS * TW_BUFFER_STRIDE)
-#define TW_CHANNEL_BYTES ((TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_TALLIES_AT    ((TW_SLOTS_AT + TW_SLOTS * TW_SLOT_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_CHANNEL_BYTES (TW_TALLIES_AT + TW_SLOTS * TW_TALLY_BYTES)
 
 /* In a traced process the room follows the part that is mapped whole. */
 #define TW_MAPPED_BYTES (TW_CHANNEL_BYTES + TW_ROOM_BYTES)
@@ -232,12 +240,18 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 
 /* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)
-#define TW_ENGINE_SPACE_BYTES (16ull << 30)
+#define TW_ENGINE_SPACE_BYTES (64ull << 30)
 
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 {
 	return (uint8_t *)base + TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
+}
+
+/* The window of slot `s`: TW_TALLY_ENTRIES numbers. Entry 0 is not used. */
+static inline uint64_t *tw_channel_tally(void *base, uint32_t s)
+{
+	return (uint64_t *)(void *)((uint8_t *)base + TW_TALLIES_AT + s * TW_TALLY_BYTES);
 }
 
 /* Where room `number` is in the memfd. */

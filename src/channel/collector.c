@@ -4,6 +4,7 @@
 #include "channel/gone.h"
 #include "channel/machine.h"
 #include "channel/rooms.h"
+#include "channel/tally.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ struct tw_collector {
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
+	struct tw_totals tallied; /* what threads have counted themselves */
 	struct tw_output *output;
 	struct tw_rooms *rooms;
 	pthread_t thread_id;
@@ -135,7 +137,7 @@ static void take_expanded(struct tw_collector *c, struct thread *t, const struct
 		struct tw_job *job = begin_job(c, t, last ? flags : 0);
 		struct tw_chunk *chunk = &job->chunk;
 		piece.stop = stop_of(c, t);
-		int error = c->count_only ? tw_demux_count(c->demux, &piece, &chunk, 1) : tw_demux_buffer(c->demux, &piece, chunk);
+		int error = c->count_only ? tw_demux_count(c->demux, &piece, chunk) : tw_demux_buffer(c->demux, &piece, chunk);
 		end_job(c, t, job, error);
 	}
 	if (more < 0)
@@ -152,23 +154,8 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 	c->written += in->bytes + in->slack_end;
 	struct tw_job *job = begin_job(c, t, flags);
 	in->stop = stop_of(c, t);
-	int error = tw_demux_buffer(c->demux, in, &job->chunk);
+	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
 	end_job(c, t, job, error);
-}
-
-static void count_buffers(struct tw_collector *c, struct thread *t, const struct tw_demux_input *in, unsigned n)
-{
-	struct tw_job *job[TW_DEMUX_LANES];
-	struct tw_chunk *chunk[TW_DEMUX_LANES];
-	for (unsigned i = 0; i < n; i++) {
-		job[i] = begin_job(c, t, 0);
-		chunk[i] = &job[i]->chunk;
-	}
-	int error = tw_demux_count(c->demux, in, chunk, n);
-	for (unsigned i = 0; i < n; i++) {
-		end_job(c, t, job[i], error);
-		c->written += in[i].bytes + in[i].slack_end;
-	}
 }
 
 /* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
@@ -185,19 +172,16 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The next buffers of a slot that are full, in ring order, at most `most`. Returns how many. */
-static unsigned find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *in, unsigned most)
+/* The next buffer of a slot, if it is full. */
+static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *in)
 {
 	struct tw_slot *slot = &c->control->slot[s];
-	unsigned n = 0;
-	for (; n < most; n++) {
-		uint32_t b = (c->thread[s].next + n) % TW_BUFFERS;
-		if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
-			break;
-		uint8_t *data = tw_channel_buffer(c->base, s, b);
-		in[n] = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end, NULL};
-	}
-	return n;
+	uint32_t b = c->thread[s].next;
+	if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
+		return 0;
+	uint8_t *data = tw_channel_buffer(c->base, s, b);
+	*in = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end, NULL};
+	return 1;
 }
 
 /* Gives the next buffer back to the thread. */
@@ -212,24 +196,15 @@ static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_
 	c->thread[s].next = (b + 1) % TW_BUFFERS;
 }
 
-/*
- * Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. Where they are only counted, those of a thread that runs
- * wait until there is one for each lane: it still has others to write.
- */
-static unsigned drain_full(struct tw_collector *c, uint32_t s, int runs)
+/* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
+static unsigned drain_full(struct tw_collector *c, uint32_t s)
 {
-	struct tw_demux_input in[TW_DEMUX_LANES];
-	const int together = c->count_only && !c->expand;
-	unsigned most = together ? TW_DEMUX_LANES : 1, least = runs && !atomic_load(&c->stopping) ? most : 1, done = 0, n;
-	while (done < TW_BUFFERS && (n = find_full(c, s, in, most)) >= least) {
+	struct tw_demux_input in;
+	unsigned done = 0;
+	for (; done < TW_BUFFERS && find_full(c, s, &in); done++) {
 		take_descriptors(c, s);
-		if (together)
-			count_buffers(c, &c->thread[s], in, n);
-		else
-			take_buffer(c, &c->thread[s], in, 0);
-		for (unsigned i = 0; i < n; i++)
-			give_back(c, s, &in[i]);
-		done += n;
+		take_buffer(c, &c->thread[s], &in, 0);
+		give_back(c, s, &in);
 	}
 	return done;
 }
@@ -250,10 +225,24 @@ static void adopt(struct tw_collector *c, uint32_t s)
 	t->info.parent_pid = slot->parent_pid;
 }
 
+/* Takes what the thread of slot s has counted. `live`: it runs on. */
+static void take_tally(struct tw_collector *c, uint32_t s, int live)
+{
+	const struct tw_tally_input in = {c->rooms, c->control, c->fd, c->base, s};
+	if (!(c->control->flags & TW_FLAG_TALLY))
+		return;
+	int error = tw_tally_take(&in, &c->tallied);
+	if (!error && !live)
+		error = tw_tally_clear(&in);
+	if (error)
+		note_failure(c, error);
+}
+
 static void release(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	take_descriptors(c, s);
+	take_tally(c, s, 0);
 	c->thread[s].active = 0;
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
@@ -287,7 +276,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
-	unsigned n = drain_full(c, s, state == TW_SLOT_ACTIVE);
+	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= TW_BUFFERS)
 		return n;
 	if (state == TW_SLOT_DEAD)
@@ -366,8 +355,11 @@ static void leave_running(struct tw_collector *c)
 	atomic_store(&control->failure, TW_FAILURE_COLLECTOR);
 	for (uint32_t s = 0; s < TW_SLOTS; s++) {
 		drain_slot(c, s);
-		if (atomic_load(&control->slot[s].state) == TW_SLOT_ACTIVE)
-			salvage(c, s, 1);
+		if (atomic_load(&control->slot[s].state) != TW_SLOT_ACTIVE)
+			continue;
+		take_descriptors(c, s);
+		salvage(c, s, 1);
+		take_tally(c, s, 1);
 	}
 }
 
@@ -523,6 +515,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->format = options->format;
 	control->flags =
 	    (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) | (options->order ? TW_FLAG_ORDER : 0);
+	if (c->count_only && tw_form_of(options->format) == TW_FORM_PLAIN && options->format != TW_FORMAT_NONE && !options->order)
+		control->flags |= TW_FLAG_TALLY;
 	control->collector_pid = getpid();
 	control->descriptors_most = tw_machine_memory() / 2;
 	control->window.start = options->start;
@@ -612,16 +606,17 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	*out = c; /* before there are threads that ask for it */
 	int error = start_all(c, options);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error) {
+		*out = NULL;
 		struct tw_output_result unused;
 		if (c->output)
 			tw_output_finish(c->output, &unused);
 		tw_collector_free(c);
 		return error;
 	}
-	*out = c;
 	return TW_OK;
 }
 
@@ -694,6 +689,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 		tw_expand_tally(c->expand, &tally);
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
+	tw_output_add(c->output, &c->tallied);
 	tw_output_finish(c->output, result);
 	result->totals.fragments = tw_rooms_fragments(c->rooms);
 	say_failure(c, result);

@@ -270,6 +270,58 @@ static void many_and_wait(struct engine *e)
 		_exit(92);
 }
 
+/* ---- tallies ---- */
+
+enum { ONCE = 18, LOOP = 19 }; /* fragments counted by their entries of the window, 1 and 2 */
+
+static void add_tallied(struct engine *e, uint32_t number, uint16_t n_values, uint8_t flags, uint32_t entry)
+{
+	struct tw_descriptor *d = unit_descriptor(number, 2, n_values, ops, 2);
+	d->flags = flags;
+	d->tag = entry;
+	publish(e, d);
+}
+
+/* What a thread counts far and near in its window, beside one buffer of what it tells. */
+static void tally(struct engine *e)
+{
+	struct tw_slot *s = &e->control->slot[e->slot];
+	uint64_t *window = tw_channel_tally(e->base, e->slot);
+	if (!(e->control->flags & TW_FLAG_TALLY) || window[1] || s->written)
+		_exit(91);
+	add_tallied(e, ONCE, 1, 0, 1);
+	add_tallied(e, LOOP, 1, TW_DESC_LOOP, 2);
+	window[1] = 3000000000u;
+	window[2] = 70;
+	s->written =
+	    3000000000ull * 10 + 20 + 4 + 30 + 12; /* its records, two of a loop, a change of the upper half, a keyframe, what is told */
+	s->keyframes = 30;
+	s->copied = 12;
+}
+
+static void tallied(struct engine *e)
+{
+	tally(e);
+	end_thread(e);
+	while (atomic_load(&e->control->slot[e->slot].state) != TW_SLOT_FREE)
+		usleep(1000);
+	if (tw_channel_tally(e->base, e->slot)[1] || e->control->slot[e->slot].written)
+		_exit(90);
+}
+
+static void tallied_and_killed(struct engine *e)
+{
+	tally(e);
+	kill(getpid(), SIGKILL);
+}
+
+static void tallies_nothing_known(struct engine *e)
+{
+	tally(e);
+	tw_channel_tally(e->base, e->slot)[TW_TALLY_ENTRIES - 1] = 1;
+	end_thread(e);
+}
+
 /* A fork that nobody knew of until now: it names its program's room when that is about to be given up. */
 static void late(struct engine *e)
 {
@@ -309,7 +361,8 @@ static struct tw_output_result record(void (*program)(struct engine *), int disc
 	}
 	int status;
 	EQUAL(waitpid(pid, &status, 0), pid);
-	EQUAL(program == killed ? WTERMSIG(status) : WEXITSTATUS(status), program == killed ? SIGKILL : 0);
+	const int dies = program == killed || program == tallied_and_killed;
+	EQUAL(dies ? WTERMSIG(status) : WEXITSTATUS(status), dies ? SIGKILL : 0);
 	tw_collector_end(c, 0);
 	tw_collector_finish(c, &result);
 	tw_collector_free(c);
@@ -375,6 +428,23 @@ static void test_count(void)
 	EQUAL(tw_recording_n_threads(r), 0);
 	EQUAL(tw_recording_n_descriptors(r), 0);
 	EQUAL(tw_recording_totals(r)->insns, result.totals.insns);
+	tw_recording_close(r);
+}
+
+static void test_tallies(void (*program)(struct engine *), const char *failure)
+{
+	const uint64_t once = 3000000000u, turns = 70;
+	struct tw_recording *r;
+	struct tw_output_result result = record(program, 1, &r);
+	const struct tw_totals *t = &result.totals;
+	EQUAL(t->insns, (once + turns) * 2);
+	EQUAL(t->blocks, once + turns);
+	EQUAL(t->refs, (once + turns) * 2);
+	EQUAL(t->reads, once + turns);
+	EQUAL(t->writes, once + turns);
+	EQUAL(t->raw[TW_STREAM_M], once * 8);
+	EQUAL(t->raw[TW_STREAM_C] / 16, (once * 2 + 20 + 4) / 16); /* besides the tags of events */
+	EQUAL(strstr(result.failure, failure) != NULL && !*failure == !*result.failure, 1);
 	tw_recording_close(r);
 }
 
@@ -469,6 +539,9 @@ int main(void)
 	test_outlived();
 	test_killed_with_lock();
 	test_nonsense();
+	test_tallies(tallied, "");
+	test_tallies(tallied_and_killed, "");
+	test_tallies(tallies_nothing_known, "executions of a fragment that is not described");
 	test_many(0, 200);
 	test_many(1, TW_ROOMS + 300);
 	test_late();

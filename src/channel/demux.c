@@ -21,8 +21,8 @@ struct entry {
 
 /*
  * For counting without keeping: how long the record of a plain fragment is (0: not plain), and how often it has run since the last tally. Small, because
- * large programs have several hundred thousand fragments, and all of them run: sums that become too large are moved to the tally. Lanes in the
- * same loop would wait for one another's sums, so neighbours have sums of their own.
+ * large programs have several hundred thousand fragments, and all of them run: sums that become too large are moved to the tally. Numbers that
+ * follow one another in a loop would wait for one another's sums, so neighbours have sums of their own.
  */
 enum { SUMS = 3, SUM_FULL = 0x8000 };
 enum { NUMBER_BYTES = 2 }; /* of a record that is nothing but its number */
@@ -33,7 +33,6 @@ struct counter {
 
 struct tw_demux {
 	int count_refs;
-	int has_values;              /* there is a plain fragment whose record is more than its number */
 	struct tw_numbered entries;  /* struct entry */
 	struct tw_numbered counters; /* struct counter; a row is made when first counted in */
 	struct tw_demux_code *code;  /* of plain fragments; NULL: none can be made */
@@ -133,7 +132,6 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 			return tw_fail(TW_ERR_MEMORY, "fragment table");
 		struct entry *e = &row[one->number & 0xffff];
 		fill_entry(d, e, one);
-		d->has_values |= e->plain && record_bytes(e) != NUMBER_BYTES;
 		struct counter *counters = tw_numbered_row(&d->counters, one->number >> 16);
 		if (counters)
 			set_record(&counters[one->number & 0xffff], e);
@@ -555,8 +553,8 @@ int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct 
 
 /* ---- counting ---- */
 
-/* A lane's records are taken at full speed while at least this much of the part is left. */
-enum { LANE_MARGIN = TW_MAX_RECORD };
+/* Records are taken at full speed while at least this much of the part is left. */
+enum { MARGIN = TW_MAX_RECORD };
 
 /* The counters of an upper half. NULL: no memory. */
 static struct counter *counters_of(struct tw_demux *d, uint32_t upper)
@@ -601,23 +599,23 @@ void tw_demux_forget(struct tw_demux *d, uint32_t first)
 	tw_numbered_forget(&d->counters, first);
 }
 
-/* One buffer being counted. */
-struct lane {
+/* A buffer being counted. */
+struct counting {
 	struct walk walk;
 	struct counter *counter;
 	uint32_t upper; /* that counter is of */
 	int more;       /* 1: not at the end; 0; or an error */
 };
 
-/* Stands the lane's next record where count_four could take it? */
-static int is_plain(const struct lane *l)
+/* Stands the next record where count_plain could take it? */
+static int is_plain(const struct counting *l)
 {
 	const struct walk *w = &l->walk;
-	return !w->has_partial && w->end - w->p >= LANE_MARGIN && l->counter && l->counter[tw_get16(w->p)].record;
+	return !w->has_partial && w->end - w->p >= MARGIN && l->counter && l->counter[tw_get16(w->p)].record;
 }
 
 /* Takes what is not plain, and follows the upper half. */
-static void count_other(struct tw_demux *d, struct lane *l)
+static void count_other(struct tw_demux *d, struct counting *l)
 {
 	if (l->counter && l->upper != l->walk.upper)
 		set_upper(&l->walk, l->upper);
@@ -630,25 +628,14 @@ static void count_other(struct tw_demux *d, struct lane *l)
 	}
 }
 
-/* How many records can be taken of each lane whatever they are; 0 if a lane is at its end. */
-static size_t rounds(const struct lane *l)
-{
-	size_t least = SIZE_MAX;
-	for (int i = 0; i < TW_DEMUX_LANES; i++) {
-		size_t left = l[i].more > 0 ? (size_t)(l[i].walk.end - l[i].walk.p) : 0;
-		least = left < least ? left : least;
-	}
-	return least / LANE_MARGIN;
-}
-
-static void empty_full(struct tw_demux *d, const struct lane *l, struct counter *n)
+static void empty_full(struct tw_demux *d, const struct counting *l, struct counter *n)
 {
 	if (n->ran[0] >= SUM_FULL || n->ran[1] >= SUM_FULL || n->ran[2] >= SUM_FULL)
 		empty_counter(&d->tally, &row_of(d, l->upper)[n - l->counter], n);
 }
 
 /* Steps over an UPPER record, the commonest that is not plain. Returns 0 if something else is there, or it is the first of this upper half. */
-static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t **p)
+static inline int take_upper(struct tw_demux *d, struct counting *l, const uint8_t **p)
 {
 	uint32_t upper = tw_get16(*p + 2);
 	struct counter *counter = tw_get16(*p) == TW_TAG_UPPER ? tw_numbered_row(&d->counters, upper) : NULL;
@@ -661,53 +648,8 @@ static inline int take_upper(struct tw_demux *d, struct lane *l, const uint8_t *
 	return 1;
 }
 
-/* Takes plain fragments of all four lanes in turn, so that their look-ups overlap, up to `most` of each. */
-static void count_plain(struct tw_demux *d, struct lane *l, size_t most)
-{
-	const uint8_t *p0 = l[0].walk.p, *p1 = l[1].walk.p, *p2 = l[2].walk.p, *p3 = l[3].walk.p;
-	for (size_t n = most; n; n--) {
-		struct counter *c0 = &l[0].counter[tw_get16(p0)], *c1 = &l[1].counter[tw_get16(p1)];
-		struct counter *c2 = &l[2].counter[tw_get16(p2)], *c3 = &l[3].counter[tw_get16(p3)];
-		unsigned n0 = c0->record, n1 = c1->record, n2 = c2->record, n3 = c3->record;
-		if (__builtin_expect(!n0 | !n1 | !n2 | !n3, 0)) {
-			if ((n0 || take_upper(d, &l[0], &p0)) && (n1 || take_upper(d, &l[1], &p1)) && (n2 || take_upper(d, &l[2], &p2)) &&
-			    (n3 || take_upper(d, &l[3], &p3)))
-				continue;
-			break;
-		}
-		unsigned sums = ++c0->ran[0] | ++c1->ran[1] | ++c2->ran[2];
-		sums |= ++c3->ran[0];
-		p0 += n0;
-		p1 += n1;
-		p2 += n2;
-		p3 += n3;
-		if (__builtin_expect(sums >= SUM_FULL, 0)) {
-			empty_full(d, &l[0], c0);
-			empty_full(d, &l[1], c1);
-			empty_full(d, &l[2], c2);
-			empty_full(d, &l[3], c3);
-		}
-	}
-	l[0].walk.p = p0;
-	l[1].walk.p = p1;
-	l[2].walk.p = p2;
-	l[3].walk.p = p3;
-}
-
-/* Until one of the four lanes is at its end. Each has a plain fragment next. */
-static void count_four(struct tw_demux *d, struct lane *l)
-{
-	size_t n;
-	while ((n = rounds(l))) {
-		count_plain(d, l, n);
-		for (int i = 0; i < TW_DEMUX_LANES; i++)
-			if (!is_plain(&l[i]))
-				count_other(d, &l[i]);
-	}
-}
-
 /* Four numbers side by side, if that is all their records are: then none has to wait until it is known where the one before ends. */
-static inline int take_four(struct tw_demux *d, const struct lane *l, const uint8_t *p)
+static inline int take_four(struct tw_demux *d, const struct counting *l, const uint8_t *p)
 {
 	struct counter *n = l->counter;
 	struct counter *n0 = &n[tw_get16(p)], *n1 = &n[tw_get16(p + 2)], *n2 = &n[tw_get16(p + 4)], *n3 = &n[tw_get16(p + 6)];
@@ -727,10 +669,10 @@ static inline int take_four(struct tw_demux *d, const struct lane *l, const uint
 	return 1;
 }
 
-/* A lane of records that are nothing but numbers. */
-static void count_numbers(struct tw_demux *d, struct lane *l)
+/* Takes plain fragments as long as they come. */
+static void count_plain(struct tw_demux *d, struct counting *l)
 {
-	const uint8_t *p = l->walk.p, *end = l->walk.end - LANE_MARGIN;
+	const uint8_t *p = l->walk.p, *end = l->walk.end - MARGIN;
 	while (p <= end) {
 		if (take_four(d, l, p)) {
 			p += 4 * NUMBER_BYTES;
@@ -748,35 +690,17 @@ static void count_numbers(struct tw_demux *d, struct lane *l)
 	l->walk.p = p;
 }
 
-int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *const *chunk, unsigned n)
+int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk)
 {
-	struct lane lane[TW_DEMUX_LANES];
-	unsigned running = n;
-	int error = TW_OK;
-	for (unsigned i = 0; i < n; i++) {
-		lane[i] = (struct lane){.upper = UINT32_MAX, .more = 1};
-		begin_walk(&lane[i].walk, d, &in[i], chunk[i]);
+	struct counting l = {.upper = UINT32_MAX, .more = 1};
+	begin_walk(&l.walk, d, in, chunk);
+	while (l.more > 0) {
+		count_other(d, &l);
+		if (l.more > 0)
+			count_plain(d, &l);
 	}
-	while (running) {
-		running = 0;
-		for (unsigned i = 0; i < n; i++) {
-			count_other(d, &lane[i]);
-			running += lane[i].more > 0;
-		}
-		if (running == TW_DEMUX_LANES && d->has_values) {
-			count_four(d, lane);
-			continue;
-		}
-		for (unsigned i = 0; i < n; i++)
-			if (lane[i].more > 0)
-				count_numbers(d, &lane[i]);
-	}
-	for (unsigned i = 0; i < n; i++) {
-		finish(&lane[i].walk, chunk[i]);
-		if (lane[i].more < 0)
-			error = lane[i].more;
-	}
-	return error;
+	finish(&l.walk, chunk);
+	return l.more < 0 ? l.more : TW_OK;
 }
 
 void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals)

@@ -59,15 +59,11 @@ const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32
  */
 int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);
 
-/* Buffers tw_demux_count takes at once. */
-#define TW_DEMUX_LANES 4
-
 /*
- * Counts up to TW_DEMUX_LANES buffers and keeps nothing but what is not a plain fragment: their chunks hold events and dynamic fragments, and the counts
- * of these; the rest is in the tally. The buffers are walked side by side: one alone waits most of the time for its own last look-up.
- * Result as of tw_demux_buffer.
+ * Counts a buffer and keeps nothing but what is not a plain fragment: the chunk holds events and dynamic fragments, and the counts of these; the
+ * rest is in the tally. Result as of tw_demux_buffer.
  */
-int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *const *chunk, unsigned n);
+int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);
 
 /* What tw_demux_count has counted since the last call: insns, blocks, refs, reads, writes, raw. */
 void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals);

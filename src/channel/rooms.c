@@ -19,6 +19,8 @@ struct room {
 	uint64_t put;         /* while it is ending: jobs that had been put */
 	uint32_t *stretches;  /* of numbers: the first one of each */
 	size_t n_stretches, stretches_room;
+	const struct tw_descriptor **entry; /* of tallies: the path each is of, by number; 0 is none's */
+	size_t n_entries, entries_room;
 	struct tw_value_family values;
 };
 
@@ -41,6 +43,7 @@ static void empty_room(struct room *room)
 	for (unsigned i = 0; i < PARTS && room->part[i]; i++)
 		munmap(room->part[i], TW_PART_BYTES);
 	free(room->stretches);
+	free(room->entry);
 	tw_value_family_forget(&room->values);
 	*room = (struct room){0};
 }
@@ -86,6 +89,25 @@ static int note_stretch(struct room *room, uint32_t number)
 	return TW_OK;
 }
 
+/* Where the path is tallied, if it is: entries are given away in the order of descriptors. */
+static int note_entry(struct room *room, const struct tw_descriptor *d)
+{
+	while (room->n_entries <= d->tag) {
+		const struct tw_descriptor **entry = tw_array_room(room->entry, room->n_entries, &room->entries_room, sizeof *entry);
+		if (!entry)
+			return tw_fail(TW_ERR_MEMORY, "descriptors");
+		room->entry = entry;
+		entry[room->n_entries++] = d;
+	}
+	return TW_OK;
+}
+
+const struct tw_descriptor *tw_rooms_tallied(const struct tw_rooms *r, uint32_t number, uint64_t entry)
+{
+	const struct room *room = number && number <= TW_ROOMS ? &r->room[number - 1] : NULL;
+	return room && entry && entry < room->n_entries ? room->entry[entry] : NULL;
+}
+
 /* Valid descriptors, `n` bytes of them. */
 static int note_numbers(struct tw_rooms *r, struct room *room, const uint8_t *bytes, uint64_t n)
 {
@@ -94,6 +116,8 @@ static int note_numbers(struct tw_rooms *r, struct room *room, const uint8_t *by
 		d = (const struct tw_descriptor *)bytes;
 		r->fragments++;
 		error = note_stretch(room, d->number);
+		if (!error && r->options.control->flags & TW_FLAG_TALLY)
+			error = note_entry(room, d);
 	}
 	return error;
 }

@@ -31,6 +31,9 @@ void tw_rooms_free(struct tw_rooms *r);
  */
 int tw_rooms_take(struct tw_rooms *r, uint32_t room);
 
+/* The path that this entry of windows counts in programs of the room. NULL: none. */
+const struct tw_descriptor *tw_rooms_tallied(const struct tw_rooms *r, uint32_t room, uint64_t entry);
+
 /* Gives rooms up: those of programs that had ended the last time already, if all that was taken of them is done. To be called now and then. */
 int tw_rooms_sweep(struct tw_rooms *r);
 

@@ -3,6 +3,7 @@
 #include "engine/known.h"
 #include "engine/room.h"
 #include "engine/tags.h"
+#include "engine/tally.h"
 #include "engine/thread.h"
 #include "engine/trace.h"
 #include "engine/window.h"
@@ -71,6 +72,17 @@ static void put_event(struct thread *t, u16 type, const void *a, u32 na, const v
 	*(volatile u16 *)at = TW_TAG_EVENT;
 }
 
+/* Appends an event where the thread writes now. */
+static void event_here(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
+{
+	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
+		return;
+	if (t->walks)
+		tw_bits_stop(t);
+	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 3);
+	put_event(t, type, a, na, b, nb);
+}
+
 static void put_keyframe(struct thread *t)
 {
 	struct tw_keyframe k;
@@ -82,12 +94,12 @@ static void put_keyframe(struct thread *t)
 	k.upper = t->upper;
 	k.program = tw_known_program();
 	memset(t->status, TW_UPDATED, sizeof t->status);
-	tw_buffer_event(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
+	event_here(t, TW_EVENT_KEYFRAME, &k, sizeof k, NULL, 0);
 }
 
 void tw_buffer_keyframe(struct thread *t)
 {
-	if (t->told_closed)
+	if (t->told_closed || t->tallied)
 		return;
 	if (t->buffer)
 		tw_buffer_reserve(t, TW_MAX_EVENT); /* a switch would come between its time and its place */
@@ -95,6 +107,26 @@ void tw_buffer_keyframe(struct thread *t)
 }
 
 /* ---- buffers ---- */
+
+/* A tallied thread turns to the buffer of its slot, or back to its own. */
+static void turn(struct thread *t)
+{
+	struct tw_pen here = {t->buffer, t->bufptr, t->slack_jump, t->upper};
+	t->buffer = t->other.buffer;
+	t->bufptr = t->other.bufptr;
+	t->slack_jump = t->other.slack_jump;
+	t->upper = t->other.upper;
+	t->other = here;
+	t->telling = !t->telling;
+}
+
+/* A tallied thread is about to write over what is in its own buffer. */
+static void note_written(struct thread *t)
+{
+	struct tw_slot *s = slot_of(t);
+	s->written += t->bufptr - (u64)t->buffer;
+	s->keyframes += sizeof(struct tw_event_header) + sizeof(struct tw_keyframe);
+}
 
 static void open_buffer(struct thread *t, u8 *buffer)
 {
@@ -158,8 +190,12 @@ void tw_buffer_switch(struct thread *t)
 {
 	if (t->walks)
 		tw_bits_stop(t);
-	tw_trace_look(t, t->buffer, tw_buffer_in_slack(t) ? t->slack_jump : t->bufptr); /* not the guard page between data and slack */
-	if (t->recording) {
+	if (!t->telling)
+		tw_trace_look(t, t->buffer,
+		              tw_buffer_in_slack(t) ? t->slack_jump : t->bufptr); /* not the guard page between data and slack */
+	if (t->tallied && !t->telling) {
+		note_written(t);
+	} else if (t->recording) {
 		struct tw_slot *s = slot_of(t);
 		close_buffer(t);
 		u32 next = (s->current + 1) % TW_BUFFERS;
@@ -207,12 +243,37 @@ u64 tw_buffer_time(struct thread *t)
 
 void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb)
 {
-	if (!tw_engine.recorder->records || !tw_window_keeps(t, type))
+	if (t->tallied)
+		turn(t);
+	event_here(t, type, a, na, b, nb);
+	if (t->tallied)
+		turn(t);
+}
+
+void tw_buffer_tell(struct thread *t, const struct fragment *f, const struct tw_partial *p, const void *record, u32 bytes)
+{
+	if (!t->tallied)
 		return;
-	if (t->walks)
-		tw_bits_stop(t);
-	tw_buffer_reserve(t, (u32)sizeof(struct tw_event_header) + na + nb + 3);
-	put_event(t, type, a, na, b, nb);
+	turn(t);
+	tw_buffer_reserve(t, TW_ESCAPE_BYTES + (u32)(sizeof(struct tw_event_header) + sizeof *p) + bytes);
+	tw_buffer_upper(t, f);
+	if (p)
+		put_event(t, TW_EVENT_PARTIAL, p, sizeof *p, NULL, 0);
+	else
+		slot_of(t)->copied += bytes;
+	put(t, record, bytes);
+	turn(t);
+}
+
+void tw_buffer_untell(struct thread *t, u32 bytes)
+{
+	if (!t->tallied)
+		return;
+	turn(t);
+	t->bufptr -= bytes;
+	memset((void *)t->bufptr, 0, bytes);
+	slot_of(t)->copied -= bytes;
+	turn(t);
 }
 
 void tw_buffer_upper(struct thread *t, const struct fragment *f)
@@ -322,11 +383,38 @@ static void open_own_buffer(struct thread *t)
 	open_buffer(t, p);
 }
 
+static void close_own_buffer(struct thread *t)
+{
+	if (t->own_buffer)
+		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
+	t->own_buffer = false;
+}
+
+/* The thread has begun to write to its slot. What it tells goes there from now on; records, which it counts itself, to a buffer of its own. */
+static void begin_tally(struct thread *t)
+{
+	turn(t);
+	t->upper = 0;
+	open_own_buffer(t);
+	t->telling = false;
+	t->tallied = true;
+}
+
+static void end_tally(struct thread *t)
+{
+	if (!t->tallied)
+		return;
+	note_written(t);
+	close_own_buffer(t);
+	turn(t);
+	t->tallied = t->telling = false;
+}
+
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 {
 	bool records = tw_engine.recorder->records;
-	if (t->own_buffer) /* a copy of the parent's */
-		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
+	close_own_buffer(t); /* a copy of the parent's */
+	t->tallied = t->telling = false;
 	t->slot = NO_SLOT; /* in a new process it is the parent's */
 	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
 	bool has_slot = wanted && take_slot(t);
@@ -335,18 +423,22 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	if (has_slot && records)
 		has_slot = enter_room(t);
 	t->recording = has_slot && records;
-	t->own_buffer = t->told_closed = t->walks = false;
+	t->told_closed = t->walks = false;
 	t->count = 0;
 	t->upper = 0;
 	if (has_slot)
 		set_up_slot(t, parent_pid);
 	if (!t->recording && records)
 		open_own_buffer(t);
+	if (tw_tallies() && !tw_tally_open(t))
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to count executions in");
 	if (!t->recording)
 		return;
 	t->usable = 0;
 	take_buffer(t, 0);
 	open_buffer(t, t->buffer);
+	if (tw_tallies())
+		begin_tally(t);
 	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_buffer_time(t)};
 	tw_buffer_event(t, TW_EVENT_THREAD_START, &e, sizeof e, NULL, 0);
 }
@@ -357,12 +449,11 @@ void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 		tw_call_flush(t);
 		struct tw_thread_end e = {status, what, tw_buffer_time(t)};
 		tw_buffer_event(t, TW_EVENT_THREAD_END, &e, sizeof e, NULL, 0);
+		end_tally(t);
 		close_buffer(t);
 		t->recording = false;
 	}
-	if (t->own_buffer)
-		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
-	t->own_buffer = false;
+	close_own_buffer(t);
 	if (t->slot == NO_SLOT)
 		return;
 	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_ENDED);
@@ -428,6 +519,12 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 	memcpy(record, &f->number, 2); /* a side exit may have put its own there */
 	put_after(t, (u64)record + f->head, (u64)record + sizeof record, f, insns);
 	memcpy(p.regs, t->regs, sizeof p.regs);
+	if (t->tallied) {
+		tw_buffer_tell(t, f, &p, record, f->record_bytes);
+		t->bufptr = start;
+		tw_buffer_reserve(t, TW_MAX_RECORD);
+		return;
+	}
 	if (start + need > data_end) {
 		t->bufptr = slack;
 		put_slack_jump(t, start, slack);
@@ -531,6 +628,27 @@ static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, c
 	}
 }
 
+/* Tallied: the group gets entries in windows, if each execution of it counts the same, and there are some left. */
+static void draw_entries(u64 offset, u32 bytes)
+{
+	struct tw_room *room = tw_engine.room;
+	struct tw_descriptor *d;
+	u32 first = room->entries ? room->entries : 1, end = first;
+	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
+		d = tw_room_descriptor(room, at);
+		end++;
+		if (d->flags & TW_DESC_DYNAMIC)
+			return;
+	}
+	if (end > TW_TALLY_ENTRIES)
+		return;
+	room->entries = end;
+	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
+		d = tw_room_descriptor(room, at);
+		d->tag = first++;
+	}
+}
+
 /* Writes the n paths' descriptors at `offset` of the room, numbered from 0. */
 static void fill_group(u64 offset, const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
 {
@@ -551,6 +669,8 @@ static bool publish_group(u64 offset, u32 bytes, u32 n)
 		tw_room_descriptor(tw_engine.room, at)->number += first;
 	if (tw_form_of(d->format) != TW_FORM_PLAIN)
 		tw_tag_draw(d);
+	else if (tw_tallies())
+		draw_entries(offset, bytes);
 	tw_room_publish(offset, bytes);
 	return true;
 }
@@ -622,6 +742,7 @@ void tw_buffer_describe(struct fragment *f, const struct block *b, const struct 
 	if (d) {
 		f->number = d->number;
 		f->tag = d->tag;
+		f->tally = tw_tallies() ? d->tag : 0;
 		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;
 		f->announced = d->flags & TW_DESC_ANNOUNCED;
 	}

@@ -3,7 +3,8 @@
  * hold between both ends, is in channel/channel.h.
  *
  * Of the application's state only thread.regs is used, and it must be exact wherever a keyframe may be taken: at every call here that can switch
- * buffers (marked S). A thread that does not record (no collector, no slot) has a private buffer to write into that nobody reads.
+ * buffers (marked S). A thread that does not record (no collector, no slot) has a private buffer to write into that nobody reads; so has one that
+ * counts its records itself (tally.h), whose events go to its slot.
  */
 #ifndef TW_BUFFER_H
 #define TW_BUFFER_H
@@ -42,6 +43,13 @@ void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const vo
 
 /* All registers as they are now in thread.regs. S */
 void tw_buffer_keyframe(struct thread *t);
+
+/*
+ * Tallied thread (tally.h): puts a copy of a record of f where the collector reads it; `p`: it stopped early, or NULL. Does nothing if there is no
+ * collector for this thread. The second takes back the last one, of that many bytes, which did not stop early.
+ */
+void tw_buffer_tell(struct thread *t, const struct fragment *f, const struct tw_partial *p, const void *record, u32 bytes);
+void tw_buffer_untell(struct thread *t, u32 bytes);
 
 /* Makes sure that `bytes` can be written without a switch. S */
 void tw_buffer_reserve(struct thread *t, u32 bytes);

@@ -9,7 +9,7 @@ static struct tw_translations *const tr = &tw_translations;
 
 static struct tw_cache_piece *own_piece(void)
 {
-	return &tr->piece[((u64)tw_thread_self() - ARENA_THREADS) / THREAD_BYTES % CACHE_PIECES];
+	return &tr->piece[tw_thread_index(tw_thread_self()) % CACHE_PIECES];
 }
 
 /* Room for so many bytes in the piece: it goes on where it can, else it is left and there is another. False: the cache is full. */

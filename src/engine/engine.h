@@ -83,6 +83,13 @@ struct tw_private {
 	struct fragment *landing;        /* of the first, to be entered in its table, or NULL */
 };
 
+/* Where a thread writes: see struct thread. */
+struct tw_pen {
+	u8 *buffer;
+	u64 bufptr, slack_jump;
+	u32 upper;
+};
+
 /* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (x86_64/layout.h). */
 struct thread {
 	u64 regs[TW_NREGS];
@@ -123,7 +130,10 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	bool unfollowed;     /* of a process that is not to be recorded */
-	bool own_buffer;     /* not recording: `buffer` is a mapping of its own, where records are written over one another */
+	bool own_buffer;     /* `buffer` is a mapping of its own, where records are written over one another: not recording, or */
+	bool tallied;        /* its executions are counted by itself, and it writes to its slot only what it tells (tally.h) */
+	bool telling;        /* ... which it does now: `other` is the pen in its own buffer */
+	struct tw_pen other; /* ... in the slot's */
 	struct pending pending;
 	struct tw_held held;
 	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */

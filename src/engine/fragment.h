@@ -54,6 +54,8 @@ enum state_flags {
 	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
 	STATE_STAMPED = 32768,    /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
 	STATE_C_SLOT = 1 << 16,   /* the application's value of c_reg is in thread.slot_c */
+	STATE_TALLIED = 1 << 17,  /* the record, though not closed, is counted (tally.h) */
+	STATE_TURNS = 1 << 18,    /* ... and the turns of the loop */
 };
 
 struct state_entry {
@@ -132,7 +134,8 @@ struct fragment {
 	u32 end_context;  /* of what runs when it has run to its end */
 	u16 record_bytes; /* tag and values; tagged form: without those stored on condition, which move the buffer pointer themselves */
 	u16 n_insns, n_states;
-	u32 tag; /* other forms than the plain one: what stands for it */
+	u32 tag;   /* other forms than the plain one: what stands for it */
+	u32 tally; /* entry where path 0 is counted, those of the others behind it (tally.h); 0: there is none */
 	const struct tw_descriptor *descriptor;
 	u16 upper_in;  /* upper half that must be in force when it is entered, unless any_upper */
 	u16 upper_out; /* ... and is when it is left */

@@ -263,6 +263,8 @@ void tw_main(u64 *sp)
 	tw_memory_brk_init(brk_place(&l));
 	tw_engine.program_entry = l.program_entry;
 	tw_snapshot_take();
+	if (!tw_thread_init())
+		give_up("no room for threads of", program, 0);
 	struct thread *t = tw_thread_new();
 	tw_signal_init();
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);

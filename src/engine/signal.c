@@ -4,6 +4,7 @@
 #include "engine/fragment.h"
 #include "engine/held.h"
 #include "engine/memory.h"
+#include "engine/tally.h"
 #include "engine/thread.h"
 #include "engine/trace.h"
 #include "engine/window.h"
@@ -351,6 +352,8 @@ static void interrupt_plain(struct thread *t, const struct fragment *f, const st
 		start = t->record_at; /* its REFS event has been written behind it: take that back */
 		t->log_open = true;
 	}
+	if (t->tallied)
+		tw_tally_interrupted(t, f, s, start);
 	if (s->flags & STATE_DONE) {
 		t->bufptr = start + tw_path_bytes(f, s->path);
 	} else {

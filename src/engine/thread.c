@@ -7,6 +7,7 @@
 #include "engine/signal.h"
 #include "engine/snapshot.h"
 #include "engine/syscall.h"
+#include "engine/tally.h"
 #include "engine/window.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
@@ -20,9 +21,29 @@
 static u32 n_blocks; /* handed out at least once */
 static tw_lock_t blocks_lock;
 
+static u64 blocks = ARENA_THREADS, stride = THREAD_BYTES;
+
 static struct thread *block_at(u32 i)
 {
-	return (struct thread *)(u64)(ARENA_THREADS + i * THREAD_BYTES);
+	return (struct thread *)(blocks + i * stride);
+}
+
+u32 tw_thread_index(const struct thread *t)
+{
+	return (u32)(((u64)t - blocks) / stride);
+}
+
+bool tw_thread_init(void)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	if (!tw_tallies())
+		return true;
+	stride = THREAD_BYTES + TW_TALLY_BYTES;
+	i64 at = tw_mmap(THREADS_PLACE, MAX_THREADS * stride, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+	if (tw_failed(at))
+		at = tw_mmap(0, MAX_THREADS * stride, PROT_NONE, flags, -1, 0);
+	blocks = (u64)at;
+	return !tw_failed(at);
 }
 
 static struct thread *find_block(void)
@@ -33,7 +54,8 @@ static struct thread *find_block(void)
 	if (n_blocks == MAX_THREADS)
 		return NULL;
 	struct thread *t = block_at(n_blocks);
-	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	int place = tw_tallies() ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | place, -1, 0);
 	if (tw_failed(r))
 		return NULL;
 	__atomic_store_n(&n_blocks, n_blocks + 1, __ATOMIC_RELEASE);
@@ -79,7 +101,7 @@ static void thread_gone(struct thread *t)
 
 struct thread *tw_thread_next(const struct thread *t, const struct thread *after)
 {
-	for (u32 i = after ? (u32)(((u64)after - ARENA_THREADS) / THREAD_BYTES) + 1 : 0; i < n_blocks; i++) {
+	for (u32 i = after ? tw_thread_index(after) + 1 : 0; i < n_blocks; i++) {
 		struct thread *other = block_at(i);
 		if (__atomic_load_n(&other->in_use, __ATOMIC_ACQUIRE) && other->pid == t->pid && other != t)
 			return other;

@@ -1,5 +1,6 @@
 /*
  * Threads: each has a block of THREAD_BYTES in the low arena, with struct thread at its start, then the engine stack, then the alternate signal stack.
+ * Where threads count what they execute (tally.h) the blocks are elsewhere, and each has a window behind it.
  * Blocks are handed out again when their thread has ended. That of a child made with CLONE_VFORK is given back by its parent, which knows when it
  * goes on that the child uses the memory no more.
  */
@@ -15,6 +16,12 @@ static inline struct thread *tw_thread_self(void)
 	__asm__("movq %%gs:%c1, %0" : "=r"(t) : "i"(T_SELF));
 	return t;
 }
+
+/* Before the first thread. False: there is no room. */
+bool tw_thread_init(void);
+
+/* Which block it is, from 0. */
+u32 tw_thread_index(const struct thread *t);
 
 /* A block for a new thread, or NULL when there are too many. */
 struct thread *tw_thread_new(void);

@@ -7,6 +7,7 @@
 #include "instrument/instrumentor.h"
 #include "engine/buffer.h"
 #include "engine/signal.h"
+#include "engine/tally.h"
 #include "engine/x86_64/glue.h"
 #include <linux/mman.h>
 
@@ -107,6 +108,11 @@ void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, un
 void tw_call_close(struct emit *e, struct fragment *f)
 {
 	emit_call(e, f, CALL_CLOSE, 0, NULL, 0, 0);
+}
+
+void tw_call_tell(struct emit *e, struct fragment *f, u8 path)
+{
+	emit_call(e, f, CALL_TELL, path, NULL, 0, 0);
 }
 
 /* ---- called ---- */
@@ -374,6 +380,8 @@ static void perform(struct thread *t, const struct call_site *s)
 		begin(t, s);
 	else if (s->what == CALL_CLOSE)
 		tw_call_flush(t);
+	else if (s->what == CALL_TELL)
+		tw_tally_tell(t, s->f, (u8)s->insn);
 	else
 		log_all(t, s);
 }

@@ -96,7 +96,7 @@ void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p,
 /*
  * The clean call (glue.S, call.c): C code that sees every application register in thread.regs. Used by `call`, and by --verify on top of any other.
  */
-enum call_what { CALL_ENTRY, CALL_BEFORE, CALL_AFTER, CALL_CLOSE };
+enum call_what { CALL_ENTRY, CALL_BEFORE, CALL_AFTER, CALL_CLOSE, CALL_TELL };
 
 struct call_site {
 	struct fragment *f;
@@ -121,6 +121,9 @@ void tw_call_entry(struct emit *e, const struct block *b, struct fragment *f, u1
 void tw_call_before(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
 void tw_call_after(struct emit *e, const struct block *b, struct fragment *f, unsigned i);
 void tw_call_close(struct emit *e, struct fragment *f);
+
+/* Tells the record of this path, which is complete (engine/tally.h). */
+void tw_call_tell(struct emit *e, struct fragment *f, u8 path);
 
 /* (tw_call_close ends the log when the record is closed.) */
 /* Called by glue for the clean call at t->cc_info. Returns the host address to go on at. */

@@ -902,6 +902,56 @@ static void note_encoding(struct work *w)
 	}
 }
 
+/* Which of an instruction's operands it defines. */
+enum defined { DEFINES_NONE, DEFINES_OPCODE, DEFINES_REG, DEFINES_RM, DEFINES_SAME };
+
+static enum defined defined_by(const u8 *op)
+{
+	switch (op[0]) {
+	case 0x8b: /* mov r, r/m */
+	case 0x8d: /* lea */
+	case 0x63: /* movsxd */
+		return DEFINES_REG;
+	case 0x0f: /* movzx, movsx */
+		return (op[1] & 0xf6) == 0xb6 ? DEFINES_REG : DEFINES_NONE;
+	case 0x89: /* mov r/m, r */
+		return op[1] >> 6 == 3 ? DEFINES_RM : DEFINES_NONE;
+	case 0xc7: /* mov r/m, imm32 */
+		return op[1] >> 3 == 3 << 3 ? DEFINES_RM : DEFINES_NONE;
+	case 0x31: /* xor, sub of a register and itself */
+	case 0x33:
+	case 0x29:
+	case 0x2b:
+		return op[1] >> 6 == 3 ? DEFINES_SAME : DEFINES_NONE;
+	default: /* mov r, imm */
+		return (op[0] & 0xf8) == 0xb8 ? DEFINES_OPCODE : DEFINES_NONE;
+	}
+}
+
+u8 tw_decode_defines(const struct insn *i)
+{
+	const u8 rex = (i->raw[0] & 0xf0) == 0x40 ? i->raw[0] : 0, *op = i->raw + (rex ? 1 : 0);
+	const u8 modrm = op[op[0] == 0x0f ? 2 : 1];
+	const u8 reg = (u8)((rex & 4) << 1 | (modrm >> 3 & 7)), rm = (u8)((rex & 1) << 3 | (modrm & 7));
+	u8 defined;
+	switch (defined_by(op)) {
+	case DEFINES_REG:
+		defined = reg;
+		break;
+	case DEFINES_RM:
+		defined = rm;
+		break;
+	case DEFINES_SAME:
+		return reg == rm ? reg : TW_NOREG;
+	case DEFINES_OPCODE:
+		defined = (u8)((rex & 1) << 3 | (op[0] & 7));
+		break;
+	default:
+		return TW_NOREG;
+	}
+	return i->uses >> defined & 1 ? TW_NOREG : defined;
+}
+
 /* How the instruction orders what other processors see. */
 static u8 order_of(const struct work *w)
 {

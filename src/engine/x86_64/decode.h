@@ -94,6 +94,12 @@ struct block {
 void tw_decode_init(void);
 
 /*
+ * The register that the instruction gives a value, all 64 bits of it, that does not depend on what it held before; its encoding must be one of the plain
+ * ones that compilers use for this, without a legacy prefix. TW_NOREG: none that is known.
+ */
+u8 tw_decode_defines(const struct insn *i);
+
+/*
  * Decodes the block at pc; `limit` is the end of the executable range it stands in (no byte at or beyond is looked at). Always gives at least one
  * instruction: what does not decode, or is cut by the limit, is INSN_BAD. Must be called under tw_with_decoder.
  */

@@ -160,6 +160,15 @@ void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load)
 	emit_32(e, (u32)a->disp);
 }
 
+void emit_lea_sum(struct emit *e, u8 dst, u8 reg)
+{
+	emit_8(e, (u8)(0x48 | (dst >> 3) * 5 | (reg >> 3) << 1));
+	emit_8(e, 0x8d);
+	emit_8(e, (u8)(0x44 | (dst & 7) << 3));
+	emit_8(e, (u8)((reg & 7) << 3 | (dst & 7)));
+	emit_8(e, 0);
+}
+
 void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg)
 {
 	u8 b = (u8)(base >> 3 ? 0 : 0x20); /* inverted B of VEX and EVEX */
@@ -242,7 +251,7 @@ void emit_state(struct emit *e, u8 insn, u32 flags)
 	e->now.offset = offset;
 	e->now.insn = insn;
 	e->now.path = e->path;
-	e->now.flags = flags;
+	e->now.flags = flags | e->passed;
 	if (e->n_states && e->state[e->n_states - 1].offset == offset)
 		e->n_states--; /* nothing was emitted under it */
 	if (e->n_states < EMIT_MAX_STATES)

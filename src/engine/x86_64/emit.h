@@ -16,6 +16,8 @@ struct emit {
 	u8 buf;                 /* register that holds the buffer pointer here */
 	i32 values;             /* where the record's value slots begin, from the buffer pointer */
 	u8 path;                /* the way out being emitted (struct side_exit); 0: the whole path */
+	u16 defs;               /* registers that the fragment's instructions write, as a mask */
+	u32 passed;             /* STATE_TALLIED, STATE_TURNS: of the path being emitted */
 	struct state_entry now; /* state in force */
 	u32 n_states;
 	struct state_entry state[EMIT_MAX_STATES];
@@ -34,6 +36,7 @@ void emit_mov_reg_imm(struct emit *e, u8 reg, u64 imm);
 void emit_mov_mem32_imm(struct emit *e, u8 base, i32 disp, u32 imm);
 void emit_mov_mem16_imm(struct emit *e, u8 base, i32 disp, u16 imm);
 void emit_lea(struct emit *e, u8 reg, u8 base, i32 disp);
+void emit_lea_sum(struct emit *e, u8 dst, u8 reg);                                /* dst += reg, which is not rsp */
 void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load); /* reg = EA, or the quadword there; no %gs */
 void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg);       /* kind: enum vec_kind */
 void emit_jmp(struct emit *e, const u8 *target);

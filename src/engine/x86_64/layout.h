@@ -16,6 +16,7 @@
 #define ARENA_HEAP_END    0x7fff0000
 
 #define CHANNEL_PLACE 0x560000000000
+#define THREADS_PLACE 0x561000000000 /* instead of ARENA_THREADS, where threads have windows behind their blocks (tally.h) */
 
 #define THREAD_BYTES     0x10000
 #define THREAD_STACK_TOP 0xc000 /* engine stack: below this offset; above: alternate signal stack */
@@ -45,5 +46,8 @@
 #define T_BITS        304
 #define T_GROUP       312
 #define T_SLOT_C      320
+
+/* Behind the block: entries of the window. */
+#define T_WINDOW THREAD_BYTES
 
 #endif

@@ -1,5 +1,6 @@
 #include "engine/x86_64/leave.h"
 #include "engine/bits.h"
+#include "engine/tally.h"
 #include "engine/x86_64/bit.h"
 #include "engine/x86_64/loop.h"
 #include "engine/x86_64/stamp.h"
@@ -27,6 +28,8 @@ void tw_leave_close(struct emit *e, u8 insn, u32 flags)
 	tw_emit_statuses(e, e->path ? &e->f->side[e->path - 1].statuses : &e->f->statuses);
 	u8 t = e->f->t_reg, c = e->f->c_reg;
 	if (c != TW_NOREG) {
+		if (tw_tallies())
+			tw_tally_emit_turns(e, insn, flags | STATE_C_SLOT);
 		emit_state(e, insn, flags | STATE_C_SLOT);
 		emit_mov_reg_gs(e, c, T_SLOT_C);
 	}
@@ -39,6 +42,8 @@ void tw_leave_close(struct emit *e, u8 insn, u32 flags)
 		e->buf = BUF_REG;
 	}
 	emit_state(e, insn, flags);
+	if (tw_tallies() && !(e->passed & STATE_TALLIED))
+		tw_tally_emit(e, insn, flags);
 	if (tw_path_bytes(e->f, e->path))
 		emit_lea(e, BUF_REG, BUF_REG, tw_path_bytes(e->f, e->path));
 	emit_state(e, insn, flags | STATE_CLOSED);
@@ -384,6 +389,7 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 	const bool is_return = b->insn[s->insn].kind == INSN_RETURN;
 	u32 flags = tw_leave_swapped(e);
 	e->buf = e->f->t_reg != TW_NOREG ? e->f->t_reg : BUF_REG;
+	e->passed = 0;
 	emit_patch(s->rel32, e->at);
 	emit_state(e, s->insn, flags | (is_return ? STATE_RCX_SLOT : 0));
 	if (is_return)

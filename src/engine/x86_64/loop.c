@@ -75,6 +75,7 @@ static void emit_back(struct emit *e, u8 *rel32, u8 done, u64 head, u32 context,
 	x->next_in = f->incoming;
 	f->incoming = x;
 	emit_patch(rel32, again);
+	e->passed = 0;
 	tw_leave_close(e, done, STATE_DONE | falls);
 	tw_leave_jump(e, done, head, EXIT_LINK, context, falls);
 	f->last_exit = NULL;

@@ -4,6 +4,7 @@
 #include "engine/cache.h"
 #include "engine/memory.h"
 #include "engine/module.h"
+#include "engine/tally.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/leave.h"
@@ -260,6 +261,7 @@ static bool is_rep(const struct block *b, unsigned k)
 
 static void emit_body(struct emit *e, const struct block *b)
 {
+	const struct tw_tally_place early = tw_tally_place(e, b);
 	u16 part = 0;
 	for (unsigned k = 0; k < b->n_insns; k++) {
 		if (tw_tags_used() && part + 1 < b->n_parts && b->part[part + 1].first_insn == k)
@@ -268,7 +270,8 @@ static void emit_body(struct emit *e, const struct block *b)
 		tw_emit_stores(e, b, &plan, k, false);
 		if (tw_logs())
 			tw_call_before(e, b, e->f, k);
-		emit_state(e, (u8)k, tw_leave_swapped(e));
+		const u32 borrowed = k == early.insn ? tw_tally_emit_early(e, early, tw_leave_swapped(e)) : 0;
+		emit_state(e, (u8)k, tw_leave_swapped(e) | borrowed);
 		if (b->insn[k].kind != INSN_PLAIN) {
 			if (k + 1u == b->n_insns)
 				return;
@@ -302,6 +305,7 @@ struct emit *tw_translate_begin(struct fragment *f, struct exit *x)
 	emit.now = (struct state_entry){0};
 	emit.f = f;
 	emit.path = 0;
+	emit.passed = 0;
 	return f->code ? &emit : NULL;
 }
 
@@ -465,6 +469,14 @@ static u8 prepare(u32 context)
 	return t_reg;
 }
 
+static u16 defs_of(const struct block *b)
+{
+	u16 defs = 0;
+	for (u16 k = 0; k < b->n_insns; k++)
+		defs |= b->insn[k].defs;
+	return defs;
+}
+
 /* Makes a fragment of `block`, which has been prepared. c_reg: it is a loop, and counts there; else TW_NOREG. */
 static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct exit *x, struct fragment **landing)
 {
@@ -502,6 +514,7 @@ static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct 
 		return NULL;
 	if (block.unrecorded)
 		tell_unrecorded(block.unrecorded);
+	emit.defs = defs_of(&block);
 	emit_enter(&emit, &block);
 	emit_body(&emit, &block);
 	tw_leave_end(&emit, &block, &plan);

@@ -1,0 +1,97 @@
+#include "channel/tally.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static off_t window_at(uint32_t slot)
+{
+	return (off_t)(TW_TALLIES_AT + slot * TW_TALLY_BYTES);
+}
+
+static void add(struct tw_totals *to, const struct tw_totals *n)
+{
+	to->insns += n->insns;
+	to->blocks += n->blocks;
+	to->refs += n->refs;
+	to->reads += n->reads;
+	to->writes += n->writes;
+	to->raw[TW_STREAM_C] += n->raw[TW_STREAM_C];
+	to->raw[TW_STREAM_M] += n->raw[TW_STREAM_M];
+}
+
+/* Executions of one path. The turns of a loop have no records. */
+static void add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *to)
+{
+	struct tw_totals n = {0};
+	tw_descriptor_add_runs(d, runs, &n);
+	if (d->flags & TW_DESC_LOOP)
+		n.raw[TW_STREAM_C] = n.raw[TW_STREAM_M] = 0;
+	add(to, &n);
+}
+
+/* The entries from number `first` to before `end`. */
+static int take_entries(const struct tw_tally_input *in, uint64_t first, uint64_t end, struct tw_totals *t)
+{
+	const uint64_t *window = tw_channel_tally(in->base, in->slot);
+	const uint32_t room = in->control->slot[in->slot].room;
+	int error = TW_OK;
+	for (uint64_t entry = first; entry < end; entry++) {
+		uint64_t n = window[entry];
+		const struct tw_descriptor *d = n ? tw_rooms_tallied(in->rooms, room, entry) : NULL;
+		if (!n)
+			continue;
+		if (!d)
+			error = tw_fail(TW_ERR_DAMAGED, "executions of a fragment that is not described");
+		else
+			add_runs(d, n, t);
+	}
+	return error;
+}
+
+/* Reads only what the thread has written: holes would become memory. */
+static int take_window(const struct tw_tally_input *in, struct tw_totals *t)
+{
+	const off_t start = window_at(in->slot), end = start + (off_t)TW_TALLY_BYTES;
+	int error = TW_OK;
+	for (off_t from = start, to; from < end; from = to) {
+		from = lseek(in->fd, from, SEEK_DATA);
+		if (from >= end || (from < 0 && errno == ENXIO))
+			break;
+		to = from < 0 ? from : lseek(in->fd, from, SEEK_HOLE);
+		if (to < 0)
+			return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+		int failed = take_entries(in, (uint64_t)(from - start) / 8, (uint64_t)((to < end ? to : end) - start) / 8, t);
+		error = failed ? failed : error;
+	}
+	return error;
+}
+
+/* Bytes in the program's buffers of what is in *t. */
+static uint64_t record_bytes(const struct tw_control *control, const struct tw_totals *t)
+{
+	return t->raw[TW_STREAM_C] / 2 * tw_record_head(control->format) + t->raw[TW_STREAM_M];
+}
+
+int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
+{
+	const struct tw_slot *slot = &in->control->slot[in->slot];
+	struct tw_totals t = {0};
+	int error = take_window(in, &t);
+	uint64_t known = record_bytes(in->control, &t) + slot->copied + slot->keyframes;
+	t.raw[TW_STREAM_C] += slot->written > known ? slot->written - known : 0;
+	add(out, &t);
+	out->written += slot->written - slot->copied;
+	return error;
+}
+
+int tw_tally_clear(const struct tw_tally_input *in)
+{
+	struct tw_slot *slot = &in->control->slot[in->slot];
+	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	slot->written = slot->copied = slot->keyframes = 0;
+	int failed = fallocate(in->fd, mode, window_at(in->slot), (off_t)TW_TALLY_BYTES);
+	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : TW_OK;
+}

@@ -1,0 +1,29 @@
+/*
+ * The collector's end of tallies (src/engine/tally.h): adds up what a thread has counted in the window of its slot.
+ *
+ * By the drain loop only.
+ */
+#ifndef TW_CHANNEL_TALLY_H
+#define TW_CHANNEL_TALLY_H
+
+#include "channel/rooms.h"
+
+/* One slot, whose thread has ended, or runs on: then what it counts meanwhile may be missing. */
+struct tw_tally_input {
+	const struct tw_rooms *rooms; /* the descriptors of its program have been taken */
+	struct tw_control *control;
+	int fd;        /* of the channel... */
+	uint8_t *base; /* ...and where it is mapped */
+	uint32_t slot;
+};
+
+/*
+ * Adds to *out the executions counted and the raw bytes of their records; what is left of the bytes written - changes of upper halves, and how often
+ * loops turned - counts to TW_STREAM_C. TW_ERR_DAMAGED if an entry belongs to no path: the others are added all the same. TW_ERR_SYSTEM.
+ */
+int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out);
+
+/* The window is zeros again, and takes no memory. */
+int tw_tally_clear(const struct tw_tally_input *in);
+
+#endif
