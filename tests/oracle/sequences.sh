@@ -12,16 +12,18 @@ HERE=$ROOT/tests/oracle
 # the addresses of code and memory are the same in every run
 "$CC" -O2 -no-pie -o sequences "$HERE"/sequence{s,,_rare,_set}.c "$HERE/sequence_run.S" -lZydis || fail "sequences.c does not compile"
 
-# traced OUT ARGUMENT...: sequences ARGUMENT... under Trackway, with $FORMAT
+# traced OUT ARGUMENT...: sequences ARGUMENT... under Trackway, with $FORMAT, stored or counted in turn
+SINK=file
 traced() {
 	local out=$1
 	shift
 	rm -rf r.tw
+	[ $SINK = file ] && SINK=count || SINK=file
 	# shellcheck disable=SC2086 # options
-	"$TW" record -q --sink=count -o r.tw -f $FORMAT ./sequences "$@" >"$out" 2>traced.err || {
+	"$TW" record -q --sink=$SINK -o r.tw -f $FORMAT ./sequences "$@" >"$out" 2>traced.err || {
 		local status=$?
 		head -n 5 traced.err
-		fail "sequences $*, format $FORMAT: exit status $status"
+		fail "sequences $*, format $FORMAT, --sink=$SINK: exit status $status"
 	}
 }
 
