@@ -64,7 +64,8 @@ struct tw_seccomp {
 /* A path that a thread has taken often (trace.h). */
 struct tw_path {
 	u32 context, n;
-	bool loops; /* it came several times in a row */
+	bool loops;           /* it comes several times in a row */
+	struct fragment *old; /* a superblock that is to be made anew along it, if it is still there; NULL: none */
 	u64 pc[TW_TRACE_BLOCKS];
 };
 

@@ -415,11 +415,32 @@ static void replace_entry(struct fragment *f, struct fragment *s)
 /* Is there to be a superblock of this path? */
 static bool is_wanted(const struct tw_path *path)
 {
-	if (find(path->pc[0], path->context, true))
-		return false;
+	const struct fragment *there = find(path->pc[0], path->context, true);
+	if (there || path->old)
+		return there && there == path->old;
 	if (path->context == tw_engine.instr->context)
 		return path->n > 1 || path->loops;
 	return count_superblocks(path->pc[0]) < tw_engine.control->versions;
+}
+
+static void remove_from_hash(const struct fragment *f)
+{
+	struct fragment **p = &tr->hash[bucket(f->pc)];
+	while (*p && *p != f)
+		p = &(*p)->next_hash;
+	if (*p)
+		*p = f->next_hash;
+}
+
+/* s takes the place of the superblock f, of the same key: no branch leads to that any more, and it is not found. Who is in it goes on to one of its exits. */
+static void retire(struct fragment *f, struct fragment *s)
+{
+	remove_from_hash(f);
+	take_exits(f, s);
+	take_landings(f, s);
+	s->remade = f->remade;
+	f->superblock = s;
+	__atomic_store_n(&f->superseded, true, __ATOMIC_RELEASE);
 }
 
 void tw_fragment_join(const struct tw_path *path)
@@ -429,6 +450,8 @@ void tw_fragment_join(const struct tw_path *path)
 	if (!s)
 		return;
 	admit(s);
+	if (path->old)
+		retire(path->old, s);
 	for (struct fragment *f = first_at(s->pc); f; f = at_pc(f->next_hash, s->pc)) {
 		if (f == s || f->number >> 16 == UNRECORDED_NUMBER >> 16) /* of another mode: window.h */
 			continue;
@@ -562,15 +585,6 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 }
 
 /* ---- change ---- */
-
-static void remove_from_hash(const struct fragment *f)
-{
-	struct fragment **p = &tr->hash[bucket(f->pc)];
-	while (*p && *p != f)
-		p = &(*p)->next_hash;
-	if (*p)
-		*p = f->next_hash;
-}
 
 /* Indirect branches to pc find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
 static void drop_landings(u64 pc)

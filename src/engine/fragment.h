@@ -106,6 +106,7 @@ struct piece {
 	u16 first_insn;
 	u16 record_bytes; /* tagged form: of its own record, as in struct fragment */
 	int16_t values;   /* ... where the fragment's value slots begin, from the start of that */
+	u8 end;           /* enum tw_end, of its last instruction */
 };
 
 /* Format dep06: registers whose status is to be stored where a fragment is left, as masks. */
@@ -159,6 +160,8 @@ struct fragment {
 	bool superseded;             /* there is a superblock to be entered in its place, whatever is known */
 	bool is_superblock;
 	struct tw_passes *passes; /* how often it was come by, by what was known (trace.h) */
+	u16 *ways;                /* superblock: how often each of its paths was taken, of late (trace.h); NULL: not seen yet */
+	u8 remade;                /* superblock: the how manyth it is in the place of the first, 0 */
 	struct piece *piece;
 	struct side_exit *side;
 	struct state_entry *state;

@@ -3,12 +3,14 @@
  *
  * What has run is in the thread's own buffer: when that is full, its first records are read over, and the places where hot paths begin (where a
  * backward branch leads, where a return or an indirect branch lands, where a superblock is left: Duesterwald and Bala, ASPLOS 2000) are counted. What
- * has been come by often enough becomes the start of a path, which is read off the records that follow (the next executing tail): until it is back at
- * its start, where another superblock begins, at an indirect branch, a system call or a return to who called the path, or when it is long
- * enough. Once several looks have found nothing new, most buffers are passed over. No counter runs in the program, and a program too short to fill a
- * buffer has no superblocks.
+ * has been come by often enough becomes the start of a path, which is read off the records that follow (the next executing tail; path.h). Once several
+ * looks have found nothing new, most buffers are passed over. No counter runs in the program, and a program too short to fill a buffer has no superblocks.
  *
  * A place that is come by from superblocks that know more registers than the one that begins there, gets another version of that.
+ *
+ * By which ways superblocks are left is counted likewise. One that is left by the same side exit more often than it goes on there, or that is one turn of a
+ * loop, is made anew along the way that most of its executions took. A path that was a chance find so does no lasting harm. (Formats without the plain form
+ * do not show their superblocks in records: there it stays as it is.)
  *
  * What must hold:
  *  - The path is a prediction and nothing else: a superblock leaves by a side exit wherever the program goes another way, and code that changed meanwhile

@@ -339,7 +339,8 @@ static void keep_pieces(struct fragment *f, const struct block *b)
 	f->n_pieces = b->n_parts;
 	f->piece = tw_heap(b->n_parts * sizeof *f->piece);
 	for (u16 k = 0; k < b->n_parts; k++)
-		f->piece[k] = (struct piece){.pc = b->part[k].pc, .bytes = b->part[k].bytes, .first_insn = b->part[k].first_insn};
+		f->piece[k] = (struct piece){
+		    .pc = b->part[k].pc, .bytes = b->part[k].bytes, .first_insn = b->part[k].first_insn, .end = b->part[k].end};
 	keep_origin(f, b);
 }
 
