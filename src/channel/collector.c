@@ -244,6 +244,7 @@ static void release(struct tw_collector *c, uint32_t s)
 	take_descriptors(c, s);
 	take_tally(c, s, 0);
 	c->thread[s].active = 0;
+	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
 	atomic_store(&slot->room, 0);

@@ -307,6 +307,29 @@ static u32 reserve_slot(u32 pid, u32 tid)
 	return NO_SLOT;
 }
 
+/* Is there a slot that comes free as soon as the collector gets round to it? */
+static bool is_any_ended(void)
+{
+	for (u32 i = 0; i < TW_SLOTS; i++) {
+		u32 state = LOAD_ACQUIRE(&tw_engine.control->slot[i].state);
+		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD)
+			return true;
+	}
+	return false;
+}
+
+/* The same, waiting for one: threads can come and go faster than the collector takes what they leave. */
+static u32 wait_for_slot(u32 pid, u32 tid)
+{
+	const struct __kernel_timespec pause = {0, 1000000};
+	for (;;) {
+		u32 i = reserve_slot(pid, tid);
+		if (i != NO_SLOT || !is_any_ended() || !tw_channel_collector_alive(tw_engine.control))
+			return i;
+		tw_sys(__NR_nanosleep, &pause, 0, 0);
+	}
+}
+
 static bool is_reserved(u32 i)
 {
 	return LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
@@ -315,7 +338,7 @@ static bool is_reserved(u32 i)
 void tw_buffer_promise(struct thread *t, u32 pid, u32 tid)
 {
 	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
-	t->promised = wanted ? reserve_slot(pid, tid) : NO_SLOT;
+	t->promised = wanted ? wait_for_slot(pid, tid) : NO_SLOT;
 }
 
 void tw_buffer_promised_to(struct thread *t, u32 pid, u32 tid)
@@ -346,7 +369,7 @@ static bool take_slot(struct thread *t)
 		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
 			return true;
 	}
-	t->slot = reserve_slot(t->pid, t->tid);
+	t->slot = wait_for_slot(t->pid, t->tid);
 	return t->slot != NO_SLOT;
 }
 

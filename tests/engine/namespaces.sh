@@ -87,3 +87,53 @@ same_as_native ./killed
 check_good
 "$TW" info recording.tw | grep -q 'incomplete' && fail "the recording is incomplete"
 verify_clean ./killed
+
+# Threads that come and go while the collector looks who is there: none is taken for the dead one whose slot it has got. (A thread that was
+# could be told from what is written afterwards, which belongs to nobody.)
+cc_program churn -pthread <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile long sums[48];
+static void *add(void *p)
+{
+	for (int i = 0; i < 20000; i++)
+		++*(volatile long *)p;
+	return NULL;
+}
+int main(void)
+{
+	struct timespec begun, now;
+	long rounds = 0, sum = 0;
+	int status;
+	pid_t pid = fork();
+	if (!pid)
+		_exit(unshare(CLONE_NEWPID) != 0); /* from here on numbers need not be the collector's */
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 1;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		pthread_t t[48];
+		for (int i = 0; i < 48; i++)
+			if (pthread_create(&t[i], NULL, add, (void *)&sums[i]))
+				return 2;
+		for (int i = 0; i < 48; i++)
+			pthread_join(t[i], NULL);
+		rounds++;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begun.tv_sec < 3);
+	for (int i = 0; i < 48; i++)
+		sum += sums[i];
+	puts(sum == rounds * 48 * 20000 ? "all" : "some");
+	return 0;
+}
+END
+for sink in count file; do
+	"$TW" record -q --sink=$sink -o churn.tw ./churn >churn.out 2>churn.err || fail "churn: $(head -n 3 churn.err)"
+	[ "$(cat churn.out)" = all ] && [ ! -s churn.err ] || fail "churn, --sink=$sink: $(head -n 3 churn.out churn.err)"
+	if "$TW" info churn.tw | grep -q incomplete; then fail "churn, --sink=$sink: incomplete"; fi
+done

@@ -229,7 +229,7 @@ for f in dep dep-c mem_addr; do
 		for period in 0 3 5; do
 			"$TW" record -q -f $f --sink=count -o counted.tw ./program $what $period >counted.out || fail "count, $f, $what, with signals"
 			n=$(alarms counted.out)
-			[ "$n" -gt 5 ] || fail "$f, $what: $n signals"
+			[ "$n" -gt 0 ] || fail "$f, $what: no signal came"
 			for key in instructions refs; do
 				eval "expected=\$(($(number none.tw $key) + n * each_$key))"
 				[ "$(number counted.tw $key)" = "$expected" ] ||
