@@ -52,7 +52,6 @@ struct tw_collector {
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
-	struct tw_totals tallied; /* what threads have counted themselves */
 	struct tw_output *output;
 	struct tw_rooms *rooms;
 	pthread_t thread_id;
@@ -127,19 +126,23 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	tw_output_put(c->output, job);
 }
 
+/* What is of the plain form, stored or only counted. */
+static void take_plain(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
+{
+	struct tw_job *job = begin_job(c, t, flags);
+	in->stop = stop_of(c, t);
+	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
+	end_job(c, t, job, error);
+}
+
 /* A buffer of another form than the plain one. */
 static void take_expanded(struct tw_collector *c, struct thread *t, const struct tw_demux_input *in, uint32_t flags)
 {
 	struct tw_demux_input piece;
 	int more, last;
 	tw_expand_begin(c->expand, in, flags & TW_CHUNK_TORN);
-	while ((more = tw_expand_next(c->expand, &piece, &last)) > 0) {
-		struct tw_job *job = begin_job(c, t, last ? flags : 0);
-		struct tw_chunk *chunk = &job->chunk;
-		piece.stop = stop_of(c, t);
-		int error = c->count_only ? tw_demux_count(c->demux, &piece, chunk) : tw_demux_buffer(c->demux, &piece, chunk);
-		end_job(c, t, job, error);
-	}
+	while ((more = tw_expand_next(c->expand, &piece, &last)) > 0)
+		take_plain(c, t, &piece, last ? flags : 0);
 	if (more < 0)
 		note_failure(c, more);
 	c->written += tw_expand_used(c->expand) + in->slack_end;
@@ -152,10 +155,7 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 		return;
 	}
 	c->written += in->bytes + in->slack_end;
-	struct tw_job *job = begin_job(c, t, flags);
-	in->stop = stop_of(c, t);
-	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
-	end_job(c, t, job, error);
+	take_plain(c, t, in, flags);
 }
 
 /* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
@@ -231,7 +231,9 @@ static void take_tally(struct tw_collector *c, uint32_t s, int live)
 	const struct tw_tally_input in = {c->rooms, c->control, c->fd, c->base, s};
 	if (!(c->control->flags & TW_FLAG_TALLY))
 		return;
-	int error = tw_tally_take(&in, &c->tallied);
+	struct tw_totals tallied;
+	int error = tw_tally_take(&in, &tallied);
+	tw_output_add(c->output, &tallied);
 	if (!error && !live)
 		error = tw_tally_clear(&in);
 	if (error)
@@ -690,7 +692,6 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 		tw_expand_tally(c->expand, &tally);
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
-	tw_output_add(c->output, &c->tallied);
 	tw_output_finish(c->output, result);
 	result->totals.fragments = tw_rooms_fragments(c->rooms);
 	say_failure(c, result);

@@ -11,25 +11,15 @@ static off_t window_at(uint32_t slot)
 	return (off_t)(TW_TALLIES_AT + slot * TW_TALLY_BYTES);
 }
 
-static void add(struct tw_totals *to, const struct tw_totals *n)
-{
-	to->insns += n->insns;
-	to->blocks += n->blocks;
-	to->refs += n->refs;
-	to->reads += n->reads;
-	to->writes += n->writes;
-	to->raw[TW_STREAM_C] += n->raw[TW_STREAM_C];
-	to->raw[TW_STREAM_M] += n->raw[TW_STREAM_M];
-}
-
 /* Executions of one path. The turns of a loop have no records. */
-static void add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *to)
+static void add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *t)
 {
-	struct tw_totals n = {0};
-	tw_descriptor_add_runs(d, runs, &n);
-	if (d->flags & TW_DESC_LOOP)
-		n.raw[TW_STREAM_C] = n.raw[TW_STREAM_M] = 0;
-	add(to, &n);
+	const uint64_t c = t->raw[TW_STREAM_C], m = t->raw[TW_STREAM_M];
+	tw_descriptor_add_runs(d, runs, t);
+	if (d->flags & TW_DESC_LOOP) {
+		t->raw[TW_STREAM_C] = c;
+		t->raw[TW_STREAM_M] = m;
+	}
 }
 
 /* The entries from number `first` to before `end`. */
@@ -78,12 +68,10 @@ static uint64_t record_bytes(const struct tw_control *control, const struct tw_t
 int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
 {
 	const struct tw_slot *slot = &in->control->slot[in->slot];
-	struct tw_totals t = {0};
-	int error = take_window(in, &t);
-	uint64_t known = record_bytes(in->control, &t) + slot->copied + slot->keyframes;
-	t.raw[TW_STREAM_C] += slot->written > known ? slot->written - known : 0;
-	add(out, &t);
-	out->written += slot->written - slot->copied;
+	*out = (struct tw_totals){.written = slot->written - slot->copied};
+	int error = take_window(in, out);
+	uint64_t known = record_bytes(in->control, out) + slot->copied + slot->keyframes;
+	out->raw[TW_STREAM_C] += slot->written > known ? slot->written - known : 0;
 	return error;
 }
 

@@ -18,7 +18,7 @@ struct tw_tally_input {
 };
 
 /*
- * Adds to *out the executions counted and the raw bytes of their records; what is left of the bytes written - changes of upper halves, and how often
+ * Sets *out to the executions counted and the raw bytes of their records; what is left of the bytes written - changes of upper halves, and how often
  * loops turned - counts to TW_STREAM_C. TW_ERR_DAMAGED if an entry belongs to no path: the others are added all the same. TW_ERR_SYSTEM.
  */
 int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out);

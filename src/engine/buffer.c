@@ -318,15 +318,14 @@ static bool is_any_ended(void)
 	return false;
 }
 
-/* The same, waiting for one: threads can come and go faster than the collector takes what they leave. */
+/* Reserves a slot, waiting for one if need be: threads can come and go faster than the collector takes what they leave. */
 static u32 wait_for_slot(u32 pid, u32 tid)
 {
-	const struct __kernel_timespec pause = {0, 1000000};
 	for (;;) {
 		u32 i = reserve_slot(pid, tid);
 		if (i != NO_SLOT || !is_any_ended() || !tw_channel_collector_alive(tw_engine.control))
 			return i;
-		tw_sys(__NR_nanosleep, &pause, 0, 0);
+		tw_pause(1000);
 	}
 }
 

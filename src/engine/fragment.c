@@ -14,7 +14,6 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 #include <linux/mman.h>
-#include <linux/time_types.h>
 
 #define BREAKPOINT 0xcc
 
@@ -684,13 +683,12 @@ static void empty(void)
 /* Makes everything stale, and waits until the other threads have come out. The lock is free meanwhile. */
 static void call_out(const struct thread *t)
 {
-	const struct __kernel_timespec pause = {0, 100000};
 	for (u32 i = 0; i < tr->n_host; i++)
 		if (tr->host_map[i]->kind == FRAGMENT_CODE)
 			tw_fragment_make_stale(tr->host_map[i]);
 	while (tw_thread_in_cache(t)) {
 		tw_unlock(&tw_engine.lock);
-		tw_sys(__NR_nanosleep, &pause, NULL, 0);
+		tw_pause(100);
 		tw_lock(&tw_engine.lock);
 	}
 }

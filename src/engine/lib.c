@@ -1,6 +1,7 @@
 #include "engine/lib.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
+#include <linux/time_types.h>
 
 #undef memcpy
 #undef memset
@@ -192,4 +193,10 @@ void __assert_fail(const char *expr, const char *file, unsigned line, const char
 void __stack_chk_fail(void)
 {
 	__builtin_trap();
+}
+
+void tw_pause(u64 us)
+{
+	const struct __kernel_timespec t = {0, (i64)us * 1000};
+	tw_sys(__NR_nanosleep, &t, 0, 0);
 }

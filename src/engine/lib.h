@@ -44,6 +44,8 @@ static inline i64 tw_sys6(u64 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 #define tw_sys(nr, a, b, c)     tw_sys6((nr), (u64)(a), (u64)(b), (u64)(c), 0, 0, 0)
 #define tw_sys4(nr, a, b, c, d) tw_sys6((nr), (u64)(a), (u64)(b), (u64)(c), (u64)(d), 0, 0)
 
+void tw_pause(u64 us); /* less than a second */
+
 /* True when a system call's result is an error (-errno). */
 static inline bool tw_failed(i64 r)
 {

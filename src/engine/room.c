@@ -3,17 +3,10 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
-#include <linux/time_types.h>
 
 static struct tw_room_state *state_of(u32 room)
 {
 	return &tw_engine.control->room[room - 1];
-}
-
-static void pause_ms(i64 ms)
-{
-	const struct __kernel_timespec t = {0, ms * 1000000};
-	tw_sys(__NR_nanosleep, &t, 0, 0);
 }
 
 /* Takes a free room, which the slot names before. 0: there is none. */
@@ -49,7 +42,7 @@ static bool take(struct tw_slot *s)
 	while (!(room = take_free(s))) {
 		if (!tw_channel_collector_alive(tw_engine.control))
 			return false;
-		pause_ms(5);
+		tw_pause(5000);
 	}
 	tw_engine.room_number = room;
 	return map(room);
@@ -64,7 +57,7 @@ static bool wait_until_ours(void)
 			return true;
 		if (!tw_channel_collector_alive(tw_engine.control))
 			return false;
-		pause_ms(5);
+		tw_pause(5000);
 	}
 	return false;
 }

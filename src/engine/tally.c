@@ -57,18 +57,14 @@ static void emit_add(struct emit *e, u8 sum, u32 entry, u8 reg)
 	emit_mov_gs_reg(e, at, sum);
 }
 
-static void borrow(struct emit *e, u8 reg, u8 insn, u32 flags)
+/* The same with a borrowed register, at instruction `insn`; from then on the path has passed what `passed` says. */
+static void emit_count(struct emit *e, u8 insn, u32 flags, u32 entry, u8 reg, u32 passed)
 {
-	emit_state(e, insn, flags);
-	emit_mov_gs_reg(e, T_SLOT_S, reg);
-	e->now.spill = reg & 15;
-	emit_state(e, insn, flags | STATE_SPILL);
-}
-
-static void give_back(struct emit *e, u8 reg, u8 insn, u32 flags)
-{
-	emit_state(e, insn, flags | STATE_SPILL);
-	emit_mov_reg_gs(e, reg, T_SLOT_S);
+	const u8 borrowed = choose_register(e, flags);
+	emit_spill(e, insn, borrowed, flags);
+	emit_add(e, borrowed, entry, reg);
+	e->passed |= passed;
+	emit_unspill(e, insn, borrowed, flags);
 	emit_state(e, insn, flags);
 }
 
@@ -96,31 +92,26 @@ struct tw_tally_place tw_tally_place(const struct emit *e, const struct block *b
 
 u32 tw_tally_emit_early(struct emit *e, struct tw_tally_place place, u32 flags)
 {
-	const u8 reg = place.reg != TW_NOREG ? place.reg : choose_register(e, flags);
-	borrow(e, reg, (u8)place.insn, flags);
-	emit_add(e, reg, e->f->tally, TW_NOREG);
+	if (place.reg == TW_NOREG) {
+		emit_count(e, (u8)place.insn, flags, e->f->tally, TW_NOREG, STATE_TALLIED);
+		return 0;
+	}
+	emit_spill(e, (u8)place.insn, place.reg, flags);
+	emit_add(e, place.reg, e->f->tally, TW_NOREG);
 	e->passed |= STATE_TALLIED;
-	if (place.reg != TW_NOREG)
-		return STATE_SPILL;
-	give_back(e, reg, (u8)place.insn, flags);
-	return 0;
+	return STATE_SPILL;
 }
 
 void tw_tally_emit(struct emit *e, u8 insn, u32 flags)
 {
 	const struct fragment *f = e->f;
-	if (!f->tally) {
-		emit_state(e, insn, flags);
-		tw_call_tell(e, e->f, e->path);
-		e->passed |= STATE_TALLIED;
-		emit_state(e, insn, flags);
+	if (f->tally) {
+		emit_count(e, insn, flags, f->tally + e->path, TW_NOREG, STATE_TALLIED);
 		return;
 	}
-	const u8 r = choose_register(e, flags);
-	borrow(e, r, insn, flags);
-	emit_add(e, r, f->tally + e->path, TW_NOREG);
-	e->passed |= STATE_TALLIED;
-	give_back(e, r, insn, flags);
+	tw_call_tell(e, e->f, e->path); /* a loop's turns with it */
+	e->passed |= STATE_TALLIED | STATE_TURNS;
+	emit_state(e, insn, flags);
 }
 
 /* The entry of a loop's own path: of its turns. */
@@ -131,14 +122,8 @@ static u32 turns_entry(const struct fragment *f)
 
 void tw_tally_emit_turns(struct emit *e, u8 insn, u32 flags)
 {
-	const struct fragment *f = e->f;
-	if (!f->tally)
-		return; /* told with the record behind it */
-	const u8 r = choose_register(e, flags);
-	borrow(e, r, insn, flags);
-	emit_add(e, r, turns_entry(f), f->c_reg);
-	e->passed |= STATE_TURNS;
-	give_back(e, r, insn, flags);
+	if (e->f->tally) /* else they are told with the record behind them */
+		emit_count(e, insn, flags, turns_entry(e->f), e->f->c_reg, STATE_TURNS);
 }
 
 /* ---- from C ---- */
@@ -148,19 +133,32 @@ static void add(const struct thread *t, u32 entry, u64 n)
 	window(t)[entry] += n;
 }
 
-void tw_tally_tell(struct thread *t, const struct fragment *f, u8 path)
-{
-	if (f->c_reg != TW_NOREG)
-		tw_buffer_tell(t, f, NULL, (const u8 *)t->bufptr - LOOP_RECORD_BYTES, LOOP_RECORD_BYTES);
-	tw_buffer_tell(t, f, NULL, (const void *)t->bufptr, tw_path_bytes(f, path));
-}
-
-static void tally(struct thread *t, const struct fragment *f, u8 path)
+/* The path's record stands at `start`. */
+static void tally(struct thread *t, const struct fragment *f, u8 path, u64 start)
 {
 	if (f->tally)
 		add(t, f->tally + path, 1);
 	else
-		tw_buffer_tell(t, f, NULL, (const void *)t->bufptr, tw_path_bytes(f, path));
+		tw_buffer_tell(t, f, NULL, (const void *)start, tw_path_bytes(f, path));
+}
+
+/* So does that of the loop's last turn, behind the one that says how many there were before. */
+static void tally_turns(struct thread *t, const struct fragment *f, u64 start)
+{
+	const u8 *record = (const u8 *)start - LOOP_RECORD_BYTES;
+	u64 turns;
+	memcpy(&turns, record + 2, sizeof turns);
+	if (f->tally)
+		add(t, turns_entry(f), turns);
+	else
+		tw_buffer_tell(t, f, NULL, record, LOOP_RECORD_BYTES);
+}
+
+void tw_tally_tell(struct thread *t, const struct fragment *f, u8 path)
+{
+	if (f->c_reg != TW_NOREG)
+		tally_turns(t, f, t->bufptr);
+	tally(t, f, path, t->bufptr);
 }
 
 static void take_back(struct thread *t, const struct fragment *f, u8 path)
@@ -171,28 +169,13 @@ static void take_back(struct thread *t, const struct fragment *f, u8 path)
 		tw_buffer_untell(t, tw_path_bytes(f, path));
 }
 
-static void tally_turns(struct thread *t, const struct fragment *f, u64 start)
-{
-	const u8 *record = (const u8 *)start - LOOP_RECORD_BYTES;
-	u64 turns;
-	if (!f->tally) {
-		tw_buffer_tell(t, f, NULL, record, LOOP_RECORD_BYTES);
-		return;
-	}
-	memcpy(&turns, record + 2, sizeof turns);
-	add(t, turns_entry(f), turns);
-}
-
 void tw_tally_interrupted(struct thread *t, const struct fragment *f, const struct state_entry *s, u64 start)
 {
-	const bool tallied = s->flags & (STATE_TALLIED | STATE_CLOSED), told = tallied && !f->tally;
-	const u64 bufptr = t->bufptr;
-	t->bufptr = start;
-	if (f->c_reg != TW_NOREG && !(s->flags & (STATE_TURNS | STATE_CLOSED)) && !told)
+	const bool done = s->flags & STATE_DONE, tallied = s->flags & (STATE_TALLIED | STATE_CLOSED);
+	if (f->c_reg != TW_NOREG && !(s->flags & (STATE_TURNS | STATE_CLOSED)))
 		tally_turns(t, f, start);
-	if ((s->flags & STATE_DONE) && !tallied)
-		tally(t, f, s->path);
-	else if (!(s->flags & STATE_DONE) && tallied)
+	if (done && !tallied)
+		tally(t, f, s->path, start);
+	else if (!done && tallied)
 		take_back(t, f, s->path);
-	t->bufptr = bufptr;
 }

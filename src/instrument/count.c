@@ -11,9 +11,7 @@ static void count_entry(struct emit *e, const struct block *b)
 	const u32 flags = e->now.flags;
 	struct exit *x = tw_exit_new(EXIT_CHECK, b->pc, e->f);
 	x->context = COUNT_CONTEXT;
-	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
-	e->now.spill = TW_RCX;
-	emit_state(e, 0, flags | STATE_SPILL);
+	emit_spill(e, 0, TW_RCX, flags);
 	emit_bytes(e, "\x65\x8b\x0c\x25", 4); /* mov ecx, gs:[upper half of the count] */
 	emit_32(e, T_COUNT + 4);
 	emit_bytes(e, "\xe3", 1); /* jrcxz on */

@@ -257,3 +257,16 @@ void emit_state(struct emit *e, u8 insn, u32 flags)
 	if (e->n_states < EMIT_MAX_STATES)
 		e->state[e->n_states++] = e->now;
 }
+
+void emit_spill(struct emit *e, u8 insn, u8 reg, u32 flags)
+{
+	emit_mov_gs_reg(e, T_SLOT_S, reg);
+	e->now.spill = reg & 15;
+	emit_state(e, insn, flags | STATE_SPILL);
+}
+
+void emit_unspill(struct emit *e, u8 insn, u8 reg, u32 flags)
+{
+	emit_state(e, insn, flags | STATE_SPILL);
+	emit_mov_reg_gs(e, reg, T_SLOT_S);
+}

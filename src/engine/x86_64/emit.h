@@ -47,4 +47,11 @@ void emit_patch(u8 *rel32, const u8 *target);
 /* From here on the state is `flags` (t_reg as the fragment has it) before instruction `insn`. */
 void emit_state(struct emit *e, u8 insn, u32 flags);
 
+/*
+ * A register is free from here on, its value in thread.slot_s; and has it again. Before instruction `insn`; `flags`: the rest of the state, which is
+ * to be told of once more when the register has its value.
+ */
+void emit_spill(struct emit *e, u8 insn, u8 reg, u32 flags);
+void emit_unspill(struct emit *e, u8 insn, u8 reg, u32 flags);
+
 #endif

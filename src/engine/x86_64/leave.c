@@ -28,9 +28,9 @@ void tw_leave_close(struct emit *e, u8 insn, u32 flags)
 	tw_emit_statuses(e, e->path ? &e->f->side[e->path - 1].statuses : &e->f->statuses);
 	u8 t = e->f->t_reg, c = e->f->c_reg;
 	if (c != TW_NOREG) {
+		emit_state(e, insn, flags | STATE_C_SLOT);
 		if (tw_tallies())
 			tw_tally_emit_turns(e, insn, flags | STATE_C_SLOT);
-		emit_state(e, insn, flags | STATE_C_SLOT);
 		emit_mov_reg_gs(e, c, T_SLOT_C);
 	}
 	if (t != TW_NOREG) {

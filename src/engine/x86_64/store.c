@@ -83,9 +83,7 @@ static void store_computed(struct emit *e, const struct block *b, const struct s
 	u8 t = tw_scratch(&b->insn[s->insn], e->buf, TW_NOREG);
 	u32 flags = e->now.flags;
 	ea.disp += s->what == STORE_XCOMP ? 520 : 0;
-	emit_mov_gs_reg(e, T_SLOT_S, t);
-	e->now.spill = t & 15;
-	emit_state(e, s->insn, flags | STATE_SPILL);
+	emit_spill(e, s->insn, t, flags);
 	emit_load_address(e, t, &ea, s->what == STORE_XCOMP);
 	emit_mov_mem_reg(e, e->buf, slot_offset(e, s->slot), t);
 	emit_mov_reg_gs(e, t, T_SLOT_S);
@@ -110,9 +108,7 @@ void tw_emit_statuses(struct emit *e, const struct statuses *s)
 static void store_tested(struct emit *e, const struct store *s)
 {
 	u32 flags = e->now.flags;
-	emit_mov_gs_reg(e, T_SLOT_S, TW_RCX);
-	e->now.spill = TW_RCX;
-	emit_state(e, s->insn, flags | STATE_SPILL);
+	emit_spill(e, s->insn, TW_RCX, flags);
 	emit_bytes(e, "\x65\x0f\xb6\x0c\x25", 5); /* movzx ecx, byte gs:[status of reg] */
 	emit_32(e, T_STATUS + s->reg);
 	emit_bytes(e, "\xe3", 1); /* jrcxz over what follows */

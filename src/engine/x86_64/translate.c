@@ -123,19 +123,6 @@ static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 	emit_bytes(e, raw + rest, (u32)(i->len - rest));
 }
 
-static void emit_spill(struct emit *e, u8 insn, u8 reg, u32 flags)
-{
-	emit_mov_gs_reg(e, T_SLOT_S, reg);
-	e->now.spill = reg & 15;
-	emit_state(e, insn, flags | STATE_SPILL);
-}
-
-static void emit_unspill(struct emit *e, u8 insn, u8 reg, u32 flags)
-{
-	emit_state(e, insn, flags | STATE_SPILL);
-	emit_mov_reg_gs(e, reg, T_SLOT_S);
-}
-
 /* A rip-relative operand that code in the cache cannot reach. */
 static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 {
