@@ -128,6 +128,7 @@ struct thread {
 	u64 code_step;       /* stepping over a store that changes code of its own fragment, from this address (0: none)... */
 	u64 code_step_last;  /* ...to this one */
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
+	bool settling;       /* stepping to where the state is the application's again */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	bool unfollowed;     /* of a process that is not to be recorded */

@@ -46,16 +46,17 @@ enum state_flags {
 	STATE_DONE = 64,     /* all instructions have run; pc: */
 	STATE_PC_RCX = 128,  /*   in rcx (else with DONE: pc_fall or pc_target) */
 	STATE_PC_FALL = 256,
-	STATE_SPILL = 512,        /* the application's value of register `spill` is in thread.slot_s */
-	STATE_SPILL2 = 1024,      /* ... and that of `spill2` in slot_s2 */
-	STATE_PC_RCX_PLUS = 4096, /* pc is rcx + the landing's pc (mid-landing) */
-	STATE_OFF_BY_ONE = 2048,  /* with PC_RCX_PLUS: and one less */
-	STATE_PC_STACK = 16384,   /* with DONE: a return that has not popped yet: pc is at [rsp] */
-	STATE_IN_REP = 8192,      /* at a string instruction with a repeat prefix: iterations may have been made */
-	STATE_STAMPED = 32768,    /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
-	STATE_C_SLOT = 1 << 16,   /* the application's value of c_reg is in thread.slot_c */
-	STATE_TALLIED = 1 << 17,  /* the record, though not closed, is counted (tally.h) */
-	STATE_TURNS = 1 << 18,    /* ... and the turns of the loop */
+	STATE_SPILL = 512,         /* the application's value of register `spill` is in thread.slot_s */
+	STATE_SPILL2 = 1024,       /* ... and that of `spill2` in slot_s2 */
+	STATE_PC_RCX_PLUS = 4096,  /* pc is rcx + the landing's pc (mid-landing) */
+	STATE_OFF_BY_ONE = 2048,   /* with PC_RCX_PLUS: and one less */
+	STATE_PC_STACK = 16384,    /* with DONE: a return that has not popped yet: pc is at [rsp] */
+	STATE_IN_REP = 8192,       /* at a string instruction with a repeat prefix: iterations may have been made */
+	STATE_STAMPED = 32768,     /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
+	STATE_C_SLOT = 1 << 16,    /* the application's value of c_reg is in thread.slot_c */
+	STATE_TALLIED = 1 << 17,   /* the record, though not closed, is counted (tally.h) */
+	STATE_TURNS = 1 << 18,     /* ... and the turns of the loop */
+	STATE_UNSETTLED = 1 << 19, /* flags or a register are lost until what is next in the cache has been made (x86_64/tally_code.h) */
 };
 
 struct state_entry {

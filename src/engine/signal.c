@@ -417,11 +417,11 @@ static void start_step(struct tw_ucontext *uc)
 /* The step, if there is one, is over, made or not: flags are the application's again. */
 static void stop_step(struct thread *t, struct tw_ucontext *uc)
 {
-	if (!t->unaligned_step && !t->code_step)
+	if (!t->unaligned_step && !t->code_step && !t->settling)
 		return;
 	uc->eflags = (uc->eflags & ~(u64)EFLAGS_TF) | (t->unaligned_step ? EFLAGS_AC : 0);
 	uc->sigmask = running_mask(t);
-	t->unaligned_step = false;
+	t->unaligned_step = t->settling = false;
 	if (t->code_step) {
 		tw_lock(&tw_engine.lock);
 		tw_memory_written(t->code_step, t->code_step_last);
@@ -578,6 +578,30 @@ static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
+static bool is_unsettled(u64 host)
+{
+	return tw_fragment_state(tw_fragment_at(host), host)->flags & STATE_UNSETTLED;
+}
+
+/* Where the state in the cache is not the application's, goes on in steps until it is. False: it is. */
+static bool settle(struct thread *t, struct tw_ucontext *uc)
+{
+	if (!is_unsettled(uc->rip))
+		return false;
+	start_step(uc);
+	t->settling = true;
+	return true;
+}
+
+static bool settle_step_done(struct thread *t, struct tw_ucontext *uc)
+{
+	if (!t->settling)
+		return false;
+	if (!is_unsettled(uc->rip))
+		come_by(t, uc);
+	return true;
+}
+
 /* The breakpoint at a stale fragment's entry: the code is translated anew. */
 static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 {
@@ -614,7 +638,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		return;
 	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
 		return;
-	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc) || stale_entry(t, uc)))
+	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc) || settle_step_done(t, uc) || stale_entry(t, uc)))
 		return;
 	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
 		tw_lock(&tw_engine.lock);
@@ -664,7 +688,7 @@ static void hold(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	u64 pc = uc->rip;
-	if (in_cache(pc)) {
+	if (in_cache(pc) && !settle(t, uc)) {
 		load_context(t, uc);
 		interrupt(t, pc);
 		deliver(t, signo, info, uc->fpstate);
@@ -685,7 +709,7 @@ static void tick(struct thread *t, struct tw_ucontext *uc)
 {
 	if (uc->rip == (u64)tw_syscall_end && uc->rax == (u64)-EINTR)
 		uc->rip = (u64)tw_syscall_abort;
-	if (tw_window_is_due() && in_cache(uc->rip))
+	if (tw_window_is_due() && in_cache(uc->rip) && !settle(t, uc))
 		come_by(t, uc);
 }
 

@@ -11,7 +11,7 @@
  *  - Up to the store that counts it a record is not tallied; behind that, until it is closed, the state says STATE_TALLIED. So where a fragment is
  *    interrupted, tw_tally_interrupted does what is missing of one that is complete, and takes back what was counted of one that is not.
  *  - A loop's turns are tallied where it is left (STATE_TURNS, likewise); interrupted before, they are in the record that says their number.
- *  - Flags stay; one register is borrowed.
+ *  - The program finds its flags and registers as they were (x86_64/tally_code.h).
  *  - The window is that of the thread that runs, behind its block and so addressed by %gs: nobody else writes there. It is another mapping of the
  *    slot's in the channel; where the thread is not recorded, memory of its own.
  */
@@ -20,8 +20,6 @@
 
 #include "engine/engine.h"
 #include "engine/fragment.h"
-#include "engine/x86_64/decode.h"
-#include "engine/x86_64/emit.h"
 
 /* Does this program count for itself? */
 static inline bool tw_tallies(void)
@@ -32,24 +30,11 @@ static inline bool tw_tallies(void)
 /* Puts the window behind the block of t, which has its slot, or none. False: that cannot be had, and what it executes is not counted. */
 bool tw_tally_open(struct thread *t);
 
-/*
- * Where path 0 is counted before it is left: at an instruction behind its last branch, best at one that gives a register a value, which is not to be
- * given back then.
- */
-struct tw_tally_place {
-	u16 insn; /* NOWHERE: where the record is closed */
-	u8 reg;   /* that insn defines, or TW_NOREG */
-};
-struct tw_tally_place tw_tally_place(const struct emit *e, const struct block *b);
-
-/* Emits what counts path 0 there. Returns STATE_SPILL if the register is still borrowed, until insn has run. */
-u32 tw_tally_emit_early(struct emit *e, struct tw_tally_place place, u32 flags);
-
-/* Emits what counts the path being left, whose record is about to be closed. `flags`: of the state in force. */
-void tw_tally_emit(struct emit *e, u8 insn, u32 flags);
-
-/* Emits what counts the turns of the loop that is left; its number of turns is in its register still. */
-void tw_tally_emit_turns(struct emit *e, u8 insn, u32 flags);
+/* The entry of a loop's own path: of its turns. */
+static inline u32 tw_tally_turns_entry(const struct fragment *f)
+{
+	return f->tally + tw_path_count(f) - 1;
+}
 
 /* f, whose record begins at `start`, was left at state s. */
 void tw_tally_interrupted(struct thread *t, const struct fragment *f, const struct state_entry *s, u64 start);

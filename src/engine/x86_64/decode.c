@@ -952,6 +952,36 @@ u8 tw_decode_defines(const struct insn *i)
 	return i->uses >> defined & 1 ? TW_NOREG : defined;
 }
 
+bool tw_decode_overwrites_flags(const struct insn *i)
+{
+	const u8 rex = (i->raw[0] & 0xf0) == 0x40 ? 1 : 0, *op = i->raw + rex;
+	const bool registers = op[1] >> 6 == 3;
+	const u8 digit = op[1] >> 3 & 7;
+	if (i->kind != INSN_PLAIN)
+		return false;
+	if (op[0] < 0x40 && (op[0] & 7) < 6) /* add, or, adc, sbb, and, sub, xor, cmp */
+		return (op[0] & 7) >= 4 || registers;
+	switch (op[0]) {
+	case 0x80: /* the same with a constant */
+	case 0x81:
+	case 0x83:
+	case 0x84: /* test */
+	case 0x85:
+		return registers;
+	case 0xa8: /* test with a constant */
+	case 0xa9:
+		return true;
+	case 0xf6: /* test with a constant, neg */
+	case 0xf7:
+		return registers && (digit == 0 || digit == 3);
+	case 0xfe: /* inc, dec */
+	case 0xff:
+		return registers && digit <= 1;
+	default:
+		return false;
+	}
+}
+
 /* How the instruction orders what other processors see. */
 static u8 order_of(const struct work *w)
 {

@@ -100,6 +100,12 @@ void tw_decode_init(void);
 u8 tw_decode_defines(const struct insn *i);
 
 /*
+ * Does it give all of OF, SF, ZF, AF and PF values that do not depend on what they were, cannot fault, and has one of the encodings that compilers use for
+ * such? (The carry it may read.)
+ */
+bool tw_decode_overwrites_flags(const struct insn *i);
+
+/*
  * Decodes the block at pc; `limit` is the end of the executable range it stands in (no byte at or beyond is looked at). Always gives at least one
  * instruction: what does not decode, or is cut by the limit, is INSN_BAD. Must be called under tw_with_decoder.
  */

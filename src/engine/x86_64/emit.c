@@ -74,6 +74,11 @@ void emit_mov_gs_imm(struct emit *e, u32 slot, u32 imm)
 	emit_32(e, imm);
 }
 
+void emit_inc_gs(struct emit *e, u32 slot)
+{
+	emit_gs(e, 0xff, 0, slot);
+}
+
 void emit_mov_mem_reg(struct emit *e, u8 base, i32 disp, u8 reg)
 {
 	emit_rex_w(e, reg, base);

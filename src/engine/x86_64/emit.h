@@ -29,6 +29,7 @@ void emit_32(struct emit *e, u32 v);
 void emit_mov_gs_reg(struct emit *e, u32 slot, u8 reg); /* gs:[slot] = reg */
 void emit_mov_reg_gs(struct emit *e, u8 reg, u32 slot);
 void emit_mov_gs_imm(struct emit *e, u32 slot, u32 imm); /* 32-bit store */
+void emit_inc_gs(struct emit *e, u32 slot);              /* a quadword; flags but the carry are lost */
 void emit_mov_mem_reg(struct emit *e, u8 base, i32 disp, u8 reg);
 void emit_mov_reg_mem(struct emit *e, u8 reg, u8 base, i32 disp);
 void emit_mov_reg_reg(struct emit *e, u8 dst, u8 src);

@@ -4,6 +4,7 @@
 #include "engine/x86_64/bit.h"
 #include "engine/x86_64/loop.h"
 #include "engine/x86_64/stamp.h"
+#include "engine/x86_64/tally_code.h"
 #include "engine/x86_64/translate.h"
 
 /* Where the fragment being made is left by its side exits, path 1 first: one translation at a time. */

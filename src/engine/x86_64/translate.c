@@ -4,13 +4,13 @@
 #include "engine/cache.h"
 #include "engine/memory.h"
 #include "engine/module.h"
-#include "engine/tally.h"
 #include "engine/thread.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/leave.h"
 #include "engine/x86_64/loop.h"
 #include "engine/x86_64/show.h"
 #include "engine/x86_64/stamp.h"
+#include "engine/x86_64/tally_code.h"
 #include "instrument/instrumentor.h"
 
 #define MAX_TURNS 8u   /* of a loop in one superblock */
@@ -257,8 +257,8 @@ static void emit_body(struct emit *e, const struct block *b)
 		tw_emit_stores(e, b, &plan, k, false);
 		if (tw_logs())
 			tw_call_before(e, b, e->f, k);
-		const u32 borrowed = k == early.insn ? tw_tally_emit_early(e, early, tw_leave_swapped(e)) : 0;
-		emit_state(e, (u8)k, tw_leave_swapped(e) | borrowed);
+		const u32 until_run = k == early.insn ? tw_tally_emit_early(e, early, tw_leave_swapped(e)) : 0;
+		emit_state(e, (u8)k, tw_leave_swapped(e) | until_run);
 		if (b->insn[k].kind != INSN_PLAIN) {
 			if (k + 1u == b->n_insns)
 				return;
