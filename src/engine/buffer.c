@@ -170,10 +170,12 @@ static void stop_recording(struct thread *t)
 	tw_engine.control->failure = tw_engine.control->failure ? tw_engine.control->failure : TW_FAILURE_COLLECTOR;
 }
 
-static void protect_guards(u8 *buffer)
+/* Makes what is between the guard pages accessible. False: there are too many mappings. */
+static bool protect_guards(u8 *buffer)
 {
-	tw_sys(__NR_mprotect, buffer, TW_BUFFER_BYTES, PROT_READ | PROT_WRITE);
-	tw_sys(__NR_mprotect, tw_channel_slack(buffer), TW_SLACK_BYTES, PROT_READ | PROT_WRITE);
+	const int prot = PROT_READ | PROT_WRITE;
+	return !tw_sys(__NR_mprotect, buffer, TW_BUFFER_BYTES, prot) &&
+	       !tw_sys(__NR_mprotect, tw_channel_slack(buffer), TW_SLACK_BYTES, prot);
 }
 
 /* Makes buffer `b` of its slot the thread's, accessible the first time it is used. */
@@ -396,20 +398,35 @@ static void set_up_slot(struct thread *t, u32 parent_pid)
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
 }
 
-/* A buffer of its own, outside the channel, laid out alike. */
-static void open_own_buffer(struct thread *t)
+/* Shared: so it counts against no limit on the program's data, and a fork does not copy it. */
+bool tw_buffer_own(struct thread *t)
 {
-	u8 *p = (u8 *)tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	protect_guards(p);
-	t->own_buffer = true;
-	open_buffer(t, p);
+	const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
+	i64 at = t->own ? 0 : tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, flags, -1, 0);
+	if (tw_failed(at))
+		return false;
+	if (t->own)
+		return true;
+	t->own = (u8 *)at;
+	if (protect_guards(t->own))
+		return true;
+	tw_buffer_disown(t);
+	return false;
 }
 
-static void close_own_buffer(struct thread *t)
+void tw_buffer_disown(struct thread *t)
 {
-	if (t->own_buffer)
-		tw_sys(__NR_munmap, t->buffer, TW_BUFFER_STRIDE, 0);
-	t->own_buffer = false;
+	if (t->own)
+		tw_sys(__NR_munmap, t->own, TW_BUFFER_STRIDE, 0);
+	t->own = NULL;
+}
+
+/* The thread writes to a buffer of its own, which whoever made it has seen to: here it would have nowhere to go. */
+static void open_own_buffer(struct thread *t)
+{
+	if (!tw_buffer_own(t))
+		__builtin_trap();
+	open_buffer(t, t->own);
 }
 
 /* The thread has begun to write to its slot. What it tells goes there from now on; records, which it counts itself, to a buffer of its own. */
@@ -427,7 +444,6 @@ static void end_tally(struct thread *t)
 	if (!t->tallied)
 		return;
 	note_written(t);
-	close_own_buffer(t);
 	turn(t);
 	t->tallied = t->telling = false;
 }
@@ -435,7 +451,6 @@ static void end_tally(struct thread *t)
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 {
 	bool records = tw_engine.recorder->records;
-	close_own_buffer(t); /* a copy of the parent's */
 	t->tallied = t->telling = false;
 	t->slot = NO_SLOT; /* in a new process it is the parent's */
 	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
@@ -475,7 +490,7 @@ void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 		close_buffer(t);
 		t->recording = false;
 	}
-	close_own_buffer(t);
+	tw_buffer_disown(t);
 	if (t->slot == NO_SLOT)
 		return;
 	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_ENDED);

@@ -20,6 +20,10 @@ struct plan;
  */
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
 
+/* Makes sure that t has that buffer, before it is made: false, there is no memory. And gives it up, if there is one; a fork has none of its parent's. */
+bool tw_buffer_own(struct thread *t);
+void tw_buffer_disown(struct thread *t);
+
 /*
  * Reserves a slot for the thread or process that is about to be made, or for this process as another program, so that the collector knows at all times that
  * there is somebody: pid and tid are for the time being those of somebody who is there. tw_buffer_attach takes it, in the child as well.

@@ -132,8 +132,8 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	bool unfollowed;     /* of a process that is not to be recorded */
-	bool own_buffer;     /* `buffer` is a mapping of its own, where records are written over one another: not recording, or */
-	bool tallied;        /* its executions are counted by itself, and it writes to its slot only what it tells (tally.h) */
+	u8 *own;             /* a buffer outside the channel, where records are written over one another: if it is not recorded, or */
+	bool tallied;        /* ... its executions are counted by itself, and it writes to its slot only what it tells (tally.h) */
 	bool telling;        /* ... which it does now: `other` is the pen in its own buffer */
 	struct tw_pen other; /* ... in the slot's */
 	struct pending pending;

@@ -13,16 +13,22 @@ static u64 *window(const struct thread *t)
 /* The memory of the slot's window, once more: what mremap makes of a shared mapping that it is told has no length. */
 bool tw_tally_open(struct thread *t)
 {
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, prot = PROT_READ | PROT_WRITE;
 	i64 failed = 0;
 	if (t->recording)
 		failed = tw_sys6(__NR_mremap, (u64)tw_channel_tally(tw_engine.channel, t->slot), 0, TW_TALLY_BYTES,
 		                 MREMAP_MAYMOVE | MREMAP_FIXED, (u64)window(t), 0);
 	if (t->recording && !tw_failed(failed))
-		failed = tw_sys(__NR_mprotect, window(t), TW_TALLY_BYTES, prot);
+		failed = tw_sys(__NR_mprotect, window(t), TW_TALLY_BYTES, PROT_READ | PROT_WRITE);
 	if (!t->recording || tw_failed(failed))
-		tw_mmap((u64)window(t), TW_TALLY_BYTES, prot, flags, -1, 0);
+		tw_tally_close(t);
 	return !tw_failed(failed);
+}
+
+/* Shared: so it counts against no limit on the program's data. */
+bool tw_tally_close(struct thread *t)
+{
+	const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+	return !tw_failed(tw_mmap((u64)window(t), TW_TALLY_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0));
 }
 
 /* ---- counting ---- */

@@ -30,6 +30,9 @@ static inline bool tw_tallies(void)
 /* Puts the window behind the block of t, which has its slot, or none. False: that cannot be had, and what it executes is not counted. */
 bool tw_tally_open(struct thread *t);
 
+/* Puts memory that nobody reads there instead: a block has a window before its thread has a slot. False: there is none. */
+bool tw_tally_close(struct thread *t);
+
 /* The entry of a loop's own path: of its turns. */
 static inline u32 tw_tally_turns_entry(const struct fragment *f)
 {

@@ -56,7 +56,7 @@ static struct thread *find_block(void)
 	struct thread *t = block_at(n_blocks);
 	int place = tw_tallies() ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | place, -1, 0);
-	if (tw_failed(r))
+	if (tw_failed(r) || (tw_tallies() && !tw_tally_close(t)))
 		return NULL;
 	__atomic_store_n(&n_blocks, n_blocks + 1, __ATOMIC_RELEASE);
 	return t;
@@ -95,6 +95,7 @@ struct thread *tw_thread_new(void)
 /* The block may be given to another thread; how many there are is known again. */
 static void thread_gone(struct thread *t)
 {
+	tw_buffer_disown(t);
 	__atomic_fetch_sub(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
 }
@@ -214,6 +215,12 @@ static bool is_unfollowed(const struct tw_clone *c)
 	return !(c->args.flags & CLONE_THREAD) && (tw_engine.control->flags & TW_FLAG_NO_FOLLOW);
 }
 
+/* Will it write to a buffer of its own? */
+static bool needs_own(const struct thread *child)
+{
+	return tw_engine.recorder->records && (tw_tallies() || child->promised == NO_SLOT);
+}
+
 static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	struct thread *child = tw_thread_new();
@@ -227,7 +234,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
 	child->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-	i64 r = raw_clone(c, child);
+	i64 r = needs_own(child) && !tw_buffer_own(child) ? -11 : raw_clone(c, child);
 	if (tw_failed(r) || child->vforked) /* a vforked child is another program by now, or has ended */
 		thread_gone(child);
 	return r;
@@ -259,6 +266,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		tw_thread_adopt(t);
 		tw_engine.pid = t->pid;
 		forget_others(t);
+		tw_buffer_disown(t);
 		t->vforked = false;
 		t->unfollowed |= is_unfollowed(c);
 		if (t->unfollowed)

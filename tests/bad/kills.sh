@@ -1,5 +1,5 @@
 # Program, collector or both are killed with SIGKILL at random moments. The recording opens, check says how far it goes, and just so much replays;
-# what was not killed goes on to its normal end. TW_KILLS=200 does it 200 times; TW_SEED=N as in a run that failed.
+# what was not killed goes on to its normal end. Every other three only count (--sink=count): what the program counted until it was killed is there. TW_KILLS=200 does it 200 times; TW_SEED=N as in a run that failed.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 kills=${TW_KILLS:-9}
@@ -88,12 +88,23 @@ whole_until() {
 	references=$((references + found))
 }
 
-references=0 killed=0
+# totals_of: k.tw holds totals. Where the collector was there to the end, they are those of what ran.
+totals_of() {
+	"$TW" check k.tw >check.out 2>&1 || fail "$what: check: $(cat check.out)"
+	grep -q 'only totals' check.out || fail "$what: check does not say that there are only totals: $(cat check.out)"
+	"$TW" info --json k.tw >info.out || fail "$what: info"
+	grep -q '"state": "complete"' info.out || [ $whom != 0 ] || fail "$what: the program was killed, and the recording is incomplete: $(cat err)"
+	counted=$((counted + $(sed -n 's/^ *"instructions": \([0-9]*\),/\1/p' info.out | head -n 1)))
+}
+
+references=0 killed=0 counted=0
 for ((i = 0; killed < kills && i < 4 * kills; i++)); do
-	whom=$((i % 3)) delay=$(printf '0.%03d' $((RANDOM % 800)))
-	what="kill $i (0 program, 1 collector, 2 both: $whom) after $delay s, TW_SEED=$TW_SEED"
+	whom=$((i % 3)) sink=$((i / 3 % 2)) delay=$(printf '0.%03d' $((RANDOM % 800)))
+	what="kill $i (0 program, 1 collector, 2 both: $whom)$([ $sink = 1 ] && echo ', counting,') after $delay s, TW_SEED=$TW_SEED"
 	rm -rf k.tw k.tw.old result
-	"$TW" record -q -o k.tw -- ./family result.$$ >out 2>err </dev/null &
+	options=()
+	[ $sink = 1 ] && options=(--sink=count)
+	"$TW" record -q -o k.tw "${options[@]}" -- ./family result.$$ >out 2>err </dev/null &
 	collector=$!
 	sleep "$delay"
 	child=$(pgrep -P $collector)
@@ -108,8 +119,9 @@ for ((i = 0; killed < kills && i < 4 * kills; i++)); do
 	fi
 	rm -f result.$$ result.$$.new
 	[ -e k.tw/header ] || continue # killed before there was anything
-	whole_until
+	if [ $sink = 1 ]; then totals_of; else whole_until; fi
 done
-echo "$killed kills; what is left holds $references references"
+echo "$killed kills; what is left holds $references references, and $counted instructions were counted"
 [ $killed = "$kills" ] || fail "only $killed kills hit anything"
 [ $references -gt 0 ] || fail "nothing was recorded at all"
+[ $counted -gt 0 ] || fail "nothing was counted at all"

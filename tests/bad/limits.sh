@@ -130,6 +130,13 @@ same_as_native ./thousand 1000
 check_good
 [ "$(info_value threads)" = 1001 ] || fail "$(info_value threads) of 1001 threads were recorded"
 verify_clean ./thousand 100
+# As many that count for themselves, each with a buffer of its own, and a limit on data that natively lets them be.
+(
+	ulimit -S -d 200000
+	RECORD_OPTIONS+=(--sink=count)
+	same_as_native ./thousand 1000
+	[ "$(info_value threads)" = 1001 ] || fail "$(info_value threads) of 1001 threads were counted"
+) || exit 1
 
 # Processes: natively at the limit, and so recorded. Root has none, so another user is needed.
 cc_program forks <<'END'
