@@ -242,6 +242,10 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)
 #define TW_ENGINE_SPACE_BYTES (64ull << 30)
 
+/* Where it must have memory: nothing of the program's can be here. */
+#define TW_ENGINE_PLACE     0x60000000ull
+#define TW_ENGINE_PLACE_END 0x7fff0000ull
+
 /* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 {

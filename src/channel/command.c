@@ -1,10 +1,12 @@
 #include "channel/command.h"
+#include "channel/channel.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,13 +127,25 @@ static const char *machine_name(unsigned machine)
 	return number;
 }
 
-static int check_loader(int fd, const Elf64_Ehdr *h, const char *path, struct tw_command *p)
+/* A segment of a program that cannot be moved. */
+static bool wants_place_of_engine(const Elf64_Ehdr *h, const Elf64_Phdr *ph)
+{
+	return h->e_type == ET_EXEC && ph->p_type == PT_LOAD && ph->p_vaddr < TW_ENGINE_PLACE_END &&
+	       ph->p_vaddr + ph->p_memsz > TW_ENGINE_PLACE;
+}
+
+/* Are its addresses free, and is its loader there? */
+static int check_segments(int fd, const Elf64_Ehdr *h, const char *path, struct tw_command *p)
 {
 	for (unsigned i = 0; i < h->e_phnum && h->e_phentsize == sizeof(Elf64_Phdr); i++) {
 		Elf64_Phdr ph;
 		char loader[PATH_MAX];
 		if (pread(fd, &ph, sizeof ph, (off_t)(h->e_phoff + i * sizeof ph)) != sizeof ph)
 			return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
+		if (wants_place_of_engine(h, &ph))
+			return refuse(p, TW_COMMAND_CANNOT,
+			              "%s is linked to stand at addresses from %#llx to %#llx, which the engine needs", path,
+			              TW_ENGINE_PLACE, TW_ENGINE_PLACE_END);
 		if (ph.p_type != PT_INTERP)
 			continue;
 		size_t n = ph.p_filesz < sizeof loader ? ph.p_filesz : sizeof loader - 1;
@@ -160,7 +174,7 @@ static int check_elf(int fd, const uint8_t *head, size_t n, const char *path, st
 		return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
 	if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
 		return refuse(p, TW_COMMAND_CANNOT, "%s is an ELF file, but not a program", path);
-	return check_loader(fd, &h, path, p);
+	return check_segments(fd, &h, path, p);
 }
 
 /* ---- scripts ---- */

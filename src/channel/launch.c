@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,12 +107,26 @@ static void free_environment(char **env)
 	free(env);
 }
 
+/* What is handled here: passed on to the program, or, when that has ended, the wish to stop. */
+static const struct handled {
+	int number;
+	bool passed_on, stops;
+} handled[] = {
+    {SIGTERM, true, true},  {SIGHUP, true, true},   {SIGINT, false, true}, /* the terminal sends these two to both */
+    {SIGQUIT, false, true}, {SIGUSR1, true, false}, {SIGUSR2, true, false},
+};
+
+#define N_HANDLED (sizeof handled / sizeof *handled)
+
 static void on_signal(int signal_number)
 {
 	int saved = errno;
-	if (child > 0 && (signal_number == SIGTERM || signal_number == SIGHUP))
+	const struct handled *h = handled;
+	while (h->number != signal_number)
+		h++;
+	if (child > 0 && h->passed_on)
 		kill(child, signal_number);
-	else if (child == 0)
+	else if (child == 0 && h->stops)
 		last.stop(last.context);
 	errno = saved;
 }
@@ -149,19 +164,15 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 {
 	sigset_t block, before;
 	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGQUIT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
+	for (size_t i = 0; i < N_HANDLED; i++)
+		sigaddset(&block, handled[i].number);
 	sigprocmask(SIG_BLOCK, &block, &before);
 	child = fork();
 	int why = child < 0 ? errno : 0;
 	if (!child)
 		start(engine, argv, env, report[1]);
-	handle(SIGINT, on_signal);
-	handle(SIGQUIT, on_signal);
-	handle(SIGTERM, on_signal);
-	handle(SIGHUP, on_signal);
+	for (size_t i = 0; i < N_HANDLED; i++)
+		handle(handled[i].number, on_signal);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -200,8 +211,6 @@ int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 
 void tw_launch_end(void)
 {
-	handle(SIGINT, SIG_IGN);
-	handle(SIGQUIT, SIG_IGN);
-	handle(SIGTERM, SIG_IGN);
-	handle(SIGHUP, SIG_IGN);
+	for (size_t i = 0; i < N_HANDLED; i++)
+		handle(handled[i].number, SIG_IGN);
 }

@@ -59,6 +59,13 @@ struct tw_seccomp {
 	bool strict;
 };
 
+/* Which system calls a thread has sent to itself: see user_dispatch.h. */
+struct tw_user_dispatch {
+	bool on;
+	u64 offset, length; /* of the code whose calls are made */
+	u64 selector;       /* address of the byte that says so of the others, or 0 */
+};
+
 #define TW_TRACE_BLOCKS 16
 
 /* A path that a thread has taken often (trace.h). */
@@ -130,6 +137,8 @@ struct thread {
 	u64 code_step_last;  /* ...to this one */
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
 	bool settling;       /* stepping to where the state is the application's again */
+	u64 trapped_pc;      /* while the application has TF set: it has had its trap for getting here... */
+	bool traps;          /* ...and it has had some */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	bool unfollowed;     /* of a process that is not to be recorded */
@@ -173,6 +182,7 @@ struct thread {
 	bool told_closed;     /* its stream says that nothing is recorded */
 	u32 timer, timer_tid; /* of its CPU time, and whose it is */
 	struct tw_seccomp seccomp;
+	struct tw_user_dispatch user_dispatch;
 	struct tw_private private;
 	u32 drawn; /* instructions it may execute until it looks again, while they are counted */
 };

@@ -1,6 +1,7 @@
 #include "engine/exec.h"
 #include "engine/buffer.h"
 #include "engine/held.h"
+#include "engine/memory.h"
 #include "engine/process.h"
 #include "engine/seccomp.h"
 #include "engine/thread.h"
@@ -12,21 +13,55 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-#define MAX_STRINGS  65536u
+#define MAX_STRINGS  (64u << 20) /* more than the kernel takes, whatever the limit of the stack */
 #define MAX_SCRIPTS  4
+#define ROOM_FIRST   8u /* what scripts put before argv, and the engine before envp; and the NULL at the end */
 #define HEAD_BYTES   256
 #define ERROR_NOEXEC (-8)
 
-/* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec. */
+/* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec, with argv and envp behind it. */
 struct plan_exec {
 	char program[4096];
 	char head[HEAD_BYTES + 1];
 	char interpreter_arg[MAX_SCRIPTS][HEAD_BYTES];
 	char script[MAX_SCRIPTS][4096];
 	char environment[2][4200];
-	u64 argv[MAX_STRINGS];
-	u64 envp[MAX_STRINGS + 2];
+	u64 bytes; /* of the mapping */
+	u32 max_argv, max_envp;
+	u64 *argv, *envp;
 };
+
+/* The length of a NULL-terminated array of pointers, or an error. */
+static i64 count_pointers(u64 from)
+{
+	u64 p = 1;
+	for (u32 n = 0; n < MAX_STRINGS; n++) {
+		if (from && !tw_copy(&p, (void *)(from + 8ull * n), 8))
+			return -14;
+		if (!from || !p)
+			return n;
+	}
+	return -7; /* E2BIG */
+}
+
+/* With room for these strings. NULL: they cannot be read, are too many, or there is no memory. */
+static struct plan_exec *new_plan(u64 argv, u64 envp)
+{
+	const i64 argc = count_pointers(argv), envc = count_pointers(envp);
+	if (argc < 0 || envc < 0)
+		return NULL;
+	u64 bytes = sizeof(struct plan_exec) + (u64)(argc + envc + 2 * (i64)ROOM_FIRST) * 8;
+	i64 at = tw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tw_failed(at))
+		return NULL;
+	struct plan_exec *p = (struct plan_exec *)at;
+	p->bytes = bytes;
+	p->max_argv = (u32)argc + ROOM_FIRST;
+	p->max_envp = (u32)envc + ROOM_FIRST;
+	p->argv = (u64 *)(p + 1);
+	p->envp = p->argv + p->max_argv;
+	return p;
+}
 
 /* Copies a NULL-terminated array of pointers; the count, or an error. */
 static i64 copy_pointers(u64 *to, u64 from, u32 max)
@@ -106,7 +141,7 @@ static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 	if (!*name)
 		return ERROR_NOEXEC;
 	u32 shift = arg ? 2 : 1;
-	if (argc + shift >= MAX_STRINGS)
+	if (argc + shift >= p->max_argv)
 		return -7;
 	memmove(&p->argv[1 + shift], &p->argv[1], (u64)(argc > 0 ? argc : 1) * 8);
 	tw_format(p->script[level], sizeof p->script[level], "%s", p->program);
@@ -120,6 +155,22 @@ static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 	return argc + shift + (argc == 0);
 }
 
+/* Is it linked to stand where the engine is? */
+static bool wants_place_of_engine(const struct plan_exec *p)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
+	Elf64_Phdr ph;
+	bool wants = false;
+	if (e->e_type != ET_EXEC)
+		return false;
+	i64 fd = tw_sys(__NR_open, p->program, O_RDONLY | O_CLOEXEC, 0);
+	for (u32 i = 0; i < e->e_phnum && tw_sys4(__NR_pread64, fd, &ph, sizeof ph, e->e_phoff + i * sizeof ph) == sizeof ph; i++)
+		wants |= ph.p_type == PT_LOAD && tw_memory_is_engine(ph.p_vaddr, ph.p_memsz);
+	if (!tw_failed(fd))
+		tw_sys(__NR_close, fd, 0, 0);
+	return wants;
+}
+
 /* Why the program cannot be followed; NULL: it can. */
 static const char *why_native(const struct plan_exec *p)
 {
@@ -131,6 +182,10 @@ static const char *why_native(const struct plan_exec *p)
 		return "it is set-uid or set-gid";
 	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
 		return "it has file capabilities";
+	if (wants_place_of_engine(p))
+		return "it is linked to stand at addresses that the engine needs";
+	if (tw_process_traced())
+		return "another recorded process, a debugger, traces the process, and would see the engine";
 	if (!tw_channel_collector_alive(tw_engine.control) || tw_engine.control->failure)
 		return "recording has stopped";
 	if (!tw_process_reaches_engine())
@@ -166,7 +221,7 @@ static void default_mask(struct thread *t)
 
 static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 {
-	i64 n = copy_pointers(p->envp + 2, envp, MAX_STRINGS);
+	i64 n = copy_pointers(p->envp + 2, envp, p->max_envp - 2);
 	i64 filters = n < 0 ? n : tw_seccomp_tell(t);
 	if (n < 0 || filters < -1)
 		return filters;
@@ -209,7 +264,9 @@ static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 			return r;
 	}
 	default_mask(t);
-	i64 r = tw_sys6(__NR_execveat, (u64)(i64)dirfd, exe ? (u64)exe : path, argv, envp, (u64)flags, 0);
+	const u64 name = exe ? (u64)exe : path;
+	i64 r = dirfd == AT_FDCWD && !flags ? tw_sys(__NR_execve, name, argv, envp) /* a tracer may look which */
+	                                    : tw_sys6(__NR_execveat, (u64)(i64)dirfd, name, argv, envp, (u64)flags, 0);
 	tw_signal_set_mask(t, t->sigmask);
 	return r;
 }
@@ -218,10 +275,11 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 {
 	if (t->unfollowed)
 		return run_natively(t, dirfd, path, argv, envp, flags);
-	struct plan_exec *p =
-	    (struct plan_exec *)tw_mmap(0, sizeof *p, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct plan_exec *p = new_plan(argv, envp);
+	if (!p) /* the kernel has the error */
+		return run_natively(t, dirfd, path, argv, envp, flags);
 	i64 r = absolute(p, dirfd, path, flags);
-	i64 argc = r ? r : copy_pointers(p->argv, argv, MAX_STRINGS - 8);
+	i64 argc = r ? r : copy_pointers(p->argv, argv, p->max_argv);
 	const char *why = NULL;
 	i64 follow = argc < 0 ? 0 : resolve(p, argc, &why);
 	if (follow == 1) {
@@ -231,6 +289,6 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 			tell_native(t, why);
 		r = run_natively(t, dirfd, path, argv, envp, flags);
 	}
-	tw_sys(__NR_munmap, p, sizeof *p, 0);
+	tw_sys(__NR_munmap, p, p->bytes, 0);
 	return r;
 }

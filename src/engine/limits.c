@@ -11,6 +11,7 @@ struct limit {
 };
 
 _Static_assert(ARENA_HEAP_END - ARENA_CACHE <= TW_ENGINE_DATA_BYTES, "what the engine maps privately is within what is allowed for it");
+_Static_assert(TW_ENGINE_PLACE == ARENA_CACHE && TW_ENGINE_PLACE_END == ARENA_HEAP_END, "it is where others are told that it is");
 _Static_assert(TW_MAPPED_BYTES + TW_ENGINE_DATA_BYTES <= TW_ENGINE_SPACE_BYTES, "and so is all of it");
 
 /* What the engine may take of this resource. */

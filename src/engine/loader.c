@@ -8,7 +8,7 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-#define MAX_PHDRS    64
+#define MAX_PHDRS    1170 /* 64 KB of them, as the kernel has it */
 #define ERROR_NOEXEC (-8)
 #define PAGE_MASK    (~(u64)(TW_PAGE - 1))
 
@@ -96,22 +96,33 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	return r;
 }
 
+/* Reserves the address space of the whole image: at `at`, or if that is 0 anywhere. Where it is, or an error. */
+static i64 reserve(u64 at, u64 length)
+{
+	const int place = at ? MAP_FIXED_NOREPLACE : 0;
+	return tw_mmap(at, tw_page_up(length), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | place, -1, 0);
+}
+
+/* For an image that may be anywhere: in the arena, where its code runs best, or where large ones have room. */
+static i64 choose(u64 length)
+{
+	u64 at = tw_memory_place(length);
+	i64 r = at ? reserve(at, length) : -1;
+	if (tw_failed(r) && length <= BRK_PLACE - PIE_PLACE)
+		r = reserve(PIE_PLACE, length);
+	return tw_failed(r) ? reserve(0, length) : r;
+}
+
 /* Chooses the place, reserves it whole, maps the segments over it. */
 static i64 map_image(struct elf *f, const char *path)
 {
 	u64 length = f->high - f->low;
-	if (f->eh.e_type == ET_DYN) {
-		u64 at = tw_memory_place(length);
-		if (!at)
-			return -12;
-		f->bias = at - f->low;
-	} else if (tw_memory_is_engine(f->low, length)) {
-		return -12;
-	}
-	i64 r = tw_mmap(f->bias + f->low, tw_page_up(length), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-	                -1, 0);
+	i64 r = f->eh.e_type == ET_DYN ? choose(length) : reserve(f->low, length);
 	if (tw_failed(r))
 		return r;
+	f->bias = (u64)r - f->low;
+	if (f->eh.e_type != ET_DYN)
+		tw_memory_place_behind(f->low, f->high);
 	for (int i = 0; i < f->eh.e_phnum; i++)
 		if (f->ph[i].p_type == PT_LOAD && (r = map_segment(f, &f->ph[i], path)) < 0)
 			return r;

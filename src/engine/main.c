@@ -230,7 +230,7 @@ static void set_auxv(const struct start *s, const struct loaded *l, const char *
 /* brk: behind a fixed program, as natively; for a position-independent one, where the kernel would have put it: far from everything. */
 static u64 brk_place(const struct loaded *l)
 {
-	return l->pie ? 0x555570000000ull : l->end + 16 * TW_PAGE;
+	return l->pie ? BRK_PLACE : l->end + 16 * TW_PAGE;
 }
 
 void tw_main(u64 *sp);

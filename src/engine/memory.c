@@ -237,14 +237,21 @@ void tw_memory_written(u64 first, u64 last)
 		tw_shared_code(page, invalidate_page);
 }
 
+static u64 next_place = ARENA_MODULES;
+
+void tw_memory_place_behind(u64 start, u64 end)
+{
+	if (start < ARENA_MODULES_END && end > next_place)
+		next_place = end < ARENA_MODULES_END ? tw_page_up(end + (ARENA_MODULES_END - end) / 2) : ARENA_MODULES_END;
+}
+
 u64 tw_memory_place(u64 length)
 {
-	static u64 next = ARENA_MODULES;
-	u64 at = next;
+	u64 at = next_place;
 	length = tw_page_up(length);
 	if (length > ARENA_MODULES_END - ARENA_MODULES || at + length > ARENA_MODULES_END)
 		return 0;
-	next = at + length + 16 * TW_PAGE;
+	next_place = at + length + 16 * TW_PAGE;
 	return at;
 }
 

@@ -47,6 +47,9 @@ void tw_memory_written(u64 first, u64 last);
 /* A free place in the low arena for a module of this length, or 0. */
 u64 tw_memory_place(u64 length);
 
+/* A program that cannot be moved stands at [start, end). If that is in the arena, modules go behind it, with as much room before them, for brk, as for them. */
+void tw_memory_place_behind(u64 start, u64 end);
+
 /* Does [start, start + length) touch anything of the engine's? */
 bool tw_memory_is_engine(u64 start, u64 length);
 

@@ -95,20 +95,44 @@ static u32 exe_owner(const char *p)
 	return tw_streq(p, "exe") ? pid : 0;
 }
 
-/* The slot of the first thread of a recorded process, or NO_SLOT. */
-static u32 find_slot(u32 pid)
+/* The slot of a recorded thread, or NO_SLOT. */
+static u32 find_thread(u32 tid)
 {
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		const struct tw_slot *s = &tw_engine.control->slot[i];
-		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->pid == pid && s->tid == pid)
+		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->tid == tid)
 			return i;
 	}
 	return NO_SLOT;
 }
 
+/* The slot of the first thread of a recorded process, or NO_SLOT. */
+static u32 find_slot(u32 pid)
+{
+	u32 i = find_thread(pid);
+	return i != NO_SLOT && tw_engine.control->slot[i].pid == pid ? i : NO_SLOT;
+}
+
 bool tw_process_is_recorded(u32 pid)
 {
 	return pid == tw_engine.pid || find_slot(pid) != NO_SLOT;
+}
+
+bool tw_process_traced(void)
+{
+	static const char name[] = "\nTracerPid:\t";
+	char status[512];
+	u32 pid = 0;
+	i64 fd = tw_sys(__NR_open, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+	i64 n = tw_failed(fd) ? 0 : tw_sys(__NR_read, fd, status, sizeof status - 1);
+	if (!tw_failed(fd))
+		tw_sys(__NR_close, fd, 0, 0);
+	status[n > 0 ? n : 0] = 0;
+	const char *s = status;
+	while (*s && !take_word(&s, name))
+		s++;
+	take_number(&s, &pid);
+	return pid && find_thread(pid) != NO_SLOT;
 }
 
 void tw_process_tell_namespace(void)

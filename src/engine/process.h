@@ -20,6 +20,9 @@ void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info)
 /* Is there a recorded process of this pid, this one or another? */
 bool tw_process_is_recorded(u32 pid);
 
+/* Is this process traced (ptrace) by a recorded one? */
+bool tw_process_traced(void);
+
 /* This process asks for another namespace of process numbers, for itself or its children. */
 void tw_process_tell_namespace(void);
 

@@ -59,21 +59,6 @@ static bool strict_allows(u64 nr)
 	return nr == __NR_read || nr == __NR_write || nr == __NR_exit || nr == __NR_rt_sigreturn;
 }
 
-static void trap(struct thread *t, const struct seccomp_data *data, u32 answer)
-{
-	siginfo_t info;
-	memset(&info, 0, sizeof info);
-	info.si_signo = SIGSYS;
-	info.si_code = SYS_SECCOMP;
-	info.si_errno = (int)(answer & SECCOMP_RET_DATA);
-	info.si_call_addr = (void *)data->instruction_pointer;
-	info.si_syscall = data->nr;
-	info.si_arch = data->arch;
-	t->regs[TW_RCX] = t->pc;
-	t->regs[TW_R11] = t->flags;
-	tw_signal_force(t, &info);
-}
-
 /* Ends the thread, or with it the process if it is its only one. */
 static void kill_thread(struct thread *t, int signo)
 {
@@ -105,7 +90,7 @@ bool tw_seccomp_allows(struct thread *t, i64 *result)
 		*result = ERROR_ENOSYS;
 		return false;
 	case SECCOMP_RET_TRAP:
-		trap(t, &data, answer);
+		tw_signal_refused_call(t, SYS_SECCOMP, (int)value);
 		*result = SECCOMP_ANSWERED;
 		return false;
 	case SECCOMP_RET_KILL_THREAD:

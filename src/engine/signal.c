@@ -16,6 +16,7 @@
 #include "instrument/instrumentor.h"
 #include <asm/errno.h>
 #include <asm/unistd.h>
+#include <linux/audit.h>
 #include <linux/mman.h>
 
 #define NSIG_MAX        64
@@ -26,6 +27,7 @@
 #define EFLAGS_ID       0x200000u
 #define TRAP_PROTECTION 13
 #define TRAP_PAGE_FAULT 14
+#define POPF            0x9d
 #define UPPER_UNKNOWN   0xffffu /* in a landing or a bridge: the next fragment writes its own */
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
@@ -51,7 +53,7 @@ static bool is_fault(int signo, const siginfo_t *info)
 /* Likewise, of a system call that a filter answered. */
 static bool is_forced(int signo, const siginfo_t *info)
 {
-	return signo == SIGSYS && info->si_code == SYS_SECCOMP;
+	return signo == SIGSYS && info->si_code > 0;
 }
 
 static void kernel_mask(u64 mask)
@@ -225,9 +227,19 @@ void tw_signal_page_fault(struct thread *t, u64 address, u64 error)
 	kernel_mask(t->sigmask);
 }
 
-void tw_signal_force(struct thread *t, const siginfo_t *info)
+void tw_signal_refused_call(struct thread *t, int code, int error)
 {
-	deliver(t, info->si_signo, info, NULL);
+	siginfo_t info;
+	memset(&info, 0, sizeof info);
+	info.si_signo = SIGSYS;
+	info.si_code = code;
+	info.si_errno = error;
+	info.si_call_addr = (void *)t->pc;
+	info.si_syscall = (int)t->regs[TW_RAX];
+	info.si_arch = AUDIT_ARCH_X86_64;
+	t->regs[TW_RCX] = t->pc;
+	t->regs[TW_R11] = t->flags;
+	deliver(t, SIGSYS, &info, NULL);
 	tw_signal_set_mask(t, t->sigmask);
 }
 
@@ -236,6 +248,8 @@ void tw_signal_return(struct thread *t)
 	u64 mask;
 	if (!tw_frame_pop(t, &mask))
 		tw_signal_die(t, SIGSEGV);
+	t->traps = t->flags & EFLAGS_TF;
+	t->trapped_pc = t->traps ? t->pc : 0;
 	tw_signal_set_mask(t, mask);
 	tw_buffer_event(t, TW_EVENT_SIGRETURN, NULL, 0, NULL, 0);
 	tw_buffer_keyframe(t);
@@ -602,6 +616,24 @@ static bool settle_step_done(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
+/*
+ * The application has set TF, with popfq or in the context that a handler returned to: the machine traps after each instruction here, the engine's own
+ * too. One of the application's has been completed when its pc is another; behind the popfq that set TF there is no trap. True: go on.
+ */
+static bool step_goes_on(struct thread *t, const struct tw_ucontext *uc)
+{
+	if (!in_cache(uc->rip))
+		return true; /* on the way out of the cache or into it: in between, the flags are the engine's */
+	const struct fragment *f = tw_fragment_at(uc->rip);
+	const u64 pc = state_pc(f, tw_fragment_state(f, uc->rip), uc->rcx, uc->rsp);
+	u8 before = 0;
+	const bool began = !t->traps && tw_copy(&before, (void *)(pc - 1), 1) && before == POPF;
+	const bool same = pc == t->trapped_pc || began;
+	t->traps = uc->eflags & EFLAGS_TF;
+	t->trapped_pc = t->traps ? pc : 0;
+	return same;
+}
+
 /* The breakpoint at a stale fragment's entry: the code is translated anew. */
 static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 {
@@ -639,6 +671,8 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
 		return;
 	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc) || settle_step_done(t, uc) || stale_entry(t, uc)))
+		return;
+	if (signo == SIGTRAP && info->si_code == TRAP_TRACE && step_goes_on(t, uc))
 		return;
 	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
 		tw_lock(&tw_engine.lock);

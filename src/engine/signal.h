@@ -54,8 +54,11 @@ enum tw_fault_bits { FAULT_PRESENT = 1, FAULT_WRITE = 2, FAULT_USER = 4, FAULT_F
 /* A page fault at `address` that the engine has found, with this error code: delivered as SIGSEGV, or the process dies of it. */
 void tw_signal_page_fault(struct thread *t, u64 address, u64 error);
 
-/* A signal that the program's own system call brought about (SIGSYS): its handler runs, or where it is blocked or ignored the process dies of it. */
-void tw_signal_force(struct thread *t, const siginfo_t *info);
+/*
+ * SIGSYS with this code instead of the system call that t->regs ask for and that ends before t->pc: its handler runs, or where it is blocked or ignored the
+ * process dies of it.
+ */
+void tw_signal_refused_call(struct thread *t, int code, int error);
 
 /* The process dies of the signal, as if the engine were not there. */
 void tw_signal_die(struct thread *t, int signo);

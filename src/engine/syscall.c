@@ -11,6 +11,7 @@
 #include "engine/shared.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
+#include "engine/user_dispatch.h"
 #include "engine/window.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
@@ -22,6 +23,7 @@
 #include <linux/mman.h>
 #include <linux/sched.h>
 #include <linux/personality.h>
+#include <linux/prctl.h>
 #include <linux/shm.h>
 
 #define SYSCALL_BYTES 2
@@ -327,10 +329,19 @@ static i64 sys_clone3(struct thread *t, const u64 *a)
 	struct tw_clone c = {.size = a[1], .modern = true};
 	if (a[1] < CLONE_ARGS_SIZE_VER0)
 		return ENGINE_EINVAL;
-	if (a[1] > sizeof c.args)
-		return ENGINE_E2BIG; /* as a kernel that knows no more than this engine */
-	if (!tw_copy(&c.args, (void *)a[0], a[1]))
+	if (a[1] > TW_PAGE)
+		return ENGINE_E2BIG;
+	if (c.size > sizeof c.args)
+		c.size = sizeof c.args;
+	if (!tw_copy(&c.args, (void *)a[0], c.size))
 		return ENGINE_EFAULT;
+	for (u64 at = c.size; at < a[1]; at++) { /* as a kernel that knows no more than this engine */
+		u8 more;
+		if (!tw_copy(&more, (void *)(a[0] + at), 1))
+			return ENGINE_EFAULT;
+		if (more)
+			return ENGINE_E2BIG;
+	}
 	if (!c.args.stack != !c.args.stack_size)
 		return ENGINE_EINVAL;
 	return tw_thread_clone(t, &c);
@@ -507,6 +518,8 @@ static i64 sys_seccomp(struct thread *t, const u64 *a)
 
 static i64 sys_prctl(struct thread *t, const u64 *a)
 {
+	if ((u32)a[0] == PR_SET_SYSCALL_USER_DISPATCH)
+		return tw_user_dispatch_set(t, a[1], a[2], a[3], a[4]);
 	i64 r = tw_seccomp_prctl(t, a[0], a[1], a[2]);
 	return r == TW_SECCOMP_PASS ? pass(t, a) : r;
 }
@@ -598,6 +611,8 @@ void tw_syscall(struct thread *t)
 	const u64 a[6] = {t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX], t->regs[TW_R10], t->regs[TW_R8], t->regs[TW_R9]};
 	call_fn fn = nr < sizeof table / sizeof *table && table[nr] ? table[nr] : pass;
 	i64 r = 0;
+	if (t->user_dispatch.on && tw_user_dispatch_takes(t))
+		return;
 	const bool allowed = !tw_seccomp_used(t) || tw_seccomp_allows(t, &r);
 	if (r == SECCOMP_ANSWERED)
 		return;
@@ -608,6 +623,7 @@ void tw_syscall(struct thread *t)
 	t->regs[TW_RCX] = t->pc;
 	t->regs[TW_R11] = t->flags;
 	const u64 pc = t->pc - SYSCALL_BYTES, began = tw_engine.recorder->records ? tw_tsc() : 0;
+	t->trapped_pc = t->pc; /* of interest only while TF is set: the next trap comes after the next instruction */
 	if (allowed)
 		r = fn(t, a);
 	if (r == TW_SYSCALL_ABORTED) {

@@ -273,6 +273,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 			tw_window_close_for_good();
 		t->pending.signo = 0;
 		t->has_pending = 0;
+		t->user_dispatch.on = false;
 		if (c->args.flags & CLONE_CLEAR_SIGHAND)
 			tw_signal_clear_handlers(t);
 		read_fs(t);

@@ -6,6 +6,8 @@
 #define FP_XSTATE_MAGIC1     0x46505853u
 #define FP_XSTATE_MAGIC2     0x46505845u
 #define SW_BYTES_AT          464 /* struct _fpx_sw_bytes within the legacy area */
+#define XSTATE_BV_AT         512 /* the components that are not in their initial state */
+#define XSTATE_LEGACY        3u  /* x87, SSE */
 #define USER_CS              0x33
 #define USER_SS              0x2b
 #define EFLAGS_SAFE          0x40dd5u /* what sigreturn may change: AC OF DF TF SF ZF AF PF CF */
@@ -65,6 +67,8 @@ static bool save_live(u8 *to)
 		if (!tw_copy(to + n, zero, 64))
 			return false;
 	__asm__ volatile("xsave64 (%0)" : : "r"(to), "a"((u32)tw_engine.xcr0), "d"((u32)(tw_engine.xcr0 >> 32)) : "memory");
+	u64 *there = (u64 *)(to + XSTATE_BV_AT);
+	*there |= XSTATE_LEGACY; /* as the kernel has it: a handler may change these without saying so here */
 	return tw_copy(to + SW_BYTES_AT, &sw, sizeof sw) && tw_copy(to + tw_engine.xsave_size, &magic2, 4);
 }
 

@@ -15,6 +15,8 @@
 #define ARENA_HEAP        0x71000000 /* its heap: fragments' metadata, tables */
 #define ARENA_HEAP_END    0x7fff0000
 
+#define PIE_PLACE     0x550000000000 /* position-independent programs for which the arena is too small... */
+#define BRK_PLACE     0x555570000000 /* ...and brk of all of these */
 #define CHANNEL_PLACE 0x560000000000
 #define THREADS_PLACE 0x561000000000 /* instead of ARENA_THREADS, where threads have windows behind their blocks (tally.h) */
 
