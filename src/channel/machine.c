@@ -1,6 +1,7 @@
 #include "channel/machine.h"
 
 #include <cpuid.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,13 @@ void tw_machine_cpu(char name[64])
 uint64_t tw_machine_memory(void)
 {
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+unsigned tw_machine_processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+	return n < 1 ? 1 : (unsigned)n;
 }
 
 int tw_machine_tsc_invariant(void)

@@ -15,6 +15,9 @@ void tw_machine_cpu(char name[64]);
 /* Bytes of memory. */
 uint64_t tw_machine_memory(void);
 
+/* Processors that this process may run on; at least 1. */
+unsigned tw_machine_processors(void);
+
 /* Whether the time stamp counter goes at one rate in all states of the processor, on all of its cores. */
 int tw_machine_tsc_invariant(void);
 

@@ -1,5 +1,6 @@
 #include "channel/output.h"
 #include "channel/demux.h"
+#include "channel/machine.h"
 #include "recording/array.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
@@ -9,9 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Jobs when chunks are stored, and when they are not. A chunk that got all its buffers comes from a program that makes them fast,
- * and is compressed at the faster level. */
-enum { JOBS = 48, FEW_JOBS = 8, LEVEL = 3, FAST_LEVEL = 1 };
+/* Jobs at least when chunks are stored, and when they are not. */
+enum { JOBS = 48, FEW_JOBS = 8 };
+
+/* A chunk that got all its buffers comes from a program that makes them fast, and is compressed at the faster level. */
+enum { LEVEL = 3, FAST_LEVEL = 1 };
 
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
 struct lane {
@@ -53,7 +56,7 @@ struct tw_output {
 	pthread_mutex_t writing; /* the writer; never held together with the lock */
 	pthread_cond_t freed;    /* a job is unused again */
 	pthread_cond_t written;  /* a chunk is dealt with */
-	struct tw_job job[JOBS];
+	struct tw_job *job;      /* n_jobs of them */
 	struct tw_job *unused;
 	unsigned n_jobs;
 	int ending;
@@ -556,6 +559,7 @@ static void free_output(struct tw_output *o)
 {
 	for (unsigned i = 0; i < o->n_jobs; i++)
 		tw_chunk_release(&o->job[i].chunk);
+	free(o->job);
 	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++)
 		tw_packer_free(o->lane[i].packer);
 	for (unsigned i = 0; i < o->n_lanes; i++)
@@ -570,19 +574,45 @@ static void free_output(struct tw_output *o)
 	free(o);
 }
 
+/*
+ * So many that the chunks of one thread keep all processors but one, which the program has, at work: several are encoded at once only if each has more jobs
+ * waiting than its lane can do while the next one comes. A job holds the streams of one buffer. At most a sixteenth of the memory.
+ */
+static unsigned count_jobs(const struct tw_output_options *opt)
+{
+	const uint64_t room = tw_machine_memory() / 16 / TW_BUFFER_BYTES;
+	uint64_t lanes = tw_machine_processors() - 1, n;
+	if (opt->discard)
+		return FEW_JOBS;
+	if (opt->check || !opt->writer)
+		return JOBS;
+	lanes = lanes < 1 ? 1 : lanes > TW_OUTPUT_LANES / 2 ? TW_OUTPUT_LANES / 2 : lanes;
+	n = lanes * TW_CHUNK_BUFFERS + JOBS / 2;
+	n = n < room ? n : room;
+	return (unsigned)(n > JOBS ? n : JOBS);
+}
+
+static int fill_job(struct tw_job *job)
+{
+	job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
+	job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
+	job->chunk.e = malloc(TW_DEMUX_E);
+	return job->chunk.c && job->chunk.m && job->chunk.e;
+}
+
+/* A few are enough to go on, if there is no room for more. */
 static int make_jobs(struct tw_output *o)
 {
-	for (; o->n_jobs < (o->options.discard ? FEW_JOBS : JOBS); o->n_jobs++) {
-		struct tw_job *job = &o->job[o->n_jobs];
-		job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
-		job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
-		job->chunk.e = malloc(TW_DEMUX_E);
-		if (!job->chunk.c || !job->chunk.m || !job->chunk.e)
-			return tw_fail(TW_ERR_MEMORY, "chunks");
+	const unsigned n = count_jobs(&o->options);
+	o->job = calloc(n, sizeof *o->job);
+	while (o->job && o->n_jobs < n && fill_job(&o->job[o->n_jobs])) {
+		struct tw_job *job = &o->job[o->n_jobs++];
 		job->next = o->unused;
 		o->unused = job;
 	}
-	return TW_OK;
+	if (o->job && o->n_jobs < n) /* what the one that failed has got */
+		tw_chunk_release(&o->job[o->n_jobs].chunk);
+	return o->n_jobs < FEW_JOBS ? tw_fail(TW_ERR_MEMORY, "chunks") : TW_OK;
 }
 
 static void end_lanes(struct tw_output *o)

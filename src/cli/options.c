@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "channel/machine.h"
 #include "cli/cli.h"
 #include "recording/recording.h"
 
@@ -6,7 +7,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +80,8 @@ int tw_parse_directory(const char *text, char *to, size_t size)
 
 uint64_t tw_default_jobs(void)
 {
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-	return n < 1 ? 1 : n > TW_MAX_JOBS ? TW_MAX_JOBS : (uint64_t)n;
+	unsigned n = tw_machine_processors();
+	return n > TW_MAX_JOBS ? TW_MAX_JOBS : n;
 }
 
 int tw_damage_report(void *context, size_t thread, size_t chunk, int error)
