@@ -110,30 +110,32 @@ static void free_environment(char **env)
 /* What is handled here: passed on to the program, or, when that has ended, the wish to stop. */
 static const struct handled {
 	int number;
-	bool passed_on, stops;
+	bool stops;
+	bool terminal; /* the terminal sends it to both: only what somebody else sent is passed on */
 } handled[] = {
-    {SIGTERM, true, true},  {SIGHUP, true, true},   {SIGINT, false, true}, /* the terminal sends these two to both */
-    {SIGQUIT, false, true}, {SIGUSR1, true, false}, {SIGUSR2, true, false},
+    {SIGTERM, true, false},  {SIGHUP, true, false},   {SIGINT, true, true},    {SIGQUIT, true, true},
+    {SIGUSR1, false, false}, {SIGUSR2, false, false}, {SIGWINCH, false, true},
 };
 
 #define N_HANDLED (sizeof handled / sizeof *handled)
 
-static void on_signal(int signal_number)
+static void on_signal(int signal_number, siginfo_t *info, void *context)
 {
+	(void)context;
 	int saved = errno;
 	const struct handled *h = handled;
 	while (h->number != signal_number)
 		h++;
-	if (child > 0 && h->passed_on)
+	if (child > 0 && (!h->terminal || info->si_code <= 0))
 		kill(child, signal_number);
 	else if (child == 0 && h->stops)
 		last.stop(last.context);
 	errno = saved;
 }
 
-static void handle(int signal_number, void (*handler)(int))
+static void handle(int signal_number, struct sigaction act)
 {
-	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+	struct sigaction old;
 	sigaction(signal_number, NULL, &old);
 	if (old.sa_handler != SIG_IGN)
 		sigaction(signal_number, &act, NULL);
@@ -172,7 +174,7 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	if (!child)
 		start(engine, argv, env, report[1]);
 	for (size_t i = 0; i < N_HANDLED; i++)
-		handle(handled[i].number, on_signal);
+		handle(handled[i].number, (struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO});
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -212,5 +214,5 @@ int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 void tw_launch_end(void)
 {
 	for (size_t i = 0; i < N_HANDLED; i++)
-		handle(handled[i].number, SIG_IGN);
+		handle(handled[i].number, (struct sigaction){.sa_handler = SIG_IGN});
 }

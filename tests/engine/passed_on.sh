@@ -14,6 +14,9 @@ int main(void)
 	signal(SIGUSR1, note);
 	signal(SIGUSR2, note);
 	signal(SIGHUP, note);
+	signal(SIGINT, note);
+	signal(SIGQUIT, note);
+	signal(SIGWINCH, note);
 	puts("ready");
 	fflush(stdout);
 	for (;;)
@@ -29,11 +32,11 @@ until_lines() {
 	done
 	fail "found $(tr '\n' ' ' <out.txt), and no line $1"
 }
-"$TW" record -q -o recording.tw ./waits >out.txt &
+/usr/bin/env --default-signal=INT,QUIT "$TW" record -q -o recording.tw ./waits >out.txt &
 recorder=$!
 until_lines 1
 line=1
-for s in USR1 USR2 HUP USR1; do
+for s in USR1 USR2 HUP USR1 INT QUIT WINCH; do
 	kill -$s $recorder
 	until_lines $((++line))
 done
@@ -41,5 +44,5 @@ kill -TERM $recorder
 wait $recorder
 status=$?
 [ $status = 143 ] || fail "exit status $status after SIGTERM"
-[ "$(tr '\n' ' ' <out.txt)" = "ready 10 12 1 10 " ] || fail "found $(cat out.txt)"
+[ "$(tr '\n' ' ' <out.txt)" = "ready 10 12 1 10 2 3 28 " ] || fail "found $(cat out.txt)"
 check_good
