@@ -128,17 +128,16 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 		h++;
 	if (child > 0 && (!h->terminal || info->si_code <= 0))
 		kill(child, signal_number);
-	else if (child == 0 && h->stops)
+	else if (child == 0 && h->stops && !inherited.ignored[signal_number])
 		last.stop(last.context);
 	errno = saved;
 }
 
-static void handle(int signal_number, struct sigaction act)
+/* What was ignored when this process was started too: the program may have a handler for it all the same. */
+static void handle_all(struct sigaction act)
 {
-	struct sigaction old;
-	sigaction(signal_number, NULL, &old);
-	if (old.sa_handler != SIG_IGN)
-		sigaction(signal_number, &act, NULL);
+	for (size_t i = 0; i < N_HANDLED; i++)
+		sigaction(handled[i].number, &act, NULL);
 }
 
 static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, int report)
@@ -173,8 +172,7 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	int why = child < 0 ? errno : 0;
 	if (!child)
 		start(engine, argv, env, report[1]);
-	for (size_t i = 0; i < N_HANDLED; i++)
-		handle(handled[i].number, (struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO});
+	handle_all((struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO});
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
@@ -213,6 +211,5 @@ int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 
 void tw_launch_end(void)
 {
-	for (size_t i = 0; i < N_HANDLED; i++)
-		handle(handled[i].number, (struct sigaction){.sa_handler = SIG_IGN});
+	handle_all((struct sigaction){.sa_handler = SIG_IGN});
 }

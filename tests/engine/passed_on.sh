@@ -32,7 +32,7 @@ until_lines() {
 	done
 	fail "found $(tr '\n' ' ' <out.txt), and no line $1"
 }
-/usr/bin/env --default-signal=INT,QUIT "$TW" record -q -o recording.tw ./waits >out.txt &
+"$TW" record -q -o recording.tw ./waits >out.txt & # the shell has it ignore SIGINT and SIGQUIT; the program has handlers
 recorder=$!
 until_lines 1
 line=1
