@@ -1,10 +1,13 @@
 #include "engine/limits.h"
 #include "engine/process.h"
+#include "engine/tally.h"
 #include <asm/resource.h>
 #include <asm/unistd.h>
+#include <linux/mman.h>
 
 #define ERROR_EFAULT (-14)
 #define INFINITE     (~0ull)
+#define ROOM_TO_GROW (512ull << 20) /* 400 threads and more */
 
 struct limit {
 	u64 now, most;
@@ -30,6 +33,26 @@ static u64 without(u64 limit, u64 share)
 	return limit == INFINITE ? INFINITE : limit < share ? 0 : limit - share;
 }
 
+/* What the engine maps from its start on. */
+static u64 own_space(void)
+{
+	u64 threads = tw_tallies() ? (ARENA_THREADS_END - ARENA_THREADS) / THREAD_BYTES * (THREAD_BYTES + TW_TALLY_BYTES) : 0;
+	return TW_MAPPED_BYTES + (ARENA_HEAP_END - ARENA_CACHE) + threads;
+}
+
+void tw_limits_fill(void)
+{
+	static bool filled;
+	struct limit l = {INFINITE, INFINITE};
+	tw_sys4(__NR_prlimit64, 0, RLIMIT_AS, NULL, &l);
+	if (filled || l.now == INFINITE || own_space() + ROOM_TO_GROW >= TW_ENGINE_SPACE_BYTES)
+		return;
+	filled = true;
+	const u64 rest = TW_ENGINE_SPACE_BYTES - ROOM_TO_GROW - own_space();
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	tw_mmap(FILL_PLACE, rest, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old)
 {
 	struct limit to, from;
@@ -39,6 +62,8 @@ i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old)
 	if (set)
 		to = (struct limit){with(to.now, share), with(to.most, share)};
 	i64 r = tw_sys4(__NR_prlimit64, pid, resource, set ? &to : NULL, old ? &from : NULL);
+	if (!r && set && share && resource == RLIMIT_AS)
+		tw_limits_fill();
 	if (r || !old)
 		return r;
 	from = (struct limit){without(from.now, share), without(from.most, share)};

@@ -11,4 +11,10 @@
 /* prlimit64, as which setrlimit and getrlimit (pid 0) can be made too. Result as the kernel's. */
 i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old);
 
+/*
+ * While the program's address space is limited: takes what is left of the engine's share, but for what the engine may still need, so that the program
+ * does not get it.
+ */
+void tw_limits_fill(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/fragment.h"
 #include "engine/known.h"
+#include "engine/limits.h"
 #include "engine/loader.h"
 #include "engine/memory.h"
 #include "engine/process.h"
@@ -265,6 +266,7 @@ void tw_main(u64 *sp)
 	tw_snapshot_take();
 	if (!tw_thread_init())
 		give_up("no room for threads of", program, 0);
+	tw_limits_fill();
 	struct thread *t = tw_thread_new();
 	tw_signal_init();
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);

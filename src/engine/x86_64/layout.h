@@ -18,6 +18,7 @@
 #define PIE_PLACE     0x550000000000 /* position-independent programs for which the arena is too small... */
 #define BRK_PLACE     0x555570000000 /* ...and brk of all of these */
 #define CHANNEL_PLACE 0x560000000000
+#define FILL_PLACE    0x562000000000 /* limits.h */
 #define THREADS_PLACE 0x561000000000 /* instead of ARENA_THREADS, where threads have windows behind their blocks (tally.h) */
 
 #define THREAD_BYTES     0x10000
