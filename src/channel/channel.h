@@ -57,7 +57,8 @@
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
 #define TW_SLACK_BYTES   (16u * 1024)
 #define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
-#define TW_SLOTS         1536         /* threads alive at once, over all processes */
+#define TW_SLOTS         1536         /* threads alive at once, over all processes, that are recorded */
+#define TW_THREADS       16384u       /* and in one process, recorded or not */
 #define TW_ROOMS         2048u        /* programs at once, those included that have ended a moment ago */
 #define TW_ROOM_BYTES    (2ull << 30) /* sparse */
 #define TW_PART_BYTES    (16u << 20)  /* of a room: what the collector maps at once */
@@ -240,7 +241,7 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 
 /* What the engine takes of a process's memory at most, as the kernel's limits count it: private and writable, and all of it. */
 #define TW_ENGINE_DATA_BYTES  (512ull << 20)
-#define TW_ENGINE_SPACE_BYTES (64ull << 30)
+#define TW_ENGINE_SPACE_BYTES (320ull << 30)
 
 /* Where it must have memory: nothing of the program's can be here. */
 #define TW_ENGINE_PLACE     0x60000000ull

@@ -15,7 +15,9 @@ struct limit {
 
 _Static_assert(ARENA_HEAP_END - ARENA_CACHE <= TW_ENGINE_DATA_BYTES, "what the engine maps privately is within what is allowed for it");
 _Static_assert(TW_ENGINE_PLACE == ARENA_CACHE && TW_ENGINE_PLACE_END == ARENA_HEAP_END, "it is where others are told that it is");
-_Static_assert(TW_MAPPED_BYTES + TW_ENGINE_DATA_BYTES <= TW_ENGINE_SPACE_BYTES, "and so is all of it");
+_Static_assert(TW_MAPPED_BYTES + TW_ENGINE_DATA_BYTES + TW_THREADS * (THREAD_BYTES + TW_TALLY_BYTES + TW_BUFFER_STRIDE) <=
+                   TW_ENGINE_SPACE_BYTES,
+               "and so is all of it");
 
 /* What the engine may take of this resource. */
 static u64 own_share(u32 resource)
@@ -36,8 +38,8 @@ static u64 without(u64 limit, u64 share)
 /* What the engine maps from its start on. */
 static u64 own_space(void)
 {
-	u64 threads = tw_tallies() ? (ARENA_THREADS_END - ARENA_THREADS) / THREAD_BYTES * (THREAD_BYTES + TW_TALLY_BYTES) : 0;
-	return TW_MAPPED_BYTES + (ARENA_HEAP_END - ARENA_CACHE) + threads;
+	const u64 stride = THREAD_BYTES + (tw_tallies() ? TW_TALLY_BYTES : 0);
+	return TW_MAPPED_BYTES + (ARENA_HEAP_END - ARENA_CACHE) + TW_THREADS * stride;
 }
 
 void tw_limits_fill(void)

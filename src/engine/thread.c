@@ -16,12 +16,10 @@
 #include <linux/mman.h>
 #include <linux/sched.h>
 
-#define MAX_THREADS ((ARENA_THREADS_END - ARENA_THREADS) / THREAD_BYTES)
-
 static u32 n_blocks; /* handed out at least once */
 static tw_lock_t blocks_lock;
 
-static u64 blocks = ARENA_THREADS, stride = THREAD_BYTES;
+static u64 blocks, stride;
 
 static struct thread *block_at(u32 i)
 {
@@ -36,12 +34,10 @@ u32 tw_thread_index(const struct thread *t)
 bool tw_thread_init(void)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	if (!tw_tallies())
-		return true;
-	stride = THREAD_BYTES + TW_TALLY_BYTES;
-	i64 at = tw_mmap(THREADS_PLACE, MAX_THREADS * stride, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+	stride = THREAD_BYTES + (tw_tallies() ? TW_TALLY_BYTES : 0);
+	i64 at = tw_mmap(THREADS_PLACE, TW_THREADS * stride, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 	if (tw_failed(at))
-		at = tw_mmap(0, MAX_THREADS * stride, PROT_NONE, flags, -1, 0);
+		at = tw_mmap(0, TW_THREADS * stride, PROT_NONE, flags, -1, 0);
 	blocks = (u64)at;
 	return !tw_failed(at);
 }
@@ -51,11 +47,10 @@ static struct thread *find_block(void)
 	for (u32 i = 0; i < n_blocks; i++)
 		if (!__atomic_load_n(&block_at(i)->in_use, __ATOMIC_ACQUIRE))
 			return block_at(i);
-	if (n_blocks == MAX_THREADS)
+	if (n_blocks == TW_THREADS)
 		return NULL;
 	struct thread *t = block_at(n_blocks);
-	int place = tw_tallies() ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | place, -1, 0);
+	i64 r = tw_mmap((u64)t, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (tw_failed(r) || (tw_tallies() && !tw_tally_close(t)))
 		return NULL;
 	__atomic_store_n(&n_blocks, n_blocks + 1, __ATOMIC_RELEASE);

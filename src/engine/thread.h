@@ -1,6 +1,6 @@
 /*
- * Threads: each has a block of THREAD_BYTES in the low arena, with struct thread at its start, then the engine stack, then the alternate signal stack.
- * Where threads count what they execute (tally.h) the blocks are elsewhere, and each has a window behind it.
+ * Threads: each has a block of THREAD_BYTES, with struct thread at its start, then the engine stack, then the alternate signal stack. Where threads count
+ * what they execute (tally.h) a window is behind it.
  * Blocks are handed out again when their thread has ended. That of a child made with CLONE_VFORK is given back by its parent, which knows when it
  * goes on that the child uses the memory no more.
  */

@@ -165,6 +165,15 @@ verify_clean ./thousand 100
 	[ "$(info_value threads)" = 1001 ] || fail "$(info_value threads) of 1001 threads were counted"
 ) || exit 1
 
+# More than can be recorded at once: the program has them all the same, and the recording says what it lacks.
+native ./thousand 1700
+for options in '-f none' '-f dep' '--sink=count'; do
+	run recorded.out recorded.err "$TW" record -q -o recording.tw $options ./thousand 1700
+	RECORDED_STATUS=$?
+	cmp -s native.out recorded.out && [ $RECORDED_STATUS = 0 ] || fail "1700 threads, $options: status $RECORDED_STATUS, $(cat recorded.out recorded.err)"
+	[ "$options" = '-f none' ] || grep -q 'incomplete: more than 1536 threads at once' recorded.err || fail "1700 threads, $options: $(cat recorded.err)"
+done
+
 # Processes: natively at the limit, and so recorded. Root has none, so another user is needed.
 cc_program forks <<'END'
 #include <errno.h>

@@ -9,8 +9,6 @@
 #define ARENA_CACHE_END   0x68000000
 #define ARENA_STUBS       0x68000000 /* exit stubs */
 #define ARENA_STUBS_END   0x6c000000
-#define ARENA_THREADS     0x6c000000 /* struct thread and engine stack of each thread */
-#define ARENA_THREADS_END 0x70000000
 #define ARENA_ENGINE      0x70000000 /* the engine's image */
 #define ARENA_HEAP        0x71000000 /* its heap: fragments' metadata, tables */
 #define ARENA_HEAP_END    0x7fff0000
@@ -18,8 +16,8 @@
 #define PIE_PLACE     0x550000000000 /* position-independent programs for which the arena is too small... */
 #define BRK_PLACE     0x555570000000 /* ...and brk of all of these */
 #define CHANNEL_PLACE 0x560000000000
-#define FILL_PLACE    0x562000000000 /* limits.h */
-#define THREADS_PLACE 0x561000000000 /* instead of ARENA_THREADS, where threads have windows behind their blocks (tally.h) */
+#define THREADS_PLACE 0x561000000000 /* struct thread, engine stack and window (tally.h) of each thread */
+#define FILL_PLACE    0x570000000000 /* limits.h */
 
 #define THREAD_BYTES     0x10000
 #define THREAD_STACK_TOP 0xc000 /* engine stack: below this offset; above: alternate signal stack */
