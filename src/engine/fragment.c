@@ -1,4 +1,5 @@
 #include "engine/fragment.h"
+#include "engine/former.h"
 #include "engine/bits.h"
 #include "engine/cache.h"
 #include "engine/memory.h"
@@ -445,9 +446,13 @@ static void retire(struct fragment *f, struct fragment *s)
 void tw_fragment_join(const struct tw_path *path)
 {
 	const u32 plain = tw_engine.instr->context;
-	struct fragment *s = is_wanted(path) ? tw_translate_superblock(path) : NULL;
+	if (!is_wanted(path))
+		return;
+	const struct tw_path *taken = path->old ? path : tw_former_path(path);
+	struct fragment *s = tw_translate_superblock(taken);
 	if (!s)
 		return;
+	tw_former_keep(taken);
 	admit(s);
 	if (path->old)
 		retire(path->old, s);
