@@ -5,13 +5,12 @@
 #define RECORDS_LOOKED_AT 2000u
 #define LOOKS_IN_VAIN     4u  /* in a row: then only half as many buffers are looked at... */
 #define MOST_PASSED_OVER  15u /* ...down to one in 16 */
-#define LOOKS_FRUITFUL                                                                                                                     \
-	64u /* after so many, while few records are of plain fragments, one buffer is passed over for each looked at; after twice so many, two... */
-#define FRUITFUL_PASSED 7u   /* ...up to seven */
-#define WAYS_JUDGED     128u /* executions of a superblock that it is judged by, the first time; then four times as many each time */
-#define MOST_REMADE     3u   /* how often another path for it is looked for */
-#define MOST_WAYS       10000u
-#define MAX_HOT         (sizeof((struct thread *)0)->hot / sizeof *((struct thread *)0)->hot)
+#define MANY_PATHS        512u /* in all: then one buffer is passed over behind a look that still found several; after twice so many two... */
+#define MANY_PASSED_OVER  7u   /* ...up to seven */
+#define WAYS_JUDGED       128u /* executions of a superblock that it is judged by, the first time; then four times as many each time */
+#define MOST_REMADE       3u   /* how often another path for it is looked for */
+#define MOST_WAYS         10000u
+#define MAX_HOT           (sizeof((struct thread *)0)->hot / sizeof *((struct thread *)0)->hot)
 
 _Static_assert(TW_TRACE_BLOCKS == BLOCK_MAX_PARTS, "a path is as long as a superblock can be");
 _Static_assert(MOST_WAYS > WAYS_JUDGED << 2 * (MOST_REMADE - 1), "as many are counted");
@@ -202,8 +201,8 @@ static bool is_turn(struct tw_looks *l)
 
 /*
  * A look found this many paths, and this many records of plain fragments. Paths were found, or clearly more of these records than in the looks before, which is
- * other code: fewer buffers are passed over. Nothing new, again and again: more. Paths, again and again, where most records are of superblocks already: more
- * too, since the program goes on to other code before what is made of them has paid.
+ * other code: fewer buffers are passed over. Nothing new, again and again: more. Paths upon paths: more too, since the program goes on to other code before
+ * what is made of them has paid.
  */
 static void weigh(struct tw_looks *l, u32 found, u32 plain)
 {
@@ -216,9 +215,9 @@ static void weigh(struct tw_looks *l, u32 found, u32 plain)
 		l->pass_over = l->pass_over < MOST_PASSED_OVER ? 2 * l->pass_over + 1 : MOST_PASSED_OVER;
 		l->in_vain = 0;
 	}
-	l->fruitful += found > 0;
-	u32 least = l->fruitful < LOOKS_FRUITFUL * FRUITFUL_PASSED ? l->fruitful / LOOKS_FRUITFUL : FRUITFUL_PASSED;
-	if (!other_code && plain < RECORDS_LOOKED_AT / 4 && l->pass_over < least)
+	l->paths += found;
+	const u32 least = l->paths < MANY_PATHS * MANY_PASSED_OVER ? l->paths / MANY_PATHS : MANY_PASSED_OVER;
+	if (!other_code && found > 1 && l->pass_over < least)
 		l->pass_over = least;
 }
 
