@@ -605,12 +605,14 @@ static int make_jobs(struct tw_output *o)
 {
 	const unsigned n = count_jobs(&o->options);
 	o->job = calloc(n, sizeof *o->job);
-	while (o->job && o->n_jobs < n && fill_job(&o->job[o->n_jobs])) {
+	if (!o->job)
+		return tw_fail(TW_ERR_MEMORY, "chunks");
+	while (o->n_jobs < n && fill_job(&o->job[o->n_jobs])) {
 		struct tw_job *job = &o->job[o->n_jobs++];
 		job->next = o->unused;
 		o->unused = job;
 	}
-	if (o->job && o->n_jobs < n) /* what the one that failed has got */
+	if (o->n_jobs < n) /* what the one that failed has got */
 		tw_chunk_release(&o->job[o->n_jobs].chunk);
 	return o->n_jobs < FEW_JOBS ? tw_fail(TW_ERR_MEMORY, "chunks") : TW_OK;
 }

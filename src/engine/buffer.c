@@ -401,12 +401,11 @@ static void set_up_slot(struct thread *t, u32 parent_pid)
 /* Shared: so it counts against no limit on the program's data, and a fork does not copy it. */
 bool tw_buffer_own(struct thread *t)
 {
-	const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
-	i64 at = t->own ? 0 : tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, flags, -1, 0);
-	if (tw_failed(at))
-		return false;
 	if (t->own)
 		return true;
+	i64 at = tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tw_failed(at))
+		return false;
 	t->own = (u8 *)at;
 	if (protect_guards(t->own))
 		return true;

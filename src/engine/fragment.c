@@ -1,7 +1,7 @@
 #include "engine/fragment.h"
-#include "engine/former.h"
 #include "engine/bits.h"
 #include "engine/cache.h"
+#include "engine/former.h"
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/snapshot.h"

@@ -95,27 +95,20 @@ static u32 exe_owner(const char *p)
 	return tw_streq(p, "exe") ? pid : 0;
 }
 
-/* The slot of a recorded thread, or NO_SLOT. */
-static u32 find_thread(u32 tid)
+/* The slot of a recorded thread, of this process or, if pid is 0, of any; or NO_SLOT. */
+static u32 find_slot(u32 pid, u32 tid)
 {
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		const struct tw_slot *s = &tw_engine.control->slot[i];
-		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && s->tid == tid)
+		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && (!pid || s->pid == pid) && s->tid == tid)
 			return i;
 	}
 	return NO_SLOT;
 }
 
-/* The slot of the first thread of a recorded process, or NO_SLOT. */
-static u32 find_slot(u32 pid)
-{
-	u32 i = find_thread(pid);
-	return i != NO_SLOT && tw_engine.control->slot[i].pid == pid ? i : NO_SLOT;
-}
-
 bool tw_process_is_recorded(u32 pid)
 {
-	return pid == tw_engine.pid || find_slot(pid) != NO_SLOT;
+	return pid == tw_engine.pid || find_slot(pid, pid) != NO_SLOT;
 }
 
 bool tw_process_traced(void)
@@ -132,7 +125,7 @@ bool tw_process_traced(void)
 	while (*s && !take_word(&s, name))
 		s++;
 	take_number(&s, &pid);
-	return pid && find_thread(pid) != NO_SLOT;
+	return pid && find_slot(0, pid) != NO_SLOT;
 }
 
 void tw_process_tell_namespace(void)
@@ -157,6 +150,6 @@ const char *tw_process_exe(u64 path)
 	u32 pid = tw_copy_string(p, (const char *)path, sizeof p) ? exe_owner(p) : 0;
 	if (!pid || pid == tw_engine.pid)
 		return pid ? tw_engine.program_path : NULL;
-	u32 slot = find_slot(pid);
+	u32 slot = find_slot(pid, pid);
 	return slot == NO_SLOT ? NULL : tw_engine.control->program[slot];
 }

@@ -544,14 +544,6 @@ static bool alignment_fault(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-static bool alignment_step_done(struct thread *t, struct tw_ucontext *uc)
-{
-	if (!t->unaligned_step)
-		return false;
-	stop_step(t, uc);
-	return true;
-}
-
 /* The store that is stepped faults at this address; it may have faulted on another of its pages before. */
 static void note_code_step(struct thread *t, u64 address)
 {
@@ -584,14 +576,6 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 	return true;
 }
 
-static bool code_step_done(struct thread *t, struct tw_ucontext *uc)
-{
-	if (!t->code_step)
-		return false;
-	come_by(t, uc);
-	return true;
-}
-
 static bool is_unsettled(u64 host)
 {
 	return tw_fragment_state(tw_fragment_at(host), host)->flags & STATE_UNSETTLED;
@@ -607,12 +591,15 @@ static bool settle(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-static bool settle_step_done(struct thread *t, struct tw_ucontext *uc)
+/* The trap behind a step of the engine's: what waited for it is done, or another step is to be made. */
+static bool step_done(struct thread *t, struct tw_ucontext *uc)
 {
-	if (!t->settling)
-		return false;
-	if (!is_unsettled(uc->rip))
+	if (t->unaligned_step)
+		stop_step(t, uc);
+	else if (t->code_step || (t->settling && !is_unsettled(uc->rip)))
 		come_by(t, uc);
+	else
+		return t->settling;
 	return true;
 }
 
@@ -670,7 +657,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 		return;
 	if (signo == SIGBUS && info->si_code == BUS_ADRALN && alignment_fault(t, uc))
 		return;
-	if (signo == SIGTRAP && (alignment_step_done(t, uc) || code_step_done(t, uc) || settle_step_done(t, uc) || stale_entry(t, uc)))
+	if (signo == SIGTRAP && (step_done(t, uc) || stale_entry(t, uc)))
 		return;
 	if (signo == SIGTRAP && info->si_code == TRAP_TRACE && step_goes_on(t, uc))
 		return;

@@ -82,7 +82,7 @@ struct tw_tally_place tw_tally_place(const struct emit *e, const struct block *b
 	struct tw_tally_place best = {NOWHERE, TALLY_BORROWED, TW_NOREG};
 	if (!tw_tallies() || !tw_engine.instr->records || !e->f->tally || e->f->c_reg != TW_NOREG)
 		return best;
-	for (u16 k = b->part[b->n_parts - 1].first_insn; k < b->n_insns; k++) {
+	for (u16 k = b->part[b->n_parts - 1].first_insn; k < b->n_insns && best.how != TALLY_INC; k++) {
 		const struct tw_tally_place here = place_at(e, b, k);
 		if (best.insn == NOWHERE || here.how < best.how)
 			best = here;
@@ -93,25 +93,26 @@ struct tw_tally_place tw_tally_place(const struct emit *e, const struct block *b
 u32 tw_tally_emit_early(struct emit *e, struct tw_tally_place place, u32 flags)
 {
 	const u8 insn = (u8)place.insn;
+	u32 until_run = STATE_UNSETTLED;
 	switch (place.how) {
 	case TALLY_INC:
 		emit_inc_gs(e, entry_at(e->f->tally));
-		e->passed |= STATE_TALLIED;
-		return STATE_UNSETTLED;
+		break;
 	case TALLY_LOST:
 		emit_state(e, insn, flags | STATE_UNSETTLED);
 		emit_add(e, place.reg, e->f->tally, TW_NOREG);
-		e->passed |= STATE_TALLIED;
-		return STATE_UNSETTLED;
+		break;
 	case TALLY_SAVED:
 		emit_spill(e, insn, place.reg, flags);
 		emit_add(e, place.reg, e->f->tally, TW_NOREG);
-		e->passed |= STATE_TALLIED;
-		return STATE_SPILL;
+		until_run = STATE_SPILL;
+		break;
 	default:
 		emit_count(e, insn, flags, e->f->tally, TW_NOREG, STATE_TALLIED);
 		return 0;
 	}
+	e->passed |= STATE_TALLIED;
+	return until_run;
 }
 
 void tw_tally_emit(struct emit *e, u8 insn, u32 flags)
