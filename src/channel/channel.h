@@ -116,6 +116,7 @@ enum tw_slot_state {
 	TW_SLOT_ENDED = 2,    /* the thread has ended in good order: drain what is FULL, then free */
 	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are those of whom it is for, or of who makes that */
 	TW_SLOT_DEAD = 3,     /* set by the collector: the thread is gone without a word; scan what it left */
+	TW_SLOT_CLEARED = 5,  /* by the collector, for a moment, while it gives the memory of a free slot back */
 };
 
 struct tw_slot {
@@ -247,10 +248,16 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_ENGINE_PLACE     0x60000000ull
 #define TW_ENGINE_PLACE_END 0x7fff0000ull
 
-/* Start of buffer `b` of slot `s`; `base` is where the memfd is mapped. */
+/* Where buffer `b` of slot `s` is in the memfd. */
+static inline uint64_t tw_buffer_at(uint32_t s, uint32_t b)
+{
+	return TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
+}
+
+/* And in memory; `base` is where the memfd is mapped. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 {
-	return (uint8_t *)base + TW_SLOTS_AT + s * TW_SLOT_BYTES + (uint64_t)b * TW_BUFFER_STRIDE;
+	return (uint8_t *)base + tw_buffer_at(s, b);
 }
 
 /* The window of slot `s`: TW_TALLY_ENTRIES numbers. Entry 0 is not used. */

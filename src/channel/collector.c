@@ -1,4 +1,5 @@
 #include "channel/collector.h"
+#include "channel/clear.h"
 #include "channel/demux.h"
 #include "channel/expand.h"
 #include "channel/gone.h"
@@ -26,6 +27,10 @@
 /* How long the drain loop sleeps, how often it looks for threads that died, and at how many (each costs three system calls). */
 enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100 };
 
+/* A thread that takes so long for all of its buffers is slow, a slot that has been free so long is not wanted, and so many of those are cleared at a time. */
+#define SLOW_NS (2000 * 1000 * 1000ull)
+enum { FREE_NS = 1000 * 1000 * 1000, CLEARED = 8 };
+
 _Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
 _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
 
@@ -35,7 +40,9 @@ struct thread {
 	uint32_t next; /* buffer to drain next */
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
-	struct tw_demux_stop stop; /* where recording stops at a count */
+	struct tw_demux_stop stop;    /* where recording stops at a count */
+	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
+	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
 	struct tw_seen seen;
 	struct tw_thread_info info;
 };
@@ -64,6 +71,13 @@ struct tw_collector {
 	char failure[512];    /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* ---- one buffer ---- */
 
@@ -158,15 +172,6 @@ static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demu
 	take_plain(c, t, in, flags);
 }
 
-/* Zeros for the thread. A fragment that was moved to the slack has left stores behind the end of the data. */
-static void clear(uint8_t *data, uint32_t bytes, uint32_t slack_end)
-{
-	uint32_t n = bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_DEMUX_DATA;
-	memset(data, 0, n);
-	if (slack_end)
-		memset(tw_channel_slack(data), 0, TW_SLACK_BYTES);
-}
-
 static void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -184,12 +189,25 @@ static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *
 	return 1;
 }
 
+/*
+ * Zeros for the thread. One that takes its time to fill its buffers gets them back without memory: else it would have that of all of them in the end, and never
+ * need two.
+ */
+static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
+{
+	struct thread *t = &c->thread[s];
+	uint64_t now = now_ns(), took = now - t->emptied[t->next];
+	t->emptied[t->next] = now;
+	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(s, t->next), TW_BUFFER_STRIDE))
+		tw_clear_buffer(tw_channel_buffer(c->base, s, t->next), in->bytes, in->slack_end);
+}
+
 /* Gives the next buffer back to the thread. */
 static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	uint32_t b = c->thread[s].next;
-	clear(tw_channel_buffer(c->base, s, b), in->bytes, in->slack_end);
+	clear_next(c, s, in);
 	slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
 	atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
 	futex_wake(&slot->buffer[b].state);
@@ -216,8 +234,11 @@ static void adopt(struct tw_collector *c, uint32_t s)
 	struct tw_slot *slot = &c->control->slot[s];
 	struct thread *t = &c->thread[s];
 	if (!t->active) {
+		const uint64_t now = now_ns();
 		memset(t, 0, sizeof *t);
 		t->active = 1;
+		for (int b = 0; b < TW_BUFFERS; b++)
+			t->emptied[b] = now;
 	}
 	t->info.serial = atomic_load(&slot->serial);
 	t->info.pid = slot->pid;
@@ -246,6 +267,7 @@ static void release(struct tw_collector *c, uint32_t s)
 	take_descriptors(c, s);
 	take_tally(c, s, 0);
 	c->thread[s].active = 0;
+	c->thread[s].freed = now_ns();
 	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
@@ -268,7 +290,7 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 			tw_demux_torn_end(c->demux, &in, c->logged);
 		take_buffer(c, t, &in, TW_CHUNK_TORN | TW_CHUNK_LAST);
 		if (!live)
-			clear(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
+			tw_clear_buffer(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
 	}
 }
 
@@ -298,6 +320,29 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 		*active += atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) != TW_SLOT_FREE;
 	}
 	return done;
+}
+
+/* A slot that came free a second ago is not the next to be taken: the memory of its buffers goes back to the machine. */
+static void clear_slot(struct tw_collector *c, uint32_t s)
+{
+	uint32_t unused = TW_SLOT_FREE;
+	if (!atomic_compare_exchange_strong(&c->control->slot[s].state, &unused, TW_SLOT_CLEARED))
+		return;
+	tw_clear_range(c->fd, tw_buffer_at(s, 0), TW_SLOT_BYTES);
+	c->thread[s].freed = 0;
+	atomic_store(&c->control->slot[s].state, TW_SLOT_FREE);
+}
+
+static void clear_slots(struct tw_collector *c, uint64_t now)
+{
+	unsigned most = CLEARED;
+	for (uint32_t s = 0; s < TW_SLOTS && most; s++) {
+		const struct thread *t = &c->thread[s];
+		if (t->active || !t->freed || now - t->freed < FREE_NS)
+			continue;
+		clear_slot(c, s);
+		most--;
+	}
 }
 
 /* ---- threads that died ---- */
@@ -368,13 +413,6 @@ static void leave_running(struct tw_collector *c)
 
 /* ---- the loop ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Whether the place is one that is found here, and not in the code. If it is a time, *next becomes no more than what is left till then. */
 static int is_due(const struct tw_collector *c, const struct tw_where *where, int stop, uint64_t *next)
 {
@@ -437,6 +475,7 @@ static void drain_until_ended(struct tw_collector *c)
 			check_threads(c, CHECKS);
 			tw_output_age(c->output);
 			sweep_rooms(c);
+			clear_slots(c, now);
 			checked = now;
 			told = ended;
 		} else if (!done) {

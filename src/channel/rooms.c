@@ -1,10 +1,10 @@
 #include "channel/rooms.h"
+#include "channel/clear.h"
 #include "recording/array.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,14 +164,6 @@ int tw_rooms_take(struct tw_rooms *r, uint32_t number)
 
 /* ---- giving up ---- */
 
-/* Zeros again, and no memory. */
-static int clear_room(const struct tw_rooms *r, uint32_t number)
-{
-	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-	int failed = fallocate(r->options.fd, mode, (off_t)tw_room_at(number), (off_t)TW_ROOM_BYTES);
-	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : TW_OK;
-}
-
 static int give_up(struct tw_rooms *r, uint32_t number)
 {
 	const struct tw_rooms_options *o = &r->options;
@@ -188,7 +180,7 @@ static int give_up(struct tw_rooms *r, uint32_t number)
 	tw_output_add(o->output, &counted);
 	uint64_t described = room->described;
 	empty_room(room);
-	int error = clear_room(r, number);
+	int error = tw_clear_range(o->fd, tw_room_at(number), TW_ROOM_BYTES);
 	if (error)
 		return error; /* and the room is not used again */
 	atomic_fetch_sub(&o->control->described, described);

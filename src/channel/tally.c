@@ -1,8 +1,8 @@
 #include "channel/tally.h"
+#include "channel/clear.h"
 #include "recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,8 +78,6 @@ int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
 int tw_tally_clear(const struct tw_tally_input *in)
 {
 	struct tw_slot *slot = &in->control->slot[in->slot];
-	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	slot->written = slot->copied = slot->keyframes = 0;
-	int failed = fallocate(in->fd, mode, window_at(in->slot), (off_t)TW_TALLY_BYTES);
-	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : TW_OK;
+	return tw_clear_range(in->fd, (uint64_t)window_at(in->slot), TW_TALLY_BYTES);
 }

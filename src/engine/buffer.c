@@ -314,7 +314,7 @@ static bool is_any_ended(void)
 {
 	for (u32 i = 0; i < TW_SLOTS; i++) {
 		u32 state = LOAD_ACQUIRE(&tw_engine.control->slot[i].state);
-		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD)
+		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
 			return true;
 	}
 	return false;

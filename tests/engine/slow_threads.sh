@@ -1,0 +1,64 @@
+# Threads that run on for long and do little take a buffer of the recorder's memory or two, not all that they have; those that have ended take none.
+. "$(dirname "$0")/../lib.sh"
+cc_program slow -pthread <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { THREADS = 8, BURSTS = 16, REFERENCES = 40000 };
+static unsigned char table[1 << 16];
+static int strings;
+
+/* Megabytes of shared memory that the parent, which is the recorder, has. */
+static long shared_memory(void)
+{
+	char name[64], line[256];
+	long kb = 0;
+	snprintf(name, sizeof name, "/proc/%d/status", (int)getppid());
+	FILE *f = fopen(name, "r");
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "RssShmem: %ld", &kb);
+	fclose(f);
+	return kb >> 10;
+}
+
+static void *burst_and_sleep(void *arg)
+{
+	unsigned long x = (unsigned long)arg;
+	for (int b = 0; b < BURSTS; b++) {
+		for (int i = 0; i < REFERENCES; i++) {
+			x = x * 6364136223846793005ul + table[x >> 48];
+			table[x >> 47 & 0xffff]++;
+			if (strings && i % 4 == 0) { /* these are told even by programs that count for themselves */
+				void *to = table;
+				unsigned long n = 1;
+				__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+			}
+		}
+		usleep(300000);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t[THREADS];
+	strings = argc > 1;
+	long before = shared_memory();
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, burst_and_sleep, (void *)i);
+	usleep(100000 * BURSTS); /* not all at once: a buffer more for this thread */
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	printf("%ld MB while they ran, ", shared_memory() - before);
+	sleep(3);
+	printf("%ld when they had ended\n", shared_memory() - before);
+	return 0;
+}
+END
+for how in "" "--sink=count"; do
+	"$TW" record -q $how -o r ./slow $how >out || fail "record $how: status $?"
+	"$TW" check -q r || fail "check, recorded with '$how'"
+	read -r running _ _ _ _ ended _ <out
+	[ "$running" -ge 0 ] && [ "$running" -le 28 ] && [ "$ended" -le 4 ] || fail "of shared memory 8 threads took, recorded with '$how': $(cat out)"
+done
