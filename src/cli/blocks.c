@@ -60,6 +60,7 @@ struct blocks {
 	struct tw_graph_options graph;
 	double threshold;
 	uint64_t top, jobs;
+	int has_nodes; /* --nodes was given */
 	struct tw_exports exports;
 	/* what was found */
 	struct tw_recording *recording; /* NULL: the input is a trace */
@@ -279,6 +280,7 @@ static int set_value(struct blocks *b, int option, const char *value)
 	case OPTION_PATH:
 		return parse_percent(value, &b->path.path);
 	case OPTION_NODES:
+		b->has_nodes = 1;
 		return tw_parse_number(value, UINT32_MAX, &b->graph.most);
 	case 'n':
 		return tw_parse_number(value, UINT32_MAX, &b->top);
@@ -354,6 +356,28 @@ static int take_option(struct blocks *b, int option, char **argv)
 	}
 }
 
+/* How many of the outputs asked for go to standard output. */
+static int to_stdout(const struct blocks *b)
+{
+	return (b->output != SUMMARY) + tw_exports_to_stdout(&b->exports);
+}
+
+/* Options that are of no use without another, or beside it. Returns -1 if there are none, or an exit status. */
+static int check_options(const struct blocks *b)
+{
+	int is_graph = b->output == DOT || b->output == SVG;
+	if (!is_graph && (b->graph.function || b->has_nodes))
+		return tw_usage_error("blocks", "%s is about a graph: --dot or --svg is wanted too",
+		                      b->graph.function ? "--function" : "--nodes");
+	if (b->graph.function && !is_directory(b->input))
+		return tw_usage_error("blocks", "--function needs a recording: a trace does not name functions");
+	if (tw_exports_wanted(&b->exports) && !is_directory(b->input))
+		return tw_usage_error("blocks", "profiles for other tools need a recording: a trace says nothing of the code");
+	if (to_stdout(b) > 1)
+		return tw_usage_error("blocks", "only one of the outputs can go to standard output");
+	return tw_exports_check(&b->exports, "blocks");
+}
+
 static int parse(struct blocks *b, int argc, char **argv)
 {
 	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
@@ -365,11 +389,7 @@ static int parse(struct blocks *b, int argc, char **argv)
 		return tw_usage_error("blocks", "exactly one input is wanted: a recording, a trace, or - for a trace on standard input");
 	b->input = argv[optind];
 	b->path.most = b->top ? (uint32_t)b->top : UINT32_MAX;
-	if (b->graph.function && !is_directory(b->input))
-		return tw_usage_error("blocks", "--function needs a recording: a trace does not name functions");
-	if (tw_exports_wanted(&b->exports) && !is_directory(b->input))
-		return tw_usage_error("blocks", "profiles for other tools need a recording: a trace says nothing of the code");
-	return -1;
+	return check_options(b);
 }
 
 int tw_cmd_blocks(int argc, char **argv)

@@ -19,6 +19,6 @@ int tw_usage_error(const char *command, const char *format, ...)
 int tw_recording_error(const char *command, const char *subject, int error)
 {
 	char why[1024];
-	fprintf(stderr, "trackway %s: %s: %s\n", command, subject, tw_failure_sentence(error, why, sizeof why));
+	fprintf(stderr, "trackway %s: %s: %s\n", command, *subject ? subject : "''", tw_failure_sentence(error, why, sizeof why));
 	return 1;
 }

@@ -34,8 +34,8 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
                            "              fragments (--code), chunks (--raw) or lines (--order)\n"
                            "  --count K   at most so many of them\n"
-                           "  -o FILE     into a file\n"
-                           "  -j N        replay with N threads\n"
+                           "  -o FILE     into a file; - is standard output\n"
+                           "  -j N        replay with N threads (default 1)\n"
                            "  --help      this text\n\n"
                            "For example, which pages the first million writes went to:\n\n"
                            "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
@@ -222,7 +222,7 @@ static int take_option(struct dump *d, int option, const struct tw_option_set *s
 	case OPTION_COUNT:
 		return set_number("--count", optarg, UINT64_MAX, &d->count);
 	case 'o':
-		d->output = optarg;
+		d->output = strcmp(optarg, "-") ? optarg : NULL;
 		return -1;
 	case 'j':
 		if (!tw_parse_number(optarg, TW_MAX_JOBS, &d->jobs) || !d->jobs)

@@ -52,6 +52,24 @@ int tw_exports_wanted(const struct tw_exports *e)
 	return e->callgrind || e->simpoint || tw_exports_need_profile(e);
 }
 
+int tw_exports_to_stdout(const struct tw_exports *e)
+{
+	const char *const names[] = {e->callgrind, e->lcov, e->simpoint, e->fdata, e->autofdo};
+	int n = 0;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		n += names[i] && !strcmp(names[i], "-");
+	return n;
+}
+
+int tw_exports_check(const struct tw_exports *e, const char *command)
+{
+	if (e->interval && !e->simpoint)
+		return tw_usage_error(command, "--interval is about vectors: --simpoint is wanted too");
+	if (e->module && !tw_exports_need_profile(e))
+		return tw_usage_error(command, "--module is about a profile: --fdata, --autofdo or --lcov is wanted too");
+	return -1;
+}
+
 /* ---- files ---- */
 
 /* What is written to a file. `path`: of the ELF file it is about. */

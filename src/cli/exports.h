@@ -53,6 +53,12 @@ int tw_exports_option(struct tw_exports *e, const char *command, int option, con
 int tw_exports_wanted(const struct tw_exports *e);
 int tw_exports_need_profile(const struct tw_exports *e);
 
+/* How many of them go to standard output. */
+int tw_exports_to_stdout(const struct tw_exports *e);
+
+/* Says on stderr which option is of no use without another. Returns -1 if there is none, or the exit status. */
+int tw_exports_check(const struct tw_exports *e, const char *command);
+
 /* What they are made from. */
 struct tw_exports_source {
 	const struct tw_recording *recording;

@@ -95,7 +95,7 @@ static int parse(struct import *im, int argc, char **argv)
 		switch (option) {
 		case 'o':
 			if (!tw_parse_directory(optarg, im->dir, sizeof im->dir))
-				return tw_usage_error("import", "not a name for a directory: '%s'", optarg);
+				return tw_usage_error("import", "-o wants the name of a directory, which a recording is, not '%s'", optarg);
 			break;
 		case 'q':
 			im->quiet = 1;

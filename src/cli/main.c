@@ -29,6 +29,7 @@ static int usage(FILE *f)
 	           "Records a detailed execution profile of a program, stores it, replays it.\n\nCommands:\n");
 	for (int i = 0; i < N_COMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
+	fprintf(f, "\nFor example:\n\n  trackway record -o gzip.tw gzip -9k file\n  trackway report gzip.tw\n");
 	fprintf(f, "\ntrackway help COMMAND, or trackway COMMAND --help, tells more about one.\n"
 	           "trackway --version prints the version.\n");
 	return f == stdout ? 0 : TW_EXIT_USAGE;
@@ -39,7 +40,7 @@ static const struct command *find(const char *name)
 	for (int i = 0; i < N_COMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
 			return &commands[i];
-	fprintf(stderr, "trackway: there is no command '%s'; the commands are", name);
+	fprintf(stderr, "trackway: there is no %s '%s'; the commands are", name[0] == '-' ? "option" : "command", name);
 	for (int i = 0; i < N_COMMANDS; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
 	fprintf(stderr, "\n");

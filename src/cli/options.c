@@ -72,7 +72,7 @@ int tw_parse_directory(const char *text, char *to, size_t size)
 	size_t n = strlen(text);
 	while (n > 1 && text[n - 1] == '/')
 		n--;
-	if (!n || n >= size - 8) /* the directory before it is renamed to .old */
+	if (!n || n >= size - 8 || !strcmp(text, "-")) /* the directory before it is renamed to .old */
 		return 0;
 	snprintf(to, size, "%.*s", (int)n, text);
 	return 1;

@@ -23,7 +23,7 @@ struct tw_option_set {
 /* Says what is wrong with the option for which getopt_long returned '?' or ':'; of an unknown one, which there are. Returns TW_EXIT_USAGE. */
 int tw_wrong_option(const struct tw_option_set *set, int returned, char **argv);
 
-/* The directory named by an option, without slashes at its end. 0: it is no name, or a very long one. */
+/* The directory named by an option, without slashes at its end. 0: it is no name, a very long one, or -, which would be standard output. */
 int tw_parse_directory(const char *text, char *to, size_t size);
 
 /* Processors that this process may use: as many threads replay where -j does not say otherwise. */

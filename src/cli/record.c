@@ -92,7 +92,7 @@ static int bad_usage(const char *what, const char *value)
 static int set_directory(struct record *r, const char *dir)
 {
 	r->has_dir = tw_parse_directory(dir, r->dir, sizeof r->dir);
-	return r->has_dir ? 0 : bad_usage("not a name for a directory:", dir);
+	return r->has_dir ? 0 : bad_usage("-o wants the name of a directory, which a recording is, not", dir);
 }
 
 static int set_format(struct record *r, const char *name)
@@ -464,6 +464,8 @@ static void print_summary(const struct record *r)
 		fprintf(stderr, ", %llu references", (unsigned long long)t->refs);
 	if (r->writer && r->format != TW_FORMAT_NONE && r->sink == TW_SINK_FILE)
 		print_stored(r);
+	else if (r->writer)
+		fprintf(stderr, ", totals in %s", r->dir);
 	fprintf(stderr, ", %.2f s", (double)r->end.duration_ns / 1e9);
 	if (r->shares.shared || r->shares.forks)
 		fprintf(stderr, "; %u of %u programs and %u forks began with translations of others", r->shares.shared, r->shares.programs,

@@ -314,13 +314,15 @@ static void skip_to(const struct lcov *l, uint32_t source, size_t *function, siz
 		++*line;
 }
 
-static void put_all(FILE *f, const struct lcov *l, size_t *left_out)
+/* Returns how many source files there were. */
+static size_t put_all(FILE *f, const struct lcov *l, size_t *left_out)
 {
-	size_t line = 0, way = 0, function = 0;
+	size_t line = 0, way = 0, function = 0, n = 0;
 	for (uint32_t s = 0; s < l->sources.n; s++) {
 		skip_to(l, s, &function, &way, &line);
 		if (line == l->n_lines || l->lines[line].source != s)
 			continue;
+		n++;
 		if (access(l->sources.items[s], R_OK)) {
 			++*left_out;
 			continue;
@@ -331,6 +333,7 @@ static void put_all(FILE *f, const struct lcov *l, size_t *left_out)
 		line = put_lines(f, l, s, line);
 		fputs("end_of_record\n", f);
 	}
+	return n;
 }
 
 int tw_lcov(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, FILE *f, size_t *left_out)
@@ -347,7 +350,9 @@ int tw_lcov(const struct tw_profile *p, const struct tw_symbols *symbols, const 
 		                path ? path : "the program and its libraries");
 	if (!error) {
 		sort(&l);
-		put_all(f, &l, left_out);
+		if (put_all(f, &l, left_out) == *left_out)
+			error =
+			    tw_fail(TW_ERR_SYSTEM, "no source file can be read (%s, for one), which coverage needs", l.sources.items[0]);
 	}
 	free(l.lines);
 	free(l.ways);

@@ -14,7 +14,7 @@
 
 /*
  * Writes the coverage of the code in the file at `path` as mapped, NULL: in all files. *left_out is how many source files could not be read. 0,
- * TW_ERR_MEMORY, or TW_ERR_SYSTEM if there are no lines to tell of; the caller checks ferror(f).
+ * TW_ERR_MEMORY, or TW_ERR_SYSTEM if there are no lines to tell of, or none of a file that can be read; the caller checks ferror(f).
  */
 int tw_lcov(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, FILE *f, size_t *left_out);
 

@@ -28,6 +28,7 @@ struct state {
 	uint64_t any;    /* instructions since the last line */
 	/* the thread being written */
 	FILE *f;
+	char *name; /* of f */
 	uint32_t thread, image;
 };
 
@@ -56,9 +57,9 @@ static void put_line(struct state *s)
 /* What batch() returns when a file cannot be written: a negative error would be taken for damage of the chunk. */
 enum { CANNOT_WRITE = 1 };
 
-static int file_error(const char *path)
+static int file_error(const struct state *s)
 {
-	tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	tw_fail(TW_ERR_SYSTEM, "%s: %s", s->name, strerror(errno));
 	return CANNOT_WRITE;
 }
 
@@ -67,29 +68,36 @@ static int close_thread(struct state *s)
 	if (!s->f)
 		return 0;
 	put_line(s);
-	int wrong = ferror(s->f);
-	wrong |= fclose(s->f);
+	int wrong = fflush(s->f) || ferror(s->f);
+	if (s->f != stdout)
+		wrong |= fclose(s->f);
 	s->f = NULL;
-	return wrong ? file_error(s->path) : 0;
+	return wrong ? file_error(s) : 0;
+}
+
+/* The first thread has the file that was asked for, the others have theirs beside it. */
+static char *name_file(const struct state *s, uint32_t thread)
+{
+	char *name;
+	if (thread == tw_recording_thread(s->recording, 0)->serial)
+		return strdup(s->path);
+	return asprintf(&name, "%s.%u", s->path, thread) < 0 ? NULL : name;
 }
 
 static int open_thread(struct state *s, uint32_t thread)
 {
-	char *path = NULL;
-	int first = thread == tw_recording_thread(s->recording, 0)->serial;
 	int error = close_thread(s);
 	if (error)
 		return error;
-	if (!first && asprintf(&path, "%s.%u", s->path, thread) < 0)
+	free(s->name);
+	s->name = name_file(s, thread);
+	if (!s->name)
 		return TW_ERR_MEMORY;
-	s->f = fopen(first ? s->path : path, "w");
+	s->f = strcmp(s->name, "-") ? fopen(s->name, "w") : stdout;
 	s->thread = thread;
 	s->image = tw_profile_image_of_thread(s->recording, tw_recording_find_thread(s->recording, thread));
 	s->filled = 0;
-	if (!s->f)
-		error = file_error(first ? s->path : path);
-	free(path);
-	return error;
+	return s->f ? 0 : file_error(s);
 }
 
 /* ---- blocks ---- */
@@ -172,6 +180,7 @@ static void free_state(struct state *s)
 	tw_by_fragment_free(&s->fragments, free);
 	tw_names_free(&s->blocks);
 	free(s->counts);
+	free(s->name);
 	free(s);
 }
 
@@ -196,6 +205,8 @@ int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *op
 	static const struct tw_analyzer simpoint = {"simpoint", begin, batch, merge, end};
 	struct tw_replay_options replay = *options;
 	struct arg arg = {r, path, interval};
+	if (!strcmp(path, "-") && tw_recording_n_threads(r) > 1)
+		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, so that standard output will not do");
 	replay.jobs = 1;
 	replay.grain = 0;
 	int error = tw_replay(r, &replay, &simpoint, &arg);

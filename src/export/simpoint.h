@@ -12,8 +12,9 @@
 #include <trackway/replay.h>
 
 /*
- * Replays `r` and writes the vectors of its first thread to the file `path`, of every other to "PATH.THREAD" (its serial number). 0, a negative
- * enum tw_error (TW_ERR_SYSTEM: a file cannot be written, the detail says which and why), or what options->damage returned.
+ * Replays `r` and writes the vectors of its first thread to the file `path`, of every other to "PATH.THREAD" (its serial number); "-" is standard
+ * output, for a recording of one thread. 0, a negative enum tw_error (TW_ERR_SYSTEM: a file cannot be written, the detail says which and why), or what
+ * options->damage returned.
  */
 int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *options, const char *path, uint64_t interval);
 

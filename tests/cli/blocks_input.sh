@@ -117,7 +117,7 @@ one_sentence "$TW" blocks -n x t
 one_sentence "$TW" blocks -j 0 t
 one_sentence "$TW" blocks --nodes=x t
 one_sentence "$TW" blocks --json --csv t
-one_sentence "$TW" blocks --function=main t
+one_sentence "$TW" blocks --dot --function=main t
 one_sentence "$TW" blocks --nothing t
 one_sentence "$TW" blocks -o /nonexistent/p t
 one_sentence bash -c '"$0" blocks --json t >/dev/full' "$TW"

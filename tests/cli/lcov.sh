@@ -215,6 +215,9 @@ assert hits >= 3 and da[4] == hits and calls >= 100, (hits, calls)
 expected = {11: calls * 20001, 12: calls * 20000, 13: calls * 6667, 15: calls * 13333, 17: calls, 25: calls + 1, 26: calls}
 assert {n: da[n] for n in expected} == expected, (expected, da)
 END
+mv alarm.c away.c
+one_sentence "$TW" blocks --lcov=x.info --module=alarm recording.tw
+says 'no source file can be read (.*alarm.c, for one)'
 # a program without debug information
 "$CC" -O0 -o stripped cov.c && strip stripped
 recorded ./stripped

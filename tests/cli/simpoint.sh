@@ -51,6 +51,8 @@ for thread, vectors in expected.items():
 END
 one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
 says '/nowhere/x: No such file'
+one_sentence "$TW" blocks --simpoint=- recording.tw
+says 'standard output will not do'
 one_sentence "$TW" blocks --simpoint=x --interval 0 recording.tw
 says 'interval'
 one_sentence "$TW" blocks --simpoint=x --interval many recording.tw

@@ -34,6 +34,20 @@ wrong "edge wants a percentage, not 'abc'" blocks --edge=abc r.tw
 wrong 'wants a number from 1' check -j 0 r.tw
 wrong 'exactly one recording' info r.tw r.tw
 wrong 'the commands are record, info' recrod true
+wrong "there is no option '--nonsense'" --nonsense
+wrong "no such recording" info ''
+wrong 'the name of a directory' record -o - true
+wrong 'the name of a directory' import lackey -o - trace
+wrong '--function is about a graph' blocks --function=main r.tw
+wrong '--nodes is about a graph' blocks --nodes=3 --json r.tw
+wrong '--module is about a profile' blocks --module=gzip r.tw
+wrong '--interval is about vectors' blocks --interval=5 r.tw
+wrong 'only one of the outputs' blocks --json --callgrind=- r.tw
+wrong 'only one of the outputs' blocks --simpoint=- --callgrind=- r.tw
+"$TW" dump -o - --count 5 r.tw | cmp -s - <("$TW" dump --count 5 r.tw) || fail "dump -o -"
+"$TW" blocks --simpoint=vectors r.tw || fail "blocks --simpoint"
+"$TW" blocks --simpoint=- r.tw | cmp -s - vectors || fail "blocks --simpoint=-"
+[ ! -e - ] || fail "something wrote a file named -"
 
 # Standard output that cannot be written, and a reader that leaves early.
 for c in info report check 'blocks --json' 'dump --code' 'dump --refs' '--help'; do
