@@ -32,6 +32,9 @@
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
+/* Others are taken out of an action: by that programs see which the kernel knows. */
+#define KNOWN_FLAGS                                                                                                                        \
+	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_RESTORER | SA_EXPOSE_TAGBITS)
 
 /* The application's dispositions, shared by its threads; a child that shares memory but not them (vfork, posix_spawn) has a copy. */
 static struct tw_actions process_actions;
@@ -151,6 +154,39 @@ void tw_signal_die(struct thread *t, int signo)
 	tw_sys(__NR_exit_group, 128 + signo, 0, 0);
 }
 
+/* ---- dispositions ---- */
+
+static bool has_handler(const struct ksigaction *a)
+{
+	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
+}
+
+static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
+{
+	t->actions->of[signo] = *a;
+	if (is_sync(signo))
+		return 0;
+	if (has_handler(a)) {
+		install(signo, a->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));
+		return 0;
+	}
+	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
+}
+
+/* The action for a signal that is delivered now. A handler is taken away with that if it is for one time. */
+static struct ksigaction take_action(struct thread *t, int signo, bool to_handler)
+{
+	tw_lock(&actions_lock);
+	const struct ksigaction a = t->actions->of[signo];
+	if (to_handler && has_handler(&a) && (a.flags & SA_RESETHAND)) {
+		struct ksigaction dfl = a;
+		dfl.handler = (u64)SIG_DFL;
+		set_action(t, signo, &dfl);
+	}
+	tw_unlock(&actions_lock);
+	return a;
+}
+
 /* ---- delivery ---- */
 
 /* There may be code on the stack: then pages of it are watched. */
@@ -164,6 +200,20 @@ static bool push_frame(struct thread *t, int signo, const siginfo_t *info, const
 	return again && tw_frame_push(t, signo, info, a, xstate);
 }
 
+static void deliver(struct thread *t, int signo, const siginfo_t *info, const void *xstate);
+
+/* There is no stack for the handler: SIGSEGV comes instead, whose handler may have another. */
+static void no_frame(struct thread *t, int signo, const void *xstate)
+{
+	siginfo_t info;
+	if (signo == SIGSEGV)
+		tw_signal_die(t, SIGSEGV);
+	memset(&info, 0, sizeof info);
+	info.si_signo = SIGSEGV;
+	info.si_code = SI_KERNEL;
+	deliver(t, SIGSEGV, &info, xstate);
+}
+
 /*
  * Makes the application's handler the next thing that runs. t->pc, t->regs, t->flags are the interrupted state; `xstate` is the kernel's image of
  * the vector registers then, or NULL: they are live. The kernel's mask is the caller's to set to t->sigmask, once this is done: a signal
@@ -171,16 +221,11 @@ static bool push_frame(struct thread *t, int signo, const siginfo_t *info, const
  */
 static void deliver(struct thread *t, int signo, const siginfo_t *info, const void *xstate)
 {
-	struct ksigaction a;
-	tw_lock(&actions_lock);
-	a = t->actions->of[signo];
-	if (a.flags & SA_RESETHAND)
-		t->actions->of[signo].handler = (u64)SIG_DFL;
-	tw_unlock(&actions_lock);
-	bool forced = is_fault(signo, info) || is_forced(signo, info), blocked = forced && is_blocked(t, signo);
+	const bool forced = is_fault(signo, info) || is_forced(signo, info), blocked = forced && is_blocked(t, signo);
+	const struct ksigaction a = take_action(t, signo, !blocked);
 	if (a.handler == (u64)SIG_IGN && !forced)
 		return;
-	if (a.handler == (u64)SIG_DFL || a.handler == (u64)SIG_IGN || blocked) {
+	if (!has_handler(&a) || blocked) {
 		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
 			return;
 		if (signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU)
@@ -190,8 +235,10 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		return;
 	}
 	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
-	if (!push_frame(t, signo, info, &a, xstate))
-		tw_signal_die(t, SIGSEGV);
+	if (!push_frame(t, signo, info, &a, xstate)) {
+		no_frame(t, signo, xstate);
+		return;
+	}
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
 	t->sigmask = tw_signal_mask(t) | (a.mask & ~UNBLOCKABLE);
@@ -763,23 +810,6 @@ static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 
 /* ---- the application's calls ---- */
 
-static bool has_handler(const struct ksigaction *a)
-{
-	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
-}
-
-static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
-{
-	t->actions->of[signo] = *a;
-	if (is_sync(signo))
-		return 0;
-	if (has_handler(a)) {
-		install(signo, a->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));
-		return 0;
-	}
-	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
-}
-
 void tw_signal_clear_handlers(struct thread *t)
 {
 	const struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
@@ -798,6 +828,10 @@ i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)
 		return -22; /* EINVAL */
 	if (act && !tw_copy(&a, (void *)act, sizeof a))
 		return -14; /* EFAULT */
+	if (act) {
+		a.flags &= KNOWN_FLAGS;
+		a.mask &= ~UNBLOCKABLE;
+	}
 	tw_lock(&actions_lock);
 	struct ksigaction before = t->actions->of[signo];
 	if (act)
@@ -838,8 +872,7 @@ i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 {
 	stack_t s, o;
-	u64 sp = t->regs[TW_RSP];
-	bool on = t->altstack.size && sp > t->altstack.sp && sp - t->altstack.sp <= t->altstack.size;
+	const bool on = tw_frame_on_altstack(t, t->regs[TW_RSP]);
 	memset(&o, 0, sizeof o);
 	o.ss_sp = (void *)t->altstack.sp;
 	o.ss_size = t->altstack.size;
@@ -847,20 +880,16 @@ i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 	if (ss) {
 		if (!tw_copy(&s, (void *)ss, sizeof s))
 			return -14;
+		const int mode = s.ss_flags & ~(int)SS_AUTODISARM_BIT;
 		if (on)
 			return -1; /* EPERM */
-		if ((s.ss_flags & ~(int)SS_AUTODISARM_BIT) & ~(SS_DISABLE | SS_ONSTACK))
+		if (mode && mode != SS_DISABLE && mode != SS_ONSTACK)
 			return -22;
-		if (s.ss_flags & SS_DISABLE) {
-			t->altstack.sp = t->altstack.size = 0;
-			t->altstack.flags = 0;
-		} else if (s.ss_size < 2048) {
+		if (mode != SS_DISABLE && s.ss_size < MINSIGSTKSZ)
 			return -12; /* ENOMEM */
-		} else {
-			t->altstack.sp = (u64)s.ss_sp;
-			t->altstack.size = s.ss_size;
-			t->altstack.flags = (u32)s.ss_flags & SS_AUTODISARM_BIT;
-		}
+		t->altstack.sp = mode == SS_DISABLE ? 0 : (u64)s.ss_sp;
+		t->altstack.size = mode == SS_DISABLE ? 0 : s.ss_size;
+		t->altstack.flags = mode == SS_DISABLE ? 0 : (u32)s.ss_flags & SS_AUTODISARM_BIT;
 	}
 	if (old && !tw_copy((void *)old, &o, sizeof o))
 		return -14;

@@ -223,7 +223,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 		return -11; /* EAGAIN */
 	copy_state(child, t, stack);
 	tw_signal_share(child, t, c->args.flags & CLONE_SIGHAND);
-	if (!(c->args.flags & CLONE_THREAD))
+	if (c->args.flags & CLONE_VFORK)
 		child->altstack = t->altstack;
 	child->unfollowed |= is_unfollowed(c);
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;

@@ -119,7 +119,7 @@ void tw_call_tell(struct emit *e, struct fragment *f, u8 path)
 
 static void log_ref(struct thread *t, u64 addr, u32 size, u8 type, u8 insn, u16 count)
 {
-	if (t->n_log < LOG_ENTRIES)
+	if (t->log && t->n_log < LOG_ENTRIES)
 		t->log[t->n_log++] = (struct tw_logged_ref){addr, size, type, insn, count};
 }
 
@@ -165,11 +165,14 @@ static void vector_bytes(const struct thread *t, u8 kind, u8 reg, u8 *out)
 
 static i64 lane_index(const u8 *v, u32 lane, u8 width)
 {
-	i32 i4;
-	i64 i8;
-	memcpy(&i4, v + 4 * lane, 4);
-	memcpy(&i8, v + 8 * lane, 8);
-	return width == 4 ? i4 : i8;
+	i32 narrow;
+	i64 wide;
+	if (width == 4) {
+		memcpy(&narrow, v + 4 * lane, 4);
+		return narrow;
+	}
+	memcpy(&wide, v + 8 * lane, 8);
+	return wide;
 }
 
 static bool lane_active(const u8 *mask, u32 lane, u8 width)
@@ -182,7 +185,7 @@ static bool lane_active(const u8 *mask, u32 lane, u8 width)
 static void log_lanes(struct thread *t, const u64 *regs, const struct memop *m)
 {
 	const struct tw_op *op = &m->op;
-	u8 index[64 + 8], mask[64];
+	u8 index[64], mask[64];
 	u64 ea = effective_address(t, regs, op), next = ea;
 	u32 n_active = 0;
 	vector_bytes(t, m->mask_kind, m->mask_reg, mask);
@@ -215,8 +218,7 @@ static void log_bit(struct thread *t, const u64 *regs, const struct tw_op *op)
 		offset = (i32)offset;
 	else if (op->size == 2)
 		offset = (int16_t)offset;
-	i64 bits = 8 * (i64)op->size;
-	i64 unit = offset >= 0 ? offset / bits : -((bits - 1 - offset) / bits);
+	const i64 unit = offset >> __builtin_ctz(8u * op->size);
 	log_ref(t, effective_address(t, regs, op) + (u64)(unit * (i64)op->size), op->size, op->type, op->insn, 1);
 }
 
@@ -322,6 +324,16 @@ void tw_call_flush(struct thread *t)
 	tw_buffer_event(t, TW_EVENT_REFS, &r, sizeof r, t->log, t->n_log * (u32)sizeof *t->log);
 }
 
+/* Memory for the thread, for as long as the process runs; NULL, and the recording has failed: there is none. */
+static void *own_memory(u64 bytes)
+{
+	const i64 at = tw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!tw_failed(at))
+		return (void *)at;
+	tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to log references in");
+	return NULL;
+}
+
 /*
  * A fragment begins; its tag is just stored at the buffer pointer. Everything it can write must fit in this buffer, REFS event included: else the tag
  * is taken back and stored again at the start of the next.
@@ -334,8 +346,7 @@ static void begin(struct thread *t, const struct call_site *s)
 	t->n_log = 0;
 	t->log_open = true;
 	if (!t->log)
-		t->log = (void *)tw_mmap(0, LOG_ENTRIES * sizeof *t->log, PROT_READ | PROT_WRITE,
-		                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		t->log = own_memory(LOG_ENTRIES * sizeof *t->log);
 	if (tw_buffer_has_room(t, s->bound))
 		return;
 	memset((void *)t->record_at, 0, s->f->head);
@@ -349,12 +360,15 @@ static void begin(struct thread *t, const struct call_site *s)
 	t->record_at = t->bufptr;
 }
 
-static void save_vectors(struct thread *t)
+/* False: there is no memory for them. */
+static bool save_vectors(struct thread *t)
 {
-	u64 all = tw_engine.xcr0;
+	const u64 all = tw_engine.xcr0;
 	if (!t->xsave)
-		t->xsave = (u8 *)tw_mmap(0, XSAVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	__asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"((u32)all), "d"((u32)(all >> 32)) : "memory");
+		t->xsave = own_memory(XSAVE_BYTES);
+	if (t->xsave)
+		__asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"((u32)all), "d"((u32)(all >> 32)) : "memory");
+	return t->xsave;
 }
 
 /* What wants all registers. */
@@ -366,8 +380,8 @@ static void log_all(struct thread *t, const struct call_site *s)
 		rep_end(t, regs, &s->op[0].op);
 		return;
 	}
-	if (s->vectors)
-		save_vectors(t);
+	if (s->vectors && !save_vectors(t))
+		return;
 	for (u16 k = 0; k < s->n_ops; k++)
 		log_before(t, regs, &s->op[k]);
 }

@@ -92,16 +92,29 @@ static void fill_context(struct tw_ucontext *uc, const struct thread *t, void *f
 	uc->cr2 = t->fault.cr2;
 }
 
+/* Is this within its alternate stack? */
+static bool is_within(const struct thread *t, u64 sp)
+{
+	return t->altstack.size && sp > t->altstack.sp && sp - t->altstack.sp <= t->altstack.size;
+}
+
+bool tw_frame_on_altstack(const struct thread *t, u64 sp)
+{
+	return is_within(t, sp) && !(t->altstack.flags & SS_AUTODISARM_BIT);
+}
+
 bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate)
 {
 	u64 sp = t->regs[TW_RSP] - 128;
-	bool on = t->altstack.size && t->regs[TW_RSP] > t->altstack.sp && t->regs[TW_RSP] - t->altstack.sp <= t->altstack.size;
-	if ((a->flags & SA_ONSTACK) && t->altstack.size && !on)
+	const bool on = tw_frame_on_altstack(t, t->regs[TW_RSP]), entering = (a->flags & SA_ONSTACK) && t->altstack.size && !on;
+	if (entering)
 		sp = t->altstack.sp + t->altstack.size;
 	u32 bytes = xstate_bytes(xstate);
 	u64 fp = (sp - bytes) & ~63ull;
 	u64 at = ((fp - sizeof(struct frame)) & ~15ull) - 8;
 	struct frame f;
+	if ((on || entering) && !is_within(t, at))
+		return false;
 	fill_context(&f.uc, t, (void *)fp);
 	f.pretcode = a->restorer;
 	f.info = *info;

@@ -24,8 +24,12 @@ struct tw_ucontext {
 /* The general registers of a context, by enum tw_reg. */
 void tw_frame_registers(u64 *regs, const struct tw_ucontext *uc);
 
+/* Does the application run on its alternate stack, if this is its stack pointer? One that is disarmed by each handler does not count. */
+bool tw_frame_on_altstack(const struct thread *t, u64 sp);
+
 /*
- * Pushes the frame for the application's handler and makes t->regs, t->pc those it starts with. False: its stack cannot be written.
+ * Pushes the frame for the application's handler and makes t->regs, t->pc those it starts with. False: its stack cannot be written, or its alternate stack
+ * is too small.
  * `xstate`: image of the extended state (with the kernel's software bytes), or NULL: it is live in the registers.
  */
 bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate);
