@@ -120,7 +120,7 @@ enum tw_slot_state {
 };
 
 struct tw_slot {
-	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED by compare-and-swap in the engine, then ACTIVE */
+	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED in the engine, by who has the claim, then ACTIVE */
 	uint32_t pid, tid;
 	uint32_t parent_pid;
 	_Atomic uint32_t serial;  /* number of the thread in the recording, from tw_control.next_thread */
@@ -131,7 +131,7 @@ struct tw_slot {
 		uint32_t bytes;         /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
-	uint32_t reserved;
+	_Atomic uint32_t claim; /* 1: somebody is about to reserve it. Who is killed just then leaves it so, and the slot unused */
 	/* Tallied threads: bytes of records written, and among them what has been copied to the buffers of the slot, and keyframes. */
 	uint64_t written, copied, keyframes;
 };

@@ -290,22 +290,30 @@ void tw_buffer_upper(struct thread *t, const struct fragment *f)
 
 /* ---- slots ---- */
 
+/* Reserves the slot if it is free. Its pid and tid are there before the state says so, and nobody writes them but who has the claim. */
+static bool try_reserve(struct tw_slot *s, u32 pid, u32 tid)
+{
+	u32 *claim = (u32 *)&s->claim, unclaimed = 0;
+	if (LOAD_ACQUIRE(&s->state) != TW_SLOT_FREE ||
+	    !__atomic_compare_exchange_n(claim, &unclaimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	const bool is_free = LOAD_ACQUIRE(&s->state) == TW_SLOT_FREE;
+	if (is_free) {
+		s->pid = pid;
+		s->tid = tid;
+		STORE_RELEASE(&s->state, TW_SLOT_RESERVED);
+		__atomic_store_n((u32 *)&s->room, tw_engine.room_number, __ATOMIC_SEQ_CST);
+	}
+	STORE_RELEASE(claim, 0);
+	return is_free;
+}
+
 /* Reserves a free slot. NO_SLOT: there is none. */
 static u32 reserve_slot(u32 pid, u32 tid)
 {
-	struct tw_control *c = tw_engine.control;
-	for (u32 i = 0; i < TW_SLOTS; i++) {
-		u32 expected = TW_SLOT_FREE;
-		if (LOAD_ACQUIRE(&c->slot[i].state) != TW_SLOT_FREE)
-			continue;
-		c->slot[i].pid = pid;
-		c->slot[i].tid = tid;
-		if (__atomic_compare_exchange_n((u32 *)&c->slot[i].state, &expected, TW_SLOT_RESERVED, false, __ATOMIC_ACQ_REL,
-		                                __ATOMIC_RELAXED)) {
-			__atomic_store_n((u32 *)&c->slot[i].room, tw_engine.room_number, __ATOMIC_SEQ_CST);
+	for (u32 i = 0; i < TW_SLOTS; i++)
+		if (try_reserve(&tw_engine.control->slot[i], pid, tid))
 			return i;
-		}
-	}
 	return NO_SLOT;
 }
 
