@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* As much of a file as the kernel looks at for a `#!` line, and how many of them may lead to another. */
-enum { LINE_BYTES = 256, MAX_SCRIPTS = 4 };
+enum { LINE_BYTES = 255 /* of the 256 that the kernel looks at it needs the last for itself */, MAX_SCRIPTS = 4 };
 
 static int __attribute__((format(printf, 3, 4))) refuse(struct tw_command *p, int status, const char *format, ...)
 {
@@ -259,6 +259,12 @@ static int copy_argv(int argc, char **argv, struct tw_command *p)
 	return p->argc == argc ? 0 : refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
 int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 {
 	char path[PATH_MAX * 2], next[LINE_BYTES + 1];
@@ -268,6 +274,7 @@ int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 		status = find_file(argv[0], path, p);
 	if (status)
 		return status;
+	p->name = strdup(base_name(path));
 	for (int i = 0; i <= MAX_SCRIPTS; i++) {
 		status = look_at(path, next, p);
 		if (status >= 0)
@@ -277,7 +284,7 @@ int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 	if (status < 0)
 		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0],
 		              MAX_SCRIPTS);
-	if (!status && !(p->path = strdup(path)))
+	if (!status && (!(p->path = strdup(path)) || !p->name))
 		status = refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 	return status;
 }
@@ -288,5 +295,6 @@ void tw_command_free(struct tw_command *p)
 		free(p->argv[i]);
 	free(p->argv);
 	free(p->path);
+	free(p->name);
 	memset(p, 0, sizeof *p);
 }

@@ -9,6 +9,7 @@
 
 struct tw_command {
 	char *path;  /* the ELF file */
+	char *name;  /* what the process is called: the base name of the file that was executed, which may be a script */
 	char **argv; /* what it gets, NULL-terminated */
 	int argc;
 	char why[512]; /* one sentence, if it cannot be run */

@@ -88,13 +88,14 @@ char *tw_launch_engine(void)
 }
 
 /* The two variables the engine takes out again, then the environment as it is. */
-static char **make_environment(const char *channel, const char *program)
+static char **make_environment(const char *channel, const struct tw_command *program)
 {
 	size_t n = 0;
 	while (environ[n])
 		n++;
 	char **env = calloc(n + 3, sizeof *env);
-	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0 || asprintf(&env[1], TW_ENV_PROGRAM "%s", program) < 0)
+	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0 ||
+	    asprintf(&env[1], TW_ENV_PROGRAM "%s/%s", program->name, program->path) < 0)
 		return NULL;
 	memcpy(env + 2, environ, n * sizeof *env);
 	return env;
@@ -194,7 +195,7 @@ static int wait_for_child(void)
 int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 {
 	int report[2];
-	char **env = make_environment(launch->channel, launch->program->path);
+	char **env = make_environment(launch->channel, launch->program);
 	last = *launch;
 	if (!env || pipe2(report, O_CLOEXEC))
 		return env ? errno : ENOMEM;

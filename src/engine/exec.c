@@ -12,20 +12,24 @@
 #include <elf.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
+#include <linux/stat.h>
 
 #define MAX_STRINGS  (64u << 20) /* more than the kernel takes, whatever the limit of the stack */
 #define MAX_SCRIPTS  4
-#define ROOM_FIRST   8u /* what scripts put before argv, and the engine before envp; and the NULL at the end */
-#define HEAD_BYTES   256
+#define ROOM_FIRST   8u  /* what scripts put before argv, and the engine before envp; and the NULL at the end */
+#define HEAD_BYTES   255 /* of the 256 that the kernel looks at it needs the last for itself */
+#define MAX_PHDRS    1170
 #define ERROR_NOEXEC (-8)
 
 /* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec, with argv and envp behind it. */
 struct plan_exec {
 	char program[4096];
+	char name[256];   /* what the process is to be called */
+	char given[4150]; /* what a script is told that it is called */
 	char head[HEAD_BYTES + 1];
 	char interpreter_arg[MAX_SCRIPTS][HEAD_BYTES];
 	char script[MAX_SCRIPTS][4096];
-	char environment[2][4200];
+	char environment[2][4400];
 	u64 bytes; /* of the mapping */
 	u32 max_argv, max_envp;
 	u64 *argv, *envp;
@@ -76,33 +80,37 @@ static i64 copy_pointers(u64 *to, u64 from, u32 max)
 	return -7; /* E2BIG */
 }
 
+/* The path of what `fd` is open on, in p->program. */
+static i64 path_of(struct plan_exec *p, i64 fd)
+{
+	char link[48];
+	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+	i64 n = tw_sys(__NR_readlink, link, p->program, sizeof p->program - 1);
+	p->program[n > 0 ? n : 0] = 0;
+	return n > 0 ? 0 : ERROR_NOEXEC;
+}
+
+/* Where the program is, in p->program, and what a script there would be called. */
 static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 {
-	char given[4096], link[48];
-	i64 fd, n;
-	if (!tw_copy_string(given, (const char *)path, sizeof given))
-		return -14;
 	const char *exe = tw_process_exe(path);
-	if (exe) {
-		tw_format(p->program, sizeof p->program, "%s", exe);
+	if (!tw_copy_string(p->given, (const char *)path, sizeof p->program))
+		return -14;
+	if (exe || p->given[0] == '/' || (dirfd == AT_FDCWD && p->given[0])) {
+		tw_format(p->program, sizeof p->program, "%s", exe ? exe : p->given);
 		return 0;
 	}
-	if (given[0] == '/' || (dirfd == AT_FDCWD && given[0])) {
-		tw_format(p->program, sizeof p->program, "%s", given);
-		return 0;
-	}
-	if (!given[0] && (flags & AT_EMPTY_PATH))
-		fd = dirfd;
-	else
-		fd = tw_sys4(__NR_openat, dirfd, given, O_PATH | O_CLOEXEC, 0);
+	const bool itself = !p->given[0] && (flags & AT_EMPTY_PATH);
+	i64 fd = itself ? dirfd : tw_sys4(__NR_openat, dirfd, p->given, O_PATH | O_CLOEXEC, 0);
 	if (tw_failed(fd))
 		return fd;
-	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
-	n = tw_sys(__NR_readlink, link, p->program, sizeof p->program - 1);
-	p->program[n > 0 ? n : 0] = 0;
-	if (fd != dirfd)
+	i64 r = path_of(p, fd);
+	if (!itself)
 		tw_sys(__NR_close, fd, 0, 0);
-	return n > 0 ? 0 : ERROR_NOEXEC;
+	char below[4096];
+	tw_format(below, sizeof below, "%s", p->given);
+	tw_format(p->given, sizeof p->given, itself ? "/dev/fd/%d" : "/dev/fd/%d/%s", dirfd, below);
+	return r;
 }
 
 /* Reads the first bytes of the program. */
@@ -121,9 +129,13 @@ static i64 read_head(struct plan_exec *p)
 static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 {
 	char *s = p->head + 2, *name, *arg = NULL;
-	for (char *c = p->head; *c; c++)
-		if (*c == '\n')
+	bool whole = strlen(p->head) < HEAD_BYTES; /* else what it ends with may be half a name */
+	for (char *c = p->head; *c; c++) {
+		if (*c == '\n') {
 			*c = 0;
+			whole = true;
+		}
+	}
 	while (*s == ' ' || *s == '\t')
 		s++;
 	name = s;
@@ -138,13 +150,13 @@ static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 			*--end = 0;
 		arg = *s ? s : NULL;
 	}
-	if (!*name)
+	if (!*name || (!whole && name + strlen(name) == p->head + HEAD_BYTES))
 		return ERROR_NOEXEC;
 	u32 shift = arg ? 2 : 1;
 	if (argc + shift >= p->max_argv)
 		return -7;
 	memmove(&p->argv[1 + shift], &p->argv[1], (u64)(argc > 0 ? argc : 1) * 8);
-	tw_format(p->script[level], sizeof p->script[level], "%s", p->program);
+	tw_format(p->script[level], sizeof p->script[level], "%s", level ? p->program : p->given);
 	tw_format(p->program, sizeof p->program, "%s", name);
 	tw_format(p->interpreter_arg[level], HEAD_BYTES, "%s", arg ? arg : "");
 	/* argv[0] = interpreter; [its argument]; the script; the rest */
@@ -155,24 +167,35 @@ static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 	return argc + shift + (argc == 0);
 }
 
-/* Is it linked to stand where the engine is? */
-static bool wants_place_of_engine(const struct plan_exec *p)
+/* What the kernel makes of the file's segments. */
+struct segments {
+	bool whole;           /* there are some, and all can be read */
+	bool place_of_engine; /* it is linked to stand where the engine is */
+	char interpreter[4096];
+};
+
+static void look_at_segments(const struct plan_exec *p, struct segments *s)
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
 	Elf64_Phdr ph;
-	bool wants = false;
-	if (e->e_type != ET_EXEC)
-		return false;
+	u32 n = 0;
+	memset(s, 0, sizeof *s);
+	if ((e->e_type != ET_EXEC && e->e_type != ET_DYN) || e->e_phentsize != sizeof ph || e->e_phnum > MAX_PHDRS)
+		return;
 	i64 fd = tw_sys(__NR_open, p->program, O_RDONLY | O_CLOEXEC, 0);
-	for (u32 i = 0; i < e->e_phnum && tw_sys4(__NR_pread64, fd, &ph, sizeof ph, e->e_phoff + i * sizeof ph) == sizeof ph; i++)
-		wants |= ph.p_type == PT_LOAD && tw_memory_is_engine(ph.p_vaddr, ph.p_memsz);
+	for (; n < e->e_phnum && tw_sys4(__NR_pread64, fd, &ph, sizeof ph, e->e_phoff + n * sizeof ph) == sizeof ph; n++) {
+		if (ph.p_type == PT_INTERP && ph.p_filesz < sizeof s->interpreter)
+			tw_sys4(__NR_pread64, fd, s->interpreter, ph.p_filesz, ph.p_offset);
+		s->whole |= ph.p_type == PT_LOAD;
+		s->place_of_engine |= e->e_type == ET_EXEC && ph.p_type == PT_LOAD && tw_memory_is_engine(ph.p_vaddr, ph.p_memsz);
+	}
 	if (!tw_failed(fd))
 		tw_sys(__NR_close, fd, 0, 0);
-	return wants;
+	s->whole &= n == e->e_phnum && (!s->interpreter[0] || !tw_failed(tw_sys(__NR_access, s->interpreter, 1 /* X_OK */, 0)));
 }
 
 /* Why the program cannot be followed; NULL: it can. */
-static const char *why_native(const struct plan_exec *p)
+static const char *why_native(const struct plan_exec *p, const struct segments *s)
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
 	struct stat st;
@@ -182,7 +205,7 @@ static const char *why_native(const struct plan_exec *p)
 		return "it is set-uid or set-gid";
 	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
 		return "it has file capabilities";
-	if (wants_place_of_engine(p))
+	if (s->place_of_engine)
 		return "it is linked to stand at addresses that the engine needs";
 	if (tw_process_traced())
 		return "another recorded process, a debugger, traces the process, and would see the engine";
@@ -193,16 +216,27 @@ static const char *why_native(const struct plan_exec *p)
 	return NULL;
 }
 
-/* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
-static i64 resolve(struct plan_exec *p, i64 argc, const char **why)
+static bool closes_on_exec(int fd)
 {
+	i64 r = tw_sys(__NR_fcntl, fd, F_GETFD, 0);
+	return !tw_failed(r) && (r & FD_CLOEXEC);
+}
+
+/* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
+static i64 resolve(struct plan_exec *p, i64 argc, int dirfd, const char **why)
+{
+	struct segments s;
+	tw_format(p->name, sizeof p->name, "%s", tw_base_name(p->program));
 	for (u32 level = 0; level <= MAX_SCRIPTS; level++) {
 		i64 n = read_head(p);
 		if (tw_failed(n) || tw_failed(tw_sys(__NR_access, p->program, 1, 0)))
 			return 0;
-		if (p->head[0] != '#' || p->head[1] != '!')
-			return !(*why = why_native(p));
-		if (level == MAX_SCRIPTS)
+		if (p->head[0] != '#' || p->head[1] != '!') {
+			look_at_segments(p, &s);
+			*why = why_native(p, &s);
+			return !*why && s.whole;
+		}
+		if (level == MAX_SCRIPTS || (tw_starts_with(p->given, "/dev/fd/") && dirfd != AT_FDCWD && closes_on_exec(dirfd)))
 			return 0;
 		argc = resolve_script(p, level, argc);
 		if (argc < 0)
@@ -228,7 +262,7 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
 	if (filters >= 0)
 		tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s:%d", tw_engine.channel_path, (int)filters);
-	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s", p->program);
+	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s/%s", p->name, p->program);
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
 	tw_snapshot_leave(t);
@@ -271,20 +305,26 @@ static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 	return r;
 }
 
+/* Does the kernel refuse these flags with this path? */
+static bool refuses_flags(int dirfd, u64 path, int flags)
+{
+	struct stat st;
+	return (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)) ||
+	       ((flags & AT_SYMLINK_NOFOLLOW) && !tw_failed(tw_sys4(__NR_newfstatat, dirfd, path, &st, flags)) &&
+	        (st.st_mode & S_IFMT) == S_IFLNK);
+}
+
 i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
 {
-	if (t->unfollowed)
-		return run_natively(t, dirfd, path, argv, envp, flags);
-	struct plan_exec *p = new_plan(argv, envp);
-	if (!p) /* the kernel has the error */
+	struct plan_exec *p = t->unfollowed || refuses_flags(dirfd, path, flags) ? NULL : new_plan(argv, envp);
+	if (!p) /* the kernel has the error, if there is one */
 		return run_natively(t, dirfd, path, argv, envp, flags);
 	i64 r = absolute(p, dirfd, path, flags);
 	i64 argc = r ? r : copy_pointers(p->argv, argv, p->max_argv);
 	const char *why = NULL;
-	i64 follow = argc < 0 ? 0 : resolve(p, argc, &why);
-	if (follow == 1) {
+	if (argc >= 0 && resolve(p, argc, dirfd, &why)) {
 		r = run(t, p, envp);
-	} else if (!r || r == ERROR_NOEXEC) {
+	} else {
 		if (why && p->head[0] == 0x7f)
 			tell_native(t, why);
 		r = run_natively(t, dirfd, path, argv, envp, flags);

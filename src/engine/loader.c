@@ -161,6 +161,28 @@ static bool wants_executable_stack(const struct elf *f)
 	return false;
 }
 
+static void find_bounds(const struct elf *f, struct loaded *l)
+{
+	l->code = ~0ull;
+	l->data = l->code_end = l->data_end = 0;
+	for (int i = 0; i < f->eh.e_phnum; i++) {
+		const Elf64_Phdr *p = &f->ph[i];
+		const u64 start = f->bias + p->p_vaddr, end = start + p->p_filesz;
+		if (p->p_type != PT_LOAD)
+			continue;
+		if ((p->p_flags & PF_X) && start < l->code)
+			l->code = start;
+		if ((p->p_flags & PF_X) && end > l->code_end)
+			l->code_end = end;
+		if (start > l->data)
+			l->data = start;
+		if (end > l->data_end)
+			l->data_end = end;
+	}
+	if (!l->code_end)
+		l->code = l->code_end = l->program_entry;
+}
+
 i64 tw_load_program(const char *path, struct loaded *l)
 {
 	static struct elf program, interpreter;
@@ -173,6 +195,7 @@ i64 tw_load_program(const char *path, struct loaded *l)
 	l->phent = program.eh.e_phentsize;
 	l->end = program.bias + program.high;
 	l->pie = program.eh.e_type == ET_DYN;
+	find_bounds(&program, l);
 	l->executable_stack = wants_executable_stack(&program);
 	l->interpreter_base = 0;
 	if (!program.interpreter[0])

@@ -11,6 +11,9 @@ struct loaded {
 	u64 program_entry, phdr, phnum, phent;
 	u64 interpreter_base; /* 0: static */
 	u64 end;              /* of the program's last segment */
+	u64 code, code_end;   /* the first and last address of executable segments... */
+	u64 data,
+	    data_end; /* ...the last segment's first, and where the last one's data from the file ends: as the kernel has it in /proc/PID/stat */
 	bool pie;
 	bool executable_stack;
 };

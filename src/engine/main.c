@@ -4,6 +4,7 @@
 #include "engine/buffer.h"
 #include "engine/engine.h"
 #include "engine/fragment.h"
+#include "engine/identity.h"
 #include "engine/known.h"
 #include "engine/limits.h"
 #include "engine/loader.h"
@@ -50,17 +51,9 @@ void tw_engine_fail(u32 failure, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The kernel's initial stack, as words. */
-struct start {
-	u64 argc;
-	char **argv, **envp;
-	Elf64_auxv_t *auxv;
-	u64 sp;
-};
-
 static struct start parse_stack(u64 *sp)
 {
-	struct start s;
+	struct start s = {0};
 	s.sp = (u64)sp;
 	s.argc = *sp;
 	s.argv = (char **)(sp + 1);
@@ -72,13 +65,24 @@ static struct start parse_stack(u64 *sp)
 	return s;
 }
 
+/* Of the process: it stands before the path of the program, and has no slash in it. */
+static u64 name_length(const char *s)
+{
+	u64 n = 0;
+	while (s[n] && s[n] != '/')
+		n++;
+	return n;
+}
+
 /* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
-static bool take_variables(struct start *s, char **channel, char **program)
+static bool take_variables(struct start *s, char **channel, char **name, char **program)
 {
 	if (!s->envp[0] || !s->envp[1] || !tw_starts_with(s->envp[0], TW_ENV_CHANNEL) || !tw_starts_with(s->envp[1], TW_ENV_PROGRAM))
 		return false;
 	*channel = s->envp[0] + strlen(TW_ENV_CHANNEL);
-	*program = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	*name = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	*program = *name + name_length(*name) + 1;
+	s->own_bytes = strlen(s->envp[0]) + 1 + strlen(s->envp[1]) + 1;
 	u64 words = 1 + s->argc + 1;
 	memmove((u64 *)s->sp + 2, (u64 *)s->sp, words * 8);
 	s->sp += 16;
@@ -145,6 +149,7 @@ static void map_channel(const char *path, int fd)
 		at = tw_mmap(0, TW_MAPPED_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
+	tw_sys(__NR_madvise, at, TW_MAPPED_BYTES, MADV_DONTDUMP);
 	tw_sys(__NR_mprotect, at, TW_SLOTS_AT, PROT_READ | PROT_WRITE);
 	struct tw_control *c = (struct tw_control *)at;
 	if (c->magic != TW_CHANNEL_MAGIC || c->version != TW_CHANNEL_VERSION)
@@ -184,7 +189,6 @@ static void remember_paths(const char *program)
 	else
 		tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", program);
 	tw_sys(__NR_close, fd, 0, 0);
-	tw_sys(__NR_prctl, PR_SET_NAME, tw_base_name(program), 0);
 }
 
 /* The vDSO is application code like any other, only placed by the kernel. */
@@ -240,9 +244,9 @@ void tw_main(u64 *sp)
 {
 	struct start s = parse_stack(sp);
 	struct loaded l;
-	char *channel = NULL, *program = NULL;
+	char *channel = NULL, *called = NULL, *program = NULL;
 	tw_engine.control = &no_channel;
-	if (!take_variables(&s, &channel, &program))
+	if (!take_variables(&s, &channel, &called, &program))
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
 	take_filters(channel);
 	map_channel(channel, open_channel(&s, channel, program));
@@ -251,6 +255,8 @@ void tw_main(u64 *sp)
 	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	read_cpu(&s);
 	remember_paths(program);
+	called[name_length(called)] = 0;
+	tw_sys(__NR_prctl, PR_SET_NAME, called, 0);
 	tw_known_init();
 	tw_fragment_init();
 	tw_decode_init();
@@ -260,12 +266,15 @@ void tw_main(u64 *sp)
 		give_up("cannot load", program, r);
 	if (l.executable_stack)
 		make_stack_executable(&s);
-	set_auxv(&s, &l, program);
+	static char name[4200]; /* `program` stands where arguments are about to */
+	tw_format(name, sizeof name, "%s", program);
+	set_auxv(&s, &l, name);
 	tw_memory_brk_init(brk_place(&l));
+	tw_identity_tell(&s, &l, brk_place(&l));
 	tw_engine.program_entry = l.program_entry;
 	tw_snapshot_take();
 	if (!tw_thread_init())
-		give_up("no room for threads of", program, 0);
+		give_up("no room for threads of", name, 0);
 	tw_limits_fill();
 	struct thread *t = tw_thread_new();
 	tw_signal_init();

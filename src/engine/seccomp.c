@@ -1,6 +1,7 @@
 #include "engine/seccomp.h"
 #include "engine/bpf.h"
 #include "engine/buffer.h"
+#include "engine/death.h"
 #include "engine/signal.h"
 #include "engine/thread.h"
 #include <asm/unistd.h>
@@ -64,7 +65,7 @@ static void kill_thread(struct thread *t, int signo)
 {
 	if (tw_engine.n_threads > 1 && !t->vforked)
 		tw_thread_exit(t, 0, false);
-	tw_signal_die(t, signo);
+	tw_death(t, signo, NULL, NULL);
 }
 
 bool tw_seccomp_allows(struct thread *t, i64 *result)
@@ -97,8 +98,7 @@ bool tw_seccomp_allows(struct thread *t, i64 *result)
 		kill_thread(t, SIGSYS);
 		return false;
 	default:
-		tw_signal_die(t, SIGSYS);
-		return false;
+		tw_death(t, SIGSYS, NULL, NULL);
 	}
 }
 

@@ -1,6 +1,7 @@
 #include "engine/signal.h"
 #include "engine/bits.h"
 #include "engine/buffer.h"
+#include "engine/death.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
 #include "engine/memory.h"
@@ -42,15 +43,31 @@ static tw_lock_t actions_lock;
 
 static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
 
+/* Those that by default end a process with a core dump. */
+#define CORE_SIGNALS                                                                                                                       \
+	(TW_SYNC_SIGNALS | 1ull << (SIGQUIT - 1) | 1ull << (SIGABRT - 1) | 1ull << (SIGXCPU - 1) | 1ull << (SIGXFSZ - 1) |                 \
+	 1ull << (SIGSYS - 1))
+
+static bool dumps_core(int signo)
+{
+	return CORE_SIGNALS >> (signo - 1) & 1;
+}
+
 static bool is_sync(int signo)
 {
 	return TW_SYNC_SIGNALS >> (signo - 1) & 1;
 }
 
-/* The thread's own doing; a synchronous signal's number that was sent by kill and the like is asynchronous all the same. */
+/* The thread's own doing, by its code; a synchronous signal's number that was sent by kill and the like is asynchronous all the same. */
 static bool is_fault(int signo, const siginfo_t *info)
 {
 	return is_sync(signo) && info->si_code > 0;
+}
+
+/* A process may send itself (rt_tgsigqueueinfo) what looks like a fault. No instruction behind a system call faults. */
+static bool is_sent_fault(const struct tw_ucontext *uc)
+{
+	return uc->rip == (u64)tw_syscall_end || uc->rip == (u64)tw_syscall_insn;
 }
 
 /* Likewise, of a system call that a filter answered. */
@@ -94,7 +111,7 @@ void tw_signal_init(void)
 	for (int s = 1; s <= NSIG_MAX; s++)
 		tw_sys4(__NR_rt_sigaction, s, NULL, &process_actions.of[s], 8);
 	for (int s = 1; s <= NSIG_MAX; s++)
-		if (is_sync(s))
+		if (is_sync(s) || (dumps_core(s) && process_actions.of[s].handler == (u64)SIG_DFL))
 			install(s, 0);
 }
 
@@ -135,25 +152,6 @@ bool tw_engine_mapped(u64 address)
 	return !tw_failed(tw_sys(__NR_mincore, address & ~4095ull, 4096, &vec));
 }
 
-/* ---- death ---- */
-
-/* Leaves the kernel to do with the signal what it does by default. */
-static void by_default(const struct thread *t, int signo)
-{
-	struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
-	u64 others = ~(1ull << (signo - 1));
-	tw_sys4(__NR_rt_sigaction, signo, &dfl, NULL, 8);
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &others, NULL, 8);
-	tw_sys(__NR_tgkill, t->pid, t->tid, signo);
-}
-
-void tw_signal_die(struct thread *t, int signo)
-{
-	tw_thread_finish(t, signo, TW_ENDED_PROCESS);
-	by_default(t, signo);
-	tw_sys(__NR_exit_group, 128 + signo, 0, 0);
-}
-
 /* ---- dispositions ---- */
 
 static bool has_handler(const struct ksigaction *a)
@@ -166,7 +164,7 @@ static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
 	t->actions->of[signo] = *a;
 	if (is_sync(signo))
 		return 0;
-	if (has_handler(a)) {
+	if (has_handler(a) || (dumps_core(signo) && a->handler == (u64)SIG_DFL)) {
 		install(signo, a->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));
 		return 0;
 	}
@@ -207,7 +205,7 @@ static void no_frame(struct thread *t, int signo, const void *xstate)
 {
 	siginfo_t info;
 	if (signo == SIGSEGV)
-		tw_signal_die(t, SIGSEGV);
+		tw_death(t, SIGSEGV, NULL, xstate);
 	memset(&info, 0, sizeof info);
 	info.si_signo = SIGSEGV;
 	info.si_code = SI_KERNEL;
@@ -229,9 +227,9 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
 			return;
 		if (signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU)
-			by_default(t, signo); /* stops, and goes on here after SIGCONT */
-		else
-			tw_signal_die(t, signo);
+			tw_death_by_default(t, signo, NULL); /* stops, and goes on here after SIGCONT */
+		else if (forced || !tw_death_spares(t))
+			tw_death(t, signo, info, xstate);
 		return;
 	}
 	struct tw_signal e = {(u32)signo, info->si_code, t->pc, a.handler, (u64)info->si_addr};
@@ -256,6 +254,19 @@ void tw_signal_deliver_pending(struct thread *t)
 		deliver(t, signo, &info, NULL);
 		t->waiting = false;
 	} while (tw_held_release(t, t->sigmask));
+	kernel_mask(t->sigmask);
+}
+
+/* As the kernel does with who hands it what it cannot use. */
+static void force(struct thread *t, int signo)
+{
+	siginfo_t info;
+	memset(&info, 0, sizeof info);
+	info.si_signo = signo;
+	info.si_code = SI_KERNEL;
+	t->fault.trapno = TRAP_PROTECTION;
+	t->fault.err = 0;
+	deliver(t, signo, &info, NULL);
 	kernel_mask(t->sigmask);
 }
 
@@ -292,14 +303,15 @@ void tw_signal_refused_call(struct thread *t, int code, int error)
 
 void tw_signal_return(struct thread *t)
 {
-	u64 mask;
-	if (!tw_frame_pop(t, &mask))
-		tw_signal_die(t, SIGSEGV);
+	u64 mask = t->sigmask;
+	const bool whole = tw_frame_pop(t, &mask);
 	t->traps = t->flags & EFLAGS_TF;
 	t->trapped_pc = t->traps ? t->pc : 0;
 	tw_signal_set_mask(t, mask);
 	tw_buffer_event(t, TW_EVENT_SIGRETURN, NULL, 0, NULL, 0);
 	tw_buffer_keyframe(t);
+	if (!whole)
+		force(t, SIGSEGV);
 }
 
 /* ---- from a host address to the application's state ---- */
@@ -690,7 +702,8 @@ static bool engine_fault(struct tw_ucontext *uc)
 	}
 	if (uc->rip == (u64)tw_tsc_insn)
 		uc->rip = (u64)tw_tsc_fault;
-	else if (uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end)
+	else if ((uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end) || uc->rip == (u64)tw_xrstor_insn ||
+	         uc->rip == (u64)tw_fxrstor_insn)
 		uc->rip = (u64)tw_copy_fault;
 	else
 		return false;
@@ -723,7 +736,7 @@ static void synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_
 	}
 	tw_engine_fail(TW_FAILURE_ENGINE, "signal %d at engine address %lx, address %lx", signo, (unsigned long)uc->rip,
 	               (unsigned long)address);
-	tw_signal_die(t, signo);
+	tw_death(t, signo, info, NULL);
 }
 
 /* Keeps the signal until the engine is done; everything else stays blocked until then. One that came first goes first. */
@@ -795,7 +808,7 @@ static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 		tick(t, uc);
 		return;
 	}
-	if (is_fault(signo, info)) {
+	if (is_fault(signo, info) && !is_sent_fault(uc)) {
 		synchronous(t, signo, info, uc);
 		return;
 	}
@@ -822,7 +835,7 @@ void tw_signal_clear_handlers(struct thread *t)
 
 i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)
 {
-	struct ksigaction a;
+	struct ksigaction a = {0};
 	i64 r = 0;
 	if (size != 8 || signo < 1 || signo > NSIG_MAX || (act && (signo == SIGKILL || signo == SIGSTOP)))
 		return -22; /* EINVAL */

@@ -60,9 +60,6 @@ void tw_signal_page_fault(struct thread *t, u64 address, u64 error);
  */
 void tw_signal_refused_call(struct thread *t, int code, int error);
 
-/* The process dies of the signal, as if the engine were not there. */
-void tw_signal_die(struct thread *t, int signo);
-
 /* An entry into the cache was stopped: registers as the glue saved them, thread.resume_host where it was headed. Returns where to go on. */
 u64 tw_signal_reentered(struct thread *t);
 

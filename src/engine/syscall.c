@@ -154,6 +154,15 @@ static void note_protection(u64 start, u64 length, int prot)
 	tw_shared_protected(start, start + tw_page_up(length), prot);
 }
 
+/* How much of this is mapped, from its start on. */
+static u64 mapped_bytes(u64 start, u64 length)
+{
+	u64 n = 0;
+	while (n < length && tw_engine_mapped(start + n))
+		n += TW_PAGE;
+	return n;
+}
+
 static i64 sys_mprotect(struct thread *t, const u64 *a)
 {
 	if (tw_memory_is_engine(a[0], a[1]))
@@ -166,6 +175,8 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), effective(a[2]));
 	else if (!tw_failed(r))
 		note_protection(a[0], a[1], effective(a[2]));
+	else if (r == ENGINE_ENOMEM) /* a hole: what is before it has been protected */
+		note_protection(a[0], mapped_bytes(a[0], a[1]), effective(a[2]));
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
 		tell_map(t, a[0], a[1], effective(a[2]), MAP_ANONYMOUS, -1, 0);

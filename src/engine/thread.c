@@ -42,6 +42,11 @@ bool tw_thread_init(void)
 	return !tw_failed(at);
 }
 
+void tw_thread_leave_out_of_dump(void)
+{
+	tw_sys(__NR_madvise, blocks, TW_THREADS * stride, MADV_DONTDUMP);
+}
+
 static struct thread *find_block(void)
 {
 	for (u32 i = 0; i < n_blocks; i++)

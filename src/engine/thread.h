@@ -20,6 +20,9 @@ static inline struct thread *tw_thread_self(void)
 /* Before the first thread. False: there is no room. */
 bool tw_thread_init(void);
 
+/* A core dump does not have the blocks. */
+void tw_thread_leave_out_of_dump(void);
+
 /* Which block it is, from 0. */
 u32 tw_thread_index(const struct thread *t);
 

@@ -1,4 +1,5 @@
 #include "engine/user_dispatch.h"
+#include "engine/death.h"
 #include "engine/signal.h"
 #include <linux/prctl.h>
 
@@ -33,11 +34,11 @@ bool tw_user_dispatch_takes(struct thread *t)
 	if (t->pc - d->offset < d->length)
 		return false;
 	if (d->selector && !tw_copy(&says, (void *)d->selector, 1))
-		tw_signal_die(t, SIGSEGV);
+		tw_death(t, SIGSEGV, NULL, NULL);
 	if (says == SYSCALL_DISPATCH_FILTER_ALLOW)
 		return false;
 	if (says != SYSCALL_DISPATCH_FILTER_BLOCK)
-		tw_signal_die(t, SIGSYS);
+		tw_death(t, SIGSYS, NULL, NULL);
 	tw_signal_refused_call(t, SYS_USER_DISPATCH, 0);
 	return true;
 }

@@ -67,6 +67,59 @@ whole ./about one two
 whole ./about
 "$CC" -O1 -D_GNU_SOURCE -static-pie -fPIE -o about about.c || fail "static PIE"
 whole ./about
+# What others see of it: /proc, ps; and titles, for which programs use arguments and environment as one piece
+cc_program seen -D_GNU_SOURCE <<'END'
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+extern char **environ;
+static char text[1 << 20];
+static long get(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	long n = 0, k;
+	while ((k = read(fd, text + n, sizeof text - (size_t)n)) > 0)
+		n += k;
+	close(fd);
+	return n;
+}
+/* Is the text just these strings? */
+static int is(char **strings, long n)
+{
+	char *at = text;
+	for (; *strings; at += strlen(at) + 1)
+		if (at >= text + n || strcmp(at, *strings++))
+			return 0;
+	return at == text + n;
+}
+int main(int argc, char **argv)
+{
+	printf("arguments %d\n", is(argv, get("/proc/self/cmdline")));
+	printf("environment %d\n", is(environ, get("/proc/self/environ")));
+	get("/proc/self/auxv");
+	for (Elf64_auxv_t *a = (void *)text; a->a_type; a++)
+		if (getauxval(a->a_type) != a->a_un.a_val)
+			printf("another value of %lu in auxv\n", (unsigned long)a->a_type);
+	char *end = argv[0];
+	for (int i = 0; i < argc; i++)
+		end += argv[i] == end ? strlen(end) + 1 : 0;
+	for (char **e = environ; *e; e++)
+		end += *e == end ? strlen(end) + 1 : 0;
+	printf("room for a title %ld\n", (long)(end - argv[0]));
+	memset(argv[0], 0, (size_t)(end - argv[0]));
+	memset(argv[0], 't', (size_t)(end - argv[0]) - 1);
+	printf("title %ld\n", get("/proc/self/cmdline"));
+	puts(text);
+	return 0;
+}
+END
+if ! zgrep -q '^# CONFIG_CHECKPOINT_RESTORE' /proc/config.gz 2>/dev/null; then
+	whole ./seen one two
+	same_as_native env -i ./seen
+fi
 # LD_PRELOAD is the program's
 cc_program preload.so -shared -fPIC <<'END'
 #include <stdio.h>

@@ -143,3 +143,21 @@ END
 whole ./jit
 RECORD_OPTIONS=(-f none)
 same_as_native ./jit
+# mprotect that meets a hole fails, but what is before the hole has its new protection
+cc_program hole -D_GNU_SOURCE <<'EOF'
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const unsigned char code[] = {0xb8, 43, 0, 0, 0, 0xc3};
+	unsigned char *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(p, code, sizeof code);
+	munmap(p + 4096, 4096);
+	int r = mprotect(p, 3 * 4096, PROT_READ | PROT_EXEC);
+	printf("%d %d %d\n", r, errno == ENOMEM, ((int (*)(void))p)());
+	return 0;
+}
+EOF
+same_as_native ./hole

@@ -1,4 +1,7 @@
 #include "engine/x86_64/frame.h"
+#include "engine/x86_64/glue.h"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
 
 #define UC_FP_XSTATE         1u
 #define UC_SIGCONTEXT_SS     2u
@@ -138,17 +141,34 @@ bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const str
 	return true;
 }
 
-static void restore_xstate(const void *fp)
+/* Is there a whole xsave area at `fp`, as the kernel writes them? */
+static bool is_whole(const struct sw_bytes *sw, const void *fp)
 {
+	u32 magic2;
+	if (sw->magic1 != FP_XSTATE_MAGIC1 || sw->xstate_size < XSTATE_BV_AT + 64 || sw->xstate_size > tw_engine.xsave_size ||
+	    sw->xstate_size > sw->extended_size)
+		return false;
+	return tw_copy(&magic2, (const u8 *)fp + sw->xstate_size, sizeof magic2) && magic2 == FP_XSTATE_MAGIC2;
+}
+
+/* What the frame does not have becomes what it is when a program starts. */
+static bool restore_xstate(const void *fp)
+{
+	static const struct {
+		u16 fcw;
+		u16 unused[11];
+		u32 mxcsr, mxcsr_mask;
+		u8 rest[XSTATE_BV_AT + 64 - 32];
+	} __attribute__((aligned(64))) initial = {.fcw = 0x37f, .mxcsr = 0x1f80};
 	struct sw_bytes sw;
-	if (!fp || !tw_copy(&sw, (const u8 *)fp + SW_BYTES_AT, sizeof sw))
-		return;
-	if (sw.magic1 != FP_XSTATE_MAGIC1) {
-		__asm__ volatile("fxrstor64 (%0)" : : "r"(fp) : "memory");
-		return;
-	}
-	u64 mask = sw.xfeatures & tw_engine.xcr0;
-	__asm__ volatile("xrstor64 (%0)" : : "r"(fp), "a"((u32)mask), "d"((u32)(mask >> 32)) : "memory");
+	if (!fp)
+		return tw_xrstor(&initial, tw_engine.xcr0);
+	if (!tw_copy(&sw, (const u8 *)fp + SW_BYTES_AT, sizeof sw))
+		return false;
+	if (!is_whole(&sw, fp))
+		return tw_xrstor(&initial, tw_engine.xcr0 & ~(u64)XSTATE_LEGACY) && tw_fxrstor(fp);
+	const u64 there = sw.xfeatures & tw_engine.xcr0, missing = tw_engine.xcr0 & ~there;
+	return (!missing || tw_xrstor(&initial, missing)) && tw_xrstor(fp, there);
 }
 
 bool tw_frame_pop(struct thread *t, u64 *mask)
@@ -164,6 +184,16 @@ bool tw_frame_pop(struct thread *t, u64 *mask)
 	t->altstack.sp = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_sp;
 	t->altstack.size = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_size;
 	t->altstack.flags = uc.ss_flags & SS_AUTODISARM_BIT;
-	restore_xstate(uc.fpstate);
-	return true;
+	return restore_xstate(uc.fpstate);
+}
+
+void tw_frame_leave(const struct thread *t, u64 mask, const void *xstate)
+{
+	u8 live[xstate ? 1 : tw_engine.xsave_size + 4 + 63];
+	void *fp = (void *)(((u64)live + 63) & ~63ull);
+	struct frame f;
+	fill_context(&f.uc, t, xstate ? (void *)xstate : save_live(fp) ? fp : NULL);
+	f.uc.sigmask = mask;
+	tw_sys(__NR_arch_prctl, ARCH_SET_GS, t->app_gs, 0);
+	tw_sigreturn(&f.uc);
 }

@@ -34,7 +34,13 @@ bool tw_frame_on_altstack(const struct thread *t, u64 sp);
  */
 bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate);
 
-/* Undoes it, from t->regs[rsp] as rt_sigreturn finds it. Registers, pc, flags and extended state are restored; the mask is given back. */
+/*
+ * Undoes it, from t->regs[rsp] as rt_sigreturn finds it. Registers, pc, flags and extended state are restored; the mask is given back. False: the frame
+ * cannot be read, or its extended state cannot be loaded.
+ */
 bool tw_frame_pop(struct thread *t, u64 *mask);
+
+/* Leaves the engine for good: the thread goes on in the program's own context, with its segment bases and this mask. */
+void tw_frame_leave(const struct thread *t, u64 mask, const void *xstate) __attribute__((noreturn));
 
 #endif

@@ -198,6 +198,29 @@ tw_copy_fault:
 	xorl %eax, %eax
 	ret
 
+/* bool tw_xrstor(const void *image, u64 mask), bool tw_fxrstor(const void *image) */
+	.globl tw_xrstor, tw_xrstor_insn, tw_fxrstor, tw_fxrstor_insn
+tw_xrstor:
+	movl %esi, %eax
+	movq %rsi, %rdx
+	shrq $32, %rdx
+tw_xrstor_insn:
+	xrstor64 (%rdi)
+	movl $1, %eax
+	ret
+tw_fxrstor:
+tw_fxrstor_insn:
+	fxrstor64 (%rdi)
+	movl $1, %eax
+	ret
+
+/* void tw_sigreturn(const void *ucontext): as the restorer of the handler whose frame it stands in */
+	.globl tw_sigreturn
+tw_sigreturn:
+	movq %rdi, %rsp
+	movl $15, %eax
+	syscall
+
 /* u64 tw_tsc(void) */
 	.globl tw_tsc, tw_tsc_insn, tw_tsc_fault
 tw_tsc:

@@ -45,6 +45,14 @@ void tw_restorer(void);
 /* tw_copy's body: returns here with false when it faults. */
 extern const char tw_copy_begin[], tw_copy_end[], tw_copy_fault[];
 
+/* Load extended state from what may be no image of it: false, and nothing loaded, where that faults. */
+bool tw_xrstor(const void *image, u64 mask);
+bool tw_fxrstor(const void *image);
+extern const char tw_xrstor_insn[], tw_fxrstor_insn[];
+
+/* rt_sigreturn to the context that stands here, in a frame of the kernel's layout. */
+void tw_sigreturn(const void *ucontext) __attribute__((noreturn));
+
 /* The time stamp counter; 0 while the program has it disabled for itself (PR_SET_TSC): the fault at tw_tsc_insn goes on at tw_tsc_fault. */
 u64 tw_tsc(void);
 extern const char tw_tsc_insn[], tw_tsc_fault[];
