@@ -532,6 +532,18 @@ static int set_size(int fd)
 	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
 }
 
+/*
+ * Where traced processes open the memfd. It is always as long: it stands on the stack of every program that is executed, whose addresses would otherwise
+ * change with the number of digits.
+ */
+static void set_path(struct tw_collector *c)
+{
+	enum { LONGEST = 26 };
+	char rest[LONGEST + 1];
+	const int n = snprintf(rest, sizeof rest, "%d/fd/%d", (int)getpid(), c->fd);
+	snprintf(c->path, sizeof c->path, "/proc/%.*s%s", LONGEST - n, "//////////////////////////", rest);
+}
+
 static int map_channel(struct tw_collector *c)
 {
 	c->fd = memfd_create("trackway", MFD_CLOEXEC);
@@ -545,7 +557,7 @@ static int map_channel(struct tw_collector *c)
 	c->inode = fstat(c->fd, &st) ? 0 : st.st_ino;
 	c->base = base;
 	c->control = base;
-	snprintf(c->path, sizeof c->path, "/proc/%d/fd/%d", (int)getpid(), c->fd);
+	set_path(c);
 	return TW_OK;
 }
 

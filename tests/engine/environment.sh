@@ -136,3 +136,14 @@ same_as_native cat
 "$TW" record -q -o closed.tw -- cat <&- >closed.out 2>closed.err
 cat <&- >native.out 2>native.err
 cmp -s native.err closed.err || fail "a closed standard input is seen otherwise"
+# The stack is the same each time, whatever numbers the recorder has for its files
+cc_program addresses -static <<'END'
+#include <stdio.h>
+int main(int argc, char **argv) { return argc != 1 || printf("%p %p\n", (void *)argv, (void *)argv[0]) < 0; }
+END
+setarch -R "$TW" record -q -o few.tw ./addresses >few || fail "addresses"
+(
+	for n in {3..120}; do eval "exec $n</dev/null"; done
+	setarch -R "$TW" record -q -o many.tw ./addresses >many
+) || fail "addresses with many files open"
+cmp few many || fail "the stack depends on the recorder's files: $(cat few many)"
