@@ -25,9 +25,9 @@ struct tw_chunk {
 	uint64_t first_insn; /* instructions, blocks and references of this thread before this chunk */
 	uint64_t first_block;
 	uint64_t first_ref;
-	uint64_t insns, blocks, refs, reads,
-	    writes;  /* in this chunk; a modify counts as one reference, one read and one write; of a PARTIAL
-	                       * fragment, its first `insns` instructions and the blocks that begin among them */
+	/* In this chunk. A modify counts as one reference, one read and one write; of a PARTIAL fragment its first `insns` instructions count, and the
+	 * blocks that begin among them. */
+	uint64_t insns, blocks, refs, reads, writes;
 	uint16_t *c; /* C stream */
 	size_t n_c;  /* in 2-byte units */
 	uint64_t *m; /* M stream */
@@ -94,9 +94,9 @@ struct tw_recording_info {
 	uint32_t format; /* enum tw_format */
 	uint32_t sink;   /* enum tw_sink */
 	uint32_t follow; /* enum tw_follow: whether child processes are recorded */
-	uint32_t
-	    complete;  /* 1: closed, with everything in it that could be recorded; else still being written, or stopped: see `failure` */
-	int64_t start; /* seconds since 1970 */
+	/* 1: closed, with everything in it that could be recorded; 0: still being written, or stopped: see `failure` */
+	uint32_t complete;
+	int64_t start;          /* seconds since 1970 */
 	uint64_t tsc_start;     /* the time stamp counter at the start; 0: not known */
 	uint64_t tsc_hz;        /* its cycles per second, measured from start to end; 0: not known */
 	uint32_t tsc_invariant; /* 1: it goes at one rate in all states of the processor (CPUID 80000007H) */

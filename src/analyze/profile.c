@@ -330,10 +330,3 @@ void tw_profile_free(struct tw_profile *p)
 	free(p->images);
 	memset(p, 0, sizeof *p);
 }
-
-uint32_t tw_profile_find_insn(const struct tw_profile *p, uint32_t image, uint64_t pc)
-{
-	struct tw_profile_insn key = {.image = image, .pc = pc};
-	size_t i = tw_array_before(&key, p->insns, p->n_insns, sizeof key, by_place);
-	return i < p->n_insns && p->insns[i].image == image && p->insns[i].pc == pc ? (uint32_t)i : TW_NO_INDEX;
-}

@@ -108,7 +108,4 @@ void tw_profile_free(struct tw_profile *p);
 /* The number of the image that the recording's thread (as in tw_recording_thread) runs in. */
 uint32_t tw_profile_image_of_thread(const struct tw_recording *r, size_t thread);
 
-/* The instruction of an image at `pc`, of any length: its index, or TW_NO_INDEX. */
-uint32_t tw_profile_find_insn(const struct tw_profile *p, uint32_t image, uint64_t pc);
-
 #endif

@@ -205,8 +205,8 @@ struct tw_control {
 	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
 	uint32_t versions; /* superblocks for one address, at most */
 	uint32_t aliases;  /* tags given away that are no addresses; under the descriptor lock */
-	_Atomic uint32_t
-	    namespaces;          /* a process has asked for a namespace of process numbers: those in slots need not be the collector's */
+	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
+	_Atomic uint32_t namespaces;
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_window_control window;
 	struct tw_slot slot[TW_SLOTS];

@@ -1,34 +1,16 @@
 #include "engine/buffer.h"
 #include "engine/bits.h"
 #include "engine/known.h"
-#include "engine/room.h"
-#include "engine/tags.h"
+#include "engine/slot.h"
 #include "engine/tally.h"
-#include "engine/thread.h"
 #include "engine/trace.h"
 #include "engine/window.h"
-#include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "instrument/instrumentor.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
 #include <linux/time_types.h>
 #include <linux/mman.h>
-
-#define STORE_RELEASE(p, v) __atomic_store_n((u32 *)(p), (v), __ATOMIC_RELEASE)
-#define LOAD_ACQUIRE(p)     __atomic_load_n((u32 *)(p), __ATOMIC_ACQUIRE)
-
-static void ring(void)
-{
-	struct tw_control *c = tw_engine.control;
-	__atomic_fetch_add((u32 *)&c->doorbell, 1, __ATOMIC_RELEASE);
-	tw_sys(__NR_futex, &c->doorbell, FUTEX_WAKE, 1);
-}
-
-static struct tw_slot *slot_of(const struct thread *t)
-{
-	return &tw_engine.control->slot[t->slot];
-}
 
 /* Bytes that can be written from C at thread.bufptr. */
 static i64 room(const struct thread *t)
@@ -123,7 +105,7 @@ static void turn(struct thread *t)
 /* A tallied thread is about to write over what is in its own buffer. */
 static void note_written(struct thread *t)
 {
-	struct tw_slot *s = slot_of(t);
+	struct tw_slot *s = tw_slot_of(t);
 	s->written += t->bufptr - (u64)t->buffer;
 	s->keyframes += sizeof(struct tw_event_header) + sizeof(struct tw_keyframe);
 }
@@ -137,7 +119,7 @@ static void open_buffer(struct thread *t, u8 *buffer)
 
 static void close_buffer(struct thread *t)
 {
-	struct tw_slot *s = slot_of(t);
+	struct tw_slot *s = tw_slot_of(t);
 	u32 b = s->current;
 	u64 start = (u64)t->buffer, slack = (u64)tw_channel_slack(t->buffer);
 	s->buffer[b].slack_end = 0;
@@ -148,7 +130,7 @@ static void close_buffer(struct thread *t)
 		s->buffer[b].bytes = (u32)(t->bufptr - start);
 	}
 	STORE_RELEASE(&s->buffer[b].state, TW_BUFFER_FULL);
-	ring();
+	tw_slot_ring();
 }
 
 /* Waits until the collector has given the buffer back; false when it is gone. */
@@ -181,7 +163,7 @@ static bool protect_guards(u8 *buffer)
 /* Makes buffer `b` of its slot the thread's, accessible the first time it is used. */
 static void take_buffer(struct thread *t, u32 b)
 {
-	slot_of(t)->current = b;
+	tw_slot_of(t)->current = b;
 	t->buffer = tw_channel_buffer(tw_engine.channel, t->slot, b);
 	if (!(t->usable >> b & 1))
 		protect_guards(t->buffer);
@@ -198,7 +180,7 @@ void tw_buffer_switch(struct thread *t)
 	if (t->tallied && !t->telling) {
 		note_written(t);
 	} else if (t->recording) {
-		struct tw_slot *s = slot_of(t);
+		struct tw_slot *s = tw_slot_of(t);
 		close_buffer(t);
 		u32 next = (s->current + 1) % TW_BUFFERS;
 		if (!wait_empty(s, next)) {
@@ -262,7 +244,7 @@ void tw_buffer_tell(struct thread *t, const struct fragment *f, const struct tw_
 	if (p)
 		put_event(t, TW_EVENT_PARTIAL, p, sizeof *p, NULL, 0);
 	else
-		slot_of(t)->copied += bytes;
+		tw_slot_of(t)->copied += bytes;
 	put(t, record, bytes);
 	turn(t);
 }
@@ -274,7 +256,7 @@ void tw_buffer_untell(struct thread *t, u32 bytes)
 	turn(t);
 	t->bufptr -= bytes;
 	memset((void *)t->bufptr, 0, bytes);
-	slot_of(t)->copied -= bytes;
+	tw_slot_of(t)->copied -= bytes;
 	turn(t);
 }
 
@@ -288,123 +270,7 @@ void tw_buffer_upper(struct thread *t, const struct fragment *f)
 	t->upper = f->upper_in;
 }
 
-/* ---- slots ---- */
-
-/* Reserves the slot if it is free. Its pid and tid are there before the state says so, and nobody writes them but who has the claim. */
-static bool try_reserve(struct tw_slot *s, u32 pid, u32 tid)
-{
-	u32 *claim = (u32 *)&s->claim, unclaimed = 0;
-	if (LOAD_ACQUIRE(&s->state) != TW_SLOT_FREE ||
-	    !__atomic_compare_exchange_n(claim, &unclaimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return false;
-	const bool is_free = LOAD_ACQUIRE(&s->state) == TW_SLOT_FREE;
-	if (is_free) {
-		s->pid = pid;
-		s->tid = tid;
-		STORE_RELEASE(&s->state, TW_SLOT_RESERVED);
-		__atomic_store_n((u32 *)&s->room, tw_engine.room_number, __ATOMIC_SEQ_CST);
-	}
-	STORE_RELEASE(claim, 0);
-	return is_free;
-}
-
-/* Reserves a free slot. NO_SLOT: there is none. */
-static u32 reserve_slot(u32 pid, u32 tid)
-{
-	for (u32 i = 0; i < TW_SLOTS; i++)
-		if (try_reserve(&tw_engine.control->slot[i], pid, tid))
-			return i;
-	return NO_SLOT;
-}
-
-/* Is there a slot that comes free as soon as the collector gets round to it? */
-static bool is_any_ended(void)
-{
-	for (u32 i = 0; i < TW_SLOTS; i++) {
-		u32 state = LOAD_ACQUIRE(&tw_engine.control->slot[i].state);
-		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
-			return true;
-	}
-	return false;
-}
-
-/* Reserves a slot, waiting for one if need be: threads can come and go faster than the collector takes what they leave. */
-static u32 wait_for_slot(u32 pid, u32 tid)
-{
-	for (;;) {
-		u32 i = reserve_slot(pid, tid);
-		if (i != NO_SLOT || !is_any_ended() || !tw_channel_collector_alive(tw_engine.control))
-			return i;
-		tw_pause(1000);
-	}
-}
-
-static bool is_reserved(u32 i)
-{
-	return LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
-}
-
-void tw_buffer_promise(struct thread *t, u32 pid, u32 tid)
-{
-	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
-	t->promised = wanted ? wait_for_slot(pid, tid) : NO_SLOT;
-}
-
-void tw_buffer_promised_to(struct thread *t, u32 pid, u32 tid)
-{
-	u32 i = t->promised;
-	t->promised = NO_SLOT;
-	if (i == NO_SLOT || !is_reserved(i))
-		return;
-	struct tw_slot *s = &tw_engine.control->slot[i];
-	if (!pid) {
-		STORE_RELEASE(&s->state, TW_SLOT_FREE);
-		return;
-	}
-	s->pid = pid;
-	s->tid = tid;
-}
-
-/* The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. */
-static bool take_slot(struct thread *t)
-{
-	const struct tw_control *c = tw_engine.control;
-	t->slot = t->promised;
-	t->promised = NO_SLOT;
-	if (t->slot != NO_SLOT && is_reserved(t->slot))
-		return true;
-	for (u32 i = 0; i < TW_SLOTS; i++) {
-		t->slot = i;
-		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
-			return true;
-	}
-	t->slot = wait_for_slot(t->pid, t->tid);
-	return t->slot != NO_SLOT;
-}
-
-/* The room that goes with the thread's slot; without it the slot is given back. */
-static bool enter_room(struct thread *t)
-{
-	if (tw_room_enter(slot_of(t)))
-		return true;
-	tw_engine_fail(TW_FAILURE_CHANNEL, "process %u cannot be recorded: who made it was killed while it did", t->pid);
-	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_FREE);
-	t->slot = NO_SLOT;
-	return false;
-}
-
-static void set_up_slot(struct thread *t, u32 parent_pid)
-{
-	struct tw_control *c = tw_engine.control;
-	struct tw_slot *s = slot_of(t);
-	s->pid = t->pid;
-	s->tid = t->tid;
-	s->parent_pid = parent_pid;
-	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
-	if (t->pid == t->tid)
-		memcpy(c->program[t->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
-	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
-}
+/* ---- a thread begins and ends ---- */
 
 /* Shared: so it counts against no limit on the program's data, and a fork does not copy it. */
 bool tw_buffer_own(struct thread *t)
@@ -460,18 +326,13 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 	bool records = tw_engine.recorder->records;
 	t->tallied = t->telling = false;
 	t->slot = NO_SLOT; /* in a new process it is the parent's */
-	bool wanted = !t->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
-	bool has_slot = wanted && take_slot(t);
-	if (wanted && !has_slot && records)
-		tw_engine_fail(TW_FAILURE_CHANNEL, "more than %d threads at once", TW_SLOTS);
-	if (has_slot && records)
-		has_slot = enter_room(t);
+	bool has_slot = tw_slot_take(t);
 	t->recording = has_slot && records;
 	t->told_closed = t->walks = false;
 	t->count = 0;
 	t->upper = 0;
 	if (has_slot)
-		set_up_slot(t, parent_pid);
+		tw_slot_set_up(t, parent_pid);
 	if (!t->recording && records)
 		open_own_buffer(t);
 	if (tw_tallies() && !tw_tally_open(t))
@@ -498,11 +359,7 @@ void tw_buffer_detach(struct thread *t, i32 status, u32 what)
 		t->recording = false;
 	}
 	tw_buffer_disown(t);
-	if (t->slot == NO_SLOT)
-		return;
-	STORE_RELEASE(&slot_of(t)->state, TW_SLOT_ENDED);
-	t->slot = NO_SLOT;
-	ring();
+	tw_slot_give_back(t);
 }
 
 /* ---- guards ---- */
@@ -579,219 +436,4 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
 	put(t, record, f->record_bytes);
 	if (t->bufptr >= slack)
 		tw_buffer_switch(t);
-}
-
-/* ---- descriptors ---- */
-
-/* How the calling thread stands in the lock (channel.h). */
-static u32 own_hold(void)
-{
-	const struct thread *t = tw_thread_self();
-	const struct tw_slot *s = t->slot == NO_SLOT ? NULL : slot_of(t);
-	return s && s->pid == t->pid && s->tid == t->tid ? t->slot + 1 : tw_engine.pid | TW_HOLDS_BY_PID;
-}
-
-/* Has the holder been killed? Where processes number each other differently only the collector can tell. */
-static bool is_killed(const struct tw_control *c, u32 holder)
-{
-	u32 pid = holder & TW_HOLDS_BY_PID ? holder & ~TW_HOLDS_BY_PID : c->slot[holder - 1].pid;
-	return !c->namespaces && tw_sys(__NR_kill, pid, 0, 0) == -3; /* ESRCH */
-}
-
-/* Takes the lock between processes. False: the collector has died, and nobody reads what is described. */
-static bool lock_descriptors(struct tw_control *c)
-{
-	const u32 hold = own_hold();
-	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
-	for (u32 spins = 1; !__atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
-		if (spins % 64 == 0) {
-			if (is_killed(c, holder) &&
-			    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-				return true;
-			if (!tw_channel_collector_alive(c))
-				return false;
-		}
-		tw_sys(__NR_sched_yield, 0, 0, 0);
-		holder = 0;
-	}
-	return true;
-}
-
-/* One way through a fragment: its first n_insns instructions. */
-struct path {
-	u32 number;
-	u16 n_blocks, n_insns, n_ops, n_values, code_bytes;
-	u8 flags; /* enum tw_descriptor_flags */
-};
-
-static struct path path_to(const struct block *b, const struct plan *p, u32 number, u16 n_insns)
-{
-	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0, p->flags};
-	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns)
-		path.code_bytes += (u16)b->part[path.n_blocks++].bytes;
-	if (n_insns < b->n_insns) {
-		path.n_ops = p->after[n_insns - 1].n_ops;
-		path.n_values = p->after[n_insns - 1].n_values;
-	}
-	return path;
-}
-
-static u32 descriptor_bytes(const struct path *path)
-{
-	return tw_descriptor_size(path->n_blocks, path->n_ops, path->n_insns, path->code_bytes);
-}
-
-static void fill_descriptor(struct tw_descriptor *d, const struct fragment *f, const struct block *b, const struct plan *p,
-                            const struct path *path)
-{
-	d->number = path->number;
-	d->bytes = descriptor_bytes(path);
-	d->pid = tw_engine.pid;
-	d->n_blocks = path->n_blocks;
-	d->n_ops = path->n_ops;
-	d->n_insns = path->n_insns;
-	d->n_values = path->n_values;
-	d->code_bytes = path->code_bytes;
-	d->format = tw_engine.instr->format;
-	d->flags = path->flags;
-	d->context = (u16)f->context;
-	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_known_program();
-	d->tag = 0;
-	struct tw_block *blk = (struct tw_block *)(d + 1);
-	for (u16 k = 0; k < path->n_blocks; k++) {
-		const struct part *part = &b->part[k];
-		*blk++ = (struct tw_block){part->pc, part->target, part->first_insn, part->n_insns, (u16)part->bytes, part->end, 0};
-	}
-	struct tw_op *op = (struct tw_op *)blk;
-	memcpy(op, p->op, path->n_ops * sizeof *op);
-	u8 *len = (u8 *)(op + path->n_ops), *code = len + path->n_insns;
-	for (u16 k = 0; k < path->n_insns; k++) {
-		*len++ = b->insn[k].len;
-		memcpy(code, b->insn[k].raw, b->insn[k].len);
-		code += b->insn[k].len;
-	}
-}
-
-/* Tallied: the group gets entries in windows, if each execution of it counts the same, and there are some left. */
-static void draw_entries(u64 offset, u32 bytes)
-{
-	struct tw_room *room = tw_engine.room;
-	struct tw_descriptor *d;
-	u32 first = room->entries ? room->entries : 1, end = first;
-	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
-		d = tw_room_descriptor(room, at);
-		end++;
-		if (d->flags & TW_DESC_DYNAMIC)
-			return;
-	}
-	if (end > TW_TALLY_ENTRIES)
-		return;
-	room->entries = end;
-	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
-		d = tw_room_descriptor(room, at);
-		d->tag = first++;
-	}
-}
-
-/* Writes the n paths' descriptors at `offset` of the room, numbered from 0. */
-static void fill_group(u64 offset, const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
-{
-	for (u32 k = 0; k < n; k++) {
-		fill_descriptor(tw_room_descriptor(tw_engine.room, offset), f, b, p, &path[k]);
-		offset += descriptor_bytes(&path[k]);
-	}
-}
-
-/* The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published. False: there are no more numbers. */
-static bool publish_group(u64 offset, u32 bytes, u32 n)
-{
-	struct tw_descriptor *d = tw_room_descriptor(tw_engine.room, offset);
-	u32 first = tw_room_numbers(n);
-	if (!first)
-		return false;
-	for (u64 at = offset; at < offset + bytes; at += tw_room_descriptor(tw_engine.room, at)->bytes)
-		tw_room_descriptor(tw_engine.room, at)->number += first;
-	if (tw_form_of(d->format) != TW_FORM_PLAIN)
-		tw_tag_draw(d);
-	else if (tw_tallies())
-		draw_entries(offset, bytes);
-	tw_room_publish(offset, bytes);
-	return true;
-}
-
-/*
- * Describes the n paths, unless there is an equal group already. Returns the first descriptor of the one or the other; NULL: there is no room. Under
- * the descriptor lock.
- */
-static const struct tw_descriptor *describe(const struct fragment *f, const struct block *b, const struct plan *p, const struct path *path,
-                                            u32 n, u32 bytes)
-{
-	u64 offset = tw_room_place_for(bytes);
-	if (!offset)
-		return NULL;
-	fill_group(offset, f, b, p, path, n);
-	struct tw_descriptor *d = tw_room_descriptor(tw_engine.room, offset);
-	const struct tw_descriptor *known = tw_known_find(offset, bytes);
-	if (!known && publish_group(offset, bytes, n))
-		return d;
-	memset(d, 0, bytes); /* unused memory is zeros */
-	return known;
-}
-
-void tw_buffer_tagged(struct fragment *f, u32 last_tag)
-{
-	f->upper_in = (u16)(f->tag >> 16);
-	f->upper_out = (u16)(last_tag >> 16);
-	f->any_upper = !(f->tag & 0xffff);
-	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
-}
-
-/* What must be in force where f is entered, and is where it is left; how long its record's head is. */
-static void set_upper(struct fragment *f)
-{
-	switch (tw_form_now()) {
-	case TW_FORM_PLAIN:
-		f->upper_in = f->upper_out = (u16)(f->number >> 16);
-		return;
-	case TW_FORM_BITS:
-		f->upper_in = f->upper_out = 0;
-		f->any_upper = true;
-		f->head = 0;
-		return;
-	case TW_FORM_TAGGED:
-		break;
-	}
-	tw_buffer_tagged(f, f->tag);
-}
-
-void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p)
-{
-	struct tw_control *c = tw_engine.control;
-	struct path path[BLOCK_MAX_PARTS + 1];
-	u32 n = tw_path_count(f), bytes = 0;
-	for (u32 k = 0; k < n; k++) {
-		path[k] = path_to(b, p, k, k && k <= f->n_sides ? f->side[k - 1].n_insns : f->n_insns);
-		if (k > f->n_sides) {
-			path[k].flags |= TW_DESC_LOOP;
-			path[k].n_values = 1;
-		}
-		bytes += descriptor_bytes(&path[k]);
-	}
-	f->number = 0;
-	if (!tw_room_is_there() || !lock_descriptors(c)) { /* so nobody reads what is recorded here */
-		set_upper(f);
-		return;
-	}
-	const struct tw_descriptor *d = describe(f, b, p, path, n, bytes);
-	if (d) {
-		f->number = d->number;
-		f->tag = d->tag;
-		f->tally = tw_tallies() ? d->tag : 0;
-		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;
-		f->announced = d->flags & TW_DESC_ANNOUNCED;
-	}
-	STORE_RELEASE(&c->descriptor_lock, 0);
-	if (!f->number)
-		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
-	set_upper(f);
 }

@@ -1,6 +1,6 @@
 /*
- * The engine's end of the channel: a thread's buffers, the records and events it writes from C, and descriptors. The layout, and what must
- * hold between both ends, is in channel/channel.h.
+ * The engine's end of the channel: a thread's buffers, and the records and events it writes from C. The layout, and what must hold between both
+ * ends, is in channel/channel.h.
  *
  * Of the application's state only thread.regs is used, and it must be exact wherever a keyframe may be taken: at every call here that can switch
  * buffers (marked S). A thread that does not record (no collector, no slot) has a private buffer to write into that nobody reads; so has one that
@@ -11,9 +11,6 @@
 
 #include "engine/fragment.h"
 
-struct block;
-struct plan;
-
 /*
  * Gives the thread a slot, by which the collector knows that it is there, and if anything is recorded its first buffer. A thread that is not
  * recorded gets a buffer of its own, outside the channel.
@@ -23,15 +20,6 @@ void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
 /* Makes sure that t has that buffer, before it is made: false, there is no memory. And gives it up, if there is one; a fork has none of its parent's. */
 bool tw_buffer_own(struct thread *t);
 void tw_buffer_disown(struct thread *t);
-
-/*
- * Reserves a slot for the thread or process that is about to be made, or for this process as another program, so that the collector knows at all times that
- * there is somebody: pid and tid are for the time being those of somebody who is there. tw_buffer_attach takes it, in the child as well.
- */
-void tw_buffer_promise(struct thread *t, u32 pid, u32 tid);
-
-/* The child has been made, with this pid and tid; pid 0: it has not. */
-void tw_buffer_promised_to(struct thread *t, u32 pid, u32 tid);
 
 /*
  * Hands over what is written and gives the slot back; the thread is about to end (or to become another program). `status` as from waitpid; `what`:
@@ -86,14 +74,5 @@ void tw_buffer_partial(struct thread *t, u64 start, const struct fragment *f, u3
  * buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
  */
 void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct fragment *f, u32 insns, bool in_rep);
-
-/* Tagged form: upper halves and head of f, whose first block has its tag and whose last one last_tag. */
-void tw_buffer_tagged(struct fragment *f, u32 last_tag);
-
-/*
- * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at
- * which whoever reads the buffer stops.
- */
-void tw_buffer_describe(struct fragment *f, const struct block *b, const struct plan *p);
 
 #endif

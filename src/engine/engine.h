@@ -148,7 +148,7 @@ struct thread {
 	struct tw_pen other; /* ... in the slot's */
 	struct pending pending;
 	struct tw_held held;
-	struct tw_actions *actions, own_actions; /* dispositions: see tw_signal_share */
+	struct tw_actions *actions, own_actions; /* dispositions: see action.h */
 	u64 sigmask;                             /* the application's, as it believes it to be */
 	u64 wait_mask; /* instead of it, while `waiting`: in sigsuspend, ppoll and the like, till the handler runs */
 	bool waiting;

@@ -6,6 +6,7 @@
 #include "engine/seccomp.h"
 #include "engine/thread.h"
 #include "engine/signal.h"
+#include "engine/slot.h"
 #include "engine/snapshot.h"
 #include <asm/stat.h>
 #include <asm/unistd.h>
@@ -267,7 +268,7 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	p->envp[1] = (u64)p->environment[1];
 	tw_snapshot_leave(t);
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
-	tw_buffer_promise(t, t->pid, t->pid);
+	tw_slot_promise(t, t->pid, t->pid);
 	tw_thread_finish(t, 0, TW_ENDED_EXEC);
 	default_mask(t);
 	i64 r = tw_sys(__NR_execve, tw_engine.engine_path, p->argv, p->envp);

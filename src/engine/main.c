@@ -2,6 +2,7 @@
  * The engine's start: from the kernel's stack to the program's first instruction under the engine.
  */
 #include "engine/buffer.h"
+#include "engine/action.h"
 #include "engine/engine.h"
 #include "engine/fragment.h"
 #include "engine/identity.h"
@@ -277,7 +278,7 @@ void tw_main(u64 *sp)
 		give_up("no room for threads of", name, 0);
 	tw_limits_fill();
 	struct thread *t = tw_thread_new();
-	tw_signal_init();
+	tw_action_init();
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
 	tw_thread_adopt(t);
 	tw_engine.pid = t->pid;

@@ -1,9 +1,11 @@
 #include "engine/signal.h"
+#include "engine/action.h"
 #include "engine/bits.h"
 #include "engine/buffer.h"
 #include "engine/death.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
+#include "engine/interrupt.h"
 #include "engine/memory.h"
 #include "engine/tally.h"
 #include "engine/thread.h"
@@ -20,8 +22,6 @@
 #include <linux/audit.h>
 #include <linux/mman.h>
 
-#define NSIG_MAX        64
-#define UNBLOCKABLE     (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 #define EFLAGS_TF       0x100u
 #define EFLAGS_NT       0x4000u
 #define EFLAGS_AC       0x40000u
@@ -29,39 +29,11 @@
 #define TRAP_PROTECTION 13
 #define TRAP_PAGE_FAULT 14
 #define POPF            0x9d
-#define UPPER_UNKNOWN   0xffffu /* in a landing or a bridge: the next fragment writes its own */
-#ifndef SA_RESTORER
-#define SA_RESTORER 0x04000000
-#endif
-/* Others are taken out of an action: by that programs see which the kernel knows. */
-#define KNOWN_FLAGS                                                                                                                        \
-	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_RESTORER | SA_EXPOSE_TAGBITS)
-
-/* The application's dispositions, shared by its threads; a child that shares memory but not them (vfork, posix_spawn) has a copy. */
-static struct tw_actions process_actions;
-static tw_lock_t actions_lock;
-
-static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
-
-/* Those that by default end a process with a core dump. */
-#define CORE_SIGNALS                                                                                                                       \
-	(TW_SYNC_SIGNALS | 1ull << (SIGQUIT - 1) | 1ull << (SIGABRT - 1) | 1ull << (SIGXCPU - 1) | 1ull << (SIGXFSZ - 1) |                 \
-	 1ull << (SIGSYS - 1))
-
-static bool dumps_core(int signo)
-{
-	return CORE_SIGNALS >> (signo - 1) & 1;
-}
-
-static bool is_sync(int signo)
-{
-	return TW_SYNC_SIGNALS >> (signo - 1) & 1;
-}
 
 /* The thread's own doing, by its code; a synchronous signal's number that was sent by kill and the like is asynchronous all the same. */
 static bool is_fault(int signo, const siginfo_t *info)
 {
-	return is_sync(signo) && info->si_code > 0;
+	return tw_signal_is_sync(signo) && info->si_code > 0;
 }
 
 /* A process may send itself (rt_tgsigqueueinfo) what looks like a fault. No instruction behind a system call faults. */
@@ -84,7 +56,7 @@ static void kernel_mask(u64 mask)
 
 u64 tw_signal_mask(const struct thread *t)
 {
-	return t->waiting ? t->wait_mask & ~UNBLOCKABLE : t->sigmask;
+	return t->waiting ? t->wait_mask & ~TW_UNBLOCKABLE_SIGNALS : t->sigmask;
 }
 
 static bool is_blocked(const struct thread *t, int signo)
@@ -94,95 +66,23 @@ static bool is_blocked(const struct thread *t, int signo)
 
 void tw_signal_set_mask(struct thread *t, u64 mask)
 {
-	t->sigmask = mask & ~UNBLOCKABLE;
+	t->sigmask = mask & ~TW_UNBLOCKABLE_SIGNALS;
 	if (!t->pending.signo && !tw_held_release(t, t->sigmask))
 		kernel_mask(t->sigmask); /* else it follows when the pending signal is delivered */
 }
 
-static void install(int signo, u64 flags)
-{
-	u64 nodefer = is_sync(signo) ? SA_NODEFER : 0;
-	struct ksigaction a = {(u64)handler, SA_SIGINFO | SA_ONSTACK | SA_RESTORER | nodefer | flags, (u64)tw_restorer, ~TW_SYNC_SIGNALS};
-	tw_sys4(__NR_rt_sigaction, signo, &a, NULL, 8);
-}
-
-void tw_signal_init(void)
-{
-	for (int s = 1; s <= NSIG_MAX; s++)
-		tw_sys4(__NR_rt_sigaction, s, NULL, &process_actions.of[s], 8);
-	for (int s = 1; s <= NSIG_MAX; s++)
-		if (is_sync(s) || (dumps_core(s) && process_actions.of[s].handler == (u64)SIG_DFL))
-			install(s, 0);
-}
-
-void tw_signal_share(struct thread *child, struct thread *parent, bool shared)
-{
-	tw_lock(&actions_lock);
-	if (shared) {
-		child->actions = parent->actions;
-	} else {
-		child->own_actions = *parent->actions;
-		child->actions = &child->own_actions;
-	}
-	tw_unlock(&actions_lock);
-}
-
 void tw_signal_thread(struct thread *t)
 {
-	if (!t->actions)
-		t->actions = &process_actions;
+	tw_action_thread(t);
 	stack_t ss = {.ss_sp = (u8 *)t + THREAD_STACK_TOP, .ss_flags = 0, .ss_size = THREAD_BYTES - THREAD_STACK_TOP};
 	tw_sys(__NR_sigaltstack, &ss, NULL, 0);
 	kernel_mask(t->sigmask);
-}
-
-void tw_signal_lock(void)
-{
-	tw_lock(&actions_lock);
-}
-
-void tw_signal_unlock(void)
-{
-	tw_unlock(&actions_lock);
 }
 
 bool tw_engine_mapped(u64 address)
 {
 	unsigned char vec;
 	return !tw_failed(tw_sys(__NR_mincore, address & ~4095ull, 4096, &vec));
-}
-
-/* ---- dispositions ---- */
-
-static bool has_handler(const struct ksigaction *a)
-{
-	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
-}
-
-static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
-{
-	t->actions->of[signo] = *a;
-	if (is_sync(signo))
-		return 0;
-	if (has_handler(a) || (dumps_core(signo) && a->handler == (u64)SIG_DFL)) {
-		install(signo, a->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT));
-		return 0;
-	}
-	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
-}
-
-/* The action for a signal that is delivered now. A handler is taken away with that if it is for one time. */
-static struct ksigaction take_action(struct thread *t, int signo, bool to_handler)
-{
-	tw_lock(&actions_lock);
-	const struct ksigaction a = t->actions->of[signo];
-	if (to_handler && has_handler(&a) && (a.flags & SA_RESETHAND)) {
-		struct ksigaction dfl = a;
-		dfl.handler = (u64)SIG_DFL;
-		set_action(t, signo, &dfl);
-	}
-	tw_unlock(&actions_lock);
-	return a;
 }
 
 /* ---- delivery ---- */
@@ -220,10 +120,10 @@ static void no_frame(struct thread *t, int signo, const void *xstate)
 static void deliver(struct thread *t, int signo, const siginfo_t *info, const void *xstate)
 {
 	const bool forced = is_fault(signo, info) || is_forced(signo, info), blocked = forced && is_blocked(t, signo);
-	const struct ksigaction a = take_action(t, signo, !blocked);
+	const struct ksigaction a = tw_action_take(t, signo, !blocked);
 	if (a.handler == (u64)SIG_IGN && !forced)
 		return;
-	if (!has_handler(&a) || blocked) {
+	if (!tw_action_has_handler(&a) || blocked) {
 		if (signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT)
 			return;
 		if (signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU)
@@ -239,7 +139,7 @@ static void deliver(struct thread *t, int signo, const siginfo_t *info, const vo
 	}
 	tw_buffer_event(t, TW_EVENT_SIGNAL, &e, sizeof e, NULL, 0);
 	tw_buffer_keyframe(t);
-	t->sigmask = tw_signal_mask(t) | (a.mask & ~UNBLOCKABLE);
+	t->sigmask = tw_signal_mask(t) | (a.mask & ~TW_UNBLOCKABLE_SIGNALS);
 	if (!(a.flags & SA_NODEFER))
 		t->sigmask |= 1ull << (signo - 1);
 }
@@ -314,158 +214,9 @@ void tw_signal_return(struct thread *t)
 		force(t, SIGSEGV);
 }
 
-/* ---- from a host address to the application's state ---- */
-
-static u64 insn_pc(const struct fragment *f, u32 insn)
-{
-	if (!f->piece)
-		return f->pc;
-	const struct piece *p = tw_piece_of(f, insn);
-	u64 pc = p->pc;
-	for (u32 k = p->first_insn; k < insn && k < f->n_insns; k++)
-		pc += f->insn_bytes[k];
-	return pc;
-}
-
-#define PLACE(member) ((u16)offsetof(struct thread, member))
-
-/* Where the application's registers are in this state. */
-static u8 find_registers(const struct fragment *f, const struct state_entry *s, struct register_places *p)
-{
-	u8 buf = s->flags & STATE_R11_LIVE ? f->t_reg : BUF_REG;
-	for (u16 r = 0; r < TW_NREGS; r++)
-		p->at[r] = PLACE(regs) + 8 * r;
-	if (tw_engine.instr->records && buf == BUF_REG)
-		p->at[BUF_REG] = PLACE(app_r11);
-	if (s->flags & STATE_T_SLOT)
-		p->at[f->t_reg] = PLACE(slot_t);
-	if (s->flags & STATE_SPILL)
-		p->at[s->spill] = PLACE(slot_s);
-	if (s->flags & STATE_SPILL2)
-		p->at[s->spill2] = PLACE(slot_s2);
-	if (s->flags & STATE_C_SLOT)
-		p->at[f->c_reg] = PLACE(slot_c);
-	if (s->flags & STATE_RCX_SLOT)
-		p->at[TW_RCX] = PLACE(slot_rcx);
-	if (s->flags & STATE_R10_SLOT)
-		p->at[TW_R10] = PLACE(slot_r10);
-	return buf;
-}
-
-u8 tw_state_places(const struct fragment *f, u64 host, struct register_places *p)
-{
-	return find_registers(f, tw_fragment_state(f, host), p);
-}
-
-u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs)
-{
-	const struct state_entry *s = tw_fragment_state(f, host);
-	struct register_places p;
-	u8 buf = find_registers(f, s, &p);
-	for (u8 r = 0; r < TW_NREGS; r++)
-		regs[r] = tw_register_in(t, &p, r);
-	if (s->flags & STATE_PC_STACK)
-		regs[TW_RSP] += 8;
-	return buf;
-}
-
-/* The application's pc in this state; `rcx` as the machine has it. */
-static u64 state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx, u64 rsp)
-{
-	u64 pc = 0;
-	if (s->flags & STATE_PC_STACK) {
-		tw_copy(&pc, (void *)rsp, 8);
-		return pc;
-	}
-	if (s->flags & STATE_PC_RCX)
-		return rcx;
-	if (s->flags & STATE_PC_RCX_PLUS)
-		return rcx + f->pc - (s->flags & STATE_OFF_BY_ONE ? 1 : 0);
-	if ((s->flags & STATE_DONE) && s->path)
-		return f->side[s->path - 1].pc;
-	if (s->flags & STATE_DONE)
-		return s->flags & STATE_PC_FALL ? f->pc_fall : f->pc_target;
-	return insn_pc(f, s->insn);
-}
-
-/* Tagged form: a block's record is complete. Statuses may not have been stored yet: a keyframe sets them all. */
-static void end_block(struct thread *t, u32 bytes)
-{
-	t->bufptr += bytes;
-	tw_call_flush(t);
-	tw_buffer_keyframe(t);
-}
-
-/*
- * Tagged form: the buffer pointer has moved with each value that was stored on condition, so where the record begins is not known, and need not be. Each
- * block of a superblock has a record of its own.
- */
-static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
-{
-	if (f->kind != FRAGMENT_CODE || ((s->flags & STATE_NOT_OPEN) && !s->insn))
-		return;
-	const bool behind = s->flags & (STATE_NOT_OPEN | STATE_DONE); /* the instruction before was a block's last */
-	const struct piece *p = tw_piece_of(f, behind ? s->insn - 1u : s->insn);
-	const u16 bytes = s->flags & STATE_CLOSED ? 0 : p->record_bytes;
-	if (behind) {
-		end_block(t, bytes);
-		return;
-	}
-	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->log_open)
-		tw_call_take_back_event(t);
-	tw_call_take_back(t, s->insn - p->first_insn);
-	tw_buffer_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, f, s->insn, (s->flags & STATE_IN_REP) != 0);
-}
-
-/* Plain form: the record has been begun. */
-static void interrupt_plain(struct thread *t, const struct fragment *f, const struct state_entry *s)
-{
-	u64 start = t->bufptr - (s->flags & STATE_CLOSED ? tw_path_bytes(f, s->path) : 0);
-	if (tw_logs() && (s->flags & STATE_CLOSED) && !(s->flags & STATE_DONE)) {
-		start = t->record_at; /* its REFS event has been written behind it: take that back */
-		t->log_open = true;
-	}
-	if (t->tallied)
-		tw_tally_interrupted(t, f, s, start);
-	if (s->flags & STATE_DONE) {
-		t->bufptr = start + tw_path_bytes(f, s->path);
-	} else {
-		tw_call_take_back(t, s->insn);
-		tw_buffer_partial(t, start, f, s->insn, (s->flags & STATE_IN_REP) != 0);
-	}
-	tw_call_flush(t);
-}
-
-/*
- * The thread stands at `host` in the cache, with the machine's registers in t->regs: makes the state the application's and closes the record.
- */
-static void interrupt(struct thread *t, u64 host)
-{
-	const struct fragment *f = tw_fragment_at(host);
-	const struct state_entry *s = tw_fragment_state(f, host);
-	u64 regs[TW_NREGS];
-	u8 buf = tw_state_registers(t, f, host, regs);
-	t->pc = state_pc(f, s, t->regs[TW_RCX], t->regs[TW_RSP]);
-	if (tw_engine.instr->records)
-		t->bufptr = t->regs[buf];
-	memcpy(t->regs, regs, sizeof regs);
-	bool plain = tw_form_now() == TW_FORM_PLAIN;
-	if (tw_bits_used()) {
-		tw_bits_interrupted(t, f, s);
-		return;
-	}
-	if (plain)
-		t->upper = f->kind == FRAGMENT_CODE ? f->upper_out : UPPER_UNKNOWN;
-	if (tw_engine.instr->records && !plain)
-		interrupt_tagged(t, f, s);
-	else if (tw_engine.instr->records && !(s->flags & STATE_NOT_OPEN))
-		interrupt_plain(t, f, s);
-	tw_stamp_left(t, f, s);
-}
-
 u64 tw_signal_reentered(struct thread *t)
 {
-	interrupt(t, t->resume_host);
+	tw_interrupt(t, t->resume_host);
 	return tw_resume(t);
 }
 
@@ -529,7 +280,7 @@ static bool in_cache(u64 host)
 static void come_by(struct thread *t, struct tw_ucontext *uc)
 {
 	load_context(t, uc);
-	interrupt(t, uc->rip);
+	tw_interrupt(t, uc->rip);
 	resume_after(t, uc);
 }
 
@@ -575,7 +326,7 @@ static void application_fault(struct thread *t, int signo, siginfo_t *info, stru
 {
 	u64 host = uc->rip;
 	load_context(t, uc);
-	interrupt(t, host);
+	tw_interrupt(t, host);
 	if ((u64)info->si_addr == host) /* the address of the instruction itself: illegal, divide, breakpoint */
 		info->si_addr = (void *)t->pc;
 	t->fault.err = uc->err;
@@ -671,7 +422,7 @@ static bool step_goes_on(struct thread *t, const struct tw_ucontext *uc)
 	if (!in_cache(uc->rip))
 		return true; /* on the way out of the cache or into it: in between, the flags are the engine's */
 	const struct fragment *f = tw_fragment_at(uc->rip);
-	const u64 pc = state_pc(f, tw_fragment_state(f, uc->rip), uc->rcx, uc->rsp);
+	const u64 pc = tw_state_pc(f, tw_fragment_state(f, uc->rip), uc->rcx, uc->rsp);
 	u8 before = 0;
 	const bool began = !t->traps && tw_copy(&before, (void *)(pc - 1), 1) && before == POPF;
 	const bool same = pc == t->trapped_pc || began;
@@ -771,7 +522,7 @@ static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw
 	u64 pc = uc->rip;
 	if (in_cache(pc) && !settle(t, uc)) {
 		load_context(t, uc);
-		interrupt(t, pc);
+		tw_interrupt(t, pc);
 		deliver(t, signo, info, uc->fpstate);
 		resume_after(t, uc);
 		return;
@@ -800,7 +551,7 @@ static inline void set_own_flags(void)
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_NT | EFLAGS_ID) : "cc", "memory");
 }
 
-static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
+void tw_signal_handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
 	set_own_flags();
@@ -813,9 +564,9 @@ static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 		return;
 	}
 	siginfo_t held;
-	if (is_sync(signo) && tw_held_take(t, signo, &held))
+	if (tw_signal_is_sync(signo) && tw_held_take(t, signo, &held))
 		info = &held;
-	if (is_sync(signo) && (t->pending.signo || is_blocked(t, signo)))
+	if (tw_signal_is_sync(signo) && (t->pending.signo || is_blocked(t, signo)))
 		hold(t, signo, info, uc);
 	else
 		asynchronous(t, signo, info, uc);
@@ -823,46 +574,14 @@ static void handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 
 /* ---- the application's calls ---- */
 
-void tw_signal_clear_handlers(struct thread *t)
-{
-	const struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
-	tw_lock(&actions_lock);
-	for (int s = 1; s <= NSIG_MAX; s++)
-		if (has_handler(&t->actions->of[s]))
-			set_action(t, s, &dfl);
-	tw_unlock(&actions_lock);
-}
-
-i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size)
-{
-	struct ksigaction a = {0};
-	i64 r = 0;
-	if (size != 8 || signo < 1 || signo > NSIG_MAX || (act && (signo == SIGKILL || signo == SIGSTOP)))
-		return -22; /* EINVAL */
-	if (act && !tw_copy(&a, (void *)act, sizeof a))
-		return -14; /* EFAULT */
-	if (act) {
-		a.flags &= KNOWN_FLAGS;
-		a.mask &= ~UNBLOCKABLE;
-	}
-	tw_lock(&actions_lock);
-	struct ksigaction before = t->actions->of[signo];
-	if (act)
-		r = set_action(t, signo, &a);
-	tw_unlock(&actions_lock);
-	if (!r && old && !tw_copy((void *)old, &before, sizeof before))
-		return -14;
-	return r;
-}
-
 i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 {
 	u64 m, before = t->sigmask;
 	if (size != 8)
-		return -22;
+		return -EINVAL;
 	if (set) {
 		if (!tw_copy(&m, (void *)set, 8))
-			return -14;
+			return -EFAULT;
 		switch (how) {
 		case SIG_BLOCK:
 			m |= t->sigmask;
@@ -873,12 +592,12 @@ i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 		case SIG_SETMASK:
 			break;
 		default:
-			return -22;
+			return -EINVAL;
 		}
 		tw_signal_set_mask(t, m);
 	}
 	if (old && !tw_copy((void *)old, &before, 8))
-		return -14;
+		return -EFAULT;
 	return 0;
 }
 
@@ -892,19 +611,19 @@ i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 	o.ss_flags = (int)(t->altstack.flags | (on ? SS_ONSTACK : 0) | (t->altstack.size ? 0 : SS_DISABLE));
 	if (ss) {
 		if (!tw_copy(&s, (void *)ss, sizeof s))
-			return -14;
+			return -EFAULT;
 		const int mode = s.ss_flags & ~(int)SS_AUTODISARM_BIT;
 		if (on)
-			return -1; /* EPERM */
+			return -EPERM;
 		if (mode && mode != SS_DISABLE && mode != SS_ONSTACK)
-			return -22;
+			return -EINVAL;
 		if (mode != SS_DISABLE && s.ss_size < MINSIGSTKSZ)
-			return -12; /* ENOMEM */
+			return -ENOMEM;
 		t->altstack.sp = mode == SS_DISABLE ? 0 : (u64)s.ss_sp;
 		t->altstack.size = mode == SS_DISABLE ? 0 : s.ss_size;
 		t->altstack.flags = mode == SS_DISABLE ? 0 : (u32)s.ss_flags & SS_AUTODISARM_BIT;
 	}
 	if (old && !tw_copy((void *)old, &o, sizeof o))
-		return -14;
+		return -EFAULT;
 	return 0;
 }

@@ -22,6 +22,14 @@
 /* The signals the kernel must never block: a mask bit is 1 << (signo - 1). */
 #define TW_SYNC_SIGNALS (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGTRAP - 1))
 
+/* Those that nothing blocks. */
+#define TW_UNBLOCKABLE_SIGNALS (1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
+
+static inline bool tw_signal_is_sync(int signo)
+{
+	return TW_SYNC_SIGNALS >> (signo - 1) & 1;
+}
+
 /* uapi has these in a header that does not go with the rest of asm/signal.h. */
 #ifndef SS_ONSTACK
 #define SS_ONSTACK 1
@@ -29,21 +37,12 @@
 #endif
 #define SS_AUTODISARM_BIT 0x80000000u
 
-/* Once per process: engine handlers for the synchronous signals. Dispositions inherited from before stay. */
-void tw_signal_init(void);
-
-/* A new thread's dispositions: its parent's own table (CLONE_SIGHAND), or a copy of it. Before tw_signal_thread. */
-void tw_signal_share(struct thread *child, struct thread *parent, bool shared);
+/* The handler that the kernel has for all of them. */
+struct tw_ucontext;
+void tw_signal_handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
 
 /* Once per thread, with %gs set: the alternate stack, and the kernel's mask from thread.sigmask. */
 void tw_signal_thread(struct thread *t);
-
-/* CLONE_CLEAR_SIGHAND: handlers become SIG_DFL. */
-void tw_signal_clear_handlers(struct thread *t);
-
-/* Nobody changes dispositions meanwhile (fork). */
-void tw_signal_lock(void);
-void tw_signal_unlock(void);
 
 /* Delivers thread.pending; t->pc and t->regs are exact. */
 void tw_signal_deliver_pending(struct thread *t);
@@ -63,17 +62,7 @@ void tw_signal_refused_call(struct thread *t, int code, int error);
 /* An entry into the cache was stopped: registers as the glue saved them, thread.resume_host where it was headed. Returns where to go on. */
 u64 tw_signal_reentered(struct thread *t);
 
-/*
- * Where they are when the machine's, in t->regs, are those at `host` in f, which is not a return that has not popped yet. Returns which register holds
- * the buffer pointer there.
- */
-u8 tw_state_places(const struct fragment *f, u64 host, struct register_places *p);
-
-/* The application's registers themselves, at any `host`. */
-u8 tw_state_registers(const struct thread *t, const struct fragment *f, u64 host, u64 *regs);
-
 /* System calls (syscall.c): results as the kernel's. */
-i64 tw_signal_sigaction(struct thread *t, int signo, u64 act, u64 old, u64 size);
 i64 tw_signal_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
 i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old);
 void tw_signal_return(struct thread *t);

@@ -1,5 +1,6 @@
 #include "engine/syscall.h"
 #include "engine/buffer.h"
+#include "engine/action.h"
 #include "engine/emulate.h"
 #include "engine/exec.h"
 #include "engine/held.h"
@@ -266,7 +267,7 @@ static i64 sys_personality(struct thread *t, const u64 *a)
 
 static i64 sys_sigaction(struct thread *t, const u64 *a)
 {
-	return tw_signal_sigaction(t, (int)a[0], a[1], a[2], a[3]);
+	return tw_action_set(t, (int)a[0], a[1], a[2], a[3]);
 }
 
 static i64 sys_sigprocmask(struct thread *t, const u64 *a)

@@ -1,10 +1,12 @@
 #include "engine/thread.h"
 #include "engine/buffer.h"
+#include "engine/action.h"
 #include "engine/fragment.h"
 #include "engine/held.h"
 #include "engine/process.h"
 #include "engine/seccomp.h"
 #include "engine/signal.h"
+#include "engine/slot.h"
 #include "engine/snapshot.h"
 #include "engine/syscall.h"
 #include "engine/tally.h"
@@ -162,7 +164,7 @@ static void thread_main(struct thread *t)
 	u32 parent_pid = t->pid, parent_tid = t->tid;
 	tw_thread_adopt(t);
 	if (t->clear_handlers)
-		tw_signal_clear_handlers(t);
+		tw_action_clear_handlers(t);
 	read_fs(t);
 	tw_buffer_attach(t, parent_pid, parent_tid);
 	tw_resume_cache();
@@ -227,7 +229,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	if (!child)
 		return -11; /* EAGAIN */
 	copy_state(child, t, stack);
-	tw_signal_share(child, t, c->args.flags & CLONE_SIGHAND);
+	tw_action_share(child, t, c->args.flags & CLONE_SIGHAND);
 	if (c->args.flags & CLONE_VFORK)
 		child->altstack = t->altstack;
 	child->unfollowed |= is_unfollowed(c);
@@ -255,11 +257,11 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 	u32 parent_pid = t->pid, parent_tid = t->tid;
 	tw_fragment_lock_settled();
 	tw_lock(&blocks_lock);
-	tw_signal_lock();
+	tw_action_lock();
 	tw_seccomp_lock();
 	i64 r = raw_clone(c, NULL);
 	tw_seccomp_unlock();
-	tw_signal_unlock();
+	tw_action_unlock();
 	tw_unlock(&blocks_lock);
 	tw_unlock(&tw_engine.lock);
 	if (r == 0) {
@@ -275,7 +277,7 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		t->has_pending = 0;
 		t->user_dispatch.on = false;
 		if (c->args.flags & CLONE_CLEAR_SIGHAND)
-			tw_signal_clear_handlers(t);
+			tw_action_clear_handlers(t);
 		read_fs(t);
 		tw_held_forget(t);
 		if (stack)
@@ -296,13 +298,13 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c)
 	/* The child takes its mask from its parent's, but only once it has a place to pend signals in. */
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 	if (!is_unfollowed(c))
-		tw_buffer_promise(t, t->pid, t->tid);
+		tw_slot_promise(t, t->pid, t->tid);
 	if (flags & CLONE_NEWPID)
 		tw_process_tell_namespace();
 	i64 r = flags & CLONE_VM ? clone_shared(t, c, stack) : clone_copied(t, c, stack);
 	tw_signal_set_mask(t, t->sigmask);
 	if (r)
-		tw_buffer_promised_to(t, tw_failed(r) ? 0 : flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r);
+		tw_slot_promised_to(t, tw_failed(r) ? 0 : flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r);
 	if (r > 0) {
 		struct tw_fork e = {flags & CLONE_THREAD ? t->pid : (u32)r, (u32)r, flags, !is_unfollowed(c), 0, tw_buffer_time(t)};
 		tw_buffer_event(t, TW_EVENT_FORK, &e, sizeof e, NULL, 0);

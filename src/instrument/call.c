@@ -6,6 +6,7 @@
  */
 #include "instrument/instrumentor.h"
 #include "engine/buffer.h"
+#include "engine/interrupt.h"
 #include "engine/signal.h"
 #include "engine/tally.h"
 #include "engine/x86_64/glue.h"

@@ -2,6 +2,7 @@
 #include "engine/bits.h"
 #include "engine/buffer.h"
 #include "engine/cache.h"
+#include "engine/describe.h"
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/thread.h"
@@ -352,7 +353,7 @@ static void keep_sides(struct fragment *f, const struct block *b, const struct p
 	}
 }
 
-/* The values stored after their instruction: a signal that comes in between makes up for them (signal.c). */
+/* The values stored after their instruction: a signal that comes in between makes up for them (buffer.c, `put_after`). */
 static void keep_after_stores(struct fragment *f, const struct plan *p)
 {
 	u16 n = 0;
@@ -389,7 +390,7 @@ static void use_tags(struct fragment *f, const struct block *b)
 {
 	f->number = 0;
 	f->tag = b->part[0].tag;
-	tw_buffer_tagged(f, b->part[b->n_parts - 1].tag);
+	tw_describe_tagged(f, b->part[b->n_parts - 1].tag);
 }
 
 /* Tagged form: where the records of the blocks have their values, and how long they are where f is left. */
@@ -490,7 +491,7 @@ static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct 
 	if (tw_tags_used() && block.n_parts > 1)
 		use_tags(f, &block);
 	else if (in->records)
-		tw_buffer_describe(f, &block, &plan);
+		tw_describe(f, &block, &plan);
 	if (tw_tags_used())
 		keep_records(f, &block, &plan);
 	else

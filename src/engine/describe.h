@@ -1,0 +1,21 @@
+/*
+ * Descriptors: what the engine says of a fragment in shared memory, before a record of it can appear in any buffer (channel/channel.h).
+ */
+#ifndef TW_DESCRIBE_H
+#define TW_DESCRIBE_H
+
+#include "engine/fragment.h"
+
+struct block;
+struct plan;
+
+/* Tagged form: upper halves and head of f, whose first block has its tag and whose last one last_tag. */
+void tw_describe_tagged(struct fragment *f, u32 last_tag);
+
+/*
+ * Numbers the fragment and publishes its descriptor. When there is no more room the recording has failed, and the program goes on: the number is 0, at
+ * which whoever reads the buffer stops.
+ */
+void tw_describe(struct fragment *f, const struct block *b, const struct plan *p);
+
+#endif
