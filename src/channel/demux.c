@@ -705,7 +705,7 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 
 void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals)
 {
-	for (uint32_t upper = 0; upper < TW_NUMBERED_ROW; upper++)
+	for (uint32_t upper = 0; upper < d->counters.n_rows; upper++)
 		empty_counters(d, upper << 16, TW_NUMBERED_ROW);
 	*totals = d->tally;
 	memset(&d->tally, 0, sizeof d->tally);

@@ -56,9 +56,9 @@ struct tw_output {
 	pthread_mutex_t writing; /* the writer; never held together with the lock */
 	pthread_cond_t freed;    /* a job is unused again */
 	pthread_cond_t written;  /* a chunk is dealt with */
-	struct tw_job *job;      /* n_jobs of them */
+	struct tw_job *job;      /* n_jobs of them, most_jobs at the most */
 	struct tw_job *unused;
-	unsigned n_jobs;
+	unsigned n_jobs, most_jobs;
 	int ending;
 	_Atomic int failed;
 	struct lane lane[TW_OUTPUT_LANES];
@@ -438,10 +438,30 @@ void tw_output_age(struct tw_output *o)
 
 /* ---- jobs ---- */
 
+/* One more, unused; 0: there are as many as there are to be, or there is no room for more. Called under the lock, but before there are lanes. */
+static int add_job(struct tw_output *o)
+{
+	struct tw_job *job = &o->job[o->n_jobs];
+	if (o->n_jobs == o->most_jobs)
+		return 0;
+	job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
+	job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
+	job->chunk.e = malloc(TW_DEMUX_E);
+	if (!job->chunk.c || !job->chunk.m || !job->chunk.e) {
+		tw_chunk_release(&job->chunk);
+		o->most_jobs = o->n_jobs; /* it goes on with those there are */
+		return 0;
+	}
+	job->next = o->unused;
+	o->unused = job;
+	o->n_jobs++;
+	return 1;
+}
+
 struct tw_job *tw_output_take(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
-	while (!o->unused)
+	while (!o->unused && !add_job(o))
 		pthread_cond_wait(&o->freed, &o->lock);
 	struct tw_job *job = o->unused;
 	o->unused = job->next;
@@ -592,28 +612,12 @@ static unsigned count_jobs(const struct tw_output_options *opt)
 	return (unsigned)(n > JOBS ? n : JOBS);
 }
 
-static int fill_job(struct tw_job *job)
-{
-	job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
-	job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
-	job->chunk.e = malloc(TW_DEMUX_E);
-	return job->chunk.c && job->chunk.m && job->chunk.e;
-}
-
-/* A few are enough to go on, if there is no room for more. */
 static int make_jobs(struct tw_output *o)
 {
-	const unsigned n = count_jobs(&o->options);
-	o->job = calloc(n, sizeof *o->job);
-	if (!o->job)
-		return tw_fail(TW_ERR_MEMORY, "chunks");
-	while (o->n_jobs < n && fill_job(&o->job[o->n_jobs])) {
-		struct tw_job *job = &o->job[o->n_jobs++];
-		job->next = o->unused;
-		o->unused = job;
-	}
-	if (o->n_jobs < n) /* what the one that failed has got */
-		tw_chunk_release(&o->job[o->n_jobs].chunk);
+	o->most_jobs = count_jobs(&o->options);
+	o->job = calloc(o->most_jobs, sizeof *o->job);
+	while (o->job && o->n_jobs < FEW_JOBS && add_job(o))
+		;
 	return o->n_jobs < FEW_JOBS ? tw_fail(TW_ERR_MEMORY, "chunks") : TW_OK;
 }
 

@@ -27,6 +27,7 @@ struct room {
 struct tw_rooms {
 	struct tw_rooms_options options;
 	uint64_t fragments;
+	uint32_t n_used;            /* the highest that something has been taken of */
 	struct room room[TW_ROOMS]; /* from room 1 */
 };
 
@@ -50,7 +51,7 @@ static void empty_room(struct room *room)
 
 void tw_rooms_free(struct tw_rooms *r)
 {
-	for (unsigned i = 0; r && i < TW_ROOMS; i++)
+	for (uint32_t i = 0; r && i < r->n_used; i++)
 		empty_room(&r->room[i]);
 	free(r);
 }
@@ -147,6 +148,7 @@ int tw_rooms_take(struct tw_rooms *r, uint32_t number)
 	if (!number || number > TW_ROOMS)
 		return TW_OK;
 	struct room *room = &r->room[number - 1];
+	r->n_used = number < r->n_used ? r->n_used : number;
 	const uint8_t *first = part_at(r, number, 0);
 	if (!first)
 		return TW_ERR_SYSTEM;

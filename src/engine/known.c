@@ -1,6 +1,7 @@
 #include "engine/known.h"
 
-#define PROBES 4u
+#define PROBES 16u
+#define SPREAD 256u /* places over which what begins at one address is spread */
 
 static u32 program; /* since which execve */
 
@@ -51,10 +52,17 @@ static bool equal_groups(u64 a, u64 b, u32 bytes)
 	return true;
 }
 
+/* Where to begin: what is close together in the program is so in the table too, so that a small program uses few of its pages. */
+static u32 first_place(u64 offset, u32 bytes)
+{
+	const u64 pc = tw_descriptor_blocks(tw_room_descriptor(tw_engine.room, offset))->pc;
+	return (u32)((pc >> 2) + hash_group(offset, bytes) % SPREAD) % TW_KNOWN_ENTRIES;
+}
+
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
-	u32 first = (u32)hash_group(offset, bytes) % TW_KNOWN_ENTRIES;
+	const u32 first = first_place(offset, bytes);
 	struct tw_known *place = &table[first];
 	for (u32 k = 0; k < PROBES; k++) {
 		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];

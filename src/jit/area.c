@@ -10,14 +10,23 @@
 /* Fragments that have run less often have no code. */
 enum { HOT = 250 };
 
+static void note_row(struct tw_code_counts *c, uint32_t upper)
+{
+	uint32_t n = atomic_load(&c->n_rows);
+	while (n <= upper && !atomic_compare_exchange_weak(&c->n_rows, &n, upper + 1))
+		;
+}
+
 /* The counters of an upper half, or NULL. */
 static _Atomic uint8_t *counts_of(struct tw_code_counts *c, uint32_t upper)
 {
 	_Atomic uint8_t *row = __atomic_load_n(&c->row[upper], __ATOMIC_ACQUIRE), *new = row ? NULL : calloc(TW_NUMBERED_ROW, 1);
 	if (!new)
 		return row;
-	if (__atomic_compare_exchange_n(&c->row[upper], &row, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&c->row[upper], &row, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		note_row(c, upper);
 		return new;
+	}
 	free(new); /* another thread was quicker */
 	return row;
 }
@@ -30,7 +39,7 @@ int tw_code_ran(struct tw_code_counts *c, uint32_t number)
 
 void tw_code_counts_fini(struct tw_code_counts *c)
 {
-	for (unsigned i = 0; i < TW_NUMBERED_ROW; i++)
+	for (uint32_t i = 0; i < c->n_rows; i++)
 		free(c->row[i]);
 }
 

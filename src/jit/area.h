@@ -25,6 +25,7 @@ struct tw_code_area {
 /* How often fragments without code have run, about; by any number of threads at a time. All zeros to begin with. */
 struct tw_code_counts {
 	_Atomic uint8_t *row[TW_NUMBERED_ROW]; /* by upper half; made when it is first wanted */
+	_Atomic uint32_t n_rows;               /* one more than the highest that has been */
 };
 
 /* The fragment has run once more. 1: this often it is worth code of its own; that is said once. */

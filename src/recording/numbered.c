@@ -13,7 +13,7 @@ static size_t row_bytes(const struct tw_numbered *t)
 
 void tw_numbered_free(struct tw_numbered *t)
 {
-	for (unsigned i = 0; i < TW_NUMBERED_ROW; i++)
+	for (uint32_t i = 0; i < t->n_rows; i++)
 		if (t->row[i])
 			munmap(t->row[i], row_bytes(t));
 }
@@ -26,6 +26,7 @@ void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper)
 	if (row == MAP_FAILED)
 		return NULL;
 	__atomic_store_n(&t->row[upper], row, __ATOMIC_RELEASE);
+	t->n_rows = upper < t->n_rows ? t->n_rows : upper + 1;
 	return row;
 }
 

@@ -16,6 +16,7 @@ enum { TW_NUMBERED_ROW = 65536 };
 /* All zeros but for `item`, its bytes: a multiple of 8, so that stretches are whole pages. */
 struct tw_numbered {
 	size_t item;
+	uint32_t n_rows;                    /* one more than the highest upper half that has had one */
 	void *row[TW_NUMBERED_ROW];         /* NULL: there is none */
 	uint8_t forgotten[TW_NUMBERED_ROW]; /* stretches of each */
 };
