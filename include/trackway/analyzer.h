@@ -10,9 +10,10 @@
  *     static void *begin(void *arg) { return calloc(1, sizeof(uint64_t)); }
  *     static int batch(void *state, const struct tw_batch *b)
  *     {
+ *             const struct tw_ref *refs = tw_batch_refs(b);
  *             for (size_t i = 0; i < b->n_refs; i++)
- *                     if (b->refs[i].type & TW_WRITE)
- *                             *(uint64_t *)state += b->refs[i].size;
+ *                     if (refs[i].type & TW_WRITE)
+ *                             *(uint64_t *)state += refs[i].size;
  *             return 0;
  *     }
  *     static int merge(void *state, void *later) { *(uint64_t *)state += *(uint64_t *)later; free(later); return 0; }
@@ -30,7 +31,7 @@
 #include <trackway/event.h>
 
 /*
- * One execution of a basic block. Its references are refs[first_ref] up to the first_ref of the next block (n_refs after the last one).
+ * One execution of a basic block. Its references are those from first_ref up to the first_ref of the next block (n_refs after the last one).
  * n_insns is less than the block's own number when a signal or a fault stopped it early. A record with n_insns 0 is not an execution: it
  * carries references only, of a string instruction of the block that began in an earlier batch or was interrupted between iterations.
  */
@@ -52,7 +53,23 @@ struct tw_ref {
 	uint8_t reserved; /* 0 */
 };
 
-/* One event. It happened before blocks[block] began. */
+/* What a reference has in common with those of the same instruction in other executions. */
+struct tw_ref_shape {
+	uint64_t pc; /* these as in struct tw_ref */
+	uint32_t size;
+	uint16_t insn;
+	uint8_t type;
+	uint8_t reserved;
+};
+
+/* Blocks and references that were made one after another, without the addresses. Executions of the same code share one. */
+struct tw_stretch {
+	const struct tw_block_run *blocks; /* those that begin here; their first_ref counts from the start of the stretch */
+	const struct tw_ref_shape *refs;
+	uint32_t n_blocks, n_refs;
+};
+
+/* One event. It happened before block number `block` of the batch began. */
 struct tw_event {
 	const void *payload; /* as <trackway/event.h> says for the type; aligned to 8 */
 	uint32_t bytes;      /* of the payload; never less than the type's struct */
@@ -61,24 +78,37 @@ struct tw_event {
 	uint32_t reserved;
 };
 
-/* A stretch of one thread's life. All it points to is valid during the call only, descriptors as long as the recording. */
+struct tw_batch_lists;
+
+/*
+ * A part of one thread's life. All it points to is valid during the call only, descriptors as long as the recording.
+ *
+ * Its references are addresses, side by side, and stretches, which have all the rest: reference k of a stretch belongs to address k of those that follow
+ * the addresses of the stretches before it. Who wants each block and reference written out asks for tw_batch_blocks() and tw_batch_refs().
+ */
 struct tw_batch {
 	uint32_t thread;     /* serial number of the thread */
 	uint32_t sequence;   /* of the chunk */
 	uint64_t first_insn; /* instructions, blocks and references of this thread before this batch */
 	uint64_t first_block;
 	uint64_t first_ref;
-	const struct tw_block_run *blocks;
-	size_t n_blocks;
-	size_t n_continued; /* of them: records with n_insns 0, which are no executions */
-	uint64_t n_insns;   /* instructions that all blocks executed */
-	const struct tw_ref *refs;
+	const struct tw_stretch *const *stretches;
+	size_t n_stretches;
+	size_t n_blocks;      /* of all stretches */
+	size_t n_continued;   /* of them: records with n_insns 0, which are no executions */
+	uint64_t n_insns;     /* instructions that all blocks executed */
+	const uint64_t *addr; /* of each reference */
 	size_t n_refs;
 	size_t n_reads, n_writes; /* of them; a modify is both */
 	const struct tw_event *events;
 	size_t n_events;
-	int continues; /* 1: the last block has more references, in the next batch, whose first block record stands for it */
+	int continues;                /* 1: the last block has more references, in the next batch, whose first block record stands for it */
+	struct tw_batch_lists *lists; /* replay's own */
 };
+
+/* The batch's n_blocks blocks and n_refs references, one by one. The first call for a batch writes them out. */
+const struct tw_block_run *tw_batch_blocks(const struct tw_batch *batch);
+const struct tw_ref *tw_batch_refs(const struct tw_batch *batch);
 
 /*
  * An analyzer. Different states may be used by different threads at once, one state only by one at a time. Functions that return int return 0

@@ -460,14 +460,16 @@ static int batch(void *state, const struct tw_batch *b)
 	struct state *s = state;
 	size_t event = 0;
 	int error = !s->started || s->thread != b->thread ? start_thread(s, b) : 0;
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
 	for (size_t i = 0; i < b->n_blocks && !error; i++) {
 		while (!error && event < b->n_events && b->events[event].block <= i)
 			error = take_event(s, &b->events[event++]);
-		const struct tw_block_run *run = &b->blocks[i];
+		const struct tw_block_run *run = &blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
 		int more = b->continues && i + 1 == b->n_blocks;
 		if (!error)
-			error = run_block(s, run, b->refs + run->first_ref, end - run->first_ref, more);
+			error = run_block(s, run, refs + run->first_ref, end - run->first_ref, more);
 	}
 	while (!error && event < b->n_events)
 		error = take_event(s, &b->events[event++]);

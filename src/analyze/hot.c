@@ -82,8 +82,10 @@ static int batch(void *state, const struct tw_batch *b)
 	struct state *s = state;
 	if (s->thread != b->thread)
 		find_image(s, b->thread);
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
 	for (size_t i = 0; i < b->n_blocks; i++) {
-		const struct tw_block_run *run = &b->blocks[i];
+		const struct tw_block_run *run = &blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
 		struct fragment *f = fragment_of(s, run->descriptor, s->image);
 		if (!f)
@@ -93,8 +95,8 @@ static int batch(void *state, const struct tw_batch *b)
 		c->insns += run->n_insns;
 		c->refs += end - run->first_ref;
 		for (size_t r = run->first_ref; r < end; r++) {
-			c->reads += b->refs[r].type & TW_READ;
-			c->writes += b->refs[r].type >> 1;
+			c->reads += refs[r].type & TW_READ;
+			c->writes += refs[r].type >> 1;
 		}
 	}
 	return 0;

@@ -54,7 +54,7 @@ static void emit_exit(struct as *a)
 	as_store(a, OF(m), M);
 	as_store(a, OF(c), C);
 	as_store(a, OF(writes), WRITES);
-	as_store_vector(a, OF(insns_blocks), SUMS, 0);
+	as_store_vector(a, OF(insns_blocks), SUMS);
 	as_return(a);
 }
 
@@ -126,7 +126,7 @@ static void copy_values(struct as *a, unsigned head, unsigned n)
 	for (; k + 1 < n; k += 2) {
 		uint8_t vector = (uint8_t)(COPIED + k / 2 % 4);
 		as_load_vector_at(a, vector, as_at(P, (int32_t)(head + 8 * k)));
-		as_store_vector(a, as_at(M, (int32_t)(8 * k)), vector, 0);
+		as_store_vector(a, as_at(M, (int32_t)(8 * k)), vector);
 	}
 	if (k < n) {
 		as_load(a, AS_RAX, as_at(P, (int32_t)(head + 8 * k)));

@@ -105,20 +105,22 @@ static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
 {
 	struct span span = wanted(s->shared, base + b->first_ref, b->n_refs);
 	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
+	const struct tw_ref *refs = start ? tw_batch_refs(b) : NULL;
 	for (size_t i = span.begin; start && i < span.end; i++)
-		p = put_ref(p, b->thread, &b->refs[i]);
+		p = put_ref(p, b->thread, &refs[i]);
 	s->text.n += (size_t)(p - start);
 }
 
 static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
 {
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
 	uint64_t position = base + b->first_block;
 	char *start = tw_text_room(&s->text, b->n_blocks * LONGEST), *p = start;
 	for (size_t i = 0; start && i < b->n_blocks; i++) {
-		if (!b->blocks[i].n_insns)
+		if (!blocks[i].n_insns)
 			continue;
 		if (position >= s->shared->options->from && position < s->shared->end)
-			p = put_block(p, b->thread, &b->blocks[i]);
+			p = put_block(p, b->thread, &blocks[i]);
 		position++;
 	}
 	s->text.n += (size_t)(p - start);
@@ -205,16 +207,18 @@ static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_i
 
 static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
 {
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
 	uint64_t position = base + b->first_insn;
 	for (size_t i = 0; i < b->n_blocks; i++) {
-		const struct tw_block_run *run = &b->blocks[i];
+		const struct tw_block_run *run = &blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
 		struct tw_piece piece = tw_piece_of(&s->pieces, b, i, position);
 		char *start = tw_text_room(&s->text, (piece.end - piece.first + end - run->first_ref + 2) * LONGEST);
 		if (!start)
 			return;
 		const struct tw_lackey_insn *insns = tw_lackey_insns(s->shared->lackey, run->descriptor);
-		s->text.n += (size_t)(put_piece(s->shared, start, insns, &piece, b->refs + run->first_ref, b->refs + end) - start);
+		s->text.n += (size_t)(put_piece(s->shared, start, insns, &piece, refs + run->first_ref, refs + end) - start);
 		position += run->n_insns;
 	}
 }

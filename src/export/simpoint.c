@@ -157,8 +157,9 @@ static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
 	int error = s->thread != b->thread ? open_thread(s, b->thread) : 0;
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
 	for (size_t i = 0; i < b->n_blocks && !error; i++) {
-		const struct tw_block_run *run = &b->blocks[i];
+		const struct tw_block_run *run = &blocks[i];
 		uint32_t id = run->n_insns ? id_of(s, run) : 0;
 		if (!run->n_insns)
 			continue;

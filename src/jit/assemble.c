@@ -183,16 +183,6 @@ void as_decrement(struct as *a, struct as_mem m)
 	reg_mem(a, 0xff, 1, m, 1);
 }
 
-void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide)
-{
-	int small = value >= -128 && value <= 127;
-	reg_mem(a, small ? 0x83 : 0x81, 0, m, wide);
-	if (small)
-		put8(a, (uint8_t)value);
-	else
-		put32(a, (uint32_t)value);
-}
-
 void as_compare16(struct as *a, struct as_mem m, uint8_t reg)
 {
 	put8(a, 0x66);
@@ -205,55 +195,44 @@ void as_compare8(struct as *a, struct as_mem m, uint8_t value)
 	put8(a, value);
 }
 
-/* The three bytes a vector instruction begins with, for memory without an index. */
-static void vex(struct as *a, unsigned vector, unsigned base)
+static void vector_opcode(struct as *a, unsigned opcode, unsigned vector, unsigned base)
 {
-	put8(a, 0xc4);
-	put8(a, (vector & 8 ? 0 : 0x80u) | 0x40u | (base & 8 ? 0 : 0x20u) | 1);
-	put8(a, 0x7c); /* 256 bits, no prefix: movups */
-}
-
-static void vector_opcode(struct as *a, unsigned opcode, unsigned vector, unsigned base, int avx)
-{
-	if (avx) {
-		vex(a, vector, base);
-	} else {
-		rex(a, 0, vector, 0, base);
-		put8(a, 0x0f);
-	}
+	rex(a, 0, vector, 0, base);
+	put8(a, 0x0f);
 	put8(a, opcode);
 }
 
-void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx)
+/* An operand at `data`, relative to rip, which ends the instruction. */
+static void put_data(struct as *a, unsigned reg, const uint8_t *data)
 {
-	vector_opcode(a, 0x10, vector, 0, avx);
-	put8(a, (vector & 7u) << 3 | 5); /* rip-relative */
+	put8(a, (reg & 7u) << 3 | 5);
 	put32(a, (uint32_t)(data - (a->at + 4)));
+}
+
+void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data)
+{
+	rex(a, 1, reg, 0, 0);
+	put8(a, 0x8d);
+	put_data(a, reg, data);
 }
 
 void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m)
 {
-	vector_opcode(a, 0x10, vector, m.base, 0);
+	vector_opcode(a, 0x10, vector, m.base);
 	put_mem(a, vector, m);
 }
 
 void as_add_quadwords(struct as *a, uint8_t vector, const uint8_t *data)
 {
 	put8(a, 0x66);
-	vector_opcode(a, 0xd4, vector, 0, 0);
-	put8(a, (vector & 7u) << 3 | 5); /* rip-relative */
-	put32(a, (uint32_t)(data - (a->at + 4)));
+	vector_opcode(a, 0xd4, vector, 0);
+	put_data(a, vector, data);
 }
 
-void as_store_vector(struct as *a, struct as_mem m, uint8_t vector, int avx)
+void as_store_vector(struct as *a, struct as_mem m, uint8_t vector)
 {
-	vector_opcode(a, 0x11, vector, m.base, avx);
+	vector_opcode(a, 0x11, vector, m.base);
 	put_mem(a, vector, m);
-}
-
-void as_vzeroupper(struct as *a)
-{
-	put(a, "\xc5\xf8\x77", 3);
 }
 
 static void put_rel32(struct as *a, const uint8_t *to)

@@ -65,17 +65,16 @@ void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide);
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
 void as_test(struct as *a, uint8_t reg, int wide);
-void as_decrement(struct as *a, struct as_mem m); /* a quadword; sets flags */
-void as_add_to(struct as *a, struct as_mem m, int32_t value, int wide);
+void as_decrement(struct as *a, struct as_mem m);               /* a quadword; sets flags */
 void as_compare16(struct as *a, struct as_mem m, uint8_t reg);  /* a word with the lowest of a register */
 void as_compare8(struct as *a, struct as_mem m, uint8_t value); /* a byte */
 
-/* Vectors: from `data`, which is within 2 GB, to memory. avx: 32 bytes, else 16. */
-void as_load_vector(struct as *a, uint8_t vector, const uint8_t *data, int avx);
-void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m);    /* 16 bytes, from memory without an index */
-void as_add_quadwords(struct as *a, uint8_t vector, const uint8_t *data); /* two of them, aligned to 16 */
-void as_store_vector(struct as *a, struct as_mem m, uint8_t vector, int avx);
-void as_vzeroupper(struct as *a);
+void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data); /* the address of `data`, which is within 2 GB */
+
+/* Vectors of 16 bytes, in memory without an index. */
+void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m);
+void as_add_quadwords(struct as *a, uint8_t vector, const uint8_t *data); /* two of them, aligned to 16, within 2 GB */
+void as_store_vector(struct as *a, struct as_mem m, uint8_t vector);
 
 void as_jump(struct as *a, const uint8_t *to);
 void as_jump_if(struct as *a, enum as_condition condition, const uint8_t *to);

@@ -76,6 +76,7 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 	struct tw_value_slot *s = p->slot + slot;
 	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
 	uint64_t value;
+	__builtin_prefetch(successor, 1);
 	unsigned code = r->run >= 0 && r->codes.at < r->codes.end ? *r->codes.at++ : TW_NCODES;
 	r->run = code < TW_NCODES ? tw_section_run(&r->runs) : -1;
 	if (r->run < 0)

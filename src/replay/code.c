@@ -9,7 +9,7 @@
 
 #define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
 
-/* Code from the start of the area, templates from its middle on. */
+/* Code from the start of the area, what stretches point to from its middle on. */
 enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
 
 struct tw_code {
@@ -23,19 +23,21 @@ struct tw_code {
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-/* Where the batch is full to, and how many values come as predicted: in registers while code runs, but not in functions it calls. */
+/* Where the batch is full to, what was added up, and how many values come as predicted: in registers while code runs, but not in functions it calls. */
 static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 {
-	as_load(a, CODE_REF, WALK(ref));
-	as_load(a, CODE_BLOCK, WALK(block));
+	as_load(a, CODE_ADDR, WALK(addr));
+	as_load(a, CODE_STRETCH, WALK(stretch));
+	as_load(a, CODE_SUMS, WALK(sums));
 	if (place->values)
 		as_load(a, CODE_RUN, WALK(values.run));
 }
 
 static void emit_store_batch(struct as *a, const struct tw_compile_place *place)
 {
-	as_store(a, WALK(ref), CODE_REF);
-	as_store(a, WALK(block), CODE_BLOCK);
+	as_store(a, WALK(addr), CODE_ADDR);
+	as_store(a, WALK(stretch), CODE_STRETCH);
+	as_store(a, WALK(sums), CODE_SUMS);
 	if (place->values)
 		as_store(a, WALK(values.run), CODE_RUN);
 }
@@ -56,23 +58,9 @@ static void emit_entry(struct as *a, const struct tw_compile_place *place)
 		as_load(a, CODE_M, WALK(m));
 }
 
-/* CODE_INDEX from CODE_REF: a difference of addresses divided by 24, exactly. */
-static void emit_index(struct as *a)
-{
-	_Static_assert(sizeof(struct tw_ref) == 24, "references are counted by a division by 24");
-	as_lea(a, AS_RAX, WALK(refs), 1);
-	as_move(a, CODE_INDEX, CODE_REF);
-	as_alu(a, AS_SUB, CODE_INDEX, AS_RAX, 1);
-	as_shift(a, AS_SHR, CODE_INDEX, 3, 1);
-	as_constant(a, AS_RAX, 0xaaaaaaab); /* the inverse of 3 */
-	as_multiply(a, CODE_INDEX, AS_RAX, 0);
-}
-
 /* rax is the result. */
 static void emit_exit(struct as *a, const struct tw_compile_place *place)
 {
-	if (place->avx)
-		as_vzeroupper(a);
 	emit_store_batch(a, place);
 	as_store(a, WALK(c), CODE_C);
 	if (!place->values)
@@ -83,11 +71,9 @@ static void emit_exit(struct as *a, const struct tw_compile_place *place)
 	as_return(a);
 }
 
-/* Calls tw_walk_other(walk, rsi, rdx, values), and goes out where that fails. */
+/* Calls tw_walk_help(walk, rsi, rdx, values), and goes out where that fails. */
 static void emit_helper(struct as *a, const struct tw_compile_place *place)
 {
-	if (place->avx)
-		as_vzeroupper(a);
 	emit_store_batch(a, place);
 	as_move(a, AS_RDI, CODE_WALK);
 	if (place->values)
@@ -95,13 +81,12 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 	else
 		as_move(a, AS_RCX, CODE_M);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
-	as_constant(a, AS_RAX, (uintptr_t)tw_walk_other);
+	as_constant(a, AS_RAX, (uintptr_t)tw_walk_help);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	emit_load_batch(a, place);
 	as_test(a, AS_RAX, 0);
 	uint8_t *failed = as_jump_forward(a, AS_NOT_EQUAL);
-	emit_index(a);
 	as_return(a);
 	as_here(a, failed);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1); /* the return address */
@@ -110,8 +95,8 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
-/* What may hold registers of the program, and CODE_INDEX: an odd number of registers, so that the stack is aligned in what is called. */
-static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_INDEX};
+/* What may hold registers of the program, and CODE_SUMS: an odd number of registers, so that the stack is aligned in what is called. */
+static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_SUMS};
 
 /* Calls a function of the reader with its first argument and esi as it is; goes out where the section makes no sense. */
 static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
@@ -174,7 +159,6 @@ static void emit_upper(struct tw_code *c, struct as *a)
 static void emit_shared(struct tw_code *c)
 {
 	struct as a = {c->area.written};
-	c->place.avx = __builtin_cpu_supports("avx");
 	c->place.back = a.at;
 	as_alu_constant(&a, AS_SUB, CODE_C, sizeof(uint16_t), 1);
 	c->place.out = a.at;
@@ -188,7 +172,6 @@ static void emit_shared(struct tw_code *c)
 	emit_upper(c, &a);
 	c->entry = tw_code_runnable(&c->area, a.at);
 	emit_entry(&a, &c->place);
-	emit_index(&a);
 	tw_compile_dispatch(&a, &c->place);
 	tw_code_area_begin(&c->area, upper);
 	c->place.code = a.at;

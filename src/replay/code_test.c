@@ -139,8 +139,10 @@ static int take(void *context, const struct tw_batch *b)
 {
 	struct result *r = context;
 	uint64_t insns = 0, executions = 0, reads = 0, writes = 0;
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
 	for (size_t i = 0; i < b->n_blocks; i++) {
-		const struct tw_block_run *run = &b->blocks[i];
+		const struct tw_block_run *run = &blocks[i];
 		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
 		if (run->n_insns) {
 			fold(r, &run->pc, sizeof run->pc);
@@ -150,9 +152,9 @@ static int take(void *context, const struct tw_batch *b)
 		insns += run->n_insns;
 		executions += run->n_insns != 0;
 		for (size_t k = run->first_ref; k < end; k++) {
-			fold(r, &b->refs[k], sizeof b->refs[k]);
-			reads += b->refs[k].type & 1;
-			writes += b->refs[k].type >> 1;
+			fold(r, &refs[k], sizeof refs[k]);
+			reads += refs[k].type & 1;
+			writes += refs[k].type >> 1;
 		}
 	}
 	EQUAL(b->n_reads, reads);

@@ -139,25 +139,9 @@ static uint8_t address(struct compiler *c, struct as_mem m, int wide)
 
 /* ---- what is written to the batch ---- */
 
-static void write_address(struct compiler *c, uint8_t reg, unsigned type)
+static void write_address(struct compiler *c, uint8_t reg)
 {
-	c->kinds += tw_kinds(type);
-	as_store(&c->a, as_at(CODE_REF, (int32_t)(c->n_refs * sizeof(struct tw_ref) + offsetof(struct tw_ref, addr))), reg);
-	c->n_refs++;
-}
-
-static void write_block(struct compiler *c, unsigned block)
-{
-	uint8_t first = CODE_INDEX;
-	if (c->n_refs) {
-		as_lea(&c->a, AS_RAX, as_at(CODE_INDEX, (int32_t)c->n_refs), 0);
-		first = AS_RAX;
-	}
-	as_store32(&c->a,
-	           as_at(CODE_BLOCK, (int32_t)(c->n_blocks * sizeof(struct tw_block_run) + offsetof(struct tw_block_run, first_ref))),
-	           first);
-	c->n_blocks++;
-	c->n_insns += tw_descriptor_blocks(c->p->descriptor)[block].n_insns;
+	as_store(&c->a, as_at(CODE_ADDR, (int32_t)(c->n_refs++ * sizeof(uint64_t))), reg);
 }
 
 /* ---- steps ---- */
@@ -177,13 +161,6 @@ static void set_sum(struct compiler *c, unsigned dest, unsigned base, unsigned i
 	set(c, dest, h, 0);
 }
 
-static unsigned type_of(const struct tw_step *s)
-{
-	struct tw_ref ref = {0};
-	memcpy(&ref.size, &s->shape, sizeof s->shape);
-	return ref.type;
-}
-
 static void plain_ref(struct compiler *c, const struct tw_step *s)
 {
 	uint8_t reg = address(c, operand(c, s->base, s->index, s->scale, s->disp), 1);
@@ -192,7 +169,7 @@ static void plain_ref(struct compiler *c, const struct tw_step *s)
 			as_move(&c->a, AS_RAX, reg);
 		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, slot_memory(s->seg));
 	}
-	write_address(c, reg, type_of(s));
+	write_address(c, reg);
 }
 
 static void take_value(struct compiler *c, const struct tw_step *s, uint8_t host)
@@ -234,7 +211,7 @@ static void flagged_ref(struct compiler *c, const struct tw_op *op)
 		as_alu_mem(&c->a, AS_ADD, AS_RAX, slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
 	if (op->flags & TW_OPF_LINE)
 		as_alu_constant(&c->a, AS_AND, AS_RAX, -64, 1);
-	write_address(c, AS_RAX, op->type);
+	write_address(c, AS_RAX);
 }
 
 /* The second operand of a calculation, in a register: R[index], or disp. */
@@ -347,16 +324,6 @@ static int makes_ref(const struct compiler *c, const struct tw_step *s)
 	return s->kind == TW_STEP_PLAIN ? s->flags & TW_STEP_REF : s->kind == TW_STEP_OTHER && c->ops[s->base].kind == TW_OP_REF;
 }
 
-/* Copies n bytes of template, of which the code is written right away, to where `to` points. */
-static void copy_template(struct compiler *c, const uint8_t *data, size_t n, uint8_t to)
-{
-	size_t width = c->at->avx ? 32 : 16;
-	for (size_t at = 0; at < n; at += width) {
-		as_load_vector(&c->a, (uint8_t)(at / width % 8), data + at, c->at->avx);
-		as_store_vector(&c->a, as_at(to, (int32_t)at), (uint8_t)(at / width % 8), c->at->avx);
-	}
-}
-
 static void *new_data(struct compiler *c, size_t n)
 {
 	void *at = c->data;
@@ -364,31 +331,60 @@ static void *new_data(struct compiler *c, size_t n)
 	return at;
 }
 
-static void copy_refs(struct compiler *c, const struct tw_step *s)
+static struct tw_ref_shape *list_refs(struct compiler *c, const struct tw_step *s)
 {
-	struct tw_ref *ref = (struct tw_ref *)(void *)c->data;
-	size_t n = 0;
+	struct tw_ref_shape *shape = new_data(c, 0);
 	for (; !is_end(c, s); s++) {
 		if (!makes_ref(c, s))
 			continue;
-		ref[n] = (struct tw_ref){.pc = s->pc};
-		memcpy(&ref[n++].size, &s->shape, sizeof s->shape);
+		struct tw_ref_shape *to = new_data(c, sizeof *to);
+		to->pc = s->pc;
+		memcpy(&to->size, &s->shape, sizeof s->shape);
+		c->stretch->n_refs++;
 	}
-	copy_template(c, new_data(c, n * sizeof *ref), n * sizeof *ref, CODE_REF);
+	return shape;
 }
 
-static void copy_blocks(struct compiler *c, const struct tw_step *s, int first)
+static void list_block(struct compiler *c, unsigned k, unsigned first_ref)
 {
-	struct tw_block_run *run = (struct tw_block_run *)(void *)c->data;
-	const struct tw_block *b = tw_descriptor_blocks(c->p->descriptor);
-	size_t n = 0;
-	if (first)
-		run[n++] = (struct tw_block_run){.pc = b->pc, .descriptor = c->p->descriptor, .n_insns = b->n_insns};
-	for (; !is_end(c, s); s++)
+	const struct tw_block *b = tw_descriptor_blocks(c->p->descriptor) + k;
+	*(struct tw_block_run *)new_data(c, sizeof(struct tw_block_run)) = (struct tw_block_run){
+	    .pc = b->pc, .descriptor = c->p->descriptor, .first_ref = first_ref, .block = (uint16_t)k, .n_insns = b->n_insns};
+	c->stretch->n_blocks++;
+}
+
+static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step *s)
+{
+	struct tw_block_run *run = new_data(c, 0);
+	unsigned n_refs = 0;
+	if (s == c->p->step)
+		list_block(c, 0, 0);
+	for (; !is_end(c, s); s++) {
 		if (s->kind == TW_STEP_BLOCK)
-			run[n++] = (struct tw_block_run){
-			    .pc = s->pc, .descriptor = c->p->descriptor, .block = s->base, .n_insns = b[s->base].n_insns};
-	copy_template(c, new_data(c, n * sizeof *run), n * sizeof *run, CODE_BLOCK);
+			list_block(c, s->base, n_refs);
+		n_refs += makes_ref(c, s);
+	}
+	return run;
+}
+
+static void start_stretch(struct compiler *c, const struct tw_step *s)
+{
+	c->stretch = new_data(c, sizeof *c->stretch);
+	*c->stretch = (struct tw_stretch){0};
+	c->stretch->refs = list_refs(c, s);
+	c->stretch->blocks = list_blocks(c, s);
+	c->n_refs = 0;
+}
+
+/* What the stretch counts, as in w->sums. */
+static uint64_t sums_of(const struct tw_stretch *s)
+{
+	uint64_t sums = (uint64_t)s->n_blocks << TW_SUM_BLOCKS;
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		sums += (uint64_t)s->blocks[i].n_insns << TW_SUM_INSNS;
+	for (uint32_t i = 0; i < s->n_refs; i++)
+		sums += (s->refs[i].type & TW_READ ? 1ull << TW_SUM_READS : 0) + (s->refs[i].type & TW_WRITE ? 1ull << TW_SUM_WRITES : 0);
+	return sums;
 }
 
 /* Registers to memory, and the batch is moved on. */
@@ -398,17 +394,15 @@ static void end_stretch(struct compiler *c)
 		write_back(c, h, 0);
 		forget(c, h);
 	}
-	if (c->n_refs) {
-		as_alu_constant(&c->a, AS_ADD, CODE_REF, (int32_t)(c->n_refs * sizeof(struct tw_ref)), 1);
-		as_alu_constant(&c->a, AS_ADD, CODE_INDEX, (int32_t)c->n_refs, 0);
-	}
-	if (c->n_blocks) {
-		as_alu_constant(&c->a, AS_ADD, CODE_BLOCK, (int32_t)(c->n_blocks * sizeof(struct tw_block_run)), 1);
-		as_add_to(&c->a, WALK(insns), (int32_t)c->n_insns, 1);
-	}
-	if (c->kinds)
-		as_add_to(&c->a, WALK(kinds), (int32_t)c->kinds, 0);
-	c->n_refs = c->n_blocks = c->n_insns = c->kinds = 0;
+	if (!c->stretch->n_blocks && !c->stretch->n_refs)
+		return;
+	as_lea_data(&c->a, AS_RAX, (const uint8_t *)c->stretch);
+	as_store(&c->a, as_at(CODE_STRETCH, 0), AS_RAX);
+	as_alu_constant(&c->a, AS_ADD, CODE_STRETCH, sizeof(struct tw_stretch *), 1);
+	if (c->n_refs)
+		as_alu_constant(&c->a, AS_ADD, CODE_ADDR, (int32_t)(c->n_refs * sizeof(uint64_t)), 1);
+	as_constant(&c->a, AS_RAX, sums_of(c->stretch));
+	as_alu(&c->a, AS_ADD, CODE_SUMS, AS_RAX, 1);
 }
 
 int tw_compile_has_room(const struct compiler *c)
@@ -419,19 +413,13 @@ int tw_compile_has_room(const struct compiler *c)
 /* Returns the step after the stretch; NULL: no room. */
 static const struct tw_step *stretch(struct compiler *c, const struct tw_step *s)
 {
-	int first = s == c->p->step;
-	copy_refs(c, s);
-	copy_blocks(c, s, first);
-	if (first)
-		write_block(c, 0);
+	start_stretch(c, s);
 	for (; !is_end(c, s); s++) {
 		if (!tw_compile_has_room(c))
 			return NULL;
 		if (s->kind == TW_STEP_PLAIN)
 			plain(c, s);
-		else if (s->kind == TW_STEP_BLOCK)
-			write_block(c, s->base);
-		else
+		else if (s->kind == TW_STEP_OTHER)
 			simple(c, c->ops + s->base);
 		c->pinned = 0;
 	}
@@ -459,9 +447,9 @@ static int all_steps(struct compiler *c)
 
 static void if_full(struct compiler *c, const uint8_t *to)
 {
-	as_alu_constant(&c->a, AS_CMP, CODE_INDEX, TW_BATCH, 0);
+	as_alu_mem(&c->a, AS_CMP, CODE_ADDR, WALK(addr_limit));
 	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
-	as_alu_mem(&c->a, AS_CMP, CODE_BLOCK, WALK(block_limit));
+	as_alu_mem(&c->a, AS_CMP, CODE_STRETCH, WALK(stretch_limit));
 	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
 }
 
@@ -514,6 +502,9 @@ static void check_count(struct compiler *c)
 	as_constant(&c->a, AS_RCX, c->p->descriptor->n_insns);
 	as_multiply(&c->a, AS_RCX, AS_RAX, 1);
 	as_alu_mem(&c->a, AS_ADD, AS_RCX, WALK(insns));
+	as_constant(&c->a, AS_RDX, (1u << TW_SUM_BLOCKS) - 1);
+	as_alu(&c->a, AS_AND, AS_RDX, CODE_SUMS, 1);
+	as_alu(&c->a, AS_ADD, AS_RCX, AS_RDX, 1);
 	as_alu_mem(&c->a, AS_CMP, AS_RCX, WALK(insns_room));
 	as_jump_if(&c->a, AS_ABOVE, back);
 }
@@ -552,10 +543,10 @@ static int is_static(const struct compiler *c)
 	return s->kind == TW_STEP_END;
 }
 
-/* Templates of a program take at most so much, with what is copied beyond them. */
+/* Stretches of a program take at most so much. */
 static size_t data_bytes(const struct tw_descriptor *d)
 {
-	return (d->n_ops + 1u) * sizeof(struct tw_ref) + (d->n_blocks + 1u) * sizeof(struct tw_block_run) + 32;
+	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + sizeof(struct tw_stretch)) + d->n_blocks * sizeof(struct tw_block_run);
 }
 
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
@@ -564,9 +555,9 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d), .slots = slots};
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
 		c.slot[s].host = TW_NOWHERE;
-	size_t copies = data_bytes(d);
-	if (p->insn_pc || (p->loops && !is_static(&c)) || (size_t)(place->data_end - place->data) < copies ||
-	    (size_t)(place->code_end - place->code) < 2 * copies + TW_STEP_CODE)
+	if (p->insn_pc || (p->loops && !is_static(&c)) || d->n_blocks > TW_CODE_BLOCKS || d->n_insns > TW_CODE_INSNS)
+		return NULL;
+	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < 2 * TW_STEP_CODE)
 		return NULL;
 	if (place->values && !tw_compile_values(&c))
 		return NULL;

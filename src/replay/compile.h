@@ -1,7 +1,7 @@
 /*
  * Compiling one program to machine code (code.h). Method: registers of the program are followed symbolically, as a machine register plus a constant,
- * so that updates which add constants cost nothing but one store at the end; what is constant in references and blocks (pc, size,
- * type...) is copied from a template, 16 or 32 bytes at a time, and addresses are written over it.
+ * so that updates which add constants cost nothing but one store at the end. What is constant in references and blocks (pc, size,
+ * type...) stands in a struct tw_stretch: an execution writes addresses and where that is.
  */
 #ifndef TW_COMPILE_H
 #define TW_COMPILE_H
@@ -11,21 +11,21 @@
 
 /* Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. */
 enum {
-	CODE_WALK = AS_RBX,  /* struct tw_walk, whose registers stand first */
-	CODE_ROW = AS_RBP,   /* where code begins, by tag */
-	CODE_REF = AS_R12,   /* w->ref */
-	CODE_BLOCK = AS_R13, /* w->block */
-	CODE_C = AS_R14,     /* w->c */
-	CODE_M = AS_R15,     /* w->m; where values are coded: */
-	CODE_SLOTS = AS_R15, /* w->values.p.slot */
-	CODE_RUN = AS_R10,   /* w->values.run */
-	CODE_INDEX = AS_R11, /* w->ref - w->refs */
+	CODE_WALK = AS_RBX,    /* struct tw_walk, whose registers stand first */
+	CODE_ROW = AS_RBP,     /* where code begins, by tag */
+	CODE_STRETCH = AS_R12, /* w->stretch */
+	CODE_ADDR = AS_R13,    /* w->addr */
+	CODE_C = AS_R14,       /* w->c */
+	CODE_M = AS_R15,       /* w->m; where values are coded: */
+	CODE_SLOTS = AS_R15,   /* w->values.p.slot */
+	CODE_RUN = AS_R10,     /* w->values.run */
+	CODE_SUMS = AS_R11,    /* w->sums */
 };
 
 /* Where code goes and what it jumps to. */
 struct tw_compile_place {
 	uint8_t *code, *code_end; /* `code` is moved behind what was written */
-	uint8_t *data, *data_end; /* templates, likewise; within 2 GB of the code */
+	uint8_t *data, *data_end; /* stretches, likewise; within 2 GB of the code */
 	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
 	const uint8_t *out;       /* out */
 	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
@@ -34,7 +34,6 @@ struct tw_compile_place {
 	 * eax number, ecx how many; and `back` with these values. */
 	const struct tw_value_map *values;
 	const uint8_t *miss, *start, *take, *back_taken;
-	int avx;
 };
 
 /* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. `slots`: how values are predicted now,

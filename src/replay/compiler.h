@@ -43,10 +43,10 @@ struct compiler {
 	const struct tw_program *p;
 	const struct tw_op *ops;
 	struct place slot[TW_NREG_SLOTS];
-	unsigned used[TW_POOL], clock;      /* when each was used last */
-	unsigned pinned;                    /* bit per register of the pool: not to be given to another now */
-	unsigned n_refs, n_blocks, n_insns; /* of this stretch so far */
-	uint32_t kinds;                     /* likewise, as in struct tw_walk */
+	unsigned used[TW_POOL], clock; /* when each was used last */
+	unsigned pinned;               /* bit per register of the pool: not to be given to another now */
+	struct tw_stretch *stretch;    /* this one... */
+	unsigned n_refs;               /* ...of which so many references are written */
 	/* where values are coded */
 	const struct tw_value_slot *slots;
 	uint32_t first_slot;

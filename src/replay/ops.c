@@ -141,7 +141,7 @@ static int rep_iteration(struct tw_walk *w, const struct rep *r)
 /* References the chunk still has, by its header. */
 static uint64_t refs_left(const struct tw_walk *w)
 {
-	uint64_t done = w->first_ref + (uint64_t)(w->ref - w->refs) - w->chunk->first_ref;
+	uint64_t done = w->first_ref + tw_batch_n_refs(w) - w->chunk->first_ref;
 	return done < w->chunk->refs ? w->chunk->refs - done : 0;
 }
 
@@ -199,4 +199,11 @@ int tw_walk_other(struct tw_walk *w, const struct tw_program *p, const struct tw
 		break;
 	}
 	return 0;
+}
+
+int tw_walk_help(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values)
+{
+	int error = tw_walk_other(w, p, s, values);
+	tw_batch_close(w);
+	return error;
 }

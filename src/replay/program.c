@@ -65,13 +65,14 @@ struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t 
 
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type)
 {
-	struct tw_ref ref = {.size = size, .insn = insn, .type = type};
+	struct tw_ref_shape ref = {.size = size, .insn = insn, .type = type};
 	uint64_t shape;
 	memcpy(&shape, &ref.size, sizeof shape);
 	return shape;
 }
 
-_Static_assert(sizeof(struct tw_ref) == offsetof(struct tw_ref, size) + sizeof(uint64_t), "a reference ends with its shape");
+_Static_assert(sizeof(struct tw_ref_shape) == offsetof(struct tw_ref_shape, size) + sizeof(uint64_t),
+               "a shape is pc and what ops have of it");
 
 static uint8_t slot_of(uint8_t reg)
 {

@@ -24,7 +24,7 @@ enum tw_step_kind {
  */
 struct tw_step {
 	uint64_t pc;    /* of the instruction */
-	uint64_t shape; /* size, insn and type of the reference, as struct tw_ref has them side by side */
+	uint64_t shape; /* size, insn and type of the reference, as struct tw_ref_shape has them side by side */
 	int64_t disp;
 	uint8_t kind; /* enum tw_step_kind */
 	uint8_t dest, index, seg;
@@ -77,7 +77,7 @@ const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
 /* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
 void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
 
-/* What struct tw_ref holds after pc and addr. */
+/* What struct tw_ref_shape holds after pc. */
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);
 
 #endif

@@ -27,8 +27,8 @@ static int batch(void *state, const struct tw_batch *b)
 {
 	struct seen *s = state;
 	for (size_t i = 0; i < b->n_refs && s->n < ALL; i++)
-		if (b->refs[i].type == TW_READ)
-			s->addr[s->n++] = b->refs[i].addr;
+		if (tw_batch_refs(b)[i].type == TW_READ)
+			s->addr[s->n++] = tw_batch_refs(b)[i].addr;
 	return s->stop_at && b->sequence == (uint32_t)s->stop_at ? stop_with : 0;
 }
 

@@ -10,12 +10,31 @@
 
 #include <string.h>
 
-/* A batch is given away at the first fragment that finds so much in it. Small enough to stay in the first-level cache, or near it. */
-enum { TW_BATCH = 1024, TW_BATCH_EVENTS = 512 };
+/* A batch is given away at the first fragment that finds so much in it: references, blocks made step by step, stretches, events. Small enough
+ * to stay in the first-level cache. */
+enum { TW_BATCH = 1024, TW_BATCH_STRETCHES = 512, TW_BATCH_EVENTS = 512 };
 
-/* Room for one fragment more than that, and for what continues it. */
-enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16 };
-_Static_assert(TW_BATCH_ROOM < 1 << 16, "reads of a batch are counted in 16 bits");
+/* Room for one fragment more than that, and for what continues it: a stretch for each operation that is not plain and one before it. */
+enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16, TW_STRETCH_ROOM = TW_BATCH_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
+_Static_assert(TW_BATCH_ROOM < 1 << 14, "references of a batch are counted in 14 bits");
+
+/* Fragments with more blocks or instructions have no machine code. */
+enum { TW_CODE_BLOCKS = 64, TW_CODE_INSNS = 1024 };
+
+/* The most blocks in a batch. */
+enum { TW_BLOCK_ROOM = (TW_BATCH_STRETCHES + 1) * TW_CODE_BLOCKS + TW_BATCH_ROOM };
+
+/* What machine code adds up for a batch, all in one register, by shifts: instructions 20 bits, blocks 16, reads 14, writes 14. */
+enum { TW_SUM_INSNS = 0, TW_SUM_BLOCKS = 20, TW_SUM_READS = 36, TW_SUM_WRITES = 50 };
+_Static_assert((TW_BATCH_STRETCHES + 1) * TW_CODE_INSNS < 1 << TW_SUM_BLOCKS, "instructions have room");
+_Static_assert((TW_BATCH_STRETCHES + 1) * TW_CODE_BLOCKS < 1 << (TW_SUM_READS - TW_SUM_BLOCKS), "blocks have room");
+
+/* Blocks and references of a batch written out. */
+struct tw_batch_lists {
+	int has_blocks, has_refs;
+	struct tw_block_run blocks[TW_BLOCK_ROOM];
+	struct tw_ref refs[TW_BATCH_ROOM];
+};
 
 /* A fragment has fewer values. */
 enum { TW_RECORD = 8192 };
@@ -26,15 +45,19 @@ struct tw_walk {
 	const uint16_t *c, *c_end;     /* what is left of the streams */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
-	struct tw_ref *ref;                     /* next to be written, in refs */
-	struct tw_block_run *block;             /* ..., in blocks */
-	struct tw_event *event;                 /* ..., in events */
-	const struct tw_block_run *block_limit; /* as many blocks as a batch has */
-	uint64_t insns;                         /* of the batch so far */
-	uint32_t kinds;                         /* reads of the batch, and from bit 16 on writes */
-	uint32_t taken;                         /* the values of the next fragment are in `record` */
-	uint64_t insns_room;                    /* instructions the chunk still has at the batch's start, by its header */
-	uint64_t left;                          /* executions that are left of a loop which filled the batch in machine code */
+	uint64_t *addr;                    /* next to be written, in addrs */
+	const struct tw_stretch **stretch; /* ..., in stretches */
+	const uint64_t *addr_limit;        /* as many addresses as a batch has */
+	const struct tw_stretch *const *stretch_limit;
+	uint64_t sums;                           /* of the batch so far, by machine code: TW_SUM_INSNS... */
+	uint64_t insns, n_blocks, reads, writes; /* of the batch so far, by steps */
+	struct tw_ref_shape *shape;              /* next to be written by steps, in shapes */
+	struct tw_block_run *block;              /* ..., in blocks */
+	struct tw_stretch *made;                 /* ..., in mades; not in `stretches` yet */
+	struct tw_event *event;                  /* ..., in events */
+	uint32_t taken;                          /* the values of the next fragment are in `record` */
+	uint64_t insns_room;                     /* instructions the chunk still has at the batch's start, by its header */
+	uint64_t left;                           /* executions that are left of a loop which filled the batch in machine code */
 	uint32_t upper;
 	uint32_t started;     /* a keyframe has been seen */
 	uint32_t has_partial; /* the next fragment stopped early, see partial */
@@ -44,9 +67,13 @@ struct tw_walk {
 	uint64_t first_insn, first_block, first_ref; /* of the thread, before this batch */
 	const struct tw_chunk *chunk;
 	struct tw_walk_options options;
-	struct tw_ref refs[TW_BATCH_ROOM];
+	uint64_t addrs[TW_BATCH_ROOM];
+	const struct tw_stretch *stretches[TW_STRETCH_ROOM];
+	struct tw_ref_shape shapes[TW_BATCH_ROOM];
 	struct tw_block_run blocks[TW_BATCH_ROOM];
+	struct tw_stretch mades[TW_STRETCH_ROOM];
 	struct tw_event events[TW_BATCH_EVENTS];
+	struct tw_batch_lists lists;
 	int coded;                  /* values are in `values`, not at m */
 	uint64_t record[TW_RECORD]; /* values of one execution, decoded */
 	struct tw_value_reader values;
@@ -62,25 +89,41 @@ void tw_batch_start(struct tw_walk *w);
 /* Gives the batch away, unless it is empty, and starts another. Returns what batch() returned. */
 int tw_batch_flush(struct tw_walk *w);
 
+/* Ends the stretch that steps have made, if they have made anything. Before machine code goes on. */
+void tw_batch_close(struct tw_walk *w);
+
+/* Blocks and instructions of the batch so far. */
+static inline uint64_t tw_batch_n_blocks(const struct tw_walk *w)
+{
+	return w->n_blocks + (w->sums >> TW_SUM_BLOCKS & ((1u << (TW_SUM_READS - TW_SUM_BLOCKS)) - 1));
+}
+
+static inline uint64_t tw_batch_n_insns(const struct tw_walk *w)
+{
+	return w->insns + (w->sums & ((1u << TW_SUM_BLOCKS) - 1));
+}
+
+static inline size_t tw_batch_n_refs(const struct tw_walk *w)
+{
+	return (size_t)(w->addr - w->addrs);
+}
+
 /* Gives the batch away if it is full, in the middle of the newest block: the next one begins with a record that continues it. */
 int tw_batch_flush_within(struct tw_walk *w);
 
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 
-/* What references of a type count, as `kinds` has it. */
-static inline uint32_t tw_kinds(unsigned type)
-{
-	return (type & TW_READ ? 1u : 0) + (type & TW_WRITE ? 1u << 16 : 0);
-}
-
+/* `shape`: size, insn and type, as struct tw_ref_shape has them. */
 static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, uint64_t shape)
 {
-	w->ref->pc = pc;
-	w->ref->addr = addr;
-	memcpy(&w->ref->size, &shape, sizeof shape);
-	w->kinds += tw_kinds(w->ref->type);
-	w->ref++;
+	*w->addr++ = addr;
+	w->shape->pc = pc;
+	memcpy(&w->shape->size, &shape, sizeof shape);
+	w->reads += w->shape->type & TW_READ;
+	w->writes += w->shape->type >> 1;
+	w->shape++;
+	w->made->n_refs++;
 }
 
 /* ---- walk.c ---- */
@@ -92,6 +135,9 @@ int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
 
 /* A step of kind TW_STEP_OTHER. `values` is this execution's record in the M stream. */
 int tw_walk_other(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values);
+
+/* The same for machine code: what it makes is a stretch of its own. */
+int tw_walk_help(struct tw_walk *w, const struct tw_program *p, const struct tw_step *s, const uint64_t *values);
 
 /* Iterations of a repeated string instruction that brought its counting register from `before` to `after`. */
 int tw_walk_rep(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, uint64_t before, uint64_t after);

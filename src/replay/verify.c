@@ -188,15 +188,16 @@ static int take_event(struct tw_verify *v, const struct tw_event *e)
 
 static int take_block(struct tw_verify *v, const struct tw_batch *b, size_t i)
 {
-	const struct tw_block_run *block = &b->blocks[i];
+	const struct tw_block_run *block = tw_batch_blocks(b) + i;
+	const struct tw_ref *refs = tw_batch_refs(b);
 	size_t end = i + 1 < b->n_blocks ? block[1].first_ref : b->n_refs;
 	v->index = b->first_ref + block->first_ref;
 	int error = v->next_partial || (block->n_insns && !block->block) ? start_fragment(v, block->descriptor) : 0;
 	v->blocks += block->n_insns != 0;
 	size_t r = block->first_ref;
-	r += error ? 0 : pass_equal(v, &b->refs[r], end - r);
+	r += error ? 0 : pass_equal(v, &refs[r], end - r);
 	for (v->index += r - block->first_ref; r < end && !error; r++, v->index++)
-		error = compare(v, &b->refs[r]);
+		error = compare(v, &refs[r]);
 	return error;
 }
 

@@ -16,7 +16,8 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 	}
 	if (w) {
 		w->options = *options;
-		w->block_limit = w->blocks + TW_BATCH;
+		w->addr_limit = w->addrs + TW_BATCH;
+		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
 	}
 	return w;
@@ -55,16 +56,17 @@ static unsigned insns_below(const struct tw_descriptor *d, unsigned k, unsigned 
 	return b->n_insns < most ? b->n_insns : most;
 }
 
-/* A plain step. What it writes at *ref counts only if the returned place is the next one. */
-static inline struct tw_ref *run_plain_step(uint64_t *reg, const uint64_t *values, const struct tw_step *s, struct tw_ref *ref)
+/* A plain step. What it writes at *addr and *shape counts only if the returned place is the next one. */
+static inline uint64_t *run_plain_step(uint64_t *reg, const uint64_t *values, const struct tw_step *s, uint64_t *addr,
+                                       struct tw_ref_shape *shape)
 {
 	const uint64_t *from[] = {reg, values};
 	uint64_t v = from[s->flags / TW_STEP_VALUE][s->base] + reg[s->seg] + (reg[s->index] << s->scale) + (uint64_t)s->disp;
 	reg[s->dest] = v;
-	ref->pc = s->pc;
-	ref->addr = v;
-	memcpy(&ref->size, &s->shape, sizeof s->shape);
-	return ref + (s->flags & TW_STEP_REF);
+	*addr = v;
+	shape->pc = s->pc;
+	memcpy(&shape->size, &s->shape, sizeof s->shape);
+	return addr + (s->flags & TW_STEP_REF);
 }
 
 /* A step of another kind, in an execution that stopped at instruction `limit`. */
@@ -76,11 +78,14 @@ static int run_other_step(struct tw_walk *w, const struct tw_program *p, const s
 	return 0;
 }
 
-/* References up to `end` have been written. */
-static inline void note_refs(struct tw_walk *w, struct tw_ref *end)
+/* References with addresses up to `end` have been written. */
+static inline void note_refs(struct tw_walk *w, uint64_t *end)
 {
-	for (; w->ref < end; w->ref++)
-		w->kinds += tw_kinds(w->ref->type);
+	w->made->n_refs += (uint32_t)(end - w->addr);
+	for (; w->addr < end; w->addr++, w->shape++) {
+		w->reads += w->shape->type & TW_READ;
+		w->writes += w->shape->type >> 1;
+	}
 }
 
 /* Runs the steps of a whole execution. `values` is its record in the M stream. */
@@ -89,10 +94,10 @@ static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const
 	const struct tw_step *s = p->step;
 	uint64_t n = p->n_plain;
 	for (;;) {
-		struct tw_ref *ref = w->ref;
+		uint64_t *addr = w->addr;
 		for (const struct tw_step *end = s + n; s < end; s++)
-			ref = run_plain_step(w->reg, values, s, ref);
-		note_refs(w, ref);
+			addr = run_plain_step(w->reg, values, s, addr, w->shape + (addr - w->addr));
+		note_refs(w, addr);
 		if (s->kind == TW_STEP_END)
 			return 0;
 		int error = run_other_step(w, p, s, values, p->descriptor->n_insns);
@@ -105,7 +110,7 @@ static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const
 
 static int full(const struct tw_walk *w)
 {
-	return w->ref >= w->refs + TW_BATCH || w->block >= w->block_limit;
+	return w->addr >= w->addr_limit || w->stretch >= w->stretch_limit || w->block >= w->blocks + TW_BATCH;
 }
 
 static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
@@ -119,9 +124,9 @@ static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
 
 static unsigned insn_of(const struct tw_step *s)
 {
-	struct tw_ref ref = {0};
-	memcpy(&ref.size, &s->shape, sizeof s->shape);
-	return ref.insn;
+	struct tw_ref_shape shape = {0};
+	memcpy(&shape.size, &s->shape, sizeof s->shape);
+	return shape.insn;
 }
 
 /* The iterations an interrupted string instruction has made; `s` are the steps from that instruction on. */
@@ -134,7 +139,7 @@ static int run_interrupted_rep(struct tw_walk *w, const struct tw_program *p, co
 	for (; s->kind != TW_STEP_END && insn_of(s) == insn; s++) {
 		const struct tw_op *op = ops + s->base;
 		if (s->flags == TW_STEP_VALUE)
-			run_plain_step(w->reg, values, s, w->ref);
+			run_plain_step(w->reg, values, s, w->addr, w->shape);
 		else if (s->kind == TW_STEP_OTHER && op->kind == TW_OP_REP)
 			return tw_walk_rep(w, op, s, values[op->value], w->partial.regs[tw_op_counter(op)]);
 	}
@@ -151,7 +156,7 @@ static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint
 		tw_batch_block(w, p->descriptor, 0, insns_below(p->descriptor, 0, limit));
 	for (; s->kind != TW_STEP_END && insn_of(s) < limit && !error; s++) {
 		if (s->kind == TW_STEP_PLAIN)
-			note_refs(w, run_plain_step(w->reg, values, s, w->ref));
+			note_refs(w, run_plain_step(w->reg, values, s, w->addr, w->shape));
 		else
 			error = run_other_step(w, p, s, values, limit);
 	}
@@ -166,7 +171,8 @@ static int run_partial(struct tw_walk *w, const struct tw_program *p, const uint
 /* Instructions the chunk still has, by its header. */
 static uint64_t insns_left(const struct tw_walk *w)
 {
-	return w->insns < w->insns_room ? w->insns_room - w->insns : 0;
+	uint64_t insns = tw_batch_n_insns(w);
+	return insns < w->insns_room ? w->insns_room - insns : 0;
 }
 
 /* n executions in a row. */
@@ -318,7 +324,7 @@ static int run_event(struct tw_walk *w)
 	*w->event++ = (struct tw_event){
 	    .payload = h + 1,
 	    .bytes = h->bytes,
-	    .block = (uint32_t)(w->block - w->blocks),
+	    .block = (uint32_t)tw_batch_n_blocks(w),
 	    .type = h->type,
 	};
 	take_event(w, h->type, h + 1);
@@ -420,10 +426,11 @@ static int run_code(struct tw_walk *w)
 	struct tw_code *code = tw_programs_code(w->options.programs);
 	if (!code || !w->started || w->has_partial || full(w))
 		return 0;
+	tw_batch_close(w);
 	int error = tw_code_run(code, w);
 	set_upper(w, w->upper);
 	if (w->coded && w->values.run < 0)
-		return tw_walk_damaged(w, TW_ERR_DAMAGED, "values that make no sense, at instruction", w->first_insn + w->insns);
+		return tw_walk_damaged(w, TW_ERR_DAMAGED, "values that make no sense, at instruction", w->first_insn + tw_batch_n_insns(w));
 	return error;
 }
 

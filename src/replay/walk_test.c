@@ -16,8 +16,8 @@ static int take(void *context, const struct tw_batch *b)
 	(void)context;
 	n_batches++;
 	EQUAL(b->first_ref, n_refs);
-	memcpy(refs + n_refs, b->refs, b->n_refs * sizeof *refs);
-	memcpy(blocks + n_blocks, b->blocks, b->n_blocks * sizeof *blocks);
+	memcpy(refs + n_refs, tw_batch_refs(b), b->n_refs * sizeof *refs);
+	memcpy(blocks + n_blocks, tw_batch_blocks(b), b->n_blocks * sizeof *blocks);
 	for (size_t i = 0; i < b->n_blocks; i++)
 		blocks[n_blocks + i].first_ref += (uint32_t)n_refs;
 	for (size_t i = 0; i < b->n_events && n_events < 64; i++)
@@ -504,9 +504,9 @@ static int take_all(void *context, const struct tw_batch *b)
 {
 	uint64_t *sum = context;
 	for (size_t i = 0; i < b->n_refs; i++)
-		*sum += b->refs[i].addr;
+		*sum += tw_batch_refs(b)[i].addr;
 	for (size_t i = 0; i < b->n_blocks; i++)
-		*sum += b->blocks[i].pc + b->blocks[i].descriptor->number;
+		*sum += tw_batch_blocks(b)[i].pc + tw_batch_blocks(b)[i].descriptor->number;
 	for (size_t i = 0; i < b->n_events; i++)
 		*sum += b->events[i].type + (b->events[i].bytes ? *(const uint8_t *)b->events[i].payload : 0);
 	return 0;
