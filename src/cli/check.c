@@ -275,7 +275,7 @@ static void conclude(const struct check *c)
 static int run(struct check *c)
 {
 	static const struct tw_analyzer analyzer = {"check", begin, batch, merge, end};
-	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .damage = damage, .context = c};
+	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .damage = damage, .context = c};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
 	int error = info->sink == TW_SINK_COUNT ? 0 : tw_replay(c->recording, &options, &analyzer, c);
