@@ -65,13 +65,16 @@ $(BUILD)/engine/zydis.o: $(BUILD)/so2asm
 setup:
 	@tools/setup
 
+# Builds on all processors without showing commands (plain `make` shows them), unless -j says how many.
+BUILD_ALL = echo "building $(BUILD)" && $(MAKE) -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 demo: setup
-	@$(MAKE) --no-print-directory all
+	@$(BUILD_ALL) all
 	@tools/demo $(BUILD)
 
 check:
 	@tools/setup test
-	@$(MAKE) --no-print-directory all unit $(BUILD)/tests/step
+	@$(BUILD_ALL) all unit $(BUILD)/tests/step
 	@tests/run $(BUILD) '$(TEST)'
 
 # The oracle: a single-stepper that shares no code with the engine but the decoder.
