@@ -157,18 +157,81 @@ static uint64_t fallen(const struct tw_file_profile *p, uint64_t from, uint64_t 
 	return 0;
 }
 
+/* How often the branch at `from` ran without an edge that says where it led: a handler came behind it. */
+static uint64_t interrupted(const struct tw_file_profile *p, uint64_t from)
+{
+	const struct tw_file_insn *branch = tw_file_profile_find(p, from);
+	uint64_t told = 0;
+	for (size_t i = 0; i < p->n_edges; i++)
+		told += p->edges[i].from == from ? p->edges[i].count : 0;
+	return branch && branch->executions > told ? branch->executions - told : 0;
+}
+
+/* A handler returned to where `e` leads: branches that lead there too and were interrupted get that execution. */
+static void give_to_branches(const struct tw_file_profile *p, struct tw_file_edge *e)
+{
+	for (size_t i = 0; i < p->n_edges && e->count; i++) {
+		struct tw_file_edge *x = &p->edges[i];
+		if (x->to != e->to || x->from == TW_OUTSIDE || (x->end != TW_END_COND && x->end != TW_END_JUMP))
+			continue;
+		const uint64_t lacking = interrupted(p, x->from), given = lacking < e->count ? lacking : e->count;
+		x->count += given;
+		e->count -= given;
+	}
+	if (!e->count)
+		*e = (struct tw_file_edge){.from = TW_OUTSIDE, .to = TW_OUTSIDE}; /* which join_edges leaves out */
+}
+
 /*
  * A handler returned to a place where branches lead too. If the instruction before it ran more often than control fell from there, the handler came between the
- * two: control just went on.
+ * two: control just went on. Else it came behind a branch.
  */
 static void close_gap(const struct tw_file_profile *p, struct tw_file_edge *e)
 {
-	const struct tw_file_insn *to = e->end == TW_END_SYSCALL && !e->fall ? tw_file_profile_find(p, e->to) : NULL;
+	if (e->end != TW_END_SYSCALL || e->fall)
+		return;
+	const struct tw_file_insn *to = tw_file_profile_find(p, e->to);
 	const struct tw_file_insn *before = to && to > p->insns ? to - 1 : NULL;
 	if (!before || before->end != TW_END_FALL || before->vaddr + before->length != to->vaddr ||
-	    before->executions < fallen(p, before->vaddr, to->vaddr) + e->count)
+	    before->executions < fallen(p, before->vaddr, to->vaddr) + e->count) {
+		give_to_branches(p, e);
 		return;
+	}
 	*e = (struct tw_file_edge){before->vaddr, e->to, e->count, TW_END_FALL, 1, 1};
+}
+
+static void join_edges(struct tw_file_profile *p)
+{
+	size_t n = 0;
+	if (p->n_edges)
+		qsort(p->edges, p->n_edges, sizeof *p->edges, by_ends);
+	for (size_t i = 0; i < p->n_edges; i++) {
+		if (p->edges[i].from == TW_OUTSIDE && p->edges[i].to == TW_OUTSIDE)
+			continue;
+		if (n && !by_ends(&p->edges[n - 1], &p->edges[i]))
+			p->edges[n - 1].count += p->edges[i].count;
+		else
+			p->edges[n++] = p->edges[i];
+	}
+	p->n_edges = n;
+}
+
+/* A handler returned to what stands behind a call: it came behind the return to there. */
+static void give_to_call(const struct tw_file_profile *p, struct tw_file_edge *e)
+{
+	const struct tw_file_insn *to = e->end == TW_END_SYSCALL && !e->fall ? tw_file_profile_find(p, e->to) : NULL;
+	const struct tw_file_insn *call = to && to > p->insns ? to - 1 : NULL;
+	if (!call || !is_call(call->end) || call->vaddr + call->length != to->vaddr ||
+	    call->executions < fallen(p, call->vaddr, to->vaddr) + e->count)
+		return;
+	*e = (struct tw_file_edge){.from = call->vaddr, .to = e->to, .count = e->count, .end = call->end, .fall = 1};
+}
+
+static void find_interrupted_returns(struct tw_file_profile *p)
+{
+	for (size_t i = 0; i < p->n_edges; i++)
+		give_to_call(p, &p->edges[i]);
+	join_edges(p);
 }
 
 /* Marks edges that meet branches where they lead. Leaves out what only went on and does not: before and behind a string instruction that repeated, and
@@ -207,22 +270,6 @@ static void join_insns(struct tw_file_profile *p)
 	p->n_insns = n;
 }
 
-static void join_edges(struct tw_file_profile *p)
-{
-	size_t n = 0;
-	if (p->n_edges)
-		qsort(p->edges, p->n_edges, sizeof *p->edges, by_ends);
-	for (size_t i = 0; i < p->n_edges; i++) {
-		if (p->edges[i].from == TW_OUTSIDE && p->edges[i].to == TW_OUTSIDE)
-			continue;
-		if (n && !by_ends(&p->edges[n - 1], &p->edges[i]))
-			p->edges[n - 1].count += p->edges[i].count;
-		else
-			p->edges[n++] = p->edges[i];
-	}
-	p->n_edges = n;
-}
-
 int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, struct tw_file_profile *out)
 {
 	struct build b = {.p = p, .out = out, .start = calloc(p->fixed.n_blocks + 1, sizeof *b.start)};
@@ -245,6 +292,7 @@ int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols
 	pair_returns(out);
 	join_edges(out);
 	find_handlers(out);
+	find_interrupted_returns(out);
 	find_joins(out);
 	join_edges(out);
 	free(b.start);

@@ -21,7 +21,7 @@ struct tw_file_insn {
 /*
  * Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. A return belongs to its call: it is an
  * edge from the call to what stands behind it (`fall`), besides that from the call to the function called. A signal handler is entered from outside; where it
- * interrupted its program, control just went on, except that a branch it came behind lacks that execution.
+ * interrupted its program, control just went on; a branch that it came behind led to where it returned.
  */
 struct tw_file_edge {
 	uint64_t from, to, count;
