@@ -131,7 +131,8 @@ struct tw_slot {
 		uint32_t bytes;         /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
-	_Atomic uint32_t claim; /* 1: somebody is about to reserve it. Who is killed just then leaves it so, and the slot unused */
+	_Atomic uint32_t
+	    claim; /* 1: somebody is about to reserve it, or to say CLEARED. Who is killed just then leaves it so, and the slot unused */
 	/* Tallied threads: bytes of records written, and among them what has been copied to the buffers of the slot, and keyframes. */
 	uint64_t written, copied, keyframes;
 };

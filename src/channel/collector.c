@@ -325,12 +325,19 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 /* A slot that came free a second ago is not the next to be taken: the memory of its buffers goes back to the machine. */
 static void clear_slot(struct tw_collector *c, uint32_t s)
 {
-	uint32_t unused = TW_SLOT_FREE;
-	if (!atomic_compare_exchange_strong(&c->control->slot[s].state, &unused, TW_SLOT_CLEARED))
+	struct tw_slot *slot = &c->control->slot[s];
+	uint32_t unclaimed = 0;
+	if (!atomic_compare_exchange_strong(&slot->claim, &unclaimed, 1))
+		return;
+	const int is_free = atomic_load(&slot->state) == TW_SLOT_FREE;
+	if (is_free)
+		atomic_store(&slot->state, TW_SLOT_CLEARED);
+	atomic_store(&slot->claim, 0);
+	if (!is_free)
 		return;
 	tw_clear_range(c->fd, tw_buffer_at(s, 0), TW_SLOT_BYTES);
 	c->thread[s].freed = 0;
-	atomic_store(&c->control->slot[s].state, TW_SLOT_FREE);
+	atomic_store(&slot->state, TW_SLOT_FREE);
 }
 
 static void clear_slots(struct tw_collector *c, uint64_t now)
@@ -341,7 +348,7 @@ static void clear_slots(struct tw_collector *c, uint64_t now)
 		if (t->active || !t->freed || now - t->freed < FREE_NS)
 			continue;
 		clear_slot(c, s);
-		most--;
+		most -= !t->freed;
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "engine/known.h"
 #include "engine/slot.h"
 #include "engine/tally.h"
+#include "engine/thread.h"
 #include "engine/trace.h"
 #include "engine/window.h"
 #include "engine/x86_64/glue.h"
@@ -160,21 +161,69 @@ static bool protect_guards(u8 *buffer)
 	       !tw_sys(__NR_mprotect, tw_channel_slack(buffer), TW_SLACK_BYTES, prot);
 }
 
-/* Makes buffer `b` of its slot the thread's, accessible the first time it is used. */
-static void take_buffer(struct thread *t, u32 b)
+/* Makes buffer `b` of its slot the thread's, accessible the first time it is used. False: that it cannot be. */
+static bool take_buffer(struct thread *t, u32 b)
 {
+	u8 *buffer = tw_channel_buffer(tw_engine.channel, t->slot, b);
+	if (!(t->usable >> b & 1) && !protect_guards(buffer)) {
+		tw_engine_fail(TW_FAILURE_CHANNEL, "more memory mappings than the kernel allows (sysctl vm.max_map_count)");
+		return false;
+	}
 	tw_slot_of(t)->current = b;
-	t->buffer = tw_channel_buffer(tw_engine.channel, t->slot, b);
-	if (!(t->usable >> b & 1))
-		protect_guards(t->buffer);
+	t->buffer = buffer;
 	t->usable |= 1u << b;
+	return true;
+}
+
+/* A buffer outside the channel. Shared: so it counts against no limit on the program's data, and a fork does not copy it. NULL: there is no memory. */
+static u8 *map_buffer(void)
+{
+	i64 at = tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tw_failed(at))
+		return NULL;
+	if (protect_guards((u8 *)at))
+		return (u8 *)at;
+	tw_sys(__NR_munmap, at, TW_BUFFER_STRIDE, 0);
+	return NULL;
+}
+
+/*
+ * Spare buffers: what threads that are not recorded write to. Nobody reads them, so several threads may have the same one, and there can be any number of such
+ * threads; as many buffers as it takes that threads that run at the same time seldom write to the same memory.
+ */
+#define SPARES 128
+static u8 *spare[SPARES];
+
+static u8 *make_spare(u32 k)
+{
+	u8 *there = __atomic_load_n(&spare[k], __ATOMIC_ACQUIRE), *made = there ? NULL : map_buffer();
+	if (!made || __atomic_compare_exchange_n(&spare[k], &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return made ? made : there;
+	tw_sys(__NR_munmap, made, TW_BUFFER_STRIDE, 0);
+	return there;
+}
+
+bool tw_buffer_spare(void)
+{
+	return make_spare(0);
+}
+
+/* From here on the thread is not recorded. */
+static void take_spare(struct thread *t)
+{
+	u8 *buffer = make_spare(tw_thread_index(t) % SPARES);
+	t->buffer = buffer ? buffer : make_spare(0);
+	if (!t->buffer)
+		__builtin_trap(); /* the first one was to be made before the thread */
+	t->recording = false;
+	t->spare = true;
 }
 
 void tw_buffer_switch(struct thread *t)
 {
 	if (t->walks)
 		tw_bits_stop(t);
-	if (!t->telling)
+	if (!t->telling && !t->spare)
 		tw_trace_look(t, t->buffer,
 		              tw_buffer_in_slack(t) ? t->slack_jump : t->bufptr); /* not the guard page between data and slack */
 	if (t->tallied && !t->telling) {
@@ -185,8 +234,8 @@ void tw_buffer_switch(struct thread *t)
 		u32 next = (s->current + 1) % TW_BUFFERS;
 		if (!wait_empty(s, next)) {
 			stop_recording(t);
-		} else {
-			take_buffer(t, next);
+		} else if (!take_buffer(t, next)) {
+			take_spare(t);
 		}
 	}
 	open_buffer(t, t->buffer);
@@ -272,19 +321,11 @@ void tw_buffer_upper(struct thread *t, const struct fragment *f)
 
 /* ---- a thread begins and ends ---- */
 
-/* Shared: so it counts against no limit on the program's data, and a fork does not copy it. */
 bool tw_buffer_own(struct thread *t)
 {
-	if (t->own)
-		return true;
-	i64 at = tw_mmap(0, TW_BUFFER_STRIDE, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (tw_failed(at))
-		return false;
-	t->own = (u8 *)at;
-	if (protect_guards(t->own))
-		return true;
-	tw_buffer_disown(t);
-	return false;
+	if (!t->own)
+		t->own = map_buffer();
+	return t->own;
 }
 
 void tw_buffer_disown(struct thread *t)
@@ -294,20 +335,12 @@ void tw_buffer_disown(struct thread *t)
 	t->own = NULL;
 }
 
-/* The thread writes to a buffer of its own, which whoever made it has seen to: here it would have nowhere to go. */
-static void open_own_buffer(struct thread *t)
-{
-	if (!tw_buffer_own(t))
-		__builtin_trap();
-	open_buffer(t, t->own);
-}
-
 /* The thread has begun to write to its slot. What it tells goes there from now on; records, which it counts itself, to a buffer of its own. */
 static void begin_tally(struct thread *t)
 {
 	turn(t);
 	t->upper = 0;
-	open_own_buffer(t);
+	open_buffer(t, t->own);
 	t->telling = false;
 	t->tallied = true;
 }
@@ -321,27 +354,43 @@ static void end_tally(struct thread *t)
 	t->tallied = t->telling = false;
 }
 
+/* Those that a thread writes to that is recorded. False: they cannot be had. */
+static bool get_buffers(struct thread *t)
+{
+	t->usable = 0;
+	if (!take_buffer(t, 0))
+		return false;
+	if (!tw_tallies() || tw_buffer_own(t))
+		return true;
+	tw_engine_fail(TW_FAILURE_CHANNEL, "no memory for a thread's buffer");
+	return false;
+}
+
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid)
 {
 	bool records = tw_engine.recorder->records;
 	t->tallied = t->telling = false;
 	t->slot = NO_SLOT; /* in a new process it is the parent's */
 	bool has_slot = tw_slot_take(t);
+	if (has_slot && records && !get_buffers(t)) {
+		tw_slot_leave(t);
+		has_slot = false;
+	}
 	t->recording = has_slot && records;
+	t->spare = false;
 	t->told_closed = t->walks = false;
 	t->count = 0;
 	t->upper = 0;
 	if (has_slot)
 		tw_slot_set_up(t, parent_pid);
 	if (!t->recording && records)
-		open_own_buffer(t);
+		take_spare(t);
 	if (tw_tallies() && !tw_tally_open(t))
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to count executions in");
+	if (records)
+		open_buffer(t, t->buffer);
 	if (!t->recording)
 		return;
-	t->usable = 0;
-	take_buffer(t, 0);
-	open_buffer(t, t->buffer);
 	if (tw_tallies())
 		begin_tally(t);
 	struct tw_thread_start e = {t->pid, t->tid, parent_pid, parent_tid, tw_buffer_time(t)};
@@ -375,6 +424,8 @@ static void put_slack_jump(struct thread *t, u64 at, u64 to)
 {
 	u64 data_end = (u64)t->buffer + TW_BUFFER_BYTES;
 	u32 jump = (u32)(to - (u64)tw_channel_slack(t->buffer)) << 16 | TW_TAG_SLACK;
+	if (t->spare)
+		return; /* nobody reads it, and the guard is that of others too */
 	if (at + 4 > data_end)
 		tw_sys(__NR_mprotect, data_end, TW_PAGE, PROT_READ | PROT_WRITE);
 	*(volatile u32 *)at = jump;

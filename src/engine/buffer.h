@@ -3,8 +3,8 @@
  * ends, is in channel/channel.h.
  *
  * Of the application's state only thread.regs is used, and it must be exact wherever a keyframe may be taken: at every call here that can switch
- * buffers (marked S). A thread that does not record (no collector, no slot) has a private buffer to write into that nobody reads; so has one that
- * counts its records itself (tally.h), whose events go to its slot.
+ * buffers (marked S). A thread that does not record (no collector, no slot) writes to a spare buffer that nobody reads, and that others like it
+ * write to as well. One that counts its records itself (tally.h) has a buffer of its own for them; its events go to its slot.
  */
 #ifndef TW_BUFFER_H
 #define TW_BUFFER_H
@@ -13,11 +13,15 @@
 
 /*
  * Gives the thread a slot, by which the collector knows that it is there, and if anything is recorded its first buffer. A thread that is not
- * recorded gets a buffer of its own, outside the channel.
+ * recorded gets a spare buffer, outside the channel.
  */
 void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
 
-/* Makes sure that t has that buffer, before it is made: false, there is no memory. And gives it up, if there is one; a fork has none of its parent's. */
+/*
+ * Before a thread t is made: makes sure that there is a buffer for it if it is not recorded, and that it has its own if it is and counts for itself. False: there is
+ * no memory. The last gives its own up, if there is one; a fork has none of its parent's.
+ */
+bool tw_buffer_spare(void);
 bool tw_buffer_own(struct thread *t);
 void tw_buffer_disown(struct thread *t);
 

@@ -142,7 +142,8 @@ struct thread {
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	bool recording;      /* writes records that someone reads */
 	bool unfollowed;     /* of a process that is not to be recorded */
-	u8 *own;             /* a buffer outside the channel, where records are written over one another: if it is not recorded, or */
+	bool spare;          /* it is not, and its buffer is one that others write to as well */
+	u8 *own;             /* a buffer outside the channel, where records are written over one another: if */
 	bool tallied;        /* ... its executions are counted by itself, and it writes to its slot only what it tells (tally.h) */
 	bool telling;        /* ... which it does now: `other` is the pen in its own buffer */
 	struct tw_pen other; /* ... in the slot's */

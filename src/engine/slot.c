@@ -102,14 +102,19 @@ static bool find_promised(struct thread *t)
 	return t->slot != NO_SLOT;
 }
 
+void tw_slot_leave(struct thread *t)
+{
+	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_FREE);
+	t->slot = NO_SLOT;
+}
+
 /* The room that goes with the thread's slot; without it the slot is given back. */
 static bool enter_room(struct thread *t)
 {
 	if (tw_room_enter(tw_slot_of(t)))
 		return true;
 	tw_engine_fail(TW_FAILURE_CHANNEL, "process %u cannot be recorded: who made it was killed while it did", t->pid);
-	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_FREE);
-	t->slot = NO_SLOT;
+	tw_slot_leave(t);
 	return false;
 }
 

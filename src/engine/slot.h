@@ -31,6 +31,9 @@ void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid);
  */
 bool tw_slot_take(struct thread *t);
 
+/* The thread cannot use the slot that it has just been given: it has none. */
+void tw_slot_leave(struct thread *t);
+
 /* The collector sees the thread from now on. */
 void tw_slot_set_up(struct thread *t, u32 parent_pid);
 

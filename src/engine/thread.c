@@ -51,7 +51,9 @@ void tw_thread_leave_out_of_dump(void)
 
 static struct thread *find_block(void)
 {
-	for (u32 i = 0; i < n_blocks; i++)
+	const bool all_used =
+	    __atomic_load_n(&tw_engine.n_threads, __ATOMIC_ACQUIRE) >= n_blocks; /* no more than there are blocks in use */
+	for (u32 i = 0; i < n_blocks && !all_used; i++)
 		if (!__atomic_load_n(&block_at(i)->in_use, __ATOMIC_ACQUIRE))
 			return block_at(i);
 	if (n_blocks == TW_THREADS)
@@ -217,10 +219,12 @@ static bool is_unfollowed(const struct tw_clone *c)
 	return !(c->args.flags & CLONE_THREAD) && (tw_engine.control->flags & TW_FLAG_NO_FOLLOW);
 }
 
-/* Will it write to a buffer of its own? */
-static bool needs_own(const struct thread *child)
+/* Makes sure of the buffers that a thread about to be made may write to. */
+static bool has_buffers(struct thread *child)
 {
-	return tw_engine.recorder->records && (tw_tallies() || child->promised == NO_SLOT);
+	if (!tw_engine.recorder->records)
+		return true;
+	return tw_buffer_spare() && (!tw_tallies() || child->promised == NO_SLOT || tw_buffer_own(child));
 }
 
 static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
@@ -236,7 +240,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
 	child->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-	i64 r = needs_own(child) && !tw_buffer_own(child) ? -11 : raw_clone(c, child);
+	i64 r = has_buffers(child) ? raw_clone(c, child) : -11;
 	if (tw_failed(r) || child->vforked) /* a vforked child is another program by now, or has ended */
 		thread_gone(child);
 	return r;
