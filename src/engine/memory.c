@@ -2,6 +2,7 @@
 #include "engine/fragment.h"
 #include "engine/module.h"
 #include "engine/shared.h"
+#include "engine/thread.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
@@ -259,7 +260,8 @@ bool tw_memory_is_engine(u64 start, u64 length)
 {
 	u64 end = start + length;
 	u64 channel = (u64)tw_engine.channel;
-	return (start < ARENA_HEAP_END && end > ARENA_CACHE) || (channel && start < channel + TW_MAPPED_BYTES && end > channel);
+	return (start < ARENA_HEAP_END && end > ARENA_CACHE) || (channel && start < channel + TW_MAPPED_BYTES && end > channel) ||
+	       tw_thread_place(start, end);
 }
 
 static u64 brk_start, brk_now, brk_mapped;

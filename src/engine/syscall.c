@@ -34,6 +34,7 @@
 #define ENGINE_EFAULT (-14)
 #define ENGINE_E2BIG  (-7)
 #define ENGINE_ENOSYS (-38)
+#define ENGINE_EEXIST (-17)
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
 
@@ -113,7 +114,7 @@ static i64 sys_mmap(struct thread *t, const u64 *a)
 	u64 b[6];
 	memcpy(b, a, sizeof b);
 	if ((a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && tw_memory_is_engine(a[0], a[1]))
-		return ENGINE_ENOMEM;
+		return a[3] & MAP_FIXED_NOREPLACE ? ENGINE_EEXIST : ENGINE_ENOMEM;
 	tw_lock(&tw_engine.lock);
 	u64 place = wants_arena(a) ? tw_memory_place(a[1]) : 0;
 	if (place) {

@@ -44,6 +44,11 @@ bool tw_thread_init(void)
 	return !tw_failed(at);
 }
 
+bool tw_thread_place(u64 start, u64 end)
+{
+	return blocks && start < blocks + TW_THREADS * stride && end > blocks;
+}
+
 void tw_thread_leave_out_of_dump(void)
 {
 	tw_sys(__NR_madvise, blocks, TW_THREADS * stride, MADV_DONTDUMP);

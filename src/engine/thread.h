@@ -20,6 +20,9 @@ static inline struct thread *tw_thread_self(void)
 /* Before the first thread. False: there is no room. */
 bool tw_thread_init(void);
 
+/* Is any of this where blocks are, or will be? */
+bool tw_thread_place(u64 start, u64 end);
+
 /* A core dump does not have the blocks. */
 void tw_thread_leave_out_of_dump(void);
 

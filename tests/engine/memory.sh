@@ -65,3 +65,28 @@ int main(void)
 }
 END
 whole ./maps
+# Where the engine has its own there is no room, whatever the program does: it is told so and goes on
+cc_program place -D_GNU_SOURCE <<'EOF'
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const unsigned long places[] = {0x60000000, 0x70000000, 0x71000000, 0x7ffe0000, 0x560000000000, 0x561000000000, 0x561000400000};
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		void *p = (void *)places[i];
+		printf("%d", mmap(p, 4096, PROT_READ | PROT_WRITE, flags | MAP_FIXED, -1, 0) == MAP_FAILED && errno == ENOMEM);
+		printf("%d", mmap(p, 4096, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED && errno == EEXIST);
+		printf("%d%d", munmap(p, 4096) != 0, mprotect(p, 4096, PROT_NONE) != 0);
+		printf("%d\n", mmap(p, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED);
+	}
+	return 0;
+}
+EOF
+recorded ./place
+[ "$RECORDED_STATUS" = 0 ] || fail "status $RECORDED_STATUS"
+[ "$(sort -u recorded.out)" = 11111 ] || {
+	cat recorded.out
+	fail "the engine's memory can be taken"
+}
