@@ -170,6 +170,7 @@ struct thread {
 	u64 log_pc;
 	bool log_open; /* the fragment's REFS event is still to be written */
 	struct {
+		const struct tw_op *op; /* not NULL: it is not in the log yet */
 		u64 count, first, second;
 	} rep;                 /* before a repeated string instruction */
 	u64 slack_jump;        /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */

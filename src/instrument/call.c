@@ -237,6 +237,7 @@ static void log_xsave(struct thread *t, const u64 *regs, const struct memop *m)
 static void rep_begin(struct thread *t, const u64 *regs, const struct tw_op *op)
 {
 	bool is32 = op->flags & TW_OPF_ADDR32;
+	t->rep.op = op;
 	t->rep.count = is32 ? (u32)regs[TW_RCX] : regs[TW_RCX];
 	t->rep.first = is32 ? (u32)regs[op->base] : regs[op->base];
 	t->rep.second = op->index == TW_NOREG ? 0 : is32 ? (u32)regs[op->index] : regs[op->index];
@@ -249,6 +250,7 @@ static void rep_end(struct thread *t, const u64 *regs, const struct tw_op *op)
 	u64 n = t->rep.count - now;
 	u64 step = t->flags & 0x400 ? -(u64)op->size : op->size;
 	u64 first = t->rep.first + segment_base(t, op->seg);
+	t->rep.op = NULL;
 	if (n > RUN_LISTED) { /* two entries a run: the first reference, then the number of iterations and the step */
 		log_ref(t, first, op->size, op->type, op->insn, TW_LOGGED_RUN);
 		log_ref(t, n, (u32)step, op->type, op->insn, TW_LOGGED_RUN);
@@ -298,6 +300,9 @@ static void log_plain(struct thread *t, const struct call_site *s)
 
 void tw_call_take_back(struct thread *t, u32 insn)
 {
+	if (t->log_open && t->rep.op && t->rep.op->insn < insn) /* it has run, and what came before its call is what stops the record */
+		rep_end(t, t->regs, t->rep.op);
+	t->rep.op = NULL;
 	while (t->log_open && t->n_log && t->log[t->n_log - 1].insn >= insn)
 		t->n_log--;
 }
@@ -345,6 +350,7 @@ static void begin(struct thread *t, const struct call_site *s)
 	u64 raw[TW_NREGS], regs[TW_NREGS];
 	t->log_pc = s->pc;
 	t->n_log = 0;
+	t->rep.op = NULL;
 	t->log_open = true;
 	if (!t->log)
 		t->log = own_memory(LOG_ENTRIES * sizeof *t->log);

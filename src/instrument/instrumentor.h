@@ -135,7 +135,10 @@ void tw_call_flush(struct thread *t);
 /* Takes back the REFS event that has just been written; its references are those of the log again. */
 void tw_call_take_back_event(struct thread *t);
 
-/* Takes back what was logged of instruction number `insn`, which has not run to its end, and of any behind it. */
+/*
+ * The record stops before instruction number `insn`, with the program's registers in t->regs: takes back what was logged of it and of any behind it, and logs
+ * what a string instruction before it did, if it was stopped between that and the call that logs it.
+ */
 void tw_call_take_back(struct thread *t, u32 insn);
 
 #endif
