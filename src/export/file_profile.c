@@ -148,56 +148,70 @@ static int by_target(const void *a, const void *b)
 	return x->to != y->to ? order(x->to, y->to) : goes_on(x) - goes_on(y);
 }
 
-/* How often control fell from the instruction at `from` to that at `to`, by the edges. */
-static uint64_t fallen(const struct tw_file_profile *p, uint64_t from, uint64_t to)
+/* The edge between two instructions; NULL: there is none. */
+static struct tw_file_edge *find_edge(const struct tw_file_profile *p, uint64_t from, uint64_t to)
 {
 	for (size_t i = 0; i < p->n_edges; i++)
 		if (p->edges[i].from == from && p->edges[i].to == to)
-			return p->edges[i].count;
-	return 0;
+			return &p->edges[i];
+	return NULL;
 }
 
-/* How often the branch at `from` ran without an edge that says where it led: a handler came behind it. */
+/* How often control fell from the instruction at `from` to that at `to`, by the edges. */
+static uint64_t fallen(const struct tw_file_profile *p, uint64_t from, uint64_t to)
+{
+	const struct tw_file_edge *e = find_edge(p, from, to);
+	return e ? e->count : 0;
+}
+
+/* How often the instruction at `from` ran without an edge that says where it led: a handler came behind it. */
 static uint64_t interrupted(const struct tw_file_profile *p, uint64_t from)
 {
-	const struct tw_file_insn *branch = tw_file_profile_find(p, from);
+	const struct tw_file_insn *insn = tw_file_profile_find(p, from);
 	uint64_t told = 0;
 	for (size_t i = 0; i < p->n_edges; i++)
 		told += p->edges[i].from == from ? p->edges[i].count : 0;
-	return branch && branch->executions > told ? branch->executions - told : 0;
+	return insn && insn->executions > told ? insn->executions - told : 0;
 }
 
-/* A handler returned to where `e` leads: branches that lead there too and were interrupted get that execution. */
-static void give_to_branches(const struct tw_file_profile *p, struct tw_file_edge *e)
+/* Adds to edge x what is lacking there, of what `e` has. */
+static void give(struct tw_file_edge *x, uint64_t lacking, struct tw_file_edge *e)
+{
+	const uint64_t given = lacking < e->count ? lacking : e->count;
+	x->count += given;
+	e->count -= given;
+}
+
+/* Branches with this end that lead where `e` does. */
+static void give_to_branches(const struct tw_file_profile *p, uint8_t end, struct tw_file_edge *e)
 {
 	for (size_t i = 0; i < p->n_edges && e->count; i++) {
 		struct tw_file_edge *x = &p->edges[i];
-		if (x->to != e->to || x->from == TW_OUTSIDE || (x->end != TW_END_COND && x->end != TW_END_JUMP))
-			continue;
-		const uint64_t lacking = interrupted(p, x->from), given = lacking < e->count ? lacking : e->count;
-		x->count += given;
-		e->count -= given;
+		if (x->to == e->to && x->from != TW_OUTSIDE && x->end == end)
+			give(x, interrupted(p, x->from), e);
 	}
-	if (!e->count)
-		*e = (struct tw_file_edge){.from = TW_OUTSIDE, .to = TW_OUTSIDE}; /* which join_edges leaves out */
 }
 
 /*
- * A handler returned to a place where branches lead too. If the instruction before it ran more often than control fell from there, the handler came between the
- * two: control just went on. Else it came behind a branch.
+ * A handler returned to a place where branches lead too. It came between two instructions, and the first of them, which fell through, jumped or branched to there,
+ * ran more often than edges tell: it gets that execution.
  */
 static void close_gap(const struct tw_file_profile *p, struct tw_file_edge *e)
 {
 	if (e->end != TW_END_SYSCALL || e->fall)
 		return;
-	const struct tw_file_insn *to = tw_file_profile_find(p, e->to);
-	const struct tw_file_insn *before = to && to > p->insns ? to - 1 : NULL;
-	if (!before || before->end != TW_END_FALL || before->vaddr + before->length != to->vaddr ||
-	    before->executions < fallen(p, before->vaddr, to->vaddr) + e->count) {
-		give_to_branches(p, e);
-		return;
-	}
-	*e = (struct tw_file_edge){before->vaddr, e->to, e->count, TW_END_FALL, 1, 1};
+	const struct tw_file_insn *to = tw_file_profile_find(p, e->to), *before = to && to > p->insns ? to - 1 : NULL;
+	if (before && (before->end != TW_END_FALL || before->vaddr + before->length != to->vaddr))
+		before = NULL;
+	struct tw_file_edge *fall = before ? find_edge(p, before->vaddr, to->vaddr) : NULL;
+	if (fall)
+		give(fall, interrupted(p, before->vaddr), e);
+	give_to_branches(p, TW_END_JUMP, e);
+	give_to_branches(p, TW_END_COND, e);
+	if (!e->count)
+		*e = (struct tw_file_edge){.from = TW_OUTSIDE, .to = TW_OUTSIDE}; /* which join_edges leaves out */
+	else if (before && !fall && before->executions >= e->count)
+		*e = (struct tw_file_edge){before->vaddr, e->to, e->count, TW_END_FALL, 1, 1};
 }
 
 static void join_edges(struct tw_file_profile *p)

@@ -195,7 +195,7 @@ static int work(int n)
 }
 int main(void)
 {
-	struct itimerval t = {{0, 100}, {0, 100}};
+	struct itimerval t = {{0, 40}, {0, 40}};
 	int sum = 0;
 	signal(SIGALRM, handler);
 	setitimer(ITIMER_REAL, &t, 0);
