@@ -77,29 +77,46 @@ static void find_image(struct state *s, uint32_t thread)
 	s->image = tw_profile_image_of_thread(r, tw_recording_find_thread(r, thread));
 }
 
-static int batch(void *state, const struct tw_batch *b)
+static void add_refs(struct tw_hot_counts *c, const struct tw_ref_shape *r, const struct tw_ref_shape *end)
 {
-	struct state *s = state;
-	if (s->thread != b->thread)
-		find_image(s, b->thread);
-	const struct tw_block_run *blocks = tw_batch_blocks(b);
-	const struct tw_ref *refs = tw_batch_refs(b);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		const struct tw_block_run *run = &blocks[i];
-		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
+	c->refs += (uint64_t)(end - r);
+	for (; r < end; r++) {
+		c->reads += r->type & TW_READ;
+		c->writes += r->type >> 1;
+	}
+}
+
+/* `*newest` are the counts of the block that began last: references before the stretch's first block are that one's. */
+static int take_stretch(struct state *s, const struct tw_stretch *stretch, struct tw_hot_counts **newest)
+{
+	uint32_t from = 0;
+	for (uint32_t i = 0; i < stretch->n_blocks; i++) {
+		const struct tw_block_run *run = &stretch->blocks[i];
 		struct fragment *f = fragment_of(s, run->descriptor, s->image);
 		if (!f)
 			return TW_ERR_MEMORY;
-		struct tw_hot_counts *c = &f->block[run->block];
-		c->executions += run->n_insns != 0;
-		c->insns += run->n_insns;
-		c->refs += end - run->first_ref;
-		for (size_t r = run->first_ref; r < end; r++) {
-			c->reads += refs[r].type & TW_READ;
-			c->writes += refs[r].type >> 1;
-		}
+		if (run->first_ref > from)
+			add_refs(*newest, stretch->refs + from, stretch->refs + run->first_ref);
+		from = run->first_ref;
+		*newest = &f->block[run->block];
+		(*newest)->executions += run->n_insns != 0;
+		(*newest)->insns += run->n_insns;
 	}
+	if (stretch->n_refs > from)
+		add_refs(*newest, stretch->refs + from, stretch->refs + stretch->n_refs);
 	return 0;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	struct tw_hot_counts *newest = NULL; /* a batch with references begins with a block */
+	int error = 0;
+	if (s->thread != b->thread)
+		find_image(s, b->thread);
+	for (size_t i = 0; i < b->n_stretches && !error; i++)
+		error = take_stretch(s, b->stretches[i], &newest);
+	return error;
 }
 
 static int merge_fragment(void *state, void *item)

@@ -218,7 +218,6 @@ static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_pi
 static void take_block(struct state *s, const struct tw_batch *b, size_t i)
 {
 	const struct tw_block_run *run = tw_batch_blocks(b) + i;
-	const struct tw_ref *refs = tw_batch_refs(b);
 	const struct tw_block *block = &tw_descriptor_blocks(run->descriptor)[run->block];
 	size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
 	struct code *c = code_of(s, run->descriptor);
@@ -231,9 +230,10 @@ static void take_block(struct state *s, const struct tw_batch *b, size_t i)
 	if (c->blocks[run->block].manner == WHOLE && run->n_insns == block->n_insns && !(b->continues && i + 1 == b->n_blocks))
 		tw_flow_step(&s->flow, c->nodes[block->first_insn], c->nodes[block->first_insn + block->n_insns - 1]);
 	else
-		step_piece(s, c, run->block, tw_piece_of(&s->pieces, b, i, s->next_insn), refs + run->first_ref, refs + end);
+		step_piece(s, c, run->block, tw_piece_of(&s->pieces, b, i, s->next_insn), tw_batch_refs(b) + run->first_ref,
+		           tw_batch_refs(b) + end);
 	if (s->shared->count_refs)
-		count_refs(s, c, refs + run->first_ref, refs + end);
+		count_refs(s, c, tw_batch_refs(b) + run->first_ref, tw_batch_refs(b) + end);
 	s->next_insn += run->n_insns;
 }
 
