@@ -420,7 +420,10 @@ static void look_at_window(struct record *r)
 	struct tw_collector_window w;
 	tw_collector_window(r->collector, &w);
 	r->end.windows = w.opened;
-	if (r->start.kind && !w.opened)
+	if (r->start.kind == TW_WHERE_TIME && !w.opened)
+		fprintf(stderr, "trackway: nothing was recorded: no code of the program ran after %s%s%s\n", r->start_at,
+		        r->stop_at ? " and before " : "", r->stop_at ? r->stop_at : "");
+	else if (r->start.kind && !w.opened)
 		fprintf(stderr, "trackway: nothing was recorded: %s was not %s\n", r->start_at, w.start_found ? "reached" : "found");
 	else if (!w.stop_found)
 		fprintf(stderr, "trackway: recording went on to the end: %s was not found\n", r->stop_at);
