@@ -72,13 +72,6 @@ struct tw_collector {
 	struct thread thread[TW_SLOTS];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- one buffer ---- */
 
 static void note_failure(struct tw_collector *c, int error)
@@ -196,7 +189,7 @@ static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *
 static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
 {
 	struct thread *t = &c->thread[s];
-	uint64_t now = now_ns(), took = now - t->emptied[t->next];
+	uint64_t now = tw_machine_ns(), took = now - t->emptied[t->next];
 	t->emptied[t->next] = now;
 	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(s, t->next), TW_BUFFER_STRIDE))
 		tw_clear_buffer(tw_channel_buffer(c->base, s, t->next), in->bytes, in->slack_end);
@@ -234,7 +227,7 @@ static void adopt(struct tw_collector *c, uint32_t s)
 	struct tw_slot *slot = &c->control->slot[s];
 	struct thread *t = &c->thread[s];
 	if (!t->active) {
-		const uint64_t now = now_ns();
+		const uint64_t now = tw_machine_ns();
 		memset(t, 0, sizeof *t);
 		t->active = 1;
 		for (int b = 0; b < TW_BUFFERS; b++)
@@ -267,7 +260,7 @@ static void release(struct tw_collector *c, uint32_t s)
 	take_descriptors(c, s);
 	take_tally(c, s, 0);
 	c->thread[s].active = 0;
-	c->thread[s].freed = now_ns();
+	c->thread[s].freed = tw_machine_ns();
 	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
@@ -423,7 +416,7 @@ static void leave_running(struct tw_collector *c)
 /* Whether the place is one that is found here, and not in the code. If it is a time, *next becomes no more than what is left till then. */
 static int is_due(const struct tw_collector *c, const struct tw_where *where, int stop, uint64_t *next)
 {
-	uint64_t passed = now_ns() - c->started;
+	uint64_t passed = tw_machine_ns() - c->started;
 	if (where->kind == TW_WHERE_COUNT)
 		return stop && c->recorded >= where->value;
 	if (where->kind != TW_WHERE_TIME)
@@ -465,7 +458,7 @@ static void sweep_rooms(struct tw_collector *c)
 
 static void drain_until_ended(struct tw_collector *c)
 {
-	uint64_t checked = now_ns();
+	uint64_t checked = tw_machine_ns();
 	int told = 0;
 	for (;;) {
 		uint32_t bell = atomic_load(&c->control->doorbell);
@@ -477,7 +470,7 @@ static void drain_until_ended(struct tw_collector *c)
 			leave_running(c);
 			return;
 		}
-		uint64_t now = now_ns(), wait = look_at_window(c);
+		uint64_t now = tw_machine_ns(), wait = look_at_window(c);
 		if (now - checked >= WAIT_NS || ended > told) {
 			check_threads(c, CHECKS);
 			tw_output_age(c->output);
@@ -583,7 +576,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->window.start = options->start;
 	control->window.stop = options->stop;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
-	c->started = now_ns();
+	c->started = tw_machine_ns();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;

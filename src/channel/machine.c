@@ -85,3 +85,10 @@ uint64_t tw_machine_tsc_hz(const struct tw_moment *from, const struct tw_moment 
 {
 	return to->ns > from->ns ? (uint64_t)((double)(to->tsc - from->tsc) * 1e9 / (double)(to->ns - from->ns)) : 0;
 }
+
+uint64_t tw_machine_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

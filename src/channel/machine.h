@@ -21,6 +21,9 @@ unsigned tw_machine_processors(void);
 /* Whether the time stamp counter goes at one rate in all states of the processor, on all of its cores. */
 int tw_machine_tsc_invariant(void);
 
+/* CLOCK_MONOTONIC, in ns. */
+uint64_t tw_machine_ns(void);
+
 /* The time stamp counter and CLOCK_MONOTONIC_RAW, in ns, at one moment. */
 struct tw_moment {
 	uint64_t tsc, ns;

@@ -365,13 +365,6 @@ static void *run(void *arg)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The lane for a new chunk: the least busy of those that are not fed, else the one that was fed least lately. */
 static struct lane *choose_lane(struct tw_output *o)
 {
@@ -395,7 +388,7 @@ static struct lane *lane_for(struct tw_output *o, uint32_t serial)
 	l->feeding = ++o->last_id ? o->last_id : ++o->last_id;
 	l->serial = serial;
 	l->fed = 0;
-	l->since = now_ns();
+	l->since = tw_machine_ns();
 	o->order[serial].begun++;
 	return l;
 }
@@ -425,7 +418,7 @@ static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
 
 void tw_output_age(struct tw_output *o)
 {
-	uint64_t now = now_ns();
+	uint64_t now = tw_machine_ns();
 	pthread_mutex_lock(&o->lock);
 	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
 		if (l->feeding && now - l->since > TW_CHUNK_NS) {

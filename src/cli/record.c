@@ -364,13 +364,6 @@ static int start_collector(struct record *r)
 	return error ? own_error(r, error) : 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void stop(void *context)
 {
 	tw_collector_stop(context);
@@ -390,7 +383,7 @@ static void wait_for_others(struct record *r)
 
 static int run(struct record *r)
 {
-	uint64_t start = now_ns();
+	uint64_t start = tw_machine_ns();
 	struct tw_launch launch = {
 	    .engine = r->engine,
 	    .channel = tw_collector_path(r->collector),
@@ -399,7 +392,7 @@ static int run(struct record *r)
 	    .context = r->collector,
 	};
 	int why = tw_launch_run(&launch, &r->end.wait_status);
-	r->end.duration_ns = now_ns() - start;
+	r->end.duration_ns = tw_machine_ns() - start;
 	wait_for_others(r);
 	tw_collector_finish(r->collector, &r->result);
 	r->shares = tw_collector_shares(r->collector);

@@ -114,14 +114,20 @@ int tw_batch_flush_within(struct tw_walk *w);
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 
+/* A reference of this type has been made by steps. */
+static inline void tw_batch_count(struct tw_walk *w, uint8_t type)
+{
+	w->reads += type & TW_READ;
+	w->writes += type >> 1;
+}
+
 /* `shape`: size, insn and type, as struct tw_ref_shape has them. */
 static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, uint64_t shape)
 {
 	*w->addr++ = addr;
 	w->shape->pc = pc;
 	memcpy(&w->shape->size, &shape, sizeof shape);
-	w->reads += w->shape->type & TW_READ;
-	w->writes += w->shape->type >> 1;
+	tw_batch_count(w, w->shape->type);
 	w->shape++;
 	w->made->n_refs++;
 }

@@ -82,10 +82,8 @@ static int run_other_step(struct tw_walk *w, const struct tw_program *p, const s
 static inline void note_refs(struct tw_walk *w, uint64_t *end)
 {
 	w->made->n_refs += (uint32_t)(end - w->addr);
-	for (; w->addr < end; w->addr++, w->shape++) {
-		w->reads += w->shape->type & TW_READ;
-		w->writes += w->shape->type >> 1;
-	}
+	for (; w->addr < end; w->addr++, w->shape++)
+		tw_batch_count(w, w->shape->type);
 }
 
 /* Runs the steps of a whole execution. `values` is its record in the M stream. */
