@@ -55,6 +55,7 @@ struct tw_partial {
 
 /* `began` and `tsc`: the time before the call was made and after it had returned. A call that a signal broke off before it did anything is told once, when
  * it has been made again; one that does not return (exit, execve) is not told. */
+#define TW_SYSCALL_INT80 0x80000000u /* in the number: of 32-bit Linux, made with int 0x80 */
 struct tw_syscall {
 	uint64_t number, args[6];
 	int64_t result;

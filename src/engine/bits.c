@@ -42,6 +42,7 @@ void tw_bits_left(struct thread *t, const struct exit *x)
 		t->stop_pc = 0;
 		return;
 	case EXIT_SYSCALL:
+	case EXIT_INT80:
 	case EXIT_EMULATE:
 		t->stop_pc = x->kind == EXIT_EMULATE ? x->from->pc_fall : x->pc;
 		if (t->walks)

@@ -3,6 +3,7 @@
 #include "engine/buffer.h"
 #include "engine/emulate.h"
 #include "engine/fragment.h"
+#include "engine/int80.h"
 #include "engine/signal.h"
 #include "engine/syscall.h"
 #include "engine/trace.h"
@@ -111,9 +112,13 @@ u64 tw_dispatch(struct thread *t)
 		tw_bits_left(t, x);
 	switch (x->kind) {
 	case EXIT_SYSCALL:
+	case EXIT_INT80:
 		tw_fragment_publish(t);
 		tw_fragment_left(t);
-		tw_syscall(t);
+		if (x->kind == EXIT_SYSCALL)
+			tw_syscall(t);
+		else
+			tw_int80(t);
 		return enter_again(t, x);
 	case EXIT_EMULATE:
 		tw_emulate(t);

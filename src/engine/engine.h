@@ -137,6 +137,8 @@ struct thread {
 	u64 code_step_last;  /* ...to this one */
 	u64 record_at;       /* where the current fragment's record begins (only when references are logged) */
 	bool settling;       /* stepping to where the state is the application's again */
+	u64 call;            /* number of the application's system call, or of the 64-bit one that it is like... */
+	bool call32;         /* ...made with int 0x80 */
 	u64 trapped_pc;      /* while the application has TF set: it has had its trap for getting here... */
 	bool traps;          /* ...and it has had some */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */

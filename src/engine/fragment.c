@@ -583,7 +583,7 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 	if (!f)
 		return NULL;
 	struct fragment *best = best_for(f, context);
-	if (x && !best->owner && (x->kind == EXIT_SYSCALL || x->kind == EXIT_EMULATE))
+	if (x && !best->owner && (x->kind == EXIT_SYSCALL || x->kind == EXIT_INT80 || x->kind == EXIT_EMULATE))
 		__atomic_store_n(&x->again, best, __ATOMIC_RELEASE);
 	return best;
 }

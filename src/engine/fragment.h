@@ -73,6 +73,7 @@ enum exit_kind {
 	EXIT_INDIRECT, /* pc in thread.pc */
 	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
+	EXIT_INT80,    /* the same of a 32-bit one */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
 	EXIT_CHECK,    /* before the fragment itself, which is to be entered again: the dispatcher is come by */
 	EXIT_REENTER,  /* a signal stopped an entry into the cache: thread.resume_host */

@@ -36,10 +36,27 @@ static bool is_fault(int signo, const siginfo_t *info)
 	return tw_signal_is_sync(signo) && info->si_code > 0;
 }
 
+/* Of the application's system calls, of either kind: has the kernel not seen the call that pc is about to make? */
+static bool before_call(u64 pc)
+{
+	return (pc >= (u64)tw_syscall_begin && pc <= (u64)tw_syscall_insn) || (pc >= (u64)tw_int80_begin && pc <= (u64)tw_int80_insn);
+}
+
+static bool behind_call(u64 pc)
+{
+	return pc == (u64)tw_syscall_end || pc == (u64)tw_int80_end;
+}
+
+/* The call at pc, or behind which pc is, is made again. */
+static u64 abort_of(u64 pc)
+{
+	return (u64)(pc >= (u64)tw_int80_begin && pc <= (u64)tw_int80_end ? tw_int80_abort : tw_syscall_abort);
+}
+
 /* A process may send itself (rt_tgsigqueueinfo) what looks like a fault. No instruction behind a system call faults. */
 static bool is_sent_fault(const struct tw_ucontext *uc)
 {
-	return uc->rip == (u64)tw_syscall_end || uc->rip == (u64)tw_syscall_insn;
+	return behind_call(uc->rip) || uc->rip == (u64)tw_syscall_insn;
 }
 
 /* Likewise, of a system call that a filter answered. */
@@ -157,8 +174,7 @@ void tw_signal_deliver_pending(struct thread *t)
 	kernel_mask(t->sigmask);
 }
 
-/* As the kernel does with who hands it what it cannot use. */
-static void force(struct thread *t, int signo)
+void tw_signal_force(struct thread *t, int signo)
 {
 	siginfo_t info;
 	memset(&info, 0, sizeof info);
@@ -211,7 +227,7 @@ void tw_signal_return(struct thread *t)
 	tw_buffer_event(t, TW_EVENT_SIGRETURN, NULL, 0, NULL, 0);
 	tw_buffer_keyframe(t);
 	if (!whole)
-		force(t, SIGSEGV);
+		tw_signal_force(t, SIGSEGV);
 }
 
 u64 tw_signal_reentered(struct thread *t)
@@ -453,6 +469,8 @@ static bool engine_fault(struct tw_ucontext *uc)
 	}
 	if (uc->rip == (u64)tw_tsc_insn)
 		uc->rip = (u64)tw_tsc_fault;
+	else if (uc->rip == (u64)tw_int80_insn)
+		uc->rip = (u64)tw_int80_fault;
 	else if ((uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end) || uc->rip == (u64)tw_xrstor_insn ||
 	         uc->rip == (u64)tw_fxrstor_insn)
 		uc->rip = (u64)tw_copy_fault;
@@ -513,8 +531,8 @@ static void hold(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 	tw_held_keep(t, signo, info);
 	if (other)
 		tw_sys(__NR_tgkill, t->pid, other->tid, signo); /* which finds it among those held */
-	if (uc->rip == (u64)tw_syscall_end && uc->rax == (u64)-EINTR)
-		uc->rip = (u64)tw_syscall_abort;
+	if (behind_call(uc->rip) && uc->rax == (u64)-EINTR)
+		uc->rip = abort_of(uc->rip);
 }
 
 static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucontext *uc)
@@ -528,8 +546,8 @@ static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw
 		return;
 	}
 	pend(t, signo, info, uc);
-	if (pc >= (u64)tw_syscall_begin && pc <= (u64)tw_syscall_insn) {
-		uc->rip = (u64)tw_syscall_abort;
+	if (before_call(pc)) {
+		uc->rip = abort_of(pc);
 	} else if (pc >= (u64)tw_enter_begin && pc < (u64)tw_enter_end) {
 		t->resume_host = t->host_target;
 		t->host_target = (u64)tw_reenter;
@@ -539,8 +557,8 @@ static void asynchronous(struct thread *t, int signo, siginfo_t *info, struct tw
 /* The thread's timer: where it computes in the cache, it comes by the dispatcher. A system call it broke off is made again. */
 static void tick(struct thread *t, struct tw_ucontext *uc)
 {
-	if (uc->rip == (u64)tw_syscall_end && uc->rax == (u64)-EINTR)
-		uc->rip = (u64)tw_syscall_abort;
+	if (behind_call(uc->rip) && uc->rax == (u64)-EINTR)
+		uc->rip = abort_of(uc->rip);
 	if (tw_window_is_due() && in_cache(uc->rip) && !settle(t, uc))
 		come_by(t, uc);
 }

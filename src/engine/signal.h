@@ -50,6 +50,9 @@ void tw_signal_deliver_pending(struct thread *t);
 /* In the error code of a page fault. */
 enum tw_fault_bits { FAULT_PRESENT = 1, FAULT_WRITE = 2, FAULT_USER = 4, FAULT_FETCH = 16 };
 
+/* The thread has handed the kernel what it cannot use: as the kernel's force_sig. */
+void tw_signal_force(struct thread *t, int signo);
+
 /* A page fault at `address` that the engine has found, with this error code: delivered as SIGSEGV, or the process dies of it. */
 void tw_signal_page_fault(struct thread *t, u64 address, u64 error);
 

@@ -27,7 +27,6 @@
 #include <linux/prctl.h>
 #include <linux/shm.h>
 
-#define SYSCALL_BYTES 2
 #define ENGINE_ENOMEM (-12)
 #define ENGINE_EINVAL (-22)
 #define ENGINE_EINTR  (-4)
@@ -38,17 +37,23 @@
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
 
+/* Makes the call with the registers that the application made it with. */
+static i64 as_made(struct thread *t)
+{
+	return t->call32 ? tw_app_int80(t, t->regs) : tw_app_syscall(t, t->regs);
+}
+
 /* Passes the call on as it is. A kernel that could not write to the application may have met a page of code that is watched. */
 static i64 pass(struct thread *t, const u64 *a)
 {
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	(void)a;
 	if (r != ENGINE_EFAULT)
 		return r;
 	tw_lock(&tw_engine.lock);
 	bool again = tw_memory_unwatch_all();
 	tw_unlock(&tw_engine.lock);
-	return again ? tw_app_syscall(t, t->regs) : r;
+	return again ? as_made(t) : r;
 }
 
 /* Passes it on with other arguments. */
@@ -137,7 +142,7 @@ static i64 sys_munmap(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_EINVAL;
 	tw_lock(&tw_engine.lock);
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], PROT_NONE);
 		tw_shared_unmapped(a[0], a[0] + tw_page_up(a[1]));
@@ -172,7 +177,7 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 	tw_lock(&tw_engine.lock);
 	if (a[2] & PROT_GROWSDOWN) /* goes down to where the kernel's mapping begins, for which watched pages are others */
 		tw_memory_unwatch_stack(a[0] + tw_page_up(a[1]));
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	if (!tw_failed(r) && (a[2] & PROT_GROWSDOWN))
 		tw_memory_stack_protected(a[0] + tw_page_up(a[1]), effective(a[2]));
 	else if (!tw_failed(r))
@@ -195,7 +200,7 @@ static i64 sys_mremap(struct thread *t, const u64 *a)
 	/* A watched page is a mapping of its own to the kernel, which moves but one, and moves protections too. */
 	if ((prot & PROT_WRITE) || tw_shared_any(a[0], a[0] + a[1]))
 		tw_memory_unwatch_range(a[0], a[1]);
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
 		tw_memory_protected((u64)r, a[2], prot);
@@ -210,7 +215,7 @@ static i64 sys_shmat(struct thread *t, const u64 *a)
 {
 	struct shmid64_ds segment;
 	tw_lock(&tw_engine.lock);
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	if (!tw_failed(r) && (a[2] & SHM_EXEC) && !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment))
 		tw_memory_protected((u64)r, segment.shm_segsz, PROT_READ | PROT_EXEC | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE));
 	tw_unlock(&tw_engine.lock);
@@ -224,7 +229,7 @@ static i64 sys_shmdt(struct thread *t, const u64 *a)
 	bool code = tw_memory_executable(a[0], &end);
 	if (code) /* the kernel detaches what is mapped as one */
 		tw_memory_unwatch_range(a[0], end - a[0]);
-	i64 r = tw_app_syscall(t, t->regs);
+	i64 r = as_made(t);
 	if (!tw_failed(r) && code)
 		tw_memory_written(a[0], end - 1);
 	tw_unlock(&tw_engine.lock);
@@ -459,13 +464,13 @@ static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 		return pass(t, a);
 	memcpy(b, a, sizeof b);
 	b[k] = (u64)exe;
-	return pass_with(t, t->regs[TW_RAX], b);
+	return pass_with(t, t->call, b);
 }
 
 /* open, stat, access */
 static i64 sys_path(struct thread *t, const u64 *a)
 {
-	return follow_exe(t, a, 0, t->regs[TW_RAX] == __NR_open ? a[1] & O_NOFOLLOW : 0);
+	return follow_exe(t, a, 0, t->call == __NR_open ? a[1] & O_NOFOLLOW : 0);
 }
 
 static i64 sys_openat(struct thread *t, const u64 *a)
@@ -610,7 +615,15 @@ static const call_fn table[] = {
     [__NR_prctl] = sys_prctl,
 };
 
-static void tell_syscall(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc)
+i64 tw_syscall_do(struct thread *t, u64 nr, bool is_32bit, const u64 *a)
+{
+	call_fn fn = nr < sizeof table / sizeof *table && table[nr] ? table[nr] : pass;
+	t->call = nr;
+	t->call32 = is_32bit;
+	return fn(t, a);
+}
+
+void tw_syscall_tell(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc)
 {
 	if (!tw_engine.recorder->records)
 		return;
@@ -622,7 +635,6 @@ void tw_syscall(struct thread *t)
 {
 	u64 nr = t->regs[TW_RAX];
 	const u64 a[6] = {t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX], t->regs[TW_R10], t->regs[TW_R8], t->regs[TW_R9]};
-	call_fn fn = nr < sizeof table / sizeof *table && table[nr] ? table[nr] : pass;
 	i64 r = 0;
 	if (t->user_dispatch.on && tw_user_dispatch_takes(t))
 		return;
@@ -635,14 +647,14 @@ void tw_syscall(struct thread *t)
 	}
 	t->regs[TW_RCX] = t->pc;
 	t->regs[TW_R11] = t->flags;
-	const u64 pc = t->pc - SYSCALL_BYTES, began = tw_engine.recorder->records ? tw_tsc() : 0;
+	const u64 pc = t->pc - TW_SYSCALL_BYTES, began = tw_engine.recorder->records ? tw_tsc() : 0;
 	t->trapped_pc = t->pc; /* of interest only while TF is set: the next trap comes after the next instruction */
 	if (allowed)
-		r = fn(t, a);
+		r = tw_syscall_do(t, nr, false, a);
 	if (r == TW_SYSCALL_ABORTED) {
-		t->pc -= SYSCALL_BYTES; /* made again after the signal */
+		t->pc -= TW_SYSCALL_BYTES; /* made again after the signal */
 		return;
 	}
 	t->regs[TW_RAX] = (u64)r;
-	tell_syscall(t, nr, a, r, began, pc);
+	tw_syscall_tell(t, nr, a, r, began, pc);
 }

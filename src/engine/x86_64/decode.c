@@ -102,8 +102,10 @@ static void decode_control(struct decoding *w)
 	case ZYDIS_MNEMONIC_UD2:
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_INT1:
-	case ZYDIS_MNEMONIC_INT:
 		i->kind = INSN_BAD;
+		return;
+	case ZYDIS_MNEMONIC_INT:
+		i->kind = tw_is_int(i) && i->raw[1] == 0x80 ? INSN_SYSCALL : INSN_BAD;
 		return;
 	default:
 		return;
@@ -192,7 +194,7 @@ static void boil_down(struct decoding *w)
 	collect_registers(w);
 	decode_control(w);
 	note_encoding(w);
-	if (i->kind == INSN_BAD) {
+	if (i->kind == INSN_BAD || i->kind == INSN_SYSCALL) { /* neither has references */
 		i->lost = i->defs;
 		return;
 	}

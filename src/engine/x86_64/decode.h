@@ -27,7 +27,7 @@ enum insn_kind {
 	INSN_RETURN,
 	INSN_IJUMP,
 	INSN_ICALL,
-	INSN_SYSCALL,
+	INSN_SYSCALL,  /* syscall, int 0x80 */
 	INSN_EMULATED, /* done by the engine: segment bases, far returns (emulate.c) */
 	INSN_BAD,      /* does not decode: copied, will fault */
 };
@@ -64,6 +64,11 @@ struct insn {
 	bool lea32;
 	struct tw_op ea; /* IJUMP, ICALL: the operand: REF from memory, or base only from a register (kind SET) */
 };
+
+static inline bool tw_is_int(const struct insn *i)
+{
+	return i->raw[0] == 0xcd;
+}
 
 enum prefix_kind { PREFIX_NONE, PREFIX_REX, PREFIX_VEX2, PREFIX_VEX3, PREFIX_EVEX };
 

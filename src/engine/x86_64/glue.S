@@ -152,6 +152,34 @@ tw_syscall_abort:
 	movq $-512, %rax
 	ret
 
+/* i64 tw_app_int80(struct thread *t, const u64 *regs) */
+	.globl tw_app_int80, tw_int80_begin, tw_int80_insn, tw_int80_end, tw_int80_abort, tw_int80_fault
+tw_app_int80:
+	pushq %rbx
+	pushq %rbp
+	movq (8 * 0)(%rsi), %rax
+	movq (8 * 3)(%rsi), %rbx
+	movq (8 * 1)(%rsi), %rcx
+	movq (8 * 2)(%rsi), %rdx
+	movq (8 * 7)(%rsi), %rdi
+	movq (8 * 5)(%rsi), %rbp
+	movq (8 * 6)(%rsi), %rsi
+tw_int80_begin:
+	cmpq $0, %gs:T_HAS_PENDING
+	jne tw_int80_abort
+tw_int80_insn:
+	int $0x80
+tw_int80_end:
+	popq %rbp
+	popq %rbx
+	ret
+tw_int80_abort:
+	movq $-512, %rax
+	jmp tw_int80_end
+tw_int80_fault:
+	movq $-600, %rax
+	jmp tw_int80_end
+
 /* i64 tw_clone_thread(const u64 *regs): number, rdi, rsi, rdx, r10, r8 */
 	.globl tw_clone_thread
 tw_clone_thread:

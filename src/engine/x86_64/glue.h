@@ -30,6 +30,11 @@ i64 tw_app_syscall(struct thread *t, const u64 *regs);
 extern const char tw_syscall_begin[], tw_syscall_insn[], tw_syscall_end[], tw_syscall_abort[];
 #define TW_SYSCALL_ABORTED (-512)
 
+/* The same for a call of the 32-bit kind (rax, rbx, rcx, rdx, rsi, rdi, rbp). TW_INT80_FAULTS: the kernel has none. */
+i64 tw_app_int80(struct thread *t, const u64 *regs);
+extern const char tw_int80_begin[], tw_int80_insn[], tw_int80_end[], tw_int80_abort[], tw_int80_fault[];
+#define TW_INT80_FAULTS (-600)
+
 /*
  * Makes clone or clone3: regs has the number and the first five arguments. A child with a stack of its own pops a pointer and a function from it and calls
  * the function with the pointer; one without returns 0 from here.

@@ -276,7 +276,7 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		emit_indirect(e, b);
 		return;
 	case INSN_SYSCALL:
-		emit_exit_before(e, last, end->next, EXIT_SYSCALL, context);
+		emit_exit_before(e, last, end->next, tw_is_int(i) ? EXIT_INT80 : EXIT_SYSCALL, context);
 		return;
 	case INSN_EMULATED:
 		emit_exit_before(e, last, end->pc, EXIT_EMULATE, context);
