@@ -8,6 +8,7 @@
 #include "engine/signal.h"
 #include "engine/slot.h"
 #include "engine/snapshot.h"
+#include <asm/errno.h>
 #include <asm/stat.h>
 #include <asm/unistd.h>
 #include <elf.h>
@@ -217,6 +218,21 @@ static const char *why_native(const struct plan_exec *p, const struct segments *
 	return NULL;
 }
 
+/* Is the file open for writing? The kernel looks at that before it looks at the arguments, and these cannot be read. (Before Linux 6.8 it was the other way round.) */
+static bool is_busy(const char *program)
+{
+	return tw_sys(__NR_execve, program, ~0ull, 0) == -ETXTBSY;
+}
+
+/* Is the program, or a script on the way to it? */
+static bool any_busy(const struct plan_exec *p, u32 scripts)
+{
+	for (u32 k = 0; k < scripts; k++)
+		if (is_busy(p->script[k]))
+			return true;
+	return is_busy(p->program);
+}
+
 static bool closes_on_exec(int fd)
 {
 	i64 r = tw_sys(__NR_fcntl, fd, F_GETFD, 0);
@@ -235,7 +251,7 @@ static i64 resolve(struct plan_exec *p, i64 argc, int dirfd, const char **why)
 		if (p->head[0] != '#' || p->head[1] != '!') {
 			look_at_segments(p, &s);
 			*why = why_native(p, &s);
-			return !*why && s.whole;
+			return *why || !s.whole ? 0 : any_busy(p, level) ? -ETXTBSY : 1;
 		}
 		if (level == MAX_SCRIPTS || (tw_starts_with(p->given, "/dev/fd/") && dirfd != AT_FDCWD && closes_on_exec(dirfd)))
 			return 0;
@@ -323,8 +339,11 @@ i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags
 	i64 r = absolute(p, dirfd, path, flags);
 	i64 argc = r ? r : copy_pointers(p->argv, argv, p->max_argv);
 	const char *why = NULL;
-	if (argc >= 0 && resolve(p, argc, dirfd, &why)) {
+	const i64 known = argc < 0 ? 0 : resolve(p, argc, dirfd, &why);
+	if (known > 0) {
 		r = run(t, p, envp);
+	} else if (known < 0) {
+		r = known;
 	} else {
 		if (why && p->head[0] == 0x7f)
 			tell_native(t, why);

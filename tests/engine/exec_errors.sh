@@ -64,6 +64,14 @@ int main(int argc, char **argv)
 	at("bad variable", AT_FDCWD, "good", plain, bad, 0);
 	at("bad variables", AT_FDCWD, "good", plain, (char **)8, 0);
 	at("no arguments", AT_FDCWD, "good", NULL, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		const char *written = i ? "busy-script" : "busy";
+		int fd = open(written, O_WRONLY);
+		path(written);
+		path("on-busy");
+		close(fd);
+		path(written);
+	}
 	return 0;
 }
 EOF
@@ -93,6 +101,9 @@ printf '#!/%0400d\n' 0 >longer
 printf '#!/bin/echo %0242d\nx' 0 >just
 chmod +x short* missing nobody itself directory unended nothing script long longer just
 ln -s good link
+cp good busy && cp script busy-script
+printf '#!./busy\n' >on-busy && chmod +x on-busy
+[ "$(printf '6.8\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.8 ] || rm busy busy-script # before, the engine cannot know
 ln -s loop1 loop2 && ln -s loop2 loop1
 for RECORD_OPTIONS in "-f none" "--sink=count"; do
 	read -ra RECORD_OPTIONS <<<"$RECORD_OPTIONS"
