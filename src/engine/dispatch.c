@@ -5,6 +5,7 @@
 #include "engine/fragment.h"
 #include "engine/int80.h"
 #include "engine/signal.h"
+#include "engine/snapshot.h"
 #include "engine/syscall.h"
 #include "engine/trace.h"
 #include "engine/window.h"
@@ -119,6 +120,7 @@ u64 tw_dispatch(struct thread *t)
 			tw_syscall(t);
 		else
 			tw_int80(t);
+		tw_snapshot_look(t);
 		return enter_again(t, x);
 	case EXIT_EMULATE:
 		tw_emulate(t);

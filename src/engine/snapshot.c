@@ -12,9 +12,12 @@
 
 #define MAGIC        0x746f687370616e73ull
 #define PROBES       16u
-#define MIN_NEW      200u /* fragments that are worth a snapshot */
-#define MIN_FORK     500u /* ... and more that are worth taking one for, in a process that has translations */
-#define MAX_WRITTEN  6u   /* snapshots of one program */
+#define MIN_NEW      200u       /* fragments that are worth a snapshot */
+#define MIN_FORK     500u       /* ... and more that are worth taking one for, in a process that has translations */
+#define MAX_WRITTEN  6u         /* snapshots of one program */
+#define MAX_OF_FORKS 10u        /* ... by forks */
+#define CALLS_A_LOOK 256u       /* system calls of a fork that lives on, after which it looks whether to leave or to take one... */
+#define LOOK_NS      100000000u /* ...not more often than that */
 #define HEAP_ROOM    (16u << 20)
 #define LONGEST_INSN 15u
 #define SEGMENTS     4u
@@ -50,11 +53,16 @@ struct head {
 static struct {
 	bool possible; /* in this process */
 	bool first;    /* the first of the recording, and not a fork */
+	bool fork;
 	bool complete; /* none was taken, or everything in it is in use */
 	struct tw_file engine;
 	u64 key;
 	u32 n_base, n_startup;
 	u32 taken; /* fragments */
+	u64 place; /* of what was taken in the store, plus 1 */
+	u32 calls; /* a fork's, since it looked */
+	u64 looked_at;
+	u32 seen; /* fragments there were then */
 } s;
 
 static struct head head;
@@ -244,15 +252,16 @@ void tw_snapshot_take(void)
 	tw_sys(__NR_close, fd, 0, 0);
 }
 
-void tw_snapshot_forked(const struct thread *t)
+/* How many fragments the best snapshot has that this process, whose program has started, could go on with. */
+static u32 offered(const struct tw_store_entry *e)
+{
+	return e ? __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* Goes on with the best snapshot in the place of the translations that there are. */
+static void exchange(const struct tw_store_entry *e)
 {
 	u64 offset;
-	s.first = false;
-	if (!s.possible || t->unfollowed || tw_engine.gs_used)
-		return;
-	struct tw_store_entry *e = find_entry(false);
-	if (!e || __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE) < tr->n_host + tr->n_host / 4 + MIN_FORK)
-		return;
 	i64 fd = open_best(e, &head, &offset);
 	if (tw_failed(fd))
 		return;
@@ -261,9 +270,22 @@ void tw_snapshot_forked(const struct thread *t)
 	s.complete = true;
 	if (map_segments(&head, (int)fd, offset)) {
 		adopt(&head);
-		__atomic_fetch_add((u32 *)&store()->forks, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add((u32 *)&store()->forks, !s.place, __ATOMIC_RELAXED);
+		s.place = offset + 1;
 	}
 	tw_sys(__NR_close, fd, 0, 0);
+}
+
+void tw_snapshot_forked(const struct thread *t)
+{
+	s.first = false;
+	s.fork = true;
+	s.place = s.calls = 0;
+	if (!s.possible || t->unfollowed || tw_engine.gs_used)
+		return;
+	const struct tw_store_entry *e = find_entry(false);
+	if (offered(e) >= tr->n_host + tr->n_host / 4 + MIN_FORK)
+		exchange(e);
 }
 
 /* ---- the second set of tables ---- */
@@ -528,11 +550,11 @@ static bool begin(struct tw_store_entry *e)
 	return gone && __atomic_compare_exchange_n((u32 *)&e->writer, &writer, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Is this process's better than the one there is? */
+/* Is this process's better than the one there is? Forks live beside each other, and each has what the snapshot lacks in memory of its own. */
 static bool is_better(const struct tw_store_entry *e)
 {
-	u32 there = __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE);
-	return tr->n_host > there + there / 4 + MIN_NEW && __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED) < MAX_WRITTEN;
+	u32 there = offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
+	return tr->n_host > there + there / (s.fork ? 16 : 4) + MIN_NEW && written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN);
 }
 
 static void write_as(struct tw_store_entry *e, int fd)
@@ -560,11 +582,16 @@ static bool has_room(void)
 	return store()->used + bytes < store()->limit && tr->heap_at + HEAP_ROOM < ARENA_HEAP_END;
 }
 
+/* Is this process one whose translations could be another's? */
+static bool is_able(const struct thread *t)
+{
+	return s.possible && s.complete && tw_engine.n_threads == 1 && !t->vforked && !t->unfollowed && !tw_engine.gs_used &&
+	       !tw_engine.filtered && !s.first && tw_channel_collector_alive(tw_engine.control);
+}
+
 static bool is_wanted(const struct thread *t)
 {
-	bool able = s.possible && s.complete && tw_engine.n_threads == 1 && !t->vforked && !t->unfollowed && !tw_engine.gs_used &&
-	            !tw_engine.filtered && !s.first && tw_channel_collector_alive(tw_engine.control);
-	return able && tr->n_host > s.taken + MIN_NEW && has_room();
+	return is_able(t) && tr->n_host > s.taken + MIN_NEW && has_room();
 }
 
 void tw_snapshot_leave(const struct thread *t)
@@ -582,4 +609,39 @@ void tw_snapshot_leave(const struct thread *t)
 		tw_sys(__NR_close, fd, 0, 0);
 	}
 	__atomic_store_n((u32 *)&e->writer, 0, __ATOMIC_RELEASE);
+}
+
+static u64 now_ns(void)
+{
+	struct __kernel_timespec now;
+	tw_sys(__NR_clock_gettime, CLOCK_MONOTONIC, &now, 0);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* Is it time for a look? *settled: little has been translated since the last. */
+static bool is_time(bool *settled)
+{
+	if (!s.fork || ++s.calls < CALLS_A_LOOK)
+		return false;
+	const u64 now = now_ns();
+	s.calls = 0;
+	if (now - s.looked_at < LOOK_NS)
+		return false;
+	*settled = tr->n_host < s.seen + s.seen / 64;
+	s.looked_at = now;
+	s.seen = tr->n_host;
+	return true;
+}
+
+void tw_snapshot_look(const struct thread *t)
+{
+	bool settled;
+	if (!is_time(&settled) || tr->n_host < s.taken + s.taken / 16 + MIN_FORK || !is_able(t))
+		return;
+	const struct tw_store_entry *e = find_entry(false);
+	if (settled && offered(e) < tr->n_host - tr->n_host / 32)
+		tw_snapshot_leave(t);
+	e = find_entry(false);
+	if (offered(e) >= tr->n_host - tr->n_host / 32 && __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) != s.place)
+		exchange(e);
 }

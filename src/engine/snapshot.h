@@ -36,6 +36,13 @@ void tw_snapshot_take(void);
  */
 void tw_snapshot_forked(const struct thread *t);
 
+/*
+ * After a system call. Forks that live on beside each other come to have the same translations each in memory of its own, which caches have no room for: a
+ * fork whose translations have settled leaves a snapshot while it runs, and its brothers, itself too, go on with that. On return the fragments and exits
+ * that there were may be gone.
+ */
+void tw_snapshot_look(const struct thread *t);
+
 /* A module that was expected has been mapped. Under the lock. */
 void tw_snapshot_came(void);
 

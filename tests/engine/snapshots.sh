@@ -197,6 +197,85 @@ int main(void)
 	return 0;
 }
 END
+
+# a server whose children live beside each other: each comes to know the same code, under a timer's signals, and makes system calls
+cc_program brothers -D_GNU_SOURCE <<'END'
+#include <regex.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile sig_atomic_t ticks, faults;
+static sigjmp_buf back;
+static void tick(int s) { (void)s; ticks++; }
+static void fault(int s) { (void)s; faults++; siglongjmp(back, 1); }
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static unsigned long work(int i)
+{
+	char text[200];
+	int n[50];
+	regex_t r;
+	unsigned long sum = 0;
+	for (int k = 0; k < 50; k++)
+		n[k] = (i + k) * 7919 % 101;
+	qsort(n, 50, sizeof *n, compare);
+	if (regcomp(&r, "(a*b)[[:digit:]]{2,5}(xy|z)", REG_EXTENDED))
+		abort();
+	snprintf(text, sizeof text, "%s %.17g %a %Lf %d", "aab1234z", 1 / 3.0 + i, i * 1.5, (long double)i, n[20]);
+	sum += regexec(&r, text, 0, NULL, 0) == 0;
+	for (char *c = text; *c; c++)
+		sum = sum * 31 + (unsigned char)*c;
+	regfree(&r);
+	if (!sigsetjmp(back, 1))
+		*(volatile int *)8 = 0;
+	for (int k = 0; k < 40; k++)
+		sum += getppid() > 0;
+	return sum;
+}
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+int main(void)
+{
+	enum { BROTHERS = 6 };
+	int out[2];
+	if (pipe(out))
+		return 1;
+	for (int b = 0; b < BROTHERS; b++)
+		if (!fork()) {
+			struct itimerval timer = {{0, 1000}, {0, 1000}};
+			unsigned long first = 0, bad = 0;
+			int rounds = 0;
+			signal(SIGALRM, tick);
+			signal(SIGSEGV, fault);
+			setitimer(ITIMER_REAL, &timer, NULL);
+			for (double end = now() + 2; now() < end; rounds++)
+				for (int i = 0; i < 20; i++) {
+					unsigned long sum = work(i);
+					if (i == 7)
+						bad += rounds && sum != first, first = sum;
+				}
+			char line[100];
+			int n = snprintf(line, sizeof line, "%lu wrong, sum %lu, ticked %d, faults %d\n", bad, first, ticks > 100, faults == rounds * 20);
+			_exit(write(out[1], line, (size_t)n) != n);
+		}
+	close(out[1]);
+	for (int b = 0, status; b < BROTHERS; b++)
+		if (wait(&status) < 0 || status)
+			return 2;
+	char text[1000];
+	ssize_t n = read(out[0], text, sizeof text);
+	return n <= 0 || write(1, text, (size_t)n) != n;
+}
+END
 settle
 
 echo './prog; ./cut; echo $?' >cut.sh
@@ -212,6 +291,12 @@ grep -qx 7 native.out || fail "server natively"
 "$TW" record -f none -- ./server >ours.out 2>ours.err || fail "server"
 cmp native.out ours.out || fail "a server's forks"
 grep -q ' and [4-8] forks began' ours.err || fail "server: $(cat ours.err)"
+
+./brothers >native.out || fail "brothers natively"
+grep -q '^0 wrong, sum [0-9]*, ticked 1, faults 1$' native.out || fail "brothers natively: $(cat native.out)"
+"$TW" record -f none -- ./brothers >ours.out 2>ours.err || fail "brothers: status $?"
+cmp native.out ours.out || fail "brothers: $(cat ours.out)"
+grep -q ' and [4-6] forks began' ours.err || fail "brothers: $(cat ours.err)"
 
 cat >same.sh <<'END'
 i=0
