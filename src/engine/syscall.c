@@ -8,6 +8,7 @@
 #include "engine/memory.h"
 #include "engine/module.h"
 #include "engine/process.h"
+#include "engine/ptrace.h"
 #include "engine/seccomp.h"
 #include "engine/shared.h"
 #include "engine/signal.h"
@@ -25,6 +26,7 @@
 #include <linux/sched.h>
 #include <linux/personality.h>
 #include <linux/prctl.h>
+#include <linux/ptrace.h>
 #include <linux/shm.h>
 
 #define ENGINE_ENOMEM (-12)
@@ -432,6 +434,23 @@ static i64 sys_waitid(struct thread *t, const u64 *a)
 	return r;
 }
 
+static i64 sys_ptrace(struct thread *t, const u64 *a)
+{
+	i64 r;
+	if (a[0] == PTRACE_ATTACH) {
+		tw_lock(&tw_engine.lock);
+		r = as_made(t);
+		if (!r)
+			tw_ptrace_await((u32)a[1]);
+		tw_unlock(&tw_engine.lock);
+		return r;
+	}
+	r = pass(t, a);
+	if (!r)
+		tw_ptrace_show(a[0], (u32)a[1], a[2], a[3]);
+	return r;
+}
+
 /* ---- what names the program ---- */
 
 static i64 give_exe(const char *exe, u64 buf, u64 size)
@@ -593,6 +612,7 @@ static const call_fn table[] = {
     [__NR_execveat] = sys_execveat,
     [__NR_wait4] = sys_wait4,
     [__NR_waitid] = sys_waitid,
+    [__NR_ptrace] = sys_ptrace,
     [__NR_readlink] = sys_readlink,
     [__NR_readlinkat] = sys_readlinkat,
     [__NR_open] = sys_path,

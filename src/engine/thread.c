@@ -119,6 +119,14 @@ struct thread *tw_thread_next(const struct thread *t, const struct thread *after
 	return NULL;
 }
 
+const struct thread *tw_thread_of(u32 tid)
+{
+	for (u32 i = 0; i < n_blocks; i++)
+		if (__atomic_load_n(&block_at(i)->in_use, __ATOMIC_ACQUIRE) && block_at(i)->tid == tid)
+			return block_at(i);
+	return NULL;
+}
+
 struct thread *tw_thread_unblocked(const struct thread *t, int signo)
 {
 	struct thread *other = NULL;

@@ -51,6 +51,9 @@ i64 tw_thread_clone(struct thread *t, const struct tw_clone *c);
 /* The threads of t's process but t itself, one after another: that after `after`, or with NULL the first. NULL: there is none. */
 struct thread *tw_thread_next(const struct thread *t, const struct thread *after);
 
+/* The thread of this number that shares this memory, in this process or in another, or NULL. */
+const struct thread *tw_thread_of(u32 tid);
+
 /* Another thread of the process that does not block this signal, or NULL. */
 struct thread *tw_thread_unblocked(const struct thread *t, int signo);
 

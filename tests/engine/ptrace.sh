@@ -1,0 +1,111 @@
+# A thread that traces others of the same memory, as the leak sanitizer's does: it sees the application's registers, and what it traces has not stopped with a lock
+# of the engine's.
+. "$(dirname "$0")/../lib.sh"
+cc_program tracer -D_GNU_SOURCE -pthread <<'END2'
+#include <elf.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int tids[2], done;
+static char *stack;
+static long rounds;
+/* New code: it is translated each time. */
+static void fresh(unsigned char *code, int n)
+{
+	const unsigned char f[] = {0xb8, n, n >> 8, 0, 0, 0xc3}; /* mov eax, n; ret */
+	memcpy(code, f, sizeof f);
+	if (((int (*)(void))code)() != (n & 0xffff))
+		_exit(9);
+}
+static void *work(void *unused)
+{
+	unsigned char *code = mmap(NULL, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	tids[1] = (int)syscall(SYS_gettid);
+	for (int n = 0; !done; n++)
+		fresh(code, n);
+	return unused;
+}
+static int stopped(int tid)
+{
+	int status;
+	if (ptrace(PTRACE_ATTACH, tid, 0, 0))
+		return 0;
+	return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
+}
+static int trace(void *arg)
+{
+	unsigned char *code = mmap(NULL, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct user_regs_struct r, set;
+	struct iovec v = {&set, sizeof set};
+	char **range = arg;
+	usleep(50000);
+	if (!stopped(tids[0]) || ptrace(PTRACE_GETREGS, tids[0], 0, &r) || ptrace(PTRACE_GETREGSET, tids[0], NT_PRSTATUS, &v))
+		return 1;
+	printf("main: stack %d, r12 %llx, code %d, same %d\n", (char *)r.rsp > range[0] && (char *)r.rsp <= range[1], r.r12,
+	       *(unsigned short *)(r.rip - 2) == 0x50f, !memcmp(&r, &set, sizeof r));
+	ptrace(PTRACE_DETACH, tids[0], 0, 0);
+	for (int n = 0; n < rounds; n++) {
+		if (!stopped(tids[1]))
+			return 2;
+		fresh(code, n);
+		ptrace(PTRACE_DETACH, tids[1], 0, 0);
+	}
+	return 5;
+}
+int main(int argc, char **argv)
+{
+	char here, *range[2] = {&here - 65536, &here + 65536};
+	pthread_t t;
+	int status;
+	rounds = argc > 1 ? atol(argv[1]) : 0;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	stack = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	tids[0] = (int)syscall(SYS_gettid);
+	pthread_create(&t, NULL, work, NULL);
+	while (!tids[1])
+		;
+	int p = clone(trace, stack + (1 << 20), CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, range);
+	long r;
+	do { /* r12 is in no memory while it waits */
+		register long r10 __asm__("r10") = 0, r12 __asm__("r12") = 0x123456789abcdef;
+		__asm__ volatile("syscall" : "=a"(r), "+r"(r12) : "a"(SYS_wait4), "D"(p), "S"(&status), "d"(__WALL), "r"(r10) : "rcx", "r11", "memory");
+	} while (r == -4);
+	done = 1;
+	pthread_join(t, NULL);
+	printf("tracer %x\n", status);
+	return 0;
+}
+END2
+native ./tracer 1
+grep -q 'tracer 500' native.out || skip "threads cannot be traced here"
+for RECORD_OPTIONS in "" "-f none" "--sink=count"; do
+	read -ra RECORD_OPTIONS <<<"$RECORD_OPTIONS"
+	same_as_native ./tracer 300
+done
+
+# What is only to be found below the stack's end, where the sanitizer does not look, is a leak.
+cat >leak.c <<'END2'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char *p = malloc(10);
+	memset(p, 0, 10);
+	p = malloc(33);
+	p = 0;
+	return argc > 5 ? argv[1][0] : 0;
+}
+END2
+if "$CC" -w -g -fsanitize=address -o leak leak.c 2>compiler.err; then
+	same_as_native sh -c './leak 2>&1 | grep "^Direct leak"'
+fi
