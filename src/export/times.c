@@ -64,15 +64,16 @@ static int next_in_chunk(struct cursor *c)
 
 static int read_chunk(struct times *w, struct cursor *c)
 {
-	struct tw_coded_chunk coded;
+	struct tw_coded_chunk coded = {0};
 	int error = tw_recording_coded_chunk(w->recording, c->thread, c->chunk++, &coded);
 	free(c->events);
-	c->events = NULL;
+	c->events = error ? NULL : malloc(coded.chunk.n_e + 1);
 	c->n = c->at = 0;
+	if (!error && !c->events)
+		error = TW_ERR_MEMORY;
 	if (!error) {
-		c->events = coded.chunk.e;
+		memcpy(c->events, coded.chunk.e, coded.chunk.n_e);
 		c->n = coded.chunk.n_e;
-		coded.chunk.e = NULL;
 	}
 	tw_coded_chunk_release(&coded);
 	return error;

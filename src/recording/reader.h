@@ -6,6 +6,9 @@
 #define TW_READER_H
 
 #include "recording/recording.h"
+#include "recording/transform.h"
+
+struct ZSTD_DCtx_s;
 
 /* A growing array. */
 struct tw_reader_list {
@@ -70,8 +73,11 @@ int tw_reader_header_at(const struct tw_reader_file *f, uint64_t at, uint64_t ma
 /* Offset of the first whole header at or after `at`; the file's size if there is none. */
 uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint64_t magic, size_t size);
 
-/* Checks a section and decompresses it into fresh memory, at least 8 bytes of it. TW_ERR_CHECKSUM, TW_ERR_DAMAGED, TW_ERR_MEMORY. */
-int tw_reader_unpack(const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, void **out);
+/* Checks a section and decompresses it into *to, which becomes larger as needed and ends in 8 bytes more. TW_ERR_CHECKSUM, TW_ERR_DAMAGED, TW_ERR_MEMORY. */
+int tw_reader_unpack(struct ZSTD_DCtx_s *zstd, const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, struct tw_bytes *to);
+
+/* Room for n bytes, whose contents are lost where it has to be made. TW_ERR_MEMORY. */
+int tw_reader_room(struct tw_bytes *to, uint64_t n);
 
 /* ---- reader_code.c, reader_threads.c ---- */
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 /* A larger size in a header is damage. */
 #define MAX_BLOCK (4ull << 30)
@@ -86,10 +87,12 @@ static int add_contents(struct tw_recording *r, uint32_t kind, const uint8_t *by
 	}
 }
 
-static int add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *stored, uint64_t offset)
+static int add_block(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_file_block *b, const uint8_t *stored, uint64_t offset)
 {
-	void *raw = NULL;
-	int error = b->raw > MAX_BLOCK ? TW_ERR_DAMAGED : tw_reader_unpack(stored, b->stored, b->section_check, b->raw, &raw);
+	struct tw_bytes raw = {0};
+	int error = b->raw > MAX_BLOCK ? TW_ERR_DAMAGED : tw_reader_unpack(zstd, stored, b->stored, b->section_check, b->raw, &raw);
+	if (error)
+		free(raw.at);
 	if (error == TW_ERR_MEMORY)
 		return tw_fail(error, TW_CODE_FILE);
 	if (error) {
@@ -98,16 +101,16 @@ static int add_block(struct tw_recording *r, const struct tw_file_block *b, cons
 	}
 	void **keep = tw_reader_add(&r->blocks, sizeof *keep);
 	if (!keep) {
-		free(raw);
+		free(raw.at);
 		return tw_fail(TW_ERR_MEMORY, TW_CODE_FILE);
 	}
-	*keep = raw;
+	*keep = raw.at;
 	r->sum.code_raw += b->raw;
 	r->sum.code_stored += sizeof *b + b->stored;
-	return add_contents(r, b->kind, raw, b->raw, offset);
+	return add_contents(r, b->kind, raw.at, b->raw, offset);
 }
 
-static int scan_code(struct tw_recording *r, const struct tw_reader_file *f)
+static int scan_code(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_reader_file *f)
 {
 	uint64_t at = 0;
 	while (at < f->n) {
@@ -125,7 +128,7 @@ static int scan_code(struct tw_recording *r, const struct tw_reader_file *f)
 			tw_reader_problem(r, TW_ERR_TRUNCATED, TW_CODE_FILE ": the block at offset %llu", (unsigned long long)at);
 			return TW_OK;
 		}
-		int error = add_block(r, &b, f->bytes + at + sizeof b, at);
+		int error = add_block(r, zstd, &b, f->bytes + at + sizeof b, at);
 		if (error)
 			return error;
 		at += sizeof b + b.stored;
@@ -141,8 +144,10 @@ int tw_reader_code(struct tw_recording *r)
 		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;
 	}
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
 	if (!error)
-		error = scan_code(r, &f);
+		error = zstd ? scan_code(r, zstd, &f) : tw_fail(TW_ERR_MEMORY, TW_CODE_FILE);
+	ZSTD_freeDCtx(zstd);
 	tw_reader_unmap(&f);
 	r->sum.fragments = r->descriptors.n;
 	return error;

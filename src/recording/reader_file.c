@@ -93,19 +93,28 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 	return f->n;
 }
 
-int tw_reader_unpack(const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, void **out)
+int tw_reader_room(struct tw_bytes *to, uint64_t n)
 {
+	if (to->room >= n && to->at)
+		return TW_OK;
+	free(to->at);
+	*to = (struct tw_bytes){.at = malloc(n)};
+	to->room = to->at ? n : 0;
+	return to->at ? TW_OK : TW_ERR_MEMORY;
+}
+
+int tw_reader_unpack(ZSTD_DCtx *zstd, const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, struct tw_bytes *to)
+{
+	to->n = 0;
 	if (XXH64(stored, n, 0) != check)
 		return TW_ERR_CHECKSUM;
-	*out = malloc(n_raw + 8);
-	if (!*out)
+	if (n_raw > UINT64_MAX - 8 || tw_reader_room(to, n_raw + 8))
 		return TW_ERR_MEMORY;
 	if (!n_raw && !n)
 		return TW_OK;
-	size_t got = ZSTD_decompress(*out, n_raw, stored, n);
-	if (!ZSTD_isError(got) && got == n_raw)
-		return TW_OK;
-	free(*out);
-	*out = NULL;
-	return TW_ERR_DAMAGED;
+	size_t got = ZSTD_decompressDCtx(zstd, to->at, n_raw, stored, n);
+	if (ZSTD_isError(got) || got != n_raw)
+		return TW_ERR_DAMAGED;
+	to->n = n_raw;
+	return TW_OK;
 }

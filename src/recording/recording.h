@@ -139,14 +139,15 @@ uint64_t tw_event_time(uint32_t type, const void *payload);
 
 /* ---- reading chunks ---- */
 
-/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. */
+/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. What they point to belongs to `room`. */
 struct tw_coded_chunk {
 	struct tw_chunk chunk;
-	uint8_t *values;
+	const uint8_t *values;
 	size_t n_values; /* bytes */
+	struct tw_chunk_room *room;
 };
 
-/* As tw_recording_chunk. */
+/* As tw_recording_chunk. *out is all zeros at first; a chunk that is there already makes way for this one, which takes its memory. */
 int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
 void tw_coded_chunk_release(struct tw_coded_chunk *chunk);
 

@@ -557,7 +557,7 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 		c.slot[s].host = TW_NOWHERE;
 	if (p->insn_pc || (p->loops && !is_static(&c)) || d->n_blocks > TW_CODE_BLOCKS || d->n_insns > TW_CODE_INSNS)
 		return NULL;
-	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < 2 * TW_STEP_CODE)
+	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < (2 + p->n_values) * TW_STEP_CODE)
 		return NULL;
 	if (place->values && !tw_compile_values(&c))
 		return NULL;

@@ -38,20 +38,6 @@ int tw_compile_values(struct compiler *c)
 	return place.n == c->p->n_values && place.first < INT32_MAX / sizeof(struct tw_value_slot) - place.n;
 }
 
-void tw_compile_take(struct compiler *c)
-{
-	struct tw_inline_value first = {.slot = c->first_slot};
-	if (c->inlined) {
-		as_compare8(&c->a, SLOT(&first, epoch), 1);
-		c->unstarted = as_jump_forward(&c->a, AS_NOT_EQUAL);
-		c->started = c->a.at;
-	} else {
-		as_constant(&c->a, AS_RCX, c->p->n_values);
-		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
-		as_call(&c->a, c->at->take);
-	}
-}
-
 /* ---- one value ---- */
 
 /* slot.step from the new value. */
@@ -106,6 +92,34 @@ void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
 	v->learn = c->a.at;
 	learn(c, v);
 	v->learned = c->a.at;
+}
+
+/* ---- all of an execution ---- */
+
+/* Into w->record. No register holds anything yet. */
+static void take_all(struct compiler *c)
+{
+	const uint8_t *reg = tw_value_map_registers(c->at->values, c->p->descriptor->number);
+	for (unsigned k = 0; k < c->p->n_values; k++) {
+		tw_compile_value(c, reg[k], AS_RCX);
+		as_store(&c->a, as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, record) + k * sizeof(uint64_t))), AS_RCX);
+	}
+}
+
+void tw_compile_take(struct compiler *c)
+{
+	struct tw_inline_value first = {.slot = c->first_slot};
+	if (c->p->n_values > TW_INLINE_VALUES) {
+		as_constant(&c->a, AS_RCX, c->p->n_values);
+		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
+		as_call(&c->a, c->at->take);
+		return;
+	}
+	as_compare8(&c->a, SLOT(&first, epoch), 1);
+	c->unstarted = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	c->started = c->a.at;
+	if (!c->inlined)
+		take_all(c);
 }
 
 /* ---- what is not as expected ---- */

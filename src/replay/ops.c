@@ -93,28 +93,43 @@ static void do_xsave(struct tw_walk *w, const struct tw_op *op, const struct tw_
 	tw_batch_ref(w, s->pc, address_of(w, op, 0), tw_ref_shape(size, op->insn, op->type));
 }
 
+/* A bit for each active lane. */
+static uint64_t active_lanes(const struct tw_op *op, const uint64_t *values)
+{
+	uint64_t active = 0;
+	if (!op->mask_width)
+		return op->count ? values[op->mask_value] & UINT64_MAX >> (64 - op->count) : 0;
+	for (unsigned lane = 0; lane < op->count; lane++)
+		active |= (uint64_t)tw_op_lane_active(op, values, lane) << lane;
+	return active;
+}
+
 static uint64_t lane_offset(const struct tw_op *op, const uint64_t *values, unsigned lane, unsigned active_before)
 {
 	if (op->flags & TW_OPF_PACKED)
 		return (uint64_t)active_before * op->size;
-	if (!op->index_width)
-		return (uint64_t)lane * op->size;
 	const uint8_t *indices = (const uint8_t *)(values + op->value);
 	return (uint64_t)signed_at(indices + lane * op->index_width, op->index_width) << op->scale;
 }
 
+/* Lanes that lie side by side in memory. */
+static void do_adjacent_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, uint64_t active)
+{
+	uint64_t segment = segment_of(w, op->seg), first = offset_of(w, op, 0);
+	for (; active; active &= active - 1)
+		tw_batch_ref(w, s->pc, segment + cut(first + (uint64_t)__builtin_ctzll(active) * op->size, op->flags), s->shape);
+}
+
 static void do_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, const uint64_t *values)
 {
-	int whole = op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY);
-	unsigned n = 0;
-	for (unsigned lane = 0; lane < op->count; lane++) {
-		if (!tw_op_lane_active(op, values, lane))
-			continue;
-		tw_batch_ref(w, s->pc, address_of(w, op, whole ? 0 : lane_offset(op, values, lane, n)), s->shape);
-		n++;
-		if (whole)
-			return;
-	}
+	uint64_t active = active_lanes(op, values);
+	if (active && op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY))
+		tw_batch_ref(w, s->pc, address_of(w, op, 0), s->shape);
+	else if (!op->index_width && !(op->flags & TW_OPF_PACKED))
+		do_adjacent_lanes(w, op, s, active);
+	else
+		for (unsigned n = 0; active; active &= active - 1, n++)
+			tw_batch_ref(w, s->pc, address_of(w, op, lane_offset(op, values, (unsigned)__builtin_ctzll(active), n)), s->shape);
 }
 
 /* ---- repeated string instructions ---- */

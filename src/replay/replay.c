@@ -94,6 +94,11 @@ static int compile_all(struct replay *r)
 
 /* ---- workers ---- */
 
+struct worker {
+	struct tw_walk *walk;
+	struct tw_coded_chunk coded; /* the chunk that is replayed, and memory for the next */
+};
+
 /* The first error counts. Called under the lock by the thread that had the error. */
 static void note_error(struct replay *r, int error)
 {
@@ -124,28 +129,26 @@ static int judge(struct replay *r, const struct place *p, int error)
 	return error;
 }
 
-static int replay_place(struct replay *r, struct tw_walk *walk, const struct place *p)
+static int replay_place(struct replay *r, struct worker *w, const struct place *p)
 {
-	struct tw_coded_chunk coded;
-	int stopped = 0, error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &coded);
+	int stopped = 0, error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &w->coded);
 	if (!error) {
-		error = tw_walk_coded(walk, &coded.chunk, coded.values, coded.n_values, NULL);
-		stopped = tw_walk_stopped(walk);
+		error = tw_walk_coded(w->walk, &w->coded.chunk, w->coded.values, w->coded.n_values, NULL);
+		stopped = tw_walk_stopped(w->walk);
 	}
-	tw_coded_chunk_release(&coded);
 	return stopped || !error ? stopped : judge(r, p, error);
 }
 
-static int replay_range(struct replay *r, struct tw_walk *walk, struct range *range)
+static int replay_range(struct replay *r, struct worker *w, struct range *range)
 {
 	void *state = r->analyzer->begin(r->arg);
 	if (!state)
 		return tw_fail(TW_ERR_MEMORY, "%s", r->analyzer->name);
 	range->state = state;
-	tw_walk_set_context(walk, state);
+	tw_walk_set_context(w->walk, state);
 	int error = has_failed(r);
 	for (size_t i = range->first; i < range->end && !error; i++) {
-		error = replay_place(r, walk, &r->places[i]);
+		error = replay_place(r, w, &r->places[i]);
 		if (!error)
 			error = has_failed(r);
 	}
@@ -181,13 +184,13 @@ static struct range *take_range(struct replay *r)
 	return r->error || r->next == r->n_ranges ? NULL : &r->ranges[r->next++];
 }
 
-static void work(struct replay *r, struct tw_walk *walk)
+static void work(struct replay *r, struct worker *w)
 {
 	struct range *range;
 	pthread_mutex_lock(&r->lock);
 	while ((range = take_range(r))) {
 		pthread_mutex_unlock(&r->lock);
-		int error = replay_range(r, walk, range);
+		int error = replay_range(r, w, range);
 		pthread_mutex_lock(&r->lock);
 		note_error(r, error);
 		range->done = 1;
@@ -196,7 +199,7 @@ static void work(struct replay *r, struct tw_walk *walk)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void *worker(void *arg)
+static void *run_worker(void *arg)
 {
 	struct replay *r = arg;
 	struct tw_walk_options options = {
@@ -204,15 +207,16 @@ static void *worker(void *arg)
 	    .xstate = &tw_recording_info(r->recording)->xstate,
 	    .batch = r->analyzer->batch,
 	};
-	struct tw_walk *walk = tw_walk_new(&options);
-	if (walk) {
-		work(r, walk);
+	struct worker w = {.walk = tw_walk_new(&options)};
+	if (w.walk) {
+		work(r, &w);
 	} else {
 		pthread_mutex_lock(&r->lock);
 		note_error(r, tw_fail(TW_ERR_MEMORY, "replay"));
 		pthread_mutex_unlock(&r->lock);
 	}
-	tw_walk_free(walk);
+	tw_walk_free(w.walk);
+	tw_coded_chunk_release(&w.coded);
 	return NULL;
 }
 
@@ -221,9 +225,9 @@ static void run_workers(struct replay *r)
 {
 	pthread_t *threads = calloc(r->n_workers, sizeof *threads);
 	unsigned n = 0;
-	while (threads && n + 1 < r->n_workers && !pthread_create(&threads[n], NULL, worker, r))
+	while (threads && n + 1 < r->n_workers && !pthread_create(&threads[n], NULL, run_worker, r))
 		n++;
-	worker(r);
+	run_worker(r);
 	while (n--)
 		pthread_join(threads[n], NULL);
 	free(threads);
