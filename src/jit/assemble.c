@@ -82,6 +82,27 @@ void as_load_signed32(struct as *a, uint8_t reg, struct as_mem m)
 	reg_mem(a, 0x63, reg, m, 1);
 }
 
+void as_load_signed(struct as *a, uint8_t reg, struct as_mem m, unsigned bytes)
+{
+	uint8_t shift = (uint8_t)(64 - 8 * bytes);
+	if (bytes == 1 || bytes == 2) {
+		reg_mem(a, bytes == 1 ? 0x0fbe : 0x0fbf, reg, m, 1);
+	} else if (bytes == 4) {
+		as_load_signed32(a, reg, m);
+	} else {
+		as_load(a, reg, m);
+		if (shift)
+			as_shift(a, AS_SHL, reg, shift, 1);
+		if (shift)
+			as_shift(a, AS_SAR, reg, shift, 1);
+	}
+}
+
+void as_load8(struct as *a, uint8_t reg, struct as_mem m)
+{
+	reg_mem(a, 0x0fb6, reg, m, 0);
+}
+
 void as_load16(struct as *a, uint8_t reg, struct as_mem m)
 {
 	reg_mem(a, 0x0fb7, reg, m, 0);
@@ -101,6 +122,17 @@ void as_store16(struct as *a, struct as_mem m, uint8_t reg)
 {
 	put8(a, 0x66);
 	reg_mem(a, 0x89, reg, m, 0);
+}
+
+void as_store8(struct as *a, struct as_mem m, uint8_t value)
+{
+	reg_mem(a, 0xc6, 0, m, 0);
+	put8(a, value);
+}
+
+void as_store8_register(struct as *a, struct as_mem m, uint8_t reg)
+{
+	reg_mem(a, 0x88, reg, m, 0);
 }
 
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide)
@@ -161,16 +193,31 @@ void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide)
 	reg_reg(a, 0x0faf, to, from, wide);
 }
 
+void as_multiply_mem(struct as *a, uint8_t to, struct as_mem m)
+{
+	reg_mem(a, 0x0faf, to, m, 1);
+}
+
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide)
 {
 	reg_reg(a, 0xc1, op, reg, wide);
 	put8(a, count);
 }
 
+void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide)
+{
+	reg_reg(a, 0xd3, op, reg, wide);
+}
+
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide)
 {
 	unsigned opcode = bits == 32 ? 0x63 : (sign ? 0x0fbe : 0x0fb6) + (bits == 16);
 	reg_reg(a, opcode, to, from, wide || bits == 32);
+}
+
+void as_set(struct as *a, enum as_condition condition, uint8_t reg)
+{
+	reg_reg(a, 0x0f90u | condition, 0, reg, 0);
 }
 
 void as_test(struct as *a, uint8_t reg, int wide)
@@ -183,10 +230,14 @@ void as_decrement(struct as *a, struct as_mem m)
 	reg_mem(a, 0xff, 1, m, 1);
 }
 
-void as_compare16(struct as *a, struct as_mem m, uint8_t reg)
+void as_increment8(struct as *a, struct as_mem m)
 {
-	put8(a, 0x66);
-	reg_mem(a, 0x39, reg, m, 0);
+	reg_mem(a, 0xfe, 0, m, 0);
+}
+
+void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg)
+{
+	reg_mem(a, 0x38, reg, m, 0);
 }
 
 void as_compare8(struct as *a, struct as_mem m, uint8_t value)

@@ -31,7 +31,7 @@ enum {
 enum as_alu { AS_ADD, AS_OR, AS_AND = 4, AS_SUB, AS_XOR, AS_CMP };
 enum as_shift { AS_SHL = 4, AS_SHR, AS_SAR = 7 };
 
-enum as_condition { AS_ABOVE_EQUAL = 3, AS_EQUAL, AS_NOT_EQUAL, AS_ABOVE = 7, AS_NEGATIVE };
+enum as_condition { AS_BELOW = 2, AS_ABOVE_EQUAL = 3, AS_EQUAL, AS_NOT_EQUAL, AS_ABOVE = 7, AS_NEGATIVE };
 
 struct as {
 	uint8_t *at;
@@ -50,10 +50,14 @@ static inline struct as_mem as_at(uint8_t base, int32_t disp)
 
 void as_load(struct as *a, uint8_t reg, struct as_mem m);
 void as_load_signed32(struct as *a, uint8_t reg, struct as_mem m);
-void as_load16(struct as *a, uint8_t reg, struct as_mem m); /* zero-extended */
+void as_load_signed(struct as *a, uint8_t reg, struct as_mem m, unsigned bytes); /* 1 to 8; reads 8 where that is no power of 2 */
+void as_load8(struct as *a, uint8_t reg, struct as_mem m);                       /* zero-extended */
+void as_load16(struct as *a, uint8_t reg, struct as_mem m);                      /* zero-extended */
 void as_store(struct as *a, struct as_mem m, uint8_t reg);
 void as_store32(struct as *a, struct as_mem m, uint8_t reg);
 void as_store16(struct as *a, struct as_mem m, uint8_t reg);
+void as_store8(struct as *a, struct as_mem m, uint8_t value);
+void as_store8_register(struct as *a, struct as_mem m, uint8_t reg);
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide); /* wide 0: the lower 32 bits, zero-extended */
 void as_move(struct as *a, uint8_t to, uint8_t from);
 void as_constant(struct as *a, uint8_t reg, uint64_t value);
@@ -62,12 +66,16 @@ void as_alu_mem(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
 void as_alu_mem32(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
 void as_alu_constant(struct as *a, enum as_alu op, uint8_t to, int32_t value, int wide);
 void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide);
+void as_multiply_mem(struct as *a, uint8_t to, struct as_mem m);
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
+void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);               /* by as many bits as its lowest byte says */
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
+void as_set(struct as *a, enum as_condition condition, uint8_t reg);                       /* its lowest byte, to 0 or 1 */
 void as_test(struct as *a, uint8_t reg, int wide);
-void as_decrement(struct as *a, struct as_mem m);               /* a quadword; sets flags */
-void as_compare16(struct as *a, struct as_mem m, uint8_t reg);  /* a word with the lowest of a register */
-void as_compare8(struct as *a, struct as_mem m, uint8_t value); /* a byte */
+void as_decrement(struct as *a, struct as_mem m);                      /* a quadword; sets flags */
+void as_increment8(struct as *a, struct as_mem m);                     /* a byte; sets flags */
+void as_compare8(struct as *a, struct as_mem m, uint8_t value);        /* a byte */
+void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg); /* ... with the lowest of a register */
 
 void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data); /* the address of `data`, which is within 2 GB */
 

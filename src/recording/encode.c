@@ -125,46 +125,91 @@ static inline unsigned bytes_of(uint64_t v)
 	return (71u - (unsigned)__builtin_clzll(v | 1)) / 8;
 }
 
-/* A value that was not as predicted: says what it is, and remembers what would have predicted it. */
-static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
+/*
+ * A slot's values are literals from when so much `doubt` of its ways has come together, without a predicted value in between, till TW_MOST_PREDICTED in a row
+ * would have been predicted.
+ */
+enum { DOUBT_MISS = 2, DOUBT_OTHER_WAY = 1, MOST_DOUBT = 6 };
+
+/* The way that would have predicted the value; TW_NWAYS: none. */
+static INLINE unsigned way_to(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value)
 {
-	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
-	uint64_t from_last = zigzag(value - s->last), from_reg = zigzag(value - p->reg[s->reg]);
-	int by_reg = from_reg < from_last;
-	uint64_t literal = by_reg ? from_reg : from_last;
-	unsigned bytes = bytes_of(literal), code = TW_CODE_LITERAL + bytes - 1 + (by_reg ? TW_CODE_REGISTER : 0);
 	unsigned way = value == s->last ? TW_WAY_LAST : TW_NWAYS;
-	way = value == *successor ? TW_WAY_SUCCESSOR : way;
-	way = value == p->reg[s->reg] + (uint64_t)(int64_t)s->step ? TW_WAY_STEP : way;
-	int literally = way == TW_NWAYS;
-	*successor = value;
-	s->way = literally ? s->way : (uint8_t)way;
-	w->runs = put_run(w->runs, w->run);
-	w->run = 0;
-	*w->codes++ = (uint8_t)(literally ? code : way);
-	memcpy(w->literals, &literal, sizeof literal);
-	w->literals += literally ? bytes : 0;
+	way = value == p->successor[tw_successor_index(s->last)] ? TW_WAY_SUCCESSOR : way;
+	return value == p->reg[s->reg] + (uint64_t)(int64_t)s->step ? TW_WAY_STEP : way;
 }
 
-void tw_encoder_miss(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run)
+/* The shortest literal of the value, its kind in *kind. */
+static INLINE uint64_t literal_of(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value, unsigned *kind)
 {
-	struct tw_value_slot *s = e->values.slot + slot;
+	uint64_t from_last = value - s->last, from_reg = value - p->reg[s->reg];
+	int by_reg = zigzag(from_reg) < zigzag(from_last);
+	uint64_t literal = by_reg ? from_reg : from_last;
+	*kind = TW_LITERAL + bytes_of(zigzag(literal)) - 1 + (by_reg ? TW_LITERAL_REGISTER : 0);
+	return literal;
+}
+
+/* A value that is not what the slot's way says, but what `way` does, or TW_NWAYS: says what it is, and remembers what would have predicted it. */
+static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value,
+                               unsigned way)
+{
+	unsigned kind, literally = way == TW_NWAYS, literals = s->way >= TW_LITERAL;
+	uint64_t literal = literal_of(p, s, value, &kind);
+	unsigned doubt = s->doubt + (literally ? DOUBT_MISS : DOUBT_OTHER_WAY);
+	unsigned lasting = literally && (literals || doubt >= MOST_DOUBT);
+	p->successor[tw_successor_index(s->last)] = value;
+	w->runs = put_run(w->runs, w->run);
+	w->run = 0;
+	*w->codes++ = (uint8_t)(literally ? kind + (lasting ? TW_CODE_LASTING : 0) : way);
+	memcpy(w->literals, &literal, sizeof literal);
+	w->literals += literally ? tw_literal_bytes(kind) : 0;
+	s->doubt = (uint8_t)(lasting || literals ? 0 : doubt < MOST_DOUBT ? doubt : MOST_DOUBT);
+	s->way = (uint8_t)(lasting ? kind : literally ? s->way : way);
+}
+
+/* A value of a slot whose values are literals. */
+static INLINE void encode_literal(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
+{
+	uint64_t literal = value - tw_literal_base(p, s, s->way);
+	unsigned bytes = tw_literal_bytes(s->way), way = way_to(p, s, value);
+	s->doubt = way < TW_NWAYS ? s->doubt + 1 : 0;
+	if (__builtin_expect(s->doubt == TW_MOST_PREDICTED, 0)) {
+		encode_miss(p, s, w, value, way);
+	} else if (__builtin_expect(tw_literal_cut(literal, bytes) != literal, 0)) {
+		encode_miss(p, s, w, value, TW_NWAYS);
+	} else {
+		p->successor[tw_successor_index(s->last)] = value;
+		memcpy(w->literals, &literal, sizeof literal);
+		w->literals += bytes;
+		w->run++;
+	}
+}
+
+static INLINE void encode_value(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
+{
+	if (s->way >= TW_LITERAL) {
+		encode_literal(p, s, w, value);
+	} else if (__builtin_expect(tw_predict(p, s) == value, 1)) {
+		w->run++;
+		s->doubt = 0;
+	} else {
+		encode_miss(p, s, w, value, way_to(p, s, value));
+	}
+	tw_learn(p, s, value);
+}
+
+uint64_t tw_encoder_value(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run)
+{
 	e->piece.run = run;
-	encode_miss(&e->values, s, &e->piece, value);
-	tw_learn(&e->values, s, value);
+	encode_value(&e->values, e->values.slot + slot, &e->piece, value);
+	return e->piece.run;
 }
 
 /* The values of one execution, `n` slots from `s` on. */
 static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct tw_encoder_piece *w)
 {
-	for (struct tw_value_slot *end = s + n; s < end; s++) {
-		uint64_t value = *w->m++;
-		if (__builtin_expect(tw_predict(p, s) == value, 1))
-			w->run++;
-		else
-			encode_miss(p, s, w, value);
-		tw_learn(p, s, value);
-	}
+	for (struct tw_value_slot *end = s + n; s < end; s++)
+		encode_value(p, s, w, *w->m++);
 }
 
 /* Values that belong to no execution: slot 0 is theirs. */
@@ -241,7 +286,7 @@ static void forget_slots(struct tw_encoder *e)
 
 void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 {
-	if (e->values.epoch == UINT16_MAX)
+	if (e->values.epoch == UINT8_MAX)
 		forget_slots(e);
 	e->values.epoch++;
 	tw_start_values(&e->values, e->values.map, upper);
@@ -334,9 +379,12 @@ int tw_encoder_end(struct tw_encoder *e, struct tw_coded *out)
 {
 	const struct tw_bytes *tag_parts[] = {&e->tag_runs, &e->symbols};
 	const struct tw_bytes *value_parts[] = {&e->value_runs, &e->codes, &e->literals};
+	static const uint8_t padding[TW_LITERAL_PADDING];
 	int error = reserve(&e->tag_runs, run_bytes(1, e->tag_run));
 	if (!error)
 		error = reserve(&e->value_runs, run_bytes(1, e->value_run));
+	if (!error)
+		error = append(&e->literals, padding, sizeof padding);
 	if (error)
 		return error;
 	e->tag_runs.n = (size_t)(put_run(e->tag_runs.at + e->tag_runs.n, e->tag_run) - e->tag_runs.at);

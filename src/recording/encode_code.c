@@ -21,6 +21,7 @@ enum {
 	RUN = AS_R13,     /* piece.run */
 	C = AS_R14,       /* piece.c */
 	SLOTS = AS_R15,   /* values.slot */
+	LITERALS = AS_R8, /* piece.literals, but not in functions that are called */
 	VALUE = AS_RCX,
 	PREDICTED = AS_RDX,
 };
@@ -33,10 +34,15 @@ struct tw_encoder_code {
 	pthread_mutex_t lock; /* for adding */
 	_Atomic int state;
 	uint8_t *at, *end; /* as written: free */
-	const uint8_t *out, *back, *miss;
+	const uint8_t *out, *back, *value, *literal;
 	const uint8_t *entry; /* to be run: void entry(encoder, row) */
 	struct tw_code_counts counts;
 };
+
+/* A field of the slot that a register points to. */
+#define SLOT_AT(base, field) as_at(base, (int32_t)offsetof(struct tw_value_slot, field))
+_Static_assert(sizeof(struct tw_value_slot) == 1 << 4 && !offsetof(struct tw_value_slot, last), "emit_literal counts on it");
+_Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
 
 #define OF(field) as_at(ENCODER, (int32_t)offsetof(struct tw_encoder, field))
 
@@ -55,6 +61,7 @@ static void emit_entry(struct as *a)
 	as_load(a, RUN, OF(piece.run));
 	as_load(a, C, OF(piece.c));
 	as_load(a, SLOTS, OF(values.slot));
+	as_load(a, LITERALS, OF(piece.literals));
 }
 
 static void emit_exit(struct as *a)
@@ -62,6 +69,7 @@ static void emit_exit(struct as *a)
 	as_store(a, OF(piece.m), M);
 	as_store(a, OF(piece.run), RUN);
 	as_store(a, OF(piece.c), C);
+	as_store(a, OF(piece.literals), LITERALS);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	for (unsigned i = sizeof saved; i-- > 0;)
 		as_pop(a, saved[i]);
@@ -84,19 +92,122 @@ static void emit_dispatch(struct as *a, const struct tw_encoder_code *c)
 	tw_code_emit_jump(a, ROW, AS_RAX, c->back);
 }
 
-/* tw_encoder_miss(encoder, esi, rcx, rdx). */
-static void emit_miss(struct as *a)
+/* RUN = tw_encoder_value(encoder, esi, rcx, rax) - rax + RUN. */
+static void emit_value(struct as *a)
 {
+	as_alu(a, AS_SUB, RUN, AS_RAX, 1);
+	as_store(a, OF(piece.literals), LITERALS);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
-	as_move(a, AS_RAX, AS_RCX);
-	as_move(a, AS_RCX, AS_RDX);
-	as_move(a, AS_RDX, AS_RAX);
+	as_move(a, AS_RDX, AS_RCX);
+	as_move(a, AS_RCX, AS_RAX);
 	as_move(a, AS_RDI, ENCODER);
-	as_constant(a, AS_RAX, (uintptr_t)tw_encoder_miss);
+	as_constant(a, AS_RAX, (uintptr_t)tw_encoder_value);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
+	as_load(a, LITERALS, OF(piece.literals));
+	as_alu(a, AS_ADD, RUN, AS_RAX, 1);
+	as_alu_constant(a, AS_SUB, RUN, 1, 1);
 	as_return(a);
 }
+
+/* ---- a value of a slot whose values are literals ---- */
+
+/* The slot esi, where its register's last value is, and where the successor of its own. */
+enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
+
+static void emit_find(struct as *a)
+{
+	struct as_mem reg = {ENCODER, AS_RDX, 3, (int32_t)offsetof(struct tw_encoder, values.reg)};
+	struct as_mem successor = {ENCODER, SUCCESSOR, 3, (int32_t)offsetof(struct tw_encoder, values.successor)};
+	as_lea(a, SLOT, as_at(AS_RSI, 0), 0);
+	as_shift(a, AS_SHL, SLOT, 4, 1);
+	as_alu(a, AS_ADD, SLOT, SLOTS, 1);
+	as_load8(a, AS_RDX, SLOT_AT(SLOT, reg));
+	as_lea(a, OF_REGISTER, reg, 1);
+	as_constant(a, SUCCESSOR, TW_SUCCESSOR_FACTOR);
+	as_multiply_mem(a, SUCCESSOR, SLOT_AT(SLOT, last));
+	as_shift(a, AS_SHR, SUCCESSOR, 64 - TW_SUCCESSOR_BITS, 1);
+	as_lea(a, SUCCESSOR, successor, 1);
+}
+
+/* r9: the slot's doubt, one more if the value would have been predicted, or 0. */
+static void emit_doubt(struct as *a)
+{
+	as_load_signed32(a, AS_RAX, SLOT_AT(SLOT, step));
+	as_alu_mem(a, AS_ADD, AS_RAX, as_at(OF_REGISTER, 0));
+	as_alu(a, AS_CMP, AS_RAX, VALUE, 1);
+	as_set(a, AS_EQUAL, AS_RDX);
+	as_alu_mem(a, AS_CMP, VALUE, SLOT_AT(SLOT, last));
+	as_set(a, AS_EQUAL, AS_RAX);
+	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
+	as_alu_mem(a, AS_CMP, VALUE, as_at(SUCCESSOR, 0));
+	as_set(a, AS_EQUAL, AS_RAX);
+	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
+	as_alu_constant(a, AS_AND, AS_RDX, 1, 0);
+	as_load8(a, AS_R9, SLOT_AT(SLOT, doubt));
+	as_alu_constant(a, AS_ADD, AS_R9, 1, 0);
+	as_multiply(a, AS_R9, AS_RDX, 0);
+}
+
+/* Writes the literal, and compares it, in rax, with what of it counts. rdx: its bytes, less 1. */
+static void emit_write(struct as *a)
+{
+	as_load8(a, AS_RDX, SLOT_AT(SLOT, way));
+	as_alu_constant(a, AS_SUB, AS_RDX, TW_LITERAL, 0);
+	as_move(a, AS_RSI, AS_RDX);
+	as_shift(a, AS_SHR, AS_RSI, 3, 0);
+	as_move(a, AS_RAX, OF_REGISTER);
+	as_alu(a, AS_SUB, AS_RAX, SLOT, 1);
+	as_multiply(a, AS_RSI, AS_RAX, 1);
+	as_move(a, AS_RAX, VALUE);
+	as_alu_mem(a, AS_SUB, AS_RAX, (struct as_mem){SLOT, AS_RSI, 0, 0});
+	as_store(a, as_at(LITERALS, 0), AS_RAX);
+	as_alu_constant(a, AS_AND, AS_RDX, 7, 0);
+	as_move(a, AS_RSI, VALUE);
+	as_move(a, AS_RCX, AS_RDX);
+	as_alu_constant(a, AS_XOR, AS_RCX, 7, 0);
+	as_shift(a, AS_SHL, AS_RCX, 3, 0);
+	as_shift_by_rcx(a, AS_SHL, AS_RAX, 1);
+	as_shift_by_rcx(a, AS_SAR, AS_RAX, 1);
+	as_move(a, VALUE, AS_RSI);
+	as_alu_mem(a, AS_CMP, AS_RAX, as_at(LITERALS, 0));
+}
+
+static void emit_learn(struct as *a)
+{
+	as_store(a, as_at(SUCCESSOR, 0), VALUE);
+	as_store8_register(a, SLOT_AT(SLOT, doubt), AS_R9);
+	as_move(a, AS_RAX, VALUE);
+	as_alu_mem32(a, AS_SUB, AS_RAX, as_at(OF_REGISTER, 0));
+	as_store32(a, SLOT_AT(SLOT, step), AS_RAX);
+	as_store(a, SLOT_AT(SLOT, last), VALUE);
+	as_store(a, as_at(OF_REGISTER, 0), VALUE);
+}
+
+/* As emit_value, without a branch on what the value is, unless the encoder's own function must take it. rax is kept. */
+static void emit_literal(struct as *a, const uint8_t *value)
+{
+	as_push(a, AS_RAX);
+	emit_find(a);
+	emit_doubt(a);
+	as_alu_constant(a, AS_CMP, AS_R9, TW_MOST_PREDICTED, 0);
+	uint8_t *predicted = as_jump_forward(a, AS_ABOVE_EQUAL);
+	emit_write(a);
+	uint8_t *too_long = as_jump_forward(a, AS_NOT_EQUAL);
+	as_lea(a, LITERALS, (struct as_mem){LITERALS, AS_RDX, 0, 1}, 1);
+	emit_learn(a);
+	as_pop(a, AS_RAX);
+	as_return(a);
+	as_here(a, predicted);
+	as_here(a, too_long);
+	as_move(a, AS_RSI, SLOT);
+	as_alu(a, AS_SUB, AS_RSI, SLOTS, 1);
+	as_shift(a, AS_SHR, AS_RSI, 4, 1);
+	as_pop(a, AS_RAX);
+	as_jump(a, value);
+}
+
+/* ---- all shared code ---- */
 
 /* The code of TW_TAG_UPPER: the tag after it is the upper half of those that follow. */
 static void emit_upper(struct as *a, const struct tw_encoder_code *c)
@@ -114,8 +225,10 @@ static void emit_shared(struct tw_encoder_code *c)
 	as_alu_constant(&a, AS_SUB, C, sizeof(uint16_t), 1);
 	c->out = a.at;
 	emit_exit(&a);
-	c->miss = a.at;
-	emit_miss(&a);
+	c->value = a.at;
+	emit_value(&a);
+	c->literal = a.at;
+	emit_literal(&a, c->value);
 	const uint8_t *upper = a.at;
 	emit_upper(&a, c);
 	c->entry = tw_code_runnable(&c->area, a.at);
@@ -168,12 +281,12 @@ struct value {
 	const uint8_t *next;
 };
 
-static struct as_mem of_slot(const struct value *v, size_t field)
+static struct as_mem of_value(const struct value *v, size_t field)
 {
 	return as_at(SLOTS, (int32_t)(v->slot * sizeof(struct tw_value_slot) + field));
 }
 
-#define SLOT(v, field) of_slot(v, offsetof(struct tw_value_slot, field))
+#define SLOT_OF(v, field) of_value(v, offsetof(struct tw_value_slot, field))
 
 /* The last value of the slot's register. */
 static struct as_mem last_of_register(const struct value *v)
@@ -185,36 +298,40 @@ static void learn_step(struct as *a, const struct value *v)
 {
 	as_move(a, AS_RAX, VALUE);
 	as_alu_mem32(a, AS_SUB, AS_RAX, last_of_register(v));
-	as_store32(a, SLOT(v, step), AS_RAX);
+	as_store32(a, SLOT_OF(v, step), AS_RAX);
 }
 
 static void compare_step(struct as *a, struct value *v)
 {
-	as_load_signed32(a, PREDICTED, SLOT(v, step));
+	as_load_signed32(a, PREDICTED, SLOT_OF(v, step));
 	as_alu_mem(a, AS_ADD, PREDICTED, last_of_register(v));
 	as_alu(a, AS_CMP, VALUE, PREDICTED, 1);
 	v->miss[TW_WAY_STEP] = as_jump_forward(a, AS_NOT_EQUAL);
-	as_store(a, SLOT(v, last), VALUE);
+	as_store(a, SLOT_OF(v, last), VALUE);
 }
 
 static void compare_last(struct as *a, struct value *v)
 {
-	as_alu_mem(a, AS_CMP, VALUE, SLOT(v, last));
+	as_alu_mem(a, AS_CMP, VALUE, SLOT_OF(v, last));
 	v->miss[TW_WAY_LAST] = as_jump_forward(a, AS_NOT_EQUAL);
 	learn_step(a, v);
 }
 
+/* Where the successor of the slot's last value stands, as long as `reg` stays. */
+static struct as_mem successor(struct as *a, const struct value *v, uint8_t reg)
+{
+	as_constant(a, reg, TW_SUCCESSOR_FACTOR);
+	as_multiply_mem(a, reg, SLOT_OF(v, last));
+	as_shift(a, AS_SHR, reg, 64 - TW_SUCCESSOR_BITS, 1);
+	return (struct as_mem){ENCODER, reg, 3, (int32_t)offsetof(struct tw_encoder, values.successor)};
+}
+
 static void compare_successor(struct as *a, struct value *v)
 {
-	struct as_mem successor = {ENCODER, PREDICTED, 3, (int32_t)offsetof(struct tw_encoder, values.successor)};
-	as_constant(a, PREDICTED, TW_SUCCESSOR_FACTOR);
-	as_load(a, AS_RAX, SLOT(v, last));
-	as_multiply(a, PREDICTED, AS_RAX, 1);
-	as_shift(a, AS_SHR, PREDICTED, 64 - TW_SUCCESSOR_BITS, 1);
-	as_alu_mem(a, AS_CMP, VALUE, successor);
+	as_alu_mem(a, AS_CMP, VALUE, successor(a, v, PREDICTED));
 	v->miss[TW_WAY_SUCCESSOR] = as_jump_forward(a, AS_NOT_EQUAL);
 	learn_step(a, v);
-	as_store(a, SLOT(v, last), VALUE);
+	as_store(a, SLOT_OF(v, last), VALUE);
 }
 
 /* Compares the value with what is predicted in one way, and learns it. */
@@ -227,35 +344,47 @@ static void compare(struct as *a, struct value *v, unsigned way)
 	else
 		compare_successor(a, v);
 	as_store(a, last_of_register(v), VALUE);
+	as_store8(a, SLOT_OF(v, doubt), 0);
 }
 
-static void in_line(struct as *a, struct value *v)
+/* Has a value taken by what all code shares. RUN counts what came before the fragment, which has what is in it added at its end. */
+static void call(struct as *a, const uint8_t *shared, const struct value *v)
+{
+	as_lea(a, AS_RAX, as_at(RUN, (int32_t)v->k), 1);
+	as_constant(a, AS_RSI, v->slot);
+	as_call(a, shared);
+}
+
+static void in_line(struct as *a, const struct tw_encoder_code *c, struct value *v)
 {
 	as_load(a, VALUE, as_at(M, (int32_t)(v->k * sizeof(uint64_t))));
-	as_compare8(a, SLOT(v, way), v->way);
-	v->other = as_jump_forward(a, AS_NOT_EQUAL);
-	compare(a, v, v->way);
+	as_compare8(a, SLOT_OF(v, way), v->way < TW_NWAYS ? v->way : TW_LITERAL);
+	v->other = as_jump_forward(a, v->way < TW_NWAYS ? AS_NOT_EQUAL : AS_BELOW);
+	if (v->way < TW_NWAYS)
+		compare(a, v, v->way);
+	else
+		call(a, c->literal, v);
 	v->next = a->at;
 }
 
-/* What is not as expected. RUN counts what came before the fragment, which has what is in it added at its end. */
+/* What is not as expected. */
 static void out_of_line(struct as *a, const struct tw_encoder_code *c, struct value *v)
 {
-	unsigned second = (v->way + 1u) % TW_NWAYS, third = (v->way + 2u) % TW_NWAYS;
+	for (unsigned way = 0; way < TW_NWAYS; way++) {
+		if (way == v->way)
+			continue;
+		as_here(a, v->other);
+		as_compare8(a, SLOT_OF(v, way), (uint8_t)way);
+		v->other = as_jump_forward(a, AS_NOT_EQUAL);
+		compare(a, v, way);
+		as_jump(a, v->next);
+	}
 	as_here(a, v->other);
-	as_compare8(a, SLOT(v, way), (uint8_t)second);
-	uint8_t *not_second = as_jump_forward(a, AS_NOT_EQUAL);
-	compare(a, v, second);
-	as_jump(a, v->next);
-	as_here(a, not_second);
-	compare(a, v, third);
+	call(a, c->literal, v);
 	as_jump(a, v->next);
 	for (unsigned way = 0; way < TW_NWAYS; way++)
 		as_here(a, v->miss[way]);
-	as_lea(a, AS_RDX, as_at(RUN, (int32_t)v->k), 1);
-	as_constant(a, AS_RSI, v->slot);
-	as_call(a, c->miss);
-	as_constant(a, RUN, (uint64_t) - (int64_t)(v->k + 1));
+	call(a, c->value, v);
 	as_jump(a, v->next);
 }
 
@@ -267,8 +396,8 @@ static void check(struct as *a, const struct tw_encoder_code *c, const struct va
 	as_lea(a, AS_RAX, as_at(M, (int32_t)(n * sizeof(uint64_t))), 1);
 	as_alu_mem(a, AS_CMP, AS_RAX, OF(piece.m_end));
 	as_jump_if(a, AS_ABOVE, c->back);
-	as_load16(a, AS_RAX, OF(values.epoch));
-	as_compare16(a, SLOT(first, epoch), AS_RAX);
+	as_load8(a, AS_RAX, OF(values.epoch));
+	as_compare8_register(a, SLOT_OF(first, epoch), AS_RAX);
 	as_jump_if(a, AS_NOT_EQUAL, c->back);
 }
 
@@ -281,7 +410,7 @@ static void compile(struct tw_encoder_code *c, const struct tw_value_slot *slots
 	if (n)
 		check(&a, c, value, n);
 	for (uint32_t k = 0; k < n; k++)
-		in_line(&a, &value[k]);
+		in_line(&a, c, &value[k]);
 	if (n) {
 		as_alu_constant(&a, AS_ADD, RUN, (int32_t)n, 1);
 		as_alu_constant(&a, AS_ADD, M, (int32_t)(n * sizeof(uint64_t)), 1);

@@ -30,7 +30,10 @@ struct tw_encoder {
 	struct tw_bytes section[TW_NSTREAMS];
 };
 
-/* A value of this slot that is not as predicted, `run` values after the last such. */
-void tw_encoder_miss(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
+/* A slot's values are literals no more when so many in a row would have been predicted. */
+enum { TW_MOST_PREDICTED = 12 };
+
+/* The next value, of this slot, `run` values as predicted after the last that was not. Returns that number behind it. */
+uint64_t tw_encoder_value(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
 
 #endif

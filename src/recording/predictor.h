@@ -43,16 +43,26 @@ static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *ta
 /* Ways to predict a value, which are also the first codes. */
 enum tw_way {
 	TW_WAY_STEP,      /* the register's last value, plus what was to be added to it the last time in this slot */
-	TW_WAY_SUCCESSOR, /* what followed the slot's last value, the last time a prediction failed after that value */
+	TW_WAY_SUCCESSOR, /* what followed the slot's last value, the last time a prediction failed, or was not made, after that value */
 	TW_WAY_LAST,      /* the slot's last value */
 	TW_NWAYS
 };
 
 /*
- * Codes of values that were not as predicted: one of the ways, or TW_CODE_LITERAL + (bytes - 1) for a difference to the slot's last value, plus
- * TW_CODE_REGISTER if it is to the register's. A difference is stored as (d << 1) ^ (d >> 63), in that many bytes, lowest first.
+ * A *literal* is a difference in 1 to 8 bytes, lowest first, the highest bit being the sign: TW_LITERAL + (bytes - 1) to the slot's last value, or that plus
+ * TW_LITERAL_REGISTER to the register's. So many numbers are codes for one value; and ways of a slot whose values are not predicted: each is a
+ * literal of this kind, and counts as predicted. TW_CODE_LASTING + the literal's kind is the code that makes it the slot's way.
  */
-enum { TW_CODE_LITERAL = TW_NWAYS, TW_CODE_REGISTER = 8, TW_NCODES = TW_CODE_LITERAL + 2 * TW_CODE_REGISTER };
+enum {
+	TW_LITERAL = TW_NWAYS,
+	TW_LITERAL_REGISTER = 8,
+	TW_LITERAL_KINDS = 16,
+	TW_CODE_LASTING = TW_LITERAL_KINDS,
+	TW_NCODES = TW_LITERAL + 2 * TW_LITERAL_KINDS
+};
+
+/* A record has at most so many values that are decoded without a look at what is left of the literals, which end in as much as they may take. */
+enum { TW_QUICK_VALUES = 64, TW_LITERAL_PADDING = TW_QUICK_VALUES * sizeof(uint64_t) };
 
 /* A run of 255 goes on in the next byte. */
 enum { TW_RUN_MORE = 255 };
@@ -60,9 +70,10 @@ enum { TW_RUN_MORE = 255 };
 struct tw_value_slot {
 	uint64_t last;
 	int32_t step;
-	uint16_t epoch; /* not the predictor's: the rest is of an earlier chunk */
+	uint8_t epoch; /* not the predictor's: the rest is of an earlier chunk */
 	uint8_t reg;
 	uint8_t way;
+	uint8_t doubt; /* not the predictor's: in `way`, by whoever keeps the slot */
 };
 
 struct tw_value_predictor {
@@ -71,7 +82,7 @@ struct tw_value_predictor {
 	const struct tw_value_map *map;
 	const struct tw_value_place *row; /* of `upper` */
 	uint32_t upper;
-	uint16_t epoch;
+	uint8_t epoch;
 	struct tw_value_slot *slot; /* by number; there are as many as the map had when the chunk, or piece, began */
 };
 
@@ -80,6 +91,25 @@ static inline size_t tw_successor_index(uint64_t value)
 	return (size_t)(value * TW_SUCCESSOR_FACTOR >> (64 - TW_SUCCESSOR_BITS));
 }
 
+/* Of a kind of literal: its bytes, and what it is a difference to. */
+static inline unsigned tw_literal_bytes(unsigned kind)
+{
+	return (kind - TW_LITERAL) % TW_LITERAL_REGISTER + 1;
+}
+
+static inline uint64_t tw_literal_base(const struct tw_value_predictor *p, const struct tw_value_slot *s, unsigned kind)
+{
+	return kind < TW_LITERAL + TW_LITERAL_REGISTER ? s->last : p->reg[s->reg];
+}
+
+/* The lowest `bytes` of v, with their sign. */
+static inline uint64_t tw_literal_cut(uint64_t v, unsigned bytes)
+{
+	unsigned shift = 64 - 8 * bytes;
+	return (uint64_t)((int64_t)(v << shift) >> shift);
+}
+
+/* By a way that is no literal. */
 static inline uint64_t tw_predict(const struct tw_value_predictor *p, const struct tw_value_slot *s)
 {
 	if (s->way == TW_WAY_STEP)

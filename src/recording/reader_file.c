@@ -93,13 +93,20 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 	return f->n;
 }
 
+/* What a chunk takes comes in pages of this size, with some more for the next: page faults were a tenth of the time of replay. */
+enum { HUGE = 1 << 21 };
+
 int tw_reader_room(struct tw_bytes *to, uint64_t n)
 {
 	if (to->room >= n && to->at)
 		return TW_OK;
 	free(to->at);
-	*to = (struct tw_bytes){.at = malloc(n)};
+	if (n >= HUGE)
+		n = n < UINT64_MAX / 2 ? (n + n / 4 + HUGE - 1) & ~(uint64_t)(HUGE - 1) : UINT64_MAX - HUGE + 1;
+	*to = (struct tw_bytes){.at = n < HUGE ? malloc(n) : aligned_alloc(HUGE, n)};
 	to->room = to->at ? n : 0;
+	if (to->at && n >= HUGE)
+		madvise(to->at, n, MADV_HUGEPAGE);
 	return to->at ? TW_OK : TW_ERR_MEMORY;
 }
 

@@ -10,7 +10,7 @@
 
 struct tw_value_map;
 
-#define TW_RECORDING_VERSION 5
+#define TW_RECORDING_VERSION 6
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_THREAD_FILE       "thread-%04u"

@@ -340,7 +340,7 @@ static void not_to_be_opened(void)
 	CHECK(strstr(tw_recording_detail(), "version 1"));
 	write_text("rec.tw/header", "trackway recording 99\n");
 	EQUAL(open_error(), TW_ERR_VERSION);
-	write_text("rec.tw/header", "trackway recording 5\nstate: complete\n");
+	write_text("rec.tw/header", "trackway recording 6\nstate: complete\n");
 	EQUAL(open_error(), TW_ERR_TRUNCATED);
 	write_text("rec.tw/header", "something else\n");
 	EQUAL(open_error(), TW_ERR_NOT_RECORDING);

@@ -2,6 +2,7 @@
 #include "recording/transform.h"
 #include "channel/channel.h"
 #include "recording/encode_code.h"
+#include "recording/predictor.h"
 #include "recording/recording.h"
 #include "unit.h"
 #include "unit_fragment.h"
@@ -105,6 +106,29 @@ static uint64_t chain_value(unsigned fragment, unsigned k)
 	return 0x7f0000000000 + at * 16;
 }
 
+/* Differences of two bytes, that come but once. */
+static uint64_t narrow_value(unsigned fragment, unsigned k)
+{
+	static uint64_t at[N_FRAGMENTS][MAX_VALUES];
+	return at[fragment][k] += any() % 60000 - 30000;
+}
+
+/* For a while differences of so many bytes, or a stride, or the same again. */
+static uint64_t moody_value(unsigned fragment, unsigned k)
+{
+	static struct {
+		uint64_t at;
+		unsigned left, mood;
+	} slot[N_FRAGMENTS][MAX_VALUES], *s;
+	s = &slot[fragment][k];
+	if (!s->left) {
+		s->left = 1 + (unsigned)(any() % 40);
+		s->mood = (unsigned)(any() % 10);
+	}
+	s->left--;
+	return s->at += s->mood < 8 ? (uint64_t)((int64_t)any() >> 8 * s->mood) : 16 * (s->mood - 8);
+}
+
 static void make(unsigned n, unsigned fragments, uint64_t (*value)(unsigned, unsigned))
 {
 	begin();
@@ -185,6 +209,8 @@ static void round_trips(struct tw_encoder *encoder)
 	round_trip(encoder);
 	make(N_TAGS, N_FRAGMENTS, extreme_value);
 	round_trip(encoder);
+	make(N_TAGS, N_FRAGMENTS, moody_value);
+	round_trip(encoder);
 	make(N_TAGS, N_FRAGMENTS, stride_value);
 	round_trip(encoder);
 	make(N_TAGS, 3, chain_value);
@@ -198,12 +224,22 @@ static void regular(struct tw_encoder *encoder)
 	put_keyframe(0);
 	for (unsigned i = 0; i < N_TAGS; i++)
 		put_execution(i % 2, stride_value);
-	CHECK(round_trip(encoder) < (N_TAGS + N_TAGS / 2) / 255 + 200);
+	CHECK(round_trip(encoder) < (N_TAGS + N_TAGS / 2) / 255 + 200 + TW_LITERAL_PADDING);
 	begin();
 	put_keyframe(0);
 	for (unsigned i = 0; i < N_TAGS; i++)
 		put_execution(1, chain_value);
 	CHECK(round_trip(encoder) < 2 * N_TAGS / 255 + 8 * 500);
+}
+
+/* What is never predicted takes its literals and nothing else, in the end. */
+static void irregular(struct tw_encoder *encoder)
+{
+	begin();
+	put_keyframe(0);
+	for (unsigned i = 0; i < N_TAGS; i++)
+		put_execution(1 + i % 3, narrow_value);
+	CHECK(round_trip(encoder) < chunk.n_m * 2 + chunk.n_m / 255 + N_TAGS / 255 + 200 + TW_LITERAL_PADDING);
 }
 
 /* Upper halves that look like symbols. */
@@ -372,6 +408,7 @@ int main(void)
 	coder = tw_encoder_new(map, code);
 	round_trips(encoder);
 	regular(encoder);
+	irregular(encoder);
 	odd_tags(encoder);
 	turns(encoder);
 	repeated(encoder);

@@ -40,34 +40,17 @@ int64_t tw_section_run(struct tw_section_part *runs)
 
 /* ---- values that were not as predicted ---- */
 
-static inline uint64_t unzigzag(uint64_t z)
+/* The value that a literal of this kind says; negative in r->run if there is none. */
+static inline uint64_t take_literal(struct tw_value_reader *r, const struct tw_value_slot *s, unsigned kind)
 {
-	return z >> 1 ^ (0 - (z & 1));
-}
-
-/* A difference of so many bytes; -1 in r->run if there are not so many. */
-static inline uint64_t take_literal(struct tw_value_reader *r, unsigned bytes)
-{
-	size_t left = (size_t)(r->literals.end - r->literals.at);
-	uint64_t literal = 0;
-	if (left >= sizeof literal) {
-		memcpy(&literal, r->literals.at, sizeof literal);
-		literal &= UINT64_MAX >> (64 - 8 * bytes);
-	} else if (left >= bytes) {
-		memcpy(&literal, r->literals.at, bytes);
-	} else {
+	uint64_t literal;
+	if ((size_t)(r->literals.end - r->literals.at) < sizeof literal) {
 		r->run = -1;
 		return 0;
 	}
-	r->literals.at += bytes;
-	return unzigzag(literal);
-}
-
-static inline uint64_t decode_literal(struct tw_value_reader *r, const struct tw_value_slot *s, unsigned code)
-{
-	unsigned bytes = (code - TW_CODE_LITERAL) % TW_CODE_REGISTER + 1;
-	uint64_t from = code < TW_CODE_LITERAL + TW_CODE_REGISTER ? s->last : r->p.reg[s->reg];
-	return from + take_literal(r, bytes);
+	memcpy(&literal, r->literals.at, sizeof literal);
+	r->literals.at += tw_literal_bytes(kind);
+	return tw_literal_base(&r->p, s, kind) + tw_literal_cut(literal, tw_literal_bytes(kind));
 }
 
 uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
@@ -84,10 +67,26 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 	if (code < TW_NWAYS) {
 		s->way = (uint8_t)code;
 		value = tw_predict(p, s);
+	} else if (code < TW_LITERAL + TW_CODE_LASTING) {
+		value = take_literal(r, s, code);
 	} else {
-		value = decode_literal(r, s, code);
+		s->way = (uint8_t)(code - TW_CODE_LASTING);
+		value = take_literal(r, s, s->way);
 	}
 	*successor = value;
+	tw_learn(p, s, value);
+	return value;
+}
+
+uint64_t tw_value_reader_hit(struct tw_value_reader *r, uint32_t slot)
+{
+	struct tw_value_predictor *p = &r->p;
+	struct tw_value_slot *s = p->slot + slot;
+	uint64_t value;
+	if (s->way < TW_NWAYS)
+		value = tw_predict(p, s);
+	else
+		value = p->successor[tw_successor_index(s->last)] = take_literal(r, s, s->way);
 	tw_learn(p, s, value);
 	return value;
 }
@@ -96,16 +95,10 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 
 static void take_values(struct tw_value_reader *r, uint32_t slot, uint32_t n, uint64_t *m)
 {
-	struct tw_value_predictor *p = &r->p;
 	for (uint32_t i = 0; i < n && r->run >= 0; i++) {
-		struct tw_value_slot *s = p->slot + slot + i;
-		if (__builtin_expect(r->run > 0, 1)) {
-			r->run--;
-			m[i] = tw_predict(p, s);
-			tw_learn(p, s, m[i]);
-		} else {
-			m[i] = tw_value_reader_miss(r, slot + i);
-		}
+		int hit = r->run > 0;
+		r->run -= hit;
+		m[i] = hit ? tw_value_reader_hit(r, slot + i) : tw_value_reader_miss(r, slot + i);
 	}
 }
 
@@ -169,7 +162,7 @@ int tw_value_reader_begin(struct tw_value_reader *r, const uint8_t *section, siz
 	tw_start_values(&r->p, r->p.map, 0);
 	memset(r->p.slot, 0, r->n_slots * sizeof *r->p.slot);
 	r->p.epoch = 1;
-	return r->run < 0 ? damaged() : TW_OK;
+	return r->run < 0 || r->literals.end - r->literals.at < TW_LITERAL_PADDING ? damaged() : TW_OK;
 }
 
 void tw_value_reader_keyframe(struct tw_value_reader *r, const uint64_t *regs)
@@ -184,5 +177,6 @@ static int is_read(const struct tw_section_part *part)
 
 int tw_value_reader_end(const struct tw_value_reader *r)
 {
-	return r->run || !is_read(&r->runs) || !is_read(&r->codes) || !is_read(&r->literals) ? damaged() : TW_OK;
+	int literals = r->literals.end - r->literals.at == TW_LITERAL_PADDING;
+	return r->run || !is_read(&r->runs) || !is_read(&r->codes) || !literals ? damaged() : TW_OK;
 }

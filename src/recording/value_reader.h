@@ -1,8 +1,8 @@
 /*
  * The values of a chunk, decoded one execution at a time from its M section (transform.h), in the order in which the C stream has the executions.
  *
- * What came as predicted can be worked out by others too: replay makes machine code that does (replay/compile_values.c), on the state below, and
- * calls tw_value_reader_miss() for the rest. A reader serves one thread at a time, one chunk after another.
+ * What came as predicted, or as a literal in a slot of such, can be worked out by others too: replay makes machine code that does
+ * (replay/compile_values.c), on the state below, and calls tw_value_reader_miss() for the rest. A reader serves one thread at a time, one chunk after another.
  */
 #ifndef TW_VALUE_READER_H
 #define TW_VALUE_READER_H
@@ -47,6 +47,9 @@ void tw_value_reader_start(struct tw_value_reader *r, uint32_t number);
 
 /* The value of this slot, which is not as predicted: `run` was 0. It is 0 or more again unless the section makes no sense. */
 uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot);
+
+/* The value of this slot, which is as its way says: `run` was more than 0, and has been counted down. `run` is negative if there is no literal. */
+uint64_t tw_value_reader_hit(struct tw_value_reader *r, uint32_t slot);
 
 /* Parts a section into n parts, which fill it. TW_ERR_DAMAGED. */
 int tw_section_split(const uint8_t *section, size_t n, struct tw_section_part *part, unsigned n_parts);

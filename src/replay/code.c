@@ -23,14 +23,17 @@ struct tw_code {
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-/* Where the batch is full to, what was added up, and how many values come as predicted: in registers while code runs, but not in functions it calls. */
+/* Where the batch is full to, what was added up, how many values come as predicted, and the literals: in registers while code runs, but not in functions
+ * it calls. */
 static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 {
 	as_load(a, CODE_ADDR, WALK(addr));
 	as_load(a, CODE_STRETCH, WALK(stretch));
 	as_load(a, CODE_SUMS, WALK(sums));
-	if (place->values)
+	if (place->values) {
 		as_load(a, CODE_RUN, WALK(values.run));
+		as_load(a, CODE_LITERALS, WALK(values.literals.at));
+	}
 }
 
 static void emit_store_batch(struct as *a, const struct tw_compile_place *place)
@@ -38,18 +41,20 @@ static void emit_store_batch(struct as *a, const struct tw_compile_place *place)
 	as_store(a, WALK(addr), CODE_ADDR);
 	as_store(a, WALK(stretch), CODE_STRETCH);
 	as_store(a, WALK(sums), CODE_SUMS);
-	if (place->values)
+	if (place->values) {
 		as_store(a, WALK(values.run), CODE_RUN);
+		as_store(a, WALK(values.literals.at), CODE_LITERALS);
+	}
 }
 
-/* rdi is the walk, rsi the row. */
+/* rdi is the walk, rsi where code begins, by tag. */
 static void emit_entry(struct as *a, const struct tw_compile_place *place)
 {
 	for (unsigned i = 0; i < sizeof saved; i++)
 		as_push(a, saved[i]);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
 	as_move(a, CODE_WALK, AS_RDI);
-	as_move(a, CODE_ROW, AS_RSI);
+	as_store(a, WALK(code_row), AS_RSI);
 	emit_load_batch(a, place);
 	as_load(a, CODE_C, WALK(c));
 	if (place->values)
@@ -95,18 +100,25 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
+/* A field of the slot that a register points to. */
+#define SLOT_AT(base, field) as_at(base, (int32_t)offsetof(struct tw_value_slot, field))
+_Static_assert(sizeof(struct tw_value_slot) == 1 << 4 && !offsetof(struct tw_value_slot, last), "emit_literal counts on it");
+_Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
+
 /* What may hold registers of the program, and CODE_SUMS: an odd number of registers, so that the stack is aligned in what is called. */
 static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_SUMS};
 
-/* Calls a function of the reader with its first argument and esi as it is; goes out where the section makes no sense. */
+/* Calls a function of the reader with its first argument and rsi as it is; goes out where the section makes no sense. */
 static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
 {
 	uint8_t *failed;
 	as_store(a, WALK(values.run), CODE_RUN);
+	as_store(a, WALK(values.literals.at), CODE_LITERALS);
 	as_lea(a, AS_RDI, is_walks ? as_at(CODE_WALK, 0) : WALK(values), 1);
 	as_constant(a, AS_RAX, function);
 	as_call_reg(a, AS_RAX);
 	as_load(a, CODE_RUN, WALK(values.run));
+	as_load(a, CODE_LITERALS, WALK(values.literals.at));
 	for (unsigned i = sizeof kept; i-- > 0;)
 		as_pop(a, kept[i]);
 	as_test(a, CODE_RUN, 1);
@@ -125,12 +137,97 @@ static void emit_keep(struct as *a)
 	as_move(a, AS_RSI, AS_RAX);
 }
 
+/* ---- literals of any kind ---- */
+
+/* The slot, where its register's last value is, and where that is which the literal is a difference to: registers that are saved, with rcx. */
+enum { SLOT = AS_RDX, OF_REGISTER = AS_RSI, BASE = AS_RDI };
+
+static const uint8_t used[] = {AS_RCX, SLOT, OF_REGISTER, BASE};
+
+static void emit_pop_used(struct as *a)
+{
+	for (unsigned i = sizeof used; i-- > 0;)
+		as_pop(a, used[i]);
+}
+
+/* rcx: the kind, from 0 on. */
+static void emit_find(struct as *a)
+{
+	struct as_mem reg = {CODE_WALK, OF_REGISTER, 3, (int32_t)offsetof(struct tw_walk, values.p.reg)};
+	as_load8(a, AS_RCX, SLOT_AT(SLOT, way));
+	as_alu_constant(a, AS_SUB, AS_RCX, TW_LITERAL, 0);
+	as_load8(a, OF_REGISTER, SLOT_AT(SLOT, reg));
+	as_lea(a, OF_REGISTER, reg, 1);
+	as_move(a, AS_RAX, AS_RCX);
+	as_shift(a, AS_SHR, AS_RAX, 3, 0);
+	as_move(a, BASE, OF_REGISTER);
+	as_alu(a, AS_SUB, BASE, SLOT, 1);
+	as_multiply(a, BASE, AS_RAX, 1);
+	as_alu(a, AS_ADD, BASE, SLOT, 1);
+}
+
+/* rax: the value. */
+static void emit_read(struct as *a)
+{
+	as_alu_constant(a, AS_AND, AS_RCX, 7, 0);
+	as_load(a, AS_RAX, as_at(CODE_LITERALS, 0));
+	as_lea(a, CODE_LITERALS, (struct as_mem){CODE_LITERALS, AS_RCX, 0, 1}, 1);
+	as_alu_constant(a, AS_XOR, AS_RCX, 7, 0);
+	as_shift(a, AS_SHL, AS_RCX, 3, 0);
+	as_shift_by_rcx(a, AS_SHL, AS_RAX, 1);
+	as_shift_by_rcx(a, AS_SAR, AS_RAX, 1);
+	as_alu_mem(a, AS_ADD, AS_RAX, as_at(BASE, 0));
+}
+
+static void emit_learn(struct as *a)
+{
+	struct as_mem successor = {CODE_WALK, AS_RCX, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+	as_constant(a, AS_RCX, TW_SUCCESSOR_FACTOR);
+	as_multiply_mem(a, AS_RCX, SLOT_AT(SLOT, last));
+	as_shift(a, AS_SHR, AS_RCX, 64 - TW_SUCCESSOR_BITS, 1);
+	as_store(a, successor, AS_RAX);
+	as_move(a, AS_RCX, AS_RAX);
+	as_alu_mem32(a, AS_SUB, AS_RCX, as_at(OF_REGISTER, 0));
+	as_store32(a, SLOT_AT(SLOT, step), AS_RCX);
+	as_store(a, SLOT_AT(SLOT, last), AS_RAX);
+	as_store(a, as_at(OF_REGISTER, 0), AS_RAX);
+}
+
+/* The literal of slot eax; each 256th time of a slot, and where few are left, by the walk's own function. */
+static void emit_literal(struct as *a, const uint8_t *other_way)
+{
+	for (unsigned i = 0; i < sizeof used; i++)
+		as_push(a, used[i]);
+	as_lea(a, SLOT, as_at(AS_RAX, 0), 0);
+	as_shift(a, AS_SHL, SLOT, 4, 1);
+	as_alu(a, AS_ADD, SLOT, CODE_SLOTS, 1);
+	as_lea(a, AS_RCX, as_at(CODE_LITERALS, sizeof(uint64_t)), 1);
+	as_alu_mem(a, AS_CMP, AS_RCX, WALK(values.literals.end));
+	uint8_t *last = as_jump_forward(a, AS_ABOVE);
+	as_increment8(a, SLOT_AT(SLOT, doubt));
+	uint8_t *often = as_jump_forward(a, AS_EQUAL);
+	emit_find(a);
+	emit_read(a);
+	emit_learn(a);
+	emit_pop_used(a);
+	as_return(a);
+	as_here(a, last);
+	as_here(a, often);
+	emit_pop_used(a);
+	as_jump(a, other_way);
+}
+
 static void emit_values(struct tw_code *c, struct as *a)
 {
 	struct tw_compile_place *place = &c->place;
 	place->miss = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
+	const uint8_t *other_way = a->at;
+	emit_keep(a);
+	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);
+	place->other_way = a->at;
+	emit_literal(a, other_way);
 	place->start = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_start, 0);
@@ -152,7 +249,8 @@ static void emit_upper(struct tw_code *c, struct as *a)
 	as_load16(a, AS_RAX, as_at(CODE_C, 0));
 	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
 	as_store32(a, WALK(upper), AS_RAX);
-	tw_code_emit_row(a, &c->area, CODE_ROW, AS_RAX, c->place.out);
+	tw_code_emit_row(a, &c->area, AS_RCX, AS_RAX, c->place.out);
+	as_store(a, WALK(code_row), AS_RCX);
 	tw_compile_dispatch(a, &c->place);
 }
 

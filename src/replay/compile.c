@@ -459,7 +459,8 @@ void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place)
 	as_jump_if(a, AS_ABOVE_EQUAL, place->out);
 	as_load16(a, AS_RAX, as_at(CODE_C, 0));
 	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
-	tw_code_emit_jump(a, CODE_ROW, AS_RAX, place->back);
+	as_load(a, AS_RCX, WALK(code_row));
+	tw_code_emit_jump(a, AS_RCX, AS_RAX, place->back);
 }
 
 /* Makes sure that the execution's values are there. */

@@ -11,15 +11,15 @@
 
 /* Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. */
 enum {
-	CODE_WALK = AS_RBX,    /* struct tw_walk, whose registers stand first */
-	CODE_ROW = AS_RBP,     /* where code begins, by tag */
-	CODE_STRETCH = AS_R12, /* w->stretch */
-	CODE_ADDR = AS_R13,    /* w->addr */
-	CODE_C = AS_R14,       /* w->c */
-	CODE_M = AS_R15,       /* w->m; where values are coded: */
-	CODE_SLOTS = AS_R15,   /* w->values.p.slot */
-	CODE_RUN = AS_R10,     /* w->values.run */
-	CODE_SUMS = AS_R11,    /* w->sums */
+	CODE_WALK = AS_RBX,     /* struct tw_walk, whose registers stand first */
+	CODE_LITERALS = AS_RBP, /* w->values.literals.at */
+	CODE_STRETCH = AS_R12,  /* w->stretch */
+	CODE_ADDR = AS_R13,     /* w->addr */
+	CODE_C = AS_R14,        /* w->c */
+	CODE_M = AS_R15,        /* w->m; where values are coded: */
+	CODE_SLOTS = AS_R15,    /* w->values.p.slot */
+	CODE_RUN = AS_R10,      /* w->values.run */
+	CODE_SUMS = AS_R11,     /* w->sums */
 };
 
 /* Where code goes and what it jumps to. */
@@ -30,10 +30,10 @@ struct tw_compile_place {
 	const uint8_t *out;       /* out */
 	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value that is not as predicted: eax slot, then rax is the value;
-	 * ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which are in w->record then:
+	 * ...for one that is predicted in a way the code was not made for: rax slot and, in its upper half, the fragment's number, then rax is the value; ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which are in w->record then:
 	 * eax number, ecx how many; and `back` with these values. */
 	const struct tw_value_map *values;
-	const uint8_t *miss, *start, *take, *back_taken;
+	const uint8_t *miss, *other_way, *start, *take, *back_taken;
 };
 
 /* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. `slots`: how values are predicted now,

@@ -58,9 +58,29 @@ static void predict_successor(struct compiler *c, const struct tw_inline_value *
 	as_load(&c->a, v->host, successor);
 }
 
+/* The value that a literal says, with the step. */
+static void take_literal(struct compiler *c, const struct tw_inline_value *v, unsigned kind)
+{
+	struct as_mem successor = {CODE_WALK, v->host, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+	as_constant(&c->a, v->host, TW_SUCCESSOR_FACTOR);
+	as_multiply_mem(&c->a, v->host, SLOT(v, last));
+	as_shift(&c->a, AS_SHR, v->host, 64 - TW_SUCCESSOR_BITS, 1);
+	as_load_signed(&c->a, AS_RAX, as_at(CODE_LITERALS, 0), tw_literal_bytes(kind));
+	as_alu_constant(&c->a, AS_ADD, CODE_LITERALS, (int32_t)tw_literal_bytes(kind), 1);
+	as_alu_mem(&c->a, AS_ADD, AS_RAX, kind < TW_LITERAL + TW_LITERAL_REGISTER ? SLOT(v, last) : last_of_register(v));
+	as_store(&c->a, successor, AS_RAX);
+	as_move(&c->a, v->host, AS_RAX);
+	as_alu_mem32(&c->a, AS_SUB, AS_RAX, last_of_register(v));
+	as_store32(&c->a, SLOT(v, step), AS_RAX);
+}
+
 /* The value by one way to predict it. The step is learned, unless it stays the same. */
 static void predict(struct compiler *c, const struct tw_inline_value *v, unsigned way)
 {
+	if (way >= TW_LITERAL) {
+		take_literal(c, v, way);
+		return;
+	}
 	if (way == TW_WAY_STEP) {
 		as_load_signed32(&c->a, v->host, SLOT(v, step));
 		as_alu_mem(&c->a, AS_ADD, v->host, last_of_register(v));
@@ -106,6 +126,15 @@ static void take_all(struct compiler *c)
 	}
 }
 
+/* Whether any value of the program is expected to be a literal. */
+static int has_literals(const struct compiler *c)
+{
+	for (unsigned k = 0; k < c->p->n_values; k++)
+		if (c->slots[c->first_slot + k].way >= TW_LITERAL)
+			return 1;
+	return 0;
+}
+
 void tw_compile_take(struct compiler *c)
 {
 	struct tw_inline_value first = {.slot = c->first_slot};
@@ -114,6 +143,11 @@ void tw_compile_take(struct compiler *c)
 		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
 		as_call(&c->a, c->at->take);
 		return;
+	}
+	if (has_literals(c)) {
+		as_lea(&c->a, AS_RAX, as_at(CODE_LITERALS, (int32_t)(c->p->n_values * sizeof(uint64_t))), 1);
+		as_alu_mem(&c->a, AS_CMP, AS_RAX, WALK(values.literals.end));
+		as_jump_if(&c->a, AS_ABOVE, c->at->back);
 	}
 	as_compare8(&c->a, SLOT(&first, epoch), 1);
 	c->unstarted = as_jump_forward(&c->a, AS_NOT_EQUAL);
@@ -126,15 +160,20 @@ void tw_compile_take(struct compiler *c)
 
 static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 {
-	unsigned second = (v->way + 1u) % TW_NWAYS, third = (v->way + 2u) % TW_NWAYS;
 	as_here(&c->a, v->other);
-	as_compare8(&c->a, SLOT(v, way), (uint8_t)second);
-	uint8_t *not_second = as_jump_forward(&c->a, AS_NOT_EQUAL);
-	predict(c, v, second);
-	as_jump(&c->a, v->learn);
-	as_here(&c->a, not_second);
-	predict(c, v, third);
-	as_jump(&c->a, v->learn);
+	for (unsigned way = 0; way < TW_NWAYS; way++) {
+		if (way == v->way)
+			continue;
+		as_compare8(&c->a, SLOT(v, way), (uint8_t)way);
+		uint8_t *not_this = as_jump_forward(&c->a, AS_NOT_EQUAL);
+		predict(c, v, way);
+		as_jump(&c->a, v->learn);
+		as_here(&c->a, not_this);
+	}
+	as_constant(&c->a, AS_RAX, (uint64_t)c->p->descriptor->number << 32 | v->slot);
+	as_call(&c->a, c->at->other_way);
+	as_move(&c->a, v->host, AS_RAX);
+	as_jump(&c->a, v->learned);
 }
 
 static void missed(struct compiler *c, const struct tw_inline_value *v)

@@ -34,7 +34,7 @@ struct tw_inline_value {
 };
 
 /* Fragments with more values have them decoded by the reader. */
-enum { TW_INLINE_VALUES = 64 };
+enum { TW_INLINE_VALUES = TW_QUICK_VALUES };
 
 struct compiler {
 	struct as a;

@@ -47,6 +47,14 @@ void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, co
 		tw_code_add(p->code, program, slots);
 }
 
+void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots)
+{
+	enum { TIMES = 8 };
+	uint8_t n = atomic_load_explicit(&program->renewed, memory_order_relaxed);
+	if (n < TIMES && atomic_compare_exchange_strong(&program->renewed, &n, n + 1))
+		tw_code_add(p->code, program, slots);
+}
+
 void tw_programs_free(struct tw_programs *p)
 {
 	if (!p)

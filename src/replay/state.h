@@ -41,8 +41,9 @@ enum { TW_RECORD = 8192 };
 
 struct tw_walk {
 	uint64_t reg[TW_NREG_SLOTS];
-	struct tw_program *const *row; /* programs of this upper half */
-	const uint16_t *c, *c_end;     /* what is left of the streams */
+	struct tw_program *const *row;  /* programs of this upper half */
+	const uint8_t *const *code_row; /* where their code begins, for machine code */
+	const uint16_t *c, *c_end;      /* what is left of the streams */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
 	uint64_t *addr;                    /* next to be written, in addrs */
@@ -136,6 +137,10 @@ static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, u
 
 /* Decodes the n values of the next execution into w->record. */
 int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
+
+/* The value of a slot (lower half of `which`) of a fragment (upper half), whose code was made for another way. The slot's doubt is 0 each 256th time: then
+ * the code is made anew. w->values.run is as for tw_value_reader_hit. */
+uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which);
 
 /* ---- ops.c ---- */
 

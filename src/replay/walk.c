@@ -359,6 +359,16 @@ int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n)
 	return error ? tw_walk_damaged(w, error, "values that make no sense, of fragment", number) : 0;
 }
 
+uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which)
+{
+	uint32_t number = (uint32_t)(which >> 32), slot = (uint32_t)which;
+	struct tw_value_slot *slots = w->values.p.slot;
+	uint64_t value = tw_value_reader_hit(&w->values, slot);
+	if (!slots[slot].doubt)
+		tw_programs_renew(w->options.programs, tw_programs_row(w->options.programs, number >> 16)[number & 0xffff], slots);
+	return value;
+}
+
 /* The values of the next execution. */
 static int take_values(struct tw_walk *w, const struct tw_program *p, const uint64_t **values)
 {
