@@ -2,6 +2,7 @@
 #include "engine/buffer.h"
 #include "engine/fragment.h"
 #include "engine/signal.h"
+#include "engine/x86_64/selector.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
@@ -16,6 +17,18 @@ static void use_gs(u64 base)
 	tw_unlock(&tw_engine.lock);
 }
 
+void tw_segment_based(struct thread *t, u32 seg, u64 base)
+{
+	if (seg == TW_SEG_FS) {
+		t->app_fs = base;
+	} else {
+		t->app_gs = base;
+		use_gs(base);
+	}
+	struct tw_segbase e = {seg, 0, base};
+	tw_buffer_event(t, TW_EVENT_SEGBASE, &e, sizeof e, NULL, 0);
+}
+
 i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
 {
 	if (base >> 47)
@@ -24,13 +37,8 @@ i64 tw_set_segment(struct thread *t, u32 seg, u64 base)
 		i64 r = tw_sys(__NR_arch_prctl, ARCH_SET_FS, base, 0);
 		if (r)
 			return r;
-		t->app_fs = base;
-	} else {
-		t->app_gs = base;
-		use_gs(base);
 	}
-	struct tw_segbase e = {seg, 0, base};
-	tw_buffer_event(t, TW_EVENT_SEGBASE, &e, sizeof e, NULL, 0);
+	tw_segment_based(t, seg, base);
 	return 0;
 }
 
@@ -52,12 +60,17 @@ static void far_return(struct thread *t, bool iret)
 	tw_buffer_keyframe(t);
 }
 
-/* F3 [REX] 0F AE /n: /0 rdfsbase, /1 rdgsbase, /2 wrfsbase, /3 wrgsbase; [REX] 8E /5: mov gs, r/m; [REX.W] CF iret, [REX.W] CB far ret. */
+static bool is_prefix(u8 byte)
+{
+	return byte == 0xf3 || byte == 0xf2 || byte == 0x66 || byte == 0x67 || byte == 0x64 || byte == 0x65 || (byte & 0xe7) == 0x26;
+}
+
+/* F3 [REX] 0F AE /n: /0 rdfsbase, /1 rdgsbase, /2 wrfsbase, /3 wrgsbase; [REX.W] CF iret, [REX.W] CB far ret; the others load a selector. */
 void tw_emulate(struct thread *t)
 {
 	const u8 *p = (const u8 *)t->pc;
 	u8 rex = 0;
-	while (*p == 0xf3 || *p == 0x66)
+	while (is_prefix(*p))
 		p++;
 	if ((*p & 0xf0) == 0x40)
 		rex = *p++;
@@ -65,9 +78,8 @@ void tw_emulate(struct thread *t)
 		far_return(t, *p == 0xcf);
 		return;
 	}
-	if (*p == 0x8e) { /* a null selector is all that can be loaded without an LDT */
-		t->app_gs = 0;
-		t->pc = (u64)(p + 2);
+	if (*p == 0x8e || (*p == 0x0f && p[1] != 0xae)) {
+		tw_selector_load(t);
 		return;
 	}
 	u8 modrm = p[2], reg = (u8)((modrm & 7) | (rex & 1) << 3);

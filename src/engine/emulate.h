@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-/* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, mov to %gs, 64-bit iret and far ret) and moves t->pc to the next. */
+/* Performs the instruction at t->pc (rdgsbase, wrgsbase, wrfsbase, what loads a selector into %fs or %gs, 64-bit iret and far ret) and moves t->pc to the next. */
 void tw_emulate(struct thread *t);
 
 /*
@@ -13,6 +13,9 @@ void tw_emulate(struct thread *t);
  * returns to. As the kernel does it: no instruction runs there. (A kernel may be set to have none of them; then they are there all the same.)
  */
 bool tw_emulate_vsyscall(struct thread *t);
+
+/* The application's base of this segment is another now. */
+void tw_segment_based(struct thread *t, u32 seg, u64 base);
 
 /* Sets a segment base of the application's: 0, or -errno. */
 i64 tw_set_segment(struct thread *t, u32 seg, u64 base);

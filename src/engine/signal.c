@@ -472,7 +472,7 @@ static bool engine_fault(struct tw_ucontext *uc)
 	else if (uc->rip == (u64)tw_int80_insn)
 		uc->rip = (u64)tw_int80_fault;
 	else if ((uc->rip >= (u64)tw_copy_begin && uc->rip < (u64)tw_copy_end) || uc->rip == (u64)tw_xrstor_insn ||
-	         uc->rip == (u64)tw_fxrstor_insn)
+	         uc->rip == (u64)tw_fxrstor_insn || uc->rip == (u64)tw_load_fs_insn || uc->rip == (u64)tw_load_gs_insn)
 		uc->rip = (u64)tw_copy_fault;
 	else
 		return false;

@@ -94,8 +94,14 @@ static void decode_control(struct decoding *w)
 	case ZYDIS_MNEMONIC_WRFSBASE:
 		i->kind = INSN_EMULATED;
 		return;
+	case ZYDIS_MNEMONIC_LFS:
+	case ZYDIS_MNEMONIC_LGS:
+		i->kind = INSN_EMULATED;
+		return;
 	case ZYDIS_MNEMONIC_MOV:
-		if (w->o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && w->o[0].reg.value == ZYDIS_REGISTER_GS)
+	case ZYDIS_MNEMONIC_POP:
+		if (w->o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    (w->o[0].reg.value == ZYDIS_REGISTER_FS || w->o[0].reg.value == ZYDIS_REGISTER_GS))
 			i->kind = INSN_EMULATED;
 		return;
 	case ZYDIS_MNEMONIC_HLT:

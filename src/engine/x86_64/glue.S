@@ -242,6 +242,19 @@ tw_fxrstor_insn:
 	movl $1, %eax
 	ret
 
+/* bool tw_load_fs(u16 selector), bool tw_load_gs(u16 selector) */
+	.globl tw_load_fs, tw_load_fs_insn, tw_load_gs, tw_load_gs_insn
+tw_load_fs:
+tw_load_fs_insn:
+	movw %di, %fs
+	movl $1, %eax
+	ret
+tw_load_gs:
+tw_load_gs_insn:
+	movw %di, %gs
+	movl $1, %eax
+	ret
+
 /* void tw_sigreturn(const void *ucontext): as the restorer of the handler whose frame it stands in */
 	.globl tw_sigreturn
 tw_sigreturn:

@@ -55,6 +55,11 @@ bool tw_xrstor(const void *image, u64 mask);
 bool tw_fxrstor(const void *image);
 extern const char tw_xrstor_insn[], tw_fxrstor_insn[];
 
+/* Load a selector. False, and nothing loaded, where that faults. The base of %gs is another then: no signal may come before it is the thread again. */
+bool tw_load_fs(u16 selector);
+bool tw_load_gs(u16 selector);
+extern const char tw_load_fs_insn[], tw_load_gs_insn[];
+
 /* rt_sigreturn to the context that stands here, in a frame of the kernel's layout. */
 void tw_sigreturn(const void *ucontext) __attribute__((noreturn));
 

@@ -523,6 +523,9 @@ static bool decode_stack(struct decoding *w)
 		stack_push(w, 8);
 		return true;
 	case ZYDIS_MNEMONIC_POP:
+		if (w->i->kind == INSN_EMULATED) /* to %fs or %gs */
+			size = w->z->operand_width == 16 ? 2 : 8;
+		/* fall through */
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
 		add_stack_ref(w, TW_RSP, 0, size, TW_READ);
