@@ -247,6 +247,7 @@ struct engine {
 	u64 vdso;
 	u64 program_entry;
 	bool fsgsbase;
+	bool is_amd;    /* this CPU is AMD's, or of their design */
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
 	bool gs_used;   /* some thread has a %gs base that is not 0 */
 	bool filtered;  /* whoever started it set a filter of system calls: none that can be done without */

@@ -171,7 +171,7 @@ static void read_cpu(const struct start *s)
 	eax = 0;
 	u32 size = ebx;
 	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "=c"(ecx), "=d"(edx));
-	tw_engine.fast_loop = ebx == 0x68747541 || ebx == 0x6f677948; /* "Auth"enticAMD, "Hygo"nGenuine */
+	tw_engine.fast_loop = tw_engine.is_amd = ebx == 0x68747541 || ebx == 0x6f677948; /* "Auth"enticAMD, "Hygo"nGenuine */
 	tw_engine.xsave_size = size;
 	tw_engine.xcr0 = (u64)hi << 32 | lo;
 	tw_engine.fsgsbase = auxv_get(s, AT_HWCAP2) & 2;

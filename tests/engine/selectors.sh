@@ -41,6 +41,22 @@ static void by_mov(unsigned s)
 {
 	__asm__ volatile("movw %w0, %%gs" : : "r"(s));
 }
+/* Prefixes: of a register that has a number above 7, and of a register with more bits than are wanted. */
+static void by_high(unsigned long s)
+{
+	register unsigned long r9 __asm__("r9") = s;
+	__asm__ volatile("movq %0, %%gs" : : "r"(r9));
+}
+static unsigned long by_wide_lgs(unsigned offset, unsigned short s)
+{
+	struct {
+		unsigned offset;
+		unsigned short selector, none, wide_selector;
+	} far = {offset, s, 0, s}; /* to AMD's processors the offset has 32 bits in spite of REX.W */
+	register unsigned long r10 __asm__("r10");
+	__asm__ volatile(".byte 0x4c, 0x0f, 0xb5, 0x10" : "=r"(r10) : "a"(&far), "m"(far)); /* lgs r10, [rax] */
+	return r10;
+}
 static void by_memory(const unsigned short *s, long k)
 {
 	__asm__ volatile("movw (%0, %1, 2), %%gs" : : "r"(s), "r"(k));
@@ -101,6 +117,11 @@ int main(void)
 	}
 	printf("ldt: %u, %x\n", at(4), selector());
 	printf("lgs: %lx %u %x\n", by_lgs(0x80000008, SELECTOR(1)), at(0), selector());
+	by_high(SELECTOR(1));
+	printf("high: %u\n", at(0));
+	by_high(SELECTOR(0));
+	unsigned long wide = by_wide_lgs(0x89abcdef, SELECTOR(1));
+	printf("wide: %lx %u\n", wide, at(0));
 	pthread_create(&t, NULL, in_thread, NULL);
 	by_mov(SELECTOR(0));
 	for (int i = 0; i < 100; i++) {

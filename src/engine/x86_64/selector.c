@@ -62,6 +62,7 @@ static u64 address_of(const struct thread *t, const struct tw_op *op)
 struct load {
 	u8 opcode; /* 8E mov; behind 0F: A1 pop fs, A9 pop gs, B4 lfs, B5 lgs */
 	u8 modrm, rex;
+	bool wide;   /* REX.W, where processors heed it: AMD's do not have offsets of 64 bits */
 	bool narrow; /* prefix 66 */
 	u8 len;
 	bool reads; /* memory, from... */
@@ -72,10 +73,13 @@ static struct load parse(const struct thread *t, const struct insn *i)
 {
 	struct load l = {.len = i->len};
 	const u8 *p = i->raw + i->n_prefixes;
-	for (u8 k = 0; k < i->n_prefixes; k++)
+	for (u8 k = 0; k < i->n_prefixes; k++) {
 		l.narrow |= i->raw[k] == 0x66;
+		l.rex = (i->raw[k] & 0xf0) == 0x40 ? i->raw[k] : 0;
+	}
 	if ((*p & 0xf0) == 0x40)
 		l.rex = *p++;
+	l.wide = (l.rex & 8) && !tw_engine.is_amd;
 	p += *p == 0x0f;
 	l.opcode = *p++;
 	l.modrm = *p;
@@ -88,7 +92,7 @@ static struct load parse(const struct thread *t, const struct insn *i)
 static void set_offset(struct thread *t, const struct load *l, u64 offset)
 {
 	u64 *r = &t->regs[(l->modrm >> 3 & 7) | (l->rex & 4) << 1];
-	if (l->rex & 8)
+	if (l->wide)
 		*r = offset;
 	else if (l->narrow)
 		*r = (*r & ~0xffffull) | (u16)offset;
@@ -105,7 +109,7 @@ void tw_selector_load(struct thread *t)
 	const struct load l = parse(t, &block.insn[0]);
 	tw_unlock(&tw_engine.lock);
 	const bool pops = (l.opcode & 0xf7) == 0xa1, far = l.opcode == 0xb4 || l.opcode == 0xb5;
-	const u64 offset_bytes = !far ? 0 : l.rex & 8 ? 8 : l.narrow ? 2 : 4;
+	const u64 offset_bytes = !far ? 0 : l.wide ? 8 : l.narrow ? 2 : 4;
 	if (l.reads && !tw_copy(bytes, (void *)l.address, offset_bytes + sizeof selector)) {
 		tw_signal_page_fault(t, l.address, tw_engine_mapped(l.address) ? FAULT_PRESENT : 0);
 		return;

@@ -16,6 +16,7 @@
 
 #define MAX_TURNS 8u   /* of a loop in one superblock */
 #define PREFIX_DS 0x3e /* without meaning in 64-bit mode, but for branches */
+#define XLAT      0xd7
 
 /* One translation at a time: under the engine's lock. */
 static struct block block;
@@ -135,7 +136,43 @@ static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 	emit_unspill(e, (u8)(k + 1), s, flags);
 }
 
-/* An operand relative to the application's %gs base. Only operands that ModRM gives. */
+/* Where the opcode of an instruction without ModRM is that has a memory operand all the same: mov of an absolute address, xlat. 0: it is another. */
+static u8 implicit_opcode(const struct insn *i)
+{
+	u8 at = i->n_prefixes;
+	if ((i->raw[at] & 0xf0) == 0x40)
+		at++;
+	return (i->raw[at] & 0xfc) == 0xa0 || i->raw[at] == XLAT ? at : 0;
+}
+
+/* Such an instruction as mov with [reg], where its operand is. */
+static void emit_implicit(struct emit *e, const struct insn *i, u8 reg)
+{
+	const u8 at = implicit_opcode(i), op = i->raw[at], before = i->raw[at - 1];
+	for (u8 k = 0; k < at; k++)
+		if (i->raw[k] == 0x66)
+			emit_8(e, 0x66);
+	if ((before & 0xf0) == 0x40)
+		emit_8(e, before & 0x48);
+	emit_8(e, op == XLAT ? 0x8a : (u8)(0x88 | (op & 1) | (op & 2 ? 0 : 2)));
+	emit_8(e, reg);
+}
+
+/* The operand's address without the segment's base; xlat's index has 8 bits. */
+static void emit_offset(struct emit *e, u8 reg, const struct tw_op *op)
+{
+	if (!(op->flags & TW_OPF_INDEX8)) {
+		emit_load_address(e, reg, op, false);
+		return;
+	}
+	emit_bytes(e, "\x0f\xb6", 2); /* movzx reg, al */
+	emit_8(e, (u8)(0xc0 | reg << 3));
+	emit_lea_sum(e, reg, op->base);
+	if (op->flags & TW_OPF_ADDR32)
+		emit_bytes(e, (const u8[]){0x89, (u8)(0xc0 | reg << 3 | reg)}, 2); /* mov reg32, reg32 */
+}
+
+/* An operand relative to the application's %gs base. String instructions are not among those done. */
 static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
@@ -145,7 +182,7 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 	for (u16 n = 0; n < i->n_ops && !op; n++)
 		if (b->op[i->first_op + n].op.seg == TW_SEG_GS)
 			op = &b->op[i->first_op + n].op;
-	if (!op || !i->modrm_at || s2 == TW_NOREG) {
+	if (!op || (!i->modrm_at && !implicit_opcode(i)) || s2 == TW_NOREG) {
 		tw_engine_fail(TW_FAILURE_ENGINE, "an instruction at %lx uses %%gs in a way that is not supported", (unsigned long)i->pc);
 		emit_bytes(e, "\x0f\x0b", 2);
 		return;
@@ -154,12 +191,15 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 	emit_mov_gs_reg(e, T_SLOT_S2, s2);
 	e->now.spill2 = s2 & 15;
 	emit_state(e, (u8)k, flags | STATE_SPILL | STATE_SPILL2);
-	emit_load_address(e, s, op, false);
+	emit_offset(e, s, op);
 	emit_mov_reg_gs(e, s2, T_APP_GS);
 	emit_bytes(e, "\x48\x8d", 2); /* lea s, [s + s2] */
 	emit_8(e, (u8)(0x04 | s << 3));
 	emit_8(e, (u8)(s2 << 3 | s));
-	emit_with_base(e, i, s);
+	if (i->modrm_at)
+		emit_with_base(e, i, s);
+	else
+		emit_implicit(e, i, s);
 	emit_state(e, (u8)(k + 1), flags | STATE_SPILL | STATE_SPILL2);
 	emit_mov_reg_gs(e, s2, T_SLOT_S2);
 	emit_unspill(e, (u8)(k + 1), s, flags);
