@@ -48,9 +48,14 @@ static int trace(void *arg)
 	struct user_regs_struct r, set;
 	struct iovec v = {&set, sizeof set};
 	char **range = arg;
-	usleep(50000);
-	if (!stopped(tids[0]) || ptrace(PTRACE_GETREGS, tids[0], 0, &r) || ptrace(PTRACE_GETREGSET, tids[0], NT_PRSTATUS, &v))
-		return 1;
+	for (int tries = 0;; tries++) { /* until it waits */
+		usleep(10000);
+		if (!stopped(tids[0]) || ptrace(PTRACE_GETREGS, tids[0], 0, &r) || ptrace(PTRACE_GETREGSET, tids[0], NT_PRSTATUS, &v))
+			return 1;
+		if (r.r12 == 0x123456789abcdef || tries == 300)
+			break;
+		ptrace(PTRACE_DETACH, tids[0], 0, 0);
+	}
 	printf("main: stack %d, r12 %llx, code %d, same %d\n", (char *)r.rsp > range[0] && (char *)r.rsp <= range[1], r.r12,
 	       *(unsigned short *)(r.rip - 2) == 0x50f, !memcmp(&r, &set, sizeof r));
 	ptrace(PTRACE_DETACH, tids[0], 0, 0);
