@@ -135,7 +135,7 @@ enum { DOUBT_MISS = 2, DOUBT_OTHER_WAY = 1, MOST_DOUBT = 6 };
 static INLINE unsigned way_to(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value)
 {
 	unsigned way = value == s->last ? TW_WAY_LAST : TW_NWAYS;
-	way = value == p->successor[tw_successor_index(s->last)] ? TW_WAY_SUCCESSOR : way;
+	way = value == tw_successor(p, s->last) ? TW_WAY_SUCCESSOR : way;
 	return value == p->reg[s->reg] + (uint64_t)(int64_t)s->step ? TW_WAY_STEP : way;
 }
 
@@ -157,7 +157,7 @@ static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slo
 	uint64_t literal = literal_of(p, s, value, &kind);
 	unsigned doubt = s->doubt + (literally ? DOUBT_MISS : DOUBT_OTHER_WAY);
 	unsigned lasting = literally && (literals || doubt >= MOST_DOUBT);
-	p->successor[tw_successor_index(s->last)] = value;
+	tw_follow(p, s->last, value);
 	w->runs = put_run(w->runs, w->run);
 	w->run = 0;
 	*w->codes++ = (uint8_t)(literally ? kind + (lasting ? TW_CODE_LASTING : 0) : way);
@@ -178,7 +178,7 @@ static INLINE void encode_literal(struct tw_value_predictor *p, struct tw_value_
 	} else if (__builtin_expect(tw_literal_cut(literal, bytes) != literal, 0)) {
 		encode_miss(p, s, w, value, TW_NWAYS);
 	} else {
-		p->successor[tw_successor_index(s->last)] = value;
+		tw_follow(p, s->last, value);
 		memcpy(w->literals, &literal, sizeof literal);
 		w->literals += bytes;
 		w->run++;

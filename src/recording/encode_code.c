@@ -118,7 +118,7 @@ enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
 static void emit_find(struct as *a)
 {
 	struct as_mem reg = {ENCODER, AS_RDX, 3, (int32_t)offsetof(struct tw_encoder, values.reg)};
-	struct as_mem successor = {ENCODER, SUCCESSOR, 3, (int32_t)offsetof(struct tw_encoder, values.successor)};
+	struct as_mem successor = {ENCODER, SUCCESSOR, 2, (int32_t)offsetof(struct tw_encoder, values.successor)};
 	as_lea(a, SLOT, as_at(AS_RSI, 0), 0);
 	as_shift(a, AS_SHL, SLOT, 4, 1);
 	as_alu(a, AS_ADD, SLOT, SLOTS, 1);
@@ -140,7 +140,9 @@ static void emit_doubt(struct as *a)
 	as_alu_mem(a, AS_CMP, VALUE, SLOT_AT(SLOT, last));
 	as_set(a, AS_EQUAL, AS_RAX);
 	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
-	as_alu_mem(a, AS_CMP, VALUE, as_at(SUCCESSOR, 0));
+	as_load_signed32(a, AS_RAX, as_at(SUCCESSOR, 0));
+	as_alu_mem(a, AS_ADD, AS_RAX, SLOT_AT(SLOT, last));
+	as_alu(a, AS_CMP, AS_RAX, VALUE, 1);
 	as_set(a, AS_EQUAL, AS_RAX);
 	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
 	as_alu_constant(a, AS_AND, AS_RDX, 1, 0);
@@ -175,7 +177,9 @@ static void emit_write(struct as *a)
 
 static void emit_learn(struct as *a)
 {
-	as_store(a, as_at(SUCCESSOR, 0), VALUE);
+	as_move(a, AS_RAX, VALUE);
+	as_alu_mem32(a, AS_SUB, AS_RAX, SLOT_AT(SLOT, last));
+	as_store32(a, as_at(SUCCESSOR, 0), AS_RAX);
 	as_store8_register(a, SLOT_AT(SLOT, doubt), AS_R9);
 	as_move(a, AS_RAX, VALUE);
 	as_alu_mem32(a, AS_SUB, AS_RAX, as_at(OF_REGISTER, 0));
@@ -323,12 +327,14 @@ static struct as_mem successor(struct as *a, const struct value *v, uint8_t reg)
 	as_constant(a, reg, TW_SUCCESSOR_FACTOR);
 	as_multiply_mem(a, reg, SLOT_OF(v, last));
 	as_shift(a, AS_SHR, reg, 64 - TW_SUCCESSOR_BITS, 1);
-	return (struct as_mem){ENCODER, reg, 3, (int32_t)offsetof(struct tw_encoder, values.successor)};
+	return (struct as_mem){ENCODER, reg, 2, (int32_t)offsetof(struct tw_encoder, values.successor)};
 }
 
 static void compare_successor(struct as *a, struct value *v)
 {
-	as_alu_mem(a, AS_CMP, VALUE, successor(a, v, PREDICTED));
+	as_load_signed32(a, PREDICTED, successor(a, v, PREDICTED));
+	as_alu_mem(a, AS_ADD, PREDICTED, SLOT_OF(v, last));
+	as_alu(a, AS_CMP, VALUE, PREDICTED, 1);
 	v->miss[TW_WAY_SUCCESSOR] = as_jump_forward(a, AS_NOT_EQUAL);
 	learn_step(a, v);
 	as_store(a, SLOT_OF(v, last), VALUE);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { TW_SUCCESSOR_BITS = 16 };                /* of the table of values that followed a value */
+enum { TW_SUCCESSOR_BITS = 15 };                /* of the table of what followed a value: small enough to stay near */
 #define TW_SUCCESSOR_FACTOR 0x9e3779b97f4a7c15u /* its index: the upper bits of the product */
 
 /* ---- tags ---- */
@@ -77,8 +77,8 @@ struct tw_value_slot {
 };
 
 struct tw_value_predictor {
-	uint64_t reg[TW_NREGS + 1]; /* last values seen; the last one is for slots without a register */
-	uint64_t successor[1 << TW_SUCCESSOR_BITS];
+	uint64_t reg[TW_NREGS + 1];                /* last values seen; the last one is for slots without a register */
+	int32_t successor[1 << TW_SUCCESSOR_BITS]; /* the difference to the value it followed */
 	const struct tw_value_map *map;
 	const struct tw_value_place *row; /* of `upper` */
 	uint32_t upper;
@@ -89,6 +89,16 @@ struct tw_value_predictor {
 static inline size_t tw_successor_index(uint64_t value)
 {
 	return (size_t)(value * TW_SUCCESSOR_FACTOR >> (64 - TW_SUCCESSOR_BITS));
+}
+
+static inline uint64_t tw_successor(const struct tw_value_predictor *p, uint64_t last)
+{
+	return last + (uint64_t)(int64_t)p->successor[tw_successor_index(last)];
+}
+
+static inline void tw_follow(struct tw_value_predictor *p, uint64_t last, uint64_t value)
+{
+	p->successor[tw_successor_index(last)] = (int32_t)(value - last);
 }
 
 /* Of a kind of literal: its bytes, and what it is a difference to. */
@@ -114,7 +124,7 @@ static inline uint64_t tw_predict(const struct tw_value_predictor *p, const stru
 {
 	if (s->way == TW_WAY_STEP)
 		return p->reg[s->reg] + (uint64_t)(int64_t)s->step;
-	return s->way == TW_WAY_LAST ? s->last : p->successor[tw_successor_index(s->last)];
+	return s->way == TW_WAY_LAST ? s->last : tw_successor(p, s->last);
 }
 
 /* After each value. */

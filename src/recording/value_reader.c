@@ -57,9 +57,7 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 {
 	struct tw_value_predictor *p = &r->p;
 	struct tw_value_slot *s = p->slot + slot;
-	uint64_t *successor = &p->successor[tw_successor_index(s->last)];
 	uint64_t value;
-	__builtin_prefetch(successor, 1);
 	unsigned code = r->run >= 0 && r->codes.at < r->codes.end ? *r->codes.at++ : TW_NCODES;
 	r->run = code < TW_NCODES ? tw_section_run(&r->runs) : -1;
 	if (r->run < 0)
@@ -73,7 +71,7 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 		s->way = (uint8_t)(code - TW_CODE_LASTING);
 		value = take_literal(r, s, s->way);
 	}
-	*successor = value;
+	tw_follow(p, s->last, value);
 	tw_learn(p, s, value);
 	return value;
 }
@@ -83,10 +81,12 @@ uint64_t tw_value_reader_hit(struct tw_value_reader *r, uint32_t slot)
 	struct tw_value_predictor *p = &r->p;
 	struct tw_value_slot *s = p->slot + slot;
 	uint64_t value;
-	if (s->way < TW_NWAYS)
+	if (s->way < TW_NWAYS) {
 		value = tw_predict(p, s);
-	else
-		value = p->successor[tw_successor_index(s->last)] = take_literal(r, s, s->way);
+	} else {
+		value = take_literal(r, s, s->way);
+		tw_follow(p, s->last, value);
+	}
 	tw_learn(p, s, value);
 	return value;
 }

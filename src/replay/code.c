@@ -181,11 +181,13 @@ static void emit_read(struct as *a)
 
 static void emit_learn(struct as *a)
 {
-	struct as_mem successor = {CODE_WALK, AS_RCX, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+	struct as_mem successor = {CODE_WALK, AS_RCX, 2, (int32_t)offsetof(struct tw_walk, values.p.successor)};
 	as_constant(a, AS_RCX, TW_SUCCESSOR_FACTOR);
 	as_multiply_mem(a, AS_RCX, SLOT_AT(SLOT, last));
 	as_shift(a, AS_SHR, AS_RCX, 64 - TW_SUCCESSOR_BITS, 1);
-	as_store(a, successor, AS_RAX);
+	as_move(a, BASE, AS_RAX);
+	as_alu_mem32(a, AS_SUB, BASE, SLOT_AT(SLOT, last));
+	as_store32(a, successor, BASE);
 	as_move(a, AS_RCX, AS_RAX);
 	as_alu_mem32(a, AS_SUB, AS_RCX, as_at(OF_REGISTER, 0));
 	as_store32(a, SLOT_AT(SLOT, step), AS_RCX);

@@ -48,39 +48,39 @@ static void learn_step(struct compiler *c, const struct tw_inline_value *v)
 	as_store32(&c->a, SLOT(v, step), AS_RAX);
 }
 
-static void predict_successor(struct compiler *c, const struct tw_inline_value *v)
+/* Where what followed the slot's last value stands, as long as the machine register of the value stays. */
+static struct as_mem successor(struct compiler *c, const struct tw_inline_value *v)
 {
-	struct as_mem successor = {CODE_WALK, v->host, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
-	as_constant(&c->a, v->host, TW_SUCCESSOR_FACTOR);
-	as_load(&c->a, AS_RAX, SLOT(v, last));
-	as_multiply(&c->a, v->host, AS_RAX, 1);
-	as_shift(&c->a, AS_SHR, v->host, 64 - TW_SUCCESSOR_BITS, 1);
-	as_load(&c->a, v->host, successor);
-}
-
-/* The value that a literal says, with the step. */
-static void take_literal(struct compiler *c, const struct tw_inline_value *v, unsigned kind)
-{
-	struct as_mem successor = {CODE_WALK, v->host, 3, (int32_t)offsetof(struct tw_walk, values.p.successor)};
 	as_constant(&c->a, v->host, TW_SUCCESSOR_FACTOR);
 	as_multiply_mem(&c->a, v->host, SLOT(v, last));
 	as_shift(&c->a, AS_SHR, v->host, 64 - TW_SUCCESSOR_BITS, 1);
+	return (struct as_mem){CODE_WALK, v->host, 2, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+}
+
+static void predict_successor(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_load_signed32(&c->a, v->host, successor(c, v));
+	as_alu_mem(&c->a, AS_ADD, v->host, SLOT(v, last));
+}
+
+/* The value that a literal says. */
+static void take_literal(struct compiler *c, const struct tw_inline_value *v, unsigned kind)
+{
+	struct as_mem follows = successor(c, v);
 	as_load_signed(&c->a, AS_RAX, as_at(CODE_LITERALS, 0), tw_literal_bytes(kind));
 	as_alu_constant(&c->a, AS_ADD, CODE_LITERALS, (int32_t)tw_literal_bytes(kind), 1);
-	as_alu_mem(&c->a, AS_ADD, AS_RAX, kind < TW_LITERAL + TW_LITERAL_REGISTER ? SLOT(v, last) : last_of_register(v));
-	as_store(&c->a, successor, AS_RAX);
-	as_move(&c->a, v->host, AS_RAX);
-	as_alu_mem32(&c->a, AS_SUB, AS_RAX, last_of_register(v));
-	as_store32(&c->a, SLOT(v, step), AS_RAX);
+	if (kind >= TW_LITERAL + TW_LITERAL_REGISTER) {
+		as_alu_mem(&c->a, AS_ADD, AS_RAX, last_of_register(v));
+		as_alu_mem(&c->a, AS_SUB, AS_RAX, SLOT(v, last));
+	}
+	as_store32(&c->a, follows, AS_RAX);
+	as_load(&c->a, v->host, SLOT(v, last));
+	as_alu(&c->a, AS_ADD, v->host, AS_RAX, 1);
 }
 
 /* The value by one way to predict it. The step is learned, unless it stays the same. */
 static void predict(struct compiler *c, const struct tw_inline_value *v, unsigned way)
 {
-	if (way >= TW_LITERAL) {
-		take_literal(c, v, way);
-		return;
-	}
 	if (way == TW_WAY_STEP) {
 		as_load_signed32(&c->a, v->host, SLOT(v, step));
 		as_alu_mem(&c->a, AS_ADD, v->host, last_of_register(v));
@@ -88,8 +88,10 @@ static void predict(struct compiler *c, const struct tw_inline_value *v, unsigne
 	}
 	if (way == TW_WAY_LAST)
 		as_load(&c->a, v->host, SLOT(v, last));
-	else
+	else if (way == TW_WAY_SUCCESSOR)
 		predict_successor(c, v);
+	else
+		take_literal(c, v, way);
 	learn_step(c, v);
 }
 
