@@ -175,10 +175,16 @@ int tw_op_lane_active(const struct tw_op *op, const uint64_t *values, unsigned l
 	return ((const uint8_t *)mask)[(lane + 1) * op->mask_width - 1] >> 7;
 }
 
+/* Lanes that are active of a mask with one bit for each. */
+static unsigned active_bits(const struct tw_op *op, uint64_t mask)
+{
+	return (unsigned)__builtin_popcountll(op->count < 64 ? mask & ((1ull << op->count) - 1) : mask);
+}
+
 unsigned tw_op_lane_refs(const struct tw_op *op, const uint64_t *values)
 {
-	unsigned n = 0;
-	for (unsigned lane = 0; lane < op->count; lane++)
+	unsigned n = op->mask_width ? 0 : active_bits(op, values[op->mask_value]);
+	for (unsigned lane = 0; op->mask_width && lane < op->count; lane++)
 		n += (unsigned)tw_op_lane_active(op, values, lane);
 	return op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY) ? n != 0 : n;
 }
