@@ -15,7 +15,7 @@
 #define MIN_NEW      200u       /* fragments that are worth a snapshot */
 #define MIN_FORK     500u       /* ... and more that are worth taking one for, in a process that has translations */
 #define MAX_WRITTEN  6u         /* snapshots of one program */
-#define MAX_OF_FORKS 10u        /* ... by forks */
+#define MAX_OF_FORKS 12u        /* ... by forks */
 #define CALLS_A_LOOK 256u       /* system calls of a fork that lives on, after which it looks whether to leave or to take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
 #define HEAP_ROOM    (16u << 20)
@@ -554,7 +554,7 @@ static bool begin(struct tw_store_entry *e)
 static bool is_better(const struct tw_store_entry *e)
 {
 	u32 there = offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
-	return tr->n_host > there + there / (s.fork ? 16 : 4) + MIN_NEW && written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN);
+	return tr->n_host > there + there / (s.fork ? 50 : 4) + MIN_NEW && written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN);
 }
 
 static void write_as(struct tw_store_entry *e, int fd)
@@ -636,7 +636,7 @@ static bool is_time(bool *settled)
 void tw_snapshot_look(const struct thread *t)
 {
 	bool settled;
-	if (!is_time(&settled) || tr->n_host < s.taken + s.taken / 16 + MIN_FORK || !is_able(t))
+	if (!is_time(&settled) || tr->n_host < s.taken + s.taken / 50 + MIN_FORK || !is_able(t))
 		return;
 	const struct tw_store_entry *e = find_entry(false);
 	if (settled && offered(e) < tr->n_host - tr->n_host / 32)
