@@ -11,7 +11,7 @@ void *tw_array_room(void *items, size_t n, size_t *room, size_t size)
 	if (n < *room)
 		return items;
 	size_t more = 2 * n + LEAST;
-	void *at = more / 2 < n || more > (size_t)-1 / size ? NULL : realloc(items, more * size);
+	void *at = more / 2 < n || more > PTRDIFF_MAX / size ? NULL : realloc(items, more * size);
 	if (at)
 		*room = more;
 	return at;
