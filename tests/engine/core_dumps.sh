@@ -1,5 +1,6 @@
 # Core dumps are the program's: its registers and stack, what killed it, its auxiliary vector, by which debuggers find its code; and not the engine's gigabytes.
 . "$(dirname "$0")/../lib.sh"
+asan && export ASAN_OPTIONS=disable_coredump=0 # else the sanitizer forbids the recorder, and so the program, to dump
 need_command gdb
 case $(cat /proc/sys/kernel/core_pattern) in
 core) ;;
