@@ -16,6 +16,7 @@
 #define MIN_FORK     500u       /* ... and more that are worth taking one for, in a process that has translations */
 #define MAX_WRITTEN  6u         /* snapshots of one program */
 #define MAX_OF_FORKS 12u        /* ... by forks */
+#define FORK_SHARE   50u        /* a part of the fragments that a fork is to have in memory of its own at the most */
 #define CALLS_A_LOOK 256u       /* system calls of a fork that lives on, after which it looks whether to leave or to take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
 #define HEAP_ROOM    (16u << 20)
@@ -230,6 +231,26 @@ static i64 open_best(const struct tw_store_entry *e, struct head *h, u64 *offset
 	return -1;
 }
 
+/* Goes on with the best snapshot, in the place of the translations that there are. False: there is none, or it cannot be had. */
+static bool go_on_with(const struct tw_store_entry *e)
+{
+	u64 offset;
+	i64 fd = e ? open_best(e, &head, &offset) : -1;
+	if (tw_failed(fd))
+		return false;
+	if (tr->n_host)
+		tw_fragment_restart();
+	s.taken = 0;
+	s.complete = true;
+	const bool mapped = map_segments(&head, (int)fd, offset);
+	if (mapped) {
+		adopt(&head);
+		s.place = offset + 1;
+	}
+	tw_sys(__NR_close, fd, 0, 0);
+	return mapped;
+}
+
 void tw_snapshot_take(void)
 {
 	s.n_base = tw_modules.n;
@@ -240,16 +261,8 @@ void tw_snapshot_take(void)
 	if (!s.possible)
 		return;
 	s.key = make_key();
-	struct tw_store_entry *e = find_entry(false);
-	u64 offset;
-	i64 fd = e ? open_best(e, &head, &offset) : -1;
-	if (tw_failed(fd))
-		return;
-	if (map_segments(&head, (int)fd, offset)) {
-		adopt(&head);
+	if (go_on_with(find_entry(false)))
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
-	}
-	tw_sys(__NR_close, fd, 0, 0);
 }
 
 /* How many fragments the best snapshot has that this process, whose program has started, could go on with. */
@@ -258,22 +271,12 @@ static u32 offered(const struct tw_store_entry *e)
 	return e ? __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE) : 0;
 }
 
-/* Goes on with the best snapshot in the place of the translations that there are. */
+/* Likewise a fork, which is counted the first time. */
 static void exchange(const struct tw_store_entry *e)
 {
-	u64 offset;
-	i64 fd = open_best(e, &head, &offset);
-	if (tw_failed(fd))
-		return;
-	tw_fragment_restart();
-	s.taken = 0;
-	s.complete = true;
-	if (map_segments(&head, (int)fd, offset)) {
-		adopt(&head);
-		__atomic_fetch_add((u32 *)&store()->forks, !s.place, __ATOMIC_RELAXED);
-		s.place = offset + 1;
-	}
-	tw_sys(__NR_close, fd, 0, 0);
+	const bool first = !s.place;
+	if (go_on_with(e))
+		__atomic_fetch_add((u32 *)&store()->forks, first, __ATOMIC_RELAXED);
 }
 
 void tw_snapshot_forked(const struct thread *t)
@@ -554,7 +557,7 @@ static bool begin(struct tw_store_entry *e)
 static bool is_better(const struct tw_store_entry *e)
 {
 	u32 there = offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
-	return tr->n_host > there + there / (s.fork ? 50 : 4) + MIN_NEW && written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN);
+	return tr->n_host > there + there / (s.fork ? FORK_SHARE : 4) + MIN_NEW && written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN);
 }
 
 static void write_as(struct tw_store_entry *e, int fd)
@@ -594,11 +597,9 @@ static bool is_wanted(const struct thread *t)
 	return is_able(t) && tr->n_host > s.taken + MIN_NEW && has_room();
 }
 
-void tw_snapshot_leave(const struct thread *t)
+/* In entry e, if it is better than what is there. */
+static void leave_in(struct tw_store_entry *e)
 {
-	if (!is_wanted(t))
-		return;
-	struct tw_store_entry *e = find_entry(true);
 	if (!e || !is_better(e) || !may_write() || !begin(e))
 		return;
 	i64 fd = open_channel();
@@ -609,6 +610,12 @@ void tw_snapshot_leave(const struct thread *t)
 		tw_sys(__NR_close, fd, 0, 0);
 	}
 	__atomic_store_n((u32 *)&e->writer, 0, __ATOMIC_RELEASE);
+}
+
+void tw_snapshot_leave(const struct thread *t)
+{
+	if (is_wanted(t))
+		leave_in(find_entry(true));
 }
 
 static u64 now_ns(void)
@@ -636,12 +643,12 @@ static bool is_time(bool *settled)
 void tw_snapshot_look(const struct thread *t)
 {
 	bool settled;
-	if (!is_time(&settled) || tr->n_host < s.taken + s.taken / 50 + MIN_FORK || !is_able(t))
+	if (!is_time(&settled) || tr->n_host < s.taken + s.taken / FORK_SHARE + MIN_FORK || !is_able(t))
 		return;
-	const struct tw_store_entry *e = find_entry(false);
-	if (settled && offered(e) < tr->n_host - tr->n_host / 32)
-		tw_snapshot_leave(t);
-	e = find_entry(false);
-	if (offered(e) >= tr->n_host - tr->n_host / 32 && __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) != s.place)
+	const u32 enough = tr->n_host - tr->n_host / 32;
+	struct tw_store_entry *e = find_entry(true);
+	if (settled && offered(e) < enough && is_wanted(t))
+		leave_in(e);
+	if (offered(e) >= enough && __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) != s.place)
 		exchange(e);
 }
