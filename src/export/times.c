@@ -20,6 +20,7 @@ struct times {
 	const struct tw_recording *recording;
 	const struct tw_times_options *options;
 	uint64_t start, line;
+	struct tw_coded_chunk coded; /* memory that chunks are read to */
 	struct cursor *heap;
 	size_t n;
 };
@@ -64,19 +65,16 @@ static int next_in_chunk(struct cursor *c)
 
 static int read_chunk(struct times *w, struct cursor *c)
 {
-	struct tw_coded_chunk coded = {0};
-	int error = tw_recording_coded_chunk(w->recording, c->thread, c->chunk++, &coded);
+	const struct tw_chunk *chunk = &w->coded.chunk;
+	int error = tw_recording_coded_chunk(w->recording, c->thread, c->chunk++, &w->coded);
 	free(c->events);
-	c->events = error ? NULL : malloc(coded.chunk.n_e + 1);
+	c->events = error ? NULL : malloc(chunk->n_e + 1);
 	c->n = c->at = 0;
-	if (!error && !c->events)
-		error = TW_ERR_MEMORY;
-	if (!error) {
-		memcpy(c->events, coded.chunk.e, coded.chunk.n_e);
-		c->n = coded.chunk.n_e;
-	}
-	tw_coded_chunk_release(&coded);
-	return error;
+	if (error || !c->events)
+		return error ? error : TW_ERR_MEMORY;
+	memcpy(c->events, chunk->e, chunk->n_e);
+	c->n = chunk->n_e;
+	return TW_OK;
 }
 
 /* Goes on to the thread's next event. 1: there is one, 0: none any more; negative, or the caller's: an error. */
@@ -218,5 +216,6 @@ int tw_times_print(struct tw_text *t, const struct tw_recording *r, const struct
 	for (size_t i = 0; w.heap && i <= w.n; i++)
 		free(w.heap[i].events);
 	free(w.heap);
+	tw_coded_chunk_release(&w.coded);
 	return error;
 }

@@ -10,6 +10,7 @@
 #include "engine/signal.h"
 #include "engine/tally.h"
 #include "engine/x86_64/glue.h"
+#include "engine/x86_64/operand.h"
 #include <linux/mman.h>
 
 #define LOG_ENTRIES 32768u
@@ -124,27 +125,6 @@ static void log_ref(struct thread *t, u64 addr, u32 size, u8 type, u8 insn, u16 
 		t->log[t->n_log++] = (struct tw_logged_ref){addr, size, type, insn, count};
 }
 
-static u64 segment_base(const struct thread *t, u8 seg)
-{
-	return seg == TW_SEG_FS ? t->app_fs : seg == TW_SEG_GS ? t->app_gs : 0;
-}
-
-/* `base` and `index`: what is in these registers; 0: there is none. */
-static u64 address_of(const struct thread *t, const struct tw_op *op, u64 base, u64 index)
-{
-	u64 a = (u64)op->disp + base + ((op->flags & TW_OPF_INDEX8 ? index & 0xff : index) << op->scale);
-	if (op->flags & TW_OPF_ADDR32)
-		a = (u32)a;
-	if (op->flags & TW_OPF_LINE)
-		a &= ~63ull;
-	return a + segment_base(t, op->seg);
-}
-
-static u64 effective_address(const struct thread *t, const u64 *regs, const struct tw_op *op)
-{
-	return address_of(t, op, op->base != TW_NOREG ? regs[op->base] : 0, op->index != TW_NOREG ? regs[op->index] : 0);
-}
-
 /* Bytes of a vector register, from the xsave area. */
 static void vector_bytes(const struct thread *t, u8 kind, u8 reg, u8 *out)
 {
@@ -187,7 +167,7 @@ static void log_lanes(struct thread *t, const u64 *regs, const struct memop *m)
 {
 	const struct tw_op *op = &m->op;
 	u8 index[64], mask[64];
-	u64 ea = effective_address(t, regs, op), next = ea;
+	u64 ea = tw_effective_address(t, regs, op), next = ea;
 	u32 n_active = 0;
 	vector_bytes(t, m->mask_kind, m->mask_reg, mask);
 	if (op->index_width)
@@ -200,8 +180,8 @@ static void log_lanes(struct thread *t, const u64 *regs, const struct memop *m)
 			continue;
 		u64 a = ea + (u64)k * op->size;
 		if (op->index_width) {
-			a = ea - segment_base(t, op->seg) + ((u64)lane_index(index, k, op->index_width) << op->scale);
-			a = (op->flags & TW_OPF_ADDR32 ? (u32)a : a) + segment_base(t, op->seg);
+			a = ea - tw_segment_base(t, op->seg) + ((u64)lane_index(index, k, op->index_width) << op->scale);
+			a = (op->flags & TW_OPF_ADDR32 ? (u32)a : a) + tw_segment_base(t, op->seg);
 		} else if (op->flags & TW_OPF_PACKED) {
 			a = next;
 			next += op->size;
@@ -220,13 +200,13 @@ static void log_bit(struct thread *t, const u64 *regs, const struct tw_op *op)
 	else if (op->size == 2)
 		offset = (int16_t)offset;
 	const i64 unit = offset >> __builtin_ctz(8u * op->size);
-	log_ref(t, effective_address(t, regs, op) + (u64)(unit * (i64)op->size), op->size, op->type, op->insn, 1);
+	log_ref(t, tw_effective_address(t, regs, op) + (u64)(unit * (i64)op->size), op->size, op->type, op->insn, 1);
 }
 
 static void log_xsave(struct thread *t, const u64 *regs, const struct memop *m)
 {
 	const struct tw_xstate *x = &tw_engine.control->xstate;
-	u64 a = effective_address(t, regs, &m->op), xcomp = 0;
+	u64 a = tw_effective_address(t, regs, &m->op), xcomp = 0;
 	int compact = m->op.flags & TW_OPF_COMPACT;
 	if (m->xcomp && tw_copy(&xcomp, (void *)(a + 520), 8))
 		compact = xcomp >> 63 != 0;
@@ -249,7 +229,7 @@ static void rep_end(struct thread *t, const u64 *regs, const struct tw_op *op)
 	u64 now = op->flags & TW_OPF_ADDR32 ? (u32)regs[TW_RCX] : regs[TW_RCX];
 	u64 n = t->rep.count - now;
 	u64 step = t->flags & 0x400 ? -(u64)op->size : op->size;
-	u64 first = t->rep.first + segment_base(t, op->seg);
+	u64 first = t->rep.first + tw_segment_base(t, op->seg);
 	t->rep.op = NULL;
 	if (n > RUN_LISTED) { /* two entries a run: the first reference, then the number of iterations and the step */
 		log_ref(t, first, op->size, op->type, op->insn, TW_LOGGED_RUN);
@@ -283,7 +263,7 @@ static void log_before(struct thread *t, const u64 *regs, const struct memop *m)
 		rep_begin(t, regs, &m->op);
 		return;
 	default:
-		log_ref(t, effective_address(t, regs, &m->op), m->op.size, m->op.type, m->op.insn, 1);
+		log_ref(t, tw_effective_address(t, regs, &m->op), m->op.size, m->op.type, m->op.insn, 1);
 	}
 }
 
@@ -294,7 +274,7 @@ static void log_plain(struct thread *t, const struct call_site *s)
 		const struct tw_op *op = &s->op[k].op;
 		u64 base = op->base != TW_NOREG ? tw_register_in(t, &s->places, op->base) : 0;
 		u64 index = op->index != TW_NOREG ? tw_register_in(t, &s->places, op->index) : 0;
-		log_ref(t, address_of(t, op, base, index), op->size, op->type, op->insn, 1);
+		log_ref(t, tw_operand_address(t, op, base, index), op->size, op->type, op->insn, 1);
 	}
 }
 

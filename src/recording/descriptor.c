@@ -167,24 +167,25 @@ uint64_t tw_op_iterations(const struct tw_op *op, uint64_t before, uint64_t afte
 	return (moved < 0 ? 0 - (uint64_t)moved : (uint64_t)moved) / op->size;
 }
 
-int tw_op_lane_active(const struct tw_op *op, const uint64_t *values, unsigned lane)
+/* Of a mask in a vector: the highest bit of each lane. */
+static int is_active(const struct tw_op *op, const uint64_t *mask, unsigned lane)
 {
-	const uint64_t *mask = values + op->mask_value;
-	if (!op->mask_width)
-		return mask[0] >> lane & 1;
 	return ((const uint8_t *)mask)[(lane + 1) * op->mask_width - 1] >> 7;
 }
 
-/* Lanes that are active of a mask with one bit for each. */
-static unsigned active_bits(const struct tw_op *op, uint64_t mask)
+uint64_t tw_op_active_lanes(const struct tw_op *op, const uint64_t *values)
 {
-	return (unsigned)__builtin_popcountll(op->count < 64 ? mask & ((1ull << op->count) - 1) : mask);
+	const uint64_t *mask = values + op->mask_value;
+	uint64_t active = 0;
+	if (!op->mask_width)
+		return op->count ? mask[0] & UINT64_MAX >> (64 - op->count) : 0;
+	for (unsigned lane = 0; lane < op->count; lane++)
+		active |= (uint64_t)is_active(op, mask, lane) << lane;
+	return active;
 }
 
 unsigned tw_op_lane_refs(const struct tw_op *op, const uint64_t *values)
 {
-	unsigned n = op->mask_width ? 0 : active_bits(op, values[op->mask_value]);
-	for (unsigned lane = 0; op->mask_width && lane < op->count; lane++)
-		n += (unsigned)tw_op_lane_active(op, values, lane);
-	return op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY) ? n != 0 : n;
+	uint64_t active = tw_op_active_lanes(op, values);
+	return op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY) ? active != 0 : (unsigned)__builtin_popcountll(active);
 }

@@ -121,8 +121,8 @@ static inline uint8_t tw_op_counter(const struct tw_op *op)
 	return op->flags & TW_OPF_SECOND ? op->index : op->base;
 }
 
-/* Whether lane `lane` of a LANES operation is active; `values` is this execution's record in the M stream. */
-int tw_op_lane_active(const struct tw_op *op, const uint64_t *values, unsigned lane);
+/* A bit for each lane of a LANES operation, of 64 at most, that is active; `values` is this execution's record in the M stream. */
+uint64_t tw_op_active_lanes(const struct tw_op *op, const uint64_t *values);
 
 /* References a LANES operation makes. */
 unsigned tw_op_lane_refs(const struct tw_op *op, const uint64_t *values);

@@ -93,17 +93,6 @@ static void do_xsave(struct tw_walk *w, const struct tw_op *op, const struct tw_
 	tw_batch_ref(w, s->pc, address_of(w, op, 0), tw_ref_shape(size, op->insn, op->type));
 }
 
-/* A bit for each active lane. */
-static uint64_t active_lanes(const struct tw_op *op, const uint64_t *values)
-{
-	uint64_t active = 0;
-	if (!op->mask_width)
-		return op->count ? values[op->mask_value] & UINT64_MAX >> (64 - op->count) : 0;
-	for (unsigned lane = 0; lane < op->count; lane++)
-		active |= (uint64_t)tw_op_lane_active(op, values, lane) << lane;
-	return active;
-}
-
 static uint64_t lane_offset(const struct tw_op *op, const uint64_t *values, unsigned lane, unsigned active_before)
 {
 	if (op->flags & TW_OPF_PACKED)
@@ -122,7 +111,7 @@ static void do_adjacent_lanes(struct tw_walk *w, const struct tw_op *op, const s
 
 static void do_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, const uint64_t *values)
 {
-	uint64_t active = active_lanes(op, values);
+	uint64_t active = tw_op_active_lanes(op, values);
 	if (active && op->flags & (TW_OPF_BROADCAST | TW_OPF_ANY))
 		tw_batch_ref(w, s->pc, address_of(w, op, 0), s->shape);
 	else if (!op->index_width && !(op->flags & TW_OPF_PACKED))

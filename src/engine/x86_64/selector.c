@@ -4,6 +4,7 @@
 #include "engine/signal.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
+#include "engine/x86_64/operand.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
@@ -50,14 +51,6 @@ static bool load_fs(struct thread *t, u16 selector)
 	return loaded;
 }
 
-static u64 address_of(const struct thread *t, const struct tw_op *op)
-{
-	u64 a =
-	    (u64)op->disp + (op->base != TW_NOREG ? t->regs[op->base] : 0) + (op->index != TW_NOREG ? t->regs[op->index] << op->scale : 0);
-	a = op->flags & TW_OPF_ADDR32 ? (u32)a : a;
-	return a + (op->seg == TW_SEG_FS ? t->app_fs : op->seg == TW_SEG_GS ? t->app_gs : 0);
-}
-
 /* What the instruction does; the rest of it is in struct insn. */
 struct load {
 	u8 opcode; /* 8E mov; behind 0F: A1 pop fs, A9 pop gs, B4 lfs, B5 lgs */
@@ -84,7 +77,7 @@ static struct load parse(const struct thread *t, const struct insn *i)
 	l.opcode = *p++;
 	l.modrm = *p;
 	l.reads = i->n_ops && block.op[i->first_op].op.kind == TW_OP_REF;
-	l.address = l.reads ? address_of(t, &block.op[i->first_op].op) : 0;
+	l.address = l.reads ? tw_effective_address(t, t->regs, &block.op[i->first_op].op) : 0;
 	return l;
 }
 
