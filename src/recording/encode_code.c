@@ -2,6 +2,7 @@
 #include "jit/area.h"
 #include "jit/assemble.h"
 #include "recording/encoder.h"
+#include "recording/predictor_code.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,8 +40,6 @@ struct tw_encoder_code {
 	struct tw_code_counts counts;
 };
 
-/* A field of the slot that a register points to. */
-#define SLOT_AT(base, field) as_at(base, (int32_t)offsetof(struct tw_value_slot, field))
 _Static_assert(sizeof(struct tw_value_slot) == 1 << 4 && !offsetof(struct tw_value_slot, last), "emit_literal counts on it");
 _Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
 
@@ -118,35 +117,30 @@ enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
 static void emit_find(struct as *a)
 {
 	struct as_mem reg = {ENCODER, AS_RDX, 3, (int32_t)offsetof(struct tw_encoder, values.reg)};
-	struct as_mem successor = {ENCODER, SUCCESSOR, 2, (int32_t)offsetof(struct tw_encoder, values.successor)};
-	as_lea(a, SLOT, as_at(AS_RSI, 0), 0);
-	as_shift(a, AS_SHL, SLOT, 4, 1);
-	as_alu(a, AS_ADD, SLOT, SLOTS, 1);
-	as_load8(a, AS_RDX, SLOT_AT(SLOT, reg));
+	tw_code_slot(a, SLOT, AS_RSI, SLOTS);
+	as_load8(a, AS_RDX, TW_SLOT_AT(SLOT, reg));
 	as_lea(a, OF_REGISTER, reg, 1);
-	as_constant(a, SUCCESSOR, TW_SUCCESSOR_FACTOR);
-	as_multiply_mem(a, SUCCESSOR, SLOT_AT(SLOT, last));
-	as_shift(a, AS_SHR, SUCCESSOR, 64 - TW_SUCCESSOR_BITS, 1);
-	as_lea(a, SUCCESSOR, successor, 1);
+	as_lea(a, SUCCESSOR,
+	       tw_code_successor(a, SUCCESSOR, TW_SLOT_AT(SLOT, last), ENCODER, offsetof(struct tw_encoder, values.successor)), 1);
 }
 
 /* r9: the slot's doubt, one more if the value would have been predicted, or 0. */
 static void emit_doubt(struct as *a)
 {
-	as_load_signed32(a, AS_RAX, SLOT_AT(SLOT, step));
+	as_load_signed32(a, AS_RAX, TW_SLOT_AT(SLOT, step));
 	as_alu_mem(a, AS_ADD, AS_RAX, as_at(OF_REGISTER, 0));
 	as_alu(a, AS_CMP, AS_RAX, VALUE, 1);
 	as_set(a, AS_EQUAL, AS_RDX);
-	as_alu_mem(a, AS_CMP, VALUE, SLOT_AT(SLOT, last));
+	as_alu_mem(a, AS_CMP, VALUE, TW_SLOT_AT(SLOT, last));
 	as_set(a, AS_EQUAL, AS_RAX);
 	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
 	as_load_signed32(a, AS_RAX, as_at(SUCCESSOR, 0));
-	as_alu_mem(a, AS_ADD, AS_RAX, SLOT_AT(SLOT, last));
+	as_alu_mem(a, AS_ADD, AS_RAX, TW_SLOT_AT(SLOT, last));
 	as_alu(a, AS_CMP, AS_RAX, VALUE, 1);
 	as_set(a, AS_EQUAL, AS_RAX);
 	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
 	as_alu_constant(a, AS_AND, AS_RDX, 1, 0);
-	as_load8(a, AS_R9, SLOT_AT(SLOT, doubt));
+	as_load8(a, AS_R9, TW_SLOT_AT(SLOT, doubt));
 	as_alu_constant(a, AS_ADD, AS_R9, 1, 0);
 	as_multiply(a, AS_R9, AS_RDX, 0);
 }
@@ -154,7 +148,7 @@ static void emit_doubt(struct as *a)
 /* Writes the literal, and compares it, in rax, with what of it counts. rdx: its bytes, less 1. */
 static void emit_write(struct as *a)
 {
-	as_load8(a, AS_RDX, SLOT_AT(SLOT, way));
+	as_load8(a, AS_RDX, TW_SLOT_AT(SLOT, way));
 	as_alu_constant(a, AS_SUB, AS_RDX, TW_LITERAL, 0);
 	as_move(a, AS_RSI, AS_RDX);
 	as_shift(a, AS_SHR, AS_RSI, 3, 0);
@@ -167,25 +161,9 @@ static void emit_write(struct as *a)
 	as_alu_constant(a, AS_AND, AS_RDX, 7, 0);
 	as_move(a, AS_RSI, VALUE);
 	as_move(a, AS_RCX, AS_RDX);
-	as_alu_constant(a, AS_XOR, AS_RCX, 7, 0);
-	as_shift(a, AS_SHL, AS_RCX, 3, 0);
-	as_shift_by_rcx(a, AS_SHL, AS_RAX, 1);
-	as_shift_by_rcx(a, AS_SAR, AS_RAX, 1);
+	tw_code_cut(a, AS_RAX);
 	as_move(a, VALUE, AS_RSI);
 	as_alu_mem(a, AS_CMP, AS_RAX, as_at(LITERALS, 0));
-}
-
-static void emit_learn(struct as *a)
-{
-	as_move(a, AS_RAX, VALUE);
-	as_alu_mem32(a, AS_SUB, AS_RAX, SLOT_AT(SLOT, last));
-	as_store32(a, as_at(SUCCESSOR, 0), AS_RAX);
-	as_store8_register(a, SLOT_AT(SLOT, doubt), AS_R9);
-	as_move(a, AS_RAX, VALUE);
-	as_alu_mem32(a, AS_SUB, AS_RAX, as_at(OF_REGISTER, 0));
-	as_store32(a, SLOT_AT(SLOT, step), AS_RAX);
-	as_store(a, SLOT_AT(SLOT, last), VALUE);
-	as_store(a, as_at(OF_REGISTER, 0), VALUE);
 }
 
 /* As emit_value, without a branch on what the value is, unless the encoder's own function must take it. rax is kept. */
@@ -199,7 +177,9 @@ static void emit_literal(struct as *a, const uint8_t *value)
 	emit_write(a);
 	uint8_t *too_long = as_jump_forward(a, AS_NOT_EQUAL);
 	as_lea(a, LITERALS, (struct as_mem){LITERALS, AS_RDX, 0, 1}, 1);
-	emit_learn(a);
+	tw_code_follow(a, VALUE, AS_RAX, SLOT, as_at(SUCCESSOR, 0));
+	as_store8_register(a, TW_SLOT_AT(SLOT, doubt), AS_R9);
+	tw_code_learn(a, VALUE, AS_RAX, SLOT, OF_REGISTER);
 	as_pop(a, AS_RAX);
 	as_return(a);
 	as_here(a, predicted);
@@ -324,10 +304,7 @@ static void compare_last(struct as *a, struct value *v)
 /* Where the successor of the slot's last value stands, as long as `reg` stays. */
 static struct as_mem successor(struct as *a, const struct value *v, uint8_t reg)
 {
-	as_constant(a, reg, TW_SUCCESSOR_FACTOR);
-	as_multiply_mem(a, reg, SLOT_OF(v, last));
-	as_shift(a, AS_SHR, reg, 64 - TW_SUCCESSOR_BITS, 1);
-	return (struct as_mem){ENCODER, reg, 2, (int32_t)offsetof(struct tw_encoder, values.successor)};
+	return tw_code_successor(a, reg, SLOT_OF(v, last), ENCODER, offsetof(struct tw_encoder, values.successor));
 }
 
 static void compare_successor(struct as *a, struct value *v)

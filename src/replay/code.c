@@ -1,5 +1,6 @@
 #include "replay/code.h"
 #include "jit/area.h"
+#include "recording/predictor_code.h"
 #include "replay/compile.h"
 #include "replay/state.h"
 
@@ -100,9 +101,7 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
-/* A field of the slot that a register points to. */
-#define SLOT_AT(base, field) as_at(base, (int32_t)offsetof(struct tw_value_slot, field))
-_Static_assert(sizeof(struct tw_value_slot) == 1 << 4 && !offsetof(struct tw_value_slot, last), "emit_literal counts on it");
+_Static_assert(!offsetof(struct tw_value_slot, last), "emit_literal counts on it");
 _Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
 
 /* What may hold registers of the program, and CODE_SUMS: an odd number of registers, so that the stack is aligned in what is called. */
@@ -154,9 +153,9 @@ static void emit_pop_used(struct as *a)
 static void emit_find(struct as *a)
 {
 	struct as_mem reg = {CODE_WALK, OF_REGISTER, 3, (int32_t)offsetof(struct tw_walk, values.p.reg)};
-	as_load8(a, AS_RCX, SLOT_AT(SLOT, way));
+	as_load8(a, AS_RCX, TW_SLOT_AT(SLOT, way));
 	as_alu_constant(a, AS_SUB, AS_RCX, TW_LITERAL, 0);
-	as_load8(a, OF_REGISTER, SLOT_AT(SLOT, reg));
+	as_load8(a, OF_REGISTER, TW_SLOT_AT(SLOT, reg));
 	as_lea(a, OF_REGISTER, reg, 1);
 	as_move(a, AS_RAX, AS_RCX);
 	as_shift(a, AS_SHR, AS_RAX, 3, 0);
@@ -172,27 +171,16 @@ static void emit_read(struct as *a)
 	as_alu_constant(a, AS_AND, AS_RCX, 7, 0);
 	as_load(a, AS_RAX, as_at(CODE_LITERALS, 0));
 	as_lea(a, CODE_LITERALS, (struct as_mem){CODE_LITERALS, AS_RCX, 0, 1}, 1);
-	as_alu_constant(a, AS_XOR, AS_RCX, 7, 0);
-	as_shift(a, AS_SHL, AS_RCX, 3, 0);
-	as_shift_by_rcx(a, AS_SHL, AS_RAX, 1);
-	as_shift_by_rcx(a, AS_SAR, AS_RAX, 1);
+	tw_code_cut(a, AS_RAX);
 	as_alu_mem(a, AS_ADD, AS_RAX, as_at(BASE, 0));
 }
 
 static void emit_learn(struct as *a)
 {
-	struct as_mem successor = {CODE_WALK, AS_RCX, 2, (int32_t)offsetof(struct tw_walk, values.p.successor)};
-	as_constant(a, AS_RCX, TW_SUCCESSOR_FACTOR);
-	as_multiply_mem(a, AS_RCX, SLOT_AT(SLOT, last));
-	as_shift(a, AS_SHR, AS_RCX, 64 - TW_SUCCESSOR_BITS, 1);
-	as_move(a, BASE, AS_RAX);
-	as_alu_mem32(a, AS_SUB, BASE, SLOT_AT(SLOT, last));
-	as_store32(a, successor, BASE);
-	as_move(a, AS_RCX, AS_RAX);
-	as_alu_mem32(a, AS_SUB, AS_RCX, as_at(OF_REGISTER, 0));
-	as_store32(a, SLOT_AT(SLOT, step), AS_RCX);
-	as_store(a, SLOT_AT(SLOT, last), AS_RAX);
-	as_store(a, as_at(OF_REGISTER, 0), AS_RAX);
+	struct as_mem successor =
+	    tw_code_successor(a, AS_RCX, TW_SLOT_AT(SLOT, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
+	tw_code_follow(a, AS_RAX, BASE, SLOT, successor);
+	tw_code_learn(a, AS_RAX, AS_RCX, SLOT, OF_REGISTER);
 }
 
 /* The literal of slot eax; each 256th time of a slot, and where few are left, by the walk's own function. */
@@ -200,13 +188,11 @@ static void emit_literal(struct as *a, const uint8_t *other_way)
 {
 	for (unsigned i = 0; i < sizeof used; i++)
 		as_push(a, used[i]);
-	as_lea(a, SLOT, as_at(AS_RAX, 0), 0);
-	as_shift(a, AS_SHL, SLOT, 4, 1);
-	as_alu(a, AS_ADD, SLOT, CODE_SLOTS, 1);
+	tw_code_slot(a, SLOT, AS_RAX, CODE_SLOTS);
 	as_lea(a, AS_RCX, as_at(CODE_LITERALS, sizeof(uint64_t)), 1);
 	as_alu_mem(a, AS_CMP, AS_RCX, WALK(values.literals.end));
 	uint8_t *last = as_jump_forward(a, AS_ABOVE);
-	as_increment8(a, SLOT_AT(SLOT, doubt));
+	as_increment8(a, TW_SLOT_AT(SLOT, doubt));
 	uint8_t *often = as_jump_forward(a, AS_EQUAL);
 	emit_find(a);
 	emit_read(a);

@@ -1,4 +1,5 @@
 /* Values that are coded, worked out where they are used (recording/predictor.h says how). What is as expected stands in line. */
+#include "recording/predictor_code.h"
 #include "replay/compiler.h"
 
 static struct as_mem of_slot(const struct tw_inline_value *v, size_t field)
@@ -51,10 +52,7 @@ static void learn_step(struct compiler *c, const struct tw_inline_value *v)
 /* Where what followed the slot's last value stands, as long as the machine register of the value stays. */
 static struct as_mem successor(struct compiler *c, const struct tw_inline_value *v)
 {
-	as_constant(&c->a, v->host, TW_SUCCESSOR_FACTOR);
-	as_multiply_mem(&c->a, v->host, SLOT(v, last));
-	as_shift(&c->a, AS_SHR, v->host, 64 - TW_SUCCESSOR_BITS, 1);
-	return (struct as_mem){CODE_WALK, v->host, 2, (int32_t)offsetof(struct tw_walk, values.p.successor)};
+	return tw_code_successor(&c->a, v->host, SLOT(v, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
 }
 
 static void predict_successor(struct compiler *c, const struct tw_inline_value *v)
