@@ -97,16 +97,21 @@ totals_of() {
 	counted=$((counted + $(sed -n 's/^ *"instructions": \([0-9]*\),/\1/p' info.out | head -n 1)))
 }
 
+# How long the program takes when recorded, in ms: that is when kills can hit, so the moments are drawn from it.
+begin=$(date +%s%N)
+"$TW" record -q -o k.tw -- ./family result.native >out 2>err </dev/null || fail "not killed: $(cat err)"
+length=$((($(date +%s%N) - begin) / 1000000 + 1))
+
 references=0 killed=0 counted=0
 for ((i = 0; killed < kills && i < 4 * kills; i++)); do
-	whom=$((i % 3)) sink=$((i / 3 % 2)) delay=$(printf '0.%03d' $((RANDOM % 800)))
-	what="kill $i (0 program, 1 collector, 2 both: $whom)$([ $sink = 1 ] && echo ', counting,') after $delay s, TW_SEED=$TW_SEED"
+	whom=$((i % 3)) sink=$((i / 3 % 2)) delay=$((RANDOM % length))
+	what="kill $i (0 program, 1 collector, 2 both: $whom)$([ $sink = 1 ] && echo ', counting,') after $delay of $length ms, TW_SEED=$TW_SEED"
 	rm -rf k.tw k.tw.old result
 	options=()
 	[ $sink = 1 ] && options=(--sink=count)
 	"$TW" record -q -o k.tw "${options[@]}" -- ./family result.$$ >out 2>err </dev/null &
 	collector=$!
-	sleep "$delay"
+	sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
 	child=$(pgrep -P $collector)
 	[ $whom != 1 ] && [ -n "$child" ] && kill -KILL "$child" 2>/dev/null
 	[ $whom != 0 ] && kill -KILL $collector 2>/dev/null
