@@ -21,42 +21,14 @@ void tw_encoder_free(struct tw_encoder *e)
 {
 	if (!e)
 		return;
-	for (int i = 0; i < TW_NSTREAMS; i++)
-		free(e->section[i].at);
+	for (int i = 0; i < TW_NPARTS; i++)
+		free(e->coded.part[i].at);
 	free(e->all_tags.at);
-	free(e->tag_runs.at);
-	free(e->symbols.at);
-	free(e->value_runs.at);
-	free(e->codes.at);
-	free(e->literals.at);
 	free(e->values.slot);
 	free(e);
 }
 
-/* ---- bytes ---- */
-
-/* Makes room for n more. */
-static int reserve(struct tw_bytes *b, size_t n)
-{
-	if (b->room - b->n >= n)
-		return TW_OK;
-	size_t room = b->n + n + b->n / 2;
-	uint8_t *at = realloc(b->at, room);
-	if (!at)
-		return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
-	b->at = at;
-	b->room = room;
-	return TW_OK;
-}
-
-static int append(struct tw_bytes *b, const void *bytes, size_t n)
-{
-	int error = reserve(b, n);
-	if (!error && n)
-		memcpy(b->at + b->n, bytes, n);
-	b->n += error ? 0 : n;
-	return error;
-}
+/* ---- tags ---- */
 
 static uint8_t *put_run(uint8_t *to, uint64_t run)
 {
@@ -71,8 +43,6 @@ static size_t run_bytes(size_t runs, uint64_t predicted)
 {
 	return runs + (size_t)(predicted / TW_RUN_MORE) + 2;
 }
-
-/* ---- tags ---- */
 
 /* How many tags from `a` on are as those from `b` on, at most n. */
 static size_t equal_tags(const uint16_t *a, const uint16_t *b, size_t n)
@@ -95,7 +65,8 @@ static void encode_tags(struct tw_encoder *e, size_t i)
 	struct tw_tag_predictor *p = &e->tags;
 	const uint16_t *tags = (const uint16_t *)(const void *)e->all_tags.at;
 	size_t n = e->all_tags.n / sizeof *tags;
-	uint8_t *runs = e->tag_runs.at + e->tag_runs.n, *symbols = e->symbols.at + e->symbols.n;
+	struct tw_bytes *r = &e->coded.part[TW_PART_TAG_RUNS], *s = &e->coded.part[TW_PART_SYMBOLS];
+	uint8_t *runs = r->at + r->n, *symbols = s->at + s->n;
 	for (;;) {
 		size_t run = p->expected ? equal_tags(tags + i, tags + p->expected, n - i) : 0;
 		i += run;
@@ -109,8 +80,8 @@ static void encode_tags(struct tw_encoder *e, size_t i)
 		e->tag_run = 0;
 		tw_tag_look_up(p, tags, ++i);
 	}
-	e->tag_runs.n = (size_t)(runs - e->tag_runs.at);
-	e->symbols.n = (size_t)(symbols - e->symbols.at);
+	r->n = (size_t)(runs - r->at);
+	s->n = (size_t)(symbols - s->at);
 }
 
 /* ---- values ---- */
@@ -291,11 +262,12 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	e->values.epoch++;
 	tw_start_values(&e->values, e->values.map, upper);
 	memset(&e->tags, 0, sizeof e->tags);
-	memset(e->raw, 0, sizeof e->raw);
+	memset(e->coded.raw, 0, sizeof e->coded.raw);
 	e->tag_run = e->value_run = 0;
 	e->odd = 0;
-	e->all_tags.n = e->tag_runs.n = e->symbols.n = e->value_runs.n = e->codes.n = e->literals.n = 0;
-	e->section[TW_STREAM_E].n = 0;
+	e->all_tags.n = 0;
+	for (int i = 0; i < TW_NPARTS; i++)
+		e->coded.part[i].n = 0;
 }
 
 static int take_slots(struct tw_encoder *e)
@@ -316,16 +288,27 @@ static int take_slots(struct tw_encoder *e)
 /* Room for the worst a piece can become. */
 static int take_room(struct tw_encoder *e, const struct tw_chunk *piece)
 {
+	const size_t most[TW_NPARTS] = {
+	    [TW_PART_TAG_RUNS] = run_bytes(piece->n_c, e->tag_run + piece->n_c),
+	    [TW_PART_SYMBOLS] = piece->n_c * sizeof *piece->c,
+	    [TW_PART_VALUE_RUNS] = run_bytes(piece->n_m, e->value_run + piece->n_m),
+	    [TW_PART_CODES] = piece->n_m,
+	    [TW_PART_LITERALS] = (piece->n_m + 1) * sizeof *piece->m,
+	};
 	int error = take_slots(e);
-	if (!error)
-		error = reserve(&e->tag_runs, run_bytes(piece->n_c, e->tag_run + piece->n_c));
-	if (!error)
-		error = reserve(&e->symbols, piece->n_c * sizeof(uint16_t));
-	if (!error)
-		error = reserve(&e->value_runs, run_bytes(piece->n_m, e->value_run + piece->n_m));
-	if (!error)
-		error = reserve(&e->codes, piece->n_m);
-	return error ? error : reserve(&e->literals, (piece->n_m + 1) * sizeof(uint64_t));
+	for (int i = 0; i < TW_NPARTS && !error; i++)
+		error = tw_bytes_reserve(&e->coded.part[i], most[i]);
+	return error;
+}
+
+static uint8_t *end_of(struct tw_encoder *e, enum tw_part part)
+{
+	return e->coded.part[part].at + e->coded.part[part].n;
+}
+
+static void set_end(struct tw_encoder *e, enum tw_part part, const uint8_t *end)
+{
+	e->coded.part[part].n = (size_t)(end - e->coded.part[part].at);
 }
 
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
@@ -334,9 +317,9 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 	if (!error && e->odd)
 		error = tw_fail(TW_ERR_STREAM, "thread %u, chunk %u", piece->thread, piece->sequence);
 	if (!error)
-		error = append(&e->section[TW_STREAM_E], piece->e, piece->n_e);
+		error = tw_bytes_append(&e->coded.part[TW_PART_EVENTS], piece->e, piece->n_e);
 	if (!error)
-		error = append(&e->all_tags, piece->c, piece->n_c * sizeof *piece->c);
+		error = tw_bytes_append(&e->all_tags, piece->c, piece->n_c * sizeof *piece->c);
 	if (error)
 		return error;
 	encode_tags(e, e->all_tags.n / sizeof *piece->c - piece->n_c);
@@ -345,54 +328,40 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 	    .c_end = piece->c + piece->n_c,
 	    .m = piece->m,
 	    .m_end = piece->m + piece->n_m,
-	    .runs = e->value_runs.at + e->value_runs.n,
-	    .codes = e->codes.at + e->codes.n,
-	    .literals = e->literals.at + e->literals.n,
+	    .runs = end_of(e, TW_PART_VALUE_RUNS),
+	    .codes = end_of(e, TW_PART_CODES),
+	    .literals = end_of(e, TW_PART_LITERALS),
 	    .run = e->value_run,
 	};
 	error = encode_values(e, piece);
-	e->value_runs.n = (size_t)(e->piece.runs - e->value_runs.at);
-	e->codes.n = (size_t)(e->piece.codes - e->codes.at);
-	e->literals.n = (size_t)(e->piece.literals - e->literals.at);
+	set_end(e, TW_PART_VALUE_RUNS, e->piece.runs);
+	set_end(e, TW_PART_CODES, e->piece.codes);
+	set_end(e, TW_PART_LITERALS, e->piece.literals);
 	e->value_run = e->piece.run;
-	e->raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
-	e->raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
-	e->raw[TW_STREAM_E] += piece->n_e;
+	e->coded.raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
+	e->coded.raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
+	e->coded.raw[TW_STREAM_E] += piece->n_e;
 	return error;
 }
 
-/* A section: the lengths of its parts, then the parts. */
-static int join(struct tw_bytes *section, const struct tw_bytes *const *part, unsigned n)
+static int put_last_run(struct tw_encoder *e, enum tw_part part, uint64_t run)
 {
-	int error = TW_OK;
-	section->n = 0;
-	for (unsigned i = 0; i < n && !error; i++) {
-		uint64_t bytes = part[i]->n;
-		error = append(section, &bytes, sizeof bytes);
-	}
-	for (unsigned i = 0; i < n && !error; i++)
-		error = append(section, part[i]->at, part[i]->n);
+	int error = tw_bytes_reserve(&e->coded.part[part], run_bytes(1, run));
+	if (!error)
+		set_end(e, part, put_run(end_of(e, part), run));
 	return error;
 }
 
-int tw_encoder_end(struct tw_encoder *e, struct tw_coded *out)
+int tw_encoder_end(struct tw_encoder *e)
 {
-	const struct tw_bytes *tag_parts[] = {&e->tag_runs, &e->symbols};
-	const struct tw_bytes *value_parts[] = {&e->value_runs, &e->codes, &e->literals};
 	static const uint8_t padding[TW_LITERAL_PADDING];
-	int error = reserve(&e->tag_runs, run_bytes(1, e->tag_run));
+	int error = put_last_run(e, TW_PART_TAG_RUNS, e->tag_run);
 	if (!error)
-		error = reserve(&e->value_runs, run_bytes(1, e->value_run));
-	if (!error)
-		error = append(&e->literals, padding, sizeof padding);
-	if (error)
-		return error;
-	e->tag_runs.n = (size_t)(put_run(e->tag_runs.at + e->tag_runs.n, e->tag_run) - e->tag_runs.at);
-	e->value_runs.n = (size_t)(put_run(e->value_runs.at + e->value_runs.n, e->value_run) - e->value_runs.at);
-	error = join(&e->section[TW_STREAM_C], tag_parts, 2);
-	if (!error)
-		error = join(&e->section[TW_STREAM_M], value_parts, 3);
-	memcpy(out->raw, e->raw, sizeof out->raw);
-	memcpy(out->section, e->section, sizeof out->section);
-	return error;
+		error = put_last_run(e, TW_PART_VALUE_RUNS, e->value_run);
+	return error ? error : tw_bytes_append(&e->coded.part[TW_PART_LITERALS], padding, sizeof padding);
+}
+
+struct tw_coded *tw_encoder_coded(struct tw_encoder *e)
+{
+	return &e->coded;
 }

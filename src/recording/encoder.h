@@ -23,11 +23,8 @@ struct tw_encoder {
 	uint32_t n_slots;            /* that values.slot has */
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	int odd;                     /* values did not fit the tags of a piece: it must be the last */
-	uint64_t raw[TW_NSTREAMS];
-	struct tw_bytes all_tags; /* of the chunk so far */
-	struct tw_bytes tag_runs, symbols;
-	struct tw_bytes value_runs, codes, literals;
-	struct tw_bytes section[TW_NSTREAMS];
+	struct tw_bytes all_tags;    /* of the chunk so far */
+	struct tw_coded coded;
 };
 
 /* A slot's values are literals no more when so many in a row would have been predicted. */

@@ -1,3 +1,7 @@
+/*
+ * Chunks encoded and compressed. What a part of a section comes to is compressed as soon as it fills a frame, while it is in the processor's cache: a chunk of a
+ * program that writes fast comes to tens of megabytes, and memory not touched before is what costs most.
+ */
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -6,9 +10,21 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+/* A part of a section is compressed in frames of so many bytes or somewhat more, at this level, before its end is known. */
+enum { FRAME_BYTES = 1 << 20, FRAME_LEVEL = 1 };
+
+/* The frames of a part so far, and the bytes they hold. */
+struct framed {
+	struct tw_bytes frames;
+	uint64_t held;
+};
+
 struct tw_packer {
 	struct tw_encoder *encoder;
 	ZSTD_CCtx *zstd;
+	XXH64_state_t *check; /* of a section */
+	struct framed framed[TW_NPARTS];
+	struct tw_bytes section; /* one that is small enough to be one frame */
 	struct tw_bytes stored[TW_NSTREAMS];
 	struct tw_packed packed;
 	int begun; /* the first piece has come */
@@ -21,7 +37,8 @@ struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encode
 		return NULL;
 	p->encoder = tw_encoder_new(map, code);
 	p->zstd = ZSTD_createCCtx();
-	if (p->encoder && p->zstd)
+	p->check = XXH64_createState();
+	if (p->encoder && p->zstd && p->check)
 		return p;
 	tw_packer_free(p);
 	return NULL;
@@ -33,24 +50,55 @@ void tw_packer_free(struct tw_packer *p)
 		return;
 	for (int i = 0; i < TW_NSTREAMS; i++)
 		free(p->stored[i].at);
+	for (int i = 0; i < TW_NPARTS; i++)
+		free(p->framed[i].frames.at);
+	free(p->section.at);
 	tw_encoder_free(p->encoder);
 	ZSTD_freeCCtx(p->zstd);
+	XXH64_freeState(p->check);
 	free(p);
+}
+
+/* ---- frames ---- */
+
+static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level)
+{
+	int error = n ? tw_bytes_reserve(to, ZSTD_compressBound(n)) : TW_OK;
+	size_t got = n && !error ? ZSTD_compressCCtx(zstd, to->at + to->n, to->room - to->n, bytes, n, level) : 0;
+	if (ZSTD_isError(got))
+		return tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(got));
+	to->n += got;
+	return error;
 }
 
 int tw_compress(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level)
 {
-	size_t room = n ? ZSTD_compressBound(n) : 0;
-	if (room > to->room) {
-		free(to->at);
-		*to = (struct tw_bytes){.at = malloc(room)};
-		if (!to->at)
-			return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
-		to->room = room;
-	}
-	to->n = n ? ZSTD_compressCCtx(zstd, to->at, to->room, bytes, n, level) : 0;
-	return ZSTD_isError(to->n) ? tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(to->n)) : TW_OK;
+	to->n = 0;
+	return add_frame(zstd, to, bytes, n, level);
 }
+
+/* Compresses what there is of a part, and takes it away. */
+static int frame_part(struct tw_packer *p, enum tw_part part, int level)
+{
+	struct tw_bytes *b = &tw_encoder_coded(p->encoder)->part[part];
+	struct framed *f = &p->framed[part];
+	int error = add_frame(p->zstd, &f->frames, b->at, b->n, level);
+	f->held += b->n;
+	b->n = 0;
+	return error;
+}
+
+static int frame_full_parts(struct tw_packer *p)
+{
+	const struct tw_coded *coded = tw_encoder_coded(p->encoder);
+	int error = TW_OK;
+	for (int i = 0; i < TW_NPARTS && !error; i++)
+		if (coded->part[i].n >= FRAME_BYTES)
+			error = frame_part(p, (enum tw_part)i, FRAME_LEVEL);
+	return error;
+}
+
+/* ---- pieces ---- */
 
 void tw_packer_begin(struct tw_packer *p)
 {
@@ -79,6 +127,8 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
 	if (!p->begun) {
 		begin_head(p, thread, piece);
 		tw_encoder_begin(p->encoder, piece->upper);
+		for (int i = 0; i < TW_NPARTS; i++)
+			p->framed[i].held = p->framed[i].frames.n = 0;
 		p->begun = 1;
 	}
 	head->flags |= piece->flags;
@@ -89,22 +139,84 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
 	head->writes += piece->writes;
 	head->gaps += events->gaps;
 	head->stamps += (uint32_t)events->stamps;
-	return tw_encoder_add(p->encoder, piece);
+	int error = tw_encoder_add(p->encoder, piece);
+	return error ? error : frame_full_parts(p);
+}
+
+/* ---- sections ---- */
+
+static int has_frames(const struct tw_packer *p, enum tw_part first, unsigned n)
+{
+	uint64_t held = 0;
+	for (unsigned i = 0; i < n; i++)
+		held += p->framed[first + i].held;
+	return held != 0;
+}
+
+/* What is stored of a section goes on with these bytes, which stay where they are. */
+static void put_piece(struct tw_packer *p, int stream, const struct tw_bytes *b)
+{
+	if (!b->n)
+		return;
+	p->packed.piece[p->packed.n_pieces++] = (struct iovec){b->at, b->n};
+	p->packed.head.stored[stream] += b->n;
+	XXH64_update(p->check, b->at, b->n);
+}
+
+/* A section none of whose parts has filled a frame is one. */
+static int store_whole(struct tw_packer *p, int stream, int level)
+{
+	struct tw_bytes *to = &p->stored[stream];
+	p->section.n = 0;
+	int error = tw_coded_section(tw_encoder_coded(p->encoder), (unsigned)stream, &p->section);
+	if (!error)
+		error = tw_compress(p->zstd, to, p->section.at, p->section.n, level);
+	p->packed.head.coded[stream] = p->section.n;
+	put_piece(p, stream, to);
+	return error;
+}
+
+/* The others: a frame of the lengths of their parts, if there are several, and the parts' frames. */
+static int store_framed(struct tw_packer *p, int stream, enum tw_part first, unsigned n, int level)
+{
+	struct tw_bytes *lengths = &p->stored[stream];
+	uint64_t length[TW_NPARTS], *coded = &p->packed.head.coded[stream];
+	size_t bytes = n > 1 ? n * sizeof *length : 0;
+	int error = TW_OK;
+	*coded = bytes;
+	for (unsigned i = 0; i < n && !error; i++) {
+		error = frame_part(p, first + i, level);
+		length[i] = p->framed[first + i].held;
+		*coded += length[i];
+	}
+	if (!error)
+		error = tw_compress(p->zstd, lengths, length, bytes, level);
+	put_piece(p, stream, lengths);
+	for (unsigned i = 0; i < n; i++)
+		put_piece(p, stream, &p->framed[first + i].frames);
+	return error;
+}
+
+static int store_section(struct tw_packer *p, int stream, int level)
+{
+	struct tw_file_chunk *head = &p->packed.head;
+	enum tw_part first;
+	unsigned n = tw_section_parts((unsigned)stream, &first);
+	XXH64_reset(p->check, 0);
+	head->raw[stream] = tw_encoder_coded(p->encoder)->raw[stream];
+	head->stored[stream] = 0;
+	int error = has_frames(p, first, n) ? store_framed(p, stream, first, n, level) : store_whole(p, stream, level);
+	head->section_check[stream] = XXH64_digest(p->check);
+	return error;
 }
 
 int tw_packer_end(struct tw_packer *p, int level)
 {
 	struct tw_file_chunk *head = &p->packed.head;
-	struct tw_coded coded;
-	int error = tw_encoder_end(p->encoder, &coded);
-	for (int i = 0; i < TW_NSTREAMS && !error; i++) {
-		error = tw_compress(p->zstd, &p->stored[i], coded.section[i].at, coded.section[i].n, level);
-		head->raw[i] = coded.raw[i];
-		head->coded[i] = coded.section[i].n;
-		head->stored[i] = p->stored[i].n;
-		head->section_check[i] = XXH64(p->stored[i].at, p->stored[i].n, 0);
-		p->packed.section[i] = p->stored[i].at;
-	}
+	int error = tw_encoder_end(p->encoder);
+	p->packed.n_pieces = 0;
+	for (int i = 0; i < TW_NSTREAMS && !error; i++)
+		error = store_section(p, i, level);
 	head->check = XXH64(head, offsetof(struct tw_file_chunk, check), 0);
 	return error;
 }

@@ -6,6 +6,7 @@
 #define TW_RECORDING_INTERNAL_H
 
 #include <stdio.h>
+#include <sys/uio.h>
 #include <trackway/recording.h>
 
 struct tw_value_map;
@@ -181,11 +182,13 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
 
-/* What was packed: thread, header with its checksum, sections. Valid until the next tw_packer_begin. */
+/* What was packed: thread, header with its checksum, and the sections, one after the other, in pieces. Valid until the next tw_packer_begin. */
+enum { TW_PACKED_PIECES = 9 }; /* of C, M and E at most 3, 4 and 2 */
 struct tw_packed {
 	struct tw_thread_info thread;
 	struct tw_file_chunk head;
-	const uint8_t *section[TW_NSTREAMS]; /* head.stored[i] bytes */
+	struct iovec piece[TW_PACKED_PIECES];
+	int n_pieces;
 };
 const struct tw_packed *tw_packer_packed(const struct tw_packer *p);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 enum { N_CHUNKS = 5, N_TAGS = 1000, N_VALUES = 500 };
 
@@ -197,6 +198,90 @@ static void while_written(void)
 	EQUAL(tw_recording_info(r)->complete, 0);
 	SAME_TEXT(tw_recording_info(r)->failure, "disk full");
 	tw_recording_close(r);
+}
+
+/* ---- a chunk whose parts fill frames ---- */
+
+enum { LONG_PIECES = 4, LONG_TAGS = 1 << 21, LONG_VALUES = 1 << 19, LONG_EVENTS = 3 << 19 };
+
+struct long_chunk {
+	uint16_t c[LONG_PIECES * LONG_TAGS];
+	uint64_t m[LONG_VALUES];
+	uint8_t e[LONG_PIECES * LONG_EVENTS];
+};
+
+/* Nothing in it can be foretold. The values are no execution's, so they come in the last piece. */
+static struct long_chunk *make_long(void)
+{
+	struct long_chunk *k = malloc(sizeof *k);
+	uint64_t x = 1;
+	for (size_t i = 0; i < LONG_PIECES * LONG_TAGS; i++)
+		k->c[i] = i % 2 ? (uint16_t)((x = x * 6364136223846793005u + 1) >> 40) : TW_TAG_UPPER;
+	for (size_t i = 0; i < LONG_VALUES; i++)
+		k->m[i] = x = x * 6364136223846793005u + 1;
+	for (size_t i = 0; i < LONG_PIECES * LONG_EVENTS; i++)
+		k->e[i] = (uint8_t)(i * i >> 7);
+	return k;
+}
+
+static void pack_long(struct tw_writer *w, const struct long_chunk *k)
+{
+	struct tw_thread_info t = {.pid = 100, .tid = 100};
+	struct tw_packer *p = tw_writer_packer(w);
+	tw_packer_begin(p);
+	for (size_t i = 0; i < LONG_PIECES; i++) {
+		struct tw_chunk piece = {
+		    .c = (uint16_t *)k->c + i * LONG_TAGS,
+		    .n_c = LONG_TAGS,
+		    .m = (uint64_t *)k->m,
+		    .n_m = i == LONG_PIECES - 1 ? LONG_VALUES : 0,
+		    .e = (uint8_t *)k->e + i * LONG_EVENTS,
+		    .n_e = LONG_EVENTS,
+		};
+		EQUAL(tw_packer_add(p, &t, &piece, &(struct tw_event_sums){0}), TW_OK);
+	}
+	EQUAL(tw_packer_end(p, 3), TW_OK);
+	EQUAL(tw_writer_packed(w, tw_packer_packed(p)), TW_OK);
+	tw_packer_free(p);
+}
+
+/* Each section begins with a frame that is not all of it. */
+static void check_frames(const struct tw_recording *r)
+{
+	const struct tw_chunk_info *info = tw_recording_chunk_info(r, 0, 0);
+	FILE *f = fopen("rec.tw/thread-0000", "rb");
+	CHECK(f && !fseek(f, (long)(info->offset + sizeof(struct tw_file_chunk)), SEEK_SET));
+	for (unsigned i = 0; i < TW_NSTREAMS; i++) {
+		void *stored = malloc(info->stored[i]);
+		CHECK(fread(stored, 1, info->stored[i], f) == info->stored[i]);
+		CHECK(ZSTD_findFrameCompressedSize(stored, info->stored[i]) < info->stored[i]);
+		free(stored);
+	}
+	fclose(f);
+}
+
+static void long_chunk(void)
+{
+	struct tw_recording_info info = sample_info();
+	struct tw_writer *w = NULL;
+	struct long_chunk *k = make_long();
+	struct tw_chunk c;
+	EQUAL(tw_directory_prepare(dir), TW_OK);
+	EQUAL(tw_writer_create(dir, &info, &w), TW_OK);
+	pack_long(w, k);
+	EQUAL(tw_writer_close(w, &(struct tw_recording_info){.complete = 1}), TW_OK);
+	struct tw_recording *r = open_sample();
+	check_frames(r);
+	EQUAL(tw_recording_chunk(r, 0, 0, &c), TW_OK);
+	EQUAL(c.n_c * sizeof *c.c, sizeof k->c);
+	EQUAL(c.n_m * sizeof *c.m, sizeof k->m);
+	EQUAL(c.n_e, sizeof k->e);
+	CHECK(!memcmp(c.c, k->c, sizeof k->c));
+	CHECK(!memcmp(c.m, k->m, sizeof k->m));
+	CHECK(!memcmp(c.e, k->e, sizeof k->e));
+	tw_chunk_release(&c);
+	tw_recording_close(r);
+	free(k);
 }
 
 /* ---- damage ---- */
@@ -390,6 +475,7 @@ int main(void)
 	unit_enter_directory(place);
 	round_trip();
 	while_written();
+	long_chunk();
 	damaged_section();
 	damaged_header_of_chunk();
 	truncated();

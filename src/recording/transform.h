@@ -19,11 +19,24 @@ struct tw_bytes {
 	size_t n, room;
 };
 
-/* One chunk, encoded. */
+/* What the sections of an encoded chunk consist of, in their order: C of two parts, M of three, E of one. */
+enum tw_part { TW_PART_TAG_RUNS, TW_PART_SYMBOLS, TW_PART_VALUE_RUNS, TW_PART_CODES, TW_PART_LITERALS, TW_PART_EVENTS, TW_NPARTS };
+
+/* One chunk, as far as it has been encoded. */
 struct tw_coded {
-	uint64_t raw[TW_NSTREAMS];            /* bytes before */
-	struct tw_bytes section[TW_NSTREAMS]; /* and after; they belong to the encoder */
+	uint64_t raw[TW_NSTREAMS];       /* bytes before */
+	struct tw_bytes part[TW_NPARTS]; /* and after. Between calls any part may be taken away: its `n` set to 0 */
 };
+
+/* The parts of this stream's section: *first and how many. */
+unsigned tw_section_parts(unsigned stream, enum tw_part *first);
+
+/* Makes room for n more. */
+int tw_bytes_reserve(struct tw_bytes *b, size_t n);
+int tw_bytes_append(struct tw_bytes *b, const void *bytes, size_t n);
+
+/* The section of a stream, all of whose parts are there, at the end of *to. TW_ERR_MEMORY. */
+int tw_coded_section(const struct tw_coded *coded, unsigned stream, struct tw_bytes *to);
 
 struct tw_encoder;
 struct tw_encoder_code;
@@ -40,9 +53,10 @@ void tw_encoder_free(struct tw_encoder *e);
  */
 void tw_encoder_begin(struct tw_encoder *e, uint32_t upper);
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece);
+int tw_encoder_end(struct tw_encoder *e);
 
-/* What *out points to is valid until the next call. */
-int tw_encoder_end(struct tw_encoder *e, struct tw_coded *out);
+/* What has been encoded since tw_encoder_begin; it belongs to the encoder. */
+struct tw_coded *tw_encoder_coded(struct tw_encoder *e);
 
 /* Decodes a C section of `n` bytes into exactly n_c tags. TW_ERR_DAMAGED if it does not hold them. */
 int tw_decode_tags(const uint8_t *section, size_t n, uint16_t *c, size_t n_c);

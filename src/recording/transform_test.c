@@ -146,7 +146,30 @@ static void make(unsigned n, unsigned fragments, uint64_t (*value)(unsigned, uns
 
 /* ---- round trips ---- */
 
-static int decode(const struct tw_coded *coded, struct tw_chunk *out)
+/* Sections, each of all its parts. */
+struct sections {
+	uint64_t raw[TW_NSTREAMS];
+	struct tw_bytes of[TW_NSTREAMS];
+};
+
+static struct sections end(struct tw_encoder *encoder)
+{
+	struct sections s = {0};
+	EQUAL(tw_encoder_end(encoder), TW_OK);
+	const struct tw_coded *coded = tw_encoder_coded(encoder);
+	memcpy(s.raw, coded->raw, sizeof s.raw);
+	for (unsigned i = 0; i < TW_NSTREAMS; i++)
+		EQUAL(tw_coded_section(coded, i, &s.of[i]), TW_OK);
+	return s;
+}
+
+static void release(struct sections *s)
+{
+	for (unsigned i = 0; i < TW_NSTREAMS; i++)
+		free(s->of[i].at);
+}
+
+static int decode(const struct sections *coded, struct tw_chunk *out)
 {
 	out->c = malloc(chunk.n_c * sizeof *c + 1);
 	out->m = malloc(chunk.n_m * sizeof *m + 1);
@@ -155,11 +178,11 @@ static int decode(const struct tw_coded *coded, struct tw_chunk *out)
 	out->n_m = chunk.n_m;
 	out->n_e = chunk.n_e;
 	memcpy(out->e, e, chunk.n_e);
-	int error = tw_decode_tags(coded->section[TW_STREAM_C].at, coded->section[TW_STREAM_C].n, out->c, out->n_c);
-	return error ? error : tw_decode_values(map, coded->section[TW_STREAM_M].at, coded->section[TW_STREAM_M].n, out);
+	int error = tw_decode_tags(coded->of[TW_STREAM_C].at, coded->of[TW_STREAM_C].n, out->c, out->n_c);
+	return error ? error : tw_decode_values(map, coded->of[TW_STREAM_M].at, coded->of[TW_STREAM_M].n, out);
 }
 
-static void same(const struct tw_coded *coded)
+static void same(const struct sections *coded)
 {
 	struct tw_chunk out = {.upper = chunk.upper};
 	EQUAL(coded->raw[TW_STREAM_C], chunk.n_c * 2);
@@ -168,35 +191,36 @@ static void same(const struct tw_coded *coded)
 	EQUAL(out.n_m, chunk.n_m);
 	CHECK(!memcmp(out.c, c, chunk.n_c * sizeof *c));
 	CHECK(!memcmp(out.m, m, chunk.n_m * sizeof *m));
-	EQUAL(coded->section[TW_STREAM_E].n, chunk.n_e);
-	CHECK(!chunk.n_e || !memcmp(coded->section[TW_STREAM_E].at, e, chunk.n_e));
+	EQUAL(coded->of[TW_STREAM_E].n, chunk.n_e);
+	CHECK(!chunk.n_e || !memcmp(coded->of[TW_STREAM_E].at, e, chunk.n_e));
 	tw_chunk_release(&out);
 }
 
 /* With machine code the same bytes come out. */
-static void same_by_code(const struct tw_coded *coded)
+static void same_by_code(const struct sections *coded)
 {
-	struct tw_coded by_code;
 	tw_encoder_begin(coder, chunk.upper);
 	EQUAL(tw_encoder_add(coder, &chunk), TW_OK);
-	EQUAL(tw_encoder_end(coder, &by_code), TW_OK);
+	struct sections by_code = end(coder);
 	for (unsigned i = 0; i < TW_NSTREAMS; i++) {
-		const struct tw_bytes *a = &coded->section[i], *b = &by_code.section[i];
+		const struct tw_bytes *a = &coded->of[i], *b = &by_code.of[i];
 		EQUAL(b->n, a->n);
 		CHECK(a->n != b->n || !a->n || !memcmp(a->at, b->at, a->n));
 	}
+	release(&by_code);
 }
 
 /* Returns the bytes of the encoded C and M. */
 static size_t round_trip(struct tw_encoder *encoder)
 {
-	struct tw_coded coded;
 	tw_encoder_begin(encoder, chunk.upper);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
-	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct sections coded = end(encoder);
+	size_t bytes = coded.of[TW_STREAM_C].n + coded.of[TW_STREAM_M].n;
 	same(&coded);
 	same_by_code(&coded);
-	return coded.section[TW_STREAM_C].n + coded.section[TW_STREAM_M].n;
+	release(&coded);
+	return bytes;
 }
 
 static void round_trips(struct tw_encoder *encoder)
@@ -276,7 +300,6 @@ static void turns(struct tw_encoder *encoder)
 static void repeated(struct tw_encoder *encoder)
 {
 	enum { N = 3000, TIMES = 6 };
-	struct tw_coded coded;
 	begin();
 	for (unsigned i = 0; i < N; i++)
 		c[i] = (uint16_t)(TW_TAG_FIRST + 5 * (any() % 8)); /* these take no values */
@@ -285,9 +308,10 @@ static void repeated(struct tw_encoder *encoder)
 	chunk.n_c = N * TIMES;
 	tw_encoder_begin(encoder, 0);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
-	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct sections coded = end(encoder);
 	same(&coded);
-	CHECK(coded.section[TW_STREAM_C].n < 4 * N + N * TIMES / 8);
+	CHECK(coded.of[TW_STREAM_C].n < 4 * N + N * TIMES / 8);
+	release(&coded);
 }
 
 /* Values without an execution, and an execution without its values. */
@@ -308,7 +332,6 @@ static void unfit(struct tw_encoder *encoder)
 
 static void unknown_fragment(struct tw_encoder *encoder)
 {
-	struct tw_coded coded;
 	struct tw_chunk out = {0};
 	begin();
 	c[chunk.n_c++] = TW_TAG_FIRST + N_FRAGMENTS;
@@ -317,7 +340,7 @@ static void unknown_fragment(struct tw_encoder *encoder)
 	make(100, 1, random_value);
 	tw_encoder_begin(encoder, chunk.upper);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
-	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct sections coded = end(encoder);
 	struct tw_value_map *all = map;
 	map = tw_value_map_new();
 	EQUAL(decode(&coded, &out), TW_OK);
@@ -325,12 +348,12 @@ static void unknown_fragment(struct tw_encoder *encoder)
 	tw_chunk_release(&out);
 	tw_value_map_free(map);
 	map = all;
+	release(&coded);
 }
 
 /* The same chunk in pieces encodes to the same bytes. */
 static void pieces(struct tw_encoder *encoder)
 {
-	struct tw_coded coded;
 	uint16_t ends[16];
 	uint64_t m_ends[16], e_ends[16];
 	unsigned n = 0;
@@ -354,8 +377,9 @@ static void pieces(struct tw_encoder *encoder)
 		                         .n_e = e_ends[i] - e_from};
 		EQUAL(tw_encoder_add(encoder, &piece), TW_OK);
 	}
-	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct sections coded = end(encoder);
 	same(&coded);
+	release(&coded);
 }
 
 /* ---- damage ---- */
@@ -363,15 +387,14 @@ static void pieces(struct tw_encoder *encoder)
 /* Any byte changed, any end cut off: an error, or other values, but no access out of bounds (run this with ASAN=1). */
 static void damage(struct tw_encoder *encoder)
 {
-	struct tw_coded coded;
 	unsigned errors = 0;
 	make(300, N_FRAGMENTS, random_value);
 	tw_encoder_begin(encoder, chunk.upper);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
-	EQUAL(tw_encoder_end(encoder, &coded), TW_OK);
+	struct sections coded = end(encoder);
 	for (unsigned i = 0; i < 2000; i++) {
-		struct tw_coded bad = coded;
-		struct tw_bytes *s = &bad.section[any() % 2];
+		struct sections bad = coded;
+		struct tw_bytes *s = &bad.of[any() % 2];
 		s->at = memcpy(malloc(s->n), s->at, s->n);
 		uint8_t *whole = s->at;
 		if (i % 2)
@@ -387,6 +410,7 @@ static void damage(struct tw_encoder *encoder)
 		free(whole);
 	}
 	CHECK(errors > 1000);
+	release(&coded);
 }
 
 /* Many chunks with one encoder: what it keeps between them must not show, also when its count of chunks has turned over. */

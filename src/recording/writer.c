@@ -298,12 +298,11 @@ int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed)
 	int error = open_thread(w, &packed->thread, &fd);
 	if (error)
 		return error;
-	struct iovec iov[1 + TW_NSTREAMS] = {{(void *)head, sizeof *head}};
-	for (int i = 0; i < TW_NSTREAMS; i++)
-		iov[1 + i] = (struct iovec){(void *)packed->section[i], head->stored[i]};
+	struct iovec iov[1 + TW_PACKED_PIECES] = {{(void *)head, sizeof *head}};
+	memcpy(iov + 1, packed->piece, (size_t)packed->n_pieces * sizeof *iov);
 	char name[32];
 	snprintf(name, sizeof name, TW_THREAD_FILE, packed->thread.serial);
-	error = append(fd, iov, 1 + TW_NSTREAMS, name);
+	error = append(fd, iov, 1 + packed->n_pieces, name);
 	close(fd);
 	if (error)
 		return error;

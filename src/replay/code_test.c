@@ -289,7 +289,7 @@ static void test_round(void)
 	struct tw_descriptor *d[FRAGMENTS];
 	struct tw_value_map *map = tw_value_map_new();
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
-	struct tw_coded coded;
+	struct tw_bytes bytes = {0};
 	struct result plain, decoded;
 	for (unsigned i = 0; i < FRAGMENTS; i++) {
 		d[i] = random_descriptor((i < FRAGMENTS / 2 ? 0 : 0x10000) + 16 + i);
@@ -298,11 +298,13 @@ static void test_round(void)
 	struct made_chunk *k = random_chunk(d);
 	tw_encoder_begin(encoder, k->chunk.upper);
 	EQUAL(tw_encoder_add(encoder, &k->chunk), 0);
-	EQUAL(tw_encoder_end(encoder, &coded), 0);
-	struct section section = {coded.section[TW_STREAM_M].at, coded.section[TW_STREAM_M].n};
+	EQUAL(tw_encoder_end(encoder), 0);
+	EQUAL(tw_coded_section(tw_encoder_coded(encoder), TW_STREAM_M, &bytes), 0);
+	struct section section = {bytes.at, bytes.n};
 	EQUAL(compare(d, NULL, k, (struct section){0}, &plain), compare(d, map, k, section, &decoded));
 	EQUAL(plain.hash, decoded.hash);
 	test_damage(d, map, k, section);
+	free(bytes.at);
 	tw_encoder_free(encoder);
 	tw_value_map_free(map);
 	free(k);
