@@ -82,6 +82,11 @@ void tw_code_area_begin(struct tw_code_area *a, const uint8_t *upper)
 	a->upper = tw_code_runnable(a, upper);
 }
 
+void tw_code_area_fill(struct tw_code_area *a, const uint8_t *none)
+{
+	a->entries.fill = (uintptr_t)tw_code_runnable(a, none);
+}
+
 void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *code)
 {
 	const uint8_t **row = tw_numbered_add_row(&a->entries, number >> 16);

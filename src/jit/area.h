@@ -46,6 +46,9 @@ static inline const uint8_t *tw_code_runnable(const struct tw_code_area *a, cons
 /* The code of TW_TAG_UPPER, as written: before any fragment's is added. */
 void tw_code_area_begin(struct tw_code_area *a, const uint8_t *upper);
 
+/* Fragments without code go on at `none`, as written, so that code can jump to any fragment's without a look. Likewise. */
+void tw_code_area_fill(struct tw_code_area *a, const uint8_t *none);
+
 /* Where the code of a fragment begins, as written. Without memory for it the fragment has none. */
 void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *code);
 

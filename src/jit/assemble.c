@@ -31,9 +31,17 @@ static void put_opcode(struct as *a, unsigned opcode)
 	put8(a, opcode);
 }
 
+static unsigned rex_bits(int wide, unsigned reg, unsigned index, unsigned base)
+{
+	return (unsigned)(wide != 0) << 3 | (reg >> 3 & 1) << 2 | (index >> 3 & 1) << 1 | (base >> 3 & 1);
+}
+
+/* The prefix, where one is needed. */
 static void rex(struct as *a, int wide, unsigned reg, unsigned index, unsigned base)
 {
-	put8(a, 0x40u | (unsigned)(wide != 0) << 3 | (reg >> 3 & 1) << 2 | (index >> 3 & 1) << 1 | (base >> 3 & 1));
+	unsigned bits = rex_bits(wide, reg, index, base);
+	if (bits)
+		put8(a, 0x40 | bits);
 }
 
 /* AS_NONE has bit 3 clear, so it asks for no extension. */
@@ -68,6 +76,21 @@ static void reg_mem(struct as *a, unsigned opcode, unsigned reg, struct as_mem m
 static void reg_reg(struct as *a, unsigned opcode, unsigned reg, unsigned rm, int wide)
 {
 	rex(a, wide, reg, 0, rm);
+	put_opcode(a, opcode);
+	put8(a, 0xc0 | (reg & 7) << 3 | (rm & 7));
+}
+
+/* The same where one of them is a byte: without the prefix registers 4 to 7 would be other ones. */
+static void byte_mem(struct as *a, unsigned opcode, unsigned reg, struct as_mem m)
+{
+	put8(a, 0x40 | rex_bits(0, reg, m.index, m.base));
+	put_opcode(a, opcode);
+	put_mem(a, reg, m);
+}
+
+static void reg_byte(struct as *a, unsigned opcode, unsigned reg, unsigned rm, int wide)
+{
+	put8(a, 0x40 | rex_bits(wide, reg, 0, rm));
 	put_opcode(a, opcode);
 	put8(a, 0xc0 | (reg & 7) << 3 | (rm & 7));
 }
@@ -132,7 +155,7 @@ void as_store8(struct as *a, struct as_mem m, uint8_t value)
 
 void as_store8_register(struct as *a, struct as_mem m, uint8_t reg)
 {
-	reg_mem(a, 0x88, reg, m, 0);
+	byte_mem(a, 0x88, reg, m);
 }
 
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide)
@@ -212,12 +235,20 @@ void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide)
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide)
 {
 	unsigned opcode = bits == 32 ? 0x63 : (sign ? 0x0fbe : 0x0fb6) + (bits == 16);
-	reg_reg(a, opcode, to, from, wide || bits == 32);
+	if (bits == 8)
+		reg_byte(a, opcode, to, from, wide);
+	else
+		reg_reg(a, opcode, to, from, wide || bits == 32);
 }
 
 void as_set(struct as *a, enum as_condition condition, uint8_t reg)
 {
-	reg_reg(a, 0x0f90u | condition, 0, reg, 0);
+	reg_byte(a, 0x0f90u | condition, 0, reg, 0);
+}
+
+void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m)
+{
+	reg_mem(a, 0x0f40u | condition, reg, m, 1);
 }
 
 void as_test(struct as *a, uint8_t reg, int wide)
@@ -237,7 +268,7 @@ void as_increment8(struct as *a, struct as_mem m)
 
 void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg)
 {
-	reg_mem(a, 0x38, reg, m, 0);
+	byte_mem(a, 0x38, reg, m);
 }
 
 void as_compare8(struct as *a, struct as_mem m, uint8_t value)
@@ -319,6 +350,11 @@ void as_here(struct as *a, uint8_t *jump)
 void as_jump_reg(struct as *a, uint8_t reg)
 {
 	reg_reg(a, 0xff, 4, reg, 0);
+}
+
+void as_jump_mem(struct as *a, struct as_mem m)
+{
+	reg_mem(a, 0xff, 4, m, 0);
 }
 
 void as_call(struct as *a, const uint8_t *to)

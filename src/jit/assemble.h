@@ -71,6 +71,7 @@ void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wi
 void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);               /* by as many bits as its lowest byte says */
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
 void as_set(struct as *a, enum as_condition condition, uint8_t reg);                       /* its lowest byte, to 0 or 1 */
+void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m);  /* reads m in any case */
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m);                      /* a quadword; sets flags */
 void as_increment8(struct as *a, struct as_mem m);                     /* a byte; sets flags */
@@ -89,6 +90,7 @@ void as_jump_if(struct as *a, enum as_condition condition, const uint8_t *to);
 uint8_t *as_jump_forward(struct as *a, enum as_condition condition); /* to be given to as_here() */
 void as_here(struct as *a, uint8_t *jump);
 void as_jump_reg(struct as *a, uint8_t reg);
+void as_jump_mem(struct as *a, struct as_mem m);
 void as_call(struct as *a, const uint8_t *to);
 void as_call_reg(struct as *a, uint8_t reg);
 void as_return(struct as *a);

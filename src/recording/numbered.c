@@ -25,6 +25,8 @@ void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper)
 	void *row = mmap(NULL, row_bytes(t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (row == MAP_FAILED)
 		return NULL;
+	for (size_t i = 0; t->fill && i < row_bytes(t) / sizeof t->fill; i++)
+		((uint64_t *)row)[i] = t->fill;
 	__atomic_store_n(&t->row[upper], row, __ATOMIC_RELEASE);
 	t->n_rows = upper < t->n_rows ? t->n_rows : upper + 1;
 	return row;

@@ -13,9 +13,10 @@
 
 enum { TW_NUMBERED_ROW = 65536 };
 
-/* All zeros but for `item`, its bytes: a multiple of 8, so that stretches are whole pages. */
+/* All zeros but for `item`, its bytes: a multiple of 8, so that stretches are whole pages; and for `fill`, if need be. */
 struct tw_numbered {
 	size_t item;
+	uint64_t fill;                      /* what new rows are full of, eight bytes each; if it is not 0, nothing is forgotten */
 	uint32_t n_rows;                    /* one more than the highest upper half that has had one */
 	void *row[TW_NUMBERED_ROW];         /* NULL: there is none */
 	uint8_t forgotten[TW_NUMBERED_ROW]; /* stretches of each */
@@ -23,7 +24,7 @@ struct tw_numbered {
 
 void tw_numbered_free(struct tw_numbered *t);
 
-/* The row of an upper half, all zeros if it is new. NULL: no memory. */
+/* The row of an upper half, all zeros, or `fill`, if it is new. NULL: no memory. */
 void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper);
 
 /* Forgets the stretch that begins at number `first`, which is not forgotten yet. */

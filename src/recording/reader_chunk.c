@@ -97,7 +97,9 @@ static int decode_tags(struct tw_chunk_room *room, size_t n_c)
 {
 	if (n_c > SIZE_MAX / sizeof(uint16_t) - 8 || tw_reader_room(&room->tags, n_c * sizeof(uint16_t) + 8))
 		return TW_ERR_MEMORY;
-	return tw_decode_tags(room->section[TW_STREAM_C].at, room->section[TW_STREAM_C].n, (uint16_t *)(void *)room->tags.at, n_c);
+	uint16_t *tags = (uint16_t *)(void *)room->tags.at;
+	tags[n_c] = 0;
+	return tw_decode_tags(room->section[TW_STREAM_C].at, room->section[TW_STREAM_C].n, tags, n_c);
 }
 
 /* Reads a chunk that is there into out->room. */

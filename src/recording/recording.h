@@ -140,7 +140,8 @@ uint64_t tw_event_time(uint32_t type, const void *payload);
 
 /* ---- reading chunks ---- */
 
-/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. What they point to belongs to `room`. */
+/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. Behind the last of `chunk.c` stands a 0. What they point to belongs to
+ * `room`. */
 struct tw_coded_chunk {
 	struct tw_chunk chunk;
 	const uint8_t *values;

@@ -53,13 +53,27 @@ static inline uint64_t take_literal(struct tw_value_reader *r, const struct tw_v
 	return tw_literal_base(&r->p, s, kind) + tw_literal_cut(literal, tw_literal_bytes(kind));
 }
 
+/* So many values come as predicted: as many of them as there are literals for, whatever they take, make `run`. */
+static void set_run(struct tw_value_reader *r, int64_t run)
+{
+	size_t left = (size_t)(r->literals.end - r->literals.at);
+	int64_t most = (int64_t)(left / sizeof(uint64_t));
+	r->run = left < TW_LITERAL_PADDING ? -1 : run < most ? run : most;
+	r->more = r->run < 0 ? 0 : (uint64_t)(run - r->run);
+}
+
 uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 {
 	struct tw_value_predictor *p = &r->p;
 	struct tw_value_slot *s = p->slot + slot;
 	uint64_t value;
+	if (r->more) {
+		set_run(r, (int64_t)r->more);
+		return r->run-- < 0 ? 0 : tw_value_reader_hit(r, slot);
+	}
 	unsigned code = r->run >= 0 && r->codes.at < r->codes.end ? *r->codes.at++ : TW_NCODES;
-	r->run = code < TW_NCODES ? tw_section_run(&r->runs) : -1;
+	int64_t run = code < TW_NCODES ? tw_section_run(&r->runs) : -1;
+	r->run = run < 0 ? -1 : 0;
 	if (r->run < 0)
 		return 0;
 	if (code < TW_NWAYS) {
@@ -73,6 +87,8 @@ uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot)
 	}
 	tw_follow(p, s->last, value);
 	tw_learn(p, s, value);
+	if (r->run >= 0)
+		set_run(r, run);
 	return value;
 }
 
@@ -158,11 +174,12 @@ int tw_value_reader_begin(struct tw_value_reader *r, const uint8_t *section, siz
 	r->runs = part[0];
 	r->codes = part[1];
 	r->literals = part[2];
-	r->run = tw_section_run(&r->runs);
+	int64_t run = tw_section_run(&r->runs);
+	set_run(r, run);
 	tw_start_values(&r->p, r->p.map, 0);
 	memset(r->p.slot, 0, r->n_slots * sizeof *r->p.slot);
 	r->p.epoch = 1;
-	return r->run < 0 || r->literals.end - r->literals.at < TW_LITERAL_PADDING ? damaged() : TW_OK;
+	return run < 0 || r->run < 0 ? damaged() : TW_OK;
 }
 
 void tw_value_reader_keyframe(struct tw_value_reader *r, const uint64_t *regs)
@@ -178,5 +195,5 @@ static int is_read(const struct tw_section_part *part)
 int tw_value_reader_end(const struct tw_value_reader *r)
 {
 	int literals = r->literals.end - r->literals.at == TW_LITERAL_PADDING;
-	return r->run || !is_read(&r->runs) || !is_read(&r->codes) || !literals ? damaged() : TW_OK;
+	return r->run || r->more || !is_read(&r->runs) || !is_read(&r->codes) || !literals ? damaged() : TW_OK;
 }

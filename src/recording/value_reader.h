@@ -16,7 +16,9 @@ struct tw_section_part {
 
 struct tw_value_reader {
 	struct tw_value_predictor p; /* a slot's epoch is 1 once its fragment has run in this chunk */
-	int64_t run;                 /* values that come as predicted before one that does not; negative: the section makes no sense */
+	int64_t run;   /* values that come as predicted before tw_value_reader_miss() is asked; negative: the section makes no sense. Their
+	                              * literals are there: no look is needed at what is left */
+	uint64_t more; /* those that come as predicted after them */
 	struct tw_section_part runs, codes, literals;
 	uint32_t n_slots;
 };
@@ -45,7 +47,7 @@ int tw_value_reader_end(const struct tw_value_reader *r);
 /* The slots of a fragment that runs for the first time: its slots' epoch is 0 before, 1 afterwards. */
 void tw_value_reader_start(struct tw_value_reader *r, uint32_t number);
 
-/* The value of this slot, which is not as predicted: `run` was 0. It is 0 or more again unless the section makes no sense. */
+/* The value of this slot, `run` being 0: it is not as predicted, or the first of `more`. `run` is 0 or more again unless the section makes no sense. */
 uint64_t tw_value_reader_miss(struct tw_value_reader *r, uint32_t slot);
 
 /* The value of this slot, which is as its way says: `run` was more than 0, and has been counted down. `run` is negative if there is no literal. */

@@ -1,6 +1,5 @@
 #include "replay/code.h"
 #include "jit/area.h"
-#include "recording/predictor_code.h"
 #include "replay/compile.h"
 #include "replay/state.h"
 
@@ -10,8 +9,8 @@
 
 #define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
 
-/* Code from the start of the area, what stretches point to from its middle on. */
-enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
+/* Code from the start of the area, what of it runs seldom behind, what stretches point to from the middle on. */
+enum { AREA_BYTES = 1 << 29, SELDOM_AT = AREA_BYTES / 4, DATA_AT = AREA_BYTES / 2 };
 
 struct tw_code {
 	struct tw_code_area area;
@@ -101,9 +100,6 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
-_Static_assert(!offsetof(struct tw_value_slot, last), "emit_literal counts on it");
-_Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
-
 /* What may hold registers of the program, and CODE_SUMS: an odd number of registers, so that the stack is aligned in what is called. */
 static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_SUMS};
 
@@ -136,86 +132,15 @@ static void emit_keep(struct as *a)
 	as_move(a, AS_RSI, AS_RAX);
 }
 
-/* ---- literals of any kind ---- */
-
-/* The slot, where its register's last value is, and where that is which the literal is a difference to: registers that are saved, with rcx. */
-enum { SLOT = AS_RDX, OF_REGISTER = AS_RSI, BASE = AS_RDI };
-
-static const uint8_t used[] = {AS_RCX, SLOT, OF_REGISTER, BASE};
-
-static void emit_pop_used(struct as *a)
-{
-	for (unsigned i = sizeof used; i-- > 0;)
-		as_pop(a, used[i]);
-}
-
-/* rcx: the kind, from 0 on. */
-static void emit_find(struct as *a)
-{
-	struct as_mem reg = {CODE_WALK, OF_REGISTER, 3, (int32_t)offsetof(struct tw_walk, values.p.reg)};
-	as_load8(a, AS_RCX, TW_SLOT_AT(SLOT, way));
-	as_alu_constant(a, AS_SUB, AS_RCX, TW_LITERAL, 0);
-	as_load8(a, OF_REGISTER, TW_SLOT_AT(SLOT, reg));
-	as_lea(a, OF_REGISTER, reg, 1);
-	as_move(a, AS_RAX, AS_RCX);
-	as_shift(a, AS_SHR, AS_RAX, 3, 0);
-	as_move(a, BASE, OF_REGISTER);
-	as_alu(a, AS_SUB, BASE, SLOT, 1);
-	as_multiply(a, BASE, AS_RAX, 1);
-	as_alu(a, AS_ADD, BASE, SLOT, 1);
-}
-
-/* rax: the value. */
-static void emit_read(struct as *a)
-{
-	as_alu_constant(a, AS_AND, AS_RCX, 7, 0);
-	as_load(a, AS_RAX, as_at(CODE_LITERALS, 0));
-	as_lea(a, CODE_LITERALS, (struct as_mem){CODE_LITERALS, AS_RCX, 0, 1}, 1);
-	tw_code_cut(a, AS_RAX);
-	as_alu_mem(a, AS_ADD, AS_RAX, as_at(BASE, 0));
-}
-
-static void emit_learn(struct as *a)
-{
-	struct as_mem successor =
-	    tw_code_successor(a, AS_RCX, TW_SLOT_AT(SLOT, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
-	tw_code_follow(a, AS_RAX, BASE, SLOT, successor);
-	tw_code_learn(a, AS_RAX, AS_RCX, SLOT, OF_REGISTER);
-}
-
-/* The literal of slot eax; each 256th time of a slot, and where few are left, by the walk's own function. */
-static void emit_literal(struct as *a, const uint8_t *other_way)
-{
-	for (unsigned i = 0; i < sizeof used; i++)
-		as_push(a, used[i]);
-	tw_code_slot(a, SLOT, AS_RAX, CODE_SLOTS);
-	as_lea(a, AS_RCX, as_at(CODE_LITERALS, sizeof(uint64_t)), 1);
-	as_alu_mem(a, AS_CMP, AS_RCX, WALK(values.literals.end));
-	uint8_t *last = as_jump_forward(a, AS_ABOVE);
-	as_increment8(a, TW_SLOT_AT(SLOT, doubt));
-	uint8_t *often = as_jump_forward(a, AS_EQUAL);
-	emit_find(a);
-	emit_read(a);
-	emit_learn(a);
-	emit_pop_used(a);
-	as_return(a);
-	as_here(a, last);
-	as_here(a, often);
-	emit_pop_used(a);
-	as_jump(a, other_way);
-}
-
 static void emit_values(struct tw_code *c, struct as *a)
 {
 	struct tw_compile_place *place = &c->place;
 	place->miss = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
-	const uint8_t *other_way = a->at;
+	place->often = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);
-	place->other_way = a->at;
-	emit_literal(a, other_way);
 	place->start = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_start, 0);
@@ -260,8 +185,10 @@ static void emit_shared(struct tw_code *c)
 	emit_entry(&a, &c->place);
 	tw_compile_dispatch(&a, &c->place);
 	tw_code_area_begin(&c->area, upper);
+	tw_code_area_fill(&c->area, c->place.back);
 	c->place.code = a.at;
-	c->place.code_end = c->area.written + DATA_AT;
+	c->place.code_end = c->place.seldom = c->area.written + SELDOM_AT;
+	c->place.seldom_end = c->area.written + DATA_AT;
 	c->place.data = c->area.written + DATA_AT;
 	c->place.data_end = c->area.written + AREA_BYTES;
 }
@@ -302,6 +229,7 @@ void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_
 int tw_code_run(struct tw_code *c, struct tw_walk *w)
 {
 	int (*entry)(struct tw_walk *, const uint8_t *const *);
+	const uint8_t *const *row = tw_numbered_row(&c->area.entries, w->upper);
 	memcpy(&entry, &c->entry, sizeof entry);
-	return entry(w, tw_code_area_row(&c->area, w->upper));
+	return row ? entry(w, row) : 0;
 }

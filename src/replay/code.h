@@ -21,7 +21,7 @@ struct tw_code;
 struct tw_code *tw_code_new(const struct tw_value_map *values);
 void tw_code_free(struct tw_code *c);
 
-/* Makes code of a program, which must stay. Where that cannot be (memory is used up) nothing changes. */
+/* Makes code of a program, which must stay; another time if need be. Where that cannot be (memory is used up) nothing changes. */
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
 
 /* Goes on from the walk's next tag, as far as code goes. Returns 0 or an error of a helper. w->upper may have changed. */

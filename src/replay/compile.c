@@ -407,7 +407,7 @@ static void end_stretch(struct compiler *c)
 
 int tw_compile_has_room(const struct compiler *c)
 {
-	return c->at->code_end - c->a.at > TW_STEP_CODE;
+	return c->end - c->a.at > TW_STEP_CODE;
 }
 
 /* Returns the step after the stretch; NULL: no room. */
@@ -445,22 +445,40 @@ static int all_steps(struct compiler *c)
 
 /* ---- programs ---- */
 
+/* Whether an execution writes one stretch, all of whose references are known. */
+static int is_static(const struct compiler *c)
+{
+	const struct tw_step *s = c->p->step;
+	while (!is_end(c, s))
+		s++;
+	return s->kind == TW_STEP_END;
+}
+
+/* One look will do: executions that write so many addresses to each stretch come to the end of both no later than TW_CODE_STRETCHES. */
 static void if_full(struct compiler *c, const uint8_t *to)
 {
-	as_alu_mem(&c->a, AS_CMP, CODE_ADDR, WALK(addr_limit));
-	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
-	as_alu_mem(&c->a, AS_CMP, CODE_STRETCH, WALK(stretch_limit));
-	as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
+	int fixed = is_static(c);
+	int many = c->stretch->n_refs >= TW_BATCH / TW_BATCH_STRETCHES;
+	if (many || !fixed) {
+		as_alu_mem(&c->a, AS_CMP, CODE_ADDR, WALK(addr_limit));
+		as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
+	}
+	if (!many || !fixed) {
+		as_alu_mem(&c->a, AS_CMP, CODE_STRETCH, WALK(stretch_limit));
+		as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
+	}
 }
 
 void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place)
 {
-	as_alu_mem(a, AS_CMP, CODE_C, WALK(c_end));
-	as_jump_if(a, AS_ABOVE_EQUAL, place->out);
+	if (!place->values) {
+		as_alu_mem(a, AS_CMP, CODE_C, WALK(c_end));
+		as_jump_if(a, AS_ABOVE_EQUAL, place->out);
+	}
 	as_load16(a, AS_RAX, as_at(CODE_C, 0));
 	as_alu_constant(a, AS_ADD, CODE_C, sizeof(uint16_t), 1);
 	as_load(a, AS_RCX, WALK(code_row));
-	tw_code_emit_jump(a, AS_RCX, AS_RAX, place->back);
+	as_jump_mem(a, (struct as_mem){AS_RCX, AS_RAX, 3, 0});
 }
 
 /* Makes sure that the execution's values are there. */
@@ -536,12 +554,17 @@ static int compile_loop(struct compiler *c)
 	return 1;
 }
 
-static int is_static(const struct compiler *c)
+/* Writes the code for what is not as expected, and moves the place behind all code. Returns 0 if there is no room. */
+static int compile_seldom(struct compiler *c)
 {
-	const struct tw_step *s = c->p->step;
-	while (!is_end(c, s))
-		s++;
-	return s->kind == TW_STEP_END;
+	uint8_t *code = c->a.at;
+	c->a.at = c->at->seldom;
+	c->end = c->at->seldom_end;
+	if (!tw_compile_unexpected(c))
+		return 0;
+	c->at->code = code;
+	c->at->seldom = c->a.at;
+	return 1;
 }
 
 /* Stretches of a program take at most so much. */
@@ -553,19 +576,26 @@ static size_t data_bytes(const struct tw_descriptor *d)
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
 {
 	const struct tw_descriptor *d = p->descriptor;
-	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d), .slots = slots};
+	const uint8_t *start = place->code;
+	struct compiler c = {.a = {place->code},
+	                     .end = place->code_end,
+	                     .at = place,
+	                     .data = place->data,
+	                     .p = p,
+	                     .ops = tw_descriptor_ops(d),
+	                     .slots = slots};
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
 		c.slot[s].host = TW_NOWHERE;
 	if (p->insn_pc || (p->loops && !is_static(&c)) || d->n_blocks > TW_CODE_BLOCKS || d->n_insns > TW_CODE_INSNS)
 		return NULL;
-	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < (2 + p->n_values) * TW_STEP_CODE)
+	size_t most = (2 + p->n_values) * (size_t)TW_STEP_CODE;
+	if ((size_t)(place->data_end - place->data) < data_bytes(d) || (size_t)(place->code_end - place->code) < most ||
+	    (size_t)(place->seldom_end - place->seldom) < most)
 		return NULL;
 	if (place->values && !tw_compile_values(&c))
 		return NULL;
-	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c))
+	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !compile_seldom(&c))
 		return NULL;
-	const uint8_t *start = place->code;
-	place->code = c.a.at;
 	place->data = c.data;
 	return start;
 }

@@ -1,4 +1,7 @@
-/* Values that are coded, worked out where they are used (recording/predictor.h says how). What is as expected stands in line. */
+/*
+ * Values that are coded, worked out where they are used (recording/predictor.h says how). What is as expected stands in line. Slots that were found, time and
+ * again, to be predicted in other ways than expected are *open*: there all literals are one way.
+ */
 #include "recording/predictor_code.h"
 #include "replay/compiler.h"
 
@@ -8,6 +11,9 @@ static struct as_mem of_slot(const struct tw_inline_value *v, size_t field)
 }
 
 #define SLOT(v, field) of_slot(v, offsetof(struct tw_value_slot, field))
+
+/* An item of the table that is, by kind of literal, a field of the walk; of the kind in rax. */
+#define BY_KIND(field) ((struct as_mem){CODE_WALK, AS_RAX, 3, (int32_t)offsetof(struct tw_walk, field)})
 
 /* The last value of the slot's register. */
 static struct as_mem last_of_register(const struct tw_inline_value *v)
@@ -36,6 +42,7 @@ int tw_compile_values(struct compiler *c)
 	struct tw_value_place place = tw_value_map_row(c->at->values, number >> 16)[number & 0xffff];
 	c->first_slot = place.first;
 	c->inlined = !c->p->loops && in_order(c);
+	c->open = c->p->open;
 	return place.n == c->p->n_values && place.first < INT32_MAX / sizeof(struct tw_value_slot) - place.n;
 }
 
@@ -93,6 +100,35 @@ static void predict(struct compiler *c, const struct tw_inline_value *v, unsigne
 	learn_step(c, v);
 }
 
+/* A literal of any kind. */
+static void take_any_literal(struct compiler *c, const struct tw_inline_value *v)
+{
+	struct as_mem follows;
+	as_load8(&c->a, AS_RAX, SLOT(v, way));
+	as_load(&c->a, v->host, as_at(CODE_LITERALS, 0));
+	as_alu_mem(&c->a, AS_AND, v->host, BY_KIND(literal_mask));
+	as_alu_mem(&c->a, AS_XOR, v->host, BY_KIND(literal_sign));
+	as_alu_mem(&c->a, AS_SUB, v->host, BY_KIND(literal_sign));
+	as_alu_mem(&c->a, AS_ADD, CODE_LITERALS, BY_KIND(literal_bytes));
+	as_alu_constant(&c->a, AS_CMP, AS_RAX, TW_LITERAL + TW_LITERAL_REGISTER, 0);
+	as_load(&c->a, AS_RAX, SLOT(v, last));
+	as_load_if(&c->a, AS_ABOVE_EQUAL, AS_RAX, last_of_register(v));
+	as_alu(&c->a, AS_ADD, v->host, AS_RAX, 1);
+	as_alu_mem(&c->a, AS_SUB, v->host, SLOT(v, last));
+	follows = tw_code_successor(&c->a, AS_RAX, SLOT(v, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
+	as_store32(&c->a, follows, v->host);
+	as_alu_mem(&c->a, AS_ADD, v->host, SLOT(v, last));
+	learn_step(c, v);
+}
+
+/* Goes elsewhere if the value is predicted in another way than the code that follows takes it. */
+static void check_way(struct compiler *c, struct tw_inline_value *v)
+{
+	int any = v->open && v->way >= TW_LITERAL;
+	as_compare8(&c->a, SLOT(v, way), any ? TW_LITERAL : v->way);
+	v->other = as_jump_forward(&c->a, any ? AS_BELOW : AS_NOT_EQUAL);
+}
+
 static void learn(struct compiler *c, const struct tw_inline_value *v)
 {
 	as_store(&c->a, SLOT(v, last), v->host);
@@ -102,13 +138,16 @@ static void learn(struct compiler *c, const struct tw_inline_value *v)
 void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
 {
 	struct tw_inline_value *v = &c->value[c->n_inlined];
-	*v = (struct tw_inline_value){.slot = c->first_slot + c->n_inlined++, .reg = reg, .host = host};
+	unsigned k = c->n_inlined++;
+	*v = (struct tw_inline_value){.slot = c->first_slot + k, .reg = reg, .host = host, .open = c->open >> k & 1};
 	v->way = c->slots[v->slot].way;
 	as_alu_constant(&c->a, AS_SUB, CODE_RUN, 1, 1);
 	v->miss = as_jump_forward(&c->a, AS_NEGATIVE);
-	as_compare8(&c->a, SLOT(v, way), v->way);
-	v->other = as_jump_forward(&c->a, AS_NOT_EQUAL);
-	predict(c, v, v->way);
+	check_way(c, v);
+	if (v->open && v->way >= TW_LITERAL)
+		take_any_literal(c, v);
+	else
+		predict(c, v, v->way);
 	v->learn = c->a.at;
 	learn(c, v);
 	v->learned = c->a.at;
@@ -126,15 +165,6 @@ static void take_all(struct compiler *c)
 	}
 }
 
-/* Whether any value of the program is expected to be a literal. */
-static int has_literals(const struct compiler *c)
-{
-	for (unsigned k = 0; k < c->p->n_values; k++)
-		if (c->slots[c->first_slot + k].way >= TW_LITERAL)
-			return 1;
-	return 0;
-}
-
 void tw_compile_take(struct compiler *c)
 {
 	struct tw_inline_value first = {.slot = c->first_slot};
@@ -144,13 +174,8 @@ void tw_compile_take(struct compiler *c)
 		as_call(&c->a, c->at->take);
 		return;
 	}
-	if (has_literals(c)) {
-		as_lea(&c->a, AS_RAX, as_at(CODE_LITERALS, (int32_t)(c->p->n_values * sizeof(uint64_t))), 1);
-		as_alu_mem(&c->a, AS_CMP, AS_RAX, WALK(values.literals.end));
-		as_jump_if(&c->a, AS_ABOVE, c->at->back);
-	}
-	as_compare8(&c->a, SLOT(&first, epoch), 1);
-	c->unstarted = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	as_compare8(&c->a, SLOT(&first, epoch), 0);
+	c->unstarted = as_jump_forward(&c->a, AS_EQUAL);
 	c->started = c->a.at;
 	if (!c->inlined)
 		take_all(c);
@@ -158,9 +183,22 @@ void tw_compile_take(struct compiler *c)
 
 /* ---- what is not as expected ---- */
 
+static void doubt(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_increment8(&c->a, SLOT(v, doubt));
+	uint8_t *seldom = as_jump_forward(&c->a, AS_NOT_EQUAL);
+	as_constant(&c->a, AS_RAX, (uint64_t)c->p->descriptor->number << 32 | v->slot);
+	as_call(&c->a, c->at->often);
+	as_move(&c->a, v->host, AS_RAX);
+	as_jump(&c->a, v->learned);
+	as_here(&c->a, seldom);
+}
+
 static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 {
 	as_here(&c->a, v->other);
+	if (!v->open)
+		doubt(c, v);
 	for (unsigned way = 0; way < TW_NWAYS; way++) {
 		if (way == v->way)
 			continue;
@@ -170,10 +208,8 @@ static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 		as_jump(&c->a, v->learn);
 		as_here(&c->a, not_this);
 	}
-	as_constant(&c->a, AS_RAX, (uint64_t)c->p->descriptor->number << 32 | v->slot);
-	as_call(&c->a, c->at->other_way);
-	as_move(&c->a, v->host, AS_RAX);
-	as_jump(&c->a, v->learned);
+	take_any_literal(c, v);
+	as_jump(&c->a, v->learn);
 }
 
 static void missed(struct compiler *c, const struct tw_inline_value *v)

@@ -22,12 +22,13 @@ struct place {
 	int32_t disp;
 };
 
-/* A value worked out in place, and the jumps out of there for when it is not as it was when the code was made. */
+/* A value worked out with a look how it is predicted, and the jumps out of there for when that is not as it was when the code was made. */
 struct tw_inline_value {
 	uint32_t slot;
 	uint8_t reg;            /* of the slot */
 	uint8_t host;           /* machine register that gets the value */
 	uint8_t way;            /* that was expected */
+	uint8_t open;           /* other ways are no surprise */
 	uint8_t *miss, *other;  /* jumps: not as predicted; predicted in another way */
 	const uint8_t *learn;   /* where they come back with the value: to have it learned */
 	const uint8_t *learned; /* ...or with the learning done */
@@ -37,7 +38,8 @@ struct tw_inline_value {
 enum { TW_INLINE_VALUES = TW_QUICK_VALUES };
 
 struct compiler {
-	struct as a;
+	struct as a; /* what is written now: from place->code, and then from place->seldom */
+	uint8_t *end;
 	struct tw_compile_place *at;
 	uint8_t *data;
 	const struct tw_program *p;
@@ -50,7 +52,8 @@ struct compiler {
 	/* where values are coded */
 	const struct tw_value_slot *slots;
 	uint32_t first_slot;
-	int inlined; /* values are worked out where they are used; else they are in w->record */
+	int inlined;   /* values are worked out where they are used; else they are in w->record */
+	uint64_t open; /* values, as in the program */
 	struct tw_inline_value value[TW_INLINE_VALUES];
 	unsigned n_inlined;
 	uint8_t *unstarted; /* a jump, for the first execution of a chunk */
@@ -68,7 +71,7 @@ void tw_compile_take(struct compiler *c);
 /* The next value, of register `reg`, into a machine register. */
 void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
 
-/* Behind the program: what is not as expected. Returns 0 if there is no room. */
+/* Elsewhere: what is not as expected. Returns 0 if there is no room. */
 int tw_compile_unexpected(struct compiler *c);
 
 /* ---- compile.c ---- */

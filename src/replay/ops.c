@@ -104,9 +104,16 @@ static uint64_t lane_offset(const struct tw_op *op, const uint64_t *values, unsi
 /* Lanes that lie side by side in memory. */
 static void do_adjacent_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, uint64_t active)
 {
-	uint64_t segment = segment_of(w, op->seg), first = offset_of(w, op, 0);
-	for (; active; active &= active - 1)
-		tw_batch_ref(w, s->pc, segment + cut(first + (uint64_t)__builtin_ctzll(active) * op->size, op->flags), s->shape);
+	struct tw_ref_shape shape = tw_batch_shape(s->pc, s->shape), *to = w->shape;
+	uint64_t segment = segment_of(w, op->seg), first = offset_of(w, op, 0), *addr = w->addr;
+	for (; active; active &= active - 1) {
+		*addr++ = segment + cut(first + (uint64_t)__builtin_ctzll(active) * op->size, op->flags);
+		*to++ = shape;
+	}
+	tw_batch_count(w, shape.type, (uint64_t)(addr - w->addr));
+	w->made->n_refs += (uint32_t)(addr - w->addr);
+	w->addr = addr;
+	w->shape = to;
 }
 
 static void do_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_step *s, const uint64_t *values)
@@ -126,20 +133,39 @@ static void do_lanes(struct tw_walk *w, const struct tw_op *op, const struct tw_
 /* What moves in one repeated instruction. */
 struct rep {
 	const struct tw_op *op;
-	uint64_t pc, step, segment;
-	uint64_t shape, second_shape;
+	uint64_t step, segment;
+	struct tw_ref_shape shape, second_shape;
+	unsigned refs; /* of one iteration */
 };
 
-static int rep_iteration(struct tw_walk *w, const struct rep *r)
+/* One of the references of each of n iterations, number `first`, which goes by register `reg`. */
+static void rep_refs(struct tw_walk *w, const struct rep *r, uint64_t n, uint8_t reg, uint64_t segment, const struct tw_ref_shape *shape,
+                     unsigned first)
 {
-	const struct tw_op *op = r->op;
-	tw_batch_ref(w, r->pc, r->segment + cut(w->reg[op->base], op->flags), r->shape);
-	w->reg[op->base] = cut(w->reg[op->base] + r->step, op->flags);
-	if (op->flags & TW_OPF_SECOND) {
-		tw_batch_ref(w, r->pc, cut(w->reg[op->index], op->flags), r->second_shape);
-		w->reg[op->index] = cut(w->reg[op->index] + r->step, op->flags);
+	uint64_t at = w->reg[reg], *addr = w->addr + first;
+	struct tw_ref_shape *to = w->shape + first;
+	for (uint64_t i = 0; i < n; i++) {
+		at = cut(at, r->op->flags);
+		addr[i * r->refs] = segment + at;
+		to[i * r->refs] = *shape;
+		at += r->step;
 	}
-	return tw_batch_flush_within(w);
+	w->reg[reg] = cut(at, r->op->flags);
+	tw_batch_count(w, shape->type, n);
+}
+
+/* As many of n iterations as a batch has room for, but one at least. */
+static uint64_t rep_iterations(struct tw_walk *w, const struct rep *r, uint64_t n)
+{
+	uint64_t room = w->addr < w->addr_limit ? (uint64_t)(w->addr_limit - w->addr + r->refs - 1) / r->refs : 1;
+	n = n < room ? n : room;
+	rep_refs(w, r, n, r->op->base, r->segment, &r->shape, 0);
+	if (r->refs > 1)
+		rep_refs(w, r, n, r->op->index, 0, &r->second_shape, 1);
+	w->addr += n * r->refs;
+	w->shape += n * r->refs;
+	w->made->n_refs += (uint32_t)(n * r->refs);
+	return n;
 }
 
 /* References the chunk still has, by its header. */
@@ -156,18 +182,19 @@ int tw_walk_rep(struct tw_walk *w, const struct tw_op *op, const struct tw_step 
 		moved = (int32_t)moved;
 	struct rep r = {
 	    .op = op,
-	    .pc = s->pc,
 	    .step = moved < 0 ? 0 - (uint64_t)op->size : op->size,
 	    .segment = op->base == TW_RSI ? segment_of(w, op->seg) : 0,
-	    .shape = s->shape,
-	    .second_shape = tw_ref_shape(op->size, op->insn, (uint8_t)op->count),
+	    .shape = tw_batch_shape(s->pc, s->shape),
+	    .second_shape = tw_batch_shape(s->pc, tw_ref_shape(op->size, op->insn, (uint8_t)op->count)),
+	    .refs = op->flags & TW_OPF_SECOND ? 2 : 1,
 	};
 	uint64_t n = tw_op_iterations(op, before, after);
-	if (n > refs_left(w) / (op->flags & TW_OPF_SECOND ? 2 : 1))
+	if (n > refs_left(w) / r.refs)
 		return tw_walk_damaged(w, TW_ERR_STREAM, "more references than the chunk's header says, at iteration count", n);
 	w->reg[tw_op_counter(op)] = before;
-	for (uint64_t i = 0; i < n; i++) {
-		int error = rep_iteration(w, &r);
+	while (n) {
+		n -= rep_iterations(w, &r, n);
+		int error = tw_batch_flush_within(w);
 		if (error)
 			return error;
 	}

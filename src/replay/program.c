@@ -47,11 +47,9 @@ void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, co
 		tw_code_add(p->code, program, slots);
 }
 
-void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots)
+void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots)
 {
-	enum { TIMES = 8 };
-	uint8_t n = atomic_load_explicit(&program->renewed, memory_order_relaxed);
-	if (n < TIMES && atomic_compare_exchange_strong(&program->renewed, &n, n + 1))
+	if (values & ~atomic_fetch_or_explicit(&program->open, values, memory_order_relaxed))
 		tw_code_add(p->code, program, slots);
 }
 

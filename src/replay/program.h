@@ -40,7 +40,7 @@ struct tw_program {
 	const struct tw_descriptor *descriptor;
 	uint16_t n_values;
 	uint8_t loops;           /* its value says how often it ran in a row */
-	_Atomic uint8_t renewed; /* how often its code was made anew */
+	_Atomic uint64_t open;   /* bit per value: predicted now in one way, now in another */
 	_Atomic uint32_t runs;   /* step by step, about: threads count at once */
 	uint32_t n_plain;        /* plain steps before the first of another kind; after that, its disp says how many follow */
 	const uint64_t *insn_pc; /* format `call`: the address of each instruction; else NULL */
@@ -78,8 +78,8 @@ const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
 /* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
 void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
 
-/* The program's code finds a value predicted in a way that it was not made for, time and again: it is made anew, some times. Likewise. */
-void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
+/* The program's code finds these values (a bit each) predicted in ways that it was not made for, time and again: it is made anew. Likewise. */
+void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots);
 
 /* What struct tw_ref_shape holds after pc. */
 uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);

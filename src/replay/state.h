@@ -14,20 +14,23 @@
  * to stay in the first-level cache. */
 enum { TW_BATCH = 1024, TW_BATCH_STRETCHES = 512, TW_BATCH_EVENTS = 512 };
 
+/* Executions in machine code end with one look, at the addresses or at the stretches: so a batch may have so many stretches before the last execution. */
+enum { TW_CODE_STRETCHES = 2 * TW_BATCH_STRETCHES };
+
 /* Room for one fragment more than that, and for what continues it: a stretch for each operation that is not plain and one before it. */
-enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16, TW_STRETCH_ROOM = TW_BATCH_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
+enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16, TW_STRETCH_ROOM = TW_CODE_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
 _Static_assert(TW_BATCH_ROOM < 1 << 14, "references of a batch are counted in 14 bits");
 
 /* Fragments with more blocks or instructions have no machine code. */
-enum { TW_CODE_BLOCKS = 64, TW_CODE_INSNS = 1024 };
+enum { TW_CODE_BLOCKS = 63, TW_CODE_INSNS = 1000 };
 
 /* The most blocks in a batch. */
-enum { TW_BLOCK_ROOM = (TW_BATCH_STRETCHES + 1) * TW_CODE_BLOCKS + TW_BATCH_ROOM };
+enum { TW_BLOCK_ROOM = (TW_CODE_STRETCHES + 1) * TW_CODE_BLOCKS + TW_BATCH_ROOM };
 
 /* What machine code adds up for a batch, all in one register, by shifts: instructions 20 bits, blocks 16, reads 14, writes 14. */
 enum { TW_SUM_INSNS = 0, TW_SUM_BLOCKS = 20, TW_SUM_READS = 36, TW_SUM_WRITES = 50 };
-_Static_assert((TW_BATCH_STRETCHES + 1) * TW_CODE_INSNS < 1 << TW_SUM_BLOCKS, "instructions have room");
-_Static_assert((TW_BATCH_STRETCHES + 1) * TW_CODE_BLOCKS < 1 << (TW_SUM_READS - TW_SUM_BLOCKS), "blocks have room");
+_Static_assert((TW_CODE_STRETCHES + 1) * TW_CODE_INSNS < 1 << TW_SUM_BLOCKS, "instructions have room");
+_Static_assert((TW_CODE_STRETCHES + 1) * TW_CODE_BLOCKS < 1 << (TW_SUM_READS - TW_SUM_BLOCKS), "blocks have room");
 
 /* Blocks and references of a batch written out. */
 struct tw_batch_lists {
@@ -43,7 +46,7 @@ struct tw_walk {
 	uint64_t reg[TW_NREG_SLOTS];
 	struct tw_program *const *row;  /* programs of this upper half */
 	const uint8_t *const *code_row; /* where their code begins, for machine code */
-	const uint16_t *c, *c_end;      /* what is left of the streams */
+	const uint16_t *c, *c_end;      /* what is left of the streams; where values are coded, *c_end is 0 */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
 	uint64_t *addr;                    /* next to be written, in addrs */
@@ -75,6 +78,10 @@ struct tw_walk {
 	struct tw_stretch mades[TW_STRETCH_ROOM];
 	struct tw_event events[TW_BATCH_EVENTS];
 	struct tw_batch_lists lists;
+	/* Of each kind of literal: bytes, the bits that count, and the highest of these. */
+	uint64_t literal_bytes[TW_LITERAL + TW_LITERAL_KINDS];
+	uint64_t literal_mask[TW_LITERAL + TW_LITERAL_KINDS];
+	uint64_t literal_sign[TW_LITERAL + TW_LITERAL_KINDS];
 	int coded;                  /* values are in `values`, not at m */
 	uint64_t record[TW_RECORD]; /* values of one execution, decoded */
 	struct tw_value_reader values;
@@ -115,22 +122,28 @@ int tw_batch_flush_within(struct tw_walk *w);
 /* Block number `k` of fragment `d` begins and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 
-/* A reference of this type has been made by steps. */
-static inline void tw_batch_count(struct tw_walk *w, uint8_t type)
+/* n references of this type have been made by steps. */
+static inline void tw_batch_count(struct tw_walk *w, uint8_t type, uint64_t n)
 {
-	w->reads += type & TW_READ;
-	w->writes += type >> 1;
+	w->reads += type & TW_READ ? n : 0;
+	w->writes += type & TW_WRITE ? n : 0;
 }
 
 /* `shape`: size, insn and type, as struct tw_ref_shape has them. */
+static inline struct tw_ref_shape tw_batch_shape(uint64_t pc, uint64_t shape)
+{
+	struct tw_ref_shape s = {.pc = pc};
+	memcpy(&s.size, &shape, sizeof shape);
+	return s;
+}
+
 static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, uint64_t shape)
 {
+	struct tw_ref_shape s = tw_batch_shape(pc, shape);
 	*w->addr++ = addr;
-	w->shape->pc = pc;
-	memcpy(&w->shape->size, &shape, sizeof shape);
-	tw_batch_count(w, w->shape->type);
-	w->shape++;
+	*w->shape++ = s;
 	w->made->n_refs++;
+	tw_batch_count(w, s.type, 1);
 }
 
 /* ---- walk.c ---- */
@@ -138,8 +151,8 @@ static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, u
 /* Decodes the n values of the next execution into w->record. */
 int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
 
-/* The value of a slot (lower half of `which`) of a fragment (upper half), whose code was made for another way. The slot's doubt is 0 each 256th time: then
- * the code is made anew. w->values.run is as for tw_value_reader_hit. */
+/* The value of a slot (lower half of `which`) of a fragment (upper half), whose code was made for another way: asked for each 256th time, so that the code
+ * is made anew. w->values.run is as for tw_value_reader_hit. */
 uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which);
 
 /* ---- ops.c ---- */

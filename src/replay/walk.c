@@ -6,6 +6,15 @@
 
 #include <stdlib.h>
 
+static void fill_literals(struct tw_walk *w)
+{
+	for (unsigned kind = TW_LITERAL; kind < TW_LITERAL + TW_LITERAL_KINDS; kind++) {
+		w->literal_bytes[kind] = tw_literal_bytes(kind);
+		w->literal_sign[kind] = 1ull << (8 * tw_literal_bytes(kind) - 1);
+		w->literal_mask[kind] = 2 * w->literal_sign[kind] - 1;
+	}
+}
+
 struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
 	const struct tw_value_map *values = tw_programs_values(options->programs);
@@ -19,6 +28,7 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 		w->addr_limit = w->addrs + TW_BATCH;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
+		fill_literals(w);
 	}
 	return w;
 }
@@ -83,7 +93,7 @@ static inline void note_refs(struct tw_walk *w, uint64_t *end)
 {
 	w->made->n_refs += (uint32_t)(end - w->addr);
 	for (; w->addr < end; w->addr++, w->shape++)
-		tw_batch_count(w, w->shape->type);
+		tw_batch_count(w, w->shape->type, 1);
 }
 
 /* Runs the steps of a whole execution. `values` is its record in the M stream. */
@@ -359,13 +369,18 @@ int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n)
 	return error ? tw_walk_damaged(w, error, "values that make no sense, of fragment", number) : 0;
 }
 
+/* A slot that has been in another way so often will be again. */
+enum { DOUBTS = 32 };
+
 uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which)
 {
 	uint32_t number = (uint32_t)(which >> 32), slot = (uint32_t)which;
+	struct tw_value_place place = tw_value_map_row(w->values.p.map, number >> 16)[number & 0xffff];
 	struct tw_value_slot *slots = w->values.p.slot;
-	uint64_t value = tw_value_reader_hit(&w->values, slot);
-	if (!slots[slot].doubt)
-		tw_programs_renew(w->options.programs, tw_programs_row(w->options.programs, number >> 16)[number & 0xffff], slots);
+	uint64_t value = tw_value_reader_hit(&w->values, slot), open = 1ull << (slot - place.first);
+	for (uint32_t k = 0; k < place.n; k++)
+		open |= (uint64_t)(slots[place.first + k].doubt >= DOUBTS) << k;
+	tw_programs_renew(w->options.programs, tw_programs_row(w->options.programs, number >> 16)[number & 0xffff], open, slots);
 	return value;
 }
 

@@ -40,8 +40,8 @@ void tw_walk_set_context(struct tw_walk *w, void *context);
  */
 int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts);
 
-/* The same of a chunk whose values are coded, for programs made for such: chunk->m is not looked at, its M section has the n bytes at `section`. Besides,
- * TW_ERR_DAMAGED. */
+/* The same of a chunk whose values are coded, for programs made for such: chunk->m is not looked at, its M section has the n bytes at `section`; and
+ * behind the last of chunk->c stands a 0. Besides, TW_ERR_DAMAGED. */
 int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t *section, size_t n, struct tw_walk_counts *counts);
 
 /* What batch() returned if it stopped the last walk, else 0. */
