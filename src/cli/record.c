@@ -301,7 +301,12 @@ static int create_recording(struct record *r)
 	};
 	tw_machine_xstate(&info.xstate);
 	int error = tw_directory_prepare(r->dir);
-	return error ? error : tw_writer_create(r->dir, &info, &r->writer);
+	if (error)
+		return error;
+	error = tw_writer_create(r->dir, &info, &r->writer);
+	if (error)
+		tw_directory_abandon(r->dir);
+	return error;
 }
 
 static int prepare_recording(struct record *r)

@@ -174,7 +174,10 @@ static int open_recording(struct import *im)
 	im->info.cwd = im->info.host = im->info.cpu = im->info.kernel = im->info.failure = "";
 	im->thread.pid = im->thread.tid = tw_trace_facts(im->trace)->pid;
 	start_chunk(im);
-	return tw_writer_create(im->dir, &im->info, &im->writer);
+	error = tw_writer_create(im->dir, &im->info, &im->writer);
+	if (error)
+		tw_directory_abandon(im->dir);
+	return error;
 }
 
 static int close_recording(struct import *im, int error)

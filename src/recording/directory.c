@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +67,14 @@ static int move_away(const char *dir)
 	if (rename(dir, old))
 		return tw_fail(TW_ERR_SYSTEM, "it cannot be renamed to %s: %s", old, strerror(errno));
 	return TW_OK;
+}
+
+void tw_directory_abandon(const char *dir)
+{
+	char why[512];
+	snprintf(why, sizeof why, "%s", tw_recording_detail());
+	remove_recording(dir);
+	tw_fail(TW_OK, "%s", why);
 }
 
 int tw_directory_prepare(const char *dir)

@@ -265,6 +265,12 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
  */
 int tw_directory_prepare(const char *dir);
 
+/*
+ * Removes `dir`, which tw_directory_prepare has made, when tw_writer_create has failed: what stands there is no recording and would be in the way
+ * of the next. tw_recording_detail() stays as it is.
+ */
+void tw_directory_abandon(const char *dir);
+
 /* ---- header ---- */
 
 /* Writes and reads the header file (text; docs/format.md). tw_header_write replaces it in one step. tw_header_read fills *info with allocated

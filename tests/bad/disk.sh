@@ -34,4 +34,15 @@ grep "$OWN_LINE" small/err | grep -qiE 'incomplete: .*space' || {
 	cat small/err
 	fail "where standard error is on the full disk, record does not say why the recording is incomplete"
 }
+
+# A disk that is full from the start: nothing is run, and nothing is left that the next recording would not touch.
+rm -rf small/*
+cat /dev/zero >small/zeros 2>/dev/null
+one_sentence "$TW" record -o small/r.tw -- touch ran
+says 'space'
+[ ! -e ran ] || fail "the command ran although there is no recording"
+printf 'I  04016b80,3\n S 1ffe,8\n' >trace
+one_sentence "$TW" import lackey -o small/i.tw trace
+says 'space'
+[ "$(ls small)" = zeros ] || fail "on a full disk there was left: $(ls small)"
 exit 0
