@@ -443,12 +443,12 @@ int tw_header_read(const char *dir, struct tw_recording_info *info)
 	struct stat st;
 	memset(info, 0, sizeof *info);
 	snprintf(path, sizeof path, "%s/" TW_HEADER_FILE, dir);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe may stand there */
 	if (fd < 0)
 		return no_header(dir, path, errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_HEADER || !st.st_size) {
 		close(fd);
-		return tw_fail(st.st_size ? TW_ERR_NOT_RECORDING : TW_ERR_EMPTY, "%s", path);
+		return tw_fail(st.st_size || !S_ISREG(st.st_mode) ? TW_ERR_NOT_RECORDING : TW_ERR_EMPTY, "%s", path);
 	}
 	char *text = read_text(fd, (size_t)st.st_size);
 	close(fd);

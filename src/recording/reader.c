@@ -11,13 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a recording that was closed it is known how many threads have a file. */
-static void count_files(struct tw_recording *r)
+static void count(struct tw_recording *r, int error, const char *what, uint64_t wanted, uint64_t found)
 {
-	uint64_t wanted = r->info.totals.threads;
-	if (r->info.complete && r->info.sink == TW_SINK_FILE && r->threads.n < wanted)
-		tw_reader_problem(r, TW_ERR_MISSING, "%llu of %llu thread files", (unsigned long long)(wanted - r->threads.n),
-		                  (unsigned long long)wanted);
+	if (!r->problems.n && found < wanted)
+		tw_reader_problem(r, error, "%llu of %llu %s", (unsigned long long)(wanted - found), (unsigned long long)wanted, what);
+}
+
+/* Of a recording that was closed it is known how much there is. Where something else is wrong already that tells why there is less. */
+static void count_all(struct tw_recording *r)
+{
+	const struct tw_totals *t = &r->info.totals;
+	if (!r->info.complete || r->info.sink != TW_SINK_FILE)
+		return;
+	count(r, TW_ERR_MISSING, "thread files", t->threads, r->sum.threads);
+	count(r, TW_ERR_TRUNCATED, "chunks not there", t->chunks, r->sum.chunks);
+	count(r, TW_ERR_TRUNCATED, "fragments not in " TW_CODE_FILE, t->fragments, r->sum.fragments);
 }
 
 /* How the first process ended is in the header. */
@@ -70,9 +78,9 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 		tw_recording_close(r);
 		return error;
 	}
-	count_files(r);
 	end_first(r);
 	sum_threads(r);
+	count_all(r);
 	*out = r;
 	return TW_OK;
 }

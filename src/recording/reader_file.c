@@ -40,7 +40,7 @@ void tw_reader_problem(struct tw_recording *r, int error, const char *format, ..
 
 int tw_reader_open_file(const struct tw_recording *r, const char *name, int *fd)
 {
-	*fd = openat(r->dir_fd, name, O_RDONLY | O_CLOEXEC);
+	*fd = openat(r->dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe may stand there */
 	return *fd < 0 ? tw_fail(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : TW_OK;
 }
 
@@ -54,6 +54,8 @@ int tw_reader_map(const struct tw_recording *r, const char *name, struct tw_read
 		return error;
 	if (fstat(fd, &st))
 		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		error = tw_fail(TW_ERR_NOT_RECORDING, "%s is no file", name);
 	else if (st.st_size)
 		f->bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (f->bytes == MAP_FAILED)

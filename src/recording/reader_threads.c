@@ -77,10 +77,10 @@ static int add_chunk(struct tw_recording *r, struct tw_reader_thread *t, const s
 	return TW_OK;
 }
 
-/* A place in a thread file where no whole header stands: notes it and says where to go on. */
+/* A place in a thread file where no header of it stands, or a whole one of another: notes it and says where to go on. */
 static uint64_t resync(struct tw_recording *r, const struct tw_reader_thread *t, const struct tw_reader_file *f, uint64_t at)
 {
-	uint64_t next = tw_reader_next_header(f, at, TW_CHUNK_MAGIC, sizeof(struct tw_file_chunk));
+	uint64_t next = tw_reader_next_header(f, at + 1, TW_CHUNK_MAGIC, sizeof(struct tw_file_chunk));
 	uint32_t sequence = t->chunks.n ? ((struct tw_chunk_info *)t->chunks.items)[t->chunks.n - 1].sequence + 1 : 0;
 	if (f->n - at < sizeof(struct tw_file_chunk))
 		tw_reader_problem(r, TW_ERR_TRUNCATED, "%s: chunk %u at offset %llu", t->name, sequence, (unsigned long long)at);
@@ -99,7 +99,7 @@ static int scan_thread(struct tw_recording *r, struct tw_reader_thread *t, const
 		else
 			h.version = 0;
 		if (h.version != TW_RECORDING_VERSION || h.thread != t->info.serial || !sizes_ok(&h)) {
-			at = resync(r, t, f, h.version ? at + 1 : at);
+			at = resync(r, t, f, at);
 			continue;
 		}
 		if (f->n - at - sizeof h < sections_bytes(&h)) {

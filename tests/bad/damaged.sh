@@ -64,6 +64,23 @@ flip() { # flip FILE OFFSET
 }
 flip "bad.tw/$thread" $((size / 2))
 part 'a flipped byte in the middle' 20
+# Files that end early where a chunk does, or a block of the code.
+fresh
+truncate -s 48 "bad.tw/$thread"
+part 'a thread without its chunks' 0 'chunks not there'
+fresh
+: >bad.tw/code
+part 'empty code' 0 'fragments not in code'
+run out err "$TW" dump --code bad.tw && fail "dump --code of empty code succeeds"
+# What is no file is not waited for.
+for f in header code "$thread"; do
+	fresh
+	rm "bad.tw/$f" && mkfifo "bad.tw/$f"
+	for c in info report dump check; do
+		one_sentence timeout 60 "$TW" $c bad.tw
+		says 'not a Trackway recording'
+	done
+done
 take 4000
 fresh
 flip "bad.tw/$thread" 0
