@@ -63,7 +63,8 @@ enum tw_error {
 	TW_ERR_STREAM = -13,       /* the streams of a chunk do not fit together (replay) */
 	TW_ERR_TOTALS = -14,       /* what was counted while recording is not what was found (check) */
 	TW_ERR_MISSING = -15,      /* a file that is part of the recording is not there */
-	TW_ERR_LAST = -16
+	TW_ERR_NOTHING = -16,      /* recorded in format none: there is nothing to replay */
+	TW_ERR_LAST = -17
 };
 
 /* One sentence without a full stop, for any value of enum tw_error; never NULL. */
@@ -185,6 +186,9 @@ const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size
 /* Totals: from the header if the recording is complete or holds only counts, else summed over the chunks found. tw_recording_sum always sums. */
 const struct tw_totals *tw_recording_totals(const struct tw_recording *r);
 void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out);
+
+/* TW_OK, or the error that says why there are no streams to replay: TW_ERR_COUNT_ONLY, TW_ERR_NOTHING. */
+int tw_recording_replayable(const struct tw_recording *r);
 
 /* The descriptor of a fragment, or NULL. Descriptors have been validated: sizes, operations' registers, slots and instructions are in range. */
 const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r, uint32_t number);

@@ -278,7 +278,7 @@ static int run(struct check *c)
 	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .damage = damage, .context = c};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
-	int error = info->sink == TW_SINK_COUNT ? 0 : tw_replay(c->recording, &options, &analyzer, c);
+	int error = tw_recording_replayable(c->recording) ? 0 : tw_replay(c->recording, &options, &analyzer, c);
 	if (error)
 		return tw_recording_error("check", c->dir, error);
 	for (size_t i = 0; i < tw_recording_n_threads(c->recording); i++)

@@ -20,8 +20,8 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "              instruction, R, W or M (modify), address, bytes. Addresses are\n"
                            "              hexadecimal without 0x and leading zeros, all else is decimal\n"
                            "  --blocks    one line per block executed: thread, address, instructions, how\n"
-                           "              it ends (fall jump cond call return ijump icall syscall trap, or\n"
-                           "              stopped by a signal)\n"
+                           "              it ends (fall jump cond call return ijump icall syscall trap, of\n"
+                           "              an imported trace unknown, or stopped by a signal)\n"
                            "  --lackey    what valgrind --tool=lackey --trace-mem=yes prints\n"
                            "  --code      the fragments of code, in words\n"
                            "  --raw       the streams as they are\n"
@@ -167,13 +167,17 @@ static int has_thread(const struct dump *d)
 static int is_refused(const struct dump *d)
 {
 	const struct tw_recording_info *info = tw_recording_info(d->recording);
-	if (info->sink == TW_SINK_COUNT)
-		return tw_recording_error("dump", d->dir, tw_fail(TW_ERR_COUNT_ONLY, "%s", ""));
+	int error = tw_recording_replayable(d->recording);
+	if (error)
+		return tw_recording_error("dump", d->dir, error);
 	if (!has_thread(d))
 		return fprintf(stderr, "trackway dump: %s: there is no thread %lld in this recording\n", d->dir, (long long)d->thread);
 	if (d->mode == MODE_REFS && !tw_format_has_refs(info->format))
 		return fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n",
 		               d->dir, tw_format_name(info->format));
+	if (d->mode == MODE_LACKEY && !tw_format_has_refs(info->format))
+		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references: only instructions are printed\n",
+		        d->dir, tw_format_name(info->format));
 	return 0;
 }
 
@@ -254,6 +258,8 @@ static int parse(struct dump *d, int argc, char **argv)
 	int status = -1;
 	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;)
 		status = take_option(d, option, &set, argv);
+	if (status < 0 && d->mode == MODE_CODE && d->thread >= 0)
+		status = tw_usage_error("dump", "--thread is about what a thread did: code is of all");
 	if (status < 0 && argc - optind != 1)
 		status = tw_usage_error("dump", "exactly one recording is wanted");
 	d->dir = status < 0 ? argv[optind] : NULL;

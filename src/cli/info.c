@@ -157,16 +157,29 @@ static void print_count(const char *title, uint64_t n)
 	printf("%-16s%20llu\n", title, (unsigned long long)n);
 }
 
-static void print_counts(const struct tw_totals *t)
+static void print_refs(uint32_t format, const struct tw_totals *t)
+{
+	if (!tw_format_has_refs(format)) {
+		printf("%-16s%20s\n", "references", "not recorded");
+		return;
+	}
+	print_count("references", t->refs);
+	print_count("  reads", t->reads);
+	print_count("  writes", t->writes);
+}
+
+static void print_counts(uint32_t format, const struct tw_totals *t)
 {
 	putchar('\n');
+	if (format == TW_FORMAT_NONE) {
+		puts("Format none: what the program did was not recorded.");
+		return;
+	}
 	print_count("threads", t->threads);
 	print_count("fragments", t->fragments);
 	print_count("instructions", t->insns);
 	print_count("blocks", t->blocks);
-	print_count("references", t->refs);
-	print_count("  reads", t->reads);
-	print_count("  writes", t->writes);
+	print_refs(format, t);
 	print_count("chunks", t->chunks);
 	if (t->written)
 		print_count("bytes written", t->written);
@@ -224,8 +237,9 @@ static void print_problems(const struct tw_recording *r)
 static void print_text(const struct tw_recording *r)
 {
 	print_about(tw_recording_info(r));
-	print_counts(tw_recording_totals(r));
-	print_sizes(tw_recording_totals(r));
+	print_counts(tw_recording_info(r)->format, tw_recording_totals(r));
+	if (tw_recording_info(r)->format != TW_FORMAT_NONE)
+		print_sizes(tw_recording_totals(r));
 	tw_tree_print(r);
 	print_modules(r);
 	print_problems(r);

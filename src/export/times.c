@@ -208,9 +208,10 @@ static int print_all(struct times *w)
 int tw_times_print(struct tw_text *t, const struct tw_recording *r, const struct tw_times_options *options)
 {
 	struct times w = {.text = t, .recording = r, .options = options, .start = tw_recording_info(r)->tsc_start};
-	if (tw_recording_info(r)->sink == TW_SINK_COUNT)
-		return tw_fail(TW_ERR_COUNT_ONLY, "%s", "");
-	int error = fill_heap(&w);
+	int error = tw_recording_replayable(r);
+	if (error)
+		return error;
+	error = fill_heap(&w);
 	if (!error)
 		error = print_all(&w);
 	for (size_t i = 0; w.heap && i <= w.n; i++)

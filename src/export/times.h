@@ -24,7 +24,7 @@ struct tw_times_options {
 };
 
 /*
- * Holds the events of one chunk of each thread at a time. Returns 0, a negative enum tw_error (TW_ERR_COUNT_ONLY: the recording holds only totals), or the
+ * Holds the events of one chunk of each thread at a time. Returns 0, a negative enum tw_error (TW_ERR_COUNT_ONLY, TW_ERR_NOTHING: there are no streams), or the
  * negative of what damage() returned; failed writes are in *t.
  */
 int tw_times_print(struct tw_text *t, const struct tw_recording *r, const struct tw_times_options *options);

@@ -192,6 +192,13 @@ const struct tw_totals *tw_recording_totals(const struct tw_recording *r)
 	return r->info.complete || r->info.sink == TW_SINK_COUNT ? &r->info.totals : &r->sum;
 }
 
+int tw_recording_replayable(const struct tw_recording *r)
+{
+	if (r->info.format == TW_FORMAT_NONE)
+		return tw_fail(TW_ERR_NOTHING, "%s", "");
+	return r->info.sink == TW_SINK_COUNT ? tw_fail(TW_ERR_COUNT_ONLY, "%s", "") : TW_OK;
+}
+
 void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out)
 {
 	*out = r->sum;

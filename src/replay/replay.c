@@ -249,11 +249,12 @@ int tw_replay(const struct tw_recording *recording, const struct tw_replay_optio
 {
 	static const struct tw_replay_options defaults;
 	struct replay r = {.recording = recording, .options = options ? options : &defaults, .analyzer = analyzer, .arg = arg};
-	if (tw_recording_info(recording)->sink == TW_SINK_COUNT)
-		return tw_fail(TW_ERR_COUNT_ONLY, "%s", "");
+	int error = tw_recording_replayable(recording);
+	if (error)
+		return error;
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.moved, NULL);
-	int error = list_places(&r);
+	error = list_places(&r);
 	if (!error)
 		error = list_ranges(&r);
 	if (!error)

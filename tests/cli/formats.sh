@@ -60,9 +60,21 @@ for f in dep-c bb_pc dep06-c cf_bit; do
 	says "format $f holds no memory references"
 	"$TW" report $f.tw >report.out || fail "report of $f"
 	grep -q "a recording of format $f holds none" report.out || fail "report of $f does not say what is missing"
+	"$TW" info $f.tw | grep -q '^references .*not recorded$' || fail "info of $f does not say what is missing"
+	"$TW" dump --lackey $f.tw >$f.lackey 2>err || fail "dump --lackey of $f"
+	grep -q "format $f holds no memory references: only instructions" err || fail "dump --lackey of $f does not say what is missing"
+	"$TW" blocks --callgrind=/dev/null $f.tw 2>err || fail "blocks --callgrind of $f"
+	grep -q "format $f holds no memory references: Dr and Dw" err || fail "blocks --callgrind of $f does not say what is missing"
 	one_sentence "$TW" record --verify -f $f ./work
 	says "nothing to compare in format"
 done
+"$TW" record -q -f none -o none.tw ./work >/dev/null || fail "record -f none"
+check_good none.tw
+for c in report blocks 'blocks --callgrind=-' 'dump --refs' 'dump --blocks' 'dump --lackey' 'dump --code' 'dump --raw' 'dump --order'; do
+	one_sentence "$TW" $c none.tw
+	says 'made with -f none and holds nothing'
+done
+"$TW" info none.tw | grep -q '^Format none: .* not recorded' || fail "info of none does not say what is missing"
 # Sizes: as many values as references, and none.
 values() { "$TW" info "$1" | awk '/^values/ { print $3 / 8 }'; }
 [ "$(values dep-c.tw)" = 0 ] || fail "dep-c has values"

@@ -33,6 +33,7 @@ wrong '--s is the beginning of several options' record --s=1 true
 wrong "edge wants a percentage, not 'abc'" blocks --edge=abc r.tw
 wrong 'wants a number from 1' check -j 0 r.tw
 wrong 'exactly one recording' info r.tw r.tw
+wrong '--thread is about what a thread did' dump --code --thread=0 r.tw
 wrong 'the commands are record, info' recrod true
 wrong "there is no option '--nonsense'" --nonsense
 wrong "no such recording" info ''
