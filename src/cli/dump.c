@@ -175,6 +175,8 @@ static int is_refused(const struct dump *d)
 	if (d->mode == MODE_REFS && !tw_format_has_refs(info->format))
 		return fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n",
 		               d->dir, tw_format_name(info->format));
+	if (d->mode == MODE_ORDER && !info->tsc_start)
+		return fprintf(stderr, "trackway dump: %s: this was imported from addresses only, which have no times\n", d->dir);
 	if (d->mode == MODE_LACKEY && !tw_format_has_refs(info->format))
 		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references: only instructions are printed\n",
 		        d->dir, tw_format_name(info->format));

@@ -49,6 +49,8 @@ assert d["program"] == "./program" and "exit_status" not in d, d
 ' || fail "info"
 "$TW" report i.tw | grep -q '^./program with arguments$' || fail "the command is not that of the trace"
 [ "$("$TW" dump --blocks i.tw | head -n 1)" = "0 1000 2 unknown" ] || fail "dump --blocks: $("$TW" dump --blocks i.tw | head -n 1)"
+one_sentence "$TW" dump --order i.tw
+says 'no times'
 
 # A recording is where it should be, and one that stood there is kept.
 cp t.lackey t.trace && gzip -c t.trace >t.trace.gz
