@@ -221,3 +221,30 @@ void tw_describe(struct fragment *f, const struct block *b, const struct plan *p
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
 	set_upper(f);
 }
+
+/* The way through a superblock that is described by a group: it is what the first descriptor is of. Counted loops have one more, which says so. */
+static void copy_path(struct tw_path *path, const struct tw_descriptor *d, u32 bytes)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	*path = (struct tw_path){.context = d->context, .n = d->n_blocks};
+	for (u32 k = 0; k < d->n_blocks; k++)
+		path->pc[k] = b[k].pc;
+	for (const u8 *at = (const u8 *)d, *end = at + bytes; at < end && d->bytes; at += d->bytes) {
+		d = (const struct tw_descriptor *)at;
+		path->loops |= (d->flags & TW_DESC_LOOP) != 0;
+	}
+}
+
+bool tw_described_path(const struct tw_path *like, struct tw_path *path)
+{
+	struct tw_control *c = tw_engine.control;
+	u32 bytes;
+	if (!tw_room_is_there() || !lock_descriptors(c))
+		return false;
+	const struct tw_descriptor *d = tw_known_like(like, &bytes);
+	const bool found = d && d->n_blocks <= TW_TRACE_BLOCKS;
+	if (found)
+		copy_path(path, d, bytes);
+	STORE_RELEASE(&c->descriptor_lock, 0);
+	return found;
+}

@@ -18,4 +18,10 @@ void tw_describe_tagged(struct fragment *f, u32 last_tag);
  */
 void tw_describe(struct fragment *f, const struct block *b, const struct plan *p);
 
+/*
+ * The path of a superblock that a process of this program has described, one that begins like this path (known.h). False: there is none. Forks that live on
+ * beside each other, each of which looks for its own, would else describe ever new ones.
+ */
+bool tw_described_path(const struct tw_path *like, struct tw_path *path);
+
 #endif

@@ -1,6 +1,7 @@
 #include "engine/fragment.h"
 #include "engine/bits.h"
 #include "engine/cache.h"
+#include "engine/describe.h"
 #include "engine/former.h"
 #include "engine/memory.h"
 #include "engine/module.h"
@@ -448,7 +449,10 @@ void tw_fragment_join(const struct tw_path *path)
 	const u32 plain = tw_engine.instr->context;
 	if (!is_wanted(path))
 		return;
+	struct tw_path described;
 	const struct tw_path *taken = path->old ? path : tw_former_path(path);
+	if (taken == path && !path->old && tw_described_path(path, &described))
+		taken = &described;
 	struct fragment *s = tw_translate_superblock(taken);
 	if (!s)
 		return;

@@ -52,25 +52,48 @@ static bool equal_groups(u64 a, u64 b, u32 bytes)
 	return true;
 }
 
-/* Where to begin: what is close together in the program is so in the table too, so that a small program uses few of its pages. */
-static u32 first_place(u64 offset, u32 bytes)
+/*
+ * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then
+ * anywhere, since what a server's forks make of its hottest code is more than has room there.
+ */
+static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 {
-	const u64 pc = tw_descriptor_blocks(tw_room_descriptor(tw_engine.room, offset))->pc;
-	return (u32)((pc >> 2) + hash_group(offset, bytes) % SPREAD) % TW_KNOWN_ENTRIES;
+	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
+	const u64 near = (pc >> 2) + hash % SPREAD, far = hash >> 32;
+	return &table[((n < PROBES ? near : far) + n % PROBES) % TW_KNOWN_ENTRIES];
 }
 
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
-	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
-	const u32 first = first_place(offset, bytes);
-	struct tw_known *place = &table[first];
-	for (u32 k = 0; k < PROBES; k++) {
-		struct tw_known *e = &table[(first + k) % TW_KNOWN_ENTRIES];
+	const u64 pc = tw_descriptor_blocks(tw_room_descriptor(tw_engine.room, offset))->pc, hash = hash_group(offset, bytes);
+	struct tw_known *place = NULL;
+	for (u32 n = 0; n < 2 * PROBES; n++) {
+		struct tw_known *e = place_of(pc, hash, n);
 		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
 			return tw_room_descriptor(tw_engine.room, e->offset);
-		if (e->program != program && place->program == program)
+		if (e->program != program && !place)
 			place = e;
 	}
-	*place = (struct tw_known){offset, program, bytes};
+	*(place ? place : place_of(pc, hash, PROBES)) = (struct tw_known){offset, program, bytes};
+	return NULL;
+}
+
+/* Does the group begin with the same two blocks, and know the same registers? */
+static bool begins_like(const struct tw_descriptor *d, const struct tw_path *path)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	return d->bytes && d->n_blocks > 1 && path->n > 1 && d->context == path->context && b[0].pc == path->pc[0] &&
+	       b[1].pc == path->pc[1];
+}
+
+const struct tw_descriptor *tw_known_like(const struct tw_path *path, u32 *bytes)
+{
+	for (u32 n = 0; n < SPREAD + PROBES; n++) {
+		const struct tw_known *e = place_of(path->pc[0] + 4 * n, 0, 0);
+		const struct tw_descriptor *d = e->program == program ? tw_room_descriptor(tw_engine.room, e->offset) : NULL;
+		*bytes = e->bytes;
+		if (d && begins_like(d, path))
+			return d;
+	}
 	return NULL;
 }

@@ -63,3 +63,45 @@ RECORD_OPTIONS+=(--sink=count)
 asan || same_as_native ./server 400 flat
 unset "RECORD_OPTIONS[-1]"
 verify_clean ./server 10
+
+# Children each of which goes other ways through the same code: their superblocks begin alike, and are described once.
+cc_program ways <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned sum;
+static void turn(unsigned bits)
+{
+	for (unsigned k = 0; k < 10; k++) {
+		if (bits >> k & 1)
+			sum += k;
+		else
+			sum ^= k;
+	}
+	sum = bits & 1 ? sum + 3 : sum ^ 5;
+	sum = bits & 2 ? sum + 7 : sum ^ 9;
+	sum = bits & 4 ? sum * 11 : sum ^ 13;
+	sum = bits & 8 ? sum / 15 : sum ^ 17;
+	sum = bits & 16 ? sum * 19 : sum ^ 21;
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+		uint64_t x = (uint64_t)i * 977;
+		if (!fork()) {
+			for (int k = 0; k < 40000; k++)
+				turn((unsigned)((x = x * 6364136223846793005u + 1442695040888963407u) >> 40));
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+END
+RECORD_OPTIONS+=(--sink=count)
+same_as_native ./ways 4
+few=$(info_value fragments)
+same_as_native ./ways 40
+many=$(info_value fragments)
+[ "$many" -lt $((few + few / 10)) ] || fail "$few fragments with 4 children that go different ways, $many with 40"
