@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +66,9 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "help"))
 		return argc > 2 ? help(argv[2]) : usage(stdout);
 	const struct command *c = find(argv[1]);
+	/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
+	if (c && c->run != tw_cmd_record)
+		signal(SIGXFSZ, SIG_IGN);
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Fragments that have run less often have no code. */
 enum { HOT = 250 };
@@ -43,19 +42,21 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 		free(c->row[i]);
 }
 
-/* The same memory twice, as none may be written and run at one address. */
+/*
+ * The same memory twice, as none may be written and run at one address. No file stands behind it: one would be subject to the limit on the size of
+ * files (ulimit -f). Of a shared mapping, mremap(2) with an old size of 0 makes another.
+ */
 static int map_area(struct tw_code_area *a)
 {
-	int fd = memfd_create("trackway-code", MFD_CLOEXEC);
-	if (fd < 0)
+	void *written = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (written == MAP_FAILED)
 		return -1;
-	int ok = ftruncate(fd, (off_t)a->bytes) == 0;
-	void *written = ok ? mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
-	void *run = ok ? mmap(NULL, a->bytes, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
-	close(fd);
-	a->written = written == MAP_FAILED ? NULL : written;
-	a->run = run == MAP_FAILED ? NULL : run;
-	return a->written && a->run ? 0 : -1;
+	a->written = written;
+	void *run = mremap(written, 0, a->bytes, MREMAP_MAYMOVE);
+	if (run == MAP_FAILED)
+		return -1;
+	a->run = run;
+	return mprotect(run, a->bytes, PROT_READ | PROT_EXEC);
 }
 
 int tw_code_area_init(struct tw_code_area *a, size_t bytes)

@@ -63,6 +63,15 @@ asan || {
 	one_sentence "$TW" record -q -o limited.tw true
 	says 'ulimit -f'
 ) || exit 1
+# What reads a recording needs no files; what it writes to one ends where it may.
+"$TW" record -q -o small.tw ls >/dev/null || fail "record ls"
+(
+	ulimit -f 100
+	check_good small.tw
+	"$TW" report small.tw >report.out || fail "report under ulimit -f"
+	one_sentence "$TW" dump -o dump.out small.tw
+	says 'File too large'
+) || exit 1
 
 # Descriptors: all of them in use, none of them closed; then all of them closed.
 cc_program files -D_GNU_SOURCE <<'END'
