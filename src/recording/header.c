@@ -195,53 +195,45 @@ static char *header_text(const struct tw_recording_info *info, size_t *n)
 	return text;
 }
 
+#define FRESH_FILE TW_HEADER_FILE ".new"
+
 /* Overwrites in place and cuts to length, so that blocks set aside by tw_header_reserve serve on a full disk. */
-static int write_file(const char *path, const char *text, size_t n)
+static int write_file(int dir_fd, const char *text, size_t n)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int fd = openat(dir_fd, FRESH_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+		return tw_fail(TW_ERR_SYSTEM, FRESH_FILE ": %s", strerror(errno));
 	char check[64];
 	int n_check = snprintf(check, sizeof check, CHECK_KEY "%016llx\n", (unsigned long long)XXH64(text, n, 0));
 	struct iovec iov[2] = {{(char *)text, n}, {check, (size_t)n_check}};
-	int error = tw_write_all(fd, iov, 2, path);
+	int error = tw_write_all(fd, iov, 2, FRESH_FILE);
 	if (!error && ftruncate(fd, (off_t)n + n_check))
-		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+		error = tw_fail(TW_ERR_SYSTEM, FRESH_FILE ": %s", strerror(errno));
 	close(fd);
 	return error;
 }
 
-static void fresh_path(char *path, size_t n, const char *dir)
+int tw_header_reserve(int dir_fd)
 {
-	snprintf(path, n, "%s/" TW_HEADER_FILE ".new", dir);
-}
-
-int tw_header_reserve(const char *dir)
-{
-	char path[PATH_MAX];
-	fresh_path(path, sizeof path, dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int fd = openat(dir_fd, FRESH_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	int why = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE);
 	if (fd >= 0)
 		close(fd);
-	return why ? tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(why)) : TW_OK;
+	return why ? tw_fail(TW_ERR_SYSTEM, FRESH_FILE ": %s", strerror(why)) : TW_OK;
 }
 
-int tw_header_write(const char *dir, const struct tw_recording_info *info)
+int tw_header_write(int dir_fd, const struct tw_recording_info *info)
 {
-	char path[PATH_MAX], fresh[PATH_MAX];
 	size_t n = 0;
 	char *text = header_text(info, &n);
 	if (!text)
 		return tw_fail(TW_ERR_MEMORY, "header");
-	snprintf(path, sizeof path, "%s/" TW_HEADER_FILE, dir);
-	fresh_path(fresh, sizeof fresh, dir);
-	int error = write_file(fresh, text, n);
+	int error = write_file(dir_fd, text, n);
 	free(text);
 	if (error)
 		return error;
-	if (rename(fresh, path))
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	if (renameat(dir_fd, FRESH_FILE, dir_fd, TW_HEADER_FILE))
+		return tw_fail(TW_ERR_SYSTEM, TW_HEADER_FILE ": %s", strerror(errno));
 	return TW_OK;
 }
 

@@ -221,7 +221,7 @@ struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid,
 struct tw_writer;
 
 /*
- * Starts a recording in directory `dir`, which must exist and be empty. The info's strings are only read during the call. `info->complete`
+ * Starts a recording in directory `dir`, which must exist and be empty; it may be renamed meanwhile. The info's strings are only read during the call. `info->complete`
  * and the totals are ignored. All of the functions below are called by one thread at a time; what one of them wrote is in the
  * page cache when it returns, so it survives the death of the collector (not that of the machine). After one has failed, only
  * tw_writer_close may be called.
@@ -275,12 +275,12 @@ void tw_directory_abandon(const char *dir);
 
 /* Writes and reads the header file (text; docs/format.md). tw_header_write replaces it in one step. tw_header_read fills *info with allocated
  * strings, which tw_header_free frees; it leaves *info all zeros on failure. */
-int tw_header_write(const char *dir, const struct tw_recording_info *info);
+int tw_header_write(int dir_fd, const struct tw_recording_info *info);
 int tw_header_read(const char *dir, struct tw_recording_info *info);
 void tw_header_free(struct tw_recording_info *info);
 
 /* Sets disk space aside, so that the header can be written once more when the disk is full. */
-int tw_header_reserve(const char *dir);
+int tw_header_reserve(int dir_fd);
 
 /* Names of formats and sinks, as on the command line; -1 if there is none of that name. */
 const char *tw_format_name(uint32_t format);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +17,7 @@
 enum { CODE_LEVEL = 3 };
 
 struct tw_writer {
-	char dir[PATH_MAX];
+	int dir_fd; /* not a path: another recorder may rename the directory and make one of this name */
 	int code_fd;
 	size_t n_threads; /* serial numbers below this may have a file */
 	uint8_t *started; /* per serial number: has a file */
@@ -33,12 +32,16 @@ struct tw_writer {
 
 /* ---- files ---- */
 
+static int open_directory(struct tw_writer *w, const char *dir)
+{
+	w->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return w->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno)) : TW_OK;
+}
+
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
 {
-	char path[PATH_MAX + 32];
-	snprintf(path, sizeof path, "%s/%s", w->dir, name);
-	*fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	return *fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno)) : TW_OK;
+	*fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	return *fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : TW_OK;
 }
 
 /* Appends whole or not at all: what a failure left is cut off again. */
@@ -99,6 +102,8 @@ static void free_writer(struct tw_writer *w)
 	tw_encoder_code_free(w->code);
 	if (w->code_fd >= 0)
 		close(w->code_fd);
+	if (w->dir_fd >= 0)
+		close(w->dir_fd);
 	ZSTD_freeCCtx(w->zstd);
 	tw_header_free(&w->info);
 	free(w->started);
@@ -111,15 +116,17 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	if (!w)
 		return tw_fail(TW_ERR_MEMORY, "writer");
 	w->code_fd = -1;
-	snprintf(w->dir, sizeof w->dir, "%s", dir);
+	w->dir_fd = -1;
 	w->zstd = ZSTD_createCCtx();
 	w->values = tw_value_map_new();
 	w->code = tw_encoder_code_new();
 	int error = w->zstd && w->values ? copy_info(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (!error)
-		error = tw_header_write(dir, &w->info);
+		error = open_directory(w, dir);
 	if (!error)
-		error = tw_header_reserve(dir);
+		error = tw_header_write(w->dir_fd, &w->info);
+	if (!error)
+		error = tw_header_reserve(w->dir_fd);
 	if (!error)
 		error = open_append(w, TW_CODE_FILE, &w->code_fd);
 	if (error) {
@@ -141,7 +148,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	info->wait_status = end->wait_status;
 	info->duration_ns = end->duration_ns;
 	info->tsc_hz = end->tsc_hz;
-	int error = info->failure ? tw_header_write(w->dir, info) : tw_fail(TW_ERR_MEMORY, "header");
+	int error = info->failure ? tw_header_write(w->dir_fd, info) : tw_fail(TW_ERR_MEMORY, "header");
 	free_writer(w);
 	return error;
 }

@@ -21,4 +21,16 @@ if [ "$(id -u)" != 0 ]; then
 	mkdir locked && chmod 500 locked
 	refused locked/r.tw
 fi
+# A recording that is still being written is renamed too, and is whole in the end, as is the one that took its name.
+"$TW" record -q -o both.tw -- sh -c ': >begun; while [ ! -e go ]; do sleep 0.05; done; ls / >/dev/null' &
+first=$!
+until [ -e begun ]; do sleep 0.05; done
+"$TW" record -q -o both.tw true || fail "a second recording of the same name"
+check_good both.tw
+: >go
+wait $first || fail "the first recording of the name"
+check_good both.tw
+check_good both.tw.old
+"$TW" info both.tw | grep -q '^command *true$' || fail "the second recording is not that of true"
+"$TW" info both.tw.old | grep -q 'ls /' || fail "the first recording does not know all of its processes"
 exit 0
