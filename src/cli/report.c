@@ -275,6 +275,7 @@ static void print_json(struct report *r)
 	struct tw_json j = {.f = stdout};
 	tw_json_open(&j, NULL, '{');
 	tw_json_text(&j, "state", tw_recording_info(r->recording)->complete ? "complete" : "incomplete");
+	tw_json_text(&j, "format", tw_format_name(tw_recording_info(r->recording)->format));
 	tw_json_number(&j, "gaps", tw_recording_totals(r->recording)->gaps);
 	tw_json_open(&j, "totals", '{');
 	json_counts(&j, &r->hot.totals, "blocks");

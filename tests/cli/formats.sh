@@ -60,6 +60,7 @@ for f in dep-c bb_pc dep06-c cf_bit; do
 	says "format $f holds no memory references"
 	"$TW" report $f.tw >report.out || fail "report of $f"
 	grep -q "a recording of format $f holds none" report.out || fail "report of $f does not say what is missing"
+	"$TW" report --json $f.tw | grep -q "^  \"format\": \"$f\"," || fail "report --json of $f does not say the format"
 	"$TW" info $f.tw | grep -q '^references .*not recorded$' || fail "info of $f does not say what is missing"
 	"$TW" dump --lackey $f.tw >$f.lackey 2>err || fail "dump --lackey of $f"
 	grep -q "format $f holds no memory references: only instructions" err || fail "dump --lackey of $f does not say what is missing"
