@@ -9,8 +9,8 @@
 
 #define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
 
-/* Code from the start of the area, what of it runs seldom behind, what stretches point to from the middle on. */
-enum { AREA_BYTES = 1 << 29, SELDOM_AT = AREA_BYTES / 4, DATA_AT = AREA_BYTES / 2 };
+/* Code from the start of the area, what stretches point to from its middle on. */
+enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
 
 struct tw_code {
 	struct tw_code_area area;
@@ -187,8 +187,7 @@ static void emit_shared(struct tw_code *c)
 	tw_code_area_begin(&c->area, upper);
 	tw_code_area_fill(&c->area, c->place.back);
 	c->place.code = a.at;
-	c->place.code_end = c->place.seldom = c->area.written + SELDOM_AT;
-	c->place.seldom_end = c->area.written + DATA_AT;
+	c->place.code_end = c->area.written + DATA_AT;
 	c->place.data = c->area.written + DATA_AT;
 	c->place.data_end = c->area.written + AREA_BYTES;
 }

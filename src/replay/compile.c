@@ -407,7 +407,7 @@ static void end_stretch(struct compiler *c)
 
 int tw_compile_has_room(const struct compiler *c)
 {
-	return c->end - c->a.at > TW_STEP_CODE;
+	return c->at->code_end - c->a.at > TW_STEP_CODE;
 }
 
 /* Returns the step after the stretch; NULL: no room. */
@@ -554,19 +554,6 @@ static int compile_loop(struct compiler *c)
 	return 1;
 }
 
-/* Writes the code for what is not as expected, and moves the place behind all code. Returns 0 if there is no room. */
-static int compile_seldom(struct compiler *c)
-{
-	uint8_t *code = c->a.at;
-	c->a.at = c->at->seldom;
-	c->end = c->at->seldom_end;
-	if (!tw_compile_unexpected(c))
-		return 0;
-	c->at->code = code;
-	c->at->seldom = c->a.at;
-	return 1;
-}
-
 /* Stretches of a program take at most so much. */
 static size_t data_bytes(const struct tw_descriptor *d)
 {
@@ -576,26 +563,19 @@ static size_t data_bytes(const struct tw_descriptor *d)
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
 {
 	const struct tw_descriptor *d = p->descriptor;
-	const uint8_t *start = place->code;
-	struct compiler c = {.a = {place->code},
-	                     .end = place->code_end,
-	                     .at = place,
-	                     .data = place->data,
-	                     .p = p,
-	                     .ops = tw_descriptor_ops(d),
-	                     .slots = slots};
+	struct compiler c = {.a = {place->code}, .at = place, .data = place->data, .p = p, .ops = tw_descriptor_ops(d), .slots = slots};
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
 		c.slot[s].host = TW_NOWHERE;
 	if (p->insn_pc || (p->loops && !is_static(&c)) || d->n_blocks > TW_CODE_BLOCKS || d->n_insns > TW_CODE_INSNS)
 		return NULL;
-	size_t most = (2 + p->n_values) * (size_t)TW_STEP_CODE;
-	if ((size_t)(place->data_end - place->data) < data_bytes(d) || (size_t)(place->code_end - place->code) < most ||
-	    (size_t)(place->seldom_end - place->seldom) < most)
+	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < (2 + p->n_values) * TW_STEP_CODE)
 		return NULL;
 	if (place->values && !tw_compile_values(&c))
 		return NULL;
-	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !compile_seldom(&c))
+	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c))
 		return NULL;
+	const uint8_t *start = place->code;
+	place->code = c.a.at;
 	place->data = c.data;
 	return start;
 }

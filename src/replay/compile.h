@@ -24,12 +24,11 @@ enum {
 
 /* Where code goes and what it jumps to. */
 struct tw_compile_place {
-	uint8_t *code, *code_end;     /* `code` is moved behind what was written */
-	uint8_t *seldom, *seldom_end; /* for what runs seldom, likewise */
-	uint8_t *data, *data_end;     /* stretches, likewise; all three within 2 GB */
-	const uint8_t *back;          /* out, with the tag that was taken last as the next one */
-	const uint8_t *out;           /* out */
-	const uint8_t *helper;        /* to be called for a step that is not plain: rsi program, rdx step */
+	uint8_t *code, *code_end; /* `code` is moved behind what was written */
+	uint8_t *data, *data_end; /* stretches, likewise; within 2 GB of the code */
+	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
+	const uint8_t *out;       /* out */
+	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
 	 * value; ...for one that is predicted in a way the code was not made for, as has come time and again: rax slot and, in its upper half, the fragment's
 	 * number, then rax is the value; ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which

@@ -38,8 +38,7 @@ struct tw_inline_value {
 enum { TW_INLINE_VALUES = TW_QUICK_VALUES };
 
 struct compiler {
-	struct as a; /* what is written now: from place->code, and then from place->seldom */
-	uint8_t *end;
+	struct as a;
 	struct tw_compile_place *at;
 	uint8_t *data;
 	const struct tw_program *p;
@@ -71,7 +70,7 @@ void tw_compile_take(struct compiler *c);
 /* The next value, of register `reg`, into a machine register. */
 void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
 
-/* Elsewhere: what is not as expected. Returns 0 if there is no room. */
+/* Behind the program: what is not as expected. Returns 0 if there is no room. */
 int tw_compile_unexpected(struct compiler *c);
 
 /* ---- compile.c ---- */
