@@ -20,7 +20,7 @@ void tw_describe(struct fragment *f, const struct block *b, const struct plan *p
 
 /*
  * The path of a superblock that a process of this program has described, one that begins like this path (known.h). False: there is none. Forks that live on
- * beside each other, each of which looks for its own, would else describe ever new ones.
+ * beside each other, each of which looks for its own, would else describe ever new ones; who is no fork does not ask, since looking takes time.
  */
 bool tw_described_path(const struct tw_path *like, struct tw_path *path);
 

@@ -1,18 +1,26 @@
 #include "engine/known.h"
+#include <asm/unistd.h>
 
 #define PROBES 16u
 #define SPREAD 256u /* places over which what begins at one address is spread */
 
-static u32 program; /* since which execve */
+static u32 program;  /* since which execve */
+static u32 executor; /* the process that made it */
 
 void tw_known_init(void)
 {
 	program = 1 + __atomic_fetch_add((u32 *)&tw_engine.control->next_program, 1, __ATOMIC_RELAXED);
+	executor = (u32)tw_sys(__NR_getpid, 0, 0, 0);
 }
 
 u32 tw_known_program(void)
 {
 	return program;
+}
+
+bool tw_known_forked(void)
+{
+	return tw_engine.pid != executor;
 }
 
 /* What number, tag and process make different is taken out while two groups are compared. */
@@ -53,8 +61,8 @@ static bool equal_groups(u64 a, u64 b, u32 bytes)
 }
 
 /*
- * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then
- * anywhere, since what a server's forks make of its hottest code is more than has room there.
+ * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then, if
+ * there is no place left, anywhere, since what a server's forks make of its hottest code is more than has room there.
  */
 static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 {
@@ -67,7 +75,7 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	const u64 pc = tw_descriptor_blocks(tw_room_descriptor(tw_engine.room, offset))->pc, hash = hash_group(offset, bytes);
 	struct tw_known *place = NULL;
-	for (u32 n = 0; n < 2 * PROBES; n++) {
+	for (u32 n = 0; n < (place ? PROBES : 2 * PROBES); n++) {
 		struct tw_known *e = place_of(pc, hash, n);
 		if (e->program == program && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
 			return tw_room_descriptor(tw_engine.room, e->offset);

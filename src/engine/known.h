@@ -16,6 +16,9 @@ void tw_known_init(void);
 /* The serial number of the program that runs here, from 1. */
 u32 tw_known_program(void);
 
+/* Is this process a fork of the one that executed it? */
+bool tw_known_forked(void);
+
 /*
  * A group of descriptors, `bytes` long, stands complete but for the numbers and tags at `offset` of the room. Returns the first descriptor of an
  * equal group, or NULL, and notes this one, which the caller is to publish. Under the descriptor lock.
