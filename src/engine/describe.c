@@ -239,7 +239,7 @@ bool tw_described_path(const struct tw_path *like, struct tw_path *path)
 {
 	struct tw_control *c = tw_engine.control;
 	u32 bytes;
-	if (!tw_known_forked() || !tw_room_is_there() || !lock_descriptors(c))
+	if (like->n < 2 || !tw_known_forked() || !tw_room_is_there() || !lock_descriptors(c))
 		return false;
 	const struct tw_descriptor *d = tw_known_like(like, &bytes);
 	const bool found = d && d->n_blocks <= TW_TRACE_BLOCKS;

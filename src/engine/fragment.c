@@ -444,15 +444,20 @@ static void retire(struct fragment *f, struct fragment *s)
 	__atomic_store_n(&f->superseded, true, __ATOMIC_RELEASE);
 }
 
+/* A path that begins like one that has been taken before, here or by another process (in *room then), is that one. */
+static const struct tw_path *taken_before(const struct tw_path *path, struct tw_path *room)
+{
+	const struct tw_path *former = tw_former_path(path);
+	return former == path && tw_described_path(path, room) ? room : former;
+}
+
 void tw_fragment_join(const struct tw_path *path)
 {
 	const u32 plain = tw_engine.instr->context;
 	if (!is_wanted(path))
 		return;
-	struct tw_path described;
-	const struct tw_path *taken = path->old ? path : tw_former_path(path);
-	if (taken == path && !path->old && tw_described_path(path, &described))
-		taken = &described;
+	struct tw_path room;
+	const struct tw_path *taken = path->old ? path : taken_before(path, &room);
 	struct fragment *s = tw_translate_superblock(taken);
 	if (!s)
 		return;

@@ -60,15 +60,26 @@ static bool equal_groups(u64 a, u64 b, u32 bytes)
 	return true;
 }
 
+static struct tw_known *entry(u64 n)
+{
+	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
+	return &table[n % TW_KNOWN_ENTRIES];
+}
+
+/* Where the places begin that are near for what begins at pc. */
+static u64 first_near(u64 pc)
+{
+	return pc >> 2;
+}
+
 /*
  * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then, if
  * there is no place left, anywhere, since what a server's forks make of its hottest code is more than has room there.
  */
 static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 {
-	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + TW_KNOWN_AT);
-	const u64 near = (pc >> 2) + hash % SPREAD, far = hash >> 32;
-	return &table[((n < PROBES ? near : far) + n % PROBES) % TW_KNOWN_ENTRIES];
+	const u64 near = first_near(pc) + hash % SPREAD, far = hash >> 32;
+	return entry((n < PROBES ? near : far) + n % PROBES);
 }
 
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
@@ -90,14 +101,13 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 static bool begins_like(const struct tw_descriptor *d, const struct tw_path *path)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
-	return d->bytes && d->n_blocks > 1 && path->n > 1 && d->context == path->context && b[0].pc == path->pc[0] &&
-	       b[1].pc == path->pc[1];
+	return d->bytes && d->n_blocks > 1 && d->context == path->context && b[0].pc == path->pc[0] && b[1].pc == path->pc[1];
 }
 
 const struct tw_descriptor *tw_known_like(const struct tw_path *path, u32 *bytes)
 {
 	for (u32 n = 0; n < SPREAD + PROBES; n++) {
-		const struct tw_known *e = place_of(path->pc[0] + 4 * n, 0, 0);
+		const struct tw_known *e = entry(first_near(path->pc[0]) + n);
 		const struct tw_descriptor *d = e->program == program ? tw_room_descriptor(tw_engine.room, e->offset) : NULL;
 		*bytes = e->bytes;
 		if (d && begins_like(d, path))

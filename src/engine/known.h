@@ -26,8 +26,8 @@ bool tw_known_forked(void);
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes);
 
 /*
- * The first descriptor of a group that has *bytes and is of a superblock: one that begins with the same two blocks as the path and knows the same registers. NULL: none
- * was found. Under the descriptor lock.
+ * The first descriptor of a group that has *bytes and is of a superblock: one that begins with the same two blocks as the path, which has as many, and knows the same
+ * registers. NULL: none was found. Under the descriptor lock.
  */
 const struct tw_descriptor *tw_known_like(const struct tw_path *path, u32 *bytes);
 

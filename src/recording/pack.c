@@ -163,7 +163,7 @@ static void put_piece(struct tw_packer *p, int stream, const struct tw_bytes *b)
 	XXH64_update(p->check, b->at, b->n);
 }
 
-/* A section none of whose parts has filled a frame is one. */
+/* A section of several parts none of which has filled a frame is one. */
 static int store_whole(struct tw_packer *p, int stream, int level)
 {
 	struct tw_bytes *to = &p->stored[stream];
@@ -176,7 +176,7 @@ static int store_whole(struct tw_packer *p, int stream, int level)
 	return error;
 }
 
-/* The others: a frame of the lengths of their parts, if there are several, and the parts' frames. */
+/* The others, and what is one part: a frame of the lengths of their parts, if there are several, and the parts' frames. */
 static int store_framed(struct tw_packer *p, int stream, enum tw_part first, unsigned n, int level)
 {
 	struct tw_bytes *lengths = &p->stored[stream];
@@ -205,7 +205,7 @@ static int store_section(struct tw_packer *p, int stream, int level)
 	XXH64_reset(p->check, 0);
 	head->raw[stream] = tw_encoder_coded(p->encoder)->raw[stream];
 	head->stored[stream] = 0;
-	int error = has_frames(p, first, n) ? store_framed(p, stream, first, n, level) : store_whole(p, stream, level);
+	int error = n == 1 || has_frames(p, first, n) ? store_framed(p, stream, first, n, level) : store_whole(p, stream, level);
 	head->section_check[stream] = XXH64_digest(p->check);
 	return error;
 }
