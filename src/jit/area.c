@@ -1,6 +1,7 @@
 #include "jit/area.h"
 #include "jit/assemble.h"
 
+#include <linux/mman.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,21 +43,48 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 		free(c->row[i]);
 }
 
+/* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 256 << 10 };
+
+/* Addresses for the area, twice, from a huge page's start on. Returns NULL if there are none. */
+static uint8_t *reserve(struct tw_code_area *a)
+{
+	size_t n = 2 * a->bytes + HUGE_PAGE;
+	uint8_t *all = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (all == MAP_FAILED)
+		return NULL;
+	size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
+	if (before)
+		munmap(all, before);
+	munmap(all + before + 2 * a->bytes, HUGE_PAGE - before);
+	return all + before;
+}
+
 /*
  * The same memory twice, as none may be written and run at one address. No file stands behind it: one would be subject to the limit on the size of
  * files (ulimit -f). Of a shared mapping, mremap(2) with an old size of 0 makes another.
  */
 static int map_area(struct tw_code_area *a)
 {
-	void *written = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (written == MAP_FAILED)
+	uint8_t *written = reserve(a);
+	if (!written)
 		return -1;
 	a->written = written;
-	void *run = mremap(written, 0, a->bytes, MREMAP_MAYMOVE);
-	if (run == MAP_FAILED)
+	a->run = written + a->bytes;
+	void *at = mmap(a->written, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (at == MAP_FAILED || mremap(at, 0, a->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, a->run) == MAP_FAILED)
 		return -1;
-	a->run = run;
-	return mprotect(run, a->bytes, PROT_READ | PROT_EXEC);
+	return mprotect(a->run, a->bytes, PROT_READ | PROT_EXEC);
+}
+
+/* `used` bytes of code have been written. What of them is not in huge pages yet comes to be: other threads may run it meanwhile. A page that has nothing yet
+ * cannot be asked for. */
+static void use_huge_pages(struct tw_code_area *a, size_t used)
+{
+	if (used < a->huge + HUGE_FROM || a->bytes - a->huge < HUGE_PAGE)
+		return;
+	madvise(a->written + a->huge, HUGE_PAGE, MADV_COLLAPSE); /* without it the code is there all the same */
+	a->huge += HUGE_PAGE;
 }
 
 int tw_code_area_init(struct tw_code_area *a, size_t bytes)
@@ -95,6 +123,7 @@ void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *co
 		return;
 	row[TW_TAG_UPPER] = a->upper;
 	__atomic_store_n(&row[number & 0xffff], tw_code_runnable(a, code), __ATOMIC_RELEASE);
+	use_huge_pages(a, (size_t)(code - a->written));
 }
 
 void tw_code_area_forget(struct tw_code_area *a, uint32_t first)

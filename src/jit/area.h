@@ -19,6 +19,7 @@ struct tw_code_area {
 	size_t bytes;
 	uint8_t *written; /* the area, to be written */
 	uint8_t *run;     /* the same memory, to be run */
+	size_t huge;      /* bytes that have been put into huge pages */
 	const uint8_t *upper;
 };
 
