@@ -5,6 +5,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/base.sh"
 CC=${CC:-cc}
 own_directory tw
+export XDG_CACHE_HOME=$TMP.cache # translations that are kept (src/channel/keep.h)
+CLEANUP+=('rm -rf "$TMP.cache"')
 
 skip() {
 	echo "$*"

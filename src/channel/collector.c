@@ -3,6 +3,7 @@
 #include "channel/demux.h"
 #include "channel/expand.h"
 #include "channel/gone.h"
+#include "channel/keep.h"
 #include "channel/machine.h"
 #include "channel/rooms.h"
 #include "channel/tally.h"
@@ -585,6 +586,14 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	tw_machine_xstate(&control->xstate);
 }
 
+static int start_keeping(struct tw_collector *c, const struct tw_collector_options *options)
+{
+	if (!options->keep || !options->share || options->format != TW_FORMAT_NONE)
+		return TW_OK;
+	int error = tw_keep_begin(&c->control->store, options->keep);
+	return options->must_keep ? error : TW_OK;
+}
+
 static int start_output(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	struct tw_output_options o = {
@@ -629,7 +638,9 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	if (error)
 		return error;
 	init_control(c, options);
-	error = make_life(c);
+	error = start_keeping(c, options);
+	if (!error)
+		error = make_life(c);
 	if (!error)
 		error = start_output(c, options);
 	if (!error)
@@ -744,6 +755,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
+	tw_keep_end(&c->control->store, c->fd);
 	result->totals.fragments = tw_rooms_fragments(c->rooms);
 	say_failure(c, result);
 }

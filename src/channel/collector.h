@@ -23,6 +23,8 @@ struct tw_collector_options {
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
 	uint64_t share;                                            /* bytes for snapshots (channel/store.h); 0: there are none */
+	const char *keep;                                          /* directory of those kept (channel/keep.h), or NULL */
+	int must_keep;                                             /* 1: it is an error if they cannot be kept there */
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
 	void *check_context;
 };
@@ -33,7 +35,7 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
 
-/* How many programs were executed, how many of them began with translations of others, and how many forks did. After tw_collector_finish. */
+/* How many programs were executed, how many of them began with translations that others left, and how many forks did. After tw_collector_finish. */
 struct tw_collector_shares {
 	uint32_t programs, shared, forks;
 };

@@ -1,7 +1,9 @@
 #include "channel/machine.h"
 
 #include <cpuid.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +47,46 @@ void tw_machine_cpu(char name[64])
 	while (to > name && to[-1] == ' ')
 		to--;
 	*to = 0;
+}
+
+/* h goes on over what CPUID says in a leaf, without what differs from core to core. */
+static uint64_t hash_leaf(uint64_t h, uint32_t leaf)
+{
+	uint32_t r[4] = {0};
+	__get_cpuid_count(leaf, 0, &r[0], &r[1], &r[2], &r[3]);
+	if (leaf == 1)
+		r[1] = 0;
+	for (int k = 0; k < 4; k++)
+		h = (h ^ r[k]) * 0x9e3779b97f4a7c15u + 1;
+	return h;
+}
+
+/* The kernel's number for the time since it was started: hexadecimal digits with hyphens. */
+static int read_boot(uint8_t boot[16])
+{
+	char text[64];
+	const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	unsigned found = 0;
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t k = 0; k + 1 < n && found < 16; k++) {
+		unsigned byte;
+		if (text[k] == '-' || sscanf((char[]){text[k], text[k + 1], 0}, "%2x", &byte) != 1)
+			continue;
+		boot[found++] = (uint8_t)byte;
+		k++;
+	}
+	return found == 16;
+}
+
+int tw_machine_identify(struct tw_machine_id *id)
+{
+	memset(id, 0, sizeof *id);
+	for (uint32_t leaf = 0; leaf < 2; leaf++)
+		id->processor = hash_leaf(id->processor, leaf);
+	id->processor = hash_leaf(id->processor ^ read_xcr0(), 7);
+	return read_boot(id->boot);
 }
 
 uint64_t tw_machine_memory(void)

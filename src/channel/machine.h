@@ -4,7 +4,11 @@
 #ifndef TW_MACHINE_H
 #define TW_MACHINE_H
 
+#include "channel/store.h"
 #include <trackway/descriptor.h>
+
+/* Which machine it is, and since when it runs. 0: the kernel does not say. */
+int tw_machine_identify(struct tw_machine_id *id);
 
 /* Layout of the extended state, from CPUID leaf 0xD and XCR0. */
 void tw_machine_xstate(struct tw_xstate *out);

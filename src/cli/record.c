@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/where.h"
 #include "channel/collector.h"
+#include "channel/keep.h"
 #include "channel/launch.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
@@ -33,6 +34,7 @@ struct record {
 	uint64_t dump_pc;
 	int dump_all;
 	uint32_t hot, versions, share;
+	const char *keep; /* as given */
 	/* the run */
 	int command_argc;
 	char **command_argv;
@@ -74,6 +76,8 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --share=MB             memory for translations that processes which run the\n"
                            "                         same program leave each other, with -f none; default:\n"
                            "                         an eighth of all, at most 1024; 0: none\n"
+                           "  --keep=DIR|none        where they are kept for the next recording; default\n"
+                           "                         ~/.cache/trackway/translations; `none`: nowhere\n"
                            "  --show-fragment=ADDR   print the translation of the code at ADDR, in hex, on\n"
                            "                         stderr; `all` for all code\n"
                            "  -q                     no summary line at the end\n"
@@ -169,6 +173,9 @@ static int set_option(struct record *r, int option)
 		return set_number(&r->versions, "--versions", 1000, optarg);
 	case 'S':
 		return set_number(&r->share, "--share", TW_STORE_BYTES >> 20, optarg);
+	case 'K':
+		r->keep = optarg;
+		return 0;
 	case 'v':
 		r->verify = 1;
 		return 0;
@@ -187,21 +194,14 @@ static int set_option(struct record *r, int option)
 static int parse(struct record *r, int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"output", required_argument, NULL, 'o'},
-	    {"format", required_argument, NULL, 'f'},
-	    {"sink", required_argument, NULL, 's'},
-	    {"show-fragment", required_argument, NULL, 'F'},
-	    {"start", required_argument, NULL, 'B'},
-	    {"stop", required_argument, NULL, 'E'},
-	    {"follow", required_argument, NULL, 'C'},
-	    {"hot", required_argument, NULL, 'H'},
-	    {"versions", required_argument, NULL, 'V'},
-	    {"share", required_argument, NULL, 'S'},
-	    {"verify", no_argument, NULL, 'v'},
-	    {"order", no_argument, NULL, 'O'},
-	    {"quiet", no_argument, NULL, 'q'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
+	    {"output", required_argument, NULL, 'o'},   {"format", required_argument, NULL, 'f'},
+	    {"sink", required_argument, NULL, 's'},     {"show-fragment", required_argument, NULL, 'F'},
+	    {"start", required_argument, NULL, 'B'},    {"stop", required_argument, NULL, 'E'},
+	    {"follow", required_argument, NULL, 'C'},   {"hot", required_argument, NULL, 'H'},
+	    {"versions", required_argument, NULL, 'V'}, {"share", required_argument, NULL, 'S'},
+	    {"keep", required_argument, NULL, 'K'},     {"verify", no_argument, NULL, 'v'},
+	    {"order", no_argument, NULL, 'O'},          {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"record", "+:o:f:qh", options};
 	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
@@ -346,8 +346,17 @@ static int prepare_verify(struct record *r)
 
 /* ---- running ---- */
 
+/* Where translations are kept for the next recording; NULL: nowhere. */
+static const char *place_to_keep(const struct record *r, char path[TW_KEEP_PATH])
+{
+	if (r->keep)
+		return strcmp(r->keep, "none") ? r->keep : NULL;
+	return tw_keep_default(path) ? path : NULL;
+}
+
 static int start_collector(struct record *r)
 {
+	char path[TW_KEEP_PATH];
 	struct tw_collector_options options = {
 	    .format = (uint32_t)r->format,
 	    .verify = r->verify,
@@ -362,6 +371,8 @@ static int start_collector(struct record *r)
 	    .hot = r->hot,
 	    .versions = r->versions,
 	    .share = (uint64_t)r->share << 20,
+	    .keep = place_to_keep(r, path),
+	    .must_keep = r->keep != NULL,
 	    .check = r->verify ? check_chunk : NULL,
 	    .check_context = r,
 	};

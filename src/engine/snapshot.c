@@ -1,6 +1,6 @@
 #include "engine/snapshot.h"
 #include "engine/known.h"
-#include "engine/module.h"
+#include "engine/snapshot_file.h"
 #include "engine/translations.h"
 #include "instrument/instrumentor.h"
 #include <asm/resource.h>
@@ -9,8 +9,8 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <linux/stat.h>
 
-#define MAGIC        0x746f687370616e73ull
 #define PROBES       16u
 #define MIN_NEW      200u       /* fragments that are worth a snapshot */
 #define MIN_FORK     500u       /* ... and more that are worth taking one for, in a process that has translations */
@@ -20,53 +20,23 @@
 #define CALLS_A_LOOK 256u       /* system calls of a fork that lives on, after which it looks whether to leave or to take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
 #define HEAP_ROOM    (16u << 20)
-#define LONGEST_INSN 15u
-#define SEGMENTS     4u
-
-/* A part of the arena, in whole pages; in the file they follow the head, one after the other. */
-struct segment {
-	u64 start, bytes;
-};
-
-/* One table of landings. */
-struct table {
-	u32 kind, upper;
-	u64 *table, *shadow;
-	const u8 *miss;
-};
-#define TABLES 8u
-
-/* What a snapshot begins with. */
-struct head {
-	u64 magic;
-	struct tw_file engine;
-	struct segment segment[SEGMENTS];
-	u64 heap_at, cache_at, stubs_at;
-	u32 n_host, low_upper, top_upper, n_tables;
-	u32 n_base;    /* modules that the loader of the engine mapped */
-	u32 n_startup; /* ... and that were there at the program's entry */
-	u32 n_modules;
-	struct table table[TABLES];
-	struct tw_module module[TW_MODULES];
-};
-#define HEAD_BYTES ((sizeof(struct head) + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1))
 
 static struct {
 	bool possible; /* in this process */
-	bool first;    /* the first of the recording, and not a fork */
+	bool first;    /* the first of the recording, which may be the only one, and not a fork */
 	bool fork;
 	bool complete; /* none was taken, or everything in it is in use */
 	struct tw_file engine;
 	u64 key;
 	u32 n_base, n_startup;
 	u32 taken; /* fragments */
-	u64 place; /* of what was taken in the store, plus 1 */
+	u64 place; /* of what was taken: the entry's offset */
 	u32 calls; /* a fork's, since it looked */
 	u64 looked_at;
 	u32 seen; /* fragments there were then */
 } s;
 
-static struct head head;
+static struct snapshot_head head;
 static struct tw_translations *const tr = &tw_translations;
 
 static struct tw_store *store(void)
@@ -90,6 +60,7 @@ static i64 open_channel(void)
 static u64 make_key(void)
 {
 	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
+	h = tw_fragment_hash(h, (const u8 *)&tw_engine.control->flags, sizeof tw_engine.control->flags);
 	for (u32 k = 1; k <= s.n_base; k++) {
 		const struct tw_module *m = &tw_modules.of[k];
 		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
@@ -127,13 +98,15 @@ static struct tw_store_entry *find_entry(bool make)
 
 static bool read_all(int fd, void *to, u64 n, u64 offset)
 {
-	return tw_sys4(__NR_pread64, fd, to, n, TW_STORE_AT + offset) == (i64)n;
+	return tw_sys4(__NR_pread64, fd, to, n, offset) == (i64)n;
 }
 
 /* Was it made by this engine from the modules that are mapped now? */
-static bool fits(const struct head *h)
+static bool fits(const struct snapshot_head *h)
 {
-	if (h->magic != MAGIC || !tw_file_equal(&h->engine, &s.engine) || h->n_base != s.n_base || h->n_modules >= TW_MODULES)
+	if (h->lead.magic != TW_SNAPSHOT_MAGIC || memcmp(&h->lead.machine, &store()->machine, sizeof h->lead.machine))
+		return false;
+	if (!tw_file_equal(&h->engine, &s.engine) || h->n_base != s.n_base || h->n_modules >= TW_MODULES)
 		return false;
 	for (u32 k = 1; k <= s.n_base; k++)
 		if (!tw_module_equal(&h->module[k], &tw_modules.of[k]))
@@ -141,25 +114,24 @@ static bool fits(const struct head *h)
 	return true;
 }
 
-static int protection(const struct segment *g)
+static int protection(const struct snapshot_segment *g)
 {
 	return PROT_READ | PROT_WRITE | (g->start < ARENA_STUBS_END ? PROT_EXEC : 0);
 }
 
 /* What is in the way of nothing: nothing has been translated. */
-static bool map_segments(const struct head *h, int fd, u64 offset)
+static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
 {
 	bool ok = true;
 	offset += HEAD_BYTES;
 	for (u32 k = 0; k < SEGMENTS; k++) {
-		const struct segment *g = &h->segment[k];
+		const struct snapshot_segment *g = &h->segment[k];
 		if (ok && g->bytes)
-			ok = !tw_failed(
-			    tw_mmap(g->start, g->bytes, protection(g), MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, TW_STORE_AT + offset));
+			ok = !tw_failed(tw_mmap(g->start, g->bytes, protection(g), MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, offset));
 		offset += g->bytes;
 	}
 	for (u32 k = 0; !ok && k < SEGMENTS; k++) {
-		const struct segment *g = &h->segment[k];
+		const struct snapshot_segment *g = &h->segment[k];
 		if (tw_failed(tw_mmap(g->start, g->bytes, protection(g), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 			__builtin_trap(); /* the arena is lost */
 	}
@@ -178,7 +150,7 @@ static bool is_mapped(const struct tw_module *m, const struct tw_modules *now)
 }
 
 /* The snapshot's modules, with their numbers; then those that are mapped and not among them. */
-static void adopt_modules(const struct head *h)
+static void adopt_modules(const struct snapshot_head *h)
 {
 	static struct tw_modules now;
 	now = tw_modules;
@@ -197,7 +169,7 @@ static void adopt_modules(const struct head *h)
 }
 
 /* The fragments mapped are this process's. */
-static void adopt(const struct head *h)
+static void adopt(const struct snapshot_head *h)
 {
 	tr->heap_at = h->heap_at;
 	tr->cache_at = h->cache_at;
@@ -206,7 +178,7 @@ static void adopt(const struct head *h)
 	tr->low_upper = h->low_upper;
 	tr->top_upper = h->top_upper;
 	for (u32 k = 0; k < h->n_tables; k++) {
-		const struct table *b = &h->table[k];
+		const struct snapshot_table *b = &h->table[k];
 		tr->tables[b->kind][b->upper] = b->table;
 		tr->shadows[b->kind][b->upper] = b->shadow;
 		tr->misses[b->kind][b->upper] = b->miss;
@@ -217,38 +189,87 @@ static void adopt(const struct head *h)
 	tw_snapshot_came();
 }
 
-/* Reads the head of the snapshot of this program that is the best now, and leaves the channel open. An error: there is none that fits. */
-static i64 open_best(const struct tw_store_entry *e, struct head *h, u64 *offset)
+/* Is this a file that only who runs this process can have written? */
+static bool is_own(int fd)
 {
-	u64 place = __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE);
-	i64 fd = place ? open_channel() : -1;
-	if (tw_failed(fd))
-		return fd;
-	*offset = place - 1;
-	if (read_all((int)fd, h, sizeof *h, *offset) && fits(h))
+	struct stat st;
+	return !tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
+	       st.st_uid == (u32)tw_sys(__NR_geteuid, 0, 0, 0);
+}
+
+/* The file that an earlier recording kept for this program (channel/keep.h). */
+static i64 open_kept(void)
+{
+	char path[TW_KEEP_PATH + 32];
+	if (!store()->keep[0])
+		return -1;
+	tw_format(path, sizeof path, "%s/%016lx" TW_KEEP_SUFFIX, store()->keep, (unsigned long)s.key);
+	i64 fd = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (tw_failed(fd) || is_own((int)fd))
 		return fd;
 	tw_sys(__NR_close, fd, 0, 0);
 	return -1;
 }
 
-/* Goes on with the best snapshot, in the place of the translations that there are. False: there is none, or it cannot be had. */
-static bool go_on_with(const struct tw_store_entry *e)
+/* Reads the head of the snapshot at this place, an entry's offset, and leaves the file open that it is in at *at. An error: there is none that fits. */
+static i64 open_at(u64 place, struct snapshot_head *h, u64 *at)
 {
-	u64 offset;
-	i64 fd = e ? open_best(e, &head, &offset) : -1;
+	const bool kept = place == TW_STORE_KEPT;
+	i64 fd = kept ? open_kept() : open_channel();
+	if (tw_failed(fd))
+		return fd;
+	*at = kept ? 0 : TW_STORE_AT + place - 1;
+	if (read_all((int)fd, h, sizeof *h, *at) && fits(h))
+		return fd;
+	tw_sys(__NR_close, fd, 0, 0);
+	return -1;
+}
+
+/* Goes on with the snapshot at this place, in the place of the translations that there are. False: it cannot be had. */
+static bool go_on_with(u64 place)
+{
+	u64 at;
+	i64 fd = open_at(place, &head, &at);
 	if (tw_failed(fd))
 		return false;
 	if (tr->n_host)
 		tw_fragment_restart();
 	s.taken = 0;
 	s.complete = true;
-	const bool mapped = map_segments(&head, (int)fd, offset);
+	const bool mapped = map_segments(&head, (int)fd, at);
 	if (mapped) {
 		adopt(&head);
-		s.place = offset + 1;
+		s.place = place;
 	}
 	tw_sys(__NR_close, fd, 0, 0);
 	return mapped;
+}
+
+static u64 best_place(const struct tw_store_entry *e)
+{
+	return e ? __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* What a process of this recording left, or an earlier recording, as another process has found. */
+static bool take_shared(void)
+{
+	const u64 place = best_place(find_entry(false));
+	return place && go_on_with(place);
+}
+
+/* What an earlier recording kept; the others of this one are told. */
+static bool take_kept(void)
+{
+	if (!store()->keep[0] || !go_on_with(TW_STORE_KEPT))
+		return false;
+	struct tw_store_entry *e = find_entry(true);
+	u64 none = 0;
+	if (!e)
+		return true;
+	__atomic_store_n((u32 *)&e->kept, 1, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n((u64 *)&e->offset, &none, TW_STORE_KEPT, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		__atomic_store_n((u32 *)&e->fragments, s.taken, __ATOMIC_RELEASE);
+	return true;
 }
 
 void tw_snapshot_take(void)
@@ -261,7 +282,7 @@ void tw_snapshot_take(void)
 	if (!s.possible)
 		return;
 	s.key = make_key();
-	if (go_on_with(find_entry(false)))
+	if (take_shared() || take_kept())
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
 }
 
@@ -275,7 +296,8 @@ static u32 offered(const struct tw_store_entry *e)
 static void exchange(const struct tw_store_entry *e)
 {
 	const bool first = !s.place;
-	if (go_on_with(e))
+	const u64 place = best_place(e);
+	if (place && go_on_with(place))
 		__atomic_fetch_add((u32 *)&store()->forks, first, __ATOMIC_RELAXED);
 }
 
@@ -327,172 +349,7 @@ void tw_snapshot_started(void)
 		s.n_startup = tw_modules.n;
 }
 
-/* ---- leaving: what may be in it ---- */
-
-/* Of /proc/self/pagemap. */
-#define PAGE_PRESENT (1ull << 63)
-#define PAGE_SWAPPED (1ull << 62)
-#define PAGE_OF_FILE (1ull << 61)
-
-static bool is_private(u64 page)
-{
-	return (page & PAGE_SWAPPED) || ((page & PAGE_PRESENT) && !(page & PAGE_OF_FILE));
-}
-
-/* Are all pages of the module still the file's? */
-static bool is_as_in_file(const struct tw_module *m, int pagemap)
-{
-	u64 page[64];
-	for (u64 at = m->start; at < m->end;) {
-		u64 n = (m->end - at) / TW_PAGE < 64 ? (m->end - at) / TW_PAGE : 64;
-		if (tw_sys4(__NR_pread64, pagemap, page, n * 8, at / TW_PAGE * 8) != (i64)n * 8)
-			return false;
-		for (u64 k = 0; k < n; k++)
-			if (is_private(page[k]))
-				return false;
-		at += n * TW_PAGE;
-	}
-	return true;
-}
-
-static void check_modules(void)
-{
-	i64 fd = tw_sys(__NR_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-	for (u32 k = 1; k <= tw_modules.n; k++) {
-		struct tw_module *m = &tw_modules.of[k];
-		if (m->state == MODULE_PRESENT && (tw_failed(fd) || !is_as_in_file(m, (int)fd)))
-			m->state = MODULE_CHANGED;
-	}
-	if (!tw_failed(fd))
-		tw_sys(__NR_close, fd, 0, 0);
-}
-
-/* Goes on with *hash over this code. False: it cannot be read; its file may have been cut short. */
-static bool hash_code(u64 pc, u32 bytes, u64 *hash)
-{
-	u8 code[256];
-	while (bytes) {
-		u32 n = bytes < sizeof code ? bytes : sizeof code;
-		if (!tw_copy(code, (const void *)pc, n))
-			return false;
-		*hash = tw_fragment_hash(*hash, code, n);
-		pc += n;
-		bytes -= n;
-	}
-	return true;
-}
-
-static bool is_kept(const struct fragment *f)
-{
-	const struct tw_module *m = &tw_modules.of[f->module];
-	u64 hash = 0;
-	if (f->owner || !f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
-		return false;
-	for (u32 k = 0; m->state == MODULE_PRESENT && k < f->n_pieces; k++) {
-		const struct piece *p = &f->piece[k];
-		if (p->pc + p->bytes + LONGEST_INSN > m->end || !hash_code(p->pc, p->bytes, &hash))
-			return false;
-	}
-	return m->state == MODULE_EXPECTED || hash == f->code_hash;
-}
-
-/* Exits of other modules do not lead to f. */
-static void unlink_foreign(struct fragment *f)
-{
-	struct exit *x = f->incoming;
-	f->incoming = NULL;
-	for (struct exit *next; x; x = next) {
-		next = x->next_in;
-		if (x->from->module == f->module) {
-			x->next_in = f->incoming;
-			f->incoming = x;
-		} else {
-			tw_exit_unlink(x);
-		}
-	}
-}
-
-/* The tables hold landings of modules 1 to `last` only. */
-static void drop_landings_behind(u32 last)
-{
-	for (u32 i = 0; i < tr->n_host; i++) {
-		const struct fragment *l = tr->host_map[i];
-		if (l->kind == FRAGMENT_LANDING && (!l->target->module || l->target->module > last))
-			tr->tables[l->landing_kind][l->upper_from][l->pc & 0xffff] = (u64)tr->misses[l->landing_kind][l->upper_from];
-	}
-}
-
-static void make_shadows(void)
-{
-	for (u8 kind = 0; kind < LANDING_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS; upper++)
-			if (tr->tables[kind][upper]) {
-				tr->shadows[kind][upper] = tw_heap_pages(TABLE_BYTES);
-				memcpy(tr->shadows[kind][upper], tr->tables[kind][upper], TABLE_BYTES);
-			}
-}
-
-/* Leaves what is right in any process that runs the same files. */
-static void prepare(void)
-{
-	tw_cache_trim();
-	check_modules();
-	for (u32 i = 0; i < tr->n_host; i++)
-		if (tr->host_map[i]->kind == FRAGMENT_CODE && !tr->host_map[i]->stale && !is_kept(tr->host_map[i]))
-			tw_fragment_make_stale(tr->host_map[i]);
-	for (u32 i = 0; i < tr->n_host; i++)
-		unlink_foreign(tr->host_map[i]);
-	drop_landings_behind(s.n_startup);
-	make_shadows();
-	drop_landings_behind(s.n_base);
-}
-
-/* ---- leaving: writing ---- */
-
-static bool fill_tables(struct head *h)
-{
-	h->n_tables = 0;
-	for (u32 kind = 0; kind < LANDING_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS; upper++) {
-			if (!tr->tables[kind][upper])
-				continue;
-			if (h->n_tables == TABLES)
-				return false;
-			h->table[h->n_tables++] =
-			    (struct table){kind, upper, tr->tables[kind][upper], tr->shadows[kind][upper], tr->misses[kind][upper]};
-		}
-	return true;
-}
-
-static bool fill_head(struct head *h)
-{
-	memset(h, 0, sizeof *h);
-	h->magic = MAGIC;
-	h->engine = s.engine;
-	h->segment[0] = (struct segment){ARENA_CACHE, tw_page_up(tr->cache_at) - ARENA_CACHE};
-	h->segment[1] = (struct segment){ARENA_STUBS, tw_page_up(tr->stubs_at) - ARENA_STUBS};
-	h->segment[2] = (struct segment){ARENA_HEAP, tw_page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};
-	h->segment[3] = (struct segment){tr->heap_mark, tw_page_up(tr->heap_at) - tr->heap_mark};
-	h->heap_at = tr->heap_at;
-	h->cache_at = tr->cache_at;
-	h->stubs_at = tr->stubs_at;
-	h->n_host = tr->n_host;
-	h->low_upper = tr->low_upper;
-	h->top_upper = tr->top_upper;
-	h->n_base = s.n_base;
-	h->n_startup = s.n_startup;
-	h->n_modules = tw_modules.n;
-	memcpy(h->module, tw_modules.of, sizeof h->module);
-	return fill_tables(h);
-}
-
-static u64 total(const struct head *h)
-{
-	u64 n = HEAD_BYTES;
-	for (u32 k = 0; k < SEGMENTS; k++)
-		n += h->segment[k].bytes;
-	return n;
-}
+/* ---- leaving ---- */
 
 /* Room in the store: its offset, or -1. */
 static i64 reserve_room(u64 bytes)
@@ -503,44 +360,6 @@ static i64 reserve_room(u64 bytes)
 			return -1;
 	} while (!__atomic_compare_exchange_n((u64 *)&store()->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return (i64)used;
-}
-
-static bool is_zero(const u64 *page)
-{
-	for (u32 k = 0; k < TW_PAGE / 8; k++)
-		if (page[k])
-			return false;
-	return true;
-}
-
-static bool write_all(int fd, const u8 *from, u64 n, u64 offset)
-{
-	return !n || tw_sys4(__NR_pwrite64, fd, from, n, TW_STORE_AT + offset) == (i64)n;
-}
-
-/* Pages of zeros are left out: the store has none but those. */
-static bool write_pages(int fd, const u8 *from, u64 bytes, u64 offset)
-{
-	u64 begin = 0;
-	for (u64 at = 0; at < bytes; at += TW_PAGE) {
-		if (!is_zero((const u64 *)(from + at)))
-			continue;
-		if (!write_all(fd, from + begin, at - begin, offset + begin))
-			return false;
-		begin = at + TW_PAGE;
-	}
-	return write_all(fd, from + begin, bytes - begin, offset + begin);
-}
-
-static bool write_snapshot(int fd, const struct head *h, u64 offset)
-{
-	u64 at = offset + HEAD_BYTES;
-	for (u32 k = 0; k < SEGMENTS; k++) {
-		if (!write_pages(fd, (const u8 *)h->segment[k].start, h->segment[k].bytes, at))
-			return false;
-		at += h->segment[k].bytes;
-	}
-	return write_all(fd, (const u8 *)h, sizeof *h, offset);
 }
 
 /* Becomes the writer of the entry. One that has died at it is replaced. */
@@ -562,9 +381,13 @@ static bool is_better(const struct tw_store_entry *e)
 
 static void write_as(struct tw_store_entry *e, int fd)
 {
-	prepare();
-	i64 offset = fill_head(&head) ? reserve_room(total(&head)) : -1;
-	if (offset < 0 || !write_snapshot(fd, &head, (u64)offset))
+	memset(&head, 0, sizeof head);
+	head.lead.machine = store()->machine;
+	head.engine = s.engine;
+	head.n_base = s.n_base;
+	head.n_startup = s.n_startup;
+	i64 offset = tw_snapshot_make(&head) ? reserve_room(head.lead.bytes) : -1;
+	if (offset < 0 || !tw_snapshot_write(fd, &head, TW_STORE_AT + (u64)offset))
 		return;
 	__atomic_store_n((u64 *)&e->offset, (u64)offset + 1, __ATOMIC_RELEASE);
 	__atomic_store_n((u32 *)&e->fragments, head.n_host, __ATOMIC_RELEASE);
@@ -589,7 +412,7 @@ static bool has_room(void)
 static bool is_able(const struct thread *t)
 {
 	return s.possible && s.complete && tw_engine.n_threads == 1 && !t->vforked && !t->unfollowed && !tw_engine.gs_used &&
-	       !tw_engine.filtered && !s.first && tw_channel_collector_alive(tw_engine.control);
+	       !tw_engine.filtered && (!s.first || store()->keep[0]) && tw_channel_collector_alive(tw_engine.control);
 }
 
 static bool is_wanted(const struct thread *t)
@@ -649,6 +472,6 @@ void tw_snapshot_look(const struct thread *t)
 	struct tw_store_entry *e = find_entry(true);
 	if (settled && offered(e) < enough && is_wanted(t))
 		leave_in(e);
-	if (offered(e) >= enough && __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) != s.place)
+	if (offered(e) >= enough && best_place(e) != s.place)
 		exchange(e);
 }

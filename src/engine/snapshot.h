@@ -17,7 +17,8 @@
  *  - What depends on the run and not on the files is in no snapshot: windows, logged references, a program's %gs base other than 0, fragment numbers. A
  *    recording that has any of these, or whose format records, has no snapshots.
  *
- * Saving is done by a process of one thread, under tw_engine.lock, and never by the first of a recording, which may be the only one (its forks may).
+ * Saving is done by a process of one thread, under tw_engine.lock, and by the first of a recording, which may be the only one, only if snapshots are kept for the
+ * next recording (channel/keep.h; its forks may in any case). What an earlier recording kept is taken from its file as from the store.
  * Two that save at the same time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
  * that had to translate much more, goes beside the old one. Whatever fails (no store, no room, no descriptor left, no collector), translation is
  * done as ever.

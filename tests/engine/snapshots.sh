@@ -3,6 +3,7 @@
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 RECORD_OPTIONS=(-f none)
+export XDG_CACHE_HOME='' HOME='' # what is kept for other recordings: kept.sh
 TAKEN=0
 
 # shares SCRIPT: a shell script runs as natively, in two processes or more of which some begin with translations of others

@@ -89,7 +89,7 @@ for f in "dep --hot=1" "dep --hot=4 --versions=2" call; do
 	setarch -R "$TW" record -q -f $f -o "r.tw" ./program
 	[ $? = "$expected" ] || fail "format $f changes the exit status"
 	"$TW" dump r.tw >"${f%% *}.refs" || fail "dump of format $f"
-	[ -f code ] || "$TW" dump --code r.tw >code
+	[ "$f" = call ] || "$TW" dump --code r.tw >>code # which paths become superblocks is a matter of chance: of both together
 	[ -f first ] || cp dep.refs first
 done
 cmp first call.refs || fail "the formats differ"

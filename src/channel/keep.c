@@ -1,0 +1,223 @@
+#include "channel/keep.h"
+#include "channel/channel.h"
+#include "channel/machine.h"
+#include "recording/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the directory ---- */
+
+int tw_keep_default(char path[TW_KEEP_PATH])
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int n = TW_KEEP_PATH;
+	if (cache && cache[0] == '/')
+		n = snprintf(path, TW_KEEP_PATH, "%s/trackway/translations", cache);
+	else if (home && home[0] == '/')
+		n = snprintf(path, TW_KEEP_PATH, "%s/.cache/trackway/translations", home);
+	return n < (int)TW_KEEP_PATH;
+}
+
+/* Makes it and what it is in, where that is not there. */
+static void make_directories(const char *path)
+{
+	char part[TW_KEEP_PATH];
+	const size_t n = strlen(path);
+	for (size_t k = 1; k <= n; k++) {
+		if (path[k] != '/' && path[k])
+			continue;
+		memcpy(part, path, k);
+		part[k] = 0;
+		mkdir(part, 0700);
+	}
+}
+
+static int is_own(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int tw_keep_begin(struct tw_store *store, const char *path)
+{
+	struct stat st;
+	char whole[PATH_MAX];
+	if (strlen(path) >= TW_KEEP_PATH)
+		return tw_fail(TW_ERR_SYSTEM, "%s: a directory for translations has at most %u letters", path, TW_KEEP_PATH - 1);
+	make_directories(path);
+	if (!realpath(path, whole) || stat(whole, &st))
+		return tw_fail(TW_ERR_SYSTEM, "translations cannot be kept in %s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || !is_own(&st))
+		return tw_fail(TW_ERR_SYSTEM, "translations are not kept in %s: %s", path,
+		               S_ISDIR(st.st_mode) ? "it is another's, or others may write there" : "it is not a directory");
+	if (strlen(whole) >= TW_KEEP_PATH)
+		return tw_fail(TW_ERR_SYSTEM, "%s: a directory for translations has at most %u letters", whole, TW_KEEP_PATH - 1);
+	if (tw_machine_identify(&store->machine))
+		memcpy(store->keep, whole, strlen(whole) + 1);
+	return TW_OK;
+}
+
+/* ---- keeping one ---- */
+
+/* What has its key's name is that program's snapshot. */
+static void name_of(uint64_t key, char name[NAME_MAX + 1])
+{
+	snprintf(name, NAME_MAX + 1, "%016llx" TW_KEEP_SUFFIX, (unsigned long long)key);
+}
+
+static int is_allowed(uint64_t bytes)
+{
+	struct rlimit most;
+	return !getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >= bytes;
+}
+
+/* The part [from, to) of `fd` to the same part of `out`, which begins at `base`. Holes stay holes. */
+static int copy(int out, int fd, off_t base, off_t from, off_t to)
+{
+	if (lseek(out, from - base, SEEK_SET) < 0)
+		return 0;
+	while (from < to) {
+		const ssize_t n = sendfile(out, fd, &from, (size_t)(to - from));
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return 0;
+	}
+	return 1;
+}
+
+static int copy_all(int out, int fd, off_t base, off_t end)
+{
+	for (off_t from = base; from < end;) {
+		from = lseek(fd, from, SEEK_DATA);
+		if (from < 0 || from >= end)
+			break; /* a hole to the end */
+		off_t to = lseek(fd, from, SEEK_HOLE);
+		to = to < 0 || to > end ? end : to;
+		if (!copy(out, fd, base, from, to))
+			return 0;
+		from = to;
+	}
+	return !ftruncate(out, end - base);
+}
+
+/* What begins at `at` in the memfd becomes the file. */
+static void keep_snapshot(int dir, int fd, const struct tw_store_entry *e, off_t at)
+{
+	struct tw_snapshot_lead lead;
+	char name[NAME_MAX + 1], early[NAME_MAX + 1];
+	name_of(atomic_load(&e->key), name);
+	snprintf(early, sizeof early, "new.%d", (int)getpid());
+	if (pread(fd, &lead, sizeof lead, at) != (ssize_t)sizeof lead || !is_allowed(lead.bytes))
+		return;
+	const int out = openat(dir, early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0)
+		return;
+	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes);
+	if (close(out) || !whole || renameat(dir, early, dir, name))
+		unlinkat(dir, early, 0);
+}
+
+/* ---- the limit ---- */
+
+struct kept {
+	char name[NAME_MAX + 1];
+	struct timespec used;
+	uint64_t bytes;
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct kept *)a)->used, *y = &((const struct kept *)b)->used;
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? 1 : -1;
+	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+}
+
+/* Left by a collector that was killed while it wrote? */
+static int is_left_over(const char *name, const struct stat *st)
+{
+	enum { LONG_S = 3600 };
+	return !strncmp(name, "new.", 4) && st->st_mtime + LONG_S < time(NULL);
+}
+
+static int is_snapshot(const char *name)
+{
+	const size_t n = strlen(name), suffix = sizeof TW_KEEP_SUFFIX - 1;
+	return n > suffix && !strcmp(name + n - suffix, TW_KEEP_SUFFIX);
+}
+
+/* All that are kept; *n of them. NULL: none. */
+static struct kept *list(int dir, size_t *n)
+{
+	struct kept *all = NULL;
+	struct stat st;
+	const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	*n = 0;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		if (is_left_over(e->d_name, &st))
+			unlinkat(dir, e->d_name, 0);
+		if (!is_snapshot(e->d_name))
+			continue;
+		struct kept *more = realloc(all, (*n + 1) * sizeof *all);
+		if (!more)
+			break;
+		all = more;
+		struct kept *k = &all[(*n)++];
+		snprintf(k->name, sizeof k->name, "%s", e->d_name);
+		k->used = st.st_mtim;
+		k->bytes = (uint64_t)st.st_blocks * 512;
+	}
+	if (d)
+		closedir(d);
+	return all;
+}
+
+static void remove_beyond(int dir, uint64_t limit)
+{
+	size_t n;
+	uint64_t sum = 0;
+	struct kept *all = list(dir, &n);
+	if (n)
+		qsort(all, n, sizeof *all, by_use);
+	for (size_t k = 0; k < n; k++) {
+		sum += all[k].bytes;
+		if (sum > limit)
+			unlinkat(dir, all[k].name, 0);
+	}
+	free(all);
+}
+
+void tw_keep_end(const struct tw_store *store, int fd)
+{
+	char name[NAME_MAX + 1];
+	int written = 0;
+	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (dir < 0)
+		return;
+	for (uint32_t k = 0; k < TW_STORE_ENTRIES; k++) {
+		const struct tw_store_entry *e = &store->entry[k];
+		const uint64_t offset = atomic_load(&e->offset);
+		name_of(atomic_load(&e->key), name);
+		if (offset && offset != TW_STORE_KEPT) {
+			keep_snapshot(dir, fd, e, (off_t)(TW_STORE_AT + offset - 1));
+			written = 1;
+		} else if (atomic_load(&e->kept)) {
+			utimensat(dir, name, NULL, 0);
+		}
+	}
+	if (written)
+		remove_beyond(dir, store->limit);
+	close(dir);
+}

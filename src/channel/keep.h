@@ -1,0 +1,29 @@
+/*
+ * Snapshots kept from one recording to the next (engine/snapshot.h): a directory with a file for each program, which is the snapshot as it stood in the
+ * store (channel/store.h). The name is the entry's key in hex. The engine reads these files, the collector writes them.
+ *
+ * What must hold:
+ *  - Who can write to a file can have code executed. So the directory and the files are the user's own, and nobody else may write there; the engine looks at
+ *    each file once more.
+ *  - What has its name is complete and never changes, for processes have it mapped: a file is written under another name first.
+ *  - It is of use until the machine is started again (struct tw_machine_id): so nothing need be on the disk for good when it gets its name.
+ *  - All that is kept takes no more than a limit; what has not been used for longest goes first.
+ */
+#ifndef TW_KEEP_H
+#define TW_KEEP_H
+
+#include "channel/store.h"
+
+/* The user's: $XDG_CACHE_HOME/trackway/translations, or in $HOME/.cache. 0: there is none. */
+int tw_keep_default(char path[TW_KEEP_PATH]);
+
+/*
+ * Snapshots are kept in this directory, which is made if need be: says so in *store. TW_ERR_SYSTEM, with a sentence, if it cannot be made, or if others may write
+ * there; then nothing is kept.
+ */
+int tw_keep_begin(struct tw_store *store, const char *path);
+
+/* The recording is at its end: keeps what is new in the store, which is in `fd` from TW_STORE_AT on. What cannot be kept is not. */
+void tw_keep_end(const struct tw_store *store, int fd);
+
+#endif

@@ -1,0 +1,145 @@
+# Translations kept from one recording to the next: a program begins with them only if everything is as it was, and runs as natively whatever is in the directory.
+# timeout: 200
+. "$(dirname "$0")/../lib.sh"
+KEPT=$XDG_CACHE_HOME/trackway/translations
+
+cc_program prog <<'E'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char text[100];
+	double x = 1;
+	for (int i = 1; i < argc; i++)
+		x = x * 1.5 + strtod(argv[i], NULL);
+	snprintf(text, sizeof text, "%d %.9g %s", argc, x, strrchr(argv[0], '/'));
+	puts(text);
+	return argc;
+}
+E
+sleep 4.2 # so old that it has an identity
+
+# begins WHETHER WHAT [OPTION...]: the program runs as natively; WHETHER: with (1) or without (0) translations of an earlier recording
+begins() {
+	local whether=$1 what=$2 status
+	shift 2
+	./prog 1 2 3 >native.out
+	"$TW" record -f none -o r.tw "$@" -- ./prog 1 2 3 >ours.out 2>ours.err
+	status=$?
+	[ $status = 4 ] || fail "$what: status $status: $(cat ours.err)"
+	cmp native.out ours.out || fail "$what: other output"
+	if grep -q '; 1 of 1 programs' ours.err; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$what: $(cat ours.err)"
+	[ "$(wc -l <ours.err)" = 1 ] || fail "$what: $(cat ours.err)"
+}
+files() { find "$KEPT" -type f | wc -l; }
+
+begins 0 "the first time"
+[ "$(files)" = 1 ] || fail "$(files) files are kept"
+begins 1 "the second time"
+begins 1 "the third time"
+[ "$(stat -c %a "$KEPT")" = 700 ] || fail "the directory is open to others: $(stat -c %a "$KEPT")"
+FILE=$(find "$KEPT" -name '*.snapshot')
+[ "$(stat -c %a "$FILE")" = 600 ] || fail "the file is open to others"
+
+begins 0 "--keep=none" --keep=none
+begins 0 "--share=0" --share=0
+begins 0 "another directory" --keep=other/deep
+begins 1 "another directory again" --keep=other/deep
+mkdir elsewhere
+(cd elsewhere && cp ../prog . && sleep 4.2 && for i in 1 2; do "$TW" record -f none --keep=../other/deep ./prog 2>"err$i" >/dev/null; done)
+grep -q '; 1 of 1 programs' elsewhere/err1 && fail "a copy of the program is taken for it"
+grep -q '; 1 of 1 programs' elsewhere/err2 || fail "a relative directory: $(cat elsewhere/err2)"
+rm -rf other elsewhere
+
+# other formats neither take nor leave any
+"$TW" record -f dep -o r.tw ./prog >/dev/null 2>ours.err
+grep -q 'began with' ours.err && fail "dep begins with translations: $(cat ours.err)"
+[ "$(files)" = 1 ] || fail "dep leaves translations"
+
+# a process of a program that has been kept before, and its brothers
+cat >several.sh <<'E'
+for i in 1 2 3; do ./prog $i; done
+E
+sh several.sh >native.out
+"$TW" record -f none -o r.tw -- sh several.sh >ours.out 2>ours.err
+cmp native.out ours.out || fail "several"
+grep -q '; 3 of 4 programs' ours.err || fail "several: $(cat ours.err)"
+
+# what is damaged: cut off, of another machine, of another kind, not a file, a link, writable by others
+cp "$FILE" good
+damaged() { # damaged WHAT: runs without it, and what is kept is whole again
+	begins 0 "$1"
+	begins 1 "after $1"
+}
+truncate -s 100 "$FILE" && damaged "a file without a head"
+: >"$FILE" && damaged "an empty file"
+printf 'x' | dd of="$FILE" bs=1 seek=3 conv=notrunc status=none && damaged "a file that is none of ours"
+printf 'xxxx' | dd of="$FILE" bs=1 seek=18 conv=notrunc status=none && damaged "a file of an earlier start of the machine"
+printf 'xxxx' | dd of="$FILE" bs=1 seek=34 conv=notrunc status=none && damaged "a file of another processor"
+chmod g+w "$FILE" && damaged "a file that others may write to"
+mv "$FILE" real && ln -s "$PWD/real" "$FILE" && damaged "a link"
+rm -f "$FILE" real && mkfifo "$FILE" && damaged "a pipe"
+rm -f "$FILE" && mkdir "$FILE" && begins 0 "a directory in its place" && rmdir "$FILE"
+
+# where nothing can be kept
+one_sentence "$TW" record -f none --keep=prog -o r.tw ./prog
+says "not a directory"
+mkdir open && chmod 777 open
+one_sentence "$TW" record -f none --keep=open -o r.tw ./prog
+says "others may write"
+chmod 777 "$KEPT"
+begins 0 "a directory that others may write to"
+chmod 700 "$KEPT"
+rm -rf "$XDG_CACHE_HOME"
+echo >"$XDG_CACHE_HOME"
+begins 0 "no directory"
+rm -f "$XDG_CACHE_HOME"
+(
+	unset XDG_CACHE_HOME HOME
+	begins 0 "no home"
+) || exit 1
+(ulimit -S -f 100 && begins 0 "a limit on files") || exit 1
+begins 0 "after a limit on files"
+begins 1 "after that"
+
+# many at once
+rm -rf "$KEPT"
+pids=()
+for i in 1 2 3 4 5 6; do
+	"$TW" record -q -f none -o "r$i.tw" ./prog 1 2 3 >"out$i" 2>&1 &
+	pids+=($!)
+done
+for i in 1 2 3 4 5 6; do
+	wait "${pids[i - 1]}"
+	[ $? = 4 ] || fail "one of many at once"
+	cmp native.many "out$i" 2>/dev/null || { ./prog 1 2 3 >native.many; cmp native.many "out$i" || fail "one of many at once: output"; }
+done
+[ "$(files)" = 1 ] || fail "after many at once there are $(files) files"
+begins 1 "after many at once"
+
+# a program that changes is another
+cp prog before && sed -i 's/%.9g/%.3g/' prog.c && "$CC" -O1 -o prog prog.c && sleep 4.2
+begins 0 "a program that has changed"
+begins 1 "a program that has changed, again"
+
+# no more than the limit: what was used longest ago goes first
+limit=24
+touch -d '2 days ago' "$KEPT"/*.snapshot
+for i in 1 2 3 4 5 6 7 8; do
+	cp prog "prog$i"
+done
+sleep 4.2
+for i in 1 2 3 4 5 6 7 8; do
+	"$TW" record -q -f none --share=$limit -o r.tw "./prog$i" >/dev/null
+done
+now=$(du -c -B1K "$KEPT"/*.snapshot | tail -n 1 | cut -f 1)
+[ "$now" -le $((limit * 1024)) ] || fail "$now kB are kept, not $limit MB"
+find "$KEPT" -name '*.snapshot' -mtime +1 | grep -q . && fail "what was used longest ago is still there"
+"$TW" record -f none --share=$limit -o r.tw ./prog8 2>ours.err >/dev/null
+grep -q '; 1 of 1 programs' ours.err || fail "what was kept last is not there"
+: >"$KEPT/new.1" && touch -d '2 days ago' "$KEPT/new.1"
+"$TW" record -q -f none -o r.tw ./prog1 >/dev/null
+"$TW" record -q -f none -o r.tw ./before >/dev/null
+[ -e "$KEPT/new.1" ] && fail "what a collector left that was killed is still there"
+exit 0
