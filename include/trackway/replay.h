@@ -14,6 +14,9 @@
 struct tw_replay_options {
 	unsigned jobs;  /* worker threads; 0 counts as 1 */
 	unsigned grain; /* chunks per state; 0: as few states as there are workers (best for states that are costly to begin or merge) */
+	/* Several workers begin with what takes longest, so that they end together. States are merged in order all the same, but all of them may be there at
+	 * once, and damage is told of in no order: best for small states. 0: no more than two for each worker, and one after another. */
+	int longest_first;
 	/* Whether to replay this chunk; NULL: all. `thread` and `chunk` as in tw_recording_chunk. Called before any worker starts. */
 	int (*select)(void *context, size_t thread, size_t chunk);
 	/* A chunk is damaged: all batches before the damage have been delivered, the rest of the chunk will not be. Non-zero: stop with this

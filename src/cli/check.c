@@ -28,7 +28,9 @@ static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
 struct found {
 	uint64_t insns, blocks, refs, reads, writes, gaps, stamps;
 	uint64_t first_time, last_time; /* of its events that have one; 0: none has */
-	int damaged, backwards;         /* backwards: a time is before the one before it */
+	int backwards;                  /* a time is before the one before it */
+	int damage;                     /* an error, if the chunk cannot be read or replayed */
+	char *why;                      /* a sentence about it; NULL: there was no memory */
 };
 
 struct check {
@@ -126,15 +128,27 @@ static int end(void *state, int error)
 	return error;
 }
 
+/* Chunks are replayed in any order: what is wrong with them is told when all have been. */
 static int damage(void *context, size_t thread, size_t chunk, int error)
 {
-	struct check *c = context;
+	const struct check *c = context;
+	struct found *f = &c->found[c->first[thread] + chunk];
 	char why[1024];
-	const struct tw_chunk_info *info = tw_recording_chunk_info(c->recording, thread, chunk);
-	c->found[c->first[thread] + chunk].damaged = 1;
-	problem(c, TW_THREAD_FILE ": chunk %u at offset %llu: %s", tw_recording_thread(c->recording, thread)->serial, info->sequence,
-	        (unsigned long long)info->offset, tw_failure_sentence(error, why, sizeof why));
+	f->damage = error;
+	f->why = strdup(tw_failure_sentence(error, why, sizeof why));
 	return 0;
+}
+
+static void tell_damage(struct check *c, size_t thread)
+{
+	const struct tw_thread_info *t = tw_recording_thread(c->recording, thread);
+	for (size_t i = 0; i < t->n_chunks; i++) {
+		const struct found *f = &c->found[c->first[thread] + i];
+		const struct tw_chunk_info *info = tw_recording_chunk_info(c->recording, thread, i);
+		if (f->damage)
+			problem(c, TW_THREAD_FILE ": chunk %u at offset %llu: %s", t->serial, info->sequence,
+			        (unsigned long long)info->offset, f->why ? f->why : tw_error_text(f->damage));
+	}
 }
 
 /* ---- comparing ---- */
@@ -187,11 +201,11 @@ static void check_thread(struct check *c, size_t thread)
 		if (f->first_time && f->first_time < time)
 			problem(c, TW_THREAD_FILE ": chunk %u: its time is before that of the chunk before it", t->serial, info->sequence);
 		time = f->last_time ? f->last_time : time;
-		if (!f->damaged)
+		if (!f->damage)
 			check_chunk(c, t, info, f);
-		if (!f->damaged && !damaged)
+		if (!f->damage && !damaged)
 			good = info;
-		damaged += (unsigned long)f->damaged;
+		damaged += f->damage != 0;
 		before = info;
 	}
 	if (damaged)
@@ -228,6 +242,14 @@ static int allocate(struct check *c)
 	c->n_found = n;
 	c->found = calloc(n + 1, sizeof *c->found);
 	return c->first && c->found;
+}
+
+static void release(struct check *c)
+{
+	for (size_t i = 0; c->found && i < c->n_found; i++)
+		free(c->found[i].why);
+	free(c->found);
+	free(c->first);
 }
 
 /* The end of a file that was being written when the writer died is not damage. */
@@ -275,12 +297,14 @@ static void conclude(const struct check *c)
 static int run(struct check *c)
 {
 	static const struct tw_analyzer analyzer = {"check", begin, batch, merge, end};
-	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .damage = damage, .context = c};
+	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .longest_first = 1, .damage = damage, .context = c};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
 	int error = tw_recording_replayable(c->recording) ? 0 : tw_replay(c->recording, &options, &analyzer, c);
 	if (error)
 		return tw_recording_error("check", c->dir, error);
+	for (size_t i = 0; i < tw_recording_n_threads(c->recording); i++)
+		tell_damage(c, i);
 	for (size_t i = 0; i < tw_recording_n_threads(c->recording); i++)
 		check_thread(c, i);
 	if (info->complete && info->sink != TW_SINK_COUNT && !tw_recording_n_problems(c->recording))
@@ -329,8 +353,7 @@ int tw_cmd_check(int argc, char **argv)
 	}
 	c.recording = r;
 	status = allocate(&c) ? run(&c) : tw_recording_error("check", c.dir, TW_ERR_MEMORY);
-	free(c.found);
-	free(c.first);
+	release(&c);
 	tw_recording_close(r);
 	return status;
 }

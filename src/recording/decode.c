@@ -49,17 +49,12 @@ static int decode_tags(struct tw_tag_predictor *p, struct tw_section_part *part,
 	return runs->at < runs->end || symbols->at < symbols->end ? damaged() : TW_OK;
 }
 
-int tw_decode_tags(const uint8_t *section, size_t n, uint16_t *c, size_t n_c)
+int tw_decode_tags(struct tw_tag_predictor *p, const uint8_t *section, size_t n, uint16_t *c, size_t n_c)
 {
 	struct tw_section_part part[2];
-	struct tw_tag_predictor *p = calloc(1, sizeof *p);
-	if (!p)
-		return tw_fail(TW_ERR_MEMORY, "%zu bytes", sizeof *p);
+	memset(p, 0, sizeof *p);
 	int error = tw_section_split(section, n, part, 2);
-	if (!error)
-		error = decode_tags(p, part, c, n_c);
-	free(p);
-	return error;
+	return error ? error : decode_tags(p, part, c, n_c);
 }
 
 /* ---- values ---- */

@@ -38,12 +38,26 @@ static void end_first(struct tw_recording *r)
 	p->wait_status = r->info.wait_status;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void note_most(struct tw_reader_most *most, const struct tw_chunk_info *c)
+{
+	most->tags = larger(most->tags, c->raw[TW_STREAM_C] / sizeof(uint16_t));
+	most->section = larger(most->section, larger(c->coded[TW_STREAM_C], c->coded[TW_STREAM_M]));
+}
+
 static void sum_threads(struct tw_recording *r)
 {
 	for (size_t i = 0; i < r->threads.n; i++) {
 		const struct tw_reader_thread *t = tw_reader_thread(r, i);
-		for (size_t k = 0; k < t->chunks.n; k++)
-			tw_reader_sum(&r->sum, (struct tw_chunk_info *)t->chunks.items + k);
+		for (size_t k = 0; k < t->chunks.n; k++) {
+			const struct tw_chunk_info *c = (struct tw_chunk_info *)t->chunks.items + k;
+			tw_reader_sum(&r->sum, c);
+			note_most(&r->most, c);
+		}
 	}
 	r->sum.threads = r->threads.n;
 	r->sum.fragments = r->descriptors.n;

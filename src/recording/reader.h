@@ -27,6 +27,11 @@ struct tw_reader_checks {
 	uint64_t section[TW_NSTREAMS];
 };
 
+/* What the largest chunk takes: of each, not always the same one. */
+struct tw_reader_most {
+	uint64_t tags, section; /* of them, and bytes of a C or M section */
+};
+
 struct tw_recording {
 	int dir_fd; /* a thread's file is opened to be read and closed again: there may be more of them than a process may have open */
 	struct tw_recording_info info;
@@ -39,6 +44,7 @@ struct tw_recording {
 	struct tw_reader_list blocks;              /* void *: decompressed blocks of the code file */
 	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
 	struct tw_value_map *values;
+	struct tw_reader_most most;
 };
 
 /* A file mapped for scanning. */
@@ -76,8 +82,33 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 /* Checks a section and decompresses it into *to, which becomes larger as needed and ends in 8 bytes more. TW_ERR_CHECKSUM, TW_ERR_DAMAGED, TW_ERR_MEMORY. */
 int tw_reader_unpack(struct ZSTD_DCtx_s *zstd, const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, struct tw_bytes *to);
 
-/* Room for n bytes, whose contents are lost where it has to be made. TW_ERR_MEMORY. */
-int tw_reader_room(struct tw_bytes *to, uint64_t n);
+/* Room for n bytes, whose contents are lost where it has to be made; `most` is how many will ever be wanted there, as far as is known. TW_ERR_MEMORY. */
+int tw_reader_room(struct tw_bytes *to, uint64_t n, uint64_t most);
+
+/* ---- reader_section.c ---- */
+
+/* A section as it is stored, and what it takes to read it a piece at a time. */
+struct tw_reader_section {
+	int fd;
+	const char *name; /* of the file */
+	uint64_t offset, stored, check, raw;
+};
+
+/* Memory for reading them; all zeros at first. */
+struct tw_reader_window {
+	struct ZSTD_DCtx_s *zstd;
+	struct XXH64_state_s *check;
+	struct tw_bytes bytes;
+};
+
+int tw_reader_window_init(struct tw_reader_window *w);
+void tw_reader_window_fini(struct tw_reader_window *w);
+
+/*
+ * Reads and checks a section and decompresses it into *to, as tw_reader_unpack does. It is read frame by frame, so that what is stored takes little memory:
+ * what was never touched before is dear. Besides, the errors of tw_read_at.
+ */
+int tw_reader_section(struct tw_reader_window *w, const struct tw_reader_section *s, struct tw_bytes *to, uint64_t most);
 
 /* ---- reader_code.c, reader_threads.c ---- */
 

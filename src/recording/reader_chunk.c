@@ -1,24 +1,23 @@
 /* One chunk: read, checked, decompressed, decoded. */
+#include "recording/predictor.h"
 #include "recording/reader.h"
-#include "recording/transform.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
 /* Memory that chunks are read to. */
 struct tw_chunk_room {
-	ZSTD_DCtx *zstd;
-	struct tw_bytes stored, section[TW_NSTREAMS], tags;
+	struct tw_reader_window window;
+	struct tw_tag_predictor tag_predictor;
+	struct tw_bytes section; /* C, and when its tags are decoded M */
+	struct tw_bytes tags, events;
 };
 
 static struct tw_chunk_room *new_room(void)
 {
 	struct tw_chunk_room *room = calloc(1, sizeof *room);
-	if (room)
-		room->zstd = ZSTD_createDCtx();
-	if (room && room->zstd)
+	if (room && !tw_reader_window_init(&room->window))
 		return room;
 	free(room);
 	return NULL;
@@ -28,42 +27,43 @@ static void free_room(struct tw_chunk_room *room)
 {
 	if (!room)
 		return;
-	for (int i = 0; i < TW_NSTREAMS; i++)
-		free(room->section[i].at);
-	free(room->stored.at);
+	tw_reader_window_fini(&room->window);
+	free(room->section.at);
 	free(room->tags.at);
-	ZSTD_freeDCtx(room->zstd);
+	free(room->events.at);
 	free(room);
 }
 
-/* Decompresses the three sections of a chunk, which follow each other. */
-static int unpack_sections(const struct tw_reader_thread *t, const struct tw_chunk_info *c, const struct tw_reader_checks *checks,
-                           struct tw_chunk_room *room)
+/* A chunk that is being read. */
+struct reading {
+	const struct tw_recording *r;
+	const struct tw_reader_thread *t;
+	const struct tw_chunk_info *c;
+	const struct tw_reader_checks *checks;
+	struct tw_chunk_room *room;
+	int fd;
+};
+
+/* Reads the section of a stream; they follow each other. */
+static int read_section(const struct reading *g, int stream, struct tw_bytes *to, uint64_t most)
 {
 	static const char *const names[TW_NSTREAMS] = {"C", "M", "E"};
-	const uint8_t *stored = room->stored.at;
-	for (int i = 0; i < TW_NSTREAMS; i++) {
-		int error = tw_reader_unpack(room->zstd, stored, c->stored[i], checks->section[i], c->coded[i], &room->section[i]);
-		if (error)
-			return tw_fail(error, "%s: stream %s of chunk %u at offset %llu", t->name, names[i], c->sequence,
-			               (unsigned long long)c->offset);
-		stored += c->stored[i];
-	}
-	return TW_OK;
-}
-
-static int read_sections(const struct tw_recording *r, const struct tw_reader_thread *t, const struct tw_chunk_info *c,
-                         const struct tw_reader_checks *checks, struct tw_chunk_room *room)
-{
-	uint64_t n = c->stored[0] + c->stored[1] + c->stored[2];
-	if (tw_reader_room(&room->stored, n + 1))
-		return tw_fail(TW_ERR_MEMORY, "%s: chunk %u", t->name, c->sequence);
-	int fd, error = tw_reader_open_file(r, t->name, &fd);
-	if (!error) {
-		error = tw_read_at(fd, room->stored.at, n, c->offset + sizeof(struct tw_file_chunk), t->name);
-		close(fd);
-	}
-	return error ? error : unpack_sections(t, c, checks, room);
+	const struct tw_chunk_info *c = g->c;
+	struct tw_reader_section s = {
+	    .fd = g->fd,
+	    .name = g->t->name,
+	    .offset = c->offset + sizeof(struct tw_file_chunk),
+	    .stored = c->stored[stream],
+	    .check = g->checks->section[stream],
+	    .raw = c->coded[stream],
+	};
+	for (int i = 0; i < stream; i++)
+		s.offset += c->stored[i];
+	int error = tw_reader_section(&g->room->window, &s, to, most);
+	if (error == TW_ERR_CHECKSUM || error == TW_ERR_DAMAGED || error == TW_ERR_MEMORY)
+		return tw_fail(error, "%s: stream %s of chunk %u at offset %llu", g->t->name, names[stream], c->sequence,
+		               (unsigned long long)c->offset);
+	return error;
 }
 
 static void describe_chunk(const struct tw_reader_thread *t, const struct tw_chunk_info *c, struct tw_chunk *out)
@@ -93,29 +93,45 @@ static int about_chunk(int error, const struct tw_reader_thread *t, const struct
 	return error ? tw_fail(error, "%s: chunk %u at offset %llu", t->name, c->sequence, (unsigned long long)c->offset) : TW_OK;
 }
 
-static int decode_tags(struct tw_chunk_room *room, size_t n_c)
+static int decode_tags(const struct tw_recording *r, struct tw_chunk_room *room, size_t n_c)
 {
-	if (n_c > SIZE_MAX / sizeof(uint16_t) - 8 || tw_reader_room(&room->tags, n_c * sizeof(uint16_t) + 8))
+	uint64_t most = r->most.tags * sizeof(uint16_t) + 8;
+	if (n_c > SIZE_MAX / sizeof(uint16_t) - 8 || tw_reader_room(&room->tags, n_c * sizeof(uint16_t) + 8, most))
 		return TW_ERR_MEMORY;
 	uint16_t *tags = (uint16_t *)(void *)room->tags.at;
 	tags[n_c] = 0;
-	return tw_decode_tags(room->section[TW_STREAM_C].at, room->section[TW_STREAM_C].n, tags, n_c);
+	return tw_decode_tags(&room->tag_predictor, room->section.at, room->section.n, tags, n_c);
+}
+
+/* Tags are decoded before values are read, to the same memory. */
+static int read_sections(const struct reading *g, size_t n_c)
+{
+	struct tw_chunk_room *room = g->room;
+	uint64_t most = g->r->most.section + 8;
+	int error = read_section(g, TW_STREAM_C, &room->section, most);
+	if (!error)
+		error = about_chunk(decode_tags(g->r, room, n_c), g->t, g->c);
+	if (!error)
+		error = read_section(g, TW_STREAM_M, &room->section, most);
+	return error ? error : read_section(g, TW_STREAM_E, &room->events, 0);
 }
 
 /* Reads a chunk that is there into out->room. */
 static int read_chunk(const struct tw_recording *r, size_t thread, const struct tw_chunk_info *c, const struct tw_reader_checks *checks,
                       struct tw_coded_chunk *out)
 {
-	const struct tw_reader_thread *t = tw_reader_thread(r, thread);
 	struct tw_chunk_room *room = out->room;
-	int error = read_sections(r, t, c, checks, room);
-	describe_chunk(t, c, &out->chunk);
-	if (!error)
-		error = about_chunk(decode_tags(room, out->chunk.n_c), t, c);
+	struct reading g = {.r = r, .t = tw_reader_thread(r, thread), .c = c, .checks = checks, .room = room};
+	describe_chunk(g.t, c, &out->chunk);
+	int error = tw_reader_open_file(r, g.t->name, &g.fd);
+	if (error)
+		return error;
+	error = read_sections(&g, out->chunk.n_c);
+	close(g.fd);
 	out->chunk.c = (uint16_t *)(void *)room->tags.at;
-	out->chunk.e = room->section[TW_STREAM_E].at;
-	out->values = room->section[TW_STREAM_M].at;
-	out->n_values = room->section[TW_STREAM_M].n;
+	out->chunk.e = room->events.at;
+	out->values = room->section.at;
+	out->n_values = room->section.n;
 	return error;
 }
 
@@ -154,7 +170,7 @@ int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk
 		free(coded.chunk.m);
 	} else {
 		*out = coded.chunk;
-		coded.room->tags.at = coded.room->section[TW_STREAM_E].at = NULL; /* they are the caller's */
+		coded.room->tags.at = coded.room->events.at = NULL; /* they are the caller's */
 	}
 	tw_coded_chunk_release(&coded);
 	return error;

@@ -58,8 +58,9 @@ int tw_encoder_end(struct tw_encoder *e);
 /* What has been encoded since tw_encoder_begin; it belongs to the encoder. */
 struct tw_coded *tw_encoder_coded(struct tw_encoder *e);
 
-/* Decodes a C section of `n` bytes into exactly n_c tags. TW_ERR_DAMAGED if it does not hold them. */
-int tw_decode_tags(const uint8_t *section, size_t n, uint16_t *c, size_t n_c);
+/* Decodes a C section of `n` bytes into exactly n_c tags. What is at `p` before does not matter. TW_ERR_DAMAGED if it does not hold them. */
+struct tw_tag_predictor;
+int tw_decode_tags(struct tw_tag_predictor *p, const uint8_t *section, size_t n, uint16_t *c, size_t n_c);
 
 /*
  * Decodes an M section of `n` bytes into chunk->m, where there is room for chunk->n_m values; C, E and `upper` of the chunk are there already.

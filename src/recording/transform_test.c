@@ -178,7 +178,8 @@ static int decode(const struct sections *coded, struct tw_chunk *out)
 	out->n_m = chunk.n_m;
 	out->n_e = chunk.n_e;
 	memcpy(out->e, e, chunk.n_e);
-	int error = tw_decode_tags(coded->of[TW_STREAM_C].at, coded->of[TW_STREAM_C].n, out->c, out->n_c);
+	static struct tw_tag_predictor predictor;
+	int error = tw_decode_tags(&predictor, coded->of[TW_STREAM_C].at, coded->of[TW_STREAM_C].n, out->c, out->n_c);
 	return error ? error : tw_decode_values(map, coded->of[TW_STREAM_M].at, coded->of[TW_STREAM_M].n, out);
 }
 

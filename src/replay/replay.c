@@ -1,6 +1,6 @@
 /*
- * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, replays it into a state of
- * its own, and states are merged in the order of their ranges as soon as they can be.
+ * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, or the longest that is left, replays
+ * it into a state of its own, and states are merged in the order of their ranges as soon as they can be.
  */
 #include "recording/recording.h"
 #include "replay/walk.h"
@@ -16,6 +16,7 @@ struct place {
 
 struct range {
 	size_t first, end; /* in places */
+	uint64_t cost;
 	void *state;
 	int done;
 };
@@ -30,11 +31,14 @@ struct replay {
 	size_t n_places;
 	struct range *ranges;
 	size_t n_ranges;
+	struct range **turn; /* the ranges in the order in which they are taken */
+	size_t window;       /* so many may be taken that are not merged */
 	unsigned n_workers;
 	/* Below: under the lock. */
 	pthread_mutex_t lock;
-	pthread_cond_t moved; /* `merged` or `error` has changed */
-	size_t next;          /* range to be taken */
+	pthread_cond_t moved; /* `merged`, `compiled` or `error` has changed */
+	int compiled;         /* programs are there */
+	size_t next;          /* turn to be taken */
 	size_t merged;        /* ranges joined into that of range 0 */
 	int merging;          /* a worker is at it */
 	int error;
@@ -78,11 +82,44 @@ static int list_ranges(struct replay *r)
 	return 0;
 }
 
+/* How long a range takes, about: by the bytes that are read, decompressed and decoded for it. Instructions and references say less. */
+static uint64_t cost_of(const struct replay *r, const struct range *range)
+{
+	uint64_t cost = 0;
+	for (size_t i = range->first; i < range->end; i++) {
+		const struct tw_chunk_info *c = tw_recording_chunk_info(r->recording, r->places[i].thread, r->places[i].chunk);
+		cost += c->stored[TW_STREAM_C] + c->stored[TW_STREAM_M] + c->coded[TW_STREAM_M] + c->raw[TW_STREAM_C];
+	}
+	return cost;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct range *x = *(struct range *const *)a, *y = *(struct range *const *)b;
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+static int list_turns(struct replay *r)
+{
+	r->turn = calloc(r->n_ranges, sizeof(struct range *));
+	if (!r->turn)
+		return tw_fail(TW_ERR_MEMORY, "list of chunks");
+	for (size_t i = 0; i < r->n_ranges; i++) {
+		r->turn[i] = &r->ranges[i];
+		r->ranges[i].cost = cost_of(r, &r->ranges[i]);
+	}
+	r->window = 2 * (size_t)r->n_workers;
+	if (r->options->longest_first && r->n_workers > 1) {
+		qsort(r->turn, r->n_ranges, sizeof(struct range *), longer_first);
+		r->window = r->n_ranges;
+	}
+	return 0;
+}
+
 static int compile_all(struct replay *r)
 {
-	r->programs = tw_programs_new(TW_PROGRAMS_HOT, tw_recording_values(r->recording));
-	if (!r->programs)
-		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	size_t n = tw_recording_n_descriptors(r->recording);
 	for (size_t i = 0; i < n; i++) {
 		int error = tw_programs_add(r->programs, tw_recording_descriptor_at(r->recording, i));
@@ -129,9 +166,23 @@ static int judge(struct replay *r, const struct place *p, int error)
 	return error;
 }
 
+/* A chunk can be read, but not walked, before that. */
+static int wait_compiled(struct replay *r)
+{
+	pthread_mutex_lock(&r->lock);
+	while (!r->compiled && !r->error)
+		pthread_cond_wait(&r->moved, &r->lock);
+	int error = r->error;
+	pthread_mutex_unlock(&r->lock);
+	return error;
+}
+
 static int replay_place(struct replay *r, struct worker *w, const struct place *p)
 {
 	int stopped = 0, error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &w->coded);
+	int failed = wait_compiled(r);
+	if (failed)
+		return failed;
 	if (!error) {
 		error = tw_walk_coded(w->walk, &w->coded.chunk, w->coded.values, w->coded.n_values, NULL);
 		stopped = tw_walk_stopped(w->walk);
@@ -178,10 +229,9 @@ static void merge_ready(struct replay *r)
 /* The next range, or NULL. Waits while too many states stand unmerged. Called under the lock. */
 static struct range *take_range(struct replay *r)
 {
-	size_t window = 2 * (size_t)r->n_workers;
-	while (!r->error && r->next < r->n_ranges && r->next >= r->merged + window)
+	while (!r->error && r->next < r->n_ranges && r->next >= r->merged + r->window)
 		pthread_cond_wait(&r->moved, &r->lock);
-	return r->error || r->next == r->n_ranges ? NULL : &r->ranges[r->next++];
+	return r->error || r->next == r->n_ranges ? NULL : r->turn[r->next++];
 }
 
 static void work(struct replay *r, struct worker *w)
@@ -220,13 +270,25 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-/* Runs the workers; the calling thread is one of them. Where a thread cannot be made the others do its work. */
+static void compile(struct replay *r)
+{
+	int error = compile_all(r);
+	pthread_mutex_lock(&r->lock);
+	r->compiled = !error;
+	note_error(r, error);
+	pthread_cond_broadcast(&r->moved);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Runs the workers; the calling thread is one of them, and makes the programs first, while the others read. Where a thread cannot be made the others do its
+ * work. */
 static void run_workers(struct replay *r)
 {
 	pthread_t *threads = calloc(r->n_workers, sizeof *threads);
 	unsigned n = 0;
 	while (threads && n + 1 < r->n_workers && !pthread_create(&threads[n], NULL, run_worker, r))
 		n++;
+	compile(r);
 	run_worker(r);
 	while (n--)
 		pthread_join(threads[n], NULL);
@@ -258,11 +320,16 @@ int tw_replay(const struct tw_recording *recording, const struct tw_replay_optio
 	if (!error)
 		error = list_ranges(&r);
 	if (!error)
-		error = compile_all(&r);
+		error = list_turns(&r);
+	if (!error) {
+		r.programs = tw_programs_new(TW_PROGRAMS_HOT, tw_recording_values(recording));
+		error = r.programs ? 0 : tw_fail(TW_ERR_MEMORY, "descriptors");
+	}
 	if (!error) {
 		run_workers(&r);
 		error = end_states(&r);
 	}
+	free(r.turn);
 	free(r.ranges);
 	free(r.places);
 	tw_programs_free(r.programs);

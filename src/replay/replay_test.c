@@ -65,8 +65,8 @@ static int replay(const struct tw_recording *r, struct tw_replay_options options
 static void test_order(const struct tw_recording *r)
 {
 	for (unsigned jobs = 0; jobs < 6; jobs++) {
-		for (unsigned grain = 0; grain < 4; grain++) {
-			EQUAL(replay(r, (struct tw_replay_options){.jobs = jobs, .grain = grain}), 0);
+		for (unsigned grain = 0; grain < 8; grain++) {
+			EQUAL(replay(r, (struct tw_replay_options){.jobs = jobs, .grain = grain / 2, .longest_first = grain % 2}), 0);
 			EQUAL(result.n, ALL);
 			int sorted = 1;
 			for (size_t i = 0; i < ALL; i++)
@@ -123,6 +123,8 @@ static void test_stop(const struct tw_recording *r)
 	for (unsigned jobs = 1; jobs < 4; jobs++) {
 		stop_at = 3;
 		EQUAL(replay(r, (struct tw_replay_options){.jobs = jobs, .grain = 1}), 42);
+		EQUAL(ended_with, 42);
+		EQUAL(replay(r, (struct tw_replay_options){.jobs = jobs, .grain = 1, .longest_first = 1}), 42);
 		EQUAL(ended_with, 42);
 		stop_at = 0;
 	}

@@ -64,6 +64,15 @@ flip() { # flip FILE OFFSET
 }
 flip "bad.tw/$thread" $((size / 2))
 part 'a flipped byte in the middle' 20
+# However many replay it, in whatever order, check says the same.
+fresh
+for i in 1 2 3 4; do flip "bad.tw/$thread" $((size * i / 5)); done
+run one err "$TW" check -j 1 bad.tw && fail "check accepts flipped bytes"
+[ "$(grep -c checksum one)" -ge 2 ] || fail "fewer than two chunks are damaged: $(cat one)"
+for jobs in 2 3; do
+	run out err "$TW" check -j $jobs bad.tw
+	cmp one out || fail "check -j $jobs says something else than -j 1"
+done
 # Files that end early where a chunk does, or a block of the code.
 fresh
 truncate -s 48 "bad.tw/$thread"
