@@ -216,13 +216,28 @@ void tw_code_free(struct tw_code *c)
 	free(c);
 }
 
-void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
+/* Called under the lock. */
+static void add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
 {
-	pthread_mutex_lock(&c->lock);
 	const uint8_t *code = tw_compile(&c->place, p, slots);
 	if (code)
 		tw_code_area_set(&c->area, p->descriptor->number, code);
+}
+
+void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
+{
+	pthread_mutex_lock(&c->lock);
+	add(c, p, slots);
 	pthread_mutex_unlock(&c->lock);
+}
+
+int tw_code_try_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)
+{
+	if (pthread_mutex_trylock(&c->lock))
+		return 0;
+	add(c, p, slots);
+	pthread_mutex_unlock(&c->lock);
+	return 1;
 }
 
 int tw_code_run(struct tw_code *c, struct tw_walk *w)

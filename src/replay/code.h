@@ -24,6 +24,9 @@ void tw_code_free(struct tw_code *c);
 /* Makes code of a program, which must stay; another time if need be. Where that cannot be (memory is used up) nothing changes. */
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
 
+/* The same, but returns 0 at once, with nothing done, while another thread adds. */
+int tw_code_try_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
+
 /* Goes on from the walk's next tag, as far as code goes. Returns 0 or an error of a helper. w->upper may have changed. */
 int tw_code_run(struct tw_code *c, struct tw_walk *w);
 

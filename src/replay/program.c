@@ -43,8 +43,9 @@ const struct tw_value_map *tw_programs_values(const struct tw_programs *p)
 void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots)
 {
 	uint32_t runs = atomic_fetch_add_explicit(&program->runs, 1, memory_order_relaxed) + 1;
-	if (runs == p->hot && p->code)
-		tw_code_add(p->code, program, slots);
+	if (runs == p->hot && p->code && !tw_code_try_add(p->code, program, slots))
+		atomic_store_explicit(&program->runs, runs - 1,
+		                      memory_order_relaxed); /* the next time, then: going step by step is quicker than waiting */
 }
 
 void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots)
