@@ -12,8 +12,9 @@
 
 /* What to replay and how. All zeros: everything, with one worker, stopping at the first damaged chunk. */
 struct tw_replay_options {
-	unsigned jobs;  /* worker threads; 0 counts as 1 */
-	unsigned grain; /* chunks per state; 0: as few states as there are workers (best for states that are costly to begin or merge) */
+	unsigned jobs; /* worker threads; 0 counts as 1 */
+	/* Chunks per state; 0: as few states as there are workers, and some more, so that they end together (best for states that are costly to begin or merge). */
+	unsigned grain;
 	/* Several workers begin with what takes longest, so that they end together. States are merged in order all the same, but all of them may be there at
 	 * once, and damage is told of in no order: best for small states. 0: no more than two for each worker, and one after another. */
 	int longest_first;

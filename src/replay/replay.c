@@ -1,6 +1,7 @@
 /*
  * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, or the longest that is left, replays
- * it into a state of its own, and states are merged in the order of their ranges as soon as they can be.
+ * it into a state of its own, and states are merged in the order of their ranges as soon as they can be. Where there is a range for each worker, who has
+ * finished his takes half of what another has not come to.
  */
 #include "recording/recording.h"
 #include "replay/walk.h"
@@ -18,6 +19,8 @@ struct range {
 	size_t first, end; /* in places */
 	uint64_t cost;
 	void *state;
+	struct range *after; /* in the order of places */
+	size_t next;         /* place to be replayed next; this and `end` are under the lock */
 	int done;
 };
 
@@ -29,18 +32,20 @@ struct replay {
 	struct tw_programs *programs;
 	struct place *places;
 	size_t n_places;
-	struct range *ranges;
-	size_t n_ranges;
+	struct range *ranges; /* there is room for one of each place */
+	size_t n_ranges;      /* under the lock while workers are at it */
+	size_t n_turns;
 	struct range **turn; /* the ranges in the order in which they are taken */
 	size_t window;       /* so many may be taken that are not merged */
 	unsigned n_workers;
 	/* Below: under the lock. */
 	pthread_mutex_t lock;
-	pthread_cond_t moved; /* `merged`, `compiled` or `error` has changed */
-	int compiled;         /* programs are there */
-	size_t next;          /* turn to be taken */
-	size_t merged;        /* ranges joined into that of range 0 */
-	int merging;          /* a worker is at it */
+	pthread_cond_t moved;   /* `merged`, `compiled` or `error` has changed */
+	int compiled;           /* programs are there */
+	size_t next;            /* turn to be taken */
+	size_t merged;          /* ranges joined into that of range 0 */
+	struct range *unmerged; /* the first that is not */
+	int merging;            /* a worker is at it */
 	int error;
 	char detail[512];
 };
@@ -71,13 +76,15 @@ static int list_ranges(struct replay *r)
 	if (jobs == 1 || !grain)
 		grain = r->n_places + 1;
 	r->n_ranges = r->n_places ? (r->n_places + grain - 1) / grain : 1;
-	r->ranges = calloc(r->n_ranges, sizeof *r->ranges);
+	r->ranges = calloc(r->n_places + 1, sizeof *r->ranges);
 	if (!r->ranges)
 		return tw_fail(TW_ERR_MEMORY, "list of chunks");
 	for (size_t i = 0; i < r->n_ranges; i++) {
 		size_t end = (i + 1) * grain;
-		r->ranges[i] = (struct range){.first = i * grain, .end = end < r->n_places ? end : r->n_places};
+		r->ranges[i] = (struct range){.first = i * grain, .next = i * grain, .end = end < r->n_places ? end : r->n_places};
+		r->ranges[i].after = i + 1 < r->n_ranges ? &r->ranges[i + 1] : NULL;
 	}
+	r->unmerged = r->ranges;
 	r->n_workers = (unsigned)(jobs < r->n_ranges ? jobs : r->n_ranges);
 	return 0;
 }
@@ -110,6 +117,7 @@ static int list_turns(struct replay *r)
 		r->turn[i] = &r->ranges[i];
 		r->ranges[i].cost = cost_of(r, &r->ranges[i]);
 	}
+	r->n_turns = r->n_ranges;
 	r->window = 2 * (size_t)r->n_workers;
 	if (r->options->longest_first && r->n_workers > 1) {
 		qsort(r->turn, r->n_ranges, sizeof(struct range *), longer_first);
@@ -146,12 +154,15 @@ static void note_error(struct replay *r, int error)
 	pthread_cond_broadcast(&r->moved);
 }
 
-static int has_failed(struct replay *r)
+/* The next place of a range, or NULL: it is at its end, or something has failed. */
+static const struct place *next_place(struct replay *r, struct range *range)
 {
+	const struct place *place = NULL;
 	pthread_mutex_lock(&r->lock);
-	int error = r->error;
+	if (!r->error && range->next < range->end)
+		place = &r->places[range->next++];
 	pthread_mutex_unlock(&r->lock);
-	return error;
+	return place;
 }
 
 /* What to make of a chunk that cannot be read or walked. */
@@ -197,20 +208,18 @@ static int replay_range(struct replay *r, struct worker *w, struct range *range)
 		return tw_fail(TW_ERR_MEMORY, "%s", r->analyzer->name);
 	range->state = state;
 	tw_walk_set_context(w->walk, state);
-	int error = has_failed(r);
-	for (size_t i = range->first; i < range->end && !error; i++) {
-		error = replay_place(r, w, &r->places[i]);
-		if (!error)
-			error = has_failed(r);
-	}
+	const struct place *place;
+	int error = 0;
+	while (!error && (place = next_place(r, range)))
+		error = replay_place(r, w, place);
 	return error;
 }
 
 /* Joins the states that come next, unless another worker is at it. Called under the lock, which is open while merge() runs. */
 static void merge_ready(struct replay *r)
 {
-	while (!r->merging && !r->error && r->merged < r->n_ranges && r->ranges[r->merged].done) {
-		struct range *range = &r->ranges[r->merged];
+	while (!r->merging && !r->error && r->unmerged && r->unmerged->done) {
+		struct range *range = r->unmerged;
 		int error = 0;
 		r->merging = 1;
 		pthread_mutex_unlock(&r->lock);
@@ -221,17 +230,45 @@ static void merge_ready(struct replay *r)
 			range->state = NULL;
 		r->merging = 0;
 		r->merged++;
+		r->unmerged = range->after;
 		pthread_cond_broadcast(&r->moved);
 		note_error(r, error);
 	}
 }
 
+/* Places of a range that nobody has come to. None of one that is not begun, so that no state goes without any. */
+static size_t places_left(const struct range *range)
+{
+	return range->next > range->first ? range->end - range->next : 0;
+}
+
+/* Half of what is left of the range of which most is left, as a range, or NULL: there is nothing. Called under the lock. */
+static struct range *split_range(struct replay *r)
+{
+	struct range *from = r->ranges;
+	for (size_t i = 1; i < r->n_ranges; i++)
+		if (places_left(&r->ranges[i]) > places_left(from))
+			from = &r->ranges[i];
+	size_t left = places_left(from), first = from->end - (left + 1) / 2;
+	if (!left)
+		return NULL;
+	struct range *half = &r->ranges[r->n_ranges++];
+	*half = (struct range){.first = first, .next = first, .end = from->end, .after = from->after};
+	from->end = first;
+	from->after = half;
+	return half;
+}
+
 /* The next range, or NULL. Waits while too many states stand unmerged. Called under the lock. */
 static struct range *take_range(struct replay *r)
 {
-	while (!r->error && r->next < r->n_ranges && r->next >= r->merged + r->window)
+	while (!r->error && r->next < r->n_turns && r->next >= r->merged + r->window)
 		pthread_cond_wait(&r->moved, &r->lock);
-	return r->error || r->next == r->n_ranges ? NULL : r->turn[r->next++];
+	if (r->error)
+		return NULL;
+	if (r->next < r->n_turns)
+		return r->turn[r->next++];
+	return r->options->grain ? NULL : split_range(r);
 }
 
 static void work(struct replay *r, struct worker *w)

@@ -2,6 +2,7 @@
 #include "made_recording.h"
 
 #include <trackway/replay.h>
+#include <unistd.h>
 
 enum { ALL = MADE_THREADS * MADE_CHUNKS * MADE_RUNS };
 
@@ -13,19 +14,23 @@ struct seen {
 };
 
 static struct seen result;
-static int n_states, ended_with, stop_at, stop_with = 42;
+static int n_states, n_begun, ended_with, stop_at, stop_with = 42;
+static int64_t slow = -1; /* a thread that takes long to analyze, by its serial number; -1: none does */
 
 static void *begin(void *arg)
 {
 	struct seen *s = arg == &result ? calloc(1, sizeof *s) : NULL;
 	s->stop_at = stop_at;
 	__atomic_fetch_add(&n_states, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&n_begun, 1, __ATOMIC_RELAXED);
 	return s;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct seen *s = state;
+	if (b->thread == slow)
+		usleep(20000);
 	for (size_t i = 0; i < b->n_refs && s->n < ALL; i++)
 		if (tw_batch_refs(b)[i].type == TW_READ)
 			s->addr[s->n++] = tw_batch_refs(b)[i].addr;
@@ -62,18 +67,37 @@ static int replay(const struct tw_recording *r, struct tw_replay_options options
 	return error;
 }
 
+static int in_order(void)
+{
+	int sorted = 1;
+	for (size_t i = 0; i < ALL; i++)
+		sorted &= result.addr[i] == 0x10000 * (i / (ALL / 2) + 1) + i % (ALL / 2);
+	return sorted;
+}
+
 static void test_order(const struct tw_recording *r)
 {
 	for (unsigned jobs = 0; jobs < 6; jobs++) {
 		for (unsigned grain = 0; grain < 8; grain++) {
 			EQUAL(replay(r, (struct tw_replay_options){.jobs = jobs, .grain = grain / 2, .longest_first = grain % 2}), 0);
 			EQUAL(result.n, ALL);
-			int sorted = 1;
-			for (size_t i = 0; i < ALL; i++)
-				sorted &= result.addr[i] == 0x10000 * (i / (ALL / 2) + 1) + i % (ALL / 2);
-			CHECK(sorted);
+			CHECK(in_order());
 		}
 	}
+}
+
+/* Who is done with his range takes part of another's, and all is in order. */
+static void test_split(const struct tw_recording *r)
+{
+	for (size_t thread = 0; thread < MADE_THREADS; thread++) {
+		slow = tw_recording_thread(r, thread)->serial;
+		n_begun = 0;
+		EQUAL(replay(r, (struct tw_replay_options){.jobs = MADE_THREADS}), 0);
+		CHECK(n_begun > MADE_THREADS);
+		EQUAL(result.n, ALL);
+		CHECK(in_order());
+	}
+	slow = -1;
 }
 
 static int second_thread(void *context, size_t thread, size_t chunk)
@@ -162,6 +186,7 @@ int main(void)
 	unit_enter_directory(dir);
 	struct tw_recording *r = make_recording("r.tw");
 	test_order(r);
+	test_split(r);
 	test_select(r);
 	test_stop(r);
 	test_stop_with_error(r);
