@@ -135,9 +135,11 @@ static void emit_keep(struct as *a)
 static void emit_values(struct tw_code *c, struct as *a)
 {
 	struct tw_compile_place *place = &c->place;
-	place->miss = a->at;
+	const uint8_t *by_reader = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
+	place->miss = a->at;
+	tw_compile_miss(a, by_reader);
 	place->often = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);

@@ -78,10 +78,16 @@ struct tw_walk {
 	struct tw_stretch mades[TW_STRETCH_ROOM];
 	struct tw_event events[TW_BATCH_EVENTS];
 	struct tw_batch_lists lists;
-	/* Of each kind of literal: bytes, the bits that count, and the highest of these. */
+	/* Of each kind of literal: bytes, the bits that count, and the highest of these. 0 of ways that are none. */
 	uint64_t literal_bytes[TW_LITERAL + TW_LITERAL_KINDS];
 	uint64_t literal_mask[TW_LITERAL + TW_LITERAL_KINDS];
 	uint64_t literal_sign[TW_LITERAL + TW_LITERAL_KINDS];
+	/* By ways and kinds of literal, all ones where it holds: the value is a difference to the register's last one; the difference is the slot's step; it
+	 * is what followed. */
+	uint64_t to_register[TW_LITERAL + TW_LITERAL_KINDS], is_step[TW_LITERAL + TW_LITERAL_KINDS],
+	    is_successor[TW_LITERAL + TW_LITERAL_KINDS];
+	/* By codes: the way or kind of literal, and all ones where it is the slot's way from then on. */
+	uint64_t kind_of_code[TW_NCODES], is_lasting[TW_NCODES];
 	int coded;                  /* values are in `values`, not at m */
 	uint64_t record[TW_RECORD]; /* values of one execution, decoded */
 	struct tw_value_reader values;

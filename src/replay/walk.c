@@ -6,12 +6,27 @@
 
 #include <stdlib.h>
 
-static void fill_literals(struct tw_walk *w)
+static uint64_t all_ones(int holds)
+{
+	return holds ? ~0ull : 0;
+}
+
+static void fill_tables(struct tw_walk *w)
 {
 	for (unsigned kind = TW_LITERAL; kind < TW_LITERAL + TW_LITERAL_KINDS; kind++) {
 		w->literal_bytes[kind] = tw_literal_bytes(kind);
 		w->literal_sign[kind] = 1ull << (8 * tw_literal_bytes(kind) - 1);
 		w->literal_mask[kind] = 2 * w->literal_sign[kind] - 1;
+	}
+	for (unsigned way = 0; way < TW_LITERAL + TW_LITERAL_KINDS; way++) {
+		w->to_register[way] = all_ones(way == TW_WAY_STEP || way >= TW_LITERAL + TW_LITERAL_REGISTER);
+		w->is_step[way] = all_ones(way == TW_WAY_STEP);
+		w->is_successor[way] = all_ones(way == TW_WAY_SUCCESSOR);
+	}
+	for (unsigned code = 0; code < TW_NCODES; code++) {
+		int lasting = code >= TW_LITERAL + TW_CODE_LASTING;
+		w->kind_of_code[code] = lasting ? code - TW_CODE_LASTING : code;
+		w->is_lasting[code] = all_ones(lasting || code < TW_NWAYS);
 	}
 }
 
@@ -28,7 +43,7 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 		w->addr_limit = w->addrs + TW_BATCH;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
-		fill_literals(w);
+		fill_tables(w);
 	}
 	return w;
 }

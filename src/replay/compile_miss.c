@@ -1,0 +1,142 @@
+/*
+ * Code for a value that is not as predicted, which all programs share: what tw_value_reader_miss does, without a branch on the code, as codes are not
+ * foretold. The value is the sum of a difference and of what that is to, each by tables of masks: a literal (cut from no bytes where there is none), the slot's
+ * step, or what followed its last value; to the last value of the slot or of the register.
+ */
+#include "recording/predictor_code.h"
+#include "replay/compile.h"
+#include "replay/state.h"
+
+#include <stddef.h>
+
+#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
+
+enum { SLOT = AS_RCX, KIND = AS_RDX, VALUE = AS_RSI, OTHER = AS_RDI, INDEX = AS_R8, REGISTER = AS_R9 };
+
+/* An item of a table of the walk. */
+#define OF(index, table) ((struct as_mem){CODE_WALK, index, 3, (int32_t)offsetof(struct tw_walk, table)})
+
+static const uint8_t kept[] = {SLOT, KIND, VALUE, OTHER, INDEX, REGISTER};
+
+/* eax is the slot's number. */
+static void begin(struct as *a)
+{
+	for (unsigned i = 0; i < sizeof kept; i++)
+		as_push(a, kept[i]);
+	tw_code_slot(a, SLOT, AS_RAX, CODE_SLOTS);
+}
+
+static void end(struct as *a)
+{
+	for (unsigned i = sizeof kept; i-- > 0;)
+		as_pop(a, kept[i]);
+}
+
+/* The value by KIND, to VALUE, as a difference to what it is based on. `follows`: what followed the slot's last value before. */
+static void difference(struct as *a, struct as_mem follows)
+{
+	as_load(a, VALUE, as_at(CODE_LITERALS, 0));
+	as_alu_mem(a, AS_AND, VALUE, OF(KIND, literal_mask));
+	as_alu_mem(a, AS_XOR, VALUE, OF(KIND, literal_sign));
+	as_alu_mem(a, AS_SUB, VALUE, OF(KIND, literal_sign));
+	as_alu_mem(a, AS_ADD, CODE_LITERALS, OF(KIND, literal_bytes));
+	as_load_signed32(a, AS_RAX, TW_SLOT_AT(SLOT, step));
+	as_alu_mem(a, AS_AND, AS_RAX, OF(KIND, is_step));
+	as_alu(a, AS_ADD, VALUE, AS_RAX, 1);
+	as_load_signed32(a, AS_RAX, follows);
+	as_alu_mem(a, AS_AND, AS_RAX, OF(KIND, is_successor));
+	as_alu(a, AS_ADD, VALUE, AS_RAX, 1);
+}
+
+/* Then, as a difference to the slot's last value. */
+static void base(struct as *a)
+{
+	as_load8(a, AS_RAX, TW_SLOT_AT(SLOT, reg));
+	as_load(a, REGISTER, OF(AS_RAX, values.p.reg));
+	as_move(a, AS_RAX, REGISTER);
+	as_alu_mem(a, AS_SUB, AS_RAX, TW_SLOT_AT(SLOT, last));
+	as_alu_mem(a, AS_AND, AS_RAX, OF(KIND, to_register));
+	as_alu(a, AS_ADD, VALUE, AS_RAX, 1);
+}
+
+static void learn(struct as *a)
+{
+	as_alu_mem(a, AS_ADD, VALUE, TW_SLOT_AT(SLOT, last));
+	as_move(a, AS_RAX, VALUE);
+	as_alu(a, AS_SUB, AS_RAX, REGISTER, 0);
+	as_store32(a, TW_SLOT_AT(SLOT, step), AS_RAX);
+	as_store(a, TW_SLOT_AT(SLOT, last), VALUE);
+	as_load8(a, AS_RAX, TW_SLOT_AT(SLOT, reg));
+	as_store(a, OF(AS_RAX, values.p.reg), VALUE);
+	as_move(a, AS_RAX, VALUE);
+}
+
+/* The value by KIND, to rax. */
+static void work_out(struct as *a)
+{
+	struct as_mem follows =
+	    tw_code_successor(a, INDEX, TW_SLOT_AT(SLOT, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
+	difference(a, follows);
+	base(a);
+	as_store32(a, follows, VALUE);
+	learn(a);
+}
+
+/* The next run to CODE_RUN, the next code to KIND; to the jumps of `slow` where that is not as it mostly is. */
+static void take_code(struct as *a, uint8_t *slow[])
+{
+	as_load(a, AS_RAX, WALK(values.more));
+	as_test(a, AS_RAX, 1);
+	*slow++ = as_jump_forward(a, AS_NOT_EQUAL);
+	as_load(a, VALUE, WALK(values.codes.at));
+	as_alu_mem(a, AS_CMP, VALUE, WALK(values.codes.end));
+	*slow++ = as_jump_forward(a, AS_ABOVE_EQUAL);
+	as_load(a, OTHER, WALK(values.runs.at));
+	as_alu_mem(a, AS_CMP, OTHER, WALK(values.runs.end));
+	*slow++ = as_jump_forward(a, AS_ABOVE_EQUAL);
+	as_lea(a, AS_RAX, as_at(CODE_LITERALS, TW_RUN_MORE * sizeof(uint64_t) + sizeof(uint64_t) + TW_LITERAL_PADDING), 1);
+	as_alu_mem(a, AS_CMP, AS_RAX, WALK(values.literals.end));
+	*slow++ = as_jump_forward(a, AS_ABOVE);
+	as_load8(a, KIND, as_at(VALUE, 0));
+	as_alu_constant(a, AS_CMP, KIND, TW_NCODES, 0);
+	*slow++ = as_jump_forward(a, AS_ABOVE_EQUAL);
+	as_load8(a, INDEX, as_at(OTHER, 0));
+	as_alu_constant(a, AS_CMP, INDEX, TW_RUN_MORE, 0);
+	*slow++ = as_jump_forward(a, AS_EQUAL);
+	as_move(a, CODE_RUN, INDEX);
+	as_alu_constant(a, AS_ADD, VALUE, 1, 1);
+	as_store(a, WALK(values.codes.at), VALUE);
+	as_alu_constant(a, AS_ADD, OTHER, 1, 1);
+	as_store(a, WALK(values.runs.at), OTHER);
+}
+
+/* The way or kind of literal that the code in KIND says, to KIND; the slot's way, where it lasts. */
+static void take_kind(struct as *a)
+{
+	as_load8(a, AS_RAX, TW_SLOT_AT(SLOT, way));
+	as_load(a, OTHER, OF(KIND, kind_of_code));
+	as_move(a, VALUE, OTHER);
+	as_alu(a, AS_XOR, VALUE, AS_RAX, 1);
+	as_alu_mem(a, AS_AND, VALUE, OF(KIND, is_lasting));
+	as_alu(a, AS_XOR, VALUE, AS_RAX, 1);
+	as_store8_register(a, TW_SLOT_AT(SLOT, way), VALUE);
+	as_move(a, KIND, OTHER);
+}
+
+void tw_compile_miss(struct as *a, const uint8_t *by_reader)
+{
+	uint8_t *slow[6];
+	begin(a);
+	take_code(a, slow);
+	take_kind(a);
+	work_out(a);
+	end(a);
+	as_return(a);
+	for (unsigned i = 0; i < sizeof slow / sizeof *slow; i++)
+		as_here(a, slow[i]);
+	as_move(a, AS_RAX, SLOT);
+	as_alu(a, AS_SUB, AS_RAX, CODE_SLOTS, 1);
+	as_shift(a, AS_SHR, AS_RAX, 4, 1);
+	end(a);
+	as_jump(a, by_reader);
+}
