@@ -140,6 +140,8 @@ static void emit_values(struct tw_code *c, struct as *a)
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
 	place->miss = a->at;
 	tw_compile_miss(a, by_reader);
+	place->other = a->at;
+	tw_compile_other(a);
 	place->often = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);

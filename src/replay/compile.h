@@ -30,11 +30,11 @@ struct tw_compile_place {
 	const uint8_t *out;       /* out */
 	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
-	 * value, and is learned; ...for one that is predicted in a way the code was not made for, as has come time and again: rax slot and, in its upper half, the fragment's
-	 * number, then rax is the value; ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which
+	 * value, which is learned; ...for one that is predicted, but in a way the code was not made for: likewise; ...if that has come time and again: rax
+	 * slot and, in its upper half, the fragment's number, then rax is the value; ...for the slots of a fragment that runs for the first time: eax its number; ...for all values of an execution, which
 	 * are in w->record then: eax number, ecx how many; and `back` with these values. */
 	const struct tw_value_map *values;
-	const uint8_t *miss, *often, *start, *take, *back_taken;
+	const uint8_t *miss, *other, *often, *start, *take, *back_taken;
 };
 
 /* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. `slots`: how values are predicted now,
@@ -43,6 +43,9 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 
 /* Takes the next tag and goes on with its code, or out. */
 void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place);
+
+/* The code of `other`. */
+void tw_compile_other(struct as *a);
 
 /* The code of `miss`, on the stack as its caller left it; what is rare goes on at `by_reader`, with all as it was. */
 void tw_compile_miss(struct as *a, const uint8_t *by_reader);

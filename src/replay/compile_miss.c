@@ -1,7 +1,7 @@
 /*
- * Code for a value that is not as predicted, which all programs share: what tw_value_reader_miss does, without a branch on the code, as codes are not
- * foretold. The value is the sum of a difference and of what that is to, each by tables of masks: a literal (cut from no bytes where there is none), the slot's
- * step, or what followed its last value; to the last value of the slot or of the register.
+ * Code, shared by all programs, for a value that is not as predicted, or not in the way that was expected: what tw_value_reader_miss and tw_value_reader_hit
+ * do, without a branch on the code or the way, as these are not foretold. The value is the sum of a difference and of what that is to, each by tables of
+ * masks: a literal (cut from no bytes where there is none), the slot's step, or what followed its last value; to the last value of the slot or of the register.
  */
 #include "recording/predictor_code.h"
 #include "replay/compile.h"
@@ -32,7 +32,7 @@ static void end(struct as *a)
 		as_pop(a, kept[i]);
 }
 
-/* The value by KIND, to VALUE, as a difference to what it is based on. `follows`: what followed the slot's last value before. */
+/* The value by KIND, to VALUE, as a difference to what it is based on. `follows`, and OTHER: what followed the slot's last value before. */
 static void difference(struct as *a, struct as_mem follows)
 {
 	as_load(a, VALUE, as_at(CODE_LITERALS, 0));
@@ -43,7 +43,8 @@ static void difference(struct as *a, struct as_mem follows)
 	as_load_signed32(a, AS_RAX, TW_SLOT_AT(SLOT, step));
 	as_alu_mem(a, AS_AND, AS_RAX, OF(KIND, is_step));
 	as_alu(a, AS_ADD, VALUE, AS_RAX, 1);
-	as_load_signed32(a, AS_RAX, follows);
+	as_load_signed32(a, OTHER, follows);
+	as_move(a, AS_RAX, OTHER);
 	as_alu_mem(a, AS_AND, AS_RAX, OF(KIND, is_successor));
 	as_alu(a, AS_ADD, VALUE, AS_RAX, 1);
 }
@@ -71,14 +72,25 @@ static void learn(struct as *a)
 	as_move(a, AS_RAX, VALUE);
 }
 
+/* Of a value that is predicted what follows is learned only from literals. */
+static void follow(struct as *a, struct as_mem follows, int predicted)
+{
+	if (predicted) {
+		as_alu(a, AS_XOR, OTHER, VALUE, 1);
+		as_alu_mem(a, AS_AND, OTHER, OF(KIND, is_way));
+		as_alu(a, AS_XOR, OTHER, VALUE, 1);
+	}
+	as_store32(a, follows, predicted ? OTHER : VALUE);
+}
+
 /* The value by KIND, to rax. */
-static void work_out(struct as *a)
+static void work_out(struct as *a, int predicted)
 {
 	struct as_mem follows =
 	    tw_code_successor(a, INDEX, TW_SLOT_AT(SLOT, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
 	difference(a, follows);
 	base(a);
-	as_store32(a, follows, VALUE);
+	follow(a, follows, predicted);
 	learn(a);
 }
 
@@ -129,7 +141,7 @@ void tw_compile_miss(struct as *a, const uint8_t *by_reader)
 	begin(a);
 	take_code(a, slow);
 	take_kind(a);
-	work_out(a);
+	work_out(a, 0);
 	end(a);
 	as_return(a);
 	for (unsigned i = 0; i < sizeof slow / sizeof *slow; i++)
@@ -139,4 +151,13 @@ void tw_compile_miss(struct as *a, const uint8_t *by_reader)
 	as_shift(a, AS_SHR, AS_RAX, 4, 1);
 	end(a);
 	as_jump(a, by_reader);
+}
+
+void tw_compile_other(struct as *a)
+{
+	begin(a);
+	as_load8(a, KIND, TW_SLOT_AT(SLOT, way));
+	work_out(a, 1);
+	end(a);
+	as_return(a);
 }

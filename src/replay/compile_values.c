@@ -194,11 +194,23 @@ static void doubt(struct compiler *c, const struct tw_inline_value *v)
 	as_here(&c->a, seldom);
 }
 
+/* In few bytes, where it is seldom. */
+static void seldom_other_way(struct compiler *c, const struct tw_inline_value *v)
+{
+	as_constant(&c->a, AS_RAX, v->slot);
+	as_call(&c->a, c->at->other);
+	as_move(&c->a, v->host, AS_RAX);
+	as_jump(&c->a, v->learned);
+}
+
 static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 {
 	as_here(&c->a, v->other);
-	if (!v->open)
+	if (!v->open) {
 		doubt(c, v);
+		seldom_other_way(c, v);
+		return;
+	}
 	for (unsigned way = 0; way < TW_NWAYS; way++) {
 		if (way == v->way)
 			continue;

@@ -83,9 +83,9 @@ struct tw_walk {
 	uint64_t literal_mask[TW_LITERAL + TW_LITERAL_KINDS];
 	uint64_t literal_sign[TW_LITERAL + TW_LITERAL_KINDS];
 	/* By ways and kinds of literal, all ones where it holds: the value is a difference to the register's last one; the difference is the slot's step; it
-	 * is what followed. */
+	 * is what followed; it is no literal. */
 	uint64_t to_register[TW_LITERAL + TW_LITERAL_KINDS], is_step[TW_LITERAL + TW_LITERAL_KINDS],
-	    is_successor[TW_LITERAL + TW_LITERAL_KINDS];
+	    is_successor[TW_LITERAL + TW_LITERAL_KINDS], is_way[TW_LITERAL + TW_LITERAL_KINDS];
 	/* By codes: the way or kind of literal, and all ones where it is the slot's way from then on. */
 	uint64_t kind_of_code[TW_NCODES], is_lasting[TW_NCODES];
 	int coded;                  /* values are in `values`, not at m */

@@ -22,6 +22,7 @@ static void fill_tables(struct tw_walk *w)
 		w->to_register[way] = all_ones(way == TW_WAY_STEP || way >= TW_LITERAL + TW_LITERAL_REGISTER);
 		w->is_step[way] = all_ones(way == TW_WAY_STEP);
 		w->is_successor[way] = all_ones(way == TW_WAY_SUCCESSOR);
+		w->is_way[way] = all_ones(way < TW_NWAYS);
 	}
 	for (unsigned code = 0; code < TW_NCODES; code++) {
 		int lasting = code >= TW_LITERAL + TW_CODE_LASTING;
