@@ -217,7 +217,7 @@ static int has_output(const struct blocks *b)
 
 static int write_exports(struct blocks *b, const struct tw_replay_options *replay)
 {
-	struct tw_exports_source source = {.recording = b->recording, .profile = &b->profile, .replay = *replay};
+	struct tw_exports_source source = {.dir = b->input, .recording = b->recording, .profile = &b->profile, .replay = *replay};
 	if (!tw_exports_wanted(&b->exports))
 		return 0;
 	source.symbols = tw_symbols_new(b->recording);

@@ -2,8 +2,10 @@
 #include "cli/cli.h"
 #include "recording/recording.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 int tw_usage_error(const char *command, const char *format, ...)
 {
@@ -21,4 +23,16 @@ int tw_recording_error(const char *command, const char *subject, int error)
 	char why[1024];
 	fprintf(stderr, "trackway %s: %s: %s\n", command, *subject ? subject : "''", tw_failure_sentence(error, why, sizeof why));
 	return 1;
+}
+
+int tw_is_part_of(const char *file, const char *dir)
+{
+	struct stat st, part;
+	int found = 0;
+	DIR *d = stat(file, &st) ? NULL : opendir(dir);
+	for (const struct dirent *e; d && !found && (e = readdir(d));)
+		found = !fstatat(dirfd(d), e->d_name, &part, 0) && part.st_dev == st.st_dev && part.st_ino == st.st_ino;
+	if (d)
+		closedir(d);
+	return found;
 }

@@ -22,4 +22,7 @@ int tw_usage_error(const char *command, const char *format, ...) __attribute__((
 /* Prints "trackway COMMAND: subject: what went wrong" on stderr; returns 1. Call it right after the failure. */
 int tw_recording_error(const char *command, const char *subject, int error);
 
+/* Is `file`, which is about to be written, there already, as one of the files of the recording in `dir`? */
+int tw_is_part_of(const char *file, const char *dir);
+
 #endif

@@ -188,6 +188,8 @@ static int run(struct dump *d)
 	d->damage = (struct tw_damage){.command = "dump", .recording = d->recording};
 	if (is_refused(d))
 		return 1;
+	if (d->output && tw_is_part_of(d->output, d->dir))
+		return fprintf(stderr, "trackway dump: %s is a part of the recording and is not written over\n", d->output), 1;
 	d->fd = d->output ? open(d->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
 	if (d->fd < 0)
 		return write_failed(d, errno);

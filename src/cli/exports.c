@@ -77,6 +77,8 @@ typedef int write_fn(const struct tw_exports_source *s, const char *path, FILE *
 
 static int write_file(const struct tw_exports_source *s, const char *name, const char *path, write_fn *write)
 {
+	if (tw_is_part_of(name, s->dir))
+		return tw_fail(TW_ERR_SYSTEM, "%s is a part of the recording and is not written over", name);
 	FILE *f = strcmp(name, "-") ? fopen(name, "w") : stdout;
 	if (!f)
 		return tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));

@@ -61,6 +61,7 @@ int tw_exports_check(const struct tw_exports *e, const char *command);
 
 /* What they are made from. */
 struct tw_exports_source {
+	const char *dir; /* where the recording is */
 	const struct tw_recording *recording;
 	const struct tw_profile *profile; /* NULL if it is not needed */
 	struct tw_symbols *symbols;

@@ -40,3 +40,17 @@ for c in report check; do
 	"$TW" $c -j 1 r.tw >one && "$TW" $c -j 2 r.tw >two || fail "$c -j"
 	cmp -s one two || fail "$c: -j 1 and -j 2 differ"
 done
+
+# what is written does not go over the recording, by whatever name
+cp -r r.tw part.tw
+for f in part.tw/*; do
+	one_sentence "$TW" dump --blocks -o "$f" part.tw
+	says "is a part of the recording"
+	one_sentence "$TW" blocks --callgrind="$PWD/$f" part.tw
+	says "is a part of the recording"
+done
+ln -sf "$f" link
+one_sentence "$TW" dump --blocks -o link part.tw
+says "is a part of the recording"
+diff -r r.tw part.tw || fail "the recording has changed"
+"$TW" dump --blocks -o part.tw/blocks --count 1 part.tw || fail "another file beside it"
