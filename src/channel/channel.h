@@ -50,7 +50,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 8
+#define TW_CHANNEL_VERSION 9
 
 #define TW_PAGE          4096u
 #define TW_BUFFERS       8              /* per thread */

@@ -109,12 +109,11 @@ static int copy_all(int out, int fd, off_t base, off_t end)
 	return !ftruncate(out, end - base);
 }
 
-/* What begins at `at` in the memfd becomes the file. */
-static void keep_snapshot(int dir, int fd, const struct tw_store_entry *e, off_t at)
+/* What begins at `at` in the memfd becomes the file of this name. */
+static void keep_snapshot(int dir, const char *name, int fd, off_t at)
 {
 	struct tw_snapshot_lead lead;
-	char name[NAME_MAX + 1], early[NAME_MAX + 1];
-	name_of(atomic_load(&e->key), name);
+	char early[NAME_MAX + 1];
 	snprintf(early, sizeof early, "new.%d", (int)getpid());
 	if (pread(fd, &lead, sizeof lead, at) != (ssize_t)sizeof lead || !is_allowed(lead.bytes))
 		return;
@@ -201,7 +200,6 @@ static void remove_beyond(int dir, uint64_t limit)
 
 void tw_keep_end(const struct tw_store *store, int fd)
 {
-	char name[NAME_MAX + 1];
 	int written = 0;
 	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (dir < 0)
@@ -209,12 +207,15 @@ void tw_keep_end(const struct tw_store *store, int fd)
 	for (uint32_t k = 0; k < TW_STORE_ENTRIES; k++) {
 		const struct tw_store_entry *e = &store->entry[k];
 		const uint64_t offset = atomic_load(&e->offset);
+		if (!offset)
+			continue;
+		char name[NAME_MAX + 1];
 		name_of(atomic_load(&e->key), name);
-		if (offset && offset != TW_STORE_KEPT) {
-			keep_snapshot(dir, fd, e, (off_t)(TW_STORE_AT + offset - 1));
+		if (offset == TW_STORE_KEPT) {
+			utimensat(dir, name, NULL, 0); /* it has been used */
+		} else {
+			keep_snapshot(dir, name, fd, (off_t)(TW_STORE_AT + offset - 1));
 			written = 1;
-		} else if (atomic_load(&e->kept)) {
-			utimensat(dir, name, NULL, 0);
 		}
 	}
 	if (written)

@@ -41,7 +41,7 @@ struct tw_store_entry {
 	_Atomic uint32_t writer;    /* process that is writing one, or 0 */
 	_Atomic uint32_t written;   /* how many have been */
 	_Atomic uint32_t fragments; /* in it */
-	_Atomic uint32_t kept;      /* 1: a file that was kept has been taken */
+	uint32_t reserved;
 };
 
 struct tw_store {

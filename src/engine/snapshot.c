@@ -266,7 +266,6 @@ static bool take_kept(void)
 	u64 none = 0;
 	if (!e)
 		return true;
-	__atomic_store_n((u32 *)&e->kept, 1, __ATOMIC_RELAXED);
 	if (__atomic_compare_exchange_n((u64 *)&e->offset, &none, TW_STORE_KEPT, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		__atomic_store_n((u32 *)&e->fragments, s.taken, __ATOMIC_RELEASE);
 	return true;

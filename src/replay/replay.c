@@ -113,13 +113,13 @@ static int list_turns(struct replay *r)
 	r->turn = calloc(r->n_ranges, sizeof(struct range *));
 	if (!r->turn)
 		return tw_fail(TW_ERR_MEMORY, "list of chunks");
-	for (size_t i = 0; i < r->n_ranges; i++) {
+	for (size_t i = 0; i < r->n_ranges; i++)
 		r->turn[i] = &r->ranges[i];
-		r->ranges[i].cost = cost_of(r, &r->ranges[i]);
-	}
 	r->n_turns = r->n_ranges;
 	r->window = 2 * (size_t)r->n_workers;
 	if (r->options->longest_first && r->n_workers > 1) {
+		for (size_t i = 0; i < r->n_ranges; i++)
+			r->ranges[i].cost = cost_of(r, &r->ranges[i]);
 		qsort(r->turn, r->n_ranges, sizeof(struct range *), longer_first);
 		r->window = r->n_ranges;
 	}

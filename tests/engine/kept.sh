@@ -67,7 +67,6 @@ cmp native.out ours.out || fail "several"
 grep -q '; 3 of 4 programs' ours.err || fail "several: $(cat ours.err)"
 
 # what is damaged: cut off, of another machine, of another kind, not a file, a link, writable by others
-cp "$FILE" good
 damaged() { # damaged WHAT: runs without it, and what is kept is whole again
 	begins 0 "$1"
 	begins 1 "after $1"
@@ -113,7 +112,7 @@ done
 for i in 1 2 3 4 5 6; do
 	wait "${pids[i - 1]}"
 	[ $? = 4 ] || fail "one of many at once"
-	cmp native.many "out$i" 2>/dev/null || { ./prog 1 2 3 >native.many; cmp native.many "out$i" || fail "one of many at once: output"; }
+	cmp native.out "out$i" || fail "one of many at once: output"
 done
 [ "$(files)" = 1 ] || fail "after many at once there are $(files) files"
 begins 1 "after many at once"
