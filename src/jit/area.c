@@ -46,17 +46,17 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 /* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */
 enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 256 << 10 };
 
-/* Addresses for the area, twice, from a huge page's start on. Returns NULL if there are none. */
-static uint8_t *reserve(struct tw_code_area *a)
+/* Addresses for the area, from a huge page's start on. `where`: 0, or MAP_32BIT. Returns NULL if there are none. */
+static uint8_t *reserve(const struct tw_code_area *a, int where)
 {
-	size_t n = 2 * a->bytes + HUGE_PAGE;
-	uint8_t *all = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t n = a->bytes + HUGE_PAGE;
+	uint8_t *all = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
 	if (all == MAP_FAILED)
 		return NULL;
 	size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
 	if (before)
 		munmap(all, before);
-	munmap(all + before + 2 * a->bytes, HUGE_PAGE - before);
+	munmap(all + before + a->bytes, HUGE_PAGE - before);
 	return all + before;
 }
 
@@ -66,11 +66,11 @@ static uint8_t *reserve(struct tw_code_area *a)
  */
 static int map_area(struct tw_code_area *a)
 {
-	uint8_t *written = reserve(a);
-	if (!written)
+	a->written = reserve(a, 0);
+	a->run = reserve(a, MAP_32BIT); /* what has such an address is named in fewer bytes */
+	a->run = a->run ? a->run : reserve(a, 0);
+	if (!a->written || !a->run)
 		return -1;
-	a->written = written;
-	a->run = written + a->bytes;
 	void *at = mmap(a->written, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (at == MAP_FAILED || mremap(at, 0, a->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, a->run) == MAP_FAILED)
 		return -1;

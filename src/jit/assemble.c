@@ -153,6 +153,12 @@ void as_store8(struct as *a, struct as_mem m, uint8_t value)
 	put8(a, value);
 }
 
+void as_store_constant(struct as *a, struct as_mem m, int32_t value)
+{
+	reg_mem(a, 0xc7, 0, m, 1);
+	put32(a, (uint32_t)value);
+}
+
 void as_store8_register(struct as *a, struct as_mem m, uint8_t reg)
 {
 	byte_mem(a, 0x88, reg, m);
@@ -261,6 +267,11 @@ void as_decrement(struct as *a, struct as_mem m)
 	reg_mem(a, 0xff, 1, m, 1);
 }
 
+void as_decrement32(struct as *a, uint8_t reg)
+{
+	reg_reg(a, 0xff, 1, reg, 0);
+}
+
 void as_increment8(struct as *a, struct as_mem m)
 {
 	reg_mem(a, 0xfe, 0, m, 0);
@@ -296,6 +307,13 @@ void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data)
 	rex(a, 1, reg, 0, 0);
 	put8(a, 0x8d);
 	put_data(a, reg, data);
+}
+
+void as_add_data(struct as *a, uint8_t to, const uint8_t *data)
+{
+	rex(a, 1, to, 0, 0);
+	put8(a, 0x03);
+	put_data(a, to, data);
 }
 
 void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m)

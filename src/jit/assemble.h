@@ -57,6 +57,7 @@ void as_store(struct as *a, struct as_mem m, uint8_t reg);
 void as_store32(struct as *a, struct as_mem m, uint8_t reg);
 void as_store16(struct as *a, struct as_mem m, uint8_t reg);
 void as_store8(struct as *a, struct as_mem m, uint8_t value);
+void as_store_constant(struct as *a, struct as_mem m, int32_t value); /* a quadword */
 void as_store8_register(struct as *a, struct as_mem m, uint8_t reg);
 void as_lea(struct as *a, uint8_t reg, struct as_mem m, int wide); /* wide 0: the lower 32 bits, zero-extended */
 void as_move(struct as *a, uint8_t to, uint8_t from);
@@ -74,11 +75,14 @@ void as_set(struct as *a, enum as_condition condition, uint8_t reg);            
 void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m);  /* reads m in any case */
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m);                      /* a quadword; sets flags */
+void as_decrement32(struct as *a, uint8_t reg);                        /* sets flags */
 void as_increment8(struct as *a, struct as_mem m);                     /* a byte; sets flags */
 void as_compare8(struct as *a, struct as_mem m, uint8_t value);        /* a byte */
 void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg); /* ... with the lowest of a register */
 
-void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data); /* the address of `data`, which is within 2 GB */
+/* Of `data`, which is within 2 GB: its address; to + the quadword there. */
+void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data);
+void as_add_data(struct as *a, uint8_t to, const uint8_t *data);
 
 /* Vectors of 16 bytes, in memory without an index. */
 void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m);

@@ -95,16 +95,19 @@ static int decode_values(struct tw_value_reader *r, struct tw_chunk *chunk)
 
 int tw_decode_values(const struct tw_value_map *map, const uint8_t *section, size_t n, struct tw_chunk *chunk)
 {
+	uint32_t n_slots = tw_value_map_slots(map);
 	struct tw_value_reader *r = calloc(1, sizeof *r);
-	int error = r ? tw_value_reader_init(r, map) : tw_fail(TW_ERR_MEMORY, "values");
-	if (!error)
+	struct tw_value_slot *slots = calloc(n_slots, sizeof *slots);
+	int error = r && slots ? TW_OK : tw_fail(TW_ERR_MEMORY, "values");
+	if (!error) {
+		tw_value_reader_init(r, map, slots, n_slots);
 		error = tw_value_reader_begin(r, section, n);
+	}
 	if (!error) {
 		tw_set_upper(&r->p, chunk->upper);
 		error = decode_values(r, chunk);
 	}
-	if (r)
-		tw_value_reader_fini(r);
+	free(slots);
 	free(r);
 	return error;
 }

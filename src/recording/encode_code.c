@@ -117,7 +117,7 @@ enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
 static void emit_find(struct as *a)
 {
 	struct as_mem reg = {ENCODER, AS_RDX, 3, (int32_t)offsetof(struct tw_encoder, values.reg)};
-	tw_code_slot(a, SLOT, AS_RSI, SLOTS);
+	tw_code_slot(a, SLOT, AS_RSI, SLOTS, 0);
 	as_load8(a, AS_RDX, TW_SLOT_AT(SLOT, reg));
 	as_lea(a, OF_REGISTER, reg, 1);
 	as_lea(a, SUCCESSOR,

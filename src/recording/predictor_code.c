@@ -2,19 +2,19 @@
 
 _Static_assert(sizeof(struct tw_value_slot) == 1 << 4, "tw_code_slot counts on it");
 
-void tw_code_slot(struct as *a, uint8_t slot, uint8_t number, uint8_t slots)
+void tw_code_slot(struct as *a, uint8_t slot, uint8_t number, uint8_t base, int32_t disp)
 {
 	as_lea(a, slot, as_at(number, 0), 0);
 	as_shift(a, AS_SHL, slot, 4, 1);
-	as_alu(a, AS_ADD, slot, slots, 1);
+	as_lea(a, slot, (struct as_mem){base, slot, 0, disp}, 1);
 }
 
-struct as_mem tw_code_successor(struct as *a, uint8_t reg, struct as_mem last, uint8_t base, size_t table)
+struct as_mem tw_code_successor(struct as *a, uint8_t reg, struct as_mem last, uint8_t base, int32_t table)
 {
 	as_constant(a, reg, TW_SUCCESSOR_FACTOR);
 	as_multiply_mem(a, reg, last);
 	as_shift(a, AS_SHR, reg, 64 - TW_SUCCESSOR_BITS, 1);
-	return (struct as_mem){base, reg, 2, (int32_t)table};
+	return (struct as_mem){base, reg, 2, table};
 }
 
 void tw_code_cut(struct as *a, uint8_t value)

@@ -11,11 +11,11 @@
 /* A field of the slot that a register points to. */
 #define TW_SLOT_AT(base, field) as_at(base, (int32_t)offsetof(struct tw_value_slot, field))
 
-/* slot = where the slot of this number is. */
-void tw_code_slot(struct as *a, uint8_t slot, uint8_t number, uint8_t slots);
+/* slot = where the slot of this number is, the first of all being at `base` + disp. */
+void tw_code_slot(struct as *a, uint8_t slot, uint8_t number, uint8_t base, int32_t disp);
 
-/* Where what followed the value `last` stands in the table at `table` from the register `base`, as long as `reg`, which is set, stays. */
-struct as_mem tw_code_successor(struct as *a, uint8_t reg, struct as_mem last, uint8_t base, size_t table);
+/* Where what followed the value `last` stands in the table at `base` + table, as long as `reg`, which is set, stays. */
+struct as_mem tw_code_successor(struct as *a, uint8_t reg, struct as_mem last, uint8_t base, int32_t table);
 
 /* The literal in `value` cut to the rcx + 1 bytes that count, with their sign. rcx changes. */
 void tw_code_cut(struct as *a, uint8_t value);

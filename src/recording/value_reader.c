@@ -1,8 +1,6 @@
 #include "recording/value_reader.h"
 #include "recording/recording.h"
 
-#include <stdlib.h>
-
 static int damaged(void)
 {
 	return tw_fail(TW_ERR_DAMAGED, "%s", "");
@@ -151,18 +149,11 @@ int tw_value_reader_take_odd(struct tw_value_reader *r, uint64_t *m)
 
 /* ---- chunks ---- */
 
-int tw_value_reader_init(struct tw_value_reader *r, const struct tw_value_map *map)
+void tw_value_reader_init(struct tw_value_reader *r, const struct tw_value_map *map, struct tw_value_slot *slots, uint32_t n)
 {
-	r->n_slots = tw_value_map_slots(map);
+	r->n_slots = n;
 	r->p.map = map;
-	r->p.slot = calloc(r->n_slots, sizeof *r->p.slot);
-	return r->p.slot ? TW_OK : tw_fail(TW_ERR_MEMORY, "%u slots", r->n_slots);
-}
-
-void tw_value_reader_fini(struct tw_value_reader *r)
-{
-	free(r->p.slot);
-	r->p.slot = NULL;
+	r->p.slot = slots;
 }
 
 int tw_value_reader_begin(struct tw_value_reader *r, const uint8_t *section, size_t n)

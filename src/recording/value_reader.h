@@ -23,9 +23,8 @@ struct tw_value_reader {
 	uint32_t n_slots;
 };
 
-/* `map` must stay; fragments added to it later have no values here. TW_ERR_MEMORY. */
-int tw_value_reader_init(struct tw_value_reader *r, const struct tw_value_map *map);
-void tw_value_reader_fini(struct tw_value_reader *r);
+/* `map` must stay; fragments added to it later have no values here. So must `slots`, room for as many as tw_value_map_slots() said: n. */
+void tw_value_reader_init(struct tw_value_reader *r, const struct tw_value_map *map, struct tw_value_slot *slots, uint32_t n);
 
 /* Begins with a chunk, whose M section must stay. TW_ERR_DAMAGED. */
 int tw_value_reader_begin(struct tw_value_reader *r, const uint8_t *section, size_t n);

@@ -4,13 +4,12 @@
 #include "replay/state.h"
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
 
 /* Code from the start of the area, what stretches point to from its middle on. */
 enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
+
+enum { ADDR_AHEAD = TW_CODE_ADDR_AHEAD * sizeof(uint64_t) };
 
 struct tw_code {
 	struct tw_code_area area;
@@ -28,6 +27,7 @@ static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 {
 	as_load(a, CODE_ADDR, WALK(addr));
+	as_lea(a, CODE_ADDR, as_at(CODE_ADDR, ADDR_AHEAD), 1);
 	as_load(a, CODE_STRETCH, WALK(stretch));
 	as_load(a, CODE_SUMS, WALK(sums));
 	if (place->values) {
@@ -38,6 +38,7 @@ static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 
 static void emit_store_batch(struct as *a, const struct tw_compile_place *place)
 {
+	as_lea(a, CODE_ADDR, as_at(CODE_ADDR, -ADDR_AHEAD), 1);
 	as_store(a, WALK(addr), CODE_ADDR);
 	as_store(a, WALK(stretch), CODE_STRETCH);
 	as_store(a, WALK(sums), CODE_SUMS);
@@ -53,13 +54,11 @@ static void emit_entry(struct as *a, const struct tw_compile_place *place)
 	for (unsigned i = 0; i < sizeof saved; i++)
 		as_push(a, saved[i]);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
-	as_move(a, CODE_WALK, AS_RDI);
+	as_lea(a, CODE_WALK, as_at(AS_RDI, TW_WALK_AHEAD), 1);
 	as_store(a, WALK(code_row), AS_RSI);
 	emit_load_batch(a, place);
 	as_load(a, CODE_C, WALK(c));
-	if (place->values)
-		as_load(a, CODE_SLOTS, WALK(values.p.slot));
-	else
+	if (!place->values)
 		as_load(a, CODE_M, WALK(m));
 }
 
@@ -80,7 +79,7 @@ static void emit_exit(struct as *a, const struct tw_compile_place *place)
 static void emit_helper(struct as *a, const struct tw_compile_place *place)
 {
 	emit_store_batch(a, place);
-	as_move(a, AS_RDI, CODE_WALK);
+	as_lea(a, AS_RDI, tw_code_walk(0), 1);
 	if (place->values)
 		as_lea(a, AS_RCX, WALK(record), 1);
 	else
@@ -100,8 +99,8 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
-/* What may hold registers of the program, and CODE_SUMS: an odd number of registers, so that the stack is aligned in what is called. */
-static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9, CODE_SUMS};
+/* What may hold registers of the program, and CODE_STRETCH: an odd number of registers, so that the stack is aligned in what is called. */
+static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_R8, AS_R9, AS_R10, CODE_STRETCH};
 
 /* Calls a function of the reader with its first argument and rsi as it is; goes out where the section makes no sense. */
 static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
@@ -109,7 +108,8 @@ static void emit_reader_call(struct as *a, const struct tw_compile_place *place,
 	uint8_t *failed;
 	as_store(a, WALK(values.run), CODE_RUN);
 	as_store(a, WALK(values.literals.at), CODE_LITERALS);
-	as_lea(a, AS_RDI, is_walks ? as_at(CODE_WALK, 0) : WALK(values), 1);
+	as_store(a, WALK(c), CODE_C);
+	as_lea(a, AS_RDI, is_walks ? tw_code_walk(0) : WALK(values), 1);
 	as_constant(a, AS_RAX, function);
 	as_call_reg(a, AS_RAX);
 	as_load(a, CODE_RUN, WALK(values.run));
@@ -135,16 +135,17 @@ static void emit_keep(struct as *a)
 static void emit_values(struct tw_code *c, struct as *a)
 {
 	struct tw_compile_place *place = &c->place;
-	const uint8_t *by_reader = a->at;
+	const uint8_t *by_reader = a->at, *often;
+	as_constant(a, CODE_RUN, 0);
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_miss, 0);
 	place->miss = a->at;
 	tw_compile_miss(a, by_reader);
-	place->other = a->at;
-	tw_compile_other(a);
-	place->often = a->at;
+	often = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);
+	place->other = a->at;
+	tw_compile_other(a, often);
 	place->start = a->at;
 	emit_keep(a);
 	emit_reader_call(a, place, (uintptr_t)tw_value_reader_start, 0);
@@ -207,6 +208,7 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 	}
 	pthread_mutex_init(&c->lock, NULL);
 	c->place.values = values;
+	c->place.run = c->area.run - c->area.written;
 	emit_shared(c);
 	return c;
 }

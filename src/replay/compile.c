@@ -5,7 +5,7 @@
 
 static struct as_mem slot_memory(unsigned slot)
 {
-	return as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t)));
+	return tw_code_walk(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t));
 }
 
 /* Writes what memory does not have of the slots in register h, which is not what it was afterwards if `ends`. */
@@ -141,7 +141,13 @@ static uint8_t address(struct compiler *c, struct as_mem m, int wide)
 
 static void write_address(struct compiler *c, uint8_t reg)
 {
-	as_store(&c->a, as_at(CODE_ADDR, (int32_t)(c->n_refs++ * sizeof(uint64_t))), reg);
+	int32_t ahead = TW_CODE_ADDR_AHEAD * sizeof(uint64_t), at = (int32_t)(c->n_refs++ * sizeof(uint64_t)) - ahead - c->addr_moved;
+	if (at >= ahead) {
+		as_alu_constant(&c->a, AS_SUB, CODE_ADDR, -ahead, 1); /* -128 is one byte, 128 is not */
+		c->addr_moved += ahead;
+		at -= ahead;
+	}
+	as_store(&c->a, as_at(CODE_ADDR, at), reg);
 }
 
 /* ---- steps ---- */
@@ -174,13 +180,12 @@ static void plain_ref(struct compiler *c, const struct tw_step *s)
 
 static void take_value(struct compiler *c, const struct tw_step *s, uint8_t host)
 {
-	int32_t at = (int32_t)(s->base * sizeof(uint64_t));
 	if (c->inlined)
 		tw_compile_value(c, s->dest, host);
 	else if (c->at->values)
-		as_load(&c->a, host, as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, record) + at));
+		as_load(&c->a, host, tw_code_walk(offsetof(struct tw_walk, record) + s->base * sizeof(uint64_t)));
 	else
-		as_load(&c->a, host, as_at(CODE_M, at));
+		as_load(&c->a, host, as_at(CODE_M, (int32_t)(s->base * sizeof(uint64_t))));
 }
 
 static void plain(struct compiler *c, const struct tw_step *s)
@@ -374,6 +379,7 @@ static void start_stretch(struct compiler *c, const struct tw_step *s)
 	c->stretch->refs = list_refs(c, s);
 	c->stretch->blocks = list_blocks(c, s);
 	c->n_refs = 0;
+	c->addr_moved = 0;
 }
 
 /* What the stretch counts, as in w->sums. */
@@ -387,22 +393,34 @@ static uint64_t sums_of(const struct tw_stretch *s)
 	return sums;
 }
 
+/* Where the stretch is, to the batch. */
+static void write_stretch(struct compiler *c)
+{
+	uintptr_t at = (uintptr_t)c->stretch + (uintptr_t)c->at->run;
+	if (at <= INT32_MAX) {
+		as_store_constant(&c->a, as_at(CODE_STRETCH, 0), (int32_t)at);
+	} else {
+		as_lea_data(&c->a, AS_RAX, (const uint8_t *)c->stretch);
+		as_store(&c->a, as_at(CODE_STRETCH, 0), AS_RAX);
+	}
+	as_alu_constant(&c->a, AS_ADD, CODE_STRETCH, sizeof(struct tw_stretch *), 1);
+}
+
 /* Registers to memory, and the batch is moved on. */
 static void end_stretch(struct compiler *c)
 {
+	uint64_t *sums = new_data(c, sizeof *sums);
 	for (unsigned h = 0; h < TW_POOL; h++) {
 		write_back(c, h, 0);
 		forget(c, h);
 	}
 	if (!c->stretch->n_blocks && !c->stretch->n_refs)
 		return;
-	as_lea_data(&c->a, AS_RAX, (const uint8_t *)c->stretch);
-	as_store(&c->a, as_at(CODE_STRETCH, 0), AS_RAX);
-	as_alu_constant(&c->a, AS_ADD, CODE_STRETCH, sizeof(struct tw_stretch *), 1);
-	if (c->n_refs)
-		as_alu_constant(&c->a, AS_ADD, CODE_ADDR, (int32_t)(c->n_refs * sizeof(uint64_t)), 1);
-	as_constant(&c->a, AS_RAX, sums_of(c->stretch));
-	as_alu(&c->a, AS_ADD, CODE_SUMS, AS_RAX, 1);
+	write_stretch(c);
+	if ((int32_t)(c->n_refs * sizeof(uint64_t)) != c->addr_moved)
+		as_alu_constant(&c->a, AS_ADD, CODE_ADDR, (int32_t)(c->n_refs * sizeof(uint64_t)) - c->addr_moved, 1);
+	*sums = sums_of(c->stretch);
+	as_add_data(&c->a, CODE_SUMS, (const uint8_t *)sums);
 }
 
 int tw_compile_has_room(const struct compiler *c)
@@ -460,7 +478,7 @@ static void if_full(struct compiler *c, const uint8_t *to)
 	int fixed = is_static(c);
 	int many = c->stretch->n_refs >= TW_BATCH / TW_BATCH_STRETCHES;
 	if (many || !fixed) {
-		as_alu_mem(&c->a, AS_CMP, CODE_ADDR, WALK(addr_limit));
+		as_alu_mem(&c->a, AS_CMP, CODE_ADDR, WALK(code_addr_limit));
 		as_jump_if(&c->a, AS_ABOVE_EQUAL, to);
 	}
 	if (!many || !fixed) {
@@ -557,7 +575,8 @@ static int compile_loop(struct compiler *c)
 /* Stretches of a program take at most so much. */
 static size_t data_bytes(const struct tw_descriptor *d)
 {
-	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + sizeof(struct tw_stretch)) + d->n_blocks * sizeof(struct tw_block_run);
+	size_t stretch = sizeof(struct tw_stretch) + sizeof(uint64_t);
+	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + stretch) + d->n_blocks * sizeof(struct tw_block_run);
 }
 
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)

@@ -7,14 +7,10 @@
 #include "replay/compile.h"
 #include "replay/state.h"
 
-#include <stddef.h>
-
-#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
-
-enum { SLOT = AS_RCX, KIND = AS_RDX, VALUE = AS_RSI, OTHER = AS_RDI, INDEX = AS_R8, REGISTER = AS_R9 };
+enum { SLOT = AS_RCX, KIND = AS_RDX, VALUE = AS_RSI, OTHER = AS_R10, INDEX = AS_R8, REGISTER = AS_R9 };
 
 /* An item of a table of the walk. */
-#define OF(index, table) ((struct as_mem){CODE_WALK, index, 3, (int32_t)offsetof(struct tw_walk, table)})
+#define OF(index, table) ((struct as_mem){CODE_WALK, index, 3, WALK(table).disp})
 
 static const uint8_t kept[] = {SLOT, KIND, VALUE, OTHER, INDEX, REGISTER};
 
@@ -23,13 +19,23 @@ static void begin(struct as *a)
 {
 	for (unsigned i = 0; i < sizeof kept; i++)
 		as_push(a, kept[i]);
-	tw_code_slot(a, SLOT, AS_RAX, CODE_SLOTS);
+	tw_code_slot(a, SLOT, AS_RAX, CODE_WALK, WALK(slot).disp);
 }
 
 static void end(struct as *a)
 {
 	for (unsigned i = sizeof kept; i-- > 0;)
 		as_pop(a, kept[i]);
+}
+
+/* All as begin() found it, and on. */
+static void go_on(struct as *a, const uint8_t *to)
+{
+	as_lea(a, AS_RAX, as_at(SLOT, -WALK(slot).disp), 1);
+	as_alu(a, AS_SUB, AS_RAX, CODE_WALK, 1);
+	as_shift(a, AS_SHR, AS_RAX, 4, 1);
+	end(a);
+	as_jump(a, to);
 }
 
 /* The value by KIND, to VALUE, as a difference to what it is based on. `follows`, and OTHER: what followed the slot's last value before. */
@@ -86,8 +92,7 @@ static void follow(struct as *a, struct as_mem follows, int predicted)
 /* The value by KIND, to rax. */
 static void work_out(struct as *a, int predicted)
 {
-	struct as_mem follows =
-	    tw_code_successor(a, INDEX, TW_SLOT_AT(SLOT, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
+	struct as_mem follows = tw_code_successor(a, INDEX, TW_SLOT_AT(SLOT, last), CODE_WALK, WALK(values.p.successor).disp);
 	difference(a, follows);
 	base(a);
 	follow(a, follows, predicted);
@@ -146,18 +151,18 @@ void tw_compile_miss(struct as *a, const uint8_t *by_reader)
 	as_return(a);
 	for (unsigned i = 0; i < sizeof slow / sizeof *slow; i++)
 		as_here(a, slow[i]);
-	as_move(a, AS_RAX, SLOT);
-	as_alu(a, AS_SUB, AS_RAX, CODE_SLOTS, 1);
-	as_shift(a, AS_SHR, AS_RAX, 4, 1);
-	end(a);
-	as_jump(a, by_reader);
+	go_on(a, by_reader);
 }
 
-void tw_compile_other(struct as *a)
+void tw_compile_other(struct as *a, const uint8_t *often)
 {
 	begin(a);
+	as_increment8(a, TW_SLOT_AT(SLOT, doubt));
+	uint8_t *many = as_jump_forward(a, AS_EQUAL);
 	as_load8(a, KIND, TW_SLOT_AT(SLOT, way));
 	work_out(a, 1);
 	end(a);
 	as_return(a);
+	as_here(a, many);
+	go_on(a, often);
 }

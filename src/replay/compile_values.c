@@ -7,18 +7,18 @@
 
 static struct as_mem of_slot(const struct tw_inline_value *v, size_t field)
 {
-	return as_at(CODE_SLOTS, (int32_t)(v->slot * sizeof(struct tw_value_slot) + field));
+	return as_at(CODE_SLOT, (int32_t)(v->k * sizeof(struct tw_value_slot) + field) - TW_SLOT_AHEAD);
 }
 
 #define SLOT(v, field) of_slot(v, offsetof(struct tw_value_slot, field))
 
 /* An item of the table that is, by kind of literal, a field of the walk; of the kind in rax. */
-#define BY_KIND(field) ((struct as_mem){CODE_WALK, AS_RAX, 3, (int32_t)offsetof(struct tw_walk, field)})
+#define BY_KIND(field) ((struct as_mem){CODE_WALK, AS_RAX, 3, WALK(field).disp})
 
 /* The last value of the slot's register. */
 static struct as_mem last_of_register(const struct tw_inline_value *v)
 {
-	return as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, values.p.reg) + v->reg * sizeof(uint64_t)));
+	return tw_code_walk(offsetof(struct tw_walk, values.p.reg) + v->reg * sizeof(uint64_t));
 }
 
 /* Whether the program takes each value once, in their order, and by a plain step. */
@@ -43,10 +43,16 @@ int tw_compile_values(struct compiler *c)
 	c->first_slot = place.first;
 	c->inlined = !c->p->loops && in_order(c);
 	c->open = c->p->open;
-	return place.n == c->p->n_values && place.first < INT32_MAX / sizeof(struct tw_value_slot) - place.n;
+	return place.n == c->p->n_values && place.first < (INT32_MAX - sizeof(struct tw_walk)) / sizeof(struct tw_value_slot) - place.n;
 }
 
 /* ---- one value ---- */
+
+/* Where what followed the slot's last value stands, as long as rax stays. */
+static struct as_mem successor(struct compiler *c, const struct tw_inline_value *v)
+{
+	return tw_code_successor(&c->a, AS_RAX, SLOT(v, last), CODE_WALK, WALK(values.p.successor).disp);
+}
 
 /* slot.step from the new value. */
 static void learn_step(struct compiler *c, const struct tw_inline_value *v)
@@ -56,54 +62,48 @@ static void learn_step(struct compiler *c, const struct tw_inline_value *v)
 	as_store32(&c->a, SLOT(v, step), AS_RAX);
 }
 
-/* Where what followed the slot's last value stands, as long as the machine register of the value stays. */
-static struct as_mem successor(struct compiler *c, const struct tw_inline_value *v)
+/* The value is the slot's last one and what stands in its machine register: it becomes the slot's last. */
+static void add_last(struct compiler *c, const struct tw_inline_value *v)
 {
-	return tw_code_successor(&c->a, v->host, SLOT(v, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
-}
-
-static void predict_successor(struct compiler *c, const struct tw_inline_value *v)
-{
-	as_load_signed32(&c->a, v->host, successor(c, v));
 	as_alu_mem(&c->a, AS_ADD, v->host, SLOT(v, last));
+	as_store(&c->a, SLOT(v, last), v->host);
+	learn_step(c, v);
 }
 
 /* The value that a literal says. */
 static void take_literal(struct compiler *c, const struct tw_inline_value *v, unsigned kind)
 {
-	struct as_mem follows = successor(c, v);
-	as_load_signed(&c->a, AS_RAX, as_at(CODE_LITERALS, 0), tw_literal_bytes(kind));
+	as_load_signed(&c->a, v->host, as_at(CODE_LITERALS, 0), tw_literal_bytes(kind));
 	as_alu_constant(&c->a, AS_ADD, CODE_LITERALS, (int32_t)tw_literal_bytes(kind), 1);
 	if (kind >= TW_LITERAL + TW_LITERAL_REGISTER) {
-		as_alu_mem(&c->a, AS_ADD, AS_RAX, last_of_register(v));
-		as_alu_mem(&c->a, AS_SUB, AS_RAX, SLOT(v, last));
+		as_alu_mem(&c->a, AS_ADD, v->host, last_of_register(v));
+		as_alu_mem(&c->a, AS_SUB, v->host, SLOT(v, last));
 	}
-	as_store32(&c->a, follows, AS_RAX);
-	as_load(&c->a, v->host, SLOT(v, last));
-	as_alu(&c->a, AS_ADD, v->host, AS_RAX, 1);
+	as_store32(&c->a, successor(c, v), v->host);
+	add_last(c, v);
 }
 
-/* The value by one way to predict it. The step is learned, unless it stays the same. */
+/* The value by one way to predict it, which becomes the slot's last. */
 static void predict(struct compiler *c, const struct tw_inline_value *v, unsigned way)
 {
 	if (way == TW_WAY_STEP) {
 		as_load_signed32(&c->a, v->host, SLOT(v, step));
 		as_alu_mem(&c->a, AS_ADD, v->host, last_of_register(v));
-		return;
-	}
-	if (way == TW_WAY_LAST)
+		as_store(&c->a, SLOT(v, last), v->host);
+	} else if (way == TW_WAY_SUCCESSOR) {
+		as_load_signed32(&c->a, v->host, successor(c, v));
+		add_last(c, v);
+	} else if (way == TW_WAY_LAST) {
 		as_load(&c->a, v->host, SLOT(v, last));
-	else if (way == TW_WAY_SUCCESSOR)
-		predict_successor(c, v);
-	else
+		learn_step(c, v);
+	} else {
 		take_literal(c, v, way);
-	learn_step(c, v);
+	}
 }
 
 /* A literal of any kind. */
 static void take_any_literal(struct compiler *c, const struct tw_inline_value *v)
 {
-	struct as_mem follows;
 	as_load8(&c->a, AS_RAX, SLOT(v, way));
 	as_load(&c->a, v->host, as_at(CODE_LITERALS, 0));
 	as_alu_mem(&c->a, AS_AND, v->host, BY_KIND(literal_mask));
@@ -115,10 +115,8 @@ static void take_any_literal(struct compiler *c, const struct tw_inline_value *v
 	as_load_if(&c->a, AS_ABOVE_EQUAL, AS_RAX, last_of_register(v));
 	as_alu(&c->a, AS_ADD, v->host, AS_RAX, 1);
 	as_alu_mem(&c->a, AS_SUB, v->host, SLOT(v, last));
-	follows = tw_code_successor(&c->a, AS_RAX, SLOT(v, last), CODE_WALK, offsetof(struct tw_walk, values.p.successor));
-	as_store32(&c->a, follows, v->host);
-	as_alu_mem(&c->a, AS_ADD, v->host, SLOT(v, last));
-	learn_step(c, v);
+	as_store32(&c->a, successor(c, v), v->host);
+	add_last(c, v);
 }
 
 /* Goes elsewhere if the value is predicted in another way than the code that follows takes it. */
@@ -129,19 +127,13 @@ static void check_way(struct compiler *c, struct tw_inline_value *v)
 	v->other = as_jump_forward(&c->a, any ? AS_BELOW : AS_NOT_EQUAL);
 }
 
-static void learn(struct compiler *c, const struct tw_inline_value *v)
-{
-	as_store(&c->a, SLOT(v, last), v->host);
-	as_store(&c->a, last_of_register(v), v->host);
-}
-
 void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
 {
 	struct tw_inline_value *v = &c->value[c->n_inlined];
 	unsigned k = c->n_inlined++;
-	*v = (struct tw_inline_value){.slot = c->first_slot + k, .reg = reg, .host = host, .open = c->open >> k & 1};
+	*v = (struct tw_inline_value){.slot = c->first_slot + k, .k = k, .reg = reg, .host = host, .open = c->open >> k & 1};
 	v->way = c->slots[v->slot].way;
-	as_alu_constant(&c->a, AS_SUB, CODE_RUN, 1, 1);
+	as_decrement32(&c->a, CODE_RUN);
 	v->miss = as_jump_forward(&c->a, AS_NEGATIVE);
 	check_way(c, v);
 	if (v->open && v->way >= TW_LITERAL)
@@ -149,7 +141,7 @@ void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
 	else
 		predict(c, v, v->way);
 	v->learn = c->a.at;
-	learn(c, v);
+	as_store(&c->a, last_of_register(v), v->host);
 	v->learned = c->a.at;
 }
 
@@ -161,19 +153,21 @@ static void take_all(struct compiler *c)
 	const uint8_t *reg = tw_value_map_registers(c->at->values, c->p->descriptor->number);
 	for (unsigned k = 0; k < c->p->n_values; k++) {
 		tw_compile_value(c, reg[k], AS_RCX);
-		as_store(&c->a, as_at(CODE_WALK, (int32_t)(offsetof(struct tw_walk, record) + k * sizeof(uint64_t))), AS_RCX);
+		as_store(&c->a, tw_code_walk(offsetof(struct tw_walk, record) + k * sizeof(uint64_t)), AS_RCX);
 	}
 }
 
 void tw_compile_take(struct compiler *c)
 {
-	struct tw_inline_value first = {.slot = c->first_slot};
 	if (c->p->n_values > TW_INLINE_VALUES) {
 		as_constant(&c->a, AS_RCX, c->p->n_values);
 		as_constant(&c->a, AS_RAX, c->p->descriptor->number);
 		as_call(&c->a, c->at->take);
 		return;
 	}
+	const struct tw_inline_value first = {.slot = c->first_slot};
+	size_t slot = offsetof(struct tw_walk, slot) + c->first_slot * sizeof(struct tw_value_slot);
+	as_lea(&c->a, CODE_SLOT, tw_code_walk(slot + TW_SLOT_AHEAD), 1);
 	as_compare8(&c->a, SLOT(&first, epoch), 0);
 	c->unstarted = as_jump_forward(&c->a, AS_EQUAL);
 	c->started = c->a.at;
@@ -183,22 +177,11 @@ void tw_compile_take(struct compiler *c)
 
 /* ---- what is not as expected ---- */
 
-static void doubt(struct compiler *c, const struct tw_inline_value *v)
-{
-	as_increment8(&c->a, SLOT(v, doubt));
-	uint8_t *seldom = as_jump_forward(&c->a, AS_NOT_EQUAL);
-	as_constant(&c->a, AS_RAX, (uint64_t)c->p->descriptor->number << 32 | v->slot);
-	as_call(&c->a, c->at->often);
-	as_move(&c->a, v->host, AS_RAX);
-	as_jump(&c->a, v->learned);
-	as_here(&c->a, seldom);
-}
-
-/* In few bytes, where it is seldom. */
-static void seldom_other_way(struct compiler *c, const struct tw_inline_value *v)
+/* Has the value taken by what all code shares. */
+static void call(struct compiler *c, const struct tw_inline_value *v, const uint8_t *shared)
 {
 	as_constant(&c->a, AS_RAX, v->slot);
-	as_call(&c->a, c->at->other);
+	as_call(&c->a, shared);
 	as_move(&c->a, v->host, AS_RAX);
 	as_jump(&c->a, v->learned);
 }
@@ -207,8 +190,7 @@ static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 {
 	as_here(&c->a, v->other);
 	if (!v->open) {
-		doubt(c, v);
-		seldom_other_way(c, v);
+		call(c, v, c->at->other);
 		return;
 	}
 	for (unsigned way = 0; way < TW_NWAYS; way++) {
@@ -224,16 +206,6 @@ static void other_ways(struct compiler *c, const struct tw_inline_value *v)
 	as_jump(&c->a, v->learn);
 }
 
-static void missed(struct compiler *c, const struct tw_inline_value *v)
-{
-	as_here(&c->a, v->miss);
-	as_constant(&c->a, CODE_RUN, 0);
-	as_constant(&c->a, AS_RAX, v->slot);
-	as_call(&c->a, c->at->miss);
-	as_move(&c->a, v->host, AS_RAX);
-	as_jump(&c->a, v->learned);
-}
-
 int tw_compile_unexpected(struct compiler *c)
 {
 	if (c->unstarted) {
@@ -244,7 +216,8 @@ int tw_compile_unexpected(struct compiler *c)
 	}
 	for (unsigned i = 0; i < c->n_inlined && tw_compile_has_room(c); i++) {
 		other_ways(c, &c->value[i]);
-		missed(c, &c->value[i]);
+		as_here(&c->a, c->value[i].miss);
+		call(c, &c->value[i], c->at->miss);
 	}
 	return tw_compile_has_room(c);
 }

@@ -7,12 +7,8 @@
 #include "replay/compile.h"
 #include "replay/state.h"
 
-#include <stddef.h>
-
-#define WALK(field) as_at(CODE_WALK, (int32_t)offsetof(struct tw_walk, field))
-
 /* Machine registers that hold registers of the program; rax is for what is used at once. */
-static const uint8_t tw_pool[] = {AS_RCX, AS_RDX, AS_RSI, AS_RDI, AS_R8, AS_R9};
+static const uint8_t tw_pool[] = {AS_RCX, AS_RDX, AS_RSI, AS_R8, AS_R9, AS_R10};
 enum { TW_POOL = sizeof tw_pool / sizeof *tw_pool, TW_NOWHERE = 0xff, TW_STEP_CODE = 512 };
 
 /* A slot of the register file: machine register pool[host] + disp, or in memory (NOWHERE). */
@@ -25,13 +21,14 @@ struct place {
 /* A value worked out with a look how it is predicted, and the jumps out of there for when that is not as it was when the code was made. */
 struct tw_inline_value {
 	uint32_t slot;
+	unsigned k;             /* its place among the fragment's */
 	uint8_t reg;            /* of the slot */
 	uint8_t host;           /* machine register that gets the value */
 	uint8_t way;            /* that was expected */
 	uint8_t open;           /* other ways are no surprise */
 	uint8_t *miss, *other;  /* jumps: not as predicted; predicted in another way */
-	const uint8_t *learn;   /* where they come back with the value: to have it learned */
-	const uint8_t *learned; /* ...or with the learning done */
+	const uint8_t *learn;   /* where they come back with the value: the register's last one */
+	const uint8_t *learned; /* ...or with all learned */
 };
 
 /* Fragments with more values have them decoded by the reader. */
@@ -48,6 +45,7 @@ struct compiler {
 	unsigned pinned;               /* bit per register of the pool: not to be given to another now */
 	struct tw_stretch *stretch;    /* this one... */
 	unsigned n_refs;               /* ...of which so many references are written */
+	int32_t addr_moved;            /* CODE_ADDR points so many bytes behind where it did at the stretch's start */
 	/* where values are coded */
 	const struct tw_value_slot *slots;
 	uint32_t first_slot;

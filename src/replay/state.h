@@ -21,6 +21,9 @@ enum { TW_CODE_STRETCHES = 2 * TW_BATCH_STRETCHES };
 enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16, TW_STRETCH_ROOM = TW_CODE_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
 _Static_assert(TW_BATCH_ROOM < 1 << 14, "references of a batch are counted in 14 bits");
 
+/* While code runs, the register that says where addresses go is so many ahead of w->addr: displacements of a byte then reach twice as many. */
+enum { TW_CODE_ADDR_AHEAD = 16 };
+
 /* Fragments with more blocks or instructions have no machine code. */
 enum { TW_CODE_BLOCKS = 63, TW_CODE_INSNS = 1000 };
 
@@ -43,10 +46,13 @@ struct tw_batch_lists {
 enum { TW_RECORD = 8192 };
 
 struct tw_walk {
+	/* What machine code uses most, where displacements of a byte reach it. */
+	const uint8_t *const *code_row;  /* where code of this upper half begins, by tag */
+	const uint64_t *code_addr_limit; /* addr_limit, as CODE_ADDR has it */
 	uint64_t reg[TW_NREG_SLOTS];
-	struct tw_program *const *row;  /* programs of this upper half */
-	const uint8_t *const *code_row; /* where their code begins, for machine code */
-	const uint16_t *c, *c_end;      /* what is left of the streams; where values are coded, *c_end is 0 */
+	struct tw_value_reader values; /* the last value of each register stands first */
+	struct tw_program *const *row; /* programs of this upper half */
+	const uint16_t *c, *c_end;     /* what is left of the streams; where values are coded, *c_end is 0 */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
 	uint64_t *addr;                    /* next to be written, in addrs */
@@ -88,9 +94,9 @@ struct tw_walk {
 	    is_successor[TW_LITERAL + TW_LITERAL_KINDS], is_way[TW_LITERAL + TW_LITERAL_KINDS];
 	/* By codes: the way or kind of literal, and all ones where it is the slot's way from then on. */
 	uint64_t kind_of_code[TW_NCODES], is_lasting[TW_NCODES];
-	int coded;                  /* values are in `values`, not at m */
-	uint64_t record[TW_RECORD]; /* values of one execution, decoded */
-	struct tw_value_reader values;
+	int coded;                   /* values are in `values`, not at m */
+	uint64_t record[TW_RECORD];  /* values of one execution, decoded */
+	struct tw_value_slot slot[]; /* of `values` */
 };
 
 /* Sets the detail text of an error in the streams: where, what, and a number; returns `error`. */
@@ -157,9 +163,9 @@ static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, u
 /* Decodes the n values of the next execution into w->record. */
 int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
 
-/* The value of a slot (lower half of `which`) of a fragment (upper half), whose code was made for another way: asked for each 256th time, so that the code
- * is made anew. w->values.run is as for tw_value_reader_hit. */
-uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which);
+/* The value of a slot of the fragment whose tag was taken last, whose code was made for another way: asked for each 256th time, so that the code is made
+ * anew. w->values.run is as for tw_value_reader_hit. */
+uint64_t tw_walk_other_way(struct tw_walk *w, uint32_t slot);
 
 /* ---- ops.c ---- */
 

@@ -34,14 +34,14 @@ static void fill_tables(struct tw_walk *w)
 struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
 	const struct tw_value_map *values = tw_programs_values(options->programs);
-	struct tw_walk *w = calloc(1, sizeof *w);
-	if (w && values && tw_value_reader_init(&w->values, values)) {
-		free(w);
-		return NULL;
-	}
+	uint32_t n_slots = values ? tw_value_map_slots(values) : 0;
+	struct tw_walk *w = calloc(1, sizeof *w + n_slots * sizeof *w->slot);
 	if (w) {
+		if (values)
+			tw_value_reader_init(&w->values, values, w->slot, n_slots);
 		w->options = *options;
 		w->addr_limit = w->addrs + TW_BATCH;
+		w->code_addr_limit = w->addr_limit + TW_CODE_ADDR_AHEAD;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
 		fill_tables(w);
@@ -51,8 +51,6 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 
 void tw_walk_free(struct tw_walk *w)
 {
-	if (w)
-		tw_value_reader_fini(&w->values);
 	free(w);
 }
 
@@ -388,9 +386,9 @@ int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n)
 /* A slot that has been in another way so often will be again. */
 enum { DOUBTS = 32 };
 
-uint64_t tw_walk_other_way(struct tw_walk *w, uint64_t which)
+uint64_t tw_walk_other_way(struct tw_walk *w, uint32_t slot)
 {
-	uint32_t number = (uint32_t)(which >> 32), slot = (uint32_t)which;
+	uint32_t number = w->upper << 16 | w->c[-1];
 	struct tw_value_place place = tw_value_map_row(w->values.p.map, number >> 16)[number & 0xffff];
 	struct tw_value_slot *slots = w->values.p.slot;
 	uint64_t value = tw_value_reader_hit(&w->values, slot), open = 1ull << (slot - place.first);
