@@ -257,6 +257,11 @@ void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct a
 	reg_mem(a, 0x0f40u | condition, reg, m, 1);
 }
 
+void as_lowest_bit(struct as *a, uint8_t to, uint8_t from)
+{
+	reg_reg(a, 0x0fbc, to, from, 1);
+}
+
 void as_test(struct as *a, uint8_t reg, int wide)
 {
 	reg_reg(a, 0x85, reg, reg, wide);

@@ -73,6 +73,7 @@ void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);    
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
 void as_set(struct as *a, enum as_condition condition, uint8_t reg);                       /* its lowest byte, to 0 or 1 */
 void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m);  /* reads m in any case */
+void as_lowest_bit(struct as *a, uint8_t to, uint8_t from); /* the number of the lowest bit that is 1; there must be one */
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m);                      /* a quadword; sets flags */
 void as_decrement32(struct as *a, uint8_t reg);                        /* sets flags */

@@ -87,7 +87,11 @@ static struct tw_op value_op(void)
 		break;
 	case 1:
 		op.kind = TW_OP_LANES;
-		op.count = 8;
+		op.count = (uint16_t)(rnd(4) ? 1 + rnd(16) : 64);
+		op.size = 1u << rnd(5);
+		op.index = rnd(2) ? TW_NOREG : any_reg();
+		op.seg = rnd(4) ? TW_SEG_NONE : TW_SEG_FS;
+		op.disp = any_disp();
 		op.mask_value = (uint16_t)rnd(4);
 		break;
 	case 2:
@@ -216,10 +220,12 @@ static int compare(struct tw_descriptor *const *d, const struct tw_value_map *ma
 
 /* ---- chunks ---- */
 
-/* Values that keep string instructions short, and others. */
+/* Values that keep string instructions short, and whose lowest bits are masks as they often are; and others. */
 static uint64_t any_value(void)
 {
-	return rnd(5000) ? 0x10000 + 4 * rnd(16) : rnd(2) ? ~0ull - rnd(100) : (uint64_t)rnd(1u << 31) << 16;
+	return rnd(5000) ? 0x10000 + (rnd(2) ? 4 * rnd(16) : (1u << rnd(rnd(16) ? 6 : 10)) - 1)
+	       : rnd(2)  ? ~0ull - rnd(100)
+	                 : (uint64_t)rnd(1u << 31) << 16;
 }
 
 /* Values that are predicted in one way or another, most of the time. */

@@ -3,11 +3,6 @@
 
 /* ---- registers ---- */
 
-static struct as_mem slot_memory(unsigned slot)
-{
-	return tw_code_walk(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t));
-}
-
 /* Writes what memory does not have of the slots in register h, which is not what it was afterwards if `ends`. */
 static void write_back(struct compiler *c, unsigned h, int ends)
 {
@@ -22,7 +17,7 @@ static void write_back(struct compiler *c, unsigned h, int ends)
 			as_lea(&c->a, from, as_at(tw_pool[h], p->disp - now), 1);
 			now = ends ? p->disp : 0;
 		}
-		as_store(&c->a, slot_memory(s), from);
+		as_store(&c->a, tw_slot_memory(s), from);
 		p->dirty = 0;
 	}
 }
@@ -69,7 +64,7 @@ static struct place get(struct compiler *c, unsigned slot)
 	struct place *p = &c->slot[slot];
 	if (p->host == TW_NOWHERE) {
 		unsigned h = take(c);
-		as_load(&c->a, tw_pool[h], slot_memory(slot));
+		as_load(&c->a, tw_pool[h], tw_slot_memory(slot));
 		*p = (struct place){.host = (uint8_t)h};
 	}
 	c->used[p->host] = ++c->clock;
@@ -173,7 +168,7 @@ static void plain_ref(struct compiler *c, const struct tw_step *s)
 	if (s->seg != TW_SLOT_ZERO) {
 		if (reg != AS_RAX)
 			as_move(&c->a, AS_RAX, reg);
-		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, slot_memory(s->seg));
+		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, tw_slot_memory(s->seg));
 	}
 	write_address(c, reg);
 }
@@ -213,7 +208,7 @@ static void flagged_ref(struct compiler *c, const struct tw_op *op)
 	struct as_mem m = operand(c, slot_of(op->base), slot_of(op->index), op->scale, op->disp);
 	as_lea(&c->a, AS_RAX, m, !(op->flags & TW_OPF_ADDR32));
 	if (op->seg == TW_SEG_FS || op->seg == TW_SEG_GS)
-		as_alu_mem(&c->a, AS_ADD, AS_RAX, slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
+		as_alu_mem(&c->a, AS_ADD, AS_RAX, tw_slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
 	if (op->flags & TW_OPF_LINE)
 		as_alu_constant(&c->a, AS_AND, AS_RAX, -64, 1);
 	write_address(c, AS_RAX);
@@ -329,7 +324,7 @@ static int makes_ref(const struct compiler *c, const struct tw_step *s)
 	return s->kind == TW_STEP_PLAIN ? s->flags & TW_STEP_REF : s->kind == TW_STEP_OTHER && c->ops[s->base].kind == TW_OP_REF;
 }
 
-static void *new_data(struct compiler *c, size_t n)
+void *tw_compile_data(struct compiler *c, size_t n)
 {
 	void *at = c->data;
 	c->data += n;
@@ -338,11 +333,11 @@ static void *new_data(struct compiler *c, size_t n)
 
 static struct tw_ref_shape *list_refs(struct compiler *c, const struct tw_step *s)
 {
-	struct tw_ref_shape *shape = new_data(c, 0);
+	struct tw_ref_shape *shape = tw_compile_data(c, 0);
 	for (; !is_end(c, s); s++) {
 		if (!makes_ref(c, s))
 			continue;
-		struct tw_ref_shape *to = new_data(c, sizeof *to);
+		struct tw_ref_shape *to = tw_compile_data(c, sizeof *to);
 		to->pc = s->pc;
 		memcpy(&to->size, &s->shape, sizeof s->shape);
 		c->stretch->n_refs++;
@@ -353,14 +348,14 @@ static struct tw_ref_shape *list_refs(struct compiler *c, const struct tw_step *
 static void list_block(struct compiler *c, unsigned k, unsigned first_ref)
 {
 	const struct tw_block *b = tw_descriptor_blocks(c->p->descriptor) + k;
-	*(struct tw_block_run *)new_data(c, sizeof(struct tw_block_run)) = (struct tw_block_run){
+	*(struct tw_block_run *)tw_compile_data(c, sizeof(struct tw_block_run)) = (struct tw_block_run){
 	    .pc = b->pc, .descriptor = c->p->descriptor, .first_ref = first_ref, .block = (uint16_t)k, .n_insns = b->n_insns};
 	c->stretch->n_blocks++;
 }
 
 static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step *s)
 {
-	struct tw_block_run *run = new_data(c, 0);
+	struct tw_block_run *run = tw_compile_data(c, 0);
 	unsigned n_refs = 0;
 	if (s == c->p->step)
 		list_block(c, 0, 0);
@@ -374,7 +369,7 @@ static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step
 
 static void start_stretch(struct compiler *c, const struct tw_step *s)
 {
-	c->stretch = new_data(c, sizeof *c->stretch);
+	c->stretch = tw_compile_data(c, sizeof *c->stretch);
 	*c->stretch = (struct tw_stretch){0};
 	c->stretch->refs = list_refs(c, s);
 	c->stretch->blocks = list_blocks(c, s);
@@ -409,7 +404,7 @@ static void write_stretch(struct compiler *c)
 /* Registers to memory, and the batch is moved on. */
 static void end_stretch(struct compiler *c)
 {
-	uint64_t *sums = new_data(c, sizeof *sums);
+	uint64_t *sums = tw_compile_data(c, sizeof *sums);
 	for (unsigned h = 0; h < TW_POOL; h++) {
 		write_back(c, h, 0);
 		forget(c, h);
@@ -445,7 +440,7 @@ static const struct tw_step *stretch(struct compiler *c, const struct tw_step *s
 	return s;
 }
 
-static void call_helper(struct compiler *c, const struct tw_step *s)
+void tw_compile_helper(struct compiler *c, const struct tw_step *s)
 {
 	as_constant(&c->a, AS_RSI, (uintptr_t)c->p);
 	as_constant(&c->a, AS_RDX, (uintptr_t)s);
@@ -456,8 +451,9 @@ static void call_helper(struct compiler *c, const struct tw_step *s)
 static int all_steps(struct compiler *c)
 {
 	const struct tw_step *s = c->p->step;
-	while ((s = stretch(c, s)) && tw_compile_has_room(c) && s->kind != TW_STEP_END)
-		call_helper(c, s++);
+	for (; (s = stretch(c, s)) && tw_compile_has_room(c) && s->kind != TW_STEP_END; s++)
+		if (!tw_compile_lanes(c, s))
+			tw_compile_helper(c, s);
 	return s && s->kind == TW_STEP_END;
 }
 
@@ -575,8 +571,10 @@ static int compile_loop(struct compiler *c)
 /* Stretches of a program take at most so much. */
 static size_t data_bytes(const struct tw_descriptor *d)
 {
-	size_t stretch = sizeof(struct tw_stretch) + sizeof(uint64_t);
-	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + stretch) + d->n_blocks * sizeof(struct tw_block_run);
+	size_t stretch = sizeof(struct tw_stretch) + sizeof(uint64_t), lanes = 0;
+	for (unsigned i = 0; i < d->n_ops; i++)
+		lanes += tw_compile_has_lanes(tw_descriptor_ops(d) + i) ? tw_compile_lanes_data() : 0;
+	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + stretch) + d->n_blocks * sizeof(struct tw_block_run) + lanes;
 }
 
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
@@ -593,6 +591,7 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 		return NULL;
 	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c))
 		return NULL;
+	tw_compile_other_lanes(&c);
 	const uint8_t *start = place->code;
 	place->code = c.a.at;
 	place->data = c.data;

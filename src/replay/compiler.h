@@ -31,6 +31,16 @@ struct tw_inline_value {
 	const uint8_t *learned; /* ...or with all learned */
 };
 
+/* Lanes whose code is in line, and the jumps out of there for when other lanes are active than it writes. */
+struct tw_lanes {
+	const struct tw_step *step;
+	uint8_t *many, *others;
+	const uint8_t *next; /* where they come back */
+};
+
+/* More of one fragment are done by the walk. */
+enum { TW_INLINE_LANES = 8 };
+
 /* Fragments with more values have them decoded by the reader. */
 enum { TW_INLINE_VALUES = TW_QUICK_VALUES };
 
@@ -46,6 +56,8 @@ struct compiler {
 	struct tw_stretch *stretch;    /* this one... */
 	unsigned n_refs;               /* ...of which so many references are written */
 	int32_t addr_moved;            /* CODE_ADDR points so many bytes behind where it did at the stretch's start */
+	struct tw_lanes lanes[TW_INLINE_LANES];
+	unsigned n_lanes;
 	/* where values are coded */
 	const struct tw_value_slot *slots;
 	uint32_t first_slot;
@@ -71,8 +83,32 @@ void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
 /* Behind the program: what is not as expected. Returns 0 if there is no room. */
 int tw_compile_unexpected(struct compiler *c);
 
+/* ---- compile_lanes.c ---- */
+
+/* Whether lanes can have code in line, and the bytes of data that takes. */
+int tw_compile_has_lanes(const struct tw_op *op);
+size_t tw_compile_lanes_data(void);
+
+/* A step of lanes, between two stretches. Returns 0, with nothing done, if the walk must do it. */
+int tw_compile_lanes(struct compiler *c, const struct tw_step *s);
+
+/* Behind the program: lanes whose mask was not as expected. There must be room. */
+void tw_compile_other_lanes(struct compiler *c);
+
 /* ---- compile.c ---- */
 
 int tw_compile_has_room(const struct compiler *c);
+
+/* So many bytes beside the code: what stretches point to. */
+void *tw_compile_data(struct compiler *c, size_t n);
+
+/* Has the walk do a step. */
+void tw_compile_helper(struct compiler *c, const struct tw_step *s);
+
+/* Where a slot of the register file is. */
+static inline struct as_mem tw_slot_memory(unsigned slot)
+{
+	return tw_code_walk(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t));
+}
 
 #endif

@@ -17,8 +17,10 @@ enum { TW_BATCH = 1024, TW_BATCH_STRETCHES = 512, TW_BATCH_EVENTS = 512 };
 /* Executions in machine code end with one look, at the addresses or at the stretches: so a batch may have so many stretches before the last execution. */
 enum { TW_CODE_STRETCHES = 2 * TW_BATCH_STRETCHES };
 
-/* Room for one fragment more than that, and for what continues it: a stretch for each operation that is not plain and one before it. */
-enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + 16, TW_STRETCH_ROOM = TW_CODE_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
+/* Room for one fragment more than that, and for what continues it: a stretch for each operation that is not plain and one before it. Behind what is in
+ * the batch there is always room for TW_BATCH_SPARE addresses more. */
+enum { TW_BATCH_SPARE = 16 };
+enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + TW_BATCH_SPARE, TW_STRETCH_ROOM = TW_CODE_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
 _Static_assert(TW_BATCH_ROOM < 1 << 14, "references of a batch are counted in 14 bits");
 
 /* While code runs, the register that says where addresses go is so many ahead of w->addr: displacements of a byte then reach twice as many. */
