@@ -27,7 +27,7 @@ static void on_sys(int signo, siginfo_t *i, void *context)
 	number = i->si_syscall;
 	at_pc = i->si_call_addr == (void *)g[REG_RIP];
 	arch = (int)i->si_arch;
-	g[REG_RAX] = g[REG_RAX] == number ? 4242 : 0;
+	g[REG_RAX] = g[REG_RAX] == number ? 99999999 : 0;
 }
 static int dispatch(long mode, const void *from, unsigned long length, volatile char *selector)
 {
@@ -40,12 +40,17 @@ static void call(long nr)
 	blocks = 0;
 	printf("%ld: taken %d, code %d, number %d, %d, %x\n", r == getppid() ? 1 : r, taken, code, number, at_pc, (unsigned)arch);
 }
+/* Both have one selector: the first thread makes no system call while the other uses it. */
+static volatile int started, done;
 static void *in_thread(void *unused)
 {
+	while (!started)
+		;
 	blocks = 1;
 	long r = syscall(SYS_getppid);
 	blocks = 0;
 	printf("thread: %d\n", r == getppid());
+	done = 1;
 	return unused;
 }
 static void child(int what)
@@ -64,7 +69,7 @@ static void child(int what)
 		blocks = 1;
 		long r = syscall(SYS_getpid);
 		blocks = 0;
-		_exit(r > 0 && r != 4242);
+		_exit(r > 0 && r != 99999999);
 	}
 	waitpid(p, &status, 0);
 	printf("child %d: %x\n", what, (unsigned)status & 0xff7f);
@@ -82,6 +87,9 @@ int main(void)
 		if (syscall(SYS_getppid) != getppid())
 			return 1;
 	pthread_create(&t, NULL, in_thread, NULL);
+	started = 1;
+	while (!done)
+		;
 	pthread_join(t, NULL);
 	child(0);
 	child(1);
