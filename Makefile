@@ -3,11 +3,13 @@ CC ?= cc
 PREFIX ?= /usr/local
 BUILD ?= build
 VERSION := 0.1
+SOVERSION := 1
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS ?= -O2 -g
-TOOL_CFLAGS := -std=c11 -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' $(WARN) -Iinclude -Isrc
-TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -lpthread -lm
+TOOL_CFLAGS := -std=c11 -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' $(WARN) -Iinclude -Isrc -fPIC -fno-semantic-interposition
+TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -liberty -lpthread -lm
+CLI_LIBS := -lsqlite3 -ledit -lncursesw
 ifdef ASAN
 BUILD := build/asan
 TOOL_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -18,31 +20,83 @@ ENGINE_CFLAGS := -std=c11 $(WARN) -Iinclude -Isrc -O2 -g -ffreestanding -fno-pic
 	-fno-builtin -mno-red-zone -fno-asynchronous-unwind-tables -fcf-protection=none -fomit-frame-pointer -DZYAN_NO_LIBC -DTW_ENGINE
 ENGINE_LDFLAGS := -static -nostdlib -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,--build-id=none -T src/engine/engine.ld
 
-ENGINE_SRC := $(wildcard src/engine/*.c src/engine/x86_64/*.c src/engine/x86_64/*.S src/instrument/*.c)
-TOOL_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/channel/*.c src/jit/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c \
-	src/asm/*.c src/import/*.c src/export/*.c))
+ENGINE_SRC := $(wildcard src/engine/*.c src/engine/*/*.c src/engine/*.S src/engine/*/*.S src/instrument/*.c)
+CLI_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/cc/*.c src/sql/*.c src/html/*.c src/serve/*.c src/top/*.c)) src/html/assets.S src/engine/x86_64/decode.c src/engine/x86_64/references.c src/engine/x86_64/updates.c \
+	src/instrument/planner.c
+LIB_SRC := $(filter-out %_test.c,$(wildcard src/base/*.c src/attach/*.c src/channel/*.c src/jit/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c src/names/*.c src/import/*.c \
+	src/export/*.c src/learn/*.c src/plugin/*.c src/analyzers/*.c src/live/*.c))
 UNIT_SRC := $(wildcard src/*/*_test.c)
 
+# What programs carry that `trackway cc` has instrumented: one object without needs of its own.
+CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -O2 -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
+CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
+
 ENGINE_OBJ := $(patsubst %,$(BUILD)/engine/%.o,$(ENGINE_SRC)) $(BUILD)/engine/zydis.o
-TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC))
-LIB_OBJ := $(filter-out $(BUILD)/tool/src/cli/main.c.o,$(TOOL_OBJ))
+CLI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(CLI_SRC))
+LIB_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(LIB_SRC))
+UNIT_OBJ := $(LIB_OBJ) $(filter-out $(BUILD)/obj/src/cli/main.c.o,$(CLI_OBJ))
+LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-all: $(BUILD)/trackway $(BUILD)/trackway-engine
+all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o
 
-$(BUILD)/trackway: $(TOOL_OBJ)
-	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -o $@ $^ $(TOOL_LIBS)
+# The tool has the library in it, and exports its interface: plug-ins need nothing else.
+$(BUILD)/trackway: $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(LIB_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
 
-$(BUILD)/tool/%.c.o: %.c
+$(LIBRARY): $(LIB_OBJ) $(BUILD)/exports.map
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/exports.map -o $@ $(LIB_OBJ) $(TOOL_LIBS)
+	ln -sf $(@F) $(BUILD)/libtrackway.so
+
+$(BUILD)/libtrackway.a: $(LIB_OBJ)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+# What src/exports has by name, as the linker wants it.
+$(BUILD)/exports.list: src/exports
+	@mkdir -p $(@D)
+	sed 's/^#.*//; s/..*/&;/; 1i {' $< > $@ && echo '};' >> $@
+
+$(BUILD)/exports.map: src/exports
+	@mkdir -p $(@D)
+	sed 's/^#.*//; s/..*/&;/; 1i TRACKWAY_$(SOVERSION) { global:' $< > $@ && echo 'local: *; };' >> $@
+
+# The engine's decoder, which `trackway cc` uses too, goes without a libc.
+$(BUILD)/obj/src/engine/%.o: TOOL_CFLAGS += -DZYAN_NO_LIBC
+
+# Names of system calls, by number, of 64-bit Linux and of int 0x80: those of the kernel's headers here.
+$(BUILD)/gen/syscall_names_%.h:
+	@mkdir -p $(@D)
+	echo '#include <asm/unistd_$*.h>' | $(CC) -E -dM - | sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' >$@
+
+$(BUILD)/obj/src/export/syscalls.c.o: $(BUILD)/gen/syscall_names_64.h $(BUILD)/gen/syscall_names_32.h
+$(BUILD)/obj/src/export/syscalls.c.o: TOOL_CFLAGS += -I$(BUILD)/gen
+
+$(BUILD)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/unit/%: src/%.c $(LIB_OBJ)
+$(BUILD)/obj/%.S.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Itests -o $@ $< $(LIB_OBJ) $(TOOL_LIBS)
+	$(CC) -c -o $@ $<
+
+# The page of `report --html` is part of the tool.
+$(BUILD)/obj/src/html/assets.S.o: $(wildcard src/html/assets/*)
+
+$(BUILD)/unit/%: src/%.c $(UNIT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Itests -o $@ $< $(UNIT_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
 
 $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 	$(CC) $(ENGINE_LDFLAGS) -o $@ $(ENGINE_OBJ)
+
+$(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC))
+	$(CC) -nostdlib -r -o $@ $^
+
+$(BUILD)/runtime/%.o: %
+	@mkdir -p $(@D)
+	$(CC) $(CC_RUNTIME_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/engine/%.c.o: %.c
 	@mkdir -p $(@D)
@@ -82,7 +136,12 @@ $(BUILD)/tests/step: tests/oracle/step.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(WARN) -o $@ $< -lZydis
 
-unit: $(UNIT_BIN)
+# A generator of recordings that are wrong inside.
+$(BUILD)/tests/change: $(wildcard tests/change/*.c tests/change/*.h) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(TOOL_LIBS)
+
+unit: $(UNIT_BIN) $(BUILD)/tests/change
 
 bench:
 	@tools/setup bench
@@ -91,11 +150,23 @@ bench:
 	@bench/blocks $(BUILD)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/trackway $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/trackway
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/trackway $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+		$(DESTDIR)$(PREFIX)/include/trackway $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BUILD)/trackway $(DESTDIR)$(PREFIX)/bin/trackway
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
+	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 completions/trackway.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/trackway
+	install -m 644 completions/_trackway $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_trackway
+	install -m 644 completions/trackway.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/trackway.fish
 	install -m 644 $(wildcard include/trackway/*.h) $(DESTDIR)$(PREFIX)/include/trackway/
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(LIBRARY) $(BUILD)/libtrackway.a $(DESTDIR)$(PREFIX)/lib/
+	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/libtrackway.so
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),; s,@LIBS@,$(TOOL_LIBS),' src/trackway.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/trackway.pc
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/trackway.pc
 
 SOURCES := $(shell find include src tests tools bench -name '*.[ch]' 2>/dev/null)
 
@@ -105,7 +176,7 @@ format:
 lint:
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude src tools
-	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/blocks bench/apps/run bench/apps/soak bench/apps/stress-ng bench/apps/*.sh .ci/run; do bash -n $$f || exit 1; done
+	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/blocks bench/comparison completions/trackway.bash bench/apps/run bench/apps/soak bench/apps/stress-ng bench/apps/*.sh .ci/run; do bash -n $$f || exit 1; done
 
 clean:
 	rm -rf build

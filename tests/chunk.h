@@ -4,7 +4,7 @@
 #ifndef TW_TEST_CHUNK_H
 #define TW_TEST_CHUNK_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "replay/walk.h"
 
 #include <stdlib.h>

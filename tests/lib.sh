@@ -8,6 +8,8 @@ own_directory tw
 export XDG_CACHE_HOME=$TMP.cache # translations that are kept (src/channel/keep.h)
 CLEANUP+=('rm -rf "$TMP.cache"')
 
+# untested WHAT: says that the rest of the test goes on without WHAT, which this machine does not have; `skip WHY` ends the test. tests/run tells both.
+untested() { echo "not tested here: $*"; }
 skip() {
 	echo "$*"
 	exit 77
@@ -23,6 +25,21 @@ need_command() {
 need_cpu() {
 	local f
 	for f; do grep -m1 '^flags' /proc/cpuinfo | grep -qw -- "$f" || skip "this CPU has no $f"; done
+}
+
+# need_fixed_addresses: skips the test where addresses cannot be made the same in every run (`setarch -R`; some containers forbid it). need_ptrace: where
+# nothing can be traced.
+fixed_addresses() { setarch -R true 2>/dev/null; }
+need_fixed_addresses() {
+	need_command setarch
+	fixed_addresses || skip "addresses cannot be fixed here (setarch -R)"
+}
+need_ptrace() {
+	cc_program may_trace <<-'END'
+		#include <sys/ptrace.h>
+		int main(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) != 0; }
+	END
+	./may_trace || skip "programs cannot be traced here (ptrace)"
 }
 
 # asan: the program under test is built with the address sanitizer, which keeps what has been freed
@@ -184,6 +201,30 @@ says() {
 		cat sentence.err
 		fail "the sentence does not say '$1'"
 	}
+}
+
+# await PATTERN FILE: until a line of it matches
+await() { until grep -qe "$1" "$2" 2>/dev/null; do sleep 0.05; done; }
+
+# start CMD...: runs it natively in the background, its output in native.out, until it has printed "ready"; its number is in $PID.
+# attach OPTION...: records it from now on, into ./recording.tw, with standard error in attached.err; the recorder's number is in $RECORDER.
+start() {
+	: >native.out
+	"$@" >native.out 2>native.err &
+	PID=$!
+	CLEANUP+=("kill -9 $PID 2>/dev/null")
+	await '^ready$' native.out
+}
+attach() {
+	rm -rf recording.tw recording.tw.old
+	: >attached.err
+	"$TW" record -o recording.tw "$@" --pid="$PID" 2>attached.err &
+	RECORDER=$!
+	CLEANUP+=("kill -9 $RECORDER 2>/dev/null")
+	until grep -q 'is being recorded' attached.err; do
+		kill -0 $RECORDER 2>/dev/null || fail "record --pid has ended: $(cat attached.err)"
+		sleep 0.05
+	done
 }
 
 # whole CMD...: what most tests of a program want: as native, checked, and verified

@@ -41,6 +41,7 @@ same() { # same EXPECTED FOUND WHAT
 "$STEP" -o oracle.refs -i oracle.insns ./program >/dev/null 2>oracle.err || {
 	status=$?
 	[ "$status" = "${expected_status:-0}" ] || {
+		need_ptrace
 		cat oracle.err
 		fail "under the single-stepper: exit status $status"
 	}

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "channel/channel.h"
+#include "base/channel.h"
 
 /* One block of `n_insns` instructions of 4 bytes at `pc`, with these operations. The caller frees it. */
 static inline struct tw_descriptor *unit_descriptor(uint32_t number, uint16_t n_insns, uint16_t n_values, const struct tw_op *ops,

@@ -4,6 +4,7 @@
 # and has then: $TW, $APP (its name), $WORK (a directory of its own, the current one, removed at the end), $MODES, and what follows.
 # It runs its application in every mode, says how that went (`result`) and ends with `finish`. Packages: tools/setup apps.
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/base.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../source.sh"
 APP=$(basename "$0" .sh)
 MODES=${MODES:-native none count verify} # what to run, native always first; verify is left out where it would take too long
 PORT=${PORT:-$((20000 + $$ % 10000))}
@@ -124,12 +125,4 @@ stop() {
 		return 124
 	fi
 	wait "$pid"
-}
-
-# debian_source PACKAGE: its source in ./source, from Debian's archive (needs deb-src lines) or from where SOURCES has a copy; kept in ~/.cache/trackway
-debian_source() {
-	local cache=${SOURCES:-${XDG_CACHE_HOME:-$HOME/.cache}/trackway}
-	mkdir -p "$cache"
-	ls "$cache/$1"_*.orig.tar.* >/dev/null 2>&1 || (cd "$cache" && apt-get -qq source --download-only "$1" >/dev/null 2>&1)
-	mkdir source && tar -xf "$(find "$cache" -name "$1_*.orig.tar.*z" | head -n 1)" -C source --strip-components=1 2>/dev/null
 }

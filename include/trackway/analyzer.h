@@ -18,15 +18,19 @@
  *     }
  *     static int merge(void *state, void *later) { *(uint64_t *)state += *(uint64_t *)later; free(later); return 0; }
  *     static int end(void *state, int error) { if (!error) printf("%lu\n", *(uint64_t *)state); free(state); return error; }
- *     const struct tw_analyzer bytes_written = {"bytes-written", begin, batch, merge, end};
+ *     const struct tw_analyzer bytes_written = {
+ *             .name = "bytes-written", .begin = begin, .batch = batch, .merge = merge, .end = end};
  *
- * It is run with tw_replay() of <trackway/replay.h>.
+ * It is run with tw_replay() of <trackway/replay.h>; or, as a plug-in, with `trackway analyze` on a recording and with `trackway record --with` while the
+ * program runs. For that it stands in a shared object that exports one table, struct tw_plugin below, and begin() gets a struct tw_context
+ * (<trackway/context.h>): the options that were given, names for addresses, and where the answer goes. docs/analyzers.md builds one.
  */
 #ifndef TRACKWAY_ANALYZER_H
 #define TRACKWAY_ANALYZER_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <trackway/descriptor.h>
 #include <trackway/event.h>
 
@@ -67,6 +71,10 @@ struct tw_stretch {
 	const struct tw_block_run *blocks; /* those that begin here; their first_ref counts from the start of the stretch */
 	const struct tw_ref_shape *refs;
 	uint32_t n_blocks, n_refs;
+	/* Not 0: it stays, where it is and as it is, until the last state of the run has ended, and no other that stays has this number: so it can be counted instead of
+	 * looked at. These numbers have few gaps. 0: it may be gone after the call. */
+	uint32_t number;
+	uint32_t reserved; /* 0 */
 };
 
 /* One event. It happened before block number `block` of the batch began. */
@@ -110,13 +118,52 @@ struct tw_batch {
 const struct tw_block_run *tw_batch_blocks(const struct tw_batch *batch);
 const struct tw_ref *tw_batch_refs(const struct tw_batch *batch);
 
+/* What an analyzer cannot do without. A recording that does not have it is refused by name before anything is replayed. */
+enum tw_needs {
+	TW_NEEDS_REFS = 1,  /* addresses of references: not in the formats of control flow alone */
+	TW_NEEDS_FLOW = 2,  /* how blocks end: not in imports of bare address streams */
+	TW_NEEDS_ORDER = 4, /* time stamps of locked instructions and fences (record --order) */
+	/* Names (tw_context_names) in batch() and merge() already. While a program runs there are none: what a file is mapped by is told by the thread that maps it,
+	 * perhaps after others have run its code. `record --with` then has the analyzer replay a recording when the program has ended. */
+	TW_NEEDS_NAMES = 8,
+	/* No blocks but those whose references it sees: with a window that has a range, of a batch without references in it only events need come. */
+	TW_NEEDS_NO_CODE = 32,
+	TW_NEEDS_CALLS = 16, /* CALL and RETURN events (record --calls). `record --with` has them recorded */
+	TW_WANTS_ORDER = 32, /* the same time stamps, but it can do without; `record --with` has them recorded */
+};
+
+/* What one state has to see. */
+enum tw_scope {
+	TW_SCOPE_CHUNKS,  /* any chunks, one after another: best, for then all cores work on one thread of the program */
+	TW_SCOPE_THREADS, /* threads from beginning to end, so that each core works on a thread of its own */
+	/* All threads, interleaved: batches end at each event that has a time, and come in the order of the times at which they begin. One core does it all. */
+	TW_SCOPE_ALL,
+};
+
+enum tw_option_kind {
+	TW_OPTION_FLAG,   /* no value */
+	TW_OPTION_NUMBER, /* a decimal number, or a hexadecimal one with 0x */
+	TW_OPTION_BYTES,  /* a number of bytes; k, M or G (of 1024) may follow */
+	TW_OPTION_WORD,   /* one of the words that `argument` has between bars: "lru|plru" */
+	TW_OPTION_TEXT,
+};
+
+/* An option of an analyzer: --NAME on the command line of `analyze`, NAME behind a comma in `record --with`. */
+struct tw_option {
+	const char *name;     /* without dashes, and none of those that all analyzers have: trackway analyze --help */
+	uint8_t kind;         /* enum tw_option_kind */
+	const char *argument; /* what --help calls the value; FLAG: NULL */
+	const char *value;    /* what it is where it is not given; NULL: nothing */
+	const char *help;     /* what it does: one sentence, without a full stop; it is broken into lines where it is printed */
+};
+
 /*
  * An analyzer. Different states may be used by different threads at once, one state only by one at a time. Functions that return int return 0
  * to go on; anything else stops replay, which then returns it (negative: enum tw_error; positive: the analyzer's own).
  */
 struct tw_analyzer {
 	const char *name;
-	/* A fresh state, for a range of chunks. NULL: there is no memory. `arg` is tw_replay's. */
+	/* A fresh state, for a range of chunks. NULL: there is no memory. `arg` is tw_replay's; that of a plug-in is a const struct tw_context *. */
 	void *(*begin)(void *arg);
 	int (*batch)(void *state, const struct tw_batch *batch);
 	/* Adds to `state` what `later` saw, which came right after it, and frees `later` whatever happens. */
@@ -124,6 +171,32 @@ struct tw_analyzer {
 	/* The end of a state that is not merged into another: of the one that has seen everything (`error` 0), or of any when replay failed.
 	 * Frees it. Returns what tw_replay is to return. */
 	int (*end)(void *state, int error);
+	/* Below: what may be left out. */
+	const char *what;                /* it tells in one line, for --list: lower case, without a full stop */
+	const char *help;                /* more of it, for --help: lines of at most 80 characters, each ending with a newline */
+	const struct tw_option *options; /* its own; the last one has no name */
+	const char *argument;            /* the option that stands without its name before DIR, and must be given; NULL: none */
+	uint32_t needs;                  /* enum tw_needs */
+	uint32_t scope;                  /* enum tw_scope */
+	/* A state as bytes, and back: unpack adds what pack wrote to a state that is fresh from begin(). Both or none. */
+	uint32_t pack_version; /* of these bytes: others are refused */
+	int (*pack)(const void *state, FILE *to);
+	int (*unpack)(void *state, FILE *from);
 };
+
+/*
+ * What a plug-in exports, under the name tw_plugin: TW_PLUGIN(bytes_written) at the end of its source makes it. The version is raised whenever a struct of this
+ * header or of <trackway/context.h> changes; a plug-in that was built for another is refused.
+ */
+#define TW_PLUGIN_VERSION 2
+struct tw_plugin {
+	uint32_t version;        /* TW_PLUGIN_VERSION */
+	uint32_t analyzer_bytes; /* of a struct tw_analyzer */
+	const struct tw_analyzer *analyzer;
+};
+
+#define TW_PLUGIN(an_analyzer)                                                                                                             \
+	__attribute__((visibility("default"))) extern const struct tw_plugin tw_plugin;                                                    \
+	const struct tw_plugin tw_plugin = {TW_PLUGIN_VERSION, sizeof(struct tw_analyzer), &(an_analyzer)}
 
 #endif

@@ -144,6 +144,9 @@ static inline int tw_op_is_update(const struct tw_op *op)
 	return op->kind == TW_OP_SET || op->kind == TW_OP_CALC;
 }
 
+/* No reference is larger: an xsave area with all that processors have takes a sixth of it. Recordings that say otherwise are damaged. */
+#define TW_REF_MOST 65536
+
 /* Does it make references? */
 static inline int tw_op_is_ref(const struct tw_op *op)
 {

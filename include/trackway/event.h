@@ -28,6 +28,10 @@ enum tw_event_type {
 	TW_EVENT_CHILD_END, /* struct tw_child_end: a child was waited for */
 	TW_EVENT_WINDOW,    /* struct tw_window: recording stops or goes on here; where it goes on a KEYFRAME follows */
 	TW_EVENT_STAMP,     /* struct tw_stamp: the time at a locked instruction or a fence (record --order) */
+	TW_EVENT_FAULT,     /* struct tw_fault: an access that was not made, or what the process dies of */
+	TW_EVENT_CALL,      /* struct tw_called: a function is entered whose calls are told (record --calls) */
+	TW_EVENT_RETURN,    /* struct tw_returned: control is where one of them returns to */
+	TW_EVENT_LEARNED,   /* struct tw_learned: a block that ran outside of what is recorded (record --learn) */
 	TW_NEVENTS
 };
 
@@ -54,7 +58,8 @@ struct tw_partial {
 };
 
 /* `began` and `tsc`: the time before the call was made and after it had returned. A call that a signal broke off before it did anything is told once, when
- * it has been made again; one that does not return (exit, execve) is not told. */
+ * it has been made again; one that does not return (exit, execve) is not told. Since version 7 the names of files among its arguments follow, in their order, NUL behind each, as they
+ * were when it had returned; of one that is longer than 255 bytes the beginning. */
 #define TW_SYSCALL_INT80 0x80000000u /* in the number: of 32-bit Linux, made with int 0x80 */
 struct tw_syscall {
 	uint64_t number, args[6];
@@ -67,6 +72,22 @@ struct tw_signal {
 	uint32_t number;
 	int32_t code;
 	uint64_t pc, handler, address;
+};
+/*
+ * The instruction at pc was not completed: its access faulted, it is illegal, it divides by zero; a SIGNAL follows. Or (`fatal`) a signal ends the process there.
+ * With a fault that is no page fault the kernel tells neither address nor access: an address that is not canonical, or not aligned.
+ */
+enum tw_access { TW_ACCESS_UNKNOWN, TW_ACCESS_READ, TW_ACCESS_WRITE, TW_ACCESS_EXECUTE };
+struct tw_fault {
+	uint32_t number;  /* of the signal */
+	int32_t code;     /* si_code: what kind of fault; 0 and less: the signal was sent */
+	uint64_t pc;      /* of the instruction; of a signal that was sent, the next one */
+	uint64_t address; /* of the access; 0: not known, or there was none */
+	uint32_t access;  /* enum tw_access */
+	uint32_t fatal;   /* 1: the process dies of it; THREAD_END follows */
+	uint32_t sender;  /* of a signal that was sent: the process */
+	uint32_t reserved;
+	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
 };
 struct tw_segbase {
 	uint32_t seg;
@@ -89,6 +110,7 @@ enum tw_ended {
 	TW_ENDED_THREAD,
 	TW_ENDED_PROCESS,
 	TW_ENDED_EXEC, /* neither: the process goes on with another program, as another thread of the recording */
+	TW_ENDED_LEFT, /* neither: it goes on natively, since recording was to end there (trackway stop) */
 };
 struct tw_thread_end {
 	int32_t status; /* as from waitpid(2) */
@@ -107,11 +129,24 @@ struct tw_program_start {
 	uint32_t n_args; /* arguments that follow the path; where they are too many, the first */
 	uint64_t tsc;
 };
+/* Why what follows a WINDOW event is not recorded. */
+enum tw_left_out {
+	TW_LEFT_OUT_WINDOW, /* it is outside of the window (record --start, --stop) */
+	TW_LEFT_OUT_BUDGET, /* the budget of the period is spent (record --budget) */
+	TW_LEFT_OUT_BUFFER, /* likewise with a budget: the collector was to catch up first */
+};
 struct tw_window {
-	uint32_t open; /* 1: what follows is recorded; 0: it is not, until the next WINDOW */
-	uint32_t reserved;
-	uint64_t pc; /* of the next instruction */
+	uint32_t open;   /* 1: what follows is recorded; 0: it is not, until the next WINDOW */
+	uint32_t reason; /* enum tw_left_out; of one that opens: why what came before it was not */
+	uint64_t pc;     /* of the next instruction */
 	uint64_t tsc;
+};
+/* The bare engine tells each block when it comes by it by a way that is new: it may have run any number of times. */
+struct tw_learned {
+	uint64_t pc;
+	uint32_t bytes;
+	uint32_t from_end; /* how the block before it ended: enum tw_end */
+	uint64_t from;     /* behind that block; 0: it is not known by which way it was come by */
 };
 /* What is stamped, and how. */
 enum tw_stamp_kind {
@@ -131,6 +166,25 @@ struct tw_stamp {
 	uint64_t pc;    /* of the instruction */
 	uint32_t kind;  /* enum tw_stamp_kind */
 	uint32_t after; /* 0: the first, 1: the second */
+};
+/*
+ * A function of <trackway/called.h> is about to execute its first instruction, with these arguments. Its RETURN is the next one of the thread with `back` for its pc and
+ * a stack pointer above `sp`: other ways lead to such a place, too, and a function that is left by longjmp, or never, has none. A CALL may be told again, when
+ * a signal came before the first instruction. What was done before a call happened before its time, what is done after a return, after its time.
+ */
+struct tw_called {
+	uint64_t pc, tsc;
+	uint64_t back;    /* its return address */
+	uint64_t sp;      /* where that stands */
+	uint64_t args[8]; /* rdi, rsi, rdx, rcx, r8, r9, and the two words behind the return address */
+	uint32_t function;
+	uint32_t reserved;
+};
+struct tw_returned {
+	uint64_t pc, tsc;
+	uint64_t sp;
+	uint64_t result; /* rax */
+	uint64_t stored; /* of posix_memalign: what it stored where its first argument says; else 0 */
 };
 struct tw_child_end {
 	uint32_t pid;

@@ -16,7 +16,7 @@
 #include <trackway/descriptor.h>
 
 /* One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT stands where the next event
- * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags are those of src/channel/channel.h, the events those of <trackway/event.h>.) */
+ * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags are those of src/base/channel.h, the events those of <trackway/event.h>.) */
 struct tw_chunk {
 	uint32_t thread;     /* serial number of the thread in the recording */
 	uint32_t sequence;   /* 0, 1, 2... within the thread */
@@ -83,8 +83,12 @@ struct tw_totals {
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
 	uint64_t chunks, threads, fragments;
-	uint64_t gaps;   /* GAP events and torn chunks: places where something was not recorded */
+	uint64_t gaps;   /* GAP events, and buffers that made no sense to their end: places where something was not recorded */
 	uint64_t stamps; /* STAMP events: time stamps of locked instructions and fences */
+	uint64_t
+	    uncounted; /* of `written`, with --sink=count: what was passed over; insns, blocks and references are estimates that the rest stands for */
+	uint64_t
+	    cut; /* of a complete recording: threads that were there when their process ended; all that they did until then is recorded */
 };
 
 enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
@@ -103,16 +107,19 @@ struct tw_recording_info {
 	uint32_t tsc_invariant; /* 1: it goes at one rate in all states of the processor (CPUID 80000007H) */
 	uint32_t order;         /* 1: locked instructions and fences are stamped (--order) */
 	uint64_t duration_ns;
-	int32_t wait_status; /* of the program, as from waitpid(2) */
+	int32_t wait_status; /* of the program, as from waitpid(2); -1: it was let go, and went on natively */
 	int32_t argc;
 	char **argv;   /* as given on the command line */
 	char *program; /* the ELF file that ran (for a script: its interpreter) */
 	char *cwd, *host, *cpu, *kernel;
+	char
+	    *calls; /* "": calls are not told; "known": those of functions of <trackway/called.h>; more names follow, each behind a comma */
 	char *start_at, *stop_at; /* the window, as given on the command line; "" if it was not */
 	uint64_t windows;         /* how often a process opened it, where there is a start */
-	char *failure;            /* why recording stopped early; "" if it did not */
+	char *failure;            /* why it is not complete; "" if it is */
 	struct tw_xstate xstate;
 	struct tw_totals totals;
+	uint32_t attached; /* the number of the process, if it ran already when recording began (--pid); else 0 */
 };
 
 struct tw_thread_info {

@@ -14,7 +14,7 @@
 struct tw_replay_options {
 	unsigned jobs; /* worker threads; 0 counts as 1 */
 	/* Chunks per state; 0: as few states as there are workers, and some more, so that they end together (best for states that are costly to begin or merge). */
-	unsigned grain;
+	unsigned grain; /* looked at for TW_SCOPE_CHUNKS only */
 	/* Several workers begin with what takes longest, so that they end together. States are merged in order all the same, but all of them may be there at
 	 * once, and damage is told of in no order: best for small states. 0: no more than two for each worker, and one after another. */
 	int longest_first;
@@ -27,7 +27,7 @@ struct tw_replay_options {
 };
 
 /*
- * Replays `r` for `analyzer`: threads in the order of their serial numbers, chunks in their order. Returns 0, a negative enum tw_error, or what the
+ * Replays `r` for `analyzer`, as its scope says: threads in the order of their serial numbers, chunks in their order. Returns 0, a negative enum tw_error, or what the
  * analyzer returned. `arg` goes to analyzer->begin. `options` may be NULL.
  */
 int tw_replay(const struct tw_recording *r, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg);

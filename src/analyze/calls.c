@@ -12,7 +12,7 @@ enum { N_LEVELS = 2, AS_STUB = 2 };
 
 /* What executions counted that were not whole, or whose references differ from one to another. */
 struct own {
-	uint64_t ran, reads, writes;
+	uint64_t ran, refs, reads, writes;
 };
 
 enum known { UNKNOWN, BY_JUMP, BY_CALL };
@@ -246,7 +246,9 @@ static int run_own(struct state *s, struct fragment *f, unsigned level, const st
 		return TW_ERR_MEMORY;
 	for (unsigned i = 0; i < run->n_insns; i++)
 		own[b->first_insn + i].ran++;
+	s->stack.cost.refs += n;
 	for (size_t i = 0; i < n; i++) {
+		own[refs[i].insn].refs++;
 		own[refs[i].insn].reads += refs[i].type & TW_READ;
 		own[refs[i].insn].writes += refs[i].type >> 1;
 		s->stack.cost.reads += refs[i].type & TW_READ;
@@ -295,6 +297,7 @@ static int run_block(struct state *s, const struct tw_block_run *run, const stru
 	struct tw_cost before = s->stack.cost;
 	s->stack.cost.insns += run->n_insns;
 	if (whole && n == b->refs && !b->varies) {
+		s->stack.cost.refs += b->refs;
 		s->stack.cost.reads += b->reads;
 		s->stack.cost.writes += b->writes;
 		b->runs[level]++;
@@ -501,7 +504,7 @@ static void add_insns(struct tw_calls *out, const struct block *b, const struct 
 		    .image = b->fragment->image,
 		    .end = TW_END_FALL,
 		    .pc = pc,
-		    .cost = {.insns = b->runs[level] + more.ran, .reads = more.reads, .writes = more.writes},
+		    .cost = {.insns = b->runs[level] + more.ran, .refs = more.refs, .reads = more.reads, .writes = more.writes},
 		    .ran = b->runs[level] + more.ran,
 		};
 	}
@@ -517,6 +520,7 @@ static void add_rest(struct tw_call_insn *insns, size_t n, const struct block *b
 		unsigned insn = op[i].insn - (unsigned)b->first_insn;
 		if (insn >= n || !tw_op_is_ref(&op[i]))
 			continue;
+		insns[insn].cost.refs += runs;
 		insns[insn].cost.reads += runs * (op[i].type & TW_READ);
 		insns[insn].cost.writes += runs * (op[i].type >> 1);
 	}
@@ -653,13 +657,13 @@ static int end(void *state, int error)
 
 int tw_calls_run(const struct tw_recording *r, const struct tw_calls_options *options, struct tw_calls *out)
 {
-	static const struct tw_analyzer calls = {"calls", begin, batch, merge, end};
+	static const struct tw_analyzer calls = {.name = "calls", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct tw_replay_options replay = options->replay;
 	struct arg arg = {r, options, out};
 	memset(out, 0, sizeof *out);
 	replay.jobs = 1;
 	replay.grain = 0;
-	return tw_replay(r, &replay, &calls, &arg);
+	return options->run ? options->run(options->run_context, r, &replay, &calls, &arg) : tw_replay(r, &replay, &calls, &arg);
 }
 
 void tw_calls_free(struct tw_calls *calls)

@@ -14,33 +14,9 @@
 #ifndef TW_CALLS_H
 #define TW_CALLS_H
 
+#include "analyze/call.h"
+
 #include <trackway/replay.h>
-
-/* What is counted. */
-struct tw_cost {
-	uint64_t insns, reads, writes;
-	uint64_t conditional; /* conditional branches executed */
-	uint64_t indirect;    /* indirect jumps and calls executed; returns are not among them */
-};
-
-enum tw_call_kind {
-	TW_CALL_FUNCTION,
-	TW_CALL_STUB,     /* an entry of a PLT: leads to a function, is none */
-	TW_CALL_RESOLVER, /* what the common entry of a PLT jumps to, the first time a function is called */
-};
-
-/* The function a piece of code belongs to. */
-struct tw_call_place {
-	uint32_t function; /* its number, small: arrays are indexed by it */
-	uint8_t kind;      /* TW_CALL_FUNCTION or TW_CALL_STUB */
-	uint8_t lazy;      /* the common entry of a PLT, from which a resolver is entered */
-	uint8_t entry;     /* this is the first instruction of the function */
-};
-
-/* A function while it was not active already (level 0), or while it was (1). */
-struct tw_context {
-	uint32_t function, level;
-};
 
 /* What an instruction cost by itself in one context. Sorted by function, level, image, address. */
 struct tw_call_insn {
@@ -54,24 +30,16 @@ struct tw_call_insn {
 	uint64_t taken;  /* JUMP, COND: how often it went there */
 };
 
-/* Calls from one place to one context. Sorted by caller as above, then by callee. */
-struct tw_call {
-	struct tw_context in;
-	uint32_t image;
-	uint64_t pc; /* of the instruction that called */
-	struct tw_context to;
-	uint32_t to_image;
-	uint64_t to_pc; /* where the callee was entered first */
-	uint64_t calls;
-	struct tw_cost cost;
-};
-
 struct tw_calls_options {
 	struct tw_replay_options replay; /* `jobs` and `grain` are ignored: calls are followed in order */
 	/* The function of the code at pc of an image (see profile.h); `called`: a call has led there. *place is all zeros. 0, or an error that ends the
 	 * replay. */
 	int (*place)(void *context, uint32_t image, uint64_t pc, int called, struct tw_call_place *place);
 	void *context; /* for place() */
+	/* In place of tw_replay, to have the analyzer see a part of the execution only; NULL: tw_replay. */
+	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
+	           const struct tw_analyzer *analyzer, void *arg);
+	void *run_context;
 };
 
 struct tw_calls {
@@ -84,14 +52,5 @@ struct tw_calls {
 /* Replays `r` and fills *out, which the caller gives to tw_calls_free (on failure it is empty). */
 int tw_calls_run(const struct tw_recording *r, const struct tw_calls_options *options, struct tw_calls *out);
 void tw_calls_free(struct tw_calls *calls);
-
-static inline void tw_cost_add(struct tw_cost *to, const struct tw_cost *more)
-{
-	to->insns += more->insns;
-	to->reads += more->reads;
-	to->writes += more->writes;
-	to->conditional += more->conditional;
-	to->indirect += more->indirect;
-}
 
 #endif

@@ -1,5 +1,6 @@
 #include "analyze/callstack.h"
-#include "recording/array.h"
+#include "base/array.h"
+#include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,7 @@ static struct tw_cost difference(const struct tw_cost *a, const struct tw_cost *
 {
 	return (struct tw_cost){
 	    .insns = a->insns - b->insns,
+	    .refs = a->refs - b->refs,
 	    .reads = a->reads - b->reads,
 	    .writes = a->writes - b->writes,
 	    .conditional = a->conditional - b->conditional,

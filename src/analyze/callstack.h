@@ -7,7 +7,9 @@
 #ifndef TW_CALLSTACK_H
 #define TW_CALLSTACK_H
 
-#include "analyze/calls.h"
+#include "analyze/call.h"
+
+#include <stddef.h>
 
 enum tw_arrival_cause {
 	TW_ARRIVAL_JUMP, /* direct, or falling through */

@@ -1,5 +1,5 @@
 #include "analyze/flow.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>

@@ -11,7 +11,9 @@
 #ifndef TW_FLOW_H
 #define TW_FLOW_H
 
-#include "analyze/profile.h"
+#include <trackway/replay.h>
+
+#define TW_NO_INDEX UINT32_MAX
 
 /* An instruction: the bytes at pc, in one image, with one length. */
 struct tw_flow_node {
@@ -102,11 +104,5 @@ void tw_flow_merge(struct tw_flow *f, struct tw_flow *later, int continues);
 
 /* Ends the stream for good and splits all runs at their jumps: each then ends with a jump, or where a stream did. 0 or TW_ERR_MEMORY. */
 int tw_flow_settle(struct tw_flow *f);
-
-/*
- * Settles the flow and makes the profile of all that was seen. `images` (from malloc) goes over to the profile, and is freed on failure.
- * 0 or TW_ERR_MEMORY; *out is then empty.
- */
-int tw_flow_profile(struct tw_flow *f, struct tw_profile_image *images, uint32_t n_images, struct tw_profile *out);
 
 #endif

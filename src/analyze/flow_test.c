@@ -2,7 +2,7 @@
  * Block profiles of random programs' streams against a slow and obvious reference that knows all jumps before it counts: it reads the stream
  * twice. Each stream is also cut into pieces, as by several workers, and joined again.
  */
-#include "analyze/flow.h"
+#include "analyze/profile.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -189,12 +189,25 @@ static int end(void *state, int error)
 	return error;
 }
 
-int tw_hot_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_hot *out)
+int tw_hot_run_by(tw_hot_replay *run, void *run_context, const struct tw_recording *r, const struct tw_replay_options *options,
+                  struct tw_hot *out)
 {
-	static const struct tw_analyzer hot = {"hot", begin, batch, merge, end};
+	static const struct tw_analyzer hot = {.name = "hot", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	memset(out, 0, sizeof *out);
 	struct shared shared = {r, out};
-	return tw_replay(r, options, &hot, &shared);
+	return run(run_context, r, options, &hot, &shared);
+}
+
+static int replay_all(void *unused, const struct tw_recording *r, const struct tw_replay_options *options,
+                      const struct tw_analyzer *analyzer, void *arg)
+{
+	(void)unused;
+	return tw_replay(r, options, analyzer, arg);
+}
+
+int tw_hot_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_hot *out)
+{
+	return tw_hot_run_by(replay_all, NULL, r, options, out);
 }
 
 void tw_hot_free(struct tw_hot *hot)

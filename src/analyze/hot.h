@@ -26,6 +26,12 @@ struct tw_hot {
 	size_t n_blocks;
 };
 
+/* In place of tw_replay, as in struct tw_calls_options (calls.h). */
+typedef int tw_hot_replay(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
+                          const struct tw_analyzer *analyzer, void *arg);
+int tw_hot_run_by(tw_hot_replay *run, void *run_context, const struct tw_recording *r, const struct tw_replay_options *options,
+                  struct tw_hot *out);
+
 /* Replays `r` and fills *out, which the caller gives to tw_hot_free (on failure it is empty). `options` may be NULL. */
 int tw_hot_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_hot *out);
 void tw_hot_free(struct tw_hot *hot);

@@ -1,6 +1,6 @@
 #include "analyze/profile.h"
-#include "analyze/flow.h"
-#include "recording/array.h"
+#include "analyze/profile.h"
+#include "base/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -329,4 +329,24 @@ void tw_profile_free(struct tw_profile *p)
 	free(p->next);
 	free(p->images);
 	memset(p, 0, sizeof *p);
+}
+
+/* ---- what executed most ---- */
+
+static int by_heat(const void *a, const void *b)
+{
+	const struct tw_profile_hot *x = a, *y = b;
+	if (x->insns != y->insns)
+		return x->insns > y->insns ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+struct tw_profile_hot *tw_profile_hottest(const struct tw_profile_blocks *all)
+{
+	struct tw_profile_hot *hot = calloc(all->n_blocks + 1u, sizeof *hot);
+	for (uint32_t i = 0; hot && i < all->n_blocks; i++)
+		hot[i] = (struct tw_profile_hot){all->blocks[i].executions * all->blocks[i].n_insns, i};
+	if (hot)
+		qsort(hot, all->n_blocks, sizeof *hot, by_heat);
+	return hot;
 }

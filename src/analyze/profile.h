@@ -18,9 +18,9 @@
 #ifndef TW_PROFILE_H
 #define TW_PROFILE_H
 
-#include <trackway/replay.h>
+#include "analyze/flow.h"
 
-#define TW_NO_INDEX UINT32_MAX
+#include <trackway/replay.h>
 
 /* Where the executions of a block went. */
 enum tw_ending {
@@ -105,7 +105,20 @@ struct tw_profile_options {
 int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_options *options, struct tw_profile *out);
 void tw_profile_free(struct tw_profile *p);
 
+/* The blocks of one kind by the instructions that they executed, the most first: n_blocks of them, to be freed by the caller. NULL: no memory. */
+struct tw_profile_hot {
+	uint64_t insns;
+	uint32_t block;
+};
+struct tw_profile_hot *tw_profile_hottest(const struct tw_profile_blocks *all);
+
 /* The number of the image that the recording's thread (as in tw_recording_thread) runs in. */
 uint32_t tw_profile_image_of_thread(const struct tw_recording *r, size_t thread);
+
+/*
+ * Settles the flow and makes the profile of all that was seen. `images` (from malloc) goes over to the profile, and is freed on failure.
+ * 0 or TW_ERR_MEMORY; *out is then empty.
+ */
+int tw_flow_profile(struct tw_flow *f, struct tw_profile_image *images, uint32_t n_images, struct tw_profile *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Block profiles of recordings: the analyzer that feeds a flow. */
-#include "analyze/flow.h"
-#include "export/lackey.h"
+#include "analyze/profile.h"
+#include "analyze/lackey.h"
 #include "recording/recording.h"
 #include "replay/piece.h"
 
@@ -181,7 +181,7 @@ static uint64_t take_iterations(const struct tw_lackey_insn *insn, const struct 
 	return insn->flags & TW_LACKEY_PAIRS ? (n + 1) / 2 : n;
 }
 
-/* Executes one instruction, and again as often as its iterations have it (src/export/lackey.h). */
+/* Executes one instruction, and again as often as its iterations have it (src/analyze/lackey.h). */
 static void step_insn(struct state *s, const struct code *c, unsigned insn, uint64_t iterations)
 {
 	uint8_t flags = c->insns[insn].flags;
@@ -350,7 +350,7 @@ static int prepare(struct shared *s)
 
 int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_options *options, struct tw_profile *out)
 {
-	static const struct tw_analyzer analyzer = {"profile", begin, batch, merge, end};
+	static const struct tw_analyzer analyzer = {.name = "profile", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	static const struct tw_profile_options defaults;
 	const struct tw_profile_options *o = options ? options : &defaults;
 	struct tw_replay_options replay = o->replay;

@@ -4,7 +4,7 @@
 #ifndef TW_CLEAR_H
 #define TW_CLEAR_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
 
 /* A buffer of which so much has been used (struct tw_slot). It keeps its memory. */
 void tw_clear_buffer(uint8_t *data, uint32_t bytes, uint32_t slack_end);

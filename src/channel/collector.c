@@ -1,11 +1,12 @@
 #include "channel/collector.h"
+#include "channel/budget.h"
 #include "channel/clear.h"
 #include "channel/demux.h"
 #include "channel/expand.h"
-#include "channel/gone.h"
+#include "channel/liveness.h"
 #include "channel/keep.h"
 #include "channel/machine.h"
-#include "channel/rooms.h"
+#include "channel/descriptor_tables.h"
 #include "channel/tally.h"
 #include "recording/recording.h"
 
@@ -61,15 +62,19 @@ struct tw_collector {
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_output *output;
-	struct tw_rooms *rooms;
+	struct tw_descriptor_tables *tables;
 	pthread_t thread_id;
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
 	_Atomic int stopping; /* what still runs is not waited for */
 	uint32_t next_check;  /* slot */
 	uint64_t started;     /* when, in ns */
-	uint64_t recorded;    /* instructions, for a window that closes at a count */
-	char failure[512];    /* what was wrong with what the engine wrote */
+	uint64_t most_bytes, most_ns;
+	enum tw_limit limit; /* that was reached */
+	uint64_t recorded;   /* instructions, for a window that closes at a count */
+	struct tw_budget_taken budget;
+	struct tw_budget *budget_result; /* of budget.n periods */
+	char failure[512];               /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
 };
 
@@ -84,7 +89,7 @@ static void note_failure(struct tw_collector *c, int error)
 /* Of the program whose threads have this slot. */
 static void take_descriptors(struct tw_collector *c, uint32_t s)
 {
-	int error = tw_rooms_take(c->rooms, atomic_load(&c->control->slot[s].room));
+	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table));
 	if (error)
 		note_failure(c, error);
 }
@@ -192,7 +197,7 @@ static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux
 	struct thread *t = &c->thread[s];
 	uint64_t now = tw_machine_ns(), took = now - t->emptied[t->next];
 	t->emptied[t->next] = now;
-	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(s, t->next), TW_BUFFER_STRIDE))
+	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(&c->control->sizes, s, t->next), TW_BUFFER_STRIDE))
 		tw_clear_buffer(tw_channel_buffer(c->base, s, t->next), in->bytes, in->slack_end);
 }
 
@@ -205,7 +210,7 @@ static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_
 	slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
 	atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
 	futex_wake(&slot->buffer[b].state);
-	c->thread[s].next = (b + 1) % TW_BUFFERS;
+	c->thread[s].next = (b + 1) % c->control->sizes.buffers;
 }
 
 /* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
@@ -213,7 +218,7 @@ static unsigned drain_full(struct tw_collector *c, uint32_t s)
 {
 	struct tw_demux_input in;
 	unsigned done = 0;
-	for (; done < TW_BUFFERS && find_full(c, s, &in); done++) {
+	for (; done < c->control->sizes.buffers && find_full(c, s, &in); done++) {
 		take_descriptors(c, s);
 		take_buffer(c, &c->thread[s], &in, 0);
 		give_back(c, s, &in);
@@ -243,7 +248,7 @@ static void adopt(struct tw_collector *c, uint32_t s)
 /* Takes what the thread of slot s has counted. `live`: it runs on. */
 static void take_tally(struct tw_collector *c, uint32_t s, int live)
 {
-	const struct tw_tally_input in = {c->rooms, c->control, c->fd, c->base, s};
+	const struct tw_tally_input in = {c->tables, c->control, c->fd, c->base, s};
 	if (!(c->control->flags & TW_FLAG_TALLY))
 		return;
 	struct tw_totals tallied;
@@ -265,7 +270,7 @@ static void release(struct tw_collector *c, uint32_t s)
 	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
 	slot->pid = slot->tid = slot->parent_pid = 0;
 	atomic_store(&slot->current, 0);
-	atomic_store(&slot->room, 0);
+	atomic_store(&slot->table, 0);
 	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
 }
 
@@ -273,8 +278,9 @@ static void release(struct tw_collector *c, uint32_t s)
 static void salvage(struct tw_collector *c, uint32_t s, int live)
 {
 	struct thread *t = &c->thread[s];
-	for (uint32_t i = 0; i < TW_BUFFERS; i++) {
-		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % TW_BUFFERS);
+	const uint32_t n = c->control->sizes.buffers;
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % n);
 		if (!data[c->expand ? 2 : 0]) /* the tag of the keyframe */
 			continue;
 		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
@@ -296,7 +302,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 		return 0;
 	adopt(c, s);
 	unsigned n = drain_full(c, s);
-	if (state == TW_SLOT_ACTIVE || n >= TW_BUFFERS)
+	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
 		return n;
 	if (state == TW_SLOT_DEAD)
 		salvage(c, s, 0);
@@ -309,7 +315,7 @@ static unsigned drain_all(struct tw_collector *c, unsigned *active)
 {
 	unsigned done = 0;
 	*active = 0;
-	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
 		done += drain_slot(c, s);
 		*active += atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) != TW_SLOT_FREE;
 	}
@@ -329,7 +335,7 @@ static void clear_slot(struct tw_collector *c, uint32_t s)
 	atomic_store(&slot->claim, 0);
 	if (!is_free)
 		return;
-	tw_clear_range(c->fd, tw_buffer_at(s, 0), TW_SLOT_BYTES);
+	tw_clear_range(c->fd, tw_buffer_at(&c->control->sizes, s, 0), tw_slot_bytes(&c->control->sizes));
 	c->thread[s].freed = 0;
 	atomic_store(&slot->state, TW_SLOT_FREE);
 }
@@ -337,7 +343,7 @@ static void clear_slot(struct tw_collector *c, uint32_t s)
 static void clear_slots(struct tw_collector *c, uint64_t now)
 {
 	unsigned most = CLEARED;
-	for (uint32_t s = 0; s < TW_SLOTS && most; s++) {
+	for (uint32_t s = 0; s < c->control->sizes.slots && most; s++) {
 		const struct thread *t = &c->thread[s];
 		if (t->active || !t->freed || now - t->freed < FREE_NS)
 			continue;
@@ -364,7 +370,7 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
 		return;
 	int namespaces = atomic_load(&c->control->namespaces) != 0;
-	if (!tw_thread_gone(slot, c->inode, namespaces, &c->thread[s].seen) || slot->tid != tid)
+	if (!tw_thread_has_ended(slot, c->inode, namespaces, &c->thread[s].seen) || slot->tid != tid)
 		return;
 	unlock_descriptors(c, s);
 	atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
@@ -373,8 +379,8 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 /* Looks at `most` slots in use, going on from where it stopped the last time. */
 static void check_threads(struct tw_collector *c, unsigned most)
 {
-	for (uint32_t n = 0; n < TW_SLOTS && most; n++) {
-		uint32_t s = c->next_check++ % TW_SLOTS;
+	for (uint32_t n = 0; n < c->control->sizes.slots && most; n++) {
+		uint32_t s = c->next_check++ % c->control->sizes.slots;
 		if (atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) == TW_SLOT_FREE)
 			continue;
 		check_slot(c, s);
@@ -386,7 +392,7 @@ static void check_threads(struct tw_collector *c, unsigned most)
 static unsigned count_processes(const struct tw_collector *c)
 {
 	unsigned n = 0;
-	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
 		const struct tw_slot *slot = &c->control->slot[s];
 		n += atomic_load(&slot->state) == TW_SLOT_ACTIVE && slot->pid == slot->tid;
 	}
@@ -402,7 +408,7 @@ static void leave_running(struct tw_collector *c)
 		snprintf(control->failure_text, sizeof control->failure_text, "stopped by a signal while %u process%s ran", n,
 		         n == 1 ? "" : "es");
 	atomic_store(&control->failure, TW_FAILURE_COLLECTOR);
-	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
 		drain_slot(c, s);
 		if (atomic_load(&control->slot[s].state) != TW_SLOT_ACTIVE)
 			continue;
@@ -427,12 +433,26 @@ static int is_due(const struct tw_collector *c, const struct tw_where *where, in
 	return passed >= where->value;
 }
 
+/* Notes which limit is reached, the first one. */
+static int limit_is_reached(struct tw_collector *c, uint64_t *next)
+{
+	const struct tw_where time = {.kind = TW_WHERE_TIME, .value = c->most_ns};
+	struct tw_collector_progress now = {0};
+	if (!c->limit && c->most_ns && is_due(c, &time, 1, next))
+		c->limit = TW_LIMIT_TIME;
+	if (!c->limit && c->most_bytes)
+		tw_collector_progress(c, &now);
+	if (!c->limit && c->most_bytes && now.stored >= c->most_bytes)
+		c->limit = TW_LIMIT_BYTES;
+	return c->limit != TW_LIMIT_NONE;
+}
+
 /* Tells the engines what is due of the window. Returns for how long nothing will be, at most WAIT_NS. */
 static uint64_t look_at_window(struct tw_collector *c)
 {
 	struct tw_window_control *w = &c->control->window;
 	uint64_t next = WAIT_NS;
-	uint32_t due = (is_due(c, &w->start, 0, &next) ? 1u : 0) | (is_due(c, &w->stop, 1, &next) ? 2u : 0);
+	uint32_t due = (is_due(c, &w->start, 0, &next) ? 1u : 0) | (is_due(c, &w->stop, 1, &next) || limit_is_reached(c, &next) ? 2u : 0);
 	if (due)
 		atomic_fetch_or(&w->due, due);
 	return next;
@@ -450,9 +470,16 @@ static void ring_bell(struct tw_collector *c)
 	futex_wake(&c->control->doorbell);
 }
 
-static void sweep_rooms(struct tw_collector *c)
+static void sweep_tables(struct tw_collector *c)
 {
-	int error = tw_rooms_sweep(c->rooms);
+	int error = tw_tables_sweep(c->tables);
+	if (error)
+		note_failure(c, error);
+}
+
+static void take_budget(struct tw_collector *c, int all)
+{
+	int error = tw_budget_take(&c->control->budget, &c->budget, all);
 	if (error)
 		note_failure(c, error);
 }
@@ -475,8 +502,9 @@ static void drain_until_ended(struct tw_collector *c)
 		if (now - checked >= WAIT_NS || ended > told) {
 			check_threads(c, CHECKS);
 			tw_output_age(c->output);
-			sweep_rooms(c);
+			sweep_tables(c);
 			clear_slots(c, now);
+			take_budget(c, 0);
 			checked = now;
 			told = ended;
 		} else if (!done) {
@@ -496,7 +524,7 @@ static void *run(void *arg)
 	pthread_mutex_lock(life_of(c));
 	sem_post(&c->ready);
 	drain_until_ended(c);
-	for (uint32_t s = 0; s < TW_SLOTS; s++)
+	for (uint32_t s = 0; s < c->control->sizes.slots; s++)
 		take_descriptors(c, s);
 	pthread_mutex_unlock(life_of(c));
 	sem_post(&c->done);
@@ -517,19 +545,19 @@ static int make_life(struct tw_collector *c)
 }
 
 /* A limit on the size of files counts here too, though this is none. What of it can be raised without privilege is raised for the moment. */
-static int set_size(int fd)
+static int set_size(int fd, uint64_t bytes)
 {
 	struct rlimit before, most;
 	getrlimit(RLIMIT_FSIZE, &before);
 	most = before;
 	most.rlim_cur = most.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &most);
-	int failed = ftruncate(fd, (off_t)TW_MEMFD_BYTES), why = errno;
+	int failed = ftruncate(fd, (off_t)bytes), why = errno;
 	setrlimit(RLIMIT_FSIZE, &before);
 	if (failed && why == EFBIG)
 		return tw_fail(TW_ERR_SYSTEM,
-		               "the limit on the size of files (ulimit -f) is below the %llu GB of shared memory that recording needs",
-		               (unsigned long long)(TW_MEMFD_BYTES >> 30));
+		               "the limit on the size of files (ulimit -f) is below the %llu MB of shared memory that recording needs",
+		               (unsigned long long)(bytes >> 20));
 	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
 }
 
@@ -545,19 +573,22 @@ static void set_path(struct tw_collector *c)
 	snprintf(c->path, sizeof c->path, "/proc/%.*s%s", LONGEST - n, "//////////////////////////", rest);
 }
 
-static int map_channel(struct tw_collector *c)
+static int map_channel(struct tw_collector *c, const struct tw_sizes *sizes)
 {
-	c->fd = memfd_create("trackway", MFD_CLOEXEC);
-	int error = c->fd < 0 ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : set_size(c->fd);
+	char name[32];
+	snprintf(name, sizeof name, "trackway-%d", (int)getpid()); /* by which `trackway stop` finds this process */
+	c->fd = memfd_create(name, MFD_CLOEXEC);
+	int error = c->fd < 0 ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : set_size(c->fd, sizes->memfd_bytes);
 	if (error)
 		return error;
-	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+	void *base = mmap(NULL, sizes->channel_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
 	if (base == MAP_FAILED)
 		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
 	struct stat st;
 	c->inode = fstat(c->fd, &st) ? 0 : st.st_ino;
 	c->base = base;
 	c->control = base;
+	c->control->sizes = *sizes;
 	set_path(c);
 	return TW_OK;
 }
@@ -568,29 +599,40 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->magic = TW_CHANNEL_MAGIC;
 	control->version = TW_CHANNEL_VERSION;
 	control->format = options->format;
-	control->flags =
-	    (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) | (options->order ? TW_FLAG_ORDER : 0);
-	if (c->count_only && tw_form_of(options->format) == TW_FORM_PLAIN && options->format != TW_FORMAT_NONE && !options->order)
+	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) |
+	                 (options->order ? TW_FLAG_ORDER : 0) | (options->learn ? TW_FLAG_LEARN : 0);
+	if (c->count_only && tw_form_of(options->format) == TW_FORM_PLAIN && options->format != TW_FORMAT_NONE && !options->order &&
+	    !options->calls && !tw_sizes_limited(options->sizes))
 		control->flags |= TW_FLAG_TALLY;
+	if (options->calls) {
+		control->flags |= TW_FLAG_CALLS;
+		snprintf(control->calls, sizeof control->calls, "%s", options->calls + (options->calls[0] == ','));
+	}
 	control->collector_pid = getpid();
 	control->descriptors_most = tw_machine_memory() / 2;
 	control->window.start = options->start;
 	control->window.stop = options->stop;
+	control->window.limited = options->most_bytes || options->most_ns;
+	c->most_bytes = options->most_bytes;
+	c->most_ns = options->most_ns;
+	tw_budget_start(&control->budget, &options->budget);
+	if (options->learn) /* each run records other parts of what the program does */
+		control->budget.begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % control->budget.period;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
 	c->started = tw_machine_ns();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;
 	control->versions = options->versions;
-	control->store.limit = options->share;
+	control->store.limit = options->share < options->sizes->store_bytes ? options->share : options->sizes->store_bytes;
 	tw_machine_xstate(&control->xstate);
 }
 
 static int start_keeping(struct tw_collector *c, const struct tw_collector_options *options)
 {
-	if (!options->keep || !options->share || options->format != TW_FORMAT_NONE)
+	if (!options->keep || !c->control->store.limit || options->format != TW_FORMAT_NONE)
 		return TW_OK;
-	int error = tw_keep_begin(&c->control->store, options->keep);
+	int error = tw_keep_begin(&c->control->store, options->keep, options->must_keep);
 	return options->must_keep ? error : TW_OK;
 }
 
@@ -598,19 +640,21 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 {
 	struct tw_output_options o = {
 	    .writer = options->writer,
+	    .ring = options->ring,
 	    .discard = options->discard,
 	    .keep_refs = options->format == TW_FORMAT_CALL,
 	    .check = options->check,
 	    .check_context = options->check_context,
+	    .feed = options->feed,
 	};
 	return tw_output_new(&o, &c->output);
 }
 
-static int start_rooms(struct tw_collector *c)
+static int start_tables(struct tw_collector *c)
 {
-	struct tw_rooms_options o = {c->fd, c->control, c->demux, c->expand, c->output};
-	c->rooms = tw_rooms_new(&o);
-	return c->rooms ? TW_OK : tw_fail(TW_ERR_MEMORY, "collector");
+	struct tw_tables_options o = {c->fd, c->control, c->demux, c->expand, c->output};
+	c->tables = tw_tables_new(&o);
+	return c->tables ? TW_OK : tw_fail(TW_ERR_MEMORY, "collector");
 }
 
 static int start_thread(struct tw_collector *c)
@@ -629,12 +673,12 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 {
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
-	c->count_only = options->discard && !c->logged && options->stop.kind != TW_WHERE_COUNT;
+	c->count_only = options->discard && !options->feed && !c->logged && options->stop.kind != TW_WHERE_COUNT;
 	c->demux = tw_demux_new(c->count_refs);
 	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
 	if (other_form)
 		c->expand = tw_expand_new(options->format, c->logged, c->count_only);
-	int error = c->demux && (c->expand || !other_form) ? map_channel(c) : tw_fail(TW_ERR_MEMORY, "collector");
+	int error = c->demux && (c->expand || !other_form) ? map_channel(c, options->sizes) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
 	init_control(c, options);
@@ -644,7 +688,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	if (!error)
 		error = start_output(c, options);
 	if (!error)
-		error = start_rooms(c);
+		error = start_tables(c);
 	return error ? error : start_thread(c);
 }
 
@@ -654,9 +698,11 @@ void tw_collector_free(struct tw_collector *c)
 		return;
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
-	tw_rooms_free(c->rooms);
+	tw_tables_free(c->tables);
+	free(c->budget.of);
+	free(c->budget_result);
 	if (c->base)
-		munmap(c->base, TW_CHANNEL_BYTES);
+		munmap(c->base, c->control->sizes.channel_bytes);
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c);
@@ -685,6 +731,16 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 	return TW_OK;
 }
 
+void tw_collector_keep(struct tw_collector *c)
+{
+	tw_output_keep(c->output);
+}
+
+const struct tw_control *tw_collector_control(const struct tw_collector *c)
+{
+	return c->control;
+}
+
 const char *tw_collector_path(const struct tw_collector *c)
 {
 	return c->path;
@@ -697,6 +753,25 @@ void tw_collector_window(const struct tw_collector *c, struct tw_collector_windo
 	out->opened = atomic_load(&w->opened);
 	out->start_found = w->start.kind != TW_WHERE_FUNCTION || (found & 1);
 	out->stop_found = w->stop.kind != TW_WHERE_FUNCTION || (found & 2);
+}
+
+void tw_collector_progress(struct tw_collector *c, struct tw_collector_progress *out)
+{
+	struct tw_totals totals;
+	tw_output_progress(c->output, &totals, &out->stored);
+	out->insns = totals.insns;
+	out->refs = totals.refs;
+}
+
+enum tw_limit tw_collector_limit(const struct tw_collector *c)
+{
+	return c->limit;
+}
+
+const struct tw_budget *tw_collector_budget(const struct tw_collector *c, size_t *n)
+{
+	*n = c->budget.n;
+	return c->budget_result;
 }
 
 struct tw_collector_shares tw_collector_shares(const struct tw_collector *c)
@@ -745,9 +820,24 @@ void tw_collector_stop(struct tw_collector *c)
 	ring_bell(c);
 }
 
+/* What became of the budget is kept with the recording. */
+static void store_budget(struct tw_collector *c)
+{
+	size_t bytes;
+	if (!c->control->budget.period)
+		return;
+	take_budget(c, 1);
+	c->budget_result = tw_budget_result(&c->control->budget, &c->budget, &bytes);
+	void *copy = c->budget_result ? malloc(bytes) : NULL;
+	if (copy)
+		memcpy(copy, c->budget_result, bytes);
+	tw_output_block(c->output, TW_BLOCK_BUDGET, copy, bytes);
+}
+
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
 {
 	pthread_join(c->thread_id, NULL);
+	store_budget(c);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);
 	if (c->expand)
@@ -755,7 +845,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
-	tw_keep_end(&c->control->store, c->fd);
-	result->totals.fragments = tw_rooms_fragments(c->rooms);
+	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at);
+	result->totals.fragments = tw_tables_fragments(c->tables);
 	say_failure(c, result);
 }

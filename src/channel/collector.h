@@ -6,27 +6,36 @@
 #ifndef TW_COLLECTOR_H
 #define TW_COLLECTOR_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "channel/output.h"
+#include "recording/budget.h"
 
 struct tw_collector;
 
 struct tw_collector_options {
-	uint32_t format;             /* enum tw_format */
-	int verify;                  /* 1: have every reference logged */
-	int no_follow;               /* 1: child processes are not recorded */
-	int order;                   /* 1: time stamps at locked instructions and fences */
-	struct tw_where start, stop; /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
-	int discard;                 /* 1: count, but store no chunks and no descriptors */
-	struct tw_writer *writer;    /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
-	uint64_t dump_pc;            /* --show-fragment */
+	uint32_t format;               /* enum tw_format */
+	int verify;                    /* 1: have every reference logged */
+	int no_follow;                 /* 1: child processes are not recorded */
+	int learn;                     /* 1: code that runs bare is told when it is first come by */
+	int order;                     /* 1: time stamps at locked instructions and fences */
+	const char *calls;             /* NULL: they are not told; "" or more names, each behind a comma: they are */
+	uint64_t most_bytes, most_ns;  /* recording ends when so much is stored, or after so long; 0: no limit */
+	struct tw_where start, stop;   /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
+	struct tw_budget_asked budget; /* `period` 0: none */
+	struct tw_ring_size ring;      /* only the last of it is kept */
+	int discard;                   /* 1: count, but store no chunks and no descriptors */
+	struct tw_writer *writer;      /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
+	uint64_t dump_pc;              /* --show-fragment */
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
-	uint64_t share;                                            /* bytes for snapshots (channel/store.h); 0: there are none */
+	uint64_t share;                                            /* bytes for snapshots (base/store.h); 0: there are none */
 	const char *keep;                                          /* directory of those kept (channel/keep.h), or NULL */
 	int must_keep;                                             /* 1: it is an error if they cannot be kept there */
+	const struct tw_sizes *sizes;                              /* of the channel and the engine */
 	int (*check)(void *context, const struct tw_chunk *chunk); /* see struct tw_output_options */
 	void *check_context;
+	struct tw_feed
+	    *feed; /* gets all that comes, too (channel/feed.h); NULL: there is none. The caller's, to be freed after tw_collector_finish */
 };
 
 /* Makes the channel and starts draining. All signals are blocked in the threads it starts. */
@@ -34,6 +43,12 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
+
+/* With a ring: stores what is in it now. From any thread, before tw_collector_finish. */
+void tw_collector_keep(struct tw_collector *c);
+
+/* The channel, as traced processes have it. */
+const struct tw_control *tw_collector_control(const struct tw_collector *c);
 
 /* How many programs were executed, how many of them began with translations that others left, and how many forks did. After tw_collector_finish. */
 struct tw_collector_shares {
@@ -47,6 +62,19 @@ struct tw_collector_window {
 	int start_found, stop_found; /* whether the function was in any file that was mapped; 1 where it is not a function */
 };
 void tw_collector_window(const struct tw_collector *c, struct tw_collector_window *out);
+
+/* How far recording is; from any thread, until tw_collector_finish. */
+struct tw_collector_progress {
+	uint64_t insns, refs, stored;
+};
+void tw_collector_progress(struct tw_collector *c, struct tw_collector_progress *out);
+
+/* Which limit ended recording. After tw_collector_finish. */
+enum tw_limit { TW_LIMIT_NONE, TW_LIMIT_BYTES, TW_LIMIT_TIME };
+enum tw_limit tw_collector_limit(const struct tw_collector *c);
+
+/* What became of the budget, of *n periods; NULL: there was none. The collector's. After tw_collector_finish. */
+const struct tw_budget *tw_collector_budget(const struct tw_collector *c, size_t *n);
 
 /* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as there are chunks in which its fragment runs. */
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);

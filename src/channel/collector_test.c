@@ -1,5 +1,6 @@
 /* The collector with processes that write to the channel as an engine would. */
 #include "channel/collector.h"
+#include "channel/sizes.h"
 #include "recording/recording.h"
 #include "unit.h"
 #include "unit_directory.h"
@@ -22,13 +23,15 @@ static const struct tw_op ops[] = {
     {.kind = TW_OP_REF, .insn = 1, .base = TW_RSP, .index = TW_NOREG, .type = TW_WRITE, .size = 8},
 };
 
+static struct tw_sizes sizes; /* of the channel */
+
 /* ---- the engine's side ---- */
 
 struct engine {
 	int fd;
 	uint8_t *base;
 	struct tw_control *control;
-	struct tw_room *room;
+	struct tw_descriptor_table *table;
 	uint32_t slot, current;
 };
 
@@ -40,10 +43,10 @@ static void ring(struct engine *e)
 
 static void publish(struct engine *e, struct tw_descriptor *d)
 {
-	uint64_t used = atomic_load(&e->room->used), at = tw_room_place(used ? used : sizeof *e->room, d->bytes);
-	memcpy(tw_room_descriptor(e->room, at), d, d->bytes);
+	uint64_t used = atomic_load(&e->table->used), at = tw_table_place(used ? used : sizeof *e->table, d->bytes);
+	memcpy(tw_table_descriptor(e->table, at), d, d->bytes);
 	atomic_fetch_add(&e->control->described, d->bytes);
-	atomic_store(&e->room->used, at + d->bytes);
+	atomic_store(&e->table->used, at + d->bytes);
 	free(d);
 }
 
@@ -52,31 +55,32 @@ static void add_descriptor(struct engine *e, uint32_t number, uint16_t n_values,
 	publish(e, unit_descriptor(number, 2, n_values, ops, n_ops));
 }
 
-static _Atomic uint32_t *room_named(struct engine *e)
+static _Atomic uint32_t *table_named(struct engine *e)
 {
-	return &e->control->slot[e->slot].room;
+	return &e->control->slot[e->slot].table;
 }
 
 /* For a program that has a slot. Tries until there is one. */
 static void take_room(struct engine *e, uint32_t program)
 {
-	uint32_t room = 0, unused;
+	uint32_t table = 0, unused;
 	do {
-		atomic_store(room_named(e), room = room % TW_ROOMS + 1);
+		atomic_store(table_named(e), table = table % TW_DESCRIPTOR_TABLES + 1);
 		unused = 0;
-	} while (!atomic_compare_exchange_strong(&e->control->room[room - 1].program, &unused, program));
-	void *at = mmap(NULL, TW_ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, e->fd, (off_t)tw_room_at(room));
+	} while (!atomic_compare_exchange_strong(&e->control->table[table - 1].program, &unused, program));
+	void *at = mmap(NULL, TW_DESCRIPTOR_TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, e->fd,
+	                (off_t)tw_table_at(&sizes, table));
 	if (at == MAP_FAILED)
 		_exit(96);
-	e->room = at;
-	if (e->room->used || e->control->room[room - 1].ending)
+	e->table = at;
+	if (e->table->used || e->control->table[table - 1].ending)
 		_exit(95);
 }
 
 static void attach(struct engine *e, const char *path)
 {
 	int fd = open(path, O_RDWR);
-	void *base = mmap(NULL, TW_CHANNEL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *base = mmap(NULL, sizes.channel_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (fd < 0 || base == MAP_FAILED)
 		_exit(99);
 	*e = (struct engine){.fd = fd, .base = base, .control = base};
@@ -193,9 +197,9 @@ static void outlived(struct engine *e)
 	struct engine mine = *e;
 	if (!fork()) {
 		usleep(200000);
-		uint32_t room = atomic_load(room_named(&mine));
+		uint32_t table = atomic_load(table_named(&mine));
 		claim(&mine);
-		atomic_store(room_named(&mine), room);
+		atomic_store(table_named(&mine), table);
 		orderly(&mine);
 		_exit(0);
 	}
@@ -209,9 +213,9 @@ static void dies_locked(struct engine *e)
 	_Atomic uint32_t *lock = &e->control->descriptor_lock;
 	struct engine mine = *e;
 	if (!fork()) {
-		uint32_t room = atomic_load(room_named(&mine));
+		uint32_t table = atomic_load(table_named(&mine));
 		claim(&mine);
-		atomic_store(room_named(&mine), room);
+		atomic_store(table_named(&mine), table);
 		atomic_store(lock, mine.slot + 1);
 		kill(getpid(), SIGKILL);
 	}
@@ -233,7 +237,7 @@ static void writes_nonsense(struct engine *e)
 	end_thread(e);
 }
 
-/* Programs one after the other, with descriptors of their own, of which the last is used. Those of the last program take more than a part of its room. */
+/* Programs one after the other, with descriptors of their own, of which the last is used. Those of the last program take more than a part of its table. */
 static void many(struct engine *e)
 {
 	static struct tw_op op[OPS];
@@ -249,7 +253,7 @@ static void many(struct engine *e)
 		for (uint32_t i = 0; i < n; i++, number += number % TW_STRETCH == TW_STRETCH - 1 ? 1 + TW_TAG_FIRST : 1)
 			publish(e, unit_descriptor(number, 2, 0, op, OPS));
 		add_descriptor(e, number, 0, 1);
-		munmap(e->room, TW_ROOM_BYTES);
+		munmap(e->table, TW_DESCRIPTOR_TABLE_BYTES);
 		struct unit_buffer b = begin_buffer(e);
 		unit_tag(&b, TW_TAG_UPPER);
 		unit_tag(&b, (uint16_t)(number >> 16));
@@ -266,7 +270,7 @@ static void many_and_wait(struct engine *e)
 	for (int tries = 0; atomic_load(&e->control->described); tries++, usleep(10000))
 		if (tries == 1000)
 			_exit(93);
-	if (lseek(e->fd, (off_t)TW_ROOMS_AT, SEEK_DATA) >= 0 || errno != ENXIO)
+	if (lseek(e->fd, (off_t)sizes.tables_at, SEEK_DATA) >= 0 || errno != ENXIO)
 		_exit(92);
 }
 
@@ -322,16 +326,16 @@ static void tallies_nothing_known(struct engine *e)
 	end_thread(e);
 }
 
-/* A fork that nobody knew of until now: it names its program's room when that is about to be given up. */
+/* A fork that nobody knew of until now: it names its program's table when that is about to be given up. */
 static void late(struct engine *e)
 {
-	uint32_t room = atomic_load(room_named(e));
-	struct tw_room_state *state = &e->control->room[room - 1];
+	uint32_t table = atomic_load(table_named(e));
+	struct tw_table_state *state = &e->control->table[table - 1];
 	end_thread(e);
 	while (!atomic_load(&state->ending))
 		;
 	claim(e);
-	atomic_store(room_named(e), room);
+	atomic_store(table_named(e), table);
 	while (atomic_load(&state->program) == 1 && atomic_load(&state->ending))
 		;
 	if (atomic_load(&state->program) == 1) /* else it was too late */
@@ -342,7 +346,9 @@ static void late(struct engine *e)
 static struct tw_output_result record(void (*program)(struct engine *), int discard, struct tw_recording **r)
 {
 	struct tw_recording_info info = {.format = TW_FORMAT_DEP, .sink = discard ? TW_SINK_COUNT : TW_SINK_FILE};
-	struct tw_collector_options options = {.format = TW_FORMAT_DEP, .discard = discard};
+	struct tw_collector_options options = {.format = TW_FORMAT_DEP, .discard = discard, .sizes = &sizes};
+	const struct tw_limits none = {TW_UNLIMITED, TW_UNLIMITED, TW_UNLIMITED, true};
+	CHECK(tw_sizes_choose(&sizes, &none));
 	struct tw_collector *c = NULL;
 	struct tw_output_result result;
 	EQUAL(tw_directory_prepare("rec.tw"), TW_OK);
@@ -465,7 +471,8 @@ static void test_killed(void)
 	EQUAL(result.totals.insns, pairs() * 4 + 4);
 	EQUAL(tw_recording_thread(r, 0)->n_chunks, 1);
 	EQUAL(tw_recording_chunk_info(r, 0, 0)->flags, TW_CHUNK_TORN | TW_CHUNK_LAST);
-	EQUAL(tw_recording_totals(r)->gaps, 1);
+	EQUAL(tw_recording_totals(r)->gaps, 0);
+	EQUAL(tw_recording_totals(r)->cut, 1);
 	tw_recording_close(r);
 }
 
@@ -543,7 +550,7 @@ int main(void)
 	test_tallies(tallied_and_killed, "");
 	test_tallies(tallies_nothing_known, "executions of a fragment that is not described");
 	test_many(0, 200);
-	test_many(1, TW_ROOMS + 300);
+	test_many(1, TW_DESCRIPTOR_TABLES + 300);
 	test_late();
 	unit_leave_directory(place);
 	return UNIT_END();

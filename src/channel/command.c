@@ -1,5 +1,5 @@
 #include "channel/command.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#define SHELL "/bin/sh"
 
 /* As much of a file as the kernel looks at for a `#!` line, and how many of them may lead to another. */
 enum { LINE_BYTES = 255 /* of the 256 that the kernel looks at it needs the last for itself */, MAX_SCRIPTS = 4 };
@@ -41,7 +43,8 @@ static int is_runnable(const char *path)
 	return !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
 }
 
-/* Looks in each directory of PATH. As execvp does, goes on after a file that may not be run, and remembers it. */
+/* Looks in each directory of PATH. As a shell does, goes on after a file that may not be run, and remembers it; what is in a directory that cannot be
+ * searched is not found. */
 static int search_path(const char *name, char *found, struct tw_command *p)
 {
 	const char *path = getenv("PATH");
@@ -54,7 +57,7 @@ static int search_path(const char *name, char *found, struct tw_command *p)
 			strcpy(found, candidate);
 			return 0;
 		}
-		if (errno == EACCES && !found[0])
+		if (errno == EACCES && !found[0] && !faccessat(AT_FDCWD, candidate, F_OK, AT_EACCESS))
 			strcpy(found, candidate);
 		dir = *colon ? colon + 1 : NULL;
 	}
@@ -179,6 +182,9 @@ static int check_elf(int fd, const uint8_t *head, size_t n, const char *path, st
 
 /* ---- scripts ---- */
 
+/* What look_at says of a file that the kernel would not know how to run (ENOEXEC). */
+enum { UNKNOWN_FILE = -2 };
+
 /* Puts `first`, the optional `second` and `path` in place of argv[0]. */
 static int prepend(struct tw_command *p, const char *first, const char *second, const char *path)
 {
@@ -211,7 +217,7 @@ static int take_script(char *line, const char *path, char *next, struct tw_comma
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
 		line[--n] = 0;
 	if (!n)
-		return refuse(p, TW_COMMAND_CANNOT, "%s is a script that names no interpreter", path);
+		return UNKNOWN_FILE;
 	size_t word = strcspn(line, " \t");
 	char *rest = line + word + strspn(line + word, " \t");
 	line[word] = 0;
@@ -219,7 +225,7 @@ static int take_script(char *line, const char *path, char *next, struct tw_comma
 	return prepend(p, line, rest, path);
 }
 
-/* Looks at one file. 0: it is the ELF file; -1: it was a script, go on with `next`; else the status to refuse with. */
+/* Looks at one file. 0: it is the ELF file; -1: it was a script, go on with `next`; UNKNOWN_FILE; else the status to refuse with. */
 static int look_at(const char *path, char *next, struct tw_command *p)
 {
 	char head[LINE_BYTES + 1] = {0};
@@ -235,7 +241,7 @@ static int look_at(const char *path, char *next, struct tw_command *p)
 	else if (n >= 2 && head[0] == '#' && head[1] == '!')
 		status = -1;
 	else
-		status = refuse(p, TW_COMMAND_CANNOT, "%s is neither an ELF program nor a script that names its interpreter", path);
+		status = UNKNOWN_FILE;
 	if (fd >= 0)
 		close(fd);
 	if (!status)
@@ -265,28 +271,53 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Goes from scripts to their interpreters, beginning with `path`, which then is the ELF file. 0, UNKNOWN_FILE or the status to refuse with. */
+static int follow_scripts(char *path, struct tw_command *p)
+{
+	char next[LINE_BYTES + 1];
+	int status = -1;
+	for (int i = 0; i <= MAX_SCRIPTS && status == -1; i++) {
+		status = look_at(path, next, p);
+		if (status == -1)
+			strcpy(path, next);
+	}
+	if (status == -1)
+		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", path, MAX_SCRIPTS);
+	return status;
+}
+
+/* As execvp does with a file that the kernel does not know how to run: the shell runs `script`, with the arguments as they were given. */
+static int leave_to_shell(int argc, char **argv, const char *script, char *path, struct tw_command *p)
+{
+	tw_command_free(p);
+	int status = copy_argv(argc, argv, p);
+	if (!status)
+		status = prepend(p, SHELL, "", script);
+	strcpy(path, SHELL);
+	return status ? status : follow_scripts(path, p);
+}
+
 int tw_command_resolve(int argc, char **argv, struct tw_command *p)
 {
-	char path[PATH_MAX * 2], next[LINE_BYTES + 1];
+	char file[PATH_MAX * 2], path[PATH_MAX * 2];
 	memset(p, 0, sizeof *p);
 	int status = copy_argv(argc, argv, p);
 	if (!status)
-		status = find_file(argv[0], path, p);
+		status = find_file(argv[0], file, p);
 	if (status)
 		return status;
-	p->name = strdup(base_name(path));
-	for (int i = 0; i <= MAX_SCRIPTS; i++) {
-		status = look_at(path, next, p);
-		if (status >= 0)
-			break;
-		strcpy(path, next);
+	strcpy(path, file);
+	const char *name = file;
+	status = follow_scripts(path, p);
+	if (status == UNKNOWN_FILE) {
+		name = SHELL;
+		status = leave_to_shell(argc, argv, file, path, p);
 	}
-	if (status < 0)
-		return refuse(p, TW_COMMAND_CANNOT, "%s is a script whose interpreters are scripts, more than %d deep", argv[0],
-		              MAX_SCRIPTS);
-	if (!status && (!(p->path = strdup(path)) || !p->name))
-		status = refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
-	return status;
+	if (status)
+		return status == UNKNOWN_FILE ? refuse(p, TW_COMMAND_CANNOT, SHELL " is no program") : status;
+	p->path = strdup(path);
+	p->name = strdup(base_name(name));
+	return p->path && p->name ? 0 : refuse(p, TW_COMMAND_CANNOT, "there is not enough memory");
 }
 
 void tw_command_free(struct tw_command *p)

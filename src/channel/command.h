@@ -1,6 +1,6 @@
 /*
  * What a command line names: the ELF file the kernel would run for it, and the arguments that file would get. The engine starts ELF
- * files only, so PATH and `#!` lines are resolved here, as execvp(3) and the kernel do.
+ * files only, so PATH and `#!` lines are resolved here, as execvp(3) and the kernel do; what neither knows how to run is left to /bin/sh, as execvp does.
  */
 #ifndef TW_COMMAND_H
 #define TW_COMMAND_H

@@ -1,7 +1,7 @@
 #include "channel/demux.h"
 #include "channel/demux_code.h"
 #include "recording/logged.h"
-#include "recording/numbered.h"
+#include "base/numbered.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -261,7 +261,7 @@ static void tell_stop(struct walk *w, uint64_t pc)
 	*w->c++ = TW_TAG_EVENT;
 }
 
-/* Events that are written while a window is closed too (src/engine/window.h), and those that belong to what ran just before it was. */
+/* Events that are written while a window is closed too (src/engine/record/window.h), and those that belong to what ran just before it was. */
 static int is_kept(const struct walk *w, uint16_t type)
 {
 	switch (type) {
@@ -271,6 +271,8 @@ static int is_kept(const struct walk *w, uint16_t type)
 	case TW_EVENT_SIGRETURN:
 	case TW_EVENT_SEGBASE:
 	case TW_EVENT_UNMAP:
+	case TW_EVENT_CALL:
+	case TW_EVENT_RETURN:
 	case TW_EVENT_WINDOW:
 		return 0;
 	case TW_EVENT_REFS:

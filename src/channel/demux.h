@@ -8,7 +8,7 @@
 #ifndef TW_DEMUX_H
 #define TW_DEMUX_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
 
 #include <string.h>
 #include <trackway/recording.h>

@@ -1,5 +1,6 @@
 /* The form of bits: format cf_bit. */
-#include "channel/expand_state.h"
+#include "channel/expand_forms.h"
+#include "channel/expand_units.h"
 
 static uint32_t get32(const uint8_t *p)
 {

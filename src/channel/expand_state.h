@@ -1,11 +1,11 @@
 /*
- * The state of an expansion, shared by its parts: expand.c (what is written, and how blocks are found), expand_tagged.c,
- * expand_bits.c. No one else includes this.
+ * The state of an expansion, shared by its parts: what is written (expand_state.c), how blocks are found (expand_units.h), and the forms (expand_forms.h).
+ * No one else includes this.
  */
 #ifndef TW_EXPAND_STATE_H
 #define TW_EXPAND_STATE_H
 
-#include "channel/expand.h"
+#include "channel/demux.h"
 #include "recording/recording.h"
 
 #include <string.h>
@@ -102,23 +102,16 @@ enum { TW_EXPAND_MARGIN = 12288, TW_EXPAND_LOGGED = 540 * 1024 };
 /* Is there room for a block, and what goes with it, in this piece? */
 int tw_expand_room(const struct tw_expand *x);
 
-/* The unit with this tag in the program of now, or NULL. */
-struct tw_unit *tw_expand_unit(struct tw_expand *x, uint32_t tag);
-
-/* The unit that this address stands for in the program of now, or NULL. */
-const struct tw_unit *tw_expand_unit_at(struct tw_expand *x, uint64_t pc);
-
 /* Begins the record of a unit: its number, and what has to come before that. Its values are to be written at x->to. */
 void tw_expand_put_number(struct tw_expand *x, const struct tw_unit *u);
 
 /* The whole event at p, or NULL where none is before `end`. */
 const struct tw_event_header *tw_expand_event(const uint8_t *p, const uint8_t *end, struct tw_event_header *head);
 
+/* Writes a KEYFRAME of the state of now, with what *k has besides. */
+void tw_expand_put_keyframe(struct tw_expand *x, const struct tw_keyframe *k);
+
 /* Writes the event whose header, of which *h is an aligned copy, begins at p; a KEYFRAME sets the state. */
 void tw_expand_put_event(struct tw_expand *x, const struct tw_event_header *h, const uint8_t *p);
-
-/* Expands until the piece is full (1), the buffer's end (0), or an error. */
-int tw_expand_tagged(struct tw_expand *x);
-int tw_expand_bits(struct tw_expand *x);
 
 #endif

@@ -1,5 +1,6 @@
 /* The tagged form: formats dep06 and dep06-c. */
-#include "channel/expand_state.h"
+#include "channel/expand_forms.h"
+#include "channel/expand_units.h"
 
 /*
  * A record's values, from x->p on, at x->to. Where they end with the data, the rest is 0, but for those stored behind an instruction, which `partial`, if not

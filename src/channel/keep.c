@@ -1,5 +1,5 @@
 #include "channel/keep.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
 
@@ -48,13 +48,16 @@ static int is_own(const struct stat *st)
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-int tw_keep_begin(struct tw_store *store, const char *path)
+int tw_keep_begin(struct tw_store *store, const char *path, int asked)
 {
 	struct stat st;
 	char whole[PATH_MAX];
 	if (strlen(path) >= TW_KEEP_PATH)
 		return tw_fail(TW_ERR_SYSTEM, "%s: a directory for translations has at most %u letters", path, TW_KEEP_PATH - 1);
-	make_directories(path);
+	if (asked)
+		mkdir(path, 0700);
+	else
+		make_directories(path);
 	if (!realpath(path, whole) || stat(whole, &st))
 		return tw_fail(TW_ERR_SYSTEM, "translations cannot be kept in %s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode) || !is_own(&st))
@@ -198,7 +201,7 @@ static void remove_beyond(int dir, uint64_t limit)
 	free(all);
 }
 
-void tw_keep_end(const struct tw_store *store, int fd)
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at)
 {
 	int written = 0;
 	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -214,7 +217,7 @@ void tw_keep_end(const struct tw_store *store, int fd)
 		if (offset == TW_STORE_KEPT) {
 			utimensat(dir, name, NULL, 0); /* it has been used */
 		} else {
-			keep_snapshot(dir, name, fd, (off_t)(TW_STORE_AT + offset - 1));
+			keep_snapshot(dir, name, fd, (off_t)(at + offset - 1));
 			written = 1;
 		}
 	}

@@ -1,6 +1,6 @@
 /*
- * Snapshots kept from one recording to the next (engine/snapshot.h): a directory with a file for each program, which is the snapshot as it stood in the
- * store (channel/store.h). The name is the entry's key in hex. The engine reads these files, the collector writes them.
+ * Snapshots kept from one recording to the next (engine/code/snapshot.h): a directory with a file for each program, which is the snapshot as it stood in the
+ * store (base/store.h). The name is the entry's key in hex. The engine reads these files, the collector writes them.
  *
  * What must hold:
  *  - Who can write to a file can have code executed. So the directory and the files are the user's own, and nobody else may write there; the engine looks at
@@ -12,18 +12,18 @@
 #ifndef TW_KEEP_H
 #define TW_KEEP_H
 
-#include "channel/store.h"
+#include "base/store.h"
 
 /* The user's: $XDG_CACHE_HOME/trackway/translations, or in $HOME/.cache. 0: there is none. */
 int tw_keep_default(char path[TW_KEEP_PATH]);
 
 /*
- * Snapshots are kept in this directory, which is made if need be: says so in *store. TW_ERR_SYSTEM, with a sentence, if it cannot be made, or if others may write
+ * Snapshots are kept in this directory, which is made if need be, and unless somebody `asked` for it those that it is in, too: says so in *store. TW_ERR_SYSTEM, with a sentence, if it cannot be made, or if others may write
  * there; then nothing is kept.
  */
-int tw_keep_begin(struct tw_store *store, const char *path);
+int tw_keep_begin(struct tw_store *store, const char *path, int asked);
 
-/* The recording is at its end: keeps what is new in the store, which is in `fd` from TW_STORE_AT on. What cannot be kept is not. */
-void tw_keep_end(const struct tw_store *store, int fd);
+/* The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on. What cannot be kept is not. */
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at);
 
 #endif

@@ -1,9 +1,12 @@
 #include "channel/launch.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,18 +38,92 @@ static struct {
 	unsigned char ignored[N_SIGNALS + 1];
 } inherited;
 
-/* The engine's memory is not to count against the program's limits. Returns 0, or the errno for which the limit cannot be raised. */
-static int raise_limit(int resource, rlim_t by)
+/*
+ * The engine's memory is not to count against the program's limits. Raises one by so much; *within: from there on they are the program's own all the same. Returns 0, or
+ * -1 where that cannot be.
+ */
+static int raise_limit(int resource, rlim_t by, uint64_t *within)
+{
+	struct rlimit l;
+	*within = TW_UNLIMITED;
+	if (getrlimit(resource, &l) || l.rlim_cur == RLIM_INFINITY)
+		return 0;
+	const struct rlimit both = {l.rlim_cur + by, l.rlim_max == RLIM_INFINITY ? RLIM_INFINITY : l.rlim_max + by};
+	if (!setrlimit(resource, &both))
+		return 0;
+	*within = l.rlim_max;
+	l.rlim_cur += by; /* without privilege, as far as there is room below the hard limit */
+	return setrlimit(resource, &l);
+}
+
+/* A limit that cannot be raised by all that the engine would take. */
+struct tight {
+	bool raise;
+	rlim_t take;   /* for the engine, of what it allows, or by which it is raised, at most */
+	rlim_t within; /* it, if it is not raised */
+};
+
+/* The engine has a fourth of a limit that it is within, and not less than this. */
+enum { LEAST_SHARE = 256 << 20, SHARE = 4 };
+
+static struct tight look_at(int resource)
 {
 	struct rlimit l;
 	if (getrlimit(resource, &l) || l.rlim_cur == RLIM_INFINITY)
-		return 0;
-	struct rlimit both = {l.rlim_cur + by, l.rlim_max == RLIM_INFINITY ? RLIM_INFINITY : l.rlim_max + by};
-	l.rlim_cur += by; /* without privilege, as far as there is room below the hard limit */
-	return setrlimit(resource, &both) && setrlimit(resource, &l) ? EPERM : 0;
+		return (struct tight){false, RLIM_INFINITY, RLIM_INFINITY};
+	if (l.rlim_max - l.rlim_cur >= LEAST_SHARE)
+		return (struct tight){true, l.rlim_max - l.rlim_cur, RLIM_INFINITY};
+	const rlim_t part = l.rlim_cur / SHARE > LEAST_SHARE ? l.rlim_cur / SHARE : LEAST_SHARE;
+	return (struct tight){false, part < l.rlim_cur ? part : l.rlim_cur, l.rlim_cur};
 }
 
-int tw_launch_prepare(void)
+/* Where memory is limited, threads of this process do not take it in large pieces either. */
+static void be_frugal(void)
+{
+	enum { STACK = 256 << 10 };
+	pthread_attr_t a;
+	mallopt(M_ARENA_MAX, 1);
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, STACK);
+	pthread_setattr_default_np(&a);
+	pthread_attr_destroy(&a);
+}
+
+/* The engine takes less. */
+static int choose_less(struct tw_sizes *sizes, struct tw_limits *limits)
+{
+	const struct tight space = look_at(RLIMIT_AS), data = look_at(RLIMIT_DATA);
+	limits->space = space.take;
+	limits->data = data.take;
+	if (!tw_sizes_choose(sizes, limits))
+		return -1;
+	sizes->within_space = space.within;
+	sizes->within_data = data.within;
+	if (space.raise)
+		raise_limit(RLIMIT_AS, sizes->space, &sizes->within_space);
+	if (data.raise)
+		raise_limit(RLIMIT_DATA, sizes->data, &sizes->within_data);
+	be_frugal();
+	return 0;
+}
+
+int tw_launch_limits(bool tallies, struct tw_sizes *sizes)
+{
+	struct rlimit file = {RLIM_INFINITY, RLIM_INFINITY};
+	getrlimit(RLIMIT_FSIZE, &file); /* what can be raised of it is, while the channel is made */
+	struct tw_limits limits = {TW_UNLIMITED, TW_UNLIMITED, file.rlim_max, tallies};
+	const bool enough = tw_sizes_choose(sizes, &limits);
+	struct rlimit space;
+	getrlimit(RLIMIT_AS, &space);
+	if (!enough)
+		return -1;
+	if (!raise_limit(RLIMIT_AS, sizes->space, &sizes->within_space) && !raise_limit(RLIMIT_DATA, sizes->data, &sizes->within_data))
+		return 0;
+	setrlimit(RLIMIT_AS, &space);
+	return choose_less(sizes, &limits);
+}
+
+void tw_launch_prepare(void)
 {
 	struct kernel_action a;
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &inherited.mask, KERNEL_SET);
@@ -54,8 +131,6 @@ int tw_launch_prepare(void)
 		inherited.ignored[s] = !syscall(SYS_rt_sigaction, s, NULL, &a, KERNEL_SET) && a.handler == (unsigned long)SIG_IGN;
 	signal(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
 	signal(SIGPIPE, SIG_IGN);
-	int why = raise_limit(RLIMIT_AS, TW_ENGINE_SPACE_BYTES);
-	return why ? why : raise_limit(RLIMIT_DATA, TW_ENGINE_DATA_BYTES);
 }
 
 static void restore_inherited(void)
@@ -87,24 +162,26 @@ char *tw_launch_engine(void)
 	return NULL;
 }
 
-/* The two variables the engine takes out again, then the environment as it is. */
-static char **make_environment(const char *channel, const struct tw_command *program)
+/* The variables the engine takes out again, then the environment as it is. Without the engine only the first is needed. */
+static char **make_environment(const char *channel, const struct tw_command *program, bool with_engine)
 {
 	size_t n = 0;
 	while (environ[n])
 		n++;
 	char **env = calloc(n + 3, sizeof *env);
-	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0 ||
-	    asprintf(&env[1], TW_ENV_PROGRAM "%s/%s", program->name, program->path) < 0)
+	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0)
 		return NULL;
-	memcpy(env + 2, environ, n * sizeof *env);
+	if (with_engine && asprintf(&env[1], TW_ENV_PROGRAM "%s/%s", program->name, program->path) < 0)
+		return NULL;
+	memcpy(env + 1 + with_engine, environ, n * sizeof *env);
 	return env;
 }
 
-static void free_environment(char **env)
+static void free_environment(char **env, bool with_engine)
 {
 	free(env[0]);
-	free(env[1]);
+	if (with_engine)
+		free(env[1]);
 	free(env);
 }
 
@@ -178,8 +255,20 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	return why;
 }
 
+/* Until the child has ended, or it goes on natively: then 1. */
+static int has_left(int left)
+{
+	const int process = left < 0 ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
+	struct pollfd p[2] = {{process, POLLIN, 0}, {left, POLLIN, 0}};
+	while (process >= 0 && poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	if (process >= 0)
+		close(process);
+	return process >= 0 && !p[0].revents;
+}
+
 /* Waits for the child; when it is reaped, its number is nobody's any more. */
-static int wait_for_child(void)
+int tw_launch_wait(void)
 {
 	siginfo_t ended;
 	int status = 0;
@@ -195,18 +284,18 @@ static int wait_for_child(void)
 int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 {
 	int report[2];
-	char **env = make_environment(launch->channel, launch->program);
+	char **env = make_environment(launch->channel, launch->program, launch->engine != NULL);
 	last = *launch;
 	if (!env || pipe2(report, O_CLOEXEC))
 		return env ? errno : ENOMEM;
-	int why = spawn(launch->engine, launch->program->argv, env, report);
+	int why = spawn(launch->engine ? launch->engine : launch->program->path, launch->program->argv, env, report);
 	close(report[1]);
 	if (!why)
 		why = exec_result(report[0]);
 	close(report[0]);
-	free_environment(env);
+	free_environment(env, launch->engine != NULL);
 	if (child > 0)
-		*wait_status = wait_for_child();
+		*wait_status = has_left(launch->left) ? TW_LAUNCH_LEFT : tw_launch_wait();
 	return why;
 }
 

@@ -5,12 +5,19 @@
 #define TW_LAUNCH_H
 
 #include "channel/command.h"
+#include "channel/sizes.h"
 
 /*
- * First thing, while this process has one thread: notes the signal mask and the ignored signals that it was started with, ignores SIGPIPE and SIGXFSZ, and raises
- * its limits on memory, which the program inherits, by what the engine takes. Returns 0, or the errno for which it cannot.
+ * First thing, while this process has one thread: notes the signal mask and the ignored signals that it was started with, and ignores SIGPIPE and SIGXFSZ.
  */
-int tw_launch_prepare(void);
+void tw_launch_prepare(void);
+
+/*
+ * Next, still with one thread: chooses how large the channel and the engine are, and raises this process's limits on memory, which the program inherits, by what the
+ * engine takes. Where they cannot be raised the engine is smaller and within them, and so is this process. `tallies`: see struct tw_limits. Returns 0, or -1 where
+ * there is too little all the same: sizes->space and so on say what there should be.
+ */
+int tw_launch_limits(bool tallies, struct tw_sizes *sizes);
 
 /* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in
  * neither place. */
@@ -24,12 +31,18 @@ char *tw_launch_engine(void);
  * Returns 0 with *wait_status as from waitpid(2), or the errno for which the engine could not be started.
  */
 struct tw_launch {
-	const char *engine, *channel;
+	const char *engine; /* NULL: the program itself, which is instrumented, is run natively */
+	const char *channel;
 	const struct tw_command *program;
 	void (*stop)(void *context);
 	void *context;
+	int left; /* file descriptor that can be read when the program goes on natively, and is to be waited for no more; -1: none */
 };
 int tw_launch_run(const struct tw_launch *launch, int *wait_status);
+
+/* Of a program that goes on natively: TW_LAUNCH_LEFT is its wait status then. Waits for its end; meanwhile signals are passed on to it as before. */
+#define TW_LAUNCH_LEFT (-1)
+int tw_launch_wait(void);
 
 /* There is nothing to stop any more: from now on the four signals are ignored. */
 void tw_launch_end(void);

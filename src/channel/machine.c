@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static uint64_t read_xcr0(void)
@@ -91,7 +92,13 @@ int tw_machine_identify(struct tw_machine_id *id)
 
 uint64_t tw_machine_memory(void)
 {
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t most = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct rlimit l;
+	if (!getrlimit(RLIMIT_AS, &l) && l.rlim_cur < most)
+		most = l.rlim_cur;
+	if (!getrlimit(RLIMIT_DATA, &l) && l.rlim_cur < most)
+		most = l.rlim_cur;
+	return most;
 }
 
 unsigned tw_machine_processors(void)

@@ -4,7 +4,7 @@
 #ifndef TW_MACHINE_H
 #define TW_MACHINE_H
 
-#include "channel/store.h"
+#include "base/store.h"
 #include <trackway/descriptor.h>
 
 /* Which machine it is, and since when it runs. 0: the kernel does not say. */
@@ -16,7 +16,7 @@ void tw_machine_xstate(struct tw_xstate *out);
 /* The processor's name, without needless blanks; "" if it does not say. */
 void tw_machine_cpu(char name[64]);
 
-/* Bytes of memory. */
+/* Bytes of memory: what the machine has, or this process may take. */
 uint64_t tw_machine_memory(void);
 
 /* Processors that this process may run on; at least 1. */

@@ -1,7 +1,9 @@
 #include "channel/output.h"
 #include "channel/demux.h"
+#include "channel/feed.h"
 #include "channel/machine.h"
-#include "recording/array.h"
+#include "channel/ring.h"
+#include "base/array.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
 
@@ -15,6 +17,9 @@ enum { JOBS = 48, FEW_JOBS = 8 };
 
 /* A chunk that got all its buffers comes from a program that makes them fast, and is compressed at the faster level. */
 enum { LEVEL = 3, FAST_LEVEL = 1 };
+
+/* Of a chunk that a ring keeps or drops as a whole. */
+enum { RING_BUFFERS = 4 };
 
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
 struct lane {
@@ -68,8 +73,10 @@ struct tw_output {
 	uint32_t last_id;
 	uint64_t n_put;
 	uint64_t described;            /* bytes of descriptors so far: the drain loop's */
+	struct tw_ring *ring;          /* under `writing`; NULL: there is none */
 	struct piece *pieces, *newest; /* of descriptors that are to be written; under the lock */
 	struct tw_output_result result;
+	pthread_t returns; /* takes buffers back from the feed */
 };
 
 /* ---- failing ---- */
@@ -121,6 +128,26 @@ void tw_output_write_descriptors(struct tw_output *o)
 	pthread_mutex_unlock(&o->writing);
 }
 
+void tw_output_block(struct tw_output *o, uint32_t kind, void *bytes, size_t n)
+{
+	if (o->options.feed && bytes)
+		tw_feed_block(o->options.feed, kind, bytes, n);
+	if (stores(o)) {
+		pthread_mutex_lock(&o->writing);
+		int error = bytes ? tw_writer_block(o->options.writer, kind, bytes, n) : tw_fail(TW_ERR_MEMORY, "modules");
+		if (error)
+			fail(o, error);
+		pthread_mutex_unlock(&o->writing);
+	}
+	free(bytes);
+}
+
+/* Whether anybody wants blocks. */
+static int is_wanted(const struct tw_output *o)
+{
+	return stores(o) || o->options.feed;
+}
+
 static void write_module(struct tw_output *o, const struct tw_job *job, const void *payload)
 {
 	struct tw_map map;
@@ -135,27 +162,23 @@ static void write_module(struct tw_output *o, const struct tw_job *job, const vo
 	    .sequence = job->chunk.sequence,
 	    .path = (const char *)payload + sizeof map,
 	};
-	if (!module.path[0] || !stores(o))
-		return;
-	pthread_mutex_lock(&o->writing);
-	int error = tw_writer_module(o->options.writer, &module);
-	if (error)
-		fail(o, error);
-	pthread_mutex_unlock(&o->writing);
+	size_t n;
+	if (module.path[0] && is_wanted(o)) {
+		void *bytes = tw_module_bytes(&module, &n);
+		tw_output_block(o, TW_BLOCK_MODULES, bytes, n);
+	}
 }
 
 /* ---- one buffer's part of a chunk ---- */
 
 static void write_note(struct tw_output *o, const struct tw_job *job, struct tw_file_note note, const char *text)
 {
+	size_t n;
 	note.thread = job->chunk.thread;
-	if (!stores(o))
-		return;
-	pthread_mutex_lock(&o->writing);
-	int error = tw_writer_note(o->options.writer, &note, text);
-	if (error)
-		fail(o, error);
-	pthread_mutex_unlock(&o->writing);
+	if (is_wanted(o)) {
+		void *bytes = tw_note_bytes(&note, text, &n);
+		tw_output_block(o, TW_BLOCK_PROCESSES, bytes, n);
+	}
 }
 
 /* Where this thread is a process's first, and not the same process with another program. */
@@ -234,8 +257,9 @@ static void look_at_events(struct tw_output *o, struct tw_job *job)
 		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
 }
 
-static void count(struct tw_output *o, const struct tw_job *job)
+static void count(const struct lane *l, const struct tw_job *job)
 {
+	struct tw_output *o = l->o;
 	const struct tw_chunk *c = &job->chunk;
 	struct tw_totals *t = &o->result.totals;
 	pthread_mutex_lock(&o->lock);
@@ -247,7 +271,8 @@ static void count(struct tw_output *o, const struct tw_job *job)
 	t->raw[TW_STREAM_C] += c->n_c * 2;
 	t->raw[TW_STREAM_M] += c->n_m * 8;
 	t->raw[TW_STREAM_E] += c->n_e;
-	t->gaps += job->events.gaps + (c->flags & TW_CHUNK_TORN);
+	t->gaps += job->events.gaps;
+	tw_totals_end(t, !c->sequence && !l->pieces, c->flags);
 	t->stamps += job->events.stamps;
 	pthread_mutex_unlock(&o->lock);
 }
@@ -260,7 +285,7 @@ static void do_job(struct lane *l, struct tw_job *job)
 		o->result.mismatch = 1; /* there is but one lane */
 	if (opt->check && !opt->keep_refs)
 		tw_demux_strip_refs(&job->chunk);
-	count(o, job);
+	count(l, job);
 	l->descriptors = job->descriptors;
 	l->pieces++;
 	if (!l->packer || !stores(o))
@@ -300,7 +325,9 @@ static void write_chunk(struct lane *l)
 	wait_for_turn(l);
 	pthread_mutex_lock(&o->writing);
 	write_descriptors(o, l->descriptors);
-	if (!error && stores(o))
+	if (!error && stores(o) && o->ring)
+		error = tw_ring_add(o->ring, tw_packer_packed(l->packer), tw_machine_ns());
+	else if (!error && stores(o))
 		error = tw_writer_packed(o->options.writer, tw_packer_packed(l->packer));
 	if (error)
 		fail(o, error);
@@ -410,7 +437,7 @@ static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
 	l->last = &job->next;
 	l->busy++;
 	l->used = job->put = ++o->n_put;
-	unsigned most = o->options.discard || !o->options.writer ? 1 : TW_CHUNK_BUFFERS;
+	unsigned most = o->options.discard || !o->options.writer ? 1 : o->ring ? RING_BUFFERS : TW_CHUNK_BUFFERS;
 	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
 	pthread_cond_signal(&l->fed_more);
@@ -429,6 +456,51 @@ void tw_output_age(struct tw_output *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* ---- the ring ---- */
+
+static void write_ring(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->writing);
+	int error = o->ring && stores(o) ? tw_ring_write(o->ring, o->options.writer) : TW_OK;
+	if (error)
+		fail(o, error);
+	pthread_mutex_unlock(&o->writing);
+}
+
+/* Are all chunks that have been begun dealt with? Under the lock. */
+static int is_idle(const struct tw_output *o)
+{
+	for (size_t i = 0; i < o->n_order; i++)
+		if (o->order[i].begun != o->order[i].done)
+			return 0;
+	return 1;
+}
+
+void tw_output_keep(struct tw_output *o)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	pthread_mutex_lock(&o->lock);
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		l->feeding = 0;
+		pthread_cond_signal(&l->fed_more);
+	}
+	while (!is_idle(o) && !pthread_cond_timedwait(&o->written, &o->lock, &until))
+		;
+	pthread_mutex_unlock(&o->lock);
+	write_ring(o);
+}
+
+/* What was not kept is not in the recording: its totals are those of what was written. */
+static void count_kept(struct tw_output *o)
+{
+	const uint64_t written = o->result.totals.written, described = o->result.totals.fragments;
+	o->result.totals = *tw_writer_totals(o->options.writer);
+	o->result.totals.written = written;
+	o->result.totals.fragments = described;
+}
+
 /* ---- jobs ---- */
 
 /* One more, unused; 0: there are as many as there are to be, or there is no room for more. Called under the lock, but before there are lanes. */
@@ -437,6 +509,13 @@ static int add_job(struct tw_output *o)
 	struct tw_job *job = &o->job[o->n_jobs];
 	if (o->n_jobs == o->most_jobs)
 		return 0;
+	if (o->options.feed) {
+		tw_feed_room(o->options.feed, o->n_jobs, &job->chunk);
+		job->next = o->unused;
+		o->unused = job;
+		o->n_jobs++;
+		return 1;
+	}
 	job->chunk.c = malloc(TW_DEMUX_C * sizeof *job->chunk.c);
 	job->chunk.m = malloc(TW_DEMUX_M * sizeof *job->chunk.m);
 	job->chunk.e = malloc(TW_DEMUX_E);
@@ -458,6 +537,7 @@ struct tw_job *tw_output_take(struct tw_output *o)
 		pthread_cond_wait(&o->freed, &o->lock);
 	struct tw_job *job = o->unused;
 	o->unused = job->next;
+	job->holders = 1;
 	pthread_mutex_unlock(&o->lock);
 	return job;
 }
@@ -465,11 +545,39 @@ struct tw_job *tw_output_take(struct tw_output *o)
 void tw_output_drop(struct tw_output *o, struct tw_job *job)
 {
 	pthread_mutex_lock(&o->lock);
-	job->put = 0;
-	job->next = o->unused;
-	o->unused = job;
-	pthread_cond_signal(&o->freed);
+	if (!--job->holders) {
+		job->put = 0;
+		job->next = o->unused;
+		o->unused = job;
+		pthread_cond_signal(&o->freed);
+	}
 	pthread_mutex_unlock(&o->lock);
+}
+
+/* ---- the feed ---- */
+
+static void *take_returns(void *arg)
+{
+	struct tw_output *o = arg;
+	for (int job; (job = tw_feed_returned(o->options.feed)) >= 0;) {
+		if (atomic_exchange(&o->job[job].fed, 0))
+			tw_output_drop(o, &o->job[job]);
+	}
+	for (unsigned i = 0; i < o->n_jobs; i++)
+		if (atomic_exchange(&o->job[i].fed, 0))
+			tw_output_drop(o, &o->job[i]);
+	return NULL;
+}
+
+/* Gives the job to the feed too. Both have it then. */
+static void feed_job(struct tw_output *o, struct tw_job *job)
+{
+	if (!o->options.feed)
+		return;
+	job->holders = 2;
+	atomic_store(&job->fed, 1);
+	if (!tw_feed_chunk(o->options.feed, (unsigned)(job - o->job), &job->chunk, &job->thread) && atomic_exchange(&job->fed, 0))
+		tw_output_drop(o, job);
 }
 
 uint64_t tw_output_put_so_far(const struct tw_output *o)
@@ -511,6 +619,8 @@ static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
 
 void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n)
 {
+	if (o->options.feed)
+		tw_feed_block(o->options.feed, TW_BLOCK_DESCRIPTORS, bytes, n);
 	if (!stores(o) || o->options.discard)
 		return;
 	int error = tw_value_map_add_all(tw_writer_values(o->options.writer), family, bytes, n);
@@ -546,9 +656,24 @@ void tw_output_put(struct tw_output *o, struct tw_job *job)
 		return;
 	}
 	look_at_events(o, job);
+	feed_job(o, job);
 	pthread_mutex_lock(&o->lock);
 	enqueue(o, l, job);
 	pthread_mutex_unlock(&o->lock);
+}
+
+void tw_output_progress(struct tw_output *o, struct tw_totals *so_far, uint64_t *stored)
+{
+	*stored = 0;
+	pthread_mutex_lock(&o->lock);
+	*so_far = o->result.totals;
+	pthread_mutex_unlock(&o->lock);
+	if (!o->options.writer)
+		return;
+	pthread_mutex_lock(&o->writing);
+	const struct tw_totals *t = tw_writer_totals(o->options.writer);
+	*stored = t->stored[TW_STREAM_C] + t->stored[TW_STREAM_M] + t->stored[TW_STREAM_E] + t->code_stored;
+	pthread_mutex_unlock(&o->writing);
 }
 
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
@@ -556,6 +681,7 @@ void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
 	struct tw_totals *t = &o->result.totals;
 	pthread_mutex_lock(&o->lock);
 	t->written += totals->written;
+	t->uncounted += totals->uncounted;
 	t->insns += totals->insns;
 	t->blocks += totals->blocks;
 	t->refs += totals->refs;
@@ -570,7 +696,7 @@ void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
 
 static void free_output(struct tw_output *o)
 {
-	for (unsigned i = 0; i < o->n_jobs; i++)
+	for (unsigned i = 0; i < o->n_jobs && !o->options.feed; i++)
 		tw_chunk_release(&o->job[i].chunk);
 	free(o->job);
 	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++)
@@ -584,6 +710,7 @@ static void free_output(struct tw_output *o)
 	for (struct piece *p; (p = o->pieces); free(p))
 		o->pieces = p->next;
 	free(o->order);
+	tw_ring_free(o->ring);
 	free(o);
 }
 
@@ -595,6 +722,8 @@ static unsigned count_jobs(const struct tw_output_options *opt)
 {
 	const uint64_t room = tw_machine_memory() / 16 / TW_BUFFER_BYTES;
 	uint64_t lanes = tw_machine_processors() - 1, n;
+	if (opt->feed)
+		return TW_FEED_JOBS;
 	if (opt->discard)
 		return FEW_JOBS;
 	if (opt->check || !opt->writer)
@@ -605,9 +734,17 @@ static unsigned count_jobs(const struct tw_output_options *opt)
 	return (unsigned)(n > JOBS ? n : JOBS);
 }
 
+/* Where memory is limited, all jobs together may have a sixth of it: what they have room for is mostly more than what they have in them. */
+static unsigned limit_jobs(unsigned n)
+{
+	const uint64_t job = TW_DEMUX_C * sizeof(uint16_t) + TW_DEMUX_M * sizeof(uint64_t) + TW_DEMUX_E,
+	               most = tw_machine_memory() / 6 / job;
+	return most >= n ? n : most > FEW_JOBS ? (unsigned)most : FEW_JOBS;
+}
+
 static int make_jobs(struct tw_output *o)
 {
-	o->most_jobs = count_jobs(&o->options);
+	o->most_jobs = limit_jobs(count_jobs(&o->options));
 	o->job = calloc(o->most_jobs, sizeof *o->job);
 	while (o->job && o->n_jobs < FEW_JOBS && add_job(o))
 		;
@@ -643,11 +780,15 @@ static int start_lane(struct tw_output *o)
 	return TW_OK;
 }
 
+/* What there should be for each, where memory is limited. */
+enum { LANE_MEMORY = 256 << 20 };
+
 /* A check wants the buffers of a thread in their order, and without storing there is little to do: then there is one lane. */
 static int start_lanes(struct tw_output *o)
 {
 	const struct tw_output_options *opt = &o->options;
-	unsigned n = opt->check || !opt->writer || opt->discard ? 1 : TW_OUTPUT_LANES;
+	const uint64_t most = tw_machine_memory() / LANE_MEMORY;
+	unsigned n = opt->check || !opt->writer || opt->discard || !most ? 1 : most < TW_OUTPUT_LANES ? (unsigned)most : TW_OUTPUT_LANES;
 	int error = TW_OK;
 	while (o->n_lanes < n && !error)
 		error = start_lane(o);
@@ -664,9 +805,15 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	pthread_mutex_init(&o->writing, NULL);
 	pthread_cond_init(&o->freed, NULL);
 	pthread_cond_init(&o->written, NULL);
-	int error = make_jobs(o);
+	const int is_ring = options->writer && !options->discard && (options->ring.bytes || options->ring.ns);
+	o->ring = is_ring ? tw_ring_new(&options->ring) : NULL;
+	int error = is_ring && !o->ring ? tw_fail(TW_ERR_MEMORY, "--ring") : make_jobs(o);
 	if (!error)
 		error = start_lanes(o);
+	if (!error && o->options.feed) {
+		int why = pthread_create(&o->returns, NULL, take_returns, o);
+		error = why ? tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why)) : TW_OK;
+	}
 	if (error) {
 		free_output(o);
 		return error;
@@ -675,10 +822,28 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	return TW_OK;
 }
 
+/* Waits until all buffers are back. */
+static void end_feed(struct tw_output *o)
+{
+	if (!o->options.feed)
+		return;
+	pthread_mutex_lock(&o->lock);
+	for (unsigned i = 0; i < o->n_jobs; i++)
+		while (o->job[i].fed)
+			pthread_cond_wait(&o->freed, &o->lock);
+	pthread_mutex_unlock(&o->lock);
+	tw_feed_all_returned(o->options.feed);
+	pthread_join(o->returns, NULL);
+}
+
 void tw_output_finish(struct tw_output *o, struct tw_output_result *result)
 {
 	end_lanes(o);
+	end_feed(o);
 	write_descriptors(o, o->described);
+	write_ring(o);
+	if (o->ring)
+		count_kept(o);
 	if (o->options.writer) {
 		const struct tw_totals *written = tw_writer_totals(o->options.writer);
 		memcpy(o->result.totals.coded, written->coded, sizeof written->coded);

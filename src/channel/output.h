@@ -10,12 +10,15 @@
 #ifndef TW_OUTPUT_H
 #define TW_OUTPUT_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
+#include "channel/ring.h"
 #include "recording/recording.h"
 
 enum { TW_CHUNK_BUFFERS = 128, TW_OUTPUT_LANES = 8 };
-#define TW_CHUNK_NS 1000000000ull
+#define TW_CHUNK_NS                                                                                                                        \
+	250000000ull /* what a disk that fills, or a collector that is killed, may cost: with what buffers hold, half a second */
 
+struct tw_feed;
 struct tw_output;
 struct tw_writer;
 struct tw_value_family;
@@ -27,6 +30,8 @@ struct tw_job {
 	int dead;            /* 1: the chunk is the last of a process that is known to have died, with */
 	int32_t wait_status; /*   this status, as from waitpid(2) */
 	/* the output's own */
+	int holders;          /* a lane, and the feed */
+	_Atomic int fed;      /* the feed has it */
 	uint32_t id;          /* of the chunk it becomes part of */
 	uint64_t put;         /* as which it was put; 0: it is not under way */
 	uint64_t descriptors; /* bytes of descriptors that must be on disk before the chunk */
@@ -36,11 +41,13 @@ struct tw_job {
 
 struct tw_output_options {
 	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_output_finish */
+	struct tw_ring_size ring; /* what is kept of it until the end; 0: it is written as it comes */
 	int discard;              /* 1: store modules, but no chunks and no descriptors */
 	int keep_refs;            /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
 	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
+	struct tw_feed *feed; /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
 };
 
 struct tw_output_result {
@@ -63,6 +70,9 @@ void tw_output_forget(struct tw_output *o, uint32_t first);
 /* Writes all that are not written yet. */
 void tw_output_write_descriptors(struct tw_output *o);
 
+/* With a ring: writes what is in it now, and what has been put so far as far as it becomes whole in a moment. By any thread. */
+void tw_output_keep(struct tw_output *o);
+
 /* An empty job, to be filled and given back with tw_output_put or tw_output_drop. Waits until one is free. */
 struct tw_job *tw_output_take(struct tw_output *o);
 void tw_output_put(struct tw_output *o, struct tw_job *job);
@@ -74,6 +84,12 @@ int tw_output_is_done(struct tw_output *o, uint64_t put);
 
 /* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
 void tw_output_age(struct tw_output *o);
+
+/* A block of the code file, of one module, say: to disk, and to the feed. Frees the bytes; NULL: there was no memory for them. */
+void tw_output_block(struct tw_output *o, uint32_t kind, void *bytes, size_t n);
+
+/* What has been recorded so far (instructions and references), and bytes stored. From any thread. */
+void tw_output_progress(struct tw_output *o, struct tw_totals *so_far, uint64_t *stored);
 
 /* Adds counts that are in no chunk. */
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static off_t window_at(uint32_t slot)
+static off_t window_at(const struct tw_tally_input *in)
 {
-	return (off_t)(TW_TALLIES_AT + slot * TW_TALLY_BYTES);
+	return (off_t)(in->control->sizes.tallies_at + in->slot * tw_tally_bytes(&in->control->sizes));
 }
 
 /* Executions of one path. The turns of a loop have no records. */
@@ -26,11 +26,11 @@ static void add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_tot
 static int take_entries(const struct tw_tally_input *in, uint64_t first, uint64_t end, struct tw_totals *t)
 {
 	const uint64_t *window = tw_channel_tally(in->base, in->slot);
-	const uint32_t room = in->control->slot[in->slot].room;
+	const uint32_t table = in->control->slot[in->slot].table;
 	int error = TW_OK;
 	for (uint64_t entry = first; entry < end; entry++) {
 		uint64_t n = window[entry];
-		const struct tw_descriptor *d = n ? tw_rooms_tallied(in->rooms, room, entry) : NULL;
+		const struct tw_descriptor *d = n ? tw_tables_tallied(in->tables, table, entry) : NULL;
 		if (!n)
 			continue;
 		if (!d)
@@ -44,7 +44,7 @@ static int take_entries(const struct tw_tally_input *in, uint64_t first, uint64_
 /* Reads only what the thread has written: holes would become memory. */
 static int take_window(const struct tw_tally_input *in, struct tw_totals *t)
 {
-	const off_t start = window_at(in->slot), end = start + (off_t)TW_TALLY_BYTES;
+	const off_t start = window_at(in), end = start + (off_t)tw_tally_bytes(&in->control->sizes);
 	int error = TW_OK;
 	for (off_t from = start, to; from < end; from = to) {
 		from = lseek(in->fd, from, SEEK_DATA);
@@ -68,7 +68,7 @@ static uint64_t record_bytes(const struct tw_control *control, const struct tw_t
 int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
 {
 	const struct tw_slot *slot = &in->control->slot[in->slot];
-	*out = (struct tw_totals){.written = slot->written - slot->copied};
+	*out = (struct tw_totals){.written = slot->written - slot->copied, .uncounted = slot->uncounted};
 	int error = take_window(in, out);
 	uint64_t known = record_bytes(in->control, out) + slot->copied + slot->keyframes;
 	out->raw[TW_STREAM_C] += slot->written > known ? slot->written - known : 0;
@@ -78,6 +78,6 @@ int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
 int tw_tally_clear(const struct tw_tally_input *in)
 {
 	struct tw_slot *slot = &in->control->slot[in->slot];
-	slot->written = slot->copied = slot->keyframes = 0;
-	return tw_clear_range(in->fd, (uint64_t)window_at(in->slot), TW_TALLY_BYTES);
+	slot->written = slot->copied = slot->keyframes = slot->uncounted = 0;
+	return tw_clear_range(in->fd, (uint64_t)window_at(in), tw_tally_bytes(&in->control->sizes));
 }

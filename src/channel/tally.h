@@ -1,16 +1,16 @@
 /*
- * The collector's end of tallies (src/engine/tally.h): adds up what a thread has counted in the window of its slot.
+ * The collector's end of tallies (src/engine/record/tally.h): adds up what a thread has counted in the window of its slot.
  *
  * By the drain loop only.
  */
 #ifndef TW_CHANNEL_TALLY_H
 #define TW_CHANNEL_TALLY_H
 
-#include "channel/rooms.h"
+#include "channel/descriptor_tables.h"
 
 /* One slot, whose thread has ended, or runs on: then what it counts meanwhile may be missing. */
 struct tw_tally_input {
-	const struct tw_rooms *rooms; /* the descriptors of its program have been taken */
+	const struct tw_descriptor_tables *tables; /* the descriptors of its program have been taken */
 	struct tw_control *control;
 	int fd;        /* of the channel... */
 	uint8_t *base; /* ...and where it is mapped */

@@ -1,5 +1,5 @@
 /* trackway blocks: static and dynamic basic blocks, how they end, and what runs after them. */
-#include "cli/blocks.h"
+#include "cli/blocks_json.h"
 #include "cli/cli.h"
 #include "cli/exports.h"
 #include "cli/options.h"
@@ -38,6 +38,7 @@ static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n"
                            "                  (default 70)\n"
                            "  --path P        paths: as long as the chance to come so far is P %\n"
                            "                  (default 50)\n"
+                           "  --no-demangle   names of C++ and Rust as the linker knows them\n"
                            "  -j N            replay with N threads (recordings)\n"
                            "  --help          this text\n"
                            "\n" TW_EXPORT_HELP "\n"
@@ -61,10 +62,11 @@ struct blocks {
 	double threshold;
 	uint64_t top, jobs;
 	int has_nodes; /* --nodes was given */
+	struct tw_names_options naming;
 	struct tw_exports exports;
 	/* what was found */
 	struct tw_recording *recording; /* NULL: the input is a trace */
-	struct tw_symbols *symbols;
+	struct tw_names *names;
 	struct tw_profile profile;
 	struct tw_superblocks paths;
 };
@@ -164,17 +166,18 @@ static int print(const struct blocks *b, const struct tw_blocks_report *r)
 static int make(struct blocks *b)
 {
 	int error = tw_superblocks(&b->profile, &b->path, &b->paths);
-	if (!error && b->recording && !(b->symbols = tw_symbols_new(b->recording)))
-		error = tw_fail(TW_ERR_MEMORY, "symbols");
+	if (!error && b->recording && !(b->names = tw_names_open(b->recording, &b->naming)))
+		error = tw_fail(TW_ERR_MEMORY, "names");
 	if (error)
 		return failed(b, error);
-	if (b->symbols && !tw_exports_wanted(&b->exports))
-		tw_changed_report("blocks", b->symbols);
+	if (b->names && !tw_exports_wanted(&b->exports))
+		tw_names_report("blocks", b->names);
 	struct tw_blocks_report r = {
 	    .profile = &b->profile,
 	    .source = strcmp(b->input, "-") ? b->input : "standard input",
-	    .symbols = b->symbols,
+	    .names = b->names,
 	    .threshold = b->threshold,
+	    .insns_once = b->recording ? tw_recording_totals(b->recording)->insns : 0,
 	};
 	if (b->prefix && write_files(b, &r))
 		return 1;
@@ -221,10 +224,12 @@ static int write_exports(struct blocks *b, const struct tw_replay_options *repla
 	if (!tw_exports_wanted(&b->exports))
 		return 0;
 	source.symbols = tw_symbols_new(b->recording);
-	if (source.symbols)
-		tw_changed_report("blocks", source.symbols);
-	int error = source.symbols ? tw_exports_write(&b->exports, &source) : tw_fail(TW_ERR_MEMORY, "symbols");
+	source.names = tw_names_open(b->recording, &b->naming);
+	if (source.names)
+		tw_names_report("blocks", source.names);
+	int error = source.symbols && source.names ? tw_exports_write(&b->exports, &source) : tw_fail(TW_ERR_MEMORY, "names");
 	tw_symbols_free(source.symbols);
+	tw_names_close(source.names);
 	return error;
 }
 
@@ -256,7 +261,7 @@ static int is_directory(const char *path)
 
 /* ---- options ---- */
 
-enum { OPTION_THRESHOLD = 256, OPTION_FUNCTION, OPTION_NODES, OPTION_EDGE, OPTION_PATH, OPTION_OUTPUT };
+enum { OPTION_THRESHOLD = 256, OPTION_FUNCTION, OPTION_NODES, OPTION_EDGE, OPTION_PATH, OPTION_MANGLED, OPTION_OUTPUT };
 
 /* A percentage as a part of 1. */
 static int parse_percent(const char *text, double *out)
@@ -300,6 +305,7 @@ static const struct option options[] = {
     {"nodes", required_argument, NULL, OPTION_NODES},
     {"edge", required_argument, NULL, OPTION_EDGE},
     {"path", required_argument, NULL, OPTION_PATH},
+    {"no-demangle", no_argument, NULL, OPTION_MANGLED},
     TW_EXPORT_OPTIONS,
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -346,6 +352,9 @@ static int take_option(struct blocks *b, int option, char **argv)
 	case OPTION_FUNCTION:
 		b->graph.function = optarg;
 		return -1;
+	case OPTION_MANGLED:
+		b->naming.mangled = 1;
+		return -1;
 	case 'h':
 		return fputs(help, stdout) < 0;
 	case '?':
@@ -378,13 +387,27 @@ static int check_options(const struct blocks *b)
 	return tw_exports_check(&b->exports, "blocks");
 }
 
+/* No word is left for the input: the last option may have taken it. */
+static int no_input(const char *taker, const char *taken)
+{
+	if (!taker)
+		return tw_usage_error("blocks", "an input is wanted: a recording, a trace, or - for a trace on standard input");
+	return tw_usage_error("blocks", "--%s has taken '%s' for the file it writes, and no input is left; write --%s=FILE %s", taker,
+	                      taken, taker, taken);
+}
+
 static int parse(struct blocks *b, int argc, char **argv)
 {
-	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
+	const char *taker = NULL, *taken = NULL; /* an option that took the next word, and that word */
+	for (int option, number = -1; (option = getopt_long(argc, argv, set.letters, options, &number)) >= 0; number = -1) {
 		int status = take_option(b, option, argv);
 		if (status >= 0)
 			return status;
+		taken = number >= 0 && optarg && optarg == argv[optind - 1] ? optarg : NULL;
+		taker = taken ? options[number].name : NULL;
 	}
+	if (argc == optind)
+		return no_input(taker, taken);
 	if (argc - optind != 1)
 		return tw_usage_error("blocks", "exactly one input is wanted: a recording, a trace, or - for a trace on standard input");
 	b->input = argv[optind];
@@ -400,7 +423,7 @@ int tw_cmd_blocks(int argc, char **argv)
 		return status;
 	status = is_directory(b.input) ? read_recording(&b) : read_trace(&b);
 	tw_superblocks_free(&b.paths);
-	tw_symbols_free(b.symbols);
+	tw_names_close(b.names);
 	tw_profile_free(&b.profile);
 	tw_recording_close(b.recording);
 	return status;

@@ -1,6 +1,7 @@
 /* trackway blocks --json. */
-#include "cli/blocks.h"
-#include "cli/json.h"
+#include "cli/blocks_json.h"
+#include "names/places.h"
+#include "report/json.h"
 
 static void json_edges(struct tw_json *j, const struct tw_blocks_report *r, const struct tw_profile_blocks *all,
                        const struct tw_profile_block *b)
@@ -21,20 +22,18 @@ static void json_edges(struct tw_json *j, const struct tw_blocks_report *r, cons
 
 static void json_place(struct tw_json *j, const struct tw_blocks_report *r, const struct tw_profile_block *b)
 {
-	struct tw_symbol symbol;
-	char file[200];
-	if (!r->symbols)
+	struct tw_code_name name;
+	if (!r->names)
 		return;
 	tw_json_number(j, "process", tw_blocks_pid(r, b));
-	tw_symbols_function(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &symbol);
-	tw_json_text(j, "function", symbol.name);
-	tw_json_number(j, "offset", symbol.offset);
-	tw_json_text(j, "module", symbol.module);
-	int line = tw_symbols_line(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, file, sizeof file);
-	if (!line)
+	tw_names_code(r->names, b->image, b->pc, &name);
+	tw_json_text(j, "function", name.function);
+	tw_json_number(j, "offset", name.offset);
+	tw_json_text(j, "module", name.module);
+	if (!name.line)
 		return;
-	tw_json_text(j, "file", file);
-	tw_json_number(j, "line", (uint64_t)line);
+	tw_json_text(j, "file", tw_base_name(name.file));
+	tw_json_number(j, "line", name.line);
 }
 
 static void json_block(struct tw_json *j, const struct tw_blocks_report *r, const struct tw_profile_blocks *all, uint32_t i)
@@ -80,7 +79,7 @@ void tw_blocks_json(FILE *f, const struct tw_blocks_report *r, const struct tw_s
 {
 	const struct tw_profile *p = r->profile;
 	struct tw_json j = {.f = f};
-	tw_json_open(&j, NULL, '{');
+	tw_json_begin(&j, "blocks");
 	tw_json_text(&j, "source", r->source);
 	tw_json_number(&j, "instructions", p->executions);
 	tw_json_number(&j, "static_executions", p->static_executions);

@@ -265,6 +265,19 @@ static void check_opened(struct check *c)
 	}
 }
 
+/* What is missing though nothing is damaged, as info and the summary of record say it. */
+static void print_missing(const struct check *c)
+{
+	const struct tw_totals *t = tw_recording_totals(c->recording);
+	if (t->cut) {
+		tw_tell_cut(stdout, t);
+		printf(": still there when the process ended; what %s did until then is here\n", t->cut == 1 ? "it" : "they");
+	}
+	if (t->gaps)
+		printf("%llu gap%s: something was not recorded there (trackway dump --raw says what)\n", (unsigned long long)t->gaps,
+		       t->gaps == 1 ? "" : "s");
+}
+
 static void print_replayed(const struct check *c)
 {
 	const struct tw_totals *t = tw_recording_totals(c->recording);
@@ -277,26 +290,34 @@ static void print_replayed(const struct check *c)
 	       (unsigned long long)refs, (unsigned long long)t->threads, (unsigned long long)t->chunks);
 }
 
+/* Recording ended before anything could be stored. */
+static int is_empty(const struct check *c)
+{
+	const struct tw_recording_info *info = tw_recording_info(c->recording);
+	return !info->complete && !tw_recording_replayable(c->recording) && !tw_recording_totals(c->recording)->chunks;
+}
+
 static void conclude(const struct check *c)
 {
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
-	if (!c->problems && c->quiet)
+	if (!c->problems && c->quiet && !is_empty(c))
 		return;
 	if (!c->problems && !info->complete)
-		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
+		printf("incomplete: %s\n", info->failure);
 	if (c->problems)
 		printf("%s: %lu problem%s found; ", c->dir, c->problems, c->problems == 1 ? "" : "s");
 	else
-		printf("%s: good; ", c->dir);
+		printf("%s: %s; ", c->dir, is_empty(c) ? "nothing is in it" : "good");
 	if (info->sink == TW_SINK_COUNT)
 		printf("it holds only totals\n");
 	else
 		print_replayed(c);
+	print_missing(c);
 }
 
 static int run(struct check *c)
 {
-	static const struct tw_analyzer analyzer = {"check", begin, batch, merge, end};
+	static const struct tw_analyzer analyzer = {.name = "check", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .longest_first = 1, .damage = damage, .context = c};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
@@ -310,7 +331,7 @@ static int run(struct check *c)
 	if (info->complete && info->sink != TW_SINK_COUNT && !tw_recording_n_problems(c->recording))
 		check_totals(c);
 	conclude(c);
-	return c->problems != 0;
+	return c->problems != 0 || is_empty(c);
 }
 
 /* Returns -1 to go on, or an exit status. */

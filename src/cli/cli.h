@@ -6,12 +6,23 @@
 #define TW_CLI_H
 
 int tw_cmd_record(int argc, char **argv);
+int tw_cmd_stop(int argc, char **argv);
+int tw_cmd_keep(int argc, char **argv);
 int tw_cmd_info(int argc, char **argv);
 int tw_cmd_report(int argc, char **argv);
 int tw_cmd_dump(int argc, char **argv);
 int tw_cmd_check(int argc, char **argv);
 int tw_cmd_blocks(int argc, char **argv);
+int tw_cmd_paths(int argc, char **argv);
+int tw_cmd_sql(int argc, char **argv);
+int tw_cmd_top(int argc, char **argv);
+int tw_cmd_serve(int argc, char **argv);
 int tw_cmd_import(int argc, char **argv);
+int tw_cmd_bundle(int argc, char **argv);
+int tw_cmd_analyze(int argc, char **argv);
+int tw_cmd_learn(int argc, char **argv);
+int tw_cmd_coverage(int argc, char **argv);
+int tw_cmd_cc(int argc, char **argv);
 
 /* Exit status for wrong usage. */
 #define TW_EXIT_USAGE 2

@@ -1,4 +1,5 @@
 /* trackway dump: references, blocks, code or streams as text. */
+#include "analyze/crash.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "export/code.h"
@@ -12,6 +13,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <trackway/names.h>
 #include <unistd.h>
 
 static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
@@ -29,26 +31,33 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "              of time: cycles since the start, thread, address of the\n"
                            "              instruction, and what it was: lock-before and lock-after (or\n"
                            "              mfence-, lfence-, sfence-; record --order), syscall with its\n"
-                           "              number and when it began, keyframe, thread-start, fork...\n"
+                           "              number and when it began, call and return of functions\n"
+                           "              (record --calls), keyframe, thread-start, fork...\n"
+                           "  --syscalls  one line per system call, of all threads, in the order in which\n"
+                           "              they returned: when it was made, thread, process and thread id,\n"
+                           "              the call, its result, how long it took, and which function made it\n"
                            "  --thread N  only this thread (trackway info counts them, from 0)\n"
                            "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
                            "              fragments (--code), chunks (--raw) or lines (--order)\n"
                            "  --count K   at most so many of them\n"
+                           "  --last K    the last K references, blocks or instructions of each thread; and,\n"
+                           "              of one that faulted there, the access that was not made\n"
                            "  -o FILE     into a file; - is standard output\n"
                            "  -j N        replay with N threads (default 1)\n"
                            "  --help      this text\n\n"
-                           "For example, which pages the first million writes went to:\n\n"
+                           "For example, which pages the writes among the first million references went to:\n\n"
                            "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
                            "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
 
-enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW, MODE_ORDER };
+enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW, MODE_ORDER, MODE_SYSCALLS };
 
 struct dump {
 	const char *dir, *output;
 	enum mode mode;
 	int n_modes;
 	int64_t thread; /* -1: all */
-	uint64_t from, count, jobs;
+	uint64_t from, count, last, jobs;
+	int has_range; /* --from or --count was given */
 	int fd;
 	struct tw_recording *recording;
 	struct tw_damage damage;
@@ -95,14 +104,18 @@ static void print_raw(struct dump *d, struct tw_text *t)
 
 static int print_times(struct dump *d, struct tw_text *t)
 {
+	struct tw_names *names = d->mode == MODE_SYSCALLS ? tw_names_open(d->recording, NULL) : NULL;
 	const struct tw_times_options options = {
+	    .syscalls = names,
 	    .one_thread = d->thread,
 	    .from = d->from,
 	    .count = d->count,
 	    .damage = tw_damage_report,
 	    .context = &d->damage,
 	};
-	return tw_times_print(t, d->recording, &options);
+	int error = names || d->mode != MODE_SYSCALLS ? tw_times_print(t, d->recording, &options) : TW_ERR_MEMORY;
+	tw_names_close(names);
+	return error;
 }
 
 /* ---- the command ---- */
@@ -116,6 +129,24 @@ static int write_failed(const struct dump *d, int why)
 	return 1;
 }
 
+/* What the last access was that a thread died of, and did not make: a line as those of references, with the word "faulted" behind it. */
+static int print_undone(const struct dump *d)
+{
+	enum { MOST = 64 };
+	struct tw_crash crash[MOST];
+	size_t n;
+	int error = tw_crashes(d->recording, crash, MOST, &n);
+	for (size_t i = 0; !error && i < n && i < MOST; i++) {
+		const struct tw_thread_info *t = tw_recording_thread(d->recording, crash[i].thread);
+		struct tw_undone undone = tw_crash_access(d->recording, &crash[i].fault);
+		if (crash[i].fault.access && (d->thread < 0 || d->thread == t->serial))
+			dprintf(d->fd, "%u %llx %c %llx %u faulted\n", t->serial, (unsigned long long)crash[i].fault.pc,
+			        crash[i].fault.access == TW_ACCESS_EXECUTE ? 'X' : "?RWM"[undone.type & 3],
+			        (unsigned long long)undone.address, undone.size);
+	}
+	return error;
+}
+
 static int print_lines(struct dump *d)
 {
 	static const enum tw_lines_kind kinds[] = {
@@ -125,6 +156,7 @@ static int print_lines(struct dump *d)
 	    .fd = d->fd,
 	    .jobs = (unsigned)d->jobs,
 	    .one_thread = d->thread,
+	    .last = d->last,
 	    .from = d->from,
 	    .count = d->count,
 	    .damage = tw_damage_report,
@@ -133,6 +165,8 @@ static int print_lines(struct dump *d)
 	int error = tw_lines(d->recording, &options);
 	if (error == TW_LINES_WRITE)
 		return write_failed(d, errno);
+	if (!error && d->last && d->mode != MODE_LACKEY)
+		error = print_undone(d);
 	return error ? tw_recording_error("dump", d->dir, error) : 0;
 }
 
@@ -175,7 +209,7 @@ static int is_refused(const struct dump *d)
 	if (d->mode == MODE_REFS && !tw_format_has_refs(info->format))
 		return fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n",
 		               d->dir, tw_format_name(info->format));
-	if (d->mode == MODE_ORDER && !info->tsc_start)
+	if (d->mode >= MODE_ORDER && !info->tsc_start)
 		return fprintf(stderr, "trackway dump: %s: this was imported from addresses only, which have no times\n", d->dir);
 	if (d->mode == MODE_LACKEY && !tw_format_has_refs(info->format))
 		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references: only instructions are printed\n",
@@ -203,8 +237,9 @@ static int run(struct dump *d)
 static int set_mode(struct dump *d, enum mode mode)
 {
 	d->mode = mode;
-	return ++d->n_modes > 1 ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw and --order can be had")
-	                        : -1;
+	return ++d->n_modes > 1
+	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw, --order and --syscalls can be had")
+	           : -1;
 }
 
 static int set_number(const char *option, const char *text, uint64_t most, uint64_t *out)
@@ -212,7 +247,7 @@ static int set_number(const char *option, const char *text, uint64_t most, uint6
 	return tw_parse_number(text, most, out) ? -1 : tw_usage_error("dump", "%s wants a number, not '%s'", option, text);
 }
 
-enum { OPTION_THREAD = 256, OPTION_FROM, OPTION_COUNT, OPTION_MODE };
+enum { OPTION_THREAD = 256, OPTION_FROM, OPTION_COUNT, OPTION_LAST, OPTION_MODE };
 
 /* Takes one option. Returns -1 to go on, or an exit status. */
 static int take_option(struct dump *d, int option, const struct tw_option_set *set, char **argv)
@@ -225,9 +260,15 @@ static int take_option(struct dump *d, int option, const struct tw_option_set *s
 		if (status < 0)
 			d->thread = (int64_t)n;
 		return status;
+	case OPTION_LAST:
+		return tw_parse_number(optarg, UINT64_MAX, &d->last) && d->last
+		           ? -1
+		           : tw_usage_error("dump", "--last wants a number above 0, not '%s'", optarg);
 	case OPTION_FROM:
+		d->has_range = 1;
 		return set_number("--from", optarg, UINT64_MAX, &d->from);
 	case OPTION_COUNT:
+		d->has_range = 1;
 		return set_number("--count", optarg, UINT64_MAX, &d->count);
 	case 'o':
 		d->output = strcmp(optarg, "-") ? optarg : NULL;
@@ -252,9 +293,11 @@ static int parse(struct dump *d, int argc, char **argv)
 	    {"code", no_argument, NULL, OPTION_MODE + MODE_CODE},
 	    {"raw", no_argument, NULL, OPTION_MODE + MODE_RAW},
 	    {"order", no_argument, NULL, OPTION_MODE + MODE_ORDER},
+	    {"syscalls", no_argument, NULL, OPTION_MODE + MODE_SYSCALLS},
 	    {"thread", required_argument, NULL, OPTION_THREAD},
 	    {"from", required_argument, NULL, OPTION_FROM},
 	    {"count", required_argument, NULL, OPTION_COUNT},
+	    {"last", required_argument, NULL, OPTION_LAST},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
@@ -264,6 +307,10 @@ static int parse(struct dump *d, int argc, char **argv)
 		status = take_option(d, option, &set, argv);
 	if (status < 0 && d->mode == MODE_CODE && d->thread >= 0)
 		status = tw_usage_error("dump", "--thread is about what a thread did: code is of all");
+	if (status < 0 && d->last && d->has_range)
+		status = tw_usage_error("dump", "--last and --from or --count exclude each other");
+	if (status < 0 && d->last && d->mode > MODE_LACKEY)
+		status = tw_usage_error("dump", "--last is about --refs, --blocks and --lackey");
 	if (status < 0 && argc - optind != 1)
 		status = tw_usage_error("dump", "exactly one recording is wanted");
 	d->dir = status < 0 ? argv[optind] : NULL;
@@ -279,6 +326,9 @@ int tw_cmd_dump(int argc, char **argv)
 	int error = tw_recording_open(d.dir, &d.recording);
 	if (error)
 		return tw_recording_error("dump", d.dir, error);
+	const struct tw_recording_info *info = tw_recording_info(d.recording);
+	if (!info->complete)
+		fprintf(stderr, "trackway dump: %s is incomplete: %s\n", d.dir, info->failure);
 	status = run(&d);
 	tw_recording_close(d.recording);
 	return status;

@@ -93,7 +93,7 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 static int write_callgrind(const struct tw_exports_source *s, const char *path, FILE *f)
 {
 	uint32_t format = tw_recording_info(s->recording)->format;
-	int error = tw_callgrind(s->recording, &s->replay, s->symbols, f);
+	int error = tw_callgrind(s->recording, &s->replay, s->names, f);
 	(void)path;
 	if (!error && !tw_format_has_refs(format))
 		fprintf(stderr, "trackway blocks: a recording of format %s holds no memory references: Dr and Dw are 0 in --callgrind\n",

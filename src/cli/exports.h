@@ -5,7 +5,9 @@
 #define TW_CLI_EXPORTS_H
 
 #include "analyze/profile.h"
-#include "report/symbols.h"
+#include "names/symbols.h"
+
+#include <trackway/names.h>
 
 /* What was asked for: names of files to write, NULL: not wanted. */
 struct tw_exports {
@@ -64,7 +66,8 @@ struct tw_exports_source {
 	const char *dir; /* where the recording is */
 	const struct tw_recording *recording;
 	const struct tw_profile *profile; /* NULL if it is not needed */
-	struct tw_symbols *symbols;
+	struct tw_symbols *symbols;       /* of whole files */
+	struct tw_names *names;           /* of the code that ran */
 	struct tw_replay_options replay;
 };
 

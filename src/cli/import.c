@@ -74,13 +74,13 @@ static int say(const struct import *im, const struct tw_import_facts *found, con
 static int run(const struct import *im)
 {
 	struct tw_input *in;
-	struct tw_import_facts found;
+	struct tw_import_facts found = {0};
 	int error = tw_input_open(im->input, &in);
 	if (error)
 		return tw_recording_error("import", im->name, error);
 	struct tw_trace *t = tw_trace_new(in, 0);
 	error = t ? tw_import_lackey(t, im->program, im->dir, &found) : tw_fail(TW_ERR_MEMORY, "trace");
-	int status = error ? tw_recording_error("import", im->name, error) : say(im, &found, tw_trace_facts(t));
+	int status = error ? tw_recording_error("import", found.unwritten ? im->dir : im->name, error) : say(im, &found, tw_trace_facts(t));
 	tw_trace_free(t);
 	tw_input_close(in);
 	return status;

@@ -1,10 +1,12 @@
 /* trackway info: what a recording holds, in figures. */
+#include "cli/budget.h"
 #include "cli/cli.h"
-#include "cli/json.h"
+#include "cli/died.h"
 #include "cli/options.h"
 #include "cli/tree.h"
-#include "cli/words.h"
 #include "recording/recording.h"
+#include "report/json.h"
+#include "report/printable.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -93,18 +95,22 @@ static void print_command(const struct tw_recording_info *info)
 	putchar('\n');
 }
 
+enum { LET_GO = -1 }; /* wait_status of a program that was let go */
+
 static void print_state(const struct tw_recording_info *info)
 {
 	printf("%-16s%s", "state", info->complete ? "complete" : "incomplete");
 	if (info->failure[0]) {
 		fputs(": ", stdout);
 		tw_print_safe(stdout, info->failure);
-	} else if (!info->complete) {
-		fputs(": still being written, or the collector was killed", stdout);
 	}
 	putchar('\n');
-	if (has_ended(info) && is_killed(info))
-		printf("%-16skilled by signal %d\n", "ended", WTERMSIG(info->wait_status));
+	char name[24];
+	if (has_ended(info) && info->wait_status == LET_GO)
+		print_line("ended", "not: the program was let go, and went on natively (trackway stop)");
+	else if (has_ended(info) && is_killed(info))
+		printf("%-16skilled by signal %d (%s)\n", "ended", WTERMSIG(info->wait_status),
+		       tw_signal_name(WTERMSIG(info->wait_status), name));
 	else if (has_ended(info))
 		printf("%-16sexit status %d\n", "ended", WEXITSTATUS(info->wait_status));
 }
@@ -122,6 +128,14 @@ static void print_window(const struct tw_recording_info *info)
 	putchar('\n');
 }
 
+static void print_attached(const struct tw_recording_info *info)
+{
+	char when[64];
+	format_time(info->start, when, sizeof when);
+	if (info->attached)
+		printf("%-16sattached at %s to process %u, which ran already\n", "beginning", when, info->attached);
+}
+
 static void print_order(const struct tw_recording_info *info)
 {
 	if (info->tsc_hz)
@@ -129,6 +143,8 @@ static void print_order(const struct tw_recording_info *info)
 		       info->tsc_invariant ? "invariant" : "not invariant: times of different cores may not agree");
 	if (info->order)
 		print_line("order", "locked instructions and fences are stamped (--order)");
+	if (info->calls[0])
+		print_line("calls", info->calls);
 }
 
 static void print_about(const struct tw_recording_info *info)
@@ -142,6 +158,7 @@ static void print_about(const struct tw_recording_info *info)
 	print_line("cpu", info->cpu);
 	print_line("kernel", info->kernel);
 	print_line("start", when);
+	print_attached(info);
 	if (has_ended(info))
 		printf("%-16s%.3f s\n", "elapsed", (double)info->duration_ns / 1e9);
 	print_line("format", tw_format_name(info->format));
@@ -183,7 +200,10 @@ static void print_counts(uint32_t format, const struct tw_totals *t)
 	print_count("chunks", t->chunks);
 	if (t->written)
 		print_count("bytes written", t->written);
+	if (t->uncounted)
+		printf("estimated from        %10.1f %% of them\n", 100 * (1 - (double)t->uncounted / (double)t->written));
 	print_count("gaps", t->gaps);
+	print_count("cut off at exit", t->cut);
 	print_count("time stamps", t->stamps);
 }
 
@@ -240,6 +260,8 @@ static void print_text(const struct tw_recording *r)
 	print_counts(tw_recording_info(r)->format, tw_recording_totals(r));
 	if (tw_recording_info(r)->format != TW_FORMAT_NONE)
 		print_sizes(tw_recording_totals(r));
+	tw_budget_print(r);
+	tw_died_print(stdout, r, NULL);
 	tw_tree_print(r);
 	print_modules(r);
 	print_problems(r);
@@ -266,9 +288,12 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 	tw_json_number(j, "tsc_hz", info->tsc_hz);
 	tw_json_number(j, "tsc_invariant", info->tsc_invariant);
 	tw_json_number(j, "order", info->order);
+	tw_json_text(j, "calls", info->calls);
 	tw_json_text(j, "format", tw_format_name(info->format));
 	tw_json_text(j, "sink", tw_sink_name(info->sink));
 	tw_json_text(j, "follow", tw_follow_name(info->follow));
+	if (info->attached)
+		tw_json_number(j, "attached", info->attached);
 	if (info->start_at[0])
 		tw_json_text(j, "start_at", info->start_at);
 	if (info->stop_at[0])
@@ -278,7 +303,9 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 	if (!has_ended(info))
 		return;
 	tw_json_real(j, "elapsed", (double)info->duration_ns / 1e9);
-	if (is_killed(info))
+	if (info->wait_status == LET_GO)
+		tw_json_number(j, "let_go", 1);
+	else if (is_killed(info))
 		tw_json_signed(j, "signal", WTERMSIG(info->wait_status));
 	else
 		tw_json_signed(j, "exit_status", WEXITSTATUS(info->wait_status));
@@ -304,8 +331,10 @@ static void json_totals(struct tw_json *j, const struct tw_totals *t)
 	tw_json_number(j, "writes", t->writes);
 	tw_json_number(j, "chunks", t->chunks);
 	tw_json_number(j, "gaps", t->gaps);
+	tw_json_number(j, "cut_at_exit", t->cut);
 	tw_json_number(j, "stamps", t->stamps);
 	tw_json_number(j, "written_bytes", t->written);
+	tw_json_number(j, "uncounted_bytes", t->uncounted);
 	tw_json_number(j, "raw_bytes", raw_bytes(t));
 	tw_json_number(j, "transformed_bytes", coded_bytes(t));
 	tw_json_number(j, "stored_bytes", stored_bytes(t));
@@ -352,9 +381,11 @@ static void json_problems(struct tw_json *j, const struct tw_recording *r)
 static void print_json(const struct tw_recording *r)
 {
 	struct tw_json j = {.f = stdout};
-	tw_json_open(&j, NULL, '{');
+	tw_json_begin(&j, "info");
 	json_about(&j, tw_recording_info(r));
 	json_totals(&j, tw_recording_totals(r));
+	tw_budget_json(&j, r);
+	tw_died_json(&j, r, NULL);
 	tw_tree_json(&j, r);
 	json_modules(&j, r);
 	json_problems(&j, r);

@@ -15,11 +15,22 @@ struct command {
 static const struct command commands[] = {
     {"record", tw_cmd_record, "run a program and record every block and memory reference"},
     {"info", tw_cmd_info, "what a recording holds, in figures"},
+    {"stop", tw_cmd_stop, "let a recorded process go on natively"},
+    {"keep", tw_cmd_keep, "store what a flight recorder (record --ring) has"},
     {"report", tw_cmd_report, "the functions and blocks that do most"},
+    {"analyze", tw_cmd_analyze, "have an analyzer, or a plug-in of yours, answer from it"},
     {"import", tw_cmd_import, "make a recording of another tool's trace"},
+    {"cc", tw_cmd_cc, "compile a program so that it records itself, at less cost"},
     {"blocks", tw_cmd_blocks, "static and dynamic basic blocks, their endings and edges"},
+    {"learn", tw_cmd_learn, "what has been learned of a program, over many runs"},
+    {"coverage", tw_cmd_coverage, "how much has been learned of what a recording has"},
+    {"sql", tw_cmd_sql, "ask a recording in SQL"},
+    {"top", tw_cmd_top, "the same on the terminal, also while it is being recorded"},
+    {"serve", tw_cmd_serve, "show a recording to your browser, page by page"},
+    {"paths", tw_cmd_paths, "the paths through the code that were taken most"},
     {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},
+    {"bundle", tw_cmd_bundle, "put a recording into one file to hand on"},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -67,7 +78,7 @@ static int run(int argc, char **argv)
 		return argc > 2 ? help(argv[2]) : usage(stdout);
 	const struct command *c = find(argv[1]);
 	/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
-	if (c && c->run != tw_cmd_record)
+	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc)
 		signal(SIGXFSZ, SIG_IGN);
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
 }

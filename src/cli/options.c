@@ -105,12 +105,11 @@ size_t tw_problems_report(const char *command, const struct tw_recording *r)
 	return n;
 }
 
-void tw_changed_report(const char *command, const struct tw_symbols *symbols)
+void tw_names_report(const char *command, const struct tw_names *names)
 {
-	for (size_t i = 0; tw_symbols_file(symbols, i); i++)
-		if (tw_symbols_file_changed(symbols, i))
-			fprintf(stderr, "trackway %s: %s has changed since it was recorded: it gives no names\n", command,
-			        tw_symbols_file(symbols, i));
+	const char *why, *path;
+	for (size_t i = 0; (why = tw_names_problem(names, i, &path)); i++)
+		fprintf(stderr, "trackway %s: %s gives no names: %s\n", command, path, why);
 }
 
 const char tw_no_insns[] = "there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
@@ -127,4 +126,9 @@ void tw_trace_report(const char *command, const char *name, const struct tw_trac
 	}
 	if (facts->cut_off)
 		fprintf(stderr, "trackway %s: %s: it ends in the middle of a line, or of compressed data\n", command, name);
+}
+
+void tw_tell_cut(FILE *f, const struct tw_totals *totals)
+{
+	fprintf(f, "%llu thread%s cut off at exit", (unsigned long long)totals->cut, totals->cut == 1 ? " was" : "s were");
 }

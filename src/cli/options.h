@@ -5,8 +5,8 @@
 #define TW_OPTIONS_H
 
 #include "import/trace.h"
-#include "report/symbols.h"
 #include <getopt.h>
+#include <trackway/names.h>
 #include <trackway/replay.h>
 
 enum { TW_MAX_JOBS = 256 };
@@ -40,8 +40,11 @@ int tw_damage_report(void *damage, size_t thread, size_t chunk, int error);
 /* Says on stderr what was found damaged when the recording was opened; returns how many such places there are. */
 size_t tw_problems_report(const char *command, const struct tw_recording *r);
 
-/* Says on stderr which files have changed since they were recorded, so that no names are taken from them. */
-void tw_changed_report(const char *command, const struct tw_symbols *symbols);
+/* "2 threads were cut off at exit" */
+void tw_tell_cut(FILE *f, const struct tw_totals *totals);
+
+/* Says on stderr which files give no names, and why. */
+void tw_names_report(const char *command, const struct tw_names *names);
 
 /* What is wrong with a trace that has no instructions, in one sentence. */
 extern const char tw_no_insns[];

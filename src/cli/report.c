@@ -1,367 +1,298 @@
-/* trackway report: the functions and blocks that execute most instructions and make most references. */
-#include "analyze/hot.h"
+/* trackway report: what a recording's functions, lines and blocks cost, who calls whom, and what the program died of. */
+#include "cli/report.h"
 #include "cli/cli.h"
-#include "cli/json.h"
+#include "cli/last.h"
 #include "cli/options.h"
-#include "cli/words.h"
 #include "recording/recording.h"
-#include "report/symbols.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
-                           "Shows the functions and the basic blocks that execute most instructions and make\n"
-                           "most memory references, with their share of all.\n\n"
-                           "  --functions  only functions\n"
-                           "  --blocks     only blocks\n"
-                           "  -n TOP       that many lines of each (default 10; 0: all)\n"
-                           "  -j N         replay with N threads (default: as many as there are processors)\n"
-                           "  --json       all of it for programs to read\n"
-                           "  --help       this text\n\n"
-                           "For example, what gzip spends its time on:\n\n"
+                           "Shows what the functions of a recording cost, in instructions and references to\n"
+                           "memory: by themselves (self) and with all that they call (incl.). These are\n"
+                           "counts of everything that happened, not samples.\n\n"
+                           "  --sort KEY     by self (default), incl, refs, reads, writes, calls or name\n"
+                           "  --lines        the hot source lines with their text; inlined functions count\n"
+                           "                 under their own names\n"
+                           "  --memory       the lines with most references: bytes, distinct cache lines,\n"
+                           "                 and the most frequent stride (replays once more)\n"
+                           "  --blocks       the hot basic blocks\n"
+                           "  --callers F    who calls function F, and what these calls cost\n"
+                           "  --callees F    whom function F calls, and what these calls cost\n"
+                           "  --self         functions only by themselves: faster, on all processors\n"
+                           "  --last N       the last N blocks of a thread, with their source lines: of the\n"
+                           "                 one that the program died of, or (--thread T) of thread T\n"
+                           "Which part of it:\n"
+                           "  --thread T     one thread (trackway info counts them, from 0)\n"
+                           "  --process PID  one process\n"
+                           "  --from WHEN    from here on: instructions of a thread (5Mi), or a time (2.5s)\n"
+                           "  --to WHEN      up to here\n"
+                           "  --function F   only rows of function F\n"
+                           "  --module M     only rows of file M: a path, or its last part\n"
+                           "How it is shown:\n"
+                           "  --html FILE    a page to look at: timeline, flame graph, functions with their\n"
+                           "                 source and code, memory over time, call graph\n"
+                           "  -n TOP         that many rows (text: 20; 0: all)\n"
+                           "  --json, --csv  for programs to read; all rows, unless -n is given\n"
+                           "  --no-demangle  names of C++ and Rust as the linker knows them\n"
+                           "  -j N           replay with N threads (default: one for each processor)\n"
+                           "  --help         this text\n\n"
+                           "For example, what gzip spends its time on, and in which lines:\n\n"
                            "  trackway record -- gzip -9k file\n"
-                           "  trackway report gzip.tw\n\n"
+                           "  trackway report gzip.tw\n"
+                           "  trackway report --lines --function longest_match gzip.tw\n\n"
                            "Code without symbols is shown as FILE+0xADDRESS. Exit status: 1 if parts of the\n"
                            "recording are damaged and were left out.\n";
 
-/* A function, or one block as part of it. */
-struct item {
-	struct tw_symbol symbol;
-	uint32_t image; /* as the symbols want it */
-	uint64_t pc;
-	struct tw_hot_counts counts; /* executions: of the block, or of the function's first block */
+enum {
+	OPTION_SORT = 256,
+	OPTION_SELF,
+	OPTION_CALLERS,
+	OPTION_CALLEES,
+	OPTION_LAST,
+	OPTION_THREAD,
+	OPTION_PROCESS,
+	OPTION_FROM,
+	OPTION_TO,
+	OPTION_FUNCTION,
+	OPTION_MODULE,
+	OPTION_JSON,
+	OPTION_CSV,
+	OPTION_MANGLED,
+	OPTION_HTML,
+	OPTION_TABLE /* and the number of the table */
 };
 
-struct list {
-	struct item *items;
-	size_t n;
+static const struct option options[] = {
+    {"functions", no_argument, NULL, OPTION_TABLE + REPORT_FUNCTIONS},
+    {"lines", no_argument, NULL, OPTION_TABLE + REPORT_LINES},
+    {"memory", no_argument, NULL, OPTION_TABLE + REPORT_MEMORY},
+    {"blocks", no_argument, NULL, OPTION_TABLE + REPORT_BLOCKS},
+    {"callers", required_argument, NULL, OPTION_CALLERS},
+    {"callees", required_argument, NULL, OPTION_CALLEES},
+    {"sort", required_argument, NULL, OPTION_SORT},
+    {"self", no_argument, NULL, OPTION_SELF},
+    {"last", required_argument, NULL, OPTION_LAST},
+    {"thread", required_argument, NULL, OPTION_THREAD},
+    {"process", required_argument, NULL, OPTION_PROCESS},
+    {"from", required_argument, NULL, OPTION_FROM},
+    {"to", required_argument, NULL, OPTION_TO},
+    {"function", required_argument, NULL, OPTION_FUNCTION},
+    {"module", required_argument, NULL, OPTION_MODULE},
+    {"html", required_argument, NULL, OPTION_HTML},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"csv", no_argument, NULL, OPTION_CSV},
+    {"no-demangle", no_argument, NULL, OPTION_MANGLED},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
+static const struct tw_option_set set = {"report", ":n:j:h", options};
 
-struct report {
-	/* options */
-	const char *dir;
-	int functions_only, blocks_only, json;
-	uint64_t top, jobs;
-	/* what was found */
-	struct tw_recording *recording;
-	struct tw_symbols *symbols;
-	struct tw_hot hot;
-	struct list blocks, functions;
-};
+/* ---- options ---- */
 
-/* ---- from blocks to functions ---- */
-
-static int by_function(const void *a, const void *b)
+static int set_table(struct report *r, enum report_table table, const char *of)
 {
-	const struct item *x = a, *y = b;
-	int order = strcmp(x->symbol.module, y->symbol.module);
-	return order ? order : strcmp(x->symbol.name, y->symbol.name);
+	if (r->table_given && r->table != table)
+		return tw_usage_error("report", "only one of --functions, --lines, --memory, --blocks, --callers and --callees can be had");
+	r->table = table;
+	r->of = of;
+	r->table_given = 1;
+	return -1;
 }
 
-static int by_insns(const void *a, const void *b)
+static int set_sort(struct report *r, const char *key)
 {
-	const struct item *x = a, *y = b;
-	if (x->counts.insns != y->counts.insns)
-		return x->counts.insns > y->counts.insns ? -1 : 1;
-	return by_function(a, b);
+	static const char *const keys[] = {"self", "incl", "refs", "reads", "writes", "calls", "name"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!strcmp(key, keys[i])) {
+			r->sort = (enum report_sort)i;
+			return -1;
+		}
+	return tw_usage_error("report", "--sort wants self, incl, refs, reads, writes, calls or name, not '%s'", key);
 }
 
-static int by_refs(const void *a, const void *b)
+static int set_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *to)
 {
-	const struct item *x = a, *y = b;
-	if (x->counts.refs != y->counts.refs)
-		return x->counts.refs > y->counts.refs ? -1 : 1;
-	return by_function(a, b);
+	if (tw_parse_number(text, most, to) && *to >= least)
+		return -1;
+	return tw_usage_error("report", "%s wants a number from %llu to %llu, not '%s'", option, (unsigned long long)least,
+	                      (unsigned long long)most, text);
 }
 
-static int list_blocks(struct report *r)
+static int set_when(const char *option, const char *text, struct tw_where *to)
 {
-	r->blocks.items = calloc(r->hot.n_blocks + 1, sizeof *r->blocks.items);
-	if (!r->blocks.items)
-		return 0;
-	for (size_t i = 0; i < r->hot.n_blocks; i++) {
-		const struct tw_hot_block *b = &r->hot.blocks[i];
-		struct item *item = &r->blocks.items[r->blocks.n++];
-		*item = (struct item){.image = TW_SYMBOLS_IMAGE(b->image), .pc = b->pc, .counts = b->counts};
-		tw_symbols_function(r->symbols, item->image, b->pc, &item->symbol);
+	if (tw_where_parse(text, to) && (to->kind == TW_WHERE_COUNT || to->kind == TW_WHERE_TIME))
+		return -1;
+	return tw_usage_error("report", "%s wants a count of instructions (5Mi) or a time (2.5s), not '%s'", option, text);
+}
+
+static int set_thread(struct report *r, const char *text)
+{
+	uint64_t thread;
+	int status = set_number("--thread", text, 0, UINT32_MAX, &thread);
+	if (status < 0) {
+		r->part.request.view.has_thread = 1;
+		r->part.request.view.thread = (uint32_t)thread;
 	}
-	qsort(r->blocks.items, r->blocks.n, sizeof *r->blocks.items, by_function);
-	return 1;
+	return status;
 }
 
-static int list_functions(struct report *r)
+static int set_process(struct report *r, const char *text)
 {
-	r->functions.items = calloc(r->blocks.n + 1, sizeof *r->functions.items);
-	if (!r->functions.items)
-		return 0;
-	for (size_t i = 0; i < r->blocks.n; i++) {
-		struct item block = r->blocks.items[i];
-		if (block.symbol.offset)
-			block.counts.executions = 0;
-		struct item *last = r->functions.n ? &r->functions.items[r->functions.n - 1] : NULL;
-		if (last && !by_function(last, &block))
-			tw_hot_add(&last->counts, &block.counts);
-		else
-			r->functions.items[r->functions.n++] = block;
-	}
-	return 1;
+	uint64_t pid;
+	int status = set_number("--process", text, 1, UINT32_MAX, &pid);
+	if (status < 0)
+		r->part.process = (int64_t)pid;
+	return status;
 }
 
-/* ---- text ---- */
-
-/* A count in at most 6 columns. */
-static const char *scaled(uint64_t n, char to[16])
+static int set_form(struct report *r, enum tw_rows_form form)
 {
-	static const char units[] = " kMGTPE";
-	double v = (double)n;
-	int unit = 0;
-	for (; v >= 999.5 && unit < 6; unit++)
-		v /= 1000;
-	if (!unit)
-		snprintf(to, 16, "%llu", (unsigned long long)n);
-	else
-		snprintf(to, 16, "%.*f%c", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
-	return to;
+	if (r->rows.form && r->rows.form != form)
+		return tw_usage_error("report", "--json and --csv exclude each other");
+	r->rows.form = form;
+	return -1;
 }
 
-/* A count with commas. */
-static const char *grouped(uint64_t n, char to[32])
+/* What of the recording is meant. */
+static int take_filter(struct report *r, int option)
 {
-	char digits[32];
-	int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			to[at++] = ',';
-		to[at++] = digits[i];
-	}
-	to[at] = 0;
-	return to;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* Puts what names the item into 80 columns, its source or else its module behind the name: what does not fit loses its end. */
-static void print_place(struct report *r, const struct item *item, int block, unsigned room)
-{
-	char text[512], file[200];
-	int n = snprintf(text, sizeof text, "%s", item->symbol.name); /* all that is put together fits */
-	if (block && item->symbol.offset)
-		n += snprintf(text + n, sizeof text - (size_t)n, "+0x%llx", (unsigned long long)item->symbol.offset);
-	int line = tw_symbols_line(r->symbols, item->image, item->pc, file, sizeof file);
-	if (line)
-		n += snprintf(text + n, sizeof text - (size_t)n, " %s:%d", file, line);
-	else if (strncmp(text, item->symbol.module, strlen(item->symbol.module)))
-		n += snprintf(text + n, sizeof text - (size_t)n, " (%s)", item->symbol.module);
-	tw_print_cut(stdout, text, room);
-	putchar('\n');
-}
-
-static void print_item(struct report *r, const struct item *item, int block)
-{
-	char insns[16], refs[16], runs[16];
-	const struct tw_hot_counts *all = &r->hot.totals;
-	printf("%6.2f%% %6s %6.2f%% %6s %6s  ", percent(item->counts.insns, all->insns), scaled(item->counts.insns, insns),
-	       percent(item->counts.refs, all->refs), scaled(item->counts.refs, refs), scaled(item->counts.executions, runs));
-	print_place(r, item, block, 80 - 38);
-}
-
-static void print_table(struct report *r, struct list *list, int block, const char *title, int (*order)(const void *, const void *))
-{
-	size_t n = r->top && r->top < list->n ? r->top : list->n;
-	qsort(list->items, list->n, sizeof *list->items, order);
-	printf("\n%s\n   instructions     references %6s  %s\n", title, block ? "runs" : "calls", block ? "block" : "function");
-	for (size_t i = 0; i < n; i++)
-		print_item(r, &list->items[i], block);
-	if (n < list->n)
-		printf("%*s  ... and %zu more\n", 36, "", list->n - n);
-}
-
-static void print_command(const struct tw_recording_info *info)
-{
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		return;
-	tw_print_command(f, (const char *const *)info->argv);
-	fclose(f);
-	tw_print_cut(stdout, text ? text : "", 80);
-	putchar('\n');
-	free(text);
-}
-
-static void print_totals(const struct report *r)
-{
-	char n[4][32];
-	const struct tw_recording_info *info = tw_recording_info(r->recording);
-	const struct tw_hot_counts *all = &r->hot.totals;
-	const struct tw_totals *t = tw_recording_totals(r->recording);
-	print_command(info);
-	printf("%s instructions in %s blocks, %llu thread%s\n", grouped(all->insns, n[0]), grouped(all->executions, n[1]),
-	       (unsigned long long)t->threads, t->threads == 1 ? "" : "s");
-	if (tw_format_has_refs(info->format))
-		printf("%s references: %s reads, %s writes\n", grouped(all->refs, n[0]), grouped(all->reads, n[1]),
-		       grouped(all->writes, n[2]));
-	else
-		printf("references: a recording of format %s holds none\n", tw_format_name(info->format));
-	if (!info->complete)
-		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
-	if (t->gaps)
-		printf("gaps: at %s place%s something was not recorded\n", grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
-}
-
-static void print_text(struct report *r)
-{
-	int has_refs = tw_format_has_refs(tw_recording_info(r->recording)->format);
-	print_totals(r);
-	if (!r->blocks_only) {
-		print_table(r, &r->functions, 0, "Functions that execute most instructions", by_insns);
-		if (has_refs)
-			print_table(r, &r->functions, 0, "Functions that make most references", by_refs);
-	}
-	if (!r->functions_only) {
-		print_table(r, &r->blocks, 1, "Blocks that execute most instructions", by_insns);
-		if (has_refs)
-			print_table(r, &r->blocks, 1, "Blocks that make most references", by_refs);
+	switch (option) {
+	case OPTION_THREAD:
+		return set_thread(r, optarg);
+	case OPTION_PROCESS:
+		return set_process(r, optarg);
+	case OPTION_FROM:
+		return set_when("--from", optarg, &r->part.request.view.from);
+	case OPTION_TO:
+		return set_when("--to", optarg, &r->part.request.view.to);
+	case OPTION_FUNCTION:
+		r->function = optarg;
+		return -1;
+	default:
+		r->module = optarg;
+		return -1;
 	}
 }
-
-/* ---- JSON ---- */
-
-static void json_counts(struct tw_json *j, const struct tw_hot_counts *c, const char *executions)
-{
-	tw_json_number(j, executions, c->executions);
-	tw_json_number(j, "instructions", c->insns);
-	tw_json_number(j, "refs", c->refs);
-	tw_json_number(j, "reads", c->reads);
-	tw_json_number(j, "writes", c->writes);
-}
-
-static void json_item(struct tw_json *j, struct report *r, const struct item *item, int block)
-{
-	char file[200];
-	int line = tw_symbols_line(r->symbols, item->image, item->pc, file, sizeof file);
-	tw_json_open(j, NULL, '{');
-	tw_json_text(j, "function", item->symbol.name);
-	tw_json_text(j, "module", item->symbol.module);
-	tw_json_number(j, "address", block ? item->pc : item->symbol.start);
-	if (block)
-		tw_json_number(j, "offset", item->symbol.offset);
-	if (line) {
-		tw_json_text(j, "file", file);
-		tw_json_number(j, "line", (uint64_t)line);
-	}
-	json_counts(j, &item->counts, block ? "runs" : "calls");
-	tw_json_close(j, '}');
-}
-
-static void json_list(struct tw_json *j, struct report *r, struct list *list, int block)
-{
-	size_t n = r->top && r->top < list->n ? r->top : list->n;
-	qsort(list->items, list->n, sizeof *list->items, by_insns);
-	tw_json_open(j, block ? "blocks" : "functions", '[');
-	for (size_t i = 0; i < n; i++)
-		json_item(j, r, &list->items[i], block);
-	tw_json_close(j, ']');
-}
-
-static void print_json(struct report *r)
-{
-	struct tw_json j = {.f = stdout};
-	tw_json_open(&j, NULL, '{');
-	tw_json_text(&j, "state", tw_recording_info(r->recording)->complete ? "complete" : "incomplete");
-	tw_json_text(&j, "format", tw_format_name(tw_recording_info(r->recording)->format));
-	tw_json_number(&j, "gaps", tw_recording_totals(r->recording)->gaps);
-	tw_json_open(&j, "totals", '{');
-	json_counts(&j, &r->hot.totals, "blocks");
-	tw_json_close(&j, '}');
-	if (!r->blocks_only)
-		json_list(&j, r, &r->functions, 0);
-	if (!r->functions_only)
-		json_list(&j, r, &r->blocks, 1);
-	tw_json_close(&j, '}');
-}
-
-/* ---- the command ---- */
 
 /* Returns -1 to go on, or an exit status. */
+static int take_option(struct report *r, int option, char **argv)
+{
+	if (option >= OPTION_TABLE)
+		return set_table(r, (enum report_table)(option - OPTION_TABLE), NULL);
+	if (option >= OPTION_THREAD && option <= OPTION_MODULE)
+		return take_filter(r, option);
+	switch (option) {
+	case OPTION_CALLERS:
+		return set_table(r, REPORT_CALLERS, optarg);
+	case OPTION_CALLEES:
+		return set_table(r, REPORT_CALLEES, optarg);
+	case OPTION_SORT:
+		return set_sort(r, optarg);
+	case OPTION_SELF:
+		r->self_only = 1;
+		return -1;
+	case OPTION_LAST:
+		return set_number("--last", optarg, 1, 10000000, &r->last);
+	case OPTION_JSON:
+		return set_form(r, TW_ROWS_JSON);
+	case OPTION_CSV:
+		return set_form(r, TW_ROWS_CSV);
+	case OPTION_HTML:
+		r->html = optarg;
+		return -1;
+	case OPTION_MANGLED:
+		r->naming.mangled = 1;
+		return -1;
+	case 'n':
+		r->top_given = 1;
+		return set_number("-n", optarg, 0, UINT32_MAX, &r->rows.top);
+	case 'j':
+		return set_number("-j", optarg, 1, TW_MAX_JOBS, &r->jobs);
+	case 'h':
+		return fputs(help, stdout) < 0;
+	default:
+		return tw_wrong_option(&set, option, argv);
+	}
+}
+
 static int parse(struct report *r, int argc, char **argv)
 {
-	static const struct option options[] = {
-	    {"functions", no_argument, NULL, 'F'},
-	    {"blocks", no_argument, NULL, 'B'},
-	    {"json", no_argument, NULL, 'J'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
-	};
-	static const struct tw_option_set set = {"report", ":n:j:h", options};
-	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
-		switch (option) {
-		case 'F':
-			r->functions_only = 1;
-			break;
-		case 'B':
-			r->blocks_only = 1;
-			break;
-		case 'J':
-			r->json = 1;
-			break;
-		case 'n':
-			if (!tw_parse_number(optarg, UINT32_MAX, &r->top))
-				return tw_usage_error("report", "-n wants a number, not '%s'", optarg);
-			break;
-		case 'j':
-			if (!tw_parse_number(optarg, TW_MAX_JOBS, &r->jobs) || !r->jobs)
-				return tw_usage_error("report", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
-			break;
-		case 'h':
-			return fputs(help, stdout) < 0;
-		default:
-			return tw_wrong_option(&set, option, argv);
-		}
-	}
-	if (r->functions_only && r->blocks_only)
-		return tw_usage_error("report", "--functions and --blocks exclude each other");
+	int status = -1;
+	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;)
+		status = take_option(r, option, argv);
+	if (status >= 0)
+		return status;
+	if (r->self_only && r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS)
+		return tw_usage_error("report", "--self is about functions: lines and calls need all");
+	if (r->html && (r->table_given || r->last || r->naming.mangled || r->rows.form || r->function || r->module ||
+	                r->part.process >= 0 || !tw_view_is_all(&r->part.request.view)))
+		return tw_usage_error("report", "--html shows all of a recording, with all tables: it goes with -j only");
 	if (argc - optind != 1)
 		return tw_usage_error("report", "exactly one recording is wanted");
+	if (!r->top_given)
+		r->rows.top = r->rows.form == TW_ROWS_TEXT ? 20 : 0;
 	r->dir = argv[optind];
 	return -1;
 }
 
-/* Fills the lists and prints them. */
-static int make(struct report *r)
+/* ---- the command ---- */
+
+static int print_last(struct report *r, const struct tw_replay_options *replay)
 {
-	r->symbols = tw_symbols_new(r->recording);
-	if (!r->symbols || !list_blocks(r) || !list_functions(r))
-		return tw_recording_error("report", r->dir, TW_ERR_MEMORY);
-	tw_changed_report("report", r->symbols);
-	if (r->json)
-		print_json(r);
-	else
-		print_text(r);
-	return 0;
+	const struct tw_last_options last = {
+	    .blocks = r->last,
+	    .thread = r->part.request.view.has_thread ? (int64_t)r->part.request.view.thread : -1,
+	    .json = r->rows.form == TW_ROWS_JSON,
+	    .replay = *replay,
+	};
+	int error = tw_recording_replayable(r->recording);
+	if (!error)
+		error = tw_last_print(r->recording, r->names, &last);
+	return error ? tw_recording_error("report", r->dir, error) : 0;
+}
+
+static int print_costs(struct report *r, const struct tw_replay_options *replay)
+{
+	const struct tw_costs_options costs = {
+	    .self_only = r->self_only || r->table == REPORT_BLOCKS,
+	    .run = tw_part_replay,
+	    .run_context = &r->part,
+	    .replay = *replay,
+	};
+	int error = tw_recording_replayable(r->recording);
+	if (!error)
+		error = tw_costs_run(r->recording, r->names, &costs, &r->costs);
+	if (!error)
+		tw_names_report("report", r->names);
+	if (!error)
+		error = report_print(r, replay);
+	return error < 0 ? tw_recording_error("report", r->dir, error) : error;
 }
 
 static int run(struct report *r)
 {
 	struct tw_damage damage = {.command = "report", .recording = r->recording};
-	struct tw_replay_options options = {.jobs = (unsigned)r->jobs, .damage = tw_damage_report, .context = &damage};
+	const struct tw_replay_options replay = {.jobs = (unsigned)r->jobs, .damage = tw_damage_report, .context = &damage};
 	size_t problems = tw_problems_report("report", r->recording);
-	int error = tw_hot_run(r->recording, &options, &r->hot);
-	if (error)
-		return tw_recording_error("report", r->dir, error);
-	int status = make(r);
+	if (r->html) {
+		int wrong = report_html(r, &replay);
+		return wrong ? wrong : problems || damage.chunks;
+	}
+	r->names = tw_names_open(r->recording, &r->naming);
+	if (!r->names)
+		return tw_recording_error("report", r->dir, TW_ERR_MEMORY);
+	int status = tw_part_open(&r->part, "report", r->recording);
+	if (!status)
+		status = r->last ? print_last(r, &replay) : print_costs(r, &replay);
 	return status ? status : problems || damage.chunks;
 }
 
 int tw_cmd_report(int argc, char **argv)
 {
-	struct report r = {.top = 10, .jobs = tw_default_jobs()};
+	struct report r = {.jobs = tw_default_jobs(), .part = {.process = -1}};
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
@@ -369,10 +300,9 @@ int tw_cmd_report(int argc, char **argv)
 	if (error)
 		return tw_recording_error("report", r.dir, error);
 	status = run(&r);
-	free(r.blocks.items);
-	free(r.functions.items);
-	tw_hot_free(&r.hot);
-	tw_symbols_free(r.symbols);
+	tw_costs_free(&r.costs);
+	tw_part_close(&r.part);
+	tw_names_close(r.names);
 	tw_recording_close(r.recording);
 	return status;
 }

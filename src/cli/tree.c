@@ -1,5 +1,5 @@
 #include "cli/tree.h"
-#include "cli/words.h"
+#include "report/printable.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef TW_TREE_H
 #define TW_TREE_H
 
-#include "cli/json.h"
+#include "report/json.h"
 #include <trackway/recording.h>
 
 void tw_tree_print(const struct tw_recording *r);

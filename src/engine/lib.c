@@ -1,4 +1,5 @@
 #include "engine/lib.h"
+#include "engine/layout.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
 #include <linux/time_types.h>
@@ -163,21 +164,66 @@ bool tw_copy_string(char *d, const char *s, size_t n)
 	return false;
 }
 
-enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+/* Beside the name of who has it: others wait, without priority inheritance. (With it there is FUTEX_WAITERS.) */
+#define LOCK_AWAITED 0x10000000u
+
+enum { POLL_US = 100 };
+
+static bool inherits; /* who waits for a lock lends its priority to who has it */
+
+void tw_lock_inherit(void)
+{
+	__atomic_store_n(&inherits, true, __ATOMIC_RELAXED);
+}
+
+/* What the calling thread writes into a lock it takes. */
+static tw_lock_t own_name(void)
+{
+	tw_lock_t name;
+	__asm__("movl %%gs:%c1, %0" : "=r"(name) : "i"(T_LOCK_NAME));
+	return name;
+}
+
+static bool change(tw_lock_t *l, tw_lock_t from, tw_lock_t to)
+{
+	return __atomic_compare_exchange_n(l, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* Waits, and lends priority. True: the lock is taken. The kernel refuses where it does not find who has it by its name, or others wait without. */
+static bool wait_inheriting(tw_lock_t *l, tw_lock_t own)
+{
+	if (!(own & TW_LOCK_POLLS) && !tw_sys4(__NR_futex, l, FUTEX_LOCK_PI_PRIVATE, 0, NULL))
+		return true;
+	tw_pause(POLL_US);
+	return false;
+}
 
 void tw_lock(tw_lock_t *l)
 {
-	tw_lock_t was = LOCK_FREE;
-	if (__atomic_compare_exchange_n(l, &was, LOCK_HELD, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(l, LOCK_AWAITED, __ATOMIC_ACQUIRE) != LOCK_FREE)
-		tw_sys4(__NR_futex, l, FUTEX_WAIT_PRIVATE, LOCK_AWAITED, NULL);
+	const tw_lock_t own = own_name();
+	tw_lock_t as = own; /* one that has waited does not know whether it was the only one */
+	while (!change(l, 0, as)) {
+		const tw_lock_t is = __atomic_load_n(l, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&inherits, __ATOMIC_RELAXED) || is & FUTEX_WAITERS) {
+			if (wait_inheriting(l, own))
+				return;
+		} else if (is && (is & LOCK_AWAITED || change(l, is, is | LOCK_AWAITED))) {
+			as = own | LOCK_AWAITED;
+			tw_sys4(__NR_futex, l, FUTEX_WAIT_PRIVATE, is | LOCK_AWAITED, NULL);
+		}
+	}
 }
 
 void tw_unlock(tw_lock_t *l)
 {
-	if (__atomic_exchange_n(l, LOCK_FREE, __ATOMIC_RELEASE) == LOCK_AWAITED)
+	const tw_lock_t own = own_name();
+	if (change(l, own, 0))
+		return;
+	/* The kernel refuses where nobody has lent anything: in a forked child, too, in whose memory nobody waits. */
+	if (__atomic_load_n(l, __ATOMIC_RELAXED) != (own | FUTEX_WAITERS) || tw_sys(__NR_futex, l, FUTEX_UNLOCK_PI_PRIVATE, 0)) {
+		__atomic_store_n(l, 0, __ATOMIC_RELEASE);
 		tw_sys(__NR_futex, l, FUTEX_WAKE_PRIVATE, 1);
+	}
 }
 
 /* The decoder's checks; its assertions are off in practice, and its stack guard is constant (src/engine/x86_64/glue.S). */

@@ -1,25 +1,30 @@
 /*
  * The engine's start: from the kernel's stack to the program's first instruction under the engine.
  */
-#include "engine/buffer.h"
-#include "engine/action.h"
+#include "engine/record/buffer.h"
+#include "engine/signal/action.h"
 #include "engine/engine.h"
-#include "engine/fragment.h"
-#include "engine/identity.h"
-#include "engine/known.h"
-#include "engine/limits.h"
-#include "engine/loader.h"
-#include "engine/memory.h"
-#include "engine/process.h"
-#include "engine/seccomp.h"
-#include "engine/signal.h"
-#include "engine/snapshot.h"
+#include "engine/code/fragment.h"
+#include "engine/kernel/attach.h"
+#include "engine/kernel/clone.h"
+#include "engine/kernel/identity.h"
+#include "engine/kernel/leave.h"
+#include "engine/record/known.h"
+#include "engine/kernel/limits.h"
+#include "engine/kernel/loader.h"
+#include "engine/code/memory.h"
+#include "engine/kernel/process.h"
+#include "engine/kernel/seccomp.h"
+#include "engine/signal/signal.h"
+#include "engine/code/snapshot.h"
 #include "engine/thread.h"
-#include "engine/window.h"
+#include "engine/record/calls.h"
+#include "engine/record/window.h"
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
-#include "instrument/instrumentor.h"
+#include "engine/record/instrumentor.h"
 #include <asm/prctl.h>
+#include <linux/sched.h>
 #include <asm/stat.h>
 #include <asm/unistd.h>
 #include <elf.h>
@@ -27,30 +32,7 @@
 #include <linux/mman.h>
 #include <linux/prctl.h>
 
-struct engine tw_engine;
 static struct tw_control no_channel; /* stands in until the channel is mapped */
-
-void tw_print(const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-	va_start(ap, fmt);
-	size_t n = tw_vformat(line, sizeof line, fmt, ap);
-	va_end(ap);
-	tw_sys(__NR_write, 2, line, n);
-}
-
-void tw_engine_fail(u32 failure, const char *fmt, ...)
-{
-	struct tw_control *c = tw_engine.control;
-	u32 none = 0;
-	va_list ap;
-	if (!__atomic_compare_exchange_n((u32 *)&c->failure, &none, failure, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	va_start(ap, fmt);
-	tw_vformat(c->failure_text, sizeof c->failure_text, fmt, ap);
-	va_end(ap);
-}
 
 static struct start parse_stack(u64 *sp)
 {
@@ -66,6 +48,13 @@ static struct start parse_stack(u64 *sp)
 	return s;
 }
 
+/* What the recorder has to say, in the two variables of the engine's. */
+struct told {
+	char *channel;
+	char *name, *program;     /* what the process is to be called, and what it is to run; or... */
+	struct tw_attach *attach; /* ...the process that there is already */
+};
+
 /* Of the process: it stands before the path of the program, and has no slash in it. */
 static u64 name_length(const char *s)
 {
@@ -75,14 +64,30 @@ static u64 name_length(const char *s)
 	return n;
 }
 
-/* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
-static bool take_variables(struct start *s, char **channel, char **name, char **program)
+/* Written in hexadecimal. */
+static u64 number_in(const char *s)
 {
-	if (!s->envp[0] || !s->envp[1] || !tw_starts_with(s->envp[0], TW_ENV_CHANNEL) || !tw_starts_with(s->envp[1], TW_ENV_PROGRAM))
+	u64 n = 0;
+	for (; *s; s++)
+		n = n << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+	return n;
+}
+
+/* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
+static bool take_variables(struct start *s, struct told *told)
+{
+	if (!s->envp[0] || !s->envp[1] || !tw_starts_with(s->envp[0], TW_ENV_CHANNEL))
 		return false;
-	*channel = s->envp[0] + strlen(TW_ENV_CHANNEL);
-	*name = s->envp[1] + strlen(TW_ENV_PROGRAM);
-	*program = *name + name_length(*name) + 1;
+	told->channel = s->envp[0] + strlen(TW_ENV_CHANNEL);
+	if (tw_starts_with(s->envp[1], TW_ENV_ATTACH)) {
+		told->attach = (struct tw_attach *)number_in(s->envp[1] + strlen(TW_ENV_ATTACH));
+		told->program = (char *)told->attach->program;
+		return true;
+	}
+	if (!tw_starts_with(s->envp[1], TW_ENV_PROGRAM))
+		return false;
+	told->name = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	told->program = told->name + name_length(told->name) + 1;
 	s->own_bytes = strlen(s->envp[0]) + 1 + strlen(s->envp[1]) + 1;
 	u64 words = 1 + s->argc + 1;
 	memmove((u64 *)s->sp + 2, (u64 *)s->sp, words * 8);
@@ -107,9 +112,15 @@ static void auxv_set(const struct start *s, u64 type, u64 value)
 			a->a_un.a_val = value;
 }
 
-/* Ends before anything of the application ran: one sentence, and the status `trackway record` knows for it. */
+static struct tw_attach *attached; /* the process was there before; NULL: it begins here */
+
+/* Ends before anything of the application ran: one sentence, and the status `trackway record` knows for it. A process that was there before goes on without. */
 static void give_up(const char *what, const char *about, i64 error)
 {
+	if (attached) {
+		tw_format(attached->failure, sizeof attached->failure, "%s %s (error %ld)", what, about, (long)-error);
+		tw_attach_fail();
+	}
 	tw_print("trackway: %s %s (error %ld)\n", what, about, (long)-error);
 	tw_sys(__NR_exit_group, 125, 0, 0);
 }
@@ -135,26 +146,35 @@ static int open_channel(const struct start *s, const char *path, const char *pro
 {
 	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
 	if (tw_failed(fd)) {
-		if (!tw_seccomp_make_real(&inherited))
+		if (!attached && !tw_seccomp_make_real(&inherited))
 			tw_sys(__NR_execve, program, s->argv, s->envp);
 		give_up("cannot open the collector's channel", path, fd);
 	}
 	return (int)fd;
 }
 
+/* How much there is to be mapped, as the control block begins by saying. */
+static void read_start(int fd)
+{
+	const i64 n = offsetof(struct tw_control, sizes) + sizeof no_channel.sizes;
+	if (tw_sys4(__NR_pread64, fd, &no_channel, n, 0) != n || no_channel.magic != TW_CHANNEL_MAGIC ||
+	    no_channel.version != TW_CHANNEL_VERSION)
+		give_up("this engine is of another version than", "the trackway that started it", 0);
+}
+
 static void map_channel(const char *path, int fd)
 {
+	read_start(fd);
+	const u64 bytes = tw_mapped_at_once(&no_channel);
 	/* Where programs have no places of their own and the kernel puts nothing: it is large. */
-	i64 at = tw_mmap(CHANNEL_PLACE, TW_MAPPED_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+	i64 at = tw_mmap(CHANNEL_PLACE, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 	if (tw_failed(at))
-		at = tw_mmap(0, TW_MAPPED_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		at = tw_mmap(0, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
-	tw_sys(__NR_madvise, at, TW_MAPPED_BYTES, MADV_DONTDUMP);
-	tw_sys(__NR_mprotect, at, TW_SLOTS_AT, PROT_READ | PROT_WRITE);
+	tw_sys(__NR_madvise, at, bytes, MADV_DONTDUMP);
+	tw_sys(__NR_mprotect, at, no_channel.sizes.slots_at, PROT_READ | PROT_WRITE);
 	struct tw_control *c = (struct tw_control *)at;
-	if (c->magic != TW_CHANNEL_MAGIC || c->version != TW_CHANNEL_VERSION)
-		give_up("this engine is of another version than", "the trackway that started it", 0);
 	tw_engine.channel = (void *)at;
 	tw_engine.control = c;
 	struct stat st;
@@ -177,20 +197,26 @@ static void read_cpu(const struct start *s)
 	tw_engine.fsgsbase = auxv_get(s, AT_HWCAP2) & 2;
 }
 
-static void remember_paths(const char *program)
+static void remember_engine(void)
 {
-	i64 n = tw_sys(__NR_readlink, "/proc/self/exe", tw_engine.engine_path, sizeof tw_engine.engine_path - 1);
-	tw_engine.engine_path[n > 0 ? n : 0] = 0;
-	i64 fd = tw_sys(__NR_open, program, O_PATH | O_CLOEXEC, 0);
+	i64 n = tw_sys(__NR_readlink, "/proc/self/exe", tw_kernel.engine_path, sizeof tw_kernel.engine_path - 1);
+	tw_kernel.engine_path[n > 0 ? n : 0] = 0;
+}
+
+static void remember_program(const char *program)
+{
 	char link[48];
+	i64 fd = tw_sys(__NR_open, program, O_PATH | O_CLOEXEC, 0);
 	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
-	n = tw_failed(fd) ? -1 : tw_sys(__NR_readlink, link, tw_engine.program_path, sizeof tw_engine.program_path - 1);
+	i64 n = tw_failed(fd) ? -1 : tw_sys(__NR_readlink, link, tw_engine.program_path, sizeof tw_engine.program_path - 1);
 	if (n > 0)
 		tw_engine.program_path[n] = 0;
 	else
 		tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", program);
 	tw_sys(__NR_close, fd, 0, 0);
 }
+
+static u64 vdso;
 
 /* The vDSO is application code like any other, only placed by the kernel. */
 static void note_vdso(u64 ehdr)
@@ -202,14 +228,14 @@ static void note_vdso(u64 ehdr)
 	for (int i = 0; i < eh->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
 			tw_memory_protected(ehdr & ~4095ull, ph[i].p_memsz, PROT_READ | PROT_EXEC);
-	tw_engine.vdso = ehdr;
+	vdso = ehdr;
 }
 
 static void tell_vdso(struct thread *t)
 {
-	struct tw_map m = {tw_engine.vdso & ~4095ull, 8192, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE};
+	struct tw_map m = {vdso & ~4095ull, 8192, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE};
 	static const char name[] = "[vdso]";
-	if (tw_engine.vdso)
+	if (vdso)
 		tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
 }
 
@@ -239,81 +265,108 @@ static u64 brk_place(const struct loaded *l)
 	return l->pie ? BRK_PLACE : l->end + 16 * TW_PAGE;
 }
 
+static bool is_real_time(i64 policy)
+{
+	policy &= ~(i64)SCHED_RESET_ON_FORK;
+	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
+}
+
+/* Loads the program, and makes the process look as if it had begun with that. */
+static void load(struct start *s, const char *program, struct loaded *l)
+{
+	static char name[4200]; /* `program` stands where arguments are about to */
+	i64 r = tw_load_program(program, l);
+	if (r)
+		give_up("cannot load", program, r);
+	if (l->executable_stack)
+		make_stack_executable(s);
+	tw_format(name, sizeof name, "%s", program);
+	set_auxv(s, l, name);
+	tw_memory_brk_init(brk_place(l));
+	tw_identity_tell(s, l, brk_place(l));
+	tw_translator.program_entry = l->program_entry;
+	tw_snapshot_take();
+}
+
+static void make_room_for_threads(void)
+{
+	if (!tw_threads_init())
+		give_up("no room for threads of", tw_engine.program_path, 0);
+	tw_limits_fill();
+}
+
+/* Runs a program from its first instruction on. */
+static void run_program(struct start *s, const struct told *told)
+{
+	const u64 all = ~0ull;
+	struct loaded l;
+	remember_engine();
+	remember_program(told->program);
+	told->name[name_length(told->name)] = 0;
+	tw_sys(__NR_prctl, PR_SET_NAME, told->name, 0);
+	load(s, told->program, &l);
+	make_room_for_threads();
+	struct thread *t = tw_thread_new();
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &t->signal->mask, 8);
+	tw_action_init(tw_signal_handler);
+	tw_thread_adopt(t);
+	tw_engine.pid = t->pid;
+	tw_engine.n_threads = 1;
+	t->kernel->seccomp = inherited;
+	t->regs[TW_RSP] = s->sp;
+	t->pc = l.entry;
+	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
+	tw_process_tell_program(t, s->argv);
+	tw_load_tell(t);
+	tell_vdso(t);
+	tw_signal_set_mask(t, t->signal->mask);
+	tw_resume_cache();
+}
+
+/* Takes a process that runs already. */
+static void take_process(const struct start *s, struct tw_attach *a)
+{
+	tw_format(tw_kernel.engine_path, sizeof tw_kernel.engine_path, "%s", (const char *)a->engine);
+	tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", (const char *)a->program);
+	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
+	tw_attach_memory(a);
+	make_room_for_threads();
+	if (!tw_attach_threads(a))
+		give_up("no room for the threads of", tw_engine.program_path, 0);
+	tw_action_init(tw_signal_handler);
+	tw_attach_begin(a, s->argv);
+}
+
 void tw_main(u64 *sp);
 
 void tw_main(u64 *sp)
 {
+	static struct tw_record_thread nothing;
+	static struct thread nobody = {.lock_name = TW_LOCK_POLLS, .record = &nothing}; /* takes locks while there is no thread */
 	struct start s = parse_stack(sp);
-	struct loaded l;
-	char *channel = NULL, *called = NULL, *program = NULL;
+	struct told told = {0};
 	tw_engine.control = &no_channel;
-	if (!take_variables(&s, &channel, &called, &program))
+	tw_sys(__NR_arch_prctl, ARCH_SET_GS, &nobody, 0);
+	if (is_real_time(tw_sys(__NR_sched_getscheduler, 0, 0, 0)))
+		tw_lock_inherit();
+	if (!take_variables(&s, &told))
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
-	take_filters(channel);
-	map_channel(channel, open_channel(&s, channel, program));
-	tw_engine.instr = tw_instrument_find(tw_engine.control->format);
-	tw_window_init();
-	tw_engine.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
+	attached = told.attach;
+	take_filters(told.channel);
+	map_channel(told.channel, open_channel(&s, told.channel, told.program));
+	tw_recorder.instr = tw_instrument_find(tw_engine.control->format);
+	tw_window_init(&tw_instrument_none, &tw_instrument_count);
+	tw_calls_init();
+	tw_recorder.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
+	tw_leave_tell();
 	read_cpu(&s);
-	remember_paths(program);
-	called[name_length(called)] = 0;
-	tw_sys(__NR_prctl, PR_SET_NAME, called, 0);
 	tw_known_init();
-	tw_fragment_init();
+	if (!tw_fragment_init())
+		give_up("no room for translations of", told.program, 0);
 	tw_decode_init();
 	note_vdso(auxv_get(&s, AT_SYSINFO_EHDR));
-	i64 r = tw_load_program(program, &l);
-	if (r)
-		give_up("cannot load", program, r);
-	if (l.executable_stack)
-		make_stack_executable(&s);
-	static char name[4200]; /* `program` stands where arguments are about to */
-	tw_format(name, sizeof name, "%s", program);
-	set_auxv(&s, &l, name);
-	tw_memory_brk_init(brk_place(&l));
-	tw_identity_tell(&s, &l, brk_place(&l));
-	tw_engine.program_entry = l.program_entry;
-	tw_snapshot_take();
-	if (!tw_thread_init())
-		give_up("no room for threads of", name, 0);
-	tw_limits_fill();
-	struct thread *t = tw_thread_new();
-	tw_action_init();
-	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, NULL, &t->sigmask, 8);
-	tw_thread_adopt(t);
-	tw_engine.pid = t->pid;
-	tw_engine.n_threads = 1;
-	t->seccomp = inherited;
-	t->regs[TW_RSP] = s.sp;
-	t->pc = l.entry;
-	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
-	tw_process_tell_program(t, s.argv);
-	tw_load_tell(t);
-	tell_vdso(t);
-	tw_resume_cache();
-}
-
-/* ---- the decoder's thread pointer ---- */
-
-void tw_decoder_fs(void);
-void tw_application_fs(void);
-
-static u64 decoder_tls[16] = {[5] = 0x7477f00d5afe0000ull}; /* stack guard at %fs:0x28 */
-
-static void set_fs(u64 base)
-{
-	if (tw_engine.fsgsbase)
-		__asm__ volatile("wrfsbase %0" : : "r"(base));
+	if (attached)
+		take_process(&s, attached);
 	else
-		tw_sys(__NR_arch_prctl, ARCH_SET_FS, base, 0);
-}
-
-void tw_decoder_fs(void)
-{
-	set_fs((u64)decoder_tls);
-}
-
-void tw_application_fs(void)
-{
-	set_fs(tw_thread_self()->app_fs);
+		run_program(&s, &told);
 }

@@ -1,6 +1,6 @@
 /*
- * Threads: each has a block of THREAD_BYTES, with struct thread at its start, then the engine stack, then the alternate signal stack. Where threads count
- * what they execute (tally.h) a window is behind it.
+ * Threads: each has a block of THREAD_BYTES, with struct thread and each room's part of it at its start, then the engine stack, then the alternate signal stack.
+ * Where threads count what they execute (record/tally.h) a window is behind it.
  * Blocks are handed out again when their thread has ended. That of a child made with CLONE_VFORK is given back by its parent, which knows when it
  * goes on that the child uses the memory no more.
  */
@@ -8,7 +8,6 @@
 #define TW_THREAD_H
 
 #include "engine/engine.h"
-#include <linux/sched.h>
 
 static inline struct thread *tw_thread_self(void)
 {
@@ -17,11 +16,25 @@ static inline struct thread *tw_thread_self(void)
 	return t;
 }
 
-/* Before the first thread. False: there is no room. */
-bool tw_thread_init(void);
+/*
+ * Before the first thread. Behind each block are `behind` bytes, and behind all of them `aside`, which nobody can access yet; `begin` is called for a block that is
+ * used for the first time. False: there is no room.
+ */
+bool tw_thread_init(u64 behind, u64 aside, bool (*begin)(struct thread *t));
 
-/* Is any of this where blocks are, or will be? */
-bool tw_thread_place(u64 start, u64 end);
+/* A block for a new thread, or NULL when there are too many. `make` fills it before anybody sees it. */
+struct thread *tw_thread_take_block(void (*make)(struct thread *t));
+
+/* Nobody takes one meanwhile (fork). */
+void tw_thread_lock_blocks(void);
+void tw_thread_unlock_blocks(void);
+
+/* Where blocks are, or will be, with what is set aside behind them, and how much that is. Before tw_thread_init: 0. */
+u64 tw_thread_place(void);
+u64 tw_thread_bytes(void);
+
+/* Where that begins which is set aside. */
+u64 tw_thread_set_aside(void);
 
 /* A core dump does not have the blocks. */
 void tw_thread_leave_out_of_dump(void);
@@ -29,38 +42,16 @@ void tw_thread_leave_out_of_dump(void);
 /* Which block it is, from 0. */
 u32 tw_thread_index(const struct thread *t);
 
-/* A block for a new thread, or NULL when there are too many. */
-struct thread *tw_thread_new(void);
+/* All threads that share this memory, one after another: that after `after`, or with NULL the first. NULL: there is none. */
+struct thread *tw_thread_any(const struct thread *after);
 
-/* Makes the calling thread `t`: %gs, alternate stack, ids. */
-void tw_thread_adopt(struct thread *t);
-
-/* Is a thread other than t in the cache (tw_fragment_make_room)? */
-bool tw_thread_in_cache(const struct thread *t);
-
-/* What the application asks for with clone, clone3, fork or vfork, in clone3's words. */
-struct tw_clone {
-	struct clone_args args; /* stack: its lowest byte, or with stack_size 0 its end */
-	u64 size;               /* of args, as the application gave it */
-	bool modern;            /* clone3: to be made as such */
-};
-
-/* Result as the kernel's. */
-i64 tw_thread_clone(struct thread *t, const struct tw_clone *c);
-
-/* The threads of t's process but t itself, one after another: that after `after`, or with NULL the first. NULL: there is none. */
+/* The same of t's process but t itself. */
 struct thread *tw_thread_next(const struct thread *t, const struct thread *after);
 
 /* The thread of this number that shares this memory, in this process or in another, or NULL. */
 const struct thread *tw_thread_of(u32 tid);
 
-/* Another thread of the process that does not block this signal, or NULL. */
-struct thread *tw_thread_unblocked(const struct thread *t, int signo);
-
-/* The thread is about to end: hands its buffers over. `status`: as from waitpid; `what`: enum tw_ended. */
-void tw_thread_finish(struct thread *t, i32 status, u32 what);
-
-/* exit: ends the calling thread only; exit_group: all of its process. */
-void tw_thread_exit(struct thread *t, i32 status, bool group) __attribute__((noreturn));
+/* In a forked child, whose only thread is t: the threads of the parent are not there. */
+void tw_thread_forget_others(const struct thread *t);
 
 #endif

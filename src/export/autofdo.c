@@ -1,7 +1,7 @@
 #include "export/autofdo.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
-#include "report/functions.h"
+#include "names/functions.h"
 #include "report/inline_tree.h"
 #include "report/line_table.h"
 
@@ -239,11 +239,11 @@ static void put_all(const struct autofdo *a)
 
 static int make(struct autofdo *a, const struct tw_symbols *symbols, const char *path)
 {
-	struct tw_names sources = {0};
+	struct tw_texts sources = {0};
 	uint64_t bias;
 	Dwfl_Module *module = tw_symbols_dwfl(symbols, path, &bias);
 	int error = tw_line_table(symbols, path, &sources, &a->table);
-	tw_names_free(&sources);
+	tw_texts_free(&sources);
 	if (!error)
 		error = tw_inline_tree(symbols, path, &a->tree);
 	if (error)

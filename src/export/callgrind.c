@@ -1,8 +1,8 @@
 #include "export/callgrind.h"
 #include "analyze/calls.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
-#include "report/functions.h"
+#include "names/functions.h"
 #include "report/owners.h"
 
 #include <limits.h>
@@ -18,9 +18,9 @@ struct function {
 
 struct profile {
 	FILE *f;
-	struct tw_symbols *symbols;
+	struct tw_names *names;
 	struct tw_owners owners;
-	struct tw_names sources;    /* source files */
+	struct tw_texts sources;    /* source files */
 	struct function *functions; /* by the owner's number */
 	size_t n_functions;
 	uint8_t *source_written, *object_written; /* by number: the name is in the profile already */
@@ -33,7 +33,7 @@ struct profile {
 struct position {
 	uint64_t vaddr;
 	uint32_t source;
-	int line;
+	uint32_t line;
 };
 
 static int find_function(void *context, uint32_t image, uint64_t pc, int called, struct tw_call_place *out)
@@ -50,23 +50,13 @@ static int find_function(void *context, uint32_t image, uint64_t pc, int called,
 
 /* ---- positions ---- */
 
-static uint32_t number_source(struct profile *p, uint32_t image, uint64_t pc, int *line)
-{
-	char file[PATH_MAX];
-	*line = tw_symbols_source(p->symbols, TW_SYMBOLS_IMAGE(image), pc, file, sizeof file);
-	uint32_t number = tw_names_number(&p->sources, *line ? file : "\?\?\?");
-	if (number == TW_NO_NAME)
-		p->error = TW_ERR_MEMORY;
-	return number;
-}
-
 static struct position position_of(struct profile *p, uint32_t image, uint64_t pc)
 {
-	struct position at;
-	struct tw_symbol_place place;
-	tw_symbols_place(p->symbols, TW_SYMBOLS_IMAGE(image), pc, &place);
-	at.vaddr = place.vaddr;
-	at.source = number_source(p, image, pc, &at.line);
+	struct tw_code_name name;
+	tw_names_code(p->names, image, pc, &name);
+	struct position at = {name.vaddr, tw_texts_number(&p->sources, name.file ? name.file : "\?\?\?"), name.line};
+	if (at.source == TW_NO_TEXT)
+		p->error = TW_ERR_MEMORY;
 	return at;
 }
 
@@ -75,7 +65,7 @@ static struct position position_of(struct profile *p, uint32_t image, uint64_t p
 /* An array with room for item number n: it grows, with zeros. Sets p->error if it cannot. */
 static void *grown(struct profile *p, void *items, size_t *room, uint32_t n, size_t bytes)
 {
-	void *bigger = n == TW_NO_NAME ? NULL : tw_array_zeros(items, n, room, bytes);
+	void *bigger = n == TW_NO_TEXT ? NULL : tw_array_zeros(items, n, room, bytes);
 	if (!bigger)
 		p->error = TW_ERR_MEMORY;
 	return bigger ? bigger : items;
@@ -83,24 +73,23 @@ static void *grown(struct profile *p, void *items, size_t *room, uint32_t n, siz
 
 static struct function *function_of(struct profile *p, uint32_t number)
 {
-	int line;
 	p->functions = grown(p, p->functions, &p->n_functions, number, sizeof *p->functions);
 	struct function *f = p->error ? NULL : &p->functions[number];
 	if (f && !f->known) {
 		const struct tw_owner *owner = &p->owners.items[number];
-		f->source = number_source(p, owner->image, owner->pc, &line);
+		f->source = position_of(p, owner->image, owner->pc).source;
 		f->known = 1;
 	}
 	return f;
 }
 
-/* "KEY=(number) text" where it comes first, later without the text. Numbers begin at 1. */
-static void put_name(FILE *f, const char *key, uint32_t number, const char *text, uint8_t *written)
+/* "KEY=(number) text and suffix" where it comes first, later without the text. Numbers begin at 1. */
+static void put_name(FILE *f, const char *key, uint32_t number, const char *text, const char *suffix, uint8_t *written)
 {
 	if (*written)
 		fprintf(f, "%s=(%u)\n", key, number + 1);
 	else
-		fprintf(f, "%s=(%u) %s\n", key, number + 1, text);
+		fprintf(f, "%s=(%u) %s%s\n", key, number + 1, text, suffix);
 	*written = 1;
 }
 
@@ -108,14 +97,14 @@ static void put_source(struct profile *p, const char *key, uint32_t number)
 {
 	p->source_written = grown(p, p->source_written, &p->n_source_written, number, 1);
 	if (!p->error)
-		put_name(p->f, key, number, p->sources.items[number], &p->source_written[number]);
+		put_name(p->f, key, number, p->sources.items[number], "", &p->source_written[number]);
 }
 
 static void put_object(struct profile *p, const char *key, uint32_t number)
 {
 	p->object_written = grown(p, p->object_written, &p->n_object_written, number, 1);
 	if (!p->error)
-		put_name(p->f, key, number, p->owners.objects.items[number], &p->object_written[number]);
+		put_name(p->f, key, number, p->owners.objects.items[number], "", &p->object_written[number]);
 }
 
 /* The keys of a caller (ob, fl, fn) or callee (cob, cfi, cfn). */
@@ -123,13 +112,11 @@ static void put_function(struct profile *p, const char *const keys[3], struct tw
 {
 	struct function *f = function_of(p, context.function);
 	const struct tw_owner *owner = &p->owners.items[context.function];
-	char name[256];
 	if (!f)
 		return;
-	snprintf(name, sizeof name, "%s%s", owner->name, context.level ? "'2" : "");
 	put_object(p, keys[0], owner->object);
 	put_source(p, keys[1], f->source);
-	put_name(p->f, keys[2], 2 * context.function + context.level, name, &f->written[context.level]);
+	put_name(p->f, keys[2], 2 * context.function + context.level, owner->name, context.level ? "'2" : "", &f->written[context.level]);
 }
 
 /* ---- lines ---- */
@@ -147,7 +134,7 @@ static void put_cost(FILE *f, const struct tw_cost *c)
 
 static void put_position(FILE *f, const struct position *at)
 {
-	fprintf(f, "0x%llx %d", (unsigned long long)at->vaddr, at->line);
+	fprintf(f, "0x%llx %u", (unsigned long long)at->vaddr, at->line);
 }
 
 /* Code from another source file than that of its function: inlined. */
@@ -230,7 +217,7 @@ static void set_context(struct profile *p, struct tw_context *now, struct tw_con
 /* Instructions and calls, both sorted by context and address. */
 static void put_body(struct profile *p, const struct tw_calls *calls)
 {
-	struct tw_context now = {TW_NO_NAME, 0};
+	struct tw_context now = {TW_NO_TEXT, 0};
 	for (size_t i = 0, k = 0; (i < calls->n_insns || k < calls->n_calls) && !p->error;) {
 		const struct tw_call_insn *insn = &calls->insns[i];
 		const struct tw_call *c = &calls->calls[k];
@@ -275,16 +262,16 @@ static void free_profile(struct profile *p)
 	free(p->functions);
 	free(p->source_written);
 	free(p->object_written);
-	tw_names_free(&p->sources);
+	tw_texts_free(&p->sources);
 	tw_owners_free(&p->owners);
 }
 
-int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_symbols *symbols, FILE *f)
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names, FILE *f)
 {
-	struct profile p = {.f = f, .symbols = symbols};
+	struct profile p = {.f = f, .names = names};
 	struct tw_calls_options how = {.replay = *options, .place = find_function, .context = &p};
 	struct tw_calls calls = {0};
-	int error = tw_owners_init(&p.owners, symbols, r);
+	int error = tw_owners_init(&p.owners, names, r);
 	if (!error)
 		error = tw_calls_run(r, &how, &calls);
 	if (!error) {

@@ -8,12 +8,11 @@
 #ifndef TW_CALLGRIND_H
 #define TW_CALLGRIND_H
 
-#include "report/symbols.h"
-
 #include <stdio.h>
+#include <trackway/names.h>
 #include <trackway/replay.h>
 
 /* Replays `r` and writes its profile to `f`. 0, a negative enum tw_error, or what options->damage returned; the caller checks ferror(f). */
-int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_symbols *symbols, FILE *f);
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names, FILE *f);
 
 #endif

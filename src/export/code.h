@@ -4,7 +4,7 @@
 #ifndef TW_CODE_H
 #define TW_CODE_H
 
-#include "export/text.h"
+#include "base/text.h"
 
 #include <trackway/descriptor.h>
 

@@ -1,7 +1,7 @@
 #include "export/fdata.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
-#include "report/functions.h"
+#include "names/functions.h"
 
 #include <gelf.h>
 #include <stdlib.h>

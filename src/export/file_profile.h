@@ -7,7 +7,7 @@
 #define TW_FILE_PROFILE_H
 
 #include "analyze/profile.h"
-#include "report/symbols.h"
+#include "names/symbols.h"
 
 /* Outside the file. */
 #define TW_OUTSIDE UINT64_MAX

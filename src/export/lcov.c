@@ -1,6 +1,6 @@
 #include "export/lcov.h"
 #include "export/line_counts.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
 #include "report/line_table.h"
 
@@ -28,7 +28,7 @@ struct function {
 struct lcov {
 	const struct tw_profile *profile;
 	const struct tw_symbols *symbols;
-	struct tw_names sources;
+	struct tw_texts sources;
 	struct tw_line_count *lines;
 	struct way *ways;
 	struct function *functions;
@@ -357,6 +357,6 @@ int tw_lcov(const struct tw_profile *p, const struct tw_symbols *symbols, const 
 	free(l.lines);
 	free(l.ways);
 	free(l.functions);
-	tw_names_free(&l.sources);
+	tw_texts_free(&l.sources);
 	return error;
 }

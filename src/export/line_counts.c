@@ -1,5 +1,5 @@
 #include "export/line_counts.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "export/lines.h"
-#include "export/lackey.h"
-#include "export/text.h"
+#include "analyze/lackey.h"
+#include "base/text.h"
 #include "recording/recording.h"
 #include "replay/piece.h"
 
@@ -14,6 +14,7 @@ struct shared {
 	const struct tw_lines_options *options;
 	struct tw_lackey *lackey;
 	uint64_t *base; /* for each thread of the recording, items of the chosen threads before it */
+	uint64_t *from; /* and the first item of it that is wanted, or one before its first */
 	uint64_t end;   /* item after the last one wanted */
 	int write_error;
 };
@@ -21,6 +22,7 @@ struct shared {
 /* The state of the analyzer: lines that wait to be written, or go out at once if there is one state only. */
 struct state {
 	struct shared *shared;
+	uint64_t from; /* of the batch's thread */
 	struct tw_text text;
 	struct tw_pieces pieces; /* lackey */
 };
@@ -90,25 +92,30 @@ struct span {
 	size_t begin, end;
 };
 
-static struct span wanted(const struct shared *s, uint64_t first, size_t n)
+static struct span wanted(const struct state *s, uint64_t first, size_t n)
 {
-	uint64_t from = s->options->from;
+	uint64_t from = s->from, end = s->shared->end;
 	struct span span = {0, n};
 	if (from > first)
 		span.begin = from - first < n ? (size_t)(from - first) : n;
-	if (s->end < first + n)
-		span.end = s->end > first ? (size_t)(s->end - first) : 0;
+	if (end < first + n)
+		span.end = end > first ? (size_t)(end - first) : 0;
 	return span;
 }
 
 static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
 {
-	struct span span = wanted(s->shared, base + b->first_ref, b->n_refs);
+	struct span span = wanted(s, base + b->first_ref, b->n_refs);
 	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
 	const struct tw_ref *refs = start ? tw_batch_refs(b) : NULL;
 	for (size_t i = span.begin; start && i < span.end; i++)
 		p = put_ref(p, b->thread, &refs[i]);
 	s->text.n += (size_t)(p - start);
+}
+
+static int visible(const struct state *s, uint64_t position)
+{
+	return position >= s->from && position < s->shared->end;
 }
 
 static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
@@ -119,7 +126,7 @@ static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
 	for (size_t i = 0; start && i < b->n_blocks; i++) {
 		if (!blocks[i].n_insns)
 			continue;
-		if (position >= s->shared->options->from && position < s->shared->end)
+		if (visible(s, position))
 			p = put_block(p, b->thread, &blocks[i]);
 		position++;
 	}
@@ -169,13 +176,8 @@ static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const stru
 	return p;
 }
 
-static int visible(const struct shared *s, uint64_t position)
-{
-	return position >= s->options->from && position < s->end;
-}
-
 /* All references of the instruction of *ref, printed only if its place is wanted. */
-static char *put_insn_refs(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
+static char *put_insn_refs(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
                            const struct tw_ref *end, enum manner manner, uint64_t position)
 {
 	unsigned number = (*ref)->insn;
@@ -188,7 +190,7 @@ static char *put_insn_refs(const struct shared *s, char *p, const struct tw_lack
 
 /* Instructions with their references: before the first one those that the instruction before it still makes, after the last one those of an
  * instruction that was interrupted. */
-static char *put_piece(const struct shared *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
+static char *put_piece(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
                        const struct tw_ref *ref, const struct tw_ref *end)
 {
 	uint64_t position = piece->position;
@@ -218,7 +220,7 @@ static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
 		if (!start)
 			return;
 		const struct tw_lackey_insn *insns = tw_lackey_insns(s->shared->lackey, run->descriptor);
-		s->text.n += (size_t)(put_piece(s->shared, start, insns, &piece, refs + run->first_ref, refs + end) - start);
+		s->text.n += (size_t)(put_piece(s, start, insns, &piece, refs + run->first_ref, refs + end) - start);
 		position += run->n_insns;
 	}
 }
@@ -246,7 +248,9 @@ static void *begin(void *arg)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	uint64_t base = s->shared->base[tw_recording_find_thread(s->shared->recording, b->thread)];
+	size_t thread = tw_recording_find_thread(s->shared->recording, b->thread);
+	uint64_t base = s->shared->base[thread];
+	s->from = s->shared->from[thread];
 	switch (s->shared->options->kind) {
 	case TW_LINES_REFS:
 		put_refs(s, b, base);
@@ -310,19 +314,20 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	uint64_t first, n = items_of(s, tw_recording_chunk_info(s->recording, thread, chunk), &first);
 	if (s->options->one_thread >= 0 && t->serial != s->options->one_thread)
 		return 0;
-	if (!s->options->from && s->end == UINT64_MAX)
+	if (!s->options->last && !s->options->from && s->end == UINT64_MAX)
 		return 1;
 	first += s->base[thread];
-	return first + n > s->options->from && first < s->end;
+	return first + n > s->from[thread] && first < s->end;
 }
 
-/* Works out how many items of the chosen threads come before each. */
+/* Works out how many items of the chosen threads come before each, and where what is wanted begins. */
 static int find_bases(struct shared *s)
 {
 	size_t n = tw_recording_n_threads(s->recording);
 	uint64_t before = 0;
 	s->base = calloc(n + 1, sizeof *s->base);
-	if (!s->base)
+	s->from = calloc(n + 1, sizeof *s->from);
+	if (!s->base || !s->from)
 		return tw_fail(TW_ERR_MEMORY, "threads");
 	for (size_t i = 0; i < n; i++) {
 		const struct tw_thread_info *t = tw_recording_thread(s->recording, i);
@@ -333,6 +338,8 @@ static int find_bases(struct shared *s)
 			items = items_of(s, tw_recording_chunk_info(s->recording, i, t->n_chunks - 1), &first);
 		s->base[i] = before;
 		before += first + items;
+		s->from[i] =
+		    s->options->last ? before - (first + items < s->options->last ? first + items : s->options->last) : s->options->from;
 	}
 	return 0;
 }
@@ -345,7 +352,7 @@ static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 
 int tw_lines(const struct tw_recording *r, const struct tw_lines_options *options)
 {
-	static const struct tw_analyzer analyzer = {"lines", begin, batch, merge, end};
+	static const struct tw_analyzer analyzer = {.name = "lines", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct shared s = {.recording = r, .options = options};
 	struct tw_replay_options replay = {
 	    .jobs = options->jobs,
@@ -362,6 +369,7 @@ int tw_lines(const struct tw_recording *r, const struct tw_lines_options *option
 		error = tw_replay(r, &replay, &analyzer, &s);
 	tw_lackey_free(s.lackey);
 	free(s.base);
+	free(s.from);
 	errno = s.write_error;
 	return error;
 }

@@ -20,6 +20,7 @@ struct tw_lines_options {
 	int fd;
 	unsigned jobs;
 	int64_t one_thread;   /* only this thread (by its serial number); -1: all, one after another */
+	uint64_t last;        /* of each thread only so many of them, the last ones; 0: `from` and `count` say which */
 	uint64_t from, count; /* of the references, blocks or (lackey) instructions of the threads chosen; count UINT64_MAX: to the end */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error); /* as in struct tw_replay_options */
 	void *context;

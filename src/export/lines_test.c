@@ -1,6 +1,6 @@
 /* Lines of a hand-made recording: every kind, ranges, threads, workers; numbers as text. */
 #include "export/lines.h"
-#include "export/text.h"
+#include "base/text.h"
 #include "made_recording.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #include "export/raw.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "recording/recording.h"
 
 #include <string.h>
@@ -34,6 +34,10 @@ static const char *event_name(unsigned type)
 	    [TW_EVENT_CHILD_END] = "child-end",
 	    [TW_EVENT_WINDOW] = "window",
 	    [TW_EVENT_STAMP] = "stamp",
+	    [TW_EVENT_FAULT] = "fault",
+	    [TW_EVENT_CALL] = "call",
+	    [TW_EVENT_RETURN] = "return",
+	    [TW_EVENT_LEARNED] = "learned",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }

@@ -4,7 +4,7 @@
 #ifndef TW_RAW_H
 #define TW_RAW_H
 
-#include "export/text.h"
+#include "base/text.h"
 
 #include <trackway/recording.h>
 

@@ -1,9 +1,9 @@
 #include "export/simpoint.h"
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
-#include "report/names.h"
+#include "names/texts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct state {
 	const char *path;
 	uint64_t interval;
 	struct tw_by_fragment fragments;
-	struct tw_names blocks; /* "IMAGE PC", by id - 1 */
+	struct tw_texts blocks; /* "IMAGE PC", by id - 1 */
 	uint64_t *counts;       /* by id - 1: instructions in this interval */
 	size_t room;
 	uint64_t filled; /* instructions in this interval, and what the one before had too much */
@@ -132,8 +132,8 @@ static uint32_t id_of(struct state *s, const struct tw_block_run *run)
 	if (!f || f->id[run->block])
 		return f ? f->id[run->block] : 0;
 	snprintf(key, sizeof key, "%x %llx", f->image, (unsigned long long)run->pc);
-	uint32_t number = tw_names_number(&s->blocks, key);
-	if (number == TW_NO_NAME || !make_room(s))
+	uint32_t number = tw_texts_number(&s->blocks, key);
+	if (number == TW_NO_TEXT || !make_room(s))
 		return 0;
 	return f->id[run->block] = number + 1;
 }
@@ -179,7 +179,7 @@ static int batch(void *state, const struct tw_batch *b)
 static void free_state(struct state *s)
 {
 	tw_by_fragment_free(&s->fragments, free);
-	tw_names_free(&s->blocks);
+	tw_texts_free(&s->blocks);
 	free(s->counts);
 	free(s->name);
 	free(s);
@@ -203,7 +203,7 @@ static int end(void *state, int error)
 
 int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *options, const char *path, uint64_t interval)
 {
-	static const struct tw_analyzer simpoint = {"simpoint", begin, batch, merge, end};
+	static const struct tw_analyzer simpoint = {.name = "simpoint", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct tw_replay_options replay = *options;
 	struct arg arg = {r, path, interval};
 	if (!strcmp(path, "-") && tw_recording_n_threads(r) > 1)

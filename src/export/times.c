@@ -1,9 +1,12 @@
 #include "export/times.h"
+#include "export/syscalls.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <trackway/called.h>
 #include <trackway/event.h>
+#include <trackway/names.h>
 
 /* Where a thread is. */
 struct cursor {
@@ -113,10 +116,76 @@ static void print_stamp(struct tw_text *t, const struct tw_stamp *e)
 	tw_text_printf(t, " %s-%s", kind ? kind : "?", e->after ? "after" : "before");
 }
 
+/* The name of the function with this number; the length of what is given is `n`. */
+static const char *called_name(const struct tw_recording *r, uint32_t function, int *n)
+{
+#define NAME_OF(name, kind) name,
+	static const char *const known[] = {TW_CALLED(NAME_OF)};
+#undef NAME_OF
+	const char *name = tw_recording_info(r)->calls;
+	if (function < TW_NCALLED) {
+		*n = (int)strlen(known[function]);
+		return known[function];
+	}
+	for (uint32_t i = TW_NCALLED; name && (name = strchr(name, ',')); i++) {
+		name++;
+		*n = (int)strcspn(name, ",");
+		if (i == function)
+			return name;
+	}
+	*n = 1;
+	return "?";
+}
+
+static void print_called(const struct times *w, const struct tw_called *e)
+{
+	int n;
+	const char *name = called_name(w->recording, e->function, &n);
+	print_pc(w->text, e->pc);
+	tw_text_printf(w->text, " call %.*s", n, name);
+	for (unsigned i = 0; i < 6; i++)
+		print_pc(w->text, e->args[i]);
+}
+
+static void print_returned(struct tw_text *t, const struct tw_returned *e)
+{
+	print_pc(t, e->pc);
+	tw_text_printf(t, " return %llx", (unsigned long long)e->result);
+}
+
 static void print_syscall(const struct times *w, const struct tw_syscall *e)
 {
 	print_pc(w->text, e->pc);
-	tw_text_printf(w->text, " syscall %lld %lld", (long long)e->number, (long long)(e->began - w->start));
+	const char *name = tw_syscall_name(e->number);
+	tw_text_printf(w->text, " syscall %lld %lld %s", (long long)e->number, (long long)(e->began - w->start), name ? name : "-");
+}
+
+/* A time in seconds, or in cycles where it is not known how many they are. */
+static void print_time(const struct times *w, int64_t cycles)
+{
+	uint64_t hz = tw_recording_info(w->recording)->tsc_hz;
+	if (hz)
+		tw_text_printf(w->text, "%.6f", (double)cycles / (double)hz);
+	else
+		tw_text_printf(w->text, "%lld", (long long)cycles);
+}
+
+static void print_call(struct times *w, const struct cursor *c)
+{
+	const struct tw_syscall *e = (const void *)(c->event + 1);
+	const struct tw_thread_info *thread = tw_recording_thread(w->recording, c->thread);
+	struct tw_code_name name;
+	tw_names_code(w->options->syscalls, tw_names_image(w->options->syscalls, thread->serial), e->pc, &name);
+	print_time(w, (int64_t)(e->began - w->start));
+	tw_text_printf(w->text, " %u %u/%u ", thread->serial, thread->pid, thread->tid);
+	tw_syscall_print(w->text, e, c->event->bytes);
+	tw_text_printf(w->text, " <");
+	print_time(w, (int64_t)(e->tsc - e->began));
+	tw_text_printf(w->text, "> ");
+	tw_text_safe(w->text, name.function);
+	tw_text_printf(w->text, " (");
+	tw_text_safe(w->text, name.module);
+	tw_text_printf(w->text, ")\n");
 }
 
 static void print_event(struct times *w, const struct cursor *c)
@@ -135,9 +204,15 @@ static void print_event(struct times *w, const struct cursor *c)
 	case TW_EVENT_SYSCALL:
 		print_syscall(w, payload);
 		break;
+	case TW_EVENT_CALL:
+		print_called(w, payload);
+		break;
+	case TW_EVENT_RETURN:
+		print_returned(t, payload);
+		break;
 	case TW_EVENT_WINDOW:
 		print_pc(t, window->pc);
-		tw_text_printf(t, " window-%s", window->open ? "open" : "closed");
+		tw_text_printf(t, " window-%s%s", window->open ? "open" : "closed", tw_left_out_text(window->reason));
 		break;
 	case TW_EVENT_THREAD_START:
 		tw_text_printf(t, " - thread-start %u %u", start->pid, start->tid);
@@ -190,8 +265,9 @@ static int print_all(struct times *w)
 {
 	while (w->n && !w->text->error && (w->line < w->options->from || w->line - w->options->from < w->options->count)) {
 		struct cursor *c = &w->heap[0];
-		if (w->line++ >= w->options->from)
-			print_event(w, c);
+		int shown = !w->options->syscalls || c->event->type == TW_EVENT_SYSCALL;
+		if (shown && w->line++ >= w->options->from)
+			w->options->syscalls ? print_call(w, c) : print_event(w, c);
 		int found = next_event(w, c);
 		if (found < 0)
 			return found;

@@ -5,17 +5,27 @@
  *
  * TIME: cycles of the time stamp counter since the start of the recording. PC: hexadecimal, "-" where the event has none. KIND and DETAIL:
  *     lock-before lock-after mfence-... lfence-... sfence-...   a STAMP
- *     syscall NUMBER BEGAN                                      BEGAN: the time before the call; TIME is after it
+ *     syscall NUMBER BEGAN NAME                                 BEGAN: the time before the call; TIME is after it
  *     keyframe                                                  a buffer begins, or a signal's handler does, or it returned
- *     thread-start PID TID, thread-end, fork PID TID, program PATH, child-end PID STATUS, window-open, window-closed
+ *     thread-start PID TID, thread-end, fork PID TID, program PATH, child-end PID STATUS, window-open, window-closed (and `budget`, or `buffer`, where that was the reason)
  */
 #ifndef TW_TIMES_H
 #define TW_TIMES_H
 
-#include "export/text.h"
+#include "base/text.h"
 #include <trackway/recording.h>
 
+/*
+ * Or only system calls, with names, arguments and results:
+ *
+ *     SECONDS THREAD PID/TID CALL(ARGUMENTS) = RESULT <SECONDS> FUNCTION
+ *
+ * When it was made, by whom, how long it took, and in which function (of which file); cycles in place of seconds where the recording does not tell their rate.
+ */
+struct tw_names;
 struct tw_times_options {
+	struct tw_names *syscalls; /* only system calls; NULL: all events that have a time */
+
 	int64_t one_thread;   /* serial number; -1: all */
 	uint64_t from, count; /* lines: leave out so many, print at most so many */
 	/* A chunk cannot be read: non-zero: stop with this result. As in struct tw_replay_options. */

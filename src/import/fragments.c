@@ -1,5 +1,5 @@
 #include "import/fragments.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "import/lackey.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "import/fragments.h"
 #include "recording/recording.h"
 
@@ -68,10 +68,12 @@ static int write_code(struct import *im)
 static int write_chunk(struct import *im, uint32_t flags)
 {
 	int error = write_code(im);
+	im->facts->unwritten |= error != 0;
 	if (error)
 		return error;
 	im->chunk.flags = flags;
 	error = tw_writer_chunk(im->writer, &im->thread, &im->chunk, 0, LEVEL);
+	im->facts->unwritten |= error != 0;
 	im->chunk.sequence++;
 	start_chunk(im);
 	return error;
@@ -166,6 +168,7 @@ static int open_recording(struct import *im)
 	int error = take_command(im);
 	if (!error)
 		error = tw_directory_prepare(im->dir);
+	im->facts->unwritten |= error != 0;
 	if (error)
 		return error;
 	im->info.format = TW_FORMAT_DEP;
@@ -175,6 +178,7 @@ static int open_recording(struct import *im)
 	im->thread.pid = im->thread.tid = tw_trace_facts(im->trace)->pid;
 	start_chunk(im);
 	error = tw_writer_create(im->dir, &im->info, &im->writer);
+	im->facts->unwritten |= error != 0;
 	if (error)
 		tw_directory_abandon(im->dir);
 	return error;

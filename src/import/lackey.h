@@ -13,6 +13,7 @@
 struct tw_import_facts {
 	uint64_t insns;   /* imported */
 	uint64_t orphans; /* references left out: before any instruction, or more than 256 of one */
+	int unwritten;    /* 1: what failed was writing the recording, not reading the trace */
 };
 
 /*

@@ -1,10 +1,10 @@
 /*
  * dep-c, bb_pc and cf_bit: control flow only. dep-c stores the 2-byte tag of each fragment, bb_pc 4 bytes for each block: the common way to trace
  * blocks, to compare with. (They are a number instead of the block's address: as long, and found by the collector without a search.)
- * cf_bit stores a bit for each conditional branch, and for each indirect one the tag of where it leads (engine/bits.h): what follows from the code, nobody
+ * cf_bit stores a bit for each conditional branch, and for each indirect one the tag of where it leads (engine/record/bits.h): what follows from the code, nobody
  * needs to write.
  */
-#include "instrument/instrumentor.h"
+#include "engine/record/instrumentor.h"
 
 const struct instrumentor tw_instrument_dep_c = {
     .name = "dep-c",

@@ -1,10 +1,11 @@
 /*
- * count: the bare engine, with the instructions counted, for windows that open at a count (engine/window.h). Nothing is recorded and no register is taken.
+ * count: the bare engine, with the instructions counted, for windows that open at a count (engine/record/window.h). Nothing is recorded and no register is taken.
  *
  * thread.count goes up to TW_COUNT_END, where its upper half is no longer 0; a thread that finds it so comes by the dispatcher before the block. So
  * what is tested is tested without flags.
  */
-#include "instrument/instrumentor.h"
+#include "engine/code/fragment.h"
+#include "engine/record/instrumentor.h"
 
 static void count_entry(struct emit *e, const struct block *b)
 {

@@ -1,5 +1,5 @@
 /* none: the bare engine. Nothing is recorded and no register is taken. */
-#include "instrument/instrumentor.h"
+#include "engine/record/instrumentor.h"
 
 const struct instrumentor tw_instrument_none = {
     .name = "none",

@@ -5,7 +5,7 @@
 #ifndef TW_PLANNER_H
 #define TW_PLANNER_H
 
-#include "instrument/instrumentor.h"
+#include "engine/record/instrumentor.h"
 
 /* A plan being made. */
 struct planner {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 /* Fragments that have run less often have no code. */
 enum { HOT = 250 };
@@ -60,12 +61,22 @@ static uint8_t *reserve(const struct tw_code_area *a, int where)
 	return all + before;
 }
 
+/* Where addresses are limited (ulimit -v), no large part of them is for code, without which all goes on, step by step. */
+static int is_too_much(size_t bytes)
+{
+	enum { PART = 4 };
+	struct rlimit l;
+	return !getrlimit(RLIMIT_AS, &l) && bytes > l.rlim_cur / PART;
+}
+
 /*
  * The same memory twice, as none may be written and run at one address. No file stands behind it: one would be subject to the limit on the size of
  * files (ulimit -f). Of a shared mapping, mremap(2) with an old size of 0 makes another.
  */
 static int map_area(struct tw_code_area *a)
 {
+	if (is_too_much(2 * a->bytes))
+		return -1;
 	a->written = reserve(a, 0);
 	a->run = reserve(a, MAP_32BIT); /* what has such an address is named in fewer bytes */
 	a->run = a->run ? a->run : reserve(a, 0);

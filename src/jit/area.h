@@ -7,7 +7,7 @@
 #ifndef TW_JIT_AREA_H
 #define TW_JIT_AREA_H
 
-#include "recording/numbered.h"
+#include "base/numbered.h"
 
 #include <stddef.h>
 #include <stdint.h>

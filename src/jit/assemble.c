@@ -307,18 +307,21 @@ static void put_data(struct as *a, unsigned reg, const uint8_t *data)
 	put32(a, (uint32_t)(data - (a->at + 4)));
 }
 
-void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data)
+static void reg_data(struct as *a, unsigned opcode, unsigned reg, const uint8_t *data)
 {
 	rex(a, 1, reg, 0, 0);
-	put8(a, 0x8d);
+	put8(a, opcode);
 	put_data(a, reg, data);
+}
+
+void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data)
+{
+	reg_data(a, 0x8d, reg, data);
 }
 
 void as_add_data(struct as *a, uint8_t to, const uint8_t *data)
 {
-	rex(a, 1, to, 0, 0);
-	put8(a, 0x03);
-	put_data(a, to, data);
+	reg_data(a, 0x03, to, data);
 }
 
 void as_load_vector_at(struct as *a, uint8_t vector, struct as_mem m)

@@ -1,6 +1,6 @@
 /* What can be told from a descriptor alone, or from it and the values of one execution. */
 #include "recording/recording.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 
 #include <string.h>
 
@@ -83,6 +83,8 @@ static int op_ok(const struct tw_op *op, const struct tw_descriptor *d)
 	if (op->kind == TW_OP_CALC && op->type >= TW_NCALCS)
 		return 0;
 	if (tw_op_is_ref(op) && !type_ok(op->type))
+		return 0;
+	if (tw_op_is_ref(op) && op->size > TW_REF_MOST)
 		return 0;
 	if (op->kind == TW_OP_REP && op->flags & TW_OPF_SECOND && !type_ok((uint8_t)op->count))
 		return 0;

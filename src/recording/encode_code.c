@@ -35,6 +35,7 @@ struct tw_encoder_code {
 	pthread_mutex_t lock; /* for adding */
 	_Atomic int state;
 	uint8_t *at, *end; /* as written: free */
+	tw_encoder_value_function one_value;
 	const uint8_t *out, *back, *value, *literal;
 	const uint8_t *entry; /* to be run: void entry(encoder, row) */
 	struct tw_code_counts counts;
@@ -91,8 +92,8 @@ static void emit_dispatch(struct as *a, const struct tw_encoder_code *c)
 	tw_code_emit_jump(a, ROW, AS_RAX, c->back);
 }
 
-/* RUN = tw_encoder_value(encoder, esi, rcx, rax) - rax + RUN. */
-static void emit_value(struct as *a)
+/* RUN = value(encoder, esi, rcx, rax) - rax + RUN. */
+static void emit_value(struct as *a, tw_encoder_value_function value)
 {
 	as_alu(a, AS_SUB, RUN, AS_RAX, 1);
 	as_store(a, OF(piece.literals), LITERALS);
@@ -100,7 +101,7 @@ static void emit_value(struct as *a)
 	as_move(a, AS_RDX, AS_RCX);
 	as_move(a, AS_RCX, AS_RAX);
 	as_move(a, AS_RDI, ENCODER);
-	as_constant(a, AS_RAX, (uintptr_t)tw_encoder_value);
+	as_constant(a, AS_RAX, (uintptr_t)value);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	as_load(a, LITERALS, OF(piece.literals));
@@ -210,7 +211,7 @@ static void emit_shared(struct tw_encoder_code *c)
 	c->out = a.at;
 	emit_exit(&a);
 	c->value = a.at;
-	emit_value(&a);
+	emit_value(&a, c->one_value);
 	c->literal = a.at;
 	emit_literal(&a, c->value);
 	const uint8_t *upper = a.at;
@@ -223,11 +224,13 @@ static void emit_shared(struct tw_encoder_code *c)
 	c->end = c->area.written + AREA_BYTES;
 }
 
-struct tw_encoder_code *tw_encoder_code_new(void)
+struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value)
 {
 	struct tw_encoder_code *c = calloc(1, sizeof *c);
-	if (c)
-		pthread_mutex_init(&c->lock, NULL);
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	c->one_value = value;
 	return c;
 }
 

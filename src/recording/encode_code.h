@@ -10,7 +10,13 @@
 struct tw_encoder;
 struct tw_encoder_code;
 
-struct tw_encoder_code *tw_encoder_code_new(void); /* NULL: no memory */
+/*
+ * Encodes the next value, of this slot, `run` values as predicted after the last that was not, as code does that is not there: tw_encoder_value. Returns that
+ * number behind it.
+ */
+typedef uint64_t (*tw_encoder_value_function)(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
+
+struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value); /* NULL: no memory */
 void tw_encoder_code_free(struct tw_encoder_code *c);
 
 /* Encodes the values of e->piece as far as code goes: to the end of the tags, or before a tag without code, an event, a fragment whose values are not

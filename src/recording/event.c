@@ -25,7 +25,11 @@ static const struct {
     [TW_EVENT_PROGRAM] = {sizeof(struct tw_program_start), 1},
     [TW_EVENT_CHILD_END] = {sizeof(struct tw_child_end), 0},
     [TW_EVENT_WINDOW] = {sizeof(struct tw_window), 0},
+    [TW_EVENT_LEARNED] = {sizeof(struct tw_learned), 0},
     [TW_EVENT_STAMP] = {sizeof(struct tw_stamp), 0},
+    [TW_EVENT_FAULT] = {sizeof(struct tw_fault), 0},
+    [TW_EVENT_CALL] = {sizeof(struct tw_called), 0},
+    [TW_EVENT_RETURN] = {sizeof(struct tw_returned), 0},
 };
 
 static int logged_ok(const uint8_t *payload, uint32_t bytes)
@@ -59,9 +63,17 @@ uint64_t tw_event_time(uint32_t type, const void *payload)
 	    [TW_EVENT_PROGRAM] = TIME_AT(tw_program_start),
 	    [TW_EVENT_CHILD_END] = TIME_AT(tw_child_end),
 	    [TW_EVENT_WINDOW] = TIME_AT(tw_window),
+	    [TW_EVENT_CALL] = TIME_AT(tw_called),
+	    [TW_EVENT_RETURN] = TIME_AT(tw_returned),
 	};
 #undef TIME_AT
 	if (type == TW_EVENT_STAMP)
 		return ((const struct tw_stamp *)payload)->tsc; /* the one that stands at 0 */
 	return type < TW_NEVENTS && at[type] ? *(const uint64_t *)((const uint8_t *)payload + at[type]) : 0;
+}
+
+const char *tw_left_out_text(uint32_t reason)
+{
+	static const char *const texts[] = {[TW_LEFT_OUT_BUDGET] = " budget", [TW_LEFT_OUT_BUFFER] = " buffer"};
+	return reason < sizeof texts / sizeof *texts && texts[reason] ? texts[reason] : "";
 }

@@ -1,6 +1,6 @@
 /*
  * The header file: lines of `key: value`, the last of which is a checksum of the lines before it. Bytes below 0x20, 0x7f and the backslash
- * are written as \xNN. One table serves writing and reading.
+ * are written as \xNN. One table serves writing and reading. What is written differently from how it would be written here is refused.
  */
 #include "recording/recording.h"
 
@@ -16,10 +16,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define FIRST_LINE "trackway recording "
-#define CHECK_KEY  "xxh64: "
+#define FIRST_LINE   "trackway recording "
+#define CHECK_FORMAT "xxh64: %016llx\n"
 
-enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22, RESERVE = 64 << 10 };
+enum { MAX_HEADER = 64 << 20, MAX_ARGC = 1 << 22, RESERVE = 64 << 10, CHECK_BYTES = 24 /* of the last line */ };
 
 enum kind { NUMBER32, NUMBER64, TEXT, FORMAT, SINK, FOLLOW, STATE };
 
@@ -46,9 +46,11 @@ static const struct field fields[] = {
     FIELD("tsc-hz", NUMBER64, tsc_hz),
     FIELD("tsc-invariant", NUMBER32, tsc_invariant),
     FIELD("order", NUMBER32, order),
+    FIELD("calls", TEXT, calls),
     FIELD("format", FORMAT, format),
     FIELD("sink", SINK, sink),
     FIELD("follow", FOLLOW, follow),
+    FIELD("attached", NUMBER32, attached),
     FIELD("start-at", TEXT, start_at),
     FIELD("stop-at", TEXT, stop_at),
     FIELD("windows", NUMBER64, windows),
@@ -61,6 +63,7 @@ static const struct field fields[] = {
     FIELD("reads", NUMBER64, totals.reads),
     FIELD("writes", NUMBER64, totals.writes),
     FIELD("written", NUMBER64, totals.written),
+    FIELD("uncounted", NUMBER64, totals.uncounted),
     FIELD("raw-c", NUMBER64, totals.raw[TW_STREAM_C]),
     FIELD("raw-m", NUMBER64, totals.raw[TW_STREAM_M]),
     FIELD("raw-e", NUMBER64, totals.raw[TW_STREAM_E]),
@@ -77,63 +80,27 @@ static const struct field fields[] = {
     FIELD("fragments", NUMBER64, totals.fragments),
     FIELD("gaps", NUMBER64, totals.gaps),
     FIELD("stamps", NUMBER64, totals.stamps),
+    FIELD("cut", NUMBER64, totals.cut),
     FIELD("xcr0", NUMBER64, xstate.xcr0),
 };
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
-static const char *const formats[TW_NFORMATS] = {"none",           "dep",   "call",    "dep-c", "bb_pc", "mem_addr",
-                                                 "bb_pc+mem_addr", "dep06", "dep06-c", "cf_bit"};
-static const char *const sinks[] = {"file", "count"};
-static const char *const follows[] = {"all", "none"};
 static const char *const states[] = {"incomplete", "complete"};
 
-static int find(const char *const *names, int n, const char *name)
-{
-	for (int i = 0; i < n; i++)
-		if (!strcmp(names[i], name))
-			return i;
-	return -1;
-}
-
-const char *tw_format_name(uint32_t format)
-{
-	return format < TW_NFORMATS ? formats[format] : "unknown";
-}
-
-int tw_format_by_name(const char *name)
-{
-	return find(formats, TW_NFORMATS, name);
-}
-
-const char *tw_sink_name(uint32_t sink)
-{
-	return sink < 2 ? sinks[sink] : "unknown";
-}
-
-int tw_sink_by_name(const char *name)
-{
-	return find(sinks, 2, name);
-}
-
-const char *tw_follow_name(uint32_t follow)
-{
-	return follow < 2 ? follows[follow] : "unknown";
-}
-
-int tw_follow_by_name(const char *name)
-{
-	return find(follows, 2, name);
-}
-
 /* ---- writing ---- */
+
+static int is_escaped(char byte)
+{
+	return (unsigned char)byte < 0x20 || byte == 0x7f || byte == '\\';
+}
 
 static void put_text(FILE *f, const char *key, const char *text)
 {
 	fprintf(f, "%s: ", key);
-	for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
-		if (*p < 0x20 || *p == 0x7f || *p == '\\')
-			fprintf(f, "\\x%02x", *p);
+	for (const char *p = text ? text : ""; *p; p++) {
+		if (is_escaped(*p))
+			fprintf(f, "\\x%02x", (unsigned char)*p);
 		else
 			fputc(*p, f);
 	}
@@ -195,6 +162,12 @@ static char *header_text(const struct tw_recording_info *info, size_t *n)
 	return text;
 }
 
+/* Prints the last line, over the n bytes before it. */
+static void print_check(char to[CHECK_BYTES + 1], const char *text, size_t n)
+{
+	snprintf(to, CHECK_BYTES + 1, CHECK_FORMAT, (unsigned long long)XXH64(text, n, 0));
+}
+
 #define FRESH_FILE TW_HEADER_FILE ".new"
 
 /* Overwrites in place and cuts to length, so that blocks set aside by tw_header_reserve serve on a full disk. */
@@ -203,11 +176,11 @@ static int write_file(int dir_fd, const char *text, size_t n)
 	int fd = openat(dir_fd, FRESH_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return tw_fail(TW_ERR_SYSTEM, FRESH_FILE ": %s", strerror(errno));
-	char check[64];
-	int n_check = snprintf(check, sizeof check, CHECK_KEY "%016llx\n", (unsigned long long)XXH64(text, n, 0));
-	struct iovec iov[2] = {{(char *)text, n}, {check, (size_t)n_check}};
+	char check[CHECK_BYTES + 1];
+	print_check(check, text, n);
+	struct iovec iov[2] = {{(char *)text, n}, {check, CHECK_BYTES}};
 	int error = tw_write_all(fd, iov, 2, FRESH_FILE);
-	if (!error && ftruncate(fd, (off_t)n + n_check))
+	if (!error && ftruncate(fd, (off_t)n + CHECK_BYTES))
 		error = tw_fail(TW_ERR_SYSTEM, FRESH_FILE ": %s", strerror(errno));
 	close(fd);
 	return error;
@@ -242,21 +215,26 @@ int tw_header_write(int dir_fd, const struct tw_recording_info *info)
 /* The byte that \xNN at `s` stands for; 0: there is none. */
 static char escaped(const char *s)
 {
-	if (s[0] != '\\' || s[1] != 'x' || !isxdigit((unsigned char)s[2]) || !isxdigit((unsigned char)s[3]))
+	if (s[1] != 'x' || !isxdigit((unsigned char)s[2]) || !isxdigit((unsigned char)s[3]))
 		return 0;
 	const char digits[3] = {s[2], s[3], 0};
 	return (char)strtoul(digits, NULL, 16);
 }
 
-/* Undoes \xNN in place. */
-static void unescape(char *s)
+/* Undoes \xNN in place. TW_ERR_DAMAGED: a byte that would be written so stands for itself, as where a line's end has become a tab. */
+static int unescape(char *s)
 {
 	char *out = s;
-	for (char byte; *s; s += byte ? 4 : 1) {
-		byte = escaped(s);
-		*out++ = byte ? byte : *s;
+	for (; *s; s++) {
+		char byte = *s == '\\' ? escaped(s) : *s;
+		if (!byte || (*s != '\\' && is_escaped(byte)))
+			return TW_ERR_DAMAGED;
+		if (*s == '\\')
+			s += 3;
+		*out++ = byte;
 	}
 	*out = 0;
+	return TW_OK;
 }
 
 static int set_text(char **at, const char *value)
@@ -266,13 +244,30 @@ static int set_text(char **at, const char *value)
 	return *at ? TW_OK : TW_ERR_MEMORY;
 }
 
-static int set_name(uint32_t *at, const char *const *names, int n, const char *value)
+/* What a name stands for, or -1. */
+static int set_named(uint32_t *at, int found)
 {
-	int found = find(names, n, value);
 	if (found < 0)
 		return TW_ERR_DAMAGED;
 	*at = (uint32_t)found;
 	return TW_OK;
+}
+
+/* One number and nothing else. */
+static int number(const char *value, long long least, long long most, long long *n)
+{
+	char *end;
+	errno = 0;
+	*n = strtoll(value, &end, 10);
+	return errno || !value[0] || isspace((unsigned char)value[0]) || *end || *n < least || *n > most ? TW_ERR_DAMAGED : TW_OK;
+}
+
+static int set_number32(int32_t *at, const char *value)
+{
+	long long n;
+	int error = number(value, INT32_MIN, INT32_MAX, &n);
+	*at = (int32_t)n;
+	return error;
 }
 
 static int set_field(const struct field *field, struct tw_recording_info *info, const char *value)
@@ -280,21 +275,19 @@ static int set_field(const struct field *field, struct tw_recording_info *info, 
 	void *at = (char *)info + field->at;
 	switch (field->kind) {
 	case NUMBER32:
-		*(int32_t *)at = (int32_t)strtol(value, NULL, 10);
-		return TW_OK;
+		return set_number32(at, value);
 	case NUMBER64:
-		*(long long *)at = strtoll(value, NULL, 10);
-		return TW_OK;
+		return number(value, LLONG_MIN, LLONG_MAX, at);
 	case TEXT:
 		return set_text(at, value);
 	case FORMAT:
-		return set_name(at, formats, TW_NFORMATS, value);
+		return set_named(at, tw_format_by_name(value));
 	case SINK:
-		return set_name(at, sinks, 2, value);
+		return set_named(at, tw_sink_by_name(value));
 	case FOLLOW:
-		return set_name(at, follows, 2, value);
+		return set_named(at, tw_follow_by_name(value));
 	case STATE:
-		return set_name(at, states, 2, value);
+		return set_named(at, !strcmp(value, states[0]) ? 0 : !strcmp(value, states[1]) ? 1 : -1);
 	}
 	return TW_ERR_DAMAGED;
 }
@@ -314,10 +307,15 @@ static int add_argument(struct tw_recording_info *info, const char *value)
 	return TW_OK;
 }
 
+/* Where a state component of a processor may be, and how large: a few KB are. */
+#define TW_XSTATE_MOST (TW_REF_MOST / 2)
+
 static int add_component(struct tw_xstate *x, const char *value)
 {
 	unsigned i, offset, size, align64;
-	if (sscanf(value, "%u %u %u %u", &i, &offset, &size, &align64) != 4 || i >= 32)
+	int read = 0;
+	if (sscanf(value, "%2u %9u %9u %1u%n", &i, &offset, &size, &align64, &read) != 4 || value[read] || i >= 32 ||
+	    offset > TW_XSTATE_MOST || size > TW_XSTATE_MOST)
 		return TW_ERR_DAMAGED;
 	x->component[i].offset = offset;
 	x->component[i].size = size;
@@ -333,7 +331,9 @@ static int parse_line(char *line, struct tw_recording_info *info)
 		return TW_ERR_DAMAGED;
 	*value = 0;
 	value += 2;
-	unescape(value);
+	int error = unescape(value);
+	if (error)
+		return error;
 	if (!strcmp(line, "argument"))
 		return add_argument(info, value);
 	if (!strcmp(line, "xstate"))
@@ -350,58 +350,78 @@ static int parse_first_line(const char *text, const char *path, struct tw_record
 	if (strncmp(text, FIRST_LINE, n))
 		return tw_fail(TW_ERR_NOT_RECORDING, "%s", path);
 	info->version = (uint32_t)strtoul(text + n, NULL, 10);
-	if (info->version != TW_RECORDING_VERSION)
-		return tw_fail(TW_ERR_VERSION, "version %u; this Trackway reads version %d", info->version, TW_RECORDING_VERSION);
+	if (info->version < TW_RECORDING_OLDEST || info->version > TW_RECORDING_VERSION)
+		return tw_fail(TW_ERR_VERSION, "version %u; this Trackway reads versions %d to %d", info->version, TW_RECORDING_OLDEST,
+		               TW_RECORDING_VERSION);
 	return TW_OK;
 }
 
-/* Finds the checksum line, checks it and cuts it off. */
-static int verify_text(char *text, const char *path)
+/* Checks the checksum line, which is the last, and cuts it off. Each of its bytes counts. */
+static int verify_text(char *text, size_t n, const char *path)
 {
-	char *last = strstr(text, "\n" CHECK_KEY);
-	unsigned long long check;
-	if (!last || sscanf(last + 1 + strlen(CHECK_KEY), "%16llx", &check) != 1 || !strchr(last + 1, '\n'))
+	char check[CHECK_BYTES + 1];
+	char *last = n > CHECK_BYTES ? text + n - CHECK_BYTES : text;
+	if (n <= CHECK_BYTES || last[-1] != '\n' || memcmp(last, CHECK_FORMAT, strcspn(CHECK_FORMAT, "%")) || text[n - 1] != '\n')
 		return tw_fail(TW_ERR_TRUNCATED, "%s", path);
-	if (XXH64(text, (size_t)(last + 1 - text), 0) != check)
+	print_check(check, text, (size_t)(last - text));
+	if (memcmp(last, check, CHECK_BYTES))
 		return tw_fail(TW_ERR_CHECKSUM, "%s", path);
-	last[1] = 0;
-	return TW_OK;
+	*last = 0;
+	return strlen(text) == n - CHECK_BYTES ? TW_OK : tw_fail(TW_ERR_DAMAGED, "%s", path);
 }
 
-static int parse_text(char *text, const char *path, struct tw_recording_info *info)
+static int parse_lines(char *text, const char *path, struct tw_recording_info *info)
 {
-	int error = parse_first_line(text, path, info);
-	if (!error)
-		error = verify_text(text, path);
-	if (error)
-		return error;
 	char *save = NULL;
+	unsigned n = 1;
 	strtok_r(text, "\n", &save);
 	for (char *line; (line = strtok_r(NULL, "\n", &save));) {
-		error = parse_line(line, info);
+		int error = parse_line(line, info);
+		n++;
 		if (error)
-			return tw_fail(error, "%s: %s", path, line);
+			return tw_fail(error, "%s: line %u", path, n);
 	}
+	return TW_OK;
+}
+
+/* What no line was about: texts are empty, and so is the list of arguments. */
+static int fill_absent(struct tw_recording_info *info)
+{
 	for (int i = 0; i < N_FIELDS; i++) {
 		char **at = (char **)((char *)info + fields[i].at);
 		if (fields[i].kind == TEXT && !*at && set_text(at, ""))
-			return tw_fail(TW_ERR_MEMORY, "%s", path);
+			return TW_ERR_MEMORY;
 	}
-	return TW_OK;
+	info->argv = info->argv ? info->argv : calloc(1, sizeof *info->argv);
+	return info->argv ? TW_OK : TW_ERR_MEMORY;
 }
 
-static char *read_text(int fd, size_t n)
+static int parse_text(char *text, size_t n, const char *path, struct tw_recording_info *info)
 {
-	char *text = malloc(n + 1);
+	int error = parse_first_line(text, path, info);
+	if (!error)
+		error = verify_text(text, n, path);
+	if (!error)
+		error = parse_lines(text, path, info);
+	if (!error && fill_absent(info))
+		error = tw_fail(TW_ERR_MEMORY, "%s", path);
+	return error;
+}
+
+/* At most *n bytes, and NUL; *n becomes how many there are. */
+static char *read_text(int fd, size_t *n)
+{
+	char *text = malloc(*n + 1);
 	size_t have = 0;
-	while (text && have < n) {
-		ssize_t got = read(fd, text + have, n - have);
+	while (text && have < *n) {
+		ssize_t got = read(fd, text + have, *n - have);
 		if (got <= 0)
 			break;
 		have += (size_t)got;
 	}
 	if (text)
 		text[have] = 0;
+	*n = have;
 	return text;
 }
 
@@ -442,9 +462,10 @@ int tw_header_read(const char *dir, struct tw_recording_info *info)
 		close(fd);
 		return tw_fail(st.st_size || !S_ISREG(st.st_mode) ? TW_ERR_NOT_RECORDING : TW_ERR_EMPTY, "%s", path);
 	}
-	char *text = read_text(fd, (size_t)st.st_size);
+	size_t n = (size_t)st.st_size;
+	char *text = read_text(fd, &n);
 	close(fd);
-	int error = text ? parse_text(text, path, info) : tw_fail(TW_ERR_MEMORY, "%s", path);
+	int error = text ? parse_text(text, n, path, info) : tw_fail(TW_ERR_MEMORY, "%s", path);
 	free(text);
 	if (error)
 		tw_header_free(info);

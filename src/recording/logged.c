@@ -41,7 +41,7 @@ static int begin_run(struct tw_logged *l)
 	if (!has_second(l))
 		return 1;
 	l->left *= 2;
-	return take(l, &l->second) && take(l, &length);
+	return take(l, &l->second) && l->second.size <= TW_REF_MOST && take(l, &length);
 }
 
 static void next_of_run(struct tw_logged *l, struct tw_logged_ref *ref)
@@ -59,6 +59,8 @@ int tw_logged_next(struct tw_logged *l, struct tw_logged_ref *ref)
 	while (!l->left) {
 		if (!take(l, ref))
 			return 0;
+		if (ref->size > TW_REF_MOST)
+			return -1;
 		if (ref->count != TW_LOGGED_RUN)
 			return 1;
 		l->first = *ref;

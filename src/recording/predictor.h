@@ -5,7 +5,7 @@
 #ifndef TW_PREDICTOR_H
 #define TW_PREDICTOR_H
 
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "recording/value_map.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Processes: from the notes in the code file to the processes of a recording. */
 #include "recording/recording.h"
-#include "recording/array.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,14 @@
  * The reader. Opening scans the headers of all blocks and chunks; what they frame is read, checked and decompressed when asked for
  * (chunks) or at once (descriptors and modules). Where a header is damaged the scan goes on at the next one that is whole.
  */
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 #include "recording/value_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static void count(struct tw_recording *r, int error, const char *what, uint64_t wanted, uint64_t found)
@@ -58,6 +59,8 @@ static void sum_threads(struct tw_recording *r)
 			tw_reader_sum(&r->sum, c);
 			note_most(&r->most, c);
 		}
+		r->sum.cut +=
+		    r->info.complete && t->chunks.n && tw_chunk_is_cut(((struct tw_chunk_info *)t->chunks.items)[t->chunks.n - 1].flags);
 	}
 	r->sum.threads = r->threads.n;
 	r->sum.fragments = r->descriptors.n;
@@ -69,6 +72,21 @@ static int open_directory(struct tw_recording *r, const char *dir)
 {
 	r->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return r->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno)) : TW_OK;
+}
+
+/* Why a recording that nobody has closed is incomplete: who writes one has its directory locked. */
+static int say_why_open(struct tw_recording *r)
+{
+	const char *why = "the recorder was killed";
+	if (r->info.complete || r->info.failure[0])
+		return TW_OK;
+	if (flock(r->dir_fd, LOCK_EX | LOCK_NB))
+		why = errno == EWOULDBLOCK ? "still being written" : "still being written, or the recorder was killed";
+	else
+		flock(r->dir_fd, LOCK_UN);
+	free(r->info.failure);
+	r->info.failure = strdup(why);
+	return r->info.failure ? TW_OK : tw_fail(TW_ERR_MEMORY, "header");
 }
 
 int tw_recording_open(const char *dir, struct tw_recording **out)
@@ -83,9 +101,13 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 	if (!error)
 		error = open_directory(r, dir);
 	if (!error)
+		error = say_why_open(r);
+	if (!error)
 		error = tw_reader_threads(r);
 	if (!error)
 		error = tw_reader_code(r);
+	if (!error)
+		error = tw_reader_names(r);
 	if (!error)
 		error = tw_processes_build(&r->processes);
 	if (error) {
@@ -97,6 +119,12 @@ int tw_recording_open(const char *dir, struct tw_recording **out)
 	count_all(r);
 	*out = r;
 	return TW_OK;
+}
+
+const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t *n)
+{
+	*n = r->budget_periods;
+	return r->budget;
 }
 
 void tw_recording_close(struct tw_recording *r)
@@ -122,6 +150,8 @@ void tw_recording_close(struct tw_recording *r)
 	free(r->problems.items);
 	free(r->descriptors.items);
 	free(r->blocks.items);
+	free(r->names.items);
+	free(r->notes.items);
 	tw_value_map_free(r->values);
 	tw_header_free(&r->info);
 	free(r);

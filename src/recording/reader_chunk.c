@@ -1,6 +1,6 @@
 /* One chunk: read, checked, decompressed, decoded. */
 #include "recording/predictor.h"
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 
 #include <stdlib.h>
 #include <string.h>

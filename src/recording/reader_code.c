@@ -1,5 +1,5 @@
 /* The scan of the code file: descriptors, modules, processes. All of them are kept, decompressed. */
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 #include "recording/value_map.h"
 
 #include <stdlib.h>
@@ -9,11 +9,14 @@
 /* A larger size in a header is damage. */
 #define MAX_BLOCK (4ull << 30)
 
+/* TW_ERR_DAMAGED: there is one of this number. */
 static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 {
 	const struct tw_descriptor ***row = &r->table[d->number >> 16];
 	if (!*row)
 		*row = calloc(65536, sizeof **row);
+	if (*row && (*row)[d->number & 0xffff])
+		return TW_ERR_DAMAGED;
 	const struct tw_descriptor **item = tw_reader_add(&r->descriptors, sizeof *item);
 	if (!*row || !item)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
@@ -26,13 +29,12 @@ static int add_descriptors(struct tw_recording *r, const uint8_t *bytes, uint64_
 	uint64_t at = 0;
 	while (at < n) {
 		const struct tw_descriptor *d = (const struct tw_descriptor *)(bytes + at);
-		if (!tw_descriptor_valid(d, n - at)) {
-			tw_reader_problem(r, TW_ERR_DAMAGED,
-			                  TW_CODE_FILE ": the block at offset %llu holds an invalid descriptor at byte %llu",
+		int error = tw_descriptor_valid(d, n - at) ? add_descriptor(r, d) : TW_ERR_DAMAGED;
+		if (error == TW_ERR_DAMAGED) {
+			tw_reader_problem(r, error, TW_CODE_FILE ": the block at offset %llu holds an invalid descriptor at byte %llu",
 			                  (unsigned long long)offset, (unsigned long long)at);
 			return TW_OK;
 		}
-		int error = add_descriptor(r, d);
 		if (error)
 			return error;
 		at += d->bytes;
@@ -73,44 +75,61 @@ static int add_notes(struct tw_recording *r, const uint8_t *bytes, uint64_t n, u
 	return TW_OK;
 }
 
-static int add_contents(struct tw_recording *r, uint32_t kind, const uint8_t *bytes, uint64_t n, uint64_t offset)
+static int add_budget(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
 {
-	switch (kind) {
+	const struct tw_budget *b = (const struct tw_budget *)bytes;
+	if (n < sizeof *b || (n - sizeof *b) % sizeof *b->of || !b->asked.period) {
+		tw_reader_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid budget",
+		                  (unsigned long long)offset);
+		return TW_OK;
+	}
+	r->budget = b;
+	r->budget_periods = (n - sizeof *b) / sizeof *b->of;
+	return TW_OK;
+}
+
+int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *bytes, uint64_t offset)
+{
+	r->sum.code_raw += b->raw;
+	r->sum.code_stored += sizeof *b + b->stored;
+	switch (b->kind) {
 	case TW_BLOCK_DESCRIPTORS:
-		return add_descriptors(r, bytes, n, offset);
+		return add_descriptors(r, bytes, b->raw, offset);
 	case TW_BLOCK_MODULES:
-		return add_modules(r, bytes, n, offset);
+		return add_modules(r, bytes, b->raw, offset);
 	case TW_BLOCK_PROCESSES:
-		return add_notes(r, bytes, n, offset);
+		return add_notes(r, bytes, b->raw, offset);
+	case TW_BLOCK_BUDGET:
+		return add_budget(r, bytes, b->raw, offset);
 	default:
 		return TW_OK; /* of a later time, and not needed */
 	}
 }
 
-static int add_block(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_file_block *b, const uint8_t *stored, uint64_t offset)
+/* A block of the file, unpacked; damage is noted. Its bytes are kept until the recording is closed. */
+static int add_block(struct tw_recording *r, ZSTD_DCtx *zstd, const char *name, tw_block_visit *visit, const struct tw_file_block *b,
+                     const uint8_t *stored, uint64_t offset)
 {
 	struct tw_bytes raw = {0};
 	int error = b->raw > MAX_BLOCK ? TW_ERR_DAMAGED : tw_reader_unpack(zstd, stored, b->stored, b->section_check, b->raw, &raw);
 	if (error)
 		free(raw.at);
 	if (error == TW_ERR_MEMORY)
-		return tw_fail(error, TW_CODE_FILE);
+		return tw_fail(error, "%s", name);
 	if (error) {
-		tw_reader_problem(r, error, TW_CODE_FILE ": the block at offset %llu", (unsigned long long)offset);
+		tw_reader_problem(r, error, "%s: the block at offset %llu", name, (unsigned long long)offset);
 		return TW_OK;
 	}
 	void **keep = tw_reader_add(&r->blocks, sizeof *keep);
 	if (!keep) {
 		free(raw.at);
-		return tw_fail(TW_ERR_MEMORY, TW_CODE_FILE);
+		return tw_fail(TW_ERR_MEMORY, "%s", name);
 	}
 	*keep = raw.at;
-	r->sum.code_raw += b->raw;
-	r->sum.code_stored += sizeof *b + b->stored;
-	return add_contents(r, b->kind, raw.at, b->raw, offset);
+	return visit(r, b, raw.at, offset);
 }
 
-static int scan_code(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_reader_file *f)
+static int scan_blocks(struct tw_recording *r, ZSTD_DCtx *zstd, const char *name, tw_block_visit *visit, const struct tw_reader_file *f)
 {
 	uint64_t at = 0;
 	while (at < f->n) {
@@ -118,17 +137,17 @@ static int scan_code(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_re
 		if (!tw_reader_header_at(f, at, TW_BLOCK_MAGIC, sizeof b)) {
 			uint64_t next = tw_reader_next_header(f, at, TW_BLOCK_MAGIC, sizeof b);
 			tw_reader_problem(r, next == f->n ? TW_ERR_TRUNCATED : TW_ERR_CHECKSUM,
-			                  TW_CODE_FILE ": no whole block header at offset %llu, %llu bytes passed over",
-			                  (unsigned long long)at, (unsigned long long)(next - at));
+			                  "%s: no whole block header at offset %llu, %llu bytes passed over", name, (unsigned long long)at,
+			                  (unsigned long long)(next - at));
 			at = next;
 			continue;
 		}
 		memcpy(&b, f->bytes + at, sizeof b);
 		if (f->n - at - sizeof b < b.stored) {
-			tw_reader_problem(r, TW_ERR_TRUNCATED, TW_CODE_FILE ": the block at offset %llu", (unsigned long long)at);
+			tw_reader_problem(r, TW_ERR_TRUNCATED, "%s: the block at offset %llu", name, (unsigned long long)at);
 			return TW_OK;
 		}
-		int error = add_block(r, zstd, &b, f->bytes + at + sizeof b, at);
+		int error = add_block(r, zstd, name, visit, &b, f->bytes + at + sizeof b, at);
 		if (error)
 			return error;
 		at += sizeof b + b.stored;
@@ -136,19 +155,26 @@ static int scan_code(struct tw_recording *r, ZSTD_DCtx *zstd, const struct tw_re
 	return TW_OK;
 }
 
-int tw_reader_code(struct tw_recording *r)
+int tw_reader_blocks(struct tw_recording *r, const char *name, tw_block_visit *visit)
 {
 	struct tw_reader_file f;
-	int error = tw_reader_map(r, TW_CODE_FILE, &f);
+	int error = tw_reader_map(r, name, &f);
+	if (error)
+		return error;
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	error = zstd ? scan_blocks(r, zstd, name, visit, &f) : tw_fail(TW_ERR_MEMORY, "%s", name);
+	ZSTD_freeDCtx(zstd);
+	tw_reader_unmap(&f);
+	return error;
+}
+
+int tw_reader_code(struct tw_recording *r)
+{
+	int error = tw_reader_blocks(r, TW_CODE_FILE, tw_reader_add_block);
 	if (error == TW_ERR_NOT_FOUND) {
 		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;
 	}
-	ZSTD_DCtx *zstd = ZSTD_createDCtx();
-	if (!error)
-		error = zstd ? scan_code(r, zstd, &f) : tw_fail(TW_ERR_MEMORY, TW_CODE_FILE);
-	ZSTD_freeDCtx(zstd);
-	tw_reader_unmap(&f);
 	r->sum.fragments = r->descriptors.n;
 	return error;
 }

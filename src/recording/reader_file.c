@@ -1,6 +1,6 @@
 /* Files of a recording, and the headers and sections in them. */
-#include "recording/array.h"
-#include "recording/reader.h"
+#include "base/array.h"
+#include "recording/reader_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Sections of chunks: read, checked and decompressed frame by frame. */
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 
 #include <stdlib.h>
 #include <string.h>

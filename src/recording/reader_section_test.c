@@ -1,5 +1,5 @@
 /* Sections of chunks as they stand in a file: frames of any size, and what may be wrong with them. */
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 #include "unit.h"
 #include "unit_directory.h"
 

@@ -1,5 +1,5 @@
 /* The scan of the files of threads: the headers of their chunks. */
-#include "recording/reader.h"
+#include "recording/reader_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ void tw_reader_sum(struct tw_totals *t, const struct tw_chunk_info *c)
 	t->refs += c->refs;
 	t->reads += c->reads;
 	t->writes += c->writes;
-	t->gaps += c->gaps + (c->flags & TW_CHUNK_TORN);
+	t->gaps += c->gaps + ((c->flags & (TW_CHUNK_TORN | TW_CHUNK_LAST)) == TW_CHUNK_TORN);
 	t->stamps += c->stamps;
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {
@@ -98,7 +98,7 @@ static int scan_thread(struct tw_recording *r, struct tw_reader_thread *t, const
 			memcpy(&h, f->bytes + at, sizeof h);
 		else
 			h.version = 0;
-		if (h.version != TW_RECORDING_VERSION || h.thread != t->info.serial || !sizes_ok(&h)) {
+		if (h.version != r->info.version || h.thread != t->info.serial || !sizes_ok(&h)) {
 			at = resync(r, t, f, at);
 			continue;
 		}

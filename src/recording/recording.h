@@ -11,9 +11,11 @@
 
 struct tw_value_map;
 
-#define TW_RECORDING_VERSION 6
+#define TW_RECORDING_VERSION 7
+#define TW_RECORDING_OLDEST  6 /* that is still read */
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
+#define TW_NAMES_FILE        "names"
 #define TW_THREAD_FILE       "thread-%04u"
 
 /* ---- file layout ---- */
@@ -40,9 +42,9 @@ struct tw_file_chunk {
 	uint64_t check; /* xxh64 of the bytes before */
 };
 
-enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3 };
+enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3, TW_BLOCK_NAMES = 4, TW_BLOCK_BUDGET = 5 };
 
-/* Before a stored block of the code file. */
+/* Before a stored block of the code file, or of the names. */
 struct tw_file_block {
 	uint64_t magic;
 	uint32_t version, kind;
@@ -135,6 +137,9 @@ struct tw_event_header;
 /* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
 int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
 
+/* Of a WINDOW event's reason (enum tw_left_out): "", or a word with a blank before it. */
+const char *tw_left_out_text(uint32_t reason);
+
 /* When an event of this type happened, by the time stamp counter; 0: it does not say. Of a system call: when it had returned. `payload` is aligned to 8. */
 uint64_t tw_event_time(uint32_t type, const void *payload);
 
@@ -216,6 +221,23 @@ void tw_processes_free(struct tw_processes *p);
 /* The last process of this pid whose first thread is not after `thread`, or NULL. */
 struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 
+/* ---- a recording that is in memory only ---- */
+
+/*
+ * What is known of a program that runs, as a recording without chunks. It grows block by block, of the kinds of the code file, and thread by thread; meanwhile
+ * nobody may read it. tw_recording_close frees it.
+ */
+int tw_recording_live(const struct tw_recording_info *info, struct tw_recording **out);
+
+/* Takes over the bytes, which are from malloc. */
+int tw_recording_live_block(struct tw_recording *r, uint32_t kind, void *bytes, size_t n);
+
+/* A chunk of this thread has come, which may be its first. Returns TW_ERR_MEMORY or 0. */
+int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk);
+
+/* The program has ended. */
+void tw_recording_live_end(struct tw_recording *r, const struct tw_recording_info *end);
+
 /* ---- writing ---- */
 
 struct tw_writer;
@@ -231,7 +253,12 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 /* Descriptors, back to back. They must be written before the first chunk that uses them. */
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);
 
-int tw_writer_module(struct tw_writer *w, const struct tw_module *module);
+/* A module and a note as they stand in a block of the code file, from malloc; NULL: no memory. `text` may be NULL; `note->text_bytes` are its bytes without padding. */
+void *tw_module_bytes(const struct tw_module *module, size_t *n);
+void *tw_note_bytes(const struct tw_file_note *note, const char *text, size_t *n);
+
+/* Writes a block, enum tw_block_kind, of the code file. */
+int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n);
 
 /* The values of the fragments written so far. Descriptors may be added before they are written, but must be before they are used. */
 struct tw_value_map *tw_writer_values(struct tw_writer *w);
@@ -245,8 +272,17 @@ struct tw_packer *tw_writer_packer(struct tw_writer *w);
 /* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
 int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);
 
-/* `text` may be NULL; `note->text_bytes` are its bytes without padding. */
-int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const char *text);
+/* Whether a thread whose last chunk has these flags was cut off: it ended neither by itself nor with its process's orderly end. */
+static inline int tw_chunk_is_cut(uint32_t flags)
+{
+	return (flags & (TW_CHUNK_TORN | TW_CHUNK_LAST)) != TW_CHUNK_LAST;
+}
+
+/*
+ * Adds to gaps and cut what a chunk, or a piece of one, says by its flags. A thread counts as cut from the `first` one of it until its end is seen, so the sum over all
+ * is right, in whatever order they come.
+ */
+void tw_totals_end(struct tw_totals *t, int first, uint32_t flags);
 
 /* Packs a chunk without STAMP events in one piece and writes it. `level` is zstd's; `gaps` counts the GAP events in it. */
 int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, const struct tw_chunk *chunk, uint64_t gaps, int level);
@@ -256,6 +292,32 @@ const struct tw_totals *tw_writer_totals(const struct tw_writer *w);
 
 /* Closes the recording and frees *w. `end` gives totals, wait_status, duration_ns, failure and complete. */
 int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
+
+/* Fills the header of a block whose stored bytes these are. */
+struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored, size_t n);
+
+/* The directory that is written to, by which it can be opened though it is renamed; the writer's. */
+int tw_writer_directory(const struct tw_writer *w);
+
+/* ---- names ---- */
+
+/* The names that are kept with a recording: bytes that names/kept.h makes and reads. They live as long as the recording. */
+struct tw_names_block {
+	const uint8_t *bytes;
+	size_t n;
+};
+size_t tw_recording_n_names(const struct tw_recording *r);
+const struct tw_names_block *tw_recording_names(const struct tw_recording *r, size_t i);
+
+/* A source file that was put into the recording (trackway bundle --sources), open for reading; -1: it was not. */
+#define TW_SOURCES_DIRECTORY "sources"
+int tw_recording_source(const struct tw_recording *r, const char *path);
+
+/* Writes them, in place of those that are there; in one step, when they are closed. `error`: it all came to nothing. */
+struct tw_names_file;
+int tw_names_file_create(const struct tw_recording *r, struct tw_names_file **out);
+int tw_names_file_add(struct tw_names_file *f, const void *bytes, size_t n);
+int tw_names_file_close(struct tw_names_file *f, int error);
 
 /* ---- directory ---- */
 
@@ -278,6 +340,9 @@ void tw_directory_abandon(const char *dir);
 int tw_header_write(int dir_fd, const struct tw_recording_info *info);
 int tw_header_read(const char *dir, struct tw_recording_info *info);
 void tw_header_free(struct tw_recording_info *info);
+
+/* A copy with strings of its own, incomplete. TW_ERR_MEMORY; tw_header_free in any case. */
+int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *from);
 
 /* Sets disk space aside, so that the header can be written once more when the disk is full. */
 int tw_header_reserve(int dir_fd);

@@ -1,5 +1,5 @@
 /* Writer and reader together: what is written is read, and damage is found, named and survived. */
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "recording/recording.h"
 #include "unit.h"
 #include "unit_directory.h"
@@ -80,7 +80,10 @@ static struct tw_writer *write_open(void)
 	EQUAL(tw_directory_prepare(dir), TW_OK);
 	EQUAL(tw_writer_create(dir, &info, &w), TW_OK);
 	write_code(w, 16);
-	EQUAL(tw_writer_module(w, &module), TW_OK);
+	size_t n_module;
+	void *module_bytes = tw_module_bytes(&module, &n_module);
+	EQUAL(tw_writer_block(w, TW_BLOCK_MODULES, module_bytes, n_module), TW_OK);
+	free(module_bytes);
 	write_code(w, 5 << 16 | 17);
 	for (uint32_t i = 0; i < N_CHUNKS; i++) {
 		write_chunk(w, 0, i);

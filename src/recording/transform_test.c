@@ -1,7 +1,8 @@
 /* The transform: whatever goes in comes out, in one piece or in many, by machine code or not; and no damage makes the decoder fall. */
 #include "recording/transform.h"
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "recording/encode_code.h"
+#include "recording/encoder.h"
 #include "recording/predictor.h"
 #include "recording/recording.h"
 #include "unit.h"
@@ -427,7 +428,7 @@ static void turned_over(struct tw_encoder *encoder)
 int main(void)
 {
 	make_map();
-	struct tw_encoder_code *code = tw_encoder_code_new();
+	struct tw_encoder_code *code = tw_encoder_code_new(tw_encoder_value);
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
 	CHECK(code != NULL);
 	coder = tw_encoder_new(map, code);

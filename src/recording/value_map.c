@@ -1,5 +1,5 @@
 #include "recording/value_map.h"
-#include "recording/numbered.h"
+#include "base/numbered.h"
 #include "recording/recording.h"
 #include "recording/slab.h"
 

@@ -1,6 +1,7 @@
 /* The chunk writer. Every piece is one write(2) of a header and what it describes, to a file opened for appending. */
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/encode_code.h"
+#include "recording/encoder.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,7 +37,10 @@ struct tw_writer {
 static int open_directory(struct tw_writer *w, const char *dir)
 {
 	w->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return w->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno)) : TW_OK;
+	if (w->dir_fd < 0)
+		return tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno));
+	flock(w->dir_fd, LOCK_EX); /* who reads it sees that it is being written; where there are no locks that is not known */
+	return TW_OK;
 }
 
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
@@ -76,7 +81,7 @@ static int copy_argv(struct tw_recording_info *to, const struct tw_recording_inf
 	return TW_OK;
 }
 
-static int copy_info(struct tw_recording_info *to, const struct tw_recording_info *from)
+int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *from)
 {
 	*to = *from;
 	to->complete = 0;
@@ -86,10 +91,11 @@ static int copy_info(struct tw_recording_info *to, const struct tw_recording_inf
 	to->cpu = copy_text(from->cpu);
 	to->kernel = copy_text(from->kernel);
 	to->failure = copy_text(from->failure);
+	to->calls = copy_text(from->calls);
 	to->start_at = copy_text(from->start_at);
 	to->stop_at = copy_text(from->stop_at);
-	if (copy_argv(to, from) || !to->start_at || !to->stop_at || !to->program || !to->cwd || !to->host || !to->cpu || !to->kernel ||
-	    !to->failure)
+	if (copy_argv(to, from) || !to->calls || !to->start_at || !to->stop_at || !to->program || !to->cwd || !to->host || !to->cpu ||
+	    !to->kernel || !to->failure)
 		return tw_fail(TW_ERR_MEMORY, "header");
 	return TW_OK;
 }
@@ -119,8 +125,8 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	w->dir_fd = -1;
 	w->zstd = ZSTD_createCCtx();
 	w->values = tw_value_map_new();
-	w->code = tw_encoder_code_new();
-	int error = w->zstd && w->values ? copy_info(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
+	w->code = tw_encoder_code_new(tw_encoder_value);
+	int error = w->zstd && w->values ? tw_info_copy(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (!error)
 		error = open_directory(w, dir);
 	if (!error)
@@ -158,22 +164,33 @@ const struct tw_totals *tw_writer_totals(const struct tw_writer *w)
 	return &w->totals;
 }
 
+int tw_writer_directory(const struct tw_writer *w)
+{
+	return w->dir_fd;
+}
+
 /* ---- the code file ---- */
 
-static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
+struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored, size_t n)
 {
-	int error = tw_compress(w->zstd, &w->block, raw, n, CODE_LEVEL);
-	if (error)
-		return error;
 	struct tw_file_block head = {
 	    .magic = TW_BLOCK_MAGIC,
 	    .version = TW_RECORDING_VERSION,
 	    .kind = kind,
-	    .raw = n,
-	    .stored = w->block.n,
-	    .section_check = XXH64(w->block.at, w->block.n, 0),
+	    .raw = raw,
+	    .stored = n,
+	    .section_check = XXH64(stored, n, 0),
 	};
 	head.check = XXH64(&head, offsetof(struct tw_file_block, check), 0);
+	return head;
+}
+
+int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
+{
+	int error = tw_compress(w->zstd, &w->block, raw, n, CODE_LEVEL);
+	if (error)
+		return error;
+	struct tw_file_block head = tw_block_head(kind, n, w->block.at, w->block.n);
 	struct iovec iov[2] = {{&head, sizeof head}, {w->block.at, w->block.n}};
 	w->totals.code_raw += n;
 	w->totals.code_stored += sizeof head + w->block.n;
@@ -200,16 +217,16 @@ struct tw_packer *tw_writer_packer(struct tw_writer *w)
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
 {
 	int error = tw_value_map_add_all(w->values, NULL, bytes, n);
-	return error || !n ? error : write_block(w, TW_BLOCK_DESCRIPTORS, bytes, n);
+	return error || !n ? error : tw_writer_block(w, TW_BLOCK_DESCRIPTORS, bytes, n);
 }
 
-int tw_writer_module(struct tw_writer *w, const struct tw_module *module)
+void *tw_module_bytes(const struct tw_module *module, size_t *n)
 {
 	size_t path_bytes = (strlen(module->path) + 8) & ~(size_t)7;
-	size_t n = sizeof(struct tw_file_module) + path_bytes;
-	struct tw_file_module *m = calloc(1, n);
+	*n = sizeof(struct tw_file_module) + path_bytes;
+	struct tw_file_module *m = calloc(1, *n);
 	if (!m)
-		return tw_fail(TW_ERR_MEMORY, "module");
+		return NULL;
 	*m = (struct tw_file_module){
 	    .address = module->address,
 	    .length = module->length,
@@ -221,24 +238,21 @@ int tw_writer_module(struct tw_writer *w, const struct tw_module *module)
 	    .path_bytes = (uint32_t)path_bytes,
 	};
 	strcpy((char *)(m + 1), module->path);
-	int error = write_block(w, TW_BLOCK_MODULES, m, n);
-	free(m);
-	return error;
+	return m;
 }
 
-int tw_writer_note(struct tw_writer *w, const struct tw_file_note *note, const char *text)
+void *tw_note_bytes(const struct tw_file_note *note, const char *text, size_t *n)
 {
 	size_t text_bytes = (note->text_bytes + 7u) & ~(size_t)7;
-	struct tw_file_note *n = calloc(1, sizeof *n + text_bytes);
-	if (!n)
-		return tw_fail(TW_ERR_MEMORY, "process");
-	*n = *note;
-	n->text_bytes = (uint32_t)text_bytes;
+	*n = sizeof *note + text_bytes;
+	struct tw_file_note *bytes = calloc(1, *n);
+	if (!bytes)
+		return NULL;
+	*bytes = *note;
+	bytes->text_bytes = (uint32_t)text_bytes;
 	if (note->text_bytes)
-		memcpy(n + 1, text, note->text_bytes);
-	int error = write_block(w, TW_BLOCK_PROCESSES, n, sizeof *n + text_bytes);
-	free(n);
-	return error;
+		memcpy(bytes + 1, text, note->text_bytes);
+	return bytes;
 }
 
 /* ---- thread files ---- */
@@ -281,6 +295,13 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 	return error;
 }
 
+void tw_totals_end(struct tw_totals *t, int first, uint32_t flags)
+{
+	t->cut += first;
+	t->cut -= !tw_chunk_is_cut(flags);
+	t->gaps += (flags & (TW_CHUNK_TORN | TW_CHUNK_LAST)) == TW_CHUNK_TORN;
+}
+
 static void add_totals(struct tw_totals *t, const struct tw_file_chunk *head)
 {
 	t->insns += head->insns;
@@ -288,7 +309,8 @@ static void add_totals(struct tw_totals *t, const struct tw_file_chunk *head)
 	t->refs += head->refs;
 	t->reads += head->reads;
 	t->writes += head->writes;
-	t->gaps += head->gaps + (head->flags & TW_CHUNK_TORN);
+	t->gaps += head->gaps;
+	tw_totals_end(t, !head->sequence, head->flags);
 	t->stamps += head->stamps;
 	t->chunks++;
 	for (int i = 0; i < TW_NSTREAMS; i++) {

@@ -8,7 +8,7 @@ void tw_batch_start(struct tw_walk *w)
 	w->shape = w->shapes;
 	w->block = w->blocks;
 	w->made = w->mades;
-	*w->made = (struct tw_stretch){w->blocks, w->shapes, 0, 0};
+	*w->made = (struct tw_stretch){.blocks = w->blocks, .refs = w->shapes};
 	w->event = w->events;
 	w->repeated = 0;
 	w->sums = 0;
@@ -21,7 +21,7 @@ void tw_batch_close(struct tw_walk *w)
 	if (!w->made->n_blocks && !w->made->n_refs)
 		return;
 	*w->stretch++ = w->made++;
-	*w->made = (struct tw_stretch){w->block, w->shape, 0, 0};
+	*w->made = (struct tw_stretch){.blocks = w->block, .refs = w->shape};
 }
 
 static int flush(struct tw_walk *w, int continues)

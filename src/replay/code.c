@@ -1,6 +1,7 @@
 #include "replay/code.h"
 #include "jit/area.h"
 #include "replay/compile.h"
+#include "replay/compile_miss.h"
 #include "replay/state.h"
 
 #include <pthread.h>
@@ -102,6 +103,11 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 /* What may hold registers of the program, and CODE_STRETCH: an odd number of registers, so that the stack is aligned in what is called. */
 static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_R8, AS_R9, AS_R10, CODE_STRETCH};
 
+static uint64_t other_way(struct tw_walk *w, uint32_t slot)
+{
+	return w->other_way(w, slot);
+}
+
 /* Calls a function of the reader with its first argument and rsi as it is; goes out where the section makes no sense. */
 static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
 {
@@ -143,7 +149,7 @@ static void emit_values(struct tw_code *c, struct as *a)
 	tw_compile_miss(a, by_reader);
 	often = a->at;
 	emit_keep(a);
-	emit_reader_call(a, place, (uintptr_t)tw_walk_other_way, 1);
+	emit_reader_call(a, place, (uintptr_t)other_way, 1);
 	place->other = a->at;
 	tw_compile_other(a, often);
 	place->start = a->at;

@@ -13,6 +13,8 @@
 
 #include "replay/program.h"
 
+struct tw_value_map;
+struct tw_value_slot;
 struct tw_walk;
 struct tw_code;
 

@@ -1,4 +1,7 @@
 #include "jit/area.h"
+#include "replay/compile.h"
+#include "replay/compile_lanes.h"
+#include "replay/compile_values.h"
 #include "replay/compiler.h"
 
 /* ---- registers ---- */
@@ -177,10 +180,8 @@ static void take_value(struct compiler *c, const struct tw_step *s, uint8_t host
 {
 	if (c->inlined)
 		tw_compile_value(c, s->dest, host);
-	else if (c->at->values)
-		as_load(&c->a, host, tw_code_walk(offsetof(struct tw_walk, record) + s->base * sizeof(uint64_t)));
 	else
-		as_load(&c->a, host, as_at(CODE_M, (int32_t)(s->base * sizeof(uint64_t))));
+		as_load(&c->a, host, tw_value_memory(c, s->base));
 }
 
 static void plain(struct compiler *c, const struct tw_step *s)
@@ -207,8 +208,7 @@ static void flagged_ref(struct compiler *c, const struct tw_op *op)
 {
 	struct as_mem m = operand(c, slot_of(op->base), slot_of(op->index), op->scale, op->disp);
 	as_lea(&c->a, AS_RAX, m, !(op->flags & TW_OPF_ADDR32));
-	if (op->seg == TW_SEG_FS || op->seg == TW_SEG_GS)
-		as_alu_mem(&c->a, AS_ADD, AS_RAX, tw_slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
+	tw_compile_segment(c, AS_RAX, op);
 	if (op->flags & TW_OPF_LINE)
 		as_alu_constant(&c->a, AS_AND, AS_RAX, -64, 1);
 	write_address(c, AS_RAX);
@@ -324,22 +324,13 @@ static int makes_ref(const struct compiler *c, const struct tw_step *s)
 	return s->kind == TW_STEP_PLAIN ? s->flags & TW_STEP_REF : s->kind == TW_STEP_OTHER && c->ops[s->base].kind == TW_OP_REF;
 }
 
-void *tw_compile_data(struct compiler *c, size_t n)
-{
-	void *at = c->data;
-	c->data += n;
-	return at;
-}
-
 static struct tw_ref_shape *list_refs(struct compiler *c, const struct tw_step *s)
 {
 	struct tw_ref_shape *shape = tw_compile_data(c, 0);
 	for (; !is_end(c, s); s++) {
 		if (!makes_ref(c, s))
 			continue;
-		struct tw_ref_shape *to = tw_compile_data(c, sizeof *to);
-		to->pc = s->pc;
-		memcpy(&to->size, &s->shape, sizeof s->shape);
+		*(struct tw_ref_shape *)tw_compile_data(c, sizeof *shape) = tw_batch_shape(s->pc, s->shape);
 		c->stretch->n_refs++;
 	}
 	return shape;
@@ -370,7 +361,7 @@ static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step
 static void start_stretch(struct compiler *c, const struct tw_step *s)
 {
 	c->stretch = tw_compile_data(c, sizeof *c->stretch);
-	*c->stretch = (struct tw_stretch){0};
+	*c->stretch = (struct tw_stretch){.number = ++c->at->n_stretches};
 	c->stretch->refs = list_refs(c, s);
 	c->stretch->blocks = list_blocks(c, s);
 	c->n_refs = 0;
@@ -404,7 +395,6 @@ static void write_stretch(struct compiler *c)
 /* Registers to memory, and the batch is moved on. */
 static void end_stretch(struct compiler *c)
 {
-	uint64_t *sums = tw_compile_data(c, sizeof *sums);
 	for (unsigned h = 0; h < TW_POOL; h++) {
 		write_back(c, h, 0);
 		forget(c, h);
@@ -414,13 +404,9 @@ static void end_stretch(struct compiler *c)
 	write_stretch(c);
 	if ((int32_t)(c->n_refs * sizeof(uint64_t)) != c->addr_moved)
 		as_alu_constant(&c->a, AS_ADD, CODE_ADDR, (int32_t)(c->n_refs * sizeof(uint64_t)) - c->addr_moved, 1);
+	uint64_t *sums = tw_compile_data(c, sizeof *sums);
 	*sums = sums_of(c->stretch);
 	as_add_data(&c->a, CODE_SUMS, (const uint8_t *)sums);
-}
-
-int tw_compile_has_room(const struct compiler *c)
-{
-	return c->at->code_end - c->a.at > TW_STEP_CODE;
 }
 
 /* Returns the step after the stretch; NULL: no room. */
@@ -438,13 +424,6 @@ static const struct tw_step *stretch(struct compiler *c, const struct tw_step *s
 	}
 	end_stretch(c);
 	return s;
-}
-
-void tw_compile_helper(struct compiler *c, const struct tw_step *s)
-{
-	as_constant(&c->a, AS_RSI, (uintptr_t)c->p);
-	as_constant(&c->a, AS_RDX, (uintptr_t)s);
-	as_call(&c->a, c->at->helper);
 }
 
 /* Returns 0 if there is no room. */
@@ -549,7 +528,7 @@ static int compile_loop(struct compiler *c)
 	as_test(&c->a, AS_RAX, 1);
 	uint8_t *resumed = as_jump_forward(&c->a, AS_NOT_EQUAL);
 	check_values(c);
-	as_load(&c->a, AS_RAX, c->at->values ? WALK(record) : as_at(CODE_M, 0));
+	as_load(&c->a, AS_RAX, tw_value_memory(c, 0));
 	as_test(&c->a, AS_RAX, 1);
 	uint8_t *none = as_jump_forward(&c->a, AS_EQUAL);
 	check_count(c);

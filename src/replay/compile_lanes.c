@@ -3,7 +3,7 @@
  * many is not foretold, so QUICK_LANES addresses are written in any case, and count as far as they are references. Each number has a stretch of its own. Other
  * masks are done by the walk.
  */
-#include "replay/compiler.h"
+#include "replay/compile_lanes.h"
 
 /* Lanes whose addresses are written without a look. */
 enum { QUICK_LANES = 8 };
@@ -27,12 +27,10 @@ static const struct tw_stretch *list_stretches(struct compiler *c, const struct 
 {
 	struct tw_ref_shape *shape = tw_compile_data(c, QUICK_LANES * sizeof *shape);
 	struct tw_stretch *stretch = tw_compile_data(c, (QUICK_LANES + 1) * sizeof *stretch);
-	for (unsigned i = 0; i < QUICK_LANES; i++) {
-		shape[i].pc = s->pc;
-		memcpy(&shape[i].size, &s->shape, sizeof s->shape);
-	}
+	for (unsigned i = 0; i < QUICK_LANES; i++)
+		shape[i] = tw_batch_shape(s->pc, s->shape);
 	for (unsigned n = 0; n <= QUICK_LANES; n++)
-		stretch[n] = (struct tw_stretch){.refs = shape, .n_refs = n};
+		stretch[n] = (struct tw_stretch){.refs = shape, .n_refs = n, .number = ++c->at->n_stretches};
 	return stretch;
 }
 
@@ -49,15 +47,13 @@ static void first_address(struct compiler *c, const struct tw_op *op)
 		m.index = AS_RDX;
 	}
 	as_lea(&c->a, AS_RCX, m, 1);
-	if (op->seg == TW_SEG_FS || op->seg == TW_SEG_GS)
-		as_alu_mem(&c->a, AS_ADD, AS_RCX, tw_slot_memory(op->seg == TW_SEG_FS ? TW_SLOT_FS : TW_SLOT_GS));
+	tw_compile_segment(c, AS_RCX, op);
 }
 
 /* How many lanes are active, to rdx; elsewhere if these are not the first few. */
 static void count_lanes(struct compiler *c, const struct tw_op *op, struct tw_lanes *l)
 {
-	size_t at = op->mask_value * sizeof(uint64_t);
-	as_load(&c->a, AS_RAX, c->at->values ? tw_code_walk(offsetof(struct tw_walk, record) + at) : as_at(CODE_M, (int32_t)at));
+	as_load(&c->a, AS_RAX, tw_value_memory(c, op->mask_value));
 	if (op->count < 64) {
 		as_constant(&c->a, AS_RDX, (1ull << op->count) - 1);
 		as_alu(&c->a, AS_AND, AS_RAX, AS_RDX, 1);
@@ -83,9 +79,9 @@ static void write_addresses(struct compiler *c, const struct tw_op *op)
 /* The stretch of rdx lanes to the batch. */
 static void write_stretch(struct compiler *c, const struct tw_stretch *stretch)
 {
-	_Static_assert(sizeof *stretch == 3 << 3, "the code counts on it");
+	_Static_assert(sizeof *stretch == 4 << 3, "the code counts on it");
 	as_lea_data(&c->a, AS_RAX, (const uint8_t *)stretch);
-	as_lea(&c->a, AS_RCX, (struct as_mem){AS_RDX, AS_RDX, 1, 0}, 1);
+	as_lea(&c->a, AS_RCX, (struct as_mem){AS_NONE, AS_RDX, 2, 0}, 1);
 	as_lea(&c->a, AS_RAX, (struct as_mem){AS_RAX, AS_RCX, 3, 0}, 1);
 	as_store(&c->a, as_at(CODE_STRETCH, 0), AS_RAX);
 	as_alu_constant(&c->a, AS_ADD, CODE_STRETCH, sizeof(struct tw_stretch *), 1);

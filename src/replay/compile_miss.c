@@ -4,7 +4,7 @@
  * masks: a literal (cut from no bytes where there is none), the slot's step, or what followed its last value; to the last value of the slot or of the register.
  */
 #include "recording/predictor_code.h"
-#include "replay/compile.h"
+#include "replay/compile_miss.h"
 #include "replay/state.h"
 
 enum { SLOT = AS_RCX, KIND = AS_RDX, VALUE = AS_RSI, OTHER = AS_R10, INDEX = AS_R8, REGISTER = AS_R9 };

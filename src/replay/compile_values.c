@@ -3,7 +3,7 @@
  * again, to be predicted in other ways than expected are *open*: there all literals are one way.
  */
 #include "recording/predictor_code.h"
-#include "replay/compiler.h"
+#include "replay/compile_values.h"
 
 static struct as_mem of_slot(const struct tw_inline_value *v, size_t field)
 {
@@ -131,8 +131,8 @@ void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host)
 {
 	struct tw_inline_value *v = &c->value[c->n_inlined];
 	unsigned k = c->n_inlined++;
-	*v = (struct tw_inline_value){.slot = c->first_slot + k, .k = k, .reg = reg, .host = host, .open = c->open >> k & 1};
-	v->way = c->slots[v->slot].way;
+	*v = (struct tw_inline_value){.k = k, .reg = reg, .host = host, .open = c->open >> k & 1};
+	v->way = c->slots[c->first_slot + k].way;
 	as_decrement32(&c->a, CODE_RUN);
 	v->miss = as_jump_forward(&c->a, AS_NEGATIVE);
 	check_way(c, v);
@@ -153,7 +153,7 @@ static void take_all(struct compiler *c)
 	const uint8_t *reg = tw_value_map_registers(c->at->values, c->p->descriptor->number);
 	for (unsigned k = 0; k < c->p->n_values; k++) {
 		tw_compile_value(c, reg[k], AS_RCX);
-		as_store(&c->a, tw_code_walk(offsetof(struct tw_walk, record) + k * sizeof(uint64_t)), AS_RCX);
+		as_store(&c->a, tw_value_memory(c, k), AS_RCX);
 	}
 }
 
@@ -165,7 +165,7 @@ void tw_compile_take(struct compiler *c)
 		as_call(&c->a, c->at->take);
 		return;
 	}
-	const struct tw_inline_value first = {.slot = c->first_slot};
+	const struct tw_inline_value first = {.k = 0};
 	size_t slot = offsetof(struct tw_walk, slot) + c->first_slot * sizeof(struct tw_value_slot);
 	as_lea(&c->a, CODE_SLOT, tw_code_walk(slot + TW_SLOT_AHEAD), 1);
 	as_compare8(&c->a, SLOT(&first, epoch), 0);
@@ -180,7 +180,7 @@ void tw_compile_take(struct compiler *c)
 /* Has the value taken by what all code shares. */
 static void call(struct compiler *c, const struct tw_inline_value *v, const uint8_t *shared)
 {
-	as_constant(&c->a, AS_RAX, v->slot);
+	as_constant(&c->a, AS_RAX, c->first_slot + v->k);
 	as_call(&c->a, shared);
 	as_move(&c->a, v->host, AS_RAX);
 	as_jump(&c->a, v->learned);

@@ -1,10 +1,10 @@
 /*
- * The state of a compilation, shared by its parts: compile.c (steps) and compile_values.c (values that are coded). No one else includes this.
+ * The state of a compilation, shared by its parts: compile.c (steps), compile_values.c (values that are coded) and compile_lanes.c. No one else includes this.
  */
 #ifndef TW_COMPILER_H
 #define TW_COMPILER_H
 
-#include "replay/compile.h"
+#include "replay/code_place.h"
 #include "replay/state.h"
 
 /* Machine registers that hold registers of the program; rax is for what is used at once. */
@@ -20,8 +20,7 @@ struct place {
 
 /* A value worked out with a look how it is predicted, and the jumps out of there for when that is not as it was when the code was made. */
 struct tw_inline_value {
-	uint32_t slot;
-	unsigned k;             /* its place among the fragment's */
+	unsigned k;             /* its place among the fragment's values: its slot is first_slot + k */
 	uint8_t reg;            /* of the slot */
 	uint8_t host;           /* machine register that gets the value */
 	uint8_t way;            /* that was expected */
@@ -69,34 +68,6 @@ struct compiler {
 	const uint8_t *started;
 };
 
-/* ---- compile_values.c ---- */
-
-/* Whether the program's values fit its slots; sets first_slot and `inlined`. */
-int tw_compile_values(struct compiler *c);
-
-/* At the program's start: sees to it that values can be taken. */
-void tw_compile_take(struct compiler *c);
-
-/* The next value, of register `reg`, into a machine register. */
-void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
-
-/* Behind the program: what is not as expected. Returns 0 if there is no room. */
-int tw_compile_unexpected(struct compiler *c);
-
-/* ---- compile_lanes.c ---- */
-
-/* Whether lanes can have code in line, and the bytes of data that takes. */
-int tw_compile_has_lanes(const struct tw_op *op);
-size_t tw_compile_lanes_data(void);
-
-/* A step of lanes, between two stretches. Returns 0, with nothing done, if the walk must do it. */
-int tw_compile_lanes(struct compiler *c, const struct tw_step *s);
-
-/* Behind the program: lanes whose mask was not as expected. There must be room. */
-void tw_compile_other_lanes(struct compiler *c);
-
-/* ---- compile.c ---- */
-
 int tw_compile_has_room(const struct compiler *c);
 
 /* So many bytes beside the code: what stretches point to. */
@@ -105,10 +76,20 @@ void *tw_compile_data(struct compiler *c, size_t n);
 /* Has the walk do a step. */
 void tw_compile_helper(struct compiler *c, const struct tw_step *s);
 
+/* reg += the base of the operation's segment, where that has one. */
+void tw_compile_segment(struct compiler *c, uint8_t reg, const struct tw_op *op);
+
 /* Where a slot of the register file is. */
 static inline struct as_mem tw_slot_memory(unsigned slot)
 {
 	return tw_code_walk(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t));
+}
+
+/* Where value k of the execution is, unless it is worked out in line. */
+static inline struct as_mem tw_value_memory(const struct compiler *c, unsigned k)
+{
+	size_t at = k * sizeof(uint64_t);
+	return c->at->values ? tw_code_walk(offsetof(struct tw_walk, record) + at) : as_at(CODE_M, (int32_t)at);
 }
 
 #endif

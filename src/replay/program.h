@@ -1,10 +1,12 @@
 /*
- * Programs: descriptors in the compact form replay runs through. What a descriptor leaves open is settled here once: absent registers and segment
+ * A program: a descriptor in the compact form replay runs through. What a descriptor leaves open is settled here once: absent registers and segment
  * bases become register slots, addresses of instructions are worked out, the frequent shapes of operations get kinds of their own.
  */
 #ifndef TW_PROGRAM_H
 #define TW_PROGRAM_H
 
+#include <string.h>
+#include <trackway/analyzer.h>
 #include <trackway/descriptor.h>
 
 /* Slots of the register file replay keeps: the 16 registers, one that is always 0, the segment bases, one that nobody reads. */
@@ -50,38 +52,13 @@ struct tw_program {
 /* References of one execution (REP left out) and blocks: a descriptor with more is refused. Engines stay far below. */
 enum { TW_PROGRAM_MAX = 8192 };
 
-struct tw_programs;
-
-/* Executions step by step after which a program is worth machine code. */
-enum { TW_PROGRAMS_HOT = 32 };
-
-struct tw_value_map;
-struct tw_value_slot;
-
-/* `hot`: after how many executions programs become machine code; 0: never. `values`: of all descriptors, for walks of chunks whose values are coded; NULL:
- * they are not. NULL: no memory. */
-struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values);
-void tw_programs_free(struct tw_programs *p);
-
-/* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
-int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);
-
-/* The programs of the 65536 fragments whose numbers have this upper half; never NULL, an item is NULL where there is no such fragment. Any
- * number of threads may look while none adds. */
-struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper);
-
-/* The machine code of all programs, or NULL. */
-struct tw_code *tw_programs_code(const struct tw_programs *p);
-
-const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
-
-/* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
-void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
-
-/* The program's code finds these values (a bit each) predicted in ways that it was not made for, time and again: it is made anew. Likewise. */
-void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots);
-
 /* What struct tw_ref_shape holds after pc. */
-uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type);
+static inline uint64_t tw_ref_shape(uint32_t size, uint16_t insn, uint8_t type)
+{
+	struct tw_ref_shape ref = {.size = size, .insn = insn, .type = type};
+	uint64_t shape;
+	memcpy(&shape, &ref.size, sizeof shape);
+	return shape;
+}
 
 #endif

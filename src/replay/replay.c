@@ -1,9 +1,10 @@
 /*
  * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, or the longest that is left, replays
  * it into a state of its own, and states are merged in the order of their ranges as soon as they can be. Where there is a range for each worker, who has
- * finished his takes half of what another has not come to.
+ * finished his takes half of what another has not come to. (Analyzers that want all threads in the order of time: ordered.c.)
  */
 #include "recording/recording.h"
+#include "replay/ordered.h"
 #include "replay/walk.h"
 
 #include <pthread.h>
@@ -68,22 +69,34 @@ static int list_places(struct replay *r)
 	return 0;
 }
 
-/* Cuts the places into ranges of `grain`, or into one for each worker. There is always at least one range. */
+/* Where the range that begins at place `first` ends: after so many places, or where the thread does. */
+static size_t range_end(const struct replay *r, size_t first, size_t grain)
+{
+	size_t end = first + 1;
+	if (r->analyzer->scope == TW_SCOPE_THREADS)
+		while (end < r->n_places && r->places[end].thread == r->places[first].thread)
+			end++;
+	else
+		end = grain < r->n_places - first ? first + grain : r->n_places;
+	return end;
+}
+
+/* Cuts the places into ranges of `grain`, or into one for each worker, or each thread. There is always at least one range. */
 static int list_ranges(struct replay *r)
 {
 	size_t jobs = r->options->jobs ? r->options->jobs : 1;
 	size_t grain = r->options->grain ? r->options->grain : (r->n_places + jobs - 1) / jobs;
-	if (jobs == 1 || !grain)
-		grain = r->n_places + 1;
-	r->n_ranges = r->n_places ? (r->n_places + grain - 1) / grain : 1;
 	r->ranges = calloc(r->n_places + 1, sizeof *r->ranges);
 	if (!r->ranges)
 		return tw_fail(TW_ERR_MEMORY, "list of chunks");
-	for (size_t i = 0; i < r->n_ranges; i++) {
-		size_t end = (i + 1) * grain;
-		r->ranges[i] = (struct range){.first = i * grain, .next = i * grain, .end = end < r->n_places ? end : r->n_places};
-		r->ranges[i].after = i + 1 < r->n_ranges ? &r->ranges[i + 1] : NULL;
+	if (jobs == 1 || !r->n_places)
+		r->ranges[r->n_ranges++].end = r->n_places;
+	for (size_t end, first = 0; jobs > 1 && first < r->n_places; first = end) {
+		end = range_end(r, first, grain);
+		r->ranges[r->n_ranges++] = (struct range){.first = first, .next = first, .end = end};
 	}
+	for (size_t i = 0; i + 1 < r->n_ranges; i++)
+		r->ranges[i].after = &r->ranges[i + 1];
 	r->unmerged = r->ranges;
 	r->n_workers = (unsigned)(jobs < r->n_ranges ? jobs : r->n_ranges);
 	return 0;
@@ -122,17 +135,6 @@ static int list_turns(struct replay *r)
 			r->ranges[i].cost = cost_of(r, &r->ranges[i]);
 		qsort(r->turn, r->n_ranges, sizeof(struct range *), longer_first);
 		r->window = r->n_ranges;
-	}
-	return 0;
-}
-
-static int compile_all(struct replay *r)
-{
-	size_t n = tw_recording_n_descriptors(r->recording);
-	for (size_t i = 0; i < n; i++) {
-		int error = tw_programs_add(r->programs, tw_recording_descriptor_at(r->recording, i));
-		if (error)
-			return error;
 	}
 	return 0;
 }
@@ -268,7 +270,7 @@ static struct range *take_range(struct replay *r)
 		return NULL;
 	if (r->next < r->n_turns)
 		return r->turn[r->next++];
-	return r->options->grain ? NULL : split_range(r);
+	return r->options->grain || r->analyzer->scope != TW_SCOPE_CHUNKS ? NULL : split_range(r);
 }
 
 static void work(struct replay *r, struct worker *w)
@@ -309,7 +311,7 @@ static void *run_worker(void *arg)
 
 static void compile(struct replay *r)
 {
-	int error = compile_all(r);
+	int error = tw_programs_add_all(r->programs, r->recording);
 	pthread_mutex_lock(&r->lock);
 	r->compiled = !error;
 	note_error(r, error);
@@ -351,6 +353,8 @@ int tw_replay(const struct tw_recording *recording, const struct tw_replay_optio
 	int error = tw_recording_replayable(recording);
 	if (error)
 		return error;
+	if (analyzer->scope == TW_SCOPE_ALL)
+		return tw_replay_ordered(recording, r.options, analyzer, arg);
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.moved, NULL);
 	error = list_places(&r);

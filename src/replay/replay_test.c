@@ -57,7 +57,7 @@ static int end(void *state, int error)
 	return error;
 }
 
-static const struct tw_analyzer analyzer = {"seen", begin, batch, merge, end};
+static const struct tw_analyzer analyzer = {.name = "seen", .begin = begin, .batch = batch, .merge = merge, .end = end};
 
 static int replay(const struct tw_recording *r, struct tw_replay_options options)
 {

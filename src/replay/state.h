@@ -1,14 +1,16 @@
 /*
- * The state of a walk, shared by the parts of the walk: batch.c (what is given away), ops.c (operations that are not plain), walk.c (streams).
+ * The state of a walk, shared by its parts: batch.c (what is given away), ops.c (operations that are not plain), code.c (machine code), walk.c (streams).
  * No one else includes this.
  */
 #ifndef TW_REPLAY_STATE_H
 #define TW_REPLAY_STATE_H
 
 #include "recording/value_reader.h"
-#include "replay/walk.h"
+#include "replay/program.h"
+#include "replay/walk_options.h"
 
 #include <string.h>
+#include <trackway/recording.h>
 
 /* A batch is given away at the first fragment that finds so much in it: references, blocks made step by step, stretches, events. Small enough
  * to stay in the first-level cache. */
@@ -79,6 +81,9 @@ struct tw_walk {
 	uint64_t first_insn, first_block, first_ref; /* of the thread, before this batch */
 	const struct tw_chunk *chunk;
 	struct tw_walk_options options;
+	/* The value of a slot of the fragment whose tag was taken last, whose code was made for another way: asked for each 256th time, so that the code is made
+	 * anew. `values.run` is as for tw_value_reader_hit. */
+	uint64_t (*other_way)(struct tw_walk *w, uint32_t slot);
 	uint64_t addrs[TW_BATCH_ROOM];
 	const struct tw_stretch *stretches[TW_STRETCH_ROOM];
 	struct tw_ref_shape shapes[TW_BATCH_ROOM];
@@ -103,6 +108,9 @@ struct tw_walk {
 
 /* Sets the detail text of an error in the streams: where, what, and a number; returns `error`. */
 int tw_walk_damaged(const struct tw_walk *w, int error, const char *what, unsigned long long number);
+
+/* Decodes the n values of the next execution into w->record. */
+int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
 
 /* ---- batch.c ---- */
 
@@ -159,15 +167,6 @@ static inline void tw_batch_ref(struct tw_walk *w, uint64_t pc, uint64_t addr, u
 	w->made->n_refs++;
 	tw_batch_count(w, s.type, 1);
 }
-
-/* ---- walk.c ---- */
-
-/* Decodes the n values of the next execution into w->record. */
-int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n);
-
-/* The value of a slot of the fragment whose tag was taken last, whose code was made for another way: asked for each 256th time, so that the code is made
- * anew. w->values.run is as for tw_value_reader_hit. */
-uint64_t tw_walk_other_way(struct tw_walk *w, uint32_t slot);
 
 /* ---- ops.c ---- */
 

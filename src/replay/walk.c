@@ -1,8 +1,9 @@
-#include "channel/channel.h"
+#include "base/channel.h"
 #include "recording/logged.h"
 #include "recording/recording.h"
 #include "replay/code.h"
 #include "replay/state.h"
+#include "replay/walk.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,21 @@ static void fill_tables(struct tw_walk *w)
 	}
 }
 
+/* A slot that has been in another way so often will be again. */
+enum { DOUBTS = 32 };
+
+static uint64_t other_way(struct tw_walk *w, uint32_t slot)
+{
+	uint32_t number = w->upper << 16 | w->c[-1];
+	struct tw_value_place place = tw_value_map_row(w->values.p.map, number >> 16)[number & 0xffff];
+	struct tw_value_slot *slots = w->values.p.slot;
+	uint64_t value = tw_value_reader_hit(&w->values, slot), open = 1ull << (slot - place.first);
+	for (uint32_t k = 0; k < place.n; k++)
+		open |= (uint64_t)(slots[place.first + k].doubt >= DOUBTS) << k;
+	tw_programs_renew(w->options.programs, tw_programs_row(w->options.programs, number >> 16)[number & 0xffff], open, slots);
+	return value;
+}
+
 struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
 	const struct tw_value_map *values = tw_programs_values(options->programs);
@@ -40,6 +56,7 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 		if (values)
 			tw_value_reader_init(&w->values, values, w->slot, n_slots);
 		w->options = *options;
+		w->other_way = other_way;
 		w->addr_limit = w->addrs + TW_BATCH;
 		w->code_addr_limit = w->addr_limit + TW_CODE_ADDR_AHEAD;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
@@ -62,12 +79,6 @@ void tw_walk_set_context(struct tw_walk *w, void *context)
 int tw_walk_stopped(const struct tw_walk *w)
 {
 	return w->stopped;
-}
-
-int tw_walk_damaged(const struct tw_walk *w, int error, const char *what, unsigned long long number)
-{
-	return tw_fail(error, "thread %u, chunk %u, tag %td: %s %llu", w->chunk->thread, w->chunk->sequence, w->c - w->chunk->c, what,
-	               number);
 }
 
 /* ---- fragments ---- */
@@ -342,6 +353,10 @@ static int run_event(struct tw_walk *w)
 	if (left < sizeof *h || !tw_event_valid(h, w->e + sizeof *h, left - sizeof *h))
 		return tw_walk_damaged(w, TW_ERR_STREAM, "no whole event at offset", (unsigned long long)(w->e - w->chunk->e));
 	size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
+	int cut = w->options.cut_at_times && tw_event_time(h->type, h + 1);
+	int error = cut ? tw_batch_flush(w) : 0;
+	if (error)
+		return error;
 	w->e += bytes < left ? bytes : left;
 	*w->event++ = (struct tw_event){
 	    .payload = h + 1,
@@ -375,27 +390,6 @@ static int find_program(struct tw_walk *w, uint16_t tag, struct tw_program **p)
 	}
 	*p = w->row[tag];
 	return *p ? 0 : tw_walk_damaged(w, TW_ERR_FRAGMENT, "fragment", number);
-}
-
-int tw_walk_take(struct tw_walk *w, uint32_t number, uint32_t n)
-{
-	int error = tw_value_reader_take(&w->values, number, n, w->record);
-	return error ? tw_walk_damaged(w, error, "values that make no sense, of fragment", number) : 0;
-}
-
-/* A slot that has been in another way so often will be again. */
-enum { DOUBTS = 32 };
-
-uint64_t tw_walk_other_way(struct tw_walk *w, uint32_t slot)
-{
-	uint32_t number = w->upper << 16 | w->c[-1];
-	struct tw_value_place place = tw_value_map_row(w->values.p.map, number >> 16)[number & 0xffff];
-	struct tw_value_slot *slots = w->values.p.slot;
-	uint64_t value = tw_value_reader_hit(&w->values, slot), open = 1ull << (slot - place.first);
-	for (uint32_t k = 0; k < place.n; k++)
-		open |= (uint64_t)(slots[place.first + k].doubt >= DOUBTS) << k;
-	tw_programs_renew(w->options.programs, tw_programs_row(w->options.programs, number >> 16)[number & 0xffff], open, slots);
-	return value;
 }
 
 /* The values of the next execution. */

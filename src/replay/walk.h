@@ -6,20 +6,9 @@
 #ifndef TW_WALK_H
 #define TW_WALK_H
 
-#include "replay/program.h"
-#include <trackway/analyzer.h>
+#include "replay/programs.h"
+#include "replay/walk_options.h"
 #include <trackway/recording.h>
-
-/* Where a walk finds its programs and what it gives its batches to. */
-struct tw_walk_options {
-	const struct tw_programs *programs;
-	const struct tw_xstate *xstate; /* of the machine that recorded */
-	/* A tag names a fragment without a program: adds it and returns 0, or an error. NULL: there are no more. */
-	int (*missing)(void *context, uint32_t number);
-	/* As batch() of an analyzer: non-zero stops the walk. */
-	int (*batch)(void *context, const struct tw_batch *batch);
-	void *context; /* for both */
-};
 
 /* What one chunk held. */
 struct tw_walk_counts {

@@ -1,4 +1,5 @@
 #include "report/blocks.h"
+#include "names/places.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,18 +17,16 @@ uint32_t tw_blocks_pid(const struct tw_blocks_report *r, const struct tw_profile
 
 void tw_blocks_place(const struct tw_blocks_report *r, const struct tw_profile_block *b, char *to, size_t size)
 {
-	struct tw_symbol symbol;
-	char file[200];
+	struct tw_code_name name;
 	to[0] = 0;
-	if (!r->symbols)
+	if (!r->names)
 		return;
-	tw_symbols_function(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &symbol);
-	int n = snprintf(to, size, "%s", symbol.name);
-	if (symbol.offset && n >= 0 && (size_t)n < size)
-		n += snprintf(to + n, size - (size_t)n, "+0x%" PRIx64, symbol.offset);
-	int line = tw_symbols_line(r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, file, sizeof file);
-	if (line && n >= 0 && (size_t)n < size)
-		snprintf(to + n, size - (size_t)n, " %s:%d", file, line);
+	tw_names_code(r->names, b->image, b->pc, &name);
+	int n = snprintf(to, size, "%s", name.function);
+	if (name.offset && n >= 0 && (size_t)n < size)
+		n += snprintf(to + n, size - (size_t)n, "+0x%" PRIx64, name.offset);
+	if (name.line && n >= 0 && (size_t)n < size)
+		snprintf(to + n, size - (size_t)n, " %s:%" PRIu32, tw_base_name(name.file), name.line);
 }
 
 /* ---- text ---- */
@@ -106,26 +105,13 @@ static void print_endings(FILE *f, const struct tw_profile_blocks *all, const ch
 	        n[TW_ENDING_NB], n[TW_ENDING_UB], n[TW_ENDING_CB], n[TW_ENDING_IJ]);
 }
 
-struct hot {
-	uint64_t heat; /* instructions executed */
-	uint32_t block;
-};
-
-static int by_heat(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
-	if (x->heat != y->heat)
-		return x->heat > y->heat ? -1 : 1;
-	return (x->block > y->block) - (x->block < y->block);
-}
-
-static void print_hot(FILE *f, const struct tw_blocks_report *r, const struct hot *hot)
+static void print_hot(FILE *f, const struct tw_blocks_report *r, const struct tw_profile_hot *hot)
 {
 	const struct tw_profile_block *b = &r->profile->fixed.blocks[hot->block];
 	char place[300];
 	tw_blocks_place(r, b, place, sizeof place);
 	fprintf(f, "%6.2f%% %7" PRIu32 " %12" PRIx64 " %6" PRIu32 " %12" PRIu64 "  %s",
-	        percent((double)hot->heat, (double)r->profile->executions), hot->block, b->pc, b->n_insns, b->executions,
+	        percent((double)hot->insns, (double)r->profile->executions), hot->block, b->pc, b->n_insns, b->executions,
 	        tw_ending_name(b->ending));
 	print_edges(f, r, &r->profile->fixed, b);
 	fprintf(f, "%s%s\n", place[0] ? "  " : "", place);
@@ -134,11 +120,7 @@ static void print_hot(FILE *f, const struct tw_blocks_report *r, const struct ho
 static void print_hottest(FILE *f, const struct tw_blocks_report *r, uint64_t top)
 {
 	const struct tw_profile_blocks *all = &r->profile->fixed;
-	struct hot *hot = calloc(all->n_blocks + 1u, sizeof *hot);
-	for (uint32_t i = 0; hot && i < all->n_blocks; i++)
-		hot[i] = (struct hot){all->blocks[i].executions * all->blocks[i].n_insns, i};
-	if (hot)
-		qsort(hot, all->n_blocks, sizeof *hot, by_heat);
+	struct tw_profile_hot *hot = tw_profile_hottest(all);
 	fprintf(f, "\nStatic blocks that execute most instructions\n  share      id        first  insns   executions  ending and edges\n");
 	for (uint32_t i = 0; hot && i < all->n_blocks && (!top || i < top); i++)
 		print_hot(f, r, &hot[i]);
@@ -169,7 +151,11 @@ void tw_blocks_superblocks(FILE *f, const struct tw_blocks_report *r, const stru
 void tw_blocks_summary(FILE *f, const struct tw_blocks_report *r, const struct tw_superblocks *paths, uint64_t top)
 {
 	const struct tw_profile *p = r->profile;
-	fprintf(f, "%s: %" PRIu64 " instructions executed, %" PRIu32 " different ones\n\n", r->source, p->executions, p->n_insns);
+	fprintf(f, "%s: %" PRIu64 " instructions executed, %" PRIu32 " different ones\n", r->source, p->executions, p->n_insns);
+	if (r->insns_once && r->insns_once != p->executions)
+		fprintf(f, "(%" PRIu64 " as report counts them: string instructions that repeat count once there, here each time)\n",
+		        r->insns_once);
+	fputc('\n', f);
 	fprintf(f, "blocks      there       executed      NB      UB      CB      IJ\n");
 	print_endings(f, &p->fixed, "static", p->static_executions);
 	print_endings(f, &p->dynamic, "dynamic", p->dynamic_executions);

@@ -6,15 +6,16 @@
 
 #include "analyze/profile.h"
 #include "analyze/superblock.h"
-#include "report/symbols.h"
 
 #include <stdio.h>
+#include <trackway/names.h>
 
 struct tw_blocks_report {
 	const struct tw_profile *profile;
-	const char *source;         /* what was profiled, for titles */
-	struct tw_symbols *symbols; /* NULL: the source knows no modules */
-	double threshold;           /* of an IJ block, edges below this part of its executions are left out (0..1) */
+	const char *source;     /* what was profiled, for titles */
+	struct tw_names *names; /* NULL: the source knows no modules */
+	uint64_t insns_once;    /* instructions as report counts them: one that repeats itself once; 0: a trace does not tell */
+	double threshold;       /* of an IJ block, edges below this part of its executions are left out (0..1) */
 };
 
 /* Whether an edge of block `b` is to be shown. */

@@ -11,7 +11,7 @@
 struct node {
 	uint64_t heat; /* instructions executed */
 	uint32_t block;
-	struct tw_symbol symbol; /* name "": unknown */
+	struct tw_code_name name; /* function "": unknown */
 };
 
 struct graph {
@@ -39,17 +39,18 @@ static int by_heat(const void *a, const void *b)
 static int by_function(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
-	int order = strcmp(x->symbol.name, y->symbol.name);
-	if (!order && x->symbol.start != y->symbol.start)
-		order = x->symbol.start > y->symbol.start ? 1 : -1;
+	int order = strcmp(x->name.function, y->name.function);
+	if (!order && x->name.start != y->name.start)
+		order = x->name.start > y->name.start ? 1 : -1;
 	return order ? order : (x->block > y->block) - (x->block < y->block);
 }
 
 static void name_node(const struct graph *g, struct node *n)
 {
 	const struct tw_profile_block *b = &g->all->blocks[n->block];
-	if (g->r->symbols)
-		tw_symbols_function(g->r->symbols, TW_SYMBOLS_IMAGE(b->image), b->pc, &n->symbol);
+	n->name.function = "";
+	if (g->r->names)
+		tw_names_code(g->r->names, b->image, b->pc, &n->name);
 }
 
 /* Chooses the nodes; returns whether there is one. */
@@ -60,7 +61,7 @@ static int choose(struct graph *g, const struct tw_graph_options *o)
 		*n = (struct node){.block = i, .heat = g->all->blocks[i].executions * g->all->blocks[i].n_insns};
 		if (o->function)
 			name_node(g, n);
-		if (o->function && strcmp(n->symbol.name, o->function))
+		if (o->function && !tw_names_is(&n->name, o->function))
 			continue;
 		g->found_heat += n->heat;
 		g->n++;
@@ -191,12 +192,12 @@ static void print_node(const struct graph *g, const struct node *n)
 static void print_nodes(const struct graph *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		const struct tw_symbol *s = &g->nodes[i].symbol;
-		int begins = s->name[0] && (!i || strcmp(s->name, g->nodes[i - 1].symbol.name));
-		int ends = s->name[0] && (i + 1 == g->n || strcmp(s->name, g->nodes[i + 1].symbol.name));
+		const char *name = g->nodes[i].name.function;
+		int begins = name[0] && (!i || strcmp(name, g->nodes[i - 1].name.function));
+		int ends = name[0] && (i + 1 == g->n || strcmp(name, g->nodes[i + 1].name.function));
 		if (begins) {
 			fprintf(g->f, "  subgraph cluster_%zu {\n    label=\"", i);
-			put_text(g->f, s->name);
+			put_text(g->f, name);
 			fprintf(g->f, "\"; color=gray;\n");
 		}
 		print_node(g, &g->nodes[i]);

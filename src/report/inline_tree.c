@@ -1,5 +1,5 @@
 #include "report/inline_tree.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
 #include "report/dwarf_entry.h"
 

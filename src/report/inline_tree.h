@@ -4,7 +4,7 @@
 #ifndef TW_INLINE_TREE_H
 #define TW_INLINE_TREE_H
 
-#include "report/symbols.h"
+#include "names/symbols.h"
 
 #define TW_NO_NODE UINT32_MAX
 

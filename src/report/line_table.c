@@ -1,5 +1,5 @@
 #include "report/line_table.h"
-#include "recording/array.h"
+#include "base/array.h"
 #include "recording/recording.h"
 #include "report/dwarf_entry.h"
 
@@ -11,7 +11,7 @@
 
 struct build {
 	struct tw_line_table *out;
-	struct tw_names *sources;
+	struct tw_texts *sources;
 	size_t rows_room, functions_room;
 	int64_t shift;         /* from an address in the debug information to the file's own */
 	const char *directory; /* where the unit was compiled */
@@ -31,8 +31,8 @@ static uint32_t number_source(struct build *b, const char *path)
 	char whole[PATH_MAX];
 	int absolute = path[0] == '/' || !b->directory;
 	snprintf(whole, sizeof whole, "%s%s%s", absolute ? "" : b->directory, absolute ? "" : "/", path);
-	uint32_t number = tw_names_number(b->sources, whole);
-	if (number == TW_NO_NAME)
+	uint32_t number = tw_texts_number(b->sources, whole);
+	if (number == TW_NO_TEXT)
 		b->error = TW_ERR_MEMORY;
 	return number;
 }
@@ -141,7 +141,7 @@ static void add_unit(struct build *b, Dwarf_Die *unit)
 		dwarf_getfuncs(unit, add_function, b, 0);
 }
 
-int tw_line_table(const struct tw_symbols *symbols, const char *path, struct tw_names *sources, struct tw_line_table *out)
+int tw_line_table(const struct tw_symbols *symbols, const char *path, struct tw_texts *sources, struct tw_line_table *out)
 {
 	struct build b = {.out = out, .sources = sources};
 	uint64_t file_bias;

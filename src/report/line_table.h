@@ -4,8 +4,8 @@
 #ifndef TW_LINE_TABLE_H
 #define TW_LINE_TABLE_H
 
-#include "report/names.h"
-#include "report/symbols.h"
+#include "names/texts.h"
+#include "names/symbols.h"
 
 /* Code from `start` up to `end`, in the file's own addresses. */
 struct tw_line_row {
@@ -34,7 +34,7 @@ struct tw_line_table {
  * Fills *out, which the caller gives to tw_line_table_free, for the file at `path` as mapped; it is empty if there is no debug information. Sources are
  * numbered in *sources. 0 or TW_ERR_MEMORY.
  */
-int tw_line_table(const struct tw_symbols *symbols, const char *path, struct tw_names *sources, struct tw_line_table *out);
+int tw_line_table(const struct tw_symbols *symbols, const char *path, struct tw_texts *sources, struct tw_line_table *out);
 void tw_line_table_free(struct tw_line_table *t);
 
 /* Moves what a function does on entry from the line of its opening brace to that of its declaration, as gcov has it. */

@@ -1,5 +1,5 @@
 #include "report/owners.h"
-#include "recording/array.h"
+#include "base/array.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ void tw_owners_free(struct tw_owners *o)
 		free(o->items[i].name);
 	free(o->items);
 	free(o->starts);
-	tw_names_free(&o->keys);
-	tw_names_free(&o->objects);
+	tw_texts_free(&o->keys);
+	tw_texts_free(&o->objects);
 	memset(o, 0, sizeof *o);
 }
 
@@ -62,23 +62,23 @@ static uint64_t start_before(const struct tw_owners *o, uint32_t object, uint64_
 
 static uint32_t object_of(struct tw_owners *o, uint32_t image, uint64_t pc, uint64_t *vaddr)
 {
-	struct tw_symbol_place place;
-	tw_symbols_place(o->symbols, image, pc, &place);
+	struct tw_name_place place;
+	tw_names_place(o->names, image, pc, &place);
 	*vaddr = place.vaddr;
-	return tw_names_number(&o->objects, place.path[0] ? place.path : "[anon]");
+	return tw_texts_number(&o->objects, place.path[0] ? place.path : "[anon]");
 }
 
 static int add_target(struct tw_owners *o, uint32_t pid, uint64_t pc)
 {
 	uint64_t vaddr;
 	uint32_t object = object_of(o, pid, pc, &vaddr);
-	return object == TW_NO_NAME ? TW_ERR_MEMORY : add_start(o, object, vaddr);
+	return object == TW_NO_TEXT ? TW_ERR_MEMORY : add_start(o, object, vaddr);
 }
 
-int tw_owners_init(struct tw_owners *o, struct tw_symbols *symbols, const struct tw_recording *r)
+int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_recording *r)
 {
 	int error = 0;
-	*o = (struct tw_owners){.symbols = symbols};
+	*o = (struct tw_owners){.names = names};
 	for (size_t i = 0; i < tw_recording_n_descriptors(r) && !error; i++) {
 		const struct tw_descriptor *d = tw_recording_descriptor_at(r, i);
 		const struct tw_block *b = tw_descriptor_blocks(d);
@@ -88,31 +88,27 @@ int tw_owners_init(struct tw_owners *o, struct tw_symbols *symbols, const struct
 	return error;
 }
 
-static const char *base_name(const char *path)
+/* A function without a symbol. `name` becomes that of where it seems to begin, in `text`. */
+static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, int called, struct tw_code_name *name, char text[300])
 {
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, uint64_t vaddr, int called, struct tw_symbol *symbol)
-{
-	int error = called ? add_start(o, object, vaddr) : 0;
-	uint64_t start = start_before(o, object, vaddr);
-	symbol->offset = vaddr - start;
-	symbol->start = pc - symbol->offset;
-	snprintf(symbol->name, sizeof symbol->name, "%.160s+0x%llx", base_name(o->objects.items[object]), (unsigned long long)start);
+	int error = called ? add_start(o, object, name->vaddr) : 0;
+	uint64_t start = start_before(o, object, name->vaddr);
+	name->offset = name->vaddr - start;
+	name->start = pc - name->offset;
+	snprintf(text, 300, "%.256s+0x%llx", tw_base_name(o->objects.items[object]), (unsigned long long)start);
+	name->function = text;
 	return error;
 }
 
 /* ---- all functions ---- */
 
-static int add_owner(struct tw_owners *o, const struct tw_symbol *symbol, uint32_t object, uint32_t image)
+static int add_owner(struct tw_owners *o, const struct tw_code_name *name, uint32_t object, uint32_t image)
 {
 	struct tw_owner *items = tw_array_room(o->items, o->n, &o->room, sizeof *items);
 	if (!items)
 		return TW_ERR_MEMORY;
 	o->items = items;
-	struct tw_owner owner = {.name = strdup(symbol->name), .object = object, .image = image, .pc = symbol->start};
+	struct tw_owner owner = {.name = strdup(name->function), .object = object, .image = image, .pc = name->start};
 	if (!owner.name)
 		return TW_ERR_MEMORY;
 	o->items[o->n++] = owner;
@@ -121,19 +117,18 @@ static int add_owner(struct tw_owners *o, const struct tw_symbol *symbol, uint32
 
 int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called, struct tw_owned *out)
 {
-	struct tw_symbol symbol;
-	uint64_t vaddr;
-	char key[64];
+	struct tw_code_name name;
+	char key[64], text[300];
 	int error = 0;
-	tw_symbols_function(o->symbols, TW_SYMBOLS_IMAGE(image), pc, &symbol);
-	uint32_t object = object_of(o, TW_SYMBOLS_IMAGE(image), pc, &vaddr);
-	if (object == TW_NO_NAME)
+	tw_names_code(o->names, image, pc, &name);
+	uint32_t object = tw_texts_number(&o->objects, name.path[0] ? name.path : "[anon]");
+	if (object == TW_NO_TEXT)
 		return TW_ERR_MEMORY;
-	if (!symbol.known)
-		error = guess(o, object, pc, vaddr, called, &symbol);
-	snprintf(key, sizeof key, "%x %llx", object, (unsigned long long)(vaddr - symbol.offset));
-	*out = (struct tw_owned){tw_names_number(&o->keys, key), symbol.offset == 0, symbol.plt};
-	if (out->owner == TW_NO_NAME)
+	if (!name.known)
+		error = guess(o, object, pc, called, &name, text);
+	snprintf(key, sizeof key, "%x %llx", object, (unsigned long long)(name.vaddr - name.offset));
+	*out = (struct tw_owned){tw_texts_number(&o->keys, key), name.offset == 0, name.plt};
+	if (out->owner == TW_NO_TEXT)
 		return TW_ERR_MEMORY;
-	return !error && out->owner == o->n ? add_owner(o, &symbol, object, image) : error;
+	return !error && out->owner == o->n ? add_owner(o, &name, object, image) : error;
 }

@@ -7,8 +7,8 @@
 #ifndef TW_OWNERS_H
 #define TW_OWNERS_H
 
-#include "report/names.h"
-#include "report/symbols.h"
+#include "names/texts.h"
+#include "names/names.h"
 
 struct tw_owner {
 	char *name;
@@ -18,13 +18,13 @@ struct tw_owner {
 };
 
 struct tw_owners {
-	struct tw_symbols *symbols; /* the caller's */
-	struct tw_names objects;    /* paths */
+	struct tw_names *names;  /* the caller's */
+	struct tw_texts objects; /* paths */
 	struct tw_owner *items;
 	uint32_t n;
 	/* private */
 	size_t room;
-	struct tw_names keys;
+	struct tw_texts keys;
 	struct tw_owner_start *starts; /* of functions without symbols, sorted */
 	size_t n_starts, starts_room;
 };
@@ -36,7 +36,7 @@ struct tw_owned {
 };
 
 /* Functions without symbols begin where a direct call of the recording leads. 0 or TW_ERR_MEMORY; tw_owners_free in any case. */
-int tw_owners_init(struct tw_owners *o, struct tw_symbols *symbols, const struct tw_recording *r);
+int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_recording *r);
 void tw_owners_free(struct tw_owners *o);
 
 /* The owner of the code at pc of an image. `called`: a call has led there, so if there is no symbol a function begins there. 0 or TW_ERR_MEMORY. */

@@ -6,23 +6,18 @@ refused() { # refused STATUS PATTERN COMMAND...
 	shift 2
 	one_sentence "$TW" record "$@"
 	says "$pattern"
-	run /dev/null /dev/null "$TW" record "$@"
+	run again.out again.err "$TW" record "$@"
 	local found=$?
 	[ $found = "$status" ] || fail "record $*: status $found instead of $status"
 	! ls -d ./*.tw >/dev/null 2>&1 || fail "record $*: leaves a recording"
 }
 
+PATH=/usr/bin:/bin # a directory there that cannot be searched is another matter: unit/channel/command_test
 refused 127 'not found' no-such-command
 refused 127 'no such file|not found' ./no-such-file
 refused 126 'directory' /etc
 echo 'echo hello' >plain
 refused 126 'not executable|permission' ./plain
-chmod +x plain
-refused 126 'neither|not.*ELF' ./plain
-printf 'MZ\220\0\003' >strange && chmod +x strange
-refused 126 'neither|not.*ELF' ./strange
-: >empty && chmod +x empty
-refused 126 'neither|not.*ELF|empty' ./empty
 head -c 30 /bin/true >short && chmod +x short
 refused 126 'truncated' ./short
 patched() { # patched FILE OFFSET BYTES: /bin/true with other bytes in it

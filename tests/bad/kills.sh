@@ -77,6 +77,8 @@ gone() {
 whole_until() {
 	run check.out check.err "$TW" check k.tw
 	local status=$? said found
+	# the recorder was killed before it stored anything: check has nothing to call good, and says so
+	[ $status = 1 ] && grep -q 'nothing is in it; 0 blocks' check.out && status=0
 	[ $status = 0 ] || fail "$what: check: $(cat check.out check.err)"
 	said=$(sed -n 's/.* blocks and \([0-9]*\) references replayed.*/\1/p' check.out)
 	[ -n "$said" ] || fail "$what: check does not say how far it goes: $(cat check.out)"

@@ -1,5 +1,5 @@
 # Too little memory for recording (a memory cgroup): the kernel kills the program or the collector. Who is left goes on to its normal end, and what was
-# recorded till then replays.
+# recorded till then replays; where nothing was, check says so.
 . "$(dirname "$0")/../lib.sh"
 group=
 for base in /sys/fs/cgroup/memory /sys/fs/cgroup; do
@@ -29,7 +29,7 @@ for megabytes in 2 8 20 60; do
 	[ -s "$group/cgroup.procs" ] && fail "$megabytes MB: processes are left"
 	echo "$megabytes MB: status $status, $(cmp -s out native.out && echo whole || echo 'not whole')"
 	[ -e r.tw/header ] || continue
-	"$TW" check r.tw >check.out 2>&1 || fail "$megabytes MB: $(cat check.out)"
+	"$TW" check r.tw >check.out 2>&1 || grep -q 'nothing is in it' check.out || fail "$megabytes MB: $(cat check.out)"
 done
 [ "$status" = 0 ] || echo 'even the last was too little'
 exit 0

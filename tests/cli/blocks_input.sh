@@ -126,4 +126,8 @@ one_sentence "$TW" import lackey
 one_sentence "$TW" import other t
 one_sentence "$TW" import lackey t t
 one_sentence "$TW" import lackey -o /nonexistent/i.tw t
+
+# An option that takes the input for its file is named.
+one_sentence "$TW" blocks --callgrind some.tw
+says "--callgrind has taken 'some.tw'"
 exit 0

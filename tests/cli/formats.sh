@@ -227,7 +227,14 @@ int main(void)
 	return handled == 25 * (SIGUSR1 + SIGSEGV + SIGILL) ? 3 : 4;
 }
 END
-need_command setarch
+one_sentence "$TW" record --order -f cf_bit ./work
+says "order cannot be had in format"
+one_sentence "$TW" record -f nonsense ./work
+says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06, dep06-c and cf_bit'
+fixed_addresses || {
+	untested "the same program in all formats: addresses cannot be fixed here (setarch -R)"
+	exit 0
+}
 # Of the program's own functions (libc's code waits as long as it waits): instructions, or references.
 lo=$(nm wild | awk '/ (changed|mix|leap|count|escape|thread)$/ { print substr($1, 9) }' | sort | head -n 1)
 hi=$(nm wild | awk '/ (changed|mix|leap|count|escape|thread)$/ { print substr($1, 9) }' | sort | tail -n 1)
@@ -251,7 +258,3 @@ for f in dep "dep06 --hot=1" dep06 dep-c dep06-c cf_bit bb_pc; do
 	cmp refs.dep refs.found || fail "dep and $f differ in the references of a program with signals"
 done
 [ "$(wc -l <ran.dep)" -gt 500000 ] && [ "$(wc -l <refs.dep)" -gt 50000 ] || fail "only $(wc -l <ran.dep) instructions and $(wc -l <refs.dep) references"
-one_sentence "$TW" record --order -f cf_bit ./work
-says "order cannot be had in format"
-one_sentence "$TW" record -f nonsense ./work
-says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06, dep06-c and cf_bit'

@@ -77,3 +77,8 @@ for r in range(3):
 END
 round big.lackey
 [ "$("$TW" info --json i.tw | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["fragments"] > 70000 and d["chunks"] > 2)')" = True ] || fail "not as big as meant: $("$TW" info i.tw)"
+
+# Where the recording cannot be made, its directory is named, not the trace.
+printf 'I  04016b80,3\n S 1ffe,8\n' >short
+one_sentence "$TW" import lackey -o nodir/x.tw short
+says 'nodir/x.tw: the directory cannot be made'

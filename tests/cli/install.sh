@@ -4,7 +4,8 @@ make -s -C "$ROOT" BUILD="$BUILD" install DESTDIR="$TMP/root" PREFIX=/usr >make.
 	tail -n 5 make.out
 	fail "make install"
 }
-for f in bin/trackway lib/trackway/trackway-engine include/trackway/recording.h share/man/man1/trackway.1 share/man/man1/trackway-record.1; do
+for f in bin/trackway lib/trackway/trackway-engine include/trackway/recording.h share/man/man1/trackway.1 share/man/man1/trackway-record.1 share/man/man5/trackway-recording.5 \
+	share/bash-completion/completions/trackway share/zsh/site-functions/_trackway share/fish/vendor_completions.d/trackway.fish; do
 	[ -f "root/usr/$f" ] || fail "$f is not installed"
 done
 mv root elsewhere

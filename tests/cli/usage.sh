@@ -3,7 +3,7 @@
 make_data data 20000
 "$TW" record -q -o r.tw gzip -c data >/dev/null || fail "record"
 
-commands="record info report import blocks dump check"
+commands="record info report import blocks paths sql dump check bundle learn coverage"
 for c in '' $commands; do
 	"$TW" $c --help >help || fail "$c --help: status $?"
 	[ -s help ] || fail "$c --help prints nothing"
@@ -25,6 +25,17 @@ wrong() { # wrong PATTERN ARGUMENT...
 	one_sentence "$TW" "$@"
 	says "$pattern"
 }
+wrong 'exactly one recording' analyze mix
+wrong 'no analyzer is named' analyze
+wrong 'the analyzer comes first' analyze --json mix r.tw
+wrong 'there is no analyzer of that name; there are .*footprint, .*mix' analyze nonsense r.tw
+wrong 'no option --nonsense; there are .*--window' analyze footprint --nonsense r.tw
+wrong "--window wants a number, not 'abc'" analyze footprint --window abc r.tw
+wrong "--from wants a count of instructions .* not 'main'" analyze mix --from main r.tw
+wrong "--range wants 0xADDRESS or" analyze mix --range 0x12q r.tw
+wrong 'it is a file of the recording' analyze mix --output r.tw/header r.tw
+wrong "nothing of 'no_such' is in" analyze mix --range no_such --output out r.tw
+wrong 'its answer has no table .foo.; there are classes, opcodes, sizes, functions' analyze mix --csv=foo r.tw
 wrong 'no option -x; there are -n, -j, --functions' report -x r.tw
 wrong '--functions takes no argument' report --functions=3 r.tw
 wrong '--thread wants an argument' dump r.tw --thread

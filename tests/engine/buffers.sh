@@ -1,7 +1,7 @@
 # What is recorded across many buffers, without --verify (which leaves room in each and so never runs into a guard page): the references are
 # those that the format `call` logs.
 . "$(dirname "$0")/../lib.sh"
-need_command setarch
+need_fixed_addresses
 cat >program.c <<'E2'
 #include <stdlib.h>
 #include <string.h>

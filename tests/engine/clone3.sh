@@ -43,4 +43,6 @@ int main(void)
 	return 0;
 }
 END2
+native ./clone3
+! grep -q 'Function not implemented' native.out || skip "clone3 is forbidden here"
 whole ./clone3

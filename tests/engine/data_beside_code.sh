@@ -1,5 +1,5 @@
 # Data beside code: a page of hot code is written to again and again, and what was made of it is made anew. Superblocks take their former paths then
-# (src/engine/former.h), so that the number of descriptors does not grow with the number of writes.
+# (src/engine/code/known_paths.h), so that the number of descriptors does not grow with the number of writes.
 . "$(dirname "$0")/../lib.sh"
 cc_program program -O1 -Wl,--no-warn-rwx-segments <<'END'
 #include <stdio.h>

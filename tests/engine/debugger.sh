@@ -1,5 +1,6 @@
 # A debugger in miniature: what it traces is executed natively, so that it sees the program and not the engine.
 . "$(dirname "$0")/../lib.sh"
+need_ptrace
 asm_program tiny <<'END2'
 .globl _start
 _start:

@@ -137,6 +137,10 @@ same_as_native cat
 cat <&- >native.out 2>native.err
 cmp -s native.err closed.err || fail "a closed standard input is seen otherwise"
 # The stack is the same each time, whatever numbers the recorder has for its files
+fixed_addresses || {
+	untested "stacks at the same place: addresses cannot be fixed here (setarch -R)"
+	exit 0
+}
 cc_program addresses -static <<'END'
 #include <stdio.h>
 int main(int argc, char **argv) { return argc != 1 || printf("%p %p\n", (void *)argv, (void *)argv[0]) < 0; }

@@ -9,17 +9,20 @@ cc_program frames -D_GNU_SOURCE -mavx <<'EOF'
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-enum { SW_BYTES = 464, HEADER = 512, MXCSR = 24 };
+enum { MXCSR = 24, XMM5 = 240, SW_BYTES = 464, SIZE = SW_BYTES + 4, FEATURES = SW_BYTES + 8, HEADER = 512, AVX = 4 };
 static const char *mode;
+static char area[65536] __attribute__((aligned(64)));
 static void say(const char *text) { (void)!write(1, text, strlen(text)); }
 static void on_fault(int signo, siginfo_t *info, void *context)
 {
-	char text[100];
-	(void)context;
-	snprintf(text, sizeof text, "signal %d, code %d, address %p\n", signo, info->si_code, info->si_addr);
+	char text[200];
+	const char *state = (char *)((ucontext_t *)context)->uc_mcontext.fpregs;
+	snprintf(text, sizeof text, "signal %d, code %d, address %p; %g, mxcsr %x\n", signo, info->si_code, info->si_addr, *(float *)(state + XMM5),
+	         *(unsigned *)(state + MXCSR));
 	say(text);
 	_exit(3);
 }
+static char *moved(const char *state, int by) { return memcpy(area + by, state, *(unsigned *)(state + SIZE)); }
 static void change(int signo, siginfo_t *info, void *context)
 {
 	mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
@@ -35,6 +38,12 @@ static void change(int signo, siginfo_t *info, void *context)
 		memset(state + SW_BYTES, 0, 48);
 	if (!strcmp(mode, "header"))
 		memset(state + HEADER, 0xff, 64);
+	if (!strcmp(mode, "features"))
+		*(unsigned *)(state + FEATURES) &= ~AVX;
+	if (!strcmp(mode, "elsewhere"))
+		m->fpregs = (void *)moved(state, 0);
+	if (!strcmp(mode, "elsewhere-skewed"))
+		m->fpregs = (void *)moved(state, 8);
 	if (!strcmp(mode, "mxcsr"))
 		memset(state + MXCSR, 0xff, 4);
 }
@@ -93,7 +102,8 @@ int main(int argc, char **argv)
 }
 EOF
 ulimit -c 0
-for mode in none skewed nowhere legacy header mxcsr sent; do
+for mode in none skewed nowhere legacy header mxcsr features elsewhere elsewhere-skewed sent; do
 	same_as_native ./frames $mode
 done
 verify_clean ./frames header
+verify_clean ./frames legacy

@@ -1,5 +1,47 @@
 # System calls of the 32-bit kind, made by 64-bit code with int 0x80: processes, memory, programs, signals.
 . "$(dirname "$0")/../lib.sh"
+# Where they are refused each is a fault, whatever it asks for.
+cc_program refused -D_GNU_SOURCE <<'END2'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+static sigjmp_buf back;
+static void on_fault(int signo, siginfo_t *i, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	printf("signal %d, code %d, at %p, trap %lld, error %llx, before it %d\n", signo, i->si_code, i->si_addr, r[REG_TRAPNO], r[REG_ERR],
+	       *(unsigned short *)r[REG_RIP] == 0x80cd);
+	siglongjmp(back, 1);
+}
+static long call(long n)
+{
+	long r;
+	if (sigsetjmp(back, 1))
+		return 0;
+	__asm__ volatile("push %%rbx; xor %%ebx, %%ebx; int $0x80; pop %%rbx" : "=a"(r) : "a"(n) : "memory", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+	return r > 0;
+}
+int main(void)
+{
+	struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	int status;
+	sigaction(SIGSEGV, &act, NULL);
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("getpid %ld\n", call(20));
+	printf("brk %ld\n", call(45));
+	if (!fork()) {
+		call(1);
+		_exit(9);
+	}
+	wait(&status);
+	printf("exit %x\n", status);
+	return 0;
+}
+END2
+whole ./refused
 cc_program int80 -D_GNU_SOURCE <<'END2'
 #include <errno.h>
 #include <signal.h>
@@ -128,4 +170,5 @@ int main(void)
 }
 END2
 whole ./int80
+[ "$NATIVE_STATUS" != $((128 + 11)) ] || skip "this kernel has no 32-bit system calls"
 [ "$(info_value threads)" = 6 ] || fail "info counts $(info_value threads) threads, not 6: of 5 processes, one of which executes a program"

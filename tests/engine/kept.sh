@@ -44,13 +44,16 @@ FILE=$(find "$KEPT" -name '*.snapshot')
 
 begins 0 "--keep=none" --keep=none
 begins 0 "--share=0" --share=0
-begins 0 "another directory" --keep=other/deep
-begins 1 "another directory again" --keep=other/deep
+begins 0 "another directory" --keep=other
+begins 1 "another directory again" --keep=other
 mkdir elsewhere
-(cd elsewhere && cp ../prog . && sleep 4.2 && for i in 1 2; do "$TW" record -f none --keep=../other/deep ./prog 2>"err$i" >/dev/null; done)
+(cd elsewhere && cp ../prog . && sleep 4.2 && for i in 1 2; do "$TW" record -f none --keep=../other ./prog 2>"err$i" >/dev/null; done)
 grep -q '; 1 of 1 programs' elsewhere/err1 && fail "a copy of the program is taken for it"
 grep -q '; 1 of 1 programs' elsewhere/err2 || fail "a relative directory: $(cat elsewhere/err2)"
 rm -rf other elsewhere
+one_sentence "$TW" record -f none --keep=nowhere/deep -o r.tw ./prog
+says 'nowhere/deep: No such file'
+[ ! -e nowhere ] || fail "a directory was made that nobody asked for"
 
 # other formats neither take nor leave any
 "$TW" record -f dep -o r.tw ./prog >/dev/null 2>ours.err

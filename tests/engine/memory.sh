@@ -72,7 +72,7 @@ cc_program place -D_GNU_SOURCE <<'EOF'
 #include <sys/mman.h>
 int main(void)
 {
-	static const unsigned long places[] = {0x60000000, 0x70000000, 0x71000000, 0x7ffe0000, 0x560000000000, 0x561000000000, 0x561000400000};
+	static const unsigned long places[] = {0x5f000000, 0x5ffff000, 0x60000000, 0x6c000000, 0x7ffe0000, 0x560000000000, 0x561000000000, 0x561000400000};
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
 		void *p = (void *)places[i];

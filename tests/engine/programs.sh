@@ -10,12 +10,14 @@ memory >after
 cat last
 EOF
 
-# flat PROGRAMS FROM OPTION...: FROM programs on, memory does not grow by what programs would leave (2.5 MB each), only by buffers of more threads at once
+# flat PROGRAMS FROM OPTION...: FROM programs on, memory does not grow by what programs would leave (2.5 MB each). It does grow by buffers, jobs and the
+# allocator's arenas where the recorder falls behind, and by the encoder's machine code, which is counted twice and ends at 64 MB: on a busy machine 18 MB for
+# 60 programs were seen, 6 MB for each 250 later on. A third of what programs would leave is between the two.
 flat() {
 	RECORD_OPTIONS=("${@:3}")
 	same_as_native sh many.sh "$1" "$2"
 	check_good
-	asan || [ "$(("$(cat after)" - "$(cat before)"))" -lt 16000 ] || fail "$*: $(cat before) kB after $2 programs, $(cat after) kB after $1"
+	asan || [ "$(("$(cat after)" - "$(cat before)"))" -lt $((($1 - $2) * 800)) ] || fail "$*: $(cat before) kB after $2 programs, $(cat after) kB after $1"
 }
 
 flat 100 40

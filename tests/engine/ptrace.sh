@@ -112,5 +112,5 @@ int main(int argc, char **argv)
 }
 END2
 if "$CC" -w -g -fsanitize=address -o leak leak.c 2>compiler.err; then
-	same_as_native sh -c './leak 2>&1 | grep "^Direct leak"'
+	same_as_native sh -c './leak 2>&1 | grep "^Direct leak of 33"'
 fi

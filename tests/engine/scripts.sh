@@ -8,6 +8,9 @@ printf '#!/usr/bin/env -S perl -w\nprint "$0 @ARGV $^W\\n";\n' >env && chmod +x 
 whole ./env x y
 printf '#!./plain one two\n' >nested && chmod +x nested
 whole ./nested three
+# What the kernel does not know how to run is left to the shell, as execvp does it.
+printf 'echo "$#" "$@"\nexit 7\n' >bare && chmod +x bare
+whole ./bare a 'b c'
 mkdir bin && cp plain bin/in_path
 PATH=$PWD/bin:$PATH
 whole in_path z

@@ -1,5 +1,5 @@
 # Wherever a signal strikes, its handler sees the flags and registers that the program has there, also where the engine counts with the flags or a
-# register that the next instruction overwrites (src/engine/x86_64/tally_code.h). A timer strikes a loop whose every value is known.
+# register that the next instruction overwrites (src/engine/record/tally_code.h). A timer strikes a loop whose every value is known.
 . "$(dirname "$0")/../lib.sh"
 cc_program program -O1 <<'END'
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-# With --sink=count programs count what they execute themselves (src/engine/tally.h): the totals are those of what is stored, to the last instruction,
+# With --sink=count programs count what they execute themselves (src/engine/record/tally.h): the totals are those of what is stored, to the last instruction,
 # whatever the program does: string instructions and gathers, loops that record a count, signals at any place, faults, changed code, threads,
 # processes, and deaths.
 . "$(dirname "$0")/../lib.sh"

@@ -1,6 +1,6 @@
 # Addresses worked out from recorded registers by every kind of computable update: the references of superblocks are those that the format `call` logs.
 . "$(dirname "$0")/../lib.sh"
-need_command setarch
+need_fixed_addresses
 # each gets a number in rax and another in rcx, and leaves one in rax
 cat >updates <<'E2'
 mov %ecx, %eax

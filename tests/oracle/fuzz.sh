@@ -3,6 +3,7 @@
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need_cpu avx2
+need_ptrace
 STEP=$BUILD/tests/step
 [ -x "$STEP" ] || make -s -C "$ROOT" BUILD="$BUILD" "$STEP" || fail "the oracle cannot be built"
 "$CC" -O1 -o fuzz "$ROOT/tests/oracle/fuzz.c" -lZydis || fail "fuzz.c does not compile"

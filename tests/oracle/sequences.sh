@@ -4,7 +4,8 @@
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need_cpu avx2
-need_command setarch objdump
+need_command objdump
+need_fixed_addresses
 SEEDS=${SEEDS:-$(seq "$(full 20 1)")}
 COUNT=${COUNT:-$(full 500 20)}
 TURNS=${TURNS:-40}

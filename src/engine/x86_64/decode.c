@@ -1,7 +1,9 @@
+#include "engine/x86_64/decode.h"
 #include "engine/x86_64/decoding.h"
-#include "engine/window.h"
-#include "engine/x86_64/memo.h"
-#include "engine/x86_64/stamp.h"
+#include "engine/x86_64/decode_cache.h"
+#include "engine/x86_64/room.h"
+
+#define LONGEST 15u /* bytes of an instruction */
 
 static ZydisDecoder decoder;
 
@@ -211,20 +213,21 @@ static void boil_down(struct decoding *w)
 	i->n_ops = (u16)(w->b->n_ops - i->first_op);
 }
 
-static void add_bad(struct insn *i, u64 pc, u64 limit)
+static void add_bad(struct insn *i, u64 pc, u64 limit, bool cut)
 {
 	memset(i, 0, sizeof *i);
 	i->pc = pc;
 	i->kind = INSN_BAD;
+	i->cut = cut;
 	i->lea_reg = TW_NOREG;
 	i->len = 1;
 	if (pc < limit)
 		memcpy(i->raw, (const void *)pc, 1);
 }
 
-static bool decode_bytes(const void *at, u64 n, ZydisDecodedInstruction *z, ZydisDecodedOperand *o)
+static ZyanStatus decode_bytes(const void *at, u64 n, ZydisDecodedInstruction *z, ZydisDecodedOperand *o)
 {
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, n, z, o));
+	return ZydisDecoderDecodeFull(&decoder, at, n, z, o);
 }
 
 /* With REX.B in front of it 90 is xchg r8, rax, to processors in spite of a prefix F3; Zydis says pause. It is decoded with a prefix without meaning instead. */
@@ -236,7 +239,7 @@ static bool decode_pause(const u8 *at, ZydisDecodedInstruction *z, ZydisDecodedO
 	for (u8 k = 0; k < n && raw[k] != 0x90; k++)
 		if (raw[k] == 0xf3)
 			raw[k] = 0x3e;
-	return decode_bytes(raw, n, z, o);
+	return ZYAN_SUCCESS(decode_bytes(raw, n, z, o));
 }
 
 /* Decodes one instruction of the block; false: it ends the block. */
@@ -245,12 +248,12 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 	ZydisDecodedInstruction z;
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 	u64 room = limit > pc ? limit - pc : 0;
-	if (tw_memo_take(b, pc, room))
+	if (tw_decode_cache_take(b, pc, room))
 		return b->insn[b->n_insns - 1].kind == INSN_PLAIN;
 	struct insn *i = &b->insn[b->n_insns++];
-	if (!decode_bytes((const void *)pc, room < 15 ? room : 15, &z, o) ||
-	    (z.mnemonic == ZYDIS_MNEMONIC_PAUSE && z.raw.rex.B && !decode_pause((const u8 *)pc, &z, o))) {
-		add_bad(i, pc, limit);
+	const ZyanStatus status = decode_bytes((const void *)pc, room < LONGEST ? room : LONGEST, &z, o);
+	if (!ZYAN_SUCCESS(status) || (z.mnemonic == ZYDIS_MNEMONIC_PAUSE && z.raw.rex.B && !decode_pause((const u8 *)pc, &z, o))) {
+		add_bad(i, pc, limit, status == ZYDIS_STATUS_NO_MORE_DATA);
 		i->first_op = b->n_ops;
 		return false;
 	}
@@ -260,7 +263,7 @@ static bool decode_one(struct block *b, u64 pc, u64 limit)
 	memcpy(i->raw, (const void *)pc, z.length);
 	struct decoding w = {b, i, &z, o, 0};
 	boil_down(&w);
-	tw_memo_keep(b, room);
+	tw_decode_cache_keep(b, room);
 	return i->kind == INSN_PLAIN;
 }
 
@@ -289,13 +292,13 @@ static void decode_insns(struct block *b, struct part *p, u64 limit)
 	u32 values = 0, first_op = b->n_ops;
 	bool more = true;
 	while (more && p->n_insns < PART_MAX_INSNS && b->n_ops - first_op < PART_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
-		if (p->n_insns && tw_window_stops_at(p->pc + p->bytes))
+		if (p->n_insns && tw_x86_64_calls.stops_at(p->pc + p->bytes))
 			break;
 		more = decode_one(b, p->pc + p->bytes, limit);
 		struct insn *i = &b->insn[b->n_insns - 1];
-		const bool stamped = tw_stamp_wanted(i);
-		more = more && !stamped;
-		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED || stamped)) {
+		const bool alone = tw_x86_64_calls.stands_alone(i);
+		more = more && !alone;
+		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED || alone)) {
 			/* These stand alone, so that whatever ran before them is a whole fragment. */
 			b->n_ops = i->first_op;
 			b->n_insns--;

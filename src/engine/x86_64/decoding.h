@@ -4,7 +4,7 @@
 #ifndef TW_DECODING_H
 #define TW_DECODING_H
 
-#include "engine/x86_64/decode.h"
+#include "engine/x86_64/block.h"
 #define ZYDIS_STATIC_BUILD
 #include <Zydis/Zydis.h>
 

@@ -6,12 +6,16 @@
 #define TW_EMIT_H
 
 #include "engine/engine.h"
-#include "engine/fragment.h"
+#include "engine/x86_64/state.h"
+
+struct tw_recorded;
+struct fragment;
 
 #define EMIT_MAX_STATES 2048
 
 struct emit {
 	u8 *start, *at;
+	struct tw_recorded *rec; /* what is being made, for those who emit it: nothing here looks at these two */
 	struct fragment *f;
 	u8 buf;                 /* register that holds the buffer pointer here */
 	i32 values;             /* where the record's value slots begin, from the buffer pointer */

@@ -80,3 +80,12 @@ bool tw_decode_overwrites_flags(const struct insn *i)
 		return false;
 	}
 }
+
+u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2)
+{
+	static const u8 choice[] = {TW_RAX, TW_RCX, TW_RDX, TW_RBX, TW_RSI, TW_RDI};
+	for (unsigned k = 0; k < sizeof choice; k++)
+		if (!((i->uses | i->defs) >> choice[k] & 1) && choice[k] != avoid1 && choice[k] != avoid2)
+			return choice[k];
+	return TW_NOREG;
+}

@@ -1,5 +1,5 @@
 /* Switching between application and engine. See glue.h for what each is for, layout.h for the offsets. */
-#include "engine/x86_64/layout.h"
+#include "engine/layout.h"
 
 #define gs_reg(n) %gs:(T_REGS + 8 * n)
 
@@ -7,21 +7,6 @@
  * made only where one of them is set. */
 #define FLAGS_RARE 0xfff528
 
-	.text
-
-/* The engine's entry point: the kernel's stack, untouched. */
-	.globl tw_start
-tw_start:
-	xorl %ebp, %ebp
-	movq %rsp, %rdi
-	leaq tw_boot_stack_top(%rip), %rsp
-	call tw_main
-	ud2
-
-	.bss
-	.balign 16
-	.skip 32768
-tw_boot_stack_top:
 	.text
 
 .macro save_registers
@@ -56,7 +41,7 @@ tw_boot_stack_top:
 tw_exit_cache:
 	save_registers
 	movq %gs:T_SELF, %rdi
-	call tw_dispatch
+	call *tw_x86_64_calls+CALLS_LEFT
 	movq %rax, %gs:T_HOST_TARGET
 	jmp tw_enter_cache
 
@@ -64,16 +49,15 @@ tw_exit_cache:
 tw_clean_call:
 	save_registers
 	movq %gs:T_SELF, %rdi
-	call tw_call_made
+	call *tw_x86_64_calls+CALLS_CALL_MADE
 	movq %rax, %gs:T_HOST_TARGET
 	jmp tw_enter_cache
 
 	.globl tw_reenter
 tw_reenter:
 	save_registers
-	movq $tw_exit_reenter, %gs:T_EXIT
 	movq %gs:T_SELF, %rdi
-	call tw_dispatch
+	call *tw_x86_64_calls+CALLS_STOPPED
 	movq %rax, %gs:T_HOST_TARGET
 	jmp tw_enter_cache
 
@@ -83,13 +67,13 @@ tw_resume_cache:
 	pushq $2
 	popfq
 	movq %gs:T_SELF, %rdi
-	call tw_resume
+	call *tw_x86_64_calls+CALLS_RESUME
 	movq %rax, %gs:T_HOST_TARGET
 
 	.globl tw_enter_cache, tw_enter_begin, tw_enter_end
 tw_enter_cache:
 tw_enter_begin:
-	cmpq $0, %gs:T_HAS_PENDING
+	cmpq $0, %gs:T_HAS_DEFERRED
 	jne turn_back
 go_on:	testl $FLAGS_RARE, %gs:T_FLAGS
 	jnz 1f
@@ -142,7 +126,7 @@ tw_app_syscall:
 	movq (8 * 9)(%rsi), %r9
 	movq (8 * 6)(%rsi), %rsi
 tw_syscall_begin:
-	cmpq $0, %gs:T_HAS_PENDING
+	cmpq $0, %gs:T_HAS_DEFERRED
 	jne tw_syscall_abort
 tw_syscall_insn:
 	syscall
@@ -165,7 +149,7 @@ tw_app_int80:
 	movq (8 * 5)(%rsi), %rbp
 	movq (8 * 6)(%rsi), %rsi
 tw_int80_begin:
-	cmpq $0, %gs:T_HAS_PENDING
+	cmpq $0, %gs:T_HAS_DEFERRED
 	jne tw_int80_abort
 tw_int80_insn:
 	int $0x80
@@ -213,32 +197,14 @@ tw_restorer:
 	movl $15, %eax
 	syscall
 
-/* bool tw_copy(void *d, const void *s, size_t n) */
-	.globl tw_copy, tw_copy_begin, tw_copy_end, tw_copy_fault
-tw_copy:
-	movq %rdx, %rcx
-tw_copy_begin:
-	rep movsb
-tw_copy_end:
-	movl $1, %eax
-	ret
-tw_copy_fault:
-	xorl %eax, %eax
-	ret
-
-/* bool tw_xrstor(const void *image, u64 mask), bool tw_fxrstor(const void *image) */
-	.globl tw_xrstor, tw_xrstor_insn, tw_fxrstor, tw_fxrstor_insn
+/* bool tw_xrstor(const void *image, u64 mask) */
+	.globl tw_xrstor, tw_xrstor_insn
 tw_xrstor:
 	movl %esi, %eax
 	movq %rsi, %rdx
 	shrq $32, %rdx
 tw_xrstor_insn:
 	xrstor64 (%rdi)
-	movl $1, %eax
-	ret
-tw_fxrstor:
-tw_fxrstor_insn:
-	fxrstor64 (%rdi)
 	movl $1, %eax
 	ret
 
@@ -261,6 +227,32 @@ tw_sigreturn:
 	movq %rdi, %rsp
 	movl $15, %eax
 	syscall
+
+/* bool tw_sigreturn_here(struct tw_ucontext *context) */
+	.globl tw_sigreturn_here, tw_sigreturned, tw_sigreturn_fault
+tw_sigreturn_here:
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	leaq tw_sigreturned(%rip), %rax
+	movq %rax, UC_RIP(%rdi)
+	movq %rsp, UC_RSP(%rdi)
+	jmp tw_sigreturn
+tw_sigreturned:
+	movl $1, %eax
+1:	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	ret
+tw_sigreturn_fault:
+	xorl %eax, %eax
+	jmp 1b
 
 /* u64 tw_tsc(void) */
 	.globl tw_tsc, tw_tsc_insn, tw_tsc_fault

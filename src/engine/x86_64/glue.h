@@ -4,22 +4,22 @@
 #ifndef TW_GLUE_H
 #define TW_GLUE_H
 
-#include "engine/engine.h"
+#include "engine/x86_64/room.h"
 
-/* Leaves the cache: saves everything in the thread, calls tw_dispatch on the engine stack, enters where it says. Jumped to from stubs. */
+/* Leaves the cache: saves everything in the thread, calls the dispatcher on the engine stack, enters where it says. Jumped to from stubs. */
 void tw_exit_cache(void);
 
-/* The clean call: the same with tw_call_made, coming back behind the call (jumped to from fragments). */
+/* The clean call: the same with what is to be called (record/clean_call.h), coming back behind the call (jumped to from fragments). */
 void tw_clean_call(void);
 
 /* Restores the application's registers from the thread and jumps to thread.host_target. Signals between the two labels are turned back. */
 void tw_enter_cache(void) __attribute__((noreturn));
 extern const char tw_enter_begin[], tw_enter_end[];
 
-/* Enters the cache from scratch: calls tw_resume on an empty engine stack. Also where a signal handler returns to. */
+/* Enters the cache from scratch: calls the dispatcher on an empty engine stack. Also where a signal handler returns to. */
 void tw_resume_cache(void) __attribute__((noreturn));
 
-/* Where an entry stopped by a signal goes instead: saves everything, then tw_dispatch with EXIT_REENTER. */
+/* Where an entry stopped by a signal goes instead: saves everything, then calls what is there for that. */
 void tw_reenter(void);
 
 /*
@@ -47,13 +47,9 @@ void tw_exit_thread(u32 *in_use, i32 status, u32 nr) __attribute__((noreturn));
 /* rt_sigreturn restorer for the engine's handlers. */
 void tw_restorer(void);
 
-/* tw_copy's body: returns here with false when it faults. */
-extern const char tw_copy_begin[], tw_copy_end[], tw_copy_fault[];
-
-/* Load extended state from what may be no image of it: false, and nothing loaded, where that faults. */
+/* Loads extended state from what may be no image of it: false, and nothing loaded, where that faults. */
 bool tw_xrstor(const void *image, u64 mask);
-bool tw_fxrstor(const void *image);
-extern const char tw_xrstor_insn[], tw_fxrstor_insn[];
+extern const char tw_xrstor_insn[];
 
 /* Load a selector. False, and nothing loaded, where that faults. The base of %gs is another then: no signal may come before it is the thread again. */
 bool tw_load_fs(u16 selector);
@@ -62,6 +58,14 @@ extern const char tw_load_fs_insn[], tw_load_gs_insn[];
 
 /* rt_sigreturn to the context that stands here, in a frame of the kernel's layout. */
 void tw_sigreturn(const void *ucontext) __attribute__((noreturn));
+
+/*
+ * rt_sigreturn that comes back: only extended state, mask and alternate stack become those of the context, whose rip and rsp are set here. False: the kernel
+ * refused the extended state, with a SIGSEGV at tw_sigreturned, which goes on at tw_sigreturn_fault.
+ */
+struct tw_ucontext;
+bool tw_sigreturn_here(struct tw_ucontext *context);
+extern const char tw_sigreturned[], tw_sigreturn_fault[];
 
 /* The time stamp counter; 0 while the program has it disabled for itself (PR_SET_TSC): the fault at tw_tsc_insn goes on at tw_tsc_fault. */
 u64 tw_tsc(void);

@@ -3,7 +3,7 @@
  * one (direct branches and calls, rip-relative operands).
  *
  * Only instructions as compilers make most of them are known: prefixes 66, F2, F3 and REX, the one-byte opcodes and those behind 0F. What is told is
- * not relied on: it says where to look (memo.h).
+ * not relied on: it says where to look (decode_cache.h).
  */
 #ifndef TW_SHAPE_H
 #define TW_SHAPE_H

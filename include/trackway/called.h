@@ -1,0 +1,215 @@
+/*
+ * Functions whose calls are recorded with their arguments and results (record --calls): CALL and RETURN events. A CALL event says by number which one it is: the
+ * index in TW_CALLED, or, from TW_NCALLED on, in the names that were given besides. Numbers are part of the format: new names come last.
+ *
+ * Names are those of the symbol tables; C++ has its operators under their mangled ones. Several names may be of one kind, which says what they do.
+ *
+ * Freestanding: the engine includes this header.
+ */
+#ifndef TRACKWAY_CALLED_H
+#define TRACKWAY_CALLED_H
+
+enum tw_called_kind {
+	TW_CALLED_OTHER, /* named by the user */
+	/* memory */
+	TW_CALLED_MALLOC,         /* (bytes) */
+	TW_CALLED_CALLOC,         /* (n, bytes) */
+	TW_CALLED_REALLOC,        /* (block, bytes) */
+	TW_CALLED_REALLOCARRAY,   /* (block, n, bytes) */
+	TW_CALLED_MEMALIGN,       /* (alignment, bytes) */
+	TW_CALLED_POSIX_MEMALIGN, /* (where, alignment, bytes) */
+	TW_CALLED_NEW_ALIGNED,    /* (bytes, alignment) */
+	TW_CALLED_FREE,           /* (block) */
+	TW_CALLED_USABLE,         /* (block): how many bytes may be used of it */
+	/* threads */
+	TW_CALLED_CREATE, /* (where its name goes, ...) */
+	TW_CALLED_JOIN,   /* (name) */
+	TW_CALLED_TRY_JOIN,
+	/* locks: (lock) */
+	TW_CALLED_LOCK,
+	TW_CALLED_TRY_LOCK, /* 0: taken */
+	TW_CALLED_UNLOCK,
+	TW_CALLED_LOCK_SHARED,
+	TW_CALLED_TRY_LOCK_SHARED,
+	TW_CALLED_RWLOCK, /* for writing */
+	TW_CALLED_TRY_RWLOCK,
+	TW_CALLED_RWUNLOCK,
+	TW_CALLED_INIT_LOCK,
+	TW_CALLED_DESTROY_LOCK,
+	/* what is waited for: (object) */
+	TW_CALLED_COND_WAIT, /* (condition, lock) */
+	TW_CALLED_SIGNAL,
+	TW_CALLED_BARRIER_INIT,
+	TW_CALLED_BARRIER_WAIT,
+	TW_CALLED_SEM_INIT,
+	TW_CALLED_SEM_WAIT,
+	TW_CALLED_TRY_SEM_WAIT,
+	TW_CALLED_SEM_POST,
+	TW_CALLED_ONCE,          /* (control, function) */
+	TW_CALLED_GUARD_ACQUIRE, /* (guard): not 0: the caller is to initialize */
+	TW_CALLED_GUARD_RELEASE,
+	/* OpenMP, as gcc's libgomp has it */
+	TW_CALLED_PARALLEL,     /* (function, ...) */
+	TW_CALLED_TEAM_BARRIER, /* of the threads of a parallel region */
+	TW_CALLED_CRITICAL,     /* the lock that has no name */
+	TW_CALLED_CRITICAL_END,
+	TW_CALLED_OMP_LOCK,      /* (lock); no result */
+	TW_CALLED_OMP_TEST_LOCK, /* (lock): not 0: taken */
+	TW_CALLED_ORDERED,
+	TW_CALLED_ORDERED_END,
+	TW_CALLED_COPY_START, /* not 0: what another thread has laid down is taken */
+	TW_CALLED_COPY_END,
+	TW_CALLED_TASK,      /* (function, data, copy, bytes, alignment, if, flags, ...) */
+	TW_CALLED_TASK_WAIT, /* for the tasks that this one made */
+	TW_CALLED_TASK_GROUP_END,
+	TW_CALLED_DOACROSS_POST,
+	TW_CALLED_DOACROSS_WAIT,
+	TW_NCALLED_KINDS
+};
+
+#define TW_CALLED_MEMORY(X)                                                                                                                \
+	X("malloc", MALLOC)                                                                                                                \
+	X("valloc", MALLOC)                                                                                                                \
+	X("pvalloc", MALLOC)                                                                                                               \
+	X("_Znwm", MALLOC)                                                                                                                 \
+	X("_Znam", MALLOC)                                                                                                                 \
+	X("_ZnwmRKSt9nothrow_t", MALLOC)                                                                                                   \
+	X("_ZnamRKSt9nothrow_t", MALLOC)                                                                                                   \
+	X("calloc", CALLOC)                                                                                                                \
+	X("realloc", REALLOC)                                                                                                              \
+	X("reallocarray", REALLOCARRAY)                                                                                                    \
+	X("memalign", MEMALIGN)                                                                                                            \
+	X("aligned_alloc", MEMALIGN)                                                                                                       \
+	X("posix_memalign", POSIX_MEMALIGN)                                                                                                \
+	X("_ZnwmSt11align_val_t", NEW_ALIGNED)                                                                                             \
+	X("_ZnamSt11align_val_t", NEW_ALIGNED)                                                                                             \
+	X("_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED)                                                                               \
+	X("_ZnamSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED)                                                                               \
+	X("free", FREE)                                                                                                                    \
+	X("cfree", FREE)                                                                                                                   \
+	X("_ZdlPv", FREE)                                                                                                                  \
+	X("_ZdaPv", FREE)                                                                                                                  \
+	X("_ZdlPvm", FREE)                                                                                                                 \
+	X("_ZdaPvm", FREE)                                                                                                                 \
+	X("_ZdlPvSt11align_val_t", FREE)                                                                                                   \
+	X("_ZdaPvSt11align_val_t", FREE)                                                                                                   \
+	X("_ZdlPvmSt11align_val_t", FREE)                                                                                                  \
+	X("_ZdaPvmSt11align_val_t", FREE)                                                                                                  \
+	X("_ZdlPvRKSt9nothrow_t", FREE)                                                                                                    \
+	X("_ZdaPvRKSt9nothrow_t", FREE)                                                                                                    \
+	X("malloc_usable_size", USABLE)
+
+#define TW_CALLED_THREADS(X)                                                                                                               \
+	X("pthread_create", CREATE)                                                                                                        \
+	X("thrd_create", CREATE)                                                                                                           \
+	X("pthread_join", JOIN)                                                                                                            \
+	X("pthread_timedjoin_np", TRY_JOIN)                                                                                                \
+	X("pthread_clockjoin_np", TRY_JOIN)                                                                                                \
+	X("pthread_tryjoin_np", TRY_JOIN)                                                                                                  \
+	X("thrd_join", JOIN)                                                                                                               \
+	X("pthread_mutex_init", INIT_LOCK)                                                                                                 \
+	X("pthread_mutex_destroy", DESTROY_LOCK)                                                                                           \
+	X("pthread_mutex_lock", LOCK)                                                                                                      \
+	X("pthread_mutex_trylock", TRY_LOCK)                                                                                               \
+	X("pthread_mutex_timedlock", TRY_LOCK)                                                                                             \
+	X("pthread_mutex_clocklock", TRY_LOCK)                                                                                             \
+	X("pthread_mutex_unlock", UNLOCK)                                                                                                  \
+	X("mtx_init", INIT_LOCK)                                                                                                           \
+	X("mtx_destroy", DESTROY_LOCK)                                                                                                     \
+	X("mtx_lock", LOCK)                                                                                                                \
+	X("mtx_trylock", TRY_LOCK)                                                                                                         \
+	X("mtx_timedlock", TRY_LOCK)                                                                                                       \
+	X("mtx_unlock", UNLOCK)                                                                                                            \
+	X("pthread_spin_init", INIT_LOCK)                                                                                                  \
+	X("pthread_spin_destroy", DESTROY_LOCK)                                                                                            \
+	X("pthread_spin_lock", LOCK)                                                                                                       \
+	X("pthread_spin_trylock", TRY_LOCK)                                                                                                \
+	X("pthread_spin_unlock", UNLOCK)                                                                                                   \
+	X("pthread_rwlock_init", INIT_LOCK)                                                                                                \
+	X("pthread_rwlock_destroy", DESTROY_LOCK)                                                                                          \
+	X("pthread_rwlock_rdlock", LOCK_SHARED)                                                                                            \
+	X("pthread_rwlock_tryrdlock", TRY_LOCK_SHARED)                                                                                     \
+	X("pthread_rwlock_timedrdlock", TRY_LOCK_SHARED)                                                                                   \
+	X("pthread_rwlock_clockrdlock", TRY_LOCK_SHARED)                                                                                   \
+	X("pthread_rwlock_wrlock", RWLOCK)                                                                                                 \
+	X("pthread_rwlock_trywrlock", TRY_RWLOCK)                                                                                          \
+	X("pthread_rwlock_timedwrlock", TRY_RWLOCK)                                                                                        \
+	X("pthread_rwlock_clockwrlock", TRY_RWLOCK)                                                                                        \
+	X("pthread_rwlock_unlock", RWUNLOCK)                                                                                               \
+	X("pthread_cond_wait", COND_WAIT)                                                                                                  \
+	X("pthread_cond_timedwait", COND_WAIT)                                                                                             \
+	X("pthread_cond_clockwait", COND_WAIT)                                                                                             \
+	X("cnd_wait", COND_WAIT)                                                                                                           \
+	X("cnd_timedwait", COND_WAIT)                                                                                                      \
+	X("pthread_cond_signal", SIGNAL)                                                                                                   \
+	X("pthread_cond_broadcast", SIGNAL)                                                                                                \
+	X("cnd_signal", SIGNAL)                                                                                                            \
+	X("cnd_broadcast", SIGNAL)                                                                                                         \
+	X("pthread_barrier_init", BARRIER_INIT)                                                                                            \
+	X("pthread_barrier_wait", BARRIER_WAIT)                                                                                            \
+	X("sem_init", SEM_INIT)                                                                                                            \
+	X("sem_wait", SEM_WAIT)                                                                                                            \
+	X("sem_trywait", TRY_SEM_WAIT)                                                                                                     \
+	X("sem_timedwait", TRY_SEM_WAIT)                                                                                                   \
+	X("sem_clockwait", TRY_SEM_WAIT)                                                                                                   \
+	X("sem_post", SEM_POST)                                                                                                            \
+	X("pthread_once", ONCE)                                                                                                            \
+	X("call_once", ONCE)                                                                                                               \
+	X("__cxa_guard_acquire", GUARD_ACQUIRE)                                                                                            \
+	X("__cxa_guard_release", GUARD_RELEASE)
+
+#define TW_CALLED_OPENMP(X)                                                                                                                \
+	X("GOMP_parallel", PARALLEL)                                                                                                       \
+	X("GOMP_parallel_reductions", PARALLEL)                                                                                            \
+	X("GOMP_parallel_sections", PARALLEL)                                                                                              \
+	X("GOMP_parallel_loop_static", PARALLEL)                                                                                           \
+	X("GOMP_parallel_loop_dynamic", PARALLEL)                                                                                          \
+	X("GOMP_parallel_loop_guided", PARALLEL)                                                                                           \
+	X("GOMP_parallel_loop_runtime", PARALLEL)                                                                                          \
+	X("GOMP_parallel_loop_nonmonotonic_dynamic", PARALLEL)                                                                             \
+	X("GOMP_parallel_loop_nonmonotonic_guided", PARALLEL)                                                                              \
+	X("GOMP_parallel_loop_nonmonotonic_runtime", PARALLEL)                                                                             \
+	X("GOMP_parallel_loop_maybe_nonmonotonic_runtime", PARALLEL)                                                                       \
+	X("GOMP_teams_reg", PARALLEL)                                                                                                      \
+	X("GOMP_barrier", TEAM_BARRIER)                                                                                                    \
+	X("GOMP_barrier_cancel", TEAM_BARRIER)                                                                                             \
+	X("GOMP_loop_end", TEAM_BARRIER)                                                                                                   \
+	X("GOMP_loop_end_cancel", TEAM_BARRIER)                                                                                            \
+	X("GOMP_sections_end", TEAM_BARRIER)                                                                                               \
+	X("GOMP_sections_end_cancel", TEAM_BARRIER)                                                                                        \
+	X("GOMP_workshare_task_reduction_unregister", TEAM_BARRIER)                                                                        \
+	X("GOMP_critical_start", CRITICAL)                                                                                                 \
+	X("GOMP_critical_end", CRITICAL_END)                                                                                               \
+	X("GOMP_atomic_start", CRITICAL)                                                                                                   \
+	X("GOMP_atomic_end", CRITICAL_END)                                                                                                 \
+	X("GOMP_critical_name_start", OMP_LOCK)                                                                                            \
+	X("GOMP_critical_name_end", UNLOCK)                                                                                                \
+	X("omp_init_lock", INIT_LOCK)                                                                                                      \
+	X("omp_destroy_lock", DESTROY_LOCK)                                                                                                \
+	X("omp_set_lock", OMP_LOCK)                                                                                                        \
+	X("omp_unset_lock", UNLOCK)                                                                                                        \
+	X("omp_test_lock", OMP_TEST_LOCK)                                                                                                  \
+	X("omp_set_nest_lock", OMP_LOCK)                                                                                                   \
+	X("omp_unset_nest_lock", UNLOCK)                                                                                                   \
+	X("omp_test_nest_lock", OMP_TEST_LOCK)                                                                                             \
+	X("GOMP_ordered_start", ORDERED)                                                                                                   \
+	X("GOMP_ordered_end", ORDERED_END)                                                                                                 \
+	X("GOMP_single_copy_start", COPY_START)                                                                                            \
+	X("GOMP_single_copy_end", COPY_END)                                                                                                \
+	X("GOMP_task", TASK)                                                                                                               \
+	X("GOMP_taskloop", TASK)                                                                                                           \
+	X("GOMP_taskloop_ull", TASK)                                                                                                       \
+	X("GOMP_taskwait", TASK_WAIT)                                                                                                      \
+	X("GOMP_taskwait_depend", TASK_WAIT)                                                                                               \
+	X("GOMP_taskgroup_end", TASK_GROUP_END)                                                                                            \
+	X("GOMP_doacross_post", DOACROSS_POST)                                                                                             \
+	X("GOMP_doacross_wait", DOACROSS_WAIT)                                                                                             \
+	X("GOMP_doacross_ull_post", DOACROSS_POST)                                                                                         \
+	X("GOMP_doacross_ull_wait", DOACROSS_WAIT)
+
+#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X)
+
+#define TW_CALLED_ONE(name, kind) +1
+enum { TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE) };
+
+#endif

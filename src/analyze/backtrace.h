@@ -1,0 +1,50 @@
+/*
+ * Backtraces: what a thread did last, and the calls that it was in, by replaying its last chunks only.
+ *
+ * A frame is pushed by a call instruction, and is gone when a return takes its address from the stack, when another call writes its return address there or above, or when a keyframe
+ * says that the stack pointer is above it; so what longjmp and exceptions leave is gone too. In a recording without references a return is matched by where it leads. A signal
+ * handler's frames stand on the frame of its signal. What was called before the first chunk that is replayed is not known.
+ */
+#ifndef TW_BACKTRACE_H
+#define TW_BACKTRACE_H
+
+#include <trackway/replay.h>
+
+/* A call that had not returned; or a signal whose handler had not. */
+struct tw_back_frame {
+	uint64_t pc;     /* of the instruction that called; of a signal, where it came */
+	uint64_t slot;   /* where the return address stands; 0: not known */
+	uint64_t back;   /* the return address */
+	uint32_t signal; /* its number; 0: a call */
+};
+
+/* One of the last blocks. */
+struct tw_back_block {
+	uint64_t pc;
+	const struct tw_descriptor *descriptor;
+	uint16_t block, n_insns; /* as in struct tw_block_run */
+};
+
+struct tw_backtrace {
+	struct tw_back_frame *frames; /* the innermost last */
+	size_t n_frames, frames_room;
+	int whole;                    /* 1: all of the thread was replayed, so that no frame is missing */
+	struct tw_back_block *blocks; /* a ring; tw_backtrace_block gives them in order */
+	size_t n_blocks, most_blocks, next_block;
+	struct tw_fault fault; /* the last one that was told; number 0: none was */
+};
+
+struct tw_backtrace_options {
+	size_t blocks;                   /* how many of the last blocks are wanted */
+	uint64_t insns;                  /* replay so many of the last instructions at least; 0: what the blocks take */
+	struct tw_replay_options replay; /* `damage` and its context only */
+};
+
+/* Fills *out, which the caller gives to tw_backtrace_free in any case, for a thread of the recording (as in tw_recording_thread). 0 or an enum tw_error. */
+int tw_backtrace(const struct tw_recording *r, size_t thread, const struct tw_backtrace_options *options, struct tw_backtrace *out);
+void tw_backtrace_free(struct tw_backtrace *b);
+
+/* Block number i, the earliest first. */
+const struct tw_back_block *tw_backtrace_block(const struct tw_backtrace *b, size_t i);
+
+#endif

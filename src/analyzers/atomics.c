@@ -1,0 +1,410 @@
+#include "analyzers/atomics.h"
+#include "base/array.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 128, STATEMENT = 2000, MOST_LINES = 6 };
+
+struct tw_source_file {
+	const char *path; /* as the names have it */
+	char *text;       /* NULL: it cannot be read */
+	char *declared;   /* names that it declares atomic, each between newlines; NULL: none */
+	int none;         /* nothing in it is atomic */
+};
+
+/* ---- text ---- */
+
+static int is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The first word of the text that begins so, or is so where `whole`; NULL: none. */
+static const char *find_word(const char *text, const char *word, int whole)
+{
+	const size_t n = strlen(word);
+	for (const char *p = text; (p = strstr(p, word)); p++)
+		if ((p == text || !is_word(p[-1])) && (!whole || !is_word(p[n])))
+			return p;
+	return NULL;
+}
+
+static const char *line_at(const char *text, unsigned line)
+{
+	while (text && line-- > 1) {
+		text = strchr(text, '\n');
+		text += text != NULL;
+	}
+	return text;
+}
+
+static const char *line_before(const char *text, const char *line)
+{
+	if (line == text)
+		return NULL;
+	for (line--; line > text && line[-1] != '\n';)
+		line--;
+	return line;
+}
+
+static size_t length(const char *line)
+{
+	return strcspn(line, "\n");
+}
+
+/* Does a statement end with this line? */
+static int ends_statement(const char *line)
+{
+	size_t n = length(line);
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	return !n || strchr(";{}", line[n - 1]) || line[0] == '#' || line[strspn(line, " \t")] == '#' ||
+	       (n > 1 && line[n - 1] == '/' && line[n - 2] == '*');
+}
+
+/* The lines of the statement that the line is part of, in one text; and where it begins. */
+static const char *copy_statement(const char *text, const char *line, char *to)
+{
+	const char *from = line, *before, *last = line;
+	for (unsigned k = 0; k < MOST_LINES && (before = line_before(text, from)) && !ends_statement(before); k++)
+		from = before;
+	for (unsigned k = 0; k < MOST_LINES && !ends_statement(last) && last[length(last)]; k++)
+		last += length(last) + 1;
+	size_t n = (size_t)(last - from) + length(last);
+	n = n < STATEMENT - 1 ? n : STATEMENT - 1;
+	memcpy(to, from, n);
+	to[n] = 0;
+	return from;
+}
+
+/* Of several statements, keeps those that use the object, if there are such. */
+static void keep_those_of(const char *object, char *text)
+{
+	char kept[STATEMENT];
+	size_t n = 0;
+	for (char *p = text; *p;) {
+		const size_t bytes = strcspn(p, ";{}") + (p[strcspn(p, ";{}")] != 0);
+		char one[STATEMENT];
+		memcpy(one, p, bytes);
+		one[bytes] = 0;
+		if (find_word(one, object, 1)) {
+			memcpy(kept + n, one, bytes);
+			n += bytes;
+		}
+		p += bytes;
+	}
+	kept[n] = 0;
+	if (n)
+		memcpy(text, kept, n + 1);
+}
+
+/* ---- what declarations say ---- */
+
+/* Where in the line a type that is atomic ends; NULL: there is none. */
+static const char *atomic_type(const char *line)
+{
+	static const char *const types[] = {"_Atomic", "atomic<", "atomic_", NULL};
+	for (const char *const *t = types; *t; t++) {
+		const char *p = find_word(line, *t, 0);
+		if (!p)
+			continue;
+		p += strlen(*t);
+		while (is_word(*p))
+			p++;
+		if (**t != 'a' || (*t)[6] == '<' || *p == ' ' || *p == '\t') /* atomic_int x, and not atomic_load(&x) */
+			return p;
+	}
+	return NULL;
+}
+
+static int is_type(const char *word, size_t n)
+{
+	static const char *const types[] = {"int",   "long",     "unsigned", "char",   "short",  "bool",  "void",
+	                                    "const", "volatile", "size_t",   "struct", "signed", "_Bool", NULL};
+	for (const char *const *t = types; *t; t++)
+		if (strlen(*t) == n && !memcmp(*t, word, n))
+			return 1;
+	return 0;
+}
+
+/* Adds the names that a declaration declares to the list, each between newlines. */
+static int add_declared(const char *p, char **list, size_t *n, size_t *room)
+{
+	while (*p && *p != ';') {
+		size_t bytes = 0;
+		while (is_word(p[bytes]))
+			bytes++;
+		const char *after = p + bytes + strspn(p + bytes, " \t");
+		if (bytes && bytes < NAME && strchr(";,=[{()", *after) && *after && !isdigit((unsigned char)*p) && !is_type(p, bytes)) {
+			char *more = tw_array_room(*list, *n + bytes + 2, room, 1);
+			if (!more)
+				return TW_ERR_MEMORY;
+			*list = more;
+			memcpy(more + *n, p, bytes);
+			*n += bytes;
+			more[(*n)++] = '\n';
+			more[*n] = 0;
+		}
+		p += bytes ? bytes : 1;
+	}
+	return 0;
+}
+
+/* The names that a text declares atomic, each between newlines; NULL: there are none. */
+static char *list_declared(const char *text)
+{
+	char line[STATEMENT], *list = NULL;
+	size_t n = 0, room = 0;
+	for (const char *p = text; *p; p += length(p) + (p[length(p)] == '\n')) {
+		const size_t bytes = length(p) < sizeof line - 1 ? length(p) : sizeof line - 1;
+		memcpy(line, p, bytes);
+		line[bytes] = 0;
+		const char *declared = atomic_type(line);
+		if (!declared)
+			continue;
+		if (!list) {
+			list = tw_array_room(NULL, 1, &room, 1);
+			if (!list)
+				return NULL;
+			list[n++] = '\n';
+			list[n] = 0;
+		}
+		if (add_declared(declared, &list, &n, &room))
+			break;
+	}
+	return list;
+}
+
+/* Does the statement use one of these? */
+static int uses_atomic(const char *declared, const char *statement)
+{
+	char name[NAME + 2] = "\n";
+	for (const char *p = statement; *p && declared;) {
+		size_t n = 0;
+		while (is_word(p[n]))
+			n++;
+		if (n && n < NAME && !isdigit((unsigned char)*p)) {
+			memcpy(name + 1, p, n);
+			name[n + 1] = '\n';
+			name[n + 2 < sizeof name ? n + 2 : sizeof name - 1] = 0;
+			if (strstr(declared, name))
+				return 1;
+		}
+		p += n ? n : 1;
+	}
+	return 0;
+}
+
+/* ---- what statements say ---- */
+
+static int names_atomic(const char *statement)
+{
+	static const char *const words[] = {"atomic_", "__atomic_", "__sync_",   "__c11_atomic_", "ATOMIC_", "__asm__",
+	                                    "asm",     "__asm",     "READ_ONCE", "WRITE_ONCE",    NULL};
+	for (const char *const *w = words; *w; w++)
+		if (find_word(statement, *w, 0))
+			return 1;
+	return strstr(statement, ".load(") || strstr(statement, ".store(") || strstr(statement, "->load(") || strstr(statement, "->store(");
+}
+
+static int is_relaxed(const char *statement)
+{
+	return (strstr(statement, "relaxed") || strstr(statement, "RELAXED")) && !strstr(statement, "acq") &&
+	       !strstr(statement, "release") && !strstr(statement, "seq_cst");
+}
+
+/* Under `#pragma omp atomic`? Then 1, or 2 where it orders: it says so, or the file has flushes or fences, which may. */
+static int under_pragma(const char *text, const char *statement)
+{
+	char line[512];
+	const char *before = line_before(text, statement);
+	while (before && (!length(before) || before[strspn(before, " \t")] == '{'))
+		before = line_before(text, before);
+	if (!before)
+		return 0;
+	size_t n = length(before) < sizeof line - 1 ? length(before) : sizeof line - 1;
+	memcpy(line, before, n);
+	line[n] = 0;
+	if (!strstr(line, "omp") || !find_word(line, "atomic", 1))
+		return 0;
+	return 1 + (find_word(line, "seq_cst", 1) || find_word(line, "acquire", 1) || find_word(line, "release", 1) ||
+	            find_word(line, "acq_rel", 1) || strstr(text, "omp flush"));
+}
+
+static enum tw_atomic_kind judge_line(const char *text, const char *declared, unsigned line, const char *object)
+{
+	char statement[STATEMENT];
+	const char *at = line ? line_at(text, line) : NULL;
+	if (!at)
+		return TW_ATOMIC_UNKNOWN;
+	const char *from = copy_statement(text, at, statement);
+	const int pragma = under_pragma(text, from);
+	if (object)
+		keep_those_of(object, statement);
+	if (pragma)
+		return pragma == 1 ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
+	if (names_atomic(statement) || uses_atomic(declared, statement))
+		return is_relaxed(statement) ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
+	return TW_ATOMIC_EXPRESSLY_PLAIN;
+}
+
+enum tw_atomic_kind tw_atomics_judge(const char *text, unsigned line, const char *object)
+{
+	char *declared = list_declared(text);
+	const enum tw_atomic_kind kind = judge_line(text, declared, line, object);
+	free(declared);
+	return kind;
+}
+
+/* ---- files ---- */
+
+static char *read_text(const char *path)
+{
+	enum { MOST = 16 << 20 };
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t n = 0, room = 0;
+	for (int c; f && n < MOST && (c = getc(f)) != EOF;) {
+		char *more = tw_array_room(text, n + 1, &room, 1);
+		if (!more)
+			break;
+		text = more;
+		text[n++] = c ? (char)c : ' ';
+		text[n] = 0;
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static int has_none(const char *text)
+{
+	return !strstr(text, "atomic") && !strstr(text, "Atomic") && !strstr(text, "ATOMIC") && !strstr(text, "__sync") &&
+	       !strstr(text, "asm") && !strstr(text, "_ONCE") && !strstr(text, "load(");
+}
+
+static const struct tw_source_file *file_of(struct tw_atomics *a, const char *path)
+{
+	for (size_t i = 0; i < a->n_files; i++)
+		if (!strcmp(a->files[i].path, path))
+			return &a->files[i];
+	struct tw_source_file *files = tw_array_room(a->files, a->n_files, &a->files_room, sizeof *files);
+	if (!files)
+		return NULL;
+	a->files = files;
+	struct tw_source_file *f = &files[a->n_files++];
+	*f = (struct tw_source_file){.path = path, .text = read_text(path)};
+	f->none = f->text && has_none(f->text);
+	f->declared = f->text && !f->none ? list_declared(f->text) : NULL;
+	return f;
+}
+
+/* What a line of a file says. */
+static enum tw_atomic_kind judge_place(struct tw_atomics *a, const char *path, unsigned line, const char *object)
+{
+	const struct tw_source_file *f = path ? file_of(a, path) : NULL;
+	if (!f || !f->text || !line)
+		return TW_ATOMIC_UNKNOWN;
+	return f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f->text, f->declared, line, object);
+}
+
+/* ---- instructions ---- */
+
+static int is_locked(const uint8_t *code, unsigned bytes)
+{
+	unsigned i = 0;
+	for (; i < bytes && (code[i] == 0xf0 || code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x66 || code[i] == 0x67 ||
+	                     code[i] == 0x2e || code[i] == 0x3e || code[i] == 0x64 || code[i] == 0x65);
+	     i++)
+		if (code[i] == 0xf0)
+			return 1;
+	i += i < bytes && code[i] >= 0x40 && code[i] <= 0x4f;
+	return i + 1 < bytes && (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] >> 6 != 3;
+}
+
+static const uint8_t *code_of(const struct tw_descriptor *d, unsigned insn, unsigned *bytes)
+{
+	const uint8_t *lengths = tw_descriptor_insn_bytes(d);
+	unsigned at = 0;
+	for (unsigned i = 0; i < insn; i++)
+		at += lengths[i];
+	*bytes = at + lengths[insn] <= d->code_bytes ? lengths[insn] : 0;
+	return tw_descriptor_code(d) + at;
+}
+
+static int is_std_atomic(const char *function)
+{
+	static const char *const kin[] = {"std::atomic",       "std::__atomic",          "std::__1::atomic", "std::__1::__atomic",
+	                                  "std::__cxx_atomic", "std::__1::__cxx_atomic", "boost::atomics",   NULL};
+	for (const char *const *k = kin; *k; k++)
+		if (strstr(function, *k))
+			return 1;
+	return 0;
+}
+
+/* Does another frame, the caller's, say that the order is relaxed? */
+static enum tw_atomic_kind judge_frames(struct tw_atomics *a, const struct tw_code_name *name)
+{
+	for (unsigned k = 0; k < name->n_frames; k++) {
+		const struct tw_name_frame *f = &name->frame[k];
+		if (is_std_atomic(f->function))
+			continue;
+		return judge_place(a, f->file, f->line, NULL) == TW_ATOMIC_RELAXED ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
+	}
+	return TW_ATOMIC_ORDERS;
+}
+
+static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, int locked)
+{
+	struct tw_names *names = tw_context_names(a->context);
+	struct tw_code_name name;
+	struct tw_data_name data;
+	if (!names)
+		return locked ? TW_ATOMIC_ORDERS : TW_ATOMIC_UNKNOWN;
+	tw_names_code(names, image, r->pc, &name);
+	for (unsigned k = 0; k < name.n_frames; k++)
+		if (is_std_atomic(name.frame[k].function))
+			return judge_frames(a, &name);
+	tw_names_data(names, image, r->addr, &data);
+	const enum tw_atomic_kind kind = judge_place(a, name.file, name.line, data.known ? data.object : NULL);
+	return locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
+}
+
+static struct tw_atomic_insn *insns_of(struct tw_atomics *a, const struct tw_descriptor *d)
+{
+	struct tw_atomic_insn *of = tw_by_fragment_get(&a->fragments, d->number);
+	if (of)
+		return of;
+	of = calloc(d->n_insns + 1u, sizeof *of);
+	if (of && tw_by_fragment_set(&a->fragments, d->number, of))
+		return of;
+	free(of);
+	return NULL;
+}
+
+const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw_descriptor *d, const struct tw_ref *r, uint32_t image)
+{
+	struct tw_atomic_insn *of = insns_of(a, d);
+	unsigned bytes;
+	if (!of)
+		return NULL;
+	of += r->insn;
+	if (!of->kind) {
+		const uint8_t *code = code_of(d, r->insn, &bytes);
+		of->locked = (uint8_t)is_locked(code, bytes);
+		of->kind = (uint8_t)judge(a, r, image, of->locked);
+	}
+	return of;
+}
+
+void tw_atomics_free(struct tw_atomics *a)
+{
+	tw_by_fragment_free(&a->fragments, free);
+	for (size_t i = 0; i < a->n_files; i++)
+		free(a->files[i].text), free(a->files[i].declared);
+	free(a->files);
+	a->files = NULL;
+	a->n_files = a->files_room = 0;
+}

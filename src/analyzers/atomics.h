@@ -1,0 +1,47 @@
+/*
+ * Which instructions are atomic accesses of C, C++ or OpenMP. On x86 an atomic load or store, but a sequentially consistent store, is an ordinary mov: neither the instruction nor where
+ * it leads tells. What tells, in this order:
+ *
+ *  - a lock prefix, or xchg with memory;
+ *  - the function the code was inlined from: a member of std::atomic or its kin;
+ *  - the source, where the recording's lines lead to a file that is there: the statement names an atomic function (atomic_load, __atomic_store_n, __sync_...) or a variable that the file
+ *    declares atomic, or stands under `#pragma omp atomic`.
+ *
+ * Of others nothing is known: EXPRESSLY_PLAIN says that the source was seen and the statement is none of these.
+ */
+#ifndef TW_ATOMICS_H
+#define TW_ATOMICS_H
+
+#include "analyze/by_fragment.h"
+#include <trackway/context.h>
+
+enum tw_atomic_kind {
+	TW_ATOMIC_UNKNOWN = 1,
+	TW_ATOMIC_EXPRESSLY_PLAIN,
+	TW_ATOMIC_RELAXED, /* atomic, and orders nothing else */
+	TW_ATOMIC_ORDERS,  /* atomic, and acquires what it reads and releases with what it writes */
+};
+
+struct tw_atomic_insn {
+	uint8_t kind;   /* enum tw_atomic_kind; 0: not looked at yet */
+	uint8_t locked; /* by its bytes */
+};
+
+struct tw_source_file;
+
+/* All zeros but for the context. */
+struct tw_atomics {
+	const struct tw_context *context;
+	struct tw_by_fragment fragments; /* struct tw_atomic_insn, by instruction */
+	struct tw_source_file *files;
+	size_t n_files, files_room;
+};
+
+/* What is known of the instruction of this reference, which is one of a block of `d`. NULL: no memory. */
+const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw_descriptor *d, const struct tw_ref *r, uint32_t image);
+void tw_atomics_free(struct tw_atomics *a);
+
+/* What a line of a text says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). For the tests. */
+enum tw_atomic_kind tw_atomics_judge(const char *text, unsigned line, const char *object);
+
+#endif

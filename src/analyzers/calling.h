@@ -1,0 +1,68 @@
+/*
+ * Calls that are open: what analyzers of memory, locks and threads make of CALL and RETURN events.
+ *
+ * A thread's open calls are a stack. A RETURN ends the call that returns to its place from the same stack pointer, with those above it, which longjmp or an exception left; a
+ * CALL ends those whose frames were at or below its own, but for those that it is a tail call of: they return when it does. A CALL that is told twice opens once, a RETURN that is told twice ends once.
+ *
+ * What a function does is told by its kind (<trackway/called.h>). Functions that the user named when recording have the kind that the analyzer's options give them.
+ */
+#ifndef TW_CALLING_H
+#define TW_CALLING_H
+
+#include <trackway/called.h>
+#include <trackway/context.h>
+
+/* ---- what functions do ---- */
+
+struct tw_calling_kinds {
+	uint8_t *kind; /* enum tw_called_kind, by number of the function */
+	size_t n;
+};
+
+/* An option whose value is names of functions, with commas between, and what those do. */
+struct tw_calling_option {
+	const char *option;
+	uint8_t kind;
+};
+
+/* `options` ends with one without a name. 0, TW_ERR_MEMORY, or 1: a name was not recorded, which has been said. */
+int tw_calling_kinds_init(struct tw_calling_kinds *k, const struct tw_context *c, const struct tw_calling_option *options);
+void tw_calling_kinds_free(struct tw_calling_kinds *k);
+
+/* Of a kind that allocates or frees memory; of one in which only the library's own code runs, and none of the program's. */
+int tw_called_is_memory(uint8_t kind);
+int tw_called_is_closed(uint8_t kind);
+
+/* ---- the calls of a thread ---- */
+
+struct tw_open_call {
+	uint64_t args[8];
+	uint64_t sp, back, tsc;
+	uint32_t function;
+	uint8_t kind;
+};
+
+struct tw_calling {
+	struct tw_open_call *open; /* the innermost is the last */
+	size_t n, room;
+	size_t in_memory; /* of them, those of kinds that allocate or free */
+	size_t in_closed; /* ... in which only the library's code runs */
+};
+
+enum tw_calling_change { TW_CALLING_NOTHING, TW_CALLING_ENTERED, TW_CALLING_LEFT };
+
+/* What an event changed. */
+struct tw_calling_step {
+	enum tw_calling_change change;
+	struct tw_open_call call; /* that was entered or left */
+	uint64_t tsc;             /* when */
+	uint64_t result, stored;  /* LEFT: as struct tw_returned has them */
+	int more;      /* LEFT: the same event ends the call around it, too, which this one was a tail call of: it is to be taken again */
+	size_t within; /* open calls around it in which only the library's code runs */
+};
+
+/* Any event of the thread. 0 or TW_ERR_MEMORY. */
+int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_event *e, struct tw_calling_step *step);
+void tw_calling_free(struct tw_calling *c);
+
+#endif

@@ -1,0 +1,486 @@
+/*
+ * cct: the calling-context tree: which call led to which, and what each context executed, by itself and with what it called. contexts.h has the rules.
+ */
+#include "analyzers/cct.h"
+#include "analyze/by_fragment.h"
+#include "analyzers/flame.h"
+#include "analyzers/process.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stacks that were put aside, of one thread: of more the oldest is forgotten. */
+enum { ASIDE = 64 };
+
+struct frame {
+	uint32_t node;
+	uint64_t slot; /* where its return address stands; 0: not known */
+	uint64_t back; /* its return address; 0: not known */
+};
+
+/* Frames that were left without a return. */
+struct aside {
+	struct frame *frames;
+	size_t n;
+};
+
+/* A part of the tree that was looked for of late. */
+struct recent {
+	uint64_t key; /* node, and block + 1 */
+	uint32_t part;
+};
+enum { RECENT = 1024 };
+
+/* The blocks of a fragment, by their numbers. */
+struct numbered {
+	uint32_t pid;
+	uint32_t block[];
+};
+
+struct state {
+	const struct tw_context *context;
+	struct tw_context_tree *out; /* where the tree goes instead of an answer; NULL: an answer is wanted */
+	int has_refs;
+	struct tw_contexts tree;
+	struct recent recent[RECENT];    /* by node and block: most blocks run where they just ran */
+	struct tw_by_fragment fragments; /* struct numbered */
+	uint32_t thread, pid;            /* of the batch; TW_CONTEXT_NONE: none so far */
+	struct frame *frames;            /* the one that runs is the last */
+	size_t n_frames, room;
+	struct aside aside[ASIDE];
+	size_t next_aside;
+	/* How the next block is reached. */
+	uint32_t last;     /* number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning */
+	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
+	uint64_t last_ref; /* address of its last reference; 0: none */
+	uint64_t back;     /* address behind it */
+	int in_handler;    /* a signal's handler has begun, and its frame awaits its place on the stack */
+};
+
+/* ---- states ---- */
+
+static void forget_stacks(struct state *s)
+{
+	s->n_frames = 0;
+	for (size_t i = 0; i < ASIDE; i++) {
+		free(s->aside[i].frames);
+		s->aside[i] = (struct aside){0};
+	}
+	s->last = TW_CONTEXT_NONE;
+	s->in_handler = 0;
+}
+
+static void free_state(struct state *s)
+{
+	forget_stacks(s);
+	tw_contexts_free(&s->tree);
+	tw_by_fragment_free(&s->fragments, free);
+	free(s->frames);
+	free(s);
+}
+
+static void *begin(void *arg)
+{
+	struct state *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->context = arg;
+	s->has_refs = tw_format_has_refs(tw_recording_info(tw_context_recording(arg))->format);
+	s->thread = s->last = TW_CONTEXT_NONE;
+	return s;
+}
+
+static void begin_thread(struct state *s, uint32_t thread)
+{
+	forget_stacks(s);
+	s->thread = thread;
+	s->pid = tw_process_of(s->context, thread);
+}
+
+static const struct numbered *number_blocks(struct state *s, const struct tw_descriptor *d)
+{
+	struct numbered *n = tw_by_fragment_get(&s->fragments, d->number);
+	if (!n) {
+		n = malloc(sizeof *n + d->n_blocks * sizeof n->block[0]);
+		if (!n || !tw_by_fragment_set(&s->fragments, d->number, n)) {
+			free(n);
+			return NULL;
+		}
+	}
+	n->pid = s->pid;
+	for (unsigned k = 0; k < d->n_blocks; k++)
+		n->block[k] = tw_contexts_block(&s->tree, s->pid, s->thread, tw_descriptor_blocks(d)[k].pc);
+	return n;
+}
+
+static inline uint32_t block_of(struct state *s, const struct tw_block_run *b)
+{
+	const struct numbered *n = tw_by_fragment_get(&s->fragments, b->descriptor->number);
+	if (!n || n->pid != s->pid)
+		n = number_blocks(s, b->descriptor);
+	return n ? n->block[b->block] : TW_CONTEXT_NONE;
+}
+
+/* ---- the shadow stack ---- */
+
+static int push(struct state *s, uint32_t parent, uint32_t site, uint32_t entry, uint64_t slot, uint64_t back)
+{
+	struct frame *frames = tw_array_room(s->frames, s->n_frames, &s->room, sizeof *frames);
+	uint32_t node = tw_contexts_node(&s->tree, parent, site, entry);
+	s->frames = frames ? frames : s->frames;
+	if (!frames || node == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	s->tree.nodes[node].calls++;
+	frames[s->n_frames++] = (struct frame){node, slot, back};
+	return 0;
+}
+
+/* Takes off the frames from number i on, and keeps them for when control comes back to them. */
+static int put_aside(struct state *s, size_t i)
+{
+	if (i >= s->n_frames)
+		return 0;
+	struct aside *a = &s->aside[s->next_aside++ % ASIDE];
+	free(a->frames);
+	a->n = s->n_frames - i;
+	a->frames = malloc(a->n * sizeof *a->frames);
+	if (!a->frames)
+		return TW_ERR_MEMORY;
+	memcpy(a->frames, s->frames + i, a->n * sizeof *a->frames);
+	s->n_frames = i;
+	return 0;
+}
+
+/* Puts frames back, but the last one and those above it, up to number `end`, which returned. */
+static int take_back(struct state *s, struct aside *a, size_t end)
+{
+	int error = 0;
+	for (size_t i = 0; i < end && !error; i++) {
+		struct frame *frames = tw_array_room(s->frames, s->n_frames, &s->room, sizeof *frames);
+		s->frames = frames ? frames : s->frames;
+		if (frames)
+			frames[s->n_frames++] = a->frames[i];
+		error = frames ? 0 : TW_ERR_MEMORY;
+	}
+	free(a->frames);
+	*a = (struct aside){0};
+	return error;
+}
+
+/* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
+static int return_aside(struct state *s, uint64_t slot)
+{
+	for (size_t k = 0; k < ASIDE; k++) {
+		struct aside *a = &s->aside[(s->next_aside + ASIDE - 1 - k) % ASIDE];
+		for (size_t i = a->n; i-- > 0;)
+			if (a->frames[i].slot == slot)
+				return take_back(s, a, i);
+	}
+	return 0;
+}
+
+/* A return took its address from `slot`. The first frame of a thread stays. */
+static int take_return(struct state *s, uint64_t slot)
+{
+	for (size_t i = s->n_frames; i-- > 1;) {
+		if (s->frames[i].slot != slot)
+			continue;
+		int error = put_aside(s, i + 1);
+		s->n_frames = i;
+		return error;
+	}
+	return return_aside(s, slot);
+}
+
+/* Without references: a return led to pc. */
+static void return_to(struct state *s, uint64_t pc)
+{
+	enum { MOST = 256 };
+	for (size_t i = s->n_frames, k = 0; i-- > 1 && k < MOST; k++) {
+		if (s->frames[i].back == pc) {
+			s->n_frames = i;
+			return;
+		}
+	}
+}
+
+/* What is at or below a place on the stack that a call writes to is not there any more. */
+static int take_call(struct state *s, uint64_t slot)
+{
+	size_t i = s->n_frames;
+	while (i > 1 && s->frames[i - 1].slot && s->frames[i - 1].slot <= slot)
+		i--;
+	return put_aside(s, i);
+}
+
+/* ---- blocks ---- */
+
+/* Control has come to a block after the one before it ended. */
+static int arrive(struct state *s, uint32_t block, uint64_t pc)
+{
+	int error = 0;
+	uint64_t slot = s->has_refs ? s->last_ref : 0;
+	if (s->last == TW_CONTEXT_NONE || !s->n_frames)
+		return push(s, TW_CONTEXT_NONE, TW_CONTEXT_NONE, block, UINT64_MAX, 0);
+	if (s->end == TW_END_RETURN) {
+		if (s->has_refs)
+			return take_return(s, slot);
+		return_to(s, pc);
+	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
+		if (pc == s->back)
+			return 0; /* a call of what follows it only reads the address of it */
+		error = slot ? take_call(s, slot) : 0;
+		return error ? error : push(s, s->frames[s->n_frames - 1].node, s->last, block, slot, s->back);
+	}
+	return 0;
+}
+
+/* Whether the place on the stack of a block's return, call or neither is to be known. */
+static int uses_stack(uint8_t end)
+{
+	return end == TW_END_RETURN || end == TW_END_CALL || end == TW_END_ICALL;
+}
+
+/* The part that a block is in the context that is active; TW_CONTEXT_NONE: no memory. */
+static inline uint32_t part_of(struct state *s, uint32_t block)
+{
+	uint32_t node = s->frames[s->n_frames - 1].node;
+	uint64_t key = (uint64_t)node << 32 | (block + 1);
+	struct recent *r = &s->recent[(node * 37 + block) % RECENT];
+	if (r->key == key)
+		return r->part;
+	uint32_t part = tw_contexts_part(&s->tree, node, block);
+	if (part != TW_CONTEXT_NONE)
+		*r = (struct recent){key, part};
+	return part;
+}
+
+static int take_block(struct state *s, const struct tw_block_run *b, const uint64_t *addr, size_t n_refs)
+{
+	const struct tw_block *code = &tw_descriptor_blocks(b->descriptor)[b->block];
+	uint32_t block = block_of(s, b);
+	int error = block == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+	if (!error && b->n_insns)
+		error = arrive(s, block, b->pc);
+	if (error || !s->n_frames)
+		return error;
+	uint32_t part = part_of(s, block);
+	if (part == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	struct tw_context_part *p = &s->tree.parts[part];
+	p->runs += b->n_insns != 0;
+	p->cost.insns += b->n_insns;
+	p->cost.refs += n_refs;
+	s->last = block;
+	s->end = b->n_insns == code->n_insns ? code->end : TW_END_FALL;
+	if (uses_stack(s->end)) {
+		s->last_ref = n_refs ? addr[n_refs - 1] : 0;
+		s->back = code->pc + code->bytes;
+	}
+	return 0;
+}
+
+/* ---- signals ---- */
+
+/* A handler is a beginning of its own; the keyframe behind the event tells where its return address stands. */
+static int take_event(struct state *s, const struct tw_event *e)
+{
+	if (e->type == TW_EVENT_SIGNAL) {
+		const struct tw_signal *signal = e->payload;
+		uint32_t entry = tw_contexts_block(&s->tree, s->pid, s->thread, signal->handler);
+		if (!s->n_frames || entry == TW_CONTEXT_NONE)
+			return entry == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+		s->in_handler = 1;
+		s->end = TW_END_FALL;
+		return push(s, TW_CONTEXT_NONE, TW_CONTEXT_NONE, entry, 0, 0);
+	}
+	if (e->type == TW_EVENT_KEYFRAME && s->in_handler) {
+		s->frames[s->n_frames - 1].slot = ((const struct tw_keyframe *)e->payload)->regs[TW_RSP];
+		s->in_handler = 0;
+	}
+	if (e->type == TW_EVENT_SIGRETURN || e->type == TW_EVENT_GAP)
+		s->end = TW_END_FALL;
+	return 0;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	const struct tw_block_run *run = tw_batch_blocks(b);
+	size_t event = 0;
+	int error = 0;
+	if (s->thread != b->thread)
+		begin_thread(s, b->thread);
+	for (size_t i = 0; i <= b->n_blocks && !error; i++) {
+		for (; event < b->n_events && b->events[event].block <= i && !error; event++)
+			error = take_event(s, &b->events[event]);
+		if (i == b->n_blocks || error)
+			break;
+		size_t end = i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs;
+		error = take_block(s, &run[i], b->addr + run[i].first_ref, end - run[i].first_ref);
+	}
+	return error;
+}
+
+static int merge(void *state, void *later)
+{
+	struct state *s = state, *from = later;
+	int error = tw_contexts_merge(&s->tree, &from->tree);
+	free_state(from);
+	return error;
+}
+
+/* ---- the answer ---- */
+
+struct printing {
+	const struct tw_context_tree *tree;
+	uint32_t *first, *next; /* children of each item, the most expensive first */
+	double least;
+	struct tw_answer *answer;
+};
+
+static int print_item(const struct printing *p, uint32_t i, uint32_t depth)
+{
+	const struct tw_context_function *f = &p->tree->items[i];
+	double share = (double)f->all.insns / (double)(p->tree->items->all.insns + !p->tree->items->all.insns);
+	char *name = NULL;
+	if (share < p->least)
+		return 0;
+	if (asprintf(&name, "%*s%s", (int)(depth < 40 ? depth : 40), "", f->name) < 0)
+		return TW_ERR_MEMORY;
+	tw_answer_row(p->answer, (struct tw_cell[]){{.count = depth},
+	                                            {.real = share},
+	                                            {.count = f->all.insns},
+	                                            {.count = f->own.insns},
+	                                            {.count = f->all.refs},
+	                                            {.count = f->calls},
+	                                            {.text = name}});
+	free(name);
+	return 0;
+}
+
+/* Depth first, without recursion: programs recurse deeper than there is stack here. */
+static int print_tree(const struct printing *p)
+{
+	uint32_t *depth = calloc(p->tree->n, sizeof *depth);
+	uint32_t i = p->first[0];
+	int error = depth ? 0 : TW_ERR_MEMORY;
+	while (i && !error) {
+		error = print_item(p, i, depth[i]);
+		if (p->first[i]) {
+			depth[p->first[i]] = depth[i] + 1;
+			i = p->first[i];
+			continue;
+		}
+		while (i && !p->next[i])
+			i = p->tree->items[i].parent;
+		if (i) {
+			depth[p->next[i]] = depth[i];
+			i = p->next[i];
+		}
+	}
+	free(depth);
+	return error;
+}
+
+static int print_text(const struct state *s, const struct tw_context_tree *tree)
+{
+	static const struct tw_column columns[] = {
+	    {"depth", TW_COLUMN_COUNT},      {"share", TW_COLUMN_SHARE}, {"inclusive", TW_COLUMN_COUNT}, {"exclusive", TW_COLUMN_COUNT},
+	    {"references", TW_COLUMN_COUNT}, {"calls", TW_COLUMN_COUNT}, {"function", TW_COLUMN_TEXT},   {NULL, 0}};
+	struct tw_answer *a = tw_context_answer(s->context);
+	struct printing p = {.tree = tree, .answer = a, .least = (double)tw_context_number(s->context, "least") / 100};
+	int error = tw_flame_children(tree, &p.first, &p.next);
+	if (!error) {
+		tw_answer_fact(a, "instructions", tree->items->all.insns);
+		tw_answer_fact(a, "references", tree->items->all.refs);
+		tw_answer_fact(a, "contexts", tree->n - 1);
+		tw_answer_table(a, "contexts", "Calling contexts, callees behind their caller", columns);
+		error = print_tree(&p);
+	}
+	free(p.first);
+	free(p.next);
+	return error;
+}
+
+static int print_all(const struct state *s)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	struct tw_context_tree tree = {0};
+	int error = names ? tw_context_tree(&s->tree, names, &tree) : TW_ERR_MEMORY;
+	if (error)
+		;
+	else if (tw_context_flag(s->context, "folded"))
+		error = tw_flame_folded(tw_answer_stream(tw_context_answer(s->context)), &tree);
+	else if (tw_context_flag(s->context, "speedscope"))
+		error = tw_flame_speedscope(tw_answer_stream(tw_context_answer(s->context)), &tree);
+	else if (tw_context_flag(s->context, "svg"))
+		error = tw_flame_svg(tw_answer_stream(tw_context_answer(s->context)), &tree);
+	else
+		error = print_text(s, &tree);
+	tw_context_tree_free(&tree);
+	return error;
+}
+
+static int end(void *state, int error)
+{
+	const struct state *s = state;
+	struct tw_names *names = error || !s->out ? NULL : tw_context_names(s->context);
+	if (names)
+		error = tw_context_tree(&s->tree, names, s->out);
+	else if (!error)
+		error = s->out ? TW_ERR_MEMORY : print_all(s);
+	free_state(state);
+	return error;
+}
+
+static const struct tw_option options[] = {
+    {"least", TW_OPTION_NUMBER, "PERCENT", "1", "only contexts that executed, with what they called, so much of all"},
+    {"folded", TW_OPTION_FLAG, NULL, NULL,
+     "all contexts as lines for flame graphs: functions with semicolons between, and their own instructions"},
+    {"speedscope", TW_OPTION_FLAG, NULL, NULL, "all contexts as JSON for speedscope.app"},
+    {"svg", TW_OPTION_FLAG, NULL, NULL, "a flame graph as SVG"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+const struct tw_analyzer tw_analyzer_cct = {
+    .name = "cct",
+    .begin = begin,
+    .batch = batch,
+    .merge = merge,
+    .end = end,
+    .what = "calling-context tree: instructions and references; flame graphs",
+    .help = "Inclusive are the instructions of a function in this context with those of all\n"
+            "that it called from there, exclusive its own. Threads and signal handlers are\n"
+            "roots. A jump from one function into another counts as a call; PLT stubs belong\n"
+            "to their callers. What is inlined belongs to the function it is inlined into.\n",
+    .options = options,
+    .needs = TW_NEEDS_FLOW,
+    .scope = TW_SCOPE_THREADS,
+};
+
+/* ---- the tree alone ---- */
+
+struct asked {
+	const struct tw_context *context;
+	struct tw_context_tree *out;
+};
+
+static void *begin_asked(void *arg)
+{
+	const struct asked *asked = arg;
+	struct state *s = begin((void *)asked->context);
+	if (s)
+		s->out = asked->out;
+	return s;
+}
+
+int tw_cct_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_context_tree *out)
+{
+	struct tw_analyzer analyzer = tw_analyzer_cct;
+	struct asked asked = {context, out};
+	analyzer.begin = begin_asked;
+	*out = (struct tw_context_tree){0};
+	return tw_replay(tw_context_recording(context), replay, &analyzer, &asked);
+}

@@ -1,0 +1,338 @@
+#include "analyzers/contexts.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- finding ---- */
+
+static uint32_t hash_of(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xc2b2ae3d27d4eb4full;
+	return (uint32_t)(h >> 32);
+}
+
+/* Puts item n in, by its hash. There is room. */
+static void put(struct tw_context_index *x, uint32_t hash, uint32_t n)
+{
+	uint32_t i = hash & (x->n_slots - 1);
+	while (x->slots[i])
+		i = (i + 1) & (x->n_slots - 1);
+	x->slots[i] = n + 1;
+}
+
+static uint32_t block_hash(const struct tw_context_block *b)
+{
+	return hash_of(b->pc, b->pid);
+}
+
+static uint32_t node_hash(const struct tw_context_node *n)
+{
+	return hash_of((uint64_t)n->parent << 32 | n->site, n->entry);
+}
+
+static uint32_t part_hash(const struct tw_context_part *p)
+{
+	return hash_of(p->node, p->block);
+}
+
+/* Twice as many slots, when half of them are taken. `hash`: of item n. 0: no memory. */
+static int make_room(struct tw_context_index *x, size_t n, uint32_t (*hash)(const void *items, size_t n), const void *items)
+{
+	enum { FIRST = 1024 };
+	if (2 * n < x->n_slots)
+		return 1;
+	struct tw_context_index more = {.n_slots = x->n_slots ? 2 * x->n_slots : FIRST};
+	more.slots = calloc(more.n_slots, sizeof *more.slots);
+	if (!more.slots || n >= UINT32_MAX / 4) {
+		free(more.slots);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		put(&more, hash(items, i), (uint32_t)i);
+	free(x->slots);
+	*x = more;
+	return 1;
+}
+
+static uint32_t hash_block(const void *items, size_t n)
+{
+	return block_hash((const struct tw_context_block *)items + n);
+}
+
+static uint32_t hash_node(const void *items, size_t n)
+{
+	return node_hash((const struct tw_context_node *)items + n);
+}
+
+static uint32_t hash_part(const void *items, size_t n)
+{
+	return part_hash((const struct tw_context_part *)items + n);
+}
+
+/* ---- blocks, nodes, parts ---- */
+
+uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t pid, uint32_t thread, uint64_t pc)
+{
+	const struct tw_context_block wanted = {pc, pid, thread};
+	uint32_t hash = block_hash(&wanted);
+	if (!make_room(&c->by_block, c->n_blocks, hash_block, c->blocks))
+		return TW_CONTEXT_NONE;
+	for (uint32_t i = hash & (c->by_block.n_slots - 1), n; (n = c->by_block.slots[i]); i = (i + 1) & (c->by_block.n_slots - 1))
+		if (c->blocks[n - 1].pc == pc && c->blocks[n - 1].pid == pid)
+			return n - 1;
+	struct tw_context_block *blocks = tw_array_room(c->blocks, c->n_blocks, &c->blocks_room, sizeof *blocks);
+	if (!blocks)
+		return TW_CONTEXT_NONE;
+	c->blocks = blocks;
+	blocks[c->n_blocks] = wanted;
+	put(&c->by_block, hash, (uint32_t)c->n_blocks);
+	return (uint32_t)c->n_blocks++;
+}
+
+static int same_node(const struct tw_context_node *n, const struct tw_context_node *wanted)
+{
+	return n->parent == wanted->parent && n->site == wanted->site && n->entry == wanted->entry;
+}
+
+uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
+{
+	const struct tw_context_node wanted = {parent, site, entry, 0};
+	uint32_t hash = node_hash(&wanted);
+	if (!make_room(&c->by_node, c->n_nodes, hash_node, c->nodes))
+		return TW_CONTEXT_NONE;
+	for (uint32_t i = hash & (c->by_node.n_slots - 1), n; (n = c->by_node.slots[i]); i = (i + 1) & (c->by_node.n_slots - 1))
+		if (same_node(&c->nodes[n - 1], &wanted))
+			return n - 1;
+	struct tw_context_node *nodes = tw_array_room(c->nodes, c->n_nodes, &c->nodes_room, sizeof *nodes);
+	if (!nodes)
+		return TW_CONTEXT_NONE;
+	c->nodes = nodes;
+	nodes[c->n_nodes] = wanted;
+	put(&c->by_node, hash, (uint32_t)c->n_nodes);
+	return (uint32_t)c->n_nodes++;
+}
+
+uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block)
+{
+	const struct tw_context_part wanted = {.node = node, .block = block};
+	uint32_t hash = part_hash(&wanted);
+	if (!make_room(&c->by_part, c->n_parts, hash_part, c->parts))
+		return TW_CONTEXT_NONE;
+	for (uint32_t i = hash & (c->by_part.n_slots - 1), n; (n = c->by_part.slots[i]); i = (i + 1) & (c->by_part.n_slots - 1))
+		if (c->parts[n - 1].node == node && c->parts[n - 1].block == block)
+			return n - 1;
+	struct tw_context_part *parts = tw_array_room(c->parts, c->n_parts, &c->parts_room, sizeof *parts);
+	if (!parts)
+		return TW_CONTEXT_NONE;
+	c->parts = parts;
+	parts[c->n_parts] = wanted;
+	put(&c->by_part, hash, (uint32_t)c->n_parts);
+	return (uint32_t)c->n_parts++;
+}
+
+/* ---- merging ---- */
+
+static uint32_t mapped(const uint32_t *map, uint32_t n)
+{
+	return n == TW_CONTEXT_NONE ? n : map[n];
+}
+
+static int merge_mapped(struct tw_contexts *c, const struct tw_contexts *more, uint32_t *block, uint32_t *node)
+{
+	for (size_t i = 0; i < more->n_blocks; i++) {
+		const struct tw_context_block *b = &more->blocks[i];
+		block[i] = tw_contexts_block(c, b->pid, b->thread, b->pc);
+		if (block[i] == TW_CONTEXT_NONE)
+			return TW_ERR_MEMORY;
+	}
+	for (size_t i = 0; i < more->n_nodes; i++) {
+		const struct tw_context_node *n = &more->nodes[i];
+		node[i] = tw_contexts_node(c, mapped(node, n->parent), mapped(block, n->site), block[n->entry]);
+		if (node[i] == TW_CONTEXT_NONE)
+			return TW_ERR_MEMORY;
+		c->nodes[node[i]].calls += n->calls;
+	}
+	for (size_t i = 0; i < more->n_parts; i++) {
+		const struct tw_context_part *p = &more->parts[i];
+		uint32_t part = tw_contexts_part(c, node[p->node], block[p->block]);
+		if (part == TW_CONTEXT_NONE)
+			return TW_ERR_MEMORY;
+		c->parts[part].runs += p->runs;
+		c->parts[part].cost.insns += p->cost.insns;
+		c->parts[part].cost.refs += p->cost.refs;
+	}
+	return 0;
+}
+
+int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more)
+{
+	uint32_t *block = calloc(more->n_blocks + 1, sizeof *block), *node = calloc(more->n_nodes + 1, sizeof *node);
+	int error = block && node ? merge_mapped(c, more, block, node) : TW_ERR_MEMORY;
+	free(block);
+	free(node);
+	return error;
+}
+
+void tw_contexts_free(struct tw_contexts *c)
+{
+	free(c->blocks);
+	free(c->nodes);
+	free(c->parts);
+	free(c->by_block.slots);
+	free(c->by_node.slots);
+	free(c->by_part.slots);
+	memset(c, 0, sizeof *c);
+}
+
+/* ---- by names ---- */
+
+/* What the names say of a block. */
+struct named {
+	const char *name, *module;
+	int plt, begins; /* begins: the function does here */
+};
+
+struct naming {
+	const struct tw_contexts *c;
+	struct tw_context_tree *tree;
+	struct named *block;
+	uint32_t *place; /* of each node, in the tree */
+	uint8_t *passes; /* of each node: it was entered by a stub, and stands for whoever called that */
+};
+
+static uint32_t function_hash(const struct tw_context_function *f)
+{
+	return hash_of((uintptr_t)f->name ^ (uintptr_t)f->module << 7, f->parent);
+}
+
+static uint32_t hash_function(const void *items, size_t n)
+{
+	return function_hash((const struct tw_context_function *)items + n);
+}
+
+/* The function below `parent`. Texts of one name are one text. */
+static uint32_t child_of(struct tw_context_tree *t, uint32_t parent, const struct named *named)
+{
+	const struct tw_context_function wanted = {.name = named->name, .module = named->module, .parent = parent};
+	uint32_t hash = function_hash(&wanted);
+	if (!make_room(&t->index, t->n, hash_function, t->items))
+		return TW_CONTEXT_NONE;
+	for (uint32_t i = hash & (t->index.n_slots - 1), n; (n = t->index.slots[i]); i = (i + 1) & (t->index.n_slots - 1)) {
+		const struct tw_context_function *f = &t->items[n - 1];
+		if (f->name == wanted.name && f->module == wanted.module && f->parent == parent)
+			return n - 1;
+	}
+	struct tw_context_function *items = tw_array_room(t->items, t->n, &t->room, sizeof *items);
+	if (!items)
+		return TW_CONTEXT_NONE;
+	t->items = items;
+	items[t->n] = wanted;
+	put(&t->index, hash, (uint32_t)t->n);
+	return (uint32_t)t->n++;
+}
+
+static int is_function(const struct tw_context_function *f, const struct named *named)
+{
+	return f->name == named->name && f->module == named->module;
+}
+
+/* Where code of a function that ran within a node belongs: to the node's own function; to one that is active further up, which control went back to; or to one
+ * that was jumped to. */
+static uint32_t place_in(const struct naming *n, uint32_t node, const struct named *named)
+{
+	struct tw_context_tree *t = n->tree;
+	uint32_t own = n->place[node];
+	if (named->plt || is_function(&t->items[own], named))
+		return own;
+	for (uint32_t up = own; up && !n->passes[node]; up = t->items[up].parent)
+		if (is_function(&t->items[up], named))
+			return up;
+	return child_of(t, own, named);
+}
+
+static int place_node(struct naming *n, uint32_t i)
+{
+	const struct tw_context_node *node = &n->c->nodes[i];
+	const struct named *entry = &n->block[node->entry];
+	uint32_t above = node->parent == TW_CONTEXT_NONE ? 0 : place_in(n, node->parent, &n->block[node->site]);
+	if (above == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	n->passes[i] = entry->plt != 0;
+	n->place[i] = entry->plt ? above : child_of(n->tree, above, entry);
+	if (n->place[i] == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	n->tree->items[n->place[i]].calls += n->passes[i] ? 0 : node->calls;
+	return 0;
+}
+
+static int place_part(struct naming *n, const struct tw_context_part *p)
+{
+	const struct named *named = &n->block[p->block];
+	uint32_t place = place_in(n, p->node, named);
+	if (place == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	struct tw_context_function *f = &n->tree->items[place];
+	f->own.insns += p->cost.insns;
+	f->own.refs += p->cost.refs;
+	if (named->begins && !named->plt && place != n->place[p->node])
+		f->calls += p->runs;
+	return 0;
+}
+
+static void name_blocks(struct naming *n, struct tw_names *names)
+{
+	struct tw_code_name name;
+	for (size_t i = 0; i < n->c->n_blocks; i++) {
+		const struct tw_context_block *b = &n->c->blocks[i];
+		tw_names_code(names, tw_names_image(names, b->thread), b->pc, &name);
+		n->block[i] = (struct named){name.function, name.module, name.plt, name.offset == 0};
+	}
+}
+
+static void sum_up(struct tw_context_tree *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		t->items[i].all = t->items[i].own;
+	for (size_t i = t->n; i-- > 1;) {
+		t->items[t->items[i].parent].all.insns += t->items[i].all.insns;
+		t->items[t->items[i].parent].all.refs += t->items[i].all.refs;
+	}
+}
+
+static int fill_tree(struct naming *n)
+{
+	static const struct named root;
+	int error = child_of(n->tree, 0, &root) == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+	for (size_t i = 0; i < n->c->n_nodes && !error; i++)
+		error = place_node(n, (uint32_t)i);
+	for (size_t i = 0; i < n->c->n_parts && !error; i++)
+		error = place_part(n, &n->c->parts[i]);
+	sum_up(n->tree);
+	return error;
+}
+
+int tw_context_tree(const struct tw_contexts *c, struct tw_names *names, struct tw_context_tree *out)
+{
+	struct naming n = {.c = c, .tree = out};
+	memset(out, 0, sizeof *out);
+	n.block = calloc(c->n_blocks + 1, sizeof *n.block);
+	n.place = calloc(c->n_nodes + 1, sizeof *n.place);
+	n.passes = calloc(c->n_nodes + 1, sizeof *n.passes);
+	int error = n.block && n.place && n.passes ? 0 : TW_ERR_MEMORY;
+	if (!error) {
+		name_blocks(&n, names);
+		error = fill_tree(&n);
+	}
+	free(n.block);
+	free(n.place);
+	free(n.passes);
+	return error;
+}
+
+void tw_context_tree_free(struct tw_context_tree *t)
+{
+	free(t->items);
+	free(t->index.slots);
+	memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,162 @@
+#include "analyzers/epochs.h"
+#include "analyzers/pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <trackway/recording.h>
+
+enum { PAGE = 1 << TW_PAGE_BITS, WORDS = PAGE / 8 };
+
+struct tw_epoch_page {
+	uint64_t key;
+	struct tw_epoch_word words[WORDS];
+};
+
+/* ---- pages ---- */
+
+static size_t place_of(const struct tw_epoch *s, uint64_t key)
+{
+	size_t i = (size_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (s->room - 1);
+	while (s->pages[i] && s->pages[i]->key != key)
+		i = (i + 1) & (s->room - 1);
+	return i;
+}
+
+static int grow(struct tw_epoch *s)
+{
+	enum { FIRST = 256 };
+	struct tw_epoch more = {.room = s->room ? 2 * s->room : FIRST};
+	more.pages = calloc(more.room, sizeof(struct tw_epoch_page *));
+	if (!more.pages)
+		return 0;
+	for (size_t i = 0; i < s->room; i++)
+		if (s->pages[i])
+			more.pages[place_of(&more, s->pages[i]->key)] = s->pages[i];
+	free(s->pages);
+	s->pages = more.pages;
+	s->room = more.room;
+	return 1;
+}
+
+static struct tw_epoch_page *find_page(const struct tw_epoch *s, uint64_t key)
+{
+	return s->room ? s->pages[place_of(s, key)] : NULL;
+}
+
+static struct tw_epoch_page *make_page(struct tw_epoch *s, uint64_t key)
+{
+	struct tw_epoch_page *p = find_page(s, key);
+	if (p || (2 * s->n >= s->room && !grow(s)))
+		return p;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	p->key = key;
+	s->pages[place_of(s, key)] = p;
+	s->n++;
+	return p;
+}
+
+struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr)
+{
+	const uint64_t key = tw_page_key(process, addr);
+	const size_t r = key % (sizeof s->recent / sizeof s->recent[0]);
+	if (s->recent[r].key != key || !s->recent[r].page) {
+		s->recent[r].page = make_page(s, key);
+		s->recent[r].key = key;
+	}
+	return s->recent[r].page ? &s->recent[r].page->words[addr % PAGE / 8] : NULL;
+}
+
+/* ---- accesses ---- */
+
+static struct tw_epoch_access *at(struct tw_epoch_word *w, unsigned i)
+{
+	return i < TW_EPOCH_OWN ? &w->own[i] : &w->more[i - TW_EPOCH_OWN];
+}
+
+static int append(struct tw_epoch_word *w, const struct tw_epoch_access *a)
+{
+	if (w->n >= TW_EPOCH_OWN + w->room) {
+		const uint8_t room = (uint8_t)(w->room ? w->room < 100 ? 2 * w->room : 250 : 2);
+		struct tw_epoch_access *more = w->n < 250 ? realloc(w->more, room * sizeof *more) : NULL;
+		if (!more)
+			return w->n >= 250 ? 0 : TW_ERR_MEMORY; /* of so many threads the first ones do */
+		w->more = more;
+		w->room = room;
+	}
+	*at(w, w->n++) = *a;
+	return 0;
+}
+
+/* Is `o` one that `a` stands for from now on, for the bytes they have in common? `known`: o happened before a. */
+static int stands_for(const struct tw_epoch_access *a, const struct tw_epoch_access *o, int known)
+{
+	if (!known || (a->locks && a->locks != o->locks) || ((a->flags & TW_EPOCH_ATOMIC) && !(o->flags & TW_EPOCH_ATOMIC)))
+		return 0;
+	return (a->flags & TW_EPOCH_WRITE) || !(o->flags & TW_EPOCH_WRITE);
+}
+
+/* Does o, of the same epoch, say all that a would? */
+static int covers(const struct tw_epoch_access *o, const struct tw_epoch_access *a)
+{
+	return o->thread == a->thread && o->clock == a->clock && o->locks == a->locks && !(a->mask & ~o->mask) &&
+	       !((a->flags ^ o->flags) & TW_EPOCH_ATOMIC) && !(a->flags & ~o->flags & TW_EPOCH_WRITE);
+}
+
+static int conflicts(const struct tw_epoch_access *a, const struct tw_epoch_access *o)
+{
+	return ((a->flags | o->flags) & TW_EPOCH_WRITE) && !(a->flags & o->flags & TW_EPOCH_ATOMIC);
+}
+
+int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
+                 int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
+{
+	unsigned n = 0;
+	int result = 0;
+	for (unsigned i = 0; i < w->n; i++)
+		if (covers(at(w, i), a))
+			return 0;
+	for (unsigned i = 0; i < w->n; i++) {
+		struct tw_epoch_access *o = at(w, i);
+		const int common = o->mask & a->mask, known = o->thread == a->thread || o->clock <= tw_clocks_get(clocks, o->thread);
+		if (common && !known && !result && conflicts(a, o))
+			result = race(context, o, a);
+		if (common && stands_for(a, o, known))
+			o->mask &= (uint8_t)~a->mask;
+		if (o->mask)
+			*at(w, n++) = *o;
+	}
+	w->n = (uint8_t)n;
+	return result ? result : append(w, a);
+}
+
+void tw_epoch_forget(struct tw_epoch *s, uint32_t process, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start & ~7ull; at < end;) {
+		struct tw_epoch_page *p = find_page(s, tw_page_key(process, at));
+		const uint64_t page_end = (at | (PAGE - 1)) + 1;
+		for (; p && at < end && at < page_end; at += 8) {
+			struct tw_epoch_word *w = &p->words[at % PAGE / 8];
+			free(w->more);
+			memset(w, 0, sizeof *w);
+		}
+		at = p ? at : page_end;
+	}
+}
+
+size_t tw_epoch_bytes(const struct tw_epoch *s)
+{
+	return s->n * sizeof(struct tw_epoch_page) + s->room * sizeof(struct tw_epoch_page *);
+}
+
+void tw_epoch_free(struct tw_epoch *s)
+{
+	for (size_t i = 0; i < s->room; i++) {
+		for (size_t k = 0; s->pages[i] && k < WORDS; k++)
+			free(s->pages[i]->words[k].more);
+		free(s->pages[i]);
+	}
+	free(s->pages);
+	memset(s, 0, sizeof *s);
+}

@@ -1,0 +1,244 @@
+#include "analyzers/flame.h"
+#include "report/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Their numbers decide where functions are as expensive: so the order is always the same. */
+struct ordered {
+	uint32_t item;
+	const struct tw_context_function *f;
+};
+
+static int dearest_first(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	if (x->f->all.insns != y->f->all.insns)
+		return x->f->all.insns > y->f->all.insns ? -1 : 1;
+	int order = strcmp(x->f->name ? x->f->name : "", y->f->name ? y->f->name : "");
+	order = order ? order : strcmp(x->f->module ? x->f->module : "", y->f->module ? y->f->module : "");
+	return order ? order : (x->item > y->item) - (x->item < y->item);
+}
+
+int tw_flame_children(const struct tw_context_tree *t, uint32_t **first, uint32_t **next)
+{
+	struct ordered *all = calloc(t->n + 1, sizeof *all);
+	*first = calloc(t->n + 1, sizeof **first);
+	*next = calloc(t->n + 1, sizeof **next);
+	int error = all && *first && *next ? 0 : TW_ERR_MEMORY;
+	for (size_t i = 0; i < t->n && !error; i++)
+		all[i] = (struct ordered){(uint32_t)i, &t->items[i]};
+	if (!error)
+		qsort(all, t->n, sizeof *all, dearest_first);
+	for (size_t i = t->n; i-- > 0 && !error;) {
+		uint32_t item = all[i].item, parent = t->items[item].parent;
+		if (!item)
+			continue;
+		(*next)[item] = (*first)[parent];
+		(*first)[parent] = item;
+	}
+	free(all);
+	return error;
+}
+
+/* The functions from the root to an item, `path` has room for all. Returns how many. */
+static size_t find_path(const struct tw_context_tree *t, uint32_t i, uint32_t *path)
+{
+	size_t n = 0;
+	for (uint32_t k = i; k; k = t->items[k].parent)
+		n++;
+	for (size_t at = n; at-- > 0; i = t->items[i].parent)
+		path[at] = i;
+	return n;
+}
+
+/* In the order of the tree, the dearest first. */
+typedef void visit(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context);
+
+static int for_all(FILE *f, const struct tw_context_tree *t, visit *v, void *context)
+{
+	uint32_t *first, *next, *path = calloc(t->n + 1, sizeof *path);
+	int error = tw_flame_children(t, &first, &next);
+	uint32_t i = !error && path ? first[0] : 0;
+	while (i) {
+		if (t->items[i].own.insns)
+			v(f, t, path, find_path(t, i, path), context);
+		if (first[i]) {
+			i = first[i];
+			continue;
+		}
+		while (i && !next[i])
+			i = t->items[i].parent;
+		i = next[i];
+	}
+	error = path ? error : TW_ERR_MEMORY;
+	free(first);
+	free(next);
+	free(path);
+	return error;
+}
+
+/* ---- folded ---- */
+
+static void print_folded(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
+{
+	(void)context;
+	for (size_t k = 0; k < n; k++) {
+		if (k)
+			fputc(';', f);
+		for (const char *p = t->items[path[k]].name; *p; p++)
+			fputc(*p == ';' || (unsigned char)*p < 0x20 ? ':' : *p, f);
+	}
+	fprintf(f, " %llu\n", (unsigned long long)t->items[path[n - 1]].own.insns);
+}
+
+int tw_flame_folded(FILE *f, const struct tw_context_tree *t)
+{
+	return for_all(f, t, print_folded, NULL);
+}
+
+/* ---- speedscope ---- */
+
+static void print_sample(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
+{
+	struct tw_json *j = context;
+	(void)f;
+	(void)t;
+	tw_json_open(j, NULL, '[');
+	for (size_t k = 0; k < n; k++)
+		tw_json_number(j, NULL, path[k]);
+	tw_json_close(j, ']');
+}
+
+static void print_weight(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
+{
+	(void)f;
+	tw_json_number(context, NULL, t->items[path[n - 1]].own.insns);
+}
+
+static void print_frames(struct tw_json *j, const struct tw_context_tree *t)
+{
+	tw_json_open(j, "shared", '{');
+	tw_json_open(j, "frames", '[');
+	for (size_t i = 0; i < t->n; i++) {
+		tw_json_open(j, NULL, '{');
+		tw_json_text(j, "name", t->items[i].name ? t->items[i].name : "(all)");
+		tw_json_text(j, "file", t->items[i].module ? t->items[i].module : "");
+		tw_json_close(j, '}');
+	}
+	tw_json_close(j, ']');
+	tw_json_close(j, '}');
+}
+
+int tw_flame_speedscope(FILE *f, const struct tw_context_tree *t)
+{
+	struct tw_json j = {.f = f};
+	tw_json_open(&j, NULL, '{');
+	tw_json_text(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	print_frames(&j, t);
+	tw_json_open(&j, "profiles", '[');
+	tw_json_open(&j, NULL, '{');
+	tw_json_text(&j, "type", "sampled");
+	tw_json_text(&j, "name", "instructions");
+	tw_json_text(&j, "unit", "none");
+	tw_json_number(&j, "startValue", 0);
+	tw_json_number(&j, "endValue", t->items->all.insns);
+	tw_json_open(&j, "samples", '[');
+	int error = for_all(f, t, print_sample, &j);
+	tw_json_close(&j, ']');
+	tw_json_open(&j, "weights", '[');
+	if (!error)
+		error = for_all(f, t, print_weight, &j);
+	tw_json_close(&j, ']');
+	tw_json_close(&j, '}');
+	tw_json_close(&j, ']');
+	tw_json_close(&j, '}');
+	return error;
+}
+
+/* ---- SVG ---- */
+
+enum { WIDTH = 1200, ROW = 18, TOP = 24, LETTER = 7 };
+
+static void print_escaped(FILE *f, const char *s, size_t most)
+{
+	for (size_t i = 0; s[i] && i < most; i++) {
+		switch (s[i]) {
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '&':
+			fputs("&amp;", f);
+			break;
+		default:
+			fputc((unsigned char)s[i] < 0x20 ? '?' : s[i], f);
+		}
+	}
+}
+
+static void print_box(FILE *f, const struct tw_context_tree *t, uint32_t i, double x, double width, uint32_t depth)
+{
+	const struct tw_context_function *c = &t->items[i];
+	const char *name = c->name ? c->name : "all";
+	unsigned hue = 0;
+	for (const char *p = name; *p; p++)
+		hue = hue * 31 + (unsigned char)*p;
+	fprintf(f, "<g><title>");
+	print_escaped(f, name, SIZE_MAX);
+	fprintf(f, ": %llu instructions, %.2f%%; %llu of its own; %llu calls</title>", (unsigned long long)c->all.insns,
+	        100.0 * (double)c->all.insns / (double)(t->items->all.insns + !t->items->all.insns), (unsigned long long)c->own.insns,
+	        (unsigned long long)c->calls);
+	fprintf(f, "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"hsl(%u,70%%,70%%)\"/>", x, TOP + depth * ROW, width,
+	        ROW - 1, hue % 60);
+	if (width > 3 * LETTER) {
+		fprintf(f, "<text x=\"%.2f\" y=\"%u\">", x + 3, TOP + depth * ROW + 13);
+		print_escaped(f, name, (size_t)(width / LETTER));
+		fputs("</text>", f);
+	}
+	fputs("</g>\n", f);
+}
+
+/* Where each box begins, and how deep it is; the deepest that is wide enough to be seen. */
+static uint32_t lay_out(const struct tw_context_tree *t, const uint32_t *first, const uint32_t *next, double *x, uint32_t *depth,
+                        double scale)
+{
+	uint32_t deepest = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		double at = x[i];
+		for (uint32_t k = first[i]; k; k = next[k]) {
+			x[k] = at;
+			depth[k] = depth[i] + 1;
+			at += (double)t->items[k].all.insns * scale;
+		}
+		if ((double)t->items[i].all.insns * scale >= 0.5 && depth[i] > deepest)
+			deepest = depth[i];
+	}
+	return deepest;
+}
+
+int tw_flame_svg(FILE *f, const struct tw_context_tree *t)
+{
+	uint32_t *first, *next, *depth = calloc(t->n + 1, sizeof *depth);
+	double *x = calloc(t->n + 1, sizeof *x), scale = (double)WIDTH / (double)(t->items->all.insns + !t->items->all.insns);
+	int error = tw_flame_children(t, &first, &next);
+	error = depth && x ? error : TW_ERR_MEMORY;
+	if (!error) {
+		uint32_t deepest = lay_out(t, first, next, x, depth, scale);
+		fprintf(
+		    f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"monospace\" font-size=\"11\">\n",
+		    WIDTH, TOP + (deepest + 1) * ROW);
+		fprintf(f, "<text x=\"3\" y=\"15\">%llu instructions</text>\n", (unsigned long long)t->items->all.insns);
+		for (size_t i = 0; i < t->n; i++)
+			if ((double)t->items[i].all.insns * scale >= 0.5)
+				print_box(f, t, (uint32_t)i, x[i], (double)t->items[i].all.insns * scale, depth[i]);
+		fputs("</svg>\n", f);
+	}
+	free(first);
+	free(next);
+	free(depth);
+	free(x);
+	return error;
+}

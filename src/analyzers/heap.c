@@ -1,0 +1,698 @@
+/*
+ * heap: what the program's memory allocation does: live bytes over time, where the peak comes from, how long blocks live, what of them is never read; and accesses to memory that
+ * was freed or lies beside a block.
+ *
+ * All threads are seen in the order of time. A block is there from the time when the function that gives it returned, and gone from the time when the one that takes it was
+ * entered: so blocks that are given from thread to thread are in the right order. Accesses have no times of their own; one that looks wrong is looked at again when its thread
+ * has come to its next event with a time, and told only if it looks wrong still: what was allocated meanwhile by another thread is known by then.
+ *
+ * What allocators and the C library do within is theirs (runtime_code.h) and is not looked at.
+ */
+#include "analyzers/calling.h"
+#include "analyzers/callpath.h"
+#include "analyzers/heap_blocks.h"
+#include "analyzers/runtime_code.h"
+#include "base/array.h"
+#include "plugin/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BESIDE = 32, POINTS = 1000, MOST_ERRORS = 10000, DECADES = 20 };
+
+/* Blocks that were allocated by one path. */
+struct site {
+	uint32_t path;
+	uint64_t blocks, bytes, freed, life; /* life: sum, of those that were freed */
+	uint64_t live, live_blocks;
+	uint64_t at_peak, peak_blocks, peak; /* when there was most in all; `peak`: number of the peak that these are of */
+	uint64_t unread, unread_blocks;      /* bytes; blocks of which not one was read */
+};
+
+enum error_kind { AFTER_FREE, BESIDE_BLOCK, TWICE_FREED, WRONG_FREE };
+
+struct error {
+	uint64_t pc, addr, serial; /* of the block */
+	uint64_t bytes, offset;    /* of the block; of the access in it */
+	uint32_t thread, image, path, site, free_path, block;
+	uint32_t size;
+	uint8_t kind, type;
+	uint64_t times;
+};
+
+struct thread {
+	int known;
+	uint32_t process, image;
+	struct tw_calling calling;
+	struct tw_callpath path;
+	struct error *suspects;
+	size_t n_suspects, suspects_room;
+};
+
+struct point {
+	uint64_t most, live;
+	int seen;
+};
+
+struct state {
+	const struct tw_context *context;
+	const struct tw_recording *recording;
+	struct tw_calling_kinds kinds;
+	struct tw_runtime_code runtime;
+	struct tw_callpaths paths;
+	struct tw_heap_blocks blocks;
+	struct thread *threads;
+	size_t n_threads;
+	struct site *sites;
+	size_t n_sites, sites_room;
+	uint32_t *site_of; /* by path, + 1 */
+	size_t site_of_room;
+	struct error *errors;
+	size_t n_errors, errors_room;
+	uint64_t left_out; /* accesses that look wrong, beyond MOST_ERRORS */
+	uint64_t allocations, frees, bytes, live, live_blocks, peak, peak_time, peaks, reads, writes;
+	struct point points[POINTS];
+	struct {
+		uint64_t blocks, bytes;
+	} lives[DECADES]; /* by the decimal digits of their nanoseconds */
+};
+
+static void free_state(struct state *s)
+{
+	for (size_t i = 0; i < s->n_threads; i++) {
+		tw_calling_free(&s->threads[i].calling);
+		tw_callpath_free(&s->threads[i].path);
+		free(s->threads[i].suspects);
+	}
+	free(s->threads);
+	tw_calling_kinds_free(&s->kinds);
+	tw_runtime_code_free(&s->runtime);
+	tw_callpaths_free(&s->paths);
+	tw_heap_blocks_free(&s->blocks);
+	free(s->sites);
+	free(s->site_of);
+	free(s->errors);
+	free(s);
+}
+
+static void *begin(void *arg)
+{
+	static const struct tw_calling_option options[] = {{"alloc", TW_CALLED_MALLOC}, {"free", TW_CALLED_FREE}, {NULL, 0}};
+	struct state *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->context = s->runtime.context = arg;
+	s->recording = tw_context_recording(arg);
+	s->n_threads = tw_recording_n_threads(s->recording);
+	s->threads = calloc(s->n_threads + 1, sizeof *s->threads);
+	if (s->threads && !tw_calling_kinds_init(&s->kinds, arg, options))
+		return s;
+	free_state(s);
+	return NULL;
+}
+
+static struct thread *thread_of(struct state *s, uint32_t serial)
+{
+	size_t i = tw_recording_find_thread(s->recording, serial);
+	struct tw_names *names = tw_context_names(s->context);
+	if (i >= s->n_threads || !names)
+		return NULL;
+	struct thread *t = &s->threads[i];
+	if (!t->known) {
+		t->known = 1;
+		t->process = tw_recording_thread(s->recording, i)->pid;
+		t->image = tw_names_image(names, serial);
+	}
+	return t;
+}
+
+/* ---- sites ---- */
+
+static struct site *site_of(struct state *s, uint32_t path)
+{
+	uint32_t *of = tw_array_zeros(s->site_of, path, &s->site_of_room, sizeof *of);
+	if (!of)
+		return NULL;
+	s->site_of = of;
+	if (!of[path]) {
+		struct site *sites = tw_array_room(s->sites, s->n_sites, &s->sites_room, sizeof *sites);
+		if (!sites)
+			return NULL;
+		s->sites = sites;
+		sites[s->n_sites++] = (struct site){.path = path};
+		of[path] = (uint32_t)s->n_sites;
+	}
+	return &s->sites[of[path] - 1];
+}
+
+/* Before what is live of it changes: keeps what was at the last peak. */
+static void settle(const struct state *s, struct site *site)
+{
+	if (site->peak == s->peaks)
+		return;
+	site->peak = s->peaks;
+	site->at_peak = site->live;
+	site->peak_blocks = site->live_blocks;
+}
+
+static void note_live(struct state *s, uint64_t ns)
+{
+	const struct tw_recording_info *info = tw_recording_info(s->recording);
+	const uint64_t at = info->duration_ns ? (uint64_t)((double)ns * POINTS / (double)info->duration_ns) : 0;
+	struct point *p = &s->points[at < POINTS ? at : POINTS - 1];
+	p->seen = 1;
+	p->live = s->live;
+	p->most = s->live > p->most ? s->live : p->most;
+	if (s->live <= s->peak)
+		return;
+	s->peak = s->live;
+	s->peak_time = ns;
+	s->peaks++;
+}
+
+/* ---- blocks ---- */
+
+static void note_life(struct state *s, uint64_t ns, uint64_t bytes)
+{
+	unsigned digits = 0;
+	for (; ns && digits < DECADES - 1; ns /= 10)
+		digits++;
+	s->lives[digits].blocks++;
+	s->lives[digits].bytes += bytes;
+}
+
+static void count_unread(struct site *site, const struct tw_heap_block *b)
+{
+	const uint64_t n = tw_heap_blocks_unread(b);
+	site->unread += n;
+	site->unread_blocks += b->bytes && n == b->bytes;
+}
+
+/* A live block ends. */
+static void end_block(struct state *s, struct tw_heap_block *b, uint64_t ns)
+{
+	struct site *site = &s->sites[b->site];
+	settle(s, site);
+	site->freed++;
+	site->live -= b->bytes;
+	site->live_blocks--;
+	site->life += ns > b->born ? ns - b->born : 0;
+	count_unread(site, b);
+	note_life(s, ns > b->born ? ns - b->born : 0, b->bytes);
+	b->live = 0;
+	b->died = ns;
+	s->live -= b->bytes;
+	s->live_blocks--;
+	note_live(s, ns);
+}
+
+/* Bytes that an allocating call asked for, where the block is that it gave, and which block it takes. */
+struct asked {
+	uint64_t bytes, addr, old;
+	int allocates;
+};
+
+static int allocate(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
+{
+	const uint64_t addr = asked->addr, bytes = asked->bytes;
+	const uint32_t before = tw_heap_blocks_at(&s->blocks, t->process, addr);
+	struct site *site = site_of(s, path);
+	if (!site)
+		return TW_ERR_MEMORY;
+	if (before && s->blocks.items[before].live)
+		end_block(s, &s->blocks.items[before], ns);
+	const uint32_t number = tw_heap_blocks_add(&s->blocks, t->process, addr, bytes);
+	if (!number)
+		return TW_ERR_MEMORY;
+	struct tw_heap_block *b = &s->blocks.items[number];
+	b->born = ns;
+	b->thread = thread;
+	b->path = path;
+	b->site = (uint32_t)(site - s->sites);
+	settle(s, site);
+	site->blocks++;
+	site->bytes += bytes;
+	site->live += bytes;
+	site->live_blocks++;
+	s->allocations++;
+	s->bytes += bytes;
+	s->live += bytes;
+	s->live_blocks++;
+	note_live(s, ns);
+	return 0;
+}
+
+/* ---- errors ---- */
+
+static int is_same(const struct error *a, const struct error *b)
+{
+	return a->kind == b->kind && a->pc == b->pc && a->image == b->image && a->site == b->site && a->free_path == b->free_path;
+}
+
+static int tell(struct state *s, const struct error *e)
+{
+	for (size_t i = 0; i < s->n_errors; i++)
+		if (is_same(&s->errors[i], e)) {
+			s->errors[i].times++;
+			return 0;
+		}
+	if (s->n_errors == MOST_ERRORS) {
+		s->left_out++;
+		return 0;
+	}
+	struct error *errors = tw_array_room(s->errors, s->n_errors, &s->errors_room, sizeof *errors);
+	if (!errors)
+		return TW_ERR_MEMORY;
+	s->errors = errors;
+	errors[s->n_errors] = *e;
+	errors[s->n_errors++].times = 1;
+	return 0;
+}
+
+static struct error error_of(struct state *s, struct thread *t, uint32_t thread, uint32_t number, enum error_kind kind)
+{
+	const struct tw_heap_block *b = &s->blocks.items[number];
+	return (struct error){.kind = (uint8_t)kind,
+	                      .thread = thread,
+	                      .image = t->image,
+	                      .path = tw_callpath_number(&t->path, &s->paths, t->image),
+	                      .block = number,
+	                      .serial = b->serial,
+	                      .bytes = b->bytes,
+	                      .site = b->path,
+	                      .free_path = b->live ? 0 : b->free_path};
+}
+
+/* The block that an access to memory of no block is beside; 0: none is near. */
+static uint32_t beside(struct state *s, uint32_t process, uint64_t addr)
+{
+	for (uint64_t d = 8; d <= BESIDE; d += 8) {
+		uint32_t number = tw_heap_blocks_at(&s->blocks, process, addr - d);
+		if (number && s->blocks.items[number].live)
+			return number;
+	}
+	for (uint64_t d = 8; d <= BESIDE / 2; d += 8) {
+		uint32_t number = tw_heap_blocks_at(&s->blocks, process, addr + d);
+		if (number && s->blocks.items[number].live)
+			return number;
+	}
+	return 0;
+}
+
+/* What is wrong with an access, and of which block; 0: nothing. */
+static uint32_t judge(struct state *s, const struct thread *t, uint64_t addr, uint32_t size, enum error_kind *kind)
+{
+	uint32_t number = tw_heap_blocks_at(&s->blocks, t->process, addr);
+	const struct tw_heap_block *b = &s->blocks.items[number];
+	*kind = BESIDE_BLOCK;
+	if (!number)
+		return beside(s, t->process, addr);
+	if (b->live)
+		return addr >= b->addr && addr + size <= b->addr + b->bytes ? 0 : number;
+	*kind = AFTER_FREE;
+	return number;
+}
+
+static int suspect(struct state *s, struct thread *t, uint32_t thread, const struct tw_ref *r)
+{
+	enum error_kind kind;
+	const uint32_t number = judge(s, t, r->addr, r->size, &kind);
+	if (!number)
+		return 0;
+	struct error *suspects = tw_array_room(t->suspects, t->n_suspects, &t->suspects_room, sizeof *suspects);
+	if (!suspects)
+		return TW_ERR_MEMORY;
+	t->suspects = suspects;
+	struct error e = error_of(s, t, thread, number, kind);
+	e.pc = r->pc;
+	e.addr = r->addr;
+	e.size = r->size;
+	e.type = r->type;
+	e.offset = r->addr - s->blocks.items[number].addr;
+	if (t->n_suspects < MOST_ERRORS)
+		suspects[t->n_suspects++] = e;
+	return 0;
+}
+
+/* The thread has come to its next time: what looked wrong and still does is told. */
+static int look_again(struct state *s, struct thread *t)
+{
+	int error = 0;
+	for (size_t i = 0; i < t->n_suspects && !error; i++) {
+		const struct error *e = &t->suspects[i];
+		enum error_kind kind;
+		const uint32_t number = judge(s, t, e->addr, e->size, &kind);
+		if (number == e->block && kind == e->kind && s->blocks.items[number].serial == e->serial)
+			error = tell(s, e);
+	}
+	t->n_suspects = 0;
+	return error;
+}
+
+static int release(struct state *s, struct thread *t, uint32_t thread, const struct tw_open_call *c, uint32_t path, uint64_t ns)
+{
+	const uint64_t addr = c->args[0];
+	const uint32_t number = addr ? tw_heap_blocks_at(&s->blocks, t->process, addr) : 0;
+	struct tw_heap_block *b = &s->blocks.items[number];
+	if (!number)
+		return 0; /* of before the recording's window, perhaps */
+	if (b->live && b->addr == addr) {
+		s->frees++;
+		b->free_path = path;
+		b->free_thread = thread;
+		end_block(s, b, ns);
+		return 0;
+	}
+	if (tw_runtime_code_at(&s->runtime, c->back - 1, thread) != TW_CODE_PROGRAM)
+		return 0; /* a thread that ends gives back what was kept for it */
+	struct error e = error_of(s, t, thread, number, b->live ? WRONG_FREE : TWICE_FREED);
+	e.pc = c->back - 1;
+	e.addr = addr;
+	e.offset = addr - b->addr;
+	return tell(s, &e);
+}
+
+/* ---- calls ---- */
+
+static struct asked asked_by(const struct tw_calling_step *step)
+{
+	const struct tw_open_call *c = &step->call;
+	const uint64_t result = step->result;
+	const uint64_t *a = c->args;
+	switch (c->kind) {
+	case TW_CALLED_MALLOC:
+	case TW_CALLED_NEW_ALIGNED:
+		return (struct asked){a[0], result, 0, 1};
+	case TW_CALLED_CALLOC:
+		return (struct asked){a[0] * a[1], result, 0, 1};
+	case TW_CALLED_MEMALIGN:
+		return (struct asked){a[1], result, 0, 1};
+	case TW_CALLED_POSIX_MEMALIGN:
+		return (struct asked){a[2], result ? 0 : step->stored, 0, 1};
+	case TW_CALLED_REALLOC:
+		return (struct asked){a[1], result, a[0], 1};
+	case TW_CALLED_REALLOCARRAY:
+		return (struct asked){a[1] * a[2], result, a[0], 1};
+	default:
+		return (struct asked){0};
+	}
+}
+
+static int end_old(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
+{
+	const uint32_t old = asked->old ? tw_heap_blocks_at(&s->blocks, t->process, asked->old) : 0;
+	if (!old || !s->blocks.items[old].live || s->blocks.items[old].addr != asked->old)
+		return 0;
+	s->frees++;
+	s->blocks.items[old].free_path = path;
+	s->blocks.items[old].free_thread = thread;
+	end_block(s, &s->blocks.items[old], ns);
+	return 0;
+}
+
+static int take_step(struct state *s, struct thread *t, uint32_t thread, const struct tw_calling_step *step)
+{
+	const struct tw_open_call *c = &step->call;
+	const uint64_t ns = tw_context_ns(s->context, step->tsc);
+	if (step->change == TW_CALLING_NOTHING || !tw_called_is_memory(c->kind) ||
+	    t->calling.in_memory > (step->change == TW_CALLING_ENTERED))
+		return 0; /* within another: what that asks for is the allocator's own */
+	const uint32_t path = tw_callpath_of_call(&t->path, &s->paths, t->image, c->sp, c->back);
+	if (step->change == TW_CALLING_ENTERED)
+		return c->kind == TW_CALLED_FREE ? release(s, t, thread, c, path, ns) : 0;
+	const struct asked asked = asked_by(step);
+	if (!asked.allocates || (!asked.addr && asked.bytes))
+		return 0;
+	int error = end_old(s, t, thread, path, &asked, ns);
+	return error || !asked.addr ? error : allocate(s, t, thread, path, &asked, ns);
+}
+
+/* ---- batches ---- */
+
+static int take_ref(struct state *s, struct thread *t, uint32_t thread, const struct tw_ref *r)
+{
+	if (!tw_heap_blocks_near(&s->blocks, t->process, r->addr))
+		return 0;
+	const uint32_t number = tw_heap_blocks_at(&s->blocks, t->process, r->addr);
+	struct tw_heap_block *b = &s->blocks.items[number];
+	if (!number || !b->live || r->addr + r->size > b->addr + b->bytes)
+		return suspect(s, t, thread, r);
+	s->reads += (r->type & TW_READ) != 0;
+	s->writes += (r->type & TW_WRITE) != 0;
+	return r->type & TW_READ ? tw_heap_blocks_read(b, r->addr - b->addr, r->size) : 0;
+}
+
+static int take_block(struct state *s, struct thread *t, const struct tw_batch *b, const struct tw_block_run *run, size_t end)
+{
+	const struct tw_ref *refs = tw_batch_refs(b);
+	int error = 0;
+	if (!t->calling.in_memory && tw_runtime_code_of(&s->runtime, run, b->thread) == TW_CODE_PROGRAM)
+		for (size_t k = run->first_ref; k < end && !error; k++)
+			error = take_ref(s, t, b->thread, &refs[k]);
+	return error ? error : tw_callpath_take(&t->path, run, b->addr + run->first_ref, end - run->first_ref);
+}
+
+static int take_event(struct state *s, struct thread *t, uint32_t thread, const struct tw_event *e)
+{
+	struct tw_calling_step step;
+	int error;
+	do {
+		error = tw_calling_take(&t->calling, &s->kinds, e, &step);
+		if (!error)
+			error = take_step(s, t, thread, &step);
+	} while (!error && step.more);
+	return error;
+}
+
+static int take_events(struct state *s, struct thread *t, const struct tw_batch *b, size_t *next, size_t block)
+{
+	int error = 0;
+	for (; *next < b->n_events && b->events[*next].block <= block && !error; ++*next)
+		error = take_event(s, t, b->thread, &b->events[*next]);
+	return error;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	struct thread *t = thread_of(s, b->thread);
+	const struct tw_block_run *run = tw_batch_blocks(b);
+	size_t event = 0;
+	int error = t ? look_again(s, t) : TW_ERR_MEMORY;
+	for (size_t i = 0; i < b->n_blocks && !error; i++) {
+		error = take_events(s, t, b, &event, i);
+		if (!error)
+			error = take_block(s, t, b, &run[i], i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs);
+	}
+	return error ? error : take_events(s, t, b, &event, b->n_blocks);
+}
+
+static int merge(void *state, void *later)
+{
+	struct state *s = state;
+	free_state(later);
+	return tw_context_wrong(s->context, "it sees all threads at once, and has nothing to merge");
+}
+
+/* ---- the answer ---- */
+
+static int most_at_peak(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+	if (x->at_peak != y->at_peak)
+		return x->at_peak > y->at_peak ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->path > y->path) - (x->path < y->path);
+}
+
+static void print_sites(struct state *s, struct tw_answer *a, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {
+	    {"at_peak", TW_COLUMN_COUNT},    {"blocks", TW_COLUMN_COUNT},     {"bytes", TW_COLUMN_COUNT},
+	    {"left", TW_COLUMN_COUNT},       {"left_bytes", TW_COLUMN_COUNT}, {"life_ns", TW_COLUMN_COUNT},
+	    {"never_read", TW_COLUMN_COUNT}, {"path", TW_COLUMN_TEXT},        {NULL, 0}};
+	char text[4096];
+	tw_answer_table(a, "sites", "Where blocks were allocated, most bytes at the peak first", columns);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		const struct site *x = &s->sites[i];
+		tw_callpath_text(&s->paths, x->path, names, (unsigned)tw_context_number(s->context, "depth"), text, sizeof text);
+		tw_answer_row(a, (struct tw_cell[]){{.count = x->at_peak},
+		                                    {.count = x->blocks},
+		                                    {.count = x->bytes},
+		                                    {.count = x->live_blocks},
+		                                    {.count = x->live},
+		                                    {.count = x->freed ? x->life / x->freed : 0},
+		                                    {.count = x->unread},
+		                                    {.text = text}});
+	}
+}
+
+struct print {
+	const struct state *s;
+	struct tw_answer *answer;
+	struct tw_names *names;
+	unsigned depth;
+};
+
+static void print_path(const struct print *p, uint64_t number, const char *what, uint32_t path)
+{
+	char text[4096];
+	tw_callpath_text(&p->s->paths, path, p->names, p->depth, text, sizeof text);
+	if (path)
+		tw_answer_row(p->answer, (struct tw_cell[]){{.count = number},
+		                                            {.text = what},
+		                                            {.count = 0},
+		                                            {.count = 0},
+		                                            {.count = 0},
+		                                            {.count = 0},
+		                                            {.count = 0},
+		                                            {.count = 0},
+		                                            {.text = text}});
+}
+
+static void print_error(const struct print *p, const struct error *e, uint64_t number)
+{
+	static const char *const kinds[] = {
+	    [AFTER_FREE] = "after-free", [BESIDE_BLOCK] = "beyond", [TWICE_FREED] = "double-free", [WRONG_FREE] = "wrong-free"};
+	enum { PLACE = 400 };
+	char text[4096];
+	tw_callpath_place(p->names, e->image, e->pc, 0, text, PLACE);
+	const size_t n = strlen(text), between = e->path ? strlen(" < ") : 0;
+	memcpy(text + n, " < ", between + 1);
+	tw_callpath_text(&p->s->paths, e->path, p->names, p->depth, text + n + between, sizeof text - n - between);
+	tw_answer_row(p->answer, (struct tw_cell[]){{.count = number},
+	                                            {.text = kinds[e->kind]},
+	                                            {.count = e->times},
+	                                            {.count = e->thread},
+	                                            {.count = e->addr},
+	                                            {.count = e->size},
+	                                            {.count = e->offset},
+	                                            {.count = e->bytes},
+	                                            {.text = text}});
+	print_path(p, number, "allocated", e->site);
+	print_path(p, number, "freed", e->free_path);
+}
+
+static void print_errors(const struct state *s, struct tw_answer *a, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {{"error", TW_COLUMN_COUNT},     {"what", TW_COLUMN_TEXT},
+	                                           {"times", TW_COLUMN_COUNT},     {"thread", TW_COLUMN_COUNT},
+	                                           {"address", TW_COLUMN_ADDRESS}, {"size", TW_COLUMN_COUNT},
+	                                           {"offset", TW_COLUMN_COUNT},    {"block", TW_COLUMN_COUNT},
+	                                           {"path", TW_COLUMN_TEXT},       {NULL, 0}};
+	const struct print p = {s, a, names, (unsigned)tw_context_number(s->context, "depth")};
+	tw_answer_table(a, "errors", "Accesses to memory that is nobody's", columns);
+	for (size_t i = 0; i < s->n_errors; i++)
+		print_error(&p, &s->errors[i], i + 1);
+}
+
+static void print_lives(const struct state *s, struct tw_answer *a)
+{
+	static const struct tw_column columns[] = {
+	    {"below_ns", TW_COLUMN_COUNT}, {"blocks", TW_COLUMN_COUNT}, {"bytes", TW_COLUMN_COUNT}, {NULL, 0}};
+	uint64_t below = 1;
+	tw_answer_table(a, "lifetimes", "How long freed blocks lived", columns);
+	for (unsigned i = 0; i < DECADES; i++, below *= 10)
+		if (s->lives[i].blocks)
+			tw_answer_row(a, (struct tw_cell[]){{.count = below}, {.count = s->lives[i].blocks}, {.count = s->lives[i].bytes}});
+}
+
+static void print_points(const struct state *s, struct tw_answer *a)
+{
+	static const struct tw_column columns[] = {
+	    {"ns", TW_COLUMN_COUNT}, {"live", TW_COLUMN_COUNT}, {"most", TW_COLUMN_COUNT}, {NULL, 0}};
+	const uint64_t duration = tw_recording_info(s->recording)->duration_ns, n = tw_context_number(s->context, "points");
+	uint64_t live = 0;
+	tw_answer_table(a, "timeline", "Live bytes over time: at the end of each part, and the most in it", columns);
+	for (uint64_t k = 0; k < n && duration; k++) {
+		uint64_t most = live;
+		for (uint64_t i = k * POINTS / n; i < (k + 1) * POINTS / n; i++) {
+			const struct point *p = &s->points[i];
+			most = p->seen && p->most > most ? p->most : most;
+			live = p->seen ? p->live : live;
+		}
+		tw_answer_row(a, (struct tw_cell[]){{.count = (uint64_t)((double)duration * (double)(k + 1) / (double)n)},
+		                                    {.count = live},
+		                                    {.count = most}});
+	}
+}
+
+/* What is still there at the end has not been counted yet. */
+static uint64_t count_the_rest(struct state *s)
+{
+	uint64_t unread = 0;
+	for (size_t i = 1; i <= s->blocks.n; i++)
+		if (s->blocks.items[i].live)
+			count_unread(&s->sites[s->blocks.items[i].site], &s->blocks.items[i]);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		settle(s, &s->sites[i]);
+		unread += s->sites[i].unread;
+	}
+	return unread;
+}
+
+static int print_all(struct state *s)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	struct tw_answer *a = tw_context_answer(s->context);
+	int error = 0;
+	if (!names)
+		return TW_ERR_MEMORY;
+	for (size_t i = 0; i < s->n_threads && !error; i++)
+		error = look_again(s, &s->threads[i]);
+	if (error)
+		return error;
+	const uint64_t unread = count_the_rest(s);
+	if (s->n_sites)
+		qsort(s->sites, s->n_sites, sizeof *s->sites, most_at_peak);
+	tw_answer_fact(a, "allocations", s->allocations);
+	tw_answer_fact(a, "frees", s->frees);
+	tw_answer_fact(a, "bytes", s->bytes);
+	tw_answer_fact(a, "peak_bytes", s->peak);
+	tw_answer_fact(a, "peak_ns", s->peak_time);
+	tw_answer_fact(a, "left_blocks", s->live_blocks);
+	tw_answer_fact(a, "left_bytes", s->live);
+	tw_answer_fact(a, "never_read_bytes", unread);
+	tw_answer_fact(a, "wrong_places", s->n_errors);
+	if (s->left_out)
+		tw_answer_fact(a, "wrong_left_out", s->left_out);
+	print_errors(s, a, names);
+	print_sites(s, a, names);
+	print_lives(s, a);
+	print_points(s, a);
+	return 0;
+}
+
+static int end(void *state, int error)
+{
+	if (!error)
+		error = print_all(state);
+	free_state(state);
+	return error;
+}
+
+static const struct tw_option options[] = {
+    {"alloc", TW_OPTION_TEXT, "NAME,...", NULL, "functions that allocate as malloc does, named with record --calls=NAME"},
+    {"free", TW_OPTION_TEXT, "NAME,...", NULL, "functions that free as free does"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
+    {"points", TW_OPTION_NUMBER, "N", "20", "parts of the time in which live bytes are told, up to 1000"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+const struct tw_analyzer tw_analyzer_heap = {
+    .name = "heap",
+    .begin = begin,
+    .batch = batch,
+    .merge = merge,
+    .end = end,
+    .what = "allocated memory: live bytes, peak, lifetimes, use after free",
+    .help = "Blocks are those of malloc, C++'s new and their kin (record --calls). A block is\n"
+            "told by the path of calls to the allocating function. An error is an access to a\n"
+            "block after it was freed, as long as its memory has not been given again, or to\n"
+            "memory of no block within 32 bytes behind one or 16 before one; or a block that\n"
+            "is freed twice, or from its middle.\n",
+    .options = options,
+    .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS,
+    .scope = TW_SCOPE_ALL,
+};

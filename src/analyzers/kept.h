@@ -1,0 +1,34 @@
+/*
+ * What is kept of each stretch that stays (tw_stretch.number): how often it was there, and something of the user's. What all executions of a stretch have in common is
+ * so counted once, when it is asked for, and while batches come there is one addition to make for it.
+ */
+#ifndef TW_KEPT_STRETCHES_H
+#define TW_KEPT_STRETCHES_H
+
+#include <stddef.h>
+#include <trackway/analyzer.h>
+
+struct tw_kept_stretch {
+	const struct tw_stretch *stretch; /* NULL: it was not there */
+	uint64_t n;
+	void *own;
+};
+
+/* All zeros is none. */
+struct tw_kept_stretches {
+	struct tw_kept_stretch *items; /* by number */
+	size_t room;
+};
+
+/* That of a number beyond those there is room for. NULL: no memory. */
+struct tw_kept_stretch *tw_kept_stretches_more(struct tw_kept_stretches *k, const struct tw_stretch *s);
+
+/* The item of a stretch that has a number; its `stretch` is NULL at first. NULL: no memory. */
+static inline struct tw_kept_stretch *tw_kept_stretch(struct tw_kept_stretches *k, const struct tw_stretch *s)
+{
+	return s->number < k->room ? &k->items[s->number] : tw_kept_stretches_more(k, s);
+}
+
+void tw_kept_stretches_free(struct tw_kept_stretches *k);
+
+#endif

@@ -1,0 +1,405 @@
+/*
+ * locks: how often each lock was taken, how often it was waited for and how long, how long it was held, and in which orders threads took several: where one thread takes B while it holds A,
+ * and another A while it holds B, both can come to wait for each other.
+ *
+ * Which calls take and give locks held.h says. A lock was waited for where, when it was asked for, another thread held it in a way that excludes: by the times of the calls. The time
+ * that was waited is that of the call.
+ */
+#include "analyzers/callpath.h"
+#include "analyzers/held.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lock {
+	uint64_t addr;
+	uint32_t process, image;
+	uint32_t holders, alone; /* threads that hold it now; whether one does so alone */
+	uint64_t taken, waited, refused;
+	uint64_t wait, longest_wait, hold, longest_hold; /* cycles */
+};
+
+/* While it held one lock, a thread took another. */
+struct pair {
+	size_t first, second; /* locks */
+	uint32_t path, thread;
+	uint64_t times;
+};
+
+struct thread {
+	int known, waits; /* waits: what it asks for is held by another */
+	uint32_t process, image;
+	struct tw_calling calling;
+	struct tw_callpath path;
+	struct tw_held held;
+};
+
+struct state {
+	const struct tw_context *context;
+	const struct tw_recording *recording;
+	struct tw_calling_kinds kinds;
+	struct tw_callpaths paths;
+	struct thread *threads;
+	size_t n_threads;
+	struct lock *locks; /* sorted by nothing: found by `find` */
+	size_t n_locks, locks_room;
+	uint32_t *slots; /* open hash of their numbers + 1 */
+	size_t n_slots;
+	struct pair *pairs;
+	size_t n_pairs, pairs_room;
+};
+
+static void free_state(struct state *s)
+{
+	for (size_t i = 0; i < s->n_threads && s->threads; i++) {
+		tw_calling_free(&s->threads[i].calling);
+		tw_callpath_free(&s->threads[i].path);
+		tw_held_free(&s->threads[i].held);
+	}
+	free(s->threads);
+	tw_calling_kinds_free(&s->kinds);
+	tw_callpaths_free(&s->paths);
+	free(s->locks);
+	free(s->slots);
+	free(s->pairs);
+	free(s);
+}
+
+static void *begin(void *arg)
+{
+	static const struct tw_calling_option options[] = {
+	    {"lock", TW_CALLED_OMP_LOCK}, {"unlock", TW_CALLED_UNLOCK}, {"trylock", TW_CALLED_TRY_LOCK}, {NULL, 0}};
+	struct state *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->context = arg;
+	s->recording = tw_context_recording(arg);
+	s->n_threads = tw_recording_n_threads(s->recording);
+	s->threads = calloc(s->n_threads + 1, sizeof *s->threads);
+	if (s->threads && !tw_calling_kinds_init(&s->kinds, arg, options))
+		return s;
+	free_state(s);
+	return NULL;
+}
+
+static struct thread *thread_of(struct state *s, uint32_t serial)
+{
+	const size_t i = tw_recording_find_thread(s->recording, serial);
+	struct tw_names *names = tw_context_names(s->context);
+	if (i >= s->n_threads || !names)
+		return NULL;
+	struct thread *t = &s->threads[i];
+	if (!t->known) {
+		t->known = 1;
+		t->process = tw_recording_thread(s->recording, i)->pid;
+		t->image = tw_names_image(names, serial);
+	}
+	return t;
+}
+
+/* ---- locks ---- */
+
+static uint32_t *find_slot(const struct state *s, uint32_t process, uint64_t addr)
+{
+	size_t i = (size_t)((addr ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15ull >> 32) & (s->n_slots - 1);
+	while (s->slots[i] && (s->locks[s->slots[i] - 1].addr != addr || s->locks[s->slots[i] - 1].process != process))
+		i = (i + 1) & (s->n_slots - 1);
+	return &s->slots[i];
+}
+
+static int make_room(struct state *s)
+{
+	enum { FIRST = 256 };
+	struct lock *locks = tw_array_room(s->locks, s->n_locks, &s->locks_room, sizeof *locks);
+	if (!locks)
+		return 0;
+	s->locks = locks;
+	if (2 * s->n_locks < s->n_slots)
+		return 1;
+	free(s->slots);
+	s->n_slots = s->n_slots ? 2 * s->n_slots : FIRST;
+	s->slots = calloc(s->n_slots, sizeof *s->slots);
+	for (size_t i = 0; i < s->n_locks && s->slots; i++)
+		*find_slot(s, locks[i].process, locks[i].addr) = (uint32_t)i + 1;
+	return s->slots != NULL;
+}
+
+static struct lock *lock_of(struct state *s, const struct thread *t, uint64_t addr)
+{
+	if (!make_room(s))
+		return NULL;
+	uint32_t *slot = find_slot(s, t->process, addr);
+	if (!*slot) {
+		s->locks[s->n_locks] = (struct lock){.addr = addr, .process = t->process, .image = t->image};
+		*slot = (uint32_t)++s->n_locks;
+	}
+	return &s->locks[*slot - 1];
+}
+
+static int note_pair(struct state *s, size_t first, size_t second, uint32_t path, uint32_t thread)
+{
+	for (size_t i = 0; i < s->n_pairs; i++)
+		if (s->pairs[i].first == first && s->pairs[i].second == second) {
+			s->pairs[i].times++;
+			return 0;
+		}
+	struct pair *pairs = tw_array_room(s->pairs, s->n_pairs, &s->pairs_room, sizeof *pairs);
+	if (!pairs)
+		return TW_ERR_MEMORY;
+	s->pairs = pairs;
+	pairs[s->n_pairs++] = (struct pair){first, second, path, thread, 1};
+	return 0;
+}
+
+/* The thread has taken a lock, the last that it holds. */
+static int take(struct state *s, struct thread *t, uint32_t thread, const struct tw_calling_step *call, const struct tw_held_lock *held)
+{
+	struct lock *l = lock_of(s, t, held->addr);
+	const uint32_t path = tw_callpath_of_call(&t->path, &s->paths, t->image, call->call.sp, call->call.back);
+	const uint64_t wait = held->taken > held->asked ? held->taken - held->asked : 0;
+	int error = l ? 0 : TW_ERR_MEMORY;
+	if (error)
+		return error;
+	const size_t number = (size_t)(l - s->locks);
+	l->taken++;
+	l->holders++;
+	l->alone = !held->shared;
+	if (t->waits) {
+		l->waited++;
+		l->wait += wait;
+		l->longest_wait = wait > l->longest_wait ? wait : l->longest_wait;
+	}
+	t->waits = 0;
+	for (size_t i = 0; i + 1 < t->held.n && !error; i++) {
+		const struct lock *first = lock_of(s, t, t->held.items[i].addr);
+		error = first ? note_pair(s, (size_t)(first - s->locks), number, path, thread) : TW_ERR_MEMORY;
+	}
+	return error;
+}
+
+static int give(struct state *s, const struct thread *t, const struct tw_held_lock *held, uint64_t tsc)
+{
+	struct lock *l = lock_of(s, t, held->addr);
+	if (!l)
+		return TW_ERR_MEMORY;
+	const uint64_t hold = held->taken && tsc > held->taken ? tsc - held->taken : 0;
+	l->hold += hold;
+	l->longest_hold = hold > l->longest_hold ? hold : l->longest_hold;
+	l->holders -= l->holders != 0;
+	l->alone = l->holders ? l->alone : 0;
+	return 0;
+}
+
+static int take_step(struct state *s, struct thread *t, uint32_t thread, const struct tw_calling_step *call)
+{
+	struct tw_held_step step;
+	if (call->change == TW_CALLING_NOTHING || call->within)
+		return 0;
+	int error = tw_held_take(&t->held, call, &step);
+	struct lock *l = error || step.change == TW_HELD_NOTHING ? NULL : lock_of(s, t, step.lock.addr);
+	if (!l)
+		return error;
+	if (step.change == TW_HELD_ASKED)
+		t->waits = l->holders && (l->alone || !step.lock.shared);
+	l->refused += step.change == TW_HELD_REFUSED;
+	if (step.change == TW_HELD_TAKEN)
+		return take(s, t, thread, call, &step.lock);
+	return step.change == TW_HELD_GIVEN ? give(s, t, &step.lock, call->tsc) : 0;
+}
+
+/* ---- batches ---- */
+
+static int take_event(struct state *s, struct thread *t, uint32_t thread, const struct tw_event *e)
+{
+	struct tw_calling_step step;
+	int error;
+	do {
+		error = tw_calling_take(&t->calling, &s->kinds, e, &step);
+		if (!error)
+			error = take_step(s, t, thread, &step);
+	} while (!error && step.more);
+	return error;
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	struct thread *t = thread_of(s, b->thread);
+	const struct tw_block_run *run = tw_batch_blocks(b);
+	size_t event = 0;
+	int error = t ? 0 : TW_ERR_MEMORY;
+	for (size_t i = 0; i <= b->n_blocks && !error; i++) {
+		for (; event < b->n_events && b->events[event].block <= i && !error; event++)
+			error = take_event(s, t, b->thread, &b->events[event]);
+		if (i < b->n_blocks && !error) {
+			const size_t end = i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs;
+			error = tw_callpath_take(&t->path, &run[i], b->addr + run[i].first_ref, end - run[i].first_ref);
+		}
+	}
+	return error;
+}
+
+static int merge(void *state, void *later)
+{
+	struct state *s = state;
+	free_state(later);
+	return tw_context_wrong(s->context, "it sees all threads at once, and has nothing to merge");
+}
+
+/* ---- the answer ---- */
+
+/* Nanoseconds of a number of cycles. */
+static uint64_t ns_of(const struct state *s, uint64_t cycles)
+{
+	const uint64_t hz = tw_recording_info(s->recording)->tsc_hz;
+	return hz ? (uint64_t)((double)cycles * 1e9 / (double)hz) : 0;
+}
+
+static void name_lock(const struct lock *l, struct tw_names *names, char *to, size_t size)
+{
+	struct tw_data_name name;
+	tw_names_data(names, l->image, l->addr, &name);
+	if (l->addr == TW_HELD_CRITICAL)
+		snprintf(to, size, "critical");
+	else if (name.known && name.offset)
+		snprintf(to, size, "%s+%llu", name.object, (unsigned long long)name.offset);
+	else if (name.known)
+		snprintf(to, size, "%s", name.object);
+	else
+		snprintf(to, size, "0x%llx", (unsigned long long)l->addr);
+}
+
+static int by_wait(const void *a, const void *b)
+{
+	const struct lock *x = *(const struct lock *const *)a, *y = *(const struct lock *const *)b;
+	if (x->wait != y->wait)
+		return x->wait > y->wait ? -1 : 1;
+	if (x->taken != y->taken)
+		return x->taken > y->taken ? -1 : 1;
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static int print_locks(const struct state *s, struct tw_answer *a, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {
+	    {"taken", TW_COLUMN_COUNT},        {"waited", TW_COLUMN_COUNT},       {"refused", TW_COLUMN_COUNT},
+	    {"wait_ns", TW_COLUMN_COUNT},      {"longest_wait", TW_COLUMN_COUNT}, {"hold_ns", TW_COLUMN_COUNT},
+	    {"longest_hold", TW_COLUMN_COUNT}, {"lock", TW_COLUMN_TEXT},          {NULL, 0}};
+	const struct lock **order = calloc(s->n_locks + 1, sizeof(const struct lock *));
+	char name[400];
+	if (!order)
+		return TW_ERR_MEMORY;
+	for (size_t i = 0; i < s->n_locks; i++)
+		order[i] = &s->locks[i];
+	qsort(order, s->n_locks, sizeof *order, by_wait);
+	tw_answer_table(a, "locks", "Locks, those that were waited for longest first", columns);
+	for (size_t i = 0; i < s->n_locks; i++) {
+		const struct lock *l = order[i];
+		name_lock(l, names, name, sizeof name);
+		tw_answer_row(a, (struct tw_cell[]){{.count = l->taken},
+		                                    {.count = l->waited},
+		                                    {.count = l->refused},
+		                                    {.count = ns_of(s, l->wait)},
+		                                    {.count = ns_of(s, l->longest_wait)},
+		                                    {.count = ns_of(s, l->hold)},
+		                                    {.count = ns_of(s, l->longest_hold)},
+		                                    {.text = name}});
+	}
+	free(order);
+	return 0;
+}
+
+/* From which locks others are reached: does a way lead from `from` to `to`? `seen` has a byte for each lock, 0. */
+static int leads(const struct state *s, size_t from, size_t to, uint8_t *seen)
+{
+	size_t *todo = malloc((s->n_locks + 1) * sizeof *todo), n = 0;
+	int found = 0;
+	for (size_t at = from; todo && !found;) {
+		for (size_t i = 0; i < s->n_pairs; i++) {
+			const struct pair *p = &s->pairs[i];
+			if (p->first != at || seen[p->second])
+				continue;
+			seen[p->second] = 1;
+			found |= p->second == to;
+			todo[n++] = p->second;
+		}
+		if (!n)
+			break;
+		at = todo[--n];
+	}
+	free(todo);
+	return found;
+}
+
+static int print_orders(const struct state *s, struct tw_answer *a, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {
+	    {"times", TW_COLUMN_COUNT}, {"thread", TW_COLUMN_COUNT}, {"orders", TW_COLUMN_TEXT}, {NULL, 0}};
+	const unsigned depth = (unsigned)tw_context_number(s->context, "depth");
+	char first[400], second[400], path[2048], text[3000];
+	tw_answer_table(a, "inversions", "Orders that other orders contradict: possible deadlocks", columns);
+	for (size_t i = 0; i < s->n_pairs; i++) {
+		const struct pair *p = &s->pairs[i];
+		uint8_t *seen = calloc(s->n_locks + 1, 1);
+		if (!seen)
+			return TW_ERR_MEMORY;
+		const int back = leads(s, p->second, p->first, seen);
+		free(seen);
+		if (!back)
+			continue;
+		name_lock(&s->locks[p->first], names, first, sizeof first);
+		name_lock(&s->locks[p->second], names, second, sizeof second);
+		tw_callpath_text(&s->paths, p->path, names, depth, path, sizeof path);
+		snprintf(text, sizeof text, "%s, then %s: %s", first, second, path);
+		tw_answer_row(a, (struct tw_cell[]){{.count = p->times}, {.count = p->thread}, {.text = text}});
+	}
+	return 0;
+}
+
+static int print_all(const struct state *s)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	struct tw_answer *a = tw_context_answer(s->context);
+	uint64_t taken = 0, waited = 0;
+	for (size_t i = 0; i < s->n_locks; i++) {
+		taken += s->locks[i].taken;
+		waited += s->locks[i].waited;
+	}
+	tw_answer_fact(a, "taken", taken);
+	tw_answer_fact(a, "waited", waited);
+	int error = names ? print_locks(s, a, names) : TW_ERR_MEMORY;
+	return error ? error : print_orders(s, a, names);
+}
+
+static int end(void *state, int error)
+{
+	if (!error)
+		error = print_all(state);
+	free_state(state);
+	return error;
+}
+
+static const struct tw_option options[] = {
+    {"lock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take the lock they are given, named with record --calls"},
+    {"trylock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take it if they return 0"},
+    {"unlock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that give it back"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+const struct tw_analyzer tw_analyzer_locks = {
+    .name = "locks",
+    .begin = begin,
+    .batch = batch,
+    .merge = merge,
+    .end = end,
+    .what = "locks: contention, how long they are held, orders that may deadlock",
+    .help = "Locks are those of pthreads, C11 and OpenMP (record --calls), by their address.\n"
+            "One counts as waited for where another thread held it when it was asked for.\n"
+            "An inversion is an order in which a thread took two locks that orders of other\n"
+            "places contradict, perhaps over further locks.\n",
+    .options = options,
+    .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS,
+    .scope = TW_SCOPE_ALL,
+};

@@ -1,0 +1,204 @@
+#include "analyzers/objects.h"
+#include "analyzers/process.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In a row's key, above the process: the counts are of a whole page. */
+#define OF_PAGE (1ull << 32)
+
+/* What a page or a line of it is. */
+enum { UNKNOWN, ONE, SEVERAL };
+
+/* Rows of counts: of the whole page, or of each line that is of one object. */
+struct tw_object_page {
+	uint8_t is;
+	uint8_t line_is[TW_PAGE_LINES];
+	uint32_t row, line_row[TW_PAGE_LINES];
+};
+
+/* ---- what is where ---- */
+
+static void name_at(const struct tw_objects *o, uint32_t process, uint64_t address, struct tw_data_name *name)
+{
+	struct tw_names *names = tw_context_names(o->context);
+	*name = (struct tw_data_name){.module = "", .object = ""};
+	if (names)
+		tw_names_data(names, tw_process_image(o->context, names, process), address, name);
+}
+
+/* Whether what is known at one address of `bytes` holds for all of them, looked at in steps: one variable, or none. */
+static int is_one(const struct tw_objects *o, uint32_t process, uint64_t address, uint64_t bytes, uint64_t step)
+{
+	struct tw_data_name first, next;
+	name_at(o, process, address, &first);
+	if (first.known)
+		return first.start + first.bytes >= address + bytes;
+	for (uint64_t at = step; at < bytes; at += step) {
+		name_at(o, process, address + at, &next);
+		if (next.known || strcmp(first.module, next.module))
+			return 0;
+	}
+	return 1;
+}
+
+/* The row of all that is known by one name: of a variable by its start. */
+static uint32_t row_of(struct tw_objects *o, uint32_t process, uint64_t address)
+{
+	struct tw_data_name name;
+	name_at(o, process, address, &name);
+	return tw_rows_number(&o->rows, name.known ? name.start : address, process);
+}
+
+/* A page that is met first. NULL: no memory. */
+static struct tw_object_page *new_page(struct tw_objects *o, uint32_t process, uint64_t address)
+{
+	const uint64_t start = address >> TW_PAGE_BITS << TW_PAGE_BITS, bytes = 1 << TW_PAGE_BITS;
+	struct tw_object_page *page = calloc(1, sizeof *page);
+	struct tw_data_name name;
+	if (!page)
+		return NULL;
+	name_at(o, process, address, &name);
+	page->is = !*name.module || is_one(o, process, start, bytes, 1 << TW_LINE_BITS) ? ONE : SEVERAL;
+	if (page->is == ONE)
+		page->row = *name.module ? row_of(o, process, start) : tw_rows_number(&o->rows, start, process | OF_PAGE);
+	if (page->row != TW_ROWS_NONE)
+		return page;
+	free(page);
+	return NULL;
+}
+
+static struct tw_object_page *page_of(struct tw_objects *o, uint64_t key, uint32_t process, uint64_t address)
+{
+	uint32_t number = tw_rows_number(&o->pages, key, 0);
+	if (number == TW_ROWS_NONE)
+		return NULL;
+	struct tw_object_page **pages = tw_array_zeros(o->page, o->n_pages, &o->pages_room, sizeof(struct tw_object_page *));
+	if (!pages)
+		return NULL;
+	o->page = pages;
+	o->n_pages = o->pages.n;
+	if (!pages[number])
+		pages[number] = new_page(o, process, address);
+	return pages[number];
+}
+
+static uint32_t row_in_line(struct tw_objects *o, struct tw_object_page *page, uint32_t process, uint64_t address)
+{
+	enum { STEP = 4 };
+	const uint64_t line = address >> TW_LINE_BITS, start = line << TW_LINE_BITS;
+	uint8_t *is = &page->line_is[line % TW_PAGE_LINES];
+	uint32_t *row = &page->line_row[line % TW_PAGE_LINES];
+	if (!*is) {
+		*is = is_one(o, process, start, 1 << TW_LINE_BITS, STEP) ? ONE : SEVERAL;
+		*row = *is == ONE ? row_of(o, process, start) : 0;
+	}
+	return *is == ONE ? *row : row_of(o, process, address);
+}
+
+uint64_t *tw_objects_at(struct tw_objects *o, uint32_t process, uint64_t address)
+{
+	uint64_t key = tw_page_key(process, address);
+	o->rows.width = TW_OBJECT_COUNTS;
+	if (o->newest_key != key + 1) {
+		o->newest = page_of(o, key, process, address);
+		o->newest_key = o->newest ? key + 1 : 0;
+	}
+	if (!o->newest)
+		return NULL;
+	uint32_t row = o->newest->is == ONE ? o->newest->row : row_in_line(o, o->newest, process, address);
+	return row == TW_ROWS_NONE ? NULL : tw_rows_counts(&o->rows, row);
+}
+
+/* ---- names ---- */
+
+/* The kinds of all pages that are no file's, in the order of their keys, which are left in `keys`. */
+static size_t find_kinds(struct tw_objects *o, uint64_t *keys, uint8_t *kinds)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < o->rows.n; i++) {
+		const uint64_t *key = tw_rows_key(&o->rows, i);
+		if (key[1] & OF_PAGE)
+			keys[n++] = tw_page_key((uint32_t)key[1], key[0]);
+	}
+	qsort(keys, n, sizeof *keys, tw_by_number);
+	tw_kinds_find(&o->kinds, keys, n, kinds);
+	return n;
+}
+
+static void fill(struct tw_objects *o, struct tw_object *list, uint64_t *keys, uint8_t *kinds)
+{
+	size_t n = find_kinds(o, keys, kinds);
+	struct tw_data_name name;
+	for (size_t i = 0; i < o->rows.n; i++) {
+		const uint64_t *row = tw_rows_key(&o->rows, i);
+		memcpy(list[i].count, row + 2, sizeof list[i].count);
+		if (!(row[1] & OF_PAGE)) {
+			name_at(o, (uint32_t)row[1], row[0], &name);
+			list[i].name = name.object;
+			list[i].module = name.module;
+			continue;
+		}
+		uint64_t page = tw_page_key((uint32_t)row[1], row[0]);
+		list[i].name = tw_kind_name(kinds[tw_array_before(&page, keys, n, sizeof page, tw_by_number)]);
+		list[i].module = "";
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct tw_object *x = a, *y = b;
+	int order = strcmp(x->module, y->module);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static int by_count(const void *a, const void *b, void *number)
+{
+	const struct tw_object *x = a, *y = b;
+	unsigned k = *(unsigned *)number;
+	if (x->count[k] != y->count[k])
+		return x->count[k] > y->count[k] ? -1 : 1;
+	return by_name(a, b);
+}
+
+/* Makes one of all that have the same name. */
+static size_t join(struct tw_object *list, size_t n)
+{
+	size_t to = 0;
+	qsort(list, n, sizeof *list, by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (to && !by_name(&list[to - 1], &list[i]))
+			for (unsigned k = 0; k < TW_OBJECT_COUNTS; k++)
+				list[to - 1].count[k] += list[i].count[k];
+		else
+			list[to++] = list[i];
+	}
+	return to;
+}
+
+int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, size_t *n)
+{
+	uint64_t *keys = malloc((o->rows.n + 1) * sizeof *keys);
+	uint8_t *kinds = malloc(o->rows.n + 1);
+	*out = malloc((o->rows.n + 1) * sizeof **out);
+	int all = keys && kinds && *out;
+	if (all) {
+		fill(o, *out, keys, kinds);
+		*n = join(*out, o->rows.n);
+		qsort_r(*out, *n, sizeof **out, by_count, &by);
+	}
+	free(keys);
+	free(kinds);
+	return all ? 0 : TW_ERR_MEMORY;
+}
+
+void tw_objects_free(struct tw_objects *o)
+{
+	tw_kinds_free(&o->kinds);
+	tw_rows_free(&o->rows);
+	tw_rows_free(&o->pages);
+	for (size_t i = 0; i < o->n_pages; i++)
+		free(o->page[i]);
+	free(o->page);
+}

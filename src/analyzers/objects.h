@@ -1,0 +1,44 @@
+/*
+ * Counts by data object: by the variable that an address is of, or the file that is mapped there, or the kind of memory (kinds.h).
+ *
+ * What a page is, is asked of the names when it is met first, and what a line of a file's page is likewise: of one variable, of several, of none. So that is not asked
+ * again for each access, and an analyzer that uses this needs names (TW_NEEDS_NAMES).
+ */
+#ifndef TW_OBJECTS_H
+#define TW_OBJECTS_H
+
+#include "analyzers/kinds.h"
+#include "analyzers/pages.h"
+#include "analyzers/rows.h"
+
+enum { TW_OBJECT_COUNTS = 4 };
+
+struct tw_object_page;
+
+/* All zeros but for the context. */
+struct tw_objects {
+	const struct tw_context *context;
+	struct tw_kinds kinds;        /* the user tells it events */
+	struct tw_rows rows;          /* by an address of the object, and process, with a mark for pages that are no file's */
+	struct tw_rows pages;         /* by page key: where in `page` */
+	struct tw_object_page **page; /* NULL: not known yet */
+	size_t n_pages, pages_room;
+	uint64_t newest_key; /* of the newest page, and 1 */
+	struct tw_object_page *newest;
+};
+
+/* One object, or what has no name, in one module. */
+struct tw_object {
+	const char *name, *module; /* as the names have them; of no file: the kind, and "" */
+	uint64_t count[TW_OBJECT_COUNTS];
+};
+
+/* The counts of what is at an address; valid until the next call. NULL: no memory. */
+uint64_t *tw_objects_at(struct tw_objects *o, uint32_t process, uint64_t address);
+
+/* All objects, those first that have most of count number `by`. The caller frees *out. 0 or TW_ERR_MEMORY. */
+int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, size_t *n);
+
+void tw_objects_free(struct tw_objects *o);
+
+#endif

@@ -1,0 +1,605 @@
+#include "analyzers/ordering.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a thing is: one address may be several. */
+enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC };
+
+enum { PHASES = 4 };
+
+/* Something that threads give over: a lock, a condition, an atomic variable... */
+struct tw_ordering_thing {
+	uint64_t addr;
+	uint32_t process;
+	uint8_t role, used;
+	uint64_t count, arrived; /* barrier; of a semaphore `count` tells how many of those that it was made with are left */
+	uint64_t phase_of[2];    /* barrier: which time `phases` are of, and 1 */
+	struct tw_clocks clocks, phases[2];
+};
+
+/* The threads of a parallel region; number 0 stands for all that run outside of one. */
+struct tw_ordering_team {
+	uint64_t function;
+	uint32_t process;
+	int open;
+	size_t master;
+	struct tw_clocks fork, ended, tasks, depending, ordered, copied, posted;
+	struct {
+		struct tw_clocks clocks;
+		uint32_t of; /* phase + 1 */
+	} phases[PHASES];
+};
+
+/* Tasks of one place in the program. */
+struct tw_ordering_task {
+	uint64_t function;
+	uint32_t process;
+	int depends;
+	struct tw_clocks made;
+};
+
+int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r)
+{
+	o->n_threads = tw_recording_n_threads(r);
+	o->threads = calloc(o->n_threads + 1, sizeof *o->threads);
+	o->teams = calloc(1, sizeof *o->teams);
+	o->n_teams = o->teams_room = 1;
+	o->releases = 1;
+	if (!o->threads || !o->teams)
+		return TW_ERR_MEMORY;
+	for (size_t i = 0; i < o->n_threads; i++) {
+		o->threads[i].index = i;
+		o->threads[i].process = tw_recording_thread(r, i)->pid;
+		o->threads[i].clock = 1;
+		if (tw_clocks_set(&o->threads[i].clocks, i, 1))
+			return TW_ERR_MEMORY;
+	}
+	return 0;
+}
+
+static void free_team(struct tw_ordering_team *m)
+{
+	struct tw_clocks *const all[] = {&m->fork, &m->ended, &m->tasks, &m->depending, &m->ordered, &m->copied, &m->posted};
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		tw_clocks_free(all[i]);
+	for (int i = 0; i < PHASES; i++)
+		tw_clocks_free(&m->phases[i].clocks);
+}
+
+void tw_ordering_free(struct tw_ordering *o)
+{
+	for (size_t i = 0; i < o->n_threads && o->threads; i++) {
+		tw_clocks_free(&o->threads[i].clocks);
+		tw_clocks_free(&o->threads[i].at_create);
+		free(o->threads[i].frames);
+	}
+	for (size_t i = 0; i < o->things_room; i++) {
+		tw_clocks_free(&o->things[i].clocks);
+		tw_clocks_free(&o->things[i].phases[0]);
+		tw_clocks_free(&o->things[i].phases[1]);
+	}
+	for (size_t i = 0; i < o->n_births; i++)
+		tw_clocks_free(&o->births[i].clocks);
+	for (size_t i = 0; i < o->n_teams && o->teams; i++)
+		free_team(&o->teams[i]);
+	for (size_t i = 0; i < o->n_tasks; i++)
+		tw_clocks_free(&o->tasks[i].made);
+	free(o->threads);
+	free(o->things);
+	free(o->births);
+	free(o->teams);
+	free(o->tasks);
+}
+
+/* ---- giving and getting ---- */
+
+static int advance(struct tw_ordering_thread *t)
+{
+	return tw_clocks_set(&t->clocks, t->index, ++t->clock);
+}
+
+static int release(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_clocks *to)
+{
+	o->releases++;
+	int error = tw_clocks_join(to, &t->clocks);
+	return error ? error : advance(t);
+}
+
+static int acquire(struct tw_ordering_thread *t, const struct tw_clocks *from)
+{
+	return tw_clocks_join(&t->clocks, from);
+}
+
+/* ---- things ---- */
+
+static size_t place_of(const struct tw_ordering *o, uint32_t process, uint64_t addr, enum role role)
+{
+	size_t i = (size_t)(((addr ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15ull + role * 0xbf58476d1ce4e5b9ull) >> 24) &
+	           (o->things_room - 1);
+	while (o->things[i].used && (o->things[i].addr != addr || o->things[i].process != process || o->things[i].role != role))
+		i = (i + 1) & (o->things_room - 1);
+	return i;
+}
+
+static int grow(struct tw_ordering *o)
+{
+	enum { FIRST = 256 };
+	struct tw_ordering more = {.things_room = o->things_room ? 2 * o->things_room : FIRST};
+	more.things = calloc(more.things_room, sizeof *more.things);
+	if (!more.things)
+		return 0;
+	for (size_t i = 0; i < o->things_room; i++)
+		if (o->things[i].used)
+			more.things[place_of(&more, o->things[i].process, o->things[i].addr, o->things[i].role)] = o->things[i];
+	free(o->things);
+	o->things = more.things;
+	o->things_room = more.things_room;
+	return 1;
+}
+
+static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t process, uint64_t addr, enum role role)
+{
+	if (2 * o->n_things >= o->things_room && !grow(o))
+		return NULL;
+	struct tw_ordering_thing *x = &o->things[place_of(o, process, addr, role)];
+	if (!x->used) {
+		x->used = 1;
+		x->addr = addr;
+		x->process = process;
+		x->role = role;
+		o->n_things++;
+	}
+	return x;
+}
+
+static int release_to(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, role);
+	return x ? release(o, t, &x->clocks) : TW_ERR_MEMORY;
+}
+
+static int acquire_from(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, role);
+	return x ? acquire(t, &x->clocks) : TW_ERR_MEMORY;
+}
+
+int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes)
+{
+	int error = reads ? acquire_from(o, t, addr, ATOMIC) : 0;
+	return error || !writes ? error : release_to(o, t, addr, ATOMIC);
+}
+
+/* ---- threads ---- */
+
+static int note_birth(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t tid)
+{
+	struct tw_ordering_birth *births = tw_array_room(o->births, o->n_births, &o->births_room, sizeof *births);
+	if (!births)
+		return TW_ERR_MEMORY;
+	o->births = births;
+	struct tw_ordering_birth *b = &births[o->n_births++];
+	*b = (struct tw_ordering_birth){.process = t->process, .tid = tid};
+	if (t->creates)
+		return tw_clocks_join(&b->clocks, &t->at_create);
+	return release(o, t, &b->clocks);
+}
+
+/* The newest one that is being made under this number. */
+static struct tw_ordering_birth *birth_of(struct tw_ordering *o, uint32_t process, uint32_t tid)
+{
+	for (size_t i = o->n_births; i-- > 0;)
+		if (o->births[i].process == process && o->births[i].tid == tid)
+			return &o->births[i];
+	return NULL;
+}
+
+/* A thread begins: it knows what its maker knew. The maker may not have been told that it was made. */
+static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_thread_start *e)
+{
+	const struct tw_ordering_birth *b = birth_of(o, t->process, e->tid);
+	int error = b ? acquire(t, &b->clocks) : 0;
+	for (size_t i = 0; i < o->n_threads && !b && !error; i++)
+		if (o->threads[i].process == t->process && o->threads[i].creates)
+			error = acquire(t, &o->threads[i].at_create);
+	return error;
+}
+
+int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
+{
+	const struct tw_keyframe *key = e->payload;
+	const struct tw_segbase *base = e->payload;
+	const struct tw_fork *fork = e->payload;
+	switch (e->type) {
+	case TW_EVENT_KEYFRAME:
+		t->fs = key->seg_base[TW_SEG_FS] ? key->seg_base[TW_SEG_FS] : t->fs;
+		return 0;
+	case TW_EVENT_SEGBASE:
+		t->fs = base->seg == TW_SEG_FS ? base->base : t->fs;
+		return 0;
+	case TW_EVENT_FORK:
+		return fork->child_pid == t->process ? note_birth(o, t, fork->child_tid) : 0;
+	case TW_EVENT_THREAD_START:
+		return begin_thread(o, t, e->payload);
+	case TW_EVENT_THREAD_END:
+		t->ended = 1;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The newest thread that has this name. */
+static struct tw_ordering_thread *named(struct tw_ordering *o, uint32_t process, uint64_t name)
+{
+	for (size_t i = o->n_threads; i-- > 0;)
+		if (o->threads[i].process == process && o->threads[i].fs == name)
+			return &o->threads[i];
+	return NULL;
+}
+
+static int begin_create(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	tw_clocks_clear(&t->at_create);
+	t->creates = 1;
+	return release(o, t, &t->at_create);
+}
+
+static int join(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t name)
+{
+	const struct tw_ordering_thread *other = named(o, t->process, name);
+	return other && other != t ? acquire(t, &other->clocks) : 0;
+}
+
+/* ---- locks ---- */
+
+static int lock(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int shared)
+{
+	int error = o->without_locks ? 0 : acquire_from(o, t, addr, LOCK);
+	return error || shared || o->without_locks ? error : acquire_from(o, t, addr, READERS);
+}
+
+/* Who held it shared orders only those that hold it alone. */
+static int unlock(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int shared)
+{
+	return o->without_locks ? advance(t) : release_to(o, t, addr, shared ? READERS : LOCK);
+}
+
+int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_held_step *held)
+{
+	if (held->change == TW_HELD_TAKEN)
+		return lock(o, t, held->lock.addr, held->lock.shared);
+	return held->change == TW_HELD_GIVEN ? unlock(o, t, held->lock.addr, held->lock.shared) : 0;
+}
+
+/* ---- barriers ---- */
+
+static int arrive(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	if (!x)
+		return TW_ERR_MEMORY;
+	t->arrived = x->count ? x->arrived++ / x->count : 0;
+	if (x->phase_of[t->arrived % 2] != t->arrived + 1)
+		tw_clocks_clear(&x->phases[t->arrived % 2]);
+	x->phase_of[t->arrived % 2] = t->arrived + 1;
+	return release(o, t, &x->phases[t->arrived % 2]);
+}
+
+static int leave(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	return x ? acquire(t, &x->phases[t->arrived % 2]) : TW_ERR_MEMORY;
+}
+
+/* It has so many threads from now on. */
+static int init_barrier(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr, uint64_t count)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	if (!x)
+		return TW_ERR_MEMORY;
+	x->count = (uint32_t)count;
+	x->arrived = 0;
+	x->phase_of[0] = x->phase_of[1] = 0;
+	return 0;
+}
+
+/* ---- semaphores ---- */
+
+static int init_semaphore(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr, uint64_t count)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, SEMAPHORE);
+	if (!x)
+		return TW_ERR_MEMORY;
+	x->count = (uint32_t)count;
+	tw_clocks_clear(&x->clocks);
+	return 0;
+}
+
+/* What it was made with is taken first: nobody gave that. */
+static int wait_semaphore(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	struct tw_ordering_thing *x = thing(o, t->process, addr, SEMAPHORE);
+	if (!x)
+		return TW_ERR_MEMORY;
+	if (!x->count)
+		return acquire(t, &x->clocks);
+	x->count--;
+	return 0;
+}
+
+/* ---- OpenMP ---- */
+
+static struct tw_ordering_frame *frame_of(const struct tw_ordering_thread *t)
+{
+	return t->n_frames ? &t->frames[t->n_frames - 1] : NULL;
+}
+
+static struct tw_ordering_team *team_of(const struct tw_ordering *o, const struct tw_ordering_thread *t)
+{
+	return &o->teams[t->n_frames ? frame_of(t)->team : 0];
+}
+
+static int push_frame(struct tw_ordering_thread *t, uint32_t team, uint32_t task, size_t depth)
+{
+	struct tw_ordering_frame *frames = tw_array_room(t->frames, t->n_frames, &t->frames_room, sizeof *frames);
+	if (!frames)
+		return TW_ERR_MEMORY;
+	t->frames = frames;
+	frames[t->n_frames++] = (struct tw_ordering_frame){.team = team, .task = task, .depth = depth};
+	return 0;
+}
+
+/* A place for a team: one that is closed, or a new one. 0: no memory. */
+static uint32_t new_team(struct tw_ordering *o)
+{
+	for (size_t i = 1; i < o->n_teams; i++)
+		if (!o->teams[i].open)
+			return (uint32_t)i;
+	struct tw_ordering_team *teams = tw_array_zeros(o->teams, o->n_teams, &o->teams_room, sizeof *teams);
+	if (!teams)
+		return 0;
+	o->teams = teams;
+	return (uint32_t)o->n_teams++;
+}
+
+static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function)
+{
+	const uint32_t number = new_team(o);
+	struct tw_ordering_team *m = &o->teams[number];
+	if (!number)
+		return TW_ERR_MEMORY;
+	free_team(m);
+	*m = (struct tw_ordering_team){.function = function, .process = t->process, .open = 1, .master = t->index};
+	int error = push_frame(t, number, 0, SIZE_MAX);
+	return error ? error : release(o, t, &m->fork);
+}
+
+static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	while (t->n_frames && frame_of(t)->depth != SIZE_MAX)
+		t->n_frames--;
+	if (!t->n_frames)
+		return 0;
+	struct tw_ordering_team *m = team_of(o, t);
+	int error = acquire(t, &m->ended);
+	if (!error)
+		error = acquire(t, &m->tasks);
+	m->open = 0;
+	t->n_frames--;
+	return error;
+}
+
+/* The region's own frame: barriers within tasks are not allowed, but explicit tasks may run in one. */
+static int arrive_team(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	struct tw_ordering_team *m = team_of(o, t);
+	if (!f)
+		return 0;
+	const unsigned p = f->phase % PHASES;
+	if (m->phases[p].of != f->phase + 1)
+		tw_clocks_clear(&m->phases[p].clocks);
+	m->phases[p].of = f->phase + 1;
+	return release(o, t, &m->phases[p].clocks);
+}
+
+static int leave_team(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	struct tw_ordering_team *m = team_of(o, t);
+	if (!f)
+		return 0;
+	int error = acquire(t, &m->phases[f->phase++ % PHASES].clocks);
+	return error ? error : acquire(t, &m->tasks);
+}
+
+static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t process, uint64_t function)
+{
+	for (size_t i = 0; i < o->n_tasks; i++)
+		if (o->tasks[i].function == function && o->tasks[i].process == process)
+			return &o->tasks[i];
+	return NULL;
+}
+
+static int make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { DEPENDS = 8 };
+	struct tw_ordering_task *k = task_of(o, t->process, c->args[0]);
+	if (!k) {
+		k = tw_array_room(o->tasks, o->n_tasks, &o->tasks_room, sizeof *k);
+		if (!k)
+			return TW_ERR_MEMORY;
+		o->tasks = k;
+		k = &o->tasks[o->n_tasks++];
+		*k = (struct tw_ordering_task){.function = c->args[0], .process = t->process};
+	}
+	k->depends |= (c->args[6] & DEPENDS) != 0;
+	return release(o, t, &k->made);
+}
+
+static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
+{
+	int error = push_frame(t, t->n_frames ? frame_of(t)->team : 0, (uint32_t)(k - o->tasks) + 1, depth);
+	if (!error)
+		error = acquire(t, &k->made);
+	return error || !k->depends ? error : acquire(t, &team_of(o, t)->depending);
+}
+
+/* Is it an open region with this function, of which the thread is not the master? */
+static int is_region(const struct tw_ordering_team *m, const struct tw_ordering_thread *t, uint64_t function)
+{
+	return m->open && m->function == function && m->process == t->process && m->master != t->index;
+}
+
+/* A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. */
+static int begin_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function, size_t depth, int *begun)
+{
+	int error = 0;
+	for (size_t i = 1; i < o->n_teams && !error; i++) {
+		if (!is_region(&o->teams[i], t, function))
+			continue;
+		error = *begun ? 0 : push_frame(t, (uint32_t)i, 0, depth);
+		if (!error)
+			error = acquire(t, &o->teams[i].fork);
+		*begun = 1;
+	}
+	return error;
+}
+
+static int end_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function)
+{
+	int error = 0;
+	for (size_t i = 1; i < o->n_teams && !error; i++)
+		if (is_region(&o->teams[i], t, function))
+			error = release(o, t, &o->teams[i].ended);
+	return error;
+}
+
+int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits)
+{
+	struct tw_ordering_task *k = o->n_tasks ? task_of(o, t->process, pc) : NULL;
+	int begun = 0;
+	*waits = 0;
+	if (k)
+		return begin_task(o, t, k, depth);
+	int error = begin_part(o, t, pc, depth, &begun);
+	*waits = !error && !begun && !t->n_frames;
+	return error;
+}
+
+static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_ordering_frame *f)
+{
+	struct tw_ordering_team *m = &o->teams[f->team];
+	if (!f->task)
+		return end_part(o, t, m->function);
+	int error = o->tasks[f->task - 1].depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
+	return error ? error : release(o, t, &m->tasks);
+}
+
+int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth)
+{
+	const struct tw_ordering_frame *f = frame_of(t);
+	if (!f || f->depth == SIZE_MAX || depth >= f->depth)
+		return 0;
+	int error = end_frame(o, t, f);
+	t->n_frames--;
+	return error;
+}
+
+/* ---- calls ---- */
+
+static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	switch (c->kind) {
+	case TW_CALLED_CREATE:
+		return begin_create(o, t);
+	case TW_CALLED_ONCE:
+		t->once = c->args[0];
+		return 0;
+	case TW_CALLED_SIGNAL:
+		return release_to(o, t, c->args[0], CONDITION);
+	case TW_CALLED_BARRIER_WAIT:
+		return arrive(o, t, c->args[0]);
+	case TW_CALLED_BARRIER_INIT:
+		return init_barrier(o, t, c->args[0], c->args[2]);
+	case TW_CALLED_SEM_INIT:
+		return init_semaphore(o, t, c->args[0], c->args[2]);
+	case TW_CALLED_SEM_POST:
+		return release_to(o, t, c->args[0], SEMAPHORE);
+	case TW_CALLED_GUARD_RELEASE:
+		return release_to(o, t, c->args[0], ATOMIC);
+	case TW_CALLED_PARALLEL:
+		return begin_region(o, t, c->args[0]);
+	case TW_CALLED_TEAM_BARRIER:
+		return arrive_team(o, t);
+	case TW_CALLED_ORDERED_END:
+		return release(o, t, &team_of(o, t)->ordered);
+	case TW_CALLED_COPY_END:
+		return release(o, t, &team_of(o, t)->copied);
+	case TW_CALLED_TASK:
+		return make_task(o, t, c);
+	case TW_CALLED_DOACROSS_POST:
+		return release(o, t, &team_of(o, t)->posted);
+	default:
+		return 0;
+	}
+}
+
+/* It may have run what is run once, or waited for who did: so what those know who are in it now counts, too. */
+static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	int error = acquire_from(o, t, addr, ONCE);
+	t->once = 0;
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		if (o->threads[i].once == addr && o->threads[i].process == t->process)
+			error = acquire(t, &o->threads[i].clocks);
+	return error ? error : release_to(o, t, addr, ONCE);
+}
+
+static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result)
+{
+	switch (c->kind) {
+	case TW_CALLED_CREATE:
+		t->creates = 0;
+		return 0;
+	case TW_CALLED_JOIN:
+	case TW_CALLED_TRY_JOIN:
+		return result ? 0 : join(o, t, c->args[0]);
+	case TW_CALLED_COND_WAIT:
+		return result ? 0 : acquire_from(o, t, c->args[0], CONDITION);
+	case TW_CALLED_BARRIER_WAIT:
+		return leave(o, t, c->args[0]);
+	case TW_CALLED_SEM_WAIT:
+	case TW_CALLED_TRY_SEM_WAIT:
+		return result ? 0 : wait_semaphore(o, t, c->args[0]);
+	case TW_CALLED_ONCE:
+		return leave_once(o, t, c->args[0]);
+	case TW_CALLED_GUARD_ACQUIRE:
+		return acquire_from(o, t, c->args[0], ATOMIC);
+	case TW_CALLED_PARALLEL:
+		return end_region(o, t);
+	case TW_CALLED_TEAM_BARRIER:
+		return leave_team(o, t);
+	case TW_CALLED_ORDERED:
+		return acquire(t, &team_of(o, t)->ordered);
+	case TW_CALLED_COPY_START:
+		return result ? acquire(t, &team_of(o, t)->copied) : 0;
+	case TW_CALLED_TASK_WAIT:
+	case TW_CALLED_TASK_GROUP_END:
+		return acquire(t, &team_of(o, t)->tasks);
+	case TW_CALLED_DOACROSS_WAIT:
+		return acquire(t, &team_of(o, t)->posted);
+	default:
+		return 0;
+	}
+}
+
+int tw_ordering_call(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
+{
+	if (step->change == TW_CALLING_ENTERED)
+		return enter(o, t, &step->call);
+	return step->change == TW_CALLING_LEFT ? left(o, t, &step->call, (int)step->result) : 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * What orders threads: happens-before, from the calls that make and await threads, lock, signal, wait, and hand work over, and from atomic variables.
+ *
+ * Every thread has a vector clock. What gives something away (unlocks, signals, arrives at a barrier, stores to an atomic variable) *releases*: it adds what its thread knows to the
+ * clocks of the thing, and its thread's own clock goes on. What gets something *acquires*: it learns what those clocks know.
+ *
+ * The order in which threads are replayed is right for that where a release counts from when the call is entered and an acquire from when the call has returned: the one is before what
+ * the other waits for, by the time stamps of both.
+ *
+ * OpenMP's threads are ordered by the entries of libgomp. A thread of a parallel region begins it where the library's code comes to the region's function, and has ended it where that
+ * returns; likewise tasks. Tasks with dependences are ordered as if each depended on all of these that ended before it; tasks that follow each other in one thread are not told apart.
+ */
+#ifndef TW_ORDERING_H
+#define TW_ORDERING_H
+
+#include "analyzers/calling.h"
+#include "analyzers/clocks.h"
+#include "analyzers/held.h"
+
+struct tw_ordering_team;
+struct tw_ordering_thing;
+
+/* A parallel region or task that a thread is in. */
+struct tw_ordering_frame {
+	uint32_t team;  /* number */
+	uint32_t task;  /* number and 1; 0: it is the region itself */
+	uint32_t phase; /* barriers of the region that it has passed */
+	size_t depth;   /* calls open in the thread when it began; SIZE_MAX: the thread made it */
+};
+
+struct tw_ordering_thread {
+	size_t index;
+	uint32_t process;
+	struct tw_clocks clocks;
+	uint32_t clock;             /* its own */
+	struct tw_clocks at_create; /* as it is about to make a thread... */
+	int creates;                /* ... which it does */
+	uint64_t fs;                /* where its thread-local storage is: its name in pthreads; 0: not known */
+	uint64_t once;              /* the control of what it may run once now; 0: none */
+	uint64_t arrived;           /* barrier: which time of it */
+	int ended;
+	struct tw_ordering_frame *frames;
+	size_t n_frames, frames_room;
+};
+
+/* A thread that is being made: what it will know. */
+struct tw_ordering_birth {
+	uint32_t process, tid;
+	struct tw_clocks clocks;
+};
+
+/* All zeros, but for what is set by tw_ordering_init. */
+struct tw_ordering {
+	struct tw_ordering_thread *threads; /* by index in the recording */
+	size_t n_threads;
+	uint32_t releases;                /* so far, and 1 */
+	int without_locks;                /* locks order nothing (lockset.h) */
+	struct tw_ordering_thing *things; /* open hash */
+	size_t n_things, things_room;
+	struct tw_ordering_birth *births;
+	size_t n_births, births_room;
+	struct tw_ordering_team *teams;
+	size_t n_teams, teams_room;
+	struct tw_ordering_task *tasks;
+	size_t n_tasks, tasks_room;
+};
+
+int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r); /* 0 or TW_ERR_MEMORY; tw_ordering_free in any case */
+void tw_ordering_free(struct tw_ordering *o);
+
+/* All return 0 or TW_ERR_MEMORY. */
+
+/* An event of the thread, other than of calls: threads that begin, end, are made. */
+int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e);
+
+/* A call of the thread, with no call around it that is closed. */
+int tw_ordering_call(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step);
+
+/* ... and what that was to a lock. */
+int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_held_step *held);
+
+/* The thread reads or writes an atomic variable at addr. */
+int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes);
+
+/*
+ * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be
+ * replayed first.
+ */
+int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits);
+
+/* The library's code runs, with so many calls open: perhaps one has ended. */
+int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth);
+
+#endif

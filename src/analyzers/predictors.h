@@ -1,0 +1,46 @@
+/*
+ * Branch predictors to compare a program's branches with: two-bit counters by address (bimodal), by address and history (gshare), and TAGE.
+ *
+ * An address is that of the branch. Bimodal and gshare: 4096 counters of 2 bits, which begin at 1; taken is predicted from 2 on; gshare has 12 bits of history. TAGE, with the
+ * parameters of Seznec and Michaud (A case for (partially) tagged geometric history length branch prediction, JILP 8, 2006) for five components: a bimodal table
+ * as above, and four tables of 1024 entries with a counter of 3 bits, a tag of 8, 8, 9 and 9 bits, and 2 bits that say whether the entry was useful; histories of
+ * 5, 15, 44 and 130 branches; all usefulness is halved each 262,144 branches.
+ */
+#ifndef TW_PREDICTORS_H
+#define TW_PREDICTORS_H
+
+#include <stdint.h>
+
+enum tw_predictor { TW_BIMODAL, TW_GSHARE, TW_TAGE, TW_PREDICTORS };
+
+enum { TW_TAGE_TABLES = 4, TW_TAGE_ENTRIES = 1024, TW_COUNTERS = 4096, TW_HISTORY = 256 };
+
+struct tw_tage_entry {
+	int8_t counter; /* -4 to 3; taken from 0 on */
+	uint8_t useful; /* 0 to 3 */
+	uint16_t tag;
+};
+
+/* A history folded into so many bits: bit i of it, 0 the newest, at bit i % bits. */
+struct tw_fold {
+	uint32_t value;
+	uint8_t length, bits;
+};
+
+struct tw_predictors {
+	uint8_t bimodal[TW_COUNTERS], gshare[TW_COUNTERS], base[TW_COUNTERS];
+	uint32_t recent; /* the last 12 outcomes, the newest in bit 0 */
+	struct tw_tage_entry table[TW_TAGE_TABLES][TW_TAGE_ENTRIES];
+	struct tw_fold index[TW_TAGE_TABLES], tag[TW_TAGE_TABLES], tag2[TW_TAGE_TABLES];
+	uint8_t history[TW_HISTORY]; /* outcomes, a ring */
+	uint32_t newest;
+	uint32_t use_alternative; /* 0 to 15; from 8 on what is new in a table is not believed */
+	uint64_t branches;
+};
+
+void tw_predictors_init(struct tw_predictors *p);
+
+/* The branch at pc went one way or the other. Returns a bit for each predictor that had said the opposite. */
+unsigned tw_predictors_branch(struct tw_predictors *p, uint64_t pc, int taken);
+
+#endif

@@ -1,0 +1,17 @@
+#include "analyzers/process.h"
+
+uint32_t tw_process_of(const struct tw_context *c, uint32_t thread)
+{
+	const struct tw_recording *r = tw_context_recording(c);
+	size_t i = tw_recording_find_thread(r, thread);
+	return i < tw_recording_n_threads(r) ? tw_recording_thread(r, i)->pid : 0;
+}
+
+uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t process)
+{
+	const struct tw_recording *r = tw_context_recording(c);
+	for (size_t i = tw_recording_n_threads(r); i-- > 0;)
+		if (tw_recording_thread(r, i)->pid == process)
+			return tw_names_image(names, tw_recording_thread(r, i)->serial);
+	return UINT32_MAX;
+}

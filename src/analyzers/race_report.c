@@ -1,0 +1,214 @@
+#include "analyzers/race_report.h"
+#include "base/array.h"
+#include "names/places.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 4096, NAME = 400, MOST = 10000 };
+
+/* ---- suppressions ---- */
+
+static int add_rule(struct tw_races *r, const char *line)
+{
+	static const char *const kinds[] = {"function:", "file:", "module:", "object:", NULL};
+	char **rules = tw_array_room(r->rules, r->n_rules, &r->rules_room, sizeof *rules);
+	int known = 0;
+	for (const char *const *k = kinds; *k; k++)
+		known |= !strncmp(line, *k, strlen(*k));
+	if (!known)
+		return tw_context_wrong(r->context, "suppressions are function:, file:, module: or object: and a pattern, not '%s'", line);
+	if (!rules)
+		return TW_ERR_MEMORY;
+	r->rules = rules;
+	rules[r->n_rules] = strdup(line);
+	return rules[r->n_rules] ? (r->n_rules++, 0) : TW_ERR_MEMORY;
+}
+
+int tw_races_suppress(struct tw_races *r, const char *path)
+{
+	char line[1024];
+	FILE *f = fopen(path, "re");
+	int error = f ? 0 : tw_context_wrong(r->context, "%s: %s", path, strerror(errno));
+	while (f && !error && fgets(line, sizeof line, f)) {
+		char *text = line + strspn(line, " \t");
+		text[strcspn(text, "\r\n")] = 0;
+		if (*text && *text != '#')
+			error = add_rule(r, text);
+	}
+	if (f)
+		fclose(f);
+	return error;
+}
+
+/* Does a rule of this kind match? */
+static int has_rule(const struct tw_races *r, const char *kind, const char *value)
+{
+	for (size_t i = 0; i < r->n_rules; i++)
+		if (!strncmp(r->rules[i], kind, strlen(kind)) && !fnmatch(r->rules[i] + strlen(kind), value, 0))
+			return 1;
+	return 0;
+}
+
+static int code_is_suppressed(const struct tw_races *r, struct tw_names *names, uint32_t image, uint64_t pc)
+{
+	struct tw_code_name name;
+	tw_names_code(names, image, pc, &name);
+	if (has_rule(r, "module:", name.module))
+		return 1;
+	for (unsigned k = 0; k < name.n_frames; k++)
+		if (has_rule(r, "function:", name.frame[k].function) ||
+		    (name.frame[k].file && has_rule(r, "file:", tw_base_name(name.frame[k].file))))
+			return 1;
+	return 0;
+}
+
+static int is_suppressed(const struct tw_races *r, const struct tw_race *race, const struct tw_callpaths *paths, struct tw_names *names,
+                         const char *object)
+{
+	if (!r->n_rules)
+		return 0;
+	if (has_rule(r, "object:", object))
+		return 1;
+	for (int i = 0; i < 2; i++) {
+		if (code_is_suppressed(r, names, race->image, race->access[i].pc))
+			return 1;
+		for (uint32_t node = race->access[i].path; node; node = paths->nodes[node].parent)
+			if (code_is_suppressed(r, names, race->image, paths->nodes[node].back - 1))
+				return 1;
+	}
+	return 0;
+}
+
+/* ---- races ---- */
+
+static int is_same(const struct tw_race *a, const struct tw_race *b)
+{
+	if (a->image != b->image)
+		return 0;
+	return (a->access[0].pc == b->access[0].pc && a->access[1].pc == b->access[1].pc) ||
+	       (a->access[0].pc == b->access[1].pc && a->access[1].pc == b->access[0].pc);
+}
+
+int tw_races_add(struct tw_races *r, const struct tw_race *race)
+{
+	for (size_t i = r->n; i-- > 0;)
+		if (is_same(&r->items[i], race)) {
+			r->items[i].times++;
+			return 0;
+		}
+	struct tw_race *items = r->n < MOST ? tw_array_room(r->items, r->n, &r->room, sizeof *items) : NULL;
+	if (!items)
+		return r->n < MOST ? TW_ERR_MEMORY : 0;
+	r->items = items;
+	items[r->n] = *race;
+	items[r->n++].times = 1;
+	return 0;
+}
+
+/* The variable at an address, perhaps with an offset; or the address. */
+static void name_object(struct tw_names *names, uint32_t image, uint64_t addr, char *to, size_t size)
+{
+	struct tw_data_name name;
+	tw_names_data(names, image, addr, &name);
+	if (name.known && name.offset)
+		snprintf(to, size, "%s+%llu", name.object, (unsigned long long)name.offset);
+	else if (name.known)
+		snprintf(to, size, "%s", name.object);
+	else
+		snprintf(to, size, "0x%llx", (unsigned long long)addr);
+}
+
+static void name_locks(const struct tw_lockset *set, struct tw_names *names, uint32_t image, char *to, size_t size)
+{
+	size_t at = 0;
+	char name[NAME];
+	to[0] = 0;
+	for (size_t i = 0; i < set->n && at < size; i++) {
+		if (set->addr[i] == TW_HELD_CRITICAL)
+			snprintf(name, sizeof name, "critical");
+		else
+			name_object(names, image, set->addr[i], name, sizeof name);
+		int n = snprintf(to + at, size - at, "%s%s", i ? " " : "", name);
+		at += n > 0 ? (size_t)n : 0;
+	}
+}
+
+struct print {
+	struct tw_answer *answer;
+	const struct tw_callpaths *paths;
+	const struct tw_locksets *locks;
+	struct tw_names *names;
+	unsigned depth;
+};
+
+static void print_row(const struct print *p, size_t number, const struct tw_race *race, const char *part, uint32_t thread, uint64_t address,
+                      const char *what)
+{
+	tw_answer_row(
+	    p->answer,
+	    (struct tw_cell[]){
+	        {.count = number}, {.count = race->times}, {.text = part}, {.count = thread}, {.count = address}, {.text = what}});
+}
+
+static void print_access(const struct print *p, const struct tw_race *race, int i, size_t number)
+{
+	static const char *const kinds[] = {"read", "write", "atomic read", "atomic write"};
+	const struct tw_epoch_access *x = &race->access[i];
+	char text[TEXT], locks[TEXT];
+	tw_callpath_place(p->names, race->image, x->pc, 0, text, NAME);
+	const size_t n = strlen(text), between = x->path ? strlen(" < ") : 0;
+	memcpy(text + n, " < ", between + 1);
+	tw_callpath_text(p->paths, x->path, p->names, p->depth, text + n + between, sizeof text - n - between);
+	print_row(p, number, race, kinds[x->flags & (TW_EPOCH_WRITE | TW_EPOCH_ATOMIC)], race->serial[i], x->pc, text);
+	if (!x->locks)
+		return;
+	name_locks(tw_locksets_get(p->locks, x->locks), p->names, race->image, locks, sizeof locks);
+	print_row(p, number, race, "holding", race->serial[i], x->pc, locks);
+}
+
+void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const struct tw_locksets *locks, struct tw_names *names,
+                    unsigned depth)
+{
+	static const struct tw_column columns[] = {{"race", TW_COLUMN_COUNT},
+	                                           {"times", TW_COLUMN_COUNT},
+	                                           {"part", TW_COLUMN_TEXT},
+	                                           {"thread", TW_COLUMN_COUNT},
+	                                           {"address", TW_COLUMN_ADDRESS},
+	                                           {"what", TW_COLUMN_TEXT},
+	                                           {NULL, 0}};
+	const struct print p = {tw_context_answer(r->context), paths, locks, names, depth};
+	char object[NAME];
+	size_t told = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		name_object(names, r->items[i].image, r->items[i].addr, object, sizeof object);
+		if (is_suppressed(r, &r->items[i], paths, names, object)) {
+			r->suppressed++;
+			r->items[i].times = 0;
+		}
+		told += r->items[i].times != 0;
+	}
+	tw_answer_fact(p.answer, "found", told);
+	tw_answer_fact(p.answer, "suppressed", r->suppressed);
+	tw_answer_table(p.answer, "races", "Races: what is raced on, and two accesses, the later one first", columns);
+	told = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->items[i].times)
+			continue;
+		name_object(names, r->items[i].image, r->items[i].addr, object, sizeof object);
+		told++;
+		print_row(&p, told, &r->items[i], "object", r->items[i].serial[0], r->items[i].addr, object);
+		print_access(&p, &r->items[i], 0, told);
+		print_access(&p, &r->items[i], 1, told);
+	}
+}
+
+void tw_races_free(struct tw_races *r)
+{
+	for (size_t i = 0; i < r->n_rules; i++)
+		free(r->rules[i]);
+	free(r->rules);
+	free(r->items);
+}

@@ -1,0 +1,37 @@
+/*
+ * Races that were found: each pair of places once, with both accesses; told with names, and left out where a file of suppressions says so.
+ */
+#ifndef TW_RACE_REPORT_H
+#define TW_RACE_REPORT_H
+
+#include "analyzers/callpath.h"
+#include "analyzers/lockset.h"
+#include "analyzers/epochs.h"
+
+struct tw_race {
+	struct tw_epoch_access access[2]; /* the later one first */
+	uint32_t serial[2], image;        /* serial: of the threads */
+	uint64_t addr, times;
+};
+
+/* All zeros but for the context. */
+struct tw_races {
+	const struct tw_context *context;
+	struct tw_race *items;
+	size_t n, room;
+	char **rules; /* of suppression: KIND:PATTERN */
+	size_t n_rules, rules_room;
+	uint64_t suppressed;
+};
+
+/* The file of rules. 0, TW_ERR_MEMORY, or 1: what is wrong has been said. */
+int tw_races_suppress(struct tw_races *r, const char *path);
+
+/* 0 or TW_ERR_MEMORY. */
+int tw_races_add(struct tw_races *r, const struct tw_race *race);
+
+void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const struct tw_locksets *locks, struct tw_names *names,
+                    unsigned depth);
+void tw_races_free(struct tw_races *r);
+
+#endif

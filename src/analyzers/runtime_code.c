@@ -1,0 +1,58 @@
+#include "analyzers/runtime_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int begins(const char *name, const char *const *with)
+{
+	for (; *with; with++)
+		if (!strncmp(name, *with, strlen(*with)))
+			return 1;
+	return 0;
+}
+
+static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32_t thread)
+{
+	static const char *const files[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "librt", "[vdso]", NULL};
+	static const char *const openmp[] = {"libgomp.so", NULL};
+	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", NULL};
+	struct tw_names *names = tw_context_names(r->context);
+	struct tw_code_name name;
+	if (!names)
+		return TW_CODE_PROGRAM;
+	tw_names_code(names, tw_names_image(names, thread), pc, &name);
+	if (begins(name.module, openmp))
+		return TW_CODE_OPENMP;
+	return begins(name.module, files) && !begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_LIBRARY : TW_CODE_PROGRAM;
+}
+
+enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)
+{
+	const struct tw_descriptor *d = b->descriptor;
+	uint8_t *of = tw_by_fragment_get(&r->fragments, d->number); /* 1 more; 0: not looked up yet */
+	if (!of) {
+		of = calloc(d->n_blocks, 1);
+		if (!of || !tw_by_fragment_set(&r->fragments, d->number, of)) {
+			free(of);
+			return TW_CODE_PROGRAM;
+		}
+	}
+	if (!of[b->block])
+		of[b->block] = (uint8_t)(look_up(r, b->pc, thread) + 1);
+	return (enum tw_code_owner)(of[b->block] - 1);
+}
+
+enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, uint32_t thread)
+{
+	const size_t i = pc % (sizeof r->recent / sizeof r->recent[0]);
+	if (!r->recent[i].owner || r->recent[i].pc != pc) {
+		r->recent[i].pc = pc;
+		r->recent[i].owner = (uint8_t)(look_up(r, pc, thread) + 1);
+	}
+	return (enum tw_code_owner)(r->recent[i].owner - 1);
+}
+
+void tw_runtime_code_free(struct tw_runtime_code *r)
+{
+	tw_by_fragment_free(&r->fragments, free);
+}

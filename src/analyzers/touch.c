@@ -1,0 +1,343 @@
+/*
+ * touch: every access to a piece of memory, and who makes them; who wrote it last before a time. What it sees is chosen by the window (--range), as for all
+ * analyzers: to it each reference that arrives is one of those.
+ */
+#include "analyzers/by_place.h"
+#include "base/array.h"
+#include "channel/where.h"
+#include "plugin/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <trackway/context.h>
+
+struct access {
+	uint64_t ns, insn; /* of the last event before it that has a time; instructions of the thread before its block */
+	uint64_t order;    /* of those that the state has seen: tells those of one block apart */
+	uint64_t addr, pc;
+	uint32_t thread, size;
+	uint8_t type;
+};
+
+/* The accesses of one instruction. */
+struct site {
+	uint64_t pc;
+	uint32_t image, thread;
+	uint64_t reads, writes;
+};
+
+struct state {
+	const struct tw_context *context;
+	uint64_t most, before; /* before: nanoseconds; only writes before that are looked for */
+	struct access *accesses;
+	size_t n, room, n_thread; /* n_thread: of the newest thread */
+	struct site *sites;
+	size_t n_sites, sites_room;
+	struct access last; /* write before `before`; size 0: none */
+	uint32_t thread, image;
+	uint64_t tsc, seen;
+};
+
+static void free_state(struct state *s)
+{
+	free(s->accesses);
+	free(s->sites);
+	free(s);
+}
+
+/* Whether --last-before was given, and what it says. -1: it makes no sense. */
+static int take_before(struct state *s)
+{
+	const char *when = tw_context_text(s->context, "last-before");
+	struct tw_where where;
+	if (!when)
+		return 0;
+	if (!tw_where_parse(when, &where) || where.kind != TW_WHERE_TIME)
+		return tw_context_wrong(s->context, "--last-before wants a time since the start, such as 2.5s or 300ms, not '%s'", when);
+	s->before = where.value;
+	return 0;
+}
+
+static void *begin(void *arg)
+{
+	struct state *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->context = arg;
+	s->most = tw_context_number(arg, "most");
+	s->thread = UINT32_MAX;
+	if (!take_before(s))
+		return s;
+	free_state(s);
+	return NULL;
+}
+
+/* ---- accesses ---- */
+
+static uint64_t tsc_of(const struct tw_event *e)
+{
+	switch (e->type) {
+	case TW_EVENT_KEYFRAME:
+		return ((const struct tw_keyframe *)e->payload)->tsc;
+	case TW_EVENT_SYSCALL:
+		return ((const struct tw_syscall *)e->payload)->tsc;
+	case TW_EVENT_STAMP:
+		return ((const struct tw_stamp *)e->payload)->tsc;
+	case TW_EVENT_FORK:
+		return ((const struct tw_fork *)e->payload)->tsc;
+	default:
+		return 0;
+	}
+}
+
+/* In the order of time, and of threads where that is the same. */
+static int by_time(const void *a, const void *b)
+{
+	const struct access *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? 1 : -1;
+	if (x->thread != y->thread)
+		return x->thread > y->thread ? 1 : -1;
+	if (x->insn != y->insn)
+		return x->insn > y->insn ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static int keep_access(struct state *s, const struct access *a)
+{
+	if ((a->type & TW_WRITE) && a->ns < s->before && (!s->last.size || by_time(a, &s->last) > 0))
+		s->last = *a;
+	if (s->n_thread >= s->most)
+		return 0;
+	struct access *accesses = tw_array_room(s->accesses, s->n, &s->room, sizeof *accesses);
+	if (!accesses)
+		return TW_ERR_MEMORY;
+	s->accesses = accesses;
+	accesses[s->n++] = *a;
+	s->n_thread++;
+	return 0;
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+/* Sites are sorted: there are few of them. */
+static struct site *site_of(struct state *s, uint64_t pc, uint32_t image, uint32_t thread)
+{
+	const struct site wanted = {.pc = pc, .image = image, .thread = thread};
+	size_t at = tw_array_before(&wanted, s->sites, s->n_sites, sizeof wanted, by_site);
+	if (at < s->n_sites && !by_site(&s->sites[at], &wanted))
+		return &s->sites[at];
+	struct site *sites = tw_array_room(s->sites, s->n_sites, &s->sites_room, sizeof *sites);
+	if (!sites)
+		return NULL;
+	s->sites = sites;
+	memmove(sites + at + 1, sites + at, (s->n_sites++ - at) * sizeof *sites);
+	sites[at] = wanted;
+	return &sites[at];
+}
+
+static int take_refs(struct state *s, const struct tw_ref *refs, size_t n, uint64_t insn)
+{
+	int error = 0;
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct access a = {
+		    tw_context_ns(s->context, s->tsc), insn, s->seen++, refs[i].addr, refs[i].pc, s->thread, refs[i].size, refs[i].type};
+		struct site *site = site_of(s, a.pc, s->image, s->thread);
+		if (!site)
+			return TW_ERR_MEMORY;
+		site->reads += (a.type & TW_READ) != 0;
+		site->writes += (a.type & TW_WRITE) != 0;
+		error = keep_access(s, &a);
+	}
+	return error;
+}
+
+static int begin_thread(struct state *s, uint32_t thread)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	s->thread = thread;
+	s->image = names ? tw_names_image(names, thread) : 0;
+	s->tsc = 0;
+	s->n_thread = 0;
+	return names ? 0 : TW_ERR_MEMORY;
+}
+
+static void take_events(struct state *s, const struct tw_batch *b, size_t *next, size_t block)
+{
+	for (; *next < b->n_events && b->events[*next].block <= block; ++*next) {
+		uint64_t tsc = tsc_of(&b->events[*next]);
+		s->tsc = tsc ? tsc : s->tsc;
+	}
+}
+
+static int batch(void *state, const struct tw_batch *b)
+{
+	struct state *s = state;
+	size_t event = 0;
+	uint64_t insn = b->first_insn;
+	int error = s->thread != b->thread ? begin_thread(s, b->thread) : 0;
+	if (!b->n_refs) {
+		take_events(s, b, &event, b->n_blocks);
+		return error;
+	}
+	const struct tw_block_run *run = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
+	for (size_t i = 0; i < b->n_blocks && !error; insn += run[i++].n_insns) {
+		size_t end = i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs;
+		take_events(s, b, &event, i);
+		error = take_refs(s, refs + run[i].first_ref, end - run[i].first_ref, insn);
+	}
+	take_events(s, b, &event, b->n_blocks);
+	return error;
+}
+
+/* ---- merging ---- */
+
+static int merge_all(struct state *s, const struct state *from)
+{
+	for (size_t i = 0; i < from->n_sites; i++) {
+		struct site *site = site_of(s, from->sites[i].pc, from->sites[i].image, from->sites[i].thread);
+		if (!site)
+			return TW_ERR_MEMORY;
+		site->reads += from->sites[i].reads;
+		site->writes += from->sites[i].writes;
+	}
+	for (size_t i = 0; i < from->n; i++) {
+		struct access *accesses = tw_array_room(s->accesses, s->n, &s->room, sizeof *accesses);
+		if (!accesses)
+			return TW_ERR_MEMORY;
+		s->accesses = accesses;
+		accesses[s->n++] = from->accesses[i];
+	}
+	if (from->last.size && (!s->last.size || by_time(&from->last, &s->last) > 0))
+		s->last = from->last;
+	return 0;
+}
+
+static int merge(void *state, void *later)
+{
+	int error = merge_all(state, later);
+	free_state(later);
+	return error;
+}
+
+/* ---- the answer ---- */
+
+static int most_first(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+	if (x->reads + x->writes != y->reads + y->writes)
+		return x->reads + x->writes > y->reads + y->writes ? -1 : 1;
+	return by_site(a, b);
+}
+
+static void print_last(struct tw_answer *a, const struct state *s, struct tw_names *names)
+{
+	char place[400];
+	if (!tw_context_given(s->context, "last-before"))
+		return;
+	if (!s->last.size) {
+		tw_answer_fact_text(a, "last_write", "none before that");
+		return;
+	}
+	tw_place_of_code(names, tw_names_image(names, s->last.thread), s->last.pc, place, sizeof place);
+	tw_answer_fact_text(a, "last_write", place);
+	tw_answer_fact(a, "last_write_ns", s->last.ns);
+	tw_answer_fact(a, "last_write_thread", s->last.thread);
+	tw_answer_fact(a, "last_write_instruction", s->last.insn);
+}
+
+static void print_sites(struct tw_answer *a, const struct state *s, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {
+	    {"reads", TW_COLUMN_COUNT}, {"writes", TW_COLUMN_COUNT}, {"address", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT}, {NULL, 0}};
+	char place[400];
+	tw_answer_table(a, "places", "Instructions that touch it", columns);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		tw_place_of_code(names, s->sites[i].image, s->sites[i].pc, place, sizeof place);
+		tw_answer_row(a,
+		              (struct tw_cell[]){
+		                  {.count = s->sites[i].reads}, {.count = s->sites[i].writes}, {.count = s->sites[i].pc}, {.text = place}});
+	}
+}
+
+static void print_accesses(struct tw_answer *a, const struct state *s, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {{"ns", TW_COLUMN_COUNT},   {"thread", TW_COLUMN_COUNT}, {"instruction", TW_COLUMN_COUNT},
+	                                           {"kind", TW_COLUMN_TEXT},  {"at", TW_COLUMN_ADDRESS},   {"bytes", TW_COLUMN_COUNT},
+	                                           {"pc", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT},   {NULL, 0}};
+	static const char *const kinds[] = {[TW_READ] = "R", [TW_WRITE] = "W", [TW_MODIFY] = "M"};
+	char place[400];
+	tw_answer_table(a, "accesses", "Accesses, in the order of time", columns);
+	for (size_t i = 0; i < s->n && i < s->most; i++) {
+		const struct access *x = &s->accesses[i];
+		tw_place_of_code(names, tw_names_image(names, x->thread), x->pc, place, sizeof place);
+		tw_answer_row(a, (struct tw_cell[]){{.count = x->ns},
+		                                    {.count = x->thread},
+		                                    {.count = x->insn},
+		                                    {.text = kinds[x->type & TW_MODIFY]},
+		                                    {.count = x->addr},
+		                                    {.count = x->size},
+		                                    {.count = x->pc},
+		                                    {.text = place}});
+	}
+}
+
+static int print_all(struct state *s)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	struct tw_answer *a = tw_context_answer(s->context);
+	uint64_t reads = 0, writes = 0;
+	if (!names)
+		return TW_ERR_MEMORY;
+	for (size_t i = 0; i < s->n_sites; i++) {
+		reads += s->sites[i].reads;
+		writes += s->sites[i].writes;
+	}
+	if (s->n)
+		qsort(s->accesses, s->n, sizeof *s->accesses, by_time);
+	if (s->n_sites)
+		qsort(s->sites, s->n_sites, sizeof *s->sites, most_first);
+	tw_answer_fact(a, "reads", reads);
+	tw_answer_fact(a, "writes", writes);
+	print_last(a, s, names);
+	print_sites(a, s, names);
+	print_accesses(a, s, names);
+	return 0;
+}
+
+static int end(void *state, int error)
+{
+	if (!error)
+		error = print_all(state);
+	free_state(state);
+	return error;
+}
+
+static const struct tw_option options[] = {
+    {"most", TW_OPTION_NUMBER, "N", "100000", "list at most so many accesses, the first ones in time"},
+    {"last-before", TW_OPTION_TEXT, "WHEN", NULL, "say who wrote it last before this time since the start (2.5s, 300ms)"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+const struct tw_analyzer tw_analyzer_touch = {
+    .name = "touch",
+    .begin = begin,
+    .batch = batch,
+    .merge = merge,
+    .end = end,
+    .what = "every access to a variable or address, and who wrote it last",
+    .help = "WHAT is 0xADDRESS or a variable's name, and perhaps +BYTES (it is the option\n"
+            "--range). The time of an access is that of the last event of its thread before\n"
+            "it that has one: a system call, a buffer that began, a stamp of --order. The\n"
+            "instruction is that with which its block begins, counted from 0.\n",
+    .options = options,
+    .argument = "range",
+    .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES | TW_NEEDS_NO_CODE,
+};

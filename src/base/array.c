@@ -1,0 +1,57 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST = 64 };
+
+void *tw_array_room(void *items, size_t n, size_t *room, size_t size)
+{
+	if (n < *room)
+		return items;
+	size_t more = 2 * n + LEAST;
+	void *at = more / 2 < n || more > PTRDIFF_MAX / size ? NULL : realloc(items, more * size);
+	if (at)
+		*room = more;
+	return at;
+}
+
+void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size)
+{
+	size_t before = *room;
+	char *at = tw_array_room(items, n, room, size);
+	if (*room > before)
+		memset(at + before * size, 0, (*room - before) * size);
+	return at;
+}
+
+/* How many of the items compare as less than `limit` with the key. */
+static size_t count_less(const void *key, const void *items, size_t n, size_t size, tw_compare *compare, int limit)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare((const char *)items + middle * size, key) < limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare)
+{
+	return count_less(key, items, n, size, compare, 0);
+}
+
+size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare)
+{
+	return count_less(key, items, n, size, compare, 1);
+}
+
+int tw_by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}

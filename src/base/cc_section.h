@@ -1,0 +1,81 @@
+/*
+ * What an instrumented object says about its code: the section `trackway_cc`, which the linker joins. It is written by the rewriter (describe.c), finished
+ * after the link (finish.c), and read by the run-time part in the program, which makes descriptors of it (runtime/describe.c).
+ *
+ * The section is a sequence of *parts*, one for each stretch of instrumented code in one section; each is a struct tw_cc_part and its blocks. A part for code
+ * in a COMDAT group is in the same group. Places are relative to the field that holds them, so nothing here is relocated when the program is loaded.
+ *
+ * What must hold:
+ *  - Block n of a part has tag first_tag + n, stored by a `movw $tag, ...` whose constant is at the block's `site`. Both are 0 until the module has been linked and
+ *    finished; a module that was not finished is never recorded.
+ *  - Tags of one module are TW_TAG_FIRST and up, below 65536: a module is one upper half of fragment numbers, drawn when it is loaded. A large module is several
+ *    *groups* of files, each with an upper half and tags of its own. The parts of a file stand together.
+ *  - Addresses are those of the linked code. Inserted instructions count to the instruction before them: so instructions are adjacent, and each begins where
+ *    the compiler's own begins.
+ *
+ * Freestanding: the run-time part includes this header.
+ */
+#ifndef TW_CC_SECTION_H
+#define TW_CC_SECTION_H
+
+#include <stdint.h>
+
+#define TW_CC_SECTION "trackway_cc"
+#define TW_CC_MAGIC   0x63635754u /* "TWcc" */
+#define TW_CC_VERSION 2u
+
+struct tw_cc_part {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t bytes; /* of the part, this included */
+	uint32_t n_blocks;
+	uint32_t first_tag; /* 0: not finished */
+	int32_t
+	    word; /* of its file, 8 bytes: where the file is large, what it writes when it comes from another, TW_TAG_UPPER and the upper half */
+	uint32_t large; /* its code says so at entries of functions and where calls come back */
+	uint32_t group; /* of files whose tags have an upper half in common, from 0 */
+};
+
+/* Then n_insns lengths of one byte each, then the operations (enum tw_cc_field). `bytes` goes from here to the next block. */
+struct __attribute__((packed)) tw_cc_block {
+	uint16_t bytes;
+	int32_t pc;     /* of the first instruction */
+	int32_t site;   /* of the two bytes of the tag */
+	int32_t target; /* of a direct jump or branch to code of the same part or file; 0: none, or it is read from the instruction */
+	uint16_t n_values;
+	uint16_t context; /* registers known at entry */
+	uint8_t n_insns, n_ops;
+	uint8_t end;   /* enum tw_end */
+	uint8_t flags; /* enum tw_descriptor_flags; TW_CC_GLUED */
+};
+
+/* The last two instructions are a call of __tls_get_addr in the form that linkers may replace. */
+#define TW_CC_GLUED 0x80
+
+/*
+ * An operation: kind, insn, fields (16 bits: which of the members follow), then those in this order, little endian. Members that do not follow are 0, registers
+ * TW_NOREG.
+ */
+enum tw_cc_field {
+	TW_CC_BASE = 1,      /* u8 */
+	TW_CC_INDEX = 2,     /* u8 index, u8 scale */
+	TW_CC_SEG = 4,       /* u8 */
+	TW_CC_TYPE = 8,      /* u8 type, u16 size */
+	TW_CC_FLAGS = 16,    /* u8 */
+	TW_CC_COUNT = 32,    /* u16 */
+	TW_CC_VALUE = 64,    /* u16 */
+	TW_CC_DISP8 = 128,   /* i8 */
+	TW_CC_DISP64 = 256,  /* i64 */
+	TW_CC_LANES = 512,   /* u16 mask_value, u8 index_width, u8 mask_width */
+	TW_CC_PATCHED = 1024 /* u8 enum tw_cc_patch, u8 at, u8 opcode: the displacement is in the code, at that byte of the instruction */
+};
+
+enum tw_cc_patch {
+	TW_CC_RELATIVE, /* 4 bytes, to the end of the instruction itself, whose length is the byte `opcode` in this case */
+	TW_CC_SIGNED,   /* 4 bytes */
+	TW_CC_WIDE,     /* 8 bytes */
+	TW_CC_GOT =
+	    4, /* with RELATIVE: the linker may have done away with the reference; so if the byte two before is not `was`, one more byte */
+};
+
+#endif

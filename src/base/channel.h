@@ -1,0 +1,380 @@
+/*
+ * The channel: what the traced processes and the collector share.
+ *
+ * One memfd. Its first part, mapped whole by both sides, holds a control block, a table to find descriptors again, and a fixed number of thread slots,
+ * which also tell the collector who is still there (of format none that is all they do). A slot is a ring of buffers, each written by one
+ * thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine keeps no file
+ * descriptor for it. Behind that part are the store of snapshots (store.h) and the descriptor tables.
+ *
+ * A *descriptor table*, or table for short, belongs to one program: to the process that executed it and to the forks of that until they execute something else. It holds the descriptors
+ * they make, in the order they make them, and a process maps no table but its own. When the last of them is gone, the collector gives its memory
+ * back and forgets its descriptors, so what is kept is bounded by the programs that run. Fragment numbers are never used again: a table draws
+ * them in *stretches*, and the collector forgets whole stretches.
+ *
+ * What must hold:
+ *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
+ *  - An EMPTY buffer is all zeros: the collector clears what it has read before it gives a buffer back. So the end of what a killed
+ *    thread wrote is the first TW_TAG_NONE.
+ *  - A descriptor is complete in shared memory, and its table's `used` moved past it, before its tag can appear in any buffer.
+ *  - Only who has a slot in use that names a table (tw_slot.table), or shares memory with who has, reads or writes that table. A slot comes to name a
+ *    table either before that is taken (control->table[].program goes from 0 to the program's serial number), or by a process of that program, which
+ *    then looks: while the table is `ending` it waits, and when the table is another program's it has come too late.
+ *  - Only the collector gives a table up: it says `ending`, *then* finds that no slot in use names it, and that all it has taken of the program
+ *    is encoded and compared. Then the table is zeros again, and after that free.
+ *  - A group of descriptors does not cross the boundary of a TW_PART_BYTES part of its table: the rest of the part is left as zeros instead.
+ *  - The traced process never waits for a collector that has died (tw_channel_collector_alive).
+ *
+ * Layout of one buffer, TW_BUFFER_BYTES + TW_SLACK pages:
+ *      [ data: TW_BUFFER_BYTES | guard page | slack: TW_SLACK_BYTES | guard page ]
+ * A store of a fragment's record that runs into the first guard ends the buffer: at the fragment's entry the buffers are switched; within the fragment
+ * its record is first closed as one that stopped early, behind a PARTIAL event, in the slack. TW_TAG_SLACK in the data then says so.
+ *
+ * What a buffer holds, from its start, without alignment, is a sequence of records:
+ *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag); in formats of 4-byte
+ *                                                             entries (tw_record_head) the upper half stands between the two
+ *      u16 TW_TAG_EVENT, struct tw_event_header's rest, payload  something that is not code
+ *      u16 TW_TAG_UPPER, u16 upper                            the upper half of the fragment numbers that follow
+ *      u16 TW_TAG_SLACK, u16 offset                           go on at slack + offset
+ *      u16 TW_TAG_NONE                                        nothing written from here on
+ * The first record of every buffer is a KEYFRAME event, which also gives the upper half. In formats of another form (enum tw_form) the buffer holds
+ * something else: expand.h.
+ *
+ * Freestanding: the engine includes this header.
+ */
+#ifndef TW_CHANNEL_H
+#define TW_CHANNEL_H
+
+#include "base/leave.h"
+#include "base/sizes.h"
+#include "base/store.h"
+#include <stdatomic.h>
+#include <trackway/descriptor.h>
+#include <trackway/event.h>
+
+#define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
+#define TW_CHANNEL_VERSION 12
+
+#define TW_PAGE          4096u
+#define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
+#define TW_SLACK_BYTES   (16u * 1024)
+#define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
+#define TW_PART_BYTES    (16u << 20) /* of a table: what the collector maps at once */
+#define TW_STRETCH       512u        /* fragment numbers */
+
+/* Where nothing is limited; else there may be less (struct tw_sizes). Most of it is sparse. */
+#define TW_BUFFERS                8      /* per thread */
+#define TW_SLOTS                  1536   /* threads alive at once, over all processes, that are recorded */
+#define TW_THREADS                16384u /* and in one process, recorded or not */
+#define TW_DESCRIPTOR_TABLES      2048u  /* programs at once, those included that have ended a moment ago */
+#define TW_DESCRIPTOR_TABLE_BYTES (2ull << 30)
+#define TW_KNOWN_ENTRIES          (1u << 20) /* descriptors that can be found again */
+#define TW_CLAIM_ENTRIES          (1u << 22) /* addresses that stand for a block (engine/record/tags.h) */
+#define TW_TALLY_ENTRIES          (1u << 21) /* of the window of a slot: paths of a program that can be tallied */
+#define TW_TALLY_BYTES            (TW_TALLY_ENTRIES * 8ull)
+#define TW_CACHE_BYTES            (128ull << 20) /* of the arena (engine/layout.h) */
+#define TW_STUBS_BYTES            (64ull << 20)
+#define TW_HEAP_BYTES             0x13ff0000ull
+#define TW_THREAD_BYTES           0x10000ull
+
+#define TW_CALLS_TEXT   2048u /* names of functions whose calls are told, besides those of <trackway/called.h> */
+#define TW_MAX_RECORD   2048u /* bytes of the largest fragment record */
+#define TW_PROGRAM_PATH 4096u /* bytes of the longest path of a program, NUL included */
+#define TW_MAX_EVENT    8192u /* bytes of the largest event, header included (REFS excepted) */
+
+/* ---- records in a buffer ---- */
+
+enum tw_tag { TW_TAG_NONE = 0, TW_TAG_EVENT = 1, TW_TAG_SLACK = 2, TW_TAG_UPPER = 3, TW_TAG_FIRST = 16 };
+
+/* Bytes of a fragment's record before its values. */
+static inline uint32_t tw_record_head(uint32_t format)
+{
+	return format == TW_FORMAT_BB_PC || format == TW_FORMAT_BB_PC_MEM_ADDR ? 4 : 2;
+}
+
+/* What buffers hold, by format. What the collector makes of it is of the plain form in all of them (expand.h). */
+enum tw_form { TW_FORM_PLAIN, TW_FORM_TAGGED, TW_FORM_BITS };
+
+static inline enum tw_form tw_form_of(uint32_t format)
+{
+	if (format == TW_FORMAT_CF_BIT)
+		return TW_FORM_BITS;
+	return format == TW_FORMAT_DEP06 || format == TW_FORMAT_DEP06_C ? TW_FORM_TAGGED : TW_FORM_PLAIN;
+}
+
+/* ---- the tagged form (expand.h) ---- */
+
+/* What follows an escape, which is 0: one of these, or an upper half. */
+enum tw_escape { TW_ESCAPE_NONE = 0, TW_ESCAPE_EVENT = TW_TAG_EVENT, TW_ESCAPE_ZERO = 2, TW_ESCAPE_FIRST = 16 };
+
+/* Bytes of an escape with an upper half, and of the record of a block whose lower half is 0. */
+enum { TW_ESCAPE_BYTES = 4, TW_ZERO_BYTES = 6 };
+
+/* ---- bits (expand.h) ---- */
+
+/* While the walk stands: an event, or one of these, in 32 bits. */
+enum tw_mark { TW_MARK_NONE = 0, TW_MARK_STOP = 2, TW_MARK_START = 3, TW_MARK_BLOCK = 4 };
+
+/* Bits of a group; one more says that it is not empty. */
+enum { TW_GROUP_BITS = 31, TW_GROUP_BYTES = 4 };
+
+/* ---- shared state ---- */
+
+enum tw_buffer_state { TW_BUFFER_EMPTY = 0, TW_BUFFER_FULL = 1 };
+enum tw_slot_state {
+	TW_SLOT_FREE = 0,
+	TW_SLOT_ACTIVE = 1,   /* owned by a living thread */
+	TW_SLOT_ENDED = 2,    /* the thread has ended in good order: drain what is FULL, then free */
+	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are those of whom it is for, or of who makes that */
+	TW_SLOT_DEAD = 3,     /* set by the collector: the thread is gone without a word; scan what it left */
+	TW_SLOT_CLEARED = 5,  /* by the collector, for a moment, while it gives the memory of a free slot back */
+};
+
+/* Sets of signals of a thread, and of its process, that other recorded processes see in /proc. Those of the process are good in its first thread's slot. */
+struct tw_slot_signals {
+	uint64_t blocked, pending;        /* of the thread; pending: synchronous ones that the engine keeps */
+	uint64_t ignored, caught, shared; /* of the process; shared: as pending */
+};
+
+struct tw_slot {
+	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED in the engine, by who has the claim, then ACTIVE */
+	uint32_t pid, tid;
+	uint32_t parent_pid;
+	_Atomic uint32_t serial;  /* number of the thread in the recording, from tw_control.next_thread */
+	_Atomic uint32_t current; /* buffer the thread writes */
+	_Atomic uint32_t table;   /* of its process, from 1; 0: none */
+	struct {
+		_Atomic uint32_t state; /* enum tw_buffer_state; a futex */
+		uint32_t bytes;         /* FULL: bytes in the data part, up to and including a TW_TAG_SLACK record */
+		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
+	} buffer[TW_BUFFERS];
+	_Atomic uint32_t
+	    claim; /* 1: somebody is about to reserve it, or to say CLEARED. Who is killed just then leaves it so, and the slot unused */
+	_Atomic uint32_t trace; /* enum tw_slot_trace */
+	/* Tallied threads: bytes of records written, and among them what has been copied to the buffers of the slot, and keyframes. */
+	uint64_t written, copied, keyframes;
+	uint64_t
+	    uncounted; /* of those written: bytes that others stand for, which were counted more than once instead (cc/runtime/tally.c) */
+	struct tw_slot_signals signals;
+};
+
+/* What a recorded thread that traces it (ptrace) is to know of a thread without looking into it. */
+enum tw_slot_trace {
+	TW_TRACE_GOOD = 1,    /* stops at system calls are to be told from others (PTRACE_O_TRACESYSGOOD) */
+	TW_TRACE_STOPPED = 2, /* it stands in one */
+};
+
+/* Who has a table. */
+struct tw_table_state {
+	_Atomic uint32_t program; /* serial number; 0: it is free. Taken by compare-and-swap in the engine, freed by the collector */
+	_Atomic uint32_t ending;  /* the collector's: 1: nobody seems to be there any more */
+};
+
+/* What a table begins with; descriptors follow. */
+struct tw_descriptor_table {
+	_Atomic uint64_t used;        /* bytes of the table that are complete, this included; 0: it has not been used yet */
+	uint32_t number, numbers_end; /* engine side: the numbers that are left of the stretch drawn last */
+	uint32_t entries;             /* and the first entry of windows that is left; 0: as 1 */
+	uint32_t reserved;
+};
+
+enum tw_control_flags {
+	TW_FLAG_VERIFY = 1,    /* also log every reference as it happens (REFS events) */
+	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
+	TW_FLAG_ORDER = 4,     /* time stamps at locked instructions and fences */
+	TW_FLAG_LEARN = 16,    /* blocks that run bare are told when they are first come by (LEARNED events) */
+	TW_FLAG_TALLY = 8,     /* plain form: threads count what they execute themselves */
+	TW_FLAG_CALLS = 16,    /* calls of known functions are told */
+};
+
+/* Where a window opens or closes. */
+enum tw_where_kind { TW_WHERE_NONE, TW_WHERE_FUNCTION, TW_WHERE_ADDRESS, TW_WHERE_TIME, TW_WHERE_COUNT };
+struct tw_where {
+	uint32_t kind; /* enum tw_where_kind */
+	uint32_t reserved;
+	uint64_t
+	    value; /* ADDRESS; FUNCTION without a name: an offset in the module's file; TIME: nanoseconds since the start; COUNT: instructions executed (start) or recorded (stop) */
+	char module[256];   /* FUNCTION: file name of its module, or "" */
+	char function[512]; /* FUNCTION */
+};
+
+struct tw_window_control {
+	struct tw_where start, stop;
+	_Atomic uint32_t due;     /* bit 0: the start's time has come or its count is reached, bit 1: the stop's */
+	_Atomic uint32_t found;   /* bits likewise: the address is known */
+	_Atomic uint32_t opened;  /* how often a process opened its window */
+	uint32_t limited;         /* 1: the stop's time may come whatever the stop is, or without one: recording has a limit */
+	_Atomic uint64_t counted; /* instructions executed before the start, while they count */
+};
+
+/*
+ * A budget: instrumentation may cost so much in each period (engine/record/budget.h). An account is one word: the number of the period it is of, in the upper 24 bits,
+ * and what has been drawn from it in that period, in ns. Periods are counted from `begun`, by the clock that all processes share (CLOCK_MONOTONIC).
+ */
+#define TW_BUDGET_PERIODS 4096u /* of which there are figures at a time: the collector takes them away */
+#define TW_BUDGET_BUCKETS 24u   /* of overshoots: the first is below 1 us, each further one twice as long */
+#define TW_BUDGET_DRAWN   ((1ull << 40) - 1)
+struct tw_budget_period {
+	_Atomic uint64_t used;    /* ns that instrumentation cost, as charged */
+	_Atomic uint64_t enabled; /* ns of CPU time in code that records */
+	_Atomic uint64_t cpu;     /* ns of CPU time of all threads */
+};
+struct tw_budget_control {
+	uint64_t period;     /* ns; 0: there is no budget */
+	uint64_t budget;     /* ns in each period, or parts of a million of the time that the program would take without instrumentation */
+	uint32_t is_share;   /* 1: that */
+	uint32_t per_thread; /* 1: each thread has an account of its own */
+	uint64_t begun;
+	_Atomic uint64_t account;
+	_Atomic uint64_t allowance;                    /* what of the account may be drawn in its period */
+	_Atomic uint64_t cpu;                          /* ns of CPU time of all threads, as far as they have told */
+	_Atomic uint64_t cpu_then;                     /* when the account's period began */
+	_Atomic uint64_t opened;                       /* how often a thread went over to code that records */
+	_Atomic uint64_t accounts;                     /* periods in which something was drawn, of all accounts */
+	_Atomic uint64_t over[TW_BUDGET_BUCKETS];      /* of these, those in which more was charged than there was, by how much more */
+	_Atomic uint64_t largest, largest_in;          /* ns, and in which period */
+	struct tw_budget_period of[TW_BUDGET_PERIODS]; /* by the number of the period, modulo this */
+};
+
+/*
+ * Who holds the descriptor lock: the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
+ * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died.
+ */
+#define TW_HOLDS_BY_PID 0x80000000u
+
+/* First thing in the memfd; set up by the collector before the program starts. */
+struct tw_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t format; /* enum tw_format */
+	uint32_t flags;  /* enum tw_control_flags */
+	int32_t collector_pid;
+	struct tw_sizes sizes;
+	_Atomic uint32_t life;            /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
+	uint8_t life_rest[60];            /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
+	_Atomic uint32_t doorbell;        /* futex; the engine adds 1 and wakes whenever there is something to drain */
+	_Atomic uint32_t next_stretch;    /* of fragment numbers: the first one divided by TW_STRETCH */
+	_Atomic uint32_t next_thread;     /* serial numbers of threads, from 0 */
+	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
+	_Atomic uint64_t described;       /* bytes of descriptors in all tables */
+	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
+	_Atomic uint32_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
+	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
+	char failure_text[256];
+	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
+	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
+	uint32_t versions; /* superblocks for one address, at most */
+	uint32_t aliases;  /* tags given away that are no addresses; under the descriptor lock */
+	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
+	_Atomic uint32_t namespaces;
+	struct tw_xstate xstate; /* of this machine */
+	struct tw_leave_points leave;
+	struct tw_window_control window;
+	struct tw_budget_control budget;
+	char calls[TW_CALLS_TEXT]; /* with FLAG_CALLS: more functions, by name, commas between */
+	struct tw_slot slot[TW_SLOTS];
+	struct tw_table_state table[TW_DESCRIPTOR_TABLES]; /* from table 1 */
+	struct tw_store store;
+	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
+};
+
+/* Engine side: groups of descriptors that can be used again (engine/record/known.h). */
+struct tw_known {
+	uint64_t offset;
+	uint32_t program; /* 0: none */
+	uint32_t bytes;
+};
+
+enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
+
+#define TW_CONTROL_BYTES ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+
+/* Where it must have memory: nothing of the program's can be here. */
+#define TW_ENGINE_PLACE     0x5f000000ull
+#define TW_ENGINE_PLACE_END 0x7fff0000ull
+
+/* Bytes of the memfd that the buffers of a slot take, and where buffer `b` of slot `s` is. */
+static inline uint64_t tw_slot_bytes(const struct tw_sizes *z)
+{
+	return (uint64_t)z->buffers * TW_BUFFER_STRIDE;
+}
+
+static inline uint64_t tw_buffer_at(const struct tw_sizes *z, uint32_t s, uint32_t b)
+{
+	return z->slots_at + s * tw_slot_bytes(z) + (uint64_t)b * TW_BUFFER_STRIDE;
+}
+
+/* And in memory; `base` is where the memfd is mapped, from the control block on. */
+static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
+{
+	const struct tw_control *c = (const struct tw_control *)base;
+	return (uint8_t *)base + tw_buffer_at(&c->sizes, s, b);
+}
+
+static inline uint64_t tw_tally_bytes(const struct tw_sizes *z)
+{
+	return z->tally_entries * sizeof(uint64_t);
+}
+
+/* The window of slot `s`: tally_entries numbers. Entry 0 is not used. */
+static inline uint64_t *tw_channel_tally(void *base, uint32_t s)
+{
+	const struct tw_control *c = (const struct tw_control *)base;
+	return (uint64_t *)(void *)((uint8_t *)base + c->sizes.tallies_at + s * tw_tally_bytes(&c->sizes));
+}
+
+/* In a traced process its table follows the part that is mapped whole. Where nothing is recorded there is neither that nor buffers. */
+static inline uint64_t tw_mapped_bytes(const struct tw_control *c)
+{
+	return c->format == TW_FORMAT_NONE ? c->sizes.slots_at : c->sizes.channel_bytes + c->sizes.table_bytes;
+}
+
+/* Of these so much is mapped from its start on. */
+static inline uint64_t tw_mapped_at_once(const struct tw_control *c)
+{
+	return c->format == TW_FORMAT_NONE ? c->sizes.slots_at : c->sizes.channel_bytes + c->sizes.table_at_once;
+}
+
+/* Where table `number` is in the memfd. */
+static inline uint64_t tw_table_at(const struct tw_sizes *z, uint32_t number)
+{
+	return z->tables_at + (number - 1) * z->table_bytes;
+}
+
+static inline struct tw_descriptor *tw_table_descriptor(struct tw_descriptor_table *table, uint64_t offset)
+{
+	return (struct tw_descriptor *)((uint8_t *)table + offset);
+}
+
+/* Where a group of `bytes` goes when the table is used up to `used`. */
+static inline uint64_t tw_table_place(uint64_t used, uint32_t bytes)
+{
+	return used % TW_PART_BYTES + bytes > TW_PART_BYTES ? (used / TW_PART_BYTES + 1) * TW_PART_BYTES : used;
+}
+
+static inline uint8_t *tw_channel_slack(uint8_t *buffer)
+{
+	return buffer + TW_BUFFER_BYTES + TW_PAGE;
+}
+
+/*
+ * The collector holds a robust, process-shared futex lock for as long as it lives; the kernel sets the owner-died bit when it does not
+ * (robust_list(7) protocol), so a dead collector is seen without a system call, zombie or not.
+ */
+static inline int tw_channel_collector_alive(const struct tw_control *c)
+{
+	uint32_t life = atomic_load_explicit(&c->life, memory_order_acquire);
+	return (life & 0x3fffffffu) != 0 && !(life & 0x40000000u);
+}
+
+/*
+ * How the engine is started: the collector executes it with the program's own argv and with these two variables before the program's
+ * environment; the engine takes both out before the program sees it.
+ *     TRACKWAY_CHANNEL=/proc/<collector>/fd/<n>    the memfd, opened and mapped by the engine; from one engine to the next with `:<m>`, a file descriptor
+ *                                                  that holds seccomp filters, behind it (engine/kernel/seccomp.h)
+ *     TRACKWAY_PROGRAM=<name>/<path>               what the process is to be called, and the ELF file to run (scripts are resolved before)
+ */
+#define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="
+#define TW_ENV_PROGRAM "TRACKWAY_PROGRAM="
+
+#endif

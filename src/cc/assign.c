@@ -1,0 +1,268 @@
+#include "cc/assign.h"
+#include "cc/calls.h"
+
+#include <stdlib.h>
+
+/* First what has the pointer between functions, then those that functions may overwrite, and that are seldom arguments. */
+static const uint8_t preference[] = {TW_CC_BOUNDARY, TW_R10, TW_R9,  TW_R8,  TW_RCX, TW_RSI, TW_RDI, TW_RDX,
+                                     TW_RAX,         TW_RBX, TW_RBP, TW_R12, TW_R13, TW_R14, TW_R15};
+
+/* `wanted`: a register that is taken if it is among them. */
+static uint8_t first_of(uint16_t set, uint8_t wanted)
+{
+	if (wanted != TW_NOREG && set >> wanted & 1)
+		return wanted;
+	for (size_t k = 0; k < sizeof preference; k++)
+		if (set >> preference[k] & 1)
+			return preference[k];
+	return TW_NOREG;
+}
+
+/* Gives blocks [from, to) that have none yet one register, if it is free in all of them. */
+static int give(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, uint8_t wanted)
+{
+	uint16_t free_everywhere = 0xffff;
+	for (uint32_t n = from; n < to; n++)
+		if (all[n].reg == TW_NOREG)
+			free_everywhere &= f->block[n].free;
+	const uint8_t reg = first_of(free_everywhere, wanted);
+	for (uint32_t n = from; reg != TW_NOREG && n < to; n++)
+		if (all[n].reg == TW_NOREG)
+			all[n].reg = reg;
+	return reg != TW_NOREG;
+}
+
+static uint32_t function_at(const struct tw_cc_flow *f, uint32_t n)
+{
+	return f->code->insn[f->block[n].first].function;
+}
+
+struct span {
+	uint32_t from, to;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	const uint32_t i = x->to - x->from, j = y->to - y->from;
+	return i < j ? 1 : i > j ? -1 : 0;
+}
+
+/* Loops among blocks [from, to), the largest first. Returns how many. */
+static uint32_t find_loops(const struct tw_cc_flow *f, uint32_t from, uint32_t to, struct span *loops)
+{
+	uint32_t n_loops = 0;
+	for (uint32_t n = from; n < to; n++) {
+		const struct tw_cc_block_info *b = &f->block[n];
+		const int32_t next[] = {b->fall, b->target};
+		for (int k = 0; k < 2; k++)
+			if (next[k] >= (int32_t)from && next[k] <= (int32_t)n)
+				loops[n_loops++] = (struct span){(uint32_t)next[k], n + 1};
+	}
+	qsort(loops, n_loops, sizeof *loops, by_size);
+	return n_loops;
+}
+
+/* Runs of blocks that share a register; where there is none, it is borrowed. */
+static void give_runs(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, uint8_t wanted)
+{
+	for (uint32_t n = from; n < to; n++) {
+		uint16_t common = f->block[n].free;
+		if (all[n].reg != TW_NOREG)
+			continue;
+		if (!common) {
+			all[n].reg = first_of((uint16_t) ~(f->block[n].touch | 1u << TW_RSP), TW_NOREG);
+			all[n].borrows = 1;
+			continue;
+		}
+		if (n > from && common >> all[n - 1].reg & 1 && !all[n - 1].borrows) {
+			all[n].reg = all[n - 1].reg;
+			continue;
+		}
+		for (uint32_t k = n + 1; k < to && all[k].reg == TW_NOREG && common & f->block[k].free; k++)
+			common &= f->block[k].free;
+		all[n].reg = first_of(common, wanted);
+	}
+}
+
+/* What indirect jumps lead to finds the pointer where they have it, if it is one register for all of them. TW_NOREG: there is none. */
+static uint8_t give_dispatch(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to)
+{
+	uint16_t common = 0xffff;
+	int any = 0;
+	for (uint32_t n = from; n < to; n++)
+		if (f->block[n].end == TW_END_IJUMP || tw_cc_is_dispatched(f, &f->block[n])) {
+			common &= f->block[n].free;
+			any = 1;
+		}
+	const uint8_t reg = any ? first_of(common, TW_NOREG) : TW_NOREG;
+	for (uint32_t n = from; reg != TW_NOREG && n < to; n++)
+		if (f->block[n].end == TW_END_IJUMP || tw_cc_is_dispatched(f, &f->block[n]))
+			all[n].reg = reg;
+	return reg;
+}
+
+static void assign_function(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, struct span *loops)
+{
+	if (give(f, all, from, to, TW_NOREG))
+		return;
+	const uint8_t wanted = give_dispatch(f, all, from, to);
+	const uint32_t n = find_loops(f, from, to, loops);
+	for (uint32_t k = 0; k < n; k++)
+		give(f, all, loops[k].from, loops[k].to, wanted);
+	give_runs(f, all, from, to, wanted);
+}
+
+/* The register that all indirect jumps of each function, and all they lead to, have the pointer in; TW_NOREG: there is none. NULL: there is no memory. */
+static uint8_t *find_dispatch(const struct tw_cc_flow *f, const struct tw_cc_buffer *all)
+{
+	enum { NOT_SEEN = 0xfe };
+	uint8_t *reg = malloc(f->code->n_functions + 1);
+	for (uint32_t k = 0; reg && k < f->code->n_functions; k++)
+		reg[k] = NOT_SEEN;
+	for (uint32_t n = 0; reg && n < f->n_blocks; n++) {
+		uint8_t *own = &reg[function_at(f, n)];
+		if (f->block[n].end != TW_END_IJUMP && !tw_cc_is_dispatched(f, &f->block[n]))
+			continue;
+		if (*own == NOT_SEEN)
+			*own = all[n].reg;
+		if (all[n].reg != *own || all[n].borrows)
+			*own = TW_NOREG;
+	}
+	return reg;
+}
+
+/* ---- how it gets there ---- */
+
+static int is_call(const struct tw_cc_block_info *b)
+{
+	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
+}
+
+static int ends_outside(const struct tw_cc_block_info *b)
+{
+	return b->leaves || is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || b->end == TW_END_TRAP;
+}
+
+/* A block that leads out of its function, or comes back from another one. */
+static void set_end(const struct tw_cc_flow *f, const struct tw_cc_block_info *b, struct tw_cc_buffer *own)
+{
+	const int is_return = b->end == TW_END_RETURN;
+	own->hands = (uint8_t)tw_cc_hands(f, b);
+	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
+	own->stores = (uint8_t)(ends_outside(b) && !(to && to->is_private) && !(is_return && own->hands && !tw_cc_stores_at_return(f, b)));
+	if (is_call(b))
+		own->whence_behind = tw_cc_comes_back(f, b) ? TW_CC_TAKES : own->hands ? TW_CC_VERIFIES : TW_CC_LOADS;
+}
+
+/* What leads there, but for branches that are seen. */
+static uint8_t whence_of(const struct tw_cc_flow *f, const struct tw_cc_block_info *b, uint8_t dispatch)
+{
+	if (!b->entry || (tw_cc_is_dispatched(f, b) && dispatch < TW_NREGS))
+		return TW_CC_FINDS;
+	if (b->entry & ~(TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN) || b->live_in >> TW_CC_BOUNDARY & 1)
+		return TW_CC_LOADS;
+	return f->function[f->code->insn[b->first].function].is_private ? TW_CC_TAKES : TW_CC_VERIFIES;
+}
+
+struct edge {
+	const struct tw_cc_flow *flow;
+	struct tw_cc_buffer *all;
+	uint32_t *leading; /* how many blocks lead to each */
+	uint8_t *dispatch; /* registers, by function */
+	uint32_t from;
+	int all_alone; /* nothing else leads to what follows, and it goes on in the register */
+};
+
+/* Behind a call it is moved to wherever it is wanted. */
+static void find_load(void *arg, uint32_t to)
+{
+	struct edge *e = arg;
+	const struct tw_cc_buffer *p = &e->all[e->from];
+	struct tw_cc_buffer *s = &e->all[to];
+	e->leading[to]++;
+	if (s->borrows || p->whence_behind == TW_CC_LOADS ||
+	    (!is_call(&e->flow->block[e->from]) && (p->reg != s->reg || p->borrows || s->whence != TW_CC_FINDS)))
+		s->whence = TW_CC_LOADS;
+}
+
+static void find_store(void *arg, uint32_t to)
+{
+	struct edge *e = arg;
+	struct tw_cc_buffer *b = &e->all[e->from];
+	const struct tw_cc_buffer *s = &e->all[to];
+	const int loads = s->whence == TW_CC_LOADS;
+	if (is_call(&e->flow->block[e->from]))
+		b->stores_behind |= (uint8_t)loads;
+	else
+		b->stores |= (uint8_t)loads;
+	if (loads || e->flow->block[to].check || e->leading[to] != 1)
+		e->all_alone = 0;
+}
+
+static void carry(void *arg, uint32_t to)
+{
+	struct edge *e = arg;
+	e->all[to].offset = e->all[e->from].offset;
+}
+
+enum { MOST_CARRIED = 100 };
+
+static void connect(struct edge *e, const uint16_t *bytes)
+{
+	const struct tw_cc_flow *f = e->flow;
+	for (uint32_t n = 0; n < f->n_blocks; n++) {
+		const struct tw_cc_block_info *b = &f->block[n];
+		set_end(f, b, &e->all[n]);
+		e->all[n].whence = whence_of(f, b, e->dispatch[function_at(f, n)]);
+	}
+	for (e->from = 0; e->from < f->n_blocks; e->from++)
+		tw_cc_flow_each(f, e->from, find_load, e);
+	for (e->from = 0; e->from < f->n_blocks; e->from++) {
+		struct tw_cc_buffer *b = &e->all[e->from];
+		e->all_alone = !b->borrows && !ends_outside(&f->block[e->from]);
+		b->stores |= (uint8_t)(b->borrows && !ends_outside(&f->block[e->from]));
+		tw_cc_flow_each(f, e->from, find_store, e);
+		b->carries = e->all_alone && !b->stores;
+	}
+	/* A block stands before those that only it leads to, or they carry nothing. */
+	for (e->from = 0; e->from < f->n_blocks; e->from++) {
+		struct tw_cc_buffer *b = &e->all[e->from];
+		const struct tw_cc_block_info *info = &f->block[e->from];
+		if ((info->fall >= 0 && info->fall <= (int32_t)e->from) || (info->target >= 0 && info->target <= (int32_t)e->from) ||
+		    b->offset + bytes[e->from] > MOST_CARRIED)
+			b->carries = 0;
+		if (!b->carries)
+			continue;
+		const uint32_t own = b->offset;
+		b->offset += bytes[e->from];
+		tw_cc_flow_each(f, e->from, carry, e);
+		b->offset = own;
+	}
+}
+
+struct tw_cc_buffer *tw_cc_assign(const struct tw_cc_flow *f, const uint16_t *bytes)
+{
+	struct tw_cc_buffer *all = calloc(f->n_blocks + 1, sizeof *all);
+	struct span *loops = calloc(2 * f->n_blocks + 1, sizeof *loops);
+	struct edge e = {.flow = f, .all = all, .leading = calloc(f->n_blocks + 1, sizeof *e.leading)};
+	const int is_there = all && loops && e.leading;
+	for (uint32_t n = 0; is_there && n < f->n_blocks; n++)
+		all[n].reg = TW_NOREG;
+	for (uint32_t n = 0, end; is_there && n < f->n_blocks; n = end) {
+		for (end = n; end < f->n_blocks && function_at(f, end) == function_at(f, n);)
+			end++;
+		assign_function(f, all, n, end, loops);
+	}
+	e.dispatch = is_there ? find_dispatch(f, all) : NULL;
+	if (e.dispatch)
+		connect(&e, bytes);
+	const int is_done = e.dispatch != NULL;
+	free(loops);
+	free(e.dispatch);
+	free(e.leading);
+	if (is_done)
+		return all;
+	free(all);
+	return NULL;
+}

@@ -1,0 +1,35 @@
+/*
+ * Which register holds the buffer pointer in each block, and how it gets there.
+ *
+ * One that the block neither names nor keeps a value in, the same over as large a region as there is one: a whole function, else a loop, the largest first, else a run
+ * of blocks. Where all blocks that lead to a block have it in the same register, the block finds it there; else it loads it from the thread's
+ * slot, and they store it. A block without a free register borrows one, whose value it puts aside (`borrows`). Between functions it is in r11 (calls.h).
+ */
+#ifndef TW_CC_ASSIGN_H
+#define TW_CC_ASSIGN_H
+
+#include "cc/flow.h"
+
+/* Where the pointer is before the block begins. */
+enum tw_cc_whence {
+	TW_CC_FINDS,    /* in its own register */
+	TW_CC_TAKES,    /* in r11 */
+	TW_CC_VERIFIES, /* in the slot, and most likely in r11 */
+	TW_CC_LOADS,    /* in the slot */
+};
+
+struct tw_cc_buffer {
+	uint8_t reg;
+	uint8_t whence;        /* enum tw_cc_whence */
+	uint8_t whence_behind; /* a call: the same where it comes back to */
+	uint8_t hands, stores; /* at its end it puts the pointer in r11; in the slot */
+	uint8_t stores_behind; /* a call: what it comes back to wants it in the slot */
+	uint8_t borrows;
+	uint8_t carries; /* it does not move the pointer past its record: only the blocks that follow it know */
+	uint32_t offset; /* where its record begins, from the register */
+};
+
+/* Of all blocks, to be freed; NULL: there is no memory. `bytes`: of the blocks' records. */
+struct tw_cc_buffer *tw_cc_assign(const struct tw_cc_flow *f, const uint16_t *bytes);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * Where code tests whether the buffer is full.
+ *
+ * What must hold: every cycle of blocks, every entry of a function that is not bounded (flow.h) and every return from a call of one comes by a check, and from one to the next
+ * no more than TW_CC_PATH_BYTES are written, or three times as many where flags are in use, and one block.
+ */
+#ifndef TW_CC_CHECKS_H
+#define TW_CC_CHECKS_H
+
+#include "cc/flow.h"
+
+/* Fills flow.order and flow.rank, and `looped` of all blocks. -1: there is no memory. */
+int tw_cc_order_find(struct tw_cc_flow *f);
+
+/* Fills check and check_behind. -1: there is no memory. */
+int tw_cc_checks_place(struct tw_cc_flow *f);
+
+#endif

@@ -1,0 +1,271 @@
+#include "cc/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int starts_with(const char *s, const char *word)
+{
+	return !strncmp(s, word, strlen(word));
+}
+
+static int is_one_of(const char *s, const char *const *words)
+{
+	while (*words && strcmp(s, *words))
+		words++;
+	return *words != NULL;
+}
+
+/* ---- words ---- */
+
+static int add(struct tw_cc_command *c, const char *from, size_t n)
+{
+	char **more = realloc(c->word, (c->n + 2) * sizeof *more);
+	char *copy = strndup(from, n);
+	if (!more || !copy) {
+		free(copy);
+		return -1;
+	}
+	c->word = more;
+	c->word[c->n++] = copy;
+	c->word[c->n] = NULL;
+	return 0;
+}
+
+static char *read_file(const char *path)
+{
+	size_t n = 0, room = 4096;
+	FILE *f = fopen(path, "re");
+	char *text = f ? malloc(room) : NULL;
+	for (size_t got; text && (got = fread(text + n, 1, room - n - 1, f)) > 0;) {
+		n += got;
+		if (room - n < 2)
+			text = realloc(text, room *= 2);
+	}
+	if (f)
+		fclose(f);
+	if (text)
+		text[n] = 0;
+	return text;
+}
+
+static int add_file(struct tw_cc_command *c, const char *path, int depth);
+
+/* A response file's words: separated by blanks; quotes and backslashes as compilers have them. */
+static int add_text(struct tw_cc_command *c, const char *s, int depth)
+{
+	char *word = malloc(strlen(s) + 1);
+	while (word) {
+		size_t n = 0;
+		char quote = 0;
+		while (isspace((unsigned char)*s))
+			s++;
+		if (!*s)
+			break;
+		for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
+			if (*s == '\\' && s[1])
+				word[n++] = *++s;
+			else if (quote ? *s == quote : *s == '"' || *s == '\'')
+				quote = quote ? 0 : *s;
+			else
+				word[n++] = *s;
+		}
+		word[n] = 0;
+		if (word[0] == '@' ? add_file(c, word, depth + 1) : add(c, word, n)) {
+			free(word);
+			return -1;
+		}
+	}
+	free(word);
+	return word ? 0 : -1;
+}
+
+/* `word`: @ and a path; one that cannot be read stands for itself. */
+static int add_file(struct tw_cc_command *c, const char *word, int depth)
+{
+	char *text = depth < 16 ? read_file(word + 1) : NULL;
+	if (!text)
+		return add(c, word, strlen(word));
+	int error = add_text(c, text, depth);
+	free(text);
+	return error;
+}
+
+/* ---- kinds ---- */
+
+/* Options whose value is the next word. */
+static const char *const with_value[] = {
+    "-I",           "-D",        "-U",  "-include", "-imacros",  "-isystem",    "-iquote",        "-idirafter", "-iprefix",
+    "-iwithprefix", "-isysroot", "-MF", "-MT",      "-MQ",       "-Xassembler", "-Xclang",        "-mllvm",     "-A",
+    "--param",      "-aux-info", "-B",  "-target",  "--sysroot", "-J",          "-Xpreprocessor", "-imultilib", "-dumpbase",
+    "-dumpdir",     "-wrapper",  "-G",  NULL};
+static const char *const link_with_value[] = {"-Xlinker", "-L", "-l", "-T", "-u", "-z", "-e", "-rpath", "-soname", "-h", NULL};
+static const char *const no_instrumenting[] = {
+    "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "-###", "-dumpversion", "-dumpmachine", "-dumpfullversion", NULL};
+static const char *const link_only[] = {"-shared",
+                                        "-static",
+                                        "-static-pie",
+                                        "-rdynamic",
+                                        "-s",
+                                        "-r",
+                                        "-nostdlib",
+                                        "-nostartfiles",
+                                        "-nodefaultlibs",
+                                        "-nolibc",
+                                        "-static-libgcc",
+                                        "-static-libstdc++",
+                                        "-static-libgfortran",
+                                        "-shared-libgcc",
+                                        "-pie",
+                                        "-no-pie",
+                                        NULL};
+static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn", "F",
+                                      "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95", "F03", "F08", NULL};
+
+static const char *suffix_of(const char *word)
+{
+	const char *dot = strrchr(word, '.');
+	return dot && !strchr(dot, '/') ? dot + 1 : "";
+}
+
+/* Of the languages that -x names. */
+static int is_language(const char *x)
+{
+	static const char *const names[] = {"c", "c++", "cpp-output", "c++-cpp-output", "f77", "f95", "f77-cpp-input", "f95-cpp-input",
+	                                    NULL};
+	return is_one_of(x, names);
+}
+
+struct reading {
+	struct tw_cc_command *c;
+	int assembly;
+	const char *language; /* of -x; NULL: by the file's name */
+};
+
+/* What a word is that is no option. */
+static unsigned char kind_of_file(const struct reading *r, const char *word)
+{
+	static const char *const plain[] = {"s", "assembler", NULL}, *const with_cpp[] = {"S", "sx", "assembler-with-cpp", NULL};
+	const char *what = r->language ? r->language : suffix_of(word);
+	if (r->assembly && is_one_of(what, plain))
+		return TW_CC_WORD_ASSEMBLY;
+	if (r->assembly && is_one_of(what, with_cpp))
+		return TW_CC_WORD_ASSEMBLY_CPP;
+	if (r->language ? is_language(r->language) : word[0] != '-' && is_one_of(what, sources))
+		return TW_CC_WORD_SOURCE;
+	return TW_CC_WORD_INPUT;
+}
+
+static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kind)
+{
+	if (!strcmp(w, "-MD") || !strcmp(w, "-MMD"))
+		c->depends = 1;
+	if (starts_with(w, "-MF"))
+		c->has_depend_file = 1;
+	if (starts_with(w, "-MT") || starts_with(w, "-MQ"))
+		c->has_depend_target = 1;
+	if (starts_with(w, "-M") || (starts_with(w, "-g") && strcmp(w, "-gsplit-dwarf")))
+		*kind = TW_CC_WORD_COMPILE;
+	if (starts_with(w, "-flto") || !strcmp(w, "-ffat-lto-objects") || !strcmp(w, "-fno-fat-lto-objects")) {
+		c->lto |= starts_with(w, "-flto");
+		*kind = TW_CC_WORD_DROPPED;
+	}
+	if (!strcmp(w, "-fPIC") || !strcmp(w, "-fpic"))
+		c->pic = 1;
+	if (!strcmp(w, "-fPIE") || !strcmp(w, "-fpie") || !strcmp(w, "-fno-pic") || !strcmp(w, "-fno-PIC") || !strcmp(w, "-fno-pie") ||
+	    !strcmp(w, "-fno-PIE"))
+		c->pic = 0;
+	if (!strcmp(w, "-r"))
+		c->relocatable = 1;
+	if (!strcmp(w, "-shared"))
+		c->pic = 1;
+}
+
+/* Says what word k is, and gives the number of words it takes with it. */
+static size_t classify(struct reading *r, size_t k)
+{
+	struct tw_cc_command *c = r->c;
+	const char *w = c->word[k], *next = k + 1 < c->n ? c->word[k + 1] : NULL;
+	unsigned char kind = TW_CC_WORD_FLAG;
+	size_t n = 1;
+	if (w[0] != '-' || !w[1]) {
+		kind = kind_of_file(r, w);
+		c->n_sources += (size_t)tw_cc_is_compiled(kind);
+	} else if (starts_with(w, "-o")) {
+		kind = TW_CC_WORD_OUTPUT;
+		n = w[2] || !next ? 1 : 2;
+		c->output = w[2] ? w + 2 : next;
+	} else if (starts_with(w, "-x")) {
+		kind = TW_CC_WORD_LANGUAGE;
+		n = w[2] || !next ? 1 : 2;
+		r->language = w[2] ? w + 2 : next;
+		if (r->language && !strcmp(r->language, "none"))
+			r->language = NULL;
+	} else if (!strcmp(w, "-c")) {
+		kind = TW_CC_WORD_MODE;
+		c->step = c->step == TW_CC_STEP_PLAIN ? TW_CC_STEP_PLAIN : TW_CC_STEP_COMPILE;
+	} else if (is_one_of(w, no_instrumenting) || starts_with(w, "-print-") || starts_with(w, "--print-") || starts_with(w, "--help")) {
+		c->step = TW_CC_STEP_PLAIN;
+	} else if (is_one_of(w, link_with_value)) {
+		kind = TW_CC_WORD_LINK;
+		n = next ? 2 : 1;
+	} else if (is_one_of(w, link_only) || starts_with(w, "-Wl,") || starts_with(w, "-l") || starts_with(w, "-L")) {
+		kind = TW_CC_WORD_LINK;
+	} else if (is_one_of(w, with_value)) {
+		n = next ? 2 : 1;
+	}
+	if (w[0] == '-')
+		note_flag(c, w, &kind);
+	for (size_t m = k; m < k + n; m++)
+		c->kind[m] = kind;
+	return n;
+}
+
+static int is_cache(const char *word)
+{
+	static const char *const names[] = {"ccache", "sccache", "distcc", NULL};
+	const char *slash = strrchr(word, '/');
+	return is_one_of(slash ? slash + 1 : word, names);
+}
+
+static int looks_like_gcc(const char *word)
+{
+	const char *slash = strrchr(word, '/');
+	const char *name = slash ? slash + 1 : word;
+	return !strstr(name, "clang") && !strstr(name, "flang");
+}
+
+int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c)
+{
+	memset(c, 0, sizeof *c);
+	c->compiler = argc > 1 && is_cache(argv[0]) ? 2 : 1;
+	for (int k = 0; k < argc; k++)
+		if ((size_t)k >= c->compiler && argv[k][0] == '@' ? add_file(c, argv[k], 0) : add(c, argv[k], strlen(argv[k]))) {
+			errno = ENOMEM;
+			return -1;
+		}
+	c->kind = calloc(c->n + 1, 1);
+	if (!c->kind)
+		return -1;
+	c->step = TW_CC_STEP_LINK;
+	c->is_gcc = looks_like_gcc(c->word[c->compiler - 1]);
+	struct reading r = {c, assembly, NULL};
+	for (size_t k = c->compiler; k < c->n;)
+		k += classify(&r, k);
+	size_t inputs = 0;
+	for (size_t k = c->compiler; k < c->n; k++)
+		inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_INPUT;
+	if (!inputs || (c->step == TW_CC_STEP_COMPILE && !c->n_sources))
+		c->step = TW_CC_STEP_PLAIN;
+	return 0;
+}
+
+void tw_cc_command_free(struct tw_cc_command *c)
+{
+	for (size_t k = 0; k < c->n; k++)
+		free(c->word[k]);
+	free(c->word);
+	free(c->kind);
+}

@@ -1,0 +1,55 @@
+/*
+ * A compiler driver's command line, as far as it must be understood: which sources it compiles, what it makes of them, and which of its words go to which
+ * step. Words that are not known are passed on.
+ */
+#ifndef TW_CC_COMMAND_H
+#define TW_CC_COMMAND_H
+
+#include <stddef.h>
+
+/* What the words are. */
+enum tw_cc_word {
+	TW_CC_WORD_FLAG,     /* goes to every step */
+	TW_CC_WORD_SOURCE,   /* to be compiled: C, C++, Fortran */
+	TW_CC_WORD_INPUT,    /* object, library, assembly: for the linker */
+	TW_CC_WORD_OUTPUT,   /* -o and what follows */
+	TW_CC_WORD_MODE,     /* -c */
+	TW_CC_WORD_LANGUAGE, /* -x and what follows */
+	TW_CC_WORD_LINK,     /* for the linker only */
+	TW_CC_WORD_COMPILE,  /* for the compiler proper only: -g, -M..., -flto */
+	TW_CC_WORD_DROPPED,  /* -flto: not used for instrumented sources, but for the linker */
+	TW_CC_WORD_ASSEMBLY, /* hand-written, to be instrumented; or to be preprocessed first */
+	TW_CC_WORD_ASSEMBLY_CPP,
+};
+
+enum tw_cc_step { TW_CC_STEP_PLAIN, TW_CC_STEP_COMPILE, TW_CC_STEP_LINK };
+
+struct tw_cc_command {
+	char **word;
+	unsigned char *kind; /* enum tw_cc_word */
+	size_t n;
+	size_t compiler; /* words that name the compiler: 1, or 2 with ccache in front */
+	int step;        /* PLAIN: nothing to instrument; COMPILE: -c; LINK: compiles what is to be compiled, and links */
+	const char *output;
+	int depends, has_depend_file, has_depend_target; /* -MD or -MMD; -MF; -MT or -MQ */
+	int pic, lto, relocatable;
+	int is_gcc;
+	size_t n_sources;
+};
+
+static inline int tw_cc_is_assembly(unsigned char kind)
+{
+	return kind == TW_CC_WORD_ASSEMBLY || kind == TW_CC_WORD_ASSEMBLY_CPP;
+}
+
+/* Does an object come of it? */
+static inline int tw_cc_is_compiled(unsigned char kind)
+{
+	return kind == TW_CC_WORD_SOURCE || tw_cc_is_assembly(kind);
+}
+
+/* Takes the words, response files expanded. `assembly`: hand-written assembly is compiled too. 0, or -1 with errno set. */
+int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c);
+void tw_cc_command_free(struct tw_cc_command *c);
+
+#endif

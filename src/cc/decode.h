@@ -1,0 +1,18 @@
+/*
+ * One instruction, decoded for the rewriter: the engine's view of it (references, updates), and the registers and flags it reads and writes.
+ */
+#ifndef TW_CC_DECODE_H
+#define TW_CC_DECODE_H
+
+#include "cc/code.h"
+
+/* Bytes of the instruction at p, of which there are n; 0: it is none. */
+unsigned tw_cc_decode_length(const uint8_t *p, uint64_t n);
+
+/* Only no-operations in these n bytes? */
+int tw_cc_decode_padding(const uint8_t *p, uint64_t n);
+
+/* Fills what the bytes at p tell of i, and puts its operations at the end of c->op. -1: there is no memory, or it is no instruction. */
+int tw_cc_decode(struct tw_cc_code *c, struct tw_cc_insn *i, const uint8_t *p, uint64_t n);
+
+#endif

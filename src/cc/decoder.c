@@ -1,0 +1,37 @@
+/* What the engine's decoder asks of the engine, where there is none: nothing is kept, and no block ends for the engine's sake. */
+#include "engine/x86_64/decode.h"
+#include "engine/x86_64/decode_cache.h"
+#include "engine/x86_64/room.h"
+
+bool tw_decode_cache_take(struct block *b, u64 pc, u64 room)
+{
+	(void)b;
+	(void)pc;
+	(void)room;
+	return false;
+}
+
+void tw_decode_cache_keep(const struct block *b, u64 room)
+{
+	(void)b;
+	(void)room;
+}
+
+static bool stops_at(u64 pc)
+{
+	(void)pc;
+	return false;
+}
+
+static bool stands_alone(const struct insn *i)
+{
+	(void)i;
+	return false;
+}
+
+const struct tw_x86_64_calls tw_x86_64_calls = {.stops_at = stops_at, .stands_alone = stands_alone};
+
+void tw_with_decoder(void (*fn)(void *), void *arg)
+{
+	fn(arg);
+}

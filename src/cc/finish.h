@@ -1,0 +1,13 @@
+/*
+ * What is left to do once a program or library has been linked: the blocks of all its objects get their tags (base/cc_section.h).
+ */
+#ifndef TW_CC_FINISH_H
+#define TW_CC_FINISH_H
+
+/* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
+const char *tw_cc_finish(const char *path);
+
+/* Does the file have instrumented code? */
+int tw_cc_is_instrumented(const char *path);
+
+#endif

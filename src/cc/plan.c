@@ -1,0 +1,132 @@
+/* One block's record. The engine's headers go with no libc's. */
+#include "cc/plan.h"
+#include "instrument/planner.h"
+
+struct own_planner {
+	struct planner planner;
+	uint16_t known;
+	uint16_t written;  /* registers written so far */
+	uint16_t recorded; /* before they were written */
+};
+
+static void record(struct own_planner *w, u8 reg, bool after)
+{
+	tw_planner_record(&w->planner, reg, after);
+	w->known |= (uint16_t)(1u << reg);
+	if (!(w->written >> reg & 1))
+		w->recorded |= (uint16_t)(1u << reg);
+}
+
+static void need(struct planner *planner, u8 reg)
+{
+	struct own_planner *w = (struct own_planner *)planner;
+	if (reg < TW_NREGS && !(w->known >> reg & 1))
+		record(w, reg, false);
+}
+
+static int is_known(const struct own_planner *w, u8 reg)
+{
+	return reg >= TW_NREGS || w->known >> reg & 1;
+}
+
+/* Where the linker fills in the constant of an update, that is to be one that is simply moved or added. */
+static int is_computable(const struct tw_cc_insn *i)
+{
+	const u8 *raw = i->d.raw, at = i->imm_at;
+	if (i->imm_patch == TW_CC_NO_PATCH)
+		return 1;
+	if ((raw[at - 1] & 0xf8) == 0xb8 && raw[at - 2] != 0xc7 && raw[at - 2] != 0x81) /* mov r, constant */
+		return 1;
+	return (raw[at - 2] == 0xc7 || raw[at - 2] == 0x81) && (raw[at - 1] & 0xf8) == 0xc0; /* mov, add */
+}
+
+static void plan_update(struct own_planner *w, const struct tw_cc_insn *i, const struct tw_op *op)
+{
+	const uint16_t dst = (uint16_t)(1u << op->count);
+	if (!is_known(w, op->base) || !is_known(w, op->index) || !is_computable(i)) {
+		w->known &= (uint16_t)~dst;
+		return;
+	}
+	tw_planner_op(&w->planner, op);
+	w->known |= dst;
+}
+
+static void plan_insn(struct own_planner *w, const struct block *b, const struct tw_cc_insn *i, uint32_t k)
+{
+	const struct insn *d = &b->insn[k];
+	uint16_t kept = 0;
+	w->planner.insn = (u8)k;
+	for (u16 m = d->first_op; m < d->first_op + d->n_ops; m++) {
+		const struct tw_op *op = &b->op[m].op;
+		if (tw_op_is_update(op)) {
+			plan_update(w, i, op);
+			continue;
+		}
+		tw_planner_reference(&w->planner, b, m);
+		if (op->kind == TW_OP_REP && !(op->flags & TW_OPF_ADDR32))
+			kept |= (uint16_t)(1u << op->base | (op->index < TW_NREGS ? 1u << op->index : 0));
+	}
+	w->known &= (uint16_t) ~(d->lost & ~kept);
+	w->written |= d->defs;
+}
+
+/* The block in the form the planner takes. */
+static const struct block *lay_out(const struct tw_cc_flow *f, const struct tw_cc_block_info *info)
+{
+	static struct block b; /* one at a time */
+	b.n_insns = (u16)info->n;
+	b.n_ops = 0;
+	for (uint32_t k = 0; k < info->n; k++) {
+		const struct tw_cc_insn *i = &f->code->insn[info->first + k];
+		b.insn[k] = i->d;
+		b.insn[k].first_op = b.n_ops;
+		for (uint32_t m = 0; m < i->d.n_ops; m++) {
+			b.op[b.n_ops] = f->code->op[i->op + m];
+			b.op[b.n_ops++].op.insn = (u8)k;
+		}
+	}
+	return &b;
+}
+
+static void add_extra(struct own_planner *w, const struct tw_cc_insn *last, uint32_t k, uint16_t extra)
+{
+	w->planner.insn = (u8)k;
+	for (u8 reg = 0; reg < TW_NREGS; reg++)
+		if ((extra & ~w->known) >> reg & 1)
+			record(w, reg, last->d.kind == INSN_PLAIN);
+}
+
+static struct plan plan; /* one at a time */
+
+uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, uint16_t in, uint16_t extra, uint16_t *exposed)
+{
+	struct plan *p = &plan;
+	const struct tw_cc_block_info *info = &f->block[n];
+	const struct block *b = lay_out(f, info);
+	struct own_planner w = {.planner = {.p = p, .need = need}, .known = in};
+	p->n_ops = p->n_stores = p->n_values = 0;
+	p->flags = 0;
+	for (uint32_t k = 0; k < info->n; k++) {
+		if (k + 1 == info->n && b->insn[k].kind != INSN_PLAIN)
+			add_extra(&w, tw_cc_last(f, info), k, extra);
+		if (b->insn[k].kind != INSN_BAD)
+			plan_insn(&w, b, &f->code->insn[info->first + k], k);
+	}
+	if (b->insn[info->n - 1].kind == INSN_PLAIN)
+		add_extra(&w, tw_cc_last(f, info), info->n - 1, extra);
+	*exposed = w.recorded;
+	return w.known;
+}
+
+void tw_cc_plan_take(struct tw_cc_record *r)
+{
+	r->n_ops = plan.n_ops;
+	r->n_stores = plan.n_stores;
+	r->n_values = plan.n_values;
+	r->flags = plan.flags;
+	memcpy(r->op, plan.op, plan.n_ops * sizeof *r->op);
+	for (u32 k = 0; k < plan.n_stores; k++) {
+		const struct store *s = &plan.store[k];
+		r->store[k] = (struct tw_cc_store){s->insn, s->after, s->what, s->reg, s->slot};
+	}
+}

@@ -1,0 +1,43 @@
+/*
+ * What each block records: which registers replay knows where it begins, and from that the values it stores and the operations of its descriptor (by the
+ * engine's planner).
+ *
+ * Known is what has been recorded, or worked out from what was, on every way to the block in its function; at a function's entry and where a call returns it is
+ * nothing. A register that a loop would have to record each time round, and that it would go on knowing if it only knew it at its start, is recorded by the
+ * blocks that lead into the loop.
+ */
+#ifndef TW_CC_PLAN_H
+#define TW_CC_PLAN_H
+
+#include "cc/flow.h"
+
+struct tw_cc_known {
+	uint16_t in, out;
+	uint16_t extra;   /* registers it records at its end for a loop */
+	uint16_t exposed; /* it records them as they were at its start */
+};
+
+/* Of all blocks, to be freed; NULL: there is no memory. */
+struct tw_cc_known *tw_cc_plan_known(const struct tw_cc_flow *f);
+
+/* A value that is stored: enum vec_kind, and the register; at 8-byte slot `slot` behind the tag. */
+struct tw_cc_store {
+	uint8_t insn, after, what, reg;
+	uint16_t slot;
+};
+
+struct tw_cc_record {
+	uint16_t n_ops, n_stores, n_values;
+	uint8_t flags; /* enum tw_descriptor_flags */
+	struct tw_op op[BLOCK_MAX_OPS * 3];
+	struct tw_cc_store store[BLOCK_MAX_OPS * 3];
+};
+
+/* The plan of block n. `known`: all of them; NULL: no references are recorded. */
+void tw_cc_plan_block(const struct tw_cc_flow *f, const struct tw_cc_known *known, uint32_t n, struct tw_cc_record *r);
+
+/* plan.c: plans block n where `in` is known and `extra` is to be recorded at its end. Returns what is known behind it; the second gives the plan made last. */
+uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, uint16_t in, uint16_t extra, uint16_t *exposed);
+void tw_cc_plan_take(struct tw_cc_record *r);
+
+#endif

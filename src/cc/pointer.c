@@ -1,0 +1,142 @@
+#include "cc/pointer.h"
+#include "cc/calls.h"
+
+const char *const tw_cc_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+                                   "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+const char *const tw_cc_names32[] = {"eax", "ecx", "edx",  "ebx",  "esp",  "ebp",  "esi",  "edi",
+                                     "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"};
+
+#define SLOT  "trackway_cc_slot"
+#define SPILL "trackway_cc_spill"
+#define COLD  "\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n"
+
+/* A register that has no value in this set, other than b; TW_NOREG: there is none. */
+static uint8_t spare(uint16_t live, uint8_t b)
+{
+	static const uint8_t order[] = {TW_R11, TW_R10, TW_R9,  TW_R8,  TW_RCX, TW_RSI, TW_RDI, TW_RDX,
+	                                TW_RAX, TW_RBX, TW_RBP, TW_R12, TW_R13, TW_R14, TW_R15};
+	for (size_t k = 0; k < sizeof order; k++)
+		if (order[k] != b && !(live >> order[k] & 1))
+			return order[k];
+	return TW_NOREG;
+}
+
+void tw_cc_move(struct tw_cc_writer *w, uint8_t from, uint8_t to)
+{
+	if (from == to)
+		return;
+	fprintf(w->out, "\tmovq %%%s,%%%s\n", tw_cc_names[from], tw_cc_names[to]);
+	w->inserted++;
+}
+
+/* ---- the slot ---- */
+
+void tw_cc_load_slot(struct tw_cc_writer *w, uint8_t reg)
+{
+	const char *b = tw_cc_names[reg];
+	if (w->pic)
+		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n\tmovq %%fs:(%%%s),%%%s\n", b, b, b);
+	else
+		fprintf(w->out, "\tmovq %%fs:" SLOT "@tpoff,%%%s\n", b);
+	w->inserted += 1 + (w->pic != 0);
+}
+
+/* Where no register is free, one is put aside in the buffer, ahead of what has been written, and what was put there is cleared again. */
+void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live)
+{
+	const uint8_t a = spare(live, reg);
+	const char *b = tw_cc_names[reg], *t = tw_cc_names[reg == TW_RAX ? TW_RCX : TW_RAX];
+	if (!w->pic) {
+		fprintf(w->out, "\tmovq %%%s,%%fs:" SLOT "@tpoff\n", b);
+	} else if (a != TW_NOREG) {
+		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n\tmovq %%%s,%%fs:(%%%s)\n", tw_cc_names[a], b, tw_cc_names[a]);
+	} else {
+		fprintf(w->out, "\tmovq %%%s,64(%%%s)\n\tmovq " SLOT "@gottpoff(%%rip),%%%s\n\tmovq %%%s,%%fs:(%%%s)\n", t, b, t, b, t);
+		fprintf(w->out, "\tmovq 64(%%%s),%%%s\n\tmovq $0,64(%%%s)\n", b, t, b);
+		w->inserted += 3;
+	}
+	w->inserted += 1 + (w->pic != 0);
+}
+
+void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label)
+{
+	const uint8_t a = spare(live, TW_CC_BOUNDARY);
+	const char *b = tw_cc_names[TW_CC_BOUNDARY];
+	char slot[64] = "%fs:" SLOT "@tpoff";
+	if (w->pic && a == TW_NOREG) {
+		tw_cc_load_slot(w, TW_CC_BOUNDARY);
+		return;
+	}
+	if (w->pic) {
+		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n", tw_cc_names[a]);
+		snprintf(slot, sizeof slot, "%%fs:(%%%s)", tw_cc_names[a]);
+	}
+	fprintf(w->out, "\tcmpq %%%s,%s\n\tjne .LtwV%s%u\n.LtwW%s%u:\n", b, slot, kind, label, kind, label);
+	fprintf(w->out, COLD ".LtwV%s%u:\n\tmovq %s,%%%s\n\tjmp .LtwW%s%u\n\t.popsection\n", kind, label, slot, b, kind, label);
+	w->inserted += 2 + (w->pic != 0);
+}
+
+/* ---- registers that are borrowed ---- */
+
+/*
+ * A library's code puts the register it borrows aside with the help of another, which is meanwhile on the stack, past the red zone. (Nothing of the
+ * program's stands between.)
+ */
+void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, int word)
+{
+	const char *b = tw_cc_names[reg], *t = tw_cc_names[reg == TW_RAX ? TW_RCX : TW_RAX];
+	if (w->pic) {
+		fprintf(w->out, "\tleaq -128(%%rsp),%%rsp\n\tpushq %%%s\n\tmovq " SPILL "@gottpoff(%%rip),%%%s\n", t, t);
+		fprintf(w->out, "\tmovq %%%s,%%fs:%d(%%%s)\n\tpopq %%%s\n\tleaq 128(%%rsp),%%rsp\n", b, 8 * word, t, t);
+	} else {
+		fprintf(w->out, "\tmovq %%%s,%%fs:" SPILL "@tpoff+%d\n", b, 8 * word);
+	}
+	w->inserted += w->pic ? 6 : 1;
+}
+
+void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, int word)
+{
+	const char *b = tw_cc_names[reg];
+	if (w->pic)
+		fprintf(w->out, "\tmovq " SPILL "@gottpoff(%%rip),%%%s\n\tmovq %%fs:%d(%%%s),%%%s\n", b, 8 * word, b, b);
+	else
+		fprintf(w->out, "\tmovq %%fs:" SPILL "@tpoff+%d,%%%s\n", 8 * word, b);
+	w->inserted += 1 + (w->pic != 0);
+}
+
+/* ---- checks ---- */
+
+#define PUSH_UPPER "\tpushq " TW_CC_LABEL_WORD "(%%rip)\n\tpopq (%%%s)\n\tleaq 4(%%%s),%%%s\n"
+
+void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
+{
+	const char *b = tw_cc_names[reg];
+	if (!w->large)
+		return;
+	fprintf(w->out, PUSH_UPPER, b, b, b);
+	w->inserted += 3;
+}
+
+void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const char *kind, uint32_t label)
+{
+	static const char aside[] = "\tleaq -128(%rsp),%rsp\n\tpushfq\n", back[] = "\tpopfq\n\tleaq 128(%rsp),%rsp\n";
+	const char *b = tw_cc_names[reg];
+	FILE *o = w->out;
+	fprintf(o, "%s\ttestl $0x100000,%%%s\n\tjne .LtwC%s%u\n%s.LtwR%s%u:\n", keeps_flags ? aside : "", tw_cc_names32[reg], kind, label,
+	        keeps_flags ? back : "", kind, label);
+	fprintf(o, COLD ".LtwC%s%u:\n%s", kind, label, keeps_flags ? back : "");
+	fprintf(o, "\tleaq -128(%%rsp),%%rsp\n\tcall trackway_cc_%s\n", b);
+	if (w->large)
+		fprintf(o, PUSH_UPPER, b, b, b);
+	fprintf(o, "\tleaq 128(%%rsp),%%rsp\n\tjmp .LtwR%s%u\n\t.popsection\n", kind, label);
+	w->inserted += keeps_flags ? 6 : 2;
+}
+
+void tw_cc_print_symbols(FILE *out)
+{
+	fprintf(out, "\n\t.section trackway_cc_upper,\"aw\",@progbits\n\t.p2align 3\n" TW_CC_LABEL_WORD ":\n\t.quad 0\n");
+	fprintf(out, "\n\t.hidden " SLOT "\n\t.type " SLOT ",@tls_object\n\t.hidden " SPILL "\n\t.type " SPILL ",@tls_object\n");
+	for (unsigned k = 0; k < TW_NREGS; k++)
+		if (k != TW_RSP)
+			fprintf(out, "\t.hidden trackway_cc_%s\n", tw_cc_names[k]);
+}

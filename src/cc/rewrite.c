@@ -1,0 +1,377 @@
+#include "cc/rewrite.h"
+#include "cc/calls.h"
+#include "cc/describe.h"
+#include "cc/loops.h"
+#include "cc/pointer.h"
+
+#include <stdlib.h>
+
+struct rewriter {
+	const struct tw_cc_flow *f;
+	struct tw_cc_known *known;
+	struct tw_cc_buffer *buffer;
+	uint16_t *bytes; /* of each block's record */
+	struct tw_cc_loop *loop;
+	struct tw_cc_record *record;
+	uint32_t planned; /* block that record is of */
+	struct tw_cc_writer to;
+	FILE *out;   /* to.out */
+	size_t done; /* of the text */
+	struct tw_cc_counts *counts;
+};
+
+static const struct tw_cc_record *record_of(struct rewriter *w, uint32_t n)
+{
+	if (w->planned != n)
+		tw_cc_plan_block(w->f, w->known, n, w->record);
+	w->planned = n;
+	return w->record;
+}
+
+static int is_counted(const struct rewriter *w, uint32_t n)
+{
+	return w->loop[n].counter != TW_NOREG;
+}
+
+/* ---- a block ---- */
+
+static void get_pointer(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	if (b->whence == TW_CC_LOADS)
+		tw_cc_load_slot(&w->to, b->reg);
+	if (b->whence == TW_CC_VERIFIES)
+		tw_cc_verify(&w->to, w->f->block[n].live_in, "", n);
+	if (b->whence == TW_CC_VERIFIES || b->whence == TW_CC_TAKES)
+		tw_cc_move(&w->to, TW_CC_BOUNDARY, b->reg);
+}
+
+/* From another file, perhaps: as a function, by an exception, or where a call comes back. */
+static int comes_from_outside(const struct tw_cc_block_info *info, const struct tw_cc_buffer *b)
+{
+	const int is_way_in = info->returns_here || info->entry & (TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_LANDING);
+	return b->whence == TW_CC_VERIFIES || (b->whence == TW_CC_LOADS && is_way_in);
+}
+
+static void begin_block(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const struct tw_cc_block_info *info = &w->f->block[n];
+	if (is_counted(w, n)) {
+		fprintf(w->out, "\tleaq 1(%%%s),%%%s\n", tw_cc_names[w->loop[n].counter], tw_cc_names[w->loop[n].counter]);
+		w->counts->blocks++;
+		w->to.inserted++;
+		return;
+	}
+	if (b->borrows) {
+		tw_cc_put_aside(&w->to, b->reg, 0);
+		w->counts->borrowed++;
+	}
+	get_pointer(w, n);
+	if (info->check)
+		tw_cc_check(&w->to, b->reg, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
+	if (comes_from_outside(info, b))
+		tw_cc_write_upper(&w->to, b->reg);
+	fprintf(w->out, "\tmovw $0,%u(%%%s)\n" TW_CC_LABEL_TAG ":\n", b->offset, tw_cc_names[b->reg], n);
+	w->counts->blocks++;
+	w->to.inserted++;
+}
+
+static void store_value(struct rewriter *w, uint32_t n, const struct tw_cc_store *s)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const uint32_t at = b->offset + 2 + 8u * s->slot;
+	const char *to = tw_cc_names[b->reg];
+	switch (s->what) {
+	case VEC_NONE:
+		fprintf(w->out, "\tmovq %%%s,%u(%%%s)\n", tw_cc_names[s->reg], at, to);
+		break;
+	case VEC_XMM:
+		if (s->reg < 16)
+			fprintf(w->out, "\tmovups %%xmm%u,%u(%%%s)\n", s->reg, at, to);
+		else
+			fprintf(w->out, "\tvmovdqu64 %%xmm%u,%u(%%%s)\n", s->reg, at, to);
+		break;
+	case VEC_YMM:
+		fprintf(w->out, s->reg < 16 ? "\tvmovdqu %%ymm%u,%u(%%%s)\n" : "\tvmovdqu64 %%ymm%u,%u(%%%s)\n", s->reg, at, to);
+		break;
+	case VEC_ZMM:
+		fprintf(w->out, "\tvmovdqu64 %%zmm%u,%u(%%%s)\n", s->reg, at, to);
+		break;
+	case VEC_K:
+		fprintf(w->out, "\tkmovq %%k%u,%u(%%%s)\n", s->reg, at, to);
+		break;
+	default:
+		fprintf(w->out, "\tmovq %%mm%u,%u(%%%s)\n", s->reg, at, to);
+	}
+	w->to.inserted++;
+	w->counts->stores++;
+}
+
+static void store_values(struct rewriter *w, uint32_t n, uint32_t insn, int after)
+{
+	const struct tw_cc_record *r = record_of(w, n);
+	for (uint32_t k = 0; k < r->n_stores; k++)
+		if (r->store[k].insn == insn && r->store[k].after == after)
+			store_value(w, n, &r->store[k]);
+}
+
+static void clear_counter(struct rewriter *w, uint32_t n)
+{
+	if (w->loop[n].borrowed)
+		tw_cc_put_aside(&w->to, w->loop[n].counter, 1);
+	fprintf(w->out, "\tmovl $0,%%%s\n", tw_cc_names32[w->loop[n].counter]);
+	w->to.inserted++;
+}
+
+/* The counters of loops that b leads to, but its own: those that are put aside only where nothing else can follow. */
+static void clear_counters(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_block_info *b = &w->f->block[n];
+	const int32_t next[] = {b->fall, b->target};
+	for (int k = 0; k < 2; k++)
+		if (next[k] >= 0 && next[k] != (int32_t)n && is_counted(w, (uint32_t)next[k]) && (k || !w->loop[next[k]].borrowed))
+			clear_counter(w, (uint32_t)next[k]);
+}
+
+/* Behind the last instruction of n, where it goes on to a loop. */
+static void fall_into_loop(struct rewriter *w, uint32_t n)
+{
+	const int32_t fall = w->f->block[n].fall;
+	if (fall >= 0 && fall != (int32_t)n && is_counted(w, (uint32_t)fall) && w->loop[fall].borrowed)
+		clear_counter(w, (uint32_t)fall);
+}
+
+static void record_count(struct rewriter *w, uint32_t n, uint8_t b)
+{
+	const char *to = tw_cc_names[b];
+	fprintf(w->out, "\tmovw $0,(%%%s)\n" TW_CC_LABEL_TAG ":\n\tmovq %%%s,2(%%%s)\n\tleaq 10(%%%s),%%%s\n", to, n,
+	        tw_cc_names[w->loop[n].counter], to, to, to);
+	w->to.inserted += 3;
+}
+
+/* Behind the branch of a counted loop: it has ended. */
+static void end_loop(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const uint16_t live = w->f->block[w->f->block[n].fall].live_in | (uint16_t)(1u << w->loop[n].counter);
+	if (b->borrows) {
+		tw_cc_put_aside(&w->to, b->reg, 0);
+		tw_cc_load_slot(&w->to, b->reg);
+	}
+	record_count(w, n, b->reg);
+	if (b->stores)
+		tw_cc_store_slot(&w->to, b->reg, live);
+	if (b->borrows)
+		tw_cc_take_back(&w->to, b->reg, 0);
+	if (w->loop[n].borrowed)
+		tw_cc_take_back(&w->to, w->loop[n].counter, 1);
+	clear_counters(w, n);
+}
+
+/* `live`: registers in use where it stands. */
+static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	if (is_counted(w, n))
+		return;
+	if (!b->carries) {
+		fprintf(w->out, "\tleaq %u(%%%s),%%%s\n", b->offset + w->bytes[n], tw_cc_names[b->reg], tw_cc_names[b->reg]);
+		w->to.inserted++;
+	}
+	if (b->hands)
+		tw_cc_move(&w->to, b->reg, TW_CC_BOUNDARY);
+	if (b->stores)
+		tw_cc_store_slot(&w->to, b->reg, (uint16_t)(live | (b->hands ? 1u << TW_CC_BOUNDARY : 0)));
+	if (b->borrows && !(b->hands && b->reg == TW_CC_BOUNDARY))
+		tw_cc_take_back(&w->to, b->reg, 0);
+	clear_counters(w, n);
+}
+
+/* Behind a call: the pointer goes from r11 to where what follows has it. */
+static void come_back(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const struct tw_cc_block_info *info = &w->f->block[n];
+	const uint16_t live = info->fall >= 0 ? w->f->block[info->fall].live_in : 0;
+	if (info->fall < 0 || !b->hands || (info->end != TW_END_CALL && info->end != TW_END_ICALL))
+		return;
+	if (b->whence_behind == TW_CC_VERIFIES)
+		tw_cc_verify(&w->to, live, "B", n);
+	if (info->check_behind)
+		tw_cc_check(&w->to, TW_CC_BOUNDARY, 0, "B", n);
+	if (b->whence_behind == TW_CC_VERIFIES)
+		tw_cc_write_upper(&w->to, TW_CC_BOUNDARY);
+	if (b->stores_behind)
+		tw_cc_store_slot(&w->to, TW_CC_BOUNDARY, live);
+	else
+		tw_cc_move(&w->to, TW_CC_BOUNDARY, w->buffer[info->fall].reg);
+}
+
+/* ---- instructions ---- */
+
+static int is_endbr(const struct tw_cc_insn *i)
+{
+	return i->d.len == 4 && !memcmp(i->d.raw, "\xf3\x0f\x1e\xfa", 4);
+}
+
+static int transfers(const struct tw_cc_insn *i)
+{
+	return i->d.kind != INSN_PLAIN;
+}
+
+/* Instruction k and those glued to it stand together: what belongs before any of them stands before the first. */
+static void before_insn(struct rewriter *w, uint32_t k)
+{
+	const struct tw_cc_insn *all = w->f->code->insn;
+	const uint32_t n = (uint32_t)w->f->block_of[k], first = w->f->block[n].first, count = w->f->block[n].n;
+	if (!all[k].glued) {
+		const int endbr = is_endbr(&all[first]);
+		if (k == first + (endbr ? 1 : 0))
+			begin_block(w, n);
+		for (uint32_t m = k; m < first + count && (m == k || all[m].glued); m++) {
+			store_values(w, n, m - first, 0);
+			if (m + 1 == first + count && transfers(&all[m]) && !(endbr && count == 1))
+				end_block(w, n, (uint16_t)(tw_cc_flow_live_before(w->f, n, k) | all[k].touch | all[m].touch));
+		}
+	}
+	fprintf(w->out, TW_CC_LABEL_INSN ":", k);
+}
+
+/* The last block of those in the same section and function. */
+static int is_last_of_part(const struct tw_cc_flow *f, uint32_t n)
+{
+	const struct tw_cc_insn *i = &f->code->insn[f->block[n].first], *j = &f->code->insn[f->block[n + 1].first];
+	return n + 1 == f->n_blocks || i->section != j->section || i->function != j->function;
+}
+
+static uint32_t first_of_part(const struct tw_cc_flow *f, uint32_t n)
+{
+	while (n && !is_last_of_part(f, n - 1))
+		n--;
+	return n;
+}
+
+static int after_insn(struct rewriter *w, uint32_t k)
+{
+	const struct tw_cc_insn *i = &w->f->code->insn[k];
+	const uint32_t n = (uint32_t)w->f->block_of[k], first = w->f->block[n].first, count = w->f->block[n].n;
+	fputc('\n', w->out);
+	if (count == 1 && is_endbr(i))
+		begin_block(w, n);
+	store_values(w, n, k - first, 1);
+	w->counts->insns++;
+	if (k + 1 != first + count)
+		return 0;
+	come_back(w, n);
+	if (is_counted(w, n))
+		end_loop(w, n);
+	else if (!transfers(i))
+		end_block(w, n, w->f->block[n].live_out);
+	fall_into_loop(w, n);
+	fprintf(w->out, TW_CC_LABEL_END ":\n", n);
+	return is_last_of_part(w->f, n) ? tw_cc_describe(w->out, w->f, w->known, w->loop, first_of_part(w->f, n), n + 1) : 0;
+}
+
+/* ---- the text ---- */
+
+static void copy_to(struct rewriter *w, size_t end)
+{
+	fwrite(w->f->code->text.bytes + w->done, 1, end - w->done, w->out);
+	w->done = end;
+}
+
+static int32_t *index_statements(const struct tw_cc_code *c)
+{
+	int32_t *of = malloc((c->text.n_statements + 1) * sizeof *of);
+	for (uint32_t k = 0; of && k < c->text.n_statements; k++)
+		of[k] = -1;
+	for (uint32_t k = 0; of && k < c->n_insns; k++)
+		of[c->insn[k].first] = (int32_t)k;
+	return of;
+}
+
+static int is_rewritten(const struct tw_cc_flow *f, int32_t k)
+{
+	return k >= 0 && f->block_of[k] >= 0 && !f->code->function[f->code->insn[k].function].why;
+}
+
+static int write_text(struct rewriter *w)
+{
+	const struct tw_cc_code *c = w->f->code;
+	int32_t *of = index_statements(c);
+	int wrong = !of;
+	for (uint32_t s = 0; !wrong && s < c->text.n_statements; s++) {
+		if (!is_rewritten(w->f, of[s]))
+			continue;
+		const struct tw_cc_insn *i = &c->insn[of[s]];
+		copy_to(w, c->text.statement[i->first].begin);
+		fputc('\n', w->out);
+		before_insn(w, (uint32_t)of[s]);
+		copy_to(w, c->text.statement[i->last].end);
+		wrong = after_insn(w, (uint32_t)of[s]);
+	}
+	copy_to(w, c->text.n);
+	free(of);
+	return wrong ? -1 : 0;
+}
+
+static void count_functions(const struct tw_cc_code *c, struct tw_cc_counts *counts)
+{
+	for (uint32_t k = 1; k < c->n_functions; k++)
+		if (!c->function[k].same_as)
+			*(c->function[k].why ? &counts->left : &counts->functions) += 1;
+}
+
+/* Does each execution of the block count the same, without a value to record? */
+static int is_plain(const struct tw_cc_record *r)
+{
+	for (uint32_t k = 0; k < r->n_ops; k++)
+		if (r->op[k].kind != TW_OP_REF && r->op[k].kind != TW_OP_BIT && !tw_op_is_update(&r->op[k]))
+			return 0;
+	return !r->n_values && !(r->flags & TW_DESC_DYNAMIC);
+}
+
+static int plan_all(struct rewriter *w, int values)
+{
+	const uint32_t n_blocks = w->f->n_blocks;
+	uint8_t *has_values = calloc(n_blocks + 1, 1);
+	w->known = values ? tw_cc_plan_known(w->f) : NULL;
+	w->bytes = calloc(n_blocks + 1, sizeof *w->bytes);
+	w->record = malloc(sizeof *w->record);
+	if (!has_values || !w->bytes || !w->record || (values && !w->known)) {
+		free(has_values);
+		return -1;
+	}
+	w->planned = UINT32_MAX;
+	for (uint32_t n = 0; n < n_blocks; n++) {
+		w->bytes[n] = (uint16_t)(2 + 8 * record_of(w, n)->n_values);
+		has_values[n] = !is_plain(record_of(w, n));
+	}
+	w->buffer = tw_cc_assign(w->f, w->bytes);
+	w->loop = w->buffer ? tw_cc_loops(w->f, w->buffer, has_values) : NULL;
+	free(has_values);
+	return w->loop ? 0 : -1;
+}
+
+int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, const char *path, struct tw_cc_counts *counts)
+{
+	struct rewriter w = {.f = f, .to = {.pic = o->pic, .large = o->large}, .counts = counts};
+	int wrong = plan_all(&w, o->values);
+	if (!wrong && (w.out = w.to.out = fopen(path, "we"))) {
+		count_functions(f->code, counts);
+		wrong = write_text(&w);
+		tw_cc_print_symbols(w.out);
+		counts->inserted = w.to.inserted;
+		wrong |= ferror(w.out);
+		wrong |= fclose(w.out);
+	} else {
+		wrong = -1;
+	}
+	free(w.known);
+	free(w.bytes);
+	free(w.record);
+	free(w.buffer);
+	free(w.loop);
+	return wrong ? -1 : 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * Writes the instrumented assembly: the compiler's own statements as they are, with code and labels between them.
+ *
+ * What a block gets (B: its buffer register; n: bytes of its record):
+ *     at its start    what brings the pointer into B, if it is not there; test whether the buffer is full (then, out of line, the run-time part is called)
+ *                     movw $tag, (B)
+ *     within          mov register, 2 + 8 * k(B), for each value
+ *     at its end      lea n(B), B; what brings it where it is to be found (assign.h)
+ * None of it but the test changes flags, and that stands where they are not in use.
+ */
+#ifndef TW_CC_REWRITE_H
+#define TW_CC_REWRITE_H
+
+#include "cc/assign.h"
+#include "cc/plan.h"
+
+/* What became of the file. */
+struct tw_cc_counts {
+	uint32_t functions, left; /* instrumented; left alone */
+	uint32_t blocks, borrowed;
+	uint32_t insns, inserted, stores;
+};
+
+/* Writes f's code instrumented to `path`. 0 or -1. */
+int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, const char *path, struct tw_cc_counts *counts);
+
+#endif

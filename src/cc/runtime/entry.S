@@ -1,0 +1,86 @@
+/*
+ * Where instrumented code calls the run-time part from, one way in for each register that can hold the buffer pointer. All other registers are the program's own,
+ * and keep their values; so do the flags. The caller has moved rsp down by 128, past the red zone.
+ */
+	.text
+	.macro way name, number
+	.globl	trackway_cc_\name
+	.hidden	trackway_cc_\name
+	.type	trackway_cc_\name, @function
+	.p2align 4
+trackway_cc_\name:
+	pushfq
+	leaq	-128(%rsp), %rsp
+	movq	%rax, 0(%rsp)
+	movq	%rcx, 8(%rsp)
+	movq	%rdx, 16(%rsp)
+	movq	%rbx, 24(%rsp)
+	leaq	272(%rsp), %rax
+	movq	%rax, 32(%rsp)
+	movq	%rbp, 40(%rsp)
+	movq	%rsi, 48(%rsp)
+	movq	%rdi, 56(%rsp)
+	movq	%r8, 64(%rsp)
+	movq	%r9, 72(%rsp)
+	movq	%r10, 80(%rsp)
+	movq	%r11, 88(%rsp)
+	movq	%r12, 96(%rsp)
+	movq	%r13, 104(%rsp)
+	movq	%r14, 112(%rsp)
+	movq	%r15, 120(%rsp)
+	movq	8*\number(%rsp), %rdi
+	movq	%rsp, %rsi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_cold
+	movq	%rbx, %rsp
+	movq	%rax, 8*\number(%rsp)
+	movq	0(%rsp), %rax
+	movq	8(%rsp), %rcx
+	movq	16(%rsp), %rdx
+	movq	24(%rsp), %rbx
+	movq	40(%rsp), %rbp
+	movq	48(%rsp), %rsi
+	movq	56(%rsp), %rdi
+	movq	64(%rsp), %r8
+	movq	72(%rsp), %r9
+	movq	80(%rsp), %r10
+	movq	88(%rsp), %r11
+	movq	96(%rsp), %r12
+	movq	104(%rsp), %r13
+	movq	112(%rsp), %r14
+	movq	120(%rsp), %r15
+	leaq	128(%rsp), %rsp
+	popfq
+	ret
+	.size	trackway_cc_\name, .-trackway_cc_\name
+	.endm
+
+	way	rax, 0
+	way	rcx, 1
+	way	rdx, 2
+	way	rbx, 3
+	way	rbp, 5
+	way	rsi, 6
+	way	rdi, 7
+	way	r8, 8
+	way	r9, 9
+	way	r10, 10
+	way	r11, 11
+	way	r12, 12
+	way	r13, 13
+	way	r14, 14
+	way	r15, 15
+
+/* Where a signal handler returns to. Unwinders know it by its bytes. */
+	.globl	tw_cc_restore
+	.hidden	tw_cc_restore
+	.type	tw_cc_restore, @function
+	.p2align 4
+	nop
+tw_cc_restore:
+	movq	$15, %rax
+	syscall
+	.size	tw_cc_restore, .-tw_cc_restore
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,413 @@
+/* This module's code, as the recording is told of it. */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
+
+uint32_t tw_cc_upper;
+
+bool tw_cc_module_ready(void)
+{
+	const struct tw_cc_part *first = (const struct tw_cc_part *)(const void *)__start_trackway_cc;
+	return &__start_trackway_cc[0] != &__stop_trackway_cc[0] && first->magic == TW_CC_MAGIC && first->version == TW_CC_VERSION &&
+	       first->first_tag;
+}
+
+/* ---- operations ---- */
+
+struct cursor {
+	const uint8_t *at;
+};
+
+static uint64_t take(struct cursor *c, int bytes)
+{
+	uint64_t v = 0;
+	for (int k = 0; k < bytes; k++)
+		v |= (uint64_t)c->at[k] << 8 * k;
+	c->at += bytes;
+	return v;
+}
+
+static int64_t signed32(const uint8_t *p)
+{
+	int32_t v;
+	tw_cc_copy(&v, p, sizeof v);
+	return v;
+}
+
+/* What the linker has put into the instruction at `insn`. False: it has done away with the reference. */
+static bool take_patch(struct cursor *c, const uint8_t *insn, struct tw_op *op)
+{
+	const uint8_t what = (uint8_t)take(c, 1), at = (uint8_t)take(c, 1), length = (uint8_t)take(c, 1);
+	const bool is_there = !(what & TW_CC_GOT) || insn[at - 2] == (uint8_t)take(c, 1);
+	switch (what & ~TW_CC_GOT) {
+	case TW_CC_RELATIVE:
+		op->disp = (int64_t)(uint64_t)insn + length + signed32(insn + at);
+		break;
+	case TW_CC_SIGNED:
+		op->disp = signed32(insn + at);
+		break;
+	default:
+		tw_cc_copy(&op->disp, insn + at, sizeof op->disp);
+		break;
+	}
+	return is_there;
+}
+
+static bool take_op(struct cursor *c, const uint8_t *const *insn, struct tw_op *op)
+{
+	*op = (struct tw_op){.kind = (uint8_t)take(c, 1), .insn = (uint8_t)take(c, 1), .base = TW_NOREG, .index = TW_NOREG};
+	const uint32_t fields = (uint32_t)take(c, 2);
+	if (fields & TW_CC_BASE)
+		op->base = (uint8_t)take(c, 1);
+	if (fields & TW_CC_INDEX) {
+		op->index = (uint8_t)take(c, 1);
+		op->scale = (uint8_t)take(c, 1);
+	}
+	if (fields & TW_CC_SEG)
+		op->seg = (uint8_t)take(c, 1);
+	if (fields & TW_CC_TYPE) {
+		op->type = (uint8_t)take(c, 1);
+		op->size = (uint16_t)take(c, 2);
+	}
+	if (fields & TW_CC_FLAGS)
+		op->flags = (uint8_t)take(c, 1);
+	if (fields & TW_CC_COUNT)
+		op->count = (uint16_t)take(c, 2);
+	if (fields & TW_CC_VALUE)
+		op->value = (uint16_t)take(c, 2);
+	if (fields & TW_CC_DISP8)
+		op->disp = (int8_t)take(c, 1);
+	if (fields & TW_CC_DISP64)
+		op->disp = (int64_t)take(c, 8);
+	if (fields & TW_CC_LANES) {
+		op->mask_value = (uint16_t)take(c, 2);
+		op->index_width = (uint8_t)take(c, 1);
+		op->mask_width = (uint8_t)take(c, 1);
+	}
+	return !(fields & TW_CC_PATCHED) || take_patch(c, insn[op->insn], op);
+}
+
+/* ---- blocks ---- */
+
+enum { MAX_INSNS = 256 };
+
+static const uint8_t *place(const void *field)
+{
+	return (const uint8_t *)field + signed32(field);
+}
+
+/* Where the direct branch at `insn` leads, which is `bytes` long at most. */
+static uint64_t read_target(const uint8_t *insn)
+{
+	while (*insn == 0x66 || *insn == 0x67 || *insn == 0x2e || *insn == 0x3e || *insn == 0xf2 || (*insn & 0xf0) == 0x40)
+		insn++;
+	if (*insn == 0xe8 || *insn == 0xe9)
+		return (uint64_t)(insn + 5 + signed32(insn + 1));
+	if (*insn == 0x0f)
+		return (uint64_t)(insn + 6 + signed32(insn + 2));
+	return (uint64_t)(insn + 2 + (int8_t)insn[1]);
+}
+
+static bool is_direct(uint8_t end)
+{
+	return end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
+}
+
+/* An indirect call or jump that the linker has made direct, as it knows where it leads. */
+static uint8_t settle_end(uint8_t end, const uint8_t *insn)
+{
+	const uint8_t *op = *insn == 0x67 || *insn == 0x66 || *insn == 0xf2 || *insn == 0x3e ? insn + 1 : insn;
+	if (end == TW_END_ICALL && *op == 0xe8)
+		return TW_END_CALL;
+	return end == TW_END_IJUMP && *op == 0xe9 ? TW_END_JUMP : end;
+}
+
+/* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */
+static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
+{
+	while (*last == 0x66 || *last == 0x48)
+		last++;
+	return b->flags & TW_CC_GLUED && *last != 0xe8 && *last != 0xff;
+}
+
+/* A block as it was linked. */
+struct linked {
+	const uint8_t *pc, *insn[MAX_INSNS];
+	uint8_t length[MAX_INSNS], n_insns, end;
+	bool replaced;
+};
+
+/* Instead there is one instruction of 12 bytes, or one of 9 and what is left; the first reads the thread pointer. */
+static void replace(struct linked *l)
+{
+	const uint8_t n = l->n_insns, *first = l->insn[n - 2];
+	const uint8_t both = (uint8_t)(l->length[n - 2] + l->length[n - 1]);
+	const bool alone = first[0] == 0x66;
+	l->length[n - 2] = alone ? both : 9;
+	l->length[n - 1] = (uint8_t)(both - 9);
+	l->n_insns = (uint8_t)(n - alone);
+	l->end = TW_END_FALL;
+}
+
+static void look_at(const struct tw_cc_block *b, struct linked *l)
+{
+	const uint8_t *at = l->pc = place(&b->pc);
+	tw_cc_copy(l->length, b + 1, b->n_insns);
+	l->n_insns = b->n_insns;
+	for (int k = 0; k < b->n_insns; k++) {
+		l->insn[k] = at;
+		at += l->length[k];
+	}
+	l->end = settle_end(b->end, l->insn[b->n_insns - 1]);
+	l->replaced = is_replaced(b, l->insn[b->n_insns - 1]);
+	if (l->replaced)
+		replace(l);
+}
+
+/* Returns how many there are. */
+static uint16_t take_ops(const struct tw_cc_block *b, const struct linked *l, struct tw_op *op)
+{
+	struct cursor c = {(const uint8_t *)(b + 1) + b->n_insns};
+	uint16_t n = 0;
+	for (int k = 0; k < b->n_ops; k++) {
+		const bool is_there = take_op(&c, l->insn, &op[n]);
+		if (is_there && !(l->replaced && op[n].insn + 2 >= b->n_insns))
+			n++;
+	}
+	if (l->replaced)
+		op[n++] = (struct tw_op){.kind = TW_OP_REF,
+		                         .insn = (uint8_t)(b->n_insns - 2),
+		                         .base = TW_NOREG,
+		                         .index = TW_NOREG,
+		                         .seg = TW_SEG_FS,
+		                         .type = TW_READ,
+		                         .size = 8};
+	return n;
+}
+
+/* Makes the descriptor at d. */
+static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t number, uint32_t pid)
+{
+	struct linked l;
+	look_at(b, &l);
+	struct tw_block *block = (struct tw_block *)(d + 1);
+	struct tw_op *op = (struct tw_op *)(block + 1);
+	const uint16_t n_ops = take_ops(b, &l, op);
+	uint16_t bytes = 0;
+	for (int k = 0; k < l.n_insns; k++)
+		bytes = (uint16_t)(bytes + l.length[k]);
+	const uint64_t target = !is_direct(l.end) ? 0 : b->target ? (uint64_t)place(&b->target) : read_target(l.insn[l.n_insns - 1]);
+	*block = (struct tw_block){(uint64_t)l.pc, target, 0, l.n_insns, bytes, l.end, 0};
+	tw_cc_copy(op + n_ops, l.length, l.n_insns);
+	tw_cc_copy((uint8_t *)(op + n_ops) + l.n_insns, l.pc, bytes);
+	*d = (struct tw_descriptor){
+	    .number = number,
+	    .bytes = tw_descriptor_size(1, n_ops, l.n_insns, bytes),
+	    .pid = pid,
+	    .n_blocks = 1,
+	    .n_ops = n_ops,
+	    .n_insns = l.n_insns,
+	    .n_values = b->n_values,
+	    .code_bytes = bytes,
+	    .format = TW_FORMAT_DEP,
+	    .flags = b->flags & (uint8_t)~TW_CC_GLUED,
+	    .context = b->context,
+	};
+}
+
+static uint32_t most_bytes(const struct tw_cc_block *b)
+{
+	return tw_descriptor_size(1, b->n_ops + 1u, b->n_insns, b->n_insns * 255u);
+}
+
+void tw_cc_fail(struct tw_cc_process *p, const char *why)
+{
+	struct tw_control *c = p->control;
+	uint32_t none = TW_FAILURE_NONE;
+	if (atomic_compare_exchange_strong(&c->failure, &none, TW_FAILURE_CHANNEL))
+		tw_cc_copy(c->failure_text, why, tw_cc_length(why) + 1);
+}
+
+/* Appends the block's descriptor to the table. False: there is no more room. */
+static bool describe(struct tw_cc_process *p, const struct tw_cc_block *b, uint32_t number)
+{
+	struct tw_descriptor_table *table = p->table;
+	const uint64_t used = atomic_load(&table->used), at = tw_table_place(used ? used : sizeof *table, most_bytes(b));
+	if (at + most_bytes(b) > p->control->sizes.table_bytes || atomic_load(&p->control->described) > p->control->descriptors_most)
+		return false;
+	struct tw_descriptor *d = tw_table_descriptor(table, at);
+	fill(d, b, number, p->pid);
+	d->tag = tw_cc_tallies(p) ? tw_cc_tally_entry(p) : 0;
+	if (tw_cc_tallies(p) && !tw_cc_tally_note(p, d))
+		return false;
+	atomic_fetch_add(&p->control->described, d->bytes);
+	atomic_store_explicit(&table->used, at + d->bytes, memory_order_release);
+	return true;
+}
+
+/* A new upper half. */
+static uint32_t draw_upper(struct tw_control *c)
+{
+	const uint32_t each = 65536 / TW_STRETCH;
+	uint32_t next = atomic_load(&c->next_stretch), first;
+	do
+		first = (next + each - 1) / each * each;
+	while (!atomic_compare_exchange_weak(&c->next_stretch, &next, first + each));
+	return first / each;
+}
+
+static bool lock_table(struct tw_cc_process *p)
+{
+	uint32_t nobody = 0;
+	while (!atomic_compare_exchange_strong(&p->control->descriptor_lock, &nobody, p->pid | TW_HOLDS_BY_PID)) {
+		if (!tw_channel_collector_alive(p->control))
+			return false;
+		SYS(__NR_sched_yield);
+		nobody = 0;
+	}
+	return true;
+}
+
+/* What the part's file writes from now on. */
+static void set_word(const struct tw_cc_part *part, uint32_t upper)
+{
+	const uint64_t word = TW_TAG_UPPER | (uint64_t)upper << 16;
+	tw_cc_copy((void *)place(&part->word), &word, sizeof word);
+}
+
+static bool describe_all(struct tw_cc_process *p)
+{
+	uint32_t upper = tw_cc_upper, group = 0;
+	for (const uint8_t *at = __start_trackway_cc; at < __stop_trackway_cc;) {
+		const struct tw_cc_part *part = (const struct tw_cc_part *)(const void *)at;
+		if (part->magic != TW_CC_MAGIC) { /* what the linker puts between parts */
+			at++;
+			continue;
+		}
+		const uint8_t *b = (const uint8_t *)(part + 1);
+		if (part->group != group)
+			upper = draw_upper(p->control);
+		group = part->group;
+		set_word(part, upper);
+		for (uint32_t n = 0; n < part->n_blocks; n++) {
+			const struct tw_cc_block *block = (const struct tw_cc_block *)(const void *)b;
+			if (!describe(p, block, upper << 16 | (part->first_tag + n)))
+				return false;
+			b += block->bytes;
+		}
+		at += part->bytes;
+	}
+	return true;
+}
+
+void tw_cc_module_describe(struct tw_cc_process *p)
+{
+	if (!lock_table(p))
+		return;
+	tw_cc_upper = draw_upper(p->control);
+	if (!describe_all(p))
+		tw_cc_fail(p, "no more room for descriptors");
+	atomic_store(&p->control->descriptor_lock, 0);
+}
+
+/* ---- where it is mapped ---- */
+
+static uint64_t number(const char **s, uint32_t base)
+{
+	uint64_t v = 0;
+	for (;; (*s)++) {
+		const char c = **s;
+		const uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : 99;
+		if (digit >= base)
+			return v;
+		v = v * base + digit;
+	}
+}
+
+struct mapping {
+	struct tw_map map;
+	uint64_t end, device, inode;
+	const char *path; /* within the line */
+};
+
+/* A line of /proc/self/maps. */
+static void parse(const char *s, struct mapping *m)
+{
+	m->map.address = number(&s, 16);
+	s++;
+	m->end = number(&s, 16);
+	m->map.length = m->end - m->map.address;
+	s++;
+	m->map.prot = (s[0] == 'r' ? PROT_READ : 0) | (s[1] == 'w' ? PROT_WRITE : 0) | (s[2] == 'x' ? PROT_EXEC : 0);
+	m->map.flags = s[3] == 'p' ? MAP_PRIVATE : MAP_SHARED;
+	s += 5;
+	m->map.offset = number(&s, 16);
+	s++;
+	m->device = number(&s, 16);
+	s++;
+	m->device = m->device << 32 | number(&s, 16);
+	s++;
+	m->inode = number(&s, 10);
+	while (*s == ' ')
+		s++;
+	m->path = s;
+}
+
+struct lines {
+	int fd;
+	uint32_t from, to;
+	char text[TW_PROGRAM_PATH + 256];
+};
+
+/* The next line without its end; NULL: there is none. */
+static const char *next_line(struct lines *l)
+{
+	for (uint32_t end = l->from;; end++) {
+		if (end == l->to) {
+			const uint32_t rest = l->to - l->from;
+			tw_cc_copy(l->text, l->text + l->from, rest);
+			const int64_t n = SYS(__NR_read, l->fd, l->text + rest, sizeof l->text - 1 - rest);
+			if (n <= 0)
+				return 0;
+			l->from = 0;
+			end = rest;
+			l->to = rest + (uint32_t)n;
+		}
+		if (l->text[end] == '\n') {
+			const char *line = l->text + l->from;
+			l->text[end] = 0;
+			l->from = end + 1;
+			return line;
+		}
+	}
+}
+
+/* Calls itself twice: once to find the file that the address is in, once to tell all its mappings. */
+static uint64_t tell(uint64_t pointer, uint64_t address, uint64_t *device, uint64_t *inode)
+{
+	struct lines l = {.fd = (int)SYS(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
+	struct mapping m;
+	for (const char *line; l.fd >= 0 && (line = next_line(&l));) {
+		parse(line, &m);
+		if (address && m.map.address <= address && address < m.end) {
+			*device = m.device;
+			*inode = m.inode;
+		} else if (!address && m.inode == *inode && m.device == *device && m.map.prot & PROT_EXEC) {
+			pointer =
+			    tw_cc_stream_event(pointer, TW_EVENT_MAP, &m.map, sizeof m.map, m.path, (uint32_t)tw_cc_length(m.path) + 1);
+		}
+	}
+	SYS(__NR_close, l.fd);
+	return pointer;
+}
+
+uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address)
+{
+	uint64_t device = 0, inode = 0;
+	tell(pointer, address, &device, &inode);
+	return tell(pointer, 0, &device, &inode);
+}

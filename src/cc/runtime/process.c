@@ -1,0 +1,384 @@
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/sched.h>
+#include <asm/signal.h>
+
+__thread uint64_t trackway_cc_slot = TW_CC_POISON;
+__thread uint64_t trackway_cc_spill[2];
+
+/* ---- the process ---- */
+
+static bool starts_with(const char *s, const char *word, const char **rest)
+{
+	while (*word && *s == *word) {
+		s++;
+		word++;
+	}
+	*rest = s;
+	return !*word;
+}
+
+static void copy_value(char *to, uint64_t room, const char *from)
+{
+	const uint64_t n = tw_cc_length(from);
+	if (n < room)
+		tw_cc_copy(to, from, n + 1);
+}
+
+/* Looks through the environment the process was started with. */
+static void read_environment(struct tw_cc_process *p, bool *off)
+{
+	char text[8192];
+	uint64_t have = 0;
+	const int fd = (int)SYS(__NR_open, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	for (int64_t n; fd >= 0 && (n = SYS(__NR_read, fd, text + have, sizeof text - 1 - have)) > 0;) {
+		have += (uint64_t)n;
+		text[have] = 0;
+		uint64_t at = 0;
+		for (uint64_t end; (end = at + tw_cc_length(text + at)) < have; at = end + 1) {
+			const char *value;
+			if (starts_with(text + at, TW_ENV_CHANNEL, &value))
+				copy_value(p->path, sizeof p->path, value);
+			else if (starts_with(text + at, "TRACKWAY=off", &value))
+				*off = true;
+		}
+		have = have - at < sizeof text - 1 ? have - at : 0;
+		tw_cc_copy(text, text + at, have);
+	}
+	SYS(__NR_close, fd);
+}
+
+static bool open_channel(struct tw_cc_process *p)
+{
+	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	if (tw_cc_failed(fd))
+		return false;
+	const int64_t at = SYS(__NR_mmap, 0, TW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	SYS(__NR_close, fd);
+	p->control = tw_cc_failed(at) ? 0 : (struct tw_control *)at;
+	return p->control && p->control->magic == TW_CHANNEL_MAGIC && p->control->version == TW_CHANNEL_VERSION &&
+	       tw_form_of(p->control->format) == TW_FORM_PLAIN && p->control->format == TW_FORMAT_DEP &&
+	       tw_channel_collector_alive(p->control);
+}
+
+static void find_mode(struct tw_cc_process *p)
+{
+	bool off = false;
+	read_environment(p, &off);
+	const int64_t n = SYS(__NR_readlink, "/proc/self/exe", p->file, sizeof p->file - 1);
+	p->file[n > 0 ? n : 0] = 0;
+	p->pid = (uint32_t)SYS(__NR_getpid);
+	if (!off && p->path[0] && open_channel(p)) {
+		p->program = atomic_fetch_add(&p->control->next_program, 1) + 1;
+		p->mode = TW_CC_RECORDED;
+	} else {
+		p->mode = TW_CC_SILENT;
+	}
+}
+
+static struct tw_cc_process *map_process(void)
+{
+	const int64_t at = SYS(__NR_mmap, TW_CC_PLACE, sizeof(struct tw_cc_process), PROT_READ | PROT_WRITE,
+	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if ((uint64_t)at == TW_CC_PLACE) {
+		p->version = TW_CC_VERSION;
+		p->mark = TW_CC_MARK;
+		return p;
+	}
+	return at == -17 && p->mark == TW_CC_MARK && p->version == TW_CC_VERSION ? p : 0;
+}
+
+struct tw_cc_process *tw_cc_process(void)
+{
+	static struct tw_cc_process *known;
+	struct tw_cc_process *p = known ? known : map_process();
+	if (!p)
+		__builtin_trap();
+	known = p;
+	if (p->mode != TW_CC_UNSET)
+		return p;
+	const uint64_t mask = tw_cc_lock(p);
+	if (p->mode == TW_CC_UNSET)
+		find_mode(p);
+	tw_cc_unlock(p, mask);
+	return p;
+}
+
+uint64_t tw_cc_lock(struct tw_cc_process *p)
+{
+	const uint64_t all = ~0ull;
+	uint64_t before;
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	while (__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE))
+		SYS(__NR_sched_yield);
+	return before;
+}
+
+void tw_cc_unlock(struct tw_cc_process *p, uint64_t mask)
+{
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof mask);
+}
+
+/* ---- threads ---- */
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static uint32_t place_of(uint64_t tp)
+{
+	return (uint32_t)(tp * 0x9e3779b97f4a7c15ull >> 52);
+}
+
+/* The thread is known from here on. An entry of one that ended without a word, and had its place in memory, is given up. */
+static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t tp, uint32_t tid)
+{
+	for (int k = 0; t->tp && k < TW_CC_DEPTHS; k++) {
+		t->stream[k].active = 0;
+		tw_cc_stream_forget(p, &t->stream[k]);
+	}
+	const bool is_first = tid == p->pid;
+	*t = (struct tw_cc_thread){.tid = tid,
+	                           .parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid,
+	                           .parent_tid = is_first ? p->parent_tid : p->pid};
+	__atomic_store_n(&t->tp, tp, __ATOMIC_RELEASE);
+	return t;
+}
+
+/* Between vfork and exec a child runs in its parent's memory, as the thread that made it. */
+static bool is_borrowed(const struct tw_cc_process *p)
+{
+	return (uint32_t)SYS(__NR_getpid) != p->pid;
+}
+
+struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p, bool make)
+{
+	const uint64_t tp = thread_pointer();
+	const uint32_t tid = (uint32_t)SYS(__NR_gettid);
+	struct tw_cc_thread *found = 0;
+	for (uint32_t k = 0; k < TW_CC_THREADS && !found; k++) {
+		struct tw_cc_thread *t = &p->thread[(place_of(tp) + k) % TW_CC_THREADS];
+		const uint64_t there = __atomic_load_n(&t->tp, __ATOMIC_ACQUIRE);
+		if (there == tp && (t->tid == tid || is_borrowed(p)))
+			return t;
+		if (there == tp || !there)
+			found = t;
+	}
+	if (!found || !make)
+		return 0;
+	const uint64_t mask = tw_cc_lock(p);
+	if (found->tp && found->tp != tp)
+		found = 0; /* another thread was quicker */
+	else
+		enter(p, found, tp, tid);
+	tw_cc_unlock(p, mask);
+	return found ? found : tw_cc_self(p, true);
+}
+
+/* ---- beginning ---- */
+
+static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
+{
+	char text[TW_MAX_EVENT - 64];
+	const uint64_t path = tw_cc_length(p->file) + 1;
+	tw_cc_copy(text, p->file, path);
+	const int fd = (int)SYS(__NR_open, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	int64_t n = SYS(__NR_read, fd, text + path, sizeof text - path);
+	SYS(__NR_close, fd);
+	n = n > 0 ? n : 0;
+	while (n && text[path + (uint64_t)n - 1])
+		n--;
+	struct tw_program_start e = {p->pid, 0, tw_cc_time()};
+	for (int64_t k = 0; k < n; k++)
+		e.n_args += !text[path + (uint64_t)k];
+	return tw_cc_stream_event(pointer, TW_EVENT_PROGRAM, &e, sizeof e, text, (uint32_t)(path + (uint64_t)n));
+}
+
+/* ---- the C library's part, where there is one ---- */
+
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
+extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
+extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
+extern void *__dso_handle __attribute__((weak, visibility("hidden")));
+
+/*
+ * Ends the thread's streams. What handlers that were left had interrupted has no known end. No handler may run meanwhile: it would take up the stream whose
+ * buffers are about to be unmapped, and leave its pointer in the slot.
+ */
+static void end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what)
+{
+	const uint64_t mask = tw_cc_lock(p);
+	for (uint32_t d = TW_CC_DEPTHS; d-- > 0;)
+		if (d < t->depth)
+			tw_cc_stream_abandon(p, &t->stream[d]);
+		else
+			tw_cc_stream_end(p, &t->stream[d], status, what);
+	t->depth = 0;
+	tw_cc_unlock(p, mask);
+}
+
+/* The thread ends. What it runs after this is of another stream. */
+static void end_thread(void *unused)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_self(p, false);
+	(void)unused;
+	if (t)
+		end_streams(p, t, 0, TW_ENDED_THREAD);
+}
+
+static struct tw_cc_stream *begin(struct tw_cc_process *p, struct tw_cc_thread *t)
+{
+	struct tw_cc_stream *s = &t->stream[t->depth];
+	if (s->pointer)
+		return s;
+	const uint64_t mask = tw_cc_lock(p);
+	tw_cc_stream_begin(p, t, s);
+	if (!p->told && s->number != TW_SLOTS) {
+		p->told = 1;
+		uint64_t *pen = tw_cc_stream_pen(s);
+		*pen = tell_program(p, *pen);
+	}
+	tw_cc_unlock(p, mask);
+	if (t->tid != p->pid && !t->depth && __cxa_thread_atexit_impl)
+		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	return s;
+}
+
+static bool is_described;
+
+static void describe(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const uint64_t mask = tw_cc_lock(p);
+	if (!is_described && s->number != TW_SLOTS) {
+		is_described = true;
+		tw_cc_module_describe(p);
+		uint64_t *pen = tw_cc_stream_pen(s);
+		*pen = tw_cc_module_tell(*pen, (uint64_t)&is_described);
+	}
+	tw_cc_unlock(p, mask);
+}
+
+/* ---- what instrumented code calls ---- */
+
+uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
+
+/* `value`: what the code found in the slot, or had in the register. Returns where to write. */
+uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_self(p, true);
+	struct tw_cc_stream *s = begin(p, t);
+	uint64_t pointer = value;
+	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
+		describe(p, s);
+	if (value == TW_CC_POISON)
+		pointer = tw_cc_stream_take(s);
+	s->active = &trackway_cc_slot;
+	if (pointer & TW_CC_FULL)
+		pointer = tw_cc_stream_switch(p, s, pointer, regs);
+	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
+		const uint16_t change[2] = {TW_TAG_UPPER, (uint16_t)tw_cc_upper};
+		s->upper = tw_cc_upper;
+		tw_cc_copy((void *)pointer, change, sizeof change);
+		pointer += sizeof change;
+	}
+	return pointer;
+}
+
+/* ---- fork ---- */
+
+static uint32_t forking_tid;
+
+static void before_fork(void)
+{
+	forking_tid = (uint32_t)SYS(__NR_gettid);
+}
+
+static void in_child(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	const uint64_t tp = thread_pointer();
+	p->lock = 0;
+	p->parent_pid = p->pid;
+	p->parent_tid = forking_tid;
+	p->pid = (uint32_t)SYS(__NR_getpid);
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
+		struct tw_cc_thread *t = &p->thread[k];
+		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++) {
+			if (t->tp != tp)
+				t->stream[d].active = 0; /* memory of a thread that is not here */
+			tw_cc_stream_forget(p, &t->stream[d]);
+		}
+		t->tp = 0;
+	}
+}
+
+static void at_exit(int status, void *unused)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	(void)unused;
+	p->status = (status & 0xff) << 8;
+	p->ending = 1;
+}
+
+/* Handlers keep this module's words. */
+static void enter_spill(struct tw_cc_process *p, bool there)
+{
+	const uint64_t own = (uint64_t)trackway_cc_spill - thread_pointer();
+	for (uint32_t k = 0; k < TW_CC_MODULES; k++) {
+		uint64_t from = there ? 0 : own;
+		if (__atomic_compare_exchange_n(&p->spill[k], &from, there ? own : 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+static void __attribute__((constructor(101))) start(void)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	enter_spill(p, true);
+	if (p->mode != TW_CC_RECORDED)
+		return;
+	if (!p->at_fork && __register_atfork)
+		__register_atfork(before_fork, 0, in_child, 0);
+	if (!p->at_fork && on_exit)
+		on_exit(at_exit, 0);
+	p->at_fork = 1;
+	if (!tw_cc_module_ready())
+		return;
+	struct tw_cc_thread *t = tw_cc_self(p, true);
+	describe(p, begin(p, t));
+}
+
+/* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */
+static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own)
+{
+	const uint64_t offset = (uint64_t)&trackway_cc_slot - own->tp;
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++)
+		for (int d = 0; p->thread[k].tp && d < TW_CC_DEPTHS; d++)
+			if ((uint64_t)p->thread[k].stream[d].active == p->thread[k].tp + offset)
+				tw_cc_stream_take(&p->thread[k].stream[d]);
+}
+
+/* The last of the program's own code has run. */
+static void __attribute__((destructor(101))) finish(void)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_self(p, false);
+	if (!p->ending)
+		enter_spill(p, false);
+	if (!t || p->mode != TW_CC_RECORDED)
+		return;
+	if (!p->ending) {
+		leave_module(p, t);
+		return;
+	}
+	end_streams(p, t, p->status, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+}

@@ -1,0 +1,204 @@
+/*
+ * What an instrumented program or library carries: the way from its code to the channel of `trackway record`. Linked in by `trackway cc`.
+ *
+ * Each module (the program; each library) has a copy. What they share in a process is one struct tw_cc_process, at a fixed address, which the first of them
+ * maps. What instrumented code shares with its module's copy is one thread-local word, the *slot*: where the thread writes next. Code loads it into a
+ * register, writes, and stores it back before it calls anything; wherever it has loaded it, and once in each loop, it tests bit TW_CC_FULL of it, and calls
+ * tw_cc_cold if that is set: the buffer is nearly full, or this module's slot does not have the thread's pointer (it is TW_CC_POISON): because
+ * another module's has it, because the thread has never written, or because a signal handler runs.
+ *
+ * A thread has a *stream* for each depth of signal handlers: a slot of the channel (base/channel.h), with its buffers. So a handler's records never come between
+ * those of what it interrupted: it is to the recording a thread of its own. Handlers are run by tw_cc_handler, which puts the interrupted code's
+ * pointer aside, and after it back: so it does not matter where code was interrupted.
+ *
+ * Registers that code borrows are put aside in another thread-local word of the module, or two. Handlers borrow registers too, so tw_cc_handler keeps those words
+ * of all modules; it stands before every handler, recorded or not.
+ *
+ * What must hold:
+ *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the depth the thread is at. Else the pointer is in stream.pointer.
+ *  - Buffers are mapped so that bit TW_CC_FULL is clear in all but the last TW_CC_RESERVE bytes of them: what code writes between two tests fits there.
+ *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
+ *    signal handler: shared things change under a lock that is held with signals blocked.
+ *  - Without a recorder, or with TRACKWAY=off in the environment, threads write to a buffer of their own that nobody reads.
+ */
+#ifndef TW_CC_RUNTIME_H
+#define TW_CC_RUNTIME_H
+
+#include "base/cc_section.h"
+#include "base/channel.h"
+#include <stdbool.h>
+
+#define TW_CC_FULL    0x100000ull
+#define TW_CC_POISON  TW_CC_FULL
+#define TW_CC_WINDOW  0x200000ull /* of addresses, for one buffer; at a multiple of it */
+#define TW_CC_RESERVE 0x10000ull
+#define TW_CC_SPARE   0x8000ull  /* bytes of a buffer that nobody reads */
+#define TW_CC_OWN     0x10000ull /* bytes of one whose records the thread counts itself */
+#define TW_CC_COUNTED 128u
+#define TW_CC_DEPTHS  4
+#define TW_CC_THREADS 4096u
+#define TW_CC_MODULES 128u
+#define TW_CC_PLACE   0x5f0000000000ull /* of the struct */
+#define TW_CC_MARK    0x6363776b63617274ull
+
+struct tw_cc_stream {
+	uint64_t *active; /* the slot that has the pointer; NULL: `pointer` is it */
+	uint64_t pointer; /* 0: the stream has not been begun */
+	uint64_t buffer;  /* where the buffer begins */
+	uint64_t base;    /* of the windows; 0: none are mapped */
+	uint32_t number;  /* slot of the channel; TW_SLOTS: none, a spare buffer */
+	uint32_t current; /* buffer */
+	uint32_t upper;
+	/* Where records are tallied: */
+	uint64_t pen; /* where the next event goes in the slot's buffer; 0: they are not tallied */
+	uint64_t own; /* where the buffer of records begins */
+	uint64_t *tally;
+	uint32_t pen_upper, first_upper; /* of the pen; where own begins */
+	uint32_t turns, skip, skipped;   /* buffers filled; to be passed over; passed over since one was counted */
+	uint64_t random;
+};
+
+/* How long a module's records are, by tag, with what is to be done with them; and the entry of tag 0 in windows. */
+enum { TW_CC_RECORD_TOLD = 0x8000, TW_CC_RECORD_LOOP = 0x4000, TW_CC_RECORD_BYTES = 0x3fff };
+struct tw_cc_sizes {
+	uint16_t *size;
+	uint32_t upper;
+	int64_t first_entry;
+};
+
+struct tw_cc_thread {
+	uint64_t tp; /* its thread pointer; 0: the entry is free */
+	uint32_t tid;
+	uint32_t depth;
+	uint32_t parent_pid, parent_tid;
+	uint64_t handling[TW_CC_DEPTHS]; /* where the stack was when the handlers were called that it is in */
+	struct tw_cc_stream stream[TW_CC_DEPTHS];
+};
+
+struct tw_cc_handling {
+	uint64_t handler; /* the program's: SIG_DFL, SIG_IGN or a function */
+	uint64_t flags;
+};
+
+enum tw_cc_mode { TW_CC_UNSET, TW_CC_RECORDED, TW_CC_SILENT };
+
+struct tw_cc_process {
+	uint64_t mark;
+	uint32_t version;
+	uint32_t lock;
+	uint32_t mode; /* enum tw_cc_mode */
+	uint32_t pid, parent_pid, parent_tid;
+	uint8_t *channel; /* mapped as far as the buffers */
+	struct tw_control *control;
+	struct tw_descriptor_table *table;
+	uint32_t table_number, program;
+	uint32_t told;  /* what this process is has been told */
+	int32_t status; /* what it is about to end with */
+	uint32_t ending;
+	uint32_t at_fork;              /* handlers are registered */
+	uint64_t spill[TW_CC_MODULES]; /* where modules' words are, from the thread pointer; 0: a free entry */
+	char path[128];                /* of the channel */
+	char file[TW_PROGRAM_PATH];
+	struct tw_cc_handling handling[65];
+	struct tw_cc_sizes sizes[TW_CC_MODULES];
+	struct tw_cc_thread thread[TW_CC_THREADS];
+};
+
+/* This module. */
+extern __thread uint64_t trackway_cc_slot, trackway_cc_spill[2] __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern uint32_t tw_cc_upper;
+
+/* ---- process.c ---- */
+
+/* The process's; made, and its mode found out, by the first that asks. */
+struct tw_cc_process *tw_cc_process(void);
+
+/* With signals blocked; the second takes what the first returned. */
+uint64_t tw_cc_lock(struct tw_cc_process *p);
+void tw_cc_unlock(struct tw_cc_process *p, uint64_t mask);
+
+/* The calling thread's entry. `make`: one is made if there is none; NULL: there is none (and no more room). */
+struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p, bool make);
+
+/* ---- stream.c ---- */
+
+/* Begins the stream: with a slot of the channel if the process is recorded and there is one, else with a spare buffer. */
+void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
+
+/* Ends it: hands over what is written. `status`, `what`: as in struct tw_thread_end. */
+void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t status, uint32_t what);
+
+/* In a child: forgets the parent's, and what was written to it since. */
+void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Nobody knows any more where it stands: the collector finds out. */
+void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Takes the pointer out of the slot that has it; the stream has been begun. */
+uint64_t tw_cc_stream_take(struct tw_cc_stream *s);
+
+/* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
+uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
+
+/* Where events go: at this place, which is then moved past them. The stream has been begun. */
+uint64_t *tw_cc_stream_pen(struct tw_cc_stream *s);
+
+/* Tallied: hands over what has been told, and goes on in the next buffer. */
+void tw_cc_stream_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
+uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
+
+uint64_t tw_cc_time(void);
+
+/* ---- tally.c: with --sink=count threads count their own records, and write them over one another (engine/record/tally.h) ---- */
+
+static inline bool tw_cc_tallies(const struct tw_cc_process *p)
+{
+	return p->control->flags & TW_FLAG_TALLY;
+}
+
+/* A new descriptor's entry in windows; 0: there are none left. Under the descriptor lock. */
+uint32_t tw_cc_tally_entry(struct tw_cc_process *p);
+
+/* The records of this descriptor will come. False: there is no room to know that. */
+bool tw_cc_tally_note(struct tw_cc_process *p, const struct tw_descriptor *d);
+
+/*
+ * The thread's own buffer is full, up to `to`: it counts what is in it. What does not count the same each time goes to the pen. Going through it takes longer than filling it: so
+ * of long streams most buffers are passed over, and those that are counted stand for them (tw_slot.uncounted).
+ */
+void tw_cc_tally_turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to);
+
+/* The last, not full, of a stream that ends. */
+void tw_cc_tally_end(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to);
+
+/* ---- module.c ---- */
+
+/* Recording stops, and the collector says why. */
+void tw_cc_fail(struct tw_cc_process *p, const char *why);
+
+/* Draws this module's numbers, and tells the table of the process of its blocks. The calling thread has a slot. */
+void tw_cc_module_describe(struct tw_cc_process *p);
+
+/* Appends MAP events of the file that this address is in. */
+uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address);
+
+/* Are there any blocks, and has the link been finished? */
+bool tw_cc_module_ready(void);
+
+/* ---- sys.c ---- */
+int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
+void tw_cc_copy(void *to, const void *from, uint64_t n);
+uint64_t tw_cc_length(const char *s);
+
+#define SYS(nr, ...) SYS_(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define SYS_(nr, a, b, c, d, e, f, ...)                                                                                                    \
+	tw_cc_sys((nr), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))
+
+static inline bool tw_cc_failed(int64_t r)
+{
+	return r < 0 && r > -4096;
+}
+
+#endif

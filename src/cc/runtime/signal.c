@@ -1,0 +1,186 @@
+/* Signal handlers of the program: what they record is of another stream than what they interrupt. */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <asm/siginfo.h>
+#include <asm/signal.h>
+
+/* sigaction(2), and the C library's form of it. */
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+struct library_action {
+	uint64_t handler, mask[16];
+	int32_t flags, unused;
+	uint64_t restorer;
+};
+
+enum { LAST_SIGNAL = 64, OF_LIBRARY = 32, OF_LIBRARY_TOO = 33, INVALID = 22 };
+
+void tw_cc_restore(void);
+extern int *__errno_location(void) __attribute__((weak));
+
+/* ---- running handlers ---- */
+
+/* Handlers that were left by siglongjmp: what they wrote to goes on as the thread's own. `sp`: where the stack is now. */
+static void give_up_left(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t sp)
+{
+	if (!t->depth || t->handling[t->depth - 1] > sp)
+		return;
+	const struct tw_cc_stream own = t->stream[t->depth];
+	for (uint32_t d = 0; d < t->depth; d++)
+		tw_cc_stream_abandon(p, &t->stream[d]);
+	t->stream[t->depth].pointer = 0;
+	t->stream[0] = own;
+	t->depth = 0;
+}
+
+static uint64_t *spill_at(uint64_t offset)
+{
+	uint64_t tp;
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return (uint64_t *)(tp + offset);
+}
+
+/* Calls the handler, and leaves what was put aside as it is. */
+static void call(const struct tw_cc_process *p, const struct tw_cc_handling *h, int number, siginfo_t *info, void *context)
+{
+	uint64_t kept[TW_CC_MODULES][2];
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < TW_CC_MODULES && p->spill[k]; k++, n++)
+		tw_cc_copy(kept[k], spill_at(p->spill[k]), sizeof kept[k]);
+	((void (*)(int, siginfo_t *, void *))h->handler)(number, info, context);
+	for (uint32_t k = 0; k < n; k++)
+		if (p->spill[k])
+			tw_cc_copy(spill_at(p->spill[k]), kept[k], sizeof kept[k]);
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_handling h = p->handling[number];
+	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_self(p, false) : 0;
+	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	if (h.flags & SA_RESETHAND)
+		p->handling[number].handler = 0;
+	if (t)
+		give_up_left(p, t, sp);
+	if (!t || t->depth + 1 == TW_CC_DEPTHS) {
+		call(p, &h, number, info, context);
+		return;
+	}
+	struct tw_cc_stream *s = &t->stream[t->depth], *own = s + 1;
+	uint64_t *active = s->active, pointer = active ? *active : 0;
+	if (active)
+		*active = TW_CC_POISON;
+	s->active = 0; /* nor is `pointer` where it stands: the interrupted code may be past that */
+	t->handling[t->depth++] = sp;
+	call(p, &h, number, info, context);
+	if (own->pointer)
+		tw_cc_stream_take(own);
+	t->depth--;
+	s->active = active;
+	if (active)
+		*active = pointer;
+}
+
+/* ---- setting them ---- */
+
+static int fail(int64_t error)
+{
+	if (__errno_location)
+		*__errno_location() = (int)-error;
+	return -1;
+}
+
+static bool is_function(uint64_t handler)
+{
+	return handler > 1;
+}
+
+static int64_t set(struct tw_cc_process *p, int number, const struct kernel_action *act, struct kernel_action *old)
+{
+	struct kernel_action own;
+	const struct tw_cc_handling before = p->handling[number];
+	if (act) {
+		own = *act;
+		own.flags |= SA_RESTORER;
+		own.restorer = (uint64_t)tw_cc_restore;
+		if (is_function(act->handler)) {
+			own.handler = (uint64_t)handle;
+			own.flags |= SA_SIGINFO;
+			p->handling[number] = (struct tw_cc_handling){act->handler, act->flags};
+		}
+	}
+	const int64_t error = SYS(__NR_rt_sigaction, number, act ? &own : 0, old, sizeof own.mask);
+	if (error)
+		p->handling[number] = before;
+	if (old && old->handler == (uint64_t)handle) {
+		old->handler = before.handler;
+		old->flags = before.flags;
+	}
+	return error;
+}
+
+#define EXPORTED __attribute__((visibility("default"), used))
+
+EXPORTED int sigaction(int number, const struct library_action *act, struct library_action *old);
+EXPORTED void *signal(int number, void *handler);
+EXPORTED void *bsd_signal(int number, void *handler);
+EXPORTED void *ssignal(int number, void *handler);
+EXPORTED void *sysv_signal(int number, void *handler);
+EXPORTED void *__sysv_signal(int number, void *handler);
+
+int sigaction(int number, const struct library_action *act, struct library_action *old)
+{
+	struct kernel_action to, from;
+	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
+		return fail(-INVALID);
+	if (act)
+		to = (struct kernel_action){act->handler, (uint32_t)act->flags, 0, act->mask[0]};
+	const int64_t error = set(tw_cc_process(), number, act ? &to : 0, old ? &from : 0);
+	if (error)
+		return fail(error);
+	if (old) {
+		for (int k = 0; k < 16; k++)
+			old->mask[k] = k ? 0 : from.mask;
+		old->handler = from.handler;
+		old->flags = (int32_t)(from.flags & ~(uint64_t)SA_RESTORER);
+		old->restorer = from.restorer;
+	}
+	return 0;
+}
+
+static void *simple(int number, void *handler, uint64_t flags)
+{
+	const struct kernel_action to = {(uint64_t)handler, flags, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
+	struct kernel_action from;
+	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
+		return (void *)(int64_t)fail(-INVALID);
+	const int64_t error = set(tw_cc_process(), number, &to, &from);
+	return error ? (void *)(int64_t)fail(error) : (void *)from.handler;
+}
+
+void *signal(int number, void *handler)
+{
+	return simple(number, handler, SA_RESTART);
+}
+
+void *bsd_signal(int number, void *handler)
+{
+	return simple(number, handler, SA_RESTART);
+}
+
+void *ssignal(int number, void *handler)
+{
+	return simple(number, handler, SA_RESTART);
+}
+
+void *sysv_signal(int number, void *handler)
+{
+	return simple(number, handler, SA_RESETHAND | SA_NODEFER);
+}
+
+void *__sysv_signal(int number, void *handler)
+{
+	return simple(number, handler, SA_RESETHAND | SA_NODEFER);
+}

@@ -1,0 +1,380 @@
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/futex.h>
+#include <linux/mman.h>
+#include <linux/time_types.h>
+
+uint64_t tw_cc_time(void)
+{
+	uint32_t low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static struct tw_slot *slot_of(const struct tw_cc_process *p, const struct tw_cc_stream *s)
+{
+	return &p->control->slot[s->number];
+}
+
+static void ring(const struct tw_cc_process *p)
+{
+	atomic_fetch_add(&p->control->doorbell, 1);
+	SYS(__NR_futex, &p->control->doorbell, FUTEX_WAKE, 1);
+}
+
+static void pause_us(uint64_t us)
+{
+	const struct __kernel_timespec t = {0, (long long)(us * 1000)};
+	SYS(__NR_nanosleep, &t, 0);
+}
+
+/* ---- events ---- */
+
+uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb)
+{
+	const uint32_t bytes = (na + nb + 1) & ~1u;
+	const struct tw_event_header h = {TW_TAG_EVENT, type, bytes};
+	uint8_t *at = (uint8_t *)pointer;
+	tw_cc_copy(at + 2, (const uint8_t *)&h + 2, sizeof h - 2);
+	tw_cc_copy(at + sizeof h, a, na);
+	tw_cc_copy(at + sizeof h + na, b, nb);
+	atomic_signal_fence(memory_order_seq_cst);
+	*(volatile uint16_t *)at = TW_TAG_EVENT;
+	return pointer + sizeof h + bytes;
+}
+
+uint64_t *tw_cc_stream_pen(struct tw_cc_stream *s)
+{
+	if (s->pen)
+		return &s->pen;
+	tw_cc_stream_take(s);
+	return &s->pointer;
+}
+
+static uint64_t put_keyframe(struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs)
+{
+	struct tw_keyframe k;
+	for (int r = 0; r < TW_NREGS; r++)
+		k.regs[r] = regs ? regs[r] : 0;
+	k.seg_base[TW_SEG_NONE] = k.seg_base[TW_SEG_GS] = 0;
+	k.seg_base[TW_SEG_FS] = thread_pointer();
+	k.tsc = tw_cc_time();
+	k.upper = s->pen ? s->pen_upper : s->upper;
+	k.program = p->program;
+	return tw_cc_stream_event(pointer, TW_EVENT_KEYFRAME, &k, sizeof k, 0, 0);
+}
+
+/* ---- buffers ---- */
+
+static uint64_t window(const struct tw_cc_stream *s, uint32_t b)
+{
+	return s->base + b * TW_CC_WINDOW;
+}
+
+/* Places for n windows. 0: there are none. */
+static uint64_t reserve(uint32_t n)
+{
+	int64_t at = SYS(__NR_mmap, 0, (n + 1) * TW_CC_WINDOW, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return tw_cc_failed(at) ? 0 : ((uint64_t)at + TW_CC_WINDOW - 1) & ~(TW_CC_WINDOW - 1);
+}
+
+static bool map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset)
+{
+	return !tw_cc_failed(SYS(__NR_mmap, at, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, offset));
+}
+
+/* The part of the slot's buffers that records go to. */
+static bool map_buffers(const struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	bool done = !tw_cc_failed(fd) && (s->base = reserve(TW_BUFFERS + 1));
+	for (uint32_t b = 0; done && b < p->control->sizes.buffers; b++)
+		done = map(window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES, TW_BUFFER_BYTES, MAP_SHARED | MAP_NORESERVE,
+		           (int)fd, tw_buffer_at(&p->control->sizes, s->number, b));
+	SYS(__NR_close, fd);
+	return done;
+}
+
+/* Records go to a buffer of the thread's own from now on, in the window behind the slot's. */
+static void begin_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const uint64_t own = window(s, TW_BUFFERS) + TW_CC_FULL - TW_CC_OWN;
+	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	const int64_t tally = SYS(__NR_mmap, 0, tw_tally_bytes(&p->control->sizes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+	                          (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
+	SYS(__NR_close, fd);
+	if (tw_cc_failed(tally) || !map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
+		return;
+	s->tally = (uint64_t *)tally;
+	s->own = own;
+	s->first_upper = s->pen_upper = s->upper;
+	s->turns = s->skip = s->skipped = 0;
+	s->pen = s->pointer;
+	s->pointer = own;
+}
+
+static void unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	if (s->base)
+		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
+	if (s->pen)
+		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
+	s->base = s->pen = 0;
+}
+
+/* Where there is not even memory for a buffer that nobody reads, the program cannot run. */
+static uint64_t begin_spare(struct tw_cc_stream *s)
+{
+	s->number = TW_SLOTS;
+	s->base = reserve(1);
+	s->buffer = s->base + TW_CC_FULL - TW_CC_SPARE;
+	if (!s->base || !map(s->buffer, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
+		__builtin_trap();
+	return s->buffer;
+}
+
+static uint64_t open_buffer(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs)
+{
+	s->current = b;
+	s->buffer = window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES;
+	slot_of(p, s)->current = b;
+	return put_keyframe(p, s, s->buffer, regs);
+}
+
+static void close_buffer(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer)
+{
+	struct tw_slot *slot = slot_of(p, s);
+	slot->buffer[s->current].bytes = (uint32_t)(pointer - s->buffer);
+	slot->buffer[s->current].slack_end = 0;
+	atomic_store_explicit(&slot->buffer[s->current].state, TW_BUFFER_FULL, memory_order_release);
+	ring(p);
+}
+
+/* Waits until the collector has given the buffer back; false when it is gone. */
+static bool wait_empty(struct tw_cc_process *p, struct tw_slot *slot, uint32_t b)
+{
+	const struct __kernel_timespec pause = {0, 100000000};
+	while (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_EMPTY) {
+		if (!tw_channel_collector_alive(p->control))
+			return false;
+		SYS(__NR_futex, &slot->buffer[b].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
+	}
+	return true;
+}
+
+void tw_cc_stream_turn(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const uint32_t next = (s->current + 1) % p->control->sizes.buffers;
+	close_buffer(p, s, s->pen);
+	s->pen = wait_empty(p, slot_of(p, s), next) ? open_buffer(p, s, next, 0) : s->buffer;
+}
+
+uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs)
+{
+	if (s->number == TW_SLOTS)
+		return s->buffer;
+	if (s->pen) {
+		tw_cc_tally_turn(p, s, pointer);
+		return s->own;
+	}
+	const uint32_t next = (s->current + 1) % p->control->sizes.buffers;
+	close_buffer(p, s, pointer);
+	if (wait_empty(p, slot_of(p, s), next))
+		return open_buffer(p, s, next, regs);
+	unmap(p, s);
+	return begin_spare(s);
+}
+
+uint64_t tw_cc_stream_take(struct tw_cc_stream *s)
+{
+	uint64_t pointer = s->pointer;
+	if (s->active) {
+		pointer = *s->active;
+		*s->active = TW_CC_POISON;
+		s->active = 0;
+	}
+	s->pointer = pointer;
+	return pointer;
+}
+
+/* ---- slots ---- */
+
+/* As engine/record/slot.c has it: pid and tid are there before the state says so, and nobody writes them but who has the claim. */
+static bool try_reserve(struct tw_slot *slot, uint32_t pid, uint32_t tid, uint32_t table)
+{
+	uint32_t unclaimed = 0;
+	if (atomic_load(&slot->state) != TW_SLOT_FREE || !atomic_compare_exchange_strong(&slot->claim, &unclaimed, 1))
+		return false;
+	const bool is_free = atomic_load(&slot->state) == TW_SLOT_FREE;
+	if (is_free) {
+		slot->pid = pid;
+		slot->tid = tid;
+		atomic_store(&slot->state, TW_SLOT_RESERVED);
+		atomic_store(&slot->table, table);
+	}
+	atomic_store(&slot->claim, 0);
+	return is_free;
+}
+
+static uint32_t reserve_slot(const struct tw_cc_process *p, uint32_t tid)
+{
+	for (uint32_t n = 0; n < p->control->sizes.slots; n++)
+		if (try_reserve(&p->control->slot[n], p->pid, tid, p->table_number))
+			return n;
+	return TW_SLOTS;
+}
+
+static bool is_any_ended(const struct tw_control *c)
+{
+	for (uint32_t n = 0; n < TW_SLOTS; n++) {
+		const uint32_t state = atomic_load(&c->slot[n].state);
+		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t find_slot(const struct tw_cc_process *p, uint32_t tid)
+{
+	for (;;) {
+		const uint32_t n = reserve_slot(p, tid);
+		if (n != TW_SLOTS || !is_any_ended(p->control) || !tw_channel_collector_alive(p->control))
+			return n;
+		pause_us(1000);
+	}
+}
+
+/* ---- descriptor tables: as engine/record/descriptor_table.c has them ---- */
+
+static bool take_table(struct tw_cc_process *p, struct tw_slot *slot)
+{
+	for (uint32_t n = 1; n <= p->control->sizes.tables; n++) {
+		struct tw_table_state *state = &p->control->table[n - 1];
+		uint32_t none = 0;
+		if (atomic_load(&state->program))
+			continue;
+		atomic_store(&slot->table, n);
+		if (atomic_compare_exchange_strong(&state->program, &none, p->program)) {
+			p->table_number = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool map_table(struct tw_cc_process *p)
+{
+	int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	const struct tw_sizes *sizes = &p->control->sizes;
+	int64_t at = SYS(__NR_mmap, 0, sizes->table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+	                 tw_table_at(sizes, p->table_number));
+	SYS(__NR_close, fd);
+	p->table = tw_cc_failed(at) ? 0 : (struct tw_descriptor_table *)at;
+	return p->table != 0;
+}
+
+/* The slot names the table: nobody gives it up from now on, unless that has happened already. */
+static bool wait_until_ours(struct tw_cc_process *p)
+{
+	struct tw_table_state *state = &p->control->table[p->table_number - 1];
+	while (atomic_load(&state->program) == p->program) {
+		if (!atomic_load(&state->ending))
+			return true;
+		if (!tw_channel_collector_alive(p->control))
+			return false;
+		pause_us(5000);
+	}
+	return false;
+}
+
+static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
+{
+	if (!p->table)
+		return take_table(p, slot) && map_table(p);
+	return wait_until_ours(p);
+}
+
+/* ---- beginning and ending ---- */
+
+static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
+{
+	if (p->mode != TW_CC_RECORDED || atomic_load(&p->control->failure) || !tw_channel_collector_alive(p->control))
+		return false;
+	s->number = find_slot(p, t->tid);
+	if (s->number == TW_SLOTS)
+		return false;
+	struct tw_slot *slot = slot_of(p, s);
+	if (enter_table(p, slot) && map_buffers(p, s)) {
+		slot->parent_pid = t->parent_pid;
+		slot->serial = atomic_fetch_add(&p->control->next_thread, 1);
+		if (p->pid == t->tid)
+			tw_cc_copy(p->control->program[s->number], p->file, tw_cc_length(p->file) + 1);
+		atomic_store(&slot->state, TW_SLOT_ACTIVE);
+		return true;
+	}
+	atomic_store(&slot->state, TW_SLOT_FREE);
+	return false;
+}
+
+void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
+{
+	s->active = 0;
+	s->base = s->pen = 0;
+	s->upper = 0;
+	if (!get_slot(p, t, s)) {
+		s->pointer = begin_spare(s);
+		return;
+	}
+	s->pointer = open_buffer(p, s, 0, 0);
+	const struct tw_thread_start e = {p->pid, t->tid, t->parent_pid, t->parent_tid, tw_cc_time()};
+	s->pointer = tw_cc_stream_event(s->pointer, TW_EVENT_THREAD_START, &e, sizeof e, 0, 0);
+	if (tw_cc_tallies(p))
+		begin_tally(p, s);
+}
+
+void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t status, uint32_t what)
+{
+	if (!s->pointer)
+		return;
+	uint64_t pointer = tw_cc_stream_take(s);
+	if (s->number != TW_SLOTS) {
+		const struct tw_thread_end e = {status, what, tw_cc_time()};
+		if (s->pen) {
+			tw_cc_tally_end(p, s, pointer);
+			pointer = s->pen;
+		}
+		pointer = tw_cc_stream_event(pointer, TW_EVENT_THREAD_END, &e, sizeof e, 0, 0);
+		close_buffer(p, s, pointer);
+		atomic_store(&slot_of(p, s)->state, TW_SLOT_ENDED);
+		ring(p);
+	}
+	unmap(p, s);
+	s->pointer = 0;
+}
+
+void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	if (!s->pointer)
+		return;
+	tw_cc_stream_take(s);
+	unmap(p, s);
+	s->pointer = 0;
+}
+
+void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	if (!s->pointer)
+		return;
+	if (s->number != TW_SLOTS)
+		atomic_store(&slot_of(p, s)->state, TW_SLOT_DEAD);
+	unmap(p, s);
+	*s = (struct tw_cc_stream){0};
+}

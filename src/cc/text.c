@@ -1,0 +1,248 @@
+#include "cc/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static char *read_all(FILE *f, size_t *n)
+{
+	size_t room = 1 << 16;
+	char *bytes = malloc(room);
+	*n = 0;
+	for (size_t got; bytes && (got = fread(bytes + *n, 1, room - *n - 1, f)) > 0;) {
+		*n += got;
+		if (room - *n < 2)
+			bytes = realloc(bytes, room *= 2);
+	}
+	if (bytes)
+		bytes[*n] = 0;
+	return bytes;
+}
+
+/* ---- cutting ---- */
+
+enum { MAX_NESTED = 32 };
+
+struct cutter {
+	struct tw_cc_text *t;
+	size_t room;
+	uint32_t line;
+	uint8_t where, previous, pushed[MAX_NESTED], depth;
+};
+
+static int is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* Behind the string that begins at p. */
+static size_t skip_string(const struct tw_cc_text *t, size_t p)
+{
+	for (p++; p < t->n && t->bytes[p] != '"' && t->bytes[p] != '\n'; p++)
+		p += t->bytes[p] == '\\' && p + 1 < t->n;
+	return p < t->n && t->bytes[p] == '"' ? p + 1 : p;
+}
+
+static size_t skip_comment(struct cutter *c, size_t p)
+{
+	const char *end = strstr(c->t->bytes + p + 2, "*/");
+	size_t to = end ? (size_t)(end - c->t->bytes) + 2 : c->t->n;
+	for (; p < to; p++)
+		c->line += c->t->bytes[p] == '\n';
+	return to;
+}
+
+/* Where the statement that begins at p ends: before a semicolon, a comment, a new line. */
+static size_t find_end(const struct tw_cc_text *t, size_t p)
+{
+	while (p < t->n) {
+		char ch = t->bytes[p];
+		if (ch == '\n' || ch == ';' || ch == '#' || (ch == '/' && t->bytes[p + 1] == '*'))
+			return p;
+		if (ch == '"')
+			p = skip_string(t, p);
+		else if (ch == '\'' && p + 1 < t->n && t->bytes[p + 1] != '\n')
+			p += t->bytes[p + 1] == '\\' ? 3 : 2;
+		else
+			p++;
+	}
+	return p;
+}
+
+static uint8_t where_of(const char *name, size_t n)
+{
+	if ((n >= 6 && !memcmp(name, ".debug", 6)) || (n >= 8 && !memcmp(name, "\".debug_", 8)) ||
+	    (n >= 10 && !memcmp(name, ".gnu.debug", 10)))
+		return TW_CC_DEBUG;
+	return n >= 17 && !memcmp(name, ".gcc_except_table", 17) ? TW_CC_EXCEPTIONS : TW_CC_OTHER;
+}
+
+static void enter(struct cutter *c, uint8_t where)
+{
+	c->previous = c->where;
+	c->where = where;
+}
+
+/* Follows the directives that say which section comes. */
+static void follow(struct cutter *c, const struct tw_cc_statement *s)
+{
+	const struct tw_cc_text *t = c->t;
+	const int pushes = tw_cc_is_word(t, s, ".pushsection");
+	if (pushes || tw_cc_is_word(t, s, ".section")) {
+		uint32_t p = s->begin + (pushes ? 12u : 8u);
+		while (p < s->end && isblank((unsigned char)t->bytes[p]))
+			p++;
+		if (pushes && c->depth < MAX_NESTED)
+			c->pushed[c->depth++] = c->where;
+		enter(c, where_of(t->bytes + p, s->end - p));
+	} else if (tw_cc_is_word(t, s, ".popsection")) {
+		enter(c, c->depth ? c->pushed[--c->depth] : 0);
+	} else if (tw_cc_is_word(t, s, ".previous")) {
+		enter(c, c->previous);
+	} else if (tw_cc_is_word(t, s, ".text") || tw_cc_is_word(t, s, ".data") || tw_cc_is_word(t, s, ".bss")) {
+		enter(c, TW_CC_OTHER);
+	}
+}
+
+static void note_repeated(struct cutter *c, const struct tw_cc_statement *s)
+{
+	static const char *const words[] = {".macro", ".rept", ".irp", ".irpc", ".if", ".ifdef", ".ifndef", ".include", ".altmacro"};
+	for (size_t i = 0; !c->t->repeated && i < sizeof words / sizeof *words; i++)
+		if (tw_cc_is_word(c->t, s, words[i])) {
+			c->t->repeated = words[i];
+			c->t->repeated_line = s->line;
+		}
+}
+
+static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
+{
+	struct tw_cc_text *t = c->t;
+	while (end > begin && isspace((unsigned char)t->bytes[end - 1]))
+		end--;
+	if (t->n_statements == c->room) {
+		c->room = c->room ? c->room * 2 : 4096;
+		struct tw_cc_statement *more = realloc(t->statement, c->room * sizeof *more);
+		if (!more)
+			return -1;
+		t->statement = more;
+	}
+	struct tw_cc_statement *s = &t->statement[t->n_statements++];
+	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where};
+	if (kind == TW_CC_DIRECTIVE) {
+		follow(c, s);
+		note_repeated(c, s);
+	}
+	return 0;
+}
+
+/* Length of the label at p, colon not included; 0: there is none. */
+static size_t label_at(const struct tw_cc_text *t, size_t p)
+{
+	size_t q = p;
+	if (t->bytes[p] == '"')
+		q = skip_string(t, p);
+	else
+		while (is_name_char(t->bytes[q]))
+			q++;
+	size_t end = q;
+	while (isblank((unsigned char)t->bytes[q]))
+		q++;
+	return end > p && t->bytes[q] == ':' ? end - p : 0;
+}
+
+static uint8_t kind_of(const struct tw_cc_text *t, size_t p, size_t end)
+{
+	size_t q = p;
+	if (t->bytes[p] == '.' && !(p + 1 < end && t->bytes[p + 1] == '='))
+		return TW_CC_DIRECTIVE;
+	while (q < end && is_name_char(t->bytes[q]))
+		q++;
+	while (q < end && isblank((unsigned char)t->bytes[q]))
+		q++;
+	return q < end && t->bytes[q] == '=' ? TW_CC_ASSIGNMENT : TW_CC_INSN;
+}
+
+static int cut(struct cutter *c)
+{
+	struct tw_cc_text *t = c->t;
+	size_t p = 0;
+	while (p < t->n) {
+		char ch = t->bytes[p];
+		size_t label;
+		if (ch == '\n' || ch == ';' || isspace((unsigned char)ch)) {
+			c->line += ch == '\n';
+			p++;
+		} else if (ch == '#') {
+			p += strcspn(t->bytes + p, "\n");
+		} else if (ch == '/' && t->bytes[p + 1] == '*') {
+			p = skip_comment(c, p);
+		} else if ((label = label_at(t, p))) {
+			if (add(c, p, p + label, TW_CC_LABEL))
+				return -1;
+			p = (size_t)(strchr(t->bytes + p + label, ':') - t->bytes) + 1;
+		} else {
+			size_t end = find_end(t, p);
+			if (add(c, p, end, kind_of(t, p, end)))
+				return -1;
+			p = end > p ? end : p + 1;
+		}
+	}
+	return 0;
+}
+
+int tw_cc_text_read(const char *path, struct tw_cc_text *t)
+{
+	struct cutter c = {.t = t, .line = 1};
+	FILE *f = fopen(path, "re");
+	memset(t, 0, sizeof *t);
+	if (!f)
+		return -1;
+	t->bytes = read_all(f, &t->n);
+	fclose(f);
+	if (t->bytes && t->n < UINT32_MAX && !cut(&c))
+		return 0;
+	tw_cc_text_free(t);
+	errno = ENOMEM;
+	return -1;
+}
+
+void tw_cc_text_free(struct tw_cc_text *t)
+{
+	free(t->bytes);
+	free(t->statement);
+	memset(t, 0, sizeof *t);
+}
+
+/* ---- looking at statements ---- */
+
+int tw_cc_is_word(const struct tw_cc_text *t, const struct tw_cc_statement *s, const char *word)
+{
+	size_t n = strlen(word);
+	return s->end - s->begin >= n && !memcmp(t->bytes + s->begin, word, n) && !is_name_char(t->bytes[s->begin + n]);
+}
+
+size_t tw_cc_next_name(const struct tw_cc_text *t, const struct tw_cc_statement *s, uint32_t *at, const char **name)
+{
+	uint32_t p = *at ? *at : s->begin + (uint32_t)strcspn(t->bytes + s->begin, " \t\n");
+	while (p < s->end) {
+		if (t->bytes[p] == '"') {
+			p = (uint32_t)skip_string(t, p);
+		} else if (is_name_char(t->bytes[p])) {
+			uint32_t from = p;
+			while (p < s->end && is_name_char(t->bytes[p]))
+				p++;
+			if (isdigit((unsigned char)t->bytes[from]))
+				continue;
+			*at = p;
+			*name = t->bytes + from;
+			return p - from;
+		} else {
+			p++;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * What other processes of the same user, or root, ask of a recorder while it records (`trackway stop`): a word, by a socket in the abstract namespace that has the recorder's number in
+ * its name. The answer is a sentence.
+ */
+#ifndef TW_ASKED_H
+#define TW_ASKED_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct tw_asked;
+
+/* What is called for each word, one at a time, in a thread that ends then: 0, or -1 where it cannot be done. `answer`: what is said of it. */
+typedef int tw_asked_do(void *context, const char *word, char *answer, size_t size);
+
+/* Begins to listen, with all signals blocked in the thread that does. NULL: it cannot be; nobody can ask then. Until tw_asked_end, which accepts NULL. */
+struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context);
+void tw_asked_end(struct tw_asked *a);
+
+/* Asks the recorder with this number. 0: it has done it; -1: it cannot; -2: nobody listens there. */
+int tw_asked_of(pid_t recorder, const char *word, char *answer, size_t size);
+
+/* The recorder of this process, or it itself if it is one. 0: it is not recorded. */
+pid_t tw_asked_recorder(pid_t pid);
+
+#endif

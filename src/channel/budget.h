@@ -1,0 +1,31 @@
+/*
+ * The budget (record --budget) outside of the traced program: what is asked for, in words, and what becomes of it, period by period, as processes tell it in the
+ * channel while they run (base/channel.h).
+ */
+#ifndef TW_CHANNEL_BUDGET_H
+#define TW_CHANNEL_BUDGET_H
+
+#include "base/channel.h"
+#include "recording/budget.h"
+
+/* `10%` or a time, and a time: 50ms, 1s, 200us. 0: it is neither, or none that can be kept. */
+int tw_budget_parse(const char *text, struct tw_budget_asked *asked);
+int tw_budget_parse_period(const char *text, struct tw_budget_asked *asked);
+
+/* Sets the channel up. Periods are counted from now. */
+void tw_budget_start(struct tw_budget_control *c, const struct tw_budget_asked *asked);
+
+/* What has been taken of it so far. */
+struct tw_budget_taken {
+	struct tw_budget_figures *of; /* of periods, in order */
+	size_t n, room;
+	uint64_t next; /* the period that is taken next */
+};
+
+/* Takes the figures of periods that are over, or of `all`. Often enough: there is room for TW_BUDGET_PERIODS of them. 0 or TW_ERR_MEMORY. */
+int tw_budget_take(struct tw_budget_control *c, struct tw_budget_taken *taken, int all);
+
+/* What is written of it, from malloc; *n: its bytes. NULL: no memory. */
+struct tw_budget *tw_budget_result(const struct tw_budget_control *c, const struct tw_budget_taken *taken, size_t *n);
+
+#endif

@@ -1,0 +1,227 @@
+#include "channel/descriptor_tables.h"
+#include "channel/clear.h"
+#include "base/array.h"
+#include "recording/recording.h"
+#include "recording/value_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PARTS = TW_DESCRIPTOR_TABLE_BYTES / TW_PART_BYTES };
+
+struct table {
+	uint8_t *part[PARTS]; /* mapped when there is something in it */
+	uint64_t taken;       /* bytes, from the start of the table */
+	uint64_t described;   /* bytes of descriptors among them */
+	int damaged;          /* nothing more is taken */
+	uint64_t put;         /* while it is ending: jobs that had been put */
+	uint32_t *stretches;  /* of numbers: the first one of each */
+	size_t n_stretches, stretches_room;
+	const struct tw_descriptor **entry; /* of tallies: the path each is of, by number; 0 is none's */
+	size_t n_entries, entries_room;
+	struct tw_value_family values;
+};
+
+struct tw_descriptor_tables {
+	struct tw_tables_options options;
+	uint64_t fragments;
+	uint32_t n_used;                          /* the highest that something has been taken of */
+	struct table table[TW_DESCRIPTOR_TABLES]; /* from table 1 */
+};
+
+struct tw_descriptor_tables *tw_tables_new(const struct tw_tables_options *options)
+{
+	struct tw_descriptor_tables *r = calloc(1, sizeof *r);
+	if (r)
+		r->options = *options;
+	return r;
+}
+
+static void empty_table(struct table *table)
+{
+	for (unsigned i = 0; i < PARTS && table->part[i]; i++)
+		munmap(table->part[i], TW_PART_BYTES);
+	free(table->stretches);
+	free(table->entry);
+	tw_value_family_forget(&table->values);
+	*table = (struct table){0};
+}
+
+void tw_tables_free(struct tw_descriptor_tables *r)
+{
+	for (uint32_t i = 0; r && i < r->n_used; i++)
+		empty_table(&r->table[i]);
+	free(r);
+}
+
+uint64_t tw_tables_fragments(const struct tw_descriptor_tables *r)
+{
+	return r->fragments;
+}
+
+/* ---- taking ---- */
+
+/* The part of a table that `offset` is in, mapped; NULL: it cannot be. */
+static uint8_t *part_at(struct tw_descriptor_tables *r, uint32_t number, uint64_t offset)
+{
+	uint64_t i = offset / TW_PART_BYTES;
+	uint8_t **part = &r->table[number - 1].part[i];
+	off_t from = (off_t)(tw_table_at(&r->options.control->sizes, number) + i * TW_PART_BYTES);
+	void *at = *part ? *part : mmap(NULL, TW_PART_BYTES, PROT_READ, MAP_SHARED, r->options.fd, from);
+	if (at == MAP_FAILED)
+		tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
+	else
+		*part = at;
+	return *part;
+}
+
+static int note_stretch(struct table *table, uint32_t number)
+{
+	uint32_t first = number / TW_STRETCH * TW_STRETCH;
+	if (table->n_stretches && table->stretches[table->n_stretches - 1] == first)
+		return TW_OK;
+	uint32_t *stretches = tw_array_room(table->stretches, table->n_stretches, &table->stretches_room, sizeof *stretches);
+	if (!stretches)
+		return tw_fail(TW_ERR_MEMORY, "descriptors");
+	stretches[table->n_stretches++] = first;
+	table->stretches = stretches;
+	return TW_OK;
+}
+
+/* Where the path is tallied, if it is: entries are given away in the order of descriptors. */
+static int note_entry(struct table *table, const struct tw_descriptor *d)
+{
+	while (table->n_entries <= d->tag) {
+		const struct tw_descriptor **entry = tw_array_room(table->entry, table->n_entries, &table->entries_room, sizeof *entry);
+		if (!entry)
+			return tw_fail(TW_ERR_MEMORY, "descriptors");
+		table->entry = entry;
+		entry[table->n_entries++] = d;
+	}
+	return TW_OK;
+}
+
+const struct tw_descriptor *tw_tables_tallied(const struct tw_descriptor_tables *r, uint32_t number, uint64_t entry)
+{
+	const struct table *table = number && number <= TW_DESCRIPTOR_TABLES ? &r->table[number - 1] : NULL;
+	return table && entry && entry < table->n_entries ? table->entry[entry] : NULL;
+}
+
+/* Valid descriptors, `n` bytes of them. */
+static int note_numbers(struct tw_descriptor_tables *r, struct table *table, const uint8_t *bytes, uint64_t n)
+{
+	int error = TW_OK;
+	for (const struct tw_descriptor *d; n && !error; bytes += d->bytes, n -= d->bytes) {
+		d = (const struct tw_descriptor *)bytes;
+		r->fragments++;
+		error = note_stretch(table, d->number);
+		if (!error && r->options.control->flags & TW_FLAG_TALLY)
+			error = note_entry(table, d);
+	}
+	return error;
+}
+
+/* Takes the descriptors from table->taken to `end`, which are in one part but for zeros at its end. */
+static int take_from_part(struct tw_descriptor_tables *r, struct table *table, const uint8_t *part, uint64_t end)
+{
+	const struct tw_tables_options *o = &r->options;
+	const uint8_t *bytes = part + table->taken % TW_PART_BYTES;
+	uint64_t n = end - table->taken, used;
+	int error = tw_demux_descriptors(o->demux, bytes, n, &used);
+	if (error == TW_ERR_DAMAGED && end % TW_PART_BYTES == 0 && !((const struct tw_descriptor *)(bytes + used))->bytes)
+		error = TW_OK; /* the rest of the part was too small for the next group */
+	if (!error && o->expand)
+		error = tw_expand_descriptors(o->expand, bytes, used);
+	if (!error)
+		error = note_numbers(r, table, bytes, used);
+	tw_output_describe(o->output, &table->values, bytes, used);
+	table->described += used;
+	table->taken = end;
+	table->damaged = error != TW_OK;
+	return error;
+}
+
+int tw_tables_take(struct tw_descriptor_tables *r, uint32_t number)
+{
+	if (!number || number > TW_DESCRIPTOR_TABLES)
+		return TW_OK;
+	struct table *table = &r->table[number - 1];
+	r->n_used = number < r->n_used ? r->n_used : number;
+	const uint8_t *first = part_at(r, number, 0);
+	if (!first)
+		return TW_ERR_SYSTEM;
+	uint64_t used = atomic_load_explicit(&((const struct tw_descriptor_table *)first)->used, memory_order_acquire);
+	int error = TW_OK;
+	if (!table->taken)
+		table->taken = sizeof(struct tw_descriptor_table);
+	while (!error && !table->damaged && table->taken < used && used <= r->options.control->sizes.table_bytes) {
+		uint64_t end = (table->taken / TW_PART_BYTES + 1) * TW_PART_BYTES;
+		const uint8_t *part = part_at(r, number, table->taken);
+		error = part ? take_from_part(r, table, part, end < used ? end : used) : TW_ERR_SYSTEM;
+	}
+	return error;
+}
+
+/* ---- giving up ---- */
+
+static int give_up(struct tw_descriptor_tables *r, uint32_t number)
+{
+	const struct tw_tables_options *o = &r->options;
+	struct table *table = &r->table[number - 1];
+	struct tw_table_state *state = &o->control->table[number - 1];
+	struct tw_totals counted = {0};
+	tw_output_write_descriptors(o->output);
+	for (size_t i = 0; i < table->n_stretches; i++) {
+		tw_demux_forget(o->demux, table->stretches[i]);
+		tw_output_forget(o->output, table->stretches[i]);
+	}
+	if (o->expand)
+		tw_expand_forget(o->expand, atomic_load(&state->program), &counted);
+	tw_output_add(o->output, &counted);
+	uint64_t described = table->described;
+	empty_table(table);
+	int error = tw_clear_range(o->fd, tw_table_at(&o->control->sizes, number), o->control->sizes.table_bytes);
+	if (error)
+		return error; /* and the table is not used again */
+	atomic_fetch_sub(&o->control->described, described);
+	atomic_store(&state->ending, 0);
+	atomic_store(&state->program, 0);
+	return TW_OK;
+}
+
+static void find_named(const struct tw_control *c, uint8_t named[TW_DESCRIPTOR_TABLES + 1])
+{
+	memset(named, 0, TW_DESCRIPTOR_TABLES + 1);
+	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+		uint32_t table = atomic_load(&c->slot[s].state) != TW_SLOT_FREE ? atomic_load(&c->slot[s].table) : 0;
+		named[table <= TW_DESCRIPTOR_TABLES ? table : 0] = 1;
+	}
+}
+
+/* `ending` is set before slots are looked at: what names the table after they were waits until it is said what becomes of it. */
+int tw_tables_sweep(struct tw_descriptor_tables *r)
+{
+	struct tw_control *c = r->options.control;
+	uint8_t used[TW_DESCRIPTOR_TABLES + 1] = {0}, named[TW_DESCRIPTOR_TABLES + 1];
+	int error = TW_OK;
+	for (uint32_t number = 1; number <= TW_DESCRIPTOR_TABLES; number++)
+		used[number] = atomic_load(&c->table[number - 1].program) != 0;
+	find_named(c, named);
+	for (uint32_t number = 1; number <= TW_DESCRIPTOR_TABLES && !error; number++) {
+		struct tw_table_state *state = &c->table[number - 1];
+		struct table *table = &r->table[number - 1];
+		if (!used[number])
+			continue;
+		if (named[number]) {
+			atomic_store(&state->ending, 0);
+		} else if (!atomic_load(&state->ending)) {
+			table->put = tw_output_put_so_far(r->options.output);
+			atomic_store(&state->ending, 1);
+		} else if (tw_output_is_done(r->options.output, table->put)) {
+			error = give_up(r, number);
+		}
+	}
+	return error;
+}

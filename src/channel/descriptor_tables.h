@@ -1,0 +1,43 @@
+/*
+ * The collector's end of descriptor tables (base/channel.h): takes the descriptors that programs put into theirs, and when a program has ended, gives its table up and forgets all
+ * that was kept of its fragments, here, in the demultiplexer, the expansion and the output.
+ *
+ * By the drain loop only.
+ */
+#ifndef TW_DESCRIPTOR_TABLES_H
+#define TW_DESCRIPTOR_TABLES_H
+
+#include "channel/demux.h"
+#include "channel/expand.h"
+#include "channel/output.h"
+
+struct tw_descriptor_tables;
+
+/* All of it must stay as long as the tables; expand may be NULL. */
+struct tw_tables_options {
+	int fd;
+	struct tw_control *control;
+	struct tw_demux *demux;
+	struct tw_expand *expand;
+	struct tw_output *output;
+};
+
+struct tw_descriptor_tables *tw_tables_new(const struct tw_tables_options *options); /* NULL: no memory */
+void tw_tables_free(struct tw_descriptor_tables *r);
+
+/*
+ * Takes what is new in a table, before buffers of its program are read and when a slot that names it is freed. Table 0 is none.
+ * TW_ERR_DAMAGED if there is something else than descriptors (what stands before it was taken, and no more of this table will be), TW_ERR_MEMORY, TW_ERR_SYSTEM.
+ */
+int tw_tables_take(struct tw_descriptor_tables *r, uint32_t table);
+
+/* The path that this entry of windows counts in programs of the table. NULL: none. */
+const struct tw_descriptor *tw_tables_tallied(const struct tw_descriptor_tables *r, uint32_t table, uint64_t entry);
+
+/* Gives tables up: those of programs that had ended the last time already, if all that was taken of them is done. To be called now and then. */
+int tw_tables_sweep(struct tw_descriptor_tables *r);
+
+/* Descriptors taken so far. */
+uint64_t tw_tables_fragments(const struct tw_descriptor_tables *r);
+
+#endif

@@ -1,0 +1,146 @@
+#include "channel/liveness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread. */
+static int read_stat(uint32_t pid, uint32_t tid, char *stat, size_t size, const char **fields)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT && errno != ESRCH ? -1 : 0;
+	ssize_t n = read(fd, stat, size - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	stat[n] = 0;
+	*fields = strrchr(stat, ')');
+	return *fields && strlen(*fields) > 2 ? (*fields += 2, 1) : -1;
+}
+
+/* Field `n` of those that begin with field 3, as a number. */
+static unsigned long long stat_number(const char *fields, int n)
+{
+	for (int i = 3; fields && i < n; i++)
+		fields = strchr(fields + 1, ' ');
+	return fields ? strtoull(fields, NULL, 10) : 0;
+}
+
+enum { NUM_THREADS = 20, START_TIME = 22, EXIT_CODE = 52 };
+
+/* ---- namespaces ---- */
+
+/* Whether a thread has the channel mapped; 1 also if that cannot be seen. */
+static int has_channel(uint32_t pid, uint32_t tid, ino_t channel)
+{
+	char path[64], line[8192];
+	unsigned long long inode;
+	int found = 0;
+	snprintf(path, sizeof path, "/proc/%u/task/%u/maps", pid, tid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno != ENOENT && errno != ESRCH;
+	while (!found && fgets(line, sizeof line, f))
+		found = sscanf(line, "%*s %*s %*s %*s %llu", &inode) == 1 && inode == channel;
+	found |= ferror(f) != 0; /* while other threads map and unmap a lot, reading may end halfway */
+	fclose(f);
+	return found;
+}
+
+/* The number that a process or thread, by its directory in /proc, has in its own namespace; 0: no namespace but this, or it is gone. */
+static uint32_t own_number(const char *directory)
+{
+	char path[512], line[256];
+	unsigned here = 0, own = 0;
+	int skipped = 0;
+	snprintf(path, sizeof path, "%s/status", directory);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "NSpid: %u%n", &here, &skipped) == 1)
+			for (char *s = line + skipped; sscanf(s, "%u%n", &own, &skipped) == 1; s += skipped)
+				;
+	if (f)
+		fclose(f);
+	return own;
+}
+
+/* The entry of a directory of processes or threads that comes next and has this number in its own namespace; 0: no more. */
+static uint32_t next_called(DIR *d, const char *directory, uint32_t number)
+{
+	char path[400];
+	for (const struct dirent *e; (e = readdir(d));) {
+		snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && own_number(path) == number)
+			return (uint32_t)strtoul(e->d_name, NULL, 10);
+	}
+	return 0;
+}
+
+static uint32_t find_thread(uint32_t pid, uint32_t own_tid)
+{
+	char directory[64];
+	snprintf(directory, sizeof directory, "/proc/%u/task", pid);
+	DIR *d = opendir(directory);
+	uint32_t tid = d ? next_called(d, directory, own_tid) : 0;
+	if (d)
+		closedir(d);
+	return tid;
+}
+
+/* Whether this thread, by its number here, may be one that is traced: it began after this process, and has the channel if it is to. */
+static int may_be(uint32_t pid, uint32_t tid, ino_t channel, int attached)
+{
+	char stat[1024], own[1024];
+	const char *fields = NULL, *own_fields = NULL;
+	if (read_stat(pid, tid, stat, sizeof stat, &fields) != 1)
+		return 0;
+	if (read_stat((uint32_t)getpid(), (uint32_t)getpid(), own, sizeof own, &own_fields) == 1 &&
+	    stat_number(fields, START_TIME) < stat_number(own_fields, START_TIME))
+		return 0;
+	return !attached || has_channel(pid, tid, channel);
+}
+
+/* The numbers here of the thread that calls itself *pid, *tid; 0: there is none. One that is to attach yet does not have the channel. */
+static int find_here(ino_t channel, int attached, uint32_t *pid, uint32_t *tid)
+{
+	const uint32_t own_pid = *pid, own_tid = *tid;
+	int found = may_be(*pid, *tid, channel, attached);
+	DIR *d = found ? NULL : opendir("/proc");
+	while (d && !found && (*pid = next_called(d, "/proc", own_pid))) {
+		*tid = find_thread(*pid, own_tid);
+		found = *tid && may_be(*pid, *tid, channel, attached);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* A zombie answers to signals, so ask /proc. One that was never seen with the channel may still be the thread, as it has nothing mapped any more. */
+int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespaces, struct tw_seen *seen)
+{
+	char stat[1024];
+	const char *fields = NULL;
+	int attached = atomic_load(&slot->state) == TW_SLOT_ACTIVE, here = 1;
+	uint32_t pid = seen->pid ? seen->pid : slot->pid, tid = seen->pid ? seen->tid : slot->tid;
+	if (namespaces && !seen->pid)
+		here = find_here(channel, attached, &pid, &tid);
+	if (namespaces && here && attached) {
+		seen->pid = pid;
+		seen->tid = tid;
+	}
+	int found = here ? read_stat(pid, tid, stat, sizeof stat, &fields) : read_stat(slot->pid, slot->tid, stat, sizeof stat, &fields);
+	if (found <= 0)
+		return found == 0;
+	if (*fields != 'Z' && *fields != 'X')
+		return !here;
+	seen->dead = slot->pid == slot->tid && stat_number(fields, NUM_THREADS) <= 1;
+	seen->wait_status = (int32_t)stat_number(fields, EXIT_CODE);
+	return 1;
+}

@@ -1,0 +1,136 @@
+#include "cli/budget.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static const char *per(const struct tw_budget *b)
+{
+	return b->asked.per_thread ? " for each thread" : "";
+}
+
+/* An overshoot is worth a word where it is of more than so much of the period. */
+static uint64_t notable(const struct tw_budget *b)
+{
+	return b->asked.period / 100;
+}
+
+void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b, size_t n)
+{
+	char asked[TW_BUDGET_TEXT], period[TW_BUDGET_TEXT], used[TW_BUDGET_TEXT];
+	const struct tw_budget_figures sum = tw_budget_sum(b, n);
+	fprintf(f, "%sbudget %s in %s%s: %.2f%% used (%s), recorded for %.1f%% of the CPU time, %llu of %llu periods overdrawn\n", before,
+	        tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b), 100 * tw_budget_share(&sum),
+	        tw_budget_time(sum.used, used), percent(sum.enabled, sum.cpu), (unsigned long long)tw_budget_overshoots(b, 0),
+	        (unsigned long long)b->accounts);
+}
+
+/* ---- text ---- */
+
+static void print_overshoots(const struct tw_budget *b)
+{
+	char time[TW_BUDGET_TEXT], from[TW_BUDGET_TEXT];
+	printf("%-16s%llu of %llu periods", "overshoots", (unsigned long long)tw_budget_overshoots(b, 0), (unsigned long long)b->accounts);
+	if (b->largest)
+		printf(", the largest %s in period %llu; %llu of more than 1%% of the period", tw_budget_time(b->largest, time),
+		       (unsigned long long)b->largest_in, (unsigned long long)tw_budget_overshoots(b, notable(b)));
+	putchar('\n');
+	for (unsigned k = 0; k < TW_OVER_BUCKETS; k++)
+		if (b->over[k])
+			printf("  %12s to %-12s%12llu\n", k ? tw_budget_time(500ull << k, from) : "0us", tw_budget_time(1000ull << k, time),
+			       (unsigned long long)b->over[k]);
+}
+
+static void print_period(const struct tw_budget_figures *f)
+{
+	char used[TW_BUDGET_TEXT], cpu[TW_BUDGET_TEXT];
+	printf("  %12llu%12s%11.2f%%%11.1f%%%12s\n", (unsigned long long)f->period, tw_budget_time(f->used, used), 100 * tw_budget_share(f),
+	       percent(f->enabled, f->cpu), tw_budget_time(f->cpu, cpu));
+}
+
+/* The first and the last periods; all are in --json. */
+static void print_periods(const struct tw_budget *b, size_t n)
+{
+	enum { FIRST = 8, LAST = 4 };
+	printf("  %12s%12s%12s%12s%12s\n", "period", "used", "cost", "recorded", "CPU time");
+	for (size_t i = 0; i < n; i++) {
+		if (i < FIRST || i + LAST >= n)
+			print_period(&b->of[i]);
+		else if (i == FIRST)
+			printf("  %12s\n", "...");
+	}
+}
+
+void tw_budget_print(const struct tw_recording *r)
+{
+	size_t n;
+	char asked[TW_BUDGET_TEXT], period[TW_BUDGET_TEXT], used[TW_BUDGET_TEXT];
+	const struct tw_budget *b = tw_recording_budget(r, &n);
+	if (!b)
+		return;
+	const struct tw_budget_figures sum = tw_budget_sum(b, n);
+	printf("\n%-16s%s in each period of %s%s\n", "budget", tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period),
+	       per(b));
+	printf("%-16s%s, %.2f%% of the time without instrumentation\n", "used", tw_budget_time(sum.used, used),
+	       100 * tw_budget_share(&sum));
+	printf("%-16s%.1f%% of the CPU time, begun %llu times; the rest was left out (budget)\n", "recorded", percent(sum.enabled, sum.cpu),
+	       (unsigned long long)b->opened);
+	print_overshoots(b);
+	print_periods(b, n);
+}
+
+/* ---- JSON ---- */
+
+static void json_figures(struct tw_json *j, const struct tw_budget_figures *f)
+{
+	tw_json_number(j, "used_ns", f->used);
+	tw_json_real(j, "cost", tw_budget_share(f));
+	tw_json_number(j, "recorded_ns", f->enabled);
+	tw_json_number(j, "cpu_ns", f->cpu);
+}
+
+static void json_overshoots(struct tw_json *j, const struct tw_budget *b)
+{
+	tw_json_open(j, "overshoots", '{');
+	tw_json_number(j, "periods", b->accounts);
+	tw_json_number(j, "overdrawn", tw_budget_overshoots(b, 0));
+	tw_json_number(j, "above_1_percent", tw_budget_overshoots(b, notable(b)));
+	tw_json_number(j, "largest_ns", b->largest);
+	tw_json_number(j, "largest_in", b->largest_in);
+	tw_json_open(j, "below_us", '{');
+	for (unsigned k = 0; k < TW_OVER_BUCKETS; k++) {
+		char key[24];
+		snprintf(key, sizeof key, "%llu", 1ull << k);
+		if (b->over[k])
+			tw_json_number(j, key, b->over[k]);
+	}
+	tw_json_close(j, '}');
+	tw_json_close(j, '}');
+}
+
+void tw_budget_json(struct tw_json *j, const struct tw_recording *r)
+{
+	size_t n;
+	char asked[TW_BUDGET_TEXT];
+	const struct tw_budget *b = tw_recording_budget(r, &n);
+	if (!b)
+		return;
+	const struct tw_budget_figures sum = tw_budget_sum(b, n);
+	tw_json_open(j, "budget", '{');
+	tw_json_text(j, "asked", tw_budget_text(&b->asked, asked));
+	tw_json_number(j, "period_ns", b->asked.period);
+	tw_json_text(j, "per", b->asked.per_thread ? "thread" : "program");
+	json_figures(j, &sum);
+	tw_json_number(j, "opened", b->opened);
+	json_overshoots(j, b);
+	tw_json_open(j, "periods", '[');
+	for (size_t i = 0; i < n; i++) {
+		tw_json_open(j, NULL, '{');
+		tw_json_number(j, "period", b->of[i].period);
+		json_figures(j, &b->of[i]);
+		tw_json_close(j, '}');
+	}
+	tw_json_close(j, ']');
+	tw_json_close(j, '}');
+}

@@ -1,0 +1,18 @@
+/* What became of a budget (record --budget), for people and for programs. */
+#ifndef TW_CLI_BUDGET_H
+#define TW_CLI_BUDGET_H
+
+#include "recording/budget.h"
+#include "recording/recording.h"
+#include "report/json.h"
+
+#include <stdio.h>
+
+/* In one line, behind `before`. */
+void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b, size_t n);
+
+/* In full: what `info` says. Nothing if there was none. */
+void tw_budget_print(const struct tw_recording *r);
+void tw_budget_json(struct tw_json *j, const struct tw_recording *r);
+
+#endif

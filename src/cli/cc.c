@@ -1,0 +1,130 @@
+/* trackway cc: a compiler in front of which it stands makes instrumented code. */
+#include "cc/driver.h"
+#include "cc/wrap.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: trackway cc [OPTION...] COMPILER [ARGUMENT...]\n"
+    "       trackway cc --wrap DIRECTORY\n\n"
+    "Runs a compiler, and instruments what it compiles: each basic block then stores that it ran, and the register values that its memory "
+    "references\n"
+    "need. `trackway record PROGRAM` notices an instrumented program, runs it natively, and makes the recording that it makes of any "
+    "other, of the\n"
+    "instrumented code alone. Without it the program runs as it would otherwise.\n\n"
+    "Options:\n"
+    "      --only PATTERN     instrument only functions, or source files, whose name matches (as shells match; may be repeated)\n"
+    "      --not PATTERN      instrument all but these\n"
+    "      --refs none        record control flow only; `all`, the default: every memory reference too\n"
+    "      --asm              instrument hand-written assembly (.s, .S) too; it must come to its own code by labels only\n"
+    "      --large            for programs of more than 65,520 blocks (a million lines or so): all their files are to be compiled so\n"
+    "      --wrap DIRECTORY   make a directory of commands named cc, gcc, g++, clang, gfortran... that do this, for builds that name their "
+    "compiler:\n"
+    "                         put it in front of PATH\n"
+    "      --hide DIRECTORY   what the compiler itself looks for in PATH it does not find there; of use to the commands of --wrap\n"
+    "  -v, --verbose          say what became of each source\n"
+    "      --help             this text\n\n"
+    "For example:\n\n"
+    "  make CC='trackway cc gcc' CXX='trackway cc g++'\n"
+    "  trackway record -o prog.tw ./prog && trackway report prog.tw\n\n"
+    "What cannot be instrumented is left as it is, and said on standard error with its line. The exit status is the compiler's; 127: it "
+    "cannot be\n"
+    "run.\n";
+
+enum { MOST_PATTERNS = 256 };
+
+struct cc {
+	struct tw_cc_wishes wishes;
+	const char *only[MOST_PATTERNS + 1], *not_[MOST_PATTERNS + 1];
+	size_t n_only, n_not;
+	const char *wrap;
+};
+
+static int add_pattern(const char **patterns, size_t *n, const char *pattern)
+{
+	if (*n == MOST_PATTERNS)
+		return tw_usage_error("cc", "more than %d patterns", MOST_PATTERNS);
+	patterns[(*n)++] = pattern;
+	return 0;
+}
+
+static int set_option(struct cc *c, int option)
+{
+	switch (option) {
+	case 'O':
+		return add_pattern(c->only, &c->n_only, optarg);
+	case 'N':
+		return add_pattern(c->not_, &c->n_not, optarg);
+	case 'R':
+		c->wishes.values = !strcmp(optarg, "all");
+		return c->wishes.values || !strcmp(optarg, "none") ? 0 : tw_usage_error("cc", "--refs wants all or none, not '%s'", optarg);
+	case 'A':
+		c->wishes.assembly = 1;
+		return 0;
+	case 'L':
+		c->wishes.large = 1;
+		return 0;
+	case 'H':
+		tw_cc_hide(optarg);
+		return 0;
+	case 'W':
+		c->wrap = optarg;
+		return 0;
+	case 'v':
+		c->wishes.verbose = 1;
+		return 0;
+	default:
+		return TW_EXIT_USAGE;
+	}
+}
+
+/* The options given but --wrap are those of the commands. */
+static int wrap(const struct cc *c, int argc, char **argv)
+{
+	char *options[64];
+	size_t n = 0;
+	for (int k = 1; k < argc && n < 64; k++) {
+		if (!strncmp(argv[k], "--wrap", 6))
+			k += argv[k][6] != '=';
+		else
+			options[n++] = argv[k];
+	}
+	const int wrong = tw_cc_wrap(c->wrap, options, n);
+	if (wrong)
+		fprintf(stderr, "trackway cc: %s: %s\n", c->wrap, strerror(errno));
+	return wrong != 0;
+}
+
+int tw_cmd_cc(int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"only", required_argument, NULL, 'O'}, {"not", required_argument, NULL, 'N'},
+	    {"refs", required_argument, NULL, 'R'}, {"large", no_argument, NULL, 'L'},
+	    {"asm", no_argument, NULL, 'A'},        {"hide", required_argument, NULL, 'H'},
+	    {"wrap", required_argument, NULL, 'W'}, {"verbose", no_argument, NULL, 'v'},
+	    {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+	};
+	static const struct tw_option_set set = {"cc", "+:vh", options};
+	static struct cc c = {.wishes = {.values = 1}};
+	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
+		if (option == 'h')
+			return fputs(help, stdout) < 0;
+		if (option == '?' || option == ':')
+			tw_wrong_option(&set, option, argv);
+		int status = set_option(&c, option);
+		if (status)
+			return status;
+	}
+	c.wishes.only = c.only;
+	c.wishes.not_ = c.not_;
+	if (c.wrap)
+		return optind < argc ? tw_usage_error("cc", "--wrap makes commands, and runs none") : wrap(&c, argc, argv);
+	if (optind == argc)
+		return tw_usage_error("cc", "there is no compiler to run");
+	return tw_cc_drive(&c.wishes, argc - optind, argv + optind);
+}

@@ -1,0 +1,281 @@
+#include "cli/died.h"
+#include "analyze/crash.h"
+#include "report/printable.h"
+#include "names/names.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How much is replayed for a call path; and how many crashes are told. */
+enum { PATH_INSNS = 100000000, MOST_CRASHES = 16, MOST_FRAMES = 40 };
+
+/* A crash, looked into. */
+struct died {
+	const struct tw_recording *recording;
+	struct tw_names *names;
+	const struct tw_thread_info *thread;
+	const struct tw_fault *fault;
+	uint32_t image;
+	struct tw_undone undone;
+	struct tw_backtrace path;
+};
+
+const char *tw_signal_name(int number, char to[24])
+{
+	const char *name = sigabbrev_np(number);
+	if (name)
+		snprintf(to, 24, "SIG%s", name);
+	else
+		snprintf(to, 24, "signal %d", number);
+	return to;
+}
+
+static void look_into(struct died *d, const struct tw_crash *crash)
+{
+	const struct tw_backtrace_options options = {.insns = PATH_INSNS};
+	d->thread = tw_recording_thread(d->recording, crash->thread);
+	d->fault = &crash->fault;
+	d->image = tw_names_image(d->names, d->thread->serial);
+	d->undone = tw_crash_access(d->recording, d->fault);
+	if (tw_backtrace(d->recording, crash->thread, &options, &d->path))
+		d->path.n_frames = 0; /* damage is told elsewhere */
+}
+
+/* ---- words ---- */
+
+/* Whether the kernel forced the signal on the thread for what an instruction did; else it was sent. */
+static int is_fault(const struct tw_fault *f)
+{
+	return f->code > 0;
+}
+
+static const char *reason_of(const struct tw_fault *f)
+{
+	if (f->number == SIGSEGV && f->code == SEGV_MAPERR)
+		return ", where nothing is mapped";
+	if (f->number == SIGSEGV && f->code == SEGV_ACCERR)
+		return ", which its mapping does not allow";
+	if (f->number == SIGSEGV && f->code == SI_KERNEL)
+		return ", which no address can be (it is not canonical), or an instruction that is not allowed";
+	if (f->number == SIGBUS && f->code == BUS_ADRERR)
+		return ", behind the end of the file that is mapped there";
+	if (f->number == SIGBUS && f->code == BUS_ADRALN)
+		return ", which is not aligned";
+	if (f->number == SIGFPE && f->code == FPE_INTDIV)
+		return "a division by zero";
+	if (f->number == SIGILL)
+		return "an instruction that the processor does not have";
+	return "";
+}
+
+static void put_sender(FILE *f, const struct died *d)
+{
+	if (!d->fault->sender)
+		fputs("sent by the kernel", f);
+	else if (d->fault->sender == d->thread->pid)
+		fputs("sent by the process itself", f);
+	else
+		fprintf(f, "sent by process %u", d->fault->sender);
+}
+
+/* What was attempted: "read of 4 bytes at 0x18, where nothing is mapped". */
+static void put_attempt(FILE *f, const struct died *d)
+{
+	static const char *const words[] = {"access", "read", "write", "read and write"};
+	const struct tw_fault *fault = d->fault;
+	if (!is_fault(fault)) {
+		put_sender(f, d);
+		return;
+	}
+	if (fault->number != SIGSEGV && fault->number != SIGBUS) {
+		fputs(reason_of(fault), f);
+		return;
+	}
+	if (fault->access == TW_ACCESS_EXECUTE)
+		fputs("execution", f);
+	else if (d->undone.size)
+		fprintf(f, "%s of %" PRIu32 " byte%s", words[d->undone.type & 3], d->undone.size, d->undone.size == 1 ? "" : "s");
+	else
+		fputs(words[d->undone.type & 3], f);
+	if (d->undone.address || fault->access)
+		fprintf(f, " at 0x%" PRIx64, d->undone.address);
+	fputs(reason_of(fault), f);
+}
+
+/* The frames of one piece of code: inlined functions first. `how`: of the first of them. */
+static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how)
+{
+	struct tw_code_name name;
+	tw_names_code(d->names, d->image, pc, &name);
+	for (unsigned i = 0; i < name.n_frames; i++) {
+		const struct tw_name_frame *frame = &name.frame[i];
+		fprintf(f, "  %-12s ", i ? "inlined in" : how);
+		tw_print_safe(f, frame->function);
+		if (frame->line) {
+			fputs(" at ", f);
+			tw_print_safe(f, tw_base_name(frame->file));
+			fprintf(f, ":%" PRIu32, frame->line);
+		}
+		if (i + 1 == name.n_frames && name.known) {
+			fputs(" (", f);
+			tw_print_safe(f, name.module);
+			fprintf(f, "+0x%" PRIx64 ")", name.vaddr);
+		}
+		fputc('\n', f);
+	}
+}
+
+static void put_path(FILE *f, const struct died *d)
+{
+	const struct tw_backtrace *b = &d->path;
+	put_code(f, d, d->fault->pc, "in");
+	for (size_t i = b->n_frames, n = 0; i-- > 0; n++) {
+		char name[24], how[48];
+		if (n == MOST_FRAMES && i > MOST_FRAMES) {
+			fprintf(f, "  ... %zu calls more ...\n", i + 1 - MOST_FRAMES);
+			i = MOST_FRAMES - 1;
+		}
+		if (b->frames[i].signal)
+			snprintf(how, sizeof how, "%s in", tw_signal_name((int)b->frames[i].signal, name));
+		put_code(f, d, b->frames[i].pc, b->frames[i].signal ? how : "called from");
+	}
+	if (!b->whole)
+		fputs("  (earlier calls are not shown: only the end of the thread was replayed)\n", f);
+}
+
+static void put_paragraph(FILE *f, const struct died *d)
+{
+	char name[24];
+	fprintf(f, "thread %u (process %u, thread id %u) died of %s: ", d->thread->serial, d->thread->pid, d->thread->tid,
+	        tw_signal_name((int)d->fault->number, name));
+	put_attempt(f, d);
+	fputc('\n', f);
+	put_path(f, d);
+}
+
+/* ---- the face ---- */
+
+/* Looks into each crash; `each` may end it (non-zero). */
+static void for_each(const struct tw_recording *r, struct tw_names *names, int (*each)(void *context, const struct died *d), void *context)
+{
+	struct tw_crash crashes[MOST_CRASHES];
+	size_t n;
+	int stop = tw_recording_replayable(r) || tw_crashes(r, crashes, MOST_CRASHES, &n) || !n;
+	struct tw_names *own = stop || names ? NULL : tw_names_open(r, NULL);
+	names = names ? names : own;
+	stop |= !names;
+	for (size_t i = 0; !stop && i < n && i < MOST_CRASHES; i++) {
+		struct died d = {.recording = r, .names = names};
+		look_into(&d, &crashes[i]);
+		stop = each(context, &d);
+		tw_backtrace_free(&d.path);
+	}
+	tw_names_close(own);
+}
+
+static int print_one(void *context, const struct died *d)
+{
+	fputc('\n', context);
+	put_paragraph(context, d);
+	return 0;
+}
+
+void tw_died_print(FILE *f, const struct tw_recording *r, struct tw_names *names)
+{
+	for_each(r, names, print_one, f);
+}
+
+struct summary {
+	FILE *f;
+	int told;
+};
+
+static int summarize(void *context, const struct died *d)
+{
+	struct summary *s = context;
+	struct tw_code_name name;
+	char signal[24];
+	if (tw_recording_process_of(d->recording, tw_recording_find_thread(d->recording, d->thread->serial)) != 0)
+		return 0;
+	tw_names_code(d->names, d->image, d->fault->pc, &name);
+	fprintf(s->f, "%s in thread %u, ", tw_signal_name((int)d->fault->number, signal), d->thread->serial);
+	tw_print_safe(s->f, name.frame[0].function);
+	if (name.line) {
+		fputs(" at ", s->f);
+		tw_print_safe(s->f, tw_base_name(name.file));
+		fprintf(s->f, ":%" PRIu32, name.line);
+	}
+	fputs(": ", s->f);
+	put_attempt(s->f, d);
+	s->told = 1;
+	return 1;
+}
+
+int tw_died_summary(FILE *f, const struct tw_recording *r, struct tw_names *names)
+{
+	struct summary s = {f, 0};
+	for_each(r, names, summarize, &s);
+	return s.told;
+}
+
+/* ---- JSON ---- */
+
+static void json_code(struct tw_json *j, const struct died *d, uint64_t pc, uint32_t signal)
+{
+	struct tw_code_name name;
+	tw_names_code(d->names, d->image, pc, &name);
+	for (unsigned i = 0; i < name.n_frames; i++) {
+		tw_json_open(j, NULL, '{');
+		tw_json_text(j, "function", name.frame[i].function);
+		tw_json_text(j, "module", name.module);
+		tw_json_number(j, "address", pc);
+		tw_json_bool(j, "inlined", i + 1 < name.n_frames);
+		if (signal)
+			tw_json_number(j, "signal", signal);
+		if (name.frame[i].line) {
+			tw_json_text(j, "file", name.frame[i].file);
+			tw_json_number(j, "line", name.frame[i].line);
+		}
+		tw_json_close(j, '}');
+	}
+}
+
+static int json_one(void *context, const struct died *d)
+{
+	static const char *const accesses[] = {"unknown", "read", "write", "execute"};
+	struct tw_json *j = context;
+	const struct tw_fault *f = d->fault;
+	char name[24];
+	tw_json_open(j, NULL, '{');
+	tw_json_number(j, "thread", d->thread->serial);
+	tw_json_number(j, "pid", d->thread->pid);
+	tw_json_number(j, "tid", d->thread->tid);
+	tw_json_number(j, "signal", f->number);
+	tw_json_text(j, "name", tw_signal_name((int)f->number, name));
+	tw_json_signed(j, "code", f->code);
+	tw_json_number(j, "address_of_instruction", f->pc);
+	if (is_fault(f) && (f->number == SIGSEGV || f->number == SIGBUS)) {
+		tw_json_text(j, "access", accesses[f->access & 3]);
+		tw_json_number(j, "address", d->undone.address);
+		tw_json_number(j, "bytes", d->undone.size);
+	}
+	if (f->sender)
+		tw_json_number(j, "sender", f->sender);
+	tw_json_open(j, "path", '[');
+	json_code(j, d, f->pc, 0);
+	for (size_t i = d->path.n_frames; i-- > 0;)
+		json_code(j, d, d->path.frames[i].pc, d->path.frames[i].signal);
+	tw_json_close(j, ']');
+	tw_json_bool(j, "path_complete", d->path.whole);
+	tw_json_close(j, '}');
+	return 0;
+}
+
+void tw_died_json(struct tw_json *j, const struct tw_recording *r, struct tw_names *names)
+{
+	tw_json_open(j, "crashes", '[');
+	for_each(r, names, json_one, j);
+	tw_json_close(j, ']');
+}

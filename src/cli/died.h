@@ -1,0 +1,25 @@
+/*
+ * What a program died of, in words: thread, signal, place, access, and the calls that led there. For info, report and the summary of record.
+ *
+ * `names` may be NULL: then they are opened if there is something to name.
+ */
+#ifndef TW_DIED_H
+#define TW_DIED_H
+
+#include "report/json.h"
+
+#include <trackway/names.h>
+
+/* All crashes of a recording, a paragraph each. Nothing if no process was killed, or it is not told by which signal. */
+void tw_died_print(FILE *f, const struct tw_recording *r, struct tw_names *names);
+
+/* In one line, for the first process, without an end of line: "SIGSEGV in sum (crash.c:3): read of 4 bytes at 0x18"; 0: nothing is known. */
+int tw_died_summary(FILE *f, const struct tw_recording *r, struct tw_names *names);
+
+/* A list "crashes" of objects. */
+void tw_died_json(struct tw_json *j, const struct tw_recording *r, struct tw_names *names);
+
+/* A signal as people call it: "SIGSEGV", or "signal 40". */
+const char *tw_signal_name(int number, char to[24]);
+
+#endif

@@ -1,0 +1,356 @@
+/* trackway learn: what a learn file has. trackway coverage: how much of what a full recording has. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "learn/file.h"
+#include "learn/gather.h"
+#include "learn/logs.h"
+#include "learn/tables.h"
+#include "names/places.h"
+#include "recording/recording.h"
+#include "report/json.h"
+#include "report/printable.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char learn_help[] = "Usage: trackway learn [OPTION...] FILE\n"
+                                 "       trackway learn --logs=DIR\n\n"
+                                 "Shows what has been learned of a program over all runs with record --learn=FILE:\n"
+                                 "which of its code ran, and where its branches went, by module.\n\n"
+                                 "  --functions  by function\n"
+                                 "  --lcov       lines that ran, for genhtml; of those that did not, FILE tells\n"
+                                 "               nothing\n"
+                                 "  --logs=DIR   how the logs of DIME* would have done on the recording in DIR:\n"
+                                 "               hash, tree and merging, beside the exact one that is used here\n"
+                                 "  --json       the same for programs to read\n"
+                                 "  --help       this text\n\n"
+                                 "For example:\n\n"
+                                 "  trackway record --learn=gzip.learned --budget=10% -- gzip -9k file\n"
+                                 "  trackway learn gzip.learned\n";
+
+static const char coverage_help[] = "Usage: trackway coverage [OPTION...] --against DIR FILE\n\n"
+                                    "Compares what has been learned in FILE (record --learn) with all that a\n"
+                                    "recording has, and shows what is missing, by function.\n\n"
+                                    "  --against DIR  the recording, without a budget and of the same work\n"
+                                    "  -n TOP         that many functions (default 10)\n"
+                                    "  --json         the same for programs to read, with all functions\n"
+                                    "  -j N           replay with N threads (default: one for each processor)\n"
+                                    "  --help         this text\n\n"
+                                    "For example:\n\n"
+                                    "  trackway record -f dep-c -o all.tw -- gzip -9k file\n"
+                                    "  trackway coverage --against all.tw gzip.learned\n";
+
+static const char *const titles[TW_FACT_KINDS] = {"blocks", "edges", "calls"};
+
+enum output { TEXT, JSON, LCOV };
+
+struct options {
+	enum output output;
+	int functions;
+	const char *against, *logs;
+	uint64_t top, jobs;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 100;
+}
+
+/* ---- learn ---- */
+
+static void print_row(const struct tw_learn_row *row)
+{
+	printf("%12llu", (unsigned long long)row->bytes);
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		printf("%10llu", (unsigned long long)row->n[k]);
+	fputs("  ", stdout);
+	if (row->function) {
+		tw_print_safe(stdout, row->function);
+		fputs("  ", stdout);
+	}
+	tw_print_safe(stdout, row->function ? tw_base_name(row->path) : row->path);
+	putchar('\n');
+}
+
+static void print_learned(const struct tw_facts *f, const struct tw_learn_rows *rows, const struct options *o)
+{
+	const struct tw_learn_row sum = tw_learn_sum(rows);
+	printf("%s, %u run%s\n\n", f->n_modules ? tw_facts_path(f, 0) : "nothing", f->runs, f->runs == 1 ? "" : "s");
+	printf("%12s%10s%10s%10s  %s\n", "code bytes", titles[0], titles[1], titles[2], o->functions ? "function" : "module");
+	for (size_t i = 0; i < rows->n; i++)
+		print_row(&rows->rows[i]);
+	printf("%12llu%10llu%10llu%10llu  all\n", (unsigned long long)sum.bytes, (unsigned long long)sum.n[0], (unsigned long long)sum.n[1],
+	       (unsigned long long)sum.n[2]);
+}
+
+static void json_row(struct tw_json *j, const struct tw_learn_row *row, int compared)
+{
+	if (row->path)
+		tw_json_text(j, "module", row->path);
+	if (row->function)
+		tw_json_text(j, "function", row->function);
+	tw_json_number(j, "bytes", row->bytes);
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
+		tw_json_number(j, titles[k], row->n[k]);
+		if (!compared)
+			continue;
+		char known[24];
+		snprintf(known, sizeof known, "%s_learned", titles[k]);
+		tw_json_number(j, known, row->known[k]);
+	}
+}
+
+static void json_rows(struct tw_json *j, const char *key, const struct tw_learn_rows *rows, int compared)
+{
+	const struct tw_learn_row sum = tw_learn_sum(rows);
+	tw_json_open(j, "all", '{');
+	json_row(j, &sum, compared);
+	tw_json_close(j, '}');
+	tw_json_open(j, key, '[');
+	for (size_t i = 0; i < rows->n; i++) {
+		tw_json_open(j, NULL, '{');
+		json_row(j, &rows->rows[i], compared);
+		tw_json_close(j, '}');
+	}
+	tw_json_close(j, ']');
+}
+
+static void json_learned(const struct tw_facts *f, const struct tw_learn_rows *rows, const struct options *o)
+{
+	struct tw_json j = {.f = stdout};
+	tw_json_open(&j, NULL, '{');
+	tw_json_text(&j, "program", f->n_modules ? tw_facts_path(f, 0) : "");
+	tw_json_number(&j, "runs", f->runs);
+	json_rows(&j, o->functions ? "functions" : "modules", rows, 0);
+	tw_json_close(&j, '}');
+}
+
+/* Lines of one file after another. */
+struct line {
+	const char *file;
+	uint32_t line;
+};
+
+static int by_line(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	const int files = strcmp(x->file, y->file);
+	return files ? files : (x->line > y->line) - (x->line < y->line);
+}
+
+static int print_lcov(const struct tw_facts *f)
+{
+	struct line *lines = malloc((f->n + 1) * sizeof *lines);
+	size_t n = 0;
+	if (!lines)
+		return tw_fail(TW_ERR_MEMORY, "lines");
+	for (size_t i = 0; i < f->n; i++)
+		if (f->facts[i].line && *f->texts.items[f->facts[i].file])
+			lines[n++] = (struct line){f->texts.items[f->facts[i].file], f->facts[i].line};
+	qsort(lines, n, sizeof *lines, by_line);
+	for (size_t i = 0; i < n; i++) {
+		const int first = !i || strcmp(lines[i - 1].file, lines[i].file);
+		if (first)
+			printf("%sTN:\nSF:%s\n", i ? "end_of_record\n" : "", lines[i].file);
+		if (first || lines[i - 1].line != lines[i].line)
+			printf("DA:%u,1\n", lines[i].line);
+	}
+	fputs(n ? "end_of_record\n" : "", stdout);
+	free(lines);
+	return TW_OK;
+}
+
+static int show_learned(const struct tw_facts *f, const struct options *o)
+{
+	struct tw_learn_rows rows;
+	if (o->output == LCOV)
+		return print_lcov(f);
+	int error = tw_learn_rows(f, NULL, o->functions, &rows);
+	if (!error && o->output == JSON)
+		json_learned(f, &rows, o);
+	else if (!error)
+		print_learned(f, &rows, o);
+	free(rows.rows);
+	return error;
+}
+
+/* ---- coverage ---- */
+
+static void print_missing(const struct tw_learn_row *row)
+{
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		printf("%10llu", (unsigned long long)(row->n[k] - row->known[k]));
+	fputs("  ", stdout);
+	tw_print_safe(stdout, row->function ? row->function : "?");
+	fputs("  ", stdout);
+	tw_print_safe(stdout, tw_base_name(row->path));
+	putchar('\n');
+}
+
+static void print_coverage(const struct tw_facts *learned, const struct tw_learn_rows *rows, uint64_t top)
+{
+	const struct tw_learn_row sum = tw_learn_sum(rows);
+	printf("%-10s%12s%12s%12s\n", "", "recorded", "learned", "per cent");
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		printf("%-10s%12llu%12llu%12.2f\n", titles[k], (unsigned long long)sum.n[k], (unsigned long long)sum.known[k],
+		       percent(sum.known[k], sum.n[k]));
+	printf("in %u run%s\n", learned->runs, learned->runs == 1 ? "" : "s");
+	for (size_t i = 0; i < rows->n && i < top; i++) {
+		const struct tw_learn_row *row = &rows->rows[i];
+		if (row->n[0] + row->n[1] + row->n[2] == row->known[0] + row->known[1] + row->known[2])
+			break;
+		if (!i)
+			printf("\nmissing\n%10s%10s%10s  %s\n", titles[0], titles[1], titles[2], "function");
+		print_missing(row);
+	}
+}
+
+static void json_coverage(const struct tw_facts *learned, const struct tw_learn_rows *rows)
+{
+	const struct tw_learn_row sum = tw_learn_sum(rows);
+	struct tw_json j = {.f = stdout};
+	tw_json_open(&j, NULL, '{');
+	tw_json_number(&j, "runs", learned->runs);
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
+		char key[24];
+		snprintf(key, sizeof key, "%s_percent", titles[k]);
+		tw_json_real(&j, key, percent(sum.known[k], sum.n[k]));
+	}
+	json_rows(&j, "functions", rows, 1);
+	tw_json_close(&j, '}');
+}
+
+static int gather_whole(const struct options *o, struct tw_facts *whole)
+{
+	struct tw_recording *r;
+	int error = tw_recording_open(o->against, &r);
+	if (error)
+		return error;
+	struct tw_damage damage = {.command = "coverage", .recording = r};
+	const struct tw_replay_options options = {.jobs = (unsigned)o->jobs, .damage = tw_damage_report, .context = &damage};
+	error = tw_learn_gather(r, &options, TW_LEARN_ALL, whole);
+	tw_recording_close(r);
+	return error;
+}
+
+static int show_coverage(const struct tw_facts *learned, const struct options *o)
+{
+	struct tw_facts whole = {0};
+	struct tw_learn_rows rows = {0};
+	int error = gather_whole(o, &whole);
+	if (!error)
+		error = tw_learn_rows(&whole, learned, 1, &rows);
+	if (!error && o->output == JSON)
+		json_coverage(learned, &rows);
+	else if (!error)
+		print_coverage(learned, &rows, o->top);
+	free(rows.rows);
+	tw_facts_free(&whole);
+	return error ? tw_recording_error("coverage", o->against, error) : 0;
+}
+
+/* ---- logs ---- */
+
+static int show_logs(const char *dir)
+{
+	struct tw_log_figures of[TW_LOGS];
+	struct tw_recording *r;
+	uint64_t asked;
+	int error = tw_recording_open(dir, &r);
+	if (error)
+		return tw_recording_error("learn", dir, error);
+	error = tw_logs_compare(r, NULL, of, &asked);
+	tw_recording_close(r);
+	if (error)
+		return tw_recording_error("learn", dir, error);
+	printf("%llu blocks of fragments, as they were first run\n\n%-10s%14s%17s%17s%14s%10s\n", (unsigned long long)asked, "log",
+	       "instrumented", "false positives", "false negatives", "bytes missed", "entries");
+	for (unsigned k = 0; k < TW_LOGS; k++)
+		printf("%-10s%14llu%17llu%17llu%14llu%10llu\n", of[k].name, (unsigned long long)of[k].instrumented,
+		       (unsigned long long)of[k].positives, (unsigned long long)of[k].negatives, (unsigned long long)of[k].missed,
+		       (unsigned long long)of[k].entries);
+	return 0;
+}
+
+/* ---- the commands ---- */
+
+static int read_file(const char *command, const char *file, struct tw_facts *f)
+{
+	char why[1024];
+	const int error = tw_learn_read(file, f);
+	if (error == TW_ERR_EMPTY || !error)
+		return 0;
+	fprintf(stderr, "trackway %s: %s\n", command, tw_failure_sentence(error, why, sizeof why));
+	return 1;
+}
+
+int tw_cmd_learn(int argc, char **argv)
+{
+	static const struct option words[] = {
+	    {"functions", no_argument, NULL, 'f'}, {"lcov", no_argument, NULL, 'l'}, {"logs", required_argument, NULL, 'L'},
+	    {"json", no_argument, NULL, 'J'},      {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0},
+	};
+	static const struct tw_option_set set = {"learn", ":h", words};
+	struct options o = {0};
+	struct tw_facts f = {0};
+	for (int option; (option = getopt_long(argc, argv, set.letters, words, NULL)) >= 0;) {
+		if (option == 'h')
+			return fputs(learn_help, stdout) < 0;
+		if (option == '?' || option == ':')
+			return tw_wrong_option(&set, option, argv);
+		o.logs = option == 'L' ? optarg : o.logs;
+		o.functions |= option == 'f';
+		o.output = option == 'l' ? LCOV : option == 'J' ? JSON : o.output;
+	}
+	if (o.logs && argc == optind)
+		return show_logs(o.logs);
+	if (o.logs || argc - optind != 1)
+		return tw_usage_error("learn", o.logs ? "with --logs there is no file" : "exactly one learn file is wanted");
+	int status = read_file("learn", argv[optind], &f);
+	if (!status && show_learned(&f, &o))
+		status = 1;
+	tw_facts_free(&f);
+	return status;
+}
+
+static int take_number(const char *text, uint64_t most, uint64_t *to, const char *option)
+{
+	return tw_parse_number(text, most, to) ? 0 : tw_usage_error("coverage", "%s wants a number, not '%s'", option, text);
+}
+
+int tw_cmd_coverage(int argc, char **argv)
+{
+	static const struct option words[] = {
+	    {"against", required_argument, NULL, 'a'},
+	    {"json", no_argument, NULL, 'J'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
+	};
+	static const struct tw_option_set set = {"coverage", ":n:j:h", words};
+	struct options o = {.top = 10, .jobs = tw_default_jobs()};
+	struct tw_facts f = {0};
+	for (int option; (option = getopt_long(argc, argv, set.letters, words, NULL)) >= 0;) {
+		int status = 0;
+		if (option == 'h')
+			return fputs(coverage_help, stdout) < 0;
+		if (option == '?' || option == ':')
+			return tw_wrong_option(&set, option, argv);
+		if (option == 'a')
+			o.against = optarg;
+		else if (option == 'J')
+			o.output = JSON;
+		else
+			status =
+			    option == 'n' ? take_number(optarg, UINT32_MAX, &o.top, "-n") : take_number(optarg, TW_MAX_JOBS, &o.jobs, "-j");
+		if (status)
+			return status;
+	}
+	if (argc - optind != 1 || !o.against)
+		return tw_usage_error("coverage", "one learn file is wanted, and with --against a recording");
+	int status = read_file("coverage", argv[optind], &f);
+	if (!status)
+		status = show_coverage(&f, &o);
+	tw_facts_free(&f);
+	return status;
+}

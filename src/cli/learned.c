@@ -1,0 +1,84 @@
+#include "cli/learned.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "learn/file.h"
+#include "learn/gather.h"
+#include "recording/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+
+unsigned tw_learned_what(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned what;
+	} names[] = {{"blocks", TW_LEARN_BLOCKS}, {"branches", TW_LEARN_BRANCHES}, {"calls", TW_LEARN_CALLS}, {"all", TW_LEARN_ALL}};
+	for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
+		if (!strcmp(names[k].name, name))
+			return names[k].what;
+	return 0;
+}
+
+int tw_learned_check(const char *file, const char *program)
+{
+	struct tw_facts f = {0};
+	int status = 0;
+	if (!tw_learn_read(file, &f) && f.n_modules && strcmp(tw_facts_path(&f, 0), program)) {
+		fprintf(stderr, "trackway record: %s is of another program, %s\n", file, tw_facts_path(&f, 0));
+		status = 1;
+	}
+	tw_facts_free(&f);
+	return status;
+}
+
+uint64_t tw_learned_count(const char *file)
+{
+	struct tw_facts f = {0};
+	const uint64_t n = tw_learn_read(file, &f) ? 0 : f.n;
+	tw_facts_free(&f);
+	return n;
+}
+
+static int gather(const char *dir, unsigned what, struct tw_facts *f)
+{
+	struct tw_recording *r;
+	struct tw_damage damage = {.command = "record"};
+	int error = tw_recording_open(dir, &r);
+	if (error)
+		return error;
+	damage.recording = r;
+	const struct tw_replay_options options = {.jobs = (unsigned)tw_default_jobs(), .damage = tw_damage_report, .context = &damage};
+	error = tw_learn_gather(r, &options, what, f);
+	tw_recording_close(r);
+	return error;
+}
+
+static void say(const char *file, const struct tw_learn_saved *s)
+{
+	static const char *const names[TW_FACT_KINDS] = {"blocks", "edges", "calls"};
+	fprintf(stderr, "trackway: learned");
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		if (s->all[k])
+			fprintf(stderr, "%s %llu %s (%llu new)", k ? "," : "", (unsigned long long)s->all[k], names[k],
+			        (unsigned long long)s->added[k]);
+	fprintf(stderr, " in %s\n", file);
+}
+
+int tw_learned_take(const char *dir, const char *file, unsigned what, int quiet)
+{
+	struct tw_facts f = {0};
+	struct tw_learn_saved saved = {0};
+	int error = gather(dir, what, &f);
+	if (!error)
+		error = tw_learn_save(file, &f, &saved);
+	tw_facts_free(&f);
+	if (error)
+		tw_recording_error("record", file, error);
+	else if (saved.kept[0])
+		fprintf(stderr, "trackway: %s could not be read (%s); it is kept as %s, and learning has begun anew\n", file,
+		        tw_error_text(saved.why), saved.kept);
+	if (!error && !quiet)
+		say(file, &saved);
+	return error;
+}

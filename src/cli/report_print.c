@@ -1,0 +1,512 @@
+/* The tables of trackway report. */
+#include "analyze/strides.h"
+#include "base/array.h"
+#include "cli/budget.h"
+#include "cli/died.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "recording/recording.h"
+#include "report/printable.h"
+#include "report/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the head ---- */
+
+static void print_command(const struct tw_recording_info *info)
+{
+	tw_print_command(stdout, (const char *const *)info->argv);
+	putchar('\n');
+}
+
+static void print_totals(const struct report *r)
+{
+	char n[4][32];
+	const struct tw_recording_info *info = tw_recording_info(r->recording);
+	const struct tw_cost *all = &r->costs.totals;
+	const struct tw_totals *t = tw_recording_totals(r->recording);
+	print_command(info);
+	printf("%s instructions, %llu thread%s\n", tw_grouped(all->insns, n[0]), (unsigned long long)t->threads,
+	       t->threads == 1 ? "" : "s");
+	if (tw_format_has_refs(info->format))
+		printf("%s references: %s reads, %s writes (%s read and write, and count as both)\n", tw_grouped(all->refs, n[0]),
+		       tw_grouped(all->reads, n[1]), tw_grouped(all->writes, n[2]), tw_grouped(all->reads + all->writes - all->refs, n[3]));
+	else
+		printf("references: a recording of format %s holds none\n", tw_format_name(info->format));
+	if (!info->complete)
+		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
+	if (t->cut) {
+		tw_tell_cut(stdout, t);
+		fputs(": still there when the process ended\n", stdout);
+	}
+	if (t->gaps)
+		printf("gaps: at %s place%s something was not recorded\n", tw_grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
+	size_t periods;
+	const struct tw_budget *b = tw_recording_budget(r->recording, &periods);
+	if (b)
+		tw_budget_print_line(stdout, "", b, periods);
+}
+
+static void json_cost(struct tw_json *j, const struct tw_cost *c)
+{
+	tw_json_number(j, "instructions", c->insns);
+	tw_json_number(j, "refs", c->refs);
+	tw_json_number(j, "reads", c->reads);
+	tw_json_number(j, "writes", c->writes);
+}
+
+static void json_head(struct tw_json *j, const struct report *r)
+{
+	tw_json_text(j, "state", tw_recording_info(r->recording)->complete ? "complete" : "incomplete");
+	tw_json_text(j, "format", tw_format_name(tw_recording_info(r->recording)->format));
+	tw_json_number(j, "gaps", tw_recording_totals(r->recording)->gaps);
+	tw_json_number(j, "cut_at_exit", tw_recording_totals(r->recording)->cut);
+	tw_budget_json(j, r->recording);
+	tw_json_open(j, "totals", '{');
+	json_cost(j, &r->costs.totals);
+	tw_json_number(j, "blocks", tw_recording_totals(r->recording)->blocks);
+	tw_json_close(j, '}');
+	tw_died_json(j, r->recording, r->names);
+}
+
+/* ---- which rows ---- */
+
+/* Whether a name is the one that is wanted, or is with its parameters (C++). */
+static int is_named(const char *name, const char *wanted)
+{
+	size_t n = strlen(wanted);
+	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
+}
+
+static int is_shown(const struct report *r, const char *function, const char *module)
+{
+	return (!r->function || is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
+}
+
+/* Where a function or line stands, in one text: the caller frees it. */
+static char *place_of(const char *function, const char *module, const char *file, uint32_t line)
+{
+	char *text = NULL;
+	int ok;
+	if (line)
+		ok = asprintf(&text, "%s %s:%u", function, tw_base_name(file), line);
+	else if (strncmp(function, module, strlen(module)))
+		ok = asprintf(&text, "%s (%s)", function, module);
+	else
+		ok = asprintf(&text, "%s", function);
+	return ok < 0 ? NULL : text;
+}
+
+/* ---- functions ---- */
+
+static enum report_sort sorted_by;
+
+static uint64_t key_of(const struct tw_cost *self, const struct tw_cost *inclusive, uint64_t calls)
+{
+	switch (sorted_by) {
+	case SORT_INCLUSIVE:
+		return inclusive->insns;
+	case SORT_REFS:
+		return self->refs;
+	case SORT_READS:
+		return self->reads;
+	case SORT_WRITES:
+		return self->writes;
+	case SORT_CALLS:
+		return calls;
+	default:
+		return self->insns;
+	}
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct tw_cost_function *x = a, *y = b;
+	uint64_t m = sorted_by == SORT_NAME ? 0 : key_of(&x->self, &x->inclusive, x->calls);
+	uint64_t n = sorted_by == SORT_NAME ? 0 : key_of(&y->self, &y->inclusive, y->calls);
+	if (m != n)
+		return m > n ? -1 : 1;
+	int order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->module, y->module);
+}
+
+static int print_functions(struct report *r)
+{
+	static const struct tw_row_column columns[] = {
+	    {NULL, "self", TW_ROW_SHARE, 0},
+	    {"instructions", "insns", TW_ROW_COUNT, 0},
+	    {NULL, "incl.", TW_ROW_SHARE, 0},
+	    {"inclusive_instructions", NULL, TW_ROW_COUNT, 0},
+	    {"refs", "refs", TW_ROW_COUNT, 0},
+	    {"reads", "reads", TW_ROW_COUNT, 0},
+	    {"writes", "writes", TW_ROW_COUNT, 0},
+	    {"inclusive_refs", NULL, TW_ROW_COUNT, 0},
+	    {"inclusive_reads", NULL, TW_ROW_COUNT, 0},
+	    {"inclusive_writes", NULL, TW_ROW_COUNT, 0},
+	    {"calls", "calls", TW_ROW_COUNT, 0},
+	    {"function", NULL, TW_ROW_TEXT, 0},
+	    {"module", NULL, TW_ROW_TEXT, 0},
+	    {"address", NULL, TW_ROW_ADDRESS, 0},
+	    {"file", NULL, TW_ROW_TEXT, 0},
+	    {"line", NULL, TW_ROW_COUNT, 0},
+	    {"unnamed", NULL, TW_ROW_TEXT, 0},
+	    {NULL, "function", TW_ROW_TEXT, 0},
+	    {NULL, NULL, 0, 0},
+	};
+	const struct tw_cost *all = &r->costs.totals;
+	sorted_by = r->sort;
+	if (r->costs.n_functions)
+		qsort(r->costs.functions, r->costs.n_functions, sizeof *r->costs.functions, by_function);
+	tw_rows_begin(&r->rows, "functions",
+	              r->costs.has_calls ? "Functions: by themselves (self; references too), and with all that they call (incl.)"
+	                                 : "Functions, by themselves",
+	              columns);
+	for (size_t i = 0; i < r->costs.n_functions; i++) {
+		const struct tw_cost_function *f = &r->costs.functions[i];
+		const struct tw_cost *self = &f->self, *incl = &f->inclusive;
+		if ((!self->insns && !incl->insns) || !is_shown(r, f->name, f->module))
+			continue;
+		char *place = place_of(f->name, f->module, f->file, f->line);
+		tw_rows_add(&r->rows, (union tw_row_cell[]){{{self->insns, all->insns}},
+		                                            {{self->insns, 0}},
+		                                            {{incl->insns, all->insns}},
+		                                            {{incl->insns, 0}},
+		                                            {{self->refs, 0}},
+		                                            {{self->reads, 0}},
+		                                            {{self->writes, 0}},
+		                                            {{incl->refs, 0}},
+		                                            {{incl->reads, 0}},
+		                                            {{incl->writes, 0}},
+		                                            {{f->calls, 0}},
+		                                            {.text = f->name},
+		                                            {.text = f->module},
+		                                            {{f->address, 0}},
+		                                            {.text = f->file ? tw_base_name(f->file) : ""},
+		                                            {{f->line, 0}},
+		                                            {.text = f->known ? "" : f->why},
+		                                            {.text = place ? place : f->name}});
+		free(place);
+	}
+	tw_rows_end(&r->rows);
+	return 0;
+}
+
+/* ---- callers and callees ---- */
+
+/* Calls between two functions, of all places and levels. */
+struct pair {
+	uint32_t other;
+	uint64_t calls;
+	struct tw_cost cost;
+};
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	if (x->cost.insns != y->cost.insns)
+		return x->cost.insns > y->cost.insns ? -1 : 1;
+	return (x->other > y->other) - (x->other < y->other);
+}
+
+static int is_of(const struct report *r, uint32_t function)
+{
+	return is_named(r->costs.functions[function].name, r->of);
+}
+
+static int print_pairs(struct report *r)
+{
+	static const struct tw_row_column columns[] = {
+	    {NULL, "share", TW_ROW_SHARE, 0},   {"instructions", "insns", TW_ROW_COUNT, 0},
+	    {"refs", "refs", TW_ROW_COUNT, 0},  {"calls", "calls", TW_ROW_COUNT, 0},
+	    {"function", NULL, TW_ROW_TEXT, 0}, {"module", NULL, TW_ROW_TEXT, 0},
+	    {NULL, "function", TW_ROW_TEXT, 0}, {NULL, NULL, 0, 0},
+	};
+	int callers = r->table == REPORT_CALLERS, found = 0;
+	char title[256];
+	struct pair *pairs = calloc(r->costs.n_functions + 1, sizeof *pairs);
+	if (!pairs)
+		return TW_ERR_MEMORY;
+	for (uint32_t i = 0; i < r->costs.n_functions; i++) {
+		pairs[i].other = i;
+		found |= is_of(r, i);
+	}
+	for (size_t i = 0; i < r->costs.calls.n_calls; i++) {
+		const struct tw_call *c = &r->costs.calls.calls[i];
+		uint32_t other = callers ? c->in.function : c->to.function;
+		if (!is_of(r, callers ? c->to.function : c->in.function))
+			continue;
+		pairs[other].calls += c->calls;
+		tw_cost_add(&pairs[other].cost, &c->cost);
+	}
+	if (!found) {
+		free(pairs);
+		return fprintf(stderr, "trackway report: %s: no function %s ran\n", r->dir, r->of), 1;
+	}
+	qsort(pairs, r->costs.n_functions, sizeof *pairs, by_cost);
+	snprintf(title, sizeof title,
+	         callers ? "Callers of %.200s: what their calls of it cost" : "Callees of %.200s: what its calls of them cost", r->of);
+	tw_rows_begin(&r->rows, callers ? "callers" : "callees", title, columns);
+	for (size_t i = 0; i < r->costs.n_functions; i++) {
+		const struct tw_cost_function *f = &r->costs.functions[pairs[i].other];
+		if (!pairs[i].calls)
+			continue;
+		char *place = place_of(f->name, f->module, f->file, f->line);
+		tw_rows_add(&r->rows, (union tw_row_cell[]){{{pairs[i].cost.insns, r->costs.totals.insns}},
+		                                            {{pairs[i].cost.insns, 0}},
+		                                            {{pairs[i].cost.refs, 0}},
+		                                            {{pairs[i].calls, 0}},
+		                                            {.text = f->name},
+		                                            {.text = f->module},
+		                                            {.text = place ? place : f->name}});
+		free(place);
+	}
+	tw_rows_end(&r->rows);
+	free(pairs);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static int by_line(const void *a, const void *b)
+{
+	const struct tw_cost_line *x = a, *y = b;
+	uint64_t m = key_of(&x->self, &x->self, 0), n = key_of(&y->self, &y->self, 0);
+	if (m != n)
+		return m > n ? -1 : 1;
+	int order = strcmp(x->function, y->function);
+	return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static const char *text_of(struct tw_sources *sources, const struct tw_cost_line *l)
+{
+	const char *text = l->line && l->file ? tw_source_line(sources, l->file, l->line) : NULL;
+	return text ? text + strspn(text, " \t") : "";
+}
+
+/* What goes into the text's last column. */
+static char *line_of(struct tw_sources *sources, const struct tw_cost_line *l)
+{
+	char *place = place_of(l->function, l->module, l->file, l->line), *all = NULL;
+	if (place && asprintf(&all, "%s  %s", place, text_of(sources, l)) < 0)
+		all = NULL;
+	free(place);
+	return all;
+}
+
+static int print_lines(struct report *r)
+{
+	static const struct tw_row_column columns[] = {
+	    {NULL, "self", TW_ROW_SHARE, 0},       {"instructions", "insns", TW_ROW_COUNT, 0},
+	    {"refs", "refs", TW_ROW_COUNT, 0},     {"reads", "reads", TW_ROW_COUNT, 0},
+	    {"writes", "writes", TW_ROW_COUNT, 0}, {"function", NULL, TW_ROW_TEXT, 0},
+	    {"module", NULL, TW_ROW_TEXT, 0},      {"file", NULL, TW_ROW_TEXT, 0},
+	    {"line", NULL, TW_ROW_COUNT, 0},       {"text", NULL, TW_ROW_TEXT, 0},
+	    {NULL, "line", TW_ROW_TEXT, 0},        {NULL, NULL, 0, 0},
+	};
+	struct tw_sources sources;
+	tw_sources_init(&sources, r->recording);
+	sorted_by = r->sort;
+	if (r->costs.n_lines)
+		qsort(r->costs.lines, r->costs.n_lines, sizeof *r->costs.lines, by_line);
+	tw_rows_begin(&r->rows, "lines", "Source lines, by themselves", columns);
+	for (size_t i = 0; i < r->costs.n_lines; i++) {
+		const struct tw_cost_line *l = &r->costs.lines[i];
+		if (!is_shown(r, l->function, l->module))
+			continue;
+		char *line = !r->rows.top || i < r->rows.top || r->function || r->module ? line_of(&sources, l) : NULL;
+		tw_rows_add(&r->rows, (union tw_row_cell[]){{{l->self.insns, r->costs.totals.insns}},
+		                                            {{l->self.insns, 0}},
+		                                            {{l->self.refs, 0}},
+		                                            {{l->self.reads, 0}},
+		                                            {{l->self.writes, 0}},
+		                                            {.text = l->function},
+		                                            {.text = l->module},
+		                                            {.text = l->file ? l->file : ""},
+		                                            {{l->line, 0}},
+		                                            {.text = r->rows.form ? text_of(&sources, l) : ""},
+		                                            {.text = line ? line : ""}});
+		free(line);
+	}
+	tw_rows_end(&r->rows);
+	tw_sources_free(&sources);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+enum { MOST_STRIDES = 200 };
+
+static int by_refs(const void *a, const void *b)
+{
+	const struct tw_cost_line *x = a, *y = b;
+	if (x->self.refs != y->self.refs)
+		return x->self.refs > y->self.refs ? -1 : 1;
+	return by_line(a, b);
+}
+
+/* The instructions with most references of the lines that are shown; returns how many there are. */
+static size_t choose_strides(struct report *r, struct tw_stride *items)
+{
+	size_t n = 0, most = r->rows.top && r->rows.top < MOST_STRIDES ? r->rows.top : MOST_STRIDES;
+	if (r->costs.n_lines)
+		qsort(r->costs.lines, r->costs.n_lines, sizeof *r->costs.lines, by_refs);
+	for (size_t i = 0; i < r->costs.n_lines && n < most; i++)
+		if (r->costs.lines[i].pc_refs && is_shown(r, r->costs.lines[i].function, r->costs.lines[i].module))
+			items[n++].pc = r->costs.lines[i].pc;
+	qsort(items, n, sizeof *items, tw_by_number);
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!kept || items[kept - 1].pc != items[i].pc)
+			items[kept++].pc = items[i].pc;
+	return kept;
+}
+
+static int print_memory(struct report *r, const struct tw_replay_options *replay)
+{
+	static const struct tw_row_column columns[] = {
+	    {"refs", "refs", TW_ROW_COUNT, 0},
+	    {"bytes", "bytes", TW_ROW_COUNT, 0},
+	    {"cache_lines", "lines", TW_ROW_COUNT, 0},
+	    {"stride", "stride", TW_ROW_SIGNED, 8},
+	    {NULL, "of all", TW_ROW_SHARE, 0},
+	    {"strides_like_it", NULL, TW_ROW_COUNT, 0},
+	    {"address", NULL, TW_ROW_ADDRESS, 0},
+	    {"function", NULL, TW_ROW_TEXT, 0},
+	    {"module", NULL, TW_ROW_TEXT, 0},
+	    {"file", NULL, TW_ROW_TEXT, 0},
+	    {"line", NULL, TW_ROW_COUNT, 0},
+	    {NULL, "line", TW_ROW_TEXT, 0},
+	    {NULL, NULL, 0, 0},
+	};
+	struct tw_stride items[MOST_STRIDES] = {{0}};
+	struct tw_sources sources;
+	size_t n = choose_strides(r, items);
+	int error = tw_strides(r->recording, replay, items, n);
+	if (error)
+		return error;
+	tw_sources_init(&sources, r->recording);
+	tw_rows_begin(&r->rows, "memory",
+	              "Of each line the instruction with most references: bytes, distinct cache lines, its usual stride", columns);
+	for (size_t i = 0; i < r->costs.n_lines; i++) {
+		const struct tw_cost_line *l = &r->costs.lines[i];
+		size_t at = tw_array_before(&l->pc, items, n, sizeof *items, tw_by_number);
+		const struct tw_stride *s = at < n && items[at].pc == l->pc ? &items[at] : NULL;
+		if (!s || !is_shown(r, l->function, l->module))
+			continue;
+		char *line = line_of(&sources, l);
+		tw_rows_add(&r->rows, (union tw_row_cell[]){{{s->refs, 0}},
+		                                            {{s->bytes, 0}},
+		                                            {{s->lines, 0}},
+		                                            {.difference = s->stride},
+		                                            {{s->strode, s->refs}},
+		                                            {{s->strode, 0}},
+		                                            {{s->pc, 0}},
+		                                            {.text = l->function},
+		                                            {.text = l->module},
+		                                            {.text = l->file ? l->file : ""},
+		                                            {{l->line, 0}},
+		                                            {.text = line ? line : ""}});
+		free(line);
+	}
+	tw_rows_end(&r->rows);
+	tw_sources_free(&sources);
+	return 0;
+}
+
+/* ---- blocks ---- */
+
+static int by_insns(const void *a, const void *b)
+{
+	const struct tw_hot_block *x = a, *y = b;
+	if (x->counts.insns != y->counts.insns)
+		return x->counts.insns > y->counts.insns ? -1 : 1;
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+static int print_blocks(struct report *r)
+{
+	static const struct tw_row_column columns[] = {
+	    {NULL, "self", TW_ROW_SHARE, 0},       {"instructions", "insns", TW_ROW_COUNT, 0},
+	    {"refs", "refs", TW_ROW_COUNT, 0},     {"reads", "reads", TW_ROW_COUNT, 0},
+	    {"writes", "writes", TW_ROW_COUNT, 0}, {"runs", "runs", TW_ROW_COUNT, 0},
+	    {"function", NULL, TW_ROW_TEXT, 0},    {"module", NULL, TW_ROW_TEXT, 0},
+	    {"address", NULL, TW_ROW_ADDRESS, 0},  {"offset", NULL, TW_ROW_COUNT, 0},
+	    {"file", NULL, TW_ROW_TEXT, 0},        {"line", NULL, TW_ROW_COUNT, 0},
+	    {NULL, "block", TW_ROW_TEXT, 0},       {NULL, NULL, 0, 0},
+	};
+	if (r->costs.hot.n_blocks)
+		qsort(r->costs.hot.blocks, r->costs.hot.n_blocks, sizeof *r->costs.hot.blocks, by_insns);
+	tw_rows_begin(&r->rows, "blocks", "Basic blocks", columns);
+	for (size_t i = 0; i < r->costs.hot.n_blocks; i++) {
+		const struct tw_hot_block *b = &r->costs.hot.blocks[i];
+		struct tw_code_name name;
+		char offset[32] = "", *function = NULL, *place = NULL;
+		tw_names_code(r->names, b->image, b->pc, &name);
+		if (!is_shown(r, name.function, name.module))
+			continue;
+		if (name.offset)
+			snprintf(offset, sizeof offset, "+0x%llx", (unsigned long long)name.offset);
+		if (asprintf(&function, "%s%s", name.function, offset) < 0)
+			return TW_ERR_MEMORY;
+		place = place_of(function, name.module, name.file, name.line);
+		tw_rows_add(&r->rows, (union tw_row_cell[]){{{b->counts.insns, r->costs.totals.insns}},
+		                                            {{b->counts.insns, 0}},
+		                                            {{b->counts.refs, 0}},
+		                                            {{b->counts.reads, 0}},
+		                                            {{b->counts.writes, 0}},
+		                                            {{b->counts.executions, 0}},
+		                                            {.text = name.function},
+		                                            {.text = name.module},
+		                                            {{b->pc, 0}},
+		                                            {{name.offset, 0}},
+		                                            {.text = name.file ? tw_base_name(name.file) : ""},
+		                                            {{name.line, 0}},
+		                                            {.text = place ? place : function}});
+		free(function);
+		free(place);
+	}
+	tw_rows_end(&r->rows);
+	return 0;
+}
+
+/* ---- all ---- */
+
+static int print_table(struct report *r, const struct tw_replay_options *replay)
+{
+	int needs_calls = r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS;
+	if (needs_calls && !r->costs.has_calls)
+		return fprintf(stderr, "trackway report: %s: this was imported from addresses only: there are no lines and calls\n",
+		               r->dir),
+		       1;
+	switch (r->table) {
+	case REPORT_LINES:
+		return print_lines(r);
+	case REPORT_MEMORY:
+		return print_memory(r, replay);
+	case REPORT_BLOCKS:
+		return print_blocks(r);
+	case REPORT_CALLERS:
+	case REPORT_CALLEES:
+		return print_pairs(r);
+	default:
+		return print_functions(r);
+	}
+}
+
+int report_print(struct report *r, const struct tw_replay_options *replay)
+{
+	struct tw_json j = {.f = stdout};
+	r->rows.json = &j;
+	if (r->rows.form == TW_ROWS_TEXT) {
+		print_totals(r);
+		tw_died_print(stdout, r->recording, r->names);
+	}
+	if (r->rows.form != TW_ROWS_JSON)
+		return print_table(r, replay);
+	tw_json_begin(&j, "report");
+	json_head(&j, r);
+	int status = print_table(r, replay);
+	tw_json_close(&j, '}');
+	return status;
+}

@@ -1,0 +1,180 @@
+#include "cli/request.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- help ---- */
+
+enum { TEXT_AT = 19, WIDTH = 80 };
+
+/* The text, broken into lines between words, each beginning at column TEXT_AT; `at` is where the first one stands. */
+static void print_wrapped(FILE *f, const char *text, size_t at)
+{
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		if (at > TEXT_AT && at + 1 + n > WIDTH) {
+			fprintf(f, "\n%*s", TEXT_AT, "");
+			at = TEXT_AT;
+		} else if (at > TEXT_AT) {
+			fputc(' ', f);
+			at++;
+		}
+		fprintf(f, "%.*s", (int)n, text);
+		at += n;
+		text += n + (text[n] == ' ');
+	}
+}
+
+static void print_option(FILE *f, const struct tw_option *o)
+{
+	int wants = tw_option_wants(o);
+	int at = fprintf(f, wants == 2 ? "  --%s[=%s]" : wants ? "  --%s %s" : "  --%s%s", o->name, wants ? o->argument : "");
+	if (at < TEXT_AT)
+		fprintf(f, "%*s", TEXT_AT - at, "");
+	else
+		fprintf(f, "\n%*s", TEXT_AT, "");
+	char text[1024];
+	snprintf(text, sizeof text, o->value ? "%s; default %s" : "%s", o->help, o->value);
+	print_wrapped(f, text, TEXT_AT);
+	fputc('\n', f);
+}
+
+void tw_options_print(FILE *f, const struct tw_option *options)
+{
+	for (; options && options->name; options++)
+		print_option(f, options);
+}
+
+static int print_help(const struct tw_request *r)
+{
+	static const char *const scopes[] = {
+	    [TW_SCOPE_CHUNKS] = "It runs on as many cores as there are.",
+	    [TW_SCOPE_THREADS] = "It runs on as many cores as the program has threads.",
+	    [TW_SCOPE_ALL] = "It sees all threads in the order of time, on one core.",
+	};
+	const struct tw_analyzer *a = r->analyzer;
+	printf("Usage: trackway analyze %s [OPTION...] %s%sDIR\n\n%s: %s.\n", r->name, a->argument ? a->argument : "",
+	       a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
+	if (a->help)
+		printf("\n%s", a->help);
+	if (a->options && a->options->name)
+		printf("\nIts own options:\n\n");
+	tw_options_print(stdout, a->options);
+	return printf("\n%s\nOptions that all analyzers have: trackway analyze --help\n",
+	              a->scope <= TW_SCOPE_ALL ? scopes[a->scope] : "") < 0;
+}
+
+/* ---- options ---- */
+
+enum { FIRST_LONG = 256 };
+
+/* As getopt_long wants them, NULL: no memory. */
+static struct option *list_options(const struct tw_analyzer *a)
+{
+	static const int wants[] = {no_argument, required_argument, optional_argument};
+	const struct tw_option *o;
+	size_t n = 0;
+	while (tw_request_option(a, n))
+		n++;
+	struct option *words = calloc(n + 2, sizeof *words);
+	for (size_t i = 0; words && (o = tw_request_option(a, i)); i++)
+		words[i] = (struct option){o->name, wants[tw_option_wants(o)], NULL, FIRST_LONG + (int)i};
+	if (words)
+		words[n] = (struct option){"help", no_argument, NULL, 'h'};
+	return words;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int take_option(struct tw_request *r, uint64_t *jobs, const struct tw_option_set *set, int option, char **argv)
+{
+	char why[1024];
+	if (option == 'h')
+		return print_help(r);
+	if (option == 'j') {
+		if (tw_parse_number(optarg, TW_MAX_JOBS, jobs) && *jobs)
+			return -1;
+		return tw_usage_error("analyze", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
+	}
+	if (option < FIRST_LONG)
+		return tw_wrong_option(set, option, argv);
+	if (tw_request_set(r, (size_t)(option - FIRST_LONG), optarg, why, sizeof why))
+		return tw_usage_error("analyze", "%s: %s", r->name, why);
+	return -1;
+}
+
+int tw_request_parse(struct tw_request *r, uint64_t *jobs, int argc, char **argv)
+{
+	struct option *words = list_options(r->analyzer);
+	const struct tw_option_set set = {"analyze", ":j:h", words};
+	int status = words ? -1 : tw_recording_error("analyze", r->name, TW_ERR_MEMORY);
+	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, words, NULL)) >= 0;)
+		status = take_option(r, jobs, &set, option, argv);
+	free(words);
+	return status;
+}
+
+int tw_request_arguments(struct tw_request *r, int n, char **words, const char **dir)
+{
+	const char *argument = r->analyzer->argument;
+	char why[1024];
+	size_t option = 0;
+	if (argument && n != 2)
+		return tw_usage_error("analyze", "%s wants %s and exactly one recording", r->name, argument);
+	if (n < 1 || (!argument && n > 1))
+		return tw_usage_error("analyze", "exactly one recording is wanted");
+	*dir = words[n - 1];
+	while (argument && strcmp(tw_request_option(r->analyzer, option)->name, argument))
+		option++;
+	if (argument && tw_request_set(r, option, words[0], why, sizeof why))
+		return tw_usage_error("analyze", "%s: %s", r->name, why);
+	return -1;
+}
+
+/* ---- where the answer goes ---- */
+
+static int say_output(const char *command, const char *name, const char *why)
+{
+	fprintf(stderr, "trackway %s: %s: %s\n", command, name, why);
+	return 0;
+}
+
+FILE *tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard)
+{
+	if (!r->output || !strcmp(r->output, "-"))
+		return standard;
+	if (dir && tw_is_part_of(r->output, dir)) {
+		say_output(command, r->output, "it is a file of the recording");
+		return NULL;
+	}
+	FILE *f = fopen(r->output, "we");
+	if (!f)
+		say_output(command, r->output, strerror(errno));
+	return f;
+}
+
+int tw_request_close_output(const char *command, const struct tw_request *r, FILE *f)
+{
+	if (f == stdout || f == stderr)
+		return 1;
+	errno = 0;
+	int wrong = fflush(f) || ferror(f), why = errno;
+	wrong |= fclose(f);
+	return !wrong || say_output(command, r->output, why ? strerror(why) : "not all could be written");
+}
+
+int tw_request_end_answer(const char *command, const struct tw_request *r, struct tw_answer *answer)
+{
+	char *known;
+	int result = tw_answer_end(answer, &known);
+	if (result < 0)
+		return tw_recording_error(command, r->name, result);
+	if (result && known)
+		fprintf(stderr, "trackway %s: %s: its answer has no table '%s'; there are %s\n", command, r->name, r->table, known);
+	else if (result)
+		fprintf(stderr, "trackway %s: %s: its answer has no tables\n", command, r->name);
+	free(known);
+	return result;
+}

@@ -1,0 +1,27 @@
+/*
+ * Requests on the command line (plugin/request.h): their options, the help about an analyzer, and the file that an answer goes to.
+ */
+#ifndef TW_CLI_REQUEST_H
+#define TW_CLI_REQUEST_H
+
+#include "plugin/request.h"
+
+/* What options there are, a line or more for each. The last has no name. */
+void tw_options_print(FILE *f, const struct tw_option *options);
+
+/* Parses the options of `analyze NAME`; argv[0] is the analyzer. Returns -1 to go on, with optind at the first word that is no option, behind the analyzer; or an exit status. */
+int tw_request_parse(struct tw_request *r, uint64_t *jobs, int argc, char **argv);
+
+/* Takes what is not an option, n words: the analyzer's own argument if it has one, and the recording. Returns -1 to go on, or an exit status. */
+int tw_request_arguments(struct tw_request *r, int n, char **words, const char **dir);
+
+/* The stream for the answer: the file that was asked for, which is not to be one of the recording in `dir` (NULL: there is none), or `standard`. NULL: said on stderr. */
+FILE *tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard);
+
+/* 0: it could not be written; said on stderr. Leaves a standard stream open. */
+int tw_request_close_output(const char *command, const struct tw_request *r, FILE *f);
+
+/* Ends the answer. Returns 0, or an exit status after having said what is wrong. */
+int tw_request_end_answer(const char *command, const struct tw_request *r, struct tw_answer *answer);
+
+#endif

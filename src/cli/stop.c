@@ -1,0 +1,52 @@
+/* trackway stop, trackway keep: what is asked of the recorder of a process while it records. */
+#include "channel/asked.h"
+#include "cli/attached.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char stop_help[] = "Usage: trackway stop PID\n\n"
+                                "Ends the recording of process PID, and of all that is recorded with it, while\n"
+                                "they run: each goes on natively from where it is, as if it had never been\n"
+                                "recorded, and its recorder closes the recording. PID may be the recorder's, too.\n\n"
+                                "  --help                 this text\n\n"
+                                "Exit status: 0; 1 when it cannot be let go: then it goes on being recorded.\n";
+
+static const char keep_help[] = "Usage: trackway keep PID\n\n"
+                                "Has the recorder of process PID, which records with --ring, store what it has of\n"
+                                "the last of what ran. Recording goes on, and what comes then is stored behind it\n"
+                                "the next time, or at the end. PID may be the recorder's, too.\n\n"
+                                "  --help                 this text\n\n"
+                                "Exit status: 0; 1 when it is not recorded with --ring.\n";
+
+static int ask(const char *word, const char *help, int argc, char **argv)
+{
+	char answer[512];
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return fputs(help, stdout) < 0;
+	const pid_t pid = argc == 2 ? tw_attached_parse(argv[1]) : 0;
+	if (!pid && argc == 2)
+		return tw_usage_error(word, "'%s' is no number of a process", argv[1]);
+	if (!pid)
+		return tw_usage_error(word, "it takes the number of one process");
+	const pid_t recorder = tw_asked_recorder(pid);
+	const int status = recorder ? tw_asked_of(recorder, word, answer, sizeof answer) : -2;
+	if (status == -2)
+		fprintf(stderr, "trackway %s: process %d is not being recorded\n", word, (int)pid);
+	else if (status)
+		fprintf(stderr, "trackway %s: %s\n", word, answer);
+	else
+		printf("%s\n", answer);
+	return status ? 1 : 0;
+}
+
+int tw_cmd_stop(int argc, char **argv)
+{
+	return ask("stop", stop_help, argc, argv);
+}
+
+int tw_cmd_keep(int argc, char **argv)
+{
+	return ask("keep", keep_help, argc, argv);
+}

@@ -1,0 +1,15 @@
+/*
+ * Windows of record --start and --stop, before the program runs: what will not be found is told.
+ */
+#ifndef TW_CLI_WINDOW_H
+#define TW_CLI_WINDOW_H
+
+#include "base/channel.h"
+
+/*
+ * Looks for the place in the program's file and libraries, and completes *where (names/before.h). Returns 0 to go on; -1, having said why on stderr, if it cannot be reached: its
+ * module is known and does not have it. Without a module a library that is loaded later may have it, or another program: that is said, unless `quiet`.
+ */
+int tw_window_before(const char *option, const char *program, const char *as_given, struct tw_where *where, int quiet);
+
+#endif

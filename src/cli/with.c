@@ -1,0 +1,184 @@
+#include "cli/with.h"
+#include "analyzers/table.h"
+#include "channel/machine.h"
+#include "cli/analyze.h"
+#include "cli/request.h"
+#include "plugin/guard.h"
+#include "plugin/plugin.h"
+#include "plugin/stage.h"
+#include "base/array.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int complain(const char *name, const char *why)
+{
+	fprintf(stderr, "trackway record: %s: %s\n", name, why);
+	return -1;
+}
+
+int tw_with_add(struct tw_with *w, char *text)
+{
+	char why[1024], *options = strchr(text, ',');
+	struct tw_live_request *requests = tw_array_room(w->requests, w->n, &w->room, sizeof *requests);
+	if (options)
+		*options++ = 0;
+	tw_guard_install("record", 125);
+	const struct tw_analyzer *analyzer = requests ? tw_plugin_find(tw_analyzers, text, why, sizeof why) : NULL;
+	if (!requests)
+		return complain(text, "no memory");
+	w->requests = requests;
+	if (!analyzer)
+		return complain(text, why);
+	if (!tw_request_init(&requests[w->n].request, analyzer, text))
+		return complain(text, "no memory");
+	if (options && tw_request_set_all(&requests[w->n].request, options, why, sizeof why))
+		return complain(text, why);
+	const struct tw_view *view = &requests[w->n].request.view;
+	if (view->from.kind == TW_WHERE_TIME || view->to.kind == TW_WHERE_TIME)
+		return complain(
+		    text, "while the program runs, from and to are counts of instructions (5Mi): how much time passes is known at its end");
+	if (!tw_request_has_argument(&requests[w->n].request)) {
+		snprintf(why, sizeof why, "it wants %s=VALUE", analyzer->argument);
+		return complain(text, why);
+	}
+	w->n++;
+	if (!tw_request_is_live(&requests[w->n - 1].request))
+		return 0;
+	const struct tw_live_request last = requests[w->n - 1];
+	memmove(requests + w->n_live + 1, requests + w->n_live, (w->n - 1 - w->n_live) * sizeof *requests);
+	requests[w->n_live++] = last;
+	return 0;
+}
+
+uint32_t tw_with_needs(const struct tw_with *w)
+{
+	uint32_t needs = 0;
+	for (size_t i = 0; i < w->n; i++)
+		needs |= w->requests[i].request.analyzer->needs;
+	return needs;
+}
+
+int tw_with_check(const struct tw_with *w, uint32_t format, int order)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct tw_request *r = &w->requests[i].request;
+		const char *lack = tw_stage_lacks_format(r->analyzer, format, order);
+		if (lack)
+			return complain(r->name, lack);
+	}
+	return 0;
+}
+
+/* Standard error, but written in larger pieces. */
+static FILE *standard(void)
+{
+	int fd = dup(STDERR_FILENO);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+static int end_answer(struct tw_live_request *r, struct tw_answer *answer)
+{
+	int wrong = tw_request_end_answer("record", &r->request, answer);
+	return !tw_request_close_output("record", &r->request, r->f) || wrong;
+}
+
+int tw_with_start(struct tw_with *w, const struct tw_recording_info *info)
+{
+	const struct tw_live_options options = {w->requests, w->n_live, info, tw_machine_processors(), end_answer};
+	if (!w->n_live)
+		return TW_OK;
+	for (size_t i = 0; i < w->n_live; i++) {
+		struct tw_live_request *r = &w->requests[i];
+		FILE *own = r->request.output ? stderr : standard();
+		r->f = own ? tw_request_open_output("record", &r->request, NULL, own) : NULL;
+		if (!r->f)
+			return own ? 1 : tw_fail(TW_ERR_SYSTEM, "%s: there is nowhere to write its answer to", r->request.name);
+	}
+	int error = tw_feed_new(&w->feed);
+	return error ? error : tw_live_start(&options, w->feed, &w->pid);
+}
+
+void tw_with_end(struct tw_with *w, const struct tw_recording_info *end)
+{
+	if (!w->pid)
+		return;
+	const struct tw_feed_end last = {end->wait_status, end->complete, end->duration_ns, end->tsc_hz, end->totals};
+	tw_feed_end(w->feed, &last);
+	tw_live_wait(w->pid);
+	tw_feed_free(w->feed);
+	w->feed = NULL;
+	w->pid = 0;
+}
+
+void tw_with_free(struct tw_with *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		tw_request_free(&w->requests[i].request);
+	free(w->requests);
+	*w = (struct tw_with){0};
+}
+
+/* ---- those that need a recording ---- */
+
+int tw_with_needs_recording(const struct tw_with *w)
+{
+	return w->n > w->n_live;
+}
+
+/* In a process of its own: it may crash. */
+static void replay(const struct tw_request *r, const char *dir)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid < 0)
+		complain(r->name, "there is no process to be had for it");
+	if (pid > 0)
+		tw_live_wait(pid);
+	if (pid)
+		return;
+	tw_guard_install("record", 1);
+	FILE *f = r->output ? stderr : standard();
+	int status = f ? tw_analyze_recording("record", r, dir, tw_machine_processors(), f) : 1;
+	fflush(NULL);
+	_exit(status);
+}
+
+void tw_with_replay(const struct tw_with *w, const char *dir)
+{
+	for (size_t i = w->n_live; i < w->n; i++)
+		replay(&w->requests[i].request, dir);
+}
+
+static const char inner[] = "/recording"; /* what is there is ours alone */
+
+int tw_with_make_directory(char *dir, size_t size)
+{
+	const char *parent = getenv("TMPDIR");
+	int n = snprintf(dir, size - sizeof inner, "%s/trackway.XXXXXX", parent && *parent ? parent : "/tmp");
+	if (n < 0 || (size_t)n >= size - sizeof inner || !mkdtemp(dir))
+		return tw_fail(TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno));
+	strcat(dir, inner);
+	return TW_OK;
+}
+
+void tw_with_remove_directory(const char *dir)
+{
+	DIR *d = opendir(dir);
+	char *parent = strndup(dir, strlen(dir) - strlen(inner));
+	for (const struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+	if (parent)
+		rmdir(parent);
+	free(parent);
+}

@@ -1,0 +1,13 @@
+/* The dispatcher: from the cache and back into it. */
+#ifndef TW_DISPATCH_H
+#define TW_DISPATCH_H
+
+#include "engine/code/room.h"
+
+/* The cache was left by t->exit: what is to be done there is done. Returns the host address to go on at. */
+u64 tw_dispatch(struct thread *t);
+
+/* Enters the cache at t->pc with t->regs: finds or makes the fragment. Takes the deferred signal first. */
+u64 tw_resume(struct thread *t);
+
+#endif

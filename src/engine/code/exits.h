@@ -1,0 +1,37 @@
+/*
+ * Leaving: how control goes from a fragment's code to what comes next.
+ *
+ * A basic block has one end. A superblock is a path of several blocks: within it a jump costs nothing, a call only pushes its return address, and what
+ * may leave the path, a conditional branch or a return, is a test with a side exit, whose code stands behind the fragment's.
+ *
+ * What must hold: each way out that a record can tell from the others is a path of its own, with a number and a descriptor of its own. The
+ * record is begun with the number of the whole path (path 0); a side exit puts its own in the place of that before it closes the record.
+ */
+#ifndef TW_EXITS_H
+#define TW_EXITS_H
+
+#include "engine/x86_64/emit.h"
+#include "engine/record/instrumentor.h"
+
+/* Can control go from part k of the block straight to code at pc, within a superblock? */
+bool tw_exits_follows(const struct block *b, u16 k, u64 pc);
+
+/* May instruction k of the block, not the last, leave the path? */
+bool tw_exits_has_side(const struct block *b, unsigned k);
+
+/* The branch, call or return k, after which the path goes on with instruction k + 1. */
+void tw_exits_within(struct emit *e, const struct block *b, unsigned k);
+
+/* Gives all registers but r11 back and closes the record. `flags` is the state's rest, which stays. */
+void tw_exits_close(struct emit *e, u8 insn, u32 flags);
+
+/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. The record is closed. */
+void tw_exits_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags);
+
+/* The end of the path, and the side exits. */
+void tw_exits_end(struct emit *e, const struct block *b, const struct plan *p);
+
+/* State flags while the application's value of a register is away for the whole fragment. */
+u32 tw_exits_swapped(const struct emit *e);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * The application's address space as the engine manages it: where modules go, what is executable, the emulated brk.
+ *
+ * What must hold: the list of executable ranges is exactly what the application has mapped executable (the engine sees every mmap, munmap,
+ * mprotect and mremap); code is translated only from within it; when a range of it changes or goes, the fragments made from it are
+ * stale before the system call that did it returns. A page that is both writable and executable and has been translated from is
+ * write-protected; a store into it is let through and makes its fragments stale, the one it is in included (signal.c).
+ */
+#ifndef TW_MEMORY_H
+#define TW_MEMORY_H
+
+#include "engine/code/room.h"
+
+/* Notes that [start, start + length) has been mapped or now has this protection (0: unmapped); code translated from what stood there is stale. */
+void tw_memory_protected(u64 start, u64 length, int prot);
+
+/* The same for a stack that ends at `end`, and whatever it grows to; no page of it may be watched. */
+void tw_memory_stack_protected(u64 end, int prot);
+
+/* Is pc in an executable range? Its end is stored in *end. */
+bool tw_memory_executable(u64 pc, u64 *end);
+
+/*
+ * The first address from pc on that no code can be had of: where executable memory ends, or on this page or the next one a file that is mapped there; then
+ * *beyond_file.
+ */
+u64 tw_memory_code_end(u64 pc, bool *beyond_file);
+
+/* Code of [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be seen. */
+void tw_memory_watch(u64 pc, u64 bytes);
+
+/* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
+bool tw_memory_unwatch(u64 address);
+
+/* The same for the watched pages of [start, start + length), whose fragments become stale. */
+void tw_memory_unwatch_range(u64 start, u64 length);
+
+/* The same for a stack that ends at `end`. */
+void tw_memory_unwatch_stack(u64 end);
+
+/* The same for every watched page, all of whose fragments become stale. False: there was none. */
+bool tw_memory_unwatch_all(void);
+
+/* Has the application mapped this address both executable and writable? */
+bool tw_memory_writable_code(u64 address);
+
+/* If so, the store that faulted there can be made now. */
+bool tw_memory_let_write(u64 address);
+
+/* Code on the pages from that of `first` to that of `last` has been written: their fragments are stale. */
+void tw_memory_written(u64 first, u64 last);
+
+/* A free place in the low arena for a module of this length, or 0. */
+u64 tw_memory_place(u64 length);
+
+/* A program that cannot be moved stands at [start, end). If that is in the arena, modules go behind it, with as much room before them, for brk, as for them. */
+void tw_memory_place_behind(u64 start, u64 end);
+
+/* The engine's lowest memory that ends behind `from`: where nothing of the program's can be. False: there is none. */
+bool tw_memory_next_engine(u64 from, u64 *start, u64 *end);
+
+/* Does [start, start + length) touch anything of the engine's? */
+bool tw_memory_is_engine(u64 start, u64 length);
+
+/* The application's brk: from here on, or where the kernel has it, and as the kernel moves it. */
+void tw_memory_brk_init(u64 start);
+void tw_memory_brk_keep(void);
+
+/* Where it is, if the engine has moved it; 0: the kernel has it. */
+u64 tw_memory_brk_moved(void);
+u64 tw_memory_brk(u64 to);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Modules: code of files as they are mapped, by the identity of the file. What code has been translated from is known by it, in this process and in others
+ * that run the same files (snapshot.h).
+ *
+ * A module is one private mapping of a part of a regular file, readable and executable and not writable, at a place of its own. Fragments made from it carry
+ * its number; 0 stands for all other code.
+ *
+ * What must hold:
+ *  - Fragments of a module are found only while it has been mapped just so: this file, this part of it, this place. One taken from a snapshot is EXPECTED
+ *    until then.
+ *  - Whatever is done to its place afterwards (unmapped, protected otherwise, mapped over) makes the fragments of what was changed stale, as always
+ *    (memory.h), and the module CHANGED: what is translated from there from then on has number 0.
+ *  - A file that has changed within the last seconds has no identity: it could change again without its times telling.
+ */
+#ifndef TW_MODULE_H
+#define TW_MODULE_H
+
+#include "engine/code/room.h"
+
+#define TW_MODULES 128u
+
+/* Which file, and in what state. Two that are equal are the same bytes. */
+struct tw_file {
+	u64 device, inode, size;
+	u64 modified_s, modified_ns, changed_s, changed_ns;
+};
+
+enum module_state {
+	MODULE_EXPECTED, /* not mapped (yet) */
+	MODULE_PRESENT,
+	MODULE_CHANGED, /* something has been done to its place since it was mapped */
+};
+
+struct tw_module {
+	struct tw_file file;
+	u64 start, length, offset;
+	u64 end;   /* of what is still as it was mapped */
+	u32 state; /* enum module_state */
+	u32 reserved;
+};
+
+/* Numbered from 1. Changed under tw_engine.lock. */
+struct tw_modules {
+	u32 n;      /* the highest number */
+	u32 missed; /* how many were not entered: too many, files without identity, or where the kernel chooses, each time another place */
+	struct tw_module of[TW_MODULES];
+};
+extern struct tw_modules tw_modules;
+
+/* The identity of an open file, or with fd -1 of the one at `path`. False: it has none. */
+bool tw_file_identify(int fd, const char *path, struct tw_file *f);
+
+bool tw_file_equal(const struct tw_file *a, const struct tw_file *b);
+
+/* Are a and b the same part of the same file at the same place? */
+bool tw_module_equal(const struct tw_module *a, const struct tw_module *b);
+
+/* This part of the file has been mapped; tw_memory_protected knows. Under the lock. */
+void tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags);
+
+/* [start, end) is no longer what it was. Under the lock. */
+void tw_module_touched(u64 start, u64 end);
+
+/* The module that holds all of [pc, pc + bytes), or 0. */
+u8 tw_module_at(u64 pc, u32 bytes);
+
+/* May fragments of this module be entered? */
+static inline bool tw_module_usable(u8 number)
+{
+	return !number || __atomic_load_n(&tw_modules.of[number].state, __ATOMIC_RELAXED) != MODULE_EXPECTED;
+}
+
+#endif

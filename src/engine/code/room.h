@@ -1,0 +1,74 @@
+/*
+ * The code room: the program's code and what is made of it.
+ *
+ * It has fragments and the cache they stand in, how they are found, linked, left and made stale, the dispatcher, indirect-branch lookup, paths and superblocks,
+ * modules, and what of translations is shared between processes and kept. `fragment.h` says what must hold of fragments.
+ *
+ * It may call record, x86_64 and the base.
+ */
+#ifndef TW_CODE_ROOM_H
+#define TW_CODE_ROOM_H
+
+#include "engine/engine.h"
+
+struct fragment;
+struct exit;
+
+/* What this room calls of those above it: filled in wiring.c. In all of these t->pc and t->regs are exact, and what they make of them is gone on with. */
+struct tw_code_calls {
+	void (*deliver_deferred)(struct thread *t); /* thread.has_deferred: the deferred signal, or the thread is to leave */
+	/* No code can be had of `at`, where the instruction at t->pc begins or goes on; `beyond_file`: though something is mapped there. */
+	void (*no_code)(struct thread *t, u64 at, bool beyond_file);
+	void (*syscall)(struct thread *t);          /* the cache was left before a system call... */
+	void (*int80)(struct thread *t);            /* ...or one of the 32-bit kind: makes it; t->pc is behind it */
+	void (*emulate)(struct thread *t);          /* executes the instruction at t->pc, which the cache has not */
+	bool (*emulate_vsyscall)(struct thread *t); /* if t->pc is a function of the vsyscall page, does what that does; false: it is not */
+};
+extern const struct tw_code_calls tw_code_calls;
+
+#define TW_TRACE_BLOCKS 16
+
+/* A path that a thread has taken often (trace.h). */
+struct tw_path {
+	u32 context, n;
+	bool loops;           /* it comes several times in a row */
+	struct fragment *old; /* a superblock that is to be made anew along it, if it is still there; NULL: none */
+	u64 pc[TW_TRACE_BLOCKS];
+};
+
+/* Which of the buffers that a thread has filled are looked at for such paths. */
+struct tw_looks {
+	u32 pass_over;   /* so many after each */
+	u32 passed_over; /* so many since the last */
+	u32 in_vain;     /* looks in a row that found nothing new */
+	u32 paths;       /* found in all */
+	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
+};
+
+/* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (fragment.h). */
+struct tw_private {
+	struct fragment *first, *newest; /* NULL: there are none */
+	struct exit *x;                  /* to be linked to the first, or NULL */
+	struct fragment *lookup;         /* of the first, to be entered in its table, or NULL */
+};
+
+/* What of a thread is this room's. */
+struct tw_code_thread {
+	bool in_cache;
+	u32 generation;        /* of translations, as it last saw it: see tw_fragment_make_room */
+	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
+	u32 n_hot;
+	struct tw_looks looks;
+	struct tw_private private;
+	u64 pace_found; /* a block that could be a point (pace.h) */
+};
+
+/* What of the process is this room's. */
+struct tw_code_process {
+	u64 program_entry; /* the program's first instruction */
+	bool gs_used;      /* some thread has a %gs base that is not 0 */
+	bool filtered;     /* whoever started it set a filter of system calls: none that can be done without */
+};
+extern struct tw_code_process tw_translator;
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Files that the application maps shared, and more than once: code that is written through one mapping and executed through another, as JITs do that
+ * never make memory writable and executable at a time (asmjit, Erlang, .NET).
+ *
+ * A *view* is one such mapping, or a part of one that is protected like that all over. What must hold: a page of a view that may be executed, and has been
+ * translated from, can be written through no other view of this process without its fragments becoming stale; the same pages of the views that may be
+ * written are watched (memory.h), and a view that comes to be writable makes stale what has been translated from the others.
+ * What other processes write there, and what write(2) puts into the file, is not seen. Of more than TW_VIEWS views some are not known.
+ *
+ * The engine's lock is held in all of these.
+ */
+#ifndef TW_SHARED_H
+#define TW_SHARED_H
+
+#include "engine/code/room.h"
+
+#define TW_VIEWS 2048u
+
+/* mmap has put this at `start`: a view, or what takes the place of views. Arguments as mmap has them. */
+void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 offset);
+
+/* A shared mapping that was there before the engine, of this file. */
+void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 inode);
+
+/* Nothing of [start, end) is a view any more. */
+void tw_shared_unmapped(u64 start, u64 end);
+
+/* What there is of views in [start, end) has this protection now. */
+void tw_shared_protected(u64 start, u64 end, int prot);
+
+/* mremap made [to, to + to_length) of [from, from + length), which is no view any more unless `keep`. */
+void tw_shared_moved(u64 from, u64 length, u64 to, u64 to_length, bool keep);
+
+/* Is there a view in [start, end)? */
+bool tw_shared_any(u64 start, u64 end);
+
+/* Calls `f` with the address of each page, in other views that may be written, that is the same memory as this page of code. */
+void tw_shared_writers(u64 page, void (*f)(u64 page));
+
+/* Calls `f` with the address of each page, in views that may be executed, that is the same memory as this page that may be written. */
+void tw_shared_code(u64 page, void (*f)(u64 page));
+
+/* May this address be written, and is it the same memory as code elsewhere? */
+bool tw_shared_writable_code(u64 address);
+
+#endif

@@ -1,0 +1,482 @@
+#include "engine/code/snapshot.h"
+#include "engine/record/known.h"
+#include "engine/code/snapshot_file.h"
+#include "engine/code/translations.h"
+#include "engine/record/instrumentor.h"
+#include "engine/heap.h"
+#include <asm/resource.h>
+#include <asm/stat.h>
+#include <asm/unistd.h>
+#include <linux/time.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/stat.h>
+
+#define PROBES       16u
+#define MIN_NEW      200u   /* fragments that are worth a snapshot */
+#define MIN_FORK     500u   /* ... and more that are worth taking one for, in a process that has translations */
+#define MAX_WRITTEN  6u     /* snapshots of one program */
+#define MAX_OF_FORKS 12u    /* ... by forks */
+#define FORK_SHARE   50u    /* a part of the fragments that a fork is to have in memory of its own at the most */
+#define MUCH         20000u /* fragments that a process which lives on leaves while it runs, if they are half as many again as there are */
+#define CALLS_A_LOOK 256u   /* system calls of a process that lives on, after which it looks whether to leave or to take one... */
+#define LOOK_NS      100000000u /* ...not more often than that */
+/* Left to who begins with a snapshot: when the heap is full, all is thrown away, and that costs each its own copy first. */
+#define HEAP_ROOM (24u << 20)
+
+static struct {
+	bool possible; /* in this process */
+	bool first;    /* the first of the recording, which may be the only one, and not a fork */
+	bool fork;
+	bool complete; /* none was taken, or everything in it is in use */
+	struct tw_file engine;
+	u64 key;
+	u32 n_base, n_startup;
+	u32 taken; /* fragments */
+	u64 place; /* of what was taken: the entry's offset */
+	u32 calls; /* since it looked */
+	u64 looked_at;
+	u32 seen; /* fragments there were then */
+} s;
+
+static struct snapshot_head head;
+static struct tw_translations *const tr = &tw_translations;
+
+static struct tw_store *store(void)
+{
+	return &tw_engine.control->store;
+}
+
+/* ---- which ---- */
+
+static u64 make_key(void)
+{
+	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
+	h = tw_fragment_hash(h, (const u8 *)&tw_engine.control->flags, sizeof tw_engine.control->flags);
+	for (u32 k = 1; k <= s.n_base; k++) {
+		const struct tw_module *m = &tw_modules.of[k];
+		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
+		h = tw_fragment_hash(h, (const u8 *)&m->start, sizeof m->start);
+	}
+	return h | 1;
+}
+
+/* Does what is recorded, and how, let translations be shared? */
+static bool is_shareable(void)
+{
+	const struct tw_control *c = tw_engine.control;
+	bool window = c->window.start.kind || c->window.stop.kind;
+	return store()->limit && tw_recorder.whole->format == TW_FORMAT_NONE && !window && !c->dump_all && !c->dump_pc &&
+	       !(c->flags & TW_FLAG_VERIFY);
+}
+
+/* The entry for this process's program; `make`: a new one if there is none and there is room. */
+static struct tw_store_entry *find_entry(bool make)
+{
+	for (u32 k = 0; k < PROBES; k++) {
+		struct tw_store_entry *e = &store()->entry[(s.key + k) % TW_STORE_ENTRIES];
+		u64 key = __atomic_load_n((u64 *)&e->key, __ATOMIC_ACQUIRE);
+		if (!key && make && __atomic_compare_exchange_n((u64 *)&e->key, &key, s.key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return e;
+		if (key == s.key)
+			return e;
+		if (!key && !make)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* ---- taking ---- */
+
+static bool read_all(int fd, void *to, u64 n, u64 offset)
+{
+	return tw_sys4(__NR_pread64, fd, to, n, offset) == (i64)n;
+}
+
+/* Was it made by this engine from the modules that are mapped now? */
+static bool fits(const struct snapshot_head *h)
+{
+	if (h->lead.magic != TW_SNAPSHOT_MAGIC || memcmp(&h->lead.machine, &store()->machine, sizeof h->lead.machine))
+		return false;
+	if (!tw_file_equal(&h->engine, &s.engine) || h->n_base != s.n_base || h->n_modules >= TW_MODULES)
+		return false;
+	for (u32 k = 1; k <= s.n_base; k++)
+		if (!tw_module_equal(&h->module[k], &tw_modules.of[k]))
+			return false;
+	return true;
+}
+
+/* What is in the way of nothing: nothing has been translated. */
+static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
+{
+	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC;
+	const struct snapshot_segment *g = h->segment, *const end = g + SEGMENTS;
+	offset += HEAD_BYTES;
+	for (; g < end; offset += g++->bytes)
+		if (g->bytes && tw_failed(tw_mmap(g->start, g->bytes, prot, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, offset)))
+			break;
+	if (g == end)
+		return true;
+	while (g-- > h->segment) {
+		if (g->bytes &&
+		    tw_failed(tw_mmap(g->start, g->bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+			__builtin_trap(); /* the arena is lost */
+	}
+	return false;
+}
+
+/* Is this module of a snapshot mapped in full, as far as `now` tells? */
+static bool is_mapped(const struct tw_module *m, const struct tw_modules *now)
+{
+	for (u32 k = 1; k <= now->n; k++) {
+		const struct tw_module *o = &now->of[k];
+		if (o->state == MODULE_PRESENT && o->end == o->start + o->length && tw_module_equal(o, m))
+			return true;
+	}
+	return false;
+}
+
+/* The snapshot's modules, with their numbers; then those that are mapped and not among them. */
+static void adopt_modules(const struct snapshot_head *h)
+{
+	static struct tw_modules now;
+	now = tw_modules;
+	tw_modules.n = h->n_modules;
+	for (u32 k = 1; k <= h->n_modules; k++) {
+		struct tw_module *m = &tw_modules.of[k];
+		*m = h->module[k];
+		m->end = m->start + m->length;
+		m->state = is_mapped(m, &now) ? MODULE_PRESENT : MODULE_EXPECTED;
+	}
+	for (u32 k = 1; k <= now.n && tw_modules.n + 1 < TW_MODULES; k++) {
+		const struct tw_module *m = &now.of[k];
+		if (m->state == MODULE_PRESENT && !is_mapped(m, &tw_modules))
+			tw_modules.of[++tw_modules.n] = *m;
+	}
+}
+
+/* The fragments mapped are this process's. */
+static void adopt(const struct snapshot_head *h)
+{
+	tw_heap_at = h->heap_at;
+	tr->cache_at = h->cache_at;
+	tr->stubs_at = h->stubs_at;
+	tr->n_host = s.taken = h->n_host;
+	tr->low_upper = h->low_upper;
+	tr->top_upper = h->top_upper;
+	for (u32 k = 0; k < h->n_tables; k++) {
+		const struct snapshot_table *b = &h->table[k];
+		tr->tables[b->kind][b->upper] = b->table;
+		tr->shadows[b->kind][b->upper] = b->shadow;
+		tr->misses[b->kind][b->upper] = b->miss;
+	}
+	adopt_modules(h);
+	s.n_startup = h->n_startup;
+	s.complete = false;
+	tw_snapshot_came();
+}
+
+/* Is this a file that only who runs this process can have written? */
+static bool is_own(int fd)
+{
+	struct stat st;
+	return !tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
+	       st.st_uid == (u32)tw_sys(__NR_geteuid, 0, 0, 0);
+}
+
+/* The file that an earlier recording kept for this program (channel/keep.h). */
+static i64 open_kept(void)
+{
+	char path[TW_KEEP_PATH + 32];
+	if (!store()->keep[0])
+		return -1;
+	tw_format(path, sizeof path, "%s/%016lx" TW_KEEP_SUFFIX, store()->keep, (unsigned long)s.key);
+	i64 fd = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (tw_failed(fd) || is_own((int)fd))
+		return fd;
+	tw_sys(__NR_close, fd, 0, 0);
+	return -1;
+}
+
+/* Reads the head of the snapshot at this place, an entry's offset, and leaves the file open that it is in at *at. An error: there is none that fits. */
+static i64 open_at(u64 place, struct snapshot_head *h, u64 *at)
+{
+	const bool kept = place == TW_STORE_KEPT;
+	i64 fd = kept ? open_kept() : tw_channel_open();
+	if (tw_failed(fd))
+		return fd;
+	*at = kept ? 0 : tw_sizes()->store_at + place - 1;
+	if (read_all((int)fd, h, sizeof *h, *at) && fits(h))
+		return fd;
+	tw_sys(__NR_close, fd, 0, 0);
+	return -1;
+}
+
+/* Goes on with the snapshot at this place, in the place of the translations that there are. False: it cannot be had. */
+static bool go_on_with(u64 place)
+{
+	u64 at;
+	i64 fd = open_at(place, &head, &at);
+	if (tw_failed(fd))
+		return false;
+	const bool empty = !tr->n_host || tw_fragment_restart();
+	if (empty) {
+		s.taken = 0;
+		s.complete = true;
+	}
+	const bool mapped = empty && map_segments(&head, (int)fd, at);
+	if (mapped) {
+		adopt(&head);
+		s.place = place;
+	}
+	tw_sys(__NR_close, fd, 0, 0);
+	return mapped;
+}
+
+static u64 best_place(const struct tw_store_entry *e)
+{
+	return e ? __atomic_load_n((u64 *)&e->offset, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* What a process of this recording left, or an earlier recording, as another process has found. */
+static bool take_shared(void)
+{
+	const u64 place = best_place(find_entry(false));
+	return place && go_on_with(place);
+}
+
+/* What an earlier recording kept; the others of this one are told. */
+static bool take_kept(void)
+{
+	if (!store()->keep[0] || !go_on_with(TW_STORE_KEPT))
+		return false;
+	struct tw_store_entry *e = find_entry(true);
+	u64 none = 0;
+	if (!e)
+		return true;
+	if (__atomic_compare_exchange_n((u64 *)&e->offset, &none, TW_STORE_KEPT, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		__atomic_store_n((u32 *)&e->fragments, s.taken, __ATOMIC_RELEASE);
+	return true;
+}
+
+void tw_snapshot_take(void)
+{
+	s.n_base = tw_modules.n;
+	s.first = tw_known_program() == 1;
+	s.possible = is_shareable() && s.n_base && !tw_modules.missed && tw_file_identify(-1, "/proc/self/exe", &s.engine);
+	s.complete = true;
+	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
+	if (!s.possible)
+		return;
+	s.key = make_key();
+	if (take_shared() || take_kept())
+		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
+}
+
+/* How many fragments the best snapshot has that this process, whose program has started, could go on with. */
+static u32 offered(const struct tw_store_entry *e)
+{
+	return e ? __atomic_load_n((u32 *)&e->fragments, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* Likewise a fork, which is counted the first time. */
+static void exchange(const struct tw_store_entry *e)
+{
+	const bool first = !s.place;
+	const u64 place = best_place(e);
+	if (place && go_on_with(place))
+		__atomic_fetch_add((u32 *)&store()->forks, first, __ATOMIC_RELAXED);
+}
+
+void tw_snapshot_forked(const struct thread *t)
+{
+	s.first = false;
+	s.fork = true;
+	s.place = s.calls = 0;
+	if (!s.possible || t->record->unfollowed || tw_translator.gs_used)
+		return;
+	const struct tw_store_entry *e = find_entry(false);
+	if (offered(e) >= tr->n_host + tr->n_host / 4 + MIN_FORK)
+		exchange(e);
+}
+
+/* ---- the second set of tables ---- */
+
+static void raise_table(u8 kind, u32 upper)
+{
+	u64 *table = tr->tables[kind][upper], *shadow = tr->shadows[kind][upper];
+	if (!shadow)
+		return;
+	tr->shadows[kind][upper] = NULL;
+	i64 r = tw_sys6(__NR_mremap, (u64)shadow, TABLE_BYTES, TABLE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, (u64)table, 0);
+	i64 hole = tw_mmap((u64)(tw_failed(r) ? table : shadow), TABLE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (tw_failed(hole))
+		__builtin_trap(); /* the arena is lost */
+	if (tw_failed(r))
+		tw_fragment_clear_table(upper, kind);
+}
+
+void tw_snapshot_came(void)
+{
+	for (u32 k = 1; k <= s.n_startup; k++)
+		if (!tw_module_usable((u8)k))
+			return;
+	if (s.complete || tw_engine.n_threads > 1)
+		return;
+	s.complete = true;
+	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++)
+		for (u32 upper = 0; upper < MAX_UPPERS; upper++)
+			raise_table(kind, upper);
+}
+
+void tw_snapshot_started(void)
+{
+	if (!s.taken)
+		s.n_startup = tw_modules.n;
+}
+
+/* ---- leaving ---- */
+
+/* Room in the store: its offset, or -1. */
+static i64 reserve_room(u64 bytes)
+{
+	u64 used = __atomic_load_n((u64 *)&store()->used, __ATOMIC_RELAXED);
+	do {
+		if (used + bytes > store()->limit)
+			return -1;
+	} while (!__atomic_compare_exchange_n((u64 *)&store()->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return (i64)used;
+}
+
+/* Becomes the writer of the entry. One that has died at it is replaced. */
+static bool begin(struct tw_store_entry *e)
+{
+	u32 writer = 0;
+	if (__atomic_compare_exchange_n((u32 *)&e->writer, &writer, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return true;
+	bool gone = tw_sys(__NR_kill, writer, 0, 0) == -3; /* ESRCH */
+	return gone && __atomic_compare_exchange_n((u32 *)&e->writer, &writer, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Is this process's better than the one there is? So many times, and whenever there is twice as much. Forks live beside each other, and each has what the snapshot lacks in memory of its own. */
+static bool is_better(const struct tw_store_entry *e)
+{
+	u32 there = offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
+	const bool more = tr->n_host > there + there / (s.fork ? FORK_SHARE : 8) + MIN_NEW;
+	return more && (tr->n_host / 2 > there || written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN));
+}
+
+static void write_as(struct tw_store_entry *e, int fd)
+{
+	memset(&head, 0, sizeof head);
+	head.lead.machine = store()->machine;
+	head.engine = s.engine;
+	head.n_base = s.n_base;
+	head.n_startup = s.n_startup;
+	i64 offset = tw_snapshot_make(&head) ? reserve_room(head.lead.bytes) : -1;
+	if (offset < 0 || !tw_snapshot_write(fd, &head, tw_sizes()->store_at + (u64)offset))
+		return;
+	__atomic_store_n((u64 *)&e->offset, (u64)offset + 1, __ATOMIC_RELEASE);
+	__atomic_store_n((u32 *)&e->fragments, head.n_host, __ATOMIC_RELEASE);
+	__atomic_fetch_add((u32 *)&e->written, 1, __ATOMIC_RELAXED);
+}
+
+/* Writing far behind in a file is a matter of the program's limit on the size of files. */
+static bool may_write(void)
+{
+	u64 limit[2];
+	return !tw_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) && limit[0] >= tw_sizes()->tables_at;
+}
+
+/* Is there room for what there is now, and the shadows? */
+static bool has_room(void)
+{
+	u64 bytes = tr->cache_at - ARENA_CACHE + tr->stubs_at - ARENA_STUBS + tw_heap_at - ARENA_HEAP;
+	return store()->used + bytes < store()->limit && tw_heap_at + HEAP_ROOM < tw_arena_heap_end();
+}
+
+/* Is this process one whose translations could be another's? */
+static bool is_able(const struct thread *t)
+{
+	return s.possible && s.complete && !t->vforked && !t->record->unfollowed && !tw_translator.gs_used && !tw_translator.filtered &&
+	       (!s.first || store()->keep[0]) && tw_channel_collector_alive(tw_engine.control);
+}
+
+static bool is_wanted(const struct thread *t)
+{
+	return is_able(t) && tr->n_host > s.taken + MIN_NEW && has_room();
+}
+
+/* In entry e, if it is better than what is there. */
+static void leave_in(struct tw_store_entry *e)
+{
+	if (!e || !is_better(e) || !may_write() || !begin(e))
+		return;
+	i64 fd = tw_channel_open();
+	if (!tw_failed(fd)) {
+		tw_lock(&tw_engine.lock);
+		tw_fragment_publish_all();
+		write_as(e, (int)fd);
+		tw_unlock(&tw_engine.lock);
+		tw_sys(__NR_close, fd, 0, 0);
+	}
+	__atomic_store_n((u32 *)&e->writer, 0, __ATOMIC_RELEASE);
+}
+
+void tw_snapshot_leave(const struct thread *t)
+{
+	if (is_wanted(t))
+		leave_in(find_entry(true));
+}
+
+static u64 now_ns(void)
+{
+	struct __kernel_timespec now;
+	tw_sys(__NR_clock_gettime, CLOCK_MONOTONIC, &now, 0);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* Is it time for a look? *settled: little has been translated since the last. */
+static bool is_time(bool *settled)
+{
+	if (!s.possible || ++s.calls < CALLS_A_LOOK)
+		return false;
+	const u64 now = now_ns();
+	s.calls = 0;
+	if (now - s.looked_at < LOOK_NS)
+		return false;
+	*settled = tr->n_host < s.seen + s.seen / 64;
+	s.looked_at = now;
+	s.seen = tr->n_host;
+	return true;
+}
+
+/* Of a process that may be killed, or run on for long: what it has is worth more to others, now, than what it costs. */
+static void leave_much(const struct thread *t)
+{
+	struct tw_store_entry *e = find_entry(false);
+	const u32 there = offered(e);
+	if (tr->n_host > there + there / 2 + MUCH && is_wanted(t))
+		leave_in(e ? e : find_entry(true));
+}
+
+void tw_snapshot_look(const struct thread *t)
+{
+	bool settled;
+	if (!is_time(&settled))
+		return;
+	if (!s.fork || tw_engine.n_threads != 1) {
+		leave_much(t);
+		return;
+	}
+	if (tr->n_host < s.taken + s.taken / FORK_SHARE + MIN_FORK || !is_able(t))
+		return;
+	const u32 enough = tr->n_host - tr->n_host / 32;
+	struct tw_store_entry *e = find_entry(true);
+	if (settled && offered(e) < enough && is_wanted(t))
+		leave_in(e);
+	if (offered(e) >= enough && best_place(e) != s.place)
+		exchange(e);
+}

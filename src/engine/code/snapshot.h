@@ -1,0 +1,57 @@
+/*
+ * Snapshots: a process that ends, executes another program, or runs on with much that others lack, leaves its translations in the store (base/store.h), and the next one that runs the same
+ * program begins with them (so do forks, such as a server's, if others have left much more than they have of their parent): it maps them copy-on-write
+ * where they were, for everything the engine makes of code has its place in the low arena, the same in every
+ * process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
+ *
+ * What must hold for a translation to be right in another process:
+ *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
+ *    kept, and is in the file to this day: no page of the mapping has become private to the process (by a debugger, say), and the bytes there
+ *    have the hash of those it was made from. A block may not come near the module's end, where another's might follow. Everything else is made stale in
+ *    the process that saves, before it does; it goes on correctly if it has to.
+ *  - It can be reached only while its module is mapped. Program and loader are, before anything runs; a snapshot is taken only if both are the ones it was made
+ *    with, at their places. The modules behind them are EXPECTED until they are mapped: the dispatcher finds nothing of them (tw_module_usable), no exit of
+ *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup
+ *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
+ *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
+ *  - What depends on the run and not on the files is in no snapshot: windows, logged references, a program's %gs base other than 0, fragment numbers. A
+ *    recording that has any of these, or whose format records, has no snapshots.
+ *
+ * Saving is done under tw_engine.lock. Other threads may run meanwhile: they run code, and change nothing without the lock; what is private to one of them is for all then. What
+ * is there is changed for another snapshot only by a process of one thread. It is done by the first of a recording, which may be the only one, only if snapshots are kept for the
+ * next recording (channel/keep.h; its forks may in any case). What an earlier recording kept is taken from its file as from the store.
+ * Two that save at the same time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
+ * that had to translate much more, goes beside the old one. Whatever fails (no store, no room, no descriptor left, no collector), translation is
+ * done as ever.
+ */
+#ifndef TW_SNAPSHOT_H
+#define TW_SNAPSHOT_H
+
+#include "engine/code/room.h"
+
+/* Program and loader are mapped, nothing is translated: takes the snapshot there is of them, if any. */
+void tw_snapshot_take(void);
+
+/*
+ * The process is a fork, which has its parent's translations: takes the snapshot there is, if others like it have left one that is much better. On return
+ * the fragments and exits it knew may be gone.
+ */
+void tw_snapshot_forked(const struct thread *t);
+
+/*
+ * After a system call. A process that lives on may be killed: it leaves what it has when that is much more than there is. Forks that live on beside each other come to have the same translations each in memory of its own, which caches have no room for: a
+ * fork whose translations have settled leaves a snapshot while it runs, and its brothers, itself too, go on with that. On return the fragments and exits
+ * that there were may be gone.
+ */
+void tw_snapshot_look(const struct thread *t);
+
+/* A module that was expected has been mapped. Under the lock. */
+void tw_snapshot_came(void);
+
+/* The program's entry is about to be translated: all modules mapped by now are part of its start. Under the lock. */
+void tw_snapshot_started(void);
+
+/* The process is about to end or to become another program: leaves a snapshot if there is none or it has become much better. */
+void tw_snapshot_leave(const struct thread *t);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * A snapshot as it stands in the store or in a file, and how one is made (snapshot.h): the head, then the used part of each area of the arena, in whole pages.
+ */
+#ifndef TW_SNAPSHOT_FILE_H
+#define TW_SNAPSHOT_FILE_H
+
+#include "engine/code/module.h"
+
+#define SEGMENTS 4u
+
+/* A part of the arena, in whole pages; in the file they follow the head, one after the other. */
+struct snapshot_segment {
+	u64 start, bytes;
+};
+
+/* One table of lookups. */
+struct snapshot_table {
+	u32 kind, upper;
+	u64 *table, *shadow;
+	const u8 *miss;
+};
+#define TABLES 8u
+
+/* What a snapshot begins with. */
+struct snapshot_head {
+	struct tw_snapshot_lead lead;
+	struct tw_file engine;
+	struct snapshot_segment segment[SEGMENTS];
+	u64 heap_at, cache_at, stubs_at;
+	u32 n_host, low_upper, top_upper, n_tables;
+	u32 n_base;    /* modules that the loader of the engine mapped */
+	u32 n_startup; /* ... and that were there at the program's entry */
+	u32 n_modules;
+	struct snapshot_table table[TABLES];
+	struct tw_module module[TW_MODULES];
+};
+#define HEAD_BYTES ((sizeof(struct snapshot_head) + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1))
+
+/*
+ * Makes everything stale in this process that would not be right in another, and fills *h in, where these are given: the machine, engine, n_base,
+ * n_startup. Under the lock. False: there are too many tables.
+ */
+bool tw_snapshot_make(struct snapshot_head *h);
+
+/* Writes what *h says to this place of the file; the head comes last. */
+bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place);
+
+#endif

@@ -1,0 +1,214 @@
+#include "engine/code/snapshot_file.h"
+#include "engine/code/fragment.h"
+#include "engine/code/translations.h"
+#include "engine/heap.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+
+#define LONGEST_INSN 15u
+
+static struct tw_translations *const tr = &tw_translations;
+
+/* ---- what may be in it ---- */
+
+/* Of /proc/self/pagemap. */
+#define PAGE_PRESENT (1ull << 63)
+#define PAGE_SWAPPED (1ull << 62)
+#define PAGE_OF_FILE (1ull << 61)
+
+static bool is_private(u64 page)
+{
+	return (page & PAGE_SWAPPED) || ((page & PAGE_PRESENT) && !(page & PAGE_OF_FILE));
+}
+
+/* Are all pages of the module still the file's? */
+static bool is_as_in_file(const struct tw_module *m, int pagemap)
+{
+	u64 page[64];
+	for (u64 at = m->start; at < m->end;) {
+		u64 n = (m->end - at) / TW_PAGE < 64 ? (m->end - at) / TW_PAGE : 64;
+		if (tw_sys4(__NR_pread64, pagemap, page, n * 8, at / TW_PAGE * 8) != (i64)n * 8)
+			return false;
+		for (u64 k = 0; k < n; k++)
+			if (is_private(page[k]))
+				return false;
+		at += n * TW_PAGE;
+	}
+	return true;
+}
+
+static void check_modules(void)
+{
+	i64 fd = tw_sys(__NR_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	for (u32 k = 1; k <= tw_modules.n; k++) {
+		struct tw_module *m = &tw_modules.of[k];
+		if (m->state == MODULE_PRESENT && (tw_failed(fd) || !is_as_in_file(m, (int)fd)))
+			m->state = MODULE_CHANGED;
+	}
+	if (!tw_failed(fd))
+		tw_sys(__NR_close, fd, 0, 0);
+}
+
+/* Goes on with *hash over this code. False: it cannot be read; its file may have been cut short. */
+static bool hash_code(u64 pc, u32 bytes, u64 *hash)
+{
+	u8 code[256];
+	while (bytes) {
+		u32 n = bytes < sizeof code ? bytes : sizeof code;
+		if (!tw_copy(code, (const void *)pc, n))
+			return false;
+		*hash = tw_fragment_hash(*hash, code, n);
+		pc += n;
+		bytes -= n;
+	}
+	return true;
+}
+
+static bool is_kept(const struct fragment *f)
+{
+	const struct tw_module *m = &tw_modules.of[f->module];
+	u64 hash = 0;
+	if (f->owner || !f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
+		return false;
+	for (u32 k = 0; m->state == MODULE_PRESENT && k < f->rec.n_pieces; k++) {
+		const struct piece *p = &f->rec.piece[k];
+		if (p->pc + p->bytes + LONGEST_INSN > m->end || !hash_code(p->pc, p->bytes, &hash))
+			return false;
+	}
+	return m->state == MODULE_EXPECTED || (u32)(hash >> 32) == f->code_hash;
+}
+
+/* Exits of other modules do not lead to f. */
+static void unlink_foreign(struct fragment *f)
+{
+	struct exit *x = f->incoming;
+	f->incoming = NULL;
+	for (struct exit *next; x; x = next) {
+		next = x->next_in;
+		if (x->from->module == f->module) {
+			x->next_in = f->incoming;
+			f->incoming = x;
+		} else {
+			tw_exit_unlink(x);
+		}
+	}
+}
+
+/* The tables hold lookups of modules 1 to `last` only. */
+static void drop_lookups_behind(u32 last)
+{
+	for (u32 i = 0; i < tr->n_host; i++) {
+		const struct fragment *l = tw_fragment_made(i);
+		if (l->kind == FRAGMENT_LOOKUP && (!l->target->module || l->target->module > last))
+			tr->tables[l->lookup_kind][l->upper_from][l->rec.pc & 0xffff] = (u64)tr->misses[l->lookup_kind][l->upper_from];
+	}
+}
+
+static void make_shadows(void)
+{
+	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++)
+		for (u32 upper = 0; upper < MAX_UPPERS; upper++)
+			if (tr->tables[kind][upper]) {
+				tr->shadows[kind][upper] = tw_heap_pages(TABLE_BYTES);
+				memcpy(tr->shadows[kind][upper], tr->tables[kind][upper], TABLE_BYTES);
+			}
+}
+
+/* Leaves what is right in any process that runs the same files. */
+static void prepare(const struct snapshot_head *h)
+{
+	tw_cache_trim();
+	check_modules();
+	for (u32 i = 0; i < tr->n_host; i++)
+		if (tw_fragment_made(i)->kind == FRAGMENT_CODE && !tw_fragment_made(i)->stale && !is_kept(tw_fragment_made(i)))
+			tw_fragment_make_stale(tw_fragment_made(i));
+	for (u32 i = 0; i < tr->n_host; i++)
+		if (tw_fragment_made(i)->kind == FRAGMENT_CODE)
+			unlink_foreign(tw_fragment_made(i));
+	drop_lookups_behind(h->n_startup);
+	make_shadows();
+	drop_lookups_behind(h->n_base);
+}
+
+/* ---- writing ---- */
+
+static bool fill_tables(struct snapshot_head *h)
+{
+	h->n_tables = 0;
+	for (u32 kind = 0; kind < LOOKUP_KINDS; kind++)
+		for (u32 upper = 0; upper < MAX_UPPERS; upper++) {
+			if (!tr->tables[kind][upper])
+				continue;
+			if (h->n_tables == TABLES)
+				return false;
+			h->table[h->n_tables++] = (struct snapshot_table){kind, upper, tr->tables[kind][upper], tr->shadows[kind][upper],
+			                                                  tr->misses[kind][upper]};
+		}
+	return true;
+}
+
+static u64 total(const struct snapshot_head *h)
+{
+	u64 n = HEAD_BYTES;
+	for (u32 k = 0; k < SEGMENTS; k++)
+		n += h->segment[k].bytes;
+	return n;
+}
+
+bool tw_snapshot_make(struct snapshot_head *h)
+{
+	prepare(h);
+	h->segment[0] = (struct snapshot_segment){ARENA_CACHE, tw_page_up(tr->cache_at) - ARENA_CACHE};
+	h->segment[1] = (struct snapshot_segment){ARENA_STUBS, tw_page_up(tr->stubs_at) - ARENA_STUBS};
+	h->segment[2] = (struct snapshot_segment){ARENA_HEAP, tw_page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};
+	h->segment[3] = (struct snapshot_segment){tr->heap_mark, tw_page_up(tw_heap_at) - tr->heap_mark};
+	h->heap_at = tw_heap_at;
+	h->cache_at = tr->cache_at;
+	h->stubs_at = tr->stubs_at;
+	h->n_host = tr->n_host;
+	h->low_upper = tr->low_upper;
+	h->top_upper = tr->top_upper;
+	h->n_modules = tw_modules.n;
+	memcpy(h->module, tw_modules.of, sizeof h->module);
+	h->lead.magic = TW_SNAPSHOT_MAGIC;
+	h->lead.bytes = total(h);
+	return fill_tables(h);
+}
+
+static bool is_zero(const u64 *page)
+{
+	for (u32 k = 0; k < TW_PAGE / 8; k++)
+		if (page[k])
+			return false;
+	return true;
+}
+
+static bool write_all(int fd, const u8 *from, u64 n, u64 offset)
+{
+	return !n || tw_sys4(__NR_pwrite64, fd, from, n, offset) == (i64)n;
+}
+
+/* Pages of zeros are left out: the store has none but those. */
+static bool write_pages(int fd, const u8 *from, u64 bytes, u64 offset)
+{
+	u64 begin = 0;
+	for (u64 at = 0; at < bytes; at += TW_PAGE) {
+		if (!is_zero((const u64 *)(from + at)))
+			continue;
+		if (!write_all(fd, from + begin, at - begin, offset + begin))
+			return false;
+		begin = at + TW_PAGE;
+	}
+	return write_all(fd, from + begin, bytes - begin, offset + begin);
+}
+
+bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place)
+{
+	u64 at = place + HEAD_BYTES;
+	for (u32 k = 0; k < SEGMENTS; k++) {
+		if (!write_pages(fd, (const u8 *)h->segment[k].start, h->segment[k].bytes, at))
+			return false;
+		at += h->segment[k].bytes;
+	}
+	return write_all(fd, (const u8 *)h, sizeof *h, place);
+}

@@ -1,0 +1,54 @@
+/*
+ * Translation: one block of application code becomes one fragment.
+ *
+ * Instructions are copied as they are; what changes is what depends on where code stands (rip-relative operands, branches, the address a call
+ * pushes), what would take control away (branches, system calls), and %gs, which is the engine's. Before, between and after them the
+ * instrumentor puts its code.
+ *
+ * What must hold at every host instruction, and is written to the state map as code is emitted: which application instruction is next, and
+ * where the application's registers are. So inserted code changes nothing of the application's that the map cannot tell.
+ *
+ * The buffer pointer is held in r11, which compilers use least (3 to 5 % of blocks; tools: objdump over gzip, perl, libc). A fragment whose code
+ * uses r11 moves the pointer to a register it does not use (t_reg), and back before it leaves.
+ */
+#ifndef TW_TRANSLATE_H
+#define TW_TRANSLATE_H
+
+#include "engine/code/fragment.h"
+#include "engine/x86_64/emit.h"
+
+struct insn;
+
+/*
+ * Translates the block at pc (limit: where code that can be read ends). Under the lock. NULL: the first instruction goes on behind the limit.
+ * When it is made because of indirect exit x (else x is NULL or direct), *lookup becomes its lookup for that exit's table, right before it,
+ * unless that has to change the upper half.
+ */
+struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **lookup);
+
+/*
+ * Translates a path, whose blocks ran one after the other, into one superblock; or as many of them as still follow one another and can be
+ * held together. NULL: the first is no longer there, or as above.
+ */
+struct fragment *tw_translate_superblock(const struct tw_path *path);
+
+/*
+ * Code that enters `to` from an indirect branch that found it in the table of this kind; `next` is the lookup to try when the target is another.
+ * `adjacent`: `to` will stand right behind it.
+ */
+struct fragment *tw_translate_lookup(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent);
+
+/* Code that writes the change of upper half, then enters `to`. */
+struct fragment *tw_translate_bridge(struct fragment *to);
+
+/* ---- for those that emit whole fragments ---- */
+
+struct fragment *tw_translate_new(u8 kind, u64 pc);
+
+/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it. NULL: nowhere. */
+struct emit *tw_translate_begin(struct fragment *f, struct exit *x);
+
+/* Moves the emitted code and its state map to where they stay. */
+void tw_translate_finish(struct fragment *f);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * The engine's heap, in the low arena: what describes translations, and their tables. Zeroed memory that is never freed piece by piece: whoever throws translations
+ * away sets tw_heap_at back (code/fragment.h).
+ */
+#ifndef TW_HEAP_H
+#define TW_HEAP_H
+
+#include "engine/lib.h"
+
+extern u64 tw_heap_at; /* its first free byte */
+
+/* With or without the engine's lock. */
+void *tw_heap(u64 bytes);
+
+/* Whole pages. */
+void *tw_heap_pages(u64 bytes);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * execve: the new program is run under the engine too, by executing the engine again with the program's argv and two variables before its environment
+ * (channel.h). What cannot be followed (set-uid programs, 32-bit ones, no collector, or none that the
+ * process could open: after chroot, as another user, in other namespaces) is executed natively.
+ */
+#ifndef TW_EXEC_H
+#define TW_EXEC_H
+
+#include "engine/kernel/room.h"
+
+/* execveat for the application. Returns only on failure, with the kernel's error. */
+i64 tw_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags);
+
+#endif

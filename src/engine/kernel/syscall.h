@@ -1,0 +1,21 @@
+/*
+ * System calls. Most pass through untouched; those that concern the engine (memory, signals, threads, exec, exit, segment bases, what names the
+ * program) have a row in a table. Unknown ones pass through.
+ */
+#ifndef TW_SYSCALL_H
+#define TW_SYSCALL_H
+
+#include "engine/kernel/room.h"
+
+#define TW_SYSCALL_BYTES 2 /* of the instruction, syscall or int 0x80 */
+
+/* Makes the application's system call: number and arguments in t->regs, t->pc behind the instruction. Stores the result. */
+void tw_syscall(struct thread *t);
+
+/* Makes the call that t->regs hold, as 64-bit call `nr` with arguments a would be made; with `is_32bit` the kernel gets it as one of int 0x80. */
+i64 tw_syscall_do(struct thread *t, u64 nr, bool is_32bit, const u64 *a);
+
+/* Tells the recording of a call that has returned. */
+void tw_syscall_tell(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * Budgets: in each period of time instrumentation costs the program no more than so much. While there is something left the program runs in translations that record,
+ * else in those of the bare engine; both are kept, each linked among themselves, and nothing in either asks how much is left.
+ *
+ * A thread has its own mode (thread.record.bare). It goes from one to the other in the dispatcher, to which a timer calls it out of the cache, from whatever
+ * instruction it stands at: the state map has its registers. So it crosses within the time a signal takes, and it alone. The timer that ends recording is of all
+ * time, as exact as the kernel's; it is stopped before a system call, which it would break off. The one that begins it again is of the thread's CPU time, which does
+ * not run in a call that waits, and comes with the kernel's next tick.
+ *
+ * What is charged is what recording has cost over the bare engine: by the clock, what the engine took to translate, to switch buffers, and to change over; and for
+ * each byte of records what that costs in the program's code (pace.h).
+ *
+ * What must hold:
+ *  - A thread draws from the account before it records, and sets its timer so that it cannot have cost more by then than it has drawn: recording costs no more
+ *    than all the time it takes. What it did not use it gives back. So an account is overdrawn by no more than what the timer is late.
+ *  - What is overdrawn is taken from the next period.
+ *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it: that would be charged and record nothing.
+ *  - A thread that crosses tells so in its stream (WINDOW, with the reason), and, going on to record, writes a keyframe, before it enters the cache again.
+ */
+#ifndef TW_BUDGET_H
+#define TW_BUDGET_H
+
+#include "engine/record/room.h"
+
+/* A thread begins to write to its slot, or ends. */
+void tw_budget_attach(struct thread *t);
+void tw_budget_detach(struct thread *t);
+
+/* As tw_window_look: the thread, about to enter, sees how much is left. Under the lock. True: it goes on in the other mode. */
+bool tw_budget_look(struct thread *t);
+
+/* Without the lock: the thread may go on as it is. */
+bool tw_budget_steady(const struct thread *t);
+
+/* The thread is to come by the dispatcher. */
+static inline bool tw_budget_is_due(const struct thread *t)
+{
+	return t->record->budget.due;
+}
+
+/* Its timer has come. */
+void tw_budget_tick(struct thread *t);
+
+/* The thread is about to make a system call, and has made it. */
+void tw_budget_pause(struct thread *t);
+void tw_budget_resume(struct thread *t);
+
+/* The engine begins to work for a thread, and ends: that is charged to it if it records. */
+u64 tw_budget_begin(void);
+void tw_budget_end(struct thread *t, u64 began);
+
+/* A buffer of records is done with, of which so many bytes were written, and another has been taken. */
+void tw_budget_switched(struct thread *t, u64 bytes);
+
+#endif

@@ -1,0 +1,219 @@
+#include "engine/record/calls.h"
+#include "engine/record/buffer.h"
+#include "engine/record/clean_call.h"
+#include "engine/record/instrumentor.h"
+#include "engine/record/symbols.h"
+#include "engine/record/window.h"
+#include <linux/mman.h>
+#include <trackway/called.h>
+
+#define NAME_BITS   9
+#define MAX_NAMES   320u
+#define MAX_FOUND   512u /* functions of one file */
+#define PLACE_BITS  18   /* room for places: 4 MB, of which only what is used is memory */
+#define MAX_PLACES  (1u << 17)
+#define RETURN_HERE UINT32_MAX
+
+_Static_assert(TW_NCALLED + 64 < MAX_NAMES && MAX_NAMES < 1u << NAME_BITS, "the table of names has room");
+
+struct name {
+	const char *text;
+	u32 bytes;
+};
+
+struct place {
+	u64 pc;       /* 0: free */
+	u32 function; /* its number, RETURN_HERE, or GONE */
+	u32 reserved;
+};
+
+#define GONE (UINT32_MAX - 1)
+
+static struct {
+	struct name names[MAX_NAMES]; /* by number */
+	u32 n_names;
+	u32 stores;                   /* the function that stores its result where its first argument says */
+	u16 by_name[1u << NAME_BITS]; /* open hash of numbers + 1 */
+	struct place *places;         /* open hash; NULL: calls are not told */
+	u32 n_places;
+	u64 first, last; /* functions begin in between */
+} c = {.first = UINT64_MAX};
+
+#define NAME_OF(name, kind) {name, sizeof(name) - 1},
+static const struct name known[] = {TW_CALLED(NAME_OF)};
+
+/* ---- names ---- */
+
+static u32 hash_name(const char *name, u32 bytes)
+{
+	u64 h = 0;
+	for (u32 i = 0; i < bytes; i++)
+		h = (h ^ (u8)name[i]) * 0x100000001b3ull;
+	return tw_hash(h, NAME_BITS);
+}
+
+/* The slot of a name, or the free one where it belongs. */
+static u16 *find_name(const char *name, u32 bytes)
+{
+	u32 i = hash_name(name, bytes);
+	for (; c.by_name[i]; i = (i + 1) & ((1u << NAME_BITS) - 1)) {
+		const struct name *n = &c.names[c.by_name[i] - 1];
+		if (n->bytes == bytes && !memcmp(n->text, name, bytes))
+			break;
+	}
+	return &c.by_name[i];
+}
+
+/* Each name has its number; of two that are the same the first one is found. */
+static void add_name(const char *name, u32 bytes)
+{
+	if (c.n_names == MAX_NAMES)
+		return;
+	u16 *slot = find_name(name, bytes);
+	c.names[c.n_names++] = (struct name){name, bytes};
+	if (!*slot)
+		*slot = (u16)c.n_names;
+}
+
+static void add_given(const char *text)
+{
+	while (*text) {
+		u32 n = 0;
+		while (text[n] && text[n] != ',')
+			n++;
+		add_name(text, n);
+		text += n + (text[n] == ',');
+	}
+}
+
+void tw_calls_init(void)
+{
+	if (!(tw_engine.control->flags & TW_FLAG_CALLS) || !tw_recorder.whole->records)
+		return;
+	const i64 at =
+	    tw_mmap(0, sizeof(struct place) << PLACE_BITS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (tw_failed(at)) {
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to know called functions by");
+		return;
+	}
+	c.places = (struct place *)at;
+	for (u32 i = 0; i < TW_NCALLED; i++)
+		add_name(known[i].text, known[i].bytes);
+	c.stores = *find_name("posix_memalign", sizeof "posix_memalign" - 1) - 1u;
+	add_given(tw_engine.control->calls);
+}
+
+/* ---- places ---- */
+
+static struct place *find_place(u64 pc)
+{
+	u32 i = tw_hash(pc, PLACE_BITS);
+	while (c.places[i].pc && c.places[i].pc != pc)
+		i = (i + 1) & ((1u << PLACE_BITS) - 1);
+	return &c.places[i];
+}
+
+/* A function may begin where a call returned to. False: there is no room. */
+static bool add_place(u64 pc, u32 function)
+{
+	struct place *p = find_place(pc);
+	if (!p->pc && c.n_places == MAX_PLACES)
+		return false;
+	c.n_places += !p->pc;
+	*p = (struct place){pc, function, 0};
+	return true;
+}
+
+static void add_function(u64 pc, u32 number)
+{
+	const struct place *p = find_place(pc);
+	if ((p->pc && p->function < GONE) || !add_place(pc, number))
+		return;
+	c.first = pc < c.first ? pc : c.first;
+	c.last = pc > c.last ? pc : c.last;
+}
+
+/* Its number and 1; 0: it is not looked for. A version may stand behind it. */
+static u32 number_of(const char *name, u32 bytes)
+{
+	for (u32 i = 0; i < bytes; i++)
+		if (name[i] == '@')
+			bytes = i;
+	return *find_name(name, bytes);
+}
+
+void tw_calls_mapped(const char *path, u64 address, u64 length, u64 offset)
+{
+	static struct tw_symbol found[MAX_FOUND]; /* a process maps one file at a time: see tw_engine.lock below */
+	if (!c.places || path[0] != '/')
+		return;
+	tw_lock(&tw_engine.lock);
+	const u32 n = tw_symbols_match(path, number_of, found, MAX_FOUND);
+	for (u32 i = 0; i < n; i++)
+		if (found[i].offset >= offset && found[i].offset - offset < length)
+			add_function(address + found[i].offset - offset, found[i].number - 1);
+	tw_unlock(&tw_engine.lock);
+}
+
+void tw_calls_unmapped(u64 start, u64 end)
+{
+	if (!c.places || start > c.last || end <= c.first)
+		return;
+	for (u32 i = 0; i < 1u << PLACE_BITS; i++)
+		if (c.places[i].pc >= start && c.places[i].pc < end && c.places[i].function < GONE)
+			c.places[i].function = GONE;
+}
+
+static const struct place *place_at(u64 pc)
+{
+	const struct place *p = c.places ? find_place(pc) : NULL;
+	return p && p->pc && p->function != GONE ? p : NULL;
+}
+
+bool tw_calls_stops_at(u64 pc)
+{
+	return tw_window_stops_at(pc) || place_at(pc);
+}
+
+/* ---- telling ---- */
+
+/* Returns as tw_calls_look. */
+static u64 tell_call(struct thread *t, u32 function)
+{
+	const u64 *r = t->regs;
+	struct tw_called e = {
+	    .pc = t->pc, .sp = r[TW_RSP], .args = {r[TW_RDI], r[TW_RSI], r[TW_RDX], r[TW_RCX], r[TW_R8], r[TW_R9]}, .function = function};
+	if (!tw_copy(&e.back, (const void *)e.sp, sizeof e.back))
+		return 0;                                                                /* its first push will fault, too */
+	tw_copy(&e.args[6], (const void *)(e.sp + sizeof e.back), 2 * sizeof e.args[0]); /* at a stack's end there are none */
+	if (function == c.stores) {
+		t->record->stores_at = e.args[0];
+		t->record->stores_sp = e.sp;
+	}
+	e.tsc = tw_buffer_time(t);
+	tw_buffer_event(t, TW_EVENT_CALL, &e, sizeof e, NULL, 0);
+	return !place_at(e.back) && add_place(e.back, RETURN_HERE) ? e.back : 0;
+}
+
+static void tell_return(struct thread *t)
+{
+	struct tw_returned e = {.pc = t->pc, .sp = t->regs[TW_RSP], .result = t->regs[TW_RAX]};
+	if (t->record->stores_at && t->record->stores_sp + sizeof(u64) == e.sp) {
+		tw_copy(&e.stored, (const void *)t->record->stores_at, sizeof e.stored);
+		t->record->stores_at = 0;
+	}
+	e.tsc = tw_buffer_time(t);
+	tw_buffer_event(t, TW_EVENT_RETURN, &e, sizeof e, NULL, 0);
+}
+
+u64 tw_calls_look(struct thread *t)
+{
+	const struct place *p = place_at(t->pc);
+	if (!p || t->record->told_closed)
+		return 0;
+	tw_call_flush(t);
+	if (p->function != RETURN_HERE)
+		return tell_call(t, p->function);
+	tell_return(t);
+	return 0;
+}

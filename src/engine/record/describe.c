@@ -1,0 +1,263 @@
+#include "engine/record/describe.h"
+#include "engine/record/known.h"
+#include "engine/record/descriptor_table.h"
+#include "engine/record/slot.h"
+#include "engine/record/tags.h"
+#include "engine/record/tally.h"
+#include "engine/thread.h"
+#include "engine/x86_64/decode.h"
+#include "engine/record/instrumentor.h"
+#include <asm/unistd.h>
+
+/* How the calling thread stands in the lock (channel.h). */
+static u32 own_hold(void)
+{
+	const struct thread *t = tw_thread_self();
+	const struct tw_slot *s = t->record->slot == NO_SLOT ? NULL : tw_slot_of(t);
+	return s && s->pid == t->pid && s->tid == t->tid ? t->record->slot + 1 : tw_engine.pid | TW_HOLDS_BY_PID;
+}
+
+/* Has the holder been killed? Where processes number each other differently only the collector can tell. */
+static bool is_killed(const struct tw_control *c, u32 holder)
+{
+	u32 pid = holder & TW_HOLDS_BY_PID ? holder & ~TW_HOLDS_BY_PID : c->slot[holder - 1].pid;
+	return !c->namespaces && tw_sys(__NR_kill, pid, 0, 0) == -3; /* ESRCH */
+}
+
+/* Takes the lock between processes. False: the collector has died, and nobody reads what is described. */
+static bool lock_descriptors(struct tw_control *c)
+{
+	const u32 hold = own_hold();
+	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
+	for (u32 spins = 1; !__atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
+		if (spins % 64 == 0) {
+			if (is_killed(c, holder) &&
+			    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+				return true;
+			if (!tw_channel_collector_alive(c))
+				return false;
+		}
+		if (spins < 64)
+			tw_sys(__NR_sched_yield, 0, 0, 0);
+		else
+			tw_pause(20); /* the holder may be of lower priority, on this processor */
+		holder = 0;
+	}
+	return true;
+}
+
+/* One way through a fragment: its first n_insns instructions. */
+struct path {
+	u32 number;
+	u16 n_blocks, n_insns, n_ops, n_values, code_bytes;
+	u8 flags; /* enum tw_descriptor_flags */
+};
+
+static struct path path_to(const struct block *b, const struct plan *p, u32 number, u16 n_insns)
+{
+	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0, p->flags};
+	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns)
+		path.code_bytes += (u16)b->part[path.n_blocks++].bytes;
+	if (n_insns < b->n_insns) {
+		path.n_ops = p->after[n_insns - 1].n_ops;
+		path.n_values = p->after[n_insns - 1].n_values;
+	}
+	return path;
+}
+
+static u32 descriptor_bytes(const struct path *path)
+{
+	return tw_descriptor_size(path->n_blocks, path->n_ops, path->n_insns, path->code_bytes);
+}
+
+static void fill_descriptor(struct tw_descriptor *d, const struct tw_recorded *f, const struct block *b, const struct plan *p,
+                            const struct path *path)
+{
+	d->number = path->number;
+	d->bytes = descriptor_bytes(path);
+	d->pid = tw_engine.pid;
+	d->n_blocks = path->n_blocks;
+	d->n_ops = path->n_ops;
+	d->n_insns = path->n_insns;
+	d->n_values = path->n_values;
+	d->code_bytes = path->code_bytes;
+	d->format = tw_instr()->format;
+	d->flags = path->flags;
+	d->context = (u16)f->context;
+	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_known_program();
+	d->tag = 0;
+	struct tw_block *blk = (struct tw_block *)(d + 1);
+	for (u16 k = 0; k < path->n_blocks; k++) {
+		const struct part *part = &b->part[k];
+		*blk++ = (struct tw_block){part->pc, part->target, part->first_insn, part->n_insns, (u16)part->bytes, part->end, 0};
+	}
+	struct tw_op *op = (struct tw_op *)blk;
+	memcpy(op, p->op, path->n_ops * sizeof *op);
+	u8 *len = (u8 *)(op + path->n_ops), *code = len + path->n_insns;
+	for (u16 k = 0; k < path->n_insns; k++) {
+		*len++ = b->insn[k].len;
+		memcpy(code, b->insn[k].raw, b->insn[k].len);
+		code += b->insn[k].len;
+	}
+}
+
+/* Tallied: the group gets entries in windows, if each execution of it counts the same, and there are some left. */
+static void draw_entries(u64 offset, u32 bytes)
+{
+	struct tw_descriptor_table *table = tw_recorder.table;
+	struct tw_descriptor *d;
+	u32 first = table->entries ? table->entries : 1, end = first;
+	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
+		d = tw_table_descriptor(table, at);
+		end++;
+		if (d->flags & TW_DESC_DYNAMIC)
+			return;
+	}
+	if (end > tw_sizes()->tally_entries)
+		return;
+	table->entries = end;
+	for (u64 at = offset; at < offset + bytes; at += d->bytes) {
+		d = tw_table_descriptor(table, at);
+		d->tag = first++;
+	}
+}
+
+/* Writes the n paths' descriptors at `offset` of the table, numbered from 0. */
+static void fill_group(u64 offset, const struct tw_recorded *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
+{
+	for (u32 k = 0; k < n; k++) {
+		fill_descriptor(tw_table_descriptor(tw_recorder.table, offset), f, b, p, &path[k]);
+		offset += descriptor_bytes(&path[k]);
+	}
+}
+
+/* The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published. False: there are no more numbers. */
+static bool publish_group(u64 offset, u32 bytes, u32 n)
+{
+	struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset);
+	u32 first = tw_table_numbers(n);
+	if (!first)
+		return false;
+	for (u64 at = offset; at < offset + bytes; at += tw_table_descriptor(tw_recorder.table, at)->bytes)
+		tw_table_descriptor(tw_recorder.table, at)->number += first;
+	if (tw_form_of(d->format) != TW_FORM_PLAIN)
+		tw_tag_draw(d);
+	else if (tw_tallies())
+		draw_entries(offset, bytes);
+	tw_table_publish(offset, bytes);
+	return true;
+}
+
+/*
+ * Describes the n paths, unless there is an equal group already. Returns the first descriptor of the one or the other; NULL: there is no room. Under
+ * the descriptor lock.
+ */
+static const struct tw_descriptor *describe(const struct tw_recorded *f, const struct block *b, const struct plan *p,
+                                            const struct path *path, u32 n, u32 bytes)
+{
+	u64 offset = tw_table_place_for(bytes);
+	if (!offset)
+		return NULL;
+	fill_group(offset, f, b, p, path, n);
+	struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset);
+	const struct tw_descriptor *known = tw_known_find(offset, bytes);
+	if (!known && publish_group(offset, bytes, n))
+		return d;
+	memset(d, 0, bytes); /* unused memory is zeros */
+	return known;
+}
+
+void tw_describe_tagged(struct tw_recorded *f, u32 last_tag)
+{
+	f->upper_in = (u16)(f->tag >> 16);
+	f->upper_out = (u16)(last_tag >> 16);
+	f->any_upper = !(f->tag & 0xffff);
+	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
+}
+
+/* What must be in force where f is entered, and is where it is left; how long its record's head is. */
+static void set_upper(struct tw_recorded *f)
+{
+	switch (tw_form_now()) {
+	case TW_FORM_PLAIN:
+		f->upper_in = f->upper_out = (u16)(f->number >> 16);
+		return;
+	case TW_FORM_BITS:
+		f->upper_in = f->upper_out = 0;
+		f->any_upper = true;
+		f->head = 0;
+		return;
+	case TW_FORM_TAGGED:
+		break;
+	}
+	tw_describe_tagged(f, f->tag);
+}
+
+void tw_describe(struct tw_recorded *f, const struct block *b, const struct plan *p)
+{
+	struct tw_control *c = tw_engine.control;
+	struct path path[BLOCK_MAX_PARTS + 1];
+	u32 n = tw_path_count(f), bytes = 0;
+	for (u32 k = 0; k < n; k++) {
+		path[k] = path_to(b, p, k, k && k <= f->n_sides ? f->side[k - 1].n_insns : f->n_insns);
+		if (k > f->n_sides) {
+			path[k].flags |= TW_DESC_LOOP;
+			path[k].n_values = 1;
+		}
+		bytes += descriptor_bytes(&path[k]);
+	}
+	f->number = 0;
+	if (!tw_table_is_there() || !lock_descriptors(c)) { /* so nobody reads what is recorded here */
+		set_upper(f);
+		return;
+	}
+	const struct tw_descriptor *d = describe(f, b, p, path, n, bytes);
+	if (d) {
+		f->number = d->number;
+		f->tag = d->tag;
+		f->tally = tw_tallies() ? d->tag : 0;
+		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;
+		f->announced = d->flags & TW_DESC_ANNOUNCED;
+	}
+	STORE_RELEASE(&c->descriptor_lock, 0);
+	if (!f->number)
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
+	set_upper(f);
+}
+
+/* Does the group have a descriptor of a counted loop? */
+static bool has_loop(const struct tw_descriptor *d, u32 bytes)
+{
+	bool loops = false;
+	for (const u8 *at = (const u8 *)d, *end = at + bytes; at < end && d->bytes; at += d->bytes) {
+		d = (const struct tw_descriptor *)at;
+		loops |= (d->flags & TW_DESC_LOOP) != 0;
+	}
+	return loops;
+}
+
+/* The way through a superblock that is described by a group is what the first descriptor is of. */
+static u32 copy_blocks(const struct tw_descriptor *d, u64 *blocks)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	if (d->n_blocks > BLOCK_MAX_PARTS)
+		return 0;
+	for (u32 k = 0; k < d->n_blocks; k++)
+		blocks[k] = b[k].pc;
+	return d->n_blocks;
+}
+
+u32 tw_described_path(const u64 *pc, u32 context, u64 *blocks, bool *loops)
+{
+	struct tw_control *c = tw_engine.control;
+	u32 bytes, n = 0;
+	if (!tw_known_forked() || !tw_table_is_there() || !lock_descriptors(c))
+		return 0;
+	const struct tw_descriptor *d = tw_known_like(pc, context, &bytes);
+	if (d) {
+		n = copy_blocks(d, blocks);
+		*loops = has_loop(d, bytes);
+	}
+	STORE_RELEASE(&c->descriptor_lock, 0);
+	return n;
+}

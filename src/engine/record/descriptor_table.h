@@ -1,0 +1,35 @@
+/*
+ * The engine's end of descriptor tables: where the processes of one program keep the descriptors they make (base/channel.h has what must hold). A process maps
+ * the table of its program when its first thread gets a slot, and its forks inherit it.
+ */
+#ifndef TW_ENGINE_DESCRIPTOR_TABLE_H
+#define TW_ENGINE_DESCRIPTOR_TABLE_H
+
+#include "engine/record/room.h"
+
+/*
+ * A thread has reserved this slot: has it name the table of the program, which gets one if it has none. False: it cannot record, since it has come too
+ * late (its parent was killed while it made it, and the table given up), or the collector has died.
+ */
+bool tw_table_enter(struct tw_slot *s);
+
+/*
+ * Is there a table to describe fragments in? Who has no slot must look: without one there is only for who shares the memory of a thread that
+ * has (a vforked child that is not followed).
+ */
+bool tw_table_is_there(void);
+
+/*
+ * Is the table mapped up to there? If not it is now, where there is memory for it: of a process whose memory is limited, a table is mapped as far as it is used. Under
+ * the descriptor lock.
+ */
+bool tw_table_reaches(u64 end);
+
+/* A place for `bytes` of descriptors, to be published by tw_table_publish, under the descriptor lock: an offset in the table. 0: it is full. */
+u64 tw_table_place_for(u32 bytes);
+void tw_table_publish(u64 offset, u32 bytes);
+
+/* The first of n numbers with the same upper half. 0: there are no more. Under the descriptor lock. */
+u32 tw_table_numbers(u32 n);
+
+#endif

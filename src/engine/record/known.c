@@ -1,0 +1,120 @@
+#include "engine/record/known.h"
+#include "engine/record/descriptor_table.h"
+#include <asm/unistd.h>
+
+#define PROBES 16u
+#define SPREAD 256u /* places over which what begins at one address is spread */
+
+static u32 program;  /* since which execve */
+static u32 executor; /* the process that made it */
+
+void tw_known_init(void)
+{
+	program = 1 + __atomic_fetch_add((u32 *)&tw_engine.control->next_program, 1, __ATOMIC_RELAXED);
+	executor = (u32)tw_sys(__NR_getpid, 0, 0, 0);
+}
+
+u32 tw_known_program(void)
+{
+	return program;
+}
+
+bool tw_known_forked(void)
+{
+	return tw_engine.pid != executor;
+}
+
+/* What number, tag and process make different is taken out while two groups are compared. */
+static u64 hash_group(u64 offset, u32 bytes)
+{
+	u64 h = program;
+	for (u32 at = 0; at < bytes;) {
+		const struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset + at);
+		const u64 *w = (const u64 *)(d + 1);
+		h = (h ^ (u64)d->n_insns << 32 ^ d->context ^ (u64)d->bytes << 16) * 0x9e3779b97f4a7c15ull;
+		for (u32 k = 0; k < (d->bytes - sizeof *d) / 8; k++)
+			h = (h ^ w[k] ^ h >> 29) * 0x9e3779b97f4a7c15ull;
+		at += d->bytes;
+	}
+	return h ^ h >> 32;
+}
+
+static bool equal_one(const struct tw_descriptor *a, const struct tw_descriptor *b)
+{
+	struct tw_descriptor head = *a;
+	head.number = b->number;
+	head.pid = b->pid;
+	head.tag = b->tag;
+	head.flags = (u8)((head.flags & ~TW_DESC_ANNOUNCED) | (b->flags & TW_DESC_ANNOUNCED));
+	return !memcmp(&head, b, sizeof head) && !memcmp(a + 1, b + 1, a->bytes - sizeof *a);
+}
+
+static bool equal_groups(u64 a, u64 b, u32 bytes)
+{
+	const struct tw_descriptor *one, *other;
+	for (u32 at = 0; at < bytes; at += other->bytes) {
+		one = tw_table_descriptor(tw_recorder.table, a + at);
+		other = tw_table_descriptor(tw_recorder.table, b + at);
+		if (!equal_one(one, other))
+			return false;
+	}
+	return true;
+}
+
+static struct tw_known *entry(u64 n)
+{
+	struct tw_known *table = (struct tw_known *)((u8 *)tw_engine.channel + tw_sizes()->known_at);
+	return &table[n % tw_sizes()->known_entries];
+}
+
+/* Where the places begin that are near for what begins at pc. */
+static u64 first_near(u64 pc)
+{
+	return pc >> 2;
+}
+
+/*
+ * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then, if
+ * there is no place left, anywhere, since what a server's forks make of its hottest code is more than has room there.
+ */
+static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
+{
+	const u64 near = first_near(pc) + hash % SPREAD, far = hash >> 32;
+	return entry((n < PROBES ? near : far) + n % PROBES);
+}
+
+const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
+{
+	const u64 pc = tw_descriptor_blocks(tw_table_descriptor(tw_recorder.table, offset))->pc, hash = hash_group(offset, bytes);
+	struct tw_known *place = NULL;
+	for (u32 n = 0; n < (place ? PROBES : 2 * PROBES); n++) {
+		struct tw_known *e = place_of(pc, hash, n);
+		if (e->program == program && e->bytes == bytes && tw_table_reaches(e->offset + bytes) &&
+		    equal_groups(e->offset, offset, bytes))
+			return tw_table_descriptor(tw_recorder.table, e->offset);
+		if (e->program != program && !place)
+			place = e;
+	}
+	*(place ? place : place_of(pc, hash, PROBES)) = (struct tw_known){offset, program, bytes};
+	return NULL;
+}
+
+/* Does the group begin with the same two blocks, and know the same registers? */
+static bool begins_like(const struct tw_descriptor *d, const u64 *pc, u32 context)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	return d->bytes && d->n_blocks > 1 && d->context == context && b[0].pc == pc[0] && b[1].pc == pc[1];
+}
+
+const struct tw_descriptor *tw_known_like(const u64 *pc, u32 context, u32 *bytes)
+{
+	for (u32 n = 0; n < SPREAD + PROBES; n++) {
+		const struct tw_known *e = entry(first_near(pc[0]) + n);
+		const bool ours = e->program == program && tw_table_reaches(e->offset + e->bytes);
+		const struct tw_descriptor *d = ours ? tw_table_descriptor(tw_recorder.table, e->offset) : NULL;
+		*bytes = e->bytes;
+		if (d && begins_like(d, pc, context))
+			return d;
+	}
+	return NULL;
+}

@@ -1,0 +1,163 @@
+#include "engine/record/slot.h"
+#include "engine/record/descriptor_table.h"
+#include "engine/thread.h"
+#include "engine/record/instrumentor.h"
+#include <asm/unistd.h>
+#include <linux/futex.h>
+
+/* Reserves the slot if it is free. Its pid and tid are there before the state says so, and nobody writes them but who has the claim. */
+static bool try_reserve(struct tw_slot *s, u32 pid, u32 tid)
+{
+	u32 *claim = (u32 *)&s->claim, unclaimed = 0;
+	if (LOAD_ACQUIRE(&s->state) != TW_SLOT_FREE ||
+	    !__atomic_compare_exchange_n(claim, &unclaimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	const bool is_free = LOAD_ACQUIRE(&s->state) == TW_SLOT_FREE;
+	if (is_free) {
+		s->pid = pid;
+		s->tid = tid;
+		s->trace = 0;
+		STORE_RELEASE(&s->state, TW_SLOT_RESERVED);
+		__atomic_store_n((u32 *)&s->table, tw_recorder.table_number, __ATOMIC_SEQ_CST);
+	}
+	STORE_RELEASE(claim, 0);
+	return is_free;
+}
+
+/* Reserves a free slot. NO_SLOT: there is none. */
+static u32 reserve_slot(u32 pid, u32 tid)
+{
+	for (u32 i = 0; i < tw_sizes()->slots; i++)
+		if (try_reserve(&tw_engine.control->slot[i], pid, tid))
+			return i;
+	return NO_SLOT;
+}
+
+/* Is there a slot that comes free as soon as the collector gets round to it? */
+static bool is_any_ended(void)
+{
+	for (u32 i = 0; i < tw_sizes()->slots; i++) {
+		u32 state = LOAD_ACQUIRE(&tw_engine.control->slot[i].state);
+		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
+			return true;
+	}
+	return false;
+}
+
+/* Reserves a slot, waiting for one if need be: threads can come and go faster than the collector takes what they leave. */
+static u32 wait_for_slot(u32 pid, u32 tid)
+{
+	for (;;) {
+		u32 i = reserve_slot(pid, tid);
+		if (i != NO_SLOT || !is_any_ended() || !tw_channel_collector_alive(tw_engine.control))
+			return i;
+		tw_pause(1000);
+	}
+}
+
+static bool is_reserved(u32 i)
+{
+	return LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
+}
+
+/* Is the thread to be known to the collector? */
+static bool is_wanted(const struct thread *t)
+{
+	return !t->record->unfollowed && !tw_engine.control->failure && tw_channel_collector_alive(tw_engine.control);
+}
+
+void tw_slot_promise(struct thread *t, u32 pid, u32 tid)
+{
+	t->record->promised = is_wanted(t) ? wait_for_slot(pid, tid) : NO_SLOT;
+}
+
+void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
+{
+	u32 i = t->record->promised;
+	t->record->promised = NO_SLOT;
+	if (i == NO_SLOT || !is_reserved(i))
+		return;
+	struct tw_slot *s = &tw_engine.control->slot[i];
+	if (!pid) {
+		STORE_RELEASE(&s->state, TW_SLOT_FREE);
+		return;
+	}
+	s->pid = pid;
+	s->tid = tid;
+}
+
+/* The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. */
+static bool find_promised(struct thread *t)
+{
+	const struct tw_control *c = tw_engine.control;
+	t->record->slot = t->record->promised;
+	t->record->promised = NO_SLOT;
+	if (t->record->slot != NO_SLOT && is_reserved(t->record->slot))
+		return true;
+	for (u32 i = 0; i < tw_sizes()->slots; i++) {
+		t->record->slot = i;
+		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
+			return true;
+	}
+	t->record->slot = wait_for_slot(t->pid, t->tid);
+	return t->record->slot != NO_SLOT;
+}
+
+void tw_slot_leave(struct thread *t)
+{
+	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_FREE);
+	t->record->slot = NO_SLOT;
+}
+
+/* The table that goes with the thread's slot; without it the slot is given back. */
+static bool enter_table(struct thread *t)
+{
+	if (tw_table_enter(tw_slot_of(t)))
+		return true;
+	tw_engine_fail(TW_FAILURE_CHANNEL, "process %u cannot be recorded: who made it was killed while it did", t->pid);
+	tw_slot_leave(t);
+	return false;
+}
+
+bool tw_slot_take(struct thread *t)
+{
+	const bool records = tw_recorder.whole->records;
+	t->record->slot = NO_SLOT; /* in a new process it is the parent's */
+	if (!is_wanted(t))
+		return false;
+	if (!find_promised(t)) {
+		if (records)
+			tw_engine_fail(TW_FAILURE_CHANNEL, "more than %u threads at once", tw_sizes()->slots);
+		return false;
+	}
+	return !records || enter_table(t);
+}
+
+void tw_slot_set_up(struct thread *t, u32 parent_pid)
+{
+	struct tw_control *c = tw_engine.control;
+	struct tw_slot *s = tw_slot_of(t);
+	s->pid = t->pid;
+	s->tid = t->tid;
+	s->parent_pid = parent_pid;
+	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
+	if (t->pid == t->tid)
+		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
+	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
+}
+
+void tw_slot_give_back(struct thread *t)
+{
+	if (t->record->slot == NO_SLOT)
+		return;
+	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_ENDED);
+	t->record->slot = NO_SLOT;
+	tw_slot_ring();
+}
+
+void tw_slot_ring(void)
+{
+	struct tw_control *c = tw_engine.control;
+	__atomic_fetch_add((u32 *)&c->doorbell, 1, __ATOMIC_RELEASE);
+	tw_sys(__NR_futex, &c->doorbell, FUTEX_WAKE, 1);
+}

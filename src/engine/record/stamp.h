@@ -1,0 +1,31 @@
+/*
+ * Time stamps at locked instructions and fences (record --order): STAMP events, written by the code of the fragment.
+ *
+ * An instruction that is stamped is a fragment of its own. The first event stands before the fragment's record, the second behind it, so neither formats
+ * nor superblocks know of them. The first time stamp counter is read before the instruction takes effect: its store comes before the instruction,
+ * which waits for earlier stores. The second is read behind an lfence, when the instruction has completed.
+ *
+ * What must hold: where a signal or a guard page stops the fragment before its record is open, the first event is taken back and written again; where it
+ * does after the instruction, the second is written by tw_stamp_left.
+ */
+#ifndef TW_STAMP_H
+#define TW_STAMP_H
+
+#include "engine/record/recorded.h"
+#include "engine/record/room.h"
+#include "engine/x86_64/decode.h"
+#include "engine/x86_64/emit.h"
+
+/* Is this instruction to be stamped? */
+bool tw_stamp_wanted(const struct insn *i);
+
+/* Emits the event before, at the fragment's entry, or behind, after its record is closed, with what of the state is in force besides. */
+void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u32 flags);
+
+/* f was left at state s, with exact registers and bufptr: writes the second event if that has not been done, takes back the first if there is no record. */
+void tw_stamp_left(struct thread *t, const struct tw_recorded *f, const struct state_entry *s);
+
+/* Is this the fault of a stamp's rdtsc, which the program has disabled (PR_SET_TSC)? Then the time is 0. */
+bool tw_stamp_fault(const struct tw_recorded *f, u64 host);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * Death by signal: the process ends as if the engine were not there. The signal is raised once more, by default action, in a context that is the program's
+ * own: the core dump has its registers, its siginfo, and of the engine's memory nothing but the image.
+ *
+ * The first process of a namespace does not die of what it sends itself, only of what the kernel forces on it: there the fault is made once more, and what was no fault is
+ * deserved in another way (an invalid frame, a call that is not allowed).
+ */
+#ifndef TW_DEATH_H
+#define TW_DEATH_H
+
+#include "engine/signal/room.h"
+
+/*
+ * t->pc, t->regs, t->flags are what the program died with. `info`: as it was sent, or NULL. `xstate`: the kernel's image of the vector registers, or NULL:
+ * they are live.
+ */
+void tw_death(struct thread *t, int signo, const siginfo_t *info, const void *xstate) __attribute__((noreturn));
+
+/* The first process of a namespace, which no signal ends by default that the kernel does not force on it. */
+bool tw_death_spares(const struct thread *t);
+
+/* Leaves the kernel to do with the signal what it does by default; other signals are blocked. */
+void tw_death_by_default(const struct thread *t, int signo, const siginfo_t *info);
+
+#endif

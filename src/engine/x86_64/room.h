@@ -1,0 +1,35 @@
+/*
+ * The x86_64 room: all that knows the instruction set.
+ *
+ * It decodes (decode.h), emits (emit.h), has the state map of what was emitted (state.h), and the assembly between the application's code and the engine's C
+ * (glue.h). Fragments and records it does not know.
+ *
+ * It may call the base.
+ */
+#ifndef TW_X86_64_ROOM_H
+#define TW_X86_64_ROOM_H
+
+#include "engine/engine.h"
+
+struct insn;
+
+/* What this room calls of those above it: filled in wiring.c. The first four are called by glue.S, on the engine stack, and return the host address to go on at. */
+struct tw_x86_64_calls {
+	u64 (*left)(struct thread *t);      /* the cache was left by t->exit */
+	u64 (*resume)(struct thread *t);    /* the cache is to be entered at t->pc with t->regs */
+	u64 (*call_made)(struct thread *t); /* the clean call at t->cc_info */
+	u64 (*stopped)(
+	    struct thread *t); /* an entry was stopped by a signal: registers as the glue saved them, t->resume_host where it was headed */
+
+	bool (*stops_at)(u64 pc);                   /* does a block end before this address, whatever stands there? */
+	bool (*stands_alone)(const struct insn *i); /* is this instruction a block of its own? */
+};
+extern const struct tw_x86_64_calls tw_x86_64_calls;
+
+#define TW_CALLS_AT(field, offset) _Static_assert(offsetof(struct tw_x86_64_calls, field) == (offset), #field " is where layout.h says")
+TW_CALLS_AT(left, CALLS_LEFT);
+TW_CALLS_AT(resume, CALLS_RESUME);
+TW_CALLS_AT(call_made, CALLS_CALL_MADE);
+TW_CALLS_AT(stopped, CALLS_STOPPED);
+
+#endif

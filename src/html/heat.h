@@ -1,0 +1,46 @@
+/*
+ * Memory over time: how often each piece of memory was read and written in each stretch of a thread's life.
+ *
+ * A cell is one page in one stretch. Pages begin as those of the processor, 4,096 bytes; whenever there are more than TW_HEAT_CELLS cells, pages get twice as
+ * large. So a heat map never takes more than about 12 MB, whatever the program touches.
+ */
+#ifndef TW_HEAT_H
+#define TW_HEAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TW_HEAT_CELLS = 1 << 17, TW_HEAT_FINEST = 12, TW_HEAT_RECENT = 64 };
+
+struct tw_heat_cell {
+	uint64_t page; /* address >> shift */
+	uint32_t thread, stretch;
+	uint64_t reads, writes; /* both 0: the place is free */
+};
+
+struct tw_heat {
+	struct tw_heat_cell *cells; /* open hash of `room` places */
+	size_t n, room;
+	unsigned shift;
+	/* Where the cells of the pages of late are, by page: of one thread and stretch. */
+	struct tw_heat_cell *recent[TW_HEAT_RECENT];
+	uint32_t thread, stretch;
+};
+
+/* 0: no memory. */
+int tw_heat_init(struct tw_heat *h);
+void tw_heat_free(struct tw_heat *h);
+
+/* What is added next belongs to this stretch of this thread. */
+void tw_heat_at(struct tw_heat *h, uint32_t thread, uint32_t stretch);
+
+/* A number of references to an address. 0: no memory. */
+int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t writes);
+
+/* Adds all of another, perhaps of coarser pages. 0: no memory. */
+int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more);
+
+/* The cells, n of them, by page, then thread and stretch; nothing can be added any more. */
+const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h);
+
+#endif

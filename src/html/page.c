@@ -1,0 +1,122 @@
+#include "html/page.h"
+#include "analyzers/cct.h"
+#include "analyzers/table.h"
+#include "html/assets.h"
+#include "html/function_json.h"
+#include "html/page_data.h"
+#include "plugin/context.h"
+#include "plugin/stage.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- gathering ---- */
+
+static int open_context(struct tw_page *p)
+{
+	if (!tw_request_init(&p->request, &tw_analyzer_cct, "cct"))
+		return TW_ERR_MEMORY;
+	p->context = tw_context_new(&p->request, p->recording, NULL);
+	p->names = p->context ? tw_context_names(p->context) : NULL;
+	return p->names ? 0 : TW_ERR_MEMORY;
+}
+
+static int go_on(void *context, size_t thread, size_t chunk, int error)
+{
+	(void)context, (void)thread, (void)chunk, (void)error;
+	return 0;
+}
+
+/* The same replay, which tells nothing of damage: the first one has told. */
+static struct tw_replay_options quietly(const struct tw_replay_options *replay)
+{
+	struct tw_replay_options quiet = *replay;
+	quiet.damage = replay->damage ? go_on : NULL;
+	return quiet;
+}
+
+/* The tree is followed thread by thread: it gets a processor of its own. */
+struct tree_run {
+	struct tw_page *page;
+	struct tw_replay_options replay;
+	pthread_t thread;
+	int error;
+};
+
+static void *run_tree(void *arg)
+{
+	struct tree_run *t = arg;
+	t->error = tw_cct_run(t->page->context, &t->replay, &t->page->calls.tree);
+	return NULL;
+}
+
+static int run_others(struct tw_page *p, const struct tw_replay_options *replay)
+{
+	struct tw_replay_options quiet = quietly(replay);
+	int error = tw_story_run(p->recording, replay, &p->story);
+	return error ? error : tw_listing_init(&p->listing, p->recording, p->names, &quiet);
+}
+
+static int run_all(struct tw_page *p, const struct tw_replay_options *replay)
+{
+	struct tree_run tree = {.page = p, .replay = quietly(replay)};
+	p->has_calls = !tw_stage_lacks(&tw_analyzer_cct, p->recording);
+	int runs = p->has_calls && !pthread_create(&tree.thread, NULL, run_tree, &tree);
+	int error = run_others(p, replay);
+	if (runs)
+		pthread_join(tree.thread, NULL);
+	else if (p->has_calls)
+		run_tree(&tree);
+	error = error ? error : tree.error;
+	if (error || !p->has_calls)
+		return error;
+	tw_listing_drop_stubs(&p->listing);
+	return tw_calltree_summarize(&p->calls);
+}
+
+int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_replay_options *replay)
+{
+	const struct tw_recording_info *info = tw_recording_info(r);
+	*p = (struct tw_page){.recording = r, .dir = dir, .ns_per_cycle = info->tsc_hz ? 1e9 / (double)info->tsc_hz : 0};
+	int error = open_context(p);
+	return error ? error : run_all(p, replay);
+}
+
+void tw_page_close(struct tw_page *p)
+{
+	tw_story_free(p->story);
+	tw_calltree_free(&p->calls);
+	tw_listing_free(&p->listing);
+	tw_context_free(p->context);
+	tw_request_free(&p->request);
+}
+
+/* ---- the page ---- */
+
+/* A text of the page, up to a mark, which is passed over. */
+static const char *put_until(FILE *f, const char *text, const char *mark)
+{
+	const char *at = strstr(text, mark);
+	fwrite(text, 1, at ? (size_t)(at - text) : strlen(text), f);
+	return at ? at + strlen(mark) : text + strlen(text);
+}
+
+void tw_page_write(struct tw_page *p, FILE *f, int served)
+{
+	const char *rest = put_until(f, tw_asset_page, "/*STYLE*/");
+	fputs(tw_asset_style, f);
+	rest = put_until(f, rest, "/*DATA*/");
+	tw_page_data(p, f, served);
+	rest = put_until(f, rest, "/*SCRIPT*/");
+	fputs(tw_asset_script, f);
+	fputs(rest, f);
+}
+
+int tw_page_function(struct tw_page *p, FILE *f, size_t function)
+{
+	struct tw_compact c = {.f = f};
+	if (function >= p->listing.n_functions)
+		return 0;
+	tw_function_json(&p->listing, &c, &p->listing.functions[function]);
+	return 1;
+}

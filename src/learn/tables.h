@@ -1,0 +1,33 @@
+/*
+ * Facts by function, and how many of what another set has are known: what `learn` and `coverage` print.
+ *
+ * A block is known when all its bytes are: where recording stopped and went on in the middle of one, its parts were learned.
+ */
+#ifndef TW_LEARN_TABLES_H
+#define TW_LEARN_TABLES_H
+
+#include "learn/facts.h"
+
+/* One function, or with function NULL a whole module. */
+struct tw_learn_row {
+	const char *path, *function;
+	uint64_t n[TW_FACT_KINDS];     /* facts of each kind */
+	uint64_t known[TW_FACT_KINDS]; /* of them, those that the other set has too */
+	uint64_t bytes;                /* of code that ran, each once */
+};
+
+struct tw_learn_rows {
+	struct tw_learn_row *rows;
+	size_t n;
+};
+
+/*
+ * Rows of `whole`, by function or by module; `known` may be NULL. Sorted by name, or, with `known`, by how many are missing, most first. What the rows point to is
+ * the facts'. 0 or TW_ERR_MEMORY; free(rows->rows).
+ */
+int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, int by_function, struct tw_learn_rows *rows);
+
+/* The sum of rows. */
+struct tw_learn_row tw_learn_sum(const struct tw_learn_rows *rows);
+
+#endif

@@ -1,0 +1,291 @@
+#include "names/before.h"
+#include "names/places.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NEAR = 3, LONGEST = 120 };
+
+struct look {
+	const char *function;
+	struct tw_before_answer *answer;
+	int found, inlined;
+	const char *near[NEAR]; /* the nearest first; strings of the files */
+	unsigned distance[NEAR];
+};
+
+/* ---- names that are near ---- */
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+unsigned tw_before_distance(const char *a, const char *b, unsigned most)
+{
+	const size_t n = strlen(a), m = strlen(b);
+	unsigned row[3][LONGEST + 1], *two = row[0], *one = row[1], *now = row[2];
+	if (n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > most)
+		return most + 1;
+	for (unsigned k = 0; k <= m; k++)
+		one[k] = k;
+	for (size_t i = 1; i <= n; i++) {
+		now[0] = (unsigned)i;
+		for (size_t k = 1; k <= m; k++) {
+			now[k] = least(least(one[k], now[k - 1]) + 1, one[k - 1] + (a[i - 1] != b[k - 1]));
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+				now[k] = least(now[k], two[k - 2] + 1);
+		}
+		unsigned *oldest = two;
+		two = one;
+		one = now;
+		now = oldest;
+	}
+	return least(one[m], most + 1);
+}
+
+static void note_near(struct look *l, const char *name)
+{
+	const unsigned most = strlen(l->function) > 5 ? 3 : 2;
+	unsigned d = tw_before_distance(l->function, name, most);
+	for (int i = 0; i < NEAR; i++)
+		if (l->near[i] && !strcmp(l->near[i], name))
+			return;
+	for (int i = 0; i < NEAR && d <= most; i++) {
+		if (l->near[i] && l->distance[i] <= d)
+			continue;
+		const char *other = l->near[i];
+		const unsigned farther = l->distance[i];
+		l->near[i] = name;
+		l->distance[i] = d;
+		if (!other)
+			return;
+		name = other;
+		d = farther;
+	}
+}
+
+static void tell_near(const struct look *l)
+{
+	char *to = l->answer->near, *end = to + sizeof l->answer->near;
+	for (int i = 0; i < NEAR && l->near[i] && to < end; i++)
+		to += snprintf(to, (size_t)(end - to), "%s%s", i ? ", " : "", l->near[i]);
+}
+
+/* ---- one file ---- */
+
+static int is_function(const GElf_Sym *symbol)
+{
+	const unsigned char type = GELF_ST_TYPE(symbol->st_info);
+	return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+/* Names may have a version behind them, from '@' on. */
+static int is_name(const char *name, const char *function)
+{
+	const size_t n = strlen(function);
+	return !strncmp(name, function, n) && (!name[n] || name[n] == '@');
+}
+
+static void look_at_symbols(struct look *l, Dwfl_Module *m)
+{
+	const int n = dwfl_module_getsymtab(m);
+	for (int i = 1; i < n && !l->found; i++) {
+		GElf_Sym symbol;
+		const char *name = dwfl_module_getsym(m, i, &symbol, NULL);
+		if (!name || !is_function(&symbol))
+			continue;
+		l->found = is_name(name, l->function);
+		if (GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE)
+			note_near(l, name);
+	}
+}
+
+static int look_at_subprogram(Dwarf_Die *die, void *arg)
+{
+	struct look *l = arg;
+	const char *name = dwarf_diename(die);
+	if (!name || strcmp(name, l->function) || !dwarf_func_inline(die))
+		return DWARF_CB_OK;
+	l->inlined = 1;
+	return DWARF_CB_ABORT;
+}
+
+static void look_at_inlined(struct look *l, Dwfl_Module *m)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = NULL;
+	while (!l->inlined && (unit = dwfl_module_nextcu(m, unit, &bias)))
+		dwarf_getfuncs(unit, look_at_subprogram, l, 0);
+}
+
+/* Returns 0 if the file makes no sense: then all may be in it. */
+static int look_at_file(struct look *l, Dwfl *dwfl, const char *path)
+{
+	dwfl_report_begin_add(dwfl);
+	Dwfl_Module *m = dwfl_report_offline(dwfl, path, path, -1);
+	dwfl_report_end(dwfl, NULL, NULL);
+	snprintf(l->answer->file, sizeof l->answer->file, "%s", path);
+	if (!m || dwfl_module_getsymtab(m) < 0)
+		return 0;
+	look_at_symbols(l, m);
+	if (!l->found && !l->inlined)
+		look_at_inlined(l, m);
+	return 1;
+}
+
+/* The file's own address as an offset in it; 0: no part of it is loaded there. */
+static uint64_t offset_of(const char *path, uint64_t vaddr)
+{
+	uint64_t offset = 0;
+	FILE *f = fopen(path, "re");
+	Elf *elf = f && elf_version(EV_CURRENT) ? elf_begin(fileno(f), ELF_C_READ, NULL) : NULL;
+	size_t n = 0;
+	for (size_t i = 0; elf && !elf_getphdrnum(elf, &n) && i < n; i++) {
+		GElf_Phdr header;
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD && vaddr - header.p_vaddr < header.p_filesz)
+			offset = vaddr - header.p_vaddr + header.p_offset;
+	}
+	elf_end(elf);
+	if (f)
+		fclose(f);
+	return offset;
+}
+
+/* ---- the files ---- */
+
+int tw_before_is_module(const char *path, const char *module)
+{
+	const char *name = tw_base_name(path);
+	const size_t n = strlen(module);
+	if (!strcmp(path, module) || !strcmp(name, module))
+		return 1;
+	if (strncmp(name, module, n))
+		return 0;
+	return !strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(module + n - 3, ".so"));
+}
+
+/* The interpreter that the program asks for; "": none. */
+static void interpreter_of(const char *program, char to[PATH_MAX])
+{
+	FILE *f = fopen(program, "re");
+	Elf *elf = f && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fileno(f), ELF_C_READ, NULL) : NULL;
+	size_t n = 0;
+	to[0] = 0;
+	for (size_t i = 0; elf && !elf_getphdrnum(elf, &n) && i < n; i++) {
+		GElf_Phdr header;
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP || header.p_filesz >= PATH_MAX)
+			continue;
+		const ssize_t got = pread(fileno(f), to, header.p_filesz, (off_t)header.p_offset);
+		to[got > 0 ? got : 0] = 0;
+	}
+	elf_end(elf);
+	if (f)
+		fclose(f);
+}
+
+/* What the loader prints of the libraries that the program begins with; NULL: nothing. */
+static FILE *list_libraries(const char *program, pid_t *pid)
+{
+	char loader[PATH_MAX];
+	int ends[2];
+	interpreter_of(program, loader);
+	if (!loader[0] || pipe(ends))
+		return NULL;
+	*pid = fork();
+	if (!*pid) {
+		dup2(ends[1], 1);
+		close(2);
+		close(ends[0]);
+		close(ends[1]);
+		execl(loader, loader, "--list", program, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	if (*pid > 0)
+		return fdopen(ends[0], "r");
+	close(ends[0]);
+	return NULL;
+}
+
+/* The path in a line "\tNAME => PATH (0x...)" or "\tPATH (0x...)"; NULL: none. */
+static char *path_in(char *line)
+{
+	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, "\t "), *end = strstr(path, " (0x");
+	if (*path != '/' || !end)
+		return NULL;
+	*end = 0;
+	return path;
+}
+
+struct visit {
+	struct look *l;
+	Dwfl *dwfl;
+	struct tw_where *w;
+	char wanted[PATH_MAX]; /* the module, from the root on where it was given by a path */
+	int looked, blind;     /* files that were looked through, and that make no sense */
+};
+
+static void visit(struct visit *v, const char *path)
+{
+	char real[PATH_MAX];
+	if (v->l->found || (v->wanted[0] && !tw_before_is_module(path, v->wanted) && (!realpath(path, real) || strcmp(real, v->wanted))))
+		return;
+	if (v->wanted[0] == '/')
+		snprintf(v->w->module, sizeof v->w->module, "%s", tw_base_name(path));
+	v->looked++;
+	if (v->w->function[0]) {
+		v->blind += !look_at_file(v->l, v->dwfl, path);
+		return;
+	}
+	v->w->value = offset_of(path, v->w->value);
+	v->l->found = v->w->value != 0;
+	snprintf(v->l->answer->file, sizeof v->l->answer->file, "%s", path);
+}
+
+static void visit_libraries(struct visit *v, const char *program)
+{
+	pid_t pid;
+	char line[2 * PATH_MAX];
+	FILE *list = list_libraries(program, &pid);
+	while (list && fgets(line, sizeof line, list)) {
+		const char *path = path_in(line);
+		if (path)
+			visit(v, path);
+	}
+	if (!list)
+		return;
+	fclose(list);
+	waitpid(pid, NULL, 0);
+}
+
+void tw_before_look(const char *program, struct tw_where *w, struct tw_before_answer *answer)
+{
+	static const Dwfl_Callbacks callbacks = {
+	    .find_elf = dwfl_build_id_find_elf,
+	    .find_debuginfo = dwfl_standard_find_debuginfo,
+	    .section_address = dwfl_offline_section_address,
+	};
+	*answer = (struct tw_before_answer){.what = TW_BEFORE_FOUND, .everywhere = !w->module[0]};
+	struct look l = {.function = w->function, .answer = answer};
+	struct visit v = {.l = &l, .dwfl = dwfl_begin(&callbacks), .w = w};
+	if (!v.dwfl)
+		return;
+	if (!strchr(w->module, '/') || !realpath(w->module, v.wanted))
+		snprintf(v.wanted, sizeof v.wanted, "%s", w->module);
+	visit(&v, program);
+	visit_libraries(&v, program);
+	tell_near(&l);
+	dwfl_end(v.dwfl);
+	if (!w->function[0] && !l.found)
+		answer->what = v.looked ? TW_BEFORE_MISSING : TW_BEFORE_NO_MODULE;
+	else if (!l.found && v.looked && !v.blind)
+		answer->what = l.inlined ? TW_BEFORE_INLINED : TW_BEFORE_MISSING;
+}

@@ -1,0 +1,33 @@
+/*
+ * The functions of one ELF file, found by address: its symbols (those of its separate debug file too, if there is one), and its PLT stubs,
+ * which have no symbols but can be named after the relocation of the slot they jump through.
+ */
+#ifndef TW_FUNCTIONS_H
+#define TW_FUNCTIONS_H
+
+#include <elfutils/libdwfl.h>
+
+/* Stubs of a PLT: one that leads to a function by name; or what they have in common, from which the resolver of lazy binding is entered. */
+enum tw_plt { TW_PLT_ENTRY = 1, TW_PLT_COMMON };
+
+struct tw_function {
+	uint64_t start, bytes; /* the file's own addresses */
+	int open;              /* 1: its end is not known; `bytes` go to the end of its section, but it ends where the next one begins */
+	const char *name;      /* lives as long as the module */
+	int rank;              /* the higher, the better this name among several for one place */
+	int plt;               /* enum tw_plt; 0: no stub */
+};
+
+struct tw_functions;
+
+/* All functions of a module. NULL: no memory, or it is not ELF. */
+struct tw_functions *tw_functions_new(Dwfl_Module *module);
+void tw_functions_free(struct tw_functions *f);
+
+/* The function at the file's address `vaddr`, or NULL. */
+const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr);
+
+/* Where a function ends; `function` is one that was found. */
+uint64_t tw_functions_end(const struct tw_functions *f, const struct tw_function *function);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Names that are kept with a recording: its file `names` (docs/format.md), one block for each name table.
+ */
+#ifndef TW_NAMES_KEPT_H
+#define TW_NAMES_KEPT_H
+
+#include "names/table.h"
+
+#include <stdint.h>
+#include <trackway/recording.h>
+
+/* A table as bytes, from malloc. NULL: no memory. */
+uint8_t *tw_name_table_pack(const struct tw_name_table *t, size_t *n);
+
+/* Fills *out, which is all zeros, from such bytes. TW_ERR_DAMAGED, TW_ERR_MEMORY; tw_name_table_free in any case. */
+int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *out);
+
+/*
+ * Gathers the names of what ran in the recording in directory `dir`, which may still be open for writing, and keeps them there, in place of what was kept
+ * before. 0 or an enum tw_error.
+ */
+int tw_names_keep(const char *dir);
+
+#endif

@@ -1,0 +1,455 @@
+/* The face of the names: where code is (places), and what the table of its file says. */
+#include "names/gather.h"
+#include "names/kept.h"
+#include "names/names.h"
+#include "base/array.h"
+#include "recording/recording.h"
+#include "names/functions.h"
+#include "names/symbols.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A place where a function begins, as some call says. */
+struct target {
+	uint32_t pid;
+	uint64_t pc;
+};
+
+struct tw_names {
+	const struct tw_recording *recording;
+	struct tw_places places;
+	struct tw_name_table *tables; /* those of the files, beside those of the places; then those of code that processes made */
+	size_t n_tables;
+	struct target *targets; /* sorted */
+	size_t n_targets;
+	pthread_mutex_t lock;  /* of the texts */
+	struct tw_texts texts; /* names of what has no symbol */
+};
+
+/* What an address is in. */
+struct place {
+	const struct tw_module *module;    /* NULL: no file */
+	const struct tw_name_table *table; /* NULL: nothing is known */
+	uint64_t vaddr;
+};
+
+/* ---- tables ---- */
+
+/* Gathers the names of what ran from the files. */
+static int gather(struct tw_names *n)
+{
+	struct tw_ran ran = {0};
+	struct tw_symbols *s = tw_symbols_new(n->recording);
+	int ok = s && tw_ran_find(&n->places, &ran);
+	n->tables = ok ? calloc(ran.n_files + ran.n_made + 1, sizeof *n->tables) : NULL;
+	ok &= n->tables != NULL;
+	for (size_t i = 0; ok && i < ran.n_files; i++)
+		ok = tw_gather_file(s, i, &ran.files[i], &n->tables[n->n_tables++]);
+	for (size_t i = 0; ok && i < ran.n_made; i++)
+		ok = tw_gather_made(s, &ran.made[i], &n->tables[n->n_tables++]);
+	tw_ran_free(&ran);
+	tw_symbols_free(s);
+	return ok;
+}
+
+static int text_of(const struct tw_texts *texts, const char *text)
+{
+	for (uint32_t i = 0; i < texts->n; i++)
+		if (!strcmp(texts->items[i], text))
+			return (int)i;
+	return -1;
+}
+
+/* Reads the tables that were kept: those of files go to the files' numbers. */
+static int read_kept(struct tw_names *n)
+{
+	size_t kept = tw_recording_n_names(n->recording);
+	n->n_tables = n->places.files.n;
+	n->tables = calloc(n->n_tables + kept + 1, sizeof *n->tables);
+	for (size_t i = 0; n->tables && i < kept; i++) {
+		const struct tw_names_block *b = tw_recording_names(n->recording, i);
+		struct tw_name_table t = {0};
+		int error = tw_name_table_unpack(b->bytes, b->n, &t), file = error || t.pid ? -1 : text_of(&n->places.files, t.path);
+		if (!error && t.pid)
+			n->tables[n->n_tables++] = t;
+		else if (file >= 0 && !n->tables[file].path)
+			n->tables[file] = t;
+		else
+			tw_name_table_free(&t);
+		if (error == TW_ERR_MEMORY)
+			return 0;
+	}
+	return n->tables != NULL;
+}
+
+static int settle(struct tw_names *n, int mangled)
+{
+	int ok = 1;
+	for (size_t i = 0; i < n->n_tables && ok; i++)
+		ok = tw_name_table_settle(&n->tables[i], mangled);
+	return ok;
+}
+
+/* ---- functions without symbols ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+static void note_targets(struct tw_names *n, const struct tw_descriptor *d)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	for (unsigned i = 0; i < d->n_blocks; i++)
+		if (b[i].end == TW_END_CALL)
+			n->targets[n->n_targets++] = (struct target){d->pid, b[i].target};
+}
+
+static int find_targets(struct tw_names *n)
+{
+	size_t all = 0, n_descriptors = tw_recording_n_descriptors(n->recording);
+	for (size_t i = 0; i < n_descriptors; i++)
+		all += tw_recording_descriptor_at(n->recording, i)->n_blocks;
+	n->targets = calloc(all + 1, sizeof *n->targets);
+	if (!n->targets)
+		return 0;
+	for (size_t i = 0; i < n_descriptors; i++)
+		note_targets(n, tw_recording_descriptor_at(n->recording, i));
+	if (n->n_targets)
+		qsort(n->targets, n->n_targets, sizeof *n->targets, by_place);
+	return 1;
+}
+
+/* The nearest target of a call at or before pc that is not below `least`; pc if there is none. */
+static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t least)
+{
+	struct target key = {tw_places_pid(&n->places, pid), pc};
+	size_t until = tw_array_until(&key, n->targets, n->n_targets, sizeof key, by_place);
+	if (!until || n->targets[until - 1].pid != key.pid || n->targets[until - 1].pc < least)
+		return pc;
+	return n->targets[until - 1].pc;
+}
+
+/* ---- opening ---- */
+
+struct tw_names *tw_names_open(const struct tw_recording *r, const struct tw_names_options *options)
+{
+	struct tw_names *n = calloc(1, sizeof *n);
+	if (!n)
+		return NULL;
+	n->recording = r;
+	pthread_mutex_init(&n->lock, NULL);
+	int from_files = (options && options->from_files) || !tw_recording_n_names(r);
+	if (tw_places_init(&n->places, r) && (from_files ? gather(n) : read_kept(n)) && settle(n, options && options->mangled) &&
+	    find_targets(n))
+		return n;
+	tw_names_close(n);
+	return NULL;
+}
+
+void tw_names_close(struct tw_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->n_tables; i++)
+		tw_name_table_free(&n->tables[i]);
+	free(n->tables);
+	free(n->targets);
+	tw_places_free(&n->places);
+	tw_texts_free(&n->texts);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+uint32_t tw_names_image(const struct tw_names *n, uint32_t thread)
+{
+	size_t i = tw_recording_find_thread(n->recording, thread);
+	return i < tw_recording_n_threads(n->recording) ? n->places.image_of[i] : UINT32_MAX;
+}
+
+/* ---- code ---- */
+
+/* A text of our own; on lack of memory another, which is no name. */
+static const char *own_text(struct tw_names *n, const char *text)
+{
+	pthread_mutex_lock(&n->lock);
+	uint32_t number = tw_texts_number(&n->texts, text);
+	const char *own = number == TW_NO_TEXT ? "?" : n->texts.items[number];
+	pthread_mutex_unlock(&n->lock);
+	return own;
+}
+
+static const struct tw_name_table *made_by(const struct tw_names *n, uint32_t pid)
+{
+	for (size_t i = n->places.files.n; i < n->n_tables; i++)
+		if (n->tables[i].pid == pid)
+			return &n->tables[i];
+	return NULL;
+}
+
+static struct place find_place(const struct tw_names *n, uint32_t pid, uint64_t pc)
+{
+	size_t module = tw_places_find(&n->places, pid, pc);
+	if (module == TW_NO_MODULE)
+		return (struct place){NULL, made_by(n, tw_places_pid(&n->places, pid)), pc};
+	const struct tw_module *m = tw_recording_module(n->recording, module);
+	const struct tw_name_table *t = &n->tables[n->places.file_of[module]];
+	return (struct place){m, t, tw_name_table_vaddr(t, pc - m->address + m->offset)};
+}
+
+/* By the file's symbols and PLT. */
+static int name_by_symbol(struct tw_names *n, const struct place *p, struct tw_code_name *out)
+{
+	const struct tw_name_function *f = p->table ? tw_name_table_function(p->table, p->vaddr) : NULL;
+	char stub[512];
+	if (!f)
+		return 0;
+	out->function = p->table->shown[f->name];
+	if (f->plt == TW_PLT_ENTRY) {
+		snprintf(stub, sizeof stub, "%s@plt", out->function);
+		out->function = own_text(n, stub);
+	}
+	out->offset = p->vaddr - f->start;
+	out->start -= out->offset;
+	out->known = 1;
+	out->plt = (int)f->plt;
+	return 1;
+}
+
+/* By module and address of where the function seems to begin. */
+static void name_by_address(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+{
+	char text[512];
+	uint64_t start = called_before(n, pid, pc, p->module->address);
+	struct place at = find_place(n, pid, start);
+	if (start != pc && (at.table != p->table || tw_name_table_function(at.table, at.vaddr))) {
+		start = pc;
+		at = *p;
+	}
+	out->start = start;
+	out->offset = pc - start;
+	snprintf(text, sizeof text, "%s+0x%llx", out->module, (unsigned long long)at.vaddr);
+	out->function = own_text(n, text);
+}
+
+static void name_function(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+{
+	char text[64];
+	if (name_by_symbol(n, p, out)) {
+		if (!*out->path)
+			out->module = "[jit]";
+	} else if (!*out->path) {
+		snprintf(text, sizeof text, "[anon 0x%llx]", (unsigned long long)pc);
+		out->function = own_text(n, text);
+	} else if (*out->path == '[') {
+		out->function = out->path;
+	} else {
+		name_by_address(n, p, pid, pc, out);
+	}
+}
+
+/* Lines and inlined functions: what was inlined innermost first, the function itself last. */
+static void add_frames(const struct place *p, struct tw_code_name *out)
+{
+	const struct tw_name_line *line = p->table ? tw_name_table_line(p->table, p->vaddr) : NULL;
+	const struct tw_name_inlined *inlined = p->table ? tw_name_table_inlined(p->table, p->vaddr) : NULL;
+	struct tw_name_frame *frame = out->frame;
+	*frame = (struct tw_name_frame){NULL, NULL, 0};
+	if (line && line->line)
+		*frame = (struct tw_name_frame){NULL, p->table->texts.items[line->source], line->line};
+	for (uint32_t node = inlined ? inlined->node : TW_NAME_NONE; node != TW_NAME_NONE;) {
+		const struct tw_name_node *in = tw_name_table_node(p->table, node);
+		frame->function = p->table->shown[in->name];
+		frame += frame < &out->frame[TW_NAME_FRAMES - 1];
+		*frame = (struct tw_name_frame){NULL, in->source == TW_NAME_NONE ? NULL : p->table->texts.items[in->source], in->line};
+		node = in->parent;
+	}
+	frame->function = out->function;
+	out->n_frames = (unsigned)(frame - out->frame) + 1;
+	out->file = out->frame[0].file;
+	out->line = out->frame[0].line;
+}
+
+static const char *why_not(const struct place *p, const struct tw_code_name *name)
+{
+	if (name->known && name->line)
+		return "";
+	if (name->path[0] == '[')
+		return "the code is the kernel's (vdso)";
+	if (!name->known)
+		return tw_name_why_text(p->table && p->table->why ? (enum tw_name_why)p->table->why
+		                        : *name->path             ? TW_NAME_STRIPPED
+		                                                  : TW_NAME_MADE);
+	if (name->plt)
+		return "the linker made it";
+	return p->table->has_lines ? "the debug information has no line for this code"
+	                           : "there is no debug information (compile with -g, or install the file's debug package)";
+}
+
+void tw_names_code(struct tw_names *n, uint32_t image, uint64_t pc, struct tw_code_name *out)
+{
+	uint32_t pid = TW_SYMBOLS_IMAGE(image);
+	struct place p = find_place(n, pid, pc);
+	*out = (struct tw_code_name){.path = p.module ? p.module->path : "", .vaddr = p.vaddr, .start = pc};
+	out->module = *out->path ? tw_base_name(out->path) : "[anon]";
+	name_function(n, &p, pid, pc, out);
+	add_frames(&p, out);
+	out->why = why_not(&p, out);
+}
+
+void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out)
+{
+	struct place p = find_place(n, pid, pc);
+	*out = (struct tw_name_place){p.module ? p.module->path : "", p.vaddr};
+}
+
+/* ---- data ---- */
+
+/* The module of an image whose file, as it is mapped there, has a segment that covers an address; p->vaddr is the file's address. */
+static int find_data(const struct tw_names *n, uint32_t image, uint64_t address, struct place *p)
+{
+	*p = find_place(n, TW_SYMBOLS_IMAGE(image), address);
+	for (size_t i = tw_recording_n_modules(n->recording); i-- > 0 && !p->module;) {
+		const struct tw_module *m = tw_recording_module(n->recording, i);
+		const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
+		const struct tw_name_segment *s = t->items[TW_NAME_SEGMENTS].at;
+		if (tw_places_find(&n->places, TW_SYMBOLS_IMAGE(image), m->address) != i)
+			continue;
+		uint64_t vaddr = address - (m->address - tw_name_table_vaddr(t, m->offset));
+		for (size_t k = 0; k < t->items[TW_NAME_SEGMENTS].n && !p->module; k++)
+			if (vaddr >= s[k].vaddr && vaddr - s[k].vaddr < s[k].bytes)
+				*p = (struct place){m, t, vaddr};
+	}
+	return p->module != NULL;
+}
+
+void tw_names_data(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out)
+{
+	struct place p;
+	*out = (struct tw_data_name){.object = "", .module = "", .start = address};
+	if (!find_data(n, image, address, &p))
+		return;
+	const struct tw_name_object *object = tw_name_table_object(p.table, p.vaddr);
+	out->module = out->object = tw_base_name(p.module->path);
+	if (!object)
+		return;
+	out->object = p.table->shown[object->name];
+	out->bytes = object->end - object->start;
+	out->offset = p.vaddr - object->start;
+	out->start = address - out->offset;
+	out->known = 1;
+}
+
+/* ---- from a name to its places ---- */
+
+/* Whether a file is meant: by its path, its name, or its name without what is behind ".so" ("libc", "libc.so", "libc.so.6"). */
+static int is_module(const char *path, const char *wanted)
+{
+	const char *name = tw_base_name(path);
+	size_t n = strlen(wanted);
+	if (!strcmp(path, wanted) || !strcmp(name, wanted))
+		return 1;
+	return !strncmp(name, wanted, n) && (!strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(wanted + n - 3, ".so")));
+}
+
+struct search {
+	const char *name;
+	struct tw_named_place *places;
+	size_t room, n;
+};
+
+static void add_place(struct search *s, uint32_t image, uint64_t start, uint64_t bytes)
+{
+	for (size_t i = 0; i < s->n && i < s->room; i++)
+		if (s->places[i].image == image && s->places[i].start == start)
+			return;
+	if (s->n < s->room)
+		s->places[s->n] = (struct tw_named_place){image, start, bytes};
+	s->n++;
+}
+
+/* Whether a name is the one that is wanted, or is with its parameters (C++). */
+static int is_name(const char *name, const char *wanted)
+{
+	size_t n = strlen(wanted);
+	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
+}
+
+int tw_names_is(const struct tw_code_name *name, const char *wanted)
+{
+	return is_name(name->function, wanted);
+}
+
+static int is_named(const struct search *s, const struct tw_name_table *t, uint32_t text)
+{
+	return is_name(t->shown[text], s->name) || !strcmp(t->texts.items[text], s->name);
+}
+
+/* `shift`: from the file's addresses to those in memory. */
+static void search_table(struct search *s, const struct tw_name_table *t, uint32_t image, uint64_t shift)
+{
+	const struct tw_name_function *f = t->items[TW_NAME_FUNCTIONS].at;
+	const struct tw_name_object *o = t->items[TW_NAME_OBJECTS].at;
+	for (size_t i = 0; i < t->items[TW_NAME_FUNCTIONS].n; i++)
+		if (!f[i].plt && is_named(s, t, f[i].name))
+			add_place(s, image, f[i].start + shift, f[i].end - f[i].start);
+	for (size_t i = 0; i < t->items[TW_NAME_OBJECTS].n; i++)
+		if (is_named(s, t, o[i].name))
+			add_place(s, image, o[i].start + shift, o[i].end - o[i].start);
+}
+
+size_t tw_names_find(struct tw_names *n, const char *module, const char *name, uint32_t image, struct tw_named_place *places, size_t room)
+{
+	struct search s = {.name = name, .places = places, .room = room};
+	for (uint32_t k = 0; k < n->places.n_images; k++) {
+		for (size_t i = 0; i < tw_recording_n_modules(n->recording); i++) {
+			const struct tw_module *m = tw_recording_module(n->recording, i);
+			const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
+			if ((image == UINT32_MAX || image == k) && (!module || is_module(m->path, module)) &&
+			    tw_places_find(&n->places, TW_SYMBOLS_IMAGE(k), m->address) == i)
+				search_table(&s, t, k, m->address - tw_name_table_vaddr(t, m->offset));
+		}
+	}
+	return s.n;
+}
+
+/* ---- sources ---- */
+
+int tw_names_sources(const struct tw_names *n, void (*each)(void *context, const char *path), void *context)
+{
+	for (size_t i = 0; i < n->n_tables; i++) {
+		const struct tw_name_table *t = &n->tables[i];
+		const struct tw_name_line *line = t->items[TW_NAME_LINES].at;
+		uint8_t *told = calloc(t->texts.n + 1, 1);
+		if (!told)
+			return 0;
+		for (size_t k = 0; k < t->items[TW_NAME_LINES].n; k++)
+			if (!told[line[k].source]) {
+				told[line[k].source] = 1;
+				each(context, t->texts.items[line[k].source]);
+			}
+		free(told);
+	}
+	return 1;
+}
+
+/* ---- what is wrong ---- */
+
+const char *tw_names_problem(const struct tw_names *n, size_t wanted, const char **path)
+{
+	for (size_t i = 0; i < n->places.files.n; i++) {
+		const struct tw_name_table *t = &n->tables[i];
+		int told = t->why == TW_NAME_MISSING || t->why == TW_NAME_CHANGED || t->why == TW_NAME_UNREADABLE;
+		if (!told || n->places.files.items[i][0] == '[' || wanted-- > 0)
+			continue;
+		*path = n->places.files.items[i];
+		return tw_name_why_text((enum tw_name_why)t->why);
+	}
+	return NULL;
+}

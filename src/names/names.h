@@ -1,0 +1,21 @@
+/* What the tool itself wants of the names besides <trackway/names.h>. */
+#ifndef TW_NAMES_INTERNAL_H
+#define TW_NAMES_INTERNAL_H
+
+#include "names/places.h"
+
+#include <trackway/names.h>
+
+/* Where a piece of code stands on disk. */
+struct tw_name_place {
+	const char *path; /* of the file, as mapped; "" if it is in none */
+	uint64_t vaddr;   /* the file's own address for it; `pc` if it is in none */
+};
+
+/* `pid`: a process or an image, as in places.h. */
+void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out);
+
+/* Calls `each` for the source files of lines that ran, once for each file with code. 0: there is no memory. */
+int tw_names_sources(const struct tw_names *n, void (*each)(void *context, const char *path), void *context);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Places: which mapped file the code at an address is of, by the recording's list of modules.
+ *
+ * Code is told apart by process, or by image (analyze/profile.h), which does not mix up what a process ran before and after execve: where `pid` is wanted
+ * below, TW_SYMBOLS_IMAGE(image) may stand too.
+ */
+#ifndef TW_PLACES_H
+#define TW_PLACES_H
+
+#include "names/texts.h"
+
+#include <trackway/recording.h>
+
+#define TW_SYMBOLS_IMAGE(image) (0x80000000u | (image))
+
+#define TW_NO_MODULE SIZE_MAX
+
+struct tw_places {
+	const struct tw_recording *recording;
+	struct tw_texts files; /* the paths of all files, as mapped, in the order in which they were first */
+	uint32_t *file_of;     /* for each module of the recording */
+	uint32_t *image_of;    /* for each thread */
+	uint32_t *image_pid;   /* the process each image began in */
+	size_t n_images;
+	struct tw_place_span *spans; /* sorted, without overlap */
+	size_t n_spans, spans_room;
+};
+
+/* The recording must outlive it. 0: no memory; tw_places_free in any case. */
+int tw_places_init(struct tw_places *p, const struct tw_recording *r);
+void tw_places_free(struct tw_places *p);
+
+/* The newest module that covers pc, of the image, or of the process or one that it was forked from; TW_NO_MODULE: none does. */
+size_t tw_places_find(const struct tw_places *p, uint32_t pid, uint64_t pc);
+
+/* The process meant by `pid`: that in which the image began. */
+uint32_t tw_places_pid(const struct tw_places *p, uint32_t pid);
+
+/* A path without its directories. */
+const char *tw_base_name(const char *path);
+
+#endif

@@ -1,0 +1,188 @@
+#include "names/ran.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A mapping, once for each process, or once for all where it is the same. */
+struct mapping {
+	uint32_t pid;
+	uint64_t start, end, offset;
+	uint32_t file;
+};
+
+struct mappings {
+	struct mapping *items;
+	size_t n;
+};
+
+static int by_process(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return memcmp(&x->start, &y->start, sizeof *x - offsetof(struct mapping, start));
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void drop_repeated(struct mappings *m)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->n; i++)
+		if (!n || by_process(&m->items[n - 1], &m->items[i]))
+			m->items[n++] = m->items[i];
+	m->n = n;
+}
+
+/* `apart`: whether processes are told apart. */
+static int list_mappings(const struct tw_places *p, int apart, struct mappings *out)
+{
+	size_t n = tw_recording_n_modules(p->recording);
+	out->items = calloc(n + 1, sizeof *out->items);
+	for (size_t i = 0; out->items && i < n; i++) {
+		const struct tw_module *m = tw_recording_module(p->recording, i);
+		struct mapping *to = &out->items[out->n++];
+		to->pid = apart ? m->pid : 0;
+		to->start = m->address;
+		to->end = m->address + m->length;
+		to->offset = m->offset;
+		to->file = p->file_of[i];
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof *out->items, by_process);
+	drop_repeated(out);
+	return out->items != NULL;
+}
+
+static int add_piece(struct tw_ran_list *l, uint64_t start, uint64_t bytes)
+{
+	struct tw_ran_piece *pieces = tw_array_room(l->pieces, l->n, &l->room, sizeof *pieces);
+	if (!pieces)
+		return 0;
+	l->pieces = pieces;
+	l->pieces[l->n++] = (struct tw_ran_piece){start, start + bytes};
+	return 1;
+}
+
+/* Adds a block to each file that was mapped where it is. -1: to none; 0: no memory. */
+static int add_mapped(struct tw_ran *r, const struct mappings *m, uint32_t pid, const struct tw_block *b)
+{
+	struct mapping key = {.pid = pid};
+	int found = -1;
+	for (size_t i = tw_array_before(&key, m->items, m->n, sizeof key, by_pid); i < m->n && m->items[i].pid == pid; i++) {
+		const struct mapping *at = &m->items[i];
+		if (b->pc < at->start || b->pc >= at->end)
+			continue;
+		found = add_piece(&r->files[at->file], b->pc - at->start + at->offset, b->bytes);
+		if (!found)
+			break;
+	}
+	return found;
+}
+
+static int by_made(const void *a, const void *b)
+{
+	const struct tw_ran_made *x = a, *y = b;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int add_made(struct tw_ran *r, uint32_t pid, const struct tw_block *b)
+{
+	struct tw_ran_made key = {.pid = pid};
+	size_t at = tw_array_before(&key, r->made, r->n_made, sizeof key, by_made);
+	if (at == r->n_made || r->made[at].pid != pid) {
+		struct tw_ran_made *made = tw_array_room(r->made, r->n_made, &r->made_room, sizeof *made);
+		if (!made)
+			return 0;
+		r->made = made;
+		memmove(r->made + at + 1, r->made + at, (r->n_made++ - at) * sizeof *r->made);
+		r->made[at] = key;
+	}
+	return add_piece(&r->made[at].list, b->pc, b->bytes);
+}
+
+static int add_descriptor(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_descriptor *d)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	int ok = 1;
+	for (unsigned i = 0; i < d->n_blocks && ok; i++) {
+		ok = add_mapped(r, own, d->pid, &b[i]);
+		if (ok < 0)
+			ok = add_mapped(r, all, 0, &b[i]); /* of a process it was forked from */
+		if (ok < 0)
+			ok = add_made(r, d->pid, &b[i]);
+	}
+	return ok;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct tw_ran_piece *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+static void settle(struct tw_ran_list *l)
+{
+	size_t n = 0;
+	if (l->n)
+		qsort(l->pieces, l->n, sizeof *l->pieces, by_start);
+	for (size_t i = 0; i < l->n; i++)
+		if (!n || l->pieces[n - 1].start != l->pieces[i].start)
+			l->pieces[n++] = l->pieces[i];
+	l->n = n;
+}
+
+int tw_ran_find(const struct tw_places *places, struct tw_ran *out)
+{
+	struct mappings own = {0}, all = {0};
+	*out = (struct tw_ran){.n_files = places->files.n};
+	out->files = calloc(out->n_files + 1, sizeof *out->files);
+	int ok = out->files && list_mappings(places, 1, &own) && list_mappings(places, 0, &all);
+	for (size_t i = 0; ok && i < tw_recording_n_descriptors(places->recording); i++)
+		ok = add_descriptor(out, &own, &all, tw_recording_descriptor_at(places->recording, i));
+	for (size_t i = 0; ok && i < out->n_files; i++)
+		settle(&out->files[i]);
+	for (size_t i = 0; ok && i < out->n_made; i++)
+		settle(&out->made[i].list);
+	free(own.items);
+	free(all.items);
+	return ok;
+}
+
+void tw_ran_free(struct tw_ran *r)
+{
+	for (size_t i = 0; r->files && i < r->n_files; i++)
+		free(r->files[i].pieces);
+	for (size_t i = 0; i < r->n_made; i++)
+		free(r->made[i].list.pieces);
+	free(r->files);
+	free(r->made);
+	memset(r, 0, sizeof *r);
+}
+
+int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out)
+{
+	*out = (struct tw_ran_list){0};
+	out->pieces = calloc(list->n + 1, sizeof *out->pieces);
+	for (size_t i = 0; out->pieces && i < list->n; i++) {
+		const struct tw_ran_piece *piece = &list->pieces[i];
+		if (out->n && out->pieces[out->n - 1].end >= piece->start)
+			out->pieces[out->n - 1].end = piece->end > out->pieces[out->n - 1].end ? piece->end : out->pieces[out->n - 1].end;
+		else
+			out->pieces[out->n++] = *piece;
+	}
+	return out->pieces != NULL;
+}
+
+int tw_ran_any(const struct tw_ran_list *joined, uint64_t start, uint64_t end)
+{
+	size_t n = tw_array_until(&start, joined->pieces, joined->n, sizeof *joined->pieces, tw_by_number);
+	return (n && joined->pieces[n - 1].end > start) || (n < joined->n && joined->pieces[n].start < end);
+}

@@ -1,0 +1,45 @@
+/*
+ * What ran: the pieces of code that a recording's descriptors tell of, by file; and those in no file, by process.
+ */
+#ifndef TW_RAN_H
+#define TW_RAN_H
+
+#include "names/places.h"
+
+struct tw_ran_piece {
+	uint64_t start, end; /* offsets in the file; of code in no file, addresses */
+};
+
+/* Sorted by start, each start once. They may overlap. */
+struct tw_ran_list {
+	struct tw_ran_piece *pieces;
+	size_t n, room;
+};
+
+/* Code that a process made. */
+struct tw_ran_made {
+	uint32_t pid;
+	struct tw_ran_list list;
+};
+
+struct tw_ran {
+	struct tw_ran_list *files; /* as the places number them */
+	size_t n_files;
+	struct tw_ran_made *made; /* sorted by pid */
+	size_t n_made, made_room;
+};
+
+/*
+ * Fills *out, which the caller gives to tw_ran_free in any case. A descriptor tells its process, not its image: where several files were mapped at an
+ * address, one after the other, code there counts for each. 0: no memory.
+ */
+int tw_ran_find(const struct tw_places *places, struct tw_ran *out);
+void tw_ran_free(struct tw_ran *r);
+
+/* Whether something in [start, end) ran. The list must have been joined. */
+int tw_ran_any(const struct tw_ran_list *joined, uint64_t start, uint64_t end);
+
+/* The list without overlaps. 0: no memory. */
+int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out);
+
+#endif

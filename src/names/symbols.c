@@ -1,0 +1,196 @@
+#include "names/symbols.h"
+#include "names/places.h"
+#include "names/functions.h"
+#include "names/unchanged.h"
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file that was mapped somewhere. */
+struct file {
+	Dwfl_Module *dwfl; /* NULL: it cannot be read */
+	Elf *elf;          /* likewise, or it has changed */
+	int has_changed;
+	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
+	struct tw_functions *functions; /* found when first asked for */
+	int has_functions;
+};
+
+struct tw_symbols {
+	struct tw_places places;
+	Dwfl *dwfl;
+	struct file *files; /* beside those of the places */
+};
+
+/* ---- files ---- */
+
+/* Where a file is: a path that is not absolute is taken from where the program was started. 0: it does not fit. */
+static int whole_path(const struct tw_symbols *s, const char *path, char whole[PATH_MAX])
+{
+	const char *cwd = path[0] == '/' ? "" : tw_recording_info(s->places.recording)->cwd;
+	return snprintf(whole, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) < PATH_MAX;
+}
+
+static void open_file(struct tw_symbols *s, struct file *f, const char *path)
+{
+	char whole[PATH_MAX];
+	if (path[0] && path[0] != '[' && whole_path(s, path, whole))
+		f->dwfl = dwfl_report_offline(s->dwfl, tw_base_name(path), whole, -1);
+}
+
+static int open_files(struct tw_symbols *s)
+{
+	static const Dwfl_Callbacks callbacks = {
+	    .find_elf = dwfl_build_id_find_elf,
+	    .find_debuginfo = dwfl_standard_find_debuginfo,
+	    .section_address = dwfl_offline_section_address,
+	};
+	const struct tw_texts *paths = &s->places.files;
+	s->dwfl = dwfl_begin(&callbacks);
+	s->files = calloc(paths->n + 1, sizeof *s->files);
+	if (!s->dwfl || !s->files)
+		return 0;
+	dwfl_report_begin(s->dwfl);
+	for (size_t i = 0; i < paths->n; i++)
+		open_file(s, &s->files[i], paths->items[i]);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	for (size_t i = 0; i < paths->n; i++)
+		s->files[i].elf = s->files[i].dwfl ? dwfl_module_getelf(s->files[i].dwfl, &s->files[i].bias) : NULL;
+	return 1;
+}
+
+/* What a file says that has changed since is not of the code that ran. */
+static int leave_out_changed(struct tw_symbols *s)
+{
+	size_t n = s->places.files.n;
+	struct tw_code_check *check = calloc(n + 1, sizeof *check);
+	Elf **elf = calloc(n + 1, sizeof *elf);
+	int ok = check && elf;
+	for (size_t i = 0; ok && i < n; i++)
+		elf[i] = s->files[i].elf;
+	if (ok)
+		tw_check_code(s->places.recording, s->places.file_of, elf, check);
+	for (size_t i = 0; ok && i < n; i++) {
+		s->files[i].has_changed = elf[i] && tw_code_changed(&check[i]);
+		if (s->files[i].has_changed)
+			s->files[i].elf = NULL;
+	}
+	free(check);
+	free(elf);
+	return ok;
+}
+
+/* The file's address of what stands at `offset` in it. */
+static uint64_t vaddr_of(const struct file *f, uint64_t offset)
+{
+	size_t n;
+	GElf_Phdr ph;
+	if (!f->elf || elf_getphdrnum(f->elf, &n))
+		return offset;
+	for (int i = 0; i < (int)n; i++)
+		if (gelf_getphdr(f->elf, i, &ph) && ph.p_type == PT_LOAD && offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz)
+			return offset - ph.p_offset + ph.p_vaddr;
+	return offset;
+}
+
+/* ---- the face ---- */
+
+struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
+{
+	struct tw_symbols *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	if (!tw_places_init(&s->places, r) || !open_files(s) || !leave_out_changed(s)) {
+		tw_symbols_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void tw_symbols_free(struct tw_symbols *s)
+{
+	if (!s)
+		return;
+	if (s->dwfl)
+		dwfl_end(s->dwfl);
+	for (size_t i = 0; s->files && i < s->places.files.n; i++)
+		tw_functions_free(s->files[i].functions);
+	free(s->files);
+	tw_places_free(&s->places);
+	free(s);
+}
+
+const struct tw_functions *tw_symbols_functions(struct tw_symbols *s, size_t n)
+{
+	struct file *f = &s->files[n];
+	if (!f->has_functions && f->elf)
+		f->functions = tw_functions_new(f->dwfl);
+	f->has_functions = 1;
+	return f->functions;
+}
+
+void tw_symbols_place(const struct tw_symbols *s, uint32_t pid, uint64_t pc, struct tw_symbol_place *out)
+{
+	size_t module = tw_places_find(&s->places, pid, pc);
+	*out = (struct tw_symbol_place){"", pc};
+	if (module == TW_NO_MODULE)
+		return;
+	const struct tw_module *m = tw_recording_module(s->places.recording, module);
+	out->path = m->path;
+	out->vaddr = vaddr_of(&s->files[s->places.file_of[module]], pc - m->address + m->offset);
+}
+
+const char *tw_symbols_find_file(const struct tw_symbols *s, const char *name)
+{
+	const char *found = NULL;
+	for (size_t i = 0; i < s->places.files.n; i++) {
+		const char *path = s->places.files.items[i];
+		if (!strcmp(path, name))
+			return path;
+		if (!found && !strcmp(tw_base_name(path), tw_base_name(name)))
+			found = path;
+	}
+	return found;
+}
+
+const char *tw_symbols_file(const struct tw_symbols *s, size_t n)
+{
+	return n < s->places.files.n ? s->places.files.items[n] : NULL;
+}
+
+int tw_symbols_file_changed(const struct tw_symbols *s, size_t n)
+{
+	return s->files[n].has_changed;
+}
+
+int tw_symbols_file_path(const struct tw_symbols *s, size_t n, char whole[4096])
+{
+	const char *path = s->places.files.items[n];
+	return path[0] && path[0] != '[' && whole_path(s, path, whole);
+}
+
+Elf *tw_symbols_elf(const struct tw_symbols *s, size_t n)
+{
+	return s->files[n].elf;
+}
+
+const struct tw_places *tw_symbols_places(const struct tw_symbols *s)
+{
+	return &s->places;
+}
+
+Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint64_t *bias)
+{
+	for (size_t i = 0; i < s->places.files.n; i++) {
+		const struct file *f = &s->files[i];
+		if (strcmp(s->places.files.items[i], path))
+			continue;
+		*bias = f->bias;
+		return f->elf ? f->dwfl : NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,62 @@
+#include "names/unchanged.h"
+
+#include <string.h>
+
+/* Looks at so many modules in all. */
+#define BUDGET 20000000u
+
+/* The first block of a fragment: code that ran. */
+struct code {
+	uint64_t pc;
+	const uint8_t *bytes;
+	size_t n; /* 0: the descriptor has no code */
+};
+
+static struct code code_of(const struct tw_descriptor *d)
+{
+	const struct tw_block *b = tw_descriptor_blocks(d);
+	return (struct code){b->pc, tw_descriptor_code(d), b->bytes <= d->code_bytes ? b->bytes : 0};
+}
+
+static int covers(const struct tw_module *m, const struct code *c)
+{
+	return c->pc >= m->address && c->pc - m->address < m->length && c->n <= m->length - (c->pc - m->address);
+}
+
+static int holds(Elf *elf, uint64_t offset, const struct code *c)
+{
+	size_t n = 0;
+	const char *file = elf_rawfile(elf, &n);
+	return file && offset <= n && c->n <= n - offset && !memcmp(file + offset, c->bytes, c->n);
+}
+
+/* Where processes had several files at an address, or one after the other (execve), it is not known which the code was of, unless it is in one. */
+static void check_code(const struct tw_recording *r, const uint32_t *file_of, Elf *const *elf, struct tw_code_check *check,
+                       const struct code *c)
+{
+	size_t n_modules = tw_recording_n_modules(r), file = 0;
+	unsigned files = 0;
+	for (size_t i = 0; i < n_modules; i++) {
+		const struct tw_module *m = tw_recording_module(r, i);
+		if (!covers(m, c))
+			continue;
+		if (elf[file_of[i]] && holds(elf[file_of[i]], c->pc - m->address + m->offset, c)) {
+			check[file_of[i]].same++;
+			return;
+		}
+		files += !files || file != file_of[i];
+		file = file_of[i];
+	}
+	if (files == 1)
+		check[file].other++;
+}
+
+void tw_check_code(const struct tw_recording *r, const uint32_t *file_of, Elf *const *elf, struct tw_code_check *check)
+{
+	size_t n = tw_recording_n_descriptors(r), step = 1 + n * tw_recording_n_modules(r) / BUDGET;
+	for (size_t i = 0; i < n; i += step) {
+		struct code c = code_of(tw_recording_descriptor_at(r, i));
+		if (c.n)
+			check_code(r, file_of, elf, check, &c);
+	}
+}

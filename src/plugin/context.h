@@ -1,0 +1,24 @@
+/*
+ * Contexts (include/trackway/context.h): made by who runs an analyzer, for one run.
+ */
+#ifndef TW_PLUGIN_CONTEXT_H
+#define TW_PLUGIN_CONTEXT_H
+
+#include "plugin/request.h"
+
+#include <trackway/context.h>
+
+/* `answer` belongs to the caller. Both others must stay. NULL: no memory. */
+struct tw_context *tw_context_new(const struct tw_request *request, const struct tw_recording *recording, struct tw_answer *answer);
+void tw_context_free(struct tw_context *c);
+
+/* What tw_context_wrong was told first; "" if nothing. */
+const char *tw_context_complaint(const struct tw_context *c);
+
+/* The names that tw_context_names has opened; NULL: it was not asked. */
+struct tw_names *tw_context_opened_names(const struct tw_context *c);
+
+/* A time stamp in nanoseconds since the start of the recording; 0 before it. */
+uint64_t tw_context_ns(const struct tw_context *c, uint64_t tsc);
+
+#endif

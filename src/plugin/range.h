@@ -1,0 +1,41 @@
+/*
+ * Ranges of memory by name: "0xADDRESS" or "SYMBOL", or "MODULE!SYMBOL", each perhaps with "+BYTES". An address is that of every process; a symbol stands
+ * elsewhere in each image.
+ */
+#ifndef TW_PLUGIN_RANGE_H
+#define TW_PLUGIN_RANGE_H
+
+#include <trackway/names.h>
+
+struct tw_range {
+	uint64_t start, end;
+	uint32_t image; /* UINT32_MAX: any */
+};
+
+struct tw_ranges {
+	struct tw_range *items;
+	size_t n;
+	/* private */
+	char *module, *symbol; /* NULL: not given */
+	uint64_t bytes;        /* 0: as many as the symbol has */
+};
+
+/* 0, or -1: the text is none of these. *ranges is to be given to tw_ranges_free in any case. */
+int tw_ranges_parse(struct tw_ranges *ranges, const char *text);
+void tw_ranges_free(struct tw_ranges *ranges);
+
+/* Finds the symbol, if it is one. 0 or TW_ERR_MEMORY. */
+int tw_ranges_find(struct tw_ranges *ranges, struct tw_names *names);
+
+/* Whether the bytes from `addr` on touch one of them. */
+static inline int tw_ranges_touch(const struct tw_ranges *ranges, uint32_t image, uint64_t addr, uint32_t size)
+{
+	for (size_t i = 0; i < ranges->n; i++) {
+		const struct tw_range *r = &ranges->items[i];
+		if (addr < r->end && addr + size > r->start && (r->image == image || r->image == UINT32_MAX))
+			return 1;
+	}
+	return 0;
+}
+
+#endif

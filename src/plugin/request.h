@@ -1,0 +1,71 @@
+/*
+ * A request: an analyzer, with the options that it was given. The same options go by --NAME VALUE on the command line of `analyze` and by NAME=VALUE behind a
+ * comma in `record --with`: those of the analyzer itself, and those that all have (tw_common_options), which say what part of the execution it gets to see and
+ * where the answer goes.
+ */
+#ifndef TW_PLUGIN_REQUEST_H
+#define TW_PLUGIN_REQUEST_H
+
+#include "channel/where.h"
+#include "plugin/answer.h"
+
+#include <trackway/analyzer.h>
+
+/* What of an execution an analyzer sees. All zeros: all of it. */
+struct tw_view {
+	int has_thread;
+	uint32_t thread;          /* serial number */
+	struct tw_where from, to; /* TW_WHERE_COUNT: instructions of the thread; TW_WHERE_TIME: since the start; TW_WHERE_NONE: no limit */
+	const char *function;     /* code of this function only: NAME or MODULE!NAME; NULL: any */
+	const char *module;       /* code of this file only, by its path or the last part of it; NULL: any */
+	const char *range;        /* references to this memory only: 0xADDRESS or SYMBOL, perhaps with +BYTES; NULL: any */
+};
+
+/* One option's value. */
+struct tw_setting {
+	const char *value; /* as given, or the default; NULL: there is none */
+	int given;
+};
+
+struct tw_request {
+	const struct tw_analyzer *analyzer;
+	const char *name;            /* as given */
+	struct tw_setting *settings; /* of the analyzer's options, in their order */
+	struct tw_view view;
+	const char *output; /* a file for the answer; NULL: where all goes */
+	enum tw_answer_form form;
+	const char *table;
+	int64_t top; /* as in struct tw_answer_options */
+};
+
+extern const struct tw_option tw_common_options[];
+
+/* Of the option: 0 no value, 1 a value, 2 perhaps one. */
+int tw_option_wants(const struct tw_option *option);
+
+/* Whether batches can be looked at as they come, while the program runs: not where names are needed for it, or the order of threads. */
+int tw_request_is_live(const struct tw_request *r);
+
+/* A request without options. 0: no memory. The strings given to this and to tw_request_set must stay. */
+int tw_request_init(struct tw_request *r, const struct tw_analyzer *analyzer, const char *name);
+void tw_request_free(struct tw_request *r);
+
+/* The options of an analyzer, its own first; NULL behind the last one. */
+const struct tw_option *tw_request_option(const struct tw_analyzer *analyzer, size_t i);
+
+/* Sets an option by its place in that order. 0, or -1: `why` says in one sentence, without a full stop, what is wrong with the value. `value` NULL: none was given. */
+int tw_request_set(struct tw_request *r, size_t option, const char *value, char *why, size_t size);
+
+/* Whether the option that an analyzer cannot do without has been given; 1 where there is none. */
+int tw_request_has_argument(const struct tw_request *r);
+
+/* Sets options of a list, "json,top=5,range=0x1000+64", which is cut into pieces in place. 0, or -1 as above; of an unknown option it says which there are. */
+int tw_request_set_all(struct tw_request *r, char *list, char *why, size_t size);
+
+/* The value of one of the analyzer's own options. Ends the process if it has no such option. */
+const struct tw_setting *tw_request_setting(const struct tw_request *r, const char *option);
+
+/* The number that a value of kind NUMBER or BYTES is. 0: it is none. */
+int tw_option_number(const struct tw_option *option, const char *value, uint64_t *out);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * The stage: an analyzer around the one that was asked for, which tw_replay() runs in its place. Here batches pass the view, the guard knows who runs, and
+ * progress is counted. `arg` of its begin() is a struct tw_stage.
+ */
+#ifndef TW_PLUGIN_STAGE_H
+#define TW_PLUGIN_STAGE_H
+
+#include "plugin/view.h"
+
+struct tw_stage {
+	const struct tw_request *request;
+	const struct tw_context *context;
+	struct tw_views *views;       /* NULL: all is seen */
+	_Atomic uint64_t *insns_done; /* NULL: nobody wants to know */
+};
+
+/* Its scope is that of the request's analyzer. */
+struct tw_analyzer tw_stage_analyzer(const struct tw_request *request);
+
+/* What a recording lacks that the analyzer needs, as one sentence without a full stop; NULL: nothing. */
+const char *tw_stage_lacks(const struct tw_analyzer *analyzer, const struct tw_recording *r);
+
+/* The same of what a format holds, before there is anything else. */
+const char *tw_stage_lacks_format(const struct tw_analyzer *analyzer, uint32_t format, int order);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * What a recording says of its budget (record --budget): what was asked for, what was charged, and how much of it in each period. It stands in a block of its own in
+ * the code file (docs/format.md), which is written when the program has ended.
+ */
+#ifndef TW_RECORDING_BUDGET_H
+#define TW_RECORDING_BUDGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TW_OVER_BUCKETS = 24 };
+
+struct tw_budget_asked {
+	uint64_t period;     /* ns; 0: there was no budget */
+	uint64_t budget;     /* ns in each period; or millionths of the time that the program takes without instrumentation */
+	uint32_t is_share;   /* 1: that */
+	uint32_t per_thread; /* 1: each thread had one of its own */
+};
+
+/* Of one period, in ns: charged; in code that records; of all code. The last two are CPU time of all threads. */
+struct tw_budget_figures {
+	uint64_t period; /* its number, from 0 */
+	uint64_t used, enabled, cpu;
+};
+
+/* As in the file, where figures of periods follow, in order of time, of those only in which the program ran. */
+struct tw_budget {
+	struct tw_budget_asked asked;
+	uint64_t opened;              /* how often a thread went over to code that records */
+	uint64_t accounts;            /* periods in which there was something to charge to; with a budget for each thread, of all threads */
+	uint64_t largest, largest_in; /* overshoot, in ns, and in which period */
+	uint64_t over[TW_OVER_BUCKETS]; /* overshoots: below 1 us, and each further bucket twice as long */
+	struct tw_budget_figures of[];
+};
+
+/* What is said of a recording; NULL: it had no budget, or did not come to its end. *n: periods. */
+struct tw_recording;
+const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t *n);
+
+/* The sums over n periods; `period` is 0. */
+struct tw_budget_figures tw_budget_sum(const struct tw_budget *b, size_t n);
+
+/* What instrumentation cost over the time without it, both from the figures. */
+double tw_budget_share(const struct tw_budget_figures *f);
+
+/* How many overshoots there were, and how many that may have been of more than so many ns. */
+uint64_t tw_budget_overshoots(const struct tw_budget *b, uint64_t above);
+
+/* The budget as on the command line: `10%`, `100ms`. */
+enum { TW_BUDGET_TEXT = 48 };
+const char *tw_budget_text(const struct tw_budget_asked *asked, char to[TW_BUDGET_TEXT]);
+const char *tw_budget_time(uint64_t ns, char to[TW_BUDGET_TEXT]);
+
+#endif

@@ -1,0 +1,105 @@
+/* A recording of a program that runs, in memory only: what the parts of the reader make of files, out of what has just come. */
+#include "recording/reader_state.h"
+#include "recording/value_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int tw_recording_live(const struct tw_recording_info *info, struct tw_recording **out)
+{
+	struct tw_recording *r = calloc(1, sizeof *r);
+	*out = NULL;
+	if (!r)
+		return tw_fail(TW_ERR_MEMORY, "recording");
+	r->dir_fd = -1;
+	r->values = tw_value_map_new();
+	int error = r->values ? tw_info_copy(&r->info, info) : tw_fail(TW_ERR_MEMORY, "recording");
+	if (error) {
+		tw_recording_close(r);
+		return error;
+	}
+	*out = r;
+	return TW_OK;
+}
+
+/* Notes do not stand in order, so that processes are made anew of all of them. */
+static int build_processes(struct tw_recording *r)
+{
+	struct tw_processes all = {0};
+	const struct tw_reader_list *kept = &r->notes;
+	int error = TW_OK;
+	for (size_t i = 0; i < kept->n && !error; i++) {
+		const struct tw_file_note *note = ((const struct tw_file_note **)kept->items)[i];
+		error = tw_processes_note(&all, note, sizeof *note + note->text_bytes);
+	}
+	if (!error)
+		error = tw_processes_build(&all);
+	tw_processes_free(&r->processes);
+	r->processes = all;
+	return error;
+}
+
+int tw_recording_live_block(struct tw_recording *r, uint32_t kind, void *bytes, size_t n)
+{
+	const struct tw_file_block block = {.kind = kind, .raw = n};
+	void **keep = tw_reader_add(&r->blocks, sizeof *keep);
+	if (!keep) {
+		free(bytes);
+		return tw_fail(TW_ERR_MEMORY, "block");
+	}
+	*keep = bytes;
+	if (kind != TW_BLOCK_PROCESSES)
+		return tw_reader_add_block(r, &block, bytes, 0);
+	const void **note = tw_reader_add(&r->notes, sizeof *note);
+	if (!note)
+		return tw_fail(TW_ERR_MEMORY, "processes");
+	*note = bytes;
+	return build_processes(r);
+}
+
+/* The thread of this serial number, which may be new. They are sorted. */
+static struct tw_reader_thread *thread_of(struct tw_recording *r, uint32_t serial)
+{
+	size_t at = tw_recording_find_thread(r, serial);
+	if (at < r->threads.n)
+		return tw_reader_thread(r, at);
+	if (!tw_reader_add(&r->threads, sizeof(struct tw_reader_thread)))
+		return NULL;
+	for (at = r->threads.n - 1; at && tw_reader_thread(r, at - 1)->info.serial > serial; at--)
+		*tw_reader_thread(r, at) = *tw_reader_thread(r, at - 1);
+	*tw_reader_thread(r, at) = (struct tw_reader_thread){.info.serial = serial};
+	return tw_reader_thread(r, at);
+}
+
+int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk)
+{
+	struct tw_reader_thread *t = thread_of(r, chunk->thread);
+	if (!t)
+		return tw_fail(TW_ERR_MEMORY, "threads");
+	if (!t->info.pid) {
+		t->info.pid = thread->pid;
+		t->info.tid = thread->tid;
+		t->info.parent_pid = thread->parent_pid;
+		t->info.parent_tid = thread->parent_tid;
+	}
+	const struct tw_chunk_info counts = {.insns = chunk->insns,
+	                                     .blocks = chunk->blocks,
+	                                     .refs = chunk->refs,
+	                                     .reads = chunk->reads,
+	                                     .writes = chunk->writes,
+	                                     .raw = {chunk->n_c * 2, chunk->n_m * 8, chunk->n_e}};
+	tw_reader_sum(&t->info.totals, &counts);
+	tw_reader_sum(&r->sum, &counts);
+	r->sum.threads = r->threads.n;
+	r->sum.fragments = r->descriptors.n;
+	return TW_OK;
+}
+
+void tw_recording_live_end(struct tw_recording *r, const struct tw_recording_info *end)
+{
+	r->info.complete = end->complete;
+	r->info.wait_status = end->wait_status;
+	r->info.duration_ns = end->duration_ns;
+	r->info.tsc_hz = end->tsc_hz;
+	r->info.totals = end->totals;
+}

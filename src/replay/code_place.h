@@ -1,0 +1,54 @@
+/* Where machine code goes, what it jumps to, and which register has what there. */
+#ifndef TW_CODE_PLACE_H
+#define TW_CODE_PLACE_H
+
+#include "jit/assemble.h"
+
+#include <stddef.h>
+
+struct tw_value_map;
+
+/*
+ * Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. Most code comes from the second-level cache or from
+ * further away, and is decoded each time: registers are chosen, and pointers point behind what they are of, for few and short instructions.
+ */
+enum {
+	CODE_WALK = AS_RBX,     /* struct tw_walk, TW_WALK_AHEAD behind its start */
+	CODE_SLOT = AS_RBP,     /* the fragment's first slot, and TW_SLOT_AHEAD; where values are not coded: */
+	CODE_M = AS_RBP,        /* w->m */
+	CODE_RUN = AS_RDI,      /* w->values.run, in 32 bits */
+	CODE_STRETCH = AS_R11,  /* w->stretch */
+	CODE_SUMS = AS_R12,     /* w->sums */
+	CODE_ADDR = AS_R13,     /* w->addr + TW_CODE_ADDR_AHEAD */
+	CODE_LITERALS = AS_R14, /* w->values.literals.at */
+	CODE_C = AS_R15,        /* w->c */
+};
+
+enum { TW_WALK_AHEAD = 128, TW_SLOT_AHEAD = 128 };
+
+/* What stands `at` bytes from the walk's start; a field of it. */
+static inline struct as_mem tw_code_walk(size_t at)
+{
+	return as_at(CODE_WALK, (int32_t)at - TW_WALK_AHEAD);
+}
+
+#define WALK(field) tw_code_walk(offsetof(struct tw_walk, field))
+
+/* Where code goes and what it jumps to. */
+struct tw_compile_place {
+	uint8_t *code, *code_end; /* `code` is moved behind what was written */
+	uint8_t *data, *data_end; /* stretches, likewise; within 2 GB of the code */
+	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
+	const uint8_t *out;       /* out */
+	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
+	uint32_t n_stretches;     /* whose numbers are given away */
+	ptrdiff_t run;            /* bytes from where code and data are written to where they are run and read */
+	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
+	 * value, which is learned; ...for one that is predicted, but in a way the code was not made for: likewise; ...for the slots of a fragment that runs for
+	 * the first time: eax its number; ...for all values of an execution, which
+	 * are in w->record then: eax number, ecx how many; and `back` with these values. */
+	const struct tw_value_map *values;
+	const uint8_t *miss, *other, *start, *take, *back_taken;
+};
+
+#endif

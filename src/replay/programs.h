@@ -1,0 +1,45 @@
+/*
+ * The programs of a recording, by fragment number, and their machine code.
+ */
+#ifndef TW_PROGRAMS_H
+#define TW_PROGRAMS_H
+
+#include "replay/program.h"
+
+struct tw_programs;
+struct tw_code;
+
+/* Executions step by step after which a program is worth machine code. */
+enum { TW_PROGRAMS_HOT = 32 };
+
+struct tw_value_map;
+struct tw_value_slot;
+
+/* `hot`: after how many executions programs become machine code; 0: never. `values`: of all descriptors, for walks of chunks whose values are coded; NULL:
+ * they are not. NULL: no memory. */
+struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values);
+void tw_programs_free(struct tw_programs *p);
+
+/* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
+int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);
+
+/* Compiles all descriptors of a recording. Likewise. */
+struct tw_recording;
+int tw_programs_add_all(struct tw_programs *p, const struct tw_recording *r);
+
+/* The programs of the 65536 fragments whose numbers have this upper half; never NULL, an item is NULL where there is no such fragment. Any
+ * number of threads may look while none adds. */
+struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper);
+
+/* The machine code of all programs, or NULL. */
+struct tw_code *tw_programs_code(const struct tw_programs *p);
+
+const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
+
+/* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
+void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
+
+/* The program's code finds these values (a bit each) predicted in ways that it was not made for, time and again: it is made anew. Likewise. */
+void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots);
+
+#endif

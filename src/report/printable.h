@@ -1,0 +1,23 @@
+/*
+ * What came from a recorded program, printed: any bytes so that a terminal is safe from them, and no more than fits the line; and counts.
+ */
+#ifndef TW_PRINTABLE_H
+#define TW_PRINTABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* Control characters as \xNN. */
+void tw_print_safe(FILE *f, const char *s);
+
+/* A command line, NULL-terminated, with words quoted for a shell where they must be. */
+void tw_print_command(FILE *f, const char *const *argv);
+
+/* At most so many columns of a text, which ends with ".." if there is more of it. Each character of UTF-8 counts as one column. */
+void tw_print_cut(FILE *f, const char *s, unsigned columns);
+
+/* A count in at most 6 columns, 12.3M; and with commas, 12,345,678. Both return `to`. */
+const char *tw_scaled(uint64_t n, char to[16]);
+const char *tw_grouped(uint64_t n, char to[32]);
+
+#endif

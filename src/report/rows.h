@@ -1,0 +1,54 @@
+/*
+ * Tables in three forms: text, as wide as the terminal and in a pipe never cut; members of a JSON object; comma-separated values. Text shows the first rows, and says how many
+ * more there are; the others show as many as is said, with a total beside them.
+ */
+#ifndef TW_ROWS_H
+#define TW_ROWS_H
+
+#include "report/json.h"
+
+enum tw_rows_form { TW_ROWS_TEXT, TW_ROWS_JSON, TW_ROWS_CSV };
+
+enum tw_row_kind {
+	TW_ROW_SHARE,   /* .count of .whole; text: 12.34%; not in JSON and CSV, which have the counts */
+	TW_ROW_COUNT,   /* text: 12.3M */
+	TW_ROW_SIGNED,  /* likewise in full */
+	TW_ROW_ADDRESS, /* JSON: a number; else 0x... */
+	TW_ROW_TEXT,    /* text: "" is left out; the last column has all the room there is */
+};
+
+struct tw_row_column {
+	const char *key, *title; /* of JSON and CSV; of text, at most as wide as the column; NULL: not in that form */
+	uint8_t kind;            /* enum tw_row_kind */
+	uint8_t width;           /* of text; 0: what the kind takes */
+};
+
+union tw_row_cell {
+	struct {
+		uint64_t count, whole;
+	};
+	int64_t difference;
+	const char *text;
+};
+
+struct tw_rows {
+	enum tw_rows_form form;
+	struct tw_json *json; /* of that form: open */
+	uint64_t top;         /* at most so many rows; 0: all */
+	/* the rows' own */
+	const struct tw_row_column *columns;
+	const char *name;
+	uint64_t n;
+};
+
+/* Begins a table of `columns`, the last of which has neither key nor title, on standard output. */
+void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, const struct tw_row_column *columns);
+
+/* A row: a cell for each column. Those beyond the top are only counted. */
+void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells);
+void tw_rows_end(struct tw_rows *rows);
+
+/* Columns of the terminal on standard output; 0: there is none. */
+unsigned tw_rows_width(void);
+
+#endif

@@ -1,0 +1,280 @@
+/* Tables of what happened, one row each time: references, blocks, calls, and what stands in events. */
+#include "sql/streams.h"
+
+#include <string.h>
+
+/* ---- refs ---- */
+
+static const struct tw_sql_column ref_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"pc", TW_CELL_INTEGER, 0},
+    {"addr", TW_CELL_INTEGER, 0},
+    {"size", TW_CELL_INTEGER, 0},
+    {"type", TW_CELL_TYPE, 0},
+    {NULL, 0, 0},
+};
+
+/* The references from number `from` up to `end`, which are of one execution of a block that begins after `insn` instructions. */
+static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct tw_block_run *run, size_t end, uint64_t insn)
+{
+	const struct tw_ref *refs = tw_batch_refs(b);
+	const struct tw_block *block = &tw_descriptor_blocks(run->descriptor)[run->block];
+	for (size_t i = run->first_ref; i < end; i++) {
+		int64_t *row = tw_taker_row(t);
+		row[0] = b->thread;
+		row[1] = (int64_t)(insn + (run->n_insns ? (uint64_t)refs[i].insn - block->first_insn : 0));
+		row[2] = (int64_t)refs[i].pc;
+		row[3] = (int64_t)refs[i].addr;
+		row[4] = refs[i].size;
+		row[5] = refs[i].type;
+		int result = tw_taker_keep(t);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int take_all_refs(struct tw_taker *t, const struct tw_batch *b)
+{
+	const struct tw_block_run *runs = tw_batch_blocks(b);
+	uint64_t insn = b->first_insn;
+	int result = 0;
+	for (size_t i = 0; i < b->n_blocks && !result; i++) {
+		size_t end = i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs;
+		result = take_refs(t, b, &runs[i], end, insn);
+		insn += runs[i].n_insns;
+	}
+	return result;
+}
+
+static uint64_t count_refs(const struct tw_batch *b)
+{
+	return b->n_refs;
+}
+
+const struct tw_sql_table tw_sql_refs = {"refs", "memory references, one by one", ref_columns, .take = take_all_refs, .count = count_refs};
+
+/* ---- block_runs ---- */
+
+static const struct tw_sql_column run_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"pc", TW_CELL_INTEGER, 0},
+    {"insns", TW_CELL_INTEGER, 0},
+    {"refs", TW_CELL_INTEGER, 0},
+    {NULL, 0, 0},
+};
+
+static int take_runs(struct tw_taker *t, const struct tw_batch *b)
+{
+	const struct tw_block_run *runs = tw_batch_blocks(b);
+	uint64_t insn = b->first_insn;
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		if (!runs[i].n_insns)
+			continue;
+		int64_t *row = tw_taker_row(t);
+		row[0] = b->thread;
+		row[1] = (int64_t)insn;
+		row[2] = (int64_t)tw_descriptor_blocks(runs[i].descriptor)[runs[i].block].pc;
+		row[3] = runs[i].n_insns;
+		row[4] = (int64_t)((i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs) - runs[i].first_ref);
+		insn += runs[i].n_insns;
+		int result = tw_taker_keep(t);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static uint64_t count_runs(const struct tw_batch *b)
+{
+	return b->n_blocks - b->n_continued;
+}
+
+const struct tw_sql_table tw_sql_block_runs = {"block_runs", "executions of basic blocks, one by one", run_columns, .take = take_runs,
+                                               .count = count_runs};
+
+/* ---- calls ---- */
+
+static const struct tw_sql_column call_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"pc", TW_CELL_INTEGER, 0},
+    {"target", TW_CELL_INTEGER, 0},
+    {"indirect", TW_CELL_INTEGER, 0},
+    {NULL, 0, 0},
+};
+
+/* The address of the last instruction of a block. */
+static uint64_t last_pc(const struct tw_descriptor *d, const struct tw_block *block)
+{
+	return block->pc + block->bytes - tw_descriptor_insn_bytes(d)[block->first_insn + block->n_insns - 1];
+}
+
+/* The call that waits for its target has it. */
+static int end_call(struct tw_taker *t, uint64_t target)
+{
+	t->is_pending = 0;
+	memcpy(tw_taker_row(t), t->pending, t->rows->n_columns * sizeof *t->pending);
+	tw_taker_row(t)[3] = (int64_t)target;
+	return tw_taker_keep(t);
+}
+
+/* If the block was executed to its end, and ends with a call, the call waits. */
+static void begin_call(struct tw_taker *t, uint32_t thread, const struct tw_block_run *run, uint64_t insn)
+{
+	const struct tw_block *block = &tw_descriptor_blocks(run->descriptor)[run->block];
+	int is_call = block->end == TW_END_CALL || block->end == TW_END_ICALL;
+	if (!is_call || run->n_insns != block->n_insns)
+		return;
+	t->is_pending = 1;
+	t->pending[0] = thread;
+	t->pending[1] = (int64_t)(insn + run->n_insns - 1u);
+	t->pending[2] = (int64_t)last_pc(run->descriptor, block);
+	t->pending[4] = block->end == TW_END_ICALL;
+}
+
+/* A call whose target is not in the recording, since a signal came first or something is missing, has that of what ran next. */
+static int take_calls(struct tw_taker *t, const struct tw_batch *b)
+{
+	const struct tw_block_run *runs = tw_batch_blocks(b);
+	uint64_t insn = b->first_insn;
+	int result = 0;
+	if (t->thread != b->thread)
+		t->is_pending = 0;
+	for (size_t i = 0; i < b->n_blocks && !result; i++) {
+		if (!runs[i].n_insns)
+			continue;
+		if (t->is_pending)
+			result = end_call(t, tw_descriptor_blocks(runs[i].descriptor)[runs[i].block].pc);
+		begin_call(t, b->thread, &runs[i], insn);
+		insn += runs[i].n_insns;
+	}
+	return result;
+}
+
+const struct tw_sql_table tw_sql_calls = {"calls", "calls of functions, one by one", call_columns, .take = take_calls};
+
+/* ---- events ---- */
+
+/* Calls f for each event of a type, with the instructions executed before it, until it returns something else than 0; returns that. */
+static int each_event(struct tw_taker *t, const struct tw_batch *b, uint32_t type, int (*f)(struct tw_taker *, const struct tw_event *))
+{
+	const struct tw_block_run *runs = NULL;
+	uint64_t insn = b->first_insn;
+	size_t at = 0;
+	for (size_t i = 0; i < b->n_events; i++) {
+		if (b->events[i].type != type)
+			continue;
+		if (!runs)
+			runs = tw_batch_blocks(b);
+		for (; at < b->events[i].block; at++)
+			insn += runs[at].n_insns;
+		int64_t *row = tw_taker_row(t);
+		row[0] = b->thread;
+		row[1] = (int64_t)insn;
+		int result = f(t, &b->events[i]);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static const struct tw_sql_column syscall_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"time", TW_CELL_OPTIONAL, 0},
+    {"duration", TW_CELL_OPTIONAL, 0},
+    {"number", TW_CELL_INTEGER, 0},
+    {"int80", TW_CELL_INTEGER, 0},
+    {"arg1", TW_CELL_INTEGER, 0},
+    {"arg2", TW_CELL_INTEGER, 0},
+    {"arg3", TW_CELL_INTEGER, 0},
+    {"arg4", TW_CELL_INTEGER, 0},
+    {"arg5", TW_CELL_INTEGER, 0},
+    {"arg6", TW_CELL_INTEGER, 0},
+    {"result", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, 0},
+    {NULL, 0, 0},
+};
+
+static int take_syscall(struct tw_taker *t, const struct tw_event *e)
+{
+	const struct tw_syscall *call = e->payload;
+	int64_t *row = tw_taker_row(t);
+	row[2] = tw_sql_time(t->sql, call->began);
+	row[3] = row[2] == TW_NULL ? TW_NULL : tw_sql_time(t->sql, call->tsc) - row[2];
+	row[4] = (int64_t)(call->number & ~(uint64_t)TW_SYSCALL_INT80);
+	row[5] = (call->number & TW_SYSCALL_INT80) != 0;
+	for (int i = 0; i < 6; i++)
+		row[6 + i] = (int64_t)call->args[i];
+	row[12] = call->result;
+	row[13] = (int64_t)call->pc;
+	return tw_taker_keep(t);
+}
+
+static int take_syscalls(struct tw_taker *t, const struct tw_batch *b)
+{
+	return each_event(t, b, TW_EVENT_SYSCALL, take_syscall);
+}
+
+const struct tw_sql_table tw_sql_syscalls = {"syscalls", "system calls that returned", syscall_columns, .take = take_syscalls};
+
+static const struct tw_sql_column signal_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"number", TW_CELL_INTEGER, 0},
+    {"code", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, 0},
+    {"handler", TW_CELL_INTEGER, 0},
+    {"addr", TW_CELL_INTEGER, 0},
+    {NULL, 0, 0},
+};
+
+static int take_signal(struct tw_taker *t, const struct tw_event *e)
+{
+	const struct tw_signal *signal = e->payload;
+	int64_t *row = tw_taker_row(t);
+	row[2] = signal->number;
+	row[3] = signal->code;
+	row[4] = (int64_t)signal->pc;
+	row[5] = (int64_t)signal->handler;
+	row[6] = (int64_t)signal->address;
+	return tw_taker_keep(t);
+}
+
+static int take_signals(struct tw_taker *t, const struct tw_batch *b)
+{
+	return each_event(t, b, TW_EVENT_SIGNAL, take_signal);
+}
+
+const struct tw_sql_table tw_sql_signals = {"signals", "signals whose handlers ran", signal_columns, .take = take_signals};
+
+static const struct tw_sql_column window_columns[] = {
+    {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
+    {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
+    {"time", TW_CELL_OPTIONAL, 0},
+    {"open", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, 0},
+    {"budget", TW_CELL_INTEGER, 0},
+    {NULL, 0, 0},
+};
+
+static int take_window(struct tw_taker *t, const struct tw_event *e)
+{
+	const struct tw_window *window = e->payload;
+	int64_t *row = tw_taker_row(t);
+	row[2] = tw_sql_time(t->sql, window->tsc);
+	row[3] = window->open;
+	row[4] = (int64_t)window->pc;
+	row[5] = window->reason != TW_LEFT_OUT_WINDOW;
+	return tw_taker_keep(t);
+}
+
+static int take_windows(struct tw_taker *t, const struct tw_batch *b)
+{
+	return each_event(t, b, TW_EVENT_WINDOW, take_window);
+}
+
+const struct tw_sql_table tw_sql_windows = {"windows", "where recording stopped and went on", window_columns, .take = take_windows};

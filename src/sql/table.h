@@ -1,0 +1,124 @@
+/*
+ * Tables of a recording, as SQL sees them: what is in a row, and where rows come from.
+ *
+ * A table is either *small*, made whole when it is first read and then kept, or a *stream*, made while it is read: replay runs in a thread of its own and
+ * hands over rows by the block (scan.h). A table is one `struct tw_sql_table` in one file of src/sql/.
+ *
+ * A row is one 64-bit cell for each column. Texts in cells live as long as the recording's tables.
+ */
+#ifndef TW_SQL_TABLE_H
+#define TW_SQL_TABLE_H
+
+#include <sqlite3.h>
+#include <trackway/names.h>
+#include <trackway/replay.h>
+
+/* How a cell is to be read. */
+enum tw_cell_kind {
+	TW_CELL_INTEGER,
+	TW_CELL_OPTIONAL, /* the same, but TW_NULL is NULL */
+	TW_CELL_TEXT,     /* a const char *; NULL is NULL */
+	TW_CELL_TYPE,     /* enum tw_ref_type, as 'R', 'W' or 'M' */
+};
+#define TW_NULL INT64_MIN
+
+/* What of a chunk's header tells whether rows with a certain value can be in it. */
+enum tw_column_role {
+	TW_ROLE_NONE,
+	TW_ROLE_THREAD, /* serial number of the thread */
+	TW_ROLE_INSN,   /* instructions that the thread executed before */
+};
+
+struct tw_sql_column {
+	const char *name; /* the last one has NULL */
+	uint8_t kind;     /* enum tw_cell_kind */
+	uint8_t role;     /* enum tw_column_role */
+};
+
+enum { TW_SQL_COLUMNS = 24 };
+
+/* A block of rows. */
+struct tw_rows {
+	int64_t *cells; /* n_columns of each row */
+	size_t n, room;
+	unsigned n_columns;
+};
+
+struct tw_sql;
+struct tw_taker;
+
+struct tw_sql_table {
+	const char *name;
+	const char *what; /* in one line, for .tables */
+	const struct tw_sql_column *columns;
+	/* Small: makes all rows. Returns 0 or an error. */
+	int (*fill)(struct tw_sql *sql, struct tw_rows *rows);
+	/* A stream: the rows of a batch (tw_taker_row, tw_taker_keep). Returns 0 or an error. */
+	int (*take)(struct tw_taker *taker, const struct tw_batch *batch);
+	/* A stream: how many rows a batch has, where that is known without making them; else NULL. */
+	uint64_t (*count)(const struct tw_batch *batch);
+};
+
+extern const struct tw_sql_table *const tw_sql_tables[]; /* the last one is NULL */
+
+/* All that belongs to one recording that is being asked. */
+struct tw_sql {
+	const struct tw_recording *recording;
+	struct tw_names *names;
+	unsigned jobs;
+	/* As in struct tw_replay_options. From any thread, one at a time. */
+	int (*damage)(void *context, size_t thread, size_t chunk, int error);
+	void *context;
+	double ns_per_cycle; /* of the time stamp counter; 0: not known; tw_database_open sets it */
+	char **texts;        /* that were made for cells */
+	size_t n_texts, room_texts;
+	/* since the last statement began */
+	uint64_t chunks_read, chunks_passed_over;
+};
+
+/* A row at the end of *rows, not yet part of it: the caller fills it in and raises rows->n. NULL: there is no memory. */
+int64_t *tw_rows_next(struct tw_rows *rows);
+
+/* A text that lives as long as `sql`; NULL: there is no memory. Not while a stream is read. */
+const char *tw_sql_text(struct tw_sql *sql, const char *text);
+
+/* A text as a cell. */
+static inline int64_t tw_cell_text(const char *text)
+{
+	return (int64_t)(uintptr_t)text;
+}
+
+/* Nanoseconds from the start of the recording to a time stamp; TW_NULL: not known. */
+int64_t tw_sql_time(const struct tw_sql *sql, uint64_t tsc);
+
+/* ---- streams ---- */
+
+/* Where a stream's rows go, and what it remembers from one batch to the next. */
+struct tw_taker {
+	struct tw_sql *sql;
+	struct tw_rows *rows;      /* the block being filled */
+	const int64_t *low, *high; /* of each column, what is wanted */
+	int (*full)(struct tw_taker *taker);
+	uint32_t thread;                 /* of the batch before; TW_NO_THREAD: there was none */
+	int64_t pending[TW_SQL_COLUMNS]; /* a row that waits for what comes next (calls) */
+	int is_pending;
+};
+#define TW_NO_THREAD UINT32_MAX
+
+/* The cells of the next row; the caller fills in all, then keeps it. */
+static inline int64_t *tw_taker_row(struct tw_taker *t)
+{
+	return t->rows->cells + t->rows->n * t->rows->n_columns;
+}
+
+/* The row is complete. It becomes part of the stream if it is wanted. Returns 0, or what ends replay. */
+static inline int tw_taker_keep(struct tw_taker *t)
+{
+	const int64_t *row = tw_taker_row(t);
+	for (unsigned i = 0; i < t->rows->n_columns; i++)
+		if (row[i] < t->low[i] || row[i] > t->high[i])
+			return 0;
+	return ++t->rows->n == t->rows->room ? t->full(t) : 0;
+}
+
+#endif

@@ -1,0 +1,178 @@
+# cct: the folded tree of a program without tricks is what python3 makes of the dump of blocks, with a stack that calls push and returns pop; longjmp, signals, tail calls,
+# stacks that are switched and forks are where they belong; a recording without references gives the same tree.
+. "$(dirname "$0")/../lib.sh"
+need_command python3 nm
+cc_program plain -O1 -fno-inline -static -nostdlib -ffreestanding -fno-stack-protector -fcf-protection=none -fno-optimize-sibling-calls -no-pie <<'END'
+static volatile long sink;
+static void __attribute__((noipa)) leaf(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink += i;
+}
+static long __attribute__((noipa)) fib(long n)
+{
+	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+static void __attribute__((noipa)) middle(long n)
+{
+	leaf(n);
+	void (*volatile p)(long) = leaf;
+	for (int i = 0; i < 3; i++)
+		p(n + i);
+	sink += fib(8);
+}
+void _start(void)
+{
+	middle(10);
+	middle(20);
+	leaf(5);
+	__asm__ volatile("syscall" : : "a"(60), "D"(0));
+	for (;;)
+		;
+}
+END
+recorded ./plain
+"$TW" dump --blocks recording.tw >blocks
+nm -n plain | grep -i ' t ' >symbols
+"$TW" analyze cct --folded recording.tw | sort >found || fail "analyze cct"
+"$TW" analyze cct --json --least 0 recording.tw >found.json || fail "analyze cct --json"
+python3 - <<'END' >expected || fail "the dump has other blocks than this test knows"
+import bisect
+from collections import Counter
+syms = [(int(l.split()[0], 16), l.split()[2]) for l in open("symbols")]
+blocks = [l.split() for l in open("blocks")]
+load = int(blocks[0][1], 16) - dict((n, a) for a, n in syms)["_start"]
+def name(pc):
+    return syms[bisect.bisect([a for a, _ in syms], pc - load) - 1][1]
+stack, counts, before = [], Counter(), None
+for thread, pc, insns, end in (b[:4] for b in blocks):
+    pc = int(pc, 16)
+    if before is None or before in ("call", "icall"):
+        stack.append(name(pc))
+    elif before == "return":
+        stack.pop()
+    assert stack[-1] == name(pc)
+    counts[";".join(stack)] += int(insns)
+    before = end
+for path, n in counts.items():
+    print(path, n)
+END
+sort -o expected expected
+diff found expected >difference || fail "another tree than python3's: $(head -n 6 difference)"
+python3 - <<'END' || fail "the table does not go with the folded tree"
+import json
+d = json.load(open("found.json"))
+paths, stack = {}, []
+for row in d["contexts"]:
+    name = row["function"].strip()
+    stack = stack[:row["depth"]] + [name]
+    paths[";".join(stack)] = row
+for line in open("expected"):
+    path, n = line.rsplit(None, 1)
+    assert paths[path]["exclusive"] == int(n), (path, n, paths[path])
+for path, row in paths.items():
+    assert row["inclusive"] == sum(r["exclusive"] for p, r in paths.items() if p == path or p.startswith(path + ";")), path
+assert paths["_start;middle"]["calls"] == 2 and paths["_start;middle;leaf"]["calls"] == 8 and paths["_start;leaf"]["calls"] == 1
+assert sum(r["calls"] for p, r in paths.items() if p.endswith("fib")) == 2 * 67
+END
+"$TW" analyze cct --speedscope recording.tw | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+frames, p = d["shared"]["frames"], d["profiles"][0]
+found = {";".join(frames[i]["name"] for i in s): w for s, w in zip(p["samples"], p["weights"])}
+expected = {l.rsplit(None, 1)[0]: int(l.rsplit(None, 1)[1]) for l in open("expected")}
+assert found == expected and p["endValue"] == sum(expected.values())' || fail "--speedscope"
+"$TW" analyze cct --svg recording.tw | python3 -c '
+import sys, xml.etree.ElementTree as e
+t = e.fromstring(sys.stdin.read())
+assert sum("middle:" in (x.text or "") for x in t.iter("{http://www.w3.org/2000/svg}title")) == 1' || fail "--svg"
+[ -z "${TW_RECORD_OPTIONS:-}" ] || exit 0
+RECORD_OPTIONS=(-f dep-c)
+recorded ./plain
+"$TW" analyze cct --folded recording.tw | sort | diff - expected >difference || fail "without references: $(head -n 6 difference)"
+
+RECORD_OPTIONS=()
+cc_program tricks -O2 -w -fno-inline -fcf-protection=none <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+static volatile long sink;
+static jmp_buf out;
+static ucontext_t main_context, co_context;
+#define WORK(name) __attribute__((noipa)) void name(long n) { for (long i = 0; i < n; i++) sink += i; __asm__ volatile(""); }
+WORK(after_jump)
+WORK(in_handler)
+WORK(in_coroutine)
+WORK(in_main)
+WORK(in_child)
+WORK(tail_target)
+__attribute__((noipa)) void jumps(long n) { sink++; if (n) jumps(n - 1); else longjmp(out, 1); sink++; }
+__attribute__((noipa)) void catches(void)
+{
+	if (!setjmp(out))
+		jumps(5);
+	after_jump(1000);
+	sink++;
+}
+static void handler(int number) { in_handler(1000); sink += number; }
+__attribute__((noipa)) void raises(void) { raise(SIGUSR1); sink++; }
+__attribute__((noipa)) void tail_caller(long n) { sink++; tail_target(n); }
+__attribute__((noipa)) void deep(int round) { in_coroutine(1000); swapcontext(&co_context, &main_context); in_coroutine(1000); sink += round; }
+static void coroutine(void) { for (int i = 0; i < 3; i++) deep(i); sink++; }
+__attribute__((noipa)) void switches(void)
+{
+	static char stack[65536];
+	getcontext(&co_context);
+	co_context.uc_stack.ss_sp = stack;
+	co_context.uc_stack.ss_size = sizeof stack;
+	co_context.uc_link = &main_context;
+	makecontext(&co_context, coroutine, 0);
+	for (int i = 0; i < 4; i++) {
+		swapcontext(&main_context, &co_context);
+		in_main(1000);
+	}
+	sink++;
+}
+__attribute__((noipa)) void forks(void)
+{
+	pid_t child = fork();
+	if (!child) {
+		in_child(1000);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	sink++;
+}
+int main(void)
+{
+	signal(SIGUSR1, handler);
+	for (int i = 0; i < 3; i++)
+		catches();
+	raises();
+	tail_caller(1000);
+	switches();
+	forks();
+	return 0;
+}
+END
+same_as_native ./tricks
+"$TW" analyze cct --folded -j3 recording.tw >found || fail "analyze cct"
+"$TW" analyze cct --folded -j1 recording.tw | cmp -s - found || fail "one job gives another tree"
+ends() { # ends PATTERN: exactly one context matches it to its end, with most of the instructions that this function has in all
+	local n all
+	n=$(grep -E ";?$1 [0-9]+$" found | awk '{ n += $NF } END { print n + 0 }')
+	all=$(grep -E ";${1##*;} [0-9]+$" found | awk '{ n += $NF } END { print n + 0 }')
+	[ "$n" -gt 0 ] && [ "$n" = "$all" ] || fail "$1: $n of $all instructions: $(grep -E "${1##*;} " found)"
+}
+ends 'main;catches;after_jump'
+ends 'handler;in_handler'
+grep -q ';handler' found && fail "a handler is part of what it interrupted"
+ends 'main;tail_caller;tail_target'
+ends 'main;switches;in_main'
+ends '[a-z_;]*coroutine;deep;in_coroutine'
+grep -E 'coroutine.*switches|in_main;.*coroutine' found && fail "stacks that are switched are mixed up"
+ends 'in_child'
+[ "$(awk '{ n += $NF } END { print n }' found)" = "$(info_value instructions)" ] || fail "not all instructions are in the tree"

@@ -1,0 +1,141 @@
+# races: of 46 small programs with a race each is found, on the variable that is raced on; of 59 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
+# OpenMP, C++; all of them with TW_FULL=1, else each fourth. Which variable it is the programs themselves say. A race comes with both accesses, paths, locks; suppressions, --range, --hybrid; on-line as from the recording.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+need_command python3
+"$CC" -O1 -g -Wall -pthread -o threads "$ROOT/tests/races/threads.c" || fail "threads.c does not compile"
+cat >judge.py <<'END_OF_PYTHON'
+import json, sys
+name, wanted = sys.argv[1:3]
+found = json.load(open("found.json"))
+objects = {r["what"].split("+")[0] for r in found["races"] if r["part"] == "object"}
+if wanted == "-":
+    assert not objects, (name, found["races"])
+else:
+    assert wanted in objects or (wanted == "*" and objects), (name, wanted, objects)
+    accesses = [r for r in found["races"] if r["part"].split()[-1] in ("read", "write")]
+    assert len(accesses) == 2 * found["found"] and all(r["what"] for r in accesses), accesses
+    assert all(a["thread"] != b["thread"] for a, b in zip(accesses[::2], accesses[1::2])), accesses
+END_OF_PYTHON
+
+# all PROGRAM
+all() {
+	local name object
+	"./$1" --list | awk -v each="$(full 1 4)" 'NR % each == 0' >list || fail "$1 --list"
+	while read -r name object; do
+		run out err "$TW" record -q --calls --order --names=later -o r.tw "./$1" "$name" || fail "$name, recorded: $(cat err)"
+		"$TW" analyze races --json r.tw >found.json 2>err || fail "$name: $(cat err)"
+		python3 judge.py "$name" "$object" || fail "$name"
+		rm -rf r.tw r.tw.old
+	done <list
+}
+all threads
+if "$CC" -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then
+	all openmp
+else
+	untested "races in OpenMP: $CC has no libgomp"
+fi
+if command -v g++ >/dev/null && g++ -O1 -g -std=c++17 -pthread -o cxx "$ROOT/tests/races/cxx.cc" 2>err; then
+	all cxx
+else
+	untested "races in C++: there is no g++"
+fi
+
+# What is told of one, and how it is left out.
+run out err "$TW" record -q --calls --order -o r.tw ./threads different_locks
+"$TW" analyze races --json r.tw >found.json || fail "analyze races"
+cat >told.py <<'END_OF_PYTHON'
+import json
+races = json.load(open("found.json"))["races"]
+assert {r["what"] for r in races if r["part"] == "holding"} == {"m1", "m2"}, races
+assert {r["what"] for r in races if r["part"] == "object"} == {"other_lock"}, races
+paths = [r["what"] for r in races if r["part"] in ("read", "write")]
+assert len(paths) >= 2 and all("threads.c:" in p for p in paths), paths
+assert {p.split()[0] for p in paths} == {"by_m1", "by_m2"}, paths
+END_OF_PYTHON
+python3 told.py || fail "what is told of a race"
+number() { python3 -c 'import json; print(json.load(open("found.json"))["found"])'; }
+for rule in 'function:by_m?' 'object:other_*' 'file:threads.c' 'module:threads'; do
+	printf '# these are known\n%s\n' "$rule" >rules
+	"$TW" analyze races --suppressions rules --json r.tw >found.json || fail "--suppressions"
+	[ "$(number)" = 0 ] || fail "$rule does not suppress"
+done
+echo nonsense >rules
+one_sentence "$TW" analyze races --suppressions rules r.tw
+says 'function:, file:, module: or object:'
+"$TW" analyze races --range half --json r.tw >found.json || fail "--range"
+[ "$(number)" = 0 ] || fail "--range half has a race on another variable"
+"$TW" analyze races --range other_lock --json r.tw >found.json || fail "--range"
+[ "$(number)" -gt 0 ] || fail "--range other_lock does not have its race"
+
+# An order that hid the race: both threads lock something else around it.
+cc_program hidden -pthread <<'END_OF_C'
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, done = PTHREAD_MUTEX_INITIALIZER;
+int unprotected, turn;
+static void *first(void *a)
+{
+	unprotected++;
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&turn, 1, __ATOMIC_RELAXED);
+	return a;
+}
+static void *second(void *a)
+{
+	while (!__atomic_load_n(&turn, __ATOMIC_RELAXED))
+		;
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	unprotected++;
+	return a;
+}
+int main(void)
+{
+	pthread_t a, b;
+	pthread_create(&a, NULL, first, NULL);
+	pthread_create(&b, NULL, second, NULL);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return pthread_mutex_lock(&done);
+}
+END_OF_C
+run out err "$TW" record -q --with=races,json,output=live.json --calls -o h.tw ./hidden || fail "record --with=races: $(cat err)"
+"$TW" analyze races --json h.tw >found.json || fail "analyze races"
+cmp found.json live.json || fail "on-line another answer"
+[ "$(number)" = 0 ] || fail "the order of locks does not count"
+"$TW" analyze races --hybrid --json h.tw >found.json || fail "--hybrid"
+[ "$(number)" -gt 0 ] || fail "--hybrid does not find what the order of locks hid"
+
+# A lock of its own, by option.
+cc_program own -pthread <<'END_OF_C'
+#include <pthread.h>
+#include <semaphore.h>
+static sem_t s;
+int value;
+void __attribute__((noipa)) my_lock(sem_t *x) { char c; __asm__ volatile("1: lock btsl $0, %0; jc 1b" : "+m"(*(int *)x), "=@ccc"(c) : : "memory"); }
+void __attribute__((noipa)) my_unlock(sem_t *x) { __asm__ volatile("movl $0, %0" : "=m"(*(int *)x) : : "memory"); }
+static void *run(void *a)
+{
+	my_lock(&s);
+	value++;
+	my_unlock(&s);
+	return a;
+}
+int main(void)
+{
+	pthread_t a, b;
+	pthread_create(&a, NULL, run, NULL);
+	pthread_create(&b, NULL, run, NULL);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return value != 2;
+}
+END_OF_C
+run out err "$TW" record -q --calls=my_lock,my_unlock -o own.tw ./own || fail "own"
+"$TW" analyze races --hybrid --lock my_lock --unlock my_unlock --json own.tw >found.json || fail "--lock"
+[ "$(number)" = 0 ] || fail "a lock by option is none"
+one_sentence "$TW" analyze races --lock another own.tw
+says 'record with --calls=another'
+one_sentence "$TW" analyze races "$(run out err "$TW" record -q -o without.tw ./own; echo without.tw)"
+says 'record with --calls'

@@ -1,0 +1,76 @@
+# touch: the accesses to a variable are those of the dump, in their order; who wrote it last before a time.
+. "$(dirname "$0")/../lib.sh"
+need_command python3 nm
+cc_program vars -O1 -pthread -fno-inline <<'END'
+#include <pthread.h>
+#include <unistd.h>
+long other[8], watched[4], more[8];
+static void set(int i, long v) { watched[i & 3] = v; }
+static void bump(void) { watched[2]++; other[1]++; }
+static void *work(void *arg)
+{
+	for (int i = 0; i < 50; i++) {
+		set(i, i);
+		bump();
+		if (i % 10 == 0)
+			getppid();
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	work(NULL);
+	pthread_create(&t, NULL, work, NULL);
+	pthread_join(t, NULL);
+	*(volatile char *)((char *)watched + 31) = 7; /* its last byte */
+	*(volatile char *)((char *)watched + 32) = 7; /* behind it */
+	return more[0] != 0;
+}
+END
+recorded ./vars
+"$TW" dump --refs recording.tw >refs
+"$TW" analyze touch watched --json -j3 recording.tw >found.json || fail "analyze touch"
+"$TW" analyze touch watched --json -j1 recording.tw | cmp -s - found.json || fail "one job gives another answer"
+address=$(python3 -c 'import json; print(hex(min(r["at"] for r in json.load(open("found.json"))["accesses"])))')
+"$TW" analyze touch "$address+8" --json recording.tw >part.json || fail "analyze touch ADDRESS"
+"$TW" analyze touch watched --last-before 1000s --json recording.tw >last.json || fail "--last-before"
+"$TW" analyze touch watched --last-before 0s recording.tw | grep -q 'last write  *none before that' || fail "--last-before 0s"
+python3 - <<'END' || fail "touch differs from the dump"
+import json
+found = json.load(open("found.json"))
+start = min(r["at"] for r in found["accesses"])
+refs = [l.split() for l in open("refs")]
+def chosen(low, high):
+    return [(int(t), int(pc, 16), k, int(a, 16), int(s)) for t, pc, k, a, s in refs if int(a, 16) < high and int(a, 16) + int(s) > low]
+def rows(d, thread):
+    return [(r["thread"], r["pc"], r["kind"], r["at"], r["bytes"]) for r in d["accesses"] if r["thread"] == thread]
+expected = chosen(start, start + 32)
+assert len(expected) == len(found["accesses"]) > 200
+for t in 0, 1:
+    assert rows(found, t) == [e for e in expected if e[0] == t], t
+assert [r["ns"] for r in found["accesses"]] == sorted(r["ns"] for r in found["accesses"])
+assert found["writes"] == sum(e[2] in "WM" for e in expected) and found["reads"] == sum(e[2] in "RM" for e in expected)
+assert sum(p["writes"] for p in found["places"]) == found["writes"]
+assert {p["place"].split()[0] for p in found["places"]} == {"set", "bump", "main"}, found["places"]
+part = json.load(open("part.json"))
+assert sorted(rows(part, 0)) == sorted(e for e in chosen(start, start + 8) if e[0] == 0)
+last = json.load(open("last.json"))
+assert last["last_write"].startswith("main vars.c:") and last["last_write_thread"] == 0
+END
+middle=$(python3 -c 'import json; a = json.load(open("found.json"))["accesses"]; print("%.9fs" % (a[len(a) // 2]["ns"] / 1e9))')
+"$TW" analyze touch watched --last-before "$middle" --json recording.tw >last.json || fail "--last-before $middle"
+python3 - "${middle%s}" <<'END' || fail "--last-before $middle names another write"
+import json, sys
+limit = int(float(sys.argv[1]) * 1e9)
+writes = [r for r in json.load(open("found.json"))["accesses"] if r["kind"] in "WM" and r["ns"] < limit]
+last = max(writes, key=lambda r: (r["ns"], r["thread"], r["instruction"]))
+found = json.load(open("last.json"))
+assert (found["last_write_ns"], found["last_write_thread"], found["last_write_instruction"]) == (last["ns"], last["thread"], last["instruction"])
+END
+one_sentence "$TW" analyze touch recording.tw
+says 'touch wants range and exactly one recording'
+one_sentence "$TW" analyze touch watched --last-before main recording.tw
+says "--last-before wants a time"
+one_sentence "$TW" analyze touch no_such --output out recording.tw
+says "nothing of 'no_such'"

@@ -1,0 +1,45 @@
+# Of the tests of `trackway cc`, over lib.sh.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# instrumented NAME COMPILER ARGUMENT...: compiles ./NAME.plain with COMPILER and ./NAME with trackway cc in front of it
+instrumented() {
+	local name=$1
+	shift
+	"$@" -o "$name.plain" 2>compile.err || {
+		cat compile.err
+		fail "$*: does not compile"
+	}
+	"$TW" cc "$@" -o "$name" 2>compile.err || {
+		cat compile.err
+		fail "trackway cc $*: fails"
+	}
+	[ ! -s compile.err ] || {
+		cat compile.err
+		fail "trackway cc $*: says something"
+	}
+}
+
+# runs_as_plain NAME ARGUMENT...: it does what NAME.plain does: alone, with TRACKWAY=off, recorded. The recording is whole
+runs_as_plain() {
+	local name=$1
+	shift
+	native "./$name.plain" "$@"
+	run recorded.out recorded.err "./$name" "$@"
+	RECORDED_STATUS=$?
+	compare_runs "$name by itself"
+	run recorded.out recorded.err env TRACKWAY=off "./$name" "$@"
+	RECORDED_STATUS=$?
+	compare_runs "$name with TRACKWAY=off"
+	recorded "./$name" "$@"
+	compare_runs "$name recorded"
+	check_good
+}
+
+# same_as_engine NAME ARGUMENT...: its references are those that the engine sees of the same instructions. It is not position-independent
+same_as_engine() {
+	local name=$1
+	rm -rf own.tw engine.tw
+	setarch -R "$TW" record -q -o own.tw -- "./$@" >/dev/null 2>&1
+	TRACKWAY=off setarch -R "$TW" record --plain -q -o engine.tw -- "./$@" >/dev/null 2>&1
+	python3 "$ROOT/tests/same_references.py" "$TW" "$name" own.tw engine.tw || fail "$name: references"
+}

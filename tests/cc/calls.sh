@@ -1,0 +1,161 @@
+# How functions hand the buffer pointer to each other: known and unknown callers, tail calls, callbacks, recursion that fills buffers on its way back, returns that do not happen.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc setarch python3
+cat >a.c <<'X1'
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define APART __attribute__((noinline))
+int outside(int x);
+int outside_calls(int (*f)(int), int n);
+static jmp_buf jump;
+static int table[64];
+APART static int leaf(const int *p, int k) /* bounded: it has no check, and its callers go on knowing what it leaves alone */
+{
+	return k & 1 ? p[k & 63] : p[1] + k;
+}
+APART static int calls_leaf(int *p, int k)
+{
+	p[0] += leaf(p, k);
+	p[2] += leaf(p, k + 1);
+	return p[0] + p[2];
+}
+APART static int goes_outside(int x) /* comes back to its caller from elsewhere */
+{
+	table[x & 63]++;
+	return outside(x + 1);
+}
+APART static int in_two_ways(int x)
+{
+	if (x & 1)
+		return table[x & 63];
+	return outside(x);
+}
+APART int known(int x) /* others may call it too */
+{
+	table[x & 63] += x;
+	return x > 3 ? known(x - 3) + table[1] : x;
+}
+APART int tail_of_known(int x)
+{
+	table[5] = x;
+	return calls_leaf(table, x) == 12345 ? 1 : goes_outside(x);
+}
+static int taken(int x) /* called by name and by address */
+{
+	table[7] += x;
+	return x * 2;
+}
+APART static int deep(int n) /* on its way back it writes more than a buffer */
+{
+	int k = n ? deep(n - 1) : 0;
+	table[k & 63] += n;
+	return k + table[n & 63] % 3;
+}
+APART static int odd(int n);
+APART static int even(int n)
+{
+	table[3]++;
+	return n ? odd(n - 1) + 1 : 0;
+}
+APART static int odd(int n)
+{
+	table[4]++;
+	return n ? even(n - 1) + 1 : 1;
+}
+APART static void leaves(int x)
+{
+	table[9] += x;
+	if (x > 2)
+		longjmp(jump, x);
+	table[10] += x;
+}
+APART static int jumps(int x)
+{
+	volatile int n = 0;
+	if (setjmp(jump))
+		return n + table[9];
+	for (int i = 0; i < x; i++) {
+		n = i;
+		leaves(i);
+	}
+	return -1;
+}
+static int compare(const void *a, const void *b)
+{
+	return leaf(a, 1) - leaf(b, 1) + known(2) - 2;
+}
+APART static int many(int a, int b, int c, int d, int e, int f, int g, int h)
+{
+	return table[a & 63] + b + c + d + e + f + g + h;
+}
+__attribute__((weak, noinline)) int weak(int x)
+{
+	return table[x & 63] + 1;
+}
+int from_outside(int x)
+{
+	return known(x) + leaf(table, x) + many(x, 2, 3, 4, 5, 6, 7, 8);
+}
+int main(int argc, char **argv)
+{
+	int s = 0, v[200];
+	for (int i = 0; i < 200; i++)
+		v[i] = i * 7919 % 211;
+	qsort(v, 40, sizeof *v, compare);
+	for (int i = 0; i < 20; i++) {
+		s += calls_leaf(v, i) + goes_outside(i) + in_two_ways(i) + known(i) + tail_of_known(i) + taken(i) + weak(i);
+		s ^= outside_calls(i & 1 ? taken : from_outside, i);
+		s += even(i) + jumps(i & 7);
+	}
+	s += deep(argc > 1 ? 120000 : 100) + !argv;
+	printf("%d %d %d\n", s, v[3], table[7]);
+	return 0;
+}
+X1
+cat >b.c <<'X2'
+extern int known(int), from_outside(int);
+static int kept;
+int outside(int x)
+{
+	kept += x;
+	return x & 2 ? known(x & 7) : kept;
+}
+int outside_calls(int (*f)(int), int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++)
+		s += f(i) + from_outside(i);
+	return s;
+}
+X2
+ulimit -s unlimited 2>/dev/null
+instrumented p gcc -O2 -no-pie a.c b.c
+runs_as_plain p deep
+same_as_engine p
+gcc -O2 -c b.c -o plain.o
+instrumented p gcc -O1 -fPIC -no-pie a.c plain.o
+runs_as_plain p deep
+same_as_engine p
+if command -v clang-14 >/dev/null; then
+	instrumented p clang-14 -O2 -no-pie a.c b.c
+	same_as_engine p
+fi
+
+# A library's function that the program has another of: calls within the library lead to that.
+cat >l.c <<'X3'
+int replaced(int x) { return x + 1; }
+int calls(int x) { int s = 0; for (int i = 0; i < x; i++) s += replaced(i); return s; }
+X3
+cat >m.c <<'X4'
+#include <stdio.h>
+int calls(int);
+static int seen[4];
+int replaced(int x) { seen[x & 3]++; return x * 3; }
+int main(void) { int s = calls(20); printf("%d %d\n", s, seen[1]); return 0; }
+X4
+gcc -O0 -fPIC -shared l.c -o libl.so && gcc -O1 m.c -o m.plain -Wl,-rpath,. ./libl.so || fail "does not compile"
+native ./m.plain
+"$TW" cc gcc -O0 -fPIC -shared l.c -o libl.so && "$TW" cc gcc -O1 m.c -o m -Wl,-rpath,. ./libl.so || fail "trackway cc fails"
+runs_as_plain m

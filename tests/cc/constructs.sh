@@ -1,0 +1,81 @@
+# What real programs have in their code besides what compilers make.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc setarch python3
+# A label before an alignment (zstd's loops): branches and jump tables lead to the padding.
+cat >aligned.c <<'X'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile int sink;
+__attribute__((noinline)) static int loop(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		__asm__(".p2align 6");
+		s += i ^ sink;
+	}
+	return s;
+}
+__attribute__((noinline)) static int choose(int x)
+{
+	switch (x) {
+	case 0: __asm__ volatile(".p2align 6"); sink = 7; return 1;
+	case 1: __asm__ volatile(".p2align 5\n\tnop"); sink++; return x + 20;
+	case 2: __asm__ volatile(".p2align 6"); sink += x; return 3;
+	case 3: sink *= 2; return 5;
+	case 4: __asm__ volatile(".p2align 4\n\tnop\n\t.p2align 5"); sink--; return 50 * x;
+	case 5: abort();
+	case 6: sink = x; return 77;
+	}
+	return -1;
+}
+int main(void)
+{
+	int s = 0;
+	for (int i = 0; i < 40; i++)
+		s += loop(i) + choose(i % 5) + choose(6);
+	printf("%d %d\n", s, sink);
+	return 0;
+}
+X
+for flags in -O1 "-O2 -g" "-O3 -fPIC" -Os; do
+	instrumented aligned gcc $flags -no-pie aligned.c
+	runs_as_plain aligned
+	same_as_engine aligned
+done
+# Calls of functions that only this file calls, in front of a trap: all registers are in use there, and so behind the call.
+cat >trap.c <<'X'
+#include <stdio.h>
+#include <string.h>
+static unsigned take(const unsigned char *p) __attribute__((noinline));
+static unsigned take(const unsigned char *p)
+{
+	unsigned v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+static long sum(const long *v, int n) __attribute__((noinline));
+static long sum(const long *v, int n)
+{
+	long s = 0;
+	for (int i = 0; i < n; i++)
+		s += v[i];
+	if (s < 0)
+		__builtin_trap();
+	return s + take((const unsigned char *)v);
+}
+int main(void)
+{
+	unsigned char d[sizeof(unsigned)] = {7, 0, 0, 7};
+	long v[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+	for (int i = 0; i < 9; i++)
+		if (take(d) != 0x07000007 || sum(v, i) > 1000)
+			__builtin_trap();
+	printf("%ld\n", sum(v, 9));
+	return 0;
+}
+X
+for flags in -O0 -O1 "-O2 -fPIC"; do
+	instrumented trap gcc $flags -no-pie trap.c
+	runs_as_plain trap
+	same_as_engine trap
+done

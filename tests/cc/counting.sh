@@ -1,0 +1,48 @@
+# --sink=count: threads count their own records. What they count is what a recording has; of long streams it is an estimate, and that is said.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc
+cat >p.c <<'X1'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int table[256];
+static char from[5000], to[5000];
+static void *work(void *a)
+{
+	long n = (long)a, s = 0;
+	for (long i = 0; i < n; i++)
+		s += table[(s ^ i) & 255]++;
+	for (int i = 0; i < 5; i++)
+		__asm__ volatile("rep movsb" : : "S"(from), "D"(to), "c"(100L * i) : "memory");
+	return (void *)s;
+}
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : 100, s = 0;
+	pthread_t t[2];
+	for (long i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, work, (void *)(n + i));
+	s += (long)work((void *)n);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return s < 0;
+}
+X1
+instrumented p gcc -O2 -pthread p.c
+figures() { "$TW" info "$1" | awk '/^(instructions|blocks|references|  reads|  writes)/ { print $1, $2 }'; }
+for n in 100 20000; do # within a buffer; more than one
+	rm -rf counted.tw kept.tw
+	"$TW" record -q --sink=count -o counted.tw ./p $n || fail "--sink=count $n"
+	"$TW" record -q -o kept.tw ./p $n || fail "record $n"
+	figures counted.tw >counted && figures kept.tw >kept && cmp counted kept || {
+		diff counted kept
+		fail "$n: counted is not what is recorded"
+	}
+	"$TW" info counted.tw | grep -q estimated && fail "$n: all was counted"
+done
+rm -rf counted.tw
+"$TW" record -q --sink=count -o counted.tw ./p 3000000 || fail "--sink=count"
+"$TW" info counted.tw | grep -q '^estimated from' || fail "it is not said that it is an estimate"
+refs=$("$TW" info counted.tw | awk '/^references/ { print $2 }')
+[ "$refs" -gt 14000000 ] && [ "$refs" -lt 22500000 ] || fail "$refs references, of 18 million"

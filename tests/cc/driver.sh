@@ -1,0 +1,97 @@
+# The command line: what compilers are asked for they still do.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc make
+cat >a.c <<'X'
+#include "h.h"
+#include <stdio.h>
+int b(int);
+int s(int);
+int main(void)
+{
+	printf("%d\n", b(N) + s(1));
+	return 0;
+}
+X
+echo '#define N 5' >h.h
+echo 'int b(int x) { int s = 0; for (int i = 0; i < x; i++) s += i; return s; }' >b.c
+printf '\t.globl s\ns:\tleal 1(%%rdi), %%eax\n\tret\n\t.section .note.GNU-stack,"",@progbits\n' >s.s
+ok() {
+	"$@" >out 2>err || {
+		cat err
+		fail "$*"
+	}
+}
+says_11() { [ "$(./"${1:-a.out}")" = 12 ] || fail "${1:-a.out} says $(./"${1:-a.out}")"; }
+ok "$TW" cc gcc -O2 a.c b.c s.s
+says_11
+recorded ./a.out
+[ "$(info_value blocks)" -gt 3 ] || fail "nothing is recorded"
+ok "$TW" cc gcc -c -O2 -MD -MP a.c -o x.o
+grep -q '^x.o:.* h.h' x.d || fail "dependencies: $(cat x.d)"
+ok "$TW" cc gcc -c -pipe -Wp,-MMD,b.dep b.c
+ok "$TW" cc gcc -c -MMD -MF other.d -MT target a.c
+grep -q '^target:' other.d || fail "-MF, -MT"
+ok "$TW" cc gcc x.o b.o s.s -o linked
+says_11 linked
+printf -- '-O2 -DX="a b" a.c\nb.c s.s -o "from file"' >words
+ok "$TW" cc gcc @words
+says_11 "from file"
+ok "$TW" cc gcc -flto -O2 a.c b.c s.s -o with-lto
+says_11 with-lto
+ok "$TW" cc gcc -O2 -x c a.c b.c -x none s.s -o language
+says_11 language
+ok "$TW" cc gcc -E a.c
+grep -q 'int main' out || fail "-E"
+ok "$TW" cc gcc -S b.c -o b.s
+grep -q trackway b.s && fail "-S is instrumented"
+ok "$TW" cc gcc --version
+if command -v ccache >/dev/null; then
+	ok env CCACHE_DIR="$TMP/cache" "$TW" cc ccache gcc -O2 a.c b.c s.s -o cached
+	says_11 cached
+fi
+echo 'int main(void) { return missing; }' >bad.c
+"$TW" cc gcc -c bad.c -o bad.o 2>err
+[ $? = 1 ] && grep -q missing err && [ ! -e bad.o ] || fail "a source with errors"
+"$TW" cc no-such-compiler -c a.c 2>err
+[ $? = 127 ] && grep -q '^trackway cc: no-such-compiler' err || fail "a compiler that is not there"
+
+# A build that names its compiler.
+ok "$TW" cc --wrap wrapped
+printf 'all:\n\tgcc -O2 -c a.c\n\tcc -O2 -c b.c\n\tgcc -o made a.o b.o s.s\n' >Makefile
+PATH=$TMP/wrapped:$PATH make -s >out 2>&1 || fail "make with wrapped compilers"
+says_11 made
+recorded ./made
+[ "$(info_value blocks)" -gt 3 ] || fail "wrapped compilers do not instrument"
+# Compilers that look for one of their own name in PATH, as ccache does under a compiler's name, do not find the wrapped one.
+mkdir masked kept
+cat >masked/gcc <<'X'
+#!/bin/bash
+IFS=: read -ra path <<<"$PATH"
+for d in "${path[@]}"; do
+	[ "$d" = "$TMP/masked" ] && continue
+	[ -x "$d/gcc" ] && echo "$d/gcc" >>"$TMP/asked" && exec "$d/gcc" "$@"
+done
+X
+chmod +x masked/gcc
+export TMP
+PATH=$TMP/masked:$PATH ok "$TW" cc --wrap behind
+PATH=$TMP/behind:$TMP/masked:$PATH ok timeout 60 gcc -O2 a.c b.c s.s -o through
+says_11 through
+grep -q behind asked && fail "what a wrapped compiler looks for is wrapped again"
+if [ -x /usr/lib/ccache/gcc ]; then
+	PATH=/usr/lib/ccache:$PATH ok "$TW" cc --wrap cached-behind
+	CCACHE_DIR=$TMP/cache PATH=$TMP/cached-behind:/usr/lib/ccache:$PATH ok timeout 60 gcc -O2 a.c b.c s.s -o through
+	says_11 through
+fi
+recorded ./through
+[ "$(info_value blocks)" -gt 3 ] || fail "a wrapped compiler behind another instruments nothing"
+# Nothing that was in the directory before is lost, but the commands of an earlier --wrap.
+echo mine >kept/gcc
+one_sentence "$TW" cc --wrap kept
+[ "$(cat kept/gcc)" = mine ] || fail "--wrap writes over a file"
+ok "$TW" cc --only 'mai?' --wrap wrapped
+grep -q mai wrapped/gcc || fail "--wrap does not replace its own commands"
+one_sentence "$TW" record -f cf_bit -o r.tw ./made
+says 'instrumented by trackway cc'
+rm -rf /tmp/trackway-cc-none
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'trackway-cc-*' -newer Makefile -user "$(id -u)" -empty 2>/dev/null)" ] || fail "temporary directories are left"

@@ -1,0 +1,62 @@
+# Instrumented shared libraries: linked, opened and closed, together with an instrumented program and without.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc
+cat >one.c <<'X'
+#include <stdlib.h>
+int twice(int x);
+static __thread int calls;
+int one(int n, int (*back)(int))
+{
+	int s = 0;
+	calls++;
+	for (int i = 0; i < n; i++)
+		s += back(i) + twice(i);
+	return s + calls;
+}
+X
+cat >two.c <<'X'
+static int table[16];
+int twice(int x)
+{
+	table[x & 15] += x;
+	return 2 * table[x & 15];
+}
+X
+cat >main.c <<'X'
+#include <dlfcn.h>
+#include <stdio.h>
+int one(int n, int (*back)(int));
+static int own[8];
+static int back(int x)
+{
+	return own[x & 7]++;
+}
+int main(void)
+{
+	int s = one(50, back);
+	for (int k = 0; k < 5; k++) {
+		void *h = dlopen("./libtwo.so", RTLD_NOW | RTLD_LOCAL);
+		int (*f)(int) = h ? (int (*)(int))dlsym(h, "twice") : NULL;
+		for (int i = 0; f && i < 10; i++)
+			s += f(i);
+		if (h)
+			dlclose(h);
+		s += back(k);
+	}
+	printf("%d\n", s);
+	return 0;
+}
+X
+make_all() { # PREFIX...: of the compiler
+	"$@" -O2 -fPIC -shared one.c -o libone.so && "$@" -O2 -fPIC -shared two.c -o libtwo.so && "$@" -O2 -fPIC -shared two.c -o liblinked.so
+}
+make_all gcc && gcc -O2 main.c -o main.plain -Wl,-rpath,. ./libone.so ./liblinked.so -ldl || fail "does not compile"
+native ./main.plain
+make_all "$TW" cc gcc && "$TW" cc gcc -O2 main.c -o main -Wl,-rpath,. ./libone.so ./liblinked.so -ldl || fail "trackway cc fails"
+runs_as_plain main
+"$TW" report recording.tw >report.out || fail report
+for f in one twice back main; do grep -qw "$f" report.out || fail "$f is not in the report"; done
+# Only the libraries.
+run recorded.out recorded.err ./main.plain
+RECORDED_STATUS=$?
+compare_runs "a plain program with instrumented libraries"

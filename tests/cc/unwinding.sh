@@ -1,0 +1,183 @@
+# Exceptions, longjmp, handlers that are left, threads, forks: in instrumented programs.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc g++
+cat >e.cpp <<'X'
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+struct counted {
+	int &n;
+	explicit counted(int &n) : n(n) {}
+	~counted() { n++; }
+};
+template <class T> static T sum(const std::vector<T> &v)
+{
+	T s{};
+	for (const auto &x : v)
+		s += x;
+	return s;
+}
+static int thrower(int n, int &c)
+{
+	counted r(c);
+	if (n == 0)
+		throw std::runtime_error("deep");
+	return thrower(n - 1, c) + 1;
+}
+int main()
+{
+	std::map<std::string, int> m;
+	int c = 0, caught = 0;
+	for (int i = 0; i < 500; i++)
+		m["k" + std::to_string(i % 37)] += i;
+	for (int i = 0; i < 50; i++)
+		try {
+			thrower(i, c);
+		} catch (const std::exception &e) {
+			caught += e.what()[0];
+		}
+	std::vector<double> v(300);
+	for (size_t i = 0; i < v.size(); i++)
+		v[i] = 1.0 / double(i + 1);
+	std::sort(v.begin(), v.end());
+	try {
+		try {
+			throw 5;
+		} catch (int x) {
+			counted r(c);
+			throw std::string("x") + std::to_string(x);
+		}
+	} catch (const std::string &s) {
+		std::cout << s << "\n";
+	}
+	std::cout << m.size() << " " << sum(v) << " " << c << " " << caught << "\n";
+}
+X
+for flags in "-O0 -g" "-O2 -fPIC -ffunction-sections -Wl,--gc-sections"; do
+	instrumented e g++ -std=c++17 $flags e.cpp
+	runs_as_plain e
+done
+cat >t.c <<'X'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long ticks;
+static sigjmp_buf jump;
+static void tick(int s)
+{
+	(void)s;
+	for (int i = 0; i < 10; i++)
+		ticks++;
+}
+static void fault(int s)
+{
+	(void)s;
+	siglongjmp(jump, 1);
+}
+static void *work(void *a)
+{
+	long n = (long)a, s = 0;
+	int *v = malloc(1000 * sizeof *v);
+	for (long k = 0; k < n; k++) {
+		for (int i = 0; i < 1000; i++)
+			v[i] = (int)(i * k);
+		for (int i = 0; i < 1000; i++)
+			s += v[i];
+	}
+	free(v);
+	return (void *)s;
+}
+static int depth(int n)
+{
+	volatile char b[50];
+	b[n % 50] = (char)n;
+	return n ? depth(n - 1) + b[n % 50] : 0;
+}
+int main(void)
+{
+	struct sigaction act = {.sa_handler = tick, .sa_flags = SA_RESTART}, old;
+	struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	pthread_t t[3];
+	long s = 0;
+	int hits = 0, status[3];
+	sigaction(SIGALRM, &act, NULL);
+	sigaction(SIGALRM, NULL, &old);
+	setitimer(ITIMER_REAL, &every, NULL);
+	for (long i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, work, (void *)(300L + i));
+	for (int i = 0; i < 3; i++) {
+		void *r;
+		pthread_join(t[i], &r);
+		s += (long)r;
+	}
+	while (ticks < 50)
+		s += (long)work((void *)10L) & 1;
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGSEGV, fault);
+	for (int i = 0; i < 10; i++) {
+		if (!sigsetjmp(jump, 1))
+			*(volatile int *)(long)(i & 0) = 1;
+		else
+			hits++;
+	}
+	pid_t p = fork();
+	if (!p)
+		exit(depth(20) & 7);
+	waitpid(p, &status[0], 0);
+	if (!(p = fork()))
+		_exit(9);
+	waitpid(p, &status[1], 0);
+	if (!(p = vfork())) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(p, &status[2], 0);
+	printf("%ld %d %d %d %d %d %d\n", s, hits, status[0], status[1], status[2], depth(3000), old.sa_handler == tick);
+	return 0;
+}
+X
+for flags in "-O2" "-O0 -fPIC"; do
+	instrumented t gcc $flags -pthread t.c
+	runs_as_plain t
+done
+# A function that never returns has registers of its caller all the same: an exception takes them from there.
+cat >n.cpp <<'X'
+#include <cstdlib>
+#include <cstdio>
+int limit, sink;
+[[noreturn]] __attribute__((noinline)) static void never()
+{
+	volatile int __attribute__((aligned(64))) a = 1;
+	for (int i = 0; i < limit; i++)
+		for (int j = 0; j < i; j++)
+			for (int k = 0; k < j; k++)
+				for (int l = 0; l < k; l++)
+					for (int m = 0; m < l; m++)
+						for (int n = 0; n < m; n++)
+							sink = k;
+	throw (int)a;
+}
+int main(int argc, char **)
+{
+	int i = argc, j = argc + 1, k = argc + 2, l = argc + 3, m = argc + 4, n = argc + 5;
+	asm volatile("" : "+r"(i), "+r"(j), "+r"(k), "+r"(l), "+r"(m), "+r"(n));
+	try {
+		never();
+	} catch (int x) {
+		asm volatile("" : "+r"(i), "+r"(j), "+r"(k), "+r"(l), "+r"(m), "+r"(n));
+		printf("%d %d %d %d %d %d %d\n", x, i, j, k, l, m, n);
+	}
+}
+X
+for flags in -O1 -O2 "-O3 -fPIC"; do
+	instrumented n g++ $flags n.cpp
+	runs_as_plain n
+done

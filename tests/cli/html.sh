@@ -1,0 +1,195 @@
+# report --html: the page holds what report and info say; in a browser every view shows, clicks, searches and zooms work, and nothing goes wrong.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+cat >prog.cc <<'END'
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+template <typename T> struct pair_of { T a, b; };
+__attribute__((noinline)) long sum_rows(const std::vector<pair_of<long>> &v)
+{
+	long sum = 0;
+	for (const auto &p : v)
+		sum += p.a > p.b ? p.a : -p.b;
+	return sum;
+}
+__attribute__((noinline)) long recurse(int n) { return n < 2 ? n : recurse(n - 1) + recurse(n - 2); }
+int main()
+{
+	std::vector<pair_of<long>> v(5000, {3, 4});
+	long total = 0;
+	std::thread other([&] { total += recurse(15); });
+	other.join();
+	for (int i = 0; i < 40; i++)
+		total += sum_rows(v);
+	printf("</script>%ld\n", total);
+	return 0;
+}
+END
+g++ -std=c++17 -O1 -g -pthread -o prog prog.cc || fail "g++"
+"$TW" record -q -o p.tw -- ./prog '</script><b>"' >out 2>err || fail "record: $(cat err)"
+"$TW" report --html p.html p.tw 2>err || fail "report --html: $(cat err)"
+"$TW" report --json p.tw >report.json 2>err || fail "report --json: $(cat err)"
+[ "$(wc -c <p.html)" -lt 10000000 ] || fail "the page is large: $(wc -c <p.html) bytes"
+
+cat >check.py <<'END'
+import json, re
+page = open("p.html").read()
+assert not re.search(r'(src|href)="(https?:)?//', page), "the page refers to the network"
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S).group(1))
+report = json.load(open("report.json"))
+assert data["facts"]["command"][-1] == '</script><b>"', data["facts"]["command"]
+assert data["facts"]["insns"] == report["totals"]["instructions"], (data["facts"]["insns"], report["totals"]["instructions"])
+insns, found = report["totals"]["instructions"], sum(f[4] for f in data["functions"])
+assert abs(found - insns) <= insns / 100, ("functions do not add up", found, insns) # of namesakes, each repetition of a string instruction counts
+assert sum(data["tree"]["insns"]) == report["totals"]["instructions"], "the tree does not add up"
+by_name = {f[0]: f for f in data["functions"]}
+rows = {(f["function"], f["module"]): f for f in report["functions"]}
+# Inclusive costs: of functions that both know by name; what report charges to callers of PLT stubs and resolvers is a function here.
+for key in (("main", "prog"), ("sum_rows(std::vector<pair_of<long>, std::allocator<pair_of<long> > > const&)", "prog"), ("recurse(int)", "prog")):
+    f = next(f for f in data["functions"] if (f[0], f[1]) == key)
+    assert f[4] == rows[key]["instructions"], (key, f, rows[key])
+    assert abs(f[5] - rows[key]["inclusive_instructions"]) <= 2000, (key, f, rows[key])
+    assert key[0] == "main" or f[8] == rows[key]["calls"], (key, f, rows[key])
+sum_rows = next(f for n, f in by_name.items() if n.startswith("sum_rows"))
+assert sum_rows[8] == 40, sum_rows
+code = next(c for c in data["code"] if c["name"].startswith("sum_rows"))
+loop = max(x[1] for x in code["insns"])
+assert loop == 40 * 5000, loop
+assert sum(x[2] for x in code["insns"]) == sum_rows[6], "reads of the listing"
+lines = {n + i: t for f, n, ts in code["source"] if code["files"][f].endswith("prog.cc") for i, t in enumerate(ts)}
+hot = max((x for x in code["insns"] if x[4] >= 0), key=lambda x: x[1])
+assert hot[5] in lines, hot
+assert len(data["threads"]) == 2 and all(t[3] <= t[4] for t in data["threads"]), data["threads"]
+heat = sum(sum(r["cells"][2::4]) for r in data["heat"]["regions"])
+assert heat + data["heat"]["left_out"] >= data["facts"]["reads"] * 0.999, (heat, data["facts"]["reads"])
+assert heat <= data["facts"]["reads"], (heat, data["facts"]["reads"])
+END
+python3 check.py || fail "the page's data"
+
+# What it refuses.
+run out err "$TW" report --html x.html --json p.tw && fail "--html and --json"
+grep -q 'goes with' err || fail "what is said: $(cat err)"
+run out err "$TW" report --html nodir/x.html p.tw && fail "a page in no directory"
+grep -q 'cannot write nodir/x.html' err || fail "what is said: $(cat err)"
+run out err "$TW" report --html p.tw/header p.tw && fail "a page over the recording"
+"$TW" record -q -f dep-c -o c.tw -- ./prog x >out 2>err || fail "record -f dep-c"
+"$TW" report --html - c.tw >c.html 2>err || fail "a page of control flow alone: $(cat err)"
+"$TW" record -q --sink=count -o n.tw -- ./prog x >out 2>err || fail "record --sink=count"
+run out err "$TW" report --html n.html n.tw && fail "a page of totals"
+
+command -v chromedriver >/dev/null && command -v chromium >/dev/null || skip "there is no chromedriver"
+cat >browse.py <<'END'
+import json, os, socket, subprocess, sys, time, urllib.request
+
+with socket.socket() as s:
+    s.bind(("127.0.0.1", 0))
+    port = s.getsockname()[1]
+driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+session = ""
+
+def call(method, path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"}, method=method)
+    return json.load(urllib.request.urlopen(request, timeout=120))["value"]
+
+def run(script, *args):
+    return call("POST", f"/session/{session}/execute/sync", {"script": script, "args": list(args)})
+
+def until(script, what):
+    """Waits until the script gives something true."""
+    for _ in range(600):
+        if value := run("return " + script):
+            return value
+        time.sleep(0.1)
+    sys.exit(f"not so: {what}: {script}; the page says: " + run("return document.getElementById('view').textContent.slice(0, 500)"))
+
+def go(place):
+    run("location.hash = arguments[0]", place)
+
+try:
+    for _ in range(600):
+        try:
+            if call("GET", "/status")["ready"]:
+                break
+        except OSError:
+            time.sleep(0.1)
+    options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1300,900", f"--user-data-dir={os.getcwd()}/profile"]}
+    try:
+        session = call("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})["sessionId"]
+    except urllib.error.HTTPError as e:
+        print("the browser does not start here:", e.read()[:300])
+        sys.exit(77)
+    call("POST", f"/session/{session}/timeouts", {"pageLoad": 120000, "script": 120000})
+    call("POST", f"/session/{session}/url", {"url": sys.argv[1]})
+    until("document.documentElement.dataset.ready === 'yes'", "the page is ready")
+    for i, title in enumerate(["Summary", "Timeline", "Flame graph", "Functions", "Memory over time", "Call graph", "Basic blocks"]):
+        run("document.getElementById('tabs').children[arguments[0]].click()", i)
+        until(f"document.querySelector('#view h2')?.textContent === '{title}'", title)
+    # By keys.
+    run("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '4', bubbles: true}))")
+    until("location.hash === '#functions'", "key 4")
+    until("document.querySelectorAll('#view tbody tr').length > 20", "a table of functions")
+    # Sorted by name, then filtered.
+    run("[...document.querySelectorAll('#view th button')].find(b => b.textContent.startsWith('function')).click()")
+    until("(t => t.length && t.every((x, i) => !i || t[i - 1] <= x))([...document.querySelectorAll('#view tbody tr td:nth-child(7)')].map(x => x.textContent))", "sorted by name")
+    run("const i = document.querySelector('#view input[type=search]'); i.value = 'sum_rows'; i.dispatchEvent(new Event('input'))")
+    until("document.querySelectorAll('#view tbody tr').length === 1", "filtered")
+    run("document.querySelector('#view tbody a').click()")
+    until("location.hash.startsWith('#function=sum_rows')", "a link to the function")
+    until("document.querySelectorAll('#view tr.has').length > 1", "source lines")
+    run("document.querySelector('#view tr.has').click()")
+    until("document.querySelectorAll('#view tr.insn').length > 0", "instructions of a line")
+    for button, found in (("Disassembly", "table.code tr.block"), ("Control flow", "g.node")):
+        run("[...document.querySelectorAll('#view button')].find(b => b.textContent === arguments[0]).click()", button)
+        until(f"document.querySelectorAll('#view {found}').length > 1", button)
+    before = run("return document.querySelector('.graph g').getAttribute('transform')")
+    run("document.querySelector('#view button[aria-label=Larger]').click()")
+    until(f"document.querySelector('.graph g').getAttribute('transform') !== '{before}'", "zoomed")
+    # The flame graph: found, zoomed, and back.
+    go("flame")
+    until("document.querySelectorAll('.flame div').length > 5", "the flame graph")
+    run("const i = document.querySelector('#view input[type=search]'); i.value = 'recurse'; i.dispatchEvent(new Event('input'))")
+    until("document.querySelectorAll('.flame div.found').length > 3", "found in the flame graph")
+    run("document.querySelector('.flame div.found').click()")
+    until("/in recurse/.test(document.querySelector('#view .bar').textContent)", "zoomed into recurse")
+    run("document.querySelector('.flame').dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
+    until("/in all/.test(document.querySelector('#view .bar').textContent)", "back to all")
+    # A deep link, and one that leads nowhere.
+    go("calls=main")
+    until("document.querySelectorAll('#view g.node').length > 1", "calls of main")
+    go("function=nothing")
+    until("/No function of this name/.test(document.getElementById('view').textContent)", "a function that is not there")
+    if sys.argv[1].startswith("http"): # served: a question
+        go("query")
+        run("[...document.querySelectorAll('#view button')].find(b => b.textContent === 'Ask').click()")
+        until("document.querySelectorAll('#view tbody tr').length > 5", "an answer")
+    # The canvases have something on them; dark and light differ.
+    for place in ("timeline", "memory"):
+        go(place)
+        until("(c => c && c.width && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(x => x))(document.querySelector('#view canvas'))", place)
+    light = run("return getComputedStyle(document.body).backgroundColor")
+    run("document.getElementById('theme').click()")
+    until(f"getComputedStyle(document.body).backgroundColor !== '{light}'", "dark")
+    problems = [e for e in call("POST", f"/session/{session}/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
+    assert not problems, problems
+finally:
+    if session:
+        call("DELETE", f"/session/{session}")
+    driver.terminate()
+    driver.wait()
+END
+"$TW" serve --port 0 p.tw >served 2>err </dev/null &
+server=$!
+trap 'kill $server 2>/dev/null' EXIT
+for _ in $(seq 600); do
+	[ -s served ] && break
+	sleep 0.1
+done
+for page in "file://$PWD/p.html" "$(cat served)"; do
+	timeout 250 python3 browse.py "$page" >browse.out 2>&1
+	status=$?
+	[ $status = 77 ] && skip "$(tail -n 1 browse.out)"
+	[ $status = 0 ] || fail "$page in the browser: $(tail -n 5 browse.out)"
+done

@@ -1,0 +1,146 @@
+# Learning: what runs tell adds up, by module, whatever part of them was recorded; files are merged by many at once, and never lost; coverage says what is missing.
+. "$(dirname "$0")/../lib.sh"
+need_command python3
+cc_program steps -g -O1 <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) int one(int n) { return n * 3; }
+__attribute__((noipa)) int two(int n)
+{
+	int sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += i % 3 ? i : -i;
+	return sum;
+}
+__attribute__((noipa)) int three(int n) { return n ^ 5; }
+int main(int argc, char **argv)
+{
+	static int (*const way[])(int) = {one, two, three};
+	int sum = 0;
+	for (int i = 0; i < 300000; i++)
+		sum += way[atoi(argv[1 + i % (argc - 1)])](i % 20);
+	printf("%d\n", sum);
+	return 7;
+}
+END
+number() { # number FILE KEY...: of JSON
+	local file=$1
+	shift
+	python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+for k in sys.argv[2:]:
+    d = d[int(k) if isinstance(d, list) else k]
+print(d)' "$file" "$@"
+}
+learn() { # learn OPTION... -- ARGUMENT...: with the status and output of the program
+	local command=("$@")
+	while [ "${command[0]}" != -- ]; do command=("${command[@]:1}"); done
+	native "${command[@]:1}"
+	"$TW" record -q --learn=learned "$@" >learn.out 2>learn.err
+	[ $? = 7 ] || fail "record --learn $*: $(cat learn.err)"
+	cmp -s learn.out native.out || fail "record --learn $*: other output than natively"
+}
+
+# Of a whole run all is learned; of another path of the program, what is new, and nothing is lost.
+"$TW" record -q -f dep-c -o whole.tw ./steps 0 1 2 >/dev/null
+[ $? = 7 ] || fail "record"
+learn -- ./steps 0
+"$TW" coverage --against whole.tw --json learned >first.json || fail "coverage"
+python3 - <<'END' || fail "what is missing is not what did not run"
+import json
+d = json.load(open("first.json"))
+f = {r["function"]: r for r in d["functions"]}
+assert f["one"]["blocks"] == f["one"]["blocks_learned"] > 0
+assert f["two"]["blocks_learned"] == 0 < f["two"]["edges"] and f["two"]["edges_learned"] == 0
+assert f["three"]["blocks_learned"] == 0
+assert d["functions"][0]["function"] == "two" # that misses most comes first
+END
+learn -- ./steps 1
+learn -- ./steps 2
+"$TW" coverage --against whole.tw --json learned >all.json || fail "coverage"
+# (what ld.so does with arguments and environment differs from run to run)
+own_code_is_known() { # own_code_is_known JSON RUNS: all blocks of the program's own functions, and most in all
+	python3 - "$@" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		own = [r for r in d["functions"] if r["module"].endswith("/steps") and r["function"] in ("one", "two", "three", "main")]
+		assert len(own) == 4 and all(r["blocks"] == r["blocks_learned"] for r in own), own
+		assert d["blocks_percent"] >= 95 and d["edges_percent"] >= 90 and d["calls_percent"] >= 85, d["all"]
+		assert d["runs"] == int(sys.argv[2]), d["runs"]
+	END
+}
+own_code_is_known all.json 3 || fail "three ways do not make the whole"
+"$TW" learn --functions learned >learn.txt || fail "learn"
+for f in one two three main; do grep -q " $f  steps$" learn.txt || fail "learn does not name $f"; done
+"$TW" learn --lcov learned | grep -q '^SF:.*steps.c$' || fail "learn --lcov has no lines"
+"$TW" learn --json learned >learn.json || fail "learn --json"
+[ "$(number learn.json runs)" = 3 ] || fail "learn --json: runs"
+
+# Within a budget: what was left out is told by the bare engine all the same, when it is first come by. Nothing is learned that did not happen.
+rm learned
+learn --budget=2% --period=20ms -- ./steps 0 1 2
+"$TW" coverage --against whole.tw --json learned >budget.json || fail "coverage"
+own_code_is_known budget.json 1 || fail "within a budget: $("$TW" coverage --against whole.tw learned)"
+"$TW" record -q -f dep-c --learn=all.learned -o again.tw ./steps 0 1 2 >/dev/null
+"$TW" coverage --against again.tw all.learned | grep -q '^edges .* 100.00$' || fail "a recording does not cover itself"
+"$TW" info again.tw >/dev/null || fail "-o with --learn stores nothing"
+
+# The logs to compare with: ours misses nothing and instruments nothing again.
+"$TW" learn --logs=whole.tw >logs.txt || fail "learn --logs"
+awk '$1 == "exact" { exact = $3 == 0 && $4 == 0 && $5 == 0 && $2 > 0 } $1 == "merging" { merging = $4 == 0 && $5 == 0 } $1 == "hash" { hash = $2 > 0 }
+	END { exit !(exact && merging && hash) }' logs.txt || fail "learn --logs: $(cat logs.txt)"
+
+# Runs, until one adds next to nothing.
+rm learned
+native ./steps 0 1
+"$TW" record --learn=learned --until=1% --runs=9 ./steps 0 1 >runs.out 2>runs.err
+[ $? = 7 ] || fail "--until: $(cat runs.err)"
+[ "$(grep -c 'learned .*blocks' runs.err)" = 2 ] || fail "--until=1%: $(grep -c learned runs.err) runs"
+cat native.out native.out | cmp -s - runs.out || fail "--runs: other output than natively"
+
+# Many at once.
+rm learned
+for i in 0 1 2 0 1 2; do "$TW" record -q --learn=learned ./steps $i >/dev/null 2>&1 & done
+wait
+"$TW" coverage --against whole.tw --json learned >many.json || fail "coverage"
+own_code_is_known many.json 6 || fail "of six at once something is lost"
+[ "$(echo learned*)" = learned ] || fail "something is left beside the file: $(echo learned*)"
+
+# What cannot be read is kept.
+size=$(stat -c %s learned)
+for damage in "s=$((size / 2))" 0 version text; do
+	cp learned bad
+	case $damage in
+	s=*) truncate -s "${damage#s=}" bad ;;
+	0) printf x | dd of=bad bs=1 seek=$((size - 9)) conv=notrunc status=none ;;
+	version) printf '\377' | dd of=bad bs=1 seek=8 conv=notrunc status=none ;;
+	text) echo "dear diary" >bad ;;
+	esac
+	cp bad before
+	! "$TW" learn bad >/dev/null 2>learn.err || fail "learn reads a damaged file ($damage)"
+	[ "$(wc -l <learn.err)" = 1 ] || fail "learn does not say in one sentence what is wrong ($damage)"
+	"$TW" record -q --learn=bad ./steps 0 >/dev/null 2>record.err
+	[ $? = 7 ] || fail "a damaged learn file ($damage): $(cat record.err)"
+	grep -q 'it is kept as bad.kept' record.err || fail "it is not said that the file is kept ($damage): $(cat record.err)"
+	cmp -s before bad.kept || fail "what could not be read is lost ($damage)"
+	"$TW" learn bad >/dev/null || fail "nothing was learned anew ($damage)"
+	rm bad*
+done
+
+refused() { # refused SENTENCE OPTION...
+	local sentence=$1
+	shift
+	"$TW" record "$@" >refused.out 2>refused.err
+	[ $? = 125 ] || fail "record $*: not refused"
+	grep -qF -- "$sentence" refused.err || fail "record $*: $(cat refused.err)"
+}
+refused "learned is of another program, " --learn=learned true
+refused "--learn-what wants blocks, branches, calls or all, not 'dreams'" --learn=x --learn-what=dreams true
+refused "there is no --learn to go with '--runs'" --runs=3 true
+refused "--until wants a share such as 0.5%, not '5'" --learn=x --until=5 true
+refused "--learn cannot be had in format 'none'" --learn=x -f none true
+refused "--learn does not go with '--sink=count'" --learn=x --sink=count true
+"$TW" learn nowhere 2>learn.err && fail "learn of a file that is not there"
+"$TW" coverage learned 2>learn.err && fail "coverage without --against"
+exit 0

@@ -1,0 +1,83 @@
+# record --ring: of what ran only the last is kept, which is a whole recording with a gap before it; `trackway keep` stores it while the program runs, and --keep-when what was
+# before a function.
+. "$(dirname "$0")/../lib.sh"
+
+cc_program phases <<'EOF'
+#include <stdio.h>
+#include <unistd.h>
+static volatile unsigned table[1 << 16];
+static inline __attribute__((always_inline)) unsigned random_step(unsigned x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		x = x * 1664525 + table[x >> 16] + 1013904223;
+		table[x >> 16] += x;
+	}
+	return x;
+}
+static __attribute__((noinline)) unsigned early(unsigned x) { return random_step(x, 1500000) + 1; }
+static __attribute__((noinline)) unsigned late(unsigned x) { return random_step(x, 500000) + 2; }
+static __attribute__((noinline)) unsigned event(unsigned x) { return random_step(x, 1000) + 3; }
+int main(int argc, char **argv)
+{
+	unsigned x = early(early(1));
+	x = event(late(x));
+	puts("ready");
+	fflush(stdout);
+	while (argc > 1 && access(argv[1], F_OK))
+		usleep(1000);
+	printf("%u\n", late(x));
+	return 7;
+}
+EOF
+# stored_bytes: of the streams, which the ring has a limit for
+stored_bytes() { cat recording.tw/thread-* | wc -c; }
+gap() { "$TW" dump --raw recording.tw 2>/dev/null | grep -q 'only the last of what ran was kept'; }
+
+same_as_native ./phases
+check_good
+whole=$(info_value instructions)
+all=$(stored_bytes)
+
+RECORD_OPTIONS=(--ring="$(awk -v n="$all" 'BEGIN { printf "%.3f", n / 4 / 1024 }')k")
+same_as_native ./phases
+check_good
+gap || fail "the gap is not told"
+[ "$(info_value instructions)" -lt "$whole" ] || fail "all is there"
+[ "$(info_value instructions)" -gt 0 ] || fail "nothing is there"
+[ "$(stored_bytes)" -le $((all * 3 / 4)) ] || fail "$(stored_bytes) of $all bytes are kept"
+"$TW" report recording.tw >report.out
+grep -q late report.out || fail "what ran last is not there"
+
+one_sentence "$TW" record --ring=1h true
+says "wants a size"
+one_sentence "$TW" record --ring=1M --sink=count true
+says "of no use"
+one_sentence "$TW" record --keep-when=main true
+says "no --ring"
+
+# What was before a function.
+RECORD_OPTIONS=(--ring=1G --keep-when=event)
+same_as_native ./phases
+check_good
+"$TW" report recording.tw >report.out
+grep -q early report.out || fail "what was before is not there"
+grep -qw event report.out && fail "it recorded on"
+
+# While it runs.
+RECORD_OPTIONS=()
+rm -rf recording.tw recording.tw.old
+"$TW" record --ring=1min -o recording.tw -- ./phases stop >native.out 2>native.err &
+RECORDER=$!
+CLEANUP+=("kill -9 $RECORDER 2>/dev/null")
+await '^ready$' native.out
+until "$TW" keep $RECORDER >keep.out 2>&1 && [ -n "$(ls recording.tw/thread-* 2>/dev/null)" ]; do sleep 0.05; done
+grep -q 'the last 1min is stored' keep.out || fail "keep says: $(cat keep.out)"
+cp -r recording.tw then.tw
+"$TW" report then.tw 2>/dev/null | grep -q early || fail "what was kept cannot be read"
+touch stop
+wait $RECORDER
+[ $? = 7 ] || fail "status $?"
+check_good
+one_sentence "$TW" keep $$
+says "not being recorded"

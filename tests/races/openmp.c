@@ -1,0 +1,298 @@
+/* OpenMP, compiled by gcc. */
+#include "cases.h"
+#include <omp.h>
+#include <sched.h>
+
+enum { N = 200 };
+int numbers[N], sum, last, shared_x;
+
+static void __attribute__((constructor)) two_threads(void)
+{
+	omp_set_num_threads(2);
+}
+
+/* ---- racy ---- */
+static void omp_sum(void)
+{
+#pragma omp parallel for
+	for (int i = 0; i < N; i++)
+		sum += i;
+}
+static void omp_dependence(void)
+{
+#pragma omp parallel for schedule(static)
+	for (int i = 0; i < N - 1; i++)
+		numbers[i + 1] = numbers[i] + 1;
+}
+static void omp_nowait(void)
+{
+#pragma omp parallel
+	{
+#pragma omp for nowait schedule(static)
+		for (int i = 0; i < N; i++)
+			numbers[i] = i;
+#pragma omp for schedule(static)
+		for (int i = 0; i < N; i++)
+			sum = numbers[N - 1 - i];
+	}
+}
+static void omp_write(void)
+{
+#pragma omp parallel
+	shared_x = omp_get_thread_num();
+}
+static void omp_two_criticals(void)
+{
+#pragma omp parallel
+	{
+		if (omp_get_thread_num()) {
+#pragma omp critical(a)
+			shared_x++;
+		} else {
+#pragma omp critical(b)
+			shared_x++;
+		}
+	}
+}
+static void omp_atomic_read(void)
+{
+#pragma omp parallel
+	{
+		if (omp_get_thread_num()) {
+#pragma omp atomic
+			shared_x++;
+		} else {
+			last = shared_x;
+		}
+	}
+}
+static void omp_master(void)
+{
+#pragma omp parallel
+	{
+#pragma omp master
+		shared_x = 5;
+		if (omp_get_thread_num())
+			last = shared_x;
+	}
+}
+static void omp_single_nowait(void)
+{
+#pragma omp parallel
+	{
+#pragma omp single nowait
+		shared_x = 5;
+		numbers[omp_get_thread_num() * 64] = shared_x;
+	}
+}
+/* Two tasks that run at once: each waits for the other to begin. */
+static void omp_tasks(void)
+{
+	static int begun;
+#pragma omp parallel
+#pragma omp single
+	{
+		for (int i = 0; i < 2; i++) {
+#pragma omp task
+			{
+				__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+				while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < 2)
+					sched_yield();
+				shared_x++;
+			}
+		}
+	}
+}
+static void omp_lastprivate(void)
+{
+	int x = 0;
+#pragma omp parallel for
+	for (int i = 0; i < N; i++)
+		x = i;
+	last = x;
+}
+
+/* ---- without races ---- */
+static void omp_for(void)
+{
+	for (int k = 0; k < 20; k++) {
+#pragma omp parallel for
+		for (int i = 0; i < N; i++)
+			numbers[i] += i;
+	}
+}
+static void omp_reduction(void)
+{
+#pragma omp parallel for reduction(+ : sum)
+	for (int i = 0; i < N; i++)
+		sum += numbers[i];
+	printf("%d\n", sum);
+}
+static void omp_critical(void)
+{
+#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+#pragma omp critical
+		sum += i;
+	}
+}
+static void omp_named_critical(void)
+{
+#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+#pragma omp critical(name)
+		sum += i;
+	}
+}
+static void omp_atomic(void)
+{
+#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+#pragma omp atomic
+		sum += i;
+	}
+}
+static void omp_barrier(void)
+{
+#pragma omp parallel
+	for (int k = 0; k < 20; k++) {
+		const int me = omp_get_thread_num();
+		numbers[me] = k;
+#pragma omp barrier
+		if (numbers[!me] != k)
+			abort();
+#pragma omp barrier
+	}
+}
+static void omp_two_loops(void)
+{
+#pragma omp parallel
+	{
+#pragma omp for schedule(dynamic, 5)
+		for (int i = 0; i < N; i++)
+			numbers[i] = i;
+#pragma omp for schedule(dynamic, 3)
+		for (int i = 0; i < N; i++)
+			numbers[N - 1 - i]++;
+	}
+}
+static void omp_locks(void)
+{
+	omp_lock_t lock;
+	omp_init_lock(&lock);
+#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		omp_set_lock(&lock);
+		sum += i;
+		omp_unset_lock(&lock);
+	}
+	omp_destroy_lock(&lock);
+}
+static void omp_single(void)
+{
+#pragma omp parallel
+	{
+#pragma omp single
+		shared_x = 5;
+		if (shared_x != 5)
+			abort();
+	}
+}
+static void omp_copyprivate(void)
+{
+	int x;
+#pragma omp parallel private(x)
+	{
+#pragma omp single copyprivate(x)
+		x = 7;
+		if (x != 7)
+			abort();
+	}
+}
+static void omp_ordered(void)
+{
+#pragma omp parallel for ordered
+	for (int i = 0; i < N; i++) {
+#pragma omp ordered
+		sum += i;
+	}
+}
+static void omp_sections(void)
+{
+#pragma omp parallel sections
+	{
+#pragma omp section
+		numbers[0] = 1;
+#pragma omp section
+		numbers[1] = 1;
+	}
+}
+static void omp_taskwait(void)
+{
+	int a = 0, b = 0;
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task shared(a)
+		a = 1;
+#pragma omp task shared(b)
+		b = 1;
+#pragma omp taskwait
+		sum = a + b;
+	}
+}
+static void omp_depend(void)
+{
+	int x = 0;
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task shared(x) depend(out : x)
+		x = 1;
+#pragma omp task shared(x) depend(inout : x)
+		x++;
+	}
+	last = x;
+}
+static void omp_nested(void)
+{
+	omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+	{
+		int mine = 0;
+#pragma omp parallel num_threads(2)
+		{
+#pragma omp critical
+			mine++;
+		}
+		if (mine < 1)
+			abort();
+	}
+}
+
+const struct test_case cases[] = {RACY(omp_sum, sum),
+                                  RACY(omp_dependence, numbers),
+                                  RACY(omp_nowait, numbers),
+                                  RACY(omp_write, shared_x),
+                                  RACY(omp_two_criticals, shared_x),
+                                  RACY(omp_atomic_read, shared_x),
+                                  RACY(omp_master, shared_x),
+                                  RACY(omp_single_nowait, shared_x),
+                                  RACY(omp_tasks, shared_x),
+                                  OBJECT(omp_lastprivate, "*"),
+                                  FREE(omp_for),
+                                  FREE(omp_reduction),
+                                  FREE(omp_critical),
+                                  FREE(omp_named_critical),
+                                  FREE(omp_atomic),
+                                  FREE(omp_barrier),
+                                  FREE(omp_two_loops),
+                                  FREE(omp_locks),
+                                  FREE(omp_single),
+                                  FREE(omp_copyprivate),
+                                  FREE(omp_ordered),
+                                  FREE(omp_sections),
+                                  FREE(omp_taskwait),
+                                  FREE(omp_depend),
+                                  FREE(omp_nested),
+                                  {NULL, NULL, NULL}};
