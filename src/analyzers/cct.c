@@ -40,6 +40,7 @@ struct numbered {
 
 struct state {
 	const struct tw_context *context;
+	struct tw_names *names;      /* NULL: the context's */
 	struct tw_context_tree *out; /* where the tree goes instead of an answer; NULL: an answer is wanted */
 	int has_refs;
 	struct tw_contexts tree;
@@ -426,7 +427,7 @@ static int print_all(const struct state *s)
 static int end(void *state, int error)
 {
 	const struct state *s = state;
-	struct tw_names *names = error || !s->out ? NULL : tw_context_names(s->context);
+	struct tw_names *names = error || !s->out ? NULL : s->names ? s->names : tw_context_names(s->context);
 	if (names)
 		error = tw_context_tree(&s->tree, names, s->out);
 	else if (!error)
@@ -464,6 +465,7 @@ const struct tw_analyzer tw_analyzer_cct = {
 
 struct asked {
 	const struct tw_context *context;
+	struct tw_names *names;
 	struct tw_context_tree *out;
 };
 
@@ -471,16 +473,20 @@ static void *begin_asked(void *arg)
 {
 	const struct asked *asked = arg;
 	struct state *s = begin((void *)asked->context);
-	if (s)
-		s->out = asked->out;
+	if (!s)
+		return NULL;
+	s->names = asked->names;
+	s->out = asked->out;
 	return s;
 }
 
-int tw_cct_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_context_tree *out)
+int tw_cct_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_names *names, tw_hot_replay *run,
+               void *run_context, struct tw_context_tree *out)
 {
 	struct tw_analyzer analyzer = tw_analyzer_cct;
-	struct asked asked = {context, out};
+	struct asked asked = {context, names, out};
 	analyzer.begin = begin_asked;
 	*out = (struct tw_context_tree){0};
-	return tw_replay(tw_context_recording(context), replay, &analyzer, &asked);
+	return run ? run(run_context, tw_context_recording(context), replay, &analyzer, &asked)
+	           : tw_replay(tw_context_recording(context), replay, &analyzer, &asked);
 }

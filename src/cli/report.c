@@ -21,20 +21,23 @@ static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
                            "  --blocks       the hot basic blocks\n"
                            "  --callers F    who calls function F, and what these calls cost\n"
                            "  --callees F    whom function F calls, and what these calls cost\n"
+                           "  --tree         the tree of calls: each function below the one that called it\n"
                            "  --self         functions only by themselves: faster, on all processors\n"
                            "  --last N       the last N blocks of a thread, with their source lines: of the\n"
                            "                 one that the program died of, or (--thread T) of thread T\n"
                            "Which part of it:\n"
                            "  --thread T     one thread (trackway info counts them, from 0)\n"
                            "  --process PID  one process\n"
-                           "  --from WHEN    from here on: instructions of a thread (5Mi), or a time (2.5s)\n"
+                           "  --from WHEN    from here on: instructions of a thread (20000i, 5Mi), or a\n"
+                           "                 time (2.5s)\n"
                            "  --to WHEN      up to here\n"
                            "  --function F   only rows of function F\n"
                            "  --module M     only rows of file M: a path, or its last part\n"
                            "How it is shown:\n"
                            "  --html FILE    a page to look at: timeline, flame graph, functions with their\n"
                            "                 source and code, memory over time, call graph\n"
-                           "  -n TOP         that many rows (text: 20; 0: all)\n"
+                           "  -n TOP         that many rows (text: 20, of the tree the 50 that\n"
+                           "                 cost most; 0: all)\n"
                            "  --json, --csv  for programs to read; all rows, unless -n is given\n"
                            "  --no-demangle  names of C++ and Rust as the linker knows them\n"
                            "  -j N           replay with N threads (default: one for each processor)\n"
@@ -72,6 +75,7 @@ static const struct option options[] = {
     {"blocks", no_argument, NULL, OPTION_TABLE + REPORT_BLOCKS},
     {"callers", required_argument, NULL, OPTION_CALLERS},
     {"callees", required_argument, NULL, OPTION_CALLEES},
+    {"tree", no_argument, NULL, OPTION_TABLE + REPORT_TREE},
     {"sort", required_argument, NULL, OPTION_SORT},
     {"self", no_argument, NULL, OPTION_SELF},
     {"last", required_argument, NULL, OPTION_LAST},
@@ -95,7 +99,8 @@ static const struct tw_option_set set = {"report", ":n:j:h", options};
 static int set_table(struct report *r, enum report_table table, const char *of)
 {
 	if (r->table_given && r->table != table)
-		return tw_usage_error("report", "only one of --functions, --lines, --memory, --blocks, --callers and --callees can be had");
+		return tw_usage_error("report",
+		                      "only one of --functions, --lines, --memory, --blocks, --callers, --callees and --tree can be had");
 	r->table = table;
 	r->of = of;
 	r->table_given = 1;
@@ -125,7 +130,7 @@ static int set_when(const char *option, const char *text, struct tw_where *to)
 {
 	if (tw_where_parse(text, to) && (to->kind == TW_WHERE_COUNT || to->kind == TW_WHERE_TIME))
 		return -1;
-	return tw_usage_error("report", "%s wants a count of instructions (5Mi) or a time (2.5s), not '%s'", option, text);
+	return tw_usage_error("report", "%s wants a count of instructions (20000i, 5Mi) or a time (2.5s), not '%s'", option, text);
 }
 
 static int set_thread(struct report *r, const char *text)
@@ -233,7 +238,7 @@ static int parse(struct report *r, int argc, char **argv)
 	if (argc - optind != 1)
 		return tw_usage_error("report", "exactly one recording is wanted");
 	if (!r->top_given)
-		r->rows.top = r->rows.form == TW_ROWS_TEXT ? 20 : 0;
+		r->rows.top = r->rows.form != TW_ROWS_TEXT ? 0 : r->table == REPORT_TREE ? 50 : 20;
 	r->dir = argv[optind];
 	return -1;
 }
@@ -257,7 +262,7 @@ static int print_last(struct report *r, const struct tw_replay_options *replay)
 static int print_costs(struct report *r, const struct tw_replay_options *replay)
 {
 	const struct tw_costs_options costs = {
-	    .self_only = r->self_only || r->table == REPORT_BLOCKS,
+	    .self_only = r->self_only || r->table == REPORT_BLOCKS || r->table == REPORT_TREE,
 	    .run = tw_part_replay,
 	    .run_context = &r->part,
 	    .replay = *replay,

@@ -1,4 +1,4 @@
-/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_html.c (the page). */
+/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_html.c (the page). */
 #ifndef TW_REPORT_H
 #define TW_REPORT_H
 
@@ -6,7 +6,7 @@
 #include "report/costs.h"
 #include "report/rows.h"
 
-enum report_table { REPORT_FUNCTIONS, REPORT_LINES, REPORT_MEMORY, REPORT_BLOCKS, REPORT_CALLERS, REPORT_CALLEES };
+enum report_table { REPORT_FUNCTIONS, REPORT_LINES, REPORT_MEMORY, REPORT_BLOCKS, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE };
 enum report_sort { SORT_SELF, SORT_INCLUSIVE, SORT_REFS, SORT_READS, SORT_WRITES, SORT_CALLS, SORT_NAME };
 
 struct report {
@@ -30,6 +30,19 @@ struct report {
 
 /* Prints the table that was asked for. 0, a negative enum tw_error, or an exit status with a sentence said. */
 int report_print(struct report *r, const struct tw_replay_options *replay);
+
+/* Callers and callees; the tree of calls. Results as of report_print. */
+int report_pairs(struct report *r);
+int report_tree(struct report *r);
+
+/* Whether a name is the one that is wanted, or is with its parameters (C++). */
+int report_is_named(const char *name, const char *wanted);
+
+/* Whether --function and --module let rows of this be shown. */
+int report_is_shown(const struct report *r, const char *function, const char *module);
+
+/* Where a function or line stands, in one text: the caller frees it. NULL: no memory. */
+char *report_place_of(const char *function, const char *module, const char *file, uint32_t line);
 
 /* Writes the page to r->html. An exit status; what is wrong has been said. */
 int report_html(struct report *r, const struct tw_replay_options *replay);

@@ -72,20 +72,18 @@ static void json_head(struct tw_json *j, const struct report *r)
 
 /* ---- which rows ---- */
 
-/* Whether a name is the one that is wanted, or is with its parameters (C++). */
-static int is_named(const char *name, const char *wanted)
+int report_is_named(const char *name, const char *wanted)
 {
 	size_t n = strlen(wanted);
 	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
 }
 
-static int is_shown(const struct report *r, const char *function, const char *module)
+int report_is_shown(const struct report *r, const char *function, const char *module)
 {
-	return (!r->function || is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
+	return (!r->function || report_is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
 }
 
-/* Where a function or line stands, in one text: the caller frees it. */
-static char *place_of(const char *function, const char *module, const char *file, uint32_t line)
+char *report_place_of(const char *function, const char *module, const char *file, uint32_t line)
 {
 	char *text = NULL;
 	int ok;
@@ -165,9 +163,9 @@ static int print_functions(struct report *r)
 	for (size_t i = 0; i < r->costs.n_functions; i++) {
 		const struct tw_cost_function *f = &r->costs.functions[i];
 		const struct tw_cost *self = &f->self, *incl = &f->inclusive;
-		if ((!self->insns && !incl->insns) || !is_shown(r, f->name, f->module))
+		if ((!self->insns && !incl->insns) || !report_is_shown(r, f->name, f->module))
 			continue;
-		char *place = place_of(f->name, f->module, f->file, f->line);
+		char *place = report_place_of(f->name, f->module, f->file, f->line);
 		tw_rows_add(&r->rows, (union tw_row_cell[]){{{self->insns, all->insns}},
 		                                            {{self->insns, 0}},
 		                                            {{incl->insns, all->insns}},
@@ -192,80 +190,6 @@ static int print_functions(struct report *r)
 	return 0;
 }
 
-/* ---- callers and callees ---- */
-
-/* Calls between two functions, of all places and levels. */
-struct pair {
-	uint32_t other;
-	uint64_t calls;
-	struct tw_cost cost;
-};
-
-static int by_cost(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	if (x->cost.insns != y->cost.insns)
-		return x->cost.insns > y->cost.insns ? -1 : 1;
-	return (x->other > y->other) - (x->other < y->other);
-}
-
-static int is_of(const struct report *r, uint32_t function)
-{
-	return is_named(r->costs.functions[function].name, r->of);
-}
-
-static int print_pairs(struct report *r)
-{
-	static const struct tw_row_column columns[] = {
-	    {NULL, "share", TW_ROW_SHARE, 0},   {"instructions", "insns", TW_ROW_COUNT, 0},
-	    {"refs", "refs", TW_ROW_COUNT, 0},  {"calls", "calls", TW_ROW_COUNT, 0},
-	    {"function", NULL, TW_ROW_TEXT, 0}, {"module", NULL, TW_ROW_TEXT, 0},
-	    {NULL, "function", TW_ROW_TEXT, 0}, {NULL, NULL, 0, 0},
-	};
-	int callers = r->table == REPORT_CALLERS, found = 0;
-	char title[256];
-	struct pair *pairs = calloc(r->costs.n_functions + 1, sizeof *pairs);
-	if (!pairs)
-		return TW_ERR_MEMORY;
-	for (uint32_t i = 0; i < r->costs.n_functions; i++) {
-		pairs[i].other = i;
-		found |= is_of(r, i);
-	}
-	for (size_t i = 0; i < r->costs.calls.n_calls; i++) {
-		const struct tw_call *c = &r->costs.calls.calls[i];
-		uint32_t other = callers ? c->in.function : c->to.function;
-		if (!is_of(r, callers ? c->to.function : c->in.function))
-			continue;
-		pairs[other].calls += c->calls;
-		tw_cost_add(&pairs[other].cost, &c->cost);
-	}
-	if (!found) {
-		free(pairs);
-		return fprintf(stderr, "trackway report: %s: no function %s ran\n", r->dir, r->of), 1;
-	}
-	qsort(pairs, r->costs.n_functions, sizeof *pairs, by_cost);
-	snprintf(title, sizeof title,
-	         callers ? "Callers of %.200s: what their calls of it cost" : "Callees of %.200s: what its calls of them cost", r->of);
-	tw_rows_begin(&r->rows, callers ? "callers" : "callees", title, columns);
-	for (size_t i = 0; i < r->costs.n_functions; i++) {
-		const struct tw_cost_function *f = &r->costs.functions[pairs[i].other];
-		if (!pairs[i].calls)
-			continue;
-		char *place = place_of(f->name, f->module, f->file, f->line);
-		tw_rows_add(&r->rows, (union tw_row_cell[]){{{pairs[i].cost.insns, r->costs.totals.insns}},
-		                                            {{pairs[i].cost.insns, 0}},
-		                                            {{pairs[i].cost.refs, 0}},
-		                                            {{pairs[i].calls, 0}},
-		                                            {.text = f->name},
-		                                            {.text = f->module},
-		                                            {.text = place ? place : f->name}});
-		free(place);
-	}
-	tw_rows_end(&r->rows);
-	free(pairs);
-	return 0;
-}
-
 /* ---- lines ---- */
 
 static int by_line(const void *a, const void *b)
@@ -287,7 +211,7 @@ static const char *text_of(struct tw_sources *sources, const struct tw_cost_line
 /* What goes into the text's last column. */
 static char *line_of(struct tw_sources *sources, const struct tw_cost_line *l)
 {
-	char *place = place_of(l->function, l->module, l->file, l->line), *all = NULL;
+	char *place = report_place_of(l->function, l->module, l->file, l->line), *all = NULL;
 	if (place && asprintf(&all, "%s  %s", place, text_of(sources, l)) < 0)
 		all = NULL;
 	free(place);
@@ -312,7 +236,7 @@ static int print_lines(struct report *r)
 	tw_rows_begin(&r->rows, "lines", "Source lines, by themselves", columns);
 	for (size_t i = 0; i < r->costs.n_lines; i++) {
 		const struct tw_cost_line *l = &r->costs.lines[i];
-		if (!is_shown(r, l->function, l->module))
+		if (!report_is_shown(r, l->function, l->module))
 			continue;
 		char *line = !r->rows.top || i < r->rows.top || r->function || r->module ? line_of(&sources, l) : NULL;
 		tw_rows_add(&r->rows, (union tw_row_cell[]){{{l->self.insns, r->costs.totals.insns}},
@@ -352,7 +276,7 @@ static size_t choose_strides(struct report *r, struct tw_stride *items)
 	if (r->costs.n_lines)
 		qsort(r->costs.lines, r->costs.n_lines, sizeof *r->costs.lines, by_refs);
 	for (size_t i = 0; i < r->costs.n_lines && n < most; i++)
-		if (r->costs.lines[i].pc_refs && is_shown(r, r->costs.lines[i].function, r->costs.lines[i].module))
+		if (r->costs.lines[i].pc_refs && report_is_shown(r, r->costs.lines[i].function, r->costs.lines[i].module))
 			items[n++].pc = r->costs.lines[i].pc;
 	qsort(items, n, sizeof *items, tw_by_number);
 	size_t kept = 0;
@@ -392,7 +316,7 @@ static int print_memory(struct report *r, const struct tw_replay_options *replay
 		const struct tw_cost_line *l = &r->costs.lines[i];
 		size_t at = tw_array_before(&l->pc, items, n, sizeof *items, tw_by_number);
 		const struct tw_stride *s = at < n && items[at].pc == l->pc ? &items[at] : NULL;
-		if (!s || !is_shown(r, l->function, l->module))
+		if (!s || !report_is_shown(r, l->function, l->module))
 			continue;
 		char *line = line_of(&sources, l);
 		tw_rows_add(&r->rows, (union tw_row_cell[]){{{s->refs, 0}},
@@ -443,13 +367,13 @@ static int print_blocks(struct report *r)
 		struct tw_code_name name;
 		char offset[32] = "", *function = NULL, *place = NULL;
 		tw_names_code(r->names, b->image, b->pc, &name);
-		if (!is_shown(r, name.function, name.module))
+		if (!report_is_shown(r, name.function, name.module))
 			continue;
 		if (name.offset)
 			snprintf(offset, sizeof offset, "+0x%llx", (unsigned long long)name.offset);
 		if (asprintf(&function, "%s%s", name.function, offset) < 0)
 			return TW_ERR_MEMORY;
-		place = place_of(function, name.module, name.file, name.line);
+		place = report_place_of(function, name.module, name.file, name.line);
 		tw_rows_add(&r->rows, (union tw_row_cell[]){{{b->counts.insns, r->costs.totals.insns}},
 		                                            {{b->counts.insns, 0}},
 		                                            {{b->counts.refs, 0}},
@@ -475,7 +399,7 @@ static int print_blocks(struct report *r)
 static int print_table(struct report *r, const struct tw_replay_options *replay)
 {
 	int needs_calls = r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS;
-	if (needs_calls && !r->costs.has_calls)
+	if (needs_calls && !r->costs.has_code)
 		return fprintf(stderr, "trackway report: %s: this was imported from addresses only: there are no lines and calls\n",
 		               r->dir),
 		       1;
@@ -488,7 +412,9 @@ static int print_table(struct report *r, const struct tw_replay_options *replay)
 		return print_blocks(r);
 	case REPORT_CALLERS:
 	case REPORT_CALLEES:
-		return print_pairs(r);
+		return report_pairs(r);
+	case REPORT_TREE:
+		return report_tree(r);
 	default:
 		return print_functions(r);
 	}

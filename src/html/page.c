@@ -46,7 +46,7 @@ struct tree_run {
 static void *run_tree(void *arg)
 {
 	struct tree_run *t = arg;
-	t->error = tw_cct_run(t->page->context, &t->replay, &t->page->calls.tree);
+	t->error = tw_cct_run(t->page->context, &t->replay, NULL, NULL, NULL, &t->page->calls.tree);
 	return NULL;
 }
 

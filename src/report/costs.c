@@ -178,7 +178,8 @@ static int make_lines(struct tw_names *names, struct tw_costs *c)
 int tw_costs_run(const struct tw_recording *r, struct tw_names *names, const struct tw_costs_options *o, struct tw_costs *out)
 {
 	memset(out, 0, sizeof *out);
-	out->has_calls = !o->self_only && !has_no_code(r);
+	out->has_code = !has_no_code(r);
+	out->has_calls = !o->self_only && out->has_code;
 	int error = tw_owners_init(&out->owners, names, r);
 	if (!error && out->has_calls)
 		error = run_calls(r, o, out);

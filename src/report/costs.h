@@ -52,6 +52,7 @@ struct tw_costs {
 	struct tw_cost totals;
 	uint64_t blocks; /* executed, of all; 0: not known */
 	int has_calls;
+	int has_code; /* 0: imported from bare addresses */
 };
 
 /* Fills *out, which the caller gives to tw_costs_free in any case. 0 or an enum tw_error. */

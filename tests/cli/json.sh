@@ -102,7 +102,7 @@ for r in words window crash children imported budget; do
 	conforms blocks --json $r.tw
 	conforms report --json --last 3 $r.tw
 done
-for option in --self --lines --memory --blocks '--callers add' '--callees main' '-n 2' '--thread 1'; do
+for option in --self --lines --memory --blocks --tree '--callers add' '--callees main' '-n 2' '--thread 1'; do
 	# shellcheck disable=SC2086
 	conforms report --json $option words.tw
 done
