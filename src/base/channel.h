@@ -181,9 +181,9 @@ enum tw_control_flags {
 	TW_FLAG_VERIFY = 1,    /* also log every reference as it happens (REFS events) */
 	TW_FLAG_NO_FOLLOW = 2, /* child processes are not recorded, and run programs natively */
 	TW_FLAG_ORDER = 4,     /* time stamps at locked instructions and fences */
-	TW_FLAG_LEARN = 16,    /* blocks that run bare are told when they are first come by (LEARNED events) */
 	TW_FLAG_TALLY = 8,     /* plain form: threads count what they execute themselves */
 	TW_FLAG_CALLS = 16,    /* calls of known functions are told */
+	TW_FLAG_LEARN = 32,    /* blocks that run bare are told when they are first come by (LEARNED events) */
 };
 
 /* Where a window opens or closes. */

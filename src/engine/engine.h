@@ -58,7 +58,7 @@ struct thread {
 	u64 group;                /* where in the buffer that group goes */
 	u64 slot_c;               /* application value of the register a loop counts in */
 	u64 pace[TW_PACE_POINTS]; /* how often the points ran (code/pace.h) */
-	u64 from;                 /* struct fragment *: where the last indirect branch was made, in bare code that tells what is learned */
+	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/fragment.h) */
 
 	u64 app_fs;
 	u32 pid, tid;

@@ -82,6 +82,35 @@ rm learned
 learn --budget=2% --period=20ms -- ./steps 0 1 2
 "$TW" coverage --against whole.tw --json learned >budget.json || fail "coverage"
 own_code_is_known budget.json 1 || fail "within a budget: $("$TW" coverage --against whole.tw learned)"
+
+# Where an indirect branch leads is learned of each branch, though others have led there before, and though recording has ended by then.
+cc_program fan -g -O1 <<'END'
+#include <stdio.h>
+typedef int work(int);
+__attribute__((noipa)) static int one(int n) { return n * 3 + 1; }
+__attribute__((noipa)) static int two(int n) { return n ^ 5; }
+static work *volatile way = one;
+#define CALL sum += way(sum);
+#define EIGHT CALL CALL CALL CALL CALL CALL CALL CALL
+__attribute__((noipa)) static int fan(int sum) { EIGHT EIGHT return sum; }
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 20000000; i++)
+		sum += two(i);
+	sum = fan(sum);
+	way = two;
+	printf("%d\n", fan(sum));
+}
+END
+"$TW" record -q -f dep-c -o fan.tw ./fan >/dev/null && "$TW" record -q --budget=1% --period=10s --learn=fan.learned ./fan >/dev/null || fail "fan"
+"$TW" coverage --against fan.tw --json fan.learned >fan.json || fail "coverage"
+python3 - <<'END' || fail "some branches of many that lead to one place are not learned: $("$TW" coverage --against fan.tw fan.learned)"
+import json
+f = {r["function"]: r for r in json.load(open("fan.json"))["functions"]}
+assert f["fan"]["edges"] >= 32 and f["fan"]["edges_learned"] == f["fan"]["edges"], f["fan"]
+assert all(f[k]["edges_learned"] == f[k]["edges"] > 0 for k in ("one", "two", "main"))
+END
 "$TW" record -q -f dep-c --learn=all.learned -o again.tw ./steps 0 1 2 >/dev/null
 "$TW" coverage --against again.tw all.learned | grep -q '^edges .* 100.00$' || fail "a recording does not cover itself"
 "$TW" info again.tw >/dev/null || fail "-o with --learn stores nothing"

@@ -109,7 +109,7 @@ static void emit_prefetch_lookup(struct emit *e, u64 next)
 static void emit_push_return(struct emit *e, const struct block *b, unsigned k, u32 flags)
 {
 	u64 next = b->insn[k].pc + b->insn[k].len;
-	if (!returns_within(b, k))
+	if (!returns_within(b, k) && !tw_sites_used())
 		emit_prefetch_lookup(e, next);
 	if (next < 0x80000000u) {
 		emit_8(e, 0x68); /* push imm32 */
@@ -141,16 +141,19 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 	}
 }
 
-/* Code that records nothing says where a branch is made whose target is found in no table, if that is to be told (LEARNED events). */
-static void emit_from(struct emit *e)
+/* Where the branch is a site, whoever finds its target in no table has to know which. Returns its number. */
+static u32 emit_site(struct emit *e, u8 kind)
 {
-	if ((tw_engine.control->flags & TW_FLAG_LEARN) && !tw_instr()->records)
-		emit_mov_gs_imm(e, T_FROM, (u32)(u64)e->f);
+	if (!tw_sites_used())
+		return 0;
+	struct exit *site = tw_site_new(e->f, kind);
+	emit_mov_gs_imm(e, T_FROM, (u32)(u64)site);
+	return site->context;
 }
 
-static void emit_table_jump(struct emit *e, u8 index, u8 kind)
+static void emit_table_jump(struct emit *e, u8 index, u8 kind, u32 site)
 {
-	u32 table = (u32)(u64)tw_fragment_table(e->f->rec.upper_out, kind);
+	u32 table = (u32)(u64)(tw_fragment_table(e->f->rec.upper_out, kind) + site);
 	if (index >= 8)
 		emit_8(e, 0x42);
 	emit_bytes(e, "\xff\x24", 2);
@@ -178,11 +181,11 @@ static void emit_indirect(struct emit *e, const struct block *b)
 		emit_push_return(e, b, last, flags);
 	flags = STATE_RCX_SLOT | STATE_R10_SLOT | STATE_DONE | STATE_PC_RCX;
 	emit_state(e, done, flags | tw_exits_swapped(e));
-	emit_from(e);
+	const u32 site = emit_site(e, EXIT_INDIRECT);
 	tw_exits_close(e, done, flags);
 	emit_state(e, done, flags | STATE_CLOSED);
 	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
-	emit_table_jump(e, TW_R10, LOOKUP_JUMP);
+	emit_table_jump(e, TW_R10, LOOKUP_JUMP, site);
 }
 
 /* ret, instruction `last`: the lookup finds the whole target at [rsp], and pops it. */
@@ -192,10 +195,10 @@ static void emit_return(struct emit *e, u8 last)
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
 	emit_state(e, (u8)(last + 1), flags | tw_exits_swapped(e));
-	emit_from(e);
+	const u32 site = emit_site(e, EXIT_RETURN);
 	tw_exits_close(e, (u8)(last + 1), flags);
 	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
-	emit_table_jump(e, TW_RCX, LOOKUP_RETURN);
+	emit_table_jump(e, TW_RCX, LOOKUP_RETURN, site);
 }
 
 /* A jump whose target is filled in later; where. */

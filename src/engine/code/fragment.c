@@ -226,22 +226,11 @@ u64 *tw_fragment_table(u32 upper, u8 kind)
 		upper = MAX_UPPERS - 1;
 	if (!tr->tables[kind][upper]) {
 		tr->misses[kind][upper] = miss_stub(upper, kind);
-		tr->tables[kind][upper] = tw_heap_pages(TABLE_BYTES);
+		tr->tables[kind][upper] = tw_heap_pages(TABLE_BYTES + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
 		tw_fragment_clear_table(upper, kind);
 		note_upper(upper);
 	}
 	return tr->tables[kind][upper];
-}
-
-static u64 *table_slot(u64 pc, u32 upper, u8 kind)
-{
-	return &tw_fragment_table(upper, kind)[pc & 0xffff];
-}
-
-static void set_lookup(u64 *slot, const struct fragment *lookup)
-{
-	if (lookup)
-		__atomic_store_n(slot, (u64)lookup->entry, __ATOMIC_RELEASE);
 }
 
 static u8 lookup_of(const struct exit *x)
@@ -252,6 +241,35 @@ static u8 lookup_of(const struct exit *x)
 static bool is_indirect(const struct exit *x)
 {
 	return x && (x->kind == EXIT_INDIRECT || x->kind == EXIT_RETURN);
+}
+
+bool tw_sites_used(void)
+{
+	return (tw_engine.control->flags & TW_FLAG_LEARN) && !tw_instr()->records;
+}
+
+struct exit *tw_site_new(struct fragment *from, u8 kind)
+{
+	struct exit *x = tw_exit_new(kind, 0, from);
+	u64 *table = tw_fragment_table(x->upper, lookup_of(x));
+	u32 *n = &tr->n_sites[lookup_of(x)];
+	if (*n >= MAX_SITES)
+		return x;
+	table[TABLE_ENTRIES + (*n)++] = (u64)tr->misses[lookup_of(x)][x->upper]; /* the last entry that it can come to */
+	x->context = *n;
+	return x;
+}
+
+/* The entry of a site's, or with site 0 of all that share it. */
+static u64 *table_slot(u64 pc, u32 upper, u8 kind, u32 site)
+{
+	return &tw_fragment_table(upper, kind)[site + (pc & 0xffff)];
+}
+
+static void set_lookup(u64 *slot, const struct fragment *lookup)
+{
+	if (lookup)
+		__atomic_store_n(slot, (u64)lookup->entry, __ATOMIC_RELEASE);
 }
 
 /* ---- finding ---- */
@@ -334,16 +352,16 @@ static u32 count_superblocks(u64 pc)
 static struct fragment *lookup_for(struct fragment *f, const struct exit *x, const u8 *next)
 {
 	for (struct fragment *l = f->lookups; l; l = l->next_lookup)
-		if (l->lookup_kind == lookup_of(x) && l->upper_from == x->upper && l->miss == next)
+		if (l->lookup_kind == lookup_of(x) && l->upper_from == x->upper && l->site == x->context && l->miss == next)
 			return l;
-	return tw_translate_lookup(f, x->upper, lookup_of(x), next, false);
+	return tw_translate_lookup(f, x, next, false);
 }
 
 /* Links x to f, a plain fragment, or to the superblock that is best for it. */
 static void link_exit(struct exit *x, struct fragment *f)
 {
 	if (is_indirect(x)) {
-		u64 *slot = table_slot(f->rec.pc, x->upper, lookup_of(x));
+		u64 *slot = table_slot(f->rec.pc, x->upper, lookup_of(x), x->context);
 		set_lookup(slot, lookup_for(best_for(f, f->rec.context), x, (const u8 *)*slot));
 	} else if (x && x->kind == EXIT_LINK && !x->linked && !x->from->stale && !tw_bits_announced(&f->rec)) {
 		link_direct(x, best_for(f, x->context));
@@ -401,9 +419,11 @@ static void take_lookups(struct fragment *from, struct fragment *s)
 	struct fragment *l = from->lookups;
 	from->lookups = NULL;
 	for (; l; l = l->next_lookup) {
-		u64 *slot = table_slot(s->rec.pc, l->upper_from, l->lookup_kind);
+		const struct exit x = {
+		    .kind = l->lookup_kind == LOOKUP_RETURN ? EXIT_RETURN : EXIT_INDIRECT, .upper = l->upper_from, .context = l->site};
+		u64 *slot = table_slot(s->rec.pc, l->upper_from, l->lookup_kind, l->site);
 		const u8 *next = *slot == (u64)l->entry ? l->miss : (const u8 *)*slot;
-		set_lookup(slot, tw_translate_lookup(s, l->upper_from, l->lookup_kind, next, false));
+		set_lookup(slot, tw_translate_lookup(s, &x, next, false));
 	}
 }
 
@@ -539,7 +559,7 @@ static void publish(struct tw_private *p)
 	for (struct fragment *f = p->newest; f && f->owner; f = f->above)
 		f->owner = NULL;
 	if (!first->stale && p->lookup) {
-		u64 *slot = table_slot(first->rec.pc, p->x->upper, lookup_of(p->x));
+		u64 *slot = table_slot(first->rec.pc, p->x->upper, lookup_of(p->x), p->x->context);
 		if (*slot == (u64)p->lookup->miss)
 			set_lookup(slot, p->lookup);
 	} else if (!first->stale && !is_indirect(p->x)) {
@@ -589,7 +609,7 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 	if (f->owner)
 		keep_private(f, x, lookup);
 	else if (lookup)
-		set_lookup(table_slot(pc, x->upper, lookup_of(x)), lookup);
+		set_lookup(table_slot(pc, x->upper, lookup_of(x), x->context), lookup);
 	else
 		link_exit(x, f);
 	return f;
@@ -598,9 +618,7 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 /* Where x, an exit that bare code has been left by, is; NULL: that is not known, or has been told. */
 static const struct fragment *left_from(struct exit *x)
 {
-	if (is_indirect(x))
-		return (const struct fragment *)tw_thread_self()->from;
-	if (!x || x->kind != EXIT_LINK || x->told)
+	if (!x || !(is_indirect(x) || (x->kind == EXIT_LINK && !x->told)))
 		return NULL;
 	x->told = true;
 	return x->from;
@@ -627,6 +645,8 @@ static void tell_learned(const struct fragment *f, struct exit *x, bool new)
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 {
 	bool beyond_file, new = false;
+	if (is_indirect(x) && tw_sites_used())
+		x = (struct exit *)tw_thread_self()->from;
 	if (tw_calls_stops_at(pc))
 		x = NULL; /* the dispatcher is come by there each time */
 	struct fragment *f = find(pc, tw_instr()->context, false);
@@ -649,13 +669,23 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 
 /* ---- change ---- */
 
-/* Indirect branches to pc find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
-static void drop_lookups(u64 pc)
+static void drop_entry(u32 kind, u32 upper, u32 site, u64 pc)
 {
+	__atomic_store_n(&tr->tables[kind][upper][site + (pc & 0xffff)], (u64)tr->misses[kind][upper], __ATOMIC_RELEASE);
+}
+
+/* Indirect branches to f find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
+static void drop_lookups(const struct fragment *f)
+{
+	const u64 pc = f->rec.pc;
+	for (const struct fragment *l = f->lookups; l; l = l->next_lookup)
+		if (l->site)
+			drop_entry(l->lookup_kind, l->upper_from, l->site, pc);
+
 	for (u32 kind = 0; kind < LOOKUP_KINDS; kind++)
 		for (u32 upper = tr->low_upper; upper < MAX_UPPERS && upper <= tr->top_upper; upper++)
 			if (tr->tables[kind][upper])
-				__atomic_store_n(&tr->tables[kind][upper][pc & 0xffff], (u64)tr->misses[kind][upper], __ATOMIC_RELEASE);
+				drop_entry(kind, upper, 0, pc);
 }
 
 void tw_exit_unlink(struct exit *x)
@@ -673,7 +703,7 @@ void tw_fragment_make_stale(struct fragment *f)
 		for (struct exit *x = f->incoming; x; x = x->next_in)
 			tw_exit_unlink(x);
 		f->incoming = NULL;
-		drop_lookups(f->rec.pc);
+		drop_lookups(f);
 		__atomic_store_n(f->rec.map.code, (u8)BREAKPOINT, __ATOMIC_RELEASE);
 		if (tw_recorder.whole->records && f->replaced)
 			tw_fragment_make_stale(f->replaced);

@@ -56,7 +56,7 @@ struct exit {
 	struct fragment *from; /* NULL: none in particular */
 	struct exit *next_in;  /* next exit linked to the same fragment */
 	u32 stub;              /* its address */
-	u32 context;           /* of the target */
+	u32 context;           /* of the target; INDIRECT, RETURN: 0, or the number of its site (tw_site_new) */
 	u16 upper;             /* upper half that is in force where it leaves */
 	u8 kind;
 	bool linked;
@@ -86,7 +86,8 @@ struct fragment {
 			struct fragment *next_lookup; /* LOOKUP, from here on */
 			u8 *entry;                    /* where the table leads */
 			const u8 *miss;               /* where it leads when the target is another */
-			u32 upper_from;               /* in whose table it is */
+			u32 site;                     /* the only branch that it is for; 0: it is for all */
+			u16 upper_from;               /* in whose table it is */
 			u8 lookup_kind;
 		};
 	};
@@ -165,6 +166,16 @@ void tw_fragment_invalidate(u64 start, u64 end);
 
 /* Which table of lookups. */
 enum lookup_kind { LOOKUP_JUMP, LOOKUP_RETURN, LOOKUP_KINDS };
+
+/*
+ * Bare code that tells what is learned (LEARNED events) has to come by the dispatcher where an indirect branch goes to a target for the first time, whoever has gone there before. So there
+ * each indirect branch is a *site*, with lookups of its own, and looks as many entries behind the table's start as its number says. Sites share the table: an entry is of site s
+ * and target t where it stands at s plus the lower half of t, and its lookups are told apart by the whole target. So a branch costs what it does in other bare code.
+ */
+bool tw_sites_used(void);
+
+/* A site of the fragment that is being made: an exit, which thread.from names while the branch is made. It may have number 0, when there are too many. */
+struct exit *tw_site_new(struct fragment *from, u8 kind);
 
 /* Table of lookups for indirect branches from fragments with this upper half (64 K host addresses). In the tagged form there is one for all. */
 u64 *tw_fragment_table(u32 upper, u8 kind);

@@ -126,8 +126,9 @@ static u8 *emit_lookup_of_return(struct emit *e, u64 pc, const u8 *next)
 	return entry;
 }
 
-struct fragment *tw_translate_lookup(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent)
+struct fragment *tw_translate_lookup(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent)
 {
+	const u8 kind = x->kind == EXIT_RETURN ? LOOKUP_RETURN : LOOKUP_JUMP;
 	struct fragment *f = tw_translate_new(FRAGMENT_LOOKUP, to->rec.pc);
 	struct emit *e = tw_translate_begin(f, NULL);
 	if (!e)
@@ -138,7 +139,8 @@ struct fragment *tw_translate_lookup(struct fragment *to, u32 upper, u8 kind, co
 	f->rec.upper_in = to->rec.upper_in;
 	f->miss = next;
 	f->lookup_kind = kind;
-	f->upper_from = upper;
+	f->upper_from = x->upper;
+	f->site = x->context;
 	f->next_lookup = to->lookups;
 	to->lookups = f;
 	f->entry = kind == LOOKUP_RETURN ? emit_lookup_of_return(e, to->rec.pc, next) : emit_lookup_of_jump(e, to->rec.pc, next);
@@ -147,7 +149,7 @@ struct fragment *tw_translate_lookup(struct fragment *to, u32 upper, u8 kind, co
 		tw_bit_emit_target(e, to->rec.tag, LOOKUP_STATE | STATE_PC_FALL);
 	else if (tw_tags_used() && !to->rec.any_upper)
 		emit_upper_tested(e, to);
-	else if (tw_instr()->records && !tw_upper_fits(&to->rec, upper))
+	else if (tw_instr()->records && !tw_upper_fits(&to->rec, x->upper))
 		emit_upper(e, to);
 	if (!tw_bits_used())
 		emit_state(e, 0, LOOKUP_STATE | STATE_PC_FALL);

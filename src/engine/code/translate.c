@@ -433,8 +433,8 @@ static struct fragment *adjacent_lookup(struct fragment *f, const struct exit *x
 	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || (!tw_tags_used() && x->upper != f->rec.upper_in))
 		return NULL;
 	u8 kind = x->kind == EXIT_RETURN ? LOOKUP_RETURN : LOOKUP_JUMP;
-	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[f->rec.pc & 0xffff];
-	return tw_translate_lookup(f, x->upper, kind, next, true);
+	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[x->context + (f->rec.pc & 0xffff)];
+	return tw_translate_lookup(f, x, next, true);
 }
 
 /* Tagged form: a superblock has no descriptor. Each of its blocks has the tag of the fragment that is of that block alone. */

@@ -33,10 +33,10 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
 struct fragment *tw_translate_superblock(const struct tw_path *path);
 
 /*
- * Code that enters `to` from an indirect branch that found it in the table of this kind; `next` is the lookup to try when the target is another.
+ * Code that enters `to` from an indirect branch like x that found it in its table; `next` is the lookup to try when the target is another.
  * `adjacent`: `to` will stand right behind it.
  */
-struct fragment *tw_translate_lookup(struct fragment *to, u32 upper, u8 kind, const u8 *next, bool adjacent);
+struct fragment *tw_translate_lookup(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent);
 
 /* Code that writes the change of upper half, then enters `to`. */
 struct fragment *tw_translate_bridge(struct fragment *to);

@@ -13,6 +13,7 @@
 #define TABLE_ENTRIES 65536u
 #define TABLE_BYTES   (TABLE_ENTRIES * 8u)
 #define MAX_UPPERS    1024u
+#define MAX_SITES     (7u * TABLE_ENTRIES)
 #define PAGE_BITS     14
 #define PAGE_BUCKETS  (1u << PAGE_BITS)
 
@@ -33,6 +34,7 @@ struct tw_translations {
 	u32 *pages;                /* by page: addresses of the last struct on_page */
 	u64 *tables[LOOKUP_KINDS][MAX_UPPERS];
 	const u8 *misses[LOOKUP_KINDS][MAX_UPPERS];
+	u32 n_sites[LOOKUP_KINDS]; /* of all indirect branches, where each has lookups of its own; else 0 */
 	u64 *shadows[LOOKUP_KINDS][MAX_UPPERS]; /* of a snapshot: what the tables are to become (snapshot.h) */
 };
 
