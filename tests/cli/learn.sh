@@ -96,7 +96,7 @@ __attribute__((noipa)) static int fan(int sum) { EIGHT EIGHT return sum; }
 int main(void)
 {
 	int sum = 0;
-	for (int i = 0; i < 20000000; i++)
+	for (int i = 0; i < 5000000; i++)
 		sum += two(i);
 	sum = fan(sum);
 	way = two;
