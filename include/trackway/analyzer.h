@@ -126,10 +126,10 @@ enum tw_needs {
 	/* Names (tw_context_names) in batch() and merge() already. While a program runs there are none: what a file is mapped by is told by the thread that maps it,
 	 * perhaps after others have run its code. `record --with` then has the analyzer replay a recording when the program has ended. */
 	TW_NEEDS_NAMES = 8,
+	TW_NEEDS_CALLS = 16, /* CALL and RETURN events (record --calls). `record --with` has them recorded */
 	/* No blocks but those whose references it sees: with a window that has a range, of a batch without references in it only events need come. */
 	TW_NEEDS_NO_CODE = 32,
-	TW_NEEDS_CALLS = 16, /* CALL and RETURN events (record --calls). `record --with` has them recorded */
-	TW_WANTS_ORDER = 32, /* the same time stamps, but it can do without; `record --with` has them recorded */
+	TW_WANTS_ORDER = 64, /* the same time stamps, but it can do without; `record --with` has them recorded */
 };
 
 /* What one state has to see. */

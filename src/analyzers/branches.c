@@ -4,6 +4,7 @@
  * Where a block's last instruction led to is known when the thread's next block begins, or where a signal says what it interrupted. Predictors begin anew with each
  * thread, so a state sees whole threads.
  */
+#include "analyze/packed.h"
 #include "analyzers/by_place.h"
 #include "analyzers/predictors.h"
 #include "analyzers/process.h"
@@ -192,6 +193,30 @@ static int merge(void *state, void *later)
 	return error;
 }
 
+/* ---- as bytes ---- */
+
+static int pack(const void *state, FILE *to)
+{
+	const struct state *s = state;
+	return tw_pack_array(to, s->branches, s->n, sizeof *s->branches);
+}
+
+static int unpack(void *state, FILE *from)
+{
+	struct state *s = state;
+	uint64_t n = 0;
+	int error = tw_unpack_number(from, &n);
+	for (struct branch item; n && !error; n--) {
+		error = tw_unpack_bytes(from, &item, sizeof item);
+		struct branch *b = error ? NULL : branch_of(s, item.pc, item.target, item.pid, item.thread);
+		if (b)
+			*b = item;
+		else if (!error)
+			error = TW_ERR_MEMORY;
+	}
+	return error;
+}
+
 /* ---- the answer ---- */
 
 /* Conditional branches first, those that TAGE gets wrong most; then targets, by their branch. */
@@ -304,4 +329,7 @@ const struct tw_analyzer tw_analyzer_branches = {
             "of Seznec and Michaud (2006) for five components. Returns are not counted.\n",
     .needs = TW_NEEDS_FLOW,
     .scope = TW_SCOPE_THREADS,
+    .pack_version = 1,
+    .pack = pack,
+    .unpack = unpack,
 };

@@ -332,6 +332,18 @@ static int merge(void *state, void *later)
 	return error;
 }
 
+/* ---- as bytes ---- */
+
+static int pack(const void *state, FILE *to)
+{
+	return tw_contexts_pack(&((const struct state *)state)->tree, to);
+}
+
+static int unpack(void *state, FILE *from)
+{
+	return tw_contexts_unpack(&((struct state *)state)->tree, from);
+}
+
 /* ---- the answer ---- */
 
 struct printing {
@@ -459,6 +471,9 @@ const struct tw_analyzer tw_analyzer_cct = {
     .options = options,
     .needs = TW_NEEDS_FLOW,
     .scope = TW_SCOPE_THREADS,
+    .pack_version = 1,
+    .pack = pack,
+    .unpack = unpack,
 };
 
 /* ---- the tree alone ---- */

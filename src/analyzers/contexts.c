@@ -1,4 +1,5 @@
 #include "analyzers/contexts.h"
+#include "analyze/packed.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -171,6 +172,43 @@ int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more)
 	int error = block && node ? merge_mapped(c, more, block, node) : TW_ERR_MEMORY;
 	free(block);
 	free(node);
+	return error;
+}
+
+int tw_contexts_pack(const struct tw_contexts *c, FILE *to)
+{
+	int error = tw_pack_array(to, c->blocks, c->n_blocks, sizeof *c->blocks);
+	if (!error)
+		error = tw_pack_array(to, c->nodes, c->n_nodes, sizeof *c->nodes);
+	return error ? error : tw_pack_array(to, c->parts, c->n_parts, sizeof *c->parts);
+}
+
+/* Whether all that they name is there, parents before children. */
+static int is_possible(const struct tw_contexts *c)
+{
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		const struct tw_context_node *n = &c->nodes[i];
+		if ((n->parent != TW_CONTEXT_NONE && n->parent >= i) || n->entry >= c->n_blocks ||
+		    (n->site != TW_CONTEXT_NONE && n->site >= c->n_blocks))
+			return 0;
+	}
+	for (size_t i = 0; i < c->n_parts; i++)
+		if (c->parts[i].node >= c->n_nodes || c->parts[i].block >= c->n_blocks)
+			return 0;
+	return 1;
+}
+
+int tw_contexts_unpack(struct tw_contexts *c, FILE *from)
+{
+	struct tw_contexts more = {0};
+	int error = tw_unpack_array(from, (void **)&more.blocks, &more.n_blocks, &more.blocks_room, sizeof *more.blocks);
+	if (!error)
+		error = tw_unpack_array(from, (void **)&more.nodes, &more.n_nodes, &more.nodes_room, sizeof *more.nodes);
+	if (!error)
+		error = tw_unpack_array(from, (void **)&more.parts, &more.n_parts, &more.parts_room, sizeof *more.parts);
+	if (!error)
+		error = is_possible(&more) ? tw_contexts_merge(c, &more) : TW_ERR_DAMAGED;
+	tw_contexts_free(&more);
 	return error;
 }
 

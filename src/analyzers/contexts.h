@@ -61,6 +61,11 @@ uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
 
 /* Adds another tree. 0 or TW_ERR_MEMORY. */
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more);
+
+/* As bytes, and back: what was packed is added (analyze/packed.h). */
+int tw_contexts_pack(const struct tw_contexts *c, FILE *to);
+int tw_contexts_unpack(struct tw_contexts *c, FILE *from);
+
 void tw_contexts_free(struct tw_contexts *c);
 
 /* ---- by names ---- */

@@ -4,6 +4,7 @@
  * A window is a number of instructions of one thread. Where a chunk ends in the middle of a window the next one's state begins with the rest of it: so each state
  * keeps what its first window touched, for the merge.
  */
+#include "analyze/packed.h"
 #include "analyzers/kinds.h"
 #include "analyzers/pages.h"
 #include "analyzers/process.h"
@@ -225,6 +226,36 @@ static int merge(void *state, void *later)
 	return error;
 }
 
+/* ---- as bytes ---- */
+
+static int pack(const void *state, FILE *to)
+{
+	const struct state *s = state;
+	int error = tw_pack_array(to, s->windows, s->n_windows, sizeof *s->windows);
+	if (!error)
+		error = tw_pack_array(to, s->first, s->n_first, sizeof *s->first);
+	if (!error)
+		error = tw_pack_number(to, s->process);
+	if (!error)
+		error = tw_kinds_pack(&s->kinds, to);
+	return error ? error : tw_pages_pack(&s->pages, to);
+}
+
+static int unpack(void *state, FILE *from)
+{
+	struct state *s = state;
+	uint64_t process = 0;
+	int error = tw_unpack_array(from, (void **)&s->windows, &s->n_windows, &s->windows_room, sizeof *s->windows);
+	if (!error)
+		error = tw_unpack_array(from, (void **)&s->first, &s->n_first, &s->first_room, sizeof *s->first);
+	if (!error)
+		error = tw_unpack_number(from, &process);
+	s->process = (uint32_t)process;
+	if (!error)
+		error = tw_kinds_unpack(&s->kinds, from);
+	return error ? error : tw_pages_unpack(&s->pages, s->n_windows, from);
+}
+
 /* ---- mappings ---- */
 
 struct mapping {
@@ -406,4 +437,7 @@ const struct tw_analyzer tw_analyzer_footprint = {
             "brk(2), else [anonymous]. Code that is executed is not touched by that.\n",
     .options = options,
     .needs = TW_NEEDS_REFS,
+    .pack_version = 1,
+    .pack = pack,
+    .unpack = unpack,
 };

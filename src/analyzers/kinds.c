@@ -1,4 +1,5 @@
 #include "analyzers/kinds.h"
+#include "analyze/packed.h"
 #include "analyzers/pages.h"
 #include "base/array.h"
 
@@ -39,6 +40,16 @@ int tw_kinds_merge(struct tw_kinds *k, const struct tw_kinds *later)
 	for (size_t i = 0; i < later->n && !error; i++)
 		error = note_place(k, later->places[i].key, later->places[i].kind);
 	return error;
+}
+
+int tw_kinds_pack(const struct tw_kinds *k, FILE *to)
+{
+	return tw_pack_array(to, k->places, k->n, sizeof *k->places);
+}
+
+int tw_kinds_unpack(struct tw_kinds *k, FILE *from)
+{
+	return tw_unpack_array(from, (void **)&k->places, &k->n, &k->room, sizeof *k->places);
 }
 
 /* ---- pages ---- */

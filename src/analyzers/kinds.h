@@ -20,6 +20,10 @@ struct tw_kinds {
 int tw_kinds_event(struct tw_kinds *k, uint32_t process, const struct tw_event *e);
 int tw_kinds_merge(struct tw_kinds *k, const struct tw_kinds *later);
 
+/* As bytes, and back into one that knows nothing (analyze/packed.h). */
+int tw_kinds_pack(const struct tw_kinds *k, FILE *to);
+int tw_kinds_unpack(struct tw_kinds *k, FILE *from);
+
 /* The kinds of n pages, by their keys (pages.h), which are sorted. */
 void tw_kinds_find(struct tw_kinds *k, const uint64_t *pages, size_t n, uint8_t *kinds);
 

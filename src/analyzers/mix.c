@@ -6,6 +6,7 @@
  * for each batch.
  */
 #include "analyze/by_fragment.h"
+#include "analyze/packed.h"
 #include "analyzers/by_function.h"
 #include "analyzers/kept.h"
 #include "base/array.h"
@@ -314,6 +315,81 @@ static int merge(void *state, void *later)
 	return error;
 }
 
+/* ---- as bytes ---- */
+
+static int count_fragment(void *context, void *item)
+{
+	(void)item;
+	++*(uint64_t *)context;
+	return 0;
+}
+
+static int pack_fragment(void *context, void *item)
+{
+	FILE *to = context;
+	const struct fragment *f = item;
+	const struct tw_descriptor *d = f->descriptor;
+	int error = tw_pack_number(to, (uint64_t)f->thread << 32 | d->number);
+	if (!error)
+		error = tw_pack_array(to, f->block, d->n_blocks, sizeof f->block[0]);
+	return error ? error : tw_pack_array(to, f->partial, f->partial ? d->n_insns : 0, sizeof *f->partial);
+}
+
+/* Counting what is kept changes how the state has its counts, not what they are. */
+static int pack(const void *state, FILE *to)
+{
+	struct state *s = (struct state *)state;
+	uint64_t n = 0;
+	int error = count_kept(s);
+	tw_by_fragment_each(&s->fragments, count_fragment, &n);
+	if (!error)
+		error = tw_pack_bytes(to, &s->sizes, sizeof s->sizes);
+	if (!error)
+		error = tw_pack_number(to, n);
+	return error ? error : tw_by_fragment_each(&s->fragments, pack_fragment, to);
+}
+
+/* The counts of one instruction or block each: as many as the fragment has, or none. */
+static int unpack_counts(FILE *from, void *counts, uint64_t n, size_t size)
+{
+	uint64_t there;
+	int error = tw_unpack_number(from, &there);
+	return error ? error : there == n ? tw_unpack_bytes(from, counts, n * size) : there ? TW_ERR_DAMAGED : 0;
+}
+
+static int unpack_fragment(struct state *s, FILE *from)
+{
+	uint64_t number = 0;
+	int error = tw_unpack_number(from, &number);
+	const struct tw_descriptor *d = error ? NULL : tw_recording_descriptor(tw_context_recording(s->context), (uint32_t)number);
+	if (!d)
+		return error ? error : TW_ERR_DAMAGED;
+	struct fragment *f = fragment_of(s, d, (uint32_t)(number >> 32));
+	uint64_t *partial = calloc(d->n_insns, sizeof *partial);
+	error = f && partial ? unpack_counts(from, f->block, d->n_blocks, sizeof f->block[0]) : TW_ERR_MEMORY;
+	if (!error)
+		error = unpack_counts(from, partial, d->n_insns, sizeof *partial);
+	if (f) {
+		free(f->partial);
+		f->partial = partial;
+	} else {
+		free(partial);
+	}
+	return error;
+}
+
+static int unpack(void *state, FILE *from)
+{
+	struct state *s = state;
+	uint64_t n = 0;
+	int error = tw_unpack_bytes(from, &s->sizes, sizeof s->sizes);
+	if (!error)
+		error = tw_unpack_number(from, &n);
+	for (; n && !error; n--)
+		error = unpack_fragment(s, from);
+	return error;
+}
+
 /* ---- what the instructions are ---- */
 
 struct tally {
@@ -492,4 +568,7 @@ const struct tw_analyzer tw_analyzer_mix = {
     .help = "Classes and opcodes are those of the Zydis decoder, from the code kept in the\n"
             "recording. A modify counts as a read and a write. Of a recording without\n"
             "references the columns about them are 0.\n",
+    .pack_version = 1,
+    .pack = pack,
+    .unpack = unpack,
 };

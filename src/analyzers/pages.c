@@ -1,4 +1,5 @@
 #include "analyzers/pages.h"
+#include "analyze/packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,38 @@ int tw_pages_merge(struct tw_pages *p, const struct tw_pages *later, uint32_t ba
 	for (size_t i = 0; i < later->room && !error; i++)
 		if (later->items[i].lines)
 			error = merge_page(p, &later->items[i], base);
+	return error;
+}
+
+int tw_pages_pack(const struct tw_pages *p, FILE *to)
+{
+	int error = tw_pack_number(to, p->n);
+	for (size_t i = 0; i < p->room && !error; i++)
+		if (p->items[i].lines)
+			error = tw_pack_bytes(to, &p->items[i], sizeof p->items[i]);
+	return error;
+}
+
+static int is_possible(const struct tw_page *page, size_t n_windows)
+{
+	for (uint64_t lines = page->lines; lines; lines &= lines - 1)
+		if (page->first[__builtin_ctzll(lines)] >= n_windows)
+			return 0;
+	return page->lines && page->window < n_windows;
+}
+
+int tw_pages_unpack(struct tw_pages *p, size_t n_windows, FILE *from)
+{
+	uint64_t n;
+	int error = tw_unpack_number(from, &n);
+	for (struct tw_page page; !error && p->n < n;) {
+		size_t before = p->n;
+		error = tw_unpack_bytes(from, &page, sizeof page);
+		if (!error)
+			error = is_possible(&page, n_windows) ? merge_page(p, &page, 0) : TW_ERR_DAMAGED;
+		if (!error && p->n == before)
+			error = TW_ERR_DAMAGED;
+	}
 	return error;
 }
 

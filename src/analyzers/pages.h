@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { TW_LINE_BITS = 6, TW_PAGE_BITS = 12, TW_PAGE_LINES = 1 << (TW_PAGE_BITS - TW_LINE_BITS) };
 
@@ -57,6 +58,10 @@ struct tw_page *tw_pages_find(const struct tw_pages *p, uint64_t key);
  * 0 or TW_ERR_MEMORY.
  */
 int tw_pages_merge(struct tw_pages *p, const struct tw_pages *later, uint32_t base);
+
+/* As bytes, and back into an empty table; there are so many windows (analyze/packed.h). */
+int tw_pages_pack(const struct tw_pages *p, FILE *to);
+int tw_pages_unpack(struct tw_pages *p, size_t n_windows, FILE *from);
 
 void tw_pages_free(struct tw_pages *p);
 

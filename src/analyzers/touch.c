@@ -2,6 +2,7 @@
  * touch: every access to a piece of memory, and who makes them; who wrote it last before a time. What it sees is chosen by the window (--range), as for all
  * analyzers: to it each reference that arrives is one of those.
  */
+#include "analyze/packed.h"
 #include "analyzers/by_place.h"
 #include "base/array.h"
 #include "channel/where.h"
@@ -227,6 +228,26 @@ static int merge(void *state, void *later)
 	return error;
 }
 
+/* ---- as bytes ---- */
+
+static int pack(const void *state, FILE *to)
+{
+	const struct state *s = state;
+	int error = tw_pack_array(to, s->accesses, s->n, sizeof *s->accesses);
+	if (!error)
+		error = tw_pack_array(to, s->sites, s->n_sites, sizeof *s->sites);
+	return error ? error : tw_pack_bytes(to, &s->last, sizeof s->last);
+}
+
+static int unpack(void *state, FILE *from)
+{
+	struct state *s = state;
+	int error = tw_unpack_array(from, (void **)&s->accesses, &s->n, &s->room, sizeof *s->accesses);
+	if (!error)
+		error = tw_unpack_array(from, (void **)&s->sites, &s->n_sites, &s->sites_room, sizeof *s->sites);
+	return error ? error : tw_unpack_bytes(from, &s->last, sizeof s->last);
+}
+
 /* ---- the answer ---- */
 
 static int most_first(const void *a, const void *b)
@@ -340,4 +361,7 @@ const struct tw_analyzer tw_analyzer_touch = {
     .options = options,
     .argument = "range",
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES | TW_NEEDS_NO_CODE,
+    .pack_version = 1,
+    .pack = pack,
+    .unpack = unpack,
 };

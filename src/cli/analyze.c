@@ -4,9 +4,10 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/request.h"
+#include "cli/session.h"
+#include "cli/stateful.h"
 #include "plugin/guard.h"
 #include "plugin/plugin.h"
-#include "plugin/stage.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -30,18 +31,6 @@ static const char help_end[] = "\nFor example, what gzip executes, by the kind o
                                "  trackway record -- gzip -9k file\n"
                                "  trackway analyze mix gzip.tw\n\n"
                                "The same while the program runs: trackway record --with mix -- gzip -9k file\n";
-
-struct analyze {
-	const char *command; /* as which it speaks */
-	const struct tw_request *request;
-	const char *dir;
-	uint64_t jobs;
-	struct tw_recording *recording;
-	struct tw_answer *answer;
-	struct tw_context *context;
-	struct tw_stage stage;
-	struct tw_damage damage;
-};
 
 static int list(void)
 {
@@ -87,12 +76,12 @@ static void *show(void *arg)
 	return NULL;
 }
 
-static void start_progress(struct analyze *a, struct progress *p)
+static void start_progress(struct tw_session *session, struct progress *p)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
-	p->all = tw_recording_totals(a->recording)->insns;
-	a->stage.insns_done = &p->done;
+	p->all = tw_recording_totals(session->recording)->insns;
+	session->stage.insns_done = &p->done;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->end, NULL);
 	p->runs = !pthread_create(&p->thread, NULL, show, p);
@@ -111,100 +100,31 @@ static void end_progress(struct progress *p)
 
 /* ---- the run ---- */
 
-static int chunk_is_seen(void *context, size_t thread, size_t chunk)
+static int replay(struct tw_session *s)
 {
-	const struct analyze *a = (const struct analyze *)((char *)context - offsetof(struct analyze, damage));
-	return tw_views_chunk(a->stage.views, tw_recording_thread(a->recording, thread)->serial,
-	                      tw_recording_chunk_info(a->recording, thread, chunk));
+	const struct tw_analyzer stage = tw_stage_analyzer(s->request);
+	int error = tw_replay(s->recording, &s->options, &stage, &s->stage);
+	return error ? tw_session_failed(s, error) : 0;
 }
 
-/* Returns 0 or an exit status. */
-static int replay(struct analyze *a)
+static int run(struct tw_session *s, const struct tw_run *how)
 {
 	struct progress progress = {0};
-	struct tw_replay_options options = {
-	    .jobs = (unsigned)a->jobs,
-	    .damage = tw_damage_report,
-	    .context = &a->damage,
-	    .select = a->stage.views ? chunk_is_seen : NULL,
-	};
-	const struct tw_analyzer stage = tw_stage_analyzer(a->request);
-	start_progress(a, &progress);
-	int error = tw_replay(a->recording, &options, &stage, &a->stage);
+	start_progress(s, &progress);
+	int status = how->state ? tw_stateful_run(s, how) : replay(s);
 	end_progress(&progress);
-	if (error && tw_context_complaint(a->context)[0])
-		return complain(a->command, a->request->name, tw_context_complaint(a->context));
-	if (error < 0)
-		return tw_recording_error(a->command, a->dir, error);
-	if (error)
-		fprintf(stderr, "trackway %s: %s: it stopped with result %d\n", a->command, a->request->name, error);
-	return error != 0;
-}
-
-/* What the answer does not tell: files that have changed, names that were not met. */
-static int tell_more(struct analyze *a)
-{
-	const char *what;
-	if (tw_context_opened_names(a->context))
-		tw_names_report(a->command, tw_context_opened_names(a->context));
-	if (!a->stage.views || tw_views_found(a->stage.views, &what))
-		return 0;
-	fprintf(stderr, "trackway %s: nothing of '%s' is in what was looked at of %s\n", a->command, what, a->dir);
-	return 1;
-}
-
-static int run_stage(struct analyze *a)
-{
-	const char *lack = tw_stage_lacks(a->request->analyzer, a->recording);
-	if (lack)
-		return complain(a->command, a->request->name, lack);
-	a->stage.request = a->request;
-	a->stage.context = a->context;
-	if (!tw_view_is_all(&a->request->view)) {
-		a->stage.views = tw_views_new(a->context, &a->request->view, a->request->analyzer->needs & TW_NEEDS_NO_CODE);
-		if (!a->stage.views)
-			return complain(a->command, a->request->name,
-			                tw_context_complaint(a->context)[0] ? tw_context_complaint(a->context) : "no memory");
-	}
-	int status = replay(a);
-	status = status ? status : tell_more(a);
-	tw_views_free(a->stage.views);
 	return status;
 }
 
-/* Replays and prints, once there is a recording and somewhere to print. */
-static int run(struct analyze *a, FILE *f)
+int tw_analyze_recording(const char *command, const struct tw_request *request, const char *dir, const struct tw_run *how, FILE *standard)
 {
-	const struct tw_request *r = a->request;
-	const struct tw_answer_options options = {f, r->form, r->table, r->top, r->analyzer->name};
-	a->damage = (struct tw_damage){.command = a->command, .recording = a->recording};
-	size_t problems = tw_problems_report(a->command, a->recording);
-	a->answer = tw_answer_new(&options);
-	a->context = tw_context_new(r, a->recording, a->answer);
-	if (!a->answer || !a->context) {
-		tw_answer_free(a->answer);
-		return tw_recording_error(a->command, a->dir, TW_ERR_MEMORY);
-	}
-	int status = run_stage(a);
-	if (status)
-		tw_answer_free(a->answer);
-	else
-		status = tw_request_end_answer(a->command, r, a->answer);
-	tw_context_free(a->context);
-	return status ? status : problems || a->damage.chunks;
-}
-
-int tw_analyze_recording(const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *standard)
-{
-	struct analyze a = {.command = command, .request = request, .dir = dir, .jobs = jobs};
-	int error = tw_recording_open(dir, &a.recording);
-	if (error)
-		return tw_recording_error(command, dir, error);
+	struct tw_session s;
 	FILE *f = tw_request_open_output(command, request, dir, standard);
-	int status = f ? run(&a, f) : 1;
+	int status = f ? tw_session_open(&s, command, request, dir, how->jobs, f) : 1;
+	if (!status)
+		status = tw_session_close(&s, run(&s, how));
 	if (f && !tw_request_close_output(command, request, f))
 		status = 1;
-	tw_recording_close(a.recording);
 	return status;
 }
 
@@ -215,7 +135,12 @@ static int print_help(void)
 	fputs(help, stdout);
 	tw_options_print(stdout, tw_common_options);
 	fputs("  -j N             replay with N threads (default: as many as there are\n"
-	      "                   processors)\n",
+	      "                   processors)\n"
+	      "  --state FILE     keep what is known so far in this file, and go on from there if\n"
+	      "                   it is there already: after a run that was killed, or for the\n"
+	      "                   same answer in another form\n"
+	      "  --state-every SECONDS\n"
+	      "                   how often it is kept; default 30\n",
 	      stdout);
 	return fputs(help_end, stdout) < 0;
 }
@@ -223,7 +148,7 @@ static int print_help(void)
 int tw_cmd_analyze(int argc, char **argv)
 {
 	struct tw_request request;
-	uint64_t jobs = tw_default_jobs();
+	struct tw_run how = {.jobs = tw_default_jobs(), .every = TW_STATE_EVERY};
 	const char *dir;
 	char why[1024];
 	if (argc < 2)
@@ -240,11 +165,11 @@ int tw_cmd_analyze(int argc, char **argv)
 		return complain("analyze", argv[1], why);
 	if (!tw_request_init(&request, analyzer, argv[1]))
 		return tw_recording_error("analyze", argv[1], TW_ERR_MEMORY);
-	int status = tw_request_parse(&request, &jobs, argc - 1, argv + 1);
+	int status = tw_request_parse(&request, &how, argc - 1, argv + 1);
 	if (status < 0)
 		status = tw_request_arguments(&request, argc - 1 - optind, argv + 1 + optind, &dir);
 	if (status < 0)
-		status = tw_analyze_recording("analyze", &request, dir, jobs, stdout);
+		status = tw_analyze_recording("analyze", &request, dir, &how, stdout);
 	tw_request_free(&request);
 	return status;
 }

@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+const char *tw_cli_program = "trackway";
+
 int tw_usage_error(const char *command, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fprintf(stderr, "trackway %s: ", command);
+	fprintf(stderr, "%s %s: ", tw_cli_program, command);
 	vfprintf(stderr, format, args);
-	fprintf(stderr, "; see trackway %s --help\n", command);
+	fprintf(stderr, "; see %s %s --help\n", tw_cli_program, command);
 	va_end(args);
 	return TW_EXIT_USAGE;
 }
@@ -21,7 +23,7 @@ int tw_usage_error(const char *command, const char *format, ...)
 int tw_recording_error(const char *command, const char *subject, int error)
 {
 	char why[1024];
-	fprintf(stderr, "trackway %s: %s: %s\n", command, *subject ? subject : "''", tw_failure_sentence(error, why, sizeof why));
+	fprintf(stderr, "%s %s: %s: %s\n", tw_cli_program, command, *subject ? subject : "''", tw_failure_sentence(error, why, sizeof why));
 	return 1;
 }
 

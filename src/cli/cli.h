@@ -24,6 +24,9 @@ int tw_cmd_learn(int argc, char **argv);
 int tw_cmd_coverage(int argc, char **argv);
 int tw_cmd_cc(int argc, char **argv);
 
+/* The program that speaks in what is said below: "trackway", unless its main() says otherwise. */
+extern const char *tw_cli_program;
+
 /* Exit status for wrong usage. */
 #define TW_EXIT_USAGE 2
 

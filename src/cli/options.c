@@ -88,7 +88,7 @@ int tw_damage_report(void *context, size_t thread, size_t chunk, int error)
 {
 	struct tw_damage *d = context;
 	char why[1024];
-	fprintf(stderr, "trackway %s: thread %u, chunk %u is damaged and left out: %s\n", d->command,
+	fprintf(stderr, "%s %s: thread %u, chunk %u is damaged and left out: %s\n", tw_cli_program, d->command,
 	        tw_recording_thread(d->recording, thread)->serial, tw_recording_chunk_info(d->recording, thread, chunk)->sequence,
 	        tw_failure_sentence(error, why, sizeof why));
 	d->chunks++;
@@ -100,7 +100,7 @@ size_t tw_problems_report(const char *command, const struct tw_recording *r)
 	size_t n = tw_recording_n_problems(r);
 	for (size_t i = 0; i < n; i++) {
 		const struct tw_problem *p = tw_recording_problem(r, i);
-		fprintf(stderr, "trackway %s: %s: %s\n", command, p->text, tw_error_text(p->error));
+		fprintf(stderr, "%s %s: %s: %s\n", tw_cli_program, command, p->text, tw_error_text(p->error));
 	}
 	return n;
 }
@@ -109,7 +109,7 @@ void tw_names_report(const char *command, const struct tw_names *names)
 {
 	const char *why, *path;
 	for (size_t i = 0; (why = tw_names_problem(names, i, &path)); i++)
-		fprintf(stderr, "trackway %s: %s gives no names: %s\n", command, path, why);
+		fprintf(stderr, "%s %s: %s gives no names: %s\n", tw_cli_program, command, path, why);
 }
 
 const char tw_no_insns[] = "there is no instruction line such as 'I  04016b80,3' in it; a trace comes from "
@@ -118,14 +118,14 @@ const char tw_no_insns[] = "there is no instruction line such as 'I  04016b80,3'
 void tw_trace_report(const char *command, const char *name, const struct tw_trace_facts *facts)
 {
 	if (facts->bad) {
-		fprintf(stderr, "trackway %s: %s: left out %" PRIu64 " %s", command, name, facts->bad,
+		fprintf(stderr, "%s %s: %s: left out %" PRIu64 " %s", tw_cli_program, command, name, facts->bad,
 		        facts->bad == 1 ? "line that is not Lackey's: line" : "lines that are not Lackey's: lines");
 		for (uint64_t i = 0; i < facts->bad && i < TW_TRACE_FIRST_BAD; i++)
 			fprintf(stderr, "%s %" PRIu64, i ? "," : "", facts->bad_line[i]);
 		fprintf(stderr, "%s\n", facts->bad > TW_TRACE_FIRST_BAD ? ", ..." : "");
 	}
 	if (facts->cut_off)
-		fprintf(stderr, "trackway %s: %s: it ends in the middle of a line, or of compressed data\n", command, name);
+		fprintf(stderr, "%s %s: %s: it ends in the middle of a line, or of compressed data\n", tw_cli_program, command, name);
 }
 
 void tw_tell_cut(FILE *f, const struct tw_totals *totals)

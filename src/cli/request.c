@@ -69,7 +69,7 @@ static int print_help(const struct tw_request *r)
 
 /* ---- options ---- */
 
-enum { FIRST_LONG = 256 };
+enum { FIRST_LONG = 512, STATE = 256, STATE_EVERY };
 
 /* As getopt_long wants them, NULL: no memory. */
 static struct option *list_options(const struct tw_analyzer *a)
@@ -79,25 +79,38 @@ static struct option *list_options(const struct tw_analyzer *a)
 	size_t n = 0;
 	while (tw_request_option(a, n))
 		n++;
-	struct option *words = calloc(n + 2, sizeof *words);
+	struct option *words = calloc(n + 4, sizeof *words);
 	for (size_t i = 0; words && (o = tw_request_option(a, i)); i++)
 		words[i] = (struct option){o->name, wants[tw_option_wants(o)], NULL, FIRST_LONG + (int)i};
-	if (words)
-		words[n] = (struct option){"help", no_argument, NULL, 'h'};
+	if (words) {
+		words[n] = (struct option){"state", required_argument, NULL, STATE};
+		words[n + 1] = (struct option){"state-every", required_argument, NULL, STATE_EVERY};
+		words[n + 2] = (struct option){"help", no_argument, NULL, 'h'};
+	}
 	return words;
 }
 
-/* Returns -1 to go on, or an exit status. */
-static int take_option(struct tw_request *r, uint64_t *jobs, const struct tw_option_set *set, int option, char **argv)
+/* One that says how to run. Returns -1 to go on, or an exit status. */
+static int take_how(struct tw_run *how, int option)
+{
+	enum { MOST_SECONDS = 1000000 };
+	if (option == STATE)
+		how->state = optarg;
+	else if (option == STATE_EVERY && !tw_parse_number(optarg, MOST_SECONDS, &how->every))
+		return tw_usage_error("analyze", "--state-every wants a number of seconds up to %d, not '%s'", MOST_SECONDS, optarg);
+	else if (option == 'j' && (!tw_parse_number(optarg, TW_MAX_JOBS, &how->jobs) || !how->jobs))
+		return tw_usage_error("analyze", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
+	return -1;
+}
+
+/* Likewise. */
+static int take_option(struct tw_request *r, struct tw_run *how, const struct tw_option_set *set, int option, char **argv)
 {
 	char why[1024];
 	if (option == 'h')
 		return print_help(r);
-	if (option == 'j') {
-		if (tw_parse_number(optarg, TW_MAX_JOBS, jobs) && *jobs)
-			return -1;
-		return tw_usage_error("analyze", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
-	}
+	if (option == 'j' || option == STATE || option == STATE_EVERY)
+		return take_how(how, option);
 	if (option < FIRST_LONG)
 		return tw_wrong_option(set, option, argv);
 	if (tw_request_set(r, (size_t)(option - FIRST_LONG), optarg, why, sizeof why))
@@ -105,13 +118,13 @@ static int take_option(struct tw_request *r, uint64_t *jobs, const struct tw_opt
 	return -1;
 }
 
-int tw_request_parse(struct tw_request *r, uint64_t *jobs, int argc, char **argv)
+int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **argv)
 {
 	struct option *words = list_options(r->analyzer);
 	const struct tw_option_set set = {"analyze", ":j:h", words};
 	int status = words ? -1 : tw_recording_error("analyze", r->name, TW_ERR_MEMORY);
 	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, words, NULL)) >= 0;)
-		status = take_option(r, jobs, &set, option, argv);
+		status = take_option(r, how, &set, option, argv);
 	free(words);
 	return status;
 }
@@ -137,7 +150,7 @@ int tw_request_arguments(struct tw_request *r, int n, char **words, const char *
 
 static int say_output(const char *command, const char *name, const char *why)
 {
-	fprintf(stderr, "trackway %s: %s: %s\n", command, name, why);
+	fprintf(stderr, "%s %s: %s: %s\n", tw_cli_program, command, name, why);
 	return 0;
 }
 
@@ -172,9 +185,10 @@ int tw_request_end_answer(const char *command, const struct tw_request *r, struc
 	if (result < 0)
 		return tw_recording_error(command, r->name, result);
 	if (result && known)
-		fprintf(stderr, "trackway %s: %s: its answer has no table '%s'; there are %s\n", command, r->name, r->table, known);
+		fprintf(stderr, "%s %s: %s: its answer has no table '%s'; there are %s\n", tw_cli_program, command, r->name, r->table,
+		        known);
 	else if (result)
-		fprintf(stderr, "trackway %s: %s: its answer has no tables\n", command, r->name);
+		fprintf(stderr, "%s %s: %s: its answer has no tables\n", tw_cli_program, command, r->name);
 	free(known);
 	return result;
 }

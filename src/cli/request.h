@@ -6,11 +6,20 @@
 
 #include "plugin/request.h"
 
+/* How an analyzer is run: what `analyze` has of options besides those of requests. */
+struct tw_run {
+	uint64_t jobs;
+	const char *state; /* the file that its state is kept in; NULL: none */
+	uint64_t every;    /* seconds between two times that it is kept */
+};
+
+enum { TW_STATE_EVERY = 30 };
+
 /* What options there are, a line or more for each. The last has no name. */
 void tw_options_print(FILE *f, const struct tw_option *options);
 
 /* Parses the options of `analyze NAME`; argv[0] is the analyzer. Returns -1 to go on, with optind at the first word that is no option, behind the analyzer; or an exit status. */
-int tw_request_parse(struct tw_request *r, uint64_t *jobs, int argc, char **argv);
+int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **argv);
 
 /* Takes what is not an option, n words: the analyzer's own argument if it has one, and the recording. Returns -1 to go on, or an exit status. */
 int tw_request_arguments(struct tw_request *r, int n, char **words, const char **dir);

@@ -144,8 +144,9 @@ static void replay(const struct tw_request *r, const char *dir)
 	if (pid)
 		return;
 	tw_guard_install("record", 1);
+	const struct tw_run how = {.jobs = tw_machine_processors()};
 	FILE *f = r->output ? stderr : standard();
-	int status = f ? tw_analyze_recording("record", r, dir, tw_machine_processors(), f) : 1;
+	int status = f ? tw_analyze_recording("record", r, dir, &how, f) : 1;
 	fflush(NULL);
 	_exit(status);
 }

@@ -67,10 +67,32 @@ static int merge(void *state, void *later)
 static int end(void *state, int error)
 {
 	struct state *s = state;
+	if (s->stage->kept && !error) {
+		*s->stage->kept = s;
+		return 0;
+	}
 	const char *before = tw_guard_enter(s->stage->request->name);
 	int result = s->analyzer->end(s->inner, error);
 	tw_guard_enter(before);
 	free_state(s);
+	return result;
+}
+
+static int pack(const void *state, FILE *to)
+{
+	const struct state *s = state;
+	const char *before = tw_guard_enter(s->stage->request->name);
+	int result = s->analyzer->pack(s->inner, to);
+	tw_guard_enter(before);
+	return result;
+}
+
+static int unpack(void *state, FILE *from)
+{
+	struct state *s = state;
+	const char *before = tw_guard_enter(s->stage->request->name);
+	int result = s->analyzer->unpack(s->inner, from);
+	tw_guard_enter(before);
 	return result;
 }
 
@@ -83,6 +105,9 @@ struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
 	    .merge = merge,
 	    .end = end,
 	    .scope = request->analyzer->scope,
+	    .pack_version = request->analyzer->pack_version,
+	    .pack = request->analyzer->pack ? pack : NULL,
+	    .unpack = request->analyzer->unpack ? unpack : NULL,
 	};
 }
 

@@ -12,9 +12,10 @@ struct tw_stage {
 	const struct tw_context *context;
 	struct tw_views *views;       /* NULL: all is seen */
 	_Atomic uint64_t *insns_done; /* NULL: nobody wants to know */
+	void **kept;                  /* a state that has seen all goes there in the place of its end(); NULL: it ends */
 };
 
-/* Its scope is that of the request's analyzer. */
+/* Its scope is that of the request's analyzer; it can pack if that can. */
 struct tw_analyzer tw_stage_analyzer(const struct tw_request *request);
 
 /* What a recording lacks that the analyzer needs, as one sentence without a full stop; NULL: nothing. */

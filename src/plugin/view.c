@@ -119,6 +119,20 @@ int tw_views_found(const struct tw_views *v, const char **what)
 	return !*what;
 }
 
+enum { FOUND_RANGE = 1, FOUND_FUNCTION = 2, FOUND_MODULE = 4 };
+
+uint32_t tw_views_findings(const struct tw_views *v)
+{
+	return (v->found_range ? FOUND_RANGE : 0u) | (v->found_function ? FOUND_FUNCTION : 0u) | (v->found_module ? FOUND_MODULE : 0u);
+}
+
+void tw_views_add_findings(struct tw_views *v, uint32_t findings)
+{
+	v->found_range |= (findings & FOUND_RANGE) != 0;
+	v->found_function |= (findings & FOUND_FUNCTION) != 0;
+	v->found_module |= (findings & FOUND_MODULE) != 0;
+}
+
 /* ---- code ---- */
 
 /* Whether `wanted` is this path or its last part. */

@@ -27,6 +27,10 @@ int tw_views_chunk(const struct tw_views *v, uint32_t thread, const struct tw_ch
 /* Whether what was to be found by name has been found. 0: *what is the name. */
 int tw_views_found(const struct tw_views *v, const char **what);
 
+/* What of it has been found so far, as a number, and what was found elsewhere: in an earlier run, or by another process. */
+uint32_t tw_views_findings(const struct tw_views *v);
+void tw_views_add_findings(struct tw_views *v, uint32_t findings);
+
 /* `batch` gets what is left. NULL: no memory. */
 struct tw_viewer *tw_viewer_new(struct tw_views *v, int (*batch)(void *state, const struct tw_batch *b), void *state);
 void tw_viewer_free(struct tw_viewer *v);

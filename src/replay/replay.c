@@ -5,12 +5,19 @@
  */
 #include "recording/recording.h"
 #include "replay/ordered.h"
+#include "replay/replayer.h"
 #include "replay/walk.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/replay.h>
+
+struct tw_replayer {
+	const struct tw_recording *recording;
+	struct tw_programs *programs;
+	int compiled; /* programs are there */
+};
 
 struct place {
 	size_t thread, chunk;
@@ -311,7 +318,7 @@ static void *run_worker(void *arg)
 
 static void compile(struct replay *r)
 {
-	int error = tw_programs_add_all(r->programs, r->recording);
+	int error = r->compiled ? 0 : tw_programs_add_all(r->programs, r->recording);
 	pthread_mutex_lock(&r->lock);
 	r->compiled = !error;
 	note_error(r, error);
@@ -346,35 +353,71 @@ static int end_states(struct replay *r)
 	return error < 0 ? tw_fail(error, "%s", r->detail) : error;
 }
 
-int tw_replay(const struct tw_recording *recording, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
+int tw_replayer_new(const struct tw_recording *recording, struct tw_replayer **out)
+{
+	int error = tw_recording_replayable(recording);
+	struct tw_replayer *p = error ? NULL : calloc(1, sizeof *p);
+	*out = NULL;
+	if (!p)
+		return error ? error : tw_fail(TW_ERR_MEMORY, "replay");
+	p->recording = recording;
+	p->programs = tw_programs_new(TW_PROGRAMS_HOT, tw_recording_values(recording));
+	if (!p->programs) {
+		free(p);
+		return tw_fail(TW_ERR_MEMORY, "descriptors");
+	}
+	*out = p;
+	return 0;
+}
+
+void tw_replayer_free(struct tw_replayer *p)
+{
+	if (p)
+		tw_programs_free(p->programs);
+	free(p);
+}
+
+int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
 {
 	static const struct tw_replay_options defaults;
-	struct replay r = {.recording = recording, .options = options ? options : &defaults, .analyzer = analyzer, .arg = arg};
-	int error = tw_recording_replayable(recording);
-	if (error)
-		return error;
-	if (analyzer->scope == TW_SCOPE_ALL)
-		return tw_replay_ordered(recording, r.options, analyzer, arg);
+	struct replay r = {.recording = p->recording,
+	                   .options = options ? options : &defaults,
+	                   .analyzer = analyzer,
+	                   .arg = arg,
+	                   .programs = p->programs,
+	                   .compiled = p->compiled};
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.moved, NULL);
-	error = list_places(&r);
+	int error = list_places(&r);
 	if (!error)
 		error = list_ranges(&r);
 	if (!error)
 		error = list_turns(&r);
 	if (!error) {
-		r.programs = tw_programs_new(TW_PROGRAMS_HOT, tw_recording_values(recording));
-		error = r.programs ? 0 : tw_fail(TW_ERR_MEMORY, "descriptors");
-	}
-	if (!error) {
 		run_workers(&r);
+		p->compiled = r.compiled;
 		error = end_states(&r);
 	}
 	free(r.turn);
 	free(r.ranges);
 	free(r.places);
-	tw_programs_free(r.programs);
 	pthread_cond_destroy(&r.moved);
 	pthread_mutex_destroy(&r.lock);
+	return error;
+}
+
+int tw_replay(const struct tw_recording *recording, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
+{
+	static const struct tw_replay_options defaults;
+	struct tw_replayer *p;
+	int error = tw_recording_replayable(recording);
+	if (!error && analyzer->scope == TW_SCOPE_ALL)
+		return tw_replay_ordered(recording, options ? options : &defaults, analyzer, arg);
+	if (!error)
+		error = tw_replayer_new(recording, &p);
+	if (error)
+		return error;
+	error = tw_replayer_run(p, options, analyzer, arg);
+	tw_replayer_free(p);
 	return error;
 }

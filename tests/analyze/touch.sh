@@ -74,3 +74,7 @@ one_sentence "$TW" analyze touch watched --last-before main recording.tw
 says "--last-before wants a time"
 one_sentence "$TW" analyze touch no_such --output out recording.tw
 says "nothing of 'no_such'"
+
+# It does without time stamps of locked instructions: none are recorded for it.
+"$TW" record -q --with touch,range=watched,output=with.txt -o with.tw -- ./vars || fail "record --with touch"
+[ "$(info_value order with.tw)" = 0 ] || fail "record --with touch has locked instructions stamped"

@@ -1,0 +1,107 @@
+#include "cli/session.h"
+#include "cli/cli.h"
+#include "cli/request.h"
+#include "recording/recording.h"
+
+#include <stdlib.h>
+
+static int chunk_is_seen(void *context, size_t thread, size_t chunk)
+{
+	const struct tw_session *s = (const struct tw_session *)((char *)context - offsetof(struct tw_session, damage));
+	return tw_views_chunk(s->stage.views, tw_recording_thread(s->recording, thread)->serial,
+	                      tw_recording_chunk_info(s->recording, thread, chunk));
+}
+
+static void free_all(struct tw_session *s)
+{
+	tw_views_free(s->stage.views);
+	tw_context_free(s->context);
+	tw_recording_close(s->recording);
+}
+
+int tw_session_complain(const struct tw_session *s, const char *why)
+{
+	fprintf(stderr, "%s %s: %s: %s\n", tw_cli_program, s->command, s->request->name, why);
+	return 1;
+}
+
+int tw_session_failed(const struct tw_session *s, int error)
+{
+	if (tw_context_complaint(s->context)[0])
+		return tw_session_complain(s, tw_context_complaint(s->context));
+	if (error < 0)
+		return tw_recording_error(s->command, s->dir, error);
+	fprintf(stderr, "%s %s: %s: it stopped with result %d\n", tw_cli_program, s->command, s->request->name, error);
+	return 1;
+}
+
+/* What part of the execution is seen, if it is not all. */
+static int open_views(struct tw_session *s)
+{
+	const struct tw_request *r = s->request;
+	if (tw_view_is_all(&r->view))
+		return 0;
+	s->stage.views = tw_views_new(s->context, &r->view, r->analyzer->needs & TW_NEEDS_NO_CODE);
+	if (!s->stage.views)
+		return tw_session_complain(s, tw_context_complaint(s->context)[0] ? tw_context_complaint(s->context) : "no memory");
+	s->options.select = chunk_is_seen;
+	return 0;
+}
+
+/* With the recording open. */
+static int open_stage(struct tw_session *s, FILE *f)
+{
+	const struct tw_request *r = s->request;
+	const struct tw_answer_options options = {f, r->form, r->table, r->top, r->analyzer->name};
+	s->problems = tw_problems_report(s->command, s->recording);
+	s->answer = tw_answer_new(&options);
+	s->context = tw_context_new(r, s->recording, s->answer);
+	if (!s->answer || !s->context)
+		return tw_recording_error(s->command, s->dir, TW_ERR_MEMORY);
+	const char *lack = tw_stage_lacks(r->analyzer, s->recording);
+	if (lack)
+		return tw_session_complain(s, lack);
+	s->stage.request = r;
+	s->stage.context = s->context;
+	return open_views(s);
+}
+
+int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f)
+{
+	*s = (struct tw_session){.command = command, .request = request, .dir = dir};
+	int error = tw_recording_open(dir, &s->recording);
+	if (error)
+		return tw_recording_error(s->command, dir, error);
+	s->damage = (struct tw_damage){.command = s->command, .recording = s->recording};
+	s->options = (struct tw_replay_options){.jobs = (unsigned)jobs, .damage = tw_damage_report, .context = &s->damage};
+	int status = open_stage(s, f);
+	if (status) {
+		tw_answer_free(s->answer);
+		free_all(s);
+	}
+	return status;
+}
+
+/* What the answer does not tell: files that have changed, names that were not met. */
+static int tell_more(const struct tw_session *s)
+{
+	const char *what;
+	if (tw_context_opened_names(s->context))
+		tw_names_report(s->command, tw_context_opened_names(s->context));
+	if (!s->stage.views || tw_views_found(s->stage.views, &what))
+		return 0;
+	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s\n", tw_cli_program, s->command, what, s->dir);
+	return 1;
+}
+
+int tw_session_close(struct tw_session *s, int status)
+{
+	status = status ? status : tell_more(s);
+	if (status)
+		tw_answer_free(s->answer);
+	else
+		status = tw_request_end_answer(s->command, s->request, s->answer);
+	status = status ? status : s->problems || s->damage.chunks;
+	free_all(s);
+	return status;
+}
