@@ -31,6 +31,9 @@ UNIT_SRC := $(wildcard src/*/*_test.c)
 CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -O2 -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
 CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
+# What those with a batch routine carry besides, which has replay in it: only what the routine calls can be seen of it.
+CC_BATCH_OBJ := $(patsubst %,$(BUILD)/batch/%.o,$(wildcard src/cc/batch/*.c))
+CC_BATCH_NAMES := trackway_cc_batch tw_batch_blocks tw_batch_refs
 
 ENGINE_OBJ := $(patsubst %,$(BUILD)/engine/%.o,$(ENGINE_SRC)) $(BUILD)/engine/zydis.o
 CLI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(CLI_SRC))
@@ -39,7 +42,7 @@ UNIT_OBJ := $(LIB_OBJ) $(filter-out $(BUILD)/obj/src/cli/main.c.o,$(CLI_OBJ))
 LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o
+all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-batch.o
 
 # The tool has the library in it, and exports its interface: plug-ins need nothing else.
 $(BUILD)/trackway: $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
@@ -93,6 +96,14 @@ $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 
 $(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC))
 	$(CC) -nostdlib -r -o $@ $^
+
+$(BUILD)/trackway-cc-batch.o: $(CC_BATCH_OBJ) $(BUILD)/libtrackway.a
+	$(CC) -nostdlib -r -o $@ $^
+	objcopy -g $(addprefix --keep-global-symbol=,$(CC_BATCH_NAMES)) $@
+
+$(BUILD)/batch/%.o: %
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/runtime/%.o: %
 	@mkdir -p $(@D)
@@ -156,6 +167,7 @@ install: all
 	install -m 755 $(BUILD)/trackway $(DESTDIR)$(PREFIX)/bin/trackway
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
 	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
+	install -m 644 $(BUILD)/trackway-cc-batch.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-batch.o
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 completions/trackway.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/trackway

@@ -22,7 +22,7 @@
 
 #define TW_CC_SECTION "trackway_cc"
 #define TW_CC_MAGIC   0x63635754u /* "TWcc" */
-#define TW_CC_VERSION 2u
+#define TW_CC_VERSION 3u
 
 struct tw_cc_part {
 	uint32_t magic;

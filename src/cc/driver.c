@@ -16,6 +16,8 @@
 
 extern char **environ;
 
+#define BATCH_OBJECT ".batch.o"
+
 enum { OUR_FAILURE = 1, NOT_FOUND = 127 };
 
 struct drive {
@@ -306,24 +308,76 @@ static int make_object(const struct drive *d, size_t k, const char *object)
 
 /* ---- links ---- */
 
-/* The run-time part: beside trackway's own file, or in ../lib/trackway from there. NULL: it is not there. */
-static char *find_runtime(void)
+/* A file that came with trackway, in one of these directories from its own on. NULL, and it is said: it is in none. */
+static char *find_own(const char *const *directories, const char *name)
 {
-	static const char *const places[] = {"trackway-cc.o", "../lib/trackway/trackway-cc.o"};
 	char self[PATH_MAX], *path;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (n < 0)
-		return NULL;
-	self[n] = 0;
-	*(strrchr(self, '/') + 1) = 0;
-	for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-		if (asprintf(&path, "%s%s", self, places[k]) < 0)
+	self[n < 0 ? 0 : n] = 0;
+	char *slash = strrchr(self, '/');
+	for (; slash && *directories; directories++) {
+		slash[1] = 0;
+		if (asprintf(&path, "%s%s%s", self, *directories, name) < 0)
 			abort();
 		if (!access(path, R_OK))
 			return path;
 		free(path);
 	}
 	return NULL;
+}
+
+/* A part that programs carry. */
+static char *find_part(const char *name)
+{
+	static const char *const places[] = {"", "../lib/trackway/", NULL};
+	char *path = find_own(places, name);
+	if (!path)
+		fprintf(stderr, "trackway cc: its run-time part, %s, is neither beside trackway nor in ../lib/trackway from there\n", name);
+	return path;
+}
+
+/* Makes the object of the batch routine, which is C, and is not instrumented. */
+static int compile_batch(const struct drive *d, const char *object)
+{
+	static const char *const places[] = {"../", NULL};
+	struct words w = {0};
+	char *include = find_own(places, "include");
+	push_compiler(d, &w, 0);
+	push(&w, "-O2");
+	push(&w, "-g");
+	push(&w, "-fPIC");
+	if (include) {
+		push(&w, "-I");
+		push(&w, include);
+	}
+	push(&w, "-x");
+	push(&w, "c");
+	push(&w, "-c");
+	push(&w, "-o");
+	push(&w, object);
+	push(&w, d->wishes->batch);
+	int status = run_and_free(&w);
+	free(include);
+	return status;
+}
+
+/* Adds the batch routine, if there is one, and what calls it, to the link. */
+static int push_batch(const struct drive *d, struct words *w)
+{
+	const char *routine = d->wishes->batch;
+	if (!routine || d->command.relocatable)
+		return 0;
+	char *part = find_part("trackway-cc-batch.o");
+	if (!part)
+		return OUR_FAILURE;
+	push(w, part);
+	if (strlen(routine) > 2 && !strcmp(routine + strlen(routine) - 2, ".o")) {
+		push(w, routine);
+		return 0;
+	}
+	char *object = in_directory(d, 0, BATCH_OBJECT);
+	push(w, object);
+	return compile_batch(d, object);
 }
 
 static int finish(const char *output)
@@ -335,16 +389,22 @@ static int finish(const char *output)
 	return OUR_FAILURE;
 }
 
+/* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
+static int is_static(const struct tw_cc_command *c)
+{
+	for (size_t k = c->compiler; k < c->n; k++)
+		if (!strcmp(c->word[k], "-static") || !strcmp(c->word[k], "-static-pie"))
+			return !c->relocatable;
+	return 0;
+}
+
 static int link_all(const struct drive *d)
 {
 	const struct tw_cc_command *c = &d->command;
-	char *runtime = find_runtime();
+	char *runtime = find_part("trackway-cc.o");
 	struct words w = {0};
-	if (!runtime) {
-		fprintf(stderr,
-		        "trackway cc: its run-time part, trackway-cc.o, is neither beside trackway nor in ../lib/trackway from there\n");
+	if (!runtime)
 		return OUR_FAILURE;
-	}
 	push_compiler(d, &w, 0);
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
@@ -354,7 +414,12 @@ static int link_all(const struct drive *d)
 	}
 	if (!c->relocatable)
 		push(&w, runtime);
-	int status = run_and_free(&w);
+	if (is_static(c))
+		push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit");
+	int status = push_batch(d, &w);
+	if (!status)
+		status = run(&w);
+	free(w.at);
 	free(runtime);
 	return status || c->relocatable ? status : finish(c->output ? c->output : "a.out");
 }
@@ -364,6 +429,9 @@ static int link_all(const struct drive *d)
 static void remove_files(const struct drive *d)
 {
 	static const char *const suffixes[] = {".s", ".tw.s", ".labels.s", ".labels.o", ".o"};
+	char *batch = in_directory(d, 0, BATCH_OBJECT);
+	unlink(batch);
+	free(batch);
 	for (size_t k = 0; k < d->command.n; k++)
 		for (size_t m = 0; tw_cc_is_compiled(d->command.kind[k]) && m < sizeof suffixes / sizeof *suffixes; m++) {
 			char *path = in_directory(d, k, suffixes[m]);

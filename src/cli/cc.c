@@ -8,33 +8,46 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char help[] =
-    "Usage: trackway cc [OPTION...] COMPILER [ARGUMENT...]\n"
-    "       trackway cc --wrap DIRECTORY\n\n"
-    "Runs a compiler, and instruments what it compiles: each basic block then stores that it ran, and the register values that its memory "
-    "references\n"
-    "need. `trackway record PROGRAM` notices an instrumented program, runs it natively, and makes the recording that it makes of any "
-    "other, of the\n"
-    "instrumented code alone. Without it the program runs as it would otherwise.\n\n"
-    "Options:\n"
-    "      --only PATTERN     instrument only functions, or source files, whose name matches (as shells match; may be repeated)\n"
-    "      --not PATTERN      instrument all but these\n"
-    "      --refs none        record control flow only; `all`, the default: every memory reference too\n"
-    "      --asm              instrument hand-written assembly (.s, .S) too; it must come to its own code by labels only\n"
-    "      --large            for programs of more than 65,520 blocks (a million lines or so): all their files are to be compiled so\n"
-    "      --wrap DIRECTORY   make a directory of commands named cc, gcc, g++, clang, gfortran... that do this, for builds that name their "
-    "compiler:\n"
-    "                         put it in front of PATH\n"
-    "      --hide DIRECTORY   what the compiler itself looks for in PATH it does not find there; of use to the commands of --wrap\n"
-    "  -v, --verbose          say what became of each source\n"
-    "      --help             this text\n\n"
-    "For example:\n\n"
-    "  make CC='trackway cc gcc' CXX='trackway cc g++'\n"
-    "  trackway record -o prog.tw ./prog && trackway report prog.tw\n\n"
-    "What cannot be instrumented is left as it is, and said on standard error with its line. The exit status is the compiler's; 127: it "
-    "cannot be\n"
-    "run.\n";
+static const char help[] = "Usage: trackway cc [OPTION...] COMPILER [ARGUMENT...]\n"
+                           "       trackway cc --wrap DIRECTORY\n"
+                           "\n"
+                           "Runs a compiler, and instruments what it compiles: each basic block then stores\n"
+                           "that it ran, and the register values that its memory references need. `trackway\n"
+                           "record PROGRAM` notices an instrumented program, runs it natively, and makes the\n"
+                           "recording that it makes of any other, of the instrumented code alone. Without it\n"
+                           "the program runs as it would otherwise.\n"
+                           "\n"
+                           "Options:\n"
+                           "      --only PATTERN     instrument only functions, or source files, whose name\n"
+                           "                         matches (as shells match; may be repeated)\n"
+                           "      --not PATTERN      instrument all but these\n"
+                           "      --refs none        record control flow only; `all`, the default: every\n"
+                           "                         memory reference too\n"
+                           "      --asm              instrument hand-written assembly (.s, .S) too; it must\n"
+                           "                         come to its own code by labels only\n"
+                           "      --large            for programs of more than 65,520 blocks (from 50,000\n"
+                           "                         lines or so on): all their files are to be compiled so\n"
+                           "      --batch ROUTINE    what is linked hands its blocks and references to this\n"
+                           "                         routine, within the program, batch by batch; nothing is\n"
+                           "                         stored. An analyzer of <trackway/analyzer.h>, in C, or\n"
+                           "                         compiled (.o)\n"
+                           "      --wrap DIRECTORY   make a directory of commands named cc, gcc, g++, clang,\n"
+                           "                         gfortran... that do this, for builds that name their\n"
+                           "                         compiler: put it in front of PATH\n"
+                           "      --hide DIRECTORY   what the compiler itself looks for in PATH it does not\n"
+                           "                         find there; of use to the commands of --wrap\n"
+                           "  -v, --verbose          say what became of each source\n"
+                           "      --help             this text\n"
+                           "\n"
+                           "For example:\n"
+                           "\n"
+                           "  make CC='trackway cc gcc' CXX='trackway cc g++'\n"
+                           "  trackway record -o prog.tw ./prog && trackway report prog.tw\n"
+                           "\n"
+                           "What cannot be instrumented is left as it is, and said on standard error with\n"
+                           "its line. The exit status is the compiler's; 127: it cannot be run.\n";
 
 enum { MOST_PATTERNS = 256 };
 
@@ -66,6 +79,9 @@ static int set_option(struct cc *c, int option)
 	case 'A':
 		c->wishes.assembly = 1;
 		return 0;
+	case 'B':
+		c->wishes.batch = optarg;
+		return access(optarg, R_OK) ? tw_usage_error("cc", "--batch: %s: %s", optarg, strerror(errno)) : 0;
 	case 'L':
 		c->wishes.large = 1;
 		return 0;
@@ -103,11 +119,17 @@ static int wrap(const struct cc *c, int argc, char **argv)
 int tw_cmd_cc(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"only", required_argument, NULL, 'O'}, {"not", required_argument, NULL, 'N'},
-	    {"refs", required_argument, NULL, 'R'}, {"large", no_argument, NULL, 'L'},
-	    {"asm", no_argument, NULL, 'A'},        {"hide", required_argument, NULL, 'H'},
-	    {"wrap", required_argument, NULL, 'W'}, {"verbose", no_argument, NULL, 'v'},
-	    {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+	    {"only", required_argument, NULL, 'O'},
+	    {"not", required_argument, NULL, 'N'},
+	    {"refs", required_argument, NULL, 'R'},
+	    {"large", no_argument, NULL, 'L'},
+	    {"asm", no_argument, NULL, 'A'},
+	    {"hide", required_argument, NULL, 'H'},
+	    {"batch", required_argument, NULL, 'B'},
+	    {"wrap", required_argument, NULL, 'W'},
+	    {"verbose", no_argument, NULL, 'v'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"cc", "+:vh", options};
 	static struct cc c = {.wishes = {.values = 1}};

@@ -222,12 +222,3 @@ int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d)
 	(*row)[d->number & 0xffff] = program;
 	return TW_OK;
 }
-
-int tw_programs_add_all(struct tw_programs *p, const struct tw_recording *r)
-{
-	size_t n = tw_recording_n_descriptors(r);
-	int error = TW_OK;
-	for (size_t i = 0; i < n && !error; i++)
-		error = tw_programs_add(p, tw_recording_descriptor_at(r, i));
-	return error;
-}

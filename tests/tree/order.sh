@@ -11,6 +11,7 @@ tool: what runs outside of the traced program
 	top
 	html
 	sql
+	cc/batch
 	analyzers
 	live
 	plugin

@@ -67,6 +67,7 @@ static void find_mode(struct tw_cc_process *p)
 {
 	bool off = false;
 	read_environment(p, &off);
+	p->off = off;
 	const int64_t n = SYS(__NR_readlink, "/proc/self/exe", p->file, sizeof p->file - 1);
 	p->file[n > 0 ? n : 0] = 0;
 	p->pid = (uint32_t)SYS(__NR_getpid);
@@ -74,7 +75,7 @@ static void find_mode(struct tw_cc_process *p)
 		p->program = atomic_fetch_add(&p->control->next_program, 1) + 1;
 		p->mode = TW_CC_RECORDED;
 	} else {
-		p->mode = TW_CC_SILENT;
+		p->mode = !off && tw_cc_batch_begin(p) ? TW_CC_RECORDED : TW_CC_SILENT;
 	}
 }
 
@@ -140,12 +141,16 @@ static uint32_t place_of(uint64_t tp)
 /* The thread is known from here on. An entry of one that ended without a word, and had its place in memory, is given up. */
 static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t tp, uint32_t tid)
 {
+	if (t->tp && p->batch && !p->batch_ended)
+		tw_cc_batch_inherit(p, t);
 	for (int k = 0; t->tp && k < TW_CC_DEPTHS; k++) {
 		t->stream[k].active = 0;
 		tw_cc_stream_forget(p, &t->stream[k]);
 	}
 	const bool is_first = tid == p->pid;
 	*t = (struct tw_cc_thread){.tid = tid,
+	                           .stack = t->stack,
+	                           .kept = t->kept,
 	                           .parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid,
 	                           .parent_tid = is_first ? p->parent_tid : p->pid};
 	__atomic_store_n(&t->tp, tp, __ATOMIC_RELEASE);
@@ -236,7 +241,7 @@ static void end_thread(void *unused)
 
 static struct tw_cc_stream *begin(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
-	struct tw_cc_stream *s = &t->stream[t->depth];
+	struct tw_cc_stream *s = t->aside ? &t->quiet : &t->stream[t->depth];
 	if (s->pointer)
 		return s;
 	const uint64_t mask = tw_cc_lock(p);
@@ -247,7 +252,7 @@ static struct tw_cc_stream *begin(struct tw_cc_process *p, struct tw_cc_thread *
 		*pen = tell_program(p, *pen);
 	}
 	tw_cc_unlock(p, mask);
-	if (t->tid != p->pid && !t->depth && __cxa_thread_atexit_impl)
+	if (t->tid != p->pid && !t->depth && !t->aside && __cxa_thread_atexit_impl)
 		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
 	return s;
 }
@@ -299,7 +304,17 @@ static uint32_t forking_tid;
 
 static void before_fork(void)
 {
+	const struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	forking_tid = (uint32_t)SYS(__NR_gettid);
+	if (p->batch)
+		p->batch->before_fork();
+}
+
+static void in_parent(void)
+{
+	const struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (p->batch)
+		p->batch->after_fork(false);
 }
 
 static void in_child(void)
@@ -318,6 +333,11 @@ static void in_child(void)
 			tw_cc_stream_forget(p, &t->stream[d]);
 		}
 		t->tp = 0;
+		t->kept = 0;
+	}
+	if (p->batch) {
+		tw_cc_batch_in_child(p);
+		p->batch->after_fork(true);
 	}
 }
 
@@ -340,14 +360,27 @@ static void enter_spill(struct tw_cc_process *p, bool there)
 	}
 }
 
+/* A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before. */
+static void begin_late(struct tw_cc_process *p)
+{
+	struct tw_cc_thread *t = tw_cc_self(p, false);
+	if (!tw_cc_batch_begin(p))
+		return;
+	for (int d = 0; t && d < TW_CC_DEPTHS; d++)
+		tw_cc_stream_forget(p, &t->stream[d]);
+	p->mode = TW_CC_RECORDED;
+}
+
 static void __attribute__((constructor(101))) start(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	enter_spill(p, true);
+	if (p->mode == TW_CC_SILENT && !p->off)
+		begin_late(p);
 	if (p->mode != TW_CC_RECORDED)
 		return;
 	if (!p->at_fork && __register_atfork)
-		__register_atfork(before_fork, 0, in_child, 0);
+		__register_atfork(before_fork, in_parent, in_child, 0);
 	if (!p->at_fork && on_exit)
 		on_exit(at_exit, 0);
 	p->at_fork = 1;
@@ -376,9 +409,10 @@ static void __attribute__((destructor(101))) finish(void)
 		enter_spill(p, false);
 	if (!t || p->mode != TW_CC_RECORDED)
 		return;
-	if (!p->ending) {
+	if (!p->ending && !tw_cc_batch_is_own(p)) {
 		leave_module(p, t);
 		return;
 	}
 	end_streams(p, t, p->status, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	tw_cc_batch_end(p, t);
 }

@@ -24,22 +24,24 @@
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
 
+#include "base/cc_batch.h"
 #include "base/cc_section.h"
 #include "base/channel.h"
 #include <stdbool.h>
 
-#define TW_CC_FULL    0x100000ull
-#define TW_CC_POISON  TW_CC_FULL
-#define TW_CC_WINDOW  0x200000ull /* of addresses, for one buffer; at a multiple of it */
-#define TW_CC_RESERVE 0x10000ull
-#define TW_CC_SPARE   0x8000ull  /* bytes of a buffer that nobody reads */
-#define TW_CC_OWN     0x10000ull /* bytes of one whose records the thread counts itself */
-#define TW_CC_COUNTED 128u
-#define TW_CC_DEPTHS  4
-#define TW_CC_THREADS 4096u
-#define TW_CC_MODULES 128u
-#define TW_CC_PLACE   0x5f0000000000ull /* of the struct */
-#define TW_CC_MARK    0x6363776b63617274ull
+#define TW_CC_FULL        0x100000ull
+#define TW_CC_POISON      TW_CC_FULL
+#define TW_CC_WINDOW      0x200000ull /* of addresses, for one buffer; at a multiple of it */
+#define TW_CC_RESERVE     0x10000ull
+#define TW_CC_SPARE       0x8000ull  /* bytes of a buffer that nobody reads */
+#define TW_CC_OWN         0x10000ull /* bytes of one whose records the thread counts itself */
+#define TW_CC_BATCH_BYTES 0x30000ull /* of one that a batch routine gets */
+#define TW_CC_COUNTED     128u
+#define TW_CC_DEPTHS      4
+#define TW_CC_THREADS     4096u
+#define TW_CC_MODULES     128u
+#define TW_CC_PLACE       0x5f0000000000ull /* of the struct */
+#define TW_CC_MARK        0x6363776b63617274ull
 
 struct tw_cc_stream {
 	uint64_t *active; /* the slot that has the pointer; NULL: `pointer` is it */
@@ -73,6 +75,11 @@ struct tw_cc_thread {
 	uint32_t parent_pid, parent_tid;
 	uint64_t handling[TW_CC_DEPTHS]; /* where the stack was when the handlers were called that it is in */
 	struct tw_cc_stream stream[TW_CC_DEPTHS];
+	/* With a batch routine: */
+	bool aside;                /* it runs */
+	struct tw_cc_stream quiet; /* what the program's code writes meanwhile */
+	struct tw_cc_kept *kept;
+	uint64_t stack; /* where it begins; 0: there is none yet */
 };
 
 struct tw_cc_handling {
@@ -95,7 +102,10 @@ struct tw_cc_process {
 	uint32_t told;  /* what this process is has been told */
 	int32_t status; /* what it is about to end with */
 	uint32_t ending;
-	uint32_t at_fork;              /* handlers are registered */
+	uint32_t at_fork;                /* handlers are registered */
+	uint32_t off;                    /* TRACKWAY=off */
+	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
+	bool batch_ended;
 	uint64_t spill[TW_CC_MODULES]; /* where modules' words are, from the thread pointer; 0: a free entry */
 	char path[128];                /* of the channel */
 	char file[TW_PROGRAM_PATH];
@@ -186,6 +196,28 @@ uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address);
 
 /* Are there any blocks, and has the link been finished? */
 bool tw_cc_module_ready(void);
+
+/* ---- batch.c ---- */
+
+/* This module has a batch routine, and the process has none yet: it is recorded for that from now on. */
+bool tw_cc_batch_begin(struct tw_cc_process *p);
+
+/* Is it this module that has the process's routine? */
+static inline bool tw_cc_batch_is_own(const struct tw_cc_process *p)
+{
+	return p->batch && p->batch == &trackway_cc_batch;
+}
+
+void tw_cc_batch_in_child(struct tw_cc_process *p);
+
+/* What is in the stream's buffer, up to `pointer`, goes to the routine; 0: it is not known how far it goes. The buffer is empty then. */
+void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last);
+
+/* The entry is of a thread that has ended without a word: what it wrote goes to the routine with what the entry's next thread writes. */
+void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t);
+
+/* If it is this module that has the routine: all that is left goes to it, and it answers. The calling thread's streams have ended. */
+void tw_cc_batch_end(struct tw_cc_process *p, struct tw_cc_thread *t);
 
 /* ---- sys.c ---- */
 int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);

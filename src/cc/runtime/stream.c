@@ -26,6 +26,8 @@ static struct tw_slot *slot_of(const struct tw_cc_process *p, const struct tw_cc
 
 static void ring(const struct tw_cc_process *p)
 {
+	if (p->batch)
+		return;
 	atomic_fetch_add(&p->control->doorbell, 1);
 	SYS(__NR_futex, &p->control->doorbell, FUTEX_WAKE, 1);
 }
@@ -91,9 +93,19 @@ static bool map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset)
 	return !tw_cc_failed(SYS(__NR_mmap, at, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, offset));
 }
 
+/* The one buffer whose records go to a batch routine. */
+static bool map_batch_buffer(struct tw_cc_stream *s)
+{
+	s->base = reserve(1);
+	return s->base && map(s->base + TW_CC_FULL - TW_CC_BATCH_BYTES, TW_CC_BATCH_BYTES + TW_CC_RESERVE,
+	                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 /* The part of the slot's buffers that records go to. */
 static bool map_buffers(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
+	if (p->batch)
+		return map_batch_buffer(s);
 	int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
 	bool done = !tw_cc_failed(fd) && (s->base = reserve(TW_BUFFERS + 1));
 	for (uint32_t b = 0; done && b < p->control->sizes.buffers; b++)
@@ -124,7 +136,7 @@ static void begin_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 static void unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (s->base)
-		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
+		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS || p->batch ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
 	s->base = s->pen = 0;
@@ -144,7 +156,7 @@ static uint64_t begin_spare(struct tw_cc_stream *s)
 static uint64_t open_buffer(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs)
 {
 	s->current = b;
-	s->buffer = window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES;
+	s->buffer = window(s, b) + TW_CC_FULL + (p->batch ? -TW_CC_BATCH_BYTES : TW_CC_RESERVE - TW_BUFFER_BYTES);
 	slot_of(p, s)->current = b;
 	return put_keyframe(p, s, s->buffer, regs);
 }
@@ -186,6 +198,10 @@ uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, ui
 		return s->own;
 	}
 	const uint32_t next = (s->current + 1) % p->control->sizes.buffers;
+	if (p->batch) {
+		tw_cc_batch_hand_over(p, s, pointer, false);
+		return open_buffer(p, s, next, regs);
+	}
 	close_buffer(p, s, pointer);
 	if (wait_empty(p, slot_of(p, s), next))
 		return open_buffer(p, s, next, regs);
@@ -297,6 +313,8 @@ static bool wait_until_ours(struct tw_cc_process *p)
 
 static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
 {
+	if (p->batch)
+		return true;
 	if (!p->table)
 		return take_table(p, slot) && map_table(p);
 	return wait_until_ours(p);
@@ -306,7 +324,8 @@ static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
 
 static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
 {
-	if (p->mode != TW_CC_RECORDED || atomic_load(&p->control->failure) || !tw_channel_collector_alive(p->control))
+	if (t->aside || p->batch_ended || p->mode != TW_CC_RECORDED || atomic_load(&p->control->failure) ||
+	    !tw_channel_collector_alive(p->control))
 		return false;
 	s->number = find_slot(p, t->tid);
 	if (s->number == TW_SLOTS)
@@ -352,8 +371,11 @@ void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t s
 			pointer = s->pen;
 		}
 		pointer = tw_cc_stream_event(pointer, TW_EVENT_THREAD_END, &e, sizeof e, 0, 0);
-		close_buffer(p, s, pointer);
-		atomic_store(&slot_of(p, s)->state, TW_SLOT_ENDED);
+		if (p->batch)
+			tw_cc_batch_hand_over(p, s, pointer, true);
+		else
+			close_buffer(p, s, pointer);
+		atomic_store(&slot_of(p, s)->state, p->batch ? TW_SLOT_FREE : TW_SLOT_ENDED);
 		ring(p);
 	}
 	unmap(p, s);
@@ -373,8 +395,10 @@ void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (!s->pointer)
 		return;
+	if (s->number != TW_SLOTS && p->batch)
+		tw_cc_batch_hand_over(p, s, 0, true);
 	if (s->number != TW_SLOTS)
-		atomic_store(&slot_of(p, s)->state, TW_SLOT_DEAD);
+		atomic_store(&slot_of(p, s)->state, p->batch ? TW_SLOT_FREE : TW_SLOT_DEAD);
 	unmap(p, s);
 	*s = (struct tw_cc_stream){0};
 }
