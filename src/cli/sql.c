@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const char help[] = "Usage: trackway sql [OPTION...] DIR [STATEMENT...]\n\n"
                            "Answers questions to a recording in SQL (SQLite's). Without a statement it asks\n"
@@ -83,10 +84,22 @@ static int ask(const struct command *c, struct tw_shell *shell)
 	return shell->failed;
 }
 
+/* What takes long is told to who waits for it. */
+static void tell_indexing(size_t chunks)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "trackway sql: %zu chunks are read for the index, once\n", chunks);
+}
+
 static int run(const struct command *c, struct tw_recording *r, struct tw_names *names)
 {
 	struct tw_damage damage = {.command = "sql", .recording = r};
-	struct tw_sql sql = {.recording = r, .names = names, .jobs = (unsigned)c->jobs, .damage = tw_damage_report, .context = &damage};
+	struct tw_sql sql = {.recording = r,
+	                     .names = names,
+	                     .jobs = (unsigned)c->jobs,
+	                     .damage = tw_damage_report,
+	                     .context = &damage,
+	                     .indexing = tell_indexing};
 	struct tw_shell shell = {.sql = &sql, .form = c->form, .explain = c->explain};
 	size_t problems = tw_problems_report("sql", r);
 	int status = 1;

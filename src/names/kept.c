@@ -166,16 +166,16 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
 
 /* ---- keeping ---- */
 
-static int keep_table(struct tw_names_file *file, struct tw_name_table *t)
+static int keep_table(struct tw_block_file *file, struct tw_name_table *t)
 {
 	size_t n;
 	uint8_t *bytes = tw_name_table_pack(t, &n);
-	int error = bytes ? tw_names_file_add(file, bytes, n) : TW_ERR_MEMORY;
+	int error = bytes ? tw_block_file_add(file, TW_BLOCK_NAMES, bytes, n) : TW_ERR_MEMORY;
 	free(bytes);
 	return error;
 }
 
-static int keep_file(struct tw_names_file *file, struct tw_symbols *s, size_t i, const struct tw_ran_list *ran)
+static int keep_file(struct tw_block_file *file, struct tw_symbols *s, size_t i, const struct tw_ran_list *ran)
 {
 	struct tw_name_table t = {0};
 	int error = tw_gather_file(s, i, ran, &t) ? keep_table(file, &t) : TW_ERR_MEMORY;
@@ -183,7 +183,7 @@ static int keep_file(struct tw_names_file *file, struct tw_symbols *s, size_t i,
 	return error;
 }
 
-static int keep_made(struct tw_names_file *file, const struct tw_symbols *s, const struct tw_ran_made *made)
+static int keep_made(struct tw_block_file *file, const struct tw_symbols *s, const struct tw_ran_made *made)
 {
 	struct tw_name_table t = {0};
 	int error = tw_gather_made(s, made, &t) ? keep_table(file, &t) : TW_ERR_MEMORY;
@@ -191,7 +191,7 @@ static int keep_made(struct tw_names_file *file, const struct tw_symbols *s, con
 	return error;
 }
 
-static int keep_all(struct tw_names_file *file, struct tw_symbols *s)
+static int keep_all(struct tw_block_file *file, struct tw_symbols *s)
 {
 	struct tw_ran ran;
 	int error = tw_ran_find(tw_symbols_places(s), &ran) ? 0 : TW_ERR_MEMORY;
@@ -206,15 +206,15 @@ static int keep_all(struct tw_names_file *file, struct tw_symbols *s)
 int tw_names_keep(const char *dir)
 {
 	struct tw_recording *r;
-	struct tw_names_file *file = NULL;
+	struct tw_block_file *file = NULL;
 	int error = tw_recording_open(dir, &r);
 	if (error)
 		return error;
 	struct tw_symbols *s = tw_symbols_new(r);
-	error = s ? tw_names_file_create(r, &file) : TW_ERR_MEMORY;
+	error = s ? tw_block_file_create(r, TW_NAMES_FILE, &file) : TW_ERR_MEMORY;
 	if (!error) {
 		error = keep_all(file, s);
-		int closing = tw_names_file_close(file, error);
+		int closing = tw_block_file_close(file, error);
 		error = error ? error : closing;
 	}
 	tw_symbols_free(s);

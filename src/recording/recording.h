@@ -16,6 +16,7 @@ struct tw_value_map;
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_NAMES_FILE        "names"
+#define TW_INDEX_FILE        "index"
 #define TW_THREAD_FILE       "thread-%04u"
 
 /* ---- file layout ---- */
@@ -42,7 +43,7 @@ struct tw_file_chunk {
 	uint64_t check; /* xxh64 of the bytes before */
 };
 
-enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3, TW_BLOCK_NAMES = 4, TW_BLOCK_BUDGET = 5 };
+enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3, TW_BLOCK_NAMES = 4, TW_BLOCK_BUDGET = 5, TW_BLOCK_INDEX = 6 };
 
 /* Before a stored block of the code file, or of the names. */
 struct tw_file_block {
@@ -313,11 +314,14 @@ const struct tw_names_block *tw_recording_names(const struct tw_recording *r, si
 #define TW_SOURCES_DIRECTORY "sources"
 int tw_recording_source(const struct tw_recording *r, const char *path);
 
-/* Writes them, in place of those that are there; in one step, when they are closed. `error`: it all came to nothing. */
-struct tw_names_file;
-int tw_names_file_create(const struct tw_recording *r, struct tw_names_file **out);
-int tw_names_file_add(struct tw_names_file *f, const void *bytes, size_t n);
-int tw_names_file_close(struct tw_names_file *f, int error);
+/* ---- files of blocks ---- */
+
+/* Writes a file of blocks, in place of the one that is there; in one step, when it is closed. `error`: it all came to nothing. */
+struct tw_block_file;
+enum { TW_BLOCK_FILE_LEVEL = 9 }; /* zstd's */
+int tw_block_file_create(const struct tw_recording *r, const char *name, struct tw_block_file **out);
+int tw_block_file_add(struct tw_block_file *f, uint32_t kind, const void *bytes, size_t n);
+int tw_block_file_close(struct tw_block_file *f, int error);
 
 /* ---- directory ---- */
 

@@ -1,4 +1,5 @@
 #include "sql/database.h"
+#include "recording/index.h"
 #include "sql/count.h"
 #include "sql/functions.h"
 #include "sql/scan.h"
@@ -102,6 +103,7 @@ static int is_taken_over(const struct tw_sql_table *t, const struct sqlite3_inde
 		return 0;
 	switch (t->columns[c->iColumn].kind) {
 	case TW_CELL_INTEGER:
+	case TW_CELL_OPTIONAL:
 		return c->op == SQLITE_INDEX_CONSTRAINT_EQ || c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE ||
 		       c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE;
 	case TW_CELL_TYPE:
@@ -201,7 +203,8 @@ static void take_constraint(const struct tw_sql_table *t, struct tw_bounds *b, c
 			continue;
 		if (t->columns[i].kind == TW_CELL_TYPE && sqlite3_value_type(value) == SQLITE_TEXT)
 			narrow(b, i, word + n, type_of((const char *)sqlite3_value_text(value)));
-		else if (t->columns[i].kind == TW_CELL_INTEGER && sqlite3_value_type(value) == SQLITE_INTEGER)
+		else if (t->columns[i].kind != TW_CELL_TEXT && t->columns[i].kind != TW_CELL_TYPE &&
+		         sqlite3_value_type(value) == SQLITE_INTEGER)
 			narrow(b, i, word + n, sqlite3_value_int64(value));
 	}
 }
@@ -359,6 +362,8 @@ void tw_database_close(struct tw_database *d)
 	free(d->sql->texts);
 	d->sql->texts = NULL;
 	d->sql->n_texts = d->sql->room_texts = 0;
+	tw_index_close(d->sql->index);
+	d->sql->index = NULL;
 	free(d);
 }
 
@@ -369,7 +374,7 @@ sqlite3 *tw_database_handle(struct tw_database *d)
 
 int tw_database_prepare(struct tw_database *d, const char *text, sqlite3_stmt **statement, const char **tail)
 {
-	d->sql->chunks_read = d->sql->chunks_passed_over = 0;
+	d->sql->chunks_read = d->sql->chunks_passed_over = d->sql->chunks_indexed = 0;
 	tw_counting_begin(&d->counting, text);
 	return sqlite3_prepare_v2(d->handle, text, -1, statement, tail);
 }

@@ -10,6 +10,7 @@ struct tw_scan {
 	struct tw_taker taker;
 	const struct tw_sql_table *table;
 	struct tw_bounds bounds;
+	struct tw_chunks chunks; /* that can have wanted rows */
 	struct tw_rows block[2];
 	pthread_t replaying;
 	pthread_mutex_t lock;
@@ -20,14 +21,6 @@ struct tw_scan {
 	int stop;                 /* the reader wants no more */
 	int error;
 };
-
-void tw_bounds_all(struct tw_bounds *b)
-{
-	for (unsigned i = 0; i < TW_SQL_COLUMNS; i++) {
-		b->low[i] = INT64_MIN;
-		b->high[i] = INT64_MAX;
-	}
-}
 
 static unsigned n_columns(const struct tw_sql_table *t)
 {
@@ -63,8 +56,11 @@ static void *begin(void *arg)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct tw_scan *s = state;
+	if (s->taker.thread != b->thread)
+		s->taker.now = TW_NULL;
 	int result = s->table->take(&s->taker, b);
 	s->taker.thread = b->thread;
+	s->taker.next_insn = b->first_insn + b->n_insns;
 	return result;
 }
 
@@ -81,30 +77,9 @@ static int end(void *state, int error)
 	return error;
 }
 
-/* A chunk's instructions, the one behind the last included, where events stand. */
-static int chunk_may_have(const struct tw_chunk_info *c, int64_t low, int64_t high)
-{
-	return high >= (int64_t)c->first_insn && low <= (int64_t)(c->first_insn + c->insns);
-}
-
 static int is_wanted(void *context, size_t thread, size_t chunk)
 {
-	struct tw_scan *s = context;
-	const struct tw_recording *r = s->taker.sql->recording;
-	int64_t serial = tw_recording_thread(r, thread)->serial;
-	int wanted = 1;
-	for (unsigned i = 0; s->table->columns[i].name; i++) {
-		int64_t low = s->bounds.low[i], high = s->bounds.high[i];
-		if (s->table->columns[i].role == TW_ROLE_THREAD)
-			wanted &= low <= serial && serial <= high;
-		else if (s->table->columns[i].role == TW_ROLE_INSN)
-			wanted &= chunk_may_have(tw_recording_chunk_info(r, thread, chunk), low, high);
-	}
-	if (wanted)
-		s->taker.sql->chunks_read++;
-	else
-		s->taker.sql->chunks_passed_over++;
-	return wanted;
+	return tw_chunks_wanted(&((struct tw_scan *)context)->chunks, thread, chunk);
 }
 
 static int is_damaged(void *context, size_t thread, size_t chunk, int error)
@@ -131,6 +106,14 @@ static void *replay(void *arg)
 
 /* ---- the reader ---- */
 
+static void free_scan(struct tw_scan *s)
+{
+	tw_chunks_free(&s->chunks);
+	free(s->block[0].cells);
+	free(s->block[1].cells);
+	free(s);
+}
+
 struct tw_scan *tw_scan_new(struct tw_sql *sql, const struct tw_sql_table *table, const struct tw_bounds *bounds)
 {
 	struct tw_scan *s = calloc(1, sizeof *s);
@@ -139,17 +122,21 @@ struct tw_scan *tw_scan_new(struct tw_sql *sql, const struct tw_sql_table *table
 	unsigned columns = n_columns(table);
 	s->table = table;
 	s->bounds = *bounds;
-	s->taker = (struct tw_taker){
-	    .sql = sql, .rows = &s->block[0], .low = s->bounds.low, .high = s->bounds.high, .full = hand_over, .thread = TW_NO_THREAD};
+	s->taker = (struct tw_taker){.sql = sql,
+	                             .rows = &s->block[0],
+	                             .low = s->bounds.low,
+	                             .high = s->bounds.high,
+	                             .full = hand_over,
+	                             .thread = TW_NO_THREAD,
+	                             .now = TW_NULL};
 	for (int i = 0; i < 2; i++)
 		s->block[i] = (struct tw_rows){malloc(BLOCK_ROWS * columns * sizeof(int64_t)), 0, BLOCK_ROWS, columns};
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	if (s->block[0].cells && s->block[1].cells && !pthread_create(&s->replaying, NULL, replay, s))
+	if (s->block[0].cells && s->block[1].cells && !tw_chunks_choose(&s->chunks, sql, table, bounds) &&
+	    !pthread_create(&s->replaying, NULL, replay, s))
 		return s;
-	free(s->block[0].cells);
-	free(s->block[1].cells);
-	free(s);
+	free_scan(s);
 	return NULL;
 }
 
@@ -179,9 +166,7 @@ void tw_scan_free(struct tw_scan *s)
 	pthread_join(s->replaying, NULL);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->changed);
-	free(s->block[0].cells);
-	free(s->block[1].cells);
-	free(s);
+	free_scan(s);
 }
 
 /* ---- only counting ---- */

@@ -1,25 +1,18 @@
 /*
  * A scan: one reading of a stream (table.h), by a thread that replays and one that takes the rows.
  *
- * Two blocks of rows go to and fro between them; who is ahead waits. Only chunks that can have wanted rows are replayed, by what their headers say of thread
- * and instruction count; rows that are not wanted are passed over where they are made.
+ * Two blocks of rows go to and fro between them; who is ahead waits. Only chunks that can have wanted rows are replayed (chunks.h); rows that are not
+ * wanted are passed over where they are made.
  *
  * Memory: two blocks of 4,096 rows, and replay's own.
  */
 #ifndef TW_SQL_SCAN_H
 #define TW_SQL_SCAN_H
 
+#include "sql/chunks.h"
 #include "sql/table.h"
 
 struct tw_scan;
-
-/* What is wanted: a row is, if each of its cells is within its column's bounds. */
-struct tw_bounds {
-	int64_t low[TW_SQL_COLUMNS], high[TW_SQL_COLUMNS];
-};
-
-/* Everything. */
-void tw_bounds_all(struct tw_bounds *b);
 
 /* NULL: there is no memory, or no thread can be made. */
 struct tw_scan *tw_scan_new(struct tw_sql *sql, const struct tw_sql_table *table, const struct tw_bounds *bounds);

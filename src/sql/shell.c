@@ -50,8 +50,11 @@ static void run_statement(struct tw_shell *s, sqlite3_stmt *statement)
 	sqlite3_finalize(statement);
 	if (s->explain) {
 		fflush(stdout);
-		fprintf(stderr, "chunks: %llu read, %llu passed over\n", (unsigned long long)s->sql->chunks_read,
+		fprintf(stderr, "chunks: %llu read, %llu passed over", (unsigned long long)s->sql->chunks_read,
 		        (unsigned long long)s->sql->chunks_passed_over);
+		if (s->sql->chunks_indexed)
+			fprintf(stderr, "; %llu read for the index, once", (unsigned long long)s->sql->chunks_indexed);
+		fputc('\n', stderr);
 	}
 }
 

@@ -1,19 +1,34 @@
 /* Tables of what happened, one row each time: references, blocks, calls, and what stands in events. */
 #include "sql/streams.h"
+#include "recording/recording.h"
 
 #include <string.h>
+
+/* ---- time ---- */
+
+/* Goes by the events that stand before block number `block`. *event: the next one. */
+static inline void pass_events(struct tw_taker *t, const struct tw_batch *b, size_t *event, size_t block)
+{
+	for (; *event < b->n_events && b->events[*event].block <= block; ++*event) {
+		const uint64_t tsc = tw_event_time(b->events[*event].type, b->events[*event].payload);
+		if (tsc)
+			t->now = tw_sql_time(t->sql, tsc);
+	}
+}
 
 /* ---- refs ---- */
 
 static const struct tw_sql_column ref_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
-    {"pc", TW_CELL_INTEGER, 0},
-    {"addr", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, TW_ROLE_PC},
+    {"addr", TW_CELL_INTEGER, TW_ROLE_ADDR},
     {"size", TW_CELL_INTEGER, 0},
-    {"type", TW_CELL_TYPE, 0},
+    {"type", TW_CELL_TYPE, TW_ROLE_TYPE},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
 };
+enum { REF_INSN = 1, REF_PC, REF_ADDR, REF_SIZE, REF_TYPE, REF_TIME };
 
 /* The references from number `from` up to `end`, which are of one execution of a block that begins after `insn` instructions. */
 static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct tw_block_run *run, size_t end, uint64_t insn)
@@ -23,11 +38,12 @@ static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct 
 	for (size_t i = run->first_ref; i < end; i++) {
 		int64_t *row = tw_taker_row(t);
 		row[0] = b->thread;
-		row[1] = (int64_t)(insn + (run->n_insns ? (uint64_t)refs[i].insn - block->first_insn : 0));
-		row[2] = (int64_t)refs[i].pc;
-		row[3] = (int64_t)refs[i].addr;
-		row[4] = refs[i].size;
-		row[5] = refs[i].type;
+		row[REF_INSN] = (int64_t)(insn + (run->n_insns ? (uint64_t)refs[i].insn - block->first_insn : 0));
+		row[REF_PC] = (int64_t)refs[i].pc;
+		row[REF_ADDR] = (int64_t)refs[i].addr;
+		row[REF_SIZE] = refs[i].size;
+		row[REF_TYPE] = refs[i].type;
+		row[REF_TIME] = t->now;
 		int result = tw_taker_keep(t);
 		if (result)
 			return result;
@@ -35,16 +51,36 @@ static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct 
 	return 0;
 }
 
+/* Whether a batch can have wanted references: nearly all of a chunk's can be passed over without writing them out. */
+static int has_wanted_refs(const struct tw_taker *t, const struct tw_batch *b)
+{
+	if ((int64_t)b->first_insn > t->high[REF_INSN] || (int64_t)(b->first_insn + b->n_insns) < t->low[REF_INSN])
+		return 0;
+	const int64_t low = t->low[REF_ADDR];
+	const uint64_t length = (uint64_t)t->high[REF_ADDR] - (uint64_t)low;
+	size_t wanted = 0;
+	for (size_t i = 0; i < b->n_refs; i++)
+		wanted += b->addr[i] - (uint64_t)low <= length;
+	return wanted != 0;
+}
+
 static int take_all_refs(struct tw_taker *t, const struct tw_batch *b)
 {
+	size_t event = 0;
+	if (!has_wanted_refs(t, b)) {
+		pass_events(t, b, &event, b->n_blocks);
+		return 0;
+	}
 	const struct tw_block_run *runs = tw_batch_blocks(b);
 	uint64_t insn = b->first_insn;
 	int result = 0;
 	for (size_t i = 0; i < b->n_blocks && !result; i++) {
+		pass_events(t, b, &event, i);
 		size_t end = i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs;
 		result = take_refs(t, b, &runs[i], end, insn);
 		insn += runs[i].n_insns;
 	}
+	pass_events(t, b, &event, b->n_blocks);
 	return result;
 }
 
@@ -60,9 +96,10 @@ const struct tw_sql_table tw_sql_refs = {"refs", "memory references, one by one"
 static const struct tw_sql_column run_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
-    {"pc", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, TW_ROLE_PC},
     {"insns", TW_CELL_INTEGER, 0},
     {"refs", TW_CELL_INTEGER, 0},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
 };
 
@@ -70,7 +107,9 @@ static int take_runs(struct tw_taker *t, const struct tw_batch *b)
 {
 	const struct tw_block_run *runs = tw_batch_blocks(b);
 	uint64_t insn = b->first_insn;
+	size_t event = 0;
 	for (size_t i = 0; i < b->n_blocks; i++) {
+		pass_events(t, b, &event, i);
 		if (!runs[i].n_insns)
 			continue;
 		int64_t *row = tw_taker_row(t);
@@ -79,11 +118,13 @@ static int take_runs(struct tw_taker *t, const struct tw_batch *b)
 		row[2] = (int64_t)tw_descriptor_blocks(runs[i].descriptor)[runs[i].block].pc;
 		row[3] = runs[i].n_insns;
 		row[4] = (int64_t)((i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs) - runs[i].first_ref);
+		row[5] = t->now;
 		insn += runs[i].n_insns;
 		int result = tw_taker_keep(t);
 		if (result)
 			return result;
 	}
+	pass_events(t, b, &event, b->n_blocks);
 	return 0;
 }
 
@@ -100,9 +141,10 @@ const struct tw_sql_table tw_sql_block_runs = {"block_runs", "executions of basi
 static const struct tw_sql_column call_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
-    {"pc", TW_CELL_INTEGER, 0},
-    {"target", TW_CELL_INTEGER, 0},
+    {"pc", TW_CELL_INTEGER, TW_ROLE_PC},
+    {"target", TW_CELL_INTEGER, TW_ROLE_TARGET},
     {"indirect", TW_CELL_INTEGER, 0},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
 };
 
@@ -133,17 +175,20 @@ static void begin_call(struct tw_taker *t, uint32_t thread, const struct tw_bloc
 	t->pending[1] = (int64_t)(insn + run->n_insns - 1u);
 	t->pending[2] = (int64_t)last_pc(run->descriptor, block);
 	t->pending[4] = block->end == TW_END_ICALL;
+	t->pending[5] = t->now;
 }
 
-/* A call whose target is not in the recording, since a signal came first or something is missing, has that of what ran next. */
+/* A call whose target is not in the recording, since a signal came first, has that of what ran next. */
 static int take_calls(struct tw_taker *t, const struct tw_batch *b)
 {
 	const struct tw_block_run *runs = tw_batch_blocks(b);
 	uint64_t insn = b->first_insn;
+	size_t event = 0;
 	int result = 0;
-	if (t->thread != b->thread)
+	if (t->thread != b->thread || t->next_insn != b->first_insn)
 		t->is_pending = 0;
 	for (size_t i = 0; i < b->n_blocks && !result; i++) {
+		pass_events(t, b, &event, i);
 		if (!runs[i].n_insns)
 			continue;
 		if (t->is_pending)
@@ -151,10 +196,11 @@ static int take_calls(struct tw_taker *t, const struct tw_batch *b)
 		begin_call(t, b->thread, &runs[i], insn);
 		insn += runs[i].n_insns;
 	}
+	pass_events(t, b, &event, b->n_blocks);
 	return result;
 }
 
-const struct tw_sql_table tw_sql_calls = {"calls", "calls of functions, one by one", call_columns, .take = take_calls};
+const struct tw_sql_table tw_sql_calls = {"calls", "calls of functions, one by one", call_columns, .take = take_calls, .looks_ahead = 1};
 
 /* ---- events ---- */
 
@@ -165,6 +211,8 @@ static int each_event(struct tw_taker *t, const struct tw_batch *b, uint32_t typ
 	uint64_t insn = b->first_insn;
 	size_t at = 0;
 	for (size_t i = 0; i < b->n_events; i++) {
+		const uint64_t tsc = tw_event_time(b->events[i].type, b->events[i].payload);
+		t->now = tsc ? tw_sql_time(t->sql, tsc) : t->now;
 		if (b->events[i].type != type)
 			continue;
 		if (!runs)
@@ -184,7 +232,7 @@ static int each_event(struct tw_taker *t, const struct tw_batch *b, uint32_t typ
 static const struct tw_sql_column syscall_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
-    {"time", TW_CELL_OPTIONAL, 0},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {"duration", TW_CELL_OPTIONAL, 0},
     {"number", TW_CELL_INTEGER, 0},
     {"int80", TW_CELL_INTEGER, 0},
@@ -229,6 +277,7 @@ static const struct tw_sql_column signal_columns[] = {
     {"pc", TW_CELL_INTEGER, 0},
     {"handler", TW_CELL_INTEGER, 0},
     {"addr", TW_CELL_INTEGER, 0},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
 };
 
@@ -241,6 +290,7 @@ static int take_signal(struct tw_taker *t, const struct tw_event *e)
 	row[4] = (int64_t)signal->pc;
 	row[5] = (int64_t)signal->handler;
 	row[6] = (int64_t)signal->address;
+	row[7] = t->now;
 	return tw_taker_keep(t);
 }
 
@@ -254,7 +304,7 @@ const struct tw_sql_table tw_sql_signals = {"signals", "signals whose handlers r
 static const struct tw_sql_column window_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
-    {"time", TW_CELL_OPTIONAL, 0},
+    {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {"open", TW_CELL_INTEGER, 0},
     {"pc", TW_CELL_INTEGER, 0},
     {"budget", TW_CELL_INTEGER, 0},

@@ -22,11 +22,16 @@ enum tw_cell_kind {
 };
 #define TW_NULL INT64_MIN
 
-/* What of a chunk's header tells whether rows with a certain value can be in it. */
+/* What tells whether rows with a certain value can be in a chunk: its header, or the recording's index. */
 enum tw_column_role {
 	TW_ROLE_NONE,
 	TW_ROLE_THREAD, /* serial number of the thread */
 	TW_ROLE_INSN,   /* instructions that the thread executed before */
+	TW_ROLE_TIME,   /* nanoseconds, of an event or of the last one before */
+	TW_ROLE_PC,     /* of an instruction that was executed */
+	TW_ROLE_TARGET, /* of one that was executed next, perhaps in the chunk behind */
+	TW_ROLE_ADDR,   /* of memory that was read or written */
+	TW_ROLE_TYPE,   /* what was done to that memory */
 };
 
 struct tw_sql_column {
@@ -46,6 +51,7 @@ struct tw_rows {
 
 struct tw_sql;
 struct tw_taker;
+struct tw_index;
 
 struct tw_sql_table {
 	const char *name;
@@ -57,6 +63,7 @@ struct tw_sql_table {
 	int (*take)(struct tw_taker *taker, const struct tw_batch *batch);
 	/* A stream: how many rows a batch has, where that is known without making them; else NULL. */
 	uint64_t (*count)(const struct tw_batch *batch);
+	int looks_ahead; /* a stream: its last row of a chunk takes the beginning of the next one */
 };
 
 extern const struct tw_sql_table *const tw_sql_tables[]; /* the last one is NULL */
@@ -72,8 +79,10 @@ struct tw_sql {
 	double ns_per_cycle; /* of the time stamp counter; 0: not known; tw_database_open sets it */
 	char **texts;        /* that were made for cells */
 	size_t n_texts, room_texts;
-	/* since the last statement began */
-	uint64_t chunks_read, chunks_passed_over;
+	struct tw_index *index; /* NULL: it has not been opened */
+	/* since the last statement began; indexed: chunks that were replayed to complete the index */
+	uint64_t chunks_read, chunks_passed_over, chunks_indexed;
+	void (*indexing)(size_t chunks); /* so many are about to be replayed for that; may be NULL */
 };
 
 /* A row at the end of *rows, not yet part of it: the caller fills it in and raises rows->n. NULL: there is no memory. */
@@ -100,8 +109,10 @@ struct tw_taker {
 	const int64_t *low, *high; /* of each column, what is wanted */
 	int (*full)(struct tw_taker *taker);
 	uint32_t thread;                 /* of the batch before; TW_NO_THREAD: there was none */
+	int64_t now;                     /* time of the thread's last event that has one; TW_NULL: none has */
 	int64_t pending[TW_SQL_COLUMNS]; /* a row that waits for what comes next (calls) */
 	int is_pending;
+	uint64_t next_insn; /* with which a batch begins that comes right after the one before */
 };
 #define TW_NO_THREAD UINT32_MAX
 
