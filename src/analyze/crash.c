@@ -44,7 +44,7 @@ int tw_crashes(const struct tw_recording *r, struct tw_crash *crashes, size_t ro
 		uint32_t n_chunks = tw_recording_thread(r, i)->n_chunks;
 		if (!n_chunks || !was_killed(r, i))
 			continue;
-		int error = tw_recording_coded_chunk(r, i, n_chunks - 1, &c);
+		int error = tw_recording_events(r, i, n_chunks - 1, &c);
 		if (error == TW_ERR_MEMORY) {
 			tw_coded_chunk_release(&c);
 			return error;

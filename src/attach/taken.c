@@ -100,8 +100,8 @@ static int take_threads(struct tw_taken *k)
 static int take_map(void *context, const struct tw_maps_line *m)
 {
 	struct tw_taken *k = context;
-	const int is_code = (m->prot & PROT_EXEC) && strcmp(m->path, "[vsyscall]"), is_stack = !strcmp(m->path, "[stack]");
-	if (!is_code && !(m->shared && (m->prot & PROT_WRITE)))
+	const int is_stack = !strcmp(m->path, "[stack]");
+	if (!strcmp(m->path, "[vsyscall]"))
 		return 0;
 	struct tw_attach_map *maps = tw_array_room(k->map, k->n_maps, &k->maps_room, sizeof *maps);
 	k->map = maps ? maps : k->map;

@@ -50,7 +50,7 @@ struct tw_attach_map {
 struct tw_attach {
 	uint64_t bytes; /* of this and all that belongs to it, which is behind it */
 	uint64_t thread, n_threads;
-	uint64_t map, n_maps;     /* executable memory, and files that are mapped shared */
+	uint64_t map, n_maps;     /* all of its memory */
 	uint64_t engine, program; /* addresses of the paths of both */
 	uint64_t entry;           /* the engine's: where threads begin */
 	char failure[256];        /* the engine's: why it cannot be */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Jobs at least when chunks are stored, and when they are not. */
@@ -222,7 +223,8 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 	const struct tw_child_end *child = payload;
 	switch (h->type) {
 	case TW_EVENT_MAP:
-		write_module(o, job, payload);
+		if (((const struct tw_map *)payload)->prot & PROT_EXEC)
+			write_module(o, job, payload);
 		break;
 	case TW_EVENT_THREAD_START:
 		note_start(o, job, payload);

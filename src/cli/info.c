@@ -2,6 +2,7 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/died.h"
+#include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/tree.h"
 #include "recording/recording.h"
@@ -15,11 +16,15 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char help[] = "Usage: trackway info [--json] DIR\n\n"
+static const char help[] = "Usage: trackway info [OPTION...] DIR\n\n"
                            "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
-                           "did, how many bytes that takes, its processes, and which files were mapped.\n\n"
-                           "  --json   the same for programs to read\n"
-                           "  --help   this text\n";
+                           "did, how many bytes that takes, its processes, and what was mapped in memory:\n"
+                           "modules (code), and data: files, heap, stacks, anonymous and shared memory, from\n"
+                           "when to when, and the system call that mapped it.\n\n"
+                           "  --mappings        all data, not only the first 40 mappings\n"
+                           "  --address 0xA     only what was mapped at this address, from when to when\n"
+                           "  --json            for programs to read\n"
+                           "  --help            this text\n";
 
 static const char *const stream_names[TW_NSTREAMS] = {"c", "m", "e"};
 static const char *const stream_titles[TW_NSTREAMS] = {"tags (C)", "values (M)", "events (E)"};
@@ -254,7 +259,7 @@ static void print_problems(const struct tw_recording *r)
 	}
 }
 
-static void print_text(const struct tw_recording *r)
+static int print_text(const struct tw_recording *r, size_t mappings)
 {
 	print_about(tw_recording_info(r));
 	print_counts(tw_recording_info(r)->format, tw_recording_totals(r));
@@ -264,7 +269,9 @@ static void print_text(const struct tw_recording *r)
 	tw_died_print(stdout, r, NULL);
 	tw_tree_print(r);
 	print_modules(r);
+	int error = tw_memory_print(r, mappings);
 	print_problems(r);
+	return error;
 }
 
 /* ---- JSON ---- */
@@ -378,7 +385,7 @@ static void json_problems(struct tw_json *j, const struct tw_recording *r)
 	tw_json_close(j, ']');
 }
 
-static void print_json(const struct tw_recording *r)
+static int print_json(const struct tw_recording *r)
 {
 	struct tw_json j = {.f = stdout};
 	tw_json_begin(&j, "info");
@@ -388,27 +395,66 @@ static void print_json(const struct tw_recording *r)
 	tw_died_json(&j, r, NULL);
 	tw_tree_json(&j, r);
 	json_modules(&j, r);
+	int error = tw_memory_json(&j, r, NULL);
 	json_problems(&j, r);
 	tw_json_close(&j, '}');
+	return error;
+}
+
+static int print_address(const struct tw_recording *r, const char *dir, uint64_t address, int json)
+{
+	struct tw_json j = {.f = stdout};
+	if (!json) {
+		int error = tw_memory_print_address(r, address);
+		if (error == 1)
+			fprintf(stderr, "trackway info: %s: nothing is known to have been mapped at 0x%llx\n", dir,
+			        (unsigned long long)address);
+		return error;
+	}
+	tw_json_begin(&j, "info-address");
+	tw_json_number(&j, "address", address);
+	int error = tw_memory_json(&j, r, &address);
+	tw_json_close(&j, '}');
+	return error;
 }
 
 /* ---- the command ---- */
 
+/* With or without 0x, as dump prints it. */
+static int parse_address(const char *text, uint64_t *out)
+{
+	char *end;
+	*out = strtoull(text, &end, 16);
+	return *text && *text != '-' && *text != '+' && *text != ' ' && !*end;
+}
+
 int tw_cmd_info(int argc, char **argv)
 {
+	enum { OPTION_MAPPINGS = 256, OPTION_ADDRESS, OPTION_JSON };
 	static const struct option options[] = {
-	    {"json", no_argument, NULL, 'j'},
+	    {"mappings", no_argument, NULL, OPTION_MAPPINGS},
+	    {"address", required_argument, NULL, OPTION_ADDRESS},
+	    {"json", no_argument, NULL, OPTION_JSON},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"info", ":h", options};
-	int json = 0;
+	int json = 0, has_address = 0;
+	size_t mappings = 40;
+	uint64_t address = 0;
 	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		if (option == 'h')
 			return fputs(help, stdout) < 0;
-		if (option != 'j')
+		if (option == OPTION_JSON)
+			json = 1;
+		else if (option == OPTION_MAPPINGS)
+			mappings = 0;
+		else if (option != OPTION_ADDRESS)
 			return tw_wrong_option(&set, option, argv);
-		json = 1;
+		else if (!parse_address(optarg, &address))
+			return tw_usage_error("info", "--address wants a hexadecimal address, as 0x7f0012340000, not '%s'", optarg);
+		else
+			has_address = 1;
 	}
 	if (argc - optind != 1)
 		return tw_usage_error("info", "exactly one recording is wanted");
@@ -416,10 +462,10 @@ int tw_cmd_info(int argc, char **argv)
 	int error = tw_recording_open(argv[optind], &r);
 	if (error)
 		return tw_recording_error("info", argv[optind], error);
-	if (json)
-		print_json(r);
+	if (has_address)
+		error = print_address(r, argv[optind], address, json);
 	else
-		print_text(r);
+		error = json ? print_json(r) : print_text(r, mappings);
 	tw_recording_close(r);
-	return 0;
+	return error < 0 ? tw_recording_error("info", argv[optind], error) : error;
 }

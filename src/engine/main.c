@@ -31,6 +31,7 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <linux/resource.h>
 
 static struct tw_control no_channel; /* stands in until the channel is mapped */
 
@@ -239,11 +240,30 @@ static void tell_vdso(struct thread *t)
 		tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
 }
 
-/* As far as the kernel has filled it, and what it grows to. The file's name stands last in it, before 8 bytes. */
-static void make_stack_executable(const struct start *s)
+/* The end of the stack. The file's name stands last in it, before 8 bytes. */
+static u64 stack_end(const struct start *s)
 {
 	const char *name = (const char *)auxv_get(s, AT_EXECFN);
-	u64 page = s->sp & ~(u64)(TW_PAGE - 1), end = tw_page_up((u64)name + strlen(name) + 1 + 8);
+	return tw_page_up((u64)name + strlen(name) + 1 + 8);
+}
+
+/* With what it may grow to, where that is limited. */
+static void tell_stack(struct thread *t, u64 end)
+{
+	enum { MOST = 128 << 20 }; /* the kernel leaves so much room for it at least */
+	static const char name[] = "[stack]";
+	u64 limit[2] = {MOST, 0};
+	if (tw_sys4(__NR_prlimit64, 0, RLIMIT_STACK, 0, limit) || limit[0] > MOST)
+		limit[0] = MOST;
+	struct tw_map m = {end - (limit[0] & ~(u64)(TW_PAGE - 1)), limit[0] & ~(u64)(TW_PAGE - 1), 0, PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN};
+	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
+}
+
+/* As far as the kernel has filled it, and what it grows to. */
+static void make_stack_executable(const struct start *s)
+{
+	u64 page = s->sp & ~(u64)(TW_PAGE - 1), end = stack_end(s);
 	int prot = PROT_READ | PROT_WRITE | PROT_EXEC;
 	if (!tw_failed(tw_sys(__NR_mprotect, page, end - page, prot | PROT_GROWSDOWN)))
 		tw_memory_stack_protected(end, prot);
@@ -299,6 +319,7 @@ static void make_room_for_threads(void)
 static void run_program(struct start *s, const struct told *told)
 {
 	const u64 all = ~0ull;
+	const u64 stack = stack_end(s);
 	struct loaded l;
 	remember_engine();
 	remember_program(told->program);
@@ -319,6 +340,7 @@ static void run_program(struct start *s, const struct told *told)
 	tw_process_tell_program(t, s->argv);
 	tw_load_tell(t);
 	tell_vdso(t);
+	tell_stack(t, stack);
 	tw_signal_set_mask(t, t->signal->mask);
 	tw_resume_cache();
 }

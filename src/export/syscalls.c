@@ -234,14 +234,20 @@ static void print_argument(struct tw_text *t, char kind, uint64_t value)
 	}
 }
 
-static void print_result(struct tw_text *t, int64_t result)
+static int gives_address(uint64_t number)
+{
+	return number == __NR_mmap || number == __NR_mremap || number == __NR_brk || number == __NR_shmat;
+}
+
+static void print_result(struct tw_text *t, uint64_t number, int64_t result)
 {
 	enum { LARGEST_ERROR = 4095 };
 	const char *error = result < 0 && result >= -LARGEST_ERROR ? strerrorname_np((int)-result) : NULL;
 	if (error)
 		tw_text_printf(t, " = -1 %s", error);
 	else
-		tw_text_printf(t, result > UINT32_MAX || result < -LARGEST_ERROR ? " = 0x%llx" : " = %lld", (long long)result);
+		tw_text_printf(t, gives_address(number) || result > UINT32_MAX || result < -LARGEST_ERROR ? " = 0x%llx" : " = %lld",
+		               (long long)result);
 }
 
 void tw_syscall_print(struct tw_text *t, const struct tw_syscall *call, uint32_t bytes)
@@ -262,5 +268,5 @@ void tw_syscall_print(struct tw_text *t, const struct tw_syscall *call, uint32_t
 			print_argument(t, kinds[i], call->args[i]);
 	}
 	tw_text_put(t, ")", 1);
-	print_result(t, call->result);
+	print_result(t, call->number, call->result);
 }

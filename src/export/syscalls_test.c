@@ -35,6 +35,8 @@ int main(void)
 	check((struct tw_syscall){.number = SYS_open, .args = {0x10}, .result = 0}, "", 0, "open(0x10, 0, 0) = 0"); /* of version 6 */
 	check((struct tw_syscall){.number = SYS_mmap, .args = {0, 4096, 3, 0x22, 0xffffffff, 0}, .result = 0x7f1234567000}, "", 0,
 	      "mmap(0, 4096, 0x3, 0x22, -1, 0) = 0x7f1234567000");
+	check((struct tw_syscall){.number = SYS_mmap, .args = {0, 4096, 3, 0x22, 0xffffffff, 0}, .result = 0x10005000}, "", 0,
+	      "mmap(0, 4096, 0x3, 0x22, -1, 0) = 0x10005000");
 	check((struct tw_syscall){.number = SYS_getpid, .result = 77}, "", 0, "getpid() = 77");
 	check((struct tw_syscall){.number = 9999, .args = {1, 2, 3, 4, 5, 6}, .result = -38}, "", 0,
 	      "syscall_9999(0x1, 0x2, 0x3, 0x4, 0x5, 0x6) = -1 ENOSYS");

@@ -69,7 +69,7 @@ static int next_in_chunk(struct cursor *c)
 static int read_chunk(struct times *w, struct cursor *c)
 {
 	const struct tw_chunk *chunk = &w->coded.chunk;
-	int error = tw_recording_coded_chunk(w->recording, c->thread, c->chunk++, &w->coded);
+	int error = tw_recording_events(w->recording, c->thread, c->chunk++, &w->coded);
 	free(c->events);
 	c->events = error ? NULL : malloc(chunk->n_e + 1);
 	c->n = c->at = 0;

@@ -146,6 +146,26 @@ int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t
 	return read_chunk(r, thread, c, (const struct tw_reader_checks *)tw_reader_thread(r, thread)->checks.items + chunk, out);
 }
 
+int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out)
+{
+	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
+	if (!c)
+		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
+	out->room = out->room ? out->room : new_room();
+	if (!out->room)
+		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
+	const struct tw_reader_thread *t = tw_reader_thread(r, thread);
+	struct reading g = {.r = r, .t = t, .c = c, .checks = (const struct tw_reader_checks *)t->checks.items + chunk, .room = out->room};
+	describe_chunk(t, c, &out->chunk);
+	int error = tw_reader_open_file(r, t->name, &g.fd);
+	if (error)
+		return error;
+	error = read_section(&g, TW_STREAM_E, &out->room->events, 0);
+	close(g.fd);
+	out->chunk.e = out->room->events.at;
+	return error;
+}
+
 void tw_coded_chunk_release(struct tw_coded_chunk *chunk)
 {
 	free_room(chunk->room);

@@ -157,6 +157,8 @@ struct tw_coded_chunk {
 
 /* As tw_recording_chunk. *out is all zeros at first; a chunk that is there already makes way for this one, which takes its memory. */
 int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
+/* Its events alone, of which nothing else is read: out->chunk.e, and what the chunk's header tells. Memory as above. */
+int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
 void tw_coded_chunk_release(struct tw_coded_chunk *chunk);
 
 /* The values of all its fragments. */

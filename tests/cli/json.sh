@@ -106,6 +106,7 @@ for option in --self --lines --memory --blocks --tree '--callers add' '--callees
 	# shellcheck disable=SC2086
 	conforms report --json $option words.tw
 done
+conforms info --json --address 10000000 words.tw
 conforms paths --json words.tw
 for a in $("$TW" analyze --list | awk '{ print $1 }'); do
 	case $a in

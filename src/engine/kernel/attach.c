@@ -31,6 +31,9 @@ void tw_attach_memory(const struct tw_attach *a)
 {
 	for (u64 k = 0; k < a->n_maps; k++) {
 		const struct tw_attach_map *m = map_at(a, k);
+		const bool shared = (m->flags & MAP_TYPE) == MAP_SHARED && (m->prot & PROT_WRITE);
+		if (!(m->prot & PROT_EXEC) && !shared)
+			continue;
 		if (m->flags & MAP_GROWSDOWN)
 			tw_memory_stack_protected(m->end, (int)m->prot);
 		else
@@ -196,10 +199,10 @@ static void tell_memory(struct thread *t, const struct tw_attach *a)
 	for (u64 k = 0; k < a->n_maps; k++) {
 		const struct tw_attach_map *m = map_at(a, k);
 		const char *path = (const char *)m->path;
-		const struct tw_map e = {m->start, m->end - m->start, m->offset, m->prot, m->flags & MAP_TYPE};
+		const struct tw_map e = {m->start, m->end - m->start, m->offset, m->prot, m->flags};
+		tw_buffer_event(t, TW_EVENT_MAP, &e, sizeof e, path, (u32)strlen(path) + 1);
 		if (!(m->prot & PROT_EXEC))
 			continue;
-		tw_buffer_event(t, TW_EVENT_MAP, &e, sizeof e, path, (u32)strlen(path) + 1);
 		tw_window_mapped(path, m->start, m->end - m->start, m->offset);
 		tw_calls_mapped(path, m->start, m->end - m->start, m->offset);
 	}

@@ -13,11 +13,11 @@
 #define ERROR_NOEXEC (-8)
 #define PAGE_MASK    (~(u64)(TW_PAGE - 1))
 
-/* Executable mappings made here, for tw_load_tell. */
+/* Mappings made here, for tw_load_tell. */
 static struct {
 	struct tw_map map;
 	char path[4096];
-} told[8];
+} told[32];
 static u32 n_told;
 
 struct elf {
@@ -29,11 +29,12 @@ struct elf {
 	char interpreter[4096];
 };
 
-static void note(const char *path, u64 at, u64 length, u64 offset, int prot)
+/* `flags`: MAP_ANONYMOUS where a file's variables begin as zeros. */
+static void note(const char *path, u64 at, u64 length, u64 offset, int prot, int flags)
 {
-	if (!(prot & PROT_EXEC) || n_told == sizeof told / sizeof *told)
+	if (!length || n_told == sizeof told / sizeof *told)
 		return;
-	told[n_told].map = (struct tw_map){at, length, offset, (u32)prot, MAP_PRIVATE};
+	told[n_told].map = (struct tw_map){at, length, offset, (u32)prot, (u32)(MAP_PRIVATE | flags)};
 	tw_format(told[n_told].path, sizeof told[n_told].path, "%s", path);
 	n_told++;
 }
@@ -80,20 +81,22 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	u64 file_end = start + p->p_filesz, mem_end = start + p->p_memsz;
 	u64 file_pages = tw_page_up(file_end);
 	int prot = protection(p->p_flags);
+	u64 zero = p->p_filesz ? file_pages : page;
 	i64 r = 0;
 	if (p->p_filesz)
 		r = map_fixed(page, file_pages - page, prot, 0, f->fd, p->p_offset - skew);
 	if (!r && mem_end > file_end) {
 		if ((prot & PROT_WRITE) && p->p_filesz) /* to the end of the page, as the kernel does: ld.so's first malloc counts on it */
 			memset((void *)file_end, 0, file_pages - file_end);
-		u64 zero = p->p_filesz ? file_pages : page;
 		if (mem_end > zero)
 			r = map_fixed(zero, tw_page_up(mem_end) - zero, prot, MAP_ANONYMOUS, -1, 0);
 	}
 	tw_memory_protected(page, mem_end - page, prot);
 	if (!r && p->p_filesz)
 		tw_module_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew, prot, MAP_PRIVATE);
-	note(path, page, file_pages - page, p->p_offset - skew, prot);
+	note(path, page, zero - page, p->p_offset - skew, prot, 0);
+	if (mem_end > zero)
+		note(path, zero, tw_page_up(mem_end) - zero, 0, prot, MAP_ANONYMOUS);
 	return r;
 }
 
@@ -212,6 +215,8 @@ void tw_load_tell(struct thread *t)
 	for (u32 i = 0; i < n_told; i++) {
 		const struct tw_map *m = &told[i].map;
 		tw_buffer_event(t, TW_EVENT_MAP, m, sizeof *m, told[i].path, (u32)strlen(told[i].path) + 1);
+		if (!(m->prot & PROT_EXEC))
+			continue;
 		tw_window_mapped(told[i].path, m->address, m->length, m->offset);
 		tw_calls_mapped(told[i].path, m->address, m->length, m->offset);
 	}

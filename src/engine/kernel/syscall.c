@@ -163,16 +163,29 @@ static void tell_map(struct thread *t, u64 at, u64 length, int prot, int flags, 
 	char link[32], path[4096];
 	struct tw_map m = {at, length, offset, (u32)prot, (u32)flags};
 	i64 n = 0;
-	if (!(prot & PROT_EXEC))
-		return;
 	if (!(flags & MAP_ANONYMOUS)) {
 		tw_format(link, sizeof link, "/proc/self/fd/%d", fd);
 		n = tw_sys(__NR_readlink, link, path, sizeof path - 1);
 	}
 	path[n > 0 ? n : 0] = 0;
 	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, path, (u32)strlen(path) + 1);
+	if (!(prot & PROT_EXEC))
+		return;
 	tw_window_mapped(path, at, length, offset);
 	tw_calls_mapped(path, at, length, offset);
+}
+
+static void tell_unmap(struct thread *t, u64 at, u64 length)
+{
+	struct tw_unmap u = {at, length};
+	tw_buffer_event(t, TW_EVENT_UNMAP, &u, sizeof u, NULL, 0);
+}
+
+/* Memory that is no file's: the heap that brk gives, a segment of shared memory. */
+static void tell_memory(struct thread *t, u64 at, u64 length, u32 prot, u32 flags, const char *name)
+{
+	struct tw_map m = {at, length, 0, prot, flags};
+	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, (u32)strlen(name) + 1);
 }
 
 /* Where ld.so wants a library: a private file mapping marked as one (MAP_DENYWRITE), or anything executable, without a place of its own. */
@@ -252,10 +265,8 @@ static i64 sys_munmap(struct thread *t, const u64 *a)
 		tw_calls_unmapped(a[0], a[0] + tw_page_up(a[1]));
 	}
 	tw_unlock(&tw_engine.lock);
-	if (!tw_failed(r)) {
-		struct tw_unmap u = {a[0], a[1]};
-		tw_buffer_event(t, TW_EVENT_UNMAP, &u, sizeof u, NULL, 0);
-	}
+	if (!tw_failed(r))
+		tell_unmap(t, a[0], a[1]);
 	return r;
 }
 
@@ -289,7 +300,7 @@ static i64 sys_mprotect(struct thread *t, const u64 *a)
 	else if (r == ENGINE_ENOMEM) /* a hole: what is before it has been protected */
 		note_protection(a[0], mapped_bytes(a[0], a[1]), effective(a[2]));
 	tw_unlock(&tw_engine.lock);
-	if (!tw_failed(r))
+	if (!tw_failed(r) && (effective(a[2]) & PROT_EXEC))
 		tell_map(t, a[0], a[1], effective(a[2]), MAP_ANONYMOUS, -1, 0);
 	return r;
 }
@@ -327,6 +338,8 @@ static i64 sys_shmat(struct thread *t, const u64 *a)
 		tw_memory_protected((u64)r, segment.shm_segsz,
 		                    PROT_READ | (a[2] & SHM_EXEC ? PROT_EXEC : 0) | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE));
 	tw_unlock(&tw_engine.lock);
+	if (!tw_failed(r) && (known || !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment)))
+		tell_memory(t, (u64)r, segment.shm_segsz, PROT_READ | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE), MAP_SHARED, "[shm]");
 	return r;
 }
 
@@ -346,7 +359,6 @@ static i64 sys_shmdt(struct thread *t, const u64 *a)
 
 static i64 sys_brk(struct thread *t, const u64 *a)
 {
-	(void)t;
 	tw_lock(&tw_engine.lock);
 	u64 now = tw_memory_brk(0), before = tw_page_up(now), r = tw_memory_brk(a[0]), after = tw_page_up(r);
 	if (after > before && !tw_mlock_mapped(before, after - before)) {
@@ -358,6 +370,10 @@ static i64 sys_brk(struct thread *t, const u64 *a)
 	else if (after < before)
 		tw_memory_protected(after, before - after, PROT_NONE);
 	tw_unlock(&tw_engine.lock);
+	if (after > before)
+		tell_memory(t, before, after - before, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, "[heap]");
+	else if (after < before)
+		tell_unmap(t, after, before - after);
 	return (i64)r;
 }
 
