@@ -5,6 +5,7 @@
 #include "analyze/by_fragment.h"
 #include "analyzers/flame.h"
 #include "analyzers/process.h"
+#include "analyzers/segments.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -25,13 +26,6 @@ struct aside {
 	size_t n;
 };
 
-/* A part of the tree that was looked for of late. */
-struct recent {
-	uint64_t key; /* node, and block + 1 */
-	uint32_t part;
-};
-enum { RECENT = 1024 };
-
 /* The blocks of a fragment, by their numbers. */
 struct numbered {
 	uint32_t pid;
@@ -44,7 +38,7 @@ struct state {
 	struct tw_context_tree *out; /* where the tree goes instead of an answer; NULL: an answer is wanted */
 	int has_refs;
 	struct tw_contexts tree;
-	struct recent recent[RECENT];    /* by node and block: most blocks run where they just ran */
+	struct tw_segments segments;
 	struct tw_by_fragment fragments; /* struct numbered */
 	uint32_t thread, pid;            /* of the batch; TW_CONTEXT_NONE: none so far */
 	struct frame *frames;            /* the one that runs is the last */
@@ -53,6 +47,7 @@ struct state {
 	size_t next_aside;
 	/* How the next block is reached. */
 	uint32_t last;     /* number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning */
+	uint32_t segment;  /* that ended with it; TW_SEGMENT_NONE: it was taken by itself */
 	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
 	uint64_t last_ref; /* address of its last reference; 0: none */
 	uint64_t back;     /* address behind it */
@@ -69,6 +64,7 @@ static void forget_stacks(struct state *s)
 		s->aside[i] = (struct aside){0};
 	}
 	s->last = TW_CONTEXT_NONE;
+	s->segment = TW_SEGMENT_NONE;
 	s->in_handler = 0;
 }
 
@@ -76,6 +72,7 @@ static void free_state(struct state *s)
 {
 	forget_stacks(s);
 	tw_contexts_free(&s->tree);
+	tw_segments_free(&s->segments);
 	tw_by_fragment_free(&s->fragments, free);
 	free(s->frames);
 	free(s);
@@ -89,6 +86,7 @@ static void *begin(void *arg)
 	s->context = arg;
 	s->has_refs = tw_format_has_refs(tw_recording_info(tw_context_recording(arg))->format);
 	s->thread = s->last = TW_CONTEXT_NONE;
+	s->segment = TW_SEGMENT_NONE;
 	return s;
 }
 
@@ -125,16 +123,31 @@ static inline uint32_t block_of(struct state *s, const struct tw_block_run *b)
 
 /* ---- the shadow stack ---- */
 
-static int push(struct state *s, uint32_t parent, uint32_t site, uint32_t entry, uint64_t slot, uint64_t back)
+static int push_node(struct state *s, uint32_t node, uint64_t slot, uint64_t back)
 {
 	struct frame *frames = tw_array_room(s->frames, s->n_frames, &s->room, sizeof *frames);
-	uint32_t node = tw_contexts_node(&s->tree, parent, site, entry);
 	s->frames = frames ? frames : s->frames;
 	if (!frames || node == TW_CONTEXT_NONE)
 		return TW_ERR_MEMORY;
-	s->tree.nodes[node].calls++;
 	frames[s->n_frames++] = (struct frame){node, slot, back};
 	return 0;
+}
+
+static int push(struct state *s, uint32_t parent, uint32_t site, uint32_t entry, uint64_t slot, uint64_t back)
+{
+	uint32_t node = tw_contexts_node(&s->tree, parent, site, entry);
+	if (node != TW_CONTEXT_NONE)
+		s->tree.nodes[node].calls++;
+	return push_node(s, node, slot, back);
+}
+
+/* The last block called what follows: the block, and where one begins with it, the segment. */
+static int push_call(struct state *s, uint32_t block, uint32_t segment, uint64_t slot)
+{
+	uint32_t parent = s->frames[s->n_frames - 1].node;
+	if (s->segment == TW_SEGMENT_NONE || segment == TW_SEGMENT_NONE)
+		return push(s, parent, s->last, block, slot, s->back);
+	return push_node(s, tw_segments_call(&s->segments, &s->tree, parent, s->segment, segment), slot, s->back);
 }
 
 /* Takes off the frames from number i on, and keeps them for when control comes back to them. */
@@ -217,8 +230,8 @@ static int take_call(struct state *s, uint64_t slot)
 
 /* ---- blocks ---- */
 
-/* Control has come to a block after the one before it ended. */
-static int arrive(struct state *s, uint32_t block, uint64_t pc)
+/* Control has come to a block after the one before it ended. segment: what begins with it, TW_SEGMENT_NONE if none does. */
+static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc)
 {
 	int error = 0;
 	uint64_t slot = s->has_refs ? s->last_ref : 0;
@@ -232,7 +245,7 @@ static int arrive(struct state *s, uint32_t block, uint64_t pc)
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
 		error = slot ? take_call(s, slot) : 0;
-		return error ? error : push(s, s->frames[s->n_frames - 1].node, s->last, block, slot, s->back);
+		return error ? error : push_call(s, block, segment, slot);
 	}
 	return 0;
 }
@@ -243,18 +256,11 @@ static int uses_stack(uint8_t end)
 	return end == TW_END_RETURN || end == TW_END_CALL || end == TW_END_ICALL;
 }
 
-/* The part that a block is in the context that is active; TW_CONTEXT_NONE: no memory. */
-static inline uint32_t part_of(struct state *s, uint32_t block)
+/* References of the last block that came after it, the last of them at `addr`. */
+static void move_last_ref(struct state *s, uint64_t addr)
 {
-	uint32_t node = s->frames[s->n_frames - 1].node;
-	uint64_t key = (uint64_t)node << 32 | (block + 1);
-	struct recent *r = &s->recent[(node * 37 + block) % RECENT];
-	if (r->key == key)
-		return r->part;
-	uint32_t part = tw_contexts_part(&s->tree, node, block);
-	if (part != TW_CONTEXT_NONE)
-		*r = (struct recent){key, part};
-	return part;
+	if (uses_stack(s->end))
+		s->last_ref = addr;
 }
 
 static int take_block(struct state *s, const struct tw_block_run *b, const uint64_t *addr, size_t n_refs)
@@ -263,23 +269,64 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 	uint32_t block = block_of(s, b);
 	int error = block == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 	if (!error && b->n_insns)
-		error = arrive(s, block, b->pc);
+		error = arrive(s, block, TW_SEGMENT_NONE, b->pc);
 	if (error || !s->n_frames)
 		return error;
-	uint32_t part = part_of(s, block);
+	uint32_t part = tw_contexts_part(&s->tree, s->frames[s->n_frames - 1].node, block);
 	if (part == TW_CONTEXT_NONE)
 		return TW_ERR_MEMORY;
 	struct tw_context_part *p = &s->tree.parts[part];
 	p->runs += b->n_insns != 0;
 	p->cost.insns += b->n_insns;
 	p->cost.refs += n_refs;
+	if (!b->n_insns) {
+		if (n_refs)
+			move_last_ref(s, addr[n_refs - 1]);
+		return 0;
+	}
 	s->last = block;
+	s->segment = TW_SEGMENT_NONE;
 	s->end = b->n_insns == code->n_insns ? code->end : TW_END_FALL;
 	if (uses_stack(s->end)) {
 		s->last_ref = n_refs ? addr[n_refs - 1] : 0;
 		s->back = code->pc + code->bytes;
 	}
 	return 0;
+}
+
+/* References that stand before the first block of a stretch: more of the last block. */
+static int take_leading(struct state *s, const uint64_t *addr, size_t n)
+{
+	if (s->last == TW_CONTEXT_NONE || !s->n_frames)
+		return 0;
+	uint32_t part = tw_contexts_part(&s->tree, s->frames[s->n_frames - 1].node, s->last);
+	if (part == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	s->tree.parts[part].cost.refs += n;
+	move_last_ref(s, addr[n - 1]);
+	return 0;
+}
+
+/* addr: of the first reference of its stretch. */
+static int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
+{
+	const struct tw_segment *g = &s->segments.items[number];
+	int error = 0;
+	if (g->n_blocks)
+		error = arrive(s, tw_segment_first(&s->segments, g), number, g->blocks->pc);
+	if (error || !s->n_frames)
+		return error;
+	if (!g->n_blocks) {
+		if (g->n_refs)
+			move_last_ref(s, addr[g->last_ref]);
+	} else {
+		s->last = tw_segment_last(&s->segments, g);
+		s->segment = number;
+		s->end = g->ends;
+		s->back = g->back;
+		s->last_ref = g->last_ref == TW_CONTEXT_NONE || !uses_stack(g->ends) ? 0 : addr[g->last_ref];
+	}
+	return tw_segments_count(&s->segments, s->frames[s->n_frames - 1].node, number);
 }
 
 /* ---- signals ---- */
@@ -305,29 +352,83 @@ static int take_event(struct state *s, const struct tw_event *e)
 	return 0;
 }
 
+/* Where a batch has come to. */
+struct walk {
+	const struct tw_batch *b;
+	const uint64_t *addr; /* of the stretch's first reference */
+	size_t block, event;  /* the next of each */
+};
+
+static int take_events(struct state *s, struct walk *w)
+{
+	int error = 0;
+	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block && !error; w->event++)
+		error = take_event(s, &w->b->events[w->event]);
+	return error;
+}
+
+/* Block by block. The first of the references belong to a block before where it has not got them all yet. */
+static int walk_blocks(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+{
+	const struct tw_block_run *run = stretch->blocks;
+	uint32_t leading = stretch->n_blocks ? run->first_ref : stretch->n_refs;
+	int error = leading ? take_leading(s, w->addr, leading) : 0;
+	for (uint32_t i = 0; i < stretch->n_blocks && !error; i++, w->block++) {
+		uint32_t end = i + 1 < stretch->n_blocks ? run[i + 1].first_ref : stretch->n_refs;
+		error = take_events(s, w);
+		error = error ? error : take_block(s, &run[i], w->addr + run[i].first_ref, end - run[i].first_ref);
+	}
+	return error;
+}
+
+/* Whether something happens between its blocks. */
+static int has_events(const struct walk *w, const struct tw_stretch *stretch)
+{
+	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
+}
+
+static int walk_segments(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+{
+	uint32_t number = tw_segments_of(&s->segments, &s->tree, stretch, s->pid, s->thread, s->last);
+	int error = 0;
+	if (number == TW_SEGMENT_NONE)
+		return TW_ERR_MEMORY;
+	if (number == TW_SEGMENT_SLOW)
+		return walk_blocks(s, w, stretch);
+	do
+		error = take_segment(s, number, w->addr);
+	while (!error && !s->segments.items[number++].is_last);
+	w->block += stretch->n_blocks;
+	return error;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	const struct tw_block_run *run = tw_batch_blocks(b);
-	size_t event = 0;
+	struct walk w = {.b = b, .addr = b->addr};
 	int error = 0;
 	if (s->thread != b->thread)
 		begin_thread(s, b->thread);
-	for (size_t i = 0; i <= b->n_blocks && !error; i++) {
-		for (; event < b->n_events && b->events[event].block <= i && !error; event++)
-			error = take_event(s, &b->events[event]);
-		if (i == b->n_blocks || error)
-			break;
-		size_t end = i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs;
-		error = take_block(s, &run[i], b->addr + run[i].first_ref, end - run[i].first_ref);
+	for (size_t i = 0; i < b->n_stretches && !error; i++) {
+		const struct tw_stretch *stretch = b->stretches[i];
+		error = stretch->n_blocks && !stretch->blocks->first_ref ? take_events(s, &w) : 0;
+		if (!error)
+			error = stretch->number && !has_events(&w, stretch) ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);
+		w.addr += stretch->n_refs;
 	}
-	return error;
+	return error ? error : take_events(s, &w);
+}
+
+static int settle(struct state *s)
+{
+	return tw_segments_settle(&s->segments, &s->tree);
 }
 
 static int merge(void *state, void *later)
 {
 	struct state *s = state, *from = later;
-	int error = tw_contexts_merge(&s->tree, &from->tree);
+	int error = settle(from);
+	error = error ? error : tw_contexts_merge(&s->tree, &from->tree);
 	free_state(from);
 	return error;
 }
@@ -336,7 +437,9 @@ static int merge(void *state, void *later)
 
 static int pack(const void *state, FILE *to)
 {
-	return tw_contexts_pack(&((const struct state *)state)->tree, to);
+	struct state *s = (struct state *)state; /* what is counted moves within it */
+	int error = settle(s);
+	return error ? error : tw_contexts_pack(&s->tree, to);
 }
 
 static int unpack(void *state, FILE *from)
@@ -438,7 +541,8 @@ static int print_all(const struct state *s)
 
 static int end(void *state, int error)
 {
-	const struct state *s = state;
+	struct state *s = state;
+	error = error ? error : settle(s);
 	struct tw_names *names = error || !s->out ? NULL : s->names ? s->names : tw_context_names(s->context);
 	if (names)
 		error = tw_context_tree(&s->tree, names, s->out);
