@@ -1,7 +1,7 @@
 # A thread that traces others of the same memory, as the leak sanitizer's does: it sees the application's registers, and what it traces has not stopped with a lock
 # of the engine's.
 . "$(dirname "$0")/../lib.sh"
-cc_program tracer -D_GNU_SOURCE -pthread <<'END2'
+cc_program tracer -D_GNU_SOURCE -pthread -no-pie <<'END2'
 #include <elf.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,8 @@ cc_program tracer -D_GNU_SOURCE -pthread <<'END2'
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-static volatile int tids[2], done;
+static volatile int tids[3], done;
+volatile int writes;
 static char *stack;
 static long rounds;
 /* New code: it is translated each time. */
@@ -35,12 +36,26 @@ static void *work(void *unused)
 		fresh(code, n);
 	return unused;
 }
+/* Writes to code that has run, all the time, with r12 as it is while the tracer waits. */
+static void *write_code(void *unused)
+{
+	unsigned char *code = mmap(NULL, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(code, "\xb8\0\0\0\0\xc3", 6);
+	tids[2] = (int)syscall(SYS_gettid);
+	__asm__ volatile("mov $0x123456789abcdef, %%r12; movl $1, writes\n"
+	                 "1: incb 1(%0); call *%0; cmpl $0, writes; jne 1b"
+	                 :
+	                 : "r"(code)
+	                 : "rax", "r12", "memory");
+	return unused;
+}
+/* By nothing but what attaching sends. */
 static int stopped(int tid)
 {
 	int status;
 	if (ptrace(PTRACE_ATTACH, tid, 0, 0))
 		return 0;
-	return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
+	return waitpid(tid, &status, __WALL) == tid && status == (SIGSTOP << 8 | 0x7f);
 }
 static int trace(void *arg)
 {
@@ -65,19 +80,29 @@ static int trace(void *arg)
 		fresh(code, n);
 		ptrace(PTRACE_DETACH, tids[1], 0, 0);
 	}
+	while (!writes)
+		usleep(1000);
+	for (int n = 0; n < rounds; n++) {
+		if (!stopped(tids[2]) || ptrace(PTRACE_GETREGS, tids[2], 0, &r))
+			return 3;
+		if (r.r12 != 0x123456789abcdef)
+			return 4;
+		ptrace(PTRACE_DETACH, tids[2], 0, 0);
+	}
 	return 5;
 }
 int main(int argc, char **argv)
 {
 	char here, *range[2] = {&here - 65536, &here + 65536};
-	pthread_t t;
+	pthread_t t, u;
 	int status;
 	rounds = argc > 1 ? atol(argv[1]) : 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	stack = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	tids[0] = (int)syscall(SYS_gettid);
 	pthread_create(&t, NULL, work, NULL);
-	while (!tids[1])
+	pthread_create(&u, NULL, write_code, NULL);
+	while (!tids[1] || !tids[2])
 		;
 	int p = clone(trace, stack + (1 << 20), CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, range);
 	long r;
@@ -86,7 +111,9 @@ int main(int argc, char **argv)
 		__asm__ volatile("syscall" : "=a"(r), "+r"(r12) : "a"(SYS_wait4), "D"(p), "S"(&status), "d"(__WALL), "r"(r10) : "rcx", "r11", "memory");
 	} while (r == -4);
 	done = 1;
+	writes = 0;
 	pthread_join(t, NULL);
+	pthread_join(u, NULL);
 	printf("tracer %x\n", status);
 	return 0;
 }

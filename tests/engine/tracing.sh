@@ -1,5 +1,6 @@
 # Tracing: a recorded process traces another that it has made, which has executed no program: the tracer sees the application's registers, system calls and memory, can
 # change them, and gets every stop that it gets natively.
+# timeout: 240
 . "$(dirname "$0")/../lib.sh"
 cc_program tracing -D_GNU_SOURCE -pthread -w <<'END2'
 #include <elf.h>
@@ -367,6 +368,70 @@ static void exec(void)
 	} while (WIFSTOPPED(status));
 	printf("%d, then %x\n", n & 1, status);
 }
+/* ---- faults ---- */
+/* Code that changes, in a page that it shares with code that has run: no signal comes of it. */
+static void changes_code(void)
+{
+	int sum = 0;
+	unsigned char *code = mmap(NULL, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	traced();
+	for (int n = 0; n < 50; n++) {
+		const unsigned char f[] = {0xb8, n, 0, 0, 0, 0xc3}; /* mov eax, n; ret */
+		memcpy(code + n % 3 * 16, f, sizeof f);
+		sum += ((int (*)(void))(code + n % 3 * 16))();
+	}
+	_exit(sum & 63);
+}
+static void no_faults(void)
+{
+	begin(changes_code);
+	for (int i = 0; i < 4; i++) {
+		show(child, waited(child));
+		ptrace(PTRACE_CONT, child, 0, 0);
+	}
+}
+extern char fault_load[], fault_divide[], fault_illegal[], fault_break[], fault_end[];
+void make_faults(void *p);
+__asm__("make_faults: mov $0x12345678, %r8d; mov $0x5a5a5a5a, %r11d\n"
+        "fault_load: mov (%rdi), %rax; nop\n"
+        "xor %edx, %edx; xor %ecx, %ecx\n"
+        "fault_divide: div %ecx\n"
+        "fault_illegal: ud2\n"
+        "fault_break: int3\n"
+        "fault_end: ret\n");
+static void mend(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+	if (signo == SIGSEGV)
+		mprotect(page, 4096, 3);
+	else if (signo != SIGTRAP)
+		c->uc_mcontext.gregs[REG_RIP] += 2;
+}
+static void faults(void)
+{
+	struct sigaction a = {.sa_sigaction = mend, .sa_flags = SA_SIGINFO};
+	sigaction(SIGSEGV, &a, NULL), sigaction(SIGFPE, &a, NULL), sigaction(SIGILL, &a, NULL), sigaction(SIGTRAP, &a, NULL);
+	mprotect(page, 4096, PROT_NONE);
+	traced();
+	make_faults(page);
+	_exit(12);
+}
+/* Each of them stops; one that the tracer keeps back comes again, but the breakpoint's, which has been passed. */
+static void every_fault(void)
+{
+	int status, stops = 0;
+	begin(faults);
+	while (status = waited(child), WIFSTOPPED(status) && stops < 20) {
+		siginfo_t si;
+		regs_t r = regs_of(child);
+		ptrace(PTRACE_GETSIGINFO, child, 0, &si);
+		if (WSTOPSIG(status) != SIGSTOP)
+			printf("stop %x, code %d, at the page %d, at the instruction %d, rip %ld, r8 %llx, r11 %llx, call %ld\n", status, si.si_code,
+			       si.si_addr == page, si.si_addr == (void *)r.rip, (long)r.rip - (long)fault_load, r.r8, r.r11, (long)r.orig_rax);
+		ptrace(PTRACE_CONT, child, 0, WSTOPSIG(status) != SIGSTOP && stops++ & 1 ? WSTOPSIG(status) : 0);
+	}
+	show(child, status);
+}
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -384,18 +449,20 @@ int main(int argc, char **argv)
 	case 'h': another_thread(); break;
 	case 'i': group_stop(); break;
 	case 'j': exec(); break;
+	case 'k': no_faults(); break;
+	case 'l': every_fault(); break;
 	}
 	return 0;
 }
 END2
-for how in a b c d e f g h i j; do
+for how in a b c d e f g h i j k l; do
 	native timeout 20 ./tracing $how
 	[ "$NATIVE_STATUS" = 0 ] || skip "processes cannot be traced here"
 	cp native.out native.$how
 done
 for options in "-f none" "" --verify; do
 	read -ra RECORD_OPTIONS <<<"$options"
-	for how in a b c d e f g h i j; do
+	for how in a b c d e f g h i j k l; do
 		recorded timeout 60 ./tracing $how
 		cmp native.$how recorded.out || {
 			diff -a native.$how recorded.out | head -n 10

@@ -3,8 +3,11 @@
 #include "engine/kernel/process.h"
 #include "engine/kernel/traced.h"
 #include "engine/record/instrumentor.h"
-#include "engine/signal/room.h"
+#include "engine/record/timer.h"
+#include "engine/signal/frame.h"
+#include "engine/signal/signal.h"
 #include "engine/thread.h"
+#include "engine/x86_64/glue.h"
 #include <asm/errno.h>
 #include <asm/ptrace.h>
 #include <asm/unistd.h>
@@ -28,7 +31,9 @@ struct tracee {
 	u64 at; /* its struct thread, in its memory */
 	struct thread thread;
 	struct tw_kernel_thread kernel;
+	struct tw_signal_thread signal;
 	struct shown real, shown;
+	u64 context; /* not 0: in the engine's handler of a signal that came in the cache, with this struct tw_ucontext, from which `real` is */
 	bool saved;   /* it is in the engine, on whose stack it is: its registers were saved when it left the cache */
 	bool in_call; /* ... by a system call */
 	bool at_call; /* it stands in a stop of its own making (traced.h), not in that of a signal which came at once */
@@ -56,10 +61,26 @@ static bool find_thread(struct tracee *p)
 	if (p->real.rsp - p->at >= THREAD_BYTES && p->real.rip < ARENA_CACHE && copy_from(p->tid, &at, p->real.rsp, sizeof at))
 		p->at = at;
 	return copy_from(p->tid, &p->thread, p->at, sizeof p->thread) && p->thread.self == p->at &&
-	       copy_from(p->tid, &p->kernel, (u64)p->thread.kernel, sizeof p->kernel);
+	       copy_from(p->tid, &p->kernel, (u64)p->thread.kernel, sizeof p->kernel) &&
+	       copy_from(p->tid, &p->signal, (u64)p->thread.signal, sizeof p->signal);
 }
 
 /* ---- its registers ---- */
+
+static bool is_in_cache(u64 host)
+{
+	return host >= ARENA_CACHE && host < ARENA_CACHE_END;
+}
+
+/* On the alternate signal stack: the context that the handler was called with, if that is of code in the cache and what is in there has not been saved yet; 0: none. */
+static u64 find_context(const struct tracee *p, struct tw_ucontext *c)
+{
+	const u64 up = p->real.rsp - p->at;
+	if (up <= THREAD_STACK_TOP || up >= THREAD_BYTES)
+		return 0;
+	const u64 at = p->real.rip == (u64)tw_signal_handler ? p->real.rsp + sizeof(u64) : p->signal.interrupted;
+	return at && copy_from(p->tid, c, at, sizeof *c) && is_in_cache(c->rip) ? at : 0;
+}
 
 /* The registers of the application in the order of struct thread. */
 static u64 *places(struct shown *s, u32 r)
@@ -70,6 +91,22 @@ static u64 *places(struct shown *s, u32 r)
 	    [TW_R12] = &s->r12, [TW_R13] = &s->r13, [TW_R14] = &s->r14, [TW_R15] = &s->r15,
 	};
 	return of[r];
+}
+
+/* In the place of the handler's registers, those that it interrupted. */
+static void take_context(struct tracee *p)
+{
+	struct tw_ucontext c;
+	u64 regs[TW_NREGS];
+	p->context = find_context(p, &c);
+	if (!p->context)
+		return;
+	tw_frame_registers(regs, &c);
+	for (u32 r = 0; r < TW_NREGS; r++)
+		*places(&p->real, r) = regs[r];
+	p->real.rip = c.rip;
+	p->real.flags = c.eflags;
+	p->real.orig_rax = ~0ull;
 }
 
 static void show_saved(struct tracee *p)
@@ -96,7 +133,7 @@ static void show(struct tracee *p)
 	p->shown = p->real;
 	if (p->saved)
 		show_saved(p);
-	else if (p->real.rip >= ARENA_CACHE && p->real.rip < ARENA_CACHE_END && tw_instr()->records)
+	else if (is_in_cache(p->real.rip) && tw_instr()->records)
 		p->shown.r11 = p->thread.app_r11;
 	p->shown.fs_base = p->thread.app_fs;
 	p->shown.gs_base = p->thread.app_gs;
@@ -116,9 +153,11 @@ static bool look(u32 tid, struct tracee *p)
 	if (tw_sys4(__NR_ptrace, PTRACE_GETREGS, tid, 0, &p->real) || p->real.rip < ARENA_ENGINE || p->real.rip >= ARENA_HEAP_END ||
 	    !find_thread(p))
 		return false;
+	take_context(p);
 	p->saved = p->real.rsp - p->at < THREAD_BYTES;
 	p->at_call = p->kernel.traced.stop && is_own_stop(tid);
-	p->in_call = p->saved && copy_from(tid, &x, p->thread.exit, sizeof x) && (x.kind == EXIT_SYSCALL || x.kind == EXIT_INT80);
+	p->in_call = p->saved && (p->at_call || !p->signal.own_signal) && copy_from(tid, &x, p->thread.exit, sizeof x) &&
+	             (x.kind == EXIT_SYSCALL || x.kind == EXIT_INT80);
 	show(p);
 	return true;
 }
@@ -130,6 +169,19 @@ static bool same_but_r11(const struct shown *a, const struct shown *b)
 	struct shown c = *a;
 	c.r11 = b->r11;
 	return !memcmp(&c, b, sizeof c);
+}
+
+static i64 set_context(const struct tracee *p, struct shown *s)
+{
+	struct tw_ucontext c;
+	u64 regs[TW_NREGS];
+	if (!copy_from(p->tid, &c, p->context, sizeof c))
+		return -EIO;
+	for (u32 r = 0; r < TW_NREGS; r++)
+		regs[r] = *places(s, r);
+	tw_frame_set_registers(&c, regs);
+	c.eflags = s->flags;
+	return copy_to(p->tid, p->context, &c, sizeof c) ? 0 : -EIO;
 }
 
 /* In its code: all but where it goes on. */
@@ -145,7 +197,7 @@ static i64 set_running(struct tracee *p, struct shown *s)
 	}
 	real.fs_base = p->real.fs_base;
 	real.gs_base = p->real.gs_base;
-	return tw_sys4(__NR_ptrace, PTRACE_SETREGS, p->tid, 0, &real);
+	return p->context ? set_context(p, &real) : tw_sys4(__NR_ptrace, PTRACE_SETREGS, p->tid, 0, &real);
 }
 
 /* The call it is in is not made again, and what it returns is not looked at. */
@@ -365,8 +417,43 @@ bool tw_ptrace_is_call(u32 tid)
 	return trace && (__atomic_load_n(trace, __ATOMIC_SEQ_CST) & both) == both;
 }
 
+/* A step that the engine makes, not one that the tracer has asked for. */
+static bool is_engines_step(const struct tracee *p)
+{
+	return p->signal.code_step || p->signal.settling || p->signal.unaligned_step;
+}
+
+/* Made by the kernel, at an instruction: not sent, as what comes behind a system call is. */
+static bool is_machines(const struct tracee *p, const siginfo_t *info)
+{
+	return info->si_code > 0 && !p->signal.own_signal && p->real.rip != (u64)tw_syscall_end && p->real.rip != (u64)tw_int80_end;
+}
+
+static bool is_hidden(const struct tracee *p, const siginfo_t *info)
+{
+	if (tw_timer_is_tick(info->si_signo, info))
+		return true;
+	return is_machines(p, info) && (info->si_signo != SIGTRAP || info->si_code != TRAP_TRACE || is_engines_step(p));
+}
+
+bool tw_ptrace_hide(u32 tid, i32 signo)
+{
+	struct tracee p;
+	siginfo_t info;
+	if (signo < 1 || signo > 64 || !tw_signal_is_sync(signo) || tw_sys4(__NR_ptrace, PTRACE_GETSIGINFO, tid, 0, &info) ||
+	    !look(tid, &p) || !is_hidden(&p, &info))
+		return false;
+	set_traced(&p, true);
+	return !tw_sys4(__NR_ptrace, PTRACE_CONT, tid, 0, signo);
+}
+
 void tw_ptrace_await(u32 tid)
 {
-	if (tw_thread_of(tid))
-		tw_sys6(__NR_waitid, P_PID, tid, 0, WSTOPPED | WNOWAIT | __WALL, 0, 0);
+	siginfo_t info;
+	if (!tw_thread_of(tid))
+		return;
+	do
+		memset(&info, 0, sizeof info);
+	while (!tw_sys6(__NR_waitid, P_PID, tid, (u64)&info, WSTOPPED | WNOWAIT | __WALL, 0, 0) && info.si_code == CLD_TRAPPED &&
+	       tw_ptrace_hide(tid, info.si_status));
 }

@@ -4,8 +4,8 @@
  * the engine's. Where the thread is in the engine its registers are in its struct thread, which is read, and written, through the kernel; see traced.h for
  * its stops. One that runs a program natively is left to the kernel.
  *
- * Limits: a thread that stops within its code, where no system call is being made, shows the place in its translation as its rip, and cannot be sent
- * elsewhere; single steps are those of the translation; breakpoints are not seen by code that is translated already.
+ * Limits: a thread that a signal which was sent stops within its code, where no system call is being made, shows the place in its translation as its rip, and
+ * cannot be sent elsewhere; single steps are those of the translation; breakpoints are not seen by code that is translated already.
  */
 #ifndef TW_PTRACE_H
 #define TW_PTRACE_H
@@ -23,8 +23,17 @@ enum tw_ptrace tw_ptrace_begin(const u64 *a, i64 *result);
 /* The request has been answered: makes what is at a[3] the application's, if it shows registers or a system call. *result may change. */
 void tw_ptrace_show(const u64 *a, i64 *result);
 
-/* `tid`, which is being attached to, if it is of this memory: waits until it has stopped. Under the engine's lock, which no stopped thread is to hold. */
+/*
+ * `tid`, which is being attached to, if it is of this memory: waits until it has stopped, for its tracer to see. Under the engine's lock, which no stopped thread is
+ * to hold.
+ */
 void tw_ptrace_await(u32 tid);
+
+/*
+ * `tid` has stopped at this signal. True: none that its tracer is to see, and it has gone on. The engine's own faults and timers are such; and faults of the
+ * application's, which its engine sends once more when it knows their registers (signal.c).
+ */
+bool tw_ptrace_hide(u32 tid, i32 signo);
 
 /* Does this status, of wait4 or in a siginfo, which says that `tid` stopped by SIGTRAP, stand for a stop at a system call that is to be told as PTRACE_O_TRACESYSGOOD has it? */
 bool tw_ptrace_is_call(u32 tid);

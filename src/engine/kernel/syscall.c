@@ -630,12 +630,33 @@ static void show_call_stop_info(siginfo_t *info)
 		show_call_stop((u32)i.si_pid, &info->si_status, SIGTRAP, SIGTRAP | 0x80);
 }
 
+/* A stop of `tid` that its tracer is not to see, which has been let go on: then `status` is what it was before. */
+static bool hide_stop(u32 tid, i32 *status, i32 before)
+{
+	i32 s;
+	if (!tw_copy(&s, status, sizeof s) || (s & 0xff) != 0x7f || s >> 16 || !tw_ptrace_hide(tid, s >> 8))
+		return false;
+	tw_copy(status, &before, sizeof before);
+	return true;
+}
+
+static bool hide_stop_info(const siginfo_t *info)
+{
+	siginfo_t i;
+	return tw_copy(&i, info, sizeof i) && i.si_signo == SIGCHLD && i.si_code == CLD_TRAPPED &&
+	       tw_ptrace_hide((u32)i.si_pid, i.si_status);
+}
+
 /* The recording is told how the child ended, whether or not the application asks. */
 static i64 sys_wait4(struct thread *t, const u64 *a)
 {
-	i32 own;
+	i32 own, before = 0;
 	u64 b[6] = {a[0], a[1] ? a[1] : (u64)&own, a[2], a[3]};
-	i64 r = pass_with(t, __NR_wait4, b);
+	i64 r;
+	tw_copy(&before, (const i32 *)b[1], sizeof before);
+	do
+		r = pass_with(t, __NR_wait4, b);
+	while (r > 0 && hide_stop((u32)r, (i32 *)b[1], before));
 	if (r > 0)
 		show_call_stop((u32)r, (i32 *)b[1], SIGTRAP << 8 | 0x7f, (SIGTRAP | 0x80) << 8 | 0x7f);
 	tw_process_tell_wait4(t, r, (const i32 *)b[1]);
@@ -646,7 +667,10 @@ static i64 sys_waitid(struct thread *t, const u64 *a)
 {
 	siginfo_t own;
 	u64 b[6] = {a[0], a[1], a[2] ? a[2] : (u64)&own, a[3], a[4]};
-	i64 r = pass_with(t, __NR_waitid, b);
+	i64 r;
+	do
+		r = pass_with(t, __NR_waitid, b);
+	while (!r && hide_stop_info((const siginfo_t *)b[2]));
 	if (!r)
 		show_call_stop_info((siginfo_t *)b[2]);
 	tw_process_tell_waitid(t, r, (const siginfo_t *)b[2]);

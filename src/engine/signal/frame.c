@@ -53,6 +53,12 @@ void tw_frame_registers(u64 *regs, const struct tw_ucontext *uc)
 		regs[r] = *(const u64 *)((const u8 *)uc + slot_offset[r]);
 }
 
+void tw_frame_set_registers(struct tw_ucontext *uc, const u64 *regs)
+{
+	for (u8 r = 0; r < TW_NREGS; r++)
+		*(u64 *)((u8 *)uc + slot_offset[r]) = regs[r];
+}
+
 static u32 xstate_bytes(const void *xstate)
 {
 	struct sw_bytes sw;

@@ -22,6 +22,7 @@ struct tw_ucontext {
 
 /* The general registers of a context, by enum tw_reg. */
 void tw_frame_registers(u64 *regs, const struct tw_ucontext *uc);
+void tw_frame_set_registers(struct tw_ucontext *uc, const u64 *regs);
 
 /* Does the application run on its alternate stack, if this is its stack pointer? One that is disarmed by each handler does not count. */
 bool tw_frame_on_altstack(const struct thread *t, u64 sp);

@@ -82,12 +82,13 @@ struct tw_signal_thread {
 	} altstack;
 	struct {
 		u64 err, trapno, cr2;
-	} fault;             /* of the kernel's frame, for the application's */
-	u64 code_step;       /* stepping over a store that changes code of its own fragment, from this address (0: none)... */
-	u64 code_step_last;  /* ...to this one */
-	bool traced;         /* (ptrace) by a thread that is recorded too: faults that the engine finds are sent, for that one to see */
-	int own_signal;      /* it is sending itself this one, for its tracer to see; 0 once it has come */
-	bool settling;       /* stepping to where the state is the application's again */
+	} fault;            /* of the kernel's frame, for the application's */
+	u64 code_step;      /* stepping over a store that changes code of its own fragment, from this address (0: none)... */
+	u64 code_step_last; /* ...to this one */
+	bool traced;        /* (ptrace) by a thread that is recorded too: faults that the engine finds are sent, for that one to see */
+	int own_signal;     /* it is sending itself this one, for its tracer to see; 0 once it has come */
+	u64 interrupted; /* on the alternate stack: 0: its registers are in struct thread; else in this struct tw_ucontext, as in the cache */
+	bool settling;   /* stepping to where the state is the application's again */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
 	u64 trapped_pc;      /* while the application has TF set: it has had its trap for getting here... */
 	bool traps;          /* ...and it has had some */

@@ -352,6 +352,7 @@ static void load_context(struct thread *t, struct tw_ucontext *uc)
 	stop_step(t, uc);
 	tw_frame_registers(t->regs, uc);
 	t->flags = uc->eflags;
+	t->signal->interrupted = 0;
 }
 
 /* The thread goes on in tw_resume_cache when the handler returns, with everything else as the kernel saved it. */
@@ -440,7 +441,8 @@ static void application_fault(struct thread *t, int signo, siginfo_t *info, stru
 	t->signal->fault.err = uc->err;
 	t->signal->fault.trapno = uc->trapno;
 	t->signal->fault.cr2 = uc->cr2;
-	deliver(t, signo, info, uc->fpstate, true);
+	if (!t->signal->traced || tw_signal_own(t, info))
+		deliver(t, signo, info, uc->fpstate, true);
 	resume_after(t, uc);
 }
 
@@ -668,10 +670,20 @@ static inline void set_own_flags(void)
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_NT | EFLAGS_ID) : "cc", "memory");
 }
 
+/* For a tracer. A signal that comes while another is being handled changes nothing. */
+static void note_interrupted(struct thread *t, const struct tw_ucontext *uc)
+{
+	if (in_cache(uc->rip))
+		t->signal->interrupted = (u64)uc;
+	else if (uc->rsp - (u64)t >= THREAD_BYTES || uc->rsp <= t->stack_top)
+		t->signal->interrupted = 0;
+}
+
 void tw_signal_handler(int signo, siginfo_t *info, struct tw_ucontext *uc)
 {
 	struct thread *t = tw_thread_self();
 	set_own_flags();
+	note_interrupted(t, uc);
 	if (tw_timer_is_tick(signo, info)) {
 		tick(t, uc);
 		return;

@@ -19,7 +19,7 @@
 
 #include "engine/signal/room.h"
 
-/* The handler that the kernel has for all of them. */
+/* The handler that the kernel has for all of them. A stopped thread whose next instruction is its first has the frame at its stack pointer. */
 struct tw_ucontext;
 void tw_signal_handler(int signo, siginfo_t *info, struct tw_ucontext *uc);
 
