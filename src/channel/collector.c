@@ -6,6 +6,7 @@
 #include "channel/liveness.h"
 #include "channel/keep.h"
 #include "channel/machine.h"
+#include "channel/spool.h"
 #include "channel/descriptor_tables.h"
 #include "channel/tally.h"
 #include "recording/recording.h"
@@ -61,6 +62,7 @@ struct tw_collector {
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
+	struct tw_spool *spool;   /* NULL: there is none */
 	struct tw_output *output;
 	struct tw_descriptor_tables *tables;
 	pthread_t thread_id;
@@ -74,7 +76,9 @@ struct tw_collector {
 	uint64_t recorded;   /* instructions, for a window that closes at a count */
 	struct tw_budget_taken budget;
 	struct tw_budget *budget_result; /* of budget.n periods */
-	char failure[512];               /* what was wrong with what the engine wrote */
+	void (*tell_left)(void *context, uint64_t left);
+	void *tell_context;
+	char failure[512]; /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
 };
 
@@ -139,9 +143,21 @@ static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job
 	tw_output_put(c->output, job);
 }
 
-/* What is of the plain form, stored or only counted. */
+/* A buffer of the plain form as it is. */
+static void spool(struct tw_collector *c, const struct thread *t, const struct tw_demux_input *in, uint32_t flags)
+{
+	const struct tw_output_buffer buffer = {t->info, flags, t->seen.dead, t->seen.wait_status};
+	if (in->bytes)
+		tw_output_spool(c->output, &buffer, in);
+}
+
+/* What is of the plain form: spooled, stored or only counted. */
 static void take_plain(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
 {
+	if (c->spool) {
+		spool(c, t, in, flags);
+		return;
+	}
 	struct tw_job *job = begin_job(c, t, flags);
 	in->stop = stop_of(c, t);
 	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
@@ -265,6 +281,7 @@ static void release(struct tw_collector *c, uint32_t s)
 	struct tw_slot *slot = &c->control->slot[s];
 	take_descriptors(c, s);
 	take_tally(c, s, 0);
+	tw_output_thread_ends(c->output, c->thread[s].info.serial);
 	c->thread[s].active = 0;
 	c->thread[s].freed = tw_machine_ns();
 	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
@@ -615,6 +632,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->window.limited = options->most_bytes || options->most_ns;
 	c->most_bytes = options->most_bytes;
 	c->most_ns = options->most_ns;
+	c->tell_left = options->tell_left;
+	c->tell_context = options->tell_context;
 	tw_budget_start(&control->budget, &options->budget);
 	if (options->learn) /* each run records other parts of what the program does */
 		control->budget.begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % control->budget.period;
@@ -636,8 +655,17 @@ static int start_keeping(struct tw_collector *c, const struct tw_collector_optio
 	return options->must_keep ? error : TW_OK;
 }
 
+/* Where a buffer has to be looked at as it comes there is none; and where there is no room for one: then what cannot be encoded at once waits in the program. */
+static void start_spool(struct tw_collector *c, const struct tw_collector_options *options)
+{
+	const int at_once = options->feed || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
+	if (options->writer && !options->discard && !at_once && options->spool >= TW_SPOOL_LEAST)
+		tw_spool_new(tw_writer_directory(options->writer), options->spool, &c->spool);
+}
+
 static int start_output(struct tw_collector *c, const struct tw_collector_options *options)
 {
+	start_spool(c, options);
 	struct tw_output_options o = {
 	    .writer = options->writer,
 	    .ring = options->ring,
@@ -646,6 +674,8 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 	    .check = options->check,
 	    .check_context = options->check_context,
 	    .feed = options->feed,
+	    .spool = c->spool,
+	    .demux = c->demux,
 	};
 	return tw_output_new(&o, &c->output);
 }
@@ -696,6 +726,7 @@ void tw_collector_free(struct tw_collector *c)
 {
 	if (!c)
 		return;
+	tw_spool_remove(c->spool);
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
 	tw_tables_free(c->tables);
@@ -761,6 +792,7 @@ void tw_collector_progress(struct tw_collector *c, struct tw_collector_progress 
 	tw_output_progress(c->output, &totals, &out->stored);
 	out->insns = totals.insns;
 	out->refs = totals.refs;
+	tw_output_waiting(c->output, &out->spooled, &out->waiting);
 }
 
 enum tw_limit tw_collector_limit(const struct tw_collector *c)
@@ -834,9 +866,23 @@ static void store_budget(struct tw_collector *c)
 	tw_output_block(c->output, TW_BLOCK_BUDGET, copy, bytes);
 }
 
+/* Waits until all that was spooled is encoded. */
+static void empty_spool(struct tw_collector *c)
+{
+	enum { MOMENT_MS = 500 };
+	uint64_t left;
+	while ((left = tw_output_settle(c->output, MOMENT_MS)))
+		if (c->tell_left)
+			c->tell_left(c->tell_context, left);
+	if (c->tell_left)
+		c->tell_left(c->tell_context, 0);
+}
+
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
 {
 	pthread_join(c->thread_id, NULL);
+	if (c->spool)
+		empty_spool(c);
 	store_budget(c);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);
@@ -845,6 +891,8 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
+	tw_spool_remove(c->spool);
+	c->spool = NULL;
 	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at);
 	result->totals.fragments = tw_tables_fragments(c->tables);
 	say_failure(c, result);

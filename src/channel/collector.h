@@ -23,9 +23,14 @@ struct tw_collector_options {
 	struct tw_where start, stop;   /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
 	struct tw_budget_asked budget; /* `period` 0: none */
 	struct tw_ring_size ring;      /* only the last of it is kept */
-	int discard;                   /* 1: count, but store no chunks and no descriptors */
-	struct tw_writer *writer;      /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
-	uint64_t dump_pc;              /* --show-fragment */
+	uint64_t spool;                /* bytes of what may wait until it is encoded (channel/spool.h); 0: there is no spool */
+	void (*tell_left)(
+	    void *context,
+	    uint64_t left); /* while tw_collector_finish waits for it: so many bytes are left; 0 at last. NULL: nobody wants to know */
+	void *tell_context;
+	int discard;              /* 1: count, but store no chunks and no descriptors */
+	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_collector_finish */
+	uint64_t dump_pc;         /* --show-fragment */
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
 	uint64_t share;                                            /* bytes for snapshots (base/store.h); 0: there are none */
@@ -66,6 +71,7 @@ void tw_collector_window(const struct tw_collector *c, struct tw_collector_windo
 /* How far recording is; from any thread, until tw_collector_finish. */
 struct tw_collector_progress {
 	uint64_t insns, refs, stored;
+	uint64_t spooled, waiting; /* bytes that were spooled, and that wait there to be encoded */
 };
 void tw_collector_progress(struct tw_collector *c, struct tw_collector_progress *out);
 

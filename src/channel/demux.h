@@ -2,8 +2,8 @@
  * From what a traced thread left in a buffer to a chunk of three streams, with everything in it counted. This is the collector's hot loop:
  * each tag is looked up in a flat table that the demultiplexer builds from the descriptors.
  *
- * No function here touches the channel's state; the caller owns the buffers. One struct tw_demux serves one collector thread; the table
- * may be read by others through tw_demux_descriptor while it grows.
+ * No function here touches the channel's state; the caller owns the buffers. One thread adds descriptors, forgets them and counts; any number may call
+ * tw_demux_buffer meanwhile, for buffers whose descriptors have been added, and tw_demux_descriptor.
  */
 #ifndef TW_DEMUX_H
 #define TW_DEMUX_H

@@ -2,6 +2,8 @@
 #include "jit/area.h"
 #include "jit/assemble.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +25,12 @@ enum {
 };
 
 /* The area is made when the first fragment is worth it: most processes are short. */
-enum state { UNUSED, READY, FAILED };
+enum { UNUSED, READY, FAILED };
 
 struct tw_demux_code {
 	struct tw_code_area area;
-	enum state state;
+	pthread_mutex_t lock; /* for adding */
+	_Atomic int state;
 	uint8_t *at, *data;   /* as written: free */
 	const uint8_t *out;   /* with the next record at P */
 	const uint8_t *entry; /* to be run: void entry(walk, row) */
@@ -97,7 +100,10 @@ static void emit_shared(struct tw_demux_code *c)
 
 struct tw_demux_code *tw_demux_code_new(void)
 {
-	return calloc(1, sizeof(struct tw_demux_code));
+	struct tw_demux_code *c = calloc(1, sizeof *c);
+	if (c)
+		pthread_mutex_init(&c->lock, NULL);
+	return c;
 }
 
 void tw_demux_code_free(struct tw_demux_code *c)
@@ -107,15 +113,17 @@ void tw_demux_code_free(struct tw_demux_code *c)
 	tw_code_counts_fini(&c->counts);
 	if (c->state == READY)
 		tw_code_area_fini(&c->area);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 void tw_demux_code_run(struct tw_demux_code *c, struct tw_demux_plain *w)
 {
 	void (*entry)(struct tw_demux_plain *, const uint8_t *const *);
+	if (w->p > w->limit || atomic_load_explicit(&c->state, memory_order_acquire) != READY)
+		return;
 	memcpy(&entry, &c->entry, sizeof entry);
-	if (c->state == READY && w->p <= w->limit)
-		entry(w, tw_code_area_row(&c->area, w->upper));
+	entry(w, tw_code_area_row(&c->area, w->upper));
 }
 
 /* ---- fragments ---- */
@@ -152,28 +160,35 @@ static void compile(struct tw_demux_code *c, unsigned head, unsigned n, const st
 	c->data += 16;
 }
 
+/* Under the lock. */
 static int has_room(struct tw_demux_code *c)
 {
 	if (c->state == UNUSED && tw_code_area_init(&c->area, AREA_BYTES)) {
 		c->state = FAILED;
 	} else if (c->state == UNUSED) {
 		emit_shared(c);
-		c->state = READY;
+		atomic_store_explicit(&c->state, READY, memory_order_release);
 	}
 	return c->state == READY && c->area.written + DATA_AT - c->at > RECORD_CODE && c->area.written + AREA_BYTES - c->data >= 16;
 }
 
 void tw_demux_code_ran(struct tw_demux_code *c, uint32_t number, unsigned head, unsigned n, const struct tw_demux_sums *each)
 {
-	if (!tw_code_ran(&c->counts, number) || n > TW_DEMUX_CODE_VALUES || !has_room(c))
+	if (!tw_code_ran(&c->counts, number) || n > TW_DEMUX_CODE_VALUES)
 		return;
-	const uint8_t *code = c->at;
-	compile(c, head, n, each);
-	tw_code_area_set(&c->area, number, code);
+	pthread_mutex_lock(&c->lock);
+	if (has_room(c)) {
+		const uint8_t *code = c->at;
+		compile(c, head, n, each);
+		tw_code_area_set(&c->area, number, code);
+	}
+	pthread_mutex_unlock(&c->lock);
 }
 
 void tw_demux_code_forget(struct tw_demux_code *c, uint32_t first)
 {
+	pthread_mutex_lock(&c->lock);
 	if (c->state == READY)
 		tw_code_area_forget(&c->area, first);
+	pthread_mutex_unlock(&c->lock);
 }

@@ -1,6 +1,6 @@
 /*
  * Machine code for the demultiplexer: for each frequent plain fragment a piece that takes one record of it. How long the record is, is a constant there, so
- * that the processor goes on with the next one before it has looked anything up. For one thread at a time.
+ * that the processor goes on with the next one before it has looked anything up. Any number of threads may run it and add to it.
  */
 #ifndef TW_DEMUX_CODE_H
 #define TW_DEMUX_CODE_H

@@ -101,6 +101,63 @@ uint64_t tw_machine_memory(void)
 	return most;
 }
 
+/* The first number in a file that begins a line with `key`, or just begins with it; UINT64_MAX: there is none. */
+static uint64_t number_in(const char *path, const char *key)
+{
+	char line[256];
+	unsigned long long n;
+	uint64_t found = UINT64_MAX;
+	FILE *f = fopen(path, "re");
+	while (f && found == UINT64_MAX && fgets(line, sizeof line, f))
+		if (!strncmp(line, key, strlen(key)) && sscanf(line + strlen(key), "%llu", &n) == 1)
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What is left of one limit of a control group. */
+static uint64_t left_of(const char *dir, const char *limit, const char *used)
+{
+	char path[2][4200];
+	snprintf(path[0], sizeof path[0], "%s/%s", dir, limit);
+	snprintf(path[1], sizeof path[1], "%s/%s", dir, used);
+	const uint64_t most = number_in(path[0], ""), now = number_in(path[1], "");
+	return most == UINT64_MAX || now == UINT64_MAX ? UINT64_MAX : most > now ? most - now : 0;
+}
+
+/* What the control groups of this process leave it, of either version; UINT64_MAX: they do not limit it. */
+static uint64_t free_in_groups(void)
+{
+	char line[4096], dir[4160];
+	uint64_t least = UINT64_MAX;
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	while (f && fgets(line, sizeof line, f)) {
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!group)
+			continue;
+		const int second = controllers + 1 == group, memory = !second && strstr(controllers, "memory") != NULL;
+		line[strcspn(line, "\n")] = 0;
+		for (char *end = group + strlen(group); (second || memory) && end; end = strrchr(group + 1, '/')) {
+			*end = 0;
+			snprintf(dir, sizeof dir, "/sys/fs/cgroup%s%s", second ? "" : "/memory", group + 1);
+			const uint64_t left = second ? left_of(dir, "memory.max", "memory.current")
+			                             : left_of(dir, "memory.limit_in_bytes", "memory.usage_in_bytes");
+			least = left < least ? left : least;
+		}
+	}
+	if (f)
+		fclose(f);
+	return least;
+}
+
+uint64_t tw_machine_free(void)
+{
+	const uint64_t available = number_in("/proc/meminfo", "MemAvailable:"), grouped = free_in_groups();
+	const uint64_t here = available == UINT64_MAX ? tw_machine_memory() / 2 : available * 1024;
+	return here < grouped ? here : grouped;
+}
+
 unsigned tw_machine_processors(void)
 {
 	cpu_set_t set;

@@ -19,6 +19,9 @@ void tw_machine_cpu(char name[64]);
 /* Bytes of memory: what the machine has, or this process may take. */
 uint64_t tw_machine_memory(void);
 
+/* Bytes of memory that are free, or as good as, also for this process's control group. */
+uint64_t tw_machine_free(void);
+
 /* Processors that this process may run on; at least 1. */
 unsigned tw_machine_processors(void);
 

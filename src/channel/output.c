@@ -3,6 +3,7 @@
 #include "channel/feed.h"
 #include "channel/machine.h"
 #include "channel/ring.h"
+#include "channel/spool.h"
 #include "base/array.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
@@ -41,6 +42,11 @@ struct lane {
 	uint32_t open_serial, open_sequence;
 	unsigned pieces;      /* it has got */
 	uint64_t descriptors; /* that it needs */
+	struct tw_job *held;  /* slots of the spool whose buffers are in it */
+	int running;          /* it is one of those at work; under the lock */
+	struct tw_spool_room *room;
+	struct tw_chunk apart; /* a buffer of the spool, taken apart */
+	struct tw_totals sums; /* of the open chunk so far: insns, blocks, refs */
 };
 
 /* Descriptors side by side in memory. */
@@ -54,6 +60,15 @@ struct piece {
 /* Chunks of one traced thread: begun by the drain loop, and dealt with by lanes. */
 struct chunk_order {
 	uint32_t begun, done;
+	uint64_t insns, blocks, refs; /* of those done */
+};
+
+/* A block that is to be written when all that was put before has been looked at. */
+struct tw_told {
+	struct tw_told *next;
+	uint32_t kind;
+	void *bytes;
+	size_t n;
 };
 
 struct tw_output {
@@ -77,7 +92,15 @@ struct tw_output {
 	struct tw_ring *ring;          /* under `writing`; NULL: there is none */
 	struct piece *pieces, *newest; /* of descriptors that are to be written; under the lock */
 	struct tw_output_result result;
-	pthread_t returns; /* takes buffers back from the feed */
+	pthread_t returns;                /* takes buffers back from the feed */
+	struct tw_spool *spool;           /* the options' */
+	struct tw_job *earliest, *latest; /* put to the spool, and not told of yet */
+	unsigned lost;                    /* slots that could not be written */
+	pthread_cond_t rests;             /* a lane is at work no more */
+	unsigned n_running, most_running;
+	uint64_t put_bytes, waiting_bytes; /* of buffers in the spool */
+	_Atomic uint64_t scribbled;        /* when descriptors were written the last time */
+	_Atomic uint64_t all_described;    /* as `described`, for lanes */
 };
 
 /* ---- failing ---- */
@@ -90,6 +113,16 @@ static void fail(struct tw_output *o, int error)
 		return;
 	tw_failure_sentence(error, r->failure, sizeof r->failure);
 	r->said = fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure) > 0;
+}
+
+/* What a program has written makes no sense: the recording goes on, and says so at its end. */
+static void note_odd(struct tw_output *o, int error)
+{
+	struct tw_output_result *r = &o->result;
+	pthread_mutex_lock(&o->lock);
+	if (!r->failure[0])
+		tw_failure_sentence(error, r->failure, sizeof r->failure);
+	pthread_mutex_unlock(&o->lock);
 }
 
 static int stores(const struct tw_output *o)
@@ -129,18 +162,22 @@ void tw_output_write_descriptors(struct tw_output *o)
 	pthread_mutex_unlock(&o->writing);
 }
 
+/* Under `writing`. Frees the bytes. */
+static void write_block(struct tw_output *o, uint32_t kind, void *bytes, size_t n)
+{
+	int error = !stores(o) ? TW_OK : bytes ? tw_writer_block(o->options.writer, kind, bytes, n) : tw_fail(TW_ERR_MEMORY, "modules");
+	if (error)
+		fail(o, error);
+	free(bytes);
+}
+
 void tw_output_block(struct tw_output *o, uint32_t kind, void *bytes, size_t n)
 {
 	if (o->options.feed && bytes)
 		tw_feed_block(o->options.feed, kind, bytes, n);
-	if (stores(o)) {
-		pthread_mutex_lock(&o->writing);
-		int error = bytes ? tw_writer_block(o->options.writer, kind, bytes, n) : tw_fail(TW_ERR_MEMORY, "modules");
-		if (error)
-			fail(o, error);
-		pthread_mutex_unlock(&o->writing);
-	}
-	free(bytes);
+	pthread_mutex_lock(&o->writing);
+	write_block(o, kind, bytes, n);
+	pthread_mutex_unlock(&o->writing);
 }
 
 /* Whether anybody wants blocks. */
@@ -149,7 +186,21 @@ static int is_wanted(const struct tw_output *o)
 	return stores(o) || o->options.feed;
 }
 
-static void write_module(struct tw_output *o, const struct tw_job *job, const void *payload)
+/* Of a buffer in the spool it waits until what was put before has been looked at: modules and processes are told of in their order. */
+static void tell(struct tw_output *o, struct tw_job *job, uint32_t kind, void *bytes, size_t n)
+{
+	struct tw_told *told = job->spooled && bytes ? malloc(sizeof *told) : NULL, **end = &job->told;
+	if (!told) {
+		tw_output_block(o, kind, bytes, n);
+		return;
+	}
+	*told = (struct tw_told){NULL, kind, bytes, n};
+	while (*end)
+		end = &(*end)->next;
+	*end = told;
+}
+
+static void write_module(struct tw_output *o, struct tw_job *job, const void *payload)
 {
 	struct tw_map map;
 	memcpy(&map, payload, sizeof map);
@@ -166,19 +217,19 @@ static void write_module(struct tw_output *o, const struct tw_job *job, const vo
 	size_t n;
 	if (module.path[0] && is_wanted(o)) {
 		void *bytes = tw_module_bytes(&module, &n);
-		tw_output_block(o, TW_BLOCK_MODULES, bytes, n);
+		tell(o, job, TW_BLOCK_MODULES, bytes, n);
 	}
 }
 
 /* ---- one buffer's part of a chunk ---- */
 
-static void write_note(struct tw_output *o, const struct tw_job *job, struct tw_file_note note, const char *text)
+static void write_note(struct tw_output *o, struct tw_job *job, struct tw_file_note note, const char *text)
 {
 	size_t n;
 	note.thread = job->chunk.thread;
 	if (is_wanted(o)) {
 		void *bytes = tw_note_bytes(&note, text, &n);
-		tw_output_block(o, TW_BLOCK_PROCESSES, bytes, n);
+		tell(o, job, TW_BLOCK_PROCESSES, bytes, n);
 	}
 }
 
@@ -191,7 +242,7 @@ static void note_start(struct tw_output *o, struct tw_job *job, const struct tw_
 		           NULL);
 }
 
-static void note_program(struct tw_output *o, const struct tw_job *job, const struct tw_program_start *e, uint32_t bytes)
+static void note_program(struct tw_output *o, struct tw_job *job, const struct tw_program_start *e, uint32_t bytes)
 {
 	struct tw_file_note note = {
 	    .kind = TW_NOTE_PROGRAM,
@@ -204,12 +255,12 @@ static void note_program(struct tw_output *o, const struct tw_job *job, const st
 	write_note(o, job, note, (const char *)(e + 1));
 }
 
-static void note_end(struct tw_output *o, const struct tw_job *job, uint32_t pid, int32_t status, uint64_t tsc)
+static void note_end(struct tw_output *o, struct tw_job *job, uint32_t pid, int32_t status, uint64_t tsc)
 {
 	write_note(o, job, (struct tw_file_note){.kind = TW_NOTE_END, .pid = pid, .status = status, .tsc = tsc}, NULL);
 }
 
-static void note_fork(struct tw_output *o, const struct tw_job *job, const struct tw_fork *e)
+static void note_fork(struct tw_output *o, struct tw_job *job, const struct tw_fork *e)
 {
 	struct tw_file_note note = {.kind = TW_NOTE_UNFOLLOWED, .pid = e->child_pid, .parent_pid = job->thread.pid, .tsc = e->tsc};
 	if (!e->followed)
@@ -255,7 +306,7 @@ static void look_at_events(struct tw_output *o, struct tw_job *job)
 		job->events.gaps += h->type == TW_EVENT_GAP;
 		job->events.stamps += h->type == TW_EVENT_STAMP;
 	}
-	if (job->dead)
+	if (job->dead && (job->chunk.flags & TW_CHUNK_LAST))
 		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
 }
 
@@ -279,10 +330,164 @@ static void count(const struct lane *l, const struct tw_job *job)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* Called under the lock. */
+static void give_up_job(struct tw_output *o, struct tw_job *job)
+{
+	if (--job->holders)
+		return;
+	job->put = 0;
+	job->next = o->unused;
+	o->unused = job;
+	pthread_cond_signal(&o->freed);
+}
+
+/* ---- buffers of the spool ---- */
+
+static int take_room(struct lane *l)
+{
+	struct tw_chunk *c = &l->apart;
+	if (l->room && c->e)
+		return TW_OK;
+	l->room = l->room ? l->room : malloc(sizeof *l->room);
+	c->c = c->c ? c->c : malloc(TW_DEMUX_C * sizeof *c->c);
+	c->m = c->m ? c->m : malloc(TW_DEMUX_M * sizeof *c->m);
+	c->e = c->c && c->m ? malloc(TW_DEMUX_E) : NULL;
+	return l->room && c->e ? TW_OK : tw_fail(TW_ERR_MEMORY, "a buffer");
+}
+
+/* A buffer in which nothing makes sense is a gap. */
+static void put_gap(struct tw_chunk *c)
+{
+	static const char why[] = "what a thread has written makes no sense";
+	struct {
+		struct tw_event_header keyframe_head;
+		struct tw_keyframe keyframe;
+		struct tw_event_header head;
+		struct tw_gap gap;
+		char text[(sizeof why + 7) / 8 * 8];
+	} events = {.keyframe_head = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof events.keyframe},
+	            .head = {TW_TAG_EVENT, TW_EVENT_GAP, sizeof events.gap + sizeof why}};
+	memcpy(events.text, why, sizeof why);
+	memcpy(c->e, &events, sizeof events);
+	c->n_e = sizeof events;
+	c->c[0] = c->c[1] = TW_TAG_EVENT;
+	c->n_c = 2;
+}
+
+/* Makes of the job's slot its chunk, in memory that is the lane's. */
+static int take_apart(struct lane *l, struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	struct tw_chunk *c = &job->chunk;
+	struct tw_demux_input in;
+	int error = take_room(l);
+	if (!error)
+		error = tw_spool_read(o->spool, (unsigned)(job - o->job), job->bytes, job->slack_end, l->room, &in);
+	if (error)
+		return error;
+	c->c = l->apart.c;
+	c->m = l->apart.m;
+	c->e = l->apart.e;
+	pthread_mutex_lock(&o->lock);
+	c->first_insn = o->order[c->thread].insns + l->sums.insns;
+	c->first_block = o->order[c->thread].blocks + l->sums.blocks;
+	c->first_ref = o->order[c->thread].refs + l->sums.refs;
+	pthread_mutex_unlock(&o->lock);
+	error = tw_demux_buffer(o->options.demux, &in, c);
+	if (!c->n_c)
+		put_gap(c);
+	l->sums.insns += c->insns;
+	l->sums.blocks += c->blocks;
+	l->sums.refs += c->refs;
+	return error;
+}
+
+/* The earliest job, if it has been looked at, taken off their list; NULL: it has not. `quiet`: only if it has nothing to tell. Called under the lock. */
+static struct tw_job *next_looked(struct tw_output *o, int quiet)
+{
+	struct tw_job *job = o->earliest;
+	if (!job || !job->looked || (quiet && job->told))
+		return NULL;
+	o->earliest = job->later;
+	return job;
+}
+
+/* Writes what jobs tell, as far as all that were put before have been looked at. */
+static void tell_all(struct tw_output *o)
+{
+	uint64_t told = 0;
+	pthread_mutex_lock(&o->writing);
+	for (;;) {
+		pthread_mutex_lock(&o->lock);
+		struct tw_job *job = next_looked(o, 0);
+		pthread_mutex_unlock(&o->lock);
+		if (!job)
+			break;
+		for (struct tw_told *t; (t = job->told); free(t)) {
+			job->told = t->next;
+			write_block(o, t->kind, t->bytes, t->n);
+			told = job->put;
+		}
+		tw_output_drop(o, job);
+	}
+	if (told)
+		tw_spool_told(o->spool, told);
+	pthread_mutex_unlock(&o->writing);
+}
+
+/* What the job's events tell has been gathered. */
+static void has_looked(struct tw_output *o, struct tw_job *job)
+{
+	pthread_mutex_lock(&o->lock);
+	job->looked = 1;
+	for (struct tw_job *quiet; (quiet = next_looked(o, 1));)
+		give_up_job(o, quiet);
+	const int more = o->earliest && o->earliest->looked;
+	pthread_mutex_unlock(&o->lock);
+	if (more)
+		tell_all(o);
+}
+
+/* Descriptors come to disk at least so often: without them what is in the spool is lost with the collector. */
+#define DESCRIPTORS_NS 100000000ull
+
+static void write_new_descriptors(struct tw_output *o)
+{
+	uint64_t now = tw_machine_ns(), last = atomic_load(&o->scribbled);
+	if (now - last < DESCRIPTORS_NS || !atomic_compare_exchange_strong(&o->scribbled, &last, now))
+		return;
+	pthread_mutex_lock(&o->writing);
+	write_descriptors(o, atomic_load(&o->all_described));
+	pthread_mutex_unlock(&o->writing);
+}
+
+/* 0: nothing can be made of it. */
+static int unspool(struct lane *l, struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	int error = take_apart(l, job);
+	const int is_there = job->chunk.c != NULL;
+	if (is_there && error) {
+		job->chunk.flags |= TW_CHUNK_TORN;
+		note_odd(o, error);
+	} else if (error) {
+		fail(o, error);
+	}
+	if (is_there)
+		look_at_events(o, job);
+	has_looked(o, job);
+	write_new_descriptors(o);
+	return is_there;
+}
+
+/* ---- a job ---- */
+
 static void do_job(struct lane *l, struct tw_job *job)
 {
 	struct tw_output *o = l->o;
 	struct tw_output_options *opt = &o->options;
+	if (job->spooled && !unspool(l, job))
+		return;
 	if (opt->check && opt->check(opt->check_context, &job->chunk))
 		o->result.mismatch = 1; /* there is but one lane */
 	if (opt->check && !opt->keep_refs)
@@ -305,18 +510,47 @@ static void open_chunk(struct lane *l, const struct tw_job *job)
 	l->open_serial = job->chunk.thread;
 	l->open_sequence = job->chunk.sequence;
 	l->pieces = 0;
+	l->sums = (struct tw_totals){0};
 	if (l->packer)
 		tw_packer_begin(l->packer);
 }
 
+/* With a spool only so many lanes are at work at a time as there are processors, each till its chunk is done. Under the lock. */
+static void work(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	while (!l->running && o->n_running == o->most_running)
+		pthread_cond_wait(&o->rests, &o->lock);
+	o->n_running += !l->running;
+	l->running = 1;
+}
+
+static void rest_locked(struct lane *l)
+{
+	struct tw_output *o = l->o;
+	o->n_running -= l->running;
+	if (l->running)
+		pthread_cond_signal(&o->rests);
+	l->running = 0;
+}
+
+static void rest(struct lane *l)
+{
+	pthread_mutex_lock(&l->o->lock);
+	rest_locked(l);
+	pthread_mutex_unlock(&l->o->lock);
+}
+
 /* Chunks of a thread are written in their order. They are begun in it too, and lanes work in the order of beginning, so this ends. */
-static void wait_for_turn(struct lane *l)
+static struct chunk_order wait_for_turn(struct lane *l)
 {
 	struct tw_output *o = l->o;
 	pthread_mutex_lock(&o->lock);
 	while (o->order[l->open_serial].done != l->open_sequence)
 		pthread_cond_wait(&o->written, &o->lock);
+	const struct chunk_order order = o->order[l->open_serial];
 	pthread_mutex_unlock(&o->lock);
+	return order;
 }
 
 static void write_chunk(struct lane *l)
@@ -324,7 +558,10 @@ static void write_chunk(struct lane *l)
 	struct tw_output *o = l->o;
 	int level = l->pieces == TW_CHUNK_BUFFERS ? FAST_LEVEL : LEVEL;
 	int error = stores(o) ? tw_packer_end(l->packer, level) : TW_OK;
-	wait_for_turn(l);
+	rest(l);
+	const struct chunk_order before = wait_for_turn(l);
+	if (o->spool && !error)
+		tw_packer_follow(l->packer, before.insns, before.blocks, before.refs);
 	pthread_mutex_lock(&o->writing);
 	write_descriptors(o, l->descriptors);
 	if (!error && stores(o) && o->ring)
@@ -344,7 +581,16 @@ static void close_chunk(struct lane *l)
 	else
 		wait_for_turn(l);
 	pthread_mutex_lock(&o->lock);
-	o->order[l->open_serial].done++;
+	struct chunk_order *order = &o->order[l->open_serial];
+	order->done++;
+	order->insns += l->sums.insns;
+	order->blocks += l->sums.blocks;
+	order->refs += l->sums.refs;
+	for (struct tw_job *job; (job = l->held);) {
+		l->held = job->next;
+		o->waiting_bytes -= job->bytes;
+		give_up_job(o, job);
+	}
 	o->result.totals.chunks++;
 	o->result.totals.threads += l->open_sequence == 0;
 	pthread_cond_broadcast(&o->written);
@@ -359,8 +605,11 @@ static struct tw_job *next_job(struct lane *l)
 {
 	struct tw_output *o = l->o;
 	l->busy -= l->working;
-	while (!l->first && !o->ending && (!l->open || l->open == l->feeding))
+	while (!l->first && !o->ending && (!l->open || l->open == l->feeding)) {
+		rest_locked(l);
 		pthread_cond_wait(&l->fed_more, &o->lock);
+	}
+	work(l);
 	struct tw_job *job = l->first;
 	l->working = 1;
 	if (!job) {
@@ -371,6 +620,16 @@ static struct tw_job *next_job(struct lane *l)
 	if (!l->first)
 		l->last = &l->first;
 	return job;
+}
+
+/* The slot stays until the chunk is written. */
+static void hold(struct lane *l, struct tw_job *job)
+{
+	job->chunk.c = NULL;
+	job->chunk.m = NULL;
+	job->chunk.e = NULL;
+	job->next = l->held;
+	l->held = job;
 }
 
 static void *run(void *arg)
@@ -384,21 +643,29 @@ static void *run(void *arg)
 		if (l->open && (!job || job->id != l->open))
 			close_chunk(l);
 		else if (!job)
-			return NULL;
+			break;
 		if (!job)
 			continue;
 		if (!l->open)
 			open_chunk(l, job);
 		do_job(l, job);
-		tw_output_drop(o, job);
+		if (job->spooled)
+			hold(l, job);
+		else
+			tw_output_drop(o, job);
 	}
+	rest(l);
+	return NULL;
 }
 
 /* The lane for a new chunk: the least busy of those that are not fed, else the one that was fed least lately. */
 static struct lane *choose_lane(struct tw_output *o)
 {
 	struct lane *best = NULL;
+	const unsigned few = o->spool ? o->most_running + 1 : o->n_lanes; /* each has memory of its own */
 	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (best && !best->feeding && l >= o->lane + few)
+			break;
 		if (!best || !l->feeding > !best->feeding)
 			best = l;
 		else if (!l->feeding == !best->feeding && (l->feeding ? l->used < best->used : l->busy < best->busy))
@@ -445,6 +712,27 @@ static void enqueue(struct tw_output *o, struct lane *l, struct tw_job *job)
 	pthread_cond_signal(&l->fed_more);
 }
 
+/* All chunks have got what they will get. Called under the lock. */
+static void end_feeding(struct tw_output *o)
+{
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		l->feeding = 0;
+		pthread_cond_signal(&l->fed_more);
+	}
+}
+
+void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
+{
+	pthread_mutex_lock(&o->lock);
+	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (l->feeding && l->serial == serial) {
+			l->feeding = 0;
+			pthread_cond_signal(&l->fed_more);
+		}
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
 void tw_output_age(struct tw_output *o)
 {
 	uint64_t now = tw_machine_ns();
@@ -484,10 +772,7 @@ void tw_output_keep(struct tw_output *o)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
 	pthread_mutex_lock(&o->lock);
-	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
-		l->feeding = 0;
-		pthread_cond_signal(&l->fed_more);
-	}
+	end_feeding(o);
 	while (!is_idle(o) && !pthread_cond_timedwait(&o->written, &o->lock, &until))
 		;
 	pthread_mutex_unlock(&o->lock);
@@ -511,8 +796,9 @@ static int add_job(struct tw_output *o)
 	struct tw_job *job = &o->job[o->n_jobs];
 	if (o->n_jobs == o->most_jobs)
 		return 0;
-	if (o->options.feed) {
-		tw_feed_room(o->options.feed, o->n_jobs, &job->chunk);
+	if (o->options.feed || o->spool) {
+		if (o->options.feed)
+			tw_feed_room(o->options.feed, o->n_jobs, &job->chunk);
 		job->next = o->unused;
 		o->unused = job;
 		o->n_jobs++;
@@ -535,8 +821,11 @@ static int add_job(struct tw_output *o)
 struct tw_job *tw_output_take(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
-	while (!o->unused && !add_job(o))
+	while (!o->unused && !add_job(o)) {
+		if (o->spool) /* slots are free when chunks are done */
+			end_feeding(o);
 		pthread_cond_wait(&o->freed, &o->lock);
+	}
 	struct tw_job *job = o->unused;
 	o->unused = job->next;
 	job->holders = 1;
@@ -547,12 +836,7 @@ struct tw_job *tw_output_take(struct tw_output *o)
 void tw_output_drop(struct tw_output *o, struct tw_job *job)
 {
 	pthread_mutex_lock(&o->lock);
-	if (!--job->holders) {
-		job->put = 0;
-		job->next = o->unused;
-		o->unused = job;
-		pthread_cond_signal(&o->freed);
-	}
+	give_up_job(o, job);
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -602,6 +886,7 @@ static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
 {
 	struct piece *last = o->pieces ? o->newest : NULL;
 	o->described += n;
+	atomic_store(&o->all_described, o->described);
 	if (last && last->bytes + last->n == bytes) {
 		last->n += n;
 		last->end += n;
@@ -640,7 +925,8 @@ void tw_output_forget(struct tw_output *o, uint32_t first)
 		tw_writer_forget(o->options.writer, first);
 }
 
-void tw_output_put(struct tw_output *o, struct tw_job *job)
+/* The lane that the job goes to, and the chunk. NULL: there is no memory, and no job any more. */
+static struct lane *assign(struct tw_output *o, struct tw_job *job)
 {
 	struct lane *l = NULL;
 	job->descriptors = o->described;
@@ -655,12 +941,105 @@ void tw_output_put(struct tw_output *o, struct tw_job *job)
 	if (error) {
 		fail(o, error);
 		tw_output_drop(o, job);
-		return;
 	}
+	return l;
+}
+
+void tw_output_put(struct tw_output *o, struct tw_job *job)
+{
+	struct lane *l = assign(o, job);
+	if (!l)
+		return;
 	look_at_events(o, job);
 	feed_job(o, job);
 	pthread_mutex_lock(&o->lock);
 	enqueue(o, l, job);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* A slot with the buffer in it. Those that cannot be written, since the disk is full, are not tried again. NULL: there is no other. */
+static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_input *in)
+{
+	while (o->lost < o->most_jobs) {
+		struct tw_job *job = tw_output_take(o);
+		int error = tw_spool_write(o->spool, (unsigned)(job - o->job), in);
+		if (!error)
+			return job;
+		pthread_mutex_lock(&o->lock);
+		o->most_jobs = o->n_jobs;
+		o->lost++;
+		pthread_mutex_unlock(&o->lock);
+		if (o->lost == o->most_jobs)
+			fail(o, error);
+	}
+	return NULL;
+}
+
+void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in)
+{
+	struct tw_job *job = write_slot(o, in);
+	if (!job)
+		return;
+	job->chunk = (struct tw_chunk){.thread = buffer->thread.serial, .flags = buffer->flags};
+	job->thread = buffer->thread;
+	job->dead = buffer->dead;
+	job->wait_status = buffer->wait_status;
+	job->bytes = in->bytes;
+	job->slack_end = in->slack_end;
+	job->spooled = 1;
+	job->looked = 0;
+	job->later = NULL;
+	struct lane *l = assign(o, job);
+	if (!l)
+		return;
+	struct tw_spooled head = {
+	    .put = o->n_put + 1,
+	    .descriptors = o->described,
+	    .serial = job->thread.serial,
+	    .pid = job->thread.pid,
+	    .tid = job->thread.tid,
+	    .parent_pid = job->thread.parent_pid,
+	    .sequence = job->chunk.sequence,
+	    .flags = job->chunk.flags,
+	    .dead = (uint32_t)job->dead,
+	    .wait_status = job->wait_status,
+	    .bytes = job->bytes,
+	    .slack_end = job->slack_end,
+	};
+	int error = tw_spool_write_head(o->spool, (unsigned)(job - o->job), &head);
+	if (error)
+		fail(o, error);
+	pthread_mutex_lock(&o->lock);
+	job->holders = 2;
+	*(o->earliest ? &o->latest->later : &o->earliest) = job;
+	o->latest = job;
+	o->put_bytes += job->bytes;
+	o->waiting_bytes += job->bytes;
+	enqueue(o, l, job);
+	pthread_mutex_unlock(&o->lock);
+}
+
+uint64_t tw_output_settle(struct tw_output *o, unsigned ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&o->lock);
+	end_feeding(o);
+	while (o->waiting_bytes && !pthread_cond_timedwait(&o->written, &o->lock, &until))
+		;
+	const uint64_t waiting = o->waiting_bytes;
+	pthread_mutex_unlock(&o->lock);
+	return waiting;
+}
+
+void tw_output_waiting(struct tw_output *o, uint64_t *put, uint64_t *waiting)
+{
+	pthread_mutex_lock(&o->lock);
+	*put = o->put_bytes;
+	*waiting = o->waiting_bytes;
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -701,14 +1080,18 @@ static void free_output(struct tw_output *o)
 	for (unsigned i = 0; i < o->n_jobs && !o->options.feed; i++)
 		tw_chunk_release(&o->job[i].chunk);
 	free(o->job);
-	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++)
+	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++) {
 		tw_packer_free(o->lane[i].packer);
+		tw_chunk_release(&o->lane[i].apart);
+		free(o->lane[i].room);
+	}
 	for (unsigned i = 0; i < o->n_lanes; i++)
 		pthread_cond_destroy(&o->lane[i].fed_more);
 	pthread_mutex_destroy(&o->lock);
 	pthread_mutex_destroy(&o->writing);
 	pthread_cond_destroy(&o->freed);
 	pthread_cond_destroy(&o->written);
+	pthread_cond_destroy(&o->rests);
 	for (struct piece *p; (p = o->pieces); free(p))
 		o->pieces = p->next;
 	free(o->order);
@@ -746,7 +1129,7 @@ static unsigned limit_jobs(unsigned n)
 
 static int make_jobs(struct tw_output *o)
 {
-	o->most_jobs = limit_jobs(count_jobs(&o->options));
+	o->most_jobs = o->spool ? tw_spool_slots(o->spool) : limit_jobs(count_jobs(&o->options));
 	o->job = calloc(o->most_jobs, sizeof *o->job);
 	while (o->job && o->n_jobs < FEW_JOBS && add_job(o))
 		;
@@ -807,6 +1190,9 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	pthread_mutex_init(&o->writing, NULL);
 	pthread_cond_init(&o->freed, NULL);
 	pthread_cond_init(&o->written, NULL);
+	pthread_cond_init(&o->rests, NULL);
+	o->spool = options->spool;
+	o->most_running = o->spool ? tw_machine_processors() : TW_OUTPUT_LANES;
 	const int is_ring = options->writer && !options->discard && (options->ring.bytes || options->ring.ns);
 	o->ring = is_ring ? tw_ring_new(&options->ring) : NULL;
 	int error = is_ring && !o->ring ? tw_fail(TW_ERR_MEMORY, "--ring") : make_jobs(o);

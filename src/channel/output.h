@@ -5,12 +5,16 @@
  * A chunk of the recording is TW_CHUNK_BUFFERS buffers of one traced thread, fewer where the thread ends, where more threads run than chunks can be
  * open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS to come. Each open chunk has a lane: an encoding thread and a queue.
  *
+ * With a spool (spool.h) the drain loop leaves it at that: buffers wait in a file as they are, and the lane takes them apart. A slot of the spool is free again when the
+ * chunk is written, so what a collector that is killed had not written is in the spool. Only as many lanes are at work as there are processors.
+ *
  * When writing fails the output says so once on stderr and goes on discarding, so that the program is not held up.
  */
 #ifndef TW_OUTPUT_H
 #define TW_OUTPUT_H
 
 #include "base/channel.h"
+#include "channel/demux.h"
 #include "channel/ring.h"
 #include "recording/recording.h"
 
@@ -20,6 +24,8 @@ enum { TW_CHUNK_BUFFERS = 128, TW_OUTPUT_LANES = 8 };
 
 struct tw_feed;
 struct tw_output;
+struct tw_spool;
+struct tw_told;
 struct tw_writer;
 struct tw_value_family;
 
@@ -37,6 +43,11 @@ struct tw_job {
 	uint64_t descriptors; /* bytes of descriptors that must be on disk before the chunk */
 	struct tw_event_sums events;
 	struct tw_job *next;
+	int spooled; /* the chunk's arrays are a lane's; the job's number is its slot's */
+	uint32_t bytes, slack_end;
+	int looked;           /* its events have been looked at, and say: */
+	struct tw_told *told; /* blocks, until those of earlier jobs are written */
+	struct tw_job *later; /* in the order in which they were put */
 };
 
 struct tw_output_options {
@@ -47,7 +58,9 @@ struct tw_output_options {
 	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
-	struct tw_feed *feed; /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_feed *feed;   /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_spool *spool; /* NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_demux *demux; /* of the buffers in it */
 };
 
 struct tw_output_result {
@@ -77,6 +90,24 @@ void tw_output_keep(struct tw_output *o);
 struct tw_job *tw_output_take(struct tw_output *o);
 void tw_output_put(struct tw_output *o, struct tw_job *job);
 void tw_output_drop(struct tw_output *o, struct tw_job *job);
+
+/* With a spool: a buffer as it is, of this thread. Waits until there is a slot. `flags`: TW_CHUNK_TORN and TW_CHUNK_LAST, where that is known. */
+struct tw_output_buffer {
+	struct tw_thread_info thread;
+	uint32_t flags;
+	int dead; /* 1: its process has died, with */
+	int32_t wait_status;
+};
+void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in);
+
+/* Nothing more comes of this thread. */
+void tw_output_thread_ends(struct tw_output *o, uint32_t serial);
+
+/* Bytes of buffers that have been put, and that wait. From any thread. */
+void tw_output_waiting(struct tw_output *o, uint64_t *put, uint64_t *waiting);
+
+/* Nothing more will be put: waits until nothing waits any more, but no longer than `ms` milliseconds. Returns what still waits. */
+uint64_t tw_output_settle(struct tw_output *o, unsigned ms);
 
 /* How many jobs have been put, and whether so many are done: nobody needs the descriptors of their fragments any more. By the drain loop only. */
 uint64_t tw_output_put_so_far(const struct tw_output *o);

@@ -15,8 +15,10 @@
 #include "channel/keep.h"
 #include "channel/launch.h"
 #include "channel/machine.h"
+#include "channel/spool.h"
 #include "channel/where.h"
 #include "cli/progress.h"
+#include "cli/spooling.h"
 #include "cli/window.h"
 #include "names/kept.h"
 #include "recording/recording.h"
@@ -68,6 +70,8 @@ struct record {
 	int names_later;
 	struct tw_ring_size ring;
 	const char *ring_as_given, *keep_when;
+	const char *spool_as_given;
+	uint64_t spool;
 	pid_t pid; /* of a process that runs already; 0: a command is run */
 	/* the run */
 	int command_argc;
@@ -133,6 +137,9 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --ring=SIZE|TIME       keep only the last of what ran, so much as stored\n"
                            "                         (64M) or for so long (10s), in memory; it is written\n"
                            "                         at the end, and at `trackway keep PID`\n"
+                           "  --spool=SIZE           what the program writes faster than it can be encoded\n"
+                           "                         waits in a file of at most SIZE (2G), so that it runs\n"
+                           "                         on; default: a quarter of the free memory; 0: none\n"
                            "  --keep-when=FUNCTION   with --ring: record no more when FUNCTION is called, so\n"
                            "                         that what was before is kept\n"
                            "  --learn=FILE           add to FILE which of its code ran, and where branches\n"
@@ -282,6 +289,14 @@ static int check_ring(const struct record *r)
 	return 0;
 }
 
+static int set_spool(struct record *r, const char *text)
+{
+	r->spool_as_given = text;
+	if (!tw_spooling_size(text, &r->spool))
+		return bad_usage("--spool wants a size, as 500M or 2G, or 0, not", text);
+	return !r->spool || r->spool >= TW_SPOOL_LEAST ? 0 : bad_usage("--spool wants 64M or more, or 0, not", text);
+}
+
 static int set_limit(struct record *r, int is_size, const char *text)
 {
 	if (is_size ? tw_ending_size(&r->ending, text) : tw_ending_time(&r->ending, text))
@@ -412,6 +427,8 @@ static int set_option(struct record *r, int option)
 		return 0;
 	case 'R':
 		return set_ring(r, optarg);
+	case 'Z':
+		return set_spool(r, optarg);
 	case 'Q':
 		return set_keep_when(r, optarg);
 	case 'A':
@@ -517,6 +534,7 @@ static int parse(struct record *r, int argc, char **argv)
 	    {"pid", required_argument, NULL, 'A'},
 	    {"ring", required_argument, NULL, 'R'},
 	    {"keep-when", required_argument, NULL, 'Q'},
+	    {"spool", required_argument, NULL, 'Z'},
 	    {"native", no_argument, NULL, 'Y'},
 	    {"calls", optional_argument, NULL, 'L'},
 	    {"max-size", required_argument, NULL, 'M'},
@@ -761,6 +779,8 @@ static int start_collector(struct record *r)
 	    .most_ns = r->ending.most_ns,
 	    .budget = r->budget,
 	    .ring = r->ring,
+	    .spool = r->spool_as_given || !r->writer ? r->spool : tw_spooling_default(r->dir),
+	    .tell_left = r->quiet ? NULL : tw_spooling_tell,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
 	    .calls = r->calls ? r->calls + strlen("known") : NULL,

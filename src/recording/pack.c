@@ -221,6 +221,15 @@ int tw_packer_end(struct tw_packer *p, int level)
 	return error;
 }
 
+void tw_packer_follow(struct tw_packer *p, uint64_t insns, uint64_t blocks, uint64_t refs)
+{
+	struct tw_file_chunk *head = &p->packed.head;
+	head->first_insn = insns;
+	head->first_block = blocks;
+	head->first_ref = refs;
+	head->check = XXH64(head, offsetof(struct tw_file_chunk, check), 0);
+}
+
 const struct tw_packed *tw_packer_packed(const struct tw_packer *p)
 {
 	return &p->packed;

@@ -191,6 +191,9 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
 
+/* Of the chunk that has just been packed: so much of its thread is before it, not what the first piece said. */
+void tw_packer_follow(struct tw_packer *p, uint64_t insns, uint64_t blocks, uint64_t refs);
+
 /* What was packed: thread, header with its checksum, and the sections, one after the other, in pieces. Valid until the next tw_packer_begin. */
 enum { TW_PACKED_PIECES = 9 }; /* of C, M and E at most 3, 4 and 2 */
 struct tw_packed {

@@ -1,0 +1,182 @@
+#include "channel/spool.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define HEAD_MAGIC 0x4c4f4f50534b5254ull
+#define SLOT_MAGIC 0x544f4c53534b5254ull
+
+enum { VERSION = 1, HEAD_BYTES = 4096 };
+
+struct head {
+	uint64_t magic;
+	uint32_t version, slot_bytes;
+	uint64_t told;
+};
+
+/* A slot: its head, then the parts of the buffer, the second one right behind what there is of the first. */
+enum { SLOT_BYTES = (sizeof(struct tw_spooled) + TW_DEMUX_DATA + TW_SLACK_BYTES + TW_PAGE - 1) / TW_PAGE * TW_PAGE };
+
+struct tw_spool {
+	int fd, dir_fd;
+	unsigned slots;
+	struct head head;
+};
+
+static uint64_t slot_at(unsigned slot)
+{
+	return HEAD_BYTES + (uint64_t)slot * SLOT_BYTES;
+}
+
+static int write_at(const struct tw_spool *s, const struct iovec *iov, int n, uint64_t at)
+{
+	ssize_t wanted = 0, got;
+	for (int i = 0; i < n; i++)
+		wanted += (ssize_t)iov[i].iov_len;
+	while ((got = pwritev(s->fd, iov, n, (off_t)at)) < 0 && errno == EINTR)
+		;
+	if (got == wanted)
+		return TW_OK;
+	return tw_fail(TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(got < 0 ? errno : ENOSPC));
+}
+
+static int begin(int dir_fd, int flags, struct tw_spool **out)
+{
+	struct tw_spool *s = calloc(1, sizeof *s);
+	*out = NULL;
+	if (!s)
+		return tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
+	s->fd = openat(dir_fd, TW_SPOOL_FILE, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+	s->dir_fd = s->fd < 0 ? -1 : fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	if (s->fd >= 0 && s->dir_fd >= 0) {
+		*out = s;
+		return TW_OK;
+	}
+	const int why = errno;
+	tw_spool_free(s);
+	return tw_fail(why == ENOENT ? TW_ERR_MISSING : TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(why));
+}
+
+int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out)
+{
+	int error = begin(dir_fd, O_RDWR | O_CREAT | O_TRUNC, out);
+	if (error)
+		return error;
+	struct tw_spool *s = *out;
+	s->slots = (unsigned)(bytes / SLOT_BYTES);
+	s->head = (struct head){HEAD_MAGIC, VERSION, SLOT_BYTES, 0};
+	error = write_at(s, &(struct iovec){&s->head, sizeof s->head}, 1, 0);
+	if (error) {
+		tw_spool_remove(s);
+		*out = NULL;
+	}
+	return error;
+}
+
+int tw_spool_open(int dir_fd, struct tw_spool **out)
+{
+	struct stat st;
+	int error = begin(dir_fd, O_RDWR, out);
+	if (error)
+		return error;
+	struct tw_spool *s = *out;
+	if (!fstat(s->fd, &st) && S_ISREG(st.st_mode) && pread(s->fd, &s->head, sizeof s->head, 0) == (ssize_t)sizeof s->head &&
+	    s->head.magic == HEAD_MAGIC && s->head.version == VERSION && s->head.slot_bytes == SLOT_BYTES) {
+		s->slots = st.st_size > HEAD_BYTES ? (unsigned)(((uint64_t)st.st_size - HEAD_BYTES + SLOT_BYTES - 1) / SLOT_BYTES) : 0;
+		return TW_OK;
+	}
+	tw_spool_free(s);
+	*out = NULL;
+	return tw_fail(TW_ERR_DAMAGED, TW_SPOOL_FILE);
+}
+
+void tw_spool_free(struct tw_spool *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	free(s);
+}
+
+void tw_spool_remove(struct tw_spool *s)
+{
+	if (s)
+		unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
+	tw_spool_free(s);
+}
+
+unsigned tw_spool_slots(const struct tw_spool *s)
+{
+	return s->slots;
+}
+
+static uint32_t data_bytes(uint32_t bytes)
+{
+	return bytes < TW_DEMUX_DATA ? bytes : TW_DEMUX_DATA;
+}
+
+static uint32_t slack_bytes(uint32_t slack_end)
+{
+	return slack_end < TW_SLACK_BYTES ? slack_end : TW_SLACK_BYTES;
+}
+
+int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in)
+{
+	const struct iovec iov[2] = {{(void *)in->data, data_bytes(in->bytes)}, {(void *)in->slack, slack_bytes(in->slack_end)}};
+	return write_at(s, iov, iov[1].iov_len ? 2 : 1, slot_at(slot) + sizeof(struct tw_spooled));
+}
+
+static uint64_t check_of(const struct tw_spooled *head)
+{
+	return XXH64(head, offsetof(struct tw_spooled, check), 0);
+}
+
+int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head)
+{
+	head->magic = SLOT_MAGIC;
+	head->check = check_of(head);
+	return write_at(s, &(struct iovec){head, sizeof *head}, 1, slot_at(slot));
+}
+
+int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head)
+{
+	const int whole = pread(s->fd, head, sizeof *head, (off_t)slot_at(slot)) == (ssize_t)sizeof *head;
+	return whole && head->magic == SLOT_MAGIC && head->check == check_of(head) ? TW_OK : tw_fail(TW_ERR_DAMAGED, TW_SPOOL_FILE);
+}
+
+int tw_spool_read(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end, struct tw_spool_room *room,
+                  struct tw_demux_input *in)
+{
+	const uint32_t n = data_bytes(bytes), n_slack = slack_bytes(slack_end);
+	const struct iovec iov[2] = {{room->data, n}, {room->slack, n_slack}};
+	ssize_t got;
+	while ((got = preadv(s->fd, iov, n_slack ? 2 : 1, (off_t)(slot_at(slot) + sizeof(struct tw_spooled)))) < 0 && errno == EINTR)
+		;
+	if (got != (ssize_t)n + n_slack)
+		return tw_fail(got < 0 ? TW_ERR_SYSTEM : TW_ERR_TRUNCATED, TW_SPOOL_FILE "%s%s", got < 0 ? ": " : "",
+		               got < 0 ? strerror(errno) : "");
+	memset(room->data + n, 0, sizeof room->data - n < 64 ? sizeof room->data - n : 64);
+	memset(room->slack + n_slack, 0, 64);
+	*in = (struct tw_demux_input){.data = room->data, .slack = room->slack, .bytes = bytes, .slack_end = n_slack};
+	return TW_OK;
+}
+
+int tw_spool_told(struct tw_spool *s, uint64_t put)
+{
+	s->head.told = put;
+	return write_at(s, &(struct iovec){&s->head, sizeof s->head}, 1, 0);
+}
+
+uint64_t tw_spool_last_told(const struct tw_spool *s)
+{
+	return s->head.told;
+}

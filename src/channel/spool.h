@@ -1,0 +1,68 @@
+/*
+ * The spool: buffers as programs have filled them, in a file of the recording's directory, until they are encoded. So a program that writes faster than can be encoded
+ * runs on, and what it has written outlives the collector: who finds the file beside a recording that nobody writes any more encodes the rest (unspool.h).
+ *
+ * The file is a head and slots of one size; a slot is a struct tw_spooled and the two parts of a buffer. Slots are taken again once the chunk that their buffers went into
+ * is in its thread's file. Nothing says so in the slot: what is in a chunk that a reader finds needs no encoding. The head of a slot is written last, so a
+ * slot is whole or an old one.
+ *
+ * Functions may be called by any thread, for one slot by one at a time.
+ */
+#ifndef TW_SPOOL_H
+#define TW_SPOOL_H
+
+#include "channel/demux.h"
+
+#define TW_SPOOL_FILE "spool"
+
+enum { TW_SPOOL_LEAST = 64 << 20 }; /* bytes of a spool that there is use for */
+
+/* What is told of a buffer. */
+struct tw_spooled {
+	uint64_t magic;
+	uint64_t put;         /* buffers are numbered as they come, from 1 */
+	uint64_t descriptors; /* bytes of descriptors that came before it */
+	uint32_t serial, pid, tid, parent_pid;
+	uint32_t sequence; /* of the chunk it goes into */
+	uint32_t flags;    /* TW_CHUNK_TORN and TW_CHUNK_LAST, where that is known already */
+	uint32_t dead;     /* 1: its process has died, with */
+	int32_t wait_status;
+	uint32_t bytes, slack_end;
+	uint64_t check; /* xxh64 of the bytes before */
+};
+
+/* Where a buffer is read to. */
+struct tw_spool_room {
+	uint8_t data[TW_DEMUX_DATA + 64], slack[TW_SLACK_BYTES + 64];
+};
+
+struct tw_spool;
+
+/* Of at most so many bytes, in the file TW_SPOOL_FILE of this directory. */
+int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out);
+
+/* The one that is there: tw_spool_slots are then those that have been written. TW_ERR_MISSING: there is none. TW_ERR_DAMAGED: it is none of ours. */
+int tw_spool_open(int dir_fd, struct tw_spool **out);
+
+/* Accepts NULL. tw_spool_remove takes the file away, too. */
+void tw_spool_free(struct tw_spool *s);
+void tw_spool_remove(struct tw_spool *s);
+
+unsigned tw_spool_slots(const struct tw_spool *s);
+
+/* The parts of a buffer, then its head. Non-zero: there is no room on the disk, or it cannot be written. */
+int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in);
+int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);
+
+/* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */
+int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head);
+
+/* Its buffer, with zeros behind each part; *in points to `room`. */
+int tw_spool_read(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end, struct tw_spool_room *room,
+                  struct tw_demux_input *in);
+
+/* What the buffers up to the one with this number say of modules and processes has been written. */
+int tw_spool_told(struct tw_spool *s, uint64_t put);
+uint64_t tw_spool_last_told(const struct tw_spool *s);
+
+#endif

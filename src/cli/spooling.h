@@ -1,0 +1,18 @@
+/*
+ * The spool of a recording (channel/spool.h): record --spool, and what is said while the rest of it is encoded.
+ */
+#ifndef TW_CLI_SPOOLING_H
+#define TW_CLI_SPOOLING_H
+
+#include <stdint.h>
+
+/* Takes the value of the option: bytes, or a number of k, M or G of them, of 1024 each; 0 for none. 0: the text is none of these. */
+int tw_spooling_size(const char *text, uint64_t *bytes);
+
+/* Where none is given, for a recording in this directory: a quarter of the memory that is free, and of the disk. */
+uint64_t tw_spooling_default(const char *dir);
+
+/* So many bytes are left to be encoded, 0: none any more. On a terminal, a line that is renewed. */
+void tw_spooling_tell(void *context, uint64_t left);
+
+#endif
