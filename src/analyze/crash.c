@@ -111,21 +111,35 @@ static int names_registers(const struct tw_descriptor *d)
 	return d->format == TW_FORMAT_DEP || d->format == TW_FORMAT_CALL || d->format == TW_FORMAT_DEP06;
 }
 
-struct tw_undone tw_crash_access(const struct tw_recording *r, const struct tw_fault *f)
+/* Looks for the instruction in a descriptor. Returns whether it is there; *found is filled if it makes the access. */
+static int look_in(const struct tw_descriptor *d, const struct tw_fault *f, struct tw_undone *found)
+{
+	const struct tw_op *op = tw_descriptor_ops(d);
+	int insn = names_registers(d) ? insn_at(d, f->pc) : -1;
+	for (unsigned k = 0; insn >= 0 && k < d->n_ops; k++) {
+		if (op[k].insn != insn || op[k].kind != TW_OP_REF || !fits(f, address_of(f, &op[k]), &op[k]))
+			continue;
+		*found = (struct tw_undone){address_of(f, &op[k]), op[k].size, op[k].type};
+		break;
+	}
+	return insn >= 0;
+}
+
+struct tw_undone tw_crash_access(const struct tw_recording *r, const struct tw_descriptor *d, const struct tw_fault *f)
 {
 	static const uint8_t types[] = {
 	    [TW_ACCESS_UNKNOWN] = 0, [TW_ACCESS_READ] = TW_READ, [TW_ACCESS_WRITE] = TW_WRITE, [TW_ACCESS_EXECUTE] = 0};
 	struct tw_undone found = {f->address, 0, f->access <= TW_ACCESS_EXECUTE ? types[f->access] : 0};
 	int memory = f->code > 0 && (f->number == SIGSEGV || f->number == SIGBUS) && f->access != TW_ACCESS_EXECUTE;
-	for (size_t i = tw_recording_n_descriptors(r); memory && i-- > 0;) {
-		const struct tw_descriptor *d = tw_recording_descriptor_at(r, i);
-		const struct tw_op *op = tw_descriptor_ops(d);
-		int insn = names_registers(d) ? insn_at(d, f->pc) : -1;
-		for (unsigned k = 0; insn >= 0 && k < d->n_ops; k++)
-			if (op[k].insn == insn && op[k].kind == TW_OP_REF && fits(f, address_of(f, &op[k]), &op[k]))
-				return (struct tw_undone){address_of(f, &op[k]), op[k].size, op[k].type};
-		if (insn >= 0)
+	if (!memory || (d && look_in(d, f, &found)))
+		return found;
+	for (size_t i = tw_recording_n_descriptors(r); i-- > 0;)
+		if (look_in(tw_recording_descriptor_at(r, i), f, &found))
 			break;
-	}
 	return found;
+}
+
+int tw_crash_is_access(const struct tw_fault *f, const struct tw_undone *undone)
+{
+	return f->access != TW_ACCESS_UNKNOWN || undone->size;
 }

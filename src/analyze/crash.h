@@ -24,7 +24,10 @@ struct tw_crash {
  */
 int tw_crashes(const struct tw_recording *r, struct tw_crash *crashes, size_t room, size_t *n);
 
-/* The access of the instruction at which a thread stopped, by the newest descriptor that has it. */
-struct tw_undone tw_crash_access(const struct tw_recording *r, const struct tw_fault *fault);
+/* The access of the instruction at which a thread stopped: by descriptor `d`, if that has it (NULL: none), else by the newest one that does. */
+struct tw_undone tw_crash_access(const struct tw_recording *r, const struct tw_descriptor *d, const struct tw_fault *fault);
+
+/* Whether it was one: not of a signal that was sent, an illegal instruction, a division. */
+int tw_crash_is_access(const struct tw_fault *fault, const struct tw_undone *undone);
 
 #endif

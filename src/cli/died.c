@@ -38,7 +38,7 @@ static void look_into(struct died *d, const struct tw_crash *crash)
 	d->thread = tw_recording_thread(d->recording, crash->thread);
 	d->fault = &crash->fault;
 	d->image = tw_names_image(d->names, d->thread->serial);
-	d->undone = tw_crash_access(d->recording, d->fault);
+	d->undone = tw_crash_access(d->recording, NULL, d->fault);
 	if (tw_backtrace(d->recording, crash->thread, &options, &d->path))
 		d->path.n_frames = 0; /* damage is told elsewhere */
 }

@@ -1,5 +1,4 @@
 /* trackway dump: references, blocks, code or streams as text. */
-#include "analyze/crash.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "export/code.h"
@@ -20,7 +19,9 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "Prints a recording as text, one thread after another.\n\n"
                            "  --refs      one line per memory reference (default): thread, address of the\n"
                            "              instruction, R, W or M (modify), address, bytes. Addresses are\n"
-                           "              hexadecimal without 0x and leading zeros, all else is decimal\n"
+                           "              hexadecimal without 0x and leading zeros, all else is decimal.\n"
+                           "              An access that faulted was not made: its line ends with\n"
+                           "              \"faulted\"; X is one that was to be executed\n"
                            "  --blocks    one line per block executed: thread, address, instructions, how\n"
                            "              it ends (fall jump cond call return ijump icall syscall trap, of\n"
                            "              an imported trace unknown, or stopped by a signal)\n"
@@ -40,8 +41,7 @@ static const char help[] = "Usage: trackway dump [OPTION...] DIR\n\n"
                            "  --from K    leave out the first K references, blocks, instructions (--lackey),\n"
                            "              fragments (--code), chunks (--raw) or lines (--order)\n"
                            "  --count K   at most so many of them\n"
-                           "  --last K    the last K references, blocks or instructions of each thread; and,\n"
-                           "              of one that faulted there, the access that was not made\n"
+                           "  --last K    the last K references, blocks or instructions of each thread\n"
                            "  -o FILE     into a file; - is standard output\n"
                            "  -j N        replay with N threads (default 1)\n"
                            "  --help      this text\n\n"
@@ -129,24 +129,6 @@ static int write_failed(const struct dump *d, int why)
 	return 1;
 }
 
-/* What the last access was that a thread died of, and did not make: a line as those of references, with the word "faulted" behind it. */
-static int print_undone(const struct dump *d)
-{
-	enum { MOST = 64 };
-	struct tw_crash crash[MOST];
-	size_t n;
-	int error = tw_crashes(d->recording, crash, MOST, &n);
-	for (size_t i = 0; !error && i < n && i < MOST; i++) {
-		const struct tw_thread_info *t = tw_recording_thread(d->recording, crash[i].thread);
-		struct tw_undone undone = tw_crash_access(d->recording, &crash[i].fault);
-		if (crash[i].fault.access && (d->thread < 0 || d->thread == t->serial))
-			dprintf(d->fd, "%u %llx %c %llx %u faulted\n", t->serial, (unsigned long long)crash[i].fault.pc,
-			        crash[i].fault.access == TW_ACCESS_EXECUTE ? 'X' : "?RWM"[undone.type & 3],
-			        (unsigned long long)undone.address, undone.size);
-	}
-	return error;
-}
-
 static int print_lines(struct dump *d)
 {
 	static const enum tw_lines_kind kinds[] = {
@@ -165,8 +147,6 @@ static int print_lines(struct dump *d)
 	int error = tw_lines(d->recording, &options);
 	if (error == TW_LINES_WRITE)
 		return write_failed(d, errno);
-	if (!error && d->last && d->mode != MODE_LACKEY)
-		error = print_undone(d);
 	return error ? tw_recording_error("dump", d->dir, error) : 0;
 }
 

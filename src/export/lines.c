@@ -1,4 +1,5 @@
 #include "export/lines.h"
+#include "analyze/crash.h"
 #include "analyze/lackey.h"
 #include "base/text.h"
 #include "recording/recording.h"
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <trackway/event.h>
 
 /* What all states share. */
 struct shared {
@@ -41,13 +43,13 @@ const char *tw_end_name(unsigned end)
 
 /* ---- one line ---- */
 
-static char *put_ref(char *p, unsigned thread, const struct tw_ref *ref)
+static char *put_ref(char *p, unsigned thread, const struct tw_ref *ref, char type)
 {
 	p = tw_put_decimal(p, thread);
 	*p++ = ' ';
 	p = tw_put_hex(p, ref->pc, 1);
 	*p++ = ' ';
-	*p++ = "?RWM"[ref->type & 3];
+	*p++ = type;
 	*p++ = ' ';
 	p = tw_put_hex(p, ref->addr, 1);
 	*p++ = ' ';
@@ -103,19 +105,55 @@ static struct span wanted(const struct state *s, uint64_t first, size_t n)
 	return span;
 }
 
-static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
-{
-	struct span span = wanted(s, base + b->first_ref, b->n_refs);
-	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
-	const struct tw_ref *refs = start ? tw_batch_refs(b) : NULL;
-	for (size_t i = span.begin; start && i < span.end; i++)
-		p = put_ref(p, b->thread, &refs[i]);
-	s->text.n += (size_t)(p - start);
-}
-
 static int visible(const struct state *s, uint64_t position)
 {
 	return position >= s->from && position < s->shared->end;
+}
+
+static void put_some_refs(struct state *s, const struct tw_batch *b, struct span span)
+{
+	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
+	const struct tw_ref *refs = start ? tw_batch_refs(b) : NULL;
+	for (size_t i = span.begin; start && i < span.end; i++)
+		p = put_ref(p, b->thread, &refs[i], "?RWM"[refs[i].type & 3]);
+	s->text.n += (size_t)(p - start);
+}
+
+static void put_undone(struct state *s, const struct tw_batch *b, const struct tw_event *e)
+{
+	const struct tw_fault *f = e->payload;
+	const struct tw_descriptor *d = e->block ? tw_batch_blocks(b)[e->block - 1].descriptor : NULL;
+	const struct tw_undone undone = tw_crash_access(s->shared->recording, d, f);
+	struct tw_ref ref = {.pc = f->pc, .addr = undone.address, .size = undone.size, .type = undone.type};
+	char *start = tw_crash_is_access(f, &undone) ? tw_text_room(&s->text, LONGEST) : NULL;
+	if (!start)
+		return;
+	char *p = put_ref(start, b->thread, &ref, f->access == TW_ACCESS_EXECUTE ? 'X' : "?RWM"[undone.type & 3]) - 1;
+	p = stpcpy(p, " faulted\n");
+	s->text.n += (size_t)(p - start);
+}
+
+/* Before which of the batch's references an event stands. */
+static size_t ref_of(const struct tw_batch *b, const struct tw_event *e)
+{
+	return e->block < b->n_blocks ? tw_batch_blocks(b)[e->block].first_ref : b->n_refs;
+}
+
+static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
+{
+	struct span span = wanted(s, base + b->first_ref, b->n_refs);
+	for (size_t i = 0; i < b->n_events; i++) {
+		if (b->events[i].type != TW_EVENT_FAULT)
+			continue;
+		size_t at = ref_of(b, &b->events[i]);
+		if (at >= span.begin && at <= span.end) {
+			put_some_refs(s, b, (struct span){span.begin, at});
+			span.begin = at;
+		}
+		if (visible(s, base + b->first_ref + at))
+			put_undone(s, b, &b->events[i]);
+	}
+	put_some_refs(s, b, span);
 }
 
 static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
@@ -317,7 +355,7 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	if (!s->options->last && !s->options->from && s->end == UINT64_MAX)
 		return 1;
 	first += s->base[thread];
-	return first + n > s->from[thread] && first < s->end;
+	return first + n >= s->from[thread] && first < s->end;
 }
 
 /* Works out how many items of the chosen threads come before each, and where what is wanted begins. */

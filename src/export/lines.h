@@ -2,6 +2,7 @@
  * A recording as lines of text: references, blocks, or what Valgrind's Lackey would print.
  *
  *     references   TID PC TYPE ADDR SIZE     1 7f0012a4 R 7ffc1230 8
+ *                  TID PC TYPE ADDR SIZE faulted   an access that was not made, where it should have been; TYPE X: it was to be executed
  *     blocks       TID PC INSNS ENDING       1 7f0012a4 5 cond
  *     lackey       as `valgrind --tool=lackey --trace-mem=yes`
  *
@@ -19,9 +20,10 @@ struct tw_lines_options {
 	enum tw_lines_kind kind;
 	int fd;
 	unsigned jobs;
-	int64_t one_thread;   /* only this thread (by its serial number); -1: all, one after another */
-	uint64_t last;        /* of each thread only so many of them, the last ones; 0: `from` and `count` say which */
-	uint64_t from, count; /* of the references, blocks or (lackey) instructions of the threads chosen; count UINT64_MAX: to the end */
+	int64_t one_thread; /* only this thread (by its serial number); -1: all, one after another */
+	uint64_t last;      /* of each thread only so many of them, the last ones; 0: `from` and `count` say which */
+	uint64_t from,
+	    count; /* accesses that were not made do not count; of the references, blocks or (lackey) instructions of the threads chosen; count UINT64_MAX: to the end */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error); /* as in struct tw_replay_options */
 	void *context;
 };

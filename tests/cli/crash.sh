@@ -93,7 +93,8 @@ pc=$("$TW" report --json recording.tw | python3 -c 'import json, sys; c = json.l
 # Before it: the last references, and the one that was not made; the last blocks with their lines.
 "$TW" dump --last 4 recording.tw >last.refs || fail "dump --last"
 [ "$(tail -n 1 last.refs)" = "0 ${pc%% *} R 18 4 faulted" ] || fail "dump --last does not end with the access that faulted: $(cat last.refs)"
-"$TW" dump recording.tw | tail -n 4 | cmp -s - <(head -n 4 last.refs) || fail "dump --last 4 is not the end of dump"
+"$TW" dump recording.tw | tail -n 5 | cmp -s - last.refs || fail "dump does not end as dump --last 4 does"
+"$TW" dump --count 1000 recording.tw | grep faulted && fail "an access of the end is among the first"
 "$TW" dump --blocks recording.tw | tail -n 3 | cmp -s - <("$TW" dump --blocks --last 3 recording.tw | head -n 3) || fail "dump --blocks --last"
 "$TW" report --last 3 recording.tw >last.blocks || fail "report --last"
 [ "$(grep -c 'sum crash.c:1[3-5] ' last.blocks)" = 3 ] && grep -q 's += n->value; /\* the read \*/' last.blocks || fail "report --last 3: $(cat last.blocks)"
@@ -124,3 +125,33 @@ same_as_native ./crash none
 "$TW" dump recording.tw | tail -n 2 | cmp -s - last.refs || fail "dump --last of a program that ended well"
 "$TW" report --functions recording.tw | grep -q 'died of' && fail "a crash of a program that ended well"
 true
+
+# Accesses that a handler lets be made again stand where they were not made.
+cc_program again -O1 <<'END'
+#include <signal.h>
+#include <sys/mman.h>
+static char *page;
+static void handler(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)info, (void)context;
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+static __attribute__((noinline)) void touch(volatile char *p, int i)
+{
+	mprotect(page, 4096, PROT_NONE);
+	p[i] = 1;
+}
+int main(void)
+{
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	page = mmap((void *)0x300000000000, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	sigaction(SIGSEGV, &action, 0);
+	for (int i = 1; i <= 3; i++)
+		touch(page, i);
+	return 0;
+}
+END
+recorded ./again
+"$TW" dump recording.tw | awk '$4 ~ /^30000000000[123]$/ { print $3, $4, $5, $6 }' >touched
+for i in 1 2 3; do printf 'W 30000000000%s 1 faulted\nW 30000000000%s 1 \n' $i $i; done >expected
+cmp -s touched expected || fail "accesses that are made again: $(cat touched)"
