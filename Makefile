@@ -27,6 +27,10 @@ LIB_SRC := $(filter-out %_test.c,$(wildcard src/base/*.c src/attach/*.c src/chan
 	src/export/*.c src/learn/*.c src/plugin/*.c src/analyzers/*.c src/live/*.c))
 UNIT_SRC := $(wildcard src/*/*_test.c)
 
+# trackway-mpi is built where OpenMPI is installed (make setup-mpi); nothing else needs it.
+MPI_SRC := $(wildcard src/mpi/*.c)
+MPI := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
+
 # What programs carry that `trackway cc` has instrumented: one object without needs of its own.
 CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -O2 -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
@@ -40,13 +44,25 @@ CLI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(CLI_SRC))
 LIB_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(LIB_SRC))
 UNIT_OBJ := $(LIB_OBJ) $(filter-out $(BUILD)/obj/src/cli/main.c.o,$(CLI_OBJ))
 LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
+MPI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(MPI_SRC))
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
 all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-batch.o
+ifneq ($(MPI),)
+all: mpi
+endif
 
 # The tool has the library in it, and exports its interface: plug-ins need nothing else.
 $(BUILD)/trackway: $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
 	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(LIB_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
+
+mpi: $(BUILD)/trackway-mpi
+
+$(MPI_OBJ): TOOL_CFLAGS += $(shell pkg-config --cflags ompi-c 2>/dev/null)
+
+$(BUILD)/trackway-mpi: $(MPI_OBJ) $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(MPI_OBJ) $(filter-out %/main.c.o,$(CLI_OBJ)) $(LIB_OBJ) $(TOOL_LIBS) $(CLI_LIBS) \
+		$(shell pkg-config --libs ompi-c)
 
 $(LIBRARY): $(LIB_OBJ) $(BUILD)/exports.map
 	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/exports.map -o $@ $(LIB_OBJ) $(TOOL_LIBS)
@@ -130,6 +146,9 @@ $(BUILD)/engine/zydis.o: $(BUILD)/so2asm
 setup:
 	@tools/setup
 
+setup-mpi:
+	@tools/setup mpi
+
 # Builds on all processors without showing commands (plain `make` shows them), unless -j says how many.
 BUILD_ALL = echo "building $(BUILD)" && $(MAKE) -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
@@ -165,6 +184,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/include/trackway $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BUILD)/trackway $(DESTDIR)$(PREFIX)/bin/trackway
+	$(if $(MPI),install -m 755 $(BUILD)/trackway-mpi $(DESTDIR)$(PREFIX)/bin/trackway-mpi)
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
 	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
 	install -m 644 $(BUILD)/trackway-cc-batch.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-batch.o
@@ -194,4 +214,4 @@ clean:
 	rm -rf build
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all setup demo check unit bench install format lint clean
+.PHONY: all setup setup-mpi mpi demo check unit bench install format lint clean

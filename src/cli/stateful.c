@@ -147,12 +147,17 @@ static int join_loaded(struct run *r)
 	return join(r, &part);
 }
 
+uint64_t tw_stateful_first(const struct tw_run *how)
+{
+	return how->every ? FIRST_COST * how->jobs : 0;
+}
+
 /* The next piece is to take about as long as lies between two times that the state is kept. */
-static void adapt(struct run *r, double seconds)
+uint64_t tw_stateful_next(const struct tw_run *how, uint64_t budget, double seconds)
 {
 	enum { LEAST = 1, MOST = 4 };
-	double times = (double)r->how->every / (seconds + 1e-3);
-	r->budget = times > MOST ? MOST * r->budget : (uint64_t)((double)r->budget * times) + LEAST;
+	double times = (double)how->every / (seconds + 1e-3);
+	return times > MOST ? MOST * budget : (uint64_t)((double)budget * times) + LEAST;
 }
 
 static int run_piece(struct run *r)
@@ -162,7 +167,7 @@ static int run_piece(struct run *r)
 	double start = now();
 	end = tw_parts_piece(r->parts, r->whole.end, end, r->budget);
 	int error = tw_parts_run(r->parts, r->whole.end, end, &part);
-	adapt(r, now() - start);
+	r->budget = tw_stateful_next(r->how, r->budget, now() - start);
 	return error ? failed(r, error) : join(r, &part);
 }
 
@@ -198,7 +203,7 @@ static int run_all(struct run *r)
 
 int tw_stateful_run(struct tw_session *s, const struct tw_run *how)
 {
-	struct run r = {.session = s, .how = how, .budget = how->every ? FIRST_COST * how->jobs : 0, .saved = now()};
+	struct run r = {.session = s, .how = how, .budget = tw_stateful_first(how), .saved = now()};
 	const char *refusal = tw_parts_refuse(s->request->analyzer);
 	if (refusal)
 		return tw_session_complain(s, refusal);

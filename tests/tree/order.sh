@@ -5,6 +5,7 @@
 
 cat >order <<'END_OF_ORDER'
 tool: what runs outside of the traced program
+	mpi
 	cli
 	cc
 	serve

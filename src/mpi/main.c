@@ -1,0 +1,130 @@
+/*
+ * trackway-mpi: analyzers on recordings too long for one machine, or of a job that ran on many, with MPI: mpirun -n N trackway-mpi analyze NAME DIR...
+ */
+#include "analyzers/table.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "mpi/quiet.h"
+#include "mpi/work.h"
+#include "plugin/guard.h"
+#include "plugin/plugin.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] = "Usage: mpirun -n N trackway-mpi analyze NAME [OPTION...] DIR...\n"
+                           "       mpirun -n N trackway-mpi analyze ./FILE.so [OPTION...] DIR...\n\n"
+                           "Analyzes recordings with all ranks of an MPI job, and prints what\n"
+                           "`trackway analyze` prints. DIR is a recording on a file system that all ranks\n"
+                           "see; of several each has its answer.\n\n"
+                           "  --mine           each rank has recordings of its own: %r in DIR is its number\n"
+                           "  -j N             each rank replays with N threads (default: as many as there\n"
+                           "                   are processors for it)\n"
+                           "  --state FILE     keep what is known so far: rank N in FILE.N, all at the end in\n"
+                           "                   FILE; and go on from there. With --mine: %r in FILE is the\n"
+                           "                   rank\n"
+                           "  --state-every SECONDS\n"
+                           "                   how often it is kept; default 30\n"
+                           "  --help, --version\n\n"
+                           "The other options are those of trackway analyze. docs/cluster.md has a script\n"
+                           "for Slurm, and what how many nodes gain.\n";
+
+/* Takes --mine out of the words. */
+static int take_mine(int *argc, char **argv)
+{
+	int found = 0, n = 1;
+	for (int i = 1; i < *argc; i++) {
+		if (!strcmp(argv[i], "--mine"))
+			found = 1;
+		else
+			argv[n++] = argv[i];
+	}
+	argv[n] = NULL;
+	*argc = n;
+	return found;
+}
+
+struct command {
+	struct tw_request request;
+	int has_request, mine;
+	struct tw_run how;
+	char **dirs;
+	size_t n_dirs;
+};
+
+/* Returns -1 to go on, or an exit status. */
+static int parse_request(struct command *c, int argc, char **argv)
+{
+	int words = c->request.analyzer->argument ? 2 : 1;
+	const char *dir;
+	int status = tw_request_parse(&c->request, &c->how, argc, argv);
+	if (status >= 0)
+		return status;
+	int n = argc - optind;
+	c->dirs = argv + optind + words - 1;
+	c->n_dirs = (size_t)(n - words + 1);
+	if (n < words)
+		return tw_usage_error("analyze", "%s%s%s at least one recording",
+		                      c->request.analyzer->argument ? c->request.name : "there is",
+		                      c->request.analyzer->argument ? " wants " : "",
+		                      c->request.analyzer->argument ? c->request.analyzer->argument : "to be");
+	return tw_request_arguments(&c->request, words, argv + optind, &dir);
+}
+
+/* Likewise. */
+static int parse(struct command *c, int argc, char **argv)
+{
+	char why[1024];
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return fputs(help, argc < 2 ? stderr : stdout) < 0 || argc < 2 ? TW_EXIT_USAGE : 0;
+	if (!strcmp(argv[1], "--version"))
+		return printf("trackway-mpi %s\n", TW_VERSION) < 0;
+	if (strcmp(argv[1], "analyze")) {
+		fprintf(stderr, "trackway-mpi: there is no command '%s'; there is analyze\n", argv[1]);
+		return TW_EXIT_USAGE;
+	}
+	if (argc < 3 || (argv[2][0] == '-' && strcmp(argv[2], "--help")))
+		return tw_usage_error("analyze", "the analyzer comes first, before its options");
+	if (!strcmp(argv[2], "--help"))
+		return fputs(help, stdout) < 0;
+	const struct tw_analyzer *analyzer = tw_plugin_find(tw_analyzers, argv[2], why, sizeof why);
+	if (!analyzer) {
+		fprintf(stderr, "trackway-mpi analyze: %s: %s\n", argv[2], why);
+		return 1;
+	}
+	c->has_request = tw_request_init(&c->request, analyzer, argv[2]);
+	return c->has_request ? parse_request(c, argc - 2, argv + 2) : tw_recording_error("analyze", argv[2], -1);
+}
+
+/* All ranks read the same words; what is wrong with them is said by rank 0. Rank 0 alone ends with the status: launchers say more of each rank that does not end with 0. */
+int main(int argc, char **argv)
+{
+	struct command c = {.how = {.jobs = tw_default_jobs(), .every = TW_STATE_EVERY}};
+	struct tw_job job = {.request = &c.request};
+	int provided;
+	tw_cli_program = "trackway-mpi";
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &job.size);
+	c.mine = take_mine(&argc, argv);
+	if (job.rank)
+		tw_be_quiet();
+	int status = parse(&c, argc, argv);
+	tw_be_loud();
+	if (status < 0 && provided != MPI_THREAD_MULTIPLE) {
+		status = 1;
+		if (!job.rank)
+			fprintf(stderr, "trackway-mpi: this MPI library has no MPI_THREAD_MULTIPLE\n");
+	}
+	job.how = c.how;
+	tw_guard_install("analyze", 1);
+	if (status < 0)
+		status = c.mine ? tw_work_alone(&job, c.dirs, c.n_dirs) : tw_work_together(&job, c.dirs, c.n_dirs);
+	if (c.has_request)
+		tw_request_free(&c.request);
+	fflush(stdout);
+	MPI_Finalize();
+	return job.rank ? 0 : status;
+}

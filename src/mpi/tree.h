@@ -1,0 +1,22 @@
+/*
+ * Joining the parts of all ranks, in the order of the recording, in a tree: neighbours first, then neighbours of those. What is joined to another rank's part goes there
+ * packed.
+ */
+#ifndef TW_MPI_TREE_H
+#define TW_MPI_TREE_H
+
+#include "mpi/hand_out.h"
+
+/* A part that a rank has. */
+struct tw_owned {
+	struct tw_span part;
+	int rank;
+};
+
+/* The parts of all ranks, sorted by place; of those that overlap, the first. All ranks call it, and get the same. NULL: no memory in this rank. */
+struct tw_owned *tw_tree_list(const struct tw_job *job, size_t *n);
+
+/* Joins all parts, which leave no gap, into one for each recording, which rank 0 has then. All ranks call it. Returns 0 or an exit status, after having said what is wrong. */
+int tw_tree_join(struct tw_job *job);
+
+#endif
