@@ -155,7 +155,19 @@ struct tw_slot {
 	uint64_t
 	    uncounted; /* of those written: bytes that others stand for, which were counted more than once instead (cc/runtime/tally.c) */
 	struct tw_slot_signals signals;
+	_Atomic uint32_t ask; /* enum tw_slot_ask */
 };
+
+/*
+ * The collector asks a thread that has computed for long to hand over what it has written, by a signal as of the engine's timers (SIGTRAP with SI_TIMER). It must not come where the engine
+ * is not.
+ */
+enum tw_slot_ask {
+	TW_ASK_CLOSED, /* the thread cannot be asked: it is none of the engine's, or is about to end or to run without it */
+	TW_ASK_OPEN,   /* the engine's: it can be asked */
+	TW_ASK_SENT,   /* the collector's: the signal is on its way. The engine makes it OPEN again when it has come */
+};
+#define TW_ASK_MAGIC 0x77696e646f77ll /* si_value of these signals */
 
 /* What a recorded thread that traces it (ptrace) is to know of a thread without looking into it. */
 enum tw_slot_trace {

@@ -7,6 +7,7 @@
 #include "channel/keep.h"
 #include "channel/machine.h"
 #include "channel/spool.h"
+#include "channel/overdue.h"
 #include "channel/descriptor_tables.h"
 #include "channel/tally.h"
 #include "recording/recording.h"
@@ -47,6 +48,7 @@ struct thread {
 	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
 	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
 	struct tw_seen seen;
+	struct tw_overdue overdue;
 	struct tw_thread_info info;
 };
 
@@ -285,7 +287,9 @@ static void release(struct tw_collector *c, uint32_t s)
 	c->thread[s].active = 0;
 	c->thread[s].freed = tw_machine_ns();
 	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
+	c->thread[s].overdue = (struct tw_overdue){0};
 	slot->pid = slot->tid = slot->parent_pid = 0;
+	atomic_store(&slot->ask, TW_ASK_CLOSED);
 	atomic_store(&slot->current, 0);
 	atomic_store(&slot->table, 0);
 	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
@@ -387,8 +391,14 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
 		return;
 	int namespaces = atomic_load(&c->control->namespaces) != 0;
-	if (!tw_thread_has_ended(slot, c->inode, namespaces, &c->thread[s].seen) || slot->tid != tid)
+	const int ended = tw_thread_has_ended(slot, c->inode, namespaces, &c->thread[s].seen);
+	if (slot->tid != tid)
 		return;
+	if (!ended) {
+		if (state == TW_SLOT_ACTIVE)
+			tw_overdue_look(slot, &c->thread[s].seen, &c->thread[s].overdue);
+		return;
+	}
 	unlock_descriptors(c, s);
 	atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }

@@ -33,7 +33,7 @@ static unsigned long long stat_number(const char *fields, int n)
 	return fields ? strtoull(fields, NULL, 10) : 0;
 }
 
-enum { NUM_THREADS = 20, START_TIME = 22, EXIT_CODE = 52 };
+enum { UTIME = 14, STIME = 15, NUM_THREADS = 20, START_TIME = 22, EXIT_CODE = 52 };
 
 /* ---- namespaces ---- */
 
@@ -138,6 +138,8 @@ int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespace
 	int found = here ? read_stat(pid, tid, stat, sizeof stat, &fields) : read_stat(slot->pid, slot->tid, stat, sizeof stat, &fields);
 	if (found <= 0)
 		return found == 0;
+	seen->state = *fields;
+	seen->cpu = stat_number(fields, UTIME) + stat_number(fields, STIME);
 	if (*fields != 'Z' && *fields != 'X')
 		return !here;
 	seen->dead = slot->pid == slot->tid && stat_number(fields, NUM_THREADS) <= 1;

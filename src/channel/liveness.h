@@ -14,6 +14,8 @@ struct tw_seen {
 	uint32_t pid, tid; /* in the collector's /proc; 0: not looked for */
 	int dead;          /* its process has died, with this status: */
 	int32_t wait_status;
+	char state;   /* as /proc tells it: R runs */
+	uint64_t cpu; /* time it has computed, in clock ticks */
 };
 
 /*

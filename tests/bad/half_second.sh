@@ -1,5 +1,6 @@
 # A collector that is killed costs little of what a program that does little did: what it wrote is stored after a moment, not only when a buffer is full.
 . "$(dirname "$0")/../lib.sh"
+need_command python3
 cc_program slow <<'END_C'
 #include <stdio.h>
 #include <unistd.h>
@@ -25,3 +26,45 @@ wait $collector 2>/dev/null
 stored=$(grep -c '^  event syscall 1 1 ' raw) # write(1, ...)
 [ "$stored" -ge $((lines - 100)) ] || fail "of $lines lines that were written $stored are in the recording: $(cat dump.err)"
 "$TW" info r.tw >info.out && grep -q '^state *incomplete' info.out || fail "info does not say that the recording is incomplete"
+
+# A thread that only computes makes no system call, and loops whose turns are counted hardly fill a buffer: what it did is on disk all the same, long before it ends.
+cc_program computes -O1 -pthread <<'END_C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+static volatile char *stop; /* in a file: no system call tells */
+static void *compute(void *arg)
+{
+	long sum = 0;
+	while (!*stop)
+		for (long i = 0; i < 10000000; i++)
+			__asm__ volatile("add %1, %0" : "+r"(sum) : "r"(i));
+	return (void *)(sum == 1 ? arg : (void *)0);
+}
+int main(void)
+{
+	pthread_t other;
+	stop = mmap(0, 1, PROT_READ, MAP_SHARED, open("flag", O_RDONLY), 0);
+	pthread_create(&other, 0, compute, 0);
+	compute(0);
+	pthread_join(other, 0);
+	return 0;
+}
+END_C
+printf '\0' >flag
+"$TW" record -q -o c.tw "${RECORD_OPTIONS[@]}" -- ./computes 2>err </dev/null &
+collector=$!
+computed() { # instructions in chunks of loops, by thread; a recording that is being written is read up to its last whole chunk
+	"$TW" info --json c.tw 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["instructions"])' 2>/dev/null || echo 0
+}
+for _ in $(seq 800); do
+	n=$(computed)
+	[ "$n" -gt 100000000 ] && break
+	sleep 0.1
+done
+kill -KILL $collector
+wait $collector 2>/dev/null
+printf '\1' >flag
+[ "$n" -gt 100000000 ] || fail "of a program that only computes $n instructions are on disk"
+"$TW" dump --blocks --last 2 c.tw >last 2>dump.err || fail "dump: $(cat dump.err)"
+[ "$(cut -d' ' -f1 last | sort -u | wc -l)" = 2 ] || fail "one of the two threads is not on disk: $(cat last)"

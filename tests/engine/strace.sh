@@ -1,7 +1,7 @@
 # strace and gdb, recorded with what they trace, print what they print natively.
 . "$(dirname "$0")/../lib.sh"
 need_command strace
-masked() { sed -E 's/getrandom\("[^"]*"/getrandom(R/; s/0x[0-9a-f]+/X/g; s/\b[0-9]{2,}\b/N/g' "$1"; }
+masked() { sed -E 's/getrandom\("[^"]*"/getrandom(R/; s/0x[0-9a-f]+/X/g; s/\b[0-9]{2,}\b/N/g; s/ +=/ =/' "$1"; }
 strace -o probe true 2>/dev/null || skip "strace cannot trace here"
 
 # A program that it starts.

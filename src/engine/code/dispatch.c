@@ -1,4 +1,5 @@
 #include "engine/code/dispatch.h"
+#include "engine/record/ask.h"
 #include "engine/record/bits.h"
 #include "engine/record/budget.h"
 #include "engine/record/buffer.h"
@@ -79,6 +80,7 @@ static u64 into(struct thread *t, const struct fragment *f)
 static u64 enter(struct thread *t, struct exit *x, u32 context)
 {
 	for (;;) {
+		tw_ask_look(t);
 		while (t->has_deferred) {
 			tw_code_calls.deliver_deferred(t);
 			x = NULL;
@@ -106,7 +108,7 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 static u64 enter_again(struct thread *t, struct exit *x)
 {
 	const struct fragment *f = NULL;
-	if (!t->has_deferred && !tw_trace_found(t) && tw_window_steady(t) && tw_budget_steady(t))
+	if (!t->has_deferred && !tw_ask_is_due(t) && !tw_trace_found(t) && tw_window_steady(t) && tw_budget_steady(t))
 		f = tw_fragment_again(t, x);
 	return f ? into(t, f) : enter(t, x, tw_instr()->context);
 }

@@ -1,4 +1,5 @@
 #include "engine/kernel/exec.h"
+#include "engine/record/ask.h"
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
 #include "engine/signal/pending.h"
@@ -328,8 +329,11 @@ static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 			return r;
 	}
 	const u64 plain[5] = {exe ? (u64)exe : path, argv, envp}, at[5] = {(u64)(i64)dirfd, plain[0], argv, envp, (u64)flags};
+	tw_ask_close(t);
 	/* A tracer may look which. */
-	return dirfd == AT_FDCWD && !flags ? execute(t, __NR_execve, plain) : execute(t, __NR_execveat, at);
+	i64 r = dirfd == AT_FDCWD && !flags ? execute(t, __NR_execve, plain) : execute(t, __NR_execveat, at);
+	tw_ask_open(t);
+	return r;
 }
 
 /* Does the kernel refuse these flags with this path? */

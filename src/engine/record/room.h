@@ -72,6 +72,7 @@ struct tw_record_thread {
 	u32 usable;            /* buffers of the slot that are accessible, as a mask */
 	u64 slack_jump;        /* where the current buffer's TW_TAG_SLACK record is, if bufptr is in the slack */
 	bool recording;        /* writes records that someone reads */
+	bool asked;            /* it is to hand over what it has written (ask.h) */
 	bool unfollowed;       /* of a process that is not to be recorded */
 	bool spare;            /* it is not, and its buffer is one that others write to as well */
 	u8 *own;               /* a buffer outside the channel, where records are written over one another: if */

@@ -1,4 +1,5 @@
 #include "engine/record/slot.h"
+#include "engine/record/ask.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/thread.h"
 #include "engine/record/instrumentor.h"
@@ -143,6 +144,7 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
 	if (t->pid == t->tid)
 		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
+	tw_ask_open(t);
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
 }
 
@@ -150,6 +152,7 @@ void tw_slot_give_back(struct thread *t)
 {
 	if (t->record->slot == NO_SLOT)
 		return;
+	tw_ask_close(t);
 	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_ENDED);
 	t->record->slot = NO_SLOT;
 	tw_slot_ring();

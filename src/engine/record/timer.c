@@ -2,7 +2,7 @@
 #include <asm/unistd.h>
 #include <linux/time.h>
 
-#define MAGIC    0x77696e646f77ll
+#define MAGIC    TW_ASK_MAGIC
 #define SECOND   1000000000u
 #define NO_TIMER 0xffffffffu /* no timer has this number */
 

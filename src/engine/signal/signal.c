@@ -1,5 +1,6 @@
 #include "engine/signal/signal.h"
 #include "engine/signal/action.h"
+#include "engine/record/ask.h"
 #include "engine/record/bits.h"
 #include "engine/record/budget.h"
 #include "engine/record/buffer.h"
@@ -655,12 +656,13 @@ static void sent(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 		asynchronous(t, signo, is_mark ? &kept : info, uc);
 }
 
-/* A timer of the thread's: where it computes in the cache, it comes by the dispatcher. A system call it broke off is made again. */
+/* A timer of the thread's, or the collector asks it: where it computes in the cache, it comes by the dispatcher. A system call it broke off is made again. */
 static void tick(struct thread *t, struct tw_ucontext *uc)
 {
 	unnoticed(t, uc);
 	tw_budget_tick(t);
-	if ((tw_window_is_due() || tw_budget_is_due(t)) && in_cache(uc->rip) && !settle(t, uc))
+	tw_ask_tick(t);
+	if ((tw_window_is_due() || tw_budget_is_due(t) || tw_ask_is_due(t)) && in_cache(uc->rip) && !settle(t, uc))
 		come_by(t, uc);
 }
 
