@@ -190,6 +190,10 @@ static int is_wanted(const struct tw_output *o)
 static void tell(struct tw_output *o, struct tw_job *job, uint32_t kind, void *bytes, size_t n)
 {
 	struct tw_told *told = job->spooled && bytes ? malloc(sizeof *told) : NULL, **end = &job->told;
+	if (job->is_told) {
+		free(bytes);
+		return;
+	}
 	if (!told) {
 		tw_output_block(o, kind, bytes, n);
 		return;
@@ -453,10 +457,10 @@ static void has_looked(struct tw_output *o, struct tw_job *job)
 
 static void write_new_descriptors(struct tw_output *o)
 {
-	uint64_t now = tw_machine_ns(), last = atomic_load(&o->scribbled);
-	if (now - last < DESCRIPTORS_NS || !atomic_compare_exchange_strong(&o->scribbled, &last, now))
+	const uint64_t now = tw_machine_ns();
+	if (!o->spool || now - atomic_load(&o->scribbled) < DESCRIPTORS_NS || pthread_mutex_trylock(&o->writing))
 		return;
-	pthread_mutex_lock(&o->writing);
+	atomic_store(&o->scribbled, now);
 	write_descriptors(o, atomic_load(&o->all_described));
 	pthread_mutex_unlock(&o->writing);
 }
@@ -736,6 +740,7 @@ void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
 void tw_output_age(struct tw_output *o)
 {
 	uint64_t now = tw_machine_ns();
+	write_new_descriptors(o);
 	pthread_mutex_lock(&o->lock);
 	for (struct lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
 		if (l->feeding && now - l->since > TW_CHUNK_NS) {
@@ -923,6 +928,16 @@ void tw_output_forget(struct tw_output *o, uint32_t first)
 {
 	if (o->options.writer)
 		tw_writer_forget(o->options.writer, first);
+}
+
+int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, const struct tw_totals *before)
+{
+	pthread_mutex_lock(&o->lock);
+	int error = take_order(o, serial);
+	if (!error)
+		o->order[serial] = (struct chunk_order){chunks, chunks, before->insns, before->blocks, before->refs};
+	pthread_mutex_unlock(&o->lock);
+	return error;
 }
 
 /* The lane that the job goes to, and the chunk. NULL: there is no memory, and no job any more. */

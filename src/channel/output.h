@@ -45,6 +45,7 @@ struct tw_job {
 	struct tw_job *next;
 	int spooled; /* the chunk's arrays are a lane's; the job's number is its slot's */
 	uint32_t bytes, slack_end;
+	int is_told;          /* what it says of modules and processes is in the recording already */
 	int looked;           /* its events have been looked at, and say: */
 	struct tw_told *told; /* blocks, until those of earlier jobs are written */
 	struct tw_job *later; /* in the order in which they were put */
@@ -99,6 +100,9 @@ struct tw_output_buffer {
 	int32_t wait_status;
 };
 void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in);
+
+/* Before anything of this thread is put: so many chunks of it are in the recording, and in them so much. TW_ERR_MEMORY. */
+int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, const struct tw_totals *before);
 
 /* Nothing more comes of this thread. */
 void tw_output_thread_ends(struct tw_output *o, uint32_t serial);

@@ -1,5 +1,4 @@
 #include "channel/spool.h"
-#include "recording/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,7 @@
 #define TW_SPOOL_H
 
 #include "channel/demux.h"
-
-#define TW_SPOOL_FILE "spool"
+#include "recording/recording.h"
 
 enum { TW_SPOOL_LEAST = 64 << 20 }; /* bytes of a spool that there is use for */
 

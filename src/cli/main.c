@@ -1,5 +1,6 @@
 /* `trackway`: picks the subcommand. */
 #include "cli/cli.h"
+#include "cli/recover.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -80,6 +81,8 @@ static int run(int argc, char **argv)
 	/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
 	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc)
 		signal(SIGXFSZ, SIG_IGN);
+	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc)
+		tw_recover_arguments(argc - 1, argv + 1);
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
 }
 

@@ -16,6 +16,7 @@ struct tw_value_map;
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_NAMES_FILE        "names"
+#define TW_SPOOL_FILE        "spool" /* what is yet to be encoded: channel/spool.h */
 #define TW_INDEX_FILE        "index"
 #define TW_THREAD_FILE       "thread-%04u"
 
@@ -255,6 +256,12 @@ struct tw_writer;
  * tw_writer_close may be called.
  */
 int tw_writer_create(const char *dir, const struct tw_recording_info *info, struct tw_writer **out);
+
+/*
+ * Goes on with a recording whose writer has died: what it left half written is cut off. `dir_fd` is its directory, and locked (flock) by the caller, so that nobody else does
+ * the same; `r` was opened since.
+ */
+int tw_writer_append(int dir_fd, const struct tw_recording *r, struct tw_writer **out);
 
 /* Descriptors, back to back. They must be written before the first chunk that uses them. */
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "recording/encode_code.h"
 #include "recording/encoder.h"
+#include "recording/reader_state.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -116,9 +117,11 @@ static void free_writer(struct tw_writer *w)
 	free(w);
 }
 
-int tw_writer_create(const char *dir, const struct tw_recording_info *info, struct tw_writer **out)
+/* A writer without its files. */
+static int new_writer(const struct tw_recording_info *info, struct tw_writer **out)
 {
 	struct tw_writer *w = calloc(1, sizeof *w);
+	*out = NULL;
 	if (!w)
 		return tw_fail(TW_ERR_MEMORY, "writer");
 	w->code_fd = -1;
@@ -127,8 +130,20 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 	w->values = tw_value_map_new();
 	w->code = tw_encoder_code_new(tw_encoder_value);
 	int error = w->zstd && w->values ? tw_info_copy(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
-	if (!error)
-		error = open_directory(w, dir);
+	if (error)
+		free_writer(w);
+	else
+		*out = w;
+	return error;
+}
+
+int tw_writer_create(const char *dir, const struct tw_recording_info *info, struct tw_writer **out)
+{
+	struct tw_writer *w;
+	int error = new_writer(info, &w);
+	if (error)
+		return error;
+	error = open_directory(w, dir);
 	if (!error)
 		error = tw_header_write(w->dir_fd, &w->info);
 	if (!error)
@@ -253,6 +268,70 @@ void *tw_note_bytes(const struct tw_file_note *note, const char *text, size_t *n
 	if (note->text_bytes)
 		memcpy(bytes + 1, text, note->text_bytes);
 	return bytes;
+}
+
+/* ---- going on with one ---- */
+
+static int cut(const struct tw_writer *w, const char *name, uint64_t at)
+{
+	const int fd = openat(w->dir_fd, name, O_WRONLY | O_CLOEXEC);
+	struct stat st;
+	const int failed = fd < 0 || fstat(fd, &st) || ((uint64_t)st.st_size > at && ftruncate(fd, (off_t)at)), why = errno;
+	if (fd >= 0)
+		close(fd);
+	return failed ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(why)) : TW_OK;
+}
+
+/* Behind the last block of the code file that is whole. */
+static int cut_code(const struct tw_writer *w, const struct tw_recording *r)
+{
+	struct tw_reader_file f;
+	struct tw_file_block head;
+	uint64_t at = 0, end = 0;
+	int error = tw_reader_map(r, TW_CODE_FILE, &f);
+	while (!error && (at = tw_reader_next_header(&f, at, TW_BLOCK_MAGIC, sizeof head)) < f.n) {
+		memcpy(&head, f.bytes + at, sizeof head);
+		at += sizeof head;
+		if (head.stored > f.n - at)
+			break;
+		at += head.stored;
+		end = at;
+	}
+	tw_reader_unmap(&f);
+	return error ? error : cut(w, TW_CODE_FILE, end);
+}
+
+static int mark_started(struct tw_writer *w, uint32_t serial);
+
+/* Behind its last chunk that is whole. A file without a chunk begins anew. */
+static int cut_thread(struct tw_writer *w, const struct tw_recording *r, size_t i)
+{
+	const struct tw_reader_thread *t = tw_reader_thread(r, i);
+	const struct tw_chunk_info *c = t->chunks.n ? (const struct tw_chunk_info *)t->chunks.items + t->chunks.n - 1 : NULL;
+	int error = cut(w, t->name, c ? c->offset + sizeof(struct tw_file_chunk) + c->stored[0] + c->stored[1] + c->stored[2] : 0);
+	return error || !c ? error : mark_started(w, t->info.serial);
+}
+
+int tw_writer_append(int dir_fd, const struct tw_recording *r, struct tw_writer **out)
+{
+	struct tw_writer *w;
+	*out = NULL;
+	int error = new_writer(tw_recording_info(r), &w);
+	if (error)
+		return error;
+	w->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	error = w->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno)) : cut_code(w, r);
+	for (size_t i = 0; !error && i < tw_recording_n_threads(r); i++)
+		error = cut_thread(w, r, i);
+	for (size_t i = 0; !error && i < tw_recording_n_descriptors(r); i++)
+		error = tw_value_map_add(w->values, NULL, tw_recording_descriptor_at(r, i));
+	if (!error)
+		error = open_append(w, TW_CODE_FILE, &w->code_fd);
+	if (error)
+		free_writer(w);
+	else
+		*out = w;
+	return error;
 }
 
 /* ---- thread files ---- */

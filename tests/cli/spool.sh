@@ -8,7 +8,7 @@ static unsigned table[4][1 << 14];
 static void *step(void *of)
 {
 	unsigned *t = of, x = 1;
-	for (int i = 0; i < 1500000; i++) {
+	for (int i = 0; i < 800000; i++) {
 		x = x * 1664525 + t[x >> 18] + 1013904223;
 		t[x >> 18] += x ^ (unsigned)i;
 	}
