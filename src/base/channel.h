@@ -52,7 +52,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 12
+#define TW_CHANNEL_VERSION 13
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -198,6 +198,9 @@ enum tw_control_flags {
 	TW_FLAG_LEARN = 32,    /* blocks that run bare are told when they are first come by (LEARNED events) */
 };
 
+/* Of which facts: tw_control.learn_what. Blocks always are. */
+enum tw_tell { TW_TELL_BLOCKS = 1, TW_TELL_EDGES = 2, TW_TELL_CALLS = 4 };
+
 /* Where a window opens or closes. */
 enum tw_where_kind { TW_WHERE_NONE, TW_WHERE_FUNCTION, TW_WHERE_ADDRESS, TW_WHERE_TIME, TW_WHERE_COUNT };
 struct tw_where {
@@ -235,6 +238,8 @@ struct tw_budget_control {
 	uint64_t budget;     /* ns in each period, or parts of a million of the time that the program would take without instrumentation */
 	uint32_t is_share;   /* 1: that */
 	uint32_t per_thread; /* 1: each thread has an account of its own */
+	uint32_t bare;       /* 1: threads stay bare: all that is charged is what they tell (LEARNED events) */
+	uint32_t reserved;
 	uint64_t begun;
 	_Atomic uint64_t account;
 	_Atomic uint64_t allowance;                    /* what of the account may be drawn in its period */
@@ -272,11 +277,12 @@ struct tw_control {
 	_Atomic uint32_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
 	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
-	uint64_t dump_pc;  /* --show-fragment: print the translation of the fragment at this pc... */
-	uint32_t dump_all; /* ...or of all of them, to file descriptor 2 */
-	uint32_t hot;      /* how often code runs before it becomes a superblock; 0: never */
-	uint32_t versions; /* superblocks for one address, at most */
-	uint32_t aliases;  /* tags given away that are no addresses; under the descriptor lock */
+	uint64_t dump_pc;    /* --show-fragment: print the translation of the fragment at this pc... */
+	uint32_t dump_all;   /* ...or of all of them, to file descriptor 2 */
+	uint32_t hot;        /* how often code runs before it becomes a superblock; 0: never */
+	uint32_t versions;   /* superblocks for one address, at most */
+	uint32_t learn_what; /* with FLAG_LEARN: enum tw_tell */
+	uint32_t aliases;    /* tags given away that are no addresses; under the descriptor lock */
 	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
 	_Atomic uint32_t namespaces;
 	struct tw_xstate xstate; /* of this machine */

@@ -644,7 +644,9 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	c->most_ns = options->most_ns;
 	c->tell_left = options->tell_left;
 	c->tell_context = options->tell_context;
+	control->learn_what = options->learn;
 	tw_budget_start(&control->budget, &options->budget);
+	control->budget.bare = options->bare != 0;
 	if (options->learn) /* each run records other parts of what the program does */
 		control->budget.begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % control->budget.period;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
@@ -652,6 +654,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;
+	if (options->learn && options->fill_told)
+		options->fill_told(options->fill_context, control);
 	control->versions = options->versions;
 	control->store.limit = options->share < options->sizes->store_bytes ? options->share : options->sizes->store_bytes;
 	tw_machine_xstate(&control->xstate);

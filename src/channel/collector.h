@@ -13,10 +13,14 @@
 struct tw_collector;
 
 struct tw_collector_options {
-	uint32_t format;               /* enum tw_format */
-	int verify;                    /* 1: have every reference logged */
-	int no_follow;                 /* 1: child processes are not recorded */
-	int learn;                     /* 1: code that runs bare is told when it is first come by */
+	uint32_t format; /* enum tw_format */
+	int verify;      /* 1: have every reference logged */
+	int no_follow;   /* 1: child processes are not recorded */
+	unsigned learn;  /* not 0: code that runs bare is told when it is first come by, and of it what is asked for (enum tw_tell) */
+	int bare;        /* 1: with a budget and `learn`: nothing is recorded but that */
+	void (*fill_told)(void *context,
+	                  struct tw_control *c); /* with `learn`: enters what is known in the table of base/told.h; or NULL */
+	void *fill_context;
 	int order;                     /* 1: time stamps at locked instructions and fences */
 	const char *calls;             /* NULL: they are not told; "" or more names, each behind a comma: they are */
 	uint64_t most_bytes, most_ns;  /* recording ends when so much is stored, or after so long; 0: no limit */

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/spooling.h"
 #include "cli/window.h"
+#include "learn/known.h"
 #include "names/kept.h"
 #include "recording/recording.h"
 #include "replay/verify.h"
@@ -42,7 +43,8 @@
 enum { EXIT_MISMATCH = 3, EXIT_OURS = 125 };
 
 #define DEFAULT_PERIOD_NS 1000000000u
-#define MOST_RUNS         100u /* with --until alone */
+#define MOST_RUNS         100u      /* with --until alone */
+#define UNLIMITED         10000000u /* a budget that nothing but records could spend: ten times the program's own time */
 
 struct record {
 	/* options */
@@ -58,6 +60,7 @@ struct record {
 	struct tw_budget_asked budget;
 	const char *learn; /* the file */
 	unsigned learn_what;
+	int learns_bare; /* nothing is recorded: blocks and branches are told when they are first come by */
 	uint32_t runs;
 	double until; /* share of facts that are new below which there is no further run */
 	int has_format, learn_failed;
@@ -143,10 +146,10 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --keep-when=FUNCTION   with --ring: record no more when FUNCTION is called, so\n"
                            "                         that what was before is kept\n"
                            "  --learn=FILE           add to FILE which of its code ran, and where branches\n"
-                           "                         went (trackway learn); nothing is stored but with -o,\n"
-                           "                         and the format is dep-c where none is given. With\n"
-                           "                         --budget code that runs bare is learned when it is\n"
-                           "                         first come by\n"
+                           "                         went (trackway learn). COMMAND runs bare, and tells\n"
+                           "                         what it comes by first, and is not in FILE. With -o\n"
+                           "                         or -f it is recorded, in format dep-c where none is\n"
+                           "                         given\n"
                            "  --learn-what=WHAT      blocks, branches, calls or all (default)\n"
                            "  --runs=N               run COMMAND N times, to learn more\n"
                            "  --until=SHARE          ... or until a run adds less than SHARE (0.5%)\n"
@@ -442,6 +445,8 @@ static int set_option(struct record *r, int option)
 static int check_budget(struct record *r)
 {
 	const char *without = r->period_as_given ? "--period" : "--budget-per";
+	if (!r->budget_as_given && r->learns_bare)
+		r->budget = (struct tw_budget_asked){.period = DEFAULT_PERIOD_NS, .budget = UNLIMITED, .is_share = 1};
 	if (!r->budget_as_given)
 		return r->period_as_given || r->per_as_given ? bad_usage("there is no --budget to go with", without) : 0;
 	if (!r->period_as_given)
@@ -487,6 +492,8 @@ static int check_learn(struct record *r)
 		           : 0;
 	if (!r->has_format)
 		r->format = TW_FORMAT_DEP_C;
+	r->learns_bare = !r->has_format && !r->has_dir && !r->verify && !r->order && !r->calls && !r->start_at && !r->stop_at &&
+	                 !r->ending.size && !r->ending.time;
 	if (r->until > 0 && r->runs == 1)
 		r->runs = MOST_RUNS;
 	if (!r->runs)
@@ -654,6 +661,8 @@ static int prepare_program(struct record *r)
 	                tw_window_before(r->keep_when ? "--keep-when" : "--stop", r->program.path, r->stop_at, &r->stop, r->quiet)))
 		return EXIT_OURS;
 	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
+	if (r->instrumented && r->learns_bare && !r->budget_as_given)
+		r->budget.period = 0;
 	if (r->instrumented)
 		return check_instrumented(r);
 	r->engine = tw_launch_engine();
@@ -767,6 +776,13 @@ static const char *place_to_keep(const struct record *r, char path[TW_KEEP_PATH]
 	return tw_keep_default(path) ? path : NULL;
 }
 
+/* What the learn file has is not told again. */
+static void fill_told(void *context, struct tw_control *c)
+{
+	const struct record *r = context;
+	tw_learn_known(r->learn, c);
+}
+
 static int start_collector(struct record *r)
 {
 	char path[TW_KEEP_PATH];
@@ -784,7 +800,10 @@ static int start_collector(struct record *r)
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
 	    .calls = r->calls ? r->calls + strlen("known") : NULL,
-	    .learn = r->learn && r->budget_as_given,
+	    .learn = r->learn && r->budget.period ? r->learn_what : 0,
+	    .bare = r->learns_bare,
+	    .fill_told = fill_told,
+	    .fill_context = r,
 	    .discard = r->sink == TW_SINK_COUNT,
 	    .writer = r->writer,
 	    .dump_pc = r->dump_pc,
@@ -958,7 +977,7 @@ static const char *directory_path(const struct record *r, char path[DIRECTORY_PA
 static void keep_names(const struct record *r)
 {
 	char dir[DIRECTORY_PATH], why[1024];
-	if (!r->writer || r->names_later || r->sink == TW_SINK_COUNT || r->format == TW_FORMAT_NONE)
+	if (!r->writer || r->names_later || r->learns_bare || r->sink == TW_SINK_COUNT || r->format == TW_FORMAT_NONE)
 		return;
 	int error = tw_names_keep(directory_path(r, dir));
 	if (error)
@@ -1018,6 +1037,8 @@ static void print_summary(const struct record *r)
 		return;
 	if (r->format == TW_FORMAT_NONE)
 		fprintf(stderr, "trackway: nothing recorded (format none)");
+	else if (r->learns_bare)
+		fprintf(stderr, "trackway: nothing recorded but what is learned");
 	else
 		fprintf(stderr, "trackway: %llu instructions", (unsigned long long)t->insns);
 	if (tw_format_has_refs((uint32_t)r->format))
@@ -1044,7 +1065,7 @@ static void print_budget(const struct record *r)
 {
 	size_t n;
 	const struct tw_budget *b = tw_collector_budget(r->collector, &n);
-	if (b && !r->quiet)
+	if (b && r->budget_as_given && !r->quiet)
 		tw_budget_print_line(stderr, "trackway: ", b, n);
 }
 

@@ -1,12 +1,11 @@
 #include "learn/gather.h"
 #include "base/array.h"
+#include "learn/module.h"
+#include "names/names.h"
 #include "recording/recording.h"
 
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 /* A fact by addresses of an image. */
@@ -32,7 +31,9 @@ struct state {
 };
 
 struct gather {
-	struct tw_names *names;
+	const struct tw_recording *recording;
+	struct tw_places places;
+	struct tw_names *names; /* at the end: of all that was seen */
 	unsigned what;
 	struct tw_facts *facts;
 	/* of modules, by the number of their path among the facts' texts */
@@ -145,7 +146,8 @@ static void begin_thread(struct state *s, uint32_t thread)
 {
 	s->has_thread = 1;
 	s->thread = thread;
-	s->image = tw_names_image(s->g->names, thread);
+	const size_t i = tw_recording_find_thread(s->g->recording, thread);
+	s->image = i < tw_recording_n_threads(s->g->recording) ? s->g->places.image_of[i] : UINT32_MAX;
 	s->end = 0;
 }
 
@@ -194,26 +196,10 @@ static int merge(void *state, void *later)
 
 /* ---- by name ---- */
 
-static void find_build_id(const char *path, char id[2 * 64 + 1])
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const void *bytes;
-	id[0] = 0;
-	if (fd < 0)
-		return;
-	elf_version(EV_CURRENT);
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	const ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : 0;
-	for (ssize_t i = 0; i < n && i < 64; i++)
-		snprintf(id + 2 * i, 3, "%02x", ((const unsigned char *)bytes)[i]);
-	elf_end(elf);
-	close(fd);
-}
-
 /* The module of this path. Its file is read once. */
 static uint32_t module_of(struct gather *g, const char *path)
 {
-	char id[2 * 64 + 1];
+	struct tw_module_file file;
 	const uint32_t text = tw_facts_text(g->facts, path);
 	if (text == TW_NO_TEXT)
 		return TW_NO_NUMBER;
@@ -227,8 +213,8 @@ static uint32_t module_of(struct gather *g, const char *path)
 		g->n_modules_of = n;
 	}
 	if (!g->module_of[text]) {
-		find_build_id(path, id);
-		g->module_of[text] = tw_facts_module(g->facts, id, path) + 1;
+		tw_module_read(path, &file);
+		g->module_of[text] = tw_facts_module(g->facts, file.build_id, path) + 1;
 	}
 	return g->module_of[text] - 1;
 }
@@ -259,10 +245,29 @@ static int name_one(struct gather *g, const struct seen *seen)
 	return new < 0 ? new : TW_OK;
 }
 
+/* Where each of what was seen is, for names. */
+static struct tw_names *open_names(const struct state *s)
+{
+	struct tw_ran_block *ran = malloc((s->n + 1) * sizeof *ran);
+	if (!ran)
+		return NULL;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct seen *seen = &s->seen[i];
+		const int is_block = seen->kind == TW_FACT_BLOCK;
+		ran[i] = (struct tw_ran_block){tw_places_pid(&s->g->places, TW_SYMBOLS_IMAGE(seen->image)),
+		                               is_block ? (uint32_t)(seen->to - seen->from) : 1, is_block ? seen->from : seen->from - 1};
+	}
+	struct tw_names *names = tw_names_open_with(s->g->recording, ran, s->n);
+	free(ran);
+	return names;
+}
+
 static int end(void *state, int error)
 {
 	struct state *s = state;
 	struct gather *g = (struct gather *)(uintptr_t)s->g;
+	if (!error && s->n && !(g->names = open_names(s)))
+		error = tw_fail(TW_ERR_MEMORY, "names");
 	for (size_t i = 0; i < s->n && !error; i++)
 		error = name_one(g, &s->seen[i]);
 	free_state(s);
@@ -273,14 +278,14 @@ int tw_learn_gather(const struct tw_recording *r, const struct tw_replay_options
 {
 	static const struct tw_analyzer analyzer = {
 	    .name = "learn", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = TW_NEEDS_FLOW, .scope = TW_SCOPE_THREADS};
-	struct gather g = {.names = tw_names_open(r, NULL), .what = what, .facts = f};
-	if (!g.names)
-		return tw_fail(TW_ERR_MEMORY, "names");
-	int error = module_of(&g, tw_recording_info(r)->program) == TW_NO_NUMBER ? tw_fail(TW_ERR_MEMORY, "facts") : TW_OK;
+	struct gather g = {.recording = r, .what = what, .facts = f};
+	const int ok = tw_places_init(&g.places, r) && module_of(&g, tw_recording_info(r)->program) != TW_NO_NUMBER;
+	int error = ok ? TW_OK : tw_fail(TW_ERR_MEMORY, "facts");
 	if (!error)
 		error = tw_replay(r, options, &analyzer, &g);
 	f->runs = 1;
 	free(g.module_of);
 	tw_names_close(g.names);
+	tw_places_free(&g.places);
 	return error;
 }

@@ -194,7 +194,7 @@ static int keep_made(struct tw_block_file *file, const struct tw_symbols *s, con
 static int keep_all(struct tw_block_file *file, struct tw_symbols *s)
 {
 	struct tw_ran ran;
-	int error = tw_ran_find(tw_symbols_places(s), &ran) ? 0 : TW_ERR_MEMORY;
+	int error = tw_ran_find(tw_symbols_places(s), NULL, 0, &ran) ? 0 : TW_ERR_MEMORY;
 	for (size_t i = 0; !error && i < ran.n_files; i++)
 		error = keep_file(file, s, i, &ran.files[i]);
 	for (size_t i = 0; !error && i < ran.n_made; i++)

@@ -39,11 +39,11 @@ struct place {
 /* ---- tables ---- */
 
 /* Gathers the names of what ran from the files. */
-static int gather(struct tw_names *n)
+static int gather(struct tw_names *n, const struct tw_ran_block *more, size_t n_more)
 {
 	struct tw_ran ran = {0};
 	struct tw_symbols *s = tw_symbols_new(n->recording);
-	int ok = s && tw_ran_find(&n->places, &ran);
+	int ok = s && tw_ran_find(&n->places, more, n_more, &ran);
 	n->tables = ok ? calloc(ran.n_files + ran.n_made + 1, sizeof *n->tables) : NULL;
 	ok &= n->tables != NULL;
 	for (size_t i = 0; ok && i < ran.n_files; i++)
@@ -138,19 +138,39 @@ static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t p
 
 /* ---- opening ---- */
 
-struct tw_names *tw_names_open(const struct tw_recording *r, const struct tw_names_options *options)
+static struct tw_names *begin(const struct tw_recording *r)
 {
 	struct tw_names *n = calloc(1, sizeof *n);
 	if (!n)
 		return NULL;
 	n->recording = r;
 	pthread_mutex_init(&n->lock, NULL);
-	int from_files = (options && options->from_files) || !tw_recording_n_names(r);
-	if (tw_places_init(&n->places, r) && (from_files ? gather(n) : read_kept(n)) && settle(n, options && options->mangled) &&
-	    find_targets(n))
+	if (tw_places_init(&n->places, r))
 		return n;
 	tw_names_close(n);
 	return NULL;
+}
+
+/* `ok`: there are tables. */
+static struct tw_names *finish(struct tw_names *n, int ok, int mangled)
+{
+	if (ok && settle(n, mangled) && find_targets(n))
+		return n;
+	tw_names_close(n);
+	return NULL;
+}
+
+struct tw_names *tw_names_open(const struct tw_recording *r, const struct tw_names_options *options)
+{
+	const int from_files = (options && options->from_files) || !tw_recording_n_names(r);
+	struct tw_names *n = begin(r);
+	return finish(n, n && (from_files ? gather(n, NULL, 0) : read_kept(n)), options && options->mangled);
+}
+
+struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n_more)
+{
+	struct tw_names *n = begin(r);
+	return finish(n, n && gather(n, more, n_more), 0);
 }
 
 void tw_names_close(struct tw_names *n)

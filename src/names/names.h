@@ -3,8 +3,12 @@
 #define TW_NAMES_INTERNAL_H
 
 #include "names/places.h"
+#include "names/ran.h"
 
 #include <trackway/names.h>
+
+/* As tw_names_open, of code of which no descriptor tells, too: what stands in `more` ran. All names are those of the files as they are. */
+struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n);
 
 /* Where a piece of code stands on disk. */
 struct tw_name_place {

@@ -70,15 +70,15 @@ static int add_piece(struct tw_ran_list *l, uint64_t start, uint64_t bytes)
 }
 
 /* Adds a block to each file that was mapped where it is. -1: to none; 0: no memory. */
-static int add_mapped(struct tw_ran *r, const struct mappings *m, uint32_t pid, const struct tw_block *b)
+static int add_mapped(struct tw_ran *r, const struct mappings *m, uint32_t pid, uint64_t pc, uint64_t bytes)
 {
 	struct mapping key = {.pid = pid};
 	int found = -1;
 	for (size_t i = tw_array_before(&key, m->items, m->n, sizeof key, by_pid); i < m->n && m->items[i].pid == pid; i++) {
 		const struct mapping *at = &m->items[i];
-		if (b->pc < at->start || b->pc >= at->end)
+		if (pc < at->start || pc >= at->end)
 			continue;
-		found = add_piece(&r->files[at->file], b->pc - at->start + at->offset, b->bytes);
+		found = add_piece(&r->files[at->file], pc - at->start + at->offset, bytes);
 		if (!found)
 			break;
 	}
@@ -91,7 +91,7 @@ static int by_made(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static int add_made(struct tw_ran *r, uint32_t pid, const struct tw_block *b)
+static int add_made(struct tw_ran *r, uint32_t pid, uint64_t pc, uint64_t bytes)
 {
 	struct tw_ran_made key = {.pid = pid};
 	size_t at = tw_array_before(&key, r->made, r->n_made, sizeof key, by_made);
@@ -103,20 +103,23 @@ static int add_made(struct tw_ran *r, uint32_t pid, const struct tw_block *b)
 		memmove(r->made + at + 1, r->made + at, (r->n_made++ - at) * sizeof *r->made);
 		r->made[at] = key;
 	}
-	return add_piece(&r->made[at].list, b->pc, b->bytes);
+	return add_piece(&r->made[at].list, pc, bytes);
+}
+
+static int add_block(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_ran_block *b)
+{
+	int ok = add_mapped(r, own, b->pid, b->pc, b->bytes);
+	if (ok < 0)
+		ok = add_mapped(r, all, 0, b->pc, b->bytes); /* of a process it was forked from */
+	return ok < 0 ? add_made(r, b->pid, b->pc, b->bytes) : ok;
 }
 
 static int add_descriptor(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_descriptor *d)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	int ok = 1;
-	for (unsigned i = 0; i < d->n_blocks && ok; i++) {
-		ok = add_mapped(r, own, d->pid, &b[i]);
-		if (ok < 0)
-			ok = add_mapped(r, all, 0, &b[i]); /* of a process it was forked from */
-		if (ok < 0)
-			ok = add_made(r, d->pid, &b[i]);
-	}
+	for (unsigned i = 0; i < d->n_blocks && ok; i++)
+		ok = add_block(r, own, all, &(struct tw_ran_block){d->pid, b[i].bytes, b[i].pc});
 	return ok;
 }
 
@@ -139,7 +142,7 @@ static void settle(struct tw_ran_list *l)
 	l->n = n;
 }
 
-int tw_ran_find(const struct tw_places *places, struct tw_ran *out)
+int tw_ran_find(const struct tw_places *places, const struct tw_ran_block *more, size_t n, struct tw_ran *out)
 {
 	struct mappings own = {0}, all = {0};
 	*out = (struct tw_ran){.n_files = places->files.n};
@@ -147,6 +150,8 @@ int tw_ran_find(const struct tw_places *places, struct tw_ran *out)
 	int ok = out->files && list_mappings(places, 1, &own) && list_mappings(places, 0, &all);
 	for (size_t i = 0; ok && i < tw_recording_n_descriptors(places->recording); i++)
 		ok = add_descriptor(out, &own, &all, tw_recording_descriptor_at(places->recording, i));
+	for (size_t i = 0; ok && i < n; i++)
+		ok = add_block(out, &own, &all, &more[i]);
 	for (size_t i = 0; ok && i < out->n_files; i++)
 		settle(&out->files[i]);
 	for (size_t i = 0; ok && i < out->n_made; i++)

@@ -29,11 +29,17 @@ struct tw_ran {
 	size_t n_made, made_room;
 };
 
+/* A block that ran though no descriptor tells of it. */
+struct tw_ran_block {
+	uint32_t pid, bytes;
+	uint64_t pc;
+};
+
 /*
- * Fills *out, which the caller gives to tw_ran_free in any case. A descriptor tells its process, not its image: where several files were mapped at an
+ * Fills *out, which the caller gives to tw_ran_free in any case, from the descriptors and n more blocks. A descriptor tells its process, not its image: where several files were mapped at an
  * address, one after the other, code there counts for each. 0: no memory.
  */
-int tw_ran_find(const struct tw_places *places, struct tw_ran *out);
+int tw_ran_find(const struct tw_places *places, const struct tw_ran_block *more, size_t n, struct tw_ran *out);
 void tw_ran_free(struct tw_ran *r);
 
 /* Whether something in [start, end) ran. The list must have been joined. */

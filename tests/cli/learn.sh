@@ -77,9 +77,13 @@ for f in one two three main; do grep -q " $f  steps$" learn.txt || fail "learn d
 "$TW" learn --json learned >learn.json || fail "learn --json"
 [ "$(number learn.json runs)" = 3 ] || fail "learn --json: runs"
 
-# Within a budget: what was left out is told by the bare engine all the same, when it is first come by. Nothing is learned that did not happen.
+# Within a budget the bare engine tells what it comes by, until that has cost as much; what is left is learned in further runs. Nothing is learned that did not happen.
 rm learned
-learn --budget=2% --period=20ms -- ./steps 0 1 2
+learn --budget=0.1% --period=1ms -- ./steps 0 1 2
+"$TW" coverage --against whole.tw --json learned >few.json || fail "coverage"
+python3 -c 'import json; assert json.load(open("few.json"))["blocks_percent"] < 100' || fail "a budget of next to nothing is not held"
+rm learned
+learn --budget=20% -- ./steps 0 1 2
 "$TW" coverage --against whole.tw --json learned >budget.json || fail "coverage"
 own_code_is_known budget.json 1 || fail "within a budget: $("$TW" coverage --against whole.tw learned)"
 
@@ -114,6 +118,15 @@ END
 "$TW" record -q -f dep-c --learn=all.learned -o again.tw ./steps 0 1 2 >/dev/null
 "$TW" coverage --against again.tw all.learned | grep -q '^edges .* 100.00$' || fail "a recording does not cover itself"
 "$TW" info again.tw >/dev/null || fail "-o with --learn stores nothing"
+
+# What is known is not told again, in this run and in later ones.
+events_of_run() { # how much is told of code that runs bare
+	"$TW" record -q -f dep-c -o told.tw --learn=told --budget=1% ./steps 0 1 2 >/dev/null 2>&1
+	"$TW" dump --raw told.tw | grep -c 'event learned'
+}
+first=$(events_of_run)
+again=$(events_of_run)
+[ "$first" -gt 1000 ] && [ "$again" -lt $((first / 5)) ] || fail "of $first facts that are known $again are told again"
 
 # The logs to compare with: ours misses nothing and instruments nothing again.
 "$TW" learn --logs=whole.tw >logs.txt || fail "learn --logs"

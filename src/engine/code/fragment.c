@@ -1,6 +1,8 @@
 #include "engine/code/fragment.h"
 #include "engine/record/bits.h"
+#include "engine/record/budget.h"
 #include "engine/record/buffer.h"
+#include "engine/record/told.h"
 #include "engine/code/cache.h"
 #include "engine/record/describe.h"
 #include "engine/code/known_paths.h"
@@ -243,9 +245,14 @@ static bool is_indirect(const struct exit *x)
 	return x && (x->kind == EXIT_INDIRECT || x->kind == EXIT_RETURN);
 }
 
-bool tw_sites_used(void)
+static bool learns(void)
 {
 	return (tw_engine.control->flags & TW_FLAG_LEARN) && !tw_instr()->records;
+}
+
+bool tw_sites_used(void)
+{
+	return learns() && tw_engine.control->learn_what != TW_TELL_BLOCKS;
 }
 
 struct exit *tw_site_new(struct fragment *from, u8 kind)
@@ -627,8 +634,7 @@ static const struct fragment *left_from(struct exit *x)
 /* In code that records nothing: f is come by, for the first time at all if it is `new`, or by x, which is not linked to it. */
 static void tell_learned(const struct fragment *f, struct exit *x, bool new)
 {
-	if (!(tw_engine.control->flags & TW_FLAG_LEARN) || tw_instr()->records)
-		return;
+	struct thread *t = tw_thread_self();
 	const struct fragment *from = left_from(x);
 	const struct piece *p = &f->rec.piece[f->rec.n_pieces - 1];
 	struct tw_learned e = {.pc = p->pc, .bytes = p->bytes};
@@ -639,11 +645,13 @@ static void tell_learned(const struct fragment *f, struct exit *x, bool new)
 		e.from = before->pc + before->bytes;
 		e.from_end = before->end;
 	}
-	tw_buffer_event(tw_thread_self(), TW_EVENT_LEARNED, &e, sizeof e, NULL, 0);
+	if (tw_budget_may_tell(t) && tw_told_new(&e))
+		tw_buffer_event(t, TW_EVENT_LEARNED, &e, sizeof e, NULL, 0);
 }
 
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 {
+	const u64 began = learns() ? tw_tsc() : 0;
 	bool beyond_file, new = false;
 	if (is_indirect(x) && tw_sites_used())
 		x = (struct exit *)tw_thread_self()->from;
@@ -660,7 +668,11 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 	}
 	if (!f)
 		return NULL;
-	tell_learned(f, x, new);
+	if (began) {
+		const u64 tells = new ? tw_tsc() : began;
+		tell_learned(f, x, new);
+		tw_budget_told(tw_thread_self(), tells);
+	}
 	struct fragment *best = best_for(f, context);
 	if (x && !best->owner && (x->kind == EXIT_SYSCALL || x->kind == EXIT_INT80 || x->kind == EXIT_EMULATE))
 		__atomic_store_n(&x->again, best, __ATOMIC_RELEASE);

@@ -10,6 +10,7 @@
 #include "engine/record/instrumentor.h"
 #include "engine/record/tally.h"
 #include "engine/record/calls.h"
+#include "engine/record/told.h"
 #include "engine/record/window.h"
 #include "engine/signal/signal.h"
 #include "engine/thread.h"
@@ -205,6 +206,7 @@ static void tell_memory(struct thread *t, const struct tw_attach *a)
 			continue;
 		tw_window_mapped(path, m->start, m->end - m->start, m->offset);
 		tw_calls_mapped(path, m->start, m->end - m->start, m->offset);
+		tw_told_mapped(path, m->start, m->end - m->start, m->offset);
 	}
 }
 

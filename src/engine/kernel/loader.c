@@ -3,6 +3,7 @@
 #include "engine/code/memory.h"
 #include "engine/code/module.h"
 #include "engine/record/calls.h"
+#include "engine/record/told.h"
 #include "engine/record/window.h"
 #include <asm/unistd.h>
 #include <elf.h>
@@ -219,5 +220,6 @@ void tw_load_tell(struct thread *t)
 			continue;
 		tw_window_mapped(told[i].path, m->address, m->length, m->offset);
 		tw_calls_mapped(told[i].path, m->address, m->length, m->offset);
+		tw_told_mapped(told[i].path, m->address, m->length, m->offset);
 	}
 }

@@ -21,6 +21,7 @@
 #include "engine/thread.h"
 #include "engine/kernel/user_dispatch.h"
 #include "engine/record/calls.h"
+#include "engine/record/told.h"
 #include "engine/record/window.h"
 #include "engine/x86_64/glue.h"
 #include "engine/record/instrumentor.h"
@@ -173,6 +174,7 @@ static void tell_map(struct thread *t, u64 at, u64 length, int prot, int flags, 
 		return;
 	tw_window_mapped(path, at, length, offset);
 	tw_calls_mapped(path, at, length, offset);
+	tw_told_mapped(path, at, length, offset);
 }
 
 static void tell_unmap(struct thread *t, u64 at, u64 length)

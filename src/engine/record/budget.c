@@ -14,6 +14,7 @@
 #define REPEAT_NS     100000u /* after which a timer that found the thread in the engine comes again */
 #define CATCH_UP_NS   2000000u
 #define LEAST_NS      20000u  /* it does not pay to record for less */
+#define MOST_TOLD_NS  20000u  /* to tell one fact; what took longer was another's turn */
 #define PARTS         10u     /* of the first period: a program may not run for longer */
 #define SHARES        32u     /* of what there is in a period: as much is drawn at a time */
 #define MOST_PER_1024 131072u /* ns for 1024 bytes of records, in the program's code */
@@ -114,13 +115,13 @@ static u64 share_of(u64 cpu)
 
 /*
  * What may be drawn in the period that begins: a share of the CPU time that was used since the last one began. It is never next to nothing, or a program that has slept would not be
- * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow).
+ * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow); or all, where threads only tell what they come by first, which they do as they start.
  */
 static u64 new_allowance(struct account a, bool first)
 {
 	const struct tw_budget_control *c = control();
 	const u64 cpu = __atomic_load_n(a.cpu, __ATOMIC_RELAXED), then = __atomic_exchange_n(a.cpu_then, cpu, __ATOMIC_RELAXED);
-	const u64 used = first ? c->period / PARTS : larger(cpu - then, c->period / 200);
+	const u64 used = !first ? larger(cpu - then, c->period / 200) : c->bare ? c->period : c->period / PARTS;
 	return c->is_share ? share_of(used) : c->budget;
 }
 
@@ -398,6 +399,10 @@ static bool look(struct thread *t)
 	b->begun = true;
 	grow(account_of(t), period);
 	b->granted = has_room(t) ? draw(account_of(t), &b->period) : 0;
+	if (control()->bare) {
+		settle(account_of(t), b->period, b->granted, 0);
+		b->granted = 0;
+	}
 	const bool bare = !b->granted, crosses = bare != t->record->bare;
 	if (crosses)
 		cross(t);
@@ -471,6 +476,22 @@ void tw_budget_end(struct thread *t, u64 began)
 {
 	if (began)
 		t->record->budget.engine += tw_tsc() - began;
+}
+
+bool tw_budget_may_tell(struct thread *t)
+{
+	const struct account a = account_of(t);
+	return !control()->bare ||
+	       (__atomic_load_n(a.word, __ATOMIC_RELAXED) & TW_BUDGET_DRAWN) < __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
+}
+
+void tw_budget_told(struct thread *t, u64 began)
+{
+	const u64 ns = smaller(cycles_to_ns(tw_tsc() - began), MOST_TOLD_NS);
+	if (!is_used(t))
+		return;
+	add(&figures(t->record->budget.period)->used, ns);
+	settle(account_of(t), t->record->budget.period, 0, ns);
 }
 
 void tw_budget_switched(struct thread *t, u64 bytes)

@@ -1,0 +1,67 @@
+#include "engine/record/told.h"
+#include "base/told.h"
+
+#define MAPPINGS 512u
+
+/* The last ones that were mapped. Under tw_engine.lock. */
+static struct mapping {
+	u64 start, end, offset, module; /* module 0: of no file */
+} mappings[MAPPINGS];
+static u32 n_mapped;
+
+void tw_told_mapped(const char *path, u64 address, u64 length, u64 offset)
+{
+	if (!(tw_engine.control->flags & TW_FLAG_LEARN))
+		return;
+	tw_lock(&tw_engine.lock);
+	mappings[n_mapped++ % MAPPINGS] = (struct mapping){address, address + length, offset, path[0] == '/' ? tw_told_module(path) : 0};
+	tw_unlock(&tw_engine.lock);
+}
+
+static struct tw_told_place place_of(u64 pc)
+{
+	for (u32 k = n_mapped; k && n_mapped - k < MAPPINGS; k--) {
+		const struct mapping *m = &mappings[(k - 1) % MAPPINGS];
+		if (pc >= m->start && pc < m->end)
+			return (struct tw_told_place){m->module, pc - m->start + m->offset};
+	}
+	return (struct tw_told_place){0, 0};
+}
+
+/* Enters the key. False: it was there. */
+static bool enter(struct tw_told_place at, u64 key)
+{
+	u64 *table = (u64 *)((u8 *)tw_engine.channel + tw_sizes()->claims_at);
+	if (tw_form_of(tw_engine.control->format) != TW_FORM_PLAIN)
+		return true;
+	for (u32 k = 0; k < TW_TOLD_PROBES; k++) {
+		u64 *e = &table[(tw_told_first(at) + k) % tw_sizes()->claim_entries], there = __atomic_load_n(e, __ATOMIC_RELAXED);
+		if (!there && __atomic_compare_exchange_n(e, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+		if (there == key)
+			return false;
+	}
+	return true;
+}
+
+static bool is_call(u32 end)
+{
+	return end == TW_END_CALL || end == TW_END_ICALL;
+}
+
+bool tw_told_new(const struct tw_learned *e)
+{
+	const u32 what = tw_engine.control->learn_what;
+	const struct tw_told_place to = place_of(e->pc);
+	bool new = enter(to, tw_told_block(to, e->bytes)) || !to.module;
+	if (!e->from)
+		return new;
+	struct tw_told_place from = place_of(e->from - 1);
+	const bool has_key = from.module && to.module;
+	from.offset++;
+	if (what & TW_TELL_EDGES)
+		new |= enter(from, tw_told_edge(from, to, false)) || !has_key;
+	if (what & TW_TELL_CALLS && is_call(e->from_end))
+		new |= enter(from, tw_told_edge(from, to, true)) || !has_key;
+	return new;
+}

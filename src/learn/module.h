@@ -1,0 +1,24 @@
+/* Files that facts are of, as they are now. */
+#ifndef TW_LEARN_MODULE_H
+#define TW_LEARN_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TW_BUILD_ID_TEXT = 2 * 64 + 1, TW_MODULE_SEGMENTS = 8 };
+
+struct tw_module_file {
+	char build_id[TW_BUILD_ID_TEXT]; /* "": it has none */
+	struct {
+		uint64_t vaddr, offset, bytes;
+	} code[TW_MODULE_SEGMENTS]; /* what is mapped executable */
+	size_t n_code;
+};
+
+/* What cannot be read has neither build id nor code. */
+void tw_module_read(const char *path, struct tw_module_file *m);
+
+/* Where in the file an address of its code is. 0: it has none there. */
+int tw_module_offset(const struct tw_module_file *m, uint64_t vaddr, uint64_t *offset);
+
+#endif
