@@ -232,9 +232,9 @@ static int parse(struct report *r, int argc, char **argv)
 		return status;
 	if (r->self_only && r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS)
 		return tw_usage_error("report", "--self is about functions: lines and calls need all");
-	if (r->html && (r->table_given || r->last || r->naming.mangled || r->rows.form || r->function || r->module ||
-	                r->part.process >= 0 || !tw_view_is_all(&r->part.request.view)))
-		return tw_usage_error("report", "--html shows all of a recording, with all tables: it goes with -j only");
+	if (r->html && (r->table_given || r->last || r->rows.form || r->function || r->module || r->part.process >= 0 ||
+	                !tw_view_is_all(&r->part.request.view)))
+		return tw_usage_error("report", "--html shows all of a recording, with all tables: it goes with -j and --no-demangle only");
 	if (argc - optind != 1)
 		return tw_usage_error("report", "exactly one recording is wanted");
 	if (!r->top_given)

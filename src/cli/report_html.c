@@ -46,7 +46,7 @@ int report_html(struct report *r, const struct tw_replay_options *replay)
 		return tw_usage_error("report", "%s is a file of the recording", r->html);
 	int error = tw_recording_replayable(r->recording);
 	if (!error)
-		error = tw_page_open(&page, r->recording, r->dir, replay);
+		error = tw_page_open(&page, r->recording, r->dir, &r->naming, replay);
 	else
 		return tw_recording_error("report", r->dir, error);
 	int status = error ? tw_recording_error("report", r->dir, error) : 0;

@@ -92,7 +92,7 @@ static int run(const struct command *c, const struct tw_recording *r)
 	const struct tw_replay_options replay = {.jobs = (unsigned)c->jobs, .damage = tw_damage_report, .context = &damage};
 	struct tw_page page;
 	tw_problems_report("serve", r);
-	int error = tw_page_open(&page, r, c->dir, &replay);
+	int error = tw_page_open(&page, r, c->dir, NULL, &replay);
 	struct tw_sql sql = {
 	    .recording = r, .names = page.names, .jobs = (unsigned)c->jobs, .damage = tw_damage_report, .context = &damage};
 	struct tw_server server = {.page = &page, .open = !tw_serve_is_loopback(c->address)};

@@ -12,10 +12,12 @@
 
 /* ---- gathering ---- */
 
-static int open_context(struct tw_page *p)
+static int open_context(struct tw_page *p, const struct tw_names_options *naming)
 {
 	if (!tw_request_init(&p->request, &tw_analyzer_cct, "cct"))
 		return TW_ERR_MEMORY;
+	if (naming)
+		p->request.naming = *naming;
 	p->context = tw_context_new(&p->request, p->recording, NULL);
 	p->names = p->context ? tw_context_names(p->context) : NULL;
 	return p->names ? 0 : TW_ERR_MEMORY;
@@ -74,11 +76,12 @@ static int run_all(struct tw_page *p, const struct tw_replay_options *replay)
 	return tw_calltree_summarize(&p->calls);
 }
 
-int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_replay_options *replay)
+int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_names_options *naming,
+                 const struct tw_replay_options *replay)
 {
 	const struct tw_recording_info *info = tw_recording_info(r);
 	*p = (struct tw_page){.recording = r, .dir = dir, .ns_per_cycle = info->tsc_hz ? 1e9 / (double)info->tsc_hz : 0};
-	int error = open_context(p);
+	int error = open_context(p, naming);
 	return error ? error : run_all(p, replay);
 }
 

@@ -36,8 +36,9 @@ enum {
 	TW_PAGE_BLOCKS = 3000,
 };
 
-/* Replays what is needed. 0 or an error; tw_page_close in any case. The recording and `dir` must stay. */
-int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_replay_options *replay);
+/* Replays what is needed. 0 or an error; tw_page_close in any case. The recording and `dir` must stay. `naming` may be NULL. */
+int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_names_options *naming,
+                 const struct tw_replay_options *replay);
 void tw_page_close(struct tw_page *p);
 
 /* The page; `served`: without code of functions, which is asked for. The stream's errors are the caller's to see. */

@@ -77,7 +77,7 @@ struct tw_names *tw_context_names(const struct tw_context *c)
 {
 	pthread_mutex_lock(&own(c)->lock);
 	if (!c->names)
-		own(c)->names = tw_names_open(c->recording, NULL);
+		own(c)->names = tw_names_open(c->recording, &c->request->naming);
 	pthread_mutex_unlock(&own(c)->lock);
 	return c->names;
 }

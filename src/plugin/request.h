@@ -10,6 +10,7 @@
 #include "plugin/answer.h"
 
 #include <trackway/analyzer.h>
+#include <trackway/names.h>
 
 /* What of an execution an analyzer sees. All zeros: all of it. */
 struct tw_view {
@@ -36,6 +37,7 @@ struct tw_request {
 	enum tw_answer_form form;
 	const char *table;
 	int64_t top; /* as in struct tw_answer_options */
+	struct tw_names_options naming;
 };
 
 extern const struct tw_option tw_common_options[];

@@ -102,13 +102,41 @@ static const struct tw_sql_column run_columns[] = {
     {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
 };
+enum { RUN_REFS = 4 };
+
+static size_t refs_of(const struct tw_batch *b, const struct tw_block_run *runs, size_t i)
+{
+	return (i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs) - runs[i].first_ref;
+}
+
+/* A block that a batch ends in the middle of waits for the rest of its references, which the next batch begins with. */
+static int end_run(struct tw_taker *t, const struct tw_batch *b, const struct tw_block_run *runs)
+{
+	const int goes_on = b->n_blocks && !runs[0].n_insns && b->thread == t->thread;
+	if (!t->is_pending)
+		return 0;
+	t->pending[RUN_REFS] += goes_on ? (int64_t)refs_of(b, runs, 0) : 0;
+	if (goes_on && b->n_blocks == 1 && b->continues)
+		return 0;
+	t->is_pending = 0;
+	memcpy(tw_taker_row(t), t->pending, t->rows->n_columns * sizeof *t->pending);
+	return tw_taker_keep(t);
+}
+
+static int begin_run(struct tw_taker *t)
+{
+	t->is_pending = 1;
+	memcpy(t->pending, tw_taker_row(t), t->rows->n_columns * sizeof *t->pending);
+	return 0;
+}
 
 static int take_runs(struct tw_taker *t, const struct tw_batch *b)
 {
 	const struct tw_block_run *runs = tw_batch_blocks(b);
 	uint64_t insn = b->first_insn;
 	size_t event = 0;
-	for (size_t i = 0; i < b->n_blocks; i++) {
+	int result = end_run(t, b, runs);
+	for (size_t i = 0; i < b->n_blocks && !result; i++) {
 		pass_events(t, b, &event, i);
 		if (!runs[i].n_insns)
 			continue;
@@ -117,15 +145,13 @@ static int take_runs(struct tw_taker *t, const struct tw_batch *b)
 		row[1] = (int64_t)insn;
 		row[2] = (int64_t)tw_descriptor_blocks(runs[i].descriptor)[runs[i].block].pc;
 		row[3] = runs[i].n_insns;
-		row[4] = (int64_t)((i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs) - runs[i].first_ref);
+		row[RUN_REFS] = (int64_t)refs_of(b, runs, i);
 		row[5] = t->now;
 		insn += runs[i].n_insns;
-		int result = tw_taker_keep(t);
-		if (result)
-			return result;
+		result = i + 1 == b->n_blocks && b->continues ? begin_run(t) : tw_taker_keep(t);
 	}
 	pass_events(t, b, &event, b->n_blocks);
-	return 0;
+	return result;
 }
 
 static uint64_t count_runs(const struct tw_batch *b)

@@ -33,6 +33,9 @@ g++ -std=c++17 -O1 -g -pthread -o prog prog.cc || fail "g++"
 "$TW" report --json p.tw >report.json 2>err || fail "report --json: $(cat err)"
 [ "$(wc -c <p.html)" -lt 10000000 ] || fail "the page is large: $(wc -c <p.html) bytes"
 
+"$TW" report --html mangled.html --no-demangle p.tw || fail "report --html --no-demangle"
+grep -q '"_Z7recursei"' mangled.html && ! grep -q 'recurse(int)' mangled.html && ! grep -q '"_Z7recursei"' p.html || fail "--no-demangle"
+
 cat >check.py <<'END'
 import json, re
 page = open("p.html").read()

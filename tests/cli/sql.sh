@@ -42,6 +42,21 @@ done
 [ "$(ask 'select count(*) over () from threads limit 1')" = 2 ] || fail "a window function"
 [ "$(ask 'select 1 from block_runs limit 5' | wc -l)" = 5 ] || fail "a limit"
 
+# The references of a string instruction are those of its block, however many batches they take.
+cc_program string <<'END'
+static char memory[700000];
+int main(void)
+{
+	char *to = memory;
+	unsigned long n = sizeof memory;
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(1) : "memory");
+	return 0;
+}
+END
+"$TW" record -q -o string.tw ./string || fail "record ./string"
+[ "$("$TW" sql --csv string.tw 'select count(*) from block_runs where refs between 700000 and 700100' | tail -n 1)" = 1 ] || fail "the references of a string instruction"
+[ "$("$TW" sql --csv string.tw 'select sum(refs) - (select count(*) from refs) from block_runs' | tail -n 1)" = 0 ] || fail "references of block_runs"
+
 # Chunks are chosen by thread.
 "$TW" sql --explain table.tw 'select max(addr) from refs where thread = 1' 2>err >/dev/null || fail "--explain"
 read -r _ of_one _ passed _ < <(tr -d , <err)
