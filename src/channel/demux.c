@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What the hot loop needs of one fragment. Pairs of sums share a word: a chunk's sums stay below 2^32 (tw_descriptor_valid). */
 struct entry {
@@ -36,6 +37,7 @@ struct tw_demux {
 	struct tw_numbered entries;  /* struct entry */
 	struct tw_numbered counters; /* struct counter; a row is made when first counted in */
 	struct tw_demux_code *code;  /* of plain fragments; NULL: none can be made */
+	const struct entry *no_row;  /* none of it is known: for an upper half without any fragment */
 	struct tw_totals tally;
 };
 
@@ -59,11 +61,13 @@ struct walk {
 	struct tw_demux_stop *stop; /* each record is looked at: it stops in this buffer, or has stopped before; else NULL */
 };
 
-/* No entry of this row is known: for an upper half without any fragment. */
-static const struct entry *no_row(void)
+enum { NO_ROW_BYTES = 65536 * sizeof(struct entry) };
+
+/* Pages of zeros, which take no memory; no limit on data (ulimit -d) counts them. NULL: they cannot be had. */
+static const struct entry *make_no_row(void)
 {
-	static struct entry none[65536];
-	return none;
+	void *p = mmap(NULL, NO_ROW_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
 }
 
 struct tw_demux *tw_demux_new(int count_refs)
@@ -75,7 +79,11 @@ struct tw_demux *tw_demux_new(int count_refs)
 	d->entries.item = sizeof(struct entry);
 	d->counters.item = sizeof(struct counter);
 	d->code = tw_demux_code_new();
-	return d;
+	d->no_row = make_no_row();
+	if (d->no_row)
+		return d;
+	tw_demux_free(d);
+	return NULL;
 }
 
 void tw_demux_free(struct tw_demux *d)
@@ -85,13 +93,15 @@ void tw_demux_free(struct tw_demux *d)
 	tw_numbered_free(&d->entries);
 	tw_numbered_free(&d->counters);
 	tw_demux_code_free(d->code);
+	if (d->no_row)
+		munmap((void *)d->no_row, NO_ROW_BYTES);
 	free(d);
 }
 
 static const struct entry *row_of(const struct tw_demux *d, uint32_t upper)
 {
 	const struct entry *row = tw_numbered_row(&d->entries, upper);
-	return row ? row : no_row();
+	return row ? row : d->no_row;
 }
 
 static void fill_entry(const struct tw_demux *demux, struct entry *e, const struct tw_descriptor *d)
@@ -530,7 +540,7 @@ static void begin_walk(struct walk *w, struct tw_demux *d, const struct tw_demux
 	    .in = in,
 	    .p = in->data,
 	    .end = in->data + (in->bytes < TW_DEMUX_DATA ? in->bytes : TW_DEMUX_DATA),
-	    .row = no_row(),
+	    .row = d->no_row,
 	    .c = chunk->c,
 	    .m = chunk->m,
 	    .e = chunk->e,
@@ -626,7 +636,7 @@ static void count_other(struct tw_demux *d, struct counting *l)
 		if (l->walk.upper == l->upper || l->more <= 0)
 			continue;
 		l->upper = l->walk.upper;
-		l->counter = l->walk.row == no_row() ? NULL : counters_of(d, l->walk.upper);
+		l->counter = l->walk.row == d->no_row ? NULL : counters_of(d, l->walk.upper);
 	}
 }
 
@@ -824,7 +834,7 @@ void tw_demux_torn_end(const struct tw_demux *d, struct tw_demux_input *in, int 
 	    .end = in->data + TW_DEMUX_DATA,
 	    .slack = in->slack,
 	    .logged = logged,
-	    .row = no_row(),
+	    .row = d->no_row,
 	    .whole = 1,
 	};
 	while (torn_step(&t))

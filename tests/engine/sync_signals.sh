@@ -1,5 +1,6 @@
 # SIGSEGV, SIGILL, SIGTRAP, SIGBUS and SIGFPE when they are sent: SIG_IGN drops what is pending, another thread that waits, polls or reads a signalfd gets what the process was
 # sent, a child's end is no fault, and another program finds what was ignored and pending.
+# timeout: 300
 . "$(dirname "$0")/../lib.sh"
 ulimit -c 0
 [ -r /proc/self/syscall ] || skip "no /proc/PID/syscall here"
@@ -303,7 +304,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (argc > 1)
 		return found();
-	alarm(60);
+	alarm(150);
 	stale();
 	both();
 	taken_by_another();
@@ -316,3 +317,70 @@ END
 whole ./sync
 RECORD_OPTIONS=(-f none)
 same_as_native ./sync
+
+# The kernel wakes a thread that waits for what the process is sent; another that takes the signal first, as it comes out of a system call, does not break the wait off.
+cc_program waits -pthread <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+enum { ROUNDS = 2000, SECONDS = 2 }; /* whichever is first */
+static volatile pid_t tid;
+static volatile int got, last = ROUNDS;
+static sigset_t set;
+static void await(long nr)
+{
+	char path[64], text[64];
+	snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+	do {
+		sched_yield();
+		FILE *f = fopen(path, "r");
+		if (!f || !fgets(text, sizeof text, f))
+			text[0] = 0;
+		if (f)
+			fclose(f);
+	} while (!(text[0] >= '0' && text[0] <= '9' && atol(text) == nr));
+}
+static void *waiter(void *unused)
+{
+	int broken_off = 0, others = 0;
+	siginfo_t info;
+	tid = (pid_t)syscall(SYS_gettid);
+	for (int k = 0; k < last; k++) {
+		while (sigwaitinfo(&set, &info) < 0)
+			broken_off++;
+		others += info.si_value.sival_int != k;
+		got = k + 1;
+	}
+	printf("broken off %d, others %d\n", broken_off, others);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t;
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	pthread_create(&t, NULL, waiter, NULL);
+	while (!tid)
+		;
+	const time_t end = time(NULL) + SECONDS;
+	for (int k = 0; k < last; k++) {
+		while (got != k)
+			sched_yield();
+		await(SYS_rt_sigtimedwait);
+		if (time(NULL) > end)
+			last = k + 1;
+		sigqueue(getpid(), SIGSEGV, (union sigval){.sival_int = k});
+	}
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+for i in 1 2 3; do
+	same_as_native ./waits
+done

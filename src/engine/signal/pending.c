@@ -244,12 +244,14 @@ static bool is_ignored(const struct thread *t, int signo)
 	return t->signal->actions->ignored & ~t->signal->mask & bit(signo);
 }
 
-/* Does it wait for one that is ignored, which broke it off and was dropped elsewhere? */
+/*
+ * Does it wait for a synchronous one? The kernel wakes it for one that another thread, which has just opened what it had shut, may be faster to take: that one drops
+ * it, or keeps it and makes a mark.
+ */
 static bool is_broken_off(const struct thread *t, u64 set)
 {
 	u64 wanted;
-	return !t->signal->deferred.signo && tw_copy(&wanted, (void *)set, SET_BYTES) &&
-	       (wanted & t->signal->actions->ignored & ~t->signal->mask);
+	return !t->signal->deferred.signo && tw_copy(&wanted, (void *)set, SET_BYTES) && (wanted & TW_SYNC_SIGNALS);
 }
 
 bool tw_pending_goes_on(struct thread *t, u64 set, i64 result, siginfo_t *info)
