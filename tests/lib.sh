@@ -213,7 +213,10 @@ start() {
 	"$@" >native.out 2>native.err &
 	PID=$!
 	CLEANUP+=("kill -9 $PID 2>/dev/null")
-	await '^ready$' native.out
+	until grep -q '^ready$' native.out; do
+		kill -0 $PID 2>/dev/null || fail "$* has ended: $(cat native.err)"
+		sleep 0.05
+	done
 }
 attach() {
 	rm -rf recording.tw recording.tw.old

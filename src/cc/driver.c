@@ -331,7 +331,9 @@ static char *find_part(const char *name)
 {
 	static const char *const places[] = {"", "../lib/trackway/", NULL};
 	char *path = find_own(places, name);
-	if (!path)
+	if (!path && access("/proc/self/exe", F_OK))
+		fprintf(stderr, "trackway cc: instrumenting needs /proc, which is not mounted here (mount -t proc proc /proc)\n");
+	else if (!path)
 		fprintf(stderr, "trackway cc: its run-time part, %s, is neither beside trackway nor in ../lib/trackway from there\n", name);
 	return path;
 }

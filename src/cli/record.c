@@ -601,14 +601,23 @@ static int own_error(const struct record *r, int error)
 	return EXIT_OURS;
 }
 
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+	return !getrlimit((__rlimit_resource_t)resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* Which limits there are, and that they are too low. */
 static int too_little(const struct tw_sizes *least)
 {
-	fprintf(stderr,
-	        "trackway record: a limit is too low: recording needs %llu MB of memory beside what the program takes (ulimit -v, -d) and "
-	        "shared memory of %llu "
-	        "MB (ulimit -f)\n",
-	        (unsigned long long)(least->space >> 20), (unsigned long long)(least->memfd_bytes >> 20));
+	const bool of_memory = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), of_files = is_limited(RLIMIT_FSIZE);
+	fprintf(stderr, "trackway record: a limit is too low: recording needs ");
+	if (of_memory || !of_files)
+		fprintf(stderr, "%llu MB of memory beside what the program takes (ulimit -v, -d)%s",
+		        (unsigned long long)(least->space >> 20), of_files ? " and " : "");
+	if (of_files)
+		fprintf(stderr, "shared memory of %llu MB (ulimit -f)", (unsigned long long)(least->memfd_bytes >> 20));
+	fputc('\n', stderr);
 	return EXIT_OURS;
 }
 
@@ -652,7 +661,12 @@ static int find_program(struct record *r)
 
 static int prepare_program(struct record *r)
 {
-	int status = find_program(r);
+	int status;
+	if (access("/proc/self/fd", X_OK)) {
+		fprintf(stderr, "trackway record: recording needs /proc, which is not mounted here (mount -t proc proc /proc)\n");
+		return EXIT_OURS;
+	}
+	status = find_program(r);
 	if (status) {
 		fprintf(stderr, "trackway record: %s\n", r->program.why);
 		return status;

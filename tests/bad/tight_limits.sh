@@ -114,6 +114,6 @@ for limit in "-v 100000" "-d 50000" "-f 50000"; do
 		read -ra limit <<<"$limit"
 		ulimit "${limit[@]}"
 		one_sentence "$TW" record -q -o limited.tw true
-		says "ulimit -v.*ulimit -f"
+		says "ulimit .*${limit[0]}"
 	) || exit 1
 done
