@@ -9,7 +9,8 @@
  * A *descriptor table*, or table for short, belongs to one program: to the process that executed it and to the forks of that until they execute something else. It holds the descriptors
  * they make, in the order they make them, and a process maps no table but its own. When the last of them is gone, the collector gives its memory
  * back and forgets its descriptors, so what is kept is bounded by the programs that run. Fragment numbers are never used again: a table draws
- * them in *stretches*, and the collector forgets whole stretches.
+ * them in *stretches*, and the collector forgets whole stretches. Of a program that may leave its translations to others (store.h) numbers are drawn one by one of those that it has claimed, and
+ * a table whose descriptors others use *stays*; the tables of those name it as their base.
  *
  * What must hold:
  *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
@@ -175,6 +176,9 @@ enum tw_slot_trace {
 	TW_TRACE_STOPPED = 2, /* it stands in one */
 };
 
+/* In tw_table_state.program: descriptors of a snapshot are in it, so it stays until the recording ends. */
+#define TW_TABLE_STAYS 0x80000000u
+
 /* Who has a table. */
 struct tw_table_state {
 	_Atomic uint32_t program; /* serial number; 0: it is free. Taken by compare-and-swap in the engine, freed by the collector */
@@ -186,6 +190,8 @@ struct tw_descriptor_table {
 	_Atomic uint64_t used;        /* bytes of the table that are complete, this included; 0: it has not been used yet */
 	uint32_t number, numbers_end; /* engine side: the numbers that are left of the stretch drawn last */
 	uint32_t entries;             /* and the first entry of windows that is left; 0: as 1 */
+	uint32_t base;                /* the table with the descriptors of the snapshot that the program began with; 0: none */
+	uint32_t claimant;            /* engine side: the store's entry whose claimed numbers it uses, plus 1; 0: none */
 	uint32_t reserved;
 };
 
@@ -272,6 +278,7 @@ struct tw_control {
 	_Atomic uint32_t next_stretch;    /* of fragment numbers: the first one divided by TW_STRETCH */
 	_Atomic uint32_t next_thread;     /* serial numbers of threads, from 0 */
 	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
+	_Atomic uint32_t stays;           /* tables that stay */
 	_Atomic uint64_t described;       /* bytes of descriptors in all tables */
 	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
 	_Atomic uint32_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define TW_STORE_BYTES   (1ull << 30)
+#define TW_KEEP_BYTES    (256ull << 20) /* that are kept for other recordings, if nothing else is asked for */
 #define TW_STORE_ENTRIES 1024u
 #define TW_STORE_KEPT    UINT64_MAX /* an offset: the best snapshot is the file that was kept */
 #define TW_KEEP_PATH     512u       /* bytes of the directory's path, NUL included */
@@ -26,13 +27,31 @@ struct tw_machine_id {
 	uint64_t processor; /* hash of what CPUID says of it */
 };
 
+/*
+ * Where something is recorded a fragment's number stands in its code. So what a snapshot may have in it has a number that no other program has, in this recording
+ * nor, most likely, in others: those of upper halves from TW_FIRST_CLAIMED on, each of which one program claims for itself. Which it tries first depends on what
+ * program it is. A file that was kept is of no use where another program has claimed one of its upper halves.
+ */
+#define TW_FIRST_CLAIMED 0x4000u
+#define TW_UPPER_HALVES  0x10000u
+#define TW_MOST_CLAIMED  16u /* by one program */
+
 /* What a snapshot begins with, in the store and in a file. */
 struct tw_snapshot_lead {
 	uint64_t magic;
-	uint64_t bytes; /* of all of it */
+	uint64_t bytes; /* of all of it, without descriptors */
 	struct tw_machine_id machine;
+	uint64_t id;          /* another one for each snapshot that was ever made of this program */
+	uint64_t descriptors; /* in a file: bytes behind it, a descriptor table as it stands in the channel */
+	uint32_t base;        /* in the store, where something is recorded: the table that has the descriptors */
+	uint32_t n_claimed,
+	    number; /* in a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one */
+	uint32_t reserved;
+	uint16_t claimed[TW_MOST_CLAIMED];
 };
-#define TW_SNAPSHOT_MAGIC 0x746f687370616e74ull
+#define TW_SNAPSHOT_MAGIC 0x746f687370616e75ull
+
+enum tw_kept_state { TW_KEPT_UNKNOWN, TW_KEPT_LOADING, TW_KEPT_LOADED, TW_KEPT_NONE };
 
 /* The best snapshot there is of one program. */
 struct tw_store_entry {
@@ -41,7 +60,13 @@ struct tw_store_entry {
 	_Atomic uint32_t writer;    /* process that is writing one, or 0 */
 	_Atomic uint32_t written;   /* how many have been */
 	_Atomic uint32_t fragments; /* in it */
-	uint32_t reserved;
+	_Atomic uint32_t kept;      /* where something is recorded: enum tw_kept_state, of the file... */
+	uint32_t kept_base;         /* ...whose descriptors are in this table... */
+	uint32_t loader;            /* ...as this process loads them */
+	uint64_t kept_id;           /* ...and which snapshot it is */
+	uint32_t n_claimed,
+	    number; /* upper halves; the next fragment number, 0: the next upper half is to be claimed. Under the descriptor lock */
+	uint16_t claimed[TW_MOST_CLAIMED];
 };
 
 struct tw_store {
@@ -50,8 +75,10 @@ struct tw_store {
 	_Atomic uint32_t taken; /* programs that began with a snapshot */
 	_Atomic uint32_t forks; /* processes that went on with one */
 	struct tw_machine_id machine;
+	uint64_t keep_limit;     /* bytes that may be kept in the directory */
 	char keep[TW_KEEP_PATH]; /* directory of what is kept; an absolute path, or "" */
 	struct tw_store_entry entry[TW_STORE_ENTRIES];
+	_Atomic uint16_t claims[TW_UPPER_HALVES]; /* of each upper half: the entry of who has claimed it, plus 1 */
 };
 
 #endif

@@ -95,7 +95,7 @@ static void note_failure(struct tw_collector *c, int error)
 /* Of the program whose threads have this slot. */
 static void take_descriptors(struct tw_collector *c, uint32_t s)
 {
-	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table));
+	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table), c->control->slot[s].pid);
 	if (error)
 		note_failure(c, error);
 }
@@ -663,8 +663,9 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 
 static int start_keeping(struct tw_collector *c, const struct tw_collector_options *options)
 {
-	if (!options->keep || !c->control->store.limit || options->format != TW_FORMAT_NONE)
+	if (!options->keep || !c->control->store.limit || tw_form_of(options->format) != TW_FORM_PLAIN)
 		return TW_OK;
+	c->control->store.keep_limit = options->keep_bytes;
 	int error = tw_keep_begin(&c->control->store, options->keep, options->must_keep);
 	return options->must_keep ? error : TW_OK;
 }
@@ -907,7 +908,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tw_output_finish(c->output, result);
 	tw_spool_remove(c->spool);
 	c->spool = NULL;
-	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at);
+	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at, c->tables);
 	result->totals.fragments = tw_tables_fragments(c->tables);
 	say_failure(c, result);
 }

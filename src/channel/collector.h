@@ -37,6 +37,7 @@ struct tw_collector_options {
 	uint64_t dump_pc;         /* --show-fragment */
 	int dump_all;
 	uint32_t hot, versions;                                    /* --hot, --versions */
+	uint64_t keep_bytes;                                       /* that may be kept for other recordings */
 	uint64_t share;                                            /* bytes for snapshots (base/store.h); 0: there are none */
 	const char *keep;                                          /* directory of those kept (channel/keep.h), or NULL */
 	int must_keep;                                             /* 1: it is an error if they cannot be kept there */

@@ -611,6 +611,19 @@ void tw_demux_forget(struct tw_demux *d, uint32_t first)
 	tw_numbered_forget(&d->counters, first);
 }
 
+void tw_demux_forget_one(struct tw_demux *d, uint32_t number)
+{
+	struct entry *row = tw_numbered_row(&d->entries, number >> 16);
+	struct counter *counters = tw_numbered_row(&d->counters, number >> 16);
+	empty_counters(d, number, 1);
+	if (d->code)
+		tw_demux_code_forget_one(d->code, number);
+	if (row)
+		row[number & 0xffff] = (struct entry){0};
+	if (counters)
+		counters[number & 0xffff] = (struct counter){0};
+}
+
 /* A buffer being counted. */
 struct counting {
 	struct walk walk;

@@ -50,6 +50,9 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 /* The descriptors of this stretch of numbers are used no more. */
 void tw_demux_forget(struct tw_demux *d, uint32_t first);
 
+/* Nor is that of this number. */
+void tw_demux_forget_one(struct tw_demux *d, uint32_t number);
+
 /* A descriptor by number, or NULL. Callable from any thread. */
 const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number);
 

@@ -185,6 +185,12 @@ void tw_demux_code_ran(struct tw_demux_code *c, uint32_t number, unsigned head, 
 	pthread_mutex_unlock(&c->lock);
 }
 
+void tw_demux_code_forget_one(struct tw_demux_code *c, uint32_t number)
+{
+	if (c->state == READY)
+		tw_code_area_forget_one(&c->area, number);
+}
+
 void tw_demux_code_forget(struct tw_demux_code *c, uint32_t first)
 {
 	pthread_mutex_lock(&c->lock);

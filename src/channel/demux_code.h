@@ -38,6 +38,7 @@ void tw_demux_code_run(struct tw_demux_code *c, struct tw_demux_plain *w);
 
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_demux_code_forget(struct tw_demux_code *c, uint32_t first);
+void tw_demux_code_forget_one(struct tw_demux_code *c, uint32_t number);
 
 /* A plain fragment, the record of which is `head` bytes and n values, has run once more without code. */
 void tw_demux_code_ran(struct tw_demux_code *c, uint32_t number, unsigned head, unsigned n, const struct tw_demux_sums *each);

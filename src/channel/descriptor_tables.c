@@ -8,14 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PARTS = TW_DESCRIPTOR_TABLE_BYTES / TW_PART_BYTES };
+enum { MOST_BASES = 64 }; /* in a row: longer than any that is made */
 
 struct table {
 	uint8_t *part[PARTS]; /* mapped when there is something in it */
 	uint64_t taken;       /* bytes, from the start of the table */
 	uint64_t described;   /* bytes of descriptors among them */
 	int damaged;          /* nothing more is taken */
+	uint32_t base;        /* the table with the descriptors that its program began with, or 0 */
 	uint64_t put;         /* while it is ending: jobs that had been put */
 	uint32_t *stretches;  /* of numbers: the first one of each */
 	size_t n_stretches, stretches_room;
@@ -69,7 +72,7 @@ static uint8_t *part_at(struct tw_descriptor_tables *r, uint32_t number, uint64_
 	uint64_t i = offset / TW_PART_BYTES;
 	uint8_t **part = &r->table[number - 1].part[i];
 	off_t from = (off_t)(tw_table_at(&r->options.control->sizes, number) + i * TW_PART_BYTES);
-	void *at = *part ? *part : mmap(NULL, TW_PART_BYTES, PROT_READ, MAP_SHARED, r->options.fd, from);
+	void *at = *part ? *part : mmap(NULL, TW_PART_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->options.fd, from);
 	if (at == MAP_FAILED)
 		tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
 	else
@@ -77,9 +80,12 @@ static uint8_t *part_at(struct tw_descriptor_tables *r, uint32_t number, uint64_
 	return *part;
 }
 
+/* Of numbers that are drawn in stretches. */
 static int note_stretch(struct table *table, uint32_t number)
 {
 	uint32_t first = number / TW_STRETCH * TW_STRETCH;
+	if (number >> 16 >= TW_FIRST_CLAIMED)
+		return TW_OK;
 	if (table->n_stretches && table->stretches[table->n_stretches - 1] == first)
 		return TW_OK;
 	uint32_t *stretches = tw_array_room(table->stretches, table->n_stretches, &table->stretches_room, sizeof *stretches);
@@ -90,7 +96,7 @@ static int note_stretch(struct table *table, uint32_t number)
 	return TW_OK;
 }
 
-/* Where the path is tallied, if it is: entries are given away in the order of descriptors. */
+/* Where the path is tallied, if it is. Those before have other paths, or are of the table's base. */
 static int note_entry(struct table *table, const struct tw_descriptor *d)
 {
 	while (table->n_entries <= d->tag) {
@@ -98,15 +104,21 @@ static int note_entry(struct table *table, const struct tw_descriptor *d)
 		if (!entry)
 			return tw_fail(TW_ERR_MEMORY, "descriptors");
 		table->entry = entry;
-		entry[table->n_entries++] = d;
+		entry[table->n_entries++] = NULL;
 	}
+	table->entry[d->tag] = d;
 	return TW_OK;
 }
 
 const struct tw_descriptor *tw_tables_tallied(const struct tw_descriptor_tables *r, uint32_t number, uint64_t entry)
 {
-	const struct table *table = number && number <= TW_DESCRIPTOR_TABLES ? &r->table[number - 1] : NULL;
-	return table && entry && entry < table->n_entries ? table->entry[entry] : NULL;
+	const struct tw_descriptor *found = NULL;
+	for (unsigned depth = 0; !found && entry && number && number <= TW_DESCRIPTOR_TABLES && depth < MOST_BASES; depth++) {
+		const struct table *table = &r->table[number - 1];
+		found = entry < table->n_entries ? table->entry[entry] : NULL;
+		number = table->base;
+	}
+	return found;
 }
 
 /* Valid descriptors, `n` bytes of them. */
@@ -123,12 +135,25 @@ static int note_numbers(struct tw_descriptor_tables *r, struct table *table, con
 	return error;
 }
 
+/* Descriptors that an earlier recording kept are no process's: from now on this one's. */
+static void give_to(uint8_t *bytes, uint64_t n, uint32_t pid)
+{
+	struct tw_descriptor *d;
+	for (uint64_t at = 0; pid && at + sizeof *d <= n; at += d->bytes) {
+		d = (struct tw_descriptor *)(bytes + at);
+		if (!tw_descriptor_valid(d, n - at) || d->pid)
+			return;
+		d->pid = pid;
+	}
+}
+
 /* Takes the descriptors from table->taken to `end`, which are in one part but for zeros at its end. */
-static int take_from_part(struct tw_descriptor_tables *r, struct table *table, const uint8_t *part, uint64_t end)
+static int take_from_part(struct tw_descriptor_tables *r, struct table *table, uint8_t *part, uint64_t end, uint32_t pid)
 {
 	const struct tw_tables_options *o = &r->options;
-	const uint8_t *bytes = part + table->taken % TW_PART_BYTES;
+	uint8_t *bytes = part + table->taken % TW_PART_BYTES;
 	uint64_t n = end - table->taken, used;
+	give_to(bytes, n, pid);
 	int error = tw_demux_descriptors(o->demux, bytes, n, &used);
 	if (error == TW_ERR_DAMAGED && end % TW_PART_BYTES == 0 && !((const struct tw_descriptor *)(bytes + used))->bytes)
 		error = TW_OK; /* the rest of the part was too small for the next group */
@@ -143,28 +168,126 @@ static int take_from_part(struct tw_descriptor_tables *r, struct table *table, c
 	return error;
 }
 
-int tw_tables_take(struct tw_descriptor_tables *r, uint32_t number)
+/* What is new in the table itself. The values of its fragments have other slots than those of its base, which its program runs, too. */
+static int take_own(struct tw_descriptor_tables *r, uint32_t number, uint32_t pid)
 {
-	if (!number || number > TW_DESCRIPTOR_TABLES)
-		return TW_OK;
 	struct table *table = &r->table[number - 1];
-	r->n_used = number < r->n_used ? r->n_used : number;
-	const uint8_t *first = part_at(r, number, 0);
-	if (!first)
-		return TW_ERR_SYSTEM;
-	uint64_t used = atomic_load_explicit(&((const struct tw_descriptor_table *)first)->used, memory_order_acquire);
+	const struct tw_descriptor_table *first = (const struct tw_descriptor_table *)table->part[0];
+	const uint64_t used = atomic_load_explicit(&first->used, memory_order_acquire);
 	int error = TW_OK;
-	if (!table->taken)
+	if (!table->taken) {
 		table->taken = sizeof(struct tw_descriptor_table);
+		table->values.n_slots = table->base ? r->table[table->base - 1].values.n_slots : 0;
+	}
 	while (!error && !table->damaged && table->taken < used && used <= r->options.control->sizes.table_bytes) {
 		uint64_t end = (table->taken / TW_PART_BYTES + 1) * TW_PART_BYTES;
-		const uint8_t *part = part_at(r, number, table->taken);
-		error = part ? take_from_part(r, table, part, end < used ? end : used) : TW_ERR_SYSTEM;
+		uint8_t *part = part_at(r, number, table->taken);
+		error = part ? take_from_part(r, table, part, end < used ? end : used, pid) : TW_ERR_SYSTEM;
 	}
 	return error;
 }
 
+/* Notes what the table is based on, and maps its start. False: it cannot be mapped. */
+static int open_table(struct tw_descriptor_tables *r, uint32_t number)
+{
+	const struct tw_descriptor_table *first = (const struct tw_descriptor_table *)part_at(r, number, 0);
+	if (!first)
+		return 0;
+	r->n_used = number < r->n_used ? r->n_used : number;
+	r->table[number - 1].base = first->base <= TW_DESCRIPTOR_TABLES ? first->base : 0;
+	return 1;
+}
+
+int tw_tables_take(struct tw_descriptor_tables *r, uint32_t number, uint32_t pid)
+{
+	uint32_t chain[MOST_BASES], n = 0;
+	int error = TW_OK;
+	for (; number && number <= TW_DESCRIPTOR_TABLES && n < MOST_BASES; number = r->table[number - 1].base) {
+		if (!open_table(r, number))
+			return TW_ERR_SYSTEM;
+		chain[n++] = number;
+	}
+	while (n && !error)
+		error = take_own(r, chain[--n], pid);
+	return error;
+}
+
+/* ---- the image of a table ---- */
+
+/* What is written of it, by and by: to `at` in a file. */
+struct image {
+	int fd;
+	uint64_t at, end; /* end: of what is in it, as an offset in the table */
+	uint64_t from;    /* the first byte that is in `bytes` and not written yet */
+	uint8_t bytes[1 << 16];
+};
+
+static int flush(struct image *i)
+{
+	const uint64_t n = i->end - i->from;
+	const int whole = pwrite(i->fd, i->bytes, n, (off_t)(i->at + i->from)) == (ssize_t)n;
+	i->from = i->end;
+	return whole;
+}
+
+/* It stands where a table would have it, and is no process's. */
+static int add_descriptor(struct image *i, const struct tw_descriptor *d)
+{
+	const uint64_t place = tw_table_place(i->end, d->bytes);
+	if ((place != i->end || place - i->from + d->bytes > sizeof i->bytes) && !flush(i))
+		return 0;
+	if (place != i->end)
+		i->from = i->end = place;
+	struct tw_descriptor *copy = memcpy(i->bytes + (place - i->from), d, d->bytes);
+	copy->pid = 0;
+	i->end = place + d->bytes;
+	return 1;
+}
+
+static int add_table(struct image *i, const struct table *table)
+{
+	for (uint64_t at = sizeof(struct tw_descriptor_table); at < table->taken;) {
+		const uint64_t left = TW_PART_BYTES - at % TW_PART_BYTES;
+		const struct tw_descriptor *d = (const struct tw_descriptor *)(table->part[at / TW_PART_BYTES] + at % TW_PART_BYTES);
+		const int is_there = left >= sizeof *d && d->bytes;
+		if (is_there && (d->bytes > sizeof i->bytes || !add_descriptor(i, d)))
+			return 0;
+		at += is_there ? d->bytes : left; /* the rest of the part was too small for the next one */
+	}
+	return 1;
+}
+
+uint64_t tw_tables_image(const struct tw_descriptor_tables *r, uint32_t number, int fd, uint64_t at)
+{
+	static struct image image;
+	image = (struct image){.fd = fd, .at = at, .end = sizeof(struct tw_descriptor_table)};
+	uint32_t chain[MOST_BASES], n = 0;
+	int whole = 1;
+	for (; number && number <= TW_DESCRIPTOR_TABLES && n < MOST_BASES; number = r->table[number - 1].base)
+		chain[n++] = number;
+	while (n && whole) {
+		const struct table *table = &r->table[chain[--n] - 1];
+		whole = !table->damaged && add_table(&image, table);
+	}
+	return whole && flush(&image) ? image.end : 0;
+}
+
 /* ---- giving up ---- */
+
+/* Forgets those of its numbers that are in no stretch of its own. */
+static void forget_claimed(struct tw_descriptor_tables *r, const struct table *table)
+{
+	for (uint64_t at = sizeof(struct tw_descriptor_table); at < table->taken;) {
+		const uint64_t left = TW_PART_BYTES - at % TW_PART_BYTES;
+		const struct tw_descriptor *d = (const struct tw_descriptor *)(table->part[at / TW_PART_BYTES] + at % TW_PART_BYTES);
+		const int is_there = left >= sizeof *d && d->bytes;
+		if (is_there && d->number >> 16 >= TW_FIRST_CLAIMED) {
+			tw_demux_forget_one(r->options.demux, d->number);
+			tw_output_forget_one(r->options.output, d->number);
+		}
+		at += is_there ? d->bytes : left;
+	}
+}
 
 static int give_up(struct tw_descriptor_tables *r, uint32_t number)
 {
@@ -173,6 +296,7 @@ static int give_up(struct tw_descriptor_tables *r, uint32_t number)
 	struct tw_table_state *state = &o->control->table[number - 1];
 	struct tw_totals counted = {0};
 	tw_output_write_descriptors(o->output);
+	forget_claimed(r, table);
 	for (size_t i = 0; i < table->n_stretches; i++) {
 		tw_demux_forget(o->demux, table->stretches[i]);
 		tw_output_forget(o->output, table->stretches[i]);
@@ -200,6 +324,12 @@ static void find_named(const struct tw_control *c, uint8_t named[TW_DESCRIPTOR_T
 	}
 }
 
+/* Of a table that its program has, and that does not stay. */
+static int is_to_end(uint32_t program)
+{
+	return program && !(program & TW_TABLE_STAYS);
+}
+
 /* `ending` is set before slots are looked at: what names the table after they were waits until it is said what becomes of it. */
 int tw_tables_sweep(struct tw_descriptor_tables *r)
 {
@@ -207,7 +337,7 @@ int tw_tables_sweep(struct tw_descriptor_tables *r)
 	uint8_t used[TW_DESCRIPTOR_TABLES + 1] = {0}, named[TW_DESCRIPTOR_TABLES + 1];
 	int error = TW_OK;
 	for (uint32_t number = 1; number <= TW_DESCRIPTOR_TABLES; number++)
-		used[number] = atomic_load(&c->table[number - 1].program) != 0;
+		used[number] = is_to_end(atomic_load(&c->table[number - 1].program));
 	find_named(c, named);
 	for (uint32_t number = 1; number <= TW_DESCRIPTOR_TABLES && !error; number++) {
 		struct tw_table_state *state = &c->table[number - 1];

@@ -26,10 +26,17 @@ struct tw_descriptor_tables *tw_tables_new(const struct tw_tables_options *optio
 void tw_tables_free(struct tw_descriptor_tables *r);
 
 /*
- * Takes what is new in a table, before buffers of its program are read and when a slot that names it is freed. Table 0 is none.
+ * Takes what is new in a table, and in those it is based on, before buffers of its program are read and when a slot that names it is freed. Table 0 is none. Descriptors that an earlier
+ * recording kept become those of process `pid`.
  * TW_ERR_DAMAGED if there is something else than descriptors (what stands before it was taken, and no more of this table will be), TW_ERR_MEMORY, TW_ERR_SYSTEM.
  */
-int tw_tables_take(struct tw_descriptor_tables *r, uint32_t table);
+int tw_tables_take(struct tw_descriptor_tables *r, uint32_t table, uint32_t pid);
+
+/*
+ * Writes all descriptors of a table, and of those it is based on, to `at` in a file, as one table would have them, and of no process. Returns the bytes that take, from `at` on; 0: they
+ * could not be written.
+ */
+uint64_t tw_tables_image(const struct tw_descriptor_tables *r, uint32_t table, int fd, uint64_t at);
 
 /* The path that this entry of windows counts in programs of the table. NULL: none. */
 const struct tw_descriptor *tw_tables_tallied(const struct tw_descriptor_tables *r, uint32_t table, uint64_t entry);

@@ -1,4 +1,5 @@
 #include "channel/keep.h"
+#include "channel/descriptor_tables.h"
 #include "base/channel.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
@@ -112,9 +113,25 @@ static int copy_all(int out, int fd, off_t base, off_t end)
 	return !ftruncate(out, end - base);
 }
 
-/* What begins at `at` in the memfd becomes the file of this name. */
-static void keep_snapshot(int dir, const char *name, int fd, off_t at)
+/* Behind what is copied already: the descriptors of its table, which may have become more since, as its numbers have. */
+static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct tw_store_entry *e,
+                           const struct tw_descriptor_tables *tables)
 {
+	if (!lead->base)
+		return 1;
+	lead->descriptors = tw_tables_image(tables, lead->base, out, lead->bytes);
+	lead->base = 0;
+	lead->number = e->number;
+	lead->n_claimed = e->n_claimed;
+	memcpy(lead->claimed, e->claimed, sizeof lead->claimed);
+	return lead->descriptors && pwrite(out, lead, sizeof *lead, 0) == (ssize_t)sizeof *lead;
+}
+
+/* What begins at `at` in the memfd becomes the file of this entry. */
+static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t at, const struct tw_descriptor_tables *tables)
+{
+	char name[NAME_MAX + 1];
+	name_of(atomic_load(&e->key), name);
 	struct tw_snapshot_lead lead;
 	char early[NAME_MAX + 1];
 	snprintf(early, sizeof early, "new.%d", (int)getpid());
@@ -123,7 +140,7 @@ static void keep_snapshot(int dir, const char *name, int fd, off_t at)
 	const int out = openat(dir, early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return;
-	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes);
+	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes) && add_descriptors(out, &lead, e, tables);
 	if (close(out) || !whole || renameat(dir, early, dir, name))
 		unlinkat(dir, early, 0);
 }
@@ -201,7 +218,7 @@ static void remove_beyond(int dir, uint64_t limit)
 	free(all);
 }
 
-void tw_keep_end(const struct tw_store *store, int fd, uint64_t at)
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables)
 {
 	int written = 0;
 	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -217,11 +234,11 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at)
 		if (offset == TW_STORE_KEPT) {
 			utimensat(dir, name, NULL, 0); /* it has been used */
 		} else {
-			keep_snapshot(dir, name, fd, (off_t)(at + offset - 1));
+			keep_snapshot(dir, e, fd, (off_t)(at + offset - 1), tables);
 			written = 1;
 		}
 	}
 	if (written)
-		remove_beyond(dir, store->limit);
+		remove_beyond(dir, store->keep_limit);
 	close(dir);
 }

@@ -14,6 +14,8 @@
 
 #include "base/store.h"
 
+struct tw_descriptor_tables;
+
 /* The user's: $XDG_CACHE_HOME/trackway/translations, or in $HOME/.cache. 0: there is none. */
 int tw_keep_default(char path[TW_KEEP_PATH]);
 
@@ -23,7 +25,7 @@ int tw_keep_default(char path[TW_KEEP_PATH]);
  */
 int tw_keep_begin(struct tw_store *store, const char *path, int asked);
 
-/* The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on. What cannot be kept is not. */
-void tw_keep_end(const struct tw_store *store, int fd, uint64_t at);
+/* The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on, with its descriptors. What cannot be kept is not. */
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables);
 
 #endif

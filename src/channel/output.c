@@ -930,6 +930,12 @@ void tw_output_forget(struct tw_output *o, uint32_t first)
 		tw_writer_forget(o->options.writer, first);
 }
 
+void tw_output_forget_one(struct tw_output *o, uint32_t number)
+{
+	if (o->options.writer)
+		tw_writer_forget_one(o->options.writer, number);
+}
+
 int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, const struct tw_totals *before)
 {
 	pthread_mutex_lock(&o->lock);

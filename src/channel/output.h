@@ -76,10 +76,11 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 
 /*
  * Valid descriptors of one family (recording/value_map.h), back to back: those of the chunks that are put later. They must stay until they have been written.
- * `first`: all of this stretch of numbers are needed no more. By the drain loop only.
+ * `first`: all of this stretch of numbers are needed no more; nor is `number`. By the drain loop only.
  */
 void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n);
 void tw_output_forget(struct tw_output *o, uint32_t first);
+void tw_output_forget_one(struct tw_output *o, uint32_t number);
 
 /* Writes all that are not written yet. */
 void tw_output_write_descriptors(struct tw_output *o);

@@ -67,6 +67,7 @@ struct record {
 	uint64_t dump_pc;
 	int dump_all;
 	uint32_t hot, versions, share;
+	int share_asked; /* it was given */
 	const char *keep; /* as given */
 	struct tw_with with;
 	int temporary; /* the recording does not stay */
@@ -168,9 +169,10 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "  --versions=N           at most N superblocks begin at one address, each for\n"
                            "                         another set of known registers; default 8\n"
                            "  --share=MB             memory for translations that processes which run the\n"
-                           "                         same program leave each other, with -f none; default:\n"
-                           "                         an eighth of all, at most 1024; 0: none\n"
-                           "  --keep=DIR|none        where they are kept for the next recording; default\n"
+                           "                         same program leave each other; default: an eighth of\n"
+                           "                         all, at most 1024; 0: none\n"
+                           "  --keep=DIR|none        where they are kept for the next recording, at most as\n"
+                           "                         many MB or, without --share, 256; default\n"
                            "                         ~/.cache/trackway/translations; `none`: nowhere\n"
                            "  --names=later          keep no symbols and lines with the recording: they are\n"
                            "                         looked up in the files when they are asked for\n"
@@ -401,6 +403,7 @@ static int set_option(struct record *r, int option)
 	case 'V':
 		return set_number(&r->versions, "--versions", 1000, optarg);
 	case 'S':
+		r->share_asked = 1;
 		return set_number(&r->share, "--share", TW_STORE_BYTES >> 20, optarg);
 	case 'K':
 		r->keep = optarg;
@@ -826,6 +829,7 @@ static int start_collector(struct record *r)
 	    .versions = r->versions,
 	    .share = (uint64_t)r->share << 20,
 	    .keep = place_to_keep(r, path),
+	    .keep_bytes = r->share_asked ? (uint64_t)r->share << 20 : TW_KEEP_BYTES,
 	    .must_keep = r->keep != NULL,
 	    .sizes = &r->sizes,
 	    .check = r->verify ? check_chunk : NULL,

@@ -142,6 +142,13 @@ void tw_code_area_forget(struct tw_code_area *a, uint32_t first)
 	tw_numbered_forget(&a->entries, first);
 }
 
+void tw_code_area_forget_one(struct tw_code_area *a, uint32_t number)
+{
+	const uint8_t **row = tw_numbered_row(&a->entries, number >> 16);
+	if (row)
+		__atomic_store_n(&row[number & 0xffff], (const uint8_t *)(uintptr_t)a->entries.fill, __ATOMIC_RELEASE);
+}
+
 const uint8_t *const *tw_code_area_row(const struct tw_code_area *a, uint32_t upper)
 {
 	static const uint8_t *const none[TW_NUMBERED_ROW];

@@ -56,6 +56,9 @@ void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *co
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_code_area_forget(struct tw_code_area *a, uint32_t first);
 
+/* Nor does this one. */
+void tw_code_area_forget_one(struct tw_code_area *a, uint32_t number);
+
 /* By tag, where code of an upper half begins. */
 const uint8_t *const *tw_code_area_row(const struct tw_code_area *a, uint32_t upper);
 

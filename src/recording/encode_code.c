@@ -438,6 +438,14 @@ void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, 
 		add(c, e, number, first, n);
 }
 
+void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->state == READY)
+		tw_code_area_forget_one(&c->area, number);
+	pthread_mutex_unlock(&c->lock);
+}
+
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first)
 {
 	pthread_mutex_lock(&c->lock);

@@ -25,6 +25,7 @@ void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e);
 
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
+void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number);
 
 /* Fragment `number`, with n slots from `first` on, has run once more without code. */
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n);

@@ -279,6 +279,9 @@ struct tw_value_map *tw_writer_values(struct tw_writer *w);
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_writer_forget(struct tw_writer *w, uint32_t first);
 
+/* Nor does that of this number. */
+void tw_writer_forget_one(struct tw_writer *w, uint32_t number);
+
 /* A packer for chunks of this recording, or NULL. */
 struct tw_packer *tw_writer_packer(struct tw_writer *w);
 

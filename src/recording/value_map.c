@@ -81,6 +81,16 @@ void tw_value_map_forget(struct tw_value_map *map, uint32_t first)
 	tw_numbered_forget(&map->registers, first);
 }
 
+void tw_value_map_forget_one(struct tw_value_map *map, uint32_t number)
+{
+	struct tw_value_place *place = tw_numbered_row(&map->place, number >> 16);
+	const uint8_t **registers = tw_numbered_row(&map->registers, number >> 16);
+	if (place)
+		place[number & 0xffff] = (struct tw_value_place){0};
+	if (registers)
+		registers[number & 0xffff] = NULL;
+}
+
 void tw_value_family_forget(struct tw_value_family *family)
 {
 	tw_slab_free(family->slabs);

@@ -40,8 +40,9 @@ int tw_value_map_add(struct tw_value_map *map, struct tw_value_family *family, c
 /* Valid descriptors, back to back. */
 int tw_value_map_add_all(struct tw_value_map *map, struct tw_value_family *family, const uint8_t *bytes, size_t n);
 
-/* Forgets the fragments of a stretch of numbers; and what is kept of a family, all of whose fragments are forgotten. */
+/* Forgets the fragments of a stretch of numbers; one; and what is kept of a family, all of whose fragments are forgotten. */
 void tw_value_map_forget(struct tw_value_map *map, uint32_t first);
+void tw_value_map_forget_one(struct tw_value_map *map, uint32_t number);
 void tw_value_family_forget(struct tw_value_family *family);
 
 /* Slots of the largest family so far, plus 1: slot 0 is no fragment's. */

@@ -224,6 +224,13 @@ void tw_writer_forget(struct tw_writer *w, uint32_t first)
 		tw_encoder_code_forget(w->code, first);
 }
 
+void tw_writer_forget_one(struct tw_writer *w, uint32_t number)
+{
+	tw_value_map_forget_one(w->values, number);
+	if (w->code)
+		tw_encoder_code_forget_one(w->code, number);
+}
+
 struct tw_packer *tw_writer_packer(struct tw_writer *w)
 {
 	return tw_packer_new(w->values, w->code);

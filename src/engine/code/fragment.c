@@ -56,7 +56,6 @@ static bool lay_out(int how)
 	tw_heap_at = ARENA_HEAP;
 	tr->cache_at = ARENA_CACHE;
 	tr->stubs_at = ARENA_STUBS;
-	tr->low_upper = MAX_UPPERS;
 	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
 	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
 	tr->on_host = tw_heap_pages(CACHE_PAGES * sizeof *tr->on_host);
@@ -100,9 +99,14 @@ struct fragment *tw_fragment_tagged(u32 tag)
 	return f && f->rec.tag == tag ? f : NULL;
 }
 
+struct fragment ***tw_fragment_row(u32 upper)
+{
+	return &numbered[upper];
+}
+
 static void number_fragment(struct fragment *f)
 {
-	struct fragment ***row = &numbered[f->rec.number >> 16];
+	struct fragment ***row = tw_fragment_row(f->rec.number >> 16);
 	if (!*row)
 		*row = tw_heap(65536 * sizeof **row);
 	for (u32 k = 0; k < tw_path_count(&f->rec); k++)
@@ -207,32 +211,33 @@ static u8 *miss_stub(u32 upper, u8 kind)
 	return stub_end();
 }
 
-void tw_fragment_clear_table(u32 upper, u8 kind)
+void tw_fragment_clear_table(u32 k, u8 kind)
 {
 	for (u32 i = 0; i < TABLE_ENTRIES; i++)
-		tr->tables[kind][upper][i] = (u64)tr->misses[kind][upper];
+		tr->tables[kind][k][i] = (u64)tr->misses[kind][k];
 }
 
-/* There is a table for this upper half. */
-static void note_upper(u32 upper)
+u32 tw_fragment_tables_of(u32 upper)
 {
-	tr->low_upper = upper < tr->low_upper ? upper : tr->low_upper;
-	tr->top_upper = upper > tr->top_upper ? upper : tr->top_upper;
+	u32 k = 0;
+	while (k < tr->n_uppers && tr->upper[k] != upper)
+		k++;
+	if (k == MAX_UPPERS)
+		__builtin_trap(); /* is_full says so long before */
+	if (k == tr->n_uppers)
+		tr->upper[tr->n_uppers++] = upper;
+	return k;
 }
 
 u64 *tw_fragment_table(u32 upper, u8 kind)
 {
-	if (tw_tags_used())
-		upper = 0; /* lookups look for themselves */
-	if (upper >= MAX_UPPERS)
-		upper = MAX_UPPERS - 1;
-	if (!tr->tables[kind][upper]) {
-		tr->misses[kind][upper] = miss_stub(upper, kind);
-		tr->tables[kind][upper] = tw_heap_pages(TABLE_BYTES + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
-		tw_fragment_clear_table(upper, kind);
-		note_upper(upper);
+	const u32 k = tw_fragment_tables_of(tw_tags_used() ? 0 : upper); /* with tags lookups look for themselves */
+	if (!tr->tables[kind][k]) {
+		tr->misses[kind][k] = miss_stub(tw_tags_used() ? 0 : upper, kind);
+		tr->tables[kind][k] = tw_heap_pages(TABLE_BYTES + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
+		tw_fragment_clear_table(k, kind);
 	}
-	return tr->tables[kind][upper];
+	return tr->tables[kind][k];
 }
 
 static u8 lookup_of(const struct exit *x)
@@ -262,7 +267,8 @@ struct exit *tw_site_new(struct fragment *from, u8 kind)
 	u32 *n = &tr->n_sites[lookup_of(x)];
 	if (*n >= MAX_SITES)
 		return x;
-	table[TABLE_ENTRIES + (*n)++] = (u64)tr->misses[lookup_of(x)][x->upper]; /* the last entry that it can come to */
+	table[TABLE_ENTRIES + (*n)++] =
+	    (u64)tr->misses[lookup_of(x)][tw_fragment_tables_of(x->upper)]; /* the last entry that it can come to */
 	x->context = *n;
 	return x;
 }
@@ -681,9 +687,10 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 
 /* ---- change ---- */
 
-static void drop_entry(u32 kind, u32 upper, u32 site, u64 pc)
+/* In the k-th tables. */
+static void drop_entry(u32 kind, u32 k, u32 site, u64 pc)
 {
-	__atomic_store_n(&tr->tables[kind][upper][site + (pc & 0xffff)], (u64)tr->misses[kind][upper], __ATOMIC_RELEASE);
+	__atomic_store_n(&tr->tables[kind][k][site + (pc & 0xffff)], (u64)tr->misses[kind][k], __ATOMIC_RELEASE);
 }
 
 /* Indirect branches to f find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
@@ -692,12 +699,11 @@ static void drop_lookups(const struct fragment *f)
 	const u64 pc = f->rec.pc;
 	for (const struct fragment *l = f->lookups; l; l = l->next_lookup)
 		if (l->site)
-			drop_entry(l->lookup_kind, l->upper_from, l->site, pc);
-
+			drop_entry(l->lookup_kind, tw_fragment_tables_of(l->upper_from), l->site, pc);
 	for (u32 kind = 0; kind < LOOKUP_KINDS; kind++)
-		for (u32 upper = tr->low_upper; upper < MAX_UPPERS && upper <= tr->top_upper; upper++)
-			if (tr->tables[kind][upper])
-				drop_entry(kind, upper, 0, pc);
+		for (u32 k = 0; k < tr->n_uppers; k++)
+			if (tr->tables[kind][k])
+				drop_entry(kind, k, 0, pc);
 }
 
 void tw_exit_unlink(struct exit *x)
@@ -764,13 +770,14 @@ void tw_fragment_invalidate(u64 start, u64 end)
 static bool is_full(void)
 {
 	return tr->cache_at + CACHE_MARGIN >= tw_arena_cache_end() || tr->stubs_at + STUBS_MARGIN >= tw_arena_stubs_end() ||
-	       tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() || tr->n_host + 16 >= MAX_FRAGMENTS;
+	       tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() || tr->n_host + 16 >= MAX_FRAGMENTS || tr->n_uppers + 16 >= MAX_UPPERS;
 }
 
 static void empty(void)
 {
 	memset(tr->hash, 0, HASH_BUCKETS * sizeof *tr->hash);
 	memset(tr->pages, 0, PAGE_BUCKETS * sizeof *tr->pages);
+	tr->n_uppers = 0;
 	memset(tr->tables, 0, sizeof tr->tables);
 	memset(tr->shadows, 0, sizeof tr->shadows);
 	memset(numbered, 0, sizeof numbered);

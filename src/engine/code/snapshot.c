@@ -1,5 +1,6 @@
 #include "engine/code/snapshot.h"
 #include "engine/record/known.h"
+#include "engine/record/descriptor_table.h"
 #include "engine/code/snapshot_file.h"
 #include "engine/code/translations.h"
 #include "engine/record/instrumentor.h"
@@ -38,6 +39,8 @@ static struct {
 	u32 calls; /* since it looked */
 	u64 looked_at;
 	u32 seen; /* fragments there were then */
+	bool records;
+	struct tw_store_entry *claimant; /* where something is recorded: by whose numbers */
 } s;
 
 static struct snapshot_head head;
@@ -53,7 +56,8 @@ static struct tw_store *store(void)
 static u64 make_key(void)
 {
 	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
-	h = tw_fragment_hash(h, (const u8 *)&tw_engine.control->flags, sizeof tw_engine.control->flags);
+	const u32 how[] = {tw_engine.control->flags, tw_engine.control->format, tw_engine.control->hot, tw_engine.control->versions};
+	h = tw_fragment_hash(h, (const u8 *)how, sizeof how);
 	for (u32 k = 1; k <= s.n_base; k++) {
 		const struct tw_module *m = &tw_modules.of[k];
 		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
@@ -66,9 +70,9 @@ static u64 make_key(void)
 static bool is_shareable(void)
 {
 	const struct tw_control *c = tw_engine.control;
-	bool window = c->window.start.kind || c->window.stop.kind;
-	return store()->limit && tw_recorder.whole->format == TW_FORMAT_NONE && !window && !c->dump_all && !c->dump_pc &&
-	       !(c->flags & TW_FLAG_VERIFY);
+	const bool window = c->window.start.kind || c->window.stop.kind, plain = tw_form_of(c->format) == TW_FORM_PLAIN;
+	return store()->limit && plain && !window && !c->budget.period && !c->dump_all && !c->dump_pc &&
+	       !(c->flags & (TW_FLAG_LEARN | TW_FLAG_CALLS | TW_FLAG_ORDER));
 }
 
 /* The entry for this process's program; `make`: a new one if there is none and there is room. */
@@ -163,26 +167,30 @@ static void adopt(const struct snapshot_head *h)
 	tr->cache_at = h->cache_at;
 	tr->stubs_at = h->stubs_at;
 	tr->n_host = s.taken = h->n_host;
-	tr->low_upper = h->low_upper;
-	tr->top_upper = h->top_upper;
 	for (u32 k = 0; k < h->n_tables; k++) {
 		const struct snapshot_table *b = &h->table[k];
-		tr->tables[b->kind][b->upper] = b->table;
-		tr->shadows[b->kind][b->upper] = b->shadow;
-		tr->misses[b->kind][b->upper] = b->miss;
+		const u32 of = tw_fragment_tables_of(b->upper);
+		tr->tables[b->kind][of] = b->table;
+		tr->shadows[b->kind][of] = b->shadow;
+		tr->misses[b->kind][of] = b->miss;
 	}
+	for (u32 k = 0; k < h->claimed.n; k++)
+		*tw_fragment_row(h->claimed.upper[k]) = h->claimed.row[k];
 	adopt_modules(h);
 	s.n_startup = h->n_startup;
 	s.complete = false;
 	tw_snapshot_came();
 }
 
-/* Is this a file that only who runs this process can have written? */
+/* Is this a file that only who runs this process can have written, as long as it begins by saying? */
 static bool is_own(int fd)
 {
 	struct stat st;
-	return !tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
-	       st.st_uid == (u32)tw_sys(__NR_geteuid, 0, 0, 0);
+	struct tw_snapshot_lead lead;
+	if (tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) || !S_ISREG(st.st_mode) || (st.st_mode & 022) ||
+	    st.st_uid != (u32)tw_sys(__NR_geteuid, 0, 0, 0))
+		return false;
+	return read_all(fd, &lead, sizeof lead, 0) && (u64)st.st_size == lead.bytes + lead.descriptors;
 }
 
 /* The file that an earlier recording kept for this program (channel/keep.h). */
@@ -207,7 +215,7 @@ static i64 open_at(u64 place, struct snapshot_head *h, u64 *at)
 	if (tw_failed(fd))
 		return fd;
 	*at = kept ? 0 : tw_sizes()->store_at + place - 1;
-	if (read_all((int)fd, h, sizeof *h, *at) && fits(h))
+	if (read_all((int)fd, h, sizeof *h, *at) && fits(h) && (!kept || !s.claimant || h->lead.id == s.claimant->kept_id))
 		return fd;
 	tw_sys(__NR_close, fd, 0, 0);
 	return -1;
@@ -229,6 +237,8 @@ static bool go_on_with(u64 place)
 	if (mapped) {
 		adopt(&head);
 		s.place = place;
+		tw_recorder.start.base = place == TW_STORE_KEPT && s.records ? s.claimant->kept_base : head.lead.base;
+		tw_recorder.start.entries = head.claimed.entries;
 	}
 	tw_sys(__NR_close, fd, 0, 0);
 	return mapped;
@@ -260,17 +270,71 @@ static bool take_kept(void)
 	return true;
 }
 
+/* ---- what is kept, where something is recorded ---- */
+
+/* Its descriptors become this recording's, and its numbers this program's. */
+static bool load(struct tw_store_entry *e, u32 claimant)
+{
+	const i64 fd = store()->keep[0] ? open_kept() : -1;
+	if (tw_failed(fd))
+		return false;
+	const bool good = read_all((int)fd, &head, sizeof head, 0) && fits(&head) && head.lead.descriptors &&
+	                  head.lead.n_claimed <= TW_MOST_CLAIMED &&
+	                  tw_table_claim(claimant, head.lead.claimed, head.lead.n_claimed, head.lead.number);
+	e->kept_id = head.lead.id;
+	e->kept_base = good ? tw_table_load((int)fd, head.lead.bytes, head.lead.descriptors) : 0;
+	tw_sys(__NR_close, fd, 0, 0);
+	return e->kept_base != 0;
+}
+
+/* Waits for who loads it. False: that one has died, or does nothing. */
+static bool wait_for_loader(const struct tw_store_entry *e)
+{
+	enum { PAUSE = 500, PATIENCE = 2000000 }; /* us */
+	for (u32 n = 0; __atomic_load_n((const u32 *)&e->kept, __ATOMIC_ACQUIRE) == TW_KEPT_LOADING; n++) {
+		const bool gone = tw_sys(__NR_kill, e->loader, 0, 0) == -3; /* ESRCH */
+		if ((e->loader && gone) || n * PAUSE > PATIENCE)
+			return false;
+		tw_pause(PAUSE);
+	}
+	return true;
+}
+
+/* The process's program has numbers of its own, and its kept file, if there is one, is loaded, by the first that comes. False: none may be drawn. */
+static bool get_claimant(void)
+{
+	struct tw_store_entry *e = find_entry(true);
+	u32 kept = TW_KEPT_UNKNOWN;
+	if (!e)
+		return false;
+	const u32 claimant = (u32)(e - store()->entry) + 1;
+	if (__atomic_compare_exchange_n((u32 *)&e->kept, &kept, TW_KEPT_LOADING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		e->loader = tw_engine.pid;
+		const bool loaded = load(e, claimant);
+		if (loaded)
+			__atomic_store_n((u64 *)&e->offset, TW_STORE_KEPT, __ATOMIC_RELEASE);
+		__atomic_store_n((u32 *)&e->kept, loaded ? TW_KEPT_LOADED : TW_KEPT_NONE, __ATOMIC_RELEASE);
+	} else if (!wait_for_loader(e)) {
+		return false;
+	}
+	tw_recorder.start.claimant = claimant;
+	s.claimant = e;
+	return true;
+}
+
 void tw_snapshot_take(void)
 {
 	s.n_base = tw_modules.n;
 	s.first = tw_known_program() == 1;
+	s.records = tw_recorder.whole->records;
 	s.possible = is_shareable() && s.n_base && !tw_modules.missed && tw_file_identify(-1, "/proc/self/exe", &s.engine);
 	s.complete = true;
 	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
 	if (!s.possible)
 		return;
 	s.key = make_key();
-	if (take_shared() || take_kept())
+	s.possible = !s.records || get_claimant();
+	if (s.possible && (take_shared() || (!s.records && take_kept())))
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
 }
 
@@ -294,7 +358,7 @@ void tw_snapshot_forked(const struct thread *t)
 	s.first = false;
 	s.fork = true;
 	s.place = s.calls = 0;
-	if (!s.possible || t->record->unfollowed || tw_translator.gs_used)
+	if (s.records || !s.possible || t->record->unfollowed || tw_translator.gs_used)
 		return;
 	const struct tw_store_entry *e = find_entry(false);
 	if (offered(e) >= tr->n_host + tr->n_host / 4 + MIN_FORK)
@@ -303,19 +367,19 @@ void tw_snapshot_forked(const struct thread *t)
 
 /* ---- the second set of tables ---- */
 
-static void raise_table(u8 kind, u32 upper)
+static void raise_table(u8 kind, u32 k)
 {
-	u64 *table = tr->tables[kind][upper], *shadow = tr->shadows[kind][upper];
+	u64 *table = tr->tables[kind][k], *shadow = tr->shadows[kind][k];
 	if (!shadow)
 		return;
-	tr->shadows[kind][upper] = NULL;
+	tr->shadows[kind][k] = NULL;
 	i64 r = tw_sys6(__NR_mremap, (u64)shadow, TABLE_BYTES, TABLE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, (u64)table, 0);
 	i64 hole = tw_mmap((u64)(tw_failed(r) ? table : shadow), TABLE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (tw_failed(hole))
 		__builtin_trap(); /* the arena is lost */
 	if (tw_failed(r))
-		tw_fragment_clear_table(upper, kind);
+		tw_fragment_clear_table(k, kind);
 }
 
 void tw_snapshot_came(void)
@@ -327,8 +391,8 @@ void tw_snapshot_came(void)
 		return;
 	s.complete = true;
 	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS; upper++)
-			raise_table(kind, upper);
+		for (u32 k = 0; k < tr->n_uppers; k++)
+			raise_table(kind, k);
 }
 
 void tw_snapshot_started(void)
@@ -338,6 +402,13 @@ void tw_snapshot_started(void)
 }
 
 /* ---- leaving ---- */
+
+static u64 now_ns(void)
+{
+	struct __kernel_timespec now;
+	tw_sys(__NR_clock_gettime, CLOCK_MONOTONIC, &now, 0);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
 
 /* Room in the store: its offset, or -1. */
 static i64 reserve_room(u64 bytes)
@@ -368,6 +439,20 @@ static bool is_better(const struct tw_store_entry *e)
 	return more && (tr->n_host / 2 > there || written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN));
 }
 
+/* What goes with the numbers of fragments. False: others cannot have the descriptors. */
+static bool fill_claimed(void)
+{
+	struct snapshot_claimed *c = &head.claimed;
+	const struct tw_store_entry *e = s.claimant;
+	if (!tw_table_stay())
+		return false;
+	head.lead.base = tw_recorder.table_number;
+	c->entries = tw_recorder.table->entries;
+	c->n = e->n_claimed;
+	memcpy(c->upper, e->claimed, sizeof c->upper);
+	return c->n != 0;
+}
+
 static void write_as(struct tw_store_entry *e, int fd)
 {
 	memset(&head, 0, sizeof head);
@@ -375,6 +460,9 @@ static void write_as(struct tw_store_entry *e, int fd)
 	head.engine = s.engine;
 	head.n_base = s.n_base;
 	head.n_startup = s.n_startup;
+	head.lead.id = now_ns() ^ (u64)tw_engine.pid << 40;
+	if (s.records && !fill_claimed())
+		return;
 	i64 offset = tw_snapshot_make(&head) ? reserve_room(head.lead.bytes) : -1;
 	if (offset < 0 || !tw_snapshot_write(fd, &head, tw_sizes()->store_at + (u64)offset))
 		return;
@@ -400,8 +488,9 @@ static bool has_room(void)
 /* Is this process one whose translations could be another's? */
 static bool is_able(const struct thread *t)
 {
-	return s.possible && s.complete && !t->vforked && !t->record->unfollowed && !tw_translator.gs_used && !tw_translator.filtered &&
-	       (!s.first || store()->keep[0]) && tw_channel_collector_alive(tw_engine.control);
+	const bool known = !s.records || (t->record->recording && tw_table_is_there());
+	return known && s.possible && s.complete && !t->vforked && !t->record->unfollowed && !tw_translator.gs_used &&
+	       !tw_translator.filtered && (!s.first || store()->keep[0]) && tw_channel_collector_alive(tw_engine.control);
 }
 
 static bool is_wanted(const struct thread *t)
@@ -429,13 +518,6 @@ void tw_snapshot_leave(const struct thread *t)
 {
 	if (is_wanted(t))
 		leave_in(find_entry(true));
-}
-
-static u64 now_ns(void)
-{
-	struct __kernel_timespec now;
-	tw_sys(__NR_clock_gettime, CLOCK_MONOTONIC, &now, 0);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 /* Is it time for a look? *settled: little has been translated since the last. */
@@ -467,7 +549,7 @@ void tw_snapshot_look(const struct thread *t)
 	bool settled;
 	if (!is_time(&settled))
 		return;
-	if (!s.fork || tw_engine.n_threads != 1) {
+	if (!s.fork || s.records || tw_engine.n_threads != 1) {
 		leave_much(t);
 		return;
 	}

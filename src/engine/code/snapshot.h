@@ -14,8 +14,11 @@
  *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup
  *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
  *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
- *  - What depends on the run and not on the files is in no snapshot: windows, logged references, a program's %gs base other than 0, fragment numbers. A
- *    recording that has any of these, or whose format records, has no snapshots.
+ *  - What depends on the run and not on the files is in no snapshot: windows, budgets, what is learned or told of calls, a program's %gs base other than 0. A
+ *    recording that has any of these has no snapshots.
+ *  - Where something is recorded, fragment numbers and entries of tallies are in the code. So a program has numbers that no other has (base/store.h), and what has others is not kept. Descriptors
+ *    go with the snapshot: in a recording its table stays, and those of the processes that begin with it name that as their base (base/channel.h); a file that is kept ends with the
+ *    image of a table, which the first that takes it in a recording makes a table of. A process that has begun goes on with no other snapshot, since its table has one base.
  *
  * Saving is done under tw_engine.lock. Other threads may run meanwhile: they run code, and change nothing without the lock; what is private to one of them is for all then. What
  * is there is changed for another snapshot only by a process of one thread. It is done by the first of a recording, which may be the only one, only if snapshots are kept for the

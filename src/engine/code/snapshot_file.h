@@ -4,6 +4,7 @@
 #ifndef TW_SNAPSHOT_FILE_H
 #define TW_SNAPSHOT_FILE_H
 
+#include "engine/code/fragment.h"
 #include "engine/code/module.h"
 
 #define SEGMENTS 4u
@@ -19,7 +20,15 @@ struct snapshot_table {
 	u64 *table, *shadow;
 	const u8 *miss;
 };
-#define TABLES 8u
+#define TABLES (LOOKUP_KINDS * TW_MOST_CLAIMED)
+
+/* Where something is recorded: what fragments with claimed numbers (base/store.h) have to do with. */
+struct snapshot_claimed {
+	u32 entries; /* of windows (record/tally.h), that they have */
+	u32 n;
+	u16 upper[TW_MOST_CLAIMED];
+	struct fragment **row[TW_MOST_CLAIMED]; /* fragments by number */
+};
 
 /* What a snapshot begins with. */
 struct snapshot_head {
@@ -27,18 +36,19 @@ struct snapshot_head {
 	struct tw_file engine;
 	struct snapshot_segment segment[SEGMENTS];
 	u64 heap_at, cache_at, stubs_at;
-	u32 n_host, low_upper, top_upper, n_tables;
+	u32 n_host, n_tables;
 	u32 n_base;    /* modules that the loader of the engine mapped */
 	u32 n_startup; /* ... and that were there at the program's entry */
 	u32 n_modules;
 	struct snapshot_table table[TABLES];
 	struct tw_module module[TW_MODULES];
+	struct snapshot_claimed claimed;
 };
 #define HEAD_BYTES ((sizeof(struct snapshot_head) + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1))
 
 /*
  * Makes everything stale in this process that would not be right in another, and fills *h in, where these are given: the machine, engine, n_base,
- * n_startup. Under the lock. False: there are too many tables.
+ * n_startup, claimed but for its rows. Under the lock. False: there are too many tables.
  */
 bool tw_snapshot_make(struct snapshot_head *h);
 

@@ -2,6 +2,7 @@
 #include "engine/code/fragment.h"
 #include "engine/code/translations.h"
 #include "engine/heap.h"
+#include "engine/record/instrumentor.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 
@@ -64,11 +65,17 @@ static bool hash_code(u64 pc, u32 bytes, u64 *hash)
 	return true;
 }
 
+/* Has it a number, and its paths, that no other program has, or none? */
+static bool is_numbered_well(const struct fragment *f)
+{
+	return !tw_recorder.whole->records || f->rec.number >= TW_FIRST_CLAIMED << 16;
+}
+
 static bool is_kept(const struct fragment *f)
 {
 	const struct tw_module *m = &tw_modules.of[f->module];
 	u64 hash = 0;
-	if (f->owner || !f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
+	if (!is_numbered_well(f) || f->owner || !f->module || m->state == MODULE_CHANGED || (f->above && f->above->module != f->module))
 		return false;
 	for (u32 k = 0; m->state == MODULE_PRESENT && k < f->rec.n_pieces; k++) {
 		const struct piece *p = &f->rec.piece[k];
@@ -94,23 +101,29 @@ static void unlink_foreign(struct fragment *f)
 	}
 }
 
+static void drop_lookup(const struct fragment *l)
+{
+	const u32 k = tw_fragment_tables_of(l->upper_from);
+	tr->tables[l->lookup_kind][k][l->rec.pc & 0xffff] = (u64)tr->misses[l->lookup_kind][k];
+}
+
 /* The tables hold lookups of modules 1 to `last` only. */
 static void drop_lookups_behind(u32 last)
 {
 	for (u32 i = 0; i < tr->n_host; i++) {
 		const struct fragment *l = tw_fragment_made(i);
 		if (l->kind == FRAGMENT_LOOKUP && (!l->target->module || l->target->module > last))
-			tr->tables[l->lookup_kind][l->upper_from][l->rec.pc & 0xffff] = (u64)tr->misses[l->lookup_kind][l->upper_from];
+			drop_lookup(l);
 	}
 }
 
 static void make_shadows(void)
 {
 	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS; upper++)
-			if (tr->tables[kind][upper]) {
-				tr->shadows[kind][upper] = tw_heap_pages(TABLE_BYTES);
-				memcpy(tr->shadows[kind][upper], tr->tables[kind][upper], TABLE_BYTES);
+		for (u32 k = 0; k < tr->n_uppers; k++)
+			if (tr->tables[kind][k]) {
+				tr->shadows[kind][k] = tw_heap_pages(TABLE_BYTES);
+				memcpy(tr->shadows[kind][k], tr->tables[kind][k], TABLE_BYTES);
 			}
 }
 
@@ -132,19 +145,31 @@ static void prepare(const struct snapshot_head *h)
 
 /* ---- writing ---- */
 
+/* Do fragments that are kept go by the tables of this upper half? */
+static bool is_of_kept(u32 upper)
+{
+	return !tw_recorder.whole->records || upper >= TW_FIRST_CLAIMED;
+}
+
 static bool fill_tables(struct snapshot_head *h)
 {
 	h->n_tables = 0;
 	for (u32 kind = 0; kind < LOOKUP_KINDS; kind++)
-		for (u32 upper = 0; upper < MAX_UPPERS; upper++) {
-			if (!tr->tables[kind][upper])
+		for (u32 k = 0; k < tr->n_uppers; k++) {
+			if (!tr->tables[kind][k] || !is_of_kept(tr->upper[k]))
 				continue;
 			if (h->n_tables == TABLES)
 				return false;
-			h->table[h->n_tables++] = (struct snapshot_table){kind, upper, tr->tables[kind][upper], tr->shadows[kind][upper],
-			                                                  tr->misses[kind][upper]};
+			h->table[h->n_tables++] =
+			    (struct snapshot_table){kind, tr->upper[k], tr->tables[kind][k], tr->shadows[kind][k], tr->misses[kind][k]};
 		}
 	return true;
+}
+
+static void fill_rows(struct snapshot_claimed *c)
+{
+	for (u32 k = 0; k < c->n; k++)
+		c->row[k] = *tw_fragment_row(c->upper[k]);
 }
 
 static u64 total(const struct snapshot_head *h)
@@ -166,12 +191,11 @@ bool tw_snapshot_make(struct snapshot_head *h)
 	h->cache_at = tr->cache_at;
 	h->stubs_at = tr->stubs_at;
 	h->n_host = tr->n_host;
-	h->low_upper = tr->low_upper;
-	h->top_upper = tr->top_upper;
 	h->n_modules = tw_modules.n;
 	memcpy(h->module, tw_modules.of, sizeof h->module);
 	h->lead.magic = TW_SNAPSHOT_MAGIC;
 	h->lead.bytes = total(h);
+	fill_rows(&h->claimed);
 	return fill_tables(h);
 }
 

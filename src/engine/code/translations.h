@@ -27,11 +27,12 @@ struct tw_translations {
 	struct tw_cache_piece piece[CACHE_PIECES];
 	u64 heap_mark; /* of the engine's heap: what is below it stays when translations are thrown away */
 	u32 n_host;
-	u32 low_upper, top_upper;  /* the lowest and the highest that have tables */
 	u32 *hash;                 /* by pc: addresses of fragments */
 	struct fragment **on_host; /* by page of the cache: that which starts there last */
 	u32 *host_map;             /* all, in the order in which they were made: addresses */
 	u32 *pages;                /* by page: addresses of the last struct on_page */
+	u32 n_uppers;              /* upper halves that have tables... */
+	u32 upper[MAX_UPPERS];     /* ...which they are; the k-th has tables k */
 	u64 *tables[LOOKUP_KINDS][MAX_UPPERS];
 	const u8 *misses[LOOKUP_KINDS][MAX_UPPERS];
 	u32 n_sites[LOOKUP_KINDS]; /* of all indirect branches, where each has lookups of its own; else 0 */
@@ -60,7 +61,13 @@ void tw_fragment_make_stale(struct fragment *f);
 /* x leads to its stub again. It is in nobody's list of incoming exits (any more). */
 void tw_exit_unlink(struct exit *x);
 
-/* Every indirect branch that looks here finds nothing. */
-void tw_fragment_clear_table(u32 upper, u8 kind);
+/* Every indirect branch that looks in these tables, the k-th of a kind, finds nothing. */
+void tw_fragment_clear_table(u32 k, u8 kind);
+
+/* Which tables an upper half has: it has got some. */
+u32 tw_fragment_tables_of(u32 upper);
+
+/* Where fragments of this upper half are found by number: 65536 pointers; NULL: there are none. */
+struct fragment ***tw_fragment_row(u32 upper);
 
 #endif

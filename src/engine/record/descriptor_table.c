@@ -64,14 +64,24 @@ static bool take(struct tw_slot *s)
 		tw_pause(PAUSE);
 	}
 	tw_recorder.table_number = table;
-	return map(table);
+	if (!map(table))
+		return false;
+	tw_recorder.table->base = tw_recorder.start.base;
+	tw_recorder.table->entries = tw_recorder.start.entries;
+	tw_recorder.table->claimant = tw_recorder.start.claimant;
+	return true;
+}
+
+static bool is_ours(const struct tw_table_state *state)
+{
+	return (__atomic_load_n((const u32 *)&state->program, __ATOMIC_SEQ_CST) & ~TW_TABLE_STAYS) == tw_known_program();
 }
 
 /* The slot names the table: nobody gives it up from now on, unless that has happened already. */
 static bool wait_until_ours(void)
 {
 	struct tw_table_state *state = state_of(tw_recorder.table_number);
-	while (__atomic_load_n((u32 *)&state->program, __ATOMIC_SEQ_CST) == tw_known_program()) {
+	while (is_ours(state)) {
 		if (!__atomic_load_n((u32 *)&state->ending, __ATOMIC_SEQ_CST))
 			return true;
 		if (!tw_channel_collector_alive(tw_engine.control))
@@ -96,8 +106,7 @@ bool tw_table_is_there(void)
 	if (!tw_recorder.table)
 		return false;
 	const struct tw_table_state *state = state_of(tw_recorder.table_number);
-	return __atomic_load_n((const u32 *)&state->program, __ATOMIC_RELAXED) == tw_known_program() &&
-	       !__atomic_load_n((const u32 *)&state->ending, __ATOMIC_RELAXED);
+	return is_ours(state) && !__atomic_load_n((const u32 *)&state->ending, __ATOMIC_RELAXED);
 }
 
 u64 tw_table_place_for(u32 bytes)
@@ -115,12 +124,63 @@ void tw_table_publish(u64 offset, u32 bytes)
 	__atomic_store_n((u64 *)&tw_recorder.table->used, offset + bytes, __ATOMIC_RELEASE);
 }
 
+/* ---- numbers ---- */
+
+static bool claim(struct tw_store_entry *e, u32 claimant, u32 upper)
+{
+	struct tw_store *store = &tw_engine.control->store;
+	u16 none = 0;
+	if (e->n_claimed == TW_MOST_CLAIMED ||
+	    !__atomic_compare_exchange_n((u16 *)&store->claims[upper], &none, (u16)claimant, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	e->claimed[e->n_claimed++] = (u16)upper;
+	e->number = upper << 16 | TW_TAG_FIRST;
+	return true;
+}
+
+/* One more upper half for the entry; where it is looked for depends on what program it is. */
+static bool claim_any(struct tw_store_entry *e, u32 claimant)
+{
+	enum { TRIES = 32 };
+	for (u32 k = 0; k < TRIES; k++) {
+		const u64 from = tw_hash(e->key + 0x10001ull * (e->n_claimed * TRIES + k), 32);
+		if (claim(e, claimant, TW_FIRST_CLAIMED + (u32)(from % (TW_UPPER_HALVES - TW_FIRST_CLAIMED))))
+			return true;
+	}
+	return false;
+}
+
+/* n of those that the program has claimed. 0: it has none left. */
+static u32 claimed_numbers(u32 n)
+{
+	const u32 claimant = tw_recorder.table->claimant;
+	struct tw_store_entry *e = claimant ? &tw_engine.control->store.entry[claimant - 1] : NULL;
+	if (!e || ((!e->number || (e->number & 0xffff) + n > 0xffff) && !claim_any(e, claimant)))
+		return 0;
+	const u32 first = e->number;
+	e->number += n;
+	return first;
+}
+
+bool tw_table_claim(u32 claimant, const u16 *upper, u32 n, u32 number)
+{
+	struct tw_store_entry *e = &tw_engine.control->store.entry[claimant - 1];
+	for (u32 k = 0; k < n; k++)
+		if (!claim(e, claimant, upper[k]))
+			return false;
+	e->number = number;
+	return n != 0;
+}
+
 u32 tw_table_numbers(u32 n)
 {
 	struct tw_control *c = tw_engine.control;
 	struct tw_descriptor_table *table = tw_recorder.table;
+	const u32 claimed = claimed_numbers(n);
+	if (claimed)
+		return claimed;
 	if (table->numbers_end - table->number < n) {
-		if (c->next_stretch == (1ull << 32) / TW_STRETCH - 1)
+		if (c->next_stretch == ((TW_FIRST_CLAIMED - 1) << 16) / TW_STRETCH)
 			return 0;
 		table->number = c->next_stretch++ * TW_STRETCH;
 		table->numbers_end = table->number + TW_STRETCH;
@@ -130,4 +190,60 @@ u32 tw_table_numbers(u32 n)
 	u32 first = table->number;
 	table->number += n;
 	return first;
+}
+
+/* ---- tables that stay ---- */
+
+/* There may be so many. */
+static bool one_more_stays(void)
+{
+	u32 *stays = (u32 *)&tw_engine.control->stays;
+	if (__atomic_add_fetch(stays, 1, __ATOMIC_RELAXED) <= tw_sizes()->tables / 2)
+		return true;
+	__atomic_sub_fetch(stays, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool tw_table_stay(void)
+{
+	struct tw_table_state *state = state_of(tw_recorder.table_number);
+	if (__atomic_load_n((u32 *)&state->program, __ATOMIC_RELAXED) & TW_TABLE_STAYS)
+		return true;
+	if (!tw_table_is_there() || !one_more_stays())
+		return false;
+	__atomic_fetch_or((u32 *)&state->program, TW_TABLE_STAYS, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* A table for a snapshot's descriptors. 0: there is none. */
+static u32 take_to_stay(void)
+{
+	if (!one_more_stays())
+		return 0;
+	for (u32 table = tw_sizes()->tables; table; table--) {
+		u32 none = 0;
+		if (__atomic_compare_exchange_n((u32 *)&state_of(table)->program, &none, TW_TABLE_STAYS | tw_known_program(), false,
+		                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			return table;
+	}
+	return 0;
+}
+
+u32 tw_table_load(int from, u64 at, u64 bytes)
+{
+	const i64 fd = bytes < tw_sizes()->table_bytes ? tw_channel_open() : -1;
+	const u32 table = tw_failed(fd) ? 0 : take_to_stay();
+	const u64 start = table ? tw_table_at(tw_sizes(), table) : 0;
+	bool whole = table && !tw_failed(tw_sys(__NR_lseek, fd, start, 0));
+	for (u64 end = at + bytes; whole && at < end;) {
+		const i64 n = tw_sys4(__NR_sendfile, fd, from, &at, end - at); /* moves `at` */
+		whole = n > 0;
+	}
+	if (whole) /* the start of the table is the last that is written */
+		whole = tw_sys4(__NR_pwrite64, fd, &bytes, sizeof bytes, start) == sizeof bytes;
+	if (whole)
+		__atomic_fetch_add((u64 *)&tw_engine.control->described, bytes, __ATOMIC_RELAXED);
+	if (!tw_failed(fd))
+		tw_sys(__NR_close, fd, 0, 0);
+	return whole ? table : 0;
 }

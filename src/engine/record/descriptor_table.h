@@ -32,4 +32,16 @@ void tw_table_publish(u64 offset, u32 bytes);
 /* The first of n numbers with the same upper half. 0: there are no more. Under the descriptor lock. */
 u32 tw_table_numbers(u32 n);
 
+/*
+ * The n upper halves of a file that was kept are this entry's of the store, `number` is the next one to be drawn. False: another has claimed one of them. By who loads the file, before
+ * anybody draws numbers.
+ */
+bool tw_table_claim(u32 claimant, const u16 *upper, u32 n, u32 number);
+
+/* The process's table stays until the recording ends, since its descriptors are a snapshot's. False: too many do already. */
+bool tw_table_stay(void);
+
+/* A table that stays, with these bytes of a file, which is the image of one. 0: it cannot be had. */
+u32 tw_table_load(int fd, u64 at, u64 bytes);
+
 #endif

@@ -65,7 +65,7 @@ static inline bool tw_tags_used(void)
  * Fragments that record nothing have contexts of their own, which are nobody else's, and the upper half of a number that no fragment with a descriptor
  * has: so they share neither links nor lookups with those that do (engine/record/window.h).
  */
-enum { NONE_CONTEXT = 1 << 16, COUNT_CONTEXT = 1 << 17, UNRECORDED_NUMBER = 1023 << 16 };
+enum { NONE_CONTEXT = 1 << 16, COUNT_CONTEXT = 1 << 17, UNRECORDED_NUMBER = (TW_FIRST_CLAIMED - 1) << 16 };
 
 /* By format number of the channel. */
 extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c,

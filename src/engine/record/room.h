@@ -108,6 +108,11 @@ enum tw_status { TW_RECORDED = 0, TW_UPDATED = 1 };
 
 #define NO_SLOT 0xffffffffu
 
+/* What the table of a program begins with that goes on with a snapshot, or may leave one (base/channel.h). */
+struct tw_table_start {
+	u32 base, entries, claimant;
+};
+
 /* What of the process is this room's. */
 struct tw_record_process {
 	const struct instrumentor *instr; /* of the window's mode of now (window.h) */
@@ -117,6 +122,7 @@ struct tw_record_process {
 	u32 points;                        /* how often the points changed by which the program's pace is told (code/pace.h) */
 	struct tw_descriptor_table *table; /* of this program, mapped; NULL: it has none (descriptor_table.h) */
 	u32 table_number;                  /* from 1; 0: none */
+	struct tw_table_start start;       /* of it */
 };
 extern struct tw_record_process tw_recorder;
 
