@@ -4,6 +4,7 @@
  */
 #include "analyze/packed.h"
 #include "analyzers/by_place.h"
+#include "analyzers/touch_paths.h"
 #include "base/array.h"
 #include "channel/where.h"
 #include "plugin/context.h"
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/context.h>
+
+enum { PLACE = 2000 };
 
 struct access {
 	uint64_t ns, insn; /* of the last event before it that has a time; instructions of the thread before its block */
@@ -250,6 +253,43 @@ static int unpack(void *state, FILE *from)
 
 /* ---- the answer ---- */
 
+/* What the answer is made of, besides the state. */
+struct naming {
+	struct tw_names *names;
+	struct tw_callpaths paths; /* with --paths */
+	struct tw_touch_moment *moments;
+	size_t n;
+	unsigned depth;
+};
+
+/* "function file:line", and with --paths " < " and the calls that led there, the innermost first. */
+static void name_access(const struct naming *n, const struct access *a, char *to, size_t size)
+{
+	tw_place_of_code(n->names, tw_names_image(n->names, a->thread), a->pc, to, size);
+	uint32_t path = n->n ? tw_touch_path_of(n->moments, n->n, a->thread, a->insn) : 0;
+	size_t at = strlen(to);
+	if (!path || at + 4 > size)
+		return;
+	at += (size_t)snprintf(to + at, size - at, " < ");
+	tw_callpath_text(&n->paths, path, n->names, n->depth, to + at, size - at);
+}
+
+static int find_paths(const struct state *s, struct naming *n)
+{
+	size_t listed = s->n < s->most ? s->n : (size_t)s->most;
+	if (!tw_context_flag(s->context, "paths"))
+		return 0;
+	n->depth = (unsigned)tw_context_number(s->context, "depth");
+	n->moments = calloc(listed + 1, sizeof *n->moments);
+	if (!n->moments)
+		return TW_ERR_MEMORY;
+	for (size_t i = 0; i < listed; i++)
+		n->moments[n->n++] = (struct tw_touch_moment){.thread = s->accesses[i].thread, .insn = s->accesses[i].insn};
+	if (s->last.size)
+		n->moments[n->n++] = (struct tw_touch_moment){.thread = s->last.thread, .insn = s->last.insn};
+	return tw_touch_paths(s->context, n->moments, n->n, &n->paths);
+}
+
 static int most_first(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;
@@ -258,16 +298,16 @@ static int most_first(const void *a, const void *b)
 	return by_site(a, b);
 }
 
-static void print_last(struct tw_answer *a, const struct state *s, struct tw_names *names)
+static void print_last(struct tw_answer *a, const struct state *s, const struct naming *n)
 {
-	char place[400];
+	char place[PLACE];
 	if (!tw_context_given(s->context, "last-before"))
 		return;
 	if (!s->last.size) {
 		tw_answer_fact_text(a, "last_write", "none before that");
 		return;
 	}
-	tw_place_of_code(names, tw_names_image(names, s->last.thread), s->last.pc, place, sizeof place);
+	name_access(n, &s->last, place, sizeof place);
 	tw_answer_fact_text(a, "last_write", place);
 	tw_answer_fact(a, "last_write_ns", s->last.ns);
 	tw_answer_fact(a, "last_write_thread", s->last.thread);
@@ -288,17 +328,17 @@ static void print_sites(struct tw_answer *a, const struct state *s, struct tw_na
 	}
 }
 
-static void print_accesses(struct tw_answer *a, const struct state *s, struct tw_names *names)
+static void print_accesses(struct tw_answer *a, const struct state *s, const struct naming *n)
 {
 	static const struct tw_column columns[] = {{"ns", TW_COLUMN_COUNT},   {"thread", TW_COLUMN_COUNT}, {"instruction", TW_COLUMN_COUNT},
 	                                           {"kind", TW_COLUMN_TEXT},  {"at", TW_COLUMN_ADDRESS},   {"bytes", TW_COLUMN_COUNT},
 	                                           {"pc", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT},   {NULL, 0}};
 	static const char *const kinds[] = {[TW_READ] = "R", [TW_WRITE] = "W", [TW_MODIFY] = "M"};
-	char place[400];
+	char place[PLACE];
 	tw_answer_table(a, "accesses", "Accesses, in the order of time", columns);
 	for (size_t i = 0; i < s->n && i < s->most; i++) {
 		const struct access *x = &s->accesses[i];
-		tw_place_of_code(names, tw_names_image(names, x->thread), x->pc, place, sizeof place);
+		name_access(n, x, place, sizeof place);
 		tw_answer_row(a, (struct tw_cell[]){{.count = x->ns},
 		                                    {.count = x->thread},
 		                                    {.count = x->insn},
@@ -312,10 +352,10 @@ static void print_accesses(struct tw_answer *a, const struct state *s, struct tw
 
 static int print_all(struct state *s)
 {
-	struct tw_names *names = tw_context_names(s->context);
+	struct naming n = {.names = tw_context_names(s->context)};
 	struct tw_answer *a = tw_context_answer(s->context);
 	uint64_t reads = 0, writes = 0;
-	if (!names)
+	if (!n.names)
 		return TW_ERR_MEMORY;
 	for (size_t i = 0; i < s->n_sites; i++) {
 		reads += s->sites[i].reads;
@@ -325,12 +365,17 @@ static int print_all(struct state *s)
 		qsort(s->accesses, s->n, sizeof *s->accesses, by_time);
 	if (s->n_sites)
 		qsort(s->sites, s->n_sites, sizeof *s->sites, most_first);
-	tw_answer_fact(a, "reads", reads);
-	tw_answer_fact(a, "writes", writes);
-	print_last(a, s, names);
-	print_sites(a, s, names);
-	print_accesses(a, s, names);
-	return 0;
+	int error = find_paths(s, &n);
+	if (!error) {
+		tw_answer_fact(a, "reads", reads);
+		tw_answer_fact(a, "writes", writes);
+		print_last(a, s, &n);
+		print_sites(a, s, n.names);
+		print_accesses(a, s, &n);
+	}
+	free(n.moments);
+	tw_callpaths_free(&n.paths);
+	return error;
 }
 
 static int end(void *state, int error)
@@ -344,6 +389,8 @@ static int end(void *state, int error)
 static const struct tw_option options[] = {
     {"most", TW_OPTION_NUMBER, "N", "100000", "list at most so many accesses, the first ones in time"},
     {"last-before", TW_OPTION_TEXT, "WHEN", NULL, "say who wrote it last before this time since the start (2.5s, 300ms)"},
+    {"paths", TW_OPTION_FLAG, NULL, NULL, "say for each access that is listed by which calls it came to be: another replay finds them"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -11,6 +11,7 @@
 
 #include "cli/request.h"
 #include "cli/session.h"
+#include "mpi/spent.h"
 #include "plugin/parts.h"
 
 struct tw_job_recording {
@@ -38,6 +39,8 @@ struct tw_job {
 	struct tw_job_part *parts;
 	size_t n_parts, room;
 	double saved, saving; /* when parts were kept last; how long that took */
+	int with_times;
+	struct tw_spent times;
 };
 
 enum { TW_MPI_ASK = 1, TW_MPI_PIECE, TW_MPI_BYTES };

@@ -27,16 +27,17 @@ static const char help[] = "Usage: mpirun -n N trackway-mpi analyze NAME [OPTION
                            "                   rank\n"
                            "  --state-every SECONDS\n"
                            "                   how often it is kept; default 30\n"
+                           "  --times          what each rank spent its time with, to standard error\n"
                            "  --help, --version\n\n"
                            "The other options are those of trackway analyze. docs/cluster.md has a script\n"
                            "for Slurm, and what how many nodes gain.\n";
 
-/* Takes --mine out of the words. */
-static int take_mine(int *argc, char **argv)
+/* Takes an option without a value out of the words; 0: it is not among them. */
+static int take_flag(int *argc, char **argv, const char *flag)
 {
 	int found = 0, n = 1;
 	for (int i = 1; i < *argc; i++) {
-		if (!strcmp(argv[i], "--mine"))
+		if (!strcmp(argv[i], flag))
 			found = 1;
 		else
 			argv[n++] = argv[i];
@@ -108,7 +109,8 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &job.size);
-	c.mine = take_mine(&argc, argv);
+	c.mine = take_flag(&argc, argv, "--mine");
+	job.with_times = take_flag(&argc, argv, "--times");
 	if (job.rank)
 		tw_be_quiet();
 	int status = parse(&c, argc, argv);

@@ -97,6 +97,7 @@ static int send_part(struct tw_job *job, const struct tw_owned *o, int to)
 	const uint64_t numbers[] = {p ? p->part.damaged : 0, findings(r)};
 	MPI_Send(numbers, 2, MPI_UINT64_T, to, TW_MPI_PIECE, MPI_COMM_WORLD);
 	tw_job_send(to, bytes, n);
+	job->times.sent += (double)n;
 	free(bytes);
 	if (p) {
 		tw_parts_end(r->parts, &p->part, 1);

@@ -93,6 +93,7 @@ static int run_piece(struct tw_job *job, const struct tw_span *piece)
 		end = tw_parts_piece(r->parts, at, piece->end, budget);
 		int error = tw_parts_run(r->parts, at, end, &part);
 		status = error ? tw_session_failed(&r->session, error) : tw_job_add(job, piece->recording, &part);
+		job->times.insns += (double)tw_parts_insns(r->parts, at, end);
 		if (job->how.state && !status) {
 			budget = tw_stateful_next(&job->how, budget, tw_job_now() - start);
 			status = tw_kept_save(job);
@@ -114,6 +115,14 @@ static int run_whole(struct tw_job *job, const struct tw_span *piece)
 	return status;
 }
 
+static int ask(struct tw_job *job, int failed, struct tw_span *piece)
+{
+	double start = tw_job_now();
+	int is_there = tw_hand_out_ask(failed, piece);
+	job->times.wait += tw_job_now() - start;
+	return is_there;
+}
+
 static int run_pieces(struct tw_job *job, const struct tw_owned *owned, size_t n)
 {
 	struct tw_hand_out hand_out = {0};
@@ -124,11 +133,18 @@ static int run_pieces(struct tw_job *job, const struct tw_owned *owned, size_t n
 	if (!status && !job->rank && tw_hand_out_start(&hand_out, job, done, n))
 		status = tw_recording_error("analyze", job->request->name, TW_ERR_MEMORY);
 	int ready = !tw_job_agree(status);
-	while (ready && tw_hand_out_ask(status != 0, &piece))
+	while (ready && ask(job, status != 0, &piece)) {
+		double start = tw_job_now();
 		status = job->recordings[piece.recording].parts ? run_piece(job, &piece) : run_whole(job, &piece);
+		job->times.replay += tw_job_now() - start;
+		job->times.pieces++;
+	}
+	double start = tw_job_now();
 	tw_hand_out_end(&hand_out);
 	free(done);
-	return tw_job_agree(status);
+	status = tw_job_agree(status);
+	job->times.wait += tw_job_now() - start;
+	return status;
 }
 
 /* ---- answers ---- */
@@ -233,8 +249,10 @@ static int run_job(struct tw_job *job)
 	struct tw_owned *owned = tw_tree_list(job, &n);
 	status = owned ? run_pieces(job, owned, n) : 1;
 	free(owned);
+	double start = tw_job_now();
 	if (!status && !refusal)
 		status = tw_job_agree(tw_tree_join(job));
+	job->times.join = tw_job_now() - start;
 	if (!status && job->how.state)
 		status = tw_kept_end(job);
 	return status;
@@ -244,10 +262,14 @@ int tw_work_together(struct tw_job *job, char **dirs, size_t n)
 {
 	FILE *f = job->rank ? NULL : open_output(job, dirs, n);
 	int status = tw_job_agree(!job->rank && !f);
+	double start = tw_job_now();
 	if (!status)
 		status = open_all(job, dirs, n);
+	job->times.open = tw_job_now() - start;
 	if (!status)
 		status = run_job(job);
+	if (!status && job->with_times)
+		tw_spent_print(stderr, &job->times, job->rank, job->size);
 	if (!status && tw_parts_refuse(job->request->analyzer))
 		print_texts(job, f);
 	else if (!status && !job->rank)

@@ -75,6 +75,12 @@ cmp plain found || fail "a window gives another answer"
 ranks 2 mix --function nowhere chase.tw >found 2>err && fail "--function nowhere succeeds"
 [ "$(cat err)" = "trackway-mpi analyze: nothing of 'nowhere' is in what was looked at of chase.tw" ] || fail "--function nowhere: $(cat err)"
 
+# What ranks spend their time with: all that was replayed was so by one of them.
+ranks 3 mix --times chase.tw >found 2>err || fail "--times"
+"$TW" analyze mix chase.tw | cmp - found || fail "--times changes the answer"
+insns=$(awk 'NR > 1 { sum += $7 } END { printf "%.0f", sum }' err)
+[ "$(wc -l <err)" = 4 ] && [ "$insns" = "$(info_value instructions chase.tw)" ] || fail "--times: $(cat err)"
+
 # Several recordings; one after another, of an analyzer that sees all threads in the order of time too.
 for name in mix sharing; do
 	for dir in chase.tw own-0.tw own-1.tw; do

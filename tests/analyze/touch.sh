@@ -75,6 +75,31 @@ says "--last-before wants a time"
 one_sentence "$TW" analyze touch no_such --output out recording.tw
 says "nothing of 'no_such'"
 
+# By which calls: work is called by main in one thread, and is where the other begins.
+"$TW" analyze touch watched --paths --json recording.tw >paths.json || fail "--paths"
+"$TW" analyze touch watched --paths --depth 1 --last-before 1000s --json recording.tw >last.json || fail "--paths --last-before"
+"$TW" analyze touch watched --paths recording.tw | awk 'length > 80 { exit 1 }' || fail "--paths: text is wider than 80 columns"
+python3 - <<'END' || fail "touch --paths"
+import json
+plain, found = json.load(open("found.json")), json.load(open("paths.json"))
+def names(r):
+    return [p.split()[0].split("+")[0] for p in r["place"].split(" < ")]
+assert len(plain["accesses"]) == len(found["accesses"])
+for p, r in zip(plain["accesses"], found["accesses"]):
+    path = names(r)
+    assert r["place"].split(" < ")[0] == p["place"], (r, p)
+    assert all(r[k] == p[k] for k in p if k != "place")
+    if path[0] == "main":
+        assert r["thread"] == 0 and "work" not in path, path
+    else:
+        assert path[0] in ("set", "bump") and path[1] == "work", path
+        assert (len(path) > 2 and path[2] == "main") == (r["thread"] == 0), path
+assert {names(r)[0] for r in found["accesses"]} == {"set", "bump", "main"}
+last = json.load(open("last.json"))
+assert last["last_write"].startswith("main vars.c:") and len(last["last_write"].split(" < ")) == 2, last["last_write"]
+assert all(len(r["place"].split(" < ")) <= 2 for r in last["accesses"])
+END
+
 # It does without time stamps of locked instructions: none are recorded for it.
 "$TW" record -q --with touch,range=watched,output=with.txt -o with.tw -- ./vars || fail "record --with touch"
 [ "$(info_value order with.tw)" = 0 ] || fail "record --with touch has locked instructions stamped"
