@@ -39,7 +39,8 @@ static const char help[] = "Usage: trackway blocks [OPTION...] INPUT\n"
                            "  --path P        paths: as long as the chance to come so far is P %\n"
                            "                  (default 50)\n"
                            "  --no-demangle   names of C++ and Rust as the linker knows them\n"
-                           "  -j N            replay with N threads (recordings)\n"
+                           "  -j N            replay with N threads (recordings; default: one for each\n"
+                           "                  processor)\n"
                            "  --help          this text\n"
                            "\n" TW_EXPORT_HELP "\n"
                            "For example:\n"
@@ -417,7 +418,7 @@ static int parse(struct blocks *b, int argc, char **argv)
 
 int tw_cmd_blocks(int argc, char **argv)
 {
-	struct blocks b = {.threshold = 0.1, .top = 10, .jobs = 1, .path = TW_SUPERBLOCK_DEFAULTS, .graph = {.most = 60}};
+	struct blocks b = {.threshold = 0.1, .top = 10, .jobs = tw_default_jobs(), .path = TW_SUPERBLOCK_DEFAULTS, .graph = {.most = 60}};
 	int status = parse(&b, argc, argv);
 	if (status >= 0)
 		return status;

@@ -51,8 +51,18 @@ static int is_fault(const struct tw_fault *f)
 	return f->code > 0;
 }
 
+/* Right below what there is of the stack: by less than a function takes, as a rule. */
+static int is_below_stack(const struct tw_fault *f)
+{
+	enum { FRAME = 65536, PAGE = 4096 };
+	const uint64_t page = f->regs[TW_RSP] & ~(uint64_t)(PAGE - 1);
+	return f->address < page + PAGE && f->address + FRAME > f->regs[TW_RSP];
+}
+
 static const char *reason_of(const struct tw_fault *f)
 {
+	if (f->number == SIGSEGV && f->code == SEGV_MAPERR && is_below_stack(f))
+		return ", where the stack may not grow to: it has run over (ulimit -s)";
 	if (f->number == SIGSEGV && f->code == SEGV_MAPERR)
 		return ", where nothing is mapped";
 	if (f->number == SIGSEGV && f->code == SEGV_ACCERR)

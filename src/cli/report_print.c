@@ -420,6 +420,19 @@ static int print_table(struct report *r, const struct tw_replay_options *replay)
 	}
 }
 
+/* Rows of one function or file only, and there are none: most likely it has another name. */
+static int judge_filter(const struct report *r)
+{
+	if (r->rows.n || (!r->function && !r->module))
+		return 0;
+	if (r->function)
+		fprintf(stderr, "trackway report: %s: no function %s ran%s%s\n", r->dir, r->function, r->module ? " in " : "",
+		        r->module ? r->module : "");
+	else
+		fprintf(stderr, "trackway report: %s: no code of a file %s ran\n", r->dir, r->module);
+	return 1;
+}
+
 int report_print(struct report *r, const struct tw_replay_options *replay)
 {
 	struct tw_json j = {.f = stdout};
@@ -428,11 +441,13 @@ int report_print(struct report *r, const struct tw_replay_options *replay)
 		print_totals(r);
 		tw_died_print(stdout, r->recording, r->names);
 	}
-	if (r->rows.form != TW_ROWS_JSON)
-		return print_table(r, replay);
-	tw_json_begin(&j, "report");
-	json_head(&j, r);
+	int is_json = r->rows.form == TW_ROWS_JSON;
+	if (is_json) {
+		tw_json_begin(&j, "report");
+		json_head(&j, r);
+	}
 	int status = print_table(r, replay);
-	tw_json_close(&j, '}');
-	return status;
+	if (is_json)
+		tw_json_close(&j, '}');
+	return status ? status : judge_filter(r);
 }

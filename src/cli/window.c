@@ -42,6 +42,13 @@ static int refuse(const char *option, const struct tw_where *w, const struct tw_
 	return -1;
 }
 
+static int several(const char *option, const struct tw_where *w, const struct tw_before_answer *a)
+{
+	fprintf(stderr, "trackway record: %s: %s is the name of several functions; name one as the linker does: %s\n", option, w->function,
+	        a->near);
+	return -1;
+}
+
 static void warn(const char *option, const char *program, const struct tw_where *w, const struct tw_before_answer *a)
 {
 	const char *near = a->near[0] ? "; names like it: " : "";
@@ -65,6 +72,8 @@ int tw_window_before(const char *option, const char *program, const char *as_giv
 	tw_before_look(program, where, &answer);
 	if (answer.what == TW_BEFORE_FOUND)
 		return 0;
+	if (answer.what == TW_BEFORE_SEVERAL)
+		return several(option, where, &answer);
 	if (!answer.everywhere)
 		return refuse(option, where, &answer);
 	if (!quiet)

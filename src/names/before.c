@@ -1,4 +1,5 @@
 #include "names/before.h"
+#include "names/demangle.h"
 #include "names/places.h"
 
 #include <dwarf.h>
@@ -11,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NEAR = 3, LONGEST = 120 };
+enum { NEAR = 3, LONGEST = 120, MEANT = 4 };
 
 struct look {
 	const char *function;
@@ -19,6 +20,8 @@ struct look {
 	int found, inlined;
 	const char *near[NEAR]; /* the nearest first; strings of the files */
 	unsigned distance[NEAR];
+	const char *meant[MEANT]; /* linker's names whose readable form is that of the function */
+	int n_meant;
 };
 
 /* ---- names that are near ---- */
@@ -94,6 +97,42 @@ static int is_name(const char *name, const char *function)
 	return !strncmp(name, function, n) && (!name[n] || name[n] == '@');
 }
 
+/* The name alone, without what it stands in and its parameters: each name of the linker's for it has that in it. */
+static void own_name(const char *function, char *to, size_t size)
+{
+	size_t n = strcspn(function, "("), from = n;
+	while (from && function[from - 1] != ':')
+		from--;
+	snprintf(to, size, "%.*s", (int)(n - from), function + from);
+}
+
+static void note_meant(struct look *l, const char *name)
+{
+	char own[LONGEST], *readable = NULL;
+	const size_t n = strlen(l->function);
+	own_name(l->function, own, sizeof own);
+	if (name[0] != '_' || !*own || !strstr(name, own) || !(readable = tw_demangle(name)))
+		return;
+	int is_meant = !strncmp(readable, l->function, n) && (!readable[n] || readable[n] == '(') && !strchr(name, '.');
+	for (int i = 0; i < l->n_meant && is_meant; i++)
+		is_meant = strcmp(l->meant[i], name) != 0;
+	if (is_meant && l->n_meant < MEANT)
+		l->meant[l->n_meant++] = name;
+	free(readable);
+}
+
+/* One function is meant by its readable name: it is that. Of several the answer has the names. */
+static void take_meant(struct look *l, struct tw_where *w)
+{
+	char *to = l->answer->near, *end = to + sizeof l->answer->near;
+	if (l->n_meant == 1 && strcspn(l->meant[0], "@") < sizeof w->function) {
+		snprintf(w->function, sizeof w->function, "%.*s", (int)strcspn(l->meant[0], "@"), l->meant[0]);
+		l->found = 1;
+	}
+	for (int i = 0; i < l->n_meant && l->n_meant > 1 && to < end; i++)
+		to += snprintf(to, (size_t)(end - to), "%s%s", i ? ", " : "", l->meant[i]);
+}
+
 static void look_at_symbols(struct look *l, Dwfl_Module *m)
 {
 	const int n = dwfl_module_getsymtab(m);
@@ -103,6 +142,7 @@ static void look_at_symbols(struct look *l, Dwfl_Module *m)
 		if (!name || !is_function(&symbol))
 			continue;
 		l->found = is_name(name, l->function);
+		note_meant(l, name);
 		if (GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE)
 			note_near(l, name);
 	}
@@ -282,10 +322,13 @@ void tw_before_look(const char *program, struct tw_where *w, struct tw_before_an
 		snprintf(v.wanted, sizeof v.wanted, "%s", w->module);
 	visit(&v, program);
 	visit_libraries(&v, program);
-	tell_near(&l);
+	if (!l.found && l.n_meant)
+		take_meant(&l, w);
+	else
+		tell_near(&l);
 	dwfl_end(v.dwfl);
 	if (!w->function[0] && !l.found)
 		answer->what = v.looked ? TW_BEFORE_MISSING : TW_BEFORE_NO_MODULE;
 	else if (!l.found && v.looked && !v.blind)
-		answer->what = l.inlined ? TW_BEFORE_INLINED : TW_BEFORE_MISSING;
+		answer->what = l.n_meant > 1 ? TW_BEFORE_SEVERAL : l.inlined ? TW_BEFORE_INLINED : TW_BEFORE_MISSING;
 }

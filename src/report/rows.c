@@ -175,5 +175,7 @@ void tw_rows_end(struct tw_rows *rows)
 		tw_json_number(rows->json, key, rows->n);
 	} else if (rows->form == TW_ROWS_TEXT && rows->top && rows->n > rows->top) {
 		printf("... and %" PRIu64 " more (-n 0 shows all)\n", rows->n - rows->top);
+	} else if (rows->form == TW_ROWS_CSV && rows->top && rows->n > rows->top) {
+		fprintf(stderr, "%" PRIu64 " rows of %" PRIu64 "\n", rows->top, rows->n);
 	}
 }

@@ -126,6 +126,14 @@ same_as_native ./crash none
 "$TW" report --functions recording.tw | grep -q 'died of' && fail "a crash of a program that ended well"
 true
 
+# A stack that has run over is called so.
+cc_program deep -O0 -w <<'END'
+int down(int n) { volatile char room[1000]; room[0] = n; return down(n + 1) + room[0]; }
+int main(void) { return down(0); }
+END
+(ulimit -s 1024 && "$TW" record -o deep.tw ./deep) >out 2>err
+grep -q 'down at .*where the stack may not grow to: it has run over (ulimit -s)$\|in thread 0, down: .*where the stack may not grow to: it has run over (ulimit -s)$' err || fail "a stack that has run over: $(cat err)"
+
 # Accesses that a handler lets be made again stand where they were not made.
 cc_program again -O1 <<'END'
 #include <signal.h>

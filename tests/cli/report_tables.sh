@@ -141,3 +141,11 @@ END_C
 recorded ./copies
 once=$("$TW" report --json recording.tw | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["instructions"])')
 "$TW" blocks recording.tw | grep -q "^($once as report counts them" || fail "blocks and report do not agree on the number of instructions: $once, $("$TW" blocks recording.tw | head -n 2)"
+
+# -n says how many there are in CSV, too, beside the table; a function or file of which nothing ran is told.
+"$TW" report --csv -n 2 recording.tw 2>said | wc -l | grep -qx 3 && grep -qE '^2 rows of [0-9]+$' said || fail "--csv -n 2: $(cat said)"
+for option in '--function nosuch' '--module nosuch' '--lines --function nosuch' '--tree --function nosuch'; do
+	# shellcheck disable=SC2086
+	"$TW" report $option recording.tw >out 2>said && fail "$option: status 0"
+	grep -qE '(no function|no code of a file) nosuch ran$' said || fail "$option: $(cat said)"
+done

@@ -51,3 +51,21 @@ if readelf -h steps | grep -q 'DYN'; then
 	refused "0x$address is an address in memory, .*; one in its file is steps!0x$address" "--start=0x$address"
 fi
 exit 0
+
+# C++: a function goes by its readable name, with or without parameters, where that is one function.
+if command -v g++ >/dev/null; then
+	cat >shapes.cc <<-'END_CXX'
+		#include <cstdio>
+		namespace shapes {
+		struct box { int n; __attribute__((noinline)) int area(int k) { return n = n * k + 1; } };
+		__attribute__((noinline)) int twice(int n) { return std::putchar('0' + n % 10); }
+		__attribute__((noinline)) int twice(long n) { return std::putchar('1' + (int)(n % 9)); }
+		}
+		int main() { shapes::box b = {2}; for (int i = 0; i < 3; i++) shapes::twice(b.area(i)); shapes::twice(7L); std::putchar('\n'); }
+	END_CXX
+	g++ -O1 -o steps shapes.cc || fail "shapes.cc does not compile"
+	opens 3 --start=shapes::box::area
+	opens 3 '--start=steps!shapes::box::area(int)'
+	opens 1 '--start=shapes::twice(long)'
+	refused 'shapes::twice is the name of several functions; name one as the linker does: _ZN6shapes5twiceE[il], _ZN6shapes5twiceE[il]$' --start=shapes::twice
+fi
