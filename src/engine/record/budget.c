@@ -11,7 +11,7 @@
 #define MILLION       1000000u
 #define PERIOD_SHIFT  40
 #define CROSSING_NS   4000u   /* what going over and back takes that the thread's own clock does not see */
-#define REPEAT_NS     100000u /* after which a timer that found the thread in the engine comes again */
+#define REPEAT_NS     100000u /* after which the timer comes again if it found the thread in the engine */
 #define CATCH_UP_NS   2000000u
 #define LEAST_NS      20000u  /* it does not pay to record for less */
 #define MOST_TOLD_NS  20000u  /* to tell one fact; what took longer was another's turn */
@@ -359,7 +359,7 @@ static void plan_next(struct thread *t, u64 after)
 	struct tw_budget_thread *b = &t->record->budget;
 	b->look_at = tw_tsc() + ns_to_cycles(after);
 	b->due = b->paused = false;
-	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, t->record->bare ? 0 : after, REPEAT_NS);
+	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, t->record->bare ? 0 : after, 0);
 	tw_timer_set(&b->wake, t->tid, CLOCK_THREAD_CPUTIME_ID, t->record->bare ? after : 0, after);
 }
 
@@ -438,9 +438,12 @@ static void stop_timers(struct thread *t)
 
 void tw_budget_tick(struct thread *t)
 {
-	t->record->budget.due = is_used(t);
+	struct tw_budget_thread *b = &t->record->budget;
+	b->due = is_used(t);
 	if (control()->period && !is_used(t)) /* recording has ended */
 		stop_timers(t);
+	else if (b->due && b->begun && !b->paused && !t->record->bare)
+		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, REPEAT_NS, 0);
 }
 
 void tw_budget_pause(struct thread *t)
@@ -449,8 +452,8 @@ void tw_budget_pause(struct thread *t)
 	if (!is_used(t) || t->record->bare || !b->begun)
 		return;
 	const u64 began = tw_tsc();
-	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, 0, 0);
 	b->paused = true;
+	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, 0, 0);
 	b->engine += tw_tsc() - began;
 }
 
@@ -463,7 +466,7 @@ void tw_budget_resume(struct thread *t)
 	b->paused = false;
 	if (began >= b->look_at)
 		return;
-	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, cycles_to_ns(b->look_at - began) + 1, REPEAT_NS);
+	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, cycles_to_ns(b->look_at - began) + 1, 0);
 	b->engine += tw_tsc() - began;
 }
 
