@@ -637,22 +637,24 @@ static const struct fragment *left_from(struct exit *x)
 	return x->from;
 }
 
-/* In code that records nothing: f is come by, for the first time at all if it is `new`, or by x, which is not linked to it. */
-static void tell_learned(const struct fragment *f, struct exit *x, bool new)
+/* In code that records nothing: f is come by, for the first time at all if it is `new`, or by x, which is not linked to it. False: nothing was told. */
+static bool tell_learned(const struct fragment *f, struct exit *x, bool new)
 {
 	struct thread *t = tw_thread_self();
 	const struct fragment *from = left_from(x);
 	const struct piece *p = &f->rec.piece[f->rec.n_pieces - 1];
 	struct tw_learned e = {.pc = p->pc, .bytes = p->bytes};
 	if (!from && !new)
-		return;
+		return false;
 	if (from) {
 		const struct piece *before = &from->rec.piece[from->rec.n_pieces - 1];
 		e.from = before->pc + before->bytes;
 		e.from_end = before->end;
 	}
-	if (tw_budget_may_tell(t) && tw_told_new(&e))
+	const bool now = tw_budget_may_tell(t), tells = tw_told_new(&e, now) && now;
+	if (tells)
 		tw_buffer_event(t, TW_EVENT_LEARNED, &e, sizeof e, NULL, 0);
+	return tells;
 }
 
 struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
@@ -676,8 +678,8 @@ struct fragment *tw_fragment_get(u64 pc, u32 context, struct exit *x)
 		return NULL;
 	if (began) {
 		const u64 tells = new ? tw_tsc() : began;
-		tell_learned(f, x, new);
-		tw_budget_told(tw_thread_self(), tells);
+		const bool told = tell_learned(f, x, new);
+		tw_budget_told(tw_thread_self(), tells, told);
 	}
 	struct fragment *best = best_for(f, context);
 	if (x && !best->owner && (x->kind == EXIT_SYSCALL || x->kind == EXIT_INT80 || x->kind == EXIT_EMULATE))

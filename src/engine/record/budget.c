@@ -488,13 +488,14 @@ bool tw_budget_may_tell(struct thread *t)
 	       (__atomic_load_n(a.word, __ATOMIC_RELAXED) & TW_BUDGET_DRAWN) < __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
 }
 
-void tw_budget_told(struct thread *t, u64 began)
+void tw_budget_told(struct thread *t, u64 began, bool told)
 {
 	const u64 ns = smaller(cycles_to_ns(tw_tsc() - began), MOST_TOLD_NS);
 	if (!is_used(t))
 		return;
 	add(&figures(t->record->budget.period)->used, ns);
-	settle(account_of(t), t->record->budget.period, 0, ns);
+	if (told)
+		settle(account_of(t), t->record->budget.period, 0, ns);
 }
 
 void tw_budget_switched(struct thread *t, u64 bytes)

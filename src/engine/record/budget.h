@@ -51,9 +51,12 @@ void tw_budget_resume(struct thread *t);
 u64 tw_budget_begin(void);
 void tw_budget_end(struct thread *t, u64 began);
 
-/* Bare code tells what is learned: may it, and since when has the engine been at it, by the time stamp counter? What that took is charged. */
+/*
+ * Bare code tells what is learned: may it, and since when has the engine been at it, by the time stamp counter? What that took is among the figures; it is charged if something was told. So
+ * finding that all is known does not use up what there is for what is new.
+ */
 bool tw_budget_may_tell(struct thread *t);
-void tw_budget_told(struct thread *t, u64 began);
+void tw_budget_told(struct thread *t, u64 began, bool told);
 
 /* A buffer of records is done with, of which so many bytes were written, and another has been taken. */
 void tw_budget_switched(struct thread *t, u64 bytes);

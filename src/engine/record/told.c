@@ -28,15 +28,15 @@ static struct tw_told_place place_of(u64 pc)
 	return (struct tw_told_place){0, 0};
 }
 
-/* Enters the key. False: it was there. */
-static bool enter(struct tw_told_place at, u64 key)
+/* Is the key not there? Enters it, if it is to be told now. */
+static bool is_new(struct tw_told_place at, u64 key, bool now)
 {
 	u64 *table = (u64 *)((u8 *)tw_engine.channel + tw_sizes()->claims_at);
 	if (tw_form_of(tw_engine.control->format) != TW_FORM_PLAIN)
 		return true;
 	for (u32 k = 0; k < TW_TOLD_PROBES; k++) {
 		u64 *e = &table[(tw_told_first(at) + k) % tw_sizes()->claim_entries], there = __atomic_load_n(e, __ATOMIC_RELAXED);
-		if (!there && __atomic_compare_exchange_n(e, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (!there && (!now || __atomic_compare_exchange_n(e, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
 			return true;
 		if (there == key)
 			return false;
@@ -49,19 +49,19 @@ static bool is_call(u32 end)
 	return end == TW_END_CALL || end == TW_END_ICALL;
 }
 
-bool tw_told_new(const struct tw_learned *e)
+bool tw_told_new(const struct tw_learned *e, bool now)
 {
 	const u32 what = tw_engine.control->learn_what;
 	const struct tw_told_place to = place_of(e->pc);
-	bool new = enter(to, tw_told_block(to, e->bytes)) || !to.module;
+	bool new = is_new(to, tw_told_block(to, e->bytes), now) || !to.module;
 	if (!e->from)
 		return new;
 	struct tw_told_place from = place_of(e->from - 1);
 	const bool has_key = from.module && to.module;
 	from.offset++;
 	if (what & TW_TELL_EDGES)
-		new |= enter(from, tw_told_edge(from, to, false)) || !has_key;
+		new |= is_new(from, tw_told_edge(from, to, false), now) || !has_key;
 	if (what & TW_TELL_CALLS && is_call(e->from_end))
-		new |= enter(from, tw_told_edge(from, to, true)) || !has_key;
+		new |= is_new(from, tw_told_edge(from, to, true), now) || !has_key;
 	return new;
 }

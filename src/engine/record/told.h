@@ -7,7 +7,7 @@
 /* Something executable was mapped from this file; "": from none. */
 void tw_told_mapped(const char *path, u64 address, u64 length, u64 offset);
 
-/* Is there something in this that has not been told yet and is wanted? It has been, from now on. Under the lock. */
-bool tw_told_new(const struct tw_learned *e);
+/* Is there something in this that has not been told yet and is wanted? With `now` it has been, from now on. Under the lock. */
+bool tw_told_new(const struct tw_learned *e, bool now);
 
 #endif
