@@ -185,7 +185,7 @@ finally:
 END
 "$TW" serve --port 0 p.tw >served 2>err </dev/null &
 server=$!
-trap 'kill $server 2>/dev/null' EXIT
+CLEANUP+=('kill $server 2>/dev/null')
 for _ in $(seq 600); do
 	[ -s served ] && break
 	sleep 0.1

@@ -21,7 +21,7 @@ run out err "$TW" serve --listen nowhere --i-know recording.tw && fail "no addre
 grep -q 'no numeric address' err || fail "what is said: $(cat err)"
 "$TW" serve --port 0 recording.tw >out 2>err </dev/null &
 server=$!
-trap 'kill $server 2>/dev/null' EXIT
+CLEANUP+=('kill $server 2>/dev/null')
 for _ in $(seq 600); do
 	[ -s out ] && break
 	kill -0 $server 2>/dev/null || fail "it ended: $(cat err)"

@@ -31,8 +31,9 @@ grep -q 'no terminal' err || fail "what is said: $(cat err)"
 run out err "$TW" top nothing.tw && fail "no recording"
 grep -q 'nothing.tw' err || fail "what is said: $(cat err)"
 need_command tmux
+export TMUX_TMPDIR=$TMP # its own place may be another user's
 tmux() { command tmux -L "tw$$" -f /dev/null "$@"; }
-trap 'tmux kill-server 2>/dev/null' EXIT
+CLEANUP=('tmux kill-server 2>/dev/null' "${CLEANUP[@]}")
 
 # until PATTERN: waits until the screen has it
 until_shown() {
