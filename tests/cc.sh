@@ -1,7 +1,7 @@
 # Of the tests of `trackway cc`, over lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# instrumented NAME COMPILER ARGUMENT...: compiles ./NAME.plain with COMPILER and ./NAME with trackway cc in front of it
+# instrumented NAME COMPILER ARGUMENT...: compiles ./NAME.plain with COMPILER and ./NAME with trackway cc in front of it; CC_OPTIONS: of its own
 instrumented() {
 	local name=$1
 	shift
@@ -9,7 +9,8 @@ instrumented() {
 		cat compile.err
 		fail "$*: does not compile"
 	}
-	"$TW" cc "$@" -o "$name" 2>compile.err || {
+	# shellcheck disable=SC2086
+	"$TW" cc ${CC_OPTIONS:-} "$@" -o "$name" 2>compile.err || {
 		cat compile.err
 		fail "trackway cc $*: fails"
 	}

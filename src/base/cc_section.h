@@ -20,9 +20,10 @@
 
 #include <stdint.h>
 
-#define TW_CC_SECTION "trackway_cc"
-#define TW_CC_MAGIC   0x63635754u /* "TWcc" */
-#define TW_CC_VERSION 3u
+#define TW_CC_SECTION       "trackway_cc"
+#define TW_CC_SECTION_TWICE "trackway_cc_twice" /* something is in it where functions have two versions */
+#define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
+#define TW_CC_VERSION       3u
 
 struct tw_cc_part {
 	uint32_t magic;

@@ -312,7 +312,17 @@ struct tw_known {
 
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
 
-#define TW_CONTROL_BYTES ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+/*
+ * Behind it stands a page whose first byte says whether programs in two versions (cc/twice.h) run the one that records. They map it over the byte that their code tests: the
+ * collector writes it, and all of them see it.
+ */
+#define TW_SWITCH_AT     ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
+#define TW_CONTROL_BYTES (TW_SWITCH_AT + TW_PAGE)
+
+static inline _Atomic uint8_t *tw_channel_switch(struct tw_control *c)
+{
+	return (_Atomic uint8_t *)((uint8_t *)c + TW_SWITCH_AT);
+}
 
 /* Where it must have memory: nothing of the program's can be here. */
 #define TW_ENGINE_PLACE     0x5f000000ull

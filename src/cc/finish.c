@@ -42,11 +42,11 @@ static const char *name_of(const struct file *f, const Elf64_Shdr *s)
 	                                                                               : "";
 }
 
-static const Elf64_Shdr *find_section(const struct file *f)
+static const Elf64_Shdr *find_section(const struct file *f, const char *name)
 {
 	for (uint32_t k = 1; k < f->n_sections; k++) {
 		const Elf64_Shdr *s = &f->section[k];
-		if (s->sh_type == SHT_PROGBITS && !strcmp(name_of(f, s), TW_CC_SECTION) && has(f, s->sh_offset, s->sh_size))
+		if (s->sh_type == SHT_PROGBITS && !strcmp(name_of(f, s), name) && has(f, s->sh_offset, s->sh_size))
 			return s;
 	}
 	return NULL;
@@ -198,19 +198,29 @@ const char *tw_cc_finish(const char *path)
 	const char *why = NULL;
 	if (map_file(path, 1, &f))
 		return errno == ENOENT ? NULL : strerror(errno);
-	const Elf64_Shdr *s = read_headers(&f) ? NULL : find_section(&f);
+	const Elf64_Shdr *s = read_headers(&f) ? NULL : find_section(&f, TW_CC_SECTION);
 	if (s)
 		why = finish_section(&f, s);
 	munmap(f.at, f.n);
 	return why;
 }
 
-int tw_cc_is_instrumented(const char *path)
+static int has_section(const char *path, const char *name)
 {
 	struct file f;
 	if (map_file(path, 0, &f))
 		return 0;
-	int found = !read_headers(&f) && find_section(&f);
+	int found = !read_headers(&f) && find_section(&f, name);
 	munmap(f.at, f.n);
 	return found;
+}
+
+int tw_cc_is_instrumented(const char *path)
+{
+	return has_section(path, TW_CC_SECTION);
+}
+
+int tw_cc_is_switchable(const char *path)
+{
+	return has_section(path, TW_CC_SECTION_TWICE);
 }

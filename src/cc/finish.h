@@ -7,7 +7,8 @@
 /* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
 const char *tw_cc_finish(const char *path);
 
-/* Does the file have instrumented code? */
+/* Does the file have instrumented code? And that in two versions (twice.h)? */
 int tw_cc_is_instrumented(const char *path);
+int tw_cc_is_switchable(const char *path);
 
 #endif

@@ -8,8 +8,9 @@ enum { SMALL = 3 * TW_CC_PATH_BYTES };
 static int is_candidate(const struct tw_cc_flow *f, const struct tw_cc_buffer *buffer, uint32_t n)
 {
 	const struct tw_cc_block_info *b = &f->block[n];
-	return b->target == (int32_t)n && b->fall >= 0 && tw_cc_last(f, b)->d.kind == INSN_COND && !b->entry && !b->returns_here &&
-	       (buffer[n].whence != TW_CC_LOADS || buffer[n].borrows) && !buffer[n].offset && b->check != TW_CC_CHECK_KEEPS_FLAGS;
+	return b->target == (int32_t)n && b->fall >= 0 && !f->code->insn[b->first].head && tw_cc_last(f, b)->d.kind == INSN_COND &&
+	       !b->entry && !b->returns_here && (buffer[n].whence != TW_CC_LOADS || buffer[n].borrows) && !buffer[n].offset &&
+	       b->check != TW_CC_CHECK_KEEPS_FLAGS;
 }
 
 /* Registers that block p cannot clear at its end. */

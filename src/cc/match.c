@@ -1,6 +1,7 @@
 /* Statements and encodings, one to one. */
 #include "cc/code.h"
 #include "cc/decode.h"
+#include "cc/twice.h"
 #include "base/cc_section.h"
 
 #include <stdio.h>
@@ -201,6 +202,11 @@ static int is_split_off(const struct tw_cc_symbol *s)
 	return s->name[own_length(s->name)] != 0;
 }
 
+static int is_named(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
 /* Parts that were split off are entered by the rest of their function only. Of a function's other names it is said which it has. */
 static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 {
@@ -221,15 +227,24 @@ static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 		c->insn[i].function = number;
 }
 
-/* Those that were split off come second: the function may have several names, and is to be there. */
+/* Those that were split off come second: the function may have several names, and is to be there. Second versions lie within functions, and so come last. */
 static void mark_named(struct tw_cc_code *c)
 {
-	for (int split_off = 0; split_off < 2; split_off++)
+	for (int turn = 0; turn < 4; turn++)
 		for (uint32_t k = 0; k < c->object.n_symbols; k++) {
 			const struct tw_cc_symbol *s = &c->object.symbol[k];
-			if (is_function(c, s) && is_split_off(s) == split_off)
+			if (is_function(c, s) && is_split_off(s) + 2 * is_named(s->name, TW_CC_SECOND) == turn)
 				mark_function(c, s);
 		}
+}
+
+static void mark_joint(struct tw_cc_code *c, const struct tw_cc_symbol *s)
+{
+	const int32_t i = at_place(c, s->section, s->value);
+	if (i >= 0 && is_named(s->name, TW_CC_JOINT))
+		c->insn[i].entry |= TW_CC_ENTRY_UNKNOWN;
+	if (i >= 0 && is_named(s->name, TW_CC_HEAD))
+		c->insn[i].head = (uint32_t)strtoul(s->name + sizeof TW_CC_HEAD - 1, NULL, 10);
 }
 
 static int mark_functions(struct tw_cc_code *c)
@@ -252,6 +267,7 @@ static int mark_functions(struct tw_cc_code *c)
 			if (i >= 0)
 				c->insn[i].entry |= TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN;
 		}
+		mark_joint(c, s);
 		if (s->type == STT_GNU_IFUNC) {
 			int32_t i = at_place(c, s->section, s->value);
 			if (i >= 0)
@@ -273,11 +289,6 @@ static int32_t referred(const struct tw_cc_code *c, const struct tw_cc_reloc *r,
 {
 	const struct tw_cc_symbol *s = &c->object.symbol[r->symbol];
 	return s->section ? led_to(c, s->section, s->value + (uint64_t)(r->addend + behind)) : -1;
-}
-
-static int is_named(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
 }
 
 /* Calls by rules of their own. */

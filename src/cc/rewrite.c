@@ -3,6 +3,7 @@
 #include "cc/describe.h"
 #include "cc/loops.h"
 #include "cc/pointer.h"
+#include "cc/twice.h"
 
 #include <stdlib.h>
 
@@ -53,10 +54,29 @@ static int comes_from_outside(const struct tw_cc_block_info *info, const struct 
 	return b->whence == TW_CC_VERIFIES || (b->whence == TW_CC_LOADS && is_way_in);
 }
 
+/* At the head of a loop in a second version: back to the first if that is wanted, with the pointer in the slot. */
+static void go_back(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const struct tw_cc_block_info *info = &w->f->block[n];
+	const uint32_t head = w->f->code->insn[info->first].head;
+	fprintf(w->out,
+	        "\tcmpb $0," TW_CC_SWITCH "(%%rip)\n\tje .LtwSO%u\n\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n.LtwSO%u:\n", head,
+	        head);
+	if (b->whence == TW_CC_FINDS && b->offset)
+		fprintf(w->out, "\tleaq %u(%%%s),%%%s\n", b->offset, tw_cc_names[b->reg], tw_cc_names[b->reg]);
+	if (b->whence == TW_CC_FINDS || b->whence == TW_CC_TAKES)
+		tw_cc_store_slot(&w->to, b->whence == TW_CC_FINDS ? b->reg : TW_CC_BOUNDARY, info->live_in);
+	fprintf(w->out, "\tjmp " TW_CC_FIRST "%u\n\t.popsection\n", head);
+	w->to.inserted += 2;
+}
+
 static void begin_block(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	const struct tw_cc_block_info *info = &w->f->block[n];
+	if (w->f->code->insn[info->first].head && !info->flags_live)
+		go_back(w, n);
 	if (is_counted(w, n)) {
 		fprintf(w->out, "\tleaq 1(%%%s),%%%s\n", tw_cc_names[w->loop[n].counter], tw_cc_names[w->loop[n].counter]);
 		w->counts->blocks++;

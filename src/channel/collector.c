@@ -82,6 +82,7 @@ struct tw_collector {
 	void *tell_context;
 	char failure[512]; /* what was wrong with what the engine wrote */
 	struct thread thread[TW_SLOTS];
+	struct tw_burst burst;
 };
 
 /* ---- one buffer ---- */
@@ -474,6 +475,16 @@ static int limit_is_reached(struct tw_collector *c, uint64_t *next)
 	return c->limit != TW_LIMIT_NONE;
 }
 
+/* Programs in two versions go over to that which records, or back. */
+static void set_switch(struct tw_collector *c, uint64_t *next)
+{
+	const struct tw_window_control *w = &c->control->window;
+	const uint64_t passed = tw_machine_ns() - c->started, opened = w->start.kind == TW_WHERE_TIME ? w->start.value : 0;
+	const uint32_t due = atomic_load(&w->due);
+	const int is_open = passed >= opened && !(due & 2);
+	atomic_store(tw_channel_switch(c->control), (uint8_t)(is_open && tw_burst_is_on(&c->burst, passed - opened, next)));
+}
+
 /* Tells the engines what is due of the window. Returns for how long nothing will be, at most WAIT_NS. */
 static uint64_t look_at_window(struct tw_collector *c)
 {
@@ -482,6 +493,7 @@ static uint64_t look_at_window(struct tw_collector *c)
 	uint32_t due = (is_due(c, &w->start, 0, &next) ? 1u : 0) | (is_due(c, &w->stop, 1, &next) || limit_is_reached(c, &next) ? 2u : 0);
 	if (due)
 		atomic_fetch_or(&w->due, due);
+	set_switch(c, &next);
 	return next;
 }
 
@@ -659,6 +671,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->versions = options->versions;
 	control->store.limit = options->share < options->sizes->store_bytes ? options->share : options->sizes->store_bytes;
 	tw_machine_xstate(&control->xstate);
+	c->burst = options->burst;
+	atomic_store(tw_channel_switch(control), options->start.kind != TW_WHERE_TIME);
 }
 
 static int start_keeping(struct tw_collector *c, const struct tw_collector_options *options)

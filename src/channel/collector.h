@@ -6,6 +6,7 @@
 #ifndef TW_COLLECTOR_H
 #define TW_COLLECTOR_H
 
+#include "channel/burst.h"
 #include "base/channel.h"
 #include "channel/output.h"
 #include "recording/budget.h"
@@ -46,6 +47,7 @@ struct tw_collector_options {
 	void *check_context;
 	struct tw_feed
 	    *feed; /* gets all that comes, too (channel/feed.h); NULL: there is none. The caller's, to be freed after tw_collector_finish */
+	struct tw_burst burst; /* of programs in two versions */
 };
 
 /* Makes the channel and starts draining. All signals are blocked in the threads it starts. */

@@ -33,6 +33,9 @@ static const char help[] = "Usage: trackway cc [OPTION...] COMPILER [ARGUMENT...
                            "                         routine, within the program, batch by batch; nothing is\n"
                            "                         stored. An analyzer of <trackway/analyzer.h>, in C, or\n"
                            "                         compiled (.o)\n"
+                           "      --switchable       two versions of each function, plain and instrumented:\n"
+                           "                         the plain one runs while nothing is recorded, for\n"
+                           "                         windows and bursts of `trackway record` (gcc)\n"
                            "      --wrap DIRECTORY   make a directory of commands named cc, gcc, g++, clang,\n"
                            "                         gfortran... that do this, for builds that name their\n"
                            "                         compiler: put it in front of PATH\n"
@@ -82,6 +85,9 @@ static int set_option(struct cc *c, int option)
 	case 'B':
 		c->wishes.batch = optarg;
 		return access(optarg, R_OK) ? tw_usage_error("cc", "--batch: %s: %s", optarg, strerror(errno)) : 0;
+	case 'S':
+		c->wishes.switchable = 1;
+		return 0;
 	case 'L':
 		c->wishes.large = 1;
 		return 0;
@@ -119,17 +125,10 @@ static int wrap(const struct cc *c, int argc, char **argv)
 int tw_cmd_cc(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"only", required_argument, NULL, 'O'},
-	    {"not", required_argument, NULL, 'N'},
-	    {"refs", required_argument, NULL, 'R'},
-	    {"large", no_argument, NULL, 'L'},
-	    {"asm", no_argument, NULL, 'A'},
-	    {"hide", required_argument, NULL, 'H'},
-	    {"batch", required_argument, NULL, 'B'},
-	    {"wrap", required_argument, NULL, 'W'},
-	    {"verbose", no_argument, NULL, 'v'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
+	    {"only", required_argument, NULL, 'O'},  {"not", required_argument, NULL, 'N'},  {"refs", required_argument, NULL, 'R'},
+	    {"large", no_argument, NULL, 'L'},       {"asm", no_argument, NULL, 'A'},        {"hide", required_argument, NULL, 'H'},
+	    {"batch", required_argument, NULL, 'B'}, {"switchable", no_argument, NULL, 'S'}, {"wrap", required_argument, NULL, 'W'},
+	    {"verbose", no_argument, NULL, 'v'},     {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"cc", "+:vh", options};
 	static struct cc c = {.wishes = {.values = 1}};

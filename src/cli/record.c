@@ -2,6 +2,7 @@
 #include "cli/attached.h"
 #include "cli/cli.h"
 #include "cli/budget.h"
+#include "cli/burst.h"
 #include "cli/died.h"
 #include "cli/ending.h"
 #include "cli/learned.h"
@@ -81,8 +82,10 @@ struct record {
 	int command_argc;
 	char **command_argv;
 	struct tw_command program;
-	int plain;        /* under the engine, whatever it is */
-	int native;       /* without the engine, whatever it is */
+	int plain;  /* under the engine, whatever it is */
+	int native; /* without the engine, whatever it is */
+	struct tw_burst_asked burst;
+	int switchable;   /* by `trackway cc --switchable` */
 	int instrumented; /* by `trackway cc`: the engine is not needed */
 	char *engine;
 	struct tw_aside aside; /* with wait_first */
@@ -126,6 +129,10 @@ static const char help[] = "Usage: trackway record [OPTION...] [--] COMMAND [ARG
                            "                         file), a time since the start (2.5s, 300ms) or a\n"
                            "                         count of instructions (1000000i, 5Mi)\n"
                            "  --stop=WHERE           record no more from here on\n"
+                           "  --burst=TIME --every=TIME\n"
+                           "                         record for 10ms, say, every 1s: of a program that was\n"
+                           "                         compiled with trackway cc --switchable, which runs as\n"
+                           "                         it would without a recorder in between\n"
                            "  --max-size=SIZE        end recording, not the program, when SIZE (500M, 2G) is\n"
                            "                         stored; what is on its way then is stored too\n"
                            "  --max-time=TIME        end recording, not the program, after TIME (90s, 300ms)\n"
@@ -435,6 +442,12 @@ static int set_option(struct record *r, int option)
 		return set_ring(r, optarg);
 	case 'Z':
 		return set_spool(r, optarg);
+	case '1':
+		r->burst.burst = optarg;
+		return 0;
+	case '2':
+		r->burst.every = optarg;
+		return 0;
 	case 'Q':
 		return set_keep_when(r, optarg);
 	case 'A':
@@ -549,6 +562,8 @@ static int parse(struct record *r, int argc, char **argv)
 	    {"calls", optional_argument, NULL, 'L'},
 	    {"max-size", required_argument, NULL, 'M'},
 	    {"max-time", required_argument, NULL, 'm'},
+	    {"burst", required_argument, NULL, '1'},
+	    {"every", required_argument, NULL, '2'},
 	    {"progress", no_argument, NULL, 'G'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
@@ -589,7 +604,7 @@ static int parse(struct record *r, int argc, char **argv)
 		return bad_usage("--calls cannot be had in format", tw_format_name((uint32_t)r->format));
 	if ((r->start_at || r->stop_at) && r->format == TW_FORMAT_NONE)
 		return bad_usage("--start and --stop are of no use in format", "none");
-	if (check_learn(r) || check_budget(r) || check_ring(r) || check_ending(r))
+	if (check_learn(r) || check_budget(r) || check_ring(r) || check_ending(r) || tw_burst_check(&r->burst))
 		return EXIT_OURS;
 	if (r->start.kind && r->start.kind != TW_WHERE_COUNT && !memcmp(&r->start, &r->stop, sizeof r->start))
 		return bad_usage("--start and --stop are both", r->start_at);
@@ -632,6 +647,23 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 	return bad_usage(sentence, value);
 }
 
+/* Can it be done with a program in one version, or in two? */
+static int can_be_switched(const struct record *r, uint32_t kind)
+{
+	return !kind || kind == TW_WHERE_COUNT || (kind == TW_WHERE_TIME && r->switchable);
+}
+
+/* Programs in two versions can be recorded for a time, and in bursts. */
+static int check_switchable(const struct record *r)
+{
+	if (!can_be_switched(r, r->start.kind) || !can_be_switched(r, r->stop.kind))
+		return not_for_instrumented(
+		    r, "there is no", r->switchable ? "--start or --stop but at a count or a time" : "--start or --stop but at a count");
+	if (r->burst.burst && !r->switchable)
+		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
+	return 0;
+}
+
 /* What an instrumented program writes is of one kind, from its beginning to its end. */
 static int check_instrumented(const struct record *r)
 {
@@ -645,9 +677,9 @@ static int check_instrumented(const struct record *r)
 		return not_for_instrumented(r, "there is no", "--calls");
 	if (r->ending.size || r->ending.time)
 		return bad_usage("the program was instrumented by trackway cc: there is no", r->ending.size ? "--max-size" : "--max-time");
-	if (r->order || (r->start.kind && r->start.kind != TW_WHERE_COUNT) || (r->stop.kind && r->stop.kind != TW_WHERE_COUNT))
-		return not_for_instrumented(r, "there is no", r->order ? "--order" : "--start or --stop but at a count");
-	return 0;
+	if (r->order)
+		return not_for_instrumented(r, "there is no", "--order");
+	return check_switchable(r);
 }
 
 /* What is to be recorded: a command, or a process that runs already. */
@@ -680,8 +712,11 @@ static int prepare_program(struct record *r)
 	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
 	if (r->instrumented && r->learns_bare && !r->budget_as_given)
 		r->budget.period = 0;
+	r->switchable = !r->native && r->instrumented && tw_cc_is_switchable(r->program.path);
 	if (r->instrumented)
 		return check_instrumented(r);
+	if (r->burst.burst)
+		return bad_usage("only programs compiled with trackway cc --switchable can be recorded in", "bursts");
 	r->engine = tw_launch_engine();
 	if (!r->engine) {
 		fprintf(stderr,
@@ -811,6 +846,7 @@ static int start_collector(struct record *r)
 	    .most_bytes = r->ending.most_bytes,
 	    .most_ns = r->ending.most_ns,
 	    .budget = r->budget,
+	    .burst = r->burst.in_ns,
 	    .ring = r->ring,
 	    .spool = r->spool_as_given || !r->writer ? r->spool : tw_spooling_default(r->dir),
 	    .tell_left = r->quiet ? NULL : tw_spooling_tell,

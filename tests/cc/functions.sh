@@ -31,6 +31,7 @@ __attribute__((noinline)) static int twice(int n)
 {
 	return 2 * n;
 }
+static volatile char large[1 << 20]; // more memory than its file has
 int main(int argc, char **)
 {
 	int sum = 0;
@@ -38,6 +39,7 @@ int main(int argc, char **)
 		const shapes::square s(i);
 		sum += shapes::area(s) + shapes::area(i) + twice(i * argc);
 	}
+	large[sum & 0xfffff] = 1;
 	printf("%d\n", sum);
 }
 X

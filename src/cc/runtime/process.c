@@ -7,6 +7,7 @@
 
 __thread uint64_t trackway_cc_slot = TW_CC_POISON;
 __thread uint64_t trackway_cc_spill[2];
+uint8_t trackway_cc_switch[TW_PAGE];
 
 /* ---- the process ---- */
 
@@ -266,7 +267,7 @@ static void describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 		is_described = true;
 		tw_cc_module_describe(p);
 		uint64_t *pen = tw_cc_stream_pen(s);
-		*pen = tw_cc_module_tell(*pen, (uint64_t)&is_described);
+		*pen = tw_cc_module_tell(*pen, (uint64_t)&tw_cc_module_tell);
 	}
 	tw_cc_unlock(p, mask);
 }
@@ -371,6 +372,17 @@ static void begin_late(struct tw_cc_process *p)
 	p->mode = TW_CC_RECORDED;
 }
 
+/* The module's code, if it is in two versions, records as the collector says; with a batch routine, always. */
+static void take_switch(const struct tw_cc_process *p)
+{
+	const int64_t fd = p->batch ? -1 : SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	if (p->batch)
+		trackway_cc_switch[0] = 1;
+	else if (!tw_cc_failed(fd))
+		SYS(__NR_mmap, trackway_cc_switch, TW_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, TW_SWITCH_AT);
+	SYS(__NR_close, fd);
+}
+
 static void __attribute__((constructor(101))) start(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
@@ -388,6 +400,7 @@ static void __attribute__((constructor(101))) start(void)
 		return;
 	struct tw_cc_thread *t = tw_cc_self(p, true);
 	describe(p, begin(p, t));
+	take_switch(p);
 }
 
 /* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */

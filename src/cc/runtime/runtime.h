@@ -118,6 +118,9 @@ struct tw_cc_process {
 extern __thread uint64_t trackway_cc_slot, trackway_cc_spill[2] __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern uint32_t tw_cc_upper;
 
+/* The first byte: the module's functions in two versions run the second. Else the page is zeros. */
+extern uint8_t trackway_cc_switch[TW_PAGE] __attribute__((aligned(TW_PAGE), visibility("hidden")));
+
 /* ---- process.c ---- */
 
 /* The process's; made, and its mode found out, by the first that asks. */

@@ -1,0 +1,45 @@
+/* One run of `trackway cc`: what its steps share. */
+#ifndef TW_CC_DRIVE_H
+#define TW_CC_DRIVE_H
+
+#include "cc/command.h"
+#include "cc/driver.h"
+
+#include <limits.h>
+
+/* Exit statuses that are not the compiler's. */
+enum { TW_CC_OUR_FAILURE = 1, TW_CC_NOT_FOUND = 127 };
+
+/* The batch routine's, among the temporary files. */
+#define TW_CC_BATCH_OBJECT ".batch.o"
+
+struct tw_cc_drive {
+	const struct tw_cc_wishes *wishes;
+	struct tw_cc_command command;
+	char directory[PATH_MAX]; /* of temporary files */
+};
+
+/* A command being put together; the words stay whose they are. */
+struct tw_cc_words {
+	char **at;
+	size_t n;
+};
+
+void tw_cc_push(struct tw_cc_words *w, const char *word);
+
+/* The compiler's own words, without their arguments. */
+void tw_cc_push_compiler(const struct tw_cc_drive *d, struct tw_cc_words *w, int with_cache);
+
+/* Its exit status, or NOT_FOUND, which is said. */
+int tw_cc_run(struct tw_cc_words *w);
+int tw_cc_run_and_free(struct tw_cc_words *w);
+
+/* The name of a temporary file, to be freed. */
+char *tw_cc_in_directory(const struct tw_cc_drive *d, size_t number, const char *suffix);
+
+/* ---- link.c ---- */
+
+/* Links the objects that have been made and what the command names. Exit status. */
+int tw_cc_link(const struct tw_cc_drive *d);
+
+#endif

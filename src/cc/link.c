@@ -1,0 +1,126 @@
+/* Links: what is linked gets the run-time part, and is finished. */
+#include "cc/drive.h"
+#include "cc/finish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file that came with trackway, in one of these directories from its own on. NULL, and it is said: it is in none. */
+static char *find_own(const char *const *directories, const char *name)
+{
+	char self[PATH_MAX], *path;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	self[n < 0 ? 0 : n] = 0;
+	char *slash = strrchr(self, '/');
+	for (; slash && *directories; directories++) {
+		slash[1] = 0;
+		if (asprintf(&path, "%s%s%s", self, *directories, name) < 0)
+			abort();
+		if (!access(path, R_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* A part that programs carry. */
+static char *find_part(const char *name)
+{
+	static const char *const places[] = {"", "../lib/trackway/", NULL};
+	char *path = find_own(places, name);
+	if (!path && access("/proc/self/exe", F_OK))
+		fprintf(stderr, "trackway cc: instrumenting needs /proc, which is not mounted here (mount -t proc proc /proc)\n");
+	else if (!path)
+		fprintf(stderr, "trackway cc: its run-time part, %s, is neither beside trackway nor in ../lib/trackway from there\n", name);
+	return path;
+}
+
+/* Makes the object of the batch routine, which is C, and is not instrumented. */
+static int compile_batch(const struct tw_cc_drive *d, const char *object)
+{
+	static const char *const places[] = {"../", NULL};
+	struct tw_cc_words w = {0};
+	char *include = find_own(places, "include");
+	tw_cc_push_compiler(d, &w, 0);
+	tw_cc_push(&w, "-O2");
+	tw_cc_push(&w, "-g");
+	tw_cc_push(&w, "-fPIC");
+	if (include) {
+		tw_cc_push(&w, "-I");
+		tw_cc_push(&w, include);
+	}
+	tw_cc_push(&w, "-x");
+	tw_cc_push(&w, "c");
+	tw_cc_push(&w, "-c");
+	tw_cc_push(&w, "-o");
+	tw_cc_push(&w, object);
+	tw_cc_push(&w, d->wishes->batch);
+	int status = tw_cc_run_and_free(&w);
+	free(include);
+	return status;
+}
+
+/* Adds the batch routine, if there is one, and what calls it, to the link. */
+static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
+{
+	const char *routine = d->wishes->batch;
+	if (!routine || d->command.relocatable)
+		return 0;
+	char *part = find_part("trackway-cc-batch.o");
+	if (!part)
+		return TW_CC_OUR_FAILURE;
+	tw_cc_push(w, part);
+	if (strlen(routine) > 2 && !strcmp(routine + strlen(routine) - 2, ".o")) {
+		tw_cc_push(w, routine);
+		return 0;
+	}
+	char *object = tw_cc_in_directory(d, 0, TW_CC_BATCH_OBJECT);
+	tw_cc_push(w, object);
+	return compile_batch(d, object);
+}
+
+static int finish(const char *output)
+{
+	const char *why = tw_cc_finish(output);
+	if (!why)
+		return 0;
+	fprintf(stderr, "trackway cc: %s cannot be recorded: %s\n", output, why);
+	return TW_CC_OUR_FAILURE;
+}
+
+/* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
+static int is_static(const struct tw_cc_command *c)
+{
+	for (size_t k = c->compiler; k < c->n; k++)
+		if (!strcmp(c->word[k], "-static") || !strcmp(c->word[k], "-static-pie"))
+			return !c->relocatable;
+	return 0;
+}
+
+int tw_cc_link(const struct tw_cc_drive *d)
+{
+	const struct tw_cc_command *c = &d->command;
+	char *runtime = find_part("trackway-cc.o");
+	struct tw_cc_words w = {0};
+	if (!runtime)
+		return TW_CC_OUR_FAILURE;
+	tw_cc_push_compiler(d, &w, 0);
+	for (size_t k = c->compiler; k < c->n; k++) {
+		if (tw_cc_is_compiled(c->kind[k]))
+			tw_cc_push(&w, tw_cc_in_directory(d, k, ".o"));
+		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE)
+			tw_cc_push(&w, c->word[k]);
+	}
+	if (!c->relocatable)
+		tw_cc_push(&w, runtime);
+	if (is_static(c))
+		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit");
+	int status = push_batch(d, &w);
+	if (!status)
+		status = tw_cc_run(&w);
+	free(w.at);
+	free(runtime);
+	return status || c->relocatable ? status : finish(c->output ? c->output : "a.out");
+}
