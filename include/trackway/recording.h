@@ -120,6 +120,9 @@ struct tw_recording_info {
 	struct tw_xstate xstate;
 	struct tw_totals totals;
 	uint32_t attached; /* the number of the process, if it ran already when recording began (--pid); else 0 */
+	uint32_t
+	    instrumented; /* 1: by trackway cc, when it was compiled: what is recorded is the code of the recording's modules that was */
+	uint64_t burst, every; /* ns: so long is recorded, so often; 0: not so (--burst, --every) */
 };
 
 struct tw_thread_info {

@@ -152,8 +152,42 @@ static void print_order(const struct tw_recording_info *info)
 		print_line("calls", info->calls);
 }
 
-static void print_about(const struct tw_recording_info *info)
+/* The modules that trackway cc has instrumented, each once: in recordings of such programs there are no others. Calls fn for each. */
+static void each_instrumented(const struct tw_recording *r, void (*fn)(void *, const char *), void *arg)
 {
+	for (size_t i = 0; tw_recording_info(r)->instrumented && i < tw_recording_n_modules(r); i++) {
+		const char *path = tw_recording_module(r, i)->path;
+		size_t k = 0;
+		while (strcmp(tw_recording_module(r, k)->path, path))
+			k++;
+		if (k == i)
+			fn(arg, path);
+	}
+}
+
+static void print_one(void *between, const char *path)
+{
+	fputs(*(const char **)between, stdout);
+	tw_print_safe(stdout, path);
+	*(const char **)between = ", ";
+}
+
+static void print_instrumented(const struct tw_recording *r)
+{
+	const struct tw_recording_info *info = tw_recording_info(r);
+	const char *between = ": ";
+	if (!info->instrumented)
+		return;
+	printf("%-16sby trackway cc", "instrumented");
+	each_instrumented(r, print_one, &between);
+	putchar('\n');
+	if (info->every)
+		printf("%-16s%g ms every %g ms\n", "bursts", (double)info->burst / 1e6, (double)info->every / 1e6);
+}
+
+static void print_about(const struct tw_recording *r)
+{
+	const struct tw_recording_info *info = tw_recording_info(r);
 	char when[64];
 	format_time(info->start, when, sizeof when);
 	print_line("program", info->program);
@@ -169,6 +203,7 @@ static void print_about(const struct tw_recording_info *info)
 	print_line("format", tw_format_name(info->format));
 	print_line("sink", tw_sink_name(info->sink));
 	print_line("children", info->follow == TW_FOLLOW_NONE ? "not recorded (--follow=none)" : "recorded");
+	print_instrumented(r);
 	print_window(info);
 	print_order(info);
 	print_state(info);
@@ -261,7 +296,7 @@ static void print_problems(const struct tw_recording *r)
 
 static int print_text(const struct tw_recording *r, size_t mappings)
 {
-	print_about(tw_recording_info(r));
+	print_about(r);
 	print_counts(tw_recording_info(r)->format, tw_recording_totals(r));
 	if (tw_recording_info(r)->format != TW_FORMAT_NONE)
 		print_sizes(tw_recording_totals(r));
@@ -275,6 +310,25 @@ static int print_text(const struct tw_recording *r, size_t mappings)
 }
 
 /* ---- JSON ---- */
+
+static void json_one(void *json, const char *path)
+{
+	tw_json_text(json, NULL, path);
+}
+
+static void json_instrumented(struct tw_json *j, const struct tw_recording *r)
+{
+	const struct tw_recording_info *info = tw_recording_info(r);
+	if (!info->instrumented)
+		return;
+	tw_json_open(j, "instrumented", '[');
+	each_instrumented(r, json_one, j);
+	tw_json_close(j, ']');
+	if (!info->every)
+		return;
+	tw_json_real(j, "burst", (double)info->burst / 1e9);
+	tw_json_real(j, "every", (double)info->every / 1e9);
+}
 
 static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 {
@@ -390,6 +444,7 @@ static int print_json(const struct tw_recording *r)
 	struct tw_json j = {.f = stdout};
 	tw_json_begin(&j, "info");
 	json_about(&j, tw_recording_info(r));
+	json_instrumented(&j, r);
 	json_totals(&j, tw_recording_totals(r));
 	tw_budget_json(&j, r);
 	tw_died_json(&j, r, NULL);

@@ -56,6 +56,13 @@ make_all "$TW" cc gcc && "$TW" cc gcc -O2 main.c -o main -Wl,-rpath,. ./libone.s
 runs_as_plain main
 "$TW" report recording.tw >report.out || fail report
 for f in one twice back main; do grep -qw "$f" report.out || fail "$f is not in the report"; done
+# info names them, each once.
+"$TW" info recording.tw >info.out || fail info
+for f in main libone.so libtwo.so liblinked.so; do
+	[ "$(grep '^instrumented  *by trackway cc: ' info.out | tr ',' '\n' | grep -c "/$f\$")" = 1 ] || fail "info does not name $f: $(grep ^instrumented info.out)"
+done
+"$TW" info --json recording.tw | python3 -c 'import json, sys; assert len(json.load(sys.stdin)["instrumented"]) == 4' || fail "info --json"
+TRACKWAY=off "$TW" record --plain -q -o plain.tw ./main >/dev/null && ! "$TW" info plain.tw | grep -q ^instrumented || fail "info: under the engine nothing is instrumented"
 # Only the libraries.
 run recorded.out recorded.err ./main.plain
 RECORDED_STATUS=$?

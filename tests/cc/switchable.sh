@@ -152,6 +152,7 @@ rm -rf recording.tw
 rm -rf recording.tw
 timeout 60 "$TW" record -q -o recording.tw --burst=20ms --every=50ms ./w 1 more >out || fail "--burst: status $?"
 check_good
+"$TW" info recording.tw | grep -q '^bursts  *20 ms every 50 ms$' || fail "info: bursts"
 
 # With a routine of its own it always records; without a recorder it never does.
 cat >routine.c <<'X'
