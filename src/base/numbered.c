@@ -14,8 +14,8 @@ static size_t row_bytes(const struct tw_numbered *t)
 void tw_numbered_free(struct tw_numbered *t)
 {
 	for (uint32_t i = 0; i < t->n_rows; i++)
-		if (t->row[i])
-			munmap(t->row[i], row_bytes(t));
+		if (t->row[t->upper[i]])
+			munmap(t->row[t->upper[i]], row_bytes(t));
 }
 
 void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper)
@@ -28,7 +28,8 @@ void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper)
 	for (size_t i = 0; t->fill && i < row_bytes(t) / sizeof t->fill; i++)
 		((uint64_t *)row)[i] = t->fill;
 	__atomic_store_n(&t->row[upper], row, __ATOMIC_RELEASE);
-	t->n_rows = upper < t->n_rows ? t->n_rows : upper + 1;
+	if (t->n_rows < TW_NUMBERED_ROW) /* none has one twice: numbers are not used again */
+		t->upper[t->n_rows++] = (uint16_t)upper;
 	return row;
 }
 

@@ -17,7 +17,8 @@ enum { TW_NUMBERED_ROW = 65536 };
 struct tw_numbered {
 	size_t item;
 	uint64_t fill;                      /* what new rows are full of, eight bytes each; if it is not 0, nothing is forgotten */
-	uint32_t n_rows;                    /* one more than the highest upper half that has had one */
+	uint32_t n_rows;                    /* that there have been... */
+	uint16_t upper[TW_NUMBERED_ROW];    /* ...of which upper halves */
 	void *row[TW_NUMBERED_ROW];         /* NULL: there is none */
 	uint8_t forgotten[TW_NUMBERED_ROW]; /* stretches of each */
 };

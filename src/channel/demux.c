@@ -39,6 +39,7 @@ struct tw_demux {
 	struct tw_demux_code *code;  /* of plain fragments; NULL: none can be made */
 	const struct entry *no_row;  /* none of it is known: for an upper half without any fragment */
 	struct tw_totals tally;
+	uint32_t n_tags[TW_NUMBERED_ROW]; /* of each upper half: one more than the highest lower half that is described */
 };
 
 /* Walks one buffer. A record is read from `p`; `end` is where the part (data or slack) ends. */
@@ -142,6 +143,8 @@ int tw_demux_descriptors(struct tw_demux *d, const uint8_t *bytes, uint64_t n, u
 			return tw_fail(TW_ERR_MEMORY, "fragment table");
 		struct entry *e = &row[one->number & 0xffff];
 		fill_entry(d, e, one);
+		uint32_t *n_tags = &d->n_tags[one->number >> 16];
+		*n_tags = (one->number & 0xffff) < *n_tags ? *n_tags : (one->number & 0xffff) + 1;
 		struct counter *counters = tw_numbered_row(&d->counters, one->number >> 16);
 		if (counters)
 			set_record(&counters[one->number & 0xffff], e);
@@ -576,7 +579,7 @@ static struct counter *counters_of(struct tw_demux *d, uint32_t upper)
 	if (n)
 		return n;
 	n = tw_numbered_add_row(&d->counters, upper);
-	for (unsigned tag = 0; n && tag < TW_NUMBERED_ROW; tag++)
+	for (unsigned tag = 0; n && tag < d->n_tags[upper]; tag++)
 		if (row[tag].known)
 			set_record(&n[tag], &row[tag]);
 	return n;
@@ -730,8 +733,10 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 
 void tw_demux_tally(struct tw_demux *d, struct tw_totals *totals)
 {
-	for (uint32_t upper = 0; upper < d->counters.n_rows; upper++)
-		empty_counters(d, upper << 16, TW_NUMBERED_ROW);
+	for (uint32_t i = 0; i < d->counters.n_rows; i++) {
+		const uint32_t upper = d->counters.upper[i];
+		empty_counters(d, upper << 16, d->n_tags[upper]);
+	}
 	*totals = d->tally;
 	memset(&d->tally, 0, sizeof d->tally);
 }

@@ -220,7 +220,7 @@ static u32 take_to_stay(void)
 {
 	if (!one_more_stays())
 		return 0;
-	for (u32 table = tw_sizes()->tables; table; table--) {
+	for (u32 table = 1; table <= tw_sizes()->tables; table++) {
 		u32 none = 0;
 		if (__atomic_compare_exchange_n((u32 *)&state_of(table)->program, &none, TW_TABLE_STAYS | tw_known_program(), false,
 		                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
