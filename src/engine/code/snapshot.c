@@ -311,8 +311,10 @@ static bool get_claimant(void)
 	if (__atomic_compare_exchange_n((u32 *)&e->kept, &kept, TW_KEPT_LOADING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		e->loader = tw_engine.pid;
 		const bool loaded = load(e, claimant);
-		if (loaded)
+		if (loaded) {
+			__atomic_store_n((u32 *)&e->fragments, head.n_host, __ATOMIC_RELEASE);
 			__atomic_store_n((u64 *)&e->offset, TW_STORE_KEPT, __ATOMIC_RELEASE);
+		}
 		__atomic_store_n((u32 *)&e->kept, loaded ? TW_KEPT_LOADED : TW_KEPT_NONE, __ATOMIC_RELEASE);
 	} else if (!wait_for_loader(e)) {
 		return false;
