@@ -19,6 +19,7 @@
 #define TW_STORE_ENTRIES 1024u
 #define TW_STORE_KEPT    UINT64_MAX /* an offset: the best snapshot is the file that was kept */
 #define TW_KEEP_PATH     512u       /* bytes of the directory's path, NUL included */
+#define TW_KEPT_PROGRAM  128u
 #define TW_KEEP_SUFFIX   ".snapshot"
 
 /* Which machine, and since when it runs: snapshots of another are good for nothing, for translations depend on the processor. */
@@ -46,10 +47,11 @@ struct tw_snapshot_lead {
 	uint32_t base;        /* in the store, where something is recorded: the table that has the descriptors */
 	uint32_t n_claimed,
 	    number; /* in a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one */
-	uint32_t reserved;
+	uint32_t format, verify, fragments, reserved; /* of what recordings it is, and how much is in it */
 	uint16_t claimed[TW_MOST_CLAIMED];
+	char program[TW_KEPT_PROGRAM]; /* for people: the end of its path, NUL included */
 };
-#define TW_SNAPSHOT_MAGIC 0x746f687370616e75ull
+#define TW_SNAPSHOT_MAGIC 0x746f687370616e76ull
 
 enum tw_kept_state { TW_KEPT_UNKNOWN, TW_KEPT_LOADING, TW_KEPT_LOADED, TW_KEPT_NONE };
 

@@ -147,15 +147,9 @@ static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t
 
 /* ---- the limit ---- */
 
-struct kept {
-	char name[NAME_MAX + 1];
-	struct timespec used;
-	uint64_t bytes;
-};
-
 static int by_use(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct kept *)a)->used, *y = &((const struct kept *)b)->used;
+	const struct timespec *x = &((const struct tw_kept *)a)->used, *y = &((const struct tw_kept *)b)->used;
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec < y->tv_sec ? 1 : -1;
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
@@ -174,10 +168,20 @@ static int is_snapshot(const char *name)
 	return n > suffix && !strcmp(name + n - suffix, TW_KEEP_SUFFIX);
 }
 
-/* All that are kept; *n of them. NULL: none. */
-static struct kept *list(int dir, size_t *n)
+static void read_lead(int dir, struct tw_kept *k)
 {
-	struct kept *all = NULL;
+	const int fd = openat(dir, k->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || pread(fd, &k->lead, sizeof k->lead, 0) != (ssize_t)sizeof k->lead || k->lead.magic != TW_SNAPSHOT_MAGIC)
+		memset(&k->lead, 0, sizeof k->lead);
+	k->lead.program[TW_KEPT_PROGRAM - 1] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* All that are kept; *n of them. NULL: none. */
+static struct tw_kept *list(int dir, size_t *n)
+{
+	struct tw_kept *all = NULL;
 	struct stat st;
 	const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -189,11 +193,11 @@ static struct kept *list(int dir, size_t *n)
 			unlinkat(dir, e->d_name, 0);
 		if (!is_snapshot(e->d_name))
 			continue;
-		struct kept *more = realloc(all, (*n + 1) * sizeof *all);
+		struct tw_kept *more = realloc(all, (*n + 1) * sizeof *all);
 		if (!more)
 			break;
 		all = more;
-		struct kept *k = &all[(*n)++];
+		struct tw_kept *k = &all[(*n)++];
 		snprintf(k->name, sizeof k->name, "%s", e->d_name);
 		k->used = st.st_mtim;
 		k->bytes = (uint64_t)st.st_blocks * 512;
@@ -207,7 +211,7 @@ static void remove_beyond(int dir, uint64_t limit)
 {
 	size_t n;
 	uint64_t sum = 0;
-	struct kept *all = list(dir, &n);
+	struct tw_kept *all = list(dir, &n);
 	if (n)
 		qsort(all, n, sizeof *all, by_use);
 	for (size_t k = 0; k < n; k++) {
@@ -241,4 +245,44 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 	if (written)
 		remove_beyond(dir, store->keep_limit);
 	close(dir);
+}
+
+/* ---- for who asks what there is ---- */
+
+int tw_keep_look(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || !is_own(&st))
+		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path,
+		               S_ISDIR(st.st_mode) ? "it is another's, or others may write there" : "it is not a directory");
+	return TW_OK;
+}
+
+struct tw_kept *tw_keep_list(const char *path, size_t *n)
+{
+	const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct tw_kept *all = dir < 0 ? NULL : list(dir, n);
+	*n = all ? *n : 0;
+	for (size_t k = 0; k < *n; k++)
+		read_lead(dir, &all[k]);
+	if (*n)
+		qsort(all, *n, sizeof *all, by_use);
+	if (dir >= 0)
+		close(dir);
+	return all;
+}
+
+size_t tw_keep_empty(const char *path)
+{
+	size_t n, removed = 0;
+	const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct tw_kept *all = dir < 0 ? NULL : list(dir, &n);
+	for (size_t k = 0; all && k < n; k++)
+		removed += !unlinkat(dir, all[k].name, 0);
+	free(all);
+	if (dir >= 0)
+		close(dir);
+	return removed;
 }

@@ -14,6 +14,10 @@
 
 #include "base/store.h"
 
+#include <limits.h>
+#include <stddef.h>
+#include <time.h>
+
 struct tw_descriptor_tables;
 
 /* The user's: $XDG_CACHE_HOME/trackway/translations, or in $HOME/.cache. 0: there is none. */
@@ -27,5 +31,22 @@ int tw_keep_begin(struct tw_store *store, const char *path, int asked);
 
 /* The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on, with its descriptors. What cannot be kept is not. */
 void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables);
+
+/* One that is kept. */
+struct tw_kept {
+	char name[NAME_MAX + 1];
+	struct timespec used;         /* last */
+	uint64_t bytes;               /* on the disk */
+	struct tw_snapshot_lead lead; /* all zeros: it is none of this version's */
+};
+
+/* TW_ERR_SYSTEM, with a sentence, if this is no directory of the user's that can be read. */
+int tw_keep_look(const char *path);
+
+/* All that are kept there, those used last first; the caller frees them. *n is how many. */
+struct tw_kept *tw_keep_list(const char *path, size_t *n);
+
+/* Removes all; who has begun with one goes on with it. Returns how many. */
+size_t tw_keep_empty(const char *path);
 
 #endif

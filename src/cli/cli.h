@@ -8,6 +8,7 @@
 int tw_cmd_record(int argc, char **argv);
 int tw_cmd_stop(int argc, char **argv);
 int tw_cmd_keep(int argc, char **argv);
+int tw_cmd_kept(int argc, char **argv);
 int tw_cmd_info(int argc, char **argv);
 int tw_cmd_report(int argc, char **argv);
 int tw_cmd_dump(int argc, char **argv);

@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"paths", tw_cmd_paths, "the paths through the code that were taken most"},
     {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},
+    {"kept", tw_cmd_kept, "list or remove translations that are kept for later recordings"},
     {"bundle", tw_cmd_bundle, "put a recording into one file to hand on"},
 };
 

@@ -78,6 +78,20 @@ sh several.sh >native.out
 cmp native.out ours.out || fail "several"
 grep -q '; 3 of 4 programs' ours.err || fail "several: $(cat ours.err)"
 
+# listed, and removed; a recording begins anew then
+"$TW" kept >list.out || fail "kept"
+grep -qE "^[-0-9]+ [0-9:]+ +[0-9.]+ +[0-9]+  none +$PWD/prog$" list.out || fail "kept lists: $(cat list.out)"
+grep -qE "^$(($(wc -l <list.out) - 2)) programs, [0-9.]+ MB in $KEPT$" list.out || fail "kept sums up: $(tail -n 1 list.out)"
+"$TW" kept "$KEPT" | cmp -s - list.out || fail "kept of a directory that is named"
+one_sentence "$TW" kept nowhere
+says 'nowhere: No such file'
+one_sentence "$TW" kept prog
+says 'not a directory'
+"$TW" kept --empty >list.out && grep -q 'removed the translations of [2-9] programs' list.out || fail "kept --empty: $(cat list.out)"
+[ "$(files)" = 0 ] || fail "kept --empty leaves files"
+begins 0 "after kept --empty"
+begins 1 "after kept --empty, again"
+
 # what is damaged: cut off, of another machine, of another kind, not a file, a link, writable by others
 damaged() { # damaged WHAT: runs without it, and what is kept is whole again
 	begins 0 "$1"

@@ -455,9 +455,20 @@ static bool fill_claimed(void)
 	return c->n != 0;
 }
 
+/* For people who list what is kept. */
+static void fill_description(struct tw_snapshot_lead *lead)
+{
+	const u64 n = strlen(tw_engine.program_path), most = sizeof lead->program - 1;
+	lead->format = tw_engine.control->format;
+	lead->verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
+	lead->fragments = tr->n_host;
+	tw_format(lead->program, sizeof lead->program, "%s", tw_engine.program_path + (n > most ? n - most : 0));
+}
+
 static void write_as(struct tw_store_entry *e, int fd)
 {
 	memset(&head, 0, sizeof head);
+	fill_description(&head.lead);
 	head.lead.machine = store()->machine;
 	head.engine = s.engine;
 	head.n_base = s.n_base;

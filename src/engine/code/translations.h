@@ -35,7 +35,7 @@ struct tw_translations {
 	u32 upper[MAX_UPPERS];     /* ...which they are; the k-th has tables k */
 	u64 *tables[LOOKUP_KINDS][MAX_UPPERS];
 	const u8 *misses[LOOKUP_KINDS][MAX_UPPERS];
-	u32 n_sites[LOOKUP_KINDS]; /* of all indirect branches, where each has lookups of its own; else 0 */
+	u32 n_sites[LOOKUP_KINDS];              /* of all indirect branches, where each has lookups of its own; else 0 */
 	u64 *shadows[LOOKUP_KINDS][MAX_UPPERS]; /* of a snapshot: what the tables are to become (snapshot.h) */
 };
 

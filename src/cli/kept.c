@@ -1,0 +1,83 @@
+/* trackway kept: translations that recordings have kept for others, listed or removed. */
+#include "channel/keep.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "recording/recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const char help[] = "Usage: trackway kept [OPTION...] [DIR]\n\n"
+                           "Lists the translations that `trackway record` keeps, so that programs which have\n"
+                           "been recorded before begin with them: when each was used last, the memory it\n"
+                           "takes on the disk, how many fragments of code, the format, the program. DIR is\n"
+                           "what record --keep names; default ~/.cache/trackway/translations.\n\n"
+                           "  --empty      remove all of them; recordings that run go on with theirs\n"
+                           "  --help       this text\n\n"
+                           "Exit status: 0; 1 when the directory cannot be read.\n";
+
+static const char *format_of(const struct tw_kept *k)
+{
+	const char *name = k->lead.magic ? tw_format_name(k->lead.format) : NULL;
+	return name ? name : "-";
+}
+
+static void print(const struct tw_kept *k)
+{
+	char when[32];
+	struct tm tm;
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&k->used.tv_sec, &tm));
+	printf("%-16s %8.1f %10u  %-15s %s%s\n", when, (double)k->bytes / 1e6, k->lead.fragments, format_of(k),
+	       k->lead.magic ? k->lead.program : "damaged, or of another version", k->lead.verify ? " (--verify)" : "");
+}
+
+static int list(const char *dir)
+{
+	size_t n;
+	uint64_t bytes = 0;
+	struct tw_kept *all = tw_keep_list(dir, &n);
+	if (n)
+		printf("%-16s %8s %10s  %-15s %s\n", "used last", "MB", "fragments", "format", "program");
+	for (size_t i = 0; i < n; i++) {
+		print(&all[i]);
+		bytes += all[i].bytes;
+	}
+	printf("%zu program%s, %.1f MB in %s\n", n, n == 1 ? "" : "s", (double)bytes / 1e6, dir);
+	free(all);
+	return 0;
+}
+
+static int empty(const char *dir)
+{
+	const size_t n = tw_keep_empty(dir);
+	printf("removed the translations of %zu program%s from %s\n", n, n == 1 ? "" : "s", dir);
+	return 0;
+}
+
+int tw_cmd_kept(int argc, char **argv)
+{
+	static const struct option words[] = {{"empty", no_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'}, {0}};
+	const struct tw_option_set set = {"kept", ":h", words};
+	char place[TW_KEEP_PATH];
+	int emptied = 0, c;
+	while ((c = getopt_long(argc, argv, set.letters, words, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0;
+		if (c != 'e')
+			return tw_wrong_option(&set, c, argv);
+		emptied = 1;
+	}
+	if (argc - optind > 1)
+		return tw_usage_error("kept", "it takes one directory at most");
+	const char *dir = optind < argc ? argv[optind] : tw_keep_default(place) ? place : NULL;
+	if (!dir)
+		return tw_usage_error("kept", "there is no home directory to look in; name a directory");
+	char why[512];
+	const int error = tw_keep_look(dir);
+	if (error) {
+		fprintf(stderr, "trackway kept: %s\n", tw_failure_sentence(error, why, sizeof why));
+		return 1;
+	}
+	return emptied ? empty(dir) : list(dir);
+}
