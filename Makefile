@@ -179,6 +179,12 @@ bench:
 	@bench/run $(BUILD)
 	@bench/blocks $(BUILD)
 
+# The papers' tables and figures, measured again, under docs/evaluation; QUICK=1: in 15 minutes.
+evaluation:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
+	@bench/evaluation/run $(BUILD)
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/trackway $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
 		$(DESTDIR)$(PREFIX)/include/trackway $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
@@ -208,10 +214,10 @@ format:
 lint:
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude src tools
-	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/blocks bench/cluster/run bench/memory/run bench/comparison completions/trackway.bash bench/apps/run bench/apps/soak bench/apps/stress-ng bench/apps/*.sh .ci/run; do bash -n $$f || exit 1; done
+	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/inputs.sh bench/evaluation/run bench/blocks bench/cluster/run bench/memory/run bench/comparison completions/trackway.bash bench/apps/run bench/apps/soak bench/apps/stress-ng bench/apps/*.sh .ci/run; do bash -n $$f || exit 1; done
 
 clean:
 	rm -rf build
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all setup setup-mpi mpi demo check unit bench install format lint clean
+.PHONY: all setup setup-mpi mpi demo check unit bench evaluation install format lint clean
