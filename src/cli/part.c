@@ -65,7 +65,7 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	const struct tw_view *view = &p->request.view;
 	if ((view->has_thread && t->serial != view->thread) || (p->process >= 0 && t->pid != p->process))
 		return 0;
-	return !p->views || tw_views_chunk(p->views, t->serial, tw_recording_chunk_info(p->recording, thread, chunk));
+	return !p->views || tw_views_chunk(p->views, thread, chunk);
 }
 
 static int pass_damage(void *context, size_t thread, size_t chunk, int error)

@@ -8,8 +8,7 @@
 static int chunk_is_seen(void *context, size_t thread, size_t chunk)
 {
 	const struct tw_session *s = (const struct tw_session *)((char *)context - offsetof(struct tw_session, damage));
-	return tw_views_chunk(s->stage.views, tw_recording_thread(s->recording, thread)->serial,
-	                      tw_recording_chunk_info(s->recording, thread, chunk));
+	return tw_views_chunk(s->stage.views, thread, chunk);
 }
 
 static void free_all(struct tw_session *s)

@@ -1,6 +1,7 @@
 #include "plugin/view.h"
 #include "analyze/by_fragment.h"
 #include "plugin/range.h"
+#include "recording/index.h"
 #include "recording/recording.h"
 #include "replay/state.h"
 
@@ -10,7 +11,10 @@
 struct tw_views {
 	const struct tw_context *context;
 	const struct tw_view *view;
-	int passes_over;       /* batches without references in the range */
+	int passes_over;        /* batches without references in the range */
+	struct tw_index *index; /* of the recording, for a range of addresses: from low to high; NULL: it is not looked at */
+	int looked_for_index;
+	uint64_t low, high;
 	char *function_module; /* of MODULE!NAME; NULL: any */
 	const char *function;
 	_Atomic int found_function, found_module, found_range;
@@ -92,6 +96,7 @@ void tw_views_free(struct tw_views *v)
 	if (!v)
 		return;
 	free(v->function_module);
+	tw_index_close(v->index);
 	free(v);
 }
 
@@ -100,13 +105,43 @@ static int before(const struct tw_where *limit, uint64_t insn)
 	return limit->kind == TW_WHERE_COUNT && insn < limit->value;
 }
 
-int tw_views_chunk(const struct tw_views *v, uint32_t thread, const struct tw_chunk_info *chunk)
+/* Opens the index for a range of addresses. Without it chunks are read. */
+static void open_index(struct tw_views *v)
 {
-	if (v->view->has_thread && thread != v->view->thread)
+	struct tw_ranges ranges = {0};
+	v->looked_for_index = 1;
+	if (tw_ranges_parse(&ranges, v->view->range) || !ranges.n || tw_index_open(tw_context_recording(v->context), &v->index)) {
+		tw_ranges_free(&ranges);
+		return;
+	}
+	v->low = ranges.items[0].start;
+	v->high = ranges.items[0].end - 1;
+	v->found_range = 1;
+	tw_ranges_free(&ranges);
+}
+
+/* Whether the range may be in a chunk. */
+static int range_may_be(struct tw_views *v, size_t thread, size_t chunk)
+{
+	if (!v->passes_over)
+		return 1;
+	if (!v->looked_for_index)
+		open_index(v);
+	const struct tw_index_entry *e = v->index ? tw_index_of(v->index, thread, chunk) : NULL;
+	return !e || tw_index_may_have(e, TW_INDEX_READ, v->low, v->high) || tw_index_may_have(e, TW_INDEX_WRITTEN, v->low, v->high);
+}
+
+int tw_views_chunk(struct tw_views *v, size_t thread, size_t chunk)
+{
+	const struct tw_recording *r = tw_context_recording(v->context);
+	const struct tw_chunk_info *info = tw_recording_chunk_info(r, thread, chunk);
+	if (v->view->has_thread && tw_recording_thread(r, thread)->serial != v->view->thread)
 		return 0;
-	if (before(&v->view->from, chunk->first_insn + chunk->insns))
+	if (before(&v->view->from, info->first_insn + info->insns))
 		return 0;
-	return v->view->to.kind != TW_WHERE_COUNT || before(&v->view->to, chunk->first_insn);
+	if (v->view->to.kind == TW_WHERE_COUNT && !before(&v->view->to, info->first_insn))
+		return 0;
+	return range_may_be(v, thread, chunk);
 }
 
 int tw_views_found(const struct tw_views *v, const char **what)

@@ -21,8 +21,9 @@ int tw_view_is_all(const struct tw_view *view);
 struct tw_views *tw_views_new(const struct tw_context *context, const struct tw_view *view, int no_code);
 void tw_views_free(struct tw_views *v);
 
-/* Whether anything of a chunk can be part of the view. */
-int tw_views_chunk(const struct tw_views *v, uint32_t thread, const struct tw_chunk_info *chunk);
+/* Whether anything of a chunk can be part of the view; `thread` and `chunk` as in tw_recording_chunk_info. A range of addresses is looked for in the recording's index, if it has
+ * one. By one thread at a time. */
+int tw_views_chunk(struct tw_views *v, size_t thread, size_t chunk);
 
 /* Whether what was to be found by name has been found. 0: *what is the name. */
 int tw_views_found(const struct tw_views *v, const char **what);

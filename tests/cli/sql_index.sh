@@ -86,6 +86,21 @@ remade "half an index"
 cp other.tw/index w.tw/index
 remade "another recording's index"
 
+# analyze touch goes by the index, if there is one: it tells the same, and does not read the chunks that have nothing of it.
+touched() { "$TW" analyze touch --json "0x$(printf %x "$fifth")" w.tw 2>err; }
+touched >with || fail "analyze touch: $(cat err)"
+mv w.tw/index good
+touched >without || fail "analyze touch without an index: $(cat err)"
+cmp -s with without && grep -q '"writes": 1,' with || fail "analyze touch tells something else by the index: $(diff with without)"
+file=w.tw/thread-0003
+cp $file whole
+printf '\377\377\377\377' | dd of=$file bs=1 seek=$(($(stat -c %s $file) / 2)) conv=notrunc status=none
+touched >/dev/null && fail "analyze touch without an index reads not all chunks"
+cp good w.tw/index
+touched >with || fail "analyze touch reads a chunk that the index rules out: $(cat err)"
+cmp -s with without || fail "analyze touch beside a damaged chunk"
+cp whole $file
+
 # Without a place to keep it all goes on as well.
 rm w.tw/index
 mkdir w.tw/index.new
@@ -93,7 +108,6 @@ mkdir w.tw/index.new
 rmdir w.tw/index.new
 
 # A chunk that is damaged has no entry: it is named whatever is asked.
-file=w.tw/thread-0003
 printf '\377\377\377\377' | dd of=$file bs=1 seek=$(($(stat -c %s $file) / 2)) conv=notrunc status=none
 "$TW" sql w.tw "select count(*) from refs where addr = $fifth" >out 2>err && fail "a damaged chunk is not told"
 grep -q 'thread-0003' err || fail "a damaged chunk: $(cat err)"
