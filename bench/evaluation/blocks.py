@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 
+THRESHOLD = 0.10  # of a block's executions: what `trackway blocks` leaves out without -a
 PATHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -41,7 +42,7 @@ def main():
         row[kind + "_length"], row[kind + "_executed_length"] = (f"{x:.2f}" for x in lengths(blocks))
         for ending in ("NB", "UB", "CB", "IJ"):
             row[f"{kind}_{ending}"] = f"{100 * sum(b['ending'] == ending for b in blocks) / max(1, len(blocks)):.1f}"
-        row[kind + "_edges_left_out"], row[kind + "_ways_left_out"] = (f"{x:.2f}" for x in left_out(blocks, profile["threshold"]))
+        row[kind + "_edges_left_out"], row[kind + "_ways_left_out"] = (f"{x:.2f}" for x in left_out(blocks, THRESHOLD))
     with open(directory + "/blocks.csv", "a", newline="") as f:
         writer = csv.DictWriter(f, row.keys())
         if not f.tell():

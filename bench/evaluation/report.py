@@ -87,12 +87,10 @@ def size(program, kind, field):
 
 def head():
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
-    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*", "--", ], capture_output=True, text=True).stdout.strip()
-    commit = commit or subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    inputs = open(os.path.join(MEASURED, "size")).read().strip()
-    load = " ".join(f"{x:.1f}" for x in os.getloadavg())
-    out(f"Measured by `make evaluation` on {datetime.date.today()}, commit {commit}: {os.cpu_count()} x {cpu}, Linux {platform.release()},")
-    out(f"load averages at the end {load}; inputs: {inputs}. Times are processor time over native processor time.")
+    said = {name: open(os.path.join(MEASURED, name)).read().split() for name in ("commit", "size", "load")}
+    load = sorted(map(float, said["load"]))
+    out(f"Measured by `make evaluation` until {datetime.date.today()}, begun at commit {' '.join(said['commit'])}: {os.cpu_count()} x {cpu}, Linux {platform.release()},")
+    out(f"load averages from {load[0]} to {load[-1]}; inputs: {said['size'][0]}. Times are processor time over native processor time.")
     out()
 
 
