@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,13 +21,19 @@ struct head {
 	uint64_t told;
 };
 
-/* A slot: its head, then the parts of the buffer, the second one right behind what there is of the first. */
-enum { SLOT_BYTES = (sizeof(struct tw_spooled) + TW_DEMUX_DATA + TW_SLACK_BYTES + TW_PAGE - 1) / TW_PAGE * TW_PAGE };
+/*
+ * A slot: its head, in a page of its own, so that what is written next begins with one; then the parts of the buffer, the second one right behind what there is of the first.
+ * Who reads them may look a little further.
+ */
+enum { MARGIN = 64, DATA_AT = TW_PAGE, SLOT_BYTES = DATA_AT + (TW_DEMUX_DATA + TW_SLACK_BYTES + MARGIN + TW_PAGE - 1) / TW_PAGE * TW_PAGE };
 
 struct tw_spool {
 	int fd, dir_fd;
 	unsigned slots;
 	struct head head;
+	const uint8_t *map; /* all of it, so that buffers are read where they are; NULL: it is not */
+	size_t mapped;
+	uint64_t size; /* of the file: what is mapped can be read up to there */
 };
 
 static uint64_t slot_at(unsigned slot)
@@ -62,6 +70,20 @@ static int begin(int dir_fd, int flags, struct tw_spool **out)
 	return tw_fail(why == ENOENT ? TW_ERR_MISSING : TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(why));
 }
 
+/* Where memory is limited by addresses buffers are copied. */
+static void map(struct tw_spool *s)
+{
+	struct rlimit space;
+	const size_t n = slot_at(s->slots);
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur != RLIM_INFINITY)
+		return;
+	void *at = mmap(NULL, n, PROT_READ, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
+	if (at == MAP_FAILED)
+		return;
+	s->map = at;
+	s->mapped = n;
+}
+
 int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out)
 {
 	int error = begin(dir_fd, O_RDWR | O_CREAT | O_TRUNC, out);
@@ -74,8 +96,10 @@ int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out)
 	if (error) {
 		tw_spool_remove(s);
 		*out = NULL;
+		return error;
 	}
-	return error;
+	map(s);
+	return TW_OK;
 }
 
 int tw_spool_open(int dir_fd, struct tw_spool **out)
@@ -99,6 +123,8 @@ void tw_spool_free(struct tw_spool *s)
 {
 	if (!s)
 		return;
+	if (s->map)
+		munmap((void *)s->map, s->mapped);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->dir_fd >= 0)
@@ -131,7 +157,12 @@ static uint32_t slack_bytes(uint32_t slack_end)
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in)
 {
 	const struct iovec iov[2] = {{(void *)in->data, data_bytes(in->bytes)}, {(void *)in->slack, slack_bytes(in->slack_end)}};
-	return write_at(s, iov, iov[1].iov_len ? 2 : 1, slot_at(slot) + sizeof(struct tw_spooled));
+	if (s->size < slot_at(slot + 1)) {
+		if (ftruncate(s->fd, (off_t)slot_at(slot + 1)))
+			return tw_fail(TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(errno));
+		s->size = slot_at(slot + 1);
+	}
+	return write_at(s, iov, iov[1].iov_len ? 2 : 1, slot_at(slot) + DATA_AT);
 }
 
 static uint64_t check_of(const struct tw_spooled *head)
@@ -156,9 +187,13 @@ int tw_spool_read(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint3
                   struct tw_demux_input *in)
 {
 	const uint32_t n = data_bytes(bytes), n_slack = slack_bytes(slack_end);
+	const uint8_t *at = s->map ? s->map + slot_at(slot) + DATA_AT : NULL;
+	*in = (struct tw_demux_input){.data = at, .slack = at ? at + n : NULL, .bytes = bytes, .slack_end = n_slack};
+	if (at)
+		return TW_OK;
 	const struct iovec iov[2] = {{room->data, n}, {room->slack, n_slack}};
 	ssize_t got;
-	while ((got = preadv(s->fd, iov, n_slack ? 2 : 1, (off_t)(slot_at(slot) + sizeof(struct tw_spooled)))) < 0 && errno == EINTR)
+	while ((got = preadv(s->fd, iov, n_slack ? 2 : 1, (off_t)(slot_at(slot) + DATA_AT))) < 0 && errno == EINTR)
 		;
 	if (got != (ssize_t)n + n_slack)
 		return tw_fail(got < 0 ? TW_ERR_SYSTEM : TW_ERR_TRUNCATED, TW_SPOOL_FILE "%s%s", got < 0 ? ": " : "",

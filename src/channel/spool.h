@@ -56,7 +56,7 @@ int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *he
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */
 int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
-/* Its buffer, with zeros behind each part; *in points to `room`. */
+/* Its buffer; *in points to `room`, or to where it is in the file. Some bytes behind each part can be read, too. */
 int tw_spool_read(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end, struct tw_spool_room *room,
                   struct tw_demux_input *in);
 
