@@ -70,7 +70,7 @@ struct tw_collector {
 	pthread_t thread_id;
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
-	_Atomic int stopping; /* what still runs is not waited for */
+	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */
 	uint32_t next_check;  /* slot */
 	uint64_t started;     /* when, in ns */
 	uint64_t most_bytes, most_ns;
@@ -877,7 +877,7 @@ unsigned tw_collector_end(struct tw_collector *c, unsigned ms)
 
 void tw_collector_stop(struct tw_collector *c)
 {
-	atomic_store(&c->stopping, 1);
+	atomic_fetch_add(&c->stopping, 1);
 	ring_bell(c);
 }
 
@@ -899,10 +899,14 @@ static void store_budget(struct tw_collector *c)
 static void empty_spool(struct tw_collector *c)
 {
 	enum { MOMENT_MS = 500 };
+	const int stopped = atomic_load(&c->stopping);
 	uint64_t left;
-	while ((left = tw_output_settle(c->output, MOMENT_MS)))
-		if (c->tell_left)
+	while ((left = tw_output_settle(c->output, MOMENT_MS))) {
+		if (atomic_load(&c->stopping) != stopped)
+			tw_output_abandon(c->output);
+		else if (c->tell_left)
 			c->tell_left(c->tell_context, left);
+	}
 	if (c->tell_left)
 		c->tell_left(c->tell_context, 0);
 }
@@ -920,7 +924,10 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
-	tw_spool_remove(c->spool);
+	if (result->abandoned)
+		tw_spool_free(c->spool);
+	else
+		tw_spool_remove(c->spool);
 	c->spool = NULL;
 	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at, c->tables);
 	result->totals.fragments = tw_tables_fragments(c->tables);

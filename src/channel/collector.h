@@ -98,7 +98,10 @@ const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c
  */
 unsigned tw_collector_end(struct tw_collector *c, unsigned ms);
 
-/* Stops recording: what still runs goes on without, and the recording is incomplete. From a signal handler too. */
+/*
+ * Stops recording: what still runs goes on without, and the recording is incomplete. While tw_collector_finish waits for the spool: it waits no longer, and the spool stays. From
+ * a signal handler too.
+ */
 void tw_collector_stop(struct tw_collector *c);
 
 /*

@@ -81,7 +81,7 @@ struct tw_output {
 	struct tw_job *unused;
 	unsigned n_jobs, most_jobs;
 	int ending;
-	_Atomic int failed;
+	_Atomic int failed, abandoned;
 	struct lane lane[TW_OUTPUT_LANES];
 	unsigned n_lanes;
 	struct chunk_order *order; /* by serial number */
@@ -434,7 +434,7 @@ static void tell_all(struct tw_output *o)
 		}
 		tw_output_drop(o, job);
 	}
-	if (told)
+	if (told && stores(o))
 		tw_spool_told(o->spool, told);
 	pthread_mutex_unlock(&o->writing);
 }
@@ -490,6 +490,10 @@ static void do_job(struct lane *l, struct tw_job *job)
 {
 	struct tw_output *o = l->o;
 	struct tw_output_options *opt = &o->options;
+	if (job->spooled && atomic_load(&o->abandoned)) {
+		has_looked(o, job);
+		return;
+	}
 	if (job->spooled && !unspool(l, job))
 		return;
 	if (opt->check && opt->check(opt->check_context, &job->chunk))
@@ -1038,6 +1042,21 @@ void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer,
 	o->waiting_bytes += job->bytes;
 	enqueue(o, l, job);
 	pthread_mutex_unlock(&o->lock);
+}
+
+/* From here on no chunk is written: one that misses a buffer must not be, since those that are written are not encoded again. */
+void tw_output_abandon(struct tw_output *o)
+{
+	struct tw_output_result *r = &o->result;
+	pthread_mutex_lock(&o->writing);
+	write_descriptors(o, atomic_load(&o->all_described));
+	if (!atomic_exchange(&o->failed, 1)) {
+		snprintf(r->failure, sizeof r->failure,
+		         "encoding was broken off; the next command that reads the recording goes on with it");
+		r->abandoned = 1;
+	}
+	atomic_store(&o->abandoned, 1);
+	pthread_mutex_unlock(&o->writing);
 }
 
 uint64_t tw_output_settle(struct tw_output *o, unsigned ms)

@@ -69,6 +69,7 @@ struct tw_output_result {
 	int mismatch;
 	char failure[512]; /* why recording stopped; "" if it did not */
 	int said;          /* 1: the failure has been said on stderr */
+	int abandoned;     /* 1: what the spool has is yet to be encoded */
 };
 
 /* Starts the threads. */
@@ -110,6 +111,9 @@ void tw_output_thread_ends(struct tw_output *o, uint32_t serial);
 
 /* Bytes of buffers that have been put, and that wait. From any thread. */
 void tw_output_waiting(struct tw_output *o, uint64_t *put, uint64_t *waiting);
+
+/* With a spool, when nothing more will be put: what is not encoded yet stays in it, as if the collector had been killed. */
+void tw_output_abandon(struct tw_output *o);
 
 /* Nothing more will be put: waits until nothing waits any more, but no longer than `ms` milliseconds. Returns what still waits. */
 uint64_t tw_output_settle(struct tw_output *o, unsigned ms);

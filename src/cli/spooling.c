@@ -47,7 +47,7 @@ void tw_spooling_tell(void *context, uint64_t left)
 	if (!isatty(STDERR_FILENO) || (!left && !told))
 		return;
 	if (left)
-		fprintf(stderr, "\rtrackway: the program has ended; %llu MB are left to be encoded\033[K",
+		fprintf(stderr, "\rtrackway: the program has ended; %llu MB are left to be encoded (^C: later)\033[K",
 		        (unsigned long long)(left >> 20));
 	else
 		fputs("\r\033[K", stderr);
