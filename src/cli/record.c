@@ -68,7 +68,7 @@ struct record {
 	uint64_t dump_pc;
 	int dump_all;
 	uint32_t hot, versions, share;
-	int share_asked; /* it was given */
+	int share_asked;  /* it was given */
 	const char *keep; /* as given */
 	struct tw_with with;
 	int temporary; /* the recording does not stay */

@@ -44,7 +44,14 @@ struct tw_file_chunk {
 	uint64_t check; /* xxh64 of the bytes before */
 };
 
-enum tw_block_kind { TW_BLOCK_DESCRIPTORS = 1, TW_BLOCK_MODULES = 2, TW_BLOCK_PROCESSES = 3, TW_BLOCK_NAMES = 4, TW_BLOCK_BUDGET = 5, TW_BLOCK_INDEX = 6 };
+enum tw_block_kind {
+	TW_BLOCK_DESCRIPTORS = 1,
+	TW_BLOCK_MODULES = 2,
+	TW_BLOCK_PROCESSES = 3,
+	TW_BLOCK_NAMES = 4,
+	TW_BLOCK_BUDGET = 5,
+	TW_BLOCK_INDEX = 6
+};
 
 /* Before a stored block of the code file, or of the names. */
 struct tw_file_block {
