@@ -112,6 +112,7 @@ static int set_sort(struct report *r, const char *key)
 	static const char *const keys[] = {"self", "incl", "refs", "reads", "writes", "calls", "name"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!strcmp(key, keys[i])) {
+			r->sort_given = 1;
 			r->sort = (enum report_sort)i;
 			return -1;
 		}
@@ -232,6 +233,10 @@ static int parse(struct report *r, int argc, char **argv)
 		return status;
 	if (r->self_only && r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS)
 		return tw_usage_error("report", "--self is about functions: lines and calls need all");
+	if (r->last && (r->table_given || r->self_only || r->sort_given || r->function || r->module || r->rows.form == TW_ROWS_CSV))
+		return tw_usage_error("report", "--last shows blocks in their order: it goes with --thread and --json only");
+	if (r->sort_given && r->table != REPORT_FUNCTIONS && r->table != REPORT_LINES)
+		return tw_usage_error("report", "--sort is about functions and lines; other tables have an order of their own");
 	if (r->html && (r->table_given || r->last || r->rows.form || r->function || r->module || r->part.process >= 0 ||
 	                !tw_view_is_all(&r->part.request.view)))
 		return tw_usage_error("report", "--html shows all of a recording, with all tables: it goes with -j and --no-demangle only");

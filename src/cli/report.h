@@ -13,7 +13,7 @@ struct report {
 	/* options */
 	const char *dir;
 	enum report_table table;
-	int table_given, self_only, top_given;
+	int table_given, self_only, top_given, sort_given;
 	const char *of; /* callers, callees: of this function */
 	enum report_sort sort;
 	const char *function, *module; /* only rows of these; NULL: all */

@@ -149,3 +149,9 @@ for option in '--function nosuch' '--module nosuch' '--lines --function nosuch' 
 	"$TW" report $option recording.tw >out 2>said && fail "$option: status 0"
 	grep -qE '(no function|no code of a file) nosuch ran$' said || fail "$option: $(cat said)"
 done
+
+# What would be left aside is refused.
+for option in '--last 3 --tree' '--last 3 --csv' '--last 3 --sort refs' '--tree --sort calls' '--callers rows --sort name' '--memory --sort refs'; do
+	# shellcheck disable=SC2086
+	one_sentence "$TW" report $option recording.tw
+done
