@@ -21,6 +21,7 @@
 #define MAX_OF_FORKS 12u    /* ... by forks */
 #define FORK_SHARE   50u    /* a part of the fragments that a fork is to have in memory of its own at the most */
 #define MUCH         20000u /* fragments that a process which lives on leaves while it runs, if they are half as many again as there are */
+#define USEFUL       8u     /* a part of what has been made that others must have a use for */
 #define CALLS_A_LOOK 256u   /* system calls of a process that lives on, after which it looks whether to leave or to take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
 /* Left to who begins with a snapshot: when the heap is full, all is thrown away, and that costs each its own copy first. */
@@ -511,6 +512,12 @@ static bool is_wanted(const struct thread *t)
 	return is_able(t) && tr->n_host > s.taken + MIN_NEW && has_room();
 }
 
+/* Is enough of what has been made since of use to others? A program that maps an image with code of its own makes much each time that is not. Under the lock. */
+static bool is_of_use(void)
+{
+	return tw_snapshot_new(s.taken) > (tr->n_host - s.taken) / USEFUL;
+}
+
 /* In entry e, if it is better than what is there. */
 static void leave_in(struct tw_store_entry *e)
 {
@@ -520,7 +527,8 @@ static void leave_in(struct tw_store_entry *e)
 	if (!tw_failed(fd)) {
 		tw_lock(&tw_engine.lock);
 		tw_fragment_publish_all();
-		write_as(e, (int)fd);
+		if (is_of_use())
+			write_as(e, (int)fd);
 		tw_unlock(&tw_engine.lock);
 		tw_sys(__NR_close, fd, 0, 0);
 	}

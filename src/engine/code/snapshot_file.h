@@ -52,6 +52,9 @@ struct snapshot_head {
  */
 bool tw_snapshot_make(struct snapshot_head *h);
 
+/* How many fragments there are behind the first n that were made, of code that is in its file to this day. Under the lock. */
+u32 tw_snapshot_new(u32 n);
+
 /* Writes what *h says to this place of the file; the head comes last. */
 bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place);
 

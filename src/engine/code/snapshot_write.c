@@ -85,6 +85,18 @@ static bool is_kept(const struct fragment *f)
 	return m->state == MODULE_EXPECTED || (u32)(hash >> 32) == f->code_hash;
 }
 
+u32 tw_snapshot_new(u32 n)
+{
+	u32 good = 0;
+	check_modules();
+	for (u32 i = n; i < tr->n_host; i++) {
+		const struct fragment *f = tw_fragment_made(i);
+		good += f->kind == FRAGMENT_CODE && !f->stale && f->module && is_numbered_well(f) &&
+		        tw_modules.of[f->module].state != MODULE_CHANGED;
+	}
+	return good;
+}
+
 /* Exits of other modules do not lead to f. */
 static void unlink_foreign(struct fragment *f)
 {
