@@ -71,7 +71,7 @@ for line in open("symbols"):
 refs = [(int(t), int(pc, 16), k, int(a, 16), int(s)) for t, pc, k, a, s in (l.split() for l in open("refs"))]
 blocks = [(int(f[0]), int(f[1], 16), int(f[2])) for f in (l.split() for l in open("blocks"))]
 raw = subprocess.check_output([sys.argv[1], "dump", "--raw", "recording.tw"], text=True)
-maps = [l.split() for l in raw.splitlines() if l.strip().startswith("event map") and l.endswith("/parts")][0]
+maps = [l.split() for l in raw.splitlines() if l.strip().startswith("event map") and l.endswith("/parts") and l.split()[5][-1] == "5"][0] # the code: r-x
 segments = [l.split() for l in subprocess.check_output(["readelf", "-lW", "parts"], text=True).splitlines() if l.strip().startswith("LOAD")]
 offset = int(maps[4], 16)
 vaddr = [int(s[2], 16) - int(s[1], 16) for s in segments if int(s[1], 16) <= offset < int(s[1], 16) + int(s[4], 16)][0] + offset
