@@ -164,6 +164,12 @@ info_value() {
 	python3 -c 'import json, sys; print(json.load(open("info.json"))[sys.argv[1]])' "$1" || fail "info --json has no $1"
 }
 
+# references DIR FILE: all references that were made, as `dump --refs` has them; not those that faulted.
+references() {
+	"$TW" dump --refs "$1" >dump.refs || fail "dump --refs fails"
+	sed '/ faulted$/d' dump.refs >"$2"
+}
+
 # same_instructions INSNS DIR: the recording executed the instructions of the oracle's list. `dump --lackey` prints a repeated string instruction
 # once per iteration and once more, as lackey does; so instructions that follow themselves are compared as one, and the totals exactly.
 same_instructions() {

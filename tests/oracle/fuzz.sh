@@ -18,7 +18,8 @@ for seed in ${SEEDS:-$(seq "$(full 60 4)")}; do
 	"$CC" -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o program program.S || fail "seed $seed does not assemble"
 	same_as_native ./program
 	"$STEP" -o oracle.refs -i oracle.insns ./program >/dev/null || fail "seed $seed: the oracle fails"
-	"$TW" dump --refs recording.tw | cut -d ' ' -f 2- >found.refs
+	references recording.tw made.refs
+	cut -d ' ' -f 2- made.refs >found.refs
 	cmp -s oracle.refs found.refs || {
 		diff oracle.refs found.refs | head -n 10
 		pc=$(diff oracle.refs found.refs | awk '/^[<>]/ { print $2; exit }')

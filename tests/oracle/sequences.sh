@@ -86,7 +86,7 @@ for seed in $SEEDS; do
 		rm -rf "$name.tw"
 		# shellcheck disable=SC2086
 		setarch -R "$TW" record -q -o "$name.tw" -f $format ./sequences -l image -r 14 >"$name.out" || fail "seed $seed, image, format $format: fails"
-		"$TW" dump --refs "$name.tw" >"$name.all" || fail "dump of format $format"
+		references "$name.tw" "$name.all"
 		grep -E '^[0-9]+ [0-9a-f]{6,7} ' "$name.all" >"$name.refs" # the program's own: where libraries are mapped depends on the format
 	done
 	for format in call dep06; do
