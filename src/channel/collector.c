@@ -461,16 +461,24 @@ static int is_due(const struct tw_collector *c, const struct tw_where *where, in
 	return passed >= where->value;
 }
 
+/* What is stored, and what waits in the spool will come to: as much of it as of what came out of there before, or at first as is usual. */
+static uint64_t bytes_in_all(struct tw_collector *c)
+{
+	enum { USUAL = 16 };
+	struct tw_collector_progress now = {0};
+	tw_collector_progress(c, &now);
+	const uint64_t came_out = now.spooled - now.waiting;
+	const double share = came_out ? (double)now.stored / (double)came_out : 1.0 / USUAL;
+	return now.stored + (uint64_t)((double)now.waiting * share);
+}
+
 /* Notes which limit is reached, the first one. */
 static int limit_is_reached(struct tw_collector *c, uint64_t *next)
 {
 	const struct tw_where time = {.kind = TW_WHERE_TIME, .value = c->most_ns};
-	struct tw_collector_progress now = {0};
 	if (!c->limit && c->most_ns && is_due(c, &time, 1, next))
 		c->limit = TW_LIMIT_TIME;
-	if (!c->limit && c->most_bytes)
-		tw_collector_progress(c, &now);
-	if (!c->limit && c->most_bytes && now.stored >= c->most_bytes)
+	if (!c->limit && c->most_bytes && bytes_in_all(c) >= c->most_bytes)
 		c->limit = TW_LIMIT_BYTES;
 	return c->limit != TW_LIMIT_NONE;
 }
