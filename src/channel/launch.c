@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -218,28 +219,17 @@ static void handle_all(struct sigaction act)
 		sigaction(handled[i].number, &act, NULL);
 }
 
-static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, int report)
+static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, int *why)
 {
 	restore_inherited();
 	execve(engine, argv, env);
-	int why = errno;
-	if (write(report, &why, sizeof why) < 0)
-		_exit(125);
+	*why = errno;
 	_exit(125);
 }
 
-/* The errno execve failed with in the child, or 0 once it has succeeded. */
-static int exec_result(int fd)
-{
-	int why = 0;
-	ssize_t n;
-	while ((n = read(fd, &why, sizeof why)) < 0 && errno == EINTR)
-		;
-	return n == sizeof why ? why : 0;
-}
-
-/* Forks with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. */
-static int spawn(const char *engine, char **argv, char **env, int report[2])
+/* Forks with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. The errno execve fails with
+ * in the child is in *exec_failed, which both share: a pipe would take file descriptors, and there may be hardly any. */
+static int spawn(const char *engine, char **argv, char **env, int *exec_failed)
 {
 	sigset_t block, before;
 	sigemptyset(&block);
@@ -249,7 +239,7 @@ static int spawn(const char *engine, char **argv, char **env, int report[2])
 	child = fork();
 	int why = child < 0 ? errno : 0;
 	if (!child)
-		start(engine, argv, env, report[1]);
+		start(engine, argv, env, exec_failed);
 	handle_all((struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO});
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
@@ -283,19 +273,17 @@ int tw_launch_wait(void)
 
 int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 {
-	int report[2];
-	char **env = make_environment(launch->channel, launch->program, launch->engine != NULL);
+	int *exec_failed = mmap(NULL, sizeof *exec_failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char **env = exec_failed == MAP_FAILED ? NULL : make_environment(launch->channel, launch->program, launch->engine != NULL);
 	last = *launch;
-	if (!env || pipe2(report, O_CLOEXEC))
-		return env ? errno : ENOMEM;
-	int why = spawn(launch->engine ? launch->engine : launch->program->path, launch->program->argv, env, report);
-	close(report[1]);
-	if (!why)
-		why = exec_result(report[0]);
-	close(report[0]);
+	if (!env)
+		return ENOMEM;
+	int why = spawn(launch->engine ? launch->engine : launch->program->path, launch->program->argv, env, exec_failed);
 	free_environment(env, launch->engine != NULL);
 	if (child > 0)
 		*wait_status = has_left(launch->left) ? TW_LAUNCH_LEFT : tw_launch_wait();
+	why = why ? why : *exec_failed;
+	munmap(exec_failed, sizeof *exec_failed);
 	return why;
 }
 
