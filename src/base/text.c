@@ -118,3 +118,15 @@ unsigned tw_utf8_length(const unsigned char *s)
 		return 0;
 	return n;
 }
+
+int tw_parse_bytes(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "kMG";
+	char *end;
+	errno = 0;
+	const unsigned long long n = strtoull(text, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	*bytes = n << shift;
+	return *text >= '0' && *text <= '9' && !errno && (!*end || (unit && !end[1])) && n <= UINT64_MAX >> shift;
+}

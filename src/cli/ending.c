@@ -1,22 +1,15 @@
 #include "cli/ending.h"
+#include "base/text.h"
 #include "channel/where.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int tw_ending_size(struct tw_ending *e, const char *text)
 {
-	static const char units[] = "kMG";
-	char *end;
-	errno = 0;
-	const unsigned long long n = strtoull(text, &end, 10);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 	e->size = text;
-	e->most_bytes = n << shift;
-	return *text >= '1' && *text <= '9' && !errno && (!*end || (unit && !end[1])) && n <= UINT64_MAX >> shift;
+	return *text != '0' && tw_parse_bytes(text, &e->most_bytes);
 }
 
 int tw_ending_time(struct tw_ending *e, const char *text)

@@ -8,6 +8,7 @@
 #include "cli/learned.h"
 #include "cli/options.h"
 #include "cli/with.h"
+#include "base/text.h"
 #include "channel/aside.h"
 #include "channel/asked.h"
 #include "channel/budget.h"
@@ -304,7 +305,7 @@ static int check_ring(const struct record *r)
 static int set_spool(struct record *r, const char *text)
 {
 	r->spool_as_given = text;
-	if (!tw_spooling_size(text, &r->spool))
+	if (!tw_parse_bytes(text, &r->spool))
 		return bad_usage("--spool wants a size, as 500M or 2G, or 0, not", text);
 	return !r->spool || r->spool >= TW_SPOOL_LEAST ? 0 : bad_usage("--spool wants 64M or more, or 0, not", text);
 }

@@ -2,25 +2,12 @@
 #include "channel/machine.h"
 #include "channel/spool.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-int tw_spooling_size(const char *text, uint64_t *bytes)
-{
-	static const char units[] = "kMG";
-	char *end;
-	errno = 0;
-	const unsigned long long n = strtoull(text, &end, 10);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	*bytes = n << shift;
-	return *text >= '0' && *text <= '9' && !errno && (!*end || (unit && !end[1])) && n <= UINT64_MAX >> shift;
-}
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {

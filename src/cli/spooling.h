@@ -6,9 +6,6 @@
 
 #include <stdint.h>
 
-/* Takes the value of the option: bytes, or a number of k, M or G of them, of 1024 each; 0 for none. 0: the text is none of these. */
-int tw_spooling_size(const char *text, uint64_t *bytes);
-
 /* Where none is given, for a recording in this directory: a quarter of the memory that is free, and of the disk. */
 uint64_t tw_spooling_default(const char *dir);
 
