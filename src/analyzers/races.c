@@ -279,7 +279,8 @@ static int take_refs(struct state *s, struct thread *t, const struct tw_block_ru
 static int release_block(struct state *s, struct thread *t, const struct tw_open_call *c)
 {
 	const struct tw_epoch_access a = access_of(s, t, c->back - 1, TW_EPOCH_WRITE);
-	const int theirs = tw_runtime_code_at(&s->runtime, c->back - 1, t->serial) != TW_CODE_PROGRAM;
+	const enum tw_code_owner owner = tw_runtime_code_at(&s->runtime, c->back - 1, t->serial);
+	const int theirs = owner == TW_CODE_LIBRARY || owner == TW_CODE_OPENMP;
 	return c->args[0] && !theirs && is_threaded(s, t->order->process) ? check_words(s, t, c->args[0], 8, a) : 0;
 }
 
@@ -397,11 +398,22 @@ static int change_owner(struct state *s, struct thread *t, const struct tw_block
 	return error;
 }
 
+/* Whose a block is, on whose behalf it runs. */
+static enum tw_code_owner owner_of(struct state *s, const struct thread *t, const struct tw_block_run *run)
+{
+	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, run, t->serial);
+	if (owner != TW_CODE_GIVEN)
+		return owner;
+	const struct tw_callpath *p = &t->path;
+	const int by_openmp = p->n && tw_runtime_code_at(&s->runtime, p->frames[p->n - 1].back - 1, t->serial) == TW_CODE_OPENMP;
+	return by_openmp ? TW_CODE_OPENMP : TW_CODE_PROGRAM;
+}
+
 static int take_block(struct state *s, struct thread *t, const struct tw_part *p, size_t i, int *waits)
 {
 	const struct tw_block_run *run = &p->blocks[i];
 	const size_t end = i + 1 < p->n_blocks ? p->blocks[i + 1].first_ref : p->n_refs, n = end - run->first_ref;
-	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, run, t->serial);
+	const enum tw_code_owner owner = owner_of(s, t, run);
 	uint64_t last;
 	int error = owner != t->owner ? change_owner(s, t, run, owner, waits) : 0;
 	if (error || *waits)

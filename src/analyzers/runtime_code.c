@@ -23,7 +23,9 @@ static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32
 	tw_names_code(names, tw_names_image(names, thread), pc, &name);
 	if (begins(name.module, openmp))
 		return TW_CODE_OPENMP;
-	return begins(name.module, files) && !begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_LIBRARY : TW_CODE_PROGRAM;
+	if (!begins(name.module, files))
+		return TW_CODE_PROGRAM;
+	return begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_GIVEN : TW_CODE_LIBRARY;
 }
 
 enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)

@@ -1,6 +1,6 @@
 /*
- * Code of the C library, the loader and gcc's OpenMP library, as against the program's: what they do within is theirs, and is right. Functions that work on memory which the program gives
- * them (mem..., str..., wcs...) count as the program's.
+ * Code of the C library, the loader and gcc's OpenMP library, as against the program's: what they do within is theirs, and is right. Functions that work on memory which
+ * they are given (mem..., str..., wcs...) are their caller's where that is the OpenMP library, and else count as the program's.
  */
 #ifndef TW_RUNTIME_CODE_H
 #define TW_RUNTIME_CODE_H
@@ -18,7 +18,7 @@ struct tw_runtime_code {
 	} recent[256];         /* places that were asked for */
 };
 
-enum tw_code_owner { TW_CODE_PROGRAM, TW_CODE_LIBRARY, TW_CODE_OPENMP };
+enum tw_code_owner { TW_CODE_PROGRAM, TW_CODE_LIBRARY, TW_CODE_OPENMP, TW_CODE_GIVEN /* works on memory that it is given */ };
 
 /* Whose code the block is. `thread` ran it. Where there is no memory: the program's. */
 enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread);
