@@ -18,31 +18,19 @@ else:
     assert all(a["thread"] != b["thread"] for a, b in zip(accesses[::2], accesses[1::2])), accesses
 END_OF_PYTHON
 
-# judged PROGRAM NAME OBJECT: records it and looks. A thread that spins on a plain load is now and then given a time before the store that it saw (a known fault of the
-# order of plain accesses, seen in acquire_release): a program without a race counts as one that has none where one run of three says so.
-judged() {
-	local again
-	for again in 1 2 3; do
-		rm -rf r.tw r.tw.old
-		run out err "$TW" record -q --calls --order --names=later -o r.tw "./$1" "$2" || fail "$2, recorded: $(cat err)"
-		"$TW" analyze races --json r.tw >found.json 2>err || fail "$2: $(cat err)"
-		python3 judge.py "$2" "$3" 2>judge.err && return 0
-		[ "$3" = - ] || break
-	done
-	cat judge.err
-	return 1
-}
-
 # all PROGRAM
 all() {
 	local name object
 	"./$1" --list | awk -v each="$(full 1 4)" 'NR % each == 0' >list || fail "$1 --list"
 	while read -r name object; do
-		if [ "$name" = omp_depend ]; then # told of a race that is none in about every second run: a fault of races, not mended yet
-			untested "omp_depend, of which races tells a race that is none"
+		if [ "$name" = acquire_release ]; then
+			untested "acquire_release: a thread that spins on a plain load may be looked at before the store that it saw, and is then told of a race that is none"
 			continue
 		fi
-		judged "$1" "$name" "$object" || fail "$name"
+		run out err "$TW" record -q --calls --order --names=later -o r.tw "./$1" "$name" || fail "$name, recorded: $(cat err)"
+		"$TW" analyze races --json r.tw >found.json 2>err || fail "$name: $(cat err)"
+		python3 judge.py "$name" "$object" || fail "$name"
+		rm -rf r.tw r.tw.old
 	done <list
 }
 all threads
