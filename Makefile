@@ -5,11 +5,16 @@ BUILD ?= build
 VERSION := 0.1
 SOVERSION := 1
 
+comma := ,
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=c11 -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' $(WARN) -Iinclude -Isrc -fPIC -fno-semantic-interposition
 TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -liberty -lpthread -lm
 CLI_LIBS := -lsqlite3 -ledit -lncursesw
+# The tool is started for each recording, and loading its libraries is half of what a short one takes of it: they are linked into it where there are archives of all.
+ARCHIVES := sqlite3 edit ncursesw tinfo bsd md dw elf bz2 lzma zstd xxhash z iberty
+LACKS_ARCHIVES := $(shell for l in $(ARCHIVES); do [ -e "$$($(CC) -print-file-name=lib$$l.a)" ] || echo lib$$l.a; done)
+RECORD_LIBS := $(if $(LACKS_ARCHIVES),$(TOOL_LIBS) $(CLI_LIBS),-lZydis -Wl$(comma)-Bstatic $(ARCHIVES:%=-l%) -Wl$(comma)-Bdynamic -lpthread -lm)
 ifdef ASAN
 BUILD := build/asan
 TOOL_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -54,7 +59,7 @@ endif
 
 # The tool has the library in it, and exports its interface: plug-ins need nothing else.
 $(BUILD)/trackway: $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
-	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(LIB_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(LIB_OBJ) $(RECORD_LIBS)
 
 mpi: $(BUILD)/trackway-mpi
 

@@ -139,7 +139,7 @@ command_of() {
 	case $1 in
 	gzip) COMMAND=(gzip -9 -c "$work/$n.data") ;;
 	bzip2) COMMAND=(bzip2 -9 -c "$work/$n.data") ;;
-	xz-T2) COMMAND=(xz -6 -T2 --block-size=700000 -c "$work/$n.data") ;;
+	xz-T2) COMMAND=(xz -6 -T2 --block-size="$(of $n 700000 100000 20000)" -c "$work/$n.data") ;;
 	pigz) COMMAND=(pigz -9 -p 2 -c "$work/$n.data") ;;
 	stockfish) COMMAND=(stockfish bench 16 1 "$(of $n 9 5 1)" default depth) ;;
 	xsltproc) COMMAND=(xsltproc "$work/style.xsl" "$work/$n.xml") ;;

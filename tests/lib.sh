@@ -209,6 +209,15 @@ says() {
 	}
 }
 
+# record_refused SENTENCE OPTION...: record is not to begin with these options: it says so, and ends with 125
+record_refused() {
+	local sentence=$1
+	shift
+	"$TW" record "$@" true >refused.out 2>refused.err
+	[ $? = 125 ] || fail "record $*: not refused"
+	grep -qF -- "$sentence" refused.err || fail "record $*: $(cat refused.err)"
+}
+
 # await PATTERN FILE: until a line of it matches
 await() { until grep -qe "$1" "$2" 2>/dev/null; do sleep 0.05; done; }
 

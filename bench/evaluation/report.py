@@ -71,7 +71,10 @@ def table(title, name, heads, body, last=None):
 def plot(name, title, label, log=False, lines=False):
     """The columns of DOCS/NAME.csv as bars (without its last row, the mean, if that is one), or as lines."""
     path = os.path.join(DOCS, name)
-    n = len(open(path + ".csv").readline().split(","))
+    lines_of = open(path + ".csv").read().splitlines()
+    n = len(lines_of[0].split(","))
+    if not any(cell not in ("", "-") for line in lines_of[1:] for cell in line.split(",")[1:]):
+        return  # nothing was measured of it
     style = ["set style data linespoints", "set logscale x"] if lines else [
         "set style data histograms", "set style histogram clustered gap 1", "set style fill pattern 1 border", "set xtics rotate by -35"]
     columns = ", ".join(f"'{path}.csv' using {'1:' if lines else ''}{i}" + ("" if lines or i > 2 else ":xtic(1)") for i in range(2, n + 1))

@@ -32,6 +32,7 @@ enum tw_event_type {
 	TW_EVENT_CALL,      /* struct tw_called: a function is entered whose calls are told (record --calls) */
 	TW_EVENT_RETURN,    /* struct tw_returned: control is where one of them returns to */
 	TW_EVENT_LEARNED,   /* struct tw_learned: a block that ran outside of what is recorded (record --learn) */
+	TW_EVENT_STACK,     /* struct tw_stack, then bytes: the stack, where recording goes on in the middle (record --learn-what=cct) */
 	TW_NEVENTS
 };
 
@@ -144,9 +145,16 @@ struct tw_window {
 /* The bare engine tells each block when it comes by it by a way that is new: it may have run any number of times. */
 struct tw_learned {
 	uint64_t pc;
-	uint32_t bytes;
+	uint32_t bytes;    /* 0: of the block nothing is told but that its way leads there */
 	uint32_t from_end; /* how the block before it ended: enum tw_end */
-	uint64_t from;     /* behind that block; 0: it is not known by which way it was come by */
+	uint64_t from;     /* behind that block; 0: it is not known from where it was reached */
+};
+/*
+ * What of the stack is there where recording begins, in one event or several: the bytes from address `at` on. `sp` is in the first of them the same as `at`, and says by that that another stack begins.
+ * The registers by which who has debug information finds the calls that are open: those that functions keep.
+ */
+struct tw_stack {
+	uint64_t at, pc, sp, rbx, rbp, r12, r13, r14, r15;
 };
 /* What is stamped, and how. */
 enum tw_stamp_kind {

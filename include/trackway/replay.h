@@ -24,6 +24,9 @@ struct tw_replay_options {
 	 * result; 0: go on with the next chunk. NULL: stop with `error`. Called by one worker at a time; tw_recording_detail() tells more. */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error);
 	void *context; /* for both */
+	/* How far it is: `done` of `chunks` have been replayed. Called by one worker at a time, after each chunk; NULL: it is not. */
+	void (*progress)(void *progress_context, size_t done, size_t chunks);
+	void *progress_context;
 };
 
 /*

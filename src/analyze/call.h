@@ -1,8 +1,9 @@
-/* What of calls the shadow stack (callstack.h) and what is made of it (calls.h) share. */
+/* What of calls the shadow stack (callstack.h), what follows calls and what is made of that (calls.h) share. */
 #ifndef TW_CALL_H
 #define TW_CALL_H
 
 #include <stdint.h>
+#include <trackway/replay.h>
 
 /* What is counted. */
 struct tw_cost {
@@ -40,6 +41,40 @@ struct tw_call {
 	uint64_t to_pc; /* where the callee was entered first */
 	uint64_t calls;
 	struct tw_cost cost;
+};
+
+/* What an instruction cost by itself in one context. Sorted by function, level, image, address. */
+struct tw_call_insn {
+	struct tw_context in;
+	uint32_t image;
+	uint8_t end; /* enum tw_end, if it ends a block; else TW_END_FALL */
+	uint64_t pc;
+	struct tw_cost cost;
+	uint64_t ran;    /* how often it was executed */
+	uint64_t target; /* JUMP, COND: where to */
+	uint64_t taken;  /* JUMP, COND: how often it went there */
+};
+
+struct tw_calls_options {
+	struct tw_replay_options replay; /* `grain` is ignored; calls are followed in order, by one worker at a time */
+	/* The function of the code at pc of an image (see profile.h); `called`: a call has led there. *place is all zeros. 0, or an error that ends the
+	 * replay. */
+	int (*place)(void *context, uint32_t image, uint64_t pc, int called, struct tw_call_place *place);
+	/* After all was replayed: not 0 if place() would answer otherwise now, as calls have led elsewhere since. All is replayed once more then, with functions
+	 * numbered anew; what calls have taught place() is not forgotten. */
+	int (*again)(void *context);
+	void *context; /* for both */
+	/* In place of tw_replay, to have the analyzer see a part of the execution only; NULL: tw_replay. */
+	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
+	           const struct tw_analyzer *analyzer, void *arg);
+	void *run_context;
+};
+
+struct tw_calls {
+	struct tw_cost totals;
+	struct tw_call_insn *insns;
+	struct tw_call *calls;
+	size_t n_insns, n_calls;
 };
 
 static inline void tw_cost_add(struct tw_cost *to, const struct tw_cost *more)

@@ -1,51 +1,17 @@
+/*
+ * Calls are followed in order, replay is not: workers replay chunks, each into a log (calls_log.h), and logs are followed one after another as their states are merged. So
+ * following is all that one processor does alone, and it does it by piece (calls_count.h), not by block.
+ */
 #include "analyze/calls.h"
-#include "analyze/by_fragment.h"
-#include "analyze/callstack.h"
+#include "analyze/calls_code.h"
 #include "analyze/profile.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Levels of a context, and in place of a level: the code runs as a stub, which is charged to its caller. */
-enum { N_LEVELS = 2, AS_STUB = 2 };
-
-/* What executions counted that were not whole, or whose references differ from one to another. */
-struct own {
-	uint64_t ran, refs, reads, writes;
-};
-
-enum known { UNKNOWN, BY_JUMP, BY_CALL };
-
-struct block {
-	struct tw_call_place place;
-	const struct fragment *fragment;
-	uint64_t pc, last_pc; /* of its first and last instruction */
-	uint64_t end_pc;      /* behind it */
-	uint64_t target;
-	uint16_t first_insn, n_insns;
-	uint16_t reads, writes; /* of one execution, where they are always the same */
-	uint16_t refs;
-	uint8_t end;   /* enum tw_end */
-	uint8_t known; /* enum known: where `place` comes from */
-	uint8_t varies;
-	uint64_t runs[N_LEVELS + 1]; /* whole executions that need no `own` */
-	uint64_t ends[N_LEVELS + 1]; /* other executions that reached the end */
-	uint64_t taken[N_LEVELS + 1];
-};
-
-struct fragment {
-	const struct tw_descriptor *descriptor;
-	uint32_t image;
-	struct own *own[N_LEVELS + 1]; /* by instruction; NULL: none yet */
-	struct block block[];
-};
-
-/* What a block counted while it was taken for part of another function. */
-struct retired {
-	struct block block;
-	struct own *own[N_LEVELS]; /* of its own instructions; NULL: none */
-};
+/* With more workers than this their logs take memory, and wait for who follows them. A log that need not wait is followed when it has so many numbers. */
+enum { MOST_JOBS = 4, LOG_AT_ONCE = 16384 };
 
 /* Where a thread stood that made a process, for that process to go on from there. */
 struct forked {
@@ -53,617 +19,552 @@ struct forked {
 	struct tw_callstack stack;
 };
 
-struct state {
+/* Cost since it was last added to the stack's. */
+typedef uint32_t wide_cost __attribute__((vector_size(32)));
+
+struct follower {
 	const struct tw_recording *recording;
-	const struct tw_calls_options *options;
-	struct tw_calls *out;
-	struct tw_by_fragment fragments;
+	struct tw_calls_code code;
 	struct tw_call_table table;
 	struct tw_callstack stack;
+	wide_cost cost;
+	uint32_t n_costs;         /* in it */
+	uint32_t function, level; /* on top of the stack; NOTHING if any code may mean something else there. AS_STUB */
+	/* The piece that ran last, if what its end means is still open, with the slot of its call or return; else how the next one is reached. */
+	struct tw_piece_of_code *last;
+	uint64_t slot;
 	struct tw_arrival arrival;
+	/* The piece that further references belong to, and its level; NULL: none. */
+	struct tw_piece_of_code *newest;
+	uint32_t newest_level;
 	struct forked *forked;
-	struct retired *retired;
-	size_t n_forked, n_retired, n_insns;
-	struct block *open;       /* its references go on in the next batch; NULL: none */
-	uint32_t *images;         /* by thread, as in tw_recording_thread */
-	uint32_t thread, started; /* the thread whose stack that is, if started */
-	size_t thread_number;     /* the same as in tw_recording_thread */
+	size_t n_forked;
+	uint32_t *images; /* by thread, as in tw_recording_thread */
+	uint32_t thread;  /* whose stack that is, */
+	int started;      /* if it has begun */
 };
 
-/* ---- fragments ---- */
+/* ---- cost ---- */
 
-static int varies(const struct tw_op *op)
+static inline void add_cost(struct follower *f, tw_small_cost cost)
 {
-	return op->kind == TW_OP_REP || op->kind == TW_OP_LANES;
+	f->cost += __builtin_convertvector(cost, wide_cost);
 }
 
-static void fill_block(struct block *b, const struct fragment *f, const struct tw_block *from)
+/* Adds what has been summed up to the stack's cost. */
+static void settle_cost(struct follower *f)
 {
-	const struct tw_descriptor *d = f->descriptor;
-	const struct tw_op *op = tw_descriptor_ops(d);
-	const uint8_t *bytes = tw_descriptor_insn_bytes(d) + from->first_insn;
-	*b = (struct block){
-	    .fragment = f,
-	    .pc = from->pc,
-	    .end_pc = from->pc + from->bytes,
-	    .last_pc = from->pc + from->bytes - bytes[from->n_insns - 1],
-	    .target = from->target,
-	    .first_insn = from->first_insn,
-	    .n_insns = from->n_insns,
-	    .end = from->end,
-	};
-	for (unsigned i = 0; i < d->n_ops; i++) {
-		if (op[i].insn < from->first_insn || op[i].insn >= from->first_insn + from->n_insns || !tw_op_is_ref(&op[i]))
-			continue;
-		b->varies |= (uint8_t)varies(&op[i]);
-		b->refs++;
-		b->reads = (uint16_t)(b->reads + (op[i].type & TW_READ));
-		b->writes = (uint16_t)(b->writes + (op[i].type >> 1));
-	}
-}
-
-static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
-{
-	struct fragment *f = calloc(1, sizeof *f + d->n_blocks * sizeof f->block[0]);
-	if (!f || !tw_by_fragment_set(&s->fragments, d->number, f)) {
-		free(f);
-		return NULL;
-	}
-	f->descriptor = d;
-	f->image = s->images[s->thread_number];
-	for (unsigned i = 0; i < d->n_blocks; i++)
-		fill_block(&f->block[i], f, tw_descriptor_blocks(d) + i);
-	s->n_insns += d->n_insns;
-	return f;
-}
-
-static inline struct fragment *fragment_of(struct state *s, const struct tw_descriptor *d)
-{
-	struct fragment *f = tw_by_fragment_get(&s->fragments, d->number);
-	return f ? f : new_fragment(s, d);
-}
-
-static void free_fragment(void *item)
-{
-	struct fragment *f = item;
-	for (int level = 0; level <= N_LEVELS; level++)
-		free(f->own[level]);
-	free(f);
+	struct tw_cost *to = &f->stack.cost;
+	to->insns += f->cost[0];
+	to->refs += f->cost[1];
+	to->reads += f->cost[2];
+	to->writes += f->cost[3];
+	to->conditional += f->cost[4];
+	to->indirect += f->cost[5];
+	f->cost = (wide_cost){0};
+	f->n_costs = 0;
 }
 
 /* ---- where control goes ---- */
 
-/* Takes the counts of block b out of the instructions of its fragment. NULL if there are none, or no memory (*error). */
-static struct own *take_own(struct own *all, const struct block *b, int *error)
+/* After the stack has changed. */
+static void look_at_top(struct follower *f)
 {
-	if (!all)
-		return NULL;
-	struct own *own = malloc(b->n_insns * sizeof *own);
-	if (!own) {
-		*error = TW_ERR_MEMORY;
-		return NULL;
+	const struct tw_frame *top = tw_callstack_top(&f->stack);
+	const int stub = top->kind == TW_CALL_STUB && top->call != TW_CALL_NOWHERE;
+	f->level = stub ? TW_CALLS_AS_STUB : top->context.level;
+	f->function = stub || !tw_callstack_is_settled(&f->stack) ? TW_CALLS_NOTHING : top->context.function;
+}
+
+/* What the end of the last piece means for the stack, and for how the next one is reached. */
+static void settle_end(struct follower *f)
+{
+	struct tw_piece_of_code *p = f->last;
+	if (!p)
+		return;
+	f->last = NULL;
+	f->arrival.cause = TW_ARRIVAL_JUMP;
+	f->arrival.level = (uint8_t)f->level;
+	f->arrival.from = p;
+	if (p->plain)
+		return;
+	settle_cost(f);
+	if (tw_ends_with_call(p->end)) {
+		f->arrival.cause = TW_ARRIVAL_CALL;
+		f->arrival.slot = f->slot;
+		f->arrival.back = p->end_pc;
+	} else if (p->end == TW_END_RETURN) {
+		f->arrival.cause = f->slot == TW_NO_SLOT ? TW_ARRIVAL_RETURN : TW_ARRIVAL_WILD;
+		if (f->slot != TW_NO_SLOT) {
+			tw_callstack_return(&f->stack, f->slot);
+			look_at_top(f);
+		}
+	} else {
+		f->arrival.cause = TW_ARRIVAL_WILD;
 	}
-	memcpy(own, all + b->first_insn, b->n_insns * sizeof *own);
-	memset(all + b->first_insn, 0, b->n_insns * sizeof *own);
-	return own;
 }
 
-/* Block b turns out to be part of another function: what it has counted stays with the one it was in. */
-static int retire(struct state *s, struct block *b)
+/* The next piece is reached in no way that says anything. */
+static void arrive_from_nowhere(struct follower *f, uint8_t cause)
 {
-	struct retired *retired = realloc(s->retired, (s->n_retired + 1) * sizeof *retired);
-	int error = 0;
-	if (!retired)
-		return TW_ERR_MEMORY;
-	s->retired = retired;
-	struct retired *r = &retired[s->n_retired++];
-	*r = (struct retired){.block = *b};
-	for (int level = 0; level < N_LEVELS; level++)
-		r->own[level] = take_own(b->fragment->own[level], b, &error);
-	memset(b->runs, 0, sizeof b->runs);
-	memset(b->ends, 0, sizeof b->ends);
-	memset(b->taken, 0, sizeof b->taken);
-	s->n_insns += b->n_insns;
-	return error;
+	settle_end(f);
+	f->arrival = (struct tw_arrival){.cause = cause};
 }
 
-/* Asks for the function of a block, again where it turns out to be called. */
-static int find_place(struct state *s, struct block *b, uint64_t pc)
+static int is_called(const struct follower *f)
 {
-	enum known now = s->arrival.cause == TW_ARRIVAL_CALL || !tw_callstack_is_settled(&s->stack) ? BY_CALL : BY_JUMP;
-	if (b->known >= now || (b->known && b->place.entry))
-		return 0;
-	struct tw_call_place place = {0};
-	int error = s->options->place(s->options->context, b->fragment->image, pc, now == BY_CALL, &place);
-	if (!error && b->known && place.function != b->place.function)
-		error = retire(s, b);
-	b->known = now;
-	b->place = place;
-	return error;
+	return f->arrival.cause == TW_ARRIVAL_CALL || !tw_callstack_is_settled(&f->stack);
 }
 
-/* Brings the stack up to date: block b begins. */
-static int arrive(struct state *s, struct block *b, uint64_t pc)
+static int enter(struct follower *f, struct tw_piece_of_code *p)
 {
-	struct tw_arrival *a = &s->arrival;
-	struct block *from = a->from;
-	if (from && pc == from->target)
-		from->taken[a->level]++;
-	const struct tw_frame *top = tw_callstack_top(&s->stack);
-	if (a->cause != TW_ARRIVAL_CALL && a->cause != TW_ARRIVAL_RETURN && top->context.function == b->place.function)
-		return 0;
+	const struct tw_call_place place = {p->function, p->kind, p->lazy, p->entry};
+	struct tw_piece_of_code *from = f->arrival.from;
 	struct tw_call_site site = {.in = {TW_CALL_NOWHERE, 0}};
-	if (from)
-		site = (struct tw_call_site){top->context, from->fragment->image, from->last_pc};
-	return tw_callstack_enter(&s->stack, &b->place, b->fragment->image, pc, a, &site);
-}
-
-/* The first reference of that type that the last instruction of a block made; UINT64_MAX if there is none. */
-static uint64_t slot_of(const struct block *b, const struct tw_ref *refs, size_t n, uint8_t type)
-{
-	unsigned last = b->first_insn + b->n_insns - 1u;
-	for (size_t i = n; i-- > 0 && refs[i].insn == last;)
-		if (refs[i].type == type)
-			return refs[i].addr;
-	return UINT64_MAX;
-}
-
-/* A block has come to its end: what that means for the stack and for the block that is next. */
-static void depart(struct state *s, struct block *b, unsigned level, const struct tw_ref *refs, size_t n)
-{
-	uint64_t slot;
-	s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP, .level = (uint8_t)level, .from = b};
-	switch (b->end) {
-	case TW_END_ICALL:
-	case TW_END_CALL:
-		s->arrival.cause = TW_ARRIVAL_CALL;
-		s->arrival.slot = slot_of(b, refs, n, TW_WRITE);
-		s->arrival.back = b->end_pc;
-		break;
-	case TW_END_IJUMP:
-		s->arrival.cause = TW_ARRIVAL_WILD;
-		break;
-	case TW_END_RETURN:
-		slot = slot_of(b, refs, n, TW_READ);
-		s->arrival.cause = slot == UINT64_MAX ? TW_ARRIVAL_RETURN : TW_ARRIVAL_WILD;
-		if (slot != UINT64_MAX)
-			tw_callstack_return(&s->stack, slot);
-		break;
-	default:
-		break;
+	settle_cost(f);
+	if (from) {
+		const struct tw_context in = tw_callstack_top(&f->stack)->context;
+		site = (struct tw_call_site){in, from->image, from->last_pc, &from->call[in.level]};
 	}
+	int error = tw_callstack_enter(&f->stack, &place, p->image, p->pc, &f->arrival, &site);
+	look_at_top(f);
+	return error;
 }
 
-/* ---- counting ---- */
-
-static int run_own(struct state *s, struct fragment *f, unsigned level, const struct tw_block_run *run, const struct tw_ref *refs, size_t n)
+/* Brings the stack up to date: the piece begins. */
+static int arrive(struct follower *f, struct tw_piece_of_code *p)
 {
-	const struct block *b = &f->block[run->block];
-	if (!f->own[level])
-		f->own[level] = calloc(f->descriptor->n_insns, sizeof *f->own[level]);
-	struct own *own = f->own[level];
-	if (!own)
-		return TW_ERR_MEMORY;
-	for (unsigned i = 0; i < run->n_insns; i++)
-		own[b->first_insn + i].ran++;
-	s->stack.cost.refs += n;
-	for (size_t i = 0; i < n; i++) {
-		own[refs[i].insn].refs++;
-		own[refs[i].insn].reads += refs[i].type & TW_READ;
-		own[refs[i].insn].writes += refs[i].type >> 1;
-		s->stack.cost.reads += refs[i].type & TW_READ;
-		s->stack.cost.writes += refs[i].type >> 1;
-	}
+	settle_end(f);
+	const struct tw_arrival *a = &f->arrival;
+	struct tw_piece_of_code *from = a->from;
+	if (from && p->pc == from->target)
+		from->taken[a->level]++;
+	int error = tw_calls_place(&f->code, p, is_called(f));
+	if (!error && (a->cause == TW_ARRIVAL_CALL || a->cause == TW_ARRIVAL_RETURN || f->function != p->function))
+		error = enter(f, p);
+	f->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+	return error;
+}
+
+/* ---- pieces of stretches ---- */
+
+static inline void count_piece(struct follower *f, struct tw_piece_of_code *p, const uint64_t **words)
+{
+	p->runs[f->level]++;
+	add_cost(f, p->cost);
+	f->last = f->newest = p;
+	f->newest_level = f->level;
+	f->slot = p->has_slot ? *(*words)++ : TW_NO_SLOT;
+}
+
+static int charge_stub(struct follower *f, const struct tw_cost *before)
+{
+	settle_cost(f);
+	tw_callstack_charge(&f->stack, before);
 	return 0;
 }
 
-static int is_indirect(const struct block *b)
+/* The references of an instruction tell the slot of a call or return that has been executed, if it is the last one of its piece. */
+static void take_slots(struct follower *f, unsigned insn, uint64_t read, uint64_t written)
 {
-	return b->end == TW_END_IJUMP || b->end == TW_END_ICALL;
-}
-
-static void count_end(struct state *s, const struct block *b, int whole)
-{
-	s->stack.cost.conditional += whole && b->end == TW_END_COND;
-	s->stack.cost.indirect += whole && is_indirect(b);
-}
-
-/* After the last references of a block, if it is `whole` now or was when its first ones came. */
-static void close_block(struct state *s, struct block *b, unsigned level, int whole, const struct tw_ref *refs, size_t n, int more)
-{
-	whole |= s->open == b;
-	s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
-	s->open = whole && more ? b : NULL;
-	if (whole && !more)
-		depart(s, b, level, refs, n);
-}
-
-/* A block runs, or makes more references. `more`: the next batch has more of them. */
-static int run_block(struct state *s, const struct tw_block_run *run, const struct tw_ref *refs, size_t n, int more)
-{
-	struct fragment *f = fragment_of(s, run->descriptor);
-	if (!f)
-		return TW_ERR_MEMORY;
-	struct block *b = &f->block[run->block];
-	int error = find_place(s, b, run->pc);
-	if (!error)
-		error = arrive(s, b, run->pc);
-	if (error)
-		return error;
-	const struct tw_frame *top = tw_callstack_top(&s->stack);
-	int stub = top->kind == TW_CALL_STUB && top->call != TW_CALL_NOWHERE;
-	unsigned level = stub ? AS_STUB : top->context.level;
-	int whole = run->n_insns == b->n_insns;
-	struct tw_cost before = s->stack.cost;
-	s->stack.cost.insns += run->n_insns;
-	if (whole && n == b->refs && !b->varies) {
-		s->stack.cost.refs += b->refs;
-		s->stack.cost.reads += b->reads;
-		s->stack.cost.writes += b->writes;
-		b->runs[level]++;
-	} else {
-		error = run_own(s, f, level, run, refs, n);
-		b->ends[level] += (uint64_t)whole;
+	if (f->last && f->last == f->newest && f->last->last_insn == insn) {
+		const uint64_t slot = tw_ends_with_call(f->last->end) ? written : f->last->end == TW_END_RETURN ? read : TW_NO_SLOT;
+		f->slot = slot == TW_NO_SLOT ? f->slot : slot;
 	}
-	count_end(s, b, whole);
-	if (stub)
-		tw_callstack_charge(&s->stack, &before);
-	close_block(s, b, level, whole, refs, n, more);
-	return error;
+}
+
+static int run_lead(struct follower *f, struct tw_piece_of_code *p, const uint64_t **words)
+{
+	const struct tw_piece_of_code *of = f->newest;
+	int error = 0;
+	take_slots(f, p->last_insn, (*words)[0], (*words)[1]);
+	*words += 2;
+	if (of && of->function != p->owner) {
+		error = tw_calls_retire(&f->code, p, of->function);
+	}
+	settle_cost(f);
+	const struct tw_cost before = f->stack.cost;
+	p->runs[f->newest_level]++;
+	add_cost(f, p->cost);
+	return !error && f->level == TW_CALLS_AS_STUB ? charge_stub(f, &before) : error;
+}
+
+static int run_piece(struct follower *f, struct tw_piece_of_code *p, const uint64_t **words)
+{
+	if (p->lead)
+		return run_lead(f, p, words);
+	int error = arrive(f, p);
+	if (error || f->level != TW_CALLS_AS_STUB) {
+		count_piece(f, p, words);
+		return error;
+	}
+	settle_cost(f);
+	const struct tw_cost before = f->stack.cost;
+	count_piece(f, p, words);
+	return charge_stub(f, &before);
+}
+
+/* ---- blocks of fragments ---- */
+
+/* Counts references; returns the words behind them. */
+static const uint64_t *count_refs(struct follower *f, struct tw_own *own, const uint64_t *words)
+{
+	for (uint64_t n = *words++; n; n--, words += TW_LOG_COUNT_WORDS) {
+		struct tw_log_count c;
+		memcpy(&c, words, sizeof c);
+		own[c.insn].refs += c.refs;
+		own[c.insn].reads += c.reads;
+		own[c.insn].writes += c.writes;
+		f->stack.cost.refs += c.refs;
+		f->stack.cost.reads += c.reads;
+		f->stack.cost.writes += c.writes;
+	}
+	return words;
+}
+
+/* Further references of the newest piece. */
+static int run_refs(struct follower *f, const uint64_t **words, unsigned insn)
+{
+	if (!f->newest)
+		return tw_fail(TW_ERR_DAMAGED, "references without a block");
+	struct tw_own *own = tw_calls_own(&f->code, f->newest->descriptor, f->newest_level);
+	if (!own)
+		return TW_ERR_MEMORY;
+	settle_cost(f);
+	const struct tw_cost before = f->stack.cost;
+	struct tw_called_block *block = &tw_calls_fragment(&f->code, f->newest->descriptor)->block[f->newest->last_block];
+	if (!block->piece.known)
+		block->piece.function = f->newest->lead ? f->newest->owner : f->newest->function;
+	*words = count_refs(f, own, *words);
+	take_slots(f, insn == UINT32_MAX ? (unsigned)(*words)[2] : insn, (*words)[0], (*words)[1]);
+	*words += insn == UINT32_MAX ? 3 : 2;
+	if (f->level == TW_CALLS_AS_STUB)
+		tw_callstack_charge(&f->stack, &before);
+	return 0;
+}
+
+static int run_block(struct follower *f, const uint64_t **words)
+{
+	const struct tw_descriptor *d = (const struct tw_descriptor *)(uintptr_t)(*words)[0];
+	const unsigned number = (unsigned)(*words)[1], n_insns = (unsigned)(*words)[2];
+	const struct tw_block *b = tw_descriptor_blocks(d) + number;
+	const int whole = n_insns == b->n_insns;
+	*words += 3;
+	if (!n_insns && f->newest && f->newest->descriptor == d && f->newest->last_block == number)
+		return run_refs(f, words, b->first_insn + b->n_insns - 1u);
+	struct tw_called_fragment *of = tw_calls_fragment(&f->code, d);
+	if (!of)
+		return TW_ERR_MEMORY;
+	struct tw_piece_of_code *p = &of->block[number].piece;
+	int error = arrive(f, p);
+	struct tw_own *own = error ? NULL : tw_calls_own(&f->code, d, f->level);
+	if (!own)
+		return error ? error : TW_ERR_MEMORY;
+	settle_cost(f);
+	const struct tw_cost before = f->stack.cost;
+	for (unsigned i = 0; i < n_insns; i++)
+		own[b->first_insn + i].ran++;
+	*words = count_refs(f, own, *words);
+	f->stack.cost.insns += n_insns;
+	f->stack.cost.conditional += whole && b->end == TW_END_COND;
+	f->stack.cost.indirect += whole && (b->end == TW_END_IJUMP || b->end == TW_END_ICALL);
+	of->block[number].ends[f->level] += (uint64_t)whole;
+	f->last = whole ? p : NULL;
+	f->newest = p;
+	f->newest_level = f->level;
+	f->slot = TW_NO_SLOT;
+	take_slots(f, p->last_insn, (*words)[0], (*words)[1]);
+	*words += 2;
+	if (f->level == TW_CALLS_AS_STUB)
+		tw_callstack_charge(&f->stack, &before);
+	return 0;
 }
 
 /* ---- events ---- */
 
-static int note_fork(struct state *s, const struct tw_fork *e)
+static int note_fork(struct follower *f, uint32_t pid, uint32_t tid)
 {
-	const uint64_t clone_thread = 0x10000;
-	if (e->flags & clone_thread)
-		return 0;
-	struct forked *forked = realloc(s->forked, (s->n_forked + 1) * sizeof *forked);
+	struct forked *forked = realloc(f->forked, (f->n_forked + 1) * sizeof *forked);
 	if (!forked)
 		return TW_ERR_MEMORY;
-	s->forked = forked;
-	struct forked *child = &forked[s->n_forked++];
-	*child = (struct forked){.pid = e->child_pid, .tid = e->child_tid};
-	tw_callstack_init(&child->stack, &s->table);
-	return tw_callstack_begin(&child->stack, &s->stack);
+	f->forked = forked;
+	struct forked *child = &forked[f->n_forked++];
+	*child = (struct forked){.pid = pid, .tid = tid};
+	tw_callstack_init(&child->stack, &f->table);
+	return tw_callstack_begin(&child->stack, &f->stack);
 }
 
-/* The stack pointer, where it is told: frames below it are gone, whatever was not recorded. */
-static void take_keyframe(struct state *s, const struct tw_keyframe *k)
+static int take_signal(struct follower *f)
 {
-	if (k->regs[TW_RSP])
-		tw_callstack_return(&s->stack, k->regs[TW_RSP] - 1);
-}
-
-static int take_event(struct state *s, const struct tw_event *e)
-{
-	switch (e->type) {
-	case TW_EVENT_SIGNAL: {
-		struct tw_arrival interrupted = s->arrival;
-		s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
-		return tw_callstack_signal(&s->stack, &interrupted);
-	}
-	case TW_EVENT_SIGRETURN:
-		s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
-		tw_callstack_sigreturn(&s->stack, &s->arrival);
-		return 0;
-	case TW_EVENT_GAP:
-		s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_WILD};
-		return 0;
-	case TW_EVENT_KEYFRAME:
-		take_keyframe(s, e->payload);
-		return 0;
-	case TW_EVENT_FORK:
-		return note_fork(s, e->payload);
-	default:
-		return 0;
-	}
+	struct tw_arrival interrupted = f->arrival;
+	f->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+	return tw_callstack_signal(&f->stack, &interrupted);
 }
 
 /* ---- threads ---- */
 
-static void finish_thread(struct state *s)
+static void finish_thread(struct follower *f)
 {
-	if (s->started)
-		tw_callstack_finish(&s->stack);
-	s->started = 0;
+	settle_end(f);
+	settle_cost(f);
+	if (f->started)
+		tw_callstack_finish(&f->stack);
+	f->started = 0;
 }
 
-/* The start of the thread, in its first batch; NULL if it is not told. */
-static const struct tw_thread_start *find_start(const struct tw_batch *b)
+/* The process that begins, if it was forked. */
+static struct forked *find_forked(struct follower *f, const uint64_t *words)
 {
-	for (size_t i = 0; i < b->n_events; i++)
-		if (b->events[i].type == TW_EVENT_THREAD_START)
-			return b->events[i].payload;
+	for (size_t i = f->n_forked; words[1] && i-- > 0;)
+		if (f->forked[i].pid == words[2] && f->forked[i].tid == words[3])
+			return &f->forked[i];
 	return NULL;
 }
 
-/* The process that a first batch is of, if it was forked. */
-static struct forked *find_forked(struct state *s, const struct tw_batch *b)
+static int start_thread(struct follower *f, const uint64_t *words)
 {
-	const struct tw_thread_start *start = find_start(b);
-	for (size_t i = s->n_forked; start && i-- > 0;)
-		if (s->forked[i].pid == start->pid && s->forked[i].tid == start->tid)
-			return &s->forked[i];
-	return NULL;
-}
-
-static int start_thread(struct state *s, const struct tw_batch *b)
-{
-	finish_thread(s);
-	struct forked *forked = find_forked(s, b);
-	int error = tw_callstack_begin(&s->stack, forked ? &forked->stack : NULL);
+	const uint32_t thread = (uint32_t)words[0];
+	if (f->started && f->thread == thread)
+		return 0;
+	finish_thread(f);
+	struct forked *forked = find_forked(f, words);
+	int error = tw_callstack_begin(&f->stack, forked ? &forked->stack : NULL);
 	if (forked) {
 		tw_callstack_free(&forked->stack);
-		*forked = s->forked[--s->n_forked];
+		*forked = f->forked[--f->n_forked];
 	}
-	s->started = 1;
-	s->thread = b->thread;
-	s->thread_number = tw_recording_find_thread(s->recording, b->thread);
-	s->open = NULL;
-	s->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+	f->started = 1;
+	f->thread = thread;
+	f->code.image = f->images[tw_recording_find_thread(f->recording, thread)];
+	f->last = f->newest = NULL;
+	f->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+	return error;
+}
+
+/* ---- following ---- */
+
+static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t **words)
+{
+	const uint64_t *w = *words;
+	int error = 0;
+	settle_end(f);
+	settle_cost(f);
+	switch (mark) {
+	case TW_LOG_SIGNAL:
+		error = take_signal(f);
+		break;
+	case TW_LOG_SIGRETURN:
+		f->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
+		tw_callstack_sigreturn(&f->stack, &f->arrival);
+		break;
+	case TW_LOG_GAP:
+		arrive_from_nowhere(f, TW_ARRIVAL_WILD);
+		break;
+	case TW_LOG_STACK: /* frames below it are gone, whatever was not recorded */
+		if (*w)
+			tw_callstack_return(&f->stack, *w - 1);
+		*words += 1;
+		break;
+	default:
+		error = note_fork(f, (uint32_t)w[0], (uint32_t)w[1]);
+		*words += 2;
+	}
+	look_at_top(f);
+	return error;
+}
+
+static int take_mark(struct follower *f, enum tw_log_mark mark, const uint64_t **words)
+{
+	int error;
+	switch (mark) {
+	case TW_LOG_THREAD:
+		error = start_thread(f, *words);
+		*words += 4;
+		look_at_top(f);
+		return error;
+	case TW_LOG_BLOCK:
+		return run_block(f, words);
+	case TW_LOG_REFS:
+		return run_refs(f, words, UINT32_MAX);
+	default:
+		return take_event(f, mark, words);
+	}
+}
+
+/* A stretch has run. */
+static int take_stretch(struct follower *f, uint32_t number, const uint64_t **words)
+{
+	struct tw_piece_of_code *p = tw_calls_piece(&f->code, number);
+	int error = p ? 0 : TW_ERR_MEMORY;
+	if (p && !p->made) {
+		settle_end(f);
+		error = tw_calls_divide(&f->code, p, number, is_called(f), f->newest);
+	}
+	for (; p && !error; p = p->has_next ? p->next : NULL) {
+		if (f->last && f->last->plain && p->function == f->function) {
+			if (p->pc == f->last->target)
+				f->last->taken[f->level]++;
+			count_piece(f, p, words);
+		} else {
+			error = run_piece(f, p, words);
+		}
+	}
+	if (++f->n_costs == UINT16_MAX)
+		settle_cost(f);
+	return error;
+}
+
+/* The memory that a stretch further on in the log counts in is brought nearer. */
+static inline void prepare(const struct tw_counted *c, uint32_t number)
+{
+	if (number / TW_PIECES_ROW < c->n_rows && c->rows[number / TW_PIECES_ROW]) {
+		const char *at = (const char *)&c->rows[number / TW_PIECES_ROW][number % TW_PIECES_ROW];
+		__builtin_prefetch(at, 1);
+		__builtin_prefetch(at + 64, 1);
+	}
+}
+
+/* Follows a log, which is empty then. */
+static int follow(struct follower *f, struct tw_calls_log *log)
+{
+	enum { AHEAD = 8 };
+	const uint64_t *words = log->words;
+	int error = 0;
+	for (size_t i = 0; i < log->n_numbers && !error; i++) {
+		const uint32_t number = log->numbers[i];
+		if (i + AHEAD < log->n_numbers)
+			prepare(&f->code.counted, log->numbers[i + AHEAD]);
+		error = number == TW_LOG_MARK ? take_mark(f, (enum tw_log_mark)log->numbers[++i], &words) : take_stretch(f, number, &words);
+	}
+	log->n_numbers = log->n_words = 0;
 	return error;
 }
 
 /* ---- the analyzer ---- */
 
-static void free_state(struct state *s)
-{
-	tw_by_fragment_free(&s->fragments, free_fragment);
-	for (size_t i = 0; i < s->n_forked; i++)
-		tw_callstack_free(&s->forked[i].stack);
-	for (size_t i = 0; i < s->n_retired; i++)
-		for (int level = 0; level < N_LEVELS; level++)
-			free(s->retired[i].own[level]);
-	free(s->retired);
-	free(s->forked);
-	free(s->images);
-	tw_callstack_free(&s->stack);
-	tw_call_table_free(&s->table);
-	free(s);
-}
-
 struct arg {
-	const struct tw_recording *recording;
-	const struct tw_calls_options *options;
+	struct follower follower;
 	struct tw_calls *out;
+	int at_once; /* there is one state only: its log need not wait */
 };
 
-static int find_images(struct state *s)
+struct state {
+	struct arg *arg;
+	struct tw_calls_log log;
+};
+
+static void free_state(struct state *s)
 {
-	size_t n = tw_recording_n_threads(s->recording);
-	s->images = calloc(n + 1, sizeof *s->images);
-	int ok = s->images != NULL;
-	for (size_t i = 0; ok && i < n; i++) {
-		s->images[i] = tw_profile_image_of_thread(s->recording, i);
-		ok = s->images[i] != TW_NO_INDEX;
-	}
-	return ok;
+	tw_calls_log_free(&s->log);
+	free(s);
 }
 
 static void *begin(void *arg)
 {
-	const struct arg *a = arg;
 	struct state *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
-	s->recording = a->recording;
-	s->options = a->options;
-	s->out = a->out;
-	tw_callstack_init(&s->stack, &s->table);
-	if (find_images(s))
-		return s;
-	free_state(s);
-	return NULL;
+	if (s)
+		s->arg = arg;
+	return s;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	size_t event = 0;
-	int error = !s->started || s->thread != b->thread ? start_thread(s, b) : 0;
-	const struct tw_block_run *blocks = tw_batch_blocks(b);
-	const struct tw_ref *refs = tw_batch_refs(b);
-	for (size_t i = 0; i < b->n_blocks && !error; i++) {
-		while (!error && event < b->n_events && b->events[event].block <= i)
-			error = take_event(s, &b->events[event++]);
-		const struct tw_block_run *run = &blocks[i];
-		size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
-		int more = b->continues && i + 1 == b->n_blocks;
-		if (!error)
-			error = run_block(s, run, refs + run->first_ref, end - run->first_ref, more);
-	}
-	while (!error && event < b->n_events)
-		error = take_event(s, &b->events[event++]);
-	return error;
+	int error = tw_calls_log_add(&s->log, s->arg->follower.code.shapes, b);
+	return !error && s->arg->at_once && s->log.n_numbers >= LOG_AT_ONCE ? follow(&s->arg->follower, &s->log) : error;
 }
 
-/* There is one state for everything: calls are followed in order. */
 static int merge(void *state, void *later)
 {
-	(void)state;
-	free_state(later);
-	return TW_ERR_RANGE;
-}
-
-/* ---- the result ---- */
-
-/* The instructions of a block in one context. `own`: what they counted each, NULL: nothing. */
-static void add_insns(struct tw_calls *out, const struct block *b, const struct own *own, unsigned level)
-{
-	const uint8_t *bytes = tw_descriptor_insn_bytes(b->fragment->descriptor) + b->first_insn;
-	uint64_t pc = b->pc;
-	for (unsigned i = 0; i < b->n_insns; pc += bytes[i++]) {
-		struct own more = own ? own[i] : (struct own){0};
-		if (!b->runs[level] && !more.ran && !more.reads && !more.writes)
-			continue;
-		struct tw_call_insn *insn = &out->insns[out->n_insns++];
-		*insn = (struct tw_call_insn){
-		    .in = {b->place.function, level},
-		    .image = b->fragment->image,
-		    .end = TW_END_FALL,
-		    .pc = pc,
-		    .cost = {.insns = b->runs[level] + more.ran, .refs = more.refs, .reads = more.reads, .writes = more.writes},
-		    .ran = b->runs[level] + more.ran,
-		};
-	}
-}
-
-/* The items that add_insns has made of block b: the references of its whole executions, and what its last instruction does. */
-static void add_rest(struct tw_call_insn *insns, size_t n, const struct block *b, unsigned level)
-{
-	const struct tw_descriptor *d = b->fragment->descriptor;
-	const struct tw_op *op = tw_descriptor_ops(d);
-	uint64_t runs = b->runs[level], ends = runs + b->ends[level];
-	for (unsigned i = 0; runs && i < d->n_ops; i++) {
-		unsigned insn = op[i].insn - (unsigned)b->first_insn;
-		if (insn >= n || !tw_op_is_ref(&op[i]))
-			continue;
-		insns[insn].cost.refs += runs;
-		insns[insn].cost.reads += runs * (op[i].type & TW_READ);
-		insns[insn].cost.writes += runs * (op[i].type >> 1);
-	}
-	if (!ends)
-		return;
-	struct tw_call_insn *last = &insns[n - 1];
-	last->end = b->end;
-	last->target = b->target;
-	last->taken = b->taken[level];
-	last->cost.conditional = b->end == TW_END_COND ? ends : 0;
-	last->cost.indirect = is_indirect(b) ? ends : 0;
-}
-
-static void take_block(struct tw_calls *out, const struct block *b, const struct own *own, unsigned level)
-{
-	size_t first = out->n_insns;
-	add_insns(out, b, own, level);
-	add_rest(out->insns + first, out->n_insns - first, b, level);
-}
-
-static int take_fragment(void *out, void *item)
-{
-	const struct fragment *f = item;
-	for (unsigned k = 0; k < f->descriptor->n_blocks; k++)
-		for (unsigned level = 0; level < N_LEVELS; level++)
-			take_block(out, &f->block[k], f->own[level] ? f->own[level] + f->block[k].first_insn : NULL, level);
-	return 0;
-}
-
-static void take_retired(struct tw_calls *out, const struct retired *r)
-{
-	for (unsigned level = 0; level < N_LEVELS; level++)
-		take_block(out, &r->block, r->own[level], level);
-}
-
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int by_context(struct tw_context a, struct tw_context b)
-{
-	return a.function != b.function ? order(a.function, b.function) : order(a.level, b.level);
-}
-
-static int by_insn(const void *a, const void *b)
-{
-	const struct tw_call_insn *x = a, *y = b;
-	int o = by_context(x->in, y->in);
-	if (!o)
-		o = order(x->image, y->image);
-	return o ? o : order(x->pc, y->pc);
-}
-
-static int by_call(const void *a, const void *b)
-{
-	const struct tw_call *x = a, *y = b;
-	int o = by_context(x->in, y->in);
-	if (!o)
-		o = order(x->image, y->image);
-	if (!o)
-		o = order(x->pc, y->pc);
-	return o ? o : by_context(x->to, y->to);
-}
-
-static void join_insn(struct tw_call_insn *to, const struct tw_call_insn *more)
-{
-	tw_cost_add(&to->cost, &more->cost);
-	to->ran += more->ran;
-	to->taken += more->taken;
-	if (to->end == TW_END_FALL) {
-		to->end = more->end;
-		to->target = more->target;
-	}
-}
-
-/* Makes one of items for the same instruction in the same context: they came from different fragments. */
-static void join_insns(struct tw_calls *out)
-{
-	size_t n = 0;
-	qsort(out->insns, out->n_insns, sizeof *out->insns, by_insn);
-	for (size_t i = 0; i < out->n_insns; i++) {
-		if (n && !by_insn(&out->insns[n - 1], &out->insns[i]))
-			join_insn(&out->insns[n - 1], &out->insns[i]);
-		else
-			out->insns[n++] = out->insns[i];
-	}
-	out->n_insns = n;
-}
-
-/* Splits the table into calls and what is charged to the instructions that called. */
-static void take_table(struct tw_calls *out, const struct tw_call_table *t)
-{
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct tw_call *c = &t->items[i];
-		if (c->to.function != TW_CALL_NOWHERE)
-			out->calls[out->n_calls++] = *c;
-		else
-			out->insns[out->n_insns++] =
-			    (struct tw_call_insn){.in = c->in, .image = c->image, .pc = c->pc, .end = TW_END_FALL, .cost = c->cost};
-	}
-}
-
-static int take_all(struct state *s)
-{
-	struct tw_calls *out = s->out;
-	out->insns = malloc((N_LEVELS * s->n_insns + s->table.n + 1) * sizeof *out->insns);
-	out->calls = malloc((s->table.n + 1) * sizeof *out->calls);
-	if (!out->insns || !out->calls)
-		return TW_ERR_MEMORY;
-	tw_by_fragment_each(&s->fragments, take_fragment, out);
-	for (size_t i = 0; i < s->n_retired; i++)
-		take_retired(out, &s->retired[i]);
-	take_table(out, &s->table);
-	join_insns(out);
-	if (out->n_calls)
-		qsort(out->calls, out->n_calls, sizeof *out->calls, by_call);
-	for (size_t i = 0; i < out->n_insns; i++)
-		tw_cost_add(&out->totals, &out->insns[i].cost);
-	return 0;
+	struct state *s = state, *from = later;
+	int error = follow(&s->arg->follower, &s->log);
+	if (!error)
+		error = follow(&s->arg->follower, &from->log);
+	free_state(from);
+	return error;
 }
 
 static int end(void *state, int error)
 {
 	struct state *s = state;
-	finish_thread(s);
+	struct follower *f = &s->arg->follower;
 	if (!error)
-		error = take_all(s);
+		error = follow(f, &s->log);
+	if (!error) {
+		finish_thread(f);
+		error = tw_calls_result(&f->code.counted, &f->table, s->arg->out);
+	}
 	if (error)
-		tw_calls_free(s->out);
+		tw_calls_free(s->arg->out);
 	free_state(s);
 	return error;
 }
 
-int tw_calls_run(const struct tw_recording *r, const struct tw_calls_options *options, struct tw_calls *out)
+/* ---- the face ---- */
+
+static int open_follower(struct follower *f, const struct tw_recording *r, const struct tw_calls_options *options)
+{
+	size_t n = tw_recording_n_threads(r);
+	*f = (struct follower){.recording = r, .code = {.options = options, .shapes = tw_shapes_new()}};
+	tw_callstack_init(&f->stack, &f->table);
+	f->images = calloc(n + 1, sizeof *f->images);
+	int ok = f->images && f->code.shapes;
+	for (size_t i = 0; ok && i < n; i++) {
+		f->images[i] = tw_profile_image_of_thread(r, i);
+		ok = f->images[i] != TW_NO_INDEX;
+	}
+	return ok ? 0 : TW_ERR_MEMORY;
+}
+
+static void close_follower(struct follower *f)
+{
+	for (size_t i = 0; i < f->n_forked; i++)
+		tw_callstack_free(&f->forked[i].stack);
+	free(f->forked);
+	free(f->images);
+	tw_counted_free(&f->code.counted);
+	tw_shapes_free(f->code.shapes);
+	tw_callstack_free(&f->stack);
+	tw_call_table_free(&f->table);
+}
+
+static int run(const struct tw_recording *r, const struct tw_calls_options *options, const struct tw_replay_options *replay,
+               struct tw_calls *out)
 {
 	static const struct tw_analyzer calls = {.name = "calls", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	struct tw_replay_options replay = options->replay;
-	struct arg arg = {r, options, out};
+	struct arg *arg = aligned_alloc(64, (sizeof *arg + 63) / 64 * 64);
 	memset(out, 0, sizeof *out);
-	replay.jobs = 1;
-	replay.grain = 0;
-	return options->run ? options->run(options->run_context, r, &replay, &calls, &arg) : tw_replay(r, &replay, &calls, &arg);
+	if (!arg)
+		return TW_ERR_MEMORY;
+	*arg = (struct arg){.out = out, .at_once = replay->jobs <= 1};
+	int error = open_follower(&arg->follower, r, options);
+	if (!error && options->run)
+		error = options->run(options->run_context, r, replay, &calls, arg);
+	else if (!error)
+		error = tw_replay(r, replay, &calls, arg);
+	close_follower(&arg->follower);
+	free(arg);
+	return error;
+}
+
+/* Damage of which the first replay has told. */
+static int pass_damage(void *context, size_t thread, size_t chunk, int error)
+{
+	(void)context, (void)thread, (void)chunk, (void)error;
+	return 0;
+}
+
+int tw_calls_run(const struct tw_recording *r, const struct tw_calls_options *options, struct tw_calls *out)
+{
+	struct tw_replay_options replay = options->replay;
+	replay.jobs = replay.jobs < MOST_JOBS ? replay.jobs : MOST_JOBS;
+	replay.grain = 1;
+	int error = run(r, options, &replay, out);
+	if (error || !options->again || !options->again(options->context))
+		return error;
+	tw_calls_free(out);
+	replay.damage = replay.damage ? pass_damage : NULL;
+	return run(r, options, &replay, out);
 }
 
 void tw_calls_free(struct tw_calls *calls)

@@ -52,7 +52,7 @@ static int grow(struct tw_call_table *t)
 	t->n_slots = 2 * room;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct tw_call *c = &items[i];
-		struct tw_call_site site = {c->in, c->image, c->pc};
+		struct tw_call_site site = {c->in, c->image, c->pc, NULL};
 		*find_slot(t, &site, c->to) = i + 1;
 	}
 	return 1;
@@ -61,6 +61,8 @@ static int grow(struct tw_call_table *t)
 /* The number of a call, which is added if need be; TW_CALL_NOWHERE: no memory. */
 static uint32_t find_call(struct tw_call_table *t, const struct tw_call_site *site, struct tw_context to)
 {
+	if (site->guess && *site->guess < t->n && is_call(&t->items[*site->guess], site, to))
+		return *site->guess;
 	if (t->n == t->room && !grow(t))
 		return TW_CALL_NOWHERE;
 	uint32_t *slot = find_slot(t, site, to);
@@ -68,6 +70,8 @@ static uint32_t find_call(struct tw_call_table *t, const struct tw_call_site *si
 		t->items[t->n] = (struct tw_call){.in = site->in, .image = site->image, .pc = site->pc, .to = to};
 		*slot = ++t->n;
 	}
+	if (site->guess)
+		*site->guess = *slot - 1;
 	return *slot - 1;
 }
 
@@ -99,6 +103,8 @@ static int has_function(const struct tw_frame *f)
 
 static int make_active(struct tw_callstack *s, uint32_t function)
 {
+	if (function < s->n_active)
+		return 1;
 	uint32_t(*active)[2] = tw_array_zeros(s->active, function, &s->n_active, sizeof *active);
 	if (active)
 		s->active = active;

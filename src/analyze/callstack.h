@@ -32,6 +32,7 @@ struct tw_call_site {
 	struct tw_context in;
 	uint32_t image;
 	uint64_t pc;
+	uint32_t *guess; /* the user's memory: the number of the call that was made from here last, or anything; NULL: there is none */
 };
 
 /* In place of a function: none. As callee: what is charged to the calling instruction itself. */

@@ -25,7 +25,7 @@ static void arrive(uint32_t function, uint8_t cause, uint64_t slot, uint64_t pc,
 	struct tw_arrival arrival = {.cause = cause, .slot = slot};
 	struct tw_call_site site = {.in = {TW_CALL_NOWHERE, 0}};
 	if (stack.n)
-		site = (struct tw_call_site){tw_callstack_top(&stack)->context, 0, pc};
+		site = (struct tw_call_site){tw_callstack_top(&stack)->context, 0, pc, NULL};
 	EQUAL(tw_callstack_enter(&stack, &place, 0, 0x1000 * function, &arrival, &site), 0);
 	EQUAL(tw_callstack_top(&stack)->context.function, function);
 }

@@ -48,7 +48,7 @@ static inline uint32_t *find_place(const struct tw_flow *f, const struct tw_flow
 
 static int table_init(struct tw_flow_table *t, uint32_t n)
 {
-	*t = (struct tw_flow_table){.places = calloc(n, sizeof *t->places), .mask = n - 1};
+	*t = (struct tw_flow_table){.places = tw_array_table(n, sizeof *t->places), .mask = n - 1};
 	return t->places != NULL;
 }
 

@@ -5,7 +5,7 @@
  * A terminal of the grammar is a block: an image, an address and a number of instructions (fewer where a signal or a fault stopped it). Terminal n is
  * blocks[n]; terminal 0, TW_GRAMMAR_CUT, stands where something was not recorded.
  *
- * Memory while it is made, for each worker: 12 MB for the segment that is being made, 5 MB for what joins segments, and its part of the grammar. A thread's blocks are
+ * Memory while it is made, for each worker: 9 MB for the segment that is being made, 5 MB for what joins segments, and its part of the grammar. A thread's blocks are
  * never all in memory.
  */
 #ifndef TW_PATHS_H

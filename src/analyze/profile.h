@@ -99,6 +99,10 @@ struct tw_profile {
 struct tw_profile_options {
 	struct tw_replay_options replay; /* recordings only; `grain` is ignored */
 	int count_refs;                  /* fill in reads and writes of the instructions */
+	/* In place of tw_replay, to have others see the same replay; NULL: tw_replay. */
+	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
+	           const struct tw_analyzer *analyzer, void *arg);
+	void *run_context;
 };
 
 /* Replays `r` and fills *out, which the caller gives to tw_profile_free (on failure it is empty). `options` may be NULL. */

@@ -359,7 +359,7 @@ int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_o
 	replay.grain = 0;
 	int error = prepare(&s);
 	if (!error)
-		error = tw_replay(r, &replay, &analyzer, &s);
+		error = o->run ? o->run(o->run_context, r, &replay, &analyzer, &s) : tw_replay(r, &replay, &analyzer, &s);
 	tw_lackey_free(s.lackey);
 	free(s.image);
 	free(s.images);

@@ -4,10 +4,11 @@
 
 /*
  * A symbol's place: in the ring of its rule, which begins and ends with the rule's guard. Place 0 is nobody's. The symbol of a guard is GUARD plus the
- * rule's number.
+ * rule's number. Where the index has the digram that begins here, it is known in which slot, so that nobody has to look for it to forget it.
  */
 struct place {
 	uint32_t symbol, prev, next;
+	uint32_t slot; /* + 1; 0: the index does not lead here */
 };
 
 #define GUARD 0xc0000000u
@@ -59,7 +60,7 @@ static uint32_t new_place(struct tw_sequitur *s, uint32_t symbol)
 	else
 		at = s->n_places++;
 	s->n_used++;
-	s->places[at] = (struct place){symbol, 0, 0};
+	s->places[at] = (struct place){.symbol = symbol};
 	if (is_rule(symbol))
 		s->rules[symbol - TW_GRAMMAR_RULE].uses++;
 	return at;
@@ -123,12 +124,18 @@ static struct slot *find(const struct tw_sequitur *s, uint32_t at)
 	}
 }
 
+/* A slot that is empty, or of the same digram, leads to this place from now on. */
+static void lead(struct tw_sequitur *s, struct slot *slot, uint32_t at)
+{
+	s->places[slot->place].slot = 0; /* place 0 is nobody's */
+	*slot = (struct slot){hash_of(s->places[at].symbol, s->places[s->places[at].next].symbol), at};
+	s->places[at].slot = (uint32_t)(slot - s->slots) + 1;
+}
+
 static void enter(struct tw_sequitur *s, uint32_t at)
 {
-	if (!counts(s, at))
-		return;
-	struct slot *slot = find(s, at);
-	*slot = (struct slot){hash_of(s->places[at].symbol, s->places[s->places[at].next].symbol), at};
+	if (counts(s, at))
+		lead(s, find(s, at), at);
 }
 
 /* Empties a slot; slots behind it that would not be found any more move up. */
@@ -140,6 +147,7 @@ static void empty(struct tw_sequitur *s, struct slot *slot)
 		if (((i - wanted) & s->mask) < ((i - hole) & s->mask))
 			continue;
 		s->slots[hole] = s->slots[i];
+		s->places[s->slots[hole].place].slot = hole + 1;
 		hole = i;
 	}
 	s->slots[hole].place = 0;
@@ -148,18 +156,18 @@ static void empty(struct tw_sequitur *s, struct slot *slot)
 /* The digram at `at` is about to be no more. In a run of three equal symbols the digram that overlaps it is the one to be found from now on. */
 static void forget(struct tw_sequitur *s, uint32_t at)
 {
-	if (!counts(s, at))
-		return;
-	struct slot *slot = find(s, at);
-	if (slot->place != at)
-		return;
 	const struct place *p = &s->places[at], *next = &s->places[p->next];
-	if (p->symbol == next->symbol && s->places[p->prev].symbol == p->symbol)
-		slot->place = p->prev;
-	else if (p->symbol == next->symbol && s->places[next->next].symbol == p->symbol)
-		slot->place = p->next;
-	else
+	if (!p->slot)
+		return;
+	struct slot *slot = &s->slots[p->slot - 1];
+	if (p->symbol == next->symbol && s->places[p->prev].symbol == p->symbol) {
+		lead(s, slot, p->prev);
+	} else if (p->symbol == next->symbol && s->places[next->next].symbol == p->symbol) {
+		lead(s, slot, p->next);
+	} else {
+		s->places[at].slot = 0;
 		empty(s, slot);
+	}
 }
 
 /* ---- the algorithm ---- */
@@ -264,7 +272,7 @@ static int check(struct tw_sequitur *s, uint32_t at)
 	struct slot *slot = find(s, at);
 	uint32_t old = slot->place;
 	if (!old) {
-		enter(s, at);
+		lead(s, slot, at);
 		return 0;
 	}
 	if (old != at && s->places[old].next != at && s->places[at].next != old)

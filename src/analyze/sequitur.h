@@ -11,7 +11,7 @@
  * A symbol is a terminal, a number below TW_GRAMMAR_RULE, or TW_GRAMMAR_RULE plus a rule's number. The terminal TW_GRAMMAR_CUT is never part of a
  * rule other than the start: no repetition reaches across it.
  *
- * Memory: 12 bytes a symbol of the grammar, 8 bytes for each of twice as many places of the index, 8 bytes a rule; given back by tw_sequitur_free only.
+ * Memory: 16 bytes a symbol of the grammar, 8 bytes for each of twice as many places of the index, 8 bytes a rule; given back by tw_sequitur_free only.
  */
 #ifndef TW_SEQUITUR_H
 #define TW_SEQUITUR_H

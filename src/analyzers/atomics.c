@@ -215,6 +215,17 @@ static int is_relaxed(const char *statement)
 	       !strstr(statement, "release") && !strstr(statement, "seq_cst");
 }
 
+/* Is there a fence in the function around? What is relaxed in it may order by that. Functions end where a line begins with a brace. */
+static int is_fenced(const char *text, const char *line)
+{
+	const char *from = line, *to = strstr(line, "\n}");
+	while (from > text && !(from[-1] == '\n' && *from == '}'))
+		from--;
+	const char *fence = strstr(from, "thread_fence");
+	const char *other = strstr(from, "__sync_synchronize");
+	return (fence && (!to || fence < to)) || (other && (!to || other < to));
+}
+
 /* Under `#pragma omp atomic`? Then 1, or 2 where it orders: it says so, or the file has flushes or fences, which may. */
 static int under_pragma(const char *text, const char *statement)
 {
@@ -246,7 +257,7 @@ static enum tw_atomic_kind judge_line(const char *text, const char *declared, un
 	if (pragma)
 		return pragma == 1 ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
 	if (names_atomic(statement) || uses_atomic(declared, statement))
-		return is_relaxed(statement) ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
+		return is_relaxed(statement) && !is_fenced(text, at) ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
 	return TW_ATOMIC_EXPRESSLY_PLAIN;
 }
 
@@ -312,16 +323,35 @@ static enum tw_atomic_kind judge_place(struct tw_atomics *a, const char *path, u
 
 /* ---- instructions ---- */
 
-static int is_locked(const uint8_t *code, unsigned bytes)
+/* Where the opcode is, behind prefixes. *locked: lock is one of them. */
+static unsigned opcode_at(const uint8_t *code, unsigned bytes, int *locked)
 {
 	unsigned i = 0;
+	*locked = 0;
 	for (; i < bytes && (code[i] == 0xf0 || code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x66 || code[i] == 0x67 ||
 	                     code[i] == 0x2e || code[i] == 0x3e || code[i] == 0x64 || code[i] == 0x65);
 	     i++)
-		if (code[i] == 0xf0)
-			return 1;
-	i += i < bytes && code[i] >= 0x40 && code[i] <= 0x4f;
-	return i + 1 < bytes && (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] >> 6 != 3;
+		*locked |= code[i] == 0xf0;
+	return i + (i < bytes && code[i] >= 0x40 && code[i] <= 0x4f);
+}
+
+static int is_locked(const uint8_t *code, unsigned bytes)
+{
+	int locked;
+	const unsigned i = opcode_at(code, bytes, &locked);
+	return locked || (i + 1 < bytes && (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] >> 6 != 3);
+}
+
+/* Does it push or pop, call or return? What stands in the source is about other accesses then. */
+static int is_of_stack(const uint8_t *code, unsigned bytes)
+{
+	int locked;
+	const unsigned i = opcode_at(code, bytes, &locked);
+	if (i >= bytes)
+		return 0;
+	const uint8_t op = code[i], of_ff = op == 0xff && i + 1 < bytes ? code[i + 1] >> 3 & 7 : 0;
+	return (op >= 0x50 && op <= 0x5f) || op == 0x68 || op == 0x6a || op == 0xc2 || op == 0xc3 || op == 0xc9 || op == 0xe8 ||
+	       of_ff == 2 || of_ff == 6;
 }
 
 static const uint8_t *code_of(const struct tw_descriptor *d, unsigned insn, unsigned *bytes)
@@ -394,7 +424,7 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 	if (!of->kind) {
 		const uint8_t *code = code_of(d, r->insn, &bytes);
 		of->locked = (uint8_t)is_locked(code, bytes);
-		of->kind = (uint8_t)judge(a, r, image, of->locked);
+		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked);
 	}
 	return of;
 }

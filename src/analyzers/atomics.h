@@ -18,7 +18,7 @@
 enum tw_atomic_kind {
 	TW_ATOMIC_UNKNOWN = 1,
 	TW_ATOMIC_EXPRESSLY_PLAIN,
-	TW_ATOMIC_RELAXED, /* atomic, and orders nothing else */
+	TW_ATOMIC_RELAXED, /* atomic, and orders nothing else: what is relaxed in a function without a fence */
 	TW_ATOMIC_ORDERS,  /* atomic, and acquires what it reads and releases with what it writes */
 };
 
@@ -26,6 +26,12 @@ struct tw_atomic_insn {
 	uint8_t kind;   /* enum tw_atomic_kind; 0: not looked at yet */
 	uint8_t locked; /* by its bytes */
 };
+
+/* Has it been looked at, and is not known to be atomic? */
+static inline int tw_atomics_is_plain(const struct tw_atomic_insn *i)
+{
+	return i->kind == TW_ATOMIC_UNKNOWN || i->kind == TW_ATOMIC_EXPRESSLY_PLAIN;
+}
 
 struct tw_source_file;
 

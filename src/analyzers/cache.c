@@ -4,52 +4,14 @@
  * Each thread is a core, or shares one with others (--cores). All batches come in the order of time, so that cores take lines from each other as the program's threads
  * did, as far as times tell. Misses are counted for each instruction of each fragment; functions and lines follow at the end.
  */
-#include "analyze/by_fragment.h"
-#include "analyzers/by_place.h"
-#include "analyzers/cache_setup.h"
-#include "analyzers/kept.h"
-#include "analyzers/objects.h"
+#include "analyzers/cache_state.h"
 #include "analyzers/process.h"
-#include "analyzers/reuse.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/context.h>
 
-/* What is counted of each instruction; of objects up to TAKEN. */
-enum { MISS, TAKEN = MISS + TW_CACHE_LEVELS, REFS, FETCH, FETCH_MISS, FETCH_MISS_LAST, COUNTS };
-_Static_assert((int)COUNTS <= (int)TW_PLACE_COUNTS && (int)TAKEN < (int)TW_OBJECT_COUNTS, "there is room for all counts");
-
-struct fragment {
-	const struct tw_descriptor *descriptor;
-	uint32_t thread; /* one that ran it */
-	uint64_t count[][COUNTS];
-};
-
-struct totals {
-	uint64_t reads, writes, fetches;
-	uint64_t read_misses[TW_CACHE_LEVELS], write_misses[TW_CACHE_LEVELS], fetch_misses[TW_CACHE_LEVELS];
-	uint64_t taken;
-};
-
-struct state {
-	const struct tw_context *context;
-	struct tw_cache_setup setup;
-	struct tw_caches caches;
-	uint64_t cores;          /* threads with this number have core 0 again; 0: each has its own */
-	int as_cachegrind, code; /* code: what is executed is looked at */
-	struct tw_by_fragment fragments;
-	struct tw_kept_stretches kept; /* own: the fragment */
-	struct tw_objects objects;
-	struct tw_reuse reuse; /* sample 0: nobody asks */
-	struct totals totals;
-	uint32_t thread, process;
-	uint64_t above;       /* of the process: what its lines' numbers begin with */
-	struct tw_core *core; /* the thread's */
-	uint64_t fetched;     /* line fetched last, by this core, and 1 */
-};
-
-static void free_state(struct state *s)
+static void free_state(struct tw_cache_state *s)
 {
 	tw_caches_free(&s->caches);
 	tw_by_fragment_free(&s->fragments, free);
@@ -59,7 +21,7 @@ static void free_state(struct state *s)
 	free(s);
 }
 
-static int take_options(struct state *s)
+static int take_options(struct tw_cache_state *s)
 {
 	const struct tw_context *c = s->context;
 	const char *reuse = tw_context_text(c, "reuse");
@@ -79,7 +41,7 @@ static int take_options(struct state *s)
 
 static void *begin(void *arg)
 {
-	struct state *s = calloc(1, sizeof *s);
+	struct tw_cache_state *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
 	s->context = s->objects.context = arg;
@@ -99,13 +61,13 @@ enum { ADDRESS_BITS = 48, PROCESS_BITS = 17 };
 _Static_assert(ADDRESS_BITS + PROCESS_BITS - 3 + TW_LINE_SHIFT <= 64, "numbers of lines of 8 bytes have room");
 
 /* Lines are numbered by process: the caches know no other addresses. */
-static inline uint64_t line_of(const struct state *s, uint64_t addr)
+static inline uint64_t line_of(const struct tw_cache_state *s, uint64_t addr)
 {
 	return (addr << (64 - ADDRESS_BITS) >> (64 - ADDRESS_BITS) >> s->setup.line_bits) | s->above;
 }
 
 /* Each line by itself: a reference misses a level if one of its lines does. */
-static struct tw_found find_each(struct state *s, uint64_t line, uint64_t n, enum tw_cache_access access)
+static struct tw_found find_each(struct tw_cache_state *s, uint64_t line, uint64_t n, enum tw_cache_access access)
 {
 	struct tw_found found = {0};
 	for (; n--; line++) {
@@ -117,7 +79,7 @@ static struct tw_found find_each(struct state *s, uint64_t line, uint64_t n, enu
 }
 
 /* As Cachegrind: where a level misses one line, the next is asked for all. */
-static struct tw_found find_all(struct state *s, uint64_t line, uint64_t n, enum tw_cache_access access)
+static struct tw_found find_all(struct tw_cache_state *s, uint64_t line, uint64_t n, enum tw_cache_access access)
 {
 	struct tw_found found = {0};
 	for (int hit = 0; found.level < s->caches.n_levels && !hit; found.level += !hit) {
@@ -128,7 +90,7 @@ static struct tw_found find_all(struct state *s, uint64_t line, uint64_t n, enum
 	return found;
 }
 
-static struct tw_found find(struct state *s, uint64_t addr, uint32_t bytes, enum tw_cache_access access)
+static struct tw_found find(struct tw_cache_state *s, uint64_t addr, uint32_t bytes, enum tw_cache_access access)
 {
 	/* Counted from the bytes: at the end of all addresses the last line has a lower number. */
 	uint64_t within = (1ull << s->setup.line_bits) - 1, line = line_of(s, addr),
@@ -136,7 +98,7 @@ static struct tw_found find(struct state *s, uint64_t addr, uint32_t bytes, enum
 	return s->as_cachegrind ? find_all(s, line, n, access) : find_each(s, line, n, access);
 }
 
-static int reuse_all(struct state *s, uint64_t addr, uint32_t bytes)
+static int reuse_all(struct tw_cache_state *s, uint64_t addr, uint32_t bytes)
 {
 	int error = 0;
 	for (uint64_t line = line_of(s, addr), last = line_of(s, addr + bytes - 1); line <= last && !error; line++)
@@ -146,25 +108,25 @@ static int reuse_all(struct state *s, uint64_t addr, uint32_t bytes)
 
 /* ---- what is counted ---- */
 
-static int count_miss(struct state *s, uint64_t *count, uint64_t addr, int read, struct tw_found found)
+static int count_miss(struct tw_cache_state *s, uint64_t *count, uint64_t addr, int read, struct tw_found found)
 {
 	uint64_t *totals = read ? s->totals.read_misses : s->totals.write_misses;
-	uint64_t *object = tw_objects_at(&s->objects, s->process, addr);
-	if (!object)
-		return TW_ERR_MEMORY;
 	for (unsigned i = 0; i < found.level; i++) {
-		count[MISS + i]++;
-		object[MISS + i]++;
+		count[TW_CACHE_MISS + i]++;
 		totals[i]++;
 	}
-	count[TAKEN] += found.taken;
-	object[TAKEN] += found.taken;
+	count[TW_CACHE_TAKEN] += found.taken;
 	s->totals.taken += found.taken;
-	return 0;
+	uint64_t *object = s->out ? NULL : tw_objects_at(&s->objects, s->program, addr);
+	for (unsigned i = 0; object && i < found.level; i++)
+		object[TW_CACHE_MISS + i]++;
+	if (object)
+		object[TW_CACHE_TAKEN] += found.taken;
+	return object || s->out ? 0 : TW_ERR_MEMORY;
 }
 
 /* What Cachegrind makes of a reference: of a modify a read, of a large one what fits into a line. */
-static struct tw_ref_shape as_cachegrind(const struct state *s, const struct tw_ref_shape *r)
+static struct tw_ref_shape as_cachegrind(const struct tw_cache_state *s, const struct tw_ref_shape *r)
 {
 	struct tw_ref_shape is = *r;
 	is.type = r->type & TW_READ ? TW_READ : TW_WRITE;
@@ -173,21 +135,21 @@ static struct tw_ref_shape as_cachegrind(const struct state *s, const struct tw_
 }
 
 /* A reference that is not where tw_cache_is_newest() finds it. */
-static int take_other(struct state *s, uint64_t *count, const struct tw_ref_shape *r, uint64_t addr)
+static int take_other(struct tw_cache_state *s, uint64_t *count, const struct tw_ref_shape *r, uint64_t addr)
 {
 	struct tw_ref_shape is = s->as_cachegrind ? as_cachegrind(s, r) : *r;
 	struct tw_found found = find(s, addr, is.size, is.type & TW_WRITE ? TW_CACHE_WRITE : TW_CACHE_READ);
 	return found.level ? count_miss(s, count, addr, is.type & TW_READ, found) : 0;
 }
 
-static void count_refs(struct fragment *f, const struct tw_ref_shape *r, size_t n, uint64_t times)
+static void count_refs(struct tw_cache_fragment *f, const struct tw_ref_shape *r, size_t n, uint64_t times)
 {
 	for (size_t i = 0; i < n; i++)
-		f->count[r[i].insn][REFS] += times;
+		f->count[r[i].insn][TW_CACHE_REFS] += times;
 }
 
 /* n references of one fragment. */
-static int take_refs(struct state *s, struct fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
+static int take_refs(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
 	const struct tw_cache *first = &s->core->own[0];
 	const uint64_t within = (1ull << s->setup.line_bits) - 1;
@@ -205,9 +167,9 @@ static int take_refs(struct state *s, struct fragment *f, const struct tw_ref_sh
 }
 
 /* What fetching the line that was fetched last again would change is nothing. */
-static void fetch(struct state *s, uint64_t *count, uint64_t pc, unsigned bytes)
+static void fetch(struct tw_cache_state *s, uint64_t *count, uint64_t pc, unsigned bytes)
 {
-	count[FETCH]++;
+	count[TW_CACHE_FETCH]++;
 	s->totals.fetches++;
 	uint64_t last = line_of(s, pc + bytes - 1);
 	if (s->fetched == last + 1 && line_of(s, pc) == last)
@@ -216,15 +178,15 @@ static void fetch(struct state *s, uint64_t *count, uint64_t pc, unsigned bytes)
 	struct tw_found found = find(s, pc, bytes, TW_CACHE_CODE);
 	for (unsigned i = 0; i < found.level; i++)
 		s->totals.fetch_misses[i]++;
-	count[FETCH_MISS] += found.level > 0;
-	count[FETCH_MISS_LAST] += found.level == s->caches.n_levels;
+	count[TW_CACHE_FETCH_MISS] += found.level > 0;
+	count[TW_CACHE_FETCH_MISS_LAST] += found.level == s->caches.n_levels;
 }
 
 /* ---- blocks ---- */
 
-static struct fragment *new_fragment(struct state *s, const struct tw_descriptor *d)
+static struct tw_cache_fragment *new_fragment(struct tw_cache_state *s, const struct tw_descriptor *d)
 {
-	struct fragment *f = calloc(1, sizeof *f + d->n_insns * sizeof f->count[0]);
+	struct tw_cache_fragment *f = calloc(1, sizeof *f + d->n_insns * sizeof f->count[0]);
 	if (!f || !tw_by_fragment_set(&s->fragments, d->number, f)) {
 		free(f);
 		return NULL;
@@ -235,8 +197,8 @@ static struct fragment *new_fragment(struct state *s, const struct tw_descriptor
 }
 
 /* A block instruction by instruction: each is fetched before it makes its references. */
-static int take_code(struct state *s, struct fragment *f, const struct tw_block_run *b, const struct tw_ref_shape *r, const uint64_t *addr,
-                     size_t n)
+static int take_code(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_block_run *b, const struct tw_ref_shape *r,
+                     const uint64_t *addr, size_t n)
 {
 	const struct tw_block *block = &tw_descriptor_blocks(f->descriptor)[b->block];
 	const uint8_t *bytes = tw_descriptor_insn_bytes(f->descriptor);
@@ -254,9 +216,9 @@ static int take_code(struct state *s, struct fragment *f, const struct tw_block_
 	return error ? error : take_refs(s, f, r + done, addr + done, n - done);
 }
 
-static int take_block(struct state *s, const struct tw_block_run *b, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
+static int take_block(struct tw_cache_state *s, const struct tw_block_run *b, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
-	struct fragment *f = tw_by_fragment_get(&s->fragments, b->descriptor->number);
+	struct tw_cache_fragment *f = tw_by_fragment_get(&s->fragments, b->descriptor->number);
 	f = f ? f : new_fragment(s, b->descriptor);
 	if (!f)
 		return TW_ERR_MEMORY;
@@ -265,7 +227,7 @@ static int take_block(struct state *s, const struct tw_block_run *b, const struc
 }
 
 /* References of a stretch before its first block are those of the block before it. */
-static int take_stretch(struct state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
+static int take_stretch(struct tw_cache_state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
 {
 	uint32_t at = stretch->n_blocks ? stretch->blocks[0].first_ref : stretch->n_refs;
 	const struct tw_block_run more = {.descriptor = *last ? (*last)->descriptor : NULL, .block = *last ? (*last)->block : 0};
@@ -280,14 +242,14 @@ static int take_stretch(struct state *s, const struct tw_stretch *stretch, const
 }
 
 /* One that stays: all of it is of one fragment, and how often it was there is told at the end. */
-static int take_kept(struct state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
+static int take_kept(struct tw_cache_state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
 {
 	struct tw_kept_stretch *kept = tw_kept_stretch(&s->kept, stretch);
 	if (!kept)
 		return TW_ERR_MEMORY;
 	if (!kept->stretch) {
 		const struct tw_descriptor *d = (stretch->n_blocks ? stretch->blocks : *last)->descriptor;
-		struct fragment *f = tw_by_fragment_get(&s->fragments, d->number);
+		struct tw_cache_fragment *f = tw_by_fragment_get(&s->fragments, d->number);
 		kept->own = f ? f : new_fragment(s, d);
 		if (!kept->own)
 			return TW_ERR_MEMORY;
@@ -299,7 +261,7 @@ static int take_kept(struct state *s, const struct tw_stretch *stretch, const st
 	return take_refs(s, kept->own, stretch->refs, addr, stretch->n_refs);
 }
 
-static void count_kept(struct state *s)
+static void count_kept(struct tw_cache_state *s)
 {
 	for (size_t i = 0; i < s->kept.room; i++) {
 		struct tw_kept_stretch *kept = &s->kept.items[i];
@@ -311,41 +273,41 @@ static void count_kept(struct state *s)
 
 /* ---- batches ---- */
 
-static uint32_t core_of(const struct state *s, uint32_t thread)
+static uint32_t core_of(const struct tw_cache_state *s, uint32_t thread)
 {
 	return s->cores ? (uint32_t)(thread % s->cores) : thread;
 }
 
 /* Of its process, in the order in which they were made. */
-static uint64_t number_of(const struct state *s, uint32_t thread)
+static uint64_t number_of(const struct tw_cache_state *s, uint32_t thread)
 {
 	const struct tw_recording *r = tw_context_recording(s->context);
 	size_t i = tw_recording_find_thread(r, thread);
 	return i < tw_recording_n_threads(r) ? tw_recording_process_of(r, i) : 0;
 }
 
-static int begin_thread(struct state *s, uint32_t thread)
+static int begin_thread(struct tw_cache_state *s, uint32_t thread)
 {
 	s->thread = thread;
-	s->process = tw_process_of(s->context, thread);
+	s->program = tw_process_program(s->context, thread);
 	s->above = number_of(s, thread) % (1u << PROCESS_BITS) << (ADDRESS_BITS - s->setup.line_bits);
 	s->core = tw_caches_core(&s->caches, core_of(s, thread));
 	s->fetched = 0;
 	return s->core ? 0 : TW_ERR_MEMORY;
 }
 
-static int take_event(struct state *s, const struct tw_event *e)
+static int take_event(struct tw_cache_state *s, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_THREAD_END && !s->cores) {
 		tw_caches_remove_core(&s->caches, core_of(s, s->thread));
 		s->thread = UINT32_MAX;
 	}
-	return tw_kinds_event(&s->objects.kinds, s->process, e);
+	return tw_kinds_event(&s->objects.kinds, s->program, e);
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
-	struct state *s = state;
+	struct tw_cache_state *s = state;
 	const uint64_t *addr = b->addr;
 	const struct tw_block_run *last = NULL;
 	int error = s->thread == b->thread ? 0 : begin_thread(s, b->thread);
@@ -372,210 +334,13 @@ static int merge(void *state, void *later)
 	return TW_ERR_RANGE;
 }
 
-/* ---- the answer ---- */
-
-static double share(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0;
-}
-
-static void print_levels(struct tw_answer *a, const struct state *s)
-{
-	static const struct tw_column columns[] = {{"level", TW_COLUMN_COUNT},        {"bytes", TW_COLUMN_COUNT},
-	                                           {"ways", TW_COLUMN_COUNT},         {"read_misses", TW_COLUMN_COUNT},
-	                                           {"write_misses", TW_COLUMN_COUNT}, {"of_reads", TW_COLUMN_SHARE},
-	                                           {"of_writes", TW_COLUMN_SHARE},    {NULL, 0}};
-	const struct totals *t = &s->totals;
-	tw_answer_table(a, "levels", "Misses", columns);
-	for (unsigned i = 0; i < s->caches.n_levels; i++) {
-		const struct tw_cache_shape *shape = &s->setup.caches.level[i];
-		tw_answer_row(a, (struct tw_cell[]){{.count = i + 1},
-		                                    {.count = (uint64_t)shape->sets * shape->ways << s->setup.line_bits},
-		                                    {.count = shape->ways},
-		                                    {.count = t->read_misses[i]},
-		                                    {.count = t->write_misses[i]},
-		                                    {.real = share(t->read_misses[i], t->reads)},
-		                                    {.real = share(t->write_misses[i], t->writes)}});
-	}
-}
-
-static void print_code(struct tw_answer *a, const struct state *s)
-{
-	static const struct tw_column columns[] = {
-	    {"level", TW_COLUMN_COUNT}, {"fetch_misses", TW_COLUMN_COUNT}, {"of_fetches", TW_COLUMN_SHARE}, {NULL, 0}};
-	if (!s->code)
-		return;
-	tw_answer_fact(a, "fetches", s->totals.fetches);
-	tw_answer_table(a, "code", "Misses of code", columns);
-	for (unsigned i = 0; i < s->caches.n_levels; i++)
-		tw_answer_row(a, (struct tw_cell[]){{.count = i + 1},
-		                                    {.count = s->totals.fetch_misses[i]},
-		                                    {.real = share(s->totals.fetch_misses[i], s->totals.fetches)}});
-}
-
-static void print_facts(struct tw_answer *a, const struct state *s)
-{
-	tw_answer_fact(a, "reads", s->totals.reads);
-	tw_answer_fact(a, "writes", s->totals.writes);
-	tw_answer_fact(a, "line_bytes", 1u << s->setup.line_bits);
-	tw_answer_fact(a, "invalidations", s->caches.invalidations);
-	tw_answer_fact(a, "coherence_misses", s->totals.taken);
-}
-
-/* The last level's misses, which are the first one's where there is but one. */
-static unsigned last_miss(const struct state *s)
-{
-	return MISS + s->caches.n_levels - 1;
-}
-
-static void print_lines(struct tw_answer *a, const struct state *s, const struct tw_by_place *p)
-{
-	static const struct tw_column columns[] = {{"references", TW_COLUMN_COUNT},  {"l1_misses", TW_COLUMN_COUNT},
-	                                           {"last_misses", TW_COLUMN_COUNT}, {"coherence", TW_COLUMN_COUNT},
-	                                           {"line", TW_COLUMN_TEXT},         {NULL, 0}};
-	char line[400];
-	tw_answer_table(a, "lines", "Lines that miss most", columns);
-	for (size_t i = 0; i < p->n; i++) {
-		const uint64_t *count = p->items[i].count;
-		tw_place_text(&p->items[i], line, sizeof line);
-		tw_answer_row(a, (struct tw_cell[]){{.count = count[REFS]},
-		                                    {.count = count[MISS]},
-		                                    {.count = count[last_miss(s)]},
-		                                    {.count = count[TAKEN]},
-		                                    {.text = line}});
-	}
-}
-
-static void print_functions(struct tw_answer *a, const struct state *s, const struct tw_by_place *p)
-{
-	static const struct tw_column columns[] = {{"references", TW_COLUMN_COUNT},
-	                                           {"l1_misses", TW_COLUMN_COUNT},
-	                                           {"last_misses", TW_COLUMN_COUNT},
-	                                           {"coherence", TW_COLUMN_COUNT},
-	                                           {"function", TW_COLUMN_TEXT},
-	                                           {"module", TW_COLUMN_TEXT},
-	                                           {NULL, 0}};
-	tw_answer_table(a, "functions", "Functions that miss most", columns);
-	for (size_t i = 0; i < p->n; i++) {
-		const uint64_t *count = p->items[i].count;
-		tw_answer_row(a, (struct tw_cell[]){{.count = count[REFS]},
-		                                    {.count = count[MISS]},
-		                                    {.count = count[last_miss(s)]},
-		                                    {.count = count[TAKEN]},
-		                                    {.text = p->items[i].function},
-		                                    {.text = p->items[i].module}});
-	}
-}
-
-static void print_code_functions(struct tw_answer *a, struct tw_by_place *p)
-{
-	static const struct tw_column columns[] = {{"fetches", TW_COLUMN_COUNT},     {"l1_misses", TW_COLUMN_COUNT},
-	                                           {"last_misses", TW_COLUMN_COUNT}, {"function", TW_COLUMN_TEXT},
-	                                           {"module", TW_COLUMN_TEXT},       {NULL, 0}};
-	tw_by_place_functions(p, FETCH_MISS);
-	tw_answer_table(a, "code_functions", "Functions whose code misses most", columns);
-	for (size_t i = 0; i < p->n; i++) {
-		const uint64_t *count = p->items[i].count;
-		tw_answer_row(a, (struct tw_cell[]){{.count = count[FETCH]},
-		                                    {.count = count[FETCH_MISS]},
-		                                    {.count = count[FETCH_MISS_LAST]},
-		                                    {.text = p->items[i].function},
-		                                    {.text = p->items[i].module}});
-	}
-}
-
-static int add_fragment(void *context, void *item)
-{
-	static const uint64_t nothing[COUNTS];
-	const struct fragment *f = item;
-	const struct tw_descriptor *d = f->descriptor;
-	const uint8_t *bytes = tw_descriptor_insn_bytes(d);
-	int error = 0;
-	for (unsigned k = 0; k < d->n_blocks; k++) {
-		const struct tw_block *b = &tw_descriptor_blocks(d)[k];
-		uint64_t pc = b->pc;
-		for (unsigned i = b->first_insn; i < (unsigned)b->first_insn + b->n_insns && !error; pc += bytes[i++]) {
-			uint64_t count[TW_PLACE_COUNTS] = {0};
-			memcpy(count, f->count[i], sizeof f->count[i]);
-			if (memcmp(f->count[i], nothing, sizeof nothing))
-				error = tw_by_place_add(context, f->thread, pc, count);
-		}
-	}
-	return error;
-}
-
-static int print_code_places(struct tw_answer *a, struct state *s)
-{
-	struct tw_by_place places = {.context = s->context};
-	int error = tw_by_fragment_each(&s->fragments, add_fragment, &places);
-	if (!error) {
-		tw_by_place_lines(&places, MISS);
-		print_lines(a, s, &places);
-		tw_by_place_functions(&places, MISS);
-		print_functions(a, s, &places);
-		if (s->code)
-			print_code_functions(a, &places);
-	}
-	tw_by_place_free(&places);
-	return error;
-}
-
-static int print_objects(struct tw_answer *a, struct state *s)
-{
-	static const struct tw_column columns[] = {{"l1_misses", TW_COLUMN_COUNT}, {"last_misses", TW_COLUMN_COUNT},
-	                                           {"coherence", TW_COLUMN_COUNT}, {"object", TW_COLUMN_TEXT},
-	                                           {"module", TW_COLUMN_TEXT},     {NULL, 0}};
-	struct tw_object *list = NULL;
-	size_t n = 0;
-	int error = tw_objects_list(&s->objects, MISS, &list, &n);
-	tw_answer_table(a, "objects", "Data that is missed most", columns);
-	for (size_t i = 0; i < n && !error; i++)
-		tw_answer_row(a, (struct tw_cell[]){{.count = list[i].count[MISS]},
-		                                    {.count = list[i].count[last_miss(s)]},
-		                                    {.count = list[i].count[TAKEN]},
-		                                    {.text = *list[i].name ? list[i].name : "(no symbol)"},
-		                                    {.text = list[i].module}});
-	free(list);
-	return error;
-}
-
-static void print_reuse(struct tw_answer *a, const struct state *s)
-{
-	static const struct tw_column columns[] = {{"accesses", TW_COLUMN_COUNT},
-	                                           {"up_to_here", TW_COLUMN_SHARE},
-	                                           {"error", TW_COLUMN_SHARE},
-	                                           {"distance", TW_COLUMN_TEXT},
-	                                           {NULL, 0}};
-	char text[64];
-	if (!s->reuse.sample)
-		return;
-	tw_answer_table(a, "reuse", "Reuse distances, in lines", columns);
-	for (unsigned b = 0; b < TW_REUSE_BUCKETS; b++) {
-		double error, up_to_here = tw_reuse_share(&s->reuse, b, &error);
-		uint64_t n = tw_reuse_count(&s->reuse, b);
-		if (b == TW_REUSE_FIRST)
-			snprintf(text, sizeof text, "first access");
-		else
-			snprintf(text, sizeof text, "%llu", b ? 1ull << (b - 1) : 0ull);
-		if (n)
-			tw_answer_row(a, (struct tw_cell[]){{.count = n}, {.real = up_to_here}, {.real = error}, {.text = text}});
-	}
-}
-
 static int end(void *state, int error)
 {
-	struct state *s = state;
-	struct tw_answer *a = tw_context_answer(s->context);
+	struct tw_cache_state *s = state;
 	if (!error) {
 		count_kept(s);
-		print_facts(a, s);
-		print_levels(a, s);
-		print_code(a, s);
-		print_reuse(a, s);
-		error = print_code_places(a, s);
+		error = s->out ? tw_cache_list(s) : tw_cache_print(s);
 	}
-	if (!error)
-		error = print_objects(a, s);
 	free_state(s);
 	return error;
 }
@@ -615,3 +380,30 @@ const struct tw_analyzer tw_analyzer_cache = {
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES,
     .scope = TW_SCOPE_ALL,
 };
+
+/* ---- the misses alone ---- */
+
+struct asked {
+	const struct tw_context *context;
+	struct tw_cache_misses *out;
+};
+
+static void *begin_asked(void *arg)
+{
+	const struct asked *asked = arg;
+	struct tw_cache_state *s = begin((void *)asked->context);
+	if (s)
+		s->out = asked->out;
+	return s;
+}
+
+int tw_cache_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_names *names, tw_hot_replay *run,
+                 void *run_context, struct tw_cache_misses *out)
+{
+	struct tw_analyzer analyzer = tw_analyzer_cache;
+	struct asked asked = {context, out};
+	analyzer.begin = begin_asked;
+	*out = (struct tw_cache_misses){.names = names};
+	return run ? run(run_context, tw_context_recording(context), replay, &analyzer, &asked)
+	           : tw_replay(tw_context_recording(context), replay, &analyzer, &asked);
+}

@@ -28,7 +28,7 @@ struct aside {
 
 /* The blocks of a fragment, by their numbers. */
 struct numbered {
-	uint32_t pid;
+	uint32_t program;
 	uint32_t block[];
 };
 
@@ -40,7 +40,7 @@ struct state {
 	struct tw_contexts tree;
 	struct tw_segments segments;
 	struct tw_by_fragment fragments; /* struct numbered */
-	uint32_t thread, pid;            /* of the batch; TW_CONTEXT_NONE: none so far */
+	uint32_t thread, program;        /* of the batch; TW_CONTEXT_NONE: none so far */
 	struct frame *frames;            /* the one that runs is the last */
 	size_t n_frames, room;
 	struct aside aside[ASIDE];
@@ -94,7 +94,7 @@ static void begin_thread(struct state *s, uint32_t thread)
 {
 	forget_stacks(s);
 	s->thread = thread;
-	s->pid = tw_process_of(s->context, thread);
+	s->program = tw_process_program_yet(s->context, thread);
 }
 
 static const struct numbered *number_blocks(struct state *s, const struct tw_descriptor *d)
@@ -107,16 +107,16 @@ static const struct numbered *number_blocks(struct state *s, const struct tw_des
 			return NULL;
 		}
 	}
-	n->pid = s->pid;
+	n->program = s->program;
 	for (unsigned k = 0; k < d->n_blocks; k++)
-		n->block[k] = tw_contexts_block(&s->tree, s->pid, s->thread, tw_descriptor_blocks(d)[k].pc);
+		n->block[k] = tw_contexts_block(&s->tree, s->program, s->thread, tw_descriptor_blocks(d)[k].pc);
 	return n;
 }
 
 static inline uint32_t block_of(struct state *s, const struct tw_block_run *b)
 {
 	const struct numbered *n = tw_by_fragment_get(&s->fragments, b->descriptor->number);
-	if (!n || n->pid != s->pid)
+	if (!n || n->program != s->program)
 		n = number_blocks(s, b->descriptor);
 	return n ? n->block[b->block] : TW_CONTEXT_NONE;
 }
@@ -336,7 +336,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_SIGNAL) {
 		const struct tw_signal *signal = e->payload;
-		uint32_t entry = tw_contexts_block(&s->tree, s->pid, s->thread, signal->handler);
+		uint32_t entry = tw_contexts_block(&s->tree, s->program, s->thread, signal->handler);
 		if (!s->n_frames || entry == TW_CONTEXT_NONE)
 			return entry == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 		s->in_handler = 1;
@@ -389,7 +389,7 @@ static int has_events(const struct walk *w, const struct tw_stretch *stretch)
 
 static int walk_segments(struct state *s, struct walk *w, const struct tw_stretch *stretch)
 {
-	uint32_t number = tw_segments_of(&s->segments, &s->tree, stretch, s->pid, s->thread, s->last);
+	uint32_t number = tw_segments_of(&s->segments, &s->tree, stretch, s->program, s->thread, s->last);
 	int error = 0;
 	if (number == TW_SEGMENT_NONE)
 		return TW_ERR_MEMORY;
@@ -575,7 +575,7 @@ const struct tw_analyzer tw_analyzer_cct = {
     .options = options,
     .needs = TW_NEEDS_FLOW,
     .scope = TW_SCOPE_THREADS,
-    .pack_version = 1,
+    .pack_version = 2,
     .pack = pack,
     .unpack = unpack,
 };

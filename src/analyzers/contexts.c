@@ -24,7 +24,7 @@ static void put(struct tw_context_index *x, uint32_t hash, uint32_t n)
 
 static uint32_t block_hash(const struct tw_context_block *b)
 {
-	return hash_of(b->pc, b->pid);
+	return hash_of(b->pc, b->program);
 }
 
 static uint32_t node_hash(const struct tw_context_node *n)
@@ -44,7 +44,7 @@ static int make_room(struct tw_context_index *x, size_t n, uint32_t (*hash)(cons
 	if (2 * n < x->n_slots)
 		return 1;
 	struct tw_context_index more = {.n_slots = x->n_slots ? 2 * x->n_slots : FIRST};
-	more.slots = calloc(more.n_slots, sizeof *more.slots);
+	more.slots = tw_array_table(more.n_slots, sizeof *more.slots);
 	if (!more.slots || n >= UINT32_MAX / 4) {
 		free(more.slots);
 		return 0;
@@ -73,14 +73,14 @@ static uint32_t hash_part(const void *items, size_t n)
 
 /* ---- blocks, nodes, parts ---- */
 
-uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t pid, uint32_t thread, uint64_t pc)
+uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc)
 {
-	const struct tw_context_block wanted = {pc, pid, thread};
+	const struct tw_context_block wanted = {pc, program, thread};
 	uint32_t hash = block_hash(&wanted);
 	if (!make_room(&c->by_block, c->n_blocks, hash_block, c->blocks))
 		return TW_CONTEXT_NONE;
 	for (uint32_t i = hash & (c->by_block.n_slots - 1), n; (n = c->by_block.slots[i]); i = (i + 1) & (c->by_block.n_slots - 1))
-		if (c->blocks[n - 1].pc == pc && c->blocks[n - 1].pid == pid)
+		if (c->blocks[n - 1].pc == pc && c->blocks[n - 1].program == program)
 			return n - 1;
 	struct tw_context_block *blocks = tw_array_room(c->blocks, c->n_blocks, &c->blocks_room, sizeof *blocks);
 	if (!blocks)
@@ -143,7 +143,7 @@ static int merge_mapped(struct tw_contexts *c, const struct tw_contexts *more, u
 {
 	for (size_t i = 0; i < more->n_blocks; i++) {
 		const struct tw_context_block *b = &more->blocks[i];
-		block[i] = tw_contexts_block(c, b->pid, b->thread, b->pc);
+		block[i] = tw_contexts_block(c, b->program, b->thread, b->pc);
 		if (block[i] == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
 	}

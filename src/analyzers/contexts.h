@@ -18,10 +18,10 @@ struct tw_context_cost {
 	uint64_t insns, refs;
 };
 
-/* A basic block of one process. */
+/* A basic block of a program in the memory of one process (tw_process_program_yet). */
 struct tw_context_block {
 	uint64_t pc;
-	uint32_t pid, thread; /* thread: one that ran it */
+	uint32_t program, thread; /* thread: one that ran it */
 };
 
 struct tw_context_node {
@@ -55,7 +55,7 @@ struct tw_contexts {
 enum { TW_CONTEXT_NONE = UINT32_MAX };
 
 /* The number of a block, a child (`parent` TW_CONTEXT_NONE: a beginning), a part; it is made if it is not there. TW_CONTEXT_NONE: no memory. */
-uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t pid, uint32_t thread, uint64_t pc);
+uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc);
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
 

@@ -5,12 +5,7 @@
 #include <string.h>
 #include <trackway/recording.h>
 
-enum { PAGE = 1 << TW_PAGE_BITS, WORDS = PAGE / 8 };
-
-struct tw_epoch_page {
-	uint64_t key;
-	struct tw_epoch_word words[WORDS];
-};
+enum { PAGE = TW_EPOCH_PAGE };
 
 /* ---- pages ---- */
 
@@ -57,7 +52,7 @@ static struct tw_epoch_page *make_page(struct tw_epoch *s, uint64_t key)
 	return p;
 }
 
-struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr)
+struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t process, uint64_t addr)
 {
 	const uint64_t key = tw_page_key(process, addr);
 	const size_t r = key % (sizeof s->recent / sizeof s->recent[0]);
@@ -65,7 +60,26 @@ struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64
 		s->recent[r].page = make_page(s, key);
 		s->recent[r].key = key;
 	}
-	return s->recent[r].page ? &s->recent[r].page->words[addr % PAGE / 8] : NULL;
+	return s->recent[r].page;
+}
+
+struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr)
+{
+	struct tw_epoch_page *page = tw_epoch_page(s, process, addr);
+	return page ? &page->words[addr % PAGE / 8] : NULL;
+}
+
+void tw_epoch_see(struct tw_epoch_seen *seen, uint64_t epoch, uint32_t locks, uint64_t addr, uint32_t size, int write)
+{
+	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
+	if (seen->epoch != epoch || seen->locks != locks) {
+		memset(seen, 0, sizeof *seen);
+		seen->epoch = epoch;
+		seen->locks = locks;
+	}
+	seen->read[addr % PAGE / 64] |= bits;
+	if (write)
+		seen->written[addr % PAGE / 64] |= bits;
 }
 
 /* ---- accesses ---- */
@@ -109,17 +123,41 @@ static int conflicts(const struct tw_epoch_access *a, const struct tw_epoch_acce
 	return ((a->flags | o->flags) & TW_EPOCH_WRITE) && !(a->flags & o->flags & TW_EPOCH_ATOMIC);
 }
 
+static int is_known(const struct tw_epoch_access *o, const struct tw_epoch_access *a, const struct tw_clocks *clocks)
+{
+	return o->thread == a->thread || o->clock <= tw_clocks_get(clocks, o->thread);
+}
+
+/* The access takes the place of an older one of the thread that it stands for, and changes nothing else: most do. */
+static int takes_place(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks)
+{
+	struct tw_epoch_access *mine = NULL;
+	const int writes = a->flags & TW_EPOCH_WRITE;
+	for (unsigned i = 0; i < w->n; i++) {
+		struct tw_epoch_access *o = at(w, i);
+		if (o->thread == a->thread && o->mask == a->mask && o->locks == a->locks && o->flags == a->flags)
+			mine = o;
+		else if (writes || ((o->flags & TW_EPOCH_WRITE) && !is_known(o, a, clocks)))
+			return 0;
+	}
+	if (mine)
+		*mine = *a;
+	return mine != NULL;
+}
+
 int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
 {
 	unsigned n = 0;
 	int result = 0;
+	if (takes_place(w, a, clocks))
+		return 0;
 	for (unsigned i = 0; i < w->n; i++)
 		if (covers(at(w, i), a))
 			return 0;
 	for (unsigned i = 0; i < w->n; i++) {
 		struct tw_epoch_access *o = at(w, i);
-		const int common = o->mask & a->mask, known = o->thread == a->thread || o->clock <= tw_clocks_get(clocks, o->thread);
+		const int common = o->mask & a->mask, known = is_known(o, a, clocks);
 		if (common && !known && !result && conflicts(a, o))
 			result = race(context, o, a);
 		if (common && stands_for(a, o, known))
@@ -136,6 +174,8 @@ void tw_epoch_forget(struct tw_epoch *s, uint32_t process, uint64_t start, uint6
 	for (uint64_t at = start & ~7ull; at < end;) {
 		struct tw_epoch_page *p = find_page(s, tw_page_key(process, at));
 		const uint64_t page_end = (at | (PAGE - 1)) + 1;
+		for (unsigned i = 0; p && i < TW_EPOCH_SEERS; i++)
+			p->seen[i].epoch = 0;
 		for (; p && at < end && at < page_end; at += 8) {
 			struct tw_epoch_word *w = &p->words[at % PAGE / 8];
 			free(w->more);
@@ -153,7 +193,7 @@ size_t tw_epoch_bytes(const struct tw_epoch *s)
 void tw_epoch_free(struct tw_epoch *s)
 {
 	for (size_t i = 0; i < s->room; i++) {
-		for (size_t k = 0; s->pages[i] && k < WORDS; k++)
+		for (size_t k = 0; s->pages[i] && k < TW_EPOCH_WORDS; k++)
 			free(s->pages[i]->words[k].more);
 		free(s->pages[i]);
 	}

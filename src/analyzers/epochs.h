@@ -9,7 +9,7 @@
 
 #include "analyzers/clocks.h"
 
-enum { TW_EPOCH_WRITE = 1, TW_EPOCH_ATOMIC = 2, TW_EPOCH_TOLD = 4 };
+enum { TW_EPOCH_WRITE = 1, TW_EPOCH_ATOMIC = 2 };
 
 struct tw_epoch_access {
 	uint64_t pc;
@@ -31,7 +31,44 @@ struct tw_epoch_word {
 	uint8_t reserved[4];
 };
 
-struct tw_epoch_page;
+enum { TW_EPOCH_PAGE = 4096, TW_EPOCH_WORDS = TW_EPOCH_PAGE / 8 };
+
+/* Bytes of a page that a thread has read and written within its newest epoch and while it held the same locks: the same again adds nothing. */
+struct tw_epoch_seen {
+	uint64_t epoch; /* tw_epoch_number; 0: nothing is known */
+	uint32_t locks;
+	uint64_t read[TW_EPOCH_PAGE / 64], written[TW_EPOCH_PAGE / 64]; /* a bit for each byte; what was written counts as read */
+};
+
+enum { TW_EPOCH_SEERS = 4 };
+
+struct tw_epoch_page {
+	uint64_t key;                              /* tw_page_key */
+	struct tw_epoch_seen seen[TW_EPOCH_SEERS]; /* by the lowest bits of the thread's index */
+	struct tw_epoch_word words[TW_EPOCH_WORDS];
+};
+
+static inline uint64_t tw_epoch_number(size_t thread, uint32_t clock)
+{
+	return (uint64_t)(thread + 1) << 32 | clock;
+}
+
+/* Does the access lie in 64 bytes that one word of bits stands for? */
+static inline int tw_epoch_is_narrow(uint64_t addr, uint32_t size)
+{
+	return addr % 64 + size <= 64 && size - 1 < 64;
+}
+
+/* Has a `seen`, which is of this epoch, all of a narrow access? */
+static inline int tw_epoch_has_seen(const struct tw_epoch_seen *seen, uint64_t addr, uint32_t size, int write)
+{
+	const uint64_t *of = write ? seen->written : seen->read;
+	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
+	return (of[addr % TW_EPOCH_PAGE / 64] & bits) == bits;
+}
+
+/* A narrow access was added that is not atomic, on bytes that no atomic instruction accessed. */
+void tw_epoch_see(struct tw_epoch_seen *seen, uint64_t epoch, uint32_t locks, uint64_t addr, uint32_t size, int write);
 
 /* All zeros: nothing was accessed. */
 struct tw_epoch {
@@ -43,7 +80,8 @@ struct tw_epoch {
 	} recent[64];
 };
 
-/* The 8 bytes at `addr`. NULL: no memory. */
+/* The page of `addr`, which stays where it is; the 8 bytes at `addr`. NULL: no memory. */
+struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t process, uint64_t addr);
 struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr);
 
 /*

@@ -11,6 +11,7 @@
 #include "analyzers/calling.h"
 #include "analyzers/callpath.h"
 #include "analyzers/heap_blocks.h"
+#include "analyzers/process.h"
 #include "analyzers/runtime_code.h"
 #include "base/array.h"
 #include "plugin/context.h"
@@ -42,7 +43,7 @@ struct error {
 
 struct thread {
 	int known;
-	uint32_t process, image;
+	uint32_t program, image;
 	struct tw_calling calling;
 	struct tw_callpath path;
 	struct error *suspects;
@@ -120,7 +121,7 @@ static struct thread *thread_of(struct state *s, uint32_t serial)
 	struct thread *t = &s->threads[i];
 	if (!t->known) {
 		t->known = 1;
-		t->process = tw_recording_thread(s->recording, i)->pid;
+		t->program = tw_process_program(s->context, serial);
 		t->image = tw_names_image(names, serial);
 	}
 	return t;
@@ -215,13 +216,13 @@ struct asked {
 static int allocate(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
 {
 	const uint64_t addr = asked->addr, bytes = asked->bytes;
-	const uint32_t before = tw_heap_blocks_at(&s->blocks, t->process, addr);
+	const uint32_t before = tw_heap_blocks_at(&s->blocks, t->program, addr);
 	struct site *site = site_of(s, path);
 	if (!site)
 		return TW_ERR_MEMORY;
 	if (before && s->blocks.items[before].live)
 		end_block(s, &s->blocks.items[before], ns);
-	const uint32_t number = tw_heap_blocks_add(&s->blocks, t->process, addr, bytes);
+	const uint32_t number = tw_heap_blocks_add(&s->blocks, t->program, addr, bytes);
 	if (!number)
 		return TW_ERR_MEMORY;
 	struct tw_heap_block *b = &s->blocks.items[number];
@@ -284,15 +285,15 @@ static struct error error_of(struct state *s, struct thread *t, uint32_t thread,
 }
 
 /* The block that an access to memory of no block is beside; 0: none is near. */
-static uint32_t beside(struct state *s, uint32_t process, uint64_t addr)
+static uint32_t beside(struct state *s, uint32_t program, uint64_t addr)
 {
 	for (uint64_t d = 8; d <= BESIDE; d += 8) {
-		uint32_t number = tw_heap_blocks_at(&s->blocks, process, addr - d);
+		uint32_t number = tw_heap_blocks_at(&s->blocks, program, addr - d);
 		if (number && s->blocks.items[number].live)
 			return number;
 	}
 	for (uint64_t d = 8; d <= BESIDE / 2; d += 8) {
-		uint32_t number = tw_heap_blocks_at(&s->blocks, process, addr + d);
+		uint32_t number = tw_heap_blocks_at(&s->blocks, program, addr + d);
 		if (number && s->blocks.items[number].live)
 			return number;
 	}
@@ -302,11 +303,11 @@ static uint32_t beside(struct state *s, uint32_t process, uint64_t addr)
 /* What is wrong with an access, and of which block; 0: nothing. */
 static uint32_t judge(struct state *s, const struct thread *t, uint64_t addr, uint32_t size, enum error_kind *kind)
 {
-	uint32_t number = tw_heap_blocks_at(&s->blocks, t->process, addr);
+	uint32_t number = tw_heap_blocks_at(&s->blocks, t->program, addr);
 	const struct tw_heap_block *b = &s->blocks.items[number];
 	*kind = BESIDE_BLOCK;
 	if (!number)
-		return beside(s, t->process, addr);
+		return beside(s, t->program, addr);
 	if (b->live)
 		return addr >= b->addr && addr + size <= b->addr + b->bytes ? 0 : number;
 	*kind = AFTER_FREE;
@@ -352,7 +353,7 @@ static int look_again(struct state *s, struct thread *t)
 static int release(struct state *s, struct thread *t, uint32_t thread, const struct tw_open_call *c, uint32_t path, uint64_t ns)
 {
 	const uint64_t addr = c->args[0];
-	const uint32_t number = addr ? tw_heap_blocks_at(&s->blocks, t->process, addr) : 0;
+	const uint32_t number = addr ? tw_heap_blocks_at(&s->blocks, t->program, addr) : 0;
 	struct tw_heap_block *b = &s->blocks.items[number];
 	if (!number)
 		return 0; /* of before the recording's window, perhaps */
@@ -400,7 +401,7 @@ static struct asked asked_by(const struct tw_calling_step *step)
 
 static int end_old(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
 {
-	const uint32_t old = asked->old ? tw_heap_blocks_at(&s->blocks, t->process, asked->old) : 0;
+	const uint32_t old = asked->old ? tw_heap_blocks_at(&s->blocks, t->program, asked->old) : 0;
 	if (!old || !s->blocks.items[old].live || s->blocks.items[old].addr != asked->old)
 		return 0;
 	s->frees++;
@@ -431,9 +432,9 @@ static int take_step(struct state *s, struct thread *t, uint32_t thread, const s
 
 static int take_ref(struct state *s, struct thread *t, uint32_t thread, const struct tw_ref *r)
 {
-	if (!tw_heap_blocks_near(&s->blocks, t->process, r->addr))
+	if (!tw_heap_blocks_near(&s->blocks, t->program, r->addr))
 		return 0;
-	const uint32_t number = tw_heap_blocks_at(&s->blocks, t->process, r->addr);
+	const uint32_t number = tw_heap_blocks_at(&s->blocks, t->program, r->addr);
 	struct tw_heap_block *b = &s->blocks.items[number];
 	if (!number || !b->live || r->addr + r->size > b->addr + b->bytes)
 		return suspect(s, t, thread, r);

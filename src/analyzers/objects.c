@@ -1,11 +1,10 @@
 #include "analyzers/objects.h"
-#include "analyzers/process.h"
 #include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* In a row's key, above the process: the counts are of a whole page. */
+/* In a row's key, above the program: the counts are of a whole page. */
 #define OF_PAGE (1ull << 32)
 
 /* What a page or a line of it is. */
@@ -20,23 +19,23 @@ struct tw_object_page {
 
 /* ---- what is where ---- */
 
-static void name_at(const struct tw_objects *o, uint32_t process, uint64_t address, struct tw_data_name *name)
+static void name_at(const struct tw_objects *o, uint32_t program, uint64_t address, struct tw_data_name *name)
 {
 	struct tw_names *names = tw_context_names(o->context);
 	*name = (struct tw_data_name){.module = "", .object = ""};
 	if (names)
-		tw_names_data(names, tw_process_image(o->context, names, process), address, name);
+		tw_names_data(names, tw_names_image(names, program), address, name);
 }
 
 /* Whether what is known at one address of `bytes` holds for all of them, looked at in steps: one variable, or none. */
-static int is_one(const struct tw_objects *o, uint32_t process, uint64_t address, uint64_t bytes, uint64_t step)
+static int is_one(const struct tw_objects *o, uint32_t program, uint64_t address, uint64_t bytes, uint64_t step)
 {
 	struct tw_data_name first, next;
-	name_at(o, process, address, &first);
+	name_at(o, program, address, &first);
 	if (first.known)
 		return first.start + first.bytes >= address + bytes;
 	for (uint64_t at = step; at < bytes; at += step) {
-		name_at(o, process, address + at, &next);
+		name_at(o, program, address + at, &next);
 		if (next.known || strcmp(first.module, next.module))
 			return 0;
 	}
@@ -44,32 +43,32 @@ static int is_one(const struct tw_objects *o, uint32_t process, uint64_t address
 }
 
 /* The row of all that is known by one name: of a variable by its start. */
-static uint32_t row_of(struct tw_objects *o, uint32_t process, uint64_t address)
+static uint32_t row_of(struct tw_objects *o, uint32_t program, uint64_t address)
 {
 	struct tw_data_name name;
-	name_at(o, process, address, &name);
-	return tw_rows_number(&o->rows, name.known ? name.start : address, process);
+	name_at(o, program, address, &name);
+	return tw_rows_number(&o->rows, name.known ? name.start : address, program);
 }
 
 /* A page that is met first. NULL: no memory. */
-static struct tw_object_page *new_page(struct tw_objects *o, uint32_t process, uint64_t address)
+static struct tw_object_page *new_page(struct tw_objects *o, uint32_t program, uint64_t address)
 {
 	const uint64_t start = address >> TW_PAGE_BITS << TW_PAGE_BITS, bytes = 1 << TW_PAGE_BITS;
 	struct tw_object_page *page = calloc(1, sizeof *page);
 	struct tw_data_name name;
 	if (!page)
 		return NULL;
-	name_at(o, process, address, &name);
-	page->is = !*name.module || is_one(o, process, start, bytes, 1 << TW_LINE_BITS) ? ONE : SEVERAL;
+	name_at(o, program, address, &name);
+	page->is = !*name.module || is_one(o, program, start, bytes, 1 << TW_LINE_BITS) ? ONE : SEVERAL;
 	if (page->is == ONE)
-		page->row = *name.module ? row_of(o, process, start) : tw_rows_number(&o->rows, start, process | OF_PAGE);
+		page->row = *name.module ? row_of(o, program, start) : tw_rows_number(&o->rows, start, program | OF_PAGE);
 	if (page->row != TW_ROWS_NONE)
 		return page;
 	free(page);
 	return NULL;
 }
 
-static struct tw_object_page *page_of(struct tw_objects *o, uint64_t key, uint32_t process, uint64_t address)
+static struct tw_object_page *page_of(struct tw_objects *o, uint64_t key, uint32_t program, uint64_t address)
 {
 	uint32_t number = tw_rows_number(&o->pages, key, 0);
 	if (number == TW_ROWS_NONE)
@@ -80,34 +79,34 @@ static struct tw_object_page *page_of(struct tw_objects *o, uint64_t key, uint32
 	o->page = pages;
 	o->n_pages = o->pages.n;
 	if (!pages[number])
-		pages[number] = new_page(o, process, address);
+		pages[number] = new_page(o, program, address);
 	return pages[number];
 }
 
-static uint32_t row_in_line(struct tw_objects *o, struct tw_object_page *page, uint32_t process, uint64_t address)
+static uint32_t row_in_line(struct tw_objects *o, struct tw_object_page *page, uint32_t program, uint64_t address)
 {
 	enum { STEP = 4 };
 	const uint64_t line = address >> TW_LINE_BITS, start = line << TW_LINE_BITS;
 	uint8_t *is = &page->line_is[line % TW_PAGE_LINES];
 	uint32_t *row = &page->line_row[line % TW_PAGE_LINES];
 	if (!*is) {
-		*is = is_one(o, process, start, 1 << TW_LINE_BITS, STEP) ? ONE : SEVERAL;
-		*row = *is == ONE ? row_of(o, process, start) : 0;
+		*is = is_one(o, program, start, 1 << TW_LINE_BITS, STEP) ? ONE : SEVERAL;
+		*row = *is == ONE ? row_of(o, program, start) : 0;
 	}
-	return *is == ONE ? *row : row_of(o, process, address);
+	return *is == ONE ? *row : row_of(o, program, address);
 }
 
-uint64_t *tw_objects_at(struct tw_objects *o, uint32_t process, uint64_t address)
+uint64_t *tw_objects_at(struct tw_objects *o, uint32_t program, uint64_t address)
 {
-	uint64_t key = tw_page_key(process, address);
+	uint64_t key = tw_page_key(program, address);
 	o->rows.width = TW_OBJECT_COUNTS;
 	if (o->newest_key != key + 1) {
-		o->newest = page_of(o, key, process, address);
+		o->newest = page_of(o, key, program, address);
 		o->newest_key = o->newest ? key + 1 : 0;
 	}
 	if (!o->newest)
 		return NULL;
-	uint32_t row = o->newest->is == ONE ? o->newest->row : row_in_line(o, o->newest, process, address);
+	uint32_t row = o->newest->is == ONE ? o->newest->row : row_in_line(o, o->newest, program, address);
 	return row == TW_ROWS_NONE ? NULL : tw_rows_counts(&o->rows, row);
 }
 

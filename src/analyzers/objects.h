@@ -19,7 +19,7 @@ struct tw_object_page;
 struct tw_objects {
 	const struct tw_context *context;
 	struct tw_kinds kinds;        /* the user tells it events */
-	struct tw_rows rows;          /* by an address of the object, and process, with a mark for pages that are no file's */
+	struct tw_rows rows;          /* by an address of the object, and program, with a mark for pages that are no file's */
 	struct tw_rows pages;         /* by page key: where in `page` */
 	struct tw_object_page **page; /* NULL: not known yet */
 	size_t n_pages, pages_room;
@@ -33,8 +33,8 @@ struct tw_object {
 	uint64_t count[TW_OBJECT_COUNTS];
 };
 
-/* The counts of what is at an address; valid until the next call. NULL: no memory. */
-uint64_t *tw_objects_at(struct tw_objects *o, uint32_t process, uint64_t address);
+/* The counts of what is at an address of a program (tw_process_program); its kinds go by the same. Valid until the next call. NULL: no memory. */
+uint64_t *tw_objects_at(struct tw_objects *o, uint32_t program, uint64_t address);
 
 /* All objects, those first that have most of count number `by`. The caller frees *out. 0 or TW_ERR_MEMORY. */
 int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, size_t *n);

@@ -16,6 +16,7 @@ struct tw_ordering_thing {
 	uint8_t role, used;
 	uint64_t count, arrived; /* barrier; of a semaphore `count` tells how many of those that it was made with are left */
 	uint64_t phase_of[2];    /* barrier: which time `phases` are of, and 1 */
+	uint64_t releases;       /* so many were made */
 	struct tw_clocks clocks, phases[2];
 };
 
@@ -46,7 +47,6 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r)
 	o->threads = calloc(o->n_threads + 1, sizeof *o->threads);
 	o->teams = calloc(1, sizeof *o->teams);
 	o->n_teams = o->teams_room = 1;
-	o->releases = 1;
 	if (!o->threads || !o->teams)
 		return TW_ERR_MEMORY;
 	for (size_t i = 0; i < o->n_threads; i++) {
@@ -100,9 +100,8 @@ static int advance(struct tw_ordering_thread *t)
 	return tw_clocks_set(&t->clocks, t->index, ++t->clock);
 }
 
-static int release(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_clocks *to)
+static int release(struct tw_ordering_thread *t, struct tw_clocks *to)
 {
-	o->releases++;
 	int error = tw_clocks_join(to, &t->clocks);
 	return error ? error : advance(t);
 }
@@ -157,7 +156,10 @@ static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t process, 
 static int release_to(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
 {
 	struct tw_ordering_thing *x = thing(o, t->process, addr, role);
-	return x ? release(o, t, &x->clocks) : TW_ERR_MEMORY;
+	if (!x)
+		return TW_ERR_MEMORY;
+	x->releases++;
+	return release(t, &x->clocks);
 }
 
 static int acquire_from(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
@@ -172,6 +174,11 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 	return error || !writes ? error : release_to(o, t, addr, ATOMIC);
 }
 
+uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr)
+{
+	return o->n_things ? o->things[place_of(o, process, addr, ATOMIC)].releases : 0;
+}
+
 /* ---- threads ---- */
 
 static int note_birth(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t tid)
@@ -184,7 +191,7 @@ static int note_birth(struct tw_ordering *o, struct tw_ordering_thread *t, uint3
 	*b = (struct tw_ordering_birth){.process = t->process, .tid = tid};
 	if (t->creates)
 		return tw_clocks_join(&b->clocks, &t->at_create);
-	return release(o, t, &b->clocks);
+	return release(t, &b->clocks);
 }
 
 /* The newest one that is being made under this number. */
@@ -240,11 +247,11 @@ static struct tw_ordering_thread *named(struct tw_ordering *o, uint32_t process,
 	return NULL;
 }
 
-static int begin_create(struct tw_ordering *o, struct tw_ordering_thread *t)
+static int begin_create(struct tw_ordering_thread *t)
 {
 	tw_clocks_clear(&t->at_create);
 	t->creates = 1;
-	return release(o, t, &t->at_create);
+	return release(t, &t->at_create);
 }
 
 static int join(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t name)
@@ -285,7 +292,7 @@ static int arrive(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t 
 	if (x->phase_of[t->arrived % 2] != t->arrived + 1)
 		tw_clocks_clear(&x->phases[t->arrived % 2]);
 	x->phase_of[t->arrived % 2] = t->arrived + 1;
-	return release(o, t, &x->phases[t->arrived % 2]);
+	return release(t, &x->phases[t->arrived % 2]);
 }
 
 static int leave(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
@@ -374,7 +381,7 @@ static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 	free_team(m);
 	*m = (struct tw_ordering_team){.function = function, .process = t->process, .open = 1, .master = t->index};
 	int error = push_frame(t, number, 0, SIZE_MAX);
-	return error ? error : release(o, t, &m->fork);
+	return error ? error : release(t, &m->fork);
 }
 
 static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
@@ -403,7 +410,7 @@ static int arrive_team(struct tw_ordering *o, struct tw_ordering_thread *t)
 	if (m->phases[p].of != f->phase + 1)
 		tw_clocks_clear(&m->phases[p].clocks);
 	m->phases[p].of = f->phase + 1;
-	return release(o, t, &m->phases[p].clocks);
+	return release(t, &m->phases[p].clocks);
 }
 
 static int leave_team(struct tw_ordering *o, struct tw_ordering_thread *t)
@@ -437,7 +444,7 @@ static int make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 		*k = (struct tw_ordering_task){.function = c->args[0], .process = t->process};
 	}
 	k->depends |= (c->args[6] & DEPENDS) != 0;
-	return release(o, t, &k->made);
+	return release(t, &k->made);
 }
 
 static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
@@ -474,7 +481,7 @@ static int end_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_
 	int error = 0;
 	for (size_t i = 1; i < o->n_teams && !error; i++)
 		if (is_region(&o->teams[i], t, function))
-			error = release(o, t, &o->teams[i].ended);
+			error = release(t, &o->teams[i].ended);
 	return error;
 }
 
@@ -496,7 +503,7 @@ static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	if (!f->task)
 		return end_part(o, t, m->function);
 	int error = o->tasks[f->task - 1].depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
-	return error ? error : release(o, t, &m->tasks);
+	return error ? error : release(t, &m->tasks);
 }
 
 int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth)
@@ -515,7 +522,7 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 {
 	switch (c->kind) {
 	case TW_CALLED_CREATE:
-		return begin_create(o, t);
+		return begin_create(t);
 	case TW_CALLED_ONCE:
 		t->once = c->args[0];
 		return 0;
@@ -536,13 +543,13 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 	case TW_CALLED_TEAM_BARRIER:
 		return arrive_team(o, t);
 	case TW_CALLED_ORDERED_END:
-		return release(o, t, &team_of(o, t)->ordered);
+		return release(t, &team_of(o, t)->ordered);
 	case TW_CALLED_COPY_END:
-		return release(o, t, &team_of(o, t)->copied);
+		return release(t, &team_of(o, t)->copied);
 	case TW_CALLED_TASK:
 		return make_task(o, t, c);
 	case TW_CALLED_DOACROSS_POST:
-		return release(o, t, &team_of(o, t)->posted);
+		return release(t, &team_of(o, t)->posted);
 	default:
 		return 0;
 	}

@@ -53,7 +53,6 @@ struct tw_ordering_birth {
 struct tw_ordering {
 	struct tw_ordering_thread *threads; /* by index in the recording */
 	size_t n_threads;
-	uint32_t releases;                /* so far, and 1 */
 	int without_locks;                /* locks order nothing (lockset.h) */
 	struct tw_ordering_thing *things; /* open hash */
 	size_t n_things, things_room;
@@ -81,6 +80,9 @@ int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 
 /* The thread reads or writes an atomic variable at addr. */
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes);
+
+/* How often the atomic variable has been written. */
+uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr);
 
 /*
  * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be

@@ -9,6 +9,18 @@
 /* The process of a thread, by its pid; 0: not known. */
 uint32_t tw_process_of(const struct tw_context *c, uint32_t thread);
 
+/*
+ * What program a thread runs: the serial number of the thread that its process began it with, or that the process began with. So what a process ran before and after
+ * execve is told apart while a program runs already, when there are no images.
+ */
+uint32_t tw_process_program(const struct tw_context *c, uint32_t thread);
+
+/*
+ * The same while batches come, perhaps of a program that still runs: a thread may come before the one that its program began with. Where a thread between the two is
+ * not known, each may be the program's first: then `thread` itself, which mixes up nothing.
+ */
+uint32_t tw_process_program_yet(const struct tw_context *c, uint32_t thread);
+
 /* The image that a process ran last. */
 uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t process);
 

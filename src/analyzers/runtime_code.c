@@ -15,6 +15,7 @@ static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32
 {
 	static const char *const files[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "librt", "[vdso]", NULL};
 	static const char *const openmp[] = {"libgomp.so", NULL};
+	static const char *const streams[] = {"_IO_file_xsputn", "_IO_new_file_xsputn", "_IO_wfile_xsputn", NULL};
 	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", NULL};
 	struct tw_names *names = tw_context_names(r->context);
 	struct tw_code_name name;
@@ -25,13 +26,15 @@ static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32
 		return TW_CODE_OPENMP;
 	if (!begins(name.module, files))
 		return TW_CODE_PROGRAM;
+	if (begins(name.function, streams))
+		return TW_CODE_STREAM;
 	return begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_GIVEN : TW_CODE_LIBRARY;
 }
 
-enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)
+enum tw_code_owner tw_runtime_code_look(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)
 {
 	const struct tw_descriptor *d = b->descriptor;
-	uint8_t *of = tw_by_fragment_get(&r->fragments, d->number); /* 1 more; 0: not looked up yet */
+	uint8_t *of = tw_by_fragment_get(&r->fragments, d->number);
 	if (!of) {
 		of = calloc(d->n_blocks, 1);
 		if (!of || !tw_by_fragment_set(&r->fragments, d->number, of)) {
@@ -39,8 +42,7 @@ enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw
 			return TW_CODE_PROGRAM;
 		}
 	}
-	if (!of[b->block])
-		of[b->block] = (uint8_t)(look_up(r, b->pc, thread) + 1);
+	of[b->block] = (uint8_t)(look_up(r, b->pc, thread) + 1);
 	return (enum tw_code_owner)(of[b->block] - 1);
 }
 

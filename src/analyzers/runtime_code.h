@@ -1,6 +1,7 @@
 /*
  * Code of the C library, the loader and gcc's OpenMP library, as against the program's: what they do within is theirs, and is right. Functions that work on memory which
- * they are given (mem..., str..., wcs...) are their caller's where that is the OpenMP library, and else count as the program's.
+ * they are given (mem..., str..., wcs...) are their caller's where that is the OpenMP library, and else count as the program's: sprintf may write where another thread reads. But what
+ * they write for a function that fills the buffer of a stream is the stream's, which the C library locks within.
  */
 #ifndef TW_RUNTIME_CODE_H
 #define TW_RUNTIME_CODE_H
@@ -18,10 +19,29 @@ struct tw_runtime_code {
 	} recent[256];         /* places that were asked for */
 };
 
-enum tw_code_owner { TW_CODE_PROGRAM, TW_CODE_LIBRARY, TW_CODE_OPENMP, TW_CODE_GIVEN /* works on memory that it is given */ };
+enum tw_code_owner {
+	TW_CODE_PROGRAM,
+	TW_CODE_LIBRARY,
+	TW_CODE_STREAM, /* the library's, which fills the buffer of a stream */
+	TW_CODE_OPENMP,
+	TW_CODE_GIVEN, /* works on memory that it is given */
+};
+
+/* Is it the C library's own? */
+static inline int tw_code_is_library(enum tw_code_owner owner)
+{
+	return owner == TW_CODE_LIBRARY || owner == TW_CODE_STREAM;
+}
+
+/* As tw_runtime_code_of, of a block that has not been asked for. */
+enum tw_code_owner tw_runtime_code_look(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread);
 
 /* Whose code the block is. `thread` ran it. Where there is no memory: the program's. */
-enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread);
+static inline enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)
+{
+	const uint8_t *of = tw_by_fragment_get(&r->fragments, b->descriptor->number); /* 1 more; 0: not looked up yet */
+	return of && of[b->block] ? (enum tw_code_owner)(of[b->block] - 1) : tw_runtime_code_look(r, b, thread);
+}
 
 /* The same of the code at an address. */
 enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, uint32_t thread);

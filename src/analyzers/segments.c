@@ -14,10 +14,10 @@ static int ends_segment(const struct tw_block_run *run)
 	return b->end == TW_END_RETURN || b->end == TW_END_CALL || b->end == TW_END_ICALL;
 }
 
-static int number_block(struct tw_segments *s, struct tw_contexts *c, uint32_t pid, uint32_t thread, uint64_t pc)
+static int number_block(struct tw_segments *s, struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc)
 {
 	uint32_t *numbers = tw_array_room(s->numbers, s->n_numbers, &s->numbers_room, sizeof *numbers);
-	uint32_t number = tw_contexts_block(c, pid, thread, pc);
+	uint32_t number = tw_contexts_block(c, program, thread, pc);
 	s->numbers = numbers ? numbers : s->numbers;
 	if (!numbers || number == TW_CONTEXT_NONE || s->n_numbers >= UINT32_MAX)
 		return TW_ERR_MEMORY;
@@ -25,17 +25,17 @@ static int number_block(struct tw_segments *s, struct tw_contexts *c, uint32_t p
 	return 0;
 }
 
-/* Its blocks' numbers, of the process `pid`. */
-static int number_segment(struct tw_segments *s, struct tw_contexts *c, struct tw_segment *g, uint32_t pid, uint32_t thread,
+/* Its blocks' numbers, of `program`. */
+static int number_segment(struct tw_segments *s, struct tw_contexts *c, struct tw_segment *g, uint32_t program, uint32_t thread,
                           uint64_t before)
 {
 	int error = 0;
 	g->numbers = (uint32_t)s->n_numbers;
-	g->pid = pid;
+	g->program = program;
 	if (!g->n_blocks)
-		return number_block(s, c, pid, thread, before);
+		return number_block(s, c, program, thread, before);
 	for (uint32_t i = 0; i < g->n_blocks && !error; i++)
-		error = number_block(s, c, pid, thread, g->blocks[i].pc);
+		error = number_block(s, c, program, thread, g->blocks[i].pc);
 	return error;
 }
 
@@ -71,7 +71,7 @@ static int is_slow(const struct tw_stretch *stretch)
 	return 0;
 }
 
-static int divide(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t pid, uint32_t thread,
+static int divide(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t program, uint32_t thread,
                   uint32_t before)
 {
 	uint32_t leading = stretch->n_blocks ? stretch->blocks[0].first_ref : stretch->n_refs;
@@ -79,14 +79,14 @@ static int divide(struct tw_segments *s, struct tw_contexts *c, const struct tw_
 	int error = 0;
 	if (leading || !stretch->n_blocks) {
 		struct tw_segment *g = add(s, stretch, 0, 0, 0, leading);
-		error = g ? number_segment(s, c, g, pid, thread, before_pc) : TW_ERR_MEMORY;
+		error = g ? number_segment(s, c, g, program, thread, before_pc) : TW_ERR_MEMORY;
 	}
 	for (uint32_t i = 0, begin = 0; i < stretch->n_blocks && !error; i++) {
 		if (i + 1 < stretch->n_blocks && !ends_segment(&stretch->blocks[i]))
 			continue;
 		uint32_t end_ref = i + 1 < stretch->n_blocks ? stretch->blocks[i + 1].first_ref : stretch->n_refs;
 		struct tw_segment *g = add(s, stretch, begin, i + 1, stretch->blocks[begin].first_ref, end_ref);
-		error = g ? number_segment(s, c, g, pid, thread, 0) : TW_ERR_MEMORY;
+		error = g ? number_segment(s, c, g, program, thread, 0) : TW_ERR_MEMORY;
 		begin = i + 1;
 	}
 	if (!error)
@@ -94,18 +94,18 @@ static int divide(struct tw_segments *s, struct tw_contexts *c, const struct tw_
 	return error;
 }
 
-/* Another process runs the code: as its blocks. */
-static int renumber(struct tw_segments *s, struct tw_contexts *c, uint32_t first, uint32_t pid, uint32_t thread)
+/* Another program, perhaps of a forked process, runs the code: as its blocks. */
+static int renumber(struct tw_segments *s, struct tw_contexts *c, uint32_t first, uint32_t program, uint32_t thread)
 {
 	int error = 0;
 	for (struct tw_segment *g = &s->items[first];; g++) {
-		error = number_segment(s, c, g, pid, thread, c->blocks[tw_segment_first(s, g)].pc);
+		error = number_segment(s, c, g, program, thread, c->blocks[tw_segment_first(s, g)].pc);
 		if (error || g->is_last)
 			return error;
 	}
 }
 
-uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t pid, uint32_t thread,
+uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t program, uint32_t thread,
                         uint32_t before)
 {
 	uint32_t number = stretch->number;
@@ -122,12 +122,12 @@ uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const stru
 		if (is_slow(stretch))
 			return s->of_stretch[number] = TW_SEGMENT_SLOW;
 		first = (uint32_t)s->n + 1;
-		if (divide(s, c, stretch, pid, thread, before))
+		if (divide(s, c, stretch, program, thread, before))
 			return TW_SEGMENT_NONE;
 		s->of_stretch[number] = first;
 	}
 	first--;
-	if (s->items[first].pid != pid && renumber(s, c, first, pid, thread))
+	if (s->items[first].program != program && renumber(s, c, first, program, thread))
 		return TW_SEGMENT_NONE;
 	return first;
 }
@@ -154,7 +154,7 @@ static struct tw_segment_count *count_place(struct tw_segment_count *counts, uin
 static int grow_counts(struct tw_segments *s)
 {
 	uint32_t room = s->counts_room ? 2 * s->counts_room : FIRST_ROOM;
-	struct tw_segment_count *counts = room ? calloc(room, sizeof *counts) : NULL;
+	struct tw_segment_count *counts = room ? tw_array_table(room, sizeof *counts) : NULL;
 	if (!counts)
 		return TW_ERR_MEMORY;
 	for (uint32_t i = 0; i < s->counts_room; i++)
@@ -214,7 +214,7 @@ static struct tw_segment_call *call_place(struct tw_segment_call *calls, uint32_
 static int grow_calls(struct tw_segments *s)
 {
 	uint32_t room = s->calls_room ? 2 * s->calls_room : FIRST_ROOM;
-	struct tw_segment_call *calls = room ? calloc(room, sizeof *calls) : NULL;
+	struct tw_segment_call *calls = room ? tw_array_table(room, sizeof *calls) : NULL;
 	if (!calls)
 		return TW_ERR_MEMORY;
 	for (uint32_t i = 0; i < s->calls_room; i++) {
@@ -261,7 +261,8 @@ static int settle_count(struct tw_segments *s, struct tw_contexts *c, const stru
 {
 	struct tw_segment *g = &s->items[n->segment - 1];
 	const struct tw_context_block entry = c->blocks[c->nodes[n->node].entry];
-	int error = g->pid == entry.pid ? 0 : number_segment(s, c, g, entry.pid, entry.thread, c->blocks[tw_segment_first(s, g)].pc);
+	int error =
+	    g->program == entry.program ? 0 : number_segment(s, c, g, entry.program, entry.thread, c->blocks[tw_segment_first(s, g)].pc);
 	if (!error && !g->n_blocks)
 		error = add_part(c, n->node, tw_segment_first(s, g), 0, 0, n->runs * g->n_refs);
 	for (uint32_t i = 0; i < g->n_blocks && !error; i++) {

@@ -16,7 +16,7 @@ struct tw_segment {
 	uint32_t first_ref, n_refs;
 	uint32_t last_ref; /* the number of its last block's last reference in the stretch; TW_CONTEXT_NONE: that block has none */
 	uint32_t numbers;  /* where the tree's numbers of its blocks begin (without blocks: the one of the block before) */
-	uint32_t pid;      /* whose blocks they are */
+	uint32_t program;  /* whose blocks they are */
 	uint8_t ends;      /* enum tw_end of its last block; TW_END_FALL also where that did not come to its end */
 	uint8_t is_last;   /* of its stretch */
 	uint64_t back;     /* address behind it */
@@ -55,7 +55,7 @@ enum { TW_SEGMENT_SLOW = UINT32_MAX - 1, TW_SEGMENT_NONE = UINT32_MAX };
 
 /* The first segment of a stretch that stays; the others follow it. `before`: the number of the block that ran before it. TW_SEGMENT_SLOW: it is to be taken block by
  * block. TW_SEGMENT_NONE: no memory. */
-uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t pid, uint32_t thread,
+uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t program, uint32_t thread,
                         uint32_t before);
 
 /* One more execution in a node. 0 or TW_ERR_MEMORY. */

@@ -32,7 +32,7 @@ struct sharer {
 /* A line. Of one thread: its bytes, and no sharers. */
 struct line {
 	uint64_t address;
-	uint32_t process, thread;
+	uint32_t program, thread;
 	uint64_t read, written;
 	uint32_t sharers; /* the first of them; NONE */
 	uint64_t count[2];
@@ -40,7 +40,7 @@ struct line {
 
 struct recent {
 	uint64_t address; /* and 1 */
-	uint32_t process, line;
+	uint32_t program, line;
 };
 
 struct state {
@@ -49,9 +49,9 @@ struct state {
 	struct line *lines;
 	struct sharer *sharers;
 	size_t n_lines, lines_room, n_sharers, sharers_room;
-	struct tw_rows sites; /* by pc and process */
+	struct tw_rows sites; /* by pc and program */
 	struct tw_objects objects;
-	uint32_t thread, process;
+	uint32_t thread, program;
 	struct recent recent[RECENT];
 };
 
@@ -82,16 +82,16 @@ static void *begin(void *arg)
 static struct line *line_at(struct state *s, uint64_t address)
 {
 	struct recent *recent = &s->recent[address / LINE % RECENT];
-	if (recent->address == address + 1 && recent->process == s->process)
+	if (recent->address == address + 1 && recent->program == s->program)
 		return &s->lines[recent->line];
-	uint32_t number = tw_rows_number(&s->by_address, address, s->process);
+	uint32_t number = tw_rows_number(&s->by_address, address, s->program);
 	struct line *lines = number == TW_ROWS_NONE ? NULL : tw_array_room(s->lines, number, &s->lines_room, sizeof *lines);
 	if (!lines)
 		return NULL;
 	s->lines = lines;
 	if (number == s->n_lines)
-		lines[s->n_lines++] = (struct line){.address = address, .process = s->process, .thread = s->thread, .sharers = NONE};
-	*recent = (struct recent){address + 1, s->process, number};
+		lines[s->n_lines++] = (struct line){.address = address, .program = s->program, .thread = s->thread, .sharers = NONE};
+	*recent = (struct recent){address + 1, s->program, number};
 	return &lines[number];
 }
 
@@ -133,7 +133,7 @@ static struct sharer *sharer_of(struct state *s, struct line *l)
 
 static int count(struct state *s, struct line *l, const struct sharer *t, uint64_t address, int kind, uint64_t n)
 {
-	uint64_t *object = tw_objects_at(&s->objects, s->process, address);
+	uint64_t *object = tw_objects_at(&s->objects, s->program, address);
 	if (!object)
 		return TW_ERR_MEMORY;
 	object[kind] += n;
@@ -150,7 +150,7 @@ static int fetch(struct state *s, struct line *l, struct sharer *t, const struct
 	t->stale = 0;
 	if (!t->fetched_stale)
 		return 0;
-	t->site = tw_rows_number(&s->sites, r->pc, s->process);
+	t->site = tw_rows_number(&s->sites, r->pc, s->program);
 	if (t->site == TW_ROWS_NONE)
 		return TW_ERR_MEMORY;
 	tw_rows_counts(&s->sites, t->site)[THREAD] = s->thread;
@@ -236,10 +236,10 @@ static int batch(void *state, const struct tw_batch *b)
 	int error = 0;
 	if (s->thread != b->thread) {
 		s->thread = b->thread;
-		s->process = tw_process_of(s->context, b->thread);
+		s->program = tw_process_program(s->context, b->thread);
 	}
 	for (size_t i = 0; i < b->n_events && !error; i++)
-		error = tw_kinds_event(&s->objects.kinds, s->process, &b->events[i]);
+		error = tw_kinds_event(&s->objects.kinds, s->program, &b->events[i]);
 	const struct tw_ref *refs = b->n_refs ? tw_batch_refs(b) : NULL;
 	for (size_t i = 0; i < b->n_refs && !error; i++)
 		error = take_ref(s, &refs[i]);
@@ -279,7 +279,7 @@ static int most_first(const void *a, const void *b)
 		return n > m ? -1 : 1;
 	if (x->address != y->address)
 		return x->address > y->address ? 1 : -1;
-	return (x->process > y->process) - (x->process < y->process);
+	return (x->program > y->program) - (x->program < y->program);
 }
 
 /* The lines that are shared, before the others; how many there are. */
@@ -304,7 +304,7 @@ static void name_line(const struct state *s, const struct line *l, char *to, siz
 	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next)
 		touched |= s->sharers[i].read | s->sharers[i].written;
 	uint64_t at = l->address + (unsigned)__builtin_ctzll(touched);
-	tw_names_data(names, tw_process_image(s->context, names, l->process), at, &name);
+	tw_names_data(names, tw_names_image(names, l->program), at, &name);
 	if (*name.object)
 		snprintf(to, size, name.offset ? "%s+%llu" : "%s", name.object, (unsigned long long)name.offset);
 	else

@@ -285,7 +285,7 @@ static int detach(const struct tw_control *control, pid_t pid, struct tw_detache
 /* A recorded process; 0: there is none any more. */
 static pid_t next_process(const struct tw_control *c)
 {
-	for (uint32_t s = 0; s < c->sizes.slots; s++)
+	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++)
 		if (atomic_load(&c->slot[s].state) == TW_SLOT_ACTIVE)
 			return (pid_t)c->slot[s].pid;
 	return 0;

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { LEAST = 64 };
 
@@ -23,6 +24,17 @@ void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size)
 	char *at = tw_array_room(items, n, room, size);
 	if (*room > before)
 		memset(at + before * size, 0, (*room - before) * size);
+	return at;
+}
+
+void *tw_array_table(size_t n, size_t size)
+{
+	enum { LARGE = 4 << 20, PAGE = 4096 };
+	char *at = calloc(n, size);
+	if (at && n * size >= LARGE) { /* whole pages of it */
+		char *first = at + (-(uintptr_t)at & (PAGE - 1));
+		madvise(first, (n * size - (size_t)(first - at)) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
+	}
 	return at;
 }
 

@@ -18,6 +18,12 @@ void *tw_array_room(void *items, size_t n, size_t *room, size_t size);
 /* The same, with the new part set to zeros. */
 void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size);
 
+/*
+ * As calloc, for free(). What is large lies on huge pages, where the kernel has some for who asks (madvise): tables of many megabytes that are looked into at random are
+ * faster there.
+ */
+void *tw_array_table(size_t n, size_t size);
+
 /* Of n items sorted by `compare`, how many come before the key; and how many before it or are equal to it. */
 size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
 size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);

@@ -22,8 +22,15 @@
 
 #define TW_CC_SECTION       "trackway_cc"
 #define TW_CC_SECTION_TWICE "trackway_cc_twice" /* something is in it where functions have two versions */
+#define TW_CC_SECTION_WORDS "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
 #define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
-#define TW_CC_VERSION       3u
+#define TW_CC_VERSION       4u
+
+struct tw_cc_word_place {
+	int32_t at;     /* of a function, from here, that returns how far from the thread pointer the word is */
+	uint32_t flags; /* TW_CC_WORD_FORGOTTEN: handlers begin with 0 in it */
+};
+#define TW_CC_WORD_FORGOTTEN 1u
 
 struct tw_cc_part {
 	uint32_t magic;

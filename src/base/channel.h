@@ -53,7 +53,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 13
+#define TW_CHANNEL_VERSION 15
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -155,6 +155,7 @@ struct tw_slot {
 	uint64_t written, copied, keyframes;
 	uint64_t
 	    uncounted; /* of those written: bytes that others stand for, which were counted more than once instead (cc/runtime/tally.c) */
+	uint64_t counted_bytes, counted_records; /* by code that trackway cc instrumented: of the buffers that it counted */
 	struct tw_slot_signals signals;
 	_Atomic uint32_t ask; /* enum tw_slot_ask */
 };
@@ -202,6 +203,7 @@ enum tw_control_flags {
 	TW_FLAG_TALLY = 8,     /* plain form: threads count what they execute themselves */
 	TW_FLAG_CALLS = 16,    /* calls of known functions are told */
 	TW_FLAG_LEARN = 32,    /* blocks that run bare are told when they are first come by (LEARNED events) */
+	TW_FLAG_STACK = 64,    /* where recording begins in the middle of the program, the stack is told (STACK events) */
 };
 
 /* Of which facts: tw_control.learn_what. Blocks always are. */
@@ -239,12 +241,27 @@ struct tw_budget_period {
 	_Atomic uint64_t enabled; /* ns of CPU time in code that records */
 	_Atomic uint64_t cpu;     /* ns of CPU time of all threads */
 };
+/* How a thread goes from one version of code to the other. All but the first are those of DIME (Arafa, Kashif, Fischmeister), to compare with. */
+enum tw_switch {
+	TW_SWITCH_ASYNCHRONOUS,              /* nothing is tested: a timer calls it out of the code */
+	TW_SWITCH_TRACE_VERSION,             /* each fragment tests, in both versions, whether there is something left */
+	TW_SWITCH_TRACE_VERSION_CONDITIONAL, /* the same, but few of the bare fragments do */
+	TW_SWITCH_TRACE_CONDITIONAL          /* it is looked at when code is translated, and at no other time */
+};
+/* Facts that only recordings tell: is it to be recorded what follows on code that is not known? */
+enum tw_budget_seeks {
+	TW_SEEKS_NOTHING, /* bare code tells what it comes by */
+	TW_SEEKS_ALL,     /* nothing is known yet */
+	TW_SEEKS_NEW /* much is known: half of each period's is for where bare code comes by something new, and in the first period all */
+};
 struct tw_budget_control {
 	uint64_t period;     /* ns; 0: there is no budget */
 	uint64_t budget;     /* ns in each period, or parts of a million of the time that the program would take without instrumentation */
 	uint32_t is_share;   /* 1: that */
 	uint32_t per_thread; /* 1: each thread has an account of its own */
 	uint32_t bare;       /* 1: threads stay bare: all that is charged is what they tell (LEARNED events) */
+	uint32_t seeks;      /* enum tw_budget_seeks */
+	uint32_t switches;   /* enum tw_switch */
 	uint32_t reserved;
 	uint64_t begun;
 	_Atomic uint64_t account;
@@ -275,6 +292,7 @@ struct tw_control {
 	_Atomic uint32_t life;            /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
 	uint8_t life_rest[60];            /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
 	_Atomic uint32_t doorbell;        /* futex; the engine adds 1 and wakes whenever there is something to drain */
+	_Atomic uint32_t slots_used;      /* slots from this one on were never reserved: who looks through all slots looks no further */
 	_Atomic uint32_t next_stretch;    /* of fragment numbers: the first one divided by TW_STRETCH */
 	_Atomic uint32_t next_thread;     /* serial numbers of threads, from 0 */
 	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
@@ -289,7 +307,9 @@ struct tw_control {
 	uint32_t hot;        /* how often code runs before it becomes a superblock; 0: never */
 	uint32_t versions;   /* superblocks for one address, at most */
 	uint32_t learn_what; /* with FLAG_LEARN: enum tw_tell */
-	uint32_t aliases;    /* tags given away that are no addresses; under the descriptor lock */
+	uint32_t learn_log;  /* and by which log: enum tw_region_log (region.h) */
+	uint32_t reserved;
+	uint32_t aliases; /* tags given away that are no addresses; under the descriptor lock */
 	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
 	_Atomic uint32_t namespaces;
 	struct tw_xstate xstate; /* of this machine */
@@ -314,14 +334,34 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 
 /*
  * Behind it stands a page whose first byte says whether programs in two versions (cc/twice.h) run the one that records. They map it over the byte that their code tests: the
- * collector writes it, and all of them see it.
+ * collector writes it, and all of them see it. A thread that finds another number than before has been in the plain version meanwhile.
  */
 #define TW_SWITCH_AT     ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 #define TW_CONTROL_BYTES (TW_SWITCH_AT + TW_PAGE)
 
-static inline _Atomic uint8_t *tw_channel_switch(struct tw_control *c)
+struct tw_version_switch {
+	_Atomic uint8_t on;      /* 0: the plain version; else 1 to 255, another number each time that recording goes on */
+	_Atomic uint8_t last;    /* that was given */
+	_Atomic uint8_t reason;  /* enum tw_left_out: why it was off last */
+	_Atomic uint64_t closed; /* since when: time stamp counter */
+};
+
+static inline struct tw_version_switch *tw_channel_switch(const struct tw_control *c)
 {
-	return (_Atomic uint8_t *)((uint8_t *)c + TW_SWITCH_AT);
+	return (struct tw_version_switch *)((uint8_t *)(uintptr_t)c + TW_SWITCH_AT);
+}
+
+static inline uint32_t tw_channel_slots_used(const struct tw_control *c)
+{
+	return __atomic_load_n((const uint32_t *)&c->slots_used, __ATOMIC_ACQUIRE);
+}
+
+/* Before a slot is reserved. */
+static inline void tw_channel_use_slot(struct tw_control *c, uint32_t slot)
+{
+	uint32_t *used = (uint32_t *)&c->slots_used, n = __atomic_load_n(used, __ATOMIC_RELAXED);
+	while (n <= slot && !__atomic_compare_exchange_n(used, &n, slot + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
 }
 
 /* Where it must have memory: nothing of the program's can be here. */

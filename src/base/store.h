@@ -44,14 +44,16 @@ struct tw_snapshot_lead {
 	struct tw_machine_id machine;
 	uint64_t id;          /* another one for each snapshot that was ever made of this program */
 	uint64_t descriptors; /* in a file: bytes behind it, a descriptor table as it stands in the channel */
-	uint32_t base;        /* in the store, where something is recorded: the table that has the descriptors */
+	int64_t
+	    sealed; /* in a file: when it was last written, by its inode, in whole seconds: one that says otherwise has been written to since */
+	uint32_t base; /* in the store, where something is recorded: the table that has the descriptors */
 	uint32_t n_claimed,
 	    number; /* in a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one */
 	uint32_t format, verify, fragments, reserved; /* of what recordings it is, and how much is in it */
 	uint16_t claimed[TW_MOST_CLAIMED];
 	char program[TW_KEPT_PROGRAM]; /* for people: the end of its path, NUL included */
 };
-#define TW_SNAPSHOT_MAGIC 0x746f687370616e76ull
+#define TW_SNAPSHOT_MAGIC 0x326f687370616e76ull
 
 enum tw_kept_state { TW_KEPT_UNKNOWN, TW_KEPT_LOADING, TW_KEPT_LOADED, TW_KEPT_NONE };
 

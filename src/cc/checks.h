@@ -12,7 +12,7 @@
 /* Fills flow.order and flow.rank, and `looped` of all blocks. -1: there is no memory. */
 int tw_cc_order_find(struct tw_cc_flow *f);
 
-/* Fills check and check_behind. -1: there is no memory. */
+/* Fills check and check_behind, when it is known how functions call each other (calls.h). -1: there is no memory. */
 int tw_cc_checks_place(struct tw_cc_flow *f);
 
 #endif

@@ -48,6 +48,7 @@ struct tw_cc_insn {
 	int32_t branch;              /* instruction that it leads to; -1: it leads out of the file, or is none */
 	uint32_t function;           /* in code.function */
 	uint32_t symbol;             /* that its relocation is for, or 0 */
+	uint8_t joint;               /* in a second version: the way to a loop from the first */
 	uint32_t head;               /* in a second version: of this loop (twice.h), or 0 */
 };
 

@@ -7,10 +7,9 @@
 
 #include <stdio.h>
 
-/* Labels: of instruction k's own bytes; of the end of block n's code; behind the tag of block n. */
-#define TW_CC_LABEL_INSN ".LtwX%u"
-#define TW_CC_LABEL_END  ".LtwE%u"
-#define TW_CC_LABEL_TAG  ".LtwT%u"
+/* Labels: of the end of block n's code; behind the tag of block n. */
+#define TW_CC_LABEL_END ".LtwE%u"
+#define TW_CC_LABEL_TAG ".LtwT%u"
 
 /* Blocks [from, to), which stand in one section that is the current one. `loop`: of each block (loops.h). -1: there is no memory. */
 int tw_cc_describe(FILE *out, const struct tw_cc_flow *f, const struct tw_cc_known *known, const struct tw_cc_loop *loop, uint32_t from,

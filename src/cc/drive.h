@@ -3,7 +3,7 @@
 #define TW_CC_DRIVE_H
 
 #include "cc/command.h"
-#include "cc/driver.h"
+#include "cc/wishes.h"
 
 #include <limits.h>
 
@@ -36,10 +36,5 @@ int tw_cc_run_and_free(struct tw_cc_words *w);
 
 /* The name of a temporary file, to be freed. */
 char *tw_cc_in_directory(const struct tw_cc_drive *d, size_t number, const char *suffix);
-
-/* ---- link.c ---- */
-
-/* Links the objects that have been made and what the command names. Exit status. */
-int tw_cc_link(const struct tw_cc_drive *d);
 
 #endif

@@ -1,5 +1,8 @@
 #include "cc/driver.h"
+#include "cc/calls.h"
+#include "cc/checks.h"
 #include "cc/drive.h"
+#include "cc/link.h"
 #include "cc/rewrite.h"
 #include "cc/twice.h"
 #include "names/demangle.h"
@@ -16,38 +19,6 @@
 
 extern char **environ;
 
-/* ---- running ---- */
-
-void tw_cc_push(struct tw_cc_words *w, const char *word)
-{
-	char **more = realloc(w->at, (w->n + 2) * sizeof *more);
-	if (!more)
-		abort();
-	w->at = more;
-	w->at[w->n++] = (char *)word;
-	w->at[w->n] = NULL;
-}
-
-int tw_cc_run(struct tw_cc_words *w)
-{
-	pid_t pid;
-	int status = 0, why = posix_spawnp(&pid, w->at[0], NULL, NULL, w->at, environ);
-	if (why) {
-		fprintf(stderr, "trackway cc: %s cannot be run: %s\n", w->at[0], strerror(why));
-		return TW_CC_NOT_FOUND;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-int tw_cc_run_and_free(struct tw_cc_words *w)
-{
-	int status = tw_cc_run(w);
-	free(w->at);
-	return status;
-}
-
 /* ---- temporary files ---- */
 
 static int make_directory(struct tw_cc_drive *d)
@@ -61,21 +32,7 @@ static int make_directory(struct tw_cc_drive *d)
 	return TW_CC_OUR_FAILURE;
 }
 
-char *tw_cc_in_directory(const struct tw_cc_drive *d, size_t number, const char *suffix)
-{
-	char *path;
-	if (asprintf(&path, "%s/%zu%s", d->directory, number, suffix) < 0)
-		abort();
-	return path;
-}
-
 /* ---- the compiler's steps ---- */
-
-void tw_cc_push_compiler(const struct tw_cc_drive *d, struct tw_cc_words *w, int with_cache)
-{
-	for (size_t k = with_cache ? 0 : d->command.compiler - 1; k < d->command.compiler; k++)
-		tw_cc_push(w, d->command.word[k]);
-}
 
 /* The object that is made of source k. */
 static char *object_of(const struct tw_cc_drive *d, size_t k)
@@ -155,8 +112,10 @@ static int assemble(const struct tw_cc_drive *d, const char *assembly, const cha
 	for (size_t m = c->compiler; m < c->n; m++)
 		if (c->kind[m] == TW_CC_WORD_FLAG)
 			tw_cc_push(&w, c->word[m]);
-	if (!c->is_gcc)
+	if (!c->is_gcc) {
 		tw_cc_push(&w, "-Qunused-arguments");
+		tw_cc_push(&w, "-Wa,--no-warn"); /* clang warns of what it has written itself: "inconsistent use of MD5 checksums" */
+	}
 	if (keep_labels)
 		tw_cc_push(&w, "-Wa,-L");
 	tw_cc_push(&w, "-x");
@@ -240,6 +199,12 @@ static void say_counts(const char *source, const struct tw_cc_counts *n)
 
 enum pass { ONLY, FIRST, SECOND }; /* of two for functions in two versions: makes the second version; instruments that */
 
+/* -1: there is no memory. */
+static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f)
+{
+	return tw_cc_flow_make(c, o, f) || tw_cc_order_find(f) || tw_cc_calls_find(f) || tw_cc_checks_place(f) ? -1 : 0;
+}
+
 /* Rewrites the assembly: 1: done; 0: it is to be used as it is; -1: failed. */
 static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, struct tw_cc_code *c, const char *to)
 {
@@ -256,8 +221,8 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 			leave_first(c);
 		else
 			leave_unwanted(d, source, c);
-		error = tw_cc_flow_make(c, &options, &flow) ||
-		        (pass == FIRST ? tw_cc_twice(&flow, to) : tw_cc_rewrite(&flow, &options, to, &counts));
+		error =
+		    analyse(c, &options, &flow) || (pass == FIRST ? tw_cc_twice(&flow, to) : tw_cc_rewrite(&flow, &options, to, &counts));
 	}
 	if (error) {
 		fprintf(stderr, "trackway cc: %s: %s\n", source, strerror(errno ? errno : ENOMEM));
@@ -368,11 +333,6 @@ int tw_cc_drive(const struct tw_cc_wishes *wishes, int argc, char **argv)
 	}
 	if (d.command.lto && d.command.n_sources && d.command.step != TW_CC_STEP_PLAIN && wishes->verbose)
 		fprintf(stderr, "trackway cc: what is instrumented here is compiled without -flto\n");
-	if (wishes->switchable && !d.command.is_gcc && d.command.step != TW_CC_STEP_PLAIN && d.command.n_sources) {
-		fprintf(stderr, "trackway cc: --switchable knows gcc's assembly only, not that of %s\n",
-		        d.command.word[d.command.compiler - 1]);
-		return TW_CC_OUR_FAILURE;
-	}
 	int status = d.command.step == TW_CC_STEP_PLAIN ? run_plainly(&d) : make_directory(&d);
 	if (d.directory[0]) {
 		status = make_all(&d);

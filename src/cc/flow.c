@@ -1,5 +1,4 @@
-#include "cc/calls.h"
-#include "cc/checks.h"
+#include "cc/flow.h"
 
 #include <stdlib.h>
 
@@ -347,11 +346,11 @@ int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct 
 	find_ends(f);
 	for (uint32_t k = 0; f->by_hand && k < c->n_insns; k++)
 		c->insn[k].keeps_all |= c->insn[k].d.kind == INSN_CALL || c->insn[k].d.kind == INSN_ICALL;
-	if (find_live(f) || tw_cc_order_find(f))
+	if (find_live(f))
 		return -1;
 	for (uint32_t n = 0; n < f->n_blocks; n++)
 		find_free(f, &f->block[n]);
-	return tw_cc_calls_find(f) || tw_cc_checks_place(f) ? -1 : 0;
+	return 0;
 }
 
 void tw_cc_flow_free(struct tw_cc_flow *f)

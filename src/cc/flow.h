@@ -74,7 +74,7 @@ struct tw_cc_flow {
 	uint32_t *rank;                /* by block: where it is in `order` */
 };
 
-/* -1: there is no memory. */
+/* All but how functions call each other (calls.h), the order of blocks, and checks (checks.h). -1: there is no memory. */
 int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f);
 void tw_cc_flow_free(struct tw_cc_flow *f);
 

@@ -1,5 +1,5 @@
 /* Links: what is linked gets the run-time part, and is finished. */
-#include "cc/drive.h"
+#include "cc/link.h"
 #include "cc/finish.h"
 
 #include <stdio.h>

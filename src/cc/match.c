@@ -241,8 +241,10 @@ static void mark_named(struct tw_cc_code *c)
 static void mark_joint(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 {
 	const int32_t i = at_place(c, s->section, s->value);
-	if (i >= 0 && is_named(s->name, TW_CC_JOINT))
+	if (i >= 0 && is_named(s->name, TW_CC_JOINT)) {
 		c->insn[i].entry |= TW_CC_ENTRY_UNKNOWN;
+		c->insn[i].joint = 1;
+	}
 	if (i >= 0 && is_named(s->name, TW_CC_HEAD))
 		c->insn[i].head = (uint32_t)strtoul(s->name + sizeof TW_CC_HEAD - 1, NULL, 10);
 }
@@ -298,6 +300,15 @@ static int keeps_registers(const char *name)
 	       is_named(name, "__llvm_retpoline") || is_named(name, "__asan_check") || is_named(name, "__hwasan");
 }
 
+/* Where the code of the function ends. clang leads there, at -O0, what never goes on. */
+static uint64_t end_of_function(const struct tw_cc_code *c, const struct tw_cc_insn *i)
+{
+	const struct tw_cc_insn *last = c->insn + c->n_insns - 1;
+	while (i < last && i[1].section == i->section && i[1].function == i->function)
+		i++;
+	return i->at + i->d.len;
+}
+
 static void lead(struct tw_cc_code *c, struct tw_cc_insn *i)
 {
 	const int is_direct = i->d.kind == INSN_JUMP || i->d.kind == INSN_COND || i->d.kind == INSN_LOOP || i->d.kind == INSN_CALL;
@@ -317,7 +328,7 @@ static void lead(struct tw_cc_code *c, struct tw_cc_insn *i)
 	}
 	uint64_t to = i->at + (i->d.target - (u64)bytes);
 	i->branch = led_to(c, i->section, to);
-	if (i->branch < 0)
+	if (i->branch < 0 && to != end_of_function(c, i))
 		tw_cc_code_leave(c, i, "a branch leads into the middle of something");
 }
 

@@ -1,14 +1,20 @@
 #include "cc/pointer.h"
+#include "base/cc_section.h"
 #include "cc/calls.h"
+#include "cc/twice.h"
 
 const char *const tw_cc_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 const char *const tw_cc_names32[] = {"eax", "ecx", "edx",  "ebx",  "esp",  "ebp",  "esi",  "edi",
                                      "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"};
 
-#define SLOT  "trackway_cc_slot"
-#define SPILL "trackway_cc_spill"
-#define COLD  "\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n"
+static const char *const words[TW_CC_N_WORDS] = {"trackway_cc_spill", "trackway_cc_counter", "trackway_cc_seen"};
+static const char *const names8[] = {"al",  "cl",  "dl",   "bl",   "spl",  "bpl",  "sil",  "dil",
+                                     "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
+
+#define SLOT "trackway_cc_slot"
+#define SEEN "trackway_cc_seen"
+#define COLD "\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n"
 
 /* A register that has no value in this set, other than b; TW_NOREG: there is none. */
 static uint8_t spare(uint16_t live, uint8_t b)
@@ -82,25 +88,27 @@ void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint3
  * A library's code puts the register it borrows aside with the help of another, which is meanwhile on the stack, past the red zone. (Nothing of the
  * program's stands between.)
  */
-void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, int word)
+void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word)
 {
-	const char *b = tw_cc_names[reg], *t = tw_cc_names[reg == TW_RAX ? TW_RCX : TW_RAX];
+	const char *b = tw_cc_names[reg], *t = tw_cc_names[reg == TW_RAX ? TW_RCX : TW_RAX], *to = words[word];
+	w->words |= 1u << word;
 	if (w->pic) {
-		fprintf(w->out, "\tleaq -128(%%rsp),%%rsp\n\tpushq %%%s\n\tmovq " SPILL "@gottpoff(%%rip),%%%s\n", t, t);
-		fprintf(w->out, "\tmovq %%%s,%%fs:%d(%%%s)\n\tpopq %%%s\n\tleaq 128(%%rsp),%%rsp\n", b, 8 * word, t, t);
+		fprintf(w->out, "\tleaq -128(%%rsp),%%rsp\n\tpushq %%%s\n\tmovq %s@gottpoff(%%rip),%%%s\n", t, to, t);
+		fprintf(w->out, "\tmovq %%%s,%%fs:(%%%s)\n\tpopq %%%s\n\tleaq 128(%%rsp),%%rsp\n", b, t, t);
 	} else {
-		fprintf(w->out, "\tmovq %%%s,%%fs:" SPILL "@tpoff+%d\n", b, 8 * word);
+		fprintf(w->out, "\tmovq %%%s,%%fs:%s@tpoff\n", b, to);
 	}
 	w->inserted += w->pic ? 6 : 1;
 }
 
-void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, int word)
+void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word)
 {
-	const char *b = tw_cc_names[reg];
+	const char *b = tw_cc_names[reg], *from = words[word];
+	w->words |= 1u << word;
 	if (w->pic)
-		fprintf(w->out, "\tmovq " SPILL "@gottpoff(%%rip),%%%s\n\tmovq %%fs:%d(%%%s),%%%s\n", b, 8 * word, b, b);
+		fprintf(w->out, "\tmovq %s@gottpoff(%%rip),%%%s\n\tmovq %%fs:(%%%s),%%%s\n", from, b, b, b);
 	else
-		fprintf(w->out, "\tmovq %%fs:" SPILL "@tpoff+%d,%%%s\n", 8 * word, b);
+		fprintf(w->out, "\tmovq %%fs:%s@tpoff,%%%s\n", from, b);
 	w->inserted += 1 + (w->pic != 0);
 }
 
@@ -132,10 +140,61 @@ void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const cha
 	w->inserted += keeps_flags ? 6 : 2;
 }
 
-void tw_cc_print_symbols(FILE *out)
+/* ---- the switch ---- */
+
+/* In a place of its own, with rax on the stack. */
+static void write_entered(const struct tw_cc_writer *w, uint32_t label, uint32_t insn)
 {
+	FILE *o = w->out;
+	fprintf(o, COLD ".LtwN%u:\n\tleaq -128(%%rsp),%%rsp\n\tpushq %%rax\n", label);
+	if (w->pic)
+		fprintf(o, "\tpushq %%rcx\n\tmovq " SEEN "@gottpoff(%%rip),%%rcx\n\tmovzbl " TW_CC_SWITCH
+		           "(%%rip),%%eax\n\tmovb %%al,%%fs:(%%rcx)\n\tpopq %%rcx\n");
+	else
+		fprintf(o, "\tmovzbl " TW_CC_SWITCH "(%%rip),%%eax\n\tmovb %%al,%%fs:" SEEN "@tpoff\n");
+	fprintf(o, "\tleaq " TW_CC_LABEL_INSN "(%%rip),%%rax\n\tcall trackway_cc_entered\n", insn);
+	fprintf(o, "\tpopq %%rax\n\tleaq 128(%%rsp),%%rsp\n\tjmp .LtwM%u\n\t.popsection\n", label);
+}
+
+void tw_cc_look_at_switch(struct tw_cc_writer *w, uint16_t live, uint32_t label, uint32_t insn)
+{
+	const uint8_t a = spare(live, TW_CC_BOUNDARY);
+	FILE *o = w->out;
+	if (a == TW_NOREG)
+		return;
+	w->words |= 1u << TW_CC_SEEN;
+	if (w->pic)
+		fprintf(o, "\tmovq " SEEN "@gottpoff(%%rip),%%%s\n\tmovzbl %%fs:(%%%s),%%%s\n", tw_cc_names[a], tw_cc_names[a],
+		        tw_cc_names32[a]);
+	else
+		fprintf(o, "\tmovzbl %%fs:" SEEN "@tpoff,%%%s\n", tw_cc_names32[a]);
+	fprintf(o, "\tcmpb %%%s," TW_CC_SWITCH "(%%rip)\n\tjne .LtwN%u\n.LtwM%u:\n", names8[a], label, label);
+	write_entered(w, label, insn);
+	w->inserted += 3 + (w->pic != 0);
+}
+
+/* ---- symbols ---- */
+
+/* One for all objects of the module that use it, and a function that says where it is: in data linkers have no such thing. */
+static void print_word(FILE *o, const char *name, unsigned flags)
+{
+	fprintf(o, "\n\t.section .tbss.%s,\"awTG\",@nobits,%s,comdat\n\t.p2align 3\n", name, name);
+	fprintf(o, "\t.weak %s\n\t.hidden %s\n\t.type %s,@object\n\t.size %s,8\n%s:\n\t.zero 8\n", name, name, name, name, name);
+	fprintf(o, "\t.section .text.%s,\"axG\",@progbits,%s,comdat\n", name, name);
+	fprintf(o, "\t.weak %s_at\n\t.hidden %s_at\n\t.type %s_at,@function\n%s_at:\n", name, name, name, name);
+	fprintf(o, "\tmovq %s@gottpoff(%%rip),%%rax\n\tret\n\t.size %s_at,.-%s_at\n", name, name, name);
+	fprintf(o, "\t.section " TW_CC_SECTION_WORDS ",\"aG\",@progbits,%s,comdat\n\t.long %s_at-.,%u\n", name, name, flags);
+}
+
+void tw_cc_print_symbols(const struct tw_cc_writer *w)
+{
+	FILE *out = w->out;
 	fprintf(out, "\n\t.section trackway_cc_upper,\"aw\",@progbits\n\t.p2align 3\n" TW_CC_LABEL_WORD ":\n\t.quad 0\n");
-	fprintf(out, "\n\t.hidden " SLOT "\n\t.type " SLOT ",@tls_object\n\t.hidden " SPILL "\n\t.type " SPILL ",@tls_object\n");
+	fprintf(out, "\n\t.hidden " SLOT "\n\t.type " SLOT ",@tls_object\n");
+	for (unsigned k = 0; k < TW_CC_N_WORDS; k++)
+		if (w->words >> k & 1)
+			print_word(out, words[k], k == TW_CC_SEEN ? TW_CC_WORD_FORGOTTEN : 0);
+	fprintf(out, "\t.hidden trackway_cc_entered\n");
 	for (unsigned k = 0; k < TW_NREGS; k++)
 		if (k != TW_RSP)
 			fprintf(out, "\t.hidden trackway_cc_%s\n", tw_cc_names[k]);

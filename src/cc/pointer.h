@@ -8,15 +8,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The file's word (struct tw_cc_part). */
+/* Labels: of the file's word (struct tw_cc_part); of instruction k's own bytes. */
 #define TW_CC_LABEL_WORD ".LtwU"
+#define TW_CC_LABEL_INSN ".LtwX%u"
 
 struct tw_cc_writer {
 	FILE *out;
 	int pic;
 	int large;         /* the file is one of many whose blocks are more than one upper half can tell apart */
 	uint32_t inserted; /* instructions */
+	unsigned words;    /* 1 << enum tw_cc_word: those that the file uses */
 };
+
+/* Words of a thread that a module has if it uses them: initial-exec thread-local memory is scarce where many modules are loaded. */
+enum tw_cc_word { TW_CC_SPILL, TW_CC_COUNTER, TW_CC_SEEN, TW_CC_N_WORDS };
 
 extern const char *const tw_cc_names[], *const tw_cc_names32[];
 
@@ -31,9 +36,9 @@ void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint3
 
 void tw_cc_move(struct tw_cc_writer *w, uint8_t from, uint8_t to);
 
-/* The register's value is kept in a word of the thread, 0 or 1. */
-void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, int word);
-void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, int word);
+/* The register's value is kept in this word of the thread. */
+void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
+void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
 
 /* In a large file: writes its upper half, and moves the pointer past that. Nothing of the program's stands below its stack there. */
 void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg);
@@ -41,7 +46,13 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg);
 /* Calls the run-time part if the buffer that `reg` points into is nearly full. */
 void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const char *kind, uint32_t label);
 
+/*
+ * In a second version, where it is come to from a first: calls the run-time part if the switch has changed since the thread was last here. Flags are not in use. `insn`: what comes
+ * next. Where no register is free it is not looked at.
+ */
+void tw_cc_look_at_switch(struct tw_cc_writer *w, uint16_t live, uint32_t label, uint32_t insn);
+
 /* At the end of the file. */
-void tw_cc_print_symbols(FILE *out);
+void tw_cc_print_symbols(const struct tw_cc_writer *w);
 
 #endif

@@ -71,12 +71,23 @@ static void go_back(struct rewriter *w, uint32_t n)
 	w->to.inserted += 2;
 }
 
+/* Is it where the first version leads to? */
+static int is_way_over(const struct tw_cc_code *c, const struct tw_cc_block_info *b)
+{
+	const struct tw_cc_insn *first = &c->insn[b->first];
+	const char *name = c->function[first->function].name;
+	const int is_second = !strncmp(name, TW_CC_SECOND, sizeof TW_CC_SECOND - 1);
+	return !b->flags_live && (first->joint || (is_second && b->entry & TW_CC_ENTRY_FUNCTION));
+}
+
 static void begin_block(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	const struct tw_cc_block_info *info = &w->f->block[n];
 	if (w->f->code->insn[info->first].head && !info->flags_live)
 		go_back(w, n);
+	if (is_way_over(w->f->code, info))
+		tw_cc_look_at_switch(&w->to, info->live_in, n, info->first);
 	if (is_counted(w, n)) {
 		fprintf(w->out, "\tleaq 1(%%%s),%%%s\n", tw_cc_names[w->loop[n].counter], tw_cc_names[w->loop[n].counter]);
 		w->counts->blocks++;
@@ -84,7 +95,7 @@ static void begin_block(struct rewriter *w, uint32_t n)
 		return;
 	}
 	if (b->borrows) {
-		tw_cc_put_aside(&w->to, b->reg, 0);
+		tw_cc_put_aside(&w->to, b->reg, TW_CC_SPILL);
 		w->counts->borrowed++;
 	}
 	get_pointer(w, n);
@@ -139,7 +150,7 @@ static void store_values(struct rewriter *w, uint32_t n, uint32_t insn, int afte
 static void clear_counter(struct rewriter *w, uint32_t n)
 {
 	if (w->loop[n].borrowed)
-		tw_cc_put_aside(&w->to, w->loop[n].counter, 1);
+		tw_cc_put_aside(&w->to, w->loop[n].counter, TW_CC_COUNTER);
 	fprintf(w->out, "\tmovl $0,%%%s\n", tw_cc_names32[w->loop[n].counter]);
 	w->to.inserted++;
 }
@@ -176,16 +187,16 @@ static void end_loop(struct rewriter *w, uint32_t n)
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	const uint16_t live = w->f->block[w->f->block[n].fall].live_in | (uint16_t)(1u << w->loop[n].counter);
 	if (b->borrows) {
-		tw_cc_put_aside(&w->to, b->reg, 0);
+		tw_cc_put_aside(&w->to, b->reg, TW_CC_SPILL);
 		tw_cc_load_slot(&w->to, b->reg);
 	}
 	record_count(w, n, b->reg);
 	if (b->stores)
 		tw_cc_store_slot(&w->to, b->reg, live);
 	if (b->borrows)
-		tw_cc_take_back(&w->to, b->reg, 0);
+		tw_cc_take_back(&w->to, b->reg, TW_CC_SPILL);
 	if (w->loop[n].borrowed)
-		tw_cc_take_back(&w->to, w->loop[n].counter, 1);
+		tw_cc_take_back(&w->to, w->loop[n].counter, TW_CC_COUNTER);
 	clear_counters(w, n);
 }
 
@@ -204,7 +215,7 @@ static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
 	if (b->stores)
 		tw_cc_store_slot(&w->to, b->reg, (uint16_t)(live | (b->hands ? 1u << TW_CC_BOUNDARY : 0)));
 	if (b->borrows && !(b->hands && b->reg == TW_CC_BOUNDARY))
-		tw_cc_take_back(&w->to, b->reg, 0);
+		tw_cc_take_back(&w->to, b->reg, TW_CC_SPILL);
 	clear_counters(w, n);
 }
 
@@ -381,7 +392,7 @@ int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, con
 	if (!wrong && (w.out = w.to.out = fopen(path, "we"))) {
 		count_functions(f->code, counts);
 		wrong = write_text(&w);
-		tw_cc_print_symbols(w.out);
+		tw_cc_print_symbols(&w.to);
 		counts->inserted = w.to.inserted;
 		wrong |= ferror(w.out);
 		wrong |= fclose(w.out);

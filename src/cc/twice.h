@@ -15,15 +15,7 @@
 #ifndef TW_CC_TWICE_H
 #define TW_CC_TWICE_H
 
-#include "cc/flow.h"
-
-/* Names of the second versions, by number; of their loops' heads; of the ways there; and of the first versions' heads. */
-#define TW_CC_SECOND ".LtwSF"
-#define TW_CC_HEAD   ".LtwSH"
-#define TW_CC_JOINT  ".LtwSJ"
-#define TW_CC_FIRST  ".LtwSP"
-
-#define TW_CC_SWITCH "trackway_cc_switch"
+#include "cc/versions.h"
 
 /* Writes f's code with second versions to `path`. Functions that have none are left alone, and it is said why (struct tw_cc_function). 0 or -1. */
 int tw_cc_twice(const struct tw_cc_flow *f, const char *path);

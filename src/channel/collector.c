@@ -1,15 +1,17 @@
 #include "channel/collector.h"
+#include "channel/channel_file.h"
+#include "channel/collector_state.h"
+#include "channel/drain.h"
 #include "channel/budget.h"
-#include "channel/clear.h"
 #include "channel/demux.h"
+#include "channel/switch.h"
 #include "channel/expand.h"
-#include "channel/liveness.h"
 #include "channel/keep.h"
 #include "channel/machine.h"
+#include "channel/output_queue.h"
+#include "channel/output_write.h"
 #include "channel/spool.h"
-#include "channel/overdue.h"
 #include "channel/descriptor_tables.h"
-#include "channel/tally.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -30,421 +32,6 @@
 
 /* How long the drain loop sleeps, how often it looks for threads that died, and at how many (each costs three system calls). */
 enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100 };
-
-/* A thread that takes so long for all of its buffers is slow, a slot that has been free so long is not wanted, and so many of those are cleared at a time. */
-#define SLOW_NS (2000 * 1000 * 1000ull)
-enum { FREE_NS = 1000 * 1000 * 1000, CLEARED = 8 };
-
-_Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
-_Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
-
-/* What the collector knows of the thread in a slot. */
-struct thread {
-	int active;
-	uint32_t next; /* buffer to drain next */
-	uint32_t sequence;
-	uint64_t insns, blocks, refs;
-	struct tw_demux_stop stop;    /* where recording stops at a count */
-	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
-	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
-	struct tw_seen seen;
-	struct tw_overdue overdue;
-	struct tw_thread_info info;
-};
-
-struct tw_collector {
-	int fd;
-	ino_t inode; /* of the channel */
-	int count_refs, logged;
-	int count_only; /* nothing is stored or compared: the fast way */
-	uint8_t *base;
-	struct tw_control *control;
-	char path[64];
-	struct tw_demux *demux;
-	struct tw_expand *expand; /* NULL: buffers are of the plain form */
-	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
-	uint64_t written;         /* bytes of the buffers taken */
-	struct tw_spool *spool;   /* NULL: there is none */
-	struct tw_output *output;
-	struct tw_descriptor_tables *tables;
-	pthread_t thread_id;
-	sem_t ready, done;
-	_Atomic int ended;    /* the program has been waited for */
-	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */
-	uint32_t next_check;  /* slot */
-	uint64_t started;     /* when, in ns */
-	uint64_t most_bytes, most_ns;
-	enum tw_limit limit; /* that was reached */
-	uint64_t recorded;   /* instructions, for a window that closes at a count */
-	struct tw_budget_taken budget;
-	struct tw_budget *budget_result; /* of budget.n periods */
-	void (*tell_left)(void *context, uint64_t left);
-	void *tell_context;
-	char failure[512]; /* what was wrong with what the engine wrote */
-	struct thread thread[TW_SLOTS];
-	struct tw_burst burst;
-};
-
-/* ---- one buffer ---- */
-
-static void note_failure(struct tw_collector *c, int error)
-{
-	if (!c->failure[0])
-		tw_failure_sentence(error, c->failure, sizeof c->failure);
-}
-
-/* Of the program whose threads have this slot. */
-static void take_descriptors(struct tw_collector *c, uint32_t s)
-{
-	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table), c->control->slot[s].pid);
-	if (error)
-		note_failure(c, error);
-}
-
-/* What is taken of the thread next stops where the count is reached. */
-static struct tw_demux_stop *stop_of(const struct tw_collector *c, struct thread *t)
-{
-	if (c->stop_at == UINT64_MAX)
-		return NULL;
-	t->stop.insns = c->recorded < c->stop_at ? c->stop_at - c->recorded : 0;
-	return &t->stop;
-}
-
-static struct tw_job *begin_job(struct tw_collector *c, const struct thread *t, uint32_t flags)
-{
-	struct tw_job *job = tw_output_take(c->output);
-	struct tw_chunk *chunk = &job->chunk;
-	chunk->thread = t->info.serial;
-	chunk->sequence = t->sequence;
-	chunk->flags = flags;
-	chunk->upper = 0;
-	chunk->first_insn = t->insns;
-	chunk->first_block = t->blocks;
-	chunk->first_ref = t->refs;
-	return job;
-}
-
-static void end_job(struct tw_collector *c, struct thread *t, struct tw_job *job, int error)
-{
-	struct tw_chunk *chunk = &job->chunk;
-	if (error) {
-		chunk->flags |= TW_CHUNK_TORN;
-		note_failure(c, error);
-	}
-	if (!chunk->n_c) {
-		tw_output_drop(c->output, job);
-		return;
-	}
-	t->sequence++;
-	t->insns += chunk->insns;
-	c->recorded += chunk->insns;
-	t->blocks += chunk->blocks;
-	t->refs += chunk->refs;
-	job->thread = t->info;
-	job->dead = t->seen.dead && (chunk->flags & TW_CHUNK_LAST);
-	job->wait_status = t->seen.wait_status;
-	tw_output_put(c->output, job);
-}
-
-/* A buffer of the plain form as it is. */
-static void spool(struct tw_collector *c, const struct thread *t, const struct tw_demux_input *in, uint32_t flags)
-{
-	const struct tw_output_buffer buffer = {t->info, flags, t->seen.dead, t->seen.wait_status};
-	if (in->bytes)
-		tw_output_spool(c->output, &buffer, in);
-}
-
-/* What is of the plain form: spooled, stored or only counted. */
-static void take_plain(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
-{
-	if (c->spool) {
-		spool(c, t, in, flags);
-		return;
-	}
-	struct tw_job *job = begin_job(c, t, flags);
-	in->stop = stop_of(c, t);
-	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
-	end_job(c, t, job, error);
-}
-
-/* A buffer of another form than the plain one. */
-static void take_expanded(struct tw_collector *c, struct thread *t, const struct tw_demux_input *in, uint32_t flags)
-{
-	struct tw_demux_input piece;
-	int more, last;
-	tw_expand_begin(c->expand, in, flags & TW_CHUNK_TORN);
-	while ((more = tw_expand_next(c->expand, &piece, &last)) > 0)
-		take_plain(c, t, &piece, last ? flags : 0);
-	if (more < 0)
-		note_failure(c, more);
-	c->written += tw_expand_used(c->expand) + in->slack_end;
-}
-
-static void take_buffer(struct tw_collector *c, struct thread *t, struct tw_demux_input *in, uint32_t flags)
-{
-	if (c->expand) {
-		take_expanded(c, t, in, flags);
-		return;
-	}
-	c->written += in->bytes + in->slack_end;
-	take_plain(c, t, in, flags);
-}
-
-static void futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* The next buffer of a slot, if it is full. */
-static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *in)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	uint32_t b = c->thread[s].next;
-	if (atomic_load_explicit(&slot->buffer[b].state, memory_order_acquire) != TW_BUFFER_FULL)
-		return 0;
-	uint8_t *data = tw_channel_buffer(c->base, s, b);
-	*in = (struct tw_demux_input){data, tw_channel_slack(data), slot->buffer[b].bytes, slot->buffer[b].slack_end, NULL};
-	return 1;
-}
-
-/*
- * Zeros for the thread. One that takes its time to fill its buffers gets them back without memory: else it would have that of all of them in the end, and never
- * need two.
- */
-static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
-{
-	struct thread *t = &c->thread[s];
-	uint64_t now = tw_machine_ns(), took = now - t->emptied[t->next];
-	t->emptied[t->next] = now;
-	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(&c->control->sizes, s, t->next), TW_BUFFER_STRIDE))
-		tw_clear_buffer(tw_channel_buffer(c->base, s, t->next), in->bytes, in->slack_end);
-}
-
-/* Gives the next buffer back to the thread. */
-static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	uint32_t b = c->thread[s].next;
-	clear_next(c, s, in);
-	slot->buffer[b].bytes = slot->buffer[b].slack_end = 0;
-	atomic_store_explicit(&slot->buffer[b].state, TW_BUFFER_EMPTY, memory_order_release);
-	futex_wake(&slot->buffer[b].state);
-	c->thread[s].next = (b + 1) % c->control->sizes.buffers;
-}
-
-/* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
-static unsigned drain_full(struct tw_collector *c, uint32_t s)
-{
-	struct tw_demux_input in;
-	unsigned done = 0;
-	for (; done < c->control->sizes.buffers && find_full(c, s, &in); done++) {
-		take_descriptors(c, s);
-		take_buffer(c, &c->thread[s], &in, 0);
-		give_back(c, s, &in);
-	}
-	return done;
-}
-
-/* ---- slots ---- */
-
-static void adopt(struct tw_collector *c, uint32_t s)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	struct thread *t = &c->thread[s];
-	if (!t->active) {
-		const uint64_t now = tw_machine_ns();
-		memset(t, 0, sizeof *t);
-		t->active = 1;
-		for (int b = 0; b < TW_BUFFERS; b++)
-			t->emptied[b] = now;
-	}
-	t->info.serial = atomic_load(&slot->serial);
-	t->info.pid = slot->pid;
-	t->info.tid = slot->tid;
-	t->info.parent_pid = slot->parent_pid;
-}
-
-/* Takes what the thread of slot s has counted. `live`: it runs on. */
-static void take_tally(struct tw_collector *c, uint32_t s, int live)
-{
-	const struct tw_tally_input in = {c->tables, c->control, c->fd, c->base, s};
-	if (!(c->control->flags & TW_FLAG_TALLY))
-		return;
-	struct tw_totals tallied;
-	int error = tw_tally_take(&in, &tallied);
-	tw_output_add(c->output, &tallied);
-	if (!error && !live)
-		error = tw_tally_clear(&in);
-	if (error)
-		note_failure(c, error);
-}
-
-static void release(struct tw_collector *c, uint32_t s)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	take_descriptors(c, s);
-	take_tally(c, s, 0);
-	tw_output_thread_ends(c->output, c->thread[s].info.serial);
-	c->thread[s].active = 0;
-	c->thread[s].freed = tw_machine_ns();
-	c->thread[s].seen = (struct tw_seen){0}; /* the next may be looked for before it is adopted */
-	c->thread[s].overdue = (struct tw_overdue){0};
-	slot->pid = slot->tid = slot->parent_pid = 0;
-	atomic_store(&slot->ask, TW_ASK_CLOSED);
-	atomic_store(&slot->current, 0);
-	atomic_store(&slot->table, 0);
-	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
-}
-
-/* Scans what a thread left in buffers it had not finished. `live`: it runs on, and they are its own. */
-static void salvage(struct tw_collector *c, uint32_t s, int live)
-{
-	struct thread *t = &c->thread[s];
-	const uint32_t n = c->control->sizes.buffers;
-	for (uint32_t i = 0; i < n; i++) {
-		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % n);
-		if (!data[c->expand ? 2 : 0]) /* the tag of the keyframe */
-			continue;
-		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
-		take_descriptors(c, s);
-		in.bytes = TW_BUFFER_BYTES;
-		if (!c->expand)
-			tw_demux_torn_end(c->demux, &in, c->logged);
-		take_buffer(c, t, &in, TW_CHUNK_TORN | TW_CHUNK_LAST);
-		if (!live)
-			tw_clear_buffer(data, TW_BUFFER_BYTES, TW_SLACK_BYTES);
-	}
-}
-
-static unsigned drain_slot(struct tw_collector *c, uint32_t s)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
-		return 0;
-	adopt(c, s);
-	unsigned n = drain_full(c, s);
-	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
-		return n;
-	if (state == TW_SLOT_DEAD)
-		salvage(c, s, 0);
-	release(c, s);
-	return n + 1;
-}
-
-/* Returns how much was done; *active says how many slots are still in use. */
-static unsigned drain_all(struct tw_collector *c, unsigned *active)
-{
-	unsigned done = 0;
-	*active = 0;
-	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
-		done += drain_slot(c, s);
-		*active += atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) != TW_SLOT_FREE;
-	}
-	return done;
-}
-
-/* A slot that came free a second ago is not the next to be taken: the memory of its buffers goes back to the machine. */
-static void clear_slot(struct tw_collector *c, uint32_t s)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	uint32_t unclaimed = 0;
-	if (!atomic_compare_exchange_strong(&slot->claim, &unclaimed, 1))
-		return;
-	const int is_free = atomic_load(&slot->state) == TW_SLOT_FREE;
-	if (is_free)
-		atomic_store(&slot->state, TW_SLOT_CLEARED);
-	atomic_store(&slot->claim, 0);
-	if (!is_free)
-		return;
-	tw_clear_range(c->fd, tw_buffer_at(&c->control->sizes, s, 0), tw_slot_bytes(&c->control->sizes));
-	c->thread[s].freed = 0;
-	atomic_store(&slot->state, TW_SLOT_FREE);
-}
-
-static void clear_slots(struct tw_collector *c, uint64_t now)
-{
-	unsigned most = CLEARED;
-	for (uint32_t s = 0; s < c->control->sizes.slots && most; s++) {
-		const struct thread *t = &c->thread[s];
-		if (t->active || !t->freed || now - t->freed < FREE_NS)
-			continue;
-		clear_slot(c, s);
-		most -= !t->freed;
-	}
-}
-
-/* ---- threads that died ---- */
-
-/* The thread of slot s, which has died, has nothing locked any more. */
-static void unlock_descriptors(struct tw_collector *c, uint32_t s)
-{
-	uint32_t holder = s + 1;
-	atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
-}
-
-/* A slot that was only reserved holds nothing yet, and is free again at once. */
-static void check_slot(struct tw_collector *c, uint32_t s)
-{
-	struct tw_slot *slot = &c->control->slot[s];
-	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	uint32_t tid = slot->tid;
-	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
-		return;
-	int namespaces = atomic_load(&c->control->namespaces) != 0;
-	const int ended = tw_thread_has_ended(slot, c->inode, namespaces, &c->thread[s].seen);
-	if (slot->tid != tid)
-		return;
-	if (!ended) {
-		if (state == TW_SLOT_ACTIVE)
-			tw_overdue_look(slot, &c->thread[s].seen, &c->thread[s].overdue);
-		return;
-	}
-	unlock_descriptors(c, s);
-	atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
-}
-
-/* Looks at `most` slots in use, going on from where it stopped the last time. */
-static void check_threads(struct tw_collector *c, unsigned most)
-{
-	for (uint32_t n = 0; n < c->control->sizes.slots && most; n++) {
-		uint32_t s = c->next_check++ % c->control->sizes.slots;
-		if (atomic_load_explicit(&c->control->slot[s].state, memory_order_relaxed) == TW_SLOT_FREE)
-			continue;
-		check_slot(c, s);
-		most--;
-	}
-}
-
-/* Processes of which a first thread is there. */
-static unsigned count_processes(const struct tw_collector *c)
-{
-	unsigned n = 0;
-	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
-		const struct tw_slot *slot = &c->control->slot[s];
-		n += atomic_load(&slot->state) == TW_SLOT_ACTIVE && slot->pid == slot->tid;
-	}
-	return n;
-}
-
-/* Takes what there is of the threads that still run, and leaves them. */
-static void leave_running(struct tw_collector *c)
-{
-	struct tw_control *control = c->control;
-	unsigned n = count_processes(c);
-	if (!atomic_load(&control->failure))
-		snprintf(control->failure_text, sizeof control->failure_text, "stopped by a signal while %u process%s ran", n,
-		         n == 1 ? "" : "es");
-	atomic_store(&control->failure, TW_FAILURE_COLLECTOR);
-	for (uint32_t s = 0; s < c->control->sizes.slots; s++) {
-		drain_slot(c, s);
-		if (atomic_load(&control->slot[s].state) != TW_SLOT_ACTIVE)
-			continue;
-		take_descriptors(c, s);
-		salvage(c, s, 1);
-		take_tally(c, s, 1);
-	}
-}
 
 /* ---- the loop ---- */
 
@@ -483,16 +70,6 @@ static int limit_is_reached(struct tw_collector *c, uint64_t *next)
 	return c->limit != TW_LIMIT_NONE;
 }
 
-/* Programs in two versions go over to that which records, or back. */
-static void set_switch(struct tw_collector *c, uint64_t *next)
-{
-	const struct tw_window_control *w = &c->control->window;
-	const uint64_t passed = tw_machine_ns() - c->started, opened = w->start.kind == TW_WHERE_TIME ? w->start.value : 0;
-	const uint32_t due = atomic_load(&w->due);
-	const int is_open = passed >= opened && !(due & 2);
-	atomic_store(tw_channel_switch(c->control), (uint8_t)(is_open && tw_burst_is_on(&c->burst, passed - opened, next)));
-}
-
 /* Tells the engines what is due of the window. Returns for how long nothing will be, at most WAIT_NS. */
 static uint64_t look_at_window(struct tw_collector *c)
 {
@@ -501,7 +78,8 @@ static uint64_t look_at_window(struct tw_collector *c)
 	uint32_t due = (is_due(c, &w->start, 0, &next) ? 1u : 0) | (is_due(c, &w->stop, 1, &next) || limit_is_reached(c, &next) ? 2u : 0);
 	if (due)
 		atomic_fetch_or(&w->due, due);
-	set_switch(c, &next);
+	if (c->switching)
+		tw_switching_look(c->switching, tw_machine_ns() - c->started, &(struct tw_switched){c->written, c->records}, &next);
 	return next;
 }
 
@@ -514,21 +92,21 @@ static void wait_for_bell(struct tw_collector *c, uint32_t bell, uint64_t ns)
 static void ring_bell(struct tw_collector *c)
 {
 	atomic_fetch_add(&c->control->doorbell, 1);
-	futex_wake(&c->control->doorbell);
+	tw_drain_wake(&c->control->doorbell);
 }
 
 static void sweep_tables(struct tw_collector *c)
 {
 	int error = tw_tables_sweep(c->tables);
 	if (error)
-		note_failure(c, error);
+		tw_drain_note_failure(c, error);
 }
 
 static void take_budget(struct tw_collector *c, int all)
 {
 	int error = tw_budget_take(&c->control->budget, &c->budget, all);
 	if (error)
-		note_failure(c, error);
+		tw_drain_note_failure(c, error);
 }
 
 static void drain_until_ended(struct tw_collector *c)
@@ -538,19 +116,19 @@ static void drain_until_ended(struct tw_collector *c)
 	for (;;) {
 		uint32_t bell = atomic_load(&c->control->doorbell);
 		int ended = atomic_load(&c->ended);
-		unsigned active, done = drain_all(c, &active);
+		unsigned active, done = tw_drain_all(c, &active);
 		if (ended && !active)
 			return;
 		if (atomic_load(&c->stopping)) {
-			leave_running(c);
+			tw_drain_leave_running(c);
 			return;
 		}
 		uint64_t now = tw_machine_ns(), wait = look_at_window(c);
 		if (now - checked >= WAIT_NS || ended > told) {
-			check_threads(c, CHECKS);
+			tw_drain_check_threads(c, CHECKS);
 			tw_output_age(c->output);
 			sweep_tables(c);
-			clear_slots(c, now);
+			tw_drain_clear_slots(c, now);
 			take_budget(c, 0);
 			checked = now;
 			told = ended;
@@ -560,84 +138,26 @@ static void drain_until_ended(struct tw_collector *c)
 	}
 }
 
-static pthread_mutex_t *life_of(struct tw_collector *c)
-{
-	return (pthread_mutex_t *)(void *)&c->control->life;
-}
-
 static void *run(void *arg)
 {
 	struct tw_collector *c = arg;
-	pthread_mutex_lock(life_of(c));
+	pthread_mutex_lock(tw_channel_life(c));
 	sem_post(&c->ready);
 	drain_until_ended(c);
-	for (uint32_t s = 0; s < c->control->sizes.slots; s++)
-		take_descriptors(c, s);
-	pthread_mutex_unlock(life_of(c));
+	for (uint32_t s = 0; s < tw_channel_slots_used(c->control); s++)
+		tw_drain_descriptors(c, s);
+	pthread_mutex_unlock(tw_channel_life(c));
 	sem_post(&c->done);
 	return NULL;
 }
 
 /* ---- starting ---- */
 
-static int make_life(struct tw_collector *c)
+/* There is something known from runs before: each run records other parts of what the program does. */
+static void learn_more(struct tw_budget_control *b, const struct tw_collector_options *options)
 {
-	pthread_mutexattr_t a;
-	pthread_mutexattr_init(&a);
-	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
-	int why = pthread_mutex_init(life_of(c), &a);
-	pthread_mutexattr_destroy(&a);
-	return why ? tw_fail(TW_ERR_SYSTEM, "mutex: %s", strerror(why)) : TW_OK;
-}
-
-/* A limit on the size of files counts here too, though this is none. What of it can be raised without privilege is raised for the moment. */
-static int set_size(int fd, uint64_t bytes)
-{
-	struct rlimit before, most;
-	getrlimit(RLIMIT_FSIZE, &before);
-	most = before;
-	most.rlim_cur = most.rlim_max;
-	setrlimit(RLIMIT_FSIZE, &most);
-	int failed = ftruncate(fd, (off_t)bytes), why = errno;
-	setrlimit(RLIMIT_FSIZE, &before);
-	if (failed && why == EFBIG)
-		return tw_fail(TW_ERR_SYSTEM,
-		               "the limit on the size of files (ulimit -f) is below the %llu MB of shared memory that recording needs",
-		               (unsigned long long)(bytes >> 20));
-	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
-}
-
-/*
- * Where traced processes open the memfd. It is always as long: it stands on the stack of every program that is executed, whose addresses would otherwise
- * change with the number of digits.
- */
-static void set_path(struct tw_collector *c)
-{
-	enum { LONGEST = 26 };
-	char rest[LONGEST + 1];
-	const int n = snprintf(rest, sizeof rest, "%d/fd/%d", (int)getpid(), c->fd);
-	snprintf(c->path, sizeof c->path, "/proc/%.*s%s", LONGEST - n, "//////////////////////////", rest);
-}
-
-static int map_channel(struct tw_collector *c, const struct tw_sizes *sizes)
-{
-	char name[32];
-	snprintf(name, sizeof name, "trackway-%d", (int)getpid()); /* by which `trackway stop` finds this process */
-	c->fd = memfd_create(name, MFD_CLOEXEC);
-	int error = c->fd < 0 ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno)) : set_size(c->fd, sizes->memfd_bytes);
-	if (error)
-		return error;
-	void *base = mmap(NULL, sizes->channel_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
-	if (base == MAP_FAILED)
-		return tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
-	struct stat st;
-	c->inode = fstat(c->fd, &st) ? 0 : st.st_ino;
-	c->base = base;
-	c->control = base;
-	c->control->sizes = *sizes;
-	set_path(c);
-	return TW_OK;
+	b->begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % b->period;
+	b->seeks = options->seeks ? TW_SEEKS_NEW : TW_SEEKS_NOTHING;
 }
 
 static void init_control(struct tw_collector *c, const struct tw_collector_options *options)
@@ -647,7 +167,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->version = TW_CHANNEL_VERSION;
 	control->format = options->format;
 	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) |
-	                 (options->order ? TW_FLAG_ORDER : 0) | (options->learn ? TW_FLAG_LEARN : 0);
+	                 (options->order ? TW_FLAG_ORDER : 0) | (options->learn ? TW_FLAG_LEARN : 0) | (options->stack ? TW_FLAG_STACK : 0);
 	if (c->count_only && tw_form_of(options->format) == TW_FORM_PLAIN && options->format != TW_FORMAT_NONE && !options->order &&
 	    !options->calls && !tw_sizes_limited(options->sizes))
 		control->flags |= TW_FLAG_TALLY;
@@ -665,22 +185,21 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	c->tell_left = options->tell_left;
 	c->tell_context = options->tell_context;
 	control->learn_what = options->learn;
+	control->learn_log = options->log;
 	tw_budget_start(&control->budget, &options->budget);
 	control->budget.bare = options->bare != 0;
-	if (options->learn) /* each run records other parts of what the program does */
-		control->budget.begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % control->budget.period;
+	control->budget.switches = options->switches;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
 	c->started = tw_machine_ns();
 	control->dump_pc = options->dump_pc;
 	control->dump_all = options->dump_all != 0;
 	control->hot = options->hot;
-	if (options->learn && options->fill_told)
-		options->fill_told(options->fill_context, control);
+	control->budget.seeks = options->learn && options->seeks ? TW_SEEKS_ALL : TW_SEEKS_NOTHING;
+	if (options->learn && options->fill_told && options->fill_told(options->fill_context, control))
+		learn_more(&control->budget, options);
 	control->versions = options->versions;
 	control->store.limit = options->share < options->sizes->store_bytes ? options->share : options->sizes->store_bytes;
 	tw_machine_xstate(&control->xstate);
-	c->burst = options->burst;
-	atomic_store(tw_channel_switch(control), options->start.kind != TW_WHERE_TIME);
 }
 
 static int start_keeping(struct tw_collector *c, const struct tw_collector_options *options)
@@ -689,13 +208,16 @@ static int start_keeping(struct tw_collector *c, const struct tw_collector_optio
 		return TW_OK;
 	c->control->store.keep_limit = options->keep_bytes;
 	int error = tw_keep_begin(&c->control->store, options->keep, options->must_keep);
+	if (options->learn) /* what has been told is this recording's (engine/code/snapshot.h) */
+		c->control->store.keep[0] = 0;
 	return options->must_keep ? error : TW_OK;
 }
 
 /* Where a buffer has to be looked at as it comes there is none; and where there is no room for one: then what cannot be encoded at once waits in the program. */
 static void start_spool(struct tw_collector *c, const struct tw_collector_options *options)
 {
-	const int at_once = options->feed || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
+	const int is_charged = options->switchable && options->budget.period; /* by what is in the buffers */
+	const int at_once = options->feed || is_charged || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
 	if (options->writer && !options->discard && !at_once && options->spool >= TW_SPOOL_LEAST)
 		tw_spool_new(tw_writer_directory(options->writer), options->spool, &c->spool);
 }
@@ -745,13 +267,15 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
 	if (other_form)
 		c->expand = tw_expand_new(options->format, c->logged, c->count_only);
-	int error = c->demux && (c->expand || !other_form) ? map_channel(c, options->sizes) : tw_fail(TW_ERR_MEMORY, "collector");
+	int error = c->demux && (c->expand || !other_form) ? tw_channel_map(c, options->sizes) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
 	init_control(c, options);
+	if (options->switchable && !(c->switching = tw_switching_new(c->base, &options->burst)))
+		return tw_fail(TW_ERR_MEMORY, "collector");
 	error = start_keeping(c, options);
 	if (!error)
-		error = make_life(c);
+		error = tw_channel_make_life(c);
 	if (!error)
 		error = start_output(c, options);
 	if (!error)
@@ -769,6 +293,7 @@ void tw_collector_free(struct tw_collector *c)
 	tw_tables_free(c->tables);
 	free(c->budget.of);
 	free(c->budget_result);
+	tw_switching_free(c->switching);
 	if (c->base)
 		munmap(c->base, c->control->sizes.channel_bytes);
 	if (c->fd >= 0)
@@ -880,7 +405,7 @@ unsigned tw_collector_end(struct tw_collector *c, unsigned ms)
 	int waited;
 	while ((waited = sem_timedwait(&c->done, &until)) && errno == EINTR)
 		;
-	return waited ? count_processes(c) : 0;
+	return waited ? tw_drain_count_processes(c) : 0;
 }
 
 void tw_collector_stop(struct tw_collector *c)

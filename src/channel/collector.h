@@ -6,21 +6,27 @@
 #ifndef TW_COLLECTOR_H
 #define TW_COLLECTOR_H
 
-#include "channel/burst.h"
+#include "channel/switch.h"
 #include "base/channel.h"
+#include "channel/limit.h"
 #include "channel/output.h"
 #include "recording/budget.h"
 
 struct tw_collector;
 
 struct tw_collector_options {
-	uint32_t format; /* enum tw_format */
-	int verify;      /* 1: have every reference logged */
-	int no_follow;   /* 1: child processes are not recorded */
-	unsigned learn;  /* not 0: code that runs bare is told when it is first come by, and of it what is asked for (enum tw_tell) */
-	int bare;        /* 1: with a budget and `learn`: nothing is recorded but that */
-	void (*fill_told)(void *context,
-	                  struct tw_control *c); /* with `learn`: enters what is known in the table of base/told.h; or NULL */
+	uint32_t format;   /* enum tw_format */
+	int verify;        /* 1: have every reference logged */
+	int no_follow;     /* 1: child processes are not recorded */
+	uint32_t switches; /* enum tw_switch: with a budget */
+	int seeks; /* 1: with `learn`: bare code tells nothing; what follows on code that is not known is recorded, if there is something known */
+	int stack;      /* 1: where recording begins in the middle of the program, the stack is told */
+	unsigned learn; /* not 0: code that runs bare is told when it is first come by, and of it what is asked for (enum tw_tell) */
+	uint32_t log;   /* with `bare`: enum tw_region_log (base/region.h) */
+	int bare;       /* 1: with a budget and `learn`: nothing is recorded but that */
+	int (*fill_told)(
+	    void *context,
+	    struct tw_control *c); /* with `learn`: enters what is known in the table of base/told.h, true if there is some; or NULL */
 	void *fill_context;
 	int order;                     /* 1: time stamps at locked instructions and fences */
 	const char *calls;             /* NULL: they are not told; "" or more names, each behind a comma: they are */
@@ -47,7 +53,8 @@ struct tw_collector_options {
 	void *check_context;
 	struct tw_feed
 	    *feed; /* gets all that comes, too (channel/feed.h); NULL: there is none. The caller's, to be freed after tw_collector_finish */
-	struct tw_burst burst; /* of programs in two versions */
+	int switchable;        /* what is recorded may be in two versions (switch.h) */
+	struct tw_burst burst; /* of those */
 };
 
 /* Makes the channel and starts draining. All signals are blocked in the threads it starts. */
@@ -82,8 +89,6 @@ struct tw_collector_progress {
 };
 void tw_collector_progress(struct tw_collector *c, struct tw_collector_progress *out);
 
-/* Which limit ended recording. After tw_collector_finish. */
-enum tw_limit { TW_LIMIT_NONE, TW_LIMIT_BYTES, TW_LIMIT_TIME };
 enum tw_limit tw_collector_limit(const struct tw_collector *c);
 
 /* What became of the budget, of *n periods; NULL: there was none. The collector's. After tw_collector_finish. */

@@ -1,5 +1,6 @@
 /* The collector with processes that write to the channel as an engine would. */
 #include "channel/collector.h"
+#include "channel/output_job.h"
 #include "channel/sizes.h"
 #include "recording/recording.h"
 #include "unit.h"
@@ -97,6 +98,7 @@ static void claim(struct engine *e)
 			continue;
 		s->pid = (uint32_t)getpid();
 		s->tid = (uint32_t)syscall(SYS_gettid);
+		tw_channel_use_slot(e->control, e->slot);
 		if (atomic_compare_exchange_strong(&s->state, &unused, TW_SLOT_RESERVED))
 			break;
 	}

@@ -1,6 +1,7 @@
 /*
  * From what a traced thread left in a buffer to a chunk of three streams, with everything in it counted. This is the collector's hot loop:
- * each tag is looked up in a flat table that the demultiplexer builds from the descriptors.
+ * each tag is looked up in a flat table that the demultiplexer builds from the descriptors (demux_table.c). Buffers are kept (demux_buffer.c) or only counted (demux_count.c), by the same walk
+ * through their records (demux_walk.h); what a thread left that died is cut first (demux_torn.c).
  *
  * No function here touches the channel's state; the caller owns the buffers. One thread adds descriptors, forgets them and counts; any number may call
  * tw_demux_buffer meanwhile, for buffers whose descriptors have been added, and tw_demux_descriptor.

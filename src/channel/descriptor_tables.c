@@ -1,4 +1,5 @@
 #include "channel/descriptor_tables.h"
+#include "channel/output_write.h"
 #include "channel/clear.h"
 #include "base/array.h"
 #include "recording/recording.h"
@@ -318,7 +319,7 @@ static int give_up(struct tw_descriptor_tables *r, uint32_t number)
 static void find_named(const struct tw_control *c, uint8_t named[TW_DESCRIPTOR_TABLES + 1])
 {
 	memset(named, 0, TW_DESCRIPTOR_TABLES + 1);
-	for (uint32_t s = 0; s < TW_SLOTS; s++) {
+	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++) {
 		uint32_t table = atomic_load(&c->slot[s].state) != TW_SLOT_FREE ? atomic_load(&c->slot[s].table) : 0;
 		named[table <= TW_DESCRIPTOR_TABLES ? table : 0] = 1;
 	}

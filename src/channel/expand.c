@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Reading a piece may read past its end: demux.c. */
+/* Reading a piece may read past its end: demux_buffer.c. */
 enum { PIECE_ROOM = TW_BUFFER_BYTES + 64 };
 
 struct tw_expand *tw_expand_new(uint32_t format, int logged, int count_only)

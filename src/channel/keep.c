@@ -79,7 +79,7 @@ static void name_of(uint64_t key, char name[NAME_MAX + 1])
 	snprintf(name, NAME_MAX + 1, "%016llx" TW_KEEP_SUFFIX, (unsigned long long)key);
 }
 
-static int is_allowed(uint64_t bytes)
+int tw_keep_allows(uint64_t bytes)
 {
 	struct rlimit most;
 	return !getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >= bytes;
@@ -124,7 +124,18 @@ static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct 
 	lead->number = e->number;
 	lead->n_claimed = e->n_claimed;
 	memcpy(lead->claimed, e->claimed, sizeof lead->claimed);
-	return lead->descriptors && pwrite(out, lead, sizeof *lead, 0) == (ssize_t)sizeof *lead;
+	return lead->descriptors != 0;
+}
+
+/* The file says of itself when it was written last, and its inode says the same until somebody writes to it. */
+static int seal(int out, struct tw_snapshot_lead *lead)
+{
+	struct stat st;
+	const struct timespec times[] = {{.tv_nsec = UTIME_NOW},
+	                                 {.tv_sec = time(NULL) & ~(time_t)1}}; /* some file systems count in steps of 2 s */
+	lead->sealed = times[1].tv_sec;
+	return pwrite(out, lead, sizeof *lead, 0) == (ssize_t)sizeof *lead && !futimens(out, times) && !fstat(out, &st) &&
+	       st.st_mtim.tv_sec == times[1].tv_sec && !st.st_mtim.tv_nsec;
 }
 
 /* What begins at `at` in the memfd becomes the file of this entry. */
@@ -135,12 +146,12 @@ static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t
 	struct tw_snapshot_lead lead;
 	char early[NAME_MAX + 1];
 	snprintf(early, sizeof early, "new.%d", (int)getpid());
-	if (pread(fd, &lead, sizeof lead, at) != (ssize_t)sizeof lead || !is_allowed(lead.bytes))
+	if (pread(fd, &lead, sizeof lead, at) != (ssize_t)sizeof lead || !tw_keep_allows(lead.bytes))
 		return;
 	const int out = openat(dir, early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return;
-	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes) && add_descriptors(out, &lead, e, tables);
+	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes) && add_descriptors(out, &lead, e, tables) && seal(out, &lead);
 	if (close(out) || !whole || renameat(dir, early, dir, name))
 		unlinkat(dir, early, 0);
 }
@@ -162,18 +173,21 @@ static int is_left_over(const char *name, const struct stat *st)
 	return !strncmp(name, "new.", 4) && st->st_mtime + LONG_S < time(NULL);
 }
 
-static int is_snapshot(const char *name)
+static int ends_with(const char *name, const char *suffix)
 {
-	const size_t n = strlen(name), suffix = sizeof TW_KEEP_SUFFIX - 1;
-	return n > suffix && !strcmp(name + n - suffix, TW_KEEP_SUFFIX);
+	const size_t n = strlen(name), of = strlen(suffix);
+	return n > of && !strcmp(name + n - of, suffix);
 }
 
 static void read_lead(int dir, struct tw_kept *k)
 {
-	const int fd = openat(dir, k->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 || pread(fd, &k->lead, sizeof k->lead, 0) != (ssize_t)sizeof k->lead || k->lead.magic != TW_SNAPSHOT_MAGIC)
-		memset(&k->lead, 0, sizeof k->lead);
-	k->lead.program[TW_KEPT_PROGRAM - 1] = 0;
+	void *lead = k->is_names ? (void *)&k->names : (void *)&k->lead;
+	const size_t bytes = k->is_names ? sizeof k->names : sizeof k->lead;
+	const uint64_t magic = k->is_names ? TW_KEPT_NAMES_MAGIC : TW_SNAPSHOT_MAGIC;
+	const int fd = openat(dir, k->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOATIME);
+	if (fd < 0 || pread(fd, lead, bytes, 0) != (ssize_t)bytes || memcmp(lead, &magic, sizeof magic))
+		memset(lead, 0, bytes);
+	(k->is_names ? k->names.path : k->lead.program)[TW_KEPT_PROGRAM - 1] = 0;
 	if (fd >= 0)
 		close(fd);
 }
@@ -191,7 +205,8 @@ static struct tw_kept *list(int dir, size_t *n)
 			continue;
 		if (is_left_over(e->d_name, &st))
 			unlinkat(dir, e->d_name, 0);
-		if (!is_snapshot(e->d_name))
+		const int is_names = ends_with(e->d_name, TW_KEEP_NAMES_SUFFIX);
+		if (!is_names && !ends_with(e->d_name, TW_KEEP_SUFFIX))
 			continue;
 		struct tw_kept *more = realloc(all, (*n + 1) * sizeof *all);
 		if (!more)
@@ -199,15 +214,16 @@ static struct tw_kept *list(int dir, size_t *n)
 		all = more;
 		struct tw_kept *k = &all[(*n)++];
 		snprintf(k->name, sizeof k->name, "%s", e->d_name);
-		k->used = st.st_mtim;
+		k->used = st.st_atim;
 		k->bytes = (uint64_t)st.st_blocks * 512;
+		k->is_names = is_names;
 	}
 	if (d)
 		closedir(d);
 	return all;
 }
 
-static void remove_beyond(int dir, uint64_t limit)
+void tw_keep_remove_beyond(int dir, uint64_t limit)
 {
 	size_t n;
 	uint64_t sum = 0;
@@ -236,14 +252,15 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 		char name[NAME_MAX + 1];
 		name_of(atomic_load(&e->key), name);
 		if (offset == TW_STORE_KEPT) {
-			utimensat(dir, name, NULL, 0); /* it has been used */
+			utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}},
+			          0); /* it has been used */
 		} else {
 			keep_snapshot(dir, e, fd, (off_t)(at + offset - 1), tables);
 			written = 1;
 		}
 	}
 	if (written)
-		remove_beyond(dir, store->keep_limit);
+		tw_keep_remove_beyond(dir, store->keep_limit);
 	close(dir);
 }
 
@@ -274,13 +291,18 @@ struct tw_kept *tw_keep_list(const char *path, size_t *n)
 	return all;
 }
 
-size_t tw_keep_empty(const char *path)
+size_t tw_keep_empty(const char *path, size_t *names)
 {
 	size_t n, removed = 0;
+	*names = 0;
 	const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct tw_kept *all = dir < 0 ? NULL : list(dir, &n);
-	for (size_t k = 0; all && k < n; k++)
-		removed += !unlinkat(dir, all[k].name, 0);
+	for (size_t k = 0; all && k < n; k++) {
+		if (unlinkat(dir, all[k].name, 0))
+			continue;
+		removed++;
+		*names += all[k].is_names != 0;
+	}
 	free(all);
 	if (dir >= 0)
 		close(dir);

@@ -9,10 +9,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* A virtual machine leaves the processor for each CPUID, which takes as long as a page fault; <cpuid.h> asks twice each time. So it is asked once for what there is, and nothing that is of no use. */
+
+/* The last leaf of those from `first` on; 0: there are none. */
+static uint32_t last_leaf(uint32_t first)
+{
+	uint32_t a, b, c, d;
+	__cpuid(first, a, b, c, d);
+	return a < first ? 0 : a;
+}
+
 static uint64_t read_xcr0(void)
 {
 	uint32_t a, b, c, d;
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+	__cpuid(1, a, b, c, d);
+	if (!(c & bit_OSXSAVE))
 		return 0;
 	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
 	return (uint64_t)d << 32 | a;
@@ -20,11 +31,17 @@ static uint64_t read_xcr0(void)
 
 void tw_machine_xstate(struct tw_xstate *out)
 {
+	enum { LEAF = 0xd };
 	memset(out, 0, sizeof *out);
 	out->xcr0 = read_xcr0();
+	if (out->xcr0 < 4 || last_leaf(0) < LEAF)
+		return; /* x87 and SSE have their places */
 	for (uint32_t i = 2; i < 32; i++) {
 		uint32_t size, offset, flags, d;
-		if (!__get_cpuid_count(0xd, i, &size, &offset, &flags, &d) || !size || flags & 1)
+		if (!(out->xcr0 >> i & 1))
+			continue;
+		__cpuid_count(LEAF, i, size, offset, flags, d);
+		if (!size || flags & 1)
 			continue; /* bit 0: a supervisor component, which no user instruction touches */
 		out->component[i].size = size;
 		out->component[i].offset = offset;
@@ -35,12 +52,11 @@ void tw_machine_xstate(struct tw_xstate *out)
 void tw_machine_cpu(char name[64])
 {
 	uint32_t brand[13] = {0};
-	uint32_t a, b, c, d;
 	name[0] = 0;
-	if (!__get_cpuid(0x80000000, &a, &b, &c, &d) || a < 0x80000004)
+	if (last_leaf(0x80000000) < 0x80000004)
 		return;
 	for (uint32_t i = 0; i < 3; i++)
-		__get_cpuid(0x80000002 + i, &brand[i * 4], &brand[i * 4 + 1], &brand[i * 4 + 2], &brand[i * 4 + 3]);
+		__cpuid(0x80000002 + i, brand[i * 4], brand[i * 4 + 1], brand[i * 4 + 2], brand[i * 4 + 3]);
 	char *to = name;
 	for (const char *p = (const char *)brand; *p; p++)
 		if (*p != ' ' || (to > name && to[-1] != ' '))
@@ -53,8 +69,9 @@ void tw_machine_cpu(char name[64])
 /* h goes on over what CPUID says in a leaf, without what differs from core to core. */
 static uint64_t hash_leaf(uint64_t h, uint32_t leaf)
 {
-	uint32_t r[4] = {0};
-	__get_cpuid_count(leaf, 0, &r[0], &r[1], &r[2], &r[3]);
+	uint32_t r[4];
+	__cpuid_count(leaf, 0, r[0], r[1], r[2],
+	              r[3]); /* leaf 0 has the last one; behind it the processor answers with that of the last, which is as good */
 	if (leaf == 1)
 		r[1] = 0;
 	for (int k = 0; k < 4; k++)

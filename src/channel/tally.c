@@ -78,6 +78,6 @@ int tw_tally_take(const struct tw_tally_input *in, struct tw_totals *out)
 int tw_tally_clear(const struct tw_tally_input *in)
 {
 	struct tw_slot *slot = &in->control->slot[in->slot];
-	slot->written = slot->copied = slot->keyframes = slot->uncounted = 0;
+	slot->written = slot->copied = slot->keyframes = slot->uncounted = slot->counted_bytes = slot->counted_records = 0;
 	return tw_clear_range(in->fd, (uint64_t)window_at(in), tw_tally_bytes(&in->control->sizes));
 }

@@ -1,6 +1,8 @@
 #include "channel/unspool.h"
 #include "base/array.h"
 #include "channel/output.h"
+#include "channel/output_jobs.h"
+#include "channel/output_queue.h"
 #include "channel/spool.h"
 
 #include <errno.h>

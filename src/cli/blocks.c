@@ -1,7 +1,9 @@
 /* trackway blocks: static and dynamic basic blocks, how they end, and what runs after them. */
 #include "cli/blocks_json.h"
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/exports.h"
+#include "cli/how_far.h"
 #include "cli/options.h"
 #include "import/profile.h"
 #include "recording/recording.h"
@@ -219,11 +221,16 @@ static int has_output(const struct blocks *b)
 	return !tw_exports_wanted(&b->exports) || b->output != SUMMARY || b->prefix;
 }
 
+/* Whether there is a profile to be made. */
+static int needs_profile(const struct blocks *b)
+{
+	return has_output(b) || tw_exports_need_profile(&b->exports);
+}
+
 static int write_exports(struct blocks *b, const struct tw_replay_options *replay)
 {
-	struct tw_exports_source source = {.dir = b->input, .recording = b->recording, .profile = &b->profile, .replay = *replay};
-	if (!tw_exports_wanted(&b->exports))
-		return 0;
+	struct tw_exports_source source = {
+	    .dir = b->input, .recording = b->recording, .profile = &b->profile, .needs_profile = needs_profile(b), .replay = *replay};
 	source.symbols = tw_symbols_new(b->recording);
 	source.names = tw_names_open(b->recording, &b->naming);
 	if (source.names)
@@ -240,14 +247,19 @@ static int read_recording(struct blocks *b)
 	if (error)
 		return failed(b, error);
 	struct tw_damage damage = {.command = "blocks", .recording = b->recording};
+	struct tw_how_far how_far = {.command = "blocks"};
 	struct tw_profile_options options = {
-	    .replay = {.jobs = (unsigned)b->jobs, .damage = tw_damage_report, .context = &damage},
+	    .replay = {.jobs = (unsigned)b->jobs,
+	               .damage = tw_damage_report,
+	               .context = &damage,
+	               .progress = tw_how_far_tell,
+	               .progress_context = &how_far},
 	};
 	size_t problems = tw_problems_report("blocks", b->recording);
-	if (has_output(b) || tw_exports_need_profile(&b->exports))
-		error = tw_profile_recording(b->recording, &options, &b->profile);
-	if (!error)
+	if (tw_exports_wanted(&b->exports))
 		error = write_exports(b, &options.replay);
+	else
+		error = tw_profile_recording(b->recording, &options, &b->profile);
 	if (error)
 		return failed(b, error);
 	int status = has_output(b) ? make(b) : 0;

@@ -26,6 +26,18 @@ void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b
 	        (unsigned long long)b->accounts);
 }
 
+void tw_budget_tell_part(const char *command, const struct tw_recording *r)
+{
+	size_t n;
+	char asked[TW_BUDGET_TEXT], period[TW_BUDGET_TEXT];
+	const struct tw_budget *b = tw_recording_budget(r, &n);
+	if (!b)
+		return;
+	const struct tw_budget_figures sum = tw_budget_sum(b, n);
+	fprintf(stderr, "trackway %s: what follows is of %.1f%% of the CPU time: the recording was made with a budget of %s in %s%s\n", command,
+	        percent(sum.enabled, sum.cpu), tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b));
+}
+
 /* ---- text ---- */
 
 static void print_overshoots(const struct tw_budget *b)

@@ -11,6 +11,9 @@
 /* In one line, behind `before`. */
 void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b, size_t n);
 
+/* On standard error, in one line of this command: for what part of the time the recording stands. Nothing if there was no budget. */
+void tw_budget_tell_part(const char *command, const struct tw_recording *r);
+
 /* In full: what `info` says. Nothing if there was none. */
 void tw_budget_print(const struct tw_recording *r);
 void tw_budget_json(struct tw_json *j, const struct tw_recording *r);

@@ -20,6 +20,7 @@ int tw_cmd_top(int argc, char **argv);
 int tw_cmd_serve(int argc, char **argv);
 int tw_cmd_import(int argc, char **argv);
 int tw_cmd_bundle(int argc, char **argv);
+int tw_cmd_pack(int argc, char **argv);
 int tw_cmd_analyze(int argc, char **argv);
 int tw_cmd_learn(int argc, char **argv);
 int tw_cmd_coverage(int argc, char **argv);

@@ -7,6 +7,7 @@
 #include "export/lcov.h"
 #include "export/simpoint.h"
 #include "recording/recording.h"
+#include "replay/together.h"
 
 #include <errno.h>
 #include <string.h>
@@ -90,10 +91,42 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 	return !error && wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : error;
 }
 
+/* The replay of calls, which the profile is made in, too. */
+struct shared_replay {
+	const struct tw_exports_source *source;
+	struct tw_replay_options replay; /* that calls want */
+	struct tw_together members[2];
+	int made; /* 1: the profile is; calls are replayed once more */
+};
+
+static int replay_both(void *shared, const struct tw_recording *r, const struct tw_replay_options *replay,
+                       const struct tw_analyzer *analyzer, void *arg)
+{
+	struct shared_replay *s = shared;
+	(void)replay;
+	s->members[1] = (struct tw_together){analyzer, arg};
+	return tw_replay_together(r, &s->replay, s->members, 2);
+}
+
+static int replay_with_profile(void *shared, const struct tw_recording *r, const struct tw_replay_options *replay,
+                               const struct tw_analyzer *analyzer, void *arg)
+{
+	struct shared_replay *s = shared;
+	const struct tw_profile_options options = {.replay = *replay, .run = replay_both, .run_context = s};
+	if (s->made)
+		return tw_replay(r, replay, analyzer, arg);
+	s->made = 1;
+	s->replay = *replay;
+	s->members[0] = (struct tw_together){analyzer, arg};
+	return tw_profile_recording(r, &options, s->source->profile);
+}
+
 static int write_callgrind(const struct tw_exports_source *s, const char *path, FILE *f)
 {
+	struct shared_replay shared = {.source = s};
+	const struct tw_callgrind_replay by = {s->needs_profile ? replay_with_profile : NULL, &shared};
 	uint32_t format = tw_recording_info(s->recording)->format;
-	int error = tw_callgrind(s->recording, &s->replay, s->names, f);
+	int error = tw_callgrind(s->recording, &s->replay, s->names, &by, f);
 	(void)path;
 	if (!error && !tw_format_has_refs(format))
 		fprintf(stderr, "trackway blocks: a recording of format %s holds no memory references: Dr and Dw are 0 in --callgrind\n",
@@ -158,8 +191,11 @@ int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source 
 			return tw_fail(TW_ERR_SYSTEM, "no file %s was mapped",
 			               e->module ? e->module : tw_recording_info(s->recording)->program);
 	}
+	const struct tw_profile_options options = {.replay = s->replay};
 	if (e->callgrind)
 		error = write_file(s, e->callgrind, NULL, write_callgrind);
+	else if (s->needs_profile)
+		error = tw_profile_recording(s->recording, &options, s->profile);
 	if (e->simpoint && !error)
 		error = tw_simpoint(s->recording, &s->replay, e->simpoint, e->interval ? e->interval : TW_INTERVAL);
 	if (e->lcov && !error)

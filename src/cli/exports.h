@@ -65,13 +65,14 @@ int tw_exports_check(const struct tw_exports *e, const char *command);
 struct tw_exports_source {
 	const char *dir; /* where the recording is */
 	const struct tw_recording *recording;
-	const struct tw_profile *profile; /* NULL if it is not needed */
-	struct tw_symbols *symbols;       /* of whole files */
-	struct tw_names *names;           /* of the code that ran */
+	struct tw_profile *profile;
+	int needs_profile;          /* it has not been made: it is, in the replay that --callgrind takes */
+	struct tw_symbols *symbols; /* of whole files */
+	struct tw_names *names;     /* of the code that ran */
 	struct tw_replay_options replay;
 };
 
-/* Writes all of them. 0, or a negative enum tw_error or what replay.damage returned; the detail says what was the matter. */
+/* Writes all of them, and makes the profile first if it is needed. 0, or a negative enum tw_error or what replay.damage returned; the detail says what was the matter. */
 int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *source);
 
 #endif

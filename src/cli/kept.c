@@ -1,4 +1,4 @@
-/* trackway kept: translations that recordings have kept for others, listed or removed. */
+/* trackway kept: translations and names that recordings have kept for others, listed or removed. */
 #include "channel/keep.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -9,10 +9,11 @@
 #include <time.h>
 
 static const char help[] = "Usage: trackway kept [OPTION...] [DIR]\n\n"
-                           "Lists the translations that `trackway record` keeps, so that programs which have\n"
-                           "been recorded before begin with them: when each was used last, the memory it\n"
-                           "takes on the disk, how many fragments of code, the format, the program. DIR is\n"
-                           "what record --keep names; default ~/.cache/trackway/translations.\n\n"
+                           "Lists what `trackway record` keeps for later recordings: translations, so that\n"
+                           "programs which have been recorded before begin with them, and the names of code\n"
+                           "in files. Of each: when it was used last, the memory that it takes on the disk,\n"
+                           "how many fragments or functions, the format or \"names\", the program or file.\n"
+                           "DIR is what record --keep names; default ~/.cache/trackway/translations.\n\n"
                            "  --empty      remove all of them; recordings that run go on with theirs\n"
                            "  --help       this text\n\n"
                            "Exit status: 0; 1 when the directory cannot be read.\n";
@@ -20,38 +21,47 @@ static const char help[] = "Usage: trackway kept [OPTION...] [DIR]\n\n"
 static const char *format_of(const struct tw_kept *k)
 {
 	const char *name = k->lead.magic ? tw_format_name(k->lead.format) : NULL;
-	return name ? name : "-";
+	return k->is_names ? "names" : name ? name : "-";
 }
 
 static void print(const struct tw_kept *k)
 {
 	char when[32];
 	struct tm tm;
+	const int is_good = k->is_names ? k->names.magic != 0 : k->lead.magic != 0;
 	strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&k->used.tv_sec, &tm));
-	printf("%-16s %8.1f %10u  %-15s %s%s\n", when, (double)k->bytes / 1e6, k->lead.fragments, format_of(k),
-	       k->lead.magic ? k->lead.program : "damaged, or of another version", k->lead.verify ? " (--verify)" : "");
+	printf("%-16s %8.1f %10u  %-15s %s%s\n", when, (double)k->bytes / 1e6, k->is_names ? k->names.functions : k->lead.fragments,
+	       format_of(k),
+	       !is_good      ? "damaged, or of another version"
+	       : k->is_names ? k->names.path
+	                     : k->lead.program,
+	       !k->is_names && k->lead.verify ? " (--verify)" : "");
 }
 
 static int list(const char *dir)
 {
-	size_t n;
+	size_t n, names = 0;
 	uint64_t bytes = 0;
 	struct tw_kept *all = tw_keep_list(dir, &n);
 	if (n)
-		printf("%-16s %8s %10s  %-15s %s\n", "used last", "MB", "fragments", "format", "program");
+		printf("%-16s %8s %10s  %-15s %s\n", "used last", "MB", "how many", "what", "of");
 	for (size_t i = 0; i < n; i++) {
 		print(&all[i]);
+		names += all[i].is_names != 0;
 		bytes += all[i].bytes;
 	}
-	printf("%zu program%s, %.1f MB in %s\n", n, n == 1 ? "" : "s", (double)bytes / 1e6, dir);
+	printf("%zu program%s, names of %zu file%s, %.1f MB in %s\n", n - names, n - names == 1 ? "" : "s", names, names == 1 ? "" : "s",
+	       (double)bytes / 1e6, dir);
 	free(all);
 	return 0;
 }
 
 static int empty(const char *dir)
 {
-	const size_t n = tw_keep_empty(dir);
-	printf("removed the translations of %zu program%s from %s\n", n, n == 1 ? "" : "s", dir);
+	size_t names;
+	const size_t n = tw_keep_empty(dir, &names);
+	printf("removed the translations of %zu program%s and the names of %zu file%s from %s\n", n - names, n - names == 1 ? "" : "s",
+	       names, names == 1 ? "" : "s", dir);
 	return 0;
 }
 

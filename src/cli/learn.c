@@ -41,7 +41,8 @@ static const char coverage_help[] = "Usage: trackway coverage [OPTION...] --agai
                                     "  trackway record -f dep-c -o all.tw -- gzip -9k file\n"
                                     "  trackway coverage --against all.tw gzip.learned\n";
 
-static const char *const titles[TW_FACT_KINDS] = {"blocks", "edges", "calls"};
+/* Keys in JSON. */
+static const char *const keys[TW_FACT_KINDS] = {"blocks", "edges", "calls", "contexts", "context_edges", "references"};
 
 enum output { TEXT, JSON, LCOV };
 
@@ -59,11 +60,32 @@ static double percent(uint64_t part, uint64_t whole)
 
 /* ---- learn ---- */
 
-static void print_row(const struct tw_learn_row *row)
+/* Kinds beyond those that are always learned have a column where there are such facts. */
+static int is_shown(const struct tw_learn_row *sum, unsigned kind)
+{
+	return kind <= TW_FACT_CALL || sum->n[kind];
+}
+
+enum { WIDTH = 15 };
+
+static void print_titles(const struct tw_learn_row *sum)
+{
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		if (is_shown(sum, k))
+			printf("%*s", k > TW_FACT_CALL ? WIDTH : 10, tw_fact_names[k]);
+}
+
+static void print_numbers(const struct tw_learn_row *sum, const uint64_t n[TW_FACT_KINDS])
+{
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
+		if (is_shown(sum, k))
+			printf("%*llu", k > TW_FACT_CALL ? WIDTH : 10, (unsigned long long)n[k]);
+}
+
+static void print_row(const struct tw_learn_row *row, const struct tw_learn_row *sum)
 {
 	printf("%12llu", (unsigned long long)row->bytes);
-	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
-		printf("%10llu", (unsigned long long)row->n[k]);
+	print_numbers(sum, row->n);
 	fputs("  ", stdout);
 	if (row->function) {
 		tw_print_safe(stdout, row->function);
@@ -77,11 +99,14 @@ static void print_learned(const struct tw_facts *f, const struct tw_learn_rows *
 {
 	const struct tw_learn_row sum = tw_learn_sum(rows);
 	printf("%s, %u run%s\n\n", f->n_modules ? tw_facts_path(f, 0) : "nothing", f->runs, f->runs == 1 ? "" : "s");
-	printf("%12s%10s%10s%10s  %s\n", "code bytes", titles[0], titles[1], titles[2], o->functions ? "function" : "module");
+	printf("%12s", "code bytes");
+	print_titles(&sum);
+	printf("  %s\n", o->functions ? "function" : "module");
 	for (size_t i = 0; i < rows->n; i++)
-		print_row(&rows->rows[i]);
-	printf("%12llu%10llu%10llu%10llu  all\n", (unsigned long long)sum.bytes, (unsigned long long)sum.n[0], (unsigned long long)sum.n[1],
-	       (unsigned long long)sum.n[2]);
+		print_row(&rows->rows[i], &sum);
+	printf("%12llu", (unsigned long long)sum.bytes);
+	print_numbers(&sum, sum.n);
+	puts("  all");
 }
 
 static void json_row(struct tw_json *j, const struct tw_learn_row *row, int compared)
@@ -92,11 +117,11 @@ static void json_row(struct tw_json *j, const struct tw_learn_row *row, int comp
 		tw_json_text(j, "function", row->function);
 	tw_json_number(j, "bytes", row->bytes);
 	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
-		tw_json_number(j, titles[k], row->n[k]);
+		tw_json_number(j, keys[k], row->n[k]);
 		if (!compared)
 			continue;
-		char known[24];
-		snprintf(known, sizeof known, "%s_learned", titles[k]);
+		char known[32];
+		snprintf(known, sizeof known, "%s_learned", keys[k]);
 		tw_json_number(j, known, row->known[k]);
 	}
 }
@@ -177,10 +202,12 @@ static int show_learned(const struct tw_facts *f, const struct options *o)
 
 /* ---- coverage ---- */
 
-static void print_missing(const struct tw_learn_row *row)
+static void print_missing(const struct tw_learn_row *row, const struct tw_learn_row *sum)
 {
+	uint64_t missing[TW_FACT_KINDS];
 	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
-		printf("%10llu", (unsigned long long)(row->n[k] - row->known[k]));
+		missing[k] = row->n[k] - row->known[k];
+	print_numbers(sum, missing);
 	fputs("  ", stdout);
 	tw_print_safe(stdout, row->function ? row->function : "?");
 	fputs("  ", stdout);
@@ -191,18 +218,22 @@ static void print_missing(const struct tw_learn_row *row)
 static void print_coverage(const struct tw_facts *learned, const struct tw_learn_rows *rows, uint64_t top)
 {
 	const struct tw_learn_row sum = tw_learn_sum(rows);
-	printf("%-10s%12s%12s%12s\n", "", "recorded", "learned", "per cent");
+	printf("%-14s%12s%12s%12s\n", "", "recorded", "learned", "per cent");
 	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
-		printf("%-10s%12llu%12llu%12.2f\n", titles[k], (unsigned long long)sum.n[k], (unsigned long long)sum.known[k],
-		       percent(sum.known[k], sum.n[k]));
+		if (is_shown(&sum, k))
+			printf("%-14s%12llu%12llu%12.2f\n", tw_fact_names[k], (unsigned long long)sum.n[k],
+			       (unsigned long long)sum.known[k], percent(sum.known[k], sum.n[k]));
 	printf("in %u run%s\n", learned->runs, learned->runs == 1 ? "" : "s");
 	for (size_t i = 0; i < rows->n && i < top; i++) {
 		const struct tw_learn_row *row = &rows->rows[i];
-		if (row->n[0] + row->n[1] + row->n[2] == row->known[0] + row->known[1] + row->known[2])
+		if (!memcmp(row->n, row->known, sizeof row->n))
 			break;
-		if (!i)
-			printf("\nmissing\n%10s%10s%10s  %s\n", titles[0], titles[1], titles[2], "function");
-		print_missing(row);
+		if (!i) {
+			puts("\nmissing");
+			print_titles(&sum);
+			puts("  function");
+		}
+		print_missing(row, &sum);
 	}
 }
 
@@ -213,15 +244,25 @@ static void json_coverage(const struct tw_facts *learned, const struct tw_learn_
 	tw_json_open(&j, NULL, '{');
 	tw_json_number(&j, "runs", learned->runs);
 	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
-		char key[24];
-		snprintf(key, sizeof key, "%s_percent", titles[k]);
+		char key[32];
+		snprintf(key, sizeof key, "%s_percent", keys[k]);
 		tw_json_real(&j, key, percent(sum.known[k], sum.n[k]));
 	}
 	json_rows(&j, "functions", rows, 1);
 	tw_json_close(&j, '}');
 }
 
-static int gather_whole(const struct options *o, struct tw_facts *whole)
+/* Of the kinds that need the recording to tell more only those that were learned: the others take longer to find. */
+static unsigned kinds_of(const struct tw_facts *learned)
+{
+	uint64_t n[TW_FACT_KINDS];
+	unsigned what = TW_LEARN_ALL;
+	tw_facts_count(learned, n);
+	what |= n[TW_FACT_CONTEXT] ? TW_LEARN_CONTEXTS : 0;
+	return what | (n[TW_FACT_REF] ? TW_LEARN_REFS : 0);
+}
+
+static int gather_whole(const struct options *o, const struct tw_facts *learned, struct tw_facts *whole)
 {
 	struct tw_recording *r;
 	int error = tw_recording_open(o->against, &r);
@@ -229,7 +270,7 @@ static int gather_whole(const struct options *o, struct tw_facts *whole)
 		return error;
 	struct tw_damage damage = {.command = "coverage", .recording = r};
 	const struct tw_replay_options options = {.jobs = (unsigned)o->jobs, .damage = tw_damage_report, .context = &damage};
-	error = tw_learn_gather(r, &options, TW_LEARN_ALL, whole);
+	error = tw_learn_gather(r, &options, kinds_of(learned), whole);
 	tw_recording_close(r);
 	return error;
 }
@@ -238,7 +279,7 @@ static int show_coverage(const struct tw_facts *learned, const struct options *o
 {
 	struct tw_facts whole = {0};
 	struct tw_learn_rows rows = {0};
-	int error = gather_whole(o, &whole);
+	int error = gather_whole(o, learned, &whole);
 	if (!error)
 		error = tw_learn_rows(&whole, learned, 1, &rows);
 	if (!error && o->output == JSON)

@@ -13,7 +13,8 @@ unsigned tw_learned_what(const char *name)
 	static const struct {
 		const char *name;
 		unsigned what;
-	} names[] = {{"blocks", TW_LEARN_BLOCKS}, {"branches", TW_LEARN_BRANCHES}, {"calls", TW_LEARN_CALLS}, {"all", TW_LEARN_ALL}};
+	} names[] = {{"blocks", TW_LEARN_BLOCKS}, {"branches", TW_LEARN_BRANCHES}, {"calls", TW_LEARN_CALLS},
+	             {"all", TW_LEARN_ALL},       {"cct", TW_LEARN_CCT},           {"refs", TW_LEARN_REFS}};
 	for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
 		if (!strcmp(names[k].name, name))
 			return names[k].what;
@@ -56,12 +57,15 @@ static int gather(const char *dir, unsigned what, struct tw_facts *f)
 
 static void say(const char *file, const struct tw_learn_saved *s)
 {
-	static const char *const names[TW_FACT_KINDS] = {"blocks", "edges", "calls"};
+	const char *before = "";
 	fprintf(stderr, "trackway: learned");
-	for (unsigned k = 0; k < TW_FACT_KINDS; k++)
-		if (s->all[k])
-			fprintf(stderr, "%s %llu %s (%llu new)", k ? "," : "", (unsigned long long)s->all[k], names[k],
-			        (unsigned long long)s->added[k]);
+	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
+		if (!s->all[k])
+			continue;
+		fprintf(stderr, "%s %llu %s (%llu new)", before, (unsigned long long)s->all[k], tw_fact_names[k],
+		        (unsigned long long)s->added[k]);
+		before = ",";
+	}
 	fprintf(stderr, " in %s\n", file);
 }
 

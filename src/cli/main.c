@@ -32,6 +32,7 @@ static const struct command commands[] = {
     {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},
     {"kept", tw_cmd_kept, "list or remove translations that are kept for later recordings"},
+    {"pack", tw_cmd_pack, "make a recording smaller, or quicker to read again"},
     {"bundle", tw_cmd_bundle, "put a recording into one file to hand on"},
 };
 

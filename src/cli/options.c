@@ -87,9 +87,12 @@ uint64_t tw_default_jobs(void)
 int tw_damage_report(void *context, size_t thread, size_t chunk, int error)
 {
 	struct tw_damage *d = context;
+	const struct tw_chunk_info *c = tw_recording_chunk_info(d->recording, thread, chunk);
 	char why[1024];
-	fprintf(stderr, "%s %s: thread %u, chunk %u is damaged and left out: %s\n", tw_cli_program, d->command,
-	        tw_recording_thread(d->recording, thread)->serial, tw_recording_chunk_info(d->recording, thread, chunk)->sequence,
+	fprintf(stderr,
+	        "%s %s: thread %u, chunk %u is damaged and left out, with %" PRIu64 " instructions, %" PRIu64 " blocks and %" PRIu64
+	        " references: %s\n",
+	        tw_cli_program, d->command, tw_recording_thread(d->recording, thread)->serial, c->sequence, c->insns, c->blocks, c->refs,
 	        tw_failure_sentence(error, why, sizeof why));
 	d->chunks++;
 	return 0;

@@ -1,5 +1,6 @@
 /* trackway paths: the grammar of all that was executed, and the paths in it that were taken most. */
 #include "analyze/hot_paths.h"
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "report/json.h"
 #include "cli/options.h"
@@ -376,6 +377,7 @@ int tw_cmd_paths(int argc, char **argv)
 	int error = tw_recording_open(c.dir, &c.recording);
 	if (error)
 		return tw_recording_error("paths", c.dir, error);
+	tw_budget_tell_part("paths", c.recording);
 	status = run(&c);
 	tw_hot_paths_free(&c.hot);
 	tw_names_close(c.names);

@@ -1,6 +1,7 @@
 /* trackway report: what a recording's functions, lines and blocks cost, who calls whom, and what the program died of. */
-#include "cli/report.h"
+#include "cli/report_state.h"
 #include "cli/cli.h"
+#include "cli/how_far.h"
 #include "cli/last.h"
 #include "cli/options.h"
 #include "recording/recording.h"
@@ -285,7 +286,12 @@ static int print_costs(struct report *r, const struct tw_replay_options *replay)
 static int run(struct report *r)
 {
 	struct tw_damage damage = {.command = "report", .recording = r->recording};
-	const struct tw_replay_options replay = {.jobs = (unsigned)r->jobs, .damage = tw_damage_report, .context = &damage};
+	struct tw_how_far how_far = {.command = "report"};
+	const struct tw_replay_options replay = {.jobs = (unsigned)r->jobs,
+	                                         .damage = tw_damage_report,
+	                                         .context = &damage,
+	                                         .progress = tw_how_far_tell,
+	                                         .progress_context = &how_far};
 	size_t problems = tw_problems_report("report", r->recording);
 	if (r->html) {
 		int wrong = report_html(r, &replay);

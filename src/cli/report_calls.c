@@ -3,7 +3,7 @@
 #include "analyzers/flame.h"
 #include "analyzers/table.h"
 #include "base/array.h"
-#include "cli/report.h"
+#include "cli/report_state.h"
 #include "names/names.h"
 #include "plugin/context.h"
 #include "recording/recording.h"

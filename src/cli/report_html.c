@@ -1,8 +1,8 @@
 /* trackway report --html: the page. */
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/report.h"
-#include "html/page.h"
+#include "cli/report_state.h"
+#include "html/page_write.h"
 #include "recording/recording.h"
 
 #include <errno.h>

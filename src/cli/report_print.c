@@ -4,7 +4,7 @@
 #include "cli/budget.h"
 #include "cli/died.h"
 #include "cli/options.h"
-#include "cli/report.h"
+#include "cli/report_state.h"
 #include "recording/recording.h"
 #include "report/printable.h"
 #include "report/source.h"
@@ -68,32 +68,6 @@ static void json_head(struct tw_json *j, const struct report *r)
 	tw_json_number(j, "blocks", tw_recording_totals(r->recording)->blocks);
 	tw_json_close(j, '}');
 	tw_died_json(j, r->recording, r->names);
-}
-
-/* ---- which rows ---- */
-
-int report_is_named(const char *name, const char *wanted)
-{
-	size_t n = strlen(wanted);
-	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
-}
-
-int report_is_shown(const struct report *r, const char *function, const char *module)
-{
-	return (!r->function || report_is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
-}
-
-char *report_place_of(const char *function, const char *module, const char *file, uint32_t line)
-{
-	char *text = NULL;
-	int ok;
-	if (line)
-		ok = asprintf(&text, "%s %s:%u", function, tw_base_name(file), line);
-	else if (strncmp(function, module, strlen(module)))
-		ok = asprintf(&text, "%s (%s)", function, module);
-	else
-		ok = asprintf(&text, "%s", function);
-	return ok < 0 ? NULL : text;
 }
 
 /* ---- functions ---- */

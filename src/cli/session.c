@@ -1,4 +1,5 @@
 #include "cli/session.h"
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/request.h"
 #include "recording/recording.h"
@@ -71,6 +72,7 @@ int tw_session_open(struct tw_session *s, const char *command, const struct tw_r
 	int error = tw_recording_open(dir, &s->recording);
 	if (error)
 		return tw_recording_error(s->command, dir, error);
+	tw_budget_tell_part(s->command, s->recording);
 	s->damage = (struct tw_damage){.command = s->command, .recording = s->recording};
 	s->options = (struct tw_replay_options){.jobs = (unsigned)jobs, .damage = tw_damage_report, .context = &s->damage};
 	int status = open_stage(s, f);

@@ -1,4 +1,5 @@
 /* trackway sql: questions to a recording, in SQL. */
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "recording/recording.h"
@@ -121,6 +122,7 @@ int tw_cmd_sql(int argc, char **argv)
 	int error = tw_recording_open(c.dir, &r);
 	if (error)
 		return tw_recording_error("sql", c.dir, error);
+	tw_budget_tell_part("sql", r);
 	struct tw_names *names = tw_names_open(r, NULL);
 	status = names ? run(&c, r, names) : tw_recording_error("sql", c.dir, TW_ERR_MEMORY);
 	tw_names_close(names);

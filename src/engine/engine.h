@@ -10,7 +10,7 @@
  *    or, within a fragment that uses r11, in r11 itself while the buffer pointer is in the fragment's own choice of register.
  *  - Engine code runs on the thread's engine stack with asynchronous signals deferred, never on the application's stack.
  *  - For each byte of a fragment's code its state map says how to get the application's exact registers and pc: so a signal can be delivered
- *    anywhere in the cache, at once (fragment.h).
+ *    anywhere in the cache, at once (x86_64/state.h).
  *  - The engine makes no use of vector registers (-mgeneral-regs-only); the decoder does and is called with them saved.
  */
 #ifndef TW_ENGINE_H
@@ -58,7 +58,7 @@ struct thread {
 	u64 group;                /* where in the buffer that group goes */
 	u64 slot_c;               /* application value of the register a loop counts in */
 	u64 pace[TW_PACE_POINTS]; /* how often the points ran (code/pace.h) */
-	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/fragment.h) */
+	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/tables.h) */
 
 	u64 app_fs;
 	u32 pid, tid;

@@ -1,6 +1,6 @@
 /*
  * The engine's heap, in the low arena: what describes translations, and their tables. Zeroed memory that is never freed piece by piece: whoever throws translations
- * away sets tw_heap_at back (code/fragment.h).
+ * away sets tw_heap_at back (code/flush.h).
  */
 #ifndef TW_HEAP_H
 #define TW_HEAP_H

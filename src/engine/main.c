@@ -4,12 +4,11 @@
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
 #include "engine/engine.h"
-#include "engine/code/fragment.h"
+#include "engine/code/translations.h"
 #include "engine/kernel/attach.h"
 #include "engine/kernel/clone.h"
 #include "engine/kernel/identity.h"
 #include "engine/kernel/leave.h"
-#include "engine/record/known.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/loader.h"
 #include "engine/code/memory.h"
@@ -23,6 +22,8 @@
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/glue.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/recording.h"
+#include "engine/record/program.h"
 #include <asm/prctl.h>
 #include <linux/sched.h>
 #include <asm/stat.h>
@@ -336,7 +337,7 @@ static void run_program(struct start *s, const struct told *told)
 	t->kernel->seccomp = inherited;
 	t->regs[TW_RSP] = s->sp;
 	t->pc = l.entry;
-	tw_buffer_attach(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
+	tw_recording_begin(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
 	tw_process_tell_program(t, s->argv);
 	tw_load_tell(t);
 	tell_vdso(t);
@@ -382,8 +383,8 @@ void tw_main(u64 *sp)
 	tw_recorder.verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
 	tw_leave_tell();
 	read_cpu(&s);
-	tw_known_init();
-	if (!tw_fragment_init())
+	tw_program_init();
+	if (!tw_translations_init())
 		give_up("no room for translations of", told.program, 0);
 	tw_decode_init();
 	note_vdso(auxv_get(&s, AT_SYSINFO_EHDR));

@@ -2,7 +2,8 @@
  * The arrows that run back: what each room of the engine calls of those above it. They are all here. (The order of the rooms is in docs/internals.md.)
  */
 #include "engine/code/dispatch.h"
-#include "engine/code/fragment.h"
+#include "engine/code/flush.h"
+#include "engine/code/private.h"
 #include "engine/code/trace.h"
 #include "engine/kernel/emulate.h"
 #include "engine/kernel/int80.h"
@@ -11,7 +12,6 @@
 #include "engine/record/calls.h"
 #include "engine/record/clean_call.h"
 #include "engine/record/stamp.h"
-#include "engine/record/window.h"
 #include "engine/signal/signal.h"
 #include "engine/x86_64/room.h"
 
@@ -26,8 +26,8 @@ const struct tw_x86_64_calls tw_x86_64_calls = {
 
 const struct tw_record_calls tw_record_calls = {
     .buffer_done = tw_trace_look,
-    .use = tw_fragment_switch,
-    .cross = tw_fragment_cross,
+    .use = tw_flush_switch,
+    .cross = tw_private_end,
 };
 
 const struct tw_code_calls tw_code_calls = {

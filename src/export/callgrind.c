@@ -48,6 +48,11 @@ static int find_function(void *context, uint32_t image, uint64_t pc, int called,
 	return error;
 }
 
+static int find_again(void *context)
+{
+	return tw_owners_again(&((struct profile *)context)->owners);
+}
+
 /* ---- positions ---- */
 
 static struct position position_of(struct profile *p, uint32_t image, uint64_t pc)
@@ -266,10 +271,12 @@ static void free_profile(struct profile *p)
 	tw_owners_free(&p->owners);
 }
 
-int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names, FILE *f)
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names,
+                 const struct tw_callgrind_replay *by, FILE *f)
 {
 	struct profile p = {.f = f, .names = names};
-	struct tw_calls_options how = {.replay = *options, .place = find_function, .context = &p};
+	struct tw_calls_options how = {
+	    .replay = *options, .place = find_function, .again = find_again, .context = &p, .run = by->run, .run_context = by->run_context};
 	struct tw_calls calls = {0};
 	int error = tw_owners_init(&p.owners, names, r);
 	if (!error)

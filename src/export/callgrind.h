@@ -12,7 +12,15 @@
 #include <trackway/names.h>
 #include <trackway/replay.h>
 
+/* In place of tw_replay, as in struct tw_calls_options (analyze/call.h). NULL: tw_replay. */
+struct tw_callgrind_replay {
+	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
+	           const struct tw_analyzer *analyzer, void *arg);
+	void *run_context;
+};
+
 /* Replays `r` and writes its profile to `f`. 0, a negative enum tw_error, or what options->damage returned; the caller checks ferror(f). */
-int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names, FILE *f);
+int tw_callgrind(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_names *names,
+                 const struct tw_callgrind_replay *by, FILE *f);
 
 #endif

@@ -38,6 +38,7 @@ static const char *event_name(unsigned type)
 	    [TW_EVENT_CALL] = "call",
 	    [TW_EVENT_RETURN] = "return",
 	    [TW_EVENT_LEARNED] = "learned",
+	    [TW_EVENT_STACK] = "stack",
 	};
 	return type < TW_NEVENTS && names[type] ? names[type] : "?";
 }

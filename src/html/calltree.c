@@ -184,7 +184,29 @@ struct drawing {
 	uint32_t *of;     /* for each item of the tree: its place; LEFT_OUT */
 	uint32_t *others; /* for each drawn item: its children that are too small, together; 0: none */
 	size_t n;
+	uint32_t *number; /* for each function: that of its name, and 1; 0: it has none */
+	uint32_t *named;  /* for each number: the function */
+	size_t n_names, bytes;
 };
+
+/* The bytes that a function's name would add; 0: it is there. */
+static size_t more_bytes(const struct tw_calltree *t, const struct drawing *d, uint32_t function)
+{
+	if (function == NONE || d->number[function])
+		return 0;
+	return strlen(t->functions[function].name) + strlen(t->functions[function].module);
+}
+
+/* The number of a function's name, which is made if there is none. */
+static uint32_t name_of(const struct tw_calltree *t, struct drawing *d, uint32_t function)
+{
+	if (!d->number[function]) {
+		d->bytes += more_bytes(t, d, function);
+		d->named[d->n_names] = function;
+		d->number[function] = (uint32_t)++d->n_names;
+	}
+	return d->number[function] - 1;
+}
 
 /* The drawn item that stands for the small children of another. */
 static struct drawn *others_of(struct drawing *d, uint32_t parent)
@@ -220,6 +242,31 @@ static size_t draw(const struct tw_calltree *t, struct drawing *d, uint64_t leas
 	return left_out;
 }
 
+static void forget(const struct tw_calltree *t, struct drawing *d)
+{
+	size_t room = 2 * t->tree.n + 2;
+	memset(d->items, 0, room * sizeof *d->items);
+	memset(d->of, 0, room * sizeof *d->of);
+	memset(d->others, 0, room * sizeof *d->others);
+	memset(d->number, 0, (t->n_functions + 1) * sizeof *d->number);
+	d->n_names = d->bytes = 0;
+}
+
+/* As many items as there are to be, and as there is room for the names of. Returns how many are left out. */
+static size_t draw_most(const struct tw_calltree *t, struct drawing *d, size_t most)
+{
+	enum { FEWEST = 64 };
+	for (;; most /= 2) {
+		size_t left_out = draw(t, d, least_of(t, most));
+		for (size_t i = 0; i < d->n; i++)
+			if (d->items[i].function != NONE)
+				d->items[i].function = name_of(t, d, d->items[i].function);
+		if (d->bytes <= TW_CALLTREE_NAMES || most < FEWEST)
+			return left_out;
+		forget(t, d);
+	}
+}
+
 static void put_drawing(const struct drawing *d, struct tw_compact *c)
 {
 	static const char *const keys[] = {"parent", "name", "insns", "refs", "calls"};
@@ -239,24 +286,31 @@ static void put_drawing(const struct drawing *d, struct tw_compact *c)
 	tw_compact_close(c, '}');
 }
 
-static void put_functions(const struct tw_calltree *t, struct tw_compact *c)
+static void put_edges(const struct tw_calltree *t, struct drawing *d, struct tw_compact *c)
 {
-	enum { MOST_EDGES = 20000 };
-	tw_compact_open(c, "tree_names", '[');
-	for (size_t i = 0; i < t->n_functions; i++) {
+	const size_t most = d->bytes + TW_CALLTREE_NAMES / 2;
+	tw_compact_open(c, "edges", '[');
+	for (size_t i = 0; i < t->n_edges && i < TW_CALLTREE_EDGES; i++) {
+		const struct tw_calltree_edge *e = &t->edges[i];
+		if (d->bytes + more_bytes(t, d, e->from) + more_bytes(t, d, e->to) > most)
+			break;
 		tw_compact_open(c, NULL, '[');
-		tw_compact_text(c, NULL, t->functions[i].name);
-		tw_compact_text(c, NULL, t->functions[i].module);
+		tw_compact_real(c, NULL, e->from == NONE ? -1 : (double)name_of(t, d, e->from));
+		tw_compact_number(c, NULL, name_of(t, d, e->to));
+		tw_compact_number(c, NULL, e->calls);
+		tw_compact_number(c, NULL, e->insns);
 		tw_compact_close(c, ']');
 	}
 	tw_compact_close(c, ']');
-	tw_compact_open(c, "edges", '[');
-	for (size_t i = 0; i < t->n_edges && i < MOST_EDGES; i++) {
+}
+
+static void put_names(const struct tw_calltree *t, const struct drawing *d, struct tw_compact *c)
+{
+	tw_compact_open(c, "tree_names", '[');
+	for (size_t i = 0; i < d->n_names; i++) {
 		tw_compact_open(c, NULL, '[');
-		tw_compact_real(c, NULL, t->edges[i].from == NONE ? -1 : (double)t->edges[i].from);
-		tw_compact_number(c, NULL, t->edges[i].to);
-		tw_compact_number(c, NULL, t->edges[i].calls);
-		tw_compact_number(c, NULL, t->edges[i].insns);
+		tw_compact_text(c, NULL, t->functions[d->named[i]].name);
+		tw_compact_text(c, NULL, t->functions[d->named[i]].module);
 		tw_compact_close(c, ']');
 	}
 	tw_compact_close(c, ']');
@@ -265,14 +319,23 @@ static void put_functions(const struct tw_calltree *t, struct tw_compact *c)
 size_t tw_calltree_json(const struct tw_calltree *t, struct tw_compact *c, size_t most)
 {
 	size_t room = 2 * t->tree.n + 2, left_out = 0;
-	struct drawing d = {calloc(room, sizeof *d.items), calloc(room, sizeof *d.of), calloc(room, sizeof *d.others), 0};
-	if (d.items && d.of && d.others) {
-		left_out = draw(t, &d, least_of(t, most));
+	struct drawing d = {
+	    .items = calloc(room, sizeof *d.items),
+	    .of = calloc(room, sizeof *d.of),
+	    .others = calloc(room, sizeof *d.others),
+	    .number = calloc(t->n_functions + 1, sizeof *d.number),
+	    .named = calloc(t->n_functions + 1, sizeof *d.named),
+	};
+	if (d.items && d.of && d.others && d.number && d.named) {
+		left_out = draw_most(t, &d, most);
 		put_drawing(&d, c);
-		put_functions(t, c);
+		put_edges(t, &d, c);
+		put_names(t, &d, c);
 	}
 	free(d.items);
 	free(d.of);
 	free(d.others);
+	free(d.number);
+	free(d.named);
 	return left_out;
 }

@@ -38,9 +38,12 @@ uint32_t tw_calltree_find(const struct tw_calltree *t, const char *name, const c
 
 /*
  * The members "tree", {"parent", "name", "insns", "refs", "calls"}: arrays side by side, costs without those of what was called, item 0 the root; "tree_names",
- * [[NAME, MODULE]...]; and "edges", [[FROM, TO, CALLS, INSNS]...] by numbers of these names. Contexts beyond about `most` are given together, those of
- * each parent in one item without a name (-1). Returns how many contexts those are.
+ * [[NAME, MODULE]...]; and "edges", [[FROM, TO, CALLS, INSNS]...] by numbers of these names. Contexts beyond about `most`, or of whose names there would be more than
+ * TW_CALLTREE_NAMES bytes, are given together, those of each parent in one item without a name (-1). Returns how many contexts those are. Edges are those that cost most:
+ * TW_CALLTREE_EDGES at most, with at most half as many bytes of other names.
  */
+enum { TW_CALLTREE_NAMES = 1000000, TW_CALLTREE_EDGES = 20000 };
+
 size_t tw_calltree_json(const struct tw_calltree *t, struct tw_compact *c, size_t most);
 
 #endif

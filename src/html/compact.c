@@ -65,3 +65,9 @@ void tw_compact_text(struct tw_compact *c, const char *key, const char *text)
 	}
 	putc('"', c->f);
 }
+
+void tw_compact_json(struct tw_compact *c, const char *json)
+{
+	begin(c, NULL);
+	fputs(json, c->f);
+}

@@ -20,6 +20,7 @@ void tw_compact_close(struct tw_compact *c, char bracket);                 /* '}
 void tw_compact_number(struct tw_compact *c, const char *key, uint64_t value);
 void tw_compact_real(struct tw_compact *c, const char *key, double value);
 void tw_compact_address(struct tw_compact *c, const char *key, uint64_t value); /* as a text: "0x..." */
+void tw_compact_json(struct tw_compact *c, const char *json);                   /* what is JSON already */
 void tw_compact_text(struct tw_compact *c, const char *key, const char *text);  /* NULL: null */
 
 #endif

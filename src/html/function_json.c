@@ -10,6 +10,7 @@ struct lines {
 
 struct function_json {
 	struct tw_listing *l;
+	const struct tw_cache_misses *misses;
 	struct tw_compact *c;
 	const struct tw_listing_function *f;
 	struct tw_texts files;
@@ -42,6 +43,7 @@ static void put_insn(struct function_json *j, const struct tw_profile_insn *p)
 	tw_names_code(j->l->names, p->image, p->pc, &name);
 	tw_listing_disassemble(j->l, p, text, sizeof text);
 	int64_t file = file_number(j, name.file, name.line);
+	const struct tw_cache_miss *missed = tw_cache_miss_of(j->misses, p->image, p->pc);
 	tw_compact_open(j->c, NULL, '[');
 	tw_compact_address(j->c, NULL, p->pc);
 	tw_compact_number(j->c, NULL, p->executions);
@@ -50,6 +52,10 @@ static void put_insn(struct function_json *j, const struct tw_profile_insn *p)
 	tw_compact_real(j->c, NULL, (double)file);
 	tw_compact_number(j->c, NULL, name.line);
 	tw_compact_text(j->c, NULL, text);
+	if (missed) {
+		tw_compact_number(j->c, NULL, missed->first);
+		tw_compact_number(j->c, NULL, missed->last);
+	}
 	tw_compact_close(j->c, ']');
 }
 
@@ -167,9 +173,10 @@ static void put_head(struct function_json *j)
 	tw_compact_number(j->c, "line", j->f->line);
 }
 
-size_t tw_function_json(struct tw_listing *l, struct tw_compact *c, const struct tw_listing_function *f)
+size_t tw_function_json(struct tw_listing *l, const struct tw_cache_misses *misses, struct tw_compact *c,
+                        const struct tw_listing_function *f)
 {
-	struct function_json j = {.l = l, .c = c, .f = f};
+	struct function_json j = {.l = l, .misses = misses, .c = c, .f = f};
 	struct blocks blocks = {0};
 	find_blocks(&j, &blocks);
 	tw_compact_open(c, NULL, '{');

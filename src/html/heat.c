@@ -66,7 +66,7 @@ static int rebuild(struct tw_heat *h, size_t room, unsigned coarser)
 			continue;
 		struct tw_heat_cell *to = find(h, from->page >> coarser, from->thread, from->stretch);
 		h->n += is_free(to);
-		*to = (struct tw_heat_cell){from->page >> coarser, from->thread, from->stretch, to->reads + from->reads,
+		*to = (struct tw_heat_cell){from->page >> coarser,    from->thread, from->stretch, 0, to->reads + from->reads,
 		                            to->writes + from->writes};
 	}
 	free(old.cells);
@@ -91,7 +91,7 @@ static int add_to(struct tw_heat *h, const struct tw_heat_cell *what)
 			return 0;
 		c = find(h, what->page >> (h->shift - shift), what->thread, what->stretch);
 		h->n += is_free(c);
-		*c = (struct tw_heat_cell){what->page >> (h->shift - shift), what->thread, what->stretch, c->reads, c->writes};
+		*c = (struct tw_heat_cell){what->page >> (h->shift - shift), what->thread, what->stretch, 0, c->reads, c->writes};
 	}
 	c->reads += what->reads;
 	c->writes += what->writes;
@@ -108,7 +108,7 @@ int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t wr
 		c->writes += writes;
 		return 1;
 	}
-	return add_to(h, &(struct tw_heat_cell){page, h->thread, h->stretch, reads, writes});
+	return add_to(h, &(struct tw_heat_cell){page, h->thread, h->stretch, 0, reads, writes});
 }
 
 int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more)
@@ -131,6 +131,8 @@ int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more)
 static int by_page(const void *a, const void *b)
 {
 	const struct tw_heat_cell *x = a, *y = b;
+	if (x->program != y->program)
+		return x->program < y->program ? -1 : 1;
 	if (x->page != y->page)
 		return x->page < y->page ? -1 : 1;
 	if (x->thread != y->thread)
@@ -138,12 +140,18 @@ static int by_page(const void *a, const void *b)
 	return (x->stretch > y->stretch) - (x->stretch < y->stretch);
 }
 
-const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h)
+const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h, uint32_t (*program_of)(void *context, uint32_t thread), void *context)
 {
+	uint32_t thread = UINT32_MAX, program = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < h->room; i++)
 		if (!is_free(&h->cells[i]))
 			h->cells[n++] = h->cells[i];
+	for (size_t i = 0; i < n; i++) {
+		if (h->cells[i].thread != thread)
+			program = program_of(context, thread = h->cells[i].thread);
+		h->cells[i].program = program;
+	}
 	forget(h);
 	qsort(h->cells, n, sizeof *h->cells, by_page);
 	return h->cells;

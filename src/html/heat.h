@@ -2,7 +2,7 @@
  * Memory over time: how often each piece of memory was read and written in each stretch of a thread's life.
  *
  * A cell is one page in one stretch. Pages begin as those of the processor, 4,096 bytes; whenever there are more than TW_HEAT_CELLS cells, pages get twice as
- * large. So a heat map never takes more than about 12 MB, whatever the program touches.
+ * large. So a heat map never takes more than about 16 MB, whatever the program touches.
  */
 #ifndef TW_HEAT_H
 #define TW_HEAT_H
@@ -15,6 +15,7 @@ enum { TW_HEAT_CELLS = 1 << 17, TW_HEAT_FINEST = 12, TW_HEAT_RECENT = 64 };
 struct tw_heat_cell {
 	uint64_t page; /* address >> shift */
 	uint32_t thread, stretch;
+	uint32_t program;       /* of the thread: tw_heat_sorted() sets it */
 	uint64_t reads, writes; /* both 0: the place is free */
 };
 
@@ -40,7 +41,7 @@ int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t wr
 /* Adds all of another, perhaps of coarser pages. 0: no memory. */
 int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more);
 
-/* The cells, n of them, by page, then thread and stretch; nothing can be added any more. */
-const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h);
+/* The cells, n of them, by the programs that program_of() says threads run, by page, then thread and stretch; nothing can be added any more. */
+const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h, uint32_t (*program_of)(void *context, uint32_t thread), void *context);
 
 #endif

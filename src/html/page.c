@@ -1,9 +1,8 @@
 #include "html/page.h"
+#include "analyze/beside.h"
 #include "analyzers/cct.h"
 #include "analyzers/table.h"
-#include "html/assets.h"
 #include "html/function_json.h"
-#include "html/page_data.h"
 #include "plugin/context.h"
 #include "plugin/stage.h"
 
@@ -16,11 +15,14 @@ static int open_context(struct tw_page *p, const struct tw_names_options *naming
 {
 	if (!tw_request_init(&p->request, &tw_analyzer_cct, "cct"))
 		return TW_ERR_MEMORY;
+	if (!tw_request_init(&p->cache_request, &tw_analyzer_cache, "cache"))
+		return TW_ERR_MEMORY;
 	if (naming)
 		p->request.naming = *naming;
+	p->cache_context = tw_context_new(&p->cache_request, p->recording, NULL);
 	p->context = tw_context_new(&p->request, p->recording, NULL);
 	p->names = p->context ? tw_context_names(p->context) : NULL;
-	return p->names ? 0 : TW_ERR_MEMORY;
+	return p->names && p->cache_context ? 0 : TW_ERR_MEMORY;
 }
 
 static int go_on(void *context, size_t thread, size_t chunk, int error)
@@ -52,10 +54,20 @@ static void *run_tree(void *arg)
 	return NULL;
 }
 
+/* Caches are followed in the order of time, by one processor: first, so that all are at work at the end. The story goes with them, if they are there. */
+static int run_story(struct tw_page *p, const struct tw_replay_options *replay)
+{
+	struct tw_story_request request = {p->recording, &p->story};
+	struct tw_beside story = {&tw_story_analyzer, &request};
+	if (!p->has_misses)
+		return tw_story_run(p->recording, replay, &p->story);
+	return tw_cache_run(p->cache_context, replay, p->names, tw_beside_replay, &story, &p->misses);
+}
+
 static int run_others(struct tw_page *p, const struct tw_replay_options *replay)
 {
 	struct tw_replay_options quiet = quietly(replay);
-	int error = tw_story_run(p->recording, replay, &p->story);
+	int error = run_story(p, replay);
 	return error ? error : tw_listing_init(&p->listing, p->recording, p->names, &quiet);
 }
 
@@ -63,6 +75,7 @@ static int run_all(struct tw_page *p, const struct tw_replay_options *replay)
 {
 	struct tree_run tree = {.page = p, .replay = quietly(replay)};
 	p->has_calls = !tw_stage_lacks(&tw_analyzer_cct, p->recording);
+	p->has_misses = !tw_stage_lacks(&tw_analyzer_cache, p->recording);
 	int runs = p->has_calls && !pthread_create(&tree.thread, NULL, run_tree, &tree);
 	int error = run_others(p, replay);
 	if (runs)
@@ -90,36 +103,20 @@ void tw_page_close(struct tw_page *p)
 	tw_story_free(p->story);
 	tw_calltree_free(&p->calls);
 	tw_listing_free(&p->listing);
+	tw_cache_misses_free(&p->misses);
 	tw_context_free(p->context);
 	tw_request_free(&p->request);
+	tw_context_free(p->cache_context);
+	tw_request_free(&p->cache_request);
 }
 
-/* ---- the page ---- */
-
-/* A text of the page, up to a mark, which is passed over. */
-static const char *put_until(FILE *f, const char *text, const char *mark)
-{
-	const char *at = strstr(text, mark);
-	fwrite(text, 1, at ? (size_t)(at - text) : strlen(text), f);
-	return at ? at + strlen(mark) : text + strlen(text);
-}
-
-void tw_page_write(struct tw_page *p, FILE *f, int served)
-{
-	const char *rest = put_until(f, tw_asset_page, "/*STYLE*/");
-	fputs(tw_asset_style, f);
-	rest = put_until(f, rest, "/*DATA*/");
-	tw_page_data(p, f, served);
-	rest = put_until(f, rest, "/*SCRIPT*/");
-	fputs(tw_asset_script, f);
-	fputs(rest, f);
-}
+/* ---- asking ---- */
 
 int tw_page_function(struct tw_page *p, FILE *f, size_t function)
 {
 	struct tw_compact c = {.f = f};
 	if (function >= p->listing.n_functions)
 		return 0;
-	tw_function_json(&p->listing, &c, &p->listing.functions[function]);
+	tw_function_json(&p->listing, &p->misses, &c, &p->listing.functions[function]);
 	return 1;
 }

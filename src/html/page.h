@@ -4,11 +4,12 @@
  * The page is one file (assets/) with the recording's data in it as JSON; it needs no network and no server. `trackway serve` gives the same page, which then asks for the
  * code of functions when it is wanted (tw_page_function).
  *
- * Three replays make it: the block profile (listing.h), the calling-context tree (calltree.h), the story (story.h).
+ * Three replays make it: the block profile (listing.h), the calling-context tree (calltree.h), the story (story.h) with what caches miss (cache_run.h).
  */
 #ifndef TW_PAGE_H
 #define TW_PAGE_H
 
+#include "analyzers/cache_run.h"
 #include "html/calltree.h"
 #include "report/listing.h"
 #include "html/story.h"
@@ -19,11 +20,15 @@ struct tw_page {
 	const char *dir;
 	struct tw_request request; /* of the tree */
 	struct tw_context *context;
+	struct tw_request cache_request; /* of the caches, as the analyzer has them by itself */
+	struct tw_context *cache_context;
 	struct tw_names *names; /* the context's */
 	struct tw_listing listing;
 	struct tw_calltree calls;
+	struct tw_cache_misses misses;
 	struct tw_story *story;
 	int has_calls;       /* 0: the recording does not tell how blocks end */
+	int has_misses;      /* 0: it has no references */
 	double ns_per_cycle; /* 0: not known */
 };
 
@@ -34,15 +39,14 @@ enum {
 	TW_PAGE_INSNS = 40000,    /* instructions of these */
 	TW_PAGE_CONTEXTS = 12000, /* of the flame graph */
 	TW_PAGE_BLOCKS = 3000,
+	TW_PAGE_NAMES = 1000000, /* bytes of names of functions; of blocks half as many */
+	TW_PAGE_CODE = 3000000,  /* bytes of code */
 };
 
 /* Replays what is needed. 0 or an error; tw_page_close in any case. The recording and `dir` must stay. `naming` may be NULL. */
 int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_names_options *naming,
                  const struct tw_replay_options *replay);
 void tw_page_close(struct tw_page *p);
-
-/* The page; `served`: without code of functions, which is asked for. The stream's errors are the caller's to see. */
-void tw_page_write(struct tw_page *p, FILE *f, int served);
 
 /* The code of a function by its number in the page's list, as JSON. 0: there is no such function. */
 int tw_page_function(struct tw_page *p, FILE *f, size_t function);

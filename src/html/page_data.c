@@ -1,4 +1,5 @@
 #include "html/page_data.h"
+#include "analyzers/process.h"
 #include "html/function_json.h"
 #include "export/syscalls.h"
 #include "html/regions.h"
@@ -53,6 +54,9 @@ static void put_facts(const struct tw_page *p, struct tw_compact *c)
 	tw_compact_number(c, "has_refs", (uint64_t)tw_format_has_refs(info->format));
 	tw_compact_number(c, "has_calls", (uint64_t)p->has_calls);
 	tw_compact_number(c, "has_time", p->ns_per_cycle > 0);
+	tw_compact_number(c, "has_misses", (uint64_t)p->has_misses);
+	tw_compact_text(c, "first_cache", tw_context_text(p->cache_context, "l1"));
+	tw_compact_text(c, "last_cache", tw_context_text(p->cache_context, "l2"));
 	tw_compact_close(c, '}');
 }
 
@@ -63,14 +67,27 @@ static void put_life(const struct tw_page *p, struct tw_compact *c, const struct
 	tw_compact_number(c, NULL, ns_of(p, tw_story_time(p->story, t->serial, t->totals.insns)));
 }
 
+/* The program that a thread runs: the one that it, or a thread of the same program, began with; else that of the process it was forked from. */
+static const char *program_of(const struct tw_page *p, const struct tw_thread_info *t)
+{
+	const struct tw_recording *r = p->recording;
+	const uint32_t first = tw_process_program(p->context, t->serial);
+	for (size_t i = 0; i < p->story->n_events; i++)
+		if (p->story->events[i].kind == TW_STORY_PROGRAM && p->story->events[i].thread == first)
+			return tw_base_name(p->story->events[i].text);
+	for (size_t i = 0; i < tw_recording_n_processes(r); i++)
+		if (tw_recording_process(r, i)->pid == t->parent_pid)
+			return tw_base_name(tw_recording_process(r, i)->program);
+	size_t own = tw_recording_process_of(r, tw_recording_find_thread(r, t->serial));
+	return own < tw_recording_n_processes(r) ? tw_base_name(tw_recording_process(r, own)->program) : "";
+}
+
 static void put_threads(const struct tw_page *p, struct tw_compact *c)
 {
 	const struct tw_recording *r = p->recording;
 	tw_compact_open(c, "threads", '[');
 	for (size_t i = 0; i < tw_recording_n_threads(r); i++) {
 		const struct tw_thread_info *t = tw_recording_thread(r, i);
-		size_t process = tw_recording_process_of(r, i);
-		int known = process < tw_recording_n_processes(r);
 		tw_compact_open(c, NULL, '[');
 		tw_compact_number(c, NULL, t->serial);
 		tw_compact_number(c, NULL, t->pid);
@@ -78,7 +95,7 @@ static void put_threads(const struct tw_page *p, struct tw_compact *c)
 		put_life(p, c, t);
 		tw_compact_number(c, NULL, t->totals.insns);
 		tw_compact_number(c, NULL, t->totals.refs);
-		tw_compact_text(c, NULL, known ? tw_base_name(tw_recording_process(r, process)->program) : "");
+		tw_compact_text(c, NULL, program_of(p, t));
 		tw_compact_close(c, ']');
 	}
 	tw_compact_close(c, ']');
@@ -148,7 +165,26 @@ static const struct tw_calltree_function *call_of(const struct tw_page *p, const
 	return i == UINT32_MAX ? NULL : &p->calls.functions[i];
 }
 
-static void put_function(const struct tw_page *p, struct tw_compact *c, const struct tw_listing_function *f)
+/* Cache misses of a function's code. */
+struct missed {
+	uint64_t first, last;
+};
+
+/* By owner. NULL: no memory. The caller frees it. */
+static struct missed *sum_misses(const struct tw_page *p)
+{
+	const struct tw_listing *l = &p->listing;
+	struct missed *sums = calloc(l->owners.n + 1u, sizeof *sums);
+	for (size_t i = 0; sums && i < l->profile.n_insns; i++) {
+		const struct tw_profile_insn *insn = &l->profile.insns[l->order[i].insn];
+		const struct tw_cache_miss *m = tw_cache_miss_of(&p->misses, insn->image, insn->pc);
+		sums[l->order[i].owner].first += m ? m->first : 0;
+		sums[l->order[i].owner].last += m ? m->last : 0;
+	}
+	return sums;
+}
+
+static void put_function(const struct tw_page *p, struct tw_compact *c, const struct tw_listing_function *f, const struct missed *missed)
 {
 	const struct tw_calltree_function *call = call_of(p, f);
 	tw_compact_open(c, NULL, '[');
@@ -161,25 +197,55 @@ static void put_function(const struct tw_page *p, struct tw_compact *c, const st
 	tw_compact_number(c, NULL, f->reads);
 	tw_compact_number(c, NULL, f->writes);
 	tw_compact_number(c, NULL, call ? call->calls : 0);
+	tw_compact_number(c, NULL, missed ? missed->first : 0);
+	tw_compact_number(c, NULL, missed ? missed->last : 0);
+	tw_compact_close(c, ']');
+}
+
+/* The code of the first functions, as long as there is room for it. */
+static void put_codes(struct tw_page *p, struct tw_compact *c, size_t most)
+{
+	struct tw_listing *l = &p->listing;
+	size_t insns = 0, left = TW_PAGE_CODE;
+	tw_compact_open(c, "code", '[');
+	for (size_t i = 0; i < l->n_functions && i < most && i < TW_PAGE_LISTINGS && insns + l->functions[i].n <= TW_PAGE_INSNS; i++) {
+		char *text = NULL;
+		size_t bytes = 0;
+		struct tw_compact one = {.f = open_memstream(&text, &bytes)};
+		if (!one.f)
+			break;
+		insns += tw_function_json(l, &p->misses, &one, &l->functions[i]);
+		int whole = !fclose(one.f) && bytes <= left;
+		if (whole)
+			tw_compact_json(c, text);
+		free(text);
+		if (!whole)
+			break;
+		left -= bytes;
+	}
 	tw_compact_close(c, ']');
 }
 
 static void put_functions(struct tw_page *p, struct tw_compact *c, int served)
 {
 	struct tw_listing *l = &p->listing;
-	size_t most = served ? SIZE_MAX : TW_PAGE_FUNCTIONS, insns = 0;
+	struct missed *missed = sum_misses(p);
+	size_t most = served ? SIZE_MAX : TW_PAGE_FUNCTIONS, bytes = 0;
 	tw_compact_number(c, "all_functions", l->n_functions);
 	tw_compact_open(c, "functions", '[');
-	for (size_t i = 0; i < l->n_functions && i < most; i++)
-		put_function(p, c, &l->functions[i]);
+	for (size_t i = 0; i < l->n_functions && i < most && (served || bytes < TW_PAGE_NAMES); i++) {
+		bytes += strlen(l->functions[i].name);
+		put_function(p, c, &l->functions[i], missed ? &missed[l->functions[i].owner] : NULL);
+	}
+	free(missed);
 	tw_compact_close(c, ']');
-	tw_compact_open(c, "code", '[');
-	for (size_t i = 0; !served && i < l->n_functions && i < TW_PAGE_LISTINGS && insns + l->functions[i].n <= TW_PAGE_INSNS; i++)
-		insns += tw_function_json(l, c, &l->functions[i]);
-	tw_compact_close(c, ']');
+	if (served)
+		most = 0;
+	put_codes(p, c, most);
 }
 
-static void put_block(struct tw_page *p, struct tw_compact *c, uint32_t block)
+/* Returns the bytes of its function's name. */
+static size_t put_block(struct tw_page *p, struct tw_compact *c, uint32_t block)
 {
 	const struct tw_profile_block *b = &p->listing.profile.fixed.blocks[block];
 	struct tw_code_name name;
@@ -196,16 +262,18 @@ static void put_block(struct tw_page *p, struct tw_compact *c, uint32_t block)
 	tw_compact_text(c, NULL, tw_ending_name((enum tw_ending)b->ending));
 	tw_compact_number(c, NULL, b->n_edges);
 	tw_compact_close(c, ']');
+	return strlen(name.function);
 }
 
 static void put_blocks(struct tw_page *p, struct tw_compact *c)
 {
 	const struct tw_profile_blocks *all = &p->listing.profile.fixed;
 	struct tw_profile_hot *hot = tw_profile_hottest(all);
+	size_t bytes = 0;
 	tw_compact_number(c, "all_blocks", all->n_blocks);
 	tw_compact_open(c, "blocks", '[');
-	for (uint32_t i = 0; hot && i < all->n_blocks && i < TW_PAGE_BLOCKS; i++)
-		put_block(p, c, hot[i].block);
+	for (uint32_t i = 0; hot && i < all->n_blocks && i < TW_PAGE_BLOCKS && bytes < TW_PAGE_NAMES / 2; i++)
+		bytes += put_block(p, c, hot[i].block);
 	tw_compact_close(c, ']');
 	free(hot);
 }
@@ -224,6 +292,43 @@ static void put_problems(struct tw_page *p, struct tw_compact *c)
 	tw_compact_close(c, ']');
 }
 
+/* Code of one file that has no source lines: instructions executed, and those in functions without a name. */
+struct no_lines {
+	uint64_t insns, unnamed;
+};
+
+/* Whether a function's name is but its file's, with an address. */
+static int is_unnamed(const struct tw_listing_function *f)
+{
+	size_t n = strlen(f->module);
+	return !strncmp(f->name, f->module, n) && !strncmp(f->name + n, "+0x", 3);
+}
+
+/* Files of which some code that ran has no lines: "no_lines": [[PATH, INSTRUCTIONS, of them in functions without a name]...]. */
+static void put_no_lines(const struct tw_page *p, struct tw_compact *c)
+{
+	const struct tw_listing *l = &p->listing;
+	struct no_lines *sums = calloc(l->owners.objects.n + 1u, sizeof *sums);
+	for (size_t i = 0; sums && i < l->n_functions; i++) {
+		const struct tw_listing_function *f = &l->functions[i];
+		struct no_lines *sum = &sums[l->owners.items[f->owner].object];
+		sum->insns += f->file ? 0 : f->insns;
+		sum->unnamed += !f->file && is_unnamed(f) ? f->insns : 0;
+	}
+	tw_compact_open(c, "no_lines", '[');
+	for (uint32_t i = 0; sums && i < l->owners.objects.n; i++) {
+		if (!sums[i].insns || l->owners.objects.items[i][0] != '/')
+			continue;
+		tw_compact_open(c, NULL, '[');
+		tw_compact_text(c, NULL, l->owners.objects.items[i]);
+		tw_compact_number(c, NULL, sums[i].insns);
+		tw_compact_number(c, NULL, sums[i].unnamed);
+		tw_compact_close(c, ']');
+	}
+	tw_compact_close(c, ']');
+	free(sums);
+}
+
 void tw_page_data(struct tw_page *p, FILE *f, int served)
 {
 	struct tw_compact c = {.f = f};
@@ -240,7 +345,8 @@ void tw_page_data(struct tw_page *p, FILE *f, int served)
 		left_out = tw_calltree_json(&p->calls, &c, TW_PAGE_CONTEXTS);
 	tw_compact_number(&c, "contexts_left_out", left_out);
 	put_blocks(p, &c);
-	tw_regions_json(p->story, p->names, &c);
+	tw_regions_json(p->story, p->context, p->names, &c);
+	put_no_lines(p, &c);
 	put_problems(p, &c);
 	tw_compact_close(&c, '}');
 }

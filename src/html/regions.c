@@ -1,4 +1,5 @@
 #include "html/regions.h"
+#include "analyzers/process.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 struct region {
 	size_t first, n; /* of the cells */
+	uint32_t program;
 	uint64_t start, end;
 	uint64_t refs;
 	char name[200];
@@ -13,6 +15,7 @@ struct region {
 
 struct regions {
 	struct tw_story *story;
+	const struct tw_context *context;
 	struct tw_names *names;
 	const struct tw_heat_cell *cells;
 	struct region *items;
@@ -21,6 +24,22 @@ struct regions {
 };
 
 /* ---- which there are ---- */
+
+static uint32_t program_of(void *context, uint32_t thread)
+{
+	return tw_process_program(context, thread);
+}
+
+/* Whether brk() gave memory in [start, end) to the cell's program. */
+static int is_heap(const struct regions *r, const struct tw_heat_cell *c, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < r->story->n_heaps; i++) {
+		const struct tw_story_heap *h = &r->story->heaps[i];
+		if (end > h->low && start < h->high && tw_process_program(r->context, h->thread) == c->program)
+			return 1;
+	}
+	return 0;
+}
 
 static uint64_t start_of(const struct regions *r, const struct tw_heat_cell *c)
 {
@@ -35,7 +54,7 @@ static void name_region(const struct regions *r, const struct tw_heat_cell *c, c
 		tw_names_data(r->names, tw_names_image(r->names, c->thread), at, &name);
 	if (name.module[0])
 		snprintf(to, size, "%s", name.module);
-	else if (start + page > r->story->heap_low && start < r->story->heap_high)
+	else if (is_heap(r, c, start, start + page))
 		snprintf(to, size, "heap (brk)");
 	else
 		snprintf(to, size, "anonymous");
@@ -49,9 +68,10 @@ static int find_regions(struct regions *r)
 		const struct tw_heat_cell *c = &r->cells[i];
 		struct region *last = r->n ? &r->items[r->n - 1] : NULL;
 		char name[200];
-		if (!last || start_of(r, c) >= last->end)
+		int other = !last || c->program != r->cells[i - 1].program;
+		if (other || start_of(r, c) >= last->end)
 			name_region(r, c, name, sizeof name);
-		if (!last || start_of(r, c) > last->end + FAR || (start_of(r, c) >= last->end && strcmp(name, last->name))) {
+		if (other || start_of(r, c) > last->end + FAR || (start_of(r, c) >= last->end && strcmp(name, last->name))) {
 			struct region *items = tw_array_zeros(r->items, r->n, &r->room, sizeof *items);
 			if (!items)
 				return TW_ERR_MEMORY;
@@ -59,6 +79,7 @@ static int find_regions(struct regions *r)
 			last = &items[r->n++];
 			last->first = i;
 			last->start = start_of(r, c);
+			last->program = c->program;
 			memcpy(last->name, name, sizeof name);
 		}
 		last->n++;
@@ -80,6 +101,8 @@ static int most_first(const void *a, const void *b)
 static int by_start(const void *a, const void *b)
 {
 	const struct region *x = a, *y = b;
+	if (x->program != y->program)
+		return x->program < y->program ? -1 : 1;
 	return (x->start > y->start) - (x->start < y->start);
 }
 
@@ -159,6 +182,7 @@ static void put_region(const struct regions *r, const struct region *x, uint64_t
 	rows = (bytes + row_bytes - 1) / row_bytes;
 	tw_compact_open(c, NULL, '{');
 	tw_compact_text(c, "name", x->name);
+	tw_compact_number(c, "thread", x->program);
 	tw_compact_address(c, "start", x->start);
 	tw_compact_number(c, "bytes", bytes);
 	tw_compact_number(c, "row_bytes", row_bytes);
@@ -167,9 +191,10 @@ static void put_region(const struct regions *r, const struct region *x, uint64_t
 	tw_compact_close(c, '}');
 }
 
-void tw_regions_json(struct tw_story *s, struct tw_names *names, struct tw_compact *c)
+void tw_regions_json(struct tw_story *s, const struct tw_context *context, struct tw_names *names, struct tw_compact *c)
 {
-	struct regions r = {.story = s, .names = names, .cells = tw_heat_sorted(&s->heat)};
+	const struct tw_heat_cell *cells = tw_heat_sorted(&s->heat, program_of, (void *)context);
+	struct regions r = {.story = s, .context = context, .names = names, .cells = cells};
 	uint64_t all = 0;
 	if (!find_regions(&r))
 		choose(&r);

@@ -7,12 +7,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* What begin() is given. */
-struct asked {
-	const struct tw_recording *recording;
-	struct tw_story **out;
-};
-
 static void free_story(struct tw_story *s)
 {
 	for (size_t i = 0; i < s->n_calls; i++)
@@ -23,13 +17,14 @@ static void free_story(struct tw_story *s)
 	free(s->sums);
 	free(s->events);
 	free(s->marks);
+	free(s->heaps);
 	tw_heat_free(&s->heat);
 	free(s);
 }
 
 static void *begin(void *arg)
 {
-	const struct asked *asked = arg;
+	const struct tw_story_request *asked = arg;
 	struct tw_story *s = calloc(1, sizeof *s);
 	if (!s || !tw_heat_init(&s->heat)) {
 		free(s);
@@ -37,7 +32,6 @@ static void *begin(void *arg)
 	}
 	s->recording = asked->recording;
 	s->out = asked->out;
-	s->heap_low = UINT64_MAX;
 	return s;
 }
 
@@ -183,6 +177,24 @@ static int keep_call(struct tw_story *s, uint32_t thread, const struct tw_syscal
 	return 0;
 }
 
+static int take_heap(struct tw_story *s, uint32_t thread, uint64_t low, uint64_t high)
+{
+	for (size_t i = s->n_heaps; i-- > 0;) {
+		struct tw_story_heap *h = &s->heaps[i];
+		if (h->thread != thread)
+			continue;
+		h->low = low < h->low ? low : h->low;
+		h->high = high > h->high ? high : h->high;
+		return 0;
+	}
+	struct tw_story_heap *heaps = tw_array_room(s->heaps, s->n_heaps, &s->heaps_room, sizeof *heaps);
+	if (!heaps)
+		return TW_ERR_MEMORY;
+	s->heaps = heaps;
+	heaps[s->n_heaps++] = (struct tw_story_heap){low, high, thread};
+	return 0;
+}
+
 static int take_call(struct tw_story *s, uint32_t thread, const struct tw_event *e)
 {
 	const struct tw_syscall *call = e->payload;
@@ -192,12 +204,8 @@ static int take_call(struct tw_story *s, uint32_t thread, const struct tw_event 
 	sum->calls++;
 	sum->cycles += call->tsc > call->began ? call->tsc - call->began : 0;
 	s->all_calls++;
-	if (call->number == SYS_brk && call->result > 0) {
-		uint64_t end = (uint64_t)call->result;
-		s->heap_low = end < s->heap_low ? end : s->heap_low;
-		s->heap_high = end > s->heap_high ? end : s->heap_high;
-	}
-	return keep_call(s, thread, call, e->bytes);
+	int error = call->number == SYS_brk && call->result > 0 ? take_heap(s, thread, (uint64_t)call->result, (uint64_t)call->result) : 0;
+	return error ? error : keep_call(s, thread, call, e->bytes);
 }
 
 /* ---- other events ---- */
@@ -323,12 +331,12 @@ static int merge(void *state, void *later)
 	error = error ? error : merge_sums(s, l);
 	if (!error && !tw_heat_merge(&s->heat, &l->heat))
 		error = TW_ERR_MEMORY;
+	for (size_t i = 0; i < l->n_heaps && !error; i++)
+		error = take_heap(s, l->heaps[i].thread, l->heaps[i].low, l->heaps[i].high);
 	for (size_t i = 0; i < l->n_stacks; i++)
 		see_stack(s, l->stacks[i]);
 	s->all_calls += l->all_calls;
 	s->all_events += l->all_events;
-	s->heap_low = l->heap_low < s->heap_low ? l->heap_low : s->heap_low;
-	s->heap_high = l->heap_high > s->heap_high ? l->heap_high : s->heap_high;
 	free_story(l);
 	return error;
 }
@@ -347,12 +355,13 @@ static int end(void *state, int error)
 	return 0;
 }
 
+const struct tw_analyzer tw_story_analyzer = {.name = "story", .begin = begin, .batch = batch, .merge = merge, .end = end};
+
 int tw_story_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_story **out)
 {
-	static const struct tw_analyzer analyzer = {.name = "story", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	struct asked asked = {r, out};
+	struct tw_story_request asked = {r, out};
 	*out = NULL;
-	return tw_replay(r, options, &analyzer, &asked);
+	return tw_replay(r, options, &tw_story_analyzer, &asked);
 }
 
 void tw_story_free(struct tw_story *s)

@@ -39,6 +39,12 @@ struct tw_story_event {
 	char *text;
 };
 
+/* What brk() gave a thread: from the first end of the heap to the last. */
+struct tw_story_heap {
+	uint64_t low, high;
+	uint32_t thread;
+};
+
 /* Stacks: pages of 64 KiB that a stack pointer pointed into, when it was looked at. */
 enum { TW_STORY_STACKS = 512 };
 
@@ -55,15 +61,22 @@ struct tw_story {
 	struct tw_story_sum *sums;
 	struct tw_story_event *events;
 	struct tw_story_mark *marks; /* by thread, then instruction */
-	size_t n_calls, n_sums, n_events, n_marks;
-	size_t calls_room, sums_room, events_room, marks_room;
+	struct tw_story_heap *heaps;
+	size_t n_calls, n_sums, n_events, n_marks, n_heaps;
+	size_t calls_room, sums_room, events_room, marks_room, heaps_room;
 	uint64_t first, last;           /* time of the first and the last mark; both 0: there are none */
 	uint64_t all_calls, all_events; /* how many there were */
-	uint64_t heap_low, heap_high;   /* what brk() gave; low > high: nothing */
 	uint64_t stacks[TW_STORY_STACKS];
 	size_t n_stacks;
 	struct tw_story **out; /* private: where it goes when it is whole */
 };
+
+/* The analyzer, and what its begin() is given; `out` as below. */
+struct tw_story_request {
+	const struct tw_recording *recording;
+	struct tw_story **out;
+};
+extern const struct tw_analyzer tw_story_analyzer;
 
 /* Replays `r`. *out is the caller's, who gives it to tw_story_free in any case. 0 or an error. */
 int tw_story_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_story **out);

@@ -12,7 +12,6 @@
  * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
  */
 #include "instrument/planner.h"
-#include "engine/code/translate.h"
 
 #define KNOWS_RSP (1u << TW_RSP)
 

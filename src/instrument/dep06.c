@@ -10,7 +10,6 @@
  * needs no care at faults: whenever a fragment does not run to one of its ends, a keyframe follows, which makes all registers UPDATED.
  */
 #include "instrument/planner.h"
-#include "engine/code/translate.h"
 
 /* What is known of a register's status is in `recorded` and `updated` (in neither: nothing); tested: memory has RECORDED. */
 struct dep06_planner {

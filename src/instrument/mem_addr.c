@@ -7,7 +7,6 @@
  * and the like are recorded as in dep, with no register known.
  */
 #include "instrument/planner.h"
-#include "engine/code/translate.h"
 
 /* Registers tw_scratch chooses from. */
 #define SCRATCH (1u << TW_RAX | 1u << TW_RCX | 1u << TW_RDX | 1u << TW_RBX | 1u << TW_RSI | 1u << TW_RDI)

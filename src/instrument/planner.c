@@ -1,5 +1,4 @@
 #include "instrument/planner.h"
-#include "engine/code/translate.h"
 
 void tw_planner_op(struct planner *w, const struct tw_op *op)
 {

@@ -11,13 +11,6 @@
 /* Fragments that have run less often have no code. */
 enum { HOT = 250 };
 
-static void note_row(struct tw_code_counts *c, uint32_t upper)
-{
-	uint32_t n = atomic_load(&c->n_rows);
-	while (n <= upper && !atomic_compare_exchange_weak(&c->n_rows, &n, upper + 1))
-		;
-}
-
 /* The counters of an upper half, or NULL. */
 static _Atomic uint8_t *counts_of(struct tw_code_counts *c, uint32_t upper)
 {
@@ -25,7 +18,7 @@ static _Atomic uint8_t *counts_of(struct tw_code_counts *c, uint32_t upper)
 	if (!new)
 		return row;
 	if (__atomic_compare_exchange_n(&c->row[upper], &row, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		note_row(c, upper);
+		c->upper[atomic_fetch_add(&c->n_rows, 1)] = (uint16_t)upper;
 		return new;
 	}
 	free(new); /* another thread was quicker */
@@ -41,7 +34,7 @@ int tw_code_ran(struct tw_code_counts *c, uint32_t number)
 void tw_code_counts_fini(struct tw_code_counts *c)
 {
 	for (uint32_t i = 0; i < c->n_rows; i++)
-		free(c->row[i]);
+		free(c->row[c->upper[i]]);
 }
 
 /* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */

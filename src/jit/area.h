@@ -26,7 +26,8 @@ struct tw_code_area {
 /* How often fragments without code have run, about; by any number of threads at a time. All zeros to begin with. */
 struct tw_code_counts {
 	_Atomic uint8_t *row[TW_NUMBERED_ROW]; /* by upper half; made when it is first wanted */
-	_Atomic uint32_t n_rows;               /* one more than the highest that has been */
+	_Atomic uint32_t n_rows;               /* that there are... */
+	uint16_t upper[TW_NUMBERED_ROW];       /* ...of these upper halves */
 };
 
 /* The fragment has run once more. 1: this often it is worth code of its own; that is said once. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+const char *const tw_fact_names[TW_FACT_KINDS] = {"blocks", "edges", "calls", "contexts", "context edges", "references"};
+
 void tw_facts_free(struct tw_facts *f)
 {
 	tw_texts_free(&f->texts);
@@ -50,13 +52,15 @@ uint32_t tw_facts_module(struct tw_facts *f, const char *build_id, const char *p
 
 static int same(const struct tw_fact *a, const struct tw_fact *b)
 {
-	return a->kind == b->kind && a->module == b->module && a->to_module == b->to_module && a->from == b->from && a->to == b->to;
+	return a->kind == b->kind && a->module == b->module && a->to_module == b->to_module && a->from == b->from && a->to == b->to &&
+	       a->parent == b->parent;
 }
 
 /* The slot of the fact, or the free one where it would go. */
 static size_t slot_of(const struct tw_facts *f, const struct tw_fact *fact)
 {
-	const uint64_t key[4] = {(uint64_t)fact->kind << 32 | fact->module, fact->to_module, fact->from, fact->to};
+	const uint64_t key[4] = {(uint64_t)fact->kind << 32 | fact->module, (uint64_t)fact->parent << 32 | fact->to_module, fact->from,
+	                         fact->to};
 	size_t at = XXH64(key, sizeof key, 0) & (f->n_slots - 1);
 	while (f->slots[at] && !same(&f->facts[f->slots[at] - 1], fact))
 		at = (at + 1) & (f->n_slots - 1);
@@ -94,9 +98,9 @@ int tw_facts_add(struct tw_facts *f, const struct tw_fact *fact)
 	return 1;
 }
 
-int tw_facts_has(const struct tw_facts *f, const struct tw_fact *fact)
+uint32_t tw_facts_find(const struct tw_facts *f, const struct tw_fact *fact)
 {
-	return f->n_slots && f->slots[slot_of(f, fact)];
+	return f->n_slots ? f->slots[slot_of(f, fact)] : 0;
 }
 
 void tw_facts_count(const struct tw_facts *f, uint64_t n[TW_FACT_KINDS])
@@ -108,16 +112,17 @@ void tw_facts_count(const struct tw_facts *f, uint64_t n[TW_FACT_KINDS])
 
 /* ---- merging ---- */
 
-/* What the numbers of another set's modules and texts are in this one. */
+/* What the numbers of another set's modules, texts and facts are in this one. */
 struct numbers {
-	uint32_t *module, *text;
+	uint32_t *module, *text, *fact;
 };
 
 static int translate(struct tw_facts *f, const struct tw_facts *from, struct numbers *n)
 {
 	n->module = calloc(from->n_modules + 1, sizeof *n->module);
 	n->text = calloc(from->texts.n + 1, sizeof *n->text);
-	if (!n->module || !n->text)
+	n->fact = calloc(from->n + 1, sizeof *n->fact);
+	if (!n->module || !n->text || !n->fact)
 		return tw_fail(TW_ERR_MEMORY, "facts");
 	for (size_t i = 0; i < from->n_modules; i++) {
 		n->module[i] = tw_facts_module(f, tw_facts_build_id(from, (uint32_t)i), tw_facts_path(from, (uint32_t)i));
@@ -143,12 +148,15 @@ int tw_facts_merge(struct tw_facts *f, const struct tw_facts *from, uint64_t add
 		fact.to_module = n.module[fact.to_module];
 		fact.function = n.text[fact.function];
 		fact.file = n.text[fact.file];
+		fact.parent = n.fact[fact.parent];
 		const int new = tw_facts_add(f, &fact);
+		n.fact[i + 1] = tw_facts_find(f, &fact);
 		error = new < 0 ? new : TW_OK;
 		added[fact.kind] += new > 0;
 	}
 	f->runs += from->runs;
 	free(n.module);
 	free(n.text);
+	free(n.fact);
 	return error;
 }

@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #define MAGIC "TWLEARN\n"
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct head {
 	char magic[8];
@@ -94,7 +94,8 @@ static int take_facts(struct tw_facts *f, const struct head *h, const struct tw_
 	for (uint64_t i = 0; i < h->n_facts; i++) {
 		const struct tw_fact *fact = &facts[i];
 		const int ok = fact->kind < TW_FACT_KINDS && fact->module < f->n_modules && fact->to_module < f->n_modules &&
-		               fact->function < f->texts.n && fact->file < f->texts.n;
+		               fact->function < f->texts.n && fact->file < f->texts.n && fact->parent <= i &&
+		               (!fact->parent || f->facts[fact->parent - 1].kind == TW_FACT_CONTEXT);
 		const int error = ok ? tw_facts_add(f, fact) : tw_fail(TW_ERR_DAMAGED, "facts");
 		if (error < 0)
 			return error;

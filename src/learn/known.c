@@ -1,5 +1,5 @@
 #include "learn/known.h"
-#include "base/told.h"
+#include "base/region.h"
 #include "learn/file.h"
 #include "learn/module.h"
 
@@ -46,21 +46,31 @@ static void enter_fact(const struct known *k, const struct tw_fact *f)
 {
 	struct tw_told_place from, to;
 	const int is_block = f->kind == TW_FACT_BLOCK;
+	if (f->kind > TW_FACT_CALL) /* which the bare engine does not tell */
+		return;
 	if (!place_of(k, f->module, is_block ? f->from : f->from - 1, &from))
 		return;
 	from.offset += !is_block;
+	if (k->control->learn_log) {
+		const struct tw_region_table t = {(uint64_t *)((char *)k->control + k->control->sizes.claims_at),
+		                                  k->control->sizes.claim_entries};
+		if (is_block)
+			tw_region_add((enum tw_region_log)k->control->learn_log, t, from, f->to - f->from);
+		return;
+	}
 	if (is_block)
 		enter(k, from, tw_told_block(from, f->to - f->from));
 	else if (place_of(k, f->to_module, f->to, &to))
 		enter(k, from, tw_told_edge(from, to, f->kind == TW_FACT_CALL));
 }
 
-void tw_learn_known(const char *file, struct tw_control *c)
+int tw_learn_known(const char *file, struct tw_control *c)
 {
 	struct tw_facts facts = {0};
 	struct known k = {.facts = &facts, .control = c};
+	int some = 0;
 	if (tw_form_of(c->format) != TW_FORM_PLAIN || tw_learn_read(file, &facts))
-		return;
+		return 0;
 	k.modules = calloc(facts.n_modules + 1, sizeof *k.modules);
 	k.names = calloc(facts.n_modules + 1, sizeof *k.names);
 	if (k.modules && k.names) {
@@ -68,7 +78,9 @@ void tw_learn_known(const char *file, struct tw_control *c)
 		for (size_t i = 0; i < facts.n; i++)
 			enter_fact(&k, &facts.facts[i]);
 	}
+	some = facts.n > 0;
 	free(k.modules);
 	free(k.names);
 	tw_facts_free(&facts);
+	return some;
 }

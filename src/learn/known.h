@@ -4,7 +4,7 @@
 
 #include "base/channel.h"
 
-/* Enters them, as far as their modules have not changed since. A file that cannot be read has none. */
-void tw_learn_known(const char *file, struct tw_control *c);
+/* Enters them, as far as their modules have not changed since. A file that cannot be read has none. True: there were some. */
+int tw_learn_known(const char *file, struct tw_control *c);
 
 #endif

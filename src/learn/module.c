@@ -53,3 +53,13 @@ int tw_module_offset(const struct tw_module_file *m, uint64_t vaddr, uint64_t *o
 	}
 	return 0;
 }
+
+int tw_module_vaddr(const struct tw_module_file *m, uint64_t offset, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < m->n_code; i++) {
+		*vaddr = offset - m->code[i].offset + m->code[i].vaddr;
+		if (offset - m->code[i].offset < m->code[i].bytes)
+			return 1;
+	}
+	return 0;
+}

@@ -21,4 +21,7 @@ void tw_module_read(const char *path, struct tw_module_file *m);
 /* Where in the file an address of its code is. 0: it has none there. */
 int tw_module_offset(const struct tw_module_file *m, uint64_t vaddr, uint64_t *offset);
 
+/* And the other way round. */
+int tw_module_vaddr(const struct tw_module_file *m, uint64_t offset, uint64_t *vaddr);
+
 #endif

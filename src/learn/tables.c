@@ -56,7 +56,7 @@ static int holds(const struct ranges *r, uint32_t module, uint64_t from, uint64_
 /* The other set, in the numbers of this one: modules that it does not have are none. */
 struct other {
 	const struct tw_facts *known;
-	uint32_t *module;
+	uint32_t *module, *fact; /* what is known of this set's facts: their numbers there, 0: they are not */
 	struct ranges ranges;
 };
 
@@ -68,29 +68,35 @@ static uint32_t same_module(const struct tw_facts *f, const char *id, const char
 	return TW_NO_NUMBER;
 }
 
+/* Facts stand behind those that they go on from. */
+static uint32_t find_there(const struct other *o, const struct tw_fact *fact)
+{
+	struct tw_fact there = *fact;
+	there.module = o->module[fact->module];
+	there.to_module = o->module[fact->to_module];
+	there.parent = o->fact[fact->parent];
+	if (there.module == TW_NO_NUMBER || there.to_module == TW_NO_NUMBER || (fact->parent && !there.parent))
+		return 0;
+	if (fact->kind == TW_FACT_BLOCK)
+		return (uint32_t)holds(&o->ranges, there.module, there.from, there.to);
+	return tw_facts_find(o->known, &there);
+}
+
 static int begin_other(struct other *o, const struct tw_facts *whole, const struct tw_facts *known)
 {
 	*o = (struct other){.known = known};
 	if (!known)
 		return TW_OK;
 	o->module = malloc((whole->n_modules + 1) * sizeof *o->module);
-	if (!o->module)
+	o->fact = calloc(whole->n + 1, sizeof *o->fact);
+	if (!o->module || !o->fact)
 		return tw_fail(TW_ERR_MEMORY, "modules");
 	for (size_t i = 0; i < whole->n_modules; i++)
 		o->module[i] = same_module(known, tw_facts_build_id(whole, (uint32_t)i), tw_facts_path(whole, (uint32_t)i));
-	return take_ranges(known, &o->ranges);
-}
-
-static int is_known(const struct other *o, const struct tw_fact *fact)
-{
-	struct tw_fact there = *fact;
-	if (!o->known)
-		return 0;
-	there.module = o->module[fact->module];
-	there.to_module = o->module[fact->to_module];
-	if (there.module == TW_NO_NUMBER || there.to_module == TW_NO_NUMBER)
-		return 0;
-	return fact->kind == TW_FACT_BLOCK ? holds(&o->ranges, there.module, there.from, there.to) : tw_facts_has(o->known, &there);
+	const int error = take_ranges(known, &o->ranges);
+	for (size_t i = 0; i < whole->n && !error; i++)
+		o->fact[i + 1] = find_there(o, &whole->facts[i]);
+	return error;
 }
 
 /* ---- rows ---- */
@@ -134,7 +140,8 @@ static uint64_t bytes_of(const struct ranges *r, const struct tw_fact *fact)
 	return at < r->n && r->of[at].module == fact->module && r->of[at].from == fact->from ? r->of[at].to - r->of[at].from : 0;
 }
 
-static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n, const struct other *o, const struct ranges *own)
+static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n, const struct tw_facts *whole, const struct other *o,
+                 const struct ranges *own)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!i || by_name(&items[i - 1], &items[i]))
@@ -142,7 +149,7 @@ static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n,
 			    (struct tw_learn_row){.path = items[i].path, .function = *items[i].function ? items[i].function : NULL};
 		struct tw_learn_row *row = &rows->rows[rows->n - 1];
 		row->n[items[i].fact->kind]++;
-		row->known[items[i].fact->kind] += (unsigned)is_known(o, items[i].fact);
+		row->known[items[i].fact->kind] += o->known && o->fact[items[i].fact - whole->facts + 1];
 		row->bytes += items[i].fact->kind == TW_FACT_BLOCK ? bytes_of(own, items[i].fact) : 0;
 	}
 }
@@ -150,7 +157,7 @@ static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n,
 int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, int by_function, struct tw_learn_rows *rows)
 {
 	struct ranges own = {0};
-	struct other o;
+	struct other o = {0};
 	struct item *items = malloc((whole->n + 1) * sizeof *items);
 	*rows = (struct tw_learn_rows){.rows = malloc((whole->n + 1) * sizeof *rows->rows)};
 	int error = items && rows->rows ? begin_other(&o, whole, known) : tw_fail(TW_ERR_MEMORY, "rows");
@@ -161,7 +168,7 @@ int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, in
 		                         by_function ? whole->texts.items[whole->facts[i].function] : ""};
 	if (!error) {
 		qsort(items, whole->n, sizeof *items, by_name);
-		fill(rows, items, whole->n, &o, &own);
+		fill(rows, items, whole->n, whole, &o, &own);
 	}
 	if (!error && known)
 		qsort(rows->rows, rows->n, sizeof *rows->rows, by_missing);
@@ -169,6 +176,7 @@ int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, in
 	free(own.of);
 	free(o.ranges.of);
 	free(o.module);
+	free(o.fact);
 	return error;
 }
 

@@ -1,5 +1,6 @@
 #include "names/functions.h"
 #include "base/array.h"
+#include "names/go_table.h"
 
 #include <elf.h>
 #include <gelf.h>
@@ -81,6 +82,13 @@ static int add_symbols(struct tw_functions *f, Dwfl_Module *module, GElf_Addr bi
 	for (int i = 1; i < n && ok; i++)
 		ok = add_symbol(f, module, i, bias);
 	return ok;
+}
+
+/* ---- Go ---- */
+
+static int add_go_function(void *f, uint64_t start, uint64_t end, const char *name)
+{
+	return add(f, (struct tw_function){.start = start, .bytes = end - start, .name = name});
 }
 
 /* ---- PLT stubs ---- */
@@ -204,7 +212,8 @@ struct tw_functions *tw_functions_new(Dwfl_Module *module)
 	struct tw_functions *f = elf ? calloc(1, sizeof *f) : NULL;
 	if (!f)
 		return NULL;
-	int ok = add_symbols(f, module, bias);
+	const struct tw_go_visitor go = {.function = add_go_function, .context = f};
+	int ok = add_symbols(f, module, bias) && tw_go_visit(elf, &go); /* symbols rank higher */
 	sort(f);
 	ok = ok && add_plt(f, elf);
 	sort(f);
@@ -232,6 +241,11 @@ const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64
 			return item;
 	}
 	return NULL;
+}
+
+const struct tw_function *tw_functions_at(const struct tw_functions *f, size_t i)
+{
+	return i < f->n ? &f->items[i] : NULL;
 }
 
 uint64_t tw_functions_end(const struct tw_functions *f, const struct tw_function *function)

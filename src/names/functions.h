@@ -27,7 +27,10 @@ void tw_functions_free(struct tw_functions *f);
 /* The function at the file's address `vaddr`, or NULL. */
 const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr);
 
-/* Where a function ends; `function` is one that was found. */
+/* All of them, in the order in which they are searched: of those that an address is in the last one that begins before it is meant, and of several with one beginning the last. NULL behind the last one. */
+const struct tw_function *tw_functions_at(const struct tw_functions *f, size_t i);
+
+/* Where a function ends; `function` is one of theirs. */
 uint64_t tw_functions_end(const struct tw_functions *f, const struct tw_function *function);
 
 #endif

@@ -1,8 +1,11 @@
 #include "names/gather.h"
 #include "names/gather_lines.h"
 #include "base/array.h"
+#include "names/file_names.h"
 #include "names/functions.h"
+#include "names/go_table.h"
 
+#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,29 +22,12 @@ static int add_function(struct tw_name_table *t, const struct tw_functions *all,
 	return item.name != TW_NO_TEXT && tw_name_table_add(t, TW_NAME_FUNCTIONS, &item);
 }
 
-static int by_address(const void *a, const void *b)
+static int add_functions(struct tw_name_table *t, const struct tw_functions *all)
 {
-	const struct tw_function *const *x = a, *const *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/* Adds the functions that pieces of code are in, each once. */
-static int add_functions(struct tw_name_table *t, const struct tw_functions *all, const struct tw_ran_list *ran)
-{
-	const struct tw_function **found = calloc(ran->n + 1, sizeof *found);
-	size_t n = 0;
-	int ok = found != NULL;
-	for (size_t i = 0; ok && i < ran->n; i++)
-		if ((found[n] = tw_functions_find(all, ran->pieces[i].start)))
-			n++;
-	if (n < ran->n)
-		t->why = TW_NAME_STRIPPED;
-	if (n)
-		qsort(found, n, sizeof *found, by_address);
-	for (size_t i = 0; ok && i < n; i++)
-		if (!i || found[i] != found[i - 1])
-			ok = add_function(t, all, found[i]);
-	free(found);
+	const struct tw_function *f;
+	int ok = 1;
+	for (size_t i = 0; ok && all && (f = tw_functions_at(all, i)); i++)
+		ok = add_function(t, all, f);
 	return ok;
 }
 
@@ -85,71 +71,175 @@ static int add_segments(struct tw_name_table *t, Elf *elf)
 	return ok;
 }
 
-/* ---- files ---- */
+/* ---- what names come from ---- */
 
-/* Why a file gives no names; TW_NAME_FINE: it does. */
-static enum tw_name_why why_not(const struct tw_symbols *s, size_t file)
+/* Puts in the places where a separate debug file would be found that is not there: it may come there. 0: there are others. */
+static int add_absent(struct tw_name_sources *sources, Elf *elf, const char *file)
 {
-	char path[4096];
-	if (tw_symbols_elf(s, file))
-		return TW_NAME_FINE;
+	char path[TW_NAME_SOURCE_PATH], id[64] = "";
+	const void *build;
+	const ssize_t n = dwelf_elf_gnu_build_id(elf, &build);
+	GElf_Word crc;
+	const char *link = dwelf_elf_gnu_debuglink(elf, &crc), *urls = getenv("DEBUGINFOD_URLS");
+	const int directory = (int)(tw_base_name(file) - file);
+	int ok = !urls || !*urls;
+	for (ssize_t i = 0; i < n && i < 31; i++)
+		sprintf(id + 2 * i, "%02x", ((const unsigned char *)build)[i]);
+	if (n > 1) {
+		snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
+		ok &= tw_name_sources_add(sources, path);
+	}
+	static const char *const where[] = {"%.0s%.*s%s", "%.0s%.*s.debug/%s", "%s%.*s%s"};
+	for (unsigned k = 0; link && k < 3; k++) {
+		const int bytes = snprintf(path, sizeof path, where[k], "/usr/lib/debug", directory, file, link);
+		ok &= bytes < (int)sizeof path && tw_name_sources_add(sources, path);
+	}
+	return ok;
+}
+
+/* 0: what is known now of the file at `path` may not be kept. */
+static int find_sources(const struct tw_symbols *s, size_t file, const char *path, struct tw_name_sources *out)
+{
+	const char *debug = NULL;
+	uint64_t bias;
+	Dwarf_Addr dwarf_bias;
+	Dwfl_Module *module = tw_symbols_dwfl(s, tw_symbols_file(s, file), &bias);
+	out->n = 0;
+	if (!module || !tw_name_sources_add(out, path))
+		return 0;
+	const int has_debug = dwfl_module_getdwarf(module, &dwarf_bias) != NULL;
+	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+	if (debug && has_debug)
+		return tw_name_sources_add(out, debug);
+	return has_debug || add_absent(out, tw_symbols_elf(s, file), path);
+}
+
+/* ---- the names of one file ---- */
+
+/* What is known of a file, and whether the store has it so. */
+struct known {
+	const struct tw_file_names *names;
+	int is_mapped; /* it is the store's */
+	int is_new;    /* it is not in the store */
+};
+
+static void forget(struct known *k)
+{
+	if (k->is_mapped)
+		tw_name_store_release(k->names);
+	else
+		free((void *)k->names);
+	*k = (struct known){0};
+}
+
+static int replace(struct known *k, struct tw_name_table *t, const struct tw_ran_list *ran)
+{
+	forget(k);
+	k->names = tw_file_names_new(t, ran);
+	k->is_new = 1;
+	return k->names != NULL;
+}
+
+static int add_go_line(void *table, uint64_t start, uint64_t end, const char *file, uint32_t line)
+{
+	struct tw_name_line item = {start, end, tw_name_table_text(table, file), line};
+	return item.source != TW_NO_TEXT && tw_name_table_add(table, TW_NAME_LINES, &item);
+}
+
+/* Without any lines but those that Go keeps in programs without DWARF. */
+static int gather_symbols(struct tw_symbols *s, size_t file, struct known *out)
+{
+	uint64_t bias;
+	Dwarf_Addr dwarf_bias;
+	struct tw_name_table t = {0};
+	Dwfl_Module *module = tw_symbols_dwfl(s, tw_symbols_file(s, file), &bias);
+	const struct tw_go_visitor go = {.line = add_go_line, .context = &t};
+	t.has_lines = dwfl_module_getdwarf(module, &dwarf_bias) != NULL;
+	int ok = t.has_lines || tw_go_visit(tw_symbols_elf(s, file), &go);
+	t.has_lines |= t.items[TW_NAME_LINES].n > 0;
+	ok = ok && add_segments(&t, tw_symbols_elf(s, file)) && add_functions(&t, tw_symbols_functions(s, file)) &&
+	     add_objects(&t, module, bias) && replace(out, &t, &(struct tw_ran_list){0});
+	tw_name_table_free(&t);
+	return ok;
+}
+
+/* Adds the lines of code of which they are not known: `missing`, and whatever else the same units have. */
+static int gather_missing(struct tw_symbols *s, size_t file, struct tw_ran_list *missing, struct known *k)
+{
+	struct tw_name_table t = {0};
+	struct tw_ran_list known = {0};
+	int ok =
+	    tw_file_names_unpack(k->names, &t) && tw_file_names_known(k->names, &known) && tw_gather_lines(s, file, missing, &t, &known);
+	for (size_t i = 0; ok && i < missing->n; i++)
+		ok = tw_ran_add(&known, missing->pieces[i].start, missing->pieces[i].end);
+	if (ok) {
+		tw_ran_sort(&known);
+		ok = replace(k, &t, &known);
+	}
+	free(known.pieces);
+	tw_name_table_free(&t);
+	return ok;
+}
+
+/* The pieces by the file's own addresses, sorted. 0: no memory. */
+static int by_vaddr(const struct tw_file_names *f, const struct tw_ran_list *ran, struct tw_ran_list *out)
+{
+	int ok = 1;
+	for (size_t i = 0; ok && i < ran->n; i++) {
+		const uint64_t start = tw_file_names_vaddr(f, ran->pieces[i].start);
+		ok = tw_ran_add(out, start, start + ran->pieces[i].end - ran->pieces[i].start);
+	}
+	if (out->n)
+		qsort(out->pieces, out->n, sizeof *out->pieces, tw_by_number);
+	return ok;
+}
+
+static int gather_known(struct tw_symbols *s, size_t file, const struct tw_ran_list *ran, struct known *k, struct tw_name_table *out)
+{
+	struct tw_ran_list at = {0}, wanted = {0}, missing = {0};
+	int ok = by_vaddr(k->names, ran, &at) && tw_file_names_wanted(k->names, &at, &wanted);
+	if (ok && k->names->has_lines) {
+		ok = tw_file_names_missing(k->names, &wanted, &missing);
+		if (ok && missing.n)
+			ok = gather_missing(s, file, &missing, k);
+	}
+	ok = ok && tw_file_names_extract(k->names, &at, &wanted, out);
+	free(at.pieces);
+	free(wanted.pieces);
+	free(missing.pieces);
+	return ok;
+}
+
+/* Why a file gives no names; TW_NAME_FINE: it does. `path`: "" if it has none. */
+static enum tw_name_why why_not(const struct tw_symbols *s, size_t file, const char *path)
+{
 	if (tw_symbols_file_changed(s, file))
 		return TW_NAME_CHANGED;
 	if (!tw_symbols_file(s, file)[0])
 		return TW_NAME_MADE;
-	return tw_symbols_file_path(s, file, path) && access(path, F_OK) ? TW_NAME_MISSING : TW_NAME_UNREADABLE;
+	return *path && access(path, F_OK) ? TW_NAME_MISSING : TW_NAME_FINE;
 }
 
-/* The pieces by the file's own addresses. */
-static int by_vaddr(const struct tw_name_table *t, const struct tw_ran_list *ran, struct tw_ran_list *out)
+int tw_gather_file(struct tw_symbols *s, size_t file, const struct tw_ran_list *ran, const struct tw_name_store *store,
+                   struct tw_name_table *out)
 {
-	*out = (struct tw_ran_list){0};
-	out->pieces = calloc(ran->n + 1, sizeof *out->pieces);
-	for (size_t i = 0; out->pieces && i < ran->n; i++) {
-		uint64_t start = tw_name_table_vaddr(t, ran->pieces[i].start);
-		out->pieces[out->n++] = (struct tw_ran_piece){start, start + ran->pieces[i].end - ran->pieces[i].start};
-	}
-	if (out->n)
-		qsort(out->pieces, out->n, sizeof *out->pieces, tw_by_number);
-	return out->pieces != NULL;
-}
-
-/* Adds the first instruction of each function, whether it ran or not: it says which source the function is of. */
-static int with_entries(const struct tw_name_table *t, struct tw_ran_list *at)
-{
-	const struct tw_name_function *f = t->items[TW_NAME_FUNCTIONS].at;
-	size_t n = t->items[TW_NAME_FUNCTIONS].n;
-	struct tw_ran_piece *pieces = realloc(at->pieces, (at->n + n + 1) * sizeof *pieces);
-	if (!pieces)
-		return 0;
-	at->pieces = pieces;
-	for (size_t i = 0; i < n; i++)
-		at->pieces[at->n++] = (struct tw_ran_piece){f[i].start, f[i].start + 1};
-	qsort(at->pieces, at->n, sizeof *at->pieces, tw_by_number);
-	return 1;
-}
-
-static int gather_readable(struct tw_symbols *s, size_t file, const struct tw_ran_list *ran, struct tw_name_table *t)
-{
-	uint64_t bias;
-	struct tw_ran_list at = {0}, joined = {0};
-	const struct tw_functions *functions = tw_symbols_functions(s, file);
-	Dwfl_Module *module = tw_symbols_dwfl(s, t->path, &bias);
-	int ok = add_segments(t, tw_symbols_elf(s, file)) && by_vaddr(t, ran, &at);
-	if (ok && functions)
-		ok = add_functions(t, functions, &at);
-	ok =
-	    ok && with_entries(t, &at) && tw_ran_join(&at, &joined) && add_objects(t, module, bias) && tw_gather_lines(s, file, &joined, t);
-	free(at.pieces);
-	free(joined.pieces);
-	return ok;
-}
-
-int tw_gather_file(struct tw_symbols *s, size_t file, const struct tw_ran_list *ran, struct tw_name_table *out)
-{
+	char path[4096] = "";
+	struct tw_name_sources sources;
+	if (!tw_symbols_file_path(s, file, path))
+		path[0] = 0;
 	out->path = strdup(tw_symbols_file(s, file));
-	out->why = why_not(s, file);
+	out->why = why_not(s, file, path);
 	if (!out->path || out->why)
 		return out->path != NULL;
-	return gather_readable(s, file, ran, out);
+	const struct tw_file_names *found = tw_name_store_find(store, path);
+	struct known known = {found, found != NULL, 0};
+	if (!found && !tw_symbols_elf(s, file)) {
+		out->why = TW_NAME_UNREADABLE;
+		return 1;
+	}
+	const int ok = (found || gather_symbols(s, file, &known)) && gather_known(s, file, ran, &known, out);
+	if (ok && store && known.is_new && find_sources(s, file, path, &sources))
+		tw_name_store_put(store, known.names, &sources);
+	forget(&known);
+	return ok;
 }

@@ -1,4 +1,4 @@
-/* Lines and inlined functions of the code that ran, from DWARF. */
+/* Lines and inlined functions of the units in which code ran, from DWARF. */
 #include "names/gather_lines.h"
 #include "base/array.h"
 
@@ -17,9 +17,9 @@ struct nested {
 
 struct build {
 	struct tw_name_table *t;
-	const struct tw_ran_list *ran;
-	int64_t shift;      /* from an address in the debug information to the file's own */
-	Dwarf_Files *files; /* of the unit */
+	struct tw_ran_list unit; /* what code it has, joined */
+	int64_t shift;           /* from an address in the debug information to the file's own */
+	Dwarf_Files *files;      /* of the unit */
 	const char *directory;
 	struct nested *nested;
 	size_t n_nested, nested_room;
@@ -51,7 +51,7 @@ static void add_line(struct build *b, Dwarf_Line *line, Dwarf_Line *next)
 	    dwarf_lineaddr(next, &end) || dwarf_lineno(line, &number) || start >= end)
 		return;
 	struct tw_name_line item = {start + (uint64_t)b->shift, end + (uint64_t)b->shift, 0, (uint32_t)number};
-	if (!tw_ran_any(b->ran, item.start, item.end))
+	if (!tw_ran_any(&b->unit, item.start, item.end))
 		return;
 	item.source = number_source(b, path);
 	b->ok &= tw_name_table_add(b->t, TW_NAME_LINES, &item);
@@ -83,11 +83,12 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ? 0 : (uint32_t)value;
 }
 
-static int any_ran(const struct build *b, Dwarf_Die *die)
+/* Whether some code of `die` is in a list, which is joined. */
+static int is_in(const struct build *b, Dwarf_Die *die, const struct tw_ran_list *list)
 {
 	Dwarf_Addr base, start, end;
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
-		if (tw_ran_any(b->ran, start + (uint64_t)b->shift, end + (uint64_t)b->shift))
+		if (tw_ran_any(list, start + (uint64_t)b->shift, end + (uint64_t)b->shift))
 			return 1;
 	return 0;
 }
@@ -125,7 +126,7 @@ static void add_below(struct build *b, Dwarf_Die *die, uint32_t parent)
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_lexical_block)
 			add_below(b, &child, parent);
-		if (tag != DW_TAG_inlined_subroutine || !any_ran(b, &child))
+		if (tag != DW_TAG_inlined_subroutine || !is_in(b, &child, &b->unit))
 			continue;
 		uint32_t node = add_node(b, &child, parent);
 		add_nested(b, &child, node);
@@ -136,7 +137,7 @@ static void add_below(struct build *b, Dwarf_Die *die, uint32_t parent)
 static int add_function(Dwarf_Die *die, void *context)
 {
 	struct build *b = context;
-	if (any_ran(b, die))
+	if (is_in(b, die, &b->unit))
 		add_below(b, die, TW_NAME_NONE);
 	return b->ok ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -157,7 +158,7 @@ static int by_nesting(const void *a, const void *b)
 static void add_piece(struct build *b, uint64_t *at, uint64_t end, uint32_t node)
 {
 	struct tw_name_inlined item = {.start = *at, .end = end, .node = node};
-	if (*at < end && tw_ran_any(b->ran, *at, end))
+	if (*at < end && tw_ran_any(&b->unit, *at, end))
 		b->ok &= tw_name_table_add(b->t, TW_NAME_INLINED, &item);
 	*at = end > *at ? end : *at;
 }
@@ -197,34 +198,50 @@ static void add_inlined(struct build *b)
 
 /* ---- units ---- */
 
-static void add_unit(struct build *b, Dwarf_Die *unit)
+/* What code the unit has. Where the linker has left functions out they have addresses from 0 on. */
+static void list_code(struct build *b, Dwarf_Die *unit)
+{
+	Dwarf_Addr base, start, end;
+	b->unit.n = 0;
+	for (ptrdiff_t at = 0; b->ok && (at = dwarf_ranges(unit, at, &base, &start, &end)) > 0;)
+		if (start && start < end)
+			b->ok = tw_ran_add(&b->unit, start + (uint64_t)b->shift, end + (uint64_t)b->shift);
+	tw_ran_sort(&b->unit);
+}
+
+static void add_unit(struct build *b, Dwarf_Die *unit, struct tw_ran_list *known)
 {
 	Dwarf_Attribute attribute;
 	size_t n;
+	list_code(b, unit);
+	b->n_nested = 0;
 	b->directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
 	if (dwarf_getsrcfiles(unit, &b->files, &n))
 		b->files = NULL;
 	add_lines(b, unit);
 	if (b->ok)
 		dwarf_getfuncs(unit, add_function, b, 0);
+	if (b->ok)
+		add_inlined(b);
+	for (size_t i = 0; b->ok && i < b->unit.n; i++)
+		b->ok = tw_ran_add(known, b->unit.pieces[i].start, b->unit.pieces[i].end);
 }
 
-int tw_gather_lines(const struct tw_symbols *symbols, size_t file, const struct tw_ran_list *joined, struct tw_name_table *out)
+int tw_gather_lines(const struct tw_symbols *symbols, size_t file, const struct tw_ran_list *missing, struct tw_name_table *out,
+                    struct tw_ran_list *known)
 {
-	struct build b = {.t = out, .ran = joined, .ok = 1};
+	struct build b = {.t = out, .ok = 1};
 	uint64_t file_bias;
 	Dwarf_Addr bias;
 	Dwfl_Module *module = tw_symbols_dwfl(symbols, tw_symbols_file(symbols, file), &file_bias);
 	if (!module || !dwfl_module_getdwarf(module, &bias))
 		return 1;
-	out->has_lines = 1;
 	for (Dwarf_Die *unit = NULL; b.ok && (unit = dwfl_module_nextcu(module, unit, &bias));) {
 		b.shift = (int64_t)(bias - file_bias);
-		if (any_ran(&b, unit))
-			add_unit(&b, unit);
+		if (is_in(&b, unit, missing))
+			add_unit(&b, unit, known);
 	}
-	if (b.ok)
-		add_inlined(&b);
 	free(b.nested);
+	free(b.unit.pieces);
 	return b.ok;
 }

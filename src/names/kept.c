@@ -166,19 +166,27 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
 
 /* ---- keeping ---- */
 
+/* Names are made at the end of each recording, however short: of a small table the compressor's own tables would take longer than it. */
+static int level_of(size_t n)
+{
+	enum { SMALL = 256 << 10 };
+	return n < SMALL ? 1 : 3;
+}
+
 static int keep_table(struct tw_block_file *file, struct tw_name_table *t)
 {
 	size_t n;
 	uint8_t *bytes = tw_name_table_pack(t, &n);
-	int error = bytes ? tw_block_file_add(file, TW_BLOCK_NAMES, bytes, n) : TW_ERR_MEMORY;
+	int error = bytes ? tw_block_file_add(file, TW_BLOCK_NAMES, level_of(n), bytes, n) : TW_ERR_MEMORY;
 	free(bytes);
 	return error;
 }
 
-static int keep_file(struct tw_block_file *file, struct tw_symbols *s, size_t i, const struct tw_ran_list *ran)
+static int keep_file(struct tw_block_file *file, struct tw_symbols *s, size_t i, const struct tw_ran_list *ran,
+                     const struct tw_name_store *store)
 {
 	struct tw_name_table t = {0};
-	int error = tw_gather_file(s, i, ran, &t) ? keep_table(file, &t) : TW_ERR_MEMORY;
+	int error = tw_gather_file(s, i, ran, store, &t) ? keep_table(file, &t) : TW_ERR_MEMORY;
 	tw_name_table_free(&t);
 	return error;
 }
@@ -191,19 +199,19 @@ static int keep_made(struct tw_block_file *file, const struct tw_symbols *s, con
 	return error;
 }
 
-static int keep_all(struct tw_block_file *file, struct tw_symbols *s)
+static int keep_all(struct tw_block_file *file, struct tw_symbols *s, const struct tw_name_store *store)
 {
 	struct tw_ran ran;
 	int error = tw_ran_find(tw_symbols_places(s), NULL, 0, &ran) ? 0 : TW_ERR_MEMORY;
 	for (size_t i = 0; !error && i < ran.n_files; i++)
-		error = keep_file(file, s, i, &ran.files[i]);
+		error = keep_file(file, s, i, &ran.files[i], store);
 	for (size_t i = 0; !error && i < ran.n_made; i++)
 		error = keep_made(file, s, &ran.made[i]);
 	tw_ran_free(&ran);
 	return error;
 }
 
-int tw_names_keep(const char *dir)
+int tw_names_keep(const char *dir, const struct tw_name_store *store)
 {
 	struct tw_recording *r;
 	struct tw_block_file *file = NULL;
@@ -213,7 +221,7 @@ int tw_names_keep(const char *dir)
 	struct tw_symbols *s = tw_symbols_new(r);
 	error = s ? tw_block_file_create(r, TW_NAMES_FILE, &file) : TW_ERR_MEMORY;
 	if (!error) {
-		error = keep_all(file, s);
+		error = keep_all(file, s, store);
 		int closing = tw_block_file_close(file, error);
 		error = error ? error : closing;
 	}

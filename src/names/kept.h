@@ -4,6 +4,7 @@
 #ifndef TW_NAMES_KEPT_H
 #define TW_NAMES_KEPT_H
 
+#include "names/file_store.h"
 #include "names/table.h"
 
 #include <stdint.h>
@@ -17,8 +18,8 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
 
 /*
  * Gathers the names of what ran in the recording in directory `dir`, which may still be open for writing, and keeps them there, in place of what was kept
- * before. 0 or an enum tw_error.
+ * before. `store`: where what is found out of files is kept for other recordings; it may be NULL. 0 or an enum tw_error.
  */
-int tw_names_keep(const char *dir);
+int tw_names_keep(const char *dir, const struct tw_name_store *store);
 
 #endif

@@ -47,7 +47,7 @@ static int gather(struct tw_names *n, const struct tw_ran_block *more, size_t n_
 	n->tables = ok ? calloc(ran.n_files + ran.n_made + 1, sizeof *n->tables) : NULL;
 	ok &= n->tables != NULL;
 	for (size_t i = 0; ok && i < ran.n_files; i++)
-		ok = tw_gather_file(s, i, &ran.files[i], &n->tables[n->n_tables++]);
+		ok = tw_gather_file(s, i, &ran.files[i], NULL, &n->tables[n->n_tables++]);
 	for (size_t i = 0; ok && i < ran.n_made; i++)
 		ok = tw_gather_made(s, &ran.made[i], &n->tables[n->n_tables++]);
 	tw_ran_free(&ran);

@@ -59,13 +59,13 @@ static int list_mappings(const struct tw_places *p, int apart, struct mappings *
 	return out->items != NULL;
 }
 
-static int add_piece(struct tw_ran_list *l, uint64_t start, uint64_t bytes)
+int tw_ran_add(struct tw_ran_list *l, uint64_t start, uint64_t end)
 {
 	struct tw_ran_piece *pieces = tw_array_room(l->pieces, l->n, &l->room, sizeof *pieces);
 	if (!pieces)
 		return 0;
 	l->pieces = pieces;
-	l->pieces[l->n++] = (struct tw_ran_piece){start, start + bytes};
+	l->pieces[l->n++] = (struct tw_ran_piece){start, end};
 	return 1;
 }
 
@@ -78,7 +78,7 @@ static int add_mapped(struct tw_ran *r, const struct mappings *m, uint32_t pid, 
 		const struct mapping *at = &m->items[i];
 		if (pc < at->start || pc >= at->end)
 			continue;
-		found = add_piece(&r->files[at->file], pc - at->start + at->offset, bytes);
+		found = tw_ran_add(&r->files[at->file], pc - at->start + at->offset, pc - at->start + at->offset + bytes);
 		if (!found)
 			break;
 	}
@@ -103,7 +103,7 @@ static int add_made(struct tw_ran *r, uint32_t pid, uint64_t pc, uint64_t bytes)
 		memmove(r->made + at + 1, r->made + at, (r->n_made++ - at) * sizeof *r->made);
 		r->made[at] = key;
 	}
-	return add_piece(&r->made[at].list, pc, bytes);
+	return tw_ran_add(&r->made[at].list, pc, pc + bytes);
 }
 
 static int add_block(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_ran_block *b)
@@ -172,18 +172,56 @@ void tw_ran_free(struct tw_ran *r)
 	memset(r, 0, sizeof *r);
 }
 
+/* Makes one of pieces that overlap or touch; they stand in order. */
+static void join(struct tw_ran_list *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tw_ran_piece piece = l->pieces[i];
+		if (n && l->pieces[n - 1].end >= piece.start)
+			l->pieces[n - 1].end = piece.end > l->pieces[n - 1].end ? piece.end : l->pieces[n - 1].end;
+		else
+			l->pieces[n++] = piece;
+	}
+	l->n = n;
+}
+
 int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out)
 {
+	*out = (struct tw_ran_list){calloc(list->n + 1, sizeof *out->pieces), list->n, list->n + 1};
+	if (!out->pieces)
+		return 0;
+	if (list->n)
+		memcpy(out->pieces, list->pieces, list->n * sizeof *list->pieces);
+	join(out);
+	return 1;
+}
+
+void tw_ran_sort(struct tw_ran_list *list)
+{
+	if (list->n)
+		qsort(list->pieces, list->n, sizeof *list->pieces, by_start);
+	join(list);
+}
+
+int tw_ran_without(const struct tw_ran_list *joined, const struct tw_ran_list *other, struct tw_ran_list *out)
+{
+	int ok = 1;
 	*out = (struct tw_ran_list){0};
-	out->pieces = calloc(list->n + 1, sizeof *out->pieces);
-	for (size_t i = 0; out->pieces && i < list->n; i++) {
-		const struct tw_ran_piece *piece = &list->pieces[i];
-		if (out->n && out->pieces[out->n - 1].end >= piece->start)
-			out->pieces[out->n - 1].end = piece->end > out->pieces[out->n - 1].end ? piece->end : out->pieces[out->n - 1].end;
-		else
-			out->pieces[out->n++] = *piece;
+	for (size_t i = 0, k = 0; i < joined->n; i++) {
+		uint64_t at = joined->pieces[i].start;
+		const uint64_t end = joined->pieces[i].end;
+		while (k < other->n && other->pieces[k].end <= at)
+			k++;
+		for (size_t m = k; ok && m < other->n && other->pieces[m].start < end; m++) {
+			if (at < other->pieces[m].start)
+				ok = tw_ran_add(out, at, other->pieces[m].start);
+			at = other->pieces[m].end;
+		}
+		if (ok && at < end)
+			ok = tw_ran_add(out, at, end);
 	}
-	return out->pieces != NULL;
+	return ok;
 }
 
 int tw_ran_any(const struct tw_ran_list *joined, uint64_t start, uint64_t end)

@@ -45,7 +45,16 @@ void tw_ran_free(struct tw_ran *r);
 /* Whether something in [start, end) ran. The list must have been joined. */
 int tw_ran_any(const struct tw_ran_list *joined, uint64_t start, uint64_t end);
 
-/* The list without overlaps. 0: no memory. */
+/* The sorted list without overlaps. 0: no memory. */
 int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out);
+
+/* Puts a piece at the end, which is freed with the list. 0: no memory. */
+int tw_ran_add(struct tw_ran_list *list, uint64_t start, uint64_t end);
+
+/* Sorts and joins what was added: no piece overlaps or touches another. */
+void tw_ran_sort(struct tw_ran_list *list);
+
+/* What of one list is not in the other; both have been joined, and so is *out. 0: no memory. */
+int tw_ran_without(const struct tw_ran_list *joined, const struct tw_ran_list *other, struct tw_ran_list *out);
 
 #endif

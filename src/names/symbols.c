@@ -12,9 +12,9 @@
 
 /* A file that was mapped somewhere. */
 struct file {
-	Dwfl_Module *dwfl; /* NULL: it cannot be read */
-	Elf *elf;          /* likewise, or it has changed */
-	int has_changed;
+	int has_changed, is_open;
+	Dwfl_Module *dwfl;              /* once it is open. NULL: it cannot be read */
+	Elf *elf;                       /* likewise, or it has changed */
 	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
 	struct tw_functions *functions; /* found when first asked for */
 	int has_functions;
@@ -35,53 +35,52 @@ static int whole_path(const struct tw_symbols *s, const char *path, char whole[P
 	return snprintf(whole, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) < PATH_MAX;
 }
 
-static void open_file(struct tw_symbols *s, struct file *f, const char *path)
+/* As libdwfl has it. Few that look at one file look at all, so it is opened when first asked for. */
+static const struct file *open_file(const struct tw_symbols *s, size_t n)
 {
 	char whole[PATH_MAX];
-	if (path[0] && path[0] != '[' && whole_path(s, path, whole))
-		f->dwfl = dwfl_report_offline(s->dwfl, tw_base_name(path), whole, -1);
+	struct file *f = &s->files[n];
+	if (f->is_open)
+		return f;
+	f->is_open = 1;
+	if (f->has_changed || !tw_symbols_file_path(s, n, whole))
+		return f;
+	dwfl_report_begin_add(s->dwfl);
+	f->dwfl = dwfl_report_offline(s->dwfl, tw_base_name(s->places.files.items[n]), whole, -1);
+	dwfl_report_end(s->dwfl, NULL, NULL);
+	f->elf = f->dwfl ? dwfl_module_getelf(f->dwfl, &f->bias) : NULL;
+	return f;
 }
 
-static int open_files(struct tw_symbols *s)
+static int prepare_files(struct tw_symbols *s)
 {
 	static const Dwfl_Callbacks callbacks = {
 	    .find_elf = dwfl_build_id_find_elf,
 	    .find_debuginfo = dwfl_standard_find_debuginfo,
 	    .section_address = dwfl_offline_section_address,
 	};
-	const struct tw_texts *paths = &s->places.files;
 	s->dwfl = dwfl_begin(&callbacks);
-	s->files = calloc(paths->n + 1, sizeof *s->files);
-	if (!s->dwfl || !s->files)
-		return 0;
-	dwfl_report_begin(s->dwfl);
-	for (size_t i = 0; i < paths->n; i++)
-		open_file(s, &s->files[i], paths->items[i]);
-	dwfl_report_end(s->dwfl, NULL, NULL);
-	for (size_t i = 0; i < paths->n; i++)
-		s->files[i].elf = s->files[i].dwfl ? dwfl_module_getelf(s->files[i].dwfl, &s->files[i].bias) : NULL;
-	return 1;
+	s->files = calloc(s->places.files.n + 1, sizeof *s->files);
+	return s->dwfl && s->files;
 }
 
 /* What a file says that has changed since is not of the code that ran. */
 static int leave_out_changed(struct tw_symbols *s)
 {
+	char whole[PATH_MAX];
 	size_t n = s->places.files.n;
 	struct tw_code_check *check = calloc(n + 1, sizeof *check);
-	Elf **elf = calloc(n + 1, sizeof *elf);
-	int ok = check && elf;
-	for (size_t i = 0; ok && i < n; i++)
-		elf[i] = s->files[i].elf;
-	if (ok)
-		tw_check_code(s->places.recording, s->places.file_of, elf, check);
-	for (size_t i = 0; ok && i < n; i++) {
-		s->files[i].has_changed = elf[i] && tw_code_changed(&check[i]);
-		if (s->files[i].has_changed)
-			s->files[i].elf = NULL;
+	for (size_t i = 0; check && i < n; i++)
+		if (tw_symbols_file_path(s, i, whole))
+			tw_code_check_begin(&check[i], whole);
+	if (check)
+		tw_check_code(s->places.recording, s->places.file_of, check);
+	for (size_t i = 0; check && i < n; i++) {
+		s->files[i].has_changed = tw_code_changed(&check[i]);
+		tw_code_check_end(&check[i]);
 	}
 	free(check);
-	free(elf);
-	return ok;
+	return check != NULL;
 }
 
 /* The file's address of what stands at `offset` in it. */
@@ -104,7 +103,7 @@ struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
 	struct tw_symbols *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
-	if (!tw_places_init(&s->places, r) || !open_files(s) || !leave_out_changed(s)) {
+	if (!tw_places_init(&s->places, r) || !prepare_files(s) || !leave_out_changed(s)) {
 		tw_symbols_free(s);
 		return NULL;
 	}
@@ -127,7 +126,7 @@ void tw_symbols_free(struct tw_symbols *s)
 const struct tw_functions *tw_symbols_functions(struct tw_symbols *s, size_t n)
 {
 	struct file *f = &s->files[n];
-	if (!f->has_functions && f->elf)
+	if (!f->has_functions && open_file(s, n)->elf)
 		f->functions = tw_functions_new(f->dwfl);
 	f->has_functions = 1;
 	return f->functions;
@@ -141,7 +140,7 @@ void tw_symbols_place(const struct tw_symbols *s, uint32_t pid, uint64_t pc, str
 		return;
 	const struct tw_module *m = tw_recording_module(s->places.recording, module);
 	out->path = m->path;
-	out->vaddr = vaddr_of(&s->files[s->places.file_of[module]], pc - m->address + m->offset);
+	out->vaddr = vaddr_of(open_file(s, s->places.file_of[module]), pc - m->address + m->offset);
 }
 
 const char *tw_symbols_find_file(const struct tw_symbols *s, const char *name)
@@ -175,7 +174,7 @@ int tw_symbols_file_path(const struct tw_symbols *s, size_t n, char whole[4096])
 
 Elf *tw_symbols_elf(const struct tw_symbols *s, size_t n)
 {
-	return s->files[n].elf;
+	return open_file(s, n)->elf;
 }
 
 const struct tw_places *tw_symbols_places(const struct tw_symbols *s)
@@ -186,9 +185,9 @@ const struct tw_places *tw_symbols_places(const struct tw_symbols *s)
 Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint64_t *bias)
 {
 	for (size_t i = 0; i < s->places.files.n; i++) {
-		const struct file *f = &s->files[i];
 		if (strcmp(s->places.files.items[i], path))
 			continue;
+		const struct file *f = open_file(s, i);
 		*bias = f->bias;
 		return f->elf ? f->dwfl : NULL;
 	}

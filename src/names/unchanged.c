@@ -1,6 +1,11 @@
 #include "names/unchanged.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Looks at so many modules in all. */
 #define BUDGET 20000000u
@@ -23,16 +28,36 @@ static int covers(const struct tw_module *m, const struct code *c)
 	return c->pc >= m->address && c->pc - m->address < m->length && c->n <= m->length - (c->pc - m->address);
 }
 
-static int holds(Elf *elf, uint64_t offset, const struct code *c)
+void tw_code_check_begin(struct tw_code_check *check, const char *path)
 {
-	size_t n = 0;
-	const char *file = elf_rawfile(elf, &n);
-	return file && offset <= n && c->n <= n - offset && !memcmp(file + offset, c->bytes, c->n);
+	struct stat st;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= SELFMAG) {
+		uint8_t *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		check->file = at == MAP_FAILED ? NULL : at;
+		check->bytes = (size_t)st.st_size;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!check->file || !memcmp(check->file, ELFMAG, SELFMAG))
+		return;
+	tw_code_check_end(check);
+}
+
+void tw_code_check_end(struct tw_code_check *check)
+{
+	if (check->file)
+		munmap((void *)check->file, check->bytes);
+	check->file = NULL;
+}
+
+static int holds(const struct tw_code_check *check, uint64_t offset, const struct code *c)
+{
+	return offset <= check->bytes && c->n <= check->bytes - offset && !memcmp(check->file + offset, c->bytes, c->n);
 }
 
 /* Where processes had several files at an address, or one after the other (execve), it is not known which the code was of, unless it is in one. */
-static void check_code(const struct tw_recording *r, const uint32_t *file_of, Elf *const *elf, struct tw_code_check *check,
-                       const struct code *c)
+static void check_code(const struct tw_recording *r, const uint32_t *file_of, struct tw_code_check *check, const struct code *c)
 {
 	size_t n_modules = tw_recording_n_modules(r), file = 0;
 	unsigned files = 0;
@@ -40,23 +65,23 @@ static void check_code(const struct tw_recording *r, const uint32_t *file_of, El
 		const struct tw_module *m = tw_recording_module(r, i);
 		if (!covers(m, c))
 			continue;
-		if (elf[file_of[i]] && holds(elf[file_of[i]], c->pc - m->address + m->offset, c)) {
+		if (check[file_of[i]].file && holds(&check[file_of[i]], c->pc - m->address + m->offset, c)) {
 			check[file_of[i]].same++;
 			return;
 		}
 		files += !files || file != file_of[i];
 		file = file_of[i];
 	}
-	if (files == 1)
+	if (files == 1 && check[file].file)
 		check[file].other++;
 }
 
-void tw_check_code(const struct tw_recording *r, const uint32_t *file_of, Elf *const *elf, struct tw_code_check *check)
+void tw_check_code(const struct tw_recording *r, const uint32_t *file_of, struct tw_code_check *check)
 {
 	size_t n = tw_recording_n_descriptors(r), step = 1 + n * tw_recording_n_modules(r) / BUDGET;
 	for (size_t i = 0; i < n; i += step) {
 		struct code c = code_of(tw_recording_descriptor_at(r, i));
 		if (c.n)
-			check_code(r, file_of, elf, check, &c);
+			check_code(r, file_of, check, &c);
 	}
 }

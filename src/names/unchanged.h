@@ -5,20 +5,22 @@
 #ifndef TW_UNCHANGED_H
 #define TW_UNCHANGED_H
 
-#include <libelf.h>
 #include <stddef.h>
 #include <trackway/recording.h>
 
-/* What was found where a file was mapped: fragments whose code stands there in the file, and others. */
+/* One file, and what was found where it was mapped: fragments whose code stands there in the file, and others. */
 struct tw_code_check {
+	const uint8_t *file; /* its bytes, mapped; NULL: it cannot be read, or is not ELF */
+	size_t bytes;
 	uint64_t same, other;
 };
 
-/*
- * Compares fragments with files, all of them or, of a large recording, a part. `file_of`: the file of each module; `elf`: of each file, NULL: it cannot be
- * read; of each file, `check` is added to.
- */
-void tw_check_code(const struct tw_recording *r, const uint32_t *file_of, Elf *const *elf, struct tw_code_check *check);
+/* `check` is all zeros; tw_code_check_end in any case. */
+void tw_code_check_begin(struct tw_code_check *check, const char *path);
+void tw_code_check_end(struct tw_code_check *check);
+
+/* Compares fragments with files, all of them or, of a large recording, a part. `file_of`: the file of each module. To `check` of each file it is added. */
+void tw_check_code(const struct tw_recording *r, const uint32_t *file_of, struct tw_code_check *check);
 
 /* Whether a file is another one now: more than one fragment in 50 is not in it. Of a program that was built anew, much may still stand where it did; and
  * a program that patches its code has a few that are not in its file. */

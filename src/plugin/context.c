@@ -1,4 +1,5 @@
 #include "plugin/context.h"
+#include "plugin/option.h"
 
 #include <pthread.h>
 #include <stdarg.h>

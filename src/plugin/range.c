@@ -1,5 +1,5 @@
 #include "plugin/range.h"
-#include "plugin/request.h"
+#include "plugin/option.h"
 
 #include <stdlib.h>
 #include <string.h>

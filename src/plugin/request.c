@@ -1,8 +1,7 @@
 #include "plugin/request.h"
+#include "plugin/option.h"
 #include "plugin/range.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,22 +83,6 @@ const struct tw_option *tw_request_option(const struct tw_analyzer *analyzer, si
 }
 
 /* ---- values ---- */
-
-int tw_option_number(const struct tw_option *option, const char *value, uint64_t *out)
-{
-	static const char units[] = "kMG";
-	char *end;
-	errno = 0;
-	unsigned long long n = strtoull(value, &end, strncmp(value, "0x", 2) ? 10 : 16);
-	if (!isdigit((unsigned char)value[0]) || end == value || errno)
-		return 0;
-	const char *unit = *end && option->kind == TW_OPTION_BYTES ? strchr(units, *end) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	if (end[unit != NULL] || (shift && n >> (64 - shift)))
-		return 0;
-	*out = n << shift;
-	return 1;
-}
 
 /* Whether the value is one of the words "a|b|c". */
 static int is_word(const char *words, const char *value)

@@ -67,7 +67,4 @@ int tw_request_set_all(struct tw_request *r, char *list, char *why, size_t size)
 /* The value of one of the analyzer's own options. Ends the process if it has no such option. */
 const struct tw_setting *tw_request_setting(const struct tw_request *r, const char *option);
 
-/* The number that a value of kind NUMBER or BYTES is. 0: it is none. */
-int tw_option_number(const struct tw_option *option, const char *value, uint64_t *out);
-
 #endif

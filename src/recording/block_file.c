@@ -51,9 +51,9 @@ int tw_block_file_create(const struct tw_recording *r, const char *name, struct 
 	return error;
 }
 
-int tw_block_file_add(struct tw_block_file *f, uint32_t kind, const void *bytes, size_t n)
+int tw_block_file_add(struct tw_block_file *f, uint32_t kind, int level, const void *bytes, size_t n)
 {
-	int error = tw_compress(f->zstd, &f->block, bytes, n, TW_BLOCK_FILE_LEVEL);
+	int error = tw_compress(f->zstd, &f->block, bytes, n, level);
 	if (error)
 		return error;
 	struct tw_file_block head = tw_block_head(kind, n, f->block.at, f->block.n);

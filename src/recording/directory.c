@@ -37,8 +37,19 @@ static int is_all_ours(DIR *d)
 	return all;
 }
 
-/* Removes a recording, unless something else is in its directory too. */
-static int remove_recording(const char *dir)
+int tw_directory_has_others(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int others = 0;
+	for (struct dirent *e; d && (e = readdir(d));)
+		others |=
+		    !is_our_file(e->d_name) && strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && strcmp(e->d_name, TW_SOURCES_DIRECTORY);
+	if (d)
+		closedir(d);
+	return others;
+}
+
+int tw_directory_remove(const char *dir)
 {
 	DIR *d = opendir(dir);
 	if (!d)
@@ -61,7 +72,7 @@ static int move_away(const char *dir)
 	if (!access(old, F_OK) && rmdir(old)) {
 		if (!is_recording(old))
 			return tw_fail(TW_ERR_SYSTEM, "%s cannot be replaced: it is no recording", old);
-		int error = remove_recording(old);
+		int error = tw_directory_remove(old);
 		if (error)
 			return error;
 	}
@@ -74,7 +85,7 @@ void tw_directory_abandon(const char *dir)
 {
 	char why[512];
 	snprintf(why, sizeof why, "%s", tw_recording_detail());
-	remove_recording(dir);
+	tw_directory_remove(dir);
 	tw_fail(TW_OK, "%s", why);
 }
 

@@ -26,6 +26,7 @@ static const struct {
     [TW_EVENT_CHILD_END] = {sizeof(struct tw_child_end), 0},
     [TW_EVENT_WINDOW] = {sizeof(struct tw_window), 0},
     [TW_EVENT_LEARNED] = {sizeof(struct tw_learned), 0},
+    [TW_EVENT_STACK] = {sizeof(struct tw_stack), 0},
     [TW_EVENT_STAMP] = {sizeof(struct tw_stamp), 0},
     [TW_EVENT_FAULT] = {sizeof(struct tw_fault), 0},
     [TW_EVENT_CALL] = {sizeof(struct tw_called), 0},

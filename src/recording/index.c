@@ -354,7 +354,7 @@ static int write_block(const struct tw_recording *r, const struct tw_bytes *raw)
 	int error = tw_block_file_create(r, TW_INDEX_FILE, &file);
 	if (error)
 		return error;
-	error = tw_block_file_add(file, TW_BLOCK_INDEX, raw->at, raw->n);
+	error = tw_block_file_add(file, TW_BLOCK_INDEX, TW_INDEX_LEVEL, raw->at, raw->n);
 	int closing = tw_block_file_close(file, error);
 	return error ? error : closing;
 }
@@ -372,7 +372,7 @@ int tw_index_write(struct tw_index *x)
 		if (!error)
 			error = append_lists(x, &raw);
 		if (!error)
-			error = tw_compress(zstd, &packed, raw.at, raw.n, TW_BLOCK_FILE_LEVEL);
+			error = tw_compress(zstd, &packed, raw.at, raw.n, TW_INDEX_LEVEL);
 		if (!error && packed.n > most_stored(x->recording))
 			shorter = coarsen_all(x);
 		if (shorter < 0)

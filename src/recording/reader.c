@@ -140,8 +140,8 @@ void tw_recording_close(struct tw_recording *r)
 		free(((struct tw_problem *)r->problems.items)[i].text);
 	for (size_t i = 0; i < r->blocks.n; i++)
 		free(((void **)r->blocks.items)[i]);
-	for (size_t i = 0; i < 65536; i++)
-		free(r->table[i]);
+	for (uint32_t i = 0; i < r->n_uppers; i++)
+		free(r->table[r->uppers[i]]);
 	if (r->dir_fd >= 0)
 		close(r->dir_fd);
 	tw_processes_free(&r->processes);

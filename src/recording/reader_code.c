@@ -13,8 +13,8 @@
 static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 {
 	const struct tw_descriptor ***row = &r->table[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
+	if (!*row && (*row = calloc(65536, sizeof **row)))
+		r->uppers[r->n_uppers++] = (uint16_t)(d->number >> 16);
 	if (*row && (*row)[d->number & 0xffff])
 		return TW_ERR_DAMAGED;
 	const struct tw_descriptor **item = tw_reader_add(&r->descriptors, sizeof *item);

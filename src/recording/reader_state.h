@@ -47,7 +47,9 @@ struct tw_recording {
 	const struct tw_budget *budget; /* in one of these; NULL: there is none */
 	size_t budget_periods;
 	struct tw_reader_list names;               /* struct tw_names_block: those of the names */
-	const struct tw_descriptor **table[65536]; /* by upper half, then by lower */
+	const struct tw_descriptor **table[65536]; /* by upper half, then by lower; NULL: there are none... */
+	uint32_t n_uppers;
+	uint16_t uppers[65536]; /* ...but of these */
 	struct tw_value_map *values;
 	struct tw_reader_most most;
 };

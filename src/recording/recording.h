@@ -340,9 +340,9 @@ int tw_recording_source(const struct tw_recording *r, const char *path);
 
 /* Writes a file of blocks, in place of the one that is there; in one step, when it is closed. `error`: it all came to nothing. */
 struct tw_block_file;
-enum { TW_BLOCK_FILE_LEVEL = 9 }; /* zstd's */
+enum { TW_INDEX_LEVEL = 9 }; /* zstd's */
 int tw_block_file_create(const struct tw_recording *r, const char *name, struct tw_block_file **out);
-int tw_block_file_add(struct tw_block_file *f, uint32_t kind, const void *bytes, size_t n);
+int tw_block_file_add(struct tw_block_file *f, uint32_t kind, int level, const void *bytes, size_t n);
 int tw_block_file_close(struct tw_block_file *f, int error);
 
 /* ---- directory ---- */
@@ -358,6 +358,12 @@ int tw_directory_prepare(const char *dir);
  * of the next. tw_recording_detail() stays as it is.
  */
 void tw_directory_abandon(const char *dir);
+
+/* Whether there is something in a recording's directory besides its files and the sources of trackway bundle. */
+int tw_directory_has_others(const char *dir);
+
+/* Removes a recording with its directory, unless something else is in that too. */
+int tw_directory_remove(const char *dir);
 
 /* ---- header ---- */
 

@@ -54,6 +54,7 @@ struct replay {
 	size_t merged;          /* ranges joined into that of range 0 */
 	struct range *unmerged; /* the first that is not */
 	int merging;            /* a worker is at it */
+	size_t n_done;          /* places that have been replayed */
 	int error;
 	char detail[512];
 };
@@ -210,6 +211,16 @@ static int replay_place(struct replay *r, struct worker *w, const struct place *
 	return stopped || !error ? stopped : judge(r, p, error);
 }
 
+static void tell_progress(struct replay *r)
+{
+	const struct tw_replay_options *o = r->options;
+	if (!o->progress)
+		return;
+	pthread_mutex_lock(&r->lock);
+	o->progress(o->progress_context, ++r->n_done, r->n_places);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static int replay_range(struct replay *r, struct worker *w, struct range *range)
 {
 	void *state = r->analyzer->begin(r->arg);
@@ -219,8 +230,10 @@ static int replay_range(struct replay *r, struct worker *w, struct range *range)
 	tw_walk_set_context(w->walk, state);
 	const struct place *place;
 	int error = 0;
-	while (!error && (place = next_place(r, range)))
+	while (!error && (place = next_place(r, range))) {
 		error = replay_place(r, w, place);
+		tell_progress(r);
+	}
 	return error;
 }
 

@@ -20,6 +20,11 @@ static int find_place(void *context, uint32_t image, uint64_t pc, int called, st
 	return error;
 }
 
+static int find_again(void *context)
+{
+	return tw_owners_again(context);
+}
+
 /* Whether the recording was made of bare addresses (trackway import). */
 static int has_no_code(const struct tw_recording *r)
 {
@@ -28,8 +33,12 @@ static int has_no_code(const struct tw_recording *r)
 
 static int run_calls(const struct tw_recording *r, const struct tw_costs_options *o, struct tw_costs *out)
 {
-	const struct tw_calls_options options = {
-	    .replay = o->replay, .place = find_place, .context = &out->owners, .run = o->run, .run_context = o->run_context};
+	const struct tw_calls_options options = {.replay = o->replay,
+	                                         .place = find_place,
+	                                         .again = find_again,
+	                                         .context = &out->owners,
+	                                         .run = o->run,
+	                                         .run_context = o->run_context};
 	return tw_calls_run(r, &options, &out->calls);
 }
 

@@ -8,16 +8,35 @@
 
 struct tw_owner_start {
 	uint32_t object;
+	uint32_t none; /* 1: nothing begins here; it stands before the first start of its object, for `asked` */
 	uint64_t vaddr;
+	uint64_t asked; /* behind the last address that was asked for up to the next start; 0: none was */
 };
 
-void tw_owners_free(struct tw_owners *o)
+static void forget_owners(struct tw_owners *o)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		free(o->items[i].name);
+	o->n = 0;
+	tw_texts_free(&o->keys);
+}
+
+int tw_owners_again(struct tw_owners *o)
+{
+	if (!o->outdated)
+		return 0;
+	o->outdated = 0;
+	forget_owners(o);
+	for (size_t i = 0; i < o->n_starts; i++)
+		o->starts[i].asked = 0;
+	return 1;
+}
+
+void tw_owners_free(struct tw_owners *o)
+{
+	forget_owners(o);
 	free(o->items);
 	free(o->starts);
-	tw_texts_free(&o->keys);
 	tw_texts_free(&o->objects);
 	memset(o, 0, sizeof *o);
 }
@@ -35,29 +54,54 @@ static int by_start(const void *a, const void *b)
 /* How many starts are at or before a place. */
 static size_t starts_until(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
 {
-	struct tw_owner_start key = {object, vaddr};
+	struct tw_owner_start key = {.object = object, .vaddr = vaddr};
 	return tw_array_until(&key, o->starts, o->n_starts, sizeof key, by_start);
 }
 
-static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
+/* The nearest start at or before a place, or what stands before the first one. NULL: neither is there. */
+static struct tw_owner_start *start_before(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
 {
 	size_t at = starts_until(o, object, vaddr);
-	if (at && o->starts[at - 1].object == object && o->starts[at - 1].vaddr == vaddr)
-		return 0;
+	return at && o->starts[at - 1].object == object ? &o->starts[at - 1] : NULL;
+}
+
+static int insert_start(struct tw_owners *o, const struct tw_owner_start *start)
+{
+	size_t at = starts_until(o, start->object, start->vaddr);
 	struct tw_owner_start *starts = tw_array_room(o->starts, o->n_starts, &o->starts_room, sizeof *starts);
 	if (!starts)
 		return TW_ERR_MEMORY;
 	o->starts = starts;
 	memmove(o->starts + at + 1, o->starts + at, (o->n_starts++ - at) * sizeof *o->starts);
-	o->starts[at] = (struct tw_owner_start){object, vaddr};
+	o->starts[at] = *start;
 	return 0;
 }
 
-/* Where the function begins that code without a symbol is in: at the nearest start before; at `vaddr` if there is none. */
-static uint64_t start_before(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
+static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
 {
-	size_t at = starts_until(o, object, vaddr);
-	return at && o->starts[at - 1].object == object ? o->starts[at - 1].vaddr : vaddr;
+	struct tw_owner_start *before = start_before(o, object, vaddr);
+	if (before && before->vaddr == vaddr && !before->none)
+		return 0;
+	o->outdated |= before && before->asked > vaddr;
+	if (before && before->vaddr == vaddr) {
+		before->none = 0;
+		return 0;
+	}
+	return insert_start(o, &(struct tw_owner_start){.object = object, .vaddr = vaddr});
+}
+
+/* Finds where the function begins that code without a symbol is in: at the nearest start before; at `vaddr` if there is none. 0 or TW_ERR_MEMORY. */
+static int find_start(struct tw_owners *o, uint32_t object, uint64_t vaddr, uint64_t *found)
+{
+	struct tw_owner_start *start = start_before(o, object, vaddr);
+	if (!start && insert_start(o, &(struct tw_owner_start){.object = object, .none = 1}))
+		return TW_ERR_MEMORY;
+	if (!start)
+		start = start_before(o, object, vaddr);
+	if (start->asked <= vaddr)
+		start->asked = vaddr + 1;
+	*found = start->none ? vaddr : start->vaddr;
+	return 0;
 }
 
 static uint32_t object_of(struct tw_owners *o, uint32_t image, uint64_t pc, uint64_t *vaddr)
@@ -91,8 +135,10 @@ int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_
 /* A function without a symbol. `name` becomes that of where it seems to begin, in `text`. */
 static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, int called, struct tw_code_name *name, char text[300])
 {
+	uint64_t start = name->vaddr;
 	int error = called ? add_start(o, object, name->vaddr) : 0;
-	uint64_t start = start_before(o, object, name->vaddr);
+	if (!error)
+		error = find_start(o, object, name->vaddr, &start);
 	name->offset = name->vaddr - start;
 	name->start = pc - name->offset;
 	snprintf(text, 300, "%.256s+0x%llx", tw_base_name(o->objects.items[object]), (unsigned long long)start);

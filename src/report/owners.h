@@ -27,6 +27,7 @@ struct tw_owners {
 	struct tw_texts keys;
 	struct tw_owner_start *starts; /* of functions without symbols, sorted */
 	size_t n_starts, starts_room;
+	int outdated; /* 1: a start was found in code whose owner had been asked for */
 };
 
 struct tw_owned {
@@ -41,5 +42,9 @@ void tw_owners_free(struct tw_owners *o);
 
 /* The owner of the code at pc of an image. `called`: a call has led there, so if there is no symbol a function begins there. 0 or TW_ERR_MEMORY. */
 int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called, struct tw_owned *out);
+
+/* Whether an owner that was found would be another one now, because calls led into its code later. Then all owners are forgotten, not where calls led: who asks
+ * for them again gets those that are right. */
+int tw_owners_again(struct tw_owners *o);
 
 #endif

@@ -1,4 +1,5 @@
 #include "serve/serve.h"
+#include "html/page_write.h"
 #include "serve/ask.h"
 #include "serve/http.h"
 

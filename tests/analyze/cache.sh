@@ -161,6 +161,31 @@ assert found["coherence_misses"] >= 98 and found["invalidations"] >= 98
 END
 "$TW" analyze cache --cores 1 --json recording.tw | grep -q '"coherence_misses": *0' || fail "one core has nobody to take lines from it"
 
+# Variables of a program that a process executes are those of its own file, though another had the same addresses before.
+cat >exec.c <<'END'
+#include <unistd.h>
+static volatile char NAME[64 << 10];
+int main(int argc, char **argv)
+{
+	for (unsigned i = 0; i < sizeof NAME; i++)
+		NAME[i] = (char)argc;
+	if (argc > 1)
+		execv(argv[1], argv + 1);
+	return 0;
+}
+END
+for name in first second; do
+	gcc -O1 -g -no-pie -DNAME=$name -o $name exec.c || fail "gcc"
+done
+"$TW" record -q -o exec.tw ./first ./second || fail "record ./first"
+"$TW" analyze cache --json --l1 4k:4 exec.tw >found.json || fail "analyze cache of two programs"
+python3 - <<'END' || fail "variables of two programs are mixed up"
+import json
+objects = {r["object"]: r for r in json.load(open("found.json"))["objects"]}
+for name in ("first", "second"):
+    assert objects[name]["module"].endswith(name) and 1024 <= objects[name]["l1_misses"] < 2048, (name, objects.get(name))
+END
+
 one_sentence "$TW" analyze cache --l1 33k:7 recording.tw
 says 'make no cache'
 one_sentence "$TW" analyze cache --l1 big recording.tw

@@ -176,3 +176,65 @@ ends '[a-z_;]*coroutine;deep;in_coroutine'
 grep -E 'coroutine.*switches|in_main;.*coroutine' found && fail "stacks that are switched are mixed up"
 ends 'in_child'
 [ "$(awk '{ n += $NF } END { print n }' found)" = "$(info_value instructions)" ] || fail "not all instructions are in the tree"
+
+# What a process executes with execve is told by its own names, though it has the same number and the same addresses.
+cat >exec.c <<'END2'
+#include <unistd.h>
+static volatile long sink;
+static void __attribute__((noipa)) NAME(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink += i;
+}
+int main(int argc, char **argv)
+{
+	NAME(100);
+	if (argc > 1)
+		execv(argv[1], argv + 1);
+	return 0;
+}
+END2
+for name in before after; do
+	gcc -O1 -g -no-pie -DNAME=$name -o $name exec.c || fail "gcc"
+done
+[ "$(nm before | grep ' before')" = "$(nm after | grep ' after' | sed 's/after/before/')" ] || skip "the linker gives the two other addresses"
+"$TW" record -q -o exec.tw ./before ./after || fail "record ./before"
+"$TW" analyze cct --folded exec.tw >exec.folded || fail "analyze cct of two programs"
+for name in before after; do
+	[ "$(grep -c ";main;$name " exec.folded)" = 1 ] || fail "$name is not in the tree: $(cat exec.folded)"
+done
+
+# So is what its other threads execute, while it runs too, when they tell of what they do before the thread that it began with.
+cat >threads.c <<'END2'
+#include <pthread.h>
+#include <unistd.h>
+static volatile long sink;
+static void *__attribute__((noipa)) NAME(void *n)
+{
+	for (long i = 0; i < *(long *)n; i++)
+		sink += i;
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	long few = 100, many = 1000000;
+	if (argc > 1) {
+		NAME(&few);
+		execv(argv[1], argv + 1);
+	}
+	pthread_create(&t, NULL, NAME, &many);
+	pthread_join(t, NULL);
+	return 0;
+}
+END2
+for name in before after; do
+	gcc -O1 -g -no-pie -pthread -DNAME=$name -o threads_$name threads.c || fail "gcc -pthread"
+done
+for run in "./before ./after" "./threads_before ./threads_after" "sh -c 'exec ./after'"; do
+	rm -rf exec.tw
+	eval "\"$TW\" record -q --with cct,folded,output=live.folded -o exec.tw $run" || fail "record --with cct of $run"
+	"$TW" analyze cct --folded exec.tw >exec.folded || fail "analyze cct of $run"
+	diff live.folded exec.folded >diff.out || fail "$run: another answer while it ran: $(head -n 10 diff.out)"
+	grep -q '[;]after ' exec.folded || fail "$run: after is not in the tree"
+done

@@ -151,3 +151,23 @@ assert d["allocations"] == 2 and d["frees"] == 1 and d["left_bytes"] == 100, d
 assert {e["what"] for e in d["errors"] if e["times"]} == {"after-free", "double-free"}, d["errors"]' || fail "an allocator of its own"
 one_sentence "$TW" analyze heap --alloc other pool.tw
 says 'record with --calls=other'
+
+# What a program allocates after execve is not where the one before had it, though process and addresses are the same.
+cc_program again -O1 <<'END_OF_C'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 1000; i++)
+		*(volatile char *)malloc(100) = 1;
+	if (argc > 1)
+		execv(argv[0], (char *[]){argv[0], NULL});
+	return 0;
+}
+END_OF_C
+"$TW" record -q --calls -o again.tw ./again more || fail "record ./again"
+"$TW" analyze heap --json again.tw >found.json || fail "analyze heap of two programs"
+python3 -c '
+import json
+d = json.load(open("found.json"))
+assert d["left_blocks"] >= 2000 and d["left_bytes"] >= 200000, d["left_blocks"]' || fail "blocks of two programs are mixed up"

@@ -90,4 +90,18 @@ END
 recorded ./alone
 "$TW" analyze sharing --json recording.tw >found.json || fail "analyze sharing of threads that do not"
 grep -q '"object": *"own' found.json && fail "says that threads share what each has for itself"
+
+# Nor do programs that a process executes one after another, though their addresses are the same.
+cc_program again -O1 <<'END'
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		execv(argv[0], (char *[]){argv[0], NULL});
+	return 0;
+}
+END
+recorded ./again more
+"$TW" analyze sharing --json recording.tw >found.json || fail "analyze sharing of two programs"
+grep -q '"lines_shared": *0,' found.json || fail "says that a program shares memory with the one before it: $(grep lines found.json)"
 exit 0

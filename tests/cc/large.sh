@@ -1,4 +1,5 @@
 # A program with more blocks than one upper half of their numbers has room for: its files come to several groups, and call each other to and fro.
+# timeout: 400
 . "$(dirname "$0")/../cc.sh"
 need_command gcc setarch python3
 # make_file NAME OTHER: 34,000 blocks, few of which run; each round calls the other file, and comes back in the middle of a block's neighbours

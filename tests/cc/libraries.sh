@@ -67,3 +67,26 @@ TRACKWAY=off "$TW" record --plain -q -o plain.tw ./main >/dev/null && ! "$TW" in
 run recorded.out recorded.err ./main.plain
 RECORDED_STATUS=$?
 compare_runs "a plain program with instrumented libraries"
+
+# Many at a time: the C library has room for so much thread-local memory of libraries opened later, and no more.
+cat >many.c <<'X'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	int s = 0;
+	for (int k = 0; k < 100; k++) {
+		char name[32];
+		snprintf(name, sizeof name, "./many%d.so", k);
+		void *h = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+		int (*f)(int) = h ? (int (*)(int))dlsym(h, "twice") : NULL;
+		if (!f)
+			return printf("%s\n", dlerror());
+		s += f(k);
+	}
+	return printf("%d\n", s) != 5;
+}
+X
+for k in {0..99}; do cp libtwo.so many$k.so; done
+instrumented many gcc -O2 many.c -ldl
+runs_as_plain many

@@ -1,4 +1,5 @@
 # Instrumented C programs, compiled in many ways, do what the plain ones do, and record the references that the engine sees.
+# timeout: 240
 . "$(dirname "$0")/../cc.sh"
 need_command gcc setarch python3
 cat >p.c <<'X'

@@ -1,4 +1,5 @@
 # --switchable: each function in two versions. What is recorded is what one version records; windows, bursts; tables, exceptions and cold parts of the second version.
+# timeout: 300
 . "$(dirname "$0")/../cc.sh"
 need_command gcc g++
 cat >a.cpp <<'X'
@@ -85,11 +86,13 @@ int main(int argc, char **)
 }
 X
 totals() { "$TW" info "$1" | awk '/^(instructions|blocks|references|  reads|  writes)/ { print $1, $2 }'; }
-for way in '-O0 -g' '-O3 -g -fPIC' '-O2 -static -no-pie'; do
-	instrumented a g++ -std=c++17 $way a.cpp
+ways=('g++ -O0 -g' 'g++ -O3 -g -fPIC' 'g++ -O2 -static -no-pie')
+command -v clang++-14 >/dev/null && ways+=('clang++-14 -O2 -g -fPIC' 'clang++-14 -O0')
+for way in "${ways[@]}"; do
+	instrumented a $way -std=c++17 a.cpp
 	recorded ./a
 	totals recording.tw >one
-	CC_OPTIONS=--switchable instrumented a g++ -std=c++17 $way a.cpp
+	CC_OPTIONS=--switchable instrumented a $way -std=c++17 a.cpp
 	runs_as_plain a
 	totals recording.tw >two
 	cmp one two || {
@@ -200,7 +203,3 @@ one_sentence "$TW" record --burst=1s ./w
 says 'go together'
 one_sentence "$TW" record --start=main ./w
 says 'but at a count or a time'
-if command -v clang-14 >/dev/null; then
-	one_sentence "$TW" cc --switchable clang-14 w.c -o c
-	says "gcc's assembly only"
-fi

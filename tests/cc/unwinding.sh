@@ -1,4 +1,5 @@
 # Exceptions, longjmp, handlers that are left, threads, forks: in instrumented programs.
+# timeout: 240
 . "$(dirname "$0")/../cc.sh"
 need_command gcc g++
 cat >e.cpp <<'X'

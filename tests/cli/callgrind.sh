@@ -1,4 +1,5 @@
 # blocks --callgrind: sums are exact, callgrind_annotate reads it, and it says what valgrind's own callgrind says of the same program.
+# timeout: 300
 . "$(dirname "$0")/../lib.sh"
 need_command callgrind_annotate valgrind python3
 cc_program calls -O1 -fno-inline -fno-optimize-sibling-calls -static <<'END'
@@ -101,3 +102,59 @@ int main(void)
 }
 END
 profile odd _start _start in_handler leave_handler '*clone3'
+
+# With one worker and with several, which replay chunks that are followed later, it is the same.
+for jobs in 1 2 4; do
+	"$TW" blocks -j $jobs --callgrind=odd.$jobs recording.tw || fail "blocks -j $jobs"
+	cmp -s odd.$jobs odd.callgrind || fail "blocks --callgrind: -j $jobs is not the same"
+done
+
+# Without symbols, functions begin where calls lead. One that is jumped to before it is called, by its address, for the first time is a function from the beginning, with
+# any number of workers; it costs what it costs where it has a symbol.
+cc_program symbols -O2 <<'END'
+volatile int sink;
+__attribute__((noipa)) int before(int n) { return sink += n; }
+__attribute__((noipa)) int both(int n) { return sink ^= n; }
+__attribute__((noipa)) int jumps(int n) { sink++; return both(n); }
+int main(void)
+{
+	int (*volatile chosen)(int) = both;
+	for (int i = 0; i < 3000; i++)
+		before(jumps(i));
+	for (int i = 0; i < 3000; i++)
+		before(jumps(i) + chosen(i));
+	return 0;
+}
+END
+strip -o stripped symbols || fail "strip"
+# cost_of PROGRAM NAME: instructions of a function by itself, as the profile of the program says
+cost_of() {
+	callgrind_annotate --threshold=100 --auto=no "$1.callgrind" | awk -v name="$2" '{ n = split($0, part, /[ :]/); for (i = 1; i <= n; i++) if (part[i] == name) { print $1; exit } }'
+}
+at=$(nm symbols | sed -n 's/^0*\([0-9a-f]*\) T both$/\1/p')
+profile symbols _start
+profile stripped '*'
+with=$(cost_of symbols both)
+without=$(cost_of stripped "stripped+0x$at")
+[ -n "$with" ] || fail "no cost of both"
+[ "$with" = "$without" ] || fail "both costs $with instructions, without symbols $without"
+for jobs in 1 2 4; do
+	"$TW" blocks -j $jobs --callgrind=stripped.$jobs recording.tw || fail "blocks -j $jobs of a program without symbols"
+	cmp -s stripped.$jobs stripped.callgrind || fail "blocks --callgrind of a program without symbols: -j $jobs is not the same"
+done
+"$TW" blocks --callgrind=with.callgrind --json recording.tw >with.json || fail "blocks with two outputs"
+"$TW" blocks --json recording.tw >alone.json || fail "blocks --json"
+cmp -s with.callgrind stripped.callgrind && cmp -s with.json alone.json || fail "two outputs are not what they are one by one"
+
+# So it is for a large program without symbols: the compiler itself.
+cc1=$("$CC" -print-prog-name=cc1)
+if [ -x "$cc1" ]; then
+	echo 'int f(int a) { for (int i = 0; i < a; i++) a += i; return a; }' >one.c
+	recorded "$cc1" -quiet -O1 one.c -o one.s
+	for jobs in 1 2 4; do
+		"$TW" blocks -j $jobs --callgrind=cc1.$jobs recording.tw || fail "blocks -j $jobs of cc1"
+		cmp -s cc1.$jobs cc1.1 || fail "blocks --callgrind of cc1: -j $jobs is not the same"
+	done
+else
+	untested "a large program without symbols: there is no cc1"
+fi

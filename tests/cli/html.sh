@@ -31,6 +31,7 @@ g++ -std=c++17 -O1 -g -pthread -o prog prog.cc || fail "g++"
 "$TW" record -q -o p.tw -- ./prog '</script><b>"' >out 2>err || fail "record: $(cat err)"
 "$TW" report --html p.html p.tw 2>err || fail "report --html: $(cat err)"
 "$TW" report --json p.tw >report.json 2>err || fail "report --json: $(cat err)"
+"$TW" analyze cache --json p.tw >cache.json 2>err || fail "analyze cache --json: $(cat err)"
 [ "$(wc -c <p.html)" -lt 10000000 ] || fail "the page is large: $(wc -c <p.html) bytes"
 
 "$TW" report --html mangled.html --no-demangle p.tw || fail "report --html --no-demangle"
@@ -61,6 +62,18 @@ code = next(c for c in data["code"] if c["name"].startswith("sum_rows"))
 loop = max(x[1] for x in code["insns"])
 assert loop == 40 * 5000, loop
 assert sum(x[2] for x in code["insns"]) == sum_rows[6], "reads of the listing"
+# Misses are those that analyze cache counts: by function and, of its code, by instruction.
+cache = json.load(open("cache.json"))
+missed = {(r["function"], r["module"]): r for r in cache["functions"]}
+for n in ("main", "recurse(int)", sum_rows[0]):
+    row = missed.get((n, "prog"), {"l1_misses": 0, "last_misses": 0})
+    assert next(f for f in data["functions"] if f[:2] == [n, "prog"])[9:11] == [row["l1_misses"], row["last_misses"]], (n, row)
+for k, level in ((9, cache["levels"][0]), (10, cache["levels"][-1])):
+    listed, there = sum(f[k] for f in data["functions"]), level["read_misses"] + level["write_misses"]
+    assert there - there / 100 - 5 <= listed <= there, (listed, level) # stubs of PLTs are not in the list
+for i, c in enumerate(data["code"]):
+    assert [sum((x + [0, 0])[k] for x in c["insns"]) for k in (7, 8)] == data["functions"][i][9:11], c["name"]
+assert sum(x[7] for x in code["insns"] if len(x) > 7) > 40 * 5000 * 16 // 64 // 2, "the vector does not fit into the first level"
 lines = {n + i: t for f, n, ts in code["source"] if code["files"][f].endswith("prog.cc") for i, t in enumerate(ts)}
 hot = max((x for x in code["insns"] if x[4] >= 0), key=lambda x: x[1])
 assert hot[5] in lines, hot
@@ -70,6 +83,73 @@ assert heat + data["heat"]["left_out"] >= data["facts"]["reads"] * 0.999, (heat,
 assert heat <= data["facts"]["reads"], (heat, data["facts"]["reads"])
 END
 python3 check.py || fail "the page's data"
+
+# A process that executes another program: each program has its name, its memory and its functions.
+cat >exec.c <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile char NAME[64 << 10];
+int main(int argc, char **argv)
+{
+	for (unsigned i = 0; i < sizeof NAME; i++)
+		NAME[i] = (char)argc;
+	if (argc > 1 && !fork())
+		execv(argv[1], argv + 1);
+	return argc > 1 && wait(0) < 0;
+}
+END
+for name in first second; do
+	gcc -O1 -g -no-pie -DNAME=$name -o $name exec.c || fail "gcc"
+done
+"$TW" record -q -o exec.tw ./first ./second || fail "record ./first"
+"$TW" report --html exec.html exec.tw || fail "report --html of two programs"
+python3 - <<'END' || fail "the page of two programs"
+import json, re
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open("exec.html").read(), re.S).group(1))
+assert [t[7] for t in data["threads"]] == ["first", "first", "second"], data["threads"]
+for r in data["heat"]["regions"]:
+    assert r["name"] not in ("first", "second") or r["name"] == data["threads"][r["thread"]][7], r
+for thread, name in ((0, "first"), (2, "second")):
+    writes = sum(sum(r["cells"][3::4]) for r in data["heat"]["regions"] if (r["name"], r["thread"]) == (name, thread))
+    assert writes >= 64 << 10, (name, writes)
+END
+
+# Code without debug information: what would be better with it, and how to get it.
+gcc -O1 -s -o stripped exec.c -DNAME=stripped || fail "gcc -s"
+"$TW" record -q -o stripped.tw ./stripped || fail "record ./stripped"
+"$TW" report --html stripped.html stripped.tw || fail "report --html of a stripped program"
+python3 - <<'END' || fail "the page of a stripped program"
+import json, re
+page = open("stripped.html").read()
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S).group(1))
+found = {path: (insns, unnamed) for path, insns, unnamed in data["no_lines"]}
+insns, unnamed = next(found[p] for p in found if p.endswith("/stripped"))
+assert 0 < unnamed <= insns <= data["facts"]["insns"], found
+assert "find-dbgsym-packages" in page and "DEBUGINFOD_URLS" in page
+END
+
+# Many functions with long names: the page is cut, says so, and stays below 10 MB.
+awk 'BEGIN {
+	long = sprintf("%990s", ""); gsub(/ /, "x", long)
+	print ".globl main\nmain:\n\tsub $8, %rsp"
+	for (i = 0; i < 12000; i++) printf "\tcall f%d_%s\n", i, long
+	print "\tadd $8, %rsp\n\txor %eax, %eax\n\tret"
+	for (i = 0; i < 12000; i++) printf ".type f%d_%s, @function\nf%d_%s:\n\tmov $%d, %%eax\n\tret\n.size f%d_%s, .-f%d_%s\n", i, long, i, long, i, i, long, i, long
+	print ".section .note.GNU-stack,\"\",@progbits"
+}' >many.S
+gcc -o many many.S || fail "gcc many.S"
+"$TW" record -q -o many.tw ./many || fail "record ./many"
+"$TW" report --html many.html many.tw || fail "report --html of many functions"
+[ "$(wc -c <many.html)" -lt 10000000 ] || fail "the page of many functions has $(wc -c <many.html) bytes"
+python3 - <<'END' || fail "the page of many functions"
+import json, re
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open("many.html").read(), re.S).group(1))
+assert data["all_functions"] > 12000 and 500 < len(data["functions"]) < 4000, (data["all_functions"], len(data["functions"]))
+assert data["contexts_left_out"] > 8000, data["contexts_left_out"]
+n = len(data["tree_names"])
+assert all(-1 <= i < n for i in data["tree"]["name"]) and all(-1 <= f < n and 0 <= t < n for f, t, _, _ in data["edges"]), n
+assert sum(data["tree"]["insns"]) == data["facts"]["insns"], "the tree does not add up"
+END
 
 # What it refuses.
 run out err "$TW" report --html x.html --json p.tw && fail "--html and --json"
@@ -136,7 +216,7 @@ try:
     until("document.querySelectorAll('#view tbody tr').length > 20", "a table of functions")
     # Sorted by name, then filtered.
     run("[...document.querySelectorAll('#view th button')].find(b => b.textContent.startsWith('function')).click()")
-    until("(t => t.length && t.every((x, i) => !i || t[i - 1] <= x))([...document.querySelectorAll('#view tbody tr td:nth-child(7)')].map(x => x.textContent))", "sorted by name")
+    until("(t => t.length && t.every((x, i) => !i || t[i - 1] <= x))([...document.querySelectorAll('#view tbody tr td:nth-child(9)')].map(x => x.textContent))", "sorted by name")
     run("const i = document.querySelector('#view input[type=search]'); i.value = 'sum_rows'; i.dispatchEvent(new Event('input'))")
     until("document.querySelectorAll('#view tbody tr').length === 1", "filtered")
     run("document.querySelector('#view tbody a').click()")
@@ -144,6 +224,7 @@ try:
     until("document.querySelectorAll('#view tr.has').length > 1", "source lines")
     run("document.querySelector('#view tr.has').click()")
     until("document.querySelectorAll('#view tr.insn').length > 0", "instructions of a line")
+    assert "L1 misses" in run("return document.querySelector('#view table.code thead').textContent"), "misses of lines"
     for button, found in (("Disassembly", "table.code tr.block"), ("Control flow", "g.node")):
         run("[...document.querySelectorAll('#view button')].find(b => b.textContent === arguments[0]).click()", button)
         until(f"document.querySelectorAll('#view {found}').length > 1", button)

@@ -170,19 +170,12 @@ for damage in "s=$((size / 2))" 0 version text; do
 	rm bad*
 done
 
-refused() { # refused SENTENCE OPTION...
-	local sentence=$1
-	shift
-	"$TW" record "$@" >refused.out 2>refused.err
-	[ $? = 125 ] || fail "record $*: not refused"
-	grep -qF -- "$sentence" refused.err || fail "record $*: $(cat refused.err)"
-}
-refused "learned is of another program, " --learn=learned true
-refused "--learn-what wants blocks, branches, calls or all, not 'dreams'" --learn=x --learn-what=dreams true
-refused "there is no --learn to go with '--runs'" --runs=3 true
-refused "--until wants a share such as 0.5%, not '5'" --learn=x --until=5 true
-refused "--learn cannot be had in format 'none'" --learn=x -f none true
-refused "--learn does not go with '--sink=count'" --learn=x --sink=count true
+record_refused "learned is of another program, " --learn=learned
+record_refused "--learn-what wants blocks, branches, calls, all, cct or refs, not 'dreams'" --learn=x --learn-what=dreams
+record_refused "there is no --learn to go with '--runs'" --runs=3
+record_refused "--until wants a share such as 0.5%, not '5'" --learn=x --until=5
+record_refused "--learn cannot be had in format 'none'" --learn=x -f none
+record_refused "--learn does not go with '--sink=count'" --learn=x --sink=count
 "$TW" learn nowhere 2>learn.err && fail "learn of a file that is not there"
 "$TW" coverage learned 2>learn.err && fail "coverage without --against"
 exit 0

@@ -111,3 +111,7 @@ rmdir w.tw/index.new
 printf '\377\377\377\377' | dd of=$file bs=1 seek=$(($(stat -c %s $file) / 2)) conv=notrunc status=none
 "$TW" sql w.tw "select count(*) from refs where addr = $fifth" >out 2>err && fail "a damaged chunk is not told"
 grep -q 'thread-0003' err || fail "a damaged chunk: $(cat err)"
+# How much is missing is told: the references of the thread's chunk.
+there=$("$TW" sql --csv w.tw 'select sum(refs) from threads' 2>/dev/null | tail -n 1)
+left=$("$TW" sql --csv w.tw 'select count(*) from refs' 2>err | tail -n 1)
+[ "$left" -lt "$there" ] && grep -q "is damaged and left out, with [0-9]* instructions, [0-9]* blocks and $((there - left)) references: " err || fail "of $there references $left are there, and it says: $(cat err)"

@@ -32,7 +32,7 @@ begins() {
 	if grep -q '; 1 of 1 programs' ours.err; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$what: $(cat ours.err)"
 	[ "$(wc -l <ours.err)" = 1 ] || fail "$what: $(cat ours.err)"
 }
-files() { find "$KEPT" -type f | wc -l; }
+files() { find "$KEPT" -type f ! -name '*.names' | wc -l; }
 
 begins 0 "the first time"
 [ "$(files)" = 1 ] || fail "$(files) files are kept"
@@ -81,14 +81,14 @@ grep -q '; 3 of 4 programs' ours.err || fail "several: $(cat ours.err)"
 # listed, and removed; a recording begins anew then
 "$TW" kept >list.out || fail "kept"
 grep -qE "^[-0-9]+ [0-9:]+ +[0-9.]+ +[0-9]+  none +$PWD/prog$" list.out || fail "kept lists: $(cat list.out)"
-grep -qE "^$(($(wc -l <list.out) - 2)) programs, [0-9.]+ MB in $KEPT$" list.out || fail "kept sums up: $(tail -n 1 list.out)"
+grep -qE "^$(grep -cvE " names |^used last|, names of " list.out) programs, names of [0-9]+ files?, [0-9.]+ MB in $KEPT$" list.out || fail "kept sums up: $(tail -n 1 list.out)"
 "$TW" kept "$KEPT" | cmp -s - list.out || fail "kept of a directory that is named"
 one_sentence "$TW" kept nowhere
 says 'nowhere: No such file'
 one_sentence "$TW" kept prog
 says 'not a directory'
-"$TW" kept --empty >list.out && grep -q 'removed the translations of [2-9] programs' list.out || fail "kept --empty: $(cat list.out)"
-[ "$(files)" = 0 ] || fail "kept --empty leaves files"
+"$TW" kept --empty >list.out && grep -q 'removed the translations of [2-9] programs and the names of' list.out || fail "kept --empty: $(cat list.out)"
+[ -z "$(find "$KEPT" -type f)" ] || fail "kept --empty leaves files"
 begins 0 "after kept --empty"
 begins 1 "after kept --empty, again"
 
@@ -103,6 +103,7 @@ truncate -s -4096 "$FILE" && damaged "a file without its end"
 printf 'x' | dd of="$FILE" bs=1 seek=3 conv=notrunc status=none && damaged "a file that is none of ours"
 printf 'xxxx' | dd of="$FILE" bs=1 seek=18 conv=notrunc status=none && damaged "a file of an earlier start of the machine"
 printf 'xxxx' | dd of="$FILE" bs=1 seek=34 conv=notrunc status=none && damaged "a file of another processor"
+printf 'xxxx' | dd of="$FILE" bs=1 seek=$(($(stat -c %s "$FILE") / 2)) conv=notrunc status=none && damaged "a file with other code in its middle"
 chmod g+w "$FILE" && damaged "a file that others may write to"
 mv "$FILE" real && ln -s "$PWD/real" "$FILE" && damaged "a link"
 rm -f "$FILE" real && mkfifo "$FILE" && damaged "a pipe"
@@ -151,7 +152,7 @@ begins 1 "a program that has changed, again"
 
 # no more than the limit: what was used longest ago goes first
 limit=24
-touch -d '2 days ago' "$KEPT"/*.snapshot
+touch -a -d '2 days ago' "$KEPT"/*.snapshot
 for i in 1 2 3 4 5 6 7 8; do
 	cp prog "prog$i"
 done
@@ -161,7 +162,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 now=$(du -c -B1K "$KEPT"/*.snapshot | tail -n 1 | cut -f 1)
 [ "$now" -le $((limit * 1024)) ] || fail "$now kB are kept, not $limit MB"
-find "$KEPT" -name '*.snapshot' -mtime +1 | grep -q . && fail "what was used longest ago is still there"
+find "$KEPT" -name '*.snapshot' -atime +1 | grep -q . && fail "what was used longest ago is still there"
 "$TW" record -f none --share=$limit -o r.tw ./prog8 2>ours.err >/dev/null
 grep -q '; 1 of 1 programs' ours.err || fail "what was kept last is not there"
 : >"$KEPT/new.1" && touch -d '2 days ago' "$KEPT/new.1"

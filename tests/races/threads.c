@@ -1071,6 +1071,21 @@ static void printing(void)
 	both(print, print);
 }
 
+/* Both fill the stream's buffer from its beginning, by memcpy, under the stream's own lock. */
+static void *print_and_flush(void *a)
+{
+	for (int i = 0; i < TURNS; i++) {
+		printf("%s %d\n", "a line that is long enough to be copied at once", i);
+		fwrite("and another line that is as long as that one\n", 1, 45, stdout);
+		fflush(stdout);
+	}
+	return a;
+}
+static void printing_from_start(void)
+{
+	both(print_and_flush, print_and_flush);
+}
+
 static void stacks_reused(void)
 {
 	for (int i = 0; i < 6; i++) {
@@ -1180,6 +1195,7 @@ const struct test_case cases[] = {RACY(plain_counter, plain),
                                   FREE(readers),
                                   FREE(memory_reuse),
                                   FREE(printing),
+                                  FREE(printing_from_start),
                                   FREE(stacks_reused),
                                   FREE(timed_locks),
                                   FREE(disjoint_parts),

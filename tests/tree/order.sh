@@ -1,5 +1,7 @@
 # The order of the folders of src/: each may include and call those that stand below it in its part, and nothing else. It is written here, and shown in
 # docs/internals.md. A new folder is one line more.
+# Within a folder there is one too: what files include and call of each other leads round in no circle. A header and the source of the same name are one file here. The
+# rooms of the engine say in which order theirs stand (room.h), and have to have it.
 # What a lower folder has to call of a higher one it calls through a table of functions, which wiring.c fills (src/engine/wiring.c).
 . "$(dirname "$0")/../lib.sh"
 
@@ -76,6 +78,55 @@ def arrow(source, target, how):
     if not allowed(a, b):
         problems.append(f"src/{source} {how}: {a} stands not above {b}")
 
+# What each file, source and header in one, uses of which others, and by what.
+used = {}
+
+def uses(source, target, how):
+    """(What the decoder calls in the engine stands in the rewriter, where that has its copy.)"""
+    a, b = (os.path.splitext(p)[0] for p in (source, target))
+    if a != b and not (a.startswith("engine") and b.startswith("cc/")):
+        used.setdefault(a, {}).setdefault(b, []).append(how)
+
+def circles():
+    """Files that lead to each other (Tarjan 1972)."""
+    found, index, low, stack = [], {}, {}, []
+
+    def visit(a):
+        index[a] = low[a] = len(index)
+        stack.append(a)
+        for b in used.get(a, ()):
+            if b not in index:
+                visit(b)
+            if b in stack:
+                low[a] = min(low[a], low[b])
+        if low[a] == index[a]:
+            members = stack[stack.index(a):]
+            del stack[stack.index(a):]
+            if len(members) > 1:
+                found.append(sorted(members))
+
+    for a in used:
+        if a not in index:
+            visit(a)
+    return found
+
+def order_of(room):
+    """The files of a room as its room.h has them, the lowest first."""
+    text = re.sub(r"\n \*", "", open(f"{root}/src/{room}/room.h").read())
+    said = re.search(r"Its files, each of which stands on those before it only: (.*?)\.(?= )", re.sub(r"\([^)]*\)", "", text) + " ")
+    return re.findall(r"\w+", said[1]) if said else []
+
+def check_room(room):
+    said = order_of(room)
+    there = {os.path.basename(os.path.splitext(p)[0]) for p in glob.glob(f"{root}/src/{room}/*.[ch]")} - {"room"}
+    for name in sorted(there ^ set(said)):
+        problems.append(f"src/{room}/room.h: {name} " + ("has no place among its files" if name in there else "is no file"))
+    place = {f"{room}/{name}": k for k, name in enumerate(said)}
+    for a in place:
+        for b in used.get(a, ()):
+            if place.get(b, -1) > place[a]:
+                problems.append(f"src/{room}/room.h: {a} stands before {b} and uses it: {', '.join(sorted(set(used[a][b]))[:4])}")
+
 def included(line):
     """The file that a line includes, below src/ or as include/...; None: it is none of ours."""
     m = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
@@ -93,6 +144,7 @@ for source in sources():
         if target:
             n_includes += 1
             arrow(source, target, f"includes {target}")
+            uses(source, target, f"includes {target}")
 
 # The same of calls, in what was built: a declaration that stands elsewhere hides no arrow.
 TABLE = re.compile(r"tw_\w+_calls$")
@@ -114,6 +166,14 @@ for program in ("obj", "engine"):
         if target and not (target == "engine/wiring.c" and TABLE.match(symbol)):
             n_calls += 1
             arrow(source, target, f"uses {symbol} of src/{target}")
+            uses(source, target, symbol)
+
+for members in circles():
+    problems.append(f"{len(members)} files in a circle:" + "".join(
+        f"\n    {a} uses {b}: {', '.join(sorted(set(used[a][b]))[:4])}" for a in members for b in sorted(used[a]) if b in members))
+
+for room in sorted(p for p in level if re.match(r"engine/\w+$", p)):
+    check_room(room)
 
 for p in sorted(set(problems)):
     print(p)

@@ -3,12 +3,7 @@
  * and keep their values; so do the flags. The caller has moved rsp down by 128, past the red zone.
  */
 	.text
-	.macro way name, number
-	.globl	trackway_cc_\name
-	.hidden	trackway_cc_\name
-	.type	trackway_cc_\name, @function
-	.p2align 4
-trackway_cc_\name:
+	.macro put_aside
 	pushfq
 	leaq	-128(%rsp), %rsp
 	movq	%rax, 0(%rsp)
@@ -28,14 +23,9 @@ trackway_cc_\name:
 	movq	%r13, 104(%rsp)
 	movq	%r14, 112(%rsp)
 	movq	%r15, 120(%rsp)
-	movq	8*\number(%rsp), %rdi
-	movq	%rsp, %rsi
-	movq	%rsp, %rbx
-	andq	$-16, %rsp
-	cld
-	call	tw_cc_cold
-	movq	%rbx, %rsp
-	movq	%rax, 8*\number(%rsp)
+	.endm
+
+	.macro take_back
 	movq	0(%rsp), %rax
 	movq	8(%rsp), %rcx
 	movq	16(%rsp), %rdx
@@ -53,6 +43,24 @@ trackway_cc_\name:
 	movq	120(%rsp), %r15
 	leaq	128(%rsp), %rsp
 	popfq
+	.endm
+
+	.macro way name, number
+	.globl	trackway_cc_\name
+	.hidden	trackway_cc_\name
+	.type	trackway_cc_\name, @function
+	.p2align 4
+trackway_cc_\name:
+	put_aside
+	movq	8*\number(%rsp), %rdi
+	movq	%rsp, %rsi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_cold
+	movq	%rbx, %rsp
+	movq	%rax, 8*\number(%rsp)
+	take_back
 	ret
 	.size	trackway_cc_\name, .-trackway_cc_\name
 	.endm
@@ -72,6 +80,23 @@ trackway_cc_\name:
 	way	r13, 13
 	way	r14, 14
 	way	r15, 15
+
+/* Where a second version is entered at the place in rax, and the switch has changed since. Its caller has rax on the stack, past the red zone. */
+	.globl	trackway_cc_entered
+	.hidden	trackway_cc_entered
+	.type	trackway_cc_entered, @function
+	.p2align 4
+trackway_cc_entered:
+	put_aside
+	movq	0(%rsp), %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_entered
+	movq	%rbx, %rsp
+	take_back
+	ret
+	.size	trackway_cc_entered, .-trackway_cc_entered
 
 /* Where a signal handler returns to. Unwinders know it by its bytes. */
 	.globl	tw_cc_restore

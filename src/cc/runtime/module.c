@@ -126,6 +126,25 @@ static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 	return end == TW_END_IJUMP && *op == 0xe9 ? TW_END_JUMP : end;
 }
 
+extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
+
+/*
+ * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
+ * first versions are not recorded.
+ */
+static uint64_t second_of(uint64_t target)
+{
+	const uint8_t *at = (const uint8_t *)target;
+	if (target < (uint64_t)__ehdr_start || target + 32 > (uint64_t)etext)
+		return target;
+	if (at[0] == 0xf3 && at[1] == 0x0f && at[2] == 0x1e && at[3] == 0xfa)
+		at += 4;
+	if (at[0] != 0x80 || at[1] != 0x3d || at[6] || at + 7 + signed32(at + 2) != trackway_cc_switch)
+		return target;
+	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? read_target(at + 7) : target;
+}
+
 /* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */
 static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
 {
@@ -201,7 +220,7 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 	for (int k = 0; k < l.n_insns; k++)
 		bytes = (uint16_t)(bytes + l.length[k]);
 	const uint64_t target = !is_direct(l.end) ? 0 : b->target ? (uint64_t)place(&b->target) : read_target(l.insn[l.n_insns - 1]);
-	*block = (struct tw_block){(uint64_t)l.pc, target, 0, l.n_insns, bytes, l.end, 0};
+	*block = (struct tw_block){(uint64_t)l.pc, second_of(target), 0, l.n_insns, bytes, l.end, 0};
 	tw_cc_copy(op + n_ops, l.length, l.n_insns);
 	tw_cc_copy((uint8_t *)(op + n_ops) + l.n_insns, l.pc, bytes);
 	*d = (struct tw_descriptor){

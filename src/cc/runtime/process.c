@@ -6,7 +6,6 @@
 #include <asm/signal.h>
 
 __thread uint64_t trackway_cc_slot = TW_CC_POISON;
-__thread uint64_t trackway_cc_spill[2];
 uint8_t trackway_cc_switch[TW_PAGE];
 
 /* ---- the process ---- */
@@ -299,6 +298,17 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 	return pointer;
 }
 
+void tw_cc_entered(uint64_t pc);
+
+/* A second version is entered at pc, and the switch has another number than when this thread last did that. */
+void tw_cc_entered(uint64_t pc)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_stream *s = begin(p, tw_cc_self(p, true));
+	if (s->number != TW_SLOTS && p->switchable)
+		tw_cc_stream_enter(p, s, pc);
+}
+
 /* ---- fork ---- */
 
 static uint32_t forking_tid;
@@ -350,15 +360,27 @@ static void at_exit(int status, void *unused)
 	p->ending = 1;
 }
 
-/* Handlers keep this module's words. */
-static void enter_spill(struct tw_cc_process *p, bool there)
+extern const struct tw_cc_word_place __start_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
+extern const struct tw_cc_word_place __stop_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
+
+static void enter_word(struct tw_cc_process *p, uint64_t own, bool there)
 {
-	const uint64_t own = (uint64_t)trackway_cc_spill - thread_pointer();
-	for (uint32_t k = 0; k < TW_CC_MODULES; k++) {
+	for (uint32_t k = 0; k < TW_CC_WORDS; k++) {
 		uint64_t from = there ? 0 : own;
-		if (__atomic_compare_exchange_n(&p->spill[k], &from, there ? own : 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return;
+		if (!__atomic_compare_exchange_n(&p->word[k], &from, there ? own : 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		for (uint32_t n = __atomic_load_n(&p->n_words, __ATOMIC_RELAXED); n <= k;)
+			if (__atomic_compare_exchange_n(&p->n_words, &n, k + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				return;
+		return;
 	}
+}
+
+/* Handlers keep this module's words. */
+static void enter_words(struct tw_cc_process *p, bool there)
+{
+	for (const struct tw_cc_word_place *w = __start_trackway_cc_words; w < __stop_trackway_cc_words; w++)
+		enter_word(p, ((uint64_t(*)(void))((uint64_t)w + (uint64_t)(int64_t)w->at))() | w->flags, there);
 }
 
 /* A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before. */
@@ -372,9 +394,13 @@ static void begin_late(struct tw_cc_process *p)
 	p->mode = TW_CC_RECORDED;
 }
 
+extern const uint8_t __start_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+
 /* The module's code, if it is in two versions, records as the collector says; with a batch routine, always. */
-static void take_switch(const struct tw_cc_process *p)
+static void take_switch(struct tw_cc_process *p)
 {
+	p->switchable |= !p->batch && &__start_trackway_cc_twice[0] != &__stop_trackway_cc_twice[0];
 	const int64_t fd = p->batch ? -1 : SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
 	if (p->batch)
 		trackway_cc_switch[0] = 1;
@@ -386,7 +412,7 @@ static void take_switch(const struct tw_cc_process *p)
 static void __attribute__((constructor(101))) start(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
-	enter_spill(p, true);
+	enter_words(p, true);
 	if (p->mode == TW_CC_SILENT && !p->off)
 		begin_late(p);
 	if (p->mode != TW_CC_RECORDED)
@@ -399,8 +425,8 @@ static void __attribute__((constructor(101))) start(void)
 	if (!tw_cc_module_ready())
 		return;
 	struct tw_cc_thread *t = tw_cc_self(p, true);
-	describe(p, begin(p, t));
 	take_switch(p);
+	describe(p, begin(p, t));
 }
 
 /* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */
@@ -419,7 +445,7 @@ static void __attribute__((destructor(101))) finish(void)
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = tw_cc_self(p, false);
 	if (!p->ending)
-		enter_spill(p, false);
+		enter_words(p, false);
 	if (!t || p->mode != TW_CC_RECORDED)
 		return;
 	if (!p->ending && !tw_cc_batch_is_own(p)) {

@@ -12,7 +12,8 @@
  * pointer aside, and after it back: so it does not matter where code was interrupted.
  *
  * Registers that code borrows are put aside in another thread-local word of the module, or two. Handlers borrow registers too, so tw_cc_handler keeps those words
- * of all modules; it stands before every handler, recorded or not.
+ * of all modules; it stands before every handler, recorded or not. Code in two versions has a word for the number of the switch under which the thread last entered the second. Such words
+ * are defined by the objects that use them, once for each module.
  *
  * What must hold:
  *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the depth the thread is at. Else the pointer is in stream.pointer.
@@ -40,6 +41,7 @@
 #define TW_CC_DEPTHS      4
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
+#define TW_CC_WORDS       512u
 #define TW_CC_PLACE       0x5f0000000000ull /* of the struct */
 #define TW_CC_MARK        0x6363776b63617274ull
 
@@ -51,6 +53,8 @@ struct tw_cc_stream {
 	uint32_t number;  /* slot of the channel; TW_SLOTS: none, a spare buffer */
 	uint32_t current; /* buffer */
 	uint32_t upper;
+	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */
+	uint64_t time; /* of the last event that has one */
 	/* Where records are tallied: */
 	uint64_t pen; /* where the next event goes in the slot's buffer; 0: they are not tallied */
 	uint64_t own; /* where the buffer of records begins */
@@ -104,10 +108,12 @@ struct tw_cc_process {
 	uint32_t ending;
 	uint32_t at_fork;                /* handlers are registered */
 	uint32_t off;                    /* TRACKWAY=off */
+	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
-	uint64_t spill[TW_CC_MODULES]; /* where modules' words are, from the thread pointer; 0: a free entry */
-	char path[128];                /* of the channel */
+	uint64_t word[TW_CC_WORDS]; /* of modules: how far from the thread pointer, and flags of struct tw_cc_word_place; 0: a free entry */
+	uint32_t n_words;           /* entries that have been used */
+	char path[128];             /* of the channel */
 	char file[TW_PROGRAM_PATH];
 	struct tw_cc_handling handling[65];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
@@ -115,10 +121,10 @@ struct tw_cc_process {
 };
 
 /* This module. */
-extern __thread uint64_t trackway_cc_slot, trackway_cc_spill[2] __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread uint64_t trackway_cc_slot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern uint32_t tw_cc_upper;
 
-/* The first byte: the module's functions in two versions run the second. Else the page is zeros. */
+/* The first byte: the module's functions in two versions run the second (struct tw_version_switch). Else the page is zeros. */
 extern uint8_t trackway_cc_switch[TW_PAGE] __attribute__((aligned(TW_PAGE), visibility("hidden")));
 
 /* ---- process.c ---- */
@@ -161,6 +167,9 @@ void tw_cc_stream_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
 uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
+
+/* Recording goes on in a second version, at this instruction: if it has been off since the stream was last written to, that is told. */
+void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc);
 
 uint64_t tw_cc_time(void);
 

@@ -34,24 +34,28 @@ static void give_up_left(struct tw_cc_process *p, struct tw_cc_thread *t, uint64
 	t->depth = 0;
 }
 
-static uint64_t *spill_at(uint64_t offset)
+static uint64_t *word_at(uint64_t offset)
 {
 	uint64_t tp;
 	__asm__("movq %%fs:0, %0" : "=r"(tp));
-	return (uint64_t *)(tp + offset);
+	return (uint64_t *)(tp + (offset & ~7ull));
 }
 
 /* Calls the handler, and leaves what was put aside as it is. */
 static void call(const struct tw_cc_process *p, const struct tw_cc_handling *h, int number, siginfo_t *info, void *context)
 {
-	uint64_t kept[TW_CC_MODULES][2];
-	uint32_t n = 0;
-	for (uint32_t k = 0; k < TW_CC_MODULES && p->spill[k]; k++, n++)
-		tw_cc_copy(kept[k], spill_at(p->spill[k]), sizeof kept[k]);
+	const uint32_t n = __atomic_load_n(&p->n_words, __ATOMIC_ACQUIRE);
+	uint64_t kept[n + 1], word[n + 1];
+	for (uint32_t k = 0; k < n; k++) {
+		word[k] = p->word[k];
+		kept[k] = word[k] ? *word_at(word[k]) : 0;
+		if (word[k] & TW_CC_WORD_FORGOTTEN)
+			*word_at(word[k]) = 0;
+	}
 	((void (*)(int, siginfo_t *, void *))h->handler)(number, info, context);
 	for (uint32_t k = 0; k < n; k++)
-		if (p->spill[k])
-			tw_cc_copy(spill_at(p->spill[k]), kept[k], sizeof kept[k]);
+		if (word[k] && p->word[k] == word[k])
+			*word_at(word[k]) = kept[k];
 }
 
 static void handle(int number, siginfo_t *info, void *context)

@@ -61,14 +61,14 @@ uint64_t *tw_cc_stream_pen(struct tw_cc_stream *s)
 	return &s->pointer;
 }
 
-static uint64_t put_keyframe(struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs)
+static uint64_t put_keyframe(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs)
 {
 	struct tw_keyframe k;
 	for (int r = 0; r < TW_NREGS; r++)
 		k.regs[r] = regs ? regs[r] : 0;
 	k.seg_base[TW_SEG_NONE] = k.seg_base[TW_SEG_GS] = 0;
 	k.seg_base[TW_SEG_FS] = thread_pointer();
-	k.tsc = tw_cc_time();
+	k.tsc = s->time = tw_cc_time();
 	k.upper = s->pen ? s->pen_upper : s->upper;
 	k.program = p->program;
 	return tw_cc_stream_event(pointer, TW_EVENT_KEYFRAME, &k, sizeof k, 0, 0);
@@ -224,17 +224,19 @@ uint64_t tw_cc_stream_take(struct tw_cc_stream *s)
 /* ---- slots ---- */
 
 /* As engine/record/slot.c has it: pid and tid are there before the state says so, and nobody writes them but who has the claim. */
-static bool try_reserve(struct tw_slot *slot, uint32_t pid, uint32_t tid, uint32_t table)
+static bool try_reserve(const struct tw_cc_process *p, uint32_t n, uint32_t tid)
 {
+	struct tw_slot *slot = &p->control->slot[n];
 	uint32_t unclaimed = 0;
 	if (atomic_load(&slot->state) != TW_SLOT_FREE || !atomic_compare_exchange_strong(&slot->claim, &unclaimed, 1))
 		return false;
 	const bool is_free = atomic_load(&slot->state) == TW_SLOT_FREE;
 	if (is_free) {
-		slot->pid = pid;
+		tw_channel_use_slot(p->control, n);
+		slot->pid = p->pid;
 		slot->tid = tid;
 		atomic_store(&slot->state, TW_SLOT_RESERVED);
-		atomic_store(&slot->table, table);
+		atomic_store(&slot->table, p->table_number);
 	}
 	atomic_store(&slot->claim, 0);
 	return is_free;
@@ -243,14 +245,14 @@ static bool try_reserve(struct tw_slot *slot, uint32_t pid, uint32_t tid, uint32
 static uint32_t reserve_slot(const struct tw_cc_process *p, uint32_t tid)
 {
 	for (uint32_t n = 0; n < p->control->sizes.slots; n++)
-		if (try_reserve(&p->control->slot[n], p->pid, tid, p->table_number))
+		if (try_reserve(p, n, tid))
 			return n;
 	return TW_SLOTS;
 }
 
 static bool is_any_ended(const struct tw_control *c)
 {
-	for (uint32_t n = 0; n < TW_SLOTS; n++) {
+	for (uint32_t n = 0; n < tw_channel_slots_used(c); n++) {
 		const uint32_t state = atomic_load(&c->slot[n].state);
 		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
 			return true;
@@ -343,6 +345,52 @@ static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_
 	return false;
 }
 
+/* ---- the switch ---- */
+
+/* No time is before that of what has been told: the thread was still recording when the switch was off. */
+static void tell_window(struct tw_cc_stream *s, uint32_t open, uint32_t reason, uint64_t pc, uint64_t tsc)
+{
+	s->time = tsc > s->time ? tsc : s->time;
+	const struct tw_window e = {open, reason, pc, s->time};
+	uint64_t *pen = tw_cc_stream_pen(s);
+	*pen = tw_cc_stream_event(*pen, TW_EVENT_WINDOW, &e, sizeof e, 0, 0);
+}
+
+/* What is written from now on is told to be recorded, or not to be. */
+static void follow_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint8_t on, uint64_t pc)
+{
+	const struct tw_version_switch *w = tw_channel_switch(p->control);
+	const uint32_t reason = atomic_load(&w->reason);
+	if (s->on)
+		tell_window(s, 0, reason, 0, atomic_load(&w->closed));
+	if (on)
+		tell_window(s, 1, reason, pc, tw_cc_time());
+	s->on = on;
+}
+
+void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc)
+{
+	const uint8_t on = atomic_load(&tw_channel_switch(p->control)->on);
+	if (!on || on == s->on)
+		return;
+	follow_switch(p, s, on, pc);
+	if (!s->pen)
+		s->pointer = put_keyframe(p, s, s->pointer, 0);
+	else if (s->pen & TW_CC_FULL)
+		tw_cc_stream_turn(p, s);
+}
+
+/* The stream begins, perhaps while the switch is off. */
+static void begin_on(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const struct tw_version_switch *w = tw_channel_switch(p->control);
+	s->on = p->batch ? 1 : atomic_load(&w->on);
+	if (!s->on && p->switchable)
+		tell_window(s, 0, atomic_load(&w->reason), 0, tw_cc_time());
+	else if (!s->on)
+		s->on = 1;
+}
+
 void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
 {
 	s->active = 0;
@@ -355,6 +403,7 @@ void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct 
 	s->pointer = open_buffer(p, s, 0, 0);
 	const struct tw_thread_start e = {p->pid, t->tid, t->parent_pid, t->parent_tid, tw_cc_time()};
 	s->pointer = tw_cc_stream_event(s->pointer, TW_EVENT_THREAD_START, &e, sizeof e, 0, 0);
+	begin_on(p, s);
 	if (tw_cc_tallies(p))
 		begin_tally(p, s);
 }
@@ -363,6 +412,8 @@ void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t s
 {
 	if (!s->pointer)
 		return;
+	if (s->number != TW_SLOTS && p->switchable && !atomic_load(&tw_channel_switch(p->control)->on))
+		follow_switch(p, s, 0, 0);
 	uint64_t pointer = tw_cc_stream_take(s);
 	if (s->number != TW_SLOTS) {
 		const struct tw_thread_end e = {status, what, tw_cc_time()};

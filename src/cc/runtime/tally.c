@@ -117,9 +117,12 @@ static void count(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to, 
 {
 	struct counting c = {.p = p, .s = s, .weight = weight};
 	const uint8_t *at = (const uint8_t *)s->own, *end = (const uint8_t *)to;
+	struct tw_slot *slot = &p->control->slot[s->number];
+	uint64_t n = 0;
 	set_upper(&c, s->first_upper);
 	while (at && at < end) {
 		const uint16_t tag = get16(at), size = c.size ? c.size[tag] : 0;
+		n++;
 		if (size - 1u < TW_CC_RECORD_BYTES) {
 			c.run[tag] += weight;
 			at += size;
@@ -127,6 +130,8 @@ static void count(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to, 
 			at = count_other(&c, at);
 		}
 	}
+	slot->counted_bytes += to - s->own;
+	slot->counted_records += n;
 }
 
 /* ---- which buffers are counted ---- */

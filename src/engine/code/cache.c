@@ -1,4 +1,5 @@
 #include "engine/code/cache.h"
+#include "engine/code/fragments.h"
 #include "engine/thread.h"
 #include "engine/code/translations.h"
 #include "engine/x86_64/emit.h"
@@ -103,6 +104,7 @@ void tw_cache_commit(struct fragment *f)
 	f->before = *last;
 	__atomic_store_n(last, f, __ATOMIC_RELEASE);
 	tr->host_map[tr->n_host++] = (u32)(u64)f;
+	tr->n_code += f->kind == FRAGMENT_CODE;
 }
 
 /* The one that starts last of those that start at or before this address and in its page. */

@@ -5,9 +5,9 @@
  * the one that its thread makes next whatever other threads make meanwhile.
  *
  * What must hold: the end of a fragment is rewritten only while no thread but the one that makes the next can be running it, and that one is in the
- * dispatcher. So it is while there is one thread; with several, while the fragment is private (struct tw_private, fragment.h).
+ * dispatcher. So it is while there is one thread; with several, while the fragment is private (private.h).
  *
- * Everything here is called under tw_engine.lock, but for tw_fragment_at (fragment.h).
+ * Everything here is called under tw_engine.lock, but for tw_fragment_at.
  */
 #ifndef TW_CACHE_H
 #define TW_CACHE_H
@@ -15,16 +15,6 @@
 #include "engine/code/fragment.h"
 
 #define MAX_FRAGMENT_BYTES 32768u /* the most that one takes */
-
-#define CACHE_PIECES      16u
-#define CACHE_PIECE_BYTES (256u << 10)
-#define CACHE_PAGES       ((ARENA_CACHE_END - ARENA_CACHE) / TW_PAGE)
-
-/* A part of the cache that is being filled. */
-struct tw_cache_piece {
-	u64 at, end;
-	const struct fragment *newest; /* what has been put there last */
-};
 
 /*
  * Where f's code goes: room for MAX_FRAGMENT_BYTES, and behind a lookup for a fragment that it falls into. NULL: cache full. When exit x (else NULL)
@@ -35,6 +25,9 @@ u8 *tw_cache_room(struct fragment *f, struct exit *x);
 
 /* Takes f->code_bytes at f->code, and enters f among those that are found by address. */
 void tw_cache_commit(struct fragment *f);
+
+/* The fragment whose code holds this host address, or NULL. Safe in a signal handler. */
+struct fragment *tw_fragment_at(u64 host);
 
 /* Gives back what is left of the piece that is the last of those in use. */
 void tw_cache_trim(void);

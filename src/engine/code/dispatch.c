@@ -4,15 +4,18 @@
 #include "engine/record/budget.h"
 #include "engine/record/buffer.h"
 #include "engine/record/calls.h"
-#include "engine/code/fragment.h"
+#include "engine/code/flush.h"
 #include "engine/code/memory.h"
+#include "engine/code/fragments.h"
 #include "engine/code/pace.h"
+#include "engine/code/private.h"
+#include "engine/code/resolve.h"
 #include "engine/code/snapshot.h"
+#include "engine/code/stale.h"
 #include "engine/code/trace.h"
 #include "engine/record/window.h"
-#include "engine/x86_64/glue.h"
-#include "engine/code/translate.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/charge.h"
 
 /* thread.regs as the glue saved them, made the application's: r11 held the buffer pointer. */
 static void take_registers(struct thread *t)
@@ -47,9 +50,10 @@ static void leave_walk(struct thread *t, const struct exit *x)
 /* The fragment to go on with at t->pc. Under the lock. NULL: nothing can run there. */
 static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 context)
 {
-	if (tw_fragment_make_room(t))
+	if (tw_flush_make_room(t))
 		x = NULL;
-	const bool window = tw_window_look(t), budget = tw_budget_look(t), pace = tw_pace_follow(t);
+	const bool there = tw_budget_at_translation() && tw_fragment_plain(t->pc);
+	const bool window = tw_window_look(t), budget = !there && tw_budget_look(t), pace = tw_pace_follow(t);
 	if (window || budget || pace) {
 		x = NULL;
 		context = tw_instr()->context;
@@ -57,10 +61,10 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 	const u64 back = tw_calls_look(t);
 	if (back)
 		tw_fragment_invalidate(back, back + 1);
-	const u64 began = tw_budget_begin();
+	const u64 began = tw_charge_begin();
 	tw_trace_join(t);
-	struct fragment *f = tw_fragment_get(t->pc, context, x);
-	tw_budget_end(t, began);
+	struct fragment *f = tw_resolve(t->pc, context, x);
+	tw_charge_end(t, began);
 	return f;
 }
 
@@ -109,7 +113,7 @@ static u64 enter_again(struct thread *t, struct exit *x)
 {
 	const struct fragment *f = NULL;
 	if (!t->has_deferred && !tw_ask_is_due(t) && !tw_trace_found(t) && tw_window_steady(t) && tw_budget_steady(t))
-		f = tw_fragment_again(t, x);
+		f = tw_flush_again(t, x);
 	return f ? into(t, f) : enter(t, x, tw_instr()->context);
 }
 
@@ -131,8 +135,8 @@ u64 tw_dispatch(struct thread *t)
 	switch (x->kind) {
 	case EXIT_SYSCALL:
 	case EXIT_INT80:
-		tw_fragment_publish(t);
-		tw_fragment_left(t);
+		tw_private_publish(t);
+		tw_flush_left_cache(t);
 		tw_budget_pause(t);
 		if (x->kind == EXIT_SYSCALL)
 			tw_code_calls.syscall(t);

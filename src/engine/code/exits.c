@@ -1,12 +1,9 @@
 #include "engine/code/exits.h"
-#include "engine/record/bits.h"
-#include "engine/record/tally.h"
 #include "engine/record/bits_code.h"
+#include "engine/code/close.h"
 #include "engine/code/loop.h"
+#include "engine/code/tables.h"
 #include "engine/record/stamp.h"
-#include "engine/record/tally_code.h"
-#include "engine/code/translate.h"
-#include "engine/record/clean_call.h"
 
 /* Where the fragment being made is left by its side exits, path 1 first: one translation at a time. */
 struct side {
@@ -16,69 +13,12 @@ struct side {
 static struct side side[BLOCK_MAX_PARTS];
 static unsigned n_sides;
 
-u32 tw_exits_swapped(const struct emit *e)
-{
-	if (e->f->rec.map.c_reg != TW_NOREG)
-		return STATE_C_SLOT;
-	return e->f->rec.map.t_reg != TW_NOREG ? STATE_T_SLOT | STATE_R11_LIVE : 0;
-}
-
-void tw_exits_close(struct emit *e, u8 insn, u32 flags)
-{
-	if (!tw_instr()->records)
-		return;
-	tw_emit_statuses(e, e->path ? &e->f->rec.side[e->path - 1].statuses : &e->f->rec.statuses);
-	u8 t = e->f->rec.map.t_reg, c = e->f->rec.map.c_reg;
-	if (c != TW_NOREG) {
-		emit_state(e, insn, flags | STATE_C_SLOT);
-		if (tw_tallies())
-			tw_tally_emit_turns(e, insn, flags | STATE_C_SLOT);
-		emit_mov_reg_gs(e, c, T_SLOT_C);
-	}
-	if (t != TW_NOREG) {
-		emit_state(e, insn, flags | STATE_T_SLOT | STATE_R11_LIVE);
-		emit_mov_gs_reg(e, T_APP_R11, BUF_REG);
-		emit_mov_reg_reg(e, BUF_REG, t);
-		emit_state(e, insn, flags | STATE_T_SLOT);
-		emit_mov_reg_gs(e, t, T_SLOT_T);
-		e->buf = BUF_REG;
-	}
-	emit_state(e, insn, flags);
-	if (tw_tallies() && !(e->passed & STATE_TALLIED))
-		tw_tally_emit(e, insn, flags);
-	if (tw_path_bytes(e->rec, e->path))
-		emit_lea(e, BUF_REG, BUF_REG, tw_path_bytes(e->rec, e->path));
-	emit_state(e, insn, flags | STATE_CLOSED);
-	if (tw_logs())
-		tw_call_close(e, e->rec);
-}
-
-static struct exit *emit_link_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u32 context)
-{
-	struct exit *x = tw_exit_new(kind, pc, e->f);
-	x->context = context;
-	if (kind == EXIT_LINK)
-		x->patch = rel32;
-	if (!e->f->first_patch)
-		e->f->first_patch = (u16)(rel32 - e->start);
-	emit_patch(rel32, tw_stub_new(x));
-	return x;
-}
-
-void tw_exits_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags)
-{
-	if (e->f->rec.ticks)
-		done = tw_bit_emit(e, done, true, flags | STATE_DONE | STATE_CLOSED);
-	emit_state(e, done, flags | STATE_DONE | STATE_CLOSED);
-	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
-}
-
 /* Leaves for the dispatcher to do instruction `last`, which has not run: a signal that comes before the dispatcher is there interrupts before it. */
 static void emit_exit_before(struct emit *e, u8 last, u64 pc, u8 kind, u32 context)
 {
-	tw_exits_close(e, last, 0);
+	tw_close_record(e, last, 0);
 	emit_state(e, last, STATE_CLOSED);
-	e->f->last_exit = emit_link_exit(e, emit_jmp_patchable(e), pc, kind, context);
+	e->f->last_exit = tw_close_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
 
 /* Does the path come back from call k, so that nothing is looked up for that? */
@@ -102,7 +42,7 @@ static bool returns_within(const struct block *b, unsigned k)
 static void emit_prefetch_lookup(struct emit *e, u64 next)
 {
 	emit_bytes(e, "\x0f\x18\x0c\x25", 4); /* prefetcht0 [disp32] */
-	emit_32(e, (u32)(u64)&tw_fragment_table(e->f->rec.upper_out, LOOKUP_RETURN)[next & 0xffff]);
+	emit_32(e, (u32)(u64)&tw_table_of(e->f->rec.upper_out, LOOKUP_RETURN)[next & 0xffff]);
 }
 
 /* What call k pushes. */
@@ -153,7 +93,7 @@ static u32 emit_site(struct emit *e, u8 kind)
 
 static void emit_table_jump(struct emit *e, u8 index, u8 kind, u32 site)
 {
-	u32 table = (u32)(u64)(tw_fragment_table(e->f->rec.upper_out, kind) + site);
+	u32 table = (u32)(u64)(tw_table_of(e->f->rec.upper_out, kind) + site);
 	if (index >= 8)
 		emit_8(e, 0x42);
 	emit_bytes(e, "\xff\x24", 2);
@@ -166,7 +106,7 @@ static void emit_indirect(struct emit *e, const struct block *b)
 {
 	const struct insn *i = &b->insn[b->n_insns - 1];
 	u8 last = (u8)(b->n_insns - 1), done = (u8)b->n_insns;
-	u32 flags = tw_exits_swapped(e);
+	u32 flags = tw_close_swapped(e);
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_mov_gs_reg(e, T_SLOT_R10, TW_R10);
 	if (i->kind == INSN_RETURN)
@@ -180,9 +120,9 @@ static void emit_indirect(struct emit *e, const struct block *b)
 	else if (i->kind == INSN_ICALL)
 		emit_push_return(e, b, last, flags);
 	flags = STATE_RCX_SLOT | STATE_R10_SLOT | STATE_DONE | STATE_PC_RCX;
-	emit_state(e, done, flags | tw_exits_swapped(e));
+	emit_state(e, done, flags | tw_close_swapped(e));
 	const u32 site = emit_site(e, EXIT_INDIRECT);
-	tw_exits_close(e, done, flags);
+	tw_close_record(e, done, flags);
 	emit_state(e, done, flags | STATE_CLOSED);
 	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
 	emit_table_jump(e, TW_R10, LOOKUP_JUMP, site);
@@ -194,9 +134,9 @@ static void emit_return(struct emit *e, u8 last)
 	u32 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
-	emit_state(e, (u8)(last + 1), flags | tw_exits_swapped(e));
+	emit_state(e, (u8)(last + 1), flags | tw_close_swapped(e));
 	const u32 site = emit_site(e, EXIT_RETURN);
-	tw_exits_close(e, (u8)(last + 1), flags);
+	tw_close_record(e, (u8)(last + 1), flags);
 	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);
 	emit_table_jump(e, TW_RCX, LOOKUP_RETURN, site);
 }
@@ -223,10 +163,10 @@ static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 
 	const struct part *end = &b->part[b->n_parts - 1];
 	u8 done = (u8)b->n_insns, told;
 	told = tw_bit_emit(e, done, false, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
-	tw_exits_jump(e, told, end->next, EXIT_LINK, context, STATE_PC_FALL);
+	tw_close_jump(e, told, end->next, EXIT_LINK, context, STATE_PC_FALL);
 	emit_patch(rel32, e->at);
 	told = tw_bit_emit(e, done, true, STATE_DONE | STATE_CLOSED);
-	tw_exits_jump(e, told, end->target, EXIT_LINK, context, 0);
+	tw_close_jump(e, told, end->target, EXIT_LINK, context, 0);
 }
 
 /* loop and the like have short displacements only. */
@@ -250,9 +190,9 @@ static void emit_loop(struct emit *e, const struct block *b, u32 context)
 	emit_bytes(e, i->raw, (u32)(i->len - 1));
 	u8 *rel8 = e->at;
 	emit_8(e, 0);
-	tw_exits_jump(e, done, i->pc + i->len, EXIT_LINK, context, STATE_PC_FALL);
+	tw_close_jump(e, done, i->pc + i->len, EXIT_LINK, context, STATE_PC_FALL);
 	*rel8 = (u8)(e->at - (rel8 + 1));
-	tw_exits_jump(e, done, i->target, EXIT_LINK, context, 0);
+	tw_close_jump(e, done, i->target, EXIT_LINK, context, 0);
 }
 
 /* Instructions that fault by design run as they are; what cannot be decoded, or would leave for another code segment, is an illegal one. */
@@ -278,21 +218,21 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 	}
 	switch (i->kind) {
 	case INSN_JUMP:
-		tw_exits_close(e, done, STATE_DONE);
-		tw_exits_jump(e, done, end->target, EXIT_LINK, context, 0);
+		tw_close_record(e, done, STATE_DONE);
+		tw_close_jump(e, done, end->target, EXIT_LINK, context, 0);
 		return;
 	case INSN_COND:
-		tw_exits_close(e, last, 0);
+		tw_close_record(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
 		if (tw_bits_used()) {
 			emit_two_ways(e, b, emit_jcc_to_come(e, i->cc), context);
 			return;
 		}
-		emit_link_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
-		tw_exits_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
+		tw_close_exit(e, emit_jcc_patchable(e, i->cc), end->target, EXIT_LINK, context)->is_jcc = true;
+		tw_close_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL);
 		return;
 	case INSN_LOOP:
-		tw_exits_close(e, last, 0);
+		tw_close_record(e, last, 0);
 		emit_state(e, last, STATE_CLOSED);
 		if (tw_bits_used())
 			emit_loop_of_bits(e, b, context);
@@ -300,10 +240,10 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 			emit_loop(e, b, context);
 		return;
 	case INSN_CALL:
-		emit_push_return(e, b, last, tw_exits_swapped(e));
-		emit_state(e, done, STATE_DONE | tw_exits_swapped(e));
-		tw_exits_close(e, done, STATE_DONE);
-		tw_exits_jump(e, done, end->target, EXIT_LINK, context, 0);
+		emit_push_return(e, b, last, tw_close_swapped(e));
+		emit_state(e, done, STATE_DONE | tw_close_swapped(e));
+		tw_close_record(e, done, STATE_DONE);
+		tw_close_jump(e, done, end->target, EXIT_LINK, context, 0);
 		return;
 	case INSN_RETURN:
 		if (i->pop_bytes == 0) {
@@ -323,13 +263,13 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		return;
 	case INSN_BAD:
 		emit_bad(e, i);
-		emit_state(e, done, STATE_DONE | STATE_PC_FALL | tw_exits_swapped(e));
+		emit_state(e, done, STATE_DONE | STATE_PC_FALL | tw_close_swapped(e));
 		/* fall through */
 	default:
-		tw_exits_close(e, done, STATE_DONE | STATE_PC_FALL);
+		tw_close_record(e, done, STATE_DONE | STATE_PC_FALL);
 		if (e->f->rec.order)
 			tw_stamp_emit(e, i, true, STATE_DONE | STATE_CLOSED | STATE_PC_FALL);
-		tw_exits_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL | (e->f->rec.order ? STATE_STAMPED : 0));
+		tw_close_jump(e, done, end->next, EXIT_LINK, context, STATE_PC_FALL | (e->f->rec.order ? STATE_STAMPED : 0));
 	}
 }
 
@@ -386,7 +326,7 @@ static void emit_branch_within(struct emit *e, const struct block *b, unsigned k
 /* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
 static void emit_return_within(struct emit *e, const struct block *b, unsigned k)
 {
-	u32 flags = tw_exits_swapped(e);
+	u32 flags = tw_close_swapped(e);
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_state(e, (u8)k, flags | STATE_RCX_SLOT);
 	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
@@ -404,8 +344,8 @@ void tw_exits_within(struct emit *e, const struct block *b, unsigned k)
 {
 	switch (b->insn[k].kind) {
 	case INSN_CALL:
-		emit_push_return(e, b, k, tw_exits_swapped(e));
-		emit_state(e, (u8)(k + 1), tw_exits_swapped(e));
+		emit_push_return(e, b, k, tw_close_swapped(e));
+		emit_state(e, (u8)(k + 1), tw_close_swapped(e));
 		return;
 	case INSN_COND:
 		emit_branch_within(e, b, k);
@@ -428,7 +368,7 @@ static void emit_renumber(struct emit *e)
 static void emit_side(struct emit *e, const struct block *b, const struct plan *p, const struct side *s)
 {
 	const bool is_return = b->insn[s->insn].kind == INSN_RETURN;
-	u32 flags = tw_exits_swapped(e);
+	u32 flags = tw_close_swapped(e);
 	e->buf = e->f->rec.map.t_reg != TW_NOREG ? e->f->rec.map.t_reg : BUF_REG;
 	e->passed = 0;
 	emit_patch(s->rel32, e->at);
@@ -441,8 +381,8 @@ static void emit_side(struct emit *e, const struct block *b, const struct plan *
 		emit_return(e, s->insn);
 		return;
 	}
-	tw_exits_close(e, s->insn, 0);
-	tw_exits_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
+	tw_close_record(e, s->insn, 0);
+	tw_close_jump(e, (u8)(s->insn + 1), side_pc(b, s->insn), EXIT_LINK, p->after[s->insn].context, 0);
 	if (e->f->rec.side[e->path - 1].upper)
 		e->f->last_exit->upper = e->f->rec.side[e->path - 1].upper;
 	e->f->last_exit = NULL;

@@ -22,16 +22,7 @@ bool tw_exits_has_side(const struct block *b, unsigned k);
 /* The branch, call or return k, after which the path goes on with instruction k + 1. */
 void tw_exits_within(struct emit *e, const struct block *b, unsigned k);
 
-/* Gives all registers but r11 back and closes the record. `flags` is the state's rest, which stays. */
-void tw_exits_close(struct emit *e, u8 insn, u32 flags);
-
-/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. The record is closed. */
-void tw_exits_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags);
-
 /* The end of the path, and the side exits. */
 void tw_exits_end(struct emit *e, const struct block *b, const struct plan *p);
-
-/* State flags while the application's value of a register is away for the whole fragment. */
-u32 tw_exits_swapped(const struct emit *e);
 
 #endif

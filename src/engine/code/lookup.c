@@ -1,7 +1,6 @@
-/* Lookups, bridges and counters: the ways into a fragment (fragment.h). */
-#include "engine/record/bits.h"
+#include "engine/code/lookup.h"
+#include "engine/code/make.h"
 #include "engine/record/bits_code.h"
-#include "engine/code/translate.h"
 #include "engine/record/instrumentor.h"
 
 #define LOOKUP_STATE (STATE_NOT_OPEN | STATE_CLOSED | STATE_DONE)
@@ -38,10 +37,10 @@ static void emit_upper_tested(struct emit *e, const struct fragment *to)
 	emit_mov_reg_gs(e, TW_RCX, T_SLOT_RCX);
 }
 
-struct fragment *tw_translate_bridge(struct fragment *to)
+struct fragment *tw_bridge_make(struct fragment *to)
 {
-	struct fragment *f = tw_translate_new(FRAGMENT_BRIDGE, to->rec.pc);
-	struct emit *e = tw_translate_begin(f, NULL);
+	struct fragment *f = tw_make_new(FRAGMENT_BRIDGE, to->rec.pc);
+	struct emit *e = tw_make_begin(f, NULL);
 	if (!e)
 		return NULL;
 	f->target = to;
@@ -50,7 +49,7 @@ struct fragment *tw_translate_bridge(struct fragment *to)
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	emit_upper(e, to);
 	emit_jmp(e, to->rec.map.code);
-	tw_translate_finish(f);
+	tw_make_finish(f, NULL);
 	return f;
 }
 
@@ -126,11 +125,11 @@ static u8 *emit_lookup_of_return(struct emit *e, u64 pc, const u8 *next)
 	return entry;
 }
 
-struct fragment *tw_translate_lookup(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent)
+struct fragment *tw_lookup_make(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent)
 {
-	const u8 kind = x->kind == EXIT_RETURN ? LOOKUP_RETURN : LOOKUP_JUMP;
-	struct fragment *f = tw_translate_new(FRAGMENT_LOOKUP, to->rec.pc);
-	struct emit *e = tw_translate_begin(f, NULL);
+	const u8 kind = tw_exit_lookup_kind(x);
+	struct fragment *f = tw_make_new(FRAGMENT_LOOKUP, to->rec.pc);
+	struct emit *e = tw_make_begin(f, NULL);
 	if (!e)
 		return NULL;
 	f->target = to;
@@ -155,6 +154,6 @@ struct fragment *tw_translate_lookup(struct fragment *to, const struct exit *x, 
 		emit_state(e, 0, LOOKUP_STATE | STATE_PC_FALL);
 	if (!adjacent)
 		emit_jmp(e, to->rec.map.code);
-	tw_translate_finish(f);
+	tw_make_finish(f, NULL);
 	return f;
 }

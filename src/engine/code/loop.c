@@ -1,7 +1,6 @@
 #include "engine/code/loop.h"
-#include "engine/code/exits.h"
-#include "engine/code/translate.h"
-#include "engine/record/clean_call.h"
+#include "engine/code/close.h"
+#include "engine/code/stub.h"
 
 /* Where the loop being made comes by when it starts over: one translation at a time. */
 static u8 *again;
@@ -77,8 +76,8 @@ static void emit_back(struct emit *e, u8 *rel32, u8 done, u64 head, u32 context,
 	f->incoming = x;
 	emit_patch(rel32, again);
 	e->passed = 0;
-	tw_exits_close(e, done, STATE_DONE | falls);
-	tw_exits_jump(e, done, head, EXIT_LINK, context, falls);
+	tw_close_record(e, done, STATE_DONE | falls);
+	tw_close_jump(e, done, head, EXIT_LINK, context, falls);
 	f->last_exit = NULL;
 }
 
@@ -94,7 +93,7 @@ void tw_loop_end(struct emit *e, const struct block *b, u32 context)
 	}
 	u8 *back = emit_jcc_patchable(e, falls ? i->cc ^ 1 : i->cc);
 	emit_state(e, done, STATE_C_SLOT | STATE_DONE | leaves);
-	tw_exits_close(e, done, STATE_DONE | leaves);
-	tw_exits_jump(e, done, leaves ? last->next : last->target, EXIT_LINK, context, leaves);
+	tw_close_record(e, done, STATE_DONE | leaves);
+	tw_close_jump(e, done, leaves ? last->next : last->target, EXIT_LINK, context, leaves);
 	emit_back(e, back, done, b->part[0].pc, context, falls);
 }

@@ -1,5 +1,5 @@
 #include "engine/code/memory.h"
-#include "engine/code/fragment.h"
+#include "engine/code/stale.h"
 #include "engine/code/module.h"
 #include "engine/code/shared.h"
 #include "engine/thread.h"

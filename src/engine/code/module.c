@@ -1,5 +1,4 @@
 #include "engine/code/module.h"
-#include "engine/code/snapshot.h"
 #include <asm/stat.h>
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -46,24 +45,24 @@ static u32 find_expected(const struct tw_module *m)
 	return 0;
 }
 
-void tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags)
+bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags)
 {
 	struct tw_module m = {.start = start, .length = length, .offset = offset, .end = start + length, .state = MODULE_PRESENT};
 	if (prot != (PROT_READ | PROT_EXEC) || (flags & (MAP_TYPE | MAP_ANONYMOUS)) != MAP_PRIVATE)
-		return;
+		return false;
 	if (start >= BRK_PLACE || !tw_file_identify(fd, NULL, &m.file)) {
 		tw_modules.missed++;
-		return;
+		return false;
 	}
 	u32 number = find_expected(&m);
 	if (number) {
 		__atomic_store_n(&tw_modules.of[number].state, MODULE_PRESENT, __ATOMIC_RELEASE);
-		tw_snapshot_came();
 	} else if (tw_modules.n + 1 < TW_MODULES) {
 		tw_modules.of[++tw_modules.n] = m;
 	} else {
 		tw_modules.missed++;
 	}
+	return number != 0;
 }
 
 void tw_module_touched(u64 start, u64 end)

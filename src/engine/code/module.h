@@ -55,8 +55,8 @@ bool tw_file_equal(const struct tw_file *a, const struct tw_file *b);
 /* Are a and b the same part of the same file at the same place? */
 bool tw_module_equal(const struct tw_module *a, const struct tw_module *b);
 
-/* This part of the file has been mapped; tw_memory_protected knows. Under the lock. */
-void tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags);
+/* This part of the file has been mapped; tw_memory_protected knows. Under the lock. True: it is a module that was expected (tw_snapshot_came). */
+bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags);
 
 /* [start, end) is no longer what it was. Under the lock. */
 void tw_module_touched(u64 start, u64 end);

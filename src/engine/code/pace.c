@@ -1,6 +1,7 @@
 #include "engine/code/pace.h"
 #include "engine/code/records.h"
-#include "engine/record/bits.h"
+#include "engine/code/stale.h"
+#include "engine/record/instrumentor.h"
 #include "engine/record/tally_code.h"
 
 #define RECORDS_READ  2000u

@@ -13,7 +13,7 @@
 #ifndef TW_PACE_H
 #define TW_PACE_H
 
-#include "engine/code/fragment.h"
+#include "engine/code/room.h"
 #include "engine/x86_64/emit.h"
 
 /* Where a block at pc counts: a number from 1. 0: it is no point. */

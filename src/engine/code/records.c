@@ -1,4 +1,5 @@
 #include "engine/code/records.h"
+#include "engine/code/numbers.h"
 #include "engine/record/instrumentor.h"
 
 /* An event: the upper half may change with it. What tw_record_next returns. */

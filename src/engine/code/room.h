@@ -4,7 +4,11 @@
  * It has fragments and the cache they stand in, how they are found, linked, left and made stale, the dispatcher, indirect-branch lookup, paths and superblocks,
  * modules, and what of translations is shared between processes and kept. `fragment.h` says what must hold of fragments.
  *
- * It may call record, x86_64 and the base.
+ * Its files, each of which stands on those before it only: fragment (shapes), translations (the areas), module, numbers, fragments (finding), stub, tables; stale; shared, memory (the
+ * application's address space); cache, make, lookup, link, private; relocate, close, loop, exits, records, pace, show, version, translate; path, known_paths, superblock, trace; flush, learned,
+ * snapshot_file, snapshot_write, snapshot; resolve, dispatch.
+ *
+ * It owns the arena's areas (translations.h), and of threads and the process what is below. It may call record, x86_64 and the base.
  */
 #ifndef TW_CODE_ROOM_H
 #define TW_CODE_ROOM_H
@@ -45,7 +49,7 @@ struct tw_looks {
 	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
 };
 
-/* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (fragment.h). */
+/* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (private.h). */
 struct tw_private {
 	struct fragment *first, *newest; /* NULL: there are none */
 	struct exit *x;                  /* to be linked to the first, or NULL */
@@ -55,7 +59,7 @@ struct tw_private {
 /* What of a thread is this room's. */
 struct tw_code_thread {
 	bool in_cache;
-	u32 generation;        /* of translations, as it last saw it: see tw_fragment_make_room */
+	u32 generation;        /* of translations, as it last saw it: see tw_flush_make_room */
 	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
 	u32 n_hot;
 	struct tw_looks looks;

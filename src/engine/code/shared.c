@@ -1,5 +1,5 @@
 #include "engine/code/shared.h"
-#include "engine/code/fragment.h"
+#include "engine/code/stale.h"
 #include "engine/lib.h"
 #include <asm/stat.h>
 #include <asm/unistd.h>

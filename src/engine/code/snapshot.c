@@ -1,9 +1,14 @@
 #include "engine/code/snapshot.h"
-#include "engine/record/known.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/code/snapshot_file.h"
+#include "engine/code/flush.h"
+#include "engine/code/learned.h"
+#include "engine/code/numbers.h"
+#include "engine/code/private.h"
+#include "engine/code/tables.h"
 #include "engine/code/translations.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/program.h"
 #include "engine/heap.h"
 #include <asm/resource.h>
 #include <asm/stat.h>
@@ -72,8 +77,8 @@ static bool is_shareable(void)
 {
 	const struct tw_control *c = tw_engine.control;
 	const bool window = c->window.start.kind || c->window.stop.kind, plain = tw_form_of(c->format) == TW_FORM_PLAIN;
-	return store()->limit && plain && !window && !c->budget.period && !c->dump_all && !c->dump_pc &&
-	       !(c->flags & (TW_FLAG_LEARN | TW_FLAG_CALLS | TW_FLAG_ORDER));
+	return store()->limit && plain && !window && (!c->budget.period || c->budget.bare) && !c->dump_all && !c->dump_pc &&
+	       !c->learn_log && !(c->flags & (TW_FLAG_CALLS | TW_FLAG_ORDER));
 }
 
 /* The entry for this process's program; `make`: a new one if there is none and there is room. */
@@ -167,23 +172,26 @@ static void adopt(const struct snapshot_head *h)
 	tw_heap_at = h->heap_at;
 	tr->cache_at = h->cache_at;
 	tr->stubs_at = h->stubs_at;
-	tr->n_host = s.taken = h->n_host;
+	tr->n_host = tr->n_code = s.taken = h->n_host;
+	tr->n_stale = 0;
+	memcpy(tr->n_sites, h->n_sites, sizeof tr->n_sites);
+	memcpy(tr->shadow_sites, h->n_sites, sizeof tr->shadow_sites);
 	for (u32 k = 0; k < h->n_tables; k++) {
 		const struct snapshot_table *b = &h->table[k];
-		const u32 of = tw_fragment_tables_of(b->upper);
+		const u32 of = tw_table_number(b->upper);
 		tr->tables[b->kind][of] = b->table;
 		tr->shadows[b->kind][of] = b->shadow;
 		tr->misses[b->kind][of] = b->miss;
 	}
 	for (u32 k = 0; k < h->claimed.n; k++)
-		*tw_fragment_row(h->claimed.upper[k]) = h->claimed.row[k];
+		*tw_numbers_row(h->claimed.upper[k]) = h->claimed.row[k];
 	adopt_modules(h);
 	s.n_startup = h->n_startup;
 	s.complete = false;
 	tw_snapshot_came();
 }
 
-/* Is this a file that only who runs this process can have written, as long as it begins by saying? */
+/* Is this a file that only who runs this process can have written, as long as it begins by saying, and that nobody has written to since it was kept? */
 static bool is_own(int fd)
 {
 	struct stat st;
@@ -191,7 +199,8 @@ static bool is_own(int fd)
 	if (tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) || !S_ISREG(st.st_mode) || (st.st_mode & 022) ||
 	    st.st_uid != (u32)tw_sys(__NR_geteuid, 0, 0, 0))
 		return false;
-	return read_all(fd, &lead, sizeof lead, 0) && (u64)st.st_size == lead.bytes + lead.descriptors;
+	return read_all(fd, &lead, sizeof lead, 0) && (u64)st.st_size == lead.bytes + lead.descriptors && (i64)st.st_mtime == lead.sealed &&
+	       !st.st_mtime_nsec;
 }
 
 /* The file that an earlier recording kept for this program (channel/keep.h). */
@@ -229,7 +238,7 @@ static bool go_on_with(u64 place)
 	i64 fd = open_at(place, &head, &at);
 	if (tw_failed(fd))
 		return false;
-	const bool empty = !tr->n_host || tw_fragment_restart();
+	const bool empty = !tr->n_host || tw_flush_restart();
 	if (empty) {
 		s.taken = 0;
 		s.complete = true;
@@ -328,8 +337,8 @@ static bool get_claimant(void)
 void tw_snapshot_take(void)
 {
 	s.n_base = tw_modules.n;
-	s.first = tw_known_program() == 1;
-	s.records = tw_recorder.whole->records;
+	s.first = tw_program_serial() == 1;
+	s.records = tw_snapshot_numbered();
 	s.possible = is_shareable() && s.n_base && !tw_modules.missed && tw_file_identify(-1, "/proc/self/exe", &s.engine);
 	s.complete = true;
 	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
@@ -375,14 +384,17 @@ static void raise_table(u8 kind, u32 k)
 	u64 *table = tr->tables[kind][k], *shadow = tr->shadows[kind][k];
 	if (!shadow)
 		return;
+	const u64 bytes = tw_table_bytes(tr->shadow_sites[kind]);
 	tr->shadows[kind][k] = NULL;
-	i64 r = tw_sys6(__NR_mremap, (u64)shadow, TABLE_BYTES, TABLE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, (u64)table, 0);
-	i64 hole = tw_mmap((u64)(tw_failed(r) ? table : shadow), TABLE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	i64 r = tw_sys6(__NR_mremap, (u64)shadow, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (u64)table, 0);
+	i64 hole = tw_mmap((u64)(tw_failed(r) ? table : shadow), bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (tw_failed(hole))
 		__builtin_trap(); /* the arena is lost */
 	if (tw_failed(r))
-		tw_fragment_clear_table(k, kind);
+		tw_table_clear(k, kind);
+	else
+		tw_table_complete(k, kind, tr->shadow_sites[kind]);
 }
 
 void tw_snapshot_came(void)
@@ -503,8 +515,9 @@ static bool has_room(void)
 static bool is_able(const struct thread *t)
 {
 	const bool known = !s.records || (t->record->recording && tw_table_is_there());
-	return known && s.possible && s.complete && !t->vforked && !t->record->unfollowed && !tw_translator.gs_used &&
-	       !tw_translator.filtered && (!s.first || store()->keep[0]) && tw_channel_collector_alive(tw_engine.control);
+	return known && s.possible && s.complete && !tw_learned_left_out() && !t->vforked && !t->record->unfollowed &&
+	       !tw_translator.gs_used && !tw_translator.filtered && (!s.first || store()->keep[0]) &&
+	       tw_channel_collector_alive(tw_engine.control);
 }
 
 static bool is_wanted(const struct thread *t)
@@ -526,7 +539,7 @@ static void leave_in(struct tw_store_entry *e)
 	i64 fd = tw_channel_open();
 	if (!tw_failed(fd)) {
 		tw_lock(&tw_engine.lock);
-		tw_fragment_publish_all();
+		tw_private_publish_all();
 		if (is_of_use())
 			write_as(e, (int)fd);
 		tw_unlock(&tw_engine.lock);

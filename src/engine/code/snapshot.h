@@ -14,8 +14,10 @@
  *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup
  *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
  *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
- *  - What depends on the run and not on the files is in no snapshot: windows, budgets, what is learned or told of calls, a program's %gs base other than 0. A
+ *  - What depends on the run and not on the files is in no snapshot: windows, budgets, what is told of calls, a program's %gs base other than 0. A
  *    recording that has any of these has no snapshots.
+ *  - Where bare code tells what is learned, what is in a snapshot has been told, and is not told again. So it is of this recording: none is kept for another, whose learn file may be another.
+ *    A process that left something untold, for its budget was spent, leaves none.
  *  - Where something is recorded, fragment numbers and entries of tallies are in the code. So a program has numbers that no other has (base/store.h), and what has others is not kept. Descriptors
  *    go with the snapshot: in a recording its table stays, and those of the processes that begin with it name that as their base (base/channel.h); a file that is kept ends with the
  *    image of a table, which the first that takes it in a recording makes a table of. A process that has begun goes on with no other snapshot, since its table has one base.

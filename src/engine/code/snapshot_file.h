@@ -40,6 +40,7 @@ struct snapshot_head {
 	u32 n_base;    /* modules that the loader of the engine mapped */
 	u32 n_startup; /* ... and that were there at the program's entry */
 	u32 n_modules;
+	u32 n_sites[LOOKUP_KINDS]; /* tables.h */
 	struct snapshot_table table[TABLES];
 	struct tw_module module[TW_MODULES];
 	struct snapshot_claimed claimed;
@@ -51,6 +52,9 @@ struct snapshot_head {
  * n_startup, claimed but for its rows. Under the lock. False: there are too many tables.
  */
 bool tw_snapshot_make(struct snapshot_head *h);
+
+/* Have fragments numbers, and descriptors? Not those of threads that stay bare, in a recording that only learns. */
+bool tw_snapshot_numbered(void);
 
 /* How many fragments there are behind the first n that were made, of code that is in its file to this day. Under the lock. */
 u32 tw_snapshot_new(u32 n);

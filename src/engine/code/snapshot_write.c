@@ -1,5 +1,9 @@
 #include "engine/code/snapshot_file.h"
-#include "engine/code/fragment.h"
+#include "engine/code/cache.h"
+#include "engine/code/numbers.h"
+#include "engine/code/stale.h"
+#include "engine/code/stub.h"
+#include "engine/code/tables.h"
 #include "engine/code/translations.h"
 #include "engine/heap.h"
 #include "engine/record/instrumentor.h"
@@ -65,10 +69,15 @@ static bool hash_code(u64 pc, u32 bytes, u64 *hash)
 	return true;
 }
 
+bool tw_snapshot_numbered(void)
+{
+	return tw_recorder.whole->records && !tw_engine.control->budget.bare;
+}
+
 /* Has it a number, and its paths, that no other program has, or none? */
 static bool is_numbered_well(const struct fragment *f)
 {
-	return !tw_recorder.whole->records || f->rec.number >= TW_FIRST_CLAIMED << 16;
+	return !tw_snapshot_numbered() || f->rec.number >= TW_FIRST_CLAIMED << 16;
 }
 
 static bool is_kept(const struct fragment *f)
@@ -115,8 +124,7 @@ static void unlink_foreign(struct fragment *f)
 
 static void drop_lookup(const struct fragment *l)
 {
-	const u32 k = tw_fragment_tables_of(l->upper_from);
-	tr->tables[l->lookup_kind][k][l->rec.pc & 0xffff] = (u64)tr->misses[l->lookup_kind][k];
+	tw_table_drop_entry(l->lookup_kind, tw_table_number(l->upper_from), l->site, l->rec.pc);
 }
 
 /* The tables hold lookups of modules 1 to `last` only. */
@@ -131,12 +139,15 @@ static void drop_lookups_behind(u32 last)
 
 static void make_shadows(void)
 {
-	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++)
+	for (u8 kind = 0; kind < LOOKUP_KINDS; kind++) {
+		const u64 bytes = tw_table_bytes(tr->n_sites[kind]);
+		tr->shadow_sites[kind] = tr->n_sites[kind];
 		for (u32 k = 0; k < tr->n_uppers; k++)
 			if (tr->tables[kind][k]) {
-				tr->shadows[kind][k] = tw_heap_pages(TABLE_BYTES);
-				memcpy(tr->shadows[kind][k], tr->tables[kind][k], TABLE_BYTES);
+				tr->shadows[kind][k] = tw_heap_pages(bytes);
+				memcpy(tr->shadows[kind][k], tr->tables[kind][k], bytes);
 			}
+	}
 }
 
 /* Leaves what is right in any process that runs the same files. */
@@ -160,7 +171,7 @@ static void prepare(const struct snapshot_head *h)
 /* Do fragments that are kept go by the tables of this upper half? */
 static bool is_of_kept(u32 upper)
 {
-	return !tw_recorder.whole->records || upper >= TW_FIRST_CLAIMED;
+	return !tw_snapshot_numbered() || upper >= TW_FIRST_CLAIMED;
 }
 
 static bool fill_tables(struct snapshot_head *h)
@@ -181,7 +192,7 @@ static bool fill_tables(struct snapshot_head *h)
 static void fill_rows(struct snapshot_claimed *c)
 {
 	for (u32 k = 0; k < c->n; k++)
-		c->row[k] = *tw_fragment_row(c->upper[k]);
+		c->row[k] = *tw_numbers_row(c->upper[k]);
 }
 
 static u64 total(const struct snapshot_head *h)
@@ -204,6 +215,7 @@ bool tw_snapshot_make(struct snapshot_head *h)
 	h->stubs_at = tr->stubs_at;
 	h->n_host = tr->n_host;
 	h->n_modules = tw_modules.n;
+	memcpy(h->n_sites, tr->n_sites, sizeof h->n_sites);
 	memcpy(h->module, tw_modules.of, sizeof h->module);
 	h->lead.magic = TW_SNAPSHOT_MAGIC;
 	h->lead.bytes = total(h);

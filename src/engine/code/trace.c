@@ -1,6 +1,7 @@
 #include "engine/code/trace.h"
 #include "engine/code/pace.h"
 #include "engine/code/path.h"
+#include "engine/code/superblock.h"
 #include "engine/record/instrumentor.h"
 #include "engine/heap.h"
 
@@ -255,6 +256,6 @@ bool tw_trace_found(const struct thread *t)
 void tw_trace_join(struct thread *t)
 {
 	for (u32 k = 0; tw_instr()->superblocks && k < t->code->n_hot; k++) /* else the window has closed since */
-		tw_fragment_join(&t->code->hot[k]);
+		tw_superblock_join(&t->code->hot[k]);
 	t->code->n_hot = 0;
 }

@@ -1,7 +1,12 @@
 #include "engine/code/translate.h"
-#include "engine/record/bits.h"
+#include "engine/record/budget.h"
 #include "engine/record/buffer.h"
-#include "engine/code/cache.h"
+#include "engine/code/close.h"
+#include "engine/code/fragments.h"
+#include "engine/code/lookup.h"
+#include "engine/code/make.h"
+#include "engine/code/relocate.h"
+#include "engine/code/tables.h"
 #include "engine/record/describe.h"
 #include "engine/code/memory.h"
 #include "engine/code/module.h"
@@ -11,21 +16,20 @@
 #include "engine/code/exits.h"
 #include "engine/code/loop.h"
 #include "engine/code/show.h"
+#include "engine/code/version.h"
 #include "engine/record/calls.h"
 #include "engine/record/stamp.h"
 #include "engine/record/tally_code.h"
-#include "engine/record/clean_call.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/store.h"
+#include "engine/record/call_code.h"
 #include "engine/heap.h"
 
-#define MAX_TURNS 8u   /* of a loop in one superblock */
-#define PREFIX_DS 0x3e /* without meaning in 64-bit mode, but for branches */
-#define XLAT      0xd7
+#define MAX_TURNS 8u /* of a loop in one superblock */
 
 /* One translation at a time: under the engine's lock. */
 static struct block block;
 static struct plan plan;
-static struct emit emit;
 
 /* ---- decoding ---- */
 
@@ -95,157 +99,6 @@ static u8 choose_t(struct block *b)
 	return TW_NOREG;
 }
 
-/* ---- instructions ---- */
-
-static bool reaches(u64 target, u64 from)
-{
-	i64 d = (i64)(target - from);
-	return d == (i32)d;
-}
-
-/* The instruction with its memory operand replaced by [reg] (reg below r8, not rsp, rbp); %gs and address-size prefixes made void. */
-static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
-{
-	u8 raw[16];
-	u8 modrm = i->raw[i->modrm_at], mod = modrm >> 6, rm = modrm & 7;
-	u8 sib = rm == 4 ? 1 : 0;
-	u8 sib_base5 = sib && (i->raw[i->modrm_at + 1] & 7) == 5;
-	u8 disp = mod == 1 ? 1 : mod == 2 || (mod == 0 && (rm == 5 || sib_base5)) ? 4 : 0;
-	u8 rest = (u8)(i->modrm_at + 1 + sib + disp);
-	memcpy(raw, i->raw, sizeof raw);
-	if (i->prefix_kind == PREFIX_REX)
-		raw[i->rex_at - 1] &= (u8)~3;
-	else if (i->prefix_kind == PREFIX_VEX3 || i->prefix_kind == PREFIX_EVEX)
-		raw[i->rex_at] |= 0x60;
-	for (u8 k = 0; k < i->n_prefixes; k++)
-		if (raw[k] == 0x65 || raw[k] == 0x67 || (i->uses_gs && raw[k] == 0x64))
-			raw[k] = PREFIX_DS;
-	emit_bytes(e, raw, i->modrm_at);
-	emit_8(e, (u8)((modrm & 0x38) | reg));
-	emit_bytes(e, raw + rest, (u32)(i->len - rest));
-}
-
-/* A rip-relative operand that code in the cache cannot reach. */
-static void emit_far(struct emit *e, const struct insn *i, unsigned k)
-{
-	u32 flags = e->now.flags;
-	u8 s = tw_scratch(i, e->buf, TW_NOREG);
-	emit_spill(e, (u8)k, s, flags);
-	emit_mov_reg_imm(e, s, i->target);
-	emit_with_base(e, i, s);
-	emit_unspill(e, (u8)(k + 1), s, flags);
-}
-
-/* Where the opcode of an instruction without ModRM is that has a memory operand all the same: mov of an absolute address, xlat. 0: it is another. */
-static u8 implicit_opcode(const struct insn *i)
-{
-	u8 at = i->n_prefixes;
-	if ((i->raw[at] & 0xf0) == 0x40)
-		at++;
-	return (i->raw[at] & 0xfc) == 0xa0 || i->raw[at] == XLAT ? at : 0;
-}
-
-/* Such an instruction as mov with [reg], where its operand is. */
-static void emit_implicit(struct emit *e, const struct insn *i, u8 reg)
-{
-	const u8 at = implicit_opcode(i), op = i->raw[at], before = i->raw[at - 1];
-	for (u8 k = 0; k < at; k++)
-		if (i->raw[k] == 0x66)
-			emit_8(e, 0x66);
-	if ((before & 0xf0) == 0x40)
-		emit_8(e, before & 0x48);
-	emit_8(e, op == XLAT ? 0x8a : (u8)(0x88 | (op & 1) | (op & 2 ? 0 : 2)));
-	emit_8(e, reg);
-}
-
-/* The operand's address without the segment's base; xlat's index has 8 bits. */
-static void emit_offset(struct emit *e, u8 reg, const struct tw_op *op)
-{
-	if (!(op->flags & TW_OPF_INDEX8)) {
-		emit_load_address(e, reg, op, false);
-		return;
-	}
-	emit_bytes(e, "\x0f\xb6", 2); /* movzx reg, al */
-	emit_8(e, (u8)(0xc0 | reg << 3));
-	emit_lea_sum(e, reg, op->base);
-	if (op->flags & TW_OPF_ADDR32)
-		emit_bytes(e, (const u8[]){0x89, (u8)(0xc0 | reg << 3 | reg)}, 2); /* mov reg32, reg32 */
-}
-
-/* An operand relative to the application's %gs base. String instructions are not among those done. */
-static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
-{
-	const struct insn *i = &b->insn[k];
-	u32 flags = e->now.flags;
-	u8 s = tw_scratch(i, e->buf, TW_NOREG), s2 = tw_scratch(i, e->buf, s);
-	const struct tw_op *op = NULL;
-	for (u16 n = 0; n < i->n_ops && !op; n++)
-		if (b->op[i->first_op + n].op.seg == TW_SEG_GS)
-			op = &b->op[i->first_op + n].op;
-	if (!op || (!i->modrm_at && !implicit_opcode(i)) || s2 == TW_NOREG) {
-		tw_engine_fail(TW_FAILURE_ENGINE, "an instruction at %lx uses %%gs in a way that is not supported", (unsigned long)i->pc);
-		emit_bytes(e, "\x0f\x0b", 2);
-		return;
-	}
-	emit_spill(e, (u8)k, s, flags);
-	emit_mov_gs_reg(e, T_SLOT_S2, s2);
-	e->now.spill2 = s2 & 15;
-	emit_state(e, (u8)k, flags | STATE_SPILL | STATE_SPILL2);
-	emit_offset(e, s, op);
-	emit_mov_reg_gs(e, s2, T_APP_GS);
-	emit_bytes(e, "\x48\x8d", 2); /* lea s, [s + s2] */
-	emit_8(e, (u8)(0x04 | s << 3));
-	emit_8(e, (u8)(s2 << 3 | s));
-	if (i->modrm_at)
-		emit_with_base(e, i, s);
-	else
-		emit_implicit(e, i, s);
-	emit_state(e, (u8)(k + 1), flags | STATE_SPILL | STATE_SPILL2);
-	emit_mov_reg_gs(e, s2, T_SLOT_S2);
-	emit_unspill(e, (u8)(k + 1), s, flags);
-}
-
-/*
- * The instruction with %ds for %gs, which is as good while the application's base is 0. (Taking the prefix out could make a REX prefix before
- * it, which is void, stand next to the opcode.) A %fs prefix before it, which the %gs one overrode, would be heeded then: it goes too.
- */
-static struct insn without_gs(const struct insn *i)
-{
-	struct insn n = *i;
-	for (u8 k = 0; k < i->n_prefixes; k++)
-		if (n.raw[k] == 0x65 || n.raw[k] == 0x64)
-			n.raw[k] = PREFIX_DS;
-	return n;
-}
-
-static void emit_at_home(struct emit *e, const struct insn *i, unsigned k)
-{
-	if (i->lea_reg != TW_NOREG) {
-		emit_mov_reg_imm(e, i->lea_reg, i->lea32 ? (u32)i->target : i->target);
-	} else if (!i->disp_at) {
-		emit_bytes(e, i->raw, i->len);
-	} else if (reaches(i->target, (u64)e->at + i->len)) {
-		u32 disp = (u32)(i->target - ((u64)e->at + i->len));
-		emit_bytes(e, i->raw, i->len);
-		memcpy(e->at - i->len + i->disp_at, &disp, 4);
-	} else {
-		emit_far(e, i, k);
-	}
-}
-
-static void emit_plain(struct emit *e, const struct block *b, unsigned k)
-{
-	const struct insn *i = &b->insn[k];
-	if (!i->uses_gs) {
-		emit_at_home(e, i, k);
-	} else if (!tw_translator.gs_used) {
-		struct insn plain = without_gs(i);
-		emit_at_home(e, &plain, k);
-	} else {
-		emit_gs_operand(e, b, k);
-	}
-}
-
 /* ---- fragments ---- */
 
 /* The most that the records of f take. */
@@ -266,6 +119,8 @@ static void emit_enter(struct emit *e, const struct block *b)
 	emit_state(e, 0, STATE_NOT_OPEN | STATE_CLOSED);
 	if (f->rec.order)
 		tw_stamp_emit(e, &b->insn[0], false, STATE_NOT_OPEN | STATE_CLOSED);
+	if (tw_budget_tests())
+		tw_version_test(e, b);
 	if (in->entry)
 		in->entry(e, b);
 	if (in->records)
@@ -293,7 +148,7 @@ static void emit_pace(struct emit *e, const struct block *b, unsigned k)
 	for (u16 p = 0; p < b->n_parts; p++) {
 		const u32 point = b->part[p].first_insn == k ? tw_pace_point(b->part[p].pc) : 0;
 		if (point)
-			tw_pace_emit(e, (u8)k, tw_exits_swapped(e), point);
+			tw_pace_emit(e, (u8)k, tw_close_swapped(e), point);
 	}
 }
 
@@ -303,14 +158,14 @@ static void emit_body(struct emit *e, const struct block *b)
 	u16 part = 0;
 	for (unsigned k = 0; k < b->n_insns; k++) {
 		if (tw_tags_used() && part + 1 < b->n_parts && b->part[part + 1].first_insn == k)
-			tw_emit_next_tag(e, b, ++part, e->f->rec.piece, tw_exits_swapped(e));
-		emit_state(e, (u8)k, tw_exits_swapped(e));
+			tw_emit_next_tag(e, b, ++part, e->f->rec.piece, tw_close_swapped(e));
+		emit_state(e, (u8)k, tw_close_swapped(e));
 		emit_pace(e, b, k);
 		tw_emit_stores(e, b, &plan, k, false);
 		if (tw_logs())
 			tw_call_before(e, b, e->rec, k);
-		const u32 until_run = k == early.insn ? tw_tally_emit_early(e, early, tw_exits_swapped(e)) : 0;
-		emit_state(e, (u8)k, tw_exits_swapped(e) | until_run);
+		const u32 until_run = k == early.insn ? tw_tally_emit_early(e, early, tw_close_swapped(e)) : 0;
+		emit_state(e, (u8)k, tw_close_swapped(e) | until_run);
 		if (b->insn[k].kind != INSN_PLAIN) {
 			if (k + 1u == b->n_insns)
 				return;
@@ -318,45 +173,13 @@ static void emit_body(struct emit *e, const struct block *b)
 			continue;
 		}
 		if (is_rep(b, k))
-			emit_state(e, (u8)k, tw_exits_swapped(e) | STATE_IN_REP);
-		emit_plain(e, b, k);
-		emit_state(e, (u8)(k + 1), tw_exits_swapped(e));
+			emit_state(e, (u8)k, tw_close_swapped(e) | STATE_IN_REP);
+		tw_relocate(e, b, k);
+		emit_state(e, (u8)(k + 1), tw_close_swapped(e));
 		tw_emit_stores(e, b, &plan, k, true);
 		if (tw_logs())
 			tw_call_after(e, b, e->rec, k);
 	}
-}
-
-struct fragment *tw_translate_new(u8 kind, u64 pc)
-{
-	struct fragment *f = tw_heap(tw_recorder.whole->records ? sizeof *f : FRAGMENT_UNRECORDED_BYTES);
-	f->kind = kind;
-	f->rec.pc = f->pc_fall = pc;
-	f->rec.map.t_reg = f->rec.map.c_reg = TW_NOREG;
-	return f;
-}
-
-struct emit *tw_translate_begin(struct fragment *f, struct exit *x)
-{
-	f->rec.map.code = tw_cache_room(f, x);
-	emit.start = emit.at = f->rec.map.code;
-	emit.n_states = 0;
-	emit.now = (struct state_entry){0};
-	emit.f = f;
-	emit.rec = &f->rec;
-	emit.path = 0;
-	emit.passed = 0;
-	return f->rec.map.code ? &emit : NULL;
-}
-
-void tw_translate_finish(struct fragment *f)
-{
-	u8 lengths[BLOCK_MAX_INSNS];
-	for (u16 k = 0; k < f->rec.n_insns; k++)
-		lengths[k] = block.insn[k].len;
-	f->rec.map.code_bytes = (u16)(emit.at - emit.start);
-	f->rec.map.kept = tw_state_keep(emit.state, emit.n_states, lengths, f->rec.n_insns);
-	tw_cache_commit(f);
 }
 
 /* What the fragment has been made from. */
@@ -405,7 +228,7 @@ static void keep_sides(struct fragment *f, const struct block *b, const struct p
 	}
 }
 
-/* The values stored after their instruction: a signal that comes in between makes up for them (buffer.c, `put_after`). */
+/* The values stored after their instruction: a signal that comes in between makes up for them (record/partial.h). */
 static void keep_after_stores(struct fragment *f, const struct plan *p)
 {
 	u16 n = 0;
@@ -430,11 +253,10 @@ static void tell_unrecorded(u64 pc)
 /* f was reached by x, an indirect exit: its lookup for that, right before it. NULL: not by one, or the upper half changes. */
 static struct fragment *adjacent_lookup(struct fragment *f, const struct exit *x)
 {
-	if (!x || (x->kind != EXIT_INDIRECT && x->kind != EXIT_RETURN) || (!tw_tags_used() && x->upper != f->rec.upper_in))
+	if (!tw_exit_is_indirect(x) || (!tw_tags_used() && x->upper != f->rec.upper_in))
 		return NULL;
-	u8 kind = x->kind == EXIT_RETURN ? LOOKUP_RETURN : LOOKUP_JUMP;
-	const u8 *next = (const u8 *)tw_fragment_table(x->upper, kind)[x->context + (f->rec.pc & 0xffff)];
-	return tw_translate_lookup(f, x, next, true);
+	const u8 *next = (const u8 *)*tw_table_slot(f->rec.pc, x->upper, tw_exit_lookup_kind(x), x->context);
+	return tw_lookup_make(f, x, next, true);
 }
 
 /* Tagged form: a superblock has no descriptor. Each of its blocks has the tag of the fragment that is of that block alone. */
@@ -542,7 +364,7 @@ static void keep_record(struct fragment *f)
 /* Makes a fragment of `block`, which has been prepared. c_reg: it is a loop, and counts there; else TW_NOREG. */
 static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct exit *x, struct fragment **lookup)
 {
-	struct fragment *f = tw_translate_new(FRAGMENT_CODE, block.pc);
+	struct fragment *f = tw_make_new(FRAGMENT_CODE, block.pc);
 	f->rec.map.t_reg = t_reg;
 	f->rec.map.c_reg = c_reg;
 	const struct part *last = &block.part[block.n_parts - 1];
@@ -558,15 +380,18 @@ static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct 
 		keep_record(f);
 	if (lookup)
 		*lookup = adjacent_lookup(f, x);
-	if (!tw_translate_begin(f, tw_bits_announced(&f->rec) ? NULL : x))
+	struct emit *e = tw_make_begin(f, tw_bits_announced(&f->rec) ? NULL : x);
+	if (!e)
 		return NULL;
 	if (block.unrecorded)
 		tell_unrecorded(block.unrecorded);
-	emit.defs = defs_of(&block);
-	emit_enter(&emit, &block);
-	emit_body(&emit, &block);
-	tw_exits_end(&emit, &block, &plan);
-	tw_translate_finish(f);
+	e->defs = defs_of(&block);
+	emit_enter(e, &block);
+	emit_body(e, &block);
+	tw_exits_end(e, &block, &plan);
+	tw_make_finish(f, &block);
+	for (u32 k = 0; k < f->rec.n_pieces; k++)
+		tw_memory_watch(f->rec.piece[k].pc, f->rec.piece[k].bytes);
 	if (tw_engine.control->dump_all || tw_engine.control->dump_pc == block.pc)
 		tw_show_fragment(f, &block, &plan);
 	return f;
@@ -575,6 +400,7 @@ static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct 
 struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **lookup)
 {
 	struct decode_args args = {pc, limit};
+	tw_memory_watch(pc, 1);
 	tw_with_decoder(decode_guarded, &args);
 	if (block.insn[0].cut)
 		return NULL;
@@ -615,7 +441,7 @@ struct fragment *tw_translate_superblock(const struct tw_path *path)
 	u8 t_reg, c_reg = TW_NOREG;
 	if (!prepare_path(&copy, &t_reg))
 		return NULL;
-	if (path->loops)
+	if (path->loops && !tw_budget_tests())
 		c_reg = tw_loop_register(&block, &plan, path->context, t_reg);
 	if (path->loops && c_reg == TW_NOREG && unroll(&copy) && !prepare_path(&copy, &t_reg))
 		return NULL;

@@ -15,12 +15,12 @@
 #define TW_TRANSLATE_H
 
 #include "engine/code/fragment.h"
-#include "engine/x86_64/emit.h"
 
 struct insn;
 
 /*
  * Translates the block at pc (limit: where code that can be read ends). Under the lock. NULL: the first instruction goes on behind the limit.
+ * From then on stores into that code are seen (tw_memory_watch).
  * When it is made because of indirect exit x (else x is NULL or direct), *lookup becomes its lookup for that exit's table, right before it,
  * unless that has to change the upper half.
  */
@@ -31,24 +31,5 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
  * held together. NULL: the first is no longer there, or as above.
  */
 struct fragment *tw_translate_superblock(const struct tw_path *path);
-
-/*
- * Code that enters `to` from an indirect branch like x that found it in its table; `next` is the lookup to try when the target is another.
- * `adjacent`: `to` will stand right behind it.
- */
-struct fragment *tw_translate_lookup(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent);
-
-/* Code that writes the change of upper half, then enters `to`. */
-struct fragment *tw_translate_bridge(struct fragment *to);
-
-/* ---- for those that emit whole fragments ---- */
-
-struct fragment *tw_translate_new(u8 kind, u64 pc);
-
-/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it. NULL: nowhere. */
-struct emit *tw_translate_begin(struct fragment *f, struct exit *x);
-
-/* Moves the emitted code and its state map to where they stay. */
-void tw_translate_finish(struct fragment *f);
 
 #endif

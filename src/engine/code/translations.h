@@ -1,21 +1,31 @@
 /*
- * What there is of translations in this process: how far the areas of the arena are used, and where the tables in the heap are. fragment.c keeps it;
- * a snapshot (snapshot.h) holds a copy. Under tw_engine.lock.
+ * What there is of translations in this process: how far the areas of the arena are used, and where the tables in the heap are. It owns the areas: they are
+ * laid out, emptied and found to be full here; what is in the tables is the business of the files that have it (fragments.h, tables.h, cache.h, numbers.h).
+ * A snapshot (snapshot.h) holds a copy. Under tw_engine.lock.
  */
 #ifndef TW_TRANSLATIONS_H
 #define TW_TRANSLATIONS_H
 
-#include "engine/code/cache.h"
+#include "engine/code/fragment.h"
 
-#define HASH_BITS     19
-#define HASH_BUCKETS  (1u << HASH_BITS)
-#define MAX_FRAGMENTS (1u << 21)
-#define TABLE_ENTRIES 65536u
-#define TABLE_BYTES   (TABLE_ENTRIES * 8u)
-#define MAX_UPPERS    1024u
-#define MAX_SITES     (7u * TABLE_ENTRIES)
-#define PAGE_BITS     14
-#define PAGE_BUCKETS  (1u << PAGE_BITS)
+#define HASH_BITS         19
+#define HASH_BUCKETS      (1u << HASH_BITS)
+#define MAX_FRAGMENTS     (1u << 21)
+#define TABLE_ENTRIES     65536u
+#define TABLE_BYTES       (TABLE_ENTRIES * 8u)
+#define MAX_UPPERS        1024u
+#define MAX_SITES         (7u * TABLE_ENTRIES)
+#define PAGE_BITS         14
+#define PAGE_BUCKETS      (1u << PAGE_BITS)
+#define CACHE_PIECES      16u
+#define CACHE_PIECE_BYTES (256u << 10)
+#define CACHE_PAGES       ((ARENA_CACHE_END - ARENA_CACHE) / TW_PAGE)
+
+/* A part of the cache that is being filled (cache.h). */
+struct tw_cache_piece {
+	u64 at, end;
+	const struct fragment *newest; /* what has been put there last */
+};
 
 /* A fragment that has code on a page of the application's; of all pages that are in one bucket. Addresses. */
 struct on_page {
@@ -27,7 +37,9 @@ struct tw_translations {
 	struct tw_cache_piece piece[CACHE_PIECES];
 	u64 heap_mark; /* of the engine's heap: what is below it stays when translations are thrown away */
 	u32 n_host;
-	u32 *hash;                 /* by pc: addresses of fragments */
+	u32 n_code,
+	    n_stale; /* how many of them were made of code of the program's (of those of a snapshot: all), and of these, how many are stale */
+	u32 *hash;   /* by pc: addresses of fragments */
 	struct fragment **on_host; /* by page of the cache: that which starts there last */
 	u32 *host_map;             /* all, in the order in which they were made: addresses */
 	u32 *pages;                /* by page: addresses of the last struct on_page */
@@ -37,9 +49,13 @@ struct tw_translations {
 	const u8 *misses[LOOKUP_KINDS][MAX_UPPERS];
 	u32 n_sites[LOOKUP_KINDS];              /* of all indirect branches, where each has lookups of its own; else 0 */
 	u64 *shadows[LOOKUP_KINDS][MAX_UPPERS]; /* of a snapshot: what the tables are to become (snapshot.h) */
+	u32 shadow_sites[LOOKUP_KINDS];         /* ... for which there were so many sites */
 };
 
 extern struct tw_translations tw_translations;
+
+/* How often they were thrown away: a futex, and changed by flush.c alone. */
+extern u32 tw_translations_generation;
 
 /* The i-th that was made, of n_host. */
 static inline struct fragment *tw_fragment_made(u32 i)
@@ -47,27 +63,19 @@ static inline struct fragment *tw_fragment_made(u32 i)
 	return (struct fragment *)(u64)tw_translations.host_map[i];
 }
 
-/* ---- fragment.c, for snapshot.c ---- */
+/* Lays the areas out, before anything is translated. False: something is in the arena's place. */
+bool tw_translations_init(void);
+
+/* Lays them out anew, without what was there. False, and nothing has happened: the program has all the mappings that the kernel allows. */
+bool tw_translations_renew(void);
 
 /*
- * Throws all translations away with the memory they are in. Only for a process's only thread, in the dispatcher, where it forgets by which exit it came: as when
- * they were thrown away while it was in a system call. False, and nothing has happened: the program has all the mappings that the kernel allows.
+ * Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more
+ * translation), or much is stale and little is not: programs that go on writing code would else fill all areas with what nobody can run.
  */
-bool tw_fragment_restart(void);
+bool tw_translations_full(void);
 
-/* No branch finds f any more, and whoever is on the way to it meets a breakpoint. */
-void tw_fragment_make_stale(struct fragment *f);
-
-/* x leads to its stub again. It is in nobody's list of incoming exits (any more). */
-void tw_exit_unlink(struct exit *x);
-
-/* Every indirect branch that looks in these tables, the k-th of a kind, finds nothing. */
-void tw_fragment_clear_table(u32 k, u8 kind);
-
-/* Which tables an upper half has: it has got some. */
-u32 tw_fragment_tables_of(u32 upper);
-
-/* Where fragments of this upper half are found by number: 65536 pointers; NULL: there are none. */
-struct fragment ***tw_fragment_row(u32 upper);
+/* Nothing is translated any more. The memory is as it was before the first. */
+void tw_translations_empty(void);
 
 #endif

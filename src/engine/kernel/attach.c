@@ -7,13 +7,12 @@
 #include "engine/kernel/syscall.h"
 #include "engine/record/buffer.h"
 #include "engine/record/spare.h"
-#include "engine/record/instrumentor.h"
-#include "engine/record/tally.h"
+#include "engine/record/stack.h"
 #include "engine/record/calls.h"
 #include "engine/record/told.h"
 #include "engine/record/window.h"
+#include "engine/record/recording.h"
 #include "engine/signal/signal.h"
-#include "engine/thread.h"
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -113,7 +112,8 @@ static void become(struct thread *t, u32 parent_pid, u32 parent_tid)
 	tw_thread_adopt(t);
 	tw_attach_rseq(t, false);
 	tw_thread_read_fs(t);
-	tw_buffer_attach(t, parent_pid, parent_tid);
+	tw_recording_begin(t, parent_pid, parent_tid);
+	tw_stack_tell(t);
 }
 
 /* ---- the call that was broken off ---- */

@@ -3,7 +3,7 @@
 #include "engine/thread.h"
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
-#include "engine/code/fragment.h"
+#include "engine/code/flush.h"
 #include "engine/signal/pending.h"
 #include "engine/kernel/mlock.h"
 #include "engine/kernel/process.h"
@@ -13,11 +13,13 @@
 #include "engine/signal/signal.h"
 #include "engine/record/slot.h"
 #include "engine/record/spare.h"
+#include "engine/record/stack.h"
 #include "engine/code/snapshot.h"
 #include "engine/record/tally.h"
 #include "engine/record/window.h"
 #include "engine/x86_64/glue.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/recording.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -104,7 +106,7 @@ static void thread_main(struct thread *t)
 	if (t->kernel->clear_handlers)
 		tw_action_clear_handlers(t);
 	tw_thread_read_fs(t);
-	tw_buffer_attach(t, parent_pid, parent_tid);
+	tw_recording_begin(t, parent_pid, parent_tid);
 	tw_signal_set_mask(t, t->signal->mask);
 	tw_resume_cache();
 }
@@ -199,7 +201,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;
-	tw_fragment_lock_settled();
+	tw_flush_lock_settled();
 	tw_thread_lock_blocks();
 	tw_action_lock();
 	tw_seccomp_lock();
@@ -231,7 +233,8 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		t->regs[TW_RAX] = 0;
 		t->record->n_log = 0;
 		t->record->log_pc = 0;
-		tw_buffer_attach(t, parent_pid, parent_tid);
+		tw_recording_begin(t, parent_pid, parent_tid);
+		tw_stack_tell(t);
 		tw_snapshot_forked(t);
 	}
 	return r;

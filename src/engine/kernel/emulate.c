@@ -1,7 +1,6 @@
 #include "engine/kernel/emulate.h"
 #include "engine/kernel/segment.h"
 #include "engine/record/buffer.h"
-#include "engine/code/fragment.h"
 #include "engine/signal/signal.h"
 #include "engine/kernel/selector.h"
 #include <asm/prctl.h>

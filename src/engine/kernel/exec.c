@@ -6,9 +6,9 @@
 #include "engine/code/memory.h"
 #include "engine/kernel/process.h"
 #include "engine/kernel/seccomp.h"
-#include "engine/thread.h"
 #include "engine/signal/signal.h"
 #include "engine/record/slot.h"
+#include "engine/record/recording.h"
 #include "engine/code/snapshot.h"
 #include "engine/x86_64/glue.h"
 #include <asm/errno.h>
@@ -18,8 +18,6 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 #include <linux/stat.h>
-
-struct tw_kernel_process tw_kernel;
 
 #define MAX_STRINGS  (64u << 20) /* more than the kernel takes, whatever the limit of the stack */
 #define MAX_SCRIPTS  4
@@ -300,12 +298,12 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	tw_snapshot_leave(t);
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
 	tw_slot_promise(t, t->pid, t->pid);
-	tw_buffer_detach(t, 0, TW_ENDED_EXEC);
+	tw_recording_end(t, 0, TW_ENDED_EXEC);
 	const u64 a[5] = {(u64)tw_kernel.engine_path, (u64)p->argv, (u64)p->envp};
 	i64 r = execute(t, __NR_execve, a);
 	if (filters >= 0)
 		tw_sys(__NR_close, filters, 0, 0);
-	tw_buffer_attach(t, t->pid, t->tid);
+	tw_recording_begin(t, t->pid, t->tid);
 	return r;
 }
 

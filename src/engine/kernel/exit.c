@@ -1,6 +1,6 @@
 #include "engine/kernel/exit.h"
 #include "engine/code/snapshot.h"
-#include "engine/record/buffer.h"
+#include "engine/record/recording.h"
 #include "engine/x86_64/glue.h"
 #include <asm/signal.h>
 #include <asm/unistd.h>
@@ -13,7 +13,7 @@ void tw_thread_exit(struct thread *t, i32 status, bool group)
 	bool process = group || t->vforked || (t->pid == tw_engine.pid && tw_engine.n_threads == 1);
 	if (process)
 		tw_snapshot_leave(t);
-	tw_buffer_detach(t, (status & 0xff) << 8, process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	tw_recording_end(t, (status & 0xff) << 8, process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	if (last)
 		tw_sys(__NR_exit_group, status, 0, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);

@@ -1,6 +1,7 @@
 #include "engine/kernel/int80.h"
 #include "engine/signal/signal.h"
 #include "engine/kernel/syscall.h"
+#include "engine/kernel/syscall_tell.h"
 #include "engine/x86_64/glue.h"
 #include "engine/record/instrumentor.h"
 #include "trackway/event.h"

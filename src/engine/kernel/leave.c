@@ -1,12 +1,13 @@
 #include "engine/kernel/leave.h"
-#include "engine/code/fragment.h"
+#include "engine/code/flush.h"
 #include "engine/code/memory.h"
+#include "engine/code/private.h"
 #include "engine/kernel/attach.h"
 #include "engine/kernel/identity.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/syscall.h"
-#include "engine/record/buffer.h"
+#include "engine/record/recording.h"
 #include "engine/signal/action.h"
 #include "engine/signal/pending.h"
 #include "engine/signal/signal.h"
@@ -58,13 +59,13 @@ static void mask(u64 set)
 static void end_recording(struct thread *t)
 {
 	mask(~TW_SYNC_SIGNALS);
-	tw_fragment_publish(t);
-	tw_fragment_left(t);
+	tw_private_publish(t);
+	tw_flush_left_cache(t);
 	if (t->signal->shut)
 		tw_pending_open(t);
 	t->signal->waiting = false;
 	tw_timer_end(&t->record->timer, t->tid);
-	tw_buffer_detach(t, 0, TW_ENDED_LEFT);
+	tw_recording_end(t, 0, TW_ENDED_LEFT);
 }
 
 /* What the recorder is told of it. */

@@ -1,6 +1,5 @@
 #include "engine/kernel/process.h"
 #include "engine/record/buffer.h"
-#include "engine/x86_64/glue.h"
 #include <linux/fcntl.h>
 #include <asm/stat.h>
 #include <asm/unistd.h>
@@ -124,7 +123,7 @@ static u32 exe_owner(const char *p)
 /* The slot of a recorded thread, of this process or, if pid is 0, of any; or NO_SLOT. */
 static u32 find_slot(u32 pid, u32 tid)
 {
-	for (u32 i = 0; i < tw_sizes()->slots; i++) {
+	for (u32 i = 0; i < tw_channel_slots_used(tw_engine.control); i++) {
 		const struct tw_slot *s = &tw_engine.control->slot[i];
 		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) == TW_SLOT_ACTIVE && (!pid || s->pid == pid) && s->tid == tid)
 			return i;

@@ -31,7 +31,7 @@ void tw_ptrace_await(u32 tid);
 
 /*
  * `tid` has stopped at this signal. True: none that its tracer is to see, and it has gone on. The engine's own faults and timers are such; and faults of the
- * application's, which its engine sends once more when it knows their registers (signal.c).
+ * application's, which its engine sends once more when it knows their registers (signal/deliver.h).
  */
 bool tw_ptrace_hide(u32 tid, i32 signo);
 

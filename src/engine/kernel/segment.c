@@ -1,5 +1,5 @@
 #include "engine/kernel/segment.h"
-#include "engine/code/fragment.h"
+#include "engine/code/stale.h"
 #include "engine/record/buffer.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>

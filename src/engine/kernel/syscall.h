@@ -1,6 +1,7 @@
 /*
  * System calls. Most pass through untouched; those that concern the engine (memory, signals, threads, exec, exit, segment bases, what names the
- * program) have a row in a table. Unknown ones pass through.
+ * program) have a row in a table: a function that makes the call, given its arguments, and returns its result or TW_SYSCALL_ABORTED, where it is to be made again after a signal. Unknown ones pass
+ * through (pass.h). The rows are in memory_calls, signal_calls, process_calls, wait_calls and file_calls.
  */
 #ifndef TW_SYSCALL_H
 #define TW_SYSCALL_H
@@ -14,8 +15,5 @@ void tw_syscall(struct thread *t);
 
 /* Makes the call that t->regs hold, as 64-bit call `nr` with arguments a would be made; with `is_32bit` the kernel gets it as one of int 0x80. */
 i64 tw_syscall_do(struct thread *t, u64 nr, bool is_32bit, const u64 *a);
-
-/* Tells the recording of a call that has returned. */
-void tw_syscall_tell(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc);
 
 #endif

@@ -1,7 +1,7 @@
 #include "engine/record/budget.h"
-#include "engine/record/buffer.h"
+#include "engine/record/charge.h"
 #include "engine/record/instrumentor.h"
-#include "engine/record/slot.h"
+#include "engine/record/stack.h"
 #include "engine/record/window.h"
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
@@ -26,9 +26,9 @@ static struct tw_budget_control *control(void)
 	return &tw_engine.control->budget;
 }
 
-static bool is_used(const struct thread *t)
+static bool learns(void)
 {
-	return control()->period && t->record->recording;
+	return control()->bare || control()->seeks;
 }
 
 static u64 larger(u64 a, u64 b)
@@ -115,14 +115,16 @@ static u64 share_of(u64 cpu)
 
 /*
  * What may be drawn in the period that begins: a share of the CPU time that was used since the last one began. It is never next to nothing, or a program that has slept would not be
- * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow); or all, where threads only tell what they come by first, which they do as they start.
+ * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow); or all, where something is learned: most of what is new comes as programs start.
+ * `left`: of the last period, in which the program may have waited for a processor, or slept. It stays, but no period has more than the share of a whole one.
  */
-static u64 new_allowance(struct account a, bool first)
+static u64 new_allowance(struct account a, bool first, u64 left)
 {
 	const struct tw_budget_control *c = control();
 	const u64 cpu = __atomic_load_n(a.cpu, __ATOMIC_RELAXED), then = __atomic_exchange_n(a.cpu_then, cpu, __ATOMIC_RELAXED);
-	const u64 used = !first ? larger(cpu - then, c->period / 200) : c->bare ? c->period : c->period / PARTS;
-	return c->is_share ? share_of(used) : c->budget;
+	const u64 used = !first ? larger(cpu - then, c->period / 200) : learns() ? c->period : c->period / PARTS;
+	const u64 share = share_of(used), most = larger(share, share_of(c->period));
+	return c->is_share ? smaller(share + left, most) : c->budget;
 }
 
 /* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
@@ -161,11 +163,12 @@ static void note_overshoot(u64 period, u64 over)
 static void turn_over(struct account a, u64 word, u64 period)
 {
 	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
-	const u64 over = drawn > allowance ? drawn - allowance : 0;
+	const u64 over = drawn > allowance ? drawn - allowance : 0, left = word && drawn < allowance ? allowance - drawn : 0;
 	const u64 next = period << PERIOD_SHIFT | over;
 	if (!__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	__atomic_store_n(a.allowance, new_allowance(a, !word), __ATOMIC_RELAXED);
+	/* The first period may have begun before the program did: what ran in it does not tell what will run in the second. */
+	__atomic_store_n(a.allowance, new_allowance(a, !word || (learns() && period == 2), left), __ATOMIC_RELAXED);
 	if (word)
 		note_overshoot((word >> PERIOD_SHIFT) - 1, over);
 }
@@ -181,8 +184,8 @@ static bool is_of(u64 word, u64 period)
 	return !periods_behind(word, period);
 }
 
-/* Draws up to so much of what is left of the period, and returns how much that is. If others have come to a later period by now, *period is that. */
-static u64 draw(struct account a, u64 *period)
+/* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
+static u64 draw(struct account a, u64 *period, u32 part)
 {
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
 	for (;;) {
@@ -194,7 +197,7 @@ static u64 draw(struct account a, u64 *period)
 		}
 		*period -= (u64)(i64)behind;
 		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
-		const u64 left = drawn < allowance ? allowance - drawn : 0, share = larger(allowance / SHARES, 2 * LEAST_NS);
+		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0, share = larger(allowance / SHARES, 2 * LEAST_NS);
 		const u64 n = smaller(left, share);
 		if (n < LEAST_NS)
 			return 0;
@@ -335,23 +338,42 @@ static void charge(struct thread *t, u64 period)
 
 /* ---- the mode ---- */
 
-/* How many of the thread's buffers the collector has given back. */
-static u32 count_empty(const struct thread *t)
-{
-	const struct tw_slot *s = &tw_engine.control->slot[t->record->slot];
-	u32 n = 0;
-	for (u32 k = 0; k < tw_sizes()->buffers; k++)
-		n += k != s->current && __atomic_load_n((const u32 *)&s->buffer[k].state, __ATOMIC_RELAXED) == TW_BUFFER_EMPTY;
-	return n;
-}
-
 /* Is there room to record into? A thread that has waited for some waits for more. */
 static bool has_room(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	const u32 others = tw_sizes()->buffers - 1;
-	b->waits = count_empty(t) < (b->waits ? larger(1, others / 2) : 1);
+	b->waits = tw_charge_empty_buffers(t) < (b->waits ? larger(1, others / 2) : 1);
 	return !b->waits;
+}
+
+static bool is_asynchronous(void)
+{
+	return control()->switches == TW_SWITCH_ASYNCHRONOUS;
+}
+
+bool tw_budget_tests(void)
+{
+	return control()->period && (control()->switches == TW_SWITCH_TRACE_VERSION || tw_budget_tests_rarely());
+}
+
+bool tw_budget_tests_rarely(void)
+{
+	return control()->switches == TW_SWITCH_TRACE_VERSION_CONDITIONAL;
+}
+
+bool tw_budget_at_translation(void)
+{
+	return control()->switches == TW_SWITCH_TRACE_CONDITIONAL;
+}
+
+/* What fragments that record count until they are left, for the time that the thread has. Bare ones look whether the timer has come. */
+static void plan_count(struct thread *t, u64 after)
+{
+	const u64 per_1024 = t->record->budget.per_1024 ? t->record->budget.per_1024 : first_guess();
+	if (!tw_budget_tests())
+		return;
+	t->count = t->record->bare ? 0 : TW_COUNT_END - smaller(after * 1024 / per_1024 + 1, TW_COUNT_END);
 }
 
 static void plan_next(struct thread *t, u64 after)
@@ -359,8 +381,11 @@ static void plan_next(struct thread *t, u64 after)
 	struct tw_budget_thread *b = &t->record->budget;
 	b->look_at = tw_tsc() + ns_to_cycles(after);
 	b->due = b->paused = false;
-	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, t->record->bare ? 0 : after, 0);
-	tw_timer_set(&b->wake, t->tid, CLOCK_THREAD_CPUTIME_ID, t->record->bare ? after : 0, after);
+	plan_count(t, after);
+	if (is_asynchronous())
+		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, t->record->bare ? 0 : after, 0);
+	if (is_asynchronous() || tw_budget_tests())
+		tw_timer_set(&b->wake, t->tid, CLOCK_THREAD_CPUTIME_ID, t->record->bare ? after : 0, after);
 }
 
 static u64 end_of(u64 period)
@@ -390,6 +415,16 @@ static void cross(struct thread *t)
 	settle(account_of(t), b->period, 0, CROSSING_NS);
 }
 
+/* Where much is known, a thread records what follows on something new; else in the first period nothing, and later for half of what there is. */
+static u64 draw_for(struct thread *t)
+{
+	struct tw_budget_thread *b = &t->record->budget;
+	const bool wants = b->wants || control()->seeks != TW_SEEKS_NEW;
+	const u64 n = wants || b->period ? draw(account_of(t), &b->period, wants ? 1 : 2) : 0;
+	b->wants &= !n;
+	return n;
+}
+
 static bool look(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
@@ -398,7 +433,7 @@ static bool look(struct thread *t)
 	charge(t, period);
 	b->begun = true;
 	grow(account_of(t), period);
-	b->granted = has_room(t) ? draw(account_of(t), &b->period) : 0;
+	b->granted = has_room(t) ? draw_for(t) : 0;
 	if (control()->bare) {
 		settle(account_of(t), b->period, b->granted, 0);
 		b->granted = 0;
@@ -408,10 +443,27 @@ static bool look(struct thread *t)
 		cross(t);
 	if (t->record->told_closed != bare) {
 		tw_window_tell(t, !bare, b->waits ? TW_LEFT_OUT_BUFFER : TW_LEFT_OUT_BUDGET);
+		if (!bare)
+			tw_stack_tell(t);
 		b->bytes = written(t);
 	}
 	plan_next(t, bare ? until_next(b, now) : b->granted);
 	return crosses;
+}
+
+/* Have its fragments counted so far, or has the timer come, or has the engine taken what the thread had? */
+static bool has_counted(const struct thread *t)
+{
+	const struct tw_budget_thread *b = &t->record->budget;
+	return t->count >= TW_COUNT_END || (t->record->bare ? tw_tsc() >= b->look_at : cycles_to_ns(b->engine) > b->granted);
+}
+
+bool tw_budget_steady(const struct thread *t)
+{
+	const struct tw_budget_thread *b = &t->record->budget;
+	if (!tw_charge_is_made(t))
+		return true;
+	return b->begun && !b->due && (tw_budget_tests() ? !has_counted(t) : tw_tsc() < b->look_at);
 }
 
 bool tw_budget_look(struct thread *t)
@@ -424,12 +476,6 @@ bool tw_budget_look(struct thread *t)
 	return crosses;
 }
 
-bool tw_budget_steady(const struct thread *t)
-{
-	const struct tw_budget_thread *b = &t->record->budget;
-	return !is_used(t) || (b->begun && !b->due && tw_tsc() < b->look_at);
-}
-
 static void stop_timers(struct thread *t)
 {
 	tw_timer_end(&t->record->budget.stop, t->tid);
@@ -439,8 +485,10 @@ static void stop_timers(struct thread *t)
 void tw_budget_tick(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	b->due = is_used(t);
-	if (control()->period && !is_used(t)) /* recording has ended */
+	b->due = tw_charge_is_made(t) && is_asynchronous();
+	if (tw_charge_is_made(t) && !is_asynchronous() && t->record->bare)
+		t->count = TW_COUNT_END;                /* the next fragment finds it so */
+	if (control()->period && !tw_charge_is_made(t)) /* recording has ended */
 		stop_timers(t);
 	else if (b->due && b->begun && !b->paused && !t->record->bare)
 		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, REPEAT_NS, 0);
@@ -449,7 +497,7 @@ void tw_budget_tick(struct thread *t)
 void tw_budget_pause(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	if (!is_used(t) || t->record->bare || !b->begun)
+	if (!tw_charge_is_made(t) || t->record->bare || !b->begun || !is_asynchronous())
 		return;
 	const u64 began = tw_tsc();
 	b->paused = true;
@@ -461,24 +509,13 @@ void tw_budget_resume(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	const u64 began = tw_tsc();
-	if (!b->paused || !is_used(t))
+	if (!b->paused || !tw_charge_is_made(t))
 		return;
 	b->paused = false;
 	if (began >= b->look_at)
 		return;
 	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, cycles_to_ns(b->look_at - began) + 1, 0);
 	b->engine += tw_tsc() - began;
-}
-
-u64 tw_budget_begin(void)
-{
-	return control()->period ? tw_tsc() : 0;
-}
-
-void tw_budget_end(struct thread *t, u64 began)
-{
-	if (began)
-		t->record->budget.engine += tw_tsc() - began;
 }
 
 bool tw_budget_may_tell(struct thread *t)
@@ -491,19 +528,23 @@ bool tw_budget_may_tell(struct thread *t)
 void tw_budget_told(struct thread *t, u64 began, bool told)
 {
 	const u64 ns = smaller(cycles_to_ns(tw_tsc() - began), MOST_TOLD_NS);
-	if (!is_used(t))
+	if (!tw_charge_is_made(t))
 		return;
 	add(&figures(t->record->budget.period)->used, ns);
 	if (told)
 		settle(account_of(t), t->record->budget.period, 0, ns);
 }
 
-void tw_budget_switched(struct thread *t, u64 bytes)
+bool tw_budget_seeks(void)
+{
+	return control()->seeks != TW_SEEKS_NOTHING;
+}
+
+void tw_budget_want(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	b->past += bytes;
-	if (is_used(t) && !t->record->bare && !t->record->tallied && !count_empty(t))
-		b->due = true;
+	if (control()->seeks == TW_SEEKS_NEW && tw_charge_is_made(t) && t->record->bare)
+		b->wants = b->due = true;
 }
 
 void tw_budget_attach(struct thread *t)
@@ -518,7 +559,7 @@ void tw_budget_attach(struct thread *t)
 void tw_budget_detach(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	if (!is_used(t) || !b->begun)
+	if (!tw_charge_is_made(t) || !b->begun)
 		return;
 	charge(t, b->period);
 	stop_timers(t);

@@ -34,6 +34,13 @@ bool tw_budget_look(struct thread *t);
 /* Without the lock: the thread may go on as it is. */
 bool tw_budget_steady(const struct thread *t);
 
+/* Do fragments test, by thread.count, whether the thread is to come by the dispatcher? Those that record add the bytes of the record to it. Do few of the bare ones? */
+bool tw_budget_tests(void);
+bool tw_budget_tests_rarely(void);
+
+/* Is the budget looked at only where code is translated? */
+bool tw_budget_at_translation(void);
+
 /* The thread is to come by the dispatcher. */
 static inline bool tw_budget_is_due(const struct thread *t)
 {
@@ -47,10 +54,6 @@ void tw_budget_tick(struct thread *t);
 void tw_budget_pause(struct thread *t);
 void tw_budget_resume(struct thread *t);
 
-/* The engine begins to work for a thread, and ends: that is charged to it if it records. */
-u64 tw_budget_begin(void);
-void tw_budget_end(struct thread *t, u64 began);
-
 /*
  * Bare code tells what is learned: may it, and since when has the engine been at it, by the time stamp counter? What that took is among the figures; it is charged if something was told. So
  * finding that all is known does not use up what there is for what is new.
@@ -58,7 +61,8 @@ void tw_budget_end(struct thread *t, u64 began);
 bool tw_budget_may_tell(struct thread *t);
 void tw_budget_told(struct thread *t, u64 began, bool told);
 
-/* A buffer of records is done with, of which so many bytes were written, and another has been taken. */
-void tw_budget_switched(struct thread *t, u64 bytes);
+/* Does bare code tell nothing, and what follows on something new is recorded? The thread has come by some. */
+bool tw_budget_seeks(void);
+void tw_budget_want(struct thread *t);
 
 #endif

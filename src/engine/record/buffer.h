@@ -12,18 +12,6 @@
 #include "engine/record/recorded.h"
 #include "engine/record/room.h"
 
-/*
- * Gives the thread a slot, by which the collector knows that it is there, and if anything is recorded its first buffer. A thread that is not
- * recorded gets a spare buffer, outside the channel.
- */
-void tw_buffer_attach(struct thread *t, u32 parent_pid, u32 parent_tid);
-
-/*
- * Hands over what is written and gives the slot back; the thread is about to end (or to become another program). `status` as from waitpid; `what`:
- * enum tw_ended.
- */
-void tw_buffer_detach(struct thread *t, i32 status, u32 what);
-
 /* Ends the current buffer and goes on in the next. S */
 void tw_buffer_switch(struct thread *t);
 
@@ -35,6 +23,12 @@ void tw_buffer_hand_over(struct thread *t, u64 now);
 
 /* Appends an event; switches first if there is no room. S */
 void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb);
+
+/*
+ * Are events of this type written now? It counts what the thread's stream says, not the window's mode: a thread that was in a system call while the window was
+ * closed and opened again has not missed anything.
+ */
+bool tw_buffer_keeps(const struct thread *t, u16 event);
 
 /* All registers as they are now in thread.regs. S */
 void tw_buffer_keyframe(struct thread *t);
@@ -52,30 +46,27 @@ void tw_buffer_reserve(struct thread *t, u32 bytes);
 /* The time, for an event that is written next: makes room for it first, so that no KEYFRAME with a later time comes between. S */
 u64 tw_buffer_time(struct thread *t);
 
-/* Form of bits: appends to what has been written, in the slack if there is no room left in the data. There is little of it, and room for that. */
-void tw_buffer_put(struct thread *t, const void *p, u32 n);
-
-/* Does it stand in the slack? Then buffers must be switched before the cache is entered. */
-bool tw_buffer_in_slack(const struct thread *t);
-
-/* Is there room for this many bytes without a switch? */
-bool tw_buffer_has_room(const struct thread *t, u32 bytes);
-
 /* Writes the upper half that f wants if it is not in force. S */
 void tw_buffer_upper(struct thread *t, const struct tw_recorded *f);
 
 /* Is this address in the guard page behind the data of the thread's buffer? */
 bool tw_buffer_guard(const struct thread *t, u64 address);
 
-/*
- * The record at `start` stopped early: puts a PARTIAL event before it and moves thread.bufptr past it. thread.regs are the registers at the stop. S
- */
-void tw_buffer_partial(struct thread *t, u64 start, const struct tw_recorded *f, u32 insns, bool in_rep);
+/* ---- of a thread that begins and ends to be recorded (recording.h) ---- */
 
-/*
- * Tagged form: the record that has been written up to `end` stopped early; `values` is where value slot 0 of the fragment is or would be. It ends the
- * buffer; the PARTIAL event, and the REFS event if there is one, are put into the slack, and the thread goes on in the next buffer. S
- */
-void tw_buffer_stop(struct thread *t, u64 values, u64 end, const struct tw_recorded *f, u32 insns, bool in_rep);
+/* Makes buffer `b` of its slot the thread's, accessible the first time it is used. False: that it cannot be. */
+bool tw_buffer_take(struct thread *t, u32 b);
+
+/* From here on the thread is not recorded. */
+void tw_buffer_take_spare(struct thread *t);
+
+/* The thread goes on in this buffer, from its start. */
+void tw_buffer_open(struct thread *t, u8 *buffer);
+
+/* The collector may have the buffer that the thread writes to. */
+void tw_buffer_close(struct thread *t);
+
+/* A thread that counts for itself is about to write over what is in its own buffer. */
+void tw_buffer_note_written(struct thread *t);
 
 #endif

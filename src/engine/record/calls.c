@@ -1,9 +1,9 @@
 #include "engine/record/calls.h"
 #include "engine/record/buffer.h"
-#include "engine/record/clean_call.h"
 #include "engine/record/instrumentor.h"
 #include "engine/record/symbols.h"
 #include "engine/record/window.h"
+#include "engine/record/log.h"
 #include <linux/mman.h>
 #include <trackway/called.h>
 
@@ -211,7 +211,7 @@ u64 tw_calls_look(struct thread *t)
 	const struct place *p = place_at(t->pc);
 	if (!p || t->record->told_closed)
 		return 0;
-	tw_call_flush(t);
+	tw_log_flush(t);
 	if (p->function != RETURN_HERE)
 		return tell_call(t, p->function);
 	tell_return(t);

@@ -3,10 +3,9 @@
 #include "engine/record/descriptor_table.h"
 #include "engine/record/slot.h"
 #include "engine/record/tags.h"
-#include "engine/record/tally.h"
 #include "engine/thread.h"
-#include "engine/x86_64/decode.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/program.h"
 #include <asm/unistd.h>
 
 /* How the calling thread stands in the lock (channel.h). */
@@ -84,7 +83,7 @@ static void fill_descriptor(struct tw_descriptor *d, const struct tw_recorded *f
 	d->format = tw_instr()->format;
 	d->flags = path->flags;
 	d->context = (u16)f->context;
-	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_known_program();
+	d->program = tw_form_of(d->format) == TW_FORM_PLAIN ? 0 : (u16)tw_program_serial();
 	d->tag = 0;
 	struct tw_block *blk = (struct tw_block *)(d + 1);
 	for (u16 k = 0; k < path->n_blocks; k++) {
@@ -251,7 +250,7 @@ u32 tw_described_path(const u64 *pc, u32 context, u64 *blocks, bool *loops)
 {
 	struct tw_control *c = tw_engine.control;
 	u32 bytes, n = 0;
-	if (!tw_known_forked() || !tw_table_is_there() || !lock_descriptors(c))
+	if (!tw_program_forked() || !tw_table_is_there() || !lock_descriptors(c))
 		return 0;
 	const struct tw_descriptor *d = tw_known_like(pc, context, &bytes);
 	if (d) {

@@ -1,5 +1,5 @@
 #include "engine/record/descriptor_table.h"
-#include "engine/record/known.h"
+#include "engine/record/program.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -19,7 +19,7 @@ static u32 take_free(struct tw_slot *s)
 		if (__atomic_load_n(program, __ATOMIC_RELAXED))
 			continue;
 		__atomic_store_n((u32 *)&s->table, table, __ATOMIC_SEQ_CST);
-		if (__atomic_compare_exchange_n(program, &none, tw_known_program(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(program, &none, tw_program_serial(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return table;
 	}
 	return 0;
@@ -74,7 +74,7 @@ static bool take(struct tw_slot *s)
 
 static bool is_ours(const struct tw_table_state *state)
 {
-	return (__atomic_load_n((const u32 *)&state->program, __ATOMIC_SEQ_CST) & ~TW_TABLE_STAYS) == tw_known_program();
+	return (__atomic_load_n((const u32 *)&state->program, __ATOMIC_SEQ_CST) & ~TW_TABLE_STAYS) == tw_program_serial();
 }
 
 /* The slot names the table: nobody gives it up from now on, unless that has happened already. */
@@ -222,7 +222,7 @@ static u32 take_to_stay(void)
 		return 0;
 	for (u32 table = 1; table <= tw_sizes()->tables; table++) {
 		u32 none = 0;
-		if (__atomic_compare_exchange_n((u32 *)&state_of(table)->program, &none, TW_TABLE_STAYS | tw_known_program(), false,
+		if (__atomic_compare_exchange_n((u32 *)&state_of(table)->program, &none, TW_TABLE_STAYS | tw_program_serial(), false,
 		                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return table;
 	}

@@ -61,6 +61,30 @@ static inline bool tw_tags_used(void)
 	return tw_form_now() == TW_FORM_TAGGED;
 }
 
+/* Is the program in a process of format cf_bit? */
+static inline bool tw_bits_recorded(void)
+{
+	return tw_form_of(tw_recorder.whole->format) == TW_FORM_BITS;
+}
+
+/* ... and are blocks being recorded (not so outside of a window)? */
+static inline bool tw_bits_used(void)
+{
+	return tw_form_now() == TW_FORM_BITS;
+}
+
+/* A walk that comes to f's address does not mean f: it must be said. */
+static inline bool tw_bits_announced(const struct tw_recorded *f)
+{
+	return f->announced && tw_bits_used();
+}
+
+/* Are references logged by clean calls? */
+static inline bool tw_logs(void)
+{
+	return tw_instr()->logs || (tw_recorder.verify && tw_instr()->records);
+}
+
 /*
  * Fragments that record nothing have contexts of their own, which are nobody else's, and the upper half of a number that no fragment with a descriptor
  * has: so they share neither links nor lookups with those that do (engine/record/window.h).
@@ -72,26 +96,5 @@ extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_ins
     tw_instrument_bb_pc, tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr, tw_instrument_dep06, tw_instrument_dep06_c,
     tw_instrument_cf_bit;
 const struct instrumentor *tw_instrument_find(u32 format);
-
-/* ---- record/store.c: what the engine writes to records ---- */
-
-/* The fragment's number or tag, with which its record begins. */
-void tw_emit_number(struct emit *e);
-
-/*
- * Tagged form: bytes of a block's tag, and of the escape before it, where the block before had tag `before`; and in a superblock the code that ends the
- * record of the part before and begins that of this one. `flags`: of the state in force.
- */
-u16 tw_tag_bytes(u32 before, u32 tag);
-void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u32 flags);
-
-/* The same from C, at thread.bufptr. */
-void tw_write_number(struct thread *t, const struct tw_recorded *f);
-
-/* Stores the statuses of registers. */
-void tw_emit_statuses(struct emit *e, const struct statuses *s);
-
-/* What the plan wants stored before or after instruction i. */
-void tw_emit_stores(struct emit *e, const struct block *b, const struct plan *p, unsigned i, bool after);
 
 #endif

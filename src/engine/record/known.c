@@ -1,33 +1,14 @@
 #include "engine/record/known.h"
 #include "engine/record/descriptor_table.h"
-#include <asm/unistd.h>
+#include "engine/record/program.h"
 
 #define PROBES 16u
 #define SPREAD 256u /* places over which what begins at one address is spread */
 
-static u32 program;  /* since which execve */
-static u32 executor; /* the process that made it */
-
-void tw_known_init(void)
-{
-	program = 1 + __atomic_fetch_add((u32 *)&tw_engine.control->next_program, 1, __ATOMIC_RELAXED);
-	executor = (u32)tw_sys(__NR_getpid, 0, 0, 0);
-}
-
-u32 tw_known_program(void)
-{
-	return program;
-}
-
-bool tw_known_forked(void)
-{
-	return tw_engine.pid != executor;
-}
-
 /* What number, tag and process make different is taken out while two groups are compared. */
 static u64 hash_group(u64 offset, u32 bytes)
 {
-	u64 h = program;
+	u64 h = tw_program_serial();
 	for (u32 at = 0; at < bytes;) {
 		const struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset + at);
 		const u64 *w = (const u64 *)(d + 1);
@@ -86,6 +67,7 @@ static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	const u64 pc = tw_descriptor_blocks(tw_table_descriptor(tw_recorder.table, offset))->pc, hash = hash_group(offset, bytes);
+	const u32 program = tw_program_serial();
 	struct tw_known *place = NULL;
 	for (u32 n = 0; n < (place ? PROBES : 2 * PROBES); n++) {
 		struct tw_known *e = place_of(pc, hash, n);
@@ -108,6 +90,7 @@ static bool begins_like(const struct tw_descriptor *d, const u64 *pc, u32 contex
 
 const struct tw_descriptor *tw_known_like(const u64 *pc, u32 context, u32 *bytes)
 {
+	const u32 program = tw_program_serial();
 	for (u32 n = 0; n < SPREAD + PROBES; n++) {
 		const struct tw_known *e = entry(first_near(pc[0]) + n);
 		const bool ours = e->program == program && tw_table_reaches(e->offset + e->bytes);

@@ -10,15 +10,6 @@
 
 #include "engine/record/room.h"
 
-/* Once per program: from here on only what this process and its forks describe is known. */
-void tw_known_init(void);
-
-/* The serial number of the program that runs here, from 1. */
-u32 tw_known_program(void);
-
-/* Is this process a fork of the one that executed it? */
-bool tw_known_forked(void);
-
 /*
  * A group of descriptors, `bytes` long, stands complete but for the numbers and tags at `offset` of the table. Returns the first descriptor of an
  * equal group, or NULL, and notes this one, which the caller is to publish. Under the descriptor lock.

@@ -4,7 +4,11 @@
  * It has a thread's buffers and its slot in the channel, events, tags and bits, tallies, the log of references that --verify compares with, the descriptors of
  * fragments and where they stand, windows, and the table of instrumentors (instrumentor.h), which say what of all this a format uses.
  *
- * It may call x86_64 and the base. Of code it knows what stands in an address and what a fragment's record is made of, not how fragments are found or linked.
+ * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, spare, charge; buffer; stack, tally, log, partial, bits, ask,
+ * window, budget, clean_call, told, calls, recording; tags (from here on what emits), call_code, tally_code, bits_code, stamp, store, describe.
+ *
+ * It owns the buffers and the channel's head, as far as the engine writes there, and of threads and the process what is below. It may call x86_64 and the base. Of code it knows what stands in an
+ * address and what a fragment's record is made of, not how fragments are found or linked.
  */
 #ifndef TW_RECORD_ROOM_H
 #define TW_RECORD_ROOM_H
@@ -46,6 +50,7 @@ struct tw_budget_thread {
 	bool due;                 /* it is to look at once */
 	bool paused;              /* it is in a system call, and its timer is stopped */
 	bool waits;               /* the collector has not given enough buffers back */
+	bool wants;               /* bare code has come by something that is not known: it is to be recorded what follows */
 	u64 look_at;              /* it looks then, by the time stamp counter */
 	u64 cpu;                  /* its CPU time when it looked last */
 	u64 bytes;                /* written up to then */
@@ -79,7 +84,7 @@ struct tw_record_thread {
 	bool tallied;          /* ... its executions are counted by itself, and it writes to its slot only what it tells (tally.h) */
 	bool telling;          /* ... which it does now: `other` is the pen in its own buffer */
 	struct tw_pen other;   /* ... in the slot's */
-	bool walks;            /* format cf_bit: what it runs follows from what its stream says (bits.h) */
+	bool walks;            /* format cf_bit: what it runs follows from what its stream says (walk.h) */
 	u64 stop_pc;           /* where that stands, while it is out of the cache; 0: where an item is wanted */
 	bool told_closed;      /* its stream says that nothing is recorded */
 	u32 window;            /* changes of the window's mode that it has followed */
@@ -130,6 +135,12 @@ extern struct tw_record_process tw_recorder;
 static inline const struct instrumentor *tw_instr(void)
 {
 	return tw_thread_self()->record->bare ? tw_recorder.bare : tw_recorder.instr;
+}
+
+/* Does this program count for itself (tally.h)? */
+static inline bool tw_tallies(void)
+{
+	return tw_engine.control->flags & TW_FLAG_TALLY;
 }
 
 #endif

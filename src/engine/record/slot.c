@@ -1,20 +1,20 @@
 #include "engine/record/slot.h"
-#include "engine/record/ask.h"
 #include "engine/record/descriptor_table.h"
-#include "engine/thread.h"
 #include "engine/record/instrumentor.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
 
 /* Reserves the slot if it is free. Its pid and tid are there before the state says so, and nobody writes them but who has the claim. */
-static bool try_reserve(struct tw_slot *s, u32 pid, u32 tid)
+static bool try_reserve(u32 i, u32 pid, u32 tid)
 {
+	struct tw_slot *s = &tw_engine.control->slot[i];
 	u32 *claim = (u32 *)&s->claim, unclaimed = 0;
 	if (LOAD_ACQUIRE(&s->state) != TW_SLOT_FREE ||
 	    !__atomic_compare_exchange_n(claim, &unclaimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
 	const bool is_free = LOAD_ACQUIRE(&s->state) == TW_SLOT_FREE;
 	if (is_free) {
+		tw_channel_use_slot(tw_engine.control, i);
 		s->pid = pid;
 		s->tid = tid;
 		s->trace = 0;
@@ -29,7 +29,7 @@ static bool try_reserve(struct tw_slot *s, u32 pid, u32 tid)
 static u32 reserve_slot(u32 pid, u32 tid)
 {
 	for (u32 i = 0; i < tw_sizes()->slots; i++)
-		if (try_reserve(&tw_engine.control->slot[i], pid, tid))
+		if (try_reserve(i, pid, tid))
 			return i;
 	return NO_SLOT;
 }
@@ -37,7 +37,7 @@ static u32 reserve_slot(u32 pid, u32 tid)
 /* Is there a slot that comes free as soon as the collector gets round to it? */
 static bool is_any_ended(void)
 {
-	for (u32 i = 0; i < tw_sizes()->slots; i++) {
+	for (u32 i = 0; i < tw_channel_slots_used(tw_engine.control); i++) {
 		u32 state = LOAD_ACQUIRE(&tw_engine.control->slot[i].state);
 		if (state == TW_SLOT_ENDED || state == TW_SLOT_DEAD || state == TW_SLOT_CLEARED)
 			return true;
@@ -95,7 +95,7 @@ static bool find_promised(struct thread *t)
 	t->record->promised = NO_SLOT;
 	if (t->record->slot != NO_SLOT && is_reserved(t->record->slot))
 		return true;
-	for (u32 i = 0; i < tw_sizes()->slots; i++) {
+	for (u32 i = 0; i < tw_channel_slots_used(c); i++) {
 		t->record->slot = i;
 		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
 			return true;
@@ -144,7 +144,6 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
 	if (t->pid == t->tid)
 		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
-	tw_ask_open(t);
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
 }
 
@@ -152,7 +151,6 @@ void tw_slot_give_back(struct thread *t)
 {
 	if (t->record->slot == NO_SLOT)
 		return;
-	tw_ask_close(t);
 	STORE_RELEASE(&tw_slot_of(t)->state, TW_SLOT_ENDED);
 	t->record->slot = NO_SLOT;
 	tw_slot_ring();

@@ -1,7 +1,6 @@
 #include "engine/record/spare.h"
 #include "engine/record/guard.h"
 #include "engine/record/instrumentor.h"
-#include "engine/record/tally.h"
 #include "engine/thread.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>

@@ -1,6 +1,5 @@
 #include "engine/record/stamp.h"
 #include "engine/record/buffer.h"
-#include "engine/x86_64/glue.h"
 #include "engine/record/instrumentor.h"
 
 #define HEADER(field)  ((i32)offsetof(struct tw_event_header, field))

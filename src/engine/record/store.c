@@ -1,5 +1,5 @@
-/* What a fragment writes to its record: its number at entry, and the values of its plan. */
-#include "engine/record/clean_call.h"
+#include "engine/record/store.h"
+#include "engine/record/call_code.h"
 #include "engine/record/instrumentor.h"
 
 static i32 slot_offset(const struct emit *e, u16 slot)
@@ -49,17 +49,6 @@ void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const str
 		emit_mov_gs_imm(e, T_UPPER, tag >> 16);
 	if (tw_logs())
 		tw_call_entry(e, b, e->rec, part, 0);
-}
-
-void tw_write_number(struct thread *t, const struct tw_recorded *f)
-{
-	u32 zero[2] = {(u32)TW_ESCAPE_ZERO << 16, f->tag >> 16};
-	if (tw_form_now() == TW_FORM_PLAIN)
-		memcpy((void *)t->bufptr, &f->number, f->head);
-	else if (f->tag & 0xffff)
-		memcpy((void *)t->bufptr, &f->tag, 2);
-	else
-		memcpy((void *)t->bufptr, zero, TW_ZERO_BYTES);
 }
 
 void tw_emit_number(struct emit *e)

@@ -21,12 +21,6 @@
 #include "engine/record/room.h"
 #include "engine/record/recorded.h"
 
-/* Does this program count for itself? */
-static inline bool tw_tallies(void)
-{
-	return tw_engine.control->flags & TW_FLAG_TALLY;
-}
-
 /* Puts the window behind the block of t, which has its slot, or none. False: that cannot be had, and what it executes is not counted. */
 bool tw_tally_open(struct thread *t);
 

@@ -1,8 +1,8 @@
 /* What counts a record in the window of the thread, emitted into the fragment (tally.h). */
 #include "engine/record/tally_code.h"
 #include "engine/record/tally.h"
-#include "engine/record/clean_call.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/call_code.h"
 
 #define NOWHERE 0xffff
 

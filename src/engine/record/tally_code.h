@@ -5,7 +5,7 @@
  * and a store, in a register that is borrowed: best one that the next instruction overwrites, which need not be given back.
  *
  * What must hold: what is overwritten is kept nowhere if the instruction that does so cannot fault. Until it has run the state is not the application's
- * (STATE_UNSETTLED) and nothing interrupts: a signal is delivered when it has been made, in single steps (signal.c, `settle`).
+ * (STATE_UNSETTLED) and nothing interrupts: a signal is delivered when it has been made, in single steps (signal/context.h).
  */
 #ifndef TW_TALLY_CODE_H
 #define TW_TALLY_CODE_H

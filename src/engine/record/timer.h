@@ -1,5 +1,5 @@
 /*
- * Timers that call a thread out of the cache: each sends its thread a signal of the engine's own (signal/signal.c, `tick`).
+ * Timers that call a thread out of the cache: each sends its thread a signal of the engine's own (signal/handler.c, `tick`).
  *
  * A timer is its thread's, which a forked child is not: the child makes one of its own. One of CPU time does not run while the thread sleeps in a system call; one of
  * all time is to be stopped before the thread makes one.

@@ -1,5 +1,5 @@
 #include "engine/record/told.h"
-#include "base/told.h"
+#include "base/region.h"
 
 #define MAPPINGS 512u
 
@@ -64,4 +64,22 @@ bool tw_told_new(const struct tw_learned *e, bool now)
 	if (what & TW_TELL_CALLS && is_call(e->from_end))
 		new |= is_new(from, tw_told_edge(from, to, true), now) || !has_key;
 	return new;
+}
+
+static struct tw_region_table regions(void)
+{
+	return (struct tw_region_table){(u64 *)((u8 *)tw_engine.channel + tw_sizes()->claims_at), tw_sizes()->claim_entries};
+}
+
+bool tw_told_has_region(u64 pc, u64 bytes)
+{
+	const struct tw_told_place at = place_of(pc);
+	return at.module && tw_region_knows((enum tw_region_log)tw_engine.control->learn_log, regions(), at, bytes);
+}
+
+void tw_told_add_region(u64 pc, u64 bytes)
+{
+	const struct tw_told_place at = place_of(pc);
+	if (at.module)
+		tw_region_add((enum tw_region_log)tw_engine.control->learn_log, regions(), at, bytes);
 }

@@ -1,13 +1,9 @@
 #include "engine/record/window.h"
 #include "engine/record/buffer.h"
-#include "engine/record/recorded.h"
 #include "engine/record/symbols.h"
-#include "engine/x86_64/glue.h"
-#include "engine/record/clean_call.h"
+#include "engine/record/log.h"
 #include "engine/record/instrumentor.h"
 #include <linux/time.h>
-
-struct tw_record_process tw_recorder;
 
 #define MAX_PLACES 64
 #define TICK_NS    4000000  /* of a thread's CPU time */
@@ -130,13 +126,6 @@ bool tw_window_stops_at(u64 pc)
 	return w.used && is_place(&w.places[w.open ? STOP : START], pc);
 }
 
-bool tw_window_keeps(const struct thread *t, u16 event)
-{
-	bool detail = event == TW_EVENT_SYSCALL || event == TW_EVENT_SIGNAL || event == TW_EVENT_SIGRETURN || event == TW_EVENT_SEGBASE ||
-	              event == TW_EVENT_UNMAP || event == TW_EVENT_CALL || event == TW_EVENT_RETURN;
-	return !detail || !t->record->told_closed;
-}
-
 static void change(struct thread *t, bool open)
 {
 	tw_record_calls.use(t, open ? tw_recorder.whole : w.closed);
@@ -189,7 +178,7 @@ bool tw_window_is_due(void)
 void tw_window_tell(struct thread *t, bool open, u32 reason)
 {
 	struct tw_window e = {open, reason, t->pc, tw_buffer_time(t)};
-	tw_call_flush(t);
+	tw_log_flush(t);
 	t->record->told_closed = !open;
 	tw_buffer_event(t, TW_EVENT_WINDOW, &e, sizeof e, NULL, 0);
 	if (open)

@@ -47,10 +47,4 @@ void tw_window_tell(struct thread *t, bool open, u32 reason);
 /* Has a time come, or a count been reached, that this process has not followed yet? Threads are to come by the dispatcher then. */
 bool tw_window_is_due(void);
 
-/*
- * Are events of this type written now? It counts what the thread's stream says, not the mode: a thread that was in a system call while the window was
- * closed and opened again has not missed anything.
- */
-bool tw_window_keeps(const struct thread *t, u16 event);
-
 #endif

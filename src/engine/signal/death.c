@@ -1,5 +1,5 @@
 #include "engine/signal/death.h"
-#include "engine/record/buffer.h"
+#include "engine/record/recording.h"
 #include "engine/signal/fault.h"
 #include "engine/thread.h"
 #include "engine/signal/frame.h"
@@ -134,7 +134,7 @@ void tw_death(struct thread *t, int signo, const siginfo_t *info, const void *xs
 {
 	siginfo_t sent;
 	tw_fault_fatal(t, signo, info);
-	tw_buffer_detach(t, signo, TW_ENDED_PROCESS);
+	tw_recording_end(t, signo, TW_ENDED_PROCESS);
 	if (!tw_death_spares(t)) {
 		memset(&sent, 0, sizeof sent);
 		sent.si_signo = signo;

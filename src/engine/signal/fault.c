@@ -1,7 +1,5 @@
 #include "engine/signal/fault.h"
 #include "engine/record/buffer.h"
-#include "engine/record/window.h"
-#include "engine/thread.h"
 
 #define TRAP_PAGE_FAULT 14
 
@@ -36,6 +34,6 @@ void tw_fault_fatal(struct thread *t, int signo, const siginfo_t *info)
 void tw_fault_handled(struct thread *t, int signo, const siginfo_t *info)
 {
 	const bool undone = signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL;
-	if (undone && info->si_code > 0 && tw_window_keeps(t, TW_EVENT_SIGNAL))
+	if (undone && info->si_code > 0 && tw_buffer_keeps(t, TW_EVENT_SIGNAL))
 		tell(t, signo, info, 0);
 }

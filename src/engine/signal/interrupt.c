@@ -2,11 +2,11 @@
 #include "engine/record/bits.h"
 #include "engine/record/buffer.h"
 #include "engine/record/tally.h"
-#include "engine/x86_64/glue.h"
 #include "engine/record/stamp.h"
-#include "engine/code/translate.h"
-#include "engine/record/clean_call.h"
+#include "engine/code/cache.h"
 #include "engine/record/instrumentor.h"
+#include "engine/record/partial.h"
+#include "engine/record/log.h"
 
 #define UPPER_UNKNOWN 0xffffu /* in a lookup or a bridge: the next fragment writes its own */
 
@@ -45,7 +45,7 @@ u64 tw_state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx, 
 static void end_block(struct thread *t, u32 bytes)
 {
 	t->bufptr += bytes;
-	tw_call_flush(t);
+	tw_log_flush(t);
 	tw_buffer_keyframe(t);
 }
 
@@ -65,9 +65,9 @@ static void interrupt_tagged(struct thread *t, const struct fragment *f, const s
 		return;
 	}
 	if (tw_logs() && (s->flags & STATE_CLOSED) && !t->record->log_open)
-		tw_call_take_back_event(t);
-	tw_call_take_back(t, s->insn - p->first_insn);
-	tw_buffer_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, &f->rec, s->insn, (s->flags & STATE_IN_REP) != 0);
+		tw_log_take_back_event(t);
+	tw_log_take_back(t, s->insn - p->first_insn);
+	tw_partial_stop(t, t->bufptr + (u64)p->values, t->bufptr + bytes, &f->rec, s->insn, (s->flags & STATE_IN_REP) != 0);
 }
 
 /* Plain form: the record has been begun. */
@@ -83,10 +83,10 @@ static void interrupt_plain(struct thread *t, const struct fragment *f, const st
 	if (s->flags & STATE_DONE) {
 		t->bufptr = start + tw_path_bytes(&f->rec, s->path);
 	} else {
-		tw_call_take_back(t, s->insn);
-		tw_buffer_partial(t, start, &f->rec, s->insn, (s->flags & STATE_IN_REP) != 0);
+		tw_log_take_back(t, s->insn);
+		tw_partial_put(t, start, &f->rec, s->insn, (s->flags & STATE_IN_REP) != 0);
 	}
-	tw_call_flush(t);
+	tw_log_flush(t);
 }
 
 /*

@@ -1,10 +1,12 @@
 /*
  * The signal room: the program's signals.
  *
- * It has what the program wants done with each (action.h), taking them from the kernel, telling a fault of the program's from one of the engine's own making
- * (signal.h), the program's exact state where one struck (interrupt.h), those that wait (pending.h), frames (frame.h), and ending by one (death.h).
+ * It has what the program wants done with each (action.h), taking them from the kernel (signal.h), telling a fault of the program's from one of the engine's own making
+ * (synchronous.h), the program's exact state where one struck (interrupt.h), those that wait (pending.h), frames (frame.h), and ending by one (death.h).
  *
- * It may call code, record, x86_64 and the base.
+ * Its files, each of which stands on those before it only: signal (what holds for all); show, fault, frame, interrupt, pending, death, action; mask, deliver; context, synchronous, handler.
+ *
+ * It owns the kernel's handlers, mask and alternate stack of each thread, and of threads what is below. It may call code, record, x86_64 and the base.
  */
 #ifndef TW_SIGNAL_ROOM_H
 #define TW_SIGNAL_ROOM_H

@@ -13,6 +13,8 @@
  *    (thread.signal.wait_mask), and returns to the one before.
  *  - The frame the handler sees is the kernel's own layout (struct rt_sigframe), with the whole extended state.
  *  - The engine's handlers run on the thread's alternate stack with all asynchronous signals blocked.
+ *
+ * These functions are in mask.c (what the application has set), deliver.c, context.c and handler.c.
  */
 #ifndef TW_SIGNAL_H
 #define TW_SIGNAL_H

@@ -259,7 +259,7 @@ void emit_state(struct emit *e, u8 insn, u32 flags)
 	e->now.flags = flags | e->passed;
 	if (e->n_states && e->state[e->n_states - 1].offset == offset)
 		e->n_states--; /* nothing was emitted under it */
-	if (e->n_states < EMIT_MAX_STATES)
+	if (e->n_states < STATE_MOST)
 		e->state[e->n_states++] = e->now;
 }
 

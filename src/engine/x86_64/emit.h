@@ -11,8 +11,6 @@
 struct tw_recorded;
 struct fragment;
 
-#define EMIT_MAX_STATES 2048
-
 struct emit {
 	u8 *start, *at;
 	struct tw_recorded *rec; /* what is being made, for those who emit it: nothing here looks at these two */
@@ -24,7 +22,7 @@ struct emit {
 	u32 passed;             /* STATE_TALLIED, STATE_TURNS: of the path being emitted */
 	struct state_entry now; /* state in force */
 	u32 n_states;
-	struct state_entry state[EMIT_MAX_STATES];
+	struct state_entry state[STATE_MOST];
 };
 
 void emit_bytes(struct emit *e, const void *p, u32 n);

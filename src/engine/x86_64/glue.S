@@ -254,9 +254,10 @@ tw_sigreturn_fault:
 	xorl %eax, %eax
 	jmp 1b
 
-/* u64 tw_tsc(void) */
+/* u64 tw_tsc(void): read when all loads before it have been made, which rdtsc alone does not wait for */
 	.globl tw_tsc, tw_tsc_insn, tw_tsc_fault
 tw_tsc:
+	lfence
 tw_tsc_insn:
 	rdtsc
 	shlq $32, %rdx

@@ -1,7 +1,6 @@
 #include "engine/x86_64/state.h"
 #include "engine/heap.h"
 #include "engine/x86_64/block.h"
-#include "engine/x86_64/emit.h"
 
 /* ---- coding ---- */
 
@@ -16,7 +15,7 @@
 #define ANOTHER     0xff
 #define LOOKS       255u
 #define RECENT_BITS 12
-#define MOST_BYTES  (3 + EMIT_MAX_STATES * 13 + BLOCK_MAX_INSNS)
+#define MOST_BYTES  (3 + STATE_MOST * 13 + BLOCK_MAX_INSNS)
 
 /* All of an entry but where it is. */
 struct look {

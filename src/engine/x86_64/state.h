@@ -44,6 +44,8 @@ struct state_entry {
 	u8 path;    /* with CLOSED or DONE: by which way out */
 };
 
+#define STATE_MOST 2048 /* entries of one map */
+
 /* Machine code in the cache and its map. */
 struct state_map {
 	u8 *code;       /* where it starts */

@@ -2,8 +2,8 @@
 /* The data of the page, as objects; and numbers as people read them. */
 const data = JSON.parse(document.getElementById('data').textContent);
 
-const functions = data.functions.map(([name, module, file, line, self, all, reads, writes, calls], number) =>
-	({number, name, module, file, line, self, all, reads, writes, calls, refs: reads + writes}));
+const functions = data.functions.map(([name, module, file, line, self, all, reads, writes, calls, misses, lastMisses], number) =>
+	({number, name, module, file, line, self, all, reads, writes, calls, misses, lastMisses, refs: reads + writes}));
 const functionByKey = new Map(functions.map(f => [f.name + '\n' + f.module, f]));
 const functionByName = new Map();
 for (const f of functions)

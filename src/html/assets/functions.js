@@ -1,15 +1,24 @@
 /* All functions; and one, with its source, its instructions and its control flow. */
+/* Columns of a table: misses of the first level of caches, and of the last. */
+const missColumns = of => data.facts.has_misses ? ['L1 misses', 'last-level misses'].map((title, i) => ({title, n: true, value: r => of(r)[i], show: r => grouped(of(r)[i])})) : [];
+
 function functionsView(root, filter) {
 	const all = data.facts.insns;
 	root.append(el('h2', {}, 'Functions'), table([
 		{title: 'self', n: true, value: f => f.self, show: f => grouped(f.self), part: f => f.self / all}, {title: '%', n: true, value: f => f.self, show: f => percent(f.self, all)},
 		{title: 'with callees', n: true, value: f => f.all, show: f => percent(f.all, all)}, {title: 'calls', n: true, value: f => f.calls, show: f => grouped(f.calls)},
 		{title: 'reads', n: true, value: f => f.reads, show: f => grouped(f.reads)}, {title: 'writes', n: true, value: f => f.writes, show: f => grouped(f.writes)},
+		...missColumns(f => [f.misses, f.lastMisses]),
 		{title: 'function', value: f => f.name, show: functionLink}, {title: 'module', value: f => f.module}, {title: 'source', value: f => f.file ? f.file.replace(/.*\//, '') + ':' + f.line : ''}],
 	functions, {filter, onfilter: text => history.replaceState(null, '', '#functions' + (text ? '=' + encodeURIComponent(text) : '')), rest: data.all_functions > functions.length ? ` (${grouped(data.all_functions)} in the recording)` : ''}));
 }
 
-const INSN = {ADDRESS: 0, RUNS: 1, READS: 2, WRITES: 3, FILE: 4, LINE: 5, TEXT: 6};
+const INSN = {ADDRESS: 0, RUNS: 1, READS: 2, WRITES: 3, FILE: 4, LINE: 5, TEXT: 6, MISSES: 7, LAST_MISSES: 8};
+
+/* What the instructions of a row did: cells of references and misses. */
+const counted = data.facts.has_misses ? [INSN.READS, INSN.WRITES, INSN.MISSES, INSN.LAST_MISSES] : [INSN.READS, INSN.WRITES];
+const countTitles = data.facts.has_misses ? ['reads', 'writes', 'L1 misses', 'last-level misses'] : ['reads', 'writes'];
+const countCells = insns => counted.map(k => { const n = insns.reduce((s, x) => s + (x[k] || 0), 0); return el('td', {class: 'n', title: n ? grouped(n) : ''}, n ? scaled(n) : ''); });
 
 /* For the last instruction of each block: where control went, in words. */
 function endings(code) {
@@ -26,15 +35,15 @@ function endings(code) {
 function insnRow(code, i, most, words, isBlock) {
 	const x = code.insns[i], td = el('td', {class: 'n hot'}, grouped(x[INSN.RUNS]));
 	td.style.setProperty('--part', 100 * x[INSN.RUNS] / most + '%');
-	return el('tr', {class: isBlock ? 'block' : ''}, td, el('td', {class: 'n'}, x[INSN.READS] ? scaled(x[INSN.READS]) : ''), el('td', {class: 'n'}, x[INSN.WRITES] ? scaled(x[INSN.WRITES]) : ''),
+	return el('tr', {class: isBlock ? 'block' : ''}, td, ...countCells([x]),
 		el('td', {class: 'soft'}, x[INSN.ADDRESS]), el('td', {}, x[INSN.TEXT]), el('td', {class: 'soft'}, words.get(i) || ''), el('td', {class: 'soft'}, x[INSN.FILE] >= 0 ? code.files[x[INSN.FILE]].replace(/.*\//, '') + ':' + x[INSN.LINE] : ''));
 }
 
-const codeHead = (...titles) => el('thead', {}, el('tr', {}, ...titles.map((t, i) => el('th', {class: i < 3 ? 'n' : '', scope: 'col', style: 'padding:4px 8px'}, t))));
+const codeHead = (...titles) => el('thead', {}, el('tr', {}, ...titles.map((t, i) => el('th', {class: i <= countTitles.length ? 'n' : '', scope: 'col', style: 'padding:4px 8px'}, t))));
 
 function disassembly(code) {
 	const most = Math.max(...code.insns.map(x => x[INSN.RUNS]), 1), words = endings(code), begins = new Set(code.blocks.map(b => b[0]));
-	return el('div', {class: 'scroll'}, el('table', {class: 'code'}, codeHead('executed', 'reads', 'writes', 'address', 'instruction', 'then', 'line'), el('tbody', {}, ...code.insns.map((x, i) => insnRow(code, i, most, words, begins.has(i))))));
+	return el('div', {class: 'scroll'}, el('table', {class: 'code'}, codeHead('executed', ...countTitles, 'address', 'instruction', 'then', 'line'), el('tbody', {}, ...code.insns.map((x, i) => insnRow(code, i, most, words, begins.has(i))))));
 }
 
 /* Source lines with what their instructions did; a click shows the instructions of a line. */
@@ -47,19 +56,19 @@ function sourceOf(code) {
 		code.insns.forEach((x, i) => { if (x[INSN.FILE] === file) by.set(x[INSN.LINE], (by.get(x[INSN.LINE]) || []).concat(i)); });
 		const cost = n => (by.get(n) || []).reduce((s, i) => s + code.insns[i][INSN.RUNS], 0), most = Math.max(...lines.map((_, k) => cost(first + k)), 1), body = el('tbody');
 		lines.forEach((text, k) => {
-			const n = first + k, insns = by.get(n) || [], c = cost(n), td = el('td', {class: 'n hot'}, insns.length ? grouped(c) : ''), sum = column => insns.reduce((s, i) => s + code.insns[i][column], 0);
+			const n = first + k, insns = by.get(n) || [], c = cost(n), td = el('td', {class: 'n hot'}, insns.length ? grouped(c) : '');
 			td.style.setProperty('--part', 100 * c / most + '%');
-			const row = el('tr', {class: insns.length ? 'has' : '', 'data-line': n}, td, el('td', {class: 'n'}, insns.length ? scaled(sum(INSN.READS)) : ''), el('td', {class: 'n'}, insns.length ? scaled(sum(INSN.WRITES)) : ''), el('td', {class: 'n soft'}, String(n)), el('td', {}, text));
+			const row = el('tr', {class: insns.length ? 'has' : '', 'data-line': n}, td, ...countCells(insns.map(i => code.insns[i])), el('td', {class: 'n soft'}, String(n)), el('td', {}, text));
 			let open = null;
 			if (insns.length)
 				row.addEventListener('click', () => {
 					if (open) { open.forEach(r => r.remove()); open = null; return; }
-					open = insns.map(i => { const x = code.insns[i]; return el('tr', {class: 'insn'}, el('td', {class: 'n'}, grouped(x[INSN.RUNS])), el('td', {class: 'n'}, scaled(x[INSN.READS])), el('td', {class: 'n'}, scaled(x[INSN.WRITES])), el('td', {}, ''), el('td', {}, `    ${x[INSN.ADDRESS]}  ${x[INSN.TEXT]}   ${words.get(i) || ''}`)); });
+					open = insns.map(i => { const x = code.insns[i]; return el('tr', {class: 'insn'}, el('td', {class: 'n'}, grouped(x[INSN.RUNS])), ...countCells([x]), el('td', {}, ''), el('td', {}, `    ${x[INSN.ADDRESS]}  ${x[INSN.TEXT]}   ${words.get(i) || ''}`)); });
 					row.after(...open);
 				});
 			body.append(row);
 		});
-		parts.push(el('h3', {}, code.files[file]), el('div', {class: 'scroll'}, el('table', {class: 'code'}, codeHead('instructions', 'reads', 'writes', 'line', 'source (click a line for its instructions)'), body)));
+		parts.push(el('h3', {}, code.files[file]), el('div', {class: 'scroll'}, el('table', {class: 'code'}, codeHead('instructions', ...countTitles, 'line', 'source (click a line for its instructions)'), body)));
 	}
 	return el('div', {}, ...parts);
 }
@@ -84,7 +93,7 @@ async function functionView(root, name) {
 		return;
 	}
 	root.append(el('h2', {}, f.name), el('p', {class: 'soft'}, [f.module, f.file ? `${f.file}:${f.line}` : ''].filter(Boolean).join(', ')),
-		el('div', {class: 'cards'}, card(percent(f.self, all), `self: ${grouped(f.self)} instructions`), card(percent(f.all, all), 'with callees'), card(grouped(f.calls), 'calls'), card(scaled(f.reads), 'reads'), card(scaled(f.writes), 'writes')),
+		el('div', {class: 'cards'}, card(percent(f.self, all), `self: ${grouped(f.self)} instructions`), card(percent(f.all, all), 'with callees'), card(grouped(f.calls), 'calls'), card(scaled(f.reads), 'reads'), card(scaled(f.writes), 'writes'), data.facts.has_misses ? card(scaled(f.misses), 'L1 misses', grouped(f.misses)) : null, data.facts.has_misses ? card(scaled(f.lastMisses), 'last-level misses', grouped(f.lastMisses)) : null),
 		el('p', {}, el('a', {href: '#calls=' + linkOf(f)}, 'Callers and callees'), ' · ', el('a', {href: '#flame=' + encodeURIComponent(f.name)}, 'in the flame graph')));
 	const code = await codeOf(f), place = el('div');
 	if (!code) {
@@ -94,6 +103,8 @@ async function functionView(root, name) {
 	const show = [() => sourceOf(code), () => disassembly(code), () => controlFlow(code)], first = code.source.length ? 0 : 1;
 	const pick = i => place.replaceChildren(show[i]());
 	root.append(choice(['Source', 'Disassembly', 'Control flow'], first, pick), place);
+	if (data.facts.has_misses)
+		root.append(el('p', {class: 'soft'}, `Misses are those of simulated caches, as trackway analyze cache counts them: ${data.facts.first_cache} (bytes:ways) for each thread, ${data.facts.last_cache} for all.`));
 	pick(first);
 }
 

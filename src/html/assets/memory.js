@@ -15,6 +15,8 @@ function memoryView(root) {
 		return rows;
 	});
 	const tops = regions.map(r => { const top = y; y += Math.max(r.rows * ROW, 14) + GAP; return top; }), height = y + 24;
+	/* Where there are several programs, whose memory it is. */
+	const several = new Set(regions.map(r => r.thread)).size > 1, owner = r => { const t = threadBySerial.get(r.thread); return t ? `${t.program} ${t.pid}` : ''; }, what = r => several ? `${r.name}, ${owner(r)}` : r.name;
 	const value = c => kind === 0 ? c[2] + c[3] : kind === 1 ? c[2] : c[3];
 	function draw() {
 		const d = devicePixelRatio || 1, g = canvas.getContext('2d'), css = getComputedStyle(document.documentElement), color = n => css.getPropertyValue(n).trim();
@@ -24,7 +26,7 @@ function memoryView(root) {
 		g.font = '12px system-ui, sans-serif';
 		regions.forEach((r, i) => {
 			g.fillStyle = color('--text');
-			g.fillText(r.name.slice(0, 24), 4, tops[i] + 11);
+			g.fillText(what(r).slice(0, 27), 4, tops[i] + 11);
 			g.fillStyle = color('--panel');
 			g.fillRect(LEFT, tops[i], W - LEFT, Math.max(r.rows * ROW, 14));
 			for (const c of cells[i]) {
@@ -40,9 +42,9 @@ function memoryView(root) {
 	}
 	canvas.addEventListener('mousemove', e => {
 		const b = canvas.getBoundingClientRect(), x = e.clientX - b.left, at = e.clientY - b.top, i = tops.findLastIndex(t => t <= at), r = regions[i];
-		if (!r || x < LEFT) { showTip(e, r ? `${r.name}\n${r.start}, ${bytes(r.bytes)}` : ''); return; }
+		if (!r || x < LEFT) { showTip(e, r ? `${what(r)}\n${r.start}, ${bytes(r.bytes)}` : ''); return; }
 		const row = Math.min(Math.floor((at - tops[i]) / ROW), r.rows - 1), column = Math.floor((x - LEFT) / (W - LEFT) * heat.columns), c = cells[i].find(k => k[0] === row && k[1] === column), address = BigInt(r.start) + BigInt(row) * BigInt(r.row_bytes);
-		showTip(e, `${r.name}, 0x${address.toString(16)}, ${bytes(r.row_bytes)}\nat ${time(data.span_ns * column / heat.columns)}: ${c ? `${grouped(c[2])} reads, ${grouped(c[3])} writes` : 'nothing'}`);
+		showTip(e, `${what(r)}, 0x${address.toString(16)}, ${bytes(r.row_bytes)}\nat ${time(data.span_ns * column / heat.columns)}: ${c ? `${grouped(c[2])} reads, ${grouped(c[3])} writes` : 'nothing'}`);
 	});
 	canvas.addEventListener('mouseleave', hideTip);
 	const sum = (list, k) => list.reduce((s, c) => s + c[k], 0);
@@ -50,8 +52,8 @@ function memoryView(root) {
 	if (heat.left_out)
 		root.append(el('p', {class: 'soft'}, `${grouped(heat.left_out)} references went to regions that are not drawn.`));
 	root.append(el('h3', {}, 'Regions'), table([
-		{title: 'reads', n: true, value: r => r.reads, show: r => grouped(r.reads)}, {title: 'writes', n: true, value: r => r.writes, show: r => grouped(r.writes)}, {title: 'from', value: r => r.start}, {title: 'bytes', n: true, value: r => r.bytes, show: r => bytes(r.bytes)}, {title: 'what', value: r => r.name}],
-	regions.map((r, i) => ({name: r.name, start: r.start, bytes: r.bytes, reads: sum(cells[i], 2), writes: sum(cells[i], 3)}))));
+		{title: 'reads', n: true, value: r => r.reads, show: r => grouped(r.reads)}, {title: 'writes', n: true, value: r => r.writes, show: r => grouped(r.writes)}, {title: 'from', value: r => r.start}, {title: 'bytes', n: true, value: r => r.bytes, show: r => bytes(r.bytes)}, {title: 'what', value: r => r.name}, ...(several ? [{title: 'of', value: r => r.of}] : [])],
+	regions.map((r, i) => ({name: r.name, of: owner(r), start: r.start, bytes: r.bytes, reads: sum(cells[i], 2), writes: sum(cells[i], 3)}))));
 	draw();
 	onresize = null;
 }

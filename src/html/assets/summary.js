@@ -26,9 +26,21 @@ function missing() {
 		notes.push(`The code of the ${grouped(data.code.length)} functions that executed most is in this page; trackway serve shows that of all.`);
 	if (data.contexts_left_out)
 		notes.push(`${grouped(data.contexts_left_out)} small contexts are drawn together with others of the same caller.`);
-	if (functions.length && !functions.slice(0, 50).some(f => f.file))
-		notes.push('There are no source lines: programs compiled with -g have them; for Debian\'s own, packages named ...-dbgsym, or DEBUGINFOD_URLS=https://debuginfod.debian.net.');
 	return notes;
+}
+
+/* Files whose code has no source lines, and how to come by them. */
+function withoutLines() {
+	const all = data.facts.insns, quoted = path => "'" + path.replace(/'/g, "'\\''") + "'";
+	const files = data.no_lines.filter(f => f[1] >= all / 200).sort((a, b) => b[1] - a[1]);
+	const debian = files.filter(f => /^\/(usr|lib|bin|sbin|lib64)\//.test(f[0])).map(f => quoted(f[0]));
+	if (!files.length)
+		return null;
+	const commands = debian.length ? [el('p', {}, 'For files of Debian\'s, either of these, and record again:'),
+		el('pre', {}, `apt install debian-goodies && apt install $(find-dbgsym-packages ${debian.join(' ')})   # with Debian's archive of debug packages in sources.list\nexport DEBUGINFOD_URLS=https://debuginfod.debian.net                        # fetches them while trackway record gathers names`)] : [];
+	return el('div', {}, el('h3', {}, 'Without debug information'), el('p', {}, 'With it there would be names of all functions, inlined ones too, source lines with what they cost, and annotated source.'),
+		el('ul', {}, ...files.map(f => el('li', {}, `${f[0]}: ${percent(f[1], all)} of the instructions are in code without source lines${f[2] ? `, ${percent(f[2], all)} in functions without a name` : ''}.`))),
+		...commands, el('p', {}, 'Your own: compile with -g.'));
 }
 
 function summaryView(root) {
@@ -50,4 +62,7 @@ function summaryView(root) {
 	const notes = missing();
 	if (notes.length || data.unnamed.length)
 		root.append(el('h3', {}, 'What is not here'), el('ul', {}, ...notes.map(n => el('li', {}, n)), ...data.unnamed.map(([path, why]) => el('li', {}, `${path}: ${why}`))));
+	const lines = withoutLines();
+	if (lines)
+		root.append(lines);
 }

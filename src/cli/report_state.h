@@ -1,6 +1,6 @@
-/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_html.c (the page). */
-#ifndef TW_REPORT_H
-#define TW_REPORT_H
+/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_html.c (the page). */
+#ifndef TW_REPORT_STATE_H
+#define TW_REPORT_STATE_H
 
 #include "cli/part.h"
 #include "report/costs.h"
@@ -35,6 +35,8 @@ int report_print(struct report *r, const struct tw_replay_options *replay);
 int report_pairs(struct report *r);
 int report_tree(struct report *r);
 
+/* ---- report_rows.c ---- */
+
 /* Whether a name is the one that is wanted, or is with its parameters (C++). */
 int report_is_named(const char *name, const char *wanted);
 
@@ -43,6 +45,8 @@ int report_is_shown(const struct report *r, const char *function, const char *mo
 
 /* Where a function or line stands, in one text: the caller frees it. NULL: no memory. */
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line);
+
+/* ---- report_html.c ---- */
 
 /* Writes the page to r->html. An exit status; what is wrong has been said. */
 int report_html(struct report *r, const struct tw_replay_options *replay);

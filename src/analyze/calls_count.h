@@ -1,0 +1,84 @@
+/*
+ * What calls.c counts, and how calls_result.c makes the result of it.
+ *
+ * Code is counted by *piece*: blocks of one stretch that run one after another in one function, so that nothing happens to the stack of calls between them. A stretch that
+ * stays (analyzer.h) is a chain of pieces; each execution adds one to a counter of each. What has no stretch that stays is counted by instruction of its fragment.
+ */
+#ifndef TW_CALLS_COUNT_H
+#define TW_CALLS_COUNT_H
+
+#include "analyze/by_fragment.h"
+#include "analyze/callstack.h"
+
+/* Levels of a context, and in place of a level: the code runs as a stub, which is charged to its caller. */
+enum { TW_CALLS_LEVELS = 2, TW_CALLS_AS_STUB = 2, TW_CALLS_COUNTERS = 3 };
+
+/* In place of a function: not asked for yet; in place of that on top of the stack: nothing is like it. */
+#define TW_CALLS_UNKNOWN (UINT32_MAX - 1)
+#define TW_CALLS_NOTHING (UINT32_MAX - 2)
+
+/* What a piece costs: instructions, references, reads, writes, conditional and indirect branches, and two that are 0. */
+typedef uint16_t tw_small_cost __attribute__((vector_size(16)));
+
+enum tw_known { TW_KNOWN_NOT, TW_KNOWN_BY_JUMP, TW_KNOWN_BY_CALL };
+
+struct tw_piece_of_code {
+	/* What each execution looks at: 64 bytes, as one line of the caches has. */
+	tw_small_cost cost __attribute__((aligned(64)));
+	uint64_t pc;       /* of its first instruction */
+	uint64_t target;   /* of its last one */
+	uint32_t function; /* that it is part of; UNKNOWN */
+	uint8_t known;     /* enum tw_known: where that comes from */
+	uint8_t entry;     /* it begins there */
+	uint8_t kind, lazy;
+	uint8_t end;   /* enum tw_end of its last block */
+	uint8_t plain; /* 1: it ends neither with a call nor a return nor an indirect jump */
+	uint8_t lead;  /* 1: only references of the block before it; nothing is executed */
+	uint8_t has_slot;
+	uint8_t made;     /* 0: nothing is known of the stretch yet */
+	uint8_t has_next; /* `next` is not NULL */
+	uint64_t runs[TW_CALLS_COUNTERS];
+	uint64_t taken[TW_CALLS_COUNTERS]; /* how often `target` came next, from where the piece ends */
+	/* What it is. */
+	uint32_t call[TW_CALLS_LEVELS];         /* by level of the caller: the call that its last instruction made last; a guess */
+	struct tw_piece_of_code *next;          /* of the same stretch; NULL: the last */
+	const struct tw_stretch *stretch;       /* NULL: it is one block of a fragment */
+	const struct tw_descriptor *descriptor; /* of its last block */
+	uint64_t last_pc, end_pc;               /* of its last instruction, and behind that */
+	uint32_t first_block, n_blocks;         /* of the stretch */
+	uint32_t image;
+	uint32_t owner;      /* of a lead: its function */
+	uint16_t last_block; /* index in the descriptor */
+	uint16_t last_insn;  /* index in the fragment */
+};
+
+/* What single executions of an instruction counted. */
+struct tw_own {
+	uint64_t ran, refs, reads, writes;
+};
+
+/* A fragment, for what has no stretch that stays. */
+struct tw_called_fragment {
+	const struct tw_descriptor *descriptor;
+	struct tw_own *own[TW_CALLS_COUNTERS]; /* by instruction; NULL: none yet */
+	struct tw_called_block {
+		struct tw_piece_of_code piece;
+		uint64_t ends[TW_CALLS_COUNTERS]; /* executions that reached the end */
+	} block[];
+};
+
+struct tw_counted {
+	struct tw_by_fragment fragments;
+	struct tw_piece_of_code **rows; /* pieces of stretches, by number; rows of TW_PIECES_ROW */
+	size_t n_rows;
+	struct tw_piece_of_code *retired; /* leads, with what they counted as part of other functions before */
+	size_t n_retired, retired_room;
+};
+
+enum { TW_PIECES_ROW = 1024 };
+
+/* Fills *out from all that was counted and from the table of calls. 0 or TW_ERR_MEMORY. */
+int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out);
+void tw_counted_free(struct tw_counted *c);
+
+#endif

@@ -1,0 +1,351 @@
+#include "analyze/calls_log.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <trackway/recording.h>
+
+/* ---- shapes ---- */
+
+static unsigned last_insn_of(const struct tw_block_run *run)
+{
+	const struct tw_block *b = &tw_descriptor_blocks(run->descriptor)[run->block];
+	return b->first_insn + b->n_insns - 1u;
+}
+
+/* The last reference before `end`, back to `first`, that its instruction `insn` made with that type. */
+static uint32_t find_slot(const struct tw_ref_shape *refs, uint32_t first, uint32_t end, unsigned insn, uint8_t type)
+{
+	for (uint32_t i = end; i-- > first && refs[i].insn == insn;)
+		if (refs[i].type == type)
+			return i;
+	return UINT32_MAX;
+}
+
+static int type_of_slot(const struct tw_block_run *run)
+{
+	switch (tw_descriptor_blocks(run->descriptor)[run->block].end) {
+	case TW_END_CALL:
+	case TW_END_ICALL:
+		return TW_WRITE;
+	case TW_END_RETURN:
+		return TW_READ;
+	default:
+		return 0;
+	}
+}
+
+uint32_t tw_shape_slot(const struct tw_stretch *s, uint32_t block)
+{
+	const struct tw_block_run *run = &s->blocks[block];
+	const int type = type_of_slot(run);
+	const uint32_t end = block + 1 < s->n_blocks ? run[1].first_ref : s->n_refs;
+	return type ? find_slot(s->refs, run->first_ref, end, last_insn_of(run), (uint8_t)type) : UINT32_MAX;
+}
+
+static struct tw_shape *new_shape(const struct tw_stretch *s)
+{
+	struct tw_shape *shape = malloc(sizeof *shape + (2 + s->n_blocks) * sizeof shape->slots[0]);
+	if (!shape)
+		return NULL;
+	*shape = (struct tw_shape){.stretch = s, .lead = s->n_blocks ? s->blocks[0].first_ref : s->n_refs};
+	if (shape->lead) {
+		const unsigned insn = s->refs[shape->lead - 1].insn;
+		shape->slots[shape->n_slots++] = find_slot(s->refs, 0, shape->lead, insn, TW_READ);
+		shape->slots[shape->n_slots++] = find_slot(s->refs, 0, shape->lead, insn, TW_WRITE);
+	}
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		const uint32_t slot = tw_shape_slot(s, i);
+		shape->partial |= s->blocks[i].n_insns != tw_descriptor_blocks(s->blocks[i].descriptor)[s->blocks[i].block].n_insns;
+		if (slot != UINT32_MAX)
+			shape->slots[shape->n_slots++] = slot;
+	}
+	return shape;
+}
+
+struct tw_shapes *tw_shapes_new(void)
+{
+	return calloc(1, sizeof(struct tw_shapes));
+}
+
+void tw_shapes_free(struct tw_shapes *s)
+{
+	for (size_t i = 0; s && i < sizeof s->rows / sizeof s->rows[0]; i++) {
+		_Atomic uintptr_t *row = s->rows[i];
+		for (size_t k = 0; row && k < TW_SHAPES_ROW; k++)
+			free((void *)tw_shape_at(row[k]));
+		free(row);
+	}
+	free(s);
+}
+
+static uintptr_t word_of(const struct tw_shape *s)
+{
+	const uintptr_t word = (uintptr_t)s;
+	if (s->partial || s->lead || !(s->stretch->n_blocks || s->stretch->n_refs))
+		return word;
+	if (!s->n_slots)
+		return word | TW_SHAPE_PLAIN;
+	return s->n_slots == 1 && s->slots[0] <= UINT16_MAX ? word | TW_SHAPE_ONE | (uintptr_t)s->slots[0] << TW_SHAPE_INDEX : word;
+}
+
+/* The first worker to have one made keeps it. 0: no memory. */
+static uintptr_t add_shape(struct tw_shapes *s, const struct tw_stretch *stretch)
+{
+	_Atomic(_Atomic uintptr_t *) *at = &s->rows[stretch->number / TW_SHAPES_ROW];
+	_Atomic uintptr_t *row = atomic_load(at), *no_row = NULL;
+	if (!row) {
+		row = calloc(TW_SHAPES_ROW, sizeof *row);
+		if (row && !atomic_compare_exchange_strong(at, &no_row, row)) {
+			free(row);
+			row = no_row;
+		}
+	}
+	struct tw_shape *made = row ? new_shape(stretch) : NULL;
+	if (!made)
+		return 0;
+	uintptr_t there = 0, mine = word_of(made);
+	if (atomic_compare_exchange_strong(&row[stretch->number % TW_SHAPES_ROW], &there, mine))
+		return mine;
+	free(made);
+	return there;
+}
+
+static inline uintptr_t shape_of(struct tw_shapes *s, const struct tw_stretch *stretch)
+{
+	_Atomic uintptr_t *row = atomic_load_explicit(&s->rows[stretch->number / TW_SHAPES_ROW], memory_order_acquire);
+	const uintptr_t shape = row ? atomic_load_explicit(&row[stretch->number % TW_SHAPES_ROW], memory_order_acquire) : 0;
+	return shape ? shape : add_shape(s, stretch);
+}
+
+/* ---- adding ---- */
+
+static int make_numbers(struct tw_calls_log *l, size_t more)
+{
+	uint32_t *numbers = tw_array_room(l->numbers, l->n_numbers + more, &l->numbers_room, sizeof *numbers);
+	if (numbers)
+		l->numbers = numbers;
+	return numbers != NULL;
+}
+
+static int make_words(struct tw_calls_log *l, size_t more)
+{
+	uint64_t *words = tw_array_room(l->words, l->n_words + more, &l->words_room, sizeof *words);
+	if (words)
+		l->words = words;
+	return words != NULL;
+}
+
+/* A mark with room for so many words. */
+static int put_mark(struct tw_calls_log *l, enum tw_log_mark mark, size_t words)
+{
+	if (!make_numbers(l, 2) || !make_words(l, words))
+		return TW_ERR_MEMORY;
+	l->numbers[l->n_numbers++] = TW_LOG_MARK;
+	l->numbers[l->n_numbers++] = mark;
+	return 0;
+}
+
+static void put(struct tw_calls_log *l, uint64_t word)
+{
+	l->words[l->n_words++] = word;
+}
+
+static int put_event(struct tw_calls_log *l, const struct tw_event *e)
+{
+	const struct tw_keyframe *keyframe = e->payload;
+	const struct tw_fork *fork = e->payload;
+	const uint64_t clone_thread = 0x10000;
+	int error;
+	switch (e->type) {
+	case TW_EVENT_SIGNAL:
+		return put_mark(l, TW_LOG_SIGNAL, 0);
+	case TW_EVENT_SIGRETURN:
+		return put_mark(l, TW_LOG_SIGRETURN, 0);
+	case TW_EVENT_GAP:
+		return put_mark(l, TW_LOG_GAP, 0);
+	case TW_EVENT_KEYFRAME:
+		error = put_mark(l, TW_LOG_STACK, 1);
+		if (!error)
+			put(l, keyframe->regs[TW_RSP]);
+		return error;
+	case TW_EVENT_FORK:
+		if (fork->flags & clone_thread)
+			return 0;
+		error = put_mark(l, TW_LOG_FORK, 2);
+		if (!error) {
+			put(l, fork->child_pid);
+			put(l, fork->child_tid);
+		}
+		return error;
+	default:
+		return 0;
+	}
+}
+
+static int put_thread(struct tw_calls_log *l, const struct tw_batch *b)
+{
+	const struct tw_thread_start *start = NULL;
+	for (size_t i = 0; i < b->n_events && !start; i++)
+		start = b->events[i].type == TW_EVENT_THREAD_START ? b->events[i].payload : NULL;
+	int error = put_mark(l, TW_LOG_THREAD, 4);
+	if (error)
+		return error;
+	put(l, b->thread);
+	put(l, start != NULL);
+	put(l, start ? start->pid : 0);
+	put(l, start ? start->tid : 0);
+	l->thread = b->thread;
+	l->any = 1;
+	return 0;
+}
+
+/* Counts of references, by instruction, behind the word that says how many counts there are. */
+static int put_counts(struct tw_calls_log *l, const struct tw_ref_shape *refs, uint32_t n)
+{
+	struct tw_log_count count = {0};
+	const size_t at = l->n_words++;
+	uint64_t n_counts = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		count.insn = refs[i].insn;
+		count.refs++;
+		count.reads += refs[i].type & TW_READ;
+		count.writes += refs[i].type >> 1;
+		if (i + 1 < n && refs[i + 1].insn == refs[i].insn)
+			continue;
+		if (!make_words(l, TW_LOG_COUNT_WORDS + 4))
+			return TW_ERR_MEMORY;
+		memcpy(l->words + l->n_words, &count, sizeof count);
+		l->n_words += TW_LOG_COUNT_WORDS;
+		count = (struct tw_log_count){0};
+		n_counts++;
+	}
+	l->words[at] = n_counts;
+	return 0;
+}
+
+static uint64_t slot_at(const uint64_t *addr, uint32_t slot)
+{
+	return slot == UINT32_MAX ? TW_NO_SLOT : addr[slot];
+}
+
+static void put_slots(struct tw_calls_log *l, const struct tw_ref_shape *refs, const uint64_t *addr, uint32_t n, unsigned insn)
+{
+	put(l, slot_at(addr, find_slot(refs, 0, n, insn, TW_READ)));
+	put(l, slot_at(addr, find_slot(refs, 0, n, insn, TW_WRITE)));
+}
+
+static int put_block(struct tw_calls_log *l, const struct tw_block_run *run, const struct tw_ref_shape *refs, const uint64_t *addr,
+                     uint32_t n)
+{
+	int error = put_mark(l, TW_LOG_BLOCK, 8);
+	if (error)
+		return error;
+	put(l, (uintptr_t)run->descriptor);
+	put(l, run->block);
+	put(l, run->n_insns);
+	error = put_counts(l, refs, n);
+	if (!error)
+		put_slots(l, refs, addr, n, last_insn_of(run));
+	return error;
+}
+
+static int put_refs(struct tw_calls_log *l, const struct tw_ref_shape *refs, const uint64_t *addr, uint32_t n)
+{
+	int error = n ? put_mark(l, TW_LOG_REFS, 8) : 0;
+	if (error || !n)
+		return error;
+	error = put_counts(l, refs, n);
+	if (!error) {
+		put_slots(l, refs, addr, n, refs[n - 1].insn);
+		put(l, refs[n - 1].insn);
+	}
+	return error;
+}
+
+/* The batch as it is gone through. */
+struct position {
+	const struct tw_event *event, *events_end;
+	const uint64_t *addr;
+	size_t block;
+};
+
+static int put_events(struct tw_calls_log *l, struct position *p, size_t block)
+{
+	int error = 0;
+	while (!error && p->event < p->events_end && p->event->block <= block)
+		error = put_event(l, p->event++);
+	return error;
+}
+
+static int put_loose(struct tw_calls_log *l, struct position *p, const struct tw_stretch *s)
+{
+	int error = put_refs(l, s->refs, p->addr, s->n_blocks ? s->blocks[0].first_ref : s->n_refs);
+	for (uint32_t i = 0; i < s->n_blocks && !error; i++) {
+		const struct tw_block_run *run = &s->blocks[i];
+		const uint32_t end = i + 1 < s->n_blocks ? run[1].first_ref : s->n_refs;
+		error = put_events(l, p, p->block + i);
+		if (!error)
+			error = put_block(l, run, s->refs + run->first_ref, p->addr + run->first_ref, end - run->first_ref);
+	}
+	return error;
+}
+
+static int put_numbered(struct tw_calls_log *l, const struct tw_shape *shape, struct position *p)
+{
+	const struct tw_stretch *s = shape->stretch;
+	if (shape->partial)
+		return put_loose(l, p, s);
+	if (!make_words(l, shape->n_slots))
+		return TW_ERR_MEMORY;
+	l->numbers[l->n_numbers++] = s->number;
+	for (uint32_t i = 0; i < shape->n_slots; i++)
+		put(l, slot_at(p->addr, shape->slots[i]));
+	return 0;
+}
+
+/* A stretch, with events before it or in it. */
+static int put_with_events(struct tw_calls_log *l, struct tw_shapes *shapes, struct position *p, const struct tw_stretch *s)
+{
+	const int has_lead = s->n_blocks && s->blocks[0].first_ref;
+	int error = s->n_blocks && !has_lead ? put_events(l, p, p->block) : 0;
+	const int has_event = p->event < p->events_end && p->event->block < p->block + s->n_blocks;
+	if (error || (!s->n_blocks && !s->n_refs))
+		return error;
+	if (!s->number || has_event)
+		return put_loose(l, p, s);
+	const uintptr_t shape = shape_of(shapes, s);
+	return shape ? put_numbered(l, tw_shape_at(shape), p) : TW_ERR_MEMORY;
+}
+
+int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const struct tw_batch *b)
+{
+	enum { AHEAD = 12 };
+	struct position p = {b->events, b->events + b->n_events, b->addr, 0};
+	int error = !l->any || l->thread != b->thread ? put_thread(l, b) : 0;
+	for (size_t i = 0; i < b->n_stretches && !error; i++) {
+		const struct tw_stretch *s = b->stretches[i];
+		const size_t next_event = p.event < p.events_end ? p.event->block : SIZE_MAX;
+		__builtin_prefetch(b->stretches[i + AHEAD < b->n_stretches ? i + AHEAD : i]);
+		if (!make_numbers(l, 1) || !make_words(l, 1))
+			return TW_ERR_MEMORY;
+		const uintptr_t shape = s->number && next_event >= p.block + s->n_blocks ? shape_of(shapes, s) : 0;
+		if (!(shape & (TW_SHAPE_PLAIN | TW_SHAPE_ONE))) {
+			error = put_with_events(l, shapes, &p, s);
+		} else {
+			l->numbers[l->n_numbers++] = s->number;
+			if (shape & TW_SHAPE_ONE)
+				put(l, p.addr[shape >> TW_SHAPE_INDEX]);
+		}
+		p.block += s->n_blocks;
+		p.addr += s->n_refs;
+	}
+	return error ? error : put_events(l, &p, UINT32_MAX);
+}
+
+void tw_calls_log_free(struct tw_calls_log *l)
+{
+	free(l->numbers);
+	free(l->words);
+	*l = (struct tw_calls_log){0};
+}

@@ -1,0 +1,206 @@
+#include "analyzers/race_state.h"
+
+/* ---- words ---- */
+
+struct access {
+	struct tw_race_state *s;
+	struct tw_race_thread *t;
+	uint64_t addr; /* of the word */
+};
+
+static int found(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later)
+{
+	const struct access *a = context;
+	struct tw_race_state *s = a->s;
+	if (s->hybrid && tw_locksets_meet(&s->locksets, earlier->locks, later->locks))
+		return 0;
+	const int first = __builtin_ctz(earlier->mask & later->mask);
+	const struct tw_race race = {.access = {*later, *earlier},
+	                             .serial = {a->t->serial, s->threads[earlier->thread].serial},
+	                             .image = a->t->image,
+	                             .addr = a->addr + (unsigned)first};
+	return tw_races_add(&s->races, &race);
+}
+
+/* The bytes of a word that are accessed. */
+static uint8_t mask_of(uint64_t word, uint64_t addr, uint64_t end)
+{
+	const unsigned from = addr > word ? (unsigned)(addr - word) : 0, to = end < word + 8 ? (unsigned)(end - word) : 8;
+	return (uint8_t)(((1u << to) - 1) & ~((1u << from) - 1));
+}
+
+static int check_words(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, struct tw_epoch_access a)
+{
+	int error = 0;
+	for (uint64_t word = addr & ~7ull; word < addr + bytes && !error; word += 8) {
+		struct access at = {s, t, word};
+		struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->process, word);
+		a.mask = mask_of(word, addr, addr + bytes);
+		error = w ? tw_epoch_add(w, &a, &t->order->clocks, found, &at) : TW_ERR_MEMORY;
+	}
+	return error;
+}
+
+static struct tw_epoch_access access_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t pc, int flags)
+{
+	return (struct tw_epoch_access){.pc = pc,
+	                                .thread = (uint32_t)t->order->index,
+	                                .clock = t->order->clock,
+	                                .path = tw_callpath_number(&t->path, &s->paths, t->image),
+	                                .locks = t->locks,
+	                                .flags = (uint8_t)flags};
+}
+
+int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back)
+{
+	return check_words(s, t, addr, 8, access_of(s, t, back - 1, TW_EPOCH_WRITE));
+}
+
+/* ---- atomic variables ---- */
+
+static void mark_atomic(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)
+{
+	for (uint64_t word = addr & ~7ull; word < addr + bytes; word += 8) {
+		struct tw_epoch_page *p = tw_epoch_page(&s->shadow, t->order->process, word);
+		struct tw_epoch_word *w = p ? &p->words[word % TW_EPOCH_PAGE / 8] : NULL;
+		const uint8_t mask = mask_of(word, addr, addr + bytes);
+		if (!w || (mask & ~(waited ? w->waited : w->atomic)) == 0)
+			continue;
+		*(waited ? &w->waited : &w->atomic) |= mask;
+		for (unsigned i = 0; i < TW_EPOCH_SEERS; i++)
+			p->seen[i].epoch = 0;
+	}
+}
+
+void tw_race_mark_waited(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes)
+{
+	mark_atomic(s, t, addr, bytes, 1);
+}
+
+/* Is what the access is to an atomic variable, though its instruction does not say so? */
+static int is_marked(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
+{
+	const struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->process, r->addr);
+	const uint8_t mask = mask_of(r->addr & ~7ull, r->addr, r->addr + r->size);
+	return w && ((w->waited & mask) || (insn->kind == TW_ATOMIC_UNKNOWN && (w->atomic & mask)));
+}
+
+int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
+{
+	const struct tw_atomic_insn *insn = tw_atomics_of(&s->atomics, run->descriptor, r, t->image);
+	return insn && insn->kind != TW_ATOMIC_RELAXED && (insn->kind == TW_ATOMIC_ORDERS || is_marked(s, t, r, insn));
+}
+
+/* What an access to an atomic variable orders is done: what it reads before, what it writes behind it. */
+static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders)
+{
+	const int reads = orders && (r->type & TW_READ), writes = orders && (r->type & TW_WRITE);
+	int error = reads ? tw_ordering_atomic(&s->ordering, t->order, r->addr, 1, 0) : 0;
+	if (!error)
+		error = check_words(s, t, r->addr, r->size,
+		                    access_of(s, t, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));
+	if (!error && writes)
+		error = tw_ordering_atomic(&s->ordering, t->order, r->addr, 0, 1);
+	if (writes && t->goal == r->addr)
+		t->stuck = TW_RACE_AT_GOAL;
+	return error;
+}
+
+/* Is it to be looked at when others have come further? */
+static int waits(struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
+{
+	if (!(r->type & TW_READ) || t->may_load) {
+		t->may_load = 0;
+		return 0;
+	}
+	t->stuck = TW_RACE_AT_LOAD;
+	t->load = (struct tw_race_load){r->pc, r->addr, insn->locked};
+	return 1;
+}
+
+/* ---- references ---- */
+
+/* It was an access that is not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
+static void see(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r)
+{
+	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? tw_epoch_page(&s->shadow, t->order->process, r->addr) : NULL;
+	int marked = 0;
+	for (size_t i = r->addr % TW_EPOCH_PAGE / 8; p && i <= (r->addr % TW_EPOCH_PAGE + r->size - 1) / 8; i++)
+		marked |= p->words[i].atomic | p->words[i].waited;
+	if (p && !marked)
+		tw_epoch_see(&p->seen[t->order->index % TW_EPOCH_SEERS], tw_epoch_number(t->order->index, t->order->clock), t->locks,
+		             r->addr, r->size, r->type & TW_WRITE);
+}
+
+static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
+{
+	if (t->fills && (r->type & (TW_READ | TW_WRITE)) == TW_WRITE)
+		return 0;
+	const struct tw_atomic_insn *insn = tw_atomics_of(&s->atomics, run->descriptor, r, t->image);
+	if (!insn)
+		return TW_ERR_MEMORY;
+	const int atomic = insn->kind >= TW_ATOMIC_RELAXED || is_marked(s, t, r, insn), orders = insn->kind != TW_ATOMIC_RELAXED;
+	if (atomic && orders && waits(t, r, insn))
+		return 0;
+	s->checked++;
+	if (insn->kind >= TW_ATOMIC_RELAXED)
+		mark_atomic(s, t, r->addr, r->size, 0);
+	if (atomic)
+		return check_atomic(s, t, r, orders);
+	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
+	see(s, t, r);
+	return error;
+}
+
+int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n)
+{
+	const struct tw_ref *refs = p->refs + run->first_ref;
+	int error = 0;
+	for (; p->ref < n && !error && t->stuck == TW_RACE_GOES_ON; p->ref++) {
+		error = check(s, t, run, &refs[p->ref]);
+		if (t->stuck == TW_RACE_AT_LOAD)
+			return error;
+	}
+	return error;
+}
+
+/* The page of an address, of those that the thread came to last. */
+static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+{
+	const uint64_t number = addr / TW_EPOCH_PAGE;
+	struct tw_race_page *recent = &t->pages[number % TW_RACE_PAGES];
+	if (recent->number != number || !recent->page) {
+		recent->page = tw_epoch_page(&s->shadow, t->order->process, addr);
+		recent->number = number;
+	}
+	return recent->page;
+}
+
+/* Can it be left out: by an instruction that is known not to be atomic, on bytes that the thread has accessed so in this epoch? */
+static inline int is_seen(struct tw_race_state *s, struct tw_race_thread *t, uint64_t epoch, const struct tw_ref_shape *r, uint64_t addr)
+{
+	const struct tw_epoch_page *p = page_of(s, t, addr);
+	const struct tw_epoch_seen *seen = p ? &p->seen[t->order->index % TW_EPOCH_SEERS] : NULL;
+	return seen && seen->epoch == epoch && seen->locks == t->locks && tw_epoch_is_narrow(addr, r->size) &&
+	       tw_epoch_has_seen(seen, addr, r->size, r->type & TW_WRITE);
+}
+
+int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
+                           const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done)
+{
+	const struct tw_atomic_insn *insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
+	uint64_t epoch = tw_epoch_number(t->order->index, t->order->clock);
+	for (*done = 0; *done < n; ++*done) {
+		const struct tw_ref_shape *r = &shapes[*done];
+		const uint64_t at = addr[*done];
+		if (insns && tw_atomics_is_plain(&insns[r->insn]) && is_seen(s, t, epoch, r, at))
+			continue;
+		const struct tw_ref ref = {.pc = r->pc, .addr = at, .size = r->size, .insn = r->insn, .type = r->type};
+		int error = check(s, t, run, &ref);
+		if (error || t->stuck)
+			return error;
+		insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
+		epoch = tw_epoch_number(t->order->index, t->order->clock);
+	}
+	return 0;
+}

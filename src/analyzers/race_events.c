@@ -1,0 +1,110 @@
+#include "analyzers/race_state.h"
+
+#include <sys/syscall.h>
+
+enum { STACK_BELOW = 8 << 20 };
+
+static int release_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c)
+{
+	const enum tw_code_owner owner = tw_runtime_code_at(&s->runtime, c->back - 1, t->serial);
+	const int theirs = tw_code_is_library(owner) || owner == TW_CODE_OPENMP;
+	return c->args[0] && !theirs && tw_race_is_threaded(s, t->order->process) ? tw_race_release_block(s, t, c->args[0], c->back) : 0;
+}
+
+static void give_block(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, uint64_t bytes)
+{
+	if (addr)
+		tw_epoch_forget(&s->shadow, t->order->process, addr, addr + bytes);
+}
+
+static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
+{
+	const struct tw_open_call *c = &step->call;
+	if (step->change == TW_CALLING_ENTERED)
+		return c->kind == TW_CALLED_FREE ? release_block(s, t, c) : 0;
+	switch (c->kind) {
+	case TW_CALLED_MALLOC:
+	case TW_CALLED_NEW_ALIGNED:
+		give_block(s, t, step->result, c->args[0]);
+		return 0;
+	case TW_CALLED_CALLOC:
+		give_block(s, t, step->result, c->args[0] * c->args[1]);
+		return 0;
+	case TW_CALLED_POSIX_MEMALIGN:
+		give_block(s, t, step->stored, c->args[2]);
+		return 0;
+	case TW_CALLED_REALLOC:
+	case TW_CALLED_MEMALIGN:
+		give_block(s, t, step->result == c->args[0] ? 0 : step->result, c->args[1]);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
+{
+	struct tw_held_step held;
+	if (step->change == TW_CALLING_NOTHING || step->within)
+		return 0;
+	if (tw_called_is_memory(step->call.kind))
+		return take_memory(s, t, step);
+	if (step->call.kind == TW_CALLED_CREATE && !tw_race_is_threaded(s, t->order->process))
+		s->threaded[s->n_threaded++] = t->order->process;
+	if (step->call.kind == TW_CALLED_GUARD_ACQUIRE)
+		tw_race_mark_waited(s, t, step->call.args[0], 1);
+	int error = tw_held_take(&t->held, step, &held);
+	if (!error && held.change != TW_HELD_NOTHING) {
+		t->locks = tw_locksets_number(&s->locksets, &t->held);
+		error = tw_ordering_lock(&s->ordering, t->order, &held);
+	}
+	return error ? error : tw_ordering_call(&s->ordering, t->order, step);
+}
+
+/* Where the thread's stack is, as far as it was used, another one may have had its own before. */
+static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_keyframe *k)
+{
+	if (k->seg_base[TW_SEG_FS])
+		for (size_t i = 0; i < s->n_threads; i++) {
+			const struct tw_race_thread *o = &s->threads[i];
+			if (o->known && o != t && o->order->ended && o->order->fs == k->seg_base[TW_SEG_FS] && o->lowest < o->order->fs &&
+			    o->order->fs - o->lowest < STACK_BELOW)
+				tw_epoch_forget(&s->shadow, t->order->process, o->lowest - 4096, o->order->fs + 4096);
+		}
+}
+
+static void take_syscall(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
+{
+	if (e->number == SYS_futex)
+		tw_race_mark_waited(s, t, e->args[0], 4);
+	if (e->number == SYS_munmap && !e->result)
+		tw_epoch_forget(&s->shadow, t->order->process, e->args[0], e->args[0] + e->args[1]);
+}
+
+/* Has the process more than one thread from here on? Who made the other, or that other, comes first. */
+static int makes_thread(const struct tw_race_thread *t, const struct tw_event *e)
+{
+	const struct tw_thread_start *start = e->payload;
+	const struct tw_fork *fork = e->payload;
+	return (e->type == TW_EVENT_FORK && fork->child_pid == t->order->process) ||
+	       (e->type == TW_EVENT_THREAD_START && start->pid != start->tid);
+}
+
+int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
+{
+	struct tw_calling_step step;
+	if (makes_thread(t, e) && !tw_race_is_threaded(s, t->order->process))
+		s->threaded[s->n_threaded++] = t->order->process;
+	if (e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
+		take_syscall(s, t, e->payload);
+	if (e->type == TW_EVENT_KEYFRAME && !t->order->fs)
+		begin_stack(s, t, e->payload);
+	int error = tw_ordering_event(&s->ordering, t->order, e);
+	do {
+		if (!error)
+			error = tw_calling_take(&t->calling, &s->kinds, e, &step);
+		if (!error)
+			error = take_call(s, t, &step);
+	} while (!error && step.more);
+	return error;
+}

@@ -1,0 +1,120 @@
+/*
+ * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_turns.c says which thread is looked at further, races.c is the analyzer.
+ */
+#ifndef TW_RACE_STATE_H
+#define TW_RACE_STATE_H
+
+#include "analyzers/atomics.h"
+#include "analyzers/ordering.h"
+#include "analyzers/postponed.h"
+#include "analyzers/race_report.h"
+#include "analyzers/runtime_code.h"
+
+/* Why a thread is not looked at further for now. */
+enum tw_race_stuck {
+	TW_RACE_GOES_ON,
+	TW_RACE_AT_REGION, /* of OpenMP: nobody has begun it yet */
+	TW_RACE_AT_LOAD,   /* of an atomic variable: who wrote what it read may not have been looked at */
+	TW_RACE_AT_GOAL,   /* it has written what another waits for */
+};
+
+/* A load of an atomic variable that a thread stands before. */
+struct tw_race_load {
+	uint64_t pc, addr;
+	int locked; /* by an instruction that reads and writes at once */
+};
+
+enum { TW_RACE_PAGES = 64 };
+
+struct tw_race_page {
+	uint64_t number;
+	struct tw_epoch_page *page;
+};
+
+struct tw_race_thread {
+	uint32_t serial, image;
+	int known;
+	enum tw_code_owner owner; /* of the last block */
+	uint8_t end;              /* enum tw_end of it */
+	uint8_t fills;            /* it fills the buffer of a stream: what it writes is not looked at */
+	struct tw_ordering_thread *order;
+	struct tw_calling calling;
+	struct tw_callpath path;
+	struct tw_held held;
+	uint16_t locks;                           /* number of the set that it holds */
+	uint64_t lowest;                          /* place of a return address on its stack */
+	struct tw_race_page pages[TW_RACE_PAGES]; /* that it came to last */
+	/* whose turn it is */
+	struct tw_postponed postponed;
+	enum tw_race_stuck stuck;
+	struct tw_race_load load; /* AT_LOAD: this one */
+	int may_load;             /* it may be looked at */
+	int resolving;            /* others are looked at for its sake */
+	uint64_t overlaps;        /* its last locked instruction accessed this at about the time of another's; 0: no */
+	uint64_t goal;            /* it is looked at until it has written here; 0: as far as it goes */
+	struct {
+		uint64_t pc, addr, version;
+	} spin; /* the load that it repeats; pc 0: none */
+};
+
+struct tw_race_state {
+	const struct tw_context *context;
+	const struct tw_recording *recording;
+	int hybrid;
+	struct tw_calling_kinds kinds;
+	struct tw_runtime_code runtime;
+	struct tw_atomics atomics;
+	struct tw_callpaths paths;
+	struct tw_locksets locksets;
+	struct tw_ordering ordering;
+	struct tw_epoch shadow;
+	struct tw_races races;
+	struct tw_race_thread *threads;
+	size_t n_threads;
+	uint32_t *threaded; /* processes that have made threads */
+	size_t n_threaded;
+	int has_regions; /* a thread was stuck at one */
+	uint64_t checked;
+};
+
+static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->n_threaded; i++)
+		if (s->threaded[i] == process)
+			return 1;
+	return 0;
+}
+
+/* All return 0, TW_ERR_MEMORY, or what ended the run. */
+
+/* ---- race_access.c ---- */
+
+/* References of a block of the program's code, from the part's `ref` on. t->stuck tells whether it came to their end. */
+int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n);
+
+/* The same of references that are not written out. *done: of how many. */
+int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
+                           const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done);
+
+/* A block of memory is given back by the function that returns to `back`: that is as if it were written. */
+int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back);
+
+/* Threads wait at these bytes, so that all accesses there are atomic. */
+void tw_race_mark_waited(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes);
+
+/* Does the reference of the program's code order threads? */
+int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r);
+
+/* ---- race_events.c ---- */
+
+int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e);
+
+/* ---- race_turns.c ---- */
+
+/* What a thread did next. */
+int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b);
+
+/* All that is left. */
+int tw_race_take_rest(struct tw_race_state *s);
+
+#endif

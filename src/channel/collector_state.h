@@ -1,0 +1,69 @@
+/*
+ * The collector's own state, which its sources share: drain (slots and their buffers), channel_file (the memory that it shares with the engines) and collector (the loop, beginning and end).
+ * Nobody else includes this. It is the collecting thread's from when that begins until it ends, but for what is atomic.
+ */
+#ifndef TW_COLLECTOR_STATE_H
+#define TW_COLLECTOR_STATE_H
+
+#include "channel/budget.h"
+#include "channel/demux.h"
+#include "channel/descriptor_tables.h"
+#include "channel/expand.h"
+#include "channel/liveness.h"
+#include "channel/overdue.h"
+#include "channel/switch.h"
+#include "channel/limit.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/types.h>
+
+/* What the collector knows of the thread in a slot. */
+struct tw_drained {
+	int active;
+	uint32_t next; /* buffer to drain next */
+	uint32_t sequence;
+	uint64_t insns, blocks, refs;
+	struct tw_demux_stop stop;    /* where recording stops at a count */
+	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
+	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
+	struct tw_seen seen;
+	struct tw_overdue overdue;
+	struct tw_thread_info info;
+};
+
+struct tw_collector {
+	int fd;
+	ino_t inode; /* of the channel */
+	int count_refs, logged;
+	int count_only; /* nothing is stored or compared: the fast way */
+	uint8_t *base;
+	struct tw_control *control;
+	char path[64];
+	struct tw_demux *demux;
+	struct tw_expand *expand; /* NULL: buffers are of the plain form */
+	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
+	uint64_t written;         /* bytes of the buffers taken */
+	struct tw_spool *spool;   /* NULL: there is none */
+	struct tw_output *output;
+	struct tw_descriptor_tables *tables;
+	pthread_t thread_id;
+	sem_t ready, done;
+	_Atomic int ended;    /* the program has been waited for */
+	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */
+	uint32_t next_check;  /* slot */
+	uint64_t started;     /* when, in ns */
+	uint64_t most_bytes, most_ns;
+	enum tw_limit limit; /* that was reached */
+	uint64_t recorded;   /* instructions, for a window that closes at a count */
+	uint64_t records;    /* in the buffers taken */
+	struct tw_budget_taken budget;
+	struct tw_budget *budget_result; /* of budget.n periods */
+	void (*tell_left)(void *context, uint64_t left);
+	void *tell_context;
+	char failure[512]; /* what was wrong with what the engine wrote */
+	struct tw_drained thread[TW_SLOTS];
+	struct tw_switching *switching; /* NULL: what is recorded is in one version */
+};
+
+#endif

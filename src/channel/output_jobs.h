@@ -1,0 +1,21 @@
+/*
+ * The jobs of an output: how many there are, and which are free.
+ */
+#ifndef TW_OUTPUT_JOBS_H
+#define TW_OUTPUT_JOBS_H
+
+#include "channel/output_job.h"
+
+struct tw_output;
+
+/* Makes the first few. TW_ERR_MEMORY. */
+int tw_output_make_jobs(struct tw_output *o);
+
+/* One more, unused; 0: there are as many as there are to be, or there is no room for more. Called under the lock, but before there are lanes. */
+int tw_output_add_job(struct tw_output *o);
+
+/* One of those that have the job needs it no more. The second is called under the lock. */
+void tw_output_drop(struct tw_output *o, struct tw_job *job);
+void tw_output_give_up(struct tw_output *o, struct tw_job *job);
+
+#endif

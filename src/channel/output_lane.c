@@ -1,0 +1,289 @@
+#include "channel/output_lane.h"
+#include "channel/demux.h"
+#include "channel/machine.h"
+#include "channel/output_jobs.h"
+#include "channel/output_state.h"
+#include "channel/output_told.h"
+#include "channel/output_write.h"
+#include "channel/ring.h"
+#include "channel/spool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A chunk that got all its buffers comes from a program that makes them fast, and is compressed at the faster level. */
+enum { LEVEL = 3, FAST_LEVEL = 1 };
+
+static void count(const struct tw_lane *l, const struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	const struct tw_chunk *c = &job->chunk;
+	struct tw_totals *t = &o->result.totals;
+	pthread_mutex_lock(&o->lock);
+	t->insns += c->insns;
+	t->blocks += c->blocks;
+	t->refs += c->refs;
+	t->reads += c->reads;
+	t->writes += c->writes;
+	t->raw[TW_STREAM_C] += c->n_c * 2;
+	t->raw[TW_STREAM_M] += c->n_m * 8;
+	t->raw[TW_STREAM_E] += c->n_e;
+	t->gaps += job->events.gaps;
+	tw_totals_end(t, !c->sequence && !l->pieces, c->flags);
+	t->stamps += job->events.stamps;
+	pthread_mutex_unlock(&o->lock);
+}
+
+static int take_room(struct tw_lane *l)
+{
+	struct tw_chunk *c = &l->apart;
+	if (l->room && c->e)
+		return TW_OK;
+	l->room = l->room ? l->room : malloc(sizeof *l->room);
+	c->c = c->c ? c->c : malloc(TW_DEMUX_C * sizeof *c->c);
+	c->m = c->m ? c->m : malloc(TW_DEMUX_M * sizeof *c->m);
+	c->e = c->c && c->m ? malloc(TW_DEMUX_E) : NULL;
+	return l->room && c->e ? TW_OK : tw_fail(TW_ERR_MEMORY, "a buffer");
+}
+
+/* A buffer in which nothing makes sense is a gap. */
+static void put_gap(struct tw_chunk *c)
+{
+	static const char why[] = "what a thread has written makes no sense";
+	struct {
+		struct tw_event_header keyframe_head;
+		struct tw_keyframe keyframe;
+		struct tw_event_header head;
+		struct tw_gap gap;
+		char text[(sizeof why + 7) / 8 * 8];
+	} events = {.keyframe_head = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof events.keyframe},
+	            .head = {TW_TAG_EVENT, TW_EVENT_GAP, sizeof events.gap + sizeof why}};
+	memcpy(events.text, why, sizeof why);
+	memcpy(c->e, &events, sizeof events);
+	c->n_e = sizeof events;
+	c->c[0] = c->c[1] = TW_TAG_EVENT;
+	c->n_c = 2;
+}
+
+/* Makes of the job's slot its chunk, in memory that is the lane's. */
+static int take_apart(struct tw_lane *l, struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	struct tw_chunk *c = &job->chunk;
+	struct tw_demux_input in;
+	int error = take_room(l);
+	if (!error)
+		error = tw_spool_read(o->spool, (unsigned)(job - o->job), job->bytes, job->slack_end, l->room, &in);
+	if (error)
+		return error;
+	c->c = l->apart.c;
+	c->m = l->apart.m;
+	c->e = l->apart.e;
+	pthread_mutex_lock(&o->lock);
+	c->first_insn = o->order[c->thread].insns + l->sums.insns;
+	c->first_block = o->order[c->thread].blocks + l->sums.blocks;
+	c->first_ref = o->order[c->thread].refs + l->sums.refs;
+	pthread_mutex_unlock(&o->lock);
+	error = tw_demux_buffer(o->options.demux, &in, c);
+	if (!c->n_c)
+		put_gap(c);
+	l->sums.insns += c->insns;
+	l->sums.blocks += c->blocks;
+	l->sums.refs += c->refs;
+	return error;
+}
+
+/* 0: nothing can be made of it. */
+static int unspool(struct tw_lane *l, struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	int error = take_apart(l, job);
+	const int is_there = job->chunk.c != NULL;
+	if (is_there && error) {
+		job->chunk.flags |= TW_CHUNK_TORN;
+		tw_output_note_odd(o, error);
+	} else if (error) {
+		tw_output_fail(o, error);
+	}
+	if (is_there)
+		tw_output_look_at_events(o, job);
+	tw_output_has_looked(o, job);
+	tw_output_write_new_descriptors(o);
+	return is_there;
+}
+
+static void do_job(struct tw_lane *l, struct tw_job *job)
+{
+	struct tw_output *o = l->o;
+	struct tw_output_options *opt = &o->options;
+	if (job->spooled && atomic_load(&o->abandoned)) {
+		tw_output_has_looked(o, job);
+		return;
+	}
+	if (job->spooled && !unspool(l, job))
+		return;
+	if (opt->check && opt->check(opt->check_context, &job->chunk))
+		o->result.mismatch = 1; /* there is but one lane */
+	if (opt->check && !opt->keep_refs)
+		tw_demux_strip_refs(&job->chunk);
+	count(l, job);
+	l->descriptors = job->descriptors;
+	l->pieces++;
+	if (!l->packer || !tw_output_stores(o))
+		return;
+	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, &job->events);
+	if (error)
+		tw_output_fail(o, error);
+}
+
+static void open_chunk(struct tw_lane *l, const struct tw_job *job)
+{
+	l->open = job->id;
+	l->open_serial = job->chunk.thread;
+	l->open_sequence = job->chunk.sequence;
+	l->pieces = 0;
+	l->sums = (struct tw_totals){0};
+	if (l->packer)
+		tw_packer_begin(l->packer);
+}
+
+/* With a spool only so many lanes are at work at a time as there are processors, each till its chunk is done. Under the lock. */
+static void work(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	while (!l->running && o->n_running == o->most_running)
+		pthread_cond_wait(&o->rests, &o->lock);
+	o->n_running += !l->running;
+	l->running = 1;
+}
+
+static void rest_locked(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	o->n_running -= l->running;
+	if (l->running)
+		pthread_cond_signal(&o->rests);
+	l->running = 0;
+}
+
+static void rest(struct tw_lane *l)
+{
+	pthread_mutex_lock(&l->o->lock);
+	rest_locked(l);
+	pthread_mutex_unlock(&l->o->lock);
+}
+
+/* Chunks of a thread are written in their order. They are begun in it too, and lanes work in the order of beginning, so this ends. */
+static struct tw_chunk_order wait_for_turn(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	pthread_mutex_lock(&o->lock);
+	while (o->order[l->open_serial].done != l->open_sequence)
+		pthread_cond_wait(&o->written, &o->lock);
+	const struct tw_chunk_order order = o->order[l->open_serial];
+	pthread_mutex_unlock(&o->lock);
+	return order;
+}
+
+static void write_chunk(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	int level = l->pieces == TW_CHUNK_BUFFERS ? FAST_LEVEL : LEVEL;
+	int error = tw_output_stores(o) ? tw_packer_end(l->packer, level) : TW_OK;
+	rest(l);
+	const struct tw_chunk_order before = wait_for_turn(l);
+	if (o->spool && !error)
+		tw_packer_follow(l->packer, before.insns, before.blocks, before.refs);
+	pthread_mutex_lock(&o->writing);
+	tw_output_write_up_to(o, l->descriptors);
+	if (!error && tw_output_stores(o) && o->ring)
+		error = tw_ring_add(o->ring, tw_packer_packed(l->packer), tw_machine_ns());
+	else if (!error && tw_output_stores(o))
+		error = tw_writer_packed(o->options.writer, tw_packer_packed(l->packer));
+	if (error)
+		tw_output_fail(o, error);
+	pthread_mutex_unlock(&o->writing);
+}
+
+static void close_chunk(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	if (l->packer)
+		write_chunk(l);
+	else
+		wait_for_turn(l);
+	pthread_mutex_lock(&o->lock);
+	struct tw_chunk_order *order = &o->order[l->open_serial];
+	order->done++;
+	order->insns += l->sums.insns;
+	order->blocks += l->sums.blocks;
+	order->refs += l->sums.refs;
+	for (struct tw_job *job; (job = l->held);) {
+		l->held = job->next;
+		o->waiting_bytes -= job->bytes;
+		tw_output_give_up(o, job);
+	}
+	o->result.totals.chunks++;
+	o->result.totals.threads += l->open_sequence == 0;
+	pthread_cond_broadcast(&o->written);
+	pthread_mutex_unlock(&o->lock);
+	l->open = 0;
+}
+
+/* The next job; NULL: the open chunk has got all it will get, or the end has come. Called under the lock. */
+static struct tw_job *next_job(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	l->busy -= l->working;
+	while (!l->first && !o->ending && (!l->open || l->open == l->feeding)) {
+		rest_locked(l);
+		pthread_cond_wait(&l->fed_more, &o->lock);
+	}
+	work(l);
+	struct tw_job *job = l->first;
+	l->working = 1;
+	if (!job) {
+		l->busy++;
+		return NULL;
+	}
+	l->first = job->next;
+	if (!l->first)
+		l->last = &l->first;
+	return job;
+}
+
+/* The slot stays until the chunk is written. */
+static void hold(struct tw_lane *l, struct tw_job *job)
+{
+	job->chunk.c = NULL;
+	job->chunk.m = NULL;
+	job->chunk.e = NULL;
+	job->next = l->held;
+	l->held = job;
+}
+
+void *tw_output_lane_run(void *arg)
+{
+	struct tw_lane *l = arg;
+	struct tw_output *o = l->o;
+	for (;;) {
+		pthread_mutex_lock(&o->lock);
+		struct tw_job *job = next_job(l);
+		pthread_mutex_unlock(&o->lock);
+		if (l->open && (!job || job->id != l->open))
+			close_chunk(l);
+		else if (!job)
+			break;
+		if (!job)
+			continue;
+		if (!l->open)
+			open_chunk(l, job);
+		do_job(l, job);
+		if (job->spooled)
+			hold(l, job);
+		else
+			tw_output_drop(o, job);
+	}
+	rest(l);
+	return NULL;
+}

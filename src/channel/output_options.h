@@ -1,0 +1,36 @@
+/*
+ * What the output is to do, and what has become of it.
+ */
+#ifndef TW_OUTPUT_OPTIONS_H
+#define TW_OUTPUT_OPTIONS_H
+
+#include "channel/ring.h"
+#include "recording/recording.h"
+
+struct tw_demux;
+struct tw_feed;
+struct tw_spool;
+struct tw_writer;
+
+struct tw_output_options {
+	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_output_finish */
+	struct tw_ring_size ring; /* what is kept of it until the end; 0: it is written as it comes */
+	int discard;              /* 1: store modules, but no chunks and no descriptors */
+	int keep_refs;            /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
+	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
+	int (*check)(void *context, const struct tw_chunk *chunk);
+	void *check_context;
+	struct tw_feed *feed;   /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_spool *spool; /* NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_demux *demux; /* of the buffers in it */
+};
+
+struct tw_output_result {
+	struct tw_totals totals; /* stored bytes as far as written */
+	int mismatch;
+	char failure[512]; /* why recording stopped; "" if it did not */
+	int said;          /* 1: the failure has been said on stderr */
+	int abandoned;     /* 1: what the spool has is yet to be encoded */
+};
+
+#endif

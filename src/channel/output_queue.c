@@ -1,0 +1,229 @@
+#include "channel/output_queue.h"
+#include "channel/feed.h"
+#include "channel/machine.h"
+#include "channel/output_jobs.h"
+#include "channel/output_state.h"
+#include "channel/output_told.h"
+#include "channel/output_write.h"
+#include "channel/spool.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+
+struct tw_job *tw_output_take(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	while (!o->unused && !tw_output_add_job(o)) {
+		if (o->spool) /* slots are free when chunks are done */
+			tw_output_end_feeding(o);
+		pthread_cond_wait(&o->freed, &o->lock);
+	}
+	struct tw_job *job = o->unused;
+	o->unused = job->next;
+	job->holders = 1;
+	pthread_mutex_unlock(&o->lock);
+	return job;
+}
+
+/* The lane for a new chunk: the least busy of those that are not fed, else the one that was fed least lately. */
+static struct tw_lane *choose_lane(struct tw_output *o)
+{
+	struct tw_lane *best = NULL;
+	const unsigned few = o->spool ? o->most_running + 1 : o->n_lanes; /* each has memory of its own */
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (best && !best->feeding && l >= o->lane + few)
+			break;
+		if (!best || !l->feeding > !best->feeding)
+			best = l;
+		else if (!l->feeding == !best->feeding && (l->feeding ? l->used < best->used : l->busy < best->busy))
+			best = l;
+	}
+	return best;
+}
+
+/* Where the next buffer of thread `serial` goes. Called under the lock. */
+static struct tw_lane *lane_for(struct tw_output *o, uint32_t serial)
+{
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++)
+		if (l->feeding && l->serial == serial)
+			return l;
+	struct tw_lane *l = choose_lane(o);
+	l->feeding = ++o->last_id ? o->last_id : ++o->last_id;
+	l->serial = serial;
+	l->fed = 0;
+	l->since = tw_machine_ns();
+	o->order[serial].begun++;
+	return l;
+}
+
+static int take_order(struct tw_output *o, uint32_t serial)
+{
+	struct tw_chunk_order *order = tw_array_zeros(o->order, serial, &o->n_order, sizeof *order);
+	if (!order)
+		return tw_fail(TW_ERR_MEMORY, "thread %u", serial);
+	o->order = order;
+	return TW_OK;
+}
+
+/* Adds a job to the chunk it belongs to, perhaps the last one of it. Called under the lock. */
+static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
+{
+	job->next = NULL;
+	*l->last = job;
+	l->last = &job->next;
+	l->busy++;
+	l->used = job->put = ++o->n_put;
+	unsigned most = o->options.discard || !o->options.writer ? 1 : o->ring ? TW_RING_BUFFERS : TW_CHUNK_BUFFERS;
+	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
+		l->feeding = 0;
+	pthread_cond_signal(&l->fed_more);
+}
+
+void tw_output_end_feeding(struct tw_output *o)
+{
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		l->feeding = 0;
+		pthread_cond_signal(&l->fed_more);
+	}
+}
+
+void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
+{
+	pthread_mutex_lock(&o->lock);
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (l->feeding && l->serial == serial) {
+			l->feeding = 0;
+			pthread_cond_signal(&l->fed_more);
+		}
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+void tw_output_age(struct tw_output *o)
+{
+	uint64_t now = tw_machine_ns();
+	tw_output_write_new_descriptors(o);
+	pthread_mutex_lock(&o->lock);
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		if (l->feeding && now - l->since > TW_CHUNK_NS) {
+			l->feeding = 0;
+			pthread_cond_signal(&l->fed_more);
+		}
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Gives the job to the feed too. Both have it then. */
+static void feed_job(struct tw_output *o, struct tw_job *job)
+{
+	if (!o->options.feed)
+		return;
+	job->holders = 2;
+	atomic_store(&job->fed, 1);
+	if (!tw_feed_chunk(o->options.feed, (unsigned)(job - o->job), &job->chunk, &job->thread) && atomic_exchange(&job->fed, 0))
+		tw_output_drop(o, job);
+}
+
+int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, const struct tw_totals *before)
+{
+	pthread_mutex_lock(&o->lock);
+	int error = take_order(o, serial);
+	if (!error)
+		o->order[serial] = (struct tw_chunk_order){chunks, chunks, before->insns, before->blocks, before->refs};
+	pthread_mutex_unlock(&o->lock);
+	return error;
+}
+
+/* The lane that the job goes to, and the chunk. NULL: there is no memory, and no job any more. */
+static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
+{
+	struct tw_lane *l = NULL;
+	job->descriptors = o->described;
+	pthread_mutex_lock(&o->lock);
+	int error = take_order(o, job->chunk.thread);
+	if (!error) {
+		l = lane_for(o, job->chunk.thread);
+		job->id = l->feeding;
+		job->chunk.sequence = o->order[job->chunk.thread].begun - 1;
+	}
+	pthread_mutex_unlock(&o->lock);
+	if (error) {
+		tw_output_fail(o, error);
+		tw_output_drop(o, job);
+	}
+	return l;
+}
+
+void tw_output_put(struct tw_output *o, struct tw_job *job)
+{
+	struct tw_lane *l = assign(o, job);
+	if (!l)
+		return;
+	tw_output_look_at_events(o, job);
+	feed_job(o, job);
+	pthread_mutex_lock(&o->lock);
+	enqueue(o, l, job);
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* A slot with the buffer in it. Those that cannot be written, since the disk is full, are not tried again. NULL: there is no other. */
+static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_input *in)
+{
+	while (o->lost < o->most_jobs) {
+		struct tw_job *job = tw_output_take(o);
+		int error = tw_spool_write(o->spool, (unsigned)(job - o->job), in);
+		if (!error)
+			return job;
+		pthread_mutex_lock(&o->lock);
+		o->most_jobs = o->n_jobs;
+		o->lost++;
+		pthread_mutex_unlock(&o->lock);
+		if (o->lost == o->most_jobs)
+			tw_output_fail(o, error);
+	}
+	return NULL;
+}
+
+void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in)
+{
+	struct tw_job *job = write_slot(o, in);
+	if (!job)
+		return;
+	job->chunk = (struct tw_chunk){.thread = buffer->thread.serial, .flags = buffer->flags};
+	job->thread = buffer->thread;
+	job->dead = buffer->dead;
+	job->wait_status = buffer->wait_status;
+	job->bytes = in->bytes;
+	job->slack_end = in->slack_end;
+	job->spooled = 1;
+	job->looked = 0;
+	job->later = NULL;
+	struct tw_lane *l = assign(o, job);
+	if (!l)
+		return;
+	struct tw_spooled head = {
+	    .put = o->n_put + 1,
+	    .descriptors = o->described,
+	    .serial = job->thread.serial,
+	    .pid = job->thread.pid,
+	    .tid = job->thread.tid,
+	    .parent_pid = job->thread.parent_pid,
+	    .sequence = job->chunk.sequence,
+	    .flags = job->chunk.flags,
+	    .dead = (uint32_t)job->dead,
+	    .wait_status = job->wait_status,
+	    .bytes = job->bytes,
+	    .slack_end = job->slack_end,
+	};
+	int error = tw_spool_write_head(o->spool, (unsigned)(job - o->job), &head);
+	if (error)
+		tw_output_fail(o, error);
+	pthread_mutex_lock(&o->lock);
+	job->holders = 2;
+	*(o->earliest ? &o->latest->later : &o->earliest) = job;
+	o->latest = job;
+	o->put_bytes += job->bytes;
+	o->waiting_bytes += job->bytes;
+	enqueue(o, l, job);
+	pthread_mutex_unlock(&o->lock);
+}

@@ -1,0 +1,102 @@
+/*
+ * The output's own state, which its parts share: output_write (what goes to disk), output_jobs, output_told (what events tell), output_lane (the encoding threads),
+ * output_queue (the drain loop's side) and output (beginning and end). Nobody else includes this.
+ *
+ * What must hold: what is written to the recording is written under `writing`, in the order in which it is to stand there; everything else that more than one thread has is under
+ * `lock`. Where both are held `writing` is taken first. What is under neither is the drain loop's or one lane's, as its comment says.
+ */
+#ifndef TW_OUTPUT_STATE_H
+#define TW_OUTPUT_STATE_H
+
+#include "channel/output_job.h"
+#include "channel/output_options.h"
+
+#include <pthread.h>
+
+struct tw_packer;
+struct tw_spool_room;
+
+/* Of a chunk that a ring keeps or drops as a whole. */
+enum { TW_RING_BUFFERS = 4 };
+
+/* An encoding thread. What it shares with the drain loop is under the output's lock. */
+struct tw_lane {
+	struct tw_output *o;
+	pthread_t thread;
+	pthread_cond_t fed_more;  /* something to do */
+	struct tw_packer *packer; /* NULL: nothing is stored */
+	struct tw_job *first, **last;
+	unsigned busy;    /* jobs in the queue, and 1 while the thread is at work */
+	uint32_t feeding; /* the chunk that gets what comes; 0: none */
+	uint32_t serial;  /* the traced thread it is of */
+	unsigned fed;     /* buffers it has got */
+	uint64_t since;   /* when it began */
+	uint64_t used;    /* when it last got one, counted in jobs */
+	/* the encoding thread's own */
+	unsigned working; /* it is counted in `busy` */
+	uint32_t open;    /* the chunk being encoded; 0: none */
+	uint32_t open_serial, open_sequence;
+	unsigned pieces;      /* it has got */
+	uint64_t descriptors; /* that it needs */
+	struct tw_job *held;  /* slots of the spool whose buffers are in it */
+	int running;          /* it is one of those at work; under the lock */
+	struct tw_spool_room *room;
+	struct tw_chunk apart; /* a buffer of the spool, taken apart */
+	struct tw_totals sums; /* of the open chunk so far: insns, blocks, refs */
+};
+
+/* Descriptors side by side in memory. */
+struct tw_descriptor_piece {
+	struct tw_descriptor_piece *next;
+	const uint8_t *bytes;
+	size_t n;
+	uint64_t end; /* of the bytes described so far, up to and including these */
+};
+
+/* Chunks of one traced thread: begun by the drain loop, and dealt with by lanes. */
+struct tw_chunk_order {
+	uint32_t begun, done;
+	uint64_t insns, blocks, refs; /* of those done */
+};
+
+/* A block that is to be written when all that was put before has been looked at. */
+struct tw_told {
+	struct tw_told *next;
+	uint32_t kind;
+	void *bytes;
+	size_t n;
+};
+
+struct tw_output {
+	struct tw_output_options options;
+	pthread_mutex_t lock;
+	pthread_mutex_t writing; /* the writer; taken before the lock, if both */
+	pthread_cond_t freed;    /* a job is unused again */
+	pthread_cond_t written;  /* a chunk is dealt with */
+	struct tw_job *job;      /* n_jobs of them, most_jobs at the most */
+	struct tw_job *unused;
+	unsigned n_jobs, most_jobs;
+	int ending;
+	_Atomic int failed, abandoned;
+	struct tw_lane lane[TW_OUTPUT_LANES];
+	unsigned n_lanes;
+	struct tw_chunk_order *order; /* by serial number */
+	size_t n_order;
+	uint32_t last_id;
+	uint64_t n_put;
+	uint64_t described;                          /* bytes of descriptors so far: the drain loop's */
+	struct tw_ring *ring;                        /* under `writing`; NULL: there is none */
+	struct tw_descriptor_piece *pieces, *newest; /* of descriptors that are to be written; under the lock */
+	struct tw_output_result result;
+	pthread_t returns;                /* takes buffers back from the feed */
+	struct tw_spool *spool;           /* the options' */
+	struct tw_job *earliest, *latest; /* put to the spool, and not told of yet */
+	unsigned lost;                    /* slots that could not be written */
+	pthread_cond_t rests;             /* a lane is at work no more */
+	unsigned n_running, most_running;
+	uint64_t put_bytes, waiting_bytes; /* of buffers in the spool */
+	_Atomic uint64_t scribbled;        /* when descriptors were written the last time */
+	_Atomic uint64_t all_described;    /* as `described`, for lanes */
+};
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Which version programs in two versions run (base/channel.h: struct tw_version_switch; cc/twice.h): within the window of times the one that records, and of that in bursts, or within a budget.
+ *
+ * The budget of such programs (record --budget) is the collector's to keep: the programs do not look at it. What it charges for is records and their bytes, at what they cost the dearest of
+ * the programs that it was measured on (docs/cc.md), and no more than the CPU time that their processes took meanwhile. How many records are in the bytes is known of those that were counted. Its figures are those of the channel (struct tw_budget_control).
+ */
+#ifndef TW_CHANNEL_SWITCH_H
+#define TW_CHANNEL_SWITCH_H
+
+#include "base/channel.h"
+#include "channel/burst.h"
+
+/* The one that records, or not, for this reason. */
+void tw_switch_set(struct tw_control *c, int on, enum tw_left_out why);
+
+struct tw_switching;
+
+/* NULL: there is no memory. `base`: where the channel is mapped. It is on unless the window begins later. */
+struct tw_switching *tw_switching_new(void *base, const struct tw_burst *burst);
+void tw_switching_free(struct tw_switching *s);
+
+/* Of the buffers that have been taken from threads so far. */
+struct tw_switched {
+	uint64_t bytes, records;
+};
+
+/*
+ * Looks whether it is time to switch, so many ns after the recording's start. *next becomes no more than the time until it is to be
+ * called again.
+ */
+void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_switched *done, uint64_t *next);
+
+#endif

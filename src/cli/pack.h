@@ -1,0 +1,10 @@
+/* Recordings packed anew in their place: trackway pack, record --small. */
+#ifndef TW_CLI_PACK_H
+#define TW_CLI_PACK_H
+
+#include "recording/repack.h"
+
+/* Replaces the recording in `dir`, which nobody writes, by one of the same trace, in one step. *totals: what it holds then. An enum tw_error; then it stands as it did. */
+int tw_pack_in_place(const char *dir, enum tw_coder coder, struct tw_totals *totals);
+
+#endif

@@ -1,0 +1,229 @@
+#include "cli/record_prepare.h"
+#include "cli/record_options.h"
+#include "cli/attached.h"
+#include "cli/cli.h"
+#include "cli/learned.h"
+#include "cc/finish.h"
+#include "cli/window.h"
+#include "replay/verify.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+int tw_record_own_error(const struct record *r, int error)
+{
+	tw_recording_error("record", r->dir[0] ? r->dir : r->command_argv[0], error);
+	return EXIT_OURS;
+}
+
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+	return !getrlimit((__rlimit_resource_t)resource, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+int tw_record_too_little(const struct tw_sizes *least)
+{
+	const bool of_memory = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), of_files = is_limited(RLIMIT_FSIZE);
+	fprintf(stderr, "trackway record: a limit is too low: recording needs ");
+	if (of_memory || !of_files)
+		fprintf(stderr, "%llu MB of memory beside what the program takes (ulimit -v, -d)%s",
+		        (unsigned long long)(least->space >> 20), of_files ? " and " : "");
+	if (of_files)
+		fprintf(stderr, "shared memory of %llu MB (ulimit -f)", (unsigned long long)(least->memfd_bytes >> 20));
+	fputc('\n', stderr);
+	return EXIT_OURS;
+}
+
+static int not_for_instrumented(const struct record *r, const char *what, const char *value)
+{
+	char sentence[128];
+	snprintf(sentence, sizeof sentence, "%s: %s",
+	         r->native ? "--native records what trackway cc instrumented" : "the program was instrumented by trackway cc", what);
+	return tw_record_bad_usage(sentence, value);
+}
+
+/* Can it be done with a program in one version, or in two? */
+static int can_be_switched(const struct record *r, uint32_t kind)
+{
+	return !kind || kind == TW_WHERE_COUNT || (kind == TW_WHERE_TIME && r->switchable);
+}
+
+/* Programs in two versions can be recorded for a time, in bursts, and within a budget. */
+static int check_switchable(const struct record *r)
+{
+	if (!can_be_switched(r, r->start.kind) || !can_be_switched(r, r->stop.kind))
+		return not_for_instrumented(
+		    r, "there is no", r->switchable ? "--start or --stop but at a count or a time" : "--start or --stop but at a count");
+	if (r->burst.burst && !r->switchable)
+		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
+	if (r->budget_as_given && !r->switchable)
+		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--budget");
+	if (r->budget_as_given && (r->budget.per_thread || r->burst.burst))
+		return not_for_instrumented(r, "a budget is the whole program's: there is no",
+		                            r->burst.burst ? "--burst" : "--budget-per=thread");
+	return 0;
+}
+
+/* What an instrumented program writes is of one kind, from its beginning to its end. */
+static int check_instrumented(const struct record *r)
+{
+	if (r->format != TW_FORMAT_DEP)
+		return not_for_instrumented(r, "it can only be recorded in format dep, not", tw_format_name((uint32_t)r->format));
+	if (r->verify || r->with.n)
+		return not_for_instrumented(r, "there is no", r->verify ? "--verify" : "--with");
+	if (r->calls)
+		return not_for_instrumented(r, "there is no", "--calls");
+	if (r->ending.size || r->ending.time)
+		return tw_record_bad_usage("the program was instrumented by trackway cc: there is no",
+		                           r->ending.size ? "--max-size" : "--max-time");
+	if (r->order)
+		return not_for_instrumented(r, "there is no", "--order");
+	if (r->switch_as_given || r->log_as_given)
+		return not_for_instrumented(r, "there is no", r->switch_as_given ? "--switch" : "--log");
+	if (r->learn && r->learn_what & TW_LEARN_CONTEXTS)
+		return not_for_instrumented(r, "there is no", "--learn-what=cct");
+	return check_switchable(r);
+}
+
+/* What is to be recorded: a command, or a process that runs already. */
+static int find_program(struct record *r)
+{
+	if (!r->pid)
+		return tw_command_resolve(r->command_argc, r->command_argv, &r->program);
+	const int status = tw_attached_program(r->pid, &r->program) ? EXIT_OURS : 0;
+	r->command_argc = r->program.argc;
+	r->command_argv = r->program.argv;
+	r->plain = 1;
+	return status;
+}
+
+int tw_record_prepare_program(struct record *r)
+{
+	int status;
+	if (access("/proc/self/fd", X_OK)) {
+		fprintf(stderr, "trackway record: recording needs /proc, which is not mounted here (mount -t proc proc /proc)\n");
+		return EXIT_OURS;
+	}
+	status = find_program(r);
+	if (status) {
+		fprintf(stderr, "trackway record: %s\n", r->program.why);
+		return status;
+	}
+	if (!r->pid && (tw_window_before("--start", r->program.path, r->start_at, &r->start, r->quiet) ||
+	                tw_window_before(r->keep_when ? "--keep-when" : "--stop", r->program.path, r->stop_at, &r->stop, r->quiet)))
+		return EXIT_OURS;
+	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
+	if (r->instrumented && r->learns_bare && !r->budget_as_given)
+		r->budget.period = 0;
+	if (r->instrumented && !r->has_format)
+		r->format = TW_FORMAT_DEP;
+	r->switchable = !r->native && r->instrumented && tw_cc_is_switchable(r->program.path);
+	if (r->instrumented)
+		return check_instrumented(r);
+	if (r->burst.burst)
+		return tw_record_bad_usage("only programs compiled with trackway cc --switchable can be recorded in", "bursts");
+	r->engine = tw_launch_engine();
+	if (!r->engine) {
+		fprintf(stderr,
+		        "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
+		return EXIT_OURS;
+	}
+	return 0;
+}
+
+static void default_directory(struct record *r)
+{
+	const char *command = r->pid ? r->program.name : r->command_argv[0], *name = strrchr(command, '/');
+	name = name ? name + 1 : command;
+	snprintf(r->dir, sizeof r->dir, "%.*s.tw", NAME_MAX - 8, name);
+}
+
+/* What is known of the recording before it begins; its strings are those of *r. */
+static void fill_info(struct record *r, struct tw_recording_info *info)
+{
+	uname(&r->uts);
+	tw_machine_cpu(r->cpu);
+	if (r->pid ? tw_attached_directory(r->pid, r->cwd, sizeof r->cwd) : !getcwd(r->cwd, sizeof r->cwd))
+		r->cwd[0] = 0;
+	snprintf(r->kernel, sizeof r->kernel, "%s %s", r->uts.sysname, r->uts.release);
+	*info = (struct tw_recording_info){
+	    .format = (uint32_t)r->format,
+	    .sink = (uint32_t)r->sink,
+	    .follow = (uint32_t)r->follow,
+	    .attached = (uint32_t)r->pid,
+	    .instrumented = r->instrumented != 0,
+	    .burst = r->burst.in_ns.on,
+	    .every = r->burst.in_ns.every,
+	    .start_at = (char *)r->start_at,
+	    .stop_at = (char *)(r->stop_at ? r->stop_at : tw_ending_text(&r->ending)),
+	    .start = time(NULL),
+	    .tsc_start = r->begun.tsc,
+	    .tsc_invariant = (uint32_t)tw_machine_tsc_invariant(),
+	    .order = (uint32_t)r->order,
+	    .calls = r->calls,
+	    .argc = r->command_argc,
+	    .argv = r->command_argv,
+	    .program = r->program.path,
+	    .cwd = r->cwd,
+	    .host = r->uts.nodename,
+	    .cpu = r->cpu,
+	    .kernel = r->kernel,
+	};
+	tw_machine_xstate(&info->xstate);
+}
+
+static int create_recording(struct record *r, const struct tw_recording_info *info)
+{
+	int error = tw_directory_prepare(r->dir);
+	if (error)
+		return error;
+	error = tw_writer_create(r->dir, info, &r->writer);
+	if (error)
+		tw_directory_abandon(r->dir);
+	else
+		r->dir_fd = fcntl(tw_writer_directory(r->writer), F_DUPFD_CLOEXEC, 0);
+	return error;
+}
+
+int tw_record_prepare_recording(struct record *r)
+{
+	struct tw_recording_info info;
+	r->begun = tw_machine_now();
+	fill_info(r, &info);
+	const int is_kept = !r->learn || r->learn_what == TW_LEARN_REFS;
+	if (!r->has_dir && r->format != TW_FORMAT_NONE && !r->with.n && is_kept)
+		default_directory(r);
+	r->temporary = !r->has_dir && (!is_kept || tw_with_needs_recording(&r->with));
+	int error = r->with.n ? tw_with_start(&r->with, &info) : 0;
+	if (!error && r->temporary)
+		error = tw_with_make_directory(r->dir, sizeof r->dir);
+	if (!error && r->dir[0])
+		error = create_recording(r, &info);
+	return error < 0 ? tw_record_own_error(r, error) : error ? EXIT_OURS : 0;
+}
+
+static const struct tw_descriptor *look_up(void *context, uint32_t number)
+{
+	const struct record *r = context;
+	return tw_collector_descriptor(r->collector, number);
+}
+
+int tw_record_check_chunk(void *context, const struct tw_chunk *chunk)
+{
+	struct record *r = context;
+	return tw_verify_chunk(r->comparator, chunk);
+}
+
+int tw_record_prepare_verify(struct record *r)
+{
+	struct tw_xstate xstate;
+	if (!r->verify)
+		return 0;
+	tw_machine_xstate(&xstate);
+	r->comparator = tw_verify_new(&xstate, look_up, r);
+	return r->comparator ? 0 : tw_record_own_error(r, TW_ERR_MEMORY);
+}

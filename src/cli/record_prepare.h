@@ -1,0 +1,21 @@
+/* Before the run of `trackway record`: the program is found, the recording made, and what --verify needs. */
+#ifndef TW_RECORD_PREPARE_H
+#define TW_RECORD_PREPARE_H
+
+#include "cli/record_state.h"
+
+int tw_record_own_error(const struct record *r, int error);
+
+int tw_record_check_chunk(void *context, const struct tw_chunk *chunk);
+
+/* Which limits there are, and that they are too low. */
+int tw_record_too_little(const struct tw_sizes *least);
+
+int tw_record_prepare_program(struct record *r);
+
+/* With analyzers, or in format none, nothing is stored unless it is asked for. */
+int tw_record_prepare_recording(struct record *r);
+
+int tw_record_prepare_verify(struct record *r);
+
+#endif

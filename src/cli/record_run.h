@@ -1,0 +1,22 @@
+/* The run of `trackway record`: the collector is started, then the program, or the process is attached to; until it has ended. */
+#ifndef TW_RECORD_RUN_H
+#define TW_RECORD_RUN_H
+
+#include "cli/record_state.h"
+
+/* Where translations are kept for the next recording; NULL: nowhere. */
+const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH]);
+
+uint64_t tw_record_bytes_to_keep(const struct record *r);
+
+/* The program was let go before it had ended. */
+int tw_record_has_left(const struct record *r);
+
+int tw_record_start_collector(struct record *r);
+
+/* Runs the program. */
+struct tw_aside_end tw_record_launch(struct record *r, const char *channel, void (*stop_it)(void *), void *context);
+
+int tw_record_run(struct record *r);
+
+#endif

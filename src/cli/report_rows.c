@@ -1,0 +1,30 @@
+/* What the tables of `report` have in common: which rows are shown, and how a place is called. */
+#include "base/text.h"
+#include "cli/report_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int report_is_named(const char *name, const char *wanted)
+{
+	size_t n = strlen(wanted);
+	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
+}
+
+int report_is_shown(const struct report *r, const char *function, const char *module)
+{
+	return (!r->function || report_is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
+}
+
+char *report_place_of(const char *function, const char *module, const char *file, uint32_t line)
+{
+	char *text = NULL;
+	int ok;
+	if (line)
+		ok = asprintf(&text, "%s %s:%u", function, tw_base_name(file), line);
+	else if (strncmp(function, module, strlen(module)))
+		ok = asprintf(&text, "%s (%s)", function, module);
+	else
+		ok = asprintf(&text, "%s", function);
+	return ok < 0 ? NULL : text;
+}

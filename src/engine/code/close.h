@@ -1,0 +1,23 @@
+/*
+ * What all ways out of a fragment have in common: the record is closed, registers are given back, and a jump leads to the exit's stub until it is linked.
+ *
+ * What must hold: behind the close the state map says CLOSED, and all registers are the application's but r11, the buffer pointer (STATE_PC_... and slots of indirect branches apart).
+ */
+#ifndef TW_CLOSE_H
+#define TW_CLOSE_H
+
+#include "engine/x86_64/emit.h"
+
+/* State flags while the application's value of a register is away for the whole fragment. */
+u32 tw_close_swapped(const struct emit *e);
+
+/* Gives all registers but r11 back and closes the record, with `insn` next. `flags` is the state's rest, which stays. */
+void tw_close_record(struct emit *e, u8 insn, u32 flags);
+
+/* An exit to code at pc, under `context`, whose jump, emitted already, has its displacement at rel32. It leads to the exit's stub. */
+struct exit *tw_close_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u32 context);
+
+/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. The record is closed. */
+void tw_close_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * What is told of code that records nothing, for --learn: each fragment that is made, and where exits that are followed for the first time lead (LEARNED events).
+ */
+#ifndef TW_LEARNED_H
+#define TW_LEARNED_H
+
+#include "engine/code/fragment.h"
+
+/* f is come by, for the first time at all if it is `new`, or by x (NULL: none), which is not linked to it: tells what is new of that. Under the lock. False: nothing was told. */
+bool tw_learned_tell(struct fragment *f, struct exit *x, bool new);
+
+/* Was something not told in this process, or in those it is a fork of, because the budget was spent? It is not come by again in what has been translated. */
+bool tw_learned_left_out(void);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * Lookups and bridges: small fragments that stand before another's entry. A lookup is what an indirect branch finds in its table (tables.h): it checks that the target is just this one. A
+ * bridge is between a direct exit and a fragment of another upper half: it writes the change.
+ *
+ * Under tw_engine.lock.
+ */
+#ifndef TW_LOOKUP_H
+#define TW_LOOKUP_H
+
+#include "engine/code/fragment.h"
+
+/*
+ * Code that enters `to` from an indirect branch like x that found it in its table; `next` is the lookup to try when the target is another.
+ * `adjacent`: `to` will stand right behind it. NULL: the cache is full.
+ */
+struct fragment *tw_lookup_make(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent);
+
+/* Code that writes the change of upper half, then enters `to`. NULL: the cache is full. */
+struct fragment *tw_bridge_make(struct fragment *to);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Private fragments. While there are several threads, a fragment is private to the thread that has made it until that one next comes by the dispatcher for something
+ * else than a fragment that the last one can fall into (struct tw_private). So the ends of fragments can be rewritten that nobody else is running.
+ *
+ * What must hold: nobody else can enter a private fragment. No exit is linked to it, no lookup of it is in a table, other threads do not find it and make one of their own if they want it.
+ * Those of superblocks' formats are not private: a superblock could not take the place of one that another falls into.
+ */
+#ifndef TW_PRIVATE_H
+#define TW_PRIVATE_H
+
+#include "engine/code/fragment.h"
+
+/* The thread to which a fragment that the calling one makes now is private, or NULL. */
+struct thread *tw_private_owner(void);
+
+/* f, just made because of x, which may be NULL, with this lookup or NULL, is private to the calling thread. Under the lock. */
+void tw_private_keep(struct fragment *f, struct exit *x, struct fragment *lookup);
+
+/* What t has made for itself is for all from now on. Under the lock. */
+void tw_private_end(struct thread *t);
+
+/* The same, of the calling thread: takes the lock if there is anything. */
+void tw_private_publish(struct thread *t);
+
+/* The same of all threads. Under the lock. */
+void tw_private_publish_all(void);
+
+#endif

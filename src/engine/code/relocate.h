@@ -1,0 +1,14 @@
+/*
+ * An instruction of the application's in the cache: copied as it is, but for what depends on where it stands (rip-relative operands) and for %gs, which is the engine's.
+ */
+#ifndef TW_RELOCATE_H
+#define TW_RELOCATE_H
+
+#include "engine/x86_64/emit.h"
+
+struct block;
+
+/* Emits instruction k of the block, which transfers control nowhere (INSN_PLAIN). The state is as before; where registers are borrowed the state map says so. */
+void tw_relocate(struct emit *e, const struct block *b, unsigned k);
+
+#endif

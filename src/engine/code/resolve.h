@@ -1,0 +1,15 @@
+/*
+ * From an address to the fragment to go on with: found, or made now.
+ */
+#ifndef TW_RESOLVE_H
+#define TW_RESOLVE_H
+
+#include "engine/code/fragment.h"
+
+/*
+ * The fragment for (pc, context), translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
+ * NULL: the instruction at pc is not in executable memory, or not all of it. Called under the lock.
+ */
+struct fragment *tw_resolve(u64 pc, u32 context, struct exit *x);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Stale fragments: those whose code was unmapped or written.
+ *
+ * What must hold: a stale fragment is unreachable. It is gone from the table, the exits linked to it lead to their stubs again, its
+ * lookups are out of their tables, the fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way. Who is in it goes on to one of its exits.
+ * Fragments are found by the pages of their code, so that programs that write code all the time (JITs) can.
+ * Its bytes stay until the whole cache is emptied (flush.h).
+ *
+ * Under tw_engine.lock.
+ */
+#ifndef TW_STALE_H
+#define TW_STALE_H
+
+#include "engine/code/fragment.h"
+
+/* With the fragments that run into it without a jump, or by one in the place of their entry. */
+void tw_fragment_make_stale(struct fragment *f);
+
+/* Makes every fragment with code in [start, end) stale. */
+void tw_fragment_invalidate(u64 start, u64 end);
+
+#endif

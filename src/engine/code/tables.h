@@ -1,0 +1,55 @@
+/*
+ * The tables by which indirect branches find their target without leaving the cache.
+ *
+ * A table is indexed by the low 16 bits of the target and holds host addresses: of a lookup (lookup.h), a few instructions that check
+ * that it is the lookup of just this target (and go on to the next of the chain if not) and enter the fragment; or of the code that leaves when nothing is found.
+ * Returns have a table of their own: their lookups find the target still on the stack and need one register less.
+ * There is one such pair of tables for each upper half of fragment numbers, because a lookup also writes the TW_TAG_UPPER record
+ * where the halves differ: nothing is tested while the program runs. In the tagged form there is one pair for all.
+ *
+ * Bare code that tells what is learned (LEARNED events) has to enter the dispatcher where an indirect branch goes to a target for the first time, whoever has gone there before. So there
+ * each indirect branch is a *site*, with lookups of its own, and looks as many entries behind the table's start as its number says. Sites share the table: an entry is of site s
+ * and target t where it stands at s plus the lower half of t, and its lookups are told apart by the whole target. So a branch costs what it does in other bare code.
+ *
+ * What must hold: tables are caches. Running threads read an entry at any moment; it is changed by one store, under tw_engine.lock, and leads either to a lookup whose
+ * fragment is not stale or to where nothing is found.
+ */
+#ifndef TW_TABLES_H
+#define TW_TABLES_H
+
+#include "engine/code/fragment.h"
+
+/* Which tables an upper half has: it has got some. */
+u32 tw_table_number(u32 upper);
+
+/* The table for indirect branches from fragments with this upper half. */
+u64 *tw_table_of(u32 upper, u8 kind);
+
+/* The entry for this target of a site's, or with site 0 of all that share it. */
+u64 *tw_table_slot(u64 pc, u32 upper, u8 kind, u32 site);
+
+/* The lookup, if there is one, is found there from now on. */
+void tw_table_set(u64 *slot, const struct fragment *lookup);
+
+/* What branches of this site find there for this target, in the k-th tables, is nothing. */
+void tw_table_drop_entry(u32 kind, u32 k, u32 site, u64 pc);
+
+/* Indirect branches to f find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
+void tw_table_drop(const struct fragment *f);
+
+/* Every indirect branch that looks in these tables, the k-th of a kind, finds nothing. */
+void tw_table_clear(u32 k, u8 kind);
+
+/* Memory of a table that so many sites look in: whole pages. */
+u64 tw_table_bytes(u32 sites);
+
+/* The k-th table of a kind has become one made for so many sites: the entries of later ones that are not set find nothing. */
+void tw_table_complete(u32 k, u8 kind, u32 sites);
+
+/* Is each indirect branch a site? */
+bool tw_sites_used(void);
+
+/* A site of the fragment that is being made: an exit, which thread.from names while the branch is made. It may have number 0, when there are too many. */
+struct exit *tw_site_new(struct fragment *from, u8 kind);
+
+#endif

@@ -1,0 +1,93 @@
+#include "engine/code/translations.h"
+#include "engine/heap.h"
+#include "engine/x86_64/state.h"
+#include <asm/unistd.h>
+#include <linux/mman.h>
+
+struct tw_translations tw_translations;
+static struct tw_translations *const tr = &tw_translations;
+u32 tw_translations_generation;
+
+static bool reserve(u64 start, u64 end, int how)
+{
+	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC;
+	return !tw_failed(tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0));
+}
+
+/* The areas of the arena, empty; they are all alike, and where nothing is between them one mapping. False: everything is as it was. */
+static bool reserve_areas(int how)
+{
+	if (tw_arena_cache_end() == ARENA_STUBS && tw_arena_stubs_end() == ARENA_HEAP)
+		return reserve(ARENA_CACHE, tw_arena_heap_end(), how);
+	if (!reserve(ARENA_CACHE, tw_arena_cache_end(), how))
+		return false;
+	if (!reserve(ARENA_STUBS, tw_arena_stubs_end(), how) || !reserve(ARENA_HEAP, tw_arena_heap_end(), how))
+		__builtin_trap(); /* the arena is lost */
+	return true;
+}
+
+/* `how`: MAP_FIXED where they were in use. */
+static bool lay_out(int how)
+{
+	if (!reserve_areas(how))
+		return false;
+	memset(tr, 0, sizeof *tr);
+	tw_heap_at = ARENA_HEAP;
+	tr->cache_at = ARENA_CACHE;
+	tr->stubs_at = ARENA_STUBS;
+	tr->hash = tw_heap_pages(HASH_BUCKETS * sizeof *tr->hash);
+	tr->pages = tw_heap_pages(PAGE_BUCKETS * sizeof *tr->pages);
+	tr->on_host = tw_heap_pages(CACHE_PAGES * sizeof *tr->on_host);
+	tw_state_init();
+	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
+	tr->heap_mark = tw_heap_at = tw_page_up(tw_heap_at);
+	return true;
+}
+
+bool tw_translations_init(void)
+{
+	return lay_out(MAP_FIXED_NOREPLACE);
+}
+
+bool tw_translations_renew(void)
+{
+	return lay_out(MAP_FIXED);
+}
+
+/* What one translation may take at the most, with a good margin. */
+#define CACHE_MARGIN (1u << 20)
+#define STUBS_MARGIN (1u << 16)
+#define HEAP_MARGIN  (4u << 20)
+
+/* So many stale fragments stay where they are (30 to 60 MB with all that belongs to them), and twice as many as are not stale: so few are made again for it. */
+#define MOST_STALE (1u << 16)
+
+static bool mostly_stale(void)
+{
+	return tr->n_stale > MOST_STALE && tr->n_stale > 2 * (tr->n_code - tr->n_stale);
+}
+
+bool tw_translations_full(void)
+{
+	return mostly_stale() || tr->cache_at + CACHE_MARGIN >= tw_arena_cache_end() ||
+	       tr->stubs_at + STUBS_MARGIN >= tw_arena_stubs_end() || tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() ||
+	       tr->n_host + 16 >= MAX_FRAGMENTS || tr->n_uppers + 16 >= MAX_UPPERS;
+}
+
+void tw_translations_empty(void)
+{
+	memset(tr->hash, 0, HASH_BUCKETS * sizeof *tr->hash);
+	memset(tr->pages, 0, PAGE_BUCKETS * sizeof *tr->pages);
+	tr->n_uppers = 0;
+	memset(tr->tables, 0, sizeof tr->tables);
+	memset(tr->shadows, 0, sizeof tr->shadows);
+	memset(tr->n_sites, 0, sizeof tr->n_sites);
+	tw_state_forget();
+	tr->n_host = tr->n_code = tr->n_stale = 0;
+	memset((void *)tr->heap_mark, 0, tw_heap_at - tr->heap_mark);
+	tw_heap_at = tr->heap_mark;
+	tr->cache_at = ARENA_CACHE;
+	tr->stubs_at = ARENA_STUBS;
+	memset(tr->on_host, 0, CACHE_PAGES * sizeof *tr->on_host);
+	memset(tr->piece, 0, sizeof tr->piece);
+}

@@ -1,0 +1,21 @@
+/*
+ * The switches of DIME (record --switch): each fragment begins with a test whether its thread is to go over to the other version of code (record/budget.h).
+ *
+ * thread.count goes up to TW_COUNT_END, where its upper half is no longer 0, so what is tested is tested without flags. A thread that finds it so comes by the dispatcher before
+ * the fragment. What is recorded adds the bytes of its record; bare fragments, all or few of them, see by it that a timer has come.
+ */
+#ifndef TW_VERSION_H
+#define TW_VERSION_H
+
+#include "engine/x86_64/decode.h"
+#include "engine/x86_64/emit.h"
+
+struct exit;
+
+/* Emits the test of thread.count alone: a thread leaves by x where it is at its end, else it adds `add`. Changes neither flags nor registers. */
+void tw_count_test(struct emit *e, struct exit *x, u32 add);
+
+/* Emits the test, at the fragment's beginning. */
+void tw_version_test(struct emit *e, const struct block *b);
+
+#endif

@@ -1,0 +1,139 @@
+#include "engine/kernel/file_calls.h"
+#include "engine/kernel/pass.h"
+#include "engine/kernel/process.h"
+#include "engine/kernel/status.h"
+#include <asm/fcntl.h>
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+
+/* ---- paths ---- */
+
+static i64 give_exe(const char *exe, u64 buf, u64 size)
+{
+	u64 n = strlen(exe);
+	n = n < size ? n : size;
+	if ((i64)size <= 0)
+		return ENGINE_EINVAL;
+	return tw_copy((void *)buf, exe, n) ? (i64)n : ENGINE_EFAULT;
+}
+
+i64 tw_sys_readlink(struct thread *t, const u64 *a)
+{
+	const char *exe = tw_process_exe(AT_FDCWD, a[0]);
+	return exe ? give_exe(exe, a[1], a[2]) : tw_pass(t, a);
+}
+
+i64 tw_sys_readlinkat(struct thread *t, const u64 *a)
+{
+	const char *exe = tw_process_exe((i32)a[0], a[1]);
+	return exe ? give_exe(exe, a[2], a[3]) : tw_pass(t, a);
+}
+
+/* The call as it is, but for a path that names a program through /proc: argument `k`; before it stands, if anything, the directory. */
+static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
+{
+	const char *exe = not_if ? NULL : tw_process_exe(k ? (i32)a[k - 1] : AT_FDCWD, a[k]);
+	u64 b[6];
+	if (!exe)
+		return tw_pass(t, a);
+	memcpy(b, a, sizeof b);
+	b[k] = (u64)exe;
+	return tw_pass_with(t, t->kernel->call, b);
+}
+
+/* What an open has given: it may be a file that is to be read otherwise. */
+static i64 opened(i64 fd, u64 path)
+{
+	tw_status_opened(fd, path);
+	return fd;
+}
+
+i64 tw_sys_open(struct thread *t, const u64 *a)
+{
+	return opened(follow_exe(t, a, 0, a[1] & O_NOFOLLOW), a[0]);
+}
+
+/* stat, access, statfs, getxattr, listxattr */
+i64 tw_sys_path(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 0, 0);
+}
+
+i64 tw_sys_openat(struct thread *t, const u64 *a)
+{
+	return opened(follow_exe(t, a, 1, a[2] & O_NOFOLLOW), a[1]);
+}
+
+/* How a path is to be resolved (RESOLVE_*) excludes such links, each in its way; where they are in a cache only, the kernel does not follow them either. */
+i64 tw_sys_openat2(struct thread *t, const u64 *a)
+{
+	struct open_how how = {0};
+	const bool follows = a[3] >= sizeof how && tw_copy(&how, (const void *)a[2], sizeof how) && !how.resolve;
+	return opened(follow_exe(t, a, 1, !follows || (how.flags & O_NOFOLLOW)), a[1]);
+}
+
+i64 tw_sys_faccessat(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, 0);
+}
+
+i64 tw_sys_faccessat2(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[3] & AT_SYMLINK_NOFOLLOW);
+}
+
+i64 tw_sys_newfstatat(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[3] & AT_SYMLINK_NOFOLLOW);
+}
+
+i64 tw_sys_statx(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[2] & AT_SYMLINK_NOFOLLOW);
+}
+
+/* ---- reads ---- */
+
+static i64 position(u64 fd)
+{
+	return tw_sys(__NR_lseek, fd, 0, SEEK_CUR);
+}
+
+/* The same for a read of one piece, at the file's position. */
+static i64 read_piece(struct thread *t, const u64 *a, u64 to, u64 n)
+{
+	i64 r = tw_status_known(a[0]) ? tw_status_read(a[0], (u64)position(a[0]), to, n, true) : TW_STATUS_PASS;
+	if (r != TW_STATUS_PASS)
+		return r;
+	r = tw_pass(t, a);
+	if (!tw_status_begins(to, r) || position(a[0]) != r)
+		return r;
+	const i64 again = tw_status_read(a[0], 0, to, n, true);
+	return again == TW_STATUS_PASS ? r : again;
+}
+
+i64 tw_sys_read(struct thread *t, const u64 *a)
+{
+	return read_piece(t, a, a[1], a[2]);
+}
+
+/* Into the first of several pieces: it may give less than all of them would take. */
+i64 tw_sys_readv(struct thread *t, const u64 *a)
+{
+	u64 piece[2];
+	return a[2] && tw_copy(piece, (void *)a[1], sizeof piece) ? read_piece(t, a, piece[0], piece[1]) : tw_pass(t, a);
+}
+
+i64 tw_sys_pread64(struct thread *t, const u64 *a)
+{
+	i64 r = tw_status_known(a[0]) ? tw_status_read(a[0], a[3], a[1], a[2], false) : TW_STATUS_PASS;
+	if (r != TW_STATUS_PASS)
+		return r;
+	r = tw_pass(t, a);
+	if (a[3] || !tw_status_begins(a[1], r))
+		return r;
+	const i64 again = tw_status_read(a[0], 0, a[1], a[2], false);
+	return again == TW_STATUS_PASS ? r : again;
+}

@@ -1,0 +1,24 @@
+/*
+ * Rows of the table of system calls (syscall.h): files that tell of the process. /proc/self/exe and the like name the engine, and are answered with the program (process.h); what is read of
+ * signals in /proc/PID/status and stat is put right (status.h). Everything else passes.
+ */
+#ifndef TW_FILE_CALLS_H
+#define TW_FILE_CALLS_H
+
+#include "engine/kernel/room.h"
+
+i64 tw_sys_readlink(struct thread *t, const u64 *a);
+i64 tw_sys_readlinkat(struct thread *t, const u64 *a);
+i64 tw_sys_open(struct thread *t, const u64 *a);
+i64 tw_sys_path(struct thread *t, const u64 *a);
+i64 tw_sys_openat(struct thread *t, const u64 *a);
+i64 tw_sys_openat2(struct thread *t, const u64 *a);
+i64 tw_sys_faccessat(struct thread *t, const u64 *a);
+i64 tw_sys_faccessat2(struct thread *t, const u64 *a);
+i64 tw_sys_newfstatat(struct thread *t, const u64 *a);
+i64 tw_sys_statx(struct thread *t, const u64 *a);
+i64 tw_sys_read(struct thread *t, const u64 *a);
+i64 tw_sys_readv(struct thread *t, const u64 *a);
+i64 tw_sys_pread64(struct thread *t, const u64 *a);
+
+#endif

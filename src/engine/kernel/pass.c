@@ -1,0 +1,107 @@
+#include "engine/kernel/pass.h"
+#include "engine/code/memory.h"
+#include "engine/signal/pending.h"
+#include "engine/x86_64/glue.h"
+#include <asm/unistd.h>
+#include <linux/futex.h>
+#include <linux/signalfd.h>
+#include <linux/time.h>
+
+static i64 make(struct thread *t, const u64 *regs, bool is_32bit)
+{
+	return is_32bit ? tw_app_int80(t, regs) : tw_app_syscall(t, regs);
+}
+
+/* Calls that are made often, wait for nothing and send nothing: no signal interrupts them. */
+static bool is_quick(u64 nr)
+{
+	static const u16 quick[] = {__NR_mmap,      __NR_munmap, __NR_mprotect, __NR_mremap,          __NR_madvise,      __NR_rt_sigpending,
+	                            __NR_getpid,    __NR_gettid, __NR_getppid,  __NR_clock_gettime,   __NR_gettimeofday, __NR_time,
+	                            __NR_getrusage, __NR_lseek,  __NR_fstat,    __NR_set_robust_list, __NR_sched_yield};
+	for (u32 k = 0; k < sizeof quick / sizeof *quick; k++)
+		if (quick[k] == nr)
+			return true;
+	return false;
+}
+
+/* They find nothing that is pending, and what they send to this very thread must not meet a mark. */
+static bool is_sender(u64 nr)
+{
+	return nr == __NR_kill || nr == __NR_tkill || nr == __NR_tgkill || nr == __NR_rt_sigqueueinfo || nr == __NR_rt_tgsigqueueinfo;
+}
+
+/* What a call has read, where it was read to in one piece: made what it is if it is a signalfd's. */
+static i64 take_read(struct thread *t, const u64 *regs, i64 bytes)
+{
+	u64 piece[2] = {regs[TW_RSI], (u64)bytes};
+	if ((regs[TW_RAX] != __NR_read && regs[TW_RAX] != __NR_readv) || bytes <= 0 || bytes % (i64)sizeof(struct signalfd_siginfo))
+		return bytes;
+	if (regs[TW_RAX] == __NR_readv && (!tw_copy(piece, (void *)regs[TW_RSI], sizeof piece) || piece[1] < (u64)bytes))
+		return bytes;
+	const i64 left = tw_pending_read(t, piece[0], bytes);
+	return left ? left : TW_SYSCALL_ABORTED;
+}
+
+/* With the synchronous signals blocked that the application blocks or ignores. */
+static i64 make_shut(struct thread *t, const u64 *regs, bool is_32bit, u64 quiet)
+{
+	tw_pending_shut(t, quiet, !is_sender(regs[TW_RAX]));
+	i64 r = make(t, regs, is_32bit);
+	if (!is_32bit)
+		r = take_read(t, regs, r);
+	tw_pending_open(t);
+	return r;
+}
+
+/* Calls that go by time, or are there to wait. Made again they would wait longer. */
+static bool is_wait(u64 nr, const u64 *regs)
+{
+	static const u16 waits[] = {__NR_poll,          __NR_ppoll,        __NR_select,     __NR_pselect6,        __NR_epoll_wait,
+	                            __NR_epoll_pwait,   __NR_epoll_pwait2, __NR_nanosleep,  __NR_clock_nanosleep, __NR_rt_sigtimedwait,
+	                            __NR_rt_sigsuspend, __NR_pause,        __NR_semtimedop, __NR_io_getevents,    __NR_io_pgetevents,
+	                            __NR_recvmmsg};
+	for (u32 k = 0; k < sizeof waits / sizeof *waits; k++)
+		if (waits[k] == nr)
+			return true;
+	return nr == __NR_futex && (regs[TW_RSI] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+}
+
+/* Only waits are made shut before the process has been sent a synchronous signal: another call that the first of them interrupts is made again. */
+static i64 make_for(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
+{
+	const u64 quiet = tw_pending_quiet(t);
+	if (quiet && (tw_pending_seen ? !is_quick(nr) : is_wait(nr, regs)))
+		return make_shut(t, regs, is_32bit, quiet);
+	const i64 r = make(t, regs, is_32bit);
+	return (tw_pending_marked || quiet) && !is_32bit ? take_read(t, regs, r) : r;
+}
+
+i64 tw_pass_as_made(struct thread *t)
+{
+	return make_for(t, t->kernel->call, t->regs, t->kernel->call32);
+}
+
+i64 tw_pass(struct thread *t, const u64 *a)
+{
+	i64 r = tw_pass_as_made(t);
+	(void)a;
+	if (r != ENGINE_EFAULT)
+		return r;
+	tw_lock(&tw_engine.lock);
+	bool again = tw_memory_unwatch_all();
+	tw_unlock(&tw_engine.lock);
+	return again ? tw_pass_as_made(t) : r;
+}
+
+i64 tw_pass_with(struct thread *t, u64 nr, const u64 *a)
+{
+	u64 regs[TW_NREGS];
+	regs[TW_RAX] = nr;
+	regs[TW_RDI] = a[0];
+	regs[TW_RSI] = a[1];
+	regs[TW_RDX] = a[2];
+	regs[TW_R10] = a[3];
+	regs[TW_R8] = a[4];
+	regs[TW_R9] = a[5];
+	return make_for(t, nr, regs, false);
+}

@@ -1,0 +1,3 @@
+#include "engine/kernel/room.h"
+
+struct tw_kernel_process tw_kernel;

@@ -1,0 +1,3 @@
+#include "engine/record/room.h"
+
+struct tw_record_process tw_recorder;
