@@ -1,5 +1,6 @@
 #include "engine/kernel/pass.h"
 #include "engine/code/memory.h"
+#include "engine/signal/action.h"
 #include "engine/signal/pending.h"
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
@@ -39,6 +40,7 @@ static i64 take_read(struct thread *t, const u64 *regs, i64 bytes)
 	if (regs[TW_RAX] == __NR_readv && (!tw_copy(piece, (void *)regs[TW_RSI], sizeof piece) || piece[1] < (u64)bytes))
 		return bytes;
 	const i64 left = tw_pending_read(t, piece[0], bytes);
+	t->signal->broken_off = !left;
 	return left ? left : TW_SYSCALL_ABORTED;
 }
 
@@ -66,14 +68,32 @@ static bool is_wait(u64 nr, const u64 *regs)
 	return nr == __NR_futex && (regs[TW_RSI] & FUTEX_CMD_MASK) != FUTEX_WAKE;
 }
 
+/*
+ * A call that is to be made again had begun, and meanwhile a signal has come that has a handler: natively this one would have broken it off. Who waits for the program to be in
+ * a call sees it in there until it runs again.
+ */
+static bool is_interrupted(const struct thread *t, u64 nr, const u64 *regs)
+{
+	const struct tw_signal_thread *s = t->signal;
+	const struct ksigaction *a = &s->actions->of[s->deferred.signo];
+	const bool restarts = s->deferred.signo && a->flags & SA_RESTART && (nr == __NR_futex || !is_wait(nr, regs));
+	return s->broken_off && s->deferred.signo && tw_action_has_handler(a) && !restarts;
+}
+
+static i64 unless_interrupted(const struct thread *t, u64 nr, const u64 *regs, i64 r)
+{
+	return r == TW_SYSCALL_ABORTED && is_interrupted(t, nr, regs) ? ENGINE_EINTR : r;
+}
+
 /* Only waits are made shut before the process has been sent a synchronous signal: another call that the first of them interrupts is made again. */
 static i64 make_for(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
 {
 	const u64 quiet = tw_pending_quiet(t);
+	t->signal->broken_off = false;
 	if (quiet && (tw_pending_seen ? !is_quick(nr) : is_wait(nr, regs)))
-		return make_shut(t, regs, is_32bit, quiet);
+		return unless_interrupted(t, nr, regs, make_shut(t, regs, is_32bit, quiet));
 	const i64 r = make(t, regs, is_32bit);
-	return (tw_pending_marked || quiet) && !is_32bit ? take_read(t, regs, r) : r;
+	return unless_interrupted(t, nr, regs, (tw_pending_marked || quiet) && !is_32bit ? take_read(t, regs, r) : r);
 }
 
 i64 tw_pass_as_made(struct thread *t)

@@ -74,12 +74,20 @@ static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 	t->has_deferred |= TW_DEFERRED_SIGNAL;
 }
 
-/* A signal that is not to be noticed: a system call it broke off is made again, unless it has been by another. */
-static void unnoticed(const struct thread *t, struct tw_ucontext *uc)
+/* The kernel has broken the call off, and has gone back to it (SA_RESTART): what the instruction `syscall` leaves in rcx tells. */
+static bool is_restarted(const struct tw_ucontext *uc)
 {
-	const bool broken_off = behind_call(uc->rip) && uc->rax == (u64)-EINTR;
-	if ((broken_off || before_call(uc->rip)) && !t->signal->deferred.signo)
+	return uc->rip == (u64)tw_syscall_insn && uc->rcx == (u64)tw_syscall_end;
+}
+
+/* A signal that is not to be noticed: a system call it broke off is made again, unless it has been by another. */
+static void unnoticed(struct thread *t, struct tw_ucontext *uc)
+{
+	const bool broken_off = (behind_call(uc->rip) && uc->rax == (u64)-EINTR) || is_restarted(uc);
+	if ((broken_off || before_call(uc->rip)) && !t->signal->deferred.signo) {
 		uc->rip = abort_of(uc->rip);
+		t->signal->broken_off = broken_off;
+	}
 }
 
 static void asynchronous(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)

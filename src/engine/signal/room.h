@@ -78,6 +78,7 @@ struct tw_signal_thread {
 	u64 wait_mask;        /* instead of it, while `waiting`: in sigsuspend, ppoll and the like, till the handler runs */
 	u64 kernel_wait_mask; /* as the kernel has it then */
 	bool waiting;
+	bool broken_off; /* the call that is to be made again had begun */
 	struct {
 		u64 sp, size;
 		u32 flags;

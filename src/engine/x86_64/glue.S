@@ -125,6 +125,7 @@ tw_app_syscall:
 	movq (8 * 8)(%rsi), %r8
 	movq (8 * 9)(%rsi), %r9
 	movq (8 * 6)(%rsi), %rsi
+	xorl %ecx, %ecx /* tw_syscall_end once the kernel has seen the call */
 tw_syscall_begin:
 	cmpq $0, %gs:T_HAS_DEFERRED
 	jne tw_syscall_abort
