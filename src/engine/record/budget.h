@@ -8,7 +8,7 @@
  * not run in a call that waits, and comes with the kernel's next tick.
  *
  * What is charged is what recording has cost over the bare engine: by the clock, what the engine took to translate, to switch buffers, and to change over; and for
- * each byte of records what that costs in the program's code (pace.h).
+ * each byte of records what that costs in the program's code (price.h). What is left of it is in an account (account.h).
  *
  * What must hold:
  *  - A thread draws from the account before it records, and sets its timer so that it cannot have cost more by then than it has drawn: recording costs no more

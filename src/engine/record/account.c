@@ -1,0 +1,169 @@
+#include "engine/record/account.h"
+
+#define MILLION      1000000u
+#define PERIOD_SHIFT 40
+#define PARTS        10u /* of the first period: a program may not run for longer */
+#define SHARES       32u /* of what there is in a period: as much is drawn at a time */
+
+static struct tw_budget_control *control(void)
+{
+	return &tw_engine.control->budget;
+}
+
+static bool learns(void)
+{
+	return control()->bare || control()->seeks;
+}
+
+static u64 larger(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 smaller(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+struct tw_account tw_account_of(struct thread *t)
+{
+	struct tw_budget_control *c = control();
+	struct tw_budget_thread *b = &t->record->budget;
+	if (c->per_thread)
+		return (struct tw_account){&b->account, &b->allowance, &b->all_cpu, &b->cpu_then};
+	return (struct tw_account){(u64 *)&c->account, (u64 *)&c->allowance, (u64 *)&c->cpu, (u64 *)&c->cpu_then};
+}
+
+struct tw_budget_period *tw_account_figures(u64 period)
+{
+	return &control()->of[period % TW_BUDGET_PERIODS];
+}
+
+static u64 load(const _Atomic uint64_t *at)
+{
+	return __atomic_load_n((const u64 *)at, __ATOMIC_RELAXED);
+}
+
+void tw_account_add(_Atomic uint64_t *at, u64 n)
+{
+	__atomic_fetch_add((u64 *)at, n, __ATOMIC_RELAXED);
+}
+
+/* Of B parts of the time without instrumentation, B / (1 + B) are of the time with it. */
+static u64 share_of(u64 cpu)
+{
+	const u64 budget = control()->budget;
+	return cpu / 1000 * budget / (MILLION + budget) * 1000;
+}
+
+/*
+ * What may be drawn in the period that begins: a share of the CPU time that was used since the last one began. It is never next to nothing, or a program that has slept would not be
+ * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow); or all, where something is learned: most of what is new comes as programs start.
+ * `left`: of the last period, in which the program may have waited for a processor, or slept. It stays, but no period has more than the share of a whole one.
+ */
+static u64 new_allowance(struct tw_account a, bool first, u64 left)
+{
+	const struct tw_budget_control *c = control();
+	const u64 cpu = __atomic_load_n(a.cpu, __ATOMIC_RELAXED), then = __atomic_exchange_n(a.cpu_then, cpu, __ATOMIC_RELAXED);
+	const u64 used = !first ? larger(cpu - then, c->period / 200) : learns() ? c->period : c->period / PARTS;
+	const u64 share = share_of(used), most = larger(share, share_of(c->period));
+	return c->is_share ? smaller(share + left, most) : c->budget;
+}
+
+/* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
+void tw_account_grow(struct tw_account a, u64 period)
+{
+	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), now = share_of(__atomic_load_n(a.cpu, __ATOMIC_RELAXED));
+	if (!period && control()->is_share && now > allowance)
+		__atomic_store_n(a.allowance, now, __ATOMIC_RELAXED);
+}
+
+static u32 bucket_of(u64 ns)
+{
+	u32 k = 0;
+	for (u64 us = ns / 1000; us && k + 1 < TW_BUDGET_BUCKETS; us >>= 1)
+		k++;
+	return k;
+}
+
+/* A period of an account is over, in which so much more was charged than there was. */
+static void note_overshoot(u64 period, u64 over)
+{
+	struct tw_budget_control *c = control();
+	u64 largest = load(&c->largest);
+	tw_account_add(&c->accounts, 1);
+	if (over)
+		tw_account_add(&c->over[bucket_of(over)], 1);
+	while (over > largest) {
+		if (!__atomic_compare_exchange_n((u64 *)&c->largest, &largest, over, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n((u64 *)&c->largest_in, period, __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+/* The account is that of this period from now on. What was overdrawn in the last is drawn already. */
+static void turn_over(struct tw_account a, u64 word, u64 period)
+{
+	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
+	const u64 over = drawn > allowance ? drawn - allowance : 0, left = word && drawn < allowance ? allowance - drawn : 0;
+	const u64 next = period << PERIOD_SHIFT | over;
+	if (!__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	/* The first period may have begun before the program did: what ran in it does not tell what will run in the second. */
+	__atomic_store_n(a.allowance, new_allowance(a, !word || (learns() && period == 2), left), __ATOMIC_RELAXED);
+	if (word)
+		note_overshoot((word >> PERIOD_SHIFT) - 1, over);
+}
+
+/* Numbers of periods in accounts are from 1, and have 24 bits. */
+static i32 periods_behind(u64 word, u64 period)
+{
+	return (i32)((u32)(period + 1) << 8) / 256 - (i32)((u32)(word >> PERIOD_SHIFT) << 8) / 256;
+}
+
+static bool is_of(u64 word, u64 period)
+{
+	return !periods_behind(word, period);
+}
+
+/* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
+u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
+{
+	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
+	for (;;) {
+		const i32 behind = periods_behind(word, *period);
+		if (behind > 0 || !word) {
+			turn_over(a, word, *period + 1);
+			word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
+			continue;
+		}
+		*period -= (u64)(i64)behind;
+		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
+		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0,
+		          share = larger(allowance / SHARES, 2 * TW_ACCOUNT_LEAST_NS);
+		const u64 n = smaller(left, share);
+		if (n < TW_ACCOUNT_LEAST_NS)
+			return 0;
+		if (__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return n;
+	}
+}
+
+/* Of what was drawn in that period so much has been used: the rest is given back, what was used beyond is drawn too. */
+void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used)
+{
+	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
+	for (;;) {
+		if (!is_of(word, period) && used <= drawn)
+			return;
+		const u64 next = used > drawn ? word + (used - drawn) : word - (drawn - used);
+		if (__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+bool tw_account_has(struct tw_account a)
+{
+	return (__atomic_load_n(a.word, __ATOMIC_RELAXED) & TW_BUDGET_DRAWN) < __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
+}

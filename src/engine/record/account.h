@@ -1,0 +1,36 @@
+/*
+ * The accounts of a budget (budget.h): what may be charged in a period, and what has been. There is one in the channel for all processes and threads, or each thread has one of its own.
+ *
+ * A word holds the period's number and the ns that were drawn in it, so that all change it without a lock. Who comes first to a later period turns the account over: what was overdrawn in the
+ * last is drawn in it already, what was left stays, up to the share of a whole period.
+ */
+#ifndef TW_ACCOUNT_H
+#define TW_ACCOUNT_H
+
+#include "engine/record/room.h"
+
+#define TW_ACCOUNT_LEAST_NS 20000u /* it does not pay to record for less */
+
+struct tw_account {
+	u64 *word, *allowance, *cpu, *cpu_then;
+};
+
+struct tw_account tw_account_of(struct thread *t);
+
+/* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
+void tw_account_grow(struct tw_account a, u64 period);
+
+/* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
+u64 tw_account_draw(struct tw_account a, u64 *period, u32 part);
+
+/* Of what was drawn in that period so much has been used: the rest is given back, what was used beyond is drawn too. */
+void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used);
+
+/* Is there something left? */
+bool tw_account_has(struct tw_account a);
+
+/* What a period's figures are added to. */
+struct tw_budget_period *tw_account_figures(u64 period);
+void tw_account_add(_Atomic uint64_t *at, u64 n);
+
+#endif
