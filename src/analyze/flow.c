@@ -188,7 +188,7 @@ static void add_edge(struct tw_flow *f, uint32_t first, uint32_t last, uint32_t 
 	uint32_t edge = run ? edge_of(f, run, to) : 0;
 	if (!edge)
 		return;
-	f->runs[run].recent = edge;
+	f->runs[run].recent = f->turned = edge;
 	f->edges[edge].count += count;
 }
 
@@ -238,11 +238,18 @@ void tw_flow_turn(struct tw_flow *f, uint32_t first)
 	}
 	if (n->fall != first)
 		n->jump = 1;
-	if (is_recent(f, first))
-		f->edges[f->runs[f->nodes[f->first].run].recent].count++;
-	else
+	if (is_recent(f, first)) {
+		f->turned = f->runs[f->nodes[f->first].run].recent;
+		f->edges[f->turned].count++;
+	} else {
 		end_run(f, first);
+	}
 	f->first = first;
+}
+
+uint32_t tw_flow_open_run(struct tw_flow *f)
+{
+	return f->last && f->head.closed ? run_of(f, f->first, f->last) : 0;
 }
 
 void tw_flow_stop(struct tw_flow *f)
@@ -315,6 +322,8 @@ static void add_runs(struct tw_flow *f, const struct tw_flow *from, const uint32
 		f->failed = 1;
 	for (uint32_t i = 1; i < from->n_runs && !f->failed; i++) {
 		const struct tw_flow_run *run = &from->runs[i];
+		if (!total[i])
+			continue; /* it was open, and went on */
 		rest[i] = split_run(f, from, map, run, total[i]);
 		if (run->stops)
 			add_stop(f, map[rest[i]], map[run->last], run->stops);

@@ -64,6 +64,7 @@ struct tw_flow {
 	uint32_t first; /* where the current run began */
 	uint32_t last;  /* the instruction executed last; 0: no stream is open */
 	struct tw_flow_head head;
+	uint32_t turned;  /* the edge that was counted last; whoever wants to know sets it to 0 before */
 	uint64_t streams; /* begun */
 	int failed;       /* no memory, or 2^32 of something */
 };
@@ -91,6 +92,16 @@ static inline void tw_flow_step(struct tw_flow *f, uint32_t first, uint32_t last
 	if (n->fall != first || n->jump)
 		tw_flow_turn(f, first);
 	f->last = last;
+}
+
+/* The run that is open, by its number; 0: none is, or it is the first, which may go on one that began before, or there is no memory. */
+uint32_t tw_flow_open_run(struct tw_flow *f);
+
+/* The stream stands where this run, once open, ends. */
+static inline void tw_flow_reopen(struct tw_flow *f, uint32_t run)
+{
+	f->first = f->runs[run].first;
+	f->last = f->runs[run].last;
 }
 
 /* Notes that `next` runs right behind `node` in memory. Returns 0 if another node is known to: then they have to be stepped one by one. */

@@ -1,6 +1,8 @@
 /* Block profiles of recordings: the analyzer that feeds a flow. */
-#include "analyze/profile.h"
+#include "analyze/flow_passes.h"
 #include "analyze/lackey.h"
+#include "analyze/profile.h"
+#include "base/array.h"
 #include "recording/recording.h"
 #include "replay/piece.h"
 
@@ -48,6 +50,10 @@ struct state {
 	uint64_t next_insn;  /* instructions of `thread` up to now */
 	uint32_t image;
 	struct tw_pieces pieces;
+	struct tw_flow_passes passes;
+	uint32_t run; /* the flow's open one, where passes have led and the flow was not told; 0: it stands where it stands */
+	struct tw_ref_shape *gathered; /* references of one block that stand in several stretches */
+	size_t gathered_room;
 	struct code **row[65536]; /* by a fragment's number, its upper half first */
 };
 
@@ -162,17 +168,18 @@ static void learn(struct state *s, struct code *c, unsigned block, unsigned to)
 
 /* ---- blocks ---- */
 
-static void count_refs(struct state *s, const struct code *c, const struct tw_ref *ref, const struct tw_ref *end)
+static void count_refs(struct state *s, const struct code *c, const struct tw_ref_shape *ref, const struct tw_ref_shape *end,
+                       uint64_t times)
 {
 	for (; ref < end; ref++) {
 		struct tw_flow_node *n = &s->flow.nodes[c->nodes[ref->insn]];
-		n->reads += ref->type & TW_READ;
-		n->writes += ref->type >> 1;
+		n->reads += times * (ref->type & TW_READ);
+		n->writes += times * (ref->type >> 1);
 	}
 }
 
 /* Takes the references of one instruction off *ref; returns how many iterations of it they are. */
-static uint64_t take_iterations(const struct tw_lackey_insn *insn, const struct tw_ref **ref, const struct tw_ref *end)
+static uint64_t take_iterations(const struct tw_lackey_insn *insn, const struct tw_ref_shape **ref, const struct tw_ref_shape *end)
 {
 	unsigned number = (*ref)->insn;
 	uint64_t n = 0;
@@ -193,8 +200,8 @@ static void step_insn(struct state *s, const struct code *c, unsigned insn, uint
 
 /* Executes a piece of block number k one by one: first what the instruction before it still makes, then the instructions, then the iterations of one
  * that did not come to its end. */
-static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_piece piece, const struct tw_ref *ref,
-                       const struct tw_ref *end)
+static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_piece piece, const struct tw_ref_shape *ref,
+                       const struct tw_ref_shape *end)
 {
 	while (ref < end && ref->insn < piece.first) {
 		unsigned insn = ref->insn;
@@ -215,26 +222,203 @@ static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_pi
 	}
 }
 
-static void take_block(struct state *s, const struct tw_batch *b, size_t i)
+/* A block of a batch: it is run[i], and has n references. */
+struct place {
+	const struct tw_block_run *run;
+	const struct tw_ref_shape *refs;
+	size_t n;
+	size_t i;      /* of the batch's blocks */
+	int continues; /* it goes on in the next batch */
+};
+
+/* The piece's references may begin before it where it goes on a block of the batch before. */
+static struct tw_piece piece_of(struct state *s, const struct tw_batch *b, const struct place *p)
 {
-	const struct tw_block_run *run = tw_batch_blocks(b) + i;
+	const unsigned first = tw_descriptor_blocks(p->run->descriptor)[p->run->block].first_insn;
+	if (p->continues || (p->i == 0 && !p->run->n_insns))
+		return tw_piece_of(&s->pieces, b, p->i, s->next_insn);
+	return (struct tw_piece){first, first + p->run->n_insns, s->next_insn};
+}
+
+/* Returns whether it was executed at once. */
+static int take_block(struct state *s, const struct tw_batch *b, const struct place *p)
+{
+	const struct tw_block_run *run = p->run;
 	const struct tw_block *block = &tw_descriptor_blocks(run->descriptor)[run->block];
-	size_t end = i + 1 < b->n_blocks ? run[1].first_ref : b->n_refs;
+	const struct tw_ref_shape *end = p->refs + p->n;
 	struct code *c = code_of(s, run->descriptor);
 	if (!c) {
 		s->flow.failed = 1;
-		return;
+		return 0;
 	}
 	if (run->n_insns > c->blocks[run->block].known)
 		learn(s, c, run->block, block->first_insn + run->n_insns);
-	if (c->blocks[run->block].manner == WHOLE && run->n_insns == block->n_insns && !(b->continues && i + 1 == b->n_blocks))
+	int whole = c->blocks[run->block].manner == WHOLE && run->n_insns == block->n_insns && !p->continues;
+	if (whole)
 		tw_flow_step(&s->flow, c->nodes[block->first_insn], c->nodes[block->first_insn + block->n_insns - 1]);
 	else
-		step_piece(s, c, run->block, tw_piece_of(&s->pieces, b, i, s->next_insn), tw_batch_refs(b) + run->first_ref,
-		           tw_batch_refs(b) + end);
+		step_piece(s, c, run->block, piece_of(s, b, p), p->refs, end);
 	if (s->shared->count_refs)
-		count_refs(s, c, tw_batch_refs(b) + run->first_ref, tw_batch_refs(b) + end);
+		count_refs(s, c, p->refs, end, 1);
 	s->next_insn += run->n_insns;
+	return whole;
+}
+
+/* ---- stretches ---- */
+
+/* Where a batch has come to. */
+struct walk {
+	const struct tw_batch *b;
+	size_t block, event; /* the next of each */
+};
+
+/* The flow stands where the passes have led. */
+static void tell_flow(struct state *s)
+{
+	if (s->run)
+		tw_flow_reopen(&s->flow, s->run);
+	s->run = 0;
+}
+
+/* What comes next does not follow what came before. */
+static void cut_stream(struct state *s)
+{
+	tell_flow(s);
+	tw_flow_stop(&s->flow);
+	s->pieces.has_rest = 0;
+	s->cut |= !s->seen;
+}
+
+/* Gaps before the next block. Returns whether there was one. */
+static int cut_here(struct state *s, struct walk *w)
+{
+	int cut = 0;
+	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block; w->event++) {
+		if (w->b->events[w->event].type != TW_EVENT_GAP)
+			continue;
+		s->seen |= w->block > 0;
+		cut_stream(s);
+		cut = 1;
+	}
+	return cut;
+}
+
+/* How many references at the start of a stretch are those of the block before it. */
+static uint32_t leading(const struct tw_stretch *t)
+{
+	return t->n_blocks ? t->blocks[0].first_ref : t->n_refs;
+}
+
+static int goes_on(const struct tw_batch *b, size_t stretch)
+{
+	return stretch + 1 < b->n_stretches && leading(b->stretches[stretch + 1]);
+}
+
+/* The references of the last block of a stretch, with those that stand in the stretches behind it. */
+static int gather(struct state *s, const struct tw_batch *b, size_t stretch, struct place *p)
+{
+	const struct tw_ref_shape *from = p->refs;
+	size_t n = p->n, done = 0;
+	for (;;) {
+		for (size_t k = 0; k < n; k++) {
+			struct tw_ref_shape *gathered = tw_array_room(s->gathered, done, &s->gathered_room, sizeof *gathered);
+			if (!gathered)
+				return 0;
+			s->gathered = gathered;
+			gathered[done++] = from[k];
+		}
+		if (!goes_on(b, stretch))
+			break;
+		from = b->stretches[++stretch]->refs;
+		n = leading(b->stretches[stretch]);
+		if (b->stretches[stretch]->n_blocks)
+			stretch = b->n_stretches; /* the last one */
+	}
+	p->refs = s->gathered;
+	p->n = done;
+	return 1;
+}
+
+/* Block by block. Returns whether all were executed at once, and nothing else happened. */
+static int walk_blocks(struct state *s, struct walk *w, size_t stretch)
+{
+	const struct tw_batch *b = w->b;
+	const struct tw_stretch *t = b->stretches[stretch];
+	int whole = 1;
+	for (uint32_t k = 0; k < t->n_blocks; k++, w->block++) {
+		const int is_last = k + 1 == t->n_blocks;
+		const uint32_t end = is_last ? t->n_refs : t->blocks[k + 1].first_ref;
+		struct place p = {&t->blocks[k], t->refs + t->blocks[k].first_ref, end - t->blocks[k].first_ref, w->block,
+		                  b->continues && w->block + 1 == b->n_blocks};
+		whole &= !cut_here(s, w);
+		if (is_last && goes_on(b, stretch) && !gather(s, b, stretch, &p))
+			s->flow.failed = 1;
+		s->flow.turned = 0;
+		whole &= take_block(s, b, &p);
+		if (s->flow.turned && !tw_flow_pass_edge(&s->passes, s->flow.turned))
+			s->flow.failed = 1;
+	}
+	return whole;
+}
+
+/* Whether the next thing that happens comes after a stretch. */
+static int is_quiet(const struct walk *w, const struct tw_stretch *t)
+{
+	return w->event == w->b->n_events || w->b->events[w->event].block >= w->block + t->n_blocks;
+}
+
+/* A stretch that has no pass for the open run yet. */
+static void make_pass(struct state *s, struct walk *w, size_t stretch, struct tw_flow_passed *passed)
+{
+	const struct tw_stretch *t = w->b->stretches[stretch];
+	const uint32_t run = s->run;
+	tell_flow(s);
+	tw_flow_pass_begin(&s->passes);
+	if (!walk_blocks(s, w, stretch))
+		passed->never = 1;
+	else if (run && !s->flow.failed && !tw_flow_pass_add(&s->passes, t, run, tw_flow_open_run(&s->flow)))
+		s->flow.failed = 1;
+}
+
+static void take_stretch(struct state *s, struct walk *w, size_t stretch)
+{
+	const struct tw_batch *b = w->b;
+	const struct tw_stretch *t = b->stretches[stretch];
+	const int stays =
+	    t->number && t->n_blocks && is_quiet(w, t) && !goes_on(b, stretch) && !(b->continues && w->block + t->n_blocks == b->n_blocks);
+	struct tw_flow_passed *passed = stays ? tw_flow_passed(&s->passes, t->number) : NULL;
+	if (!passed || passed->never) {
+		s->flow.failed |= stays && !passed;
+		tell_flow(s);
+		tw_flow_pass_begin(&s->passes);
+		walk_blocks(s, w, stretch);
+		return;
+	}
+	s->run = s->run ? s->run : tw_flow_open_run(&s->flow);
+	struct tw_flow_pass *pass = s->run ? tw_flow_pass_find(&s->passes, passed, s->run, t->number) : NULL;
+	if (!pass) {
+		make_pass(s, w, stretch, passed);
+		return;
+	}
+	pass->times++;
+	s->run = pass->out;
+	w->block += t->n_blocks;
+}
+
+/* How often passes were taken, into the flow. */
+static void settle(struct state *s)
+{
+	tell_flow(s);
+	tw_flow_passes_settle(&s->passes, &s->flow);
+	for (size_t i = 0; i < s->passes.stretches_room && !s->flow.failed; i++) {
+		struct tw_flow_passed *passed = &s->passes.stretches[i];
+		const struct tw_stretch *t = passed->stretch;
+		for (uint32_t k = 0; passed->times && s->shared->count_refs && k < t->n_blocks; k++) {
+			const uint32_t end = k + 1 < t->n_blocks ? t->blocks[k + 1].first_ref : t->n_refs;
+			count_refs(s, code_of(s, t->blocks[k].descriptor), t->refs + t->blocks[k].first_ref, t->refs + end, passed->times);
+		}
+		passed->times = 0;
+	}
 }
 
 /* ---- the analyzer ---- */
@@ -246,7 +430,9 @@ static void free_state(struct state *s)
 			free(s->row[i][k]);
 		free(s->row[i]);
 	}
+	tw_flow_passes_free(&s->passes);
 	tw_flow_fini(&s->flow);
+	free(s->gathered);
 	free(s);
 }
 
@@ -260,14 +446,6 @@ static void *begin(void *arg)
 	if (s)
 		s->shared = arg;
 	return s;
-}
-
-/* What comes next does not follow what came before. */
-static void cut_stream(struct state *s)
-{
-	tw_flow_stop(&s->flow);
-	s->pieces.has_rest = 0;
-	s->cut |= !s->seen;
 }
 
 static void enter_thread(struct state *s, const struct tw_batch *b)
@@ -284,27 +462,19 @@ static void enter_thread(struct state *s, const struct tw_batch *b)
 	s->image = s->shared->image[tw_recording_find_thread(s->shared->recording, b->thread)];
 }
 
-static void take_blocks(struct state *s, const struct tw_batch *b, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++)
-		take_block(s, b, i);
-	s->seen |= to > from;
-}
-
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	size_t done = 0;
+	struct walk w = {.b = b};
 	if (!s->any || b->thread != s->thread || b->first_insn != s->next_insn)
 		enter_thread(s, b);
-	for (size_t i = 0; i < b->n_events; i++) {
-		if (b->events[i].type != TW_EVENT_GAP)
-			continue;
-		take_blocks(s, b, done, b->events[i].block);
-		done = b->events[i].block;
-		cut_stream(s);
+	for (size_t i = 0; i < b->n_stretches && !s->flow.failed; i++) {
+		cut_here(s, &w);
+		take_stretch(s, &w, i);
 	}
-	take_blocks(s, b, done, b->n_blocks);
+	cut_here(s, &w);
+	s->seen |= b->n_blocks > 0;
+	s->next_insn = b->first_insn + b->n_insns;
 	return s->flow.failed ? tw_fail(TW_ERR_MEMORY, "profile") : 0;
 }
 
@@ -312,6 +482,8 @@ static int merge(void *state, void *later)
 {
 	struct state *s = state, *from = later;
 	int continues = !from->cut && s->any && from->first_thread == s->thread && from->first_insn == s->next_insn;
+	settle(s);
+	settle(from);
 	tw_flow_merge(&s->flow, &from->flow, continues);
 	if (!s->any) {
 		s->first_thread = from->first_thread;
@@ -332,6 +504,7 @@ static int end(void *state, int error)
 {
 	struct state *s = state;
 	if (!error) {
+		settle(s);
 		error = tw_flow_profile(&s->flow, s->shared->images, s->shared->n_images, s->shared->out);
 		s->shared->images = NULL;
 	}
