@@ -29,9 +29,14 @@ static u64 engine_handler; /* for all signals that have one of the engine's */
 	(TW_SYNC_SIGNALS | 1ull << (SIGQUIT - 1) | 1ull << (SIGABRT - 1) | 1ull << (SIGXCPU - 1) | 1ull << (SIGXFSZ - 1) |                 \
 	 1ull << (SIGSYS - 1))
 
-static bool dumps_core(int signo)
+/* Those by which servers and the like are asked to end. */
+#define END_SIGNALS (1ull << (SIGTERM - 1) | 1ull << (SIGINT - 1) | 1ull << (SIGHUP - 1))
+
+/* Is the engine to have something to do before a process dies of it by default? */
+static bool is_prepared(int signo)
 {
-	return CORE_SIGNALS >> (signo - 1) & 1;
+	const u64 ends = tw_engine.control->store.limit ? END_SIGNALS : 0;
+	return (CORE_SIGNALS | ends) >> (signo - 1) & 1;
 }
 
 bool tw_action_has_handler(const struct ksigaction *a)
@@ -72,7 +77,7 @@ static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
 		set_sync_action(t->signal->actions, signo, a);
 		return 0;
 	}
-	if (tw_action_has_handler(a) || (dumps_core(signo) && a->handler == (u64)SIG_DFL && !t->signal->actions->spared)) {
+	if (tw_action_has_handler(a) || (is_prepared(signo) && a->handler == (u64)SIG_DFL && !t->signal->actions->spared)) {
 		install(signo, a->flags & KEPT_FLAGS);
 		return 0;
 	}
@@ -84,7 +89,7 @@ static void take_signal(int signo, const struct ksigaction *a)
 {
 	if (tw_signal_is_sync(signo))
 		set_sync_action(&process_actions, signo, a);
-	else if (tw_action_has_handler(a) || (dumps_core(signo) && a->handler == (u64)SIG_DFL))
+	else if (tw_action_has_handler(a) || (is_prepared(signo) && a->handler == (u64)SIG_DFL))
 		install(signo, a->flags & KEPT_FLAGS);
 }
 
@@ -119,7 +124,7 @@ void tw_action_thread(struct thread *t)
 		return;
 	t->signal->actions->spared = tw_death_spares(t);
 	for (int s = 1; s <= NSIG_MAX; s++)
-		if (dumps_core(s) && t->signal->actions->of[s].handler == (u64)SIG_DFL)
+		if (is_prepared(s) && t->signal->actions->of[s].handler == (u64)SIG_DFL)
 			set_action(t, s, &t->signal->actions->of[s]);
 }
 

@@ -1,4 +1,5 @@
 #include "engine/signal/death.h"
+#include "engine/code/snapshot.h"
 #include "engine/record/recording.h"
 #include "engine/signal/fault.h"
 #include "engine/thread.h"
@@ -134,6 +135,8 @@ void tw_death(struct thread *t, int signo, const siginfo_t *info, const void *xs
 {
 	siginfo_t sent;
 	tw_fault_fatal(t, signo, info);
+	if (!tw_signal_is_sync(signo) && signo != SIGSYS)
+		tw_snapshot_leave(t);
 	tw_recording_end(t, signo, TW_ENDED_PROCESS);
 	if (!tw_death_spares(t)) {
 		memset(&sent, 0, sizeof sent);
