@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 #include <stddef.h>
+#include <trackway/counts.h>
 #include <trackway/descriptor.h>
 
 /* One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT stands where the next event
@@ -122,7 +123,8 @@ struct tw_recording_info {
 	uint32_t attached; /* the number of the process, if it ran already when recording began (--pid); else 0 */
 	uint32_t
 	    instrumented; /* 1: by trackway cc, when it was compiled: what is recorded is the code of the recording's modules that was */
-	uint64_t burst, every; /* ns: so long is recorded, so often; 0: not so (--burst, --every) */
+	uint64_t burst, every;      /* ns: so long is recorded, so often; 0: not so (--burst, --every) */
+	uint64_t engine[TW_COUNTS]; /* of a recording that was closed: what the engine counted of its own work, by enum tw_count */
 };
 
 struct tw_thread_info {

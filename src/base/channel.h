@@ -49,11 +49,12 @@
 #include "base/sizes.h"
 #include "base/store.h"
 #include <stdatomic.h>
+#include <trackway/counts.h>
 #include <trackway/descriptor.h>
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 15
+#define TW_CHANNEL_VERSION 16
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -275,6 +276,12 @@ struct tw_budget_control {
 	struct tw_budget_period of[TW_BUDGET_PERIODS]; /* by the number of the period, modulo this */
 };
 
+/* What the engine has counted. The sum over all rows is what there is, but of what is the most of something: of that the largest. */
+#define TW_COUNT_ROWS 8u
+struct tw_engine_counts {
+	_Alignas(64) _Atomic uint64_t of[TW_COUNTS];
+};
+
 /*
  * Who holds the descriptor lock: the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
  * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died.
@@ -314,6 +321,7 @@ struct tw_control {
 	_Atomic uint32_t namespaces;
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_leave_points leave;
+	struct tw_engine_counts counts[TW_COUNT_ROWS];
 	struct tw_window_control window;
 	struct tw_budget_control budget;
 	char calls[TW_CALLS_TEXT]; /* with FLAG_CALLS: more functions, by name, commas between */

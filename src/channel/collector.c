@@ -374,6 +374,16 @@ struct tw_collector_shares tw_collector_shares(const struct tw_collector *c)
 	return (struct tw_collector_shares){atomic_load(&c->control->next_program), atomic_load(&store->taken), atomic_load(&store->forks)};
 }
 
+void tw_collector_counts(const struct tw_collector *c, uint64_t counts[TW_COUNTS])
+{
+	memset(counts, 0, TW_COUNTS * sizeof *counts);
+	for (unsigned row = 0; row < TW_COUNT_ROWS; row++)
+		for (unsigned k = 0; k < TW_COUNTS; k++) {
+			const uint64_t n = atomic_load(&c->control->counts[row].of[k]);
+			counts[k] = k < TW_COUNT_MOST_PIECES ? counts[k] + n : n > counts[k] ? n : counts[k];
+		}
+}
+
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number)
 {
 	return tw_demux_descriptor(c->demux, number);

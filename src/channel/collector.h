@@ -75,6 +75,9 @@ struct tw_collector_shares {
 };
 struct tw_collector_shares tw_collector_shares(const struct tw_collector *c);
 
+/* What the engine counted of its own work, by enum tw_count. After tw_collector_finish. */
+void tw_collector_counts(const struct tw_collector *c, uint64_t counts[TW_COUNTS]);
+
 /* What became of the window. After tw_collector_finish. */
 struct tw_collector_window {
 	unsigned opened;             /* how often a process opened it, where there is a start */

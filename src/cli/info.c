@@ -2,6 +2,7 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/died.h"
+#include "cli/engine.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/tree.h"
@@ -22,6 +23,8 @@ static const char help[] = "Usage: trackway info [OPTION...] DIR\n\n"
                            "modules (code), and data: files, heap, stacks, anonymous and shared memory, from\n"
                            "when to when, and the system call that mapped it.\n\n"
                            "  --mappings        all data, not only the first 40 mappings\n"
+                           "  --engine          only what the engine did: what it translated, why the code\n"
+                           "                    cache was left, what was handed on, time, memory\n"
                            "  --address 0xA     only what was mapped at this address, from when to when\n"
                            "  --json            for programs to read\n"
                            "  --help            this text\n";
@@ -446,6 +449,7 @@ static int print_json(const struct tw_recording *r)
 	json_about(&j, tw_recording_info(r));
 	json_instrumented(&j, r);
 	json_totals(&j, tw_recording_totals(r));
+	tw_engine_json(&j, tw_recording_info(r));
 	tw_budget_json(&j, r);
 	tw_died_json(&j, r, NULL);
 	tw_tree_json(&j, r);
@@ -485,16 +489,17 @@ static int parse_address(const char *text, uint64_t *out)
 
 int tw_cmd_info(int argc, char **argv)
 {
-	enum { OPTION_MAPPINGS = 256, OPTION_ADDRESS, OPTION_JSON };
+	enum { OPTION_MAPPINGS = 256, OPTION_ADDRESS, OPTION_ENGINE, OPTION_JSON };
 	static const struct option options[] = {
 	    {"mappings", no_argument, NULL, OPTION_MAPPINGS},
+	    {"engine", no_argument, NULL, OPTION_ENGINE},
 	    {"address", required_argument, NULL, OPTION_ADDRESS},
 	    {"json", no_argument, NULL, OPTION_JSON},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"info", ":h", options};
-	int json = 0, has_address = 0;
+	int json = 0, has_address = 0, engine = 0;
 	size_t mappings = 40;
 	uint64_t address = 0;
 	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
@@ -504,6 +509,8 @@ int tw_cmd_info(int argc, char **argv)
 			json = 1;
 		else if (option == OPTION_MAPPINGS)
 			mappings = 0;
+		else if (option == OPTION_ENGINE)
+			engine = 1;
 		else if (option != OPTION_ADDRESS)
 			return tw_wrong_option(&set, option, argv);
 		else if (!parse_address(optarg, &address))
@@ -519,6 +526,8 @@ int tw_cmd_info(int argc, char **argv)
 		return tw_recording_error("info", argv[optind], error);
 	if (has_address)
 		error = print_address(r, argv[optind], address, json);
+	else if (engine && !json)
+		tw_engine_print(tw_recording_info(r));
 	else
 		error = json ? print_json(r) : print_text(r, mappings);
 	tw_recording_close(r);

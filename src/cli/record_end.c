@@ -74,6 +74,7 @@ static void close_recording(struct record *r)
 	r->end.complete = !r->result.failure[0];
 	r->end.failure = r->result.failure;
 	r->end.totals = r->result.totals;
+	tw_collector_counts(r->collector, r->end.engine);
 	const struct tw_moment ended = tw_machine_now();
 	r->end.tsc_hz = tw_machine_tsc_hz(&r->begun, &ended);
 	if (r->result.failure[0] && !r->result.said)

@@ -1,4 +1,4 @@
-/* How the command line and the header call formats, sinks and what is followed. */
+/* How the command line and the header call formats, sinks, what is followed, and what the engine counts. */
 #include "recording/recording.h"
 
 #include <string.h>
@@ -7,6 +7,38 @@ static const char *const formats[TW_NFORMATS] = {"none",           "dep",   "cal
                                                  "bb_pc+mem_addr", "dep06", "dep06-c", "cf_bit"};
 static const char *const sinks[] = {"file", "count"};
 static const char *const follows[] = {"all", "none"};
+
+static const char *const counts[TW_COUNTS] = {
+    [TW_COUNT_FRAGMENTS] = "fragments",
+    [TW_COUNT_SUPERBLOCKS] = "superblocks",
+    [TW_COUNT_INSNS] = "instructions",
+    [TW_COUNT_CODE_BYTES] = "code_bytes",
+    [TW_COUNT_LOOKUPS] = "lookups",
+    [TW_COUNT_BRIDGES] = "bridges",
+    [TW_COUNT_CACHE_BYTES] = "cache_bytes",
+    [TW_COUNT_LINKS] = "links",
+    [TW_COUNT_STALE] = "stale",
+    [TW_COUNT_EMPTIED] = "emptied",
+    [TW_COUNT_SYSCALLS] = "syscalls",
+    [TW_COUNT_EMULATED] = "emulated",
+    [TW_COUNT_UNLINKED] = "unlinked",
+    [TW_COUNT_NOT_FOUND] = "not_found",
+    [TW_COUNT_RESUMED] = "resumed",
+    [TW_COUNT_TAKEN] = "taken",
+    [TW_COUNT_TAKEN_PIECES] = "taken_pieces",
+    [TW_COUNT_LEFT] = "left",
+    [TW_COUNT_LEFT_BYTES] = "left_bytes",
+    [TW_COUNT_BUFFERS] = "buffers",
+    [TW_COUNT_WAITS] = "waits",
+    [TW_COUNT_FINDING_CYCLES] = "finding_cycles",
+    [TW_COUNT_JOINING_CYCLES] = "joining_cycles",
+    [TW_COUNT_HANDING_CYCLES] = "handing_cycles",
+    [TW_COUNT_WAITING_CYCLES] = "waiting_cycles",
+    [TW_COUNT_MOST_PIECES] = "most_pieces",
+    [TW_COUNT_MOST_CACHE] = "most_cache_bytes",
+    [TW_COUNT_MOST_STUBS] = "most_stub_bytes",
+    [TW_COUNT_MOST_HEAP] = "most_heap_bytes",
+};
 
 static int find(const char *const *names, int n, const char *name)
 {
@@ -44,4 +76,9 @@ const char *tw_follow_name(uint32_t follow)
 int tw_follow_by_name(const char *name)
 {
 	return find(follows, 2, name);
+}
+
+const char *tw_count_name(unsigned count)
+{
+	return counts[count];
 }

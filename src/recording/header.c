@@ -138,6 +138,14 @@ static void put_field(FILE *f, const struct field *field, const struct tw_record
 	}
 }
 
+/* What was counted, of what there is. */
+static void put_counts(FILE *f, const uint64_t *counts)
+{
+	for (unsigned k = 0; k < TW_COUNTS; k++)
+		if (counts[k])
+			fprintf(f, "engine: %s %llu\n", tw_count_name(k), (unsigned long long)counts[k]);
+}
+
 static void put_xstate(FILE *f, const struct tw_xstate *x)
 {
 	for (int i = 0; i < 32; i++)
@@ -155,6 +163,7 @@ static char *header_text(const struct tw_recording_info *info, size_t *n)
 	fprintf(f, FIRST_LINE "%d\n", TW_RECORDING_VERSION);
 	for (int i = 0; i < N_FIELDS; i++)
 		put_field(f, &fields[i], info);
+	put_counts(f, info->engine);
 	put_xstate(f, &info->xstate);
 	for (int i = 0; i < info->argc; i++)
 		put_text(f, "argument", info->argv[i]);
@@ -326,6 +335,20 @@ static int add_component(struct tw_xstate *x, const char *value)
 	return TW_OK;
 }
 
+/* Names that are not known are passed over, too. */
+static int set_count(uint64_t *counts, char *value)
+{
+	char *blank = strchr(value, ' ');
+	long long n;
+	if (!blank || number(blank + 1, 0, LLONG_MAX, &n))
+		return TW_ERR_DAMAGED;
+	*blank = 0;
+	for (unsigned k = 0; k < TW_COUNTS; k++)
+		if (!strcmp(value, tw_count_name(k)))
+			counts[k] = (uint64_t)n;
+	return TW_OK;
+}
+
 /* Unknown keys are passed over, so that a later minor addition does not need a new version. */
 static int parse_line(char *line, struct tw_recording_info *info)
 {
@@ -339,6 +362,8 @@ static int parse_line(char *line, struct tw_recording_info *info)
 		return error;
 	if (!strcmp(line, "argument"))
 		return add_argument(info, value);
+	if (!strcmp(line, "engine"))
+		return set_count(info->engine, value);
 	if (!strcmp(line, "xstate"))
 		return add_component(&info->xstate, value);
 	for (int i = 0; i < N_FIELDS; i++)

@@ -15,6 +15,7 @@ static void write_sample(void)
 {
 	char *argv[] = {"a\tb\\c", NULL};
 	struct tw_recording_info info = {.argc = 1, .argv = argv, .program = "/bin/program", .wait_status = -7, .totals = {.insns = 12}};
+	info.engine[TW_COUNT_LINKS] = 34;
 	int dir = open(".", O_RDONLY | O_DIRECTORY);
 	info.xstate.xcr0 = UINT64_MAX;
 	info.xstate.component[2].offset = 576;
@@ -73,6 +74,8 @@ static void is_read(void)
 	EQUAL(info.argc, 1);
 	EQUAL(info.wait_status, -7);
 	EQUAL(info.totals.insns, 12);
+	EQUAL(info.engine[TW_COUNT_LINKS], 34);
+	EQUAL(info.engine[TW_COUNT_STALE], 0);
 	EQUAL(info.xstate.xcr0, UINT64_MAX);
 	EQUAL(info.xstate.component[2].size, 256);
 	tw_header_free(&info);
@@ -112,6 +115,9 @@ static void lines(void)
 	    {"wait-status: -7", "wait-status: 4294967297"},
 	    {"instructions: 12", "instructions: x"},
 	    {"instructions: 12", "instructions: 99999999999999999999"},
+	    {"engine: links 34", "engine: links"},
+	    {"engine: links 34", "engine: links -1"},
+	    {"engine: links 34", "engine: links 34 5"},
 	    {"xstate: 2 576 256 0", "xstate: 2 576 256 0 1"},
 	    {"xstate: 2 576 256 0", "xstate: 2 576 256"},
 	    {"xstate: 2 576 256 0", "xstate: 32 576 256 0"},
@@ -123,6 +129,7 @@ static void lines(void)
 	for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
 		EQUAL(error_of_changed(damaged[i][0], damaged[i][1]), TW_ERR_DAMAGED);
 	EQUAL(error_of_changed("program: ", "later-addition: "), TW_OK);
+	EQUAL(error_of_changed("engine: links", "engine: later_addition"), TW_OK);
 }
 
 static void without_arguments(void)

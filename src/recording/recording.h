@@ -379,6 +379,9 @@ int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *f
 /* Sets disk space aside, so that the header can be written once more when the disk is full. */
 int tw_header_reserve(int dir_fd);
 
+/* What a count of the engine's is called, enum tw_count. */
+const char *tw_count_name(unsigned count);
+
 /* Names of formats and sinks, as on the command line; -1 if there is none of that name. */
 const char *tw_format_name(uint32_t format);
 int tw_format_by_name(const char *name);

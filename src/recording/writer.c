@@ -166,6 +166,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	info->complete = end->complete;
 	info->windows = end->windows;
 	info->totals = end->totals;
+	memcpy(info->engine, end->engine, sizeof info->engine);
 	info->wait_status = end->wait_status;
 	info->duration_ns = end->duration_ns;
 	info->tsc_hz = end->tsc_hz;

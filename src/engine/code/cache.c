@@ -2,6 +2,8 @@
 #include "engine/code/fragments.h"
 #include "engine/thread.h"
 #include "engine/code/translations.h"
+#include "engine/counts.h"
+#include "engine/heap.h"
 #include "engine/x86_64/emit.h"
 
 static struct tw_translations *const tr = &tw_translations;
@@ -95,6 +97,15 @@ static struct fragment **starting_in(u64 host)
 	return &tr->on_host[(host - ARENA_CACHE) / TW_PAGE];
 }
 
+static void count(const struct fragment *f)
+{
+	static const u8 what[] = {
+	    [FRAGMENT_CODE] = TW_COUNT_FRAGMENTS, [FRAGMENT_LOOKUP] = TW_COUNT_LOOKUPS, [FRAGMENT_BRIDGE] = TW_COUNT_BRIDGES};
+	tw_count(what[f->kind], 1);
+	tw_count(TW_COUNT_CACHE_BYTES, f->rec.map.code_bytes);
+	tw_translations_count();
+}
+
 void tw_cache_commit(struct fragment *f)
 {
 	struct tw_cache_piece *p = own_piece();
@@ -105,6 +116,7 @@ void tw_cache_commit(struct fragment *f)
 	__atomic_store_n(last, f, __ATOMIC_RELEASE);
 	tr->host_map[tr->n_host++] = (u32)(u64)f;
 	tr->n_code += f->kind == FRAGMENT_CODE;
+	count(f);
 }
 
 /* The one that starts last of those that start at or before this address and in its page. */

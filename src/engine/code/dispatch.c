@@ -16,6 +16,8 @@
 #include "engine/record/window.h"
 #include "engine/record/instrumentor.h"
 #include "engine/record/charge.h"
+#include "engine/counts.h"
+#include "engine/x86_64/glue.h"
 
 /* thread.regs as the glue saved them, made the application's: r11 held the buffer pointer. */
 static void take_registers(struct thread *t)
@@ -62,8 +64,14 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 	if (back)
 		tw_fragment_invalidate(back, back + 1);
 	const u64 began = tw_charge_begin();
-	tw_trace_join(t);
+	if (tw_trace_found(t)) {
+		const u64 joined = tw_tsc();
+		tw_trace_join(t);
+		tw_count_cycles(TW_COUNT_JOINING_CYCLES, joined, tw_tsc());
+	}
+	const u64 found = tw_tsc();
 	struct fragment *f = tw_resolve(t->pc, context, x);
+	tw_count_cycles(TW_COUNT_FINDING_CYCLES, found, tw_tsc());
 	tw_charge_end(t, began);
 	return f;
 }
@@ -119,12 +127,31 @@ static u64 enter_again(struct thread *t, struct exit *x)
 
 u64 tw_resume(struct thread *t)
 {
+	tw_count_by(t->tid, TW_COUNT_RESUMED, 1);
 	return enter(t, NULL, tw_instr()->context);
+}
+
+/* Why the cache was left. */
+static enum tw_count why(const struct exit *x)
+{
+	switch (x->kind) {
+	case EXIT_SYSCALL:
+	case EXIT_INT80:
+		return TW_COUNT_SYSCALLS;
+	case EXIT_EMULATE:
+		return TW_COUNT_EMULATED;
+	case EXIT_INDIRECT:
+	case EXIT_RETURN:
+		return TW_COUNT_NOT_FOUND;
+	default:
+		return TW_COUNT_UNLINKED;
+	}
 }
 
 u64 tw_dispatch(struct thread *t)
 {
 	struct exit *x = (struct exit *)t->exit;
+	tw_count_by(t->tid, why(x), 1);
 	take_registers(t);
 	if (tw_form_now() == TW_FORM_PLAIN) /* else the cache keeps it */
 		t->upper = x->upper;

@@ -3,6 +3,7 @@
 #include "engine/code/private.h"
 #include "engine/code/stale.h"
 #include "engine/code/translations.h"
+#include "engine/counts.h"
 #include "engine/record/instrumentor.h"
 #include "engine/thread.h"
 #include <asm/unistd.h>
@@ -47,6 +48,7 @@ static void settle(void)
 static void throw_away(const struct thread *t)
 {
 	__atomic_store_n(&emptying, true, __ATOMIC_SEQ_CST);
+	tw_count(TW_COUNT_EMPTIED, 1);
 	call_out(t);
 	tw_translations_empty();
 	tw_numbers_forget();

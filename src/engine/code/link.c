@@ -2,6 +2,7 @@
 #include "engine/code/fragments.h"
 #include "engine/code/lookup.h"
 #include "engine/code/tables.h"
+#include "engine/counts.h"
 #include "engine/record/instrumentor.h"
 #include "engine/x86_64/emit.h"
 
@@ -16,6 +17,7 @@ static void link_direct(struct exit *x, struct fragment *f)
 		to = bridge->rec.map.code;
 	}
 	emit_patch(x->patch, to);
+	tw_count(TW_COUNT_LINKS, 1);
 	x->linked = 1;
 	x->next_in = f->incoming;
 	f->incoming = x;

@@ -9,7 +9,9 @@
 #include "engine/code/translations.h"
 #include "engine/record/instrumentor.h"
 #include "engine/record/program.h"
+#include "engine/counts.h"
 #include "engine/heap.h"
+#include "engine/x86_64/glue.h"
 #include <asm/resource.h>
 #include <asm/stat.h>
 #include <asm/unistd.h>
@@ -189,6 +191,9 @@ static void adopt(const struct snapshot_head *h)
 	s.n_startup = h->n_startup;
 	s.complete = false;
 	tw_snapshot_came();
+	tw_count(TW_COUNT_TAKEN, 1);
+	tw_count(TW_COUNT_TAKEN_PIECES, h->n_host);
+	tw_translations_count();
 }
 
 /* Is this a file that only who runs this process can have written, as long as it begins by saying, and that nobody has written to since it was kept? */
@@ -235,6 +240,7 @@ static i64 open_at(u64 place, struct snapshot_head *h, u64 *at)
 static bool go_on_with(u64 place)
 {
 	u64 at;
+	const u64 began = tw_tsc();
 	i64 fd = open_at(place, &head, &at);
 	if (tw_failed(fd))
 		return false;
@@ -251,6 +257,7 @@ static bool go_on_with(u64 place)
 		tw_recorder.start.entries = head.claimed.entries;
 	}
 	tw_sys(__NR_close, fd, 0, 0);
+	tw_count_cycles(TW_COUNT_HANDING_CYCLES, began, tw_tsc());
 	return mapped;
 }
 
@@ -495,6 +502,8 @@ static void write_as(struct tw_store_entry *e, int fd)
 	__atomic_store_n((u64 *)&e->offset, (u64)offset + 1, __ATOMIC_RELEASE);
 	__atomic_store_n((u32 *)&e->fragments, head.n_host, __ATOMIC_RELEASE);
 	__atomic_fetch_add((u32 *)&e->written, 1, __ATOMIC_RELAXED);
+	tw_count(TW_COUNT_LEFT, 1);
+	tw_count(TW_COUNT_LEFT_BYTES, head.lead.bytes);
 }
 
 /* Writing far behind in a file is a matter of the program's limit on the size of files. */
@@ -536,6 +545,7 @@ static void leave_in(struct tw_store_entry *e)
 {
 	if (!e || !is_better(e) || !may_write() || !begin(e))
 		return;
+	const u64 began = tw_tsc();
 	i64 fd = tw_channel_open();
 	if (!tw_failed(fd)) {
 		tw_lock(&tw_engine.lock);
@@ -546,6 +556,7 @@ static void leave_in(struct tw_store_entry *e)
 		tw_sys(__NR_close, fd, 0, 0);
 	}
 	__atomic_store_n((u32 *)&e->writer, 0, __ATOMIC_RELEASE);
+	tw_count_cycles(TW_COUNT_HANDING_CYCLES, began, tw_tsc());
 }
 
 void tw_snapshot_leave(const struct thread *t)

@@ -56,7 +56,7 @@ void tw_snapshot_came(void);
 /* The program's entry is about to be translated: all modules mapped by now are part of its start. Under the lock. */
 void tw_snapshot_started(void);
 
-/* The process is about to end or to become another program: leaves a snapshot if there is none or it has become much better. */
+/* The process is about to end, by itself or by a signal that was sent to it, or to become another program: leaves a snapshot if there is none or it has become much better. */
 void tw_snapshot_leave(const struct thread *t);
 
 #endif

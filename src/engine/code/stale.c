@@ -3,6 +3,7 @@
 #include "engine/code/stub.h"
 #include "engine/code/tables.h"
 #include "engine/code/translations.h"
+#include "engine/counts.h"
 #include "engine/record/instrumentor.h"
 
 #define BREAKPOINT 0xcc
@@ -15,6 +16,7 @@ void tw_fragment_make_stale(struct fragment *f)
 		tw_fragment_take_out(f);
 		f->stale = true;
 		tr->n_stale += f->kind == FRAGMENT_CODE;
+		tw_count(TW_COUNT_STALE, f->kind == FRAGMENT_CODE);
 		for (struct exit *x = f->incoming; x; x = x->next_in)
 			tw_exit_unlink(x);
 		f->incoming = NULL;

@@ -3,7 +3,9 @@
 #include "engine/code/path.h"
 #include "engine/code/superblock.h"
 #include "engine/record/instrumentor.h"
+#include "engine/counts.h"
 #include "engine/heap.h"
+#include "engine/x86_64/glue.h"
 
 #define RECORDS_LOOKED_AT 2000u
 #define LOOKS_IN_VAIN     4u  /* in a row: then only half as many buffers are looked at... */
@@ -237,6 +239,7 @@ void tw_trace_look(struct thread *t, const u8 *from, u64 to)
 	const bool tagged = tw_tags_used();
 	if (!tw_instr()->superblocks || !tw_engine.control->hot || !is_turn(&t->code->looks))
 		return;
+	const u64 began = tw_tsc();
 	for (u32 n = 0; n < RECORDS_LOOKED_AT && t->code->n_hot < MAX_HOT && tw_record_next(&r, &now); n++) {
 		if (!(tagged && within_superblock(&in, &before, &now)) && before.f && now.f)
 			count_pass(t, &before, &now, &r);
@@ -246,6 +249,7 @@ void tw_trace_look(struct thread *t, const u8 *from, u64 to)
 		before = now;
 	}
 	weigh(&t->code->looks, t->code->n_hot - n_hot, plain);
+	tw_count_cycles(TW_COUNT_JOINING_CYCLES, began, tw_tsc());
 }
 
 bool tw_trace_found(const struct thread *t)

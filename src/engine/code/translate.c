@@ -24,6 +24,7 @@
 #include "engine/record/store.h"
 #include "engine/record/call_code.h"
 #include "engine/heap.h"
+#include "engine/counts.h"
 
 #define MAX_TURNS 8u /* of a loop in one superblock */
 
@@ -361,6 +362,13 @@ static void keep_record(struct fragment *f)
 	f->rec.statuses = plan.after[block.n_insns - 1].statuses;
 }
 
+static void count(const struct fragment *f)
+{
+	tw_count(TW_COUNT_INSNS, f->rec.n_insns);
+	for (u32 k = 0; k < f->rec.n_pieces; k++)
+		tw_count(TW_COUNT_CODE_BYTES, f->rec.piece[k].bytes);
+}
+
 /* Makes a fragment of `block`, which has been prepared. c_reg: it is a loop, and counts there; else TW_NOREG. */
 static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct exit *x, struct fragment **lookup)
 {
@@ -390,6 +398,7 @@ static struct fragment *translate_block(u32 context, u8 t_reg, u8 c_reg, struct 
 	emit_body(e, &block);
 	tw_exits_end(e, &block, &plan);
 	tw_make_finish(f, &block);
+	count(f);
 	for (u32 k = 0; k < f->rec.n_pieces; k++)
 		tw_memory_watch(f->rec.piece[k].pc, f->rec.piece[k].bytes);
 	if (tw_engine.control->dump_all || tw_engine.control->dump_pc == block.pc)
@@ -446,7 +455,9 @@ struct fragment *tw_translate_superblock(const struct tw_path *path)
 	if (path->loops && c_reg == TW_NOREG && unroll(&copy) && !prepare_path(&copy, &t_reg))
 		return NULL;
 	struct fragment *f = translate_block(path->context, t_reg, c_reg, NULL, NULL);
-	if (f)
-		f->is_superblock = true;
+	if (!f)
+		return NULL;
+	f->is_superblock = true;
+	tw_count(TW_COUNT_SUPERBLOCKS, 1);
 	return f;
 }

@@ -1,4 +1,5 @@
 #include "engine/code/translations.h"
+#include "engine/counts.h"
 #include "engine/heap.h"
 #include "engine/x86_64/state.h"
 #include <asm/unistd.h>
@@ -72,6 +73,14 @@ bool tw_translations_full(void)
 	return mostly_stale() || tr->cache_at + CACHE_MARGIN >= tw_arena_cache_end() ||
 	       tr->stubs_at + STUBS_MARGIN >= tw_arena_stubs_end() || tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() ||
 	       tr->n_host + 16 >= MAX_FRAGMENTS || tr->n_uppers + 16 >= MAX_UPPERS;
+}
+
+void tw_translations_count(void)
+{
+	tw_count_most(TW_COUNT_MOST_PIECES, tr->n_host);
+	tw_count_most(TW_COUNT_MOST_CACHE, tr->cache_at - ARENA_CACHE);
+	tw_count_most(TW_COUNT_MOST_STUBS, tr->stubs_at - ARENA_STUBS);
+	tw_count_most(TW_COUNT_MOST_HEAP, tw_heap_at - tr->heap_mark);
 }
 
 void tw_translations_empty(void)

@@ -75,6 +75,9 @@ bool tw_translations_renew(void);
  */
 bool tw_translations_full(void);
 
+/* Counts how far the areas are used. */
+void tw_translations_count(void);
+
 /* Nothing is translated any more. The memory is as it was before the first. */
 void tw_translations_empty(void);
 

@@ -7,6 +7,7 @@
 #include "engine/record/slot.h"
 #include "engine/record/spare.h"
 #include "engine/record/walk.h"
+#include "engine/counts.h"
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -99,12 +100,15 @@ void tw_buffer_close(struct thread *t)
 static bool wait_empty(struct tw_slot *s, u32 b)
 {
 	const struct __kernel_timespec pause = {0, 100000000};
-	while (LOAD_ACQUIRE(&s->buffer[b].state) != TW_BUFFER_EMPTY) {
-		if (!tw_channel_collector_alive(tw_engine.control))
-			return false;
+	if (LOAD_ACQUIRE(&s->buffer[b].state) == TW_BUFFER_EMPTY)
+		return true;
+	const u64 began = tw_tsc();
+	bool alive;
+	while ((alive = tw_channel_collector_alive(tw_engine.control)) && LOAD_ACQUIRE(&s->buffer[b].state) != TW_BUFFER_EMPTY)
 		tw_sys4(__NR_futex, &s->buffer[b].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
-	}
-	return true;
+	tw_count(TW_COUNT_WAITS, 1);
+	tw_count_cycles(TW_COUNT_WAITING_CYCLES, began, tw_tsc());
+	return alive;
 }
 
 /* From here on the thread writes over one buffer of its slot again and again, and nobody reads it. */
@@ -159,6 +163,7 @@ static void go_on_in_next(struct thread *t)
 void tw_buffer_switch(struct thread *t)
 {
 	const u64 began = tw_charge_begin();
+	tw_count(TW_COUNT_BUFFERS, 1);
 	const u64 end = tw_pen_in_slack(t) ? t->record->slack_jump : t->bufptr;
 	const u64 bytes = t->record->telling ? 0 : end - (u64)t->record->buffer;
 	go_on_in_next(t);
