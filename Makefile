@@ -40,6 +40,8 @@ MPI := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
 CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -O2 -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
 CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
+# What those compiled with --full=guard carry besides.
+CC_GUARD_SRC := $(wildcard src/cc/guard/*.c)
 # What those with a batch routine carry besides, which has replay in it: only what the routine calls can be seen of it.
 CC_BATCH_OBJ := $(patsubst %,$(BUILD)/batch/%.o,$(wildcard src/cc/batch/*.c))
 CC_BATCH_NAMES := trackway_cc_batch tw_batch_blocks tw_batch_refs
@@ -52,7 +54,7 @@ LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
 MPI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(MPI_SRC))
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-batch.o
+all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-guard.o $(BUILD)/trackway-cc-batch.o
 ifneq ($(MPI),)
 all: mpi
 endif
@@ -116,6 +118,9 @@ $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 	$(CC) $(ENGINE_LDFLAGS) -o $@ $(ENGINE_OBJ)
 
 $(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC))
+	$(CC) -nostdlib -r -o $@ $^
+
+$(BUILD)/trackway-cc-guard.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_GUARD_SRC))
 	$(CC) -nostdlib -r -o $@ $^
 
 $(BUILD)/trackway-cc-batch.o: $(CC_BATCH_OBJ) $(BUILD)/libtrackway.a
@@ -198,6 +203,7 @@ install: all
 	$(if $(MPI),install -m 755 $(BUILD)/trackway-mpi $(DESTDIR)$(PREFIX)/bin/trackway-mpi)
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
 	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
+	install -m 644 $(BUILD)/trackway-cc-guard.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-guard.o
 	install -m 644 $(BUILD)/trackway-cc-batch.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-batch.o
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5/

@@ -21,10 +21,11 @@
 #include <stdint.h>
 
 #define TW_CC_SECTION       "trackway_cc"
-#define TW_CC_SECTION_TWICE "trackway_cc_twice" /* something is in it where functions have two versions */
-#define TW_CC_SECTION_WORDS "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
-#define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
-#define TW_CC_VERSION       4u
+#define TW_CC_SECTION_TWICE "trackway_cc_twice"   /* something is in it where functions have two versions */
+#define TW_CC_SECTION_GUARD "trackway_cc_guarded" /* something is in it where code relies on the page behind each buffer */
+#define TW_CC_SECTION_WORDS "trackway_cc_words"   /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
+#define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
+#define TW_CC_VERSION       5u
 
 struct tw_cc_word_place {
 	int32_t at;     /* of a function, from here, that returns how far from the thread pointer the word is */
@@ -55,6 +56,9 @@ struct __attribute__((packed)) tw_cc_block {
 	uint8_t n_insns, n_ops;
 	uint8_t end;   /* enum tw_end */
 	uint8_t flags; /* enum tw_descriptor_flags; TW_CC_GLUED */
+	/* Where a write that faults finds its record, and registers whose own values are put aside meanwhile (TW_NOREG: none): */
+	uint8_t reg, offset; /* the record begins so far from the register */
+	uint8_t spilled, counter;
 };
 
 /* The last two instructions are a call of __tls_get_addr in the form that linkers may replace. */

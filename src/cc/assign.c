@@ -196,7 +196,7 @@ static void find_store(void *arg, uint32_t to)
 		b->stores_behind |= (uint8_t)loads;
 	else
 		b->stores |= (uint8_t)loads;
-	if (loads || e->flow->block[to].check || e->leading[to] != 1)
+	if (loads || e->flow->block[to].check || e->flow->block[to].entry || e->leading[to] != 1)
 		e->all_alone = 0;
 }
 

@@ -78,6 +78,8 @@ static void place_behind(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
 	if ((b->end != TW_END_CALL && b->end != TW_END_ICALL) || b->fall < 0 || (to && to->is_bounded))
 		return;
+	if (f->guard && tw_cc_comes_back(f, b))
+		return;
 	if (tw_cc_hands(f, b))
 		b->check_behind = 1;
 	else
@@ -128,8 +130,28 @@ static int is_bounded_entry(const struct tw_cc_flow *f, const struct tw_cc_block
 	return b->entry == TW_CC_ENTRY_FUNCTION && f->function[f->code->insn[b->first].function].is_bounded;
 }
 
+/* With a page that ends the buffer: may the pointer be another's there? In what is entered in ways that are seen it is the thread's own. */
+static int is_doubtful(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
+{
+	const int is_private = b->entry == TW_CC_ENTRY_FUNCTION && f->function[f->code->insn[b->first].function].is_private;
+	return b->entry && !is_private && !tw_cc_is_dispatched(f, b);
+}
+
+static void place_doubtful(struct tw_cc_flow *f)
+{
+	for (uint32_t n = 0; n < f->n_blocks; n++) {
+		place_behind(f, &f->block[n]);
+		if (is_doubtful(f, &f->block[n]))
+			place(&f->block[n]);
+	}
+}
+
 int tw_cc_checks_place(struct tw_cc_flow *f)
 {
+	if (f->guard) {
+		place_doubtful(f);
+		return 0;
+	}
 	uint32_t *distance = calloc(f->n_blocks + 1, sizeof *distance);
 	if (!distance)
 		return -1;

@@ -2,7 +2,8 @@
  * Where code tests whether the buffer is full.
  *
  * What must hold: every cycle of blocks, every entry of a function that is not bounded (flow.h) and every return from a call of one comes by a check, and from one to the next
- * no more than TW_CC_PATH_BYTES are written, or three times as many where flags are in use, and one block.
+ * no more than TW_CC_PATH_BYTES are written, or three times as many where flags are in use, and one block. With a guard page (flow.guard) only entries of functions, and
+ * returns from calls, after which the pointer may be another's.
  */
 #ifndef TW_CC_CHECKS_H
 #define TW_CC_CHECKS_H

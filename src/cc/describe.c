@@ -154,8 +154,15 @@ static void print_lengths(FILE *out, const struct tw_cc_flow *f, uint32_t n)
 	}
 }
 
-static void describe_block(FILE *out, const struct tw_cc_flow *f, uint32_t n, const struct tw_cc_record *r, uint16_t context)
+/* Where its record is while it is being written. */
+static void print_place(FILE *out, const struct tw_cc_buffer *b, const struct tw_cc_loop *l)
 {
+	fprintf(out, "\t.byte %u,%u,%u,%u\n", b->reg, b->offset, b->borrows ? b->reg : TW_NOREG, l->borrowed ? l->counter : TW_NOREG);
+}
+
+static void describe_block(FILE *out, const struct tw_cc_described *d, uint32_t n, const struct tw_cc_record *r)
+{
+	const struct tw_cc_flow *f = d->flow;
 	static struct bytes b; /* one at a time */
 	const struct tw_cc_block_info *info = &f->block[n];
 	const int glued = tw_cc_last(f, info)->glued;
@@ -170,28 +177,28 @@ static void describe_block(FILE *out, const struct tw_cc_flow *f, uint32_t n, co
 		fprintf(out, "\t.long " TW_CC_LABEL_INSN "-.\n", f->block[target].first);
 	else
 		fprintf(out, "\t.long 0\n");
-	fprintf(out, "\t.short %u,%u\n\t.byte %u,%u,%u,%u\n", r->n_values, context, info->n, r->n_ops, info->end,
+	fprintf(out, "\t.short %u,%u\n\t.byte %u,%u,%u,%u\n", r->n_values, d->known ? d->known[n].in : 0, info->n, r->n_ops, info->end,
 	        r->flags | (glued ? TW_CC_GLUED : 0));
+	print_place(out, &d->buffer[n], &d->loop[n]);
 	print_lengths(out, f, n);
 	print_bytes(out, &b);
 }
 
-int tw_cc_describe(FILE *out, const struct tw_cc_flow *f, const struct tw_cc_known *known, const struct tw_cc_loop *loop, uint32_t from,
-                   uint32_t to)
+int tw_cc_describe(FILE *out, const struct tw_cc_described *d, uint32_t from, uint32_t to)
 {
 	struct tw_cc_record *r = malloc(sizeof *r);
 	if (!r)
 		return -1;
 	fprintf(out, "\t.pushsection " TW_CC_SECTION ",\"a?\",@progbits\n");
 	fprintf(out, ".LtwP%u:\n\t.long %u,%u,.LtwQ%u-.LtwP%u,%u,0,", from, TW_CC_MAGIC, TW_CC_VERSION, from, from, to - from);
-	fprintf(out, TW_CC_LABEL_WORD "-.,%d,0\n", f->large);
+	fprintf(out, TW_CC_LABEL_WORD "-.,%d,0\n", d->flow->large);
 	for (uint32_t n = from; n < to; n++) {
-		tw_cc_plan_block(f, known, n, r);
-		if (loop[n].counter != TW_NOREG) {
+		tw_cc_plan_block(d->flow, d->known, n, r);
+		if (d->loop[n].counter != TW_NOREG) {
 			r->n_values = 1;
 			r->flags |= TW_DESC_LOOP;
 		}
-		describe_block(out, f, n, r, known ? known[n].in : 0);
+		describe_block(out, d, n, r);
 	}
 	fprintf(out, ".LtwQ%u:\n\t.popsection\n", from);
 	free(r);

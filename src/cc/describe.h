@@ -11,8 +11,15 @@
 #define TW_CC_LABEL_END ".LtwE%u"
 #define TW_CC_LABEL_TAG ".LtwT%u"
 
-/* Blocks [from, to), which stand in one section that is the current one. `loop`: of each block (loops.h). -1: there is no memory. */
-int tw_cc_describe(FILE *out, const struct tw_cc_flow *f, const struct tw_cc_known *known, const struct tw_cc_loop *loop, uint32_t from,
-                   uint32_t to);
+/* What became of all blocks. */
+struct tw_cc_described {
+	const struct tw_cc_flow *flow;
+	const struct tw_cc_known *known;
+	const struct tw_cc_buffer *buffer;
+	const struct tw_cc_loop *loop;
+};
+
+/* Blocks [from, to), which stand in one section that is the current one. -1: there is no memory. */
+int tw_cc_describe(FILE *out, const struct tw_cc_described *d, uint32_t from, uint32_t to);
 
 #endif

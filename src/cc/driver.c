@@ -212,6 +212,7 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 	const struct tw_cc_options options = {.pic = d->command.pic,
 	                                      .values = d->wishes->values,
 	                                      .large = d->wishes->large,
+	                                      .guard = d->wishes->guard,
 	                                      .by_hand = tw_cc_is_assembly(d->command.kind[word])};
 	struct tw_cc_flow flow = {0};
 	struct tw_cc_counts counts = {.blocks = pass == FIRST};

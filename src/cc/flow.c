@@ -332,7 +332,7 @@ static void find_free(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 
 int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f)
 {
-	*f = (struct tw_cc_flow){.code = c, .pic = o->pic, .large = o->large, .by_hand = o->by_hand};
+	*f = (struct tw_cc_flow){.code = c, .pic = o->pic, .large = o->large, .guard = o->guard, .by_hand = o->by_hand};
 	if (find_blocks(f, o->values))
 		return -1;
 	f->jumps = calloc(c->n_functions + 1, 1);

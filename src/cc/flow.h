@@ -26,6 +26,7 @@ struct tw_cc_options {
 	int pic; /* shared libraries: the slot is found by way of the global offset table, and functions may be replaced by others of the same name */
 	int values; /* references are recorded */
 	int by_hand; /* written by hand: functions may have rules of their own, by which all registers and flags matter where they are called and left */
+	int guard; /* each buffer ends where nothing can be written: only what may have another thread's, or module's, pointer looks for itself */
 	int large; /* the module may have more blocks than one upper half of their numbers has room for */
 };
 
@@ -68,7 +69,7 @@ struct tw_cc_flow {
 	int32_t *block_of; /* by instruction; -1: none */
 	uint16_t chain;    /* r10, if calls pass it on */
 	uint8_t *jumps;    /* by function: has it indirect jumps? */
-	int pic, large, by_hand;
+	int pic, large, guard, by_hand;
 	struct tw_cc_callee *function; /* by function */
 	uint32_t *order;               /* blocks, so that each comes behind those that lead to it but for loops' branches back (checks.h) */
 	uint32_t *rank;                /* by block: where it is in `order` */

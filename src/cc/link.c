@@ -81,6 +81,14 @@ static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
 	return compile_batch(d, object);
 }
 
+static int push_guard(const struct tw_cc_drive *d, struct tw_cc_words *w)
+{
+	char *part = d->wishes->guard && !d->command.relocatable ? find_part("trackway-cc-guard.o") : NULL;
+	if (part)
+		tw_cc_push(w, part);
+	return d->wishes->guard && !d->command.relocatable && !part;
+}
+
 static int finish(const char *output)
 {
 	const char *why = tw_cc_finish(output);
@@ -117,7 +125,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 		tw_cc_push(&w, runtime);
 	if (is_static(c))
 		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit");
-	int status = push_batch(d, &w);
+	int status = push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
 	if (!status)
 		status = tw_cc_run(&w);
 	free(w.at);

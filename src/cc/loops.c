@@ -83,7 +83,7 @@ struct tw_cc_loop *tw_cc_loops(const struct tw_cc_flow *f, const struct tw_cc_bu
 		note_ways(f, buffer, ways);
 	for (uint32_t n = 0; loop && ways && sum && n < f->n_blocks; n++) {
 		loop[n] = (struct tw_cc_loop){TW_NOREG, 0};
-		if (!values[n] && is_candidate(f, buffer, n) && sum[f->code->insn[f->block[n].first].function] < SMALL)
+		if (!values[n] && is_candidate(f, buffer, n) && (f->guard || sum[f->code->insn[f->block[n].first].function] < SMALL))
 			loop[n] = choose(&f->block[n], &buffer[n], &ways[n]);
 	}
 	const int is_done = loop && ways && sum;

@@ -56,6 +56,10 @@ void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live)
 		fprintf(w->out, "\tmovq %%%s,%%fs:" SLOT "@tpoff\n", b);
 	} else if (a != TW_NOREG) {
 		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n\tmovq %%%s,%%fs:(%%%s)\n", tw_cc_names[a], b, tw_cc_names[a]);
+	} else if (w->guard) {
+		fprintf(w->out, "\tleaq -128(%%rsp),%%rsp\n\tpushq %%%s\n\tmovq " SLOT "@gottpoff(%%rip),%%%s\n", t, t);
+		fprintf(w->out, "\tmovq %%%s,%%fs:(%%%s)\n\tpopq %%%s\n\tleaq 128(%%rsp),%%rsp\n", b, t, t);
+		w->inserted += 4;
 	} else {
 		fprintf(w->out, "\tmovq %%%s,64(%%%s)\n\tmovq " SLOT "@gottpoff(%%rip),%%%s\n\tmovq %%%s,%%fs:(%%%s)\n", t, b, t, b, t);
 		fprintf(w->out, "\tmovq 64(%%%s),%%%s\n\tmovq $0,64(%%%s)\n", b, t, b);
@@ -195,6 +199,9 @@ void tw_cc_print_symbols(const struct tw_cc_writer *w)
 		if (w->words >> k & 1)
 			print_word(out, words[k], k == TW_CC_SEEN ? TW_CC_WORD_FORGOTTEN : 0);
 	fprintf(out, "\t.hidden trackway_cc_entered\n");
+	if (w->guard)
+		fprintf(out, "\t.hidden trackway_cc_guard\n\t.section " TW_CC_SECTION_GUARD
+		             ",\"a\",@progbits\n\t.p2align 2\n\t.long trackway_cc_guard-.\n");
 	for (unsigned k = 0; k < TW_NREGS; k++)
 		if (k != TW_RSP)
 			fprintf(out, "\t.hidden trackway_cc_%s\n", tw_cc_names[k]);

@@ -15,6 +15,7 @@
 struct tw_cc_writer {
 	FILE *out;
 	int pic;
+	int guard;         /* nothing is written past the pointer but records */
 	int large;         /* the file is one of many whose blocks are more than one upper half can tell apart */
 	uint32_t inserted; /* instructions */
 	unsigned words;    /* 1 << enum tw_cc_word: those that the file uses */

@@ -301,7 +301,8 @@ static int after_insn(struct rewriter *w, uint32_t k)
 		end_block(w, n, w->f->block[n].live_out);
 	fall_into_loop(w, n);
 	fprintf(w->out, TW_CC_LABEL_END ":\n", n);
-	return is_last_of_part(w->f, n) ? tw_cc_describe(w->out, w->f, w->known, w->loop, first_of_part(w->f, n), n + 1) : 0;
+	const struct tw_cc_described d = {w->f, w->known, w->buffer, w->loop};
+	return is_last_of_part(w->f, n) ? tw_cc_describe(w->out, &d, first_of_part(w->f, n), n + 1) : 0;
 }
 
 /* ---- the text ---- */
@@ -387,7 +388,7 @@ static int plan_all(struct rewriter *w, int values)
 
 int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, const char *path, struct tw_cc_counts *counts)
 {
-	struct rewriter w = {.f = f, .to = {.pic = o->pic, .large = o->large}, .counts = counts};
+	struct rewriter w = {.f = f, .to = {.pic = o->pic, .large = o->large, .guard = o->guard}, .counts = counts};
 	int wrong = plan_all(&w, o->values);
 	if (!wrong && (w.out = w.to.out = fopen(path, "we"))) {
 		count_functions(f->code, counts);

@@ -4,7 +4,7 @@
 
 struct tw_cc_wishes {
 	int values;              /* references are recorded */
-	int large;               /* struct tw_cc_options */
+	int large, guard;        /* struct tw_cc_options */
 	int assembly;            /* hand-written assembly is instrumented too */
 	int switchable;          /* functions have a plain version beside the instrumented one */
 	int verbose;             /* says what was done to each file */

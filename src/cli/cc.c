@@ -27,6 +27,10 @@ static const char help[] = "Usage: trackway cc [OPTION...] COMPILER [ARGUMENT...
                            "                         memory reference too\n"
                            "      --asm              instrument hand-written assembly (.s, .S) too; it must\n"
                            "                         come to its own code by labels only\n"
+                           "      --full WAY         how code finds out that a buffer is full: `check`, the\n"
+                           "                         default, tests for it where functions and loops begin;\n"
+                           "                         `guard` leaves most of that to memory that cannot be\n"
+                           "                         written, and a handler of SIGSEGV\n"
                            "      --large            for programs of more than 65,520 blocks (from 50,000\n"
                            "                         lines or so on): all their files are to be compiled so\n"
                            "      --batch ROUTINE    what is linked hands its blocks and references to this\n"
@@ -88,6 +92,10 @@ static int set_option(struct cc *c, int option)
 	case 'S':
 		c->wishes.switchable = 1;
 		return 0;
+	case 'F':
+		c->wishes.guard = !strcmp(optarg, "guard");
+		return c->wishes.guard || !strcmp(optarg, "check") ? 0
+		                                                   : tw_usage_error("cc", "--full wants check or guard, not '%s'", optarg);
 	case 'L':
 		c->wishes.large = 1;
 		return 0;
@@ -125,10 +133,19 @@ static int wrap(const struct cc *c, int argc, char **argv)
 int tw_cmd_cc(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"only", required_argument, NULL, 'O'},  {"not", required_argument, NULL, 'N'},  {"refs", required_argument, NULL, 'R'},
-	    {"large", no_argument, NULL, 'L'},       {"asm", no_argument, NULL, 'A'},        {"hide", required_argument, NULL, 'H'},
-	    {"batch", required_argument, NULL, 'B'}, {"switchable", no_argument, NULL, 'S'}, {"wrap", required_argument, NULL, 'W'},
-	    {"verbose", no_argument, NULL, 'v'},     {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+	    {"only", required_argument, NULL, 'O'},
+	    {"not", required_argument, NULL, 'N'},
+	    {"refs", required_argument, NULL, 'R'},
+	    {"full", required_argument, NULL, 'F'},
+	    {"large", no_argument, NULL, 'L'},
+	    {"asm", no_argument, NULL, 'A'},
+	    {"hide", required_argument, NULL, 'H'},
+	    {"batch", required_argument, NULL, 'B'},
+	    {"switchable", no_argument, NULL, 'S'},
+	    {"wrap", required_argument, NULL, 'W'},
+	    {"verbose", no_argument, NULL, 'v'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"cc", "+:vh", options};
 	static struct cc c = {.wishes = {.values = 1}};

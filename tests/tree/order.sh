@@ -40,6 +40,7 @@ engine: what runs within
 	engine/x86_64
 	engine
 carried: what programs carry that were instrumented when they were compiled
+	cc/guard
 	cc/runtime
 shared: what both use
 	base

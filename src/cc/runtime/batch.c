@@ -108,7 +108,7 @@ static void take(void *arg)
 static void call_apart(struct tw_cc_process *p, struct tw_cc_thread *t, void (*fn)(void *), void *arg)
 {
 	static uint32_t bytes;
-	const uint64_t all = ~0ull, stack = stack_of(t);
+	const uint64_t all = ~(1ull << (SIGSEGV - 1)), stack = stack_of(t);
 	uint64_t before;
 	struct tw_cc_stream *s = &t->stream[t->depth];
 	uint64_t *active = s->active, pointer = active ? *active : 0;
@@ -126,7 +126,7 @@ static void call_apart(struct tw_cc_process *p, struct tw_cc_thread *t, void (*f
 	t->aside = true;
 	tw_cc_apart(fn, arg, stack, bytes);
 	if (t->quiet.pointer)
-		tw_cc_stream_take(&t->quiet);
+		tw_cc_stream_take(p, &t->quiet);
 	t->aside = false;
 	s->active = active;
 	if (active)
@@ -164,8 +164,8 @@ static void clear(uint64_t at, uint64_t bytes)
 
 static struct tw_cc_written torn(const struct tw_cc_process *p, const struct tw_cc_stream *s)
 {
-	return (struct tw_cc_written){(const uint8_t *)s->buffer, TW_CC_BATCH_BYTES + TW_CC_RESERVE, p->control->slot[s->number].serial,
-	                              true, true};
+	const uint64_t room = TW_CC_BATCH_BYTES + TW_CC_RESERVE - (s->tails ? 0 : TW_CC_TAIL_BYTES);
+	return (struct tw_cc_written){(const uint8_t *)s->buffer, (uint32_t)room, p->control->slot[s->number].serial, true, true};
 }
 
 void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)

@@ -150,6 +150,7 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 	const bool is_first = tid == p->pid;
 	*t = (struct tw_cc_thread){.tid = tid,
 	                           .stack = t->stack,
+	                           .alternate = t->alternate,
 	                           .kept = t->kept,
 	                           .parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid,
 	                           .parent_tid = is_first ? p->parent_tid : p->pid};
@@ -248,10 +249,12 @@ static struct tw_cc_stream *begin(struct tw_cc_process *p, struct tw_cc_thread *
 	tw_cc_stream_begin(p, t, s);
 	if (!p->told && s->number != TW_SLOTS) {
 		p->told = 1;
-		uint64_t *pen = tw_cc_stream_pen(s);
+		uint64_t *pen = tw_cc_stream_pen(p, s);
 		*pen = tell_program(p, *pen);
 	}
 	tw_cc_unlock(p, mask);
+	if (p->guard && !t->depth && !t->aside)
+		p->guard->thread(t);
 	if (t->tid != p->pid && !t->depth && !t->aside && __cxa_thread_atexit_impl)
 		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
 	return s;
@@ -265,15 +268,13 @@ static void describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 	if (!is_described && s->number != TW_SLOTS) {
 		is_described = true;
 		tw_cc_module_describe(p);
-		uint64_t *pen = tw_cc_stream_pen(s);
+		uint64_t *pen = tw_cc_stream_pen(p, s);
 		*pen = tw_cc_module_tell(*pen, (uint64_t)&tw_cc_module_tell);
 	}
 	tw_cc_unlock(p, mask);
 }
 
 /* ---- what instrumented code calls ---- */
-
-uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
 
 /* `value`: what the code found in the slot, or had in the register. Returns where to write. */
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
@@ -285,8 +286,9 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
 		describe(p, s);
 	if (value == TW_CC_POISON)
-		pointer = tw_cc_stream_take(s);
+		pointer = tw_cc_stream_take(p, s);
 	s->active = &trackway_cc_slot;
+	pointer = tw_cc_stream_settle(p, s, pointer);
 	if (pointer & TW_CC_FULL)
 		pointer = tw_cc_stream_switch(p, s, pointer, regs);
 	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
@@ -409,10 +411,22 @@ static void take_switch(struct tw_cc_process *p)
 	SYS(__NR_close, fd);
 }
 
+extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __start_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
+
+static bool is_guarded(void)
+{
+	return &trackway_cc_guard && &__start_trackway_cc_guarded[0] != &__stop_trackway_cc_guarded[0];
+}
+
 static void __attribute__((constructor(101))) start(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	enter_words(p, true);
+	if (is_guarded())
+		trackway_cc_guard.enter(p, __start_trackway_cc, __stop_trackway_cc);
 	if (p->mode == TW_CC_SILENT && !p->off)
 		begin_late(p);
 	if (p->mode != TW_CC_RECORDED)
@@ -436,7 +450,7 @@ static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own
 	for (uint32_t k = 0; k < TW_CC_THREADS; k++)
 		for (int d = 0; p->thread[k].tp && d < TW_CC_DEPTHS; d++)
 			if ((uint64_t)p->thread[k].stream[d].active == p->thread[k].tp + offset)
-				tw_cc_stream_take(&p->thread[k].stream[d]);
+				tw_cc_stream_take(p, &p->thread[k].stream[d]);
 }
 
 /* The last of the program's own code has run. */
@@ -446,6 +460,8 @@ static void __attribute__((destructor(101))) finish(void)
 	struct tw_cc_thread *t = tw_cc_self(p, false);
 	if (!p->ending)
 		enter_words(p, false);
+	if (!p->ending && is_guarded())
+		trackway_cc_guard.leave(p);
 	if (!t || p->mode != TW_CC_RECORDED)
 		return;
 	if (!p->ending && !tw_cc_batch_is_own(p)) {

@@ -18,6 +18,7 @@
  * What must hold:
  *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the depth the thread is at. Else the pointer is in stream.pointer.
  *  - Buffers are mapped so that bit TW_CC_FULL is clear in all but the last TW_CC_RESERVE bytes of them: what code writes between two tests fits there.
+ *  - The end of that, the *tail*, cannot be written: code of modules with a guard (guard/guard.c) does not test what it need not, and finds out there.
  *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
  *    signal handler: shared things change under a lock that is held with signals blocked.
  *  - Without a recorder, or with TRACKWAY=off in the environment, threads write to a buffer of their own that nobody reads.
@@ -34,9 +35,12 @@
 #define TW_CC_POISON      TW_CC_FULL
 #define TW_CC_WINDOW      0x200000ull /* of addresses, for one buffer; at a multiple of it */
 #define TW_CC_RESERVE     0x10000ull
-#define TW_CC_SPARE       0x8000ull  /* bytes of a buffer that nobody reads */
-#define TW_CC_OWN         0x10000ull /* bytes of one whose records the thread counts itself */
-#define TW_CC_BATCH_BYTES 0x30000ull /* of one that a batch routine gets */
+#define TW_CC_TAIL_BYTES  0x6000ull /* of the reserve: they can be written only when that is asked for */
+#define TW_CC_TAIL        (TW_CC_FULL + TW_CC_RESERVE - TW_CC_TAIL_BYTES)
+#define TW_CC_SCRATCH     (TW_CC_FULL + 0x80000ull) /* in the window behind all buffers: for one record */
+#define TW_CC_SPARE       0x8000ull                 /* bytes of a buffer that nobody reads */
+#define TW_CC_OWN         0x10000ull                /* bytes of one whose records the thread counts itself */
+#define TW_CC_BATCH_BYTES 0x30000ull                /* of one that a batch routine gets */
 #define TW_CC_COUNTED     128u
 #define TW_CC_DEPTHS      4
 #define TW_CC_THREADS     4096u
@@ -55,6 +59,11 @@ struct tw_cc_stream {
 	uint32_t upper;
 	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */
 	uint64_t time; /* of the last event that has one */
+	/* With a guard: */
+	uint32_t tails; /* 1 << number of a buffer whose tail can be written, TW_BUFFERS: of `own` */
+	bool scratch;   /* there is a page for a record that is being written where a buffer ends */
+	uint64_t torn;  /* where that record belongs; 0: there is none */
+	uint32_t torn_bytes;
 	/* Where records are tallied: */
 	uint64_t pen; /* where the next event goes in the slot's buffer; 0: they are not tallied */
 	uint64_t own; /* where the buffer of records begins */
@@ -84,6 +93,22 @@ struct tw_cc_thread {
 	struct tw_cc_stream quiet; /* what the program's code writes meanwhile */
 	struct tw_cc_kept *kept;
 	uint64_t stack; /* where it begins; 0: there is none yet */
+	/* With a guard: */
+	uint64_t alternate; /* stack for signals; 0: there is none yet */
+	bool hides_fault;   /* the program believes that SIGSEGV is blocked */
+};
+
+/* sigaction(2). */
+struct tw_cc_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+/* A module whose code relies on what ends each buffer. */
+struct tw_cc_guarded {
+	const struct tw_cc_guard *guard; /* its copy; NULL: the entry is free */
+	const uint8_t *from, *to;        /* its description of blocks */
+	struct tw_cc_site *site;         /* of all blocks, by address; NULL: not made yet */
+	uint64_t n;
 };
 
 struct tw_cc_handling {
@@ -111,6 +136,9 @@ struct tw_cc_process {
 	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
+	const struct tw_cc_guard *guard; /* has the handler of SIGSEGV */
+	uint64_t fault_mask;             /* the program's own, of its handler */
+	struct tw_cc_guarded guarded[TW_CC_MODULES];
 	uint64_t word[TW_CC_WORDS]; /* of modules: how far from the thread pointer, and flags of struct tw_cc_word_place; 0: a free entry */
 	uint32_t n_words;           /* entries that have been used */
 	char path[128];             /* of the channel */
@@ -154,16 +182,28 @@ void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s);
 void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* Takes the pointer out of the slot that has it; the stream has been begun. */
-uint64_t tw_cc_stream_take(struct tw_cc_stream *s);
+uint64_t tw_cc_stream_take(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Where the stream stands, if the pointer is behind a record that was written elsewhere: that is put where it belongs. */
+uint64_t tw_cc_stream_settle(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
 
 /* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
 uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
 
 /* Where events go: at this place, which is then moved past them. The stream has been begun. */
-uint64_t *tw_cc_stream_pen(struct tw_cc_stream *s);
+uint64_t *tw_cc_stream_pen(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* Tallied: hands over what has been told, and goes on in the next buffer. */
 void tw_cc_stream_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Is the address in what ends what the stream writes to? */
+bool tw_cc_stream_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
+
+/*
+ * The record at `start`, so many bytes, does not fit, and belongs to this buffer all the same: it is written elsewhere, from the place that is returned on, and what comes
+ * right behind it cannot be. `written`: part of it is there already. 0: there is no memory.
+ */
+uint64_t tw_cc_stream_tear(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t start, uint32_t bytes, bool written);
 
 /* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
 uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
@@ -230,6 +270,29 @@ void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t);
 
 /* If it is this module that has the routine: all that is left goes to it, and it answers. The calling thread's streams have ended. */
 void tw_cc_batch_end(struct tw_cc_process *p, struct tw_cc_thread *t);
+
+/* ---- signal.c ---- */
+
+/* Runs the program's handler. */
+struct siginfo;
+void tw_cc_handle(int number, struct siginfo *info, void *context);
+
+void tw_cc_restore(void);
+
+/* ---- guard/guard.c, in modules that were linked so ---- */
+
+uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
+
+struct tw_cc_guard {
+	void (*enter)(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to);
+	void (*leave)(struct tw_cc_process *p);
+	void (*take_over)(struct tw_cc_process *p); /* is the one with the handler from now on */
+	void (*thread)(struct tw_cc_thread *t);     /* the calling thread writes records from now on */
+	void (*act)(struct tw_cc_process *p, const struct tw_cc_action *act, struct tw_cc_action *old); /* as sigaction, for SIGSEGV */
+	uint64_t (*cold)(uint64_t value, const uint64_t *regs);
+	uint64_t (*spill_at)(void), (*counter_at)(void); /* of the module's words, from the thread pointer; NULL: it has none */
+};
+extern const struct tw_cc_guard trackway_cc_guard __attribute__((weak, visibility("hidden")));
 
 /* ---- sys.c ---- */
 int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);

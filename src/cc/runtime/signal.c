@@ -4,10 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm/signal.h>
 
-/* sigaction(2), and the C library's form of it. */
-struct kernel_action {
-	uint64_t handler, flags, restorer, mask;
-};
+/* The C library's form of sigaction. */
 struct library_action {
 	uint64_t handler, mask[16];
 	int32_t flags, unused;
@@ -16,7 +13,6 @@ struct library_action {
 
 enum { LAST_SIGNAL = 64, OF_LIBRARY = 32, OF_LIBRARY_TOO = 33, INVALID = 22 };
 
-void tw_cc_restore(void);
 extern int *__errno_location(void) __attribute__((weak));
 
 /* ---- running handlers ---- */
@@ -58,14 +54,17 @@ static void call(const struct tw_cc_process *p, const struct tw_cc_handling *h, 
 			*word_at(word[k]) = kept[k];
 }
 
-static void handle(int number, siginfo_t *info, void *context)
+void tw_cc_handle(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_handling h = p->handling[number];
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_self(p, false) : 0;
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	const uint64_t fault = 1ull << (SIGSEGV - 1);
 	if (h.flags & SA_RESETHAND)
 		p->handling[number].handler = 0;
+	if (p->guard)
+		SYS(__NR_rt_sigprocmask, SIG_UNBLOCK, &fault, 0, sizeof fault);
 	if (t)
 		give_up_left(p, t, sp);
 	if (!t || t->depth + 1 == TW_CC_DEPTHS) {
@@ -80,7 +79,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	t->handling[t->depth++] = sp;
 	call(p, &h, number, info, context);
 	if (own->pointer)
-		tw_cc_stream_take(own);
+		tw_cc_stream_take(p, own);
 	t->depth--;
 	s->active = active;
 	if (active)
@@ -101,16 +100,20 @@ static bool is_function(uint64_t handler)
 	return handler > 1;
 }
 
-static int64_t set(struct tw_cc_process *p, int number, const struct kernel_action *act, struct kernel_action *old)
+static int64_t set(struct tw_cc_process *p, int number, const struct tw_cc_action *act, struct tw_cc_action *old)
 {
-	struct kernel_action own;
+	struct tw_cc_action own;
+	if (p->guard && number == SIGSEGV) {
+		p->guard->act(p, act, old);
+		return 0;
+	}
 	const struct tw_cc_handling before = p->handling[number];
 	if (act) {
 		own = *act;
 		own.flags |= SA_RESTORER;
 		own.restorer = (uint64_t)tw_cc_restore;
 		if (is_function(act->handler)) {
-			own.handler = (uint64_t)handle;
+			own.handler = (uint64_t)tw_cc_handle;
 			own.flags |= SA_SIGINFO;
 			p->handling[number] = (struct tw_cc_handling){act->handler, act->flags};
 		}
@@ -118,7 +121,7 @@ static int64_t set(struct tw_cc_process *p, int number, const struct kernel_acti
 	const int64_t error = SYS(__NR_rt_sigaction, number, act ? &own : 0, old, sizeof own.mask);
 	if (error)
 		p->handling[number] = before;
-	if (old && old->handler == (uint64_t)handle) {
+	if (old && old->handler == (uint64_t)tw_cc_handle) {
 		old->handler = before.handler;
 		old->flags = before.flags;
 	}
@@ -136,11 +139,11 @@ EXPORTED void *__sysv_signal(int number, void *handler);
 
 int sigaction(int number, const struct library_action *act, struct library_action *old)
 {
-	struct kernel_action to, from;
+	struct tw_cc_action to, from;
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
 		return fail(-INVALID);
 	if (act)
-		to = (struct kernel_action){act->handler, (uint32_t)act->flags, 0, act->mask[0]};
+		to = (struct tw_cc_action){act->handler, (uint32_t)act->flags, 0, act->mask[0]};
 	const int64_t error = set(tw_cc_process(), number, act ? &to : 0, old ? &from : 0);
 	if (error)
 		return fail(error);
@@ -156,8 +159,8 @@ int sigaction(int number, const struct library_action *act, struct library_actio
 
 static void *simple(int number, void *handler, uint64_t flags)
 {
-	const struct kernel_action to = {(uint64_t)handler, flags, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
-	struct kernel_action from;
+	const struct tw_cc_action to = {(uint64_t)handler, flags, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
+	struct tw_cc_action from;
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
 		return (void *)(int64_t)fail(-INVALID);
 	const int64_t error = set(tw_cc_process(), number, &to, &from);

@@ -53,11 +53,11 @@ uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint
 	return pointer + sizeof h + bytes;
 }
 
-uint64_t *tw_cc_stream_pen(struct tw_cc_stream *s)
+uint64_t *tw_cc_stream_pen(struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (s->pen)
 		return &s->pen;
-	tw_cc_stream_take(s);
+	tw_cc_stream_take(p, s);
 	return &s->pointer;
 }
 
@@ -93,12 +93,19 @@ static bool map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset)
 	return !tw_cc_failed(SYS(__NR_mmap, at, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, offset));
 }
 
+static bool protect_tail(const struct tw_cc_stream *s, uint32_t b, int how)
+{
+	return !tw_cc_failed(SYS(__NR_mprotect, window(s, b) + TW_CC_TAIL, TW_CC_TAIL_BYTES, how));
+}
+
 /* The one buffer whose records go to a batch routine. */
 static bool map_batch_buffer(struct tw_cc_stream *s)
 {
 	s->base = reserve(1);
-	return s->base && map(s->base + TW_CC_FULL - TW_CC_BATCH_BYTES, TW_CC_BATCH_BYTES + TW_CC_RESERVE,
-	                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return s->base &&
+	       map(s->base + TW_CC_FULL - TW_CC_BATCH_BYTES, TW_CC_BATCH_BYTES + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	           -1, 0) &&
+	       protect_tail(s, 0, PROT_NONE);
 }
 
 /* The part of the slot's buffers that records go to. */
@@ -110,7 +117,8 @@ static bool map_buffers(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	bool done = !tw_cc_failed(fd) && (s->base = reserve(TW_BUFFERS + 1));
 	for (uint32_t b = 0; done && b < p->control->sizes.buffers; b++)
 		done = map(window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES, TW_BUFFER_BYTES, MAP_SHARED | MAP_NORESERVE,
-		           (int)fd, tw_buffer_at(&p->control->sizes, s->number, b));
+		           (int)fd, tw_buffer_at(&p->control->sizes, s->number, b)) &&
+		       protect_tail(s, b, PROT_NONE);
 	SYS(__NR_close, fd);
 	return done;
 }
@@ -123,7 +131,8 @@ static void begin_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	const int64_t tally = SYS(__NR_mmap, 0, tw_tally_bytes(&p->control->sizes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
 	                          (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
 	SYS(__NR_close, fd);
-	if (tw_cc_failed(tally) || !map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
+	if (tw_cc_failed(tally) || !map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ||
+	    !protect_tail(s, TW_BUFFERS, PROT_NONE))
 		return;
 	s->tally = (uint64_t *)tally;
 	s->own = own;
@@ -139,7 +148,9 @@ static void unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS || p->batch ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
-	s->base = s->pen = 0;
+	s->base = s->pen = s->torn = 0;
+	s->tails = 0;
+	s->scratch = false;
 }
 
 /* Where there is not even memory for a buffer that nobody reads, the program cannot run. */
@@ -153,8 +164,16 @@ static uint64_t begin_spare(struct tw_cc_stream *s)
 	return s->buffer;
 }
 
+static void close_tail(struct tw_cc_stream *s, uint32_t b)
+{
+	if (s->tails >> b & 1)
+		protect_tail(s, b, PROT_NONE);
+	s->tails &= ~(1u << b);
+}
+
 static uint64_t open_buffer(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs)
 {
+	close_tail(s, b);
 	s->current = b;
 	s->buffer = window(s, b) + TW_CC_FULL + (p->batch ? -TW_CC_BATCH_BYTES : TW_CC_RESERVE - TW_BUFFER_BYTES);
 	slot_of(p, s)->current = b;
@@ -195,6 +214,7 @@ uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, ui
 		return s->buffer;
 	if (s->pen) {
 		tw_cc_tally_turn(p, s, pointer);
+		close_tail(s, TW_BUFFERS);
 		return s->own;
 	}
 	const uint32_t next = (s->current + 1) % p->control->sizes.buffers;
@@ -209,7 +229,73 @@ uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, ui
 	return begin_spare(s);
 }
 
-uint64_t tw_cc_stream_take(struct tw_cc_stream *s)
+/* ---- where a buffer ends ---- */
+
+/* The number of what the stream writes to, as in `tails`. */
+static uint32_t written_to(const struct tw_cc_stream *s)
+{
+	return s->pen ? TW_BUFFERS : s->current;
+}
+
+static uint64_t scratch_of(const struct tw_cc_process *p, const struct tw_cc_stream *s)
+{
+	return window(s, p->batch ? 0 : TW_BUFFERS) + TW_CC_SCRATCH;
+}
+
+bool tw_cc_stream_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address)
+{
+	if (!s->base)
+		return false;
+	if (s->number == TW_SLOTS)
+		return address - (s->base + TW_CC_FULL + TW_CC_RESERVE) < TW_PAGE;
+	return address - (window(s, written_to(s)) + TW_CC_TAIL) < TW_CC_TAIL_BYTES + TW_PAGE ||
+	       (s->torn && address - (scratch_of(p, s) + TW_PAGE) < TW_PAGE);
+}
+
+static void open_tail(struct tw_cc_stream *s)
+{
+	const uint32_t b = written_to(s);
+	if (!(s->tails >> b & 1))
+		protect_tail(s, b, PROT_READ | PROT_WRITE);
+	s->tails |= 1u << b;
+}
+
+/* For events. */
+static void make_room(struct tw_cc_stream *s, uint64_t pointer)
+{
+	if (s->base && s->number != TW_SLOTS && !s->pen && pointer + 2 * TW_MAX_EVENT > window(s, s->current) + TW_CC_TAIL)
+		open_tail(s);
+}
+
+uint64_t tw_cc_stream_settle(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer)
+{
+	const uint64_t end = scratch_of(p, s) + TW_PAGE, place = end - s->torn_bytes, at = s->torn;
+	if (!at || pointer < place || pointer > end)
+		return pointer;
+	s->torn = 0;
+	open_tail(s);
+	tw_cc_copy((void *)at, (const void *)place, pointer - place);
+	return at + (pointer - place);
+}
+
+uint64_t tw_cc_stream_tear(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t start, uint32_t bytes, bool written)
+{
+	const uint64_t scratch = scratch_of(p, s), place = scratch + TW_PAGE - bytes;
+	if (!s->scratch && !map(scratch, TW_PAGE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
+		return 0;
+	s->scratch = true;
+	start = tw_cc_stream_settle(p, s, start);
+	const uint64_t tail = window(s, written_to(s)) + TW_CC_TAIL;
+	if (start + bytes > tail + TW_CC_TAIL_BYTES)
+		return 0;
+	if (written && start < tail)
+		tw_cc_copy((void *)place, (const void *)start, tail - start);
+	s->torn = start;
+	s->torn_bytes = bytes;
+	return place;
+}
+
+uint64_t tw_cc_stream_take(struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	uint64_t pointer = s->pointer;
 	if (s->active) {
@@ -217,8 +303,9 @@ uint64_t tw_cc_stream_take(struct tw_cc_stream *s)
 		*s->active = TW_CC_POISON;
 		s->active = 0;
 	}
-	s->pointer = pointer;
-	return pointer;
+	s->pointer = tw_cc_stream_settle(p, s, pointer);
+	make_room(s, s->pointer);
+	return s->pointer;
 }
 
 /* ---- slots ---- */
@@ -348,11 +435,11 @@ static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_
 /* ---- the switch ---- */
 
 /* No time is before that of what has been told: the thread was still recording when the switch was off. */
-static void tell_window(struct tw_cc_stream *s, uint32_t open, uint32_t reason, uint64_t pc, uint64_t tsc)
+static void tell_window(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t open, uint32_t reason, uint64_t pc, uint64_t tsc)
 {
 	s->time = tsc > s->time ? tsc : s->time;
 	const struct tw_window e = {open, reason, pc, s->time};
-	uint64_t *pen = tw_cc_stream_pen(s);
+	uint64_t *pen = tw_cc_stream_pen(p, s);
 	*pen = tw_cc_stream_event(*pen, TW_EVENT_WINDOW, &e, sizeof e, 0, 0);
 }
 
@@ -362,9 +449,9 @@ static void follow_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint8
 	const struct tw_version_switch *w = tw_channel_switch(p->control);
 	const uint32_t reason = atomic_load(&w->reason);
 	if (s->on)
-		tell_window(s, 0, reason, 0, atomic_load(&w->closed));
+		tell_window(p, s, 0, reason, 0, atomic_load(&w->closed));
 	if (on)
-		tell_window(s, 1, reason, pc, tw_cc_time());
+		tell_window(p, s, 1, reason, pc, tw_cc_time());
 	s->on = on;
 }
 
@@ -386,7 +473,7 @@ static void begin_on(struct tw_cc_process *p, struct tw_cc_stream *s)
 	const struct tw_version_switch *w = tw_channel_switch(p->control);
 	s->on = p->batch ? 1 : atomic_load(&w->on);
 	if (!s->on && p->switchable)
-		tell_window(s, 0, atomic_load(&w->reason), 0, tw_cc_time());
+		tell_window(p, s, 0, atomic_load(&w->reason), 0, tw_cc_time());
 	else if (!s->on)
 		s->on = 1;
 }
@@ -394,7 +481,9 @@ static void begin_on(struct tw_cc_process *p, struct tw_cc_stream *s)
 void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
 {
 	s->active = 0;
-	s->base = s->pen = 0;
+	s->base = s->pen = s->torn = 0;
+	s->tails = 0;
+	s->scratch = false;
 	s->upper = 0;
 	if (!get_slot(p, t, s)) {
 		s->pointer = begin_spare(s);
@@ -414,7 +503,7 @@ void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t s
 		return;
 	if (s->number != TW_SLOTS && p->switchable && !atomic_load(&tw_channel_switch(p->control)->on))
 		follow_switch(p, s, 0, 0);
-	uint64_t pointer = tw_cc_stream_take(s);
+	uint64_t pointer = tw_cc_stream_take(p, s);
 	if (s->number != TW_SLOTS) {
 		const struct tw_thread_end e = {status, what, tw_cc_time()};
 		if (s->pen) {
@@ -437,7 +526,8 @@ void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (!s->pointer)
 		return;
-	tw_cc_stream_take(s);
+	s->torn = 0; /* that is the parent's to end */
+	tw_cc_stream_take(p, s);
 	unmap(p, s);
 	s->pointer = 0;
 }
