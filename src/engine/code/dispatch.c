@@ -63,7 +63,7 @@ static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 cont
 	const u64 back = tw_calls_look(t);
 	if (back)
 		tw_fragment_invalidate(back, back + 1);
-	const u64 began = tw_charge_begin();
+	const u64 began = tw_charge_begin(t);
 	if (tw_trace_found(t)) {
 		const u64 joined = tw_tsc();
 		tw_trace_join(t);

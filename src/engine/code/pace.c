@@ -12,7 +12,8 @@
 #define MOST_PER_US   4u     /* a point that comes more often is taken back... */
 #define ENOUGH_OF_HOT 40000u /* ...when it has been counted so often */
 #define REST          256u   /* and for so many buffers none is looked for */
-#define PATIENCE_NS   2000000000u
+#define PATIENCE_NS   200000000u
+#define TOO_FEW       100u /* in so many ns: it tells nothing */
 
 static u64 points[TW_PACE_POINTS]; /* addresses of blocks; 0: none */
 static u32 rest;                   /* buffers that are not looked at */
@@ -93,10 +94,10 @@ static bool is_done(const struct thread *t, u32 k)
 	return is_hot(t, k) && t->record->budget.record_pace.n[k] > ENOUGH_OF_HOT && t->record->budget.bare_pace.n[k] > ENOUGH_OF_HOT;
 }
 
-/* ... and one that never comes, in so many ns, at once. */
+/* ... and one that hardly comes at once. */
 static bool is_gone(const struct thread *t, u32 k)
 {
-	return t->record->budget.bare_pace.ns > PATIENCE_NS && !t->record->budget.bare_pace.n[k];
+	return t->record->budget.bare_pace.ns > PATIENCE_NS && t->record->budget.bare_pace.n[k] < TOO_FEW;
 }
 
 void tw_pace_look(struct thread *t, const u8 *from, u64 to)

@@ -2,8 +2,9 @@
 
 #define MILLION      1000000u
 #define PERIOD_SHIFT 40
-#define PARTS        10u /* of the first period: a program may not run for longer */
-#define SHARES       32u /* of what there is in a period: as much is drawn at a time */
+#define PARTS        10u    /* of the first period: a program may not run for longer */
+#define LEAST_NS     20000u /* it does not pay to record for less */
+#define PAYS         16u    /* ... nor for a smaller part of what there is: the next period has it too */
 
 static struct tw_budget_control *control(void)
 {
@@ -140,10 +141,9 @@ u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
 		}
 		*period -= (u64)(i64)behind;
 		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
-		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0,
-		          share = larger(allowance / SHARES, 2 * TW_ACCOUNT_LEAST_NS);
-		const u64 n = smaller(left, share);
-		if (n < TW_ACCOUNT_LEAST_NS)
+		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0, least = larger(allowance / PAYS, LEAST_NS);
+		const u64 n = left < 2 * least ? left : left / 2;
+		if (left < least)
 			return 0;
 		if (__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return n;

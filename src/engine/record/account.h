@@ -9,8 +9,6 @@
 
 #include "engine/record/room.h"
 
-#define TW_ACCOUNT_LEAST_NS 20000u /* it does not pay to record for less */
-
 struct tw_account {
 	u64 *word, *allowance, *cpu, *cpu_then;
 };
@@ -20,7 +18,7 @@ struct tw_account tw_account_of(struct thread *t);
 /* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
 void tw_account_grow(struct tw_account a, u64 period);
 
-/* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
+/* Draws half of what is left of the first 1/part of the period's, or a small rest, and returns how much that is. If others have come to a later period by now, *period is that. */
 u64 tw_account_draw(struct tw_account a, u64 *period, u32 part);
 
 /* Of what was drawn in that period so much has been used: the rest is given back, what was used beyond is drawn too. */

@@ -11,6 +11,7 @@
 #define CROSSING_NS  4000u   /* what going over and back takes that the thread's own clock does not see */
 #define REPEAT_NS    100000u /* after which the timer comes again if it found the thread in the engine */
 #define CATCH_UP_NS  2000000u
+#define LONGEST      4u     /* times what was drawn, for which it records */
 #define MOST_TOLD_NS 20000u /* to tell one fact; what took longer was another's turn */
 #define PARTS        10u    /* of the first period: a program may not run for longer */
 
@@ -37,7 +38,7 @@ static void charge(struct thread *t, u64 period)
 	struct tw_budget_thread *b = &t->record->budget;
 	struct tw_budget_period *f = tw_account_figures(b->period);
 	const u64 cpu = tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID), run = b->begun ? cpu - b->cpu : 0;
-	const u64 engine = smaller(tw_cycles_to_ns(b->engine), run); /* it may have been another's turn meanwhile */
+	const u64 engine = smaller(b->engine, run);
 	tw_account_add(&f->cpu, run);
 	tw_price_note(t, run - engine);
 	__atomic_fetch_add(tw_account_of(t).cpu, run, __ATOMIC_RELAXED);
@@ -45,6 +46,7 @@ static void charge(struct thread *t, u64 period)
 		const u64 used = tw_price_cost(t, engine, run - engine);
 		tw_account_add(&f->used, used);
 		tw_account_add(&f->enabled, run);
+		b->of_late = (struct tw_budget_late){b->of_late.run * 3 / 4 + run, b->of_late.used * 3 / 4 + used};
 		tw_account_settle(tw_account_of(t), b->period, b->granted, used);
 	}
 	if (period != b->period)
@@ -121,6 +123,16 @@ static u64 until_next(const struct tw_budget_thread *b, u64 now)
 	return b->period ? left : smaller(left, control()->period / PARTS);
 }
 
+/*
+ * How long it records for what it has drawn. Where recording has cost a part only of the time that it took, longer; but half of what was left in the account is still there, and so is what
+ * this one costs more than expected.
+ */
+static u64 recording_time(const struct tw_budget_thread *b)
+{
+	const u64 cost = larger(b->of_late.used, 1), run = larger(b->of_late.run, cost);
+	return smaller(b->granted * run / cost * 3 / 4, LONGEST * b->granted);
+}
+
 /* Goes over to the other mode. */
 static void cross(struct thread *t)
 {
@@ -166,7 +178,7 @@ static bool look(struct thread *t)
 			tw_stack_tell(t);
 		b->bytes = tw_price_written(t);
 	}
-	plan_next(t, bare ? until_next(b, now) : b->granted);
+	plan_next(t, bare ? until_next(b, now) : recording_time(b));
 	return crosses;
 }
 
@@ -174,7 +186,7 @@ static bool look(struct thread *t)
 static bool has_counted(const struct thread *t)
 {
 	const struct tw_budget_thread *b = &t->record->budget;
-	return t->count >= TW_COUNT_END || (t->record->bare ? tw_tsc() >= b->look_at : tw_cycles_to_ns(b->engine) > b->granted);
+	return t->count >= TW_COUNT_END || (t->record->bare ? tw_tsc() >= b->look_at : b->engine > b->granted);
 }
 
 bool tw_budget_steady(const struct thread *t)
@@ -189,9 +201,9 @@ bool tw_budget_look(struct thread *t)
 {
 	if (tw_budget_steady(t))
 		return false;
-	const u64 began = tw_tsc();
+	const u64 began = tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID);
 	const bool crosses = look(t);
-	t->record->budget.engine += tw_tsc() - began;
+	t->record->budget.engine += tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 	return crosses;
 }
 
@@ -218,23 +230,24 @@ void tw_budget_pause(struct thread *t)
 	struct tw_budget_thread *b = &t->record->budget;
 	if (!tw_charge_is_made(t) || t->record->bare || !b->begun || !is_asynchronous())
 		return;
-	const u64 began = tw_tsc();
+	const u64 began = tw_charge_begin(t);
 	b->paused = true;
 	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, 0, 0);
-	b->engine += tw_tsc() - began;
+	tw_charge_end(t, began);
 }
 
 void tw_budget_resume(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	const u64 began = tw_tsc();
+	const u64 now = tw_tsc();
 	if (!b->paused || !tw_charge_is_made(t))
 		return;
 	b->paused = false;
-	if (began >= b->look_at)
+	if (now >= b->look_at)
 		return;
-	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, tw_cycles_to_ns(b->look_at - began) + 1, 0);
-	b->engine += tw_tsc() - began;
+	const u64 began = tw_charge_begin(t);
+	tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, tw_cycles_to_ns(b->look_at - now) + 1, 0);
+	tw_charge_end(t, began);
 }
 
 bool tw_budget_may_tell(struct thread *t)

@@ -162,7 +162,7 @@ static void go_on_in_next(struct thread *t)
 
 void tw_buffer_switch(struct thread *t)
 {
-	const u64 began = tw_charge_begin();
+	const u64 began = tw_charge_begin(t);
 	tw_count(TW_COUNT_BUFFERS, 1);
 	const u64 end = tw_pen_in_slack(t) ? t->record->slack_jump : t->bufptr;
 	const u64 bytes = t->record->telling ? 0 : end - (u64)t->record->buffer;

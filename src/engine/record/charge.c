@@ -1,5 +1,7 @@
 #include "engine/record/charge.h"
+#include "engine/record/cycles.h"
 #include "engine/x86_64/glue.h"
+#include <linux/time.h>
 
 bool tw_charge_is_made(const struct thread *t)
 {
@@ -15,15 +17,18 @@ u32 tw_charge_empty_buffers(const struct thread *t)
 	return n;
 }
 
-u64 tw_charge_begin(void)
+u64 tw_charge_begin(const struct thread *t)
 {
-	return tw_engine.control->budget.period ? tw_tsc() : 0;
+	if (!tw_charge_is_made(t))
+		return 0;
+	return t->record->bare ? tw_tsc() : tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void tw_charge_end(struct thread *t, u64 began)
 {
 	if (began)
-		t->record->budget.engine += tw_tsc() - began;
+		t->record->budget.engine +=
+		    t->record->bare ? tw_cycles_to_ns(tw_tsc() - began) : tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
 void tw_charge_switched(struct thread *t, u64 bytes)

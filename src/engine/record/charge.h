@@ -1,5 +1,5 @@
 /*
- * What is charged to a thread's budget (budget.h), noted where it arises: the cycles that the engine works for it, and the bytes of records that it writes. Without a budget nothing is
+ * What is charged to a thread's budget (budget.h), noted where it arises: the time that the engine works for it, and the bytes of records that it writes. Without a budget nothing is
  * noted. The budget looks at it later, in the dispatcher.
  */
 #ifndef TW_CHARGE_H
@@ -10,8 +10,11 @@
 /* Has the thread a budget, out of which it records? */
 bool tw_charge_is_made(const struct thread *t);
 
-/* The engine begins to work for a thread, and ends: that is charged to it if it records. */
-u64 tw_charge_begin(void);
+/*
+ * The engine begins to work for a thread, and ends, in the same mode. If the thread records that is charged to it: its CPU time, since at any moment it may be another's turn, the collector's for
+ * one. What it takes in bare code, which is not charged, is told by the time stamp counter.
+ */
+u64 tw_charge_begin(const struct thread *t);
 void tw_charge_end(struct thread *t, u64 began);
 
 /* A buffer of records is done with, of which so many bytes were written, and another has been taken. A thread that has no more is to look at its budget: it runs bare rather than wait for the collector. */

@@ -1,8 +1,9 @@
 #include "engine/record/price.h"
 #include "engine/record/instrumentor.h"
 
-#define MOST_PER_1024 131072u /* ns for 1024 bytes of records, in the program's code */
-#define ENOUGH        500u    /* executions of a point that tell how fast the program goes */
+#define MOST_PER_1024 131072u  /* ns for 1024 bytes of records, in the program's code */
+#define ENOUGH        500u     /* executions of a point that tell how fast the program goes */
+#define LEAST_NS      2000000u /* ... in so long */
 #define WARM_BYTES    (3u << 20)
 
 static u64 smaller(u64 a, u64 b)
@@ -40,7 +41,7 @@ static u64 bare_time(const struct tw_budget_thread *b)
 	const struct tw_pace *bare = &b->bare_pace, *record = &b->record_pace;
 	u64 sum = 0, n = 0;
 	for (u32 k = 0; k < TW_PACE_POINTS; k++) {
-		if (record->n[k] < ENOUGH || bare->n[k] < ENOUGH)
+		if (record->n[k] < ENOUGH || bare->n[k] < ENOUGH || record->ns < LEAST_NS || bare->ns < LEAST_NS)
 			continue;
 		sum += bare->ns / 1024 * record->n[k] / bare->n[k] * 1024;
 		n++;

@@ -4,7 +4,7 @@
  * It has a thread's buffers and its slot in the channel, events, tags and bits, tallies, the log of references that --verify compares with, the descriptors of
  * fragments and where they stand, windows, and the table of instrumentors (instrumentor.h), which say what of all this a format uses.
  *
- * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, spare, charge, cycles, account, price; buffer; stack, tally, log, partial, bits, ask,
+ * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, spare, cycles, charge, account, price; buffer; stack, tally, log, partial, bits, ask,
  * window, budget, clean_call, told, calls, recording; tags (from here on what emits), call_code, tally_code, bits_code, stamp, store, describe.
  *
  * It owns the buffers and the channel's head, as far as the engine writes there, and of threads and the process what is below. It may call x86_64 and the base. Of code it knows what stands in an
@@ -44,6 +44,11 @@ struct tw_pace {
 	u64 ns, bytes, n[TW_PACE_POINTS];
 };
 
+/* What code that recorded has cost, of late, and for how long it ran. */
+struct tw_budget_late {
+	u64 run, used;
+};
+
 /* Of a thread that records within a budget: budget.h. */
 struct tw_budget_thread {
 	bool begun;               /* it has looked at its budget before */
@@ -55,8 +60,9 @@ struct tw_budget_thread {
 	u64 cpu;                  /* its CPU time when it looked last */
 	u64 bytes;                /* written up to then */
 	u64 past;                 /* bytes written to the buffers before the current one */
-	u64 engine;               /* cycles that the engine took for it since then */
+	u64 engine;               /* ns of CPU time that the engine took for it since then */
 	u64 granted;              /* ns that it has drawn and not been charged for */
+	struct tw_budget_late of_late;
 	u64 period;               /* from which */
 	u64 pace[TW_PACE_POINTS]; /* thread.pace when it looked last */
 	struct tw_pace bare_pace, record_pace;

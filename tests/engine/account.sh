@@ -1,0 +1,93 @@
+# The account of a budget and what is charged to it, the engine's own files run by themselves: threads draw halves, so that a period's share is spent in a few steps; small rests stay for the next
+# period; what was overdrawn is taken from it; and waiting in the engine is not charged, as the program's processor time has none of it.
+. "$(dirname "$0")/../lib.sh"
+cc_program account -Wno-unused-function -std=c11 -D_GNU_SOURCE -DTW_ENGINE -I"$ROOT/src" -I"$ROOT/include" <<'END'
+#include "engine/record/account.c"
+#undef MILLION
+#include "engine/record/charge.c"
+#include "engine/record/cycles.c"
+int printf(const char *format, ...);
+int usleep(unsigned us);
+struct engine tw_engine;
+u64 tw_tsc(void) { return 0; }
+static struct tw_control in_channel;
+static struct tw_record_thread record;
+static struct thread t = {.record = &record};
+static int failed;
+static void is(const char *what, u64 found, u64 expected)
+{
+	failed |= found != expected;
+	if (found != expected)
+		printf("%s: %lu, not %lu\n", what, (unsigned long)found, (unsigned long)expected);
+}
+static const struct tw_account *begin(u64 ns)
+{
+	static struct tw_account a;
+	in_channel = (struct tw_control){.budget = {.period = 1000 * MILLION, .budget = ns}};
+	tw_engine.control = &in_channel;
+	a = tw_account_of(&t);
+	return &a;
+}
+static void halves(void)
+{
+	const struct tw_account a = *begin(1600000);
+	u64 period = 0, steps = 0, sum = 0, n;
+	is("the first is half", tw_account_draw(a, &period, 1), 800000);
+	is("the second a quarter", tw_account_draw(a, &period, 1), 400000);
+	tw_account_settle(a, 0, 400000, 100000);
+	is("what was given back is drawn again", tw_account_draw(a, &period, 1), 350000);
+	while ((n = tw_account_draw(a, &period, 1))) {
+		sum += n;
+		steps++;
+	}
+	is("the rest comes in few steps", steps <= 3, 1);
+	is("and is all but a sixteenth at most", sum >= 250000 && sum <= 350000, 1);
+}
+static void periods(void)
+{
+	const struct tw_account a = *begin(1000000);
+	u64 period = 0;
+	const u64 n = tw_account_draw(a, &period, 1);
+	tw_account_settle(a, 0, n, n + 700000); /* so 200,000 more than there were */
+	is("nothing is left", tw_account_has(a), 0);
+	is("nothing is drawn", tw_account_draw(a, &period, 1), 0);
+	period = 1;
+	is("the next has half of what is left over", tw_account_draw(a, &period, 1), 400000);
+	is("the overshoot is told", in_channel.budget.largest, 200000);
+	period = 0;
+	tw_account_draw(a, &period, 1);
+	is("who is behind comes to that period", period, 1);
+}
+static void carried(void)
+{
+	const struct tw_account a = *begin(100000);
+	u64 period = 0;
+	in_channel.budget.is_share = 1;
+	tw_account_draw(a, &period, 1);
+	tw_account_settle(a, 0, 0, 0);
+	__atomic_store_n(a.cpu, 500 * MILLION, __ATOMIC_RELAXED);
+	period = 1;
+	tw_account_draw(a, &period, 1);
+	is("a rest stays, up to the share of a whole period", *a.allowance > 45 * MILLION && *a.allowance <= 91 * MILLION, 1);
+}
+static void charged(void)
+{
+	begin(1000000);
+	record = (struct tw_record_thread){.recording = true};
+	const u64 began = tw_charge_begin(&t);
+	usleep(50000);
+	tw_charge_end(&t, began);
+	is("waiting is not charged", record.budget.engine < 20 * MILLION, 1);
+	record.recording = false;
+	is("who does not record is not charged", tw_charge_begin(&t), 0);
+}
+int main(void)
+{
+	halves();
+	periods();
+	carried();
+	charged();
+	return failed;
+}
+END
+run out err ./account || fail "the account is not right: $(cat out err)"
