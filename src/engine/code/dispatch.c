@@ -52,6 +52,8 @@ static void leave_walk(struct thread *t, const struct exit *x)
 /* The fragment to go on with at t->pc. Under the lock. NULL: nothing can run there. */
 static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 context)
 {
+	if (t->pc == tw_translator.program_entry)
+		tw_snapshot_started();
 	if (tw_flush_make_room(t))
 		x = NULL;
 	const bool there = tw_budget_at_translation() && tw_fragment_plain(t->pc);

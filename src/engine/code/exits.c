@@ -42,7 +42,7 @@ static bool returns_within(const struct block *b, unsigned k)
 static void emit_prefetch_lookup(struct emit *e, u64 next)
 {
 	emit_bytes(e, "\x0f\x18\x0c\x25", 4); /* prefetcht0 [disp32] */
-	emit_32(e, (u32)(u64)&tw_table_of(e->f->rec.upper_out, LOOKUP_RETURN)[next & 0xffff]);
+	emit_32(e, (u32)(u64)tw_table_slot(next, e->f->rec.upper_out, LOOKUP_RETURN, 0));
 }
 
 /* What call k pushes. */
@@ -91,6 +91,18 @@ static u32 emit_site(struct emit *e, u8 kind)
 	return site->context;
 }
 
+/* Of a wide table, of the target in rcx; flags untouched. */
+static void emit_wide_index(struct emit *e, u8 index)
+{
+	emit_8(e, 0xc4);
+	emit_8(e, index < 8 ? 0xe2 : 0x62);
+	emit_8(e, 0x72);
+	emit_8(e, 0xf5);
+	emit_8(e, (u8)(0x04 | (index & 7) << 3));
+	emit_8(e, 0x25); /* pext index, ecx, [disp32] */
+	emit_32(e, (u32)(u64)&tw_table_mask);
+}
+
 static void emit_table_jump(struct emit *e, u8 index, u8 kind, u32 site)
 {
 	u32 table = (u32)(u64)(tw_table_of(e->f->rec.upper_out, kind) + site);
@@ -124,7 +136,10 @@ static void emit_indirect(struct emit *e, const struct block *b)
 	const u32 site = emit_site(e, EXIT_INDIRECT);
 	tw_close_record(e, done, flags);
 	emit_state(e, done, flags | STATE_CLOSED);
-	emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
+	if (tw_table_wide())
+		emit_wide_index(e, TW_R10);
+	else
+		emit_bytes(e, "\x44\x0f\xb7\xd1", 4); /* movzx r10d, cx */
 	emit_table_jump(e, TW_R10, LOOKUP_JUMP, site);
 }
 
@@ -133,8 +148,13 @@ static void emit_return(struct emit *e, u8 last)
 {
 	u32 flags = STATE_RCX_SLOT | STATE_DONE | STATE_PC_STACK;
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
-	emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
+	if (tw_table_wide())
+		emit_bytes(e, "\x8b\x0c\x24", 3); /* mov ecx, [rsp] */
+	else
+		emit_bytes(e, "\x0f\xb7\x0c\x24", 4); /* movzx ecx, word [rsp] */
 	emit_state(e, (u8)(last + 1), flags | tw_close_swapped(e));
+	if (tw_table_wide())
+		emit_wide_index(e, TW_RCX);
 	const u32 site = emit_site(e, EXIT_RETURN);
 	tw_close_record(e, (u8)(last + 1), flags);
 	emit_state(e, (u8)(last + 1), flags | STATE_CLOSED);

@@ -4,7 +4,6 @@
 #include "engine/code/link.h"
 #include "engine/code/memory.h"
 #include "engine/code/private.h"
-#include "engine/code/snapshot.h"
 #include "engine/code/tables.h"
 #include "engine/code/translate.h"
 #include "engine/record/budget.h"
@@ -17,8 +16,6 @@
 static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 {
 	struct fragment *lookup = NULL;
-	if (pc == tw_translator.program_entry)
-		tw_snapshot_started();
 	struct fragment *f = tw_translate(pc, context, limit, x, &lookup);
 	if (!f)
 		return NULL;

@@ -176,6 +176,7 @@ static void adopt(const struct snapshot_head *h)
 	tr->stubs_at = h->stubs_at;
 	tr->n_host = tr->n_code = s.taken = h->n_host;
 	tr->n_stale = 0;
+	tw_table_widen(h->wide);
 	memcpy(tr->n_sites, h->n_sites, sizeof tr->n_sites);
 	memcpy(tr->shadow_sites, h->n_sites, sizeof tr->shadow_sites);
 	for (u32 k = 0; k < h->n_tables; k++) {
@@ -417,10 +418,21 @@ void tw_snapshot_came(void)
 			raise_table(kind, k);
 }
 
+static u64 code_of_modules(void)
+{
+	u64 bytes = 0;
+	for (u32 k = 1; k <= tw_modules.n; k++)
+		bytes += tw_modules.of[k].length;
+	return bytes;
+}
+
 void tw_snapshot_started(void)
 {
-	if (!s.taken)
-		s.n_startup = tw_modules.n;
+	if (s.taken)
+		return;
+	s.n_startup = tw_modules.n;
+	if (tw_engine.n_threads == 1 && !tw_table_wide() && tw_table_wants_wide(code_of_modules()) && (!tr->n_host || tw_flush_restart()))
+		tw_table_widen(true);
 }
 
 /* ---- leaving ---- */

@@ -40,6 +40,7 @@ struct snapshot_head {
 	u32 n_base;    /* modules that the loader of the engine mapped */
 	u32 n_startup; /* ... and that were there at the program's entry */
 	u32 n_modules;
+	u32 wide;                  /* are the tables (tables.h)? */
 	u32 n_sites[LOOKUP_KINDS]; /* tables.h */
 	struct snapshot_table table[TABLES];
 	struct tw_module module[TW_MODULES];

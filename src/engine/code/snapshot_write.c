@@ -215,6 +215,7 @@ bool tw_snapshot_make(struct snapshot_head *h)
 	h->stubs_at = tr->stubs_at;
 	h->n_host = tr->n_host;
 	h->n_modules = tw_modules.n;
+	h->wide = tw_table_wide();
 	memcpy(h->n_sites, tr->n_sites, sizeof h->n_sites);
 	memcpy(h->module, tw_modules.of, sizeof h->module);
 	h->lead.magic = TW_SNAPSHOT_MAGIC;

@@ -6,7 +6,43 @@
 #include "engine/record/told.h"
 #include "engine/x86_64/glue.h"
 
+#define WIDE_MASK 0x3ffffu
+#define MUCH_CODE (32u << 20)
+
 static struct tw_translations *const tr = &tw_translations;
+u32 tw_table_mask = 0xffff;
+
+/* ---- how wide they are ---- */
+
+static u32 entries(void)
+{
+	return tw_table_mask + 1;
+}
+
+void tw_table_widen(bool wide)
+{
+	tw_table_mask = wide ? WIDE_MASK : 0xffff;
+}
+
+/* Has the processor a pext that is no microcode? AMD's has since family 0x19 (Zen 3). */
+static bool has_fast_pext(void)
+{
+	u32 eax = 7, ebx, ecx = 0, edx, family = 1;
+	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+	if (!(ebx & 1u << 8)) /* BMI2 */
+		return false;
+	__asm__ volatile("cpuid" : "+a"(family), "=b"(ebx), "=c"(ecx), "=d"(edx));
+	family = (family >> 8 & 15) + (family >> 20 & 255);
+	return tw_engine.is_amd ? family >= 0x19 : family == 6;
+}
+
+bool tw_table_wants_wide(u64 code)
+{
+	return code >= MUCH_CODE && tw_arena_heap_end() == ARENA_HEAP_END && !tw_recorder.whole->records && !tw_sites_used() &&
+	       has_fast_pext();
+}
+
+/* ---- what is in them ---- */
 
 /*
  * Where an indirect branch out of this half goes that finds nothing. Of a jump, the target is in rcx, and rcx and r10 are in their slots; of a return
@@ -32,18 +68,18 @@ static u8 *miss_stub(u32 upper, u8 kind)
 
 void tw_table_clear(u32 k, u8 kind)
 {
-	for (u32 i = 0; i < TABLE_ENTRIES + tr->n_sites[kind]; i++)
+	for (u32 i = 0; i < entries() + tr->n_sites[kind]; i++)
 		tr->tables[kind][k][i] = (u64)tr->misses[kind][k];
 }
 
 u64 tw_table_bytes(u32 sites)
 {
-	return tw_page_up((TABLE_ENTRIES + sites) * sizeof(u64));
+	return tw_page_up((entries() + sites) * sizeof(u64));
 }
 
 void tw_table_complete(u32 k, u8 kind, u32 sites)
 {
-	for (u32 i = TABLE_ENTRIES + sites; i < TABLE_ENTRIES + tr->n_sites[kind]; i++)
+	for (u32 i = entries() + sites; i < entries() + tr->n_sites[kind]; i++)
 		if (!tr->tables[kind][k][i])
 			tr->tables[kind][k][i] = (u64)tr->misses[kind][k];
 }
@@ -65,7 +101,7 @@ u64 *tw_table_of(u32 upper, u8 kind)
 	const u32 k = tw_table_number(tw_tags_used() ? 0 : upper); /* with tags lookups look for themselves */
 	if (!tr->tables[kind][k]) {
 		tr->misses[kind][k] = miss_stub(tw_tags_used() ? 0 : upper, kind);
-		tr->tables[kind][k] = tw_heap_pages(TABLE_BYTES + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
+		tr->tables[kind][k] = tw_heap_pages(entries() * sizeof(u64) + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
 		tw_table_clear(k, kind);
 	}
 	return tr->tables[kind][k];
@@ -83,7 +119,7 @@ struct exit *tw_site_new(struct fragment *from, u8 kind)
 	u32 *n = &tr->n_sites[tw_exit_lookup_kind(x)];
 	if (*n >= MAX_SITES)
 		return x;
-	table[TABLE_ENTRIES + (*n)++] =
+	table[entries() + (*n)++] =
 	    (u64)tr->misses[tw_exit_lookup_kind(x)][tw_table_number(x->upper)]; /* the last entry that it can come to */
 	x->context = *n;
 	return x;
@@ -91,7 +127,7 @@ struct exit *tw_site_new(struct fragment *from, u8 kind)
 
 u64 *tw_table_slot(u64 pc, u32 upper, u8 kind, u32 site)
 {
-	return &tw_table_of(upper, kind)[site + (pc & 0xffff)];
+	return &tw_table_of(upper, kind)[site + (pc & tw_table_mask)];
 }
 
 void tw_table_set(u64 *slot, const struct fragment *lookup)
@@ -102,7 +138,7 @@ void tw_table_set(u64 *slot, const struct fragment *lookup)
 
 void tw_table_drop_entry(u32 kind, u32 k, u32 site, u64 pc)
 {
-	__atomic_store_n(&tr->tables[kind][k][site + (pc & 0xffff)], (u64)tr->misses[kind][k], __ATOMIC_RELEASE);
+	__atomic_store_n(&tr->tables[kind][k][site + (pc & tw_table_mask)], (u64)tr->misses[kind][k], __ATOMIC_RELEASE);
 }
 
 void tw_table_drop(const struct fragment *f)

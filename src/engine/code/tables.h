@@ -4,6 +4,8 @@
  * A table is indexed by the low 16 bits of the target and holds host addresses: of a lookup (lookup.h), a few instructions that check
  * that it is the lookup of just this target (and go on to the next of the chain if not) and enter the fragment; or of the code that leaves when nothing is found.
  * Returns have a table of their own: their lookups find the target still on the stack and need one register less.
+ * In a large program many targets share an entry, and going through their lookups, which are cold code, is most of what it does when it starts. So where the code of the modules at the program's
+ * entry is large, nothing is recorded, the arena is not a small one and the machine has a fast pext, tables are wide: indexed by the low 18 bits.
  * There is one such pair of tables for each upper half of fragment numbers, because a lookup also writes the TW_TAG_UPPER record
  * where the halves differ: nothing is tested while the program runs. In the tagged form there is one pair for all.
  *
@@ -18,6 +20,20 @@
 #define TW_TABLES_H
 
 #include "engine/code/fragment.h"
+
+/* The index of a target is made of these bits: for machine code to read. Changes only when there are no tables. */
+extern u32 tw_table_mask;
+
+static inline bool tw_table_wide(void)
+{
+	return tw_table_mask != 0xffff;
+}
+
+/* Tables are wide from now on, or no more. There are none. */
+void tw_table_widen(bool wide);
+
+/* Do programs with so many bytes of code have wide tables here? */
+bool tw_table_wants_wide(u64 code);
 
 /* Which tables an upper half has: it has got some. */
 u32 tw_table_number(u32 upper);

@@ -58,7 +58,7 @@ bool tw_translations_renew(void)
 /* What one translation may take at the most, with a good margin. */
 #define CACHE_MARGIN (1u << 20)
 #define STUBS_MARGIN (1u << 16)
-#define HEAP_MARGIN  (4u << 20)
+#define HEAP_MARGIN  (8u << 20) /* two wide tables of lookups are 4 MB */
 
 /* So many stale fragments stay where they are (30 to 60 MB with all that belongs to them), and twice as many as are not stale: so few are made again for it. */
 #define MOST_STALE (1u << 16)

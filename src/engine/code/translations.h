@@ -11,10 +11,8 @@
 #define HASH_BITS         19
 #define HASH_BUCKETS      (1u << HASH_BITS)
 #define MAX_FRAGMENTS     (1u << 21)
-#define TABLE_ENTRIES     65536u
-#define TABLE_BYTES       (TABLE_ENTRIES * 8u)
 #define MAX_UPPERS        1024u
-#define MAX_SITES         (7u * TABLE_ENTRIES)
+#define MAX_SITES         (7u * 65536u)
 #define PAGE_BITS         14
 #define PAGE_BUCKETS      (1u << PAGE_BITS)
 #define CACHE_PIECES      16u
