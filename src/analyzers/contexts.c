@@ -132,6 +132,12 @@ uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block)
 	return (uint32_t)c->n_parts++;
 }
 
+void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block)
+{
+	if (c->by_part.n_slots)
+		__builtin_prefetch(&c->by_part.slots[hash_of(node, block) & (c->by_part.n_slots - 1)]);
+}
+
 /* ---- merging ---- */
 
 static uint32_t mapped(const uint32_t *map, uint32_t n)

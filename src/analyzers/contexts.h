@@ -59,6 +59,9 @@ uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thr
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
 
+/* The part will be asked for soon: what that takes comes from memory meanwhile. */
+void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block);
+
 /* Adds another tree. 0 or TW_ERR_MEMORY. */
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more);
 

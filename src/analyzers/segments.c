@@ -273,12 +273,53 @@ static int settle_count(struct tw_segments *s, struct tw_contexts *c, const stru
 	return error;
 }
 
+/* The counts by node, so that what belongs together in the tree is made together. NULL: no memory. */
+static uint32_t *order_counts(const struct tw_segments *s, const struct tw_contexts *c)
+{
+	uint32_t *order = malloc((s->n_counts + 1u) * sizeof *order), *begins = calloc(c->n_nodes + 1, sizeof *begins);
+	for (uint32_t i = 0; order && begins && i < s->counts_room; i++)
+		if (s->counts[i].segment)
+			begins[s->counts[i].node + 1]++;
+	for (size_t i = 1; order && begins && i < c->n_nodes; i++)
+		begins[i] += begins[i - 1];
+	for (uint32_t i = 0; order && begins && i < s->counts_room; i++)
+		if (s->counts[i].segment)
+			order[begins[s->counts[i].node]++] = i;
+	if (!begins) {
+		free(order);
+		order = NULL;
+	}
+	free(begins);
+	return order;
+}
+
+static void expect_count(const struct tw_segments *s, const struct tw_contexts *c, const struct tw_segment_count *n)
+{
+	const struct tw_segment *g = &s->items[n->segment - 1];
+	for (uint32_t i = 0; i < g->n_blocks; i++)
+		tw_contexts_expect_part(c, n->node, s->numbers[g->numbers + i]);
+}
+
+static int settle_counts(struct tw_segments *s, struct tw_contexts *c)
+{
+	enum { AHEAD = 8 };
+	uint32_t *order = order_counts(s, c);
+	int error = order ? 0 : TW_ERR_MEMORY;
+	for (uint32_t i = 0; i < s->n_counts && !error; i++) {
+		if (i + 2 * AHEAD < s->n_counts)
+			__builtin_prefetch(&s->counts[order[i + 2 * AHEAD]]);
+		if (i + AHEAD < s->n_counts)
+			expect_count(s, c, &s->counts[order[i + AHEAD]]);
+		error = settle_count(s, c, &s->counts[order[i]]);
+	}
+	free(order);
+	return error;
+}
+
 int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c)
 {
 	int error = count_waiting(s);
-	for (uint32_t i = 0; i < s->counts_room && !error; i++)
-		if (s->counts[i].runs)
-			error = settle_count(s, c, &s->counts[i]);
+	error = error ? error : settle_counts(s, c);
 	for (uint32_t i = 0; i < s->calls_room && !error; i++)
 		if (s->calls[i].calls)
 			c->nodes[s->calls[i].node].calls += s->calls[i].calls;

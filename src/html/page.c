@@ -39,50 +39,48 @@ static struct tw_replay_options quietly(const struct tw_replay_options *replay)
 	return quiet;
 }
 
-/* The tree is followed thread by thread: it gets a processor of its own. */
-struct tree_run {
+/* The story is told with what the caches miss, if the recording has references: caches are followed in the order of time, by one processor. */
+struct story_run {
 	struct tw_page *page;
 	struct tw_replay_options replay;
 	pthread_t thread;
 	int error;
 };
 
-static void *run_tree(void *arg)
+static void *run_story(void *arg)
 {
-	struct tree_run *t = arg;
-	t->error = tw_cct_run(t->page->context, &t->replay, NULL, NULL, NULL, &t->page->calls.tree);
+	struct story_run *s = arg;
+	struct tw_page *p = s->page;
+	struct tw_story_request request = {p->recording, &p->story};
+	struct tw_beside story = {&tw_story_analyzer, &request};
+	s->error = p->has_misses ? tw_cache_run(p->cache_context, &s->replay, p->names, tw_beside_replay, &story, &p->misses)
+	                         : tw_story_run(p->recording, &s->replay, &p->story);
 	return NULL;
 }
 
-/* Caches are followed in the order of time, by one processor: first, so that all are at work at the end. The story goes with them, if they are there. */
-static int run_story(struct tw_page *p, const struct tw_replay_options *replay)
+/* In place of the profile's replay, one that the tree sees, too. */
+static int run_tree(void *page, const struct tw_recording *r, const struct tw_replay_options *replay, const struct tw_analyzer *profile,
+                    void *arg)
 {
-	struct tw_story_request request = {p->recording, &p->story};
-	struct tw_beside story = {&tw_story_analyzer, &request};
-	if (!p->has_misses)
-		return tw_story_run(p->recording, replay, &p->story);
-	return tw_cache_run(p->cache_context, replay, p->names, tw_beside_replay, &story, &p->misses);
+	struct tw_page *p = page;
+	struct tw_beside beside = {profile, arg};
+	(void)r;
+	return tw_cct_run(p->context, replay, NULL, tw_beside_replay, &beside, &p->calls.tree);
 }
 
-static int run_others(struct tw_page *p, const struct tw_replay_options *replay)
-{
-	struct tw_replay_options quiet = quietly(replay);
-	int error = run_story(p, replay);
-	return error ? error : tw_listing_init(&p->listing, p->recording, p->names, &quiet);
-}
-
+/* The tree, with the profile, is followed thread by thread: it and the story have a processor each. */
 static int run_all(struct tw_page *p, const struct tw_replay_options *replay)
 {
-	struct tree_run tree = {.page = p, .replay = quietly(replay)};
+	struct story_run story = {.page = p, .replay = quietly(replay)};
 	p->has_calls = !tw_stage_lacks(&tw_analyzer_cct, p->recording);
 	p->has_misses = !tw_stage_lacks(&tw_analyzer_cache, p->recording);
-	int runs = p->has_calls && !pthread_create(&tree.thread, NULL, run_tree, &tree);
-	int error = run_others(p, replay);
+	int runs = !pthread_create(&story.thread, NULL, run_story, &story);
+	int error = tw_listing_init(&p->listing, p->recording, p->names, replay, p->has_calls ? run_tree : NULL, p);
 	if (runs)
-		pthread_join(tree.thread, NULL);
-	else if (p->has_calls)
-		run_tree(&tree);
-	error = error ? error : tree.error;
+		pthread_join(story.thread, NULL);
+	else
+		run_story(&story);
+	error = error ? error : story.error;
 	if (error || !p->has_calls)
 		return error;
 	tw_listing_drop_stubs(&p->listing);

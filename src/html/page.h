@@ -4,7 +4,7 @@
  * The page is one file (assets/) with the recording's data in it as JSON; it needs no network and no server. `trackway serve` gives the same page, which then asks for the
  * code of functions when it is wanted (tw_page_function).
  *
- * Three replays make it: the block profile (listing.h), the calling-context tree (calltree.h), the story (story.h) with what caches miss (cache_run.h).
+ * Two replays make it: the calling-context tree (calltree.h) with the block profile (listing.h), and the story (story.h) with what caches miss (cache_run.h).
  */
 #ifndef TW_PAGE_H
 #define TW_PAGE_H

@@ -180,9 +180,10 @@ void tw_listing_disassemble(const struct tw_listing *l, const struct tw_profile_
 
 /* ---- all of it ---- */
 
-int tw_listing_init(struct tw_listing *l, const struct tw_recording *r, struct tw_names *names, const struct tw_replay_options *replay)
+int tw_listing_init(struct tw_listing *l, const struct tw_recording *r, struct tw_names *names, const struct tw_replay_options *replay,
+                    tw_hot_replay *run, void *run_context)
 {
-	const struct tw_profile_options options = {.replay = *replay, .count_refs = 1};
+	const struct tw_profile_options options = {.replay = *replay, .count_refs = 1, .run = run, .run_context = run_context};
 	*l = (struct tw_listing){.recording = r, .names = names};
 	tw_sources_init(&l->sources, r);
 	int error = tw_profile_recording(r, &options, &l->profile);

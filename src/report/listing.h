@@ -6,6 +6,7 @@
 #ifndef TW_LISTING_H
 #define TW_LISTING_H
 
+#include "analyze/hot.h"
 #include "analyze/profile.h"
 #include "report/owners.h"
 #include "report/source.h"
@@ -48,8 +49,11 @@ struct tw_listing {
 	size_t n_codes, codes_room;
 };
 
-/* Replays the recording. tw_listing_free in any case. 0 or an error. */
-int tw_listing_init(struct tw_listing *l, const struct tw_recording *r, struct tw_names *names, const struct tw_replay_options *replay);
+/*
+ * Replays the recording: as `replay` has it, and by `run` in place of tw_replay, if not NULL. tw_listing_free in any case. 0 or an error.
+ */
+int tw_listing_init(struct tw_listing *l, const struct tw_recording *r, struct tw_names *names, const struct tw_replay_options *replay,
+                    tw_hot_replay *run, void *run_context);
 void tw_listing_free(struct tw_listing *l);
 
 /* Takes stubs of PLTs off the functions: where calls are known, what stubs cost is charged to their callers. */

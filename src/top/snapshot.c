@@ -111,7 +111,7 @@ int tw_snapshot_make(const char *dir, unsigned jobs, struct tw_snapshot **out)
 	error = error ? error : tw_recording_replayable(s->recording);
 	if (!error && !(s->names = tw_names_open(s->recording, NULL)))
 		error = TW_ERR_MEMORY;
-	error = error ? error : tw_listing_init(&s->listing, s->recording, s->names, &replay);
+	error = error ? error : tw_listing_init(&s->listing, s->recording, s->names, &replay, NULL, NULL);
 	error = error ? error : make_functions(s);
 	error = error ? error : make_lines(s);
 	if (!error && !(s->blocks = tw_profile_hottest(&s->listing.profile.fixed)))
