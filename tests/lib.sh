@@ -70,13 +70,13 @@ cc_program() {
 	local name=$1
 	shift
 	cat >"$name.c"
-	"$CC" -O1 -g -Wall -o "$name" "$name.c" "$@" || fail "$name.c does not compile"
+	$CC -O1 -g -Wall -o "$name" "$name.c" "$@" || fail "$name.c does not compile"
 }
 asm_program() {
 	local name=$1
 	shift
 	cat >"$name.S"
-	"$CC" -g -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o "$name" "$name.S" "$@" || fail "$name.S does not assemble"
+	$CC -g -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o "$name" "$name.S" "$@" || fail "$name.S does not assemble"
 }
 
 # run OUT ERR CMD...: standard input is $STDIN; status in $?, 128 + signal for a death by signal

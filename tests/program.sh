@@ -14,7 +14,7 @@ STEP=$BUILD/tests/step
 [ -x "$STEP" ] || make -s -C "$ROOT" BUILD="$BUILD" "$STEP" || fail "the oracle cannot be built"
 
 # shellcheck disable=SC2046
-"$CC" -g -O1 -nostdlib -static -no-pie -fno-pie -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -Wl,--build-id=none \
+$CC -g -O1 -nostdlib -static -no-pie -fno-pie -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -Wl,--build-id=none \
 	-Wl,-z,noexecstack -I"$ROOT/tests/programs" $(field flags) -o program "$source" || fail "does not compile"
 
 expected_status=$(field status)

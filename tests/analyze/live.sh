@@ -108,7 +108,7 @@ static int batch(void *state, const struct tw_batch *b) { (void)state; __atomic_
 static const struct tw_analyzer a = {.name = "a", .begin = begin, .batch = batch, .merge = merge, .end = end};
 TW_PLUGIN(a);'
 	} >"$1.c"
-	"$CC" -shared -fPIC -I"$ROOT/include" -o "$1.so" "$1.c" || fail "$1.c does not compile"
+	$CC -shared -fPIC -I"$ROOT/include" -o "$1.so" "$1.c" || fail "$1.c does not compile"
 }
 plugin crash <<<'if (n > 50000) abort();'
 plugin wrong <<<'if (n > 50000) return tw_context_wrong(c, "this is %d too many", 3);'

@@ -79,7 +79,7 @@ static int end(void *state, int error)
 static const struct tw_analyzer seen = {.name = "seen", .begin = begin, .batch = batch, .merge = merge, .end = end, .scope = TW_SCOPE_ALL};
 TW_PLUGIN(seen);
 END
-"$CC" -shared -fPIC -I"$ROOT/include" -o seen.so seen.c || fail "seen.c does not compile"
+$CC -shared -fPIC -I"$ROOT/include" -o seen.so seen.c || fail "seen.c does not compile"
 cc_program threads -pthread <<'END'
 #include <pthread.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ asan && skip "a plug-in built without the sanitizer does not go with a tool that
 block c >bytes-written.c
 block sh >commands
 [ -s bytes-written.c ] && [ -s commands ] || fail "the page has no code"
-cc() { command "$CC" -Wall -Wextra -Werror "$@"; }
+cc() { command $CC -Wall -Wextra -Werror "$@"; }
 . ./commands >page.out 2>page.err || fail "the page's commands: $(cat page.err)"
 grep -v '^trackway: ' page.err | grep . && fail "the page's commands complain"
 [ "$(awk '{ if (length > m) m = length } END { print m }' page.out)" -le 80 ] || fail "the answer is wider than 80 columns"

@@ -3,7 +3,7 @@
 # timeout: 600
 . "$(dirname "$0")/../lib.sh"
 need_command python3
-"$CC" -O1 -g -Wall -pthread -o threads "$ROOT/tests/races/threads.c" || fail "threads.c does not compile"
+$CC -O1 -g -Wall -pthread -o threads "$ROOT/tests/races/threads.c" || fail "threads.c does not compile"
 cat >judge.py <<'END_OF_PYTHON'
 import json, sys
 name, wanted = sys.argv[1:3]
@@ -30,9 +30,9 @@ all() {
 	done <list
 }
 all threads
-"$CC" -O1 -g -Wall -pthread -o lockfree "$ROOT/tests/races/lockfree.c" || fail "lockfree.c does not compile"
+$CC -O1 -g -Wall -pthread -o lockfree "$ROOT/tests/races/lockfree.c" || fail "lockfree.c does not compile"
 all lockfree
-if "$CC" -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then
+if $CC -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then
 	all openmp
 else
 	untested "races in OpenMP: $CC has no libgomp"

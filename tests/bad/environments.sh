@@ -18,7 +18,7 @@ int main(void)
 	return printf("%x\n", status) > 0 ? 3 : 4;
 }
 END
-"$CC" -static -o alone family.c 2>/dev/null || cp family alone
+$CC -static -o alone family.c 2>/dev/null || cp family alone
 mkdir empty writable
 chmod 755 . empty
 chmod 777 writable
@@ -86,7 +86,7 @@ check_good
 if can "no /proc" "$COVERED"; then
 	one_sentence "$HERE/there" "$COVERED" "$TW" record -o no.tw true
 	says "needs /proc"
-	one_sentence "$HERE/there" "$COVERED" "$TW" cc "$CC" -o no family.c
+	one_sentence "$HERE/there" "$COVERED" "$TW" cc $CC -o no family.c
 	says "needs /proc"
 	for command in "report" "info" "check" "dump --syscalls" "analyze mix"; do
 		read -ra words <<<"$command"

@@ -39,7 +39,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -O1 -g -fno-omit-frame-pointer -o prog prog.c || fail "prog.c"
+$CC -O1 -g -fno-omit-frame-pointer -o prog prog.c || fail "prog.c"
 same_as_native ./prog
 "$TW" blocks --autofdo=prog.afdo recording.tw || fail "blocks --autofdo"
 "$PROFDATA" merge --sample --text prog.afdo -o merged.afdo >profdata.out 2>&1 || fail "llvm-profdata: $(head -n 3 profdata.out)"

@@ -147,7 +147,7 @@ done
 cmp -s with.callgrind stripped.callgrind && cmp -s with.json alone.json || fail "two outputs are not what they are one by one"
 
 # So it is for a large program without symbols: the compiler itself.
-cc1=$("$CC" -print-prog-name=cc1)
+cc1=$($CC -print-prog-name=cc1)
 if [ -x "$cc1" ]; then
 	echo 'int f(int a) { for (int i = 0; i < a; i++) a += i; return a; }' >one.c
 	recorded "$cc1" -quiet -O1 one.c -o one.s

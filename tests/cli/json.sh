@@ -1,6 +1,6 @@
 # --json of every command is as docs/json.md has it: no key more, none less but those with a `?`, each of its type.
 . "$(dirname "$0")/../lib.sh"
-cp "$ROOT/docs/guide/words.c" . && "$CC" -O1 -g -pthread -o words words.c || fail "words.c does not compile"
+cp "$ROOT/docs/guide/words.c" . && $CC -O1 -g -pthread -o words words.c || fail "words.c does not compile"
 cp /usr/share/common-licenses/GPL-3 text
 : >empty
 cat >schema.py <<'END_PY'

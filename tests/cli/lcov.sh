@@ -132,8 +132,8 @@ out:
 	return 0;
 }
 END
-"$CC" -g -O0 -o plain cov.c || fail "cov.c"
-"$CC" -g -O0 --coverage -o counted cov.c || fail "cov.c --coverage"
+$CC -g -O0 -o plain cov.c || fail "cov.c"
+$CC -g -O0 --coverage -o counted cov.c || fail "cov.c --coverage"
 ./counted >/dev/null || fail "counted"
 gcov counted-cov.gcda >/dev/null 2>&1 || gcov cov.gcda >/dev/null 2>&1
 [ -s cov.c.gcov ] || skip "gcov does not read what $CC --coverage leaves"
@@ -204,7 +204,7 @@ int main(void)
 	return sum == 7;
 }
 END
-"$CC" -g -O0 -o alarm alarm.c || fail "alarm.c"
+$CC -g -O0 -o alarm alarm.c || fail "alarm.c"
 recorded ./alarm
 [ "$RECORDED_STATUS" = 0 ] || fail "alarm"
 "$TW" blocks --lcov=alarm.info --module=alarm recording.tw || fail "blocks --lcov of a program with signals"
@@ -219,7 +219,7 @@ mv alarm.c away.c
 one_sentence "$TW" blocks --lcov=x.info --module=alarm recording.tw
 says 'no source file can be read (.*alarm.c, for one)'
 # a program without debug information
-"$CC" -O0 -o stripped cov.c && strip stripped
+$CC -O0 -o stripped cov.c && strip stripped
 recorded ./stripped
 one_sentence "$TW" blocks --lcov=x.info --module=stripped recording.tw
 says 'compile with -g'

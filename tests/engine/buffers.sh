@@ -37,7 +37,7 @@ int main(void)
 	return (int)((fib(25) + sum) & 63);
 }
 E2
-"$CC" -O2 -static -o program program.c || fail "the program does not compile"
+$CC -O2 -static -o program program.c || fail "the program does not compile"
 setarch -R ./program
 expected=$?
 for f in dep call; do

@@ -63,9 +63,9 @@ int main(int argc, char **argv)
 }
 END
 whole ./about one two
-"$CC" -O1 -D_GNU_SOURCE -static -no-pie -o about about.c || fail "static"
+$CC -O1 -D_GNU_SOURCE -static -no-pie -o about about.c || fail "static"
 whole ./about
-"$CC" -O1 -D_GNU_SOURCE -static-pie -fPIE -o about about.c || fail "static PIE"
+$CC -O1 -D_GNU_SOURCE -static-pie -fPIE -o about about.c || fail "static PIE"
 whole ./about
 # What others see of it: /proc, ps; and titles, for which programs use arguments and environment as one piece
 cc_program seen -D_GNU_SOURCE <<'END'

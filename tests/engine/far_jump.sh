@@ -101,7 +101,7 @@ int main(void)
 	return wrong ? 2 : 0;
 }
 E2
-"$CC" -D_GNU_SOURCE -O1 -o program program.c || fail "the program does not compile"
+$CC -D_GNU_SOURCE -O1 -o program program.c || fail "the program does not compile"
 ./program
 status=$?
 [ $status = 77 ] && skip "the address is taken"

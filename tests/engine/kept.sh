@@ -146,7 +146,7 @@ done
 begins 1 "after many at once"
 
 # a program that changes is another
-cp prog before && sed -i 's/%.9g/%.3g/' prog.c && "$CC" -O1 -o prog prog.c && sleep 4.2
+cp prog before && sed -i 's/%.9g/%.3g/' prog.c && $CC -O1 -o prog prog.c && sleep 4.2
 begins 0 "a program that has changed"
 begins 1 "a program that has changed, again"
 

@@ -27,7 +27,7 @@ int main(void)
 	return 7;
 }
 E2
-"$CC" -O2 -mavx2 -static -o program program.c || fail "the program does not compile"
+$CC -O2 -mavx2 -static -o program program.c || fail "the program does not compile"
 for f in dep dep06; do
 	"$TW" record -q --sink=count -f "$f" -o "$f.tw" ./program
 	status=$?

@@ -132,7 +132,7 @@ int main(void)
 	return wrong != 0;
 }
 E2
-"$CC" -O1 -pthread -static -o program program.c || fail "the program does not compile"
+$CC -O1 -pthread -static -o program program.c || fail "the program does not compile"
 for options in "-f dep" "-f dep-c" "-f dep --hot=1"; do
 	# shellcheck disable=SC2086 # options
 	timeout 60 "$TW" record -q $options -o r.tw ./program >out || fail "$options: exit status $?: $(cat out)"
@@ -164,7 +164,7 @@ int main(void)
 		__asm__ volatile("" ::: "memory");
 }
 E2
-"$CC" -O1 -static -o killed killed.c || fail "killed.c does not compile"
+$CC -O1 -static -o killed killed.c || fail "killed.c does not compile"
 "$TW" record -q -f dep -o killed.tw ./killed
 [ $? = 154 ] || fail "the killed program's status"
 "$TW" check killed.tw >check.out 2>&1 || fail "killed: $(cat check.out)"

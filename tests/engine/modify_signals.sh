@@ -79,7 +79,7 @@ int main(void)
 	return flags_seen & TF ? 4 : 0;
 }
 E2
-"$CC" -D_GNU_SOURCE -O1 -o program program.c || fail "the program does not compile"
+$CC -D_GNU_SOURCE -O1 -o program program.c || fail "the program does not compile"
 ./program || fail "natively: exit status $?"
 for f in none dep dep06 bb_pc+mem_addr; do
 	"$TW" record -q --sink=count -f "$f" -o "$f.tw" ./program

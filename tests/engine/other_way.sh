@@ -29,7 +29,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -O1 -static -o program program.c || fail "the program does not compile"
+$CC -O1 -static -o program program.c || fail "the program does not compile"
 for options in "" "--hot=4" "--versions=1"; do
 	# shellcheck disable=SC2086 # options
 	timeout 60 "$TW" record -q -f dep $options -o r.tw ./program >out || fail "$options: exit status $?: $(cat out)"

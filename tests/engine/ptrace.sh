@@ -138,6 +138,6 @@ int main(int argc, char **argv)
 	return argc > 5 ? argv[1][0] : 0;
 }
 END2
-if "$CC" -w -g -fsanitize=address -o leak leak.c 2>compiler.err; then
+if $CC -w -g -fsanitize=address -o leak leak.c 2>compiler.err; then
 	same_as_native sh -c './leak 2>&1 | grep "^Direct leak of 33"'
 fi

@@ -21,7 +21,7 @@ settle() { sleep 4.2; }
 
 for v in 1 2; do
 	echo "int version(void) { return $v; } int again(int n) { return n < 2 ? version() : again(n - 1) + version(); }" >lib$v.c
-	"$CC" -O1 -shared -fPIC -o lib$v.so lib$v.c || fail "lib$v"
+	$CC -O1 -shared -fPIC -o lib$v.so lib$v.c || fail "lib$v"
 done
 cp lib1.so libversion.so
 cat >prog.c <<'END'
@@ -30,7 +30,7 @@ extern int again(int);
 int main(void) { printf("program %d, library %d\n", PROGRAM, again(1000)); return 0; }
 END
 for v in 1 2; do
-	"$CC" -O1 -DPROGRAM=$v -o prog$v prog.c -L. -lversion -Wl,-rpath,"$PWD" || fail "prog$v"
+	$CC -O1 -DPROGRAM=$v -o prog$v prog.c -L. -lversion -Wl,-rpath,"$PWD" || fail "prog$v"
 done
 [ "$(stat -c %s prog1)" = "$(stat -c %s prog2)" ] || fail "the two programs are to be of one size"
 cp prog1 prog
@@ -38,7 +38,7 @@ cp prog1 prog
 cat >preload.c <<'END'
 int version(void) { return 7; }
 END
-"$CC" -O1 -shared -fPIC -o preload.so preload.c || fail "preload"
+$CC -O1 -shared -fPIC -o preload.so preload.c || fail "preload"
 
 # dlopens what it is told, in that order, and calls each
 cc_program order -ldl <<'END'
@@ -143,7 +143,7 @@ int main(void)
 }
 END
 cp lib1.so libcut.so
-"$CC" -O1 -o cut cut.c -L. -lcut -Wl,-rpath,"$PWD" -Wl,-z,now || fail "cut"
+$CC -O1 -o cut cut.c -L. -lcut -Wl,-rpath,"$PWD" -Wl,-z,now || fail "cut"
 
 # a server: forks children that do what it has never done, one after the other
 cc_program server -D_GNU_SOURCE <<'END'

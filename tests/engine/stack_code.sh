@@ -49,7 +49,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -O1 -w -z execstack -o nested nested.c && "$CC" -O1 -w -static -z execstack -o nested_static nested.c || skip "no nested functions with this compiler"
+$CC -O1 -w -z execstack -o nested nested.c && $CC -O1 -w -static -z execstack -o nested_static nested.c || skip "no nested functions with this compiler"
 cc_program lib.so -w -shared -fPIC -z execstack <<'END'
 long twice(long n)
 {

@@ -85,7 +85,7 @@ int main(void)
 	return 4;
 }
 END
-"$CC" -g -O0 -o debugged debugged.c || fail "debugged.c does not compile"
+$CC -g -O0 -o debugged debugged.c || fail "debugged.c does not compile"
 gdb -q -nx -batch -ex 'break twice' -ex run -ex bt -ex stepi -ex 'info registers rip' -ex c ./debugged >native.gdb 2>&1
 "$TW" record -q -f none gdb -q -nx -batch -ex 'break twice' -ex run -ex bt -ex stepi -ex 'info registers rip' -ex c ./debugged >recorded.gdb 2>&1
 diff <(masked native.gdb) <(masked recorded.gdb) || fail "gdb prints something else than natively"

@@ -187,7 +187,7 @@ __asm__(".globl _start\n_start: mov (%rsp), %rax\n lea 8(%rsp), %rdi\n lea 16(%r
 E
 avx2=
 grep -m1 '^flags' /proc/cpuinfo | grep -qw avx2 && avx2=-mavx2
-"$CC" -O2 $avx2 -ffreestanding -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-tree-vectorize -nostdlib -static -no-pie -Wall -o program program.c ||
+$CC -O2 $avx2 -ffreestanding -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-tree-vectorize -nostdlib -static -no-pie -Wall -o program program.c ||
 	fail "program.c does not compile"
 
 # totals DIR: what is counted

@@ -81,7 +81,7 @@ E2
 	done <updates
 	echo '	} return (int)(sum & 63); }'
 } >program.c
-"$CC" -O1 -static -o program program.c || fail "the program does not compile"
+$CC -O1 -static -o program program.c || fail "the program does not compile"
 setarch -R ./program
 expected=$?
 for f in "dep --hot=1" "dep --hot=4 --versions=2" call; do

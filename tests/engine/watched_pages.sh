@@ -47,7 +47,7 @@ int main(void)
 	return 0;
 }
 E2
-"$CC" -O1 -o program program.c || fail "the program does not compile"
+$CC -O1 -o program program.c || fail "the program does not compile"
 ./program
 status=$?
 [ $status = 77 ] && skip "no room for the code"

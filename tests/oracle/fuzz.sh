@@ -6,7 +6,7 @@ need_cpu avx2
 need_ptrace
 STEP=$BUILD/tests/step
 [ -x "$STEP" ] || make -s -C "$ROOT" BUILD="$BUILD" "$STEP" || fail "the oracle cannot be built"
-"$CC" -O1 -o fuzz "$ROOT/tests/oracle/fuzz.c" -lZydis || fail "fuzz.c does not compile"
+$CC -O1 -o fuzz "$ROOT/tests/oracle/fuzz.c" -lZydis || fail "fuzz.c does not compile"
 
 # where PC: the test that instruction belongs to, for the message
 where() {
@@ -15,7 +15,7 @@ where() {
 
 for seed in ${SEEDS:-$(seq "$(full 60 4)")}; do
 	./fuzz "$seed" "$(full 1000 400)" >program.S
-	"$CC" -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o program program.S || fail "seed $seed does not assemble"
+	$CC -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o program program.S || fail "seed $seed does not assemble"
 	same_as_native ./program
 	"$STEP" -o oracle.refs -i oracle.insns ./program >/dev/null || fail "seed $seed: the oracle fails"
 	references recording.tw made.refs

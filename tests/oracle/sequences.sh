@@ -11,7 +11,7 @@ COUNT=${COUNT:-$(full 500 20)}
 TURNS=${TURNS:-40}
 HERE=$ROOT/tests/oracle
 # the addresses of code and memory are the same in every run
-"$CC" -O2 -no-pie -o sequences "$HERE"/sequence{s,,_rare,_set}.c "$HERE/sequence_run.S" -lZydis || fail "sequences.c does not compile"
+$CC -O2 -no-pie -o sequences "$HERE"/sequence{s,,_rare,_set}.c "$HERE/sequence_run.S" -lZydis || fail "sequences.c does not compile"
 
 # traced OUT ARGUMENT...: sequences ARGUMENT... under Trackway, with $FORMAT, stored or counted in turn
 SINK=file

@@ -20,7 +20,7 @@ lackey() { valgrind --tool=lackey --trace-mem=yes --log-file=trace "$@" >/dev/nu
 
 # Programs without a C library that do nothing with the addresses of their stacks do the same whoever runs them: the profiles are equal.
 plain_program() {
-	"$CC" -g -O1 -nostdlib -static -no-pie -fno-pie -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
+	$CC -g -O1 -nostdlib -static -no-pie -fno-pie -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
 		-Wl,--build-id=none -Wl,-z,noexecstack -I"$ROOT/tests/programs" -o program "$1" || fail "$1 does not compile"
 	lackey ./program
 	recorded ./program

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 }
 END
 whole ./fixed
-"$CC" -O1 -static -no-pie -o fixed fixed.c || fail "cannot link statically"
+$CC -O1 -static -no-pie -o fixed fixed.c || fail "cannot link statically"
 whole ./fixed
-"$CC" -O1 -static-pie -fPIE -o fixed fixed.c && sed -i 's/ %p//; s/, (void \*)table//' fixed.c && "$CC" -O1 -static-pie -fPIE -o fixed fixed.c || fail "cannot link as static PIE"
+$CC -O1 -static-pie -fPIE -o fixed fixed.c && sed -i 's/ %p//; s/, (void \*)table//' fixed.c && $CC -O1 -static-pie -fPIE -o fixed fixed.c || fail "cannot link as static PIE"
 whole ./fixed
