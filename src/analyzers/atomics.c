@@ -354,6 +354,14 @@ static int is_of_stack(const uint8_t *code, unsigned bytes)
 	       of_ff == 2 || of_ff == 6;
 }
 
+/* Does it call, jump to or push what it reads? */
+static int leads_on(const uint8_t *code, unsigned bytes)
+{
+	int locked;
+	const unsigned i = opcode_at(code, bytes, &locked);
+	return i + 1 < bytes && code[i] == 0xff && (code[i + 1] >> 3 & 7) >= 2 && (code[i + 1] >> 3 & 7) != 7;
+}
+
 static const uint8_t *code_of(const struct tw_descriptor *d, unsigned insn, unsigned *bytes)
 {
 	const uint8_t *lengths = tw_descriptor_insn_bytes(d);
@@ -424,6 +432,7 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 	if (!of->kind) {
 		const uint8_t *code = code_of(d, r->insn, &bytes);
 		of->locked = (uint8_t)is_locked(code, bytes);
+		of->leads = (uint8_t)leads_on(code, bytes);
 		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked);
 	}
 	return of;

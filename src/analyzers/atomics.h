@@ -25,6 +25,7 @@ enum tw_atomic_kind {
 struct tw_atomic_insn {
 	uint8_t kind;   /* enum tw_atomic_kind; 0: not looked at yet */
 	uint8_t locked; /* by its bytes */
+	uint8_t leads;  /* it jumps or calls by way of memory, or pushes from there, as the first call of a library's function does */
 };
 
 /* Has it been looked at, and is not known to be atomic? */

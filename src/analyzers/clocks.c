@@ -33,6 +33,14 @@ int tw_clocks_join(struct tw_clocks *to, const struct tw_clocks *from)
 	return error;
 }
 
+int tw_clocks_know(const struct tw_clocks *of, const struct tw_clocks *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (from->of[i] > tw_clocks_get(of, i))
+			return 0;
+	return 1;
+}
+
 void tw_clocks_clear(struct tw_clocks *c)
 {
 	if (c->n)

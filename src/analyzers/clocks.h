@@ -22,6 +22,9 @@ static inline uint32_t tw_clocks_get(const struct tw_clocks *c, size_t thread)
 int tw_clocks_set(struct tw_clocks *c, size_t thread, uint32_t clock);
 int tw_clocks_join(struct tw_clocks *to, const struct tw_clocks *from);
 
+/* Does `of` know all that `from` knows? */
+int tw_clocks_know(const struct tw_clocks *of, const struct tw_clocks *from);
+
 /* It knows nothing any more. */
 void tw_clocks_clear(struct tw_clocks *c);
 void tw_clocks_free(struct tw_clocks *c);

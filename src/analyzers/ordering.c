@@ -174,6 +174,11 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 	return error || !writes ? error : release_to(o, t, addr, ATOMIC);
 }
 
+int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+{
+	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, t->process, addr, ATOMIC)].clocks);
+}
+
 uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr)
 {
 	return o->n_things ? o->things[place_of(o, process, addr, ATOMIC)].releases : 0;

@@ -81,6 +81,9 @@ int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 /* The thread reads or writes an atomic variable at addr. */
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes);
 
+/* Would the thread learn something if it read the atomic variable? */
+int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
+
 /* How often the atomic variable has been written. */
 uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr);
 

@@ -91,6 +91,37 @@ int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, cons
 	return insn && insn->kind != TW_ATOMIC_RELAXED && (insn->kind == TW_ATOMIC_ORDERS || is_marked(s, t, r, insn));
 }
 
+/* ---- loads that are repeated ---- */
+
+static int is_private(const struct tw_race_thread *t, uint64_t addr)
+{
+	enum { LOCAL_STORAGE = 64 << 10, RECORD = 4096, STACK = 8 << 20 };
+	const uint64_t fs = t->order->fs, low = t->lowest - LOCAL_STORAGE;
+	if (fs && addr - (fs - LOCAL_STORAGE) < LOCAL_STORAGE + RECORD)
+		return 1;
+	return t->lowest != UINT64_MAX && addr - low < (fs > low && fs - low < STACK ? fs - low : STACK);
+}
+
+/* The thread has accessed something: it does not wait any more, unless that is its own stack or thread-local storage. */
+static void end_waiting(struct tw_race_thread *t, uint64_t addr)
+{
+	if (!is_private(t, addr))
+		t->waiting.pc = 0;
+}
+
+/* It accesses an atomic variable, which orders threads. */
+static void note_ordering(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int locked)
+{
+	const int loads = !(r->type & TW_WRITE) && !locked;
+	if (t->waiting.pc != r->pc || t->waiting.addr != r->addr)
+		t->waiting.told = 0;
+	t->waiting.pc = loads ? r->pc : 0;
+	t->waiting.addr = r->addr;
+	t->waiting.told |= loads && tw_ordering_atomic_tells(&s->ordering, t->order, r->addr);
+}
+
+/* ---- accesses of atomic variables ---- */
+
 /* What an access to an atomic variable orders is done: what it reads before, what it writes behind it. */
 static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders)
 {
@@ -145,8 +176,12 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 	s->checked++;
 	if (insn->kind >= TW_ATOMIC_RELAXED)
 		mark_atomic(s, t, r->addr, r->size, 0);
+	if (atomic && orders)
+		note_ordering(s, t, r, insn->locked);
 	if (atomic)
 		return check_atomic(s, t, r, orders);
+	if (t->waiting.pc && !insn->leads)
+		end_waiting(t, r->addr);
 	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
 	see(s, t, r);
 	return error;
@@ -193,8 +228,11 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 	for (*done = 0; *done < n; ++*done) {
 		const struct tw_ref_shape *r = &shapes[*done];
 		const uint64_t at = addr[*done];
-		if (insns && tw_atomics_is_plain(&insns[r->insn]) && is_seen(s, t, epoch, r, at))
+		if (insns && tw_atomics_is_plain(&insns[r->insn]) && is_seen(s, t, epoch, r, at)) {
+			if (t->waiting.pc && !insns[r->insn].leads)
+				end_waiting(t, at);
 			continue;
+		}
 		const struct tw_ref ref = {.pc = r->pc, .addr = at, .size = r->size, .insn = r->insn, .type = r->type};
 		int error = check(s, t, run, &ref);
 		if (error || t->stuck)

@@ -55,6 +55,10 @@ struct tw_race_thread {
 	struct {
 		uint64_t pc, addr, version;
 	} spin; /* the load that it repeats; pc 0: none */
+	struct {
+		uint64_t pc, addr;
+		int told; /* the variable told the thread something */
+	} waiting; /* the load that it has made and, perhaps several times, repeated, without any other access to what may be another thread's; pc 0: none */
 };
 
 struct tw_race_state {

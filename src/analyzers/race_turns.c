@@ -8,6 +8,7 @@
  * Locked instructions have two times, before and after, and are a segment of their own. Two that overlap may have been in either order: each acquires what the other released.
  *
  * One that waits for another in a circle goes on, but for the end of a *spin*: who repeats a load and then stops has seen another thread's write, and cannot have gone on before that.
+ * That a load is repeated can be seen from what comes behind it, or from what came before, where a system call stands between.
  */
 #include "analyzers/race_state.h"
 #include "recording/recording.h"
@@ -196,10 +197,17 @@ static int resolve(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
+/* Is it again the load that the thread has made last, though perhaps before a system call, and has the variable told it nothing since? */
+static int is_still_waiting(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	return t->waiting.pc == t->load.pc && t->waiting.addr == t->load.addr && !t->load.locked && !t->waiting.told &&
+	       !tw_ordering_atomic_tells(&s->ordering, t->order, t->load.addr);
+}
+
 /* Does the load end a spin, with nothing written yet that could have ended it? */
 static int is_too_early(struct tw_race_state *s, const struct tw_race_thread *t)
 {
-	return is_spinning(t) && t->spin.version == version_of(s, t);
+	return (is_spinning(t) && t->spin.version == version_of(s, t)) || is_still_waiting(s, t);
 }
 
 /* Looks at the first part that is postponed, as far as it goes. */

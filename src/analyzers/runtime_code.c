@@ -14,6 +14,7 @@ static int begins(const char *name, const char *const *with)
 static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32_t thread)
 {
 	static const char *const files[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "librt", "[vdso]", NULL};
+	static const char *const loaders[] = {"ld-linux", "ld-2", NULL};
 	static const char *const openmp[] = {"libgomp.so", NULL};
 	static const char *const streams[] = {"_IO_file_xsputn", "_IO_new_file_xsputn", "_IO_wfile_xsputn", NULL};
 	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", NULL};
@@ -26,6 +27,8 @@ static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32
 		return TW_CODE_OPENMP;
 	if (!begins(name.module, files))
 		return TW_CODE_PROGRAM;
+	if (begins(name.module, loaders))
+		return TW_CODE_LIBRARY;
 	if (begins(name.function, streams))
 		return TW_CODE_STREAM;
 	return begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_GIVEN : TW_CODE_LIBRARY;

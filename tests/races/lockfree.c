@@ -415,14 +415,66 @@ static void *chain_third(void *a)
 		relax();
 	return chained ? a : NULL;
 }
-static void three_in_a_row(void)
+static void all_three(void *(*a)(void *), void *(*b)(void *), void *(*c)(void *))
 {
-	void *(*const run[])(void *) = {chain_third, chain_second, chain_first};
+	void *(*const run[])(void *) = {a, b, c};
 	pthread_t t[3];
 	for (int i = 0; i < 3; i++)
 		pthread_create(&t[i], NULL, run[i], NULL);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
+}
+static void three_in_a_row(void)
+{
+	all_three(chain_third, chain_second, chain_first);
+}
+
+/* The same, where the second looks for the last time long after it began to, and the third in the meantime: the second has not come that far yet. Relaxed accesses, which order nothing, see to it. */
+static atomic_int late_chain[2], second_works, third_looked, first_wrote;
+static int late_chained;
+static int is_set(atomic_int *x)
+{
+	return atomic_load_explicit(x, memory_order_relaxed);
+}
+static void set(atomic_int *x)
+{
+	atomic_store_explicit(x, 1, memory_order_relaxed);
+}
+static void *late_first(void *a)
+{
+	while (!is_set(&third_looked))
+		usleep(1000);
+	late_chained = 7;
+	atomic_store_explicit(&late_chain[0], 1, memory_order_release);
+	set(&first_wrote);
+	return a;
+}
+static void work_until_written(void)
+{
+	sched_yield();
+	set(&second_works);
+	while (!is_set(&first_wrote))
+		;
+}
+static void *late_second(void *a)
+{
+	while (!atomic_load_explicit(&late_chain[0], memory_order_acquire))
+		work_until_written();
+	atomic_store_explicit(&late_chain[1], 1, memory_order_release);
+	return a;
+}
+static void *late_third(void *a)
+{
+	for (int n = 0; !atomic_load_explicit(&late_chain[1], memory_order_acquire); n += is_set(&second_works)) {
+		if (n == 3)
+			set(&third_looked);
+		usleep(1000);
+	}
+	return late_chained ? a : NULL;
+}
+static void late_in_a_row(void)
+{
+	all_three(late_third, late_second, late_first);
 }
 
 /* ---- racy ---- */
@@ -539,4 +591,5 @@ const struct test_case cases[] = {RACY(too_early, told_too_early),
                                   FREE(own_barrier),
                                   FREE(questions),
                                   FREE(three_in_a_row),
+                                  FREE(late_in_a_row),
                                   {NULL, NULL, NULL}};
