@@ -16,8 +16,8 @@
 
 /* A branch, or one target of an indirect one. */
 struct branch {
-	uint64_t pc, target;  /* target 0: a conditional branch */
-	uint32_t pid, thread; /* thread: one that ran it */
+	uint64_t pc, target;     /* target 0: a conditional branch */
+	uint32_t memory, thread; /* thread: one that ran it */
 	uint64_t taken, not_taken;
 	uint64_t wrong[TW_PREDICTORS];
 };
@@ -28,7 +28,7 @@ struct state {
 	size_t n, room;
 	uint32_t *slots; /* open hash of their numbers + 1 */
 	uint32_t n_slots;
-	uint32_t thread, pid;
+	uint32_t thread, memory;
 	/* The block that ended last, if it ended with a branch. */
 	const struct tw_descriptor *descriptor;
 	unsigned block;
@@ -54,13 +54,13 @@ static void *begin(void *arg)
 
 /* ---- the table ---- */
 
-static uint32_t place_of(const struct state *s, uint64_t pc, uint64_t target, uint32_t pid)
+static uint32_t place_of(const struct state *s, uint64_t pc, uint64_t target, uint32_t memory)
 {
-	uint64_t h = ((pc * 0x9e3779b97f4a7c15ull ^ target) * 0xc2b2ae3d27d4eb4full) ^ pid;
+	uint64_t h = ((pc * 0x9e3779b97f4a7c15ull ^ target) * 0xc2b2ae3d27d4eb4full) ^ memory;
 	uint32_t i = (uint32_t)(h >> 29) & (s->n_slots - 1);
 	for (; s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
 		const struct branch *b = &s->branches[s->slots[i] - 1];
-		if (b->pc == pc && b->target == target && b->pid == pid)
+		if (b->pc == pc && b->target == target && b->memory == memory)
 			break;
 	}
 	return i;
@@ -73,24 +73,24 @@ static int grow(struct state *s)
 	s->n_slots = s->n_slots ? 2 * s->n_slots : FIRST;
 	s->slots = calloc(s->n_slots, sizeof *s->slots);
 	for (size_t i = 0; s->slots && i < s->n; i++)
-		s->slots[place_of(s, s->branches[i].pc, s->branches[i].target, s->branches[i].pid)] = (uint32_t)i + 1;
+		s->slots[place_of(s, s->branches[i].pc, s->branches[i].target, s->branches[i].memory)] = (uint32_t)i + 1;
 	free(old);
 	return s->slots != NULL;
 }
 
 /* NULL: no memory. */
-static struct branch *branch_of(struct state *s, uint64_t pc, uint64_t target, uint32_t pid, uint32_t thread)
+static struct branch *branch_of(struct state *s, uint64_t pc, uint64_t target, uint32_t memory, uint32_t thread)
 {
 	if (2 * s->n >= s->n_slots && !grow(s))
 		return NULL;
-	uint32_t i = place_of(s, pc, target, pid);
+	uint32_t i = place_of(s, pc, target, memory);
 	if (s->slots[i])
 		return &s->branches[s->slots[i] - 1];
 	struct branch *branches = tw_array_room(s->branches, s->n, &s->room, sizeof *branches);
 	if (!branches)
 		return NULL;
 	s->branches = branches;
-	branches[s->n] = (struct branch){.pc = pc, .target = target, .pid = pid, .thread = thread};
+	branches[s->n] = (struct branch){.pc = pc, .target = target, .memory = memory, .thread = thread};
 	s->slots[i] = (uint32_t)++s->n;
 	return &branches[s->n - 1];
 }
@@ -111,7 +111,7 @@ static int decide(struct state *s, uint64_t pc)
 		return 0;
 	const struct tw_block *end = &tw_descriptor_blocks(s->descriptor)[s->block];
 	uint64_t at = last_pc(s->descriptor, s->block);
-	struct branch *b = branch_of(s, at, end->end == TW_END_COND ? 0 : pc, s->pid, s->thread);
+	struct branch *b = branch_of(s, at, end->end == TW_END_COND ? 0 : pc, s->memory, s->thread);
 	s->descriptor = NULL;
 	if (!b)
 		return TW_ERR_MEMORY;
@@ -148,7 +148,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 static void begin_thread(struct state *s, uint32_t thread)
 {
 	s->thread = thread;
-	s->pid = tw_process_of(s->context, thread);
+	s->memory = tw_process_memory(s->context, thread);
 	s->descriptor = NULL;
 	tw_predictors_init(&s->predictors);
 }
@@ -179,7 +179,7 @@ static int merge(void *state, void *later)
 	int error = 0;
 	for (size_t i = 0; i < from->n && !error; i++) {
 		const struct branch *more = &from->branches[i];
-		struct branch *b = branch_of(s, more->pc, more->target, more->pid, more->thread);
+		struct branch *b = branch_of(s, more->pc, more->target, more->memory, more->thread);
 		if (!b) {
 			error = TW_ERR_MEMORY;
 			break;
@@ -208,7 +208,7 @@ static int unpack(void *state, FILE *from)
 	int error = tw_unpack_number(from, &n);
 	for (struct branch item; n && !error; n--) {
 		error = tw_unpack_bytes(from, &item, sizeof item);
-		struct branch *b = error ? NULL : branch_of(s, item.pc, item.target, item.pid, item.thread);
+		struct branch *b = error ? NULL : branch_of(s, item.pc, item.target, item.memory, item.thread);
 		if (b)
 			*b = item;
 		else if (!error)
@@ -233,7 +233,7 @@ static int by_misses(const void *a, const void *b)
 		return x->pc > y->pc ? 1 : -1;
 	if (x->target != y->target)
 		return x->target > y->target ? 1 : -1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return (x->memory > y->memory) - (x->memory < y->memory);
 }
 
 static void name_place(struct tw_names *names, const struct branch *b, uint64_t pc, char *to, size_t size)

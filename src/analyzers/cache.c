@@ -57,10 +57,10 @@ static void *begin(void *arg)
 
 /* ---- accesses ---- */
 
-enum { ADDRESS_BITS = 48, PROCESS_BITS = 17 };
-_Static_assert(ADDRESS_BITS + PROCESS_BITS - 3 + TW_LINE_SHIFT <= 64, "numbers of lines of 8 bytes have room");
+enum { ADDRESS_BITS = 48, PROGRAM_BITS = 17 };
+_Static_assert(ADDRESS_BITS + PROGRAM_BITS - 3 + TW_LINE_SHIFT <= 64, "numbers of lines of 8 bytes have room");
 
-/* Lines are numbered by process: the caches know no other addresses. */
+/* Lines are numbered by program (tw_process_program): the caches know no other addresses. */
 static inline uint64_t line_of(const struct tw_cache_state *s, uint64_t addr)
 {
 	return (addr << (64 - ADDRESS_BITS) >> (64 - ADDRESS_BITS) >> s->setup.line_bits) | s->above;
@@ -278,19 +278,11 @@ static uint32_t core_of(const struct tw_cache_state *s, uint32_t thread)
 	return s->cores ? (uint32_t)(thread % s->cores) : thread;
 }
 
-/* Of its process, in the order in which they were made. */
-static uint64_t number_of(const struct tw_cache_state *s, uint32_t thread)
-{
-	const struct tw_recording *r = tw_context_recording(s->context);
-	size_t i = tw_recording_find_thread(r, thread);
-	return i < tw_recording_n_threads(r) ? tw_recording_process_of(r, i) : 0;
-}
-
 static int begin_thread(struct tw_cache_state *s, uint32_t thread)
 {
 	s->thread = thread;
 	s->program = tw_process_program(s->context, thread);
-	s->above = number_of(s, thread) % (1u << PROCESS_BITS) << (ADDRESS_BITS - s->setup.line_bits);
+	s->above = (uint64_t)s->program % (1u << PROGRAM_BITS) << (ADDRESS_BITS - s->setup.line_bits);
 	s->core = tw_caches_core(&s->caches, core_of(s, thread));
 	s->fetched = 0;
 	return s->core ? 0 : TW_ERR_MEMORY;

@@ -48,7 +48,7 @@ struct tw_cache_state {
 	struct tw_cache_totals totals;
 	struct tw_cache_misses *out; /* where misses go instead of an answer; NULL: an answer is wanted */
 	uint32_t thread, program;
-	uint64_t above;       /* of the process: what its lines' numbers begin with */
+	uint64_t above;       /* of the program: what its lines' numbers begin with */
 	struct tw_core *core; /* the thread's */
 	uint64_t fetched;     /* line fetched last, by this core, and 1 */
 };

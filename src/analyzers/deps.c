@@ -57,7 +57,7 @@ struct state {
 	struct tw_shadow shadow;
 	struct thread *threads; /* by number */
 	size_t n_threads, threads_room;
-	uint32_t thread, process, image;
+	uint32_t thread, program, image;
 	uint64_t loads, unwritten;
 };
 
@@ -307,7 +307,7 @@ static int load(struct state *s, const struct thread *t, const struct tw_ref *r,
 	int error = 0, unwritten = 0;
 	for (uint64_t at = r->addr, left = r->size; left && !error; at += n, left -= n) {
 		n = left;
-		const struct tw_written *w = tw_shadow_read(&s->shadow, s->process, at, &n);
+		const struct tw_written *w = tw_shadow_read(&s->shadow, s->program, at, &n);
 		uint32_t i = 0;
 		unwritten |= !w->writer;
 		while (i < n_seen && seen[i] != w->writer)
@@ -331,7 +331,7 @@ static int take_ref(struct state *s, const struct thread *t, struct code *c, con
 	int error = r->type & TW_READ ? load(s, t, r, site, time) : 0;
 	if (error || !(r->type & TW_WRITE))
 		return error;
-	return tw_shadow_write(&s->shadow, s->process, r->addr, r->size, &(struct tw_written){time, site + 1, s->thread});
+	return tw_shadow_write(&s->shadow, s->program, r->addr, r->size, &(struct tw_written){time, site + 1, s->thread});
 }
 
 /* ---- blocks ---- */
@@ -399,7 +399,7 @@ static int take_syscall(struct state *s, const struct thread *t, const struct tw
 	if (site == NONE)
 		return 0;
 	const struct tw_written by = {t->now, site + 1, s->thread};
-	return tw_shadow_write(&s->shadow, s->process, call->args[buffer], (uint64_t)call->result, &by);
+	return tw_shadow_write(&s->shadow, s->program, call->args[buffer], (uint64_t)call->result, &by);
 }
 
 static int take_event(struct state *s, struct thread *t, const struct tw_event *e)
@@ -409,9 +409,9 @@ static int take_event(struct state *s, struct thread *t, const struct tw_event *
 	const struct tw_unmap *unmap = e->payload;
 	switch (e->type) {
 	case TW_EVENT_MAP:
-		return tw_shadow_forget(&s->shadow, s->process, map->address, map->length);
+		return tw_shadow_forget(&s->shadow, s->program, map->address, map->length);
 	case TW_EVENT_UNMAP:
-		return tw_shadow_forget(&s->shadow, s->process, unmap->address, unmap->length);
+		return tw_shadow_forget(&s->shadow, s->program, unmap->address, unmap->length);
 	case TW_EVENT_SYSCALL:
 		return take_syscall(s, t, e->payload);
 	case TW_EVENT_SIGNAL:
@@ -439,7 +439,7 @@ static struct thread *begin_thread(struct state *s, const struct tw_batch *b)
 	}
 	if (s->thread != b->thread) {
 		s->thread = b->thread;
-		s->process = tw_process_of(s->context, b->thread);
+		s->program = tw_process_program(s->context, b->thread);
 		s->image = tw_names_image(tw_context_names(s->context), b->thread);
 		if (!find_loops(s))
 			return NULL;

@@ -52,9 +52,9 @@ static struct tw_epoch_page *make_page(struct tw_epoch *s, uint64_t key)
 	return p;
 }
 
-struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t process, uint64_t addr)
+struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64_t addr)
 {
-	const uint64_t key = tw_page_key(process, addr);
+	const uint64_t key = tw_page_key(program, addr);
 	const size_t r = key % (sizeof s->recent / sizeof s->recent[0]);
 	if (s->recent[r].key != key || !s->recent[r].page) {
 		s->recent[r].page = make_page(s, key);
@@ -63,9 +63,9 @@ struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t process, uint64
 	return s->recent[r].page;
 }
 
-struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr)
+struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t program, uint64_t addr)
 {
-	struct tw_epoch_page *page = tw_epoch_page(s, process, addr);
+	struct tw_epoch_page *page = tw_epoch_page(s, program, addr);
 	return page ? &page->words[addr % PAGE / 8] : NULL;
 }
 
@@ -169,10 +169,10 @@ int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const
 	return result ? result : append(w, a);
 }
 
-void tw_epoch_forget(struct tw_epoch *s, uint32_t process, uint64_t start, uint64_t end)
+void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start & ~7ull; at < end;) {
-		struct tw_epoch_page *p = find_page(s, tw_page_key(process, at));
+		struct tw_epoch_page *p = find_page(s, tw_page_key(program, at));
 		const uint64_t page_end = (at | (PAGE - 1)) + 1;
 		for (unsigned i = 0; p && i < TW_EPOCH_SEERS; i++)
 			p->seen[i].epoch = 0;

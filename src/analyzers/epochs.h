@@ -81,8 +81,8 @@ struct tw_epoch {
 };
 
 /* The page of `addr`, which stays where it is; the 8 bytes at `addr`. NULL: no memory. */
-struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t process, uint64_t addr);
-struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t process, uint64_t addr);
+struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64_t addr);
+struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t program, uint64_t addr);
 
 /*
  * Adds an access. Calls race() for each earlier one that is not known to `clocks`, of another thread, on common bytes, one of the two a write, and not both atomic.
@@ -92,7 +92,7 @@ int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context);
 
 /* Forgets what was accessed in [start, end): it is other memory from now on. */
-void tw_epoch_forget(struct tw_epoch *s, uint32_t process, uint64_t start, uint64_t end);
+void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint64_t end);
 
 size_t tw_epoch_bytes(const struct tw_epoch *s);
 void tw_epoch_free(struct tw_epoch *s);

@@ -38,7 +38,7 @@ struct state {
 	struct touched *first; /* what window 0 touched, once it has ended */
 	size_t n_first, first_room;
 	struct tw_kinds kinds;
-	uint32_t process;
+	uint32_t memory;         /* tw_process_memory */
 	uint64_t recent[RECENT]; /* lines and 1; all 0 where a window begins */
 };
 
@@ -106,7 +106,7 @@ static int enter_window(struct state *s, uint32_t thread, uint64_t at)
 		return 0;
 	int error = s->n_windows == 1 ? keep_first(s) : 0;
 	if (!w || w->thread != thread)
-		s->process = tw_process_of(s->context, thread);
+		s->memory = tw_process_memory(s->context, thread);
 	memset(s->recent, 0, sizeof s->recent);
 	return error ? error : append_window(s, &next);
 }
@@ -127,7 +127,7 @@ static int touch_lines(struct state *s, uint64_t line, uint64_t last)
 {
 	int error = 0;
 	for (; line <= last && !error; line++)
-		error = touch(s, tw_page_key(s->process, line << TW_LINE_BITS), 1ull << line % TW_PAGE_LINES);
+		error = touch(s, tw_page_key(s->memory, line << TW_LINE_BITS), 1ull << line % TW_PAGE_LINES);
 	return error;
 }
 
@@ -179,7 +179,7 @@ static int batch(void *state, const struct tw_batch *b)
 	struct state *s = state;
 	int error = enter_window(s, b->thread, b->first_insn);
 	for (size_t i = 0; i < b->n_events && !error; i++)
-		error = tw_kinds_event(&s->kinds, s->process, &b->events[i]);
+		error = tw_kinds_event(&s->kinds, s->memory, &b->events[i]);
 	if (error || !b->n_blocks)
 		return error;
 	uint64_t left = s->window_insns - b->first_insn % s->window_insns;
@@ -214,7 +214,7 @@ static int merge_all(struct state *s, const struct state *from)
 		error = tw_pages_merge(&s->pages, &from->pages, base);
 	if (!error)
 		error = tw_kinds_merge(&s->kinds, &from->kinds);
-	s->process = from->process;
+	s->memory = from->memory;
 	return error;
 }
 
@@ -235,7 +235,7 @@ static int pack(const void *state, FILE *to)
 	if (!error)
 		error = tw_pack_array(to, s->first, s->n_first, sizeof *s->first);
 	if (!error)
-		error = tw_pack_number(to, s->process);
+		error = tw_pack_number(to, s->memory);
 	if (!error)
 		error = tw_kinds_pack(&s->kinds, to);
 	return error ? error : tw_pages_pack(&s->pages, to);
@@ -244,13 +244,13 @@ static int pack(const void *state, FILE *to)
 static int unpack(void *state, FILE *from)
 {
 	struct state *s = state;
-	uint64_t process = 0;
+	uint64_t memory = 0;
 	int error = tw_unpack_array(from, (void **)&s->windows, &s->n_windows, &s->windows_room, sizeof *s->windows);
 	if (!error)
 		error = tw_unpack_array(from, (void **)&s->first, &s->n_first, &s->first_room, sizeof *s->first);
 	if (!error)
-		error = tw_unpack_number(from, &process);
-	s->process = (uint32_t)process;
+		error = tw_unpack_number(from, &memory);
+	s->memory = (uint32_t)memory;
 	if (!error)
 		error = tw_kinds_unpack(&s->kinds, from);
 	return error ? error : tw_pages_unpack(&s->pages, s->n_windows, from);

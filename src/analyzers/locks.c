@@ -7,6 +7,7 @@
  */
 #include "analyzers/callpath.h"
 #include "analyzers/held.h"
+#include "analyzers/process.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 struct lock {
 	uint64_t addr;
-	uint32_t process, image;
+	uint32_t program, image;
 	uint32_t holders, alone; /* threads that hold it now; whether one does so alone */
 	uint64_t taken, waited, refused;
 	uint64_t wait, longest_wait, hold, longest_hold; /* cycles */
@@ -29,7 +30,7 @@ struct pair {
 
 struct thread {
 	int known, waits; /* waits: what it asks for is held by another */
-	uint32_t process, image;
+	uint32_t program, image;
 	struct tw_calling calling;
 	struct tw_callpath path;
 	struct tw_held held;
@@ -92,7 +93,7 @@ static struct thread *thread_of(struct state *s, uint32_t serial)
 	struct thread *t = &s->threads[i];
 	if (!t->known) {
 		t->known = 1;
-		t->process = tw_recording_thread(s->recording, i)->pid;
+		t->program = tw_process_program(s->context, serial);
 		t->image = tw_names_image(names, serial);
 	}
 	return t;
@@ -100,10 +101,10 @@ static struct thread *thread_of(struct state *s, uint32_t serial)
 
 /* ---- locks ---- */
 
-static uint32_t *find_slot(const struct state *s, uint32_t process, uint64_t addr)
+static uint32_t *find_slot(const struct state *s, uint32_t program, uint64_t addr)
 {
-	size_t i = (size_t)((addr ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15ull >> 32) & (s->n_slots - 1);
-	while (s->slots[i] && (s->locks[s->slots[i] - 1].addr != addr || s->locks[s->slots[i] - 1].process != process))
+	size_t i = (size_t)((addr ^ (uint64_t)program << 40) * 0x9e3779b97f4a7c15ull >> 32) & (s->n_slots - 1);
+	while (s->slots[i] && (s->locks[s->slots[i] - 1].addr != addr || s->locks[s->slots[i] - 1].program != program))
 		i = (i + 1) & (s->n_slots - 1);
 	return &s->slots[i];
 }
@@ -121,7 +122,7 @@ static int make_room(struct state *s)
 	s->n_slots = s->n_slots ? 2 * s->n_slots : FIRST;
 	s->slots = calloc(s->n_slots, sizeof *s->slots);
 	for (size_t i = 0; i < s->n_locks && s->slots; i++)
-		*find_slot(s, locks[i].process, locks[i].addr) = (uint32_t)i + 1;
+		*find_slot(s, locks[i].program, locks[i].addr) = (uint32_t)i + 1;
 	return s->slots != NULL;
 }
 
@@ -129,9 +130,9 @@ static struct lock *lock_of(struct state *s, const struct thread *t, uint64_t ad
 {
 	if (!make_room(s))
 		return NULL;
-	uint32_t *slot = find_slot(s, t->process, addr);
+	uint32_t *slot = find_slot(s, t->program, addr);
 	if (!*slot) {
-		s->locks[s->n_locks] = (struct lock){.addr = addr, .process = t->process, .image = t->image};
+		s->locks[s->n_locks] = (struct lock){.addr = addr, .program = t->program, .image = t->image};
 		*slot = (uint32_t)++s->n_locks;
 	}
 	return &s->locks[*slot - 1];

@@ -1,4 +1,5 @@
 #include "analyzers/ordering.h"
+#include "analyzers/process.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ enum { PHASES = 4 };
 /* Something that threads give over: a lock, a condition, an atomic variable... */
 struct tw_ordering_thing {
 	uint64_t addr;
-	uint32_t process;
+	uint32_t program;
 	uint8_t role, used;
 	uint64_t count, arrived; /* barrier; of a semaphore `count` tells how many of those that it was made with are left */
 	uint64_t phase_of[2];    /* barrier: which time `phases` are of, and 1 */
@@ -23,7 +24,7 @@ struct tw_ordering_thing {
 /* The threads of a parallel region; number 0 stands for all that run outside of one. */
 struct tw_ordering_team {
 	uint64_t function;
-	uint32_t process;
+	uint32_t program;
 	int open;
 	size_t master;
 	struct tw_clocks fork, ended, tasks, depending, ordered, copied, posted;
@@ -36,13 +37,14 @@ struct tw_ordering_team {
 /* Tasks of one place in the program. */
 struct tw_ordering_task {
 	uint64_t function;
-	uint32_t process;
+	uint32_t program;
 	int depends;
 	struct tw_clocks made;
 };
 
-int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r)
+int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c)
 {
+	const struct tw_recording *r = tw_context_recording(c);
 	o->n_threads = tw_recording_n_threads(r);
 	o->threads = calloc(o->n_threads + 1, sizeof *o->threads);
 	o->teams = calloc(1, sizeof *o->teams);
@@ -52,6 +54,7 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r)
 	for (size_t i = 0; i < o->n_threads; i++) {
 		o->threads[i].index = i;
 		o->threads[i].process = tw_recording_thread(r, i)->pid;
+		o->threads[i].program = tw_process_program(c, tw_recording_thread(r, i)->serial);
 		o->threads[i].clock = 1;
 		if (tw_clocks_set(&o->threads[i].clocks, i, 1))
 			return TW_ERR_MEMORY;
@@ -113,11 +116,11 @@ static int acquire(struct tw_ordering_thread *t, const struct tw_clocks *from)
 
 /* ---- things ---- */
 
-static size_t place_of(const struct tw_ordering *o, uint32_t process, uint64_t addr, enum role role)
+static size_t place_of(const struct tw_ordering *o, uint32_t program, uint64_t addr, enum role role)
 {
-	size_t i = (size_t)(((addr ^ (uint64_t)process << 40) * 0x9e3779b97f4a7c15ull + role * 0xbf58476d1ce4e5b9ull) >> 24) &
+	size_t i = (size_t)(((addr ^ (uint64_t)program << 40) * 0x9e3779b97f4a7c15ull + role * 0xbf58476d1ce4e5b9ull) >> 24) &
 	           (o->things_room - 1);
-	while (o->things[i].used && (o->things[i].addr != addr || o->things[i].process != process || o->things[i].role != role))
+	while (o->things[i].used && (o->things[i].addr != addr || o->things[i].program != program || o->things[i].role != role))
 		i = (i + 1) & (o->things_room - 1);
 	return i;
 }
@@ -131,22 +134,22 @@ static int grow(struct tw_ordering *o)
 		return 0;
 	for (size_t i = 0; i < o->things_room; i++)
 		if (o->things[i].used)
-			more.things[place_of(&more, o->things[i].process, o->things[i].addr, o->things[i].role)] = o->things[i];
+			more.things[place_of(&more, o->things[i].program, o->things[i].addr, o->things[i].role)] = o->things[i];
 	free(o->things);
 	o->things = more.things;
 	o->things_room = more.things_room;
 	return 1;
 }
 
-static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t process, uint64_t addr, enum role role)
+static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t program, uint64_t addr, enum role role)
 {
 	if (2 * o->n_things >= o->things_room && !grow(o))
 		return NULL;
-	struct tw_ordering_thing *x = &o->things[place_of(o, process, addr, role)];
+	struct tw_ordering_thing *x = &o->things[place_of(o, program, addr, role)];
 	if (!x->used) {
 		x->used = 1;
 		x->addr = addr;
-		x->process = process;
+		x->program = program;
 		x->role = role;
 		o->n_things++;
 	}
@@ -155,7 +158,7 @@ static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t process, 
 
 static int release_to(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, role);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, role);
 	if (!x)
 		return TW_ERR_MEMORY;
 	x->releases++;
@@ -164,7 +167,7 @@ static int release_to(struct tw_ordering *o, struct tw_ordering_thread *t, uint6
 
 static int acquire_from(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum role role)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, role);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, role);
 	return x ? acquire(t, &x->clocks) : TW_ERR_MEMORY;
 }
 
@@ -176,12 +179,12 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
 {
-	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, t->process, addr, ATOMIC)].clocks);
+	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, t->program, addr, ATOMIC)].clocks);
 }
 
-uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr)
+uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr)
 {
-	return o->n_things ? o->things[place_of(o, process, addr, ATOMIC)].releases : 0;
+	return o->n_things ? o->things[place_of(o, program, addr, ATOMIC)].releases : 0;
 }
 
 /* ---- threads ---- */
@@ -214,7 +217,7 @@ static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, con
 	const struct tw_ordering_birth *b = birth_of(o, t->process, e->tid);
 	int error = b ? acquire(t, &b->clocks) : 0;
 	for (size_t i = 0; i < o->n_threads && !b && !error; i++)
-		if (o->threads[i].process == t->process && o->threads[i].creates)
+		if (o->threads[i].program == t->program && o->threads[i].creates)
 			error = acquire(t, &o->threads[i].at_create);
 	return error;
 }
@@ -244,10 +247,10 @@ int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const
 }
 
 /* The newest thread that has this name. */
-static struct tw_ordering_thread *named(struct tw_ordering *o, uint32_t process, uint64_t name)
+static struct tw_ordering_thread *named(struct tw_ordering *o, uint32_t program, uint64_t name)
 {
 	for (size_t i = o->n_threads; i-- > 0;)
-		if (o->threads[i].process == process && o->threads[i].fs == name)
+		if (o->threads[i].program == program && o->threads[i].fs == name)
 			return &o->threads[i];
 	return NULL;
 }
@@ -261,7 +264,7 @@ static int begin_create(struct tw_ordering_thread *t)
 
 static int join(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t name)
 {
-	const struct tw_ordering_thread *other = named(o, t->process, name);
+	const struct tw_ordering_thread *other = named(o, t->program, name);
 	return other && other != t ? acquire(t, &other->clocks) : 0;
 }
 
@@ -290,7 +293,7 @@ int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 
 static int arrive(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, BARRIER);
 	if (!x)
 		return TW_ERR_MEMORY;
 	t->arrived = x->count ? x->arrived++ / x->count : 0;
@@ -302,14 +305,14 @@ static int arrive(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t 
 
 static int leave(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, BARRIER);
 	return x ? acquire(t, &x->phases[t->arrived % 2]) : TW_ERR_MEMORY;
 }
 
 /* It has so many threads from now on. */
 static int init_barrier(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr, uint64_t count)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, BARRIER);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, BARRIER);
 	if (!x)
 		return TW_ERR_MEMORY;
 	x->count = (uint32_t)count;
@@ -322,7 +325,7 @@ static int init_barrier(struct tw_ordering *o, const struct tw_ordering_thread *
 
 static int init_semaphore(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr, uint64_t count)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, SEMAPHORE);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, SEMAPHORE);
 	if (!x)
 		return TW_ERR_MEMORY;
 	x->count = (uint32_t)count;
@@ -333,7 +336,7 @@ static int init_semaphore(struct tw_ordering *o, const struct tw_ordering_thread
 /* What it was made with is taken first: nobody gave that. */
 static int wait_semaphore(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
 {
-	struct tw_ordering_thing *x = thing(o, t->process, addr, SEMAPHORE);
+	struct tw_ordering_thing *x = thing(o, t->program, addr, SEMAPHORE);
 	if (!x)
 		return TW_ERR_MEMORY;
 	if (!x->count)
@@ -384,7 +387,7 @@ static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 	if (!number)
 		return TW_ERR_MEMORY;
 	free_team(m);
-	*m = (struct tw_ordering_team){.function = function, .process = t->process, .open = 1, .master = t->index};
+	*m = (struct tw_ordering_team){.function = function, .program = t->program, .open = 1, .master = t->index};
 	int error = push_frame(t, number, 0, SIZE_MAX);
 	return error ? error : release(t, &m->fork);
 }
@@ -428,10 +431,10 @@ static int leave_team(struct tw_ordering *o, struct tw_ordering_thread *t)
 	return error ? error : acquire(t, &m->tasks);
 }
 
-static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t process, uint64_t function)
+static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t program, uint64_t function)
 {
 	for (size_t i = 0; i < o->n_tasks; i++)
-		if (o->tasks[i].function == function && o->tasks[i].process == process)
+		if (o->tasks[i].function == function && o->tasks[i].program == program)
 			return &o->tasks[i];
 	return NULL;
 }
@@ -439,14 +442,14 @@ static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t process,
 static int make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
 {
 	enum { DEPENDS = 8 };
-	struct tw_ordering_task *k = task_of(o, t->process, c->args[0]);
+	struct tw_ordering_task *k = task_of(o, t->program, c->args[0]);
 	if (!k) {
 		k = tw_array_room(o->tasks, o->n_tasks, &o->tasks_room, sizeof *k);
 		if (!k)
 			return TW_ERR_MEMORY;
 		o->tasks = k;
 		k = &o->tasks[o->n_tasks++];
-		*k = (struct tw_ordering_task){.function = c->args[0], .process = t->process};
+		*k = (struct tw_ordering_task){.function = c->args[0], .program = t->program};
 	}
 	k->depends |= (c->args[6] & DEPENDS) != 0;
 	return release(t, &k->made);
@@ -463,7 +466,7 @@ static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struc
 /* Is it an open region with this function, of which the thread is not the master? */
 static int is_region(const struct tw_ordering_team *m, const struct tw_ordering_thread *t, uint64_t function)
 {
-	return m->open && m->function == function && m->process == t->process && m->master != t->index;
+	return m->open && m->function == function && m->program == t->program && m->master != t->index;
 }
 
 /* A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. */
@@ -492,7 +495,7 @@ static int end_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_
 
 int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits)
 {
-	struct tw_ordering_task *k = o->n_tasks ? task_of(o, t->process, pc) : NULL;
+	struct tw_ordering_task *k = o->n_tasks ? task_of(o, t->program, pc) : NULL;
 	int begun = 0;
 	*waits = 0;
 	if (k)
@@ -566,7 +569,7 @@ static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint6
 	int error = acquire_from(o, t, addr, ONCE);
 	t->once = 0;
 	for (size_t i = 0; i < o->n_threads && !error; i++)
-		if (o->threads[i].once == addr && o->threads[i].process == t->process)
+		if (o->threads[i].once == addr && o->threads[i].program == t->program)
 			error = acquire(t, &o->threads[i].clocks);
 	return error ? error : release_to(o, t, addr, ONCE);
 }

@@ -30,7 +30,7 @@ struct tw_ordering_frame {
 
 struct tw_ordering_thread {
 	size_t index;
-	uint32_t process;
+	uint32_t process, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
 	uint32_t clock;             /* its own */
 	struct tw_clocks at_create; /* as it is about to make a thread... */
@@ -64,7 +64,7 @@ struct tw_ordering {
 	size_t n_tasks, tasks_room;
 };
 
-int tw_ordering_init(struct tw_ordering *o, const struct tw_recording *r); /* 0 or TW_ERR_MEMORY; tw_ordering_free in any case */
+int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c); /* 0 or TW_ERR_MEMORY; tw_ordering_free in any case */
 void tw_ordering_free(struct tw_ordering *o);
 
 /* All return 0 or TW_ERR_MEMORY. */
@@ -85,7 +85,7 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
 
 /* How often the atomic variable has been written. */
-uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t process, uint64_t addr);
+uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr);
 
 /*
  * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be

@@ -1,11 +1,6 @@
 #include "analyzers/process.h"
 
-uint32_t tw_process_of(const struct tw_context *c, uint32_t thread)
-{
-	const struct tw_recording *r = tw_context_recording(c);
-	size_t i = tw_recording_find_thread(r, thread);
-	return i < tw_recording_n_threads(r) ? tw_recording_thread(r, i)->pid : 0;
-}
+enum { LATER = 1u << 23 }; /* above all numbers of processes */
 
 uint32_t tw_process_program(const struct tw_context *c, uint32_t thread)
 {
@@ -14,15 +9,17 @@ uint32_t tw_process_program(const struct tw_context *c, uint32_t thread)
 	if (i >= tw_recording_n_threads(r))
 		return thread;
 	const uint32_t pid = tw_recording_thread(r, i)->pid;
-	uint32_t first = thread;
+	uint32_t first = thread, begun_with = UINT32_MAX;
 	for (size_t k = i + 1; k-- > 0;) {
 		const struct tw_thread_info *t = tw_recording_thread(r, k);
-		if (t->pid == pid)
-			first = t->serial;
-		if (t->pid == pid && t->tid == pid)
-			break;
+		if (t->pid != pid)
+			continue;
+		first = t->serial;
+		if (t->tid == pid && begun_with != UINT32_MAX)
+			return begun_with;
+		begun_with = t->tid == pid ? t->serial : begun_with;
 	}
-	return first;
+	return first; /* where it ran already when recording began, others may stand before the thread that it began with */
 }
 
 uint32_t tw_process_program_yet(const struct tw_context *c, uint32_t thread)
@@ -33,11 +30,26 @@ uint32_t tw_process_program_yet(const struct tw_context *c, uint32_t thread)
 	return threads == thread - program ? program : thread;
 }
 
-uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t process)
+uint32_t tw_process_memory(const struct tw_context *c, uint32_t thread)
 {
 	const struct tw_recording *r = tw_context_recording(c);
-	for (size_t i = tw_recording_n_threads(r); i-- > 0;)
-		if (tw_recording_thread(r, i)->pid == process)
+	const size_t i = tw_recording_find_thread(r, thread), n = tw_recording_n_threads(r);
+	if (i >= n)
+		return 0;
+	const uint32_t pid = tw_recording_thread(r, i)->pid, program = tw_process_program(c, thread);
+	for (size_t k = tw_recording_find_thread(r, program); k-- > 0;)
+		if (tw_recording_thread(r, k)->pid == pid)
+			return LATER | program;
+	return pid;
+}
+
+uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t memory)
+{
+	const struct tw_recording *r = tw_context_recording(c);
+	if (memory & LATER)
+		return tw_names_image(names, memory & ~(uint32_t)LATER);
+	for (size_t i = 0; i < tw_recording_n_threads(r); i++)
+		if (tw_recording_thread(r, i)->pid == memory)
 			return tw_names_image(names, tw_recording_thread(r, i)->serial);
 	return UINT32_MAX;
 }

@@ -6,9 +6,6 @@
 
 #include <trackway/context.h>
 
-/* The process of a thread, by its pid; 0: not known. */
-uint32_t tw_process_of(const struct tw_context *c, uint32_t thread);
-
 /*
  * What program a thread runs: the serial number of the thread that its process began it with, or that the process began with. So what a process ran before and after
  * execve is told apart while a program runs already, when there are no images.
@@ -21,7 +18,13 @@ uint32_t tw_process_program(const struct tw_context *c, uint32_t thread);
  */
 uint32_t tw_process_program_yet(const struct tw_context *c, uint32_t thread);
 
-/* The image that a process ran last. */
-uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t process);
+/*
+ * Whose memory a thread works in, for analyzers whose batches come in any order: the number of its process, and where that has executed another program since, another number, below 2^24.
+ * While a program runs that holds as far as threads are known by then.
+ */
+uint32_t tw_process_memory(const struct tw_context *c, uint32_t thread);
+
+/* The image of the program that has this memory. */
+uint32_t tw_process_image(const struct tw_context *c, struct tw_names *names, uint32_t memory);
 
 #endif

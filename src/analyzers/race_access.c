@@ -34,7 +34,7 @@ static int check_words(struct tw_race_state *s, struct tw_race_thread *t, uint64
 	int error = 0;
 	for (uint64_t word = addr & ~7ull; word < addr + bytes && !error; word += 8) {
 		struct access at = {s, t, word};
-		struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->process, word);
+		struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->program, word);
 		a.mask = mask_of(word, addr, addr + bytes);
 		error = w ? tw_epoch_add(w, &a, &t->order->clocks, found, &at) : TW_ERR_MEMORY;
 	}
@@ -61,7 +61,7 @@ int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uin
 static void mark_atomic(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)
 {
 	for (uint64_t word = addr & ~7ull; word < addr + bytes; word += 8) {
-		struct tw_epoch_page *p = tw_epoch_page(&s->shadow, t->order->process, word);
+		struct tw_epoch_page *p = tw_epoch_page(&s->shadow, t->order->program, word);
 		struct tw_epoch_word *w = p ? &p->words[word % TW_EPOCH_PAGE / 8] : NULL;
 		const uint8_t mask = mask_of(word, addr, addr + bytes);
 		if (!w || (mask & ~(waited ? w->waited : w->atomic)) == 0)
@@ -80,7 +80,7 @@ void tw_race_mark_waited(struct tw_race_state *s, const struct tw_race_thread *t
 /* Is what the access is to an atomic variable, though its instruction does not say so? */
 static int is_marked(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
 {
-	const struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->process, r->addr);
+	const struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->program, r->addr);
 	const uint8_t mask = mask_of(r->addr & ~7ull, r->addr, r->addr + r->size);
 	return w && ((w->waited & mask) || (insn->kind == TW_ATOMIC_UNKNOWN && (w->atomic & mask)));
 }
@@ -154,7 +154,7 @@ static int waits(struct tw_race_thread *t, const struct tw_ref *r, const struct 
 /* It was an access that is not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
 static void see(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r)
 {
-	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? tw_epoch_page(&s->shadow, t->order->process, r->addr) : NULL;
+	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? tw_epoch_page(&s->shadow, t->order->program, r->addr) : NULL;
 	int marked = 0;
 	for (size_t i = r->addr % TW_EPOCH_PAGE / 8; p && i <= (r->addr % TW_EPOCH_PAGE + r->size - 1) / 8; i++)
 		marked |= p->words[i].atomic | p->words[i].waited;
@@ -205,7 +205,7 @@ static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_r
 	const uint64_t number = addr / TW_EPOCH_PAGE;
 	struct tw_race_page *recent = &t->pages[number % TW_RACE_PAGES];
 	if (recent->number != number || !recent->page) {
-		recent->page = tw_epoch_page(&s->shadow, t->order->process, addr);
+		recent->page = tw_epoch_page(&s->shadow, t->order->program, addr);
 		recent->number = number;
 	}
 	return recent->page;

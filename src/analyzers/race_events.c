@@ -8,13 +8,13 @@ static int release_block(struct tw_race_state *s, struct tw_race_thread *t, cons
 {
 	const enum tw_code_owner owner = tw_runtime_code_at(&s->runtime, c->back - 1, t->serial);
 	const int theirs = tw_code_is_library(owner) || owner == TW_CODE_OPENMP;
-	return c->args[0] && !theirs && tw_race_is_threaded(s, t->order->process) ? tw_race_release_block(s, t, c->args[0], c->back) : 0;
+	return c->args[0] && !theirs && tw_race_is_threaded(s, t->order->program) ? tw_race_release_block(s, t, c->args[0], c->back) : 0;
 }
 
 static void give_block(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, uint64_t bytes)
 {
 	if (addr)
-		tw_epoch_forget(&s->shadow, t->order->process, addr, addr + bytes);
+		tw_epoch_forget(&s->shadow, t->order->program, addr, addr + bytes);
 }
 
 static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
@@ -49,8 +49,8 @@ static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const st
 		return 0;
 	if (tw_called_is_memory(step->call.kind))
 		return take_memory(s, t, step);
-	if (step->call.kind == TW_CALLED_CREATE && !tw_race_is_threaded(s, t->order->process))
-		s->threaded[s->n_threaded++] = t->order->process;
+	if (step->call.kind == TW_CALLED_CREATE && !tw_race_is_threaded(s, t->order->program))
+		s->threaded[s->n_threaded++] = t->order->program;
 	if (step->call.kind == TW_CALLED_GUARD_ACQUIRE)
 		tw_race_mark_waited(s, t, step->call.args[0], 1);
 	int error = tw_held_take(&t->held, step, &held);
@@ -69,7 +69,7 @@ static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t,
 			const struct tw_race_thread *o = &s->threads[i];
 			if (o->known && o != t && o->order->ended && o->order->fs == k->seg_base[TW_SEG_FS] && o->lowest < o->order->fs &&
 			    o->order->fs - o->lowest < STACK_BELOW)
-				tw_epoch_forget(&s->shadow, t->order->process, o->lowest - 4096, o->order->fs + 4096);
+				tw_epoch_forget(&s->shadow, t->order->program, o->lowest - 4096, o->order->fs + 4096);
 		}
 }
 
@@ -78,7 +78,7 @@ static void take_syscall(struct tw_race_state *s, const struct tw_race_thread *t
 	if (e->number == SYS_futex)
 		tw_race_mark_waited(s, t, e->args[0], 4);
 	if (e->number == SYS_munmap && !e->result)
-		tw_epoch_forget(&s->shadow, t->order->process, e->args[0], e->args[0] + e->args[1]);
+		tw_epoch_forget(&s->shadow, t->order->program, e->args[0], e->args[0] + e->args[1]);
 }
 
 /* Has the process more than one thread from here on? Who made the other, or that other, comes first. */
@@ -93,8 +93,8 @@ static int makes_thread(const struct tw_race_thread *t, const struct tw_event *e
 int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
 {
 	struct tw_calling_step step;
-	if (makes_thread(t, e) && !tw_race_is_threaded(s, t->order->process))
-		s->threaded[s->n_threaded++] = t->order->process;
+	if (makes_thread(t, e) && !tw_race_is_threaded(s, t->order->program))
+		s->threaded[s->n_threaded++] = t->order->program;
 	if (e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
 		take_syscall(s, t, e->payload);
 	if (e->type == TW_EVENT_KEYFRAME && !t->order->fs)

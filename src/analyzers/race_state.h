@@ -75,16 +75,16 @@ struct tw_race_state {
 	struct tw_races races;
 	struct tw_race_thread *threads;
 	size_t n_threads;
-	uint32_t *threaded; /* processes that have made threads */
+	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
 	int has_regions; /* a thread was stuck at one */
 	uint64_t checked;
 };
 
-static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t process)
+static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t program)
 {
 	for (size_t i = 0; i < s->n_threaded; i++)
-		if (s->threaded[i] == process)
+		if (s->threaded[i] == program)
 			return 1;
 	return 0;
 }

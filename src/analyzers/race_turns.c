@@ -67,7 +67,7 @@ static int enter_block(struct tw_race_state *s, struct tw_race_thread *t, const 
 {
 	const enum tw_code_owner owner = owner_of(s, t, run);
 	int error = owner != t->owner ? change_owner(s, t, run, owner) : 0;
-	*looks = owner == TW_CODE_PROGRAM && !t->calling.in_closed && tw_race_is_threaded(s, t->order->process);
+	*looks = owner == TW_CODE_PROGRAM && !t->calling.in_closed && tw_race_is_threaded(s, t->order->program);
 	if (error || t->stuck)
 		return error;
 	t->end = tw_descriptor_blocks(run->descriptor)[run->block].end;
@@ -152,7 +152,7 @@ static int is_spinning(const struct tw_race_thread *t)
 
 static uint64_t version_of(struct tw_race_state *s, const struct tw_race_thread *t)
 {
-	return tw_ordering_atomic_writes(&s->ordering, t->order->process, t->load.addr);
+	return tw_ordering_atomic_writes(&s->ordering, t->order->program, t->load.addr);
 }
 
 /* Is the load one that is made again? Then what it read was not what the thread waits for. */
@@ -175,7 +175,7 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 static int may_write(const struct tw_race_thread *t, const struct tw_race_thread *other, uint64_t addr)
 {
 	return other->known && other != t && !other->resolving && other->stuck != TW_RACE_AT_REGION &&
-	       tw_postponed_first(&other->postponed) && other->order->process == t->order->process &&
+	       tw_postponed_first(&other->postponed) && other->order->program == t->order->program &&
 	       tw_postponed_writes(&other->postponed, addr);
 }
 
@@ -299,7 +299,7 @@ static int is_wanted(void *context, const struct tw_block_run *run, const struct
 	void **c = context;
 	struct tw_race_state *s = c[0];
 	const struct tw_race_thread *t = c[1];
-	return tw_runtime_code_of(&s->runtime, run, t->serial) == TW_CODE_PROGRAM && tw_race_is_threaded(s, t->order->process) &&
+	return tw_runtime_code_of(&s->runtime, run, t->serial) == TW_CODE_PROGRAM && tw_race_is_threaded(s, t->order->program) &&
 	       tw_race_orders(s, t, run, r);
 }
 

@@ -48,7 +48,7 @@ static int init(struct tw_race_state *s)
 	const char *suppressions = tw_context_text(s->context, "suppressions");
 	int error = tw_calling_kinds_init(&s->kinds, s->context, options);
 	if (!error)
-		error = tw_ordering_init(&s->ordering, s->recording);
+		error = tw_ordering_init(&s->ordering, s->context);
 	if (!error && suppressions)
 		error = tw_races_suppress(&s->races, suppressions);
 	s->ordering.without_locks = s->hybrid = tw_context_flag(s->context, "hybrid");
