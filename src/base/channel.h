@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 16
+#define TW_CHANNEL_VERSION 17
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -227,6 +227,7 @@ struct tw_window_control {
 	_Atomic uint32_t found;   /* bits likewise: the address is known */
 	_Atomic uint32_t opened;  /* how often a process opened its window */
 	uint32_t limited;         /* 1: the stop's time may come whatever the stop is, or without one: recording has a limit */
+	_Atomic uint32_t shut;    /* programs in two versions: 1: a function is waited for at which recording starts */
 	_Atomic uint64_t counted; /* instructions executed before the start, while they count */
 };
 
@@ -357,6 +358,23 @@ struct tw_version_switch {
 static inline struct tw_version_switch *tw_channel_switch(const struct tw_control *c)
 {
 	return (struct tw_version_switch *)((uint8_t *)(uintptr_t)c + TW_SWITCH_AT);
+}
+
+/* The version that records, or not, for this reason. `now`: time stamp counter. */
+static inline void tw_version_switch_set(struct tw_control *c, int on, enum tw_left_out why, uint64_t now)
+{
+	struct tw_version_switch *w = tw_channel_switch(c);
+	const uint8_t is_on = atomic_load(&w->on), last = atomic_load(&w->last);
+	if (on && !is_on) {
+		const uint8_t next = last == 255 ? 1 : (uint8_t)(last + 1);
+		atomic_store(&w->last, next);
+		atomic_store(&w->on, next);
+		atomic_fetch_add(&c->window.opened, 1);
+	} else if (!on && (is_on || !atomic_load(&w->closed))) {
+		atomic_store(&w->reason, (uint8_t)why);
+		atomic_store(&w->closed, now);
+		atomic_store(&w->on, 0);
+	}
 }
 
 static inline uint32_t tw_channel_slots_used(const struct tw_control *c)

@@ -136,24 +136,36 @@ static int find_labels(struct tw_cc_twice *w)
 
 /* ---- where it is tested ---- */
 
-/* The last block that leads back to n. */
-static uint32_t end_of_loop(const struct tw_cc_flow *f, uint32_t n)
+static int is_of_function(const struct tw_cc_flow *f, uint32_t k, uint32_t n)
 {
-	uint32_t end = n;
-	for (uint32_t k = n; k < f->n_blocks && f->code->insn[f->block[k].first].function == f->code->insn[f->block[n].first].function; k++)
+	return k < f->n_blocks && f->code->insn[f->block[k].first].function == f->code->insn[f->block[n].first].function;
+}
+
+/* The blocks of n's loop, as they stand: its test may be its last (-O0), and what leads back to it, and where it leads to, before it. */
+static void find_extent(const struct tw_cc_flow *f, uint32_t n, uint32_t *from, uint32_t *to)
+{
+	const int32_t next[] = {f->block[n].fall, f->block[n].target};
+	*from = *to = n;
+	for (int k = 0; k < 2; k++)
+		if (next[k] >= 0 && (uint32_t)next[k] < *from)
+			*from = (uint32_t)next[k];
+	for (uint32_t k = n; k && is_of_function(f, k - 1, n); k--)
+		if ((f->block[k - 1].fall == (int32_t)n || f->block[k - 1].target == (int32_t)n) && tw_cc_goes_back(f, k - 1, n) &&
+		    k - 1 < *from)
+			*from = k - 1;
+	for (uint32_t k = n; is_of_function(f, k, n); k++)
 		if (f->block[k].fall == (int32_t)n || f->block[k].target == (int32_t)n)
-			end = k;
-	return end;
+			*to = k;
 }
 
 static int is_small(const struct tw_cc_flow *f, uint32_t n)
 {
-	const uint32_t end = end_of_loop(f, n);
-	uint32_t insns = 0;
-	for (uint32_t k = n; k <= end; k++) {
+	uint32_t from, to, insns = 0;
+	find_extent(f, n, &from, &to);
+	for (uint32_t k = from; k <= to; k++) {
 		const struct tw_cc_block_info *b = &f->block[k];
 		insns += b->n;
-		if (b->end == TW_END_CALL || b->end == TW_END_ICALL || b->end == TW_END_SYSCALL || (k > n && b->looped))
+		if (b->end == TW_END_CALL || b->end == TW_END_ICALL || b->end == TW_END_SYSCALL || (k != n && b->looped))
 			return 0;
 	}
 	return insns < SMALL_LOOP;

@@ -38,19 +38,9 @@ struct tw_switching {
 	struct process process[PROCESSES];
 };
 
-void tw_switch_set(struct tw_control *c, int on, enum tw_left_out why)
+static void set(struct tw_switching *s, int on, enum tw_left_out why)
 {
-	struct tw_version_switch *w = tw_channel_switch(c);
-	const uint8_t now = atomic_load(&w->on), last = atomic_load(&w->last);
-	if (on && !now) {
-		const uint8_t next = last == UINT8_MAX ? 1 : (uint8_t)(last + 1);
-		atomic_store(&w->last, next);
-		atomic_store(&w->on, next);
-	} else if (!on && (now || !atomic_load(&w->closed))) {
-		atomic_store(&w->reason, (uint8_t)why);
-		atomic_store(&w->closed, __rdtsc());
-		atomic_store(&w->on, 0);
-	}
+	tw_version_switch_set(s->control, on, why, __rdtsc());
 }
 
 struct tw_switching *tw_switching_new(void *base, const struct tw_burst *burst)
@@ -62,8 +52,10 @@ struct tw_switching *tw_switching_new(void *base, const struct tw_burst *burst)
 	s->control = base;
 	s->burst = *burst;
 	s->period = UINT64_MAX;
-	const int waits = s->control->window.start.kind == TW_WHERE_TIME || s->control->budget.period;
-	tw_switch_set(s->control, !waits, s->control->budget.period ? TW_LEFT_OUT_BUDGET : TW_LEFT_OUT_WINDOW);
+	const uint32_t start = s->control->window.start.kind;
+	const int waits = start == TW_WHERE_TIME || start == TW_WHERE_FUNCTION || s->control->budget.period;
+	atomic_store(&s->control->window.shut, start == TW_WHERE_FUNCTION);
+	set(s, !waits, s->control->budget.period ? TW_LEFT_OUT_BUDGET : TW_LEFT_OUT_WINDOW);
 	return s;
 }
 
@@ -261,7 +253,7 @@ static void look_at_budget(struct tw_switching *s, const struct tw_switched *don
 	const int on = s->drawn < s->allowance && !s->waits;
 	if (on && !was_on)
 		atomic_fetch_add(&b->opened, 1);
-	tw_switch_set(s->control, on, s->waits ? TW_LEFT_OUT_BUFFER : TW_LEFT_OUT_BUDGET);
+	set(s, on, s->waits ? TW_LEFT_OUT_BUFFER : TW_LEFT_OUT_BUDGET);
 	const uint64_t end = (period + 1) * b->period - passed, off = period ? end : b->period / PARTS;
 	const uint64_t until = !on ? (s->waits && off > MOST_NS ? MOST_NS : off) : was_on && wait ? wait : LEAST_NS;
 	*next = until < *next ? until : *next;
@@ -277,6 +269,10 @@ void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_
 		look_at_budget(s, done, next);
 		return;
 	}
-	const int is_open = passed >= opened && !(atomic_load(&w->due) & 2);
-	tw_switch_set(s->control, is_open && tw_burst_is_on(&s->burst, passed - opened, next), TW_LEFT_OUT_WINDOW);
+	const int is_time = passed >= opened && !(atomic_load(&w->due) & 2) && tw_burst_is_on(&s->burst, passed - opened, next);
+	uint32_t shut;
+	do { /* a program may come by one of the functions meanwhile */
+		shut = atomic_load(&w->shut);
+		set(s, is_time && !shut, TW_LEFT_OUT_WINDOW);
+	} while (atomic_load(&w->shut) != shut);
 }

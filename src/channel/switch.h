@@ -1,5 +1,6 @@
 /*
- * Which version programs in two versions run (base/channel.h: struct tw_version_switch; cc/twice.h): within the window of times the one that records, and of that in bursts, or within a budget.
+ * Which version programs in two versions run (base/channel.h: struct tw_version_switch; cc/twice.h): within the window of times the one that records, and of that in bursts, or within a budget. Where the
+ * window is from function to function the program itself finds out (cc/runtime/places.c); then this does what is left.
  *
  * The budget of such programs (record --budget) is the collector's to keep: the programs do not look at it. What it charges for is records and their bytes, at what they cost the dearest of
  * the programs that it was measured on (docs/cc.md), and no more than the CPU time that their processes took meanwhile. How many records are in the bytes is known of those that were counted. Its figures are those of the channel (struct tw_budget_control).
@@ -9,9 +10,6 @@
 
 #include "base/channel.h"
 #include "channel/burst.h"
-
-/* The one that records, or not, for this reason. */
-void tw_switch_set(struct tw_control *c, int on, enum tw_left_out why);
 
 struct tw_switching;
 

@@ -47,17 +47,20 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 }
 
 /* Can it be done with a program in one version, or in two? */
-static int can_be_switched(const struct record *r, uint32_t kind)
+static int can_be_switched(const struct record *r, const struct tw_where *at)
 {
-	return !kind || kind == TW_WHERE_COUNT || (kind == TW_WHERE_TIME && r->switchable);
+	if (!at->kind || at->kind == TW_WHERE_COUNT)
+		return 1;
+	return r->switchable && (at->kind == TW_WHERE_TIME || (at->kind == TW_WHERE_FUNCTION && at->function[0]));
 }
 
 /* Programs in two versions can be recorded for a time, in bursts, and within a budget. */
 static int check_switchable(const struct record *r)
 {
-	if (!can_be_switched(r, r->start.kind) || !can_be_switched(r, r->stop.kind))
-		return not_for_instrumented(
-		    r, "there is no", r->switchable ? "--start or --stop but at a count or a time" : "--start or --stop but at a count");
+	if (!can_be_switched(r, &r->start) || !can_be_switched(r, &r->stop))
+		return not_for_instrumented(r, "there is no",
+		                            r->switchable ? "--start or --stop but at a function, a count or a time"
+		                                          : "--start or --stop but at a count");
 	if (r->burst.burst && !r->switchable)
 		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
 	if (r->budget_as_given && !r->switchable)

@@ -201,5 +201,5 @@ one_sentence "$TW" record --burst=1s --every=1ms ./w
 says 'not shorter than'
 one_sentence "$TW" record --burst=1s ./w
 says 'go together'
-one_sentence "$TW" record --start=main ./w
-says 'but at a count or a time'
+one_sentence "$TW" record --start=main ./one
+says 'but at a count'

@@ -98,6 +98,23 @@ trackway_cc_entered:
 	ret
 	.size	trackway_cc_entered, .-trackway_cc_entered
 
+/* Where a function is entered at which recording starts or stops (places.c): which of it in rax, which its caller has on the stack, past the red zone. */
+	.globl	trackway_cc_place
+	.hidden	trackway_cc_place
+	.type	trackway_cc_place, @function
+	.p2align 4
+trackway_cc_place:
+	put_aside
+	movq	0(%rsp), %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_at_place
+	movq	%rbx, %rsp
+	take_back
+	ret
+	.size	trackway_cc_place, .-trackway_cc_place
+
 /* Where a signal handler returns to. Unwinders know it by its bytes. */
 	.globl	tw_cc_restore
 	.hidden	tw_cc_restore

@@ -129,20 +129,26 @@ static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
 
-/*
- * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
- * first versions are not recorded.
- */
-static uint64_t second_of(uint64_t target)
+uint64_t tw_cc_module_test(uint64_t function)
 {
-	const uint8_t *at = (const uint8_t *)target;
-	if (target < (uint64_t)__ehdr_start || target + 32 > (uint64_t)etext)
-		return target;
+	const uint8_t *at = (const uint8_t *)function;
+	if (function < (uint64_t)__ehdr_start || function + 32 > (uint64_t)etext)
+		return 0;
 	if (at[0] == 0xf3 && at[1] == 0x0f && at[2] == 0x1e && at[3] == 0xfa)
 		at += 4;
 	if (at[0] != 0x80 || at[1] != 0x3d || at[6] || at + 7 + signed32(at + 2) != trackway_cc_switch)
-		return target;
-	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? read_target(at + 7) : target;
+		return 0;
+	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? (uint64_t)at : 0;
+}
+
+/*
+ * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
+ * first versions are not recorded. A function with a gate (places.c) has no test any more, but what is behind it.
+ */
+uint64_t tw_cc_module_second(uint64_t target)
+{
+	const uint64_t test = tw_cc_module_test(target), gate = test ? 0 : tw_cc_places_second(target);
+	return test ? read_target((const uint8_t *)test + 7) : gate ? gate : target;
 }
 
 /* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */
@@ -220,7 +226,7 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 	for (int k = 0; k < l.n_insns; k++)
 		bytes = (uint16_t)(bytes + l.length[k]);
 	const uint64_t target = !is_direct(l.end) ? 0 : b->target ? (uint64_t)place(&b->target) : read_target(l.insn[l.n_insns - 1]);
-	*block = (struct tw_block){(uint64_t)l.pc, second_of(target), 0, l.n_insns, bytes, l.end, 0};
+	*block = (struct tw_block){(uint64_t)l.pc, tw_cc_module_second(target), 0, l.n_insns, bytes, l.end, 0};
 	tw_cc_copy(op + n_ops, l.length, l.n_insns);
 	tw_cc_copy((uint8_t *)(op + n_ops) + l.n_insns, l.pc, bytes);
 	*d = (struct tw_descriptor){
@@ -422,6 +428,21 @@ static uint64_t tell(uint64_t pointer, uint64_t address, uint64_t *device, uint6
 	}
 	SYS(__NR_close, l.fd);
 	return pointer;
+}
+
+bool tw_cc_module_path(uint64_t address, char *path, uint64_t room)
+{
+	struct lines l = {.fd = (int)SYS(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
+	struct mapping m;
+	bool found = false;
+	for (const char *line; !found && l.fd >= 0 && (line = next_line(&l));) {
+		parse(line, &m);
+		found = m.map.address <= address && address < m.end && tw_cc_length(m.path) < room;
+		if (found)
+			tw_cc_copy(path, m.path, tw_cc_length(m.path) + 1);
+	}
+	SYS(__NR_close, l.fd);
+	return found;
 }
 
 uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address)

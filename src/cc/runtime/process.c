@@ -409,6 +409,8 @@ static void take_switch(struct tw_cc_process *p)
 	else if (!tw_cc_failed(fd))
 		SYS(__NR_mmap, trackway_cc_switch, TW_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, TW_SWITCH_AT);
 	SYS(__NR_close, fd);
+	if (p->switchable)
+		tw_cc_places_find(p);
 }
 
 extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));

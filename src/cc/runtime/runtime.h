@@ -249,6 +249,21 @@ uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address);
 /* Are there any blocks, and has the link been finished? */
 bool tw_cc_module_ready(void);
 
+/* The test of the switch that a function of this module in two versions begins with; 0: it has none. And its second version, or itself. */
+uint64_t tw_cc_module_test(uint64_t function);
+uint64_t tw_cc_module_second(uint64_t function);
+
+/* The file that this address is in. */
+bool tw_cc_module_path(uint64_t address, char *path, uint64_t room);
+
+/* ---- places.c ---- */
+
+/* Recording starts and stops where this module's functions are entered that the recorder has named. */
+void tw_cc_places_find(struct tw_cc_process *p);
+
+/* The second version of such a function; 0: it is none. */
+uint64_t tw_cc_places_second(uint64_t function);
+
 /* ---- batch.c ---- */
 
 /* This module has a batch routine, and the process has none yet: it is recorded for that from now on. */

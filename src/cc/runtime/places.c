@@ -1,0 +1,207 @@
+/*
+ * Functions where recording starts and stops (record --start, --stop), in a module whose functions are in two versions: the test of the switch, with which each begins (cc/twice.h), is
+ * replaced by a jump to a *gate*, which tells that the function is entered, and then tests the switch, which may have changed by that. This is done before the module's code runs.
+ */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <elf.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+enum { GATE_BYTES = 64, TEST_BYTES = 7, MOST_GATES = TW_PAGE / GATE_BYTES };
+enum { START = 1, STOP = 2 };
+
+static uint8_t gates[TW_PAGE] __attribute__((aligned(TW_PAGE)));
+static uint32_t n_gates;
+
+/* Functions that have gates. */
+static struct {
+	uint64_t function, second;
+} places[MOST_GATES];
+
+void trackway_cc_place(void);
+extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
+
+static const struct tw_where *where(const struct tw_cc_process *p, uint32_t side)
+{
+	return side == START ? &p->control->window.start : &p->control->window.stop;
+}
+
+/* ---- gates ---- */
+
+static void put32(uint8_t **at, uint64_t v)
+{
+	const uint32_t low = (uint32_t)v;
+	tw_cc_copy(*at, &low, sizeof low);
+	*at += sizeof low;
+}
+
+static void put(uint8_t **at, const void *code, uint64_t n)
+{
+	tw_cc_copy(*at, code, n);
+	*at += n;
+}
+
+/* Code at *at, then where it leads to, from behind itself and `behind` more bytes. */
+static void put_way(uint8_t **at, const char *code, uint64_t n, const void *to, uint64_t behind)
+{
+	put(at, code, n);
+	put32(at, (uint64_t)to - ((uint64_t)*at + 4 + behind));
+}
+
+static void write_gate(uint8_t *gate, uint64_t sides, const uint8_t *test, const uint8_t *second)
+{
+	static const char rax[] = "\x48\xb8", lower[] = "\x48\x8d\x64\x24\x80\x50", raise[] = "\x58\x48\x8d\xa4\x24\x80\0\0\0";
+	const uint8_t *behind = test + TEST_BYTES + (test[TEST_BYTES] == 0x75 ? 2 : 6);
+	put(&gate, lower, sizeof lower - 1);
+	put(&gate, rax, sizeof rax - 1);
+	put(&gate, &sides, sizeof sides);
+	put_way(&gate, "\xe8", 1, (const void *)trackway_cc_place, 0);
+	put(&gate, raise, sizeof raise - 1);
+	put_way(&gate, "\x80\x3d", 2, trackway_cc_switch, 1);
+	put(&gate, "", 1);
+	put_way(&gate, "\x0f\x85", 2, second, 0);
+	put_way(&gate, "\xe9", 1, behind, 0);
+}
+
+static bool make_writable(const uint8_t *at, bool writable)
+{
+	const uint64_t from = (uint64_t)at & ~(uint64_t)(TW_PAGE - 1),
+	               to = ((uint64_t)at + TEST_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1);
+	return !tw_cc_failed(SYS(__NR_mprotect, from, to - from, PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)));
+}
+
+uint64_t tw_cc_places_second(uint64_t function)
+{
+	for (uint32_t k = 0; k < n_gates; k++)
+		if (places[k].function == function)
+			return places[k].second;
+	return 0;
+}
+
+/* The jump has as many bytes as the test. */
+static void add_place(struct tw_cc_process *p, uint32_t sides, uint64_t function)
+{
+	uint8_t *test = (uint8_t *)tw_cc_module_test(function), *gate = gates + n_gates * GATE_BYTES;
+	if (!test || n_gates == MOST_GATES || !make_writable(test, true))
+		return;
+	places[n_gates].second = tw_cc_module_second(function);
+	write_gate(gate, sides, test, (const uint8_t *)places[n_gates].second);
+	places[n_gates++].function = function;
+	uint8_t *at = test;
+	put_way(&at, "\xe9", 1, gate, 0);
+	put(&at, "\x66\x90", 2);
+	make_writable(test, false);
+	atomic_fetch_or(&p->control->window.found, sides);
+}
+
+/* ---- symbols ---- */
+
+static bool is_same(const char *a, const char *b)
+{
+	const uint64_t n = tw_cc_length(a);
+	if (n != tw_cc_length(b))
+		return false;
+	for (uint64_t k = 0; k < n; k++)
+		if (a[k] != b[k])
+			return false;
+	return true;
+}
+
+/* Are these the sides that wait for a function of this name? */
+static uint32_t sides_of(const struct tw_cc_process *p, uint32_t sides, const char *name)
+{
+	uint32_t of = 0;
+	for (uint32_t side = START; side <= STOP; side <<= 1)
+		of |= sides & side && is_same(name, where(p, side)->function) ? side : 0;
+	return of;
+}
+
+/* Of one table: all functions of the names. base: what is added to addresses in the file. */
+static void look_through(struct tw_cc_process *p, uint32_t sides, const uint8_t *file, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+                         uint64_t base)
+{
+	const Elf64_Sym *symbol = (const Elf64_Sym *)(const void *)(file + table->sh_offset);
+	for (uint64_t k = 0; k < table->sh_size / sizeof *symbol; k++) {
+		if (ELF64_ST_TYPE(symbol[k].st_info) != STT_FUNC || !symbol[k].st_value || symbol[k].st_name >= strings->sh_size)
+			continue;
+		const uint32_t of = sides_of(p, sides, (const char *)file + strings->sh_offset + symbol[k].st_name);
+		if (of)
+			add_place(p, of, base + symbol[k].st_value);
+	}
+}
+
+/* Functions that have several names, or are in both tables, have their jump by then, and are passed over. */
+static void look_up(struct tw_cc_process *p, uint32_t sides, const uint8_t *file)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)file;
+	const Elf64_Shdr *section = (const Elf64_Shdr *)(const void *)(file + h->e_shoff);
+	for (uint32_t k = 0; k < h->e_shnum; k++)
+		if (section[k].sh_type == SHT_SYMTAB || section[k].sh_type == SHT_DYNSYM)
+			look_through(p, sides, file, &section[k], &section[section[k].sh_link],
+			             h->e_type == ET_DYN ? (uint64_t)__ehdr_start : 0);
+}
+
+/* ---- this module ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+	for (; *path; path++)
+		name = *path == '/' ? path + 1 : name;
+	return name;
+}
+
+static bool starts_with(const char *s, const char *word)
+{
+	while (*word && *s == *word) {
+		s++;
+		word++;
+	}
+	return !*word;
+}
+
+/* As engine/record/window.c has it. */
+static bool is_meant(const char *path, const char *module)
+{
+	const char *name = base_name(path);
+	const uint64_t n = tw_cc_length(module);
+	if (!n || is_same(path, module) || is_same(name, module))
+		return true;
+	return starts_with(name, module) && (starts_with(name + n, ".so") || (name[n] == '.' && n > 3 && is_same(module + n - 3, ".so")));
+}
+
+void tw_cc_places_find(struct tw_cc_process *p)
+{
+	char path[TW_PROGRAM_PATH];
+	uint32_t sides = 0;
+	if (!tw_cc_module_path((uint64_t)&tw_cc_places_find, path, sizeof path))
+		return;
+	for (uint32_t side = START; side <= STOP; side <<= 1)
+		if (where(p, side)->kind == TW_WHERE_FUNCTION && where(p, side)->function[0] && is_meant(path, where(p, side)->module))
+			sides |= side;
+	const int64_t fd = sides ? SYS(__NR_open, path, O_RDONLY | O_CLOEXEC, 0) : -1;
+	const int64_t bytes = tw_cc_failed(fd) ? 0 : SYS(__NR_lseek, fd, 0, 2);
+	const int64_t file = bytes > 0 ? SYS(__NR_mmap, 0, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : -1;
+	SYS(__NR_close, fd);
+	if (tw_cc_failed(file))
+		return;
+	look_up(p, sides, (const uint8_t *)file);
+	SYS(__NR_munmap, file, bytes);
+	SYS(__NR_mprotect, gates, sizeof gates, PROT_READ | PROT_EXEC);
+}
+
+/* ---- when they are entered ---- */
+
+void tw_cc_at_place(uint64_t sides);
+
+void tw_cc_at_place(uint64_t sides)
+{
+	struct tw_control *c = ((struct tw_cc_process *)TW_CC_PLACE)->control;
+	struct tw_window_control *w = &c->window;
+	const uint32_t shut = atomic_load(&w->shut);
+	if (!(sides & (shut ? START : STOP)) || atomic_load(&w->due) & 2)
+		return;
+	atomic_store(&w->shut, !shut);
+	tw_version_switch_set(c, shut, TW_LEFT_OUT_WINDOW, tw_cc_time());
+}
