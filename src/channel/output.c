@@ -2,7 +2,6 @@
 #include "channel/feed.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
-#include "channel/output_lane.h"
 #include "channel/output_queue.h"
 #include "channel/output_state.h"
 #include "channel/output_write.h"
@@ -181,37 +180,14 @@ static void end_lanes(struct tw_output *o)
 		pthread_join(o->lane[i].thread, NULL);
 }
 
-static int start_lane(struct tw_output *o)
-{
-	struct tw_lane *l = &o->lane[o->n_lanes];
-	l->o = o;
-	l->last = &l->first;
-	if (o->options.writer && !o->options.discard) {
-		l->packer = tw_writer_packer(o->options.writer);
-		if (!l->packer)
-			return tw_fail(TW_ERR_MEMORY, "packer");
-	}
-	pthread_cond_init(&l->fed_more, NULL);
-	int why = pthread_create(&l->thread, NULL, tw_output_lane_run, l);
-	if (why)
-		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
-	o->n_lanes++;
-	return TW_OK;
-}
-
 /* What there should be for each, where memory is limited. */
 enum { LANE_MEMORY = 256 << 20 };
 
 /* A check wants the buffers of a thread in their order, and without storing there is little to do: then there is one lane. */
-static int start_lanes(struct tw_output *o)
+static unsigned count_lanes(const struct tw_output_options *opt)
 {
-	const struct tw_output_options *opt = &o->options;
 	const uint64_t most = tw_machine_memory() / LANE_MEMORY;
-	unsigned n = opt->check || !opt->writer || opt->discard || !most ? 1 : most < TW_OUTPUT_LANES ? (unsigned)most : TW_OUTPUT_LANES;
-	int error = TW_OK;
-	while (o->n_lanes < n && !error)
-		error = start_lane(o);
-	return o->n_lanes ? TW_OK : error;
+	return opt->check || !opt->writer || opt->discard || !most ? 1 : most < TW_OUTPUT_LANES ? (unsigned)most : TW_OUTPUT_LANES;
 }
 
 int tw_output_new(const struct tw_output_options *options, struct tw_output **out)
@@ -230,8 +206,7 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	const int is_ring = options->writer && !options->discard && (options->ring.bytes || options->ring.ns);
 	o->ring = is_ring ? tw_ring_new(&options->ring) : NULL;
 	int error = is_ring && !o->ring ? tw_fail(TW_ERR_MEMORY, "--ring") : tw_output_make_jobs(o);
-	if (!error)
-		error = start_lanes(o);
+	o->most_lanes = count_lanes(options);
 	if (!error && o->options.feed) {
 		int why = pthread_create(&o->returns, NULL, take_returns, o);
 		error = why ? tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why)) : TW_OK;

@@ -262,7 +262,7 @@ static void hold(struct tw_lane *l, struct tw_job *job)
 	l->held = job;
 }
 
-void *tw_output_lane_run(void *arg)
+static void *run(void *arg)
 {
 	struct tw_lane *l = arg;
 	struct tw_output *o = l->o;
@@ -286,4 +286,23 @@ void *tw_output_lane_run(void *arg)
 	}
 	rest(l);
 	return NULL;
+}
+
+int tw_output_lane_start(struct tw_output *o)
+{
+	struct tw_lane *l = &o->lane[o->n_lanes];
+	l->o = o;
+	l->last = &l->first;
+	if (!l->packer && o->options.writer && !o->options.discard)
+		l->packer = tw_writer_packer(o->options.writer);
+	if (!l->packer && o->options.writer && !o->options.discard)
+		return tw_fail(TW_ERR_MEMORY, "packer");
+	pthread_cond_init(&l->fed_more, NULL);
+	int why = pthread_create(&l->thread, NULL, run, l);
+	if (why) {
+		pthread_cond_destroy(&l->fed_more);
+		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));
+	}
+	o->n_lanes++;
+	return TW_OK;
 }

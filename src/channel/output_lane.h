@@ -6,7 +6,7 @@
 
 struct tw_output;
 
-/* The thread; `lane` is a struct tw_lane of the output. It ends when nothing more will be put and its queue is empty. */
-void *tw_output_lane_run(void *lane);
+/* One lane more, o->most_lanes at the most. Its thread ends when nothing more will be put and its queue is empty. Called under the lock, by the drain loop. */
+int tw_output_lane_start(struct tw_output *o);
 
 #endif

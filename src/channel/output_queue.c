@@ -2,6 +2,7 @@
 #include "channel/feed.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
+#include "channel/output_lane.h"
 #include "channel/output_state.h"
 #include "channel/output_told.h"
 #include "channel/output_write.h"
@@ -25,13 +26,18 @@ struct tw_job *tw_output_take(struct tw_output *o)
 	return job;
 }
 
-/* The lane for a new chunk: the least busy of those that are not fed, else the one that was fed least lately. */
-static struct tw_lane *choose_lane(struct tw_output *o)
+/* Each has memory of its own: where buffers wait in a spool, no more are fed while one of these is not. */
+static unsigned few_lanes(const struct tw_output *o)
+{
+	return o->spool ? o->most_running + 1 : o->most_lanes;
+}
+
+/* Of the lanes that there are the least busy of those that are not fed, else the one that was fed least lately; NULL: there is none. */
+static struct tw_lane *least_busy(struct tw_output *o)
 {
 	struct tw_lane *best = NULL;
-	const unsigned few = o->spool ? o->most_running + 1 : o->n_lanes; /* each has memory of its own */
 	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
-		if (best && !best->feeding && l >= o->lane + few)
+		if (best && !best->feeding && l >= o->lane + few_lanes(o))
 			break;
 		if (!best || !l->feeding > !best->feeding)
 			best = l;
@@ -41,13 +47,25 @@ static struct tw_lane *choose_lane(struct tw_output *o)
 	return best;
 }
 
-/* Where the next buffer of thread `serial` goes. Called under the lock. */
+/* The lane for a new chunk: one that has nothing to do, else another one, as far as there may be. NULL: there is none, and none can be had. */
+static struct tw_lane *choose_lane(struct tw_output *o)
+{
+	struct tw_lane *best = least_busy(o);
+	const int idle = best && !best->feeding && (!best->busy || o->n_lanes >= few_lanes(o));
+	if (!idle && o->n_lanes < o->most_lanes && !tw_output_lane_start(o))
+		return &o->lane[o->n_lanes - 1];
+	return best;
+}
+
+/* Where the next buffer of thread `serial` goes; NULL: see above. Called under the lock. */
 static struct tw_lane *lane_for(struct tw_output *o, uint32_t serial)
 {
 	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++)
 		if (l->feeding && l->serial == serial)
 			return l;
 	struct tw_lane *l = choose_lane(o);
+	if (!l)
+		return NULL;
 	l->feeding = ++o->last_id ? o->last_id : ++o->last_id;
 	l->serial = serial;
 	l->fed = 0;
@@ -134,7 +152,7 @@ int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, cons
 	return error;
 }
 
-/* The lane that the job goes to, and the chunk. NULL: there is no memory, and no job any more. */
+/* The lane that the job goes to, and the chunk. NULL: there is no memory or no thread, and no job any more. */
 static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
 {
 	struct tw_lane *l = NULL;
@@ -143,6 +161,9 @@ static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
 	int error = take_order(o, job->chunk.thread);
 	if (!error) {
 		l = lane_for(o, job->chunk.thread);
+		error = l ? TW_OK : TW_ERR_SYSTEM;
+	}
+	if (l) {
 		job->id = l->feeding;
 		job->chunk.sequence = o->order[job->chunk.thread].begun - 1;
 	}

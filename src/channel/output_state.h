@@ -79,7 +79,7 @@ struct tw_output {
 	int ending;
 	_Atomic int failed, abandoned;
 	struct tw_lane lane[TW_OUTPUT_LANES];
-	unsigned n_lanes;
+	unsigned n_lanes, most_lanes; /* that there are: each is started when there is something to do for it; and may be */
 	struct tw_chunk_order *order; /* by serial number */
 	size_t n_order;
 	uint32_t last_id;
