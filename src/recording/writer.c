@@ -17,7 +17,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-enum { CODE_LEVEL = 3 };
+enum { CODE_LEVEL = 1 }; /* 3 takes 3 to 7 % fewer bytes, and of a short program's whole recording 6 to 15 % more processor time */
 
 struct tw_writer {
 	int dir_fd; /* not a path: another recorder may rename the directory and make one of this name */
