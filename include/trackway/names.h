@@ -61,7 +61,7 @@ struct tw_code_name {
 	struct tw_name_frame frame[TW_NAME_FRAMES];
 };
 
-/* Whether `wanted` names this function: the whole name, or that of C++ without its parameters. */
+/* Whether `wanted` names this function: the whole name, that of C++ without its parameters, or that of a symbol without its version (memcpy@@GLIBC_2.14). */
 int tw_names_is(const struct tw_code_name *name, const char *wanted);
 
 /* Names the code at pc. Always gives a name. */

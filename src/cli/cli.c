@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 const char *tw_cli_program = "trackway";
@@ -33,7 +34,8 @@ int tw_is_part_of(const char *file, const char *dir)
 	int found = 0;
 	DIR *d = stat(file, &st) ? NULL : opendir(dir);
 	for (const struct dirent *e; d && !found && (e = readdir(d));)
-		found = !fstatat(dirfd(d), e->d_name, &part, 0) && part.st_dev == st.st_dev && part.st_ino == st.st_ino;
+		found = strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && !fstatat(dirfd(d), e->d_name, &part, 0) &&
+		        part.st_dev == st.st_dev && part.st_ino == st.st_ino;
 	if (d)
 		closedir(d);
 	return found;

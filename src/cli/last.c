@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct last {
+	FILE *f;
 	const struct tw_recording *recording;
 	struct tw_names *names;
 	struct tw_sources sources;
@@ -38,24 +39,24 @@ static void print_block(struct last *l, const struct tw_back_block *b)
 	struct tw_code_name name;
 	const struct tw_block *block = &tw_descriptor_blocks(b->descriptor)[b->block];
 	tw_names_code(l->names, l->image, b->pc, &name);
-	printf("%16" PRIx64 " %4u%s  ", b->pc, b->n_insns, b->n_insns < block->n_insns ? "*" : " ");
-	tw_print_safe(stdout, name.frame[0].function);
+	fprintf(l->f, "%16" PRIx64 " %4u%s  ", b->pc, b->n_insns, b->n_insns < block->n_insns ? "*" : " ");
+	tw_print_safe(l->f, name.frame[0].function);
 	if (name.line) {
-		putchar(' ');
-		tw_print_safe(stdout, tw_base_name(name.file));
-		printf(":%" PRIu32 "  ", name.line);
-		tw_print_safe(stdout, text_of(l, &name.frame[0]));
+		putc(' ', l->f);
+		tw_print_safe(l->f, tw_base_name(name.file));
+		fprintf(l->f, ":%" PRIu32 "  ", name.line);
+		tw_print_safe(l->f, text_of(l, &name.frame[0]));
 	}
-	putchar('\n');
+	putc('\n', l->f);
 }
 
 static void print_text(struct last *l)
 {
-	printf("the last %zu blocks of thread %u, the earliest first; * stopped early\n%16s %s   %s\n", l->trace.n_blocks, l->thread,
-	       "address", "insns", "function, line");
+	fprintf(l->f, "the last %zu blocks of thread %u, the earliest first; * stopped early\n%16s %s   %s\n", l->trace.n_blocks, l->thread,
+	        "address", "insns", "function, line");
 	for (size_t i = 0; i < l->trace.n_blocks; i++)
 		print_block(l, tw_backtrace_block(&l->trace, i));
-	tw_died_print(stdout, l->recording, l->names);
+	tw_died_print(l->f, l->recording, l->names);
 }
 
 static void json_block(struct tw_json *j, struct last *l, const struct tw_back_block *b)
@@ -76,7 +77,7 @@ static void json_block(struct tw_json *j, struct last *l, const struct tw_back_b
 
 static void print_json(struct last *l)
 {
-	struct tw_json j = {.f = stdout};
+	struct tw_json j = {.f = l->f};
 	tw_json_begin(&j, "last");
 	tw_json_number(&j, "thread", l->thread);
 	tw_json_open(&j, "blocks", '[');
@@ -89,7 +90,7 @@ static void print_json(struct last *l)
 
 int tw_last_print(const struct tw_recording *r, struct tw_names *names, const struct tw_last_options *options)
 {
-	struct last l = {.recording = r, .names = names};
+	struct last l = {.f = options->f, .recording = r, .names = names};
 	size_t thread = find_thread(r, options->thread);
 	const struct tw_backtrace_options back = {.blocks = options->blocks, .replay = options->replay};
 	if (thread >= tw_recording_n_threads(r))

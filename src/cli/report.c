@@ -34,12 +34,15 @@ static const char help[] = "Usage: trackway report [OPTION...] DIR\n\n"
                            "  --to WHEN      up to here\n"
                            "  --function F   only rows of function F\n"
                            "  --module M     only rows of file M: a path, or its last part\n"
-                           "How it is shown:\n"
+                           "How it is shown, in one form or several (FILE - is standard output, as is what\n"
+                           "has no FILE):\n"
+                           "  --text[=FILE]  as text, which is the default\n"
+                           "  --json[=FILE], --csv[=FILE]\n"
+                           "                 for programs to read; all rows, unless -n is given\n"
                            "  --html FILE    a page to look at: timeline, flame graph, functions with their\n"
                            "                 source and code, memory over time, call graph\n"
                            "  -n TOP         that many rows (text: 20, of the tree the 50 that\n"
                            "                 cost most; 0: all)\n"
-                           "  --json, --csv  for programs to read; all rows, unless -n is given\n"
                            "  --no-demangle  names of C++ and Rust as the linker knows them\n"
                            "  -j N           replay with N threads (default: one for each processor)\n"
                            "  --help         this text\n\n"
@@ -62,11 +65,10 @@ enum {
 	OPTION_TO,
 	OPTION_FUNCTION,
 	OPTION_MODULE,
-	OPTION_JSON,
-	OPTION_CSV,
 	OPTION_MANGLED,
 	OPTION_HTML,
-	OPTION_TABLE /* and the number of the table */
+	OPTION_FORM,                              /* and the number of the form */
+	OPTION_TABLE = OPTION_FORM + REPORT_FORMS /* and the number of the table */
 };
 
 static const struct option options[] = {
@@ -87,8 +89,9 @@ static const struct option options[] = {
     {"function", required_argument, NULL, OPTION_FUNCTION},
     {"module", required_argument, NULL, OPTION_MODULE},
     {"html", required_argument, NULL, OPTION_HTML},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"csv", no_argument, NULL, OPTION_CSV},
+    {"text", optional_argument, NULL, OPTION_FORM + TW_ROWS_TEXT},
+    {"json", optional_argument, NULL, OPTION_FORM + TW_ROWS_JSON},
+    {"csv", optional_argument, NULL, OPTION_FORM + TW_ROWS_CSV},
     {"no-demangle", no_argument, NULL, OPTION_MANGLED},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -155,14 +158,6 @@ static int set_process(struct report *r, const char *text)
 	return status;
 }
 
-static int set_form(struct report *r, enum tw_rows_form form)
-{
-	if (r->rows.form && r->rows.form != form)
-		return tw_usage_error("report", "--json and --csv exclude each other");
-	r->rows.form = form;
-	return -1;
-}
-
 /* What of the recording is meant. */
 static int take_filter(struct report *r, int option)
 {
@@ -189,6 +184,10 @@ static int take_option(struct report *r, int option, char **argv)
 {
 	if (option >= OPTION_TABLE)
 		return set_table(r, (enum report_table)(option - OPTION_TABLE), NULL);
+	if (option >= OPTION_FORM) {
+		r->form[option - OPTION_FORM] = optarg ? optarg : "-";
+		return -1;
+	}
 	if (option >= OPTION_THREAD && option <= OPTION_MODULE)
 		return take_filter(r, option);
 	switch (option) {
@@ -203,10 +202,6 @@ static int take_option(struct report *r, int option, char **argv)
 		return -1;
 	case OPTION_LAST:
 		return set_number("--last", optarg, 1, 10000000, &r->last);
-	case OPTION_JSON:
-		return set_form(r, TW_ROWS_JSON);
-	case OPTION_CSV:
-		return set_form(r, TW_ROWS_CSV);
 	case OPTION_HTML:
 		r->html = optarg;
 		return -1;
@@ -215,7 +210,7 @@ static int take_option(struct report *r, int option, char **argv)
 		return -1;
 	case 'n':
 		r->top_given = 1;
-		return set_number("-n", optarg, 0, UINT32_MAX, &r->rows.top);
+		return set_number("-n", optarg, 0, UINT32_MAX, &r->top);
 	case 'j':
 		return set_number("-j", optarg, 1, TW_MAX_JOBS, &r->jobs);
 	case 'h':
@@ -225,47 +220,63 @@ static int take_option(struct report *r, int option, char **argv)
 	}
 }
 
+/* Options that do not go together. Returns -1 if there are none, or an exit status. */
+static int check_options(const struct report *r)
+{
+	const int rows = r->table_given || r->self_only || r->sort_given || r->function || r->module;
+	if (r->self_only && r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS)
+		return tw_usage_error("report", "--self is about functions: lines and calls need all");
+	if (r->last && (rows || r->html || r->form[TW_ROWS_CSV] || (r->form[TW_ROWS_JSON] && r->form[TW_ROWS_TEXT])))
+		return tw_usage_error("report",
+		                      "--last shows blocks in their order: it goes with --thread and either --text or --json only");
+	if (r->sort_given && r->table != REPORT_FUNCTIONS && r->table != REPORT_LINES)
+		return tw_usage_error("report", "--sort is about functions and lines; other tables have an order of their own");
+	if (r->html && (r->part.process >= 0 || !tw_view_is_all(&r->part.request.view)))
+		return tw_usage_error("report", "--html shows all of a recording: it does not go with options that choose a part of it");
+	if (r->html && !report_has_tables(r) && (rows || r->top_given))
+		return tw_usage_error("report",
+		                      "--html shows all tables: with options that choose one, --text, --json or --csv is wanted too");
+	if (report_to_stdout(r) > 1)
+		return tw_usage_error("report",
+		                      "only one of the outputs can go to standard output; write --text=FILE, --json=FILE, --csv=FILE");
+	return -1;
+}
+
 static int parse(struct report *r, int argc, char **argv)
 {
 	int status = -1;
 	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;)
 		status = take_option(r, option, argv);
+	if (status < 0)
+		status = check_options(r);
 	if (status >= 0)
 		return status;
-	if (r->self_only && r->table != REPORT_FUNCTIONS && r->table != REPORT_BLOCKS)
-		return tw_usage_error("report", "--self is about functions: lines and calls need all");
-	if (r->last && (r->table_given || r->self_only || r->sort_given || r->function || r->module || r->rows.form == TW_ROWS_CSV))
-		return tw_usage_error("report", "--last shows blocks in their order: it goes with --thread and --json only");
-	if (r->sort_given && r->table != REPORT_FUNCTIONS && r->table != REPORT_LINES)
-		return tw_usage_error("report", "--sort is about functions and lines; other tables have an order of their own");
-	if (r->html && (r->table_given || r->last || r->rows.form || r->function || r->module || r->part.process >= 0 ||
-	                !tw_view_is_all(&r->part.request.view)))
-		return tw_usage_error("report", "--html shows all of a recording, with all tables: it goes with -j and --no-demangle only");
+	if (argc - optind > 1 && report_has_tables(r))
+		return tw_usage_error("report", "exactly one recording is wanted; a file to write is named as in --json=FILE");
 	if (argc - optind != 1)
 		return tw_usage_error("report", "exactly one recording is wanted");
-	if (!r->top_given)
-		r->rows.top = r->rows.form != TW_ROWS_TEXT ? 0 : r->table == REPORT_TREE ? 50 : 20;
+	if (!r->html && !report_has_tables(r))
+		r->form[TW_ROWS_TEXT] = "-";
 	r->dir = argv[optind];
 	return -1;
 }
 
 /* ---- the command ---- */
 
-static int print_last(struct report *r, const struct tw_replay_options *replay)
+static int write_last(struct report *r, const struct tw_replay_options *replay)
 {
+	const int json = r->form[TW_ROWS_JSON] != NULL;
 	const struct tw_last_options last = {
+	    .f = r->form_file[json ? TW_ROWS_JSON : TW_ROWS_TEXT].f,
 	    .blocks = r->last,
 	    .thread = r->part.request.view.has_thread ? (int64_t)r->part.request.view.thread : -1,
-	    .json = r->rows.form == TW_ROWS_JSON,
+	    .json = json,
 	    .replay = *replay,
 	};
-	int error = tw_recording_replayable(r->recording);
-	if (!error)
-		error = tw_last_print(r->recording, r->names, &last);
-	return error ? tw_recording_error("report", r->dir, error) : 0;
+	return tw_last_print(r->recording, r->names, &last);
 }
 
-static int print_costs(struct report *r, const struct tw_replay_options *replay)
+static int write_costs(struct report *r, const struct tw_replay_options *replay)
 {
 	const struct tw_costs_options costs = {
 	    .self_only = r->self_only || r->table == REPORT_BLOCKS || r->table == REPORT_TREE,
@@ -273,14 +284,32 @@ static int print_costs(struct report *r, const struct tw_replay_options *replay)
 	    .run_context = &r->part,
 	    .replay = *replay,
 	};
-	int error = tw_recording_replayable(r->recording);
-	if (!error)
-		error = tw_costs_run(r->recording, r->names, &costs, &r->costs);
-	if (!error)
-		tw_names_report("report", r->names);
-	if (!error)
-		error = report_print(r, replay);
-	return error < 0 ? tw_recording_error("report", r->dir, error) : error;
+	int error = tw_costs_run(r->recording, r->names, &costs, &r->costs);
+	if (error)
+		return error;
+	tw_names_report("report", r->names);
+	return report_tables(r, replay);
+}
+
+/* Damage of which the tables' replay has told. */
+static int pass_over(void *context, size_t thread, size_t chunk, int error)
+{
+	(void)context, (void)thread, (void)chunk, (void)error;
+	return 0;
+}
+
+static int write_all(struct report *r, const struct tw_replay_options *replay)
+{
+	struct tw_replay_options quiet = *replay;
+	if (r->last)
+		return write_last(r, replay);
+	int status = report_has_tables(r) ? write_costs(r, replay) : 0;
+	if (status < 0 || !r->html)
+		return status;
+	if (report_has_tables(r))
+		quiet.damage = pass_over;
+	int error = report_page(r, &quiet);
+	return error ? error : status;
 }
 
 static int run(struct report *r)
@@ -293,32 +322,40 @@ static int run(struct report *r)
 	                                         .progress = tw_how_far_tell,
 	                                         .progress_context = &how_far};
 	size_t problems = tw_problems_report("report", r->recording);
-	if (r->html) {
-		int wrong = report_html(r, &replay);
-		return wrong ? wrong : problems || damage.chunks;
-	}
-	r->names = tw_names_open(r->recording, &r->naming);
-	if (!r->names)
-		return tw_recording_error("report", r->dir, TW_ERR_MEMORY);
-	int status = tw_part_open(&r->part, "report", r->recording);
+	int error = tw_recording_replayable(r->recording);
+	if (error)
+		return tw_recording_error("report", r->dir, error);
+	int status = report_open_files(r);
 	if (!status)
-		status = r->last ? print_last(r, &replay) : print_costs(r, &replay);
-	return status ? status : problems || damage.chunks;
+		status = tw_part_open(&r->part, "report", r->recording);
+	if (status)
+		return status;
+	r->names = tw_names_open(r->recording, &r->naming);
+	error = r->names ? write_all(r, &replay) : TW_ERR_MEMORY;
+	if (error < 0)
+		return tw_recording_error("report", r->dir, error);
+	r->written = 1;
+	return error ? error : problems || damage.chunks;
 }
 
 int tw_cmd_report(int argc, char **argv)
 {
-	struct report r = {.jobs = tw_default_jobs(), .part = {.process = -1}};
-	int status = parse(&r, argc, argv);
-	if (status >= 0)
-		return status;
-	int error = tw_recording_open(r.dir, &r.recording);
-	if (error)
-		return tw_recording_error("report", r.dir, error);
-	status = run(&r);
-	tw_costs_free(&r.costs);
-	tw_part_close(&r.part);
-	tw_names_close(r.names);
-	tw_recording_close(r.recording);
+	struct report *r = calloc(1, sizeof *r);
+	if (!r)
+		return tw_recording_error("report", "", TW_ERR_MEMORY);
+	r->jobs = tw_default_jobs();
+	r->part.process = -1;
+	int status = parse(r, argc, argv);
+	if (status < 0) {
+		int error = tw_recording_open(r->dir, &r->recording);
+		status = error ? tw_recording_error("report", r->dir, error) : run(r);
+		status |= report_close_files(r, r->written);
+	}
+	tw_context_tree_free(&r->calls);
+	tw_costs_free(&r->costs);
+	tw_part_close(&r->part);
+	tw_names_close(r->names);
+	tw_recording_close(r->recording);
+	free(r);
 	return status;
 }

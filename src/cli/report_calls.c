@@ -30,7 +30,7 @@ static int by_cost(const void *a, const void *b)
 
 static int is_of(const struct report *r, uint32_t function)
 {
-	return report_is_named(r->costs.functions[function].name, r->of);
+	return tw_name_is(r->costs.functions[function].name, r->of);
 }
 
 int report_pairs(struct report *r)
@@ -90,9 +90,7 @@ int report_pairs(struct report *r)
 /* The tree as it is shown: depth first, of siblings the most expensive first. */
 struct tree {
 	struct report *r;
-	struct tw_request request;
-	struct tw_context *context;
-	struct tw_context_tree calls;
+	const struct tw_context_tree *calls;
 	uint32_t *first, *next; /* of each item: its first child, its next sibling; 0: none */
 	uint32_t *depth;        /* of each item that is shown, + 1; 0: it is not in the part that is asked for */
 	uint8_t *chosen;        /* of each item: it is among the top ones */
@@ -113,8 +111,8 @@ static int by_inclusive(const void *a, const void *b)
 /* Which items are in the part that is asked for, and how deep they stand: all, or those of a function or file with what is below them. */
 static void find_depths(struct tree *t)
 {
-	const struct tw_context_function *f = t->calls.items;
-	for (uint32_t i = 1; i < t->calls.n; i++) {
+	const struct tw_context_function *f = t->calls->items;
+	for (uint32_t i = 1; i < t->calls->n; i++) {
 		uint32_t above = t->depth[f[i].parent];
 		t->depth[i] = above ? above + 1 : (uint32_t)report_is_shown(t->r, f[i].name, f[i].module);
 	}
@@ -123,14 +121,14 @@ static void find_depths(struct tree *t)
 /* With -n the most expensive ones are chosen, so that each stands below who called it. */
 static int choose(struct tree *t)
 {
-	uint32_t *order = calloc(t->calls.n + 1, sizeof *order);
+	uint32_t *order = calloc(t->calls->n + 1, sizeof *order);
 	size_t n = 0;
 	if (!order)
 		return TW_ERR_MEMORY;
-	for (uint32_t i = 1; i < t->calls.n; i++)
+	for (uint32_t i = 1; i < t->calls->n; i++)
 		if (t->depth[i])
 			order[n++] = i;
-	ordering = &t->calls;
+	ordering = t->calls;
 	qsort(order, n, sizeof *order, by_inclusive);
 	for (size_t i = 0; i < n && (i < t->r->rows.top || !t->r->rows.top); i++)
 		t->chosen[order[i]] = 1;
@@ -141,16 +139,16 @@ static int choose(struct tree *t)
 static int add_row(struct tree *t, uint32_t i)
 {
 	enum { DEEPEST = 60 }; /* of the indentation */
-	const struct tw_context_function *f = &t->calls.items[i];
+	const struct tw_context_function *f = &t->calls->items[i];
 	const unsigned depth = t->depth[i] - 1;
 	char *place = report_place_of(f->name, f->module, NULL, 0), *shown = NULL;
 	if (!place || asprintf(&shown, "%*s%s", (int)(depth < DEEPEST ? depth : DEEPEST) * 2, "", place) < 0)
 		shown = NULL;
 	if (shown)
 		tw_rows_add(&t->r->rows, (union tw_row_cell[]){{{depth, 0}},
-		                                               {{f->all.insns, t->calls.items->all.insns}},
+		                                               {{f->all.insns, t->calls->items->all.insns}},
 		                                               {{f->all.insns, 0}},
-		                                               {{f->own.insns, t->calls.items->all.insns}},
+		                                               {{f->own.insns, t->calls->items->all.insns}},
 		                                               {{f->own.insns, 0}},
 		                                               {{f->all.refs, 0}},
 		                                               {{f->own.refs, 0}},
@@ -178,7 +176,7 @@ static int add_rows(struct tree *t)
 			continue;
 		}
 		while (i && !t->next[i])
-			i = t->calls.items[i].parent;
+			i = t->calls->items[i].parent;
 		i = t->next[i];
 	}
 	t->r->rows.n += left_out;
@@ -193,9 +191,9 @@ static int print_tree(struct tree *t)
 	    {"refs", NULL, TW_ROW_COUNT, 0},  {"calls", "calls", TW_ROW_COUNT, 0},     {"function", NULL, TW_ROW_TEXT, 0},
 	    {"module", NULL, TW_ROW_TEXT, 0}, {NULL, "function", TW_ROW_TEXT, 0},      {NULL, NULL, 0, 0},
 	};
-	t->depth = calloc(t->calls.n + 1, sizeof *t->depth);
-	t->chosen = calloc(t->calls.n + 1, sizeof *t->chosen);
-	int error = t->depth && t->chosen ? tw_flame_children(&t->calls, &t->first, &t->next) : TW_ERR_MEMORY;
+	t->depth = calloc(t->calls->n + 1, sizeof *t->depth);
+	t->chosen = calloc(t->calls->n + 1, sizeof *t->chosen);
+	int error = t->depth && t->chosen ? tw_flame_children(t->calls, &t->first, &t->next) : TW_ERR_MEMORY;
 	if (error)
 		return error;
 	find_depths(t);
@@ -216,20 +214,30 @@ static int pass_over(void *context, size_t thread, size_t chunk, int error)
 	return 0;
 }
 
-int report_tree(struct report *r)
+/* Has the tree made, unless it has been made for another form. */
+static int find_tree(struct report *r)
 {
-	struct tree t = {.r = r};
+	struct tw_request request = {0};
+	struct tw_context *context = NULL;
 	const struct tw_replay_options replay = {.jobs = (unsigned)r->jobs, .damage = pass_over};
-	int error = tw_request_init(&t.request, &tw_analyzer_cct, "cct") ? 0 : TW_ERR_MEMORY;
-	if (!error && !(t.context = tw_context_new(&t.request, r->recording, NULL)))
+	if (r->calls.n)
+		return 0;
+	int error = tw_request_init(&request, &tw_analyzer_cct, "cct") ? 0 : TW_ERR_MEMORY;
+	if (!error && !(context = tw_context_new(&request, r->recording, NULL)))
 		error = TW_ERR_MEMORY;
 	if (!error)
-		error = tw_cct_run(t.context, &replay, r->names, tw_part_replay, &r->part, &t.calls);
+		error = tw_cct_run(context, &replay, r->names, tw_part_replay, &r->part, &r->calls);
+	tw_context_free(context);
+	tw_request_free(&request);
+	return error;
+}
+
+int report_tree(struct report *r)
+{
+	struct tree t = {.r = r, .calls = &r->calls};
+	int error = find_tree(r);
 	if (!error)
 		error = print_tree(&t);
-	tw_context_tree_free(&t.calls);
-	tw_context_free(t.context);
-	tw_request_free(&t.request);
 	free(t.first);
 	free(t.next);
 	free(t.depth);

@@ -14,38 +14,40 @@
 
 /* ---- the head ---- */
 
-static void print_command(const struct tw_recording_info *info)
+static void print_command(FILE *f, const struct tw_recording_info *info)
 {
-	tw_print_command(stdout, (const char *const *)info->argv);
-	putchar('\n');
+	tw_print_command(f, (const char *const *)info->argv);
+	putc('\n', f);
 }
 
 static void print_totals(const struct report *r)
 {
+	FILE *f = r->rows.f;
 	char n[4][32];
 	const struct tw_recording_info *info = tw_recording_info(r->recording);
 	const struct tw_cost *all = &r->costs.totals;
 	const struct tw_totals *t = tw_recording_totals(r->recording);
-	print_command(info);
-	printf("%s instructions, %llu thread%s\n", tw_grouped(all->insns, n[0]), (unsigned long long)t->threads,
-	       t->threads == 1 ? "" : "s");
+	print_command(f, info);
+	fprintf(f, "%s instructions, %llu thread%s\n", tw_grouped(all->insns, n[0]), (unsigned long long)t->threads,
+	        t->threads == 1 ? "" : "s");
 	if (tw_format_has_refs(info->format))
-		printf("%s references: %s reads, %s writes (%s read and write, and count as both)\n", tw_grouped(all->refs, n[0]),
-		       tw_grouped(all->reads, n[1]), tw_grouped(all->writes, n[2]), tw_grouped(all->reads + all->writes - all->refs, n[3]));
+		fprintf(f, "%s references: %s reads, %s writes (%s read and write, and count as both)\n", tw_grouped(all->refs, n[0]),
+		        tw_grouped(all->reads, n[1]), tw_grouped(all->writes, n[2]),
+		        tw_grouped(all->reads + all->writes - all->refs, n[3]));
 	else
-		printf("references: a recording of format %s holds none\n", tw_format_name(info->format));
+		fprintf(f, "references: a recording of format %s holds none\n", tw_format_name(info->format));
 	if (!info->complete)
-		printf("incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
+		fprintf(f, "incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
 	if (t->cut) {
-		tw_tell_cut(stdout, t);
-		fputs(": still there when the process ended\n", stdout);
+		tw_tell_cut(f, t);
+		fputs(": still there when the process ended\n", f);
 	}
 	if (t->gaps)
-		printf("gaps: at %s place%s something was not recorded\n", tw_grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
+		fprintf(f, "gaps: at %s place%s something was not recorded\n", tw_grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
 	size_t periods;
 	const struct tw_budget *b = tw_recording_budget(r->recording, &periods);
 	if (b)
-		tw_budget_print_line(stdout, "", b, periods);
+		tw_budget_print_line(f, "", b, periods);
 }
 
 static void json_cost(struct tw_json *j, const struct tw_cost *c)
@@ -233,8 +235,6 @@ static int print_lines(struct report *r)
 
 /* ---- memory ---- */
 
-enum { MOST_STRIDES = 200 };
-
 static int by_refs(const void *a, const void *b)
 {
 	const struct tw_cost_line *x = a, *y = b;
@@ -246,7 +246,7 @@ static int by_refs(const void *a, const void *b)
 /* The instructions with most references of the lines that are shown; returns how many there are. */
 static size_t choose_strides(struct report *r, struct tw_stride *items)
 {
-	size_t n = 0, most = r->rows.top && r->rows.top < MOST_STRIDES ? r->rows.top : MOST_STRIDES;
+	size_t n = 0, most = r->most_rows && r->most_rows < REPORT_STRIDES ? r->most_rows : REPORT_STRIDES;
 	if (r->costs.n_lines)
 		qsort(r->costs.lines, r->costs.n_lines, sizeof *r->costs.lines, by_refs);
 	for (size_t i = 0; i < r->costs.n_lines && n < most; i++)
@@ -258,6 +258,15 @@ static size_t choose_strides(struct report *r, struct tw_stride *items)
 		if (!kept || items[kept - 1].pc != items[i].pc)
 			items[kept++].pc = items[i].pc;
 	return kept;
+}
+
+/* Finds the strides, unless they have been found for another form. */
+static int find_strides(struct report *r, const struct tw_replay_options *replay)
+{
+	if (r->n_strides)
+		return 0;
+	r->n_strides = choose_strides(r, r->strides);
+	return tw_strides(r->recording, replay, r->strides, r->n_strides);
 }
 
 static int print_memory(struct report *r, const struct tw_replay_options *replay)
@@ -277,10 +286,10 @@ static int print_memory(struct report *r, const struct tw_replay_options *replay
 	    {NULL, "line", TW_ROW_TEXT, 0},
 	    {NULL, NULL, 0, 0},
 	};
-	struct tw_stride items[MOST_STRIDES] = {{0}};
 	struct tw_sources sources;
-	size_t n = choose_strides(r, items);
-	int error = tw_strides(r->recording, replay, items, n);
+	int error = find_strides(r, replay);
+	const struct tw_stride *items = r->strides;
+	const size_t n = r->n_strides;
 	if (error)
 		return error;
 	tw_sources_init(&sources, r->recording);
@@ -409,11 +418,11 @@ static int judge_filter(const struct report *r)
 
 int report_print(struct report *r, const struct tw_replay_options *replay)
 {
-	struct tw_json j = {.f = stdout};
+	struct tw_json j = {.f = r->rows.f};
 	r->rows.json = &j;
 	if (r->rows.form == TW_ROWS_TEXT) {
 		print_totals(r);
-		tw_died_print(stdout, r->recording, r->names);
+		tw_died_print(r->rows.f, r->recording, r->names);
 	}
 	int is_json = r->rows.form == TW_ROWS_JSON;
 	if (is_json) {

@@ -1,19 +1,13 @@
 /* What the tables of `report` have in common: which rows are shown, and how a place is called. */
-#include "base/text.h"
 #include "cli/report_state.h"
+#include "names/names.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int report_is_named(const char *name, const char *wanted)
-{
-	size_t n = strlen(wanted);
-	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
-}
-
 int report_is_shown(const struct report *r, const char *function, const char *module)
 {
-	return (!r->function || report_is_named(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
+	return (!r->function || tw_name_is(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
 }
 
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line)

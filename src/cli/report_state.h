@@ -1,7 +1,11 @@
-/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_html.c (the page). */
+/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_files.c (what is
+ * written where, the page too). */
 #ifndef TW_REPORT_STATE_H
 #define TW_REPORT_STATE_H
 
+#include "analyze/strides.h"
+#include "analyzers/contexts.h"
+#include "cli/outfile.h"
 #include "cli/part.h"
 #include "report/costs.h"
 #include "report/rows.h"
@@ -9,15 +13,20 @@
 enum report_table { REPORT_FUNCTIONS, REPORT_LINES, REPORT_MEMORY, REPORT_BLOCKS, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE };
 enum report_sort { SORT_SELF, SORT_INCLUSIVE, SORT_REFS, SORT_READS, SORT_WRITES, SORT_CALLS, SORT_NAME };
 
+enum { REPORT_FORMS = TW_ROWS_CSV + 1, REPORT_STRIDES = 200 };
+
 struct report {
 	/* options */
 	const char *dir;
 	enum report_table table;
 	int table_given, self_only, top_given, sort_given;
+	uint64_t top;
 	const char *of; /* callers, callees: of this function */
 	enum report_sort sort;
 	const char *function, *module; /* only rows of these; NULL: all */
 	const char *html;              /* a page is wanted, in this file */
+	const char *form
+	    [REPORT_FORMS]; /* the tables are wanted so (enum tw_rows_form), in this file, "-" for standard output; NULL: they are not */
 	struct tw_names_options naming;
 	uint64_t jobs, last;
 	struct tw_rows rows;
@@ -26,6 +35,12 @@ struct report {
 	struct tw_recording *recording;
 	struct tw_names *names;
 	struct tw_costs costs;
+	struct tw_stride strides[REPORT_STRIDES]; /* --memory */
+	size_t n_strides;
+	uint64_t most_rows;           /* of the forms' numbers of rows the largest; 0: all */
+	struct tw_context_tree calls; /* --tree */
+	int written;                  /* all that was asked for */
+	struct tw_outfile page_file, form_file[REPORT_FORMS];
 };
 
 /* Prints the table that was asked for. 0, a negative enum tw_error, or an exit status with a sentence said. */
@@ -37,18 +52,30 @@ int report_tree(struct report *r);
 
 /* ---- report_rows.c ---- */
 
-/* Whether a name is the one that is wanted, or is with its parameters (C++). */
-int report_is_named(const char *name, const char *wanted);
-
 /* Whether --function and --module let rows of this be shown. */
 int report_is_shown(const struct report *r, const char *function, const char *module);
 
 /* Where a function or line stands, in one text: the caller frees it. NULL: no memory. */
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line);
 
-/* ---- report_html.c ---- */
+/* ---- report_files.c ---- */
 
-/* Writes the page to r->html. An exit status; what is wrong has been said. */
-int report_html(struct report *r, const struct tw_replay_options *replay);
+/* Whether any table is wanted. */
+int report_has_tables(const struct report *r);
+
+/* How many outputs go to standard output. */
+int report_to_stdout(const struct report *r);
+
+/* Opens the files, before anything is replayed. 0, or an exit status with a sentence said. */
+int report_open_files(struct report *r);
+
+/* Writes the tables in all their forms. 0, a negative enum tw_error, or an exit status with a sentence said. */
+int report_tables(struct report *r, const struct tw_replay_options *replay);
+
+/* Makes the page, and writes it. 0 or a negative enum tw_error. */
+int report_page(struct report *r, const struct tw_replay_options *replay);
+
+/* Closes what is open, which is kept if all of it has been written. An exit status. */
+int report_close_files(struct report *r, int keep);
 
 #endif

@@ -394,21 +394,35 @@ static void add_place(struct search *s, uint32_t image, uint64_t start, uint64_t
 	s->n++;
 }
 
-/* Whether a name is the one that is wanted, or is with its parameters (C++). */
-static int is_name(const char *name, const char *wanted)
+/* Where the version of a symbol begins, as in memcpy@@GLIBC_2.14; at the end if it has none. A stub of a PLT has none: memcpy@plt. */
+static size_t version_at(const char *name)
 {
-	size_t n = strlen(wanted);
-	return !strncmp(name, wanted, n) && (!name[n] || name[n] == '(');
+	const char *at = strchr(name, '@');
+	return at && strcmp(at, "@plt") ? (size_t)(at - name) : strlen(name);
+}
+
+/* Versions say the same however many @ they begin with. */
+static int is_version(const char *version, const char *wanted)
+{
+	return !*version || !*wanted || !strcmp(version + strspn(version, "@"), wanted + strspn(wanted, "@"));
+}
+
+int tw_name_is(const char *name, const char *wanted)
+{
+	const size_t n = strlen(wanted), version = version_at(name), of_wanted = version_at(wanted);
+	if (!strncmp(name, wanted, n) && (!name[n] || name[n] == '('))
+		return 1;
+	return version == of_wanted && !strncmp(name, wanted, version) && is_version(name + version, wanted + of_wanted);
 }
 
 int tw_names_is(const struct tw_code_name *name, const char *wanted)
 {
-	return is_name(name->function, wanted);
+	return tw_name_is(name->function, wanted);
 }
 
 static int is_named(const struct search *s, const struct tw_name_table *t, uint32_t text)
 {
-	return is_name(t->shown[text], s->name) || !strcmp(t->texts.items[text], s->name);
+	return tw_name_is(t->shown[text], s->name) || !strcmp(t->texts.items[text], s->name);
 }
 
 /* `shift`: from the file's addresses to those in memory. */

@@ -10,6 +10,12 @@
 /* As tw_names_open, of code of which no descriptor tells, too: what stands in `more` ran. All names are those of the files as they are. */
 struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n);
 
+/*
+ * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of
+ * the two has none, or with one @.
+ */
+int tw_name_is(const char *name, const char *wanted);
+
 /* Where a piece of code stands on disk. */
 struct tw_name_place {
 	const char *path; /* of the file, as mapped; "" if it is in none */

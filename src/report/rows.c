@@ -6,12 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-unsigned tw_rows_width(void)
+unsigned tw_rows_width(FILE *f)
 {
 	struct winsize size;
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fileno(f)))
 		return 0;
-	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+	return !ioctl(fileno(f), TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 }
 
 /* The last column of the form, which is not padded. */
@@ -32,48 +32,48 @@ static unsigned width_of(const struct tw_row_column *c)
 
 /* ---- text ---- */
 
-static void put_heads(const struct tw_row_column *columns)
+static void put_heads(FILE *f, const struct tw_row_column *columns)
 {
 	for (const struct tw_row_column *c = columns; c->key || c->title; c++) {
 		if (!c->title)
 			continue;
 		if (is_last(c) || c->kind == TW_ROW_TEXT)
-			printf(" %s%*s", c->title, is_last(c) ? 0 : (int)(width_of(c) - strlen(c->title)), "");
+			fprintf(f, " %s%*s", c->title, is_last(c) ? 0 : (int)(width_of(c) - strlen(c->title)), "");
 		else
-			printf("%*s ", (int)width_of(c), c->title);
+			fprintf(f, "%*s ", (int)width_of(c), c->title);
 	}
-	putchar('\n');
+	putc('\n', f);
 }
 
-static unsigned put_text_cell(const struct tw_row_column *c, const union tw_row_cell *cell, unsigned used)
+static unsigned put_text_cell(FILE *f, const struct tw_row_column *c, const union tw_row_cell *cell, unsigned used)
 {
 	char text[32];
-	unsigned terminal = tw_rows_width();
+	unsigned terminal = tw_rows_width(f);
 	switch (c->kind) {
 	case TW_ROW_SHARE:
-		return (unsigned)printf("%6.2f%% ", cell->whole ? 100.0 * (double)cell->count / (double)cell->whole : 0.0);
+		return (unsigned)fprintf(f, "%6.2f%% ", cell->whole ? 100.0 * (double)cell->count / (double)cell->whole : 0.0);
 	case TW_ROW_COUNT:
-		return (unsigned)printf("%*s ", (int)width_of(c), tw_scaled(cell->count, text));
+		return (unsigned)fprintf(f, "%*s ", (int)width_of(c), tw_scaled(cell->count, text));
 	case TW_ROW_SIGNED:
-		return (unsigned)printf("%*" PRId64 " ", (int)width_of(c), cell->difference);
+		return (unsigned)fprintf(f, "%*" PRId64 " ", (int)width_of(c), cell->difference);
 	case TW_ROW_ADDRESS:
-		return (unsigned)printf("%*" PRIx64 " ", (int)width_of(c), cell->count);
+		return (unsigned)fprintf(f, "%*" PRIx64 " ", (int)width_of(c), cell->count);
 	default:
-		putchar(' ');
+		putc(' ', f);
 		if (is_last(c) && (!terminal || terminal <= used + 8))
-			tw_print_safe(stdout, cell->text);
+			tw_print_safe(f, cell->text);
 		else
-			tw_print_cut(stdout, cell->text, is_last(c) ? terminal - used - 1 : width_of(c));
+			tw_print_cut(f, cell->text, is_last(c) ? terminal - used - 1 : width_of(c));
 		return 1;
 	}
 }
 
-static void put_text(const struct tw_row_column *c, const union tw_row_cell *cells)
+static void put_text(FILE *f, const struct tw_row_column *c, const union tw_row_cell *cells)
 {
 	unsigned used = 0;
 	for (; c->key || c->title; c++, cells++)
-		used += c->title ? put_text_cell(c, cells, used) : 0;
-	putchar('\n');
+		used += c->title ? put_text_cell(f, c, cells, used) : 0;
+	putc('\n', f);
 }
 
 /* ---- JSON and CSV ---- */
@@ -95,46 +95,46 @@ static void put_json(struct tw_json *j, const struct tw_row_column *c, const uni
 }
 
 /* With quotes where there must be. */
-static void put_csv_text(const char *text)
+static void put_csv_text(FILE *f, const char *text)
 {
 	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, stdout);
+		fputs(text, f);
 		return;
 	}
-	putchar('"');
+	putc('"', f);
 	for (; *text; text++)
-		fputs(*text == '"' ? "\"\"" : (char[]){*text, 0}, stdout);
-	putchar('"');
+		fputs(*text == '"' ? "\"\"" : (char[]){*text, 0}, f);
+	putc('"', f);
 }
 
-static void put_csv(const struct tw_row_column *c, const union tw_row_cell *cells)
+static void put_csv(FILE *f, const struct tw_row_column *c, const union tw_row_cell *cells)
 {
 	const char *comma = "";
 	for (; c->key || c->title; c++, cells++) {
 		if (!c->key)
 			continue;
-		fputs(comma, stdout);
+		fputs(comma, f);
 		comma = ",";
 		if (c->kind == TW_ROW_TEXT)
-			put_csv_text(cells->text);
+			put_csv_text(f, cells->text);
 		else if (c->kind == TW_ROW_SIGNED)
-			printf("%" PRId64, cells->difference);
+			fprintf(f, "%" PRId64, cells->difference);
 		else
-			printf(c->kind == TW_ROW_ADDRESS ? "0x%" PRIx64 : "%" PRIu64, cells->count);
+			fprintf(f, c->kind == TW_ROW_ADDRESS ? "0x%" PRIx64 : "%" PRIu64, cells->count);
 	}
-	putchar('\n');
+	putc('\n', f);
 }
 
-static void put_csv_heads(const struct tw_row_column *c)
+static void put_csv_heads(FILE *f, const struct tw_row_column *c)
 {
 	const char *comma = "";
 	for (; c->key || c->title; c++) {
 		if (!c->key)
 			continue;
-		printf("%s%s", comma, c->key);
+		fprintf(f, "%s%s", comma, c->key);
 		comma = ",";
 	}
-	putchar('\n');
+	putc('\n', f);
 }
 
 /* ---- the face ---- */
@@ -147,10 +147,10 @@ void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, co
 	if (rows->form == TW_ROWS_JSON) {
 		tw_json_open(rows->json, name, '[');
 	} else if (rows->form == TW_ROWS_CSV) {
-		put_csv_heads(columns);
+		put_csv_heads(rows->f, columns);
 	} else {
-		printf("\n%s\n", title);
-		put_heads(columns);
+		fprintf(rows->f, "\n%s\n", title);
+		put_heads(rows->f, columns);
 	}
 }
 
@@ -161,9 +161,9 @@ void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells)
 	if (rows->form == TW_ROWS_JSON)
 		put_json(rows->json, rows->columns, cells);
 	else if (rows->form == TW_ROWS_CSV)
-		put_csv(rows->columns, cells);
+		put_csv(rows->f, rows->columns, cells);
 	else
-		put_text(rows->columns, cells);
+		put_text(rows->f, rows->columns, cells);
 }
 
 void tw_rows_end(struct tw_rows *rows)
@@ -174,7 +174,7 @@ void tw_rows_end(struct tw_rows *rows)
 		snprintf(key, sizeof key, "%s_total", rows->name);
 		tw_json_number(rows->json, key, rows->n);
 	} else if (rows->form == TW_ROWS_TEXT && rows->top && rows->n > rows->top) {
-		printf("... and %" PRIu64 " more (-n 0 shows all)\n", rows->n - rows->top);
+		fprintf(rows->f, "... and %" PRIu64 " more (-n 0 shows all)\n", rows->n - rows->top);
 	} else if (rows->form == TW_ROWS_CSV && rows->top && rows->n > rows->top) {
 		fprintf(stderr, "%" PRIu64 " rows of %" PRIu64 "\n", rows->top, rows->n);
 	}

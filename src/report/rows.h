@@ -33,6 +33,7 @@ union tw_row_cell {
 
 struct tw_rows {
 	enum tw_rows_form form;
+	FILE *f;              /* where they go */
 	struct tw_json *json; /* of that form: open */
 	uint64_t top;         /* at most so many rows; 0: all */
 	/* the rows' own */
@@ -41,14 +42,14 @@ struct tw_rows {
 	uint64_t n;
 };
 
-/* Begins a table of `columns`, the last of which has neither key nor title, on standard output. */
+/* Begins a table of `columns`, the last of which has neither key nor title. */
 void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, const struct tw_row_column *columns);
 
 /* A row: a cell for each column. Those beyond the top are only counted. */
 void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells);
 void tw_rows_end(struct tw_rows *rows);
 
-/* Columns of the terminal on standard output; 0: there is none. */
-unsigned tw_rows_width(void);
+/* Columns of the terminal that a stream goes to; 0: there is none. */
+unsigned tw_rows_width(FILE *f);
 
 #endif

@@ -152,8 +152,8 @@ assert sum(data["tree"]["insns"]) == data["facts"]["insns"], "the tree does not 
 END
 
 # What it refuses.
-run out err "$TW" report --html x.html --json p.tw && fail "--html and --json"
-grep -q 'goes with' err || fail "what is said: $(cat err)"
+run out err "$TW" report --html x.html --thread 0 p.tw && fail "--html and --thread"
+grep -q "does not go with" err || fail "what is said: $(cat err)"
 run out err "$TW" report --html nodir/x.html p.tw && fail "a page in no directory"
 grep -q 'cannot write nodir/x.html' err || fail "what is said: $(cat err)"
 run out err "$TW" report --html p.tw/header p.tw && fail "a page over the recording"
