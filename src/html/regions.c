@@ -118,6 +118,16 @@ static void choose(struct regions *r)
 
 /* ---- cells ---- */
 
+/* Where one half of a stretch took much longer than the other the thread waited in it: the other is when it ran. */
+static void leave_out_wait(uint64_t *begin, uint64_t middle, uint64_t *end)
+{
+	enum { MUCH = 8 };
+	if (*end - middle > MUCH * (middle - *begin))
+		*end = middle;
+	else if (middle - *begin > MUCH * (*end - middle))
+		*begin = middle;
+}
+
 /* The columns that a stretch of a thread covers: from *first up to and with *last. */
 static void columns_of(const struct regions *r, const struct tw_heat_cell *c, uint32_t *first, uint32_t *last)
 {
@@ -129,6 +139,7 @@ static void columns_of(const struct regions *r, const struct tw_heat_cell *c, ui
 	if (to > from) {
 		uint64_t begin = tw_story_time(r->story, c->thread, (uint64_t)(a * insns));
 		uint64_t end = tw_story_time(r->story, c->thread, (uint64_t)(b * insns));
+		leave_out_wait(&begin, tw_story_time(r->story, c->thread, (uint64_t)((a + b) / 2 * insns)), &end);
 		a = (double)(begin - from) / (double)(to - from);
 		b = (double)(end - from) / (double)(to - from);
 	}

@@ -249,7 +249,9 @@ static int keep_other(struct tw_story *s, uint32_t thread, uint64_t insn, const 
 static int take_event(struct tw_story *s, const struct tw_batch *b, const struct tw_event *e)
 {
 	uint64_t insn = b->first_insn + (b->n_blocks ? b->n_insns * e->block / b->n_blocks : 0);
-	int error = mark(s, b->thread, insn, tw_event_time(e->type, e->payload));
+	const uint64_t began = e->type == TW_EVENT_SYSCALL ? ((const struct tw_syscall *)e->payload)->began : 0;
+	int error = mark(s, b->thread, insn, began); /* what ran before a call that waits ran before it waited */
+	error = error ? error : mark(s, b->thread, insn, tw_event_time(e->type, e->payload));
 	if (error)
 		return error;
 	if (e->type == TW_EVENT_KEYFRAME)

@@ -114,6 +114,37 @@ for thread, name in ((0, "first"), (2, "second")):
     assert writes >= 64 << 10, (name, writes)
 END
 
+# What is written before a call that waits stands before it in the picture of memory.
+cat >waits.c <<'END'
+#include <unistd.h>
+static volatile char written[64 << 10];
+int main(void)
+{
+	for (unsigned i = 0; i < 30 * sizeof written; i++)
+		written[i % sizeof written] = 1;
+	usleep(500000);
+	return 0;
+}
+END
+gcc -O1 -g -no-pie -o waits waits.c || fail "gcc"
+"$TW" record -q -o waits.tw ./waits || fail "record ./waits"
+"$TW" report --html waits.html waits.tw || fail "report --html of a program that waits"
+python3 - <<'END' || fail "memory of a program that waits"
+import json, re
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open("waits.html").read(), re.S).group(1))
+began = next(c[1] for c in data["syscalls"] if "nanosleep" in c[3])
+before = after = 0
+for r in data["heat"]["regions"]:
+    for _, column, _, writes in zip(*[iter(r["cells"])] * 4):
+        if r["name"] != "waits":
+            continue
+        if column * data["span_ns"] / data["heat"]["columns"] <= began:
+            before += writes
+        else:
+            after += writes
+assert before + after >= 30 * (64 << 10) and after < before / 10, (before, after)
+END
+
 # Code without debug information: what would be better with it, and how to get it.
 gcc -O1 -s -o stripped exec.c -DNAME=stripped || fail "gcc -s"
 "$TW" record -q -o stripped.tw ./stripped || fail "record ./stripped"
@@ -164,48 +195,12 @@ run out err "$TW" report --html n.html n.tw && fail "a page of totals"
 
 command -v chromedriver >/dev/null && command -v chromium >/dev/null || skip "there is no chromedriver"
 cat >browse.py <<'END'
-import json, os, socket, subprocess, sys, time, urllib.request
-
-with socket.socket() as s:
-    s.bind(("127.0.0.1", 0))
-    port = s.getsockname()[1]
-driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-session = ""
-
-def call(method, path, body=None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"}, method=method)
-    return json.load(urllib.request.urlopen(request, timeout=120))["value"]
-
-def run(script, *args):
-    return call("POST", f"/session/{session}/execute/sync", {"script": script, "args": list(args)})
-
-def until(script, what):
-    """Waits until the script gives something true."""
-    for _ in range(600):
-        if value := run("return " + script):
-            return value
-        time.sleep(0.1)
-    sys.exit(f"not so: {what}: {script}; the page says: " + run("return document.getElementById('view').textContent.slice(0, 500)"))
-
-def go(place):
-    run("location.hash = arguments[0]", place)
+import sys
+from browser import *
 
 try:
-    for _ in range(600):
-        try:
-            if call("GET", "/status")["ready"]:
-                break
-        except OSError:
-            time.sleep(0.1)
-    options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1300,900", f"--user-data-dir={os.getcwd()}/profile"]}
-    try:
-        session = call("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})["sessionId"]
-    except urllib.error.HTTPError as e:
-        print("the browser does not start here:", e.read()[:300])
-        sys.exit(77)
-    call("POST", f"/session/{session}/timeouts", {"pageLoad": 120000, "script": 120000})
-    call("POST", f"/session/{session}/url", {"url": sys.argv[1]})
+    open_browser()
+    load(sys.argv[1])
     until("document.documentElement.dataset.ready === 'yes'", "the page is ready")
     for i, title in enumerate(["Summary", "Timeline", "Flame graph", "Functions", "Memory over time", "Call graph", "Basic blocks"]):
         run("document.getElementById('tabs').children[arguments[0]].click()", i)
@@ -256,13 +251,10 @@ try:
     light = run("return getComputedStyle(document.body).backgroundColor")
     run("document.getElementById('theme').click()")
     until(f"getComputedStyle(document.body).backgroundColor !== '{light}'", "dark")
-    problems = [e for e in call("POST", f"/session/{session}/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
+    problems = [e for e in in_session("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
     assert not problems, problems
 finally:
-    if session:
-        call("DELETE", f"/session/{session}")
-    driver.terminate()
-    driver.wait()
+    close_browser()
 END
 "$TW" serve --port 0 p.tw >served 2>err </dev/null &
 server=$!
@@ -272,7 +264,7 @@ for _ in $(seq 600); do
 	sleep 0.1
 done
 for page in "file://$PWD/p.html" "$(cat served)"; do
-	timeout 250 python3 browse.py "$page" >browse.out 2>&1
+	PYTHONPATH=$ROOT/tests PYTHONDONTWRITEBYTECODE=1 timeout 250 python3 browse.py "$page" >browse.out 2>&1
 	status=$?
 	[ $status = 77 ] && skip "$(tail -n 1 browse.out)"
 	[ $status = 0 ] || fail "$page in the browser: $(tail -n 5 browse.out)"

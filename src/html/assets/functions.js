@@ -89,7 +89,7 @@ function controlFlow(code) {
 async function functionView(root, name) {
 	const f = findFunction(name), all = data.facts.insns;
 	if (!f) {
-		root.append(el('h2', {}, name), el('p', {}, 'No function of this name ran, or it is not in this page.'), el('p', {}, el('a', {href: '#functions=' + encodeURIComponent(name)}, 'Look for it among the functions')));
+		root.append(el('h2', {}, name), el('p', {}, 'No function of this name ran, or it is not in this page. One that the compiler put into its callers is in their code: its lines are listed there.'), el('p', {}, el('a', {href: '#functions=' + encodeURIComponent(name)}, 'Look for it among the functions')));
 		return;
 	}
 	root.append(el('h2', {}, f.name), el('p', {class: 'soft'}, [f.module, f.file ? `${f.file}:${f.line}` : ''].filter(Boolean).join(', ')),

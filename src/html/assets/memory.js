@@ -7,7 +7,7 @@ function memoryView(root) {
 		return;
 	}
 	const W = Math.max(600, (root.clientWidth || 1000) - 40), LEFT = 190, ROW = 3, GAP = 12, canvas = el('canvas', {role: 'img', 'aria-label': 'Heat map of memory over time', tabindex: 0}), box = el('div', {class: 'canvas', style: 'overflow:auto'}, canvas);
-	let kind = 0, y = 0;
+	let kind = 0, y = 24;
 	const cells = regions.map(r => {
 		const rows = [];
 		for (let i = 0; i < r.cells.length; i += 4)
@@ -37,8 +37,8 @@ function memoryView(root) {
 			}
 		});
 		g.fillStyle = color('--soft');
-		for (let k = 0; k <= 4; k++)
-			g.fillText(time(data.span_ns * k / 4), Math.min(LEFT + (W - LEFT) * k / 4, W - 70), height - 6);
+		for (const at of [14, height - 6])
+			drawTicks(g, 0, data.span_ns, t => LEFT + t / (data.span_ns || 1) * (W - LEFT), at, W);
 	}
 	canvas.addEventListener('mousemove', e => {
 		const b = canvas.getBoundingClientRect(), x = e.clientX - b.left, at = e.clientY - b.top, i = tops.findLastIndex(t => t <= at), r = regions[i];

@@ -31,6 +31,20 @@ function showTip(event, text) {
 }
 const hideTip = () => { tipBox.hidden = true; };
 
+/* ---- times along an axis ---- */
+
+/* Round times between two, each behind a mark at x(time), in the colour that is set; y: of the text, which ends before w. */
+function drawTicks(g, from, to, x, y, w) {
+	const rough = Math.max((to - from) / 6, 1), ten = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(k => k * ten >= rough) * ten;
+	for (let k = Math.ceil(from / step); k * step <= to; k++) {
+		const text = time(k * step).replace(/\.(\d*?)0+ /, (all, rest) => (rest && '.' + rest) + ' '), at = x(k * step);
+		if (at + g.measureText(text).width + 4 > w)
+			break;
+		g.fillRect(at, y - 10, 1, 13);
+		g.fillText(text, at + 4, y);
+	}
+}
+
 /* ---- buttons of which one is on ---- */
 
 function choice(labels, chosen, onchange) {

@@ -15,8 +15,7 @@ function timelineView(root) {
 		g.font = '12px system-ui, sans-serif';
 		hits = [];
 		g.fillStyle = color('--soft');
-		for (let k = 0; k <= 6; k++)
-			g.fillText(time(from + (to - from) * k / 6), Math.min(x(from + (to - from) * k / 6), w - 75), 14);
+		drawTicks(g, from, to, x, 14, w);
 		g.save();
 		lanes.forEach((t, i) => {
 			const y = 24 + i * LANE;
