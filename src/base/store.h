@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define TW_STORE_BYTES   (1ull << 30)
-#define TW_KEEP_BYTES    (256ull << 20) /* that are kept for other recordings, if nothing else is asked for */
+#define TW_KEEP_BYTES    (1ull << 30) /* the most that are kept for other recordings, if nothing else is asked for */
 #define TW_STORE_ENTRIES 1024u
 #define TW_STORE_KEPT    UINT64_MAX /* an offset: the best snapshot is the file that was kept */
 #define TW_KEEP_PATH     512u       /* bytes of the directory's path, NUL included */

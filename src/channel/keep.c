@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +48,30 @@ static void make_directories(const char *path)
 static int is_own(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* What it is in, in its place. */
+static void cut(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash)
+		slash[slash == path] = 0;
+	else
+		strcpy(path, ".");
+}
+
+uint64_t tw_keep_usual_bytes(const char *path)
+{
+	char at[PATH_MAX];
+	struct statvfs v;
+	snprintf(at, sizeof at, "%s", path);
+	while (statvfs(at, &v)) {
+		if (!strcmp(at, "/") || !strcmp(at, "."))
+			return 0;
+		cut(at);
+	}
+	const uint64_t tenth = (uint64_t)v.f_bavail * v.f_frsize / 10;
+	return tenth < TW_KEEP_BYTES ? tenth : TW_KEEP_BYTES;
 }
 
 int tw_keep_begin(struct tw_store *store, const char *path, int asked)

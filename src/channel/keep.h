@@ -24,6 +24,9 @@ struct tw_descriptor_tables;
 /* The user's: $XDG_CACHE_HOME/trackway/translations, or in $HOME/.cache. 0: there is none. */
 int tw_keep_default(char path[TW_KEEP_PATH]);
 
+/* How much is kept in this directory, which need not be there yet, if nothing else is asked for: TW_KEEP_BYTES, but no more than a tenth of what is free where it is. */
+uint64_t tw_keep_usual_bytes(const char *path);
+
 /*
  * Snapshots are kept in this directory, which is made if need be, and unless somebody `asked` for it those that it is in, too: says so in *store. TW_ERR_SYSTEM, with a sentence, if it cannot be made, or if others may write
  * there; then nothing is kept.

@@ -21,7 +21,9 @@ const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PA
 
 uint64_t tw_record_bytes_to_keep(const struct record *r)
 {
-	return r->share_asked ? (uint64_t)r->share << 20 : TW_KEEP_BYTES;
+	char path[TW_KEEP_PATH];
+	const char *place = r->share_asked ? NULL : tw_record_place_to_keep(r, path);
+	return place ? tw_keep_usual_bytes(place) : (uint64_t)r->share << 20;
 }
 
 /* What the learn file has is not told again. */

@@ -165,6 +165,21 @@ now=$(du -c -B1K "$KEPT"/*.snapshot | tail -n 1 | cut -f 1)
 find "$KEPT" -name '*.snapshot' -atime +1 | grep -q . && fail "what was used longest ago is still there"
 "$TW" record -f none --share=$limit -o r.tw ./prog8 2>ours.err >/dev/null
 grep -q '; 1 of 1 programs' ours.err || fail "what was kept last is not there"
+
+# ... which is a tenth of what is free there
+size_of_one=$(find "$KEPT" -name '*.snapshot' -printf '%k\n' | sort -n | tail -1)
+cat >small_disk.sh <<'E'
+mkdir disk && mount -t tmpfs -o size=$1k none disk || exit 99
+shift
+"$@" --keep="$PWD/disk/keep" ./prog8 >/dev/null 2>&1
+find disk/keep -name '*.snapshot' | wc -l
+E
+for times in 8 15; do
+	n=$(unshare -rm bash small_disk.sh $((size_of_one * times)) "$TW" record -f none -o r.tw 2>why)
+	[ $? != 99 ] || { untested "a small disk: $(tail -1 why)"; break; }
+	[ "$n" = $((times > 10)) ] || fail "$n files are kept where $times times as much as one is free"
+	rmdir disk
+done
 : >"$KEPT/new.1" && touch -d '2 days ago' "$KEPT/new.1"
 "$TW" record -q -f none -o r.tw ./prog1 >/dev/null
 "$TW" record -q -f none -o r.tw ./before >/dev/null
