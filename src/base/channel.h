@@ -248,7 +248,8 @@ enum tw_switch {
 	TW_SWITCH_ASYNCHRONOUS,              /* nothing is tested: a timer calls it out of the code */
 	TW_SWITCH_TRACE_VERSION,             /* each fragment tests, in both versions, whether there is something left */
 	TW_SWITCH_TRACE_VERSION_CONDITIONAL, /* the same, but few of the bare fragments do */
-	TW_SWITCH_TRACE_CONDITIONAL          /* it is looked at when code is translated, and at no other time */
+	TW_SWITCH_TRACE_CONDITIONAL,         /* it is looked at when code is translated, and at no other time */
+	TW_SWITCHES
 };
 /* Facts that only recordings tell: is it to be recorded what follows on code that is not known? */
 enum tw_budget_seeks {
@@ -264,13 +265,15 @@ struct tw_budget_control {
 	uint32_t bare;       /* 1: threads stay bare: all that is charged is what they tell (LEARNED events) */
 	uint32_t seeks;      /* enum tw_budget_seeks */
 	uint32_t switches;   /* enum tw_switch */
-	uint32_t reserved;
+	uint32_t compiled;   /* 1: the program has been compiled in two versions: the collector sees to it which of them runs */
 	uint64_t begun;
 	_Atomic uint64_t account;
 	_Atomic uint64_t allowance;                    /* what of the account may be drawn in its period */
 	_Atomic uint64_t cpu;                          /* ns of CPU time of all threads, as far as they have told */
 	_Atomic uint64_t cpu_then;                     /* when the account's period began */
 	_Atomic uint64_t opened;                       /* how often a thread went over to code that records */
+	_Atomic uint64_t spent;                        /* how often one stopped recording, or did not begin, since nothing was left */
+	_Atomic uint64_t behind;                       /* ... since the collector was to catch up first */
 	_Atomic uint64_t accounts;                     /* periods in which something was drawn, of all accounts */
 	_Atomic uint64_t over[TW_BUDGET_BUCKETS];      /* of these, those in which more was charged than there was, by how much more */
 	_Atomic uint64_t largest, largest_in;          /* ns, and in which period */

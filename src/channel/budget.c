@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(TW_BUDGET_SWITCHES == TW_SWITCHES + 1, "each has a name, and so has what is compiled");
 _Static_assert(TW_OVER_BUCKETS == TW_BUDGET_BUCKETS, "all are taken over");
 
 enum { LATE = 2 }; /* periods after which nobody adds to one any more, or next to nobody */
@@ -114,4 +115,9 @@ struct tw_budget *tw_budget_result(const struct tw_budget_control *c, const stru
 		b->over[k] = atomic_load(&c->over[k]);
 	memcpy(b->of, taken->of, taken->n * sizeof *taken->of);
 	return b;
+}
+
+struct tw_budget_end tw_budget_end(const struct tw_budget_control *c)
+{
+	return (struct tw_budget_end){c->compiled ? TW_SWITCHES : c->switches, 0, atomic_load(&c->spent), atomic_load(&c->behind)};
 }

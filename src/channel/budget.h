@@ -25,6 +25,9 @@ struct tw_budget_taken {
 /* Takes the figures of periods that are over, or of `all`. Often enough: there is room for TW_BUDGET_PERIODS of them. 0 or TW_ERR_MEMORY. */
 int tw_budget_take(struct tw_budget_control *c, struct tw_budget_taken *taken, int all);
 
+/* Why recording ended, as it is written. */
+struct tw_budget_end tw_budget_end(const struct tw_budget_control *c);
+
 /* What is written of it, from malloc; *n: its bytes. NULL: no memory. */
 struct tw_budget *tw_budget_result(const struct tw_budget_control *c, const struct tw_budget_taken *taken, size_t *n);
 

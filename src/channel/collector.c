@@ -189,6 +189,7 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	tw_budget_start(&control->budget, &options->budget);
 	control->budget.bare = options->bare != 0;
 	control->budget.switches = options->switches;
+	control->budget.compiled = options->switchable;
 	c->stop_at = options->stop.kind == TW_WHERE_COUNT ? options->stop.value : UINT64_MAX;
 	c->started = tw_machine_ns();
 	control->dump_pc = options->dump_pc;
@@ -368,6 +369,11 @@ const struct tw_budget *tw_collector_budget(const struct tw_collector *c, size_t
 	return c->budget_result;
 }
 
+const struct tw_budget_end *tw_collector_budget_end(const struct tw_collector *c)
+{
+	return c->budget_result && !c->control->budget.bare ? &c->budget_end : NULL;
+}
+
 struct tw_collector_shares tw_collector_shares(const struct tw_collector *c)
 {
 	const struct tw_store *store = &c->control->store;
@@ -436,6 +442,13 @@ static void store_budget(struct tw_collector *c)
 	if (copy)
 		memcpy(copy, c->budget_result, bytes);
 	tw_output_block(c->output, TW_BLOCK_BUDGET, copy, bytes);
+	if (c->control->budget.bare)
+		return;
+	c->budget_end = tw_budget_end(&c->control->budget);
+	struct tw_budget_end *end = malloc(sizeof *end);
+	if (end)
+		*end = c->budget_end;
+	tw_output_block(c->output, TW_BLOCK_BUDGET_END, end, sizeof *end);
 }
 
 /* Waits until all that was spooled is encoded. */

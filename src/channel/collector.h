@@ -97,6 +97,9 @@ enum tw_limit tw_collector_limit(const struct tw_collector *c);
 /* What became of the budget, of *n periods; NULL: there was none. The collector's. After tw_collector_finish. */
 const struct tw_budget *tw_collector_budget(const struct tw_collector *c, size_t *n);
 
+/* NULL: nothing was recorded. */
+const struct tw_budget_end *tw_collector_budget_end(const struct tw_collector *c);
+
 /* A descriptor by number, or NULL. For `check`, and from any thread; it lives as long as there are chunks in which its fragment runs. */
 const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c, uint32_t number);
 

@@ -59,6 +59,7 @@ struct tw_collector {
 	uint64_t records;    /* in the buffers taken */
 	struct tw_budget_taken budget;
 	struct tw_budget *budget_result; /* of budget.n periods */
+	struct tw_budget_end budget_end;
 	void (*tell_left)(void *context, uint64_t left);
 	void *tell_context;
 	char failure[512]; /* what was wrong with what the engine wrote */

@@ -253,6 +253,8 @@ static void look_at_budget(struct tw_switching *s, const struct tw_switched *don
 	const int on = s->drawn < s->allowance && !s->waits;
 	if (on && !was_on)
 		atomic_fetch_add(&b->opened, 1);
+	if (!on && was_on)
+		atomic_fetch_add(s->waits ? &b->behind : &b->spent, 1);
 	set(s, on, s->waits ? TW_LEFT_OUT_BUFFER : TW_LEFT_OUT_BUDGET);
 	const uint64_t end = (period + 1) * b->period - passed, off = period ? end : b->period / PARTS;
 	const uint64_t until = !on ? (s->waits && off > MOST_NS ? MOST_NS : off) : was_on && wait ? wait : LEAST_NS;

@@ -26,6 +26,34 @@ void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b
 	        (unsigned long long)b->accounts);
 }
 
+static void print_times(FILE *f, const char *what, uint64_t n)
+{
+	if (n == 1)
+		fprintf(f, "%s once", what);
+	else
+		fprintf(f, "%s %llu times", what, (unsigned long long)n);
+}
+
+/* What it was that ended recording, time and again. */
+static void print_ends(FILE *f, const struct tw_budget_end *end)
+{
+	if (!end->spent)
+		fputs("the budget was never used up", f);
+	else
+		print_times(f, "the budget was used up", end->spent);
+	if (end->behind)
+		print_times(f, ", the recorder had to catch up", end->behind);
+}
+
+void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget_end *end)
+{
+	if (!end || (end->spent && !end->behind))
+		return;
+	fputs(before, f);
+	print_ends(f, end);
+	fputc('\n', f);
+}
+
 void tw_budget_tell_part(const char *command, const struct tw_recording *r)
 {
 	size_t n;
@@ -34,8 +62,8 @@ void tw_budget_tell_part(const char *command, const struct tw_recording *r)
 	if (!b)
 		return;
 	const struct tw_budget_figures sum = tw_budget_sum(b, n);
-	fprintf(stderr, "trackway %s: what follows is of %.1f%% of the CPU time: the recording was made with a budget of %s in %s%s\n", command,
-	        percent(sum.enabled, sum.cpu), tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b));
+	fprintf(stderr, "trackway %s: what follows is of %.1f%% of the CPU time: the recording was made with a budget of %s in %s%s\n",
+	        command, percent(sum.enabled, sum.cpu), tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b));
 }
 
 /* ---- text ---- */
@@ -82,12 +110,18 @@ void tw_budget_print(const struct tw_recording *r)
 	if (!b)
 		return;
 	const struct tw_budget_figures sum = tw_budget_sum(b, n);
+	const struct tw_budget_end *end = tw_recording_budget_end(r);
 	printf("\n%-16s%s in each period of %s%s\n", "budget", tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period),
 	       per(b));
 	printf("%-16s%s, %.2f%% of the time without instrumentation\n", "used", tw_budget_time(sum.used, used),
 	       100 * tw_budget_share(&sum));
 	printf("%-16s%.1f%% of the CPU time, begun %llu times; the rest was left out (budget)\n", "recorded", percent(sum.enabled, sum.cpu),
 	       (unsigned long long)b->opened);
+	if (end) {
+		printf("%-16s", "left out");
+		print_ends(stdout, end);
+		printf("\n%-16s%s\n", "switch", tw_budget_switch_name(end->switches) ? tw_budget_switch_name(end->switches) : "unknown");
+	}
 	print_overshoots(b);
 	print_periods(b, n);
 }
@@ -100,6 +134,16 @@ static void json_figures(struct tw_json *j, const struct tw_budget_figures *f)
 	tw_json_real(j, "cost", tw_budget_share(f));
 	tw_json_number(j, "recorded_ns", f->enabled);
 	tw_json_number(j, "cpu_ns", f->cpu);
+}
+
+static void json_end(struct tw_json *j, const struct tw_budget_end *end)
+{
+	if (!end)
+		return;
+	if (tw_budget_switch_name(end->switches))
+		tw_json_text(j, "switch", tw_budget_switch_name(end->switches));
+	tw_json_number(j, "used_up", end->spent);
+	tw_json_number(j, "caught_up", end->behind);
 }
 
 static void json_overshoots(struct tw_json *j, const struct tw_budget *b)
@@ -135,6 +179,7 @@ void tw_budget_json(struct tw_json *j, const struct tw_recording *r)
 	tw_json_text(j, "per", b->asked.per_thread ? "thread" : "program");
 	json_figures(j, &sum);
 	tw_json_number(j, "opened", b->opened);
+	json_end(j, tw_recording_budget_end(r));
 	json_overshoots(j, b);
 	tw_json_open(j, "periods", '[');
 	for (size_t i = 0; i < n; i++) {

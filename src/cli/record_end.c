@@ -150,8 +150,10 @@ static void print_budget(const struct record *r)
 {
 	size_t n;
 	const struct tw_budget *b = tw_collector_budget(r->collector, &n);
-	if (b && r->budget_as_given && !r->quiet)
-		tw_budget_print_line(stderr, "trackway: ", b, n);
+	if (!b || !r->budget_as_given || r->quiet)
+		return;
+	tw_budget_print_line(stderr, "trackway: ", b, n);
+	tw_budget_print_end(stderr, "trackway: ", tw_collector_budget_end(r->collector));
 }
 
 /* What the program died of. */

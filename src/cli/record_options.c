@@ -92,10 +92,11 @@ static uint32_t which(const char *const *names, uint32_t n, const char *text)
 
 static int set_switch(struct record *r, const char *text)
 {
-	static const char *const names[] = {"asynchronous", "trace-version", "trace-version-conditional", "trace-conditional"};
-	const uint32_t n = sizeof names / sizeof *names, k = which(names, n, text);
+	uint32_t k = 0;
+	while (k < TW_SWITCHES && strcmp(tw_budget_switch_name(k), text))
+		k++;
 	r->switch_as_given = text;
-	if (k == n)
+	if (k == TW_SWITCHES)
 		return tw_record_bad_usage(
 		    "--switch wants asynchronous, trace-version, trace-version-conditional or trace-conditional, not", text);
 	r->switches = k;

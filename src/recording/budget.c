@@ -45,3 +45,10 @@ const char *tw_budget_text(const struct tw_budget_asked *asked, char to[TW_BUDGE
 	snprintf(to, TW_BUDGET_TEXT, "%.6g%%", (double)asked->budget / 1e4);
 	return to;
 }
+
+const char *tw_budget_switch_name(uint32_t number)
+{
+	static const char *const names[TW_BUDGET_SWITCHES] = {"asynchronous", "trace-version", "trace-version-conditional",
+	                                                      "trace-conditional", "compiled"};
+	return number < TW_BUDGET_SWITCHES ? names[number] : NULL;
+}

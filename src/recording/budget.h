@@ -33,8 +33,20 @@ struct tw_budget {
 	struct tw_budget_figures of[];
 };
 
-/* What is said of a recording; NULL: it had no budget, or did not come to its end. *n: periods. */
+/* Why recording ended within a budget, and by what; in a block of its own, which recordings of before do not have, nor those in which nothing was recorded. */
+struct tw_budget_end {
+	uint32_t switches; /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
+	uint32_t reserved;
+	uint64_t spent, behind; /* how often one stopped since nothing was left, and since the collector was to catch up */
+};
+enum { TW_BUDGET_SWITCHES = 5 };
+const char *tw_budget_switch_name(uint32_t number); /* NULL: there is none */
+
+/* NULL: it is not said. */
 struct tw_recording;
+const struct tw_budget_end *tw_recording_budget_end(const struct tw_recording *r);
+
+/* What is said of a recording; NULL: it had no budget, or did not come to its end. *n: periods. */
 const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t *n);
 
 /* The sums over n periods; `period` is 0. */

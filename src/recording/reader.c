@@ -127,6 +127,11 @@ const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t
 	return r->budget;
 }
 
+const struct tw_budget_end *tw_recording_budget_end(const struct tw_recording *r)
+{
+	return r->budget_end;
+}
+
 void tw_recording_close(struct tw_recording *r)
 {
 	if (!r)

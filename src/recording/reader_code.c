@@ -88,6 +88,16 @@ static int add_budget(struct tw_recording *r, const uint8_t *bytes, uint64_t n, 
 	return TW_OK;
 }
 
+static int add_budget_end(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
+{
+	if (n < sizeof *r->budget_end)
+		tw_reader_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid end of a budget",
+		                  (unsigned long long)offset);
+	else
+		r->budget_end = (const struct tw_budget_end *)bytes;
+	return TW_OK;
+}
+
 int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *bytes, uint64_t offset)
 {
 	r->sum.code_raw += b->raw;
@@ -101,6 +111,8 @@ int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, c
 		return add_notes(r, bytes, b->raw, offset);
 	case TW_BLOCK_BUDGET:
 		return add_budget(r, bytes, b->raw, offset);
+	case TW_BLOCK_BUDGET_END:
+		return add_budget_end(r, bytes, b->raw, offset);
 	default:
 		return TW_OK; /* of a later time, and not needed */
 	}

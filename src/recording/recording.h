@@ -50,7 +50,8 @@ enum tw_block_kind {
 	TW_BLOCK_PROCESSES = 3,
 	TW_BLOCK_NAMES = 4,
 	TW_BLOCK_BUDGET = 5,
-	TW_BLOCK_INDEX = 6
+	TW_BLOCK_INDEX = 6,
+	TW_BLOCK_BUDGET_END = 7
 };
 
 /* Before a stored block of the code file, or of the names. */

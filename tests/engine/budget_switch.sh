@@ -59,6 +59,7 @@ for switch in asynchronous trace-version trace-version-conditional trace-conditi
 		same_as_native ./busy
 		check_good
 	done
+	"$TW" info recording.tw | grep -q "^switch  *$switch\$" || fail "$switch: info does not name it"
 	"$TW" dump --raw recording.tw | grep -q 'event window' || fail "$switch: no thread ever went from one version to the other"
 	RECORD_OPTIONS=(-f dep --budget=20% --period=5ms "--switch=$switch")
 	verify_clean ./busy

@@ -146,11 +146,16 @@ static void cross(struct thread *t)
 	tw_account_settle(tw_account_of(t), b->period, 0, CROSSING_NS);
 }
 
+static bool wants_some(const struct tw_budget_thread *b)
+{
+	return b->wants || control()->seeks != TW_SEEKS_NEW;
+}
+
 /* Where much is known, a thread records what follows on something new; else in the first period nothing, and later for half of what there is. */
 static u64 draw_for(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
-	const bool wants = b->wants || control()->seeks != TW_SEEKS_NEW;
+	const bool wants = wants_some(b);
 	const u64 n = wants || b->period ? tw_account_draw(tw_account_of(t), &b->period, wants ? 1 : 2) : 0;
 	b->wants &= !n;
 	return n;
@@ -162,6 +167,7 @@ static bool look(struct thread *t)
 	const u64 now = tw_cycles_clock(CLOCK_MONOTONIC), period = (now - control()->begun) / control()->period;
 	tw_cycles_measure(now);
 	charge(t, period);
+	const bool first = !b->begun;
 	b->begun = true;
 	tw_account_grow(tw_account_of(t), period);
 	b->granted = has_room(t) ? draw_for(t) : 0;
@@ -170,6 +176,8 @@ static bool look(struct thread *t)
 		b->granted = 0;
 	}
 	const bool bare = !b->granted, crosses = bare != t->record->bare;
+	if (bare && (first || crosses) && (b->waits || wants_some(b)))
+		tw_account_add(b->waits ? &control()->behind : &control()->spent, 1);
 	if (crosses)
 		cross(t);
 	if (t->record->told_closed != bare) {
