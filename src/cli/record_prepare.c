@@ -8,6 +8,8 @@
 #include "replay/verify.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/file.h>
 #include <time.h>
@@ -104,6 +106,17 @@ static int find_program(struct record *r)
 	return status;
 }
 
+/* May a program that is started from here have memory that is written and executed? (PR_GET_MDWE: Linux 6.3.) */
+static int may_make_code(void)
+{
+	enum { GET_MDWE = 66, REFUSES = 1, NOT_INHERITED = 2, PAGE = 4096 };
+	const int denied = prctl(GET_MDWE, 0, 0, 0, 0);
+	if (denied > 0 && (denied & REFUSES))
+		return (denied & NOT_INHERITED) != 0;
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return page != MAP_FAILED && !munmap(page, PAGE);
+}
+
 int tw_record_prepare_program(struct record *r)
 {
 	int status;
@@ -133,6 +146,13 @@ int tw_record_prepare_program(struct record *r)
 	if (!r->engine) {
 		fprintf(stderr,
 		        "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
+		return EXIT_OURS;
+	}
+	if (!r->pid && !may_make_code()) {
+		fprintf(
+		    stderr,
+		    "trackway record: recording needs memory that is both written and executed, which is denied here (PR_SET_MDWE, or a "
+		    "filter of system calls, as by MemoryDenyWriteExecute= of systemd)\n");
 		return EXIT_OURS;
 	}
 	return 0;

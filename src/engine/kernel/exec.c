@@ -199,6 +199,14 @@ static void look_at_segments(const struct plan_exec *p, struct segments *s)
 	s->whole &= n == e->e_phnum && (!s->interpreter[0] || !tw_failed(tw_sys(__NR_access, s->interpreter, 1 /* X_OK */, 0)));
 }
 
+/* Will the process have no memory that is written and executed, in the next program too? (PR_GET_MDWE, of Linux 6.3) */
+static bool denies_made_code(void)
+{
+	enum { GET_MDWE = 66, REFUSES = 1, NOT_INHERITED = 2 };
+	const i64 r = tw_sys6(__NR_prctl, GET_MDWE, 0, 0, 0, 0, 0);
+	return !tw_failed(r) && (r & (REFUSES | NOT_INHERITED)) == REFUSES;
+}
+
 /* Why the program cannot be followed; NULL: it can. */
 static const char *why_native(const struct plan_exec *p, const struct segments *s)
 {
@@ -216,6 +224,8 @@ static const char *why_native(const struct plan_exec *p, const struct segments *
 		return "another recorded process, a debugger, traces the process, and would see the engine";
 	if (!tw_channel_collector_alive(tw_engine.control) || tw_engine.control->failure)
 		return "recording has stopped";
+	if (denies_made_code())
+		return "the process may have no memory that is written and executed (PR_SET_MDWE), which the engine needs";
 	if (!tw_process_reaches_engine())
 		return "the process, as another user or in another root or namespace, does not reach the collector or the engine";
 	return NULL;
