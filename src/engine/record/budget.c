@@ -102,6 +102,7 @@ static void plan_next(struct thread *t, u64 after)
 	struct tw_budget_thread *b = &t->record->budget;
 	b->look_at = tw_tsc() + tw_cycles_of_ns(after);
 	b->due = b->paused = false;
+	b->repeat = REPEAT_NS;
 	plan_count(t, after);
 	if (is_asynchronous())
 		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, t->record->bare ? 0 : after, 0);
@@ -221,6 +222,14 @@ static void stop_timers(struct thread *t)
 	tw_timer_end(&t->record->budget.wake, t->tid);
 }
 
+/* Each time after twice as long: where it takes longer to set the timer than until it comes, it would come in the handler again and again. */
+static u64 next_repeat(struct tw_budget_thread *b)
+{
+	const u64 now = b->repeat;
+	b->repeat *= 2;
+	return now;
+}
+
 void tw_budget_tick(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
@@ -230,7 +239,7 @@ void tw_budget_tick(struct thread *t)
 	if (control()->period && !tw_charge_is_made(t)) /* recording has ended */
 		stop_timers(t);
 	else if (b->due && b->begun && !b->paused && !t->record->bare)
-		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, REPEAT_NS, 0);
+		tw_timer_set(&b->stop, t->tid, CLOCK_MONOTONIC, next_repeat(b), 0);
 }
 
 void tw_budget_pause(struct thread *t)

@@ -63,6 +63,7 @@ struct tw_budget_thread {
 	u64 engine;               /* ns of CPU time that the engine took for it since then */
 	u64 granted;              /* ns that it has drawn and not been charged for */
 	struct tw_budget_late of_late;
+	u64 repeat;               /* ns after which the timer comes once more, if the thread has not looked by then */
 	u64 period;               /* from which */
 	u64 pace[TW_PACE_POINTS]; /* thread.pace when it looked last */
 	struct tw_pace bare_pace, record_pace;
