@@ -293,10 +293,11 @@ int tw_output_lane_start(struct tw_output *o)
 	struct tw_lane *l = &o->lane[o->n_lanes];
 	l->o = o;
 	l->last = &l->first;
-	if (!l->packer && o->options.writer && !o->options.discard)
+	if (!l->packer && o->options.writer && !o->options.discard) {
 		l->packer = tw_writer_packer(o->options.writer);
-	if (!l->packer && o->options.writer && !o->options.discard)
-		return tw_fail(TW_ERR_MEMORY, "packer");
+		if (!l->packer)
+			return tw_fail(TW_ERR_MEMORY, "packer");
+	}
 	pthread_cond_init(&l->fed_more, NULL);
 	int why = pthread_create(&l->thread, NULL, run, l);
 	if (why) {

@@ -1,10 +1,10 @@
 #include "html/page.h"
-#include "analyze/beside.h"
 #include "analyzers/cct.h"
 #include "analyzers/table.h"
 #include "html/function_json.h"
 #include "plugin/context.h"
 #include "plugin/stage.h"
+#include "replay/together.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static void *run_story(void *arg)
 	struct story_run *s = arg;
 	struct tw_page *p = s->page;
 	struct tw_story_request request = {p->recording, &p->story};
-	struct tw_beside story = {&tw_story_analyzer, &request};
-	s->error = p->has_misses ? tw_cache_run(p->cache_context, &s->replay, p->names, tw_beside_replay, &story, &p->misses)
+	struct tw_together story = {&tw_story_analyzer, &request};
+	s->error = p->has_misses ? tw_cache_run(p->cache_context, &s->replay, p->names, tw_replay_beside, &story, &p->misses)
 	                         : tw_story_run(p->recording, &s->replay, &p->story);
 	return NULL;
 }
@@ -63,9 +63,9 @@ static int run_tree(void *page, const struct tw_recording *r, const struct tw_re
                     void *arg)
 {
 	struct tw_page *p = page;
-	struct tw_beside beside = {profile, arg};
+	struct tw_together beside = {profile, arg};
 	(void)r;
-	return tw_cct_run(p->context, replay, NULL, tw_beside_replay, &beside, &p->calls.tree);
+	return tw_cct_run(p->context, replay, NULL, tw_replay_beside, &beside, &p->calls.tree);
 }
 
 /* The tree, with the profile, is followed thread by thread: it and the story have a processor each. */

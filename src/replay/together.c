@@ -76,3 +76,10 @@ int tw_replay_together(const struct tw_recording *r, const struct tw_replay_opti
 	}
 	return tw_replay(r, options, &together, &all);
 }
+
+int tw_replay_beside(void *second, const struct tw_recording *r, const struct tw_replay_options *options,
+                     const struct tw_analyzer *analyzer, void *arg)
+{
+	const struct tw_together members[] = {{analyzer, arg}, *(const struct tw_together *)second};
+	return tw_replay_together(r, options, members, sizeof members / sizeof members[0]);
+}

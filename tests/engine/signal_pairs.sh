@@ -1,5 +1,5 @@
-# A synchronous signal that the program ignores or blocks, and right behind it one that has a handler: natively the second one ends the call that the program waits in, or has
-# it made again (SA_RESTART). The first one ends it in the kernel, where the engine has it made again.
+# A synchronous signal that the program ignores or blocks, and right behind it one that has a handler: natively the second one ends the call that the program waits
+# in. The first one ends it in the kernel, where the engine has it made again.
 . "$(dirname "$0")/../lib.sh"
 [ -r /proc/self/syscall ] || skip "no /proc/PID/syscall here"
 cc_program pairs -D_GNU_SOURCE <<'END'
@@ -24,10 +24,10 @@ static void handler(int s)
 	(void)s;
 	ran++;
 }
-static void be_child(enum first first, int flags, enum call call, int fd, int ready)
+static void be_child(enum first first, enum call call, int fd, int ready)
 {
 	struct signalfd_siginfo si;
-	struct sigaction a = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction a = {.sa_handler = handler};
 	sigset_t ill;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&ill);
@@ -56,7 +56,7 @@ static int stands_in(pid_t pid, int nr)
 		fclose(f);
 	return n && text[0] >= '0' && text[0] <= '9' && (atoi(text) == nr || atoi(text) == SYS_restart_syscall);
 }
-static void pair(enum first first, int flags, enum call call)
+static void pair(enum first first, enum call call)
 {
 	int ends[2], ready[2], status;
 	char c;
@@ -65,7 +65,7 @@ static void pair(enum first first, int flags, enum call call)
 	fflush(stdout);
 	pid_t pid = fork();
 	if (!pid)
-		be_child(first, flags, call, ends[0], ready[1]);
+		be_child(first, call, ends[0], ready[1]);
 	if (read(ready[0], &c, 1) != 1)
 		exit(1);
 	while (!stands_in(pid, number[call]))
@@ -81,10 +81,10 @@ int main(void)
 {
 	for (int k = 0; k < 10; k++)
 		for (enum first first = IGNORED; first <= BLOCKED; first++) {
-			pair(first, 0, PIPE);
-			pair(first, 0, POLL);
+			pair(first, PIPE);
+			pair(first, POLL);
 			if (first == IGNORED)
-				pair(first, 0, SIGNALFD);
+				pair(first, SIGNALFD);
 		}
 	return 0;
 }

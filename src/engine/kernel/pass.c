@@ -76,8 +76,10 @@ static bool is_interrupted(const struct thread *t, u64 nr, const u64 *regs)
 {
 	const struct tw_signal_thread *s = t->signal;
 	const struct ksigaction *a = &s->actions->of[s->deferred.signo];
-	const bool restarts = s->deferred.signo && a->flags & SA_RESTART && (nr == __NR_futex || !is_wait(nr, regs));
-	return s->broken_off && s->deferred.signo && tw_action_has_handler(a) && !restarts;
+	if (!s->broken_off || !s->deferred.signo || !tw_action_has_handler(a))
+		return false;
+	const bool may_restart = nr == __NR_futex || !is_wait(nr, regs);
+	return !(may_restart && a->flags & SA_RESTART);
 }
 
 static i64 unless_interrupted(const struct thread *t, u64 nr, const u64 *regs, i64 r)
