@@ -22,7 +22,8 @@ int main(void)
 	pthread_t t;
 	work(NULL);
 	pthread_create(&t, NULL, work, NULL);
-	pthread_join(t, NULL);
+	pthread_join(t, NULL); /* of a thread that is gone makes no system call, and so has no time */
+	getppid();
 	*(volatile char *)((char *)watched + 31) = 7; /* its last byte */
 	*(volatile char *)((char *)watched + 32) = 7; /* behind it */
 	return more[0] != 0;
