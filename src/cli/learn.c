@@ -1,5 +1,6 @@
 /* trackway learn: what a learn file has. trackway coverage: how much of what a full recording has. */
 #include "cli/cli.h"
+#include "cli/learned.h"
 #include "cli/options.h"
 #include "learn/file.h"
 #include "learn/gather.h"
@@ -318,12 +319,10 @@ static int show_logs(const char *dir)
 
 static int read_file(const char *command, const char *file, struct tw_facts *f)
 {
-	char why[1024];
 	const int error = tw_learn_read(file, f);
-	if (error == TW_ERR_EMPTY || !error)
-		return 0;
-	fprintf(stderr, "trackway %s: %s\n", command, tw_failure_sentence(error, why, sizeof why));
-	return 1;
+	if (error)
+		tw_learned_error(command, file, error);
+	return error != 0;
 }
 
 int tw_cmd_learn(int argc, char **argv)

@@ -21,12 +21,21 @@ unsigned tw_learned_what(const char *name)
 	return 0;
 }
 
+void tw_learned_error(const char *command, const char *file, int error)
+{
+	char why[TW_LEARN_KEPT];
+	fprintf(stderr, "trackway %s: %s\n", command, tw_learn_sentence(file, error, why, sizeof why));
+}
+
 int tw_learned_check(const char *file, const char *program)
 {
 	struct tw_facts f = {0};
-	int status = 0;
-	if (!tw_learn_read(file, &f) && f.n_modules && strcmp(tw_facts_path(&f, 0), program)) {
-		fprintf(stderr, "trackway record: %s is of another program, %s\n", file, tw_facts_path(&f, 0));
+	const int error = tw_learn_writable(file);
+	int status = error != 0;
+	if (error)
+		tw_learned_error("record", file, error);
+	else if (!tw_learn_read(file, &f) && f.n_modules && strcmp(tw_facts_path(&f, 0), program)) {
+		fprintf(stderr, "trackway record: the learn file '%s' is of another program, %s\n", file, tw_facts_path(&f, 0));
 		status = 1;
 	}
 	tw_facts_free(&f);
@@ -74,14 +83,16 @@ int tw_learned_take(const char *dir, const char *file, unsigned what, int quiet)
 	struct tw_facts f = {0};
 	struct tw_learn_saved saved = {0};
 	int error = gather(dir, what, &f);
-	if (!error)
-		error = tw_learn_save(file, &f, &saved);
+	if (error) {
+		tw_facts_free(&f);
+		return tw_recording_error("record", file, error), error;
+	}
+	error = tw_learn_save(file, &f, &saved);
 	tw_facts_free(&f);
 	if (error)
-		tw_recording_error("record", file, error);
+		tw_learned_error("record", file, error);
 	else if (saved.kept[0])
-		fprintf(stderr, "trackway: %s could not be read (%s); it is kept as %s, and learning has begun anew\n", file,
-		        tw_error_text(saved.why), saved.kept);
+		fprintf(stderr, "trackway: %s; it is kept as %s, and learning has begun anew\n", saved.why, saved.kept);
 	if (!error && !quiet)
 		say(file, &saved);
 	return error;

@@ -7,7 +7,10 @@
 /* blocks, branches, calls. 0: there is none of that name. */
 unsigned tw_learned_what(const char *name);
 
-/* Is the file one of another program than this path? Then it is said, and the exit status is returned; else 0. */
+/* Says what a function of learn/file.h has just returned. */
+void tw_learned_error(const char *command, const char *file, int error);
+
+/* Is the file one of another program than this path, or can it not be written? Then it is said, and the exit status is returned; else 0. */
 int tw_learned_check(const char *file, const char *program);
 
 /* Takes what the recording in `dir` tells. Says what is new, unless `quiet`, and what went wrong. 0, or an error that has been said. */

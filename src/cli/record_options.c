@@ -121,9 +121,8 @@ static int set_ring(struct record *r, const char *text)
 static int set_keep_when(struct record *r, const char *text)
 {
 	r->keep_when = text;
-	if (set_where(&r->stop, &r->stop_at, text))
-		return EXIT_OURS;
-	return r->stop.kind == TW_WHERE_FUNCTION || r->stop.kind == TW_WHERE_ADDRESS
+	r->stop_at = text;
+	return tw_where_parse(text, &r->stop) && (r->stop.kind == TW_WHERE_FUNCTION || r->stop.kind == TW_WHERE_ADDRESS)
 	           ? 0
 	           : tw_record_bad_usage("--keep-when wants a function or 0xADDRESS, not", text);
 }

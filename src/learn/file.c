@@ -34,15 +34,56 @@ static size_t rest_bytes(const struct head *h)
 	return h->n_modules * sizeof(struct tw_learned_module) + h->n_facts * sizeof(struct tw_fact) + h->text_bytes;
 }
 
+static int failed(int error, const char *path)
+{
+	return tw_fail(error, "'%s': %s", path, strerror(errno));
+}
+
+const char *tw_learn_sentence(const char *path, int error, char *to, size_t size)
+{
+	switch (error) {
+	case TW_ERR_NOT_FOUND:
+		snprintf(to, size, "there is no learn file '%s'", path);
+		break;
+	case TW_ERR_EMPTY:
+		snprintf(to, size, "nothing has been learned in '%s', which is empty", path);
+		break;
+	case TW_ERR_NOT_RECORDING:
+		snprintf(to, size, "'%s' is no learn file", path);
+		break;
+	case TW_ERR_VERSION:
+		snprintf(to, size, "the learn file '%s' is of another version (%s)", path, tw_recording_detail());
+		break;
+	case TW_ERR_TRUNCATED:
+		snprintf(to, size, "the learn file '%s' ends early", path);
+		break;
+	case TW_ERR_CHECKSUM:
+		snprintf(to, size, "the learn file '%s' is damaged: its checksum does not match", path);
+		break;
+	case TW_ERR_DAMAGED:
+		snprintf(to, size, "the learn file '%s' is damaged: its %s contradict each other", path, tw_recording_detail());
+		break;
+	default:
+		tw_failure_sentence(error, to, size);
+	}
+	return to;
+}
+
 /* ---- reading ---- */
+
+/* Not a damaged learn file: nothing that is to be kept aside. */
+static int not_a_file(const struct stat *st, const char *path)
+{
+	return tw_fail(TW_ERR_SYSTEM, "'%s' is a %s, not a learn file", path, S_ISDIR(st->st_mode) ? "folder" : "device or pipe");
+}
 
 static int whole_file(int fd, const char *path, char **bytes, size_t *n)
 {
 	struct stat st;
 	if (fstat(fd, &st))
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+		return failed(TW_ERR_SYSTEM, path);
 	if (!S_ISREG(st.st_mode))
-		return tw_fail(TW_ERR_NOT_RECORDING, "%s", path);
+		return not_a_file(&st, path);
 	*n = (size_t)st.st_size;
 	*bytes = malloc(*n + 1);
 	if (!*bytes)
@@ -53,11 +94,11 @@ static int whole_file(int fd, const char *path, char **bytes, size_t *n)
 static int check_head(const struct head *h, const char *bytes, size_t n, const char *path)
 {
 	if (n < sizeof h->magic || memcmp(bytes, MAGIC, sizeof h->magic))
-		return tw_fail(TW_ERR_NOT_RECORDING, "%s is no learn file", path);
+		return tw_fail(TW_ERR_NOT_RECORDING, "%s", path);
 	if (n < sizeof *h)
 		return tw_fail(TW_ERR_TRUNCATED, "%s", path);
 	if (h->version != VERSION)
-		return tw_fail(TW_ERR_VERSION, "%s: version %u, where this is %d", path, h->version, VERSION);
+		return tw_fail(TW_ERR_VERSION, "version %u, where this Trackway has %d", h->version, VERSION);
 	if (h->n_modules > n || h->n_facts > n || h->text_bytes > n || rest_bytes(h) != n - sizeof *h)
 		return tw_fail(TW_ERR_TRUNCATED, "%s", path);
 	return check_of(h, bytes + sizeof *h, n - sizeof *h) == h->check ? TW_OK : tw_fail(TW_ERR_CHECKSUM, "%s", path);
@@ -136,9 +177,9 @@ static int read_open(int fd, const char *path, struct tw_facts *f)
 
 int tw_learn_read(const char *path, struct tw_facts *f)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* (a pipe has nobody wait) */
 	if (fd < 0)
-		return tw_fail(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+		return failed(errno == ENOENT ? TW_ERR_NOT_FOUND : TW_ERR_SYSTEM, path);
 	const int error = read_open(fd, path, f);
 	close(fd);
 	return error;
@@ -175,10 +216,10 @@ static char *pack(const struct tw_facts *f, struct head *h)
 	return bytes;
 }
 
-/* Writes it aside and puts it in the place of what is there. */
-static int replace(const char *path, const struct tw_facts *f)
+/* Writes it aside and puts it in the place of what is there, with that one's mode. */
+static int replace(const char *path, mode_t mode, const struct tw_facts *f)
 {
-	char aside[PATH_MAX];
+	char aside[PATH_MAX + 16];
 	struct head h = {.magic = MAGIC, .version = VERSION, .runs = f->runs};
 	char *bytes = pack(f, &h);
 	if (!bytes)
@@ -186,9 +227,9 @@ static int replace(const char *path, const struct tw_facts *f)
 	snprintf(aside, sizeof aside, "%s.%d", path, (int)getpid());
 	const int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	struct iovec iov[] = {{&h, sizeof h}, {bytes, rest_bytes(&h)}};
-	int error = fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", aside, strerror(errno)) : tw_write_all(fd, iov, 2, aside);
-	if (!error && (fsync(fd) || rename(aside, path)))
-		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	int error = fd < 0 ? failed(TW_ERR_SYSTEM, aside) : tw_write_all(fd, iov, 2, aside);
+	if (!error && (fchmod(fd, mode) || fsync(fd) || rename(aside, path)))
+		error = failed(TW_ERR_SYSTEM, path);
 	if (fd >= 0)
 		close(fd);
 	if (error && fd >= 0)
@@ -197,19 +238,26 @@ static int replace(const char *path, const struct tw_facts *f)
 	return error;
 }
 
-/* The lock is on the file that stands there; another may have been put there meanwhile. */
-static int open_locked(const char *path, int *fd)
+/*
+ * Opens what stands there, made if need be, with a lock. Another may have been put there meanwhile: then that.
+ * `real` becomes its path without links, which are to stay, and *st what it is.
+ */
+static int open_locked(const char *path, int *fd, char real[PATH_MAX], struct stat *st)
 {
 	for (;;) {
-		struct stat here, there;
-		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-		if (*fd < 0 || flock(*fd, LOCK_EX) || fstat(*fd, &here)) {
-			const int error = tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
-			if (*fd >= 0)
-				close(*fd);
-			return error;
+		struct stat there;
+		*fd = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+		if (*fd < 0)
+			return failed(TW_ERR_SYSTEM, path);
+		if (flock(*fd, LOCK_EX) || fstat(*fd, st)) {
+			close(*fd);
+			return failed(TW_ERR_SYSTEM, path);
 		}
-		if (!stat(path, &there) && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+		if (!S_ISREG(st->st_mode)) {
+			close(*fd);
+			return not_a_file(st, path);
+		}
+		if (realpath(path, real) && !stat(real, &there) && st->st_dev == there.st_dev && st->st_ino == there.st_ino)
 			return TW_OK;
 		close(*fd);
 	}
@@ -225,7 +273,7 @@ static int keep_aside(const char *path, char kept[TW_LEARN_KEPT])
 		if (errno != EEXIST)
 			break;
 	}
-	return tw_fail(TW_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+	return failed(TW_ERR_SYSTEM, path);
 }
 
 /* What is there already. Whatever that is, it is not lost. */
@@ -236,25 +284,46 @@ static int take_old(int fd, const char *path, struct tw_facts *all, struct tw_le
 		return TW_OK;
 	if (error == TW_ERR_SYSTEM || error == TW_ERR_MEMORY)
 		return error;
-	saved->why = error;
+	tw_learn_sentence(path, error, saved->why, sizeof saved->why);
 	return keep_aside(path, saved->kept);
 }
 
 int tw_learn_save(const char *path, const struct tw_facts *f, struct tw_learn_saved *saved)
 {
 	struct tw_facts all = {0};
+	char real[PATH_MAX];
+	struct stat st;
 	int fd;
 	memset(saved, 0, sizeof *saved);
-	int error = open_locked(path, &fd);
+	int error = open_locked(path, &fd, real, &st);
 	if (error)
 		return error;
-	error = take_old(fd, path, &all, saved);
+	error = take_old(fd, real, &all, saved);
 	if (!error)
 		error = tw_facts_merge(&all, f, saved->added);
 	if (!error)
-		error = replace(path, &all);
+		error = replace(real, st.st_mode & 0777, &all);
 	tw_facts_count(&all, saved->all);
 	tw_facts_free(&all);
 	close(fd);
 	return error;
+}
+
+/* The folder it is in, or is to be made in, must take what is written beside it. */
+int tw_learn_writable(const char *path)
+{
+	char real[PATH_MAX], folder[PATH_MAX];
+	struct stat st;
+	const int stands = !stat(path, &st);
+	if (stands && !S_ISREG(st.st_mode))
+		return not_a_file(&st, path);
+	if (stands && access(path, R_OK | W_OK))
+		return failed(TW_ERR_SYSTEM, path);
+	snprintf(folder, sizeof folder, "%s", stands && realpath(path, real) ? real : path);
+	char *slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = 0;
+	if (!path[0] || access(slash ? folder : ".", W_OK | X_OK))
+		return failed(TW_ERR_SYSTEM, path);
+	return TW_OK;
 }

@@ -151,6 +151,14 @@ own_code_is_known many.json 6 || fail "of six at once something is lost"
 
 # What cannot be read is kept.
 size=$(stat -c %s learned)
+wrong_with() { # wrong_with DAMAGE
+	case $1 in
+	s=*) echo "the learn file '.*bad' ends early" ;;
+	0) echo "the learn file '.*bad' is damaged: its checksum does not match" ;;
+	version) echo "the learn file '.*bad' is of another version (version 255, where this Trackway has [0-9]*)" ;;
+	text) echo "'.*bad' is no learn file" ;;
+	esac
+}
 for damage in "s=$((size / 2))" 0 version text; do
 	cp learned bad
 	case $damage in
@@ -161,21 +169,44 @@ for damage in "s=$((size / 2))" 0 version text; do
 	esac
 	cp bad before
 	! "$TW" learn bad >/dev/null 2>learn.err || fail "learn reads a damaged file ($damage)"
-	[ "$(wc -l <learn.err)" = 1 ] || fail "learn does not say in one sentence what is wrong ($damage)"
+	[ "$(wc -l <learn.err)" = 1 ] && grep -q "$(wrong_with "$damage")" learn.err || fail "learn does not say in one sentence what is wrong ($damage): $(cat learn.err)"
+	"$TW" coverage --against whole.tw bad >/dev/null 2>coverage.err && fail "coverage reads a damaged file ($damage)"
+	[ "$(sed 's/^trackway coverage/trackway learn/' coverage.err)" = "$(cat learn.err)" ] || fail "coverage tells ($damage): $(cat coverage.err)"
 	"$TW" record -q --learn=bad ./steps 0 >/dev/null 2>record.err
 	[ $? = 7 ] || fail "a damaged learn file ($damage): $(cat record.err)"
-	grep -q 'it is kept as bad.kept' record.err || fail "it is not said that the file is kept ($damage): $(cat record.err)"
+	grep -q "^trackway: $(wrong_with "$damage"); it is kept as .*bad.kept, " record.err || fail "it is not said that the file is kept ($damage): $(cat record.err)"
 	cmp -s before bad.kept || fail "what could not be read is lost ($damage)"
 	"$TW" learn bad >/dev/null || fail "nothing was learned anew ($damage)"
 	rm bad*
 done
 
-record_refused "learned is of another program, " --learn=learned
+# What is no regular file is left alone, and COMMAND does not run where nothing could be written. A link stays, and so does the file's mode.
+mkdir folder
+mkfifo pipe
+record_refused "'folder' is a folder, not a learn file" --learn=folder
+record_refused "'pipe' is a device or pipe, not a learn file" --learn=pipe
+[ -p pipe ] || fail "a pipe was put aside"
+record_refused "'nowhere/learned': No such file or directory" --learn=nowhere/learned
+record_refused "'': No such file or directory" --learn=
+for it in folder pipe; do
+	"$TW" learn $it >/dev/null 2>learn.err && fail "learn $it"
+	grep -q "^trackway learn: '$it' is a .*, not a learn file$" learn.err || fail "learn $it: $(cat learn.err)"
+done
+: >target
+chmod 640 target
+ln -s target link
+"$TW" learn target >learn.out 2>learn.err && fail "learn of an empty file"
+[ ! -s learn.out ] && grep -q "^trackway learn: nothing has been learned in 'target', which is empty$" learn.err || fail "learn of an empty file: $(cat learn.err)"
+learn --learn=link -- ./steps 0
+[ -L link ] && [ "$(stat -c %a target)" = 640 ] && "$TW" learn target >/dev/null || fail "what a link leads to is not where it was learned"
+
+record_refused "the learn file 'learned' is of another program, " --learn=learned
 record_refused "--learn-what wants blocks, branches, calls, all, cct or refs, not 'dreams'" --learn=x --learn-what=dreams
 record_refused "there is no --learn to go with '--runs'" --runs=3
 record_refused "--until wants a share such as 0.5%, not '5'" --learn=x --until=5
 record_refused "--learn cannot be had in format 'none'" --learn=x -f none
 record_refused "--learn does not go with '--sink=count'" --learn=x --sink=count
 "$TW" learn nowhere 2>learn.err && fail "learn of a file that is not there"
+grep -q "^trackway learn: there is no learn file 'nowhere'$" learn.err || fail "learn of a file that is not there: $(cat learn.err)"
 "$TW" coverage learned 2>learn.err && fail "coverage without --against"
 exit 0

@@ -55,6 +55,10 @@ one_sentence "$TW" record --ring=1M --sink=count true
 says "of no use"
 one_sentence "$TW" record --keep-when=main true
 says "no --ring"
+one_sentence "$TW" record --ring=1M --keep-when=2s true
+says "^trackway record: --keep-when wants a function or 0xADDRESS, not '2s'"
+one_sentence "$TW" record --ring=1M --keep-when= true
+says "^trackway record: --keep-when wants a function or 0xADDRESS, not ''"
 
 # What was before a function.
 RECORD_OPTIONS=(--ring=1G --keep-when=event)
