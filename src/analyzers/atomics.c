@@ -211,8 +211,11 @@ static int names_atomic(const char *statement)
 
 static int is_relaxed(const char *statement)
 {
-	return (strstr(statement, "relaxed") || strstr(statement, "RELAXED")) && !strstr(statement, "acq") &&
-	       !strstr(statement, "release") && !strstr(statement, "seq_cst");
+	static const char *const orders[] = {"acq", "release", "seq_cst", "ACQ", "RELEASE", "SEQ_CST", NULL};
+	for (const char *const *o = orders; *o; o++)
+		if (strstr(statement, *o))
+			return 0;
+	return strstr(statement, "relaxed") || strstr(statement, "RELAXED");
 }
 
 /* Is there a fence in the function around? What is relaxed in it may order by that. Functions end where a line begins with a brace. */

@@ -62,13 +62,23 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c)
 	return 0;
 }
 
+enum { TEAM_CLOCKS = 7 + PHASES };
+
+static void clocks_of_team(struct tw_ordering_team *m, struct tw_clocks *all[TEAM_CLOCKS])
+{
+	struct tw_clocks *const some[TEAM_CLOCKS - PHASES] = {&m->fork,    &m->ended,  &m->tasks, &m->depending,
+	                                                      &m->ordered, &m->copied, &m->posted};
+	memcpy(all, some, sizeof some);
+	for (int i = 0; i < PHASES; i++)
+		all[TEAM_CLOCKS - PHASES + i] = &m->phases[i].clocks;
+}
+
 static void free_team(struct tw_ordering_team *m)
 {
-	struct tw_clocks *const all[] = {&m->fork, &m->ended, &m->tasks, &m->depending, &m->ordered, &m->copied, &m->posted};
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+	struct tw_clocks *all[TEAM_CLOCKS];
+	clocks_of_team(m, all);
+	for (int i = 0; i < TEAM_CLOCKS; i++)
 		tw_clocks_free(all[i]);
-	for (int i = 0; i < PHASES; i++)
-		tw_clocks_free(&m->phases[i].clocks);
 }
 
 void tw_ordering_free(struct tw_ordering *o)
@@ -92,6 +102,7 @@ void tw_ordering_free(struct tw_ordering *o)
 	free(o->threads);
 	free(o->things);
 	free(o->births);
+	free(o->early);
 	free(o->teams);
 	free(o->tasks);
 }
@@ -171,10 +182,93 @@ static int acquire_from(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 	return x ? acquire(t, &x->clocks) : TW_ERR_MEMORY;
 }
 
+/* ---- variables that are read early ---- */
+
+/* What knows the thread beyond this clock knows `from`, too. */
+static int tell(struct tw_clocks *of, const struct tw_ordering_early *e, const struct tw_clocks *from)
+{
+	return tw_clocks_get(of, e->thread) > e->clock ? tw_clocks_join(of, from) : 0;
+}
+
+static int tell_team(struct tw_ordering_team *m, const struct tw_ordering_early *e, const struct tw_clocks *from)
+{
+	struct tw_clocks *all[TEAM_CLOCKS];
+	int error = 0;
+	clocks_of_team(m, all);
+	for (int i = 0; i < TEAM_CLOCKS && !error; i++)
+		error = tell(all[i], e, from);
+	return error;
+}
+
+static int tell_thing(struct tw_ordering_thing *x, const struct tw_ordering_early *e, const struct tw_clocks *from)
+{
+	int error = tell(&x->clocks, e, from);
+	for (int i = 0; i < 2 && !error; i++)
+		error = tell(&x->phases[i], e, from);
+	return error;
+}
+
+static int tell_all(struct tw_ordering *o, const struct tw_ordering_early *e, const struct tw_clocks *from)
+{
+	int error = 0;
+	for (size_t i = 0; i < o->n_threads && !error; i++) {
+		error = tell(&o->threads[i].clocks, e, from);
+		if (!error)
+			error = tell(&o->threads[i].at_create, e, from);
+	}
+	for (size_t i = 0; i < o->things_room && !error; i++)
+		error = tell_thing(&o->things[i], e, from);
+	for (size_t i = 0; i < o->n_births && !error; i++)
+		error = tell(&o->births[i].clocks, e, from);
+	for (size_t i = 0; i < o->n_teams && !error; i++)
+		error = tell_team(&o->teams[i], e, from);
+	for (size_t i = 0; i < o->n_tasks && !error; i++)
+		error = tell(&o->tasks[i].made, e, from);
+	return error;
+}
+
+/* The variable has been written. */
+static int tell_early(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+{
+	int error = 0;
+	for (size_t i = 0; i < o->n_early && !error; i++) {
+		const struct tw_ordering_early *e = &o->early[i];
+		if (e->addr != addr || o->threads[e->thread].program != t->program || tw_clocks_get(&t->clocks, e->thread) > e->clock)
+			continue;
+		const struct tw_ordering_thing *x = thing(o, t->program, addr, ATOMIC);
+		error = x ? tell_all(o, e, &x->clocks) : TW_ERR_MEMORY;
+	}
+	return error;
+}
+
+int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	for (size_t i = 0; i < o->n_early; i++)
+		if (o->early[i].thread == t->index && o->early[i].addr == addr)
+			return 0;
+	struct tw_ordering_early *early = tw_array_room(o->early, o->n_early, &o->early_room, sizeof *early);
+	if (!early)
+		return TW_ERR_MEMORY;
+	o->early = early;
+	early[o->n_early++] = (struct tw_ordering_early){t->index, t->clock, addr};
+	return advance(t);
+}
+
+void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < o->n_early; i++)
+		if (o->early[i].thread != t->index)
+			o->early[n++] = o->early[i];
+	o->n_early = n;
+}
+
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes)
 {
 	int error = reads ? acquire_from(o, t, addr, ATOMIC) : 0;
-	return error || !writes ? error : release_to(o, t, addr, ATOMIC);
+	if (!error && writes)
+		error = release_to(o, t, addr, ATOMIC);
+	return error || !writes ? error : tell_early(o, t, addr);
 }
 
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)

@@ -49,6 +49,13 @@ struct tw_ordering_birth {
 	struct tw_clocks clocks;
 };
 
+/* A thread has read an atomic variable before all could be looked at that may have been written there: what it read may be newer. */
+struct tw_ordering_early {
+	size_t thread;
+	uint32_t clock; /* of the thread, until it read */
+	uint64_t addr;
+};
+
 /* All zeros, but for what is set by tw_ordering_init. */
 struct tw_ordering {
 	struct tw_ordering_thread *threads; /* by index in the recording */
@@ -58,6 +65,8 @@ struct tw_ordering {
 	size_t n_things, things_room;
 	struct tw_ordering_birth *births;
 	size_t n_births, births_room;
+	struct tw_ordering_early *early;
+	size_t n_early, early_room;
 	struct tw_ordering_team *teams;
 	size_t n_teams, teams_room;
 	struct tw_ordering_task *tasks;
@@ -80,6 +89,10 @@ int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 
 /* The thread reads or writes an atomic variable at addr. */
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes);
+
+/* The thread is about to read it early. Until that is settled, who writes there tells those, too, that know what the thread did since: unless the writer is one of them. */
+int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr);
+void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *t);
 
 /* Would the thread learn something if it read the atomic variable? */
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);

@@ -8,7 +8,8 @@
  * Locked instructions have two times, before and after, and are a segment of their own. Two that overlap may have been in either order: each acquires what the other released.
  *
  * One that waits for another in a circle goes on, but for the end of a *spin*: who repeats a load and then stops has seen another thread's write, and cannot have gone on before that.
- * That a load is repeated can be seen from what comes behind it, or from what came before, where a system call stands between.
+ * That a load is repeated can be seen from what comes behind it, or from what came before, where a system call stands between. Another load that a thread goes on behind for the other's sake,
+ * in a segment that is not closed, is *early*: it may have read what is written until the segment is closed, and all that came after it in the thread is then ordered behind that write, too.
  */
 #include "analyzers/race_state.h"
 #include "recording/recording.h"
@@ -179,21 +180,41 @@ static int may_write(const struct tw_race_thread *t, const struct tw_race_thread
 	       tw_postponed_writes(&other->postponed, addr);
 }
 
-/* Looks at others until none of them can write any more what the thread loads next; then it may load. */
-static int resolve(struct tw_race_state *s, struct tw_race_thread *t)
+/* Looks at others until none of them can write any more at addr, which the thread reads. */
+static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
 {
-	const struct tw_race_load load = t->load;
 	int error = 0, wrote = 1;
 	t->resolving = 1;
 	while (wrote && !error) {
 		wrote = 0;
 		for (size_t i = 0; i < s->n_threads && !error; i++)
-			if (may_write(t, &s->threads[i], load.addr))
-				error = advance(s, &s->threads[i], load.addr, &wrote);
+			if (may_write(t, &s->threads[i], addr))
+				error = advance(s, &s->threads[i], addr, &wrote);
 	}
 	t->resolving = 0;
+	return error;
+}
+
+/* So that the thread may load next: what may have been written there, and what others have read early, is written. */
+static int resolve(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	const struct tw_race_load load = t->load;
+	int error = let_write(s, t, load.addr);
+	for (size_t i = 0; i < s->ordering.n_early && !error; i++)
+		error = let_write(s, t, s->ordering.early[i].addr);
 	t->load = load;
 	t->may_load = 1;
+	return error;
+}
+
+/* Nothing can come any more that the thread has read early. */
+static int settle(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	int error = 0;
+	for (size_t i = 0; i < s->ordering.n_early && !error; i++)
+		if (s->ordering.early[i].thread == t->order->index)
+			error = let_write(s, t, s->ordering.early[i].addr);
+	tw_ordering_settle(&s->ordering, t->order);
 	return error;
 }
 
@@ -247,6 +268,8 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 		ends = is_too_early(s, t);
 		t->may_load = !ends;
 		t->spin.pc = ends ? t->spin.pc : 0;
+		if (!error && !ends && !t->load.locked && !tw_postponed_first(&t->postponed)->closed)
+			error = tw_ordering_read_early(&s->ordering, t->order, t->load.addr);
 	}
 	t->goal = 0;
 	t->overlaps = overlaps ? addr : 0;
@@ -416,8 +439,8 @@ static int take_live(struct tw_race_state *s, struct tw_race_thread *t, const st
 
 int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
-	int error = 0;
-	if (tw_postponed_first(&t->postponed) && (begins_segment(b) || t->postponed.bytes > MOST_BYTES))
+	int error = s->ordering.n_early && begins_segment(b) ? settle(s, t) : 0;
+	if (!error && tw_postponed_first(&t->postponed) && (begins_segment(b) || t->postponed.bytes > MOST_BYTES))
 		error = close_postponed(s, t);
 	if (error)
 		return error;

@@ -477,6 +477,62 @@ static void late_in_a_row(void)
 	all_three(late_third, late_second, late_first);
 }
 
+/* Again, where the second looks only once. */
+static atomic_int once_chain[2], once_works, once_third_looked, once_first_wrote;
+static int once_chained;
+static void *once_first(void *a)
+{
+	while (!is_set(&once_third_looked))
+		usleep(1000);
+	once_chained = 7;
+	atomic_store_explicit(&once_chain[0], 1, memory_order_release);
+	set(&once_first_wrote);
+	return a;
+}
+static void *once_second(void *a)
+{
+	sched_yield();
+	set(&once_works);
+	while (!is_set(&once_first_wrote))
+		;
+	if (!atomic_load_explicit(&once_chain[0], memory_order_acquire))
+		abort();
+	atomic_store_explicit(&once_chain[1], 1, memory_order_release);
+	return a;
+}
+static void *once_third(void *a)
+{
+	for (int n = 0; !atomic_load_explicit(&once_chain[1], memory_order_acquire); n += is_set(&once_works)) {
+		if (n == 3)
+			set(&once_third_looked);
+		usleep(1000);
+	}
+	return once_chained ? a : NULL;
+}
+static void once_in_a_row(void)
+{
+	all_three(once_third, once_second, once_first);
+}
+
+static int failing_is_relaxed, given_by_exchange;
+static void *give_by_exchange(void *a)
+{
+	int expected = 0;
+	given_by_exchange = 7;
+	__atomic_compare_exchange_n(&failing_is_relaxed, &expected, 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return a;
+}
+static void *take_what_is_given(void *a)
+{
+	while (!__atomic_load_n(&failing_is_relaxed, __ATOMIC_ACQUIRE))
+		relax();
+	return given_by_exchange ? a : NULL;
+}
+static void relaxed_failure(void)
+{
+	both(take_what_is_given, give_by_exchange);
+}
+
 /* ---- racy ---- */
 
 static atomic_int early_flag;
@@ -592,4 +648,6 @@ const struct test_case cases[] = {RACY(too_early, told_too_early),
                                   FREE(questions),
                                   FREE(three_in_a_row),
                                   FREE(late_in_a_row),
+                                  FREE(once_in_a_row),
+                                  FREE(relaxed_failure),
                                   {NULL, NULL, NULL}};
