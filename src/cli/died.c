@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* How much is replayed for a call path; and how many crashes are told. */
-enum { PATH_INSNS = 100000000, MOST_CRASHES = 16, MOST_FRAMES = 40 };
+enum { PATH_INSNS = 100000000, MOST_CRASHES = 16, MOST_OTHERS = 4, MOST_FRAMES = 40 };
 
 /* A crash, looked into. */
 struct died {
@@ -48,7 +48,19 @@ static void look_into(struct died *d, const struct tw_crash *crash)
 /* Whether the kernel forced the signal on the thread for what an instruction did; else it was sent. */
 static int is_fault(const struct tw_fault *f)
 {
-	return f->code > 0;
+	return f->code > 0 &&
+	       (f->number == SIGSEGV || f->number == SIGBUS || f->number == SIGFPE || f->number == SIGILL || f->number == SIGTRAP);
+}
+
+static int is_canonical(uint64_t address)
+{
+	return (uint64_t)((int64_t)(address << 16) >> 16) == address;
+}
+
+/* The thread went to where no code can be. */
+static int is_execution(const struct tw_fault *f)
+{
+	return f->access == TW_ACCESS_EXECUTE || !is_canonical(f->pc);
 }
 
 /* Right below what there is of the stack: by less than a function takes, as a rule. */
@@ -67,27 +79,55 @@ static const char *reason_of(const struct tw_fault *f)
 		return ", where nothing is mapped";
 	if (f->number == SIGSEGV && f->code == SEGV_ACCERR)
 		return ", which its mapping does not allow";
+	if (!is_canonical(f->pc))
+		return ", which no address can be (it is not canonical)";
 	if (f->number == SIGSEGV && f->code == SI_KERNEL)
 		return ", which no address can be (it is not canonical), or an instruction that is not allowed";
 	if (f->number == SIGBUS && f->code == BUS_ADRERR)
 		return ", behind the end of the file that is mapped there";
 	if (f->number == SIGBUS && f->code == BUS_ADRALN)
 		return ", which is not aligned";
-	if (f->number == SIGFPE && f->code == FPE_INTDIV)
-		return "a division by zero";
-	if (f->number == SIGILL)
-		return "an instruction that the processor does not have";
 	return "";
 }
 
+/* What faulted that is no access to memory. */
+static const char *deed_of(const struct tw_fault *f)
+{
+	if (f->number == SIGFPE)
+		return f->code == FPE_INTDIV ? "a division by zero" : "an error of floating-point arithmetic";
+	if (f->number == SIGILL)
+		return "an instruction that the processor does not have";
+	return f->code == TRAP_TRACE ? "a single step" : "a breakpoint (int3)";
+}
+
+/* Who sent the signal, or why the kernel did. */
 static void put_sender(FILE *f, const struct died *d)
 {
-	if (!d->fault->sender)
+	static const struct {
+		int number, from_kernel; /* 1: only where no process is told as the sender */
+		const char *why;
+	} known[] = {
+	    {SIGINT, 1, "sent by the terminal (Ctrl-C)"},
+	    {SIGQUIT, 1, "sent by the terminal (Ctrl-\\)"},
+	    {SIGHUP, 1, "its terminal is gone"},
+	    {SIGALRM, 1, "a timer ran out"},
+	    {SIGXCPU, 1, "it has used the processor for as long as it may (ulimit -t)"},
+	    {SIGSYS, 1, "a system call that a filter (seccomp) does not allow"},
+	    {SIGPIPE, 0, "a write to a pipe or socket that nobody reads any more"},
+	    {SIGXFSZ, 0, "a file would become larger than it may (ulimit -f)"},
+	};
+	const uint32_t sender = d->fault->sender;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].number == (int)d->fault->number && (!sender || (!known[i].from_kernel && sender == d->thread->pid))) {
+			fputs(known[i].why, f);
+			return;
+		}
+	if (!sender)
 		fputs("sent by the kernel", f);
-	else if (d->fault->sender == d->thread->pid)
+	else if (sender == d->thread->pid)
 		fputs("sent by the process itself", f);
 	else
-		fprintf(f, "sent by process %u", d->fault->sender);
+		fprintf(f, "sent by process %u", sender);
 }
 
 /* What was attempted: "read of 4 bytes at 0x18, where nothing is mapped". */
@@ -100,12 +140,14 @@ static void put_attempt(FILE *f, const struct died *d)
 		return;
 	}
 	if (fault->number != SIGSEGV && fault->number != SIGBUS) {
-		fputs(reason_of(fault), f);
+		fputs(deed_of(fault), f);
 		return;
 	}
-	if (fault->access == TW_ACCESS_EXECUTE)
-		fputs("execution", f);
-	else if (d->undone.size)
+	if (is_execution(fault)) {
+		fprintf(f, "execution at 0x%" PRIx64 "%s", fault->pc, reason_of(fault));
+		return;
+	}
+	if (d->undone.size)
 		fprintf(f, "%s of %" PRIu32 " byte%s", words[d->undone.type & 3], d->undone.size, d->undone.size == 1 ? "" : "s");
 	else
 		fputs(words[d->undone.type & 3], f);
@@ -114,8 +156,8 @@ static void put_attempt(FILE *f, const struct died *d)
 	fputs(reason_of(fault), f);
 }
 
-/* The frames of one piece of code: inlined functions first. `how`: of the first of them. */
-static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how)
+/* The frames of one piece of code: inlined functions first. `how`: of the first of them; `times`: that many calls in a row are like it. */
+static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how, size_t times)
 {
 	struct tw_code_name name;
 	tw_names_code(d->names, d->image, pc, &name);
@@ -133,23 +175,37 @@ static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how
 			tw_print_safe(f, name.module);
 			fprintf(f, "+0x%" PRIx64 ")", name.vaddr);
 		}
+		if (i + 1 == name.n_frames && times > 1)
+			fprintf(f, ", %zu times", times);
 		fputc('\n', f);
 	}
+}
+
+/* How many calls in a row, frame i and those that called it, were made at one place. */
+static size_t repeats(const struct tw_backtrace *b, size_t i)
+{
+	size_t n = 1;
+	while (n <= i && !b->frames[i].signal && !b->frames[i - n].signal && b->frames[i - n].pc == b->frames[i].pc)
+		n++;
+	return n;
 }
 
 static void put_path(FILE *f, const struct died *d)
 {
 	const struct tw_backtrace *b = &d->path;
-	put_code(f, d, d->fault->pc, "in");
-	for (size_t i = b->n_frames, n = 0; i-- > 0; n++) {
+	put_code(f, d, d->fault->pc, "in", 1);
+	for (size_t left = b->n_frames, n = 0; left; n++) {
 		char name[24], how[48];
-		if (n == MOST_FRAMES && i > MOST_FRAMES) {
-			fprintf(f, "  ... %zu calls more ...\n", i + 1 - MOST_FRAMES);
-			i = MOST_FRAMES - 1;
+		if (n == MOST_FRAMES && left > MOST_FRAMES) {
+			fprintf(f, "  ... %zu calls more ...\n", left - MOST_FRAMES);
+			left = MOST_FRAMES;
 		}
-		if (b->frames[i].signal)
-			snprintf(how, sizeof how, "%s in", tw_signal_name((int)b->frames[i].signal, name));
-		put_code(f, d, b->frames[i].pc, b->frames[i].signal ? how : "called from");
+		const struct tw_back_frame *frame = &b->frames[left - 1];
+		const size_t times = repeats(b, left - 1);
+		if (frame->signal)
+			snprintf(how, sizeof how, "%s in", tw_signal_name((int)frame->signal, name));
+		put_code(f, d, frame->pc, frame->signal ? how : "called from", times);
+		left -= times;
 	}
 	if (!b->whole)
 		fputs("  (earlier calls are not shown: only the end of the thread was replayed)\n", f);
@@ -202,23 +258,69 @@ struct summary {
 	int told;
 };
 
+static void put_place(FILE *f, const struct tw_code_name *name)
+{
+	tw_print_safe(f, name->frame[0].function);
+	if (name->line) {
+		fputs(" at ", f);
+		tw_print_safe(f, tw_base_name(name->file));
+		fprintf(f, ":%" PRIu32, name->line);
+	}
+}
+
+/* Code that is a library's, or in no file; not the program's own. */
+static int is_elsewhere(const char *module)
+{
+	return module[0] == '[' || strstr(module, ".so") != NULL;
+}
+
+/* Where it died, or who went there if that is no code; and if that is in a library, the nearest caller that is not, one with a line if there is any. */
+static void put_where(FILE *f, const struct died *d)
+{
+	const struct tw_backtrace *b = &d->path;
+	struct tw_code_name name;
+	char module[256];
+	size_t found = b->n_frames;
+	tw_names_code(d->names, d->image, d->fault->pc, &name);
+	snprintf(module, sizeof module, "%s", name.module);
+	if (!is_execution(d->fault))
+		put_place(f, &name);
+	for (size_t i = b->n_frames; i-- > 0 && !b->frames[i].signal;) {
+		tw_names_code(d->names, d->image, b->frames[i].pc, &name);
+		if (!strcmp(name.module, module))
+			continue;
+		if (found == b->n_frames || name.line)
+			found = i;
+		if (name.line)
+			break;
+	}
+	if (found == b->n_frames || (!is_execution(d->fault) && !is_elsewhere(module)))
+		return;
+	fputs(is_execution(d->fault) ? "called from " : ", called from ", f);
+	tw_names_code(d->names, d->image, b->frames[found].pc, &name);
+	put_place(f, &name);
+}
+
+static int is_first_process(const struct died *d)
+{
+	return tw_recording_process_of(d->recording, tw_recording_find_thread(d->recording, d->thread->serial)) == 0;
+}
+
+static void put_line(FILE *f, const struct died *d)
+{
+	char signal[24];
+	fprintf(f, "%s in thread %u, ", tw_signal_name((int)d->fault->number, signal), d->thread->serial);
+	put_where(f, d);
+	fputs(": ", f);
+	put_attempt(f, d);
+}
+
 static int summarize(void *context, const struct died *d)
 {
 	struct summary *s = context;
-	struct tw_code_name name;
-	char signal[24];
-	if (tw_recording_process_of(d->recording, tw_recording_find_thread(d->recording, d->thread->serial)) != 0)
+	if (!is_first_process(d))
 		return 0;
-	tw_names_code(d->names, d->image, d->fault->pc, &name);
-	fprintf(s->f, "%s in thread %u, ", tw_signal_name((int)d->fault->number, signal), d->thread->serial);
-	tw_print_safe(s->f, name.frame[0].function);
-	if (name.line) {
-		fputs(" at ", s->f);
-		tw_print_safe(s->f, tw_base_name(name.file));
-		fprintf(s->f, ":%" PRIu32, name.line);
-	}
-	fputs(": ", s->f);
-	put_attempt(s->f, d);
+	put_line(s->f, d);
 	s->told = 1;
 	return 1;
 }
@@ -228,6 +330,28 @@ int tw_died_summary(FILE *f, const struct tw_recording *r, struct tw_names *name
 	struct summary s = {f, 0};
 	for_each(r, names, summarize, &s);
 	return s.told;
+}
+
+static int tell_other(void *context, const struct died *d)
+{
+	struct summary *s = context;
+	if (is_first_process(d) || (!is_fault(d->fault) && d->fault->number != SIGABRT))
+		return 0;
+	if (s->told == MOST_OTHERS) {
+		fputs("trackway: more of its processes crashed: trackway report tells of them\n", s->f);
+		return 1;
+	}
+	s->told++;
+	fprintf(s->f, "trackway: process %u died of ", d->thread->pid);
+	put_line(s->f, d);
+	fputc('\n', s->f);
+	return 0;
+}
+
+void tw_died_others(FILE *f, const struct tw_recording *r)
+{
+	struct summary s = {f, 0};
+	for_each(r, NULL, tell_other, &s);
 }
 
 /* ---- JSON ---- */
@@ -267,8 +391,8 @@ static int json_one(void *context, const struct died *d)
 	tw_json_signed(j, "code", f->code);
 	tw_json_number(j, "address_of_instruction", f->pc);
 	if (is_fault(f) && (f->number == SIGSEGV || f->number == SIGBUS)) {
-		tw_json_text(j, "access", accesses[f->access & 3]);
-		tw_json_number(j, "address", d->undone.address);
+		tw_json_text(j, "access", accesses[is_execution(f) ? TW_ACCESS_EXECUTE : f->access & 3]);
+		tw_json_number(j, "address", is_execution(f) ? f->pc : d->undone.address);
 		tw_json_number(j, "bytes", d->undone.size);
 	}
 	if (f->sender)

@@ -16,6 +16,9 @@ void tw_died_print(FILE *f, const struct tw_recording *r, struct tw_names *names
 /* In one line, for the first process, without an end of line: "SIGSEGV in sum (crash.c:3): read of 4 bytes at 0x18"; 0: nothing is known. */
 int tw_died_summary(FILE *f, const struct tw_recording *r, struct tw_names *names);
 
+/* Lines "trackway: process 214 died of ..." on those of its other processes that crashed or aborted: the first few. */
+void tw_died_others(FILE *f, const struct tw_recording *r);
+
 /* A list "crashes" of objects. */
 void tw_died_json(struct tw_json *j, const struct tw_recording *r, struct tw_names *names);
 

@@ -156,18 +156,22 @@ static void print_budget(const struct record *r)
 	tw_budget_print_end(stderr, "trackway: ", tw_collector_budget_end(r->collector));
 }
 
-/* What the program died of. */
-static void print_death(const struct record *r)
+/* What the program died of, and what processes that it started crashed of. */
+static void print_deaths(const struct record *r)
 {
 	struct tw_recording *recording;
 	char dir[DIRECTORY_PATH], name[24];
-	if (r->quiet || tw_record_has_left(r) || !WIFSIGNALED(r->end.wait_status))
+	if (r->quiet || tw_record_has_left(r))
 		return;
-	fputs("trackway: died of ", stderr);
-	int known = r->dir_fd >= 0 && !tw_recording_open(directory_path(r, dir), &recording);
-	if (!known || !tw_died_summary(stderr, recording, NULL))
-		fputs(tw_signal_name(WTERMSIG(r->end.wait_status), name), stderr);
-	fputc('\n', stderr);
+	const int known = r->dir_fd >= 0 && !tw_recording_open(directory_path(r, dir), &recording);
+	if (WIFSIGNALED(r->end.wait_status)) {
+		fputs("trackway: died of ", stderr);
+		if (!known || !tw_died_summary(stderr, recording, NULL))
+			fputs(tw_signal_name(WTERMSIG(r->end.wait_status), name), stderr);
+		fputc('\n', stderr);
+	}
+	if (known)
+		tw_died_others(stderr, recording);
 	if (known)
 		tw_recording_close(recording);
 }
@@ -203,7 +207,7 @@ int tw_record_finish(struct record *r, int status)
 		return status;
 	print_summary(r);
 	print_budget(r);
-	print_death(r);
+	print_deaths(r);
 	if (tw_record_has_left(r) && !r->pid)
 		return tw_record_end_like(tw_launch_wait());
 	return r->wait_first || r->pid ? 0 : tw_record_end_like(r->end.wait_status);

@@ -8,6 +8,8 @@ cc_program crash <<'END_C'
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 struct node {
 	struct node *next;
 	int value;
@@ -63,6 +65,27 @@ int main(int argc, char **argv)
 		signal(SIGSEGV, handler);
 		put(NULL);
 	}
+	if (!strcmp(argv[1], "break"))
+		__asm__ volatile("int3");
+	if (!strcmp(argv[1], "noncanonical"))
+		((void (*)(void))0x8888888812345678)();
+	if (!strcmp(argv[1], "library"))
+		memset((void *)(long)argc, 1, 1000 * argc);
+	if (!strcmp(argv[1], "child")) {
+		if (!fork())
+			put(NULL);
+		wait(NULL);
+	}
+	if (!strcmp(argv[1], "pipe")) {
+		int p[2];
+		if (!pipe(p) && !close(p[0]))
+			(void)!write(p[1], "x", 1);
+	}
+	if (!strcmp(argv[1], "alarm")) {
+		alarm(1);
+		for (;;)
+			pause();
+	}
 	if (!strcmp(argv[1], "thread")) {
 		pthread_t t;
 		pthread_create(&t, NULL, thread, &b);
@@ -84,9 +107,9 @@ says_line() { grep -qE -- "$1" "$2" || { cat "$2"; fail "$3 does not say '$1'"; 
 
 crash read
 says_line '^thread 0 \(process [0-9]+, thread id [0-9]+\) died of SIGSEGV: read of 4 bytes at 0x18, where nothing is mapped' report.out "a read"
-says_line 'died of SIGSEGV in thread 0, sum at crash.c:15: read of 4 bytes at 0x18, where nothing is mapped' summary "the summary of a read"
-sed -E 's/^ *(in|called from) +([^ ]+)( at crash.c:([0-9]+))?.*/\2 \4/' died.out | sed -n 2,7p >path
-printf '%s\n' 'sum 15' 'total 20' 'total 20' 'total 20' 'total 20' 'main 48' | cmp -s - path || fail "the call path is $(cat path), after a longjmp"
+says_line 'died of SIGSEGV in thread 0, sum at crash.c:17: read of 4 bytes at 0x18, where nothing is mapped' summary "the summary of a read"
+sed -E 's/^ *(in|called from) +([^ ]+)( at crash.c:([0-9]+))?.*/\2 \4/' died.out | sed -n 2,5p >path
+printf '%s\n' 'sum 17' 'total 22' 'total 22' 'main 50' | cmp -s - path || fail "the call path is $(cat path), after a longjmp"
 pc=$("$TW" report --json recording.tw | python3 -c 'import json, sys; c = json.load(sys.stdin)["crashes"][0]; print("%x" % c["address_of_instruction"], c["access"], c["address"], c["bytes"])')
 [ "${pc#* }" = "read 24 4" ] || fail "report --json: $pc"
 
@@ -97,13 +120,28 @@ pc=$("$TW" report --json recording.tw | python3 -c 'import json, sys; c = json.l
 "$TW" dump --count 1000 recording.tw | grep faulted && fail "an access of the end is among the first"
 "$TW" dump --blocks recording.tw | tail -n 3 | cmp -s - <("$TW" dump --blocks --last 3 recording.tw | head -n 3) || fail "dump --blocks --last"
 "$TW" report --last 3 recording.tw >last.blocks || fail "report --last"
-[ "$(grep -c 'sum crash.c:1[3-5] ' last.blocks)" = 3 ] && grep -q 's += n->value; /\* the read \*/' last.blocks || fail "report --last 3: $(cat last.blocks)"
+[ "$(grep -c 'sum crash.c:1[5-7] ' last.blocks)" = 3 ] && grep -q 's += n->value; /\* the read \*/' last.blocks || fail "report --last 3: $(cat last.blocks)"
 
 crash write
 says_line 'SIGSEGV: write of 1 byte at 0x4321, where nothing is mapped' report.out "a write"
+grep -qE 'called from +total at crash.c:22 .*, 3 times$' <(crash read && cat died.out) || fail "calls from one place are not told once: $(cat died.out)"
 crash execute
 says_line 'SIGSEGV: execution at 0x5000, where nothing is mapped' report.out "a jump to nowhere"
 says_line 'called from +main at crash.c' report.out "a jump to nowhere"
+says_line 'in thread 0, called from main at crash.c:[0-9]+: execution at 0x5000' summary "a jump to nowhere"
+crash noncanonical
+says_line 'called from main at crash.c:[0-9]+: execution at 0x8888888812345678, which no address can be' summary "a jump to what is no address"
+"$TW" info --json recording.tw | grep -q '"access": *"execute"' || fail "info --json of a jump to what is no address"
+crash library
+says_line 'in thread 0, [^ ]*memset.*, called from main at crash.c:[0-9]+: write' summary "a crash in a library"
+crash break
+says_line 'died of SIGTRAP in thread 0, .*: a breakpoint \(int3\)$' summary "a breakpoint"
+crash child
+says_line '^trackway: process [0-9]+ died of SIGSEGV in thread 1, put at crash.c:[0-9]+: write of 1 byte at 0x0' summary "a child's crash"
+crash pipe
+says_line 'died of SIGPIPE in thread 0, .*, called from main at crash.c:[0-9]+: a write to a pipe or socket that nobody reads any more$' summary "a pipe without a reader"
+crash alarm
+says_line 'died of SIGALRM in thread 0, .*called from main at crash.c:[0-9]+: a timer ran out$' summary "a timer"
 crash odd
 says_line 'SIGSEGV: write of 1 byte at 0x1234567890abcdef, .*not canonical' report.out "an odd address"
 crash divide

@@ -29,14 +29,13 @@ static u64 engine_handler; /* for all signals that have one of the engine's */
 	(TW_SYNC_SIGNALS | 1ull << (SIGQUIT - 1) | 1ull << (SIGABRT - 1) | 1ull << (SIGXCPU - 1) | 1ull << (SIGXFSZ - 1) |                 \
 	 1ull << (SIGSYS - 1))
 
-/* Those by which servers and the like are asked to end. */
-#define END_SIGNALS (1ull << (SIGTERM - 1) | 1ull << (SIGINT - 1) | 1ull << (SIGHUP - 1))
+/* Those by which servers and the like are asked to end, and those that end programs whose reader or time is gone: where each was is to be told. */
+#define END_SIGNALS (1ull << (SIGTERM - 1) | 1ull << (SIGINT - 1) | 1ull << (SIGHUP - 1) | 1ull << (SIGPIPE - 1) | 1ull << (SIGALRM - 1))
 
 /* Is the engine to have something to do before a process dies of it by default? */
 static bool is_prepared(int signo)
 {
-	const u64 ends = tw_engine.control->store.limit ? END_SIGNALS : 0;
-	return (CORE_SIGNALS | ends) >> (signo - 1) & 1;
+	return (CORE_SIGNALS | END_SIGNALS) >> (signo - 1) & 1;
 }
 
 bool tw_action_has_handler(const struct ksigaction *a)
