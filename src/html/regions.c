@@ -13,6 +13,9 @@ struct region {
 	char name[200];
 };
 
+/* What mmap() gave that is no module's: blocks of an allocator, files that were mapped to be read. */
+static const char mapped[] = "mapped (mmap)";
+
 struct regions {
 	struct tw_story *story;
 	const struct tw_context *context;
@@ -57,7 +60,7 @@ static void name_region(const struct regions *r, const struct tw_heat_cell *c, c
 	else if (is_heap(r, c, start, start + page))
 		snprintf(to, size, "heap (brk)");
 	else
-		snprintf(to, size, "anonymous");
+		snprintf(to, size, "%s", mapped);
 }
 
 static int find_regions(struct regions *r)
@@ -87,7 +90,7 @@ static int find_regions(struct regions *r)
 		last->refs += c->reads + c->writes;
 	}
 	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->items[i].name, "anonymous") && tw_story_is_stack(r->story, r->items[i].start, r->items[i].end))
+		if (!strcmp(r->items[i].name, mapped) && tw_story_is_stack(r->story, r->items[i].start, r->items[i].end))
 			snprintf(r->items[i].name, sizeof r->items[i].name, "stack");
 	return 0;
 }

@@ -331,6 +331,13 @@ void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct 
 
 /* ---- data ---- */
 
+/* Whether a page of a segment covers an address: the kernel maps whole pages. */
+static int covers(const struct tw_name_segment *s, uint64_t vaddr)
+{
+	const uint64_t page = 4096, start = s->vaddr & -page, end = (s->vaddr + s->bytes + page - 1) & -page;
+	return s->bytes && vaddr >= start && vaddr < end;
+}
+
 /* The module of an image whose file, as it is mapped there, has a segment that covers an address; p->vaddr is the file's address. */
 static int find_data(const struct tw_names *n, uint32_t image, uint64_t address, struct place *p)
 {
@@ -343,7 +350,7 @@ static int find_data(const struct tw_names *n, uint32_t image, uint64_t address,
 			continue;
 		uint64_t vaddr = address - (m->address - tw_name_table_vaddr(t, m->offset));
 		for (size_t k = 0; k < t->items[TW_NAME_SEGMENTS].n && !p->module; k++)
-			if (vaddr >= s[k].vaddr && vaddr - s[k].vaddr < s[k].bytes)
+			if (covers(&s[k], vaddr))
 				*p = (struct place){m, t, vaddr};
 	}
 	return p->module != NULL;

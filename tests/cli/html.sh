@@ -109,6 +109,9 @@ data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</s
 assert [t[7] for t in data["threads"]] == ["first", "first", "second"], data["threads"]
 for r in data["heat"]["regions"]:
     assert r["name"] not in ("first", "second") or r["name"] == data["threads"][r["thread"]][7], r
+# Whole pages are mapped: what stands before and behind a segment's data on its pages is the file's too.
+for before, r, after in zip(data["heat"]["regions"], data["heat"]["regions"][1:], data["heat"]["regions"][2:]):
+    assert r["name"] != "mapped (mmap)" or before["name"] != after["name"] or before["thread"] != after["thread"] or int(after["start"], 16) - int(before["start"], 16) > 4 << 20, r
 for thread, name in ((0, "first"), (2, "second")):
     writes = sum(sum(r["cells"][3::4]) for r in data["heat"]["regions"] if (r["name"], r["thread"]) == (name, thread))
     assert writes >= 64 << 10, (name, writes)
@@ -235,6 +238,21 @@ try:
     until("/in recurse/.test(document.querySelector('#view .bar').textContent)", "zoomed into recurse")
     run("document.querySelector('.flame').dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
     until("/in all/.test(document.querySelector('#view .bar').textContent)", "back to all")
+    # Columns of names give way where there is little room.
+    for place in ("functions", "blocks", "summary", "timeline"):
+        go(place)
+        until("document.querySelector('#view .scroll td.wide')", "a table with names")
+        wide = run("return [...document.querySelectorAll('#view .scroll')].map(s => [s.scrollWidth, s.clientWidth])")
+        assert all(a <= b for a, b in wide), (place, wide)
+    # The view has the focus, for keys, and no ring around it.
+    until("document.activeElement.id === 'view' && getComputedStyle(document.activeElement).outlineStyle === 'none'", "the view's focus is not drawn")
+    # Graphs can be read at first, however large; Fit shows all of them.
+    go("calls")
+    scale = "Number((document.querySelector('.graph g')?.getAttribute('transform') || '').match(/scale[(](.*)[)]/)?.[1])"
+    until(f"{scale} >= 0.8", "a graph that can be read")
+    run("[...document.querySelectorAll('#view button')].find(b => b.textContent === 'Fit').click()")
+    inside = "((a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom)(document.querySelector('.graph g').getBoundingClientRect(), document.querySelector('.graph').getBoundingClientRect())"
+    until(inside, "all of a graph")
     # A deep link, and one that leads nowhere.
     go("calls=main")
     until("document.querySelectorAll('#view g.node').length > 1", "calls of main")
@@ -248,7 +266,16 @@ try:
     for place in ("timeline", "memory"):
         go(place)
         until("(c => c && c.width && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(x => x))(document.querySelector('#view canvas'))", place)
+    # Dark or light: as the system is, until one is chosen; then as chosen. The browser's own parts follow.
     light = run("return getComputedStyle(document.body).backgroundColor")
+    devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    in_session("POST", "/refresh", {})
+    until("document.documentElement.dataset.ready === 'yes'", "the page is ready again")
+    until(f"getComputedStyle(document.body).backgroundColor !== '{light}' && getComputedStyle(document.documentElement).colorScheme === 'dark'", "dark as the system")
+    run("document.getElementById('theme').click()")
+    in_session("POST", "/refresh", {})
+    until("document.documentElement.dataset.ready === 'yes'", "the page is ready again")
+    until(f"getComputedStyle(document.body).backgroundColor === '{light}' && getComputedStyle(document.documentElement).colorScheme === 'light'", "light as chosen")
     run("document.getElementById('theme').click()")
     until(f"getComputedStyle(document.body).backgroundColor !== '{light}'", "dark")
     problems = [e for e in in_session("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]

@@ -6,7 +6,7 @@ const callText = i => i < 0 ? '(beginning)' : callNames[i][0];
 function pairs(title, list, other) {
 	return el('section', {}, el('h3', {}, title), table([
 		{title: 'instructions', n: true, value: e => e[3], show: e => grouped(e[3])}, {title: '%', n: true, value: e => e[3], show: e => percent(e[3], data.facts.insns)}, {title: 'calls', n: true, value: e => e[2], show: e => grouped(e[2])},
-		{title: 'function', value: e => callText(e[other]), show: e => callFunction(e[other]) ? el('a', {href: '#calls=' + linkOf(callFunction(e[other]))}, callText(e[other])) : callText(e[other])}], list));
+		{title: 'function', wide: true, value: e => callText(e[other]), show: e => callFunction(e[other]) ? el('a', {href: '#calls=' + linkOf(callFunction(e[other])), title: callText(e[other])}, callText(e[other])) : callText(e[other])}], list));
 }
 
 function graphOf(edges, chosen) {
@@ -28,7 +28,7 @@ function callsView(root, name) {
 	}
 	if (id < 0) {
 		root.append(el('p', {class: 'soft'}, 'The calls that cost most; darker functions execute more by themselves. Click one to go there.'), graphOf(edges.filter(e => e[0] >= 0 && e[3] > all / 200).slice(0, 70), -1), el('h3', {}, 'All pairs'), table([
-			{title: 'instructions', n: true, value: e => e[3], show: e => grouped(e[3])}, {title: 'calls', n: true, value: e => e[2], show: e => grouped(e[2])}, {title: 'caller', value: e => callText(e[0])}, {title: 'callee', value: e => callText(e[1])}], edges));
+			{title: 'instructions', n: true, value: e => e[3], show: e => grouped(e[3])}, {title: 'calls', n: true, value: e => e[2], show: e => grouped(e[2])}, {title: 'caller', wide: true, value: e => callText(e[0])}, {title: 'callee', wide: true, value: e => callText(e[1])}], edges));
 		return;
 	}
 	const callers = edges.filter(e => e[1] === id), callees = edges.filter(e => e[0] === id), near = new Set([id, ...callers.slice(0, 8).map(e => e[0]), ...callees.slice(0, 12).map(e => e[1])]);

@@ -9,7 +9,7 @@ function functionsView(root, filter) {
 		{title: 'with callees', n: true, value: f => f.all, show: f => percent(f.all, all)}, {title: 'calls', n: true, value: f => f.calls, show: f => grouped(f.calls)},
 		{title: 'reads', n: true, value: f => f.reads, show: f => grouped(f.reads)}, {title: 'writes', n: true, value: f => f.writes, show: f => grouped(f.writes)},
 		...missColumns(f => [f.misses, f.lastMisses]),
-		{title: 'function', value: f => f.name, show: functionLink}, {title: 'module', value: f => f.module}, {title: 'source', value: f => f.file ? f.file.replace(/.*\//, '') + ':' + f.line : ''}],
+		{title: 'function', value: f => f.name, show: functionLink, wide: true}, {title: 'module', value: f => f.module}, {title: 'source', value: f => f.file ? f.file.replace(/.*\//, '') + ':' + f.line : ''}],
 	functions, {filter, onfilter: text => history.replaceState(null, '', '#functions' + (text ? '=' + encodeURIComponent(text) : '')), rest: data.all_functions > functions.length ? ` (${grouped(data.all_functions)} in the recording)` : ''}));
 }
 
@@ -112,6 +112,6 @@ function blocksView(root, filter) {
 	root.append(el('h2', {}, 'Basic blocks'), el('p', {class: 'soft'}, 'Static blocks: longest runs of instructions that are entered at the first and left at the last only. Ending: NB always goes on, UB always jumps to one place, CB one of two, IJ several.'), table([
 		{title: 'instructions', n: true, value: b => b[5] * b[6], show: b => grouped(b[5] * b[6]), part: b => b[5] * b[6] / data.facts.insns}, {title: 'executed', n: true, value: b => b[5], show: b => grouped(b[5])}, {title: 'length', n: true, value: b => b[6]},
 		{title: 'bytes', n: true, value: b => b[7]}, {title: 'ending', value: b => b[8]}, {title: 'successors', n: true, value: b => b[9]}, {title: 'address', value: b => b[0]},
-		{title: 'function', value: b => b[1], show: b => el('a', {href: '#function=' + encodeURIComponent(b[1] + '@' + b[2])}, b[1])}, {title: 'module', value: b => b[2]}, {title: 'line', value: b => b[3] ? b[3] + ':' + b[4] : ''}],
+		{title: 'function', value: b => b[1], wide: true, show: b => el('a', {href: '#function=' + encodeURIComponent(b[1] + '@' + b[2]), title: b[1]}, b[1])}, {title: 'module', value: b => b[2]}, {title: 'line', value: b => b[3] ? b[3] + ':' + b[4] : ''}],
 	data.blocks, {filter, rest: data.all_blocks > data.blocks.length ? ` (${grouped(data.all_blocks)} in the recording)` : ''}));
 }

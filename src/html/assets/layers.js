@@ -130,5 +130,6 @@ function drawGraph(nodes, edges) {
 		inner.append(node);
 	});
 	box.append(picture);
-	return el('div', {}, panZoom(box, picture, inner, g.width, g.height), box);
+	const start = g.items[Math.max(0, nodes.findIndex(n => n.chosen))];
+	return el('div', {}, panZoom(box, picture, inner, g.width, g.height, start.x, start.y), box);
 }

@@ -31,7 +31,7 @@ function queryView(root) {
 			return;
 		}
 		const rows = JSON.parse(body || '[]'), names = rows.length ? Object.keys(rows[0]) : [];
-		place.replaceChildren(rows.length ? table(names.map(n => ({title: n, value: r => r[n], n: typeof rows[0][n] === 'number', show: r => r[n] === null ? '' : typeof r[n] === 'number' ? r[n].toLocaleString('en-US') : String(r[n])})), rows, {sort: -1}) : el('p', {}, 'No rows.'));
+		place.replaceChildren(rows.length ? table(names.map(n => ({title: n, value: r => r[n], n: typeof rows[0][n] === 'number', wide: typeof rows[0][n] !== 'number', show: r => r[n] === null ? '' : typeof r[n] === 'number' ? r[n].toLocaleString('en-US') : String(r[n])})), rows, {sort: -1}) : el('p', {}, 'No rows.'));
 	}
 	text.addEventListener('keydown', e => { e.stopPropagation(); if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) ask(); });
 	root.append(el('h2', {}, 'Query'), el('p', {class: 'soft'}, 'SQL over the recording, as in trackway sql; Ctrl-Enter asks. Tables: blocks, functions, block_runs, refs, calls, branches, threads, processes, modules, syscalls, signals, windows.'), text, el('div', {class: 'bar'}, el('button', {onclick: ask}, 'Ask')), place);
@@ -44,10 +44,13 @@ document.getElementById('command').textContent = data.facts.command.join(' ');
 
 function setTheme(theme) {
 	document.documentElement.dataset.theme = theme;
-	try { localStorage.setItem('trackway-theme', theme); } catch (e) { /* files may have no storage */ }
 	show();
 }
-const otherTheme = () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+function otherTheme() {
+	const theme = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark';
+	try { localStorage.setItem('trackway-theme', theme); } catch (e) { /* files may have no storage */ }
+	setTheme(theme);
+}
 document.getElementById('theme').addEventListener('click', otherTheme);
 
 const keys = document.getElementById('keys');

@@ -6,7 +6,10 @@ function memoryView(root) {
 		root.append(el('p', {}, 'This recording holds no references.'));
 		return;
 	}
-	const W = Math.max(600, (root.clientWidth || 1000) - 40), LEFT = 190, ROW = 3, GAP = 12, canvas = el('canvas', {role: 'img', 'aria-label': 'Heat map of memory over time', tabindex: 0}), box = el('div', {class: 'canvas', style: 'overflow:auto'}, canvas);
+	const W = Math.max(600, (root.clientWidth || 1000) - 40), LEFT = 190, ROW = 3, GAP = 12, HEAD = 20, canvas = el('canvas', {role: 'img', 'aria-label': 'Heat map of memory over time', tabindex: 0}), box = el('div', {class: 'canvas', style: 'overflow:auto'}, canvas);
+	/* Where there are several programs, whose memory it is stands above the regions of each. */
+	const several = new Set(regions.map(r => r.thread)).size > 1, begins = regions.map((r, i) => several && (!i || regions[i - 1].thread !== r.thread));
+	const owner = r => { const t = threadBySerial.get(r.thread); return t ? `${t.program} ${t.pid}` : ''; }, what = r => several ? `${r.name}, ${owner(r)}` : r.name;
 	let kind = 0, y = 24;
 	const cells = regions.map(r => {
 		const rows = [];
@@ -14,19 +17,20 @@ function memoryView(root) {
 			rows.push(r.cells.slice(i, i + 4));
 		return rows;
 	});
-	const tops = regions.map(r => { const top = y; y += Math.max(r.rows * ROW, 14) + GAP; return top; }), height = y + 24;
-	/* Where there are several programs, whose memory it is. */
-	const several = new Set(regions.map(r => r.thread)).size > 1, owner = r => { const t = threadBySerial.get(r.thread); return t ? `${t.program} ${t.pid}` : ''; }, what = r => several ? `${r.name}, ${owner(r)}` : r.name;
+	const tops = regions.map((r, i) => { y += begins[i] ? HEAD : 0; const top = y; y += Math.max(r.rows * ROW, 14) + GAP; return top; }), height = y + 24;
 	const value = c => kind === 0 ? c[2] + c[3] : kind === 1 ? c[2] : c[3];
 	function draw() {
 		const d = devicePixelRatio || 1, g = canvas.getContext('2d'), css = getComputedStyle(document.documentElement), color = n => css.getPropertyValue(n).trim();
 		const most = Math.log(1 + cells.reduce((m, list) => list.reduce((k, c) => Math.max(k, value(c)), m), 1)), w = (W - LEFT) / heat.columns;
 		canvas.width = W * d; canvas.height = height * d; canvas.style.width = W + 'px'; canvas.style.height = height + 'px';
 		g.scale(d, d);
-		g.font = '12px system-ui, sans-serif';
 		regions.forEach((r, i) => {
 			g.fillStyle = color('--text');
-			g.fillText(what(r).slice(0, 27), 4, tops[i] + 11);
+			g.font = 'bold 12px system-ui, sans-serif';
+			if (begins[i])
+				g.fillText(owner(r), 4, tops[i] - 7);
+			g.font = '12px system-ui, sans-serif';
+			g.fillText(shortened(g, r.name, LEFT - (several ? 20 : 10)), several ? 14 : 4, tops[i] + 11);
 			g.fillStyle = color('--panel');
 			g.fillRect(LEFT, tops[i], W - LEFT, Math.max(r.rows * ROW, 14));
 			for (const c of cells[i]) {

@@ -45,6 +45,15 @@ function drawTicks(g, from, to, x, y, w) {
 	}
 }
 
+/* A text as it is drawn, with its end cut off if it is wider than that. */
+function shortened(g, text, width) {
+	if (g.measureText(text).width <= width)
+		return text;
+	while (text && g.measureText(text + '…').width > width)
+		text = text.slice(0, -1);
+	return text + '…';
+}
+
 /* ---- buttons of which one is on ---- */
 
 function choice(labels, chosen, onchange) {
@@ -57,7 +66,7 @@ function choice(labels, chosen, onchange) {
 }
 
 /* ---- tables ----
- * columns: [{title, value: row => number or text, show: row => text or element, n: it is a number, part: row => 0..1, a bar behind it}]
+ * columns: [{title, value: row => number or text, show: row => text or element, n: it is a number, part: row => 0..1, a bar behind it, wide: texts that may be long}]
  */
 function table(columns, rows, {sort = 0, down = true, filter = '', onfilter = null, rest = ''} = {}) {
 	const STEP = 200;
@@ -70,13 +79,14 @@ function table(columns, rows, {sort = 0, down = true, filter = '', onfilter = nu
 		fill();
 	}});
 	const more = el('button', {onclick() { shown += 1000; fill(); }}, 'More rows');
-	const heads = columns.map((c, i) => el('th', {class: c.n ? 'n' : '', scope: 'col'}, el('button', {onclick() {
+	const share = 100 / columns.filter(c => c.wide).length, heads = columns.map((c, i) => el('th', {class: c.n ? 'n' : c.wide ? 'wide' : '', style: c.wide && `width: ${share}%`, scope: 'col'}, el('button', {onclick() {
 		down = sort === i ? !down : !!c.n;
 		sort = i;
 		fill();
 	}}, c.title)));
 	function cell(c, row) {
-		const td = el('td', {class: (c.n ? 'n' : '') + (c.part ? ' hot' : '')}, c.show ? c.show(row) : String(c.value(row) ?? ''));
+		const text = c.show ? c.show(row) : String(c.value(row) ?? '');
+		const td = el('td', {class: (c.n ? 'n' : c.wide ? 'wide' : '') + (c.part ? ' hot' : ''), title: !c.n && typeof text === 'string' && text}, text);
 		if (c.part)
 			td.style.setProperty('--part', (100 * c.part(row)).toFixed(1) + '%');
 		return td;
@@ -102,21 +112,24 @@ const functionLink = f => el('a', {href: '#function=' + linkOf(f), title: f.name
 
 /* ---- a picture that can be moved and zoomed: by wheel, drag, buttons and keys ---- */
 
-function panZoom(box, picture, inner, width, height) {
+/* At first as much is shown around the point (startX, startY) as can be read. */
+function panZoom(box, picture, inner, width, height, startX, startY) {
 	let x = 0, y = 0, scale = 1, drag = null;
 	const set = () => inner.setAttribute('transform', `translate(${x} ${y}) scale(${scale})`);
 	function zoom(factor, cx, cy) {
-		const next = Math.max(0.05, Math.min(6, scale * factor));
+		const next = Math.max(0.01, Math.min(6, scale * factor));
 		x = cx - (cx - x) * next / scale;
 		y = cy - (cy - y) * next / scale;
 		scale = next;
 		set();
 	}
-	function fit() {
+	/* Along one axis: the middle if all is to be seen, else the start near the beginning, without room left over at either end. */
+	const place = (room, size, at, share) => size <= room - 20 ? (room - size) / 2 : Math.min(10, Math.max(room - size - 10, room * share - at));
+	function fit(least = 0.01) {
 		const w = box.clientWidth || 800, h = box.clientHeight || 500;
-		scale = Math.min(1, Math.max(0.3, Math.min(w / (width + 20), h / (height + 20))));
-		x = Math.max(10, (w - width * scale) / 2);
-		y = 10;
+		scale = Math.min(1, Math.max(least, Math.min((w - 20) / width, (h - 20) / height)));
+		x = place(w, width * scale, startX * scale, 0.5);
+		y = height * scale <= h - 20 ? 10 : place(h, height * scale, startY * scale, 0.2);
 		set();
 	}
 	const middle = f => zoom(f, box.clientWidth / 2, box.clientHeight / 2);
@@ -135,6 +148,6 @@ function panZoom(box, picture, inner, width, height) {
 		e.preventDefault();
 		e.stopPropagation();
 	});
-	requestAnimationFrame(fit);
-	return el('span', {class: 'bar'}, el('button', {onclick: () => middle(1.25), 'aria-label': 'Larger'}, '+'), el('button', {onclick: () => middle(0.8), 'aria-label': 'Smaller'}, '−'), el('button', {onclick: fit}, 'Fit'));
+	requestAnimationFrame(() => fit(0.8));
+	return el('span', {class: 'bar'}, el('button', {onclick: () => middle(1.25), 'aria-label': 'Larger'}, '+'), el('button', {onclick: () => middle(0.8), 'aria-label': 'Smaller'}, '−'), el('button', {onclick: () => fit()}, 'Fit'));
 }

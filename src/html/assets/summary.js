@@ -57,7 +57,7 @@ function summaryView(root) {
 		{title: 'self', n: true, value: r => r.self, show: r => percent(r.self, f.insns), part: r => r.self / f.insns},
 		{title: 'with callees', n: true, value: r => r.all, show: r => percent(r.all, f.insns)},
 		{title: 'references', n: true, value: r => r.refs, show: r => scaled(r.refs)},
-		{title: 'function', value: r => r.name, show: functionLink}, {title: 'module', value: r => r.module},
+		{title: 'function', value: r => r.name, show: functionLink, wide: true}, {title: 'module', value: r => r.module},
 		{title: 'source', value: r => r.file ? r.file.replace(/.*\//, '') + ':' + r.line : ''}], hottest));
 	const notes = missing();
 	if (notes.length || data.unnamed.length)

@@ -20,7 +20,7 @@ function timelineView(root) {
 		lanes.forEach((t, i) => {
 			const y = 24 + i * LANE;
 			g.fillStyle = color('--text');
-			g.fillText(`${t.pid === t.tid ? 'process ' + t.pid : 'thread ' + t.tid} ${t.program}`.slice(0, 28), 6, y + 15);
+			g.fillText(shortened(g, `${t.pid === t.tid ? 'process ' + t.pid : 'thread ' + t.tid} ${t.program}`, GUTTER - 12), 6, y + 15);
 			g.fillStyle = color('--accent-soft');
 			g.strokeStyle = color('--accent');
 			const a = Math.max(GUTTER, x(t.from)), b = Math.min(w - 10, Math.max(x(t.to), x(t.from) + 2));
@@ -94,7 +94,7 @@ function timelineView(root) {
 	root.append(el('div', {class: 'two'}, el('section', {}, el('h3', {}, 'System calls by name'), table([
 		{title: 'time', n: true, value: s => s.ns, show: s => time(s.ns)}, {title: 'calls', n: true, value: s => s.calls, show: s => grouped(s.calls)}, {title: 'call', value: s => s.name}], [...sums.values()])),
 	el('section', {}, el('h3', {}, 'The longest'), table([
-		{title: 'time', n: true, value: c => c[2] - c[1], show: c => time(c[2] - c[1])}, {title: 'at', n: true, value: c => c[1], show: c => time(c[1])}, {title: 'thread', n: true, value: c => c[0]}, {title: 'call', value: c => c[3]}], data.syscalls))));
+		{title: 'time', n: true, value: c => c[2] - c[1], show: c => time(c[2] - c[1])}, {title: 'at', n: true, value: c => c[1], show: c => time(c[1])}, {title: 'thread', n: true, value: c => c[0]}, {title: 'call', wide: true, value: c => c[3]}], data.syscalls))));
 	root.append(el('h3', {}, 'Threads'), table([
 		{title: 'thread', n: true, value: t => t.serial}, {title: 'pid', n: true, value: t => t.pid}, {title: 'tid', n: true, value: t => t.tid}, {title: 'program', value: t => t.program},
 		{title: 'instructions', n: true, value: t => t.insns, show: t => grouped(t.insns), part: t => t.insns / data.facts.insns}, {title: 'references', n: true, value: t => t.refs, show: t => grouped(t.refs)}, {title: 'from', n: true, value: t => t.from, show: t => time(t.from)}, {title: 'to', n: true, value: t => t.to, show: t => time(t.to)}], threads, {sort: 4}));
