@@ -64,6 +64,10 @@ enum tw_called_kind {
 	TW_CALLED_TASK_GROUP_END,
 	TW_CALLED_DOACROSS_POST,
 	TW_CALLED_DOACROSS_WAIT,
+	/* data between threads: (descriptor, ...); a negative result: nothing was handed over */
+	TW_CALLED_GIVE_DATA,
+	TW_CALLED_TAKE_DATA,
+	TW_CALLED_SEND_SIGNAL, /* (to whom, signal) */
 	TW_NCALLED_KINDS
 };
 
@@ -207,9 +211,41 @@ enum tw_called_kind {
 	X("GOMP_doacross_ull_post", DOACROSS_POST)                                                                                         \
 	X("GOMP_doacross_ull_wait", DOACROSS_WAIT)
 
-#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X)
+#define TW_CALLED_DATA(X)                                                                                                                  \
+	X("write", GIVE_DATA)                                                                                                              \
+	X("writev", GIVE_DATA)                                                                                                             \
+	X("send", GIVE_DATA)                                                                                                               \
+	X("sendto", GIVE_DATA)                                                                                                             \
+	X("sendmsg", GIVE_DATA)                                                                                                            \
+	X("sendmmsg", GIVE_DATA)                                                                                                           \
+	X("connect", GIVE_DATA)                                                                                                            \
+	X("shutdown", GIVE_DATA)                                                                                                           \
+	X("close", GIVE_DATA)                                                                                                              \
+	X("read", TAKE_DATA)                                                                                                               \
+	X("readv", TAKE_DATA)                                                                                                              \
+	X("recv", TAKE_DATA)                                                                                                               \
+	X("recvfrom", TAKE_DATA)                                                                                                           \
+	X("recvmsg", TAKE_DATA)                                                                                                            \
+	X("recvmmsg", TAKE_DATA)                                                                                                           \
+	X("accept", TAKE_DATA)                                                                                                             \
+	X("accept4", TAKE_DATA)                                                                                                            \
+	X("kill", SEND_SIGNAL)                                                                                                             \
+	X("sigqueue", SEND_SIGNAL)                                                                                                         \
+	X("pthread_kill", SEND_SIGNAL)                                                                                                     \
+	X("pthread_sigqueue", SEND_SIGNAL)
+
+#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X)
 
 #define TW_CALLED_ONE(name, kind) +1
-enum { TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE) };
+enum { TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE), TW_NCALLED_WITHOUT_DATA = TW_NCALLED - (0 TW_CALLED_DATA(TW_CALLED_ONE)) };
+
+/* What a recording's header says of `calls` begins so, and the names that were given follow, each behind a comma. */
+#define TW_CALLS_KNOWN "known+"
+
+/* The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over. */
+static inline unsigned tw_called_named_from(const char *calls)
+{
+	return calls[0] && calls[sizeof "known" - 1] == '+' ? TW_NCALLED : TW_NCALLED_WITHOUT_DATA;
+}
 
 #endif

@@ -12,7 +12,7 @@ static const uint8_t known[] = {TW_CALLED(KIND_OF)};
 /* The number of a function among those that were named when recording; -1: it was not. */
 static long number_of(const char *calls, const char *name, size_t bytes)
 {
-	for (long i = TW_NCALLED; (calls = strchr(calls, ',')); i++) {
+	for (long i = tw_called_named_from(calls); (calls = strchr(calls, ',')); i++) {
 		calls++;
 		if (strcspn(calls, ",") == bytes && !memcmp(calls, name, bytes))
 			return i;
@@ -39,13 +39,13 @@ int tw_calling_kinds_init(struct tw_calling_kinds *k, const struct tw_context *c
 {
 	const char *calls = tw_recording_info(tw_context_recording(c))->calls;
 	int error = 0;
-	k->n = TW_NCALLED;
+	k->n = tw_called_named_from(calls);
 	for (const char *p = calls; (p = strchr(p, ',')); p++)
 		k->n++;
 	k->kind = calloc(k->n, 1);
 	if (!k->kind)
 		return TW_ERR_MEMORY;
-	memcpy(k->kind, known, sizeof known);
+	memcpy(k->kind, known, tw_called_named_from(calls));
 	for (; options->option && !error; options++)
 		error = take_option(k, c, options);
 	return error;

@@ -169,19 +169,37 @@ int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const
 	return result ? result : append(w, a);
 }
 
+/* What of the page lies in [start, end). */
+static void forget_page(struct tw_epoch_page *p, uint64_t start, uint64_t end)
+{
+	const uint64_t first = tw_page_address(p->key), from = start > first ? start - first : 0;
+	for (unsigned i = 0; i < TW_EPOCH_SEERS; i++)
+		p->seen[i].epoch = 0;
+	for (uint64_t at = from & ~7ull; at < PAGE && first + at < end; at += 8) {
+		free(p->words[at / 8].more);
+		memset(&p->words[at / 8], 0, sizeof p->words[at / 8]);
+	}
+}
+
+static int lies_in(const struct tw_epoch_page *p, uint32_t program, uint64_t start, uint64_t end)
+{
+	const uint64_t first = tw_page_address(p->key);
+	return tw_page_process(p->key) == program && first < end && first + PAGE > start;
+}
+
 void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint64_t end)
 {
-	for (uint64_t at = start & ~7ull; at < end;) {
+	const uint64_t n = (end - (start & ~(uint64_t)(PAGE - 1)) + PAGE - 1) / PAGE;
+	if (n > s->n) {
+		for (size_t i = 0; i < s->room; i++)
+			if (s->pages[i] && lies_in(s->pages[i], program, start, end))
+				forget_page(s->pages[i], start, end);
+		return;
+	}
+	for (uint64_t at = start & ~(uint64_t)(PAGE - 1); at < end; at += PAGE) {
 		struct tw_epoch_page *p = find_page(s, tw_page_key(program, at));
-		const uint64_t page_end = (at | (PAGE - 1)) + 1;
-		for (unsigned i = 0; p && i < TW_EPOCH_SEERS; i++)
-			p->seen[i].epoch = 0;
-		for (; p && at < end && at < page_end; at += 8) {
-			struct tw_epoch_word *w = &p->words[at % PAGE / 8];
-			free(w->more);
-			memset(w, 0, sizeof *w);
-		}
-		at = p ? at : page_end;
+		if (p)
+			forget_page(p, start, end);
 	}
 }
 

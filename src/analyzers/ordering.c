@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /* What a thing is: one address may be several. */
-enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC };
+enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC, CHANNEL, SIGNAL };
 
 enum { PHASES = 4 };
 
@@ -101,6 +102,7 @@ void tw_ordering_free(struct tw_ordering *o)
 		tw_clocks_free(&o->tasks[i].made);
 	free(o->threads);
 	free(o->things);
+	tw_descriptors_free(&o->descriptors);
 	free(o->births);
 	free(o->early);
 	free(o->teams);
@@ -316,6 +318,16 @@ static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, con
 	return error;
 }
 
+/* What a thread did before it said what handles a signal comes before that; what sent the signal, before who waited for it goes on. */
+static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_syscall *call)
+{
+	if (call->number == SYS_rt_sigaction && call->args[1] && !call->result)
+		return release_to(o, t, call->args[0], SIGNAL);
+	if (call->number == SYS_rt_sigtimedwait && call->result > 0)
+		return acquire_from(o, t, (uint64_t)call->result, SIGNAL);
+	return tw_descriptors_syscall(&o->descriptors, t->program, call);
+}
+
 int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
 {
 	const struct tw_keyframe *key = e->payload;
@@ -328,6 +340,10 @@ int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const
 	case TW_EVENT_SEGBASE:
 		t->fs = base->seg == TW_SEG_FS ? base->base : t->fs;
 		return 0;
+	case TW_EVENT_SYSCALL:
+		return take_syscall(o, t, e->payload);
+	case TW_EVENT_SIGNAL:
+		return acquire_from(o, t, ((const struct tw_signal *)e->payload)->number, SIGNAL);
 	case TW_EVENT_FORK:
 		return fork->child_pid == t->process ? note_birth(o, t, fork->child_tid) : 0;
 	case TW_EVENT_THREAD_START:
@@ -618,6 +634,20 @@ int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t
 	return error;
 }
 
+/* ---- data ---- */
+
+static int give_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+{
+	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
+	return channel == TW_CHANNEL_NONE ? 0 : release_to(o, t, channel, CHANNEL);
+}
+
+static int take_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+{
+	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
+	return channel == TW_CHANNEL_NONE ? 0 : acquire_from(o, t, channel, CHANNEL);
+}
+
 /* ---- calls ---- */
 
 static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
@@ -650,6 +680,10 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 		return release(t, &team_of(o, t)->copied);
 	case TW_CALLED_TASK:
 		return make_task(o, t, c);
+	case TW_CALLED_SEND_SIGNAL:
+		return release_to(o, t, c->args[1], SIGNAL);
+	case TW_CALLED_GIVE_DATA:
+		return give_data(o, t, c->args[0]);
 	case TW_CALLED_DOACROSS_POST:
 		return release(t, &team_of(o, t)->posted);
 	default:
@@ -699,6 +733,8 @@ static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struc
 	case TW_CALLED_TASK_WAIT:
 	case TW_CALLED_TASK_GROUP_END:
 		return acquire(t, &team_of(o, t)->tasks);
+	case TW_CALLED_TAKE_DATA:
+		return result >= 0 ? take_data(o, t, c->args[0]) : 0;
 	case TW_CALLED_DOACROSS_WAIT:
 		return acquire(t, &team_of(o, t)->posted);
 	default:

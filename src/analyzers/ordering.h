@@ -1,5 +1,5 @@
 /*
- * What orders threads: happens-before, from the calls that make and await threads, lock, signal, wait, and hand work over, and from atomic variables.
+ * What orders threads: happens-before, from the calls that make and await threads, lock, signal, wait, hand work or data over, and from atomic variables.
  *
  * Every thread has a vector clock. What gives something away (unlocks, signals, arrives at a barrier, stores to an atomic variable) *releases*: it adds what its thread knows to the
  * clocks of the thing, and its thread's own clock goes on. What gets something *acquires*: it learns what those clocks know.
@@ -15,6 +15,7 @@
 
 #include "analyzers/calling.h"
 #include "analyzers/clocks.h"
+#include "analyzers/descriptors.h"
 #include "analyzers/held.h"
 
 struct tw_ordering_team;
@@ -60,6 +61,7 @@ struct tw_ordering_early {
 struct tw_ordering {
 	struct tw_ordering_thread *threads; /* by index in the recording */
 	size_t n_threads;
+	struct tw_descriptors descriptors;
 	int without_locks;                /* locks order nothing (lockset.h) */
 	struct tw_ordering_thing *things; /* open hash */
 	size_t n_things, things_room;

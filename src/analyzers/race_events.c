@@ -77,8 +77,14 @@ static void take_syscall(struct tw_race_state *s, const struct tw_race_thread *t
 {
 	if (e->number == SYS_futex)
 		tw_race_mark_waited(s, t, e->args[0], 4);
-	if (e->number == SYS_munmap && !e->result)
-		tw_epoch_forget(&s->shadow, t->order->program, e->args[0], e->args[0] + e->args[1]);
+}
+
+/* Memory that was mapped is new. What was unmapped is not forgotten: another thread may have mapped it again before the call returned. */
+static void take_mapping(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
+{
+	const uint64_t bytes = e->number == SYS_mmap ? e->args[1] : e->number == SYS_mremap ? e->args[2] : 0, at = (uint64_t)e->result;
+	if (bytes && e->result > 0 && !(e->number == SYS_mremap && at == e->args[0]))
+		tw_epoch_forget(&s->shadow, t->order->program, at, at + bytes);
 }
 
 /* Has the process more than one thread from here on? Who made the other, or that other, comes first. */
@@ -90,16 +96,29 @@ static int makes_thread(const struct tw_race_thread *t, const struct tw_event *e
 	       (e->type == TW_EVENT_THREAD_START && start->pid != start->tid);
 }
 
+/* The thread ends with locks: robust ones are given to who asks for them next. */
+static int leave_locks(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	int error = 0;
+	for (size_t i = 0; i < t->held.n && !error; i++)
+		error = tw_ordering_lock(&s->ordering, t->order, &(struct tw_held_step){TW_HELD_GIVEN, t->held.items[i], 0});
+	return error;
+}
+
 int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
 {
 	struct tw_calling_step step;
 	if (makes_thread(t, e) && !tw_race_is_threaded(s, t->order->program))
 		s->threaded[s->n_threaded++] = t->order->program;
+	if (e->type == TW_EVENT_SYSCALL)
+		take_mapping(s, t, e->payload);
 	if (e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
 		take_syscall(s, t, e->payload);
 	if (e->type == TW_EVENT_KEYFRAME && !t->order->fs)
 		begin_stack(s, t, e->payload);
 	int error = tw_ordering_event(&s->ordering, t->order, e);
+	if (!error && e->type == TW_EVENT_THREAD_END)
+		error = leave_locks(s, t);
 	do {
 		if (!error)
 			error = tw_calling_take(&t->calling, &s->kinds, e, &step);

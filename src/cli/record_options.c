@@ -10,6 +10,7 @@
 #include "channel/spool.h"
 
 #include <stdlib.h>
+#include <trackway/called.h>
 
 int tw_record_bad_usage(const char *what, const char *value)
 {
@@ -208,7 +209,7 @@ static int set_number(uint32_t *to, const char *option, uint32_t most, const cha
 /* Calls are told, also of the functions `more`, with commas between. */
 static int set_calls(struct record *r, const char *more)
 {
-	const char *before = r->calls ? r->calls : "known";
+	const char *before = r->calls ? r->calls : TW_CALLS_KNOWN;
 	char *calls = NULL;
 	if (asprintf(&calls, "%s%s%s", before, more && *more ? "," : "", more ? more : "") < 0)
 		return tw_record_bad_usage("no memory for", "--calls");

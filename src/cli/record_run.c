@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <trackway/called.h>
 
 const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH])
 {
@@ -51,7 +52,7 @@ int tw_record_start_collector(struct record *r)
 	    .tell_left = r->quiet ? NULL : tw_spooling_tell,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
-	    .calls = r->calls ? r->calls + strlen("known") : NULL,
+	    .calls = r->calls ? r->calls + strlen(TW_CALLS_KNOWN) : NULL,
 	    .learn = r->learn && r->budget.period && !r->instrumented ? r->learn_what & TW_LEARN_ALL : 0,
 	    .stack = !r->instrumented && (r->learn_what & TW_LEARN_CONTEXTS) != 0,
 	    .seeks = !r->instrumented && (r->learn_what & ~(unsigned)TW_LEARN_ALL) != 0,

@@ -123,11 +123,12 @@ static const char *called_name(const struct tw_recording *r, uint32_t function, 
 	static const char *const known[] = {TW_CALLED(NAME_OF)};
 #undef NAME_OF
 	const char *name = tw_recording_info(r)->calls;
-	if (function < TW_NCALLED) {
+	const uint32_t named = name ? tw_called_named_from(name) : TW_NCALLED;
+	if (function < named) {
 		*n = (int)strlen(known[function]);
 		return known[function];
 	}
-	for (uint32_t i = TW_NCALLED; name && (name = strchr(name, ',')); i++) {
+	for (uint32_t i = named; name && (name = strchr(name, ',')); i++) {
 		name++;
 		*n = (int)strcspn(name, ",");
 		if (i == function)

@@ -1,5 +1,12 @@
 /* pthreads, C11 threads, semaphores and atomics. */
 #include "cases.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <stdint.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -1130,6 +1137,187 @@ static void disjoint_parts(void)
 	both(left_half, left_half);
 }
 
+/* ---- data and signals that are handed over ---- */
+
+static int pipe_ends[2], socket_ends[2], event, piped, answered, through_event, at_end;
+static void *write_all(void *a)
+{
+	uint64_t one = 1;
+	char c = 0;
+	piped = 7;
+	if (write(pipe_ends[1], "x", 1) != 1 || read(socket_ends[0], &c, 1) != 1)
+		abort();
+	answered++;
+	through_event = 7;
+	if (write(event, &one, sizeof one) != sizeof one)
+		abort();
+	at_end = 7;
+	close(pipe_ends[1]);
+	return a;
+}
+static void *read_all(void *a)
+{
+	uint64_t n;
+	char c;
+	if (read(pipe_ends[0], &c, 1) != 1)
+		abort();
+	piped++;
+	answered = 7;
+	if (send(socket_ends[1], "x", 1, 0) != 1 || read(event, &n, sizeof n) != sizeof n)
+		abort();
+	through_event++;
+	if (read(pipe_ends[0], &c, 1) != 0)
+		abort();
+	at_end++;
+	return a;
+}
+static void descriptors(void)
+{
+	event = eventfd(0, 0);
+	if (pipe(pipe_ends) || socketpair(AF_UNIX, SOCK_STREAM, 0, socket_ends) || event < 0)
+		abort();
+	both(read_all, write_all);
+}
+
+static int for_handler, for_waiter;
+static atomic_int handled;
+static void handle(int number)
+{
+	(void)number;
+	for_handler++;
+	atomic_store_explicit(&handled, 1, memory_order_relaxed);
+}
+static void *be_signalled(void *a)
+{
+	sigset_t set;
+	int number;
+	while (!atomic_load_explicit(&handled, memory_order_relaxed))
+		usleep(100);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigwait(&set, &number);
+	for_waiter++;
+	return a;
+}
+static void signals(void)
+{
+	pthread_t t;
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGUSR1, handle);
+	pthread_create(&t, NULL, be_signalled, NULL);
+	for_handler = 7;
+	pthread_kill(t, SIGUSR1);
+	for_waiter = 7;
+	pthread_kill(t, SIGUSR2);
+	pthread_join(t, NULL);
+}
+
+/* What one thread unmaps the other may be given. */
+static void *map_again(void *a)
+{
+	for (int i = 0; i < 500; i++) {
+		int *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		*p = 7;
+		munmap(p, 65536);
+	}
+	return a;
+}
+static void mapped_memory(void)
+{
+	pthread_t t[8];
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, map_again, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* The owner of a robust lock ends with it; others hear of that, and have it. */
+static pthread_mutex_t robust, inherits;
+static int left_behind, by_priority;
+static void *end_with_lock(void *a)
+{
+	pthread_mutex_lock(&robust);
+	left_behind++;
+	return a;
+}
+static void *take_over(void *a)
+{
+	if (pthread_mutex_lock(&robust) == EOWNERDEAD)
+		pthread_mutex_consistent(&robust);
+	left_behind++;
+	pthread_mutex_unlock(&robust);
+	for (int i = 0; i < TURNS; i++) {
+		pthread_mutex_lock(&inherits);
+		by_priority++;
+		pthread_mutex_unlock(&inherits);
+	}
+	return a;
+}
+static void robust_lock(void)
+{
+	pthread_mutexattr_t a;
+	pthread_t t[3];
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&robust, &a);
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&inherits, &a);
+	pthread_create(&t[0], NULL, end_with_lock, NULL);
+	usleep(20000);
+	pthread_create(&t[1], NULL, take_over, NULL);
+	pthread_create(&t[2], NULL, take_over, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* A pipe orders what comes before the write, not what comes after it. */
+static int late_ends[2];
+int after_writing;
+static void *write_then_change(void *a)
+{
+	if (write(late_ends[1], "x", 1) != 1)
+		abort();
+	after_writing = 7;
+	return a;
+}
+static void *read_then_change(void *a)
+{
+	char c;
+	if (read(late_ends[0], &c, 1) != 1)
+		abort();
+	after_writing++;
+	return a;
+}
+static void write_too_early(void)
+{
+	if (pipe(late_ends))
+		abort();
+	both(read_then_change, write_then_change);
+}
+/* Files hand nothing over. */
+static int written_to;
+int beside_file;
+static void *write_to_file(void *a)
+{
+	for (int i = 0; i < TURNS; i++) {
+		char c = 0;
+		beside_file++;
+		if (write(written_to, "x", 1) != 1 || pread(written_to, &c, 1, 0) < 0)
+			abort();
+	}
+	return a;
+}
+static void through_file(void)
+{
+	written_to = open("/dev/zero", O_RDWR);
+	both(write_to_file, write_to_file);
+	close(written_to);
+}
+
 const struct test_case cases[] = {RACY(plain_counter, plain),
                                   RACY(two_writers, write_only),
                                   RACY(reader_and_writer, read_write),
@@ -1163,6 +1351,8 @@ const struct test_case cases[] = {RACY(plain_counter, plain),
                                   OBJECT(free_and_use, "*"),
                                   RACY(overlapping_parts, table),
                                   RACY(write_outside, relock),
+                                  RACY(write_too_early, after_writing),
+                                  RACY(through_file, beside_file),
                                   FREE(mutex_counter),
                                   FREE(mutex_trylock),
                                   FREE(mutex_recursive),
@@ -1199,4 +1389,8 @@ const struct test_case cases[] = {RACY(plain_counter, plain),
                                   FREE(stacks_reused),
                                   FREE(timed_locks),
                                   FREE(disjoint_parts),
+                                  FREE(descriptors),
+                                  FREE(signals),
+                                  FREE(mapped_memory),
+                                  FREE(robust_lock),
                                   {NULL, NULL, NULL}};

@@ -1,0 +1,42 @@
+/*
+ * Which descriptors threads hand data over by: pipes, sockets, eventfds. What a write gives, a read of the same channel gets.
+ *
+ * The system calls tell what a descriptor is. Each eventfd is a channel of its own. All pipes of a program are one, and all its sockets: which two ends belong together is not recorded.
+ */
+#ifndef TW_DESCRIPTORS_H
+#define TW_DESCRIPTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <trackway/event.h>
+
+enum {
+	TW_CHANNEL_UNKNOWN, /* its making was not seen: what is not input, output and errors of the process counts as a pipe */
+	TW_CHANNEL_NONE,    /* a file, or what else hands nothing over */
+	TW_CHANNEL_PIPES,
+	TW_CHANNEL_SOCKETS,
+	TW_CHANNEL_EVENTS, /* from here on: eventfds */
+};
+
+struct tw_descriptor_table {
+	uint32_t program;
+	uint32_t *channel; /* by descriptor */
+	size_t n;
+};
+
+/* All zeros: none. */
+struct tw_descriptors {
+	struct tw_descriptor_table *tables;
+	size_t n, room;
+	uint32_t events; /* so many eventfds were made */
+};
+
+/* 0 or TW_ERR_MEMORY. */
+int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const struct tw_syscall *call);
+
+/* TW_CHANNEL_NONE, or TW_CHANNEL_PIPES and more. */
+uint32_t tw_descriptors_channel(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor);
+
+void tw_descriptors_free(struct tw_descriptors *d);
+
+#endif
