@@ -1,4 +1,5 @@
 #include "base/numbered.h"
+#include "base/zeros.h"
 
 #include <sys/mman.h>
 
@@ -14,16 +15,15 @@ static size_t row_bytes(const struct tw_numbered *t)
 void tw_numbered_free(struct tw_numbered *t)
 {
 	for (uint32_t i = 0; i < t->n_rows; i++)
-		if (t->row[t->upper[i]])
-			munmap(t->row[t->upper[i]], row_bytes(t));
+		tw_zeros_free(t->row[t->upper[i]], row_bytes(t));
 }
 
 void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper)
 {
 	if (t->row[upper])
 		return t->row[upper];
-	void *row = mmap(NULL, row_bytes(t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (row == MAP_FAILED)
+	void *row = tw_zeros_new(row_bytes(t));
+	if (!row)
 		return NULL;
 	for (size_t i = 0; t->fill && i < row_bytes(t) / sizeof t->fill; i++)
 		((uint64_t *)row)[i] = t->fill;
@@ -45,5 +45,5 @@ void tw_numbered_forget(struct tw_numbered *t, uint32_t first)
 	}
 	void *gone = *row;
 	__atomic_store_n(row, NULL, __ATOMIC_RELEASE);
-	munmap(gone, row_bytes(t));
+	tw_zeros_free(gone, row_bytes(t));
 }

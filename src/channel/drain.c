@@ -298,7 +298,7 @@ static void clear_slot(struct tw_collector *c, uint32_t s)
 void tw_drain_clear_slots(struct tw_collector *c, uint64_t now)
 {
 	unsigned most = CLEARED;
-	for (uint32_t s = 0; s < c->control->sizes.slots && most; s++) {
+	for (uint32_t s = 0; s < tw_channel_slots_used(c->control) && most; s++) {
 		const struct tw_drained *t = &c->thread[s];
 		if (t->active || !t->freed || now - t->freed < FREE_NS)
 			continue;

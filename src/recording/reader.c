@@ -4,6 +4,7 @@
  */
 #include "recording/reader_state.h"
 #include "recording/value_map.h"
+#include "base/zeros.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,15 +90,28 @@ static int say_why_open(struct tw_recording *r)
 	return r->info.failure ? TW_OK : tw_fail(TW_ERR_MEMORY, "header");
 }
 
+struct tw_recording *tw_reader_new(const char *of)
+{
+	struct tw_recording *r = tw_zeros_new(sizeof *r);
+	if (r) {
+		r->dir_fd = -1;
+		r->table.item = sizeof(struct tw_descriptor *);
+		r->values = tw_value_map_new();
+	}
+	if (r && r->values)
+		return r;
+	tw_recording_close(r);
+	tw_fail(TW_ERR_MEMORY, "%s", of);
+	return NULL;
+}
+
 int tw_recording_open(const char *dir, struct tw_recording **out)
 {
-	struct tw_recording *r = calloc(1, sizeof *r);
+	struct tw_recording *r = tw_reader_new(dir);
 	*out = NULL;
 	if (!r)
-		return tw_fail(TW_ERR_MEMORY, "%s", dir);
-	r->dir_fd = -1;
-	r->values = tw_value_map_new();
-	int error = r->values ? tw_header_read(dir, &r->info) : tw_fail(TW_ERR_MEMORY, "%s", dir);
+		return TW_ERR_MEMORY;
+	int error = tw_header_read(dir, &r->info);
 	if (!error)
 		error = open_directory(r, dir);
 	if (!error)
@@ -145,8 +159,7 @@ void tw_recording_close(struct tw_recording *r)
 		free(((struct tw_problem *)r->problems.items)[i].text);
 	for (size_t i = 0; i < r->blocks.n; i++)
 		free(((void **)r->blocks.items)[i]);
-	for (uint32_t i = 0; i < r->n_uppers; i++)
-		free(r->table[r->uppers[i]]);
+	tw_numbered_free(&r->table);
 	if (r->dir_fd >= 0)
 		close(r->dir_fd);
 	tw_processes_free(&r->processes);
@@ -159,7 +172,7 @@ void tw_recording_close(struct tw_recording *r)
 	free(r->notes.items);
 	tw_value_map_free(r->values);
 	tw_header_free(&r->info);
-	free(r);
+	tw_zeros_free(r, sizeof *r);
 }
 
 /* ---- asking ---- */
@@ -255,7 +268,7 @@ void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out)
 
 const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r, uint32_t number)
 {
-	const struct tw_descriptor **row = r->table[number >> 16];
+	const struct tw_descriptor **row = tw_numbered_row(&r->table, number >> 16);
 	return row ? row[number & 0xffff] : NULL;
 }
 

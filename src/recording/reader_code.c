@@ -12,15 +12,13 @@
 /* TW_ERR_DAMAGED: there is one of this number. */
 static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 {
-	const struct tw_descriptor ***row = &r->table[d->number >> 16];
-	if (!*row && (*row = calloc(65536, sizeof **row)))
-		r->uppers[r->n_uppers++] = (uint16_t)(d->number >> 16);
-	if (*row && (*row)[d->number & 0xffff])
+	const struct tw_descriptor **row = tw_numbered_add_row(&r->table, d->number >> 16);
+	if (row && row[d->number & 0xffff])
 		return TW_ERR_DAMAGED;
 	const struct tw_descriptor **item = tw_reader_add(&r->descriptors, sizeof *item);
-	if (!*row || !item)
+	if (!row || !item)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
-	*item = (*row)[d->number & 0xffff] = d;
+	*item = row[d->number & 0xffff] = d;
 	return tw_value_map_add(r->values, NULL, d);
 }
 

@@ -7,13 +7,11 @@
 
 int tw_recording_live(const struct tw_recording_info *info, struct tw_recording **out)
 {
-	struct tw_recording *r = calloc(1, sizeof *r);
+	struct tw_recording *r = tw_reader_new("recording");
 	*out = NULL;
 	if (!r)
-		return tw_fail(TW_ERR_MEMORY, "recording");
-	r->dir_fd = -1;
-	r->values = tw_value_map_new();
-	int error = r->values ? tw_info_copy(&r->info, info) : tw_fail(TW_ERR_MEMORY, "recording");
+		return TW_ERR_MEMORY;
+	int error = tw_info_copy(&r->info, info);
 	if (error) {
 		tw_recording_close(r);
 		return error;

@@ -5,6 +5,7 @@
 #ifndef TW_READER_STATE_H
 #define TW_READER_STATE_H
 
+#include "base/numbered.h"
 #include "recording/budget.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
@@ -47,13 +48,14 @@ struct tw_recording {
 	const struct tw_budget *budget; /* in one of these; NULL: there is none */
 	const struct tw_budget_end *budget_end;
 	size_t budget_periods;
-	struct tw_reader_list names;               /* struct tw_names_block: those of the names */
-	const struct tw_descriptor **table[65536]; /* by upper half, then by lower; NULL: there are none... */
-	uint32_t n_uppers;
-	uint16_t uppers[65536]; /* ...but of these */
+	struct tw_reader_list names; /* struct tw_names_block: those of the names */
+	struct tw_numbered table;    /* const struct tw_descriptor * */
 	struct tw_value_map *values;
 	struct tw_reader_most most;
 };
+
+/* It is all zeros but for what a recording that holds nothing has. NULL: no memory, which is told. */
+struct tw_recording *tw_reader_new(const char *of);
 
 /* A file mapped for scanning. */
 struct tw_reader_file {

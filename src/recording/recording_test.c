@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
@@ -402,6 +404,30 @@ static void any_byte(const char *path)
 	}
 }
 
+/* ---- page faults ---- */
+
+static long faults(void)
+{
+	struct rusage u;
+	CHECK(!getrusage(RUSAGE_SELF, &u));
+	return u.ru_minflt;
+}
+
+/* A recorder opens what it has written to keep names. Its heap has room then that was never touched, and that is not to be cleared. */
+static void opening_touches_little(void)
+{
+	enum { ROOM = 8 << 20, MOST = 200 };
+	write_sample();
+	mallopt(M_MMAP_THRESHOLD, 2 * ROOM);
+	void *room = malloc(ROOM), *behind = malloc(1);
+	free(room);
+	const long before = faults();
+	struct tw_recording *r = open_sample();
+	CHECK(faults() - before < MOST);
+	tw_recording_close(r);
+	free(behind);
+}
+
 /* ---- what cannot be opened at all ---- */
 
 static int open_error(void)
@@ -486,6 +512,7 @@ int main(void)
 	any_byte("rec.tw/thread-0000");
 	any_byte("rec.tw/code");
 	any_byte("rec.tw/header");
+	opening_touches_little();
 	not_to_be_opened();
 	damaged_header();
 	directories();

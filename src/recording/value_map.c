@@ -1,5 +1,6 @@
 #include "recording/value_map.h"
 #include "base/numbered.h"
+#include "base/zeros.h"
 #include "recording/recording.h"
 #include "recording/slab.h"
 
@@ -15,7 +16,7 @@ struct tw_value_map {
 
 struct tw_value_map *tw_value_map_new(void)
 {
-	struct tw_value_map *map = calloc(1, sizeof *map);
+	struct tw_value_map *map = tw_zeros_new(sizeof *map);
 	if (!map)
 		return NULL;
 	map->place.item = sizeof(struct tw_value_place);
@@ -31,7 +32,7 @@ void tw_value_map_free(struct tw_value_map *map)
 	tw_value_family_forget(&map->rest);
 	tw_numbered_free(&map->place);
 	tw_numbered_free(&map->registers);
-	free(map);
+	tw_zeros_free(map, sizeof *map);
 }
 
 static void fill_registers(uint8_t *registers, const struct tw_descriptor *d)
