@@ -565,9 +565,17 @@ static int make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	return release(t, &k->made);
 }
 
+/* The region whose tasks the thread runs: the one that it is in, or, at the barrier behind it, the one whose function has returned. */
+static uint32_t team_for_tasks(const struct tw_ordering *o, const struct tw_ordering_thread *t)
+{
+	if (t->n_frames)
+		return frame_of(t)->team;
+	return o->teams[t->ended_team].open ? t->ended_team : 0;
+}
+
 static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
 {
-	int error = push_frame(t, t->n_frames ? frame_of(t)->team : 0, (uint32_t)(k - o->tasks) + 1, depth);
+	int error = push_frame(t, team_for_tasks(o, t), (uint32_t)(k - o->tasks) + 1, depth);
 	if (!error)
 		error = acquire(t, &k->made);
 	return error || !k->depends ? error : acquire(t, &team_of(o, t)->depending);
@@ -630,6 +638,8 @@ int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t
 	if (!f || f->depth == SIZE_MAX || depth >= f->depth)
 		return 0;
 	int error = end_frame(o, t, f);
+	if (!f->task)
+		t->ended_team = f->team;
 	t->n_frames--;
 	return error;
 }

@@ -42,6 +42,7 @@ struct tw_ordering_thread {
 	int ended;
 	struct tw_ordering_frame *frames;
 	size_t n_frames, frames_room;
+	uint32_t ended_team; /* the last region whose part it has ended; 0: none */
 };
 
 /* A thread that is being made: what it will know. */

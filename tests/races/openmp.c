@@ -254,6 +254,23 @@ static void omp_depend(void)
 	}
 	last = x;
 }
+/* A task that another thread runs at the barrier behind the region, when its own part has ended. */
+static void omp_task_at_end(void)
+{
+	static int begun;
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task
+		{
+			shared_x = 5;
+			__atomic_store_n(&begun, 1, __ATOMIC_RELAXED);
+		}
+		while (!__atomic_load_n(&begun, __ATOMIC_RELAXED))
+			sched_yield();
+	}
+	last = shared_x;
+}
 static void omp_nested(void)
 {
 	omp_set_max_active_levels(2);
@@ -294,5 +311,6 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   FREE(omp_sections),
                                   FREE(omp_taskwait),
                                   FREE(omp_depend),
+                                  FREE(omp_task_at_end),
                                   FREE(omp_nested),
                                   {NULL, NULL, NULL}};
