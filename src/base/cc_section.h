@@ -27,6 +27,8 @@
 #define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
 #define TW_CC_VERSION       5u
 
+#define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
+
 struct tw_cc_word_place {
 	int32_t at;     /* of a function, from here, that returns how far from the thread pointer the word is */
 	uint32_t flags; /* TW_CC_WORD_FORGOTTEN: handlers begin with 0 in it */

@@ -129,7 +129,7 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 3;
 }
 
-void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const char *kind, uint32_t label)
+void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_flags, const char *kind, uint32_t label)
 {
 	static const char aside[] = "\tleaq -128(%rsp),%rsp\n\tpushfq\n", back[] = "\tpopfq\n\tleaq 128(%rsp),%rsp\n";
 	const char *b = tw_cc_names[reg];
@@ -137,6 +137,8 @@ void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const cha
 	fprintf(o, "%s\ttestl $0x100000,%%%s\n\tjne .LtwC%s%u\n%s.LtwR%s%u:\n", keeps_flags ? aside : "", tw_cc_names32[reg], kind, label,
 	        keeps_flags ? back : "", kind, label);
 	fprintf(o, COLD ".LtwC%s%u:\n%s", kind, label, keeps_flags ? back : "");
+	if (borrowed)
+		fprintf(o, "\tleaq %u(%%%s),%%%s\n", (unsigned)TW_CC_BORROWED, b, b);
 	fprintf(o, "\tleaq -128(%%rsp),%%rsp\n\tcall trackway_cc_%s\n", b);
 	if (w->large)
 		fprintf(o, PUSH_UPPER, b, b, b);

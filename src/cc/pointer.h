@@ -44,8 +44,8 @@ void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
 /* In a large file: writes its upper half, and moves the pointer past that. Nothing of the program's stands below its stack there. */
 void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg);
 
-/* Calls the run-time part if the buffer that `reg` points into is nearly full. */
-void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int keeps_flags, const char *kind, uint32_t label);
+/* Calls the run-time part if the buffer that `reg` points into is nearly full. `borrowed`: its own value is put aside. */
+void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_flags, const char *kind, uint32_t label);
 
 /*
  * In a second version, where it is come to from a first: calls the run-time part if the switch has changed since the thread was last here. Flags are not in use. `insn`: what comes

@@ -100,7 +100,7 @@ static void begin_block(struct rewriter *w, uint32_t n)
 	}
 	get_pointer(w, n);
 	if (info->check)
-		tw_cc_check(&w->to, b->reg, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
+		tw_cc_check(&w->to, b->reg, b->borrows, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
 	if (comes_from_outside(info, b))
 		tw_cc_write_upper(&w->to, b->reg);
 	fprintf(w->out, "\tmovw $0,%u(%%%s)\n" TW_CC_LABEL_TAG ":\n", b->offset, tw_cc_names[b->reg], n);
@@ -230,7 +230,7 @@ static void come_back(struct rewriter *w, uint32_t n)
 	if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_verify(&w->to, live, "B", n);
 	if (info->check_behind)
-		tw_cc_check(&w->to, TW_CC_BOUNDARY, 0, "B", n);
+		tw_cc_check(&w->to, TW_CC_BOUNDARY, 0, 0, "B", n);
 	if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_write_upper(&w->to, TW_CC_BOUNDARY);
 	if (b->stores_behind)

@@ -32,7 +32,6 @@ struct tw_cc_site {
 /* Bytes, at most: of a block's code behind its site; of the code that stores a tag in front of it. */
 enum { REACH = 8192, TAG_STORE = 9 };
 
-extern uint64_t trackway_cc_spill_at(void) __attribute__((weak, visibility("hidden")));
 extern uint64_t trackway_cc_counter_at(void) __attribute__((weak, visibility("hidden")));
 extern int *__errno_location(void) __attribute__((weak));
 
@@ -161,20 +160,13 @@ static void set_register(struct sigcontext *c, uint8_t reg, uint64_t value)
 	*of[reg] = value;
 }
 
-static uint64_t read_word(uint64_t (*at)(void))
-{
-	uint64_t value;
-	__asm__("movq %%fs:(%1), %0" : "=r"(value) : "r"(at()));
-	return value;
-}
-
 /* What the program's own registers have while code has put them aside. */
 static void undo_borrowing(const struct tw_cc_guarded *g, const struct tw_cc_site *site, uint64_t *regs)
 {
 	if (site->spilled < TW_NREGS && g->guard->spill_at)
-		regs[site->spilled] = read_word(g->guard->spill_at);
+		regs[site->spilled] = tw_cc_read_word(g->guard->spill_at);
 	if (site->counter < TW_NREGS && g->guard->counter_at)
-		regs[site->counter] = read_word(g->guard->counter_at);
+		regs[site->counter] = tw_cc_read_word(g->guard->counter_at);
 }
 
 /* The record at `start` goes on elsewhere. Returns where it begins then. */

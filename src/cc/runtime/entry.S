@@ -54,10 +54,11 @@ trackway_cc_\name:
 	put_aside
 	movq	8*\number(%rsp), %rdi
 	movq	%rsp, %rsi
+	movl	$\number, %edx
 	movq	%rsp, %rbx
 	andq	$-16, %rsp
 	cld
-	call	tw_cc_cold
+	call	tw_cc_checked
 	movq	%rbx, %rsp
 	movq	%rax, 8*\number(%rsp)
 	take_back

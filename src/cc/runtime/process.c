@@ -300,6 +300,16 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 	return pointer;
 }
 
+uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg);
+
+/* `reg`: which register had it. Where that is borrowed the program's own value is what keyframes want. */
+uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg)
+{
+	if (value & TW_CC_BORROWED)
+		regs[reg] = tw_cc_read_word(trackway_cc_spill_at);
+	return tw_cc_cold(value & ~TW_CC_BORROWED, regs);
+}
+
 void tw_cc_entered(uint64_t pc);
 
 /* A second version is entered at pc, and the switch has another number than when this thread last did that. */

@@ -298,6 +298,16 @@ void tw_cc_restore(void);
 
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
 
+/* Where the module has the word that borrowed registers are put aside in, from the thread pointer. It is there if code of the module borrows any. */
+extern uint64_t trackway_cc_spill_at(void) __attribute__((weak, visibility("hidden")));
+
+static inline uint64_t tw_cc_read_word(uint64_t (*at)(void))
+{
+	uint64_t value;
+	__asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(at()));
+	return value;
+}
+
 struct tw_cc_guard {
 	void (*enter)(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to);
 	void (*leave)(struct tw_cc_process *p);
