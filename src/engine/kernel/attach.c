@@ -48,6 +48,8 @@ void tw_attach_memory(const struct tw_attach *a)
 
 static void begin(struct thread *t) __attribute__((noreturn));
 
+static bool is_attached;
+
 static void fill(struct thread *t, const struct tw_attach_thread *from)
 {
 	memcpy(t->regs, from->regs, sizeof t->regs);
@@ -84,7 +86,13 @@ bool tw_attach_threads(struct tw_attach *a)
 	tw_engine.n_threads = (u32)a->n_threads;
 	tw_engine.pid = (u32)tw_sys(__NR_getpid, 0, 0, 0);
 	a->entry = (u64)begin;
+	is_attached = true;
 	return true;
+}
+
+bool tw_attached(void)
+{
+	return is_attached;
 }
 
 static void take_altstack(struct thread *t)
@@ -103,6 +111,21 @@ void tw_attach_rseq(const struct thread *t, bool registered)
 	const struct tw_found *f = &t->kernel->found;
 	if (f->rseq)
 		tw_sys4(__NR_rseq, f->rseq, f->rseq_bytes, registered ? 0 : RSEQ_FLAG_UNREGISTER, f->rseq_signature);
+}
+
+/* The kernel judges the call; where it does what was asked, that holds from when the engine leaves. */
+i64 tw_attach_sys_rseq(struct thread *t, const u64 *a)
+{
+	struct tw_found *f = &t->kernel->found;
+	tw_attach_rseq(t, true);
+	const i64 r = tw_sys4(__NR_rseq, a[0], a[1], a[2], a[3]);
+	if (!tw_failed(r)) {
+		f->rseq = (u32)a[2] & RSEQ_FLAG_UNREGISTER ? 0 : a[0];
+		f->rseq_bytes = (u32)a[1];
+		f->rseq_signature = (u32)a[3];
+	}
+	tw_attach_rseq(t, false);
+	return r;
 }
 
 /* The calling thread is this one from now on. */

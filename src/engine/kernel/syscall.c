@@ -1,4 +1,5 @@
 #include "engine/kernel/syscall.h"
+#include "engine/kernel/attach.h"
 #include "engine/kernel/file_calls.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/memory_calls.h"
@@ -70,17 +71,18 @@ static i64 sys_prctl(struct thread *t, const u64 *a)
 	return r == TW_SECCOMP_PASS ? tw_pass(t, a) : r;
 }
 
-/* A registered rseq area would have the kernel move a thread out of translated code; refused, as by a kernel without it. */
+/* A registered rseq area would have the kernel move a thread out of translated code; refused, as by a kernel without it, unless the program had it before. */
 static i64 sys_rseq(struct thread *t, const u64 *a)
 {
-	(void)t, (void)a;
-	return ENGINE_ENOSYS;
+	return tw_attached() ? tw_attach_sys_rseq(t, a) : ENGINE_ENOSYS;
 }
 
 /* Nor can rseq's own kind of barrier be had, then. */
 static i64 sys_membarrier(struct thread *t, const u64 *a)
 {
 	const i64 rseq = MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ;
+	if (tw_attached())
+		return tw_pass(t, a);
 	if ((i32)a[0] & rseq)
 		return ENGINE_EINVAL;
 	i64 r = tw_pass(t, a);
