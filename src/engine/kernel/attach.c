@@ -4,6 +4,7 @@
 #include "engine/code/shared.h"
 #include "engine/kernel/clone.h"
 #include "engine/kernel/process.h"
+#include "engine/kernel/rseq.h"
 #include "engine/kernel/syscall.h"
 #include "engine/record/buffer.h"
 #include "engine/record/spare.h"
@@ -16,7 +17,6 @@
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
-#include <linux/rseq.h>
 #include <linux/sched.h>
 #include <linux/time_types.h>
 
@@ -47,8 +47,6 @@ void tw_attach_memory(const struct tw_attach *a)
 /* ---- threads ---- */
 
 static void begin(struct thread *t) __attribute__((noreturn));
-
-static bool is_attached;
 
 static void fill(struct thread *t, const struct tw_attach_thread *from)
 {
@@ -86,13 +84,8 @@ bool tw_attach_threads(struct tw_attach *a)
 	tw_engine.n_threads = (u32)a->n_threads;
 	tw_engine.pid = (u32)tw_sys(__NR_getpid, 0, 0, 0);
 	a->entry = (u64)begin;
-	is_attached = true;
+	tw_rseq_allow();
 	return true;
-}
-
-bool tw_attached(void)
-{
-	return is_attached;
 }
 
 static void take_altstack(struct thread *t)
@@ -106,34 +99,12 @@ static void take_altstack(struct thread *t)
 	t->signal->altstack.flags = (u32)ss.ss_flags & SS_AUTODISARM_BIT;
 }
 
-void tw_attach_rseq(const struct thread *t, bool registered)
-{
-	const struct tw_found *f = &t->kernel->found;
-	if (f->rseq)
-		tw_sys4(__NR_rseq, f->rseq, f->rseq_bytes, registered ? 0 : RSEQ_FLAG_UNREGISTER, f->rseq_signature);
-}
-
-/* The kernel judges the call; where it does what was asked, that holds from when the engine leaves. */
-i64 tw_attach_sys_rseq(struct thread *t, const u64 *a)
-{
-	struct tw_found *f = &t->kernel->found;
-	tw_attach_rseq(t, true);
-	const i64 r = tw_sys4(__NR_rseq, a[0], a[1], a[2], a[3]);
-	if (!tw_failed(r)) {
-		f->rseq = (u32)a[2] & RSEQ_FLAG_UNREGISTER ? 0 : a[0];
-		f->rseq_bytes = (u32)a[1];
-		f->rseq_signature = (u32)a[3];
-	}
-	tw_attach_rseq(t, false);
-	return r;
-}
-
 /* The calling thread is this one from now on. */
 static void become(struct thread *t, u32 parent_pid, u32 parent_tid)
 {
 	take_altstack(t);
 	tw_thread_adopt(t);
-	tw_attach_rseq(t, false);
+	tw_rseq_register(t, false);
 	tw_thread_read_fs(t);
 	tw_recording_begin(t, parent_pid, parent_tid);
 	tw_stack_tell(t);

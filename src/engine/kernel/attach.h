@@ -7,8 +7,7 @@
  *  - Nothing of the process's is changed before all that can fail has been done: until then the recorder can take the engine out again.
  *  - A thread goes on as if it had not been stopped. A system call that the stop has broken off is made again here, before the program's code runs, since only so it
  *    is known whether a signal came before it: then it ends, or not, as in the kernel.
- *  - A thread has no restartable sequences (rseq) while it is the engine's: for the kernel its code is elsewhere. Its program may rely on having them, though: the C library
- *    that made a thread while it had them ends the program if that thread cannot register its own. So registering succeeds, and is done when the engine leaves.
+ *  - A thread has no restartable sequences while it is the engine's (rseq.h).
  */
 #ifndef TW_ENGINE_ATTACH_H
 #define TW_ENGINE_ATTACH_H
@@ -27,15 +26,6 @@ void tw_attach_begin(const struct tw_attach *a, char *const *argv) __attribute__
 
 /* A thread of the engine's that had ended its recording, and given back what is the kernel's, goes on in the engine where it stands. */
 void tw_attach_again(struct thread *t) __attribute__((noreturn));
-
-/* Its restartable sequences, if it had any, are registered again, or not any more. */
-void tw_attach_rseq(const struct thread *t, bool registered);
-
-/* Was the process there before the engine? */
-bool tw_attached(void);
-
-/* rseq(2) in such a process. */
-i64 tw_attach_sys_rseq(struct thread *t, const u64 *a);
 
 /* The recorder reads why in *a, and takes the engine out. */
 void tw_attach_fail(void) __attribute__((noreturn));

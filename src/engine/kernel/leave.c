@@ -5,6 +5,7 @@
 #include "engine/kernel/attach.h"
 #include "engine/kernel/identity.h"
 #include "engine/kernel/limits.h"
+#include "engine/kernel/rseq.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/syscall.h"
 #include "engine/record/recording.h"
@@ -88,7 +89,7 @@ static void __attribute__((noreturn)) leave(struct thread *t, u32 call_bytes)
 	mask(~0ull);
 	tw_signal_requeue(t);
 	give_altstack_back(t);
-	tw_attach_rseq(t, true);
+	tw_rseq_register(t, true);
 	const struct tw_left left = state_of(t);
 	park(TW_LEAVE_READY, &left);
 	t->pc -= call_bytes;

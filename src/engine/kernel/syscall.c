@@ -1,10 +1,10 @@
 #include "engine/kernel/syscall.h"
-#include "engine/kernel/attach.h"
 #include "engine/kernel/file_calls.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/memory_calls.h"
 #include "engine/kernel/pass.h"
 #include "engine/kernel/process_calls.h"
+#include "engine/kernel/rseq.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/segment.h"
 #include "engine/kernel/signal_calls.h"
@@ -18,7 +18,6 @@
 #include "engine/x86_64/glue.h"
 #include <asm/prctl.h>
 #include <asm/unistd.h>
-#include <linux/membarrier.h>
 #include <linux/prctl.h>
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
@@ -69,24 +68,6 @@ static i64 sys_prctl(struct thread *t, const u64 *a)
 		return tw_user_dispatch_set(t, a[1], a[2], a[3], a[4]);
 	i64 r = tw_seccomp_prctl(t, a[0], a[1], a[2]);
 	return r == TW_SECCOMP_PASS ? tw_pass(t, a) : r;
-}
-
-/* A registered rseq area would have the kernel move a thread out of translated code; refused, as by a kernel without it, unless the program had it before. */
-static i64 sys_rseq(struct thread *t, const u64 *a)
-{
-	return tw_attached() ? tw_attach_sys_rseq(t, a) : ENGINE_ENOSYS;
-}
-
-/* Nor can rseq's own kind of barrier be had, then. */
-static i64 sys_membarrier(struct thread *t, const u64 *a)
-{
-	const i64 rseq = MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ;
-	if (tw_attached())
-		return tw_pass(t, a);
-	if ((i32)a[0] & rseq)
-		return ENGINE_EINVAL;
-	i64 r = tw_pass(t, a);
-	return (i32)a[0] == MEMBARRIER_CMD_QUERY && !tw_failed(r) ? r & ~rseq : r;
 }
 
 /* ---- the table ---- */
@@ -151,8 +132,8 @@ static const call_fn table[] = {
     [__NR_setrlimit] = sys_setrlimit,
     [__NR_getrlimit] = sys_getrlimit,
     [__NR_arch_prctl] = sys_arch_prctl,
-    [__NR_rseq] = sys_rseq,
-    [__NR_membarrier] = sys_membarrier,
+    [__NR_rseq] = tw_sys_rseq,
+    [__NR_membarrier] = tw_sys_membarrier,
     [__NR_seccomp] = sys_seccomp,
     [__NR_personality] = tw_sys_personality,
     [__NR_prctl] = sys_prctl,

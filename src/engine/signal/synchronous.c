@@ -111,8 +111,6 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 {
 	const struct fragment *f = tw_context_in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
 	u64 page = address & ~(u64)(TW_PAGE - 1);
-	if (!(uc->err & FAULT_WRITE))
-		return false;
 	if (!tw_memory_unwatch(address))
 		return tw_memory_let_write(address); /* another thread's store came first, or a stack has grown below a watched page */
 	if (!f || !tw_fragment_holds(f, page, page + TW_PAGE)) {
@@ -200,7 +198,7 @@ void tw_synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucon
 		return;
 	if (signo == SIGTRAP && info->si_code == TRAP_TRACE && step_goes_on(t, uc))
 		return;
-	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR) {
+	if (signo == SIGSEGV && info->si_code == SEGV_ACCERR && uc->err & FAULT_WRITE) { /* (the engine reads with its lock taken) */
 		tw_lock(&tw_engine.lock);
 		bool ours = code_write_fault(t, uc, address);
 		tw_unlock(&tw_engine.lock);
