@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 /* Fragments that have run less often have no code. */
-enum { HOT = 250 };
+enum { HOT = 32 };
 
 /* The counters of an upper half, or NULL. */
 static _Atomic uint8_t *counts_of(struct tw_code_counts *c, uint32_t upper)

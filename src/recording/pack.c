@@ -210,15 +210,6 @@ static int store_section(struct tw_packer *p, int stream, int level)
 	return error;
 }
 
-uint64_t tw_packer_coded(const struct tw_packer *p)
-{
-	const struct tw_coded *coded = tw_encoder_coded(p->encoder);
-	uint64_t n = 0;
-	for (int i = 0; i < TW_NPARTS; i++)
-		n += coded->part[i].n + p->framed[i].held;
-	return n;
-}
-
 int tw_packer_end(struct tw_packer *p, int level)
 {
 	struct tw_file_chunk *head = &p->packed.head;

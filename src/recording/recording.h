@@ -197,9 +197,6 @@ struct tw_event_sums {
 int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece,
                   const struct tw_event_sums *events);
 
-/* Bytes that what was added is coded in, as far as it is. */
-uint64_t tw_packer_coded(const struct tw_packer *p);
-
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
 
