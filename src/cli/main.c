@@ -26,7 +26,7 @@ static const struct command commands[] = {
     {"learn", tw_cmd_learn, "what has been learned of a program, over many runs"},
     {"coverage", tw_cmd_coverage, "how much has been learned of what a recording has"},
     {"sql", tw_cmd_sql, "ask a recording in SQL"},
-    {"top", tw_cmd_top, "the same on the terminal, also while it is being recorded"},
+    {"top", tw_cmd_top, "what executes most, on the terminal, also while it is being recorded"},
     {"serve", tw_cmd_serve, "show a recording to your browser, page by page"},
     {"paths", tw_cmd_paths, "the paths through the code that were taken most"},
     {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},

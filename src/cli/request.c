@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,10 @@ static int print_help(const struct tw_request *r)
 	    [TW_SCOPE_ALL] = "It sees all threads in the order of time, on one core.",
 	};
 	const struct tw_analyzer *a = r->analyzer;
-	printf("Usage: trackway analyze %s [OPTION...] %s%sDIR\n\n%s: %s.\n", r->name, a->argument ? a->argument : "",
-	       a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
+	printf("Usage: trackway analyze %s [OPTION...] ", r->name);
+	for (const char *c = a->argument; c && *c; c++)
+		putchar(toupper((unsigned char)*c));
+	printf("%sDIR\n\n%s: %s.\n", a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
 	if (a->help)
 		printf("\n%s", a->help);
 	if (a->options && a->options->name)
