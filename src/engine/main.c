@@ -306,7 +306,7 @@ static void load(struct start *s, const char *program, struct loaded *l)
 	tw_memory_brk_init(brk_place(l));
 	tw_identity_tell(s, l, brk_place(l));
 	tw_translator.program_entry = l->program_entry;
-	tw_snapshot_take();
+	tw_snapshot_take(s->argv);
 }
 
 static void make_room_for_threads(void)

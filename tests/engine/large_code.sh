@@ -1,5 +1,5 @@
 # Programs with so much code that tables of lookups are wide, in the program itself and in a library: results, and registers in signal handlers, as natively; also with what
-# was kept. Recorded formats have no wide tables.
+# was kept, which each kind of its processes has for itself. Recorded formats have no wide tables.
 . "$(dirname "$0")/../lib.sh"
 cat >code.S <<'END_S'
 /* 600 functions 64 kB from each other: four at a time have the same lower half of their return address. Each adds its number to rdi. */
@@ -94,6 +94,24 @@ for p in program linked; do
 	done
 	"$TW" record -q --sink=count -o r.tw "./$p" 5 >/dev/null || fail "$p, recorded: status $?"
 done
+
+# begins WHETHER PROGRAM ARGUMENT...: does it begin with (1) or without (0) translations that were kept?
+begins() {
+	local whether=$1
+	shift
+	"$TW" record -f none --keep=kinds -o r.tw "$@" >/dev/null 2>said || fail "$*: status $?"
+	if grep -q '; 1 of 1 programs' said; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$*: $(cat said)"
+}
+# each kind of process of a large program has translations of its own, whatever else its arguments are; a small program's are one kind
+begins 0 ./program 2
+begins 0 ./program 2 0 --type=renderer --id=1
+begins 1 ./program 2 0 --id=2 --type=renderer
+begins 0 ./program 2 0 --type=utility --utility-sub-type=network
+begins 0 ./program 2 0 --type=utility --utility-sub-type=storage
+begins 1 ./program 2 0 --type=utility --utility-sub-type=network
+begins 1 ./program 3
+begins 0 ./linked 2
+begins 1 ./linked 2 0 --type=renderer
 
 grep -m1 '^flags' /proc/cpuinfo | grep -qw bmi2 || { untested "wide tables: no bmi2 here"; exit 0; }
 family=$(awk '/^cpu family/ { print $4; exit }' /proc/cpuinfo)

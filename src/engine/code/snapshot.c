@@ -22,11 +22,12 @@
 #include <linux/stat.h>
 
 #define PROBES       16u
-#define MIN_NEW      200u   /* fragments that are worth a snapshot */
-#define MIN_FORK     500u   /* ... and more that are worth taking one for, in a process that has translations */
-#define MAX_WRITTEN  6u     /* snapshots of one program */
-#define MAX_OF_FORKS 12u    /* ... by forks */
-#define FORK_SHARE   50u    /* a part of the fragments that a fork is to have in memory of its own at the most */
+#define MANY_KINDS   (32u << 20) /* bytes of code, the program's and its loader's, of a program whose processes may be of several kinds */
+#define MIN_NEW      200u        /* fragments that are worth a snapshot */
+#define MIN_FORK     500u        /* ... and more that are worth taking one for, in a process that has translations */
+#define MAX_WRITTEN  6u          /* snapshots of one program */
+#define MAX_OF_FORKS 12u         /* ... by forks */
+#define FORK_SHARE   50u         /* a part of the fragments that a fork is to have in memory of its own at the most */
 #define MUCH         20000u /* fragments that a process which lives on leaves while it runs, if they are half as many again as there are */
 #define USEFUL       8u     /* a part of what has been made that others must have a use for */
 #define CALLS_A_LOOK 256u   /* system calls of a process that lives on, after which it looks whether to leave or to take one... */
@@ -61,7 +62,22 @@ static struct tw_store *store(void)
 
 /* ---- which ---- */
 
-static u64 make_key(void)
+/*
+ * A large program of many processes executes itself for each, and tells by --type= what that is to do, as Chromium and Electron do: renderer, gpu-process, utility with a
+ * subtype. Each kind runs code that the others do not, and has snapshots of its own.
+ */
+static u64 hash_of_kind(u64 h, char *const *argv)
+{
+	u64 code = 0;
+	for (u32 k = 1; k <= s.n_base; k++)
+		code += tw_modules.of[k].length;
+	for (; code >= MANY_KINDS && *argv; argv++)
+		if (tw_starts_with(*argv, "--type=") || tw_starts_with(*argv, "--utility-sub-type="))
+			h = tw_fragment_hash(h, (const u8 *)*argv, strlen(*argv));
+	return h;
+}
+
+static u64 make_key(char *const *argv)
 {
 	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
 	const u32 how[] = {tw_engine.control->flags, tw_engine.control->format, tw_engine.control->hot, tw_engine.control->versions};
@@ -71,7 +87,7 @@ static u64 make_key(void)
 		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
 		h = tw_fragment_hash(h, (const u8 *)&m->start, sizeof m->start);
 	}
-	return h | 1;
+	return hash_of_kind(h, argv) | 1;
 }
 
 /* Does what is recorded, and how, let translations be shared? */
@@ -342,7 +358,7 @@ static bool get_claimant(void)
 	return true;
 }
 
-void tw_snapshot_take(void)
+void tw_snapshot_take(char *const *argv)
 {
 	s.n_base = tw_modules.n;
 	s.first = tw_program_serial() == 1;
@@ -352,7 +368,7 @@ void tw_snapshot_take(void)
 	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
 	if (!s.possible)
 		return;
-	s.key = make_key();
+	s.key = make_key(argv);
 	s.possible = !s.records || get_claimant();
 	if (s.possible && (take_shared() || (!s.records && take_kept())))
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);

@@ -34,8 +34,8 @@
 
 #include "engine/code/room.h"
 
-/* Program and loader are mapped, nothing is translated: takes the snapshot there is of them, if any. */
-void tw_snapshot_take(void);
+/* Program and loader are mapped, nothing is translated: takes the snapshot there is of them, if any. The program's arguments tell what kind of process it is. */
+void tw_snapshot_take(char *const *argv);
 
 /*
  * The process is a fork, which has its parent's translations: takes the snapshot there is, if others like it have left one that is much better. On return
