@@ -25,7 +25,7 @@
 #define TW_CC_SECTION_GUARD "trackway_cc_guarded" /* something is in it where code relies on the page behind each buffer */
 #define TW_CC_SECTION_WORDS "trackway_cc_words"   /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
 #define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
-#define TW_CC_VERSION       5u
+#define TW_CC_VERSION       6u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 

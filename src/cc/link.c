@@ -124,7 +124,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	if (!c->relocatable)
 		tw_cc_push(&w, runtime);
 	if (is_static(c))
-		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit");
+		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit,-u,srand48_r");
 	int status = push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
 	if (!status)
 		status = tw_cc_run(&w);

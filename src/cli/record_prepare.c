@@ -48,10 +48,10 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 	return tw_record_bad_usage(sentence, value);
 }
 
-/* Can it be done with a program in one version, or in two? */
+/* Can it be done with a program in one version, or in two? The recorder counts what it gets, and can end with that; nobody waits for a count. */
 static int can_be_switched(const struct record *r, const struct tw_where *at)
 {
-	if (!at->kind || at->kind == TW_WHERE_COUNT)
+	if (!at->kind || (at->kind == TW_WHERE_COUNT && at == &r->stop))
 		return 1;
 	return r->switchable && (at->kind == TW_WHERE_TIME || (at->kind == TW_WHERE_FUNCTION && at->function[0]));
 }
@@ -59,10 +59,11 @@ static int can_be_switched(const struct record *r, const struct tw_where *at)
 /* Programs in two versions can be recorded for a time, in bursts, and within a budget. */
 static int check_switchable(const struct record *r)
 {
-	if (!can_be_switched(r, &r->start) || !can_be_switched(r, &r->stop))
+	if (!can_be_switched(r, &r->start))
+		return not_for_instrumented(r, "there is no", r->switchable ? "--start but at a function or a time" : "--start");
+	if (!can_be_switched(r, &r->stop))
 		return not_for_instrumented(r, "there is no",
-		                            r->switchable ? "--start or --stop but at a function, a count or a time"
-		                                          : "--start or --stop but at a count");
+		                            r->switchable ? "--stop but at a function, a count or a time" : "--stop but at a count");
 	if (r->burst.burst && !r->switchable)
 		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
 	if (r->budget_as_given && !r->switchable)

@@ -255,14 +255,14 @@ static FILE *list_libraries(const char *program, pid_t *pid)
 	return NULL;
 }
 
-/* The path in a line "\tNAME => PATH (0x...)" or "\tPATH (0x...)"; NULL: none. */
+/* The path in a line "\tNAME => PATH (0x...)" or "\tPATH (0x...)"; NULL: none. It is as the program asks for it: from here, perhaps. */
 static char *path_in(char *line)
 {
 	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, "\t "), *end = strstr(path, " (0x");
-	if (*path != '/' || !end)
+	if (!end)
 		return NULL;
 	*end = 0;
-	return path;
+	return strchr(path, '/') ? path : NULL;
 }
 
 struct visit {

@@ -202,4 +202,8 @@ says 'not shorter than'
 one_sentence "$TW" record --burst=1s ./w
 says 'go together'
 one_sentence "$TW" record --start=main ./one
-says 'but at a count'
+says "there is no '--start'"
+one_sentence "$TW" record --start=1000i ./one
+says "there is no '--start'"
+one_sentence "$TW" record --stop=main ./one
+says 'no .--stop but at a count'

@@ -43,6 +43,15 @@ opens 1 "--start=$PWD/steps!stepping"
 libc=$(ldd steps | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')
 for module in libc libc.so libc.so.6 "$libc" "$(realpath "$libc")"; do opens 1 "--start=$module!printf"; done
 
+# A library that the program asks for by a path from here is looked through.
+echo 'int added(int n) { return n + 1; }' >added.c
+printf '#include <stdio.h>\nint added(int);\nint main(void) { return printf("%%d\\n", added(4)) != 2; }\n' >adds.c
+"$CC" -O1 -fPIC -shared -o added.so added.c && "$CC" -O1 -o adds adds.c ./added.so || fail "adds: does not compile"
+"$TW" record -o r.tw --start=added ./adds >r.out 2>r.err || fail "--start=added: status $?"
+! grep -q added r.err && [ "$(info_value windows r.tw)" = 1 ] || fail "--start=added: $(cat r.err)"
+one_sentence "$TW" record -o r.tw '--start=added.so!aded' ./adds
+says 'names like it: added'
+
 # Without a module, a library that is loaded later may have it: that is said, and the program runs.
 "$TW" record -o r.tw --start=steping ./steps >r.out 2>r.err || fail "--start=steping: status $?"
 grep -q 'steps and its libraries have no function steping; .*names like it: stepping' r.err || fail "--start=steping: $(cat r.err)"

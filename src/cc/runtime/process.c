@@ -211,7 +211,8 @@ static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
 
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
-extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
+extern int on_exit(int (*fn)(long, void *), void *arg) __attribute__((weak));
+extern int srand48_r(long number, void *to) __attribute__((weak));
 extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 
 /*
@@ -325,9 +326,19 @@ void tw_cc_entered(uint64_t pc)
 
 static uint32_t forking_tid;
 
+/* All modules have their functions called, each until it is closed: one does it for all. */
+static bool forks_here(struct tw_cc_process *p)
+{
+	uint64_t nobody = 0;
+	const uint64_t own = (uint64_t)&forking_tid;
+	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
+}
+
 static void before_fork(void)
 {
-	const struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (!forks_here(p))
+		return;
 	forking_tid = (uint32_t)SYS(__NR_gettid);
 	if (p->batch)
 		p->batch->before_fork();
@@ -335,8 +346,8 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
-	const struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (p->batch)
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (forks_here(p) && p->batch)
 		p->batch->after_fork(false);
 }
 
@@ -344,6 +355,8 @@ static void in_child(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	const uint64_t tp = thread_pointer();
+	if (!forks_here(p))
+		return;
 	p->lock = 0;
 	p->parent_pid = p->pid;
 	p->parent_tid = forking_tid;
@@ -364,12 +377,21 @@ static void in_child(void)
 	}
 }
 
-static void at_exit(int status, void *unused)
+/*
+ * Has the status that the process ends with noted. No function of this module can do that: a library may have been closed by then. The C library's srand48_r takes a number,
+ * and puts it where its second argument says. The program's is registered last of those there are from the beginning on, and called before any destructor.
+ */
+static void note_ending(struct tw_cc_process *p)
 {
-	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	(void)unused;
-	p->status = (status & 0xff) << 8;
-	p->ending = 1;
+	enum { MOST = 1000 }; /* of a program that opens and closes libraries on and on */
+	if (on_exit && srand48_r && p->notes++ < MOST)
+		on_exit(srand48_r, &p->ending);
+}
+
+/* The process ends, and nothing else does: modules are not closed. */
+static bool is_ending(const struct tw_cc_process *p)
+{
+	return p->ending.is_there;
 }
 
 extern const struct tw_cc_word_place __start_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
@@ -443,11 +465,9 @@ static void __attribute__((constructor(101))) start(void)
 		begin_late(p);
 	if (p->mode != TW_CC_RECORDED)
 		return;
-	if (!p->at_fork && __register_atfork)
-		__register_atfork(before_fork, in_parent, in_child, 0);
-	if (!p->at_fork && on_exit)
-		on_exit(at_exit, 0);
-	p->at_fork = 1;
+	if (__register_atfork)
+		__register_atfork(before_fork, in_parent, in_child, &__dso_handle);
+	note_ending(p);
 	if (!tw_cc_module_ready())
 		return;
 	struct tw_cc_thread *t = tw_cc_self(p, true);
@@ -470,16 +490,18 @@ static void __attribute__((destructor(101))) finish(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = tw_cc_self(p, false);
-	if (!p->ending)
+	if (!is_ending(p))
 		enter_words(p, false);
-	if (!p->ending && is_guarded())
+	if (!is_ending(p) && is_guarded())
 		trackway_cc_guard.leave(p);
+	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
+		p->forks = 0;
 	if (!t || p->mode != TW_CC_RECORDED)
 		return;
-	if (!p->ending && !tw_cc_batch_is_own(p)) {
+	if (!is_ending(p) && !tw_cc_batch_is_own(p)) {
 		leave_module(p, t);
 		return;
 	}
-	end_streams(p, t, p->status, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	end_streams(p, t, (p->ending.status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	tw_cc_batch_end(p, t);
 }

@@ -116,6 +116,12 @@ struct tw_cc_handling {
 	uint64_t flags;
 };
 
+/* That it is about to end, and the status: struct drand48_data, as srand48_r writes it. */
+struct tw_cc_ending {
+	uint16_t fixed, status, high, old[3], increment, is_there;
+	uint64_t factor;
+};
+
 enum tw_cc_mode { TW_CC_UNSET, TW_CC_RECORDED, TW_CC_SILENT };
 
 struct tw_cc_process {
@@ -128,10 +134,10 @@ struct tw_cc_process {
 	struct tw_control *control;
 	struct tw_descriptor_table *table;
 	uint32_t table_number, program;
-	uint32_t told;  /* what this process is has been told */
-	int32_t status; /* what it is about to end with */
-	uint32_t ending;
-	uint32_t at_fork;                /* handlers are registered */
+	uint32_t told; /* what this process is has been told */
+	struct tw_cc_ending ending;
+	uint32_t notes;                  /* how often that is registered to be written */
+	uint64_t forks;                  /* which module does what belongs to a fork; 0: the next that comes to it */
 	uint32_t off;                    /* TRACKWAY=off */
 	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
