@@ -68,6 +68,9 @@ enum tw_called_kind {
 	TW_CALLED_GIVE_DATA,
 	TW_CALLED_TAKE_DATA,
 	TW_CALLED_SEND_SIGNAL, /* (to whom, signal) */
+	/* OpenMP */
+	TW_CALLED_TASKLOOP,       /* (function, data, copy, bytes, alignment, flags, ...): makes tasks, and waits for them unless told not to */
+	TW_CALLED_TASK_REDUCTION, /* a task asks for its thread's part of what is reduced */
 	TW_NCALLED_KINDS
 };
 
@@ -201,8 +204,8 @@ enum tw_called_kind {
 	X("GOMP_single_copy_start", COPY_START)                                                                                            \
 	X("GOMP_single_copy_end", COPY_END)                                                                                                \
 	X("GOMP_task", TASK)                                                                                                               \
-	X("GOMP_taskloop", TASK)                                                                                                           \
-	X("GOMP_taskloop_ull", TASK)                                                                                                       \
+	X("GOMP_taskloop", TASKLOOP)                                                                                                       \
+	X("GOMP_taskloop_ull", TASKLOOP)                                                                                                   \
 	X("GOMP_taskwait", TASK_WAIT)                                                                                                      \
 	X("GOMP_taskwait_depend", TASK_WAIT)                                                                                               \
 	X("GOMP_taskgroup_end", TASK_GROUP_END)                                                                                            \
@@ -232,7 +235,8 @@ enum tw_called_kind {
 	X("kill", SEND_SIGNAL)                                                                                                             \
 	X("sigqueue", SEND_SIGNAL)                                                                                                         \
 	X("pthread_kill", SEND_SIGNAL)                                                                                                     \
-	X("pthread_sigqueue", SEND_SIGNAL)
+	X("pthread_sigqueue", SEND_SIGNAL)                                                                                                 \
+	X("GOMP_task_reduction_remap", TASK_REDUCTION)
 
 #define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X)
 

@@ -9,7 +9,11 @@
 
 #include "analyzers/clocks.h"
 
-enum { TW_EPOCH_WRITE = 1, TW_EPOCH_ATOMIC = 2 };
+enum {
+	TW_EPOCH_WRITE = 1,
+	TW_EPOCH_ATOMIC = 2,
+	TW_EPOCH_OF_THREAD = 4
+}; /* OF_THREAD: no race with what the thread itself does, in whichever task */
 
 struct tw_epoch_access {
 	uint64_t pc;

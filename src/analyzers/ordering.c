@@ -35,12 +35,14 @@ struct tw_ordering_team {
 	} phases[PHASES];
 };
 
+enum { BY_SEVERAL = UINT32_MAX };
+
 /* Tasks of one place in the program. */
 struct tw_ordering_task {
 	uint64_t function;
-	uint32_t program;
-	int depends;
-	struct tw_clocks made;
+	uint32_t program, maker; /* maker: number and 1 of the task that makes them; 0: regions do; BY_SEVERAL */
+	int depends, final, reduces;
+	struct tw_clocks made, ended;
 };
 
 int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c)
@@ -53,7 +55,7 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c)
 	if (!o->threads || !o->teams)
 		return TW_ERR_MEMORY;
 	for (size_t i = 0; i < o->n_threads; i++) {
-		o->threads[i].index = i;
+		o->threads[i].index = o->threads[i].who = i;
 		o->threads[i].process = tw_recording_thread(r, i)->pid;
 		o->threads[i].program = tw_process_program(c, tw_recording_thread(r, i)->serial);
 		o->threads[i].clock = 1;
@@ -87,6 +89,8 @@ void tw_ordering_free(struct tw_ordering *o)
 	for (size_t i = 0; i < o->n_threads && o->threads; i++) {
 		tw_clocks_free(&o->threads[i].clocks);
 		tw_clocks_free(&o->threads[i].at_create);
+		for (size_t k = 0; k < o->threads[i].n_frames; k++)
+			tw_clocks_free(&o->threads[i].frames[k].clocks);
 		free(o->threads[i].frames);
 	}
 	for (size_t i = 0; i < o->things_room; i++) {
@@ -99,7 +103,7 @@ void tw_ordering_free(struct tw_ordering *o)
 	for (size_t i = 0; i < o->n_teams && o->teams; i++)
 		free_team(&o->teams[i]);
 	for (size_t i = 0; i < o->n_tasks; i++)
-		tw_clocks_free(&o->tasks[i].made);
+		tw_clocks_free(&o->tasks[i].made), tw_clocks_free(&o->tasks[i].ended);
 	free(o->threads);
 	free(o->things);
 	tw_descriptors_free(&o->descriptors);
@@ -113,7 +117,7 @@ void tw_ordering_free(struct tw_ordering *o)
 
 static int advance(struct tw_ordering_thread *t)
 {
-	return tw_clocks_set(&t->clocks, t->index, ++t->clock);
+	return tw_clocks_set(&t->clocks, t->who, ++t->clock);
 }
 
 static int release(struct tw_ordering_thread *t, struct tw_clocks *to)
@@ -189,7 +193,17 @@ static int acquire_from(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 /* What knows the thread beyond this clock knows `from`, too. */
 static int tell(struct tw_clocks *of, const struct tw_ordering_early *e, const struct tw_clocks *from)
 {
-	return tw_clocks_get(of, e->thread) > e->clock ? tw_clocks_join(of, from) : 0;
+	return tw_clocks_get(of, e->who) > e->clock ? tw_clocks_join(of, from) : 0;
+}
+
+static int tell_thread(struct tw_ordering_thread *t, const struct tw_ordering_early *e, const struct tw_clocks *from)
+{
+	int error = tell(&t->clocks, e, from);
+	if (!error)
+		error = tell(&t->at_create, e, from);
+	for (size_t i = 0; i < t->n_frames && !error; i++)
+		error = tell(&t->frames[i].clocks, e, from);
+	return error;
 }
 
 static int tell_team(struct tw_ordering_team *m, const struct tw_ordering_early *e, const struct tw_clocks *from)
@@ -213,19 +227,19 @@ static int tell_thing(struct tw_ordering_thing *x, const struct tw_ordering_earl
 static int tell_all(struct tw_ordering *o, const struct tw_ordering_early *e, const struct tw_clocks *from)
 {
 	int error = 0;
-	for (size_t i = 0; i < o->n_threads && !error; i++) {
-		error = tell(&o->threads[i].clocks, e, from);
-		if (!error)
-			error = tell(&o->threads[i].at_create, e, from);
-	}
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		error = tell_thread(&o->threads[i], e, from);
 	for (size_t i = 0; i < o->things_room && !error; i++)
 		error = tell_thing(&o->things[i], e, from);
 	for (size_t i = 0; i < o->n_births && !error; i++)
 		error = tell(&o->births[i].clocks, e, from);
 	for (size_t i = 0; i < o->n_teams && !error; i++)
 		error = tell_team(&o->teams[i], e, from);
-	for (size_t i = 0; i < o->n_tasks && !error; i++)
+	for (size_t i = 0; i < o->n_tasks && !error; i++) {
 		error = tell(&o->tasks[i].made, e, from);
+		if (!error)
+			error = tell(&o->tasks[i].ended, e, from);
+	}
 	return error;
 }
 
@@ -235,7 +249,7 @@ static int tell_early(struct tw_ordering *o, const struct tw_ordering_thread *t,
 	int error = 0;
 	for (size_t i = 0; i < o->n_early && !error; i++) {
 		const struct tw_ordering_early *e = &o->early[i];
-		if (e->addr != addr || o->threads[e->thread].program != t->program || tw_clocks_get(&t->clocks, e->thread) > e->clock)
+		if (e->addr != addr || e->program != t->program || tw_clocks_get(&t->clocks, e->who) > e->clock)
 			continue;
 		const struct tw_ordering_thing *x = thing(o, t->program, addr, ATOMIC);
 		error = x ? tell_all(o, e, &x->clocks) : TW_ERR_MEMORY;
@@ -246,13 +260,13 @@ static int tell_early(struct tw_ordering *o, const struct tw_ordering_thread *t,
 int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
 {
 	for (size_t i = 0; i < o->n_early; i++)
-		if (o->early[i].thread == t->index && o->early[i].addr == addr)
+		if (o->early[i].who == t->who && o->early[i].addr == addr)
 			return 0;
 	struct tw_ordering_early *early = tw_array_room(o->early, o->n_early, &o->early_room, sizeof *early);
 	if (!early)
 		return TW_ERR_MEMORY;
 	o->early = early;
-	early[o->n_early++] = (struct tw_ordering_early){t->index, t->clock, addr};
+	early[o->n_early++] = (struct tw_ordering_early){t->index, t->who, t->program, t->clock, addr};
 	return advance(t);
 }
 
@@ -260,7 +274,7 @@ void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *
 {
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_early; i++)
-		if (o->early[i].thread != t->index)
+		if (o->early[i].reader != t->index)
 			o->early[n++] = o->early[i];
 	o->n_early = n;
 }
@@ -490,6 +504,21 @@ static uint32_t new_team(struct tw_ordering *o)
 	return (uint32_t)o->n_teams++;
 }
 
+/* The frame is done with: of a deferred task the thread is again what it was before. */
+static void pop_frame(struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = &t->frames[--t->n_frames];
+	if (!f->deferred)
+		return;
+	uint32_t *own = &t->task_clock[f->own];
+	*own = *own > t->clock ? *own : t->clock;
+	tw_clocks_free(&t->clocks);
+	t->clocks = f->clocks;
+	t->clock = f->clock;
+	t->who = f->who;
+	f->clocks = (struct tw_clocks){0};
+}
+
 static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function)
 {
 	const uint32_t number = new_team(o);
@@ -505,7 +534,7 @@ static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	while (t->n_frames && frame_of(t)->depth != SIZE_MAX)
-		t->n_frames--;
+		pop_frame(t);
 	if (!t->n_frames)
 		return 0;
 	struct tw_ordering_team *m = team_of(o, t);
@@ -513,7 +542,7 @@ static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
 	if (!error)
 		error = acquire(t, &m->tasks);
 	m->open = 0;
-	t->n_frames--;
+	pop_frame(t);
 	return error;
 }
 
@@ -549,20 +578,76 @@ static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t program,
 	return NULL;
 }
 
-static int make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+static struct tw_ordering_task *add_task(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t function, uint32_t maker)
 {
-	enum { DEPENDS = 8 };
+	struct tw_ordering_task *k = tw_array_room(o->tasks, o->n_tasks, &o->tasks_room, sizeof *k);
+	if (!k)
+		return NULL;
+	o->tasks = k;
+	k = &o->tasks[o->n_tasks++];
+	*k = (struct tw_ordering_task){.function = function, .program = t->program, .maker = maker};
+	return k;
+}
+
+static uint32_t context_of(const struct tw_ordering_thread *t)
+{
+	return t->n_frames ? frame_of(t)->task : 0;
+}
+
+static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	const uint32_t maker = context_of(t);
 	struct tw_ordering_task *k = task_of(o, t->program, c->args[0]);
-	if (!k) {
-		k = tw_array_room(o->tasks, o->n_tasks, &o->tasks_room, sizeof *k);
-		if (!k)
-			return TW_ERR_MEMORY;
-		o->tasks = k;
-		k = &o->tasks[o->n_tasks++];
-		*k = (struct tw_ordering_task){.function = c->args[0], .program = t->program};
-	}
+	if (!k)
+		k = add_task(o, t, c->args[0], maker);
+	if (!k || release(t, &k->made))
+		return NULL;
+	k->maker = k->maker == maker ? maker : BY_SEVERAL;
+	return k;
+}
+
+/* What runs while the thread is in GOMP_task runs instead of its maker. */
+static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { FINAL = 2, DEPENDS = 8 };
+	struct tw_ordering_task *k = make_task(o, t, c);
+	t->includes = 1;
+	if (!k)
+		return TW_ERR_MEMORY;
+	k->final |= (c->args[6] & FINAL) != 0;
 	k->depends |= (c->args[6] & DEPENDS) != 0;
-	return release(t, &k->made);
+	return 0;
+}
+
+/* Of a loop that is so where it is told to defer none, or its maker is final. */
+static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { DEFERRED = 1 << 10, REDUCES = 1 << 12 };
+	const uint32_t context = context_of(t);
+	struct tw_ordering_task *k = make_task(o, t, c);
+	t->includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
+	if (!k)
+		return TW_ERR_MEMORY;
+	k->reduces |= (c->args[5] & REDUCES) != 0;
+	return 0;
+}
+
+static int leave_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { NO_GROUP = 1 << 11 };
+	t->includes = 0;
+	return c->args[5] & NO_GROUP ? 0 : acquire(t, &team_of(o, t)->tasks);
+}
+
+/* It waits for the tasks that what it runs has made. */
+static int wait_for_tasks(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	const uint32_t context = context_of(t);
+	int error = 0;
+	for (size_t i = 0; i < o->n_tasks && !error; i++)
+		if (o->tasks[i].program == t->program && (o->tasks[i].maker == context || o->tasks[i].maker == BY_SEVERAL))
+			error = acquire(t, &o->tasks[i].ended);
+	return error;
 }
 
 /* The region whose tasks the thread runs: the one that it is in, or, at the barrier behind it, the one whose function has returned. */
@@ -573,12 +658,44 @@ static uint32_t team_for_tasks(const struct tw_ordering *o, const struct tw_orde
 	return o->teams[t->ended_team].open ? t->ended_team : 0;
 }
 
+size_t tw_ordering_runner(const struct tw_ordering *o, size_t who)
+{
+	return who < o->n_threads ? who : (who - o->n_threads) / TW_ORDERING_TASK_CLOCKS;
+}
+
+/* From here on the thread is the task, which knows nothing yet. Its clock goes on where that of the last task with it has ended. */
+static int become_task(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	const uint32_t own = t->n_deferred++ % TW_ORDERING_TASK_CLOCKS;
+	*f = (struct tw_ordering_frame){f->team, f->task, f->phase, f->depth, 1, own, t->who, t->clock, t->clocks};
+	t->clocks = (struct tw_clocks){0};
+	t->who = o->n_threads + t->index * TW_ORDERING_TASK_CLOCKS + own;
+	t->clock = t->task_clock[own];
+	return advance(t);
+}
+
 static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
 {
 	int error = push_frame(t, team_for_tasks(o, t), (uint32_t)(k - o->tasks) + 1, depth);
+	if (!error && !t->includes)
+		error = become_task(o, t);
 	if (!error)
 		error = acquire(t, &k->made);
 	return error || !k->depends ? error : acquire(t, &team_of(o, t)->depending);
+}
+
+const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t)
+{
+	size_t i = t->n_frames;
+	while (i && !t->frames[i - 1].deferred)
+		i--;
+	return i ? &t->frames[i - 1] : NULL;
+}
+
+int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f)
+{
+	return f->task && o->tasks[f->task - 1].reduces;
 }
 
 /* Is it an open region with this function, of which the thread is not the master? */
@@ -628,7 +745,10 @@ static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	struct tw_ordering_team *m = &o->teams[f->team];
 	if (!f->task)
 		return end_part(o, t, m->function);
-	int error = o->tasks[f->task - 1].depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
+	struct tw_ordering_task *k = &o->tasks[f->task - 1];
+	int error = k->depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
+	if (!error)
+		error = tw_clocks_join(&k->ended, &t->clocks);
 	return error ? error : release(t, &m->tasks);
 }
 
@@ -640,7 +760,7 @@ int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t
 	int error = end_frame(o, t, f);
 	if (!f->task)
 		t->ended_team = f->team;
-	t->n_frames--;
+	pop_frame(t);
 	return error;
 }
 
@@ -689,7 +809,13 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 	case TW_CALLED_COPY_END:
 		return release(t, &team_of(o, t)->copied);
 	case TW_CALLED_TASK:
-		return make_task(o, t, c);
+		return make_one(o, t, c);
+	case TW_CALLED_TASKLOOP:
+		return make_loop(o, t, c);
+	case TW_CALLED_TASK_REDUCTION:
+		if (context_of(t))
+			o->tasks[context_of(t) - 1].reduces = 1;
+		return 0;
 	case TW_CALLED_SEND_SIGNAL:
 		return release_to(o, t, c->args[1], SIGNAL);
 	case TW_CALLED_GIVE_DATA:
@@ -740,7 +866,13 @@ static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struc
 		return acquire(t, &team_of(o, t)->ordered);
 	case TW_CALLED_COPY_START:
 		return result ? acquire(t, &team_of(o, t)->copied) : 0;
+	case TW_CALLED_TASK:
+		t->includes = 0;
+		return 0;
+	case TW_CALLED_TASKLOOP:
+		return leave_loop(o, t, c);
 	case TW_CALLED_TASK_WAIT:
+		return wait_for_tasks(o, t);
 	case TW_CALLED_TASK_GROUP_END:
 		return acquire(t, &team_of(o, t)->tasks);
 	case TW_CALLED_TAKE_DATA:

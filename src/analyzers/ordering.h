@@ -8,7 +8,8 @@
  * the other waits for, by the time stamps of both.
  *
  * OpenMP's threads are ordered by the entries of libgomp. A thread of a parallel region begins it where the library's code comes to the region's function, and has ended it where that
- * returns; likewise tasks. Tasks with dependences are ordered as if each depended on all of these that ended before it; tasks that follow each other in one thread are not told apart.
+ * returns; likewise tasks. Tasks with dependences are ordered as if each depended on all of these that ended before it. A task that is deferred has a clock of its own while it runs, as if it were a
+ * thread: nothing orders it behind what its thread did before. Each thread has a few such clocks, which it uses in turn.
  */
 #ifndef TW_ORDERING_H
 #define TW_ORDERING_H
@@ -27,10 +28,19 @@ struct tw_ordering_frame {
 	uint32_t task;  /* number and 1; 0: it is the region itself */
 	uint32_t phase; /* barriers of the region that it has passed */
 	size_t depth;   /* calls open in the thread when it began; SIZE_MAX: the thread made it */
+	/* of a task that has a clock of its own: what the thread was before */
+	int deferred;
+	uint32_t own; /* which of the thread's clocks for tasks */
+	size_t who;
+	uint32_t clock;
+	struct tw_clocks clocks;
 };
+
+enum { TW_ORDERING_TASK_CLOCKS = 8 }; /* of a thread, for the tasks that it runs */
 
 struct tw_ordering_thread {
 	size_t index;
+	size_t who;                /* whose clock `clock` is: its index, or that of the task that it runs */
 	uint32_t process, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
 	uint32_t clock;             /* its own */
@@ -43,6 +53,9 @@ struct tw_ordering_thread {
 	struct tw_ordering_frame *frames;
 	size_t n_frames, frames_room;
 	uint32_t ended_team; /* the last region whose part it has ended; 0: none */
+	int includes;        /* it makes a task that it runs at once */
+	uint32_t n_deferred; /* tasks that it has run with a clock of their own */
+	uint32_t task_clock[TW_ORDERING_TASK_CLOCKS];
 };
 
 /* A thread that is being made: what it will know. */
@@ -53,8 +66,8 @@ struct tw_ordering_birth {
 
 /* A thread has read an atomic variable before all could be looked at that may have been written there: what it read may be newer. */
 struct tw_ordering_early {
-	size_t thread;
-	uint32_t clock; /* of the thread, until it read */
+	size_t reader, who;
+	uint32_t program, clock; /* clock: of the thread, until it read */
 	uint64_t addr;
 };
 
@@ -80,6 +93,13 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c); /* 0 or
 void tw_ordering_free(struct tw_ordering *o);
 
 /* All return 0 or TW_ERR_MEMORY. */
+
+/* The thread whose clock, or whose task's, has this number. */
+size_t tw_ordering_runner(const struct tw_ordering *o, size_t who);
+
+/* The task with a clock of its own that the thread runs; NULL: none. Does it use its thread's part of a reduction? */
+const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t);
+int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f);
 
 /* An event of the thread, other than of calls: threads that begin, end, are made. */
 int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e);

@@ -12,11 +12,14 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 {
 	const struct access *a = context;
 	struct tw_race_state *s = a->s;
+	const size_t runner = tw_ordering_runner(&s->ordering, earlier->thread);
+	if (runner == a->t->order->index && ((earlier->flags | later->flags) & TW_EPOCH_OF_THREAD))
+		return 0;
 	if (s->hybrid && tw_locksets_meet(&s->locksets, earlier->locks, later->locks))
 		return 0;
 	const int first = __builtin_ctz(earlier->mask & later->mask);
 	const struct tw_race race = {.access = {*later, *earlier},
-	                             .serial = {a->t->serial, s->threads[earlier->thread].serial},
+	                             .serial = {a->t->serial, s->threads[runner].serial},
 	                             .image = a->t->image,
 	                             .addr = a->addr + (unsigned)first};
 	return tw_races_add(&s->races, &race);
@@ -41,10 +44,35 @@ static int check_words(struct tw_race_state *s, struct tw_race_thread *t, uint64
 	return error;
 }
 
-static struct tw_epoch_access access_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t pc, int flags)
+/* ---- what is a thread's own ---- */
+
+static int is_local_storage(const struct tw_race_thread *t, uint64_t addr)
 {
+	enum { RECORD = 4096 };
+	const uint64_t fs = t->order->fs;
+	return fs && addr - (fs - TW_RACE_LOCAL_STORAGE) < TW_RACE_LOCAL_STORAGE + RECORD;
+}
+
+static int is_private(const struct tw_race_thread *t, uint64_t addr)
+{
+	const uint64_t fs = t->order->fs, low = t->lowest - TW_RACE_LOCAL_STORAGE;
+	if (is_local_storage(t, addr))
+		return 1;
+	return t->lowest != UINT64_MAX && addr - low < (fs > low && fs - low < TW_RACE_STACK ? fs - low : TW_RACE_STACK);
+}
+
+/* Does the thread run a task, and access what is the thread's, so that other tasks that it runs may, too? */
+static int is_of_thread(const struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr)
+{
+	const struct tw_ordering_frame *f = tw_ordering_deferred(t->order);
+	return f && (is_local_storage(t, addr) || tw_ordering_reduces(&s->ordering, f));
+}
+
+static struct tw_epoch_access access_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t pc, int flags)
+{
+	flags |= is_of_thread(s, t, addr) ? TW_EPOCH_OF_THREAD : 0;
 	return (struct tw_epoch_access){.pc = pc,
-	                                .thread = (uint32_t)t->order->index,
+	                                .thread = (uint32_t)t->order->who,
 	                                .clock = t->order->clock,
 	                                .path = tw_callpath_number(&t->path, &s->paths, t->image),
 	                                .locks = t->locks,
@@ -53,7 +81,7 @@ static struct tw_epoch_access access_of(struct tw_race_state *s, struct tw_race_
 
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back)
 {
-	return check_words(s, t, addr, 8, access_of(s, t, back - 1, TW_EPOCH_WRITE));
+	return check_words(s, t, addr, 8, access_of(s, t, addr, back - 1, TW_EPOCH_WRITE));
 }
 
 /* ---- atomic variables ---- */
@@ -93,15 +121,6 @@ int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, cons
 
 /* ---- loads that are repeated ---- */
 
-static int is_private(const struct tw_race_thread *t, uint64_t addr)
-{
-	enum { LOCAL_STORAGE = 64 << 10, RECORD = 4096, STACK = 8 << 20 };
-	const uint64_t fs = t->order->fs, low = t->lowest - LOCAL_STORAGE;
-	if (fs && addr - (fs - LOCAL_STORAGE) < LOCAL_STORAGE + RECORD)
-		return 1;
-	return t->lowest != UINT64_MAX && addr - low < (fs > low && fs - low < STACK ? fs - low : STACK);
-}
-
 /* The thread has accessed something: it does not wait any more, unless that is its own stack or thread-local storage. */
 static void end_waiting(struct tw_race_thread *t, uint64_t addr)
 {
@@ -129,7 +148,7 @@ static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const
 	int error = reads ? tw_ordering_atomic(&s->ordering, t->order, r->addr, 1, 0) : 0;
 	if (!error)
 		error = check_words(s, t, r->addr, r->size,
-		                    access_of(s, t, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));
+		                    access_of(s, t, r->addr, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));
 	if (!error && writes)
 		error = tw_ordering_atomic(&s->ordering, t->order, r->addr, 0, 1);
 	if (writes && t->goal == r->addr)
@@ -159,8 +178,8 @@ static void see(struct tw_race_state *s, const struct tw_race_thread *t, const s
 	for (size_t i = r->addr % TW_EPOCH_PAGE / 8; p && i <= (r->addr % TW_EPOCH_PAGE + r->size - 1) / 8; i++)
 		marked |= p->words[i].atomic | p->words[i].waited;
 	if (p && !marked)
-		tw_epoch_see(&p->seen[t->order->index % TW_EPOCH_SEERS], tw_epoch_number(t->order->index, t->order->clock), t->locks,
-		             r->addr, r->size, r->type & TW_WRITE);
+		tw_epoch_see(&p->seen[t->order->who % TW_EPOCH_SEERS], tw_epoch_number(t->order->who, t->order->clock), t->locks, r->addr,
+		             r->size, r->type & TW_WRITE);
 }
 
 static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
@@ -182,7 +201,7 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 		return check_atomic(s, t, r, orders);
 	if (t->waiting.pc && !insn->leads)
 		end_waiting(t, r->addr);
-	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
+	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
 	see(s, t, r);
 	return error;
 }
@@ -215,7 +234,7 @@ static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_r
 static inline int is_seen(struct tw_race_state *s, struct tw_race_thread *t, uint64_t epoch, const struct tw_ref_shape *r, uint64_t addr)
 {
 	const struct tw_epoch_page *p = page_of(s, t, addr);
-	const struct tw_epoch_seen *seen = p ? &p->seen[t->order->index % TW_EPOCH_SEERS] : NULL;
+	const struct tw_epoch_seen *seen = p ? &p->seen[t->order->who % TW_EPOCH_SEERS] : NULL;
 	return seen && seen->epoch == epoch && seen->locks == t->locks && tw_epoch_is_narrow(addr, r->size) &&
 	       tw_epoch_has_seen(seen, addr, r->size, r->type & TW_WRITE);
 }
@@ -224,7 +243,7 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done)
 {
 	const struct tw_atomic_insn *insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
-	uint64_t epoch = tw_epoch_number(t->order->index, t->order->clock);
+	uint64_t epoch = tw_epoch_number(t->order->who, t->order->clock);
 	for (*done = 0; *done < n; ++*done) {
 		const struct tw_ref_shape *r = &shapes[*done];
 		const uint64_t at = addr[*done];
@@ -238,7 +257,7 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 		if (error || t->stuck)
 			return error;
 		insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
-		epoch = tw_epoch_number(t->order->index, t->order->clock);
+		epoch = tw_epoch_number(t->order->who, t->order->clock);
 	}
 	return 0;
 }

@@ -2,8 +2,6 @@
 
 #include <sys/syscall.h>
 
-enum { STACK_BELOW = 8 << 20 };
-
 static int release_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c)
 {
 	const enum tw_code_owner owner = tw_runtime_code_at(&s->runtime, c->back - 1, t->serial);
@@ -68,7 +66,7 @@ static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t,
 		for (size_t i = 0; i < s->n_threads; i++) {
 			const struct tw_race_thread *o = &s->threads[i];
 			if (o->known && o != t && o->order->ended && o->order->fs == k->seg_base[TW_SEG_FS] && o->lowest < o->order->fs &&
-			    o->order->fs - o->lowest < STACK_BELOW)
+			    o->order->fs - o->lowest < TW_RACE_STACK)
 				tw_epoch_forget(&s->shadow, t->order->program, o->lowest - 4096, o->order->fs + 4096);
 		}
 }

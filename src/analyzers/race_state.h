@@ -24,7 +24,7 @@ struct tw_race_load {
 	int locked; /* by an instruction that reads and writes at once */
 };
 
-enum { TW_RACE_PAGES = 64 };
+enum { TW_RACE_PAGES = 64, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
 
 struct tw_race_page {
 	uint64_t number;

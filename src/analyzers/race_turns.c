@@ -21,6 +21,14 @@ enum {
 
 /* ---- blocks ---- */
 
+/* The thread begins or ends a task: what lies below on its stack is not what it was. */
+static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;
+	if (t->lowest < top && top - low < TW_RACE_STACK)
+		tw_epoch_forget(&s->shadow, t->order->program, low, top);
+}
+
 /* Control has come from one's code to another's. */
 static int change_owner(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, enum tw_code_owner owner)
 {
@@ -29,7 +37,10 @@ static int change_owner(struct tw_race_state *s, struct tw_race_thread *t, const
 	t->owner = owner;
 	if (before != TW_CODE_OPENMP || owner != TW_CODE_PROGRAM || t->end != TW_END_ICALL)
 		return 0;
+	const uint32_t tasks = t->order->n_deferred;
 	int error = tw_ordering_comes(&s->ordering, t->order, run->pc, t->path.n, &waits);
+	if (t->order->n_deferred != tasks)
+		forget_below(s, t);
 	if (waits && !t->calling.n) {
 		t->owner = before;
 		t->stuck = TW_RACE_AT_REGION;
@@ -63,6 +74,16 @@ static enum tw_code_owner owner_of(struct tw_race_state *s, struct tw_race_threa
 	return t->path.n && caller_of(s, t, t->path.n - 1) == TW_CODE_OPENMP ? TW_CODE_OPENMP : TW_CODE_PROGRAM;
 }
 
+/* The library's code runs again. */
+static int go_on(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	const size_t who = t->order->who;
+	int error = tw_ordering_goes(&s->ordering, t->order, t->path.n);
+	if (t->order->who != who)
+		forget_below(s, t);
+	return error;
+}
+
 /* A block begins. *looks: what it accesses is to be looked at. */
 static int enter_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, int *looks)
 {
@@ -72,7 +93,7 @@ static int enter_block(struct tw_race_state *s, struct tw_race_thread *t, const 
 	if (error || t->stuck)
 		return error;
 	t->end = tw_descriptor_blocks(run->descriptor)[run->block].end;
-	return owner == TW_CODE_OPENMP ? tw_ordering_goes(&s->ordering, t->order, t->path.n) : 0;
+	return owner == TW_CODE_OPENMP ? go_on(s, t) : 0;
 }
 
 /* The block, the last that began, is done with: what it did to the stack of calls. `last`: the address of its last reference. */
@@ -212,7 +233,7 @@ static int settle(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	int error = 0;
 	for (size_t i = 0; i < s->ordering.n_early && !error; i++)
-		if (s->ordering.early[i].thread == t->order->index)
+		if (s->ordering.early[i].reader == t->order->index)
 			error = let_write(s, t, s->ordering.early[i].addr);
 	tw_ordering_settle(&s->ordering, t->order);
 	return error;

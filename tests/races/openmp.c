@@ -112,6 +112,52 @@ static void omp_lastprivate(void)
 	last = x;
 }
 
+/* Tasks that nothing orders, whichever thread runs them. */
+static void omp_task_and_maker(void)
+{
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task
+		shared_x = 1;
+		shared_x = 2;
+	}
+}
+static void omp_tasks_beside(void)
+{
+#pragma omp parallel
+#pragma omp single
+	for (int i = 0; i < 4; i++) {
+#pragma omp task
+		sum += i;
+	}
+}
+static void omp_task_of_task(void)
+{
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task
+		{
+#pragma omp task
+			shared_x = 1;
+		}
+#pragma omp taskwait
+		last = shared_x;
+	}
+}
+static void omp_taskloop_on(void)
+{
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp taskloop grainsize(10) nogroup
+		for (int i = 0; i < N; i++)
+			numbers[i] = i;
+		numbers[3]++;
+	}
+}
+
 /* ---- without races ---- */
 static void omp_for(void)
 {
@@ -271,6 +317,78 @@ static void omp_task_at_end(void)
 	}
 	last = shared_x;
 }
+/* Its variables stand where those of other calls stood before. */
+static int fibonacci(int n)
+{
+	int a = 0, b = 0;
+	if (n < 2)
+		return n;
+#pragma omp task shared(a)
+	a = fibonacci(n - 1);
+#pragma omp task shared(b)
+	b = fibonacci(n - 2);
+#pragma omp taskwait
+	return a + b;
+}
+static void omp_fibonacci(void)
+{
+#pragma omp parallel
+#pragma omp single
+	last = fibonacci(8);
+}
+/* Each thread has its part, which the tasks that it runs use in turn. */
+static void omp_task_reductions(void)
+{
+#pragma omp parallel reduction(task, + : shared_x)
+#pragma omp single
+	{
+#pragma omp taskloop reduction(+ : sum)
+		for (int i = 0; i < N; i++)
+			sum += i;
+#pragma omp taskgroup task_reduction(+ : last)
+		for (int i = 0; i < 8; i++) {
+#pragma omp task in_reduction(+ : last, shared_x)
+			{
+				last += i;
+				shared_x++;
+			}
+		}
+	}
+}
+static int of_thread;
+#pragma omp threadprivate(of_thread)
+static void omp_task_threadprivate(void)
+{
+#pragma omp parallel
+	for (int i = 0; i < 8; i++) {
+#pragma omp task
+		of_thread++;
+	}
+}
+/* These run at once. */
+static void omp_task_included(void)
+{
+#pragma omp parallel
+#pragma omp single
+	for (int i = 0; i < 4; i++) {
+#pragma omp task if (0)
+		shared_x++;
+#pragma omp taskloop if (0)
+		for (int k = 0; k < 4; k++)
+			shared_x++;
+	}
+}
+static void omp_taskloop(void)
+{
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp taskloop grainsize(10)
+		for (int i = 0; i < N; i++)
+			numbers[i] = i;
+		numbers[3]++;
+	}
+}
 static void omp_nested(void)
 {
 	omp_set_max_active_levels(2);
@@ -297,6 +415,10 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   RACY(omp_single_nowait, shared_x),
                                   RACY(omp_tasks, shared_x),
                                   OBJECT(omp_lastprivate, "*"),
+                                  RACY(omp_task_and_maker, shared_x),
+                                  RACY(omp_tasks_beside, sum),
+                                  RACY(omp_task_of_task, shared_x),
+                                  RACY(omp_taskloop_on, numbers),
                                   FREE(omp_for),
                                   FREE(omp_reduction),
                                   FREE(omp_critical),
@@ -312,5 +434,10 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   FREE(omp_taskwait),
                                   FREE(omp_depend),
                                   FREE(omp_task_at_end),
+                                  FREE(omp_fibonacci),
+                                  FREE(omp_task_reductions),
+                                  FREE(omp_task_threadprivate),
+                                  FREE(omp_task_included),
+                                  FREE(omp_taskloop),
                                   FREE(omp_nested),
                                   {NULL, NULL, NULL}};
