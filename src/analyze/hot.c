@@ -1,6 +1,7 @@
 #include "analyze/hot.h"
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,17 @@ struct shared {
 	struct tw_hot *out;
 };
 
+/* A stretch that stays, by its number: it is counted whole. */
+struct counted {
+	const struct tw_stretch *stretch; /* NULL: it has not been executed */
+	uint64_t times;
+};
+
 /* The state of the analyzer. */
 struct state {
 	const struct shared *shared;
+	struct counted *counted;
+	size_t counted_room;
 	size_t n_blocks;
 	uint32_t thread, image; /* of the batch */
 	struct tw_by_fragment fragments;
@@ -38,6 +47,7 @@ void tw_hot_add(struct tw_hot_counts *to, const struct tw_hot_counts *more)
 static void free_state(struct state *s)
 {
 	tw_by_fragment_free(&s->fragments, free);
+	free(s->counted);
 	free(s);
 }
 
@@ -77,40 +87,95 @@ static void find_image(struct state *s, uint32_t thread)
 	s->image = tw_profile_image_of_thread(r, tw_recording_find_thread(r, thread));
 }
 
-static void add_refs(struct tw_hot_counts *c, const struct tw_ref_shape *r, const struct tw_ref_shape *end)
+static void add_refs(struct tw_hot_counts *c, const struct tw_ref_shape *r, const struct tw_ref_shape *end, uint64_t times)
 {
-	c->refs += (uint64_t)(end - r);
+	c->refs += (uint64_t)(end - r) * times;
 	for (; r < end; r++) {
-		c->reads += r->type & TW_READ;
-		c->writes += r->type >> 1;
+		c->reads += (r->type & TW_READ) * times;
+		c->writes += (uint64_t)(r->type >> 1) * times;
 	}
 }
 
-/* `*newest` are the counts of the block that began last: references before the stretch's first block are that one's. */
-static int take_stretch(struct state *s, const struct tw_stretch *stretch, struct tw_hot_counts **newest)
+/* Where the references of the first block begin. */
+static uint32_t leading(const struct tw_stretch *stretch)
 {
-	uint32_t from = 0;
+	return stretch->n_blocks ? stretch->blocks[0].first_ref : stretch->n_refs;
+}
+
+/* The blocks of a stretch and their references, executed `times` times. */
+static int add_blocks(struct state *s, const struct tw_stretch *stretch, uint64_t times)
+{
 	for (uint32_t i = 0; i < stretch->n_blocks; i++) {
 		const struct tw_block_run *run = &stretch->blocks[i];
+		const uint32_t end = i + 1 < stretch->n_blocks ? stretch->blocks[i + 1].first_ref : stretch->n_refs;
 		struct fragment *f = fragment_of(s, run->descriptor, s->image);
 		if (!f)
 			return TW_ERR_MEMORY;
-		if (run->first_ref > from)
-			add_refs(*newest, stretch->refs + from, stretch->refs + run->first_ref);
-		from = run->first_ref;
-		*newest = &f->block[run->block];
-		(*newest)->executions += run->n_insns != 0;
-		(*newest)->insns += run->n_insns;
+		struct tw_hot_counts *c = &f->block[run->block];
+		c->executions += run->n_insns ? times : 0;
+		c->insns += run->n_insns * times;
+		add_refs(c, stretch->refs + run->first_ref, stretch->refs + end, times);
 	}
-	if (stretch->n_refs > from)
-		add_refs(*newest, stretch->refs + from, stretch->refs + stretch->n_refs);
 	return 0;
+}
+
+/* The counts of the last block of a stretch. NULL: no memory. */
+static struct tw_hot_counts *last_counts(struct state *s, const struct tw_stretch *stretch)
+{
+	const struct tw_block_run *run = &stretch->blocks[stretch->n_blocks - 1];
+	struct fragment *f = fragment_of(s, run->descriptor, s->image);
+	return f ? &f->block[run->block] : NULL;
+}
+
+/* Its fragments are made the first time, so that their image is that of the thread that ran them first. */
+static int count_whole(struct state *s, const struct tw_stretch *stretch)
+{
+	if (stretch->number >= s->counted_room) {
+		struct counted *counted = tw_array_zeros(s->counted, stretch->number, &s->counted_room, sizeof *counted);
+		if (!counted)
+			return TW_ERR_MEMORY;
+		s->counted = counted;
+	}
+	struct counted *c = &s->counted[stretch->number];
+	c->times++;
+	if (c->stretch)
+		return 0;
+	c->stretch = stretch;
+	return add_blocks(s, stretch, 0);
+}
+
+/* `*newest` is the stretch with the block that began last: references before the stretch's first block are that one's. */
+static int take_stretch(struct state *s, const struct tw_stretch *stretch, const struct tw_stretch **newest)
+{
+	const uint32_t lead = leading(stretch);
+	if (lead) {
+		struct tw_hot_counts *c = last_counts(s, *newest);
+		if (!c)
+			return TW_ERR_MEMORY;
+		add_refs(c, stretch->refs, stretch->refs + lead, 1);
+	}
+	if (stretch->n_blocks)
+		*newest = stretch;
+	return stretch->number ? count_whole(s, stretch) : add_blocks(s, stretch, 1);
+}
+
+/* What stretches have been counted, to their blocks. */
+static int settle(struct state *s)
+{
+	int error = 0;
+	for (size_t i = 0; i < s->counted_room && !error; i++)
+		if (s->counted[i].times)
+			error = add_blocks(s, s->counted[i].stretch, s->counted[i].times);
+	free(s->counted);
+	s->counted = NULL;
+	s->counted_room = 0;
+	return error;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	struct tw_hot_counts *newest = NULL; /* a batch with references begins with a block */
+	const struct tw_stretch *newest = NULL; /* a batch with references begins with a block */
 	int error = 0;
 	if (s->thread != b->thread)
 		find_image(s, b->thread);
@@ -131,7 +196,9 @@ static int merge_fragment(void *state, void *item)
 static int merge(void *state, void *later)
 {
 	struct state *from = later;
-	int error = tw_by_fragment_each(&from->fragments, merge_fragment, state);
+	int error = settle(from);
+	if (!error)
+		error = tw_by_fragment_each(&from->fragments, merge_fragment, state);
 	free_state(from);
 	return error;
 }
@@ -177,6 +244,8 @@ static int end(void *state, int error)
 {
 	struct state *s = state;
 	struct tw_hot *hot = s->shared->out;
+	if (!error)
+		error = settle(s);
 	if (!error) {
 		hot->blocks = malloc((s->n_blocks + 1) * sizeof *hot->blocks);
 		error = hot->blocks ? 0 : TW_ERR_MEMORY;
