@@ -10,13 +10,11 @@ exit 3
 END
 "$TW" record -o r.tw -- sh program.sh >out 2>err </dev/null &
 collector=$!
-for _ in $(seq 300); do grep -q started out && break; sleep 0.1; done
-grep -q started out || fail "the program did not start"
+await started out
 kill -KILL $collector
 wait $collector 2>/dev/null
 : >killed
-for _ in $(seq 600); do [ -e end ] && break; sleep 0.1; done
-grep -q whole end 2>/dev/null || fail "the program did not end as it should"
+await whole end
 run check.out check.err "$TW" check r.tw
 status=$?
 [ $status -lt 128 ] || fail "check: status $status"

@@ -6,7 +6,7 @@ for base in /sys/fs/cgroup/memory /sys/fs/cgroup; do
 	[ -e $base/memory.limit_in_bytes ] && limit=memory.limit_in_bytes || limit=memory.max
 	mkdir $base/tw.$$ 2>/dev/null || continue
 	group=$base/tw.$$
-	CLEANUP+=("sleep 0.2; rmdir $group")
+	CLEANUP+=("for _ in \$(seq 100); do rmdir $group 2>/dev/null && break; sleep 0.1; done") # once the last process has left it
 	[ -e $group/$limit ] && break
 	group=
 done

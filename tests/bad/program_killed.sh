@@ -25,7 +25,7 @@ expected_end:
 END
 "$TW" record -q -o r.tw -- ./counter >out 2>err </dev/null &
 collector=$!
-for _ in $(seq 300); do grep -q '!' out && break; sleep 0.1; done
+await '!' out
 child=$(pgrep -P $collector) || fail "no child of the collector"
 kill -KILL $child
 wait $collector

@@ -45,8 +45,12 @@ int main(void)
 		sum += snprintf(text, sizeof text, "%f", sum);
 	t = (struct itimerval){{0, 0}, {0, 0}};
 	setitimer(ITIMER_REAL, &t, NULL);
+	sigset_t alarms, before_it;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigprocmask(SIG_BLOCK, &alarms, &before_it);
 	alarm(1);
-	pause();
+	sigsuspend(&before_it);
 	puts("end");
 	return 0;
 }

@@ -66,7 +66,7 @@ END
 cat >jobs.sh <<'END'
 set -m
 $RUN ./terminal
-$RUN bash -c 'set -m; (kill -STOP $BASHPID; echo on) & sleep 0.3; jobs; fg; echo over'
+$RUN bash -c 'set -m; (kill -STOP $BASHPID; echo on) & until [ -n "$(jobs -s)" ]; do sleep 0.05; done; jobs; fg; echo over'
 $RUN ./terminal stop
 echo $((($? & 127) == SIGTSTP))
 fg

@@ -12,6 +12,7 @@ cc_program held -D_GNU_SOURCE -pthread <<'END'
 #include <time.h>
 #include <unistd.h>
 static const int all[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV};
+static volatile sig_atomic_t handled;
 static void handler(int s, siginfo_t *i, void *u)
 {
 	(void)u;
@@ -19,6 +20,12 @@ static void handler(int s, siginfo_t *i, void *u)
 	int n = snprintf(line, sizeof line, "got %d code %d value %d\n", s, i->si_code, i->si_code == SI_QUEUE ? i->si_value.sival_int : 0);
 	if (write(1, line, n) < 0)
 		_exit(9);
+	handled++;
+}
+static void until_handled(int n)
+{
+	while (handled < n)
+		usleep(1000);
 }
 static void say_pending(void)
 {
@@ -96,11 +103,12 @@ int main(int argc, char **argv)
 	/* The other thread takes both. */
 	sigset_t before;
 	pthread_t t;
+	int so_far = handled;
 	pthread_create(&t, NULL, other, NULL);
-	usleep(100000);
+	until_handled(so_far + 1);
 	sigprocmask(SIG_BLOCK, NULL, &before);
 	kill(getpid(), SIGSEGV);
-	usleep(100000);
+	until_handled(so_far + 2);
 	say_pending();
 
 	/* Pending signals live through fork (not in the child) and execve. */

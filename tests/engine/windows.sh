@@ -199,8 +199,8 @@ run out err "$TW" record -q -o never.tw --start=no_such_function ./places 1
 grep -qx 'trackway: nothing was recorded: no_such_function was not found' err || fail "$(cat err)"
 run out err "$TW" record -q -o never.tw --start=0x123456 ./places 1
 grep -qx 'trackway: nothing was recorded: 0x123456 was not reached' err || fail "$(cat err)"
-run out err "$TW" record -q -o never.tw --start=0.2s --stop=0.4s sleep 0.7
-grep -qx 'trackway: nothing was recorded: no code of the program ran after 0.2s and before 0.4s' err || fail "$(cat err)"
+run out err "$TW" record -q -o never.tw --start=2s --stop=2.2s sleep 3 # which has begun to sleep after two seconds, also on a busy machine
+grep -qx 'trackway: nothing was recorded: no code of the program ran after 2s and before 2.2s' err || fail "$(cat err)"
 run out err "$TW" record -q -o never.tw --stop=no_such_function ./places 1
 grep -qx 'trackway: recording went on to the end: no_such_function was not found' err || fail "$(cat err)"
 one_sentence "$TW" record --start=12 true
