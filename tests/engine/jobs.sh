@@ -74,7 +74,7 @@ echo $?
 END
 sed -i "s/SIGTSTP/$(kill -l TSTP)/" jobs.sh
 in_terminal() {
-	RUN=$1 script -qec 'bash jobs.sh' typescript </dev/null | tr -d '\r' | sed 's/^\(.*\)[^ ]*trackway record.* -- /\1/; s/  *$//'
+	RUN=$1 script -qec 'bash jobs.sh' typescript </dev/null | tr -d '\r' | sed 's/^\(.*\)[^ ]*trackway record.* -- /\1/; s/  *$//; /^$/d' | uniq # bash may have told by itself, before `jobs`, that one has stopped
 }
 in_terminal '' >native.out
 in_terminal "$TW record -q -o jobs.tw --" >recorded.out
