@@ -247,6 +247,7 @@ static int under_pragma(const char *text, const char *statement)
 	            find_word(line, "acq_rel", 1) || strstr(text, "omp flush"));
 }
 
+/* What a line of a text says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). */
 static enum tw_atomic_kind judge_line(const char *text, const char *declared, unsigned line, const char *object)
 {
 	char statement[STATEMENT];
@@ -262,14 +263,6 @@ static enum tw_atomic_kind judge_line(const char *text, const char *declared, un
 	if (names_atomic(statement) || uses_atomic(declared, statement))
 		return is_relaxed(statement) && !is_fenced(text, at) ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
 	return TW_ATOMIC_EXPRESSLY_PLAIN;
-}
-
-enum tw_atomic_kind tw_atomics_judge(const char *text, unsigned line, const char *object)
-{
-	char *declared = list_declared(text);
-	const enum tw_atomic_kind kind = judge_line(text, declared, line, object);
-	free(declared);
-	return kind;
 }
 
 /* ---- files ---- */

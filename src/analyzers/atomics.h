@@ -48,7 +48,4 @@ struct tw_atomics {
 const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw_descriptor *d, const struct tw_ref *r, uint32_t image);
 void tw_atomics_free(struct tw_atomics *a);
 
-/* What a line of a text says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). For the tests. */
-enum tw_atomic_kind tw_atomics_judge(const char *text, unsigned line, const char *object);
-
 #endif

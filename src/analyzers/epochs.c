@@ -203,11 +203,6 @@ void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint6
 	}
 }
 
-size_t tw_epoch_bytes(const struct tw_epoch *s)
-{
-	return s->n * sizeof(struct tw_epoch_page) + s->room * sizeof(struct tw_epoch_page *);
-}
-
 void tw_epoch_free(struct tw_epoch *s)
 {
 	for (size_t i = 0; i < s->room; i++) {

@@ -98,7 +98,6 @@ int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const
 /* Forgets what was accessed in [start, end): it is other memory from now on. */
 void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint64_t end);
 
-size_t tw_epoch_bytes(const struct tw_epoch *s);
 void tw_epoch_free(struct tw_epoch *s);
 
 #endif

@@ -23,7 +23,7 @@ void tw_resume_get(const struct user_regs_struct *r, uint64_t regs[N_REGS])
 		memcpy(&regs[i], (const char *)r + place[i], sizeof regs[i]);
 }
 
-void tw_resume_set(struct user_regs_struct *r, const uint64_t regs[N_REGS])
+static void set_registers(struct user_regs_struct *r, const uint64_t regs[N_REGS])
 {
 	for (int i = 0; i < N_REGS; i++)
 		memcpy((char *)r + place[i], &regs[i], sizeof regs[i]);
@@ -64,7 +64,7 @@ static void make_again(struct tw_tracee *t, size_t thread, struct user_regs_stru
 void tw_resume(struct tw_tracee *t, size_t thread, const struct tw_left *left, const struct tw_resume_call *call)
 {
 	struct user_regs_struct r = t->thread[thread].found;
-	tw_resume_set(&r, left->regs);
+	set_registers(&r, left->regs);
 	r.rip = left->pc;
 	r.eflags = left->flags;
 	r.gs_base = left->gs;

@@ -23,6 +23,5 @@ void tw_resume(struct tw_tracee *t, size_t thread, const struct tw_left *left, c
 
 /* Registers by enum tw_reg. */
 void tw_resume_get(const struct user_regs_struct *r, uint64_t regs[16]);
-void tw_resume_set(struct user_regs_struct *r, const uint64_t regs[16]);
 
 #endif

@@ -3,7 +3,8 @@
 #include <Zydis/Zydis.h>
 #include <stdio.h>
 
-uint64_t tw_insn_at(const struct tw_descriptor *d, unsigned insn, const uint8_t **code, unsigned *length)
+/* Address, bytes and length of an instruction; 0 if the fragment has no such instruction. *code is NULL if the bytes are not there. */
+static uint64_t find_insn(const struct tw_descriptor *d, unsigned insn, const uint8_t **code, unsigned *length)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	const uint8_t *bytes = tw_descriptor_insn_bytes(d);
@@ -28,7 +29,7 @@ uint64_t tw_disassemble(const struct tw_descriptor *d, unsigned insn, char *text
 	const uint8_t *code = NULL;
 	unsigned length = 0;
 	ZydisDisassembledInstruction decoded;
-	uint64_t pc = tw_insn_at(d, insn, &code, &length);
+	uint64_t pc = find_insn(d, insn, &code, &length);
 	if (code && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, pc, code, length, &decoded)))
 		snprintf(text, size, "%s", decoded.text);
 	else

@@ -11,7 +11,4 @@
  * the fragment has no such instruction. */
 uint64_t tw_disassemble(const struct tw_descriptor *d, unsigned insn, char *text, size_t size);
 
-/* Address, bytes and length of an instruction; 0 if the fragment has no such instruction. *code is NULL if the bytes are not there. */
-uint64_t tw_insn_at(const struct tw_descriptor *d, unsigned insn, const uint8_t **code, unsigned *length);
-
 #endif

@@ -6,7 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-unsigned tw_rows_width(FILE *f)
+/* Columns of the terminal that a stream goes to; 0: there is none. */
+static unsigned terminal_width(FILE *f)
 {
 	struct winsize size;
 	if (!isatty(fileno(f)))
@@ -48,7 +49,7 @@ static void put_heads(FILE *f, const struct tw_row_column *columns)
 static unsigned put_text_cell(FILE *f, const struct tw_row_column *c, const union tw_row_cell *cell, unsigned used)
 {
 	char text[32];
-	unsigned terminal = tw_rows_width(f);
+	unsigned terminal = terminal_width(f);
 	switch (c->kind) {
 	case TW_ROW_SHARE:
 		return (unsigned)fprintf(f, "%6.2f%% ", cell->whole ? 100.0 * (double)cell->count / (double)cell->whole : 0.0);

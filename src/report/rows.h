@@ -49,7 +49,4 @@ void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, co
 void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells);
 void tw_rows_end(struct tw_rows *rows);
 
-/* Columns of the terminal that a stream goes to; 0: there is none. */
-unsigned tw_rows_width(FILE *f);
-
 #endif

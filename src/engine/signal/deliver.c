@@ -144,7 +144,8 @@ void tw_signal_page_fault(struct thread *t, u64 address, u64 error)
 	deliver_fault(t, SIGSEGV, !canonical ? SI_KERNEL : error & FAULT_PRESENT ? SEGV_ACCERR : SEGV_MAPERR, canonical ? address : 0);
 }
 
-void tw_signal_bus_error(struct thread *t, u64 address, u64 error)
+/* Of an address whose page is beyond the end of its file: SIGBUS, delivered as a page fault is. */
+static void deliver_bus_error(struct thread *t, u64 address, u64 error)
 {
 	t->signal->fault.trapno = TRAP_PAGE_FAULT;
 	t->signal->fault.err = error | FAULT_USER;
@@ -155,7 +156,7 @@ void tw_signal_bus_error(struct thread *t, u64 address, u64 error)
 void tw_signal_no_code(struct thread *t, u64 at, bool beyond_file)
 {
 	if (beyond_file)
-		tw_signal_bus_error(t, at, FAULT_FETCH);
+		deliver_bus_error(t, at, FAULT_FETCH);
 	else
 		tw_signal_page_fault(t, at, FAULT_FETCH | (tw_engine_mapped(at) ? FAULT_PRESENT : 0));
 }

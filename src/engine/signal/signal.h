@@ -46,9 +46,6 @@ void tw_signal_force(struct thread *t, int signo, u64 error);
 /* A page fault at `address` that the engine has found, with this error code: delivered as SIGSEGV, or the process dies of it. */
 void tw_signal_page_fault(struct thread *t, u64 address, u64 error);
 
-/* Likewise of an address whose page is beyond the end of its file: SIGBUS. */
-void tw_signal_bus_error(struct thread *t, u64 address, u64 error);
-
 /* No code can be had of `at`, where the instruction at t->pc begins or goes on; `beyond_file`: though something is mapped there. */
 void tw_signal_no_code(struct thread *t, u64 at, bool beyond_file);
 
