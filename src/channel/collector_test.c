@@ -413,12 +413,12 @@ static void test_orderly(void)
 	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
 	/* On a busy machine the first chunk may have been written before it was full. */
 	uint32_t last = (uint32_t)sum.chunks - 1;
-	CHECK(sum.chunks >= 2);
+	CHECK(sum.chunks >= 7); /* of 8, 8, 16, 16, 32, 32 and 24 buffers */
 	EQUAL(tw_recording_chunk_info(r, 0, 0)->flags, 0);
 	EQUAL(tw_recording_chunk_info(r, 0, last)->flags, TW_CHUNK_LAST);
 	EQUAL(tw_recording_chunk(r, 0, 0, &chunk), TW_OK);
 	uint64_t first = chunk.n_m;
-	CHECK(first % pairs() == 0 && first <= TW_CHUNK_BUFFERS * pairs());
+	CHECK(first % pairs() == 0 && first <= TW_FIRST_BUFFERS * pairs());
 	EQUAL(chunk.m[pairs() - 1], pairs());
 	tw_chunk_release(&chunk);
 	EQUAL(tw_recording_chunk(r, 0, 1, &chunk), TW_OK);

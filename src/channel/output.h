@@ -2,8 +2,9 @@
  * The second half of the collector: threads that compare (--verify), encode, compress and write what the drain loop took from the buffers, so that a slow
  * disk does not hold up draining. When too much is under way the drain loop waits.
  *
- * A chunk of the recording is TW_CHUNK_BUFFERS buffers of one traced thread, fewer where the thread ends, where more threads run than chunks can be
- * open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS to come. Each open chunk has a lane: an encoding thread and a queue.
+ * A chunk of the recording is TW_CHUNK_BUFFERS buffers of one traced thread - its first two are of TW_FIRST_BUFFERS, the next two of twice as many, and so
+ * on -, fewer where the thread ends, where more threads run than chunks can be open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS
+ * to come. Each open chunk has a lane: an encoding thread and a queue.
  *
  * With a spool (spool.h) the drain loop leaves it at that: buffers wait in a file as they are, and the lane takes them apart. A slot of the spool is free again when the
  * chunk is written, so what a collector that is killed had not written is in the spool. Only as many lanes are at work as there are processors.

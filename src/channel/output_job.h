@@ -8,7 +8,7 @@
 
 struct tw_told;
 
-enum { TW_CHUNK_BUFFERS = 128, TW_OUTPUT_LANES = 8 };
+enum { TW_CHUNK_BUFFERS = 128, TW_FIRST_BUFFERS = 8, TW_OUTPUT_LANES = 8 };
 
 /* What a disk that fills, or a collector that is killed, may cost: with what buffers hold, half a second. */
 #define TW_CHUNK_NS 250000000ull

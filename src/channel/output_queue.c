@@ -83,6 +83,20 @@ static int take_order(struct tw_output *o, uint32_t serial)
 	return TW_OK;
 }
 
+/*
+ * How many buffers the chunk gets. A program that soon ends has only few of them, and its lanes, one for each chunk, are to have the same to do: so two chunks are short, the next two twice
+ * as long.
+ */
+static unsigned most_fed(const struct tw_output *o, uint32_t sequence)
+{
+	if (o->options.discard || !o->options.writer)
+		return 1;
+	if (o->ring)
+		return TW_RING_BUFFERS;
+	const unsigned twice = sequence / 2;
+	return twice < 8 && TW_FIRST_BUFFERS << twice < TW_CHUNK_BUFFERS ? TW_FIRST_BUFFERS << twice : TW_CHUNK_BUFFERS;
+}
+
 /* Adds a job to the chunk it belongs to, perhaps the last one of it. Called under the lock. */
 static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
 {
@@ -91,8 +105,7 @@ static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
 	l->last = &job->next;
 	l->busy++;
 	l->used = job->put = ++o->n_put;
-	unsigned most = o->options.discard || !o->options.writer ? 1 : o->ring ? TW_RING_BUFFERS : TW_CHUNK_BUFFERS;
-	if (++l->fed >= most || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
+	if (++l->fed >= most_fed(o, job->chunk.sequence) || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
 	pthread_cond_signal(&l->fed_more);
 }
