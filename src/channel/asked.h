@@ -13,7 +13,7 @@ struct tw_asked;
 /* What is called for each word, one at a time, in a thread that ends then: 0, or -1 where it cannot be done. `answer`: what is said of it. */
 typedef int tw_asked_do(void *context, const char *word, char *answer, size_t size);
 
-/* Begins to listen, with all signals blocked in the thread that does. NULL: it cannot be; nobody can ask then. Until tw_asked_end, which accepts NULL. */
+/* Begins to listen, in a thread with all signals blocked, until tw_asked_end (which accepts NULL). NULL: it could not begin, and nobody can ask. */
 struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context);
 void tw_asked_end(struct tw_asked *a);
 

@@ -8,7 +8,7 @@
 _Static_assert(TW_BUDGET_SWITCHES == TW_SWITCHES + 1, "each has a name, and so has what is compiled");
 _Static_assert(TW_OVER_BUCKETS == TW_BUDGET_BUCKETS, "all are taken over");
 
-enum { LATE = 2 }; /* periods after which nobody adds to one any more, or next to nobody */
+enum { LATE = 2 }; /* periods after which hardly anything is added to an earlier one */
 
 static const double least_ns = 1e6, most_ns = 1e12, least_budget_ns = 1e5, most_percent = 1000, least_percent = 0.1;
 

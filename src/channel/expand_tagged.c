@@ -64,8 +64,8 @@ static int put_stopped(struct tw_expand *x, const struct tw_unit *u)
 }
 
 /*
- * Is the record that has just been read the last one of a torn buffer, and perhaps not whole? Its last value is 0, which may be one not written yet, or its
- * references are still to come.
+ * Is the record that has just been read the last one of a torn buffer, and perhaps not whole? It may be where its last value is 0, which may not be written yet,
+ * or where its references are still to come.
  */
 static int is_doubtful(const struct tw_expand *x, const uint8_t *values)
 {

@@ -1,6 +1,6 @@
 /*
  * Machine code for the encoder: for each frequent fragment a piece that takes its values, works out what was predicted for each and compares the two. Each
- * value has branches of its own there, foretold by what came of it before. Encoders share the code; any number may run and add it.
+ * value has branches of its own there, predicted by what came of it before. Encoders share the code; any number may run and add it.
  */
 #ifndef TW_ENCODE_CODE_H
 #define TW_ENCODE_CODE_H

@@ -215,7 +215,7 @@ struct long_chunk {
 	uint8_t e[LONG_PIECES * LONG_EVENTS];
 };
 
-/* Nothing in it can be foretold. The values are no execution's, so they come in the last piece. */
+/* Nothing in it can be predicted. The values are no execution's, so they come in the last piece. */
 static struct long_chunk *make_long(void)
 {
 	struct long_chunk *k = malloc(sizeof *k);

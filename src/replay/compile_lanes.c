@@ -1,6 +1,6 @@
 /*
  * Masked accesses to lanes that lie side by side, which libraries for strings and memory are full of. Nearly always some first lanes are active, and few: how
- * many is not foretold, so QUICK_LANES addresses are written in any case, and count as far as they are references. Each number has a stretch of its own. Other
+ * many is not predicted, so QUICK_LANES addresses are written in any case, and count as far as they are references. Each number has a stretch of its own. Other
  * masks are done by the walk.
  */
 #include "replay/compile_lanes.h"

@@ -1,6 +1,6 @@
 /*
  * Code, shared by all programs, for a value that is not as predicted, or not in the way that was expected: what tw_value_reader_miss and tw_value_reader_hit
- * do, without a branch on the code or the way, as these are not foretold. The value is the sum of a difference and of what that is to, each by tables of
+ * do, without a branch on the code or the way, as these are not predicted. The value is the sum of a difference and of what that is to, each by tables of
  * masks: a literal (cut from no bytes where there is none), the slot's step, or what followed its last value; to the last value of the slot or of the register.
  */
 #include "recording/predictor_code.h"

@@ -73,8 +73,8 @@ static int make_functions(struct tw_names *names, struct tw_costs *c)
 }
 
 /*
- * What a function that nobody called, the first of a thread or of a signal handler, cost in all is what it did itself and what it called. Of others their calls
- * tell it, exactly.
+ * The inclusive cost of a function is the sum over its calls, exactly. A function that nobody called, the first of a thread or of a signal handler, has no calls:
+ * its inclusive cost is what it did itself and what it called.
  */
 static void add_inclusive(struct tw_costs *c)
 {

@@ -36,8 +36,8 @@ static bool returns_within(const struct block *b, unsigned k)
 }
 
 /*
- * The return to `next` will look its lookup up: the table's entry is to be in the first-level cache by then. Large programs' returns are foretold badly, and
- * this load is what tells that another way is to be gone.
+ * Prefetches the entry of the table of lookups that the return to `next` will read. Returns of large programs are predicted badly, and the load of this entry is what
+ * shows the misprediction, so it should hit the first-level cache.
  */
 static void emit_prefetch_lookup(struct emit *e, u64 next)
 {
@@ -81,7 +81,7 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 	}
 }
 
-/* Where the branch is a site, whoever finds its target in no table has to know which. Returns its number. */
+/* A branch that is a site hands its number to the dispatcher when no table has its target. Returns the number. */
 static u32 emit_site(struct emit *e, u8 kind)
 {
 	if (!tw_sites_used())

@@ -1,6 +1,6 @@
 /*
- * Private fragments. While there are several threads, a fragment is private to the thread that has made it until that one next comes by the dispatcher for something
- * else than a fragment that the last one can fall into (struct tw_private). So the ends of fragments can be rewritten that nobody else is running.
+ * Private fragments. While there are several threads, a new fragment is private to the thread that has made it (struct tw_private). It stays private as long as that
+ * thread comes by the dispatcher only for fragments that the last one can fall into. The end of a private fragment can be rewritten, since no other thread runs it.
  *
  * What must hold: nobody else can enter a private fragment. No exit is linked to it, no lookup of it is in a table, other threads do not find it and make one of their own if they want it.
  * Those of superblocks' formats are not private: a superblock could not take the place of one that another falls into.

@@ -213,7 +213,7 @@ static void adopt(const struct snapshot_head *h)
 	tw_translations_count();
 }
 
-/* Is this a file that only who runs this process can have written, as long as it begins by saying, and that nobody has written to since it was kept? */
+/* Has only the user of this process been able to write the file, has it the length that its first bytes say, and is it unchanged since it was kept? */
 static bool is_own(int fd)
 {
 	struct stat st;

@@ -69,7 +69,7 @@ bool tw_translations_renew(void);
 
 /*
  * Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more
- * translation), or much is stale and little is not: programs that go on writing code would else fill all areas with what nobody can run.
+ * translation), or much is stale and little is not: a program that goes on writing code would otherwise fill all areas with code that no thread can run.
  */
 bool tw_translations_full(void);
 

@@ -69,7 +69,7 @@ static void end_recording(struct thread *t)
 	tw_recording_end(t, 0, TW_ENDED_LEFT);
 }
 
-/* What the recorder is told of it. */
+/* What the recorder is told of the thread. */
 static struct tw_left state_of(const struct thread *t)
 {
 	const struct tw_found *f = &t->kernel->found;

@@ -29,7 +29,7 @@ void tw_spare_lend_mappings(bool lend)
 }
 
 /*
- * Buffer number k of those outside the image. NULL: there is no memory. It may be there already: then it is another, and whoever writes to it goes on. Shared: so it
+ * Buffer number k of those outside the image. NULL: there is no memory. Where one is mapped already it is replaced, and threads that write to it go on. Shared memory: so it
  * counts against no limit on the program's data, and a fork does not copy it.
  */
 static u8 *map_buffer(u32 k)

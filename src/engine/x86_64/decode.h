@@ -23,8 +23,8 @@ u8 tw_decode_defines(const struct insn *i);
 u8 tw_scratch(const struct insn *i, u8 avoid1, u8 avoid2);
 
 /*
- * Does it give all of OF, SF, ZF, AF and PF values that do not depend on what they were, cannot fault, and has one of the encodings that compilers use for
- * such? (The carry it may read.)
+ * Does the instruction overwrite OF, SF, ZF, AF and PF with values that do not depend on the old ones, and cannot fault? It may read the carry. Only the
+ * encodings that compilers use are known here.
  */
 bool tw_decode_overwrites_flags(const struct insn *i);
 
