@@ -136,9 +136,9 @@ static int print_help(void)
 	tw_options_print(stdout, tw_common_options);
 	fputs("  -j N             replay with N threads (default: as many as there are\n"
 	      "                   processors)\n"
-	      "  --state FILE     keep what is known so far in this file, and go on from there if\n"
-	      "                   it is there already: after a run that was killed, or for the\n"
-	      "                   same answer in another form\n"
+	      "  --state FILE     keep what is known so far in this file, and go on from there\n"
+	      "                   if it is there already: after a run that was killed, or for\n"
+	      "                   the same answer in another form\n"
 	      "  --state-every SECONDS\n"
 	      "                   how often it is kept; default 30\n",
 	      stdout);

@@ -4,7 +4,7 @@ make_data data 20000
 "$TW" record -q -o r.tw gzip -c data >/dev/null || fail "record"
 
 commands="record info report import blocks paths sql dump check pack bundle learn coverage kept cc"
-for c in '' $commands; do
+for c in '' $commands analyze serve top keep stop; do
 	"$TW" $c --help >help || fail "$c --help: status $?"
 	[ -s help ] || fail "$c --help prints nothing"
 	! grep -nE '^.{81}' help || fail "$c --help: more than 80 columns"
