@@ -33,6 +33,56 @@ int main(void)
 	return 3;
 }
 X
+# It has set handlers, of the program's, by the run-time part that is in it.
+cat >sets.c <<'X'
+#include <signal.h>
+int n;
+void sets(void (*handler)(int))
+{
+	struct sigaction act = {.sa_handler = handler};
+	sigaction(SIGUSR1, &act, 0);
+	sigaction(SIGSEGV, &act, 0);
+	signal(SIGUSR2, handler);
+	for (int k = 0; k < 50; k++)
+		n += k;
+}
+X
+cat >s.c <<'X'
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+static volatile int got;
+static void handler(int number)
+{
+	got += number;
+}
+int main(void)
+{
+	for (int k = 0; k < 2; k++) {
+		void *l = dlopen("./sets.so", RTLD_NOW);
+		((void (*)(void (*)(int)))dlsym(l, "sets"))(handler);
+		raise(SIGUSR1);
+		dlclose(l);
+		raise(SIGUSR1);
+		raise(SIGUSR2);
+		raise(SIGSEGV);
+	}
+	printf("%d\n", got);
+	return 3;
+}
+X
+gcc -o s s.c -ldl && gcc -fPIC -shared -o sets.so sets.c || fail "does not compile"
+native ./s
+for options in '' --full=guard; do
+	"$TW" cc $options gcc -fPIC -shared -Wl,-Bsymbolic -o sets.so sets.c || fail "$options: does not compile"
+	run recorded.out recorded.err ./s
+	RECORDED_STATUS=$?
+	compare_runs "$options: handlers, by itself"
+	run recorded.out recorded.err "$TW" record --native -q -o recording.tw ./s
+	RECORDED_STATUS=$?
+	compare_runs "$options: handlers"
+	check_good
+done
 printf '#include <stdio.h>\nint inside(int);\nint main(void) { return printf("%%d\\n", inside(1000)) > 0 ? 7 : 1; }\n' >q.c
 gcc -fPIC -shared -o l.so l.c && gcc -o opens p.c -ldl && gcc -o q.plain q.c ./l.so || fail "does not compile"
 for options in '' --full=guard --switchable; do

@@ -316,9 +316,7 @@ static void leave(struct tw_cc_process *p)
 		return;
 	}
 	p->guard = 0;
-	const struct tw_cc_handling *own = &p->handling[SIGSEGV];
-	const struct tw_cc_action before = {own->handler, own->flags | SA_RESTORER, (uint64_t)tw_cc_restore, p->fault_mask};
-	SYS(__NR_rt_sigaction, SIGSEGV, &before, 0, BYTES);
+	tw_cc_signal_give_back(p, SIGSEGV, p->fault_mask);
 }
 
 const struct tw_cc_guard trackway_cc_guard = {

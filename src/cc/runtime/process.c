@@ -494,6 +494,8 @@ static void __attribute__((destructor(101))) finish(void)
 		enter_words(p, false);
 	if (!is_ending(p) && is_guarded())
 		trackway_cc_guard.leave(p);
+	if (!is_ending(p))
+		tw_cc_signals_leave(p);
 	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
 		p->forks = 0;
 	if (!t || p->mode != TW_CC_RECORDED)

@@ -300,6 +300,10 @@ void tw_cc_handle(int number, struct siginfo *info, void *context);
 
 void tw_cc_restore(void);
 
+/* The module is closed: signals that its copy runs the handlers of, or this one, go to the program's handlers themselves. */
+void tw_cc_signals_leave(const struct tw_cc_process *p);
+void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t mask);
+
 /* ---- guard/guard.c, in modules that were linked so ---- */
 
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);

@@ -14,6 +14,7 @@ struct library_action {
 enum { LAST_SIGNAL = 64, OF_LIBRARY = 32, OF_LIBRARY_TOO = 33, INVALID = 22 };
 
 extern int *__errno_location(void) __attribute__((weak));
+extern int __sigaction(int number, const struct library_action *act, struct library_action *old) __attribute__((weak));
 
 /* ---- running handlers ---- */
 
@@ -84,6 +85,25 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 	s->active = active;
 	if (active)
 		*active = pointer;
+}
+
+/* ---- the module is closed ---- */
+
+/* The C library sets it: where handlers return to is in this module, too, else. */
+void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t mask)
+{
+	const struct tw_cc_handling *h = &p->handling[number];
+	const struct library_action own = {.handler = h->handler, .mask[0] = mask, .flags = (int32_t)(h->flags & ~(uint64_t)SA_RESTORER)};
+	if (__sigaction)
+		__sigaction(number, &own, 0);
+}
+
+void tw_cc_signals_leave(const struct tw_cc_process *p)
+{
+	struct tw_cc_action now;
+	for (int number = 1; number <= LAST_SIGNAL; number++)
+		if (!SYS(__NR_rt_sigaction, number, 0, &now, sizeof now.mask) && now.handler == (uint64_t)tw_cc_handle)
+			tw_cc_signal_give_back(p, number, now.mask);
 }
 
 /* ---- setting them ---- */
