@@ -96,12 +96,18 @@ u32 tw_table_number(u32 upper)
 	return k;
 }
 
+/* Can there be sites in this run, in whatever mode a thread is? A table that is made while one records is cleared, copied and looked in as those of bare code are. */
+static bool has_room_for_sites(void)
+{
+	return tw_engine.control->flags & TW_FLAG_LEARN && tw_engine.control->learn_what != TW_TELL_BLOCKS;
+}
+
 u64 *tw_table_of(u32 upper, u8 kind)
 {
 	const u32 k = tw_table_number(tw_tags_used() ? 0 : upper); /* with tags lookups look for themselves */
 	if (!tr->tables[kind][k]) {
 		tr->misses[kind][k] = miss_stub(tw_tags_used() ? 0 : upper, kind);
-		tr->tables[kind][k] = tw_heap_pages(entries() * sizeof(u64) + (tw_sites_used() ? MAX_SITES * sizeof(u64) : 0));
+		tr->tables[kind][k] = tw_heap_pages((entries() + (has_room_for_sites() ? MAX_SITES : 0)) * sizeof(u64));
 		tw_table_clear(k, kind);
 	}
 	return tr->tables[kind][k];
@@ -109,7 +115,7 @@ u64 *tw_table_of(u32 upper, u8 kind)
 
 bool tw_sites_used(void)
 {
-	return tw_told_wanted() && tw_engine.control->learn_what != TW_TELL_BLOCKS;
+	return tw_told_wanted() && has_room_for_sites();
 }
 
 struct exit *tw_site_new(struct fragment *from, u8 kind)
