@@ -192,7 +192,8 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->kernel->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
 	i64 r = has_buffer(child) ? raw_clone(c, child) : -11;
-	if (tw_failed(r) || child->vforked) /* a vforked child is another program by now, or has ended */
+	/* A vforked child is another program by now, or has ended. (Of another nothing is read any more: it may have ended, too, and its block be another's.) */
+	if (tw_failed(r) || c->args.flags & CLONE_VFORK)
 		thread_gone(child);
 	return r;
 }
