@@ -293,12 +293,12 @@ static void test_returns_by_address(void)
 	struct tw_call_place main_place = {.function = MAIN}, f_place = {.function = F, .entry = 1}, g_place = {.function = G, .entry = 1};
 	struct tw_arrival call_back = {.cause = TW_ARRIVAL_CALL, .slot = UINT64_MAX, .back = 11}, back = {.cause = TW_ARRIVAL_RETURN};
 	start();
-	struct tw_call_site site = {tw_callstack_top(&stack)->context, 0, 10};
+	struct tw_call_site site = {tw_callstack_top(&stack)->context, 0, 10, NULL};
 	EQUAL(tw_callstack_enter(&stack, &f_place, 0, 0x2000, &call_back, &site), 0);
 	work(1);
 	jump(G, 20);
 	work(10);
-	site = (struct tw_call_site){tw_callstack_top(&stack)->context, 0, 30};
+	site = (struct tw_call_site){tw_callstack_top(&stack)->context, 0, 30, NULL};
 	call_back.back = 31;
 	EQUAL(tw_callstack_enter(&stack, &f_place, 0, 0x2000, &call_back, &site), 0);
 	EQUAL(tw_callstack_top(&stack)->context.level, 1);

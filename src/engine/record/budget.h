@@ -14,9 +14,9 @@
  *  - A thread draws from the account before it records, and sets its timer so that it cannot have cost more by then than it has drawn: recording costs no more
  *    than all the time it takes. What it did not use it gives back. So an account is overdrawn by no more than what the timer is late.
  *  - What is overdrawn is taken from the next period.
- *  - The timer that ends recording is set again by the handler of its signal, when it has come, and does not repeat by itself: a thread that is stopped or waits for a processor between
- *    the signal and the handler would find the next one pending, time and again, until its signal stack is full. Each time that it is set again it is for twice as long: on a machine
- *    whose processors are shared out by another, setting it may take longer than the first time it is set for.
+ *  - The timer that ends recording is set again by the handler of its signal, when it has come, and does not repeat by itself. Each time that it is set again it is for twice as long: on a machine
+ *    whose processors are shared out by another, setting it may take longer than the first time it is set for, and the thread would get no further. One that has come again already
+ *    waits for the handler to return (signal/action.c).
  *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it: that would be charged and record nothing.
  *  - A thread that crosses tells so in its stream (WINDOW, with the reason), and, going on to record, writes a keyframe, before it enters the cache again.
  */

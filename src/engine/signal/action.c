@@ -43,9 +43,10 @@ bool tw_action_has_handler(const struct ksigaction *a)
 	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
 }
 
+/* A fault may come in the handler of another, of the same signal too. SIGTRAP is what timers send (record/timer.h), and no trap comes in its handler. */
 static void install(int signo, u64 flags)
 {
-	u64 nodefer = tw_signal_is_sync(signo) ? SA_NODEFER : 0;
+	u64 nodefer = tw_signal_is_sync(signo) && signo != SIGTRAP ? SA_NODEFER : 0;
 	struct ksigaction a = {engine_handler, SA_SIGINFO | SA_ONSTACK | SA_RESTORER | nodefer | flags, (u64)tw_restorer, ~TW_SYNC_SIGNALS};
 	tw_sys4(__NR_rt_sigaction, signo, &a, NULL, 8);
 }

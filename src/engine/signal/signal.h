@@ -2,7 +2,8 @@
  * Signals. The kernel's handlers, alternate stacks and, for synchronous signals, the mask are the engine's; the application's are emulated.
  *
  * What must hold:
- *  - SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP are never blocked in the kernel: guard pages and faults in the cache need them. The
+ *  - SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP are never blocked in the kernel: guard pages and faults in the cache need them. (SIGTRAP is, in its own handler:
+ *    timers send it, which may come faster than it returns, and with AVX-512 a signal stack has room for five frames.) The
  *    application's own mask (thread.signal.mask) says otherwise only to itself: what is sent by kill and the like while it does is pending here
  *    (pending.h) until the mask changes.
  *  - A signal taken in the cache is delivered at once: the state map gives exact registers and pc of an instruction boundary, the record of the
