@@ -76,7 +76,7 @@
 #define TW_CACHE_BYTES            (128ull << 20) /* of the arena (engine/layout.h) */
 #define TW_STUBS_BYTES            (64ull << 20)
 #define TW_HEAP_BYTES             0x13ff0000ull
-#define TW_THREAD_BYTES           0x10000ull
+#define TW_THREAD_BYTES           0x18000ull
 
 #define TW_CALLS_TEXT   2048u /* names of functions whose calls are told, besides those of <trackway/called.h> */
 #define TW_MAX_RECORD   2048u /* bytes of the largest fragment record */

@@ -19,8 +19,8 @@
 #define THREADS_PLACE 0x561000000000 /* struct thread, engine stack and window (tally.h) of each thread */
 #define FILL_PLACE    0x570000000000 /* limits.h */
 
-#define THREAD_BYTES     0x10000 /* as TW_THREAD_BYTES */
-#define THREAD_STACK_TOP 0xc000  /* engine stack: below this offset; above: alternate signal stack */
+#define THREAD_BYTES     0x18000 /* as TW_THREAD_BYTES */
+#define THREAD_STACK_TOP 0xc000  /* engine stack: below this offset; above: alternate signal stack, for four frames with AMX (12 KB each) */
 
 /* struct thread */
 #define T_REGS         0
