@@ -21,6 +21,13 @@
 #define TW_KEEP_PATH     512u       /* bytes of the directory's path, NUL included */
 #define TW_KEPT_PROGRAM  128u
 #define TW_KEEP_SUFFIX   ".snapshot"
+#define TW_SEAL_SUFFIX   ".seal"
+
+/* Which file, and in what state: two that are equal are the same bytes, unless a file changed twice within what its file system tells times by. */
+struct tw_file {
+	uint64_t device, inode, size;
+	uint64_t modified_s, modified_ns, changed_s, changed_ns;
+};
 
 /* Which machine, and since when it runs: snapshots of another are good for nothing, for translations depend on the processor. */
 struct tw_machine_id {
@@ -44,16 +51,21 @@ struct tw_snapshot_lead {
 	struct tw_machine_id machine;
 	uint64_t id;          /* another one for each snapshot that was ever made of this program */
 	uint64_t descriptors; /* in a file: bytes behind it, a descriptor table as it stands in the channel */
-	int64_t
-	    sealed; /* in a file: when it was last written, by its inode, in whole seconds: one that says otherwise has been written to since */
-	uint32_t base; /* in the store, where something is recorded: the table that has the descriptors */
+	uint32_t base;        /* in the store, where something is recorded: the table that has the descriptors */
 	uint32_t n_claimed,
 	    number; /* in a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one */
 	uint32_t format, verify, fragments, reserved; /* of what recordings it is, and how much is in it */
 	uint16_t claimed[TW_MOST_CLAIMED];
 	char program[TW_KEPT_PROGRAM]; /* for people: the end of its path, NUL included */
 };
-#define TW_SNAPSHOT_MAGIC 0x326f687370616e76ull
+#define TW_SNAPSHOT_MAGIC 0x336f687370616e76ull
+
+/* Beside each file that is kept, under the same key: which file that is, written when it had got its name. One that is in another state has been written to since, or is a copy. */
+struct tw_seal {
+	uint64_t magic;
+	struct tw_file file;
+};
+#define TW_SEAL_MAGIC 0x316c6165736b7774ull
 
 enum tw_kept_state { TW_KEPT_UNKNOWN, TW_KEPT_LOADING, TW_KEPT_LOADED, TW_KEPT_NONE };
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -98,10 +99,10 @@ int tw_keep_begin(struct tw_store *store, const char *path, int asked)
 
 /* ---- keeping one ---- */
 
-/* What has its key's name is that program's snapshot. */
-static void name_of(uint64_t key, char name[NAME_MAX + 1])
+/* What has its key's name is that program's. */
+static void name_of(uint64_t key, const char *suffix, char name[NAME_MAX + 1])
 {
-	snprintf(name, NAME_MAX + 1, "%016llx" TW_KEEP_SUFFIX, (unsigned long long)key);
+	snprintf(name, NAME_MAX + 1, "%016llx%s", (unsigned long long)key, suffix);
 }
 
 int tw_keep_allows(uint64_t bytes)
@@ -152,36 +153,82 @@ static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct 
 	return lead->descriptors != 0;
 }
 
-/* The file says of itself when it was written last, and its inode says the same until somebody writes to it. */
-static int seal(int out, struct tw_snapshot_lead *lead)
+/*
+ * The seal of this key, as who is to write what it is about: one at a time, and who comes meanwhile leaves it alone. -1: it cannot be had.
+ * One who has been killed at it holds nothing any more.
+ */
+static int begin_seal(int dir, uint64_t key)
 {
 	struct stat st;
-	const struct timespec times[] = {{.tv_nsec = UTIME_NOW},
-	                                 {.tv_sec = time(NULL) & ~(time_t)1}}; /* some file systems count in steps of 2 s */
-	lead->sealed = times[1].tv_sec;
-	return pwrite(out, lead, sizeof *lead, 0) == (ssize_t)sizeof *lead && !futimens(out, times) && !fstat(out, &st) &&
-	       st.st_mtim.tv_sec == times[1].tv_sec && !st.st_mtim.tv_nsec;
+	char name[NAME_MAX + 1];
+	name_of(key, TW_SEAL_SUFFIX, name);
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode))
+		unlinkat(dir, name, 0);
+	const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	close(fd);
+	return -1;
 }
 
-/* What begins at `at` in the memfd becomes the file of this entry. */
-static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t at, const struct tw_descriptor_tables *tables)
+/* The file has its name: says in which state it is. Who reads this half written takes it for another's. */
+static int seal(int fd, int file)
 {
-	char name[NAME_MAX + 1];
-	name_of(atomic_load(&e->key), name);
+	struct stat st;
+	if (fstat(file, &st))
+		return 0;
+	const struct tw_seal seal = {TW_SEAL_MAGIC,
+	                             {.device = st.st_dev,
+	                              .inode = st.st_ino,
+	                              .size = (uint64_t)st.st_size,
+	                              .modified_s = (uint64_t)st.st_mtim.tv_sec,
+	                              .modified_ns = (uint64_t)st.st_mtim.tv_nsec,
+	                              .changed_s = (uint64_t)st.st_ctim.tv_sec,
+	                              .changed_ns = (uint64_t)st.st_ctim.tv_nsec}};
+	return pwrite(fd, &seal, sizeof seal, 0) == (ssize_t)sizeof seal;
+}
+
+/* What begins at `at` in the memfd, under a name that nobody knows of. -1: it cannot be kept. */
+static int write_early(int dir, const char *early, const struct tw_store_entry *e, int fd, off_t at,
+                       const struct tw_descriptor_tables *tables)
+{
 	struct tw_snapshot_lead lead;
-	char early[NAME_MAX + 1];
-	snprintf(early, sizeof early, "new.%d", (int)getpid());
 	if (pread(fd, &lead, sizeof lead, at) != (ssize_t)sizeof lead || !tw_keep_allows(lead.bytes))
-		return;
+		return -1;
 	const int out = openat(dir, early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
+		return -1;
+	if (copy_all(out, fd, at, at + (off_t)lead.bytes) && add_descriptors(out, &lead, e, tables) &&
+	    pwrite(out, &lead, sizeof lead, 0) == (ssize_t)sizeof lead)
+		return out;
+	unlinkat(dir, early, 0);
+	close(out);
+	return -1;
+}
+
+/* It becomes the file of this entry. */
+static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t at, const struct tw_descriptor_tables *tables)
+{
+	const uint64_t key = atomic_load(&e->key);
+	char name[NAME_MAX + 1], early[NAME_MAX + 1];
+	const int of = begin_seal(dir, key);
+	if (of < 0)
 		return;
-	const int whole = copy_all(out, fd, at, at + (off_t)lead.bytes) && add_descriptors(out, &lead, e, tables) && seal(out, &lead);
-	if (close(out) || !whole || renameat(dir, early, dir, name))
+	name_of(key, TW_KEEP_SUFFIX, name);
+	snprintf(early, sizeof early, "new.%d", (int)getpid());
+	const int out = write_early(dir, early, e, fd, at, tables);
+	if (out >= 0 && renameat(dir, early, dir, name))
 		unlinkat(dir, early, 0);
+	else if (out >= 0 && !seal(of, out))
+		unlinkat(dir, name, 0);
+	if (out >= 0)
+		close(out);
+	close(of);
 }
 
 /* ---- the limit ---- */
+
+enum { LONG_S = 3600 };
 
 static int by_use(const void *a, const void *b)
 {
@@ -191,17 +238,35 @@ static int by_use(const void *a, const void *b)
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-/* Left by a collector that was killed while it wrote? */
-static int is_left_over(const char *name, const struct stat *st)
-{
-	enum { LONG_S = 3600 };
-	return !strncmp(name, "new.", 4) && st->st_mtime + LONG_S < time(NULL);
-}
-
 static int ends_with(const char *name, const char *suffix)
 {
 	const size_t n = strlen(name), of = strlen(suffix);
 	return n > of && !strcmp(name + n - of, suffix);
+}
+
+/* The name of the seal of what is kept under this name. */
+static void seal_of(const char *name, char seal[NAME_MAX + 1])
+{
+	name_of(strtoull(name, NULL, 16), TW_SEAL_SUFFIX, seal);
+}
+
+/* Left by a collector that was killed while it wrote, or a seal of nothing? Not what one may be at. */
+static int is_left_over(int dir, const char *name, const struct stat *st, time_t patience)
+{
+	char file[NAME_MAX + 1];
+	name_of(strtoull(name, NULL, 16), TW_KEEP_SUFFIX, file);
+	const int is_left =
+	    !strncmp(name, "new.", 4) || (ends_with(name, TW_SEAL_SUFFIX) && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW));
+	return is_left && st->st_mtime + patience <= time(NULL);
+}
+
+static int remove_kept(int dir, const struct tw_kept *k)
+{
+	char seal[NAME_MAX + 1];
+	seal_of(k->name, seal);
+	if (!k->is_names)
+		unlinkat(dir, seal, 0);
+	return unlinkat(dir, k->name, 0);
 }
 
 static void read_lead(int dir, struct tw_kept *k)
@@ -217,8 +282,8 @@ static void read_lead(int dir, struct tw_kept *k)
 		close(fd);
 }
 
-/* All that are kept; *n of them. NULL: none. */
-static struct tw_kept *list(int dir, size_t *n)
+/* All that are kept; *n of them. NULL: none. What was left over so many seconds ago is removed. */
+static struct tw_kept *list(int dir, size_t *n, time_t patience)
 {
 	struct tw_kept *all = NULL;
 	struct stat st;
@@ -228,7 +293,7 @@ static struct tw_kept *list(int dir, size_t *n)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
-		if (is_left_over(e->d_name, &st))
+		if (is_left_over(dir, e->d_name, &st, patience))
 			unlinkat(dir, e->d_name, 0);
 		const int is_names = ends_with(e->d_name, TW_KEEP_NAMES_SUFFIX);
 		if (!is_names && !ends_with(e->d_name, TW_KEEP_SUFFIX))
@@ -238,10 +303,14 @@ static struct tw_kept *list(int dir, size_t *n)
 			break;
 		all = more;
 		struct tw_kept *k = &all[(*n)++];
+		char seal[NAME_MAX + 1];
 		snprintf(k->name, sizeof k->name, "%s", e->d_name);
-		k->used = st.st_atim;
 		k->bytes = (uint64_t)st.st_blocks * 512;
 		k->is_names = is_names;
+		seal_of(k->name, seal);
+		if (!is_names)
+			fstatat(dir, seal, &st, AT_SYMLINK_NOFOLLOW); /* without one it has not been used */
+		k->used = st.st_atim;
 	}
 	if (d)
 		closedir(d);
@@ -252,13 +321,13 @@ void tw_keep_remove_beyond(int dir, uint64_t limit)
 {
 	size_t n;
 	uint64_t sum = 0;
-	struct tw_kept *all = list(dir, &n);
+	struct tw_kept *all = list(dir, &n, LONG_S);
 	if (n)
 		qsort(all, n, sizeof *all, by_use);
 	for (size_t k = 0; k < n; k++) {
 		sum += all[k].bytes;
 		if (sum > limit)
-			unlinkat(dir, all[k].name, 0);
+			remove_kept(dir, &all[k]);
 	}
 	free(all);
 }
@@ -275,7 +344,7 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 		if (!offset)
 			continue;
 		char name[NAME_MAX + 1];
-		name_of(atomic_load(&e->key), name);
+		name_of(atomic_load(&e->key), TW_SEAL_SUFFIX, name);
 		if (offset == TW_STORE_KEPT) {
 			utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}},
 			          0); /* it has been used */
@@ -305,7 +374,7 @@ int tw_keep_look(const char *path)
 struct tw_kept *tw_keep_list(const char *path, size_t *n)
 {
 	const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct tw_kept *all = dir < 0 ? NULL : list(dir, n);
+	struct tw_kept *all = dir < 0 ? NULL : list(dir, n, LONG_S);
 	*n = all ? *n : 0;
 	for (size_t k = 0; k < *n; k++)
 		read_lead(dir, &all[k]);
@@ -321,9 +390,9 @@ size_t tw_keep_empty(const char *path, size_t *names)
 	size_t n, removed = 0;
 	*names = 0;
 	const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct tw_kept *all = dir < 0 ? NULL : list(dir, &n);
+	struct tw_kept *all = dir < 0 ? NULL : list(dir, &n, 0);
 	for (size_t k = 0; all && k < n; k++) {
-		if (unlinkat(dir, all[k].name, 0))
+		if (remove_kept(dir, &all[k]))
 			continue;
 		removed++;
 		*names += all[k].is_names != 0;

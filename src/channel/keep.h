@@ -6,7 +6,8 @@
  *  - Who can write to a file can have code executed. So the directory and the files are the user's own, and nobody else may write there; the engine looks at
  *    each file once more.
  *  - What has its name is complete and never changes, for processes have it mapped: a file is written under another name first.
- *  - What is written to it later is seen: the time of its last change, which is set to whole seconds, stands in it, too. So when it was used last is told by the time of its last access.
+ *  - What is written to it later is seen, whatever times it is given: a seal beside it says in which state the file got its name (struct tw_seal), and nobody can set the time of its last change of state. So
+ *    nothing is done to it any more, and when it was used last is told by the time of the last access to the seal.
  *  - It is of use until the machine is started again (struct tw_machine_id): so nothing need be on the disk for good when it gets its name.
  *  - All that is kept takes no more than a limit; what has not been used for longest goes first.
  */

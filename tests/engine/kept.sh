@@ -32,7 +32,7 @@ begins() {
 	if grep -q '; 1 of 1 programs' ours.err; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$what: $(cat ours.err)"
 	[ "$(wc -l <ours.err)" = 1 ] || fail "$what: $(cat ours.err)"
 }
-files() { find "$KEPT" -type f ! -name '*.names' | wc -l; }
+files() { find "$KEPT" -type f ! -name '*.names' ! -name '*.seal' | wc -l; }
 
 begins 0 "the first time"
 [ "$(files)" = 1 ] || fail "$(files) files are kept"
@@ -97,14 +97,39 @@ damaged() { # damaged WHAT: runs without it, and what is kept is whole again
 	begins 0 "$1"
 	begins 1 "after $1"
 }
-truncate -s 100 "$FILE" && damaged "a file without a head"
-truncate -s -4096 "$FILE" && damaged "a file without its end"
-: >"$FILE" && damaged "an empty file"
-printf 'x' | dd of="$FILE" bs=1 seek=3 conv=notrunc status=none && damaged "a file that is none of ours"
-printf 'xxxx' | dd of="$FILE" bs=1 seek=18 conv=notrunc status=none && damaged "a file of an earlier start of the machine"
-printf 'xxxx' | dd of="$FILE" bs=1 seek=34 conv=notrunc status=none && damaged "a file of another processor"
+SEAL=${FILE%.snapshot}.seal
+reseal() { # as if the file had been written like this
+	python3 -c 'import os, struct, sys
+s = os.stat(sys.argv[1])
+with open(sys.argv[2], "r+b") as f:
+	f.seek(8)
+	f.write(struct.pack("<7Q", s.st_dev, s.st_ino, s.st_size, *divmod(s.st_mtime_ns, 10**9), *divmod(s.st_ctime_ns, 10**9)))' "$FILE" "$SEAL"
+}
+reseal && begins 1 "a file that is sealed as it was"
+cp -p "$FILE" whole
+for part in 0 1 2 3 5 8 9; do # other bytes, and the times put back
+	dd if=/dev/urandom of="$FILE" bs=1 count=64 seek=$(($(stat -c %s "$FILE") * part / 10 + 700)) conv=notrunc status=none
+	touch -r whole "$FILE" && damaged "a file with other bytes at its ${part}th tenth and its times put back"
+	cp -p "$FILE" whole
+done
+python3 -c 'import mmap, sys
+with open(sys.argv[1], "r+b") as f:
+	m = mmap.mmap(f.fileno(), 0)
+	m[len(m) // 3] ^= 255' "$FILE" && touch -r whole "$FILE" && damaged "a file that was changed where it is mapped"
+cp -p "$FILE" copy && mv copy "$FILE" && damaged "a copy with the same times"
+: >"$SEAL" && damaged "an empty seal"
+printf 'x' | dd of="$SEAL" bs=1 seek=20 conv=notrunc status=none && damaged "a damaged seal"
+rm -f "$SEAL" && damaged "no seal"
+mkfifo "$SEAL.new" && mv "$SEAL.new" "$SEAL" && damaged "a pipe for a seal"
+# what the seal does not tell
+truncate -s 100 "$FILE" && reseal && damaged "a file without a head"
+truncate -s -4096 "$FILE" && reseal && damaged "a file without its end"
+: >"$FILE" && reseal && damaged "an empty file"
+printf 'x' | dd of="$FILE" bs=1 seek=3 conv=notrunc status=none && reseal && damaged "a file that is none of ours"
+printf 'xxxx' | dd of="$FILE" bs=1 seek=18 conv=notrunc status=none && reseal && damaged "a file of an earlier start of the machine"
+printf 'xxxx' | dd of="$FILE" bs=1 seek=34 conv=notrunc status=none && reseal && damaged "a file of another processor"
 printf 'xxxx' | dd of="$FILE" bs=1 seek=$(($(stat -c %s "$FILE") / 2)) conv=notrunc status=none && damaged "a file with other code in its middle"
-chmod g+w "$FILE" && damaged "a file that others may write to"
+chmod g+w "$FILE" && reseal && damaged "a file that others may write to"
 mv "$FILE" real && ln -s "$PWD/real" "$FILE" && damaged "a link"
 rm -f "$FILE" real && mkfifo "$FILE" && damaged "a pipe"
 rm -f "$FILE" && mkdir "$FILE" && begins 0 "a directory in its place" && rmdir "$FILE"
@@ -152,7 +177,7 @@ begins 1 "a program that has changed, again"
 
 # no more than the limit: what was used longest ago goes first
 limit=24
-touch -a -d '2 days ago' "$KEPT"/*.snapshot
+touch -a -d '2 days ago' "$KEPT"/*.seal
 for i in 1 2 3 4 5 6 7 8; do
 	cp prog "prog$i"
 done
@@ -162,7 +187,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 now=$(du -c -B1K "$KEPT"/*.snapshot | tail -n 1 | cut -f 1)
 [ "$now" -le $((limit * 1024)) ] || fail "$now kB are kept, not $limit MB"
-find "$KEPT" -name '*.snapshot' -atime +1 | grep -q . && fail "what was used longest ago is still there"
+find "$KEPT" -name '*.seal' -atime +1 | grep -q . && fail "what was used longest ago is still there"
 "$TW" record -f none --share=$limit -o r.tw ./prog8 2>ours.err >/dev/null
 grep -q '; 1 of 1 programs' ours.err || fail "what was kept last is not there"
 

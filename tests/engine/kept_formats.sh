@@ -97,6 +97,14 @@ FILE=$(find "$KEPT" -name '*.snapshot')
 truncate -s -4096 "$FILE"
 begins 0 "a file without its end" -f dep --sink=count --
 begins 1 "after a file without its end" -f dep --sink=count --
+cp -p "$FILE" whole
+for part in 1 4 6 8 9; do
+	dd if=/dev/urandom of="$FILE" bs=1 count=64 seek=$(($(stat -c %s "$FILE") * part / 10)) conv=notrunc status=none
+	touch -r whole "$FILE"
+	begins 0 "a file with other bytes and its times put back" -f dep --sink=count --
+	begins 1 "after a file with other bytes" -f dep --sink=count --
+	cp -p "$FILE" whole
+done
 printf 'xxxxxxxx' | dd of="$FILE" bs=1 seek=48 conv=notrunc status=none
 begins 0 "a file with another length of descriptors" -f dep --sink=count --
 begins 1 "after that" -f dep --sink=count --

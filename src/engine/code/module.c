@@ -9,12 +9,11 @@
 
 struct tw_modules tw_modules;
 
-bool tw_file_identify(int fd, const char *path, struct tw_file *f)
+bool tw_file_state(int fd, const char *path, struct tw_file *f)
 {
 	struct stat st;
-	struct __kernel_timespec now;
-	i64 r = fd >= 0 ? tw_sys(__NR_fstat, fd, &st, 0) : tw_sys(__NR_stat, path, &st, 0);
-	if (tw_failed(r) || !S_ISREG(st.st_mode) || tw_failed(tw_sys(__NR_clock_gettime, 0, &now, 0)))
+	const i64 r = fd >= 0 ? tw_sys(__NR_fstat, fd, &st, 0) : tw_sys(__NR_stat, path, &st, 0);
+	if (tw_failed(r) || !S_ISREG(st.st_mode))
 		return false;
 	*f = (struct tw_file){.device = st.st_dev,
 	                      .inode = st.st_ino,
@@ -23,7 +22,15 @@ bool tw_file_identify(int fd, const char *path, struct tw_file *f)
 	                      .modified_ns = st.st_mtime_nsec,
 	                      .changed_s = st.st_ctime,
 	                      .changed_ns = st.st_ctime_nsec};
-	u64 last = st.st_mtime > st.st_ctime ? st.st_mtime : st.st_ctime;
+	return true;
+}
+
+bool tw_file_identify(int fd, const char *path, struct tw_file *f)
+{
+	struct __kernel_timespec now;
+	if (!tw_file_state(fd, path, f) || tw_failed(tw_sys(__NR_clock_gettime, 0, &now, 0)))
+		return false;
+	const u64 last = f->modified_s > f->changed_s ? f->modified_s : f->changed_s;
 	return (i64)last + SETTLED_S < now.tv_sec;
 }
 

@@ -16,14 +16,9 @@
 #define TW_MODULE_H
 
 #include "engine/code/room.h"
+#include "base/store.h"
 
 #define TW_MODULES 128u
-
-/* Which file, and in what state. Two that are equal are the same bytes. */
-struct tw_file {
-	u64 device, inode, size;
-	u64 modified_s, modified_ns, changed_s, changed_ns;
-};
 
 enum module_state {
 	MODULE_EXPECTED, /* not mapped (yet) */
@@ -47,7 +42,10 @@ struct tw_modules {
 };
 extern struct tw_modules tw_modules;
 
-/* The identity of an open file, or with fd -1 of the one at `path`. False: it has none. */
+/* The state that an open file is in, or with fd -1 the one at `path`. False: it is no regular file. */
+bool tw_file_state(int fd, const char *path, struct tw_file *f);
+
+/* Likewise its identity. False: it has none. */
 bool tw_file_identify(int fd, const char *path, struct tw_file *f);
 
 bool tw_file_equal(const struct tw_file *a, const struct tw_file *b);

@@ -213,7 +213,27 @@ static void adopt(const struct snapshot_head *h)
 	tw_translations_count();
 }
 
-/* Has only the user of this process been able to write the file, has it the length that its first bytes say, and is it unchanged since it was kept? */
+/* A file of what was kept for this program, or an error. */
+static i64 open_of_key(const char *suffix)
+{
+	char path[TW_KEEP_PATH + 32];
+	tw_format(path, sizeof path, "%s/%016lx%s", store()->keep, (unsigned long)s.key, suffix);
+	return tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+/* Is the file in the state that it got its name in? */
+static bool is_sealed(int file)
+{
+	struct tw_seal seal;
+	struct tw_file now;
+	const i64 fd = open_of_key(TW_SEAL_SUFFIX);
+	const bool is_there = !tw_failed(fd) && read_all((int)fd, &seal, sizeof seal, 0) && seal.magic == TW_SEAL_MAGIC;
+	if (!tw_failed(fd))
+		tw_sys(__NR_close, fd, 0, 0);
+	return is_there && tw_file_state(file, NULL, &now) && tw_file_equal(&now, &seal.file);
+}
+
+/* Has only the user of this process been able to write the file, and has it the length that its first bytes say? */
 static bool is_own(int fd)
 {
 	struct stat st;
@@ -221,19 +241,14 @@ static bool is_own(int fd)
 	if (tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) || !S_ISREG(st.st_mode) || (st.st_mode & 022) ||
 	    st.st_uid != (u32)tw_sys(__NR_geteuid, 0, 0, 0))
 		return false;
-	return read_all(fd, &lead, sizeof lead, 0) && (u64)st.st_size == lead.bytes + lead.descriptors && (i64)st.st_mtime == lead.sealed &&
-	       !st.st_mtime_nsec;
+	return read_all(fd, &lead, sizeof lead, 0) && (u64)st.st_size == lead.bytes + lead.descriptors;
 }
 
 /* The file that an earlier recording kept for this program (channel/keep.h). */
 static i64 open_kept(void)
 {
-	char path[TW_KEEP_PATH + 32];
-	if (!store()->keep[0])
-		return -1;
-	tw_format(path, sizeof path, "%s/%016lx" TW_KEEP_SUFFIX, store()->keep, (unsigned long)s.key);
-	i64 fd = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-	if (tw_failed(fd) || is_own((int)fd))
+	const i64 fd = store()->keep[0] ? open_of_key(TW_KEEP_SUFFIX) : -1;
+	if (tw_failed(fd) || (is_own((int)fd) && is_sealed((int)fd)))
 		return fd;
 	tw_sys(__NR_close, fd, 0, 0);
 	return -1;
@@ -293,7 +308,7 @@ static bool take_shared(void)
 /* What an earlier recording kept; the others of this one are told. */
 static bool take_kept(void)
 {
-	if (!store()->keep[0] || !go_on_with(TW_STORE_KEPT))
+	if (!go_on_with(TW_STORE_KEPT))
 		return false;
 	struct tw_store_entry *e = find_entry(true);
 	u64 none = 0;
@@ -309,7 +324,7 @@ static bool take_kept(void)
 /* Its descriptors become this recording's, and its numbers this program's. */
 static bool load(struct tw_store_entry *e, u32 claimant)
 {
-	const i64 fd = store()->keep[0] ? open_kept() : -1;
+	const i64 fd = open_kept();
 	if (tw_failed(fd))
 		return false;
 	const bool good = read_all((int)fd, &head, sizeof head, 0) && fits(&head) && head.lead.descriptors &&
