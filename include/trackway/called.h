@@ -69,7 +69,7 @@ enum tw_called_kind {
 	TW_CALLED_TAKE_DATA,
 	TW_CALLED_SEND_SIGNAL, /* (to whom, signal) */
 	/* OpenMP */
-	TW_CALLED_TASKLOOP,       /* (function, data, copy, bytes, alignment, flags, ...): makes tasks, and waits for them unless told not to */
+	TW_CALLED_TASKLOOP, /* (function, data, copy, bytes, alignment, flags, ...): makes tasks, and waits for them unless told not to */
 	TW_CALLED_TASK_REDUCTION, /* a task asks for its thread's part of what is reduced */
 	TW_NCALLED_KINDS
 };

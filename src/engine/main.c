@@ -175,7 +175,9 @@ static void map_channel(const char *path, int fd)
 	if (tw_failed(at))
 		give_up("cannot map the collector's channel", path, at);
 	tw_sys(__NR_madvise, at, bytes, MADV_DONTDUMP);
-	tw_sys(__NR_mprotect, at, no_channel.sizes.slots_at, PROT_READ | PROT_WRITE);
+	i64 r = tw_sys(__NR_mprotect, at, no_channel.sizes.slots_at, PROT_READ | PROT_WRITE);
+	if (tw_failed(r))
+		give_up("cannot map the collector's channel", path, r);
 	struct tw_control *c = (struct tw_control *)at;
 	tw_engine.channel = (void *)at;
 	tw_engine.control = c;
@@ -329,6 +331,8 @@ static void run_program(struct start *s, const struct told *told)
 	load(s, told->program, &l);
 	make_room_for_threads();
 	struct thread *t = tw_thread_new();
+	if (!t)
+		give_up("no room for threads of", tw_engine.program_path, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &t->signal->mask, 8);
 	tw_action_init(tw_signal_handler);
 	tw_thread_adopt(t);

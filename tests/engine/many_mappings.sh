@@ -26,6 +26,22 @@ static void *work(void *list)
 	work_done += sum;
 	return NULL;
 }
+/* Code on pages side by side, each written anew again and again. */
+enum { CODE_PAGES = 5 };
+static unsigned char *code;
+static void write_code(const char *when)
+{
+	int sum = 0;
+	for (int round = 0; round < 3; round++)
+		for (int page = 0; page < CODE_PAGES; page++) {
+			unsigned char *c = code + page * 4096;
+			memcpy(c, "\xb8\0\0\0\0\xc3", 6); /* mov eax, 0; ret */
+			c[1] = (unsigned char)(round * CODE_PAGES + page);
+			sum += ((int (*)(void))c)();
+		}
+	printf("%s: code %d\n", when, sum);
+	fflush(stdout);
+}
 int main(int argc, char **argv)
 {
 	static unsigned list[1000];
@@ -35,6 +51,7 @@ int main(int argc, char **argv)
 	const long wanted = argc > 1 ? atol(argv[1]) : 1 << 20, page = 4096;
 	char *p = mmap(NULL, 2 * wanted * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	long n = 0;
+	code = mmap(NULL, CODE_PAGES * page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	signal(SIGUSR1, handle);
 	work(list);
 	fprintf(stderr, "begin\n");
@@ -42,13 +59,14 @@ int main(int argc, char **argv)
 		n++;
 	fprintf(stderr, "%ld\n", 2 * n);
 	work(list);
+	write_code("none left");
 	raise(SIGUSR1);
 	printf("handled %d\n", handled);
 	fflush(stdout);
 	int pid = fork();
 	if (!pid) {
 		work(list);
-		printf("child\n");
+		write_code("child");
 		fflush(stdout);
 		execl(argv[0], argv[0], "another", "program", (char *)NULL);
 		_exit(9);
@@ -59,7 +77,7 @@ int main(int argc, char **argv)
 	pthread_t t;
 	if (pthread_create(&t, NULL, work, list) || pthread_join(t, NULL))
 		return 1;
-	printf("thread\n");
+	write_code("thread");
 	return 0;
 }
 EOF

@@ -83,19 +83,66 @@ static u32 watch_slot(u64 entry)
 	return at;
 }
 
+/* What the application may do on this page but write. */
+static int unwritten(u64 page)
+{
+	return PROT_READ | (tw_memory_writable_code(page) ? PROT_EXEC : 0);
+}
+
+static bool protect(u64 start, u64 end, int prot)
+{
+	return !tw_sys(__NR_mprotect, start, end - start, prot);
+}
+
+/* The entry is in the set. False: it is full. */
+static bool add_entry(u64 page)
+{
+	const u32 at = watch_slot(page | 1);
+	if (watched[at])
+		return true;
+	if (n_watched == WATCH_SLOTS / 4 * 3)
+		return false;
+	watched[at] = page | 1;
+	n_watched++;
+	return true;
+}
+
+/* What is protected like this page all over, as far as is known: changing all of it makes no more mappings of it. */
+static void alike(u64 page, u64 *start, u64 *end)
+{
+	const u32 i = find(page);
+	*start = page;
+	*end = page + TW_PAGE;
+	if (i < n_ranges && ranges[i].start <= page) {
+		*start = ranges[i].start;
+		*end = ranges[i].end;
+	} else {
+		tw_shared_view(page, start, end);
+	}
+}
+
+/* Where the kernel does not allow the mappings that it takes to protect one page: all that is alike is watched. */
+static bool watch_alike(u64 page)
+{
+	u64 start, end;
+	alike(page, &start, &end);
+	if ((end - start) / TW_PAGE > WATCH_SLOTS / 2 || !protect(start, end, unwritten(page)))
+		return false;
+	bool all = true;
+	for (u64 p = start; p < end; p += TW_PAGE)
+		all &= add_entry(p);
+	return all;
+}
+
 /* The page, which the application may write, cannot be written. */
 static void watch_page(u64 page)
 {
-	u32 at = watch_slot(page | 1);
-	if (watched[at])
+	if (watched[watch_slot(page | 1)])
 		return;
-	if (n_watched == WATCH_SLOTS / 4 * 3) {
+	if (!add_entry(page))
 		tw_engine_fail(TW_FAILURE_ENGINE, "more than %u pages of code that can be written", n_watched);
-		return;
-	}
-	watched[at] = page | 1;
-	n_watched++;
-	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | (tw_memory_writable_code(page) ? PROT_EXEC : 0));
+	else if (!protect(page, page + TW_PAGE, unwritten(page)) && !watch_alike(page))
+		tw_engine_fail(TW_FAILURE_ENGINE, "no more memory mappings to see by when code is written");
 }
 
 void tw_memory_watch(u64 pc, u64 bytes)
@@ -193,14 +240,27 @@ bool tw_memory_writable_code(u64 address)
 	return i < n_ranges && ranges[i].start <= address && ranges[i].writable;
 }
 
-static void let_write(u64 page)
-{
-	tw_sys(__NR_mprotect, page, TW_PAGE, PROT_READ | PROT_WRITE | (tw_memory_writable_code(page) ? PROT_EXEC : 0));
-}
-
 static void invalidate_page(u64 page)
 {
 	tw_fragment_invalidate(page, page + TW_PAGE);
+}
+
+/* Where the kernel does not allow the mappings that it takes to let one page be written: no page that is alike is watched any more. Where it allows nothing, the store comes again. */
+static void let_write_alike(u64 page)
+{
+	u64 start, end;
+	alike(page, &start, &end);
+	if (!protect(start, end, unwritten(page) | PROT_WRITE))
+		return;
+	for (u64 p = start; p < end; p += TW_PAGE)
+		if (unwatch(p))
+			tw_memory_written(p, p);
+}
+
+static void let_write(u64 page)
+{
+	if (!protect(page, page + TW_PAGE, unwritten(page) | PROT_WRITE))
+		let_write_alike(page);
 }
 
 bool tw_memory_let_write(u64 address)

@@ -137,6 +137,15 @@ static const struct view *view_at(u64 address)
 	return NULL;
 }
 
+void tw_shared_view(u64 address, u64 *start, u64 *end)
+{
+	const struct view *v = view_at(address);
+	if (!v)
+		return;
+	*start = v->start;
+	*end = v->end;
+}
+
 void tw_shared_moved(u64 from, u64 length, u64 to, u64 to_length, bool keep)
 {
 	const struct view *was = view_at(from);

@@ -34,6 +34,9 @@ void tw_shared_moved(u64 from, u64 length, u64 to, u64 to_length, bool keep);
 /* Is there a view in [start, end)? */
 bool tw_shared_any(u64 start, u64 end);
 
+/* The view that this address is in; as it was, where it is in none. */
+void tw_shared_view(u64 address, u64 *start, u64 *end);
+
 /* Calls `f` with the address of each page, in other views that may be written, that is the same memory as this page of code. */
 void tw_shared_writers(u64 page, void (*f)(u64 page));
 

@@ -146,11 +146,8 @@ static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
 			break;
 	if (g == end)
 		return true;
-	while (g-- > h->segment) {
-		if (g->bytes &&
-		    tw_failed(tw_mmap(g->start, g->bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
-			__builtin_trap(); /* the arena is lost */
-	}
+	while (g-- > h->segment)
+		tw_translations_clear(g->start, g->bytes);
 	return false;
 }
 
@@ -424,16 +421,11 @@ static void raise_table(u8 kind, u32 k)
 	if (!shadow)
 		return;
 	const u64 bytes = tw_table_bytes(tr->shadow_sites[kind]);
+	const int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP; /* memory stays where the shadow was: nobody else's */
 	tr->shadows[kind][k] = NULL;
-	i64 r = tw_sys6(__NR_mremap, (u64)shadow, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (u64)table, 0);
-	i64 hole = tw_mmap((u64)(tw_failed(r) ? table : shadow), bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	if (tw_failed(hole))
-		__builtin_trap(); /* the arena is lost */
-	if (tw_failed(r))
-		tw_table_clear(k, kind);
-	else
-		tw_table_complete(k, kind, tr->shadow_sites[kind]);
+	if (tw_failed(tw_sys6(__NR_mremap, (u64)shadow, bytes, bytes, (u64)how, (u64)table, 0)))
+		memcpy(table, shadow, bytes); /* before Linux 5.13 */
+	tw_table_complete(k, kind, tr->shadow_sites[kind]);
 }
 
 void tw_snapshot_came(void)

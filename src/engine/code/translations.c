@@ -15,23 +15,29 @@ static bool reserve(u64 start, u64 end, int how)
 	return !tw_failed(tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0));
 }
 
-/* The areas of the arena, empty; they are all alike, and where nothing is between them one mapping. False: everything is as it was. */
-static bool reserve_areas(int how)
+/* The areas of the arena are all alike: where nothing is between them they are one mapping. */
+static bool in_one_piece(void)
 {
-	if (tw_arena_cache_end() == ARENA_STUBS && tw_arena_stubs_end() == ARENA_HEAP)
-		return reserve(ARENA_CACHE, tw_arena_heap_end(), how);
-	if (!reserve(ARENA_CACHE, tw_arena_cache_end(), how))
-		return false;
-	if (!reserve(ARENA_STUBS, tw_arena_stubs_end(), how) || !reserve(ARENA_HEAP, tw_arena_heap_end(), how))
-		__builtin_trap(); /* the arena is lost */
-	return true;
+	return tw_arena_cache_end() == ARENA_STUBS && tw_arena_stubs_end() == ARENA_HEAP;
 }
 
-/* `how`: MAP_FIXED where they were in use. */
-static bool lay_out(int how)
+static bool reserve_areas(void)
 {
-	if (!reserve_areas(how))
-		return false;
+	const int how = MAP_FIXED_NOREPLACE;
+	if (in_one_piece())
+		return reserve(ARENA_CACHE, tw_arena_heap_end(), how);
+	return reserve(ARENA_CACHE, tw_arena_cache_end(), how) && reserve(ARENA_STUBS, tw_arena_stubs_end(), how) &&
+	       reserve(ARENA_HEAP, tw_arena_heap_end(), how);
+}
+
+void tw_translations_clear(u64 start, u64 bytes)
+{
+	if (bytes && !reserve(start, start + bytes, MAP_FIXED))
+		memset((void *)start, 0, bytes);
+}
+
+static void lay_out(void)
+{
 	memset(tr, 0, sizeof *tr);
 	tw_heap_at = ARENA_HEAP;
 	tr->cache_at = ARENA_CACHE;
@@ -42,17 +48,27 @@ static bool lay_out(int how)
 	tw_state_init();
 	tr->host_map = tw_heap_pages((u64)MAX_FRAGMENTS * sizeof *tr->host_map); /* last: most of it is never used */
 	tr->heap_mark = tw_heap_at = tw_page_up(tw_heap_at);
-	return true;
 }
 
 bool tw_translations_init(void)
 {
-	return lay_out(MAP_FIXED_NOREPLACE);
+	if (!reserve_areas())
+		return false;
+	lay_out();
+	return true;
 }
 
 bool tw_translations_renew(void)
 {
-	return lay_out(MAP_FIXED);
+	const u64 first_end = in_one_piece() ? tw_arena_heap_end() : tw_arena_cache_end();
+	if (!reserve(ARENA_CACHE, first_end, MAP_FIXED))
+		return false;
+	if (!in_one_piece()) {
+		tw_translations_clear(ARENA_STUBS, tr->stubs_at - ARENA_STUBS);
+		tw_translations_clear(ARENA_HEAP, tw_heap_at - ARENA_HEAP);
+	}
+	lay_out();
+	return true;
 }
 
 /* What one translation may take at the most, with a good margin. */

@@ -67,6 +67,9 @@ bool tw_translations_init(void);
 /* Lays them out anew, without what was there. False, and nothing has happened: the program has all the mappings that the kernel allows. */
 bool tw_translations_renew(void);
 
+/* This part of an area is zeros, whatever the kernel allows. */
+void tw_translations_clear(u64 start, u64 bytes);
+
 /*
  * Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more
  * translation), or much is stale and little is not: a program that goes on writing code would otherwise fill all areas with code that no thread can run.

@@ -169,13 +169,6 @@ static bool is_unfollowed(const struct tw_clone *c)
 	return !(c->args.flags & CLONE_THREAD) && (tw_engine.control->flags & TW_FLAG_NO_FOLLOW);
 }
 
-/* Makes sure of the buffer that a thread about to be made may write to. */
-static bool has_buffer(struct thread *child)
-{
-	const bool counts = tw_recorder.whole->records && tw_tallies() && child->record->promised != NO_SLOT;
-	return !counts || tw_spare_own(child);
-}
-
 static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	struct thread *child = tw_thread_new();
@@ -191,7 +184,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
 	child->kernel->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
-	i64 r = has_buffer(child) ? raw_clone(c, child) : -11;
+	i64 r = raw_clone(c, child);
 	/* A vforked child is another program by now, or has ended. (Of another nothing is read any more: it may have ended, too, and its block be another's.) */
 	if (tw_failed(r) || c->args.flags & CLONE_VFORK)
 		thread_gone(child);

@@ -34,10 +34,27 @@ static bool get_buffers(struct thread *t)
 	t->record->usable = 0;
 	if (!tw_buffer_take(t, 0))
 		return false;
-	if (!tw_tallies() || tw_spare_own(t))
+	if (!tw_tallies())
 		return true;
-	tw_engine_fail(TW_FAILURE_CHANNEL, "no memory for a thread's buffer");
-	return false;
+	if (!tw_spare_own(t)) {
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory for a thread's buffer");
+		return false;
+	}
+	if (!tw_tally_open(t)) {
+		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to count executions in");
+		return false;
+	}
+	return true;
+}
+
+/* The thread is not recorded. What it counts nobody reads; where it cannot count, it runs code that does not. */
+static void be_spare(struct thread *t)
+{
+	tw_buffer_take_spare(t);
+	if (!tw_tallies() || tw_tally_close(t))
+		return;
+	t->record->bare = true;
+	t->record->window--; /* it does not go on by what it knows (tw_window_steady) */
 }
 
 void tw_recording_begin(struct thread *t, u32 parent_pid, u32 parent_tid)
@@ -63,9 +80,7 @@ void tw_recording_begin(struct thread *t, u32 parent_pid, u32 parent_tid)
 		tw_ask_open(t);
 	}
 	if (!t->record->recording && records)
-		tw_buffer_take_spare(t);
-	if (tw_tallies() && !tw_tally_open(t))
-		tw_engine_fail(TW_FAILURE_CHANNEL, "no memory to count executions in");
+		be_spare(t);
 	if (t->pid == t->tid)
 		tw_spare_lend_mappings(false);
 	if (records)

@@ -51,17 +51,17 @@ struct tw_budget_late {
 
 /* Of a thread that records within a budget: budget.h. */
 struct tw_budget_thread {
-	bool begun;               /* it has looked at its budget before */
-	bool due;                 /* it is to look at once */
-	bool paused;              /* it is in a system call, and its timer is stopped */
-	bool waits;               /* the collector has not given enough buffers back */
-	bool wants;               /* bare code has come by something that is not known: it is to be recorded what follows */
-	u64 look_at;              /* it looks then, by the time stamp counter */
-	u64 cpu;                  /* its CPU time when it looked last */
-	u64 bytes;                /* written up to then */
-	u64 past;                 /* bytes written to the buffers before the current one */
-	u64 engine;               /* ns of CPU time that the engine took for it since then */
-	u64 granted;              /* ns that it has drawn and not been charged for */
+	bool begun;  /* it has looked at its budget before */
+	bool due;    /* it is to look at once */
+	bool paused; /* it is in a system call, and its timer is stopped */
+	bool waits;  /* the collector has not given enough buffers back */
+	bool wants;  /* bare code has come by something that is not known: it is to be recorded what follows */
+	u64 look_at; /* it looks then, by the time stamp counter */
+	u64 cpu;     /* its CPU time when it looked last */
+	u64 bytes;   /* written up to then */
+	u64 past;    /* bytes written to the buffers before the current one */
+	u64 engine;  /* ns of CPU time that the engine took for it since then */
+	u64 granted; /* ns that it has drawn and not been charged for */
 	struct tw_budget_late of_late;
 	u64 repeat;               /* ns after which the timer comes once more, if the thread has not looked by then */
 	u64 period;               /* from which */

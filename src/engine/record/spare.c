@@ -29,7 +29,7 @@ void tw_spare_lend_mappings(bool lend)
 }
 
 /*
- * Buffer number k of those outside the image. NULL: there is no memory. Where one is mapped already it is replaced, and threads that write to it go on. Shared memory: so it
+ * Buffer number k of those outside the image. NULL: there is no memory. Where one is mapped already it is replaced. Shared memory: so it
  * counts against no limit on the program's data, and a fork does not copy it.
  */
 static u8 *map_buffer(u32 k)
@@ -49,8 +49,9 @@ u8 *tw_spare_buffer(const struct thread *t)
 {
 	const u32 k = tw_thread_index(t) % tw_sizes()->spares;
 	u8 *there = __atomic_load_n(&spare[k], __ATOMIC_ACQUIRE);
-	if (!there)
-		there = map_buffer(k);
+	if (there || !__atomic_compare_exchange_n(&spare[k], &there, first, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		return there;
+	there = map_buffer(k); /* meanwhile others have the first: they must not come to one that has no guards yet */
 	__atomic_store_n(&spare[k], there, __ATOMIC_RELEASE);
 	return there ? there : first;
 }

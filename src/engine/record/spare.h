@@ -21,7 +21,7 @@ bool tw_spare_init(void);
 /* One for a thread that is not recorded. */
 u8 *tw_spare_buffer(const struct thread *t);
 
-/* Makes sure that t, which counts for itself, has its own; t may not have been made yet. False: there is no memory. */
+/* Makes sure that t, which counts for itself, has its own. False: there is no memory. */
 bool tw_spare_own(struct thread *t);
 
 /* Gives it up, if there is one; a fork has none of its parent's. */

@@ -32,11 +32,8 @@ static bool map_file(const struct thread *t, const u64 *slots)
 
 bool tw_tally_open(struct thread *t)
 {
-	const u64 *slots = t->record->recording ? tw_channel_tally(tw_engine.channel, t->record->slot) : NULL;
-	if (slots && (map_again(t, slots) || map_file(t, slots)))
-		return true;
-	tw_tally_close(t);
-	return !slots;
+	const u64 *slots = tw_channel_tally(tw_engine.channel, t->record->slot);
+	return map_again(t, slots) || map_file(t, slots);
 }
 
 /* Shared: so it counts against no limit on the program's data. */

@@ -21,10 +21,10 @@
 #include "engine/record/room.h"
 #include "engine/record/recorded.h"
 
-/* Puts the window behind the block of t, which has its slot, or none. False: that cannot be had, and what it executes is not counted. */
+/* Puts the window of its slot behind the block of t. False: that cannot be had, and what is there now may be nothing at all. */
 bool tw_tally_open(struct thread *t);
 
-/* Puts memory that nobody reads there instead: a block has a window before its thread has a slot. False: there is none. */
+/* Puts memory that nobody reads there instead: a block has a window before its thread has a slot. False: likewise. */
 bool tw_tally_close(struct thread *t);
 
 /* The entry of a loop's own path: of its turns. */

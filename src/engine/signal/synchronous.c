@@ -113,7 +113,8 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 	u64 page = address & ~(u64)(TW_PAGE - 1);
 	if (!tw_memory_unwatch(address))
 		return tw_memory_let_write(address); /* another thread's store came first, or a stack has grown below a watched page */
-	if (!f || !tw_fragment_holds(f, page, page + TW_PAGE)) {
+	if (!f || (!f->stale &&
+	           !tw_fragment_holds(f, page, page + TW_PAGE))) { /* (stale: code of its own page may be written from now on, too) */
 		tw_memory_written(address, address);
 		return true;
 	}
