@@ -93,6 +93,8 @@ struct tw_store {
 	struct tw_machine_id machine;
 	uint64_t keep_limit;     /* bytes that may be kept in the directory */
 	char keep[TW_KEEP_PATH]; /* directory of what is kept; an absolute path, or "" */
+	_Atomic uint32_t n_occupied;
+	uint16_t occupied[TW_STORE_ENTRIES]; /* the entries that are not free, as they came, so that who looks at all need not touch the others */
 	struct tw_store_entry entry[TW_STORE_ENTRIES];
 	_Atomic uint16_t claims[TW_UPPER_HALVES]; /* of each upper half: the entry of who has claimed it, plus 1 */
 };

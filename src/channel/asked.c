@@ -17,6 +17,7 @@ struct tw_asked {
 	tw_asked_do *what;
 	void *context;
 	int fd;
+	int has_thread;
 	pthread_t thread;
 };
 
@@ -73,18 +74,12 @@ static void *listen_on(void *asked)
 struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context)
 {
 	struct sockaddr_un name;
-	sigset_t all, before;
 	struct tw_asked *a = malloc(sizeof *a);
 	if (!a)
 		return NULL;
-	*a = (struct tw_asked){what, context, socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), 0};
+	*a = (struct tw_asked){.what = what, .context = context, .fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
 	const socklen_t n = name_of(getpid(), &name);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const int failed = a->fd < 0 || bind(a->fd, (struct sockaddr *)&name, n) || listen(a->fd, BACKLOG) ||
-	                   pthread_create(&a->thread, NULL, listen_on, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!failed)
+	if (a->fd >= 0 && !bind(a->fd, (struct sockaddr *)&name, n) && !listen(a->fd, BACKLOG))
 		return a;
 	if (a->fd >= 0)
 		close(a->fd);
@@ -92,12 +87,45 @@ struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context)
 	return NULL;
 }
 
+static void block_all(sigset_t *before)
+{
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void tw_asked_answer(struct tw_asked *a)
+{
+	sigset_t before;
+	if (!a || a->has_thread)
+		return;
+	block_all(&before);
+	a->has_thread = !pthread_create(&a->thread, NULL, listen_on, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int tw_asked_fd(const struct tw_asked *a)
+{
+	return a && !a->has_thread ? a->fd : -1;
+}
+
+void tw_asked_answer_one(struct tw_asked *a)
+{
+	sigset_t before;
+	block_all(&before);
+	const int fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		serve(a, fd);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void tw_asked_end(struct tw_asked *a)
 {
 	if (!a)
 		return;
 	shutdown(a->fd, SHUT_RDWR);
-	pthread_join(a->thread, NULL);
+	if (a->has_thread)
+		pthread_join(a->thread, NULL);
 	close(a->fd);
 	free(a);
 }

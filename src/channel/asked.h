@@ -13,9 +13,16 @@ struct tw_asked;
 /* What is called for each word, one at a time, in a thread that ends then: 0, or -1 where it cannot be done. `answer`: what is said of it. */
 typedef int tw_asked_do(void *context, const char *word, char *answer, size_t size);
 
-/* Begins to listen, in a thread with all signals blocked, until tw_asked_end (which accepts NULL). NULL: it could not begin, and nobody can ask. */
+/* Begins to listen, until tw_asked_end. NULL: it could not begin, and nobody can ask. tw_asked_end, tw_asked_answer and tw_asked_fd accept NULL. */
 struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context);
 void tw_asked_end(struct tw_asked *a);
+
+/* Who asks is answered by a thread from now on, which has all signals blocked. Once. */
+void tw_asked_answer(struct tw_asked *a);
+
+/* Before that: a file descriptor that can be read when somebody asks, who is answered by tw_asked_answer_one; a thread takes time that a short program has not. -1: there is none. */
+int tw_asked_fd(const struct tw_asked *a);
+void tw_asked_answer_one(struct tw_asked *a);
 
 /* Asks the recorder with this number. 0: it has done it; -1: it cannot; -2: nobody listens there. */
 int tw_asked_of(pid_t recorder, const char *word, char *answer, size_t size);

@@ -214,12 +214,12 @@ static int start_keeping(struct tw_collector *c, const struct tw_collector_optio
 	return options->must_keep ? error : TW_OK;
 }
 
-/* Where a buffer has to be looked at as it comes there is none; and where there is no room for one: then what cannot be encoded at once waits in the program. */
+/* Where there are no buffers, or one has to be looked at as it comes, there is none; and where there is no room for one: then what cannot be encoded at once waits in the program. */
 static void start_spool(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	const int is_charged = options->switchable && options->budget.period; /* by what is in the buffers */
 	const int at_once = options->feed || is_charged || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
-	if (options->writer && !options->discard && !at_once && options->spool >= TW_SPOOL_LEAST)
+	if (options->writer && !options->discard && options->format != TW_FORMAT_NONE && !at_once && options->spool >= TW_SPOOL_LEAST)
 		tw_spool_new(tw_writer_directory(options->writer), options->spool, &c->spool);
 }
 
@@ -229,7 +229,7 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 	struct tw_output_options o = {
 	    .writer = options->writer,
 	    .ring = options->ring,
-	    .discard = options->discard,
+	    .discard = options->discard || options->format == TW_FORMAT_NONE,
 	    .keep_refs = options->format == TW_FORMAT_CALL,
 	    .check = options->check,
 	    .check_context = options->check_context,

@@ -83,7 +83,7 @@ int tw_keep_begin(struct tw_store *store, const char *path, int asked)
 		return tw_fail(TW_ERR_SYSTEM, "%s: a directory for translations has at most %u letters", path, TW_KEEP_PATH - 1);
 	if (asked)
 		mkdir(path, 0700);
-	else
+	else if (access(path, F_OK))
 		make_directories(path);
 	if (!realpath(path, whole) || stat(whole, &st))
 		return tw_fail(TW_ERR_SYSTEM, "translations cannot be kept in %s: %s", path, strerror(errno));
@@ -338,8 +338,9 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (dir < 0)
 		return;
-	for (uint32_t k = 0; k < TW_STORE_ENTRIES; k++) {
-		const struct tw_store_entry *e = &store->entry[k];
+	const uint32_t n = atomic_load(&store->n_occupied);
+	for (uint32_t k = 0; k < n && k < TW_STORE_ENTRIES; k++) {
+		const struct tw_store_entry *e = &store->entry[store->occupied[k] % TW_STORE_ENTRIES];
 		const uint64_t offset = atomic_load(&e->offset);
 		if (!offset)
 			continue;

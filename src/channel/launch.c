@@ -1,4 +1,5 @@
 #include "channel/launch.h"
+#include "channel/asked.h"
 #include "base/channel.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -219,7 +219,7 @@ static void handle_all(struct sigaction act)
 		sigaction(handled[i].number, &act, NULL);
 }
 
-static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, int *why)
+static void __attribute__((noreturn)) start(const char *engine, char **argv, char **env, volatile int *why)
 {
 	restore_inherited();
 	execve(engine, argv, env);
@@ -227,31 +227,37 @@ static void __attribute__((noreturn)) start(const char *engine, char **argv, cha
 	_exit(125);
 }
 
-/* Forks with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. The errno execve fails with
- * in the child is in *exec_failed, which both share: a pipe would take file descriptors, and there may be hardly any. */
-static int spawn(const char *engine, char **argv, char **env, int *exec_failed)
+/* Makes the child with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. Until it has executed
+ * the engine it has this process's memory, so no page has to be copied, and says there with which errno that failed. */
+static int spawn(const char *engine, char **argv, char **env)
 {
+	volatile int exec_failed = 0;
 	sigset_t block, before;
 	sigemptyset(&block);
 	for (size_t i = 0; i < N_HANDLED; i++)
 		sigaddset(&block, handled[i].number);
 	sigprocmask(SIG_BLOCK, &block, &before);
-	child = fork();
-	int why = child < 0 ? errno : 0;
+	child = vfork();
 	if (!child)
-		start(engine, argv, env, exec_failed);
+		start(engine, argv, env, &exec_failed);
+	const int why = child < 0 ? errno : exec_failed;
 	handle_all((struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO});
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
 
-/* Until the child has ended, or it goes on natively: then 1. */
-static int has_left(int left)
+/* Waits until the child has ended, or goes on natively: then 1. */
+static int has_left(const struct tw_launch *launch)
 {
-	const int process = left < 0 ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
-	struct pollfd p[2] = {{process, POLLIN, 0}, {left, POLLIN, 0}};
-	while (process >= 0 && poll(p, 2, -1) < 0 && errno == EINTR)
-		;
+	const int process = launch->left < 0 ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
+	struct pollfd p[] = {{process, POLLIN, 0}, {launch->left, POLLIN, 0}, {tw_asked_fd(launch->asked), POLLIN, 0}};
+	while (process >= 0 && !p[0].revents && !p[1].revents) {
+		const int n = poll(p, sizeof p / sizeof *p, -1);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && p[2].revents)
+			tw_asked_answer_one(launch->asked);
+	}
 	if (process >= 0)
 		close(process);
 	return process >= 0 && !p[0].revents;
@@ -273,17 +279,14 @@ int tw_launch_wait(void)
 
 int tw_launch_run(const struct tw_launch *launch, int *wait_status)
 {
-	int *exec_failed = mmap(NULL, sizeof *exec_failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char **env = exec_failed == MAP_FAILED ? NULL : make_environment(launch->channel, launch->program, launch->engine != NULL);
+	char **env = make_environment(launch->channel, launch->program, launch->engine != NULL);
 	last = *launch;
 	if (!env)
 		return ENOMEM;
-	int why = spawn(launch->engine ? launch->engine : launch->program->path, launch->program->argv, env, exec_failed);
+	const int why = spawn(launch->engine ? launch->engine : launch->program->path, launch->program->argv, env);
 	free_environment(env, launch->engine != NULL);
 	if (child > 0)
-		*wait_status = has_left(launch->left) ? TW_LAUNCH_LEFT : tw_launch_wait();
-	why = why ? why : *exec_failed;
-	munmap(exec_failed, sizeof *exec_failed);
+		*wait_status = has_left(launch) ? TW_LAUNCH_LEFT : tw_launch_wait();
 	return why;
 }
 

@@ -37,6 +37,7 @@ struct tw_launch {
 	void (*stop)(void *context);
 	void *context;
 	int left; /* file descriptor that can be read when the program goes on natively, and is to be waited for no more; -1: none */
+	struct tw_asked *asked; /* who asks meanwhile is answered; NULL: by others, or not at all */
 };
 int tw_launch_run(const struct tw_launch *launch, int *wait_status);
 

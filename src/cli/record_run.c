@@ -34,6 +34,12 @@ static int fill_told(void *context, struct tw_control *c)
 	return tw_learn_known(r->learn, c);
 }
 
+/* Are there buffers to be encoded? */
+static int is_stored(const struct record *r)
+{
+	return r->writer && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
+}
+
 int tw_record_start_collector(struct record *r)
 {
 	char path[TW_KEEP_PATH];
@@ -48,7 +54,7 @@ int tw_record_start_collector(struct record *r)
 	    .switchable = r->instrumented,
 	    .burst = r->burst.in_ns,
 	    .ring = r->ring,
-	    .spool = r->spool_as_given || !r->writer ? r->spool : tw_spooling_default(r->dir),
+	    .spool = r->spool_as_given || !is_stored(r) ? r->spool : tw_spooling_default(r->dir),
 	    .tell_left = r->quiet ? NULL : tw_spooling_tell,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
@@ -127,6 +133,8 @@ static void wait_for_others(struct record *r)
 	enum { PATIENCE_MS = 1000, FIRST_PATIENCE_MS = 100 };
 	const unsigned n = tw_collector_end(r->collector, r->wait_first ? FIRST_PATIENCE_MS : PATIENCE_MS);
 	char until[80] = "or until SIGINT or SIGTERM";
+	if (n)
+		tw_asked_answer(r->asked);
 	if (r->wait_first)
 		snprintf(until, sizeof until, "by process %d, or until that gets SIGTERM", (int)getpid());
 	if (n && !r->quiet)
@@ -139,7 +147,7 @@ static void wait_for_others(struct record *r)
 struct tw_aside_end tw_record_launch(struct record *r, const char *channel, void (*stop_it)(void *), void *context)
 {
 	const uint64_t start = tw_machine_ns();
-	const struct tw_launch launch = {r->engine, channel, &r->program, stop_it, context, r->left};
+	const struct tw_launch launch = {r->engine, channel, &r->program, stop_it, context, r->left, r->asked};
 	struct tw_aside_end end = {0};
 	end.why = tw_launch_run(&launch, &end.wait_status);
 	end.duration_ns = tw_machine_ns() - start;
@@ -172,7 +180,9 @@ int tw_record_run(struct record *r)
 {
 	struct tw_aside_end end;
 	r->left = eventfd(0, EFD_CLOEXEC);
-	struct tw_asked *listening = tw_asked_begin(asked, r);
+	r->asked = tw_asked_begin(asked, r);
+	if (r->pid || r->wait_first || is_stored(r))
+		tw_asked_answer(r->asked);
 	struct tw_progress *progress = r->progress && !r->quiet ? tw_progress_begin(r->collector) : NULL;
 	if (r->pid)
 		end = attach(r);
@@ -185,7 +195,7 @@ int tw_record_run(struct record *r)
 	wait_for_others(r);
 	tw_progress_end(progress);
 	tw_collector_finish(r->collector, &r->result);
-	tw_asked_end(listening);
+	tw_asked_end(r->asked);
 	close(r->left);
 	r->shares = tw_collector_shares(r->collector);
 	if (!r->wait_first && !tw_record_has_left(r))

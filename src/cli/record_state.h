@@ -77,6 +77,7 @@ struct record {
 	struct tw_collector *collector;
 	int not_attached;
 	int left; /* file descriptor that can be read when what is recorded goes on natively */
+	struct tw_asked *asked;
 	struct tw_output_result result;
 	struct tw_recording_info end;
 	struct tw_moment begun;

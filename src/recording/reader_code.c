@@ -181,6 +181,8 @@ int tw_reader_blocks(struct tw_recording *r, const char *name, tw_block_visit *v
 int tw_reader_code(struct tw_recording *r)
 {
 	int error = tw_reader_blocks(r, TW_CODE_FILE, tw_reader_add_block);
+	if (error == TW_ERR_NOT_FOUND && r->info.format == TW_FORMAT_NONE)
+		return TW_OK;
 	if (error == TW_ERR_NOT_FOUND) {
 		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;

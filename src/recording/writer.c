@@ -128,7 +128,7 @@ static int new_writer(const struct tw_recording_info *info, struct tw_writer **o
 	w->dir_fd = -1;
 	w->zstd = ZSTD_createCCtx();
 	w->values = tw_value_map_new();
-	w->code = tw_encoder_code_new(tw_encoder_value);
+	w->code = info->format == TW_FORMAT_NONE ? NULL : tw_encoder_code_new(tw_encoder_value);
 	int error = w->zstd && w->values ? tw_info_copy(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (error)
 		free_writer(w);
@@ -148,7 +148,7 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 		error = tw_header_write(w->dir_fd, &w->info);
 	if (!error)
 		error = tw_header_reserve(w->dir_fd);
-	if (!error)
+	if (!error && info->format != TW_FORMAT_NONE) /* each file takes its time; with nothing recorded there is nothing to go into it */
 		error = open_append(w, TW_CODE_FILE, &w->code_fd);
 	if (error) {
 		free_writer(w);
@@ -204,6 +204,8 @@ struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored
 int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
 {
 	int error = tw_compress(w->zstd, &w->block, raw, n, CODE_LEVEL);
+	if (!error && w->code_fd < 0)
+		error = open_append(w, TW_CODE_FILE, &w->code_fd);
 	if (error)
 		return error;
 	struct tw_file_block head = tw_block_head(kind, n, w->block.at, w->block.n);

@@ -105,8 +105,10 @@ static struct tw_store_entry *find_entry(bool make)
 	for (u32 k = 0; k < PROBES; k++) {
 		struct tw_store_entry *e = &store()->entry[(s.key + k) % TW_STORE_ENTRIES];
 		u64 key = __atomic_load_n((u64 *)&e->key, __ATOMIC_ACQUIRE);
-		if (!key && make && __atomic_compare_exchange_n((u64 *)&e->key, &key, s.key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (!key && make && __atomic_compare_exchange_n((u64 *)&e->key, &key, s.key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			store()->occupied[__atomic_fetch_add((u32 *)&store()->n_occupied, 1, __ATOMIC_RELAXED)] = (u16)(e - store()->entry);
 			return e;
+		}
 		if (key == s.key)
 			return e;
 		if (!key && !make)
