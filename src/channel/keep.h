@@ -39,7 +39,7 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 
 /* Names of files are kept beside translations (names/file_store.h). What such a file begins with. */
 #define TW_KEEP_NAMES_SUFFIX ".names"
-#define TW_KEPT_NAMES_MAGIC  0x31736d616e766477ull
+#define TW_KEPT_NAMES_MAGIC  0x32736d616e766477ull
 struct tw_kept_names {
 	uint64_t magic;
 	uint32_t functions, reserved;

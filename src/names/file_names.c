@@ -240,9 +240,11 @@ static int take_functions(struct part *p, const struct tw_ran_list *ran)
 	uint8_t *taken = calloc(n + 1, 1);
 	int ok = taken != NULL;
 	for (size_t i = 0; ok && i < ran->n; i++) {
-		const size_t at = function_at(p->f, &p->v, ran->pieces[i].start);
-		if (at == SIZE_MAX)
+		size_t at = function_at(p->f, &p->v, ran->pieces[i].start);
+		if (at == SIZE_MAX || !*text_of(&p->v, functions[at].name))
 			p->out->why = TW_NAME_STRIPPED;
+		if (at == SIZE_MAX)
+			at = until(p->f, &p->v, TW_NAME_FUNCTIONS, ran->pieces[i].start) - 1; /* where it ends what is in none begins */
 		if (at == SIZE_MAX || taken[at])
 			continue;
 		struct tw_name_function item = functions[at];

@@ -66,7 +66,7 @@ static void check_part(const struct tw_file_names *f)
 	free(missing.pieces);
 }
 
-/* Code in no function is told. */
+/* Code in no function is told, and kept is the function before it: where that ends such code may begin. */
 static void check_stripped(const struct tw_file_names *f)
 {
 	struct tw_ran_list ran = {0}, wanted = {0};
@@ -74,7 +74,9 @@ static void check_stripped(const struct tw_file_names *f)
 	tw_ran_add(&ran, 0x3000, 0x3004);
 	CHECK(tw_file_names_wanted(f, &ran, &wanted) && tw_file_names_extract(f, &ran, &wanted, &t));
 	EQUAL(t.why, TW_NAME_STRIPPED);
-	EQUAL(t.items[TW_NAME_FUNCTIONS].n, 0);
+	EQUAL(t.items[TW_NAME_FUNCTIONS].n, 1);
+	CHECK(tw_name_table_settle(&t, 0) && !tw_name_table_function(&t, 0x3000) && tw_name_table_gap(&t, 0x3000) > 0);
+	CHECK(tw_name_table_gap(&t, 0x3000) <= 0x3000);
 	tw_name_table_free(&t);
 	free(ran.pieces);
 	free(wanted.pieces);

@@ -1,5 +1,6 @@
 #include "names/functions.h"
 #include "base/array.h"
+#include "names/frames.h"
 #include "names/go_table.h"
 
 #include <elf.h>
@@ -187,6 +188,21 @@ static int add_plt(struct tw_functions *f, Elf *elf)
 	return ok;
 }
 
+/* ---- unwind information ---- */
+
+/* Of `all`, those that have names; they stand first. */
+struct nameless {
+	struct tw_functions named, *all;
+};
+
+static int add_nameless(void *nameless, uint64_t start, uint64_t end)
+{
+	struct nameless *l = nameless;
+	l->named.items = l->all->items;
+	return tw_functions_find(&l->named, start) ||
+	       add(l->all, (struct tw_function){.start = start, .bytes = end - start, .name = "", .rank = -1});
+}
+
 /* ---- the face ---- */
 
 static int by_start(const void *a, const void *b)
@@ -221,6 +237,30 @@ struct tw_functions *tw_functions_new(Dwfl_Module *module)
 		return f;
 	tw_functions_free(f);
 	return NULL;
+}
+
+/* What begins and ends a program has symbols in the files that it is linked from only: each is a section. */
+static int add_sections(struct nameless *l, Elf *elf)
+{
+	size_t names;
+	int ok = 1;
+	if (elf_getshdrstrndx(elf, &names))
+		return 1;
+	for (Elf_Scn *scn = NULL; ok && (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		if (name && (!strcmp(name, ".init") || !strcmp(name, ".fini")) && sh.sh_size)
+			ok = add_nameless(l, sh.sh_addr, sh.sh_addr + sh.sh_size);
+	}
+	return ok;
+}
+
+int tw_functions_add_nameless(struct tw_functions *f, Elf *elf)
+{
+	struct nameless nameless = {*f, f};
+	int ok = tw_frames_visit(elf, add_nameless, &nameless) && add_sections(&nameless, elf);
+	sort(f);
+	return ok;
 }
 
 void tw_functions_free(struct tw_functions *f)

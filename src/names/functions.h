@@ -22,6 +22,10 @@ struct tw_functions;
 
 /* All functions of a module. NULL: no memory, or it is not ELF. */
 struct tw_functions *tw_functions_new(Dwfl_Module *module);
+
+/* Adds those that have no symbol, but unwind information (frames.h): their name is "". 0: no memory. */
+int tw_functions_add_nameless(struct tw_functions *f, Elf *elf);
+
 void tw_functions_free(struct tw_functions *f);
 
 /* The function at the file's address `vaddr`, or NULL. */

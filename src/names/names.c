@@ -223,12 +223,23 @@ static struct place find_place(const struct tw_names *n, uint32_t pid, uint64_t 
 	return (struct place){m, t, tw_name_table_vaddr(t, pc - m->address + m->offset)};
 }
 
+/* The function of the file's symbols, its PLT, or its unwind information: that has no name. NULL: none is known. */
+static const struct tw_name_function *find_function(const struct place *p)
+{
+	return p->table ? tw_name_table_function(p->table, p->vaddr) : NULL;
+}
+
+static int has_name(const struct place *p, const struct tw_name_function *f)
+{
+	return *p->table->texts.items[f->name] != 0;
+}
+
 /* By the file's symbols and PLT. */
 static int name_by_symbol(struct tw_names *n, const struct place *p, struct tw_code_name *out)
 {
-	const struct tw_name_function *f = p->table ? tw_name_table_function(p->table, p->vaddr) : NULL;
+	const struct tw_name_function *f = find_function(p);
 	char stub[512];
-	if (!f)
+	if (!f || !has_name(p, f))
 		return 0;
 	out->function = p->table->shown[f->name];
 	if (f->plt == TW_PLT_ENTRY) {
@@ -242,18 +253,36 @@ static int name_by_symbol(struct tw_names *n, const struct place *p, struct tw_c
 	return 1;
 }
 
-/* By module and address of where the function seems to begin. */
+/* Where code begins that is in no function: behind the one before it, where functions begin. By the file's addresses; 0: that is not known. */
+static uint64_t gap_before(const struct place *p)
+{
+	enum { ALIGNED = 16 };
+	const uint64_t gap = p->table ? tw_name_table_gap(p->table, p->vaddr) : 0, begin = (gap + ALIGNED - 1) & -(uint64_t)ALIGNED;
+	return begin <= p->vaddr ? begin : gap;
+}
+
+/* Where the function seems to begin that has no symbol; `at` becomes that place. */
+static uint64_t find_start(const struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct place *at)
+{
+	const struct tw_name_function *f = find_function(p);
+	const uint64_t shift = pc - p->vaddr, gap = f ? f->start : gap_before(p), least = gap ? gap + shift : p->module->address;
+	uint64_t start = f ? least : called_before(n, pid, pc, least);
+	if (!f && start == pc && gap)
+		start = least;
+	*at = find_place(n, pid, start);
+	if (f || start == pc || (at->table == p->table && !find_function(at)))
+		return start;
+	*at = *p;
+	return pc;
+}
+
+/* By module and address of where the function begins. */
 static void name_by_address(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
 {
 	char text[512];
-	uint64_t start = called_before(n, pid, pc, p->module->address);
-	struct place at = find_place(n, pid, start);
-	if (start != pc && (at.table != p->table || tw_name_table_function(at.table, at.vaddr))) {
-		start = pc;
-		at = *p;
-	}
-	out->start = start;
-	out->offset = pc - start;
+	struct place at;
+	out->start = find_start(n, p, pid, pc, &at);
+	out->offset = pc - out->start;
 	snprintf(text, sizeof text, "%s+0x%llx", out->module, (unsigned long long)at.vaddr);
 	out->function = own_text(n, text);
 }
@@ -321,6 +350,14 @@ void tw_names_code(struct tw_names *n, uint32_t image, uint64_t pc, struct tw_co
 	name_function(n, &p, pid, pc, out);
 	add_frames(&p, out);
 	out->why = why_not(&p, out);
+}
+
+int tw_names_is_bounded(const struct tw_names *n, uint32_t image, uint64_t pc, uint64_t *least)
+{
+	struct place p = find_place(n, image, pc);
+	const int bounded = find_function(&p) != NULL;
+	*least = bounded ? 0 : gap_before(&p);
+	return bounded;
 }
 
 void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out)

@@ -16,6 +16,12 @@ struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct t
  */
 int tw_name_is(const char *name, const char *wanted);
 
+/*
+ * Whether it is known where the function at pc begins and ends: by a symbol, or by unwind information alone. If not, *least is where code begins that is in no such
+ * function, by the file's own addresses; 0: that is not known. `pid` as below.
+ */
+int tw_names_is_bounded(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t *least);
+
 /* Where a piece of code stands on disk. */
 struct tw_name_place {
 	const char *path; /* of the file, as mapped; "" if it is in none */

@@ -128,6 +128,10 @@ const struct tw_functions *tw_symbols_functions(struct tw_symbols *s, size_t n)
 	struct file *f = &s->files[n];
 	if (!f->has_functions && open_file(s, n)->elf)
 		f->functions = tw_functions_new(f->dwfl);
+	if (!f->has_functions && f->functions && !tw_functions_add_nameless(f->functions, f->elf)) {
+		tw_functions_free(f->functions);
+		f->functions = NULL;
+	}
 	f->has_functions = 1;
 	return f->functions;
 }

@@ -101,6 +101,17 @@ const struct tw_name_function *tw_name_table_function(const struct tw_name_table
 	return find(t, TW_NAME_FUNCTIONS, vaddr);
 }
 
+uint64_t tw_name_table_gap(const struct tw_name_table *t, uint64_t vaddr)
+{
+	const struct tw_name_items *items = &t->items[TW_NAME_FUNCTIONS];
+	const struct tw_name_function *f = items->at;
+	uint64_t gap = 0;
+	size_t n = tw_array_until(&vaddr, items->at, items->n, sizeof *f, tw_by_number);
+	for (size_t i = n; i-- > 0 && n - i <= NESTING;)
+		gap = f[i].end > gap ? f[i].end : gap;
+	return gap;
+}
+
 const struct tw_name_line *tw_name_table_line(const struct tw_name_table *t, uint64_t vaddr)
 {
 	return find(t, TW_NAME_LINES, vaddr);

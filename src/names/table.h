@@ -13,8 +13,8 @@
 
 struct tw_name_function {
 	uint64_t start, end;
-	uint32_t name;
-	uint32_t plt; /* enum tw_plt of names/functions.h */
+	uint32_t name; /* "": it has none, only unwind information tells where it is */
+	uint32_t plt;  /* enum tw_plt of names/functions.h */
 };
 
 /* Code made from one line. Without overlap. */
@@ -100,6 +100,8 @@ void tw_name_table_free(struct tw_name_table *t);
 
 /* What an address is in, or NULL. */
 const struct tw_name_function *tw_name_table_function(const struct tw_name_table *t, uint64_t vaddr);
+/* An address is in no function: where the one before it ends; 0: there is none. */
+uint64_t tw_name_table_gap(const struct tw_name_table *t, uint64_t vaddr);
 const struct tw_name_line *tw_name_table_line(const struct tw_name_table *t, uint64_t vaddr);
 const struct tw_name_inlined *tw_name_table_inlined(const struct tw_name_table *t, uint64_t vaddr);
 const struct tw_name_object *tw_name_table_object(const struct tw_name_table *t, uint64_t vaddr);

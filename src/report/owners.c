@@ -90,14 +90,16 @@ static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
 	return insert_start(o, &(struct tw_owner_start){.object = object, .vaddr = vaddr});
 }
 
-/* Finds where the function begins that code without a symbol is in: at the nearest start before; at `vaddr` if there is none. 0 or TW_ERR_MEMORY. */
-static int find_start(struct tw_owners *o, uint32_t object, uint64_t vaddr, uint64_t *found)
+/* Finds where the function begins that code without a symbol is in: at the nearest start before, at `least` if there is none behind it, at `vaddr` if that is 0. 0 or
+ * TW_ERR_MEMORY. */
+static int find_start(struct tw_owners *o, uint32_t object, uint64_t vaddr, uint64_t least, uint64_t *found)
 {
 	struct tw_owner_start *start = start_before(o, object, vaddr);
-	if (!start && insert_start(o, &(struct tw_owner_start){.object = object, .none = 1}))
-		return TW_ERR_MEMORY;
-	if (!start)
+	if (!start || start->vaddr < least) {
+		if (insert_start(o, &(struct tw_owner_start){.object = object, .vaddr = least, .none = !least}))
+			return TW_ERR_MEMORY;
 		start = start_before(o, object, vaddr);
+	}
 	if (start->asked <= vaddr)
 		start->asked = vaddr + 1;
 	*found = start->none ? vaddr : start->vaddr;
@@ -114,8 +116,10 @@ static uint32_t object_of(struct tw_owners *o, uint32_t image, uint64_t pc, uint
 
 static int add_target(struct tw_owners *o, uint32_t pid, uint64_t pc)
 {
-	uint64_t vaddr;
+	uint64_t vaddr, least;
 	uint32_t object = object_of(o, pid, pc, &vaddr);
+	if (object != TW_NO_TEXT && tw_names_is_bounded(o->names, pid, pc, &least))
+		return 0;
 	return object == TW_NO_TEXT ? TW_ERR_MEMORY : add_start(o, object, vaddr);
 }
 
@@ -132,13 +136,13 @@ int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_
 	return error;
 }
 
-/* A function without a symbol. `name` becomes that of where it seems to begin, in `text`. */
-static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, int called, struct tw_code_name *name, char text[300])
+/* A function without a symbol, at or behind `least`. `name` becomes that of where it seems to begin, in `text`. */
+static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, int called, uint64_t least, struct tw_code_name *name, char text[300])
 {
 	uint64_t start = name->vaddr;
 	int error = called ? add_start(o, object, name->vaddr) : 0;
 	if (!error)
-		error = find_start(o, object, name->vaddr, &start);
+		error = find_start(o, object, name->vaddr, least, &start);
 	name->offset = name->vaddr - start;
 	name->start = pc - name->offset;
 	snprintf(text, 300, "%.256s+0x%llx", tw_base_name(o->objects.items[object]), (unsigned long long)start);
@@ -165,13 +169,14 @@ int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called,
 {
 	struct tw_code_name name;
 	char key[64], text[300];
+	uint64_t least;
 	int error = 0;
 	tw_names_code(o->names, image, pc, &name);
 	uint32_t object = tw_texts_number(&o->objects, name.path[0] ? name.path : "[anon]");
 	if (object == TW_NO_TEXT)
 		return TW_ERR_MEMORY;
-	if (!name.known)
-		error = guess(o, object, pc, called, &name, text);
+	if (!name.known && !tw_names_is_bounded(o->names, TW_SYMBOLS_IMAGE(image), pc, &least))
+		error = guess(o, object, pc, called, least, &name, text);
 	snprintf(key, sizeof key, "%x %llx", object, (unsigned long long)(name.vaddr - name.offset));
 	*out = (struct tw_owned){tw_texts_number(&o->keys, key), name.offset == 0, name.plt};
 	if (out->owner == TW_NO_TEXT)

@@ -2,7 +2,7 @@
  * Owners: the functions that code belongs to, by number.
  *
  * A function is known by the file its code is in and by where it begins there, so it has one number in all processes. Code without symbols is told
- * apart by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is "[anon]".
+ * apart by unwind information, and where there is none by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is "[anon]".
  */
 #ifndef TW_OWNERS_H
 #define TW_OWNERS_H
@@ -36,7 +36,7 @@ struct tw_owned {
 	int plt;        /* enum tw_plt */
 };
 
-/* Functions without symbols begin where a direct call of the recording leads. 0 or TW_ERR_MEMORY; tw_owners_free in any case. */
+/* Functions without symbols and unwind information begin where a direct call of the recording leads. 0 or TW_ERR_MEMORY; tw_owners_free in any case. */
 int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_recording *r);
 void tw_owners_free(struct tw_owners *o);
 
