@@ -1,6 +1,6 @@
 /*
  * From what a traced thread left in a buffer to a chunk of three streams, with everything in it counted. This is the collector's hot loop:
- * each tag is looked up in a flat table that the demultiplexer builds from the descriptors (demux_table.c). Buffers are kept (demux_buffer.c) or only counted (demux_count.c), by the same walk
+ * each tag is looked up in a flat table that the demultiplexer builds from the descriptors (demux_table.c). Buffers are kept (demux_buffer.c), encoded (demux_encode.c) or only counted (demux_count.c), by the same walk
  * through their records (demux_walk.h); what a thread left that died is cut first (demux_torn.c).
  *
  * No function here touches the channel's state; the caller owns the buffers. One thread adds descriptors, forgets them and counts; any number may call
@@ -62,6 +62,13 @@ const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32
  * it is. TW_ERR_FRAGMENT or TW_ERR_STREAM if the buffer is not what the engine writes; then the chunk holds what came before.
  */
 int tw_demux_buffer(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);
+
+/*
+ * Likewise, but what is in the buffer is encoded as it is walked; the chunk's arrays are only room for that, but for `e`, which holds all events. n_c and n_m say how many
+ * there were. TW_ERR_MEMORY, too.
+ */
+struct tw_encoder;
+int tw_demux_encode(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk, struct tw_encoder *encoder);
 
 /*
  * Counts a buffer and keeps nothing but what is not a plain fragment: the chunk holds events and dynamic fragments, and the counts of these; the

@@ -1,5 +1,5 @@
 /*
- * The demultiplexer's own state, which its sources share: the table of fragments (demux_table), the walk through one buffer (demux_walk, demux_sums, demux_stop), and who walks (demux_buffer, demux_count,
+ * The demultiplexer's own state, which its sources share: the table of fragments (demux_table), the walk through one buffer (demux_walk, demux_sums, demux_stop), and who walks (demux_buffer, demux_encode, demux_count,
  * demux_torn). Nobody else includes this.
  */
 #ifndef TW_DEMUX_STATE_H
@@ -58,6 +58,7 @@ struct tw_demux_walk {
 	int has_partial;
 	struct tw_partial partial;
 	struct tw_chunk *chunk;
+	size_t encoded;             /* tags that were in c, and have been encoded */
 	uint64_t time;              /* of the last event that has one */
 	struct tw_demux_stop *stop; /* each record is looked at: it stops in this buffer, or has stopped before; else NULL */
 };

@@ -45,7 +45,7 @@ static void note_keyframe(struct tw_demux_walk *w, const void *payload)
 	uint32_t upper;
 	memcpy(&upper, (const char *)payload + offsetof(struct tw_keyframe, upper), sizeof upper);
 	tw_demux_set_upper(w, upper);
-	if (w->c == w->chunk->c)
+	if (w->c == w->chunk->c && !w->encoded)
 		w->chunk->upper = upper;
 }
 

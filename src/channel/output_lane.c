@@ -65,7 +65,7 @@ static void put_gap(struct tw_chunk *c)
 	c->n_c = 2;
 }
 
-/* Makes of the job's slot its chunk, in memory that is the lane's. */
+/* Makes of the job's slot its chunk, in memory that is the lane's, and encodes it on the way if it is to be stored. */
 static int take_apart(struct tw_lane *l, struct tw_job *job)
 {
 	struct tw_output *o = l->o;
@@ -84,9 +84,13 @@ static int take_apart(struct tw_lane *l, struct tw_job *job)
 	c->first_block = o->order[c->thread].blocks + l->sums.blocks;
 	c->first_ref = o->order[c->thread].refs + l->sums.refs;
 	pthread_mutex_unlock(&o->lock);
-	error = tw_demux_buffer(o->options.demux, &in, c);
-	if (!c->n_c)
+	l->encoded = l->packer && tw_output_stores(o) && !o->options.check;
+	error = l->encoded ? tw_demux_encode(o->options.demux, &in, c, tw_packer_encoder(l->packer))
+	                   : tw_demux_buffer(o->options.demux, &in, c);
+	if (!c->n_c) {
+		l->encoded = 0;
 		put_gap(c);
+	}
 	l->sums.insns += c->insns;
 	l->sums.blocks += c->blocks;
 	l->sums.refs += c->refs;
@@ -99,7 +103,7 @@ static int unspool(struct tw_lane *l, struct tw_job *job)
 	struct tw_output *o = l->o;
 	int error = take_apart(l, job);
 	const int is_there = job->chunk.c != NULL;
-	if (is_there && error) {
+	if (is_there && error && error != TW_ERR_MEMORY) {
 		job->chunk.flags |= TW_CHUNK_TORN;
 		tw_output_note_odd(o, error);
 	} else if (error) {
@@ -131,7 +135,10 @@ static void do_job(struct tw_lane *l, struct tw_job *job)
 	l->pieces++;
 	if (!l->packer || !tw_output_stores(o))
 		return;
-	int error = tw_packer_add(l->packer, &job->thread, &job->chunk, &job->events);
+	struct tw_chunk piece = job->chunk;
+	if (job->spooled && l->encoded)
+		piece.n_c = piece.n_m = piece.n_e = 0;
+	int error = tw_packer_add(l->packer, &job->thread, &piece, &job->events);
 	if (error)
 		tw_output_fail(o, error);
 }

@@ -41,7 +41,8 @@ struct tw_lane {
 	struct tw_job *held;  /* slots of the spool whose buffers are in it */
 	int running;          /* it is one of those at work; under the lock */
 	struct tw_spool_room *room;
-	struct tw_chunk apart; /* a buffer of the spool, taken apart */
+	struct tw_chunk apart; /* a buffer of the spool, taken apart... */
+	int encoded;           /* ...and encoded meanwhile */
 	struct tw_totals sums; /* of the open chunk so far: insns, blocks, refs */
 };
 

@@ -287,6 +287,16 @@ void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg)
 	byte_mem(a, 0x38, reg, m);
 }
 
+void as_add_constant_mem(struct as *a, struct as_mem m, int32_t value)
+{
+	int small = value >= -128 && value <= 127;
+	reg_mem(a, small ? 0x83 : 0x81, 0, m, 1);
+	if (small)
+		put8(a, (uint8_t)value);
+	else
+		put32(a, (uint32_t)value);
+}
+
 void as_compare8(struct as *a, struct as_mem m, uint8_t value)
 {
 	reg_mem(a, 0x80, 7, m, 0);

@@ -59,12 +59,12 @@ static size_t equal_tags(const uint16_t *a, const uint16_t *b, size_t n)
 	return i;
 }
 
-/* The tags from index `i` on of all there are so far. */
-static void encode_tags(struct tw_encoder *e, size_t i)
+/* Of all tags there are so far those that are not encoded yet. */
+static void encode_tags(struct tw_encoder *e)
 {
 	struct tw_tag_predictor *p = &e->tags;
 	const uint16_t *tags = (const uint16_t *)(const void *)e->all_tags.at;
-	size_t n = e->all_tags.n / sizeof *tags;
+	size_t i = e->tags_coded, n = e->all_tags.n / sizeof *tags;
 	struct tw_bytes *r = &e->coded.part[TW_PART_TAG_RUNS], *s = &e->coded.part[TW_PART_SYMBOLS];
 	uint8_t *runs = r->at + r->n, *symbols = s->at + s->n;
 	for (;;) {
@@ -82,6 +82,7 @@ static void encode_tags(struct tw_encoder *e, size_t i)
 	}
 	r->n = (size_t)(runs - r->at);
 	s->n = (size_t)(symbols - s->at);
+	e->tags_coded = n;
 }
 
 /* ---- values ---- */
@@ -169,18 +170,23 @@ static INLINE void encode_value(struct tw_value_predictor *p, struct tw_value_sl
 	tw_learn(p, s, value);
 }
 
-uint64_t tw_encoder_value(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run)
+uint64_t tw_encoder_value(struct tw_encoder *e, struct tw_value_slot *slot, uint64_t value, uint64_t run)
 {
 	e->piece.run = run;
-	encode_value(&e->values, e->values.slot + slot, &e->piece, value);
+	encode_value(&e->values, slot, &e->piece, value);
 	return e->piece.run;
 }
 
 /* The values of one execution, `n` slots from `s` on. */
-static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct tw_encoder_piece *w)
+static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct tw_encoder_piece *w,
+                                    const void *values)
 {
-	for (struct tw_value_slot *end = s + n; s < end; s++)
-		encode_value(p, s, w, *w->m++);
+	const uint8_t *at = values;
+	for (struct tw_value_slot *end = s + n; s < end; s++, at += sizeof(uint64_t)) {
+		uint64_t value;
+		memcpy(&value, at, sizeof value);
+		encode_value(p, s, w, value);
+	}
 }
 
 /* Values that belong to no execution: slot 0 is theirs. */
@@ -189,8 +195,8 @@ static void encode_rest(struct tw_encoder *e, struct tw_encoder_piece *w)
 	struct tw_value_predictor *p = &e->values;
 	struct tw_value_slot *s = p->slot;
 	*s = (struct tw_value_slot){.epoch = p->epoch, .reg = TW_SLOT_NO_REGISTER};
-	for (e->odd |= w->m < w->m_end; w->m < w->m_end;)
-		encode_execution(p, s, 1, w);
+	for (e->odd |= w->m < w->m_end; w->m < w->m_end; w->m++)
+		encode_execution(p, s, 1, w, w->m);
 }
 
 /* What follows a tag that is no fragment's. `at` is the next event. */
@@ -203,25 +209,41 @@ static void encode_other(struct tw_encoder *e, const struct tw_chunk *piece, uin
 		tw_set_upper(&e->values, *w->c++);
 }
 
+/* The slots of the fragment with this tag, ready for an execution, and how many. NULL: it is not known. */
+static struct tw_value_slot *slots_of(struct tw_value_predictor *p, uint16_t tag, uint32_t *n)
+{
+	const struct tw_value_place place = p->row[tag];
+	struct tw_value_slot *s = p->slot + place.first;
+	*n = place.n;
+	if (!place.first) {
+		tw_fail(TW_ERR_FRAGMENT, "fragment %u", p->upper << 16 | tag);
+		return NULL;
+	}
+	if (place.n && s->epoch != p->epoch)
+		tw_start_slots(p, p->upper << 16 | tag, s, place.n);
+	return s;
+}
+
+static void note_run(struct tw_encoder *e, uint16_t tag, const struct tw_value_slot *s, uint32_t n, const struct tw_record_sums *each)
+{
+	const struct tw_value_predictor *p = &e->values;
+	if (e->code)
+		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, (uint32_t)(s - p->slot), n, each);
+}
+
 /* One execution of the fragment with this tag. */
 static int encode_tag(struct tw_encoder *e, uint16_t tag)
 {
-	struct tw_value_predictor *p = &e->values;
 	struct tw_encoder_piece *w = &e->piece;
-	struct tw_value_place place = p->row[tag];
-	struct tw_value_slot *s = p->slot + place.first;
-	uint32_t n = place.n;
-	if (!place.first)
-		return tw_fail(TW_ERR_FRAGMENT, "fragment %u", p->upper << 16 | tag);
-	if (n && s->epoch != p->epoch)
-		tw_start_slots(p, p->upper << 16 | tag, s, n);
-	if ((size_t)(w->m_end - w->m) < n) {
-		e->odd = 1;
-		n = (uint32_t)(w->m_end - w->m);
-	}
-	encode_execution(p, s, n, w);
-	if (e->code)
-		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, place.first, place.n);
+	uint32_t all;
+	struct tw_value_slot *s = slots_of(&e->values, tag, &all);
+	if (!s)
+		return TW_ERR_FRAGMENT;
+	const uint32_t n = (size_t)(w->m_end - w->m) < all ? (uint32_t)(w->m_end - w->m) : all;
+	e->odd |= n < all;
+	encode_execution(&e->values, s, n, w, w->m);
+	w->m += n;
+	note_run(e, tag, s, all, NULL);
 	return TW_OK;
 }
 
@@ -264,6 +286,7 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	memset(&e->tags, 0, sizeof e->tags);
 	memset(e->coded.raw, 0, sizeof e->coded.raw);
 	e->tag_run = e->value_run = 0;
+	e->tags_coded = 0;
 	e->odd = 0;
 	e->all_tags.n = 0;
 	for (int i = 0; i < TW_NPARTS; i++)
@@ -285,15 +308,14 @@ static int take_slots(struct tw_encoder *e)
 	return TW_OK;
 }
 
-/* Room for the worst a piece can become. */
-static int take_room(struct tw_encoder *e, const struct tw_chunk *piece)
+/* Room for the worst that so many tags and values, and tags that are not encoded yet, can become. */
+static int take_room(struct tw_encoder *e, size_t n_c, size_t n_m)
 {
+	const size_t tags = n_c + e->all_tags.n / sizeof(uint16_t) - e->tags_coded;
 	const size_t most[TW_NPARTS] = {
-	    [TW_PART_TAG_RUNS] = run_bytes(piece->n_c, e->tag_run + piece->n_c),
-	    [TW_PART_SYMBOLS] = piece->n_c * sizeof *piece->c,
-	    [TW_PART_VALUE_RUNS] = run_bytes(piece->n_m, e->value_run + piece->n_m),
-	    [TW_PART_CODES] = piece->n_m,
-	    [TW_PART_LITERALS] = (piece->n_m + 1) * sizeof *piece->m,
+	    [TW_PART_TAG_RUNS] = run_bytes(tags, e->tag_run + tags),   [TW_PART_SYMBOLS] = tags * sizeof(uint16_t),
+	    [TW_PART_VALUE_RUNS] = run_bytes(n_m, e->value_run + n_m), [TW_PART_CODES] = n_m,
+	    [TW_PART_LITERALS] = (n_m + 1) * sizeof(uint64_t),
 	};
 	int error = take_slots(e);
 	for (int i = 0; i < TW_NPARTS && !error; i++)
@@ -311,9 +333,41 @@ static void set_end(struct tw_encoder *e, enum tw_part part, const uint8_t *end)
 	e->coded.part[part].n = (size_t)(end - e->coded.part[part].at);
 }
 
+/* The parts of values go on where they end. */
+static void begin_values(struct tw_encoder *e)
+{
+	e->piece = (struct tw_encoder_piece){
+	    .runs = end_of(e, TW_PART_VALUE_RUNS),
+	    .codes = end_of(e, TW_PART_CODES),
+	    .literals = end_of(e, TW_PART_LITERALS),
+	    .run = e->value_run,
+	};
+}
+
+static void end_values(struct tw_encoder *e)
+{
+	set_end(e, TW_PART_VALUE_RUNS, e->piece.runs);
+	set_end(e, TW_PART_CODES, e->piece.codes);
+	set_end(e, TW_PART_LITERALS, e->piece.literals);
+	e->value_run = e->piece.run;
+}
+
+static int encode_streams(struct tw_encoder *e, const struct tw_chunk *piece)
+{
+	struct tw_encoder_piece *w = &e->piece;
+	w->c = piece->c;
+	w->c_end = piece->c + piece->n_c;
+	w->m = piece->m;
+	w->m_end = piece->m + piece->n_m;
+	e->coded.raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
+	e->coded.raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
+	e->coded.raw[TW_STREAM_E] += piece->n_e;
+	return encode_values(e, piece);
+}
+
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 {
-	int error = take_room(e, piece);
+	int error = take_room(e, piece->n_c, piece->n_m);
 	if (!error && e->odd)
 		error = tw_fail(TW_ERR_STREAM, "thread %u, chunk %u", piece->thread, piece->sequence);
 	if (!error)
@@ -322,26 +376,80 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 		error = tw_bytes_append(&e->all_tags, piece->c, piece->n_c * sizeof *piece->c);
 	if (error)
 		return error;
-	encode_tags(e, e->all_tags.n / sizeof *piece->c - piece->n_c);
-	e->piece = (struct tw_encoder_piece){
-	    .c = piece->c,
-	    .c_end = piece->c + piece->n_c,
-	    .m = piece->m,
-	    .m_end = piece->m + piece->n_m,
-	    .runs = end_of(e, TW_PART_VALUE_RUNS),
-	    .codes = end_of(e, TW_PART_CODES),
-	    .literals = end_of(e, TW_PART_LITERALS),
-	    .run = e->value_run,
-	};
-	error = encode_values(e, piece);
-	set_end(e, TW_PART_VALUE_RUNS, e->piece.runs);
-	set_end(e, TW_PART_CODES, e->piece.codes);
-	set_end(e, TW_PART_LITERALS, e->piece.literals);
-	e->value_run = e->piece.run;
-	e->coded.raw[TW_STREAM_C] += piece->n_c * sizeof *piece->c;
-	e->coded.raw[TW_STREAM_M] += piece->n_m * sizeof *piece->m;
-	e->coded.raw[TW_STREAM_E] += piece->n_e;
+	encode_tags(e);
+	begin_values(e);
+	error = encode_streams(e, piece);
+	end_values(e);
 	return error;
+}
+
+/* ---- records ---- */
+
+int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e)
+{
+	int error = take_room(e, n_c, n_m);
+	if (!error)
+		error = tw_bytes_reserve(&e->coded.part[TW_PART_EVENTS], n_e);
+	if (!error)
+		error = tw_bytes_reserve(&e->all_tags, n_c * sizeof(uint16_t));
+	if (!error)
+		begin_values(e);
+	e->tags_end = (uint16_t *)(void *)(e->all_tags.at + e->all_tags.n);
+	return error;
+}
+
+/* Tags and values have been taken since the tags ended at `from`, in so many bytes of records. */
+static void count_raw(struct tw_encoder *e, const uint16_t *from, size_t bytes)
+{
+	const size_t tags = (size_t)(e->tags_end - from) * sizeof *from;
+	e->coded.raw[TW_STREAM_C] += tags;
+	e->coded.raw[TW_STREAM_M] += bytes - tags; /* heads are tags: a change of the upper half is two, and as long */
+}
+
+uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
+{
+	const uint16_t *from = e->tags_end;
+	if (e->code && r->p <= r->limit) {
+		e->records = *r;
+		tw_encoder_code_run_records(e->code, e);
+		count_raw(e, from, (size_t)(e->records.p - r->p));
+		*r = e->records;
+	}
+	return e->values.upper;
+}
+
+int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each)
+{
+	uint32_t n;
+	memcpy(e->tags_end, r->p, sizeof *e->tags_end);
+	const uint16_t tag = *e->tags_end;
+	struct tw_value_slot *s = slots_of(&e->values, tag, &n);
+	if (!s)
+		return TW_ERR_FRAGMENT;
+	encode_execution(&e->values, s, n, &e->piece, r->p + TW_RECORD_HEAD);
+	e->tags_end++;
+	count_raw(e, e->tags_end - 1, TW_RECORD_HEAD + n * sizeof(uint64_t));
+	r->p += TW_RECORD_HEAD + n * sizeof(uint64_t);
+	r->sums.insns_blocks += each->insns_blocks;
+	r->sums.refs_reads += each->refs_reads;
+	r->sums.writes += each->writes;
+	note_run(e, tag, s, n, each);
+	return TW_OK;
+}
+
+int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams)
+{
+	memcpy(e->tags_end, streams->c, streams->n_c * sizeof *streams->c);
+	e->tags_end += streams->n_c;
+	int error = tw_bytes_append(&e->coded.part[TW_PART_EVENTS], streams->e, streams->n_e);
+	return error ? error : encode_streams(e, streams);
+}
+
+void tw_encoder_close(struct tw_encoder *e)
+{
+	e->all_tags.n = (size_t)((uint8_t *)e->tags_end - e->all_tags.at);
+	encode_tags(e);
+	end_values(e);
 }
 
 static int put_last_run(struct tw_encoder *e, enum tw_part part, uint64_t run)

@@ -16,67 +16,84 @@ enum { TAG_CODE = 256, VALUE_CODE = 512 };
 
 /* Machine registers with a fixed meaning in all code; functions that are called keep them. rax, rcx, rdx are for one value. */
 enum {
-	ENCODER = AS_RBX, /* struct tw_encoder */
+	ENCODER = AS_RBX, /* struct tw_encoder, and BIAS */
 	ROW = AS_RBP,     /* where code begins, by tag */
-	M = AS_R12,       /* piece.m */
+	M = AS_R12,       /* piece.m; of records records.p */
 	RUN = AS_R13,     /* piece.run */
-	C = AS_R14,       /* piece.c */
-	SLOTS = AS_R15,   /* values.slot */
+	C = AS_R14,       /* piece.c; of records tags_end */
+	SLOTS = AS_R15,   /* the fragment's slots */
 	LITERALS = AS_R8, /* piece.literals, but not in functions that are called */
+	TAG = AS_R11,     /* of a record, where its code begins */
 	VALUE = AS_RCX,
 	PREDICTED = AS_RDX,
+	SUMS = 0, /* vector: records.sums, insns_blocks and refs_reads; likewise */
 };
+
+/* What code uses most of the encoder, and of slots, is where displacements of a byte reach it. */
+enum { BIAS = 64, SLOT_BIAS = 128 };
 
 /* The area is made when the first fragment is worth it: most processes are short. */
 enum { UNUSED, READY, FAILED };
 
-struct tw_encoder_code {
+/* Code for what is encoded in one form: streams, or records. */
+struct form {
+	int records;
 	struct tw_code_area area;
-	pthread_mutex_t lock; /* for adding */
 	_Atomic int state;
 	uint8_t *at, *end; /* as written: free */
-	tw_encoder_value_function one_value;
 	const uint8_t *out, *back, *value, *literal;
 	const uint8_t *entry; /* to be run: void entry(encoder, row) */
 	struct tw_code_counts counts;
 };
 
+enum { STREAMS, RECORDS, FORMS };
+
+struct tw_encoder_code {
+	pthread_mutex_t lock; /* for adding */
+	tw_encoder_value_function one_value;
+	struct form form[FORMS];
+};
+
 _Static_assert(sizeof(struct tw_value_slot) == 1 << 4 && !offsetof(struct tw_value_slot, last), "emit_literal counts on it");
 _Static_assert(TW_LITERAL_REGISTER == 8 && TW_LITERAL_KINDS == 16, "likewise");
 
-#define OF(field) as_at(ENCODER, (int32_t)offsetof(struct tw_encoder, field))
+#define OFFSET_OF(field) ((int32_t)offsetof(struct tw_encoder, field) - BIAS)
+#define OF(field)        as_at(ENCODER, OFFSET_OF(field))
 
 /* ---- what all code shares ---- */
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-static void emit_entry(struct as *a)
+static void emit_entry(struct as *a, const struct form *f)
 {
 	for (unsigned i = 0; i < sizeof saved; i++)
 		as_push(a, saved[i]);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
-	as_move(a, ENCODER, AS_RDI);
+	as_lea(a, ENCODER, as_at(AS_RDI, BIAS), 1);
 	as_move(a, ROW, AS_RSI);
-	as_load(a, M, OF(piece.m));
+	as_load(a, M, f->records ? OF(records.p) : OF(piece.m));
+	as_load(a, C, f->records ? OF(tags_end) : OF(piece.c));
 	as_load(a, RUN, OF(piece.run));
-	as_load(a, C, OF(piece.c));
-	as_load(a, SLOTS, OF(values.slot));
 	as_load(a, LITERALS, OF(piece.literals));
+	if (f->records)
+		as_load_vector_at(a, SUMS, OF(records.sums));
 }
 
-static void emit_exit(struct as *a)
+static void emit_exit(struct as *a, const struct form *f)
 {
-	as_store(a, OF(piece.m), M);
+	as_store(a, f->records ? OF(records.p) : OF(piece.m), M);
+	as_store(a, f->records ? OF(tags_end) : OF(piece.c), C);
 	as_store(a, OF(piece.run), RUN);
-	as_store(a, OF(piece.c), C);
 	as_store(a, OF(piece.literals), LITERALS);
+	if (f->records)
+		as_store_vector(a, OF(records.sums), SUMS);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
 	for (unsigned i = sizeof saved; i-- > 0;)
 		as_pop(a, saved[i]);
 	as_return(a);
 }
 
-/* Takes what comes next in the tags into rax, or goes on at `none`. */
+/* Streams: takes what comes next in the tags into rax, or goes on at `none`. */
 static void emit_take(struct as *a, const uint8_t *none)
 {
 	as_alu_mem(a, AS_CMP, C, OF(piece.c_end));
@@ -86,24 +103,36 @@ static void emit_take(struct as *a, const uint8_t *none)
 }
 
 /* Takes the next tag and goes on with its code, or out. */
-static void emit_dispatch(struct as *a, const struct tw_encoder_code *c)
+static void emit_dispatch(struct as *a, const struct form *f)
 {
-	emit_take(a, c->out);
-	tw_code_emit_jump(a, ROW, AS_RAX, c->back);
+	if (!f->records) {
+		emit_take(a, f->out);
+		tw_code_emit_jump(a, ROW, AS_RAX, f->back);
+		return;
+	}
+	as_alu_mem(a, AS_CMP, M, OF(records.limit));
+	as_jump_if(a, AS_ABOVE, f->out);
+	as_load16(a, TAG, as_at(M, 0));
+	tw_code_emit_jump(a, ROW, TAG, f->out);
 }
 
-/* RUN = value(encoder, esi, rcx, rax) - rax + RUN. */
-static void emit_value(struct as *a, tw_encoder_value_function value)
+/* RUN = value(encoder, rdi, rcx, rax) - rax + RUN. */
+static void emit_value(struct as *a, const struct form *f, tw_encoder_value_function value)
 {
 	as_alu(a, AS_SUB, RUN, AS_RAX, 1);
 	as_store(a, OF(piece.literals), LITERALS);
+	if (f->records)
+		as_store_vector(a, OF(records.sums), SUMS);
 	as_alu_constant(a, AS_SUB, AS_RSP, 8, 1);
+	as_move(a, AS_RSI, AS_RDI);
 	as_move(a, AS_RDX, AS_RCX);
 	as_move(a, AS_RCX, AS_RAX);
-	as_move(a, AS_RDI, ENCODER);
+	as_lea(a, AS_RDI, as_at(ENCODER, -BIAS), 1);
 	as_constant(a, AS_RAX, (uintptr_t)value);
 	as_call_reg(a, AS_RAX);
 	as_alu_constant(a, AS_ADD, AS_RSP, 8, 1);
+	if (f->records)
+		as_load_vector_at(a, SUMS, OF(records.sums));
 	as_load(a, LITERALS, OF(piece.literals));
 	as_alu(a, AS_ADD, RUN, AS_RAX, 1);
 	as_alu_constant(a, AS_SUB, RUN, 1, 1);
@@ -112,17 +141,15 @@ static void emit_value(struct as *a, tw_encoder_value_function value)
 
 /* ---- a value of a slot whose values are literals ---- */
 
-/* The slot esi, where its register's last value is, and where the successor of its own. */
+/* The slot, where its register's last value is, and where the successor of its own. */
 enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
 
 static void emit_find(struct as *a)
 {
-	struct as_mem reg = {ENCODER, AS_RDX, 3, (int32_t)offsetof(struct tw_encoder, values.reg)};
-	tw_code_slot(a, SLOT, AS_RSI, SLOTS, 0);
+	struct as_mem reg = {ENCODER, AS_RDX, 3, OFFSET_OF(values.reg)};
 	as_load8(a, AS_RDX, TW_SLOT_AT(SLOT, reg));
 	as_lea(a, OF_REGISTER, reg, 1);
-	as_lea(a, SUCCESSOR,
-	       tw_code_successor(a, SUCCESSOR, TW_SLOT_AT(SLOT, last), ENCODER, offsetof(struct tw_encoder, values.successor)), 1);
+	as_lea(a, SUCCESSOR, tw_code_successor(a, SUCCESSOR, TW_SLOT_AT(SLOT, last), ENCODER, OFFSET_OF(values.successor)), 1);
 }
 
 /* r9: the slot's doubt, one more if the value would have been predicted, or 0. */
@@ -185,43 +212,49 @@ static void emit_literal(struct as *a, const uint8_t *value)
 	as_return(a);
 	as_here(a, predicted);
 	as_here(a, too_long);
-	as_move(a, AS_RSI, SLOT);
-	as_alu(a, AS_SUB, AS_RSI, SLOTS, 1);
-	as_shift(a, AS_SHR, AS_RSI, 4, 1);
 	as_pop(a, AS_RAX);
 	as_jump(a, value);
 }
 
 /* ---- all shared code ---- */
 
-/* The code of TW_TAG_UPPER: the tag after it is the upper half of those that follow. */
-static void emit_upper(struct as *a, const struct tw_encoder_code *c)
+/* The code of TW_TAG_UPPER: what stands behind it is the upper half of the tags that follow. */
+static void emit_upper(struct as *a, const struct form *f)
 {
-	emit_take(a, c->back);
+	if (f->records) {
+		as_load16(a, AS_RAX, as_at(M, sizeof(uint16_t)));
+		as_store16(a, as_at(C, 0), TAG);
+		as_store16(a, as_at(C, sizeof(uint16_t)), AS_RAX);
+		as_alu_constant(a, AS_ADD, M, 2 * sizeof(uint16_t), 1);
+		as_alu_constant(a, AS_ADD, C, 2 * sizeof(uint16_t), 1);
+	} else {
+		emit_take(a, f->back);
+	}
 	as_store32(a, OF(values.upper), AS_RAX);
-	tw_code_emit_row(a, &c->area, ROW, AS_RAX, c->out);
-	emit_dispatch(a, c);
+	tw_code_emit_row(a, &f->area, ROW, AS_RAX, f->out);
+	emit_dispatch(a, f);
 }
 
-static void emit_shared(struct tw_encoder_code *c)
+static void emit_shared(struct form *f, tw_encoder_value_function value)
 {
-	struct as a = {c->area.written};
-	c->back = a.at;
-	as_alu_constant(&a, AS_SUB, C, sizeof(uint16_t), 1);
-	c->out = a.at;
-	emit_exit(&a);
-	c->value = a.at;
-	emit_value(&a, c->one_value);
-	c->literal = a.at;
-	emit_literal(&a, c->value);
+	struct as a = {f->area.written};
+	f->back = a.at;
+	if (!f->records)
+		as_alu_constant(&a, AS_SUB, C, sizeof(uint16_t), 1);
+	f->out = a.at;
+	emit_exit(&a, f);
+	f->value = a.at;
+	emit_value(&a, f, value);
+	f->literal = a.at;
+	emit_literal(&a, f->value);
 	const uint8_t *upper = a.at;
-	emit_upper(&a, c);
-	c->entry = tw_code_runnable(&c->area, a.at);
-	emit_entry(&a);
-	emit_dispatch(&a, c);
-	tw_code_area_begin(&c->area, upper);
-	c->at = a.at;
-	c->end = c->area.written + AREA_BYTES;
+	emit_upper(&a, f);
+	f->entry = tw_code_runnable(&f->area, a.at);
+	emit_entry(&a, f);
+	emit_dispatch(&a, f);
+	tw_code_area_begin(&f->area, upper);
+	f->at = a.at;
+	f->end = f->area.written + AREA_BYTES;
 }
 
 struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value)
@@ -231,6 +264,7 @@ struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
 	c->one_value = value;
+	c->form[RECORDS].records = 1;
 	return c;
 }
 
@@ -238,29 +272,41 @@ void tw_encoder_code_free(struct tw_encoder_code *c)
 {
 	if (!c)
 		return;
-	tw_code_counts_fini(&c->counts);
-	if (c->state == READY)
-		tw_code_area_fini(&c->area);
+	for (struct form *f = c->form; f < c->form + FORMS; f++) {
+		tw_code_counts_fini(&f->counts);
+		if (f->state == READY)
+			tw_code_area_fini(&f->area);
+	}
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e)
+static void run(struct form *f, struct tw_encoder *e)
 {
 	void (*entry)(struct tw_encoder *, const uint8_t *const *);
-	if (atomic_load_explicit(&c->state, memory_order_acquire) != READY)
+	if (atomic_load_explicit(&f->state, memory_order_acquire) != READY)
 		return;
-	memcpy(&entry, &c->entry, sizeof entry);
-	entry(e, tw_code_area_row(&c->area, e->values.upper));
+	memcpy(&entry, &f->entry, sizeof entry);
+	entry(e, tw_code_area_row(&f->area, e->values.upper));
 	tw_set_upper(&e->values, e->values.upper);
+}
+
+void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e)
+{
+	run(&c->form[STREAMS], e);
+}
+
+void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e)
+{
+	run(&c->form[RECORDS], e);
 }
 
 /* ---- one value ---- */
 
 /* A value of the fragment, and jumps to what stands behind its code. */
 struct value {
-	uint32_t slot;
-	unsigned k; /* its place in the record */
+	unsigned k; /* its place in the record, and its slot's among the fragment's */
+	int32_t at; /* where it stands behind M */
 	uint8_t reg;
 	uint8_t way;             /* that is expected */
 	uint8_t *other;          /* predicted in another way */
@@ -270,7 +316,7 @@ struct value {
 
 static struct as_mem of_value(const struct value *v, size_t field)
 {
-	return as_at(SLOTS, (int32_t)(v->slot * sizeof(struct tw_value_slot) + field));
+	return as_at(SLOTS, (int32_t)(v->k * sizeof(struct tw_value_slot) + field) - SLOT_BIAS);
 }
 
 #define SLOT_OF(v, field) of_value(v, offsetof(struct tw_value_slot, field))
@@ -278,7 +324,7 @@ static struct as_mem of_value(const struct value *v, size_t field)
 /* The last value of the slot's register. */
 static struct as_mem last_of_register(const struct value *v)
 {
-	return as_at(ENCODER, (int32_t)(offsetof(struct tw_encoder, values.reg) + v->reg * sizeof(uint64_t)));
+	return as_at(ENCODER, OFFSET_OF(values.reg) + (int32_t)(v->reg * sizeof(uint64_t)));
 }
 
 static void learn_step(struct as *a, const struct value *v)
@@ -307,7 +353,7 @@ static void compare_last(struct as *a, struct value *v)
 /* Where the successor of the slot's last value stands, as long as `reg` stays. */
 static struct as_mem successor(struct as *a, const struct value *v, uint8_t reg)
 {
-	return tw_code_successor(a, reg, SLOT_OF(v, last), ENCODER, offsetof(struct tw_encoder, values.successor));
+	return tw_code_successor(a, reg, SLOT_OF(v, last), ENCODER, OFFSET_OF(values.successor));
 }
 
 static void compare_successor(struct as *a, struct value *v)
@@ -337,24 +383,24 @@ static void compare(struct as *a, struct value *v, unsigned way)
 static void call(struct as *a, const uint8_t *shared, const struct value *v)
 {
 	as_lea(a, AS_RAX, as_at(RUN, (int32_t)v->k), 1);
-	as_constant(a, AS_RSI, v->slot);
+	as_lea(a, SLOT, of_value(v, 0), 1);
 	as_call(a, shared);
 }
 
-static void in_line(struct as *a, const struct tw_encoder_code *c, struct value *v)
+static void in_line(struct as *a, const struct form *f, struct value *v)
 {
-	as_load(a, VALUE, as_at(M, (int32_t)(v->k * sizeof(uint64_t))));
+	as_load(a, VALUE, as_at(M, v->at));
 	as_compare8(a, SLOT_OF(v, way), v->way < TW_NWAYS ? v->way : TW_LITERAL);
 	v->other = as_jump_forward(a, v->way < TW_NWAYS ? AS_NOT_EQUAL : AS_BELOW);
 	if (v->way < TW_NWAYS)
 		compare(a, v, v->way);
 	else
-		call(a, c->literal, v);
+		call(a, f->literal, v);
 	v->next = a->at;
 }
 
 /* What is not as expected. */
-static void out_of_line(struct as *a, const struct tw_encoder_code *c, struct value *v)
+static void out_of_line(struct as *a, const struct form *f, struct value *v)
 {
 	for (unsigned way = 0; way < TW_NWAYS; way++) {
 		if (way == v->way)
@@ -366,90 +412,128 @@ static void out_of_line(struct as *a, const struct tw_encoder_code *c, struct va
 		as_jump(a, v->next);
 	}
 	as_here(a, v->other);
-	call(a, c->literal, v);
+	call(a, f->literal, v);
 	as_jump(a, v->next);
 	for (unsigned way = 0; way < TW_NWAYS; way++)
 		as_here(a, v->miss[way]);
-	call(a, c->value, v);
+	call(a, f->value, v);
 	as_jump(a, v->next);
 }
 
 /* ---- fragments ---- */
 
-/* Goes back where the values are not all there, or the fragment is new in this chunk. */
-static void check(struct as *a, const struct tw_encoder_code *c, const struct value *first, uint32_t n)
+/* SLOTS, the first being this one. Goes back where the fragment is new in this chunk, or the values of streams are not all there. */
+static void check(struct as *a, const struct form *f, uint32_t first, uint32_t n)
 {
-	as_lea(a, AS_RAX, as_at(M, (int32_t)(n * sizeof(uint64_t))), 1);
-	as_alu_mem(a, AS_CMP, AS_RAX, OF(piece.m_end));
-	as_jump_if(a, AS_ABOVE, c->back);
+	const struct value v = {.k = 0};
+	if (!f->records) {
+		as_lea(a, AS_RAX, as_at(M, (int32_t)(n * sizeof(uint64_t))), 1);
+		as_alu_mem(a, AS_CMP, AS_RAX, OF(piece.m_end));
+		as_jump_if(a, AS_ABOVE, f->back);
+	}
+	as_load(a, SLOTS, OF(values.slot));
+	as_alu_constant(a, AS_ADD, SLOTS, (int32_t)(first * sizeof(struct tw_value_slot)) + SLOT_BIAS, 1);
 	as_load8(a, AS_RAX, OF(values.epoch));
-	as_compare8_register(a, SLOT_OF(first, epoch), AS_RAX);
-	as_jump_if(a, AS_NOT_EQUAL, c->back);
+	as_compare8_register(a, SLOT_OF(&v, epoch), AS_RAX);
+	as_jump_if(a, AS_NOT_EQUAL, f->back);
 }
 
-static void compile(struct tw_encoder_code *c, const struct tw_value_slot *slots, uint32_t first, uint32_t n)
+/* Goes on to what comes next. `sums`: what the fragment counts for, if it is a record. */
+static void finish(struct as *a, const struct form *f, uint32_t n, const struct tw_record_sums *each, const uint8_t *sums)
 {
-	struct as a = {c->at};
+	const int32_t bytes = (int32_t)(n * sizeof(uint64_t)) + (f->records ? TW_RECORD_HEAD : 0);
+	if (n)
+		as_alu_constant(a, AS_ADD, RUN, (int32_t)n, 1);
+	if (bytes)
+		as_alu_constant(a, AS_ADD, M, bytes, 1);
+	if (f->records)
+		as_add_quadwords(a, SUMS, sums);
+	if (f->records && each->writes)
+		as_add_constant_mem(a, OF(records.sums.writes), (int32_t)each->writes);
+	emit_dispatch(a, f);
+}
+
+/* Constants stand before the code, which they are near to in the caches then. */
+static const uint8_t *put_sums(struct as *a, const struct tw_record_sums *each)
+{
+	uint8_t *at = a->at + (-(uintptr_t)a->at & 15);
+	memcpy(at, each, 16);
+	a->at = at + 16;
+	return at;
+}
+
+/* Returns where the fragment's code begins, as written. */
+static const uint8_t *compile(struct form *f, const struct tw_value_slot *slots, uint32_t first, uint32_t n,
+                              const struct tw_record_sums *each)
+{
+	struct as a = {f->at};
 	struct value value[MAX_VALUES];
 	for (uint32_t k = 0; k < n; k++)
-		value[k] = (struct value){.slot = first + k, .k = k, .reg = slots[first + k].reg, .way = slots[first + k].way};
+		value[k] = (struct value){.k = k,
+		                          .at = (int32_t)(k * sizeof(uint64_t)) + (f->records ? TW_RECORD_HEAD : 0),
+		                          .reg = slots[first + k].reg,
+		                          .way = slots[first + k].way};
+	const uint8_t *sums = f->records ? put_sums(&a, each) : NULL, *start = a.at;
 	if (n)
-		check(&a, c, value, n);
-	for (uint32_t k = 0; k < n; k++)
-		in_line(&a, c, &value[k]);
-	if (n) {
-		as_alu_constant(&a, AS_ADD, RUN, (int32_t)n, 1);
-		as_alu_constant(&a, AS_ADD, M, (int32_t)(n * sizeof(uint64_t)), 1);
+		check(&a, f, first, n);
+	if (f->records) {
+		as_store16(&a, as_at(C, 0), TAG);
+		as_alu_constant(&a, AS_ADD, C, sizeof(uint16_t), 1);
 	}
-	emit_dispatch(&a, c);
 	for (uint32_t k = 0; k < n; k++)
-		out_of_line(&a, c, &value[k]);
-	c->at = a.at;
+		in_line(&a, f, &value[k]);
+	finish(&a, f, n, each, sums);
+	for (uint32_t k = 0; k < n; k++)
+		out_of_line(&a, f, &value[k]);
+	f->at = a.at;
+	return start;
 }
 
 /* Under the lock. */
-static int has_room(struct tw_encoder_code *c)
+static int has_room(const struct tw_encoder_code *c, struct form *f)
 {
-	if (c->state == UNUSED && tw_code_area_init(&c->area, AREA_BYTES)) {
-		c->state = FAILED;
-	} else if (c->state == UNUSED) {
-		emit_shared(c);
-		atomic_store_explicit(&c->state, READY, memory_order_release);
+	if (f->state == UNUSED && tw_code_area_init(&f->area, AREA_BYTES)) {
+		f->state = FAILED;
+	} else if (f->state == UNUSED) {
+		emit_shared(f, c->one_value);
+		atomic_store_explicit(&f->state, READY, memory_order_release);
 	}
-	return c->state == READY && c->end - c->at > TAG_CODE + VALUE_CODE * MAX_VALUES;
+	return f->state == READY && f->end - f->at > TAG_CODE + VALUE_CODE * MAX_VALUES;
 }
 
-static void add(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n)
+static void add(struct tw_encoder_code *c, struct form *f, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
+                const struct tw_record_sums *each)
 {
 	if (n > MAX_VALUES || first > INT32_MAX / sizeof(struct tw_value_slot) - MAX_VALUES)
 		return;
 	pthread_mutex_lock(&c->lock);
-	if (has_room(c)) {
-		const uint8_t *code = c->at;
-		compile(c, e->values.slot, first, n);
-		tw_code_area_set(&c->area, number, code);
-	}
+	if (has_room(c, f))
+		tw_code_area_set(&f->area, number, compile(f, e->values.slot, first, n, each));
 	pthread_mutex_unlock(&c->lock);
 }
 
-void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n)
+void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
+                         const struct tw_record_sums *each)
 {
-	if (tw_code_ran(&c->counts, number))
-		add(c, e, number, first, n);
+	struct form *f = &c->form[each ? RECORDS : STREAMS];
+	if (tw_code_ran(&f->counts, number))
+		add(c, f, e, number, first, n, each);
 }
 
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number)
 {
 	pthread_mutex_lock(&c->lock);
-	if (c->state == READY)
-		tw_code_area_forget_one(&c->area, number);
+	for (struct form *f = c->form; f < c->form + FORMS; f++)
+		if (f->state == READY)
+			tw_code_area_forget_one(&f->area, number);
 	pthread_mutex_unlock(&c->lock);
 }
 
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first)
 {
 	pthread_mutex_lock(&c->lock);
-	if (c->state == READY)
-		tw_code_area_forget(&c->area, first);
+	for (struct form *f = c->form; f < c->form + FORMS; f++)
+		if (f->state == READY)
+			tw_code_area_forget(&f->area, first);
 	pthread_mutex_unlock(&c->lock);
 }

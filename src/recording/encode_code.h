@@ -9,12 +9,14 @@
 
 struct tw_encoder;
 struct tw_encoder_code;
+struct tw_record_sums;
+struct tw_value_slot;
 
 /*
  * Encodes the next value, of this slot, `run` values as predicted after the last that was not, as code does that is not there: tw_encoder_value. Returns that
  * number behind it.
  */
-typedef uint64_t (*tw_encoder_value_function)(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
+typedef uint64_t (*tw_encoder_value_function)(struct tw_encoder *e, struct tw_value_slot *slot, uint64_t value, uint64_t run);
 
 struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value); /* NULL: no memory */
 void tw_encoder_code_free(struct tw_encoder_code *c);
@@ -23,11 +25,15 @@ void tw_encoder_code_free(struct tw_encoder_code *c);
  * all there. e->values.upper and row are of that place. */
 void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e);
 
+/* Likewise the records of e->records, whose tags it writes: up to their limit, or before one without code. */
+void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e);
+
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number);
 
-/* Fragment `number`, with n slots from `first` on, has run once more without code. */
-void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n);
+/* Fragment `number`, with n slots from `first` on, has run once more without code; as a record, each of which counts for so much: `each` is not NULL. */
+void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
+                         const struct tw_record_sums *each);
 
 #endif

@@ -18,8 +18,11 @@ struct tw_encoder_piece {
 struct tw_encoder {
 	struct tw_value_predictor values;
 	struct tw_encoder_piece piece;
+	struct tw_records records;    /* being encoded */
+	uint16_t *tags_end;           /* of all_tags, where the next one goes */
 	struct tw_encoder_code *code; /* NULL: there is none */
 	struct tw_tag_predictor tags;
+	size_t tags_coded;           /* of all_tags */
 	uint32_t n_slots;            /* that values.slot has */
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	int odd;                     /* values did not fit the tags of a piece: it must be the last */
@@ -31,6 +34,6 @@ struct tw_encoder {
 enum { TW_MOST_PREDICTED = 12 };
 
 /* The next value, of this slot, `run` values as predicted after the last that was not. Returns that number behind it. */
-uint64_t tw_encoder_value(struct tw_encoder *e, uint32_t slot, uint64_t value, uint64_t run);
+uint64_t tw_encoder_value(struct tw_encoder *e, struct tw_value_slot *slot, uint64_t value, uint64_t run);
 
 #endif

@@ -27,7 +27,7 @@ struct tw_packer {
 	struct tw_bytes section; /* one that is small enough to be one frame */
 	struct tw_bytes stored[TW_NSTREAMS];
 	struct tw_packed packed;
-	int begun; /* the first piece has come */
+	int begun, has_head; /* the first piece has come, or begun to */
 };
 
 struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encoder_code *code)
@@ -102,7 +102,23 @@ static int frame_full_parts(struct tw_packer *p)
 
 void tw_packer_begin(struct tw_packer *p)
 {
-	p->begun = 0;
+	p->begun = p->has_head = 0;
+}
+
+static void begin(struct tw_packer *p, uint32_t upper)
+{
+	if (p->begun)
+		return;
+	tw_encoder_begin(p->encoder, upper);
+	for (int i = 0; i < TW_NPARTS; i++)
+		p->framed[i].held = p->framed[i].frames.n = 0;
+	p->begun = 1;
+}
+
+struct tw_encoder *tw_packer_encoder(struct tw_packer *p)
+{
+	begin(p, 0);
+	return p->encoder;
 }
 
 static void begin_head(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *c)
@@ -124,13 +140,10 @@ int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, cons
                   const struct tw_event_sums *events)
 {
 	struct tw_file_chunk *head = &p->packed.head;
-	if (!p->begun) {
+	begin(p, piece->upper);
+	if (!p->has_head)
 		begin_head(p, thread, piece);
-		tw_encoder_begin(p->encoder, piece->upper);
-		for (int i = 0; i < TW_NPARTS; i++)
-			p->framed[i].held = p->framed[i].frames.n = 0;
-		p->begun = 1;
-	}
+	p->has_head = 1;
 	head->flags |= piece->flags;
 	head->insns += piece->insns;
 	head->blocks += piece->blocks;

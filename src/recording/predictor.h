@@ -77,13 +77,13 @@ struct tw_value_slot {
 };
 
 struct tw_value_predictor {
-	uint64_t reg[TW_NREGS + 1];                /* last values seen; the last one is for slots without a register */
-	int32_t successor[1 << TW_SUCCESSOR_BITS]; /* the difference to the value it followed */
-	const struct tw_value_map *map;
-	const struct tw_value_place *row; /* of `upper` */
-	uint32_t upper;
-	uint8_t epoch;
+	uint64_t reg[TW_NREGS + 1]; /* last values seen; the last one is for slots without a register */
 	struct tw_value_slot *slot; /* by number; there are as many as the map had when the chunk, or piece, began */
+	uint8_t epoch;
+	uint32_t upper;
+	const struct tw_value_place *row; /* of `upper` */
+	const struct tw_value_map *map;
+	int32_t successor[1 << TW_SUCCESSOR_BITS]; /* the difference to the value it followed */
 };
 
 static inline size_t tw_successor_index(uint64_t value)

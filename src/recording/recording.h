@@ -197,6 +197,12 @@ struct tw_event_sums {
 int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece,
                   const struct tw_event_sums *events);
 
+/*
+ * What comes next may also be given to the packer's encoder in records (transform.h): from tw_encoder_open to tw_encoder_close, which tw_packer_add follows with
+ * a piece of no streams. The first thing in a chunk is then a KEYFRAME event.
+ */
+struct tw_encoder *tw_packer_encoder(struct tw_packer *p);
+
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
 

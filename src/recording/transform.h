@@ -55,6 +55,37 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper);
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece);
 int tw_encoder_end(struct tw_encoder *e);
 
+/*
+ * A piece may also come as programs write it, in records: a tag, right behind it the values. Then: tw_encoder_open with room for the most that it may hold;
+ * tw_encoder_records, tw_encoder_record and tw_encoder_more as often as need be, in the order of what ran; tw_encoder_close.
+ */
+
+/* What executions count for: instructions, and blocks << 32; references, and reads << 32; writes. */
+struct tw_record_sums {
+	uint64_t insns_blocks, refs_reads, writes;
+};
+
+/* Records that are all of the same shape: TW_RECORD_HEAD bytes, then as many values as the fragment has. */
+enum { TW_RECORD_HEAD = 2 };
+struct tw_records {
+	const uint8_t *p;           /* the next */
+	const uint8_t *limit;       /* the last place where one may begin to be taken: all of it is there */
+	struct tw_record_sums sums; /* of those taken */
+};
+
+int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e);
+
+/* Takes records as far as there is machine code. Returns the upper half of the numbers that follow. */
+uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r);
+
+/* Takes the next one, which is whole, and an execution of which counts for `each`. TW_ERR_FRAGMENT. */
+int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each);
+
+/* Takes what is no such record, as streams: tags, their values and events. */
+int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams);
+
+void tw_encoder_close(struct tw_encoder *e);
+
 /* What has been encoded since tw_encoder_begin; it belongs to the encoder. */
 struct tw_coded *tw_encoder_coded(struct tw_encoder *e);
 

@@ -198,18 +198,108 @@ static void same(const struct sections *coded)
 	tw_chunk_release(&out);
 }
 
+static void same_bytes(const struct sections *coded, struct sections other)
+{
+	for (unsigned i = 0; i < TW_NSTREAMS; i++) {
+		const struct tw_bytes *a = &coded->of[i], *b = &other.of[i];
+		EQUAL(b->n, a->n);
+		EQUAL(other.raw[i], coded->raw[i]);
+		CHECK(a->n != b->n || !a->n || !memcmp(a->at, b->at, a->n));
+	}
+	release(&other);
+}
+
 /* With machine code the same bytes come out. */
 static void same_by_code(const struct sections *coded)
 {
 	tw_encoder_begin(coder, chunk.upper);
 	EQUAL(tw_encoder_add(coder, &chunk), TW_OK);
-	struct sections by_code = end(coder);
-	for (unsigned i = 0; i < TW_NSTREAMS; i++) {
-		const struct tw_bytes *a = &coded->of[i], *b = &by_code.of[i];
-		EQUAL(b->n, a->n);
-		CHECK(a->n != b->n || !a->n || !memcmp(a->at, b->at, a->n));
+	same_bytes(coded, end(coder));
+}
+
+/* The record of an execution: the tag, its values. */
+static uint8_t *put_record(uint8_t *to, uint16_t tag, const uint64_t *values, unsigned n)
+{
+	memcpy(to, &tag, sizeof tag);
+	memcpy(to + sizeof tag, values, n * sizeof *values);
+	return to + sizeof tag + n * sizeof *values;
+}
+
+/* What a record counts for here. */
+static struct tw_record_sums sums_of(uint16_t tag)
+{
+	return (struct tw_record_sums){tag | 1ull << 32, tag * 2ull | 3ull << 32, tag % 3};
+}
+
+/* Takes records up to `to`; behind there is nothing. Adds what they counted for to *sums. */
+static void take_records(struct tw_encoder *encoder, const uint8_t *from, const uint8_t *to, struct tw_record_sums *sums)
+{
+	struct tw_records r = {.p = from, .limit = to - 1};
+	while (tw_encoder_records(encoder, &r), r.p < to) {
+		uint16_t tag;
+		memcpy(&tag, r.p, sizeof tag);
+		const struct tw_record_sums each = sums_of(tag);
+		EQUAL(tw_encoder_record(encoder, &r, &each), TW_OK);
 	}
-	release(&by_code);
+	sums->insns_blocks += r.sums.insns_blocks;
+	sums->refs_reads += r.sums.refs_reads;
+	sums->writes += r.sums.writes;
+}
+
+/* What stands at index i of the tags, as streams, under this upper half, which it may change. */
+static struct tw_chunk stream_at(size_t i, size_t m_at, size_t e_at, uint32_t *upper)
+{
+	struct tw_chunk s = {.c = c + i, .n_c = 1, .m = m + m_at, .e = e + e_at};
+	const struct tw_event_header *h = (const struct tw_event_header *)(const void *)s.e;
+	struct tw_keyframe k;
+	if (c[i] >= TW_TAG_FIRST) {
+		s.n_m = tw_value_map_row(map, *upper)[c[i]].n;
+	} else if (c[i] == TW_TAG_UPPER && i + 1 < chunk.n_c) {
+		s.n_c = 2;
+		*upper = c[i + 1];
+	} else if (c[i] == TW_TAG_EVENT && e_at < chunk.n_e) {
+		s.n_e = sizeof *h + ((h->bytes + 7u) & ~7u);
+		memcpy(&k, h + 1, sizeof k);
+		*upper = k.upper;
+	}
+	return s;
+}
+
+/* The same chunk in records, each tenth of which is given as streams, as events are. What does not fit together is never in records. */
+static void same_by_records(struct tw_encoder *encoder, const struct sections *coded)
+{
+	static uint8_t bytes[sizeof c + sizeof m + 64];
+	struct tw_record_sums sums = {0}, expected = {0};
+	uint8_t *to = bytes;
+	size_t m_at = 0, e_at = 0;
+	uint32_t upper = chunk.upper;
+	tw_encoder_begin(encoder, upper);
+	EQUAL(tw_encoder_open(encoder, chunk.n_c, chunk.n_m, chunk.n_e), TW_OK);
+	for (size_t i = 0; i < chunk.n_c;) {
+		const struct tw_chunk s = stream_at(i, m_at, e_at, &upper);
+		if (c[i] >= TW_TAG_FIRST && i % 10) {
+			const struct tw_record_sums each = sums_of(c[i]);
+			expected.insns_blocks += each.insns_blocks;
+			expected.refs_reads += each.refs_reads;
+			expected.writes += each.writes;
+			to = put_record(to, c[i], s.m, (unsigned)s.n_m);
+		} else {
+			take_records(encoder, bytes, to, &sums);
+			to = bytes;
+			EQUAL(tw_encoder_more(encoder, &s), TW_OK);
+		}
+		m_at += s.n_m;
+		e_at += s.n_e;
+		i += s.n_c;
+	}
+	take_records(encoder, bytes, to, &sums);
+	tw_encoder_close(encoder);
+	CHECK(!memcmp(&sums, &expected, sizeof sums));
+	struct sections by_records = end(encoder);
+	if (m_at == chunk.n_m && e_at == chunk.n_e)
+		same_bytes(coded, by_records);
+	else
+		release(&by_records);
 }
 
 /* Returns the bytes of the encoded C and M. */
@@ -221,6 +311,8 @@ static size_t round_trip(struct tw_encoder *encoder)
 	size_t bytes = coded.of[TW_STREAM_C].n + coded.of[TW_STREAM_M].n;
 	same(&coded);
 	same_by_code(&coded);
+	same_by_records(encoder, &coded);
+	same_by_records(coder, &coded);
 	release(&coded);
 	return bytes;
 }
