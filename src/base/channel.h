@@ -292,6 +292,8 @@ struct tw_engine_counts {
  */
 #define TW_HOLDS_BY_PID 0x80000000u
 
+#define TW_HOLDER_WANTED 1u
+
 /* First thing in the memfd; set up by the collector before the program starts. */
 struct tw_control {
 	uint64_t magic;
@@ -323,6 +325,8 @@ struct tw_control {
 	uint32_t aliases; /* tags given away that are no addresses; under the descriptor lock */
 	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
 	_Atomic uint32_t namespaces;
+	/* A thread of the collector without capabilities, for those who have fewer than it has, and may open the memfd at none but such a thread's: its number, or TW_HOLDER_WANTED. 0: nobody has asked. */
+	_Atomic uint32_t holder;
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_leave_points leave;
 	struct tw_engine_counts counts[TW_COUNT_ROWS];

@@ -6,6 +6,7 @@
 #include "channel/demux.h"
 #include "channel/switch.h"
 #include "channel/expand.h"
+#include "channel/holder.h"
 #include "channel/keep.h"
 #include "channel/machine.h"
 #include "channel/output_queue.h"
@@ -123,6 +124,7 @@ static void drain_until_ended(struct tw_collector *c)
 			tw_drain_leave_running(c);
 			return;
 		}
+		c->holder = tw_holder_look(c->control, c->holder);
 		uint64_t now = tw_machine_ns(), wait = look_at_window(c);
 		if (now - checked >= WAIT_NS || ended > told) {
 			tw_drain_check_threads(c, CHECKS);
@@ -288,6 +290,7 @@ void tw_collector_free(struct tw_collector *c)
 {
 	if (!c)
 		return;
+	tw_holder_end(c->holder);
 	tw_spool_remove(c->spool);
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);

@@ -45,6 +45,7 @@ struct tw_collector {
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_spool *spool;   /* NULL: there is none */
+	struct tw_holder *holder; /* NULL: nobody has asked for it */
 	struct tw_output *output;
 	struct tw_descriptor_tables *tables;
 	pthread_t thread_id;

@@ -111,7 +111,8 @@ static inline u64 tw_page_up(u64 n)
 struct engine {
 	struct tw_control *control; /* NULL: no channel (never while running) */
 	void *channel;              /* base of the mapping */
-	char channel_path[64];
+	char channel_paths[2][64];
+	const char *channel_path; /* one of these */
 	u64 channel_inode;       /* of the memfd */
 	char program_path[4096]; /* of the program running now, absolute */
 	bool fsgsbase;

@@ -184,7 +184,8 @@ static void map_channel(const char *path, int fd)
 	struct stat st;
 	tw_engine.channel_inode = tw_failed(tw_sys(__NR_fstat, fd, &st, 0)) ? 0 : st.st_ino;
 	tw_sys(__NR_close, fd, 0, 0);
-	tw_format(tw_engine.channel_path, sizeof tw_engine.channel_path, "%s", path);
+	tw_format(tw_engine.channel_paths[0], sizeof tw_engine.channel_paths[0], "%s", path);
+	tw_engine.channel_path = tw_engine.channel_paths[0];
 }
 
 static void read_cpu(const struct start *s)
