@@ -119,5 +119,11 @@ struct tw_budget *tw_budget_result(const struct tw_budget_control *c, const stru
 
 struct tw_budget_end tw_budget_end(const struct tw_budget_control *c)
 {
-	return (struct tw_budget_end){c->compiled ? TW_SWITCHES : c->switches, 0, atomic_load(&c->spent), atomic_load(&c->behind)};
+	const uint64_t waited_us = atomic_load(&c->waited) / 1000;
+	return (struct tw_budget_end){
+	    .switches = c->compiled ? TW_SWITCHES : c->switches,
+	    .waited_us = waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX,
+	    .spent = atomic_load(&c->spent),
+	    .behind = atomic_load(&c->behind),
+	};
 }

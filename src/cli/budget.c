@@ -37,12 +37,15 @@ static void print_times(FILE *f, const char *what, uint64_t n)
 /* What it was that ended recording, time and again. */
 static void print_ends(FILE *f, const struct tw_budget_end *end)
 {
-	if (!end->spent)
-		fputs("the budget was never used up", f);
-	else
+	char waited[TW_BUDGET_TEXT];
+	if (end->spent)
 		print_times(f, "the budget was used up", end->spent);
+	else
+		fputs(end->behind ? "the budget was never used up" : "the budget was never used up: recording costs less, and was always on once it had begun", f);
 	if (end->behind)
 		print_times(f, ", the recorder had to catch up", end->behind);
+	if (end->waited_us)
+		fprintf(f, ", and was waited for %s", tw_budget_time(end->waited_us * 1000ull, waited));
 }
 
 void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget_end *end)
@@ -144,6 +147,7 @@ static void json_end(struct tw_json *j, const struct tw_budget_end *end)
 		tw_json_text(j, "switch", tw_budget_switch_name(end->switches));
 	tw_json_number(j, "used_up", end->spent);
 	tw_json_number(j, "caught_up", end->behind);
+	tw_json_number(j, "waited_ns", end->waited_us * 1000ull);
 }
 
 static void json_overshoots(struct tw_json *j, const struct tw_budget *b)

@@ -17,7 +17,7 @@ struct tw_budget_asked {
 	uint32_t per_thread; /* 1: each thread had one of its own */
 };
 
-/* Of one period, in ns: charged; in code that records; of all code. The last two are CPU time of all threads. */
+/* Of one period, in ns: charged; in code that records; of all code. The last two are CPU time of all threads, and what they waited for the collector. */
 struct tw_budget_figures {
 	uint64_t period; /* its number, from 0 */
 	uint64_t used, enabled, cpu;
@@ -36,7 +36,7 @@ struct tw_budget {
 /* Why recording ended within a budget, and by what; in a block of its own, which recordings of before do not have, nor those in which nothing was recorded. */
 struct tw_budget_end {
 	uint32_t switches; /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
-	uint32_t reserved;
+	uint32_t waited_us;     /* for so long threads waited for the collector, charged; at most UINT32_MAX */
 	uint64_t spent, behind; /* how often one stopped since nothing was left, and since the collector was to catch up */
 };
 enum { TW_BUDGET_SWITCHES = 5 };

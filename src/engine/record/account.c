@@ -31,8 +31,8 @@ struct tw_account tw_account_of(struct thread *t)
 	struct tw_budget_control *c = control();
 	struct tw_budget_thread *b = &t->record->budget;
 	if (c->per_thread)
-		return (struct tw_account){&b->account, &b->allowance, &b->all_cpu, &b->cpu_then};
-	return (struct tw_account){(u64 *)&c->account, (u64 *)&c->allowance, (u64 *)&c->cpu, (u64 *)&c->cpu_then};
+		return (struct tw_account){&b->account, &b->allowance, &b->outstanding, &b->all_cpu, &b->cpu_then};
+	return (struct tw_account){(u64 *)&c->account, (u64 *)&c->allowance, (u64 *)&c->granted, (u64 *)&c->cpu, (u64 *)&c->cpu_then};
 }
 
 struct tw_budget_period *tw_account_figures(u64 period)
@@ -71,14 +71,6 @@ static u64 new_allowance(struct tw_account a, bool first, u64 left)
 	return c->is_share ? smaller(share + left, most) : c->budget;
 }
 
-/* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
-void tw_account_grow(struct tw_account a, u64 period)
-{
-	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), now = share_of(__atomic_load_n(a.cpu, __ATOMIC_RELAXED));
-	if (!period && control()->is_share && now > allowance)
-		__atomic_store_n(a.allowance, now, __ATOMIC_RELAXED);
-}
-
 static u32 bucket_of(u64 ns)
 {
 	u32 k = 0;
@@ -111,6 +103,7 @@ static void turn_over(struct tw_account a, u64 word, u64 period)
 	const u64 next = period << PERIOD_SHIFT | over;
 	if (!__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
+	__atomic_store_n(a.granted, 0, __ATOMIC_RELAXED);
 	/* The first period may have begun before the program did: what ran in it does not tell what will run in the second. */
 	__atomic_store_n(a.allowance, new_allowance(a, !word || (learns() && period == 2), left), __ATOMIC_RELAXED);
 	if (word)
@@ -126,6 +119,23 @@ static i32 periods_behind(u64 word, u64 period)
 static bool is_of(u64 word, u64 period)
 {
 	return !periods_behind(word, period);
+}
+
+/* In the first period of all there is a share of what has been used up to now, if that is more than there was. */
+static void grow(struct tw_account a)
+{
+	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), now = share_of(__atomic_load_n(a.cpu, __ATOMIC_RELAXED));
+	if (control()->is_share && now > allowance)
+		__atomic_store_n(a.allowance, now, __ATOMIC_RELAXED);
+}
+
+void tw_account_look(struct tw_account a, u64 period)
+{
+	const u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
+	if (!word || periods_behind(word, period) > 0)
+		turn_over(a, word, period + 1);
+	if (!period)
+		grow(a);
 }
 
 /* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
@@ -145,8 +155,10 @@ u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
 		const u64 n = left < 2 * least ? left : left / 2;
 		if (left < least)
 			return 0;
-		if (__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			return n;
+		if (!__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(a.granted, n, __ATOMIC_RELAXED);
+		return n;
 	}
 }
 
@@ -158,9 +170,20 @@ void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used)
 		if (!is_of(word, period) && used <= drawn)
 			return;
 		const u64 next = used > drawn ? word + (used - drawn) : word - (drawn - used);
-		if (__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			return;
+		if (!__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		if (is_of(word, period) && drawn)
+			__atomic_fetch_sub(a.granted, smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
+		return;
 	}
+}
+
+bool tw_account_lags(struct tw_account a, u64 period, u64 passed, u64 uncharged)
+{
+	const u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED), allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
+	const u64 drawn = word & TW_BUDGET_DRAWN, granted = smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
+	const u64 period_ns = control()->period, share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
+	return is_of(word, period) && drawn - granted + uncharged < share;
 }
 
 bool tw_account_has(struct tw_account a)

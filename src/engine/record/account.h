@@ -10,13 +10,13 @@
 #include "engine/record/room.h"
 
 struct tw_account {
-	u64 *word, *allowance, *cpu, *cpu_then;
+	u64 *word, *allowance, *granted, *cpu, *cpu_then;
 };
 
 struct tw_account tw_account_of(struct thread *t);
 
-/* The first period of all: there is a share of what has been used up to now, if that is more than there was. */
-void tw_account_grow(struct tw_account a, u64 period);
+/* It is this period: turns the account over, if nobody has. */
+void tw_account_look(struct tw_account a, u64 period);
 
 /* Draws half of what is left of the first 1/part of the period's, or a small rest, and returns how much that is. If others have come to a later period by now, *period is that. */
 u64 tw_account_draw(struct tw_account a, u64 *period, u32 part);
@@ -26,6 +26,9 @@ void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used);
 
 /* Is there something left? */
 bool tw_account_has(struct tw_account a);
+
+/* `passed` ns of the period have gone by, and there are so many that have not been charged yet: has less been used than this part of the period's share? So some would be left when it ends. */
+bool tw_account_lags(struct tw_account a, u64 period, u64 passed, u64 uncharged);
 
 /* What a period's figures are added to. */
 struct tw_budget_period *tw_account_figures(u64 period);

@@ -39,14 +39,14 @@ static void charge(struct thread *t, u64 period)
 	struct tw_budget_period *f = tw_account_figures(b->period);
 	const u64 cpu = tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID), run = b->begun ? cpu - b->cpu : 0;
 	const u64 engine = smaller(b->engine, run);
-	tw_account_add(&f->cpu, run);
+	tw_account_add(&f->cpu, run + b->waited);
 	tw_price_note(t, run - engine);
-	__atomic_fetch_add(tw_account_of(t).cpu, run, __ATOMIC_RELAXED);
+	__atomic_fetch_add(tw_account_of(t).cpu, run + b->waited, __ATOMIC_RELAXED);
 	if (!t->record->bare && b->begun) {
-		const u64 used = tw_price_cost(t, engine, run - engine);
+		const u64 used = tw_price_cost(t, engine, run - engine) + b->waited;
 		tw_account_add(&f->used, used);
-		tw_account_add(&f->enabled, run);
-		b->of_late = (struct tw_budget_late){b->of_late.run * 3 / 4 + run, b->of_late.used * 3 / 4 + used};
+		tw_account_add(&f->enabled, run + b->waited);
+		b->of_late = (struct tw_budget_late){b->of_late.run * 3 / 4 + run + b->waited, b->of_late.used * 3 / 4 + used};
 		tw_account_settle(tw_account_of(t), b->period, b->granted, used);
 	}
 	if (period != b->period)
@@ -54,17 +54,17 @@ static void charge(struct thread *t, u64 period)
 	b->period = period;
 	b->cpu = cpu;
 	b->bytes = tw_price_written(t);
-	b->engine = 0;
+	b->engine = b->waited = 0;
 }
 
 /* ---- the mode ---- */
 
-/* Is there room to record into? A thread that has waited for some waits for more. */
+/* Is there room to record into, or may the thread wait for some? One that has run bare for lack of it does so until there is more. */
 static bool has_room(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	const u32 others = tw_sizes()->buffers - 1;
-	b->waits = tw_charge_empty_buffers(t) < (b->waits ? larger(1, others / 2) : 1);
+	b->waits = tw_charge_empty_buffers(t) < (b->waits ? larger(1, others / 2) : 1) && !tw_charge_may_wait(t);
 	return !b->waits;
 }
 
@@ -170,7 +170,7 @@ static bool look(struct thread *t)
 	charge(t, period);
 	const bool first = !b->begun;
 	b->begun = true;
-	tw_account_grow(tw_account_of(t), period);
+	tw_account_look(tw_account_of(t), period);
 	b->granted = has_room(t) ? draw_for(t) : 0;
 	if (control()->bare) {
 		tw_account_settle(tw_account_of(t), b->period, b->granted, 0);

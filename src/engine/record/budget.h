@@ -17,7 +17,8 @@
  *  - The timer that ends recording is set again by the handler of its signal, when it has come, and does not repeat by itself. Each time that it is set again it is for twice as long: on a machine
  *    whose processors are shared out by another, setting it may take longer than the first time it is set for, and the thread would get no further. One that has come again already
  *    waits for the handler to return (signal/action.c).
- *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it: that would be charged and record nothing.
+ *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it, which is charged and records nothing; unless so little has been used by then that some of the period's
+ *    share would be left over (charge.h).
  *  - A thread that crosses tells so in its stream (WINDOW, with the reason), and, going on to record, writes a keyframe, before it enters the cache again.
  */
 #ifndef TW_BUDGET_H

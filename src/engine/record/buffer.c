@@ -1,5 +1,6 @@
 #include "engine/record/buffer.h"
 #include "engine/record/charge.h"
+#include "engine/record/cycles.h"
 #include "engine/record/guard.h"
 #include "engine/record/instrumentor.h"
 #include "engine/record/pen.h"
@@ -97,7 +98,7 @@ void tw_buffer_close(struct thread *t)
 }
 
 /* Waits until the collector has given the buffer back; false when it is gone. */
-static bool wait_empty(struct tw_slot *s, u32 b)
+static bool wait_empty(struct thread *t, struct tw_slot *s, u32 b)
 {
 	const struct __kernel_timespec pause = {0, 100000000};
 	if (LOAD_ACQUIRE(&s->buffer[b].state) == TW_BUFFER_EMPTY)
@@ -108,6 +109,7 @@ static bool wait_empty(struct tw_slot *s, u32 b)
 		tw_sys4(__NR_futex, &s->buffer[b].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
 	tw_count(TW_COUNT_WAITS, 1);
 	tw_count_cycles(TW_COUNT_WAITING_CYCLES, began, tw_tsc());
+	tw_charge_waited(t, tw_cycles_to_ns(tw_tsc() - began));
 	return alive;
 }
 
@@ -151,7 +153,7 @@ static void go_on_in_next(struct thread *t)
 		struct tw_slot *s = tw_slot_of(t);
 		tw_buffer_close(t);
 		u32 next = (s->current + 1) % tw_sizes()->buffers;
-		if (!wait_empty(s, next)) {
+		if (!wait_empty(t, s, next)) {
 			stop_recording(t);
 		} else if (!tw_buffer_take(t, next)) {
 			tw_buffer_take_spare(t);

@@ -4,7 +4,7 @@
  * It has a thread's buffers and its slot in the channel, events, tags and bits, tallies, the log of references that --verify compares with, the descriptors of
  * fragments and where they stand, windows, and the table of instrumentors (instrumentor.h), which say what of all this a format uses.
  *
- * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, spare, cycles, charge, account, price; buffer; stack, tally, log, partial, bits, ask,
+ * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, spare, cycles, account, price, charge; buffer; stack, tally, log, partial, bits, ask,
  * window, budget, clean_call, told, calls, recording; tags (from here on what emits), call_code, tally_code, bits_code, stamp, store, describe.
  *
  * It owns the buffers and the channel's head, as far as the engine writes there, and of threads and the process what is below. It may call x86_64 and the base. Of code it knows what stands in an
@@ -62,6 +62,8 @@ struct tw_budget_thread {
 	u64 past;    /* bytes written to the buffers before the current one */
 	u64 engine;  /* ns of CPU time that the engine took for it since then */
 	u64 granted; /* ns that it has drawn and not been charged for */
+	u64 waited;  /* ns for which it has waited for the collector, since it looked last */
+	u64 longest; /* ... at a time, of late */
 	struct tw_budget_late of_late;
 	u64 repeat;               /* ns after which the timer comes once more, if the thread has not looked by then */
 	u64 period;               /* from which */
@@ -70,7 +72,7 @@ struct tw_budget_thread {
 	u32 points;                                /* tw_recorder.points, when these were begun */
 	u64 warm;                                  /* bytes written by then, and what it takes until code is as good again as it was */
 	u64 per_1024;                              /* ns for as many bytes of records, as that tells; 0: it is not known yet */
-	u64 account, allowance, all_cpu, cpu_then; /* with a budget for each thread: its own (struct tw_budget_control) */
+	u64 account, allowance, outstanding, all_cpu, cpu_then; /* with a budget for each thread: its own (struct tw_budget_control) */
 	struct tw_timer wake;                      /* of its CPU time, while it runs bare */
 	struct tw_timer stop;                      /* of all time, while it records */
 };
