@@ -69,12 +69,12 @@ static uint32_t image_before(const struct tw_recording *r, const uint32_t *image
 }
 
 /* A thread runs in the image of its process, the first of a forked process in that of the process it was forked from. The first thread of
- * a process that was there before is what execve made of it. */
+ * a process that was there before is what execve made of it, unless the process has begun it itself: then it is what handlers of signals do (trackway cc). */
 static uint32_t find_image(const struct tw_recording *r, const uint32_t *image, size_t n)
 {
 	const struct tw_thread_info *t = tw_recording_thread(r, n);
 	uint32_t own = image_before(r, image, n, t->pid);
-	if (t->tid != t->pid)
+	if (t->tid != t->pid || t->parent_pid == t->pid)
 		return own;
 	return own == TW_NO_INDEX ? image_before(r, image, n, t->parent_pid) : TW_NO_INDEX;
 }

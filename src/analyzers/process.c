@@ -1,6 +1,14 @@
 #include "analyzers/process.h"
 
+#include <stdbool.h>
+
 enum { LATER = 1u << 23 }; /* above all numbers of processes */
+
+/* Is it what the process began with, or went on with when it executed a program? The process has begun the others itself, those of handlers (trackway cc), too. */
+static bool is_first(const struct tw_thread_info *t)
+{
+	return t->tid == t->pid && t->parent_pid != t->pid;
+}
 
 uint32_t tw_process_program(const struct tw_context *c, uint32_t thread)
 {
@@ -15,9 +23,9 @@ uint32_t tw_process_program(const struct tw_context *c, uint32_t thread)
 		if (t->pid != pid)
 			continue;
 		first = t->serial;
-		if (t->tid == pid && begun_with != UINT32_MAX)
+		if (is_first(t) && begun_with != UINT32_MAX)
 			return begun_with;
-		begun_with = t->tid == pid ? t->serial : begun_with;
+		begun_with = is_first(t) ? t->serial : begun_with;
 	}
 	return first; /* where it ran already when recording began, others may stand before the thread that it began with */
 }

@@ -1,6 +1,7 @@
 /*
  * What an instrumented object says about its code: the section `trackway_cc`, which the linker joins. It is written by the rewriter (describe.c), finished
- * after the link (finish.c), and read by the run-time part in the program, which makes descriptors of it (runtime/describe.c).
+ * after the link (finish.c), and read by the run-time part in the program, which makes descriptors of it (runtime/module.c), and by the engine, which leaves
+ * inserted code out (engine/code/inserted.h).
  *
  * The section is a sequence of *parts*, one for each stretch of instrumented code in one section; each is a struct tw_cc_part and its blocks. A part for code
  * in a COMDAT group is in the same group. Places are relative to the field that holds them, so nothing here is relocated when the program is loaded.
@@ -21,11 +22,11 @@
 #include <stdint.h>
 
 #define TW_CC_SECTION       "trackway_cc"
-#define TW_CC_SECTION_TWICE "trackway_cc_twice"   /* something is in it where functions have two versions */
+#define TW_CC_SECTION_TWICE "trackway_cc_twice"   /* where functions have two versions: how far it is from here to the byte they test, 4 bytes */
 #define TW_CC_SECTION_GUARD "trackway_cc_guarded" /* something is in it where code relies on the page behind each buffer */
 #define TW_CC_SECTION_WORDS "trackway_cc_words"   /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
 #define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
-#define TW_CC_VERSION       6u
+#define TW_CC_VERSION       7u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 
@@ -61,6 +62,7 @@ struct __attribute__((packed)) tw_cc_block {
 	/* Where a write that faults finds its record, and registers whose own values are put aside meanwhile (TW_NOREG: none): */
 	uint8_t reg, offset; /* the record begins so far from the register */
 	uint8_t spilled, counter;
+	uint8_t lead; /* bytes inserted before the first instruction, which no length of the block before has */
 };
 
 /* The last two instructions are a call of __tls_get_addr in the form that linkers may replace. */

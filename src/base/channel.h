@@ -205,6 +205,7 @@ enum tw_control_flags {
 	TW_FLAG_CALLS = 16,    /* calls of known functions are told */
 	TW_FLAG_LEARN = 32,    /* blocks that run bare are told when they are first come by (LEARNED events) */
 	TW_FLAG_STACK = 64,    /* where recording begins in the middle of the program, the stack is told (STACK events) */
+	TW_FLAG_REST = 128,    /* code that trackway cc has inserted is left out (engine/code/inserted.h) */
 };
 
 /* Of which facts: tw_control.learn_what. Blocks always are. */

@@ -29,7 +29,13 @@ static bool stands_alone(const struct insn *i)
 	return false;
 }
 
-const struct tw_x86_64_calls tw_x86_64_calls = {.stops_at = stops_at, .stands_alone = stands_alone};
+static u64 behind_inserted(u64 pc)
+{
+	return pc;
+}
+
+const struct tw_x86_64_calls tw_x86_64_calls = {
+    .stops_at = stops_at, .stands_alone = stands_alone, .behind_inserted = behind_inserted};
 
 void tw_with_decoder(void (*fn)(void *), void *arg)
 {

@@ -180,6 +180,7 @@ static void describe_block(FILE *out, const struct tw_cc_described *d, uint32_t 
 	fprintf(out, "\t.short %u,%u\n\t.byte %u,%u,%u,%u\n", r->n_values, d->known ? d->known[n].in : 0, info->n, r->n_ops, info->end,
 	        r->flags | (glued ? TW_CC_GLUED : 0));
 	print_place(out, &d->buffer[n], &d->loop[n]);
+	fprintf(out, "\t.byte " TW_CC_LABEL_INSN "-" TW_CC_LABEL_LEAD "\n", info->first, n);
 	print_lengths(out, f, n);
 	print_bytes(out, &b);
 }

@@ -9,6 +9,7 @@
 
 /* Labels: of the end of block n's code; behind the tag of block n. */
 #define TW_CC_LABEL_END ".LtwE%u"
+#define TW_CC_LABEL_LEAD ".LtwG%u" /* of a block: what is inserted before its first instruction */
 #define TW_CC_LABEL_TAG ".LtwT%u"
 
 /* What became of all blocks. */

@@ -256,6 +256,8 @@ static void before_insn(struct rewriter *w, uint32_t k)
 {
 	const struct tw_cc_insn *all = w->f->code->insn;
 	const uint32_t n = (uint32_t)w->f->block_of[k], first = w->f->block[n].first, count = w->f->block[n].n;
+	if (k == first)
+		fprintf(w->out, TW_CC_LABEL_LEAD ":", n);
 	if (!all[k].glued) {
 		const int endbr = is_endbr(&all[first]);
 		if (k == first + (endbr ? 1 : 0))

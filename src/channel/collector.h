@@ -28,6 +28,7 @@ struct tw_collector_options {
 	    void *context,
 	    struct tw_control *c); /* with `learn`: enters what is known in the table of base/told.h, true if there is some; or NULL */
 	void *fill_context;
+	int rest;                      /* 1: what trackway cc has inserted is left out */
 	int order;                     /* 1: time stamps at locked instructions and fences */
 	const char *calls;             /* NULL: they are not told; "" or more names, each behind a comma: they are */
 	uint64_t most_bytes, most_ns;  /* recording ends when so much is stored, or after so long; 0: no limit */

@@ -285,12 +285,14 @@ static int set_option(struct record *r, int option)
 	case 'L':
 		return set_calls(r, optarg);
 	case 'P':
+	case '4':
 		r->plain = 1;
+		r->rest = option == '4';
 		r->native = 0;
 		return 0;
 	case 'Y':
 		r->native = 1;
-		r->plain = 0;
+		r->plain = r->rest = 0;
 		return 0;
 	case 'q':
 		r->quiet = 1;
@@ -429,6 +431,7 @@ int tw_record_parse(struct record *r, int argc, char **argv)
 	    {"order", no_argument, NULL, 'O'},
 	    {"quiet", no_argument, NULL, 'q'},
 	    {"plain", no_argument, NULL, 'P'},
+	    {"rest", no_argument, NULL, '4'},
 	    {"pid", required_argument, NULL, 'A'},
 	    {"ring", required_argument, NULL, 'R'},
 	    {"keep-when", required_argument, NULL, 'Q'},
@@ -459,7 +462,7 @@ int tw_record_parse(struct record *r, int argc, char **argv)
 	if (r->pid && r->command_argc)
 		return tw_record_bad_usage("with --pid, which records what runs already, there is no command, as", r->command_argv[0]);
 	if (r->pid && (r->wait_first || r->plain))
-		return tw_record_bad_usage("--pid does not go with", r->plain ? "--plain" : "--wait=first");
+		return tw_record_bad_usage("--pid does not go with", r->rest ? "--rest" : r->plain ? "--plain" : "--wait=first");
 	if (r->command_argc < 1 && !r->pid) {
 		tw_usage_error("record", "there is no command to run");
 		return EXIT_OURS;

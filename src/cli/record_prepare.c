@@ -7,6 +7,7 @@
 #include "cli/window.h"
 #include "replay/verify.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -133,6 +134,8 @@ int tw_record_prepare_program(struct record *r)
 	if (!r->pid && (tw_window_before("--start", r->program.path, r->start_at, &r->start, r->quiet) ||
 	                tw_window_before(r->keep_when ? "--keep-when" : "--stop", r->program.path, r->stop_at, &r->stop, r->quiet)))
 		return EXIT_OURS;
+	if (r->rest) /* what instrumented programs carry is part of the rest, and has nothing to do */
+		setenv("TRACKWAY", "off", 1);
 	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
 	if (r->instrumented && r->learns_bare && !r->budget_as_given)
 		r->budget.period = 0;

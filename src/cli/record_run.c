@@ -58,6 +58,7 @@ int tw_record_start_collector(struct record *r)
 	    .tell_left = r->quiet ? NULL : tw_spooling_tell,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
+	    .rest = r->rest,
 	    .calls = r->calls ? r->calls + strlen(TW_CALLS_KNOWN) : NULL,
 	    .learn = r->learn && r->budget.period && !r->instrumented ? r->learn_what & TW_LEARN_ALL : 0,
 	    .stack = !r->instrumented && (r->learn_what & TW_LEARN_CONTEXTS) != 0,

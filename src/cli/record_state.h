@@ -64,6 +64,7 @@ struct record {
 	char **command_argv;
 	struct tw_command program;
 	int plain;  /* under the engine, whatever it is */
+	int rest;   /* ... with what trackway cc has inserted left out */
 	int native; /* without the engine, whatever it is */
 	struct tw_burst_asked burst;
 	int switchable;   /* by `trackway cc --switchable` */

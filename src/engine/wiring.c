@@ -3,6 +3,7 @@
  */
 #include "engine/code/dispatch.h"
 #include "engine/code/flush.h"
+#include "engine/code/inserted.h"
 #include "engine/code/private.h"
 #include "engine/code/trace.h"
 #include "engine/kernel/emulate.h"
@@ -22,6 +23,7 @@ const struct tw_x86_64_calls tw_x86_64_calls = {
     .stopped = tw_signal_reentered,
     .stops_at = tw_calls_stops_at,
     .stands_alone = tw_stamp_wanted,
+    .behind_inserted = tw_inserted_behind,
 };
 
 const struct tw_record_calls tw_record_calls = {

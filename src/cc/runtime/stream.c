@@ -411,6 +411,12 @@ static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
 
 /* ---- beginning and ending ---- */
 
+/* A handler's is as a thread that the one which it interrupts has begun: no program has been executed. */
+static bool is_handlers(const struct tw_cc_thread *t, const struct tw_cc_stream *s)
+{
+	return s > &t->stream[0] && s < &t->stream[TW_CC_DEPTHS];
+}
+
 static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
 {
 	if (t->aside || p->batch_ended || p->mode != TW_CC_RECORDED || atomic_load(&p->control->failure) ||
@@ -421,7 +427,7 @@ static bool get_slot(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_
 		return false;
 	struct tw_slot *slot = slot_of(p, s);
 	if (enter_table(p, slot) && map_buffers(p, s)) {
-		slot->parent_pid = t->parent_pid;
+		slot->parent_pid = is_handlers(t, s) ? p->pid : t->parent_pid;
 		slot->serial = atomic_fetch_add(&p->control->next_thread, 1);
 		if (p->pid == t->tid)
 			tw_cc_copy(p->control->program[s->number], p->file, tw_cc_length(p->file) + 1);
@@ -490,7 +496,8 @@ void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct 
 		return;
 	}
 	s->pointer = open_buffer(p, s, 0, 0);
-	const struct tw_thread_start e = {p->pid, t->tid, t->parent_pid, t->parent_tid, tw_cc_time()};
+	const bool handles = is_handlers(t, s);
+	const struct tw_thread_start e = {p->pid, t->tid, handles ? p->pid : t->parent_pid, handles ? t->tid : t->parent_tid, tw_cc_time()};
 	s->pointer = tw_cc_stream_event(s->pointer, TW_EVENT_THREAD_START, &e, sizeof e, 0, 0);
 	begin_on(p, s);
 	if (tw_cc_tallies(p))

@@ -279,7 +279,7 @@ static void emit_end(struct emit *e, const struct block *b, u32 context)
 		emit_exit_before(e, last, end->next, tw_is_int(i) ? EXIT_INT80 : EXIT_SYSCALL, context);
 		return;
 	case INSN_EMULATED:
-		emit_exit_before(e, last, end->pc, EXIT_EMULATE, context);
+		emit_exit_before(e, last, i->pc, EXIT_EMULATE, context);
 		return;
 	case INSN_BAD:
 		emit_bad(e, i);
@@ -343,6 +343,15 @@ static void emit_branch_within(struct emit *e, const struct block *b, unsigned k
 	note_side(emit_jcc_to_come(e, side_pc(b, k) == i->target ? i->cc : i->cc ^ 1), k);
 }
 
+/* Where the part begins whose first instruction is number k. */
+static u64 part_pc(const struct block *b, unsigned k)
+{
+	const struct part *p = b->part;
+	while (p->first_insn != k)
+		p++;
+	return p->pc;
+}
+
 /* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
 static void emit_return_within(struct emit *e, const struct block *b, unsigned k)
 {
@@ -350,7 +359,7 @@ static void emit_return_within(struct emit *e, const struct block *b, unsigned k
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
 	emit_state(e, (u8)k, flags | STATE_RCX_SLOT);
 	emit_mov_reg_mem(e, TW_RCX, TW_RSP, 0);
-	emit_lea(e, TW_RCX, TW_RCX, -(i32)b->insn[k + 1].pc);
+	emit_lea(e, TW_RCX, TW_RCX, -(i32)part_pc(b, k + 1));
 	emit_bytes(e, "\xe3\x05\xe9", 3); /* jrcxz over jmp side */
 	emit_32(e, 0);
 	note_side(e->at - 4, k);

@@ -44,7 +44,7 @@ bool tw_learned_tell(struct fragment *f, struct exit *x, bool new)
 	struct thread *t = tw_thread_self();
 	const struct fragment *from = left_from(x);
 	const struct piece *p = &f->rec.piece[f->rec.n_pieces - 1];
-	struct tw_learned e = {.pc = p->pc, .bytes = p->bytes};
+	struct tw_learned e = {.pc = p->pc + p->lead, .bytes = p->bytes - p->lead};
 	if (!from && !new)
 		return false;
 	if (from) {

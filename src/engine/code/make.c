@@ -32,7 +32,7 @@ void tw_make_finish(struct fragment *f, const struct block *b)
 {
 	u8 lengths[BLOCK_MAX_INSNS];
 	for (u16 k = 0; k < f->rec.n_insns; k++)
-		lengths[k] = b->insn[k].len;
+		lengths[k] = b->insn[k].span;
 	f->rec.map.code_bytes = (u16)(emit.at - emit.start);
 	f->rec.map.kept = tw_state_keep(emit.state, emit.n_states, lengths, f->rec.n_insns);
 	tw_cache_commit(f);

@@ -51,9 +51,9 @@ static void truncate(struct block *b, u16 n)
 	p->n_insns = n;
 	p->end = TW_END_FALL;
 	p->target = 0;
-	p->bytes = 0;
+	p->bytes = p->lead;
 	for (u16 k = 0; k < n; k++)
-		p->bytes += b->insn[k].len;
+		p->bytes += b->insn[k].span;
 	p->next = p->pc + p->bytes;
 	tw_decode_cut(b, 1);
 }
@@ -191,8 +191,8 @@ static void keep_origin(struct fragment *f, const struct block *b)
 		if (tw_module_at(f->rec.piece[k].pc, f->rec.piece[k].bytes) != f->module)
 			f->module = 0;
 	u64 hash = 0;
-	for (u16 k = 0; f->module && k < b->n_insns; k++)
-		hash = tw_fragment_hash(hash, b->insn[k].raw, b->insn[k].len);
+	for (u16 k = 0; f->module && k < b->n_parts; k++)
+		hash = tw_fragment_hash(hash, (const u8 *)b->part[k].pc, b->part[k].bytes);
 	f->code_hash = (u32)(hash >> 32);
 }
 
@@ -203,8 +203,11 @@ static void keep_pieces(struct fragment *f, const struct block *b)
 	f->rec.n_pieces = b->n_parts;
 	f->rec.piece = tw_heap(b->n_parts * sizeof *f->rec.piece);
 	for (u16 k = 0; k < b->n_parts; k++)
-		f->rec.piece[k] = (struct piece){
-		    .pc = b->part[k].pc, .bytes = b->part[k].bytes, .first_insn = b->part[k].first_insn, .end = b->part[k].end};
+		f->rec.piece[k] = (struct piece){.pc = b->part[k].pc,
+		                                 .bytes = b->part[k].bytes,
+		                                 .first_insn = b->part[k].first_insn,
+		                                 .end = b->part[k].end,
+		                                 .lead = (u8)b->part[k].lead};
 	keep_origin(f, b);
 }
 

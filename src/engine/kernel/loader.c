@@ -1,5 +1,6 @@
 #include "engine/kernel/loader.h"
 #include "engine/record/buffer.h"
+#include "engine/code/inserted.h"
 #include "engine/code/memory.h"
 #include "engine/code/module.h"
 #include "engine/record/calls.h"
@@ -95,6 +96,8 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	tw_memory_protected(page, mem_end - page, prot);
 	if (!r && p->p_filesz)
 		tw_module_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew, prot, MAP_PRIVATE);
+	if (!r && p->p_filesz && (prot & PROT_EXEC))
+		tw_inserted_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew);
 	note(path, page, zero - page, p->p_offset - skew, prot, 0);
 	if (mem_end > zero)
 		note(path, zero, tw_page_up(mem_end) - zero, 0, prot, MAP_ANONYMOUS);

@@ -1,4 +1,5 @@
 #include "engine/kernel/memory_calls.h"
+#include "engine/code/inserted.h"
 #include "engine/code/memory.h"
 #include "engine/code/module.h"
 #include "engine/code/shared.h"
@@ -72,6 +73,9 @@ static void note_map(u64 at, const u64 *a)
 {
 	tw_memory_protected(at, a[1], effective(a[2]));
 	tw_shared_mapped(at, a[1], effective(a[2]), (int)a[3], (int)a[4], a[5]);
+	tw_inserted_gone(at, at + tw_page_up(a[1]));
+	if ((a[2] & PROT_EXEC) && !(a[3] & MAP_ANONYMOUS))
+		tw_inserted_mapped((int)a[4], at, tw_page_up(a[1]), a[5]);
 	if (tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], effective(a[2]), (int)a[3]))
 		tw_snapshot_came();
 }
@@ -125,6 +129,7 @@ i64 tw_sys_munmap(struct thread *t, const u64 *a)
 		tw_memory_protected(a[0], a[1], PROT_NONE);
 		tw_shared_unmapped(a[0], a[0] + tw_page_up(a[1]));
 		tw_calls_unmapped(a[0], a[0] + tw_page_up(a[1]));
+		tw_inserted_gone(a[0], a[0] + tw_page_up(a[1]));
 	}
 	tw_unlock(&tw_engine.lock);
 	if (!tw_failed(r))
@@ -181,6 +186,8 @@ i64 tw_sys_mremap(struct thread *t, const u64 *a)
 	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
 		tw_memory_protected((u64)r, a[2], prot);
+		tw_inserted_gone(a[0], a[0] + a[1]);
+		tw_inserted_gone((u64)r, (u64)r + a[2]);
 		tw_shared_moved(a[0], a[1], (u64)r, a[2], (a[3] & MREMAP_DONTUNMAP) != 0);
 	}
 	tw_unlock(&tw_engine.lock);

@@ -59,7 +59,7 @@ static u32 log_bound(const struct block *b)
 
 void tw_call_entry(struct emit *e, const struct block *b, struct tw_recorded *f, u16 part, u32 record_bytes)
 {
-	u64 pc = b->part[part].pc;
+	u64 pc = b->part[part].pc + b->part[part].lead;
 	u32 event = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + log_bound(b) * sizeof(struct tw_logged_ref));
 	u32 partial = (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_partial));
 	event += b->n_parts * (u32)(sizeof(struct tw_event_header) + sizeof(struct tw_refs) + 4); /* tagged form: one for each */

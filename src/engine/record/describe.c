@@ -6,6 +6,7 @@
 #include "engine/thread.h"
 #include "engine/record/instrumentor.h"
 #include "engine/record/program.h"
+#include "engine/x86_64/room.h"
 #include <asm/unistd.h>
 
 /* How the calling thread stands in the lock (channel.h). */
@@ -55,8 +56,10 @@ struct path {
 static struct path path_to(const struct block *b, const struct plan *p, u32 number, u16 n_insns)
 {
 	struct path path = {number, 0, n_insns, p->n_ops, p->n_values, 0, p->flags};
-	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns)
-		path.code_bytes += (u16)b->part[path.n_blocks++].bytes;
+	while (path.n_blocks < b->n_parts && b->part[path.n_blocks].first_insn < n_insns) {
+		const struct part *part = &b->part[path.n_blocks++];
+		path.code_bytes += (u16)(part->bytes - part->lead);
+	}
 	if (n_insns < b->n_insns) {
 		path.n_ops = p->after[n_insns - 1].n_ops;
 		path.n_values = p->after[n_insns - 1].n_values;
@@ -88,15 +91,20 @@ static void fill_descriptor(struct tw_descriptor *d, const struct tw_recorded *f
 	struct tw_block *blk = (struct tw_block *)(d + 1);
 	for (u16 k = 0; k < path->n_blocks; k++) {
 		const struct part *part = &b->part[k];
-		*blk++ = (struct tw_block){part->pc, part->target, part->first_insn, part->n_insns, (u16)part->bytes, part->end, 0};
+		const u64 target = part->target ? tw_x86_64_calls.behind_inserted(part->target) : 0;
+		*blk++ = (struct tw_block){
+		    part->pc + part->lead, target, part->first_insn, part->n_insns, (u16)(part->bytes - part->lead), part->end, 0};
 	}
 	struct tw_op *op = (struct tw_op *)blk;
 	memcpy(op, p->op, path->n_ops * sizeof *op);
 	u8 *len = (u8 *)(op + path->n_ops), *code = len + path->n_insns;
 	for (u16 k = 0; k < path->n_insns; k++) {
-		*len++ = b->insn[k].len;
-		memcpy(code, b->insn[k].raw, b->insn[k].len);
-		code += b->insn[k].len;
+		const struct insn *i = &b->insn[k];
+		*len++ = i->span;
+		memcpy(code, i->raw, i->len);
+		if (i->span > i->len)
+			memcpy(code + i->len, (const void *)(i->pc + i->len), i->span - i->len);
+		code += i->span;
 	}
 }
 

@@ -14,7 +14,7 @@ struct after_store {
 	u16 slot;
 };
 
-/* A run of instructions that are adjacent in the application. */
+/* A run of instructions that are adjacent in the application, but for what is left out. */
 struct piece {
 	u64 pc;
 	u32 bytes;
@@ -22,6 +22,7 @@ struct piece {
 	u16 record_bytes; /* tagged form: of its own record, as in struct tw_recorded */
 	int16_t values;   /* ... where the fragment's value slots begin, from the start of that */
 	u8 end;           /* enum tw_end, of its last instruction */
+	u8 lead;          /* of its bytes, before its first instruction: inserted, and left out (code/inserted.h) */
 };
 
 /* Format dep06: registers whose status is to be stored where a fragment is left, as masks. */

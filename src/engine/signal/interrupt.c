@@ -15,7 +15,7 @@ static u64 insn_pc(const struct fragment *f, u32 insn)
 	if (!f->rec.piece)
 		return f->rec.pc;
 	const struct piece *p = tw_piece_of(&f->rec, insn);
-	u64 pc = p->pc;
+	u64 pc = p->pc + p->lead;
 	const u8 *lengths = tw_state_lengths(&f->rec.map);
 	for (u32 k = p->first_insn; k < insn && k < f->rec.n_insns; k++)
 		pc += lengths[k];

@@ -41,6 +41,7 @@ struct insn {
 	u64 target; /* JUMP, COND, LOOP, CALL; or the absolute address of a rip-relative operand (disp_at != 0) */
 	u8 raw[16];
 	u8 len;
+	u8 span;        /* its bytes, and those of what is inserted behind it and left out (code/inserted.h) */
 	u8 kind;        /* enum insn_kind */
 	u8 disp_at;     /* offset of the disp32 of a rip-relative operand; 0: none */
 	u8 modrm_at;    /* offset of ModRM, if disp_at */
@@ -70,8 +71,9 @@ enum prefix_kind { PREFIX_NONE, PREFIX_REX, PREFIX_VEX2, PREFIX_VEX3, PREFIX_EVE
 /* One basic block; in a superblock control goes from each part to the next. */
 struct part {
 	u64 pc;
-	u64 target, next; /* direct target; address after the last instruction */
+	u64 target, next; /* direct target; what runs after the last instruction */
 	u32 bytes;
+	u32 lead; /* of them before the first instruction: inserted, and left out */
 	u16 first_insn, n_insns;
 	u8 end;  /* enum tw_end */
 	u32 tag; /* tagged form: what stands for it; else 0 */

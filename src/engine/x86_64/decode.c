@@ -286,11 +286,20 @@ static u32 value_bound(const struct block *b, u16 from)
 	return n;
 }
 
+/* Inserted code is left out: how far it is to the next of the program's own instructions, and where a branch leads. */
+static void leave_out_inserted(struct insn *i)
+{
+	i->span = (u8)(tw_x86_64_calls.behind_inserted(i->pc + i->len) - i->pc);
+	if ((i->kind == INSN_JUMP || i->kind == INSN_COND || i->kind == INSN_LOOP) && !tw_x86_64_calls.stops_at(i->target))
+		i->target = tw_x86_64_calls.behind_inserted(i->target);
+}
+
 /* Adds instructions to the part until one ends it. */
 static void decode_insns(struct block *b, struct part *p, u64 limit)
 {
 	u32 values = 0, first_op = b->n_ops;
 	bool more = true;
+	p->bytes = p->lead = (u32)(tw_x86_64_calls.behind_inserted(p->pc) - p->pc);
 	while (more && p->n_insns < PART_MAX_INSNS && b->n_ops - first_op < PART_MAX_OPS - 140 && values < BLOCK_MAX_VALUES - 130) {
 		if (p->n_insns && tw_x86_64_calls.stops_at(p->pc + p->bytes))
 			break;
@@ -304,8 +313,9 @@ static void decode_insns(struct block *b, struct part *p, u64 limit)
 			b->n_insns--;
 			break;
 		}
+		leave_out_inserted(i);
 		p->n_insns++;
-		p->bytes += i->len;
+		p->bytes += i->span;
 		b->uses |= i->uses | i->defs;
 		values += value_bound(b, i->first_op);
 	}
@@ -321,7 +331,7 @@ bool tw_decode_part(struct block *b, u64 pc, u64 limit)
 	const struct insn *last = &b->insn[b->n_insns - 1];
 	p->end = end_of(last);
 	p->target = p->end == TW_END_JUMP || p->end == TW_END_COND || p->end == TW_END_CALL ? last->target : 0;
-	p->next = pc + p->bytes;
+	p->next = p->end == TW_END_FALL || p->end == TW_END_COND ? pc + p->bytes : last->pc + last->len;
 	b->bytes += p->bytes;
 	return true;
 }

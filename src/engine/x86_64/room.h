@@ -25,6 +25,7 @@ struct tw_x86_64_calls {
 
 	bool (*stops_at)(u64 pc);                   /* does a block end before this address, whatever stands there? */
 	bool (*stands_alone)(const struct insn *i); /* is this instruction a block of its own? */
+	u64 (*behind_inserted)(u64 pc);             /* the program's own instruction that runs at pc (code/inserted.h) */
 };
 extern const struct tw_x86_64_calls tw_x86_64_calls;
 
