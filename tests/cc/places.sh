@@ -27,7 +27,7 @@ X
 cat >p.cpp <<'X'
 #include <stdio.h>
 #include <stdlib.h>
-#include <thread>
+#include <pthread.h>
 namespace outer {
 void middle(int times);
 }
@@ -45,6 +45,13 @@ __attribute__((noinline)) void after(int k)
 		inner(i);
 }
 }
+static void *more(void *p)
+{
+	outer::middle(5);
+	late();
+	after(1);
+	return p;
+}
 int main(int argc, char **)
 {
 	early();
@@ -53,8 +60,11 @@ int main(int argc, char **)
 		late();
 		after(k);
 	}
-	if (argc > 1)
-		std::thread([] { outer::middle(5); late(); after(1); }).join();
+	if (argc > 1) { /* this thread goes by no function or loop while the other has its window */
+		pthread_t t;
+		pthread_create(&t, nullptr, more, nullptr);
+		pthread_join(t, nullptr);
+	}
 	printf("%d\n", result());
 	return 3;
 }
