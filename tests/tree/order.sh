@@ -1,7 +1,7 @@
 # The order of the folders of src/: each may include and call those that stand below it in its part, and nothing else. It is written here, and shown in
 # docs/internals.md. A new folder is one line more.
 # Within a folder there is one too: what files include and call of each other leads round in no circle. A header and the source of the same name are one file here. The
-# rooms of the engine say in which order theirs stand (room.h), and have to have it.
+# rooms of the engine (room.h) and the run-time part of instrumented programs (runtime.h) say in which order theirs stand, and have to have it.
 # What a lower folder has to call of a higher one it calls through a table of functions, which wiring.c fills (src/engine/wiring.c).
 . "$(dirname "$0")/../lib.sh"
 
@@ -111,22 +111,22 @@ def circles():
             visit(a)
     return found
 
-def order_of(room):
-    """The files of a room as its room.h has them, the lowest first."""
-    text = re.sub(r"\n \*", "", open(f"{root}/src/{room}/room.h").read())
-    said = re.search(r"Its files, each of which stands on those before it only: (.*?)\.(?= )", re.sub(r"\([^)]*\)", "", text) + " ")
+def order_of(room, header):
+    """The files of a room as its header has them, the lowest first."""
+    text = re.sub(r"\n \*", "", open(f"{root}/src/{room}/{header}").read())
+    said = re.search(r"Its files, each of which stands on those before it only: (.*?)\.(?=[ /])", re.sub(r"\([^)]*\)", "", text) + " ")
     return re.findall(r"\w+", said[1]) if said else []
 
-def check_room(room):
-    said = order_of(room)
-    there = {os.path.basename(os.path.splitext(p)[0]) for p in glob.glob(f"{root}/src/{room}/*.[ch]")} - {"room"}
+def check_room(room, header):
+    said = order_of(room, header)
+    there = {os.path.basename(os.path.splitext(p)[0]) for p in glob.glob(f"{root}/src/{room}/*.[chS]")} - {os.path.splitext(header)[0]}
     for name in sorted(there ^ set(said)):
-        problems.append(f"src/{room}/room.h: {name} " + ("has no place among its files" if name in there else "is no file"))
+        problems.append(f"src/{room}/{header}: {name} " + ("has no place among its files" if name in there else "is no file"))
     place = {f"{room}/{name}": k for k, name in enumerate(said)}
     for a in place:
         for b in used.get(a, ()):
             if place.get(b, -1) > place[a]:
-                problems.append(f"src/{room}/room.h: {a} stands before {b} and uses it: {', '.join(sorted(set(used[a][b]))[:4])}")
+                problems.append(f"src/{room}/{header}: {a} stands before {b} and uses it: {', '.join(sorted(set(used[a][b]))[:4])}")
 
 def included(line):
     """The file that a line includes, below src/ or as include/...; None: it is none of ours."""
@@ -150,7 +150,7 @@ for source in sources():
 # The same of calls, in what was built: a declaration that stands elsewhere hides no arrow.
 TABLE = re.compile(r"tw_\w+_calls$")
 n_calls = 0
-for program in ("obj", "engine"):
+for program in ("obj", "engine", "runtime"):
     objects = f"{build}/{program}/src/"
     of = {o: o[len(objects):-2] for o in glob.glob(objects + "**/*.o", recursive=True)}
     of = {o: s for o, s in of.items() if os.path.exists(f"{root}/src/{s}")}
@@ -160,7 +160,7 @@ for program in ("obj", "engine"):
         source = of[where.split(":")[0]]
         if kind == "U":
             wanted.append((source, symbol))
-        else:
+        elif kind not in "wv": # weak: what a higher one may bring
             defined[symbol] = source
     for source, symbol in wanted:
         target = defined.get(symbol)
@@ -174,7 +174,8 @@ for members in circles():
         f"\n    {a} uses {b}: {', '.join(sorted(set(used[a][b]))[:4])}" for a in members for b in sorted(used[a]) if b in members))
 
 for room in sorted(p for p in level if re.match(r"engine/\w+$", p)):
-    check_room(room)
+    check_room(room, "room.h")
+check_room("cc/runtime", "runtime.h")
 
 for p in sorted(set(problems)):
     print(p)

@@ -175,7 +175,7 @@ static uint64_t move_record(struct tw_cc_process *p, struct tw_cc_stream *s, con
 {
 	const bool is_tag = address < start + 2;
 	if (s->number != TW_SLOTS && (!is_tag || site->is_loop)) {
-		const uint64_t place = tw_cc_stream_tear(p, s, start, site->bytes, !is_tag);
+		const uint64_t place = tw_cc_pointer_tear(p, s, start, site->bytes, !is_tag);
 		if (place)
 			return place;
 		tw_cc_fail(p, "a record does not fit where its buffer ends");
@@ -189,7 +189,7 @@ static bool go_on(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t addr
 {
 	struct tw_cc_stream *s = t->aside ? &t->quiet : &t->stream[t->depth];
 	uint64_t regs[TW_NREGS];
-	if (!tw_cc_stream_ends_at(p, s, address))
+	if (!tw_cc_pointer_ends_at(p, s, address))
 		return false;
 	take_registers(c, regs);
 	for (uint32_t k = 0; k < TW_CC_MODULES; k++) {
@@ -234,7 +234,7 @@ static void take_fault(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	struct ucontext *u = context;
-	struct tw_cc_thread *t = tw_cc_self(p, false);
+	struct tw_cc_thread *t = tw_cc_find(p);
 	(void)number;
 	if (!t || info->si_code <= 0 || !go_on(p, t, u->uc_mcontext.cr2, &u->uc_mcontext))
 		give_way(p, t, info, u);
@@ -292,7 +292,7 @@ static void enter(struct tw_cc_process *p, const uint8_t *from, const uint8_t *t
 	if (!p->guard)
 		install(p);
 	SYS(__NR_rt_sigprocmask, SIG_UNBLOCK, &fault, 0, BYTES);
-	use_stack(tw_cc_self(p, true));
+	use_stack(tw_cc_self(p));
 }
 
 /* The module is closed. */
@@ -334,7 +334,7 @@ EXPORTED int sigaltstack(const stack_t *to, stack_t *from);
 /* Returns 0 or an error's number. */
 static int set_mask(int how, const uint64_t *to, uint64_t *from)
 {
-	struct tw_cc_thread *t = tw_cc_self(tw_cc_process(), true);
+	struct tw_cc_thread *t = tw_cc_self(tw_cc_process());
 	const bool hidden = t->hides_fault, names = to && *to & FAULT;
 	const uint64_t real = to ? *to & ~(FAULT | OF_LIBRARY) : 0;
 	const int64_t error = SYS(__NR_rt_sigprocmask, how, to ? &real : 0, from, BYTES);
@@ -367,7 +367,7 @@ int sigprocmask(int how, const uint64_t *to, uint64_t *from)
 
 int sigaltstack(const stack_t *to, stack_t *from)
 {
-	struct tw_cc_thread *t = tw_cc_self(tw_cc_process(), true);
+	struct tw_cc_thread *t = tw_cc_self(tw_cc_process());
 	stack_t before;
 	const int64_t error = SYS(__NR_sigaltstack, to, &before);
 	if (error)

@@ -126,7 +126,7 @@ static void call_apart(struct tw_cc_process *p, struct tw_cc_thread *t, void (*f
 	t->aside = true;
 	tw_cc_apart(fn, arg, stack, bytes);
 	if (t->quiet.pointer)
-		tw_cc_stream_take(p, &t->quiet);
+		tw_cc_pointer_take(p, &t->quiet);
 	t->aside = false;
 	s->active = active;
 	if (active)
@@ -170,7 +170,7 @@ static struct tw_cc_written torn(const struct tw_cc_process *p, const struct tw_
 
 void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)
 {
-	struct tw_cc_thread *t = tw_cc_self(p, false);
+	struct tw_cc_thread *t = tw_cc_find(p);
 	const struct tw_cc_written whole = {(const uint8_t *)s->buffer, (uint32_t)(pointer - s->buffer), p->control->slot[s->number].serial,
 	                                    false, last};
 	const struct tw_cc_written w = pointer ? whole : torn(p, s);

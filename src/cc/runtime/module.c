@@ -31,13 +31,6 @@ static uint64_t take(struct cursor *c, int bytes)
 	return v;
 }
 
-static int64_t signed32(const uint8_t *p)
-{
-	int32_t v;
-	tw_cc_copy(&v, p, sizeof v);
-	return v;
-}
-
 /* What the linker has put into the instruction at `insn`. False: it has done away with the reference. */
 static bool take_patch(struct cursor *c, const uint8_t *insn, struct tw_op *op)
 {
@@ -45,10 +38,10 @@ static bool take_patch(struct cursor *c, const uint8_t *insn, struct tw_op *op)
 	const bool is_there = !(what & TW_CC_GOT) || insn[at - 2] == (uint8_t)take(c, 1);
 	switch (what & ~TW_CC_GOT) {
 	case TW_CC_RELATIVE:
-		op->disp = (int64_t)(uint64_t)insn + length + signed32(insn + at);
+		op->disp = (int64_t)(uint64_t)insn + length + tw_cc_signed32(insn + at);
 		break;
 	case TW_CC_SIGNED:
-		op->disp = signed32(insn + at);
+		op->disp = tw_cc_signed32(insn + at);
 		break;
 	default:
 		tw_cc_copy(&op->disp, insn + at, sizeof op->disp);
@@ -97,19 +90,7 @@ enum { MAX_INSNS = 256 };
 
 static const uint8_t *place(const void *field)
 {
-	return (const uint8_t *)field + signed32(field);
-}
-
-/* Where the direct branch at `insn` leads, which is `bytes` long at most. */
-static uint64_t read_target(const uint8_t *insn)
-{
-	while (*insn == 0x66 || *insn == 0x67 || *insn == 0x2e || *insn == 0x3e || *insn == 0xf2 || (*insn & 0xf0) == 0x40)
-		insn++;
-	if (*insn == 0xe8 || *insn == 0xe9)
-		return (uint64_t)(insn + 5 + signed32(insn + 1));
-	if (*insn == 0x0f)
-		return (uint64_t)(insn + 6 + signed32(insn + 2));
-	return (uint64_t)(insn + 2 + (int8_t)insn[1]);
+	return (const uint8_t *)field + tw_cc_signed32(field);
 }
 
 static bool is_direct(uint8_t end)
@@ -128,28 +109,6 @@ static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 
 extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
-
-uint64_t tw_cc_module_test(uint64_t function)
-{
-	const uint8_t *at = (const uint8_t *)function;
-	if (function < (uint64_t)__ehdr_start || function + 32 > (uint64_t)etext)
-		return 0;
-	if (at[0] == 0xf3 && at[1] == 0x0f && at[2] == 0x1e && at[3] == 0xfa)
-		at += 4;
-	if (at[0] != 0x80 || at[1] != 0x3d || at[6] || at + 7 + signed32(at + 2) != trackway_cc_switch)
-		return 0;
-	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? (uint64_t)at : 0;
-}
-
-/*
- * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
- * first versions are not recorded. A function with a gate (places.c) has no test any more, but what is behind it.
- */
-uint64_t tw_cc_module_second(uint64_t target)
-{
-	const uint64_t test = tw_cc_module_test(target), gate = test ? 0 : tw_cc_places_second(target);
-	return test ? read_target((const uint8_t *)test + 7) : gate ? gate : target;
-}
 
 /* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */
 static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
@@ -225,8 +184,10 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 	uint16_t bytes = 0;
 	for (int k = 0; k < l.n_insns; k++)
 		bytes = (uint16_t)(bytes + l.length[k]);
-	const uint64_t target = !is_direct(l.end) ? 0 : b->target ? (uint64_t)place(&b->target) : read_target(l.insn[l.n_insns - 1]);
-	*block = (struct tw_block){(uint64_t)l.pc, tw_cc_module_second(target), 0, l.n_insns, bytes, l.end, 0};
+	const uint64_t target = !is_direct(l.end) ? 0
+	                        : b->target       ? (uint64_t)place(&b->target)
+	                                          : tw_cc_branch_target(l.insn[l.n_insns - 1]);
+	*block = (struct tw_block){(uint64_t)l.pc, tw_cc_branch_second(target), 0, l.n_insns, bytes, l.end, 0};
 	tw_cc_copy(op + n_ops, l.length, l.n_insns);
 	tw_cc_copy((uint8_t *)(op + n_ops) + l.n_insns, l.pc, bytes);
 	*d = (struct tw_descriptor){
@@ -247,14 +208,6 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 static uint32_t most_bytes(const struct tw_cc_block *b)
 {
 	return tw_descriptor_size(1, b->n_ops + 1u, b->n_insns, b->n_insns * 255u);
-}
-
-void tw_cc_fail(struct tw_cc_process *p, const char *why)
-{
-	struct tw_control *c = p->control;
-	uint32_t none = TW_FAILURE_NONE;
-	if (atomic_compare_exchange_strong(&c->failure, &none, TW_FAILURE_CHANNEL))
-		tw_cc_copy(c->failure_text, why, tw_cc_length(why) + 1);
 }
 
 /* Appends the block's descriptor to the table. False: there is no more room. */
@@ -340,114 +293,3 @@ void tw_cc_module_describe(struct tw_cc_process *p)
 }
 
 /* ---- where it is mapped ---- */
-
-static uint64_t number(const char **s, uint32_t base)
-{
-	uint64_t v = 0;
-	for (;; (*s)++) {
-		const char c = **s;
-		const uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : 99;
-		if (digit >= base)
-			return v;
-		v = v * base + digit;
-	}
-}
-
-struct mapping {
-	struct tw_map map;
-	uint64_t end, device, inode;
-	const char *path; /* within the line */
-};
-
-/* A line of /proc/self/maps. */
-static void parse(const char *s, struct mapping *m)
-{
-	m->map.address = number(&s, 16);
-	s++;
-	m->end = number(&s, 16);
-	m->map.length = m->end - m->map.address;
-	s++;
-	m->map.prot = (s[0] == 'r' ? PROT_READ : 0) | (s[1] == 'w' ? PROT_WRITE : 0) | (s[2] == 'x' ? PROT_EXEC : 0);
-	m->map.flags = s[3] == 'p' ? MAP_PRIVATE : MAP_SHARED;
-	s += 5;
-	m->map.offset = number(&s, 16);
-	s++;
-	m->device = number(&s, 16);
-	s++;
-	m->device = m->device << 32 | number(&s, 16);
-	s++;
-	m->inode = number(&s, 10);
-	while (*s == ' ')
-		s++;
-	m->path = s;
-}
-
-struct lines {
-	int fd;
-	uint32_t from, to;
-	char text[TW_PROGRAM_PATH + 256];
-};
-
-/* The next line without its end; NULL: there is none. */
-static const char *next_line(struct lines *l)
-{
-	for (uint32_t end = l->from;; end++) {
-		if (end == l->to) {
-			const uint32_t rest = l->to - l->from;
-			tw_cc_copy(l->text, l->text + l->from, rest);
-			const int64_t n = SYS(__NR_read, l->fd, l->text + rest, sizeof l->text - 1 - rest);
-			if (n <= 0)
-				return 0;
-			l->from = 0;
-			end = rest;
-			l->to = rest + (uint32_t)n;
-		}
-		if (l->text[end] == '\n') {
-			const char *line = l->text + l->from;
-			l->text[end] = 0;
-			l->from = end + 1;
-			return line;
-		}
-	}
-}
-
-/* Calls itself twice: once to find the file that the address is in, once to tell all its mappings. */
-static uint64_t tell(uint64_t pointer, uint64_t address, uint64_t *device, uint64_t *inode)
-{
-	struct lines l = {.fd = (int)SYS(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
-	struct mapping m;
-	for (const char *line; l.fd >= 0 && (line = next_line(&l));) {
-		parse(line, &m);
-		if (address && m.map.address <= address && address < m.end) {
-			*device = m.device;
-			*inode = m.inode;
-		} else if (!address && m.inode == *inode && m.device == *device && m.map.prot & PROT_EXEC) {
-			pointer =
-			    tw_cc_stream_event(pointer, TW_EVENT_MAP, &m.map, sizeof m.map, m.path, (uint32_t)tw_cc_length(m.path) + 1);
-		}
-	}
-	SYS(__NR_close, l.fd);
-	return pointer;
-}
-
-bool tw_cc_module_path(uint64_t address, char *path, uint64_t room)
-{
-	struct lines l = {.fd = (int)SYS(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
-	struct mapping m;
-	bool found = false;
-	for (const char *line; !found && l.fd >= 0 && (line = next_line(&l));) {
-		parse(line, &m);
-		found = m.map.address <= address && address < m.end && tw_cc_length(m.path) < room;
-		if (found)
-			tw_cc_copy(path, m.path, tw_cc_length(m.path) + 1);
-	}
-	SYS(__NR_close, l.fd);
-	return found;
-}
-
-uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address)
-{
-	uint64_t device = 0, inode = 0;
-	tell(pointer, address, &device, &inode);
-	return tell(pointer, 0, &device, &inode);
-}

@@ -8,16 +8,11 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-enum { GATE_BYTES = 64, TEST_BYTES = 7, MOST_GATES = TW_PAGE / GATE_BYTES };
+enum { GATE_BYTES = 64, TEST_BYTES = 7 };
 enum { START = 1, STOP = 2 };
 
 static uint8_t gates[TW_PAGE] __attribute__((aligned(TW_PAGE)));
-static uint32_t n_gates;
-
-/* Functions that have gates. */
-static struct {
-	uint64_t function, second;
-} places[MOST_GATES];
+_Static_assert(TW_CC_GATES *GATE_BYTES <= TW_PAGE, "gates fit on their page");
 
 void trackway_cc_place(void);
 extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
@@ -71,23 +66,15 @@ static bool make_writable(const uint8_t *at, bool writable)
 	return !tw_cc_failed(SYS(__NR_mprotect, from, to - from, PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)));
 }
 
-uint64_t tw_cc_places_second(uint64_t function)
-{
-	for (uint32_t k = 0; k < n_gates; k++)
-		if (places[k].function == function)
-			return places[k].second;
-	return 0;
-}
-
 /* The jump has as many bytes as the test. */
 static void add_place(struct tw_cc_process *p, uint32_t sides, uint64_t function)
 {
-	uint8_t *test = (uint8_t *)tw_cc_module_test(function), *gate = gates + n_gates * GATE_BYTES;
-	if (!test || n_gates == MOST_GATES || !make_writable(test, true))
+	uint8_t *test = (uint8_t *)tw_cc_branch_test(function), *gate = gates + tw_cc_branch_gates() * GATE_BYTES;
+	if (!test || tw_cc_branch_gates() == TW_CC_GATES || !make_writable(test, true))
 		return;
-	places[n_gates].second = tw_cc_module_second(function);
-	write_gate(gate, sides, test, (const uint8_t *)places[n_gates].second);
-	places[n_gates++].function = function;
+	const uint64_t second = tw_cc_branch_second(function);
+	write_gate(gate, sides, test, (const uint8_t *)second);
+	tw_cc_branch_add_gate(function, second);
 	uint8_t *at = test;
 	put_way(&at, "\xe9", 1, gate, 0);
 	put(&at, "\x66\x90", 2);
@@ -175,7 +162,7 @@ void tw_cc_places_find(struct tw_cc_process *p)
 {
 	char path[TW_PROGRAM_PATH];
 	uint32_t sides = 0;
-	if (!tw_cc_module_path((uint64_t)&tw_cc_places_find, path, sizeof path))
+	if (!tw_cc_maps_path((uint64_t)&tw_cc_places_find, path, sizeof path))
 		return;
 	for (uint32_t side = START; side <= STOP; side <<= 1)
 		if (where(p, side)->kind == TW_WHERE_FUNCTION && where(p, side)->function[0] && is_meant(path, where(p, side)->module))

@@ -22,6 +22,8 @@
  *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
  *    signal handler: shared things change under a lock that is held with signals blocked.
  *  - Without a recorder, or with TRACKWAY=off in the environment, threads write to a buffer of their own that nobody reads.
+ *
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, maps, module, places; process, signal, cold, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -46,6 +48,7 @@
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
 #define TW_CC_WORDS       512u
+#define TW_CC_GATES       64u
 #define TW_CC_PLACE       0x5f0000000000ull /* of the struct */
 #define TW_CC_MARK        0x6363776b63617274ull
 
@@ -161,63 +164,105 @@ extern uint32_t tw_cc_upper;
 /* The first byte: the module's functions in two versions run the second (struct tw_version_switch). Else the page is zeros. */
 extern uint8_t trackway_cc_switch[TW_PAGE] __attribute__((aligned(TW_PAGE), visibility("hidden")));
 
-/* ---- process.c ---- */
+/* ---- sys.c ---- */
+int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
+void tw_cc_copy(void *to, const void *from, uint64_t n);
+uint64_t tw_cc_length(const char *s);
+int64_t tw_cc_signed32(const uint8_t *p);
 
-/* The process's; made, and its mode found out, by the first that asks. */
-struct tw_cc_process *tw_cc_process(void);
+#define SYS(nr, ...) SYS_(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define SYS_(nr, a, b, c, d, e, f, ...)                                                                                                    \
+	tw_cc_sys((nr), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))
+
+static inline bool tw_cc_failed(int64_t r)
+{
+	return r < 0 && r > -4096;
+}
+
+/* ---- shared.c: what needs no stream ---- */
+
+uint64_t tw_cc_time(void);
+uint64_t tw_cc_thread_pointer(void);
+
+/* Recording stops, and the collector says why. */
+void tw_cc_fail(struct tw_cc_process *p, const char *why);
 
 /* With signals blocked; the second takes what the first returned. */
 uint64_t tw_cc_lock(struct tw_cc_process *p);
 void tw_cc_unlock(struct tw_cc_process *p, uint64_t mask);
 
-/* The calling thread's entry. `make`: one is made if there is none; NULL: there is none (and no more room). */
-struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p, bool make);
+/* The calling thread's entry; NULL: it has none. */
+struct tw_cc_thread *tw_cc_find(struct tw_cc_process *p);
 
-/* ---- stream.c ---- */
+/* The same, with its number; else, with *is_there false, the entry that it can have (NULL: there is no more room). */
+struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *is_there);
 
-/* Begins the stream: with a slot of the channel if the process is recorded and there is one, else with a spare buffer. */
-void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
+/* ---- buffer.c: a stream's buffers, each in a window of addresses ---- */
 
-/* Ends it: hands over what is written. `status`, `what`: as in struct tw_thread_end. */
-void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t status, uint32_t what);
+static inline struct tw_slot *tw_cc_slot_of(const struct tw_cc_process *p, const struct tw_cc_stream *s)
+{
+	return &p->control->slot[s->number];
+}
 
-/* In a child: forgets the parent's, and what was written to it since. */
-void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s);
+static inline uint64_t tw_cc_window(const struct tw_cc_stream *s, uint32_t b)
+{
+	return s->base + b * TW_CC_WINDOW;
+}
 
-/* Nobody knows any more where it stands: the collector finds out. */
-void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
+/* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
+uint64_t tw_cc_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
 
-/* Takes the pointer out of the slot that has it; the stream has been begun. */
-uint64_t tw_cc_stream_take(struct tw_cc_process *p, struct tw_cc_stream *s);
+/* The same with a keyframe of these registers; NULL: zeros. */
+uint64_t tw_cc_buffer_keyframe(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
 
-/* Where the stream stands, if the pointer is behind a record that was written elsewhere: that is put where it belongs. */
-uint64_t tw_cc_stream_settle(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
+/* mmap and mprotect, of a part of a window. */
+bool tw_cc_buffer_map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset);
+bool tw_cc_buffer_protect(const struct tw_cc_stream *s, uint32_t b, int how);
 
-/* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
-uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
+/* The slot's, or the one whose records go to a batch routine. False: there is no memory. */
+bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Where events go: at this place, which is then moved past them. The stream has been begun. */
-uint64_t *tw_cc_stream_pen(struct tw_cc_process *p, struct tw_cc_stream *s);
+/* Records go to a buffer of the thread's own from now on, in the window behind the slot's. */
+void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* One that nobody reads; where it begins. */
+uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s);
+
+void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Begins buffer b with a keyframe; where to write. Hands over what it is written with, up to `pointer`. Waits until b has been given back; false: the collector is gone. */
+uint64_t tw_cc_buffer_open(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs);
+void tw_cc_buffer_close(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
+bool tw_cc_buffer_wait(struct tw_cc_process *p, struct tw_slot *slot, uint32_t b);
+
+/* Its tail cannot be written from now on. */
+void tw_cc_buffer_close_tail(struct tw_cc_stream *s, uint32_t b);
+
+/* The collector has something to do. */
+void tw_cc_buffer_ring(const struct tw_cc_process *p);
 
 /* Tallied: hands over what has been told, and goes on in the next buffer. */
-void tw_cc_stream_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
+void tw_cc_buffer_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* ---- pointer.c: where a stream stands ---- */
+
+/* Takes the pointer out of the slot that has it; the stream has been begun. */
+uint64_t tw_cc_pointer_take(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Where the stream stands, if the pointer is behind a record that was written elsewhere: that is put where it belongs. */
+uint64_t tw_cc_pointer_settle(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
+
+/* Where events go: at this place, which is then moved past them. The stream has been begun. */
+uint64_t *tw_cc_pointer_pen(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* Is the address in what ends what the stream writes to? */
-bool tw_cc_stream_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
+bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
 
 /*
  * The record at `start`, so many bytes, does not fit, and belongs to this buffer all the same: it is written elsewhere, from the place that is returned on, and what comes
  * right behind it cannot be. `written`: part of it is there already. 0: there is no memory.
  */
-uint64_t tw_cc_stream_tear(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t start, uint32_t bytes, bool written);
-
-/* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
-uint64_t tw_cc_stream_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
-
-/* Recording goes on in a second version, at this instruction: if it has been off since the stream was last written to, that is told. */
-void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc);
-
-uint64_t tw_cc_time(void);
+uint64_t tw_cc_pointer_tear(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t start, uint32_t bytes, bool written);
 
 /* ---- tally.c: with --sink=count threads count their own records, and write them over one another (engine/record/tally.h) ---- */
 
@@ -241,35 +286,6 @@ void tw_cc_tally_turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t 
 /* The last, not full, of a stream that ends. */
 void tw_cc_tally_end(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to);
 
-/* ---- module.c ---- */
-
-/* Recording stops, and the collector says why. */
-void tw_cc_fail(struct tw_cc_process *p, const char *why);
-
-/* Draws this module's numbers, and tells the table of the process of its blocks. The calling thread has a slot. */
-void tw_cc_module_describe(struct tw_cc_process *p);
-
-/* Appends MAP events of the file that this address is in. */
-uint64_t tw_cc_module_tell(uint64_t pointer, uint64_t address);
-
-/* Are there any blocks, and has the link been finished? */
-bool tw_cc_module_ready(void);
-
-/* The test of the switch that a function of this module in two versions begins with; 0: it has none. And its second version, or itself. */
-uint64_t tw_cc_module_test(uint64_t function);
-uint64_t tw_cc_module_second(uint64_t function);
-
-/* The file that this address is in. */
-bool tw_cc_module_path(uint64_t address, char *path, uint64_t room);
-
-/* ---- places.c ---- */
-
-/* Recording starts and stops where this module's functions are entered that the recorder has named. */
-void tw_cc_places_find(struct tw_cc_process *p);
-
-/* The second version of such a function; 0: it is none. */
-uint64_t tw_cc_places_second(uint64_t function);
-
 /* ---- batch.c ---- */
 
 /* This module has a batch routine, and the process has none yet: it is recorded for that from now on. */
@@ -292,6 +308,76 @@ void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t);
 /* If it is this module that has the routine: all that is left goes to it, and it answers. The calling thread's streams have ended. */
 void tw_cc_batch_end(struct tw_cc_process *p, struct tw_cc_thread *t);
 
+/* ---- slot.c ---- */
+
+/* The stream has a slot of the channel from now on, with its buffers mapped. False: there is none, or the process is not recorded. */
+bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
+
+/* A handler's is as a thread that the one which it interrupts has begun: no program has been executed. */
+bool tw_cc_slot_is_handlers(const struct tw_cc_thread *t, const struct tw_cc_stream *s);
+
+/* ---- stream.c ---- */
+
+/* Begins the stream: with a slot of the channel if the process is recorded and there is one, else with a spare buffer. */
+void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
+
+/* Ends it: hands over what is written. `status`, `what`: as in struct tw_thread_end. */
+void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t status, uint32_t what);
+
+/* In a child: forgets the parent's, and what was written to it since. */
+void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Nobody knows any more where it stands: the collector finds out. */
+void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
+uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
+
+/* Recording goes on in a second version, at this instruction: if it has been off since the stream was last written to, that is told. */
+void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc);
+
+/* ---- branch.c ---- */
+
+/* Where the direct branch at `insn` leads. */
+uint64_t tw_cc_branch_target(const uint8_t *insn);
+
+/* The test of the switch that a function of this module in two versions begins with; 0: it has none. And its second version, or itself. */
+uint64_t tw_cc_branch_test(uint64_t function);
+uint64_t tw_cc_branch_second(uint64_t function);
+
+/* How many functions have a gate (places.c) instead of the test: TW_CC_GATES at most. One more has. */
+uint32_t tw_cc_branch_gates(void);
+void tw_cc_branch_add_gate(uint64_t function, uint64_t second);
+
+/* ---- maps.c ---- */
+
+/* The file that this address is in. */
+bool tw_cc_maps_path(uint64_t address, char *path, uint64_t room);
+
+/* Appends MAP events of the file that this address is in. */
+uint64_t tw_cc_maps_tell(uint64_t pointer, uint64_t address);
+
+/* ---- module.c ---- */
+
+/* Draws this module's numbers, and tells the table of the process of its blocks. The calling thread has a slot. */
+void tw_cc_module_describe(struct tw_cc_process *p);
+
+/* Are there any blocks, and has the link been finished? */
+bool tw_cc_module_ready(void);
+
+/* ---- places.c ---- */
+
+/* Recording starts and stops where this module's functions are entered that the recorder has named. */
+void tw_cc_places_find(struct tw_cc_process *p);
+
+/* ---- process.c ---- */
+
+/* The process's; made, and its mode found out, by the first that asks. */
+struct tw_cc_process *tw_cc_process(void);
+
+/* The calling thread's entry, made if there is none; NULL: there is no more room. */
+struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p);
+
 /* ---- signal.c ---- */
 
 /* Runs the program's handler. */
@@ -304,9 +390,21 @@ void tw_cc_restore(void);
 void tw_cc_signals_leave(const struct tw_cc_process *p);
 void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t mask);
 
-/* ---- guard/guard.c, in modules that were linked so ---- */
+/* ---- cold.c ---- */
 
+/* What the thread writes to now; begun, if it is not. */
+struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t);
+
+/* The recording is told of this module, once. */
+void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* The thread's streams end. */
+void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what);
+
+/* `value`: what the code found in the slot, or had in the register. Returns where to write. */
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
+
+/* ---- guard/guard.c, in modules that were linked so ---- */
 
 /* Where the module has the word that borrowed registers are put aside in, from the thread pointer. It is there if code of the module borrows any. */
 extern uint64_t trackway_cc_spill_at(void) __attribute__((weak, visibility("hidden")));
@@ -328,19 +426,5 @@ struct tw_cc_guard {
 	uint64_t (*spill_at)(void), (*counter_at)(void); /* of the module's words, from the thread pointer; NULL: it has none */
 };
 extern const struct tw_cc_guard trackway_cc_guard __attribute__((weak, visibility("hidden")));
-
-/* ---- sys.c ---- */
-int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
-void tw_cc_copy(void *to, const void *from, uint64_t n);
-uint64_t tw_cc_length(const char *s);
-
-#define SYS(nr, ...) SYS_(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define SYS_(nr, a, b, c, d, e, f, ...)                                                                                                    \
-	tw_cc_sys((nr), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))
-
-static inline bool tw_cc_failed(int64_t r)
-{
-	return r < 0 && r > -4096;
-}
 
 #endif

@@ -59,7 +59,7 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_handling h = p->handling[number];
-	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_self(p, false) : 0;
+	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	const uint64_t fault = 1ull << (SIGSEGV - 1);
 	if (h.flags & SA_RESETHAND)
@@ -80,7 +80,7 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 	t->handling[t->depth++] = sp;
 	call(p, &h, number, info, context);
 	if (own->pointer)
-		tw_cc_stream_take(p, own);
+		tw_cc_pointer_take(p, own);
 	t->depth--;
 	s->active = active;
 	if (active)

@@ -22,3 +22,10 @@ uint64_t tw_cc_length(const char *s)
 		n++;
 	return n;
 }
+
+int64_t tw_cc_signed32(const uint8_t *p)
+{
+	int32_t v;
+	tw_cc_copy(&v, p, sizeof v);
+	return v;
+}

@@ -62,7 +62,7 @@ static void tell(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t upper
 	s->pen += bytes;
 	p->control->slot[s->number].copied += bytes;
 	if (s->pen & TW_CC_FULL)
-		tw_cc_stream_turn(p, s);
+		tw_cc_buffer_turn(p, s);
 }
 
 /* ---- counting ---- */

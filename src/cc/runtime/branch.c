@@ -1,0 +1,65 @@
+/* Where branches of this module lead, and functions in two versions: each begins with a test of the switch, or with a jump to its gate (places.c). */
+#include "runtime.h"
+
+extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
+
+/* Where the direct branch at `insn` leads, which is `bytes` long at most. */
+uint64_t tw_cc_branch_target(const uint8_t *insn)
+{
+	while (*insn == 0x66 || *insn == 0x67 || *insn == 0x2e || *insn == 0x3e || *insn == 0xf2 || (*insn & 0xf0) == 0x40)
+		insn++;
+	if (*insn == 0xe8 || *insn == 0xe9)
+		return (uint64_t)(insn + 5 + tw_cc_signed32(insn + 1));
+	if (*insn == 0x0f)
+		return (uint64_t)(insn + 6 + tw_cc_signed32(insn + 2));
+	return (uint64_t)(insn + 2 + (int8_t)insn[1]);
+}
+
+/* Functions that have gates. */
+static struct {
+	uint64_t function, second;
+} gated[TW_CC_GATES];
+static uint32_t n_gated;
+
+uint32_t tw_cc_branch_gates(void)
+{
+	return n_gated;
+}
+
+void tw_cc_branch_add_gate(uint64_t function, uint64_t second)
+{
+	gated[n_gated].function = function;
+	gated[n_gated++].second = second;
+}
+
+/* 0: it has none. */
+static uint64_t second_of_gated(uint64_t function)
+{
+	for (uint32_t k = 0; k < n_gated; k++)
+		if (gated[k].function == function)
+			return gated[k].second;
+	return 0;
+}
+
+uint64_t tw_cc_branch_test(uint64_t function)
+{
+	const uint8_t *at = (const uint8_t *)function;
+	if (function < (uint64_t)__ehdr_start || function + 32 > (uint64_t)etext)
+		return 0;
+	if (at[0] == 0xf3 && at[1] == 0x0f && at[2] == 0x1e && at[3] == 0xfa)
+		at += 4;
+	if (at[0] != 0x80 || at[1] != 0x3d || at[6] || at + 7 + tw_cc_signed32(at + 2) != trackway_cc_switch)
+		return 0;
+	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? (uint64_t)at : 0;
+}
+
+/*
+ * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
+ * first versions are not recorded. A function with a gate (places.c) has no test any more, but what is behind it.
+ */
+uint64_t tw_cc_branch_second(uint64_t target)
+{
+	const uint64_t test = tw_cc_branch_test(target), gate = test ? 0 : second_of_gated(target);
+	return test ? tw_cc_branch_target((const uint8_t *)test + 7) : gate ? gate : target;
+}

@@ -1,0 +1,132 @@
+/* What instrumented code calls: a stream for the thread that runs it, and where to write. */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+
+/* The C library's, where there is one. */
+extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
+extern void *__dso_handle __attribute__((weak, visibility("hidden")));
+
+static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
+{
+	char text[TW_MAX_EVENT - 64];
+	const uint64_t path = tw_cc_length(p->file) + 1;
+	tw_cc_copy(text, p->file, path);
+	const int fd = (int)SYS(__NR_open, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	int64_t n = SYS(__NR_read, fd, text + path, sizeof text - path);
+	SYS(__NR_close, fd);
+	n = n > 0 ? n : 0;
+	while (n && text[path + (uint64_t)n - 1])
+		n--;
+	struct tw_program_start e = {p->pid, 0, tw_cc_time()};
+	for (int64_t k = 0; k < n; k++)
+		e.n_args += !text[path + (uint64_t)k];
+	return tw_cc_event(pointer, TW_EVENT_PROGRAM, &e, sizeof e, text, (uint32_t)(path + (uint64_t)n));
+}
+
+/*
+ * Ends the thread's streams. What handlers that were left had interrupted has no known end. No handler may run meanwhile: it would take up the stream whose
+ * buffers are about to be unmapped, and leave its pointer in the slot.
+ */
+void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what)
+{
+	const uint64_t mask = tw_cc_lock(p);
+	for (uint32_t d = TW_CC_DEPTHS; d-- > 0;)
+		if (d < t->depth)
+			tw_cc_stream_abandon(p, &t->stream[d]);
+		else
+			tw_cc_stream_end(p, &t->stream[d], status, what);
+	t->depth = 0;
+	tw_cc_unlock(p, mask);
+}
+
+/* The thread ends. What it runs after this is of another stream. */
+static void end_thread(void *unused)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_find(p);
+	(void)unused;
+	if (t)
+		tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
+}
+
+struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t)
+{
+	struct tw_cc_stream *s = t->aside ? &t->quiet : &t->stream[t->depth];
+	if (s->pointer)
+		return s;
+	const uint64_t mask = tw_cc_lock(p);
+	tw_cc_stream_begin(p, t, s);
+	if (!p->told && s->number != TW_SLOTS) {
+		p->told = 1;
+		uint64_t *pen = tw_cc_pointer_pen(p, s);
+		*pen = tell_program(p, *pen);
+	}
+	tw_cc_unlock(p, mask);
+	if (p->guard && !t->depth && !t->aside)
+		p->guard->thread(t);
+	if (t->tid != p->pid && !t->depth && !t->aside && __cxa_thread_atexit_impl)
+		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	return s;
+}
+
+static bool is_described;
+
+void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const uint64_t mask = tw_cc_lock(p);
+	if (!is_described && s->number != TW_SLOTS) {
+		is_described = true;
+		tw_cc_module_describe(p);
+		uint64_t *pen = tw_cc_pointer_pen(p, s);
+		*pen = tw_cc_maps_tell(*pen, (uint64_t)&tw_cc_maps_tell);
+	}
+	tw_cc_unlock(p, mask);
+}
+
+/* ---- what instrumented code calls ---- */
+
+/* `value`: what the code found in the slot, or had in the register. Returns where to write. */
+uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_self(p);
+	struct tw_cc_stream *s = tw_cc_begin(p, t);
+	uint64_t pointer = value;
+	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
+		tw_cc_describe(p, s);
+	if (value == TW_CC_POISON)
+		pointer = tw_cc_pointer_take(p, s);
+	s->active = &trackway_cc_slot;
+	pointer = tw_cc_pointer_settle(p, s, pointer);
+	if (pointer & TW_CC_FULL)
+		pointer = tw_cc_stream_switch(p, s, pointer, regs);
+	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
+		const uint16_t change[2] = {TW_TAG_UPPER, (uint16_t)tw_cc_upper};
+		s->upper = tw_cc_upper;
+		tw_cc_copy((void *)pointer, change, sizeof change);
+		pointer += sizeof change;
+	}
+	return pointer;
+}
+
+uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg);
+
+/* `reg`: which register had it. Where that is borrowed the program's own value is what keyframes want. */
+uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg)
+{
+	if (value & TW_CC_BORROWED)
+		regs[reg] = tw_cc_read_word(trackway_cc_spill_at);
+	return tw_cc_cold(value & ~TW_CC_BORROWED, regs);
+}
+
+void tw_cc_entered(uint64_t pc);
+
+/* A second version is entered at pc, and the switch has another number than when this thread last did that. */
+void tw_cc_entered(uint64_t pc)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_stream *s = tw_cc_begin(p, tw_cc_self(p));
+	if (s->number != TW_SLOTS && p->switchable)
+		tw_cc_stream_enter(p, s, pc);
+}

@@ -1,0 +1,197 @@
+/* A module comes and goes, and the process forks. */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+
+/* The C library's, where there is one. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
+extern int on_exit(int (*fn)(long, void *), void *arg) __attribute__((weak));
+extern int srand48_r(long number, void *to) __attribute__((weak));
+extern void *__dso_handle __attribute__((weak, visibility("hidden")));
+
+/* ---- fork ---- */
+
+static uint32_t forking_tid;
+
+/* All modules have their functions called, each until it is closed: one does it for all. */
+static bool forks_here(struct tw_cc_process *p)
+{
+	uint64_t nobody = 0;
+	const uint64_t own = (uint64_t)&forking_tid;
+	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
+}
+
+static void before_fork(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (!forks_here(p))
+		return;
+	forking_tid = (uint32_t)SYS(__NR_gettid);
+	if (p->batch)
+		p->batch->before_fork();
+}
+
+static void in_parent(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (forks_here(p) && p->batch)
+		p->batch->after_fork(false);
+}
+
+static void in_child(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	const uint64_t tp = tw_cc_thread_pointer();
+	if (!forks_here(p))
+		return;
+	p->lock = 0;
+	p->parent_pid = p->pid;
+	p->parent_tid = forking_tid;
+	p->pid = (uint32_t)SYS(__NR_getpid);
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
+		struct tw_cc_thread *t = &p->thread[k];
+		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++) {
+			if (t->tp != tp)
+				t->stream[d].active = 0; /* memory of a thread that is not here */
+			tw_cc_stream_forget(p, &t->stream[d]);
+		}
+		t->tp = 0;
+		t->kept = 0;
+	}
+	if (p->batch) {
+		tw_cc_batch_in_child(p);
+		p->batch->after_fork(true);
+	}
+}
+
+/*
+ * Has the status that the process ends with noted. No function of this module can do that: a library may have been closed by then. The C library's srand48_r takes a number,
+ * and puts it where its second argument says. The program's is registered last of those there are from the beginning on, and called before any destructor.
+ */
+static void note_ending(struct tw_cc_process *p)
+{
+	enum { MOST = 1000 }; /* of a program that opens and closes libraries on and on */
+	if (on_exit && srand48_r && p->notes++ < MOST)
+		on_exit(srand48_r, &p->ending);
+}
+
+/* The process ends, and nothing else does: modules are not closed. */
+static bool is_ending(const struct tw_cc_process *p)
+{
+	return p->ending.is_there;
+}
+
+extern const struct tw_cc_word_place __start_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
+extern const struct tw_cc_word_place __stop_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
+
+static void enter_word(struct tw_cc_process *p, uint64_t own, bool there)
+{
+	for (uint32_t k = 0; k < TW_CC_WORDS; k++) {
+		uint64_t from = there ? 0 : own;
+		if (!__atomic_compare_exchange_n(&p->word[k], &from, there ? own : 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		for (uint32_t n = __atomic_load_n(&p->n_words, __ATOMIC_RELAXED); n <= k;)
+			if (__atomic_compare_exchange_n(&p->n_words, &n, k + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				return;
+		return;
+	}
+}
+
+/* Handlers keep this module's words. */
+static void enter_words(struct tw_cc_process *p, bool there)
+{
+	for (const struct tw_cc_word_place *w = __start_trackway_cc_words; w < __stop_trackway_cc_words; w++)
+		enter_word(p, ((uint64_t(*)(void))((uint64_t)w + (uint64_t)(int64_t)w->at))() | w->flags, there);
+}
+
+/* A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before. */
+static void begin_late(struct tw_cc_process *p)
+{
+	struct tw_cc_thread *t = tw_cc_find(p);
+	if (!tw_cc_batch_begin(p))
+		return;
+	for (int d = 0; t && d < TW_CC_DEPTHS; d++)
+		tw_cc_stream_forget(p, &t->stream[d]);
+	p->mode = TW_CC_RECORDED;
+}
+
+extern const uint8_t __start_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+
+/* The module's code, if it is in two versions, records as the collector says; with a batch routine, always. */
+static void take_switch(struct tw_cc_process *p)
+{
+	p->switchable |= !p->batch && &__start_trackway_cc_twice[0] != &__stop_trackway_cc_twice[0];
+	const int64_t fd = p->batch ? -1 : SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	if (p->batch)
+		trackway_cc_switch[0] = 1;
+	else if (!tw_cc_failed(fd))
+		SYS(__NR_mmap, trackway_cc_switch, TW_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, TW_SWITCH_AT);
+	SYS(__NR_close, fd);
+	if (p->switchable)
+		tw_cc_places_find(p);
+}
+
+extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __start_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
+
+static bool is_guarded(void)
+{
+	return &trackway_cc_guard && &__start_trackway_cc_guarded[0] != &__stop_trackway_cc_guarded[0];
+}
+
+static void __attribute__((constructor(101))) start(void)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	enter_words(p, true);
+	if (is_guarded())
+		trackway_cc_guard.enter(p, __start_trackway_cc, __stop_trackway_cc);
+	if (p->mode == TW_CC_SILENT && !p->off)
+		begin_late(p);
+	if (p->mode != TW_CC_RECORDED)
+		return;
+	if (__register_atfork)
+		__register_atfork(before_fork, in_parent, in_child, &__dso_handle);
+	note_ending(p);
+	if (!tw_cc_module_ready())
+		return;
+	struct tw_cc_thread *t = tw_cc_self(p);
+	take_switch(p);
+	tw_cc_describe(p, tw_cc_begin(p, t));
+}
+
+/* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */
+static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own)
+{
+	const uint64_t offset = (uint64_t)&trackway_cc_slot - own->tp;
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++)
+		for (int d = 0; p->thread[k].tp && d < TW_CC_DEPTHS; d++)
+			if ((uint64_t)p->thread[k].stream[d].active == p->thread[k].tp + offset)
+				tw_cc_pointer_take(p, &p->thread[k].stream[d]);
+}
+
+/* The last of the program's own code has run. */
+static void __attribute__((destructor(101))) finish(void)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = tw_cc_find(p);
+	if (!is_ending(p))
+		enter_words(p, false);
+	if (!is_ending(p) && is_guarded())
+		trackway_cc_guard.leave(p);
+	if (!is_ending(p))
+		tw_cc_signals_leave(p);
+	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
+		p->forks = 0;
+	if (!t || p->mode != TW_CC_RECORDED)
+		return;
+	if (!is_ending(p) && !tw_cc_batch_is_own(p)) {
+		leave_module(p, t);
+		return;
+	}
+	tw_cc_end_streams(p, t, (p->ending.status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	tw_cc_batch_end(p, t);
+}

@@ -1,0 +1,19 @@
+#include "registers.inc"
+	.text
+/* Where a function is entered at which recording starts or stops (places.c): which of it in rax, which its caller has on the stack, past the red zone. */
+	.globl	trackway_cc_place
+	.hidden	trackway_cc_place
+	.type	trackway_cc_place, @function
+	.p2align 4
+trackway_cc_place:
+	put_aside
+	movq	0(%rsp), %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_at_place
+	movq	%rbx, %rsp
+	take_back
+	ret
+	.size	trackway_cc_place, .-trackway_cc_place
+	.section .note.GNU-stack,"",@progbits
