@@ -74,7 +74,7 @@ struct tw_stretch {
 	/* Not 0: it stays, where it is and as it is, until the last state of the run has ended, and no other that stays has this number: so it can be counted instead of
 	 * looked at. These numbers have few gaps. 0: it may be gone after the call. */
 	uint32_t number;
-	uint32_t reserved; /* 0 */
+	uint32_t reserved; /* replay's own */
 };
 
 /* One event. It happened before block number `block` of the batch began. */

@@ -7,11 +7,12 @@
 #include "analyze/profile.h"
 #include "recording/recording.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* With more workers than this their logs take memory, and wait for who follows them. A log that need not wait is followed when it has so many numbers. */
-enum { MOST_JOBS = 4, LOG_AT_ONCE = 16384 };
+enum { MOST_JOBS = 4, MOST_SPARE = 2 * MOST_JOBS, LOG_AT_ONCE = 16384 };
 
 /* Where a thread stood that made a process, for that process to go on from there. */
 struct forked {
@@ -29,6 +30,7 @@ struct follower {
 	struct tw_callstack stack;
 	wide_cost cost;
 	uint32_t n_costs;         /* in it */
+	uint64_t followed;        /* numbers of logs, since pieces were settled */
 	uint32_t function, level; /* on top of the stack; NOTHING if any code may mean something else there. AS_STUB */
 	/* The piece that ran last, if what its end means is still open, with the slot of its call or return; else how the next one is reached. */
 	struct tw_piece_of_code *last;
@@ -138,7 +140,7 @@ static int arrive(struct follower *f, struct tw_piece_of_code *p)
 	const struct tw_arrival *a = &f->arrival;
 	struct tw_piece_of_code *from = a->from;
 	if (from && p->pc == from->target)
-		from->taken[a->level]++;
+		tw_piece_taken(from, a->level);
 	int error = tw_calls_place(&f->code, p, is_called(f));
 	if (!error && (a->cause == TW_ARRIVAL_CALL || a->cause == TW_ARRIVAL_RETURN || f->function != p->function))
 		error = enter(f, p);
@@ -150,7 +152,7 @@ static int arrive(struct follower *f, struct tw_piece_of_code *p)
 
 static inline void count_piece(struct follower *f, struct tw_piece_of_code *p, const uint64_t **words)
 {
-	p->runs[f->level]++;
+	tw_piece_ran(p, f->level);
 	add_cost(f, p->cost);
 	f->last = f->newest = p;
 	f->newest_level = f->level;
@@ -184,7 +186,7 @@ static int run_lead(struct follower *f, struct tw_piece_of_code *p, const uint64
 	}
 	settle_cost(f);
 	const struct tw_cost before = f->stack.cost;
-	p->runs[f->newest_level]++;
+	tw_piece_ran(p, f->newest_level);
 	add_cost(f, p->cost);
 	return !error && f->level == TW_CALLS_AS_STUB ? charge_stub(f, &before) : error;
 }
@@ -403,7 +405,7 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 	for (; p && !error; p = p->has_next ? p->next : NULL) {
 		if (f->last && f->last->plain && p->function == f->function) {
 			if (p->pc == f->last->target)
-				f->last->taken[f->level]++;
+				tw_piece_taken(f->last, f->level);
 			count_piece(f, p, words);
 		} else {
 			error = run_piece(f, p, words);
@@ -420,7 +422,6 @@ static inline void prepare(const struct tw_counted *c, uint32_t number)
 	if (number / TW_PIECES_ROW < c->n_rows && c->rows[number / TW_PIECES_ROW]) {
 		const char *at = (const char *)&c->rows[number / TW_PIECES_ROW][number % TW_PIECES_ROW];
 		__builtin_prefetch(at, 1);
-		__builtin_prefetch(at + 64, 1);
 	}
 }
 
@@ -436,6 +437,11 @@ static int follow(struct follower *f, struct tw_calls_log *log)
 			prepare(&f->code.counted, log->numbers[i + AHEAD]);
 		error = number == TW_LOG_MARK ? take_mark(f, (enum tw_log_mark)log->numbers[++i], &words) : take_stretch(f, number, &words);
 	}
+	f->followed += log->n_numbers;
+	if (f->followed > UINT32_MAX / 2) {
+		tw_counted_settle(&f->code.counted);
+		f->followed = 0;
+	}
 	log->n_numbers = log->n_words = 0;
 	return error;
 }
@@ -444,6 +450,9 @@ static int follow(struct follower *f, struct tw_calls_log *log)
 
 struct arg {
 	struct follower follower;
+	pthread_mutex_t lock;                  /* of `spare` */
+	struct tw_calls_log spare[MOST_SPARE]; /* with their memory, for states to come */
+	size_t n_spare;
 	struct tw_calls *out;
 	int at_once; /* there is one state only: its log need not wait */
 };
@@ -455,15 +464,34 @@ struct state {
 
 static void free_state(struct state *s)
 {
+	struct arg *arg = s->arg;
+	pthread_mutex_lock(&arg->lock);
+	if (arg->n_spare < MOST_SPARE) {
+		arg->spare[arg->n_spare++] = s->log;
+		s->log = (struct tw_calls_log){0};
+	}
+	pthread_mutex_unlock(&arg->lock);
 	tw_calls_log_free(&s->log);
 	free(s);
+}
+
+static void take_spare(struct arg *arg, struct tw_calls_log *log)
+{
+	pthread_mutex_lock(&arg->lock);
+	if (arg->n_spare)
+		*log = arg->spare[--arg->n_spare];
+	pthread_mutex_unlock(&arg->lock);
+	log->n_numbers = log->n_words = 0;
+	log->any = 0;
 }
 
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
-	if (s)
-		s->arg = arg;
+	if (!s)
+		return NULL;
+	s->arg = arg;
+	take_spare(arg, &s->log);
 	return s;
 }
 
@@ -537,12 +565,16 @@ static int run(const struct tw_recording *r, const struct tw_calls_options *opti
 	if (!arg)
 		return TW_ERR_MEMORY;
 	*arg = (struct arg){.out = out, .at_once = replay->jobs <= 1};
+	pthread_mutex_init(&arg->lock, NULL);
 	int error = open_follower(&arg->follower, r, options);
 	if (!error && options->run)
 		error = options->run(options->run_context, r, replay, &calls, arg);
 	else if (!error)
 		error = tw_replay(r, replay, &calls, arg);
+	while (arg->n_spare)
+		tw_calls_log_free(&arg->spare[--arg->n_spare]);
 	close_follower(&arg->follower);
+	pthread_mutex_destroy(&arg->lock);
 	free(arg);
 	return error;
 }

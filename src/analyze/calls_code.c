@@ -1,9 +1,11 @@
 #include "analyze/calls_code.h"
 #include "base/array.h"
 #include "recording/recording.h"
+#include "replay/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- functions ---- */
 
@@ -14,6 +16,7 @@ int tw_calls_retire(struct tw_calls_code *code, struct tw_piece_of_code *lead, u
 	if (!retired)
 		return TW_ERR_MEMORY;
 	c->retired = retired;
+	tw_piece_settle(lead);
 	retired[c->n_retired++] = *lead;
 	memset(lead->runs, 0, sizeof lead->runs);
 	lead->owner = owner;
@@ -76,12 +79,15 @@ struct tw_called_fragment *tw_calls_fragment(struct tw_calls_code *code, const s
 	return of ? of : new_fragment(code, d);
 }
 
-/* Pieces do not share lines of the caches. */
+/* Pieces do not share lines of the caches, and lie on huge pages: they are looked at at random. */
 static struct tw_piece_of_code *new_row(void)
 {
-	const size_t bytes = TW_PIECES_ROW * sizeof(struct tw_piece_of_code);
-	struct tw_piece_of_code *row = aligned_alloc(64, bytes);
-	return row ? memset(row, 0, bytes) : NULL;
+	const size_t huge = 2 << 20, bytes = (TW_PIECES_ROW * sizeof(struct tw_piece_of_code) + huge - 1) & ~(huge - 1);
+	struct tw_piece_of_code *row = aligned_alloc(huge, bytes);
+	if (!row)
+		return NULL;
+	madvise(row, bytes, MADV_HUGEPAGE);
+	return memset(row, 0, bytes);
 }
 
 struct tw_piece_of_code *tw_calls_new_piece(struct tw_calls_code *code, uint32_t number)
@@ -127,7 +133,7 @@ static void add_block(struct tw_piece_of_code *p, uint32_t i)
 	p->target = b->target;
 	p->end = b->end;
 	p->plain = is_plain(b->end);
-	p->has_slot = tw_shape_slot(s, i) != UINT32_MAX;
+	p->has_slot = tw_slot_of_block(s, i) != UINT32_MAX;
 	p->cost[0] = (uint16_t)(p->cost[0] + b->n_insns);
 	add_refs(p, run->first_ref, end);
 	p->cost[4] = (uint16_t)(p->cost[4] + (b->end == TW_END_COND));

@@ -28,18 +28,19 @@ struct tw_piece_of_code {
 	uint64_t pc;       /* of its first instruction */
 	uint64_t target;   /* of its last one */
 	uint32_t function; /* that it is part of; UNKNOWN */
-	uint8_t known;     /* enum tw_known: where that comes from */
-	uint8_t entry;     /* it begins there */
-	uint8_t kind, lazy;
-	uint8_t end;   /* enum tw_end of its last block */
-	uint8_t plain; /* 1: it ends neither with a call nor a return nor an indirect jump */
-	uint8_t lead;  /* 1: only references of the block before it; nothing is executed */
+	uint8_t end;       /* enum tw_end of its last block */
+	uint8_t plain;     /* 1: it ends neither with a call nor a return nor an indirect jump */
+	uint8_t lead;      /* 1: only references of the block before it; nothing is executed */
 	uint8_t has_slot;
-	uint8_t made;     /* 0: nothing is known of the stretch yet */
-	uint8_t has_next; /* `next` is not NULL */
-	uint64_t runs[TW_CALLS_COUNTERS];
-	uint64_t taken[TW_CALLS_COUNTERS]; /* how often `target` came next, from where the piece ends */
+	uint8_t made;                                                      /* 0: nothing is known of the stretch yet */
+	uint8_t has_next;                                                  /* `next` is not NULL */
+	uint8_t known;                                                     /* enum tw_known: where the function comes from */
+	uint8_t entry;                                                     /* it begins there */
+	uint32_t newly_run[TW_CALLS_LEVELS], newly_taken[TW_CALLS_LEVELS]; /* since the last tw_piece_settle */
+	uint8_t kind, lazy;
 	/* What it is. */
+	uint64_t runs[TW_CALLS_COUNTERS];
+	uint64_t taken[TW_CALLS_COUNTERS];      /* how often `target` came next, from where the piece ends */
 	uint32_t call[TW_CALLS_LEVELS];         /* by level of the caller: the call that its last instruction made last; a guess */
 	struct tw_piece_of_code *next;          /* of the same stretch; NULL: the last */
 	const struct tw_stretch *stretch;       /* NULL: it is one block of a fragment */
@@ -51,6 +52,27 @@ struct tw_piece_of_code {
 	uint16_t last_block; /* index in the descriptor */
 	uint16_t last_insn;  /* index in the fragment */
 };
+_Static_assert(sizeof(struct tw_piece_of_code) / 64 % 2 == 1, "the lines that are looked at spread over all sets of a cache");
+
+/* One more execution; one more that went to the target. Of few: tw_counted_settle is called before the counters are at their end. */
+static inline void tw_piece_ran(struct tw_piece_of_code *p, uint32_t level)
+{
+	if (level < TW_CALLS_LEVELS)
+		p->newly_run[level]++;
+	else
+		p->runs[level]++;
+}
+
+static inline void tw_piece_taken(struct tw_piece_of_code *p, uint32_t level)
+{
+	if (level < TW_CALLS_LEVELS)
+		p->newly_taken[level]++;
+	else
+		p->taken[level]++;
+}
+
+/* Moves what is new to runs and taken. */
+void tw_piece_settle(struct tw_piece_of_code *p);
 
 /* What single executions of an instruction counted. */
 struct tw_own {
@@ -75,7 +97,10 @@ struct tw_counted {
 	size_t n_retired, retired_room;
 };
 
-enum { TW_PIECES_ROW = 1024 };
+enum { TW_PIECES_ROW = 16384 };
+
+/* All pieces; before any has run 2^32 times since. */
+void tw_counted_settle(struct tw_counted *c);
 
 /* Fills *out from all that was counted and from the table of calls. 0 or TW_ERR_MEMORY. */
 int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out);

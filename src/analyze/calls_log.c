@@ -1,5 +1,6 @@
 #include "analyze/calls_log.h"
 #include "base/array.h"
+#include "replay/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,36 +14,6 @@ static unsigned last_insn_of(const struct tw_block_run *run)
 	return b->first_insn + b->n_insns - 1u;
 }
 
-/* The last reference before `end`, back to `first`, that its instruction `insn` made with that type. */
-static uint32_t find_slot(const struct tw_ref_shape *refs, uint32_t first, uint32_t end, unsigned insn, uint8_t type)
-{
-	for (uint32_t i = end; i-- > first && refs[i].insn == insn;)
-		if (refs[i].type == type)
-			return i;
-	return UINT32_MAX;
-}
-
-static int type_of_slot(const struct tw_block_run *run)
-{
-	switch (tw_descriptor_blocks(run->descriptor)[run->block].end) {
-	case TW_END_CALL:
-	case TW_END_ICALL:
-		return TW_WRITE;
-	case TW_END_RETURN:
-		return TW_READ;
-	default:
-		return 0;
-	}
-}
-
-uint32_t tw_shape_slot(const struct tw_stretch *s, uint32_t block)
-{
-	const struct tw_block_run *run = &s->blocks[block];
-	const int type = type_of_slot(run);
-	const uint32_t end = block + 1 < s->n_blocks ? run[1].first_ref : s->n_refs;
-	return type ? find_slot(s->refs, run->first_ref, end, last_insn_of(run), (uint8_t)type) : UINT32_MAX;
-}
-
 static struct tw_shape *new_shape(const struct tw_stretch *s)
 {
 	struct tw_shape *shape = malloc(sizeof *shape + (2 + s->n_blocks) * sizeof shape->slots[0]);
@@ -51,11 +22,11 @@ static struct tw_shape *new_shape(const struct tw_stretch *s)
 	*shape = (struct tw_shape){.stretch = s, .lead = s->n_blocks ? s->blocks[0].first_ref : s->n_refs};
 	if (shape->lead) {
 		const unsigned insn = s->refs[shape->lead - 1].insn;
-		shape->slots[shape->n_slots++] = find_slot(s->refs, 0, shape->lead, insn, TW_READ);
-		shape->slots[shape->n_slots++] = find_slot(s->refs, 0, shape->lead, insn, TW_WRITE);
+		shape->slots[shape->n_slots++] = tw_slot_find(s->refs, 0, shape->lead, insn, TW_READ);
+		shape->slots[shape->n_slots++] = tw_slot_find(s->refs, 0, shape->lead, insn, TW_WRITE);
 	}
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		const uint32_t slot = tw_shape_slot(s, i);
+		const uint32_t slot = tw_slot_of_block(s, i);
 		shape->partial |= s->blocks[i].n_insns != tw_descriptor_blocks(s->blocks[i].descriptor)[s->blocks[i].block].n_insns;
 		if (slot != UINT32_MAX)
 			shape->slots[shape->n_slots++] = slot;
@@ -71,51 +42,57 @@ struct tw_shapes *tw_shapes_new(void)
 void tw_shapes_free(struct tw_shapes *s)
 {
 	for (size_t i = 0; s && i < sizeof s->rows / sizeof s->rows[0]; i++) {
-		_Atomic uintptr_t *row = s->rows[i];
+		struct tw_shapes_row *row = s->rows[i];
 		for (size_t k = 0; row && k < TW_SHAPES_ROW; k++)
-			free((void *)tw_shape_at(row[k]));
+			free(row->shape[k]);
 		free(row);
 	}
 	free(s);
 }
 
-static uintptr_t word_of(const struct tw_shape *s)
+/* The row of a number. NULL: no memory. */
+static struct tw_shapes_row *make_row(struct tw_shapes *s, uint32_t number)
 {
-	const uintptr_t word = (uintptr_t)s;
-	if (s->partial || s->lead || !(s->stretch->n_blocks || s->stretch->n_refs))
-		return word;
-	if (!s->n_slots)
-		return word | TW_SHAPE_PLAIN;
-	return s->n_slots == 1 && s->slots[0] <= UINT16_MAX ? word | TW_SHAPE_ONE | (uintptr_t)s->slots[0] << TW_SHAPE_INDEX : word;
-}
-
-/* The first worker to have one made keeps it. 0: no memory. */
-static uintptr_t add_shape(struct tw_shapes *s, const struct tw_stretch *stretch)
-{
-	_Atomic(_Atomic uintptr_t *) *at = &s->rows[stretch->number / TW_SHAPES_ROW];
-	_Atomic uintptr_t *row = atomic_load(at), *no_row = NULL;
-	if (!row) {
-		row = calloc(TW_SHAPES_ROW, sizeof *row);
-		if (row && !atomic_compare_exchange_strong(at, &no_row, row)) {
-			free(row);
-			row = no_row;
-		}
+	_Atomic(struct tw_shapes_row *) *at = &s->rows[number / TW_SHAPES_ROW];
+	struct tw_shapes_row *row = atomic_load(at), *no_row = NULL;
+	if (row)
+		return row;
+	row = calloc(1, sizeof *row);
+	if (row && !atomic_compare_exchange_strong(at, &no_row, row)) {
+		free(row);
+		row = no_row;
 	}
-	struct tw_shape *made = row ? new_shape(stretch) : NULL;
-	if (!made)
-		return 0;
-	uintptr_t there = 0, mine = word_of(made);
-	if (atomic_compare_exchange_strong(&row[stretch->number % TW_SHAPES_ROW], &there, mine))
-		return mine;
-	free(made);
-	return there;
+	return row;
 }
 
-static inline uintptr_t shape_of(struct tw_shapes *s, const struct tw_stretch *stretch)
+/* The first worker to have one made keeps it. NULL: no memory. */
+static struct tw_shape *add_shape(struct tw_shapes *s, const struct tw_stretch *stretch)
 {
-	_Atomic uintptr_t *row = atomic_load_explicit(&s->rows[stretch->number / TW_SHAPES_ROW], memory_order_acquire);
-	const uintptr_t shape = row ? atomic_load_explicit(&row[stretch->number % TW_SHAPES_ROW], memory_order_acquire) : 0;
+	const uint32_t in_row = stretch->number % TW_SHAPES_ROW;
+	struct tw_shapes_row *row = make_row(s, stretch->number);
+	struct tw_shape *made = row ? new_shape(stretch) : NULL, *there = NULL;
+	if (!made)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&row->shape[in_row], &there, made))
+		free(made);
+	atomic_fetch_or(&row->made[in_row / 64], 1ull << in_row % 64);
+	return there ? there : made;
+}
+
+static const struct tw_shape *shape_of(struct tw_shapes *s, const struct tw_stretch *stretch)
+{
+	struct tw_shapes_row *row = atomic_load_explicit(&s->rows[stretch->number / TW_SHAPES_ROW], memory_order_acquire);
+	const struct tw_shape *shape =
+	    row ? atomic_load_explicit(&row->shape[stretch->number % TW_SHAPES_ROW], memory_order_acquire) : NULL;
 	return shape ? shape : add_shape(s, stretch);
+}
+
+/* Whether the shape of a stretch has been made: a bit, so that most shapes need not be looked at. */
+static inline int has_shape(const struct tw_shapes *s, uint32_t number)
+{
+	const struct tw_shapes_row *row = atomic_load_explicit(&s->rows[number / TW_SHAPES_ROW], memory_order_acquire);
+	const uint32_t in_row = number % TW_SHAPES_ROW;
+	return row && atomic_load_explicit(&row->made[in_row / 64], memory_order_relaxed) >> in_row % 64 & 1;
 }
 
 /* ---- adding ---- */
@@ -231,8 +208,8 @@ static uint64_t slot_at(const uint64_t *addr, uint32_t slot)
 
 static void put_slots(struct tw_calls_log *l, const struct tw_ref_shape *refs, const uint64_t *addr, uint32_t n, unsigned insn)
 {
-	put(l, slot_at(addr, find_slot(refs, 0, n, insn, TW_READ)));
-	put(l, slot_at(addr, find_slot(refs, 0, n, insn, TW_WRITE)));
+	put(l, slot_at(addr, tw_slot_find(refs, 0, n, insn, TW_READ)));
+	put(l, slot_at(addr, tw_slot_find(refs, 0, n, insn, TW_WRITE)));
 }
 
 static int put_block(struct tw_calls_log *l, const struct tw_block_run *run, const struct tw_ref_shape *refs, const uint64_t *addr,
@@ -314,28 +291,33 @@ static int put_with_events(struct tw_calls_log *l, struct tw_shapes *shapes, str
 		return error;
 	if (!s->number || has_event)
 		return put_loose(l, p, s);
-	const uintptr_t shape = shape_of(shapes, s);
-	return shape ? put_numbered(l, tw_shape_at(shape), p) : TW_ERR_MEMORY;
+	const struct tw_shape *shape = shape_of(shapes, s);
+	return shape ? put_numbered(l, shape, p) : TW_ERR_MEMORY;
+}
+
+/* Whether nothing but its number need be kept of a stretch, and perhaps one slot, as it says itself. */
+static inline int is_simple(const struct tw_shapes *shapes, const struct tw_stretch *s, const struct position *p)
+{
+	return s->number && s->reserved != TW_SLOT_ASK && (p->event == p->events_end || p->event->block >= p->block + s->n_blocks) &&
+	       has_shape(shapes, s->number);
 }
 
 int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const struct tw_batch *b)
 {
-	enum { AHEAD = 12 };
+	enum { AHEAD = 16 };
 	struct position p = {b->events, b->events + b->n_events, b->addr, 0};
 	int error = !l->any || l->thread != b->thread ? put_thread(l, b) : 0;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *s = b->stretches[i];
-		const size_t next_event = p.event < p.events_end ? p.event->block : SIZE_MAX;
 		__builtin_prefetch(b->stretches[i + AHEAD < b->n_stretches ? i + AHEAD : i]);
-		if (!make_numbers(l, 1) || !make_words(l, 1))
+		if ((l->n_numbers >= l->numbers_room && !make_numbers(l, 1)) || (l->n_words >= l->words_room && !make_words(l, 1)))
 			return TW_ERR_MEMORY;
-		const uintptr_t shape = s->number && next_event >= p.block + s->n_blocks ? shape_of(shapes, s) : 0;
-		if (!(shape & (TW_SHAPE_PLAIN | TW_SHAPE_ONE))) {
-			error = put_with_events(l, shapes, &p, s);
-		} else {
+		if (is_simple(shapes, s, &p)) {
 			l->numbers[l->n_numbers++] = s->number;
-			if (shape & TW_SHAPE_ONE)
-				put(l, p.addr[shape >> TW_SHAPE_INDEX]);
+			if (s->reserved != TW_SLOT_NONE)
+				put(l, p.addr[s->reserved - TW_SLOT_FIRST]);
+		} else {
+			error = put_with_events(l, shapes, &p, s);
 		}
 		p.block += s->n_blocks;
 		p.addr += s->n_refs;

@@ -46,28 +46,17 @@ struct tw_shape {
 	uint32_t slots[]; /* indices of references; UINT32_MAX: there is none */
 };
 
-/* The slot of a block of a stretch: index of the reference that its last instruction made last, of that type (enum tw_ref_type); UINT32_MAX: none. */
-uint32_t tw_shape_slot(const struct tw_stretch *s, uint32_t block);
-
 enum { TW_SHAPES_ROW = 4096 };
 
-/* Those of all logs, by number: words as below. All zeros: none yet. */
-struct tw_shapes {
-	_Atomic(_Atomic uintptr_t *) rows[UINT32_MAX / TW_SHAPES_ROW + 1];
+struct tw_shapes_row {
+	_Atomic uint64_t made[TW_SHAPES_ROW / 64]; /* a bit for each that has been made */
+	_Atomic(struct tw_shape *) shape[TW_SHAPES_ROW];
 };
 
-/*
- * Such a word is the address of a shape, so that most shapes need not be looked at: TW_SHAPE_PLAIN is added where nothing but the number is kept, TW_SHAPE_ONE where there is one
- * slot, with its index above TW_SHAPE_INDEX bits.
- */
-#define TW_SHAPE_PLAIN ((uintptr_t)1)
-#define TW_SHAPE_ONE   ((uintptr_t)2)
-enum { TW_SHAPE_INDEX = 48 };
-
-static inline const struct tw_shape *tw_shape_at(uintptr_t word)
-{
-	return (const struct tw_shape *)(word & (((uintptr_t)1 << TW_SHAPE_INDEX) - 1) & ~(TW_SHAPE_PLAIN | TW_SHAPE_ONE));
-}
+/* Those of all logs, by number. All zeros: none yet. */
+struct tw_shapes {
+	_Atomic(struct tw_shapes_row *) rows[UINT32_MAX / TW_SHAPES_ROW + 1];
+};
 
 struct tw_shapes *tw_shapes_new(void); /* NULL: no memory */
 void tw_shapes_free(struct tw_shapes *s);
@@ -75,7 +64,7 @@ void tw_shapes_free(struct tw_shapes *s);
 /* The shape of a stretch that is in a log. */
 static inline const struct tw_shape *tw_shapes_get(const struct tw_shapes *s, uint32_t number)
 {
-	return tw_shape_at(s->rows[number / TW_SHAPES_ROW][number % TW_SHAPES_ROW]);
+	return s->rows[number / TW_SHAPES_ROW]->shape[number % TW_SHAPES_ROW];
 }
 
 struct tw_calls_log {

@@ -225,12 +225,40 @@ static void take_table(struct result *r, const struct tw_call_table *t)
 	}
 }
 
+void tw_piece_settle(struct tw_piece_of_code *p)
+{
+	for (unsigned level = 0; level < TW_CALLS_LEVELS; level++) {
+		p->runs[level] += p->newly_run[level];
+		p->taken[level] += p->newly_taken[level];
+		p->newly_run[level] = p->newly_taken[level] = 0;
+	}
+}
+
+static int settle_fragment(void *unused, void *item)
+{
+	struct tw_called_fragment *f = item;
+	(void)unused;
+	for (unsigned k = 0; k < f->descriptor->n_blocks; k++)
+		tw_piece_settle(&f->block[k].piece);
+	return 0;
+}
+
+void tw_counted_settle(struct tw_counted *c)
+{
+	for (size_t i = 0; i < c->n_rows; i++)
+		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
+			for (struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
+				tw_piece_settle(p);
+	tw_by_fragment_each(&c->fragments, settle_fragment, NULL);
+}
+
 int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out)
 {
 	struct result r = {.out = out};
 	out->calls = malloc((table->n + 1) * sizeof *out->calls);
 	if (!out->calls)
 		return TW_ERR_MEMORY;
+	tw_counted_settle(c);
 	add_pieces(&r, c);
 	tw_by_fragment_each(&c->fragments, add_fragment, &r);
 	add_retired(&r, c);

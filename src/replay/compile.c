@@ -3,6 +3,7 @@
 #include "replay/compile_lanes.h"
 #include "replay/compile_values.h"
 #include "replay/compiler.h"
+#include "replay/slots.h"
 
 /* ---- registers ---- */
 
@@ -364,6 +365,7 @@ static void start_stretch(struct compiler *c, const struct tw_step *s)
 	*c->stretch = (struct tw_stretch){.number = ++c->at->n_stretches};
 	c->stretch->refs = list_refs(c, s);
 	c->stretch->blocks = list_blocks(c, s);
+	c->stretch->reserved = tw_slot_summary(c->stretch);
 	c->n_refs = 0;
 	c->addr_moved = 0;
 }
