@@ -22,6 +22,11 @@ static void copy_file(int from, int to, const char *name)
 	free(b.at);
 }
 
+static int is_there(int dir, const char *name)
+{
+	return !faccessat(dir, name, F_OK, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct tw_recording *r;
@@ -32,12 +37,14 @@ int main(int argc, char **argv)
 	/* of eight changes one is in the header, where much is refused at once, two in the code, one in names; one in ten is in two places */
 	enum { HEADER = 1, CODE = 6, NAMES = 8, THREADS = 0xf0 };
 	const unsigned changed = 1u << below(tw_recording_n_threads(r) ? 8 : 4) | (once_in(10) ? 1u << below(8) : 0);
-	if (changed & HEADER)
+	const int has_code = is_there(from, TW_CODE_FILE); /* where nothing is recorded there is a header only */
+	if (!has_code || changed & HEADER)
 		change_header(from, to);
 	else
 		copy_file(from, to, TW_HEADER_FILE);
-	copy_blocks(from, to, TW_CODE_FILE, changed & CODE);
-	if (!faccessat(from, TW_NAMES_FILE, F_OK, 0))
+	if (has_code)
+		copy_blocks(from, to, TW_CODE_FILE, changed & CODE);
+	if (is_there(from, TW_NAMES_FILE))
 		copy_blocks(from, to, TW_NAMES_FILE, changed & NAMES);
 	copy_threads(r, from, to, changed & THREADS);
 	tw_recording_close(r);
