@@ -353,6 +353,7 @@ int tw_cmd_report(int argc, char **argv)
 		status |= report_close_files(r, r->written);
 	}
 	tw_context_tree_free(&r->calls);
+	tw_absent_free(&r->absent);
 	tw_costs_free(&r->costs);
 	tw_part_close(&r->part);
 	tw_names_close(r->names);

@@ -41,15 +41,13 @@ int report_pairs(struct report *r)
 	    {"function", NULL, TW_ROW_TEXT, 0}, {"module", NULL, TW_ROW_TEXT, 0},
 	    {NULL, "function", TW_ROW_TEXT, 0}, {NULL, NULL, 0, 0},
 	};
-	int callers = r->table == REPORT_CALLERS, found = 0;
+	int callers = r->table == REPORT_CALLERS;
 	char title[256];
 	struct pair *pairs = calloc(r->costs.n_functions + 1, sizeof *pairs);
 	if (!pairs)
 		return TW_ERR_MEMORY;
-	for (uint32_t i = 0; i < r->costs.n_functions; i++) {
+	for (uint32_t i = 0; i < r->costs.n_functions; i++)
 		pairs[i].other = i;
-		found |= is_of(r, i);
-	}
 	for (size_t i = 0; i < r->costs.calls.n_calls; i++) {
 		const struct tw_call *c = &r->costs.calls.calls[i];
 		uint32_t other = callers ? c->in.function : c->to.function;
@@ -57,10 +55,6 @@ int report_pairs(struct report *r)
 			continue;
 		pairs[other].calls += c->calls;
 		tw_cost_add(&pairs[other].cost, &c->cost);
-	}
-	if (!found) {
-		free(pairs);
-		return fprintf(stderr, "trackway report: %s: no function %s ran\n", r->dir, r->of), 1;
 	}
 	qsort(pairs, r->costs.n_functions, sizeof *pairs, by_cost);
 	snprintf(title, sizeof title,

@@ -105,6 +105,43 @@ static int by_function(const void *a, const void *b)
 	return order ? order : strcmp(x->module, y->module);
 }
 
+static void add_function(struct report *r, const struct tw_cost_function *f)
+{
+	const struct tw_cost *all = &r->costs.totals, *self = &f->self, *incl = &f->inclusive;
+	char *place = report_place_of(f->name, f->module, f->file, f->line);
+	tw_rows_add(&r->rows, (union tw_row_cell[]){{{self->insns, all->insns}},
+	                                            {{self->insns, 0}},
+	                                            {{incl->insns, all->insns}},
+	                                            {{incl->insns, 0}},
+	                                            {{self->refs, 0}},
+	                                            {{self->reads, 0}},
+	                                            {{self->writes, 0}},
+	                                            {{incl->refs, 0}},
+	                                            {{incl->reads, 0}},
+	                                            {{incl->writes, 0}},
+	                                            {{f->calls, 0}},
+	                                            {.text = f->name},
+	                                            {.text = f->module},
+	                                            {{f->address, 0}},
+	                                            {.text = f->file ? tw_base_name(f->file) : ""},
+	                                            {{f->line, 0}},
+	                                            {.text = f->known ? "" : f->why},
+	                                            {.text = place ? place : f->name}});
+	free(place);
+}
+
+/* A row for programs to read, of the function that was asked for and did not run. */
+static const struct tw_absent *idle_function(struct report *r)
+{
+	if (r->rows.n || !r->function || r->rows.form == TW_ROWS_TEXT || !r->costs.has_code)
+		return NULL;
+	const struct tw_absent *a = report_absent(r);
+	if (a->what != TW_ABSENT_IDLE || !a->function)
+		return NULL;
+	r->zero_rows = 1;
+	return a;
+}
+
 static int print_functions(struct report *r)
 {
 	static const struct tw_row_column columns[] = {
@@ -128,7 +165,6 @@ static int print_functions(struct report *r)
 	    {NULL, "function", TW_ROW_TEXT, 0},
 	    {NULL, NULL, 0, 0},
 	};
-	const struct tw_cost *all = &r->costs.totals;
 	sorted_by = r->sort;
 	if (r->costs.n_functions)
 		qsort(r->costs.functions, r->costs.n_functions, sizeof *r->costs.functions, by_function);
@@ -138,30 +174,14 @@ static int print_functions(struct report *r)
 	              columns);
 	for (size_t i = 0; i < r->costs.n_functions; i++) {
 		const struct tw_cost_function *f = &r->costs.functions[i];
-		const struct tw_cost *self = &f->self, *incl = &f->inclusive;
-		if ((!self->insns && !incl->insns) || !report_is_shown(r, f->name, f->module))
+		if ((!f->self.insns && !f->inclusive.insns) || !report_is_shown(r, f->name, f->module))
 			continue;
-		char *place = report_place_of(f->name, f->module, f->file, f->line);
-		tw_rows_add(&r->rows, (union tw_row_cell[]){{{self->insns, all->insns}},
-		                                            {{self->insns, 0}},
-		                                            {{incl->insns, all->insns}},
-		                                            {{incl->insns, 0}},
-		                                            {{self->refs, 0}},
-		                                            {{self->reads, 0}},
-		                                            {{self->writes, 0}},
-		                                            {{incl->refs, 0}},
-		                                            {{incl->reads, 0}},
-		                                            {{incl->writes, 0}},
-		                                            {{f->calls, 0}},
-		                                            {.text = f->name},
-		                                            {.text = f->module},
-		                                            {{f->address, 0}},
-		                                            {.text = f->file ? tw_base_name(f->file) : ""},
-		                                            {{f->line, 0}},
-		                                            {.text = f->known ? "" : f->why},
-		                                            {.text = place ? place : f->name}});
-		free(place);
+		add_function(r, f);
 	}
+	const struct tw_absent *idle = idle_function(r);
+	if (idle)
+		add_function(r, &(struct tw_cost_function){
+		                    .name = idle->function, .module = idle->module, .file = idle->file, .line = idle->line, .known = 1});
 	tw_rows_end(&r->rows);
 	return 0;
 }
@@ -194,6 +214,21 @@ static char *line_of(struct tw_sources *sources, const struct tw_cost_line *l)
 	return all;
 }
 
+static void add_line(struct report *r, const struct tw_cost_line *l, const char *text, const char *line)
+{
+	tw_rows_add(&r->rows, (union tw_row_cell[]){{{l->self.insns, r->costs.totals.insns}},
+	                                            {{l->self.insns, 0}},
+	                                            {{l->self.refs, 0}},
+	                                            {{l->self.reads, 0}},
+	                                            {{l->self.writes, 0}},
+	                                            {.text = l->function},
+	                                            {.text = l->module},
+	                                            {.text = l->file ? l->file : ""},
+	                                            {{l->line, 0}},
+	                                            {.text = text},
+	                                            {.text = line ? line : ""}});
+}
+
 static int print_lines(struct report *r)
 {
 	static const struct tw_row_column columns[] = {
@@ -215,19 +250,14 @@ static int print_lines(struct report *r)
 		if (!report_is_shown(r, l->function, l->module))
 			continue;
 		char *line = !r->rows.top || i < r->rows.top || r->function || r->module ? line_of(&sources, l) : NULL;
-		tw_rows_add(&r->rows, (union tw_row_cell[]){{{l->self.insns, r->costs.totals.insns}},
-		                                            {{l->self.insns, 0}},
-		                                            {{l->self.refs, 0}},
-		                                            {{l->self.reads, 0}},
-		                                            {{l->self.writes, 0}},
-		                                            {.text = l->function},
-		                                            {.text = l->module},
-		                                            {.text = l->file ? l->file : ""},
-		                                            {{l->line, 0}},
-		                                            {.text = r->rows.form ? text_of(&sources, l) : ""},
-		                                            {.text = line ? line : ""}});
+		add_line(r, l, r->rows.form ? text_of(&sources, l) : "", line);
 		free(line);
 	}
+	const struct tw_absent *idle = idle_function(r);
+	const struct tw_cost_line begin = {
+	    .function = idle ? idle->function : "", .module = idle ? idle->module : "", .file = idle ? idle->file : NULL, .line = idle ? idle->line : 0};
+	if (idle)
+		add_line(r, &begin, text_of(&sources, &begin), NULL);
 	tw_rows_end(&r->rows);
 	tw_sources_free(&sources);
 	return 0;
@@ -403,19 +433,6 @@ static int print_table(struct report *r, const struct tw_replay_options *replay)
 	}
 }
 
-/* Rows of one function or file only, and there are none: most likely it has another name. */
-static int judge_filter(const struct report *r)
-{
-	if (r->rows.n || (!r->function && !r->module))
-		return 0;
-	if (r->function)
-		fprintf(stderr, "trackway report: %s: no function %s ran%s%s\n", r->dir, r->function, r->module ? " in " : "",
-		        r->module ? r->module : "");
-	else
-		fprintf(stderr, "trackway report: %s: no code of a file %s ran\n", r->dir, r->module);
-	return 1;
-}
-
 int report_print(struct report *r, const struct tw_replay_options *replay)
 {
 	struct tw_json j = {.f = r->rows.f};
@@ -429,8 +446,12 @@ int report_print(struct report *r, const struct tw_replay_options *replay)
 		tw_json_begin(&j, "report");
 		json_head(&j, r);
 	}
+	r->rows.late = r->function || r->module || r->of;
+	r->zero_rows = 0;
 	int status = print_table(r, replay);
+	if (!status)
+		status = report_judge(r);
 	if (is_json)
 		tw_json_close(&j, '}');
-	return status ? status : judge_filter(r);
+	return status;
 }

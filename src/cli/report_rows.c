@@ -7,7 +7,7 @@
 
 int report_is_shown(const struct report *r, const char *function, const char *module)
 {
-	return (!r->function || tw_name_is(function, r->function)) && (!r->module || !strcmp(module, tw_base_name(r->module)));
+	return (!r->function || tw_name_is(function, r->function)) && (!r->module || tw_is_module(module, tw_base_name(r->module)));
 }
 
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line)

@@ -1,4 +1,4 @@
-/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_files.c (what is
+/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_absent.c (what is said where there are none), report_files.c (what is
  * written where, the page too). */
 #ifndef TW_REPORT_STATE_H
 #define TW_REPORT_STATE_H
@@ -7,6 +7,7 @@
 #include "analyzers/contexts.h"
 #include "cli/outfile.h"
 #include "cli/part.h"
+#include "names/absent.h"
 #include "report/costs.h"
 #include "report/rows.h"
 
@@ -39,6 +40,9 @@ struct report {
 	size_t n_strides;
 	uint64_t most_rows;           /* of the forms' numbers of rows the largest; 0: all */
 	struct tw_context_tree calls; /* --tree */
+	struct tw_absent absent;      /* what there is to say of a function of which nothing is in the table */
+	int looked;                   /* it has been found out */
+	uint64_t zero_rows;           /* of the last table: rows of functions that did not run */
 	int written;                  /* all that was asked for */
 	struct tw_outfile page_file, form_file[REPORT_FORMS];
 };
@@ -57,6 +61,14 @@ int report_is_shown(const struct report *r, const char *function, const char *mo
 
 /* Where a function or line stands, in one text: the caller frees it. NULL: no memory. */
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line);
+
+/* ---- report_absent.c ---- */
+
+/* About the function that was asked for, of which nothing is in the table. */
+const struct tw_absent *report_absent(struct report *r);
+
+/* Where the table has no row of what was asked for by name: says why. 0, a negative enum tw_error, or an exit status: it is nowhere. */
+int report_judge(struct report *r);
 
 /* ---- report_files.c ---- */
 

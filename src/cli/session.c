@@ -2,9 +2,11 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/request.h"
+#include "names/absent.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int chunk_is_seen(void *context, size_t thread, size_t chunk)
 {
@@ -83,6 +85,19 @@ int tw_session_open(struct tw_session *s, const char *command, const struct tw_r
 	return status;
 }
 
+/* Why nothing of a function was met, FUNCTION or MODULE!FUNCTION. NULL: there is no memory to say so. */
+static char *why_absent(const struct tw_session *s, const char *wanted)
+{
+	struct tw_absent absent;
+	const char *bang = strchr(wanted, '!'), *function = bang ? bang + 1 : wanted;
+	char *module = bang ? strndup(wanted, (size_t)(bang - wanted)) : NULL;
+	const char *view = s->request->view.module;
+	char *sentence = tw_absent_look(s->recording, function, module ? module : view, &absent) ? NULL : tw_absent_sentence(&absent, function);
+	tw_absent_free(&absent);
+	free(module);
+	return sentence;
+}
+
 /* What the answer does not tell: files that have changed, names that were not met. */
 static int tell_more(const struct tw_session *s)
 {
@@ -91,7 +106,10 @@ static int tell_more(const struct tw_session *s)
 		tw_names_report(s->command, tw_context_opened_names(s->context));
 	if (!s->stage.views || tw_views_found(s->stage.views, &what))
 		return 0;
-	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s\n", tw_cli_program, s->command, what, s->dir);
+	char *why = what == s->request->view.function ? why_absent(s, what) : NULL;
+	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s%s%s\n", tw_cli_program, s->command, what, s->dir,
+	        why ? ": " : "", why ? why : "");
+	free(why);
 	return 1;
 }
 

@@ -1,5 +1,6 @@
 #include "names/before.h"
 #include "names/demangle.h"
+#include "names/near.h"
 #include "names/places.h"
 
 #include <dwarf.h>
@@ -12,75 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NEAR = 3, LONGEST = 120, MEANT = 4 };
+enum { LONGEST = 120, MEANT = 4 };
 
 struct look {
 	const char *function;
 	struct tw_before_answer *answer;
 	int found, inlined;
-	const char *near[NEAR]; /* the nearest first; strings of the files */
-	unsigned distance[NEAR];
+	struct tw_near near;
 	const char *meant[MEANT]; /* linker's names whose readable form is that of the function */
 	int n_meant;
 };
-
-/* ---- names that are near ---- */
-
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
-unsigned tw_before_distance(const char *a, const char *b, unsigned most)
-{
-	const size_t n = strlen(a), m = strlen(b);
-	unsigned row[3][LONGEST + 1], *two = row[0], *one = row[1], *now = row[2];
-	if (n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > most)
-		return most + 1;
-	for (unsigned k = 0; k <= m; k++)
-		one[k] = k;
-	for (size_t i = 1; i <= n; i++) {
-		now[0] = (unsigned)i;
-		for (size_t k = 1; k <= m; k++) {
-			now[k] = least(least(one[k], now[k - 1]) + 1, one[k - 1] + (a[i - 1] != b[k - 1]));
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				now[k] = least(now[k], two[k - 2] + 1);
-		}
-		unsigned *oldest = two;
-		two = one;
-		one = now;
-		now = oldest;
-	}
-	return least(one[m], most + 1);
-}
-
-static void note_near(struct look *l, const char *name)
-{
-	const unsigned most = strlen(l->function) > 5 ? 3 : 2;
-	unsigned d = tw_before_distance(l->function, name, most);
-	for (int i = 0; i < NEAR; i++)
-		if (l->near[i] && !strcmp(l->near[i], name))
-			return;
-	for (int i = 0; i < NEAR && d <= most; i++) {
-		if (l->near[i] && l->distance[i] <= d)
-			continue;
-		const char *other = l->near[i];
-		const unsigned farther = l->distance[i];
-		l->near[i] = name;
-		l->distance[i] = d;
-		if (!other)
-			return;
-		name = other;
-		d = farther;
-	}
-}
-
-static void tell_near(const struct look *l)
-{
-	char *to = l->answer->near, *end = to + sizeof l->answer->near;
-	for (int i = 0; i < NEAR && l->near[i] && to < end; i++)
-		to += snprintf(to, (size_t)(end - to), "%s%s", i ? ", " : "", l->near[i]);
-}
 
 /* ---- one file ---- */
 
@@ -144,7 +86,7 @@ static void look_at_symbols(struct look *l, Dwfl_Module *m)
 		l->found = is_name(name, l->function);
 		note_meant(l, name);
 		if (GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE)
-			note_near(l, name);
+			tw_near_note(&l->near, name);
 	}
 }
 
@@ -200,17 +142,6 @@ static uint64_t offset_of(const char *path, uint64_t vaddr)
 }
 
 /* ---- the files ---- */
-
-int tw_before_is_module(const char *path, const char *module)
-{
-	const char *name = tw_base_name(path);
-	const size_t n = strlen(module);
-	if (!strcmp(path, module) || !strcmp(name, module))
-		return 1;
-	if (strncmp(name, module, n))
-		return 0;
-	return !strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(module + n - 3, ".so"));
-}
 
 /* The interpreter that the program asks for; "": none. */
 static void interpreter_of(const char *program, char to[PATH_MAX])
@@ -276,7 +207,7 @@ struct visit {
 static void visit(struct visit *v, const char *path)
 {
 	char real[PATH_MAX];
-	if (v->l->found || (v->wanted[0] && !tw_before_is_module(path, v->wanted) && (!realpath(path, real) || strcmp(real, v->wanted))))
+	if (v->l->found || (v->wanted[0] && !tw_is_module(path, v->wanted) && (!realpath(path, real) || strcmp(real, v->wanted))))
 		return;
 	if (v->wanted[0] == '/')
 		snprintf(v->w->module, sizeof v->w->module, "%s", tw_base_name(path));
@@ -314,7 +245,7 @@ void tw_before_look(const char *program, struct tw_where *w, struct tw_before_an
 	    .section_address = dwfl_offline_section_address,
 	};
 	*answer = (struct tw_before_answer){.what = TW_BEFORE_FOUND, .everywhere = !w->module[0]};
-	struct look l = {.function = w->function, .answer = answer};
+	struct look l = {.function = w->function, .answer = answer, .near = {.wanted = w->function}};
 	struct visit v = {.l = &l, .dwfl = dwfl_begin(&callbacks), .w = w};
 	if (!v.dwfl)
 		return;
@@ -325,7 +256,8 @@ void tw_before_look(const char *program, struct tw_where *w, struct tw_before_an
 	if (!l.found && l.n_meant)
 		take_meant(&l, w);
 	else
-		tell_near(&l);
+		tw_near_tell(&l.near, answer->near, sizeof answer->near);
+	tw_near_free(&l.near);
 	dwfl_end(v.dwfl);
 	if (!w->function[0] && !l.found)
 		answer->what = v.looked ? TW_BEFORE_MISSING : TW_BEFORE_NO_MODULE;

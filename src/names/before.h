@@ -29,10 +29,4 @@ struct tw_before_answer {
  */
 void tw_before_look(const char *program, struct tw_where *w, struct tw_before_answer *answer);
 
-/* Whether the file at `path` is the module that is meant: by its path, or by its name, which may leave out what follows ".so", and ".so" itself. */
-int tw_before_is_module(const char *path, const char *module);
-
-/* How many letters must be changed, put in, left out or exchanged with their neighbour to make one name the other; `most` + 1 if it is more than `most`. */
-unsigned tw_before_distance(const char *a, const char *b, unsigned most);
-
 #endif

@@ -412,16 +412,6 @@ void tw_names_data(struct tw_names *n, uint32_t image, uint64_t address, struct 
 
 /* ---- from a name to its places ---- */
 
-/* Whether a file is meant: by its path, its name, or its name without what is behind ".so" ("libc", "libc.so", "libc.so.6"). */
-static int is_module(const char *path, const char *wanted)
-{
-	const char *name = tw_base_name(path);
-	size_t n = strlen(wanted);
-	if (!strcmp(path, wanted) || !strcmp(name, wanted))
-		return 1;
-	return !strncmp(name, wanted, n) && (!strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(wanted + n - 3, ".so")));
-}
-
 struct search {
 	const char *name;
 	struct tw_named_place *places;
@@ -489,7 +479,7 @@ size_t tw_names_find(struct tw_names *n, const char *module, const char *name, u
 		for (size_t i = 0; i < tw_recording_n_modules(n->recording); i++) {
 			const struct tw_module *m = tw_recording_module(n->recording, i);
 			const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
-			if ((image == UINT32_MAX || image == k) && (!module || is_module(m->path, module)) &&
+			if ((image == UINT32_MAX || image == k) && (!module || tw_is_module(m->path, module)) &&
 			    tw_places_find(&n->places, TW_SYMBOLS_IMAGE(k), m->address) == i)
 				search_table(&s, t, k, m->address - tw_name_table_vaddr(t, m->offset));
 		}

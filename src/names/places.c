@@ -171,3 +171,14 @@ uint32_t tw_places_pid(const struct tw_places *p, uint32_t pid)
 		return pid;
 	return image < p->n_images ? p->image_pid[image] : 0;
 }
+
+int tw_is_module(const char *path, const char *wanted)
+{
+	const char *name = tw_base_name(path);
+	const size_t n = strlen(wanted);
+	if (!strcmp(path, wanted) || !strcmp(name, wanted))
+		return 1;
+	if (strncmp(name, wanted, n))
+		return 0;
+	return !strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(wanted + n - 3, ".so"));
+}

@@ -39,4 +39,7 @@ uint32_t tw_places_pid(const struct tw_places *p, uint32_t pid);
 /* A path without its directories. */
 const char *tw_base_name(const char *path);
 
+/* Whether the file at `path` is meant: by its path; by its name; or by its name without what follows ".so", and without ".so" ("libc", "libc.so", "libc.so.6"). */
+int tw_is_module(const char *path, const char *wanted);
+
 #endif

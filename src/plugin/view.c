@@ -1,5 +1,6 @@
 #include "plugin/view.h"
 #include "analyze/by_fragment.h"
+#include "names/places.h"
 #include "plugin/range.h"
 #include "recording/index.h"
 #include "recording/recording.h"
@@ -170,20 +171,13 @@ void tw_views_add_findings(struct tw_views *v, uint32_t findings)
 
 /* ---- code ---- */
 
-/* Whether `wanted` is this path or its last part. */
-static int is_file(const char *path, const char *wanted)
-{
-	const char *last = strrchr(path, '/');
-	return !strcmp(path, wanted) || (last && !strcmp(last + 1, wanted));
-}
-
 /* Whether code at pc is part of the view. */
 static int sees_code(struct tw_views *v, struct tw_names *names, uint32_t image, uint64_t pc)
 {
 	struct tw_code_name name;
 	tw_names_code(names, image, pc, &name);
-	int is_function = v->function && tw_names_is(&name, v->function) && (!v->function_module || is_file(name.path, v->function_module));
-	int in_file = v->view->module && is_file(*name.path ? name.path : name.module, v->view->module);
+	int is_function = v->function && tw_names_is(&name, v->function) && (!v->function_module || tw_is_module(name.path, v->function_module));
+	int in_file = v->view->module && tw_is_module(*name.path ? name.path : name.module, v->view->module);
 	v->found_function |= is_function;
 	v->found_module |= in_file;
 	return (is_function || !v->function) && (in_file || !v->view->module);

@@ -140,23 +140,31 @@ static void put_csv_heads(FILE *f, const struct tw_row_column *c)
 
 /* ---- the face ---- */
 
+static void put_title(const struct tw_rows *rows)
+{
+	fprintf(rows->f, "\n%s\n", rows->title);
+	put_heads(rows->f, rows->columns);
+}
+
 void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, const struct tw_row_column *columns)
 {
 	rows->name = name;
+	rows->title = title;
 	rows->columns = columns;
 	rows->n = 0;
 	if (rows->form == TW_ROWS_JSON) {
 		tw_json_open(rows->json, name, '[');
 	} else if (rows->form == TW_ROWS_CSV) {
 		put_csv_heads(rows->f, columns);
-	} else {
-		fprintf(rows->f, "\n%s\n", title);
-		put_heads(rows->f, columns);
+	} else if (!rows->late) {
+		put_title(rows);
 	}
 }
 
 void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells)
 {
+	if (rows->form == TW_ROWS_TEXT && rows->late && !rows->n)
+		put_title(rows);
 	if (rows->n++ >= rows->top && rows->top)
 		return;
 	if (rows->form == TW_ROWS_JSON)

@@ -36,9 +36,10 @@ struct tw_rows {
 	FILE *f;              /* where they go */
 	struct tw_json *json; /* of that form: open */
 	uint64_t top;         /* at most so many rows; 0: all */
+	int late;             /* text: title and heads come with the first row: not at all if there is none */
 	/* the rows' own */
 	const struct tw_row_column *columns;
-	const char *name;
+	const char *name, *title;
 	uint64_t n;
 };
 

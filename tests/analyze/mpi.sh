@@ -73,7 +73,7 @@ done
 ranks 3 mix --function main --json --output found chase.tw || fail "mix --function with 3 ranks"
 cmp plain found || fail "a window gives another answer"
 ranks 2 mix --function nowhere chase.tw >found 2>err && fail "--function nowhere succeeds"
-[ "$(cat err)" = "trackway-mpi analyze: nothing of 'nowhere' is in what was looked at of chase.tw" ] || fail "--function nowhere: $(cat err)"
+[ "$(cat err)" = "trackway-mpi analyze: nothing of 'nowhere' is in what was looked at of chase.tw: there is no function nowhere" ] || fail "--function nowhere: $(cat err)"
 
 # What ranks spend their time with: all that was replayed was so by one of them.
 ranks 3 mix --times chase.tw >found 2>err || fail "--times"

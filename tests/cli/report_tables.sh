@@ -147,7 +147,7 @@ once=$("$TW" report --json recording.tw | python3 -c 'import json, sys; print(js
 for option in '--function nosuch' '--module nosuch' '--lines --function nosuch' '--tree --function nosuch'; do
 	# shellcheck disable=SC2086
 	"$TW" report $option recording.tw >out 2>said && fail "$option: status 0"
-	grep -qE '(no function|no code of a file) nosuch ran$' said || fail "$option: $(cat said)"
+	grep -qE '(there is no function nosuch|no code of a file nosuch ran)$' said || fail "$option: $(cat said)"
 done
 
 # What would be left aside is refused.

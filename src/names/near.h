@@ -1,0 +1,26 @@
+/* Of many names those that are most like one: for who has mistyped it. */
+#ifndef TW_NEAR_H
+#define TW_NEAR_H
+
+#include <stddef.h>
+
+enum { TW_NEAR = 3 };
+
+/* All zeros but `wanted`, to begin with. */
+struct tw_near {
+	const char *wanted;
+	char *name[TW_NEAR]; /* copies, the nearest first; NULL: none */
+	unsigned distance[TW_NEAR];
+};
+
+/* Keeps a name that is near enough, unless there are nearer ones. Without memory it is passed over. */
+void tw_near_note(struct tw_near *n, const char *name);
+
+/* The names with commas between; "" if there are none. */
+void tw_near_tell(const struct tw_near *n, char *to, size_t size);
+void tw_near_free(struct tw_near *n);
+
+/* How many letters must be changed, put in, left out or exchanged with their neighbour to make one name the other; `most` + 1 if it is more than `most`. */
+unsigned tw_near_distance(const char *a, const char *b, unsigned most);
+
+#endif
