@@ -41,9 +41,9 @@ NOINLINE int fib(int n)
 {
 	return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
-int main()
+int main(int argc, char **)
 {
-	int s = 0;
+	int s = argc > 1 ? fib(29) : 0;
 	for (int i = 0; i < 3; i++)
 		s += catcher() + setter();
 	return (s + fib(10)) & 0;
@@ -103,6 +103,16 @@ assert [r["function"] for r in csv.DictReader(open("tree.csv"))] == [r["function
 part = load("part")
 assert sum(r["instructions"] for r in part["tree"]) == part["totals"]["instructions"] < 21000 < tree["totals"]["instructions"]
 END_PYTHON
+
+# A long run is in many chunks, which are replayed at once where that may be: not for a tree.
+RECORD_OPTIONS=(--hot=0 --ring=1G) # small chunks
+recorded ./calls long
+RECORD_OPTIONS=()
+[ "$(info_value chunks recording.tw)" -gt 2 ] || fail "there are too few chunks for this test"
+for jobs in 1 2 3; do
+	"$TW" report --tree -n 0 -j $jobs recording.tw >tree.$jobs || fail "report --tree -j $jobs"
+	cmp tree.1 tree.$jobs || fail "with -j $jobs the tree is another one"
+done
 "$TW" report --tree --callers fib recording.tw >said 2>&1 && fail "--tree and --callers"
 grep -q -- '--tree' said || fail "$(cat said)"
 "$TW" report --tree --no-demangle recording.tw -n 0 | grep -q '__cxa_throw' || fail "--no-demangle"

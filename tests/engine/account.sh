@@ -10,6 +10,7 @@ int printf(const char *format, ...);
 int usleep(unsigned us);
 struct engine tw_engine;
 u64 tw_tsc(void) { return 0; }
+u64 tw_price_cost(const struct thread *of, u64 engine, u64 in_code) { return of && in_code ? engine : 0; }
 static struct tw_control in_channel;
 static struct tw_record_thread record;
 static struct thread t = {.record = &record};
@@ -70,6 +71,19 @@ static void carried(void)
 	tw_account_draw(a, &period, 1);
 	is("a rest stays, up to the share of a whole period", *a.allowance > 45 * MILLION && *a.allowance <= 91 * MILLION, 1);
 }
+static void lags(void)
+{
+	const struct tw_account a = *begin(1000000);
+	u64 period = 0;
+	const u64 n = tw_account_draw(a, &period, 1), most = 1000 * MILLION;
+	is("what is drawn is not used", tw_account_lags(a, 0, most / 2, 0), 1);
+	is("what will be charged is", tw_account_lags(a, 0, most / 2, n + 1), 0);
+	is("nothing lags when the period begins", tw_account_lags(a, 0, 0, 0), 0);
+	tw_account_settle(a, 0, n, n);
+	is("as much is used as time has passed", tw_account_lags(a, 0, most / 2, 0), 0);
+	is("less is used than time has passed", tw_account_lags(a, 0, most * 9 / 10, 0), 1);
+	is("another period has other figures", tw_account_lags(a, 1, most, 0), 0);
+}
 static void charged(void)
 {
 	begin(1000000);
@@ -86,6 +100,7 @@ int main(void)
 	halves();
 	periods();
 	carried();
+	lags();
 	charged();
 	return failed;
 }
