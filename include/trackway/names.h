@@ -45,7 +45,9 @@ struct tw_name_frame {
 
 struct tw_code_name {
 	const char *function; /* as in the symbol table; by its module and address if there is no symbol: "gzip+0x3f40"; never NULL */
-	const char *module;   /* the file's name without directories, "[vdso]", "[jit]", "[anon]"; never NULL */
+	/* The file's name without directories, "[vdso]"; of code in no file "[jit]" if it has a name, else what its mapping is called, as "[JIT code of node]", "[code on the stack of gcc]", or
+	 * "[anon]" if that is not known; never NULL. */
+	const char *module;
 	const char *path;     /* of the file, as mapped; "" if the code is in none */
 	uint64_t vaddr;       /* the file's own address for pc; pc if the code is in none */
 	uint64_t start;       /* where the function begins, as mapped; pc if that is not known */

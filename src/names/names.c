@@ -1,4 +1,5 @@
 /* The face of the names: where code is (places), and what the table of its file says. */
+#include "names/anonymous.h"
 #include "names/gather.h"
 #include "names/kept.h"
 #include "names/names.h"
@@ -25,7 +26,9 @@ struct tw_names {
 	size_t n_tables;
 	struct target *targets; /* sorted */
 	size_t n_targets;
-	pthread_mutex_t lock;  /* of the texts */
+	pthread_mutex_t lock;  /* of the texts, and of what is found when first asked for: */
+	struct tw_anonymous anonymous;
+	int has_anonymous;
 	struct tw_texts texts; /* names of what has no symbol */
 };
 
@@ -126,13 +129,13 @@ static int find_targets(struct tw_names *n)
 	return 1;
 }
 
-/* The nearest target of a call at or before pc that is not below `least`; pc if there is none. */
-static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t least)
+/* The nearest target of a call at or before pc that is not below `least`; `none` if there is none. */
+static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t least, uint64_t none)
 {
 	struct target key = {tw_places_pid(&n->places, pid), pc};
 	size_t until = tw_array_until(&key, n->targets, n->n_targets, sizeof key, by_place);
 	if (!until || n->targets[until - 1].pid != key.pid || n->targets[until - 1].pc < least)
-		return pc;
+		return none;
 	return n->targets[until - 1].pc;
 }
 
@@ -183,6 +186,7 @@ void tw_names_close(struct tw_names *n)
 	free(n->targets);
 	tw_places_free(&n->places);
 	tw_texts_free(&n->texts);
+	tw_anonymous_free(&n->anonymous);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
@@ -266,7 +270,7 @@ static uint64_t find_start(const struct tw_names *n, const struct place *p, uint
 {
 	const struct tw_name_function *f = find_function(p);
 	const uint64_t shift = pc - p->vaddr, gap = f ? f->start : gap_before(p), least = gap ? gap + shift : p->module->address;
-	uint64_t start = f ? least : called_before(n, pid, pc, least);
+	uint64_t start = f ? least : called_before(n, pid, pc, least, pc);
 	if (!f && start == pc && gap)
 		start = least;
 	*at = find_place(n, pid, start);
@@ -287,15 +291,50 @@ static void name_by_address(struct tw_names *n, const struct place *p, uint32_t 
 	out->function = own_text(n, text);
 }
 
+/* The mapping that code in no file is in; NULL: it is not known. */
+static const struct tw_anonymous_span *find_mapping(struct tw_names *n, uint32_t pid, uint64_t pc)
+{
+	pthread_mutex_lock(&n->lock);
+	if (!n->has_anonymous && !tw_anonymous_find(n->recording, &n->anonymous)) {
+		tw_anonymous_free(&n->anonymous);
+		n->anonymous = (struct tw_anonymous){0};
+	}
+	n->has_anonymous = 1;
+	pthread_mutex_unlock(&n->lock);
+	return tw_anonymous_at(&n->anonymous, tw_places_pid(&n->places, pid), pc);
+}
+
+/* Code that a process made begins at its mapping, or behind a function that has a name, or where a call leads. */
+static uint64_t least_made(const struct place *p, const struct tw_anonymous_span *mapping)
+{
+	const uint64_t gap = gap_before(p);
+	return gap > mapping->start ? gap : mapping->start;
+}
+
+/* Code in no file that nothing names. */
+static void name_made(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+{
+	char text[512];
+	const struct tw_anonymous_span *mapping = find_mapping(n, pid, pc);
+	if (mapping) {
+		const uint64_t least = least_made(p, mapping), start = called_before(n, pid, pc, least, least);
+		out->module = mapping->label;
+		out->start = start;
+		out->offset = pc - out->start;
+		snprintf(text, sizeof text, "%s+0x%llx", mapping->label, (unsigned long long)out->start);
+	} else {
+		snprintf(text, sizeof text, "[anonymous code 0x%llx]", (unsigned long long)pc);
+	}
+	out->function = own_text(n, text);
+}
+
 static void name_function(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
 {
-	char text[64];
 	if (name_by_symbol(n, p, out)) {
 		if (!*out->path)
 			out->module = "[jit]";
 	} else if (!*out->path) {
-		snprintf(text, sizeof text, "[anon 0x%llx]", (unsigned long long)pc);
-		out->function = own_text(n, text);
+		name_made(n, p, pid, pc, out);
 	} else if (*out->path == '[') {
 		out->function = out->path;
 	} else {
@@ -352,18 +391,20 @@ void tw_names_code(struct tw_names *n, uint32_t image, uint64_t pc, struct tw_co
 	out->why = why_not(&p, out);
 }
 
-int tw_names_is_bounded(const struct tw_names *n, uint32_t image, uint64_t pc, uint64_t *least)
+int tw_names_is_bounded(struct tw_names *n, uint32_t image, uint64_t pc, uint64_t *least)
 {
 	struct place p = find_place(n, image, pc);
 	const int bounded = find_function(&p) != NULL;
-	*least = bounded ? 0 : gap_before(&p);
+	const struct tw_anonymous_span *mapping = bounded || p.module ? NULL : find_mapping(n, image, pc);
+	*least = bounded ? 0 : mapping ? least_made(&p, mapping) : gap_before(&p);
 	return bounded;
 }
 
-void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out)
+void tw_names_place(struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out)
 {
 	struct place p = find_place(n, pid, pc);
-	*out = (struct tw_name_place){p.module ? p.module->path : "", p.vaddr};
+	const struct tw_anonymous_span *mapping = p.module ? NULL : find_mapping(n, pid, pc);
+	*out = (struct tw_name_place){p.module ? p.module->path : "", p.module ? p.module->path : mapping ? mapping->label : "[anon]", p.vaddr};
 }
 
 /* ---- data ---- */

@@ -20,16 +20,17 @@ int tw_name_is(const char *name, const char *wanted);
  * Whether it is known where the function at pc begins and ends: by a symbol, or by unwind information alone. If not, *least is where code begins that is in no such
  * function, by the file's own addresses; 0: that is not known. `pid` as below.
  */
-int tw_names_is_bounded(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t *least);
+int tw_names_is_bounded(struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t *least);
 
 /* Where a piece of code stands on disk. */
 struct tw_name_place {
-	const char *path; /* of the file, as mapped; "" if it is in none */
+	const char *path;   /* of the file, as mapped; "" if it is in none */
+	const char *object; /* the same; of code in no file what its mapping is called (anonymous.h), "[anon]" if it is not known */
 	uint64_t vaddr;   /* the file's own address for it; `pc` if it is in none */
 };
 
 /* `pid`: a process or an image, as in places.h. */
-void tw_names_place(const struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out);
+void tw_names_place(struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out);
 
 /* Calls `each` for the source files of lines that ran, once for each file with code. 0: there is no memory. */
 int tw_names_sources(const struct tw_names *n, void (*each)(void *context, const char *path), void *context);

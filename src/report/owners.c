@@ -111,7 +111,7 @@ static uint32_t object_of(struct tw_owners *o, uint32_t image, uint64_t pc, uint
 	struct tw_name_place place;
 	tw_names_place(o->names, image, pc, &place);
 	*vaddr = place.vaddr;
-	return tw_texts_number(&o->objects, place.path[0] ? place.path : "[anon]");
+	return tw_texts_number(&o->objects, place.object);
 }
 
 static int add_target(struct tw_owners *o, uint32_t pid, uint64_t pc)
@@ -172,7 +172,8 @@ int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called,
 	uint64_t least;
 	int error = 0;
 	tw_names_code(o->names, image, pc, &name);
-	uint32_t object = tw_texts_number(&o->objects, name.path[0] ? name.path : "[anon]");
+	uint64_t vaddr;
+	uint32_t object = object_of(o, TW_SYMBOLS_IMAGE(image), pc, &vaddr);
 	if (object == TW_NO_TEXT)
 		return TW_ERR_MEMORY;
 	if (!name.known && !tw_names_is_bounded(o->names, TW_SYMBOLS_IMAGE(image), pc, &least))

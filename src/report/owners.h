@@ -2,7 +2,7 @@
  * Owners: the functions that code belongs to, by number.
  *
  * A function is known by the file its code is in and by where it begins there, so it has one number in all processes. Code without symbols is told
- * apart by unwind information, and where there is none by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is "[anon]".
+ * apart by unwind information, and where there is none by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is of an object that is called after its mapping.
  */
 #ifndef TW_OWNERS_H
 #define TW_OWNERS_H

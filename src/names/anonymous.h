@@ -1,0 +1,27 @@
+/*
+ * Code in no file: which mapping it is in, by the recording's events, and what to call it: "[JIT code of node]". For code that neither a perf map nor a jitdump file names.
+ */
+#ifndef TW_ANONYMOUS_H
+#define TW_ANONYMOUS_H
+
+#include <trackway/recording.h>
+
+struct tw_anonymous_span {
+	uint64_t start, end;
+	uint32_t pid;
+	char *label; /* the same for all spans of a kind and program */
+};
+
+struct tw_anonymous {
+	struct tw_anonymous_span *items; /* by process, then address, then time */
+	size_t n;
+};
+
+/* Finds the mappings without a file that could be executed at some time. 0: no memory; tw_anonymous_free in any case. */
+int tw_anonymous_find(const struct tw_recording *r, struct tw_anonymous *out);
+void tw_anonymous_free(struct tw_anonymous *a);
+
+/* What covers pc in a process; the newest where several did. NULL: nothing is known. */
+const struct tw_anonymous_span *tw_anonymous_at(const struct tw_anonymous *a, uint32_t pid, uint64_t pc);
+
+#endif
