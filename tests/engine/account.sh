@@ -71,18 +71,16 @@ static void carried(void)
 	tw_account_draw(a, &period, 1);
 	is("a rest stays, up to the share of a whole period", *a.allowance > 45 * MILLION && *a.allowance <= 91 * MILLION, 1);
 }
-static void lags(void)
+static void rests(void)
 {
-	const struct tw_account a = *begin(1000000);
-	u64 period = 0;
-	const u64 n = tw_account_draw(a, &period, 1), most = 1000 * MILLION;
-	is("what is drawn is not used", tw_account_lags(a, 0, most / 2, 0), 1);
-	is("what will be charged is", tw_account_lags(a, 0, most / 2, n + 1), 0);
-	is("nothing lags when the period begins", tw_account_lags(a, 0, 0, 0), 0);
+	const struct tw_account a = *begin(1024000);
+	u64 period = 0, n = tw_account_draw(a, &period, 1);
+	is("what has been drawn is not used yet: half of the period, half of the share", tw_account_draw_rest(a, 0, 500 * MILLION), 512000);
+	is("no more than there is", tw_account_draw_rest(a, 0, 1000 * MILLION), 0);
+	tw_account_settle(a, 0, 512000, 400000);
 	tw_account_settle(a, 0, n, n);
-	is("as much is used as time has passed", tw_account_lags(a, 0, most / 2, 0), 0);
-	is("less is used than time has passed", tw_account_lags(a, 0, most * 9 / 10, 0), 1);
-	is("another period has other figures", tw_account_lags(a, 1, most, 0), 0);
+	is("what is given back is left", tw_account_draw_rest(a, 0, 1000 * MILLION) == 112000, 1);
+	is("nothing for another period", tw_account_draw_rest(a, 1, 500 * MILLION), 0);
 }
 static void charged(void)
 {
@@ -100,7 +98,7 @@ int main(void)
 	halves();
 	periods();
 	carried();
-	lags();
+	rests();
 	charged();
 	return failed;
 }

@@ -105,6 +105,7 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 			context = tw_instr()->context;
 			continue;
 		}
+		tw_budget_wait(t);
 		tw_lock(&tw_engine.lock);
 		struct fragment *f = next_fragment(t, x, context);
 		bool beyond_file = false;

@@ -178,12 +178,21 @@ void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used)
 	}
 }
 
-bool tw_account_lags(struct tw_account a, u64 period, u64 passed, u64 uncharged)
+u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed)
 {
-	const u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED), allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
-	const u64 drawn = word & TW_BUDGET_DRAWN, granted = smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
-	const u64 period_ns = control()->period, share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
-	return is_of(word, period) && drawn - granted + uncharged < share;
+	const u64 period_ns = control()->period;
+	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
+	for (;;) {
+		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
+		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
+		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
+		if (!is_of(word, period) || n < LEAST_NS)
+			return 0;
+		if (!__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(a.granted, n, __ATOMIC_RELAXED);
+		return n;
+	}
 }
 
 bool tw_account_has(struct tw_account a)

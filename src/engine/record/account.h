@@ -27,8 +27,11 @@ void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used);
 /* Is there something left? */
 bool tw_account_has(struct tw_account a);
 
-/* `passed` ns of the period have gone by, and there are so many that have not been charged yet: has less been used than this part of the period's share? So some would be left when it ends. */
-bool tw_account_lags(struct tw_account a, u64 period, u64 passed, u64 uncharged);
+/*
+ * `passed` ns of the period have gone by: draws by how much less has been used than this part of the period's share, and returns how much that is. So much would be left over when the period ends. 0: there
+ * is no such rest, or it is too small, or the account is of another period.
+ */
+u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed);
 
 /* What a period's figures are added to. */
 struct tw_budget_period *tw_account_figures(u64 period);

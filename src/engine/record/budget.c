@@ -1,5 +1,6 @@
 #include "engine/record/budget.h"
 #include "engine/record/account.h"
+#include "engine/record/buffer.h"
 #include "engine/record/charge.h"
 #include "engine/record/cycles.h"
 #include "engine/record/price.h"
@@ -59,13 +60,11 @@ static void charge(struct thread *t, u64 period)
 
 /* ---- the mode ---- */
 
-/* Is there room to record into, or may the thread wait for some? One that has run bare for lack of it does so until there is more. */
-static bool has_room(struct thread *t)
+/* Is there room to record into? One that has run bare for lack of it does so until there is more. */
+static bool has_room(const struct thread *t)
 {
-	struct tw_budget_thread *b = &t->record->budget;
 	const u32 others = tw_sizes()->buffers - 1;
-	b->waits = tw_charge_empty_buffers(t) < (b->waits ? larger(1, others / 2) : 1) && !tw_charge_may_wait(t);
-	return !b->waits;
+	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? larger(1, others / 2) : 1);
 }
 
 static bool is_asynchronous(void)
@@ -162,16 +161,49 @@ static u64 draw_for(struct thread *t)
 	return n;
 }
 
-static bool look(struct thread *t)
+/* The thread is charged for what it did up to now, and its account is that of the period that it is. Returns the time. */
+static u64 come_to_now(struct thread *t)
 {
-	struct tw_budget_thread *b = &t->record->budget;
 	const u64 now = tw_cycles_clock(CLOCK_MONOTONIC), period = (now - control()->begun) / control()->period;
 	tw_cycles_measure(now);
 	charge(t, period);
+	t->record->budget.granted = 0;
+	tw_account_look(tw_account_of(t), period);
+	return now;
+}
+
+static void charge_wait(struct thread *t, u64 drawn, u64 ns)
+{
+	const struct tw_account a = tw_account_of(t);
+	struct tw_budget_period *f = tw_account_figures(t->record->budget.period);
+	tw_account_settle(a, t->record->budget.period, drawn, ns);
+	tw_account_add(&f->used, ns);
+	tw_account_add(&f->cpu, ns);
+	__atomic_fetch_add(a.cpu, ns, __ATOMIC_RELAXED);
+	tw_account_add(&control()->waited, ns);
+}
+
+void tw_budget_wait(struct thread *t)
+{
+	struct tw_budget_thread *b = &t->record->budget;
+	if (tw_budget_steady(t) || !b->begun || control()->bare || !wants_some(b) || tw_budget_at_translation() || has_room(t))
+		return;
+	const u64 now = come_to_now(t), passed = now - control()->begun - b->period * control()->period;
+	const u64 drawn = tw_account_draw_rest(tw_account_of(t), b->period, passed);
+	if (!drawn)
+		return;
+	charge_wait(t, drawn, smaller(tw_buffer_await(t, drawn), drawn)); /* beyond that it waited for a processor */
+	b->waits = !tw_charge_empty_buffers(t);
+}
+
+static bool look(struct thread *t)
+{
+	struct tw_budget_thread *b = &t->record->budget;
+	const u64 now = come_to_now(t);
 	const bool first = !b->begun;
 	b->begun = true;
-	tw_account_look(tw_account_of(t), period);
-	b->granted = has_room(t) ? draw_for(t) : 0;
+	b->waits = !has_room(t);
+	b->granted = b->waits ? 0 : draw_for(t);
 	if (control()->bare) {
 		tw_account_settle(tw_account_of(t), b->period, b->granted, 0);
 		b->granted = 0;

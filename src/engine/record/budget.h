@@ -18,7 +18,7 @@
  *    whose processors are shared out by another, setting it may take longer than the first time it is set for, and the thread would get no further. One that has come again already
  *    waits for the handler to return (signal/action.c).
  *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it, which is charged and records nothing; unless so little has been used by then that some of the period's
- *    share would be left over (charge.h).
+ *    share would be left over: so long it waits.
  *  - A thread that crosses tells so in its stream (WINDOW, with the reason), and, going on to record, writes a keyframe, before it enters the cache again.
  */
 #ifndef TW_BUDGET_H
@@ -29,6 +29,12 @@
 /* A thread begins to write to its slot, or ends. */
 void tw_budget_attach(struct thread *t);
 void tw_budget_detach(struct thread *t);
+
+/*
+ * The thread is about to enter, and to look: if the collector has too few buffers left it waits, for as long as what would be left over of the period's share lasts. That is charged, and records
+ * nothing, but is better than not to use it at all. Without the lock.
+ */
+void tw_budget_wait(struct thread *t);
 
 /* As tw_window_look: the thread, about to enter, sees how much is left. Under the lock. True: it goes on in the other mode. */
 bool tw_budget_look(struct thread *t);

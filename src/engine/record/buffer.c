@@ -12,6 +12,7 @@
 #include "engine/x86_64/glue.h"
 #include <asm/unistd.h>
 #include <linux/futex.h>
+#include <linux/time.h>
 #include <linux/time_types.h>
 
 /* What stands in a buffer for so many cycles is old: a tenth of a second or so. Beyond so many slots there is a crowd. */
@@ -111,6 +112,21 @@ static bool wait_empty(struct thread *t, struct tw_slot *s, u32 b)
 	tw_count_cycles(TW_COUNT_WAITING_CYCLES, began, tw_tsc());
 	tw_charge_waited(t, tw_cycles_to_ns(tw_tsc() - began));
 	return alive;
+}
+
+u64 tw_buffer_await(struct thread *t, u64 most_ns)
+{
+	struct tw_slot *s = tw_slot_of(t);
+	const u32 next = (s->current + 1) % tw_sizes()->buffers;
+	const u64 began = tw_cycles_clock(CLOCK_MONOTONIC);
+	u64 now = began;
+	while (now - began < most_ns && !t->has_deferred && LOAD_ACQUIRE(&s->buffer[next].state) != TW_BUFFER_EMPTY) {
+		const u64 left = most_ns - (now - began);
+		const struct __kernel_timespec pause = {(i64)(left / 1000000000), (i64)(left % 1000000000)};
+		tw_sys4(__NR_futex, &s->buffer[next].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
+		now = tw_cycles_clock(CLOCK_MONOTONIC);
+	}
+	return now - began;
 }
 
 /* From here on the thread writes over one buffer of its slot again and again, and nobody reads it. */

@@ -33,22 +33,12 @@ void tw_charge_end(struct thread *t, u64 began)
 		    t->record->bare ? tw_cycles_to_ns(tw_tsc() - began) : tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
-bool tw_charge_may_wait(const struct thread *t)
-{
-	const struct tw_budget_control *c = &tw_engine.control->budget;
-	const struct tw_budget_thread *b = &t->record->budget;
-	const u64 began = c->begun + b->period * c->period, now = tw_cycles_clock(CLOCK_MONOTONIC);
-	const u64 uncharged = t->record->bare ? 0 : tw_price_cost(t, b->engine, ~0ull) + b->waited;
-	return now > began && tw_account_lags(tw_account_of((struct thread *)t), b->period, now - began, uncharged + b->longest);
-}
-
 void tw_charge_waited(struct thread *t, u64 ns)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	if (!tw_charge_is_made(t) || t->record->bare)
 		return;
 	b->waited += ns;
-	b->longest = ns > b->longest ? ns : b->longest - b->longest / 8 + ns / 8;
 	__atomic_fetch_add((u64 *)&tw_engine.control->budget.waited, ns, __ATOMIC_RELAXED);
 }
 
@@ -56,6 +46,6 @@ void tw_charge_switched(struct thread *t, u64 bytes)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	b->past += bytes;
-	if (tw_charge_is_made(t) && !t->record->bare && !t->record->tallied && !tw_charge_empty_buffers(t) && !tw_charge_may_wait(t))
+	if (tw_charge_is_made(t) && !t->record->bare && !t->record->tallied && !tw_charge_empty_buffers(t))
 		b->due = true;
 }

@@ -17,14 +17,10 @@ bool tw_charge_is_made(const struct thread *t);
 u64 tw_charge_begin(const struct thread *t);
 void tw_charge_end(struct thread *t, u64 began);
 
-/*
- * May the thread wait for the collector? That is charged, and records nothing; but what the budget would have left over at the end of the period is better spent so than not at all. Each wait may be
- * as long as the longest of late.
- */
-bool tw_charge_may_wait(const struct thread *t);
+/* A thread that records had to wait for the collector. */
 void tw_charge_waited(struct thread *t, u64 ns);
 
-/* A buffer of records is done with, of which so many bytes were written, and another has been taken. A thread that has no more is to look at its budget, unless it may wait. */
+/* A buffer of records is done with, of which so many bytes were written, and another has been taken. A thread that has no more is to look at its budget. */
 void tw_charge_switched(struct thread *t, u64 bytes);
 
 /* How many of the thread's buffers the collector has given back. */

@@ -63,7 +63,6 @@ struct tw_budget_thread {
 	u64 engine;  /* ns of CPU time that the engine took for it since then */
 	u64 granted; /* ns that it has drawn and not been charged for */
 	u64 waited;  /* ns for which it has waited for the collector, since it looked last */
-	u64 longest; /* ... at a time, of late */
 	struct tw_budget_late of_late;
 	u64 repeat;               /* ns after which the timer comes once more, if the thread has not looked by then */
 	u64 period;               /* from which */
