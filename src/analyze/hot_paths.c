@@ -142,13 +142,29 @@ static void consider(struct choice *best, uint32_t symbol, uint64_t times, uint6
 		*best = (struct choice){symbol, times, share};
 }
 
+/* Blocks are numbered as workers come by them; where they stand is the same each time. */
+static int stands_before(const struct tw_path_block *a, const struct tw_path_block *b)
+{
+	if (a->image != b->image)
+		return a->image < b->image;
+	return a->pc != b->pc ? a->pc < b->pc : a->n_insns < b->n_insns;
+}
+
+static void consider_block(const struct finder *f, struct choice *best, uint32_t block, uint64_t turns)
+{
+	const uint64_t share = turns * f->blocks[block].left;
+	if (share && share == best->share && stands_before(&f->p->blocks[block], &f->p->blocks[best->symbol]))
+		*best = (struct choice){0};
+	consider(best, block, turns, share);
+}
+
 /* A share of 0: there is none. `turns`: room for a number for each block. */
 static struct choice choose(struct finder *f, uint64_t *turns)
 {
 	struct choice best = {0};
 	count_turns(f, turns);
 	for (uint32_t i = 1; i < f->p->n_blocks; i++)
-		consider(&best, i, turns[i], turns[i] * f->blocks[i].left);
+		consider_block(f, &best, i, turns[i]);
 	for (uint32_t r = 0; r < f->p->grammar.n_rules; r++) {
 		const struct facts *rule = &f->rules[r];
 		if (rule->turns == 1 && rule->written <= f->most)

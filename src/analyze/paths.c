@@ -9,25 +9,40 @@
 /* Symbols of a segment, and of what joins segments. The first is chosen to stay in a processor's cache: twice as fast as with a million. */
 enum { SEGMENT = 1 << 18, JOINED = 1 << 17 };
 
+/* What makes grammars, for one state after another. */
+struct makers {
+	struct tw_sequitur *segment, *joined;
+};
+
+enum { MOST_SPARE = 16 };
+
 /* What all states share: the blocks, by number and by what they are. */
 struct shared {
 	const struct tw_recording *recording;
 	struct tw_paths *out;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* of all that follows */
+	struct makers spare[MOST_SPARE];
+	size_t n_spare;
 	struct tw_path_block *blocks;
 	uint32_t n_blocks, room;
 	uint32_t *index; /* numbers, by open addressing; 0: empty */
 	uint32_t mask;
 };
 
+/*
+ * What is made of each chunk is made apart: segments end with the chunk, and so does what joins them. So the grammar is the same however many workers there are. At the end what
+ * was made of a thread's chunks is joined.
+ */
 struct state {
 	struct shared *shared;
-	struct tw_by_fragment fragments; /* of each the numbers of its blocks, where they are known */
+	struct tw_by_fragment fragments; /* of each the numbers of its blocks in this image, where they are known */
 	struct tw_grammar grammar;
 	struct tw_path_thread *threads;
 	size_t n_threads;
-	struct tw_sequitur *segment, *joined;
-	uint32_t image; /* of the newest thread */
+	struct makers make;
+	uint32_t image;    /* of the newest thread, which is */
+	size_t thread;     /* this one of the recording, */
+	size_t next_chunk; /* and this chunk of it comes next */
 };
 
 /* ---- blocks ---- */
@@ -112,58 +127,123 @@ static struct tw_path_thread *newest(struct state *s)
 	return &s->threads[s->n_threads - 1];
 }
 
-/* What joins segments goes to the thread's symbols. */
-static int end_joined(struct state *s)
+/* What joins goes to these symbols. */
+static int end_joined(struct state *s, struct tw_symbol_list *to)
 {
-	int ok = tw_grammar_take(&s->grammar, s->joined, &newest(s)->start);
-	tw_sequitur_clear(s->joined);
+	int ok = tw_grammar_take(&s->grammar, s->make.joined, to);
+	tw_sequitur_clear(s->make.joined);
 	return ok;
 }
 
-static int join(struct state *s, uint32_t symbol)
+static int join(struct state *s, const struct tw_symbol_list *from, struct tw_symbol_list *to)
 {
-	tw_sequitur_push(s->joined, tw_grammar_phrase(symbol));
-	return !tw_sequitur_full(s->joined) || end_joined(s);
+	int ok = 1;
+	for (uint64_t i = 0; ok && i < from->n; i++) {
+		tw_sequitur_push(s->make.joined, tw_grammar_phrase(from->symbols[i]));
+		ok = !tw_sequitur_full(s->make.joined) || end_joined(s, to);
+	}
+	return ok;
 }
 
 /* The segment's rules become the grammar's, its start what is to be joined. */
 static int end_segment(struct state *s)
 {
 	struct tw_symbol_list start = {0};
-	int ok = tw_grammar_take(&s->grammar, s->segment, &start);
-	tw_sequitur_clear(s->segment);
-	for (uint64_t i = 0; ok && i < start.n; i++)
-		ok = join(s, start.symbols[i]);
+	int ok = tw_grammar_take(&s->grammar, s->make.segment, &start);
+	tw_sequitur_clear(s->make.segment);
+	ok = ok && join(s, &start, &newest(s)->start);
 	tw_symbol_list_free(&start);
 	return ok;
 }
 
-static int end_thread(struct state *s)
+static int end_chunk(struct state *s)
 {
-	return !s->n_threads || (end_segment(s) && end_joined(s));
+	return !s->n_threads || (end_segment(s) && end_joined(s, &newest(s)->start));
 }
 
 static int push(struct state *s, uint32_t symbol)
 {
-	tw_sequitur_push(s->segment, symbol);
-	return !tw_sequitur_full(s->segment) || end_segment(s);
+	tw_sequitur_push(s->make.segment, symbol);
+	return !tw_sequitur_full(s->make.segment) || end_segment(s);
+}
+
+static struct tw_path_thread *add_thread(struct state *s, uint32_t thread)
+{
+	struct tw_path_thread *threads = realloc(s->threads, (s->n_threads + 1) * sizeof *threads);
+	if (!threads)
+		return NULL;
+	s->threads = threads;
+	threads[s->n_threads] = (struct tw_path_thread){.thread = thread};
+	return &threads[s->n_threads++];
 }
 
 static int begin_thread(struct state *s, uint32_t thread)
 {
-	if (!end_thread(s))
-		return 0;
-	struct tw_path_thread *threads = realloc(s->threads, (s->n_threads + 1) * sizeof *threads);
-	if (!threads)
-		return 0;
-	s->threads = threads;
-	s->threads[s->n_threads++] = (struct tw_path_thread){.thread = thread};
 	const struct tw_recording *r = s->shared->recording;
-	s->image = tw_profile_image_of_thread(r, tw_recording_find_thread(r, thread));
+	if (!add_thread(s, thread))
+		return 0;
+	s->thread = tw_recording_find_thread(r, thread);
+	s->next_chunk = 0;
+	const uint32_t image = tw_profile_image_of_thread(r, s->thread);
+	if (image != s->image)
+		tw_by_fragment_free(&s->fragments, free);
+	s->image = image;
+	return 1;
+}
+
+/* Whether the batch is of another chunk than the one before. */
+static int begins_chunk(struct state *s, const struct tw_batch *b)
+{
+	const struct tw_recording *r = s->shared->recording;
+	const size_t n = tw_recording_thread(r, s->thread)->n_chunks, was = s->next_chunk;
+	while (s->next_chunk < n && tw_recording_chunk_info(r, s->thread, s->next_chunk)->first_insn <= b->first_insn)
+		s->next_chunk++;
+	return s->next_chunk > was;
+}
+
+/* Ends what was made of the chunk before. */
+static int come_to(struct state *s, const struct tw_batch *b)
+{
+	const int other = !s->n_threads || newest(s)->thread != b->thread;
+	if (!other && !begins_chunk(s, b))
+		return 1;
+	if (!end_chunk(s) || (other && !begin_thread(s, b->thread)))
+		return 0;
+	begins_chunk(s, b);
 	return 1;
 }
 
 /* ---- the analyzer ---- */
+
+static void free_makers(struct makers *m)
+{
+	tw_sequitur_free(m->segment);
+	tw_sequitur_free(m->joined);
+	*m = (struct makers){0};
+}
+
+/* Makers that another state has left, cleared; or none. */
+static struct makers take_spare(struct shared *shared)
+{
+	struct makers m = {0};
+	pthread_mutex_lock(&shared->lock);
+	if (shared->n_spare)
+		m = shared->spare[--shared->n_spare];
+	pthread_mutex_unlock(&shared->lock);
+	return m;
+}
+
+static void leave_makers(struct state *s)
+{
+	struct shared *shared = s->shared;
+	pthread_mutex_lock(&shared->lock);
+	if (s->make.segment && s->make.joined && shared->n_spare < MOST_SPARE) {
+		shared->spare[shared->n_spare++] = s->make;
+		s->make = (struct makers){0};
+	}
+	pthread_mutex_unlock(&shared->lock);
+	free_makers(&s->make);
+}
 
 static void free_state(struct state *s)
 {
@@ -172,8 +252,7 @@ static void free_state(struct state *s)
 	for (size_t i = 0; i < s->n_threads; i++)
 		tw_symbol_list_free(&s->threads[i].start);
 	free(s->threads);
-	tw_sequitur_free(s->segment);
-	tw_sequitur_free(s->joined);
+	leave_makers(s);
 	free(s);
 }
 
@@ -183,9 +262,11 @@ static void *begin(void *arg)
 	if (!s)
 		return NULL;
 	s->shared = arg;
-	s->segment = tw_sequitur_new(SEGMENT);
-	s->joined = tw_sequitur_new(JOINED);
-	if (s->segment && s->joined)
+	s->image = TW_NO_INDEX;
+	s->make = take_spare(s->shared);
+	if (!s->make.segment)
+		s->make = (struct makers){tw_sequitur_new(SEGMENT), tw_sequitur_new(JOINED)};
+	if (s->make.segment && s->make.joined)
 		return s;
 	free_state(s);
 	return NULL;
@@ -231,7 +312,7 @@ static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
 	int error = 0;
-	if ((!s->n_threads || newest(s)->thread != b->thread) && !begin_thread(s, b->thread))
+	if (!come_to(s, b))
 		return TW_ERR_MEMORY;
 	if (has_gaps(b))
 		return take_with_gaps(s, b);
@@ -242,21 +323,20 @@ static int batch(void *state, const struct tw_batch *b)
 
 static int merge_thread(struct state *s, const struct tw_path_thread *from, const uint32_t *map)
 {
-	if ((!s->n_threads || newest(s)->thread != from->thread) && !begin_thread(s, from->thread))
-		return 0;
-	for (uint64_t i = 0; i < from->start.n; i++) {
-		uint32_t symbol = from->start.symbols[i];
-		if (!join(s, symbol < TW_GRAMMAR_RULE ? symbol : map[symbol - TW_GRAMMAR_RULE]))
-			return 0;
+	struct tw_path_thread *to = s->n_threads && newest(s)->thread == from->thread ? newest(s) : add_thread(s, from->thread);
+	int ok = to != NULL;
+	for (uint64_t i = 0; ok && i < from->start.n; i++) {
+		const uint32_t symbol = from->start.symbols[i];
+		ok = tw_symbol_list_add(&to->start, symbol < TW_GRAMMAR_RULE ? symbol : map[symbol - TW_GRAMMAR_RULE]);
 	}
-	return 1;
+	return ok;
 }
 
 static int merge(void *state, void *later)
 {
 	struct state *s = state, *from = later;
 	uint32_t *map = NULL;
-	int ok = end_thread(from) && (!s->n_threads || end_segment(s)) && tw_grammar_add(&s->grammar, &from->grammar, &map);
+	int ok = end_chunk(s) && end_chunk(from) && tw_grammar_add(&s->grammar, &from->grammar, &map);
 	for (size_t i = 0; ok && i < from->n_threads; i++)
 		ok = merge_thread(s, &from->threads[i], map);
 	free(map);
@@ -264,12 +344,24 @@ static int merge(void *state, void *later)
 	return ok ? 0 : TW_ERR_MEMORY;
 }
 
+/* What was made of all chunks of a thread is joined. */
+static int join_thread(struct state *s, struct tw_path_thread *t)
+{
+	struct tw_symbol_list joined = {0};
+	int ok = join(s, &t->start, &joined) && end_joined(s, &joined);
+	tw_symbol_list_free(&t->start);
+	t->start = joined;
+	return ok;
+}
+
 static int end(void *state, int error)
 {
 	struct state *s = state;
 	struct tw_paths *out = s->shared->out;
-	if (!error && !end_thread(s))
-		error = TW_ERR_MEMORY;
+	int ok = !error && end_chunk(s);
+	for (size_t i = 0; ok && i < s->n_threads; i++)
+		ok = join_thread(s, &s->threads[i]);
+	error = error || ok ? error : TW_ERR_MEMORY;
 	if (!error) {
 		*out = (struct tw_paths){.grammar = s->grammar, .threads = s->threads, .n_threads = s->n_threads};
 		s->grammar = (struct tw_grammar){0};
@@ -284,8 +376,14 @@ int tw_paths_run(const struct tw_recording *r, const struct tw_replay_options *o
 {
 	static const struct tw_analyzer paths = {.name = "paths", .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct shared shared = {.recording = r, .out = out, .lock = PTHREAD_MUTEX_INITIALIZER, .n_blocks = 1};
+	struct tw_replay_options replay = {0};
 	memset(out, 0, sizeof *out);
-	int error = tw_replay(r, options, &paths, &shared);
+	if (options)
+		replay = *options;
+	replay.grain = 1;
+	int error = tw_replay(r, &replay, &paths, &shared);
+	while (shared.n_spare)
+		free_makers(&shared.spare[--shared.n_spare]);
 	free(shared.index);
 	if (error) {
 		free(shared.blocks);

@@ -21,7 +21,7 @@ struct block {
 	uint8_t manner; /* enum manner */
 };
 
-/* A fragment, as far as it has been executed. */
+/* A fragment, as far as it has been executed in the newest thread's image: processes that execute different programs may share it. */
 struct code {
 	const struct tw_descriptor *descriptor;
 	const struct tw_lackey_insn *insns;
@@ -423,14 +423,20 @@ static void settle(struct state *s)
 
 /* ---- the analyzer ---- */
 
-static void free_state(struct state *s)
+static void free_code(struct state *s)
 {
 	for (int i = 0; i < 65536; i++) {
 		for (int k = 0; s->row[i] && k < 65536; k++)
 			free(s->row[i][k]);
 		free(s->row[i]);
+		s->row[i] = NULL;
 	}
 	tw_flow_passes_free(&s->passes);
+}
+
+static void free_state(struct state *s)
+{
+	free_code(s);
 	tw_flow_fini(&s->flow);
 	free(s->gathered);
 	free(s);
@@ -448,18 +454,29 @@ static void *begin(void *arg)
 	return s;
 }
 
+/* What comes next runs in this image: nodes and passes of fragments are those of the image before. */
+static void enter_image(struct state *s, uint32_t image)
+{
+	if (s->any && image != s->image) {
+		settle(s);
+		free_code(s);
+	}
+	s->image = image;
+}
+
 static void enter_thread(struct state *s, const struct tw_batch *b)
 {
+	const uint32_t image = s->shared->image[tw_recording_find_thread(s->shared->recording, b->thread)];
 	if (!s->any) {
 		s->first_thread = b->thread;
 		s->first_insn = b->first_insn;
 	} else if (b->thread != s->thread || b->first_insn != s->next_insn) {
 		cut_stream(s);
 	}
+	enter_image(s, image);
 	s->any = 1;
 	s->thread = b->thread;
 	s->next_insn = b->first_insn;
-	s->image = s->shared->image[tw_recording_find_thread(s->shared->recording, b->thread)];
 }
 
 static int batch(void *state, const struct tw_batch *b)

@@ -1,0 +1,48 @@
+# However many workers replay a recording, the answer is the same: of processes that execute different programs and share their libraries' code, and of a run in many chunks.
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+cc_program work -O1 -g -fno-inline -pthread <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned table[4096];
+static unsigned step(unsigned at) { return table[at % 4096] * 2654435761u + at; }
+static unsigned deeper(unsigned at, int depth) { return depth ? deeper(step(at), depth - 1) + table[depth] : step(at); }
+static void *work(void *from)
+{
+	unsigned at = (unsigned)(long)from;
+	for (int i = 0; i < 60000; i++)
+		at = deeper(at, 3 + (int)(at >> 30));
+	return (void *)(long)at;
+}
+int main(void)
+{
+	pthread_t t;
+	void *at;
+	for (unsigned i = 0; i < 4096; i++)
+		table[i] = i * 40503u;
+	pthread_create(&t, NULL, work, (void *)1l);
+	printf("%d\n", work((void *)2l) != NULL);
+	return pthread_join(t, &at);
+}
+END
+record() { "$TW" record -q -o "$@" >/dev/null 2>err || fail "record -o $*: $(cat err)"; }
+record long.tw --hot=0 --ring=1G -- ./work # small chunks
+record tree.tw -- sh -c 'expr 1 + 1; expr 1 + 2; echo 1 | sed s/1/2/; uname; ./work'
+[ "$(info_value chunks long.tw)" -gt 4 ] || fail "there are too few chunks for this test"
+
+answers=("report -n 0" "report --lines -n 0" "report --tree -n 0" "report --memory -n 0" "report --blocks -n 0" "report --callers deeper" "report --callees work"
+	"report --from 100000i --to 2000000i -n 0" "report --thread 0 --json" "blocks -n 0" "blocks --json" "blocks --superblocks" "blocks --callgrind=/dev/stdout"
+	"blocks --lcov=/dev/stdout" "blocks --simpoint=/dev/stdout" "paths" "paths --json -n 5" "check")
+for analyzer in mix footprint branches cache cct sharing; do
+	answers+=("analyze $analyzer")
+done
+for recording in long tree; do
+	for answer in "${answers[@]}"; do
+		for jobs in 1 3; do
+			# shellcheck disable=SC2086 # words
+			"$TW" $answer -j $jobs $recording.tw >said.$jobs 2>&1 || fail "$answer -j $jobs of $recording: $(tail -n 2 said.$jobs)"
+		done
+		cmp said.1 said.3 || fail "$answer of $recording: with -j 3 it is another answer"
+	done
+done
