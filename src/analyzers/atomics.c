@@ -247,6 +247,36 @@ static int under_pragma(const char *text, const char *statement)
 	            find_word(line, "acq_rel", 1) || strstr(text, "omp flush"));
 }
 
+/* How many words of the text begin so. */
+static unsigned count_words(const char *text, const char *const *words)
+{
+	unsigned n = 0;
+	for (; *words; words++)
+		for (const char *p = text; (p = strstr(p, *words)); p++)
+			n += p == text || !isalnum((unsigned char)p[-1]);
+	return n;
+}
+
+/* What the only atomic operation of a statement that reads and writes at once lacks, by the order that it names. 0 where that is not sure. */
+static uint8_t lacks_of(const char *statement)
+{
+	static const char *const acquires[] = {"memory_order_acquire", "memory_order::acquire", "ATOMIC_ACQUIRE", NULL};
+	static const char *const releases[] = {"memory_order_release", "memory_order::release", "ATOMIC_RELEASE", NULL};
+	static const char *const relaxed[] = {"memory_order_relaxed", "memory_order::relaxed", "ATOMIC_RELAXED", NULL};
+	static const char *const orders[] = {"memory_order_", "memory_order::", "__ATOMIC_", NULL};
+	static const char *const at_once[] = {"fetch_", "exchange", "test_and_set", NULL};
+	static const char *const others[] = {"load", "store", "clear", "__sync", NULL};
+	const unsigned gets = count_words(statement, acquires), gives = count_words(statement, releases);
+	const char *end = strchr(statement, ';');
+	if (count_words(statement, at_once) != 1 || count_words(statement, others) || !gets == !gives ||
+	    gets + gives + count_words(statement, relaxed) != count_words(statement, orders) || (end && strchr(end + 1, ';')))
+		return 0;
+	for (const char *p = statement; (p = strpbrk(p, "+-|&^")); p++) /* a = a + x may be atomic, too */
+		if (p[1] == '=' || ((*p == '+' || *p == '-') && p[1] == *p))
+			return 0;
+	return gets ? TW_ATOMIC_NO_RELEASE : TW_ATOMIC_NO_ACQUIRE;
+}
+
 /* What a line of a text says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). */
 static enum tw_atomic_kind judge_line(const char *text, const char *declared, unsigned line, const char *object)
 {
@@ -315,6 +345,18 @@ static enum tw_atomic_kind judge_place(struct tw_atomics *a, const char *path, u
 	if (!f || !f->text || !line)
 		return TW_ATOMIC_UNKNOWN;
 	return f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f->text, f->declared, line, object);
+}
+
+/* What the instruction that a line makes, which reads and writes at once, lacks. */
+static uint8_t judge_half(struct tw_atomics *a, const char *path, unsigned line)
+{
+	char statement[STATEMENT];
+	const struct tw_source_file *f = path ? file_of(a, path) : NULL;
+	const char *at = f && f->text && line ? line_at(f->text, line) : NULL;
+	if (!at || strstr(f->text, "thread_fence") || strstr(f->text, "__sync_synchronize"))
+		return 0;
+	copy_statement(f->text, at, statement);
+	return lacks_of(statement);
 }
 
 /* ---- instructions ---- */
@@ -390,7 +432,19 @@ static enum tw_atomic_kind judge_frames(struct tw_atomics *a, const struct tw_co
 	return TW_ATOMIC_ORDERS;
 }
 
-static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, int locked)
+/* What it lacks, by the innermost frame that says so; frames around the first that is no atomic function's say nothing of it. */
+static uint8_t judge_halves(struct tw_atomics *a, const struct tw_code_name *name)
+{
+	uint8_t lacks = judge_half(a, name->file, name->line);
+	for (unsigned k = 0; k < name->n_frames && !lacks; k++) {
+		lacks = judge_half(a, name->frame[k].file, name->frame[k].line);
+		if (!is_std_atomic(name->frame[k].function))
+			break;
+	}
+	return lacks;
+}
+
+static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, int locked, uint8_t *lacks)
 {
 	struct tw_names *names = tw_context_names(a->context);
 	struct tw_code_name name;
@@ -398,6 +452,7 @@ static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, u
 	if (!names)
 		return locked ? TW_ATOMIC_ORDERS : TW_ATOMIC_UNKNOWN;
 	tw_names_code(names, image, r->pc, &name);
+	*lacks = locked ? judge_halves(a, &name) : 0;
 	for (unsigned k = 0; k < name.n_frames; k++)
 		if (is_std_atomic(name.frame[k].function))
 			return judge_frames(a, &name);
@@ -429,7 +484,7 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 		const uint8_t *code = code_of(d, r->insn, &bytes);
 		of->locked = (uint8_t)is_locked(code, bytes);
 		of->leads = (uint8_t)leads_on(code, bytes);
-		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked);
+		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked, &of->lacks);
 	}
 	return of;
 }

@@ -8,6 +8,8 @@
  *    declares atomic, or stands under `#pragma omp atomic`.
  *
  * Of others nothing is known: EXPRESSLY_PLAIN says that the source was seen and the statement is none of these.
+ *
+ * One that reads and writes at once acquires and releases, unless its statement, or that of the library's function it was inlined from, names its order, and no fence stands in that file.
  */
 #ifndef TW_ATOMICS_H
 #define TW_ATOMICS_H
@@ -22,8 +24,12 @@ enum tw_atomic_kind {
 	TW_ATOMIC_ORDERS,  /* atomic, and acquires what it reads and releases with what it writes */
 };
 
+/* What one that ORDERS does not do. */
+enum { TW_ATOMIC_NO_ACQUIRE = 1, TW_ATOMIC_NO_RELEASE = 2 };
+
 struct tw_atomic_insn {
 	uint8_t kind;   /* enum tw_atomic_kind; 0: not looked at yet */
+	uint8_t lacks;  /* TW_ATOMIC_NO_... */
 	uint8_t locked; /* by its bytes */
 	uint8_t leads;  /* it jumps or calls by way of memory, or pushes from there, as the first call of a library's function does */
 };

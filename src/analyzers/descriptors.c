@@ -71,12 +71,12 @@ int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const str
 	case SYS_memfd_create:
 	case SYS_epoll_create:
 	case SYS_epoll_create1:
-	case SYS_timerfd_create:
 	case SYS_inotify_init:
 	case SYS_inotify_init1:
 		return set(d, program, call->result, TW_CHANNEL_NONE);
 	case SYS_eventfd:
 	case SYS_eventfd2:
+	case SYS_timerfd_create:
 		return set(d, program, call->result, TW_CHANNEL_EVENTS + d->events++);
 	case SYS_socket:
 	case SYS_accept:

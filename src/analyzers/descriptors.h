@@ -1,7 +1,7 @@
 /*
- * Which descriptors threads hand data over by: pipes, sockets, eventfds. What a write gives, a read of the same channel gets.
+ * Which descriptors threads hand data over by: pipes, sockets, eventfds, and timers that have one. What a write gives, a read of the same channel gets.
  *
- * The system calls tell what a descriptor is. Each eventfd is a channel of its own. All pipes of a program are one, and all its sockets: which two ends belong together is not recorded.
+ * The system calls tell what a descriptor is. Each eventfd and timer is a channel of its own. All pipes of a program are one, and all its sockets: which two ends belong together is not recorded.
  */
 #ifndef TW_DESCRIPTORS_H
 #define TW_DESCRIPTORS_H
@@ -15,7 +15,7 @@ enum {
 	TW_CHANNEL_NONE,    /* a file, or what else hands nothing over */
 	TW_CHANNEL_PIPES,
 	TW_CHANNEL_SOCKETS,
-	TW_CHANNEL_EVENTS, /* from here on: eventfds */
+	TW_CHANNEL_EVENTS, /* from here on: eventfds and timers */
 };
 
 struct tw_descriptor_table {
@@ -28,7 +28,7 @@ struct tw_descriptor_table {
 struct tw_descriptors {
 	struct tw_descriptor_table *tables;
 	size_t n, room;
-	uint32_t events; /* so many eventfds were made */
+	uint32_t events; /* so many of them were made */
 };
 
 /* 0 or TW_ERR_MEMORY. */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 /* What a thing is: one address may be several. */
-enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC, CHANNEL, SIGNAL };
+enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC, CHANNEL, SIGNAL, TIMER };
 
 enum { PHASES = 4 };
 
@@ -287,6 +287,15 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 	return error || !writes ? error : tell_early(o, t, addr);
 }
 
+int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+{
+	struct tw_ordering_thing *x = thing(o, t->program, addr, ATOMIC);
+	if (!x)
+		return TW_ERR_MEMORY;
+	x->releases++;
+	return 0;
+}
+
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
 {
 	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, t->program, addr, ATOMIC)].clocks);
@@ -295,6 +304,20 @@ int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thr
 uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr)
 {
 	return o->n_things ? o->things[place_of(o, program, addr, ATOMIC)].releases : 0;
+}
+
+/* ---- data ---- */
+
+static int give_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+{
+	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
+	return channel == TW_CHANNEL_NONE ? 0 : release_to(o, t, channel, CHANNEL);
+}
+
+static int take_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+{
+	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
+	return channel == TW_CHANNEL_NONE ? 0 : acquire_from(o, t, channel, CHANNEL);
 }
 
 /* ---- threads ---- */
@@ -332,14 +355,30 @@ static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, con
 	return error;
 }
 
-/* What a thread did before it said what handles a signal comes before that; what sent the signal, before who waited for it goes on. */
+/* A signal has come: from who sent it, or from a timer, whose number is not recorded. */
+static int take_signal(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t number)
+{
+	int error = acquire_from(o, t, number, SIGNAL);
+	return error ? error : acquire_from(o, t, 0, TIMER);
+}
+
+/* What a thread did before it said what handles a signal comes before that; what set a timer, or sent the signal, before who waited for it goes on. */
 static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_syscall *call)
 {
-	if (call->number == SYS_rt_sigaction && call->args[1] && !call->result)
-		return release_to(o, t, call->args[0], SIGNAL);
-	if (call->number == SYS_rt_sigtimedwait && call->result > 0)
-		return acquire_from(o, t, (uint64_t)call->result, SIGNAL);
-	return tw_descriptors_syscall(&o->descriptors, t->program, call);
+	switch (call->number) {
+	case SYS_rt_sigaction:
+		return call->args[1] && !call->result ? release_to(o, t, call->args[0], SIGNAL) : 0;
+	case SYS_rt_sigtimedwait:
+		return call->result > 0 ? take_signal(o, t, (uint64_t)call->result) : 0;
+	case SYS_timer_settime:
+	case SYS_setitimer:
+	case SYS_alarm:
+		return release_to(o, t, 0, TIMER);
+	case SYS_timerfd_settime:
+		return give_data(o, t, call->args[0]);
+	default:
+		return tw_descriptors_syscall(&o->descriptors, t->program, call);
+	}
 }
 
 int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
@@ -357,7 +396,7 @@ int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const
 	case TW_EVENT_SYSCALL:
 		return take_syscall(o, t, e->payload);
 	case TW_EVENT_SIGNAL:
-		return acquire_from(o, t, ((const struct tw_signal *)e->payload)->number, SIGNAL);
+		return take_signal(o, t, ((const struct tw_signal *)e->payload)->number);
 	case TW_EVENT_FORK:
 		return fork->child_pid == t->process ? note_birth(o, t, fork->child_tid) : 0;
 	case TW_EVENT_THREAD_START:
@@ -764,18 +803,59 @@ int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t
 	return error;
 }
 
-/* ---- data ---- */
+/* ---- what is run once ---- */
 
-static int give_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+/* Notes that the thread may run what is run once, or that it does not any more. */
+static void note_once(struct tw_ordering_thread *t, uint64_t control)
 {
-	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
-	return channel == TW_CHANNEL_NONE ? 0 : release_to(o, t, channel, CHANNEL);
+	memmove(t->once + 1, t->once, sizeof t->once - sizeof t->once[0]);
+	t->once[0] = control;
 }
 
-static int take_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t descriptor)
+static int is_in_once(const struct tw_ordering_thread *t, uint64_t control)
 {
-	const uint32_t channel = tw_descriptors_channel(&o->descriptors, t->program, descriptor);
-	return channel == TW_CHANNEL_NONE ? 0 : acquire_from(o, t, channel, CHANNEL);
+	for (int i = 0; i < TW_ORDERING_ONCE; i++)
+		if (t->once[i] == control)
+			return 1;
+	return 0;
+}
+
+static void forget_once(struct tw_ordering_thread *t, uint64_t control)
+{
+	for (int i = 0; i < TW_ORDERING_ONCE; i++)
+		if (t->once[i] == control)
+			t->once[i] = 0;
+}
+
+/* What those know who are in what is run once. */
+static int acquire_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t control)
+{
+	int error = acquire_from(o, t, control, ONCE);
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		if (o->threads[i].program == t->program && is_in_once(&o->threads[i], control))
+			error = acquire(t, &o->threads[i].clocks);
+	return error;
+}
+
+int tw_ordering_begins_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t control)
+{
+	return acquire_once(o, t, control);
+}
+
+int tw_ordering_wakes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	if (!addr || !is_in_once(t, addr))
+		return 0;
+	forget_once(t, addr);
+	return release_to(o, t, addr, ONCE);
+}
+
+/* It may have run what is run once, or waited for who did: so what those know who are in it now counts, too. */
+static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t control)
+{
+	forget_once(t, control);
+	int error = acquire_once(o, t, control);
+	return error ? error : release_to(o, t, control, ONCE);
 }
 
 /* ---- calls ---- */
@@ -786,7 +866,7 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 	case TW_CALLED_CREATE:
 		return begin_create(t);
 	case TW_CALLED_ONCE:
-		t->once = c->args[0];
+		note_once(t, c->args[0]);
 		return 0;
 	case TW_CALLED_SIGNAL:
 		return release_to(o, t, c->args[0], CONDITION);
@@ -825,17 +905,6 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 	default:
 		return 0;
 	}
-}
-
-/* It may have run what is run once, or waited for who did: so what those know who are in it now counts, too. */
-static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
-{
-	int error = acquire_from(o, t, addr, ONCE);
-	t->once = 0;
-	for (size_t i = 0; i < o->n_threads && !error; i++)
-		if (o->threads[i].once == addr && o->threads[i].program == t->program)
-			error = acquire(t, &o->threads[i].clocks);
-	return error ? error : release_to(o, t, addr, ONCE);
 }
 
 static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result)

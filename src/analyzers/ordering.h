@@ -36,6 +36,7 @@ struct tw_ordering_frame {
 	struct tw_clocks clocks;
 };
 
+enum { TW_ORDERING_ONCE = 4 };
 enum { TW_ORDERING_TASK_CLOCKS = 8 }; /* of a thread, for the tasks that it runs */
 
 struct tw_ordering_thread {
@@ -43,12 +44,12 @@ struct tw_ordering_thread {
 	size_t who;                /* whose clock `clock` is: its index, or that of the task that it runs */
 	uint32_t process, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
-	uint32_t clock;             /* its own */
-	struct tw_clocks at_create; /* as it is about to make a thread... */
-	int creates;                /* ... which it does */
-	uint64_t fs;                /* where its thread-local storage is: its name in pthreads; 0: not known */
-	uint64_t once;              /* the control of what it may run once now; 0: none */
-	uint64_t arrived;           /* barrier: which time of it */
+	uint32_t clock;                  /* its own */
+	struct tw_clocks at_create;      /* as it is about to make a thread... */
+	int creates;                     /* ... which it does */
+	uint64_t fs;                     /* where its thread-local storage is: its name in pthreads; 0: not known */
+	uint64_t once[TW_ORDERING_ONCE]; /* controls of what it may run once now, one within the other; 0: none */
+	uint64_t arrived;                /* barrier: which time of it */
 	int ended;
 	struct tw_ordering_frame *frames;
 	size_t n_frames, frames_room;
@@ -113,6 +114,9 @@ int tw_ordering_lock(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 /* The thread reads or writes an atomic variable at addr. */
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes);
 
+/* The thread writes it without giving anything by that. */
+int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
+
 /* The thread is about to read it early. Until that is settled, who writes there tells those, too, that know what the thread did since: unless the writer is one of them. */
 int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr);
 void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *t);
@@ -122,6 +126,12 @@ int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thr
 
 /* How often the atomic variable has been written. */
 uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr);
+
+/* The thread, within pthread_once of this control, begins what is run once: perhaps again, since it was left by an exception. */
+int tw_ordering_begins_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t control);
+
+/* It wakes those that wait at this address: where that is the control of what it runs once, that has returned or was left. */
+int tw_ordering_wakes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr);
 
 /*
  * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be

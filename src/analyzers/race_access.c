@@ -142,15 +142,16 @@ static void note_ordering(struct tw_race_state *s, struct tw_race_thread *t, con
 /* ---- accesses of atomic variables ---- */
 
 /* What an access to an atomic variable orders is done: what it reads before, what it writes behind it. */
-static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders)
+static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders, uint8_t lacks)
 {
-	const int reads = orders && (r->type & TW_READ), writes = orders && (r->type & TW_WRITE);
+	const int reads = orders && (r->type & TW_READ) && !(lacks & TW_ATOMIC_NO_ACQUIRE), writes = orders && (r->type & TW_WRITE);
 	int error = reads ? tw_ordering_atomic(&s->ordering, t->order, r->addr, 1, 0) : 0;
 	if (!error)
 		error = check_words(s, t, r->addr, r->size,
 		                    access_of(s, t, r->addr, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));
 	if (!error && writes)
-		error = tw_ordering_atomic(&s->ordering, t->order, r->addr, 0, 1);
+		error = lacks & TW_ATOMIC_NO_RELEASE ? tw_ordering_atomic_counts(&s->ordering, t->order, r->addr)
+		                                     : tw_ordering_atomic(&s->ordering, t->order, r->addr, 0, 1);
 	if (writes && t->goal == r->addr)
 		t->stuck = TW_RACE_AT_GOAL;
 	return error;
@@ -198,7 +199,7 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 	if (atomic && orders)
 		note_ordering(s, t, r, insn->locked);
 	if (atomic)
-		return check_atomic(s, t, r, orders);
+		return check_atomic(s, t, r, orders, insn->lacks);
 	if (t->waiting.pc && !insn->leads)
 		end_waiting(t, r->addr);
 	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));

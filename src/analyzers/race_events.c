@@ -1,5 +1,6 @@
 #include "analyzers/race_state.h"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 static int release_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c)
@@ -71,10 +72,12 @@ static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t,
 		}
 }
 
-static void take_syscall(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
+static int take_syscall(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
 {
+	const int wakes = e->number == SYS_futex && (e->args[1] & FUTEX_CMD_MASK) == FUTEX_WAKE;
 	if (e->number == SYS_futex)
 		tw_race_mark_waited(s, t, e->args[0], 4);
+	return wakes ? tw_ordering_wakes(&s->ordering, t->order, e->args[0]) : 0;
 }
 
 /* Memory that was mapped is new. What was unmapped is not forgotten: another thread may have mapped it again before the call returned. */
@@ -110,11 +113,11 @@ int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const 
 		s->threaded[s->n_threaded++] = t->order->program;
 	if (e->type == TW_EVENT_SYSCALL)
 		take_mapping(s, t, e->payload);
-	if (e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
-		take_syscall(s, t, e->payload);
 	if (e->type == TW_EVENT_KEYFRAME && !t->order->fs)
 		begin_stack(s, t, e->payload);
 	int error = tw_ordering_event(&s->ordering, t->order, e);
+	if (!error && e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
+		error = take_syscall(s, t, e->payload);
 	if (!error && e->type == TW_EVENT_THREAD_END)
 		error = leave_locks(s, t);
 	do {

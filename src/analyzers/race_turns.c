@@ -29,12 +29,21 @@ static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t
 		tw_epoch_forget(&s->shadow, t->order->program, low, top);
 }
 
+/* Does the C library call what the program is to run once? */
+static int begins_once(const struct tw_race_thread *t, enum tw_code_owner before)
+{
+	return before == TW_CODE_LIBRARY && t->end == TW_END_ICALL && t->calling.n &&
+	       t->calling.open[t->calling.n - 1].kind == TW_CALLED_ONCE;
+}
+
 /* Control has come from one's code to another's. */
 static int change_owner(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, enum tw_code_owner owner)
 {
 	const enum tw_code_owner before = t->owner;
 	int waits = 0;
 	t->owner = owner;
+	if (owner == TW_CODE_PROGRAM && begins_once(t, before))
+		return tw_ordering_begins_once(&s->ordering, t->order, t->calling.open[t->calling.n - 1].args[0]);
 	if (before != TW_CODE_OPENMP || owner != TW_CODE_PROGRAM || t->end != TW_END_ICALL)
 		return 0;
 	const uint32_t tasks = t->order->n_deferred;

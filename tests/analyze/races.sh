@@ -1,4 +1,4 @@
-# races: of 70 small programs with a race each is found, on the variable that is raced on; of 107 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
+# races: of 87 small programs with a race each is found, on the variable that is raced on; of 137 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
 # lock-free structures, OpenMP, C++; all of them with TW_FULL=1, else each fourth. Which variable it is the programs themselves say. A race comes with both accesses, paths, locks; suppressions, --range, --hybrid; on-line as from the recording.
 # timeout: 600
 . "$(dirname "$0")/../lib.sh"
@@ -32,6 +32,8 @@ all() {
 all threads
 $CC -O1 -g -Wall -pthread -o lockfree "$ROOT/tests/races/lockfree.c" || fail "lockfree.c does not compile"
 all lockfree
+$CC -O1 -g -Wall -pthread -o orders "$ROOT/tests/races/orders.c" || fail "orders.c does not compile"
+all orders
 if $CC -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then
 	all openmp
 	"$CC" -O1 -g -Wall -fopenmp -o loops "$ROOT/tests/races/loops.c" || fail "loops.c does not compile"
@@ -43,6 +45,11 @@ if command -v g++ >/dev/null && g++ -O1 -g -std=c++17 -pthread -o cxx "$ROOT/tes
 	all cxx
 else
 	untested "races in C++: there is no g++"
+fi
+if command -v g++ >/dev/null && g++ -O1 -g -std=c++20 -pthread -o cxx20 "$ROOT/tests/races/cxx20.cc" 2>err; then
+	all cxx20
+else
+	untested "races in C++20: there is no g++ that has it"
 fi
 
 # What is told of one, and how it is left out.
