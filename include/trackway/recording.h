@@ -117,6 +117,7 @@ struct tw_recording_info {
 	    *calls; /* "": calls are not told; "known": those of functions of <trackway/called.h>; more names follow, each behind a comma */
 	char *start_at, *stop_at; /* the window, as given on the command line; "" if it was not */
 	uint64_t windows;         /* how often a process opened it, where there is a start */
+	uint64_t dropped;         /* instructions that had been recorded, and are not here: only the last were kept (--ring) */
 	char *failure;            /* why it is not complete; "" if it is */
 	struct tw_xstate xstate;
 	struct tw_totals totals;

@@ -96,7 +96,7 @@ static void settle_end(struct follower *f)
 		f->arrival.slot = f->slot;
 		f->arrival.back = p->end_pc;
 	} else if (p->end == TW_END_RETURN) {
-		f->arrival.cause = f->slot == TW_NO_SLOT ? TW_ARRIVAL_RETURN : TW_ARRIVAL_WILD;
+		f->arrival.cause = f->slot == TW_NO_SLOT ? TW_ARRIVAL_RETURN : TW_ARRIVAL_BACK;
 		if (f->slot != TW_NO_SLOT) {
 			tw_callstack_return(&f->stack, f->slot);
 			look_at_top(f);

@@ -309,6 +309,22 @@ static void unwind_back(struct tw_callstack *s, uint64_t pc)
 		unwind(s, s->frames[i - 1].slot);
 }
 
+/* Does the first function of a thread return to one that was never entered? A return that leads to the start of a function is a jump. */
+static int leaves_bottom(const struct tw_callstack *s, const struct tw_call_place *place, const struct tw_arrival *arrival)
+{
+	const struct tw_frame *top = tw_callstack_top(s);
+	const int returned = arrival->cause == TW_ARRIVAL_BACK || arrival->cause == TW_ARRIVAL_RETURN;
+	return returned && top->bottom && !top->handler && !place->entry && top->context.function != place->function;
+}
+
+static int replace_bottom(struct tw_callstack *s, const struct tw_call_place *place)
+{
+	struct tw_frame *f = &s->frames[s->n - 1];
+	s->active[f->context.function][f->context.level]--;
+	f->cost = s->cost;
+	return settle(s, f, place);
+}
+
 int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place, uint32_t image, uint64_t pc,
                        const struct tw_arrival *arrival, const struct tw_call_site *site)
 {
@@ -317,6 +333,8 @@ int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place
 		return settle(s, &s->frames[s->n - 1], place);
 	if (arrival->cause == TW_ARRIVAL_RETURN)
 		unwind_back(s, pc);
+	if (leaves_bottom(s, place, arrival))
+		return replace_bottom(s, place);
 	if (arrival->cause == TW_ARRIVAL_CALL) {
 		error = enter_by_call(s, place, arrival, site);
 	} else if (tw_callstack_top(s)->context.function == place->function) {

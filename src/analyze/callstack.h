@@ -2,7 +2,7 @@
  * The shadow call stack of one thread, and the table of calls that all threads fill. calls.h has the rules.
  *
  * The user tells, in the order of execution: where control arrived (tw_callstack_enter) whenever the function may be another one, each return
- * that was completed, each signal. `cost` is what the thread has cost so far; the user adds to it.
+ * that was completed, each signal. Where the first function of a thread returns, since recording began within it, its caller is the first from then on. `cost` is what the thread has cost so far; the user adds to it.
  */
 #ifndef TW_CALLSTACK_H
 #define TW_CALLSTACK_H
@@ -13,9 +13,10 @@
 
 enum tw_arrival_cause {
 	TW_ARRIVAL_JUMP, /* direct, or falling through */
-	TW_ARRIVAL_WILD, /* indirect jump or return: may lead into the middle of a function that is active */
+	TW_ARRIVAL_WILD, /* indirect jump: may lead into the middle of a function that is active */
 	TW_ARRIVAL_CALL,
 	TW_ARRIVAL_RETURN, /* a return of a recording without references: matched by its address */
+	TW_ARRIVAL_BACK,   /* any other return: tw_callstack_return has been told */
 };
 
 /* How control comes to the block that is next. The stack only keeps it while a signal handler runs. */

@@ -287,6 +287,30 @@ static void test_unmatched_return(void)
 	end();
 }
 
+/* Recording began in F, which MAIN had called: it is not MAIN that F calls, and F is not active any more when MAIN calls it. */
+static void test_began_within(uint8_t cause)
+{
+	tw_callstack_init(&stack, &table);
+	EQUAL(tw_callstack_begin(&stack, NULL), 0);
+	jump(F, 0);
+	call(G, 100, 10);
+	work(1);
+	tw_callstack_return(&stack, 100);
+	arrive(F, TW_ARRIVAL_BACK, 0, 30, 0);
+	if (cause == TW_ARRIVAL_BACK)
+		tw_callstack_return(&stack, 200);
+	arrive(MAIN, cause, 0, 20, 0);
+	EQUAL(stack.n, 1);
+	call(F, 200, 40);
+	EQUAL(tw_callstack_top(&stack)->context.level, 0);
+	work(10);
+	tw_callstack_return(&stack, 200);
+	IS(10, G, 1, 1);
+	IS(40, F, 1, 10);
+	EQUAL(table.n, 2);
+	end();
+}
+
 /* Without references a return is matched by where it leads. */
 static void test_returns_by_address(void)
 {
@@ -341,5 +365,7 @@ int main(void)
 	test_unmatched_return();
 	test_returns_by_address();
 	test_many_calls();
+	test_began_within(TW_ARRIVAL_BACK);
+	test_began_within(TW_ARRIVAL_RETURN);
 	return UNIT_END();
 }

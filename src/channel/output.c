@@ -39,7 +39,9 @@ void tw_output_keep(struct tw_output *o)
 static void count_kept(struct tw_output *o)
 {
 	const uint64_t written = o->result.totals.written, described = o->result.totals.fragments;
+	const uint64_t insns = o->result.totals.insns;
 	o->result.totals = *tw_writer_totals(o->options.writer);
+	o->result.dropped = insns - o->result.totals.insns;
 	o->result.totals.written = written;
 	o->result.totals.fragments = described;
 }

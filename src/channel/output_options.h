@@ -27,6 +27,7 @@ struct tw_output_options {
 
 struct tw_output_result {
 	struct tw_totals totals; /* stored bytes as far as written */
+	uint64_t dropped;        /* instructions that were recorded, and that a ring has not kept */
 	int mismatch;
 	char failure[512]; /* why recording stopped; "" if it did not */
 	int said;          /* 1: the failure has been said on stderr */

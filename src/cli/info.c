@@ -136,6 +136,14 @@ static void print_window(const struct tw_recording_info *info)
 	putchar('\n');
 }
 
+static void print_dropped(const struct tw_recording *r)
+{
+	const uint64_t dropped = tw_recording_info(r)->dropped, kept = tw_recording_totals(r)->insns;
+	if (dropped)
+		printf("%-16sthe last %.3g%%: %llu instructions before were dropped (--ring)\n", "kept", 100.0 * (double)kept / (double)(kept + dropped),
+		       (unsigned long long)dropped);
+}
+
 static void print_attached(const struct tw_recording_info *info)
 {
 	char when[64];
@@ -208,6 +216,7 @@ static void print_about(const struct tw_recording *r)
 	print_line("children", info->follow == TW_FOLLOW_NONE ? "not recorded (--follow=none)" : "recorded");
 	print_instrumented(r);
 	print_window(info);
+	print_dropped(r);
 	print_order(info);
 	print_state(info);
 }
@@ -364,6 +373,8 @@ static void json_about(struct tw_json *j, const struct tw_recording_info *info)
 		tw_json_text(j, "stop_at", info->stop_at);
 	if (info->start_at[0] || info->stop_at[0])
 		tw_json_number(j, "windows", info->windows);
+	if (info->dropped)
+		tw_json_number(j, "dropped", info->dropped);
 	if (!has_ended(info))
 		return;
 	tw_json_real(j, "elapsed", (double)info->duration_ns / 1e9);

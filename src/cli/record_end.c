@@ -74,6 +74,7 @@ static void close_recording(struct record *r)
 	r->end.complete = !r->result.failure[0];
 	r->end.failure = r->result.failure;
 	r->end.totals = r->result.totals;
+	r->end.dropped = r->result.dropped;
 	tw_collector_counts(r->collector, r->end.engine);
 	const struct tw_moment ended = tw_machine_now();
 	r->end.tsc_hz = tw_machine_tsc_hz(&r->begun, &ended);
@@ -133,6 +134,8 @@ static void print_summary(const struct record *r)
 	else if (r->writer && !r->temporary)
 		fprintf(stderr, ", totals in %s", r->dir);
 	fprintf(stderr, ", %.2f s", (double)r->end.duration_ns / 1e9);
+	if (r->result.dropped)
+		fprintf(stderr, "; %llu instructions before these were dropped", (unsigned long long)r->result.dropped);
 	if (t->cut) {
 		fputs("; ", stderr);
 		tw_tell_cut(stderr, t);

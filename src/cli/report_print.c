@@ -42,7 +42,10 @@ static void print_totals(const struct report *r)
 		tw_tell_cut(f, t);
 		fputs(": still there when the process ended\n", f);
 	}
-	if (t->gaps)
+	if (info->dropped)
+		fprintf(f, "only the last %.3g%% of what ran is here: %s instructions before were dropped (--ring)\n",
+		        100.0 * (double)t->insns / (double)(t->insns + info->dropped), tw_grouped(info->dropped, n[3]));
+	else if (t->gaps)
 		fprintf(f, "gaps: at %s place%s something was not recorded\n", tw_grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
 	size_t periods;
 	const struct tw_budget *b = tw_recording_budget(r->recording, &periods);
@@ -63,6 +66,8 @@ static void json_head(struct tw_json *j, const struct report *r)
 	tw_json_text(j, "state", tw_recording_info(r->recording)->complete ? "complete" : "incomplete");
 	tw_json_text(j, "format", tw_format_name(tw_recording_info(r->recording)->format));
 	tw_json_number(j, "gaps", tw_recording_totals(r->recording)->gaps);
+	if (tw_recording_info(r->recording)->dropped)
+		tw_json_number(j, "dropped", tw_recording_info(r->recording)->dropped);
 	tw_json_number(j, "cut_at_exit", tw_recording_totals(r->recording)->cut);
 	tw_budget_json(j, r->recording);
 	tw_json_open(j, "totals", '{');

@@ -57,6 +57,7 @@ static const struct field fields[] = {
     FIELD("start-at", TEXT, start_at),
     FIELD("stop-at", TEXT, stop_at),
     FIELD("windows", NUMBER64, windows),
+    FIELD("dropped", NUMBER64, dropped),
     FIELD("failure", TEXT, failure),
     FIELD("wait-status", NUMBER32, wait_status),
     FIELD("duration-ns", NUMBER64, duration_ns),

@@ -165,6 +165,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	info->failure = copy_text(end->failure);
 	info->complete = end->complete;
 	info->windows = end->windows;
+	info->dropped = end->dropped;
 	info->totals = end->totals;
 	memcpy(info->engine, end->engine, sizeof info->engine);
 	info->wait_status = end->wait_status;

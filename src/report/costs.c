@@ -73,27 +73,31 @@ static int make_functions(struct tw_names *names, struct tw_costs *c)
 }
 
 /*
- * The inclusive cost of a function is the sum over its calls, exactly. A function that nobody called, the first of a thread or of a signal handler, has no calls:
- * its inclusive cost is what it did itself and what it called.
+ * The inclusive cost of a function is the sum over its calls, exactly. But nobody called the first of a thread or of a signal handler, nor what ran when recording began: so the cost of a function
+ * that never called itself is what it did and what it called.
  */
 static void add_inclusive(struct tw_costs *c)
 {
 	struct tw_cost_function *f = c->functions;
 	struct tw_cost *out = calloc(c->n_functions + 1, sizeof *out);
+	uint8_t *recursive = calloc(c->n_functions + 1, sizeof *recursive);
 	for (size_t i = 0; i < c->calls.n_calls; i++) {
 		const struct tw_call *call = &c->calls.calls[i];
 		f[call->to.function].calls += call->calls;
+		if (recursive)
+			recursive[call->to.function] |= call->to.level;
 		if (!call->to.level)
 			tw_cost_add(&f[call->to.function].inclusive, &call->cost);
 		if (out && !call->in.level)
 			tw_cost_add(&out[call->in.function], &call->cost);
 	}
-	for (size_t i = 0; out && i < c->n_functions; i++) {
+	for (size_t i = 0; out && recursive && i < c->n_functions; i++) {
 		tw_cost_add(&out[i], &f[i].self);
-		if (out[i].insns > f[i].inclusive.insns && !f[i].calls)
+		if (out[i].insns > f[i].inclusive.insns && !recursive[i])
 			f[i].inclusive = out[i];
 	}
 	free(out);
+	free(recursive);
 }
 
 static int take_calls(struct tw_names *names, struct tw_costs *c)

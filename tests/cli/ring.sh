@@ -45,9 +45,47 @@ check_good
 gap || fail "the gap is not told"
 [ "$(info_value instructions)" -lt "$whole" ] || fail "all is there"
 [ "$(info_value instructions)" -gt 0 ] || fail "nothing is there"
+seen=$(($(info_value instructions) + $(info_value dropped)))
+[ $seen -gt $((whole * 99 / 100)) ] && [ $seen -lt $((whole * 101 / 100)) ] || fail "info tells of $seen instructions, kept and dropped, and there are $whole"
+"$TW" info recording.tw | grep -q '^kept .*instructions before were dropped (--ring)$' || fail "info: $("$TW" info recording.tw)"
 [ "$(stored_bytes)" -le $((all * 3 / 4)) ] || fail "$(stored_bytes) of $all bytes are kept"
 "$TW" report recording.tw >report.out
 grep -q late report.out || fail "what ran last is not there"
+grep -q '^only the last .*% of what ran is here' report.out || fail "report does not say that it is the last part only"
+
+# What the ring begins with is within calls that it has not seen: that is part of what these functions cost with all that they call.
+cc_program within <<'EOF'
+#include <stdio.h>
+static volatile unsigned table[1 << 16];
+static __attribute__((noinline)) unsigned leaf(unsigned x)
+{
+	for (int i = 0; i < 2000; i++) {
+		x = x * 1664525 + table[x >> 16] + 1013904223;
+		table[x >> 16] += x;
+	}
+	return x;
+}
+static __attribute__((noinline)) unsigned outer(unsigned x)
+{
+	for (int i = 0; i < 2000; i++)
+		x += leaf(x);
+	return x;
+}
+int main(void)
+{
+	printf("%u\n", outer(outer(1)));
+	return 3;
+}
+EOF
+RECORD_OPTIONS=(--ring=50k)
+same_as_native ./within
+"$TW" report --csv -n 0 recording.tw >within.csv || fail "report --csv"
+python3 - <<'EOF' || fail "a function costs less with what it calls than by itself: $(cat within.csv)"
+import csv, sys
+rows = list(csv.DictReader(open('within.csv')))
+sys.exit(not rows or any(int(r['inclusive_instructions']) < int(r['instructions']) for r in rows) or not any(r['function'] == 'outer' for r in rows))
+EOF
+RECORD_OPTIONS=()
 
 one_sentence "$TW" record --ring=1h true
 says "wants a size"
