@@ -41,7 +41,7 @@ for recording in long tree; do
 	for answer in "${answers[@]}"; do
 		for jobs in 1 3; do
 			# shellcheck disable=SC2086 # words
-			"$TW" $answer -j $jobs $recording.tw >said.$jobs 2>&1 || fail "$answer -j $jobs of $recording: $(tail -n 2 said.$jobs)"
+			"$TW" $answer -j $jobs $recording.tw >said.$jobs 2>err || fail "$answer -j $jobs of $recording: $(cat err)"
 		done
 		cmp said.1 said.3 || fail "$answer of $recording: with -j 3 it is another answer"
 	done
