@@ -25,8 +25,10 @@
 #define TW_CC_SECTION_TWICE "trackway_cc_twice"   /* where functions have two versions: how far it is from here to the byte they test, 4 bytes */
 #define TW_CC_SECTION_GUARD "trackway_cc_guarded" /* something is in it where code relies on the page behind each buffer */
 #define TW_CC_SECTION_WORDS "trackway_cc_words"   /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
+#define TW_CC_SECTION_PLAIN "trackway_cc_plain"   /* the code without what was inserted, and behind it a struct tw_cc_plain; only in the file */
+#define TW_CC_SECTION_PLACE "trackway_cc_place"   /* the same struct, in the program */
 #define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
-#define TW_CC_VERSION       7u
+#define TW_CC_VERSION       8u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 
@@ -35,6 +37,16 @@ struct tw_cc_word_place {
 	uint32_t flags; /* TW_CC_WORD_FORGOTTEN: handlers begin with 0 in it */
 };
 #define TW_CC_WORD_FORGOTTEN 1u
+
+/*
+ * Code in which all that is inserted has been replaced by instructions that do nothing: all bytes of the module's executable segment. The program takes it where nothing is
+ * recorded (runtime/plain.c). The linker knows nothing of it: it is made when the link is finished (plain.c).
+ */
+struct tw_cc_plain {
+	uint64_t id;    /* of these contents; 0: there is no such code */
+	int64_t code;   /* where the segment begins, from the struct in the program */
+	uint64_t bytes; /* of it */
+};
 
 struct tw_cc_part {
 	uint32_t magic;

@@ -93,6 +93,7 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 	struct tw_cc_thread *t = tw_cc_self(p);
 	struct tw_cc_stream *s = tw_cc_begin(p, t);
 	uint64_t pointer = value;
+	tw_cc_has_run = true;
 	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
 		tw_cc_describe(p, s);
 	if (value == TW_CC_POISON)

@@ -105,12 +105,16 @@ static void enter_words(struct tw_cc_process *p, bool there)
 		enter_word(p, ((uint64_t(*)(void))((uint64_t)w + (uint64_t)(int64_t)w->at))() | w->flags, there);
 }
 
-/* A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before. */
+/*
+ * A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before, nor of modules that do without what
+ * was inserted while there are several threads.
+ */
 static void begin_late(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = tw_cc_find(p);
 	if (!tw_cc_batch_begin(p))
 		return;
+	tw_cc_plain_undo(p);
 	for (int d = 0; t && d < TW_CC_DEPTHS; d++)
 		tw_cc_stream_forget(p, &t->stream[d]);
 	p->mode = TW_CC_RECORDED;
@@ -151,6 +155,8 @@ static void __attribute__((constructor(101))) start(void)
 		trackway_cc_guard.enter(p, __start_trackway_cc, __stop_trackway_cc);
 	if (p->mode == TW_CC_SILENT && !p->off)
 		begin_late(p);
+	if (p->mode == TW_CC_SILENT && !p->discards)
+		tw_cc_plain_enter(p);
 	if (p->mode != TW_CC_RECORDED)
 		return;
 	if (__register_atfork)
@@ -182,8 +188,10 @@ static void __attribute__((destructor(101))) finish(void)
 		enter_words(p, false);
 	if (!is_ending(p) && is_guarded())
 		trackway_cc_guard.leave(p);
-	if (!is_ending(p))
+	if (!is_ending(p)) {
 		tw_cc_signals_leave(p);
+		tw_cc_plain_leave(p);
+	}
 	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
 		p->forks = 0;
 	if (!t || p->mode != TW_CC_RECORDED)

@@ -24,7 +24,7 @@ static void copy_value(char *to, uint64_t room, const char *from)
 }
 
 /* Looks through the environment the process was started with. */
-static void read_environment(struct tw_cc_process *p, bool *off)
+static void read_environment(struct tw_cc_process *p)
 {
 	char text[8192];
 	uint64_t have = 0;
@@ -38,7 +38,9 @@ static void read_environment(struct tw_cc_process *p, bool *off)
 			if (starts_with(text + at, TW_ENV_CHANNEL, &value))
 				copy_value(p->path, sizeof p->path, value);
 			else if (starts_with(text + at, "TRACKWAY=off", &value))
-				*off = true;
+				p->off = 1;
+			else if (starts_with(text + at, "TRACKWAY=discard", &value))
+				p->off = p->discards = 1;
 		}
 		have = have - at < sizeof text - 1 ? have - at : 0;
 		tw_cc_copy(text, text + at, have);
@@ -61,17 +63,15 @@ static bool open_channel(struct tw_cc_process *p)
 
 static void find_mode(struct tw_cc_process *p)
 {
-	bool off = false;
-	read_environment(p, &off);
-	p->off = off;
+	read_environment(p);
 	const int64_t n = SYS(__NR_readlink, "/proc/self/exe", p->file, sizeof p->file - 1);
 	p->file[n > 0 ? n : 0] = 0;
 	p->pid = (uint32_t)SYS(__NR_getpid);
-	if (!off && p->path[0] && open_channel(p)) {
+	if (!p->off && p->path[0] && open_channel(p)) {
 		p->program = atomic_fetch_add(&p->control->next_program, 1) + 1;
 		p->mode = TW_CC_RECORDED;
 	} else {
-		p->mode = !off && tw_cc_batch_begin(p) ? TW_CC_RECORDED : TW_CC_SILENT;
+		p->mode = !p->off && tw_cc_batch_begin(p) ? TW_CC_RECORDED : TW_CC_SILENT;
 	}
 }
 

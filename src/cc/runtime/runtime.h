@@ -21,9 +21,10 @@
  *  - The end of that, the *tail*, cannot be written: code of modules with a guard (guard/guard.c) does not test what it need not, and finds out there.
  *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
  *    signal handler: shared things change under a lock that is held with signals blocked.
- *  - Without a recorder, or with TRACKWAY=off in the environment, threads write to a buffer of their own that nobody reads.
+ *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
+ *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, maps, module, places; process, signal, cold, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, maps, module, places, plain; process, signal, cold, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -119,6 +120,11 @@ struct tw_cc_handling {
 	uint64_t flags;
 };
 
+/* Code that has been written over by that without what was inserted. */
+struct tw_cc_plain_code {
+	uint64_t from, bytes; /* 0: the entry is free */
+};
+
 /* That it is about to end, and the status: struct drand48_data, as srand48_r writes it. */
 struct tw_cc_ending {
 	uint16_t fixed, status, high, old[3], increment, is_there;
@@ -141,7 +147,8 @@ struct tw_cc_process {
 	struct tw_cc_ending ending;
 	uint32_t notes;                  /* how often that is registered to be written */
 	uint64_t forks;                  /* which module does what belongs to a fork; 0: the next that comes to it */
-	uint32_t off;                    /* TRACKWAY=off */
+	uint32_t off;                    /* TRACKWAY=off, or =discard */
+	uint32_t discards;               /* the latter: code runs as it is recorded, and what it writes is not read */
 	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
@@ -153,6 +160,7 @@ struct tw_cc_process {
 	char path[128];             /* of the channel */
 	char file[TW_PROGRAM_PATH];
 	struct tw_cc_handling handling[65];
+	struct tw_cc_plain_code plain[TW_CC_MODULES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
@@ -369,6 +377,20 @@ bool tw_cc_module_ready(void);
 
 /* Recording starts and stops where this module's functions are entered that the recorder has named. */
 void tw_cc_places_find(struct tw_cc_process *p);
+
+/* ---- plain.c ---- */
+
+/* Code of this module has run, as it was instrumented. */
+extern bool tw_cc_has_run;
+
+/* The process is not recorded: this module does without what was inserted, if its code has not run. */
+void tw_cc_plain_enter(struct tw_cc_process *p);
+
+/* The module is closed. */
+void tw_cc_plain_leave(struct tw_cc_process *p);
+
+/* The process is recorded after all: modules have their code as it was instrumented, unless there are several threads. */
+void tw_cc_plain_undo(struct tw_cc_process *p);
 
 /* ---- process.c ---- */
 
