@@ -2,6 +2,7 @@
 #include "channel/feed.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
+#include "channel/output_lane.h"
 #include "channel/output_queue.h"
 #include "channel/output_state.h"
 #include "channel/output_write.h"
@@ -152,11 +153,7 @@ static void free_output(struct tw_output *o)
 	for (unsigned i = 0; i < o->n_jobs && !o->options.feed; i++)
 		tw_chunk_release(&o->job[i].chunk);
 	free(o->job);
-	for (unsigned i = 0; i < TW_OUTPUT_LANES; i++) {
-		tw_packer_free(o->lane[i].packer);
-		tw_chunk_release(&o->lane[i].apart);
-		free(o->lane[i].room);
-	}
+	tw_output_free_places(o);
 	for (unsigned i = 0; i < o->n_lanes; i++)
 		pthread_cond_destroy(&o->lane[i].fed_more);
 	pthread_mutex_destroy(&o->lock);

@@ -34,16 +34,80 @@ static void count(const struct tw_lane *l, const struct tw_job *job)
 	pthread_mutex_unlock(&o->lock);
 }
 
-static int take_room(struct tw_lane *l)
+/* ---- workplaces ---- */
+
+static void free_place(struct tw_workplace *p)
 {
-	struct tw_chunk *c = &l->apart;
-	if (l->room && c->e)
+	if (!p)
+		return;
+	tw_packer_free(p->packer);
+	tw_chunk_release(&p->apart);
+	free(p->room);
+	free(p);
+}
+
+void tw_output_free_places(struct tw_output *o)
+{
+	for (struct tw_workplace *p; (p = o->places); free_place(p))
+		o->places = p->next;
+}
+
+static struct tw_workplace *new_place(struct tw_output *o)
+{
+	const int stores = o->options.writer && !o->options.discard;
+	struct tw_workplace *p = calloc(1, sizeof *p);
+	if (p && stores)
+		p->packer = tw_writer_packer(o->options.writer);
+	if (p && (!stores || p->packer))
+		return p;
+	free_place(p);
+	tw_output_fail(o, tw_fail(TW_ERR_MEMORY, "packer"));
+	return NULL;
+}
+
+/* The one that was used last: most of it is in the caches still. */
+static void take_place(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	pthread_mutex_lock(&o->lock);
+	l->place = o->places;
+	if (l->place)
+		o->places = l->place->next;
+	pthread_mutex_unlock(&o->lock);
+	if (!l->place)
+		l->place = new_place(o);
+}
+
+/* Under the lock. */
+static void give_place_back(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	if (!l->place)
+		return;
+	l->place->next = o->places;
+	o->places = l->place;
+	l->place = NULL;
+}
+
+static struct tw_packer *packer_of(const struct tw_lane *l)
+{
+	return l->place ? l->place->packer : NULL;
+}
+
+/* ---- buffers ---- */
+
+static int take_room(struct tw_workplace *p)
+{
+	if (!p)
+		return tw_fail(TW_ERR_MEMORY, "a buffer");
+	struct tw_chunk *c = &p->apart;
+	if (p->room && c->e)
 		return TW_OK;
-	l->room = l->room ? l->room : malloc(sizeof *l->room);
+	p->room = p->room ? p->room : malloc(sizeof *p->room);
 	c->c = c->c ? c->c : malloc(TW_DEMUX_C * sizeof *c->c);
 	c->m = c->m ? c->m : malloc(TW_DEMUX_M * sizeof *c->m);
 	c->e = c->c && c->m ? malloc(TW_DEMUX_E) : NULL;
-	return l->room && c->e ? TW_OK : tw_fail(TW_ERR_MEMORY, "a buffer");
+	return p->room && c->e ? TW_OK : tw_fail(TW_ERR_MEMORY, "a buffer");
 }
 
 /* A buffer in which nothing makes sense is a gap. */
@@ -71,21 +135,21 @@ static int take_apart(struct tw_lane *l, struct tw_job *job)
 	struct tw_output *o = l->o;
 	struct tw_chunk *c = &job->chunk;
 	struct tw_demux_input in;
-	int error = take_room(l);
+	int error = take_room(l->place);
 	if (!error)
-		error = tw_spool_read(o->spool, (unsigned)(job - o->job), job->bytes, job->slack_end, l->room, &in);
+		error = tw_spool_read(o->spool, (unsigned)(job - o->job), job->bytes, job->slack_end, l->place->room, &in);
 	if (error)
 		return error;
-	c->c = l->apart.c;
-	c->m = l->apart.m;
-	c->e = l->apart.e;
+	c->c = l->place->apart.c;
+	c->m = l->place->apart.m;
+	c->e = l->place->apart.e;
 	pthread_mutex_lock(&o->lock);
 	c->first_insn = o->order[c->thread].insns + l->sums.insns;
 	c->first_block = o->order[c->thread].blocks + l->sums.blocks;
 	c->first_ref = o->order[c->thread].refs + l->sums.refs;
 	pthread_mutex_unlock(&o->lock);
-	l->encoded = l->packer && tw_output_stores(o) && !o->options.check;
-	error = l->encoded ? tw_demux_encode(o->options.demux, &in, c, tw_packer_encoder(l->packer))
+	l->encoded = packer_of(l) && tw_output_stores(o) && !o->options.check;
+	error = l->encoded ? tw_demux_encode(o->options.demux, &in, c, tw_packer_encoder(packer_of(l)))
 	                   : tw_demux_buffer(o->options.demux, &in, c);
 	if (!c->n_c) {
 		l->encoded = 0;
@@ -133,12 +197,12 @@ static void do_job(struct tw_lane *l, struct tw_job *job)
 	count(l, job);
 	l->descriptors = job->descriptors;
 	l->pieces++;
-	if (!l->packer || !tw_output_stores(o))
+	if (!packer_of(l) || !tw_output_stores(o))
 		return;
 	struct tw_chunk piece = job->chunk;
 	if (job->spooled && l->encoded)
 		piece.n_c = piece.n_m = piece.n_e = 0;
-	int error = tw_packer_add(l->packer, &job->thread, &piece, &job->events);
+	int error = tw_packer_add(packer_of(l), &job->thread, &piece, &job->events);
 	if (error)
 		tw_output_fail(o, error);
 }
@@ -150,8 +214,9 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 	l->open_sequence = job->chunk.sequence;
 	l->pieces = 0;
 	l->sums = (struct tw_totals){0};
-	if (l->packer)
-		tw_packer_begin(l->packer);
+	take_place(l);
+	if (packer_of(l))
+		tw_packer_begin(packer_of(l));
 }
 
 /* With a spool only so many lanes are at work at a time as there are processors, each till its chunk is done. Under the lock. */
@@ -195,17 +260,18 @@ static struct tw_chunk_order wait_for_turn(struct tw_lane *l)
 static void write_chunk(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
-	int error = tw_output_stores(o) ? tw_packer_end(l->packer, LEVEL) : TW_OK;
+	struct tw_packer *packer = packer_of(l);
+	int error = tw_output_stores(o) ? tw_packer_end(packer, LEVEL) : TW_OK;
 	rest(l);
 	const struct tw_chunk_order before = wait_for_turn(l);
 	if (o->spool && !error)
-		tw_packer_follow(l->packer, before.insns, before.blocks, before.refs);
+		tw_packer_follow(packer, before.insns, before.blocks, before.refs);
 	pthread_mutex_lock(&o->writing);
 	tw_output_write_up_to(o, l->descriptors);
 	if (!error && tw_output_stores(o) && o->ring)
-		error = tw_ring_add(o->ring, tw_packer_packed(l->packer), tw_machine_ns());
+		error = tw_ring_add(o->ring, tw_packer_packed(packer), tw_machine_ns());
 	else if (!error && tw_output_stores(o))
-		error = tw_writer_packed(o->options.writer, tw_packer_packed(l->packer));
+		error = tw_writer_packed(o->options.writer, tw_packer_packed(packer));
 	if (error)
 		tw_output_fail(o, error);
 	pthread_mutex_unlock(&o->writing);
@@ -214,7 +280,7 @@ static void write_chunk(struct tw_lane *l)
 static void close_chunk(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
-	if (l->packer)
+	if (packer_of(l))
 		write_chunk(l);
 	else
 		wait_for_turn(l);
@@ -229,6 +295,7 @@ static void close_chunk(struct tw_lane *l)
 		o->waiting_bytes -= job->bytes;
 		tw_output_give_up(o, job);
 	}
+	give_place_back(l);
 	o->result.totals.chunks++;
 	o->result.totals.threads += l->open_sequence == 0;
 	pthread_cond_broadcast(&o->written);
@@ -299,11 +366,6 @@ int tw_output_lane_start(struct tw_output *o)
 	struct tw_lane *l = &o->lane[o->n_lanes];
 	l->o = o;
 	l->last = &l->first;
-	if (!l->packer && o->options.writer && !o->options.discard) {
-		l->packer = tw_writer_packer(o->options.writer);
-		if (!l->packer)
-			return tw_fail(TW_ERR_MEMORY, "packer");
-	}
 	pthread_cond_init(&l->fed_more, NULL);
 	int why = pthread_create(&l->thread, NULL, run, l);
 	if (why) {

@@ -19,12 +19,19 @@ struct tw_spool_room;
 /* Of a chunk that a ring keeps or drops as a whole. */
 enum { TW_RING_BUFFERS = 4 };
 
+/* What a chunk is encoded in: memory that goes from lane to lane, so that there is of it what lanes at work need, and what was used last is used again. */
+struct tw_workplace {
+	struct tw_workplace *next; /* of those that are free */
+	struct tw_packer *packer;  /* NULL: nothing is stored */
+	struct tw_spool_room *room;
+	struct tw_chunk apart; /* a buffer of the spool, taken apart */
+};
+
 /* An encoding thread. What it shares with the drain loop is under the output's lock. */
 struct tw_lane {
 	struct tw_output *o;
 	pthread_t thread;
-	pthread_cond_t fed_more;  /* something to do */
-	struct tw_packer *packer; /* NULL: nothing is stored */
+	pthread_cond_t fed_more; /* something to do */
 	struct tw_job *first, **last;
 	unsigned busy;    /* jobs in the queue, and 1 while the thread is at work */
 	uint32_t feeding; /* the chunk that gets what comes; 0: none */
@@ -36,14 +43,13 @@ struct tw_lane {
 	unsigned working; /* it is counted in `busy` */
 	uint32_t open;    /* the chunk being encoded; 0: none */
 	uint32_t open_serial, open_sequence;
-	unsigned pieces;      /* it has got */
-	uint64_t descriptors; /* that it needs */
-	struct tw_job *held;  /* slots of the spool whose buffers are in it */
-	int running;          /* it is one of those at work; under the lock */
-	struct tw_spool_room *room;
-	struct tw_chunk apart; /* a buffer of the spool, taken apart... */
-	int encoded;           /* ...and encoded meanwhile */
-	struct tw_totals sums; /* of the open chunk so far: insns, blocks, refs */
+	unsigned pieces;            /* it has got */
+	uint64_t descriptors;       /* that it needs */
+	struct tw_job *held;        /* slots of the spool whose buffers are in it */
+	int running;                /* it is one of those at work; under the lock */
+	struct tw_workplace *place; /* from when the chunk is open till it is written; NULL: there is none, and the output has failed */
+	int encoded;                /* what is in place->apart */
+	struct tw_totals sums;      /* of the open chunk so far: insns, blocks, refs */
 };
 
 /* Descriptors side by side in memory. */
@@ -81,6 +87,7 @@ struct tw_output {
 	_Atomic int failed, abandoned;
 	struct tw_lane lane[TW_OUTPUT_LANES];
 	unsigned n_lanes, most_lanes; /* that there are: each is started when there is something to do for it; and may be */
+	struct tw_workplace *places;  /* that are free */
 	struct tw_chunk_order *order; /* by serial number */
 	size_t n_order;
 	uint32_t last_id;
