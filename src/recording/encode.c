@@ -59,6 +59,25 @@ static size_t equal_tags(const uint16_t *a, const uint16_t *b, size_t n)
 	return i;
 }
 
+/* Some bits of a tag, never 0. */
+static uint8_t bits_of(uint16_t tag)
+{
+	return (uint8_t)(tag ^ tag >> 8) | 1;
+}
+
+/*
+ * tw_tag_look_up for the tag with index `i` of the n there are. Returns 0 if its bits show that it is not the one expected, without a look at what is far away in
+ * memory: every second miss follows another.
+ */
+static int look_up(struct tw_encoder *e, const uint16_t *tags, size_t i, size_t n)
+{
+	uint8_t *after = &e->tag_after[tw_tag_context(tags, i)];
+	const uint8_t expected = *after, bits = i < n ? bits_of(tags[i]) : 0;
+	tw_tag_look_up(&e->tags, tags, i);
+	*after = bits;
+	return !expected || !bits || expected == bits;
+}
+
 /* Of all tags there are so far those that are not encoded yet. */
 static void encode_tags(struct tw_encoder *e)
 {
@@ -67,8 +86,8 @@ static void encode_tags(struct tw_encoder *e)
 	size_t i = e->tags_coded, n = e->all_tags.n / sizeof *tags;
 	struct tw_bytes *r = &e->coded.part[TW_PART_TAG_RUNS], *s = &e->coded.part[TW_PART_SYMBOLS];
 	uint8_t *runs = r->at + r->n, *symbols = s->at + s->n;
-	for (;;) {
-		size_t run = p->expected ? equal_tags(tags + i, tags + p->expected, n - i) : 0;
+	for (int may_be = 1;;) {
+		size_t run = p->expected && may_be ? equal_tags(tags + i, tags + p->expected, n - i) : 0;
 		i += run;
 		e->tag_run += run;
 		p->expected += run;
@@ -78,7 +97,7 @@ static void encode_tags(struct tw_encoder *e)
 		memcpy(symbols, &tags[i], sizeof *tags);
 		symbols += sizeof *tags;
 		e->tag_run = 0;
-		tw_tag_look_up(p, tags, ++i);
+		may_be = look_up(e, tags, ++i, n);
 	}
 	r->n = (size_t)(runs - r->at);
 	s->n = (size_t)(symbols - s->at);
@@ -284,6 +303,7 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	e->values.epoch++;
 	tw_start_values(&e->values, e->values.map, upper);
 	memset(&e->tags, 0, sizeof e->tags);
+	memset(e->tag_after, 0, sizeof e->tag_after);
 	memset(e->coded.raw, 0, sizeof e->coded.raw);
 	e->tag_run = e->value_run = 0;
 	e->tags_coded = 0;

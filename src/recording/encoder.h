@@ -22,8 +22,11 @@ struct tw_encoder {
 	uint16_t *tags_end;           /* of all_tags, where the next one goes */
 	struct tw_encoder_code *code; /* NULL: there is none */
 	struct tw_tag_predictor tags;
-	size_t tags_coded;           /* of all_tags */
-	uint32_t n_slots;            /* that values.slot has */
+	uint8_t tag_after
+	    [1
+	     << TW_CONTEXT_BITS]; /* of the tag that tags.after leads to a few bits, as tags themselves are far away; 0: they are not known */
+	size_t tags_coded;        /* of all_tags */
+	uint32_t n_slots;         /* that values.slot has */
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	int odd;                     /* values did not fit the tags of a piece: it must be the last */
 	struct tw_bytes all_tags;    /* of the chunk so far */

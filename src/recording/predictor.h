@@ -27,13 +27,19 @@ struct tw_tag_predictor {
 	size_t expected;                      /* the index of the tag expected next; 0: nothing is */
 };
 
-/* After a tag that was not expected: `i` is the index of the one behind it. */
-static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *tags, size_t i)
+/* The context of the tag with index `i`, which is not 0. */
+static inline size_t tw_tag_context(const uint16_t *tags, size_t i)
 {
 	uint64_t context = tags[i - 1];
 	for (size_t k = 2; k <= TW_CONTEXT && k <= i; k++)
 		context |= (uint64_t)tags[i - k] << 16 * (k - 1);
-	uint32_t *after = &p->after[context * 0x9e3779b97f4a7c15u >> (64 - TW_CONTEXT_BITS)];
+	return (size_t)(context * 0x9e3779b97f4a7c15u >> (64 - TW_CONTEXT_BITS));
+}
+
+/* After a tag that was not expected: `i` is the index of the one behind it. */
+static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *tags, size_t i)
+{
+	uint32_t *after = &p->after[tw_tag_context(tags, i)];
 	p->expected = *after;
 	*after = (uint32_t)i;
 }
