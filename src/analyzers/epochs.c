@@ -1,5 +1,6 @@
 #include "analyzers/epochs.h"
 #include "analyzers/pages.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,31 @@ static struct tw_epoch_page *find_page(const struct tw_epoch *s, uint64_t key)
 	return s->room ? s->pages[place_of(s, key)] : NULL;
 }
 
+/* Makes room for more pages: the more there are the more at once. */
+static int make_slab(struct tw_epoch *s)
+{
+	enum { LEAST = 4, MOST = 256, ALIGNMENT = _Alignof(struct tw_epoch_page) };
+	const size_t n = s->n < LEAST ? LEAST : s->n < MOST ? s->n : MOST;
+	void **slabs = tw_array_room(s->slabs, s->n_slabs, &s->slabs_room, sizeof *slabs);
+	if (!slabs)
+		return 0;
+	s->slabs = slabs;
+	void *slab = tw_array_table(n * sizeof(struct tw_epoch_page) + ALIGNMENT, 1);
+	if (!slab)
+		return 0;
+	slabs[s->n_slabs++] = slab;
+	s->free = (void *)(((uintptr_t)slab + ALIGNMENT - 1) & -(uintptr_t)ALIGNMENT);
+	s->n_free = n;
+	return 1;
+}
+
 static struct tw_epoch_page *make_page(struct tw_epoch *s, uint64_t key)
 {
 	struct tw_epoch_page *p = find_page(s, key);
-	if (p || (2 * s->n >= s->room && !grow(s)))
+	if (p || (2 * s->n >= s->room && !grow(s)) || (!s->n_free && !make_slab(s)))
 		return p;
-	p = calloc(1, sizeof *p);
-	if (!p)
-		return NULL;
+	p = s->free++;
+	s->n_free--;
 	p->key = key;
 	s->pages[place_of(s, key)] = p;
 	s->n++;
@@ -145,12 +163,28 @@ static int takes_place(struct tw_epoch_word *w, const struct tw_epoch_access *a,
 	return mine != NULL;
 }
 
+/* Was all that is there made by the thread, some of it by the same instruction in the same epoch? Then that has these bytes, too. */
+static int joins_own(struct tw_epoch_word *w, const struct tw_epoch_access *a)
+{
+	struct tw_epoch_access *same = NULL;
+	for (unsigned i = 0; i < w->n; i++) {
+		struct tw_epoch_access *o = at(w, i);
+		if (o->thread != a->thread)
+			return 0;
+		if (o->pc == a->pc && o->clock == a->clock && o->path == a->path && o->locks == a->locks && o->flags == a->flags)
+			same = o;
+	}
+	if (same)
+		same->mask |= a->mask;
+	return same != NULL;
+}
+
 int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
 {
 	unsigned n = 0;
 	int result = 0;
-	if (takes_place(w, a, clocks))
+	if (takes_place(w, a, clocks) || joins_own(w, a))
 		return 0;
 	for (unsigned i = 0; i < w->n; i++)
 		if (covers(at(w, i), a))
@@ -205,11 +239,12 @@ void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint6
 
 void tw_epoch_free(struct tw_epoch *s)
 {
-	for (size_t i = 0; i < s->room; i++) {
+	for (size_t i = 0; i < s->room; i++)
 		for (size_t k = 0; s->pages[i] && k < TW_EPOCH_WORDS; k++)
 			free(s->pages[i]->words[k].more);
-		free(s->pages[i]);
-	}
+	for (size_t i = 0; i < s->n_slabs; i++)
+		free(s->slabs[i]);
+	free(s->slabs);
 	free(s->pages);
 	memset(s, 0, sizeof *s);
 }

@@ -33,7 +33,7 @@ struct tw_epoch_word {
 	uint8_t atomic;               /* bytes that were accessed by atomic instructions */
 	uint8_t waited;               /* bytes that threads wait at, whatever the source says: guards, futexes */
 	uint8_t reserved[4];
-};
+}; /* 64 bytes: a line of the processor's */
 
 enum { TW_EPOCH_PAGE = 4096, TW_EPOCH_WORDS = TW_EPOCH_PAGE / 8 };
 
@@ -47,9 +47,10 @@ struct tw_epoch_seen {
 enum { TW_EPOCH_SEERS = 4 };
 
 struct tw_epoch_page {
+	_Alignas(64) struct tw_epoch_word words[TW_EPOCH_WORDS];
 	uint64_t key;                              /* tw_page_key */
+	void *memory;                              /* that it lies in */
 	struct tw_epoch_seen seen[TW_EPOCH_SEERS]; /* by the lowest bits of the thread's index */
-	struct tw_epoch_word words[TW_EPOCH_WORDS];
 };
 
 static inline uint64_t tw_epoch_number(size_t thread, uint32_t clock)
@@ -78,6 +79,10 @@ void tw_epoch_see(struct tw_epoch_seen *seen, uint64_t epoch, uint32_t locks, ui
 struct tw_epoch {
 	struct tw_epoch_page **pages;
 	size_t n, room;
+	void **slabs; /* where pages lie, side by side */
+	size_t n_slabs, slabs_room;
+	struct tw_epoch_page *free; /* so many of the newest slab are free */
+	size_t n_free;
 	struct {
 		uint64_t key;
 		struct tw_epoch_page *page;

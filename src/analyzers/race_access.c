@@ -2,6 +2,31 @@
 
 /* ---- words ---- */
 
+/* The page of an address, of those that the thread came to last. */
+static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+{
+	const uint64_t number = addr / TW_EPOCH_PAGE;
+	struct tw_race_page *recent = &t->pages[number % TW_RACE_PAGES];
+	if (recent->number != number || !recent->page) {
+		recent->page = tw_epoch_page(&s->shadow, t->order->program, addr);
+		recent->number = number;
+	}
+	return recent->page;
+}
+
+static struct tw_epoch_word *word_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+{
+	struct tw_epoch_page *p = page_of(s, t, addr);
+	return p ? &p->words[addr % TW_EPOCH_PAGE / 8] : NULL;
+}
+
+void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, uint64_t end)
+{
+	tw_epoch_forget(&s->shadow, program, start, end);
+	for (size_t i = 0; i < s->n_threads; i++)
+		tw_race_lines_forget(&s->lines[i], start, end);
+}
+
 struct access {
 	struct tw_race_state *s;
 	struct tw_race_thread *t;
@@ -37,7 +62,7 @@ static int check_words(struct tw_race_state *s, struct tw_race_thread *t, uint64
 	int error = 0;
 	for (uint64_t word = addr & ~7ull; word < addr + bytes && !error; word += 8) {
 		struct access at = {s, t, word};
-		struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->program, word);
+		struct tw_epoch_word *w = word_of(s, t, word);
 		a.mask = mask_of(word, addr, addr + bytes);
 		error = w ? tw_epoch_add(w, &a, &t->order->clocks, found, &at) : TW_ERR_MEMORY;
 	}
@@ -86,10 +111,10 @@ int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uin
 
 /* ---- atomic variables ---- */
 
-static void mark_atomic(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)
+static void mark_atomic(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)
 {
 	for (uint64_t word = addr & ~7ull; word < addr + bytes; word += 8) {
-		struct tw_epoch_page *p = tw_epoch_page(&s->shadow, t->order->program, word);
+		struct tw_epoch_page *p = page_of(s, t, word);
 		struct tw_epoch_word *w = p ? &p->words[word % TW_EPOCH_PAGE / 8] : NULL;
 		const uint8_t mask = mask_of(word, addr, addr + bytes);
 		if (!w || (mask & ~(waited ? w->waited : w->atomic)) == 0)
@@ -97,23 +122,25 @@ static void mark_atomic(struct tw_race_state *s, const struct tw_race_thread *t,
 		*(waited ? &w->waited : &w->atomic) |= mask;
 		for (unsigned i = 0; i < TW_EPOCH_SEERS; i++)
 			p->seen[i].epoch = 0;
+		for (size_t i = 0; i < s->n_threads; i++)
+			tw_race_lines_forget(&s->lines[i], word, word + 8);
 	}
 }
 
-void tw_race_mark_waited(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes)
+void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes)
 {
 	mark_atomic(s, t, addr, bytes, 1);
 }
 
 /* Is what the access is to an atomic variable, though its instruction does not say so? */
-static int is_marked(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
+static int is_marked(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
 {
-	const struct tw_epoch_word *w = tw_epoch_word(&s->shadow, t->order->program, r->addr);
+	const struct tw_epoch_word *w = word_of(s, t, r->addr);
 	const uint8_t mask = mask_of(r->addr & ~7ull, r->addr, r->addr + r->size);
 	return w && ((w->waited & mask) || (insn->kind == TW_ATOMIC_UNKNOWN && (w->atomic & mask)));
 }
 
-int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
+int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
 {
 	const struct tw_atomic_insn *insn = tw_atomics_of(&s->atomics, run->descriptor, r, t->image);
 	return insn && insn->kind != TW_ATOMIC_RELAXED && (insn->kind == TW_ATOMIC_ORDERS || is_marked(s, t, r, insn));
@@ -171,16 +198,30 @@ static int waits(struct tw_race_thread *t, const struct tw_ref *r, const struct 
 
 /* ---- references ---- */
 
-/* It was an access that is not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
-static void see(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_ref *r)
+/* What the thread has seen on a page; NULL: nothing in this epoch. */
+static inline struct tw_epoch_seen *seen_of(struct tw_epoch_page *p, const struct tw_race_thread *t, uint64_t epoch)
 {
-	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? tw_epoch_page(&s->shadow, t->order->program, r->addr) : NULL;
+	struct tw_epoch_seen *seen = p ? &p->seen[t->order->who % TW_EPOCH_SEERS] : NULL;
+	return seen && seen->epoch == epoch && seen->locks == t->locks ? seen : NULL;
+}
+
+/* It was an access that is not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
+static int see(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r)
+{
+	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? page_of(s, t, r->addr) : NULL;
+	const uint64_t epoch = tw_epoch_number(t->order->who, t->order->clock);
+	const size_t at = r->addr % TW_EPOCH_PAGE;
 	int marked = 0;
-	for (size_t i = r->addr % TW_EPOCH_PAGE / 8; p && i <= (r->addr % TW_EPOCH_PAGE + r->size - 1) / 8; i++)
+	for (size_t i = at / 8; p && i <= (at + r->size - 1) / 8; i++)
 		marked |= p->words[i].atomic | p->words[i].waited;
-	if (p && !marked)
-		tw_epoch_see(&p->seen[t->order->who % TW_EPOCH_SEERS], tw_epoch_number(t->order->who, t->order->clock), t->locks, r->addr,
-		             r->size, r->type & TW_WRITE);
+	if (!p || marked)
+		return 0;
+	struct tw_epoch_seen *seen = &p->seen[t->order->who % TW_EPOCH_SEERS];
+	tw_epoch_see(seen, epoch, t->locks, r->addr, r->size, r->type & TW_WRITE);
+	int error = tw_race_lines_renew(t->lines, epoch, t->locks);
+	if (!error)
+		tw_race_lines_set(t->lines, r->addr, seen->read[at / 64], seen->written[at / 64]);
+	return error;
 }
 
 static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
@@ -203,8 +244,7 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 	if (t->waiting.pc && !insn->leads)
 		end_waiting(t, r->addr);
 	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
-	see(s, t, r);
-	return error;
+	return error ? error : see(s, t, r);
 }
 
 int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n)
@@ -219,46 +259,44 @@ int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct 
 	return error;
 }
 
-/* The page of an address, of those that the thread came to last. */
-static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+/* Has the thread accessed these bytes so in this epoch, though the line is not one of those that it came to last? Now it is. */
+static int is_seen(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref_shape *r, uint64_t addr)
 {
-	const uint64_t number = addr / TW_EPOCH_PAGE;
-	struct tw_race_page *recent = &t->pages[number % TW_RACE_PAGES];
-	if (recent->number != number || !recent->page) {
-		recent->page = tw_epoch_page(&s->shadow, t->order->program, addr);
-		recent->number = number;
-	}
-	return recent->page;
+	const struct tw_epoch_seen *seen = seen_of(page_of(s, t, addr), t, t->lines->epoch);
+	if (!seen || !tw_epoch_is_narrow(addr, r->size) || !tw_epoch_has_seen(seen, addr, r->size, r->type & TW_WRITE))
+		return 0;
+	tw_race_lines_set(t->lines, addr, seen->read[addr % TW_EPOCH_PAGE / 64], seen->written[addr % TW_EPOCH_PAGE / 64]);
+	return 1;
 }
 
-/* Can it be left out: by an instruction that is known not to be atomic, on bytes that the thread has accessed so in this epoch? */
-static inline int is_seen(struct tw_race_state *s, struct tw_race_thread *t, uint64_t epoch, const struct tw_ref_shape *r, uint64_t addr)
+/* All that is seen from here on is of the thread's epoch. */
+static int renew(struct tw_race_thread *t)
 {
-	const struct tw_epoch_page *p = page_of(s, t, addr);
-	const struct tw_epoch_seen *seen = p ? &p->seen[t->order->who % TW_EPOCH_SEERS] : NULL;
-	return seen && seen->epoch == epoch && seen->locks == t->locks && tw_epoch_is_narrow(addr, r->size) &&
-	       tw_epoch_has_seen(seen, addr, r->size, r->type & TW_WRITE);
+	return tw_race_lines_renew(t->lines, tw_epoch_number(t->order->who, t->order->clock), t->locks);
 }
 
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done)
 {
 	const struct tw_atomic_insn *insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
-	uint64_t epoch = tw_epoch_number(t->order->who, t->order->clock);
-	for (*done = 0; *done < n; ++*done) {
-		const struct tw_ref_shape *r = &shapes[*done];
-		const uint64_t at = addr[*done];
-		if (insns && tw_atomics_is_plain(&insns[r->insn]) && is_seen(s, t, epoch, r, at)) {
+	int error = renew(t);
+	size_t i = 0;
+	for (; i < n && !error; i++) {
+		const struct tw_ref_shape *r = &shapes[i];
+		const uint64_t at = addr[i];
+		if (insns && tw_atomics_is_plain(&insns[r->insn]) &&
+		    (tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE) || is_seen(s, t, r, at))) {
 			if (t->waiting.pc && !insns[r->insn].leads)
 				end_waiting(t, at);
 			continue;
 		}
 		const struct tw_ref ref = {.pc = r->pc, .addr = at, .size = r->size, .insn = r->insn, .type = r->type};
-		int error = check(s, t, run, &ref);
+		error = check(s, t, run, &ref);
 		if (error || t->stuck)
-			return error;
+			break;
 		insns = tw_by_fragment_get(&s->atomics.fragments, run->descriptor->number);
-		epoch = tw_epoch_number(t->order->who, t->order->clock);
+		error = renew(t);
 	}
-	return 0;
+	*done = i;
+	return error;
 }

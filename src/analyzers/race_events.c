@@ -13,7 +13,7 @@ static int release_block(struct tw_race_state *s, struct tw_race_thread *t, cons
 static void give_block(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, uint64_t bytes)
 {
 	if (addr)
-		tw_epoch_forget(&s->shadow, t->order->program, addr, addr + bytes);
+		tw_race_forget(s, t->order->program, addr, addr + bytes);
 }
 
 static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
@@ -68,11 +68,11 @@ static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t,
 			const struct tw_race_thread *o = &s->threads[i];
 			if (o->known && o != t && o->order->ended && o->order->fs == k->seg_base[TW_SEG_FS] && o->lowest < o->order->fs &&
 			    o->order->fs - o->lowest < TW_RACE_STACK)
-				tw_epoch_forget(&s->shadow, t->order->program, o->lowest - 4096, o->order->fs + 4096);
+				tw_race_forget(s, t->order->program, o->lowest - 4096, o->order->fs + 4096);
 		}
 }
 
-static int take_syscall(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
+static int take_syscall(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_syscall *e)
 {
 	const int wakes = e->number == SYS_futex && (e->args[1] & FUTEX_CMD_MASK) == FUTEX_WAKE;
 	if (e->number == SYS_futex)
@@ -85,7 +85,7 @@ static void take_mapping(struct tw_race_state *s, const struct tw_race_thread *t
 {
 	const uint64_t bytes = e->number == SYS_mmap ? e->args[1] : e->number == SYS_mremap ? e->args[2] : 0, at = (uint64_t)e->result;
 	if (bytes && e->result > 0 && !(e->number == SYS_mremap && at == e->args[0]))
-		tw_epoch_forget(&s->shadow, t->order->program, at, at + bytes);
+		tw_race_forget(s, t->order->program, at, at + bytes);
 }
 
 /* Has the process more than one thread from here on? Who made the other, or that other, comes first. */
@@ -118,8 +118,10 @@ int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const 
 	int error = tw_ordering_event(&s->ordering, t->order, e);
 	if (!error && e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
 		error = take_syscall(s, t, e->payload);
-	if (!error && e->type == TW_EVENT_THREAD_END)
+	if (!error && e->type == TW_EVENT_THREAD_END) {
 		error = leave_locks(s, t);
+		tw_race_lines_free(t->lines);
+	}
 	do {
 		if (!error)
 			error = tw_calling_take(&t->calling, &s->kinds, e, &step);

@@ -7,6 +7,7 @@
 #include "analyzers/atomics.h"
 #include "analyzers/ordering.h"
 #include "analyzers/postponed.h"
+#include "analyzers/race_lines.h"
 #include "analyzers/race_report.h"
 #include "analyzers/runtime_code.h"
 
@@ -24,11 +25,21 @@ struct tw_race_load {
 	int locked; /* by an instruction that reads and writes at once */
 };
 
-enum { TW_RACE_PAGES = 64, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
+enum { TW_RACE_PAGES = 256, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
 
 struct tw_race_page {
 	uint64_t number;
 	struct tw_epoch_page *page;
+};
+
+/* What is known of all executions of a stretch. */
+struct tw_race_plan {
+	uint8_t made; /* 0: not yet */
+	uint8_t
+	    simple; /* its code is all of one owner, of one descriptor, and only its last block calls or returns; what it accesses, as far as that is looked at, is not known to be atomic */
+	uint8_t owner;  /* enum tw_code_owner */
+	uint8_t leaves; /* its last block calls or returns */
+	uint8_t runs;   /* before it was made */
 };
 
 struct tw_race_thread {
@@ -44,6 +55,7 @@ struct tw_race_thread {
 	uint16_t locks;                           /* number of the set that it holds */
 	uint64_t lowest;                          /* place of a return address on its stack */
 	struct tw_race_page pages[TW_RACE_PAGES]; /* that it came to last */
+	struct tw_race_lines *lines;              /* likewise */
 	/* whose turn it is */
 	struct tw_postponed postponed;
 	enum tw_race_stuck stuck;
@@ -74,7 +86,10 @@ struct tw_race_state {
 	struct tw_epoch shadow;
 	struct tw_races races;
 	struct tw_race_thread *threads;
+	struct tw_race_lines *lines; /* of each thread */
 	size_t n_threads;
+	struct tw_race_plan *plans; /* by number of the stretch */
+	size_t plans_room;
 	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
 	int has_regions; /* a thread was stuck at one */
@@ -96,18 +111,21 @@ static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t pr
 /* References of a block of the program's code, from the part's `ref` on. t->stuck tells whether it came to their end. */
 int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n);
 
-/* The same of references that are not written out. *done: of how many. */
+/* The same of references that are not written out, of one or several blocks of the descriptor of `run`. *done: of how many. */
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done);
+
+/* The memory in [start, end) of a program is other memory from now on. */
+void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, uint64_t end);
 
 /* A block of memory is given back by the function that returns to `back`: that is as if it were written. */
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back);
 
 /* Threads wait at these bytes, so that all accesses there are atomic. */
-void tw_race_mark_waited(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr, unsigned bytes);
+void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes);
 
 /* Does the reference of the program's code order threads? */
-int tw_race_orders(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r);
+int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r);
 
 /* ---- race_events.c ---- */
 

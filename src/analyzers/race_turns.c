@@ -12,6 +12,7 @@
  * in a segment that is not closed, is *early*: it may have read what is written until the segment is closed, and all that came after it in the thread is then ordered behind that write, too.
  */
 #include "analyzers/race_state.h"
+#include "base/array.h"
 #include "recording/recording.h"
 
 enum {
@@ -26,7 +27,7 @@ static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t
 {
 	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;
 	if (t->lowest < top && top - low < TW_RACE_STACK)
-		tw_epoch_forget(&s->shadow, t->order->program, low, top);
+		tw_race_forget(s, t->order->program, low, top);
 }
 
 /* Does the C library call what the program is to run once? */
@@ -159,7 +160,7 @@ static int take_blocks(struct tw_race_state *s, struct tw_race_thread *t, struct
 /* ---- loads that are repeated ---- */
 
 /* Does the thread make the load that it stands before again, with nothing between by which threads are ordered? */
-static int repeats(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_part *p)
+static int repeats(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_part *p)
 {
 	size_t from = p->blocks[p->block].first_ref + p->ref + 1;
 	for (size_t i = p->block; i < p->n_blocks && i < p->block + SPIN_BLOCKS; i++) {
@@ -351,7 +352,7 @@ static int is_wanted(void *context, const struct tw_block_run *run, const struct
 {
 	void **c = context;
 	struct tw_race_state *s = c[0];
-	const struct tw_race_thread *t = c[1];
+	struct tw_race_thread *t = c[1];
 	return tw_runtime_code_of(&s->runtime, run, t->serial) == TW_CODE_PROGRAM && tw_race_is_threaded(s, t->order->program) &&
 	       tw_race_orders(s, t, run, r);
 }
@@ -429,9 +430,144 @@ static int take_live_refs(struct tw_race_state *s, struct tw_race_thread *t, str
 	return error;
 }
 
+/* ---- stretches that are simple ---- */
+
+static int changes_path(const struct tw_block_run *run)
+{
+	const uint8_t end = tw_descriptor_blocks(run->descriptor)[run->block].end;
+	return end == TW_END_CALL || end == TW_END_ICALL || end == TW_END_RETURN;
+}
+
+/* Is none of its instructions known to be atomic? */
+static int is_plain(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_stretch *st, const uint64_t *addr)
+{
+	for (uint32_t i = 0; i < st->n_refs; i++) {
+		const struct tw_ref_shape *r = &st->refs[i];
+		const struct tw_ref ref = {.pc = r->pc, .addr = addr[i], .size = r->size, .insn = r->insn, .type = r->type};
+		const struct tw_atomic_insn *insn = tw_atomics_of(&s->atomics, st->blocks->descriptor, &ref, t->image);
+		if (!insn || !tw_atomics_is_plain(insn))
+			return 0;
+	}
+	return 1;
+}
+
+static int is_simple(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_stretch *st, const uint64_t *addr)
+{
+	if (!st->n_blocks || st->blocks->first_ref)
+		return 0;
+	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, st->blocks, t->serial);
+	if (owner != TW_CODE_PROGRAM && !tw_code_is_library(owner))
+		return 0;
+	for (uint32_t k = 0; k < st->n_blocks; k++) {
+		const struct tw_block_run *run = &st->blocks[k];
+		if (!run->n_insns || run->descriptor != st->blocks->descriptor || (k + 1 < st->n_blocks && changes_path(run)) ||
+		    tw_runtime_code_of(&s->runtime, run, t->serial) != owner)
+			return 0;
+	}
+	return owner != TW_CODE_PROGRAM || is_plain(s, t, st, addr);
+}
+
+/* The plan of a stretch that stays, if it is simple; NULL: it is not, or has not run often enough to find out. */
+static const struct tw_race_plan *simple_plan(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_stretch *st,
+                                              const uint64_t *addr)
+{
+	enum { RUNS = 4 };
+	if (st->number >= s->plans_room) {
+		struct tw_race_plan *plans = tw_array_zeros(s->plans, st->number, &s->plans_room, sizeof *plans);
+		if (!plans)
+			return NULL;
+		s->plans = plans;
+	}
+	struct tw_race_plan *p = &s->plans[st->number];
+	if (!p->made && ++p->runs >= RUNS) {
+		p->made = 1;
+		p->simple = (uint8_t)is_simple(s, t, st, addr);
+		p->owner = p->simple ? (uint8_t)tw_runtime_code_of(&s->runtime, st->blocks, t->serial) : 0;
+		p->leaves = p->simple && changes_path(&st->blocks[st->n_blocks - 1]);
+	}
+	return p->simple ? p : NULL;
+}
+
+/* The stretch's block k is the newest, of which so many references have been looked at. */
+static void stand_in(struct tw_race_thread *t, struct live *l, const struct tw_stretch *st, const uint64_t *addr, uint32_t k, size_t refs)
+{
+	l->run = &st->blocks[k];
+	l->refs = refs;
+	l->last = refs ? addr[l->run->first_ref + refs - 1] : l->last;
+	t->end = tw_descriptor_blocks(l->run->descriptor)[l->run->block].end;
+}
+
+/* The same as take_live_stretch, block by block, comes to where control stays with the owner whose code ran before, and nothing happens within. */
+static int take_simple_stretch(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, const struct tw_stretch *st,
+                               const uint64_t *addr)
+{
+	int error = leave_live_block(t, l);
+	size_t done = st->n_refs;
+	t->fills = 0;
+	l->looks = t->owner == TW_CODE_PROGRAM && !t->calling.in_closed && tw_race_is_threaded(s, t->order->program);
+	if (!error && l->looks && st->n_refs)
+		error = tw_race_take_addresses(s, t, st->blocks, st->refs, addr, st->n_refs, &done);
+	uint32_t k = st->n_blocks - 1;
+	while (t->stuck && k && st->blocks[k].first_ref > done)
+		k--;
+	l->blocks += k + 1;
+	stand_in(t, l, st, addr, k, done - st->blocks[k].first_ref);
+	return error;
+}
+
+/* Has the thread seen all that these access? */
+static inline int is_all_seen(const struct tw_race_lines *lines, const struct tw_stretch *st, const uint64_t *addr)
+{
+	const struct tw_ref_shape *r = st->refs;
+	for (uint32_t k = 0; k < st->n_refs; k++)
+		if (!tw_race_lines_have(lines, addr[k], r[k].size, r[k].type & TW_WRITE))
+			return 0;
+	return 1;
+}
+
+/*
+ * Passes over simple stretches, from number *i of the batch on, whose accesses the thread has all made before in its epoch, or that are not looked at: nothing changes by these but where it
+ * stands. *addr: of the references of number *i.
+ */
+static int pass_over(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, size_t *i, const uint64_t **addr)
+{
+	const struct tw_batch *b = l->b;
+	const int looks = t->owner == TW_CODE_PROGRAM && !t->calling.in_closed && tw_race_is_threaded(s, t->order->program);
+	const struct tw_stretch *last = NULL;
+	const uint64_t *at = *addr;
+	int error = tw_race_lines_renew(t->lines, tw_epoch_number(t->order->who, t->order->clock), t->locks), leaves = 1;
+	size_t k = *i;
+	for (; k < b->n_stretches && !error; k++) {
+		const struct tw_stretch *st = b->stretches[k];
+		const struct tw_race_plan *p = st->number < s->plans_room ? &s->plans[st->number] : NULL;
+		if (!p || !p->simple || p->owner != t->owner || (looks && !is_all_seen(t->lines, st, at)))
+			break;
+		error = leaves ? leave_live_block(t, l) : 0;
+		last = st;
+		leaves = p->leaves;
+		l->blocks += st->n_blocks;
+		at += st->n_refs;
+		if (leaves)
+			stand_in(t, l, st, at - st->n_refs, st->n_blocks - 1, st->n_refs - st->blocks[st->n_blocks - 1].first_ref);
+	}
+	if (last) {
+		stand_in(t, l, last, at - last->n_refs, last->n_blocks - 1, last->n_refs - last->blocks[last->n_blocks - 1].first_ref);
+		l->looks = looks;
+		t->fills = 0;
+	}
+	*addr = at;
+	*i = k;
+	return error;
+}
+
+/* ---- stretches as they come ---- */
+
 static int take_live_stretch(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, const struct tw_stretch *st,
                              const uint64_t *addr)
 {
+	const struct tw_race_plan *plan = st->number && l->event == l->b->n_events ? simple_plan(s, t, st, addr) : NULL;
+	if (plan && plan->owner == t->owner)
+		return take_simple_stretch(s, t, l, st, addr);
 	const uint32_t leading = st->n_blocks ? st->blocks->first_ref : st->n_refs;
 	int error = take_live_refs(s, t, l, st->refs, addr, leading);
 	for (uint32_t k = 0; k < st->n_blocks && !error && !t->stuck; k++) {
@@ -452,6 +588,10 @@ static int take_live(struct tw_race_state *s, struct tw_race_thread *t, const st
 	int error = 0;
 	t->stuck = TW_RACE_GOES_ON;
 	for (size_t i = 0; i < b->n_stretches && !error && !t->stuck; i++) {
+		if (l.event == b->n_events && !t->waiting.pc)
+			error = pass_over(s, t, &l, &i, &addr);
+		if (error || i == b->n_stretches)
+			break;
 		error = take_live_stretch(s, t, &l, b->stretches[i], addr);
 		addr += b->stretches[i]->n_refs;
 	}

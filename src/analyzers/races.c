@@ -27,7 +27,11 @@ static void free_state(struct tw_race_state *s)
 {
 	for (size_t i = 0; i < s->n_threads && s->threads; i++)
 		free_thread(&s->threads[i]);
+	for (size_t i = 0; i < s->n_threads && s->lines; i++)
+		tw_race_lines_free(&s->lines[i]);
 	free(s->threads);
+	free(s->lines);
+	free(s->plans);
 	free(s->threaded);
 	tw_calling_kinds_free(&s->kinds);
 	tw_runtime_code_free(&s->runtime);
@@ -64,8 +68,9 @@ static void *begin(void *arg)
 	s->recording = tw_context_recording(arg);
 	s->n_threads = tw_recording_n_threads(s->recording);
 	s->threads = calloc(s->n_threads + 1, sizeof *s->threads);
+	s->lines = calloc(s->n_threads + 1, sizeof *s->lines);
 	s->threaded = calloc(s->n_threads + 1, sizeof *s->threaded);
-	if (s->threads && s->threaded && !init(s))
+	if (s->threads && s->lines && s->threaded && !init(s))
 		return s;
 	free_state(s);
 	return NULL;
@@ -82,6 +87,7 @@ static struct tw_race_thread *thread_of(struct tw_race_state *s, uint32_t serial
 		t->serial = serial;
 		t->image = tw_names_image(names, serial);
 		t->order = &s->ordering.threads[i];
+		t->lines = &s->lines[i];
 		t->lowest = UINT64_MAX;
 		t->known = 1;
 	}
