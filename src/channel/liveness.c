@@ -94,12 +94,20 @@ static uint32_t find_thread(uint32_t pid, uint32_t own_tid)
 	return tid;
 }
 
-/* Whether this thread, by its number here, may be one that is traced: it began after this process, and has the channel if it is to. */
+/* Is this a thread of this very process? /proc has it under its number, too. */
+static int is_own(uint32_t tid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/task/%u", tid);
+	return !access(path, F_OK);
+}
+
+/* Whether this thread, by its number here, may be one that is traced: not of this process, it began after this one, and has the channel if it is to. */
 static int may_be(uint32_t pid, uint32_t tid, ino_t channel, int attached)
 {
 	char stat[1024], own[1024];
 	const char *fields = NULL, *own_fields = NULL;
-	if (read_stat(pid, tid, stat, sizeof stat, &fields) != 1)
+	if (is_own(pid) || read_stat(pid, tid, stat, sizeof stat, &fields) != 1)
 		return 0;
 	if (read_stat((uint32_t)getpid(), (uint32_t)getpid(), own, sizeof own, &own_fields) == 1 &&
 	    stat_number(fields, START_TIME) < stat_number(own_fields, START_TIME))

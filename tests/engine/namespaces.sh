@@ -88,6 +88,53 @@ check_good
 "$TW" info recording.tw | grep -q 'incomplete' && fail "the recording is incomplete"
 verify_clean ./killed
 
+# The recorder is process 1 itself, its own threads have the numbers that processes of a namespace below have, and these end without a word: nobody is waited for.
+cc_program nested <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int status, ready[2];
+	char byte;
+	for (int i = 0; i < 3; i++) {
+		if (pipe(ready))
+			return 1;
+		pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+		if (!pid) {
+			for (int k = 0; k < 5; k++)
+				if (!fork()) {
+					if (write(ready[1], "", 1) != 1)
+						_exit(1);
+					for (;;)
+						pause();
+				}
+			for (;;)
+				pause();
+		}
+		for (int k = 0; k < 5; k++)
+			if (read(ready[0], &byte, 1) != 1)
+				return 2;
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		printf("%x\n", status);
+	}
+	return 3;
+}
+END
+native ./nested
+for f in none dep; do
+	rm -rf nested.tw
+	timeout -s KILL 60 unshare -p -f --mount-proc --kill-child "$TW" record -q -f $f -o nested.tw ./nested >nested.out 2>nested.err
+	[ $? = "$NATIVE_STATUS" ] || fail "the recorder as process 1, -f $f: $(cat nested.err)"
+	cmp native.out nested.out || fail "the recorder as process 1, -f $f"
+	[ ! -s nested.err ] || fail "the recorder as process 1, -f $f: $(cat nested.err)"
+done
+
 # Threads that come and go while the collector looks who is there: none is taken for the dead one whose slot it has got. (A thread that was
 # could be told from what is written afterwards, which belongs to nobody.)
 cc_program churn -pthread <<'END'

@@ -58,3 +58,32 @@ for format in dep-c dep06 cf_bit bb_pc+mem_addr; do
 	"$TW" record -q -f $format -o r.tw ./old >out || fail "$format: status $?"
 	"$TW" check -q r.tw || fail "check of $format"
 done
+
+# What is no entry, and arguments that cannot be written to: SIGSEGV, as the kernel forces it.
+cc_program wrong <<'END'
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static sigjmp_buf back;
+static void handler(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	printf("signal %d, code %d\n", signo, info->si_code);
+	siglongjmp(back, 1);
+}
+int main(void)
+{
+	int (*volatile old_gettimeofday)(struct timeval *, void *) = (int (*)(struct timeval *, void *))0xffffffffff600000;
+	void (*volatile nothing)(void) = (void (*)(void))0xffffffffff600100;
+	struct sigaction a = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	sigaction(SIGSEGV, &a, NULL);
+	if (!sigsetjmp(back, 1))
+		printf("%d\n", old_gettimeofday((struct timeval *)8, NULL));
+	if (!sigsetjmp(back, 1))
+		nothing();
+	return 4;
+}
+END
+whole ./wrong

@@ -26,7 +26,7 @@ struct tw_code_calls {
 	void (*syscall)(struct thread *t);          /* the cache was left before a system call... */
 	void (*int80)(struct thread *t);            /* ...or one of the 32-bit kind: makes it; t->pc is behind it */
 	void (*emulate)(struct thread *t);          /* executes the instruction at t->pc, which the cache has not */
-	bool (*emulate_vsyscall)(struct thread *t); /* if t->pc is a function of the vsyscall page, does what that does; false: it is not */
+	bool (*emulate_vsyscall)(struct thread *t); /* if t->pc is in the vsyscall page, does what that does; false: it is not */
 };
 extern const struct tw_code_calls tw_code_calls;
 

@@ -178,8 +178,7 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->lock_name = c->args.flags & CLONE_THREAD ? t->lock_name & TW_LOCK_POLLS : TW_LOCK_POLLS;
 	tw_action_share(child, t, c->args.flags & CLONE_SIGHAND);
 	tw_pending_share(child, t, c->args.flags & CLONE_THREAD);
-	if (c->args.flags & CLONE_VFORK)
-		child->signal->altstack = t->signal->altstack;
+	child->signal->altstack = c->args.flags & CLONE_VFORK ? t->signal->altstack : (struct tw_altstack){.flags = SS_DISABLE};
 	child->record->unfollowed |= is_unfollowed(c);
 	child->vforked = (c->args.flags & CLONE_VFORK) != 0;
 	child->kernel->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;

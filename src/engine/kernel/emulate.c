@@ -3,6 +3,7 @@
 #include "engine/record/buffer.h"
 #include "engine/signal/signal.h"
 #include "engine/kernel/selector.h"
+#include <asm/errno.h>
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
@@ -66,18 +67,30 @@ void tw_emulate(struct thread *t)
 #define VSYSCALL_PAGE  0xffffffffff600000ull
 #define VSYSCALL_BYTES 1024u
 
-bool tw_emulate_vsyscall(struct thread *t)
+/* False: the kernel would force SIGSEGV on the thread. */
+static bool make_vsyscall(struct thread *t, u64 at)
 {
 	static const u16 number[] = {__NR_gettimeofday, __NR_time, __NR_getcpu};
-	const u64 at = t->pc - VSYSCALL_PAGE;
 	u64 back;
-	if (at % VSYSCALL_BYTES || at / VSYSCALL_BYTES >= sizeof number / sizeof *number)
+	if (at % VSYSCALL_BYTES || at / VSYSCALL_BYTES >= sizeof number / sizeof *number ||
+	    !tw_copy(&back, (void *)t->regs[TW_RSP], sizeof back))
 		return false;
-	if (!tw_copy(&back, (void *)t->regs[TW_RSP], sizeof back))
+	const i64 r = tw_sys(number[at / VSYSCALL_BYTES], t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX]);
+	if (r == -EFAULT)
 		return false;
-	t->regs[TW_RAX] = (u64)tw_sys(number[at / VSYSCALL_BYTES], t->regs[TW_RDI], t->regs[TW_RSI], t->regs[TW_RDX]);
+	t->regs[TW_RAX] = (u64)r;
 	t->regs[TW_RSP] += sizeof back;
 	t->pc = back;
 	tw_buffer_keyframe(t);
+	return true;
+}
+
+bool tw_emulate_vsyscall(struct thread *t)
+{
+	const u64 at = t->pc - VSYSCALL_PAGE;
+	if (at >= TW_PAGE)
+		return false;
+	if (!make_vsyscall(t, at))
+		tw_signal_force(t, SIGSEGV, 0);
 	return true;
 }

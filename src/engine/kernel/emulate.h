@@ -9,8 +9,9 @@
 void tw_emulate(struct thread *t);
 
 /*
- * Is t->pc one of the three entries of the vsyscall page, which old programs call, and which nobody can read? Then the call is made and t->pc is where it
- * returns to. As the kernel does it: no instruction runs there. (A kernel may be set to have none of them; then they are there all the same.)
+ * Is t->pc in the vsyscall page, which old programs call, and which nobody can read? Then the call is made, if it is one of the three entries, and t->pc is where it
+ * returns to. As the kernel does it: no instruction runs there, and SIGSEGV is forced on who comes to another place or hands in what cannot be used. (A kernel may
+ * be set to have no such page; then it is there all the same.)
  */
 bool tw_emulate_vsyscall(struct thread *t);
 

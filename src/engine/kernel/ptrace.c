@@ -431,17 +431,17 @@ static bool is_machines(const struct tracee *p, const siginfo_t *info)
 
 static bool is_hidden(const struct tracee *p, const siginfo_t *info)
 {
-	if (tw_timer_is_tick(info->si_signo, info))
+	if (tw_timer_is_tick(info->si_signo, info) || p->signal.dies_of == info->si_signo)
 		return true;
-	return is_machines(p, info) && (info->si_signo != SIGTRAP || info->si_code != TRAP_TRACE || is_engines_step(p));
+	return tw_signal_is_sync(info->si_signo) && is_machines(p, info) &&
+	       (info->si_signo != SIGTRAP || info->si_code != TRAP_TRACE || is_engines_step(p));
 }
 
 bool tw_ptrace_hide(u32 tid, i32 signo)
 {
 	struct tracee p;
 	siginfo_t info;
-	if (signo < 1 || signo > 64 || !tw_signal_is_sync(signo) || tw_sys4(__NR_ptrace, PTRACE_GETSIGINFO, tid, 0, &info) ||
-	    !look(tid, &p) || !is_hidden(&p, &info))
+	if (signo < 1 || signo > 64 || tw_sys4(__NR_ptrace, PTRACE_GETSIGINFO, tid, 0, &info) || !look(tid, &p) || !is_hidden(&p, &info))
 		return false;
 	set_traced(&p, true);
 	return !tw_sys4(__NR_ptrace, PTRACE_CONT, tid, 0, signo);

@@ -30,8 +30,8 @@ void tw_ptrace_show(const u64 *a, i64 *result);
 void tw_ptrace_await(u32 tid);
 
 /*
- * `tid` has stopped at this signal. True: none that its tracer is to see, and it has gone on. The engine's own faults and timers are such; and faults of the
- * application's, which its engine sends once more when it knows their registers (signal/deliver.h).
+ * `tid` has stopped at this signal. True: none that its tracer is to see, and it has gone on. The engine's own faults and timers are such; faults of the
+ * application's, which its engine sends once more when it knows their registers (signal/deliver.h); and the signal that it sends itself to die of one that has been seen.
  */
 bool tw_ptrace_hide(u32 tid, i32 signo);
 

@@ -38,16 +38,22 @@ bool tw_death_spares(const struct thread *t)
 	return t->pid == INIT_PID;
 }
 
+static void unblock_only(int signo)
+{
+	const u64 others = ~(1ull << (signo - 1));
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &others, NULL, 8);
+}
+
 void tw_death_by_default(const struct thread *t, int signo, const siginfo_t *info)
 {
 	struct ksigaction dfl = {(u64)SIG_DFL, 0, 0, 0};
-	u64 all = ~0ull, others = ~(1ull << (signo - 1));
+	u64 all = ~0ull;
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 	tw_sys4(__NR_rt_sigaction, signo, &dfl, NULL, 8);
 	if (!info || tw_failed(tw_sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, signo, info)))
 		tw_sys(__NR_tgkill, t->pid, t->tid, signo);
 	if (!info)
-		tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &others, NULL, 8);
+		unblock_only(signo);
 }
 
 /* ---- where a signal that one sends oneself is ignored ---- */
@@ -143,7 +149,10 @@ void tw_death(struct thread *t, int signo, const siginfo_t *info, const void *xs
 		sent.si_signo = signo;
 		sent.si_code = SI_KERNEL;
 		leave_out_of_dump(t);
+		t->signal->dies_of = signo;
 		tw_death_by_default(t, signo, info ? info : &sent);
+		if (t->signal->traced)
+			unblock_only(signo); /* dies here, where its tracer's engine finds what dies_of says */
 		tw_frame_leave(t, ~(1ull << (signo - 1)), xstate);
 	}
 	leave_out_of_dump(t);

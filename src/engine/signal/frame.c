@@ -1,5 +1,6 @@
 #include "engine/signal/frame.h"
 #include "engine/x86_64/glue.h"
+#include <asm/errno.h>
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
@@ -91,7 +92,7 @@ static void fill_context(struct tw_ucontext *uc, const struct thread *t, void *f
 	uc->flags = UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
 	uc->ss_sp = t->signal->altstack.sp;
 	uc->ss_size = t->signal->altstack.size;
-	uc->ss_flags = t->signal->altstack.size ? t->signal->altstack.flags : SS_DISABLE;
+	uc->ss_flags = t->signal->altstack.flags;
 	for (u8 r = 0; r < TW_NREGS; r++)
 		*frame_slot(uc, r) = t->regs[r];
 	uc->rip = t->pc;
@@ -114,6 +115,21 @@ static bool is_within(const struct thread *t, u64 sp)
 bool tw_frame_on_altstack(const struct thread *t, u64 sp)
 {
 	return is_within(t, sp) && !(t->signal->altstack.flags & SS_AUTODISARM_BIT);
+}
+
+i64 tw_frame_set_altstack(struct thread *t, u64 sp, u64 size, u32 flags)
+{
+	const u32 mode = flags & ~SS_AUTODISARM_BIT;
+	if (tw_frame_on_altstack(t, t->regs[TW_RSP]))
+		return -EPERM;
+	if (mode && mode != SS_DISABLE && mode != SS_ONSTACK)
+		return -EINVAL;
+	if (mode == SS_DISABLE)
+		sp = size = 0;
+	else if (size < MINSIGSTKSZ)
+		return -ENOMEM;
+	t->signal->altstack = (struct tw_altstack){sp, size, flags};
+	return 0;
 }
 
 bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate)
@@ -140,7 +156,7 @@ bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const str
 	if (!tw_copy((void *)at, &f, sizeof f))
 		return false;
 	if (t->signal->altstack.flags & SS_AUTODISARM_BIT)
-		t->signal->altstack.sp = t->signal->altstack.size = t->signal->altstack.flags = 0;
+		t->signal->altstack = (struct tw_altstack){.flags = SS_DISABLE};
 	t->regs[TW_RSP] = at;
 	t->regs[TW_RDI] = (u64)signo;
 	t->regs[TW_RSI] = at + offsetof(struct frame, info);
@@ -186,13 +202,13 @@ bool tw_frame_pop(struct thread *t, u64 *mask)
 	u64 at = t->regs[TW_RSP] - 8 + offsetof(struct frame, uc);
 	if (!tw_copy(&uc, (void *)at, sizeof uc))
 		return false;
+	tw_frame_set_altstack(
+	    t, uc.ss_sp, uc.ss_size,
+	    uc.ss_flags); /* before it leaves this one, as Linux has it since 6.12; one that cannot be had stays as it is */
 	tw_frame_registers(t->regs, &uc);
 	t->pc = uc.rip;
 	t->flags = (t->flags & ~(u64)EFLAGS_SAFE) | (uc.eflags & EFLAGS_SAFE) | 2;
 	*mask = uc.sigmask;
-	t->signal->altstack.sp = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_sp;
-	t->signal->altstack.size = uc.ss_flags & SS_DISABLE ? 0 : uc.ss_size;
-	t->signal->altstack.flags = uc.ss_flags & SS_AUTODISARM_BIT;
 	return restore_xstate(t, uc.fpstate);
 }
 

@@ -27,6 +27,9 @@ void tw_frame_set_registers(struct tw_ucontext *uc, const u64 *regs);
 /* Does the application run on its alternate stack, if this is its stack pointer? One that is disarmed by each handler does not count. */
 bool tw_frame_on_altstack(const struct thread *t, u64 sp);
 
+/* Sets it, with the flags as they were given: frames show them. An error, and nothing has happened: the thread is on the one it has, or this is none. */
+i64 tw_frame_set_altstack(struct thread *t, u64 sp, u64 size, u32 flags);
+
 /*
  * Pushes the frame for the application's handler and makes t->regs, t->pc those it starts with. False: its stack cannot be written, or its alternate stack
  * is too small.

@@ -88,20 +88,14 @@ i64 tw_signal_altstack(struct thread *t, u64 ss, u64 old)
 	memset(&o, 0, sizeof o);
 	o.ss_sp = (void *)t->signal->altstack.sp;
 	o.ss_size = t->signal->altstack.size;
-	o.ss_flags = (int)(t->signal->altstack.flags | (on ? SS_ONSTACK : 0) | (t->signal->altstack.size ? 0 : SS_DISABLE));
+	o.ss_flags =
+	    (int)((t->signal->altstack.flags & SS_AUTODISARM_BIT) | (on ? SS_ONSTACK : 0) | (t->signal->altstack.size ? 0 : SS_DISABLE));
 	if (ss) {
 		if (!tw_copy(&s, (void *)ss, sizeof s))
 			return -EFAULT;
-		const int mode = s.ss_flags & ~(int)SS_AUTODISARM_BIT;
-		if (on)
-			return -EPERM;
-		if (mode && mode != SS_DISABLE && mode != SS_ONSTACK)
-			return -EINVAL;
-		if (mode != SS_DISABLE && s.ss_size < MINSIGSTKSZ)
-			return -ENOMEM;
-		t->signal->altstack.sp = mode == SS_DISABLE ? 0 : (u64)s.ss_sp;
-		t->signal->altstack.size = mode == SS_DISABLE ? 0 : s.ss_size;
-		t->signal->altstack.flags = mode == SS_DISABLE ? 0 : (u32)s.ss_flags & SS_AUTODISARM_BIT;
+		const i64 r = tw_frame_set_altstack(t, (u64)s.ss_sp, s.ss_size, (u32)s.ss_flags);
+		if (r)
+			return r;
 	}
 	if (old && !tw_copy((void *)old, &o, sizeof o))
 		return -EFAULT;

@@ -65,6 +65,12 @@ struct tw_pending {
 	siginfo_t info[5];
 };
 
+/* The application's alternate stack: size 0: there is none. The flags are what the application gave last, as the kernel keeps them. */
+struct tw_altstack {
+	u64 sp, size;
+	u32 flags;
+};
+
 /* What of a thread is this room's. */
 struct tw_signal_thread {
 	struct tw_deferred deferred;
@@ -79,10 +85,7 @@ struct tw_signal_thread {
 	u64 kernel_wait_mask; /* as the kernel has it then */
 	bool waiting;
 	bool broken_off; /* the call that is to be made again had begun */
-	struct {
-		u64 sp, size;
-		u32 flags;
-	} altstack;
+	struct tw_altstack altstack;
 	struct {
 		u64 err, trapno, cr2;
 	} fault;            /* of the kernel's frame, for the application's */
@@ -90,6 +93,7 @@ struct tw_signal_thread {
 	u64 code_step_last; /* ...to this one */
 	bool traced;        /* (ptrace) by a thread that is recorded too: faults that the engine finds are sent, for that one to see */
 	int own_signal;     /* it is sending itself this one, for its tracer to see; 0 once it has come */
+	int dies_of;        /* it is about to send itself this one once more, to die of it: its tracer has seen it. 0: it is not */
 	u64 interrupted; /* on the alternate stack: 0: its registers are in struct thread; else in this struct tw_ucontext, as in the cache */
 	bool settling;   /* stepping to where the state is the application's again */
 	bool unaligned_step; /* stepping over a store of the engine's own with alignment checks off */
