@@ -469,5 +469,6 @@ for options in "-f none" "" --verify; do
 			fail "$options, $how: not as natively"
 		}
 		[ "$RECORDED_STATUS" = 0 ] || fail "$options, $how: exit status $RECORDED_STATUS"
+		! grep -q incomplete recorded.err || fail "$options, $how: $(cat recorded.err)"
 	done
 done

@@ -96,10 +96,15 @@ void tw_signal_deliver_deferred(struct thread *t)
 
 /* ---- faults that the engine has found ---- */
 
+/* SIGTRAP is blocked in the handler of one, which this may be. */
 bool tw_signal_own(struct thread *t, siginfo_t *info)
 {
+	const u64 bit = 1ull << (info->si_signo - 1);
+	u64 before = 0;
+	tw_sys4(__NR_rt_sigprocmask, SIG_UNBLOCK, &bit, &before, 8);
 	t->signal->own_signal = info->si_signo;
 	tw_sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, info->si_signo, info);
+	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
 	const bool came = !t->signal->own_signal;
 	t->signal->own_signal = 0;
 	return came;
