@@ -28,7 +28,7 @@
 #define TW_CC_SECTION_PLAIN "trackway_cc_plain"   /* the code without what was inserted, and behind it a struct tw_cc_plain; only in the file */
 #define TW_CC_SECTION_PLACE "trackway_cc_place"   /* the same struct, in the program */
 #define TW_CC_MAGIC         0x63635754u           /* "TWcc" */
-#define TW_CC_VERSION       8u
+#define TW_CC_VERSION       9u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 

@@ -139,3 +139,8 @@ int tw_cc_is_switchable(const char *path)
 {
 	return has_section(path, TW_CC_SECTION_TWICE);
 }
+
+int tw_cc_is_guarded(const char *path)
+{
+	return has_section(path, TW_CC_SECTION_GUARD);
+}

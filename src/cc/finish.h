@@ -7,8 +7,9 @@
 /* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
 const char *tw_cc_finish(const char *path);
 
-/* Does the file have instrumented code? And that in two versions (twice.h)? */
+/* Does the file have instrumented code? And that in two versions (twice.h)? Compiled with --full=guard? */
 int tw_cc_is_instrumented(const char *path);
 int tw_cc_is_switchable(const char *path);
+int tw_cc_is_guarded(const char *path);
 
 #endif

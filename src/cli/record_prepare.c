@@ -49,22 +49,22 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 	return tw_record_bad_usage(sentence, value);
 }
 
-/* Can it be done with a program in one version, or in two? The recorder counts what it gets, and can end with that; nobody waits for a count. */
+/* The recorder counts what it gets, and can end with that; nobody waits for a count. */
 static int can_be_switched(const struct record *r, const struct tw_where *at)
 {
 	if (!at->kind || (at->kind == TW_WHERE_COUNT && at == &r->stop))
 		return 1;
-	return r->switchable && (at->kind == TW_WHERE_TIME || (at->kind == TW_WHERE_FUNCTION && at->function[0]));
+	return r->windows && (at->kind == TW_WHERE_TIME || (at->kind == TW_WHERE_FUNCTION && at->function[0]));
 }
 
-/* Programs in two versions can be recorded for a time, in bursts, and within a budget. */
+/* Programs can be recorded for a time, or between functions; those in two versions also in bursts, and within a budget. */
 static int check_switchable(const struct record *r)
 {
 	if (!can_be_switched(r, &r->start))
-		return not_for_instrumented(r, "there is no", r->switchable ? "--start but at a function or a time" : "--start");
+		return not_for_instrumented(r, "there is no", r->windows ? "--start but at a function or a time" : "--start");
 	if (!can_be_switched(r, &r->stop))
 		return not_for_instrumented(r, "there is no",
-		                            r->switchable ? "--stop but at a function, a count or a time" : "--stop but at a count");
+		                            r->windows ? "--stop but at a function, a count or a time" : "--stop but at a count");
 	if (r->burst.burst && !r->switchable)
 		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
 	if (r->budget_as_given && !r->switchable)
@@ -142,6 +142,7 @@ int tw_record_prepare_program(struct record *r)
 	if (r->instrumented && !r->has_format)
 		r->format = TW_FORMAT_DEP;
 	r->switchable = !r->native && r->instrumented && tw_cc_is_switchable(r->program.path);
+	r->windows = r->switchable || (!r->native && r->instrumented && !tw_cc_is_guarded(r->program.path));
 	if (r->instrumented)
 		return check_instrumented(r);
 	if (r->burst.burst)

@@ -68,6 +68,7 @@ struct record {
 	int native; /* without the engine, whatever it is */
 	struct tw_burst_asked burst;
 	int switchable;   /* by `trackway cc --switchable` */
+	int windows;      /* by `trackway cc`: it follows --start and --stop */
 	int instrumented; /* by `trackway cc`: the engine is not needed */
 	char *engine;
 	struct tw_aside aside; /* with wait_first */

@@ -1,4 +1,4 @@
-# --start and --stop at functions of programs in two versions: what ran between them is recorded, and nothing else.
+# --start and --stop at functions of instrumented programs, in two versions and in one: what ran between them is recorded, and nothing else.
 # timeout: 120
 . "$(dirname "$0")/../cc.sh"
 need_command gcc g++
@@ -108,3 +108,59 @@ one_sentence "$TW" record --stop=0x1234567890 ./p
 says 'no .--stop but at a function, a count or a time'
 "$TW" record -o recording.tw --start=nosuch ./p >out 2>err
 grep -q 'nosuch was not found' err || fail "a function that is not there: $(cat err)"
+
+# Functions in one version: what is recorded is what ran from where the one was entered to where the other was, reference by reference.
+cat >cut.py <<'X'
+import subprocess, sys
+# cut.py TRACKWAY PROGRAM FULL WINDOW START STOP: names of functions; either may be ""
+trackway, program, full, window, start, stop = sys.argv[1:]
+def references(recording):
+    return [line.split() for line in subprocess.run([trackway, "dump", recording], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()]
+def relative(lines): # where the stack begins depends on the environment: its addresses are counted from the first of them
+    top = next((int(w[3], 16) for w in lines if int(w[3], 16) >> 32 == 0x7fff), 0)
+    return [w[:3] + [hex(int(w[3], 16) - (top if int(w[3], 16) >> 32 == 0x7fff else 0))] + w[4:] for w in lines]
+symbols = {}
+for line in subprocess.run(["nm", program], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines():
+    w = line.split()
+    if len(w) == 3:
+        symbols[w[2]] = int(w[0], 16)
+every = references(full)
+pcs = sorted({int(w[1], 16) for w in every})
+def first(name): # the push with which it begins, behind what is inserted
+    return next((pc for pc in pcs if name and pc >= symbols[name]), None)
+start, stop = first(start), first(stop)
+wanted, on = [], start is None
+for line in every:
+    pc = int(line[1], 16)
+    if pc == (stop if on else start):
+        on = not on
+    if on:
+        wanted.append(line)
+wanted, got = relative(wanted), relative(references(window))
+if not wanted or got != wanted:
+    sys.exit("%d references, %d are wanted; the first that differ: %s" % (len(got), len(wanted), next(((g, w) for g, w in zip(got, wanted) if g != w), "none")))
+X
+if fixed_addresses; then
+	for way in "" --large "-fcf-protection"; do
+		options= flags=
+		case $way in --*) options=$way ;; *) flags=$way ;; esac
+		# shellcheck disable=SC2086
+		CC_OPTIONS=$options instrumented p g++ -O0 $flags -no-pie l.cpp p.cpp -pthread
+		native ./p.plain
+		rm -rf full.tw
+		setarch -R "$TW" record -q -o full.tw ./p >/dev/null
+		for sides in "_ZN5outer6middleEi late" "after late" "late early" "inner after" " inner" "early "; do
+			start=${sides% *} stop=${sides#* } where=()
+			[ -z "$start" ] || where+=("--start=${start/_ZN5outer6middleEi/outer::middle}")
+			[ -z "$stop" ] || where+=("--stop=$stop")
+			rm -rf recording.tw
+			run recorded.out recorded.err setarch -R "$TW" record -q -o recording.tw "${where[@]}" ./p
+			RECORDED_STATUS=$?
+			compare_runs "one version $way: ${where[*]}"
+			check_good
+			python3 cut.py "$TW" p full.tw recording.tw "$start" "$stop" || fail "one version $way: ${where[*]}"
+		done
+	done
+else
+	untested "windows in one version, reference by reference: addresses cannot be fixed here"
+fi

@@ -201,9 +201,10 @@ one_sentence "$TW" record --burst=1s --every=1ms ./w
 says 'not shorter than'
 one_sentence "$TW" record --burst=1s ./w
 says 'go together'
-one_sentence "$TW" record --start=main ./one
-says "there is no '--start'"
 one_sentence "$TW" record --start=1000i ./one
+says 'no .--start but at a function or a time'
+"$TW" cc --full=guard gcc -O2 w.c -o guarded || fail "w.c: --full=guard"
+one_sentence "$TW" record --start=main ./guarded
 says "there is no '--start'"
-one_sentence "$TW" record --stop=main ./one
+one_sentence "$TW" record --stop=main ./guarded
 says 'no .--stop but at a count'

@@ -1,4 +1,4 @@
-/* Where branches of this module lead, and functions in two versions: each begins with a test of the switch, or with a jump to its gate (places.c). */
+/* Where branches of this module lead, and functions in two versions: each begins with a test of the switch. */
 #include "runtime.h"
 
 extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
@@ -16,32 +16,6 @@ uint64_t tw_cc_branch_target(const uint8_t *insn)
 	return (uint64_t)(insn + 2 + (int8_t)insn[1]);
 }
 
-/* Functions that have gates. */
-static struct {
-	uint64_t function, second;
-} gated[TW_CC_GATES];
-static uint32_t n_gated;
-
-uint32_t tw_cc_branch_gates(void)
-{
-	return n_gated;
-}
-
-void tw_cc_branch_add_gate(uint64_t function, uint64_t second)
-{
-	gated[n_gated].function = function;
-	gated[n_gated++].second = second;
-}
-
-/* 0: it has none. */
-static uint64_t second_of_gated(uint64_t function)
-{
-	for (uint32_t k = 0; k < n_gated; k++)
-		if (gated[k].function == function)
-			return gated[k].second;
-	return 0;
-}
-
 uint64_t tw_cc_branch_test(uint64_t function)
 {
 	const uint8_t *at = (const uint8_t *)function;
@@ -54,12 +28,9 @@ uint64_t tw_cc_branch_test(uint64_t function)
 	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? (uint64_t)at : 0;
 }
 
-/*
- * Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their
- * first versions are not recorded. A function with a gate (places.c) has no test any more, but what is behind it.
- */
+/* Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their first versions are not recorded. */
 uint64_t tw_cc_branch_second(uint64_t target)
 {
-	const uint64_t test = tw_cc_branch_test(target), gate = test ? 0 : second_of_gated(target);
-	return test ? tw_cc_branch_target((const uint8_t *)test + 7) : gate ? gate : target;
+	const uint64_t test = tw_cc_branch_test(target);
+	return test ? tw_cc_branch_target((const uint8_t *)test + 7) : target;
 }

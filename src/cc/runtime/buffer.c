@@ -111,9 +111,11 @@ void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS || p->batch ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
-	s->base = s->pen = s->torn = 0;
+	if (s->quiet_base)
+		SYS(__NR_munmap, s->quiet_base, TW_CC_WINDOW);
+	s->base = s->pen = s->torn = s->quiet_base = 0;
 	s->tails = 0;
-	s->scratch = false;
+	s->scratch = s->quiet = false;
 }
 
 /* Where there is not even memory for a buffer that nobody reads, the program cannot run. */
@@ -125,6 +127,16 @@ uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s)
 	if (!s->base || !tw_cc_buffer_map(s->buffer, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
 		__builtin_trap();
 	return s->buffer;
+}
+
+uint64_t tw_cc_buffer_quiet(struct tw_cc_stream *s)
+{
+	const uint64_t base = s->quiet_base ? s->quiet_base : reserve(1), from = base + TW_CC_FULL - TW_CC_SPARE;
+	if (!s->quiet_base &&
+	    (!base || !tw_cc_buffer_map(from, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)))
+		return 0;
+	s->quiet_base = base;
+	return from;
 }
 
 /* ---- one after the other ---- */

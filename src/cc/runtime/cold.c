@@ -86,8 +86,8 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 
 /* ---- what instrumented code calls ---- */
 
-/* `value`: what the code found in the slot, or had in the register. Returns where to write. */
-uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
+/* `value`: what the code found in the slot, or had in the register. `passed`: the function that is entered, if recording starts or stops there. Returns where to write. */
+static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = tw_cc_self(p);
@@ -100,8 +100,11 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 		pointer = tw_cc_pointer_take(p, s);
 	s->active = &trackway_cc_slot;
 	pointer = tw_cc_pointer_settle(p, s, pointer);
+	if (passed)
+		pointer = tw_cc_stream_follow(p, s, pointer, passed, regs);
 	if (pointer & TW_CC_FULL)
 		pointer = tw_cc_stream_switch(p, s, pointer, regs);
+	s->active = &trackway_cc_slot;
 	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
 		const uint16_t change[2] = {TW_TAG_UPPER, (uint16_t)tw_cc_upper};
 		s->upper = tw_cc_upper;
@@ -111,6 +114,11 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 	return pointer;
 }
 
+uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
+{
+	return go_on(value, regs, 0);
+}
+
 uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg);
 
 /* `reg`: which register had it. Where that is borrowed the program's own value is what keyframes want. */
@@ -118,7 +126,8 @@ uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg)
 {
 	if (value & TW_CC_BORROWED)
 		regs[reg] = tw_cc_read_word(trackway_cc_spill_at);
-	return tw_cc_cold(value & ~TW_CC_BORROWED, regs);
+	enum { BACK = 17 }; /* where the way comes back to (registers.inc): behind the flags */
+	return go_on(value & ~TW_CC_BORROWED, regs, tw_cc_places_passed(regs[BACK]));
 }
 
 void tw_cc_entered(uint64_t pc);
@@ -131,3 +140,16 @@ void tw_cc_entered(uint64_t pc)
 	if (s->number != TW_SLOTS && p->switchable)
 		tw_cc_stream_enter(p, s, pc);
 }
+
+/* ---- the ways in ---- */
+
+#pragma GCC visibility push(hidden)
+void trackway_cc_rax(void), trackway_cc_rcx(void), trackway_cc_rdx(void), trackway_cc_rbx(void), trackway_cc_rbp(void),
+    trackway_cc_rsi(void), trackway_cc_rdi(void), trackway_cc_r8(void), trackway_cc_r9(void), trackway_cc_r10(void), trackway_cc_r11(void),
+    trackway_cc_r12(void), trackway_cc_r13(void), trackway_cc_r14(void), trackway_cc_r15(void);
+#pragma GCC visibility pop
+
+tw_cc_way *const tw_cc_ways[TW_NREGS] = {trackway_cc_rax, trackway_cc_rcx, trackway_cc_rdx, trackway_cc_rbx, 0,
+                                         trackway_cc_rbp, trackway_cc_rsi, trackway_cc_rdi, trackway_cc_r8,  trackway_cc_r9,
+                                         trackway_cc_r10, trackway_cc_r11, trackway_cc_r12, trackway_cc_r13, trackway_cc_r14,
+                                         trackway_cc_r15};

@@ -120,23 +120,6 @@ static void begin_late(struct tw_cc_process *p)
 	p->mode = TW_CC_RECORDED;
 }
 
-extern const uint8_t __start_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
-extern const uint8_t __stop_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
-
-/* The module's code, if it is in two versions, records as the collector says; with a batch routine, always. */
-static void take_switch(struct tw_cc_process *p)
-{
-	p->switchable |= !p->batch && &__start_trackway_cc_twice[0] != &__stop_trackway_cc_twice[0];
-	const int64_t fd = p->batch ? -1 : SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
-	if (p->batch)
-		trackway_cc_switch[0] = 1;
-	else if (!tw_cc_failed(fd))
-		SYS(__NR_mmap, trackway_cc_switch, TW_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, TW_SWITCH_AT);
-	SYS(__NR_close, fd);
-	if (p->switchable)
-		tw_cc_places_find(p);
-}
-
 extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __start_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
@@ -145,6 +128,32 @@ extern const uint8_t __stop_trackway_cc_guarded[] __attribute__((weak, visibilit
 static bool is_guarded(void)
 {
 	return &trackway_cc_guard && &__start_trackway_cc_guarded[0] != &__stop_trackway_cc_guarded[0];
+}
+
+extern const uint8_t __start_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));
+
+static bool is_switched(const struct tw_where *at)
+{
+	return at->kind == TW_WHERE_FUNCTION || at->kind == TW_WHERE_TIME;
+}
+
+/*
+ * The module's code, if it is in two versions, records as the collector says; with a batch routine, always. In one version what it writes is thrown away while the collector has it so; with a guard it goes on:
+ * a fault cannot be told from one in a buffer that is read.
+ */
+static void take_switch(struct tw_cc_process *p)
+{
+	const bool is_twice = &__start_trackway_cc_twice[0] != &__stop_trackway_cc_twice[0];
+	p->switchable |= !p->batch && is_twice;
+	p->windows |=
+	    !p->batch && !is_twice && !is_guarded() && (is_switched(&p->control->window.start) || is_switched(&p->control->window.stop));
+	const int64_t fd = p->batch ? -1 : SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	if (p->batch)
+		trackway_cc_switch[0] = 1;
+	else if (!tw_cc_failed(fd))
+		SYS(__NR_mmap, trackway_cc_switch, TW_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, TW_SWITCH_AT);
+	SYS(__NR_close, fd);
 }
 
 static void __attribute__((constructor(101))) start(void)
@@ -167,6 +176,8 @@ static void __attribute__((constructor(101))) start(void)
 	struct tw_cc_thread *t = tw_cc_self(p);
 	take_switch(p);
 	tw_cc_describe(p, tw_cc_begin(p, t));
+	if (p->switchable || p->windows) /* descriptors have the code as it was linked */
+		tw_cc_places_find(p, tw_cc_ways);
 }
 
 /* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */

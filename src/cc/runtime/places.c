@@ -1,6 +1,7 @@
 /*
- * Functions where recording starts and stops (record --start, --stop), in a module whose functions are in two versions: the test of the switch, with which each begins (cc/twice.h), is
- * replaced by a jump to a *gate*, which tells that the function is entered, and then tests the switch, which may have changed by that. This is done before the module's code runs.
+ * Functions where recording starts and stops (record --start, --stop): a jump to a *gate* is written into each before the module's code runs. It takes the place of the test of the switch with which functions in
+ * two versions begin (cc/twice.h): the gate tells that the function is entered, and then tests the switch, which may have changed by that. In a function that has one version it takes the place of the
+ * instruction that stores the first block's tag: the gate goes by the way that is taken where a buffer is full (cold.S), from which the pointer comes back to where records go from now on, and stores the tag.
  */
 #include "runtime.h"
 #include <asm/unistd.h>
@@ -44,6 +45,13 @@ static void put_way(uint8_t **at, const char *code, uint64_t n, const void *to, 
 	put32(at, (uint64_t)to - ((uint64_t)*at + 4 + behind));
 }
 
+static bool is_same_code(const uint8_t *a, const uint8_t *b, uint64_t n)
+{
+	while (n && a[n - 1] == b[n - 1])
+		n--;
+	return !n;
+}
+
 static void write_gate(uint8_t *gate, uint64_t sides, const uint8_t *test, const uint8_t *second)
 {
 	static const char rax[] = "\x48\xb8", lower[] = "\x48\x8d\x64\x24\x80\x50", raise[] = "\x58\x48\x8d\xa4\x24\x80\0\0\0";
@@ -59,26 +67,144 @@ static void write_gate(uint8_t *gate, uint64_t sides, const uint8_t *test, const
 	put_way(&gate, "\xe9", 1, behind, 0);
 }
 
-static bool make_writable(const uint8_t *at, bool writable)
+static bool make_writable(const uint8_t *at, uint64_t n, bool writable)
 {
-	const uint64_t from = (uint64_t)at & ~(uint64_t)(TW_PAGE - 1),
-	               to = ((uint64_t)at + TEST_BYTES + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1);
+	const uint64_t from = (uint64_t)at & ~(uint64_t)(TW_PAGE - 1), to = ((uint64_t)at + n + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1);
 	return !tw_cc_failed(SYS(__NR_mprotect, from, to - from, PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)));
 }
 
-/* The jump has as many bytes as the test. */
-static void add_place(struct tw_cc_process *p, uint32_t sides, uint64_t function)
+/* A jump to the gate over n bytes, 5 at least. */
+static bool write_jump(const uint8_t *over, uint64_t n, const uint8_t *gate)
 {
-	uint8_t *test = (uint8_t *)tw_cc_branch_test(function), *gate = gates + tw_cc_branch_gates() * GATE_BYTES;
-	if (!test || tw_cc_branch_gates() == TW_CC_GATES || !make_writable(test, true))
-		return;
+	uint8_t *at = (uint8_t *)(uint64_t)over;
+	if (!make_writable(over, n, true))
+		return false;
+	put_way(&at, "\xe9", 1, gate, 0);
+	for (uint64_t k = 5; k < n; k++)
+		put(&at, "\x90", 1);
+	return make_writable(over, n, false);
+}
+
+/* Which sides those of functions in one version are of, and where these begin. */
+static struct {
+	uint64_t function, sides;
+} gated[TW_CC_GATES];
+static uint32_t n_gates;
+
+/* ---- functions in two versions ---- */
+
+static bool add_test(uint32_t sides, uint64_t function, uint8_t *gate)
+{
+	const uint8_t *test = (const uint8_t *)tw_cc_branch_test(function);
+	if (!test)
+		return false;
 	const uint64_t second = tw_cc_branch_second(function);
 	write_gate(gate, sides, test, (const uint8_t *)second);
-	tw_cc_branch_add_gate(function, second);
-	uint8_t *at = test;
-	put_way(&at, "\xe9", 1, gate, 0);
-	put(&at, "\x66\x90", 2);
-	make_writable(test, false);
+	return write_jump(test, TEST_BYTES, gate);
+}
+
+/* ---- functions in one version ---- */
+
+extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
+static const uint8_t *place(const void *field)
+{
+	return (const uint8_t *)field + tw_cc_signed32(field);
+}
+
+/* The block that begins where the function does, and the part that it is of; NULL: there is none. */
+static const struct tw_cc_block *find_block(uint64_t function, const struct tw_cc_part **part)
+{
+	for (const uint8_t *at = __start_trackway_cc; at < __stop_trackway_cc;) {
+		*part = (const struct tw_cc_part *)(const void *)at;
+		if ((*part)->magic != TW_CC_MAGIC) { /* what the linker puts between parts */
+			at++;
+			continue;
+		}
+		const uint8_t *b = (const uint8_t *)(*part + 1);
+		for (uint32_t n = 0; n < (*part)->n_blocks; n++) {
+			const struct tw_cc_block *block = (const struct tw_cc_block *)(const void *)b;
+			if ((uint64_t)place(&block->pc) - block->lead == function)
+				return block;
+			b += block->bytes;
+		}
+		at += (*part)->bytes;
+	}
+	return 0;
+}
+
+/* movw $tag,(reg), as it was assembled; returns its bytes. */
+static uint64_t put_store(uint8_t *to, uint8_t reg, const uint8_t *tag)
+{
+	uint8_t *at = to;
+	const uint8_t rex = 0x41, op = 0xc7, low = reg & 7, modrm = (uint8_t)(low | (low == TW_RBP ? 0x40 : 0));
+	put(&at, "\x66", 1);
+	put(&at, &rex, reg >= TW_R8);
+	put(&at, &op, 1);
+	put(&at, &modrm, 1);
+	put(&at, "\x24", low == TW_RSP);
+	put(&at, "\0", low == TW_RBP);
+	put(&at, tag, 2);
+	return (uint64_t)(at - to);
+}
+
+/* lea n(reg),reg */
+static void put_move(uint8_t **at, uint8_t reg, uint8_t n)
+{
+	const uint8_t rex = reg >= TW_R8 ? 0x4d : 0x48, op = 0x8d, low = reg & 7, modrm = (uint8_t)(0x40 | low << 3 | low);
+	put(at, &rex, 1);
+	put(at, &op, 1);
+	put(at, &modrm, 1);
+	put(at, "\x24", low == TW_RSP);
+	put(at, &n, 1);
+}
+
+/* pushq word(%rip); popq (reg); and past it: as where a buffer was full (cc/pointer.c) */
+static void put_upper(uint8_t **at, uint8_t reg, const struct tw_cc_part *part)
+{
+	const uint8_t low = reg & 7, modrm = (uint8_t)(low | (low == TW_RBP ? 0x40 : 0));
+	put_way(at, "\xff\x35", 2, place(&part->word), 0);
+	put(at, "\x41", reg >= TW_R8);
+	put(at, "\x8f", 1);
+	put(at, &modrm, 1);
+	put(at, "\x24", low == TW_RSP);
+	put(at, "\0", low == TW_RBP);
+	put_move(at, reg, 4);
+}
+
+static bool add_store(uint32_t sides, uint64_t function, uint8_t *gate, tw_cc_way *const *ways)
+{
+	uint8_t store[16], *at = gate;
+	const struct tw_cc_part *part;
+	const struct tw_cc_block *b = find_block(function, &part);
+	if (!b || b->reg >= TW_NREGS || b->reg == TW_RSP || b->offset)
+		return false;
+	const uint8_t *tag = place(&b->site);
+	const uint64_t n = put_store(store, b->reg, tag);
+	if (!is_same_code(tag + 2 - n, store, n))
+		return false;
+	put(&at, "\x48\x8d\x64\x24\x80", 5);
+	if (b->spilled != TW_NOREG)
+		put_move(&at, b->reg, TW_CC_BORROWED);
+	put_way(&at, "\xe8", 1, (const void *)(uint64_t)ways[b->reg], 0);
+	if (part->large)
+		put_upper(&at, b->reg, part);
+	put(&at, "\x48\x8d\xa4\x24\x80\0\0\0", 8);
+	put(&at, store, n);
+	put_way(&at, "\xe9", 1, tag + 2, 0);
+	if (!write_jump(tag + 2 - n, n, gate))
+		return false;
+	gated[n_gates].function = function;
+	gated[n_gates].sides = sides;
+	return true;
+}
+
+static void add_place(struct tw_cc_process *p, uint32_t sides, uint64_t function, tw_cc_way *const *ways)
+{
+	uint8_t *gate = gates + n_gates * GATE_BYTES;
+	if (n_gates == TW_CC_GATES || (!add_test(sides, function, gate) && !add_store(sides, function, gate, ways)))
+		return;
+	n_gates++;
 	atomic_fetch_or(&p->control->window.found, sides);
 }
 
@@ -106,7 +232,7 @@ static uint32_t sides_of(const struct tw_cc_process *p, uint32_t sides, const ch
 
 /* Of one table: all functions of the names. base: what is added to addresses in the file. */
 static void look_through(struct tw_cc_process *p, uint32_t sides, const uint8_t *file, const Elf64_Shdr *table, const Elf64_Shdr *strings,
-                         uint64_t base)
+                         uint64_t base, tw_cc_way *const *ways)
 {
 	const Elf64_Sym *symbol = (const Elf64_Sym *)(const void *)(file + table->sh_offset);
 	for (uint64_t k = 0; k < table->sh_size / sizeof *symbol; k++) {
@@ -114,19 +240,19 @@ static void look_through(struct tw_cc_process *p, uint32_t sides, const uint8_t 
 			continue;
 		const uint32_t of = sides_of(p, sides, (const char *)file + strings->sh_offset + symbol[k].st_name);
 		if (of)
-			add_place(p, of, base + symbol[k].st_value);
+			add_place(p, of, base + symbol[k].st_value, ways);
 	}
 }
 
 /* Functions that have several names, or are in both tables, have their jump by then, and are passed over. */
-static void look_up(struct tw_cc_process *p, uint32_t sides, const uint8_t *file)
+static void look_up(struct tw_cc_process *p, uint32_t sides, const uint8_t *file, tw_cc_way *const *ways)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)file;
 	const Elf64_Shdr *section = (const Elf64_Shdr *)(const void *)(file + h->e_shoff);
 	for (uint32_t k = 0; k < h->e_shnum; k++)
 		if (section[k].sh_type == SHT_SYMTAB || section[k].sh_type == SHT_DYNSYM)
 			look_through(p, sides, file, &section[k], &section[section[k].sh_link],
-			             h->e_type == ET_DYN ? (uint64_t)__ehdr_start : 0);
+			             h->e_type == ET_DYN ? (uint64_t)__ehdr_start : 0, ways);
 }
 
 /* ---- this module ---- */
@@ -158,7 +284,7 @@ static bool is_meant(const char *path, const char *module)
 	return starts_with(name, module) && (starts_with(name + n, ".so") || (name[n] == '.' && n > 3 && is_same(module + n - 3, ".so")));
 }
 
-void tw_cc_places_find(struct tw_cc_process *p)
+void tw_cc_places_find(struct tw_cc_process *p, tw_cc_way *const *ways)
 {
 	char path[TW_PROGRAM_PATH];
 	uint32_t sides = 0;
@@ -173,7 +299,7 @@ void tw_cc_places_find(struct tw_cc_process *p)
 	SYS(__NR_close, fd);
 	if (tw_cc_failed(file))
 		return;
-	look_up(p, sides, (const uint8_t *)file);
+	look_up(p, sides, (const uint8_t *)file, ways);
 	SYS(__NR_munmap, file, bytes);
 	SYS(__NR_mprotect, gates, sizeof gates, PROT_READ | PROT_EXEC);
 }
@@ -182,6 +308,7 @@ void tw_cc_places_find(struct tw_cc_process *p)
 
 void tw_cc_at_place(uint64_t sides);
 
+/* Called from gates of functions in two versions. */
 void tw_cc_at_place(uint64_t sides)
 {
 	struct tw_control *c = ((struct tw_cc_process *)TW_CC_PLACE)->control;
@@ -191,4 +318,13 @@ void tw_cc_at_place(uint64_t sides)
 		return;
 	atomic_store(&w->shut, !shut);
 	tw_version_switch_set(c, shut, TW_LEFT_OUT_WINDOW, tw_cc_time());
+}
+
+uint64_t tw_cc_places_passed(uint64_t to)
+{
+	const uint64_t n = (to - (uint64_t)gates) / GATE_BYTES;
+	if (to < (uint64_t)gates || n >= n_gates || !gated[n].sides)
+		return 0;
+	tw_cc_at_place(gated[n].sides);
+	return gated[n].function;
 }

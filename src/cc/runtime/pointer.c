@@ -84,6 +84,10 @@ uint64_t *tw_cc_pointer_pen(struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (s->pen)
 		return &s->pen;
+	if (s->quiet) {
+		make_room(s, s->resume);
+		return &s->resume;
+	}
 	tw_cc_pointer_take(p, s);
 	return &s->pointer;
 }

@@ -63,6 +63,11 @@ struct tw_cc_stream {
 	uint32_t upper;
 	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */
 	uint64_t time; /* of the last event that has one */
+	/* While the switch is off, with code in one version: */
+	bool quiet;             /* it is written to a buffer that nobody reads */
+	uint64_t quiet_base;    /* the window of that; 0: it is not mapped */
+	uint64_t resume;        /* where the stream stands in what is read */
+	uint32_t resume_upper;
 	/* With a guard: */
 	uint32_t tails; /* 1 << number of a buffer whose tail can be written, TW_BUFFERS: of `own` */
 	bool scratch;   /* there is a page for a record that is being written where a buffer ends */
@@ -150,6 +155,7 @@ struct tw_cc_process {
 	uint32_t off;                    /* TRACKWAY=off, or =discard */
 	uint32_t discards;               /* the latter: code runs as it is recorded, and what it writes is not read */
 	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
+	uint32_t windows;                /* a module is in one version, and the switch will change */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
 	const struct tw_cc_guard *guard; /* has the handler of SIGSEGV */
@@ -235,6 +241,9 @@ void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* One that nobody reads; where it begins. */
 uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s);
+
+/* The same for a stream that has others; 0: there is no memory. */
+uint64_t tw_cc_buffer_quiet(struct tw_cc_stream *s);
 
 void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
@@ -341,6 +350,13 @@ void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
 /* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
 uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
 
+/*
+ * Code in one version writes records whether the switch is on or off; while it is off they go to a buffer that nobody reads. This is looked at where a buffer is full, and where a function is entered that the
+ * recorder has named: so threads that do not enter it follow later. `pointer`: where the thread writes now, in a buffer that has room for an event; returns where it goes on. `pc`: what it runs next (0: it is
+ * not known), with these registers.
+ */
+uint64_t tw_cc_stream_follow(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, uint64_t pc, const uint64_t *regs);
+
 /* Recording goes on in a second version, at this instruction: if it has been off since the stream was last written to, that is told. */
 void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc);
 
@@ -352,10 +368,6 @@ uint64_t tw_cc_branch_target(const uint8_t *insn);
 /* The test of the switch that a function of this module in two versions begins with; 0: it has none. And its second version, or itself. */
 uint64_t tw_cc_branch_test(uint64_t function);
 uint64_t tw_cc_branch_second(uint64_t function);
-
-/* How many functions have a gate (places.c) instead of the test: TW_CC_GATES at most. One more has. */
-uint32_t tw_cc_branch_gates(void);
-void tw_cc_branch_add_gate(uint64_t function, uint64_t second);
 
 /* ---- maps.c ---- */
 
@@ -375,8 +387,14 @@ bool tw_cc_module_ready(void);
 
 /* ---- places.c ---- */
 
-/* Recording starts and stops where this module's functions are entered that the recorder has named. */
-void tw_cc_places_find(struct tw_cc_process *p);
+/* What code calls that has the pointer in one of the registers (cold.S). */
+typedef void tw_cc_way(void);
+
+/* Recording starts and stops where this module's functions are entered that the recorder has named. The ways are those of all registers. */
+void tw_cc_places_find(struct tw_cc_process *p, tw_cc_way *const *ways);
+
+/* A way (cold.S) that comes back to `to` was taken from a gate of a function in one version: recording starts or stops there, if it is to. Where the function begins; 0: it was no gate. */
+uint64_t tw_cc_places_passed(uint64_t to);
 
 /* ---- plain.c ---- */
 
@@ -419,6 +437,9 @@ struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t
 
 /* The recording is told of this module, once. */
 void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* By register; NULL: rsp has none. */
+extern tw_cc_way *const tw_cc_ways[TW_NREGS];
 
 /* The thread's streams end. */
 void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what);

@@ -55,6 +55,14 @@ static void call(const struct tw_cc_process *p, const struct tw_cc_handling *h, 
 			*word_at(word[k]) = kept[k];
 }
 
+/* A handler's stream is looked at when one is called: it may be long until its buffer is full. */
+static void catch_up(struct tw_cc_process *p, struct tw_cc_stream *own)
+{
+	const uint64_t mask = tw_cc_lock(p);
+	own->pointer = tw_cc_stream_follow(p, own, own->pointer, 0, 0);
+	tw_cc_unlock(p, mask);
+}
+
 void tw_cc_handle(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = tw_cc_process();
@@ -76,6 +84,8 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 	uint64_t *active = s->active, pointer = active ? *active : 0;
 	if (active)
 		*active = TW_CC_POISON;
+	if (p->windows && own->pointer)
+		catch_up(p, own);
 	s->active = 0; /* nor is `pointer` where it stands: the interrupted code may be past that */
 	t->handling[t->depth++] = sp;
 	call(p, &h, number, info, context);
