@@ -97,6 +97,16 @@ int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const str
 	}
 }
 
+int tw_descriptors_fork(struct tw_descriptors *d, uint32_t parent, uint32_t child)
+{
+	const struct tw_descriptor_table *from = table_of(d, parent);
+	const size_t n = from ? from->n : 0;
+	int error = 0;
+	for (size_t i = 0; i < n && !error; i++)
+		error = set(d, child, (int64_t)i, get(d, parent, i));
+	return error;
+}
+
 void tw_descriptors_free(struct tw_descriptors *d)
 {
 	for (size_t i = 0; i < d->n; i++)

@@ -34,6 +34,9 @@ struct tw_descriptors {
 /* 0 or TW_ERR_MEMORY. */
 int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const struct tw_syscall *call);
 
+/* The program of a new process has those of its parent. 0 or TW_ERR_MEMORY. */
+int tw_descriptors_fork(struct tw_descriptors *d, uint32_t parent, uint32_t child);
+
 /* TW_CHANNEL_NONE, or TW_CHANNEL_PIPES and more. */
 uint32_t tw_descriptors_channel(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor);
 

@@ -2,12 +2,14 @@
 #include "analyzers/process.h"
 #include "base/array.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 /* What a thing is: one address may be several. */
-enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC, CHANNEL, SIGNAL, TIMER };
+enum role { LOCK, READERS, CONDITION, BARRIER, SEMAPHORE, ONCE, ATOMIC, CHANNEL, SIGNAL, TIMER, KERNEL };
 
 enum { PHASES = 4 };
 
@@ -107,6 +109,7 @@ void tw_ordering_free(struct tw_ordering *o)
 	free(o->threads);
 	free(o->things);
 	tw_descriptors_free(&o->descriptors);
+	tw_shared_memory_free(&o->shared);
 	free(o->births);
 	free(o->early);
 	free(o->teams);
@@ -158,8 +161,19 @@ static int grow(struct tw_ordering *o)
 	return 1;
 }
 
-static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t program, uint64_t addr, enum role role)
+/* Whose thing it is: descriptors and signals lead from process to process, and what is in memory that is shared is the segment's. */
+static struct tw_place place_for(const struct tw_ordering *o, uint32_t program, uint64_t addr, enum role role)
 {
+	if (role >= CHANNEL)
+		return (struct tw_place){0, addr};
+	return tw_shared_memory_place(&o->shared, program, addr);
+}
+
+static struct tw_ordering_thing *thing(struct tw_ordering *o, uint32_t of_program, uint64_t at, enum role role)
+{
+	const struct tw_place p = place_for(o, of_program, at, role);
+	const uint32_t program = p.program;
+	const uint64_t addr = p.addr;
 	if (2 * o->n_things >= o->things_room && !grow(o))
 		return NULL;
 	struct tw_ordering_thing *x = &o->things[place_of(o, program, addr, role)];
@@ -249,7 +263,8 @@ static int tell_early(struct tw_ordering *o, const struct tw_ordering_thread *t,
 	int error = 0;
 	for (size_t i = 0; i < o->n_early && !error; i++) {
 		const struct tw_ordering_early *e = &o->early[i];
-		if (e->addr != addr || e->program != t->program || tw_clocks_get(&t->clocks, e->who) > e->clock)
+		if (tw_shared_memory_address(&o->shared, e->program, e->addr, t->program) != addr ||
+		    tw_clocks_get(&t->clocks, e->who) > e->clock)
 			continue;
 		const struct tw_ordering_thing *x = thing(o, t->program, addr, ATOMIC);
 		error = x ? tell_all(o, e, &x->clocks) : TW_ERR_MEMORY;
@@ -298,12 +313,14 @@ int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_th
 
 int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
 {
-	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, t->program, addr, ATOMIC)].clocks);
+	const struct tw_place p = place_for(o, t->program, addr, ATOMIC);
+	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, p.program, p.addr, ATOMIC)].clocks);
 }
 
 uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr)
 {
-	return o->n_things ? o->things[place_of(o, program, addr, ATOMIC)].releases : 0;
+	const struct tw_place p = place_for(o, program, addr, ATOMIC);
+	return o->n_things ? o->things[place_of(o, p.program, p.addr, ATOMIC)].releases : 0;
 }
 
 /* ---- data ---- */
@@ -322,21 +339,21 @@ static int take_data(struct tw_ordering *o, struct tw_ordering_thread *t, uint64
 
 /* ---- threads ---- */
 
-static int note_birth(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t tid)
+static int note_birth(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t process, uint32_t tid)
 {
 	struct tw_ordering_birth *births = tw_array_room(o->births, o->n_births, &o->births_room, sizeof *births);
 	if (!births)
 		return TW_ERR_MEMORY;
 	o->births = births;
 	struct tw_ordering_birth *b = &births[o->n_births++];
-	*b = (struct tw_ordering_birth){.process = t->process, .tid = tid};
-	if (t->creates)
+	*b = (struct tw_ordering_birth){.process = process, .tid = tid};
+	if (t->creates && process == t->process)
 		return tw_clocks_join(&b->clocks, &t->at_create);
 	return release(t, &b->clocks);
 }
 
 /* The newest one that is being made under this number. */
-static struct tw_ordering_birth *birth_of(struct tw_ordering *o, uint32_t process, uint32_t tid)
+static const struct tw_ordering_birth *birth_of(const struct tw_ordering *o, uint32_t process, uint32_t tid)
 {
 	for (size_t i = o->n_births; i-- > 0;)
 		if (o->births[i].process == process && o->births[i].tid == tid)
@@ -344,11 +361,75 @@ static struct tw_ordering_birth *birth_of(struct tw_ordering *o, uint32_t proces
 	return NULL;
 }
 
+/* The newest thread of a process that has begun. */
+static const struct tw_ordering_thread *thread_of(const struct tw_ordering *o, uint32_t process)
+{
+	for (size_t i = o->n_threads; i-- > 0;)
+		if (o->threads[i].process == process && o->threads[i].has_begun)
+			return &o->threads[i];
+	return NULL;
+}
+
+/* The process, or one whose number it has, that made this thread's; NULL: it is not recorded, or it is the thread's own. */
+static const struct tw_ordering_thread *parent_of(const struct tw_ordering *o, const struct tw_ordering_thread *t,
+                                                  const struct tw_thread_start *e)
+{
+	return e->parent_pid == t->process || thread_of(o, t->process) ? NULL : thread_of(o, e->parent_pid);
+}
+
+int tw_ordering_awaits_fork(const struct tw_ordering *o, const struct tw_ordering_thread *t, const struct tw_thread_start *e)
+{
+	const struct tw_ordering_thread *parent = e->pid == e->tid ? parent_of(o, t, e) : NULL;
+	return parent && !parent->ended && !birth_of(o, t->process, e->tid);
+}
+
+/* The first thread of a process has what its parent had; the first of what a process executes knows what that did before. */
+static int begin_process(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_thread_start *e)
+{
+	const struct tw_ordering_thread *parent = parent_of(o, t, e);
+	int error = 0;
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		if (o->threads[i].process == t->process && o->threads[i].has_begun)
+			error = acquire(t, &o->threads[i].clocks);
+	if (!error && parent)
+		error = tw_shared_memory_fork(&o->shared, parent->program, t->program);
+	return error || !parent ? error : tw_descriptors_fork(&o->descriptors, parent->program, t->program);
+}
+
+/* A child was waited for: all that it did comes before. */
+static int end_child(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t process)
+{
+	int error = 0;
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		if (o->threads[i].process == process)
+			error = acquire(t, &o->threads[i].clocks);
+	return error;
+}
+
+/* What the kernel keeps was asked for or given back, when is not known exactly: what others know who use such things counts as far as they have come. */
+static int use_kernel(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	int error = acquire_from(o, t, 0, KERNEL);
+	t->uses_kernel = 1;
+	for (size_t i = 0; i < o->n_threads && !error; i++)
+		if (i != t->index && o->threads[i].uses_kernel)
+			error = acquire(t, &o->threads[i].clocks);
+	return error ? error : release_to(o, t, 0, KERNEL);
+}
+
+static int is_file_lock(uint64_t command)
+{
+	return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+
 /* A thread begins: it knows what its maker knew. The maker may not have been told that it was made. */
 static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_thread_start *e)
 {
 	const struct tw_ordering_birth *b = birth_of(o, t->process, e->tid);
 	int error = b ? acquire(t, &b->clocks) : 0;
+	if (!error && e->pid == e->tid)
+		error = begin_process(o, t, e);
+	t->has_begun = 1;
 	for (size_t i = 0; i < o->n_threads && !b && !error; i++)
 		if (o->threads[i].program == t->program && o->threads[i].creates)
 			error = acquire(t, &o->threads[i].at_create);
@@ -360,6 +441,14 @@ static int take_signal(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 {
 	int error = acquire_from(o, t, number, SIGNAL);
 	return error ? error : acquire_from(o, t, 0, TIMER);
+}
+
+/* The event of a signal has no time, but the keyframe behind it: what sent it has been looked at only then. */
+static int handle_signal(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	const uint32_t number = t->signal;
+	t->signal = 0;
+	return number ? take_signal(o, t, number) : 0;
 }
 
 /* What a thread did before it said what handles a signal comes before that; what set a timer, or sent the signal, before who waited for it goes on. */
@@ -376,12 +465,31 @@ static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, con
 		return release_to(o, t, 0, TIMER);
 	case SYS_timerfd_settime:
 		return give_data(o, t, call->args[0]);
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
+	case SYS_mq_timedsend:
+	case SYS_mq_timedreceive:
+	case SYS_flock:
+		return use_kernel(o, t);
+	case SYS_fcntl:
+		if (is_file_lock(call->args[1]))
+			return use_kernel(o, t);
+		return tw_descriptors_syscall(&o->descriptors, t->program, call);
 	default:
 		return tw_descriptors_syscall(&o->descriptors, t->program, call);
 	}
 }
 
-int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
+/* The thread ends; a parent may be told so by a signal. */
+static int end_thread(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	t->ended = 1;
+	return release_to(o, t, SIGCHLD, SIGNAL);
+}
+
+static int take_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
 {
 	const struct tw_keyframe *key = e->payload;
 	const struct tw_segbase *base = e->payload;
@@ -389,24 +497,32 @@ int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const
 	switch (e->type) {
 	case TW_EVENT_KEYFRAME:
 		t->fs = key->seg_base[TW_SEG_FS] ? key->seg_base[TW_SEG_FS] : t->fs;
-		return 0;
+		return handle_signal(o, t);
 	case TW_EVENT_SEGBASE:
 		t->fs = base->seg == TW_SEG_FS ? base->base : t->fs;
 		return 0;
 	case TW_EVENT_SYSCALL:
 		return take_syscall(o, t, e->payload);
 	case TW_EVENT_SIGNAL:
-		return take_signal(o, t, ((const struct tw_signal *)e->payload)->number);
+		t->signal = ((const struct tw_signal *)e->payload)->number;
+		return 0;
 	case TW_EVENT_FORK:
-		return fork->child_pid == t->process ? note_birth(o, t, fork->child_tid) : 0;
+		return note_birth(o, t, fork->child_pid, fork->child_tid);
+	case TW_EVENT_CHILD_END:
+		return end_child(o, t, ((const struct tw_child_end *)e->payload)->pid);
 	case TW_EVENT_THREAD_START:
 		return begin_thread(o, t, e->payload);
 	case TW_EVENT_THREAD_END:
-		t->ended = 1;
-		return 0;
+		return end_thread(o, t);
 	default:
 		return 0;
 	}
+}
+
+int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e)
+{
+	int error = tw_shared_memory_event(&o->shared, t->program, e);
+	return error ? error : take_event(o, t, e);
 }
 
 /* The newest thread that has this name. */

@@ -7,6 +7,9 @@
  * The order in which threads are replayed is right for that where a release counts from when the call is entered and an acquire from when the call has returned: the one is before what
  * the other waits for, by the time stamps of both.
  *
+ * Processes are ordered as threads are: by fork and wait, by what lies in memory that they share (shared_memory.h), by signals, pipes and sockets; and by what the kernel keeps for them (file
+ * locks, System V's semaphores and queues of messages), of which it is not looked at which one it is.
+ *
  * OpenMP's threads are ordered by the entries of libgomp. A thread of a parallel region begins it where the library's code comes to the region's function, and has ended it where that
  * returns; likewise tasks. Tasks with dependences are ordered as if each depended on all of these that ended before it. A task that is deferred has a clock of its own while it runs, as if it were a
  * thread: nothing orders it behind what its thread did before. Each thread has a few such clocks, which it uses in turn.
@@ -18,6 +21,7 @@
 #include "analyzers/clocks.h"
 #include "analyzers/descriptors.h"
 #include "analyzers/held.h"
+#include "analyzers/shared_memory.h"
 
 struct tw_ordering_team;
 struct tw_ordering_thing;
@@ -47,6 +51,9 @@ struct tw_ordering_thread {
 	uint32_t clock;                  /* its own */
 	struct tw_clocks at_create;      /* as it is about to make a thread... */
 	int creates;                     /* ... which it does */
+	int has_begun;                   /* its beginning was told */
+	uint32_t signal;                 /* that has come, and whose time comes with the next keyframe; 0: none */
+	int uses_kernel;                 /* file locks and the like */
 	uint64_t fs;                     /* where its thread-local storage is: its name in pthreads; 0: not known */
 	uint64_t once[TW_ORDERING_ONCE]; /* controls of what it may run once now, one within the other; 0: none */
 	uint64_t arrived;                /* barrier: which time of it */
@@ -77,6 +84,7 @@ struct tw_ordering {
 	struct tw_ordering_thread *threads; /* by index in the recording */
 	size_t n_threads;
 	struct tw_descriptors descriptors;
+	struct tw_shared_memory shared;
 	int without_locks;                /* locks order nothing (lockset.h) */
 	struct tw_ordering_thing *things; /* open hash */
 	size_t n_things, things_room;
@@ -101,6 +109,9 @@ size_t tw_ordering_runner(const struct tw_ordering *o, size_t who);
 /* The task with a clock of its own that the thread runs; NULL: none. Does it use its thread's part of a reduction? */
 const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t);
 int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f);
+
+/* Is it the first of a process that another one made, which has not been told so yet? `e` is what its thread begins with. */
+int tw_ordering_awaits_fork(const struct tw_ordering *o, const struct tw_ordering_thread *t, const struct tw_thread_start *e);
 
 /* An event of the thread, other than of calls: threads that begin, end, are made. */
 int tw_ordering_event(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_event *e);

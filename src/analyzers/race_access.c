@@ -1,5 +1,7 @@
 #include "analyzers/race_state.h"
 
+#include <string.h>
+
 /* ---- words ---- */
 
 /* The page of an address, of those that the thread came to last. */
@@ -8,7 +10,8 @@ static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_r
 	const uint64_t number = addr / TW_EPOCH_PAGE;
 	struct tw_race_page *recent = &t->pages[number % TW_RACE_PAGES];
 	if (recent->number != number || !recent->page) {
-		recent->page = tw_epoch_page(&s->shadow, t->order->program, addr);
+		const struct tw_place p = tw_shared_memory_place(&s->ordering.shared, t->order->program, addr);
+		recent->page = tw_epoch_page(&s->shadow, p.program, p.addr);
 		recent->number = number;
 	}
 	return recent->page;
@@ -18,6 +21,16 @@ static struct tw_epoch_word *word_of(struct tw_race_state *s, struct tw_race_thr
 {
 	struct tw_epoch_page *p = page_of(s, t, addr);
 	return p ? &p->words[addr % TW_EPOCH_PAGE / 8] : NULL;
+}
+
+void tw_race_forget_places(struct tw_race_state *s)
+{
+	for (size_t i = 0; i < s->n_threads; i++) {
+		if (!s->threads[i].known)
+			continue;
+		memset(s->threads[i].pages, 0, sizeof s->threads[i].pages);
+		tw_race_lines_forget(&s->lines[i], 0, UINT64_MAX);
+	}
 }
 
 void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, uint64_t end)
@@ -45,7 +58,7 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 	const int first = __builtin_ctz(earlier->mask & later->mask);
 	const struct tw_race race = {.access = {*later, *earlier},
 	                             .serial = {a->t->serial, s->threads[runner].serial},
-	                             .image = a->t->image,
+	                             .image = {a->t->image, s->threads[runner].image},
 	                             .addr = a->addr + (unsigned)first};
 	return tw_races_add(&s->races, &race);
 }

@@ -88,13 +88,14 @@ static void take_mapping(struct tw_race_state *s, const struct tw_race_thread *t
 		tw_race_forget(s, t->order->program, at, at + bytes);
 }
 
-/* Has the process more than one thread from here on? Who made the other, or that other, comes first. */
-static int makes_thread(const struct tw_race_thread *t, const struct tw_event *e)
+/* Has the process more than one thread from here on, or does it make another that shares memory with it? Who made the other, or that other, comes first. */
+static int makes_thread(const struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_event *e)
 {
 	const struct tw_thread_start *start = e->payload;
 	const struct tw_fork *fork = e->payload;
-	return (e->type == TW_EVENT_FORK && fork->child_pid == t->order->process) ||
-	       (e->type == TW_EVENT_THREAD_START && start->pid != start->tid);
+	if (e->type == TW_EVENT_FORK)
+		return fork->child_pid == t->order->process || tw_shared_memory_has(&s->ordering.shared, t->order->program);
+	return e->type == TW_EVENT_THREAD_START && start->pid != start->tid;
 }
 
 /* The thread ends with locks: robust ones are given to who asks for them next. */
@@ -106,16 +107,30 @@ static int leave_locks(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
+/* What memory is shared has changed: programs that share some are looked at as those with several threads are. */
+static void change_shared(struct tw_race_state *s)
+{
+	s->changes = s->ordering.shared.changes;
+	tw_race_forget_places(s);
+	for (size_t i = 0; i < s->n_threads; i++) {
+		const uint32_t program = s->ordering.threads[i].program;
+		if (!tw_race_is_threaded(s, program) && tw_shared_memory_is_shared(&s->ordering.shared, program))
+			s->threaded[s->n_threaded++] = program;
+	}
+}
+
 int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
 {
 	struct tw_calling_step step;
-	if (makes_thread(t, e) && !tw_race_is_threaded(s, t->order->program))
+	if (makes_thread(s, t, e) && !tw_race_is_threaded(s, t->order->program))
 		s->threaded[s->n_threaded++] = t->order->program;
 	if (e->type == TW_EVENT_SYSCALL)
 		take_mapping(s, t, e->payload);
 	if (e->type == TW_EVENT_KEYFRAME && !t->order->fs)
 		begin_stack(s, t, e->payload);
 	int error = tw_ordering_event(&s->ordering, t->order, e);
+	if (s->changes != s->ordering.shared.changes)
+		change_shared(s);
 	if (!error && e->type == TW_EVENT_SYSCALL && !t->calling.in_closed)
 		error = take_syscall(s, t, e->payload);
 	if (!error && e->type == TW_EVENT_THREAD_END) {

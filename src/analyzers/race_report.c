@@ -73,10 +73,10 @@ static int is_suppressed(const struct tw_races *r, const struct tw_race *race, c
 	if (has_rule(r, "object:", object))
 		return 1;
 	for (int i = 0; i < 2; i++) {
-		if (code_is_suppressed(r, names, race->image, race->access[i].pc))
+		if (code_is_suppressed(r, names, race->image[i], race->access[i].pc))
 			return 1;
 		for (uint32_t node = race->access[i].path; node; node = paths->nodes[node].parent)
-			if (code_is_suppressed(r, names, race->image, paths->nodes[node].back - 1))
+			if (code_is_suppressed(r, names, race->image[i], paths->nodes[node].back - 1))
 				return 1;
 	}
 	return 0;
@@ -84,12 +84,14 @@ static int is_suppressed(const struct tw_races *r, const struct tw_race *race, c
 
 /* ---- races ---- */
 
+static int is_same_place(const struct tw_race *a, int i, const struct tw_race *b, int k)
+{
+	return a->access[i].pc == b->access[k].pc && a->image[i] == b->image[k];
+}
+
 static int is_same(const struct tw_race *a, const struct tw_race *b)
 {
-	if (a->image != b->image)
-		return 0;
-	return (a->access[0].pc == b->access[0].pc && a->access[1].pc == b->access[1].pc) ||
-	       (a->access[0].pc == b->access[1].pc && a->access[1].pc == b->access[0].pc);
+	return (is_same_place(a, 0, b, 0) && is_same_place(a, 1, b, 1)) || (is_same_place(a, 0, b, 1) && is_same_place(a, 1, b, 0));
 }
 
 int tw_races_add(struct tw_races *r, const struct tw_race *race)
@@ -158,14 +160,14 @@ static void print_access(const struct print *p, const struct tw_race *race, int 
 	static const char *const kinds[] = {"read", "write", "atomic read", "atomic write"};
 	const struct tw_epoch_access *x = &race->access[i];
 	char text[TEXT], locks[TEXT];
-	tw_callpath_place(p->names, race->image, x->pc, 0, text, NAME);
+	tw_callpath_place(p->names, race->image[i], x->pc, 0, text, NAME);
 	const size_t n = strlen(text), between = x->path ? strlen(" < ") : 0;
 	memcpy(text + n, " < ", between + 1);
 	tw_callpath_text(p->paths, x->path, p->names, p->depth, text + n + between, sizeof text - n - between);
 	print_row(p, number, race, kinds[x->flags & (TW_EPOCH_WRITE | TW_EPOCH_ATOMIC)], race->serial[i], x->pc, text);
 	if (!x->locks)
 		return;
-	name_locks(tw_locksets_get(p->locks, x->locks), p->names, race->image, locks, sizeof locks);
+	name_locks(tw_locksets_get(p->locks, x->locks), p->names, race->image[i], locks, sizeof locks);
 	print_row(p, number, race, "holding", race->serial[i], x->pc, locks);
 }
 
@@ -183,7 +185,7 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	char object[NAME];
 	size_t told = 0;
 	for (size_t i = 0; i < r->n; i++) {
-		name_object(names, r->items[i].image, r->items[i].addr, object, sizeof object);
+		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		if (is_suppressed(r, &r->items[i], paths, names, object)) {
 			r->suppressed++;
 			r->items[i].times = 0;
@@ -197,7 +199,7 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->items[i].times)
 			continue;
-		name_object(names, r->items[i].image, r->items[i].addr, object, sizeof object);
+		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		told++;
 		print_row(&p, told, &r->items[i], "object", r->items[i].serial[0], r->items[i].addr, object);
 		print_access(&p, &r->items[i], 0, told);

@@ -10,7 +10,7 @@
 
 struct tw_race {
 	struct tw_epoch_access access[2]; /* the later one first */
-	uint32_t serial[2], image;        /* serial: of the threads */
+	uint32_t serial[2], image[2];     /* of the threads */
 	uint64_t addr, times;
 };
 

@@ -15,6 +15,7 @@
 enum tw_race_stuck {
 	TW_RACE_GOES_ON,
 	TW_RACE_AT_REGION, /* of OpenMP: nobody has begun it yet */
+	TW_RACE_AT_FORK,   /* who made the process has not been told so yet */
 	TW_RACE_AT_LOAD,   /* of an atomic variable: who wrote what it read may not have been looked at */
 	TW_RACE_AT_GOAL,   /* it has written what another waits for */
 };
@@ -92,7 +93,8 @@ struct tw_race_state {
 	size_t plans_room;
 	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
-	int has_regions; /* a thread was stuck at one */
+	int has_regions;  /* a thread was stuck at one, or at a fork */
+	uint64_t changes; /* so many of those of memory that is shared are known here */
 	uint64_t checked;
 };
 
@@ -114,6 +116,9 @@ int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct 
 /* The same of references that are not written out, of one or several blocks of the descriptor of `run`. *done: of how many. */
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done);
+
+/* Addresses may be of other memory that is shared, or not any more. */
+void tw_race_forget_places(struct tw_race_state *s);
 
 /* The memory in [start, end) of a program is other memory from now on. */
 void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, uint64_t end);

@@ -204,23 +204,35 @@ static int is_one_of_spin(struct tw_race_state *s, struct tw_race_thread *t, con
 
 static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, int *wrote);
 
+/* Does it wait for what no time tells: that another thread begins a region, or has forked? */
+static int is_held(const struct tw_race_thread *t)
+{
+	return t->stuck == TW_RACE_AT_REGION || t->stuck == TW_RACE_AT_FORK;
+}
+
 static int may_write(const struct tw_race_thread *t, const struct tw_race_thread *other, uint64_t addr)
 {
-	return other->known && other != t && !other->resolving && other->stuck != TW_RACE_AT_REGION &&
-	       tw_postponed_first(&other->postponed) && other->order->program == t->order->program &&
+	return other->known && other != t && !other->resolving && !is_held(other) && addr && tw_postponed_first(&other->postponed) &&
 	       tw_postponed_writes(&other->postponed, addr);
 }
 
-/* Looks at others until none of them can write any more at addr, which the thread reads. */
-static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+/* Lets another write at addr of the program, which it may have elsewhere, if it can. */
+static int let_one_write(struct tw_race_state *s, const struct tw_race_thread *t, struct tw_race_thread *other, uint32_t program,
+                         uint64_t addr, int *wrote)
+{
+	const uint64_t there = other->known ? tw_shared_memory_address(&s->ordering.shared, program, addr, other->order->program) : 0;
+	return may_write(t, other, there) ? advance(s, other, there, wrote) : 0;
+}
+
+/* Looks at others until none of them can write any more at addr of the program. */
+static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint32_t program, uint64_t addr)
 {
 	int error = 0, wrote = 1;
 	t->resolving = 1;
 	while (wrote && !error) {
 		wrote = 0;
 		for (size_t i = 0; i < s->n_threads && !error; i++)
-			if (may_write(t, &s->threads[i], addr))
-				error = advance(s, &s->threads[i], addr, &wrote);
+			error = let_one_write(s, t, &s->threads[i], program, addr, &wrote);
 	}
 	t->resolving = 0;
 	return error;
@@ -230,9 +242,9 @@ static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint64_t
 static int resolve(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	const struct tw_race_load load = t->load;
-	int error = let_write(s, t, load.addr);
+	int error = let_write(s, t, t->order->program, load.addr);
 	for (size_t i = 0; i < s->ordering.n_early && !error; i++)
-		error = let_write(s, t, s->ordering.early[i].addr);
+		error = let_write(s, t, s->ordering.early[i].program, s->ordering.early[i].addr);
 	t->load = load;
 	t->may_load = 1;
 	return error;
@@ -244,7 +256,7 @@ static int settle(struct tw_race_state *s, struct tw_race_thread *t)
 	int error = 0;
 	for (size_t i = 0; i < s->ordering.n_early && !error; i++)
 		if (s->ordering.early[i].reader == t->order->index)
-			error = let_write(s, t, s->ordering.early[i].addr);
+			error = let_write(s, t, s->ordering.early[i].program, s->ordering.early[i].addr);
 	tw_ordering_settle(&s->ordering, t->order);
 	return error;
 }
@@ -284,7 +296,7 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 	t->goal = addr;
 	while (!error && !ends && tw_postponed_first(&t->postponed)) {
 		error = take_first(s, t);
-		ends = t->stuck == TW_RACE_AT_GOAL || t->stuck == TW_RACE_AT_REGION;
+		ends = t->stuck == TW_RACE_AT_GOAL || is_held(t);
 		*wrote |= t->stuck == TW_RACE_AT_GOAL;
 		if (error || t->stuck != TW_RACE_AT_LOAD)
 			continue;
@@ -336,13 +348,30 @@ static int take_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Those that wait for a region that another begins. */
+/* Does the thread begin here, with what another process has not been told yet? */
+static int awaits_fork(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_event *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (events[i].type == TW_EVENT_THREAD_START)
+			return tw_ordering_awaits_fork(&s->ordering, t->order, events[i].payload);
+	return 0;
+}
+
+static int goes_on(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	const struct tw_part *p = tw_postponed_first(&t->postponed);
+	if (t->stuck == TW_RACE_AT_FORK)
+		return p && !awaits_fork(s, t, p->events + p->event, p->n_events - p->event);
+	return t->stuck == TW_RACE_AT_REGION;
+}
+
+/* Those that wait for a region that another begins, or for who has forked. */
 static int take_regions(struct tw_race_state *s)
 {
 	int error = 0;
 	for (size_t i = 0; i < s->n_threads && !error; i++) {
 		struct tw_race_thread *t = &s->threads[i];
-		if (t->stuck == TW_RACE_AT_REGION)
+		if (goes_on(s, t))
 			error = take_postponed(s, t);
 	}
 	return error;
@@ -379,7 +408,7 @@ static int begins_segment(const struct tw_batch *b)
 static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	tw_postponed_close(&t->postponed);
-	return t->stuck == TW_RACE_AT_REGION ? 0 : take_postponed(s, t);
+	return is_held(t) ? 0 : take_postponed(s, t);
 }
 
 /* ---- batches as they come ---- */
@@ -614,7 +643,11 @@ int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const 
 		error = close_postponed(s, t);
 	if (error)
 		return error;
-	if (tw_postponed_first(&t->postponed)) {
+	if (!tw_postponed_first(&t->postponed) && awaits_fork(s, t, b->events, b->n_events)) {
+		t->stuck = TW_RACE_AT_FORK;
+		s->has_regions = 1;
+	}
+	if (tw_postponed_first(&t->postponed) || t->stuck == TW_RACE_AT_FORK) {
 		const struct tw_part part = tw_part_of(b);
 		error = postpone(s, t, &part);
 	} else {
@@ -644,7 +677,7 @@ int tw_race_take_rest(struct tw_race_state *s)
 		if (s->threads[i].known)
 			tw_postponed_close(&s->threads[i].postponed);
 	for (size_t i = 0; i < s->n_threads && !error; i++)
-		if (s->threads[i].known && s->threads[i].stuck != TW_RACE_AT_REGION)
+		if (s->threads[i].known && !is_held(&s->threads[i]))
 			error = take_postponed(s, &s->threads[i]);
 	if (!error)
 		error = take_regions(s);

@@ -3,7 +3,8 @@
  * earlier accesses a later one can race with.
  *
  * What is checked are the accesses of the program's code; what the C library and libgomp do within is theirs, and the calls of theirs that order threads are known (ordering.h).
- * Accesses of a process that has one thread yet are not kept: all that its later threads do comes after.
+ * Accesses of a process that has one thread yet, and shares no memory with others, are not kept: all that its later threads do comes after. What is in memory that processes share is kept by
+ * where in the segment it is (shared_memory.h).
  *
  * A variable is atomic where an atomic instruction accessed it (atomics.h): a thread that reads it acquires, one that writes it releases, but for relaxed accesses. Between an atomic access and
  * one of which it is known that it is none there is a race as between any two.
@@ -157,10 +158,10 @@ const struct tw_analyzer tw_analyzer_races = {
     .merge = merge,
     .end = end,
     .what = "data races: accesses of two threads that nothing orders",
-    .help = "Threads are ordered by pthreads, C11 threads, semaphores, OpenMP (gcc's), C++'s\n"
-            "static initialization (record --calls), and by atomic variables, whose order\n"
-            "is sure where they have time stamps (record --order). --range limits it to a\n"
-            "variable or addresses.\n",
+    .help = "Threads, and processes that share memory, are ordered by pthreads, C11\n"
+            "threads, semaphores, OpenMP (gcc's), C++'s static initialization (record\n"
+            "--calls), and by atomic variables, whose order is sure where they have time\n"
+            "stamps (record --order). --range limits it to a variable or addresses.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS | TW_WANTS_ORDER,
     .scope = TW_SCOPE_ALL,
