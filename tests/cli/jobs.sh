@@ -33,7 +33,7 @@ record tree.tw -- sh -c 'expr 1 + 1; expr 1 + 2; echo 1 | sed s/1/2/; uname; ./w
 
 answers=("report -n 0" "report --lines -n 0" "report --tree -n 0" "report --memory -n 0" "report --blocks -n 0" "report --callers deeper" "report --callees work"
 	"report --from 100000i --to 2000000i -n 0" "report --thread 0 --json" "blocks -n 0" "blocks --json" "blocks --superblocks" "blocks --callgrind=/dev/stdout"
-	"blocks --lcov=/dev/stdout" "blocks --simpoint=/dev/stdout" "paths" "paths --json -n 5" "check")
+	"blocks --lcov=/dev/stdout" "paths" "paths --json -n 5" "check")
 for analyzer in mix footprint branches cache cct sharing; do
 	answers+=("analyze $analyzer")
 done
@@ -46,3 +46,10 @@ for recording in long tree; do
 		cmp said.1 said.3 || fail "$answer of $recording: with -j 3 it is another answer"
 	done
 done
+
+# These are a file for each thread.
+for jobs in 1 3; do
+	"$TW" blocks --simpoint=vectors.$jobs -j $jobs long.tw 2>err || fail "blocks --simpoint -j $jobs: $(cat err)"
+	[ -s vectors.$jobs ] && [ -s vectors.$jobs.1 ] || fail "blocks --simpoint -j $jobs wrote $(echo vectors.*)"
+done
+cmp vectors.1 vectors.3 && cmp vectors.1.1 vectors.3.1 || fail "blocks --simpoint of long: with -j 3 it is another answer"
