@@ -90,6 +90,19 @@ gcc -O2 -fPIC -ffixed-r11 -fno-ipa-ra -w work.c -shared -o libplain.so && gcc ma
 mkdir -p own && "$TW" cc gcc -O2 -fPIC -w work.c -shared -o own/libplain.so || fail "a library"
 runs_plain "a library" env LD_LIBRARY_PATH="$PWD/own" ./user
 
+# Other linkers: gold takes what is asked for weakly for where the file begins.
+for linker in gold lld; do
+	command -v ld.$linker >/dev/null || { untested "a link by $linker: there is no ld.$linker"; continue; }
+	for flags in "-O2" "-O2 -no-pie" "-O2 -static"; do
+		# shellcheck disable=SC2086
+		gcc $flags -ffixed-r11 -fno-ipa-ra -fuse-ld=$linker -w work.c main.c -o plain && ./plain wanted.code >expected || fail "$linker $flags: plain"
+		instructions wanted.code >wanted
+		# shellcheck disable=SC2086
+		"$TW" cc gcc $flags -fuse-ld=$linker -w work.c main.c -o p || fail "$linker $flags"
+		runs_plain "$linker $flags" ./p
+	done
+done
+
 # What is in the file is another program's by now: it runs as it was instrumented.
 "$TW" cc gcc -O2 -w work.c main.c -o p && ./p code >expected || fail "p"
 offset=$(readelf -SW p | sed 's/^ *\[ *[0-9]*\] *//' | awk '$1 == "trackway_cc_plain" { print $4, $5 }')

@@ -28,7 +28,7 @@ static int64_t map_anonymous(uint64_t bytes)
 
 bool tw_cc_batch_begin(struct tw_cc_process *p)
 {
-	if (!&trackway_cc_batch || p->batch)
+	if (!tw_cc_is_there(&trackway_cc_batch) || p->batch)
 		return false;
 	const int64_t control = map_anonymous(TW_CONTROL_BYTES), table = map_anonymous(TABLE_BYTES);
 	if (tw_cc_failed(control) || tw_cc_failed(table))

@@ -1,7 +1,6 @@
 /* Where branches of this module lead, and functions in two versions: each begins with a test of the switch. */
 #include "runtime.h"
 
-extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
 
 /* Where the direct branch at `insn` leads, which is `bytes` long at most. */

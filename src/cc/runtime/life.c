@@ -127,7 +127,7 @@ extern const uint8_t __stop_trackway_cc_guarded[] __attribute__((weak, visibilit
 
 static bool is_guarded(void)
 {
-	return &trackway_cc_guard && &__start_trackway_cc_guarded[0] != &__stop_trackway_cc_guarded[0];
+	return tw_cc_is_there(&trackway_cc_guard) && &__start_trackway_cc_guarded[0] != &__stop_trackway_cc_guarded[0];
 }
 
 extern const uint8_t __start_trackway_cc_twice[] __attribute__((weak, visibility("hidden")));

@@ -107,7 +107,6 @@ static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 	return end == TW_END_IJUMP && *op == 0xe9 ? TW_END_JUMP : end;
 }
 
-extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
 
 /* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */

@@ -16,7 +16,6 @@ static uint8_t gates[TW_PAGE] __attribute__((aligned(TW_PAGE)));
 _Static_assert(TW_CC_GATES *GATE_BYTES <= TW_PAGE, "gates fit on their page");
 
 void trackway_cc_place(void);
-extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 static const struct tw_where *where(const struct tw_cc_process *p, uint32_t side)
 {

@@ -178,6 +178,15 @@ extern uint32_t tw_cc_upper;
 /* The first byte: the module's functions in two versions run the second (struct tw_version_switch). Else the page is zeros. */
 extern uint8_t trackway_cc_switch[TW_PAGE] __attribute__((aligned(TW_PAGE), visibility("hidden")));
 
+/* Where the file begins. */
+extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
+
+/* What is asked for weakly and is not there has the address 0, or, as gold links position-independent code, that where the file begins. */
+static inline bool tw_cc_is_there(const void *what)
+{
+	return what && what != __ehdr_start;
+}
+
 /* ---- sys.c ---- */
 int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
 void tw_cc_copy(void *to, const void *from, uint64_t n);
