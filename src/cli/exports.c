@@ -91,40 +91,41 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 	return !error && wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : error;
 }
 
-/* The replay of calls, which the profile is made in, too. */
+/* One replay for all that is wanted: those that want it in their turn become members, and the last of them has it made. */
 struct shared_replay {
 	const struct tw_exports_source *source;
-	struct tw_replay_options replay; /* that calls want */
-	struct tw_together members[2];
-	int made; /* 1: the profile is; calls are replayed once more */
+	struct tw_together members[3]; /* vectors, the profile, calls */
+	size_t n;
+	int done; /* calls may be replayed once more, alone */
 };
 
-static int replay_both(void *shared, const struct tw_recording *r, const struct tw_replay_options *replay,
-                       const struct tw_analyzer *analyzer, void *arg)
+/* Replays all members, and `analyzer`. */
+static int replay_all(void *shared, const struct tw_recording *r, const struct tw_replay_options *replay,
+                      const struct tw_analyzer *analyzer, void *arg)
 {
 	struct shared_replay *s = shared;
-	(void)replay;
-	s->members[1] = (struct tw_together){analyzer, arg};
-	return tw_replay_together(r, &s->replay, s->members, 2);
+	s->members[s->n++] = (struct tw_together){analyzer, arg};
+	s->done = 1;
+	return tw_replay_together(r, replay, s->members, s->n);
 }
 
+/* The profile's turn comes when calls are a member. */
 static int replay_with_profile(void *shared, const struct tw_recording *r, const struct tw_replay_options *replay,
                                const struct tw_analyzer *analyzer, void *arg)
 {
 	struct shared_replay *s = shared;
-	const struct tw_profile_options options = {.replay = *replay, .run = replay_both, .run_context = s};
-	if (s->made)
+	const struct tw_profile_options options = {.replay = *replay, .run = replay_all, .run_context = s};
+	if (s->done)
 		return tw_replay(r, replay, analyzer, arg);
-	s->made = 1;
-	s->replay = *replay;
-	s->members[0] = (struct tw_together){analyzer, arg};
+	if (!s->source->needs_profile)
+		return replay_all(s, r, replay, analyzer, arg);
+	s->members[s->n++] = (struct tw_together){analyzer, arg};
 	return tw_profile_recording(r, &options, s->source->profile);
 }
 
 static int write_callgrind(const struct tw_exports_source *s, const char *path, FILE *f)
 {
-	struct shared_replay shared = {.source = s};
-	const struct tw_callgrind_replay by = {s->needs_profile ? replay_with_profile : NULL, &shared};
+	const struct tw_callgrind_replay by = {replay_with_profile, s->shared};
 	uint32_t format = tw_recording_info(s->recording)->format;
 	int error = tw_callgrind(s->recording, &s->replay, s->names, &by, f);
 	(void)path;
@@ -179,6 +180,26 @@ static int has_no_code(const struct tw_recording *r)
 	return tw_recording_n_descriptors(r) && tw_descriptor_blocks(tw_recording_descriptor_at(r, 0))->end == TW_END_UNKNOWN;
 }
 
+/* Replays what has to be: of it the profile comes, the others are written. */
+static int replay_for(const struct tw_exports *e, const struct tw_exports_source *source)
+{
+	struct tw_simpoint vectors = {source->recording, e->simpoint, e->interval ? e->interval : TW_INTERVAL};
+	struct shared_replay shared = {.source = source};
+	struct tw_exports_source s = *source;
+	const struct tw_profile_options options = {.replay = s.replay, .run = replay_all, .run_context = &shared};
+	int error = e->simpoint ? tw_simpoint_check(&vectors) : 0;
+	s.shared = &shared;
+	if (error)
+		return error;
+	if (e->simpoint && (e->callgrind || s.needs_profile))
+		shared.members[shared.n++] = (struct tw_together){&tw_simpoint_analyzer, &vectors};
+	if (e->callgrind)
+		return write_file(&s, e->callgrind, NULL, write_callgrind);
+	if (s.needs_profile)
+		return tw_profile_recording(s.recording, &options, s.profile);
+	return e->simpoint ? tw_replay(s.recording, &s.replay, &tw_simpoint_analyzer, &vectors) : 0;
+}
+
 int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *s)
 {
 	int error = 0;
@@ -191,13 +212,7 @@ int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source 
 			return tw_fail(TW_ERR_SYSTEM, "no file %s was mapped",
 			               e->module ? e->module : tw_recording_info(s->recording)->program);
 	}
-	const struct tw_profile_options options = {.replay = s->replay};
-	if (e->callgrind)
-		error = write_file(s, e->callgrind, NULL, write_callgrind);
-	else if (s->needs_profile)
-		error = tw_profile_recording(s->recording, &options, s->profile);
-	if (e->simpoint && !error)
-		error = tw_simpoint(s->recording, &s->replay, e->simpoint, e->interval ? e->interval : TW_INTERVAL);
+	error = replay_for(e, s);
 	if (e->lcov && !error)
 		error = write_file(s, e->lcov, e->module ? path : NULL, write_lcov);
 	if (e->fdata && !error)

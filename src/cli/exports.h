@@ -66,10 +66,11 @@ struct tw_exports_source {
 	const char *dir; /* where the recording is */
 	const struct tw_recording *recording;
 	struct tw_profile *profile;
-	int needs_profile;          /* it has not been made: it is, in the replay that --callgrind takes */
+	int needs_profile;          /* it has not been made: it is, in the one replay that all outputs take */
 	struct tw_symbols *symbols; /* of whole files */
 	struct tw_names *names;     /* of the code that ran */
 	struct tw_replay_options replay;
+	struct shared_replay *shared; /* exports.c's own */
 };
 
 /* Writes all of them, and makes the profile first if it is needed. 0, or a negative enum tw_error or what replay.damage returned; the detail says what was the matter. */

@@ -1,9 +1,13 @@
+/*
+ * Any number of workers count chunks, each into a state with ids of its own. What an interval has of a state is a record in a temporary file; records of one interval follow each
+ * other when states have been merged, and are summed when lines are written. Which interval a block is of follows from how many instructions its thread had executed before.
+ */
 #include "export/simpoint.h"
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
 #include "base/array.h"
-#include "recording/recording.h"
 #include "names/texts.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,88 +20,103 @@ struct fragment {
 	uint32_t id[];
 };
 
-struct state {
-	const struct tw_recording *recording;
-	const char *path;
+/* A stretch that stays, by its number. */
+struct stretch {
+	const struct tw_stretch *stretch; /* NULL: it has not run */
+	uint64_t insns;                   /* of all its blocks */
+	uint64_t times;                   /* in this interval, not in the counts yet */
+};
+
+/* Numbers, without those that are 0. */
+struct counts {
+	uint64_t *of; /* by id - 1 */
+	uint32_t *touched;
+	size_t room, touched_room, n;
+};
+
+struct record {
+	uint32_t thread, n; /* serial number; how many entries follow */
 	uint64_t interval;
+};
+
+struct entry {
+	uint32_t id, reserved;
+	uint64_t insns;
+};
+
+struct state {
+	const struct tw_simpoint *shared;
 	struct tw_by_fragment fragments;
 	struct tw_texts blocks; /* "IMAGE PC", by id - 1 */
-	uint64_t *counts;       /* by id - 1: instructions in this interval */
-	size_t room;
-	uint64_t filled; /* instructions in this interval, and what the one before had too much */
-	uint64_t any;    /* instructions since the last line */
-	/* the thread being written */
-	FILE *f;
-	char *name; /* of f */
+	struct stretch *stretches;
+	size_t stretches_room;
+	uint32_t *running; /* the numbers of stretches that have run in this interval */
+	size_t n_running, running_room;
+	struct counts counts;
+	FILE *spool;
+	/* the interval that is counted */
 	uint32_t thread, image;
-};
-
-struct arg {
-	const struct tw_recording *recording;
-	const char *path;
 	uint64_t interval;
+	int wrong; /* errno of the temporary file; 0: nothing is wrong */
 };
 
-/* ---- lines ---- */
+/* ---- counts ---- */
 
-static void put_line(struct state *s)
+static int add(struct counts *c, uint32_t id, uint64_t insns)
 {
-	if (!s->any)
-		return;
-	fputc('T', s->f);
-	for (uint32_t i = 0; i < s->blocks.n; i++) {
-		if (s->counts[i])
-			fprintf(s->f, ":%u:%llu ", i + 1, (unsigned long long)s->counts[i]);
-		s->counts[i] = 0;
-	}
-	fputc('\n', s->f);
-	s->any = 0;
-}
-
-/* What batch() returns when a file cannot be written: a negative error would be taken for damage of the chunk. */
-enum { CANNOT_WRITE = 1 };
-
-static int file_error(const struct state *s)
-{
-	tw_fail(TW_ERR_SYSTEM, "%s: %s", s->name, strerror(errno));
-	return CANNOT_WRITE;
-}
-
-static int close_thread(struct state *s)
-{
-	if (!s->f)
-		return 0;
-	put_line(s);
-	int wrong = fflush(s->f) || ferror(s->f);
-	if (s->f != stdout)
-		wrong |= fclose(s->f);
-	s->f = NULL;
-	return wrong ? file_error(s) : 0;
-}
-
-/* The first thread has the file that was asked for, the others have theirs beside it. */
-static char *name_file(const struct state *s, uint32_t thread)
-{
-	char *name;
-	if (thread == tw_recording_thread(s->recording, 0)->serial)
-		return strdup(s->path);
-	return asprintf(&name, "%s.%u", s->path, thread) < 0 ? NULL : name;
-}
-
-static int open_thread(struct state *s, uint32_t thread)
-{
-	int error = close_thread(s);
-	if (error)
-		return error;
-	free(s->name);
-	s->name = name_file(s, thread);
-	if (!s->name)
+	uint64_t *of = id <= c->room ? c->of : tw_array_zeros(c->of, id, &c->room, sizeof *of);
+	if (!of)
 		return TW_ERR_MEMORY;
-	s->f = strcmp(s->name, "-") ? fopen(s->name, "w") : stdout;
-	s->thread = thread;
-	s->image = tw_profile_image_of_thread(s->recording, tw_recording_find_thread(s->recording, thread));
-	s->filled = 0;
-	return s->f ? 0 : file_error(s);
+	c->of = of;
+	if (!of[id - 1] && insns) {
+		uint32_t *touched = tw_array_room(c->touched, c->n, &c->touched_room, sizeof *touched);
+		if (!touched)
+			return TW_ERR_MEMORY;
+		c->touched = touched;
+		touched[c->n++] = id;
+	}
+	of[id - 1] += insns;
+	return 0;
+}
+
+static void free_counts(struct counts *c)
+{
+	free(c->of);
+	free(c->touched);
+}
+
+/* ---- records ---- */
+
+static void put(struct state *s, const void *bytes, size_t n)
+{
+	if (!s->spool)
+		s->spool = tmpfile();
+	if (!s->wrong && (!s->spool || (n && fwrite(bytes, n, 1, s->spool) != 1)))
+		s->wrong = errno ? errno : EIO;
+}
+
+/* 0: there is none behind the last one. */
+static int get(struct state *s, void *bytes, size_t n)
+{
+	const int got = fread(bytes, n, 1, s->spool) == 1;
+	if (!got && ferror(s->spool))
+		s->wrong = errno ? errno : EIO;
+	return got;
+}
+
+/* What was counted of this interval becomes a record. */
+static int put_record(struct state *s, struct counts *c, uint32_t thread, uint64_t interval)
+{
+	const struct record head = {thread, (uint32_t)c->n, interval};
+	if (c->n)
+		put(s, &head, sizeof head);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct entry entry = {.id = c->touched[i], .insns = c->of[c->touched[i] - 1]};
+		put(s, &entry, sizeof entry);
+		c->of[entry.id - 1] = 0;
+	}
+	c->n = 0;
+	return 0;
 }
 
 /* ---- blocks ---- */
@@ -113,14 +132,6 @@ static struct fragment *new_fragment(struct state *s, const struct tw_descriptor
 	return f;
 }
 
-static int make_room(struct state *s)
-{
-	uint64_t *counts = tw_array_zeros(s->counts, s->blocks.n, &s->room, sizeof *counts);
-	if (counts)
-		s->counts = counts;
-	return counts != NULL;
-}
-
 /* The id of a block, 0 if there is no memory. */
 static uint32_t id_of(struct state *s, const struct tw_block_run *run)
 {
@@ -133,46 +144,204 @@ static uint32_t id_of(struct state *s, const struct tw_block_run *run)
 		return f ? f->id[run->block] : 0;
 	snprintf(key, sizeof key, "%x %llx", f->image, (unsigned long long)run->pc);
 	uint32_t number = tw_texts_number(&s->blocks, key);
-	if (number == TW_NO_TEXT || !make_room(s))
+	return number == TW_NO_TEXT ? 0 : (f->id[run->block] = number + 1);
+}
+
+static int count_block(struct state *s, const struct tw_block_run *run, uint64_t times)
+{
+	const uint32_t id = run->n_insns ? id_of(s, run) : 1;
+	if (!id)
+		return TW_ERR_MEMORY;
+	return run->n_insns ? add(&s->counts, id, times * run->n_insns) : 0;
+}
+
+/* ---- intervals ---- */
+
+/* The interval has ended: what ran in it is put down. */
+static int end_interval(struct state *s)
+{
+	int error = 0;
+	for (size_t i = 0; i < s->n_running && !error; i++) {
+		struct stretch *of = &s->stretches[s->running[i]];
+		for (uint32_t k = 0; k < of->stretch->n_blocks && !error; k++)
+			error = count_block(s, &of->stretch->blocks[k], of->times);
+		of->times = 0;
+	}
+	s->n_running = 0;
+	return error ? error : put_record(s, &s->counts, s->thread, s->interval);
+}
+
+/* The next block begins behind so many instructions of the thread. */
+static int come_to(struct state *s, uint64_t insn)
+{
+	const uint64_t interval = insn / s->shared->interval;
+	int error = interval != s->interval ? end_interval(s) : 0;
+	s->interval = interval;
+	return error;
+}
+
+/* A stretch that is seen for the first time: its blocks get their ids in their order. */
+static int meet(struct state *s, struct stretch *of, const struct tw_stretch *t)
+{
+	of->stretch = t;
+	for (uint32_t k = 0; k < t->n_blocks; k++) {
+		of->insns += t->blocks[k].n_insns;
+		if (t->blocks[k].n_insns && !id_of(s, &t->blocks[k]))
+			return TW_ERR_MEMORY;
+	}
+	return 0;
+}
+
+/* The stretch of a number, which is not 0. NULL: no memory. */
+static struct stretch *stretch_of(struct state *s, const struct tw_stretch *t)
+{
+	if (t->number >= s->stretches_room) {
+		struct stretch *stretches = tw_array_zeros(s->stretches, t->number, &s->stretches_room, sizeof *stretches);
+		if (!stretches)
+			return NULL;
+		s->stretches = stretches;
+	}
+	struct stretch *of = &s->stretches[t->number];
+	return of->stretch || !meet(s, of, t) ? of : NULL;
+}
+
+static int count_stretch(struct state *s, struct stretch *of, uint32_t number)
+{
+	if (!of->times++) {
+		uint32_t *running = tw_array_room(s->running, s->n_running, &s->running_room, sizeof *running);
+		if (!running)
+			return TW_ERR_MEMORY;
+		s->running = running;
+		running[s->n_running++] = number;
+	}
+	return 0;
+}
+
+/* Takes a stretch that begins behind *insn instructions, which become those behind it. */
+static int take_stretch(struct state *s, const struct tw_stretch *t, uint64_t *insn)
+{
+	int error = come_to(s, *insn);
+	struct stretch *of = error || !t->number ? NULL : stretch_of(s, t);
+	if (error || (t->number && !of))
+		return error ? error : TW_ERR_MEMORY;
+	if (of && *insn % s->shared->interval + of->insns <= s->shared->interval) {
+		*insn += of->insns;
+		return of->insns ? count_stretch(s, of, t->number) : 0;
+	}
+	for (uint32_t k = 0; k < t->n_blocks && !error; k++) {
+		error = t->blocks[k].n_insns ? come_to(s, *insn) : 0;
+		if (!error)
+			error = count_block(s, &t->blocks[k], 1);
+		*insn += t->blocks[k].n_insns;
+	}
+	return error;
+}
+
+/* ---- lines ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void put_line(FILE *f, struct counts *c)
+{
+	if (!c->n)
+		return;
+	qsort(c->touched, c->n, sizeof *c->touched, by_id);
+	fputc('T', f);
+	for (size_t i = 0; i < c->n; i++) {
+		fprintf(f, ":%u:%llu ", c->touched[i], (unsigned long long)c->of[c->touched[i] - 1]);
+		c->of[c->touched[i] - 1] = 0;
+	}
+	fputc('\n', f);
+	c->n = 0;
+}
+
+/* The file of a thread: the first one has what was asked for, the others have theirs beside it. */
+static int open_file(const struct state *s, uint32_t thread, FILE **f)
+{
+	const struct tw_simpoint *o = s->shared;
+	char *name;
+	const int is_first = thread == tw_recording_thread(o->recording, 0)->serial;
+	if (asprintf(&name, is_first ? "%s" : "%s.%u", o->path, thread) < 0)
+		return TW_ERR_MEMORY;
+	*f = strcmp(name, "-") ? fopen(name, "w") : stdout;
+	int error = *f ? 0 : tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
+	free(name);
+	return error;
+}
+
+static int close_file(const struct state *s, FILE *f, struct counts *c)
+{
+	if (!f)
 		return 0;
-	return f->id[run->block] = number + 1;
+	put_line(f, c);
+	int wrong = fflush(f) || ferror(f);
+	if (f != stdout)
+		wrong |= fclose(f);
+	return wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", s->shared->path, strerror(errno)) : 0;
+}
+
+/* Adds the entries of a record. */
+static int sum_record(struct state *s, const struct record *record, struct counts *c)
+{
+	struct entry entry;
+	int error = 0;
+	for (uint32_t i = 0; i < record->n && !error && get(s, &entry, sizeof entry); i++)
+		error = add(c, entry.id, entry.insns);
+	return error;
+}
+
+static int write_lines(struct state *s)
+{
+	struct record record, last = {0};
+	struct counts counts = {0};
+	FILE *f = NULL;
+	int error = 0;
+	if (s->spool && fseek(s->spool, 0, SEEK_SET))
+		return tw_fail(TW_ERR_SYSTEM, "temporary file: %s", strerror(errno));
+	while (s->spool && !error && get(s, &record, sizeof record)) {
+		if (!f || record.thread != last.thread) {
+			error = close_file(s, f, &counts);
+			f = NULL;
+			error = error ? error : open_file(s, record.thread, &f);
+		} else if (record.interval != last.interval) {
+			put_line(f, &counts);
+		}
+		last = record;
+		error = error ? error : sum_record(s, &record, &counts);
+	}
+	const int closed = close_file(s, f, &counts);
+	free_counts(&counts);
+	return error ? error : closed;
 }
 
 /* ---- the analyzer ---- */
 
 static void *begin(void *arg)
 {
-	const struct arg *a = arg;
 	struct state *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
-	s->recording = a->recording;
-	s->path = a->path;
-	s->interval = a->interval;
-	s->thread = UINT32_MAX;
+	if (s) {
+		s->shared = arg;
+		s->thread = UINT32_MAX;
+	}
 	return s;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	int error = s->thread != b->thread ? open_thread(s, b->thread) : 0;
-	const struct tw_block_run *blocks = tw_batch_blocks(b);
-	for (size_t i = 0; i < b->n_blocks && !error; i++) {
-		const struct tw_block_run *run = &blocks[i];
-		uint32_t id = run->n_insns ? id_of(s, run) : 0;
-		if (!run->n_insns)
-			continue;
-		if (!id)
-			return TW_ERR_MEMORY;
-		s->counts[id - 1] += run->n_insns;
-		s->filled += run->n_insns;
-		s->any += run->n_insns;
-		if (s->filled >= s->interval) {
-			s->filled %= s->interval;
-			put_line(s);
-		}
+	uint64_t insn = b->first_insn;
+	int error = s->thread != b->thread ? end_interval(s) : 0;
+	if (s->thread != b->thread) {
+		s->thread = b->thread;
+		s->interval = insn / s->shared->interval;
+		s->image = tw_profile_image_of_thread(s->shared->recording, tw_recording_find_thread(s->shared->recording, b->thread));
 	}
+	for (size_t i = 0; i < b->n_stretches && !error; i++)
+		error = take_stretch(s, b->stretches[i], &insn);
 	return error;
 }
 
@@ -180,36 +349,65 @@ static void free_state(struct state *s)
 {
 	tw_by_fragment_free(&s->fragments, free);
 	tw_texts_free(&s->blocks);
-	free(s->counts);
-	free(s->name);
+	free(s->stretches);
+	free(s->running);
+	free_counts(&s->counts);
+	if (s->spool)
+		fclose(s->spool);
 	free(s);
 }
 
-/* There is one state for everything: intervals follow each other. */
+/* Adds the records of a later state, with this one's ids: *ids are those of the later one's blocks. */
+static int take_records(struct state *s, struct state *from, const uint32_t *ids)
+{
+	struct record record;
+	struct entry entry;
+	if (from->spool && fseek(from->spool, 0, SEEK_SET))
+		from->wrong = errno;
+	while (from->spool && get(from, &record, sizeof record)) {
+		put(s, &record, sizeof record);
+		for (uint32_t i = 0; i < record.n && get(from, &entry, sizeof entry); i++) {
+			entry.id = ids[entry.id - 1];
+			put(s, &entry, sizeof entry);
+		}
+	}
+	s->wrong = s->wrong ? s->wrong : from->wrong;
+	return 0;
+}
+
 static int merge(void *state, void *later)
 {
-	(void)state;
-	free_state(later);
-	return TW_ERR_RANGE;
+	struct state *s = state, *from = later;
+	uint32_t *ids = calloc(from->blocks.n + 1, sizeof *ids);
+	int error = ids ? end_interval(s) : TW_ERR_MEMORY;
+	error = error ? error : end_interval(from);
+	for (uint32_t i = 0; i < from->blocks.n && !error; i++) {
+		const uint32_t number = tw_texts_number(&s->blocks, from->blocks.items[i]);
+		error = number == TW_NO_TEXT ? TW_ERR_MEMORY : 0;
+		ids[i] = number + 1;
+	}
+	error = error ? error : take_records(s, from, ids);
+	free(ids);
+	free_state(from);
+	return error;
 }
 
 static int end(void *state, int error)
 {
 	struct state *s = state;
-	int closed = close_thread(s);
+	error = error ? error : end_interval(s);
+	error = error ? error : write_lines(s);
+	if (!error && s->wrong)
+		error = tw_fail(TW_ERR_SYSTEM, "temporary file: %s", strerror(s->wrong));
 	free_state(s);
-	return error ? error : closed;
+	return error;
 }
 
-int tw_simpoint(const struct tw_recording *r, const struct tw_replay_options *options, const char *path, uint64_t interval)
+const struct tw_analyzer tw_simpoint_analyzer = {.name = "simpoint", .begin = begin, .batch = batch, .merge = merge, .end = end};
+
+int tw_simpoint_check(const struct tw_simpoint *s)
 {
-	static const struct tw_analyzer simpoint = {.name = "simpoint", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	struct tw_replay_options replay = *options;
-	struct arg arg = {r, path, interval};
-	if (!strcmp(path, "-") && tw_recording_n_threads(r) > 1)
+	if (!strcmp(s->path, "-") && tw_recording_n_threads(s->recording) > 1)
 		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, so that standard output will not do");
-	replay.jobs = 1;
-	replay.grain = 0;
-	int error = tw_replay(r, &replay, &simpoint, &arg);
-	return error == CANNOT_WRITE ? TW_ERR_SYSTEM : error;
+	return 0;
 }

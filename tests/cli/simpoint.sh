@@ -49,6 +49,17 @@ for thread, vectors in expected.items():
         found.append({int(k): int(n) for k, n in re.findall(r":(\d+):(\d+)", line)})
     assert found == vectors, (thread, len(found), len(vectors))
 END
+
+# All outputs of one command are those of a command each.
+"$TW" blocks --callgrind=alone.calls --lcov=alone.lcov recording.tw 2>/dev/null || fail "without vectors"
+"$TW" blocks --csv recording.tw >alone.csv || fail "--csv"
+"$TW" blocks --simpoint=both.bb --interval 1000 --callgrind=both.calls --lcov=both.lcov --csv recording.tw >both.csv 2>/dev/null || fail "with vectors"
+for file in calls lcov csv; do cmp alone.$file both.$file || fail "--simpoint changes $file"; done
+"$TW" blocks -j4 --simpoint=more.bb --interval 1000 --lcov=more.lcov recording.tw 2>/dev/null || fail "with a profile"
+cmp alone.lcov more.lcov || fail "--simpoint changes the profile"
+for thread in "" .1; do
+	cmp out.bb$thread both.bb$thread && cmp out.bb$thread more.bb$thread || fail "vectors are others beside other outputs"
+done
 one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
 says '/nowhere/x: No such file'
 one_sentence "$TW" blocks --simpoint=- recording.tw
