@@ -111,24 +111,43 @@ void tw_loops_finish(struct tw_loops *l, struct tw_loop *all, uint64_t time)
 		leave(l, all, time);
 }
 
-/* How many iterations began after that time. */
+/* How many iterations began after that time: they began one after another. */
 static uint64_t begun_since(const struct tw_active_loop *a, uint64_t before)
 {
-	uint64_t n = 0;
-	while (n < a->iterations && n < TW_LOOP_STARTS && a->starts[(a->iterations - 1 - n) % TW_LOOP_STARTS] > before)
-		n++;
-	return n;
+	uint64_t least = 0, most = a->iterations < TW_LOOP_STARTS ? a->iterations : TW_LOOP_STARTS;
+	while (least < most) {
+		const uint64_t n = (least + most + 1) / 2;
+		if (a->starts[(a->iterations - n) % TW_LOOP_STARTS] > before)
+			least = n;
+		else
+			most = n - 1;
+	}
+	return least;
+}
+
+/* How many of the loops that the thread is in were entered by that time: those within were entered later. */
+static size_t entered_by(const struct tw_loops *l, uint64_t time)
+{
+	size_t least = 0, most = l->n;
+	if (most && l->active[most - 1].entered <= time)
+		return most;
+	while (least < most) {
+		const size_t n = (least + most + 1) / 2;
+		if (l->active[n - 1].entered <= time)
+			least = n;
+		else
+			most = n - 1;
+	}
+	return least;
 }
 
 int64_t tw_loops_carrier(const struct tw_loops *l, uint64_t before, uint64_t *distance)
 {
-	for (size_t i = l->n; i-- > 0;) {
-		if (before < l->active[i].entered)
-			continue;
-		*distance = begun_since(&l->active[i], before);
-		return *distance ? (int64_t)i : -1;
-	}
-	return -1;
+	const size_t n = entered_by(l, before);
+	if (!n)
+		return -1;
+	*distance = begun_since(&l->active[n - 1], before);
+	return *distance ? (int64_t)n - 1 : -1;
 }
 
 void tw_loops_free(struct tw_loops *l)
