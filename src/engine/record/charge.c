@@ -1,7 +1,6 @@
 #include "engine/record/charge.h"
 #include "engine/record/account.h"
 #include "engine/record/cycles.h"
-#include "engine/record/price.h"
 #include "engine/x86_64/glue.h"
 #include <linux/time.h>
 

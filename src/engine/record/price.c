@@ -18,23 +18,6 @@ u64 tw_price_written(const struct thread *t)
 	return t->record->budget.past + smaller(pen->bufptr - (u64)pen->buffer, TW_BUFFER_BYTES);
 }
 
-/* The points have changed, and code that has them is made anew. */
-static void begin_pace(struct thread *t)
-{
-	struct tw_budget_thread *b = &t->record->budget;
-	b->points = tw_recorder.points;
-	b->warm = tw_price_written(t) + WARM_BYTES;
-	b->bare_pace = b->record_pace = (struct tw_pace){0};
-}
-
-static void forget(struct tw_pace *p)
-{
-	p->ns -= p->ns / 16;
-	p->bytes -= p->bytes / 16;
-	for (u32 k = 0; k < TW_PACE_POINTS; k++)
-		p->n[k] -= p->n[k] / 16;
-}
-
 /* In how many ns bare code would have done what was recorded; 0: the points have not come often enough to tell. */
 static u64 bare_time(const struct tw_budget_thread *b)
 {
@@ -49,12 +32,35 @@ static u64 bare_time(const struct tw_budget_thread *b)
 	return n ? sum / n : 0;
 }
 
+/* The points have changed, and code that has them is made anew. What these have told stays: a point that comes often is counted for some ms only, which by itself is no more than a guess. */
+static void begin_pace(struct thread *t)
+{
+	struct tw_budget_thread *b = &t->record->budget;
+	const u64 bare = bare_time(b);
+	if (bare) {
+		b->cost_before += (i64)(b->record_pace.ns - bare);
+		b->bytes_before += b->record_pace.bytes;
+	}
+	b->points = tw_recorder.points;
+	b->warm = tw_price_written(t) + WARM_BYTES;
+	b->bare_pace = b->record_pace = (struct tw_pace){0};
+}
+
+static void forget(struct tw_pace *p)
+{
+	p->ns -= p->ns / 16;
+	p->bytes -= p->bytes / 16;
+	for (u32 k = 0; k < TW_PACE_POINTS; k++)
+		p->n[k] -= p->n[k] / 16;
+}
+
 /* What a byte of records costs, as far as it shows by now. */
 static void weigh(struct tw_budget_thread *b)
 {
-	const u64 bare = bare_time(b), ns = b->record_pace.ns, kib = b->record_pace.bytes / 1024;
+	const u64 bare = bare_time(b), kib = (b->bytes_before + b->record_pace.bytes) / 1024;
+	const i64 cost = b->cost_before + (i64)(b->record_pace.ns - bare);
 	if (bare && kib)
-		b->per_1024 = smaller(ns > bare ? (ns - bare) / kib : 0, MOST_PER_1024) + 1;
+		b->per_1024 = smaller(cost > 0 ? (u64)cost / kib : 0, MOST_PER_1024) + 1;
 }
 
 void tw_price_note(struct thread *t, u64 ns)
@@ -94,6 +100,8 @@ void tw_price_forget(struct thread *t)
 {
 	forget(&t->record->budget.bare_pace);
 	forget(&t->record->budget.record_pace);
+	t->record->budget.cost_before -= t->record->budget.cost_before / 16;
+	t->record->budget.bytes_before -= t->record->budget.bytes_before / 16;
 }
 
 u64 tw_price_per_1024(const struct thread *t)

@@ -1,6 +1,7 @@
 /*
  * What recording costs a thread that has a budget (budget.h), over the bare engine: the engine's own time by the clock; and for what is in the code a price for each byte of records. The price
- * follows from the thread's pace (code/pace.h): in code that records the points come slower, by what it costs.
+ * follows from the thread's pace (code/pace.h): in code that records the points come slower, by what it costs. A point that
+ * comes often is counted for some ms only: the price follows from all that there were, of which what was long ago counts for less.
  */
 #ifndef TW_PRICE_H
 #define TW_PRICE_H
