@@ -115,19 +115,40 @@ static void auxv_set(const struct start *s, u64 type, u64 value)
 }
 
 static struct tw_attach *attached; /* the process was there before; NULL: it begins here */
+static struct tw_seccomp inherited;
 
-/* Ends before anything of the application ran: one sentence, and the status `trackway record` knows for it. A process that was there before goes on without. */
+/* What the kernel was asked to execute: it can be asked again, before anything of the application ran. */
+static const struct start *asked;
+static char asked_program[4200];
+
+/* Returns where that is not to be had. */
+static void run_natively(void)
+{
+	if (asked && !tw_seccomp_make_real(&inherited))
+		tw_sys(__NR_execve, asked_program, asked->argv, asked->envp);
+}
+
+/* Has the recorder a program that began? Then this is one that was executed later. */
+static bool is_later(void)
+{
+	return tw_engine.control->next_thread != 0;
+}
+
+/*
+ * The program cannot run here, and nothing of it has run: one sentence. A process that was there before goes on without; what a recorded program has executed runs
+ * natively; the first program does not run, and ends with the status that `trackway record` knows for it.
+ */
 static void give_up(const char *what, const char *about, i64 error)
 {
 	if (attached) {
 		tw_format(attached->failure, sizeof attached->failure, "%s %s (error %ld)", what, about, (long)-error);
 		tw_attach_fail();
 	}
-	tw_print("trackway: %s %s (error %ld)\n", what, about, (long)-error);
+	tw_print("trackway: %s %s (error %ld)%s\n", what, about, (long)-error, is_later() ? ": it runs natively, unrecorded" : "");
+	if (is_later())
+		run_natively();
 	tw_sys(__NR_exit_group, 125, 0, 0);
 }
-
-static struct tw_seccomp inherited;
 
 /* The file descriptor of seccomp filters behind the channel's path, if there is one: takes it off. */
 static void take_filters(char *channel)
@@ -144,21 +165,21 @@ static void take_filters(char *channel)
 }
 
 /* Opens the collector's channel. When the collector has died since this program was executed, the program runs natively. */
-static int open_channel(const struct start *s, const char *path, const char *program)
+static int open_channel(const char *path)
 {
 	i64 fd = tw_sys(__NR_open, path, O_RDWR | O_CLOEXEC, 0);
 	if (tw_failed(fd)) {
-		if (!attached && !tw_seccomp_make_real(&inherited))
-			tw_sys(__NR_execve, program, s->argv, s->envp);
+		if (!attached)
+			run_natively();
 		give_up("cannot open the collector's channel", path, fd);
 	}
 	return (int)fd;
 }
 
-/* How much there is to be mapped, as the control block begins by saying. */
+/* How much there is to be mapped, and whether a program has begun before, as the control block begins by saying. */
 static void read_start(int fd)
 {
-	const i64 n = offsetof(struct tw_control, sizes) + sizeof no_channel.sizes;
+	const i64 n = offsetof(struct tw_control, next_thread) + sizeof no_channel.next_thread;
 	if (tw_sys4(__NR_pread64, fd, &no_channel, n, 0) != n || no_channel.magic != TW_CHANNEL_MAGIC ||
 	    no_channel.version != TW_CHANNEL_VERSION)
 		give_up("this engine is of another version than", "the trackway that started it", 0);
@@ -381,7 +402,11 @@ void tw_main(u64 *sp)
 		give_up("this is the engine; it is started by", "'trackway record'", 0);
 	attached = told.attach;
 	take_filters(told.channel);
-	map_channel(told.channel, open_channel(&s, told.channel, told.program));
+	if (!attached) {
+		tw_format(asked_program, sizeof asked_program, "%s", told.program);
+		asked = &s;
+	}
+	map_channel(told.channel, open_channel(told.channel));
 	tw_recorder.instr = tw_instrument_find(tw_engine.control->format);
 	tw_window_init(&tw_instrument_none, &tw_instrument_count);
 	tw_calls_init();
