@@ -6,6 +6,7 @@ cc_program views -D_GNU_SOURCE -pthread <<'END'
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 enum { PAGE = 4096, PAGES = 4, BYTES = PAGES * PAGE, R = PROT_READ, RW = R | PROT_WRITE, RX = R | PROT_EXEC };
 static int fd;
@@ -92,6 +93,17 @@ int main(void)
 		expect("code moved", call(x + 3 * PAGE), i + 400);
 		code(w + 3 * PAGE, i + 500);
 		expect("code moved and written", call(x + 3 * PAGE), i + 500);
+	}
+	for (int i = 0; i < 20; i++) { /* the file, by calls */
+		uint8_t bytes[6];
+		code(bytes, i + 600);
+		const struct iovec v = {bytes, 6};
+		if ((i & 1 ? pwrite(fd, bytes, 6, 3 * PAGE) : pwritev(fd, &v, 1, 3 * PAGE)) != 6)
+			return 1;
+		expect("written to the file", call(x + 3 * PAGE), i + 600);
+		off_t from = 3 * PAGE, to = 2 * PAGE + 512;
+		if (copy_file_range(fd, &from, fd, &to, 6, 0) == 6)
+			expect("copied within the file", call(x + 2 * PAGE + 512), i + 600);
 	}
 	pthread_t thread;
 	shared_w = w;

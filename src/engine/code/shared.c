@@ -105,6 +105,17 @@ void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 i
 	add(&v);
 }
 
+void tw_shared_file_written(int fd)
+{
+	struct stat st;
+	if (!__atomic_load_n(&n_code, __ATOMIC_RELAXED) || tw_failed(tw_sys(__NR_fstat, fd, &st, 0)))
+		return;
+	const struct view all = {0, ~0ull, 0, st.st_dev, st.st_ino, 0};
+	tw_lock(&tw_engine.lock);
+	writable_now(&all);
+	tw_unlock(&tw_engine.lock);
+}
+
 void tw_shared_unmapped(u64 start, u64 end)
 {
 	if (!tw_shared_any(start, end))

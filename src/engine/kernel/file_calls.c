@@ -1,4 +1,5 @@
 #include "engine/kernel/file_calls.h"
+#include "engine/code/shared.h"
 #include "engine/kernel/pass.h"
 #include "engine/kernel/process.h"
 #include "engine/kernel/status.h"
@@ -136,4 +137,24 @@ i64 tw_sys_pread64(struct thread *t, const u64 *a)
 		return r;
 	const i64 again = tw_status_read(a[0], 0, a[1], a[2], false);
 	return again == TW_STATUS_PASS ? r : again;
+}
+
+/* ---- writes ---- */
+
+static i64 change(struct thread *t, const u64 *a, int fd)
+{
+	const i64 r = tw_pass(t, a);
+	if (r >= 0)
+		tw_shared_file_written(fd);
+	return r;
+}
+
+i64 tw_sys_change_first(struct thread *t, const u64 *a)
+{
+	return change(t, a, (int)a[0]);
+}
+
+i64 tw_sys_change_third(struct thread *t, const u64 *a)
+{
+	return change(t, a, (int)a[2]);
 }

@@ -21,4 +21,8 @@ i64 tw_sys_read(struct thread *t, const u64 *a);
 i64 tw_sys_readv(struct thread *t, const u64 *a);
 i64 tw_sys_pread64(struct thread *t, const u64 *a);
 
+/* What changes a file that is open: it may hold code that is mapped. The file is the first argument, or the third. */
+i64 tw_sys_change_first(struct thread *t, const u64 *a);
+i64 tw_sys_change_third(struct thread *t, const u64 *a);
+
 #endif
