@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Ids of the blocks of a fragment; 0: not given yet. */
 struct fragment {
@@ -407,7 +408,12 @@ const struct tw_analyzer tw_simpoint_analyzer = {.name = "simpoint", .begin = be
 
 int tw_simpoint_check(const struct tw_simpoint *s)
 {
-	if (!strcmp(s->path, "-") && tw_recording_n_threads(s->recording) > 1)
+	struct stat there;
+	if (tw_recording_n_threads(s->recording) < 2)
+		return 0;
+	if (!strcmp(s->path, "-"))
 		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, so that standard output will not do");
+	if (!strncmp(s->path, "/dev/", 5) || (!stat(s->path, &there) && !S_ISREG(there.st_mode)))
+		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, named after the one that is given; %s is no file", s->path);
 	return 0;
 }

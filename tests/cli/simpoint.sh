@@ -64,6 +64,11 @@ one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
 says '/nowhere/x: No such file'
 one_sentence "$TW" blocks --simpoint=- recording.tw
 says 'standard output will not do'
+mkfifo pipe
+one_sentence "$TW" blocks --simpoint=pipe recording.tw
+says 'pipe is no file'
+one_sentence "$TW" blocks --simpoint=/dev/stdout recording.tw
+says '/dev/stdout is no file'
 one_sentence "$TW" blocks --simpoint=x --interval 0 recording.tw
 says 'interval'
 one_sentence "$TW" blocks --simpoint=x --interval many recording.tw
