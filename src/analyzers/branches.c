@@ -4,6 +4,7 @@
  * Where a block's last instruction led to is known when the thread's next block begins, or where a signal says what it interrupted. Predictors begin anew with each
  * thread, so a state sees whole threads.
  */
+#include "analyze/by_fragment.h"
 #include "analyze/packed.h"
 #include "analyzers/by_place.h"
 #include "analyzers/predictors.h"
@@ -22,6 +23,12 @@ struct branch {
 	uint64_t wrong[TW_PREDICTORS];
 };
 
+/* What a block ends with, if that is a conditional branch. */
+struct site {
+	uint32_t memory; /* whose branch `number` is */
+	uint32_t number; /* and 1; 0: not known yet */
+};
+
 struct state {
 	const struct tw_context *context;
 	struct branch *branches;
@@ -32,6 +39,7 @@ struct state {
 	/* The block that ended last, if it ended with a branch. */
 	const struct tw_descriptor *descriptor;
 	unsigned block;
+	struct tw_by_fragment sites; /* struct site, by block */
 	struct tw_predictors predictors;
 };
 
@@ -39,6 +47,7 @@ static void free_state(struct state *s)
 {
 	free(s->branches);
 	free(s->slots);
+	tw_by_fragment_free(&s->sites, free);
 	free(s);
 }
 
@@ -104,21 +113,48 @@ static uint64_t last_pc(const struct tw_descriptor *d, unsigned k)
 	return b->pc + b->bytes - tw_descriptor_insn_bytes(d)[b->first_insn + b->n_insns - 1];
 }
 
+/* Of block k. NULL: no memory. */
+static struct site *site_of(struct state *s, const struct tw_descriptor *d, unsigned k)
+{
+	struct site *sites = tw_by_fragment_get(&s->sites, d->number);
+	if (sites)
+		return &sites[k];
+	sites = calloc(d->n_blocks, sizeof *sites);
+	if (sites && tw_by_fragment_set(&s->sites, d->number, sites))
+		return &sites[k];
+	free(sites);
+	return NULL;
+}
+
+/* The conditional branch that block k ends with. NULL: no memory. */
+static struct branch *conditional(struct state *s, const struct tw_descriptor *d, unsigned k)
+{
+	struct site *site = site_of(s, d, k);
+	if (!site || (site->number && site->memory == s->memory))
+		return site ? &s->branches[site->number - 1] : NULL;
+	struct branch *b = branch_of(s, last_pc(d, k), 0, s->memory, s->thread);
+	if (b) {
+		site->memory = s->memory;
+		site->number = (uint32_t)(b - s->branches) + 1;
+	}
+	return b;
+}
+
 /* What the last block ended with has led to pc. */
 static int decide(struct state *s, uint64_t pc)
 {
 	if (!s->descriptor)
 		return 0;
 	const struct tw_block *end = &tw_descriptor_blocks(s->descriptor)[s->block];
-	uint64_t at = last_pc(s->descriptor, s->block);
-	struct branch *b = branch_of(s, at, end->end == TW_END_COND ? 0 : pc, s->memory, s->thread);
+	struct branch *b = end->end == TW_END_COND ? conditional(s, s->descriptor, s->block)
+	                                           : branch_of(s, last_pc(s->descriptor, s->block), pc, s->memory, s->thread);
 	s->descriptor = NULL;
 	if (!b)
 		return TW_ERR_MEMORY;
 	int taken = end->end != TW_END_COND || pc == end->target;
 	b->taken += (unsigned)taken;
 	b->not_taken += !taken;
-	unsigned wrong = end->end == TW_END_COND ? tw_predictors_branch(&s->predictors, at, taken) : 0;
+	unsigned wrong = end->end == TW_END_COND ? tw_predictors_branch(&s->predictors, b->pc, taken) : 0;
 	for (int i = 0; wrong >> i; i++)
 		b->wrong[i] += wrong >> i & 1;
 	return 0;

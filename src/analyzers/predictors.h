@@ -21,17 +21,14 @@ struct tw_tage_entry {
 	uint16_t tag;
 };
 
-/* A history folded into so many bits: bit i of it, 0 the newest, at bit i % bits. */
-struct tw_fold {
-	uint32_t value;
-	uint8_t length, bits;
-};
+/* Histories folded into so many bits each: bit i of one, 0 the newest, at bit i % bits. */
+typedef uint16_t tw_folds __attribute__((vector_size(16)));
 
 struct tw_predictors {
 	uint8_t bimodal[TW_COUNTERS], gshare[TW_COUNTERS], base[TW_COUNTERS];
 	uint32_t recent; /* the last 12 outcomes, the newest in bit 0 */
 	struct tw_tage_entry table[TW_TAGE_TABLES][TW_TAGE_ENTRIES];
-	struct tw_fold index[TW_TAGE_TABLES], tag[TW_TAGE_TABLES], tag2[TW_TAGE_TABLES];
+	tw_folds folds[2];           /* of each table: for its index, for its tags; a second one for its tags, and nothing */
 	uint8_t history[TW_HISTORY]; /* outcomes, a ring */
 	uint32_t newest;
 	uint32_t use_alternative; /* 0 to 15; from 8 on what is new in a table is not believed */
