@@ -7,6 +7,7 @@
 #include "channel/output_write.h"
 #include "channel/ring.h"
 #include "channel/spool.h"
+#include "recording/transform.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,8 @@ void tw_output_free_places(struct tw_output *o)
 {
 	for (struct tw_workplace *p; (p = o->places); free_place(p))
 		o->places = p->next;
+	while (o->n_encoders)
+		tw_encoder_free(o->encoder[--o->n_encoders]);
 }
 
 static struct tw_workplace *new_place(struct tw_output *o)
@@ -61,21 +64,7 @@ static struct tw_workplace *new_place(struct tw_output *o)
 	if (p && (!stores || p->packer))
 		return p;
 	free_place(p);
-	tw_output_fail(o, tw_fail(TW_ERR_MEMORY, "packer"));
 	return NULL;
-}
-
-/* The one that was used last: most of it is in the caches still. */
-static void take_place(struct tw_lane *l)
-{
-	struct tw_output *o = l->o;
-	pthread_mutex_lock(&o->lock);
-	l->place = o->places;
-	if (l->place)
-		o->places = l->place->next;
-	pthread_mutex_unlock(&o->lock);
-	if (!l->place)
-		l->place = new_place(o);
 }
 
 /* Under the lock. */
@@ -87,6 +76,58 @@ static void give_place_back(struct tw_lane *l)
 	l->place->next = o->places;
 	o->places = l->place;
 	l->place = NULL;
+}
+
+/* The place's packer gets the encoder that was used last: most of it is in the caches still. If there is none, a new packer has its own. */
+static int take_encoder(struct tw_output *o, struct tw_workplace *p, int is_new)
+{
+	struct tw_encoder *e = NULL;
+	if (!p->packer)
+		return TW_OK;
+	pthread_mutex_lock(&o->lock);
+	if (o->n_encoders)
+		e = o->encoder[--o->n_encoders];
+	pthread_mutex_unlock(&o->lock);
+	if (!e && is_new)
+		return TW_OK;
+	if (!e)
+		e = tw_writer_encoder(o->options.writer);
+	tw_packer_give_encoder(p->packer, e);
+	return e ? TW_OK : TW_ERR_MEMORY;
+}
+
+static void take_place(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	pthread_mutex_lock(&o->lock);
+	struct tw_workplace *p = o->places;
+	const int is_new = !p;
+	if (p)
+		o->places = p->next;
+	pthread_mutex_unlock(&o->lock);
+	if (is_new)
+		p = new_place(o);
+	if (p && take_encoder(o, p, is_new)) {
+		free_place(p);
+		p = NULL;
+	}
+	if (!p)
+		tw_output_fail(o, tw_fail(TW_ERR_MEMORY, "packer"));
+	l->place = p;
+}
+
+/* The chunk is packed: another one can be encoded while it waits to be written. */
+static void give_encoder_back(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	struct tw_encoder *e = tw_packer_take_encoder(l->place->packer);
+	pthread_mutex_lock(&o->lock);
+	if (o->n_encoders < TW_OUTPUT_LANES) {
+		o->encoder[o->n_encoders++] = e;
+		e = NULL;
+	}
+	pthread_mutex_unlock(&o->lock);
+	tw_encoder_free(e);
 }
 
 static struct tw_packer *packer_of(const struct tw_lane *l)
@@ -262,6 +303,7 @@ static void write_chunk(struct tw_lane *l)
 	struct tw_output *o = l->o;
 	struct tw_packer *packer = packer_of(l);
 	int error = tw_output_stores(o) ? tw_packer_end(packer, LEVEL) : TW_OK;
+	give_encoder_back(l);
 	rest(l);
 	const struct tw_chunk_order before = wait_for_turn(l);
 	if (o->spool && !error)

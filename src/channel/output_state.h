@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 
+struct tw_encoder;
 struct tw_packer;
 struct tw_spool_room;
 
@@ -22,7 +23,7 @@ enum { TW_RING_BUFFERS = 4 };
 /* What a chunk is encoded in: memory that goes from lane to lane, so that there is of it what lanes at work need, and what was used last is used again. */
 struct tw_workplace {
 	struct tw_workplace *next; /* of those that are free */
-	struct tw_packer *packer;  /* NULL: nothing is stored */
+	struct tw_packer *packer;  /* NULL: nothing is stored. Without an encoder while nothing is encoded */
 	struct tw_spool_room *room;
 	struct tw_chunk apart; /* a buffer of the spool, taken apart */
 };
@@ -86,8 +87,10 @@ struct tw_output {
 	int ending;
 	_Atomic int failed, abandoned;
 	struct tw_lane lane[TW_OUTPUT_LANES];
-	unsigned n_lanes, most_lanes; /* that there are: each is started when there is something to do for it; and may be */
-	struct tw_workplace *places;  /* that are free */
+	unsigned n_lanes, most_lanes;                /* that there are: each is started when there is something to do for it; and may be */
+	struct tw_workplace *places;                 /* that are free */
+	struct tw_encoder *encoder[TW_OUTPUT_LANES]; /* n_encoders that are free, the last one used last */
+	unsigned n_encoders;
 	struct tw_chunk_order *order; /* by serial number */
 	size_t n_order;
 	uint32_t last_id;

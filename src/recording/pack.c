@@ -234,6 +234,19 @@ int tw_packer_end(struct tw_packer *p, int level)
 	return error;
 }
 
+struct tw_encoder *tw_packer_take_encoder(struct tw_packer *p)
+{
+	struct tw_encoder *e = p->encoder;
+	p->encoder = NULL;
+	return e;
+}
+
+void tw_packer_give_encoder(struct tw_packer *p, struct tw_encoder *e)
+{
+	tw_encoder_free(p->encoder);
+	p->encoder = e;
+}
+
 void tw_packer_follow(struct tw_packer *p, uint64_t insns, uint64_t blocks, uint64_t refs)
 {
 	struct tw_file_chunk *head = &p->packed.head;

@@ -206,6 +206,13 @@ struct tw_encoder *tw_packer_encoder(struct tw_packer *p);
 /* `level` is zstd's. */
 int tw_packer_end(struct tw_packer *p, int level);
 
+/*
+ * What was packed needs no encoder, and that is most of the memory. After tw_packer_end it may be taken away, and is the caller's then; before the next tw_packer_begin the packer must be given one,
+ * of the same writer.
+ */
+struct tw_encoder *tw_packer_take_encoder(struct tw_packer *p);
+void tw_packer_give_encoder(struct tw_packer *p, struct tw_encoder *e);
+
 /* Of the chunk that has just been packed: so much of its thread is before it, not what the first piece said. */
 void tw_packer_follow(struct tw_packer *p, uint64_t insns, uint64_t blocks, uint64_t refs);
 
@@ -296,8 +303,9 @@ void tw_writer_forget(struct tw_writer *w, uint32_t first);
 /* Nor does that of this number. */
 void tw_writer_forget_one(struct tw_writer *w, uint32_t number);
 
-/* A packer for chunks of this recording, or NULL. */
+/* A packer for chunks of this recording, or an encoder for such a packer; or NULL. */
 struct tw_packer *tw_writer_packer(struct tw_writer *w);
+struct tw_encoder *tw_writer_encoder(struct tw_writer *w);
 
 /* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
 int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);

@@ -240,6 +240,11 @@ struct tw_packer *tw_writer_packer(struct tw_writer *w)
 	return tw_packer_new(w->values, w->code);
 }
 
+struct tw_encoder *tw_writer_encoder(struct tw_writer *w)
+{
+	return tw_encoder_new(w->values, w->code);
+}
+
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
 {
 	int error = tw_value_map_add_all(w->values, NULL, bytes, n);
