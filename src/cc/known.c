@@ -109,16 +109,21 @@ static int can_help(const struct tw_cc_flow *f, const struct tw_cc_block_info *b
 	return kind == INSN_PLAIN || kind == INSN_JUMP || kind == INSN_COND;
 }
 
+/* Larger loops are not tried. */
+enum { MOST_TRIED = 500 };
+
 /* The blocks that lead to n, by place. */
 struct leading {
 	uint32_t *first, *of; /* of[first[n]] to of[first[n + 1]] */
+	uint16_t *number;     /* by block: in the loop that is tried, from 1; 0: it is not in that */
 };
 
 static int find_leading(const struct tw_cc_flow *f, struct leading *l)
 {
 	l->first = calloc(f->n_blocks + 3, sizeof *l->first);
 	l->of = calloc(2 * f->n_blocks + 1, sizeof *l->of);
-	if (!l->first || !l->of)
+	l->number = calloc(f->n_blocks + 1, sizeof *l->number);
+	if (!l->first || !l->of || !l->number)
 		return -1;
 	for (uint32_t n = 0; n < f->n_blocks; n++) {
 		const int32_t next[] = {f->block[n].fall, f->block[n].target};
@@ -137,28 +142,123 @@ static int find_leading(const struct tw_cc_flow *f, struct leading *l)
 	return 0;
 }
 
+/* The loop at block[0]: the blocks that lead back there. What is known where each begins and ends if more is known where the loop begins. */
+struct trial {
+	const struct tw_cc_flow *f;
+	const struct tw_cc_known *known;
+	const struct leading *l;
+	uint32_t n; /* more than there is room for: it is too large to be tried */
+	uint32_t block[MOST_TRIED];
+	uint16_t in[MOST_TRIED], out[MOST_TRIED];
+};
+
+static void add_block(struct trial *t, uint32_t n)
+{
+	if (t->l->number[n] || t->n > MOST_TRIED)
+		return;
+	if (t->n < MOST_TRIED) {
+		t->block[t->n] = n;
+		t->l->number[n] = (uint16_t)(t->n + 1);
+	}
+	t->n++;
+}
+
+static void find_blocks(struct trial *t, uint32_t n)
+{
+	t->n = 0;
+	add_block(t, n);
+	for (uint32_t m = 0; m < t->n && t->n <= MOST_TRIED; m++)
+		for (uint32_t k = t->l->first[t->block[m]]; k < t->l->first[t->block[m] + 1]; k++)
+			if (m || tw_cc_goes_back(t->f, t->l->of[k], n))
+				add_block(t, t->l->of[k]);
+}
+
+static void forget_blocks(struct trial *t)
+{
+	for (uint32_t k = 0; k < t->n && k < MOST_TRIED; k++)
+		t->l->number[t->block[k]] = 0;
+}
+
+/* Behind a call is known what settle() has found, and what was known before and the function leaves as it is. */
+static uint16_t try_block(const struct trial *t, uint32_t k)
+{
+	const uint32_t n = t->block[k];
+	const struct tw_cc_block_info *b = &t->f->block[n];
+	uint16_t exposed, out = tw_cc_plan(t->f, n, t->in[k], t->known[n].extra, &exposed);
+	if (!is_call(b))
+		return out;
+	const struct tw_cc_callee *to = tw_cc_callee_of(t->f, b);
+	return to && to->returns ? t->known[n].out | (out & (uint16_t)~to->changes) : t->known[n].out;
+}
+
+/* 1: something is not known that was. */
+static int try_edge(struct trial *t, int32_t to, uint16_t out)
+{
+	const uint32_t number = to >= 0 ? t->l->number[to] : 0;
+	if (number < 2) /* it is not in the loop, or where that begins */
+		return 0;
+	uint16_t *in = &t->in[number - 1];
+	const int lost = (*in & ~out) != 0;
+	*in &= out;
+	return lost;
+}
+
+static void try_all(struct trial *t, uint16_t more)
+{
+	for (uint32_t k = 0; k < t->n; k++)
+		t->in[k] = !k ? t->known[t->block[0]].in | more : t->f->block[t->block[k]].entry ? t->known[t->block[k]].in : 0xffff;
+	for (int lost = 1; lost;) {
+		lost = 0;
+		for (uint32_t k = 0; k < t->n; k++) {
+			const struct tw_cc_block_info *b = &t->f->block[t->block[k]];
+			t->out[k] = try_block(t, k);
+			lost |= try_edge(t, b->fall, t->out[k]) | try_edge(t, b->target, t->out[k]);
+		}
+	}
+}
+
+/* What is known behind block n, which leads back to where the loop begins. */
+static uint16_t tried_out(const struct trial *t, uint32_t n)
+{
+	return t->n <= MOST_TRIED ? t->out[t->l->number[n] - 1] : t->known[n].out;
+}
+
+/* What the loop's blocks record as it is where they begin, and would go on knowing if it were known where the loop begins. */
+static uint16_t wanted_in(struct trial *t)
+{
+	const uint32_t n = t->block[0];
+	uint16_t exposed = 0;
+	for (uint32_t k = 0; k < t->n && k < MOST_TRIED; k++)
+		exposed |= t->known[t->block[k]].exposed;
+	uint16_t kept = exposed & (uint16_t)~t->known[n].in;
+	if (kept && t->n <= MOST_TRIED)
+		try_all(t, kept);
+	for (uint32_t k = t->l->first[n]; kept && k < t->l->first[n + 1]; k++)
+		if (tw_cc_goes_back(t->f, t->l->of[k], n))
+			kept &= tried_out(t, t->l->of[k]);
+	return kept;
+}
+
 /* What the loop at n wants known at its start; 0: nothing, or it cannot be had. */
 static uint16_t wanted_by(const struct tw_cc_flow *f, const struct tw_cc_known *known, const struct leading *l, uint32_t n)
 {
-	uint16_t kept = 0xffff, exposed = 0;
-	uint32_t end = n;
+	struct trial t = {.f = f, .known = known, .l = l};
 	int enters = 0;
 	if (f->block[n].entry || f->block[n].returns_here)
 		return 0;
 	for (uint32_t k = l->first[n]; k < l->first[n + 1]; k++) {
-		const uint32_t from = l->of[k];
-		if (tw_cc_goes_back(f, from, n)) {
-			kept &= known[from].out;
-			end = from > end ? from : end;
-		} else {
-			enters = 1;
-			if (!can_help(f, &f->block[from]))
-				return 0;
-		}
+		if (tw_cc_goes_back(f, l->of[k], n))
+			continue;
+		enters = 1;
+		if (!can_help(f, &f->block[l->of[k]]))
+			return 0;
 	}
-	for (uint32_t k = n; k <= end; k++)
-		exposed |= known[k].exposed;
-	return enters ? (uint16_t)(kept & exposed & ~known[n].in) : 0;
+	if (!enters)
+		return 0;
+	find_blocks(&t, n);
+	const uint16_t wanted = wanted_in(&t);
+	forget_blocks(&t);
+	return wanted;
 }
 
 static int help_loops(const struct tw_cc_flow *f, struct tw_cc_known *known, const struct leading *l)
@@ -193,6 +293,7 @@ struct tw_cc_known *tw_cc_plan_known(const struct tw_cc_flow *f)
 	free(hub);
 	free(l.first);
 	free(l.of);
+	free(l.number);
 	return known;
 }
 

@@ -64,9 +64,9 @@ struct tw_cc_stream {
 	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */
 	uint64_t time; /* of the last event that has one */
 	/* While the switch is off, with code in one version: */
-	bool quiet;             /* it is written to a buffer that nobody reads */
-	uint64_t quiet_base;    /* the window of that; 0: it is not mapped */
-	uint64_t resume;        /* where the stream stands in what is read */
+	bool quiet;          /* it is written to a buffer that nobody reads */
+	uint64_t quiet_base; /* the window of that; 0: it is not mapped */
+	uint64_t resume;     /* where the stream stands in what is read */
 	uint32_t resume_upper;
 	/* With a guard: */
 	uint32_t tails; /* 1 << number of a buffer whose tail can be written, TW_BUFFERS: of `own` */
