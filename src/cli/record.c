@@ -103,7 +103,8 @@ int tw_cmd_record(int argc, char **argv)
 	                   .versions = 8,
 	                   .share = default_share(),
 	                   .learn_what = TW_LEARN_ALL,
-	                   .runs = 1};
+	                   .runs = 1,
+	                   .came = tw_machine_now()};
 	tw_launch_prepare();
 	int status = tw_record_parse(&r, argc, argv);
 	if (status >= 0)

@@ -190,6 +190,7 @@ static void fill_info(struct record *r, struct tw_recording_info *info)
 	    .stop_at = (char *)(r->stop_at ? r->stop_at : tw_ending_text(&r->ending)),
 	    .start = time(NULL),
 	    .tsc_start = r->begun.tsc,
+	    .tsc_hz = tw_machine_tsc_hz(&r->came, &r->begun),
 	    .tsc_invariant = (uint32_t)tw_machine_tsc_invariant(),
 	    .order = (uint32_t)r->order,
 	    .calls = r->calls,

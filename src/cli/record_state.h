@@ -82,7 +82,7 @@ struct record {
 	struct tw_asked *asked;
 	struct tw_output_result result;
 	struct tw_recording_info end;
-	struct tw_moment begun;
+	struct tw_moment came, begun; /* when the command began, and recording */
 	struct utsname uts;
 	char cpu[64], cwd[PATH_MAX], kernel[sizeof((struct utsname *)0)->release + sizeof((struct utsname *)0)->sysname + 2];
 	struct tw_collector_shares shares;

@@ -170,7 +170,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 	memcpy(info->engine, end->engine, sizeof info->engine);
 	info->wait_status = end->wait_status;
 	info->duration_ns = end->duration_ns;
-	info->tsc_hz = end->tsc_hz;
+	info->tsc_hz = end->tsc_hz ? end->tsc_hz : info->tsc_hz; /* who ends it for another does not know */
 	int error = info->failure ? tw_header_write(w->dir_fd, info) : tw_fail(TW_ERR_MEMORY, "header");
 	free_writer(w);
 	return error;

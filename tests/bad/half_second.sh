@@ -24,6 +24,13 @@ wait $collector 2>/dev/null
 [ "$(stored)" -ge 20 ] || fail "of $(wc -l <out) lines that were written $(stored) are in the recording: $(cat dump.err)"
 "$TW" info r.tw >info.out && grep -q '^state *incomplete' info.out || fail "info does not say that the recording is incomplete"
 
+# It tells time: all that is there happened while the recorder lived, and the twenty lines took most of a second.
+"$TW" sql --csv r.tw 'select max(time) / 1000000 from block_runs' >times || fail "times: $(cat times)"
+tail -n 1 times | grep -qE '^[0-9]+$' || fail "no times: $(cat times)"
+[ "$(tail -n 1 times)" -ge 900 ] && [ "$(tail -n 1 times)" -le $((SECONDS * 1000 + 1000)) ] || fail "times up to $(tail -n 1 times) ms, after $SECONDS s"
+"$TW" report --from 0s --to 1000s r.tw >out.report 2>err.report || [ $? = 1 ] || fail "--from 0s: $(cat err.report)"
+grep -q 'does not tell time' err.report && fail "--from 0s: $(cat err.report)"
+
 # A thread that only computes makes no system call, and loops whose turns are counted hardly fill a buffer: what it did is on disk all the same, long before it ends.
 cc_program computes -O1 -pthread <<'END_C'
 #include <fcntl.h>
