@@ -22,8 +22,11 @@ enum tw_column_kind {
 	TW_COLUMN_SHARE,   /* .real, of 1; text: 12.34 %; else a number from 0 to 1 */
 	TW_COLUMN_REAL,    /* text: two decimals */
 	TW_COLUMN_ADDRESS, /* .count; text and CSV: 0x...; JSON: a number */
-	TW_COLUMN_TEXT,    /* copied. The last one of a table is cut where it does not fit */
+	TW_COLUMN_TEXT,    /* copied. The last one of a table is cut where it does not fit, or, a path of calls, stands below its row */
 };
+
+/* What stands between the calls of a path, the innermost of which comes first. */
+#define TW_ANSWER_CALLED_BY " < "
 
 struct tw_column {
 	const char *name; /* the last column has NULL */

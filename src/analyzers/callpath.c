@@ -130,11 +130,20 @@ void tw_callpaths_free(struct tw_callpaths *all)
 void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int call, char *to, size_t size)
 {
 	struct tw_code_name name;
+	size_t at = 0;
 	tw_names_code(names, image, pc - (call != 0), &name);
-	if (name.line && name.file)
-		snprintf(to, size, "%s %s:%u", name.frame[0].function, tw_base_name(name.file), name.line);
-	else
+	if (!name.line || !name.file) {
 		snprintf(to, size, "%s+0x%llx", name.function, (unsigned long long)name.offset);
+		return;
+	}
+	for (unsigned k = 0; k < name.n_frames && at < size; k++) {
+		const struct tw_name_frame *f = &name.frame[k];
+		char where[300] = "";
+		if (f->file && f->line)
+			snprintf(where, sizeof where, " %s:%u", tw_base_name(f->file), f->line);
+		int n = snprintf(to + at, size - at, "%s%s%s", k ? TW_ANSWER_CALLED_BY : "", f->function, where);
+		at += n > 0 ? (size_t)n : 0;
+	}
 }
 
 void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_names *names, unsigned most, char *to, size_t size)
@@ -144,7 +153,7 @@ void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_n
 	for (unsigned k = 0; node && k < most && at + 1 < size; k++, node = all->nodes[node].parent) {
 		char place[400];
 		tw_callpath_place(names, all->nodes[node].image, all->nodes[node].back, 1, place, sizeof place);
-		int n = snprintf(to + at, size - at, "%s%s", k ? " < " : "", place);
+		int n = snprintf(to + at, size - at, "%s%s", k ? TW_ANSWER_CALLED_BY : "", place);
 		at += n > 0 ? (size_t)n : 0;
 	}
 }

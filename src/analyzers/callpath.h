@@ -44,7 +44,7 @@ uint32_t tw_callpath_number(struct tw_callpath *p, struct tw_callpaths *all, uin
 uint32_t tw_callpath_of_call(struct tw_callpath *p, struct tw_callpaths *all, uint32_t image, uint64_t slot, uint64_t back);
 void tw_callpaths_free(struct tw_callpaths *all);
 
-/* "function file:line" of code; with `call`, of the call that returns to pc. */
+/* "function file:line" of code; with `call`, of the call that returns to pc. What was inlined comes before what it was inlined into, as if that had called it. */
 void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int call, char *to, size_t size);
 
 /* The places of the calls of a path, the innermost first, " < " between; at most `most` of them. */

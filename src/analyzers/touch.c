@@ -270,7 +270,7 @@ static void name_access(const struct naming *n, const struct access *a, char *to
 	size_t at = strlen(to);
 	if (!path || at + 4 > size)
 		return;
-	at += (size_t)snprintf(to + at, size - at, " < ");
+	at += (size_t)snprintf(to + at, size - at, TW_ANSWER_CALLED_BY);
 	tw_callpath_text(&n->paths, path, n->names, n->depth, to + at, size - at);
 }
 

@@ -212,11 +212,44 @@ static void print_heading(const struct tw_answer *a, const struct layout *l)
 	fputc('\n', f);
 }
 
+/* The text of the last column, if it is a path of calls that does not fit there. */
+static const char *long_path(const struct tw_answer *a, const struct layout *l, size_t row)
+{
+	const unsigned last = a->n_columns - 1;
+	const char *text = a->columns[last].kind == TW_COLUMN_TEXT ? cell_at(a, row, last)->text : "";
+	return strlen(text) > l->width[last] && strstr(text, TW_ANSWER_CALLED_BY) ? text : NULL;
+}
+
+/* On lines of its own below the row, as many calls on each as fit. */
+static void print_path(FILE *f, const char *path)
+{
+	enum { INDENT = 8, BETWEEN = sizeof TW_ANSWER_CALLED_BY - 1, MOST = SCREEN - INDENT - BETWEEN };
+	char call[MOST + 3];
+	size_t used = SCREEN;
+	while (*path) {
+		const char *end = strstr(path, TW_ANSWER_CALLED_BY);
+		const size_t n = end ? (size_t)(end - path) : strlen(path);
+		snprintf(call, sizeof call, "%.*s", (int)(n < MOST + 1 ? n : MOST + 1), path); /* one more than fits is shown as cut */
+		const size_t shown = strlen(call) < MOST ? strlen(call) : MOST;
+		if (used + shown + BETWEEN > SCREEN) {
+			fprintf(f, "\n%*s", INDENT, "");
+			used = INDENT;
+		} else {
+			fputc(' ', f);
+		}
+		tw_print_cut(f, call, MOST);
+		fputs(end ? " <" : "", f);
+		used += shown + BETWEEN;
+		path = end ? end + BETWEEN : path + n;
+	}
+}
+
 static void print_row(const struct tw_answer *a, const struct layout *l, size_t row)
 {
 	FILE *f = a->options.f;
 	char text[64];
-	for (unsigned i = 0; i < a->n_columns; i++) {
+	const char *path = long_path(a, l, row);
+	for (unsigned i = 0; i < a->n_columns - (path != NULL); i++) {
 		const struct tw_cell *cell = cell_at(a, row, i);
 		if (i)
 			fprintf(f, "%*s", GAP, "");
@@ -227,6 +260,8 @@ static void print_row(const struct tw_answer *a, const struct layout *l, size_t 
 			fprintf(f, "%*s", (int)l->width[i], text);
 		}
 	}
+	if (path)
+		print_path(f, path);
 	fputc('\n', f);
 }
 

@@ -171,3 +171,22 @@ python3 -c '
 import json
 d = json.load(open("found.json"))
 assert d["left_blocks"] >= 2000 and d["left_bytes"] >= 200000, d["left_blocks"]' || fail "blocks of two programs are mixed up"
+
+# A path that does not fit beside an error stands below it, whole, with what was inlined.
+cc_program freed -O2 -g -w <<'END_OF_C'
+#include <stdlib.h>
+static inline __attribute__((always_inline)) int use(volatile int *p) { return p[3]; }
+__attribute__((noipa)) int function_that_uses_what_was_freed(void)
+{
+	int *p = malloc(40);
+	volatile int *q = p;
+	free(p);
+	return use(q);
+}
+__attribute__((noipa)) int function_that_calls_the_one_that_uses(void) { return function_that_uses_what_was_freed() + 1; }
+int main(void) { return function_that_calls_the_one_that_uses() & 0; }
+END_OF_C
+"$TW" record -q --calls -o freed.tw ./freed || fail "record ./freed"
+"$TW" analyze heap freed.tw >found || fail "analyze heap of ./freed"
+tr -s ' \n' ' ' <found | grep -q 'after-free.* use freed.c:2 < function_that_uses_what_was_freed freed.c:8 < function_that_calls_the_one_that_uses freed.c:10 < main freed.c:11 <' ||
+	fail "the path is not whole: $(cat found)"
