@@ -86,6 +86,7 @@ static void take(struct look *l, size_t file, const struct tw_functions *all, co
 static void look_at_symbols(struct look *l, size_t file, const struct tw_functions *all)
 {
 	const struct tw_function *f;
+	size_t nameless = 0, named = 0;
 	for (size_t i = 0; (f = tw_functions_at(all, i)) && l->ok && l->out->what != TW_ABSENT_RAN; i++) {
 		char *readable = f->plt || !*f->name ? NULL : tw_demangle(f->name);
 		const char *shown = readable ? readable : f->name;
@@ -93,8 +94,12 @@ static void look_at_symbols(struct look *l, size_t file, const struct tw_functio
 			take(l, file, all, f, shown);
 		else if (!f->plt && *f->name)
 			tw_near_note(&l->near, shown);
+		nameless += !f->plt && !*f->name;
+		named += !f->plt && *f->name;
 		free(readable);
 	}
+	if (nameless > named && !l->out->nameless)
+		l->out->nameless = copy(l, tw_base_name(tw_symbols_file(l->symbols, file)));
 }
 
 /* ---- functions that are inlined ---- */
@@ -166,16 +171,19 @@ void tw_absent_free(struct tw_absent *a)
 	free(a->module);
 	free(a->file);
 	free(a->blind);
+	free(a->nameless);
 	memset(a, 0, sizeof *a);
 }
 
 static char *sentence_of_nowhere(const struct tw_absent *a, const char *wanted)
 {
-	char *text = NULL;
+	char *text = NULL, hidden[512] = "";
 	const char *near = *a->near ? "; names like it: " : "";
-	if ((a->blind ? asprintf(&text, "no function %s ran; whether there is one is not known, since %s is missing or has changed%s%s", wanted,
-	                         a->blind, near, a->near)
-	              : asprintf(&text, "there is no function %s%s%s", wanted, near, a->near)) < 0)
+	if (a->nameless)
+		snprintf(hidden, sizeof hidden, "; %s has functions without symbols, which go by their addresses", a->nameless);
+	if ((a->blind ? asprintf(&text, "no function %s ran; whether there is one is not known, since %s is missing or has changed%s%s%s", wanted,
+	                         a->blind, hidden, near, a->near)
+	              : asprintf(&text, "there is no function %s%s%s%s", wanted, hidden, near, a->near)) < 0)
 		return NULL;
 	return text;
 }

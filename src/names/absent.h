@@ -21,6 +21,7 @@ struct tw_absent {
 	uint64_t address; /* IDLE: where it begins, by its file's own addresses */
 	char near[512];   /* NOWHERE: names like it, with commas between; "" if there are none */
 	char *blind;      /* NOWHERE: a file that could not be looked through; NULL: all were */
+	char *nameless;   /* NOWHERE: a file most of whose functions have no symbol; NULL: there is none */
 };
 
 /* Looks for `function` in the files that `module` means (NULL: all). 0 or an enum tw_error; tw_absent_free in any case. */

@@ -44,3 +44,9 @@ a, b = cost('whole'), cost('stripped')
 if len(a) != 5 or a != b:
     sys.exit(f'{a}\n{b}')
 END
+
+# A name that is not there may be that of one of them.
+"$TW" report --callees third stripped.tw >/dev/null 2>err && fail "third of a stripped program is there"
+grep -q 'there is no function third; stripped has functions without symbols, which go by their addresses' err || fail "third: $(cat err)"
+"$TW" report --callees thirt whole.tw >/dev/null 2>err && fail "thirt is there"
+grep -q 'there is no function thirt; names like it: third' err || fail "thirt: $(cat err)"
