@@ -5,7 +5,7 @@ PACKAGE=libxml2
 build() { ./configure --without-python --without-lzma --without-icu --disable-shared && make -j2 && make -j2 runtest testrecurse testdict testchar testapi; }
 own_tests() {
 	for t in runtest testrecurse testdict testchar testapi; do
-		"./$t" 2>&1 | grep -av 'elapsed'
+		"./$t" 2>/dev/null | grep -av 'elapsed\|test/threads' # what its threads say comes in any order
 		echo "$t ${PIPESTATUS[0]}"
 	done
 }
