@@ -1,0 +1,355 @@
+/* What orders the threads of OpenMP: regions, their barriers, tasks. */
+#include "analyzers/ordering_openmp.h"
+#include "base/array.h"
+
+#include <stdint.h>
+
+/* ---- teams ---- */
+
+static struct tw_ordering_frame *frame_of(const struct tw_ordering_thread *t)
+{
+	return t->n_frames ? &t->frames[t->n_frames - 1] : NULL;
+}
+
+static struct tw_ordering_team *team_of(const struct tw_ordering *o, const struct tw_ordering_thread *t)
+{
+	return &o->teams[t->n_frames ? frame_of(t)->team : 0];
+}
+
+static int push_frame(struct tw_ordering_thread *t, uint32_t team, uint32_t task, size_t depth)
+{
+	struct tw_ordering_frame *frames = tw_array_room(t->frames, t->n_frames, &t->frames_room, sizeof *frames);
+	if (!frames)
+		return TW_ERR_MEMORY;
+	t->frames = frames;
+	frames[t->n_frames++] = (struct tw_ordering_frame){.team = team, .task = task, .depth = depth};
+	return 0;
+}
+
+/* A place for a team: one that is closed, or a new one. 0: no memory. */
+static uint32_t new_team(struct tw_ordering *o)
+{
+	for (size_t i = 1; i < o->n_teams; i++)
+		if (!o->teams[i].open)
+			return (uint32_t)i;
+	struct tw_ordering_team *teams = tw_array_zeros(o->teams, o->n_teams, &o->teams_room, sizeof *teams);
+	if (!teams)
+		return 0;
+	o->teams = teams;
+	return (uint32_t)o->n_teams++;
+}
+
+/* The frame is done with: of a deferred task the thread is again what it was before. */
+static void pop_frame(struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = &t->frames[--t->n_frames];
+	if (!f->deferred)
+		return;
+	uint32_t *own = &t->task_clock[f->own];
+	*own = *own > t->clock ? *own : t->clock;
+	tw_clocks_free(&t->clocks);
+	t->clocks = f->clocks;
+	t->clock = f->clock;
+	t->who = f->who;
+	f->clocks = (struct tw_clocks){0};
+}
+
+static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function)
+{
+	const uint32_t number = new_team(o);
+	struct tw_ordering_team *m = &o->teams[number];
+	if (!number)
+		return TW_ERR_MEMORY;
+	tw_ordering_team_free(m);
+	*m = (struct tw_ordering_team){.function = function, .program = t->program, .open = 1, .master = t->index};
+	int error = push_frame(t, number, 0, SIZE_MAX);
+	return error ? error : tw_ordering_release(t, &m->fork);
+}
+
+static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	while (t->n_frames && frame_of(t)->depth != SIZE_MAX)
+		pop_frame(t);
+	if (!t->n_frames)
+		return 0;
+	struct tw_ordering_team *m = team_of(o, t);
+	int error = tw_ordering_acquire(t, &m->ended);
+	if (!error)
+		error = tw_ordering_acquire(t, &m->tasks);
+	m->open = 0;
+	pop_frame(t);
+	return error;
+}
+
+/* The region's own frame: barriers within tasks are not allowed, but explicit tasks may run in one. */
+static int arrive_team(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	struct tw_ordering_team *m = team_of(o, t);
+	if (!f)
+		return 0;
+	const unsigned p = f->phase % TW_ORDERING_PHASES;
+	if (m->phases[p].of != f->phase + 1)
+		tw_clocks_clear(&m->phases[p].clocks);
+	m->phases[p].of = f->phase + 1;
+	return tw_ordering_release(t, &m->phases[p].clocks);
+}
+
+static int leave_team(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	struct tw_ordering_team *m = team_of(o, t);
+	if (!f)
+		return 0;
+	int error = tw_ordering_acquire(t, &m->phases[f->phase++ % TW_ORDERING_PHASES].clocks);
+	return error ? error : tw_ordering_acquire(t, &m->tasks);
+}
+
+static struct tw_ordering_task *task_of(struct tw_ordering *o, uint32_t program, uint64_t function)
+{
+	for (size_t i = 0; i < o->n_tasks; i++)
+		if (o->tasks[i].function == function && o->tasks[i].program == program)
+			return &o->tasks[i];
+	return NULL;
+}
+
+static struct tw_ordering_task *add_task(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t function, uint32_t maker)
+{
+	struct tw_ordering_task *k = tw_array_room(o->tasks, o->n_tasks, &o->tasks_room, sizeof *k);
+	if (!k)
+		return NULL;
+	o->tasks = k;
+	k = &o->tasks[o->n_tasks++];
+	*k = (struct tw_ordering_task){.function = function, .program = t->program, .maker = maker};
+	return k;
+}
+
+static uint32_t context_of(const struct tw_ordering_thread *t)
+{
+	return t->n_frames ? frame_of(t)->task : 0;
+}
+
+static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	const uint32_t maker = context_of(t);
+	struct tw_ordering_task *k = task_of(o, t->program, c->args[0]);
+	if (!k)
+		k = add_task(o, t, c->args[0], maker);
+	if (!k || tw_ordering_release(t, &k->made))
+		return NULL;
+	k->maker = k->maker == maker ? maker : TW_ORDERING_BY_SEVERAL;
+	return k;
+}
+
+/* What runs while the thread is in GOMP_task runs instead of its maker. */
+static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { FINAL = 2, DEPENDS = 8 };
+	struct tw_ordering_task *k = make_task(o, t, c);
+	t->includes = 1;
+	if (!k)
+		return TW_ERR_MEMORY;
+	k->final |= (c->args[6] & FINAL) != 0;
+	k->depends |= (c->args[6] & DEPENDS) != 0;
+	return 0;
+}
+
+/* Of a loop that is so where it is told to defer none, or its maker is final. */
+static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { DEFERRED = 1 << 10, REDUCES = 1 << 12 };
+	const uint32_t context = context_of(t);
+	struct tw_ordering_task *k = make_task(o, t, c);
+	t->includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
+	if (!k)
+		return TW_ERR_MEMORY;
+	k->reduces |= (c->args[5] & REDUCES) != 0;
+	return 0;
+}
+
+static int leave_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	enum { NO_GROUP = 1 << 11 };
+	t->includes = 0;
+	return c->args[5] & NO_GROUP ? 0 : tw_ordering_acquire(t, &team_of(o, t)->tasks);
+}
+
+/* It waits for the tasks that what it runs has made. */
+static int wait_for_tasks(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	const uint32_t context = context_of(t);
+	int error = 0;
+	for (size_t i = 0; i < o->n_tasks && !error; i++)
+		if (o->tasks[i].program == t->program && (o->tasks[i].maker == context || o->tasks[i].maker == TW_ORDERING_BY_SEVERAL))
+			error = tw_ordering_acquire(t, &o->tasks[i].ended);
+	return error;
+}
+
+/* The region whose tasks the thread runs: the one that it is in, or, at the barrier behind it, the one whose function has returned. */
+static uint32_t team_for_tasks(const struct tw_ordering *o, const struct tw_ordering_thread *t)
+{
+	if (t->n_frames)
+		return frame_of(t)->team;
+	return o->teams[t->ended_team].open ? t->ended_team : 0;
+}
+
+size_t tw_ordering_runner(const struct tw_ordering *o, size_t who)
+{
+	return who < o->n_threads ? who : (who - o->n_threads) / TW_ORDERING_TASK_CLOCKS;
+}
+
+/* From here on the thread is the task, which knows nothing yet. Its clock goes on where that of the last task with it has ended. */
+static int become_task(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	struct tw_ordering_frame *f = frame_of(t);
+	const uint32_t own = t->n_deferred++ % TW_ORDERING_TASK_CLOCKS;
+	*f = (struct tw_ordering_frame){f->team, f->task, f->phase, f->depth, 1, own, t->who, t->clock, t->clocks};
+	t->clocks = (struct tw_clocks){0};
+	t->who = o->n_threads + t->index * TW_ORDERING_TASK_CLOCKS + own;
+	t->clock = t->task_clock[own];
+	return tw_ordering_advance(t);
+}
+
+static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
+{
+	int error = push_frame(t, team_for_tasks(o, t), (uint32_t)(k - o->tasks) + 1, depth);
+	if (!error && !t->includes)
+		error = become_task(o, t);
+	if (!error)
+		error = tw_ordering_acquire(t, &k->made);
+	return error || !k->depends ? error : tw_ordering_acquire(t, &team_of(o, t)->depending);
+}
+
+const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t)
+{
+	size_t i = t->n_frames;
+	while (i && !t->frames[i - 1].deferred)
+		i--;
+	return i ? &t->frames[i - 1] : NULL;
+}
+
+int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f)
+{
+	return f->task && o->tasks[f->task - 1].reduces;
+}
+
+/* Is it an open region with this function, of which the thread is not the master? */
+static int is_region(const struct tw_ordering_team *m, const struct tw_ordering_thread *t, uint64_t function)
+{
+	return m->open && m->function == function && m->program == t->program && m->master != t->index;
+}
+
+/* A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. */
+static int begin_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function, size_t depth, int *begun)
+{
+	int error = 0;
+	for (size_t i = 1; i < o->n_teams && !error; i++) {
+		if (!is_region(&o->teams[i], t, function))
+			continue;
+		error = *begun ? 0 : push_frame(t, (uint32_t)i, 0, depth);
+		if (!error)
+			error = tw_ordering_acquire(t, &o->teams[i].fork);
+		*begun = 1;
+	}
+	return error;
+}
+
+static int end_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function)
+{
+	int error = 0;
+	for (size_t i = 1; i < o->n_teams && !error; i++)
+		if (is_region(&o->teams[i], t, function))
+			error = tw_ordering_release(t, &o->teams[i].ended);
+	return error;
+}
+
+int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits)
+{
+	struct tw_ordering_task *k = o->n_tasks ? task_of(o, t->program, pc) : NULL;
+	int begun = 0;
+	*waits = 0;
+	if (k)
+		return begin_task(o, t, k, depth);
+	int error = begin_part(o, t, pc, depth, &begun);
+	*waits = !error && !begun && !t->n_frames;
+	return error;
+}
+
+static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_ordering_frame *f)
+{
+	struct tw_ordering_team *m = &o->teams[f->team];
+	if (!f->task)
+		return end_part(o, t, m->function);
+	struct tw_ordering_task *k = &o->tasks[f->task - 1];
+	int error = k->depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
+	if (!error)
+		error = tw_clocks_join(&k->ended, &t->clocks);
+	return error ? error : tw_ordering_release(t, &m->tasks);
+}
+
+int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth)
+{
+	const struct tw_ordering_frame *f = frame_of(t);
+	if (!f || f->depth == SIZE_MAX || depth >= f->depth)
+		return 0;
+	int error = end_frame(o, t, f);
+	if (!f->task)
+		t->ended_team = f->team;
+	pop_frame(t);
+	return error;
+}
+
+/* ---- calls of libgomp's entries ---- */
+
+int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	switch (c->kind) {
+	case TW_CALLED_PARALLEL:
+		return begin_region(o, t, c->args[0]);
+	case TW_CALLED_TEAM_BARRIER:
+		return arrive_team(o, t);
+	case TW_CALLED_ORDERED_END:
+		return tw_ordering_release(t, &team_of(o, t)->ordered);
+	case TW_CALLED_COPY_END:
+		return tw_ordering_release(t, &team_of(o, t)->copied);
+	case TW_CALLED_TASK:
+		return make_one(o, t, c);
+	case TW_CALLED_TASKLOOP:
+		return make_loop(o, t, c);
+	case TW_CALLED_TASK_REDUCTION:
+		if (context_of(t))
+			o->tasks[context_of(t) - 1].reduces = 1;
+		return 0;
+	case TW_CALLED_DOACROSS_POST:
+		return tw_ordering_release(t, &team_of(o, t)->posted);
+	default:
+		return 0;
+	}
+}
+
+int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result)
+{
+	switch (c->kind) {
+	case TW_CALLED_PARALLEL:
+		return end_region(o, t);
+	case TW_CALLED_TEAM_BARRIER:
+		return leave_team(o, t);
+	case TW_CALLED_ORDERED:
+		return tw_ordering_acquire(t, &team_of(o, t)->ordered);
+	case TW_CALLED_COPY_START:
+		return result ? tw_ordering_acquire(t, &team_of(o, t)->copied) : 0;
+	case TW_CALLED_TASK:
+		t->includes = 0;
+		return 0;
+	case TW_CALLED_TASKLOOP:
+		return leave_loop(o, t, c);
+	case TW_CALLED_TASK_WAIT:
+		return wait_for_tasks(o, t);
+	case TW_CALLED_TASK_GROUP_END:
+		return tw_ordering_acquire(t, &team_of(o, t)->tasks);
+	case TW_CALLED_DOACROSS_WAIT:
+		return tw_ordering_acquire(t, &team_of(o, t)->posted);
+	default:
+		return 0;
+	}
+}

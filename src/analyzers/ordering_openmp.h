@@ -1,0 +1,30 @@
+/*
+ * OpenMP's threads (ordering.h): regions, their barriers, tasks. Functions return 0 or TW_ERR_MEMORY unless something else is said.
+ */
+#ifndef TW_ORDERING_OPENMP_H
+#define TW_ORDERING_OPENMP_H
+
+#include "analyzers/calling.h"
+#include "analyzers/ordering_things.h"
+
+/* The thread whose clock, or whose task's, has this number. */
+size_t tw_ordering_runner(const struct tw_ordering *o, size_t who);
+
+/* The task with a clock of its own that the thread runs; NULL: none. Does it use its thread's part of a reduction? */
+const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t);
+int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f);
+
+/* A call of one of libgomp's entries begins, or has ended; of others nothing comes. */
+int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c);
+int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result);
+
+/*
+ * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be
+ * replayed first.
+ */
+int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits);
+
+/* The library's code runs, with so many calls open: perhaps one has ended. */
+int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth);
+
+#endif
