@@ -8,12 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread. */
+/* Whether a thread has memory still, asked without a descriptor; 1 also if that cannot be seen. */
+static int has_memory(uint32_t pid, uint32_t tid)
+{
+	char path[64], program;
+	snprintf(path, sizeof path, "/proc/%u/task/%u/exe", pid, tid);
+	return readlink(path, &program, 1) >= 0 || (errno != ENOENT && errno != ESRCH);
+}
+
+/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread; -1: that cannot be seen. */
 static int read_stat(uint32_t pid, uint32_t tid, char *stat, size_t size, const char **fields)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return has_memory(pid, tid) ? -1 : 0;
 	if (fd < 0)
 		return errno != ENOENT && errno != ESRCH ? -1 : 0;
 	ssize_t n = read(fd, stat, size - 1);

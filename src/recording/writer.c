@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -44,9 +45,17 @@ static int open_directory(struct tw_writer *w, const char *dir)
 	return TW_OK;
 }
 
+/* Where all descriptors are in use, another thread may have opened one for a moment (/proc, a file that is named): it is waited for. */
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
 {
-	*fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	enum { TRIES = 200 };
+	const struct timespec moment = {.tv_nsec = 1000000};
+	for (int i = 0; i < TRIES; i++) {
+		*fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (*fd >= 0 || errno != EMFILE)
+			break;
+		nanosleep(&moment, NULL);
+	}
 	return *fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : TW_OK;
 }
 

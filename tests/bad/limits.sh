@@ -124,6 +124,16 @@ whole ./files
 	ulimit -n 14
 	same_as_native ./files
 ) || exit 1
+# With fewer the recorder cannot open all its files, and says so; the program runs to its end, and the recorder sees that it has.
+(
+	ulimit -n 12
+	native ./files
+	timeout 60 "$TW" record -q -o few.tw -- ./files >out 2>err </dev/null
+	[ $? = 0 ] || fail "with 12 descriptors: $(cat err)"
+	tail -n +2 native.out >expected
+	tail -n +2 out | cmp -s - expected || fail "with 12 descriptors the program says something else: $(cat out)" # the first line tells which are open
+	[ ! -s err ] || grep -q 'recording stopped.*Too many open files' err || fail "with 12 descriptors: $(cat err)"
+) || exit 1
 
 # A thousand threads at once, each with something to record.
 cc_program thousand -D_GNU_SOURCE -pthread <<'END'
