@@ -205,12 +205,9 @@ static int begins_chunk(struct state *s, const struct tw_batch *b)
 static int come_to(struct state *s, const struct tw_batch *b)
 {
 	const int other = !s->n_threads || newest(s)->thread != b->thread;
-	if (!other && !begins_chunk(s, b))
-		return 1;
-	if (!end_chunk(s) || (other && !begin_thread(s, b->thread)))
+	if (other && (!end_chunk(s) || !begin_thread(s, b->thread)))
 		return 0;
-	begins_chunk(s, b);
-	return 1;
+	return !begins_chunk(s, b) || end_chunk(s);
 }
 
 /* ---- the analyzer ---- */

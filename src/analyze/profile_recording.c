@@ -1,4 +1,5 @@
 /* Block profiles of recordings: the analyzer that feeds a flow. */
+#include "analyze/by_fragment.h"
 #include "analyze/flow_passes.h"
 #include "analyze/lackey.h"
 #include "analyze/profile.h"
@@ -54,7 +55,7 @@ struct state {
 	uint32_t run; /* the flow's open one, where passes have led and the flow was not told; 0: it stands where it stands */
 	struct tw_ref_shape *gathered; /* references of one block that stand in several stretches */
 	size_t gathered_room;
-	struct code **row[65536]; /* by a fragment's number, its upper half first */
+	struct tw_by_fragment fragments; /* struct code */
 };
 
 /* ---- images ---- */
@@ -122,27 +123,23 @@ static uint8_t first_manner(const struct tw_lackey_insn *insns, const struct tw_
 
 static struct code *new_code(struct state *s, const struct tw_descriptor *d)
 {
-	struct code ***row = &s->row[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
-	if (!*row)
-		return NULL;
 	size_t head = (sizeof(struct code) + d->n_blocks * sizeof(struct block) + 3) & ~(size_t)3;
 	struct code *c = calloc(1, head + d->n_insns * sizeof *c->nodes);
-	if (!c)
+	if (!c || !tw_by_fragment_set(&s->fragments, d->number, c)) {
+		free(c);
 		return NULL;
+	}
 	c->descriptor = d;
 	c->nodes = (uint32_t *)((char *)c + head);
 	c->insns = tw_lackey_insns(s->shared->lackey, d);
 	for (unsigned k = 0; k < d->n_blocks; k++)
 		c->blocks[k].manner = first_manner(c->insns, &tw_descriptor_blocks(d)[k]);
-	return (*row)[d->number & 0xffff] = c;
+	return c;
 }
 
 static inline struct code *code_of(struct state *s, const struct tw_descriptor *d)
 {
-	struct code **row = s->row[d->number >> 16];
-	struct code *c = row ? row[d->number & 0xffff] : NULL;
+	struct code *c = tw_by_fragment_get(&s->fragments, d->number);
 	return c ? c : new_code(s, d);
 }
 
@@ -425,12 +422,7 @@ static void settle(struct state *s)
 
 static void free_code(struct state *s)
 {
-	for (int i = 0; i < 65536; i++) {
-		for (int k = 0; s->row[i] && k < 65536; k++)
-			free(s->row[i][k]);
-		free(s->row[i]);
-		s->row[i] = NULL;
-	}
+	tw_by_fragment_free(&s->fragments, free);
 	tw_flow_passes_free(&s->passes);
 }
 

@@ -157,3 +157,14 @@ void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_n
 		at += n > 0 ? (size_t)n : 0;
 	}
 }
+
+void tw_callpath_access(const struct tw_callpaths *all, uint32_t node, struct tw_names *names, unsigned most, uint32_t image, uint64_t pc,
+                        char *to, size_t size)
+{
+	enum { PLACE = 400 };
+	tw_callpath_place(names, image, pc, 0, to, size < PLACE ? size : PLACE);
+	const size_t n = strlen(to);
+	const int between = node ? snprintf(to + n, size - n, TW_ANSWER_CALLED_BY) : 0;
+	if ((size_t)between < size - n)
+		tw_callpath_text(all, node, names, most, to + n + between, size - n - (size_t)between);
+}

@@ -50,4 +50,8 @@ void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int 
 /* The places of the calls of a path, the innermost first, " < " between; at most `most` of them. */
 void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_names *names, unsigned most, char *to, size_t size);
 
+/* What an access at pc is told by: its place, and the path to it. */
+void tw_callpath_access(const struct tw_callpaths *all, uint32_t node, struct tw_names *names, unsigned most, uint32_t image, uint64_t pc,
+                        char *to, size_t size);
+
 #endif

@@ -556,12 +556,8 @@ static void print_error(const struct print *p, const struct error *e, uint64_t n
 {
 	static const char *const kinds[] = {
 	    [AFTER_FREE] = "after-free", [BESIDE_BLOCK] = "beyond", [TWICE_FREED] = "double-free", [WRONG_FREE] = "wrong-free"};
-	enum { PLACE = 400 };
 	char text[4096];
-	tw_callpath_place(p->names, e->image, e->pc, 0, text, PLACE);
-	const size_t n = strlen(text), between = e->path ? strlen(TW_ANSWER_CALLED_BY) : 0;
-	memcpy(text + n, TW_ANSWER_CALLED_BY, between + 1);
-	tw_callpath_text(&p->s->paths, e->path, p->names, p->depth, text + n + between, sizeof text - n - between);
+	tw_callpath_access(&p->s->paths, e->path, p->names, p->depth, e->image, e->pc, text, sizeof text);
 	tw_answer_row(p->answer, (struct tw_cell[]){{.count = number},
 	                                            {.text = kinds[e->kind]},
 	                                            {.count = e->times},

@@ -160,10 +160,7 @@ static void print_access(const struct print *p, const struct tw_race *race, int 
 	static const char *const kinds[] = {"read", "write", "atomic read", "atomic write"};
 	const struct tw_epoch_access *x = &race->access[i];
 	char text[TEXT], locks[TEXT];
-	tw_callpath_place(p->names, race->image[i], x->pc, 0, text, NAME);
-	const size_t n = strlen(text), between = x->path ? strlen(TW_ANSWER_CALLED_BY) : 0;
-	memcpy(text + n, TW_ANSWER_CALLED_BY, between + 1);
-	tw_callpath_text(p->paths, x->path, p->names, p->depth, text + n + between, sizeof text - n - between);
+	tw_callpath_access(p->paths, x->path, p->names, p->depth, race->image[i], x->pc, text, sizeof text);
 	print_row(p, number, race, kinds[x->flags & (TW_EPOCH_WRITE | TW_EPOCH_ATOMIC)], race->serial[i], x->pc, text);
 	if (!x->locks)
 		return;

@@ -6,11 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int has(const struct tw_cc_linked *f, uint64_t from, uint64_t n)
-{
-	return from <= f->n && n <= f->n - from;
-}
-
 int tw_cc_linked_read(struct tw_cc_linked *f)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
@@ -19,13 +14,13 @@ int tw_cc_linked_read(struct tw_cc_linked *f)
 		return -1;
 	f->section = (const Elf64_Shdr *)(const void *)(f->at + h->e_shoff);
 	f->n_sections = h->e_shnum;
-	return has(f, h->e_shoff, h->e_shnum * sizeof *f->section) && h->e_shstrndx < h->e_shnum ? 0 : -1;
+	return tw_cc_linked_has(f, h->e_shoff, h->e_shnum * sizeof *f->section) && h->e_shstrndx < h->e_shnum ? 0 : -1;
 }
 
 static const char *name_of(const struct tw_cc_linked *f, const Elf64_Shdr *s)
 {
 	const Elf64_Shdr *names = &f->section[((const Elf64_Ehdr *)(const void *)f->at)->e_shstrndx];
-	return has(f, names->sh_offset, names->sh_size) && s->sh_name < names->sh_size ? (const char *)f->at + names->sh_offset + s->sh_name
+	return tw_cc_linked_has(f, names->sh_offset, names->sh_size) && s->sh_name < names->sh_size ? (const char *)f->at + names->sh_offset + s->sh_name
 	                                                                               : "";
 }
 
@@ -33,7 +28,7 @@ const Elf64_Shdr *tw_cc_linked_section(const struct tw_cc_linked *f, const char 
 {
 	for (uint32_t k = 1; k < f->n_sections; k++) {
 		const Elf64_Shdr *s = &f->section[k];
-		if (s->sh_type == SHT_PROGBITS && !strcmp(name_of(f, s), name) && has(f, s->sh_offset, s->sh_size))
+		if (s->sh_type == SHT_PROGBITS && !strcmp(name_of(f, s), name) && tw_cc_linked_has(f, s->sh_offset, s->sh_size))
 			return s;
 	}
 	return NULL;
@@ -44,7 +39,7 @@ uint8_t *tw_cc_linked_at(const struct tw_cc_linked *f, uint64_t address, uint64_
 	for (uint32_t k = 1; k < f->n_sections; k++) {
 		const Elf64_Shdr *s = &f->section[k];
 		if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_ALLOC && s->sh_addr <= address &&
-		    address - s->sh_addr + n <= s->sh_size && has(f, s->sh_offset, s->sh_size))
+		    address - s->sh_addr + n <= s->sh_size && tw_cc_linked_has(f, s->sh_offset, s->sh_size))
 			return f->at + s->sh_offset + (address - s->sh_addr);
 	}
 	return NULL;

@@ -16,6 +16,12 @@ struct tw_cc_linked {
 	uint32_t n_sections;
 };
 
+/* Has the file so many bytes from there on? */
+static inline int tw_cc_linked_has(const struct tw_cc_linked *f, uint64_t from, uint64_t n)
+{
+	return from <= f->n && n <= f->n - from;
+}
+
 /* Maps the file, to be unmapped by munmap(at, n). -1: it cannot be, and errno says why; or it is empty, or no file. */
 int tw_cc_linked_map(const char *path, int writable, struct tw_cc_linked *f);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 struct image {
 	const struct tw_cc_linked *file;
@@ -21,22 +22,17 @@ enum { INSERTED = 1, LEADS_HERE = 2 };
 
 /* ---- which code ---- */
 
-static int is_there(const struct tw_cc_linked *f, uint64_t from, uint64_t n)
-{
-	return from <= f->n && n <= f->n - from;
-}
-
 /* The one segment that is executed; NULL: there are several, or somebody may write to it. */
 static const Elf64_Phdr *find_code(const struct tw_cc_linked *f)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
 	const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(f->at + h->e_phoff), *found = NULL;
-	if (!is_there(f, h->e_phoff, h->e_phnum * sizeof *p))
+	if (!tw_cc_linked_has(f, h->e_phoff, h->e_phnum * sizeof *p))
 		return NULL;
 	for (uint32_t k = 0; k < h->e_phnum; k++) {
 		if (p[k].p_type != PT_LOAD || !(p[k].p_flags & PF_X))
 			continue;
-		if (found || p[k].p_flags & PF_W || !is_there(f, p[k].p_offset, p[k].p_filesz))
+		if (found || p[k].p_flags & PF_W || !tw_cc_linked_has(f, p[k].p_offset, p[k].p_filesz))
 			return NULL;
 		found = &p[k];
 	}
@@ -49,7 +45,7 @@ static int is_relocated(const struct tw_cc_linked *f)
 	for (uint32_t k = 1; k < f->n_sections; k++) {
 		const Elf64_Shdr *s = &f->section[k];
 		const Elf64_Dyn *d = (const Elf64_Dyn *)(const void *)(f->at + s->sh_offset);
-		for (uint64_t m = 0; s->sh_type == SHT_DYNAMIC && is_there(f, s->sh_offset, s->sh_size) && m < s->sh_size / sizeof *d; m++)
+		for (uint64_t m = 0; s->sh_type == SHT_DYNAMIC && tw_cc_linked_has(f, s->sh_offset, s->sh_size) && m < s->sh_size / sizeof *d; m++)
 			if (d[m].d_tag == DT_TEXTREL || (d[m].d_tag == DT_FLAGS && d[m].d_un.d_val & DF_TEXTREL))
 				return 1;
 	}
@@ -227,14 +223,6 @@ static void put_all_away(struct image *i)
 
 /* ---- the file ---- */
 
-static uint64_t hash(const uint8_t *at, uint64_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-	for (uint64_t k = 0; k < n; k++)
-		h = (h ^ at[k]) * 0x100000001b3ull;
-	return h | 1;
-}
-
 static int write_at(int fd, const void *from, uint64_t n, uint64_t at)
 {
 	const char *next = from;
@@ -286,7 +274,7 @@ static int append(const struct image *i, const struct tw_cc_plain *plain, int fd
 
 static int write_image(const struct image *i, const char *path, const Elf64_Shdr *place)
 {
-	const struct tw_cc_plain plain = {hash(i->at, i->code->p_filesz), (int64_t)(i->code->p_vaddr - place->sh_addr), i->code->p_filesz};
+	const struct tw_cc_plain plain = {XXH3_64bits(i->at, i->code->p_filesz) | 1, (int64_t)(i->code->p_vaddr - place->sh_addr), i->code->p_filesz};
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -1;

@@ -259,10 +259,10 @@ static int print_lines(struct report *r)
 		free(line);
 	}
 	const struct tw_absent *idle = idle_function(r);
-	const struct tw_cost_line begin = {
-	    .function = idle ? idle->function : "", .module = idle ? idle->module : "", .file = idle ? idle->file : NULL, .line = idle ? idle->line : 0};
-	if (idle)
+	if (idle) {
+		const struct tw_cost_line begin = {.function = idle->function, .module = idle->module, .file = idle->file, .line = idle->line};
 		add_line(r, &begin, text_of(&sources, &begin), NULL);
+	}
 	tw_rows_end(&r->rows);
 	tw_sources_free(&sources);
 	return 0;

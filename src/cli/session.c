@@ -6,7 +6,6 @@
 #include "recording/recording.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int chunk_is_seen(void *context, size_t thread, size_t chunk)
 {
@@ -85,16 +84,13 @@ int tw_session_open(struct tw_session *s, const char *command, const struct tw_r
 	return status;
 }
 
-/* Why nothing of a function was met, FUNCTION or MODULE!FUNCTION. NULL: there is no memory to say so. */
-static char *why_absent(const struct tw_session *s, const char *wanted)
+/* Why nothing of the view's function was met. NULL: there is no memory to say so. */
+static char *why_absent(const struct tw_session *s)
 {
 	struct tw_absent absent;
-	const char *bang = strchr(wanted, '!'), *function = bang ? bang + 1 : wanted;
-	char *module = bang ? strndup(wanted, (size_t)(bang - wanted)) : NULL;
-	const char *view = s->request->view.module;
-	char *sentence = tw_absent_look(s->recording, function, module ? module : view, &absent) ? NULL : tw_absent_sentence(&absent, function);
+	const char *module, *function = tw_views_function(s->stage.views, &module);
+	char *sentence = tw_absent_look(s->recording, function, module, &absent) ? NULL : tw_absent_sentence(&absent, function);
 	tw_absent_free(&absent);
-	free(module);
 	return sentence;
 }
 
@@ -106,7 +102,7 @@ static int tell_more(const struct tw_session *s)
 		tw_names_report(s->command, tw_context_opened_names(s->context));
 	if (!s->stage.views || tw_views_found(s->stage.views, &what))
 		return 0;
-	char *why = what == s->request->view.function ? why_absent(s, what) : NULL;
+	char *why = what == s->request->view.function ? why_absent(s) : NULL;
 	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s%s%s\n", tw_cli_program, s->command, what, s->dir,
 	        why ? ": " : "", why ? why : "");
 	free(why);

@@ -155,6 +155,12 @@ int tw_views_found(const struct tw_views *v, const char **what)
 	return !*what;
 }
 
+const char *tw_views_function(const struct tw_views *v, const char **module)
+{
+	*module = v->function_module ? v->function_module : v->view->module;
+	return v->function;
+}
+
 enum { FOUND_RANGE = 1, FOUND_FUNCTION = 2, FOUND_MODULE = 4 };
 
 uint32_t tw_views_findings(const struct tw_views *v)

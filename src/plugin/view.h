@@ -28,6 +28,9 @@ int tw_views_chunk(struct tw_views *v, size_t thread, size_t chunk);
 /* Whether what was to be found by name has been found. 0: *what is the name. */
 int tw_views_found(const struct tw_views *v, const char **what);
 
+/* The function that is seen, and *module, the file that it is to be in; each is NULL where none was asked for. */
+const char *tw_views_function(const struct tw_views *v, const char **module);
+
 /* What of it has been found so far, as a number, and what was found elsewhere: in an earlier run, or by another process. */
 uint32_t tw_views_findings(const struct tw_views *v);
 void tw_views_add_findings(struct tw_views *v, uint32_t findings);

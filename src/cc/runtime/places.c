@@ -44,13 +44,6 @@ static void put_way(uint8_t **at, const char *code, uint64_t n, const void *to, 
 	put32(at, (uint64_t)to - ((uint64_t)*at + 4 + behind));
 }
 
-static bool is_same_code(const uint8_t *a, const uint8_t *b, uint64_t n)
-{
-	while (n && a[n - 1] == b[n - 1])
-		n--;
-	return !n;
-}
-
 static void write_gate(uint8_t *gate, uint64_t sides, const uint8_t *test, const uint8_t *second)
 {
 	static const char rax[] = "\x48\xb8", lower[] = "\x48\x8d\x64\x24\x80\x50", raise[] = "\x58\x48\x8d\xa4\x24\x80\0\0\0";
@@ -180,7 +173,7 @@ static bool add_store(uint32_t sides, uint64_t function, uint8_t *gate, tw_cc_wa
 		return false;
 	const uint8_t *tag = place(&b->site);
 	const uint64_t n = put_store(store, b->reg, tag);
-	if (!is_same_code(tag + 2 - n, store, n))
+	if (!tw_cc_same(tag + 2 - n, store, n))
 		return false;
 	put(&at, "\x48\x8d\x64\x24\x80", 5);
 	if (b->spilled != TW_NOREG)

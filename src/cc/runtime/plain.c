@@ -28,25 +28,11 @@ static uint64_t code_from(void)
 	return (uint64_t)&plain + (uint64_t)plain.code;
 }
 
-static bool same(const uint8_t *a, const uint8_t *b, uint64_t n)
-{
-	uint64_t differ = 0, k = 0;
-	for (; k + 8 <= n && !differ; k += 8) {
-		uint64_t x, y;
-		__builtin_memcpy(&x, a + k, sizeof x);
-		__builtin_memcpy(&y, b + k, sizeof y);
-		differ = x ^ y;
-	}
-	for (; k < n && !differ; k++)
-		differ = a[k] != b[k];
-	return !differ;
-}
-
 static bool is_named(const struct file *f, const Elf64_Shdr *names, const Elf64_Shdr *s)
 {
 	static const char name[] = TW_CC_SECTION_PLAIN;
 	return s->sh_name + sizeof name <= names->sh_size && names->sh_offset + names->sh_size <= f->bytes &&
-	       same((const uint8_t *)name, (const uint8_t *)f->at + names->sh_offset + s->sh_name, sizeof name);
+	       tw_cc_same((const uint8_t *)name, (const uint8_t *)f->at + names->sh_offset + s->sh_name, sizeof name);
 }
 
 /* What is in the file may be another link's by now: then the id differs. */
@@ -117,7 +103,7 @@ static void write_over(const struct file *f)
 	for (uint64_t at = 0, n; at < plain.bytes; at += n) {
 		n = TW_PAGE - (uint64_t)(code + at) % TW_PAGE;
 		n = n < plain.bytes - at ? n : plain.bytes - at;
-		if (!same(f->with + at, f->without + at, n))
+		if (!tw_cc_same(f->with + at, f->without + at, n))
 			tw_cc_copy(code + at, f->without + at, n);
 	}
 }
@@ -137,7 +123,7 @@ void tw_cc_plain_enter(struct tw_cc_process *p)
 		return;
 	const uint64_t mask = tw_cc_lock(p);
 	struct tw_cc_plain_code *own = free_entry(p);
-	if (own && f.with && f.without && same((const uint8_t *)code_from(), f.with, plain.bytes) &&
+	if (own && f.with && f.without && tw_cc_same((const uint8_t *)code_from(), f.with, plain.bytes) &&
 	    protect(PROT_READ | PROT_WRITE | PROT_EXEC)) {
 		write_over(&f);
 		protect(PROT_READ | PROT_EXEC);

@@ -190,6 +190,7 @@ static inline bool tw_cc_is_there(const void *what)
 /* ---- sys.c ---- */
 int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
 void tw_cc_copy(void *to, const void *from, uint64_t n);
+bool tw_cc_same(const uint8_t *a, const uint8_t *b, uint64_t n);
 uint64_t tw_cc_length(const char *s);
 int64_t tw_cc_signed32(const uint8_t *p);
 

@@ -15,6 +15,20 @@ void tw_cc_copy(void *to, const void *from, uint64_t n)
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
+bool tw_cc_same(const uint8_t *a, const uint8_t *b, uint64_t n)
+{
+	uint64_t differ = 0, k = 0;
+	for (; k + 8 <= n && !differ; k += 8) {
+		uint64_t x, y;
+		__builtin_memcpy(&x, a + k, sizeof x);
+		__builtin_memcpy(&y, b + k, sizeof y);
+		differ = x ^ y;
+	}
+	for (; k < n && !differ; k++)
+		differ = a[k] != b[k];
+	return !differ;
+}
+
 uint64_t tw_cc_length(const char *s)
 {
 	uint64_t n = 0;
