@@ -48,13 +48,13 @@ struct tw_code_name {
 	/* The file's name without directories, "[vdso]"; of code in no file "[jit]" if it has a name, else what its mapping is called, as "[JIT code of node]", "[code on the stack of gcc]", or
 	 * "[anon]" if that is not known; never NULL. */
 	const char *module;
-	const char *path;     /* of the file, as mapped; "" if the code is in none */
-	uint64_t vaddr;       /* the file's own address for pc; pc if the code is in none */
-	uint64_t start;       /* where the function begins, as mapped; pc if that is not known */
-	uint64_t offset;      /* pc - start */
-	int known;            /* 1: named by a symbol, 0: by its address */
-	int plt;              /* 1: a stub of a PLT, named "puts@plt"; 2: what all stubs have in common; 0: no stub */
-	const char *file;     /* of frame[0] */
+	const char *path; /* of the file, as mapped; "" if the code is in none */
+	uint64_t vaddr;   /* the file's own address for pc; pc if the code is in none */
+	uint64_t start;   /* where the function begins, as mapped; pc if that is not known */
+	uint64_t offset;  /* pc - start */
+	int known;        /* 1: named by a symbol, 0: by its address */
+	int plt;          /* 1: a stub of a PLT, named "puts@plt"; 2: what all stubs have in common; 0: no stub */
+	const char *file; /* of frame[0] */
 	uint32_t line;
 	/* Why there is no symbol, or else no line: "the file is missing"; "" if nothing is missing. */
 	const char *why;

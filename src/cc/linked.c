@@ -20,8 +20,9 @@ int tw_cc_linked_read(struct tw_cc_linked *f)
 static const char *name_of(const struct tw_cc_linked *f, const Elf64_Shdr *s)
 {
 	const Elf64_Shdr *names = &f->section[((const Elf64_Ehdr *)(const void *)f->at)->e_shstrndx];
-	return tw_cc_linked_has(f, names->sh_offset, names->sh_size) && s->sh_name < names->sh_size ? (const char *)f->at + names->sh_offset + s->sh_name
-	                                                                               : "";
+	return tw_cc_linked_has(f, names->sh_offset, names->sh_size) && s->sh_name < names->sh_size
+	           ? (const char *)f->at + names->sh_offset + s->sh_name
+	           : "";
 }
 
 const Elf64_Shdr *tw_cc_linked_section(const struct tw_cc_linked *f, const char *name)

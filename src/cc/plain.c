@@ -45,7 +45,8 @@ static int is_relocated(const struct tw_cc_linked *f)
 	for (uint32_t k = 1; k < f->n_sections; k++) {
 		const Elf64_Shdr *s = &f->section[k];
 		const Elf64_Dyn *d = (const Elf64_Dyn *)(const void *)(f->at + s->sh_offset);
-		for (uint64_t m = 0; s->sh_type == SHT_DYNAMIC && tw_cc_linked_has(f, s->sh_offset, s->sh_size) && m < s->sh_size / sizeof *d; m++)
+		for (uint64_t m = 0;
+		     s->sh_type == SHT_DYNAMIC && tw_cc_linked_has(f, s->sh_offset, s->sh_size) && m < s->sh_size / sizeof *d; m++)
 			if (d[m].d_tag == DT_TEXTREL || (d[m].d_tag == DT_FLAGS && d[m].d_un.d_val & DF_TEXTREL))
 				return 1;
 	}
@@ -274,7 +275,8 @@ static int append(const struct image *i, const struct tw_cc_plain *plain, int fd
 
 static int write_image(const struct image *i, const char *path, const Elf64_Shdr *place)
 {
-	const struct tw_cc_plain plain = {XXH3_64bits(i->at, i->code->p_filesz) | 1, (int64_t)(i->code->p_vaddr - place->sh_addr), i->code->p_filesz};
+	const struct tw_cc_plain plain = {XXH3_64bits(i->at, i->code->p_filesz) | 1, (int64_t)(i->code->p_vaddr - place->sh_addr),
+	                                  i->code->p_filesz};
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -1;

@@ -140,8 +140,8 @@ static void print_dropped(const struct tw_recording *r)
 {
 	const uint64_t dropped = tw_recording_info(r)->dropped, kept = tw_recording_totals(r)->insns;
 	if (dropped)
-		printf("%-16sthe last %.3g%%: %llu instructions before were dropped (--ring)\n", "kept", 100.0 * (double)kept / (double)(kept + dropped),
-		       (unsigned long long)dropped);
+		printf("%-16sthe last %.3g%%: %llu instructions before were dropped (--ring)\n", "kept",
+		       100.0 * (double)kept / (double)(kept + dropped), (unsigned long long)dropped);
 }
 
 static void print_attached(const struct tw_recording_info *info)

@@ -77,13 +77,8 @@ static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 int tw_part_replay(void *part, const struct tw_recording *r, const struct tw_replay_options *replay, const struct tw_analyzer *analyzer,
                    void *arg)
 {
-	const struct tw_analyzer around = {.name = "part",
-	                                   .begin = begin,
-	                                   .batch = batch,
-	                                   .merge = merge,
-	                                   .end = end,
-	                                   .needs = analyzer->needs,
-	                                   .scope = analyzer->scope};
+	const struct tw_analyzer around = {
+	    .name = "part", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = analyzer->needs, .scope = analyzer->scope};
 	struct tw_part *p = part;
 	struct tw_replay_options options = *replay;
 	p->analyzer = analyzer;

@@ -260,7 +260,8 @@ static int print_lines(struct report *r)
 	}
 	const struct tw_absent *idle = idle_function(r);
 	if (idle) {
-		const struct tw_cost_line begin = {.function = idle->function, .module = idle->module, .file = idle->file, .line = idle->line};
+		const struct tw_cost_line begin = {
+		    .function = idle->function, .module = idle->module, .file = idle->file, .line = idle->line};
 		add_line(r, &begin, text_of(&sources, &begin), NULL);
 	}
 	tw_rows_end(&r->rows);

@@ -14,7 +14,8 @@
 
 struct tw_simpoint {
 	const struct tw_recording *recording;
-	const char *path;  /* of the first thread's vectors; those of every other go to "PATH.THREAD" (its serial number). "-": standard output */
+	const char
+	    *path; /* of the first thread's vectors; those of every other go to "PATH.THREAD" (its serial number). "-": standard output */
 	uint64_t interval; /* instructions; not 0 */
 };
 

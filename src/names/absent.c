@@ -153,7 +153,8 @@ static void visit(struct look *l, const char *module, int inlined)
 int tw_absent_look(const struct tw_recording *r, const char *function, const char *module, struct tw_absent *out)
 {
 	*out = (struct tw_absent){.what = TW_ABSENT_NOWHERE};
-	struct look l = {.recording = r, .symbols = tw_symbols_new(r), .wanted = function, .near = {.wanted = function}, .out = out, .ok = 1};
+	struct look l = {
+	    .recording = r, .symbols = tw_symbols_new(r), .wanted = function, .near = {.wanted = function}, .out = out, .ok = 1};
 	if (!l.symbols)
 		return TW_ERR_MEMORY;
 	visit(&l, module, 0);
@@ -181,8 +182,8 @@ static char *sentence_of_nowhere(const struct tw_absent *a, const char *wanted)
 	const char *near = *a->near ? "; names like it: " : "";
 	if (a->nameless)
 		snprintf(hidden, sizeof hidden, "; %s has functions without symbols, which go by their addresses", a->nameless);
-	if ((a->blind ? asprintf(&text, "no function %s ran; whether there is one is not known, since %s is missing or has changed%s%s%s", wanted,
-	                         a->blind, hidden, near, a->near)
+	if ((a->blind ? asprintf(&text, "no function %s ran; whether there is one is not known, since %s is missing or has changed%s%s%s",
+	                         wanted, a->blind, hidden, near, a->near)
 	              : asprintf(&text, "there is no function %s%s%s%s", wanted, hidden, near, a->near)) < 0)
 		return NULL;
 	return text;
@@ -201,12 +202,13 @@ char *tw_absent_sentence(const struct tw_absent *a, const char *wanted)
 		n = asprintf(&text, "%s is in %s%s, and was not executed", a->function, a->module, place);
 		break;
 	case TW_ABSENT_INLINED:
-		n = asprintf(&text, "%s is inlined wherever %s calls it: it has no code of its own, and counts as part of its callers", a->function,
-		             a->module);
+		n = asprintf(&text, "%s is inlined wherever %s calls it: it has no code of its own, and counts as part of its callers",
+		             a->function, a->module);
 		break;
 	case TW_ABSENT_RAN:
-		n = tw_name_is(a->function, wanted) ? asprintf(&text, "%s of %s ran, but not in this part of the recording", a->function, a->module)
-		                                    : asprintf(&text, "%s is another name of %s in %s", wanted, a->function, a->module);
+		n = tw_name_is(a->function, wanted)
+		        ? asprintf(&text, "%s of %s ran, but not in this part of the recording", a->function, a->module)
+		        : asprintf(&text, "%s is another name of %s in %s", wanted, a->function, a->module);
 		break;
 	}
 	return n < 0 ? NULL : text;

@@ -26,7 +26,7 @@ struct tw_names {
 	size_t n_tables;
 	struct target *targets; /* sorted */
 	size_t n_targets;
-	pthread_mutex_t lock;  /* of the texts, and of what is found when first asked for: */
+	pthread_mutex_t lock; /* of the texts, and of what is found when first asked for: */
 	struct tw_anonymous anonymous;
 	int has_anonymous;
 	struct tw_texts texts; /* names of what has no symbol */
@@ -404,7 +404,11 @@ void tw_names_place(struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_nam
 {
 	struct place p = find_place(n, pid, pc);
 	const struct tw_anonymous_span *mapping = p.module ? NULL : find_mapping(n, pid, pc);
-	*out = (struct tw_name_place){p.module ? p.module->path : "", p.module ? p.module->path : mapping ? mapping->label : "[anon]", p.vaddr};
+	*out = (struct tw_name_place){p.module ? p.module->path : "",
+	                              p.module  ? p.module->path
+	                              : mapping ? mapping->label
+	                                        : "[anon]",
+	                              p.vaddr};
 }
 
 /* ---- data ---- */

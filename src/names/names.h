@@ -26,7 +26,7 @@ int tw_names_is_bounded(struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t 
 struct tw_name_place {
 	const char *path;   /* of the file, as mapped; "" if it is in none */
 	const char *object; /* the same; of code in no file what its mapping is called (anonymous.h), "[anon]" if it is not known */
-	uint64_t vaddr;   /* the file's own address for it; `pc` if it is in none */
+	uint64_t vaddr;     /* the file's own address for it; `pc` if it is in none */
 };
 
 /* `pid`: a process or an image, as in places.h. */

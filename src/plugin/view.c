@@ -182,7 +182,8 @@ static int sees_code(struct tw_views *v, struct tw_names *names, uint32_t image,
 {
 	struct tw_code_name name;
 	tw_names_code(names, image, pc, &name);
-	int is_function = v->function && tw_names_is(&name, v->function) && (!v->function_module || tw_is_module(name.path, v->function_module));
+	int is_function =
+	    v->function && tw_names_is(&name, v->function) && (!v->function_module || tw_is_module(name.path, v->function_module));
 	int in_file = v->view->module && tw_is_module(*name.path ? name.path : name.module, v->view->module);
 	v->found_function |= is_function;
 	v->found_module |= in_file;

@@ -183,7 +183,8 @@ u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed)
 	const u64 period_ns = control()->period;
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
 	for (;;) {
-		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
+		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED),
+		          share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
 		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
 		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
 		if (!is_of(word, period) || n < LEAST_NS)

@@ -68,14 +68,14 @@ struct tw_budget_thread {
 	u64 period;               /* from which */
 	u64 pace[TW_PACE_POINTS]; /* thread.pace when it looked last */
 	struct tw_pace bare_pace, record_pace;
-	i64 cost_before;   /* ns that records cost while other points were counted, ... */
-	u64 bytes_before;  /* ... and their bytes */
-	u32 points;                                /* tw_recorder.points, when these were begun */
-	u64 warm;                                  /* bytes written by then, and what it takes until code is as good again as it was */
-	u64 per_1024;                              /* ns for as many bytes of records, as that tells; 0: it is not known yet */
+	i64 cost_before;  /* ns that records cost while other points were counted, ... */
+	u64 bytes_before; /* ... and their bytes */
+	u32 points;       /* tw_recorder.points, when these were begun */
+	u64 warm;         /* bytes written by then, and what it takes until code is as good again as it was */
+	u64 per_1024;     /* ns for as many bytes of records, as that tells; 0: it is not known yet */
 	u64 account, allowance, outstanding, all_cpu, cpu_then; /* with a budget for each thread: its own (struct tw_budget_control) */
-	struct tw_timer wake;                      /* of its CPU time, while it runs bare */
-	struct tw_timer stop;                      /* of all time, while it records */
+	struct tw_timer wake;                                   /* of its CPU time, while it runs bare */
+	struct tw_timer stop;                                   /* of all time, while it records */
 };
 
 /* What of a thread is this room's. */
