@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 /* Labels: of the end of block n's code; behind the tag of block n. */
-#define TW_CC_LABEL_END ".LtwE%u"
+#define TW_CC_LABEL_END  ".LtwE%u"
 #define TW_CC_LABEL_LEAD ".LtwG%u" /* of a block: what is inserted before its first instruction */
-#define TW_CC_LABEL_TAG ".LtwT%u"
+#define TW_CC_LABEL_TAG  ".LtwT%u"
 
 /* What became of all blocks. */
 struct tw_cc_described {
