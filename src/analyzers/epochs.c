@@ -81,43 +81,29 @@ struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64
 	return s->recent[r].page;
 }
 
-struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t program, uint64_t addr)
-{
-	struct tw_epoch_page *page = tw_epoch_page(s, program, addr);
-	return page ? &page->words[addr % PAGE / 8] : NULL;
-}
-
-void tw_epoch_see(struct tw_epoch_seen *seen, uint64_t epoch, uint32_t locks, uint64_t addr, uint32_t size, int write)
-{
-	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
-	if (seen->epoch != epoch || seen->locks != locks) {
-		memset(seen, 0, sizeof *seen);
-		seen->epoch = epoch;
-		seen->locks = locks;
-	}
-	seen->read[addr % PAGE / 64] |= bits;
-	if (write)
-		seen->written[addr % PAGE / 64] |= bits;
-}
-
 /* ---- accesses ---- */
 
-static struct tw_epoch_access *at(struct tw_epoch_word *w, unsigned i)
+/* A line of more accesses than this has those of so many threads that the first ones do. */
+enum { MOST = 2000 };
+
+static struct tw_epoch_access *at(struct tw_epoch_line *l, unsigned i)
 {
-	return i < TW_EPOCH_OWN ? &w->own[i] : &w->more[i - TW_EPOCH_OWN];
+	return i ? &l->more[i - 1] : &l->first;
 }
 
-static int append(struct tw_epoch_word *w, const struct tw_epoch_access *a)
+static int append(struct tw_epoch_line *l, const struct tw_epoch_access *a)
 {
-	if (w->n >= TW_EPOCH_OWN + w->room) {
-		const uint8_t room = (uint8_t)(w->room ? w->room < 100 ? 2 * w->room : 250 : 2);
-		struct tw_epoch_access *more = w->n < 250 ? realloc(w->more, room * sizeof *more) : NULL;
+	if (l->n > l->room) {
+		const uint16_t room = (uint16_t)(l->room ? 2 * l->room : 2);
+		if (l->n >= MOST)
+			return 0;
+		struct tw_epoch_access *more = realloc(l->more, room * sizeof *more);
 		if (!more)
-			return w->n >= 250 ? 0 : TW_ERR_MEMORY; /* of so many threads the first ones do */
-		w->more = more;
-		w->room = room;
+			return TW_ERR_MEMORY;
+		l->more = more;
+		l->room = room;
 	}
-	*at(w, w->n++) = *a;
+	*at(l, l->n++) = *a;
 	return 0;
 }
 
@@ -127,13 +113,6 @@ static int stands_for(const struct tw_epoch_access *a, const struct tw_epoch_acc
 	if (!known || (a->locks && a->locks != o->locks) || ((a->flags & TW_EPOCH_ATOMIC) && !(o->flags & TW_EPOCH_ATOMIC)))
 		return 0;
 	return (a->flags & TW_EPOCH_WRITE) || !(o->flags & TW_EPOCH_WRITE);
-}
-
-/* Does o, of the same epoch, say all that a would? */
-static int covers(const struct tw_epoch_access *o, const struct tw_epoch_access *a)
-{
-	return o->thread == a->thread && o->clock == a->clock && o->locks == a->locks && !(a->mask & ~o->mask) &&
-	       !((a->flags ^ o->flags) & TW_EPOCH_ATOMIC) && !(a->flags & ~o->flags & TW_EPOCH_WRITE);
 }
 
 static int conflicts(const struct tw_epoch_access *a, const struct tw_epoch_access *o)
@@ -146,73 +125,98 @@ static int is_known(const struct tw_epoch_access *o, const struct tw_epoch_acces
 	return o->thread == a->thread || o->clock <= tw_clocks_get(clocks, o->thread);
 }
 
-/* The access takes the place of an older one of the thread that it stands for, and changes nothing else: most do. */
-static int takes_place(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks)
+static int is_of_epoch(const struct tw_epoch_access *o, const struct tw_epoch_access *a)
 {
-	struct tw_epoch_access *mine = NULL;
-	const int writes = a->flags & TW_EPOCH_WRITE;
-	for (unsigned i = 0; i < w->n; i++) {
-		struct tw_epoch_access *o = at(w, i);
-		if (o->thread == a->thread && o->mask == a->mask && o->locks == a->locks && o->flags == a->flags)
-			mine = o;
-		else if (writes || ((o->flags & TW_EPOCH_WRITE) && !is_known(o, a, clocks)))
-			return 0;
-	}
-	if (mine)
-		*mine = *a;
-	return mine != NULL;
+	return o->thread == a->thread && o->clock == a->clock && o->locks == a->locks && !((a->flags ^ o->flags) & TW_EPOCH_ATOMIC);
 }
 
-/* Was all that is there made by the thread, some of it by the same instruction in the same epoch? Then that has these bytes, too. */
-static int joins_own(struct tw_epoch_word *w, const struct tw_epoch_access *a)
+static void see(struct tw_epoch_seen *seen, const struct tw_epoch_access *a)
 {
-	struct tw_epoch_access *same = NULL;
-	for (unsigned i = 0; i < w->n; i++) {
-		struct tw_epoch_access *o = at(w, i);
-		if (o->thread != a->thread)
-			return 0;
-		if (o->pc == a->pc && o->clock == a->clock && o->path == a->path && o->locks == a->locks && o->flags == a->flags)
-			same = o;
-	}
-	if (same)
-		same->mask |= a->mask;
-	return same != NULL;
+	seen->read |= a->mask;
+	seen->written |= a->flags & TW_EPOCH_WRITE ? a->mask : 0;
 }
 
-int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
-                 int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
+/* What of the epoch of `a` is there already. Is that all that it would add? */
+static int is_covered(struct tw_epoch_line *l, const struct tw_epoch_access *a, struct tw_epoch_seen *seen)
+{
+	*seen = (struct tw_epoch_seen){0};
+	for (unsigned i = 0; i < l->n; i++)
+		if (is_of_epoch(at(l, i), a))
+			see(seen, at(l, i));
+	return !(a->mask & ~(a->flags & TW_EPOCH_WRITE ? seen->written : seen->read));
+}
+
+/* Tells of races, and drops what `a` stands for. *joins: the place of one that `a` is another part of, and 1. */
+static int compare(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, unsigned *joins,
+                   int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
 {
 	unsigned n = 0;
 	int result = 0;
-	if (takes_place(w, a, clocks) || joins_own(w, a))
-		return 0;
-	for (unsigned i = 0; i < w->n; i++)
-		if (covers(at(w, i), a))
-			return 0;
-	for (unsigned i = 0; i < w->n; i++) {
-		struct tw_epoch_access *o = at(w, i);
-		const int common = o->mask & a->mask, known = is_known(o, a, clocks);
-		if (common && !known && !result && conflicts(a, o))
-			result = race(context, o, a);
-		if (common && stands_for(a, o, known))
-			o->mask &= (uint8_t)~a->mask;
-		if (o->mask)
-			*at(w, n++) = *o;
+	for (unsigned i = 0; i < l->n; i++) {
+		struct tw_epoch_access *o = at(l, i);
+		if (o->mask & a->mask) {
+			const int known = is_known(o, a, clocks);
+			if (!known && !result && conflicts(a, o))
+				result = race(context, o, a);
+			if (stands_for(a, o, known))
+				o->mask &= ~a->mask;
+			if (!o->mask)
+				continue;
+		}
+		if (o->pc == a->pc && o->path == a->path && o->flags == a->flags && is_of_epoch(o, a))
+			*joins = n + 1;
+		if (i != n)
+			*at(l, n) = *o;
+		n++;
 	}
-	w->n = (uint8_t)n;
-	return result ? result : append(w, a);
+	l->n = (uint16_t)n;
+	return result;
+}
+
+int tw_epoch_add(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, struct tw_epoch_seen *seen,
+                 int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
+{
+	unsigned joins = 0;
+	if (is_covered(l, a, seen))
+		return 0;
+	const int result = compare(l, a, clocks, &joins, race, context);
+	see(seen, a);
+	if (joins)
+		at(l, joins - 1)->mask |= a->mask;
+	return result || joins ? result : append(l, a);
+}
+
+/* ---- other memory ---- */
+
+/* Bytes of a line in [from, to), which are places in its page. */
+static uint64_t bytes_between(unsigned line, uint64_t from, uint64_t to)
+{
+	const uint64_t begins = line * TW_EPOCH_LINE, ends = begins + TW_EPOCH_LINE;
+	const uint64_t above = from <= begins ? ~0ull : from < ends ? ~0ull << (from - begins) : 0;
+	return to >= ends ? above : to > begins ? above & ~(~0ull << (to - begins)) : 0;
+}
+
+static void forget_bytes(struct tw_epoch_line *l, uint64_t bytes)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < l->n; i++) {
+		struct tw_epoch_access o = *at(l, i);
+		o.mask &= ~bytes;
+		if (o.mask)
+			*at(l, n++) = o;
+	}
+	l->n = (uint16_t)n;
+	l->atomic &= ~bytes;
+	l->waited &= ~bytes;
 }
 
 /* What of the page lies in [start, end). */
 static void forget_page(struct tw_epoch_page *p, uint64_t start, uint64_t end)
 {
-	const uint64_t first = tw_page_address(p->key), from = start > first ? start - first : 0;
-	for (unsigned i = 0; i < TW_EPOCH_SEERS; i++)
-		p->seen[i].epoch = 0;
-	for (uint64_t at = from & ~7ull; at < PAGE && first + at < end; at += 8) {
-		free(p->words[at / 8].more);
-		memset(&p->words[at / 8], 0, sizeof p->words[at / 8]);
-	}
+	const uint64_t first = tw_page_address(p->key), from = (start > first ? start - first : 0) & ~7ull;
+	const uint64_t to = end - first < PAGE ? (end - first + 7) & ~7ull : PAGE;
+	for (unsigned i = 0; i < TW_EPOCH_LINES; i++)
+		forget_bytes(&p->lines[i], bytes_between(i, from, to));
 }
 
 static int lies_in(const struct tw_epoch_page *p, uint32_t program, uint64_t start, uint64_t end)
@@ -223,7 +227,7 @@ static int lies_in(const struct tw_epoch_page *p, uint32_t program, uint64_t sta
 
 void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint64_t end)
 {
-	const uint64_t n = (end - (start & ~(uint64_t)(PAGE - 1)) + PAGE - 1) / PAGE;
+	const uint64_t n = (end - (start & ~(uint64_t)(PAGE - 1))) / PAGE + 1; /* or one less */
 	if (n > s->n) {
 		for (size_t i = 0; i < s->room; i++)
 			if (s->pages[i] && lies_in(s->pages[i], program, start, end))
@@ -240,8 +244,8 @@ void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint6
 void tw_epoch_free(struct tw_epoch *s)
 {
 	for (size_t i = 0; i < s->room; i++)
-		for (size_t k = 0; s->pages[i] && k < TW_EPOCH_WORDS; k++)
-			free(s->pages[i]->words[k].more);
+		for (size_t k = 0; s->pages[i] && k < TW_EPOCH_LINES; k++)
+			free(s->pages[i]->lines[k].more);
 	for (size_t i = 0; i < s->n_slabs; i++)
 		free(s->slabs[i]);
 	free(s->slabs);

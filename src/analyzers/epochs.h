@@ -1,8 +1,9 @@
 /*
- * Who accessed each byte of memory last, in the sense of FastTrack (Flanagan and Freund, PLDI 2009): for each 8 bytes the accesses that a later one could still race with. An access is
- * an epoch: a thread, and that thread's own clock. One that another thread's clocks know of happened before.
+ * Who accessed each byte of memory last, in the sense of FastTrack (Flanagan and Freund, PLDI 2009): for each line of 64 bytes the accesses that a later one could still race with. An access
+ * is an epoch: a thread, and that thread's own clock. One that another thread's clocks know of happened before.
  *
- * An access is dropped when a later one stands for it: whatever races with the dropped one later races with that too. So mostly one write or one read is left.
+ * An access is dropped, for the bytes they have in common, when a later one stands for it: whatever races with the dropped one later races with that too. What one instruction accesses of a
+ * line in one epoch is one access. So mostly a line has one or a few.
  */
 #ifndef TW_EPOCHS_H
 #define TW_EPOCHS_H
@@ -17,63 +18,38 @@ enum {
 
 struct tw_epoch_access {
 	uint64_t pc;
+	uint64_t mask; /* of the line's bytes */
 	uint32_t thread, clock;
 	uint32_t path;  /* of calls */
 	uint16_t locks; /* number of a set */
-	uint8_t mask;   /* of the 8 bytes */
 	uint8_t flags;  /* TW_EPOCH_... */
 };
 
-enum { TW_EPOCH_OWN = 2 };
+enum { TW_EPOCH_PAGE = 4096, TW_EPOCH_LINE = 64, TW_EPOCH_LINES = TW_EPOCH_PAGE / TW_EPOCH_LINE };
 
-struct tw_epoch_word {
-	struct tw_epoch_access own[TW_EPOCH_OWN];
-	struct tw_epoch_access *more; /* those behind the first two */
-	uint8_t n, room;              /* room: of `more` */
-	uint8_t atomic;               /* bytes that were accessed by atomic instructions */
-	uint8_t waited;               /* bytes that threads wait at, whatever the source says: guards, futexes */
-	uint8_t reserved[4];
-}; /* 64 bytes: a line of the processor's */
-
-enum { TW_EPOCH_PAGE = 4096, TW_EPOCH_WORDS = TW_EPOCH_PAGE / 8 };
-
-/* Bytes of a page that a thread has read and written within its newest epoch and while it held the same locks: the same again adds nothing. */
-struct tw_epoch_seen {
-	uint64_t epoch; /* tw_epoch_number; 0: nothing is known */
-	uint32_t locks;
-	uint64_t read[TW_EPOCH_PAGE / 64], written[TW_EPOCH_PAGE / 64]; /* a bit for each byte; what was written counts as read */
-};
-
-enum { TW_EPOCH_SEERS = 4 };
+struct tw_epoch_line {
+	struct tw_epoch_access first;
+	struct tw_epoch_access *more; /* those behind it */
+	uint16_t n, room;             /* room: of `more` */
+	uint32_t reserved;
+	uint64_t atomic; /* bytes that were accessed by atomic instructions */
+	uint64_t waited; /* bytes that threads wait at, whatever the source says: guards, futexes */
+};                       /* 64 bytes: a line of the processor's */
 
 struct tw_epoch_page {
-	_Alignas(64) struct tw_epoch_word words[TW_EPOCH_WORDS];
-	uint64_t key;                              /* tw_page_key */
-	void *memory;                              /* that it lies in */
-	struct tw_epoch_seen seen[TW_EPOCH_SEERS]; /* by the lowest bits of the thread's index */
+	_Alignas(64) struct tw_epoch_line lines[TW_EPOCH_LINES];
+	uint64_t key; /* tw_page_key */
+};
+
+/* Bytes of a line that the thread of an access has read and written in the access's epoch, with the same locks, by accesses that are atomic if it is: the same again adds nothing. */
+struct tw_epoch_seen {
+	uint64_t read, written; /* what was written counts as read */
 };
 
 static inline uint64_t tw_epoch_number(size_t thread, uint32_t clock)
 {
 	return (uint64_t)(thread + 1) << 32 | clock;
 }
-
-/* Does the access lie in 64 bytes that one word of bits stands for? */
-static inline int tw_epoch_is_narrow(uint64_t addr, uint32_t size)
-{
-	return addr % 64 + size <= 64 && size - 1 < 64;
-}
-
-/* Has a `seen`, which is of this epoch, all of a narrow access? */
-static inline int tw_epoch_has_seen(const struct tw_epoch_seen *seen, uint64_t addr, uint32_t size, int write)
-{
-	const uint64_t *of = write ? seen->written : seen->read;
-	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
-	return (of[addr % TW_EPOCH_PAGE / 64] & bits) == bits;
-}
-
-/* A narrow access was added that is not atomic, on bytes that no atomic instruction accessed. */
-void tw_epoch_see(struct tw_epoch_seen *seen, uint64_t epoch, uint32_t locks, uint64_t addr, uint32_t size, int write);
 
 /* All zeros: nothing was accessed. */
 struct tw_epoch {
@@ -89,15 +65,14 @@ struct tw_epoch {
 	} recent[64];
 };
 
-/* The page of `addr`, which stays where it is; the 8 bytes at `addr`. NULL: no memory. */
+/* The page of `addr`, which stays where it is. NULL: no memory. */
 struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64_t addr);
-struct tw_epoch_word *tw_epoch_word(struct tw_epoch *s, uint32_t program, uint64_t addr);
 
 /*
  * Adds an access. Calls race() for each earlier one that is not known to `clocks`, of another thread, on common bytes, one of the two a write, and not both atomic.
- * 0, TW_ERR_MEMORY, or what race() returned.
+ * *seen: with this one. 0, TW_ERR_MEMORY, or what race() returned.
  */
-int tw_epoch_add(struct tw_epoch_word *w, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
+int tw_epoch_add(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, struct tw_epoch_seen *seen,
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context);
 
 /* Forgets what was accessed in [start, end): it is other memory from now on. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- words ---- */
+/* ---- lines ---- */
 
 /* The page of an address, of those that the thread came to last. */
 static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
@@ -17,10 +17,10 @@ static inline struct tw_epoch_page *page_of(struct tw_race_state *s, struct tw_r
 	return recent->page;
 }
 
-static struct tw_epoch_word *word_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
+static struct tw_epoch_line *line_of(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr)
 {
 	struct tw_epoch_page *p = page_of(s, t, addr);
-	return p ? &p->words[addr % TW_EPOCH_PAGE / 8] : NULL;
+	return p ? &p->lines[addr % TW_EPOCH_PAGE / TW_EPOCH_LINE] : NULL;
 }
 
 void tw_race_forget_places(struct tw_race_state *s)
@@ -43,7 +43,7 @@ void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, u
 struct access {
 	struct tw_race_state *s;
 	struct tw_race_thread *t;
-	uint64_t addr; /* of the word */
+	uint64_t addr; /* of the line */
 };
 
 static int found(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later)
@@ -55,7 +55,7 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 		return 0;
 	if (s->hybrid && tw_locksets_meet(&s->locksets, earlier->locks, later->locks))
 		return 0;
-	const int first = __builtin_ctz(earlier->mask & later->mask);
+	const int first = __builtin_ctzll(earlier->mask & later->mask);
 	const struct tw_race race = {.access = {*later, *earlier},
 	                             .serial = {a->t->serial, s->threads[runner].serial},
 	                             .image = {a->t->image, s->threads[runner].image},
@@ -63,21 +63,34 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 	return tw_races_add(&s->races, &race);
 }
 
-/* The bytes of a word that are accessed. */
-static uint8_t mask_of(uint64_t word, uint64_t addr, uint64_t end)
+/* The bytes of the line at `line` that an access to [addr, end) accesses. */
+static inline uint64_t mask_of(uint64_t line, uint64_t addr, uint64_t end)
 {
-	const unsigned from = addr > word ? (unsigned)(addr - word) : 0, to = end < word + 8 ? (unsigned)(end - word) : 8;
-	return (uint8_t)(((1u << to) - 1) & ~((1u << from) - 1));
+	const uint64_t from = addr > line ? addr - line : 0, to = end - line < TW_EPOCH_LINE ? end - line : TW_EPOCH_LINE;
+	return ~0ull >> (TW_EPOCH_LINE - (to - from)) << from;
 }
 
-static int check_words(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, struct tw_epoch_access a)
+/* Bytes of a line were accessed, as `seen` says, by accesses that are not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
+static int keep_seen(struct tw_race_thread *t, uint64_t line, const struct tw_epoch_line *l, const struct tw_epoch_seen *seen)
+{
+	const uint64_t marked = l->atomic | l->waited;
+	int error = tw_race_lines_renew(t->lines, tw_epoch_number(t->order->who, t->order->clock), t->locks);
+	if (!error)
+		tw_race_lines_set(t->lines, line, seen->read & ~marked, seen->written & ~marked);
+	return error;
+}
+
+static int check_lines(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, struct tw_epoch_access a)
 {
 	int error = 0;
-	for (uint64_t word = addr & ~7ull; word < addr + bytes && !error; word += 8) {
-		struct access at = {s, t, word};
-		struct tw_epoch_word *w = word_of(s, t, word);
-		a.mask = mask_of(word, addr, addr + bytes);
-		error = w ? tw_epoch_add(w, &a, &t->order->clocks, found, &at) : TW_ERR_MEMORY;
+	for (uint64_t line = addr & -(uint64_t)TW_EPOCH_LINE; line < addr + bytes && !error; line += TW_EPOCH_LINE) {
+		struct access at = {s, t, line};
+		struct tw_epoch_line *l = line_of(s, t, line);
+		struct tw_epoch_seen seen;
+		a.mask = mask_of(line, addr, addr + bytes);
+		error = l ? tw_epoch_add(l, &a, &t->order->clocks, &seen, found, &at) : TW_ERR_MEMORY;
+		if (!error && !(a.flags & TW_EPOCH_ATOMIC))
+			error = keep_seen(t, line, l, &seen);
 	}
 	return error;
 }
@@ -119,24 +132,21 @@ static struct tw_epoch_access access_of(struct tw_race_state *s, struct tw_race_
 
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back)
 {
-	return check_words(s, t, addr, 8, access_of(s, t, addr, back - 1, TW_EPOCH_WRITE));
+	return check_lines(s, t, addr, 8, access_of(s, t, addr, back - 1, TW_EPOCH_WRITE));
 }
 
 /* ---- atomic variables ---- */
 
 static void mark_atomic(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)
 {
-	for (uint64_t word = addr & ~7ull; word < addr + bytes; word += 8) {
-		struct tw_epoch_page *p = page_of(s, t, word);
-		struct tw_epoch_word *w = p ? &p->words[word % TW_EPOCH_PAGE / 8] : NULL;
-		const uint8_t mask = mask_of(word, addr, addr + bytes);
-		if (!w || (mask & ~(waited ? w->waited : w->atomic)) == 0)
+	for (uint64_t line = addr & -(uint64_t)TW_EPOCH_LINE; line < addr + bytes; line += TW_EPOCH_LINE) {
+		struct tw_epoch_line *l = line_of(s, t, line);
+		const uint64_t mask = mask_of(line, addr, addr + bytes);
+		if (!l || !(mask & ~(waited ? l->waited : l->atomic)))
 			continue;
-		*(waited ? &w->waited : &w->atomic) |= mask;
-		for (unsigned i = 0; i < TW_EPOCH_SEERS; i++)
-			p->seen[i].epoch = 0;
+		*(waited ? &l->waited : &l->atomic) |= mask;
 		for (size_t i = 0; i < s->n_threads; i++)
-			tw_race_lines_forget(&s->lines[i], word, word + 8);
+			tw_race_lines_forget(&s->lines[i], line, line + TW_EPOCH_LINE);
 	}
 }
 
@@ -148,9 +158,9 @@ void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint
 /* Is what the access is to an atomic variable, though its instruction does not say so? */
 static int is_marked(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
 {
-	const struct tw_epoch_word *w = word_of(s, t, r->addr);
-	const uint8_t mask = mask_of(r->addr & ~7ull, r->addr, r->addr + r->size);
-	return w && ((w->waited & mask) || (insn->kind == TW_ATOMIC_UNKNOWN && (w->atomic & mask)));
+	const struct tw_epoch_line *l = line_of(s, t, r->addr);
+	const uint64_t marked = !l ? 0 : insn->kind == TW_ATOMIC_UNKNOWN ? l->waited | l->atomic : l->waited;
+	return marked && (marked & mask_of(r->addr & -(uint64_t)TW_EPOCH_LINE, r->addr, r->addr + r->size));
 }
 
 int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
@@ -187,7 +197,7 @@ static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const
 	const int reads = orders && (r->type & TW_READ) && !(lacks & TW_ATOMIC_NO_ACQUIRE), writes = orders && (r->type & TW_WRITE);
 	int error = reads ? tw_ordering_atomic(&s->ordering, t->order, r->addr, 1, 0) : 0;
 	if (!error)
-		error = check_words(s, t, r->addr, r->size,
+		error = check_lines(s, t, r->addr, r->size,
 		                    access_of(s, t, r->addr, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));
 	if (!error && writes)
 		error = lacks & TW_ATOMIC_NO_RELEASE ? tw_ordering_atomic_counts(&s->ordering, t->order, r->addr)
@@ -211,32 +221,6 @@ static int waits(struct tw_race_thread *t, const struct tw_ref *r, const struct 
 
 /* ---- references ---- */
 
-/* What the thread has seen on a page; NULL: nothing in this epoch. */
-static inline struct tw_epoch_seen *seen_of(struct tw_epoch_page *p, const struct tw_race_thread *t, uint64_t epoch)
-{
-	struct tw_epoch_seen *seen = p ? &p->seen[t->order->who % TW_EPOCH_SEERS] : NULL;
-	return seen && seen->epoch == epoch && seen->locks == t->locks ? seen : NULL;
-}
-
-/* It was an access that is not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
-static int see(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r)
-{
-	struct tw_epoch_page *p = tw_epoch_is_narrow(r->addr, r->size) ? page_of(s, t, r->addr) : NULL;
-	const uint64_t epoch = tw_epoch_number(t->order->who, t->order->clock);
-	const size_t at = r->addr % TW_EPOCH_PAGE;
-	int marked = 0;
-	for (size_t i = at / 8; p && i <= (at + r->size - 1) / 8; i++)
-		marked |= p->words[i].atomic | p->words[i].waited;
-	if (!p || marked)
-		return 0;
-	struct tw_epoch_seen *seen = &p->seen[t->order->who % TW_EPOCH_SEERS];
-	tw_epoch_see(seen, epoch, t->locks, r->addr, r->size, r->type & TW_WRITE);
-	int error = tw_race_lines_renew(t->lines, epoch, t->locks);
-	if (!error)
-		tw_race_lines_set(t->lines, r->addr, seen->read[at / 64], seen->written[at / 64]);
-	return error;
-}
-
 static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r)
 {
 	if (t->fills && (r->type & (TW_READ | TW_WRITE)) == TW_WRITE)
@@ -256,8 +240,7 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 		return check_atomic(s, t, r, orders, insn->lacks);
 	if (t->waiting.pc && !insn->leads)
 		end_waiting(t, r->addr);
-	int error = check_words(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
-	return error ? error : see(s, t, r);
+	return check_lines(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
 }
 
 int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n)
@@ -270,16 +253,6 @@ int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct 
 			return error;
 	}
 	return error;
-}
-
-/* Has the thread accessed these bytes so in this epoch, though the line is not one of those that it came to last? Now it is. */
-static int is_seen(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref_shape *r, uint64_t addr)
-{
-	const struct tw_epoch_seen *seen = seen_of(page_of(s, t, addr), t, t->lines->epoch);
-	if (!seen || !tw_epoch_is_narrow(addr, r->size) || !tw_epoch_has_seen(seen, addr, r->size, r->type & TW_WRITE))
-		return 0;
-	tw_race_lines_set(t->lines, addr, seen->read[addr % TW_EPOCH_PAGE / 64], seen->written[addr % TW_EPOCH_PAGE / 64]);
-	return 1;
 }
 
 /* All that is seen from here on is of the thread's epoch. */
@@ -297,8 +270,7 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 	for (; i < n && !error; i++) {
 		const struct tw_ref_shape *r = &shapes[i];
 		const uint64_t at = addr[i];
-		if (insns && tw_atomics_is_plain(&insns[r->insn]) &&
-		    (tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE) || is_seen(s, t, r, at))) {
+		if (insns && tw_atomics_is_plain(&insns[r->insn]) && tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE)) {
 			if (t->waiting.pc && !insns[r->insn].leads)
 				end_waiting(t, at);
 			continue;

@@ -7,7 +7,7 @@
 
 #include "analyzers/epochs.h"
 
-enum { TW_RACE_LINES = 1024, TW_RACE_LINE_BITS = 42 };
+enum { TW_RACE_LINES = 16384, TW_RACE_LINE_BITS = 42 };
 
 struct tw_race_line {
 	uint64_t key;           /* number of the line, and above it the generation */
@@ -35,7 +35,7 @@ static inline int tw_race_lines_have(const struct tw_race_lines *l, uint64_t add
 {
 	const struct tw_race_line *line = &l->of[addr / 64 % TW_RACE_LINES];
 	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
-	return line->key == (l->generation | addr << 16 >> 22) && tw_epoch_is_narrow(addr, size) &&
+	return line->key == (l->generation | addr << 16 >> 22) && addr % 64 + size <= 64 && size - 1 < 64 &&
 	       !(bits & ~(write ? line->written : line->read));
 }
 
