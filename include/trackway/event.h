@@ -199,8 +199,13 @@ struct tw_child_end {
 	int32_t status; /* as from waitpid(2) */
 	uint64_t tsc;
 };
+/* What a GAP stands for. */
+enum tw_gap_kind {
+	TW_GAP_WITHIN,  /* something that did not change where the thread goes on: references of one instruction, another program */
+	TW_GAP_STRETCH, /* all that the thread did up to here from what was recorded before (since 2026-11-26; earlier recordings say WITHIN) */
+};
 struct tw_gap {
-	uint32_t reason;
+	uint32_t kind; /* enum tw_gap_kind */
 	uint32_t reserved;
 };
 struct tw_refs {
@@ -220,5 +225,17 @@ struct tw_logged_ref {
  * {addr: number of iterations, size: signed step}. Where a second run for the same instruction follows, the two make their references in turn.
  */
 #define TW_LOGGED_RUN 0xffff
+
+/* Whether something may have run where an event of this type stands that is not recorded: what comes next need not follow what came before. */
+static inline int tw_event_breaks(uint32_t type)
+{
+	return type == TW_EVENT_GAP || type == TW_EVENT_WINDOW;
+}
+
+/* Likewise, and calls may have been made and returned: of those that were open nothing is known. */
+static inline int tw_event_breaks_calls(uint32_t type, const void *payload)
+{
+	return type == TW_EVENT_WINDOW || (type == TW_EVENT_GAP && ((const struct tw_gap *)payload)->kind == TW_GAP_STRETCH);
+}
 
 #endif

@@ -111,6 +111,10 @@ static void take_event(struct state *s, const struct tw_event *e)
 {
 	const struct tw_signal *signal = e->payload;
 	const struct tw_keyframe *k = e->payload;
+	if (tw_event_breaks_calls(e->type, e->payload)) {
+		s->out->n_frames = 0;
+		s->out->whole = 0;
+	}
 	switch (e->type) {
 	case TW_EVENT_SIGNAL:
 		push(s, (struct tw_back_frame){.pc = signal->pc, .signal = signal->number});

@@ -362,6 +362,11 @@ static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t 
 	case TW_LOG_GAP:
 		arrive_from_nowhere(f, TW_ARRIVAL_WILD);
 		break;
+	case TW_LOG_BREAK: /* who has called the code that runs next is known when that returns */
+		arrive_from_nowhere(f, TW_ARRIVAL_JUMP);
+		tw_callstack_finish(&f->stack);
+		error = tw_callstack_begin(&f->stack, NULL);
+		break;
 	case TW_LOG_STACK: /* frames below it are gone, whatever was not recorded */
 		if (*w)
 			tw_callstack_return(&f->stack, *w - 1);

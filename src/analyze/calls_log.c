@@ -134,6 +134,8 @@ static int put_event(struct tw_calls_log *l, const struct tw_event *e)
 	const struct tw_fork *fork = e->payload;
 	const uint64_t clone_thread = 0x10000;
 	int error;
+	if (tw_event_breaks_calls(e->type, e->payload))
+		return put_mark(l, TW_LOG_BREAK, 0);
 	switch (e->type) {
 	case TW_EVENT_SIGNAL:
 		return put_mark(l, TW_LOG_SIGNAL, 0);

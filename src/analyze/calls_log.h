@@ -22,12 +22,12 @@
  *   THREAD      serial number; 1 if its beginning is in the log, process, thread
  *   BLOCK       descriptor; index of the block; instructions executed; number of counts; counts; the slots read and written last, of the block's last instruction
  *   REFS        more references of the block before: number of counts; counts; slots read and written last; the instruction they are of
- *   SIGNAL, SIGRETURN, GAP
+ *   SIGNAL, SIGRETURN, GAP, BREAK (a gap after which other calls may be open)
  *   STACK       the stack pointer
  *   FORK        process, thread of the child
  */
 #define TW_LOG_MARK 0u
-enum tw_log_mark { TW_LOG_THREAD, TW_LOG_BLOCK, TW_LOG_REFS, TW_LOG_SIGNAL, TW_LOG_SIGRETURN, TW_LOG_GAP, TW_LOG_STACK, TW_LOG_FORK };
+enum tw_log_mark { TW_LOG_THREAD, TW_LOG_BLOCK, TW_LOG_REFS, TW_LOG_SIGNAL, TW_LOG_SIGRETURN, TW_LOG_GAP, TW_LOG_BREAK, TW_LOG_STACK, TW_LOG_FORK };
 
 /* References of one instruction. */
 struct tw_log_count {

@@ -284,7 +284,7 @@ static int take_runs(struct state *s, const struct tw_block_run *run, size_t n)
 static int has_gaps(const struct tw_batch *b)
 {
 	for (size_t i = 0; i < b->n_events; i++)
-		if (b->events[i].type == TW_EVENT_GAP)
+		if (tw_event_breaks(b->events[i].type))
 			return 1;
 	return 0;
 }
@@ -295,7 +295,7 @@ static int take_with_gaps(struct state *s, const struct tw_batch *b)
 	size_t done = 0;
 	int error = 0;
 	for (size_t i = 0; i < b->n_events && !error; i++) {
-		if (b->events[i].type != TW_EVENT_GAP)
+		if (!tw_event_breaks(b->events[i].type))
 			continue;
 		error = take_runs(s, runs + done, b->events[i].block - done);
 		done = b->events[i].block;

@@ -291,7 +291,7 @@ static int cut_here(struct state *s, struct walk *w)
 {
 	int cut = 0;
 	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block; w->event++) {
-		if (w->b->events[w->event].type != TW_EVENT_GAP)
+		if (!tw_event_breaks(w->b->events[w->event].type))
 			continue;
 		s->seen |= w->block > 0;
 		cut_stream(s);

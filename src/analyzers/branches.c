@@ -176,7 +176,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_SIGNAL)
 		return decide(s, ((const struct tw_signal *)e->payload)->pc);
-	if (e->type == TW_EVENT_GAP || e->type == TW_EVENT_WINDOW)
+	if (tw_event_breaks(e->type))
 		s->descriptor = NULL;
 	return 0;
 }

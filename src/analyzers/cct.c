@@ -51,6 +51,7 @@ struct state {
 	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
 	uint64_t last_ref; /* address of its last reference; 0: none */
 	uint64_t back;     /* address behind it */
+	int is_resumed;    /* what begins next has been called, if it has, before that was recorded */
 	int in_handler;    /* a signal's handler has begun, and its frame awaits its place on the stack */
 };
 
@@ -65,7 +66,15 @@ static void forget_stacks(struct state *s)
 	}
 	s->last = TW_CONTEXT_NONE;
 	s->segment = TW_SEGMENT_NONE;
+	s->is_resumed = 0;
 	s->in_handler = 0;
+}
+
+/* Nothing is known of the calls that are open from here on. */
+static void resume(struct state *s)
+{
+	forget_stacks(s);
+	s->is_resumed = 1;
 }
 
 static void free_state(struct state *s)
@@ -182,6 +191,25 @@ static int take_back(struct state *s, struct aside *a, size_t end)
 	return error;
 }
 
+/* The first block of a thread, or the first after something that was not recorded: the frame at the bottom is that of its function. */
+static int push_bottom(struct state *s, uint32_t block)
+{
+	uint32_t node = tw_contexts_node(&s->tree, TW_CONTEXT_NONE, TW_CONTEXT_NONE, block);
+	if (node != TW_CONTEXT_NONE)
+		s->tree.nodes[node].calls += !s->is_resumed;
+	s->is_resumed = 0;
+	return push_node(s, node, UINT64_MAX, 0);
+}
+
+/* The function at the bottom returns to its caller, which was called before that was recorded. */
+static void leave_bottom(struct state *s)
+{
+	if (s->n_frames != 1)
+		return;
+	s->n_frames = 0;
+	s->is_resumed = 1;
+}
+
 /* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
 static int return_aside(struct state *s, uint64_t slot)
 {
@@ -191,10 +219,11 @@ static int return_aside(struct state *s, uint64_t slot)
 			if (a->frames[i].slot == slot)
 				return take_back(s, a, i);
 	}
+	leave_bottom(s);
 	return 0;
 }
 
-/* A return took its address from `slot`. The first frame of a thread stays. */
+/* A return took its address from `slot`. */
 static int take_return(struct state *s, uint64_t slot)
 {
 	for (size_t i = s->n_frames; i-- > 1;) {
@@ -217,6 +246,7 @@ static void return_to(struct state *s, uint64_t pc)
 			return;
 		}
 	}
+	leave_bottom(s);
 }
 
 /* What is at or below a place on the stack that a call writes to is not there any more. */
@@ -236,18 +266,21 @@ static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc
 	int error = 0;
 	uint64_t slot = s->has_refs ? s->last_ref : 0;
 	if (s->last == TW_CONTEXT_NONE || !s->n_frames)
-		return push(s, TW_CONTEXT_NONE, TW_CONTEXT_NONE, block, UINT64_MAX, 0);
+		return push_bottom(s, block);
 	if (s->end == TW_END_RETURN) {
 		if (s->has_refs)
-			return take_return(s, slot);
-		return_to(s, pc);
+			error = take_return(s, slot);
+		else
+			return_to(s, pc);
+		if (!error && !s->n_frames)
+			error = push_bottom(s, block);
 	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
 		error = slot ? take_call(s, slot) : 0;
 		return error ? error : push_call(s, block, segment, slot);
 	}
-	return 0;
+	return error;
 }
 
 /* Whether the place on the stack of a block's return, call or neither is to be known. */
@@ -347,8 +380,12 @@ static int take_event(struct state *s, const struct tw_event *e)
 		s->frames[s->n_frames - 1].slot = ((const struct tw_keyframe *)e->payload)->regs[TW_RSP];
 		s->in_handler = 0;
 	}
-	if (e->type == TW_EVENT_SIGRETURN || e->type == TW_EVENT_GAP)
+	if (e->type == TW_EVENT_SIGRETURN || tw_event_breaks(e->type))
 		s->end = TW_END_FALL;
+	if (tw_event_breaks_calls(e->type, e->payload))
+		resume(s);
+	else if (e->type == TW_EVENT_GAP && !s->n_frames)
+		s->is_resumed = 1;
 	return 0;
 }
 
@@ -569,9 +606,10 @@ const struct tw_analyzer tw_analyzer_cct = {
     .end = end,
     .what = "calling-context tree: instructions and references; flame graphs",
     .help = "Inclusive are the instructions of a function in this context with those of all\n"
-            "that it called from there, exclusive its own. Threads and signal handlers are\n"
-            "roots. A jump from one function into another counts as a call; PLT stubs belong\n"
-            "to their callers. What is inlined belongs to the function it is inlined into.\n",
+            "that it called from there, exclusive its own. Threads, signal handlers\n"
+            "and what goes on after a gap in the recording are roots. A jump from one\n"
+            "function into another counts as a call; PLT stubs belong to their callers. What\n"
+            "is inlined belongs to the function it is inlined into.\n",
     .options = options,
     .needs = TW_NEEDS_FLOW,
     .scope = TW_SCOPE_THREADS,

@@ -186,7 +186,7 @@ static void begin_thread(struct tw_flow_trace *t, uint32_t thread)
 /* What a signal interrupted goes on as a run of its own. */
 static void take_event(struct tw_flow_trace *t, const struct tw_event *e)
 {
-	if (e->type == TW_EVENT_SIGNAL || e->type == TW_EVENT_SIGRETURN || e->type == TW_EVENT_GAP || e->type == TW_EVENT_WINDOW)
+	if (e->type == TW_EVENT_SIGNAL || e->type == TW_EVENT_SIGRETURN || tw_event_breaks(e->type))
 		t->start = t->last = 0;
 }
 

@@ -162,7 +162,8 @@ static void put_gap(struct tw_chunk *c)
 		struct tw_gap gap;
 		char text[(sizeof why + 7) / 8 * 8];
 	} events = {.keyframe_head = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof events.keyframe},
-	            .head = {TW_TAG_EVENT, TW_EVENT_GAP, sizeof events.gap + sizeof why}};
+	            .head = {TW_TAG_EVENT, TW_EVENT_GAP, sizeof events.gap + sizeof why},
+	            .gap = {.kind = TW_GAP_STRETCH}};
 	memcpy(events.text, why, sizeof why);
 	memcpy(c->e, &events, sizeof events);
 	c->n_e = sizeof events;

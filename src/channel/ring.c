@@ -117,7 +117,7 @@ static int write_gap(struct tw_writer *w, const struct kept *before, struct thre
 		struct tw_event_header head;
 		struct tw_gap gap;
 		char text[(sizeof why_dropped + 7) / 8 * 8];
-	} event = {{TW_TAG_EVENT, TW_EVENT_GAP, sizeof event.gap + sizeof why_dropped}, {0, 0}, ""};
+	} event = {{TW_TAG_EVENT, TW_EVENT_GAP, sizeof event.gap + sizeof why_dropped}, {TW_GAP_STRETCH, 0}, ""};
 	uint16_t tag = TW_TAG_EVENT;
 	memcpy(event.text, why_dropped, sizeof why_dropped);
 	const struct tw_chunk chunk = {

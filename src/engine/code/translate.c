@@ -248,7 +248,7 @@ static void keep_after_stores(struct fragment *f, const struct plan *p)
 
 static void tell_unrecorded(u64 pc)
 {
-	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+	static const struct tw_gap gap = {TW_GAP_WITHIN, 0};
 	char text[96];
 	tw_format(text, sizeof text, "the references of the tile instruction at %lx are not recorded", (unsigned long)pc);
 	tw_buffer_event(tw_thread_self(), TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);

@@ -319,7 +319,7 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 
 static void tell_native(struct thread *t, const char *why)
 {
-	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+	static const struct tw_gap gap = {TW_GAP_WITHIN, 0};
 	char text[256];
 	tw_format(text, sizeof text, "a program was executed natively, unrecorded: %s", why);
 	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);

@@ -202,7 +202,7 @@ static i64 install(struct thread *t, u64 flags, u64 args)
 
 static void tell_refused(struct thread *t)
 {
-	static const struct tw_gap gap = {TW_FAILURE_NONE, 0};
+	static const struct tw_gap gap = {TW_GAP_WITHIN, 0};
 	static const char why[] =
 	    "a seccomp filter with a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER) was refused: it cannot be run by the engine";
 	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, why, sizeof why);
