@@ -135,6 +135,7 @@ static void drain_until_ended(struct tw_collector *c)
 			checked = now;
 			told = ended;
 		} else if (!done) {
+			tw_output_prepare(c->output);
 			wait_for_bell(c, bell, wait);
 		}
 	}

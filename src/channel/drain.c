@@ -185,7 +185,8 @@ static void adopt(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
 	struct tw_drained *t = &c->thread[s];
-	if (!t->active) {
+	const int is_new = !t->active;
+	if (is_new) {
 		const uint64_t now = tw_machine_ns();
 		memset(t, 0, sizeof *t);
 		t->active = 1;
@@ -196,6 +197,8 @@ static void adopt(struct tw_collector *c, uint32_t s)
 	t->info.pid = slot->pid;
 	t->info.tid = slot->tid;
 	t->info.parent_pid = slot->parent_pid;
+	if (is_new)
+		tw_drain_descriptors(c, s); /* there may be many that were kept: while the program runs, and not at its end */
 }
 
 /* Takes what the thread of slot s has counted. `live`: it runs on. */

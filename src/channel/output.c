@@ -234,6 +234,8 @@ static void end_feed(struct tw_output *o)
 
 void tw_output_finish(struct tw_output *o, struct tw_output_result *result)
 {
+	if (o->has_scribe)
+		pthread_join(o->scribe, NULL);
 	end_lanes(o);
 	end_feed(o);
 	tw_output_write_up_to(o, o->described);

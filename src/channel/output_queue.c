@@ -144,6 +144,25 @@ void tw_output_age(struct tw_output *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+static void *write_descriptors(void *output)
+{
+	tw_output_write_new_descriptors(output);
+	return NULL;
+}
+
+void tw_output_prepare(struct tw_output *o)
+{
+	enum { MANY = 64 << 10 };
+	if (o->is_prepared || !o->spool || o->described < MANY)
+		return;
+	o->is_prepared = 1;
+	o->has_scribe = !pthread_create(&o->scribe, NULL, write_descriptors, o);
+	pthread_mutex_lock(&o->lock);
+	if (!o->n_lanes)
+		tw_output_lane_start(o);
+	pthread_mutex_unlock(&o->lock);
+}
+
 /* Gives the job to the feed too. Both have it then. */
 static void feed_job(struct tw_output *o, struct tw_job *job)
 {

@@ -34,6 +34,12 @@ int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, cons
 /* Nothing more comes of this thread. */
 void tw_output_thread_ends(struct tw_output *o, uint32_t serial);
 
+/*
+ * The drain loop calls it when it has nothing to do. Where many descriptors have come at once, as those that were kept do before anything has run, a thread begins to write them, and a lane is
+ * made: a short program has ended by the time that this is done.
+ */
+void tw_output_prepare(struct tw_output *o);
+
 /* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
 void tw_output_age(struct tw_output *o);
 

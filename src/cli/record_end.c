@@ -46,7 +46,9 @@ static void keep_names(const struct record *r)
 	const struct tw_name_store store = {tw_record_place_to_keep(r, place), tw_record_bytes_to_keep(r)};
 	if (!r->writer || r->names_later || r->learns_bare || r->sink == TW_SINK_COUNT || r->format == TW_FORMAT_NONE)
 		return;
-	int error = tw_names_keep(directory_path(r, dir), store.path ? &store : NULL);
+	const struct tw_name_store *kept = store.path ? &store : NULL;
+	const struct tw_recording *written = tw_writer_written(r->writer);
+	const int error = written ? tw_names_keep_of(written, kept) : tw_names_keep(directory_path(r, dir), kept);
 	if (error)
 		fprintf(stderr, "trackway: no names are kept with the recording: %s\n", tw_failure_sentence(error, why, sizeof why));
 }

@@ -40,6 +40,16 @@ static int is_stored(const struct record *r)
 	return r->writer && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
 }
 
+/* Encoding goes on for more than a moment after the program has ended: who asks for something meanwhile is answered. */
+static void tell_left(void *context, uint64_t left)
+{
+	const struct record *r = context;
+	if (left)
+		tw_asked_answer(r->asked);
+	if (!r->quiet)
+		tw_spooling_tell(left);
+}
+
 int tw_record_start_collector(struct record *r)
 {
 	char path[TW_KEEP_PATH];
@@ -55,7 +65,8 @@ int tw_record_start_collector(struct record *r)
 	    .burst = r->burst.in_ns,
 	    .ring = r->ring,
 	    .spool = r->spool_as_given || !is_stored(r) ? r->spool : tw_spooling_default(r->dir),
-	    .tell_left = r->quiet ? NULL : tw_spooling_tell,
+	    .tell_left = tell_left,
+	    .tell_context = r,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
 	    .order = r->order,
 	    .rest = r->rest,
@@ -182,7 +193,7 @@ int tw_record_run(struct record *r)
 	struct tw_aside_end end;
 	r->left = eventfd(0, EFD_CLOEXEC);
 	r->asked = tw_asked_begin(asked, r);
-	if (r->pid || r->wait_first || is_stored(r))
+	if (r->pid || r->wait_first)
 		tw_asked_answer(r->asked);
 	struct tw_progress *progress = r->progress && !r->quiet ? tw_progress_begin(r->collector) : NULL;
 	if (r->pid)

@@ -27,10 +27,9 @@ uint64_t tw_spooling_default(const char *dir)
 }
 
 /* What takes no longer than a moment is not told of. */
-void tw_spooling_tell(void *context, uint64_t left)
+void tw_spooling_tell(uint64_t left)
 {
 	static int told;
-	(void)context;
 	if (!isatty(STDERR_FILENO) || (!left && !told))
 		return;
 	if (left)

@@ -10,6 +10,6 @@
 uint64_t tw_spooling_default(const char *dir);
 
 /* So many bytes are left to be encoded, 0: none any more. On a terminal, a line that is renewed. */
-void tw_spooling_tell(void *context, uint64_t left);
+void tw_spooling_tell(uint64_t left);
 
 #endif

@@ -211,21 +211,27 @@ static int keep_all(struct tw_block_file *file, struct tw_symbols *s, const stru
 	return error;
 }
 
-int tw_names_keep(const char *dir, const struct tw_name_store *store)
+int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store)
 {
-	struct tw_recording *r;
 	struct tw_block_file *file = NULL;
-	int error = tw_recording_open(dir, &r);
-	if (error)
-		return error;
 	struct tw_symbols *s = tw_symbols_new(r);
-	error = s ? tw_block_file_create(r, TW_NAMES_FILE, &file) : TW_ERR_MEMORY;
+	int error = s ? tw_block_file_create(r, TW_NAMES_FILE, &file) : TW_ERR_MEMORY;
 	if (!error) {
 		error = keep_all(file, s, store);
 		int closing = tw_block_file_close(file, error);
 		error = error ? error : closing;
 	}
 	tw_symbols_free(s);
+	return error;
+}
+
+int tw_names_keep(const char *dir, const struct tw_name_store *store)
+{
+	struct tw_recording *r;
+	int error = tw_recording_open(dir, &r);
+	if (error)
+		return error;
+	error = tw_names_keep_of(r, store);
 	tw_recording_close(r);
 	return error;
 }

@@ -22,4 +22,7 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
  */
 int tw_names_keep(const char *dir, const struct tw_name_store *store);
 
+/* Likewise of a recording that is open; of one in memory (recording.h) its directory must be known. */
+int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store);
+
 #endif

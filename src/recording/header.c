@@ -511,3 +511,43 @@ void tw_header_free(struct tw_recording_info *info)
 	free(info->argv);
 	memset(info, 0, sizeof *info);
 }
+
+/* ---- copying ---- */
+
+static char *copy_text(const char *s)
+{
+	return strdup(s ? s : "");
+}
+
+static int copy_argv(struct tw_recording_info *to, const struct tw_recording_info *from)
+{
+	to->argc = 0;
+	to->argv = calloc((size_t)from->argc + 1, sizeof *to->argv);
+	if (!to->argv)
+		return TW_ERR_MEMORY;
+	for (; to->argc < from->argc; to->argc++) {
+		to->argv[to->argc] = copy_text(from->argv[to->argc]);
+		if (!to->argv[to->argc])
+			return TW_ERR_MEMORY;
+	}
+	return TW_OK;
+}
+
+int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *from)
+{
+	*to = *from;
+	to->complete = 0;
+	to->program = copy_text(from->program);
+	to->cwd = copy_text(from->cwd);
+	to->host = copy_text(from->host);
+	to->cpu = copy_text(from->cpu);
+	to->kernel = copy_text(from->kernel);
+	to->failure = copy_text(from->failure);
+	to->calls = copy_text(from->calls);
+	to->start_at = copy_text(from->start_at);
+	to->stop_at = copy_text(from->stop_at);
+	if (copy_argv(to, from) || !to->calls || !to->start_at || !to->stop_at || !to->program || !to->cwd || !to->host || !to->cpu ||
+	    !to->kernel || !to->failure)
+		return tw_fail(TW_ERR_MEMORY, "header");
+	return TW_OK;
+}

@@ -19,7 +19,7 @@ static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 	if (!row || !item)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	*item = row[d->number & 0xffff] = d;
-	return tw_value_map_add(r->values, NULL, d);
+	return r->values ? tw_value_map_add(r->values, NULL, d) : TW_OK;
 }
 
 static int add_descriptors(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)

@@ -337,6 +337,9 @@ struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored
 /* The directory that is written to, by which it can be opened though it is renamed; the writer's. */
 int tw_writer_directory(const struct tw_writer *w);
 
+/* What has been written so far as a recording without chunks, to which nothing may be added any more; the writer's. NULL: it is too much to be remembered, and is to be read. */
+const struct tw_recording *tw_writer_written(struct tw_writer *w);
+
 /* ---- names ---- */
 
 /* The names that are kept with a recording: bytes that names/kept.h makes and reads. They live as long as the recording. */

@@ -5,6 +5,7 @@
 #include "recording/reader_state.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
+#include "recording/written.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,7 @@ struct tw_writer {
 	struct tw_packer *packer;      /* for tw_writer_chunk; made when first used */
 	struct tw_recording_info info; /* strings belong to this */
 	struct tw_totals totals;
+	struct tw_written written;
 };
 
 /* ---- files ---- */
@@ -72,46 +74,9 @@ static int append(int fd, struct iovec *iov, int n, const char *name)
 
 /* ---- opening and closing ---- */
 
-static char *copy_text(const char *s)
-{
-	return strdup(s ? s : "");
-}
-
-static int copy_argv(struct tw_recording_info *to, const struct tw_recording_info *from)
-{
-	to->argc = 0;
-	to->argv = calloc((size_t)from->argc + 1, sizeof *to->argv);
-	if (!to->argv)
-		return TW_ERR_MEMORY;
-	for (; to->argc < from->argc; to->argc++) {
-		to->argv[to->argc] = copy_text(from->argv[to->argc]);
-		if (!to->argv[to->argc])
-			return TW_ERR_MEMORY;
-	}
-	return TW_OK;
-}
-
-int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *from)
-{
-	*to = *from;
-	to->complete = 0;
-	to->program = copy_text(from->program);
-	to->cwd = copy_text(from->cwd);
-	to->host = copy_text(from->host);
-	to->cpu = copy_text(from->cpu);
-	to->kernel = copy_text(from->kernel);
-	to->failure = copy_text(from->failure);
-	to->calls = copy_text(from->calls);
-	to->start_at = copy_text(from->start_at);
-	to->stop_at = copy_text(from->stop_at);
-	if (copy_argv(to, from) || !to->calls || !to->start_at || !to->stop_at || !to->program || !to->cwd || !to->host || !to->cpu ||
-	    !to->kernel || !to->failure)
-		return tw_fail(TW_ERR_MEMORY, "header");
-	return TW_OK;
-}
-
 static void free_writer(struct tw_writer *w)
 {
+	tw_written_end(&w->written);
 	free(w->block.at);
 	tw_packer_free(w->packer);
 	tw_value_map_free(w->values);
@@ -163,6 +128,7 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 		free_writer(w);
 		return error;
 	}
+	tw_written_begin(&w->written, &w->info, w->dir_fd);
 	*out = w;
 	return TW_OK;
 }
@@ -171,7 +137,7 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end)
 {
 	struct tw_recording_info *info = &w->info;
 	free(info->failure);
-	info->failure = copy_text(end->failure);
+	info->failure = strdup(end->failure ? end->failure : "");
 	info->complete = end->complete;
 	info->windows = end->windows;
 	info->dropped = end->dropped;
@@ -193,6 +159,11 @@ const struct tw_totals *tw_writer_totals(const struct tw_writer *w)
 int tw_writer_directory(const struct tw_writer *w)
 {
 	return w->dir_fd;
+}
+
+const struct tw_recording *tw_writer_written(struct tw_writer *w)
+{
+	return tw_written_recording(&w->written);
 }
 
 /* ---- the code file ---- */
@@ -222,7 +193,11 @@ int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t 
 	struct iovec iov[2] = {{&head, sizeof head}, {w->block.at, w->block.n}};
 	w->totals.code_raw += n;
 	w->totals.code_stored += sizeof head + w->block.n;
-	return append(w->code_fd, iov, 2, TW_CODE_FILE);
+	tw_written_block(&w->written, kind, raw, n);
+	error = append(w->code_fd, iov, 2, TW_CODE_FILE);
+	if (error)
+		tw_written_end(&w->written);
+	return error;
 }
 
 struct tw_value_map *tw_writer_values(struct tw_writer *w)
@@ -395,6 +370,8 @@ static int open_thread(struct tw_writer *w, const struct tw_thread_info *t, int 
 		error = mark_started(w, t->serial);
 	if (error)
 		close(*fd);
+	else
+		tw_written_thread(&w->written, t);
 	w->totals.threads++;
 	return error;
 }

@@ -331,6 +331,7 @@ static bool load(struct tw_store_entry *e, u32 claimant)
 	                  tw_table_claim(claimant, head.lead.claimed, head.lead.n_claimed, head.lead.number);
 	e->kept_id = head.lead.id;
 	e->kept_base = good ? tw_table_load((int)fd, head.lead.bytes, head.lead.descriptors) : 0;
+	tw_recorder.start.loaded = e->kept_base != 0;
 	tw_sys(__NR_close, fd, 0, 0);
 	return e->kept_base != 0;
 }

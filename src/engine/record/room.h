@@ -126,6 +126,7 @@ enum tw_status { TW_RECORDED = 0, TW_UPDATED = 1 };
 /* What the table of a program begins with that goes on with a snapshot, or may leave one (base/channel.h). */
 struct tw_table_start {
 	u32 base, entries, claimant;
+	bool loaded; /* this process has loaded the base, and the collector does not know yet */
 };
 
 /* What of the process is this room's. */

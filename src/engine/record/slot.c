@@ -145,6 +145,9 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	if (t->pid == t->tid)
 		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
+	if (tw_recorder.start.loaded) /* the collector takes what is in the base while the program runs */
+		tw_slot_ring();
+	tw_recorder.start.loaded = false;
 }
 
 void tw_slot_give_back(struct thread *t)

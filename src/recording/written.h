@@ -1,0 +1,27 @@
+/*
+ * What a writer has written of a recording, chunks apart, remembered as long as it is little: who wants to know it at the end need not read and unpack it again, which takes longer
+ * than many a short program.
+ */
+#ifndef TW_WRITTEN_H
+#define TW_WRITTEN_H
+
+#include "recording/recording.h"
+
+/* All zeros: nothing is remembered, and all may be called. */
+struct tw_written {
+	struct tw_recording *recording; /* NULL: it was too much, or there was no memory */
+	size_t bytes;
+	int is_built;
+};
+
+void tw_written_begin(struct tw_written *w, const struct tw_recording_info *info, int dir_fd);
+void tw_written_end(struct tw_written *w);
+
+/* A block of the code file, and the first chunk of a thread, have been written. */
+void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n);
+void tw_written_thread(struct tw_written *w, const struct tw_thread_info *thread);
+
+/* All of it as a recording without chunks, which may not grow any more; or NULL. It is the writer's. */
+const struct tw_recording *tw_written_recording(struct tw_written *w);
+
+#endif
