@@ -261,6 +261,86 @@ static int renew(struct tw_race_thread *t)
 	return tw_race_lines_renew(t->lines, tw_epoch_number(t->order->who, t->order->clock), t->locks);
 }
 
+/* ---- string instructions ---- */
+
+static inline int begins_string(const struct tw_ref_shape *r, size_t n)
+{
+	return n > 2 && r->pc == r[2].pc;
+}
+
+/* Accesses of one instruction, each right behind the one before, or right before it. */
+struct string {
+	uint64_t addr, bytes; /* all of them */
+	size_t n;
+};
+
+static int is_same(const struct tw_ref_shape *a, const struct tw_ref_shape *b)
+{
+	return a->pc == b->pc && a->size == b->size && a->type == b->type;
+}
+
+/* The string that begins with the first of n references; every `step`-th is of the instruction. */
+static struct string string_of(const struct tw_ref_shape *r, const uint64_t *addr, size_t n, size_t step)
+{
+	const uint64_t by = n > step && addr[step] < addr[0] ? -(uint64_t)r->size : r->size;
+	size_t k = 1;
+	while (k * step < n && is_same(r, &r[k * step]) && addr[k * step] == addr[(k - 1) * step] + by)
+		k++;
+	const uint64_t last = addr[(k - 1) * step];
+	return (struct string){last < addr[0] ? last : addr[0], k * r->size, k};
+}
+
+/* Is any of these bytes known to be accessed by atomic instructions? */
+static int has_marked(struct tw_race_state *s, struct tw_race_thread *t, const struct string *x)
+{
+	for (uint64_t line = x->addr & -(uint64_t)TW_EPOCH_LINE; line < x->addr + x->bytes; line += TW_EPOCH_LINE) {
+		const struct tw_epoch_line *l = line_of(s, t, line);
+		if (l && ((l->atomic | l->waited) & mask_of(line, x->addr, x->addr + x->bytes)))
+			return 1;
+	}
+	return 0;
+}
+
+static int check_string(struct tw_race_state *s, struct tw_race_thread *t, const struct string *x, const struct tw_ref_shape *r)
+{
+	const struct tw_epoch_access a = access_of(s, t, x->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0);
+	int error = 0;
+	if (t->fills && (r->type & (TW_READ | TW_WRITE)) == TW_WRITE)
+		return 0;
+	s->checked += x->n;
+	for (uint64_t line = x->addr & -(uint64_t)TW_EPOCH_LINE, end = x->addr + x->bytes; line < end && !error; line += TW_EPOCH_LINE) {
+		const uint64_t from = line > x->addr ? line : x->addr, to = end - line < TW_EPOCH_LINE ? end : line + TW_EPOCH_LINE;
+		if (!tw_race_lines_have(t->lines, from, (uint32_t)(to - from), r->type & TW_WRITE))
+			error = check_lines(s, t, from, to - from, a);
+	}
+	return error;
+}
+
+/*
+ * Takes a string, or two that take turns, one read and one written, as few accesses to lines: within an epoch their order does not matter. *taken: so many references; 0: they are none, or are to
+ * be looked at one by one.
+ */
+static int take_string(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref_shape *r, const uint64_t *addr, size_t n,
+                       size_t *taken)
+{
+	enum { LEAST = 4 };
+	const size_t step = n > 1 && is_same(r, &r[1]) ? 1 : 2;
+	struct string x[2] = {{0}};
+	*taken = 0;
+	if (n < LEAST * step || !is_same(r, &r[step]))
+		return 0;
+	for (size_t i = 0; i < step; i++) {
+		x[i] = string_of(r + i, addr + i, n - i, step);
+		if (x[i].n < LEAST || x[i].n != x[0].n || r[i].insn != r->insn || has_marked(s, t, &x[i]))
+			return 0;
+	}
+	int error = check_string(s, t, &x[0], r);
+	if (!error && step > 1)
+		error = check_string(s, t, &x[1], r + 1);
+	*taken = step * x[0].n;
+	return error;
+}
+
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done)
 {
@@ -270,6 +350,13 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 	for (; i < n && !error; i++) {
 		const struct tw_ref_shape *r = &shapes[i];
 		const uint64_t at = addr[i];
+		size_t taken = 0;
+		if (insns && !t->waiting.pc && tw_atomics_is_plain(&insns[r->insn]) && begins_string(r, n - i))
+			error = take_string(s, t, r, addr + i, n - i, &taken);
+		if (error || taken) {
+			i += taken ? taken - 1 : 0;
+			continue;
+		}
 		if (insns && tw_atomics_is_plain(&insns[r->insn]) && tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE)) {
 			if (t->waiting.pc && !insns[r->insn].leads)
 				end_waiting(t, at);

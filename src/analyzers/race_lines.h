@@ -10,8 +10,8 @@
 enum { TW_RACE_LINES = 16384, TW_RACE_LINE_BITS = 42 };
 
 struct tw_race_line {
-	uint64_t key;           /* number of the line, and above it the generation */
-	uint64_t read, written; /* a bit for each byte; what was written counts as read */
+	uint64_t key;     /* number of the line, and above it the generation */
+	uint64_t seen[2]; /* a bit for each byte: read, written; what was written counts as read */
 };
 
 /* All zeros has nothing. */
@@ -30,19 +30,38 @@ static inline int tw_race_lines_renew(struct tw_race_lines *l, uint64_t epoch, u
 	return l->of && l->epoch == epoch && l->locks == locks ? 0 : tw_race_lines_begin(l, epoch, locks);
 }
 
-/* Renewed before: does it have all of the access? */
-static inline int tw_race_lines_have(const struct tw_race_lines *l, uint64_t addr, uint32_t size, int write)
+/* What an access is like that is looked for. */
+struct tw_race_shape {
+	uint64_t mask; /* its lowest `size` bits */
+	uint32_t size;
+	uint32_t write; /* 0 or 1 */
+};
+
+static inline struct tw_race_shape tw_race_shape_of(uint32_t size, int write)
+{
+	return (struct tw_race_shape){size - 1 < 64 ? ~0ull >> (64 - size) : ~0ull, size, write != 0};
+}
+
+/* Renewed before: not 0 where it lacks bytes of the access; or where that does not lie in one line. */
+static inline uint64_t tw_race_lines_lack(const struct tw_race_lines *l, uint64_t addr, const struct tw_race_shape *shape)
 {
 	const struct tw_race_line *line = &l->of[addr / 64 % TW_RACE_LINES];
-	const uint64_t bits = ~0ull >> (64 - size) << addr % 64;
-	return line->key == (l->generation | addr << 16 >> 22) && addr % 64 + size <= 64 && size - 1 < 64 &&
-	       !(bits & ~(write ? line->written : line->read));
+	return (line->key ^ (l->generation | addr << 16 >> 22)) | (~line->seen[shape->write] & shape->mask << addr % 64) |
+	       (addr % 64 + shape->size - 1) >> 6;
+}
+
+/* Does it have all of the access, which may lie in two lines? */
+static inline int tw_race_lines_have(const struct tw_race_lines *l, uint64_t addr, uint32_t size, int write)
+{
+	const uint32_t here = 64 - (uint32_t)(addr % 64), first = size < here ? size : here;
+	const struct tw_race_shape a = tw_race_shape_of(first, write), b = tw_race_shape_of(size - first, write);
+	return !tw_race_lines_lack(l, addr, &a) && (size == first || !tw_race_lines_lack(l, addr + first, &b));
 }
 
 /* The line of this address has these bytes. */
 static inline void tw_race_lines_set(struct tw_race_lines *l, uint64_t addr, uint64_t read, uint64_t written)
 {
-	l->of[addr / 64 % TW_RACE_LINES] = (struct tw_race_line){l->generation | addr << 16 >> 22, read, written};
+	l->of[addr / 64 % TW_RACE_LINES] = (struct tw_race_line){l->generation | addr << 16 >> 22, {read, written}};
 }
 
 /* Nothing of what lies in [start, end) has been seen. */

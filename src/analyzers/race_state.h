@@ -1,5 +1,6 @@
 /*
- * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_turns.c says which thread is looked at further, races.c is the analyzer.
+ * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_blocks.c whose code
+ * runs, race_live.c takes batches as they come, race_turns.c says which thread is looked at further, races.c is the analyzer.
  */
 #ifndef TW_RACE_STATE_H
 #define TW_RACE_STATE_H
@@ -8,6 +9,7 @@
 #include "analyzers/ordering.h"
 #include "analyzers/postponed.h"
 #include "analyzers/race_lines.h"
+#include "analyzers/race_pieces.h"
 #include "analyzers/race_report.h"
 #include "analyzers/runtime_code.h"
 
@@ -26,21 +28,11 @@ struct tw_race_load {
 	int locked; /* by an instruction that reads and writes at once */
 };
 
-enum { TW_RACE_PAGES = 256, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
+enum { TW_RACE_PAGES = 2048, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
 
 struct tw_race_page {
 	uint64_t number;
 	struct tw_epoch_page *page;
-};
-
-/* What is known of all executions of a stretch. */
-struct tw_race_plan {
-	uint8_t made; /* 0: not yet */
-	uint8_t
-	    simple; /* its code is all of one owner, of one descriptor, and only its last block calls or returns; what it accesses, as far as that is looked at, is not known to be atomic */
-	uint8_t owner;  /* enum tw_code_owner */
-	uint8_t leaves; /* its last block calls or returns */
-	uint8_t runs;   /* before it was made */
 };
 
 struct tw_race_thread {
@@ -89,8 +81,7 @@ struct tw_race_state {
 	struct tw_race_thread *threads;
 	struct tw_race_lines *lines; /* of each thread */
 	size_t n_threads;
-	struct tw_race_plan *plans; /* by number of the stretch */
-	size_t plans_room;
+	struct tw_race_pieces pieces;
 	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
 	int has_regions;  /* a thread was stuck at one, or at a fork */
@@ -104,6 +95,12 @@ static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t pr
 		if (s->threaded[i] == program)
 			return 1;
 	return 0;
+}
+
+/* Is what the thread accesses now to be looked at? */
+static inline int tw_race_looks(const struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	return t->owner == TW_CODE_PROGRAM && !t->calling.in_closed && tw_race_is_threaded(s, t->order->program);
 }
 
 /* All return 0, TW_ERR_MEMORY, or what ended the run. */
@@ -135,6 +132,19 @@ int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const stru
 /* ---- race_events.c ---- */
 
 int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e);
+
+/* ---- race_blocks.c ---- */
+
+/* A block begins. *looks: what it accesses is to be looked at. t->stuck tells whether it may begin. */
+int tw_race_enter_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, int *looks);
+
+/* The block, the last that began, is done with: what it did to the stack of calls. `last`: the address of its last reference. */
+int tw_race_leave_block(struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last);
+
+/* ---- race_live.c ---- */
+
+/* A batch of a thread of which nothing is postponed. Where t->stuck tells that it did not come to the end, *left is what is left of it. */
+int tw_race_take_live(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b, struct tw_part *left);
 
 /* ---- race_turns.c ---- */
 

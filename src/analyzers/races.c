@@ -32,7 +32,7 @@ static void free_state(struct tw_race_state *s)
 		tw_race_lines_free(&s->lines[i]);
 	free(s->threads);
 	free(s->lines);
-	free(s->plans);
+	tw_race_pieces_free(&s->pieces);
 	free(s->threaded);
 	tw_calling_kinds_free(&s->kinds);
 	tw_runtime_code_free(&s->runtime);

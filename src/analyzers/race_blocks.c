@@ -1,0 +1,97 @@
+/*
+ * Blocks as they begin and end: whose code runs, and what the thread has called.
+ */
+#include "analyzers/race_state.h"
+
+/* The thread begins or ends a task: what lies below on its stack is not what it was. */
+static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;
+	if (t->lowest < top && top - low < TW_RACE_STACK)
+		tw_race_forget(s, t->order->program, low, top);
+}
+
+/* Does the C library call what the program is to run once? */
+static int begins_once(const struct tw_race_thread *t, enum tw_code_owner before)
+{
+	return before == TW_CODE_LIBRARY && t->end == TW_END_ICALL && t->calling.n &&
+	       t->calling.open[t->calling.n - 1].kind == TW_CALLED_ONCE;
+}
+
+/* Control has come from one's code to another's. */
+static int change_owner(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, enum tw_code_owner owner)
+{
+	const enum tw_code_owner before = t->owner;
+	int waits = 0;
+	t->owner = owner;
+	if (owner == TW_CODE_PROGRAM && begins_once(t, before))
+		return tw_ordering_begins_once(&s->ordering, t->order, t->calling.open[t->calling.n - 1].args[0]);
+	if (before != TW_CODE_OPENMP || owner != TW_CODE_PROGRAM || t->end != TW_END_ICALL)
+		return 0;
+	const uint32_t tasks = t->order->n_deferred;
+	int error = tw_ordering_comes(&s->ordering, t->order, run->pc, t->path.n, &waits);
+	if (t->order->n_deferred != tasks)
+		forget_below(s, t);
+	if (waits && !t->calling.n) {
+		t->owner = before;
+		t->stuck = TW_RACE_AT_REGION;
+		s->has_regions = 1;
+	}
+	return error;
+}
+
+/* Whose code made the call that is open, number i of the path. */
+static enum tw_code_owner caller_of(struct tw_race_state *s, const struct tw_race_thread *t, size_t i)
+{
+	return tw_runtime_code_at(&s->runtime, t->path.frames[i].back - 1, t->serial);
+}
+
+/* Does the C library, in the calls since the program's last, fill the buffer of a stream? */
+static int fills_stream(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	enum tw_code_owner owner = TW_CODE_LIBRARY;
+	for (size_t i = t->path.n; i-- > 0 && (owner == TW_CODE_LIBRARY || owner == TW_CODE_GIVEN);)
+		owner = caller_of(s, t, i);
+	return owner == TW_CODE_STREAM;
+}
+
+/* Whose a block is, on whose behalf it runs. */
+static enum tw_code_owner owner_of(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run)
+{
+	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, run, t->serial);
+	t->fills = owner == TW_CODE_GIVEN && fills_stream(s, t);
+	if (owner != TW_CODE_GIVEN)
+		return owner;
+	return t->path.n && caller_of(s, t, t->path.n - 1) == TW_CODE_OPENMP ? TW_CODE_OPENMP : TW_CODE_PROGRAM;
+}
+
+/* The library's code runs again. */
+static int go_on(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	const size_t who = t->order->who;
+	int error = tw_ordering_goes(&s->ordering, t->order, t->path.n);
+	if (t->order->who != who)
+		forget_below(s, t);
+	return error;
+}
+
+int tw_race_enter_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, int *looks)
+{
+	const enum tw_code_owner owner = owner_of(s, t, run);
+	int error = owner != t->owner ? change_owner(s, t, run, owner) : 0;
+	*looks = tw_race_looks(s, t);
+	if (error || t->stuck)
+		return error;
+	t->end = tw_descriptor_blocks(run->descriptor)[run->block].end;
+	return owner == TW_CODE_OPENMP ? go_on(s, t) : 0;
+}
+
+int tw_race_leave_block(struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last)
+{
+	if (t->end != TW_END_CALL && t->end != TW_END_ICALL && t->end != TW_END_RETURN)
+		return 0;
+	int error = tw_callpath_take(&t->path, run, &last, 1);
+	if (t->path.n && t->path.frames[t->path.n - 1].slot < t->lowest)
+		t->lowest = t->path.frames[t->path.n - 1].slot;
+	return error;
+}

@@ -1,0 +1,56 @@
+/*
+ * Stretches that stay (struct tw_stretch), divided for `races` into pieces: blocks one after another of one fragment and one owner's code, of which only the last may call or return. What is
+ * known of all their executions is found out once.
+ */
+#ifndef TW_RACE_PIECES_H
+#define TW_RACE_PIECES_H
+
+#include "analyzers/atomics.h"
+#include "analyzers/race_lines.h"
+#include "analyzers/runtime_code.h"
+
+struct tw_race_piece {
+	const struct tw_block_run *first, *last; /* its blocks */
+	size_t shapes;                           /* of its references: where they begin in struct tw_race_pieces */
+	uint32_t first_ref, n_refs;              /* in the stretch */
+	uint32_t n_blocks;
+	uint32_t last_refs; /* references of its last block */
+	uint8_t
+	    simple; /* the program's or the C library's own code, executed whole; what the program's accesses, as far as that is looked at, is not known to be atomic */
+	uint8_t owner;   /* enum tw_code_owner */
+	uint8_t leaves;  /* its last block calls or returns */
+	uint8_t end;     /* enum tw_end of its last block */
+	uint8_t is_last; /* of its stretch */
+};
+
+/* All zeros: no stretch is known. */
+struct tw_race_pieces {
+	struct {
+		uint32_t first; /* its first piece, and 1; 0: it has not been divided */
+		uint32_t runs;  /* before that */
+	} * of;                 /* by number of the stretch */
+	struct tw_race_piece *items;
+	struct tw_race_shape *shapes;
+	size_t of_room, n, room, n_shapes, shapes_room;
+};
+
+/* Who executes the stretch, and what is known of code. */
+struct tw_race_code {
+	struct tw_runtime_code *runtime;
+	struct tw_atomics *atomics;
+	uint32_t thread, image;
+};
+
+/* The first piece of a stretch that stays, valid until the next call; the others follow it. NULL: it is to be taken block by block. `addr`: of its references. */
+const struct tw_race_piece *tw_race_pieces_make(struct tw_race_pieces *p, const struct tw_race_code *code, const struct tw_stretch *st,
+                                                const uint64_t *addr);
+
+/* The same of one that has been divided. */
+static inline const struct tw_race_piece *tw_race_pieces_have(const struct tw_race_pieces *p, const struct tw_stretch *st)
+{
+	return st->number < p->of_room && p->of[st->number].first ? &p->items[p->of[st->number].first - 1] : NULL;
+}
+
+void tw_race_pieces_free(struct tw_race_pieces *p);
+
+#endif
