@@ -1,11 +1,11 @@
 #include "replay/ordered.h"
 #include "recording/recording.h"
+#include "replay/coroutine.h"
 #include "replay/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 enum { STACK_BYTES = 1 << 18 };
 
@@ -19,7 +19,7 @@ struct source {
 	struct tw_walk *walk;
 	struct tw_coded_chunk coded;
 	void *stack;
-	ucontext_t context;
+	struct tw_coroutine here;
 	const struct tw_batch *batch; /* the next one; NULL: there is none any more */
 	int answer;                   /* what became of the one before */
 	int result;                   /* of all, when it has ended */
@@ -31,10 +31,10 @@ struct ordered {
 	const struct tw_analyzer *analyzer;
 	struct tw_programs *programs;
 	void *state;
-	ucontext_t context;      /* of who decides which thread goes on */
-	struct source *sources;  /* by the time at which they begin */
-	size_t n_sources, begun; /* so many have begun */
-	struct source **heap;    /* those that run, the one whose batch begins first in front */
+	struct tw_coroutine here; /* who decides which thread goes on */
+	struct source *sources;   /* by the time at which they begin */
+	size_t n_sources, begun;  /* so many have begun */
+	struct source **heap;     /* those that run, the one whose batch begins first in front */
 	size_t n_heap;
 };
 
@@ -57,7 +57,7 @@ static int hand_over(void *context, const struct tw_batch *b)
 	struct source *s = context;
 	note_time(s, b);
 	s->batch = b;
-	swapcontext(&s->context, &s->o->context);
+	tw_coroutine_switch(&s->here, &s->o->here);
 	return s->answer;
 }
 
@@ -80,15 +80,15 @@ static int walk_chunk(struct source *s, size_t chunk)
 	return options->damage(options->context, s->thread, chunk, error);
 }
 
-static void run_thread(unsigned high, unsigned low)
+static void run_thread(void *arg)
 {
-	struct source *s = (struct source *)(uintptr_t)((uint64_t)high << 32 | low);
+	struct source *s = arg;
 	size_t n_chunks = tw_recording_thread(s->o->recording, s->thread)->n_chunks;
 	for (size_t chunk = 0; chunk < n_chunks && !s->result; chunk++)
 		if (is_selected(s->o, s->thread, chunk))
 			s->result = walk_chunk(s, chunk);
 	s->batch = NULL;
-	swapcontext(&s->context, &s->o->context);
+	tw_coroutine_switch(&s->here, &s->o->here);
 }
 
 static int start_thread(struct source *s)
@@ -102,11 +102,9 @@ static int start_thread(struct source *s)
 	};
 	s->walk = tw_walk_new(&options);
 	s->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!s->walk || s->stack == MAP_FAILED || getcontext(&s->context))
+	if (!s->walk || s->stack == MAP_FAILED)
 		return tw_fail(TW_ERR_MEMORY, "thread %zu", s->thread);
-	s->context.uc_stack.ss_sp = s->stack;
-	s->context.uc_stack.ss_size = STACK_BYTES;
-	makecontext(&s->context, (void (*)(void))run_thread, 2, (unsigned)((uintptr_t)s >> 32), (unsigned)(uintptr_t)s);
+	tw_coroutine_init(&s->here, s->stack, STACK_BYTES, run_thread, s);
 	return 0;
 }
 
@@ -148,7 +146,7 @@ static void sift_up(struct ordered *o, size_t i)
 static void go_on(struct source *s, int answer)
 {
 	s->answer = answer;
-	swapcontext(&s->o->context, &s->context);
+	tw_coroutine_switch(&s->o->here, &s->here);
 }
 
 /* Begins the threads whose turn could come next. */
