@@ -6,6 +6,7 @@
 #include "cli/how_far.h"
 #include "cli/options.h"
 #include "import/profile.h"
+#include "names/absent.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -139,6 +140,18 @@ static int print_svg(const struct blocks *b, const struct tw_blocks_report *r)
 	return error;
 }
 
+/* There is nothing to draw of a function: why. */
+static int tell_absent(const struct blocks *b)
+{
+	struct tw_absent absent;
+	int error = tw_absent_look(b->recording, b->graph.function, NULL, &absent);
+	char *sentence = error ? NULL : tw_absent_sentence(&absent, b->graph.function);
+	error = sentence ? tw_fail(TW_ERR_SYSTEM, "%s", sentence) : TW_ERR_MEMORY;
+	tw_absent_free(&absent);
+	free(sentence);
+	return error;
+}
+
 static int print(const struct blocks *b, const struct tw_blocks_report *r)
 {
 	int error = 0;
@@ -163,6 +176,8 @@ static int print(const struct blocks *b, const struct tw_blocks_report *r)
 		tw_blocks_superblocks(stdout, r, &b->paths);
 		break;
 	}
+	if (error > 0)
+		error = tell_absent(b);
 	return error ? failed(b, error) : 0;
 }
 

@@ -67,21 +67,6 @@ static void put_life(const struct tw_page *p, struct tw_compact *c, const struct
 	tw_compact_number(c, NULL, ns_of(p, tw_story_time(p->story, t->serial, t->totals.insns)));
 }
 
-/* The program that a thread runs: the one that it, or a thread of the same program, began with; else that of the process it was forked from. */
-static const char *program_of(const struct tw_page *p, const struct tw_thread_info *t)
-{
-	const struct tw_recording *r = p->recording;
-	const uint32_t first = tw_process_program(p->context, t->serial);
-	for (size_t i = 0; i < p->story->n_events; i++)
-		if (p->story->events[i].kind == TW_STORY_PROGRAM && p->story->events[i].thread == first)
-			return tw_base_name(p->story->events[i].text);
-	for (size_t i = 0; i < tw_recording_n_processes(r); i++)
-		if (tw_recording_process(r, i)->pid == t->parent_pid)
-			return tw_base_name(tw_recording_process(r, i)->program);
-	size_t own = tw_recording_process_of(r, tw_recording_find_thread(r, t->serial));
-	return own < tw_recording_n_processes(r) ? tw_base_name(tw_recording_process(r, own)->program) : "";
-}
-
 static void put_threads(const struct tw_page *p, struct tw_compact *c)
 {
 	const struct tw_recording *r = p->recording;
@@ -95,7 +80,7 @@ static void put_threads(const struct tw_page *p, struct tw_compact *c)
 		put_life(p, c, t);
 		tw_compact_number(c, NULL, t->totals.insns);
 		tw_compact_number(c, NULL, t->totals.refs);
-		tw_compact_text(c, NULL, program_of(p, t));
+		tw_compact_text(c, NULL, tw_base_name(tw_recording_program(p->recording, t)));
 		tw_compact_close(c, ']');
 	}
 	tw_compact_close(c, ']');

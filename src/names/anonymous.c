@@ -1,6 +1,7 @@
 #include "names/anonymous.h"
+#include "analyze/flow.h"
 #include "analyze/mappings.h"
-#include "names/places.h"
+#include "recording/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,36 +27,27 @@ static const char *kind_of(const struct tw_mapping *m)
 	}
 }
 
-/* What a process ran last. */
-static const char *program_of(const struct tw_recording *r, uint32_t pid)
+static int add(struct tw_anonymous *a, const struct tw_places *p, const struct tw_mapping *m)
 {
-	for (size_t i = tw_recording_n_processes(r); i-- > 0;) {
-		const struct tw_process *p = tw_recording_process(r, i);
-		if (p->pid == pid && p->program[0])
-			return p->program;
-	}
-	return tw_recording_info(r)->program;
-}
-
-static int add(struct tw_anonymous *a, const struct tw_recording *r, const struct tw_mapping *m)
-{
+	const struct tw_thread_info *by = tw_recording_thread(p->recording, m->thread);
+	const char *program = by ? tw_recording_program(p->recording, by) : "";
 	char *label;
-	if (asprintf(&label, "[%s %s]", kind_of(m), tw_base_name(program_of(r, m->pid))) < 0)
+	if (asprintf(&label, "[%s %s]", kind_of(m), tw_base_name(*program ? program : tw_recording_info(p->recording)->program)) < 0)
 		return 0;
-	a->items[a->n++] = (struct tw_anonymous_span){m->address, m->end, m->pid, label};
+	a->items[a->n++] = (struct tw_anonymous_span){m->address, m->end, m->pid, by ? p->image_of[m->thread] : TW_NO_INDEX, label};
 	return 1;
 }
 
-int tw_anonymous_find(const struct tw_recording *r, struct tw_anonymous *out)
+int tw_anonymous_find(const struct tw_places *p, struct tw_anonymous *out)
 {
 	struct tw_mappings mappings;
 	*out = (struct tw_anonymous){0};
-	int ok = !tw_mappings_read(r, &mappings);
+	int ok = !tw_mappings_read(p->recording, &mappings);
 	out->items = ok ? calloc(mappings.n + 1, sizeof *out->items) : NULL;
 	ok &= out->items != NULL;
 	for (size_t i = 0; ok && i < mappings.n; i++)
 		if (mappings.items[i].prot & PROT_EXEC && kind_of(&mappings.items[i]))
-			ok = add(out, r, &mappings.items[i]);
+			ok = add(out, p, &mappings.items[i]);
 	tw_mappings_free(&mappings);
 	return ok;
 }
@@ -69,8 +61,10 @@ void tw_anonymous_free(struct tw_anonymous *a)
 
 const struct tw_anonymous_span *tw_anonymous_at(const struct tw_anonymous *a, uint32_t pid, uint64_t pc)
 {
-	for (size_t i = a->n; i-- > 0;)
-		if (a->items[i].pid == pid && pc >= a->items[i].start && pc < a->items[i].end)
-			return &a->items[i];
+	for (size_t i = a->n; i-- > 0;) {
+		const struct tw_anonymous_span *s = &a->items[i];
+		if ((s->pid == pid || TW_SYMBOLS_IMAGE(s->image) == pid) && pc >= s->start && pc < s->end)
+			return s;
+	}
 	return NULL;
 }

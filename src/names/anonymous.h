@@ -4,11 +4,11 @@
 #ifndef TW_ANONYMOUS_H
 #define TW_ANONYMOUS_H
 
-#include <trackway/recording.h>
+#include "names/places.h"
 
 struct tw_anonymous_span {
 	uint64_t start, end;
-	uint32_t pid;
+	uint32_t pid, image;
 	char *label; /* the same for all spans of a kind and program */
 };
 
@@ -18,10 +18,10 @@ struct tw_anonymous {
 };
 
 /* Finds the mappings without a file that could be executed at some time. 0: no memory; tw_anonymous_free in any case. */
-int tw_anonymous_find(const struct tw_recording *r, struct tw_anonymous *out);
+int tw_anonymous_find(const struct tw_places *p, struct tw_anonymous *out);
 void tw_anonymous_free(struct tw_anonymous *a);
 
-/* What covers pc in a process; the newest where several did. NULL: nothing is known. */
+/* What covers pc in a process or image (places.h); the newest where several did. NULL: nothing is known. */
 const struct tw_anonymous_span *tw_anonymous_at(const struct tw_anonymous *a, uint32_t pid, uint64_t pc);
 
 #endif

@@ -295,13 +295,13 @@ static void name_by_address(struct tw_names *n, const struct place *p, uint32_t 
 static const struct tw_anonymous_span *find_mapping(struct tw_names *n, uint32_t pid, uint64_t pc)
 {
 	pthread_mutex_lock(&n->lock);
-	if (!n->has_anonymous && !tw_anonymous_find(n->recording, &n->anonymous)) {
+	if (!n->has_anonymous && !tw_anonymous_find(&n->places, &n->anonymous)) {
 		tw_anonymous_free(&n->anonymous);
 		n->anonymous = (struct tw_anonymous){0};
 	}
 	n->has_anonymous = 1;
 	pthread_mutex_unlock(&n->lock);
-	return tw_anonymous_at(&n->anonymous, tw_places_pid(&n->places, pid), pc);
+	return tw_anonymous_at(&n->anonymous, pid, pc);
 }
 
 /* Code that a process made begins at its mapping, or behind a function that has a name, or where a call leads. */

@@ -64,6 +64,22 @@ struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid,
 	return NULL;
 }
 
+const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread)
+{
+	enum { GENERATIONS = 64 };
+	const struct tw_process *q = tw_processes_find(p, pid, thread);
+	for (int k = 0; k < GENERATIONS && q; k++) {
+		for (size_t i = p->n_executed; i-- > 0;) {
+			const struct tw_executed *e = &p->executed[i];
+			if (e->pid == q->pid && e->thread >= q->first_thread && e->thread <= thread)
+				return e->program;
+		}
+		thread = q->first_thread;
+		q = q->parent_pid ? tw_processes_find(p, q->parent_pid, thread) : NULL;
+	}
+	return "";
+}
+
 /* A process goes on with its parent's program until it executes one. */
 static struct tw_process *add_process(struct tw_processes *p, const struct tw_file_note *note)
 {
@@ -80,9 +96,10 @@ static struct tw_process *add_process(struct tw_processes *p, const struct tw_fi
 	return q;
 }
 
-static void take_program(struct tw_process *q, const struct tw_file_note *note, const char **words)
+static void take_program(struct tw_processes *p, struct tw_process *q, const struct tw_file_note *note, const char **words)
 {
 	const char *text = (const char *)(note + 1);
+	p->executed[p->n_executed++] = (struct tw_executed){note->pid, note->thread, text};
 	q->program = text;
 	q->argv = words;
 	q->n_programs++;
@@ -98,7 +115,7 @@ static void apply(struct tw_processes *p, const struct tw_file_note *note, const
 	if (!q)
 		q = add_process(p, note);
 	if (note->kind == TW_NOTE_PROGRAM) {
-		take_program(q, note, *words);
+		take_program(p, q, note, *words);
 		*words += note->n_args + 1;
 	} else if (note->kind == TW_NOTE_END) {
 		q->ended = 1;
@@ -115,7 +132,8 @@ int tw_processes_build(struct tw_processes *p)
 		n_words += p->note[i].note->kind == TW_NOTE_PROGRAM ? (size_t)p->note[i].note->n_args + 1 : 0;
 	p->words = malloc((n_words + 1) * sizeof *p->words);
 	p->process = malloc(p->n_notes * sizeof *p->process);
-	if (!p->words || !p->process)
+	p->executed = malloc(p->n_notes * sizeof *p->executed);
+	if (!p->words || !p->process || !p->executed)
 		return tw_fail(TW_ERR_MEMORY, "processes");
 	const char **words = p->words;
 	qsort(p->note, p->n_notes, sizeof *p->note, by_time);
@@ -129,6 +147,7 @@ int tw_processes_build(struct tw_processes *p)
 void tw_processes_free(struct tw_processes *p)
 {
 	free(p->process);
+	free(p->executed);
 	free(p->words);
 	free(p->note);
 }

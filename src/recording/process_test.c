@@ -56,6 +56,10 @@ static void test_family(void)
 	CHECK(tw_processes_find(&p, 11, 2) == &p.process[1]);
 	CHECK(tw_processes_find(&p, 11, 3) == &p.process[2]);
 	CHECK(!tw_processes_find(&p, 99, 3));
+	SAME_TEXT(tw_processes_program(&p, 10, 0), "/bin/sh");
+	SAME_TEXT(tw_processes_program(&p, 11, 2), "/bin/ls");
+	SAME_TEXT(tw_processes_program(&p, 11, 3), "/bin/sh"); /* its parent's */
+	SAME_TEXT(tw_processes_program(&p, 99, 3), "");
 	tw_processes_free(&p);
 	for (size_t i = 0; i < n; i++)
 		free(note[i]);

@@ -239,6 +239,11 @@ size_t tw_recording_process_of(const struct tw_recording *r, size_t thread)
 	return p ? (size_t)(p - r->processes.process) : r->processes.n;
 }
 
+const char *tw_recording_program(const struct tw_recording *r, const struct tw_thread_info *thread)
+{
+	return tw_processes_program(&r->processes, thread->pid, thread->serial);
+}
+
 size_t tw_recording_n_problems(const struct tw_recording *r)
 {
 	return r->problems.n;

@@ -232,10 +232,18 @@ struct ZSTD_CCtx_s;
 int tw_compress(struct ZSTD_CCtx_s *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level);
 /* ---- processes ---- */
 
+/* A thread began as a program. */
+struct tw_executed {
+	uint32_t pid, thread;
+	const char *program;
+};
+
 /* What notes add up to; the reader's. */
 struct tw_processes {
 	struct tw_process *process;
 	size_t n;
+	struct tw_executed *executed; /* in the order of time */
+	size_t n_executed;
 	struct tw_ordered_note *note; /* until tw_processes_build */
 	size_t n_notes, room;
 	const char **words; /* of all argument vectors */
@@ -248,6 +256,10 @@ void tw_processes_free(struct tw_processes *p);
 
 /* The last process of this pid whose first thread is not after `thread`, or NULL. */
 struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid, uint32_t thread);
+
+/* The program that thread number `thread` (serial) of this process runs: what the process, or the one that it was forked from, had executed by then. "": not known. */
+const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread);
+const char *tw_recording_program(const struct tw_recording *r, const struct tw_thread_info *thread);
 
 /* ---- a recording that is in memory only ---- */
 

@@ -44,7 +44,7 @@ struct tw_graph_options {
 	uint64_t most;        /* only so many of the hottest blocks; 0: all */
 };
 
-/* The control-flow graph of the static blocks. 0, or a negative enum tw_error: no memory, or no block of that function ran. */
+/* The control-flow graph of the static blocks. 0; 1: no block of that function ran; or TW_ERR_MEMORY. */
 int tw_blocks_graph(FILE *f, const struct tw_blocks_report *r, const struct tw_graph_options *options);
 
 #endif

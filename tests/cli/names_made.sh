@@ -2,8 +2,10 @@
 . "$(dirname "$0")/../lib.sh"
 need_command python3
 cat >maker.c <<'END_C'
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 typedef void called(void);
 /* sub $8, %rsp; mov $1000, %ecx; 1: dec %ecx; jnz 1b; call *%rdi; add $8, %rsp; ret */
 static const unsigned char code[] = {0x48, 0x83, 0xec, 8, 0xb9, 0xe8, 3, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0xff, 0xd7, 0x48, 0x83, 0xc4, 8, 0xc3};
@@ -19,7 +21,12 @@ int main(int argc, char **argv)
 	((void (*)(called *))(made + 256))(quiet);
 	((void (*)(called *))(variables + 64))(quiet);
 	((void (*)(called *))(made + 256))(argc > 1 ? crash : quiet);
-	return argv[0] == NULL;
+	char *next = getenv("NEXT");
+	if (!next)
+		return 0;
+	unsetenv("NEXT");
+	execl(next, next, NULL);
+	return 1;
 }
 END_C
 cc -O1 -g -o maker maker.c
@@ -38,3 +45,12 @@ grep -qE ' 1  \[code in variables of maker\]\+0x[0-9a-f]+040$' out || fail "func
 recorded ./maker crash
 "$TW" report recording.tw >out || fail "report of a crash"
 grep -A4 'died of SIGSEGV' out | grep -q '\[JIT code of maker\]+0x' || fail "call path: $(grep -A5 'died of' out)"
+
+# A process that executes another program: each has its own code.
+cp maker second
+NEXT=./second recorded ./maker
+"$TW" report -n 0 recording.tw >out || fail "report of two programs"
+for program in maker second; do
+	grep -qE " 2  \[JIT code of $program\]\+0x[0-9a-f]+100\$" out || fail "two programs: $(grep -i 'jit\|anon' out)"
+	grep -qE " 1  \[code in variables of $program\]\+0x[0-9a-f]+040\$" out || fail "two programs: $(grep -i 'variables\|anon' out)"
+done

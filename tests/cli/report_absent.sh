@@ -43,6 +43,13 @@ other=does_run
 "$TW" report --csv recording.tw | grep -q ',other_name,' || other=other_name
 says "$other is another name of" --function $other
 
+# A graph of it is an error, for the same reason.
+"$TW" blocks --dot --function never_run recording.tw >out 2>err && fail "blocks --dot never_run: status 0"
+grep -q 'never_run is in idle (idle.c:3), and was not executed$' err || fail "blocks --dot never_run: $(cat err)"
+"$TW" blocks --dot --function does_rum recording.tw >out 2>err && fail "blocks --dot does_rum: status 0"
+grep -q 'there is no function does_rum; names like it: does_run$' err || fail "blocks --dot does_rum: $(cat err)"
+"$TW" blocks --dot --function does_run recording.tw | grep -q '^digraph' || fail "blocks --dot does_run"
+
 # For programs a row of zeros, with where it is.
 "$TW" report --csv --function never_run recording.tw >out || fail "--csv"
 [ "$(wc -l <out)" = 2 ] && grep -qE '^(0,){9}never_run,idle,0x[0-9a-f]+,idle.c,3,$' out || fail "--csv: $(cat out)"
