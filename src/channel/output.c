@@ -4,6 +4,7 @@
 #include "channel/output_jobs.h"
 #include "channel/output_lane.h"
 #include "channel/output_queue.h"
+#include "channel/output_space.h"
 #include "channel/output_state.h"
 #include "channel/output_write.h"
 
@@ -206,6 +207,7 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	o->ring = is_ring ? tw_ring_new(&options->ring) : NULL;
 	int error = is_ring && !o->ring ? tw_fail(TW_ERR_MEMORY, "--ring") : tw_output_make_jobs(o);
 	o->most_lanes = count_lanes(options);
+	tw_output_space_begin(o);
 	if (!error && o->options.feed) {
 		int why = pthread_create(&o->returns, NULL, take_returns, o);
 		error = why ? tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why)) : TW_OK;

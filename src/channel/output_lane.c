@@ -190,7 +190,7 @@ static int take_apart(struct tw_lane *l, struct tw_job *job)
 	c->first_block = o->order[c->thread].blocks + l->sums.blocks;
 	c->first_ref = o->order[c->thread].refs + l->sums.refs;
 	pthread_mutex_unlock(&o->lock);
-	l->encoded = packer_of(l) && tw_output_stores(o) && !o->options.check;
+	l->encoded = packer_of(l) && tw_output_keeps(o, l->open) && !o->options.check;
 	error = l->encoded ? tw_demux_encode(o->options.demux, &in, c, tw_packer_encoder(packer_of(l)))
 	                   : tw_demux_buffer(o->options.demux, &in, c);
 	if (!c->n_c) {
@@ -239,7 +239,7 @@ static void do_job(struct tw_lane *l, struct tw_job *job)
 	count(l, job);
 	l->descriptors = job->descriptors;
 	l->pieces++;
-	if (!packer_of(l) || !tw_output_stores(o))
+	if (!packer_of(l) || !tw_output_keeps(o, l->open))
 		return;
 	struct tw_chunk piece = job->chunk;
 	if (job->spooled && l->encoded)
@@ -256,6 +256,7 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 	l->open_sequence = job->chunk.sequence;
 	l->pieces = 0;
 	l->sums = (struct tw_totals){0};
+	l->bytes = 0;
 	take_place(l);
 	if (packer_of(l))
 		tw_packer_begin(packer_of(l));
@@ -299,22 +300,32 @@ static struct tw_chunk_order wait_for_turn(struct tw_lane *l)
 	return order;
 }
 
+/* Under `writing`. */
+static void note_taken(struct tw_output *o)
+{
+	const struct tw_totals *t = tw_writer_totals(o->options.writer);
+	atomic_store(&o->taken, t->stored[TW_STREAM_C] + t->stored[TW_STREAM_M] + t->stored[TW_STREAM_E] + t->code_stored);
+}
+
 static void write_chunk(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
 	struct tw_packer *packer = packer_of(l);
-	int error = tw_output_stores(o) ? tw_packer_end(packer, LEVEL) : TW_OK;
+	const int keeps = tw_output_keeps(o, l->open);
+	int error = keeps ? tw_packer_end(packer, LEVEL) : TW_OK;
 	give_encoder_back(l);
 	rest(l);
 	const struct tw_chunk_order before = wait_for_turn(l);
 	if (o->spool && !error)
 		tw_packer_follow(packer, before.insns, before.blocks, before.refs);
 	pthread_mutex_lock(&o->writing);
-	tw_output_write_up_to(o, l->descriptors);
-	if (!error && tw_output_stores(o) && o->ring)
+	if (keeps)
+		tw_output_write_up_to(o, l->descriptors);
+	if (!error && keeps && o->ring)
 		error = tw_ring_add(o->ring, tw_packer_packed(packer), tw_machine_ns());
-	else if (!error && tw_output_stores(o))
+	else if (!error && keeps && tw_output_stores(o))
 		error = tw_writer_packed(o->options.writer, tw_packer_packed(packer));
+	note_taken(o);
 	if (error)
 		tw_output_fail(o, error);
 	pthread_mutex_unlock(&o->writing);
@@ -339,6 +350,8 @@ static void close_chunk(struct tw_lane *l)
 		tw_output_give_up(o, job);
 	}
 	give_place_back(l);
+	o->unwritten -= l->bytes;
+	o->dealt += l->bytes;
 	o->result.totals.chunks++;
 	o->result.totals.threads += l->open_sequence == 0;
 	pthread_cond_broadcast(&o->written);
@@ -394,6 +407,7 @@ static void *run(void *arg)
 			continue;
 		if (!l->open)
 			open_chunk(l, job);
+		l->bytes += job->bytes;
 		do_job(l, job);
 		if (job->spooled)
 			hold(l, job);
@@ -402,6 +416,14 @@ static void *run(void *arg)
 	}
 	rest(l);
 	return NULL;
+}
+
+void tw_output_end_feeding(struct tw_output *o)
+{
+	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
+		l->feeding = 0;
+		pthread_cond_signal(&l->fed_more);
+	}
 }
 
 int tw_output_lane_start(struct tw_output *o)

@@ -3,6 +3,7 @@
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
 #include "channel/output_lane.h"
+#include "channel/output_space.h"
 #include "channel/output_state.h"
 #include "channel/output_told.h"
 #include "channel/output_write.h"
@@ -105,17 +106,10 @@ static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
 	l->last = &job->next;
 	l->busy++;
 	l->used = job->put = ++o->n_put;
+	o->unwritten += job->bytes;
 	if (++l->fed >= most_fed(o, job->chunk.sequence) || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
 	pthread_cond_signal(&l->fed_more);
-}
-
-void tw_output_end_feeding(struct tw_output *o)
-{
-	for (struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++) {
-		l->feeding = 0;
-		pthread_cond_signal(&l->fed_more);
-	}
 }
 
 void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
@@ -209,9 +203,11 @@ static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
 
 void tw_output_put(struct tw_output *o, struct tw_job *job)
 {
+	tw_output_space_look(o);
 	struct tw_lane *l = assign(o, job);
 	if (!l)
 		return;
+	job->bytes = (uint32_t)(job->chunk.n_c * sizeof *job->chunk.c + job->chunk.n_m * sizeof *job->chunk.m + job->chunk.n_e);
 	tw_output_look_at_events(o, job);
 	feed_job(o, job);
 	pthread_mutex_lock(&o->lock);
@@ -239,6 +235,7 @@ static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_inpu
 
 void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in)
 {
+	tw_output_space_look(o);
 	struct tw_job *job = write_slot(o, in);
 	if (!job)
 		return;

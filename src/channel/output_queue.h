@@ -43,7 +43,4 @@ void tw_output_prepare(struct tw_output *o);
 /* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
 void tw_output_age(struct tw_output *o);
 
-/* All chunks have got what they will get. Called under the lock. */
-void tw_output_end_feeding(struct tw_output *o);
-
 #endif

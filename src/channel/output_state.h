@@ -51,6 +51,7 @@ struct tw_lane {
 	struct tw_workplace *place; /* from when the chunk is open till it is written; NULL: there is none, and the output has failed */
 	int encoded;                /* what is in place->apart */
 	struct tw_totals sums;      /* of the open chunk so far: insns, blocks, refs */
+	uint64_t bytes;             /* of its buffers */
 };
 
 /* Descriptors side by side in memory. */
@@ -86,6 +87,13 @@ struct tw_output {
 	unsigned n_jobs, most_jobs;
 	int ending;
 	_Atomic int failed, abandoned;
+	/* The disk is nearly full (output_space): chunks up to this one are still written, those that begin later are not. */
+	_Atomic int full;
+	uint32_t last_kept;     /* once `full` is 1 */
+	uint64_t unwritten;     /* bytes of buffers in chunks that are not dealt with, */
+	uint64_t dealt;         /* and in those that are; under the lock */
+	_Atomic uint64_t taken; /* bytes of the disk that those took, with what the code file has */
+	uint64_t spare;         /* bytes of the disk that stay free for what ends a recording; 0: it is not known how much there is */
 	struct tw_lane lane[TW_OUTPUT_LANES];
 	unsigned n_lanes, most_lanes;                /* that there are: each is started when there is something to do for it; and may be */
 	struct tw_workplace *places;                 /* that are free */

@@ -5,15 +5,20 @@
 #include "channel/machine.h"
 #include "recording/value_map.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+void tw_output_say(struct tw_output *o, int error)
+{
+	struct tw_output_result *r = &o->result;
+	tw_failure_sentence(error, r->failure, sizeof r->failure);
+	r->said = fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure) > 0;
+}
 
 void tw_output_fail(struct tw_output *o, int error)
 {
-	struct tw_output_result *r = &o->result;
-	if (atomic_exchange(&o->failed, 1))
-		return;
-	tw_failure_sentence(error, r->failure, sizeof r->failure);
-	r->said = fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure) > 0;
+	if (!atomic_exchange(&o->failed, 1) && !atomic_load(&o->full))
+		tw_output_say(o, error);
 }
 
 void tw_output_note_odd(struct tw_output *o, int error)
@@ -28,6 +33,11 @@ void tw_output_note_odd(struct tw_output *o, int error)
 int tw_output_stores(const struct tw_output *o)
 {
 	return o->options.writer && !atomic_load(&o->failed);
+}
+
+int tw_output_keeps(const struct tw_output *o, uint32_t id)
+{
+	return tw_output_stores(o) && (!atomic_load(&o->full) || (int32_t)(id - o->last_kept) <= 0);
 }
 
 /* The next piece that begins before `end`, taken off the list; NULL: there is none. */
@@ -86,7 +96,7 @@ void tw_output_describe(struct tw_output *o, struct tw_value_family *family, con
 {
 	if (o->options.feed)
 		tw_feed_block(o->options.feed, TW_BLOCK_DESCRIPTORS, bytes, n);
-	if (!tw_output_stores(o) || o->options.discard)
+	if (!tw_output_stores(o) || o->options.discard || atomic_load(&o->full))
 		return;
 	int error = tw_value_map_add_all(tw_writer_values(o->options.writer), family, bytes, n);
 	pthread_mutex_lock(&o->lock);

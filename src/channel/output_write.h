@@ -18,6 +18,12 @@ int tw_output_stores(const struct tw_output *o);
 /* The first failure is kept, and said if that can be: a full disk is full for standard error too. */
 void tw_output_fail(struct tw_output *o, int error);
 
+/* That recording has stopped, and why. Once. */
+void tw_output_say(struct tw_output *o, int error);
+
+/* Is the chunk with this number stored? */
+int tw_output_keeps(const struct tw_output *o, uint32_t id);
+
 /* What a program has written makes no sense: the recording goes on, and says so at its end. */
 void tw_output_note_odd(struct tw_output *o, int error);
 

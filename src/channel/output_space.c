@@ -1,0 +1,65 @@
+#include "channel/output_space.h"
+#include "channel/output_lane.h"
+#include "channel/output_state.h"
+#include "channel/output_write.h"
+#include "recording/recording.h"
+
+#include <stdatomic.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* For what comes when a program has ended: names, the header, how processes ended. A disk that has little keeps less of it. */
+#define SPARE_BYTES (1ull << 20)
+enum { SPARE_PART = 16 };
+
+/* Bytes that can be written. 0: not known. */
+static uint64_t room(const struct tw_output *o)
+{
+	struct statvfs disk;
+	if (fstatvfs(tw_writer_directory(o->options.writer), &disk) || !disk.f_blocks)
+		return 0;
+	return (uint64_t)(geteuid() ? disk.f_bavail : disk.f_bfree) * disk.f_frsize;
+}
+
+void tw_output_space_begin(struct tw_output *o)
+{
+	if (!o->options.writer || o->options.discard || o->ring)
+		return;
+	const uint64_t part = room(o) / SPARE_PART;
+	o->spare = part < SPARE_BYTES ? part : SPARE_BYTES;
+}
+
+/* What the chunks that are not written will take, going by those that are, and half as much again. */
+static uint64_t expected(struct tw_output *o)
+{
+	enum { AT_FIRST = 8, AT_BEST = 32 };
+	pthread_mutex_lock(&o->lock);
+	const uint64_t bytes = o->unwritten, dealt = o->dealt;
+	pthread_mutex_unlock(&o->lock);
+	if (!dealt)
+		return bytes / AT_FIRST;
+	const double ratio = (double)atomic_load(&o->taken) / (double)dealt;
+	return (uint64_t)((double)bytes * 1.5 * (ratio > 1.0 / AT_BEST ? ratio : 1.0 / AT_BEST));
+}
+
+/* Chunks that have begun are the last, and get no more. */
+static void end_at_full(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	tw_output_end_feeding(o);
+	o->last_kept = o->last_id;
+	o->most_jobs = o->n_jobs; /* the spool does not grow */
+	pthread_mutex_unlock(&o->lock);
+	atomic_store(&o->full, 1);
+}
+
+void tw_output_space_look(struct tw_output *o)
+{
+	if (!o->spare || atomic_load(&o->full) || !tw_output_stores(o))
+		return;
+	const uint64_t left = room(o);
+	if (left >= o->spare + expected(o))
+		return;
+	end_at_full(o);
+	tw_output_say(o, tw_fail(TW_ERR_SYSTEM, "no space is left on the disk but for what has run until now"));
+}

@@ -1,0 +1,16 @@
+/*
+ * A disk that fills: recording stops while there is still room for what has been executed, so that none of it is lost. What a file system does not tell of (quotas, others who
+ * write much at the same moment) is met by the write that fails: then the chunks that are not written are lost.
+ */
+#ifndef TW_OUTPUT_SPACE_H
+#define TW_OUTPUT_SPACE_H
+
+struct tw_output;
+
+/* Notes how much there is to begin with. */
+void tw_output_space_begin(struct tw_output *o);
+
+/* Looks whether there is room for more; if not, recording ends: chunks that have begun are still written. By the drain loop, for each buffer. */
+void tw_output_space_look(struct tw_output *o);
+
+#endif
