@@ -53,13 +53,13 @@ make_sheet() {
 }
 command_of() {
 	case $1 in
-	povray) make_scene >scene.pov && command=(povray +Iscene.pov -O/dev/null "+W$((SCALE * 100))" +H400 -D +WT1) ;;
+	povray) make_scene >scene.pov && command=(povray +Iscene.pov -O/dev/null "+W$((SCALE * 300))" +H600 -D +WT1) ;;
 	xslt)
 		make_sheet >sheet.xsl
-		awk -v n="$((SCALE * 3000))" 'BEGIN { print "<list>"; for (i = 0; i < n; i++) printf "<item group=\"g%d\" n=\"%d\">a%d cab</item>\n", i * 7919 % 97, i % 13, i; print "</list>" }' >list.xml
+		awk -v n="$((SCALE * 9000))" 'BEGIN { print "<list>"; for (i = 0; i < n; i++) printf "<item group=\"g%d\" n=\"%d\">a%d cab</item>\n", i * 7919 % 97, i % 13, i; print "</list>" }' >list.xml
 		command=(xsltproc sheet.xsl list.xml)
 		;;
-	speech) compiled speech $((SCALE * 1500)) ;;
+	speech) compiled speech $((SCALE * 30000)) ;;
 	md) compiled md $((SCALE * 30)) ;;
 	lbm) compiled lbm $((SCALE * 300)) ;;
 	mcf) compiled mcf $((SCALE * 10000)) ;;

@@ -213,7 +213,7 @@ static int start_keeping(struct tw_collector *c, const struct tw_collector_optio
 		return TW_OK;
 	c->control->store.keep_limit = options->keep_bytes;
 	int error = tw_keep_begin(&c->control->store, options->keep, options->must_keep);
-	if (options->learn) /* what has been told is this recording's (engine/code/snapshot.h) */
+	if (options->learn && !options->bare)
 		c->control->store.keep[0] = 0;
 	return options->must_keep ? error : TW_OK;
 }
@@ -385,6 +385,16 @@ struct tw_collector_shares tw_collector_shares(const struct tw_collector *c)
 	return (struct tw_collector_shares){atomic_load(&c->control->next_program), atomic_load(&store->taken), atomic_load(&store->forks)};
 }
 
+void tw_collector_keep_translations(struct tw_collector *c, uint64_t learned)
+{
+	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at, c->tables, learned);
+}
+
+uint64_t tw_collector_learned(const struct tw_collector *c)
+{
+	return c->control->store.learned;
+}
+
 void tw_collector_counts(const struct tw_collector *c, uint64_t counts[TW_COUNTS])
 {
 	memset(counts, 0, TW_COUNTS * sizeof *counts);
@@ -490,7 +500,8 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	else
 		tw_spool_remove(c->spool);
 	c->spool = NULL;
-	tw_keep_end(&c->control->store, c->fd, c->control->sizes.store_at, c->tables);
+	if (!(c->control->flags & TW_FLAG_LEARN))
+		tw_collector_keep_translations(c, 0);
 	result->totals.fragments = tw_tables_fragments(c->tables);
 	say_failure(c, result);
 }

@@ -76,6 +76,13 @@ struct tw_collector_shares {
 };
 struct tw_collector_shares tw_collector_shares(const struct tw_collector *c);
 
+/* Keeps translations for later recordings, where that was asked for and bare code has told what is learned: `learned` is the state that the learn file has, now that it has all of that (channel/keep.h).
+ * Other recordings' are kept by tw_collector_finish. After that. */
+void tw_collector_keep_translations(struct tw_collector *c, uint64_t learned);
+
+/* The state that the learn file had as the recording began; 0: nothing is learned, or there was none. */
+uint64_t tw_collector_learned(const struct tw_collector *c);
+
 /* What the engine counted of its own work, by enum tw_count. After tw_collector_finish. */
 void tw_collector_counts(const struct tw_collector *c, uint64_t counts[TW_COUNTS]);
 

@@ -99,10 +99,9 @@ int tw_keep_begin(struct tw_store *store, const char *path, int asked)
 
 /* ---- keeping one ---- */
 
-/* What has its key's name is that program's. */
-static void name_of(uint64_t key, const char *suffix, char name[NAME_MAX + 1])
+static void name_of(uint64_t number, const char *suffix, char name[NAME_MAX + 1])
 {
-	snprintf(name, NAME_MAX + 1, "%016llx%s", (unsigned long long)key, suffix);
+	snprintf(name, NAME_MAX + 1, "%016llx%s", (unsigned long long)number, suffix);
 }
 
 int tw_keep_allows(uint64_t bytes)
@@ -154,14 +153,14 @@ static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct 
 }
 
 /*
- * The seal of this key, as who is to write what it is about: one at a time, and who comes meanwhile leaves it alone. -1: it cannot be had.
+ * The seal of this number, as who is to write what it is about: one at a time, and who comes meanwhile leaves it alone. -1: it cannot be had.
  * One who has been killed at it holds nothing any more.
  */
-static int begin_seal(int dir, uint64_t key)
+static int begin_seal(int dir, uint64_t number)
 {
 	struct stat st;
 	char name[NAME_MAX + 1];
-	name_of(key, TW_SEAL_SUFFIX, name);
+	name_of(number, TW_SEAL_SUFFIX, name);
 	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode))
 		unlinkat(dir, name, 0);
 	const int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -207,14 +206,14 @@ static int write_early(int dir, const char *early, const struct tw_store_entry *
 }
 
 /* It becomes the file of this entry. */
-static void keep_snapshot(int dir, const struct tw_store_entry *e, int fd, off_t at, const struct tw_descriptor_tables *tables)
+static void keep_snapshot(int dir, uint64_t number, const struct tw_store_entry *e, int fd, off_t at,
+                          const struct tw_descriptor_tables *tables)
 {
-	const uint64_t key = atomic_load(&e->key);
 	char name[NAME_MAX + 1], early[NAME_MAX + 1];
-	const int of = begin_seal(dir, key);
+	const int of = begin_seal(dir, number);
 	if (of < 0)
 		return;
-	name_of(key, TW_KEEP_SUFFIX, name);
+	name_of(number, TW_KEEP_SUFFIX, name);
 	snprintf(early, sizeof early, "new.%d", (int)getpid());
 	const int out = write_early(dir, early, e, fd, at, tables);
 	if (out >= 0 && renameat(dir, early, dir, name))
@@ -332,7 +331,43 @@ void tw_keep_remove_beyond(int dir, uint64_t limit)
 	free(all);
 }
 
-void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables)
+/* The file of one number has been used. */
+static void keep_used(int dir, uint64_t number)
+{
+	char name[NAME_MAX + 1];
+	name_of(number, TW_SEAL_SUFFIX, name);
+	utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}}, 0);
+}
+
+/* What was kept under this number is of use to nobody but a copy of the learn file, made before this recording. */
+static void drop(int dir, uint64_t number)
+{
+	char name[NAME_MAX + 1];
+	name_of(number, TW_KEEP_SUFFIX, name);
+	unlinkat(dir, name, 0);
+	name_of(number, TW_SEAL_SUFFIX, name);
+	unlinkat(dir, name, 0);
+}
+
+/* The file of one number, which has been used, gets another. */
+static void renumber(int dir, uint64_t from, uint64_t to)
+{
+	char old[NAME_MAX + 1], name[NAME_MAX + 1];
+	const int of = begin_seal(dir, to);
+	if (of < 0)
+		return;
+	name_of(from, TW_KEEP_SUFFIX, old);
+	name_of(to, TW_KEEP_SUFFIX, name);
+	const int file = openat(dir, old, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (file >= 0 && !renameat(dir, old, dir, name) && !seal(of, file))
+		unlinkat(dir, name, 0);
+	if (file >= 0)
+		close(file);
+	drop(dir, from);
+	close(of);
+}
+
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables, uint64_t learned)
 {
 	int written = 0;
 	const int dir = store->keep[0] ? open(store->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -341,16 +376,16 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 	const uint32_t n = atomic_load(&store->n_occupied);
 	for (uint32_t k = 0; k < n && k < TW_STORE_ENTRIES; k++) {
 		const struct tw_store_entry *e = &store->entry[store->occupied[k] % TW_STORE_ENTRIES];
-		const uint64_t offset = atomic_load(&e->offset);
-		if (!offset)
-			continue;
-		char name[NAME_MAX + 1];
-		name_of(atomic_load(&e->key), TW_SEAL_SUFFIX, name);
-		if (offset == TW_STORE_KEPT) {
-			utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}},
-			          0); /* it has been used */
-		} else {
-			keep_snapshot(dir, e, fd, (off_t)(at + offset - 1), tables);
+		const uint64_t offset = atomic_load(&e->offset), key = atomic_load(&e->key);
+		const uint64_t before = tw_store_file_number(key, store->learned), now = tw_store_file_number(key, learned);
+		if (offset == TW_STORE_KEPT && before == now) {
+			keep_used(dir, now);
+		} else if (offset == TW_STORE_KEPT) {
+			renumber(dir, before, now);
+		} else if (offset) {
+			keep_snapshot(dir, now, e, fd, (off_t)(at + offset - 1), tables);
+			if (before != now)
+				drop(dir, before);
 			written = 1;
 		}
 	}

@@ -1,6 +1,6 @@
 /*
  * Snapshots kept from one recording to the next (engine/code/snapshot.h), and names: a directory with a file for each program, which is the snapshot as it stood in the
- * store (base/store.h). The name is the entry's key in hex. The engine reads these files, the collector writes them.
+ * store (base/store.h). The name is its number (tw_store_file_number) in hex. The engine reads these files, the collector writes them.
  *
  * What must hold:
  *  - Who can write to a file can have code executed. So the directory and the files are the user's own, and nobody else may write there; the engine looks at
@@ -34,8 +34,11 @@ uint64_t tw_keep_usual_bytes(const char *path);
  */
 int tw_keep_begin(struct tw_store *store, const char *path, int asked);
 
-/* The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on, with its descriptors. What cannot be kept is not. */
-void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables);
+/*
+ * The recording is at its end: keeps what is new in the store, which is in `fd` from `at` on, with its descriptors. What cannot be kept is not. `learned`: the state that the learn file has now; 0: nothing
+ * was learned.
+ */
+void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct tw_descriptor_tables *tables, uint64_t learned);
 
 /* Names of files are kept beside translations (names/file_store.h). What such a file begins with. */
 #define TW_KEEP_NAMES_SUFFIX ".names"

@@ -78,22 +78,21 @@ static void say(const char *file, const struct tw_learn_saved *s)
 	fprintf(stderr, " in %s\n", file);
 }
 
-int tw_learned_take(const char *dir, const char *file, unsigned what, int quiet)
+int tw_learned_take(const char *dir, const char *file, unsigned what, int quiet, struct tw_learn_saved *saved)
 {
 	struct tw_facts f = {0};
-	struct tw_learn_saved saved = {0};
 	int error = gather(dir, what, &f);
 	if (error) {
 		tw_facts_free(&f);
 		return tw_recording_error("record", file, error), error;
 	}
-	error = tw_learn_save(file, &f, &saved);
+	error = tw_learn_save(file, &f, saved);
 	tw_facts_free(&f);
 	if (error)
 		tw_learned_error("record", file, error);
-	else if (saved.kept[0])
-		fprintf(stderr, "trackway: %s; it is kept as %s, and learning has begun anew\n", saved.why, saved.kept);
+	else if (saved->kept[0])
+		fprintf(stderr, "trackway: %s; it is kept as %s, and learning has begun anew\n", saved->why, saved->kept);
 	if (!error && !quiet)
-		say(file, &saved);
+		say(file, saved);
 	return error;
 }

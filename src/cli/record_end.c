@@ -6,6 +6,7 @@
 #include "cli/learned.h"
 #include "cli/pack.h"
 #include "cli/options.h"
+#include "learn/file.h"
 #include "names/kept.h"
 #include "replay/verify.h"
 
@@ -68,9 +69,18 @@ static void make_small(struct record *r)
 	}
 }
 
-static void close_recording(struct record *r)
+/* What translations have told is in the file, if all of it got there, and nobody else has put another in its place meanwhile: those who begin with the file as it is now may begin with them. */
+static void learn(struct record *r)
 {
 	char dir[DIRECTORY_PATH];
+	struct tw_learn_saved saved = {0};
+	r->learn_failed = tw_learned_take(directory_path(r, dir), r->learn, r->learn_what, r->quiet, &saved) != 0;
+	if (!r->learn_failed && r->learns_bare && r->end.complete && saved.before == tw_collector_learned(r->collector))
+		tw_collector_keep_translations(r->collector, saved.now);
+}
+
+static void close_recording(struct record *r)
+{
 	look_at_window(r);
 	keep_names(r);
 	r->end.complete = !r->result.failure[0];
@@ -91,7 +101,7 @@ static void close_recording(struct record *r)
 	if (r->small && r->writer && !error && !r->temporary)
 		make_small(r);
 	if (r->learn && !error)
-		r->learn_failed = tw_learned_take(directory_path(r, dir), r->learn, r->learn_what, r->quiet) != 0;
+		learn(r);
 	if (r->temporary)
 		tw_with_remove_directory(r->dir);
 }

@@ -56,6 +56,7 @@ struct tw_facts {
 	uint32_t *slots; /* open hash of facts: number + 1 */
 	size_t n_slots;
 	uint32_t runs; /* that they are of */
+	uint64_t state; /* of the learn file that they were read from: of another state it is another number; 0: of none */
 };
 
 void tw_facts_free(struct tw_facts *f);

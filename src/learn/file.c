@@ -29,6 +29,11 @@ static uint64_t check_of(const struct head *h, const void *rest, size_t n)
 	return XXH64(rest, n, XXH64(h, offsetof(struct head, check), 0));
 }
 
+static uint64_t state_of(const struct head *h)
+{
+	return h->check ? h->check : 1;
+}
+
 static size_t rest_bytes(const struct head *h)
 {
 	return h->n_modules * sizeof(struct tw_learned_module) + h->n_facts * sizeof(struct tw_fact) + h->text_bytes;
@@ -159,6 +164,7 @@ static int take_all(struct tw_facts *f, const char *bytes, size_t n, const char 
 	if (!error)
 		error = take_facts(f, h, facts);
 	f->runs = h->runs;
+	f->state = state_of(h);
 	return error;
 }
 
@@ -217,7 +223,7 @@ static char *pack(const struct tw_facts *f, struct head *h)
 }
 
 /* Writes it aside and puts it in the place of what is there, with that one's mode. */
-static int replace(const char *path, mode_t mode, const struct tw_facts *f)
+static int replace(const char *path, mode_t mode, struct tw_facts *f)
 {
 	char aside[PATH_MAX + 16];
 	struct head h = {.magic = MAGIC, .version = VERSION, .runs = f->runs};
@@ -234,6 +240,7 @@ static int replace(const char *path, mode_t mode, const struct tw_facts *f)
 		close(fd);
 	if (error && fd >= 0)
 		unlink(aside);
+	f->state = state_of(&h);
 	free(bytes);
 	return error;
 }
@@ -299,11 +306,13 @@ int tw_learn_save(const char *path, const struct tw_facts *f, struct tw_learn_sa
 	if (error)
 		return error;
 	error = take_old(fd, real, &all, saved);
+	saved->before = all.state;
 	if (!error)
 		error = tw_facts_merge(&all, f, saved->added);
 	if (!error)
 		error = replace(real, st.st_mode & 0777, &all);
 	tw_facts_count(&all, saved->all);
+	saved->now = all.state;
 	tw_facts_free(&all);
 	close(fd);
 	return error;

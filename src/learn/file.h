@@ -22,6 +22,7 @@ int tw_learn_writable(const char *path);
 enum { TW_LEARN_KEPT = 4200 };
 struct tw_learn_saved {
 	uint64_t all[TW_FACT_KINDS], added[TW_FACT_KINDS]; /* facts in the file now; those that were new */
+	uint64_t before, now;                              /* the file's state then (0: there was none that could be read), and as it is */
 	char kept[TW_LEARN_KEPT];                          /* where what stood there, and could not be read, is now; "": it could */
 	char why[TW_LEARN_KEPT];                           /* ... and why: a sentence */
 };

@@ -71,6 +71,7 @@ int tw_learn_known(const char *file, struct tw_control *c)
 	int some = 0;
 	if (tw_form_of(c->format) != TW_FORM_PLAIN || tw_learn_read(file, &facts))
 		return 0;
+	c->store.learned = facts.state;
 	k.modules = calloc(facts.n_modules + 1, sizeof *k.modules);
 	k.names = calloc(facts.n_modules + 1, sizeof *k.names);
 	if (k.modules && k.names) {

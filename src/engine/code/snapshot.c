@@ -80,7 +80,8 @@ static u64 hash_of_kind(u64 h, char *const *argv)
 static u64 make_key(char *const *argv)
 {
 	u64 h = tw_fragment_hash(0, (const u8 *)&s.engine, sizeof s.engine);
-	const u32 how[] = {tw_engine.control->flags, tw_engine.control->format, tw_engine.control->hot, tw_engine.control->versions};
+	const struct tw_control *c = tw_engine.control;
+	const u32 how[] = {c->flags, c->format, c->hot, c->versions, c->learn_what};
 	h = tw_fragment_hash(h, (const u8 *)how, sizeof how);
 	for (u32 k = 1; k <= s.n_base; k++) {
 		const struct tw_module *m = &tw_modules.of[k];
@@ -216,7 +217,8 @@ static void adopt(const struct snapshot_head *h)
 static i64 open_of_key(const char *suffix)
 {
 	char path[TW_KEEP_PATH + 32];
-	tw_format(path, sizeof path, "%s/%016lx%s", store()->keep, (unsigned long)s.key, suffix);
+	const u64 number = tw_store_file_number(s.key, store()->learned);
+	tw_format(path, sizeof path, "%s/%016lx%s", store()->keep, (unsigned long)number, suffix);
 	return tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
@@ -246,7 +248,8 @@ static bool is_own(int fd)
 /* The file that an earlier recording kept for this program (channel/keep.h). */
 static i64 open_kept(void)
 {
-	const i64 fd = store()->keep[0] ? open_of_key(TW_KEEP_SUFFIX) : -1;
+	const bool knows = store()->learned || !(tw_engine.control->flags & TW_FLAG_LEARN);
+	const i64 fd = store()->keep[0] && knows ? open_of_key(TW_KEEP_SUFFIX) : -1;
 	if (tw_failed(fd) || (is_own((int)fd) && is_sealed((int)fd)))
 		return fd;
 	tw_sys(__NR_close, fd, 0, 0);
@@ -519,6 +522,7 @@ static void fill_description(struct tw_snapshot_lead *lead)
 	const u64 n = strlen(tw_engine.program_path), most = sizeof lead->program - 1;
 	lead->format = tw_engine.control->format;
 	lead->verify = (tw_engine.control->flags & TW_FLAG_VERIFY) != 0;
+	lead->learns = (tw_engine.control->flags & TW_FLAG_LEARN) != 0;
 	lead->fragments = tr->n_host;
 	tw_format(lead->program, sizeof lead->program, "%s", tw_engine.program_path + (n > most ? n - most : 0));
 }

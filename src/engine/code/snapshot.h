@@ -16,7 +16,7 @@
  *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
  *  - What depends on the run and not on the files is in no snapshot: windows, budgets, what is told of calls, a program's %gs base other than 0. A
  *    recording that has any of these has no snapshots.
- *  - Where bare code tells what is learned, what is in a snapshot has been told, and is not told again. So it is of this recording: none is kept for another, whose learn file may be another.
+ *  - Where bare code tells what is learned, what is in a snapshot has been told, and is not told again. So it is kept only for recordings whose learn file begins as this one's ended, with all of that.
  *    A process that left something untold, for its budget was spent, leaves none.
  *  - Where something is recorded, fragment numbers and entries of tallies are in the code. So a program has numbers that no other has (base/store.h), and what has others is not kept. Descriptors
  *    go with the snapshot: in a recording its table stays, and those of the processes that begin with it name that as their base (base/channel.h); a file that is kept ends with the
