@@ -210,6 +210,7 @@ enum tw_descriptor_flags {
 	TW_DESC_ANNOUNCED = 2, /* formats with tags: other code of the program had its address before */
 	TW_DESC_TICK = 4,      /* cf_bit: each execution writes a bit, as without it there would be a loop that writes nothing */
 	TW_DESC_LOOP = 8,      /* one record stands for value(0) executions in a row, which have no values of their own; maybe for none */
+	TW_DESC_INSERTED = 16, /* no code of the program: a way from one version of a function to the other (trackway cc) */
 };
 
 static inline const struct tw_block *tw_descriptor_blocks(const struct tw_descriptor *d)

@@ -24,13 +24,14 @@
 #define TW_CC_SECTION "trackway_cc"
 #define TW_CC_SECTION_TWICE                                                                                                                \
 	"trackway_cc_twice" /* where functions have two versions: how far it is from here to the byte they test, 4 bytes */
-#define TW_CC_SECTION_GUARD "trackway_cc_guarded" /* something is in it where code relies on the page behind each buffer */
-#define TW_CC_SECTION_WORDS "trackway_cc_words"   /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
+#define TW_CC_SECTION_TURNINGS "trackway_cc_turnings" /* struct tw_cc_turnings, one after another: of functions in two versions */
+#define TW_CC_SECTION_GUARD    "trackway_cc_guarded"  /* something is in it where code relies on the page behind each buffer */
+#define TW_CC_SECTION_WORDS    "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
 #define TW_CC_SECTION_PLAIN                                                                                                                \
 	"trackway_cc_plain" /* the code without what was inserted, and behind it a struct tw_cc_plain; only in the file */
 #define TW_CC_SECTION_PLACE "trackway_cc_place" /* the same struct, in the program */
 #define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
-#define TW_CC_VERSION       9u
+#define TW_CC_VERSION       10u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 
@@ -39,6 +40,30 @@ struct tw_cc_word_place {
 	uint32_t flags; /* TW_CC_WORD_FORGOTTEN: handlers begin with 0 in it */
 };
 #define TW_CC_WORD_FORGOTTEN 1u
+
+/*
+ * Of a function in two versions: where its first version may come to code that is not known yet (runtime/known.c). Places follow, 4 bytes each and relative to themselves: n_tests of
+ * tests of the switch; n_branches of conditional branches, 6 bytes long, each with the place behind the same branch in the second version; n_rooms of 5 bytes that do nothing, each with the
+ * place where the same block begins in the second.
+ */
+struct tw_cc_turnings {
+	uint32_t magic;
+	uint32_t bytes;       /* of all this */
+	int32_t second, cold; /* where its second version begins, and the part that was split off; 0: there is none */
+	uint32_t n_tests, n_branches, n_rooms;
+};
+#define TW_CC_TURNINGS_MAGIC 0x74635754u /* "TWct" */
+
+/* Among them: of a block of a second version where it may be entered from the first, with the pointer in the slot, and there is no need to look whether that is the thread's. */
+struct tw_cc_way_in {
+	uint32_t magic;
+	uint32_t bytes;
+	int32_t pc, entry;
+};
+#define TW_CC_WAY_IN_MAGIC 0x77635754u /* "TWcw" */
+
+/* The 5 bytes: an instruction that neither compilers nor linkers write. */
+#define TW_CC_ROOM_BYTES 0x0f, 0x1f, 0x44, 0x00, 0x77
 
 /*
  * Code in which all that is inserted has been replaced by instructions that do nothing: all bytes of the module's executable segment. The program takes it where nothing is

@@ -359,15 +359,27 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 #define TW_CONTROL_BYTES (TW_SWITCH_AT + TW_PAGE)
 
 struct tw_version_switch {
-	_Atomic uint8_t on;      /* 0: the plain version; else 1 to 255, another number each time that recording goes on */
+	_Atomic uint8_t on; /* 0: the plain version; else 1 to 255, another number each time that recording goes on */
+	_Atomic uint8_t
+	    known; /* for code that is known from earlier runs (record --learn): 0: the plain version; else as `on`, or the same some time ago */
 	_Atomic uint8_t last;    /* that was given */
 	_Atomic uint8_t reason;  /* enum tw_left_out: why it was off last */
 	_Atomic uint64_t closed; /* since when: time stamp counter */
+	_Atomic uint64_t found;  /* when known code came to code that is not: time stamp counter; 0: it did not */
 };
+#define TW_VERSION_KNOWN 1 /* where `known` is */
 
 static inline struct tw_version_switch *tw_channel_switch(const struct tw_control *c)
 {
 	return (struct tw_version_switch *)((uint8_t *)(uintptr_t)c + TW_SWITCH_AT);
+}
+
+/* Known code has come to code that is not: what is known is recorded, too, until the collector has enough of it. */
+static inline void tw_version_switch_found(struct tw_control *c, uint64_t now)
+{
+	struct tw_version_switch *w = tw_channel_switch(c);
+	atomic_store(&w->found, now);
+	atomic_store(&w->known, atomic_load(&w->on));
 }
 
 /* The version that records, or not, for this reason. `now`: time stamp counter. */
@@ -384,6 +396,7 @@ static inline void tw_version_switch_set(struct tw_control *c, int on, enum tw_l
 		atomic_store(&w->reason, (uint8_t)why);
 		atomic_store(&w->closed, now);
 		atomic_store(&w->on, 0);
+		atomic_store(&w->known, 0);
 	}
 }
 

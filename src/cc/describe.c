@@ -199,6 +199,8 @@ int tw_cc_describe(FILE *out, const struct tw_cc_described *d, uint32_t from, ui
 			r->n_values = 1;
 			r->flags |= TW_DESC_LOOP;
 		}
+		if (d->flow->code->insn[d->flow->block[n].first].joint)
+			r->flags |= TW_DESC_INSERTED;
 		describe_block(out, d, n, r);
 	}
 	fprintf(out, ".LtwQ%u:\n\t.popsection\n", from);

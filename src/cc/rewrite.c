@@ -3,7 +3,8 @@
 #include "cc/describe.h"
 #include "cc/loops.h"
 #include "cc/pointer.h"
-#include "cc/twice.h"
+#include "cc/turnings.h"
+#include "base/cc_section.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ struct rewriter {
 	struct tw_cc_buffer *buffer;
 	uint16_t *bytes; /* of each block's record */
 	struct tw_cc_loop *loop;
+	uint8_t *way_in; /* by block: may it be entered from the first version? */
 	struct tw_cc_record *record;
 	uint32_t planned; /* block that record is of */
 	struct tw_cc_writer to;
@@ -27,6 +29,44 @@ static const struct tw_cc_record *record_of(struct rewriter *w, uint32_t n)
 		tw_cc_plan_block(w->f, w->known, n, w->record);
 	w->planned = n;
 	return w->record;
+}
+
+/* Second versions are entered where the first may come to code that is not known (turnings.h), with registers as the program has them. */
+static void write_way_in(struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const uint8_t reg = b->whence == TW_CC_FINDS ? b->reg : TW_CC_BOUNDARY;
+	fprintf(w->out, "\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n.LtwSK%u:\n", n);
+	if (b->whence == TW_CC_FINDS || b->whence == TW_CC_TAKES)
+		tw_cc_load_slot(&w->to, reg);
+	if (b->whence == TW_CC_FINDS && b->offset)
+		fprintf(w->out, "\tleaq -%u(%%%s),%%%s\n", b->offset, tw_cc_names[reg], tw_cc_names[reg]);
+	fprintf(w->out, "\tjmp " TW_CC_LABEL_LEAD "\n\t.popsection\n", n);
+	fprintf(w->out, "\t.pushsection " TW_CC_SECTION_TURNINGS ",\"a?\",@progbits\n\t.long %u,%zu," TW_CC_LABEL_INSN "-.,.LtwSK%u-.\n",
+	        TW_CC_WAY_IN_MAGIC, sizeof(struct tw_cc_way_in), w->f->block[n].first, n);
+	fputs("\t.popsection\n", w->out);
+}
+
+static int is_second(const struct tw_cc_flow *f, uint32_t n)
+{
+	return !strncmp(f->code->function[f->code->insn[f->block[n].first].function].name, TW_CC_SECOND, sizeof TW_CC_SECOND - 1);
+}
+
+/* Blocks that turnings lead to. Where a loop is counted that has begun before it. */
+static void find_ways_in(struct rewriter *w)
+{
+	for (uint32_t n = 0; n < w->f->n_blocks; n++) {
+		const struct tw_cc_block_info *b = &w->f->block[n];
+		if (!is_second(w->f, n))
+			continue;
+		w->way_in[n] |= tw_cc_has_room(b);
+		if (b->end == TW_END_COND && b->target >= 0)
+			w->way_in[b->target] = 1;
+		if (b->end == TW_END_COND && b->fall >= 0)
+			w->way_in[b->fall] = 1;
+	}
+	for (uint32_t n = 0; n < w->f->n_blocks; n++)
+		w->way_in[n] &= w->loop[n].counter == TW_NOREG && is_second(w->f, n);
 }
 
 static int is_counted(const struct rewriter *w, uint32_t n)
@@ -256,6 +296,8 @@ static void before_insn(struct rewriter *w, uint32_t k)
 {
 	const struct tw_cc_insn *all = w->f->code->insn;
 	const uint32_t n = (uint32_t)w->f->block_of[k], first = w->f->block[n].first, count = w->f->block[n].n;
+	if (k == first && w->way_in[n])
+		write_way_in(w, n);
 	if (k == first)
 		fprintf(w->out, TW_CC_LABEL_LEAD ":", n);
 	if (!all[k].glued) {
@@ -373,7 +415,8 @@ static int plan_all(struct rewriter *w, int values)
 	w->known = values ? tw_cc_plan_known(w->f) : NULL;
 	w->bytes = calloc(n_blocks + 1, sizeof *w->bytes);
 	w->record = malloc(sizeof *w->record);
-	if (!has_values || !w->bytes || !w->record || (values && !w->known)) {
+	w->way_in = calloc(n_blocks + 1, 1);
+	if (!has_values || !w->way_in || !w->bytes || !w->record || (values && !w->known)) {
 		free(has_values);
 		return -1;
 	}
@@ -385,6 +428,8 @@ static int plan_all(struct rewriter *w, int values)
 	w->buffer = tw_cc_assign(w->f, w->bytes);
 	w->loop = w->buffer ? tw_cc_loops(w->f, w->buffer, has_values) : NULL;
 	free(has_values);
+	if (w->loop)
+		find_ways_in(w);
 	return w->loop ? 0 : -1;
 }
 
@@ -407,5 +452,6 @@ int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, con
 	free(w.record);
 	free(w.buffer);
 	free(w.loop);
+	free(w.way_in);
 	return wrong ? -1 : 0;
 }

@@ -1,4 +1,5 @@
 #include "cc/text.h"
+#include "base/cc_section.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -73,10 +74,12 @@ static size_t find_end(const struct tw_cc_text *t, size_t p)
 	return p;
 }
 
+/* Places in what is only there to be read of are no ways that control may take. */
 static uint8_t where_of(const char *name, size_t n)
 {
+	enum { OWN = sizeof TW_CC_SECTION_TURNINGS - 1 };
 	if ((n >= 6 && !memcmp(name, ".debug", 6)) || (n >= 8 && !memcmp(name, "\".debug_", 8)) ||
-	    (n >= 10 && !memcmp(name, ".gnu.debug", 10)))
+	    (n >= 10 && !memcmp(name, ".gnu.debug", 10)) || (n >= OWN && !memcmp(name, TW_CC_SECTION_TURNINGS, OWN)))
 		return TW_CC_DEBUG;
 	return n >= 17 && !memcmp(name, ".gcc_except_table", 17) ? TW_CC_EXCEPTIONS : TW_CC_OTHER;
 }

@@ -1,5 +1,6 @@
 #include "cc/twice.h"
 #include "cc/beside.h"
+#include "cc/turnings.h"
 #include "base/cc_section.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,6 @@ enum { MARK_ENTRY = -1 };
 
 /* Smaller innermost loops are not tested. */
 enum { SMALL_LOOP = 40 };
-
-static int is_whole(const struct tw_cc_twice *w, const struct tw_cc_unit *u)
-{
-	return !w->code->function[u->function].why;
-}
 
 static void give_up(struct tw_cc_twice *w, const struct tw_cc_unit *u, uint32_t statement, const char *why)
 {
@@ -58,7 +54,8 @@ static int find_units(struct tw_cc_twice *w)
 	w->unit = calloc(w->code->n_functions + 1, sizeof *w->unit);
 	w->unit_of = malloc((t->n_statements + 1) * sizeof *w->unit_of);
 	w->mark = calloc(t->n_statements + 1, sizeof *w->mark);
-	if (!w->unit || !w->unit_of || !w->mark)
+	w->turning = calloc(t->n_statements + 1, sizeof *w->turning);
+	if (!w->unit || !w->unit_of || !w->mark || !w->turning)
 		return -1;
 	for (uint32_t s = 0; s < t->n_statements; s++) {
 		const uint32_t function = t->statement[s].kind == TW_CC_LABEL ? function_of_label(w, &t->statement[s]) : 0;
@@ -178,7 +175,7 @@ static void place_tests(struct tw_cc_twice *w)
 		const struct tw_cc_block_info *b = &f->block[n];
 		const struct tw_cc_insn *first = &f->code->insn[b->first];
 		const int is_endbr = first->d.len == 4 && !memcmp(first->d.raw, "\xf3\x0f\x1e\xfa", 4);
-		if (w->unit_of[first->first] < 0 || !is_whole(w, &w->unit[w->unit_of[first->first]]))
+		if (w->unit_of[first->first] < 0 || !tw_cc_is_whole(w, &w->unit[w->unit_of[first->first]]))
 			continue;
 		if (b->entry & TW_CC_ENTRY_FUNCTION && (!is_endbr || b->n > 1))
 			w->mark[first[is_endbr].first] = MARK_ENTRY;
@@ -214,8 +211,12 @@ static void write_second(struct tw_cc_twice *w, const struct tw_cc_unit *u)
 	for (uint32_t s = u->from; s < u->to; s++) {
 		if (w->mark[s] > 0)
 			fprintf(w->out, TW_CC_HEAD "%d:\n", w->mark[s]);
+		if (w->turning[s] == TW_CC_TURNING_ROOM)
+			tw_cc_turnings_second(w, s);
 		if (!is_left_out(w, &t->statement[s]))
 			tw_cc_write_statement(w, u, &t->statement[s]);
+		if (w->turning[s] == TW_CC_TURNING_BRANCH)
+			tw_cc_turnings_second(w, s);
 	}
 	for (uint32_t s = u->from; s < u->to; s++)
 		if (w->mark[s] > 0)
@@ -224,12 +225,24 @@ static void write_second(struct tw_cc_twice *w, const struct tw_cc_unit *u)
 
 static void write_test(struct tw_cc_twice *w, uint32_t s)
 {
-	copy_to(w, w->code->text.statement[s].begin);
-	fputs("\n\tcmpb $0," TW_CC_SWITCH "(%rip)\n", w->out);
+	fputc('\n', w->out);
+	tw_cc_turnings_first(w, s, TW_CC_LABEL_TEST);
+	fputs("\tcmpb $0," TW_CC_SWITCH "(%rip)\n", w->out);
 	if (w->mark[s] == MARK_ENTRY)
 		fprintf(w->out, "\tjne " TW_CC_SECOND "%u\n", w->unit[w->unit_of[s]].function);
 	else
 		fprintf(w->out, "\tjne " TW_CC_JOINT "%d\n" TW_CC_FIRST "%d:\n", w->mark[s], w->mark[s]);
+}
+
+/* A branch whose way can be changed, or room for one. */
+static void write_turning(struct tw_cc_twice *w, uint32_t s)
+{
+	fputc('\n', w->out);
+	tw_cc_turnings_first(w, s, TW_CC_LABEL_TURNING);
+	if (w->turning[s] == TW_CC_TURNING_BRANCH)
+		fputs("\t{disp32} ", w->out);
+	else
+		tw_cc_turnings_room(w);
 }
 
 /* Behind the size of a function, or of its cold part: that of its second version. */
@@ -246,7 +259,7 @@ static void write_sizes(struct tw_cc_twice *w, uint32_t s)
 	char suffix[64];
 	const size_t length = tw_cc_is_word(t, &t->statement[s], ".size") ? tw_cc_next_name(t, &t->statement[s], &at, &name) : 0;
 	const struct tw_cc_own_label *l = length ? tw_cc_find_label(w, name, length) : NULL;
-	if (!l || !is_whole(w, &w->unit[l->unit]) || !tw_cc_is_cold_part(&w->unit[l->unit], name, length))
+	if (!l || !tw_cc_is_whole(w, &w->unit[l->unit]) || !tw_cc_is_cold_part(&w->unit[l->unit], name, length))
 		return;
 	copy_to(w, t->statement[s].end);
 	const size_t own = strlen(w->unit[l->unit].name);
@@ -259,11 +272,15 @@ static void write_all(struct tw_cc_twice *w)
 	const struct tw_cc_text *t = &w->code->text;
 	uint32_t next = 0;
 	for (uint32_t s = 0; s < t->n_statements; s++) {
+		if (w->mark[s] || w->turning[s])
+			copy_to(w, t->statement[s].begin);
 		if (w->mark[s])
 			write_test(w, s);
+		if (w->turning[s])
+			write_turning(w, s);
 		if (next < w->n_units && s == w->unit[next].to) {
 			const struct tw_cc_unit *u = &w->unit[next++];
-			if (!is_whole(w, u))
+			if (!tw_cc_is_whole(w, u))
 				continue;
 			copy_to(w, t->statement[s].begin);
 			if (s + 1 < t->n_statements && tw_cc_is_word(t, &t->statement[s + 1], ".cfi_endproc"))
@@ -272,6 +289,7 @@ static void write_all(struct tw_cc_twice *w)
 			fprintf(w->out, "\n\t.size %s,.-%s\n", u->name, u->name); /* clang's would end with the first */
 			w->done = t->statement[s].end;
 			write_size(w, u, "");
+			tw_cc_turnings_write(w, u);
 		} else if (t->statement[s].kind == TW_CC_DIRECTIVE) {
 			write_sizes(w, s);
 		}
@@ -299,6 +317,7 @@ int tw_cc_twice(const struct tw_cc_flow *f, const char *path)
 	if (!wrong && (w.out = fopen(path, "we"))) {
 		leave_rest(&w);
 		place_tests(&w);
+		tw_cc_turnings_find(&w);
 		write_all(&w);
 		wrong = ferror(w.out);
 		wrong |= fclose(w.out);
@@ -310,5 +329,6 @@ int tw_cc_twice(const struct tw_cc_flow *f, const char *path)
 	free(w.label);
 	free(w.table);
 	free(w.mark);
+	free(w.turning);
 	return wrong ? -1 : 0;
 }

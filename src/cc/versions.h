@@ -46,7 +46,8 @@ struct tw_cc_twice {
 	uint32_t n_labels;
 	struct tw_cc_table *table;
 	uint32_t n_tables;
-	int32_t *mark; /* by statement: 0, MARK_ENTRY, or 1 and the number of a joint */
+	int32_t *mark;    /* by statement: 0, MARK_ENTRY, or 1 and the number of a joint */
+	uint8_t *turning; /* by statement: enum tw_cc_turning (turnings.h) */
 	uint32_t n_joints;
 	FILE *out;
 	size_t done; /* of the text */
@@ -62,6 +63,12 @@ int tw_cc_is_text(const struct tw_cc_twice *w, const struct tw_cc_statement *s, 
 /* The label of this name; NULL: it is no unit's. They are sorted. */
 void tw_cc_sort_labels(struct tw_cc_twice *w);
 const struct tw_cc_own_label *tw_cc_find_label(const struct tw_cc_twice *w, const char *name, size_t length);
+
+/* Does it get a second version? */
+static inline int tw_cc_is_whole(const struct tw_cc_twice *w, const struct tw_cc_unit *u)
+{
+	return !w->code->function[u->function].why;
+}
 
 /* Is it the part of the function that was split off? */
 int tw_cc_is_cold_part(const struct tw_cc_unit *u, const char *name, size_t length);

@@ -159,7 +159,8 @@ static void *run(void *arg)
 /* There is something known from runs before: each run records other parts of what the program does. */
 static void learn_more(struct tw_budget_control *b, const struct tw_collector_options *options)
 {
-	b->begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % b->period;
+	if (b->period)
+		b->begun -= tw_machine_ns() * 0x9e3779b97f4a7c15u % b->period;
 	b->seeks = options->seeks ? TW_SEEKS_NEW : TW_SEEKS_NOTHING;
 }
 

@@ -14,9 +14,10 @@ enum { RECORD = 300, COUNTED_BYTE = 25, STORED_BYTE = 120 };
 enum { USUAL = 128 };
 
 #define MILLION  1000000u
-#define LEAST_NS 50000u   /* between two looks */
-#define MOST_NS  1000000u /* while it is on */
-enum { PARTS = 10 };      /* of the first period: a program may not run for longer */
+#define LEAST_NS 50000u    /* between two looks */
+#define MOST_NS  1000000u  /* while it is on */
+#define NEAR_NS  10000000u /* of CPU time, for which what is known is recorded where something new was found */
+enum { PARTS = 10 };       /* of the first period: a program may not run for longer */
 enum { PROCESSES = 4096 };
 
 /* CPU time of a process, when it was last looked at. */
@@ -35,6 +36,9 @@ struct tw_switching {
 	uint64_t written, now;
 	uint64_t period, cpu, drawn, allowance; /* of the budget: which period; CPU time in it so far; charged to it; what may be */
 	uint64_t told[TW_SLOTS];                /* bytes that threads had counted themselves */
+	uint64_t found,
+	    found_at; /* the last time that known code came to something new: by its clock; CPU time of all processes when that was seen */
+	int is_near;  /* that was not long ago */
 	struct process process[PROCESSES];
 };
 
@@ -76,18 +80,26 @@ static struct process *find_process(struct tw_switching *s, uint32_t pid)
 	return &s->process[k];
 }
 
-/* CPU time of the process since it was last looked at. */
+/* CPU time of the process; 0: it has ended. */
+static uint64_t cpu_of(uint32_t pid)
+{
+	struct timespec now;
+	clockid_t clock;
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * 1000 * MILLION + (uint64_t)now.tv_nsec;
+}
+
+/* The same since it was last looked at. */
 static uint64_t take_process(struct tw_switching *s, uint32_t pid)
 {
 	struct process *p = find_process(s, pid);
-	struct timespec now;
-	clockid_t clock;
 	if (p->look == s->look)
 		return 0;
 	p->look = s->look;
-	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &now))
+	const uint64_t cpu = cpu_of(pid);
+	if (!cpu)
 		return 0;
-	const uint64_t cpu = (uint64_t)now.tv_sec * 1000 * MILLION + (uint64_t)now.tv_nsec;
 	const uint64_t took = cpu - (cpu < p->cpu ? 0 : p->cpu); /* else it is another of that number */
 	p->cpu = cpu;
 	return took;
@@ -261,9 +273,45 @@ static void look_at_budget(struct tw_switching *s, const struct tw_switched *don
 	*next = until < *next ? until : *next;
 }
 
+/* ---- what is known ---- */
+
+static int is_seen_before(const struct tw_switching *s, uint32_t slot)
+{
+	for (uint32_t k = 0; k < slot; k++)
+		if (s->control->slot[k].pid == s->control->slot[slot].pid && atomic_load(&s->control->slot[k].state) == TW_SLOT_ACTIVE)
+			return 1;
+	return 0;
+}
+
+/* CPU time of all processes that are there now. */
+static uint64_t cpu_of_all(const struct tw_switching *s)
+{
+	uint64_t cpu = 0;
+	for (uint32_t k = 0; k < tw_channel_slots_used(s->control); k++)
+		if (atomic_load(&s->control->slot[k].state) == TW_SLOT_ACTIVE && !is_seen_before(s, k))
+			cpu += cpu_of(s->control->slot[k].pid);
+	return cpu;
+}
+
+/* It is left out again some time after something new was found. */
+static void look_at_known(struct tw_switching *s, uint64_t *next)
+{
+	struct tw_version_switch *w = tw_channel_switch(s->control);
+	const uint64_t found = atomic_load(&w->found);
+	s->is_near |= found != s->found;
+	const uint64_t cpu = s->is_near ? cpu_of_all(s) : 0;
+	if (found != s->found || cpu < s->found_at)
+		s->found_at = cpu;
+	s->found = found;
+	s->is_near = s->is_near && cpu - s->found_at < NEAR_NS;
+	atomic_store(&w->known, s->is_near ? atomic_load(&w->on) : 0);
+	if (s->is_near && *next > NEAR_NS)
+		*next = NEAR_NS;
+}
+
 /* ---- all of it ---- */
 
-void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_switched *done, uint64_t *next)
+static void look_at_switch(struct tw_switching *s, uint64_t passed, const struct tw_switched *done, uint64_t *next)
 {
 	const struct tw_window_control *w = &s->control->window;
 	const uint64_t opened = w->start.kind == TW_WHERE_TIME ? w->start.value : 0;
@@ -277,4 +325,11 @@ void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_
 		shut = atomic_load(&w->shut);
 		set(s, is_time && !shut, TW_LEFT_OUT_WINDOW);
 	} while (atomic_load(&w->shut) != shut);
+}
+
+void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_switched *done, uint64_t *next)
+{
+	look_at_switch(s, passed, done, next);
+	if (s->control->flags & TW_FLAG_LEARN)
+		look_at_known(s, next);
 }

@@ -34,6 +34,16 @@ static int fill_told(void *context, struct tw_control *c)
 	return tw_learn_known(r->learn, c);
 }
 
+/*
+ * Is what is known left out? By the bare engine within a budget; in programs in two versions whenever all that is learned is what their turnings tell.
+ */
+static int learns(const struct record *r)
+{
+	if (!r->learn)
+		return 0;
+	return r->instrumented ? !(r->learn_what & ~(unsigned)TW_LEARN_ALL) && !r->has_dir : r->budget.period != 0;
+}
+
 /* Are there buffers to be encoded? */
 static int is_stored(const struct record *r)
 {
@@ -71,7 +81,7 @@ int tw_record_start_collector(struct record *r)
 	    .order = r->order,
 	    .rest = r->rest,
 	    .calls = r->calls ? r->calls + strlen(TW_CALLS_KNOWN) : NULL,
-	    .learn = r->learn && r->budget.period && !r->instrumented ? r->learn_what & TW_LEARN_ALL : 0,
+	    .learn = learns(r) ? r->learn_what & TW_LEARN_ALL : 0,
 	    .stack = !r->instrumented && (r->learn_what & TW_LEARN_CONTEXTS) != 0,
 	    .seeks = !r->instrumented && (r->learn_what & ~(unsigned)TW_LEARN_ALL) != 0,
 	    .bare = r->learns_bare && !r->instrumented,

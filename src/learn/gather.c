@@ -3,6 +3,7 @@
 #include "learn/module.h"
 #include "learn/seen.h"
 #include "learn/unwind.h"
+#include "base/array.h"
 #include "names/names.h"
 #include "recording/recording.h"
 
@@ -15,6 +16,12 @@
  */
 enum { RETURNED = TW_FACT_KINDS, CALLER };
 
+/* A call that is open in what is recorded: where it comes back to, and whether what it called is recorded too. */
+struct open_call {
+	uint64_t back;
+	int entered;
+};
+
 struct state {
 	const struct gather *g;
 	struct tw_seen_set seen;
@@ -25,6 +32,9 @@ struct state {
 	uint8_t end_is; /* enum tw_end */
 	struct tw_block block;
 	struct tw_context_stack calls;
+	struct open_call *open; /* where there are holes */
+	size_t n_open, open_room;
+	int lost;                     /* more may be open than is known */
 	struct tw_unwinder *unwinder; /* NULL: contexts are not wanted */
 };
 
@@ -114,13 +124,48 @@ static int leads_to(const struct tw_block *b, uint64_t pc)
 	}
 }
 
+static int open_call(struct state *s, uint64_t back)
+{
+	struct open_call *open = tw_array_room(s->open, s->n_open, &s->open_room, sizeof *open);
+	if (!open)
+		return tw_fail(TW_ERR_MEMORY, "facts");
+	s->open = open;
+	open[s->n_open++] = (struct open_call){back, 0};
+	return TW_OK;
+}
+
+/* A return led to pc, or one of code that is not recorded did: it is an edge if the call that comes back there led to code that is recorded. */
+static int see_return(struct state *s, uint64_t pc)
+{
+	size_t k = s->n_open;
+	while (k && s->open[k - 1].back != pc)
+		k--;
+	const int is_edge = k ? s->open[k - 1].entered : s->lost;
+	s->n_open = k ? k - 1 : s->n_open;
+	return is_edge ? see(s, &(struct tw_seen){RETURNED, s->image, 0, 0, s->end, pc}) : TW_OK;
+}
+
 static int see_next(struct state *s, uint64_t pc)
 {
 	if (!s->end || !s->g->has_holes)
 		return s->end ? see_edge(s, s->end, s->end_is, pc) : TW_OK;
 	if (s->end_is == TW_END_RETURN)
-		return see(s, &(struct tw_seen){RETURNED, s->image, 0, 0, s->end, pc});
-	return leads_to(&s->block, pc) ? see_edge(s, s->end, s->end_is, pc) : TW_OK;
+		return see_return(s, pc);
+	const int leads = leads_to(&s->block, pc);
+	if (is_call(s->end_is) && s->n_open)
+		s->open[s->n_open - 1].entered = leads;
+	if (!leads && s->n_open && s->open[s->n_open - 1].back == pc)
+		s->n_open--;
+	return leads ? see_edge(s, s->end, s->end_is, pc) : TW_OK;
+}
+
+/* What comes next need not follow on what was. */
+static void lose_calls(struct state *s)
+{
+	tw_context_begin(&s->calls, 1);
+	s->end = 0;
+	s->n_open = 0;
+	s->lost = 1;
 }
 
 static int take_block(struct state *s, const struct tw_block_run *run)
@@ -128,6 +173,10 @@ static int take_block(struct state *s, const struct tw_block_run *run)
 	const struct tw_block *b = &tw_descriptor_blocks(run->descriptor)[run->block];
 	if (!run->n_insns)
 		return TW_OK;
+	if (run->descriptor->flags & TW_DESC_INSERTED) {
+		s->end = 0;
+		return TW_OK;
+	}
 	int error = see_next(s, run->pc);
 	error = error ? error : follow_calls(s, run->pc);
 	const int whole = run->n_insns == b->n_insns;
@@ -135,7 +184,7 @@ static int take_block(struct state *s, const struct tw_block_run *run)
 	s->end_is = b->end;
 	s->block = *b;
 	if (!error && whole && s->g->has_holes && is_call(b->end))
-		error = see(s, &(struct tw_seen){CALLER, s->image, 0, 0, s->end, 0});
+		error = see(s, &(struct tw_seen){CALLER, s->image, 0, 0, s->end, 0}) || open_call(s, s->end) ? TW_ERR_MEMORY : TW_OK;
 	if (!error && whole)
 		error = see(s, &(struct tw_seen){TW_FACT_BLOCK, s->image, 0, 0, b->pc, s->end});
 	return error;
@@ -152,6 +201,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 {
 	switch (e->type) {
 	case TW_EVENT_LEARNED:
+		s->end = s->g->has_holes ? 0 : s->end; /* code that is known ran before it */
 		return take_learned(s, e->payload);
 	case TW_EVENT_STACK:
 		return s->unwinder ? tw_unwinder_take(s->unwinder, e->payload, e->bytes) : TW_OK;
@@ -164,8 +214,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 		return TW_OK;
 	case TW_EVENT_GAP:
 	case TW_EVENT_WINDOW:
-		tw_context_begin(&s->calls, 1);
-		s->end = 0;
+		lose_calls(s);
 		return TW_OK;
 	case TW_EVENT_FAULT:
 		s->end = 0;
@@ -199,6 +248,8 @@ static void begin_thread(struct state *s, uint32_t thread)
 	s->image = i < tw_recording_n_threads(s->g->recording) ? s->g->places.image_of[i] : UINT32_MAX;
 	s->end = 0;
 	tw_context_begin(&s->calls, 0);
+	s->n_open = 0;
+	s->lost = 0;
 	if (s->unwinder)
 		tw_unwinder_forget(s->unwinder);
 }
@@ -226,6 +277,7 @@ static void free_state(struct state *s)
 	tw_seen_free(&s->seen);
 	tw_context_stack_free(&s->calls);
 	tw_unwinder_free(s->unwinder);
+	free(s->open);
 	free(s);
 }
 

@@ -91,7 +91,7 @@ learned() { "$TW" learn "$1" | awk '$NF == "all" { print $2, $3, $4 }'; }
 "$TW" record -q --learn=both.learn ./a 0 both 2>/dev/null || fail "--learn: status $?"
 timeout 100 "$TW" record -q --learn=some.learn --budget=5% --period=20ms ./a 4 both 2>/dev/null || fail "--learn --budget: status $?"
 learned some.learn | awk '$1 < 5 || $2 < 5 { exit 1 }' || fail "--learn --budget: $(learned some.learn)"
-timeout 100 "$TW" record --learn=both.learn --budget=5% --period=20ms ./a 4 both 2>said >/dev/null || fail "--learn --budget: status $?"
+timeout 100 "$TW" record --learn=both.learn --budget=5% --period=20ms ./a 1 both 2>said >/dev/null || fail "--learn --budget: status $?"
 grep -q 'calls (0 new)' said || fail "--learn --budget: $(cat said)"
 
 # What cannot be done is said.

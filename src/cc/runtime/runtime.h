@@ -24,7 +24,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, maps, module, places, plain; process, signal, cold, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, maps, module, places, plain; process, signal, cold, known, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -456,6 +456,14 @@ void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t 
 
 /* `value`: what the code found in the slot, or had in the register. Returns where to write. */
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
+
+/* ---- known.c ---- */
+
+/* What a learn file has of the module is left out from now on; none of its code has run, and the recording has been told of it. */
+void tw_cc_known_enter(struct tw_cc_process *p);
+
+/* The module is closed. */
+void tw_cc_known_leave(void);
 
 /* ---- guard/guard.c, in modules that were linked so ---- */
 

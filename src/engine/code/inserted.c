@@ -262,11 +262,14 @@ static u32 behind_insn(const struct module *m, const struct stretch *s, u32 plac
 	return k == b.n_insns || at == place || is_of_linker(&b, k, place - at) ? place : at + length[k];
 }
 
-/* cmpb $0, switch(%rip); jne */
+/* cmpb $0, switch(%rip); jne; or room for a jump, which does nothing. */
 static u64 behind_test(const struct module *m, u64 pc)
 {
+	static const u8 room[] = {TW_CC_ROOM_BYTES};
 	const u8 *at = (const u8 *)pc;
 	i32 to;
+	if (m->switch_at && pc + sizeof room <= m->end && !memcmp(at, room, sizeof room))
+		return pc + sizeof room;
 	if (!m->switch_at || pc + 13 > m->end || at[0] != 0x80 || at[1] != 0x3d || at[6])
 		return pc;
 	memcpy(&to, at + 2, sizeof to);
