@@ -129,3 +129,8 @@ void tw_part_close(struct tw_part *p)
 	tw_views_free(p->views);
 	tw_context_free(p->context);
 }
+
+int tw_part_is_all(const struct tw_part *p)
+{
+	return p->process < 0 && tw_view_is_all(&p->request.view);
+}

@@ -21,6 +21,9 @@ struct tw_part {
 int tw_part_open(struct tw_part *p, const char *command, const struct tw_recording *r);
 void tw_part_close(struct tw_part *p);
 
+/* Is it all of the recording? */
+int tw_part_is_all(const struct tw_part *p);
+
 /* As tw_replay, for hot.h and calls.h; the first argument is the part. */
 int tw_part_replay(void *part, const struct tw_recording *r, const struct tw_replay_options *replay, const struct tw_analyzer *analyzer,
                    void *arg);

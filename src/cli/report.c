@@ -232,7 +232,7 @@ static int check_options(const struct report *r)
 		                      "--last shows blocks in their order: it goes with --thread and either --text or --json only");
 	if (r->sort_given && r->table != REPORT_FUNCTIONS && r->table != REPORT_LINES)
 		return tw_usage_error("report", "--sort is about functions and lines; other tables have an order of their own");
-	if (r->html && (r->part.process >= 0 || !tw_view_is_all(&r->part.request.view)))
+	if (r->html && !tw_part_is_all(&r->part))
 		return tw_usage_error("report", "--html shows all of a recording: it does not go with options that choose a part of it");
 	if (r->html && !report_has_tables(r) && (rows || r->top_given))
 		return tw_usage_error("report",

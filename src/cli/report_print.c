@@ -61,6 +61,15 @@ static void json_cost(struct tw_json *j, const struct tw_cost *c)
 	tw_json_number(j, "writes", c->writes);
 }
 
+/* Blocks executed. Of a part they are known only where nothing but blocks was counted. */
+static void json_blocks(struct tw_json *j, const struct report *r)
+{
+	if (tw_part_is_all(&r->part))
+		tw_json_number(j, "blocks", tw_recording_totals(r->recording)->blocks);
+	else if (r->costs.blocks)
+		tw_json_number(j, "blocks", r->costs.blocks);
+}
+
 static void json_head(struct tw_json *j, const struct report *r)
 {
 	tw_json_text(j, "state", tw_recording_info(r->recording)->complete ? "complete" : "incomplete");
@@ -72,7 +81,7 @@ static void json_head(struct tw_json *j, const struct report *r)
 	tw_budget_json(j, r->recording);
 	tw_json_open(j, "totals", '{');
 	json_cost(j, &r->costs.totals);
-	tw_json_number(j, "blocks", tw_recording_totals(r->recording)->blocks);
+	json_blocks(j, r);
 	tw_json_close(j, '}');
 	tw_died_json(j, r->recording, r->names);
 }

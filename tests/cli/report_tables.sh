@@ -115,6 +115,16 @@ END_PYTHON
 "$TW" report --csv --module work recording.tw | tail -n +2 | awk -F , '$0 !~ /,work,/ { exit 1 }' || fail "--module shows other files"
 [ "$("$TW" report --csv --function rows recording.tw | wc -l)" = 2 ] || fail "--function"
 "$TW" report --json --thread 0 recording.tw | python3 -c 'import json, sys; a = json.load(sys.stdin); assert a["totals"]["instructions"] == json.load(open("info.json"))["instructions"]' || fail "--thread 0"
+# blocks executed are those of the part too, or left out
+blocks_of() # OPTION...
+{
+	"$TW" report --json "$@" recording.tw | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"].get("blocks", "unknown"))'
+}
+all=$(python3 -c 'import json; print(json.load(open("info.json"))["blocks"])')
+[ "$(blocks_of)" = "$all" ] && [ "$(blocks_of --self)" = "$all" ] || fail "blocks executed: $(blocks_of), $(blocks_of --self), not $all"
+some=$(blocks_of --self --from 1ki --to 50ki)
+[ "$some" -gt 5000 ] && [ "$some" -lt 50000 ] || fail "blocks executed of a part: $some"
+[ "$(blocks_of --from 1ki --to 50ki)" = unknown ] || fail "blocks executed of a part, not counted: $(blocks_of --from 1ki --to 50ki)"
 "$TW" report --json --from 1ki --to 50ki recording.tw | python3 -c 'import json, sys; n = json.load(sys.stdin)["totals"]["instructions"]; assert 48000 <= n <= 50000, n' || fail "--from and --to"
 "$TW" report --json --sort refs recording.tw | python3 -c 'import json, sys; r = [f["refs"] for f in json.load(sys.stdin)["functions"]]; assert r == sorted(r, reverse=True)' || fail "--sort refs"
 one_sentence "$TW" report --thread 9 recording.tw
