@@ -46,6 +46,7 @@ struct tw_looks {
 	u32 passed_over; /* so many since the last */
 	u32 in_vain;     /* looks in a row that found nothing new */
 	u32 paths;       /* found in all */
+	bool begun;
 	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
 };
 

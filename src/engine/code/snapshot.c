@@ -392,6 +392,11 @@ void tw_snapshot_take(char *const *argv)
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
 }
 
+u32 tw_snapshot_taken(void)
+{
+	return s.taken;
+}
+
 /* How many fragments the best snapshot has that this process, whose program has started, could go on with. */
 static u32 offered(const struct tw_store_entry *e)
 {

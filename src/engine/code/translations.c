@@ -36,9 +36,9 @@ void tw_translations_clear(u64 start, u64 bytes)
 		memset((void *)start, 0, bytes);
 }
 
+/* *tr is all zeros. */
 static void lay_out(void)
 {
-	memset(tr, 0, sizeof *tr);
 	tw_heap_at = ARENA_HEAP;
 	tr->cache_at = ARENA_CACHE;
 	tr->stubs_at = ARENA_STUBS;
@@ -67,6 +67,7 @@ bool tw_translations_renew(void)
 		tw_translations_clear(ARENA_STUBS, tr->stubs_at - ARENA_STUBS);
 		tw_translations_clear(ARENA_HEAP, tw_heap_at - ARENA_HEAP);
 	}
+	memset(tr, 0, sizeof *tr);
 	lay_out();
 	return true;
 }

@@ -15,10 +15,10 @@
 #define ERROR_NOEXEC (-8)
 #define PAGE_MASK    (~(u64)(TW_PAGE - 1))
 
-/* Mappings made here, for tw_load_tell. */
+/* Mappings made here, for tw_load_tell. Paths are those of the program and of its interpreter, which stay. */
 static struct {
 	struct tw_map map;
-	char path[4096];
+	const char *path;
 } told[32];
 static u32 n_told;
 
@@ -37,8 +37,7 @@ static void note(const char *path, u64 at, u64 length, u64 offset, int prot, int
 	if (!length || n_told == sizeof told / sizeof *told)
 		return;
 	told[n_told].map = (struct tw_map){at, length, offset, (u32)prot, (u32)(MAP_PRIVATE | flags)};
-	tw_format(told[n_told].path, sizeof told[n_told].path, "%s", path);
-	n_told++;
+	told[n_told++].path = path;
 }
 
 static i64 read_headers(struct elf *f, const char *path)
@@ -137,10 +136,9 @@ static i64 map_image(struct elf *f, const char *path)
 	return 0;
 }
 
-/* `name`: the path the recording gives it. */
+/* `f` is all zeros; `name`: the path the recording gives it. */
 static i64 load(struct elf *f, const char *path, const char *name)
 {
-	memset(f, 0, sizeof *f);
 	i64 r = read_headers(f, path);
 	if (!r)
 		r = map_image(f, name);
@@ -193,7 +191,7 @@ static void find_bounds(const struct elf *f, struct loaded *l)
 
 i64 tw_load_program(const char *path, struct loaded *l)
 {
-	static struct elf program, interpreter;
+	static struct elf program, interpreter; /* large, and mostly never touched; a process loads once */
 	i64 r = load(&program, path, tw_engine.program_path);
 	if (r)
 		return r;
