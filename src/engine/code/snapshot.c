@@ -32,6 +32,7 @@
 #define USEFUL       8u     /* a part of what has been made that others must have a use for */
 #define CALLS_A_LOOK 256u   /* system calls of a process that lives on, after which it looks whether to leave or to take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
+#define LIVES_ON_NS  700000000u /* a program that ends before leaves what it has once, at its end */
 /* Left to who begins with a snapshot: when the heap is full, all is thrown away, and that costs each its own copy first. */
 #define HEAP_ROOM (24u << 20)
 
@@ -46,7 +47,9 @@ static struct {
 	u32 taken; /* fragments */
 	u64 place; /* of what was taken: the entry's offset */
 	u32 calls; /* since it looked */
-	u64 looked_at;
+	u64 looked_at, first_look;
+	bool started;     /* the program has, not only its loader */
+	u32 modules_seen; /* that there were when it was last asked whether tables are to be wide */
 	u32 seen; /* fragments there were then */
 	bool records;
 	struct tw_store_entry *claimant; /* where something is recorded: by whose numbers */
@@ -460,13 +463,28 @@ static u64 code_of_modules(void)
 	return bytes;
 }
 
+static void widen(void)
+{
+	if (tw_engine.n_threads == 1 && !tw_table_wide() && tw_table_wants_wide(code_of_modules()) && (!tr->n_host || tw_flush_restart()))
+		tw_table_widen(true);
+}
+
 void tw_snapshot_started(void)
 {
+	s.started = true;
 	if (s.taken)
 		return;
 	s.n_startup = tw_modules.n;
-	if (tw_engine.n_threads == 1 && !tw_table_wide() && tw_table_wants_wide(code_of_modules()) && (!tr->n_host || tw_flush_restart()))
-		tw_table_widen(true);
+	widen();
+}
+
+/* Large modules run much before the program's entry, and what is made of that is thrown away where tables become wide: so that is done as soon as they are mapped. */
+static void look_at_start(void)
+{
+	if (s.started || s.taken || !tw_translator.program_entry || tw_modules.n == s.modules_seen)
+		return;
+	s.modules_seen = tw_modules.n;
+	widen();
 }
 
 /* ---- leaving ---- */
@@ -621,6 +639,7 @@ static bool is_time(bool *settled)
 	s.calls = 0;
 	if (now - s.looked_at < LOOK_NS)
 		return false;
+	s.first_look = s.first_look ? s.first_look : now;
 	*settled = tr->n_host < s.seen + s.seen / 64;
 	s.looked_at = now;
 	s.seen = tr->n_host;
@@ -639,10 +658,12 @@ static void leave_much(const struct thread *t)
 void tw_snapshot_look(const struct thread *t)
 {
 	bool settled;
+	look_at_start();
 	if (!is_time(&settled))
 		return;
 	if (!s.fork || s.records || tw_engine.n_threads != 1) {
-		leave_much(t);
+		if (s.looked_at - s.first_look >= LIVES_ON_NS)
+			leave_much(t);
 		return;
 	}
 	if (tr->n_host < s.taken + s.taken / FORK_SHARE + MIN_FORK || !is_able(t))

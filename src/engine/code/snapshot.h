@@ -44,7 +44,7 @@ void tw_snapshot_take(char *const *argv);
 void tw_snapshot_forked(const struct thread *t);
 
 /*
- * After a system call. A process that lives on may be killed: it leaves what it has when that is much more than there is. Forks that live on beside each other come to have the same translations each in memory of its own, which caches have no room for: a
+ * After a system call. What is translated before the program's entry is thrown away once where large modules have been mapped (below). A process that lives on may be killed: it leaves what it has when that is much more than there is. Forks that live on beside each other come to have the same translations each in memory of its own, which caches have no room for: a
  * fork whose translations have settled leaves a snapshot while it runs, and its brothers, itself too, go on with that. On return the fragments and exits
  * that there were may be gone.
  */
@@ -54,7 +54,7 @@ void tw_snapshot_look(const struct thread *t);
 void tw_snapshot_came(void);
 
 /*
- * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, what there is of translations is thrown away (as by
+ * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, and tables are not wide yet, what there is of translations is thrown away (as by
  * tw_flush_restart), and those that follow are made with wide tables. Under the lock.
  */
 void tw_snapshot_started(void);
