@@ -136,13 +136,13 @@ static int note_numbers(struct tw_descriptor_tables *r, struct table *table, con
 	return error;
 }
 
-/* Descriptors that an earlier recording kept are no process's: from now on this one's. */
+/* Descriptors that an earlier recording kept are no process's: from now on this one's. Whether they are valid is seen when they are taken. */
 static void give_to(uint8_t *bytes, uint64_t n, uint32_t pid)
 {
 	struct tw_descriptor *d;
 	for (uint64_t at = 0; pid && at + sizeof *d <= n; at += d->bytes) {
 		d = (struct tw_descriptor *)(bytes + at);
-		if (!tw_descriptor_valid(d, n - at) || d->pid)
+		if (d->bytes < sizeof *d || d->bytes > n - at || d->pid)
 			return;
 		d->pid = pid;
 	}

@@ -46,7 +46,7 @@ struct tw_looks {
 	u32 passed_over; /* so many since the last */
 	u32 in_vain;     /* looks in a row that found nothing new */
 	u32 paths;       /* found in all */
-	bool begun;
+	bool begun;      /* there has been one */
 	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
 };
 
@@ -72,6 +72,7 @@ struct tw_code_thread {
 struct tw_code_process {
 	u64 program_entry; /* the program's first instruction */
 	bool gs_used;      /* some thread has a %gs base that is not 0 */
+	bool began_warm;   /* it went on with what others had left (snapshot.h) */
 	bool filtered;     /* whoever started it set a filter of system calls: none that can be done without */
 };
 extern struct tw_code_process tw_translator;

@@ -194,6 +194,7 @@ static void adopt(const struct snapshot_head *h)
 	tr->cache_at = h->cache_at;
 	tr->stubs_at = h->stubs_at;
 	tr->n_host = tr->n_code = s.taken = h->n_host;
+	tw_translator.began_warm = true;
 	tr->n_stale = 0;
 	tw_table_widen(h->wide);
 	memcpy(tr->n_sites, h->n_sites, sizeof tr->n_sites);
@@ -393,11 +394,6 @@ void tw_snapshot_take(char *const *argv)
 	s.possible = !s.records || get_claimant();
 	if (s.possible && (take_shared() || (!s.records && take_kept())))
 		__atomic_fetch_add((u32 *)&store()->taken, 1, __ATOMIC_RELAXED);
-}
-
-u32 tw_snapshot_taken(void)
-{
-	return s.taken;
 }
 
 /* How many fragments the best snapshot has that this process, whose program has started, could go on with. */

@@ -59,9 +59,6 @@ void tw_snapshot_came(void);
  */
 void tw_snapshot_started(void);
 
-/* How many fragments of others' the process went on with; 0: none. */
-u32 tw_snapshot_taken(void);
-
 /* The process is about to end, by itself or by a signal that was sent to it, or to become another program: leaves a snapshot if there is none or it has become much better. */
 void tw_snapshot_leave(const struct thread *t);
 

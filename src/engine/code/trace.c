@@ -1,7 +1,6 @@
 #include "engine/code/trace.h"
 #include "engine/code/pace.h"
 #include "engine/code/path.h"
-#include "engine/code/snapshot.h"
 #include "engine/code/superblock.h"
 #include "engine/record/instrumentor.h"
 #include "engine/counts.h"
@@ -198,7 +197,7 @@ static bool within_superblock(struct inside *in, struct tw_record *before, const
 /* Who goes on with what others left has the superblocks of their hot paths. What more it finds is seldom worth the making before it ends: python3 for 30 ms spent a third of its time on that. */
 static void begin_looks(struct tw_looks *l)
 {
-	if (!l->begun && tw_snapshot_taken()) {
+	if (!l->begun && tw_translator.began_warm) {
 		l->pass_over = MANY_PASSED_OVER;
 		l->usual_plain = RECORDS_LOOKED_AT / 2;
 		l->paths = MANY_PATHS * MANY_PASSED_OVER;
