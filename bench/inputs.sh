@@ -126,7 +126,7 @@ END
 		awk '/^# [0-9]+ "/ { here = $3 ~ /xxhash\.h"/ } here && !/^#/' "$work/marked.i" | sed "s/XXH/XXH${n}_/g" >>"$work/large.i"
 	done
 	echo 'unsigned f(unsigned *p, int n) { unsigned s = 0; for (int i = 0; i < n; i++) s = s * 31 + p[i]; return s; }' >"$work/small.i"
-	grep -v '^#' "$work/marked.i" >"$work/quick.i"
+	gcc -E -DXXH_NO_XXH3 -DXXH_STATIC_LINKING_ONLY -DXXH_IMPLEMENTATION "$work/file.c" | grep -v '^#' >"$work/quick.i"
 	CC1=$(gcc -print-prog-name=cc1)
 }
 

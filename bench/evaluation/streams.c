@@ -221,11 +221,16 @@ static double sequitur_bytes(FILE *f, unsigned width)
 
 /* ---- all of it ---- */
 
-static void print_coded(const char *stream, const char *coder, const char *command, const char *path)
+/* A coder at work on a file. */
+static FILE *begin_coder(const char *command, const char *path)
 {
 	char line[4200];
 	snprintf(line, sizeof line, "%s <'%s' | wc -c", command, path);
-	FILE *f = popen(line, "r");
+	return popen(line, "r");
+}
+
+static void print_coded(const char *stream, const char *coder, FILE *f)
+{
 	unsigned long long bytes = 0;
 	if (f && fscanf(f, "%llu", &bytes) == 1)
 		printf("%s %s %llu\n", stream, coder, bytes);
@@ -252,10 +257,12 @@ static int do_stream(const struct tw_recording *r, enum stream stream, const cha
 	int error = stream == C || stream == M ? put_own(r, &o) : tw_replay(r, NULL, &writer, &o);
 	fflush(o.f);
 	printf("%s raw %ld\n", names[stream], ftell(o.f));
+	fflush(stdout);
+	FILE *bzip2 = begin_coder("bzip2 -9c", path), *zstd = begin_coder("zstd -q -19 -c", path); /* meanwhile: only sizes are measured */
 	printf("%s sequitur %.0f\n", names[stream], sequitur_bytes(o.f, widths[stream]));
 	fclose(o.f);
-	print_coded(names[stream], "bzip2", "bzip2 -9c", path);
-	print_coded(names[stream], "zstd", "zstd -q -19 -c", path);
+	print_coded(names[stream], "bzip2", bzip2);
+	print_coded(names[stream], "zstd", zstd);
 	fflush(stdout);
 	return error;
 }
