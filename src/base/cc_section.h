@@ -3,6 +3,8 @@
  * after the link (finish.c), and read by the run-time part in the program, which makes descriptors of it (runtime/module.c), and by the engine, which leaves
  * inserted code out (engine/code/inserted.h).
  *
+ * Nothing refers to it but by the names that the linker gives to its ends: so it says that it is to be kept (flag R) where the linker leaves out what is not referred to.
+ *
  * The section is a sequence of *parts*, one for each stretch of instrumented code in one section; each is a struct tw_cc_part and its blocks. A part for code
  * in a COMDAT group is in the same group. Places are relative to the field that holds them, so nothing here is relocated when the program is loaded.
  *

@@ -98,13 +98,28 @@ static int finish(const char *output)
 	return TW_CC_OUR_FAILURE;
 }
 
+static int has_word(const struct tw_cc_command *c, const char *word)
+{
+	for (size_t k = c->compiler; k < c->n; k++)
+		if (!strcmp(c->word[k], word))
+			return 1;
+	return 0;
+}
+
 /* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
 static int is_static(const struct tw_cc_command *c)
 {
+	const int has_library = !has_word(c, "-nostdlib") && !has_word(c, "-nodefaultlibs") && !has_word(c, "-nolibc");
+	return has_library && !c->relocatable && (has_word(c, "-static") || has_word(c, "-static-pie"));
+}
+
+/* -N leaves no place for where the file begins, and the linker, without a word, asks for its name all the same. */
+static int has_no_header(const struct tw_cc_command *c)
+{
+	int is_asked = has_word(c, "-Wl,-N") || has_word(c, "-Wl,--omagic") || has_word(c, "-N");
 	for (size_t k = c->compiler; k < c->n; k++)
-		if (!strcmp(c->word[k], "-static") || !strcmp(c->word[k], "-static-pie"))
-			return !c->relocatable;
-	return 0;
+		is_asked |= !strncmp(c->word[k], "-Wl,-N,", 7);
+	return is_asked && !c->relocatable;
 }
 
 int tw_cc_link(const struct tw_cc_drive *d)
@@ -125,6 +140,8 @@ int tw_cc_link(const struct tw_cc_drive *d)
 		tw_cc_push(&w, runtime);
 	if (is_static(c))
 		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit,-u,srand48_r");
+	if (has_no_header(c))
+		tw_cc_push(&w, "-Wl,--defsym=__ehdr_start=0");
 	int status = push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
 	if (!status)
 		status = tw_cc_run(&w);

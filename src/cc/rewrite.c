@@ -42,7 +42,7 @@ static void write_way_in(struct rewriter *w, uint32_t n)
 	if (b->whence == TW_CC_FINDS && b->offset)
 		fprintf(w->out, "\tleaq -%u(%%%s),%%%s\n", b->offset, tw_cc_names[reg], tw_cc_names[reg]);
 	fprintf(w->out, "\tjmp " TW_CC_LABEL_LEAD "\n\t.popsection\n", n);
-	fprintf(w->out, "\t.pushsection " TW_CC_SECTION_TURNINGS ",\"a?\",@progbits\n\t.long %u,%zu," TW_CC_LABEL_INSN "-.,.LtwSK%u-.\n",
+	fprintf(w->out, "\t.pushsection " TW_CC_SECTION_TURNINGS ",\"aR?\",@progbits\n\t.long %u,%zu," TW_CC_LABEL_INSN "-.,.LtwSK%u-.\n",
 	        TW_CC_WAY_IN_MAGIC, sizeof(struct tw_cc_way_in), w->f->block[n].first, n);
 	fputs("\t.popsection\n", w->out);
 }

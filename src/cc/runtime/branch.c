@@ -18,7 +18,7 @@ uint64_t tw_cc_branch_target(const uint8_t *insn)
 uint64_t tw_cc_branch_test(uint64_t function)
 {
 	const uint8_t *at = (const uint8_t *)function;
-	if (function < (uint64_t)__ehdr_start || function + 32 > (uint64_t)etext)
+	if (!function || function < (uint64_t)__ehdr_start || function + 32 > (uint64_t)etext)
 		return 0;
 	if (at[0] == 0xf3 && at[1] == 0x0f && at[2] == 0x1e && at[3] == 0xfa)
 		at += 4;
