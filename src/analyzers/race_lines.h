@@ -32,21 +32,21 @@ static inline int tw_race_lines_renew(struct tw_race_lines *l, uint64_t epoch, u
 
 /* What an access is like that is looked for. */
 struct tw_race_shape {
-	uint64_t mask; /* its lowest `size` bits */
-	uint32_t size;
-	uint32_t write; /* 0 or 1 */
+	uint16_t size;  /* at most 65: more are as many */
+	uint8_t beyond; /* so many bits of a line are left; of more than a line: 0 */
+	uint8_t write;  /* 0 or 1 */
 };
 
 static inline struct tw_race_shape tw_race_shape_of(uint32_t size, int write)
 {
-	return (struct tw_race_shape){size - 1 < 64 ? ~0ull >> (64 - size) : ~0ull, size, write != 0};
+	return (struct tw_race_shape){(uint16_t)(size <= 64 ? size : 65), (uint8_t)(size - 1 < 64 ? 64 - size : 0), write != 0};
 }
 
 /* Renewed before: not 0 where it lacks bytes of the access; or where that does not lie in one line. */
 static inline uint64_t tw_race_lines_lack(const struct tw_race_lines *l, uint64_t addr, const struct tw_race_shape *shape)
 {
 	const struct tw_race_line *line = &l->of[addr / 64 % TW_RACE_LINES];
-	return (line->key ^ (l->generation | addr << 16 >> 22)) | (~line->seen[shape->write] & shape->mask << addr % 64) |
+	return (line->key ^ (l->generation | addr << 16 >> 22)) | (~line->seen[shape->write] >> addr % 64) << shape->beyond |
 	       (addr % 64 + shape->size - 1) >> 6;
 }
 

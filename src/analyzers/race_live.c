@@ -11,11 +11,13 @@ struct live {
 	uint64_t last;                  /* where the newest of these is */
 	int looks;                      /* what the block accesses is to be looked at */
 	int leaves;                     /* the newest block may call or return */
+	int is_new;                     /* the thread's epoch is known to what it has seen, and `looks` is right */
 };
 
 static int take_events(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
 {
 	int error = 0;
+	l->is_new = 0;
 	for (; l->event < l->b->n_events && l->b->events[l->event].block <= l->blocks && !error; l->event++)
 		error = tw_race_take_event(s, t, &l->b->events[l->event]);
 	return error;
@@ -49,6 +51,7 @@ static int begin_block(struct tw_race_state *s, struct tw_race_thread *t, struct
 	l->run = run;
 	l->refs = 0;
 	l->leaves = 1;
+	l->is_new = 0;
 	l->blocks++;
 	return error ? error : tw_race_enter_block(s, t, run, &l->looks);
 }
@@ -104,12 +107,14 @@ static inline int lacks(const struct tw_race_lines *lines, const struct tw_race_
 }
 
 /* So many references of the piece were looked at, then the thread was stuck: it stands in one of the blocks. */
-static void stop_within(struct tw_race_thread *t, struct live *l, const struct tw_race_piece *p, size_t done, const uint64_t *addr)
+static void stop_within(struct tw_race_thread *t, struct live *l, const struct tw_stretch *st, const struct tw_race_piece *p, size_t done,
+                        const uint64_t *addr)
 {
-	const struct tw_block_run *run = p->last;
-	while (run > p->first && run->first_ref > p->first_ref + done)
-		run--;
-	l->blocks += (size_t)(run - p->first) + 1;
+	uint32_t k = p->n_blocks - 1;
+	while (k && st->blocks[p->first + k].first_ref > p->first_ref + done)
+		k--;
+	const struct tw_block_run *run = &st->blocks[p->first + k];
+	l->blocks += k + 1;
 	stand_in(t, l, run, tw_descriptor_blocks(run->descriptor)[run->block].end, p->first_ref + done - run->first_ref, addr);
 }
 
@@ -120,23 +125,28 @@ static inline int take_simple(struct tw_race_state *s, struct tw_race_thread *t,
 	t->fills = 0;
 	if (l->looks && p->n_refs && (t->waiting.pc || lacks(t->lines, &s->pieces.shapes[p->shapes], addr + p->first_ref, p->n_refs))) {
 		size_t done = p->n_refs;
-		int error = tw_race_take_addresses(s, t, p->first, st->refs + p->first_ref, addr + p->first_ref, p->n_refs, &done);
+		l->is_new = 0;
+		int error =
+		    tw_race_take_addresses(s, t, &st->blocks[p->first], st->refs + p->first_ref, addr + p->first_ref, p->n_refs, &done);
 		if (error)
 			return error;
 		if (t->stuck) {
-			stop_within(t, l, p, done, addr);
+			stop_within(t, l, st, p, done, addr);
 			return 0;
 		}
 	}
 	l->blocks += p->n_blocks;
-	stand_in(t, l, p->last, p->end, p->last_refs, addr);
+	stand_in(t, l, &st->blocks[p->first + p->n_blocks - 1], p->end, p->last_refs, addr);
 	l->leaves = p->leaves;
 	return 0;
 }
 
 /* All that the thread has seen from here on is of its epoch, and whether it looks is known. */
-static int renew(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
+static inline int renew(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
 {
+	if (l->is_new)
+		return 0;
+	l->is_new = 1;
 	l->looks = tw_race_looks(s, t);
 	return tw_race_lines_renew(t->lines, tw_epoch_number(t->order->who, t->order->clock), t->locks);
 }
@@ -153,7 +163,7 @@ static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, struct
 			error = renew(s, t, l);
 			error = error ? error : take_simple(s, t, l, st, p, addr);
 		} else {
-			error = take_blocks(s, t, l, st, addr, (size_t)(p->first - st->blocks), p->n_blocks);
+			error = take_blocks(s, t, l, st, addr, p->first, p->n_blocks);
 		}
 	}
 	return error;
@@ -179,7 +189,7 @@ static size_t pass_over(struct tw_race_state *s, struct tw_race_thread *t, struc
 		at += st->n_refs;
 	if (k > i) {
 		l->blocks += (k - i) * p->n_blocks;
-		stand_in(t, l, p->last, p->end, p->last_refs, at - st->n_refs);
+		stand_in(t, l, &st->blocks[p->n_blocks - 1], p->end, p->last_refs, at - st->n_refs);
 		l->leaves = 0;
 		*addr = at;
 	}

@@ -20,7 +20,7 @@ static int is_plain(const struct tw_race_code *code, const struct tw_race_piece 
 	for (uint32_t i = p->first_ref; i < p->first_ref + p->n_refs; i++) {
 		const struct tw_ref_shape *r = &st->refs[i];
 		const struct tw_ref ref = {.pc = r->pc, .addr = addr[i], .size = r->size, .insn = r->insn, .type = r->type};
-		const struct tw_atomic_insn *insn = tw_atomics_of(code->atomics, p->first->descriptor, &ref, code->image);
+		const struct tw_atomic_insn *insn = tw_atomics_of(code->atomics, st->blocks[p->first].descriptor, &ref, code->image);
 		if (!insn || !tw_atomics_is_plain(insn))
 			return 0;
 	}
@@ -29,8 +29,8 @@ static int is_plain(const struct tw_race_code *code, const struct tw_race_piece 
 
 static int is_simple(const struct tw_race_code *code, const struct tw_race_piece *p, const struct tw_stretch *st, const uint64_t *addr)
 {
-	for (const struct tw_block_run *run = p->first; run <= p->last; run++)
-		if (!run->n_insns)
+	for (uint32_t k = p->first; k < p->first + p->n_blocks; k++)
+		if (!st->blocks[k].n_insns)
 			return 0;
 	return tw_code_is_library(p->owner) || (p->owner == TW_CODE_PROGRAM && is_plain(code, p, st, addr));
 }
@@ -63,16 +63,15 @@ static int add(struct tw_race_pieces *p, const struct tw_race_code *code, const 
 {
 	const struct tw_block_run *last = &st->blocks[end - 1];
 	struct tw_race_piece *items = tw_array_room(p->items, p->n, &p->room, sizeof *items);
-	if (!items)
+	if (!items || p->n_shapes + st->n_refs > UINT32_MAX)
 		return 0;
 	p->items = items;
 	struct tw_race_piece *piece = &items[p->n++];
 	*piece = (struct tw_race_piece){
-	    .first = &st->blocks[first],
-	    .last = last,
-	    .shapes = p->n_shapes,
+	    .shapes = (uint32_t)p->n_shapes,
 	    .first_ref = st->blocks[first].first_ref,
 	    .n_refs = refs_end(st, end - 1) - st->blocks[first].first_ref,
+	    .first = first,
 	    .n_blocks = end - first,
 	    .last_refs = refs_end(st, end - 1) - last->first_ref,
 	    .owner = (uint8_t)tw_runtime_code_of(code->runtime, &st->blocks[first], code->thread),

@@ -9,12 +9,12 @@
 #include "analyzers/race_lines.h"
 #include "analyzers/runtime_code.h"
 
+/* 32 bytes: two on a line of the processor's. */
 struct tw_race_piece {
-	const struct tw_block_run *first, *last; /* its blocks */
-	size_t shapes;                           /* of its references: where they begin in struct tw_race_pieces */
-	uint32_t first_ref, n_refs;              /* in the stretch */
-	uint32_t n_blocks;
-	uint32_t last_refs; /* references of its last block */
+	uint32_t shapes;            /* of its references: where they begin in struct tw_race_pieces */
+	uint32_t first_ref, n_refs; /* in the stretch */
+	uint32_t first, n_blocks;   /* likewise */
+	uint32_t last_refs;         /* references of its last block */
 	uint8_t
 	    simple; /* the program's or the C library's own code, executed whole; what the program's accesses, as far as that is looked at, is not known to be atomic */
 	uint8_t owner;   /* enum tw_code_owner */
