@@ -50,13 +50,26 @@ static uint32_t get(const struct tw_descriptors *d, uint32_t program, uint64_t d
 	return t && descriptor < t->n ? t->channel[descriptor] : TW_CHANNEL_UNKNOWN;
 }
 
-uint32_t tw_descriptors_channel(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor)
+/* The same, of one whose making was not seen too. */
+static uint32_t known(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor)
 {
 	enum { STANDARD = 3 };
 	const uint32_t channel = get(d, program, descriptor);
 	if (channel != TW_CHANNEL_UNKNOWN)
 		return channel;
 	return descriptor < STANDARD ? TW_CHANNEL_NONE : TW_CHANNEL_PIPES;
+}
+
+uint32_t tw_descriptors_channel(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor)
+{
+	const uint32_t channel = known(d, program, descriptor);
+	return channel >= TW_CHANNEL_MEMFDS ? TW_CHANNEL_NONE : channel;
+}
+
+uint32_t tw_descriptors_memfd(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor)
+{
+	const uint32_t channel = get(d, program, descriptor);
+	return channel >= TW_CHANNEL_MEMFDS ? channel - TW_CHANNEL_MEMFDS + 1 : 0;
 }
 
 int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const struct tw_syscall *call)
@@ -68,12 +81,13 @@ int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const str
 	case SYS_openat:
 	case SYS_openat2:
 	case SYS_creat:
-	case SYS_memfd_create:
 	case SYS_epoll_create:
 	case SYS_epoll_create1:
 	case SYS_inotify_init:
 	case SYS_inotify_init1:
 		return set(d, program, call->result, TW_CHANNEL_NONE);
+	case SYS_memfd_create:
+		return set(d, program, call->result, TW_CHANNEL_MEMFDS + d->memfds++);
 	case SYS_eventfd:
 	case SYS_eventfd2:
 	case SYS_timerfd_create:
@@ -85,11 +99,11 @@ int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const str
 	case SYS_dup:
 	case SYS_dup2:
 	case SYS_dup3:
-		return set(d, program, call->result, tw_descriptors_channel(d, program, call->args[0]));
+		return set(d, program, call->result, known(d, program, call->args[0]));
 	case SYS_fcntl:
 		if (call->args[1] != F_DUPFD && call->args[1] != F_DUPFD_CLOEXEC)
 			return 0;
-		return set(d, program, call->result, tw_descriptors_channel(d, program, call->args[0]));
+		return set(d, program, call->result, known(d, program, call->args[0]));
 	case SYS_close:
 		return set(d, program, (int64_t)call->args[0], TW_CHANNEL_UNKNOWN);
 	default:

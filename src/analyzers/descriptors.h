@@ -1,6 +1,8 @@
 /*
  * Which descriptors threads hand data over by: pipes, sockets, eventfds, and timers that have one. What a write gives, a read of the same channel gets.
  *
+ * It also tells memfds apart, which all may have one name.
+ *
  * The system calls tell what a descriptor is. Each eventfd and timer is a channel of its own. All pipes of a program are one, and all its sockets: which two ends belong together is not recorded.
  */
 #ifndef TW_DESCRIPTORS_H
@@ -15,7 +17,8 @@ enum {
 	TW_CHANNEL_NONE,    /* a file, or what else hands nothing over */
 	TW_CHANNEL_PIPES,
 	TW_CHANNEL_SOCKETS,
-	TW_CHANNEL_EVENTS, /* from here on: eventfds and timers */
+	TW_CHANNEL_EVENTS,           /* from here on: eventfds and timers */
+	TW_CHANNEL_MEMFDS = 1 << 30, /* from here on: memfds, which hand nothing over */
 };
 
 struct tw_descriptor_table {
@@ -28,7 +31,7 @@ struct tw_descriptor_table {
 struct tw_descriptors {
 	struct tw_descriptor_table *tables;
 	size_t n, room;
-	uint32_t events; /* so many of them were made */
+	uint32_t events, memfds; /* so many of them were made */
 };
 
 /* 0 or TW_ERR_MEMORY. */
@@ -39,6 +42,9 @@ int tw_descriptors_fork(struct tw_descriptors *d, uint32_t parent, uint32_t chil
 
 /* TW_CHANNEL_NONE, or TW_CHANNEL_PIPES and more. */
 uint32_t tw_descriptors_channel(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor);
+
+/* The number of the memfd, from 1 on; 0: it is none, or its making was not seen. */
+uint32_t tw_descriptors_memfd(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor);
 
 void tw_descriptors_free(struct tw_descriptors *d);
 

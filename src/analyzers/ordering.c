@@ -186,6 +186,13 @@ static int handle_signal(struct tw_ordering *o, struct tw_ordering_thread *t)
 	return number ? take_signal(o, t, number) : 0;
 }
 
+/* What was mapped may be a memfd. */
+static int map_memfd(struct tw_ordering *o, const struct tw_ordering_thread *t, const struct tw_syscall *call)
+{
+	const uint32_t number = tw_descriptors_memfd(&o->descriptors, t->program, call->args[4]);
+	return number ? tw_shared_memory_is_memfd(&o->shared, t->program, call, number) : 0;
+}
+
 /* What a thread did before it said what handles a signal comes before that; what set a timer, or sent the signal, before who waited for it goes on. */
 static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_syscall *call)
 {
@@ -208,6 +215,8 @@ static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, con
 	case SYS_mq_timedreceive:
 	case SYS_flock:
 		return use_kernel(o, t);
+	case SYS_mmap:
+		return map_memfd(o, t, call);
 	case SYS_fcntl:
 		if (is_file_lock(call->args[1]))
 			return use_kernel(o, t);

@@ -201,12 +201,12 @@ static int move(struct tw_shared_memory *m, uint32_t program, const struct tw_sy
 	return error ? error : add_range(m, r);
 }
 
-/* What a MAP event has told is of this identifier. */
-static int attach(struct tw_shared_memory *m, uint32_t program, const struct tw_syscall *call)
+/* What a MAP event has told of is the segment of this kind and number. */
+static int identify(struct tw_shared_memory *m, uint32_t program, uint64_t addr, const char *kind, uint64_t number)
 {
 	char name[32];
-	struct tw_shared_range *r = (struct tw_shared_range *)range_at(m, program, (uint64_t)call->result);
-	snprintf(name, sizeof name, "shm:%llu", (unsigned long long)call->args[0]);
+	struct tw_shared_range *r = (struct tw_shared_range *)range_at(m, program, addr);
+	snprintf(name, sizeof name, "%s:%llu", kind, (unsigned long long)number);
 	const uint32_t segment = r ? segment_of(m, name) : 0;
 	if (r && !segment)
 		return TW_ERR_MEMORY;
@@ -214,6 +214,12 @@ static int attach(struct tw_shared_memory *m, uint32_t program, const struct tw_
 		r->segment = segment;
 	m->changes++;
 	return 0;
+}
+
+int tw_shared_memory_is_memfd(struct tw_shared_memory *m, uint32_t program, const struct tw_syscall *call, uint32_t number)
+{
+	const int shared = (call->args[3] & MAP_TYPE) != MAP_PRIVATE && !(call->args[3] & MAP_ANONYMOUS);
+	return shared && call->result > 0 ? identify(m, program, (uint64_t)call->result, "memfd", number) : 0;
 }
 
 static int detach(struct tw_shared_memory *m, uint32_t program, uint64_t addr)
@@ -232,7 +238,7 @@ static int take_syscall(struct tw_shared_memory *m, uint32_t program, const stru
 	case SYS_mremap:
 		return move(m, program, call);
 	case SYS_shmat:
-		return attach(m, program, call);
+		return identify(m, program, (uint64_t)call->result, "shm", call->args[0]);
 	case SYS_shmdt:
 		return detach(m, program, call->args[0]);
 	case SYS_rename:

@@ -1,7 +1,7 @@
 /*
  * Memory that processes share: what is mapped MAP_SHARED is a segment, which may lie at several addresses, of several programs or of one. A file is one segment as long as it is not unlinked;
- * anonymous memory is one with what forked processes inherit of it; memory of shmat is one by its identifier. A memfd whose mapping is not inherited counts as another segment each time it is mapped,
- * since which of several of one name it is is not recorded.
+ * anonymous memory is one with what forked processes inherit of it; memory of shmat is one by its identifier; a memfd is one by the descriptor that made it. One whose
+ * making was not seen, as one that came by a socket, counts as another segment each time it is mapped, since which of several of one name it is is not recorded.
  *
  * It is told of MAP and UNMAP events, and of the system calls behind them.
  */
@@ -40,6 +40,9 @@ struct tw_shared_memory {
 
 /* A thread of the program has this event. 0 or TW_ERR_MEMORY. */
 int tw_shared_memory_event(struct tw_shared_memory *m, uint32_t program, const struct tw_event *e);
+
+/* The mmap(2) of a program, which has been told by a MAP event, was of the memfd of this number. 0 or TW_ERR_MEMORY. */
+int tw_shared_memory_is_memfd(struct tw_shared_memory *m, uint32_t program, const struct tw_syscall *call, uint32_t number);
 
 /* The program of a new process has what that of its parent has now. 0 or TW_ERR_MEMORY. */
 int tw_shared_memory_fork(struct tw_shared_memory *m, uint32_t parent, uint32_t child);

@@ -344,6 +344,64 @@ static void mapped_twice(void)
 	both(count_mapped, count_mapped);
 }
 
+static int memory_file;
+static struct box *map_memory(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory_file, 0);
+}
+static void make_memory(void)
+{
+	memory_file = memfd_create("box", 0);
+	if (ftruncate(memory_file, 4096))
+		exit(1);
+}
+static void memfd_twice(void)
+{
+	make_memory();
+	mapped[0] = map_memory();
+	memory_file = dup(memory_file);
+	mapped[1] = map_memory();
+	both(count_mapped, count_mapped);
+}
+static void memfd_of_one_name(void)
+{
+	for (int i = 0; i < 2; i++) {
+		make_memory();
+		mapped[i] = map_memory();
+	}
+	both(count_mapped, count_mapped);
+}
+static void *give_mapped(void *a)
+{
+	mapped[0]->data = 5;
+	atomic_store(&mapped[0]->flag, 1);
+	return a;
+}
+static void *take_mapped(void *a)
+{
+	while (!atomic_load(&mapped[1]->flag))
+		sched_yield();
+	mapped[1]->data++;
+	return a;
+}
+static void memfd_handed_over(void)
+{
+	make_memory();
+	mapped[0] = map_memory();
+	mapped[1] = map_memory();
+	both(give_mapped, take_mapped);
+}
+static void count_anew(struct box *b)
+{
+	map_memory()->data++;
+	(void)b;
+}
+static void fork_memfd(void)
+{
+	make_memory();
+	apart(make_box(), count_anew, count_anew);
+}
+
 const struct test_case cases[] = {OBJECT(fork_counter, "*"),
                                   OBJECT(fork_siblings, "*"),
                                   OBJECT(fork_semaphore_early, "*"),
@@ -353,6 +411,10 @@ const struct test_case cases[] = {OBJECT(fork_counter, "*"),
                                   OBJECT(fork_attached, "*"),
                                   OBJECT(fork_opened, "*"),
                                   OBJECT(mapped_twice, "*"),
+                                  OBJECT(memfd_twice, "*"),
+                                  OBJECT(fork_memfd, "*"),
+                                  FREE(memfd_of_one_name),
+                                  FREE(memfd_handed_over),
                                   FREE(fork_and_wait),
                                   FREE(fork_semaphore),
                                   FREE(fork_mutex),
