@@ -64,6 +64,8 @@ static void free_fragment(void *item)
 static void free_state(struct state *s)
 {
 	tw_by_fragment_free(&s->fragments, free_fragment);
+	for (size_t i = 0; i < s->kept.room; i++)
+		free(s->kept.items[i].own);
 	tw_kept_stretches_free(&s->kept);
 	free(s);
 }
@@ -132,6 +134,26 @@ static int has_odd(const struct tw_ref_shape *r, size_t n, const uint64_t *addr)
 	for (size_t i = 0; i < n; i++)
 		odd |= (r[i].size - 1ull) & (addr[i] | ~(LINE - 1ull));
 	return odd != 0;
+}
+
+/* By reference, bits of its address of which none is set if it is aligned and not larger than a line; at least one, with zeros behind. NULL: no memory. */
+static uint64_t *odd_bits(const struct tw_stretch *stretch)
+{
+	uint64_t *bits = calloc(stretch->n_refs / 2 * 2 + 2, sizeof *bits);
+	for (uint32_t i = 0; bits && i < stretch->n_refs; i++)
+		bits[i] = stretch->refs[i].size > LINE ? ~0ull : stretch->refs[i].size - 1ull;
+	return bits;
+}
+
+typedef uint64_t two_words __attribute__((vector_size(16), aligned(8)));
+
+/* The same as has_odd, of a stretch whose bits are known. */
+static inline int has_odd_bits(const uint64_t *bits, size_t n, const uint64_t *addr)
+{
+	two_words odd = {n & 1 ? bits[n - 1] & addr[n - 1] : 0, 0};
+	for (size_t i = 0; i + 1 < n; i += 2)
+		odd |= *(const two_words *)(bits + i) & *(const two_words *)(addr + i);
+	return (odd[0] | odd[1]) != 0;
 }
 
 static void count_alignment(struct sizes *sizes, const struct tw_ref_shape *r, size_t n, const uint64_t *addr)
@@ -209,17 +231,16 @@ static int note_stretch(struct state *s, const struct tw_stretch *stretch)
 	return s->n_used < NOTED ? 0 : count_noted(s);
 }
 
-/* One that stays. Of its fragment a thread is known from the first time on, whose names hold for it. */
+/* One that stays, the first time. Of its fragment a thread is known from the first time on, whose names hold for it. */
 static int take_kept(struct state *s, const struct tw_stretch *stretch)
 {
 	struct tw_kept_stretch *kept = tw_kept_stretch(&s->kept, stretch);
 	if (!kept)
 		return TW_ERR_MEMORY;
 	kept->n++;
-	if (kept->stretch)
-		return 0;
 	kept->stretch = stretch;
-	return fragment_of(s, stretch->blocks[0].descriptor, s->thread) ? 0 : TW_ERR_MEMORY;
+	kept->own = odd_bits(stretch);
+	return kept->own && fragment_of(s, stretch->blocks[0].descriptor, s->thread) ? 0 : TW_ERR_MEMORY;
 }
 
 static int count_kept(struct state *s)
@@ -261,6 +282,16 @@ static int find_newest(struct state *s, const struct tw_batch *b, size_t i)
 	return s->newest ? 0 : TW_ERR_MEMORY;
 }
 
+/* Number i of the batch, which is not one that stays and was there before. */
+static int take_new(struct state *s, const struct tw_batch *b, size_t i)
+{
+	const struct tw_stretch *stretch = b->stretches[i];
+	if (stands_alone(stretch))
+		return stretch->number ? take_kept(s, stretch) : note_stretch(s, stretch);
+	int error = find_newest(s, b, i);
+	return error ? error : take_joined(s, stretch);
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
@@ -269,13 +300,16 @@ static int batch(void *state, const struct tw_batch *b)
 	s->thread = b->thread;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
-		if (stands_alone(stretch)) {
-			error = stretch->number ? take_kept(s, stretch) : note_stretch(s, stretch);
+		struct tw_kept_stretch *kept = stretch->number < s->kept.room ? &s->kept.items[stretch->number] : NULL;
+		int odd;
+		if (__builtin_expect(kept && kept->own, 1)) {
+			kept->n++;
+			odd = has_odd_bits(kept->own, stretch->n_refs, addr);
 		} else {
-			error = find_newest(s, b, i);
-			error = error ? error : take_joined(s, stretch);
+			error = take_new(s, b, i);
+			odd = has_odd(stretch->refs, stretch->n_refs, addr);
 		}
-		if (__builtin_expect(has_odd(stretch->refs, stretch->n_refs, addr), 0))
+		if (__builtin_expect(odd, 0))
 			count_alignment(&s->sizes, stretch->refs, stretch->n_refs, addr);
 		addr += stretch->n_refs;
 	}
