@@ -15,7 +15,7 @@
 #include <trackway/context.h>
 
 /* Lines touched last, by their lowest bits: most references are to one of them. */
-enum { RECENT = 1024 };
+enum { RECENT = 8192 };
 
 struct window {
 	uint32_t thread;
@@ -131,6 +131,17 @@ static int touch_lines(struct state *s, uint64_t line, uint64_t last)
 	return error;
 }
 
+/* Is any of these not to a line that was touched last, or to several lines? */
+static inline int any_other(const struct state *s, const uint64_t *addr, const struct tw_ref_shape *shape, size_t n)
+{
+	uint64_t other = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t line = addr[i] >> TW_LINE_BITS, last = (addr[i] + shape[i].size - 1) >> TW_LINE_BITS;
+		other |= (s->recent[line % RECENT] ^ (line + 1)) | (line ^ last);
+	}
+	return other != 0;
+}
+
 static int take_refs(struct state *s, const uint64_t *addr, const struct tw_ref_shape *shape, size_t n)
 {
 	int error = 0;
@@ -150,8 +161,10 @@ static int take_whole(struct state *s, const struct tw_batch *b)
 	const uint64_t *addr = b->addr;
 	int error = enter_window(s, b->thread, b->first_insn);
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
-		error = take_refs(s, addr, b->stretches[i]->refs, b->stretches[i]->n_refs);
-		addr += b->stretches[i]->n_refs;
+		const struct tw_stretch *stretch = b->stretches[i];
+		if (any_other(s, addr, stretch->refs, stretch->n_refs))
+			error = take_refs(s, addr, stretch->refs, stretch->n_refs);
+		addr += stretch->n_refs;
 	}
 	return error;
 }
