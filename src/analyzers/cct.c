@@ -439,6 +439,25 @@ static int walk_segments(struct state *s, struct walk *w, const struct tw_stretc
 	return error;
 }
 
+/* The stretch, number i of the batch, was one segment that neither calls nor returns: so many more executions of it follow, and nothing else between. They are counted together. */
+static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
+{
+	const struct tw_stretch *stretch = w->b->stretches[i];
+	size_t k = i + 1;
+	*n = 0;
+	if (s->segment == TW_SEGMENT_NONE || uses_stack(s->end) || !s->n_frames)
+		return 0;
+	const struct tw_segment *g = &s->segments.items[s->segment];
+	if (g->blocks != stretch->blocks || g->first_ref || !g->is_last)
+		return 0;
+	for (; k < w->b->n_stretches && w->b->stretches[k] == stretch && !has_events(w, stretch); k++) {
+		w->block += stretch->n_blocks;
+		w->addr += stretch->n_refs;
+	}
+	*n = k - i - 1;
+	return *n ? tw_segments_count_more(&s->segments, s->frames[s->n_frames - 1].node, s->segment, *n) : 0;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
@@ -452,6 +471,10 @@ static int batch(void *state, const struct tw_batch *b)
 		if (!error)
 			error = stretch->number && !has_events(&w, stretch) ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);
 		w.addr += stretch->n_refs;
+		size_t more = 0;
+		if (!error && i + 1 < b->n_stretches && b->stretches[i + 1] == stretch && stretch->number)
+			error = repeat(s, &w, i, &more);
+		i += more;
 	}
 	return error ? error : take_events(s, &w);
 }

@@ -167,7 +167,7 @@ static int grow_counts(struct tw_segments *s)
 }
 
 /* segment: + 1; 0 is nothing. */
-static int count_now(struct tw_segments *s, uint32_t node, uint32_t segment)
+static int count_now(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
 {
 	if (!segment)
 		return 0;
@@ -177,7 +177,7 @@ static int count_now(struct tw_segments *s, uint32_t node, uint32_t segment)
 	s->n_counts += !at->segment;
 	at->node = node;
 	at->segment = segment;
-	at->runs++;
+	at->runs += runs;
 	return 0;
 }
 
@@ -188,14 +188,19 @@ int tw_segments_count(struct tw_segments *s, uint32_t node, uint32_t segment)
 	s->wait[i].segment = segment + 1;
 	if (s->counts_room)
 		__builtin_prefetch(&s->counts[count_slot(node, segment) & (s->counts_room - 1)], 1);
-	return count_now(s, old_node, old_segment);
+	return count_now(s, old_node, old_segment, 1);
+}
+
+int tw_segments_count_more(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
+{
+	return count_now(s, node, segment + 1, runs);
 }
 
 static int count_waiting(struct tw_segments *s)
 {
 	int error = 0;
 	for (uint32_t i = 0; i < WAITING && !error; i++) {
-		error = count_now(s, s->wait[i].node, s->wait[i].segment);
+		error = count_now(s, s->wait[i].node, s->wait[i].segment, 1);
 		s->wait[i].segment = 0;
 	}
 	return error;

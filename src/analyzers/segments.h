@@ -61,6 +61,9 @@ uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const stru
 /* One more execution in a node. 0 or TW_ERR_MEMORY. */
 int tw_segments_count(struct tw_segments *s, uint32_t node, uint32_t segment);
 
+/* The same of so many executions. */
+int tw_segments_count_more(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs);
+
 /* One more call, and the node that it leads to; TW_CONTEXT_NONE: no memory. */
 uint32_t tw_segments_call(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 
