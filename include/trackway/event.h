@@ -201,7 +201,7 @@ struct tw_child_end {
 };
 /* What a GAP stands for. */
 enum tw_gap_kind {
-	TW_GAP_WITHIN,  /* something that did not change where the thread goes on: references of one instruction, another program */
+	TW_GAP_WITHIN, /* something that did not change where the thread goes on: references of one instruction, another program */
 	TW_GAP_STRETCH, /* all that the thread did up to here from what was recorded before (since 2026-11-26; earlier recordings say WITHIN) */
 };
 struct tw_gap {

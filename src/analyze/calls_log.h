@@ -27,7 +27,17 @@
  *   FORK        process, thread of the child
  */
 #define TW_LOG_MARK 0u
-enum tw_log_mark { TW_LOG_THREAD, TW_LOG_BLOCK, TW_LOG_REFS, TW_LOG_SIGNAL, TW_LOG_SIGRETURN, TW_LOG_GAP, TW_LOG_BREAK, TW_LOG_STACK, TW_LOG_FORK };
+enum tw_log_mark {
+	TW_LOG_THREAD,
+	TW_LOG_BLOCK,
+	TW_LOG_REFS,
+	TW_LOG_SIGNAL,
+	TW_LOG_SIGRETURN,
+	TW_LOG_GAP,
+	TW_LOG_BREAK,
+	TW_LOG_STACK,
+	TW_LOG_FORK
+};
 
 /* References of one instruction. */
 struct tw_log_count {

@@ -34,8 +34,7 @@ static u64 behind_inserted(u64 pc)
 	return pc;
 }
 
-const struct tw_x86_64_calls tw_x86_64_calls = {
-    .stops_at = stops_at, .stands_alone = stands_alone, .behind_inserted = behind_inserted};
+const struct tw_x86_64_calls tw_x86_64_calls = {.stops_at = stops_at, .stands_alone = stands_alone, .behind_inserted = behind_inserted};
 
 void tw_with_decoder(void (*fn)(void *), void *arg)
 {

@@ -35,7 +35,8 @@ static void fail(const char *what)
 
 static int open_to(int port)
 {
-	const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct sockaddr_in to = {
+	    .sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof to))
 		fail("connect");
