@@ -171,8 +171,8 @@ static void init_control(struct tw_collector *c, const struct tw_collector_optio
 	control->version = TW_CHANNEL_VERSION;
 	control->format = options->format;
 	control->flags = (options->verify ? TW_FLAG_VERIFY : 0) | (options->no_follow ? TW_FLAG_NO_FOLLOW : 0) |
-	                 (options->order ? TW_FLAG_ORDER : 0) | (options->learn ? TW_FLAG_LEARN : 0) | (options->stack ? TW_FLAG_STACK : 0) |
-	                 (options->rest ? TW_FLAG_REST : 0);
+	                 (options->order ? TW_FLAG_ORDER : 0) | (options->learn ? TW_FLAG_LEARN : 0) |
+	                 (options->stack ? TW_FLAG_STACK : 0) | (options->rest ? TW_FLAG_REST : 0);
 	if (c->count_only && tw_form_of(options->format) == TW_FORM_PLAIN && options->format != TW_FORMAT_NONE && !options->order &&
 	    !options->calls && !tw_sizes_limited(options->sizes))
 		control->flags |= TW_FLAG_TALLY;

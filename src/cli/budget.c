@@ -41,7 +41,9 @@ static void print_ends(FILE *f, const struct tw_budget_end *end)
 	if (end->spent)
 		print_times(f, "the budget was used up", end->spent);
 	else
-		fputs(end->behind ? "the budget was never used up" : "the budget was never used up: recording costs less, and was always on once it had begun", f);
+		fputs(end->behind ? "the budget was never used up"
+		                  : "the budget was never used up: recording costs less, and was always on once it had begun",
+		      f);
 	if (end->behind)
 		print_times(f, ", the recorder had to catch up", end->behind);
 	if (end->waited_us)

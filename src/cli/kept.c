@@ -35,7 +35,10 @@ static void print(const struct tw_kept *k)
 	       !is_good      ? "damaged, or of another version"
 	       : k->is_names ? k->names.path
 	                     : k->lead.program,
-	       k->is_names ? "" : k->lead.verify ? " (--verify)" : k->lead.learns ? " (--learn)" : "");
+	       k->is_names      ? ""
+	       : k->lead.verify ? " (--verify)"
+	       : k->lead.learns ? " (--learn)"
+	                        : "");
 }
 
 static int list(const char *dir)

@@ -113,8 +113,8 @@ struct engine {
 	void *channel;              /* base of the mapping */
 	char channel_paths[2][64];
 	const char *channel_path; /* one of these */
-	u64 channel_inode;       /* of the memfd */
-	char program_path[4096]; /* of the program running now, absolute */
+	u64 channel_inode;        /* of the memfd */
+	char program_path[4096];  /* of the program running now, absolute */
 	bool fsgsbase;
 	bool is_amd;    /* this CPU is AMD's, or of their design */
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */

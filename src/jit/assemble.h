@@ -75,12 +75,12 @@ void as_set(struct as *a, enum as_condition condition, uint8_t reg);            
 void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m);  /* reads m in any case */
 void as_lowest_bit(struct as *a, uint8_t to, uint8_t from); /* the number of the lowest bit that is 1; there must be one */
 void as_test(struct as *a, uint8_t reg, int wide);
-void as_decrement(struct as *a, struct as_mem m);                      /* a quadword; sets flags */
+void as_decrement(struct as *a, struct as_mem m);                       /* a quadword; sets flags */
 void as_add_constant_mem(struct as *a, struct as_mem m, int32_t value); /* to a quadword */
-void as_decrement32(struct as *a, uint8_t reg);                        /* sets flags */
-void as_increment8(struct as *a, struct as_mem m);                     /* a byte; sets flags */
-void as_compare8(struct as *a, struct as_mem m, uint8_t value);        /* a byte */
-void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg); /* ... with the lowest of a register */
+void as_decrement32(struct as *a, uint8_t reg);                         /* sets flags */
+void as_increment8(struct as *a, struct as_mem m);                      /* a byte; sets flags */
+void as_compare8(struct as *a, struct as_mem m, uint8_t value);         /* a byte */
+void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg);  /* ... with the lowest of a register */
 
 /* Of `data`, which is within 2 GB: its address; to + the quadword there. */
 void as_lea_data(struct as *a, uint8_t reg, const uint8_t *data);

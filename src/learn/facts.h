@@ -55,7 +55,7 @@ struct tw_facts {
 	size_t n_modules, modules_room, n, room;
 	uint32_t *slots; /* open hash of facts: number + 1 */
 	size_t n_slots;
-	uint32_t runs; /* that they are of */
+	uint32_t runs;  /* that they are of */
 	uint64_t state; /* of the learn file that they were read from: of another state it is another number; 0: of none */
 };
 

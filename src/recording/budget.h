@@ -35,7 +35,7 @@ struct tw_budget {
 
 /* Why recording ended within a budget, and by what; in a block of its own, which recordings of before do not have, nor those in which nothing was recorded. */
 struct tw_budget_end {
-	uint32_t switches; /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
+	uint32_t switches;      /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
 	uint32_t waited_us;     /* for so long threads waited for the collector, charged; at most UINT32_MAX */
 	uint64_t spent, behind; /* how often one stopped since nothing was left, and since the collector was to catch up */
 };

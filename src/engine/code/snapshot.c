@@ -50,7 +50,7 @@ static struct {
 	u64 looked_at, first_look;
 	bool started;     /* the program has, not only its loader */
 	u32 modules_seen; /* that there were when it was last asked whether tables are to be wide */
-	u32 seen; /* fragments there were then */
+	u32 seen;         /* fragments there were then */
 	bool records;
 	struct tw_store_entry *claimant; /* where something is recorded: by whose numbers */
 } s;
