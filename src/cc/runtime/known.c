@@ -8,15 +8,13 @@
  *
  * What is new only in that an indirect jump, call or return of known code leads to known code elsewhere than before is told while that byte is on, and not otherwise.
  */
-#include "runtime.h"
+#include "parts.h"
 #include "base/told.h"
 #include <asm/unistd.h>
 #include <elf.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
-extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __start_trackway_cc_turnings[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_trackway_cc_turnings[] __attribute__((weak, visibility("hidden")));
 
@@ -146,11 +144,6 @@ static uint32_t until(const struct place *of, uint32_t n, uint64_t at)
 	return from;
 }
 
-static const uint8_t *place_at(const void *field)
-{
-	return (const uint8_t *)field + tw_cc_signed32(field);
-}
-
 /* The block that begins there; what is inserted before its first instruction may stand between. NULL: none does. */
 static struct place *block_at(const struct known *k, uint64_t at)
 {
@@ -163,20 +156,11 @@ static struct place *block_at(const struct known *k, uint64_t at)
 static void find_blocks(struct known *k)
 {
 	uint32_t n = 0;
-	for (const uint8_t *at = __start_trackway_cc; at < __stop_trackway_cc;) {
-		const struct tw_cc_part *part = (const struct tw_cc_part *)(const void *)at;
-		if (part->magic != TW_CC_MAGIC) { /* what the linker puts between parts */
-			at++;
-			continue;
-		}
-		const uint8_t *b = (const uint8_t *)(part + 1);
-		for (uint32_t m = 0; m < part->n_blocks; m++, n++) {
-			const struct tw_cc_block *block = (const struct tw_cc_block *)(const void *)b;
+	for (const struct tw_cc_part *part = tw_cc_part_first(); part; part = tw_cc_part_next(part)) {
+		const struct tw_cc_block *block = tw_cc_block_first(part);
+		for (uint32_t m = 0; m < part->n_blocks; m++, n++, block = tw_cc_block_next(block))
 			if (k->block)
-				k->block[n] = (struct place){.at = (uint64_t)place_at(&block->pc), .of = block};
-			b += block->bytes;
-		}
-		at += part->bytes;
+				k->block[n] = (struct place){.at = (uint64_t)tw_cc_place(&block->pc), .of = block};
 	}
 	k->n_blocks = n;
 }
@@ -203,9 +187,9 @@ static void find_ways_in(const struct known *k)
 {
 	const uint8_t *at = __start_trackway_cc_turnings;
 	for (const struct tw_cc_way_in *w; (w = next_entry(&at, TW_CC_WAY_IN_MAGIC));) {
-		struct place *b = block_at(k, (uint64_t)place_at(&w->pc));
+		struct place *b = block_at(k, (uint64_t)tw_cc_place(&w->pc));
 		if (b)
-			b->entry = (uint64_t)place_at(&w->entry);
+			b->entry = (uint64_t)tw_cc_place(&w->entry);
 	}
 }
 
@@ -217,9 +201,9 @@ static void find_units(struct known *k)
 	for (const struct tw_cc_turnings *u; (u = next_unit(&at)); n += u->cold ? 2 : 1) {
 		if (!k->unit)
 			continue;
-		k->unit[n] = (struct place){.at = (uint64_t)place_at(&u->second), .of = u};
+		k->unit[n] = (struct place){.at = (uint64_t)tw_cc_place(&u->second), .of = u};
 		if (u->cold)
-			k->unit[n + 1] = (struct place){.at = (uint64_t)place_at(&u->cold), .of = u};
+			k->unit[n + 1] = (struct place){.at = (uint64_t)tw_cc_place(&u->cold), .of = u};
 	}
 	k->n_units = n;
 }
@@ -227,7 +211,7 @@ static void find_units(struct known *k)
 /* The place of the function itself, not that of its part. */
 static struct place *own_place(const struct known *k, const struct tw_cc_turnings *u)
 {
-	return &k->unit[until(k->unit, k->n_units, (uint64_t)place_at(&u->second)) - 1];
+	return &k->unit[until(k->unit, k->n_units, (uint64_t)tw_cc_place(&u->second)) - 1];
 }
 
 /* ---- what is known ---- */
@@ -259,8 +243,8 @@ static const int32_t *rooms_of(const struct tw_cc_turnings *u)
 /* The second version's block that ends with the branch of this entry; NULL: it cannot be told, or the first version's has another form. */
 static struct place *block_of_branch(const struct known *k, const int32_t *branch)
 {
-	const uint8_t *first = place_at(branch);
-	const uint32_t n = until(k->block, k->n_blocks, (uint64_t)place_at(branch + 1) - 1);
+	const uint8_t *first = tw_cc_place(branch);
+	const uint32_t n = until(k->block, k->n_blocks, (uint64_t)tw_cc_place(branch + 1) - 1);
 	struct place *b = n ? &k->block[n - 1] : 0;
 	const bool is_long = first[0] == 0x0f && (first[1] & 0xf0) == 0x80;
 	return b && is_long && ((const struct tw_cc_block *)b->of)->end == TW_END_COND ? b : 0;
@@ -283,7 +267,7 @@ static const struct place *target_of(const struct known *k, const struct place *
 	const struct tw_cc_block *own = b->of;
 	const uint8_t last = ((const uint8_t *)(own + 1))[own->n_insns - 1];
 	const uint64_t to =
-	    own->target ? (uint64_t)place_at(&own->target) : tw_cc_branch_target((const uint8_t *)b->at + bytes_of(own) - last);
+	    own->target ? (uint64_t)tw_cc_place(&own->target) : tw_cc_branch_target((const uint8_t *)b->at + bytes_of(own) - last);
 	return block_at(k, tw_cc_branch_second(to));
 }
 
@@ -298,7 +282,7 @@ static bool misses(const struct known *k, const struct place *b)
 	case TW_END_IJUMP:
 		return false;
 	case TW_END_JUMP:
-		to = own->target ? block_at(k, (uint64_t)place_at(&own->target)) : 0;
+		to = own->target ? block_at(k, (uint64_t)tw_cc_place(&own->target)) : 0;
 		return to && !is_known_edge(k, end, to);
 	case TW_END_COND:
 		to = target_of(k, b);
@@ -405,7 +389,7 @@ static bool turn_test(uint8_t *test)
 static void turn_unit(const struct known *k, const struct tw_cc_turnings *u)
 {
 	for (uint32_t n = 0; n < u->n_tests; n++) {
-		uint8_t *test = (uint8_t *)(uint64_t)place_at(tests_of(u) + n);
+		uint8_t *test = (uint8_t *)(uint64_t)tw_cc_place(tests_of(u) + n);
 		if (!turn_test(test))
 			continue;
 		/* A loop's leads to a jump, and that to the test in the second version. */
@@ -417,11 +401,11 @@ static void turn_unit(const struct known *k, const struct tw_cc_turnings *u)
 		const int32_t *branch = branches_of(u) + 2 * (uint64_t)n;
 		const struct place *b = block_of_branch(k, branch);
 		if (b)
-			turn_branch(k, (uint8_t *)(uint64_t)place_at(branch), b);
+			turn_branch(k, (uint8_t *)(uint64_t)tw_cc_place(branch), b);
 	}
 	for (uint32_t n = 0; n < u->n_rooms; n++) {
 		const int32_t *room = rooms_of(u) + 2 * (uint64_t)n;
-		turn_room(k, (uint8_t *)(uint64_t)place_at(room), (uint64_t)place_at(room + 1));
+		turn_room(k, (uint8_t *)(uint64_t)tw_cc_place(room), (uint64_t)tw_cc_place(room + 1));
 	}
 }
 
@@ -473,7 +457,7 @@ static void turn_all(const struct known *k)
 		return;
 	for (uint32_t m = 0; m < k->n_units; m++) {
 		const struct tw_cc_turnings *u = k->unit[m].of;
-		if (k->unit[m].state == KNOWN && k->unit[m].at == (uint64_t)place_at(&u->second))
+		if (k->unit[m].state == KNOWN && k->unit[m].at == (uint64_t)tw_cc_place(&u->second))
 			turn_unit(k, u);
 	}
 	protect(k, PROT_READ | PROT_EXEC);

@@ -1,5 +1,5 @@
 /* A module comes and goes, and the process forks. */
-#include "runtime.h"
+#include "parts.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -120,8 +120,6 @@ static void begin_late(struct tw_cc_process *p)
 	p->mode = TW_CC_RECORDED;
 }
 
-extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
-extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __start_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_trackway_cc_guarded[] __attribute__((weak, visibility("hidden")));
 

@@ -1,11 +1,8 @@
 /* This module's code, as the recording is told of it. */
-#include "runtime.h"
+#include "parts.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
-
-extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
-extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
 
 uint32_t tw_cc_upper;
 
@@ -88,11 +85,6 @@ static bool take_op(struct cursor *c, const uint8_t *const *insn, struct tw_op *
 
 enum { MAX_INSNS = 256 };
 
-static const uint8_t *place(const void *field)
-{
-	return (const uint8_t *)field + tw_cc_signed32(field);
-}
-
 static bool is_direct(uint8_t end)
 {
 	return end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
@@ -138,7 +130,7 @@ static void replace(struct linked *l)
 
 static void look_at(const struct tw_cc_block *b, struct linked *l)
 {
-	const uint8_t *at = l->pc = place(&b->pc);
+	const uint8_t *at = l->pc = tw_cc_place(&b->pc);
 	tw_cc_copy(l->length, b + 1, b->n_insns);
 	l->n_insns = b->n_insns;
 	for (int k = 0; k < b->n_insns; k++) {
@@ -184,7 +176,7 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 	for (int k = 0; k < l.n_insns; k++)
 		bytes = (uint16_t)(bytes + l.length[k]);
 	const uint64_t target = !is_direct(l.end) ? 0
-	                        : b->target       ? (uint64_t)place(&b->target)
+	                        : b->target       ? (uint64_t)tw_cc_place(&b->target)
 	                                          : tw_cc_branch_target(l.insn[l.n_insns - 1]);
 	*block = (struct tw_block){(uint64_t)l.pc, tw_cc_branch_second(target), 0, l.n_insns, bytes, l.end, 0};
 	tw_cc_copy(op + n_ops, l.length, l.n_insns);
@@ -253,30 +245,21 @@ static bool lock_table(struct tw_cc_process *p)
 static void set_word(const struct tw_cc_part *part, uint32_t upper)
 {
 	const uint64_t word = TW_TAG_UPPER | (uint64_t)upper << 16;
-	tw_cc_copy((void *)place(&part->word), &word, sizeof word);
+	tw_cc_copy((void *)tw_cc_place(&part->word), &word, sizeof word);
 }
 
 static bool describe_all(struct tw_cc_process *p)
 {
 	uint32_t upper = tw_cc_upper, group = 0;
-	for (const uint8_t *at = __start_trackway_cc; at < __stop_trackway_cc;) {
-		const struct tw_cc_part *part = (const struct tw_cc_part *)(const void *)at;
-		if (part->magic != TW_CC_MAGIC) { /* what the linker puts between parts */
-			at++;
-			continue;
-		}
-		const uint8_t *b = (const uint8_t *)(part + 1);
+	for (const struct tw_cc_part *part = tw_cc_part_first(); part; part = tw_cc_part_next(part)) {
+		const struct tw_cc_block *block = tw_cc_block_first(part);
 		if (part->group != group)
 			upper = draw_upper(p->control);
 		group = part->group;
 		set_word(part, upper);
-		for (uint32_t n = 0; n < part->n_blocks; n++) {
-			const struct tw_cc_block *block = (const struct tw_cc_block *)(const void *)b;
+		for (uint32_t n = 0; n < part->n_blocks; n++, block = tw_cc_block_next(block))
 			if (!describe(p, block, upper << 16 | (part->first_tag + n)))
 				return false;
-			b += block->bytes;
-		}
-		at += part->bytes;
 	}
 	return true;
 }

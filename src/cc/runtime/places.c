@@ -3,7 +3,7 @@
  * two versions begin (cc/twice.h): the gate tells that the function is entered, and then tests the switch, which may have changed by that. In a function that has one version it takes the place of the
  * instruction that stores the first block's tag: the gate goes by the way that is taken where a buffer is full (cold.S), from which the pointer comes back to where records go from now on, and stores the tag.
  */
-#include "runtime.h"
+#include "parts.h"
 #include <asm/unistd.h>
 #include <elf.h>
 #include <linux/fcntl.h>
@@ -97,30 +97,14 @@ static bool add_test(uint32_t sides, uint64_t function, uint8_t *gate)
 
 /* ---- functions in one version ---- */
 
-extern const uint8_t __start_trackway_cc[] __attribute__((weak, visibility("hidden")));
-extern const uint8_t __stop_trackway_cc[] __attribute__((weak, visibility("hidden")));
-static const uint8_t *place(const void *field)
-{
-	return (const uint8_t *)field + tw_cc_signed32(field);
-}
-
 /* The block that begins where the function does, and the part that it is of; NULL: there is none. */
 static const struct tw_cc_block *find_block(uint64_t function, const struct tw_cc_part **part)
 {
-	for (const uint8_t *at = __start_trackway_cc; at < __stop_trackway_cc;) {
-		*part = (const struct tw_cc_part *)(const void *)at;
-		if ((*part)->magic != TW_CC_MAGIC) { /* what the linker puts between parts */
-			at++;
-			continue;
-		}
-		const uint8_t *b = (const uint8_t *)(*part + 1);
-		for (uint32_t n = 0; n < (*part)->n_blocks; n++) {
-			const struct tw_cc_block *block = (const struct tw_cc_block *)(const void *)b;
-			if ((uint64_t)place(&block->pc) - block->lead == function)
+	for (*part = tw_cc_part_first(); *part; *part = tw_cc_part_next(*part)) {
+		const struct tw_cc_block *block = tw_cc_block_first(*part);
+		for (uint32_t n = 0; n < (*part)->n_blocks; n++, block = tw_cc_block_next(block))
+			if ((uint64_t)tw_cc_place(&block->pc) - block->lead == function)
 				return block;
-			b += block->bytes;
-		}
-		at += (*part)->bytes;
 	}
 	return 0;
 }
@@ -155,7 +139,7 @@ static void put_move(uint8_t **at, uint8_t reg, uint8_t n)
 static void put_upper(uint8_t **at, uint8_t reg, const struct tw_cc_part *part)
 {
 	const uint8_t low = reg & 7, modrm = (uint8_t)(low | (low == TW_RBP ? 0x40 : 0));
-	put_way(at, "\xff\x35", 2, place(&part->word), 0);
+	put_way(at, "\xff\x35", 2, tw_cc_place(&part->word), 0);
 	put(at, "\x41", reg >= TW_R8);
 	put(at, "\x8f", 1);
 	put(at, &modrm, 1);
@@ -171,7 +155,7 @@ static bool add_store(uint32_t sides, uint64_t function, uint8_t *gate, tw_cc_wa
 	const struct tw_cc_block *b = find_block(function, &part);
 	if (!b || b->reg >= TW_NREGS || b->reg == TW_RSP || b->offset)
 		return false;
-	const uint8_t *tag = place(&b->site);
+	const uint8_t *tag = tw_cc_place(&b->site);
 	const uint64_t n = put_store(store, b->reg, tag);
 	if (!tw_cc_same(tag + 2 - n, store, n))
 		return false;
