@@ -340,7 +340,10 @@ int tw_cmd_learn(int argc, char **argv)
 		if (option == '?' || option == ':')
 			return tw_wrong_option(&set, option, argv);
 		o.logs = option == 'L' ? optarg : o.logs;
-		o.functions |= option == 'f';
+		if (option == 'f')
+			o.functions = 1;
+		if ((option == 'l' && o.output == JSON) || (option == 'J' && o.output == LCOV))
+			return tw_usage_error("learn", "--lcov and --json exclude each other");
 		o.output = option == 'l' ? LCOV : option == 'J' ? JSON : o.output;
 	}
 	if (o.logs && argc == optind)

@@ -43,8 +43,8 @@ static void print_totals(const struct report *r)
 		fputs(": still there when the process ended\n", f);
 	}
 	if (info->dropped)
-		fprintf(f, "only the last %.3g%% of what ran is here: %s instructions before were dropped (--ring)\n",
-		        100.0 * (double)t->insns / (double)(t->insns + info->dropped), tw_grouped(info->dropped, n[3]));
+		fprintf(f, "only the last %s of what ran is here: %s instructions before were dropped (--ring)\n",
+		        tw_percent(t->insns, t->insns + info->dropped, n[2]), tw_grouped(info->dropped, n[3]));
 	else if (t->gaps)
 		fprintf(f, "gaps: at %s place%s something was not recorded\n", tw_grouped(t->gaps, n[3]), t->gaps == 1 ? "" : "s");
 	size_t periods;

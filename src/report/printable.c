@@ -96,3 +96,13 @@ const char *tw_grouped(uint64_t n, char to[32])
 	to[at] = 0;
 	return to;
 }
+
+const char *tw_percent(uint64_t part, uint64_t whole, char to[32])
+{
+	const double percent = whole ? 100.0 * (double)part / (double)whole : 100;
+	if (percent > 0 && percent < 0.001)
+		snprintf(to, 32, "less than 0.001%%");
+	else
+		snprintf(to, 32, "%.3g%%", percent);
+	return to;
+}

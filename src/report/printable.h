@@ -20,4 +20,7 @@ void tw_print_cut(FILE *f, const char *s, unsigned columns);
 const char *tw_scaled(uint64_t n, char to[16]);
 const char *tw_grouped(uint64_t n, char to[32]);
 
+/* A part of something in per cent, three digits of it: "12.3%"; "less than 0.001%". Returns `to`. */
+const char *tw_percent(uint64_t part, uint64_t whole, char to[32]);
+
 #endif

@@ -46,8 +46,27 @@ static void test_command(void)
 	is(f, "sh -c 'it'\\''s\\x09a \xc3\xa4' ''");
 }
 
+static void percent(uint64_t part, uint64_t whole, const char *wanted)
+{
+	char to[32];
+	SAME_TEXT(tw_percent(part, whole, to), wanted);
+}
+
+static void test_percent(void)
+{
+	percent(1, 8, "12.5%");
+	percent(1, 3000, "0.0333%");
+	percent(999, 1000, "99.9%");
+	percent(5, 5, "100%");
+	percent(0, 5, "0%");
+	percent(0, 0, "100%");
+	percent(1, 1000000000, "less than 0.001%");
+	percent(2, 100000, "0.002%");
+}
+
 int main(void)
 {
+	test_percent();
 	test_cut();
 	test_command();
 	free(text);

@@ -74,6 +74,8 @@ own_code_is_known all.json 3 || fail "three ways do not make the whole"
 "$TW" learn --functions learned >learn.txt || fail "learn"
 for f in one two three main; do grep -q " $f  steps$" learn.txt || fail "learn does not name $f"; done
 "$TW" learn --lcov learned | grep -q '^SF:.*steps.c$' || fail "learn --lcov has no lines"
+"$TW" learn --lcov --json learned 2>both.err && fail "learn: --lcov and --json at once"
+grep -q -- '--lcov and --json exclude each other' both.err || fail "learn --lcov --json: $(cat both.err)"
 "$TW" learn --json learned >learn.json || fail "learn --json"
 [ "$(number learn.json runs)" = 3 ] || fail "learn --json: runs"
 
