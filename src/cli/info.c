@@ -141,8 +141,8 @@ static void print_dropped(const struct tw_recording *r)
 	const uint64_t dropped = tw_recording_info(r)->dropped, kept = tw_recording_totals(r)->insns;
 	char share[32];
 	if (dropped)
-		printf("%-16sthe last %s: %llu instructions before were dropped (--ring)\n", "kept", tw_percent(kept, kept + dropped, share),
-		       (unsigned long long)dropped);
+		printf("%-16sthe last %s: %llu instructions before were dropped (--ring)\n", "kept",
+		       tw_percent(kept, kept + dropped, share), (unsigned long long)dropped);
 }
 
 static void print_attached(const struct tw_recording_info *info)
