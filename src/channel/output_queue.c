@@ -203,11 +203,11 @@ static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
 
 void tw_output_put(struct tw_output *o, struct tw_job *job)
 {
-	tw_output_space_look(o);
+	job->bytes = (uint32_t)(job->chunk.n_c * sizeof *job->chunk.c + job->chunk.n_m * sizeof *job->chunk.m + job->chunk.n_e);
+	tw_output_space_look(o, job->bytes);
 	struct tw_lane *l = assign(o, job);
 	if (!l)
 		return;
-	job->bytes = (uint32_t)(job->chunk.n_c * sizeof *job->chunk.c + job->chunk.n_m * sizeof *job->chunk.m + job->chunk.n_e);
 	tw_output_look_at_events(o, job);
 	feed_job(o, job);
 	pthread_mutex_lock(&o->lock);
@@ -235,7 +235,7 @@ static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_inpu
 
 void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in)
 {
-	tw_output_space_look(o);
+	tw_output_space_look(o, (uint64_t)in->bytes + in->slack_end);
 	struct tw_job *job = write_slot(o, in);
 	if (!job)
 		return;

@@ -29,17 +29,25 @@ void tw_output_space_begin(struct tw_output *o)
 	o->spare = part < SPARE_BYTES ? part : SPARE_BYTES;
 }
 
-/* What the chunks that are not written will take, going by those that are, and half as much again. */
-static uint64_t expected(struct tw_output *o)
+/* What so many bytes of buffers will take in chunks, going by those that are written, `dealt` bytes, and half as much again. */
+static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dealt)
 {
-	enum { AT_FIRST = 8, AT_BEST = 32 };
-	pthread_mutex_lock(&o->lock);
-	const uint64_t bytes = o->unwritten, dealt = o->dealt;
-	pthread_mutex_unlock(&o->lock);
+	enum { AT_FIRST = 4, AT_BEST = 32 };
 	if (!dealt)
 		return bytes / AT_FIRST;
 	const double ratio = (double)atomic_load(&o->taken) / (double)dealt;
 	return (uint64_t)((double)bytes * 1.5 * (ratio > 1.0 / AT_BEST ? ratio : 1.0 / AT_BEST));
+}
+
+/* What is still to be written, and a buffer of so many bytes: it makes the spool longer if no slot is free. */
+static uint64_t wanted(struct tw_output *o, uint64_t bytes)
+{
+	enum { SLOT_HEAD = 2 * 4096 }; /* and what is not all of a page */
+	pthread_mutex_lock(&o->lock);
+	const uint64_t unwritten = o->unwritten, dealt = o->dealt;
+	const int grows = o->spool && !o->unused && o->n_jobs < o->most_jobs;
+	pthread_mutex_unlock(&o->lock);
+	return expected(o, unwritten + bytes, dealt) + (grows ? SLOT_HEAD + bytes : 0);
 }
 
 /* Chunks that have begun are the last, and get no more. */
@@ -53,12 +61,12 @@ static void end_at_full(struct tw_output *o)
 	atomic_store(&o->full, 1);
 }
 
-void tw_output_space_look(struct tw_output *o)
+void tw_output_space_look(struct tw_output *o, uint64_t bytes)
 {
 	if (!o->spare || atomic_load(&o->full) || !tw_output_stores(o))
 		return;
 	const uint64_t left = room(o);
-	if (left >= o->spare + expected(o))
+	if (left >= o->spare + wanted(o, bytes))
 		return;
 	end_at_full(o);
 	tw_output_say(o, tw_fail(TW_ERR_SYSTEM, "no space is left on the disk but for what has run until now"));

@@ -5,12 +5,17 @@
 #ifndef TW_OUTPUT_SPACE_H
 #define TW_OUTPUT_SPACE_H
 
+#include <stdint.h>
+
 struct tw_output;
 
 /* Notes how much there is to begin with. */
 void tw_output_space_begin(struct tw_output *o);
 
-/* Looks whether there is room for more; if not, recording ends: chunks that have begun are still written. By the drain loop, for each buffer. */
-void tw_output_space_look(struct tw_output *o);
+/*
+ * Looks whether there is room for a buffer of so many bytes, in the spool if there is one, and for all that is not written yet; if not, recording ends: chunks that have begun are still
+ * written. By the drain loop, before each buffer.
+ */
+void tw_output_space_look(struct tw_output *o, uint64_t bytes);
 
 #endif
