@@ -15,10 +15,22 @@ __attribute__((noinline)) void later_function(int n)
 	for (int i = 0; i < n; i++)
 		table[i & 7] ^= i;
 }
+/* Loads addresses from a cycle of all: each is recorded, so that buffers are filled and handed over. */
+static volatile unsigned next[1 << 16];
+__attribute__((noinline)) void chasing_function(unsigned n)
+{
+	unsigned at = 0;
+	for (unsigned i = 0; i < 1 << 16; i++)
+		next[i] = (i * 5 + 1) & 0xffff;
+	while (n--)
+		at = next[at];
+}
 int main(int argc, char **argv)
 {
 	char c;
 	busy_function(300000);
+	if (argc > 1)
+		chasing_function(500000);
 	if (argc > 1 && read(0, &c, 1) == 1)
 		later_function(4000000);
 	printf("%d\n", table[7]);
@@ -76,12 +88,12 @@ mkfifo go
 recorder=$!
 exec 7>go
 for _ in $(seq 600); do
-	[ -s growing.tw/thread-0000 ] && "$TW" report --self growing.tw 2>/dev/null | grep -q busy_function && break
+	[ -s growing.tw/thread-0000 ] && "$TW" report --self growing.tw 2>/dev/null | grep -q chasing_function && break
 	sleep 0.1
 done
 tmux new-session -d -x 100 -y 24 "$TW top growing.tw; echo status \$?; sleep 1000"
 until_shown 'still recording'
-until_shown 'busy_function'
+until_shown 'chasing_function'
 echo x >&7
 exec 7>&-
 wait $recorder || fail "the program: $(cat err)"
