@@ -9,8 +9,7 @@
  * time round. What is worked out from them is known from there on as well.
  *
  * rsp is known everywhere: where it is set in a way that cannot be computed, its new value is recorded at once. A context is the set of
- * registers known at entry. A fragment is made for what is known where its place is first come by, if that is by a direct branch, and another for rsp alone for who
- * knows less, or cannot tell; superblocks come in versions that are entered knowing more.
+ * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
  */
 #include "instrument/planner.h"
 

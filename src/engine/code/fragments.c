@@ -71,25 +71,16 @@ static u32 count_bits(u32 v)
 	return n;
 }
 
-/* Of two that may be entered. */
-static bool is_better(const struct fragment *a, const struct fragment *b)
-{
-	return a->is_superblock != b->is_superblock ? a->is_superblock : count_bits(a->rec.context) > count_bits(b->rec.context);
-}
-
-struct fragment *tw_fragment_version(u64 pc, u32 context)
-{
-	struct fragment *best = NULL;
-	for (struct fragment *f = tw_fragment_first(pc); f; f = tw_fragment_other(f))
-		if (!(f->rec.context & ~context) && (!best || is_better(f, best)))
-			best = f;
-	return best;
-}
-
 struct fragment *tw_fragment_best(struct fragment *f, u32 context)
 {
-	struct fragment *best = tw_instr()->superblocks ? tw_fragment_version(f->rec.pc, context) : NULL;
-	return best && is_better(best, f) ? best : f;
+	struct fragment *best = NULL;
+	if (!tw_instr()->superblocks)
+		return f;
+	for (struct fragment *s = tw_fragment_first(f->rec.pc); s; s = tw_fragment_other(s))
+		if (s->is_superblock && !(s->rec.context & ~context) &&
+		    (!best || count_bits(s->rec.context) > count_bits(best->rec.context)))
+			best = s;
+	return best ? best : f;
 }
 
 /* ---- by page ---- */

@@ -14,20 +14,17 @@ void tw_fragment_admit(struct fragment *f);
 /* f is not found by what it is of any more. */
 void tw_fragment_take_out(const struct fragment *f);
 
-/* The fragment for (pc, context) that is no superblock, or the one that is; NULL: there is none. */
+/* The fragment of one block for pc, or the superblock that begins there; NULL: there is none. */
 struct fragment *tw_fragment_find(u64 pc, u32 context, bool superblock);
 
-/* The one for pc that is no superblock, and that all may enter, in what is used now, if there is one. */
+/* The fragment of one block for pc in what is used now, if there is one. */
 struct fragment *tw_fragment_plain(u64 pc);
-
-/* The best of those that may be entered where so much is known; NULL: there is none. */
-struct fragment *tw_fragment_version(u64 pc, u32 context);
 
 /* All for pc, one after another, under whatever context: NULL ends them. */
 struct fragment *tw_fragment_first(u64 pc);
 struct fragment *tw_fragment_other(const struct fragment *f);
 
-/* What to enter where f would do: of the superblocks there, else of all, the one that knows most of what is known; f if there is none. */
+/* What to enter where f would do: the superblock there that knows most of what is known; f if there is none. */
 struct fragment *tw_fragment_best(struct fragment *f, u32 context);
 
 /*

@@ -30,13 +30,6 @@ static struct fragment *make(u64 pc, u32 context, u64 limit, struct exit *x)
 	return f;
 }
 
-/* What of all that is known where x leads a fragment may be made for. A place that is come by with less has another, which asks for no more than all know. */
-static u32 entered_knowing(const struct exit *x)
-{
-	const bool may = x && x->kind == EXIT_LINK && tw_instr()->superblocks && tw_form_now() == TW_FORM_PLAIN && !tw_told_wanted();
-	return may && !tw_budget_tests() ? x->context : tw_instr()->context;
-}
-
 struct fragment *tw_resolve(u64 pc, u32 context, struct exit *x)
 {
 	const u64 began = tw_told_wanted() ? tw_tsc() : 0;
@@ -45,14 +38,13 @@ struct fragment *tw_resolve(u64 pc, u32 context, struct exit *x)
 		x = (struct exit *)tw_thread_self()->from;
 	if (tw_calls_stops_at(pc))
 		x = NULL; /* the dispatcher is entered there each time */
-	const u32 entry = entered_knowing(x);
-	struct fragment *f = entry == tw_instr()->context ? tw_fragment_find(pc, entry, false) : tw_fragment_version(pc, entry);
+	struct fragment *f = tw_fragment_find(pc, tw_instr()->context, false);
 	if (f) {
 		tw_private_end(tw_thread_self());
 		tw_link_exit(x, f);
 	} else {
 		const u64 limit = tw_memory_code_end(pc, &beyond_file);
-		f = limit > pc ? make(pc, tw_fragment_first(pc) ? tw_instr()->context : entry, limit, x) : NULL;
+		f = limit > pc ? make(pc, tw_instr()->context, limit, x) : NULL;
 		new = true;
 	}
 	if (!f)

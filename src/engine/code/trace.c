@@ -67,7 +67,7 @@ static bool find_path(struct tw_path *path, const struct tw_record *before, cons
 	if (path->n > 1)
 		return true;
 	path->context = known_after(before);
-	return path->context == now->f->rec.context || path->context == tw_instr()->context ? path->loops : first;
+	return path->context == tw_instr()->context ? path->loops : first;
 }
 
 /* ... a superblock that does not use all that is known: another version of it. */
