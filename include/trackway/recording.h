@@ -104,8 +104,8 @@ struct tw_recording_info {
 	uint32_t complete;
 	int64_t start;      /* seconds since 1970 */
 	uint64_t tsc_start; /* the time stamp counter at the start; 0: not known */
-	uint64_t
-	    tsc_hz; /* its cycles per second, measured from start to end; if not complete, in the moment before the start, within a thousandth; 0: not known */
+	/* Its cycles per second, measured from start to end; if not complete, in the moment before the start, within a thousandth; 0: not known. */
+	uint64_t tsc_hz;
 	uint32_t tsc_invariant; /* 1: it goes at one rate in all states of the processor (CPUID 80000007H) */
 	uint32_t order;         /* 1: locked instructions and fences are stamped (--order) */
 	uint64_t duration_ns;

@@ -24,13 +24,13 @@
 #include <stdint.h>
 
 #define TW_CC_SECTION "trackway_cc"
-#define TW_CC_SECTION_TWICE                                                                                                                \
-	"trackway_cc_twice" /* where functions have two versions: how far it is from here to the byte they test, 4 bytes */
+/* Where functions have two versions: how far it is from here to the byte they test, 4 bytes. */
+#define TW_CC_SECTION_TWICE    "trackway_cc_twice"
 #define TW_CC_SECTION_TURNINGS "trackway_cc_turnings" /* struct tw_cc_turnings, one after another: of functions in two versions */
 #define TW_CC_SECTION_GUARD    "trackway_cc_guarded"  /* something is in it where code relies on the page behind each buffer */
 #define TW_CC_SECTION_WORDS    "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
-#define TW_CC_SECTION_PLAIN                                                                                                                \
-	"trackway_cc_plain" /* the code without what was inserted, and behind it a struct tw_cc_plain; only in the file */
+/* The code without what was inserted, and behind it a struct tw_cc_plain; only in the file. */
+#define TW_CC_SECTION_PLAIN "trackway_cc_plain"
 #define TW_CC_SECTION_PLACE "trackway_cc_place" /* the same struct, in the program */
 #define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
 #define TW_CC_VERSION       10u

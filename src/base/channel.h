@@ -360,8 +360,8 @@ enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAI
 
 struct tw_version_switch {
 	_Atomic uint8_t on; /* 0: the plain version; else 1 to 255, another number each time that recording goes on */
-	_Atomic uint8_t
-	    known; /* for code that is known from earlier runs (record --learn): 0: the plain version; else as `on`, or the same some time ago */
+	/* For code that is known from earlier runs (record --learn): 0: the plain version; else as `on`, or the same some time ago. */
+	_Atomic uint8_t known;
 	_Atomic uint8_t last;    /* that was given */
 	_Atomic uint8_t reason;  /* enum tw_left_out: why it was off last */
 	_Atomic uint64_t closed; /* since when: time stamp counter */

@@ -52,10 +52,10 @@ struct tw_snapshot_lead {
 	uint64_t id;          /* another one for each snapshot that was ever made of this program */
 	uint64_t descriptors; /* in a file: bytes behind it, a descriptor table as it stands in the channel */
 	uint32_t base;        /* in the store, where something is recorded: the table that has the descriptors */
-	uint32_t n_claimed,
-	    number; /* in a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one */
-	uint32_t format, verify, fragments,
-	    learns; /* of what recordings it is, and how much is in it; learns: bare code told what is learned */
+	/* In a file: upper halves that its program has claimed, and the next number that is to be drawn of the last one. */
+	uint32_t n_claimed, number;
+	uint32_t format, verify, fragments; /* of what recordings it is, and how much is in it */
+	uint32_t learns;                    /* bare code told what is learned */
 	uint16_t claimed[TW_MOST_CLAIMED];
 	char program[TW_KEPT_PROGRAM]; /* for people: the end of its path, NUL included */
 };
@@ -93,12 +93,12 @@ struct tw_store {
 	_Atomic uint32_t forks; /* processes that went on with one */
 	struct tw_machine_id machine;
 	uint64_t keep_limit; /* bytes that may be kept in the directory */
-	uint64_t
-	    learned; /* where bare code tells what is learned: the state of the learn file as the recording began (learn/file.h); else 0 */
+	/* Where bare code tells what is learned: the state of the learn file as the recording began (learn/file.h); else 0. */
+	uint64_t learned;
 	char keep[TW_KEEP_PATH]; /* directory of what is kept; an absolute path, or "" */
 	_Atomic uint32_t n_occupied;
-	uint16_t occupied
-	    [TW_STORE_ENTRIES]; /* the entries that are not free, as they came, so that who looks at all need not touch the others */
+	/* The entries that are not free, as they came, so that who looks at all need not touch the others. */
+	uint16_t occupied[TW_STORE_ENTRIES];
 	struct tw_store_entry entry[TW_STORE_ENTRIES];
 	_Atomic uint16_t claims[TW_UPPER_HALVES]; /* of each upper half: the entry of who has claimed it, plus 1 */
 };

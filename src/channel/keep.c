@@ -259,13 +259,17 @@ static int is_left_over(int dir, const char *name, const struct stat *st, time_t
 	return is_left && st->st_mtime + patience <= time(NULL);
 }
 
-static int remove_kept(int dir, const struct tw_kept *k)
+static int remove_sealed(int dir, const char *name)
 {
 	char seal[NAME_MAX + 1];
-	seal_of(k->name, seal);
-	if (!k->is_names)
-		unlinkat(dir, seal, 0);
-	return unlinkat(dir, k->name, 0);
+	seal_of(name, seal);
+	unlinkat(dir, seal, 0);
+	return unlinkat(dir, name, 0);
+}
+
+static int remove_kept(int dir, const struct tw_kept *k)
+{
+	return k->is_names ? unlinkat(dir, k->name, 0) : remove_sealed(dir, k->name);
 }
 
 static void read_lead(int dir, struct tw_kept *k)
@@ -344,9 +348,7 @@ static void drop(int dir, uint64_t number)
 {
 	char name[NAME_MAX + 1];
 	name_of(number, TW_KEEP_SUFFIX, name);
-	unlinkat(dir, name, 0);
-	name_of(number, TW_SEAL_SUFFIX, name);
-	unlinkat(dir, name, 0);
+	remove_sealed(dir, name);
 }
 
 /* The file of one number, which has been used, gets another. */

@@ -2,6 +2,7 @@
 #include "channel/output_lane.h"
 #include "channel/output_state.h"
 #include "channel/output_write.h"
+#include "channel/spool.h"
 #include "recording/recording.h"
 
 #include <stdatomic.h>
@@ -42,12 +43,11 @@ static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dea
 /* What is still to be written, and a buffer of so many bytes: it makes the spool longer if no slot is free. */
 static uint64_t wanted(struct tw_output *o, uint64_t bytes)
 {
-	enum { SLOT_HEAD = 2 * 4096 }; /* and what is not all of a page */
 	pthread_mutex_lock(&o->lock);
 	const uint64_t unwritten = o->unwritten, dealt = o->dealt;
 	const int grows = o->spool && !o->unused && o->n_jobs < o->most_jobs;
 	pthread_mutex_unlock(&o->lock);
-	return expected(o, unwritten + bytes, dealt) + (grows ? SLOT_HEAD + bytes : 0);
+	return expected(o, unwritten + bytes, dealt) + (grows ? tw_spool_growth(bytes) : 0);
 }
 
 /* Chunks that have begun are the last, and get no more. */

@@ -154,6 +154,11 @@ static uint32_t slack_bytes(uint32_t slack_end)
 	return slack_end < TW_SLACK_BYTES ? slack_end : TW_SLACK_BYTES;
 }
 
+uint64_t tw_spool_growth(uint64_t bytes)
+{
+	return DATA_AT + bytes + TW_PAGE; /* the last page is seldom full */
+}
+
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in)
 {
 	const struct iovec iov[2] = {{(void *)in->data, data_bytes(in->bytes)}, {(void *)in->slack, slack_bytes(in->slack_end)}};

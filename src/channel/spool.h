@@ -49,6 +49,9 @@ void tw_spool_remove(struct tw_spool *s);
 
 unsigned tw_spool_slots(const struct tw_spool *s);
 
+/* Bytes of disk that a slot takes which is written for the first time, for a buffer of so many. */
+uint64_t tw_spool_growth(uint64_t bytes);
+
 /* The parts of a buffer, then its head. Non-zero: there is no room on the disk, or it cannot be written. */
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);

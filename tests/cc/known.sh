@@ -17,45 +17,13 @@ a, b = facts(sys.argv[1]), facts(sys.argv[2])
 print(len(a), 'and', len(b), 'only one has', sorted(a ^ b))
 sys.exit(a != b or not a)
 X
+cp "$ROOT/tests/programs/tables.h" .
 cat >k.cpp <<'X'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 static volatile long sum;
-__attribute__((noinline)) static int run(const unsigned char *code)
-{
-	static const void *const table[] = {&&stop, &&more, &&less, &&twice, &&never};
-	int x = 1;
-	goto *table[*code++];
-more:
-	x += 3;
-	goto *table[*code++];
-less:
-	x--;
-	goto *table[*code++];
-twice:
-	x *= 2;
-	goto *table[*code++];
-never:
-	x ^= 77;
-	goto *table[*code++];
-stop:
-	return x;
-}
-__attribute__((noinline)) static int choose(int n)
-{
-	switch (n) {
-	case 0: return sum * 3;
-	case 1: sum += 5; return 7;
-	case 2: return sum ^ n;
-	case 3: sum--; return 1;
-	case 4: return sum << 1;
-	case 5: return sum % 11;
-	case 6: throw n;
-	case 7: sum += 9; return 3;
-	default: return n;
-	}
-}
+#include "tables.h"
 __attribute__((noinline)) static void rare(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -159,7 +127,8 @@ learn one.learn --budget=5% --period=20ms -- 1
 [ "$new" -ge 5 ] || fail "a new path within a budget: $new new"
 
 # What another build has learned says nothing of this one.
-sed 's/x += 3/x += 4/; s/^static int way;/static int way; int unused(int n) { return n * 3; }/' k.cpp >other.cpp
+sed -i 's/x += 3/x += 4/' tables.h
+sed 's/^static int way;/static int way; int unused(int n) { return n * 3; }/' k.cpp >other.cpp
 "$TW" cc --switchable g++ -O2 -Wl,--build-id other.cpp -o k -pthread || fail "other.cpp"
 learn one.learn -- 0
 [ "$references" -gt 1000 ] || fail "another build: $references references"

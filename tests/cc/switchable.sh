@@ -2,40 +2,12 @@
 # timeout: 300
 . "$(dirname "$0")/../cc.sh"
 need_command gcc g++
+cp "$ROOT/tests/programs/tables.h" .
 cat >a.cpp <<'X'
 #include <stdexcept>
 #include <stdio.h>
 static int sum;
-__attribute__((noinline)) static int run(const unsigned char *code)
-{
-	static const void *const table[] = {&&stop, &&more, &&less, &&twice};
-	int x = 1;
-	goto *table[*code++];
-more:
-	x += 3;
-	goto *table[*code++];
-less:
-	x--;
-	goto *table[*code++];
-twice:
-	x *= 2;
-	goto *table[*code++];
-stop:
-	return x;
-}
-__attribute__((noinline)) static int choose(int n)
-{
-	switch (n) {
-	case 0: return sum * 3;
-	case 1: sum += 5; return 7;
-	case 2: return sum ^ n;
-	case 3: sum--; return 1;
-	case 4: return sum << 1;
-	case 5: return sum % 11;
-	case 6: throw n;
-	default: return n;
-	}
-}
+#include "tables.h"
 struct held {
 	int n;
 	explicit held(int k) : n(k) {}

@@ -12,8 +12,8 @@
 #define CROSSING_NS 4000u   /* what going over and back takes that the thread's own clock does not see */
 #define REPEAT_NS   100000u /* after which the timer comes again if it found the thread in the engine */
 #define CATCH_UP_NS 2000000u
-#define CATCH_UPS                                                                                                                          \
-	128u /* ... or such a part of the period: each time that it goes over the program's code and the engine's are out of the caches */
+/* ... or such a part of the period: each time that it goes over the program's code and the engine's are out of the caches. */
+#define CATCH_UPS    128u
 #define LONGEST      4u     /* times what was drawn, for which it records */
 #define MOST_TOLD_NS 20000u /* to tell one fact; what took longer was another's turn */
 #define PARTS        10u    /* of the first period: a program may not run for longer */
