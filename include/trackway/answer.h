@@ -23,6 +23,7 @@ enum tw_column_kind {
 	TW_COLUMN_REAL,    /* text: two decimals */
 	TW_COLUMN_ADDRESS, /* .count; text and CSV: 0x...; JSON: a number */
 	TW_COLUMN_TEXT,    /* copied. The last one of a table is cut where it does not fit, or, a path of calls, stands below its row */
+	TW_COLUMN_CHANGE,  /* .change; text: in full, with its sign, + as well; else a number, which may be negative */
 };
 
 /* What stands between the calls of a path, the innermost of which comes first. */
@@ -36,6 +37,7 @@ struct tw_column {
 struct tw_cell {
 	union {
 		uint64_t count;
+		int64_t change;
 		double real;
 		const char *text;
 	};

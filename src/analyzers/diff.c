@@ -9,7 +9,6 @@
 #include "analyzers/flow_trace.h"
 #include "base/array.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/context.h>
@@ -301,11 +300,6 @@ static uint64_t difference(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-static void change_text(uint64_t from, uint64_t to, char *text, size_t size)
-{
-	snprintf(text, size, "%s%" PRIu64, to < from ? "-" : "+", difference(from, to));
-}
-
 static void set_changes(struct tw_by_place *p)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -316,26 +310,25 @@ static void print_changes(struct tw_answer *a, const struct tw_by_place *p, int 
 {
 	static const struct tw_column columns[2][6] = {{{"old", TW_COLUMN_COUNT},
 	                                                {"new", TW_COLUMN_COUNT},
-	                                                {"change", TW_COLUMN_TEXT},
+	                                                {"change", TW_COLUMN_CHANGE},
 	                                                {"function", TW_COLUMN_TEXT},
 	                                                {"module", TW_COLUMN_TEXT},
 	                                                {NULL, 0}},
 	                                               {{"old", TW_COLUMN_COUNT},
 	                                                {"new", TW_COLUMN_COUNT},
-	                                                {"change", TW_COLUMN_TEXT},
+	                                                {"change", TW_COLUMN_CHANGE},
 	                                                {"line", TW_COLUMN_TEXT},
 	                                                {"module", TW_COLUMN_TEXT},
 	                                                {NULL, 0}}};
-	char change[32], place[400];
+	char place[400];
 	tw_answer_table(a, lines ? "lines" : "functions",
 	                lines ? "Lines whose instructions changed" : "Functions whose instructions changed", columns[lines]);
 	for (size_t i = 0; i < p->n && p->items[i].count[CHANGE]; i++) {
 		const struct tw_place *at = &p->items[i];
-		change_text(at->count[OLD], at->count[NEW], change, sizeof change);
 		tw_place_text(at, place, sizeof place);
 		tw_answer_row(a, (struct tw_cell[]){{.count = at->count[OLD]},
 		                                    {.count = at->count[NEW]},
-		                                    {.text = change},
+		                                    {.change = (int64_t)(at->count[NEW] - at->count[OLD])},
 		                                    {.text = lines ? place : at->function},
 		                                    {.text = at->module}});
 	}

@@ -71,6 +71,9 @@ static void format_text(const struct tw_cell *cell, uint8_t kind, int full, char
 	case TW_COLUMN_REAL:
 		snprintf(to, 64, "%.2f", cell->real);
 		break;
+	case TW_COLUMN_CHANGE:
+		snprintf(to, 64, "%+lld", (long long)cell->change);
+		break;
 	default:
 		snprintf(to, 64, "0x%llx", (unsigned long long)cell->count);
 	}
@@ -85,6 +88,9 @@ static void json_cell(struct tw_json *j, const struct tw_column *column, const s
 		break;
 	case TW_COLUMN_TEXT:
 		tw_json_text(j, column->name, cell->text);
+		break;
+	case TW_COLUMN_CHANGE:
+		tw_json_signed(j, column->name, cell->change);
 		break;
 	default:
 		tw_json_real(j, column->name, cell->real);
@@ -115,6 +121,9 @@ static void csv_cell(FILE *f, uint8_t kind, const struct tw_cell *cell)
 		break;
 	case TW_COLUMN_TEXT:
 		csv_text(f, cell->text);
+		break;
+	case TW_COLUMN_CHANGE:
+		fprintf(f, "%lld", (long long)cell->change);
 		break;
 	default:
 		fprintf(f, "%.6f", cell->real);

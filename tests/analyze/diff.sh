@@ -31,6 +31,8 @@ recorded ./turns 5000 20010
 "$TW" analyze diff old.tw again.tw --json >same.json || fail "diff of two equal runs"
 "$TW" analyze diff old.tw recording.tw --json >found.json || fail "diff"
 "$TW" analyze diff old.tw recording.tw -j1 >text || fail "diff as text"
+"$TW" analyze diff recording.tw old.tw --json >back.json || fail "diff the other way round"
+grep -q '  +[0-9][0-9]*  often' text || fail "a change has no sign in text"
 awk 'length > 80 { exit 1 }' text || fail "text is wider than 80 columns"
 python3 - <<'END' || fail "not what the program does"
 import json
@@ -46,7 +48,9 @@ p = parted[0]
 assert p["thread"] == 0 and p["after"] == "main turns.c:15" and p["new"] == "main turns.c:16" and p["old"] == "main turns.c:17", p
 functions = {f["function"]: f for f in found["functions"] if f["module"] == "turns"}
 assert set(functions) == {"main", "often"}, functions
-assert functions["often"]["change"] == "+%d" % (functions["often"]["new"] - functions["often"]["old"])
+assert functions["often"]["change"] == functions["often"]["new"] - functions["often"]["old"] > 0, functions["often"]
+back = {f["function"]: f for f in json.load(open("back.json"))["functions"] if f["module"] == "turns"}
+assert back["often"]["change"] == -functions["often"]["change"], back["often"]
 assert (functions["often"]["new"] * 20000) == functions["often"]["old"] * 20010
 lines = {f["line"] for f in found["lines"] if f["module"] == "turns"}
 assert lines == {"main turns.c:14", "main turns.c:15", "main turns.c:17"} | {"often turns.c:%d" % n for n in (8, 9, 10)}, lines
