@@ -1,9 +1,9 @@
-/* Buffers that are encoded as they are walked: what plain fragments have recorded goes from the buffer to the encoder, without a copy. */
+/* Buffers that are encoded as they are walked: what plain fragments and loops have recorded goes from the buffer to the encoder, without a copy. */
 #include "channel/demux_walk.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
-/* Takes plain fragments, and changes of the upper half, as long as they come. */
+/* Takes plain fragments, loops, and changes of the upper half, as long as they come. */
 static int encode_plain(struct tw_demux_walk *w, struct tw_encoder *encoder)
 {
 	struct tw_records r = {.p = w->p, .limit = w->end - w->p > TW_MAX_RECORD ? w->end - TW_MAX_RECORD : w->p - 1};
@@ -13,15 +13,19 @@ static int encode_plain(struct tw_demux_walk *w, struct tw_encoder *encoder)
 		if (w->end - r.p < TW_RECORD_HEAD)
 			break;
 		const struct tw_demux_entry *e = &w->row[tw_get16(r.p)];
-		if (!e->plain || e->head != TW_RECORD_HEAD || (size_t)(w->end - r.p) < e->head + (size_t)e->n_values * 8)
+		if (!(e->plain || e->is_loop) || e->head != TW_RECORD_HEAD || (size_t)(w->end - r.p) < e->head + (size_t)e->n_values * 8)
 			break;
 		const struct tw_record_sums each = {e->insns_blocks, e->refs_reads, e->writes};
-		error = tw_encoder_record(encoder, &r, &each);
+		error = tw_encoder_record(encoder, &r, &each, e->is_loop);
 	}
 	w->p = r.p;
 	w->insns_blocks += r.sums.insns_blocks;
 	w->refs_reads += r.sums.refs_reads;
-	w->writes += r.sums.writes;
+	w->writes += r.sums.writes + r.turns.writes;
+	w->insns += r.turns.insns;
+	w->blocks += r.turns.blocks;
+	w->refs += r.turns.refs;
+	w->reads += r.turns.reads;
 	return error;
 }
 

@@ -50,6 +50,7 @@ static void fill_entry(const struct tw_demux *demux, struct tw_demux_entry *e, c
 	e->n_values = d->n_values;
 	e->head = (uint8_t)tw_record_head(d->format);
 	e->plain = demux->count_refs || !(d->flags & (TW_DESC_DYNAMIC | TW_DESC_LOOP));
+	e->is_loop = !e->plain && !(d->flags & TW_DESC_DYNAMIC);
 	e->known = 1;
 	if (!demux->count_refs) {
 		e->refs_reads = n.refs | (uint64_t)n.reads << 32;

@@ -227,6 +227,12 @@ void as_multiply_mem(struct as *a, uint8_t to, struct as_mem m)
 	reg_mem(a, 0x0faf, to, m, 1);
 }
 
+void as_multiply_constant(struct as *a, uint8_t to, struct as_mem m, int32_t value)
+{
+	reg_mem(a, 0x69, to, m, 1);
+	put32(a, (uint32_t)value);
+}
+
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide)
 {
 	reg_reg(a, 0xc1, op, reg, wide);
@@ -295,6 +301,11 @@ void as_add_constant_mem(struct as *a, struct as_mem m, int32_t value)
 		put8(a, (uint8_t)value);
 	else
 		put32(a, (uint32_t)value);
+}
+
+void as_add_to_mem(struct as *a, struct as_mem m, uint8_t reg)
+{
+	reg_mem(a, 0x01, reg, m, 1);
 }
 
 void as_compare8(struct as *a, struct as_mem m, uint8_t value)

@@ -68,6 +68,7 @@ void as_alu_mem32(struct as *a, enum as_alu op, uint8_t to, struct as_mem m);
 void as_alu_constant(struct as *a, enum as_alu op, uint8_t to, int32_t value, int wide);
 void as_multiply(struct as *a, uint8_t to, uint8_t from, int wide);
 void as_multiply_mem(struct as *a, uint8_t to, struct as_mem m);
+void as_multiply_constant(struct as *a, uint8_t to, struct as_mem m, int32_t value); /* to = the quadword * value */
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
 void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);               /* by as many bits as its lowest byte says */
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
@@ -77,6 +78,7 @@ void as_lowest_bit(struct as *a, uint8_t to, uint8_t from); /* the number of the
 void as_test(struct as *a, uint8_t reg, int wide);
 void as_decrement(struct as *a, struct as_mem m);                       /* a quadword; sets flags */
 void as_add_constant_mem(struct as *a, struct as_mem m, int32_t value); /* to a quadword */
+void as_add_to_mem(struct as *a, struct as_mem m, uint8_t reg);         /* likewise */
 void as_decrement32(struct as *a, uint8_t reg);                         /* sets flags */
 void as_increment8(struct as *a, struct as_mem m);                      /* a byte; sets flags */
 void as_compare8(struct as *a, struct as_mem m, uint8_t value);         /* a byte */

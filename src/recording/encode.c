@@ -243,11 +243,11 @@ static struct tw_value_slot *slots_of(struct tw_value_predictor *p, uint16_t tag
 	return s;
 }
 
-static void note_run(struct tw_encoder *e, uint16_t tag, const struct tw_value_slot *s, uint32_t n, const struct tw_record_sums *each)
+static void note_run(struct tw_encoder *e, uint16_t tag, const struct tw_value_slot *s, uint32_t n, const struct tw_code_sums *sums)
 {
 	const struct tw_value_predictor *p = &e->values;
 	if (e->code)
-		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, (uint32_t)(s - p->slot), n, each);
+		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, (uint32_t)(s - p->slot), n, sums);
 }
 
 /* One execution of the fragment with this tag. */
@@ -438,7 +438,25 @@ uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
 	return e->values.upper;
 }
 
-int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each)
+/* Counts the record at r->p. */
+static void count_record(struct tw_records *r, const struct tw_record_sums *each, int is_loop)
+{
+	uint64_t n;
+	if (!is_loop) {
+		r->sums.insns_blocks += each->insns_blocks;
+		r->sums.refs_reads += each->refs_reads;
+		r->sums.writes += each->writes;
+		return;
+	}
+	memcpy(&n, r->p + TW_RECORD_HEAD, sizeof n);
+	r->turns.insns += n * (uint32_t)each->insns_blocks;
+	r->turns.blocks += n * (each->insns_blocks >> 32);
+	r->turns.refs += n * (uint32_t)each->refs_reads;
+	r->turns.reads += n * (each->refs_reads >> 32);
+	r->turns.writes += n * each->writes;
+}
+
+int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each, int is_loop)
 {
 	uint32_t n;
 	memcpy(e->tags_end, r->p, sizeof *e->tags_end);
@@ -449,11 +467,9 @@ int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct t
 	encode_execution(&e->values, s, n, &e->piece, r->p + TW_RECORD_HEAD);
 	e->tags_end++;
 	count_raw(e, e->tags_end - 1, TW_RECORD_HEAD + n * sizeof(uint64_t));
+	count_record(r, each, is_loop);
 	r->p += TW_RECORD_HEAD + n * sizeof(uint64_t);
-	r->sums.insns_blocks += each->insns_blocks;
-	r->sums.refs_reads += each->refs_reads;
-	r->sums.writes += each->writes;
-	note_run(e, tag, s, n, each);
+	note_run(e, tag, s, n, &(struct tw_code_sums){each, is_loop});
 	return TW_OK;
 }
 

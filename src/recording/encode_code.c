@@ -438,18 +438,46 @@ static void check(struct as *a, const struct form *f, uint32_t first, uint32_t n
 	as_jump_if(a, AS_NOT_EQUAL, f->back);
 }
 
-/* Goes on to what comes next. `sums`: what the fragment counts for, if it is a record. */
-static void finish(struct as *a, const struct form *f, uint32_t n, const struct tw_record_sums *each, const uint8_t *sums)
+/* A sum that each turn of the loop at M counts for. */
+static void count_turns(struct as *a, struct as_mem sum, uint64_t each)
+{
+	if (!each)
+		return;
+	as_multiply_constant(a, AS_RAX, as_at(M, TW_RECORD_HEAD), (int32_t)each);
+	as_add_to_mem(a, sum, AS_RAX);
+}
+
+static void count_loop(struct as *a, const struct tw_record_sums *each)
+{
+	count_turns(a, OF(records.turns.insns), (uint32_t)each->insns_blocks);
+	count_turns(a, OF(records.turns.blocks), each->insns_blocks >> 32);
+	count_turns(a, OF(records.turns.refs), (uint32_t)each->refs_reads);
+	count_turns(a, OF(records.turns.reads), each->refs_reads >> 32);
+	count_turns(a, OF(records.turns.writes), each->writes);
+}
+
+/* What a record counts for, its constants at `at`. */
+static void count_record(struct as *a, const struct tw_code_sums *sums, const uint8_t *at)
+{
+	if (sums->is_loop) {
+		count_loop(a, sums->each);
+		return;
+	}
+	as_add_quadwords(a, SUMS, at);
+	if (sums->each->writes)
+		as_add_constant_mem(a, OF(records.sums.writes), (int32_t)sums->each->writes);
+}
+
+/* Goes on to what comes next. `at`: constants of what it counts for, if it is a record. */
+static void finish(struct as *a, const struct form *f, uint32_t n, const struct tw_code_sums *sums, const uint8_t *at)
 {
 	const int32_t bytes = (int32_t)(n * sizeof(uint64_t)) + (f->records ? TW_RECORD_HEAD : 0);
+	if (f->records)
+		count_record(a, sums, at);
 	if (n)
 		as_alu_constant(a, AS_ADD, RUN, (int32_t)n, 1);
 	if (bytes)
 		as_alu_constant(a, AS_ADD, M, bytes, 1);
-	if (f->records)
-		as_add_quadwords(a, SUMS, sums);
-	if (f->records && each->writes)
-		as_add_constant_mem(a, OF(records.sums.writes), (int32_t)each->writes);
 	emit_dispatch(a, f);
 }
 
@@ -464,7 +492,7 @@ static const uint8_t *put_sums(struct as *a, const struct tw_record_sums *each)
 
 /* Returns where the fragment's code begins, as written. */
 static const uint8_t *compile(struct form *f, const struct tw_value_slot *slots, uint32_t first, uint32_t n,
-                              const struct tw_record_sums *each)
+                              const struct tw_code_sums *sums)
 {
 	struct as a = {f->at};
 	struct value value[MAX_VALUES];
@@ -473,7 +501,7 @@ static const uint8_t *compile(struct form *f, const struct tw_value_slot *slots,
 		                          .at = (int32_t)(k * sizeof(uint64_t)) + (f->records ? TW_RECORD_HEAD : 0),
 		                          .reg = slots[first + k].reg,
 		                          .way = slots[first + k].way};
-	const uint8_t *sums = f->records ? put_sums(&a, each) : NULL, *start = a.at;
+	const uint8_t *constants = f->records && !sums->is_loop ? put_sums(&a, sums->each) : NULL, *start = a.at;
 	if (n)
 		check(&a, f, first, n);
 	if (f->records) {
@@ -482,7 +510,7 @@ static const uint8_t *compile(struct form *f, const struct tw_value_slot *slots,
 	}
 	for (uint32_t k = 0; k < n; k++)
 		in_line(&a, f, &value[k]);
-	finish(&a, f, n, each, sums);
+	finish(&a, f, n, sums, constants);
 	for (uint32_t k = 0; k < n; k++)
 		out_of_line(&a, f, &value[k]);
 	f->at = a.at;
@@ -502,22 +530,22 @@ static int has_room(const struct tw_encoder_code *c, struct form *f)
 }
 
 static void add(struct tw_encoder_code *c, struct form *f, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
-                const struct tw_record_sums *each)
+                const struct tw_code_sums *sums)
 {
 	if (n > MAX_VALUES || first > INT32_MAX / sizeof(struct tw_value_slot) - MAX_VALUES)
 		return;
 	pthread_mutex_lock(&c->lock);
 	if (has_room(c, f))
-		tw_code_area_set(&f->area, number, compile(f, e->values.slot, first, n, each));
+		tw_code_area_set(&f->area, number, compile(f, e->values.slot, first, n, sums));
 	pthread_mutex_unlock(&c->lock);
 }
 
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
-                         const struct tw_record_sums *each)
+                         const struct tw_code_sums *sums)
 {
-	struct form *f = &c->form[each ? RECORDS : STREAMS];
+	struct form *f = &c->form[sums ? RECORDS : STREAMS];
 	if (tw_code_ran(&f->counts, number))
-		add(c, f, e, number, first, n, each);
+		add(c, f, e, number, first, n, sums);
 }
 
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number)

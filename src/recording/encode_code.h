@@ -32,8 +32,14 @@ void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number);
 
-/* Fragment `number`, with n slots from `first` on, has run once more without code; as a record, each of which counts for so much: `each` is not NULL. */
+/* What a record counts for: so much for each execution; of a loop there are as many as its first value says. */
+struct tw_code_sums {
+	const struct tw_record_sums *each;
+	int is_loop;
+};
+
+/* Fragment `number`, with n slots from `first` on, has run once more without code; as a record: `sums` is not NULL. */
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
-                         const struct tw_record_sums *each);
+                         const struct tw_code_sums *sums);
 
 #endif

@@ -65,12 +65,18 @@ struct tw_record_sums {
 	uint64_t insns_blocks, refs_reads, writes;
 };
 
+/* The same of records that stand for many executions in a row. */
+struct tw_turn_sums {
+	uint64_t insns, blocks, refs, reads, writes;
+};
+
 /* Records that are all of the same shape: TW_RECORD_HEAD bytes, then as many values as the fragment has. */
 enum { TW_RECORD_HEAD = 2 };
 struct tw_records {
 	const uint8_t *p;           /* the next */
 	const uint8_t *limit;       /* the last place where one may begin to be taken: all of it is there */
 	struct tw_record_sums sums; /* of those taken */
+	struct tw_turn_sums turns;  /* of those of loops */
 };
 
 int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e);
@@ -78,8 +84,8 @@ int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e);
 /* Takes records as far as there is machine code. Returns the upper half of the numbers that follow. */
 uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r);
 
-/* Takes the next one, which is whole, and an execution of which counts for `each`. TW_ERR_FRAGMENT. */
-int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each);
+/* Takes the next one, which is whole, and an execution of which counts for `each`; of a loop it has as many as its first value says. TW_ERR_FRAGMENT. */
+int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each, int is_loop);
 
 /* Takes what is no such record, as streams: tags, their values and events. */
 int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams);

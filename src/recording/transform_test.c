@@ -231,19 +231,41 @@ static struct tw_record_sums sums_of(uint16_t tag)
 	return (struct tw_record_sums){tag | 1ull << 32, tag * 2ull | 3ull << 32, tag % 3};
 }
 
-/* Takes records up to `to`; behind there is nothing. Adds what they counted for to *sums. */
-static void take_records(struct tw_encoder *encoder, const uint8_t *from, const uint8_t *to, struct tw_record_sums *sums)
+/* Every fifth fragment is a loop, if it has values. */
+static int is_loop(uint16_t tag, unsigned n)
 {
-	struct tw_records r = {.p = from, .limit = to - 1};
-	while (tw_encoder_records(encoder, &r), r.p < to) {
-		uint16_t tag;
-		memcpy(&tag, r.p, sizeof tag);
-		const struct tw_record_sums each = sums_of(tag);
-		EQUAL(tw_encoder_record(encoder, &r, &each), TW_OK);
+	return tag % 5 == 0 && n;
+}
+
+/* Adds what the record of this tag counts for, whose first value is `turns`. */
+static void expect(struct tw_records *expected, uint16_t tag, unsigned n, uint64_t turns)
+{
+	const struct tw_record_sums each = sums_of(tag);
+	if (is_loop(tag, n)) {
+		expected->turns.insns += turns * tag;
+		expected->turns.blocks += turns;
+		expected->turns.refs += turns * tag * 2;
+		expected->turns.reads += turns * 3;
+		expected->turns.writes += turns * (tag % 3);
+	} else {
+		expected->sums.insns_blocks += each.insns_blocks;
+		expected->sums.refs_reads += each.refs_reads;
+		expected->sums.writes += each.writes;
 	}
-	sums->insns_blocks += r.sums.insns_blocks;
-	sums->refs_reads += r.sums.refs_reads;
-	sums->writes += r.sums.writes;
+}
+
+/* Takes records up to `to`; behind there is nothing. *r has what all so far counted for. */
+static void take_records(struct tw_encoder *encoder, const uint8_t *from, const uint8_t *to, struct tw_records *r)
+{
+	uint32_t upper;
+	r->p = from;
+	r->limit = to - 1;
+	while (upper = tw_encoder_records(encoder, r), r->p < to) {
+		uint16_t tag;
+		memcpy(&tag, r->p, sizeof tag);
+		const struct tw_record_sums each = sums_of(tag);
+		EQUAL(tw_encoder_record(encoder, r, &each, is_loop(tag, tw_value_map_row(map, upper)[tag].n)), TW_OK);
+	}
 }
 
 /* What stands at index i of the tags, as streams, under this upper half, which it may change. */
@@ -269,7 +291,7 @@ static struct tw_chunk stream_at(size_t i, size_t m_at, size_t e_at, uint32_t *u
 static void same_by_records(struct tw_encoder *encoder, const struct sections *coded)
 {
 	static uint8_t bytes[sizeof c + sizeof m + 64];
-	struct tw_record_sums sums = {0}, expected = {0};
+	struct tw_records records = {0}, expected = {0};
 	uint8_t *to = bytes;
 	size_t m_at = 0, e_at = 0;
 	uint32_t upper = chunk.upper;
@@ -278,13 +300,10 @@ static void same_by_records(struct tw_encoder *encoder, const struct sections *c
 	for (size_t i = 0; i < chunk.n_c;) {
 		const struct tw_chunk s = stream_at(i, m_at, e_at, &upper);
 		if (c[i] >= TW_TAG_FIRST && i % 10) {
-			const struct tw_record_sums each = sums_of(c[i]);
-			expected.insns_blocks += each.insns_blocks;
-			expected.refs_reads += each.refs_reads;
-			expected.writes += each.writes;
+			expect(&expected, c[i], (unsigned)s.n_m, s.n_m ? *s.m : 0);
 			to = put_record(to, c[i], s.m, (unsigned)s.n_m);
 		} else {
-			take_records(encoder, bytes, to, &sums);
+			take_records(encoder, bytes, to, &records);
 			to = bytes;
 			EQUAL(tw_encoder_more(encoder, &s), TW_OK);
 		}
@@ -292,9 +311,10 @@ static void same_by_records(struct tw_encoder *encoder, const struct sections *c
 		e_at += s.n_e;
 		i += s.n_c;
 	}
-	take_records(encoder, bytes, to, &sums);
+	take_records(encoder, bytes, to, &records);
 	tw_encoder_close(encoder);
-	CHECK(!memcmp(&sums, &expected, sizeof sums));
+	CHECK(!memcmp(&records.sums, &expected.sums, sizeof expected.sums));
+	CHECK(!memcmp(&records.turns, &expected.turns, sizeof expected.turns));
 	struct sections by_records = end(encoder);
 	if (m_at == chunk.n_m && e_at == chunk.n_e)
 		same_bytes(coded, by_records);
