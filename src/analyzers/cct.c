@@ -3,28 +3,15 @@
  */
 #include "analyzers/cct.h"
 #include "analyze/by_fragment.h"
+#include "analyzers/cct_stack.h"
 #include "analyzers/flame.h"
+#include "analyzers/forks.h"
 #include "analyzers/process.h"
 #include "analyzers/segments.h"
 #include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Stacks that were put aside, of one thread: of more the oldest is forgotten. */
-enum { ASIDE = 64 };
-
-struct frame {
-	uint32_t node;
-	uint64_t slot; /* where its return address stands; 0: not known */
-	uint64_t back; /* its return address; 0: not known */
-};
-
-/* Frames that were left without a return. */
-struct aside {
-	struct frame *frames;
-	size_t n;
-};
 
 /* The blocks of a fragment, by their numbers. */
 struct numbered {
@@ -36,74 +23,96 @@ struct state {
 	const struct tw_context *context;
 	struct tw_names *names;      /* NULL: the context's */
 	struct tw_context_tree *out; /* where the tree goes instead of an answer; NULL: an answer is wanted */
-	int has_refs;
 	struct tw_contexts tree;
+	struct tw_cct_stack stack;
+	struct tw_forks *forks;
+	size_t most_roots; /* of the tree: of more it is seen whether their forks were met */
 	struct tw_segments segments;
 	struct tw_by_fragment fragments; /* struct numbered */
 	uint32_t thread, program;        /* of the batch; TW_CONTEXT_NONE: none so far */
-	struct frame *frames;            /* the one that runs is the last */
-	size_t n_frames, room;
-	struct aside aside[ASIDE];
-	size_t next_aside;
+	uint32_t pid;
+	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
+	int was_out;        /* code was left out before what follows */
 	/* How the next block is reached. */
 	uint32_t last;     /* number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning */
 	uint32_t segment;  /* that ended with it; TW_SEGMENT_NONE: it was taken by itself */
 	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
 	uint64_t last_ref; /* address of its last reference; 0: none */
 	uint64_t back;     /* address behind it */
-	int is_resumed;    /* what begins next has been called, if it has, before that was recorded */
 	int in_handler;    /* a signal's handler has begun, and its frame awaits its place on the stack */
 };
 
 /* ---- states ---- */
 
+/* Nothing is known of the calls that are open from here on. */
 static void forget_stacks(struct state *s)
 {
-	s->n_frames = 0;
-	for (size_t i = 0; i < ASIDE; i++) {
-		free(s->aside[i].frames);
-		s->aside[i] = (struct aside){0};
-	}
+	tw_cct_stack_forget(&s->stack);
 	s->last = TW_CONTEXT_NONE;
 	s->segment = TW_SEGMENT_NONE;
-	s->is_resumed = 0;
 	s->in_handler = 0;
+	s->was_out = 0;
 }
 
-/* Nothing is known of the calls that are open from here on. */
 static void resume(struct state *s)
 {
 	forget_stacks(s);
-	s->is_resumed = 1;
+	s->stack.is_resumed = 1;
 }
 
 static void free_state(struct state *s)
 {
-	forget_stacks(s);
+	tw_cct_stack_free(&s->stack);
+	tw_forks_leave(s->forks);
 	tw_contexts_free(&s->tree);
 	tw_segments_free(&s->segments);
 	tw_by_fragment_free(&s->fragments, free);
-	free(s->frames);
 	free(s);
 }
 
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
-	if (!s)
+	struct tw_forks *forks = tw_forks_take(arg);
+	if (!s || !forks) {
+		free(s);
+		tw_forks_leave(forks);
 		return NULL;
+	}
 	s->context = arg;
-	s->has_refs = tw_format_has_refs(tw_recording_info(tw_context_recording(arg))->format);
-	s->thread = s->last = TW_CONTEXT_NONE;
-	s->segment = TW_SEGMENT_NONE;
+	s->forks = forks;
+	s->stack.tree = &s->tree;
+	s->stack.has_refs = tw_format_has_refs(tw_recording_info(tw_context_recording(arg))->format);
+	s->thread = s->pid = TW_CONTEXT_NONE;
+	forget_stacks(s);
 	return s;
 }
 
-static void begin_thread(struct state *s, uint32_t thread)
+/* What was counted goes to the tree, and what forked processes have inherited is looked for where that may be found by now. No stack is followed. */
+static int settle(struct state *s)
 {
+	int error = tw_segments_settle(&s->segments, &s->tree);
+	error = error ? error : tw_forks_resolve(s->forks, &s->tree);
+	s->most_roots = 2 * s->tree.n_roots;
+	return error;
+}
+
+static int has_too_many_roots(const struct state *s)
+{
+	enum { MANY = 64 };
+	return s->tree.n_roots > s->most_roots + MANY;
+}
+
+static int begin_thread(struct state *s, const struct tw_batch *b)
+{
+	const struct tw_recording *r = tw_context_recording(s->context);
+	const size_t i = tw_recording_find_thread(r, b->thread);
 	forget_stacks(s);
-	s->thread = thread;
-	s->program = tw_process_program_yet(s->context, thread);
+	s->thread = b->thread;
+	s->program = tw_process_program_yet(s->context, b->thread);
+	s->pid = i < tw_recording_n_threads(r) ? tw_recording_thread(r, i)->pid : TW_CONTEXT_NONE;
+	s->next_insn = b->first_insn;
+	return has_too_many_roots(s) ? settle(s) : 0;
 }
 
 static const struct numbered *number_blocks(struct state *s, const struct tw_descriptor *d)
@@ -130,158 +139,60 @@ static inline uint32_t block_of(struct state *s, const struct tw_block_run *b)
 	return n ? n->block[b->block] : TW_CONTEXT_NONE;
 }
 
-/* ---- the shadow stack ---- */
-
-static int push_node(struct state *s, uint32_t node, uint64_t slot, uint64_t back)
-{
-	struct frame *frames = tw_array_room(s->frames, s->n_frames, &s->room, sizeof *frames);
-	s->frames = frames ? frames : s->frames;
-	if (!frames || node == TW_CONTEXT_NONE)
-		return TW_ERR_MEMORY;
-	frames[s->n_frames++] = (struct frame){node, slot, back};
-	return 0;
-}
-
-static int push(struct state *s, uint32_t parent, uint32_t site, uint32_t entry, uint64_t slot, uint64_t back)
-{
-	uint32_t node = tw_contexts_node(&s->tree, parent, site, entry);
-	if (node != TW_CONTEXT_NONE)
-		s->tree.nodes[node].calls++;
-	return push_node(s, node, slot, back);
-}
+/* ---- calls ---- */
 
 /* The last block called what follows: the block, and where one begins with it, the segment. */
 static int push_call(struct state *s, uint32_t block, uint32_t segment, uint64_t slot)
 {
-	uint32_t parent = s->frames[s->n_frames - 1].node;
-	if (s->segment == TW_SEGMENT_NONE || segment == TW_SEGMENT_NONE)
-		return push(s, parent, s->last, block, slot, s->back);
-	return push_node(s, tw_segments_call(&s->segments, &s->tree, parent, s->segment, segment), slot, s->back);
+	uint32_t parent = tw_cct_stack_node(&s->stack), node;
+	if (s->segment == TW_SEGMENT_NONE || segment == TW_SEGMENT_NONE) {
+		node = tw_contexts_node(&s->tree, parent, s->last, block);
+		if (node != TW_CONTEXT_NONE)
+			s->tree.nodes[node].calls++;
+	} else {
+		node = tw_segments_call(&s->segments, &s->tree, parent, s->segment, segment);
+	}
+	return tw_cct_stack_push(&s->stack, node, slot, s->back);
 }
 
-/* Takes off the frames from number i on, and keeps them for when control comes back to them. */
-static int put_aside(struct state *s, size_t i)
+/* Control comes back to what is seen. */
+static int come_in(struct state *s, uint32_t block, uint64_t slot, uint64_t pc)
 {
-	if (i >= s->n_frames)
-		return 0;
-	struct aside *a = &s->aside[s->next_aside++ % ASIDE];
-	free(a->frames);
-	a->n = s->n_frames - i;
-	a->frames = malloc(a->n * sizeof *a->frames);
-	if (!a->frames)
-		return TW_ERR_MEMORY;
-	memcpy(a->frames, s->frames + i, a->n * sizeof *a->frames);
-	s->n_frames = i;
-	return 0;
-}
-
-/* Puts frames back, but the last one and those above it, up to number `end`, which returned. */
-static int take_back(struct state *s, struct aside *a, size_t end)
-{
+	const int is_call = s->end == TW_END_CALL || s->end == TW_END_ICALL, is_return = s->end == TW_END_RETURN;
 	int error = 0;
-	for (size_t i = 0; i < end && !error; i++) {
-		struct frame *frames = tw_array_room(s->frames, s->n_frames, &s->room, sizeof *frames);
-		s->frames = frames ? frames : s->frames;
-		if (frames)
-			frames[s->n_frames++] = a->frames[i];
-		error = frames ? 0 : TW_ERR_MEMORY;
-	}
-	free(a->frames);
-	*a = (struct aside){0};
-	return error;
+	s->was_out = 0;
+	if (is_call)
+		error = tw_cct_stack_call_out(&s->stack, s->last, slot, s->back);
+	else if (is_return)
+		error = tw_cct_stack_return_out(&s->stack, slot);
+	else
+		tw_cct_stack_jump_out(&s->stack, s->last);
+	return error ? error : tw_cct_stack_come_in(&s->stack, block, pc, is_call || is_return || s->end == TW_END_IJUMP);
 }
-
-/* The first block of a thread, or the first after something that was not recorded: the frame at the bottom is that of its function. */
-static int push_bottom(struct state *s, uint32_t block)
-{
-	uint32_t node = tw_contexts_node(&s->tree, TW_CONTEXT_NONE, TW_CONTEXT_NONE, block);
-	if (node != TW_CONTEXT_NONE)
-		s->tree.nodes[node].calls += !s->is_resumed;
-	s->is_resumed = 0;
-	return push_node(s, node, UINT64_MAX, 0);
-}
-
-/* The function at the bottom returns to its caller, which was called before that was recorded. */
-static void leave_bottom(struct state *s)
-{
-	if (s->n_frames != 1)
-		return;
-	s->n_frames = 0;
-	s->is_resumed = 1;
-}
-
-/* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
-static int return_aside(struct state *s, uint64_t slot)
-{
-	for (size_t k = 0; k < ASIDE; k++) {
-		struct aside *a = &s->aside[(s->next_aside + ASIDE - 1 - k) % ASIDE];
-		for (size_t i = a->n; i-- > 0;)
-			if (a->frames[i].slot == slot)
-				return take_back(s, a, i);
-	}
-	leave_bottom(s);
-	return 0;
-}
-
-/* A return took its address from `slot`. */
-static int take_return(struct state *s, uint64_t slot)
-{
-	for (size_t i = s->n_frames; i-- > 1;) {
-		if (s->frames[i].slot != slot)
-			continue;
-		int error = put_aside(s, i + 1);
-		s->n_frames = i;
-		return error;
-	}
-	return return_aside(s, slot);
-}
-
-/* Without references: a return led to pc. */
-static void return_to(struct state *s, uint64_t pc)
-{
-	enum { MOST = 256 };
-	for (size_t i = s->n_frames, k = 0; i-- > 1 && k < MOST; k++) {
-		if (s->frames[i].back == pc) {
-			s->n_frames = i;
-			return;
-		}
-	}
-	leave_bottom(s);
-}
-
-/* What is at or below a place on the stack that a call writes to is not there any more. */
-static int take_call(struct state *s, uint64_t slot)
-{
-	size_t i = s->n_frames;
-	while (i > 1 && s->frames[i - 1].slot && s->frames[i - 1].slot <= slot)
-		i--;
-	return put_aside(s, i);
-}
-
-/* ---- blocks ---- */
 
 /* Control has come to a block after the one before it ended. segment: what begins with it, TW_SEGMENT_NONE if none does. */
 static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc)
 {
 	int error = 0;
-	uint64_t slot = s->has_refs ? s->last_ref : 0;
-	if (s->last == TW_CONTEXT_NONE || !s->n_frames)
-		return push_bottom(s, block);
+	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
+	if (s->last == TW_CONTEXT_NONE || !s->stack.n)
+		return tw_cct_stack_push_lowest(&s->stack, block);
+	if (s->was_out)
+		return come_in(s, block, slot, pc);
 	if (s->end == TW_END_RETURN) {
-		if (s->has_refs)
-			error = take_return(s, slot);
-		else
-			return_to(s, pc);
-		if (!error && !s->n_frames)
-			error = push_bottom(s, block);
+		error = s->stack.has_refs ? tw_cct_stack_return(&s->stack, slot) : tw_cct_stack_return_to(&s->stack, pc);
+		if (!error && !s->stack.n)
+			error = tw_cct_stack_push_lowest(&s->stack, block);
 	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
-		error = slot ? take_call(s, slot) : 0;
+		error = slot ? tw_cct_stack_call(&s->stack, slot, s->last) : 0;
 		return error ? error : push_call(s, block, segment, slot);
 	}
 	return error;
 }
+
+/* ---- blocks ---- */
 
 /* Whether the place on the stack of a block's return, call or neither is to be known. */
 static int uses_stack(uint8_t end)
@@ -303,9 +214,9 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 	int error = block == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 	if (!error && b->n_insns)
 		error = arrive(s, block, TW_SEGMENT_NONE, b->pc);
-	if (error || !s->n_frames)
+	if (error || !s->stack.n)
 		return error;
-	uint32_t part = tw_contexts_part(&s->tree, s->frames[s->n_frames - 1].node, block);
+	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), block);
 	if (part == TW_CONTEXT_NONE)
 		return TW_ERR_MEMORY;
 	struct tw_context_part *p = &s->tree.parts[part];
@@ -330,9 +241,9 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 /* References that stand before the first block of a stretch: more of the last block. */
 static int take_leading(struct state *s, const uint64_t *addr, size_t n)
 {
-	if (s->last == TW_CONTEXT_NONE || !s->n_frames)
+	if (s->last == TW_CONTEXT_NONE || !s->stack.n)
 		return 0;
-	uint32_t part = tw_contexts_part(&s->tree, s->frames[s->n_frames - 1].node, s->last);
+	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), s->last);
 	if (part == TW_CONTEXT_NONE)
 		return TW_ERR_MEMORY;
 	s->tree.parts[part].cost.refs += n;
@@ -347,7 +258,7 @@ static int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
 	int error = 0;
 	if (g->n_blocks)
 		error = arrive(s, tw_segment_first(&s->segments, g), number, g->blocks->pc);
-	if (error || !s->n_frames)
+	if (error || !s->stack.n)
 		return error;
 	if (!g->n_blocks) {
 		if (g->n_refs)
@@ -359,33 +270,93 @@ static int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
 		s->back = g->back;
 		s->last_ref = g->last_ref == TW_CONTEXT_NONE || !uses_stack(g->ends) ? 0 : addr[g->last_ref];
 	}
-	return tw_segments_count(&s->segments, s->frames[s->n_frames - 1].node, number);
+	return tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), number);
 }
 
-/* ---- signals ---- */
+/* ---- events ---- */
+
+/* A signal has come between a call or return and what that led to. */
+static int end_block(struct state *s, uint64_t pc)
+{
+	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
+	if (s->end == TW_END_CALL || s->end == TW_END_ICALL)
+		return pc == s->back ? 0 : tw_cct_stack_call_out(&s->stack, s->last, slot, s->back);
+	if (s->end == TW_END_RETURN)
+		return s->stack.has_refs ? tw_cct_stack_return_out(&s->stack, slot) : tw_cct_stack_return_to(&s->stack, pc);
+	return 0;
+}
 
 /* A handler is a beginning of its own; the keyframe behind the event tells where its return address stands. */
+static int take_signal(struct state *s, const struct tw_signal *signal)
+{
+	uint32_t entry = tw_contexts_block(&s->tree, s->program, s->thread, signal->handler);
+	uint32_t at = tw_contexts_block(&s->tree, s->program, s->thread, signal->pc);
+	int error = entry == TW_CONTEXT_NONE || at == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+	const int is_running = s->stack.n > 0 || s->stack.root != TW_CONTEXT_NONE;
+	if (!error && s->stack.n && s->last != TW_CONTEXT_NONE)
+		error = end_block(s, signal->pc);
+	if (!error && is_running && !s->stack.n)
+		error = tw_cct_stack_push_lowest(&s->stack, at);
+	if (error || !is_running)
+		return error;
+	s->in_handler = 1;
+	s->end = TW_END_FALL;
+	uint32_t node = tw_contexts_node(&s->tree, TW_CONTEXT_NONE, TW_CONTEXT_NONE, entry);
+	if (node != TW_CONTEXT_NONE)
+		s->tree.nodes[node].calls++;
+	return tw_cct_stack_push(&s->stack, node, 0, 0);
+}
+
+static void take_keyframe(struct state *s, const struct tw_keyframe *k)
+{
+	if (s->in_handler)
+		s->stack.frames[s->stack.n - 1].slot = k->regs[TW_RSP];
+	else if (s->last == TW_CONTEXT_NONE && s->stack.has_refs)
+		s->stack.first = k->regs[TW_RSP];
+	s->in_handler = 0;
+}
+
+/* A process that begins was forked, unless it says that it begins a program. */
+static int take_start(struct state *s, const struct tw_thread_start *t)
+{
+	const struct tw_context_root root = {
+	    .pid = t->pid, .before = TW_CONTEXT_NONE, .tsc = t->tsc, .parent_pid = t->parent_pid};
+	return t->pid == t->tid && t->parent_pid != t->pid ? tw_cct_stack_inherit(&s->stack, &root) : 0;
+}
+
+static int take_fork(struct state *s, const struct tw_fork *fork)
+{
+	const uint64_t clone_thread = 0x10000;
+	if (!fork->followed || (fork->flags & clone_thread))
+		return 0;
+	return tw_forks_add(s->forks, s->pid, fork->child_pid, fork->tsc, &s->tree, s->stack.frames, s->stack.n);
+}
+
 static int take_event(struct state *s, const struct tw_event *e)
 {
-	if (e->type == TW_EVENT_SIGNAL) {
-		const struct tw_signal *signal = e->payload;
-		uint32_t entry = tw_contexts_block(&s->tree, s->program, s->thread, signal->handler);
-		if (!s->n_frames || entry == TW_CONTEXT_NONE)
-			return entry == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
-		s->in_handler = 1;
-		s->end = TW_END_FALL;
-		return push(s, TW_CONTEXT_NONE, TW_CONTEXT_NONE, entry, 0, 0);
-	}
-	if (e->type == TW_EVENT_KEYFRAME && s->in_handler) {
-		s->frames[s->n_frames - 1].slot = ((const struct tw_keyframe *)e->payload)->regs[TW_RSP];
-		s->in_handler = 0;
+	switch (e->type) {
+	case TW_EVENT_SIGNAL:
+		return take_signal(s, e->payload);
+	case TW_EVENT_KEYFRAME:
+		take_keyframe(s, e->payload);
+		break;
+	case TW_EVENT_THREAD_START:
+		return take_start(s, e->payload);
+	case TW_EVENT_PROGRAM:
+		if (s->last == TW_CONTEXT_NONE)
+			s->stack.root = TW_CONTEXT_NONE;
+		break;
+	case TW_EVENT_FORK:
+		return take_fork(s, e->payload);
+	default:
+		break;
 	}
 	if (e->type == TW_EVENT_SIGRETURN || tw_event_breaks(e->type))
 		s->end = TW_END_FALL;
 	if (tw_event_breaks_calls(e->type, e->payload))
 		resume(s);
-	else if (e->type == TW_EVENT_GAP && !s->n_frames)
-		s->is_resumed = 1;
+	else if (e->type == TW_EVENT_GAP && !s->stack.n)
+		s->stack.is_resumed = 1;
 	return 0;
 }
 
@@ -445,7 +416,7 @@ static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
 	const struct tw_stretch *stretch = w->b->stretches[i];
 	size_t k = i + 1;
 	*n = 0;
-	if (s->segment == TW_SEGMENT_NONE || uses_stack(s->end) || !s->n_frames)
+	if (s->segment == TW_SEGMENT_NONE || uses_stack(s->end) || !s->stack.n)
 		return 0;
 	const struct tw_segment *g = &s->segments.items[s->segment];
 	if (g->blocks != stretch->blocks || g->first_ref || !g->is_last)
@@ -455,7 +426,7 @@ static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
 		w->addr += stretch->n_refs;
 	}
 	*n = k - i - 1;
-	return *n ? tw_segments_count_more(&s->segments, s->frames[s->n_frames - 1].node, s->segment, *n) : 0;
+	return *n ? tw_segments_count_more(&s->segments, tw_cct_stack_node(&s->stack), s->segment, *n) : 0;
 }
 
 static int batch(void *state, const struct tw_batch *b)
@@ -464,7 +435,9 @@ static int batch(void *state, const struct tw_batch *b)
 	struct walk w = {.b = b, .addr = b->addr};
 	int error = 0;
 	if (s->thread != b->thread)
-		begin_thread(s, b->thread);
+		error = begin_thread(s, b);
+	s->was_out |= s->next_insn != b->first_insn;
+	s->next_insn = b->first_insn + b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
 		error = stretch->n_blocks && !stretch->blocks->first_ref ? take_events(s, &w) : 0;
@@ -479,16 +452,15 @@ static int batch(void *state, const struct tw_batch *b)
 	return error ? error : take_events(s, &w);
 }
 
-static int settle(struct state *s)
-{
-	return tw_segments_settle(&s->segments, &s->tree);
-}
-
 static int merge(void *state, void *later)
 {
 	struct state *s = state, *from = later;
 	int error = settle(from);
 	error = error ? error : tw_contexts_merge(&s->tree, &from->tree);
+	if (!error && has_too_many_roots(s)) {
+		forget_stacks(s);
+		error = settle(s);
+	}
 	free_state(from);
 	return error;
 }
@@ -499,12 +471,15 @@ static int pack(const void *state, FILE *to)
 {
 	struct state *s = (struct state *)state; /* what is counted moves within it */
 	int error = settle(s);
-	return error ? error : tw_contexts_pack(&s->tree, to);
+	error = error ? error : tw_contexts_pack(&s->tree, to);
+	return error ? error : tw_forks_pack(s->forks, to);
 }
 
 static int unpack(void *state, FILE *from)
 {
-	return tw_contexts_unpack(&((struct state *)state)->tree, from);
+	struct state *s = state;
+	int error = tw_contexts_unpack(&s->tree, from);
+	return error ? error : tw_forks_unpack(s->forks, from);
 }
 
 /* ---- the answer ---- */
@@ -630,13 +605,14 @@ const struct tw_analyzer tw_analyzer_cct = {
     .what = "calling-context tree: instructions and references; flame graphs",
     .help = "Inclusive are the instructions of a function in this context with those of all\n"
             "that it called from there, exclusive its own. Threads, signal handlers\n"
-            "and what goes on after a gap in the recording are roots. A jump from one\n"
-            "function into another counts as a call; PLT stubs belong to their callers. What\n"
-            "is inlined belongs to the function it is inlined into.\n",
+            "and what goes on after a gap in the recording are roots; a forked process goes\n"
+            "on in its parent's calls. A jump from one function into another counts as a\n"
+            "call; PLT stubs belong to their callers. What is inlined belongs to the\n"
+            "function it is inlined into.\n",
     .options = options,
     .needs = TW_NEEDS_FLOW,
     .scope = TW_SCOPE_THREADS,
-    .pack_version = 2,
+    .pack_version = 3,
     .pack = pack,
     .unpack = unpack,
 };

@@ -37,6 +37,11 @@ static uint32_t part_hash(const struct tw_context_part *p)
 	return hash_of(p->node, p->block);
 }
 
+static uint32_t root_hash(const struct tw_context_root *r)
+{
+	return hash_of(r->tsc ^ r->slot, r->back ^ ((uint64_t)r->pid << 32 | r->before));
+}
+
 /* Twice as many slots, when half of them are taken. `hash`: of item n. 0: no memory. */
 static int make_room(struct tw_context_index *x, size_t n, uint32_t (*hash)(const void *items, size_t n), const void *items)
 {
@@ -71,7 +76,12 @@ static uint32_t hash_part(const void *items, size_t n)
 	return part_hash((const struct tw_context_part *)items + n);
 }
 
-/* ---- blocks, nodes, parts ---- */
+static uint32_t hash_root(const void *items, size_t n)
+{
+	return root_hash((const struct tw_context_root *)items + n);
+}
+
+/* ---- blocks, nodes, parts, roots ---- */
 
 uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc)
 {
@@ -132,6 +142,23 @@ uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block)
 	return (uint32_t)c->n_parts++;
 }
 
+uint32_t tw_contexts_root(struct tw_contexts *c, const struct tw_context_root *root)
+{
+	uint32_t hash = root_hash(root);
+	if (!make_room(&c->by_root, c->n_roots, hash_root, c->roots))
+		return TW_CONTEXT_NONE;
+	for (uint32_t i = hash & (c->by_root.n_slots - 1), n; (n = c->by_root.slots[i]); i = (i + 1) & (c->by_root.n_slots - 1))
+		if (!memcmp(&c->roots[n - 1], root, sizeof *root))
+			return n - 1;
+	struct tw_context_root *roots = tw_array_room(c->roots, c->n_roots, &c->roots_room, sizeof *roots);
+	if (!roots)
+		return TW_CONTEXT_NONE;
+	c->roots = roots;
+	roots[c->n_roots] = *root;
+	put(&c->by_root, hash, (uint32_t)c->n_roots);
+	return (uint32_t)c->n_roots++;
+}
+
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block)
 {
 	if (c->by_part.n_slots)
@@ -145,7 +172,12 @@ static uint32_t mapped(const uint32_t *map, uint32_t n)
 	return n == TW_CONTEXT_NONE ? n : map[n];
 }
 
-static int merge_mapped(struct tw_contexts *c, const struct tw_contexts *more, uint32_t *block, uint32_t *node)
+/* Where things of one tree are in another. */
+struct maps {
+	uint32_t *block, *node, *root;
+};
+
+static int map_blocks(struct tw_contexts *c, const struct tw_contexts *more, uint32_t *block)
 {
 	for (size_t i = 0; i < more->n_blocks; i++) {
 		const struct tw_context_block *b = &more->blocks[i];
@@ -153,16 +185,34 @@ static int merge_mapped(struct tw_contexts *c, const struct tw_contexts *more, u
 		if (block[i] == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
 	}
-	for (size_t i = 0; i < more->n_nodes; i++) {
-		const struct tw_context_node *n = &more->nodes[i];
-		node[i] = tw_contexts_node(c, mapped(node, n->parent), mapped(block, n->site), block[n->entry]);
-		if (node[i] == TW_CONTEXT_NONE)
+	return 0;
+}
+
+/* What a root was before comes before it. */
+static int map_roots(struct tw_contexts *c, const struct tw_contexts *more, uint32_t *root)
+{
+	for (size_t i = 0; i < more->n_roots; i++) {
+		struct tw_context_root r = more->roots[i];
+		r.before = mapped(root, r.before);
+		root[i] = tw_contexts_root(c, &r);
+		if (root[i] == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
-		c->nodes[node[i]].calls += n->calls;
 	}
+	return 0;
+}
+
+static int map_node(struct tw_contexts *c, const struct tw_context_node *n, const struct maps *m, size_t i)
+{
+	const int begins = n->parent == TW_CONTEXT_NONE;
+	m->node[i] = tw_contexts_node(c, mapped(m->node, n->parent), mapped(begins ? m->root : m->block, n->site), m->block[n->entry]);
+	return m->node[i] == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+}
+
+static int add_parts(struct tw_contexts *c, const struct tw_contexts *more, const struct maps *m)
+{
 	for (size_t i = 0; i < more->n_parts; i++) {
 		const struct tw_context_part *p = &more->parts[i];
-		uint32_t part = tw_contexts_part(c, node[p->node], block[p->block]);
+		uint32_t part = tw_contexts_part(c, m->node[p->node], m->block[p->block]);
 		if (part == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
 		c->parts[part].runs += p->runs;
@@ -172,21 +222,134 @@ static int merge_mapped(struct tw_contexts *c, const struct tw_contexts *more, u
 	return 0;
 }
 
+static int make_maps(struct maps *m, const struct tw_contexts *of)
+{
+	m->block = calloc(of->n_blocks + 1, sizeof *m->block);
+	m->node = calloc(of->n_nodes + 1, sizeof *m->node);
+	m->root = calloc(of->n_roots + 1, sizeof *m->root);
+	return m->block && m->node && m->root ? 0 : TW_ERR_MEMORY;
+}
+
+static void free_maps(struct maps *m)
+{
+	free(m->block);
+	free(m->node);
+	free(m->root);
+}
+
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more)
 {
-	uint32_t *block = calloc(more->n_blocks + 1, sizeof *block), *node = calloc(more->n_nodes + 1, sizeof *node);
-	int error = block && node ? merge_mapped(c, more, block, node) : TW_ERR_MEMORY;
-	free(block);
-	free(node);
+	struct maps m;
+	int error = make_maps(&m, more);
+	error = error ? error : map_blocks(c, more, m.block);
+	error = error ? error : map_roots(c, more, m.root);
+	for (size_t i = 0; i < more->n_nodes && !error; i++) {
+		error = map_node(c, &more->nodes[i], &m, i);
+		if (!error)
+			c->nodes[m.node[i]].calls += more->nodes[i].calls;
+	}
+	error = error ? error : add_parts(c, more, &m);
+	free_maps(&m);
 	return error;
 }
+
+/* Copies a block; a root. TW_CONTEXT_NONE stays. 0: no memory. */
+static int copy_block(struct tw_contexts *c, const struct tw_contexts *from, uint32_t *block)
+{
+	const struct tw_context_block *b = *block == TW_CONTEXT_NONE ? NULL : &from->blocks[*block];
+	*block = b ? tw_contexts_block(c, b->program, b->thread, b->pc) : TW_CONTEXT_NONE;
+	return !b || *block != TW_CONTEXT_NONE;
+}
+
+uint32_t tw_contexts_copy_root(struct tw_contexts *c, const struct tw_contexts *from, uint32_t root)
+{
+	struct tw_context_root r = from->roots[root];
+	if (r.before != TW_CONTEXT_NONE && (r.before = tw_contexts_copy_root(c, from, r.before)) == TW_CONTEXT_NONE)
+		return TW_CONTEXT_NONE;
+	return tw_contexts_root(c, &r);
+}
+
+static int copy_root(struct tw_contexts *c, const struct tw_contexts *from, uint32_t *root)
+{
+	if (*root == TW_CONTEXT_NONE)
+		return 1;
+	*root = tw_contexts_copy_root(c, from, *root);
+	return *root != TW_CONTEXT_NONE;
+}
+
+uint32_t tw_contexts_copy_node(struct tw_contexts *c, const struct tw_contexts *from, uint32_t node)
+{
+	size_t depth = 0;
+	for (uint32_t i = node; i != TW_CONTEXT_NONE; i = from->nodes[i].parent)
+		depth++;
+	uint32_t *path = calloc(depth + 1, sizeof *path), made = TW_CONTEXT_NONE;
+	for (uint32_t i = node, k = (uint32_t)depth; path && k-- > 0; i = from->nodes[i].parent)
+		path[k] = i;
+	int possible = path != NULL;
+	for (size_t k = 0; k < depth && possible; k++) {
+		struct tw_context_node n = from->nodes[path[k]];
+		possible = (k ? copy_block : copy_root)(c, from, &n.site) && copy_block(c, from, &n.entry);
+		made = possible ? tw_contexts_node(c, made, n.site, n.entry) : TW_CONTEXT_NONE;
+		possible = made != TW_CONTEXT_NONE;
+	}
+	free(path);
+	return possible ? made : TW_CONTEXT_NONE;
+}
+
+/* ---- resolving ---- */
+
+static int resolve_node(struct tw_contexts *to, const struct tw_contexts *c, const struct maps *m, size_t i, tw_contexts_ask *ask,
+                        void *context)
+{
+	const struct tw_context_node *n = &c->nodes[i];
+	uint32_t found = TW_CONTEXT_NONE, root = n->site;
+	int error = 0;
+	if (n->parent != TW_CONTEXT_NONE || root == TW_CONTEXT_NONE)
+		return map_node(to, n, m, i);
+	error = ask(context, to, c, n, &found);
+	if (error || found != TW_CONTEXT_NONE) {
+		m->node[i] = found;
+		return error;
+	}
+	if (!copy_root(to, c, &root))
+		return TW_ERR_MEMORY;
+	m->root[n->site] = root;
+	return map_node(to, n, m, i);
+}
+
+int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *context)
+{
+	struct maps m;
+	struct tw_contexts to = {.blocks = c->blocks, .n_blocks = c->n_blocks, .blocks_room = c->blocks_room, .by_block = c->by_block};
+	struct tw_contexts from = *c;
+	int error = make_maps(&m, c);
+	for (size_t i = 0; i < c->n_blocks && !error; i++)
+		m.block[i] = (uint32_t)i;
+	for (size_t i = 0; i < from.n_nodes && !error; i++) {
+		from.blocks = to.blocks;
+		error = resolve_node(&to, &from, &m, i, ask, context);
+		if (!error)
+			to.nodes[m.node[i]].calls += from.nodes[i].calls;
+	}
+	error = error ? error : add_parts(&to, &from, &m);
+	free_maps(&m);
+	from.blocks = NULL;
+	from.by_block.slots = NULL;
+	tw_contexts_free(&from);
+	*c = to;
+	return error;
+}
+
+/* ---- as bytes ---- */
 
 int tw_contexts_pack(const struct tw_contexts *c, FILE *to)
 {
 	int error = tw_pack_array(to, c->blocks, c->n_blocks, sizeof *c->blocks);
 	if (!error)
 		error = tw_pack_array(to, c->nodes, c->n_nodes, sizeof *c->nodes);
-	return error ? error : tw_pack_array(to, c->parts, c->n_parts, sizeof *c->parts);
+	if (!error)
+		error = tw_pack_array(to, c->parts, c->n_parts, sizeof *c->parts);
+	return error ? error : tw_pack_array(to, c->roots, c->n_roots, sizeof *c->roots);
 }
 
 /* Whether all that they name is there, parents before children. */
@@ -194,8 +357,15 @@ static int is_possible(const struct tw_contexts *c)
 {
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		const struct tw_context_node *n = &c->nodes[i];
+		const size_t n_sites = n->parent == TW_CONTEXT_NONE ? c->n_roots : c->n_blocks;
 		if ((n->parent != TW_CONTEXT_NONE && n->parent >= i) || n->entry >= c->n_blocks ||
-		    (n->site != TW_CONTEXT_NONE && n->site >= c->n_blocks))
+		    (n->site != TW_CONTEXT_NONE && n->site >= n_sites))
+			return 0;
+	}
+	for (size_t i = 0; i < c->n_roots; i++) {
+		const struct tw_context_root *r = &c->roots[i];
+		const uint32_t depth = r->before == TW_CONTEXT_NONE || r->before >= i ? 0 : c->roots[r->before].depth + 1;
+		if ((r->before != TW_CONTEXT_NONE && r->before >= i) || r->depth != depth || depth > TW_CONTEXT_DEEPEST)
 			return 0;
 	}
 	for (size_t i = 0; i < c->n_parts; i++)
@@ -213,6 +383,8 @@ int tw_contexts_unpack(struct tw_contexts *c, FILE *from)
 	if (!error)
 		error = tw_unpack_array(from, (void **)&more.parts, &more.n_parts, &more.parts_room, sizeof *more.parts);
 	if (!error)
+		error = tw_unpack_array(from, (void **)&more.roots, &more.n_roots, &more.roots_room, sizeof *more.roots);
+	if (!error)
 		error = is_possible(&more) ? tw_contexts_merge(c, &more) : TW_ERR_DAMAGED;
 	tw_contexts_free(&more);
 	return error;
@@ -223,9 +395,11 @@ void tw_contexts_free(struct tw_contexts *c)
 	free(c->blocks);
 	free(c->nodes);
 	free(c->parts);
+	free(c->roots);
 	free(c->by_block.slots);
 	free(c->by_node.slots);
 	free(c->by_part.slots);
+	free(c->by_root.slots);
 	memset(c, 0, sizeof *c);
 }
 

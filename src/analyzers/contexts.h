@@ -25,11 +25,26 @@ struct tw_context_block {
 };
 
 struct tw_context_node {
-	uint32_t parent; /* itself: a thread's or a signal handler's beginning */
-	uint32_t site;   /* block that made the call */
+	uint32_t parent; /* TW_CONTEXT_NONE: a beginning, of a thread, of a signal handler, or after something that was not recorded */
+	uint32_t site;   /* block that made the call; of a beginning its root, TW_CONTEXT_NONE: it has none */
 	uint32_t entry;  /* block that it led to */
 	uint64_t calls;
 };
+
+/*
+ * What a forked process runs within calls that its parent made: a beginning, until it is known which calls those are (forks.h). From the parent's calls at the time of
+ * the fork those are taken off that the child has returned from since.
+ */
+struct tw_context_root {
+	uint32_t pid;    /* of the process */
+	uint32_t before; /* without references: what this root was before a return led to `back`; TW_CONTEXT_NONE: nothing has returned */
+	uint64_t tsc;    /* when the process began */
+	uint64_t back;
+	uint64_t slot; /* with references: calls whose return addresses stand here or below have returned; 0: none */
+	uint32_t parent_pid, depth; /* depth: how many are before it, at most TW_CONTEXT_DEEPEST */
+};
+
+enum { TW_CONTEXT_DEEPEST = 256 };
 
 struct tw_context_part {
 	uint32_t node, block;
@@ -43,27 +58,49 @@ struct tw_context_index {
 	uint32_t n_slots;
 };
 
+/* A call that is open. */
+struct tw_context_frame {
+	uint32_t node;
+	uint32_t site; /* the block from which it was left for code that is not seen; TW_CONTEXT_NONE: it was not */
+	uint64_t slot; /* where its return address stands; 0: not known */
+	uint64_t back; /* its return address; 0: not known */
+};
+
 /* Parents come before children. */
 struct tw_contexts {
 	struct tw_context_block *blocks;
 	struct tw_context_node *nodes;
 	struct tw_context_part *parts;
-	size_t n_blocks, blocks_room, n_nodes, nodes_room, n_parts, parts_room;
-	struct tw_context_index by_block, by_node, by_part;
+	struct tw_context_root *roots;
+	size_t n_blocks, blocks_room, n_nodes, nodes_room, n_parts, parts_room, n_roots, roots_room;
+	struct tw_context_index by_block, by_node, by_part, by_root;
 };
 
 enum { TW_CONTEXT_NONE = UINT32_MAX };
 
-/* The number of a block, a child (`parent` TW_CONTEXT_NONE: a beginning), a part; it is made if it is not there. TW_CONTEXT_NONE: no memory. */
+/* The number of a block, a child (`parent` TW_CONTEXT_NONE: a beginning, `site` its root), a part, a root; it is made if it is not there. TW_CONTEXT_NONE: no memory. */
 uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc);
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
+uint32_t tw_contexts_root(struct tw_contexts *c, const struct tw_context_root *root);
 
 /* The part will be asked for soon: what that takes comes from memory meanwhile. */
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block);
 
 /* Adds another tree. 0 or TW_ERR_MEMORY. */
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more);
+
+/* The number in `c` of a node of another tree, or of a root, which is made with what is above it if it is not there. TW_CONTEXT_NONE: no memory. */
+uint32_t tw_contexts_copy_node(struct tw_contexts *c, const struct tw_contexts *from, uint32_t node);
+uint32_t tw_contexts_copy_root(struct tw_contexts *c, const struct tw_contexts *from, uint32_t root);
+
+/*
+ * Asks for each beginning that has a root which node it is: `ask` sets *node to one of `to`, or leaves it. What ran in the beginning then ran in that node. Numbers of
+ * blocks stay, others do not. 0 or an error.
+ */
+typedef int tw_contexts_ask(void *context, struct tw_contexts *to, const struct tw_contexts *c, const struct tw_context_node *beginning,
+                            uint32_t *node);
+int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *context);
 
 /* As bytes, and back: what was packed is added (analyze/packed.h). */
 int tw_contexts_pack(const struct tw_contexts *c, FILE *to);

@@ -337,9 +337,9 @@ static int sees_event(struct tw_viewer *v, const struct tw_event *e, uint64_t in
 		return 1;
 	if (!is_within(v, insn))
 		return 0;
-	if (!wants_code(v->views))
+	if (!wants_code(v->views) || sees_code(v->views, v->names, v->image, pc))
 		return 1;
-	return sees_code(v->views, v->names, v->image, pc);
+	return e->type == TW_EVENT_SIGNAL && sees_code(v->views, v->names, v->image, ((const struct tw_signal *)e->payload)->handler);
 }
 
 /* Events before block number k. */

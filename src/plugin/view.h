@@ -2,7 +2,8 @@
  * The view: the one stage that all batches pass before an analyzer which is to see only a part of the execution (struct tw_view of request.h).
  *
  * What is left of a batch is given on as batches of its own, each of them a piece without a hole, so that its first_insn, first_block and first_ref are what they
- * say. Events that tell of threads, processes, mappings and registers pass always; a system call, signal or stamp passes if its instruction is part of the view.
+ * say. Events that tell of threads, processes, mappings and registers pass always; a system call, signal or stamp passes if its instruction is part of the view,
+ * a signal also if its handler is.
  *
  * One struct tw_views serves all states of a run, one struct tw_viewer a state.
  */

@@ -174,8 +174,182 @@ ends 'main;tail_caller;tail_target'
 ends 'main;switches;in_main'
 ends '[a-z_;]*coroutine;deep;in_coroutine'
 grep -E 'coroutine.*switches|in_main;.*coroutine' found && fail "stacks that are switched are mixed up"
-ends 'in_child'
+ends 'main;forks;in_child'
 [ "$(awk '{ n += $NF } END { print n }' found)" = "$(info_value instructions)" ] || fail "not all instructions are in the tree"
+
+# A forked process goes on in its parent's calls: where it returns from them, leaves them by longjmp, forks again, and until it executes a program. Its parent's calls may
+# be followed after its own: while both run, by another job, without references, from packed states.
+cc_program forked -O1 -g -w -fno-inline -fno-optimize-sibling-calls <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long sink;
+static jmp_buf out;
+#define WORK(name) __attribute__((noipa)) void name(long n) { for (long i = 0; i < n; i++) sink += i; }
+WORK(in_child)
+WORK(in_grandchild)
+WORK(above_child)
+WORK(above_grandchild)
+WORK(behind_jump)
+WORK(in_handler)
+WORK(in_served)
+static void handler(int number) { in_handler(50); }
+__attribute__((noipa)) int forks_again(void)
+{
+	pid_t child = fork();
+	if (!child) {
+		raise(SIGUSR1);
+		in_grandchild(50);
+		return 2;
+	}
+	waitpid(child, NULL, 0);
+	return 1;
+}
+__attribute__((noipa)) int forks(int jumps)
+{
+	pid_t child = fork();
+	if (!child) {
+		in_child(50);
+		if (jumps)
+			longjmp(out, 1);
+		return forks_again();
+	}
+	waitpid(child, NULL, 0);
+	return 0;
+}
+__attribute__((noipa)) int above(int jumps)
+{
+	int generation = forks(jumps);
+	if (generation == 1)
+		above_child(50);
+	if (generation == 2)
+		above_grandchild(50);
+	return generation;
+}
+__attribute__((noipa)) void serves(void)
+{
+	for (int i = 0; i < 100; i++) {
+		if (!fork()) {
+			in_served(10);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+}
+int main(int argc, char **argv)
+{
+	signal(SIGUSR1, handler);
+	if (setjmp(out)) {
+		behind_jump(50);
+		_exit(0);
+	}
+	above(1);
+	int generation = above(0);
+	if (!generation)
+		serves();
+	if (generation == 2)
+		execl("/bin/true", "true", NULL);
+	return 0;
+}
+END
+native ./forked
+RECORD_OPTIONS=(--with cct,folded,output=live.folded)
+recorded ./forked
+compare_runs "record --with cct of forks"
+"$TW" analyze cct --folded -j1 recording.tw >found || fail "analyze cct of forks"
+diff live.folded found >difference || fail "forks: another answer while it ran: $(head -n 6 difference)"
+"$TW" analyze cct --folded -j3 recording.tw | cmp -s - found || fail "forks: one job gives another tree"
+forks_stand() {
+	ends 'main;above;forks;in_child'
+	ends 'main;above;forks;forks_again;in_grandchild'
+	ends 'main;above;above_child'
+	ends 'main;above;above_grandchild'
+	ends 'main;behind_jump'
+	ends 'main;serves;in_served'
+	ends 'handler;in_handler'
+	grep -qE '^(_Fork|fork|forks|forks_again|above|main|serves)[; ]' found && fail "a child begins at the fork: $(grep -E '^(_Fork|fork|forks|forks_again|above|main|serves)[; ]' found)"
+	! grep -qE ';main;(.*;)?true' found || fail "what is executed stands below what was forked"
+}
+forks_stand
+"$TW" report --tree --json -n 0 recording.tw | python3 -c '
+import json, sys
+stack, paths = [], set()
+for row in json.load(sys.stdin)["tree"]:
+    stack = stack[:row["depth"]] + [row["function"].strip()]
+    paths.add(";".join(stack))
+assert any(p.endswith("main;above;forks;forks_again;in_grandchild") for p in paths), paths' || fail "report --tree of forks"
+RECORD_OPTIONS=(-f dep-c)
+recorded ./forked
+"$TW" analyze cct --folded recording.tw >found || fail "analyze cct of forks, without references"
+forks_stand
+RECORD_OPTIONS=()
+
+# In a window by module what was called from code that is not seen stands below the call that led out; so by function.
+cc_program callbacks -O1 -g -w -fno-inline -fno-optimize-sibling-calls <<'END'
+#include <signal.h>
+#include <stdlib.h>
+static volatile long sink;
+#define WORK(name) __attribute__((noipa)) void name(long n) { for (long i = 0; i < n; i++) sink += i; }
+WORK(leaf)
+WORK(behind)
+WORK(last)
+WORK(in_handler)
+static void handler(int number) { in_handler(10); }
+__attribute__((noipa)) int compare(const void *a, const void *b) { leaf(3); return *(const int *)a - *(const int *)b; }
+__attribute__((noipa)) int compare_sorting(const void *a, const void *b)
+{
+	int few[4] = {4, 3, 2, 1};
+	qsort(few, 4, sizeof *few, compare);
+	return *(const int *)a - *(const int *)b;
+}
+__attribute__((noipa)) void sorts(int (*how)(const void *, const void *))
+{
+	int a[20];
+	for (int i = 0; i < 20; i++)
+		a[i] = i * 7 % 20;
+	qsort(a, 20, sizeof *a, how);
+	behind(10);
+}
+__attribute__((noipa)) void at_the_end(void) { last(10); }
+int main(void)
+{
+	signal(SIGUSR1, handler);
+	atexit(at_the_end);
+	sorts(compare);
+	sorts(compare_sorting);
+	raise(SIGUSR1);
+	leaf(100);
+	return 0;
+}
+END
+for format in dep dep-c; do
+	RECORD_OPTIONS=(-f "$format" --with cct,folded,module=callbacks,output=live.folded)
+	recorded ./callbacks
+	"$TW" analyze cct --folded --module callbacks recording.tw >found || fail "analyze cct --module"
+	diff live.folded found >difference || fail "cct --module: another answer while it ran: $(head -n 6 difference)"
+	sed 's/^_start;//; s/ .*//' found | sort >paths
+	sort >expected <<-'END'
+		_start
+		main
+		main;sorts
+		main;sorts;compare
+		main;sorts;compare;leaf
+		main;sorts;compare_sorting
+		main;sorts;compare_sorting;compare
+		main;sorts;compare_sorting;compare;leaf
+		main;sorts;behind
+		main;leaf
+		at_the_end
+		at_the_end;last
+		handler
+		handler;in_handler
+	END
+	grep -vE '^(_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux|atexit)' paths | grep -v 'main;atexit' | diff - expected >difference ||
+		fail "--module, $format: $(cat difference)"
+	"$TW" analyze cct --folded --function compare_sorting recording.tw | sed 's/ .*//' | diff - <(echo compare_sorting) || fail "--function, $format"
+done
+RECORD_OPTIONS=()
 
 # What a process executes with execve is told by its own names, though it has the same number and the same addresses.
 cat >exec.c <<'END2'

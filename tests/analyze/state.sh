@@ -54,13 +54,14 @@ int rename(const char *from, const char *to)
 }
 END
 
-# analyze_killed NAME ARGUMENT...: a run that is killed, once its state has been kept twice, or once for an analyzer that sees whole threads.
+# analyze_killed NAME ARGUMENT...: a run over $of that is killed, once its state has been kept twice, or once for an analyzer that sees whole threads.
+of=chase.tw
 analyze_killed()
 {
 	local at=2
 	case $1 in branches | cct) at=1 ;; esac
 	rm -f state
-	KILL_AT=$at LD_PRELOAD=$PWD/kill.so "$TW" analyze "$@" --state state --state-every 0 -j1 chase.tw >killed 2>err
+	KILL_AT=$at LD_PRELOAD=$PWD/kill.so "$TW" analyze "$@" --state state --state-every 0 -j1 "$of" >killed 2>err
 	[ $? = 137 ] || fail "$1: was not killed: $(cat err)"
 	[ -s killed ] && fail "$1: a run that was killed has an answer"
 }
@@ -78,6 +79,35 @@ for name in mix footprint branches cct touch; do
 	"$TW" analyze $name "${more[@]}" --json --state state chase.tw >again || fail "$name --json --state"
 	cmp plain again || fail "$name: another answer from a state that is whole"
 done
+
+# What a forked process inherits is known where its parent's calls were followed by the run that was killed.
+cc_program forks -O1 <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long sink;
+static int __attribute__((noipa)) parent(int n)
+{
+	pid_t child = fork();
+	for (int i = 0; i < 1000 * (child == 0); i++)
+		sink += i;
+	if (!child && n)
+		_exit(parent(n - 1));
+	waitpid(child, 0, 0);
+	return child == 0;
+}
+int main(void)
+{
+	return parent(2);
+}
+END
+recorded ./forks
+mv recording.tw forks.tw
+"$TW" analyze cct --folded forks.tw >plain || fail "cct of forks"
+[ "$(grep -cE 'main;parent(;parent)* [0-9]{4,}$' plain)" = 3 ] || fail "no forked process ran below its parent's calls: $(grep parent plain)"
+of=forks.tw
+analyze_killed cct --folded
+of=chase.tw
+"$TW" analyze cct --folded --state state forks.tw | cmp - plain || fail "forks: another answer where it goes on"
 
 # A window by name: what the first run has found counts.
 "$TW" analyze mix --function chase chase.tw >plain || fail "mix --function"

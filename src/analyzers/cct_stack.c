@@ -1,0 +1,228 @@
+#include "analyzers/cct_stack.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tw_cct_stack_forget(struct tw_cct_stack *s)
+{
+	s->n = 0;
+	for (size_t i = 0; i < TW_CCT_STACKS_ASIDE; i++) {
+		free(s->aside[i].frames);
+		s->aside[i] = (struct tw_cct_aside){0};
+	}
+	s->root = TW_CONTEXT_NONE;
+	s->first = UINT64_MAX;
+	s->is_resumed = 0;
+}
+
+void tw_cct_stack_free(struct tw_cct_stack *s)
+{
+	tw_cct_stack_forget(s);
+	free(s->frames);
+}
+
+int tw_cct_stack_inherit(struct tw_cct_stack *s, const struct tw_context_root *root)
+{
+	s->root = tw_contexts_root(s->tree, root);
+	return s->root == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
+}
+
+static struct tw_context_frame *make_room(struct tw_cct_stack *s)
+{
+	struct tw_context_frame *frames = tw_array_room(s->frames, s->n, &s->room, sizeof *frames);
+	s->frames = frames ? frames : s->frames;
+	return frames;
+}
+
+int tw_cct_stack_push(struct tw_cct_stack *s, uint32_t node, uint64_t slot, uint64_t back)
+{
+	struct tw_context_frame *frames = make_room(s);
+	if (!frames || node == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	frames[s->n++] = (struct tw_context_frame){node, TW_CONTEXT_NONE, slot, back};
+	return 0;
+}
+
+int tw_cct_stack_push_lowest(struct tw_cct_stack *s, uint32_t block)
+{
+	uint32_t node = tw_contexts_node(s->tree, TW_CONTEXT_NONE, s->root, block);
+	if (node != TW_CONTEXT_NONE)
+		s->tree->nodes[node].calls += !s->is_resumed && s->root == TW_CONTEXT_NONE;
+	s->is_resumed = 0;
+	return tw_cct_stack_push(s, node, UINT64_MAX, 0);
+}
+
+/* ---- stacks that were left ---- */
+
+/* Takes off the frames from number i on, and keeps them for when control comes back to them. */
+static int put_aside(struct tw_cct_stack *s, size_t i)
+{
+	if (i >= s->n)
+		return 0;
+	struct tw_cct_aside *a = &s->aside[s->next_aside++ % TW_CCT_STACKS_ASIDE];
+	free(a->frames);
+	a->n = s->n - i;
+	a->frames = malloc(a->n * sizeof *a->frames);
+	if (!a->frames)
+		return TW_ERR_MEMORY;
+	memcpy(a->frames, s->frames + i, a->n * sizeof *a->frames);
+	s->n = i;
+	return 0;
+}
+
+/* Puts frames back, but the last one and those above it, up to number `end`, which returned. */
+static int take_back(struct tw_cct_stack *s, struct tw_cct_aside *a, size_t end)
+{
+	int error = 0;
+	for (size_t i = 0; i < end && !error; i++) {
+		struct tw_context_frame *frames = make_room(s);
+		if (frames)
+			frames[s->n++] = a->frames[i];
+		error = frames ? 0 : TW_ERR_MEMORY;
+	}
+	free(a->frames);
+	*a = (struct tw_cct_aside){0};
+	return error;
+}
+
+/* ---- the lowest frame ---- */
+
+/* Its function returns to its caller, which was called before that was recorded, or is the parent's. */
+static int leave_lowest(struct tw_cct_stack *s, uint64_t slot)
+{
+	struct tw_context_root root;
+	if (s->n != 1)
+		return 0;
+	if (s->root != TW_CONTEXT_NONE) {
+		root = s->tree->roots[s->root];
+		if (slot <= root.slot)
+			return 0;
+		root.slot = slot;
+	}
+	s->n = 0;
+	s->is_resumed = 1;
+	return s->root == TW_CONTEXT_NONE ? 0 : tw_cct_stack_inherit(s, &root);
+}
+
+/* The same without references: it has returned to pc. */
+static int leave_lowest_to(struct tw_cct_stack *s, uint64_t pc)
+{
+	if (s->n != 1)
+		return 0;
+	s->n = 0;
+	s->is_resumed = 1;
+	if (s->root == TW_CONTEXT_NONE || s->tree->roots[s->root].depth == TW_CONTEXT_DEEPEST)
+		return 0;
+	struct tw_context_root root = s->tree->roots[s->root];
+	root.before = s->root;
+	root.back = pc;
+	root.depth++;
+	return tw_cct_stack_inherit(s, &root);
+}
+
+/* ---- calls and returns ---- */
+
+/* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
+static int return_aside(struct tw_cct_stack *s, uint64_t slot)
+{
+	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE; k++) {
+		struct tw_cct_aside *a = &s->aside[(s->next_aside + TW_CCT_STACKS_ASIDE - 1 - k) % TW_CCT_STACKS_ASIDE];
+		for (size_t i = a->n; i-- > 0;)
+			if (a->frames[i].slot == slot)
+				return take_back(s, a, i);
+	}
+	return leave_lowest(s, slot);
+}
+
+/* The frame whose return address stands there; 0: none. */
+static size_t find_frame(const struct tw_cct_stack *s, uint64_t slot)
+{
+	size_t i = s->n;
+	while (i > 1 && s->frames[i - 1].slot != slot)
+		i--;
+	return i > 1 ? i - 1 : 0;
+}
+
+int tw_cct_stack_return(struct tw_cct_stack *s, uint64_t slot)
+{
+	size_t i = find_frame(s, slot);
+	if (!i)
+		return return_aside(s, slot);
+	int error = put_aside(s, i + 1);
+	s->n = i;
+	return error;
+}
+
+int tw_cct_stack_return_to(struct tw_cct_stack *s, uint64_t pc)
+{
+	for (size_t i = s->n, k = 0; i-- > 1 && k < TW_CONTEXT_DEEPEST; k++) {
+		if (s->frames[i].back == pc) {
+			s->n = i;
+			return 0;
+		}
+	}
+	return leave_lowest_to(s, pc);
+}
+
+int tw_cct_stack_call(struct tw_cct_stack *s, uint64_t slot, uint32_t block)
+{
+	size_t i = s->n;
+	while (i > 1 && s->frames[i - 1].slot && s->frames[i - 1].slot <= slot)
+		i--;
+	int error = put_aside(s, i);
+	if (error || s->n > 1 || s->root == TW_CONTEXT_NONE || slot <= s->first || slot <= s->tree->roots[s->root].slot)
+		return error;
+	error = leave_lowest(s, slot);
+	return error ? error : tw_cct_stack_push_lowest(s, block);
+}
+
+/* ---- code that is not seen ---- */
+
+int tw_cct_stack_call_out(struct tw_cct_stack *s, uint32_t block, uint64_t slot, uint64_t back)
+{
+	int error = slot ? tw_cct_stack_call(s, slot, block) : 0;
+	error = error ? error : tw_cct_stack_push(s, tw_cct_stack_node(s), slot, back);
+	tw_cct_stack_jump_out(s, block);
+	return error;
+}
+
+void tw_cct_stack_jump_out(struct tw_cct_stack *s, uint32_t block)
+{
+	s->frames[s->n - 1].site = block;
+}
+
+/* From the frame on top, or from one below it that those above have left without a return. */
+int tw_cct_stack_return_out(struct tw_cct_stack *s, uint64_t slot)
+{
+	size_t i = s->n;
+	if (s->has_refs && find_frame(s, slot))
+		return tw_cct_stack_return(s, slot);
+	while (s->has_refs && i > 1 && s->frames[i - 1].slot && s->frames[i - 1].slot < slot)
+		i--;
+	if (i == 1 || s->frames[i - 1].slot || s->frames[i - 1].back)
+		return s->has_refs ? return_aside(s, slot) : leave_lowest_to(s, 0);
+	int error = put_aside(s, i);
+	s->n = i - 1;
+	return error;
+}
+
+int tw_cct_stack_come_in(struct tw_cct_stack *s, uint32_t block, uint64_t pc, int is_called)
+{
+	for (size_t i = s->n; i-- > 1;) {
+		if (s->frames[i].back == pc) {
+			s->n = i;
+			return 0;
+		}
+	}
+	if (!s->n)
+		return tw_cct_stack_push_lowest(s, block);
+	if (!is_called)
+		return 0;
+	const struct tw_context_frame *top = &s->frames[s->n - 1];
+	const uint32_t site = top->site == TW_CONTEXT_NONE ? s->tree->nodes[top->node].entry : top->site;
+	const uint32_t node = tw_contexts_node(s->tree, top->node, site, block);
+	if (node != TW_CONTEXT_NONE)
+		s->tree->nodes[node].calls++;
+	return tw_cct_stack_push(s, node, 0, 0);
+}
