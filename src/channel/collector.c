@@ -293,8 +293,11 @@ void tw_collector_free(struct tw_collector *c)
 {
 	if (!c)
 		return;
+	if (c->has_giver)
+		pthread_join(c->giver, NULL);
 	tw_holder_end(c->holder);
-	tw_spool_remove(c->spool);
+	if (!c->has_giver)
+		tw_spool_remove(c->spool);
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
 	tw_tables_free(c->tables);
@@ -323,8 +326,10 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 	if (error) {
 		*out = NULL;
 		struct tw_output_result unused;
-		if (c->output)
+		if (c->output) {
 			tw_output_finish(c->output, &unused);
+			tw_output_free(c->output);
+		}
 		tw_collector_free(c);
 		return error;
 	}
@@ -483,6 +488,28 @@ static void empty_spool(struct tw_collector *c)
 		c->tell_left(c->tell_context, 0);
 }
 
+static void *give_back(void *arg)
+{
+	struct tw_collector *c = arg;
+	tw_output_free(c->output);
+	tw_spool_free(c->spool);
+	return NULL;
+}
+
+/* The memory and the file that encoding took, which is some milliseconds' work, beside what else there is to do at the end. */
+static void begin_giving_back(struct tw_collector *c)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	c->has_giver = !pthread_create(&c->giver, NULL, give_back, c);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (c->has_giver)
+		return;
+	give_back(c);
+	c->spool = NULL;
+}
+
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result)
 {
 	pthread_join(c->thread_id, NULL);
@@ -496,11 +523,9 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
-	if (result->abandoned)
-		tw_spool_free(c->spool);
-	else
-		tw_spool_remove(c->spool);
-	c->spool = NULL;
+	if (!result->abandoned)
+		tw_spool_unlink(c->spool);
+	begin_giving_back(c);
 	if (!(c->control->flags & TW_FLAG_LEARN))
 		tw_collector_keep_translations(c, 0);
 	result->totals.fragments = tw_tables_fragments(c->tables);

@@ -48,7 +48,8 @@ struct tw_collector {
 	struct tw_holder *holder; /* NULL: nobody has asked for it */
 	struct tw_output *output;
 	struct tw_descriptor_tables *tables;
-	pthread_t thread_id;
+	pthread_t thread_id, giver;
+	int has_giver; /* output and spool are the giver's */
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
 	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */

@@ -148,6 +148,12 @@ static void give_to(uint8_t *bytes, uint64_t n, uint32_t pid)
 	}
 }
 
+/* Is the table there until the recording ends? */
+static int stays(const struct tw_descriptor_tables *r, const struct table *table)
+{
+	return (atomic_load(&r->options.control->table[table - r->table].program) & TW_TABLE_STAYS) != 0;
+}
+
 /* Takes the descriptors from table->taken to `end`, which are in one part but for zeros at its end. */
 static int take_from_part(struct tw_descriptor_tables *r, struct table *table, uint8_t *part, uint64_t end, uint32_t pid)
 {
@@ -162,7 +168,7 @@ static int take_from_part(struct tw_descriptor_tables *r, struct table *table, u
 		error = tw_expand_descriptors(o->expand, bytes, used);
 	if (!error)
 		error = note_numbers(r, table, bytes, used);
-	tw_output_describe(o->output, &table->values, bytes, used);
+	tw_output_describe(o->output, &table->values, bytes, used, stays(r, table));
 	table->described += used;
 	table->taken = end;
 	table->damaged = error != TW_OK;

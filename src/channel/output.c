@@ -149,7 +149,7 @@ void tw_output_add(struct tw_output *o, const struct tw_totals *totals)
 
 /* ---- starting and ending ---- */
 
-static void free_output(struct tw_output *o)
+void tw_output_free(struct tw_output *o)
 {
 	for (unsigned i = 0; i < o->n_jobs && !o->options.feed; i++)
 		tw_chunk_release(&o->job[i].chunk);
@@ -213,7 +213,7 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 		error = why ? tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why)) : TW_OK;
 	}
 	if (error) {
-		free_output(o);
+		tw_output_free(o);
 		return error;
 	}
 	*out = o;
@@ -252,5 +252,4 @@ void tw_output_finish(struct tw_output *o, struct tw_output_result *result)
 		o->result.totals.code_stored = written->code_stored;
 	}
 	*result = o->result;
-	free_output(o);
 }

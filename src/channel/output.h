@@ -43,7 +43,10 @@ void tw_output_progress(struct tw_output *o, struct tw_totals *so_far, uint64_t 
 /* Adds counts that are in no chunk. */
 void tw_output_add(struct tw_output *o, const struct tw_totals *totals);
 
-/* Waits until everything is written, descriptors included; ends the threads and frees *o. */
+/* Waits until everything is written, descriptors included, and ends the threads. Nothing but tw_output_free may be called behind it. */
 void tw_output_finish(struct tw_output *o, struct tw_output_result *result);
+
+/* After tw_output_finish, by any thread; the writer may be closed meanwhile. */
+void tw_output_free(struct tw_output *o);
 
 #endif

@@ -59,6 +59,7 @@ struct tw_descriptor_piece {
 	struct tw_descriptor_piece *next;
 	const uint8_t *bytes;
 	size_t n;
+	int stays;    /* until the recording ends */
 	uint64_t end; /* of the bytes described so far, up to and including these */
 };
 

@@ -56,7 +56,7 @@ static struct tw_descriptor_piece *next_piece(struct tw_output *o, uint64_t end)
 void tw_output_write_up_to(struct tw_output *o, uint64_t end)
 {
 	for (struct tw_descriptor_piece *p; (p = next_piece(o, end)); free(p)) {
-		int error = tw_output_stores(o) ? tw_writer_descriptors(o->options.writer, p->bytes, p->n) : TW_OK;
+		int error = tw_output_stores(o) ? tw_writer_described(o->options.writer, p->bytes, p->n, p->stays) : TW_OK;
 		if (error)
 			tw_output_fail(o, error);
 	}
@@ -70,12 +70,12 @@ void tw_output_write_descriptors(struct tw_output *o)
 }
 
 /* Appends to the pieces that are to be written; mostly they go on where the last one ends. */
-static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
+static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n, int stays)
 {
 	struct tw_descriptor_piece *last = o->pieces ? o->newest : NULL;
 	o->described += n;
 	atomic_store(&o->all_described, o->described);
-	if (last && last->bytes + last->n == bytes) {
+	if (last && last->bytes + last->n == bytes && last->stays == stays) {
 		last->n += n;
 		last->end += n;
 		return TW_OK;
@@ -83,7 +83,7 @@ static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
 	struct tw_descriptor_piece *p = malloc(sizeof *p);
 	if (!p)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
-	*p = (struct tw_descriptor_piece){.bytes = bytes, .n = n, .end = o->described};
+	*p = (struct tw_descriptor_piece){.bytes = bytes, .n = n, .stays = stays, .end = o->described};
 	if (last)
 		last->next = p;
 	else
@@ -92,7 +92,7 @@ static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n)
 	return TW_OK;
 }
 
-void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n)
+void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n, int stay)
 {
 	if (o->options.feed)
 		tw_feed_block(o->options.feed, TW_BLOCK_DESCRIPTORS, bytes, n);
@@ -101,7 +101,7 @@ void tw_output_describe(struct tw_output *o, struct tw_value_family *family, con
 	int error = tw_value_map_add_all(tw_writer_values(o->options.writer), family, bytes, n);
 	pthread_mutex_lock(&o->lock);
 	if (!error)
-		error = append_piece(o, bytes, n);
+		error = append_piece(o, bytes, n, stay);
 	pthread_mutex_unlock(&o->lock);
 	if (error)
 		tw_output_fail(o, error);

@@ -28,10 +28,10 @@ int tw_output_keeps(const struct tw_output *o, uint32_t id);
 void tw_output_note_odd(struct tw_output *o, int error);
 
 /*
- * Valid descriptors of one family (recording/value_map.h), back to back: those of the chunks that are put later. They must stay until they have been written.
+ * Valid descriptors of one family (recording/value_map.h), back to back: those of the chunks that are put later. They must stay until they have been written; `stay`: they do until the writer is closed.
  * `first`: all of this stretch of numbers are needed no more; nor is `number`. By the drain loop only.
  */
-void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n);
+void tw_output_describe(struct tw_output *o, struct tw_value_family *family, const uint8_t *bytes, size_t n, int stay);
 void tw_output_forget(struct tw_output *o, uint32_t first);
 void tw_output_forget_one(struct tw_output *o, uint32_t number);
 

@@ -132,10 +132,15 @@ void tw_spool_free(struct tw_spool *s)
 	free(s);
 }
 
-void tw_spool_remove(struct tw_spool *s)
+void tw_spool_unlink(struct tw_spool *s)
 {
 	if (s)
 		unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
+}
+
+void tw_spool_remove(struct tw_spool *s)
+{
+	tw_spool_unlink(s);
 	tw_spool_free(s);
 }
 

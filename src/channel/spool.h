@@ -43,7 +43,10 @@ int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out);
 /* The one that is there: tw_spool_slots are then those that have been written. TW_ERR_MISSING: there is none. TW_ERR_DAMAGED: it is none of ours. */
 int tw_spool_open(int dir_fd, struct tw_spool **out);
 
-/* Accepts NULL. tw_spool_remove takes the file away, too. */
+/* Takes the file away, with all that is in it; nothing but tw_spool_free may be called behind it. Accepts NULL. */
+void tw_spool_unlink(struct tw_spool *s);
+
+/* Accepts NULL. tw_spool_remove does both. */
 void tw_spool_free(struct tw_spool *s);
 void tw_spool_remove(struct tw_spool *s);
 

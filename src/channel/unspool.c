@@ -186,8 +186,10 @@ static int begin(struct unspool *u)
 static int end(struct unspool *u, int error)
 {
 	struct tw_output_result result = {0};
-	if (u->output)
+	if (u->output) {
 		tw_output_finish(u->output, &result);
+		tw_output_free(u->output);
+	}
 	if (!error && result.failure[0])
 		error = tw_fail(TW_ERR_SYSTEM, "%s", result.failure);
 	struct tw_recording_info info = u->r ? *tw_recording_info(u->r) : (struct tw_recording_info){0};

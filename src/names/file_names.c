@@ -20,6 +20,7 @@ static size_t padded(size_t n)
 
 struct view {
 	const uint8_t *items[TW_N_NAME_ARRAYS];
+	size_t last[TW_N_NAME_ARRAYS]; /* what `until` found */
 	struct tw_ran_list known;
 	const uint32_t *text_at;
 	const char *texts;
@@ -31,6 +32,7 @@ static size_t view_of(const struct tw_file_names *f, struct view *v)
 	const uint8_t *at = (const uint8_t *)(f + 1);
 	for (int i = 0; i < TW_N_NAME_ARRAYS; i++) {
 		v->items[i] = at;
+		v->last[i] = 0;
 		at += f->n[i] * tw_name_item_bytes((enum tw_name_array)i);
 	}
 	v->known = (struct tw_ran_list){(struct tw_ran_piece *)at, f->n_known, f->n_known};
@@ -153,14 +155,24 @@ int tw_file_names_are_sound(const struct tw_file_names *f, uint64_t n)
 
 /* ---- searching ---- */
 
-/* How many items of an array begin at or before an address. */
-static size_t until(const struct tw_file_names *f, const struct view *v, enum tw_name_array array, uint64_t address)
+/* How many items of an array begin at or before an address. Mostly it is asked for addresses in their order: then it is as many as the last time, or a few more. */
+static size_t until(const struct tw_file_names *f, struct view *v, enum tw_name_array array, uint64_t address)
 {
-	return tw_array_until(&address, v->items[array], f->n[array], tw_name_item_bytes(array), tw_by_number);
+	enum { FEW = 8 };
+	const size_t n = f->n[array], bytes = tw_name_item_bytes(array);
+	const uint8_t *items = v->items[array];
+	size_t at = v->last[array], most = n - at < FEW ? n : at + FEW;
+	if (!at || ((const struct span *)(const void *)(items + (at - 1) * bytes))->start <= address) {
+		while (at < most && ((const struct span *)(const void *)(items + at * bytes))->start <= address)
+			at++;
+		if (at < most || at == n)
+			return v->last[array] = at;
+	}
+	return v->last[array] = tw_array_until(&address, items, n, bytes, tw_by_number);
 }
 
 /* The function at an address: the nearest one before may be a small one within, or next to, that which is meant. */
-static size_t function_at(const struct tw_file_names *f, const struct view *v, uint64_t address)
+static size_t function_at(const struct tw_file_names *f, struct view *v, uint64_t address)
 {
 	const struct tw_name_function *functions = (const void *)v->items[TW_NAME_FUNCTIONS];
 	const size_t n = until(f, v, TW_NAME_FUNCTIONS, address);

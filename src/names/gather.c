@@ -189,8 +189,7 @@ static int by_vaddr(const struct tw_file_names *f, const struct tw_ran_list *ran
 		const uint64_t start = tw_file_names_vaddr(f, ran->pieces[i].start);
 		ok = tw_ran_add(out, start, start + ran->pieces[i].end - ran->pieces[i].start);
 	}
-	if (out->n)
-		qsort(out->pieces, out->n, sizeof *out->pieces, tw_by_number);
+	tw_ran_order(out);
 	return ok;
 }
 

@@ -51,6 +51,9 @@ int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out);
 /* Puts a piece at the end, which is freed with the list. 0: no memory. */
 int tw_ran_add(struct tw_ran_list *list, uint64_t start, uint64_t end);
 
+/* Sorts what was added by start; pieces with the same start stand in any order. */
+void tw_ran_order(struct tw_ran_list *list);
+
 /* Sorts and joins what was added: no piece overlaps or touches another. */
 void tw_ran_sort(struct tw_ran_list *list);
 

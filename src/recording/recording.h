@@ -299,6 +299,9 @@ int tw_writer_append(int dir_fd, const struct tw_recording *r, struct tw_writer 
 /* Descriptors, back to back. They must be written before the first chunk that uses them. */
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);
 
+/* Likewise, if their values are in tw_writer_values already. `stay`: the bytes stay where they are until the writer is closed. */
+int tw_writer_described(struct tw_writer *w, const void *bytes, size_t n, int stay);
+
 /* A module and a note as they stand in a block of the code file, from malloc; NULL: no memory. `text` may be NULL; `note->text_bytes` are its bytes without padding. */
 void *tw_module_bytes(const struct tw_module *module, size_t *n);
 void *tw_note_bytes(const struct tw_file_note *note, const char *text, size_t *n);

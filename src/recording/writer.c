@@ -182,7 +182,7 @@ struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored
 	return head;
 }
 
-int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
+static int write_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n, int stays)
 {
 	int error = tw_compress(w->zstd, &w->block, raw, n, CODE_LEVEL);
 	if (!error && w->code_fd < 0)
@@ -193,11 +193,16 @@ int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t 
 	struct iovec iov[2] = {{&head, sizeof head}, {w->block.at, w->block.n}};
 	w->totals.code_raw += n;
 	w->totals.code_stored += sizeof head + w->block.n;
-	tw_written_block(&w->written, kind, raw, n);
+	tw_written_block(&w->written, kind, raw, n, stays);
 	error = append(w->code_fd, iov, 2, TW_CODE_FILE);
 	if (error)
 		tw_written_end(&w->written);
 	return error;
+}
+
+int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t n)
+{
+	return write_block(w, kind, raw, n, 0);
 }
 
 struct tw_value_map *tw_writer_values(struct tw_writer *w)
@@ -233,6 +238,11 @@ int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n)
 {
 	int error = tw_value_map_add_all(w->values, NULL, bytes, n);
 	return error || !n ? error : tw_writer_block(w, TW_BLOCK_DESCRIPTORS, bytes, n);
+}
+
+int tw_writer_described(struct tw_writer *w, const void *bytes, size_t n, int stay)
+{
+	return write_block(w, TW_BLOCK_DESCRIPTORS, bytes, n, stay);
 }
 
 void *tw_module_bytes(const struct tw_module *module, size_t *n)

@@ -26,25 +26,30 @@ void tw_written_end(struct tw_written *w)
 	w->recording = NULL;
 }
 
-/* A copy of the block, which the recording owns then. 0: no memory. */
-static int keep_block(struct tw_recording *r, uint32_t kind, const void *bytes, size_t n)
+/* A copy of the block, which the recording owns then. NULL: no memory. */
+static const void *copy_of(struct tw_recording *r, const void *bytes, size_t n)
 {
-	const struct tw_file_block block = {.kind = kind, .raw = n};
 	void *copy = malloc(n), **keep = copy ? tw_reader_add(&r->blocks, sizeof *keep) : NULL;
-	if (!keep) {
-		free(copy);
-		return 0;
-	}
-	*keep = memcpy(copy, bytes, n);
-	return !tw_reader_add_block(r, &block, copy, 0) && !r->problems.n;
+	if (keep)
+		return *keep = memcpy(copy, bytes, n);
+	free(copy);
+	return NULL;
 }
 
-void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n)
+/* 0: it cannot be remembered. */
+static int keep_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n, int stays)
 {
-	if (!w->recording || !n)
-		return;
-	w->bytes += n;
-	if (w->bytes > MOST_BYTES || !keep_block(w->recording, kind, bytes, n))
+	const struct tw_file_block block = {.kind = kind, .raw = n};
+	w->bytes += stays ? 0 : n;
+	if (w->bytes > MOST_BYTES)
+		return 0;
+	const void *at = stays ? bytes : copy_of(w->recording, bytes, n);
+	return at && !tw_reader_add_block(w->recording, &block, at, 0) && !w->recording->problems.n;
+}
+
+void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n, int stays)
+{
+	if (w->recording && n && !keep_block(w, kind, bytes, n, stays))
 		tw_written_end(w);
 }
 

@@ -10,15 +10,15 @@
 /* All zeros: nothing is remembered, and all may be called. */
 struct tw_written {
 	struct tw_recording *recording; /* NULL: it was too much, or there was no memory */
-	size_t bytes;
+	size_t bytes;                   /* copied */
 	int is_built;
 };
 
 void tw_written_begin(struct tw_written *w, const struct tw_recording_info *info, int dir_fd);
 void tw_written_end(struct tw_written *w);
 
-/* A block of the code file, and the first chunk of a thread, have been written. */
-void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n);
+/* A block of the code file, and the first chunk of a thread, have been written. `stays`: its bytes stay where they are as long as this is used; else they are copied, if they are few. */
+void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n, int stays);
 void tw_written_thread(struct tw_written *w, const struct tw_thread_info *thread);
 
 /* All of it as a recording without chunks, which may not grow any more; or NULL. It is the writer's. */

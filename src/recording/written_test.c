@@ -117,6 +117,34 @@ static void test_same(void)
 	end(w);
 }
 
+/* What stays where it is need not be little. */
+static void test_staying(void)
+{
+	enum { N = 20000 };
+	const struct tw_op op = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8};
+	struct tw_descriptor *d[N];
+	struct tw_writer *w = begin(TW_FORMAT_DEP);
+	for (uint32_t i = 0; i < N; i++) {
+		d[i] = unit_descriptor(16 + i, 3, 0, &op, 1);
+		EQUAL(tw_writer_described(w, d[i], d[i]->bytes, 1), TW_OK);
+	}
+	write_code(w, 16 + N);
+	const struct tw_recording *written = tw_writer_written(w);
+	struct tw_recording *read = NULL;
+	EQUAL(tw_recording_open(dir, &read), TW_OK);
+	EQUAL(written ? tw_recording_n_descriptors(written) : 0, N + 1);
+	EQUAL(read ? tw_recording_n_descriptors(read) : 0, N + 1);
+	for (uint32_t i = 0; written && read && i <= N; i++) {
+		const struct tw_descriptor *x = tw_recording_descriptor_at(written, i), *y = tw_recording_descriptor_at(read, i);
+		EQUAL(i == N || x == d[i], 1);
+		EQUAL(x->bytes == y->bytes && !memcmp(x, y, x->bytes), 1);
+	}
+	tw_recording_close(read);
+	end(w);
+	for (uint32_t i = 0; i < N; i++)
+		free(d[i]);
+}
+
 static void test_much(void)
 {
 	struct tw_writer *w = begin(TW_FORMAT_DEP);
@@ -134,6 +162,7 @@ int main(void)
 	char name[PATH_MAX];
 	unit_enter_directory(name);
 	test_same();
+	test_staying();
 	test_much();
 	unit_leave_directory(name);
 	return unit_end();
