@@ -1,4 +1,4 @@
-# A synchronous signal that the program ignores or blocks, and right behind it one that has a handler: natively the second one ends the call that the program waits
+# A synchronous signal that the program ignores or blocks, and right behind it, or some microseconds later, one that has a handler: natively the second one ends the call that the program waits
 # in. The first one ends it in the kernel, where the engine has it made again.
 . "$(dirname "$0")/../lib.sh"
 [ -r /proc/self/syscall ] || skip "no /proc/PID/syscall here"
@@ -13,6 +13,7 @@ cc_program pairs -D_GNU_SOURCE <<'END'
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum first { IGNORED, BLOCKED };
@@ -56,7 +57,13 @@ static int stands_in(pid_t pid, int nr)
 		fclose(f);
 	return n && text[0] >= '0' && text[0] <= '9' && (atoi(text) == nr || atoi(text) == SYS_restart_syscall);
 }
-static void pair(enum first first, enum call call)
+static long nanoseconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void pair(enum first first, enum call call, long delay)
 {
 	int ends[2], ready[2], status;
 	char c;
@@ -71,6 +78,8 @@ static void pair(enum first first, enum call call)
 	while (!stands_in(pid, number[call]))
 		;
 	kill(pid, SIGILL);
+	for (const long begun = nanoseconds(); delay && nanoseconds() - begun < delay;)
+		;
 	kill(pid, SIGUSR2);
 	waitpid(pid, &status, 0);
 	close(ends[0]), close(ends[1]), close(ready[0]), close(ready[1]);
@@ -79,12 +88,12 @@ static void pair(enum first first, enum call call)
 }
 int main(void)
 {
-	for (int k = 0; k < 10; k++)
+	for (int k = 0; k < 40; k++)
 		for (enum first first = IGNORED; first <= BLOCKED; first++) {
-			pair(first, PIPE);
-			pair(first, POLL);
+			pair(first, PIPE, k % 4 ? k * 500 : 0);
+			pair(first, POLL, k % 4 ? k * 500 : 0);
 			if (first == IGNORED)
-				pair(first, SIGNALFD);
+				pair(first, SIGNALFD, k % 4 ? k * 500 : 0);
 		}
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "engine/kernel/pass.h"
 #include "engine/code/memory.h"
+#include "engine/record/due.h"
 #include "engine/signal/action.h"
 #include "engine/signal/pending.h"
 #include "engine/x86_64/glue.h"
@@ -82,20 +83,28 @@ static bool is_interrupted(const struct thread *t, u64 nr, const u64 *regs)
 	return !(may_restart && a->flags & SA_RESTART);
 }
 
-static i64 unless_interrupted(const struct thread *t, u64 nr, const u64 *regs, i64 r)
-{
-	return r == TW_SYSCALL_ABORTED && is_interrupted(t, nr, regs) ? ENGINE_EINTR : r;
-}
-
 /* Only waits are made shut before the process has been sent a synchronous signal: another call that the first of them interrupts is made again. */
-static i64 make_for(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
+static i64 make_once(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
 {
 	const u64 quiet = tw_pending_quiet(t);
-	t->signal->broken_off = false;
 	if (quiet && (tw_pending_seen ? !is_quick(nr) : is_wait(nr, regs)))
-		return unless_interrupted(t, nr, regs, make_shut(t, regs, is_32bit, quiet));
+		return make_shut(t, regs, is_32bit, quiet);
 	const i64 r = make(t, regs, is_32bit);
-	return unless_interrupted(t, nr, regs, (tw_pending_marked || quiet) && !is_32bit ? take_read(t, regs, r) : r);
+	return (tw_pending_marked || quiet) && !is_32bit ? take_read(t, regs, r) : r;
+}
+
+/*
+ * Where a signal that the program is not to notice has broken the call off, it is made again here and stands as begun all the while: what comes meanwhile finds the program in
+ * it, as natively. Only for the dispatcher, where that is due, it is left.
+ */
+static i64 make_for(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
+{
+	i64 r;
+	t->signal->broken_off = false;
+	do {
+		r = make_once(t, nr, regs, is_32bit);
+	} while (r == TW_SYSCALL_ABORTED && t->signal->broken_off && !t->has_deferred && !tw_is_due(t));
+	return r == TW_SYSCALL_ABORTED && is_interrupted(t, nr, regs) ? ENGINE_EINTR : r;
 }
 
 i64 tw_pass_as_made(struct thread *t)

@@ -1,7 +1,7 @@
 #include "engine/signal/signal.h"
 #include "engine/record/ask.h"
 #include "engine/record/budget.h"
-#include "engine/record/window.h"
+#include "engine/record/due.h"
 #include "engine/signal/context.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -86,7 +86,7 @@ static void unnoticed(struct thread *t, struct tw_ucontext *uc)
 	const bool broken_off = (behind_call(uc->rip) && uc->rax == (u64)-EINTR) || is_restarted(uc);
 	if ((broken_off || before_call(uc->rip)) && !t->signal->deferred.signo) {
 		uc->rip = abort_of(uc->rip);
-		t->signal->broken_off = broken_off;
+		t->signal->broken_off |= broken_off;
 	}
 }
 
@@ -130,7 +130,7 @@ static void tick(struct thread *t, struct tw_ucontext *uc)
 	unnoticed(t, uc);
 	tw_budget_tick(t);
 	tw_ask_tick(t);
-	if ((tw_window_is_due() || tw_budget_is_due(t) || tw_ask_is_due(t)) && tw_context_in_cache(uc->rip) && !tw_context_settle(t, uc))
+	if (tw_is_due(t) && tw_context_in_cache(uc->rip) && !tw_context_settle(t, uc))
 		tw_context_come_by(t, uc);
 }
 
