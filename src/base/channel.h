@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 17
+#define TW_CHANNEL_VERSION 18
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -290,10 +290,12 @@ struct tw_engine_counts {
 };
 
 /*
- * Who holds the descriptor lock: the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
- * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died.
+ * Who holds the descriptor lock: in the lower half the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
+ * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died. It may be stopped: if it begins anew then, as the bit
+ * says, it is taken over, too. The bits between tell one time that a thread holds it from the next.
  */
-#define TW_HOLDS_BY_PID 0x80000000u
+#define TW_HOLDS_BY_PID      0x80000000u
+#define TW_HOLDS_RESTARTABLE (1ull << 63)
 
 #define TW_HOLDER_WANTED 1u
 
@@ -315,7 +317,7 @@ struct tw_control {
 	_Atomic uint32_t stays;           /* tables that stay */
 	_Atomic uint64_t described;       /* bytes of descriptors in all tables */
 	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
-	_Atomic uint32_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
+	_Atomic uint64_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
 	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
 	uint64_t dump_pc;    /* --show-fragment: print the translation of the fragment at this pc... */

@@ -212,7 +212,7 @@ static void outlived(struct engine *e)
 /* A fork is killed while it appends a descriptor: its lock is given back, else this one says no more. */
 static void dies_locked(struct engine *e)
 {
-	_Atomic uint32_t *lock = &e->control->descriptor_lock;
+	_Atomic uint64_t *lock = &e->control->descriptor_lock;
 	struct engine mine = *e;
 	if (!fork()) {
 		uint32_t table = atomic_load(table_named(&mine));

@@ -315,8 +315,9 @@ void tw_drain_clear_slots(struct tw_collector *c, uint64_t now)
 /* The thread of slot s, which has died, has nothing locked any more. */
 static void unlock_descriptors(struct tw_collector *c, uint32_t s)
 {
-	uint32_t holder = s + 1;
-	atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
+	uint64_t holder = atomic_load(&c->control->descriptor_lock);
+	if ((uint32_t)holder == s + 1)
+		atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
 }
 
 /* A slot that was only reserved holds nothing yet, and is free again at once. */

@@ -30,6 +30,13 @@ struct tw_code_thread;
 struct tw_signal_thread;
 struct tw_kernel_thread;
 
+/* rseq(2), as the kernel has it. */
+struct tw_rseq {
+	u32 cpu_id_start, cpu_id;
+	u64 section; /* what is begun anew when the thread is interrupted in it (restart.h); 0: nothing */
+	u32 flags, rest[3];
+};
+
 /* Thread-local state; %gs points here while the thread lives. Offsets of the first part are known to assembly (layout.h). */
 struct thread {
 	u64 regs[TW_NREGS];
@@ -59,6 +66,11 @@ struct thread {
 	u64 slot_c;               /* application value of the register a loop counts in */
 	u64 pace[TW_PACE_POINTS]; /* how often the points ran (code/pace.h) */
 	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/tables.h) */
+	struct tw_rseq rseq;
+	u64 restart;      /* stack pointer of what the section was called by */
+	u32 restart_of;   /* the kernel has been told of rseq for this tid... */
+	bool has_restart; /* ...and has it */
+	u32 holds;        /* how often it has held the descriptor lock */
 
 	u64 app_fs;
 	u32 pid, tid;
@@ -100,6 +112,9 @@ TW_AT(group, T_GROUP);
 TW_AT(slot_c, T_SLOT_C);
 TW_AT(pace, T_PACE);
 TW_AT(from, T_FROM);
+TW_AT(rseq, T_RSEQ);
+TW_AT(rseq.section, T_RSEQ_SECTION);
+TW_AT(restart, T_RESTART);
 
 /* Up to a whole number of pages. */
 static inline u64 tw_page_up(u64 n)

@@ -50,8 +50,13 @@
 #define T_SLOT_C       320
 #define T_PACE         328
 #define T_FROM         344
+#define T_RSEQ         352
+#define T_RSEQ_SECTION 360
+#define T_RESTART      384
 
 #define TW_PACE_POINTS 2
+
+#define TW_RSEQ_SIGNATURE 0x54575253 /* in front of where a section is begun anew */
 
 /* struct tw_ucontext */
 #define UC_RSP 160

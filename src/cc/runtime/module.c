@@ -231,7 +231,7 @@ static uint32_t draw_upper(struct tw_control *c)
 
 static bool lock_table(struct tw_cc_process *p)
 {
-	uint32_t nobody = 0;
+	uint64_t nobody = 0;
 	while (!atomic_compare_exchange_strong(&p->control->descriptor_lock, &nobody, p->pid | TW_HOLDS_BY_PID)) {
 		if (!tw_channel_collector_alive(p->control))
 			return false;

@@ -1,5 +1,6 @@
 #include "engine/kernel/rseq.h"
 #include "engine/kernel/pass.h"
+#include "engine/record/descriptor_lock.h"
 #include <asm/unistd.h>
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
@@ -11,9 +12,11 @@ void tw_rseq_allow(void)
 	is_allowed = true;
 }
 
-void tw_rseq_register(const struct thread *t, bool registered)
+void tw_rseq_register(struct thread *t, bool registered)
 {
 	const struct tw_found *f = &t->kernel->found;
+	if (registered)
+		tw_descriptor_lock_leave(t);
 	if (f->rseq)
 		tw_sys4(__NR_rseq, f->rseq, f->rseq_bytes, registered ? 0 : RSEQ_FLAG_UNREGISTER, f->rseq_signature);
 }

@@ -1,5 +1,6 @@
 #include "engine/record/describe.h"
 #include "engine/record/known.h"
+#include "engine/record/descriptor_lock.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/record/slot.h"
 #include "engine/record/tags.h"
@@ -8,43 +9,6 @@
 #include "engine/record/program.h"
 #include "engine/x86_64/room.h"
 #include <asm/unistd.h>
-
-/* How the calling thread stands in the lock (channel.h). */
-static u32 own_hold(void)
-{
-	const struct thread *t = tw_thread_self();
-	const struct tw_slot *s = t->record->slot == NO_SLOT ? NULL : tw_slot_of(t);
-	return s && s->pid == t->pid && s->tid == t->tid ? t->record->slot + 1 : tw_engine.pid | TW_HOLDS_BY_PID;
-}
-
-/* Has the holder been killed? Where processes number each other differently only the collector can tell. */
-static bool is_killed(const struct tw_control *c, u32 holder)
-{
-	u32 pid = holder & TW_HOLDS_BY_PID ? holder & ~TW_HOLDS_BY_PID : c->slot[holder - 1].pid;
-	return !c->namespaces && tw_sys(__NR_kill, pid, 0, 0) == -3; /* ESRCH */
-}
-
-/* Takes the lock between processes. False: the collector has died, and nobody reads what is described. */
-static bool lock_descriptors(struct tw_control *c)
-{
-	const u32 hold = own_hold();
-	u32 *lock = (u32 *)&c->descriptor_lock, holder = 0;
-	for (u32 spins = 1; !__atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); spins++) {
-		if (spins % 64 == 0) {
-			if (is_killed(c, holder) &&
-			    __atomic_compare_exchange_n(lock, &holder, hold, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-				return true;
-			if (!tw_channel_collector_alive(c))
-				return false;
-		}
-		if (spins < 64)
-			tw_sys(__NR_sched_yield, 0, 0, 0);
-		else
-			tw_pause(20); /* the holder may be of lower priority, on this processor */
-		holder = 0;
-	}
-	return true;
-}
 
 /* One way through a fragment: its first n_insns instructions. */
 struct path {
@@ -165,13 +129,11 @@ static const struct tw_descriptor *describe(const struct tw_recorded *f, const s
 	u64 offset = tw_table_place_for(bytes);
 	if (!offset)
 		return NULL;
-	fill_group(offset, f, b, p, path, n);
 	struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset);
+	memset(d, 0, bytes); /* who held the lock before may not have finished here */
+	fill_group(offset, f, b, p, path, n);
 	const struct tw_descriptor *known = tw_known_find(offset, bytes);
-	if (!known && publish_group(offset, bytes, n))
-		return d;
-	memset(d, 0, bytes); /* unused memory is zeros */
-	return known;
+	return known ? known : publish_group(offset, bytes, n) ? d : NULL;
 }
 
 void tw_describe_tagged(struct tw_recorded *f, u32 last_tag)
@@ -200,35 +162,67 @@ static void set_upper(struct tw_recorded *f)
 	tw_describe_tagged(f, f->tag);
 }
 
+/* What is to be described, and what has become of it. */
+struct group {
+	const struct tw_recorded *f;
+	const struct block *block;
+	const struct plan *plan;
+	struct path path[BLOCK_MAX_PARTS + 1];
+	u32 n, bytes;
+	bool unmapped; /* the table is to be mapped further first */
+	const struct tw_descriptor *d;
+};
+
+static void divide(struct group *g)
+{
+	const struct tw_recorded *f = g->f;
+	g->n = tw_path_count(f);
+	g->bytes = 0;
+	for (u32 k = 0; k < g->n; k++) {
+		g->path[k] = path_to(g->block, g->plan, k, k && k <= f->n_sides ? f->side[k - 1].n_insns : f->n_insns);
+		if (k > f->n_sides) {
+			g->path[k].flags |= TW_DESC_LOOP;
+			g->path[k].n_values = 1;
+		}
+		g->bytes += descriptor_bytes(&g->path[k]);
+	}
+}
+
+static void describe_group(void *arg)
+{
+	struct group *g = arg;
+	g->unmapped = !tw_table_is_mapped(g->bytes);
+	g->d = g->unmapped ? NULL : describe(g->f, g->block, g->plan, g->path, g->n, g->bytes);
+}
+
+/* False: nobody reads what is recorded here. */
+static bool describe_locked(struct group *g)
+{
+	do {
+		if (!tw_table_is_there() || !tw_with_descriptors(describe_group, g))
+			return false;
+	} while (g->unmapped && tw_table_map(g->bytes));
+	return true;
+}
+
 void tw_describe(struct tw_recorded *f, const struct block *b, const struct plan *p)
 {
-	struct tw_control *c = tw_engine.control;
-	struct path path[BLOCK_MAX_PARTS + 1];
-	u32 n = tw_path_count(f), bytes = 0;
-	for (u32 k = 0; k < n; k++) {
-		path[k] = path_to(b, p, k, k && k <= f->n_sides ? f->side[k - 1].n_insns : f->n_insns);
-		if (k > f->n_sides) {
-			path[k].flags |= TW_DESC_LOOP;
-			path[k].n_values = 1;
-		}
-		bytes += descriptor_bytes(&path[k]);
-	}
+	struct group g = {.f = f, .block = b, .plan = p};
+	divide(&g);
 	f->number = 0;
-	if (!tw_table_is_there() || !lock_descriptors(c)) { /* so nobody reads what is recorded here */
+	if (!describe_locked(&g)) {
 		set_upper(f);
 		return;
 	}
-	const struct tw_descriptor *d = describe(f, b, p, path, n, bytes);
-	if (d) {
-		f->number = d->number;
-		f->tag = d->tag;
-		f->tally = tw_tallies() ? d->tag : 0;
-		f->descriptor = tw_form_of(d->format) == TW_FORM_TAGGED ? d : NULL;
-		f->announced = d->flags & TW_DESC_ANNOUNCED;
-	}
-	STORE_RELEASE(&c->descriptor_lock, 0);
-	if (!f->number)
+	if (g.d) {
+		f->number = g.d->number;
+		f->tag = g.d->tag;
+		f->tally = tw_tallies() ? g.d->tag : 0;
+		f->descriptor = tw_form_of(g.d->format) == TW_FORM_TAGGED ? g.d : NULL;
+		f->announced = g.d->flags & TW_DESC_ANNOUNCED;
+	} else {
 		tw_engine_fail(TW_FAILURE_CHANNEL, "no more room for descriptors");
+	}
 	set_upper(f);
 }
 
@@ -254,17 +248,36 @@ static u32 copy_blocks(const struct tw_descriptor *d, u64 *blocks)
 	return d->n_blocks;
 }
 
+/* A superblock that is looked for, and what was found. */
+struct wanted {
+	const u64 *pc;
+	u32 context, n;
+	u64 *blocks;
+	bool *loops;
+	bool unmapped;
+};
+
+static void look_for(void *arg)
+{
+	struct wanted *w = arg;
+	u32 bytes;
+	w->n = 0;
+	w->unmapped = !tw_table_is_mapped(0);
+	const struct tw_descriptor *d = w->unmapped ? NULL : tw_known_like(w->pc, w->context, &bytes);
+	if (!d)
+		return;
+	w->n = copy_blocks(d, w->blocks);
+	*w->loops = has_loop(d, bytes);
+}
+
 u32 tw_described_path(const u64 *pc, u32 context, u64 *blocks, bool *loops)
 {
-	struct tw_control *c = tw_engine.control;
-	u32 bytes, n = 0;
-	if (!tw_program_forked() || !tw_table_is_there() || !lock_descriptors(c))
+	struct wanted w = {.pc = pc, .context = context, .blocks = blocks, .loops = loops};
+	if (!tw_program_forked())
 		return 0;
-	const struct tw_descriptor *d = tw_known_like(pc, context, &bytes);
-	if (d) {
-		n = copy_blocks(d, blocks);
-		*loops = has_loop(d, bytes);
-	}
-	STORE_RELEASE(&c->descriptor_lock, 0);
-	return n;
+	do {
+		if (!tw_table_is_there() || !tw_with_descriptors(look_for, &w))
+			return 0;
+	} while (w.unmapped && tw_table_map(0));
+	return w.n;
 }

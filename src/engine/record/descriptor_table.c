@@ -38,9 +38,24 @@ static bool map(u32 table)
 	return tw_recorder.table;
 }
 
-bool tw_table_reaches(u64 end)
+/* Where a group of so many bytes ends that is appended now. */
+static u64 end_with(u32 bytes)
 {
-	while (end > mapped) {
+	const struct tw_descriptor_table *table = tw_recorder.table;
+	const u64 used = __atomic_load_n((const u64 *)&table->used, __ATOMIC_ACQUIRE);
+	return tw_table_place(used ? used : sizeof *table, bytes) + bytes;
+}
+
+bool tw_table_is_mapped(u32 bytes)
+{
+	const u64 end = end_with(bytes);
+	return end <= mapped || end > tw_sizes()->table_bytes;
+}
+
+bool tw_table_map(u32 bytes)
+{
+	const u64 end = end_with(bytes);
+	while (end > mapped && end <= tw_sizes()->table_bytes) {
 		const u64 more = mapped + tw_sizes()->table_at_once;
 		if (more > tw_sizes()->table_bytes || tw_failed(tw_sys4(__NR_mremap, tw_recorder.table, mapped, more, 0)))
 			return false;
@@ -113,15 +128,14 @@ u64 tw_table_place_for(u32 bytes)
 {
 	struct tw_control *c = tw_engine.control;
 	struct tw_descriptor_table *table = tw_recorder.table;
-	u64 at = tw_table_place(table->used ? table->used : sizeof *table, bytes);
-	return at + bytes <= tw_sizes()->table_bytes && tw_table_reaches(at + bytes) && c->described + bytes <= c->descriptors_most ? at
-	                                                                                                                            : 0;
+	const u64 at = tw_table_place(table->used ? table->used : sizeof *table, bytes);
+	return at + bytes <= mapped && c->described + bytes <= c->descriptors_most ? at : 0;
 }
 
 void tw_table_publish(u64 offset, u32 bytes)
 {
-	__atomic_fetch_add((u64 *)&tw_engine.control->described, bytes, __ATOMIC_RELAXED);
 	__atomic_store_n((u64 *)&tw_recorder.table->used, offset + bytes, __ATOMIC_RELEASE);
+	__atomic_fetch_add((u64 *)&tw_engine.control->described, bytes, __ATOMIC_RELAXED);
 }
 
 /* ---- numbers ---- */

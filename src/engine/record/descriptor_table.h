@@ -20,12 +20,13 @@ bool tw_table_enter(struct tw_slot *s);
 bool tw_table_is_there(void);
 
 /*
- * Is the table mapped up to there? If not it is now, where there is memory for it: of a process whose memory is limited, a table is mapped as far as it is used. Under
- * the descriptor lock.
+ * Is the table mapped as far as it is used, and so many bytes more? Else tw_table_map maps more of it, where there is memory for that (false: there is none): of a process whose memory is limited, a
+ * table is mapped as far as it is used. Where it has no room for as many bytes it need not be.
  */
-bool tw_table_reaches(u64 end);
+bool tw_table_is_mapped(u32 bytes);
+bool tw_table_map(u32 bytes);
 
-/* A place for `bytes` of descriptors, to be published by tw_table_publish, under the descriptor lock: an offset in the table. 0: it is full. */
+/* A place for `bytes` of descriptors in a table that is mapped as far, to be published by tw_table_publish, under the descriptor lock: an offset in the table. 0: it is full. */
 u64 tw_table_place_for(u32 bytes);
 void tw_table_publish(u64 offset, u32 bytes);
 

@@ -48,6 +48,12 @@ static struct tw_known *entry(u64 n)
 	return &table[n % tw_sizes()->known_entries];
 }
 
+/* Is this a group of the program's that was published? Who noted one may have been killed, or have had to begin anew, before he published it. */
+static bool is_published(const struct tw_known *e)
+{
+	return e->program == tw_program_serial() && e->offset + e->bytes <= tw_recorder.table->used;
+}
+
 /* Where the places begin that are near for what begins at pc. */
 static u64 first_near(u64 pc)
 {
@@ -67,17 +73,16 @@ static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	const u64 pc = tw_descriptor_blocks(tw_table_descriptor(tw_recorder.table, offset))->pc, hash = hash_group(offset, bytes);
-	const u32 program = tw_program_serial();
 	struct tw_known *place = NULL;
 	for (u32 n = 0; n < (place ? PROBES : 2 * PROBES); n++) {
 		struct tw_known *e = place_of(pc, hash, n);
-		if (e->program == program && e->bytes == bytes && tw_table_reaches(e->offset + bytes) &&
-		    equal_groups(e->offset, offset, bytes))
+		const bool published = is_published(e);
+		if (published && e->bytes == bytes && equal_groups(e->offset, offset, bytes))
 			return tw_table_descriptor(tw_recorder.table, e->offset);
-		if (e->program != program && !place)
+		if (!published && !place)
 			place = e;
 	}
-	*(place ? place : place_of(pc, hash, PROBES)) = (struct tw_known){offset, program, bytes};
+	*(place ? place : place_of(pc, hash, PROBES)) = (struct tw_known){offset, tw_program_serial(), bytes};
 	return NULL;
 }
 
@@ -90,11 +95,9 @@ static bool begins_like(const struct tw_descriptor *d, const u64 *pc, u32 contex
 
 const struct tw_descriptor *tw_known_like(const u64 *pc, u32 context, u32 *bytes)
 {
-	const u32 program = tw_program_serial();
 	for (u32 n = 0; n < SPREAD + PROBES; n++) {
 		const struct tw_known *e = entry(first_near(pc[0]) + n);
-		const bool ours = e->program == program && tw_table_reaches(e->offset + e->bytes);
-		const struct tw_descriptor *d = ours ? tw_table_descriptor(tw_recorder.table, e->offset) : NULL;
+		const struct tw_descriptor *d = is_published(e) ? tw_table_descriptor(tw_recorder.table, e->offset) : NULL;
 		*bytes = e->bytes;
 		if (d && begins_like(d, pc, context))
 			return d;

@@ -193,6 +193,47 @@ tw_exit_thread:
 	syscall
 	ud2
 
+/* int tw_restartable(int (*section)(void *arg), void *arg): see glue.h. */
+	.globl tw_restartable
+tw_restartable:
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	subq $8, %rsp
+	movq %rsp, %gs:T_RESTART
+	movq %rdi, %rax
+	movq %rsi, %rdi
+	leaq section(%rip), %rcx
+	movq %rcx, %gs:T_RSEQ_SECTION
+	call *%rax
+	movq $0, %gs:T_RSEQ_SECTION
+leave_restartable:
+	addq $8, %rsp
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	ret
+
+	.section .anew, "ax"
+	.long TW_RSEQ_SIGNATURE
+anew:
+	movq %gs:T_RESTART, %rsp
+	movl $-1, %eax
+	jmp leave_restartable
+
+	.section .rodata
+	.balign 32
+section: /* struct rseq_cs: all of the engine's code but where it begins anew */
+	.long 0, 0
+	.quad tw_anew_end, tw_restartable_bytes, anew
+
+	.text
 	.globl tw_restorer
 tw_restorer:
 	movl $15, %eax

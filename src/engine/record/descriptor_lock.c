@@ -1,0 +1,160 @@
+#include "engine/record/descriptor_lock.h"
+#include "engine/record/slot.h"
+#include "engine/x86_64/glue.h"
+#include <asm/errno.h>
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/rseq.h>
+
+enum outcome { DONE, TAKEN }; /* or TW_RESTART */
+
+/* What is to be done, and the word that stands in the lock meanwhile. */
+struct job {
+	void (*section)(void *arg);
+	void *arg;
+	u64 *lock, hold;
+};
+
+/* ---- restartable sequences ---- */
+
+/* A fork has its parent's: the kernel says that it knows them. */
+static void prepare(struct thread *t)
+{
+	if (t->restart_of == t->tid)
+		return;
+	const i64 r = tw_sys4(__NR_rseq, &t->rseq, sizeof t->rseq, 0, TW_RSEQ_SIGNATURE);
+	t->restart_of = t->tid;
+	t->has_restart = !r || r == -EBUSY;
+}
+
+void tw_descriptor_lock_leave(struct thread *t)
+{
+	if (t->restart_of == t->tid && t->has_restart)
+		tw_sys4(__NR_rseq, &t->rseq, sizeof t->rseq, RSEQ_FLAG_UNREGISTER, TW_RSEQ_SIGNATURE);
+	t->restart_of = 0;
+}
+
+/* ---- who holds it ---- */
+
+/* How the calling thread stands in the lock. */
+static u64 own_hold(struct thread *t)
+{
+	const struct tw_slot *s = t->record->slot == NO_SLOT ? NULL : tw_slot_of(t);
+	if (!s || s->pid != t->pid || s->tid != t->tid)
+		return tw_engine.pid | TW_HOLDS_BY_PID;
+	return (u64)(++t->holds & 0x7fffffff) << 32 | (t->has_restart ? TW_HOLDS_RESTARTABLE : 0) | (t->record->slot + 1);
+}
+
+static bool is_by_pid(u64 holder)
+{
+	return holder & TW_HOLDS_BY_PID;
+}
+
+static u32 pid_of(const struct tw_control *c, u64 holder)
+{
+	return is_by_pid(holder) ? (u32)holder & ~TW_HOLDS_BY_PID : c->slot[(u32)holder - 1].pid;
+}
+
+/* Where processes number each other differently only the collector can tell. */
+static bool is_killed(const struct tw_control *c, u64 holder)
+{
+	return !c->namespaces && tw_sys(__NR_kill, pid_of(c, holder), 0, 0) == -ESRCH;
+}
+
+static char *put(char *at, const char *text)
+{
+	while (*text)
+		*at++ = *text++;
+	return at;
+}
+
+static char *put_number(char *at, u32 n)
+{
+	char digits[10];
+	u32 k = 0;
+	do
+		digits[k++] = (char)('0' + n % 10);
+	while (n /= 10);
+	while (k)
+		*at++ = digits[--k];
+	return at;
+}
+
+/* The letter by which /proc says how the thread is: behind its name, which may hold anything. 0: it says nothing. */
+static char state_of(u32 pid, u32 tid)
+{
+	char path[64], text[128];
+	*put(put_number(put(put_number(put(path, "/proc/"), pid), "/task/"), tid), "/stat") = 0;
+	const i64 fd = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC, 0);
+	if (tw_failed(fd))
+		return 0;
+	i64 n = tw_sys(__NR_read, fd, text, sizeof text);
+	tw_sys(__NR_close, fd, 0, 0);
+	while (n > 2 && text[n - 1] != ')')
+		n--;
+	return n > 2 && n + 1 < (i64)sizeof text ? text[n + 1] : 0;
+}
+
+/* Is it stopped, by a signal or by a tracer, in what it will begin anew? */
+static bool is_stopped(const struct tw_control *c, u64 holder)
+{
+	if (!(holder & TW_HOLDS_RESTARTABLE) || c->namespaces)
+		return false;
+	const struct tw_slot *s = &c->slot[(u32)holder - 1];
+	const char state = state_of(s->pid, s->tid);
+	return state == 'T' || state == 't';
+}
+
+/* ---- the lock ---- */
+
+static bool exchange(u64 *lock, u64 from, u64 to)
+{
+	return __atomic_compare_exchange_n(lock, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* The last store: what comes behind it only begins it anew, and then finds done what it did. */
+static int do_locked(void *arg)
+{
+	const struct job *job = arg;
+	if (!exchange(job->lock, 0, job->hold))
+		return TAKEN;
+	job->section(job->arg);
+	__atomic_store_n(job->lock, 0, __ATOMIC_RELEASE);
+	return DONE;
+}
+
+/* The lock was found taken for the n-th time. False: the collector has died. */
+static bool wait(struct tw_control *c, u64 *lock, u32 n)
+{
+	if (n % 64 == 0) {
+		const u64 holder = __atomic_load_n(lock, __ATOMIC_ACQUIRE);
+		if (holder && (is_killed(c, holder) || is_stopped(c, holder)) && exchange(lock, holder, 0))
+			return true;
+		if (!tw_channel_collector_alive(c))
+			return false;
+	}
+	if (n < 64)
+		tw_sys(__NR_sched_yield, 0, 0, 0);
+	else
+		tw_pause(20); /* the holder may be of lower priority, on this processor */
+	return true;
+}
+
+bool tw_with_descriptors(void (*section)(void *arg), void *arg)
+{
+	struct tw_control *c = tw_engine.control;
+	struct thread *t = tw_thread_self();
+	struct job job = {section, arg, (u64 *)&c->descriptor_lock, 0};
+	u32 n = 0;
+	prepare(t);
+	for (;;) {
+		job.hold = own_hold(t);
+		const int r = tw_restartable(do_locked, &job);
+		if (r == DONE)
+			return true;
+		if (r == TW_RESTART)
+			exchange(job.lock, job.hold, 0); /* unless it has been taken over */
+		else if (!wait(c, job.lock, ++n))
+			return false;
+	}
+}
