@@ -130,6 +130,8 @@ enum tw_needs {
 	/* No blocks but those whose references it sees: with a window that has a range, of a batch without references in it only events need come. */
 	TW_NEEDS_NO_CODE = 32,
 	TW_WANTS_ORDER = 64, /* the same time stamps, but it can do without; `record --with` has them recorded */
+	/* Its answer is the same of a recording without references. `record --with` leaves them out where all that it is to do is like that. */
+	TW_WANTS_NO_REFS = 128,
 };
 
 /* What one state has to see. */

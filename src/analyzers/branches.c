@@ -1,8 +1,10 @@
 /*
- * branches: how often each conditional branch was taken, and how often predictors (predictors.h) would have been wrong; where indirect jumps and calls went.
+ * branches: how often each conditional branch was taken; where indirect jumps and calls went; and, where that is asked for, how often predictors (predictors.h) would have been
+ * wrong.
  *
- * Where a block's last instruction led to is known when the thread's next block begins, or where a signal says what it interrupted. Predictors begin anew with each
- * thread, so a state sees whole threads.
+ * Where a block's last instruction led to is known when the thread's next block begins, or where a signal says what it interrupted. Within a stretch that stays (struct
+ * tw_stretch) that is the same each time: so executions of it are counted (its *way*), and what its last block led to, and the branches of it are worked out at the end. Predictors want
+ * each outcome in its order, and begin anew with each thread, so a state sees whole threads.
  */
 #include "analyze/by_fragment.h"
 #include "analyze/packed.h"
@@ -29,14 +31,31 @@ struct site {
 	uint32_t number; /* and 1; 0: not known yet */
 };
 
+/* A stretch that stays, of one process. */
+struct way {
+	const struct tw_stretch *stretch; /* NULL: it was not there */
+	uint64_t n;                       /* executions */
+	uint64_t first;                   /* address of its first block */
+	uint64_t target;                  /* of its last branch, if that is conditional; else where it led last */
+	uint64_t taken, not_taken;        /* the last branch: indirect: how often it led to `target` */
+	uint32_t memory, thread;          /* thread: one that ran it */
+	uint8_t end;                      /* enum tw_end, if it ends with a branch; else 0 */
+	uint8_t slow;                     /* it is to be taken block by block */
+};
+
 struct state {
 	const struct tw_context *context;
+	int predicts;
 	struct branch *branches;
 	size_t n, room;
 	uint32_t *slots; /* open hash of their numbers + 1 */
 	uint32_t n_slots;
 	uint32_t thread, memory;
-	/* The block that ended last, if it ended with a branch. */
+	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
+	struct way *ways;   /* by the stretch's number */
+	size_t ways_room;
+	size_t way; /* the way that ended last, if it ended with a branch; 0: none. Or */
+	/* the block that did. */
 	const struct tw_descriptor *descriptor;
 	unsigned block;
 	struct tw_by_fragment sites; /* struct site, by block */
@@ -47,6 +66,7 @@ static void free_state(struct state *s)
 {
 	free(s->branches);
 	free(s->slots);
+	free(s->ways);
 	tw_by_fragment_free(&s->sites, free);
 	free(s);
 }
@@ -57,6 +77,7 @@ static void *begin(void *arg)
 	if (!s)
 		return NULL;
 	s->context = arg;
+	s->predicts = tw_context_flag(arg, "predictors");
 	s->thread = UINT32_MAX;
 	return s;
 }
@@ -154,30 +175,170 @@ static int decide(struct state *s, uint64_t pc)
 	int taken = end->end != TW_END_COND || pc == end->target;
 	b->taken += (unsigned)taken;
 	b->not_taken += !taken;
-	unsigned wrong = end->end == TW_END_COND ? tw_predictors_branch(&s->predictors, b->pc, taken) : 0;
+	unsigned wrong = s->predicts && end->end == TW_END_COND ? tw_predictors_branch(&s->predictors, b->pc, taken) : 0;
 	for (int i = 0; wrong >> i; i++)
 		b->wrong[i] += wrong >> i & 1;
 	return 0;
 }
 
+/* ---- ways ---- */
+
+static int is_branch(uint8_t end)
+{
+	return end == TW_END_COND || end == TW_END_IJUMP || end == TW_END_ICALL;
+}
+
+static const struct tw_block *code_of(const struct tw_block_run *run)
+{
+	return &tw_descriptor_blocks(run->descriptor)[run->block];
+}
+
+/* What the block ends with; 0: no branch, or it did not come to that. */
+static uint8_t end_of(const struct tw_block_run *run)
+{
+	const struct tw_block *b = code_of(run);
+	return run->n_insns == b->n_insns && is_branch(b->end) ? b->end : 0;
+}
+
+/* The branch that a block of a way ends with led to pc n times. */
+static int add_outcomes(struct state *s, const struct way *w, const struct tw_block_run *run, uint64_t pc, uint64_t n)
+{
+	const uint8_t end = n ? end_of(run) : 0;
+	if (!end)
+		return 0;
+	struct branch *b = branch_of(s, last_pc(run->descriptor, run->block), end == TW_END_COND ? 0 : pc, w->memory, w->thread);
+	if (!b)
+		return TW_ERR_MEMORY;
+	if (end != TW_END_COND || pc == code_of(run)->target)
+		b->taken += n;
+	else
+		b->not_taken += n;
+	return 0;
+}
+
+/* Where the last branch of a way led to until now. */
+static int settle_end(struct state *s, struct way *w)
+{
+	const struct tw_block_run *last = &w->stretch->blocks[w->stretch->n_blocks - 1];
+	int error = add_outcomes(s, w, last, w->target, w->taken);
+	error = error ? error : add_outcomes(s, w, last, ~w->target, w->not_taken);
+	w->taken = w->not_taken = 0;
+	return error;
+}
+
+/* All that was counted of a way goes to the table. */
+static int settle_way(struct state *s, struct way *w)
+{
+	if (!w->stretch || w->slow)
+		return 0;
+	int error = settle_end(s, w);
+	for (uint32_t i = 0; i + 1 < w->stretch->n_blocks && !error; i++)
+		error = add_outcomes(s, w, &w->stretch->blocks[i], w->stretch->blocks[i + 1].pc, w->n);
+	w->n = 0;
+	return error;
+}
+
+static int settle(struct state *s)
+{
+	int error = 0;
+	for (size_t i = 0; i < s->ways_room && !error; i++)
+		error = settle_way(s, &s->ways[i]);
+	return error;
+}
+
+/* Records that carry references only are not executions. */
+static int is_slow(const struct tw_stretch *stretch)
+{
+	for (uint32_t i = 0; i < stretch->n_blocks; i++)
+		if (!stretch->blocks[i].n_insns)
+			return 1;
+	return !stretch->n_blocks;
+}
+
+static int make_way(struct state *s, struct way *w, const struct tw_stretch *stretch)
+{
+	const struct tw_block_run *last = &stretch->blocks[stretch->n_blocks - 1];
+	int error = settle_way(s, w);
+	*w = (struct way){.stretch = stretch, .memory = s->memory, .thread = s->thread, .slow = (uint8_t)is_slow(stretch)};
+	if (w->slow)
+		return error;
+	w->first = stretch->blocks->pc;
+	w->end = end_of(last);
+	w->target = w->end == TW_END_COND ? code_of(last)->target : 0;
+	return error;
+}
+
+/* That of a stretch which has a number, in the memory that is looked at. NULL: there is no memory. */
+static struct way *way_of(struct state *s, const struct tw_stretch *stretch)
+{
+	if (stretch->number >= s->ways_room) {
+		struct way *ways = tw_array_zeros(s->ways, stretch->number, &s->ways_room, sizeof *ways);
+		if (!ways)
+			return NULL;
+		s->ways = ways;
+	}
+	struct way *w = &s->ways[stretch->number];
+	if (w->stretch && w->memory == s->memory)
+		return w;
+	return make_way(s, w, stretch) ? NULL : w;
+}
+
+/* The way that ended last has led to pc. */
+static inline int lead_way(struct state *s, uint64_t pc)
+{
+	struct way *w = &s->ways[s->way];
+	const int hit = pc == w->target;
+	s->way = 0;
+	if (w->end == TW_END_COND) {
+		w->taken += (unsigned)hit;
+		w->not_taken += !hit;
+		return 0;
+	}
+	int error = hit ? 0 : settle_end(s, w);
+	w->target = pc;
+	w->taken++;
+	return error;
+}
+
+/* What ended last has led to pc. */
+static inline int lead(struct state *s, uint64_t pc)
+{
+	return s->way ? lead_way(s, pc) : decide(s, pc);
+}
+
+static inline int take_way(struct state *s, const struct tw_stretch *stretch, struct way *w)
+{
+	int error = lead(s, w->first);
+	w->n++;
+	s->way = w->end ? stretch->number : 0;
+	return error;
+}
+
+/* ---- batches ---- */
+
 static int take_block(struct state *s, const struct tw_block_run *run)
 {
-	const struct tw_block *b = &tw_descriptor_blocks(run->descriptor)[run->block];
 	if (!run->n_insns)
 		return 0;
-	int error = decide(s, run->pc);
-	int branches = b->end == TW_END_COND || b->end == TW_END_IJUMP || b->end == TW_END_ICALL;
-	s->descriptor = branches && run->n_insns == b->n_insns ? run->descriptor : NULL;
+	int error = lead(s, run->pc);
+	s->descriptor = end_of(run) ? run->descriptor : NULL;
 	s->block = run->block;
 	return error;
+}
+
+/* Nothing is known of what ended last. */
+static void forget(struct state *s)
+{
+	s->descriptor = NULL;
+	s->way = 0;
 }
 
 static int take_event(struct state *s, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_SIGNAL)
-		return decide(s, ((const struct tw_signal *)e->payload)->pc);
+		return lead(s, ((const struct tw_signal *)e->payload)->pc);
 	if (tw_event_breaks(e->type))
-		s->descriptor = NULL;
+		forget(s);
 	return 0;
 }
 
@@ -185,34 +346,78 @@ static void begin_thread(struct state *s, uint32_t thread)
 {
 	s->thread = thread;
 	s->memory = tw_process_memory(s->context, thread);
-	s->descriptor = NULL;
-	tw_predictors_init(&s->predictors);
+	forget(s);
+	if (s->predicts)
+		tw_predictors_init(&s->predictors);
+}
+
+/* Where a batch has come to. */
+struct walk {
+	const struct tw_batch *b;
+	size_t event, block; /* the next of each */
+};
+
+static int take_events(struct state *s, struct walk *w)
+{
+	int error = 0;
+	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block && !error; w->event++)
+		error = take_event(s, &w->b->events[w->event]);
+	return error;
+}
+
+static int take_blocks(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+{
+	int error = 0;
+	for (uint32_t n = 0; n < stretch->n_blocks && !error; n++, w->block++) {
+		error = take_events(s, w);
+		error = error ? error : take_block(s, &stretch->blocks[n]);
+	}
+	return error;
+}
+
+/* Whether something happens before one of its blocks. */
+static int has_events(const struct walk *w, const struct tw_stretch *stretch)
+{
+	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
+}
+
+static int take_stretch(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+{
+	if (!stretch->number || s->predicts || !stretch->n_blocks || has_events(w, stretch))
+		return take_blocks(s, w, stretch);
+	struct way *way = way_of(s, stretch);
+	if (!way || way->slow)
+		return way ? take_blocks(s, w, stretch) : TW_ERR_MEMORY;
+	w->block += stretch->n_blocks;
+	return take_way(s, stretch, way);
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
+	enum { AHEAD = 4 };
 	struct state *s = state;
-	size_t event = 0;
-	uint32_t k = 0;
+	struct walk w = {.b = b};
 	int error = 0;
 	if (s->thread != b->thread)
 		begin_thread(s, b->thread);
+	else if (s->next_insn != b->first_insn)
+		forget(s);
+	s->next_insn = b->first_insn + b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
-		for (uint32_t n = 0; n < b->stretches[i]->n_blocks && !error; n++, k++) {
-			for (; event < b->n_events && b->events[event].block <= k && !error; event++)
-				error = take_event(s, &b->events[event]);
-			error = error ? error : take_block(s, &b->stretches[i]->blocks[n]);
+		if (i + 2 * AHEAD < b->n_stretches) {
+			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+			const uint32_t number = b->stretches[i + AHEAD]->number;
+			__builtin_prefetch(number < s->ways_room ? &s->ways[number] : s->ways, 1);
 		}
+		error = take_stretch(s, &w, b->stretches[i]);
 	}
-	for (; event < b->n_events && !error; event++)
-		error = take_event(s, &b->events[event]);
-	return error;
+	return error ? error : take_events(s, &w);
 }
 
 static int merge(void *state, void *later)
 {
 	struct state *s = state, *from = later;
-	int error = 0;
+	int error = settle(from);
 	for (size_t i = 0; i < from->n && !error; i++) {
 		const struct branch *more = &from->branches[i];
 		struct branch *b = branch_of(s, more->pc, more->target, more->memory, more->thread);
@@ -233,8 +438,9 @@ static int merge(void *state, void *later)
 
 static int pack(const void *state, FILE *to)
 {
-	const struct state *s = state;
-	return tw_pack_array(to, s->branches, s->n, sizeof *s->branches);
+	struct state *s = (struct state *)state; /* what is counted moves within it */
+	int error = settle(s);
+	return error ? error : tw_pack_array(to, s->branches, s->n, sizeof *s->branches);
 }
 
 static int unpack(void *state, FILE *from)
@@ -255,7 +461,7 @@ static int unpack(void *state, FILE *from)
 
 /* ---- the answer ---- */
 
-/* Conditional branches first, those that TAGE gets wrong most; then targets, by their branch. */
+/* Conditional branches first, those that TAGE gets wrong most, else those executed most; then targets. */
 static int by_misses(const void *a, const void *b)
 {
 	const struct branch *x = a, *y = b;
@@ -292,12 +498,12 @@ static void print_totals(struct tw_answer *a, const struct state *s)
 	}
 	tw_answer_fact(a, "conditional", all.taken + all.not_taken);
 	tw_answer_fact(a, "taken", all.taken);
-	for (int k = 0; k < TW_PREDICTORS; k++)
+	for (int k = 0; k < TW_PREDICTORS && s->predicts; k++)
 		tw_answer_fact(a, facts[k], all.wrong[k]);
 	tw_answer_fact(a, "indirect", indirect);
 }
 
-static void print_conditional(struct tw_answer *a, const struct state *s, struct tw_names *names)
+static void print_predicted(struct tw_answer *a, const struct state *s, struct tw_names *names)
 {
 	static const struct tw_column columns[] = {
 	    {"executions", TW_COLUMN_COUNT}, {"taken", TW_COLUMN_COUNT},     {"bimodal", TW_COLUMN_COUNT}, {"gshare", TW_COLUMN_COUNT},
@@ -314,6 +520,20 @@ static void print_conditional(struct tw_answer *a, const struct state *s, struct
 		                                    {.count = b->wrong[TW_TAGE]},
 		                                    {.count = b->pc},
 		                                    {.text = place}});
+	}
+}
+
+static void print_conditional(struct tw_answer *a, const struct state *s, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {
+	    {"executions", TW_COLUMN_COUNT}, {"taken", TW_COLUMN_COUNT}, {"address", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT}, {NULL, 0}};
+	char place[400];
+	tw_answer_table(a, "branches", "Conditional branches", columns);
+	for (size_t i = 0; i < s->n && !s->branches[i].target; i++) {
+		const struct branch *b = &s->branches[i];
+		name_place(names, b, b->pc, place, sizeof place);
+		tw_answer_row(
+		    a, (struct tw_cell[]){{.count = b->taken + b->not_taken}, {.count = b->taken}, {.count = b->pc}, {.text = place}});
 	}
 }
 
@@ -341,17 +561,23 @@ static int end(void *state, int error)
 	struct tw_names *names = error ? NULL : tw_context_names(s->context);
 	if (!error && !names)
 		error = TW_ERR_MEMORY;
+	error = error ? error : settle(s);
 	if (!error) {
 		struct tw_answer *a = tw_context_answer(s->context);
 		if (s->n)
 			qsort(s->branches, s->n, sizeof *s->branches, by_misses);
 		print_totals(a, s);
-		print_conditional(a, s, names);
+		(s->predicts ? print_predicted : print_conditional)(a, s, names);
 		print_targets(a, s, names);
 	}
 	free_state(s);
 	return error;
 }
+
+static const struct tw_option options[] = {
+    {"predictors", TW_OPTION_FLAG, NULL, NULL, "how often three predictors would have been wrong, too; it takes several times as long"},
+    {NULL, 0, NULL, NULL, NULL},
+};
 
 const struct tw_analyzer tw_analyzer_branches = {
     .name = "branches",
@@ -359,11 +585,12 @@ const struct tw_analyzer tw_analyzer_branches = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "branches taken and not, by line, against predictors; indirect targets",
+    .what = "branches taken and not, by line; indirect targets; predictors",
     .help = "Predictors begin anew with each thread. bimodal: 4096 counters of 2 bits;\n"
             "gshare: as many, by address and the last 12 outcomes; TAGE: with the parameters\n"
             "of Seznec and Michaud (2006) for five components. Returns are not counted.\n",
-    .needs = TW_NEEDS_FLOW,
+    .options = options,
+    .needs = TW_NEEDS_FLOW | TW_WANTS_NO_REFS,
     .scope = TW_SCOPE_THREADS,
     .pack_version = 1,
     .pack = pack,

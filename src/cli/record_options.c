@@ -343,10 +343,12 @@ static int check_budget(struct record *r)
 	return 0;
 }
 
-/* What analyzers want recorded that is not by default. */
+/* What analyzers want recorded that is not by default, and what nobody wants. */
 static int take_wishes(struct record *r)
 {
 	const uint32_t needs = tw_with_needs(&r->with);
+	if (r->with.n && !r->has_dir && !r->has_format && !tw_with_wants_refs(&r->with))
+		r->format = TW_FORMAT_DEP_C;
 	r->order |= (needs & TW_WANTS_ORDER) != 0;
 	return (needs & TW_NEEDS_CALLS) && !r->calls ? set_calls(r, NULL) : 0;
 }

@@ -62,6 +62,15 @@ uint32_t tw_with_needs(const struct tw_with *w)
 	return needs;
 }
 
+/* A window by what is referred to sees references. */
+int tw_with_wants_refs(const struct tw_with *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (!(w->requests[i].request.analyzer->needs & TW_WANTS_NO_REFS) || w->requests[i].request.view.range)
+			return 1;
+	return 0;
+}
+
 int tw_with_check(const struct tw_with *w, uint32_t format, int order)
 {
 	for (size_t i = 0; i < w->n; i++) {

@@ -32,7 +32,8 @@ void _start(void)
 }
 END
 recorded ./small
-"$TW" analyze branches --json recording.tw >found.json || fail "analyze branches"
+"$TW" analyze branches --predictors --json recording.tw >found.json || fail "analyze branches --predictors"
+"$TW" analyze branches --json recording.tw >plain.json || fail "analyze branches"
 "$TW" dump --blocks recording.tw >blocks
 nm small | grep ' _start$' >start
 objdump -d --no-show-raw-insn small | sed -n 's/^ *\([0-9a-f]*\):\t\([a-z]*\) *\([0-9a-f]*\).*/\1 \2 \3/p' >code
@@ -127,3 +128,114 @@ assert found["tage_wrong"] == sum(tage.values()) < sum(gshare.values()) and len(
 assert any("work small.c:" in r["place"] for r in found["branches"])
 END
 python3 predict.py || fail "branches differs from what python3 works out"
+python3 - <<'END' || fail "without predictors it counts other outcomes"
+import json
+found, plain = json.load(open("found.json")), json.load(open("plain.json"))
+same = "executions", "taken", "address", "place"
+assert sorted([r[k] for k in same] for r in found["branches"]) == sorted([r[k] for k in same] for r in plain["branches"])
+assert "tage" not in plain["branches"][0] and "tage_wrong" not in plain
+assert [r["executions"] for r in plain["branches"]] == sorted((r["executions"] for r in plain["branches"]), reverse=True)
+assert found["targets"] == plain["targets"] and all(found[k] == plain[k] for k in ("conditional", "taken", "indirect"))
+END
+[ -z "${TW_RECORD_OPTIONS:-}" ] || exit 0
+
+# Many programs' worth of code, threads, forks and signals: outcomes are those of the dump, and the same block by block (--predictors) and by stretches; on-line, where no references
+# are recorded, too.
+cc_program busy -O1 -pthread <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long sink;
+static long add(long x) { return x + 1; }
+static long sub(long x) { return x - 3; }
+static long (*const table[])(long) = {add, sub, add, labs};
+static void handler(int number) { sink += number; }
+static void *work(void *arg)
+{
+	unsigned x = (unsigned)(long)arg;
+	for (int i = 0; i < 50000; i++) {
+		x = x * 1103515245 + 12345;
+		if (x >> 16 & 1)
+			sink++;
+		sink = table[x >> 24 & 3](sink);
+		if (i % 10000 == 0)
+			raise(SIGUSR1);
+	}
+	return NULL;
+}
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+int main(void)
+{
+	pthread_t t;
+	int few[64];
+	signal(SIGUSR1, handler);
+	for (int i = 0; i < 64; i++)
+		few[i] = i * 37 % 64;
+	qsort(few, 64, sizeof *few, compare);
+	pthread_create(&t, NULL, work, (void *)1l);
+	work((void *)2l);
+	pthread_join(t, NULL);
+	if (!fork()) {
+		work((void *)3l);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+native ./busy
+RECORD_OPTIONS=(--with branches,json,output=live.json --with branches,predictors,json,output=predicted.json)
+recorded ./busy
+compare_runs "record --with branches"
+RECORD_OPTIONS=()
+"$TW" analyze branches --json recording.tw >plain.json || fail "analyze branches"
+"$TW" analyze branches --json --predictors -j2 recording.tw | cmp - predicted.json || fail "--predictors: another answer while it ran"
+cmp live.json plain.json || fail "another answer while it ran"
+"$TW" dump --blocks recording.tw >blocks
+cat >outcomes.py <<'END'
+import json, sys
+from collections import Counter
+plain, predicted = json.load(open("plain.json")), json.load(open("predicted.json"))
+same = "executions", "taken", "address", "place"
+assert sorted([r[k] for k in same] for r in predicted["branches"]) == sorted([r[k] for k in same] for r in plain["branches"])
+assert predicted["targets"] == plain["targets"] and len(plain["branches"]) > 500
+count, to, before = 0, Counter(), {}
+for l in open("blocks"):
+    thread, pc, insns, end = l.split()[:4]
+    if before.get(thread) in ("ijump", "icall"):
+        to[pc] += 1
+    count += end == "cond"
+    before[thread] = end
+# what a signal's handler or the end of a thread comes behind is few
+assert abs(plain["conditional"] - count) <= 50 and count > 100000, (plain["conditional"], count)
+assert abs(plain["indirect"] - sum(to.values())) <= 50 and plain["indirect"] > 100000
+END
+python3 outcomes.py || fail "other outcomes than the dump of blocks has"
+"$TW" record -q --with branches,json,output=alone.json -- ./busy || fail "record --with branches"
+python3 - <<'END' || fail "where nothing is stored it counts other outcomes"
+import json
+of = lambda name: sorted((r["executions"], r["taken"]) for r in json.load(open(name))["branches"] if " busy.c" in r["place"] or r["place"].startswith("work"))
+assert of("alone.json") == of("plain.json") != []
+END
+"$TW" record -q --with branches,json,output=alone.json --with mix,json,output=mix.json -- ./busy || fail "record --with branches and mix"
+grep -q '"reads": [1-9]' mix.json || fail "references were left out though mix wants them"
+"$TW" analyze branches --json --module busy recording.tw >module.json || fail "analyze branches --module"
+python3 - <<'END' || fail "in a window by module a callback is taken for what was called, or outcomes within it are missing"
+import json
+from collections import Counter
+whole, module = json.load(open("plain.json")), json.load(open("module.json"))
+def sums(rows):
+    n = Counter()
+    for r in rows:
+        if r["from"].startswith("work") and "abs" not in r["to"]:
+            n[r["address"], r["target"]] += r["executions"]
+    return n
+assert sums(module["targets"]) == sums(whole["targets"]) and len(sums(whole["targets"])) == 2
+assert not [r for r in module["targets"] if r["from"].startswith("work") and "abs" in r["to"]]
+assert not [r for r in module["targets"] if r["to"].startswith("compare")]
+END
