@@ -4,6 +4,7 @@
 #include "channel/output_jobs.h"
 #include "channel/output_lane.h"
 #include "channel/output_queue.h"
+#include "channel/output_share.h"
 #include "channel/output_space.h"
 #include "channel/output_state.h"
 #include "channel/output_write.h"
@@ -101,6 +102,7 @@ uint64_t tw_output_settle(struct tw_output *o, unsigned ms)
 	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&o->lock);
+	tw_output_begin_sharing(o);
 	tw_output_end_feeding(o);
 	while (o->waiting_bytes && !pthread_cond_timedwait(&o->written, &o->lock, &until))
 		;

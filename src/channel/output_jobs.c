@@ -54,6 +54,25 @@ void tw_output_drop(struct tw_output *o, struct tw_job *job)
 	pthread_mutex_unlock(&o->lock);
 }
 
+int tw_output_write_head(struct tw_output *o, const struct tw_job *job)
+{
+	struct tw_spooled head = {
+	    .put = job->put,
+	    .descriptors = job->descriptors,
+	    .serial = job->thread.serial,
+	    .pid = job->thread.pid,
+	    .tid = job->thread.tid,
+	    .parent_pid = job->thread.parent_pid,
+	    .sequence = job->chunk.sequence,
+	    .flags = job->chunk.flags,
+	    .dead = (uint32_t)job->dead,
+	    .wait_status = job->wait_status,
+	    .bytes = job->bytes,
+	    .slack_end = job->slack_end,
+	};
+	return tw_spool_write_head(o->spool, (unsigned)(job - o->job), &head);
+}
+
 /*
  * So many that the chunks of one thread keep all processors but one, which the program has, at work: several are encoded at once only if each has more jobs
  * waiting than its lane can do while the next one comes. A job holds the streams of one buffer. At most a sixteenth of the memory.

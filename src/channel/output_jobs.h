@@ -18,4 +18,7 @@ int tw_output_add_job(struct tw_output *o);
 void tw_output_drop(struct tw_output *o, struct tw_job *job);
 void tw_output_give_up(struct tw_output *o, struct tw_job *job);
 
+/* With a spool: the head of the job's slot. */
+int tw_output_write_head(struct tw_output *o, const struct tw_job *job);
+
 #endif

@@ -2,6 +2,7 @@
 #include "channel/demux.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
+#include "channel/output_share.h"
 #include "channel/output_state.h"
 #include "channel/output_told.h"
 #include "channel/output_write.h"
@@ -366,7 +367,8 @@ static struct tw_job *next_job(struct tw_lane *l)
 	l->busy -= l->working;
 	while (!l->first && !o->ending && (!l->open || l->open == l->feeding)) {
 		rest_locked(l);
-		pthread_cond_wait(&l->fed_more, &o->lock);
+		if (!tw_output_share(o, l))
+			pthread_cond_wait(&l->fed_more, &o->lock);
 	}
 	work(l);
 	struct tw_job *job = l->first;

@@ -251,21 +251,8 @@ void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer,
 	struct tw_lane *l = assign(o, job);
 	if (!l)
 		return;
-	struct tw_spooled head = {
-	    .put = o->n_put + 1,
-	    .descriptors = o->described,
-	    .serial = job->thread.serial,
-	    .pid = job->thread.pid,
-	    .tid = job->thread.tid,
-	    .parent_pid = job->thread.parent_pid,
-	    .sequence = job->chunk.sequence,
-	    .flags = job->chunk.flags,
-	    .dead = (uint32_t)job->dead,
-	    .wait_status = job->wait_status,
-	    .bytes = job->bytes,
-	    .slack_end = job->slack_end,
-	};
-	int error = tw_spool_write_head(o->spool, (unsigned)(job - o->job), &head);
+	job->put = o->n_put + 1;
+	int error = tw_output_write_head(o, job);
 	if (error)
 		tw_output_fail(o, error);
 	pthread_mutex_lock(&o->lock);
