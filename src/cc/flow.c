@@ -133,10 +133,13 @@ static void set_edges(struct tw_cc_flow *f, uint32_t n)
 	const int is_branch = last->d.kind == INSN_JUMP || last->d.kind == INSN_COND;
 	if (is_branch) {
 		const int32_t to = last->branch >= 0 ? f->block_of[last->branch] : -1;
-		if (to >= 0 && !(f->block[to].entry & TW_CC_ENTRY_FUNCTION) && f->code->insn[last->branch].function == last->function)
+		const int stays = to >= 0 && f->code->insn[last->branch].function == last->function;
+		if (stays && !(f->block[to].entry & TW_CC_ENTRY_FUNCTION))
 			b->target = to;
 		else
 			b->leaves = 1;
+		if (stays && b->leaves)
+			f->block[to].reentered = 1;
 	}
 	if (last->d.kind == INSN_IJUMP)
 		b->leaves = 1;
@@ -148,6 +151,8 @@ static void set_edges(struct tw_cc_flow *f, uint32_t n)
 			f->block[b->fall].returns_here = 1;
 	} else if (b->end != TW_END_CALL && b->end != TW_END_ICALL) {
 		b->leaves = 1;
+		if (next->function == last->function)
+			f->block[f->block_of[last - f->code->insn + 1]].reentered = 1;
 	}
 }
 

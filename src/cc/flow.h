@@ -49,6 +49,7 @@ struct tw_cc_block_info {
 	uint8_t returns_here; /* the block before is a call that returns to it */
 	uint8_t leaves;       /* it leads out of the function, by the ABI's rules */
 	uint8_t ends;         /* it, or what may follow it, leads out of the function or returns */
+	uint8_t reentered;    /* a function is entered at it, and its own instructions lead there, too */
 	uint8_t looped;       /* a loop's branch leads back to it: each cycle has such a block */
 	uint8_t flags_live;   /* at its start */
 	uint16_t live_in, live_out;

@@ -68,22 +68,33 @@ void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live)
 	w->inserted += 1 + (w->pic != 0);
 }
 
-void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label)
+/* Compares r11 with the slot; what it is there goes to `slot`, of so many bytes. Returns 0 if no register is free for that. */
+static int compare_slot(struct tw_cc_writer *w, uint16_t live, char *slot, size_t bytes)
 {
 	const uint8_t a = spare(live, TW_CC_BOUNDARY);
+	snprintf(slot, bytes, "%%fs:" SLOT "@tpoff");
+	if (w->pic && a == TW_NOREG)
+		return 0;
+	if (w->pic) {
+		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n", tw_cc_names[a]);
+		snprintf(slot, bytes, "%%fs:(%%%s)", tw_cc_names[a]);
+	}
+	fprintf(w->out, "\tcmpq %%%s,%s\n", tw_cc_names[TW_CC_BOUNDARY], slot);
+	w->inserted += 1 + (w->pic != 0);
+	return 1;
+}
+
+void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label)
+{
 	const char *b = tw_cc_names[TW_CC_BOUNDARY];
-	char slot[64] = "%fs:" SLOT "@tpoff";
-	if (w->pic && a == TW_NOREG) {
+	char slot[64];
+	if (!compare_slot(w, live, slot, sizeof slot)) {
 		tw_cc_load_slot(w, TW_CC_BOUNDARY);
 		return;
 	}
-	if (w->pic) {
-		fprintf(w->out, "\tmovq " SLOT "@gottpoff(%%rip),%%%s\n", tw_cc_names[a]);
-		snprintf(slot, sizeof slot, "%%fs:(%%%s)", tw_cc_names[a]);
-	}
-	fprintf(w->out, "\tcmpq %%%s,%s\n\tjne .LtwV%s%u\n.LtwW%s%u:\n", b, slot, kind, label, kind, label);
+	fprintf(w->out, "\tjne .LtwV%s%u\n.LtwW%s%u:\n", kind, label, kind, label);
 	fprintf(w->out, COLD ".LtwV%s%u:\n\tmovq %s,%%%s\n\tjmp .LtwW%s%u\n\t.popsection\n", kind, label, slot, b, kind, label);
-	w->inserted += 2 + (w->pic != 0);
+	w->inserted++;
 }
 
 /* ---- registers that are borrowed ---- */
@@ -146,6 +157,35 @@ void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_fl
 	w->inserted += keeps_flags ? 6 : 2;
 }
 
+/* r11 is tested, or `call` is to be made for another reason: .LtwC leads to it. */
+static void check_bare(struct tw_cc_writer *w, const char *call, const char *upper, const char *kind, uint32_t label)
+{
+	const char *b = tw_cc_names[TW_CC_BOUNDARY];
+	fprintf(w->out, "\ttestl $0x100000,%%%s\n\tjne .LtwC%s%u\n.LtwR%s%u:\n", tw_cc_names32[TW_CC_BOUNDARY], kind, label, kind, label);
+	fprintf(w->out, COLD ".LtwC%s%u:\n\tcall %s\n", kind, label, call);
+	fprintf(w->out, upper, b, b, b);
+	fprintf(w->out, "\tjmp .LtwR%s%u\n\t.popsection\n", kind, label);
+	w->inserted += 2;
+}
+
+void tw_cc_check_bare(struct tw_cc_writer *w, const char *kind, uint32_t label)
+{
+	check_bare(w, "trackway_cc_bare", w->large ? PUSH_UPPER : "", kind, label);
+}
+
+void tw_cc_verify_and_check(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label)
+{
+	char slot[64];
+	if (!compare_slot(w, live, slot, sizeof slot)) {
+		tw_cc_load_slot(w, TW_CC_BOUNDARY);
+		tw_cc_check_bare(w, kind, label);
+		return;
+	}
+	fprintf(w->out, "\tjne .LtwC%s%u\n", kind, label);
+	check_bare(w, "trackway_cc_verify", "", kind, label);
+	w->inserted++;
+}
+
 /* ---- the switch ---- */
 
 /* In a place of its own, with rax on the stack. */
@@ -200,7 +240,7 @@ void tw_cc_print_symbols(const struct tw_cc_writer *w)
 	for (unsigned k = 0; k < TW_CC_N_WORDS; k++)
 		if (w->words >> k & 1)
 			print_word(out, words[k], k == TW_CC_SEEN ? TW_CC_WORD_FORGOTTEN : 0);
-	fprintf(out, "\t.hidden trackway_cc_entered\n");
+	fprintf(out, "\t.hidden trackway_cc_entered,trackway_cc_bare,trackway_cc_verify\n");
 	if (w->guard)
 		fprintf(out, "\t.hidden trackway_cc_guard\n\t.section " TW_CC_SECTION_GUARD
 		             ",\"aR\",@progbits\n\t.p2align 2\n\t.long trackway_cc_guard-.\n");

@@ -48,6 +48,13 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg);
 void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_flags, const char *kind, uint32_t label);
 
 /*
+ * The same of r11, where nothing of the program's stands below its stack: where a function is entered, or a call comes back. The second is tw_cc_verify before that, and what is
+ * written next is the upper half, if the file is large.
+ */
+void tw_cc_check_bare(struct tw_cc_writer *w, const char *kind, uint32_t label);
+void tw_cc_verify_and_check(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label);
+
+/*
  * In a second version, where it is come to from a first: calls the run-time part if the switch has changed since the thread was last here. Flags are not in use. `insn`: what comes
  * next. Where no register is free it is not looked at.
  */

@@ -76,15 +76,33 @@ static int is_counted(const struct rewriter *w, uint32_t n)
 
 /* ---- a block ---- */
 
+/* Compilers have nothing below the stack where a function is entered or a call comes back. Loops that lead there may. */
+static int is_bare(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
+{
+	const int is_entry = b->entry & TW_CC_ENTRY_FUNCTION && !(b->entry & ~(TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN));
+	return !f->by_hand && !b->looped && !b->reentered && (is_entry || (b->returns_here && !b->entry));
+}
+
+/* Brings the pointer to where the block has it, and looks whether the buffer is full. */
 static void get_pointer(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
+	const struct tw_cc_block_info *info = &w->f->block[n];
+	const int in_r11 =
+	    b->whence == TW_CC_VERIFIES || b->whence == TW_CC_TAKES || (b->whence == TW_CC_LOADS && b->reg == TW_CC_BOUNDARY);
+	const int bare = info->check == TW_CC_CHECK && in_r11 && !b->borrows && is_bare(w->f, info);
 	if (b->whence == TW_CC_LOADS)
 		tw_cc_load_slot(&w->to, b->reg);
-	if (b->whence == TW_CC_VERIFIES)
-		tw_cc_verify(&w->to, w->f->block[n].live_in, "", n);
+	if (b->whence == TW_CC_VERIFIES && bare)
+		tw_cc_verify_and_check(&w->to, info->live_in, "", n);
+	else if (b->whence == TW_CC_VERIFIES)
+		tw_cc_verify(&w->to, info->live_in, "", n);
+	else if (bare)
+		tw_cc_check_bare(&w->to, "", n);
 	if (b->whence == TW_CC_VERIFIES || b->whence == TW_CC_TAKES)
 		tw_cc_move(&w->to, TW_CC_BOUNDARY, b->reg);
+	if (info->check && !bare)
+		tw_cc_check(&w->to, b->reg, b->borrows, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
 }
 
 /* From another file, perhaps: as a function, by an exception, or where a call comes back. */
@@ -139,8 +157,6 @@ static void begin_block(struct rewriter *w, uint32_t n)
 		w->counts->borrowed++;
 	}
 	get_pointer(w, n);
-	if (info->check)
-		tw_cc_check(&w->to, b->reg, b->borrows, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
 	if (comes_from_outside(info, b))
 		tw_cc_write_upper(&w->to, b->reg);
 	fprintf(w->out, "\tmovw $0,%u(%%%s)\n" TW_CC_LABEL_TAG ":\n", b->offset, tw_cc_names[b->reg], n);
@@ -267,9 +283,14 @@ static void come_back(struct rewriter *w, uint32_t n)
 	const uint16_t live = info->fall >= 0 ? w->f->block[info->fall].live_in : 0;
 	if (info->fall < 0 || !b->hands || (info->end != TW_END_CALL && info->end != TW_END_ICALL))
 		return;
-	if (b->whence_behind == TW_CC_VERIFIES)
+	const int bare = info->check_behind && !w->f->by_hand;
+	if (b->whence_behind == TW_CC_VERIFIES && bare)
+		tw_cc_verify_and_check(&w->to, live, "B", n);
+	else if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_verify(&w->to, live, "B", n);
-	if (info->check_behind)
+	else if (bare)
+		tw_cc_check_bare(&w->to, "B", n);
+	if (info->check_behind && !bare)
 		tw_cc_check(&w->to, TW_CC_BOUNDARY, 0, 0, "B", n);
 	if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_write_upper(&w->to, TW_CC_BOUNDARY);

@@ -16,7 +16,7 @@ struct tw_demux_entry {
 	uint16_t n_values;
 	uint8_t head; /* bytes of the record before the values */
 	uint8_t known;
-	uint8_t plain; /* known, and every execution counts the same */
+	uint8_t plain;   /* known, and every execution counts the same */
 	uint8_t is_loop; /* likewise, but the record stands for as many as its first value says */
 	const struct tw_descriptor *descriptor;
 };

@@ -79,3 +79,33 @@ for flags in -O0 -O1 "-O2 -fPIC"; do
 	runs_as_plain trap
 	same_as_engine trap
 done
+# What stands below the stack stays there when a buffer is full: of a loop that begins with its function, of one behind a call that moves the stack, of a function that is
+# jumped to.
+cat >below.c <<'X'
+#include <stdio.h>
+long sum(long n, long first), sum_behind_call(long n), sum_twice(long n, long first);
+long nothing(long x)
+{
+	return x;
+}
+__asm__(".text\n.globl sum\n.type sum,@function\nsum:\n"
+        "\ttestq %rsi,%rsi\n\tje 1f\n\tmovq $0,-8(%rsp)\n\tmovq $0,-128(%rsp)\n\txorl %esi,%esi\n"
+        "1:\taddq %rdi,-8(%rsp)\n\tsubq %rdi,-128(%rsp)\n\tsubq $1,%rdi\n\tjne sum\n\tmovq -8(%rsp),%rax\n\tsubq -128(%rsp),%rax\n\tret\n.size sum,.-sum\n"
+        ".globl sum_behind_call\n.type sum_behind_call,@function\nsum_behind_call:\n"
+        "\tmovq $0,-8(%rsp)\n1:\taddq %rdi,-8(%rsp)\n\tsubq $136,%rsp\n\tcall nothing\n\taddq $136,%rsp\n\tsubq $1,%rdi\n\tjne 1b\n"
+        "\tmovq -8(%rsp),%rax\n\tret\n.size sum_behind_call,.-sum_behind_call\n"
+        ".globl sum_twice\n.type sum_twice,@function\nsum_twice:\n\tmovl $1,%esi\n\tjmp sum\n.size sum_twice,.-sum_twice\n");
+int main(void)
+{
+	long s = 0;
+	for (long n = 1; n < 100; n++)
+		s += sum(n * 31, 1) + sum_behind_call(n * 17) + sum_twice(n, 0);
+	printf("%ld\n", s);
+	return 0;
+}
+X
+for flags in -O2 "-O2 -fPIC" -O0; do
+	instrumented below gcc $flags -no-pie below.c
+	runs_as_plain below
+done
+same_as_engine below
