@@ -175,8 +175,10 @@ static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc
 {
 	int error = 0;
 	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
-	if (s->last == TW_CONTEXT_NONE || !s->stack.n)
+	if (s->last == TW_CONTEXT_NONE || !s->stack.n) {
+		s->was_out = 0;
 		return tw_cct_stack_push_lowest(&s->stack, block);
+	}
 	if (s->was_out)
 		return come_in(s, block, slot, pc);
 	if (s->end == TW_END_RETURN) {

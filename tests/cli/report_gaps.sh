@@ -53,9 +53,8 @@ def look(name):
         pair = tuple(stack[-2:])
         if set(pair) <= NAMES:
             calls[pair] = calls.get(pair, 0) + r["calls"]
-    # Of a recording with a budget some 4 instructions in 500,000 are in no context now and then; why is not known yet.
     missing = tree["totals"]["instructions"] - sum(r["instructions"] for r in tree["tree"])
-    assert tree["totals"]["instructions"] > 0 and 0 <= missing <= (20 if name == "budget" else 0), (name, missing)
+    assert tree["totals"]["instructions"] > 0 and missing == 0, (name, missing)
     of = {b["id"]: b["function"] for b in blocks["dynamic"]}
     ways = {(of[b["id"]], of[e["to"]]) for b in blocks["dynamic"] for e in b["edges"]}
     costs = {r["function"]: (r["instructions"], r["inclusive_instructions"]) for r in report["functions"] if r["function"] in NAMES}
@@ -76,3 +75,16 @@ for name in "window", "budget", "ring", "control":
         assert k["second"][1] == 0 if "second" in k else True
         assert k["both"][1] < costs["both"][1] - costs["one"][1] + 2000 * 20, (name, k["both"], "has what one cost, which was called before")
 END
+
+# What begins in a stub of the PLT, which belongs to whoever called it, is in a context too.
+"$TW" dump --blocks whole.tw | awk '$4 == "ijump" && $3 == 1 { print n } { n += $3 }' | sed -n '1p;5p;9p;$p' >stubs
+[ -s stubs ] || skip "no stub ran"
+depth_of_main() { sed -n 's/;main [0-9]*$//p' "$1" | tr -cd '\n;' | awk '{ print length; exit }'; }
+"$TW" analyze cct --folded whole.tw >folded || fail "analyze cct"
+whole=$(depth_of_main folded)
+while read -r before; do
+	"$TW" analyze cct --folded --from "${before}i" whole.tw >folded || fail "analyze cct --from $before"
+	[ "$(awk -v n="$before" '{ n += $NF } END { print n }' folded)" = "$(info_value instructions whole.tw)" ] || fail "from instruction $before on not all instructions are in the tree"
+	depth=$(depth_of_main folded)
+	[ -z "$depth" ] || [ "$depth" -le "$whole" ] || fail "from instruction $before on main stands below what ran first: $(grep ';main ' folded)"
+done <stubs
