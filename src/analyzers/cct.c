@@ -34,8 +34,8 @@ struct state {
 	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
 	int was_out;        /* code was left out before what follows */
 	/* How the next block is reached. */
-	uint32_t last;     /* number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning */
-	uint32_t segment;  /* that ended with it; TW_SEGMENT_NONE: it was taken by itself */
+	uint32_t segment;  /* that ended; TW_SEGMENT_NONE: a block that was taken by itself, */
+	uint32_t last;     /* the number of that; TW_CONTEXT_NONE with TW_SEGMENT_NONE: what follows is a beginning */
 	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
 	uint64_t last_ref; /* address of its last reference; 0: none */
 	uint64_t back;     /* address behind it */
@@ -139,6 +139,17 @@ static inline uint32_t block_of(struct state *s, const struct tw_block_run *b)
 	return n ? n->block[b->block] : TW_CONTEXT_NONE;
 }
 
+/* The number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning. */
+static uint32_t last_block(const struct state *s)
+{
+	return s->segment == TW_SEGMENT_NONE ? s->last : tw_segment_last(&s->segments, &s->segments.items[s->segment]);
+}
+
+static int is_beginning(const struct state *s)
+{
+	return s->segment == TW_SEGMENT_NONE && s->last == TW_CONTEXT_NONE;
+}
+
 /* ---- calls ---- */
 
 /* The last block called what follows: the block, and where one begins with it, the segment. */
@@ -146,7 +157,7 @@ static int push_call(struct state *s, uint32_t block, uint32_t segment, uint64_t
 {
 	uint32_t parent = tw_cct_stack_node(&s->stack), node;
 	if (s->segment == TW_SEGMENT_NONE || segment == TW_SEGMENT_NONE) {
-		node = tw_contexts_node(&s->tree, parent, s->last, block);
+		node = tw_contexts_node(&s->tree, parent, last_block(s), block);
 		if (node != TW_CONTEXT_NONE)
 			s->tree.nodes[node].calls++;
 	} else {
@@ -162,12 +173,24 @@ static int come_in(struct state *s, uint32_t block, uint64_t slot, uint64_t pc)
 	int error = 0;
 	s->was_out = 0;
 	if (is_call)
-		error = tw_cct_stack_call_out(&s->stack, s->last, slot, s->back);
+		error = tw_cct_stack_call_out(&s->stack, last_block(s), slot, s->back);
 	else if (is_return)
 		error = tw_cct_stack_return_out(&s->stack, slot);
 	else
-		tw_cct_stack_jump_out(&s->stack, s->last);
+		tw_cct_stack_jump_out(&s->stack, last_block(s));
 	return error ? error : tw_cct_stack_come_in(&s->stack, block, pc, is_call || is_return || s->end == TW_END_IJUMP);
+}
+
+/* Whether the place on the stack of a block's return, call or neither is to be known. */
+static int uses_stack(uint8_t end)
+{
+	return end == TW_END_RETURN || end == TW_END_CALL || end == TW_END_ICALL;
+}
+
+/* Whether control stays within the function that runs, whatever comes. */
+static inline int stays(const struct state *s)
+{
+	return !uses_stack(s->end) && s->stack.n && !s->was_out && !is_beginning(s);
 }
 
 /* Control has come to a block after the one before it ended. segment: what begins with it, TW_SEGMENT_NONE if none does. */
@@ -175,7 +198,7 @@ static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc
 {
 	int error = 0;
 	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
-	if (s->last == TW_CONTEXT_NONE || !s->stack.n) {
+	if (is_beginning(s) || !s->stack.n) {
 		s->was_out = 0;
 		return tw_cct_stack_push_lowest(&s->stack, block);
 	}
@@ -188,19 +211,13 @@ static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc
 	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
-		error = slot ? tw_cct_stack_call(&s->stack, slot, s->last) : 0;
+		error = slot ? tw_cct_stack_call(&s->stack, slot, last_block(s)) : 0;
 		return error ? error : push_call(s, block, segment, slot);
 	}
 	return error;
 }
 
 /* ---- blocks ---- */
-
-/* Whether the place on the stack of a block's return, call or neither is to be known. */
-static int uses_stack(uint8_t end)
-{
-	return end == TW_END_RETURN || end == TW_END_CALL || end == TW_END_ICALL;
-}
 
 /* References of the last block that came after it, the last of them at `addr`. */
 static void move_last_ref(struct state *s, uint64_t addr)
@@ -243,9 +260,9 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 /* References that stand before the first block of a stretch: more of the last block. */
 static int take_leading(struct state *s, const uint64_t *addr, size_t n)
 {
-	if (s->last == TW_CONTEXT_NONE || !s->stack.n)
+	if (is_beginning(s) || !s->stack.n)
 		return 0;
-	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), s->last);
+	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), last_block(s));
 	if (part == TW_CONTEXT_NONE)
 		return TW_ERR_MEMORY;
 	s->tree.parts[part].cost.refs += n;
@@ -254,11 +271,11 @@ static int take_leading(struct state *s, const uint64_t *addr, size_t n)
 }
 
 /* addr: of the first reference of its stretch. */
-static int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
+static inline int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
 {
 	const struct tw_segment *g = &s->segments.items[number];
 	int error = 0;
-	if (g->n_blocks)
+	if (g->n_blocks && !stays(s))
 		error = arrive(s, tw_segment_first(&s->segments, g), number, g->blocks->pc);
 	if (error || !s->stack.n)
 		return error;
@@ -266,13 +283,12 @@ static int take_segment(struct state *s, uint32_t number, const uint64_t *addr)
 		if (g->n_refs)
 			move_last_ref(s, addr[g->last_ref]);
 	} else {
-		s->last = tw_segment_last(&s->segments, g);
 		s->segment = number;
 		s->end = g->ends;
 		s->back = g->back;
 		s->last_ref = g->last_ref == TW_CONTEXT_NONE || !uses_stack(g->ends) ? 0 : addr[g->last_ref];
 	}
-	return tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), number);
+	return tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), number, 1);
 }
 
 /* ---- events ---- */
@@ -282,7 +298,7 @@ static int end_block(struct state *s, uint64_t pc)
 {
 	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
 	if (s->end == TW_END_CALL || s->end == TW_END_ICALL)
-		return pc == s->back ? 0 : tw_cct_stack_call_out(&s->stack, s->last, slot, s->back);
+		return pc == s->back ? 0 : tw_cct_stack_call_out(&s->stack, last_block(s), slot, s->back);
 	if (s->end == TW_END_RETURN)
 		return s->stack.has_refs ? tw_cct_stack_return_out(&s->stack, slot) : tw_cct_stack_return_to(&s->stack, pc);
 	return 0;
@@ -295,7 +311,7 @@ static int take_signal(struct state *s, const struct tw_signal *signal)
 	uint32_t at = tw_contexts_block(&s->tree, s->program, s->thread, signal->pc);
 	int error = entry == TW_CONTEXT_NONE || at == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 	const int is_running = s->stack.n > 0 || s->stack.root != TW_CONTEXT_NONE;
-	if (!error && s->stack.n && s->last != TW_CONTEXT_NONE)
+	if (!error && s->stack.n && !is_beginning(s))
 		error = end_block(s, signal->pc);
 	if (!error && is_running && !s->stack.n)
 		error = tw_cct_stack_push_lowest(&s->stack, at);
@@ -313,7 +329,7 @@ static void take_keyframe(struct state *s, const struct tw_keyframe *k)
 {
 	if (s->in_handler)
 		s->stack.frames[s->stack.n - 1].slot = k->regs[TW_RSP];
-	else if (s->last == TW_CONTEXT_NONE && s->stack.has_refs)
+	else if (is_beginning(s) && s->stack.has_refs)
 		s->stack.first = k->regs[TW_RSP];
 	s->in_handler = 0;
 }
@@ -345,7 +361,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 	case TW_EVENT_THREAD_START:
 		return take_start(s, e->payload);
 	case TW_EVENT_PROGRAM:
-		if (s->last == TW_CONTEXT_NONE)
+		if (is_beginning(s))
 			s->stack.root = TW_CONTEXT_NONE;
 		break;
 	case TW_EVENT_FORK:
@@ -399,8 +415,10 @@ static int has_events(const struct walk *w, const struct tw_stretch *stretch)
 
 static int walk_segments(struct state *s, struct walk *w, const struct tw_stretch *stretch)
 {
-	uint32_t number = tw_segments_of(&s->segments, &s->tree, stretch, s->program, s->thread, s->last);
+	uint32_t number = tw_segments_known(&s->segments, stretch->number, s->program);
 	int error = 0;
+	if (number == TW_SEGMENT_NONE)
+		number = tw_segments_of(&s->segments, &s->tree, stretch, s->program, s->thread, last_block(s));
 	if (number == TW_SEGMENT_NONE)
 		return TW_ERR_MEMORY;
 	if (number == TW_SEGMENT_SLOW)
@@ -428,7 +446,19 @@ static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
 		w->addr += stretch->n_refs;
 	}
 	*n = k - i - 1;
-	return *n ? tw_segments_count_more(&s->segments, tw_cct_stack_node(&s->stack), s->segment, *n) : 0;
+	return *n ? tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), s->segment, *n) : 0;
+}
+
+/* What is further on in the batch comes from memory meanwhile. */
+static inline void expect(const struct state *s, const struct tw_batch *b, size_t i)
+{
+	enum { AHEAD = 4 };
+	if (i + 2 * AHEAD >= b->n_stretches)
+		return;
+	__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+	const uint32_t segment = tw_segments_expected(&s->segments, b->stretches[i + AHEAD]->number);
+	if (segment != TW_SEGMENT_NONE)
+		__builtin_prefetch(&s->segments.items[segment], 1);
 }
 
 static int batch(void *state, const struct tw_batch *b)
@@ -442,6 +472,7 @@ static int batch(void *state, const struct tw_batch *b)
 	s->next_insn = b->first_insn + b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
+		expect(s, b, i);
 		error = stretch->n_blocks && !stretch->blocks->first_ref ? take_events(s, &w) : 0;
 		if (!error)
 			error = stretch->number && !has_events(&w, stretch) ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);

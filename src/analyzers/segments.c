@@ -44,12 +44,14 @@ static struct tw_segment *add(struct tw_segments *s, const struct tw_stretch *st
                               uint32_t end_ref)
 {
 	struct tw_segment *items = tw_array_room(s->items, s->n, &s->room, sizeof *items);
-	if (!items || s->n >= TW_SEGMENT_SLOW - 1)
+	s->items = items ? items : s->items;
+	struct tw_segment_recent *recent = tw_array_zeros(s->recent, s->n, &s->recent_room, sizeof *recent);
+	s->recent = recent ? recent : s->recent;
+	if (!items || !recent || s->n >= TW_SEGMENT_SLOW - 1)
 		return NULL;
-	s->items = items;
 	struct tw_segment *g = &items[s->n++];
 	*g = (struct tw_segment){
-	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref};
+	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref, .node = TW_CONTEXT_NONE};
 	uint32_t last_begins = first_ref;
 	if (end > begin) {
 		const struct tw_block_run *last = &stretch->blocks[end - 1];
@@ -167,41 +169,48 @@ static int grow_counts(struct tw_segments *s)
 }
 
 /* segment: + 1; 0 is nothing. */
-static int count_now(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
+static int count_now(struct tw_segments *s, const struct tw_segment_count *c)
 {
-	if (!segment)
+	if (!c->segment)
 		return 0;
 	if (s->n_counts >= s->counts_room / 2 && grow_counts(s))
 		return TW_ERR_MEMORY;
-	struct tw_segment_count *at = count_place(s->counts, s->counts_room, node, segment - 1);
+	struct tw_segment_count *at = count_place(s->counts, s->counts_room, c->node, c->segment - 1);
 	s->n_counts += !at->segment;
-	at->node = node;
-	at->segment = segment;
-	at->runs += runs;
+	at->node = c->node;
+	at->segment = c->segment;
+	at->runs += c->runs;
 	return 0;
 }
 
-int tw_segments_count(struct tw_segments *s, uint32_t node, uint32_t segment)
+int tw_segments_count_elsewhere(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
 {
-	const uint32_t i = s->waiting++ % WAITING, old_node = s->wait[i].node, old_segment = s->wait[i].segment;
-	s->wait[i].node = node;
-	s->wait[i].segment = segment + 1;
+	struct tw_segment *g = &s->items[segment];
+	const struct tw_segment_count now = {.node = g->node, .segment = segment + 1, .runs = g->runs};
+	g->node = node;
+	g->runs = runs;
+	if (!now.runs)
+		return 0;
+	const uint32_t i = s->waiting++ % WAITING;
+	const struct tw_segment_count old = s->wait[i];
+	s->wait[i] = now;
 	if (s->counts_room)
-		__builtin_prefetch(&s->counts[count_slot(node, segment) & (s->counts_room - 1)], 1);
-	return count_now(s, old_node, old_segment, 1);
-}
-
-int tw_segments_count_more(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
-{
-	return count_now(s, node, segment + 1, runs);
+		__builtin_prefetch(&s->counts[count_slot(now.node, segment) & (s->counts_room - 1)], 1);
+	return count_now(s, &old);
 }
 
 static int count_waiting(struct tw_segments *s)
 {
 	int error = 0;
 	for (uint32_t i = 0; i < WAITING && !error; i++) {
-		error = count_now(s, s->wait[i].node, s->wait[i].segment, 1);
+		error = count_now(s, &s->wait[i]);
 		s->wait[i].segment = 0;
+	}
+	for (size_t i = 0; i < s->n && !error; i++) {
+		struct tw_segment *g = &s->items[i];
+		error = g->runs ? count_now(s, &(struct tw_segment_count){g->node, (uint32_t)i + 1, g->runs}) : 0;
+		g->node = TW_CONTEXT_NONE;
+		g->runs = 0;
 	}
 	return error;
 }
@@ -233,8 +242,18 @@ static int grow_calls(struct tw_segments *s)
 	return 0;
 }
 
-uint32_t tw_segments_call(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
+/* What a segment called last goes among the calls, where there is a place for it. */
+static void settle_recent(struct tw_segments *s, uint32_t site)
 {
+	struct tw_segment_recent *r = &s->recent[site];
+	if (r->entry)
+		call_place(s->calls, s->calls_room, r->parent, site, r->entry - 1)->calls += r->calls;
+	r->entry = 0;
+}
+
+uint32_t tw_segments_call_another(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
+{
+	settle_recent(s, site);
 	if (s->n_calls >= s->calls_room / 2 && grow_calls(s))
 		return TW_CONTEXT_NONE;
 	struct tw_segment_call *at = call_place(s->calls, s->calls_room, parent, site, entry);
@@ -245,7 +264,7 @@ uint32_t tw_segments_call(struct tw_segments *s, struct tw_contexts *c, uint32_t
 		*at = (struct tw_segment_call){.parent = parent, .site = site + 1, .entry = entry, .node = node};
 		s->n_calls++;
 	}
-	at->calls++;
+	s->recent[site] = (struct tw_segment_recent){.parent = parent, .entry = entry + 1, .node = at->node, .calls = 1};
 	return at->node;
 }
 
@@ -325,6 +344,8 @@ int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c)
 {
 	int error = count_waiting(s);
 	error = error ? error : settle_counts(s, c);
+	for (size_t i = 0; i < s->n; i++)
+		settle_recent(s, (uint32_t)i);
 	for (uint32_t i = 0; i < s->calls_room && !error; i++)
 		if (s->calls[i].calls)
 			c->nodes[s->calls[i].node].calls += s->calls[i].calls;
@@ -339,6 +360,7 @@ int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c)
 void tw_segments_free(struct tw_segments *s)
 {
 	free(s->items);
+	free(s->recent);
 	free(s->of_stretch);
 	free(s->numbers);
 	free(s->counts);
