@@ -2,46 +2,116 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum { FIRST_ROOM = 4096 };
 
+/* ---- stretches ---- */
+
 void tw_flow_passes_free(struct tw_flow_passes *p)
 {
+	for (size_t i = 0; i < p->n_rows; i++)
+		free(p->rows[i]);
+	free(p->rows);
 	free(p->items);
-	free(p->stretches);
 	free(p->edges);
 	free(p->table.places);
 	*p = (struct tw_flow_passes){0};
 }
 
-struct tw_flow_passed *tw_flow_passed_more(struct tw_flow_passes *p, uint32_t number)
+/* On huge pages: it is looked at at random. */
+static struct tw_flow_passed *new_row(void)
 {
-	struct tw_flow_passed *stretches = tw_array_zeros(p->stretches, number, &p->stretches_room, sizeof *stretches);
-	if (!stretches)
+	const size_t huge = 2 << 20, bytes = (TW_FLOW_PASSED_ROW * sizeof(struct tw_flow_passed) + huge - 1) & ~(huge - 1);
+	struct tw_flow_passed *row = aligned_alloc(huge, bytes);
+	if (!row)
 		return NULL;
-	p->stretches = stretches;
-	return &stretches[number];
+	madvise(row, bytes, MADV_HUGEPAGE);
+	return memset(row, 0, bytes);
+}
+
+/* NULL: no memory. */
+static struct tw_flow_passed *make_passed(struct tw_flow_passes *p, uint32_t number)
+{
+	const size_t row = number / TW_FLOW_PASSED_ROW;
+	if (row >= p->n_rows) {
+		struct tw_flow_passed **rows = tw_array_zeros(p->rows, row, &p->n_rows, sizeof(struct tw_flow_passed *));
+		if (!rows)
+			return NULL;
+		p->rows = rows;
+	}
+	if (!p->rows[row])
+		p->rows[row] = new_row();
+	return tw_flow_passed(p, number);
+}
+
+struct tw_flow_passed *tw_flow_passed_know(struct tw_flow_passes *p, const struct tw_stretch *s)
+{
+	struct tw_flow_passed *known = make_passed(p, s->number);
+	if (!known || known->stretch)
+		return known;
+	known->stretch = s;
+	known->n_blocks = s->n_blocks;
+	known->leads = (s->n_blocks ? s->blocks[0].first_ref : s->n_refs) != 0;
+	return known;
 }
 
 /* ---- by run and stretch ---- */
 
-static uint32_t *find_place(const struct tw_flow_passes *p, const struct tw_flow_table *t, uint32_t run, uint32_t number)
+static uint32_t *find_place(const struct tw_flow_passes *p, const struct tw_flow_table *t, uint32_t run, const struct tw_stretch *s)
 {
-	uint64_t h = ((uint64_t)run << 32 | number) * 0x9e3779b97f4a7c15u;
+	uint64_t h = ((uint64_t)run << 32 | s->number) * 0x9e3779b97f4a7c15u;
 	for (uint32_t at = (uint32_t)(h >> 32);; at++) {
 		uint32_t *place = &t->places[at & t->mask];
-		if (!*place || (p->items[*place].run == run && p->items[*place].stretch == number))
+		if (!*place || (p->items[*place].run == run && p->items[*place].stretch == s))
 			return place;
 	}
 }
 
-struct tw_flow_pass *tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t number)
+/* What one way has counted, to its pass. */
+static void collect(struct tw_flow_passes *p, struct tw_flow_passed *s, unsigned way)
 {
-	uint32_t found = s->recent ? *find_place(p, &p->table, run, number) : 0;
-	if (!found)
-		return NULL;
-	s->recent = found;
-	return &p->items[found];
+	if (s->times[way])
+		p->items[*find_place(p, &p->table, s->run[way], s->stretch)].times += s->times[way];
+	s->times[way] = 0;
+}
+
+/* The pass of a way is the one taken last. */
+static void take_way(struct tw_flow_passed *s, unsigned way)
+{
+	const uint32_t run = s->run[way], out = s->out[way], times = s->times[way];
+	s->run[way] = s->run[0];
+	s->out[way] = s->out[0];
+	s->times[way] = s->times[0];
+	s->run[0] = run;
+	s->out[0] = out;
+	s->times[0] = times;
+}
+
+/* A pass that is in no way takes that of another, and is the one taken last. */
+static void add_way(struct tw_flow_passes *p, struct tw_flow_passed *s, const struct tw_flow_pass *pass)
+{
+	const unsigned way = 1u + s->turn;
+	collect(p, s, way);
+	s->run[way] = pass->run;
+	s->out[way] = pass->out;
+	s->turn = (uint8_t)(way % (TW_FLOW_WAYS - 1));
+	take_way(s, way);
+}
+
+int tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run)
+{
+	for (unsigned way = 1; way < TW_FLOW_WAYS; way++)
+		if (s->run[way] == run) {
+			take_way(s, way);
+			return 1;
+		}
+	const int full = s->run[1] != 0; /* way 1 is the last to be filled: before that all passes are in ways */
+	const uint32_t found = full ? *find_place(p, &p->table, run, s->stretch) : 0;
+	if (found)
+		add_way(p, s, &p->items[found]);
+	return found != 0;
 }
 
 /* At most half of the places are taken with one more. */
@@ -79,36 +149,43 @@ int tw_flow_pass_edge(struct tw_flow_passes *p, uint32_t edge)
 	return 1;
 }
 
-int tw_flow_pass_add(struct tw_flow_passes *p, const struct tw_stretch *s, uint32_t run, uint32_t out)
+int tw_flow_pass_add(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t out)
 {
 	const size_t n = p->n ? p->n : 1;
-	struct tw_flow_passed *passed = tw_flow_passed(p, s->number);
-	struct tw_flow_pass *items = passed ? tw_array_room(p->items, n, &p->room, sizeof *items) : NULL;
+	struct tw_flow_pass *items = tw_array_room(p->items, n, &p->room, sizeof *items);
 	if (!items || p->n_edges + p->noted > UINT32_MAX)
 		return 0;
 	p->items = items;
 	if (!table_room(p))
 		return 0;
-	items[n] = (struct tw_flow_pass){run, s->number, out, (uint32_t)p->n_edges, (uint32_t)p->noted, 0};
-	*find_place(p, &p->table, run, s->number) = (uint32_t)n;
+	items[n] = (struct tw_flow_pass){s->stretch, run, out, (uint32_t)p->n_edges, (uint32_t)p->noted, 0};
+	*find_place(p, &p->table, run, s->stretch) = (uint32_t)n;
 	p->table.used++;
 	p->n = n + 1;
 	p->n_edges += p->noted;
 	p->noted = 0;
-	passed->recent = (uint32_t)n;
-	passed->stretch = s;
+	add_way(p, s, &items[n]);
 	return 1;
 }
 
 /* ---- into the flow ---- */
 
+void tw_flow_passes_collect(struct tw_flow_passes *p)
+{
+	for (size_t i = 0; i < p->n_rows; i++)
+		for (size_t k = 0; p->rows[i] && k < TW_FLOW_PASSED_ROW; k++)
+			for (unsigned way = 0; way < TW_FLOW_WAYS; way++)
+				collect(p, &p->rows[i][k], way);
+	p->taken = 0;
+}
+
 void tw_flow_passes_settle(struct tw_flow_passes *p, struct tw_flow *f)
 {
+	tw_flow_passes_collect(p);
 	for (size_t i = 1; i < p->n; i++) {
 		struct tw_flow_pass *pass = &p->items[i];
 		for (uint32_t k = 0; k < pass->n_edges; k++)
 			f->edges[p->edges[pass->first_edge + k]].count += pass->times;
-		p->stretches[pass->stretch].times += pass->times;
 		pass->times = 0;
 	}
 }

@@ -2,6 +2,8 @@
  * Passes: what an execution of a stretch that stays (tw_stretch.number) does to a flow follows from the run that is open before it alone. So it is worked out once, step by
  * step, and then counted: a pass is a stretch with the run it was entered in, the edges that it adds, and the run that it leaves open. A run that goes over an instruction
  * which is found to be a jump later is split at the end, as a flow does with all runs; so a pass stays right.
+ *
+ * A stretch keeps the passes that it took last beside each other, in one line of the caches; the others are found by a table.
  */
 #ifndef TW_FLOW_PASSES_H
 #define TW_FLOW_PASSES_H
@@ -11,56 +13,77 @@
 #include <trackway/analyzer.h>
 
 struct tw_flow_pass {
-	uint32_t run, stretch; /* entered in; the stretch's number */
-	uint32_t out;          /* the run that is open behind it */
+	const struct tw_stretch *stretch;
+	uint32_t run; /* entered in */
+	uint32_t out; /* the run that is open behind it */
 	uint32_t first_edge, n_edges;
-	uint64_t times; /* that are not in the flow yet */
+	uint64_t times; /* that are not in the flow yet, without those that its stretch has counted */
 };
 
-/* A stretch, by its number. */
+enum { TW_FLOW_WAYS = 4, TW_FLOW_PASSED_ROW = 32768 };
+
+/* A stretch, by its number, with passes that it took, the last one first. All zeros: nothing is known of it. */
 struct tw_flow_passed {
-	const struct tw_stretch *stretch; /* NULL: it has no pass */
-	uint64_t times;                   /* as tw_flow_passes_settle found them; the user's to take */
-	uint32_t recent;                  /* the pass used last; 0: none */
-	uint8_t never;                    /* for the user: it cannot have one */
+	uint32_t run[TW_FLOW_WAYS], out[TW_FLOW_WAYS]; /* run 0: there is no pass */
+	uint32_t times[TW_FLOW_WAYS];                  /* not in the pass yet */
+	const struct tw_stretch *stretch;
+	uint32_t n_blocks;
+	uint8_t leads; /* not 0: it begins with references of the block before it */
+	uint8_t never; /* for the user: it cannot have a pass */
+	uint8_t turn;  /* the way that a pass takes which is in none */
+	uint8_t reserved;
 };
+_Static_assert(sizeof(struct tw_flow_passed) == 64, "a line of the caches");
 
 /* All zeros is none. */
 struct tw_flow_passes {
-	struct tw_flow_pass *items; /* number 0 is none */
-	struct tw_flow_passed *stretches;
+	struct tw_flow_pass *items;   /* number 0 is none */
+	struct tw_flow_passed **rows; /* of TW_FLOW_PASSED_ROW stretches; NULL: of none */
 	uint32_t *edges;
 	struct tw_flow_table table; /* of items by run and stretch */
-	size_t n, room, stretches_room, n_edges, edges_room;
-	size_t noted; /* edges behind n_edges, of the pass that is being made */
+	size_t n, room, n_rows, n_edges, edges_room;
+	size_t noted;   /* edges behind n_edges, of the pass that is being made */
+	uint64_t taken; /* at least as often as any pass was, since stretches counted from 0 */
 };
 
 void tw_flow_passes_free(struct tw_flow_passes *p);
 
-/* That of a number there is no room for yet. NULL: no memory. */
-struct tw_flow_passed *tw_flow_passed_more(struct tw_flow_passes *p, uint32_t number);
+/* The stretch, known from now on. NULL: no memory. */
+struct tw_flow_passed *tw_flow_passed_know(struct tw_flow_passes *p, const struct tw_stretch *s);
 
-/* The stretch of a number, which is not 0. NULL: no memory. */
-static inline struct tw_flow_passed *tw_flow_passed(struct tw_flow_passes *p, uint32_t number)
+/* The stretch of a number, which is not 0. NULL: nothing is known of it. */
+static inline struct tw_flow_passed *tw_flow_passed(const struct tw_flow_passes *p, uint32_t number)
 {
-	return number < p->stretches_room ? &p->stretches[number] : tw_flow_passed_more(p, number);
+	const size_t row = number / TW_FLOW_PASSED_ROW;
+	return row < p->n_rows && p->rows[row] ? &p->rows[row][number % TW_FLOW_PASSED_ROW] : NULL;
 }
 
-/* The pass of a stretch that is not the recent one. NULL: there is none. */
-struct tw_flow_pass *tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t number);
+/* Brings a pass that the stretch did not take the last time to way 0. 0: there is none that is entered in this run. */
+int tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run);
 
-/* The pass of a stretch entered in a run. NULL: there is none. */
-static inline struct tw_flow_pass *tw_flow_pass_find(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t number)
+/* Whether the stretch has a pass that is entered in a run (not 0): it is in way 0 then. */
+static inline int tw_flow_pass_find(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run)
 {
-	return s->recent && p->items[s->recent].run == run ? &p->items[s->recent] : tw_flow_pass_other(p, s, run, number);
+	return s->run[0] == run || tw_flow_pass_other(p, s, run);
 }
 
 /* A pass is made in three steps: begin, an edge for each that is counted, add. 0: no memory. Nothing comes of it without the last. */
 void tw_flow_pass_begin(struct tw_flow_passes *p);
 int tw_flow_pass_edge(struct tw_flow_passes *p, uint32_t edge);
-int tw_flow_pass_add(struct tw_flow_passes *p, const struct tw_stretch *s, uint32_t run, uint32_t out);
+int tw_flow_pass_add(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t out);
 
-/* Adds what was counted to the flow and to the stretches' times, and counts from 0 again. */
+/* What stretches have counted, to their passes; they count from 0 again. */
+void tw_flow_passes_collect(struct tw_flow_passes *p);
+
+/* Adds what was counted to the flow, and counts from 0 again. Passes have their `times` until then, after tw_flow_passes_collect. */
 void tw_flow_passes_settle(struct tw_flow_passes *p, struct tw_flow *f);
+
+/* So many passes will be taken now. */
+static inline void tw_flow_passes_expect(struct tw_flow_passes *p, size_t n)
+{
+	p->taken += n;
+	if (p->taken > UINT32_MAX)
+		tw_flow_passes_collect(p);
+}
 
 #endif

@@ -267,6 +267,7 @@ static int take_block(struct state *s, const struct tw_batch *b, const struct pl
 struct walk {
 	const struct tw_batch *b;
 	size_t block, event; /* the next of each */
+	size_t limit;        /* blocks that are to run before something else happens */
 };
 
 /* The flow stands where the passes have led. */
@@ -358,64 +359,107 @@ static int walk_blocks(struct state *s, struct walk *w, size_t stretch)
 	return whole;
 }
 
-/* Whether the next thing that happens comes after a stretch. */
-static int is_quiet(const struct walk *w, const struct tw_stretch *t)
+/* Up to which block nothing happens but that stretches run. */
+static void set_limit(struct walk *w)
 {
-	return w->event == w->b->n_events || w->b->events[w->event].block >= w->block + t->n_blocks;
+	const struct tw_batch *b = w->b;
+	w->limit = b->continues ? b->n_blocks - 1 : SIZE_MAX;
+	if (w->event < b->n_events && b->events[w->event].block < w->limit)
+		w->limit = b->events[w->event].block;
 }
 
 /* A stretch that has no pass for the open run yet. */
 static void make_pass(struct state *s, struct walk *w, size_t stretch, struct tw_flow_passed *passed)
 {
-	const struct tw_stretch *t = w->b->stretches[stretch];
 	const uint32_t run = s->run;
 	tell_flow(s);
 	tw_flow_pass_begin(&s->passes);
 	if (!walk_blocks(s, w, stretch))
 		passed->never = 1;
-	else if (run && !s->flow.failed && !tw_flow_pass_add(&s->passes, t, run, tw_flow_open_run(&s->flow)))
+	else if (run && !s->flow.failed && !tw_flow_pass_add(&s->passes, passed, run, tw_flow_open_run(&s->flow)))
 		s->flow.failed = 1;
 }
 
+/* By the pass in way 0. */
+static inline void take_pass(struct state *s, struct walk *w, struct tw_flow_passed *passed)
+{
+	passed->times[0]++;
+	s->run = passed->out[0];
+	w->block += passed->n_blocks;
+}
+
+/* A stretch that was not counted at once. */
 static void take_stretch(struct state *s, struct walk *w, size_t stretch)
 {
 	const struct tw_batch *b = w->b;
 	const struct tw_stretch *t = b->stretches[stretch];
-	const int stays =
-	    t->number && t->n_blocks && is_quiet(w, t) && !goes_on(b, stretch) && !(b->continues && w->block + t->n_blocks == b->n_blocks);
-	struct tw_flow_passed *passed = stays ? tw_flow_passed(&s->passes, t->number) : NULL;
-	if (!passed || passed->never) {
-		s->flow.failed |= stays && !passed;
+	cut_here(s, w);
+	set_limit(w);
+	struct tw_flow_passed *passed = t->number ? tw_flow_passed_know(&s->passes, t) : NULL;
+	s->flow.failed |= t->number && !passed;
+	if (!passed || passed->never || !t->n_blocks || w->block + t->n_blocks > w->limit || goes_on(b, stretch)) {
 		tell_flow(s);
 		tw_flow_pass_begin(&s->passes);
 		walk_blocks(s, w, stretch);
-		return;
+	} else {
+		s->run = s->run ? s->run : tw_flow_open_run(&s->flow);
+		if (s->run && tw_flow_pass_find(&s->passes, passed, s->run))
+			take_pass(s, w, passed);
+		else
+			make_pass(s, w, stretch, passed);
 	}
-	s->run = s->run ? s->run : tw_flow_open_run(&s->flow);
-	struct tw_flow_pass *pass = s->run ? tw_flow_pass_find(&s->passes, passed, s->run, t->number) : NULL;
-	if (!pass) {
-		make_pass(s, w, stretch, passed);
-		return;
+	set_limit(w);
+}
+
+/* Counts it, if it is entered in a run that it has a pass for, and nothing else happens. */
+static inline int take_at_once(struct state *s, struct walk *w, struct tw_flow_passed *passed, int goes_on)
+{
+	if (!passed || !s->run || passed->never || goes_on || w->block + passed->n_blocks > w->limit ||
+	    !tw_flow_pass_find(&s->passes, passed, s->run))
+		return 0;
+	take_pass(s, w, passed);
+	return 1;
+}
+
+static inline struct tw_flow_passed *passed_of(const struct state *s, const struct tw_stretch *t)
+{
+	return t->number ? tw_flow_passed(&s->passes, t->number) : NULL;
+}
+
+static void take_stretches(struct state *s, struct walk *w)
+{
+	const struct tw_batch *b = w->b;
+	enum { AHEAD = 16 };
+	struct tw_flow_passed *next = b->n_stretches ? passed_of(s, b->stretches[0]) : NULL;
+	set_limit(w);
+	for (size_t i = 0; i < b->n_stretches && !s->flow.failed; i++) {
+		const struct tw_stretch *behind = i + 1 < b->n_stretches ? b->stretches[i + 1] : NULL;
+		struct tw_flow_passed *passed = next;
+		if (i + 2 * AHEAD < b->n_stretches) { /* here, not in a function: gcc leaves calls out that do nothing else */
+			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+			__builtin_prefetch(passed_of(s, b->stretches[i + AHEAD]), 1);
+		}
+		next = behind ? passed_of(s, behind) : NULL;
+		const int goes_on = next && next->stretch ? next->leads : behind && leading(behind);
+		if (!take_at_once(s, w, passed, goes_on))
+			take_stretch(s, w, i);
 	}
-	pass->times++;
-	s->run = pass->out;
-	w->block += t->n_blocks;
 }
 
 /* How often passes were taken, into the flow. */
 static void settle(struct state *s)
 {
 	tell_flow(s);
-	tw_flow_passes_settle(&s->passes, &s->flow);
-	for (size_t i = 0; i < s->passes.stretches_room && !s->flow.failed; i++) {
-		struct tw_flow_passed *passed = &s->passes.stretches[i];
-		const struct tw_stretch *t = passed->stretch;
-		for (uint32_t k = 0; passed->times && s->shared->count_refs && k < t->n_blocks; k++) {
+	tw_flow_passes_collect(&s->passes);
+	for (size_t i = 1; i < s->passes.n && s->shared->count_refs && !s->flow.failed; i++) {
+		const struct tw_flow_pass *pass = &s->passes.items[i];
+		const struct tw_stretch *t = pass->stretch;
+		for (uint32_t k = 0; pass->times && k < t->n_blocks; k++) {
 			const uint32_t end = k + 1 < t->n_blocks ? t->blocks[k + 1].first_ref : t->n_refs;
-			count_refs(s, code_of(s, t->blocks[k].descriptor), t->refs + t->blocks[k].first_ref, t->refs + end, passed->times);
+			count_refs(s, code_of(s, t->blocks[k].descriptor), t->refs + t->blocks[k].first_ref, t->refs + end, pass->times);
 		}
-		passed->times = 0;
 	}
+	tw_flow_passes_settle(&s->passes, &s->flow);
 }
 
 /* ---- the analyzer ---- */
@@ -477,10 +521,8 @@ static int batch(void *state, const struct tw_batch *b)
 	struct walk w = {.b = b};
 	if (!s->any || b->thread != s->thread || b->first_insn != s->next_insn)
 		enter_thread(s, b);
-	for (size_t i = 0; i < b->n_stretches && !s->flow.failed; i++) {
-		cut_here(s, &w);
-		take_stretch(s, &w, i);
-	}
+	tw_flow_passes_expect(&s->passes, b->n_stretches);
+	take_stretches(s, &w);
 	cut_here(s, &w);
 	s->seen |= b->n_blocks > 0;
 	s->next_insn = b->first_insn + b->n_insns;
