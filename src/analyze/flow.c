@@ -144,6 +144,13 @@ uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t le
 	return *find_place(f, &f->node_table, NODE, k) = f->n_nodes++;
 }
 
+uint32_t tw_flow_node_behind(struct tw_flow *f, uint32_t before, uint32_t image, uint64_t pc, uint8_t length)
+{
+	const uint32_t fall = f->nodes[before].fall; /* TW_NO_INDEX of node 0 */
+	const struct tw_flow_node *n = fall == TW_NO_INDEX ? NULL : &f->nodes[fall];
+	return n && n->pc == pc && n->length == length && n->image == image ? fall : tw_flow_node(f, image, pc, length);
+}
+
 static uint32_t run_of(struct tw_flow *f, uint32_t first, uint32_t last)
 {
 	struct tw_flow_node *n = &f->nodes[first];
@@ -342,7 +349,8 @@ static uint32_t *map_nodes(struct tw_flow *f, const struct tw_flow *later)
 	uint32_t *map = calloc(later->n_nodes, sizeof *map);
 	for (uint32_t i = 1; map && i < later->n_nodes; i++) {
 		const struct tw_flow_node *from = &later->nodes[i];
-		map[i] = tw_flow_node(f, from->image, from->pc, from->length);
+		const uint32_t before = from[-1].fall == i ? map[i - 1] : 0; /* nodes are made in this order */
+		map[i] = tw_flow_node_behind(f, before, from->image, from->pc, from->length);
 		struct tw_flow_node *to = &f->nodes[map[i]];
 		to->reads += from->reads;
 		to->writes += from->writes;

@@ -76,6 +76,9 @@ void tw_flow_fini(struct tw_flow *f);
 /* The node of an instruction, made if there is none; 0 on failure. */
 uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t length);
 
+/* The same, of one that may stand behind node `before` (0: none): then it is found at once. */
+uint32_t tw_flow_node_behind(struct tw_flow *f, uint32_t before, uint32_t image, uint64_t pc, uint8_t length);
+
 /* Ends the stream, if one is open. */
 void tw_flow_stop(struct tw_flow *f);
 

@@ -152,7 +152,7 @@ static void learn(struct state *s, struct code *c, unsigned block, unsigned to)
 	for (unsigned i = b->first_insn; i < to; pc += bytes[i++]) {
 		if (c->nodes[i])
 			continue;
-		c->nodes[i] = tw_flow_node(&s->flow, s->image, pc, bytes[i]);
+		c->nodes[i] = tw_flow_node_behind(&s->flow, i > b->first_insn ? c->nodes[i - 1] : 0, s->image, pc, bytes[i]);
 		if (!c->nodes[i])
 			return;
 		int is_last = i + 1u == (unsigned)b->first_insn + b->n_insns;
