@@ -224,7 +224,7 @@ format:
 
 lint:
 	clang-format --dry-run -Werror $(SOURCES)
-	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude src tools
+	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,portability --inline-suppr -Iinclude -Isrc --suppress=missingInclude --suppressions-list=tools/cppcheck.txt src tools
 	for f in tests/run tests/*.sh tests/*/*.sh tools/setup tools/demo bench/run bench/inputs.sh bench/evaluation/run bench/blocks bench/cluster/run bench/memory/run bench/comparison completions/trackway.bash bench/apps/run bench/apps/soak bench/apps/stress-ng bench/apps/*.sh .ci/run; do bash -n $$f || exit 1; done
 
 clean:

@@ -162,7 +162,7 @@ enum { WIDTH = 1200, ROW = 18, TOP = 24, LETTER = 7 };
 
 static void print_escaped(FILE *f, const char *s, size_t most)
 {
-	for (size_t i = 0; s[i] && i < most; i++) {
+	for (size_t i = 0; i < most && s[i]; i++) {
 		switch (s[i]) {
 		case '<':
 			fputs("&lt;", f);

@@ -41,8 +41,10 @@ static char *read_file(const char *path)
 	char *text = f ? malloc(room) : NULL;
 	for (size_t got; text && (got = fread(text + n, 1, room - n - 1, f)) > 0;) {
 		n += got;
-		if (room - n < 2)
-			text = realloc(text, room *= 2);
+		char *more = room - n < 2 ? realloc(text, room *= 2) : text;
+		if (!more)
+			free(text);
+		text = more;
 	}
 	if (f)
 		fclose(f);

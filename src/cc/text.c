@@ -16,8 +16,10 @@ static char *read_all(FILE *f, size_t *n)
 	*n = 0;
 	for (size_t got; bytes && (got = fread(bytes + *n, 1, room - *n - 1, f)) > 0;) {
 		*n += got;
-		if (room - *n < 2)
-			bytes = realloc(bytes, room *= 2);
+		char *more = room - *n < 2 ? realloc(bytes, room *= 2) : bytes;
+		if (!more)
+			free(bytes);
+		bytes = more;
 	}
 	if (bytes)
 		bytes[*n] = 0;
