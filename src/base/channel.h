@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 18
+#define TW_CHANNEL_VERSION 19
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -303,7 +303,8 @@ struct tw_engine_counts {
 struct tw_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t format; /* enum tw_format */
+	_Atomic uint32_t refused; /* programs that trackway cc has compiled for another version, and which add 1 here: these three stand in the same place in all of them */
+	uint32_t format;          /* enum tw_format */
 	uint32_t flags;  /* enum tw_control_flags */
 	int32_t collector_pid;
 	struct tw_sizes sizes;

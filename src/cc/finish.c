@@ -144,3 +144,16 @@ int tw_cc_is_guarded(const char *path)
 {
 	return has_section(path, TW_CC_SECTION_GUARD);
 }
+
+int tw_cc_is_current(const char *path)
+{
+	struct tw_cc_linked f;
+	struct tw_cc_part part;
+	uint64_t at = 0;
+	if (tw_cc_linked_map(path, 0, &f))
+		return 0;
+	const Elf64_Shdr *s = tw_cc_linked_read(&f) ? NULL : tw_cc_linked_section(&f, TW_CC_SECTION);
+	const int is_current = s && tw_cc_linked_part(&f, s, &at, &part) && part.version == TW_CC_VERSION;
+	munmap(f.at, f.n);
+	return is_current;
+}

@@ -12,4 +12,7 @@ int tw_cc_is_instrumented(const char *path);
 int tw_cc_is_switchable(const char *path);
 int tw_cc_is_guarded(const char *path);
 
+/* Was the file, which has instrumented code, compiled by this version of trackway cc? */
+int tw_cc_is_current(const char *path);
+
 #endif

@@ -427,6 +427,10 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		snprintf(result->failure, sizeof result->failure, "%.*s", (int)sizeof control->failure_text, control->failure_text);
 	else if (atomic_load(&control->failure))
 		snprintf(result->failure, sizeof result->failure, "a process stopped recording and did not say why");
+	else if (atomic_load(&control->refused) && !c->failure[0])
+		snprintf(result->failure, sizeof result->failure,
+		         "programs that another version of trackway cc has compiled are not in it: %u; compile them again",
+		         atomic_load(&control->refused));
 	else
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
 }

@@ -137,6 +137,12 @@ int tw_record_prepare_program(struct record *r)
 	if (r->rest) /* what instrumented programs carry is part of the rest, and has nothing to do */
 		setenv("TRACKWAY", "off", 1);
 	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
+	if (r->instrumented && !r->native && !tw_cc_is_current(r->program.path)) {
+		fprintf(stderr,
+		        "trackway record: %s was compiled by another version of trackway cc: compile it again, or record it with --plain\n",
+		        r->program.path);
+		return EXIT_OURS;
+	}
 	if (r->instrumented && r->learns_bare && !r->budget_as_given)
 		r->budget.period = 0;
 	if (r->instrumented && !r->has_format)

@@ -56,9 +56,12 @@ static bool open_channel(struct tw_cc_process *p)
 	const int64_t at = SYS(__NR_mmap, 0, TW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	SYS(__NR_close, fd);
 	p->control = tw_cc_failed(at) ? 0 : (struct tw_control *)at;
-	return p->control && p->control->magic == TW_CHANNEL_MAGIC && p->control->version == TW_CHANNEL_VERSION &&
-	       tw_form_of(p->control->format) == TW_FORM_PLAIN && p->control->format == TW_FORMAT_DEP &&
-	       tw_channel_collector_alive(p->control);
+	if (!p->control || p->control->magic != TW_CHANNEL_MAGIC)
+		return false;
+	if (p->control->version != TW_CHANNEL_VERSION)
+		atomic_fetch_add(&p->control->refused, 1);
+	return p->control->version == TW_CHANNEL_VERSION && tw_form_of(p->control->format) == TW_FORM_PLAIN &&
+	       p->control->format == TW_FORMAT_DEP && tw_channel_collector_alive(p->control);
 }
 
 static void find_mode(struct tw_cc_process *p)
