@@ -380,6 +380,7 @@ static struct tw_job *next_job(struct tw_lane *l)
 	l->first = job->next;
 	if (!l->first)
 		l->last = &l->first;
+	l->begun = job->id;
 	return job;
 }
 

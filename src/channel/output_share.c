@@ -30,7 +30,7 @@ static struct rest last_chunk(struct tw_lane *l)
 			r = (struct rest){.of = l, .first = job};
 		r.n++;
 	}
-	r.is_whole = *r.first && (r.first != &l->first || (l->open && l->open != (*r.first)->id));
+	r.is_whole = *r.first && (r.first != &l->first || l->begun != (*r.first)->id);
 	return r;
 }
 
