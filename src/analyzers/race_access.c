@@ -135,6 +135,12 @@ int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uin
 	return check_lines(s, t, addr, 8, access_of(s, t, addr, back - 1, TW_EPOCH_WRITE));
 }
 
+int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, int is_filled, uint64_t back)
+{
+	s->checked++;
+	return check_lines(s, t, addr, bytes, access_of(s, t, addr, back - 1, is_filled ? TW_EPOCH_WRITE : 0));
+}
+
 /* ---- atomic variables ---- */
 
 static void mark_atomic(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes, int waited)

@@ -1,7 +1,11 @@
 #include "analyzers/race_state.h"
 
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <trackway/called.h>
+
+#define NAME(name, kind) name,
 
 static int release_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c)
 {
@@ -41,6 +45,37 @@ static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const 
 	}
 }
 
+/* Does the function take a descriptor, a buffer and its size? */
+static int has_buffer(const struct tw_open_call *c)
+{
+	static const char *const names[] = {TW_CALLED(NAME)}, *const of[] = {"write", "send", "sendto", "read", "recv", "recvfrom"};
+	const char *name = c->function < TW_NCALLED ? names[c->function] : "";
+	size_t i = 0;
+	while (i < sizeof of / sizeof of[0] && strcmp(name, of[i]) != 0)
+		i++;
+	return i < sizeof of / sizeof of[0];
+}
+
+/* What the kernel reads for a call it reads before that tells others anything, and what it fills it fills after others have told what is taken. */
+static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
+{
+	const struct tw_open_call *c = &step->call;
+	const int gives = step->change == TW_CALLING_ENTERED && c->kind == TW_CALLED_GIVE_DATA;
+	const int takes = step->change == TW_CALLING_LEFT && c->kind == TW_CALLED_TAKE_DATA && (int64_t)step->result > 0;
+	const uint64_t bytes = gives ? c->args[2] : takes && step->result < c->args[2] ? step->result : takes ? c->args[2] : 0;
+	if (!bytes || bytes > INT32_MAX || !has_buffer(c) || !tw_race_is_threaded(s, t->order->program) ||
+	    tw_runtime_code_at(&s->runtime, c->back - 1, t->serial) != TW_CODE_PROGRAM)
+		return 0;
+	return tw_race_take_buffer(s, t, c->args[1], bytes, takes, c->back);
+}
+
+static int order_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
+{
+	int error = step->call.kind == TW_CALLED_GIVE_DATA ? take_buffer(s, t, step) : 0;
+	error = error ? error : tw_ordering_call(&s->ordering, t->order, step);
+	return error || step->call.kind != TW_CALLED_TAKE_DATA ? error : take_buffer(s, t, step);
+}
+
 static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
 	struct tw_held_step held;
@@ -57,7 +92,7 @@ static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const st
 		t->locks = tw_locksets_number(&s->locksets, &t->held);
 		error = tw_ordering_lock(&s->ordering, t->order, &held);
 	}
-	return error ? error : tw_ordering_call(&s->ordering, t->order, step);
+	return error ? error : order_call(s, t, step);
 }
 
 /* Where the thread's stack is, as far as it was used, another one may have had its own before. */

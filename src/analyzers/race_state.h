@@ -123,6 +123,9 @@ void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, u
 /* A block of memory is given back by the function that returns to `back`: that is as if it were written. */
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back);
 
+/* The kernel reads or fills a buffer, for a function that returns to `back`. */
+int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, int is_filled, uint64_t back);
+
 /* Threads wait at these bytes, so that all accesses there are atomic. */
 void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes);
 

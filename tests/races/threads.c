@@ -1318,6 +1318,152 @@ static void through_file(void)
 	close(written_to);
 }
 
+/* ---- buffers that the kernel reads and fills ---- */
+
+static char filled[64], told[64], filled_by_both[64], told_by_both[64], halves[64], passed[64], guarded_bytes[64];
+static int zeros, nowhere, there[2], back_again[2];
+static pthread_mutex_t bytes_lock = PTHREAD_MUTEX_INITIALIZER;
+static void take(int fd, char *to, size_t n)
+{
+	if (read(fd, to, n) != (ssize_t)n)
+		abort();
+}
+static void give(int fd, const char *from, size_t n)
+{
+	if (write(fd, from, n) != (ssize_t)n)
+		abort();
+}
+static void open_all(void)
+{
+	zeros = open("/dev/zero", O_RDONLY);
+	nowhere = open("/dev/null", O_WRONLY);
+	if (zeros < 0 || nowhere < 0 || pipe(there) || pipe(back_again))
+		abort();
+}
+static void *fill_or_look(void *a)
+{
+	static __thread volatile char looked;
+	for (int i = 0; i < TURNS; i++) {
+		if (a)
+			looked += filled[i];
+		else
+			take(zeros, filled, sizeof filled);
+	}
+	return a;
+}
+static void kernel_fills(void)
+{
+	open_all();
+	both(fill_or_look, fill_or_look);
+}
+static void *tell_or_change(void *a)
+{
+	for (int i = 0; i < TURNS; i++) {
+		if (a)
+			told[i]++;
+		else
+			give(nowhere, told, sizeof told);
+	}
+	return a;
+}
+static void kernel_reads(void)
+{
+	open_all();
+	both(tell_or_change, tell_or_change);
+}
+static void *fill_both(void *a)
+{
+	take(zeros, filled_by_both, sizeof filled_by_both);
+	return a;
+}
+static void kernel_fills_twice(void)
+{
+	open_all();
+	both(fill_both, fill_both);
+}
+static void *tell_both(void *a)
+{
+	give(nowhere, told_by_both, sizeof told_by_both);
+	return a;
+}
+static void kernel_reads_twice(void)
+{
+	open_all();
+	both(tell_both, tell_both);
+}
+static void *fill_half(void *a)
+{
+	char *half = halves + (a ? sizeof halves / 2 : 0);
+	for (int i = 0; i < TURNS; i++) {
+		half[0]++;
+		take(zeros, half, sizeof halves / 2);
+		give(nowhere, half, sizeof halves / 2);
+	}
+	return a;
+}
+static void kernel_fills_halves(void)
+{
+	open_all();
+	both(fill_half, fill_half);
+}
+static void *pass(void *a)
+{
+	char own[sizeof passed];
+	for (int i = 0; i < TURNS; i++) {
+		if (a) {
+			passed[i]++;
+			give(there[1], passed, sizeof passed);
+			take(back_again[0], passed, sizeof passed);
+		} else {
+			take(there[0], own, sizeof own);
+			memcpy(passed, own, sizeof passed);
+			give(back_again[1], passed, sizeof passed);
+		}
+	}
+	return a;
+}
+static void kernel_passes(void)
+{
+	open_all();
+	both(pass, pass);
+}
+static void *fill_guarded(void *a)
+{
+	for (int i = 0; i < TURNS; i++) {
+		pthread_mutex_lock(&bytes_lock);
+		if (a)
+			give(nowhere, guarded_bytes, sizeof guarded_bytes);
+		else
+			take(zeros, guarded_bytes, sizeof guarded_bytes);
+		guarded_bytes[i]++;
+		pthread_mutex_unlock(&bytes_lock);
+	}
+	return a;
+}
+static void kernel_fills_guarded(void)
+{
+	open_all();
+	both(fill_guarded, fill_guarded);
+}
+static void *print_and_read(void *a)
+{
+	static __thread char own[256];
+	for (int i = 0; i < TURNS; i++) {
+		FILE *f = fopen("/dev/zero", "r");
+		if (!f || fread(own, 1, sizeof own, f) != sizeof own)
+			abort();
+		fclose(f);
+		printf("%d\n", i);
+		if (i % 10 == 0)
+			fflush(stdout);
+	}
+	return a;
+}
+static void kernel_and_streams(void)
+{
+	both(print_and_read, print_and_read);
+}
+
 const struct test_case cases[] = {RACY(plain_counter, plain),
                                   RACY(two_writers, write_only),
                                   RACY(reader_and_writer, read_write),
@@ -1353,6 +1499,9 @@ const struct test_case cases[] = {RACY(plain_counter, plain),
                                   RACY(write_outside, relock),
                                   RACY(write_too_early, after_writing),
                                   RACY(through_file, beside_file),
+                                  RACY(kernel_fills, filled),
+                                  RACY(kernel_reads, told),
+                                  RACY(kernel_fills_twice, filled_by_both),
                                   FREE(mutex_counter),
                                   FREE(mutex_trylock),
                                   FREE(mutex_recursive),
@@ -1393,4 +1542,9 @@ const struct test_case cases[] = {RACY(plain_counter, plain),
                                   FREE(signals),
                                   FREE(mapped_memory),
                                   FREE(robust_lock),
+                                  FREE(kernel_reads_twice),
+                                  FREE(kernel_fills_halves),
+                                  FREE(kernel_passes),
+                                  FREE(kernel_fills_guarded),
+                                  FREE(kernel_and_streams),
                                   {NULL, NULL, NULL}};
