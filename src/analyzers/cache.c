@@ -299,6 +299,7 @@ static int take_event(struct tw_cache_state *s, const struct tw_event *e)
 
 static int batch(void *state, const struct tw_batch *b)
 {
+	enum { AHEAD = 8 };
 	struct tw_cache_state *s = state;
 	const uint64_t *addr = b->addr;
 	const struct tw_block_run *last = NULL;
@@ -309,6 +310,11 @@ static int batch(void *state, const struct tw_batch *b)
 		s->totals.writes -= b->n_reads + b->n_writes - b->n_refs;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
+		if (i + 2 * AHEAD < b->n_stretches) {
+			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+			__builtin_prefetch(tw_kept_stretch_known(&s->kept, b->stretches[i + AHEAD]), 1);
+			__builtin_prefetch(b->stretches[i + AHEAD]->refs);
+		}
 		int stays = stretch->number && !s->code && (last || stretch->n_blocks);
 		error = stays ? take_kept(s, stretch, &last, addr) : take_stretch(s, stretch, &last, addr);
 		addr += b->stretches[i]->n_refs;

@@ -449,20 +449,16 @@ static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
 	return *n ? tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), s->segment, *n) : 0;
 }
 
-/* What is further on in the batch comes from memory meanwhile. */
-static inline void expect(const struct state *s, const struct tw_batch *b, size_t i)
+/* The first segment of a stretch; NULL: not known yet. */
+static inline const struct tw_segment *segment_of(const struct state *s, const struct tw_stretch *stretch)
 {
-	enum { AHEAD = 4 };
-	if (i + 2 * AHEAD >= b->n_stretches)
-		return;
-	__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
-	const uint32_t segment = tw_segments_expected(&s->segments, b->stretches[i + AHEAD]->number);
-	if (segment != TW_SEGMENT_NONE)
-		__builtin_prefetch(&s->segments.items[segment], 1);
+	const uint32_t segment = tw_segments_expected(&s->segments, stretch->number);
+	return segment == TW_SEGMENT_NONE ? NULL : &s->segments.items[segment];
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
+	enum { AHEAD = 8 };
 	struct state *s = state;
 	struct walk w = {.b = b, .addr = b->addr};
 	int error = 0;
@@ -472,7 +468,10 @@ static int batch(void *state, const struct tw_batch *b)
 	s->next_insn = b->first_insn + b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
-		expect(s, b, i);
+		if (i + 2 * AHEAD < b->n_stretches) { /* here, not in a function: gcc leaves calls out that do nothing else */
+			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+			__builtin_prefetch(segment_of(s, b->stretches[i + AHEAD]), 1);
+		}
 		error = stretch->n_blocks && !stretch->blocks->first_ref ? take_events(s, &w) : 0;
 		if (!error)
 			error = stretch->number && !has_events(&w, stretch) ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);

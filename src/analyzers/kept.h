@@ -29,6 +29,12 @@ static inline struct tw_kept_stretch *tw_kept_stretch(struct tw_kept_stretches *
 	return s->number < k->room ? &k->items[s->number] : tw_kept_stretches_more(k, s);
 }
 
+/* NULL: there is no room for it yet. */
+static inline const struct tw_kept_stretch *tw_kept_stretch_known(const struct tw_kept_stretches *k, const struct tw_stretch *s)
+{
+	return s->number < k->room ? &k->items[s->number] : NULL;
+}
+
 void tw_kept_stretches_free(struct tw_kept_stretches *k);
 
 #endif

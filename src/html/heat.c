@@ -99,15 +99,8 @@ static int add_to(struct tw_heat *h, const struct tw_heat_cell *what)
 	return 1;
 }
 
-int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t writes)
+int tw_heat_add_other(struct tw_heat *h, uint64_t page, uint64_t reads, uint64_t writes)
 {
-	uint64_t page = address >> h->shift;
-	struct tw_heat_cell *c = h->recent[page % TW_HEAT_RECENT];
-	if (c && c->page == page) {
-		c->reads += reads;
-		c->writes += writes;
-		return 1;
-	}
 	return add_to(h, &(struct tw_heat_cell){page, h->thread, h->stretch, 0, reads, writes});
 }
 

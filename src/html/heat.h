@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TW_HEAT_CELLS = 1 << 17, TW_HEAT_FINEST = 12, TW_HEAT_RECENT = 64 };
+enum { TW_HEAT_CELLS = 1 << 17, TW_HEAT_FINEST = 12, TW_HEAT_RECENT = 256 };
 
 struct tw_heat_cell {
 	uint64_t page; /* address >> shift */
@@ -35,8 +35,20 @@ void tw_heat_free(struct tw_heat *h);
 /* What is added next belongs to this stretch of this thread. */
 void tw_heat_at(struct tw_heat *h, uint32_t thread, uint32_t stretch);
 
+/* The same as tw_heat_add, of a page that was not met of late. */
+int tw_heat_add_other(struct tw_heat *h, uint64_t page, uint64_t reads, uint64_t writes);
+
 /* A number of references to an address. 0: no memory. */
-int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t writes);
+static inline int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t reads, uint64_t writes)
+{
+	const uint64_t page = address >> h->shift;
+	struct tw_heat_cell *c = h->recent[page % TW_HEAT_RECENT];
+	if (!c || c->page != page)
+		return tw_heat_add_other(h, page, reads, writes);
+	c->reads += reads;
+	c->writes += writes;
+	return 1;
+}
 
 /* Adds all of another, perhaps of coarser pages. 0: no memory. */
 int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more);
