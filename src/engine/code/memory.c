@@ -157,6 +157,16 @@ void tw_memory_watch(u64 pc, u64 bytes)
 	}
 }
 
+bool tw_memory_watch_all(u64 start, u64 end)
+{
+	const u64 pages = (end - start) / TW_PAGE;
+	if (pages > WATCH_SLOTS / 4 || n_watched + pages > WATCH_SLOTS / 2 || !protect(start, end, unwritten(start)))
+		return false;
+	for (u64 page = start; page < end; page += TW_PAGE)
+		add_entry(page);
+	return true;
+}
+
 /* Entries that were put behind this one because its slot was taken move up. */
 static void remove_entry(u32 at)
 {
@@ -217,6 +227,12 @@ bool tw_memory_executable(u64 pc, u64 *end)
 	for (i++; i < n_ranges && ranges[i].start == *end; i++)
 		*end = ranges[i].end;
 	return true;
+}
+
+bool tw_memory_any_code(u64 start, u64 end)
+{
+	const u32 i = find(start);
+	return i < n_ranges && ranges[i].start < end;
 }
 
 u64 tw_memory_code_end(u64 pc, bool *beyond_file)

@@ -20,6 +20,9 @@ void tw_memory_stack_protected(u64 end, int prot);
 /* Is pc in an executable range? Its end is stored in *end. */
 bool tw_memory_executable(u64 pc, u64 *end);
 
+/* Is anything in [start, end) executable? */
+bool tw_memory_any_code(u64 start, u64 end);
+
 /*
  * The first address from pc on that no code can be had of: where executable memory ends, or on this page or the next one a file that is mapped there; then
  * *beyond_file.
@@ -28,6 +31,9 @@ u64 tw_memory_code_end(u64 pc, bool *beyond_file);
 
 /* Code of [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be seen. */
 void tw_memory_watch(u64 pc, u64 bytes);
+
+/* The same for all pages of this range of writable code. False: they are too many, or the kernel does not allow it. */
+bool tw_memory_watch_all(u64 start, u64 end);
 
 /* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
 bool tw_memory_unwatch(u64 address);

@@ -41,7 +41,8 @@ bool tw_file_equal(const struct tw_file *a, const struct tw_file *b)
 
 bool tw_module_equal(const struct tw_module *a, const struct tw_module *b)
 {
-	return tw_file_equal(&a->file, &b->file) && a->start == b->start && a->length == b->length && a->offset == b->offset;
+	return tw_file_equal(&a->file, &b->file) && a->start == b->start && a->length == b->length && a->offset == b->offset &&
+	       a->writable == b->writable;
 }
 
 static u32 find_expected(const struct tw_module *m)
@@ -52,24 +53,37 @@ static u32 find_expected(const struct tw_module *m)
 	return 0;
 }
 
-bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags)
+/* May what was kept of it be found from now on? */
+static bool can_come(u32 number, tw_module_watch *watch)
 {
-	struct tw_module m = {.start = start, .length = length, .offset = offset, .end = start + length, .state = MODULE_PRESENT};
-	if (prot != (PROT_READ | PROT_EXEC) || (flags & (MAP_TYPE | MAP_ANONYMOUS)) != MAP_PRIVATE)
+	const struct tw_module *m = &tw_modules.of[number];
+	return !m->kept || watch(m->start, m->end);
+}
+
+bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags, tw_module_watch *watch)
+{
+	struct tw_module m = {.start = start,
+	                      .length = length,
+	                      .offset = offset,
+	                      .end = start + length,
+	                      .state = MODULE_PRESENT,
+	                      .writable = (prot & PROT_WRITE) != 0};
+	if ((prot & ~PROT_WRITE) != (PROT_READ | PROT_EXEC) || (flags & (MAP_TYPE | MAP_ANONYMOUS)) != MAP_PRIVATE ||
+	    (m.writable && !watch))
 		return false;
 	if (start >= BRK_PLACE || !tw_file_identify(fd, NULL, &m.file)) {
 		tw_modules.missed++;
 		return false;
 	}
-	u32 number = find_expected(&m);
-	if (number) {
+	const u32 number = find_expected(&m);
+	const bool comes = number && can_come(number, watch);
+	if (comes)
 		__atomic_store_n(&tw_modules.of[number].state, MODULE_PRESENT, __ATOMIC_RELEASE);
-	} else if (tw_modules.n + 1 < TW_MODULES) {
+	else if (tw_modules.n + 1 < TW_MODULES)
 		tw_modules.of[++tw_modules.n] = m;
-	} else {
+	else
 		tw_modules.missed++;
-	}
-	return number != 0;
+	return comes;
 }
 
 void tw_module_touched(u64 start, u64 end)

@@ -2,8 +2,9 @@
  * Modules: code of files as they are mapped, by the identity of the file. What code has been translated from is known by it, in this process and in others
  * that run the same files (snapshot.h).
  *
- * A module is one private mapping of a part of a regular file, readable and executable and not writable, at a place of its own. Fragments made from it carry
- * its number; 0 stands for all other code.
+ * A module is one private mapping of a part of a regular file, readable and executable, at a place of its own. Fragments made from it carry
+ * its number; 0 stands for all other code. It may be writable, as are the images that Lisp systems map of themselves: then what is taken from a snapshot is right as long as nothing has been
+ * written there, so stores into all of it are seen from when it is mapped (memory.h).
  *
  * What must hold:
  *  - Fragments of a module are found only while it has been mapped just so: this file, this part of it, this place. One taken from a snapshot is EXPECTED
@@ -31,7 +32,8 @@ struct tw_module {
 	u64 start, length, offset;
 	u64 end;   /* of what is still as it was mapped */
 	u32 state; /* enum module_state */
-	u32 reserved;
+	u16 writable;
+	u16 kept; /* writable, in a snapshot: fragments of it are */
 };
 
 /* Numbered from 1. Changed under tw_engine.lock. */
@@ -53,8 +55,14 @@ bool tw_file_equal(const struct tw_file *a, const struct tw_file *b);
 /* Are a and b the same part of the same file at the same place? */
 bool tw_module_equal(const struct tw_module *a, const struct tw_module *b);
 
-/* This part of the file has been mapped; tw_memory_protected knows. Under the lock. True: it is a module that was expected (tw_snapshot_came). */
-bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags);
+/* Has stores into [start, end) seen from now on. False: it cannot. */
+typedef bool tw_module_watch(u64 start, u64 end);
+
+/*
+ * This part of the file has been mapped; tw_memory_protected knows. Under the lock. True: it is a module that was expected (tw_snapshot_came). `watch`: for one that can be written; NULL: none is to
+ * be a module.
+ */
+bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags, tw_module_watch *watch);
 
 /* [start, end) is no longer what it was. Under the lock. */
 void tw_module_touched(u64 start, u64 end);

@@ -157,9 +157,11 @@ static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
 	return false;
 }
 
-/* Is this module of a snapshot mapped in full, as far as `now` tells? */
+/* Is this module of a snapshot mapped in full, as far as `now` tells, and has nobody been able to write there? */
 static bool is_mapped(const struct tw_module *m, const struct tw_modules *now)
 {
+	if (m->writable)
+		return false;
 	for (u32 k = 1; k <= now->n; k++) {
 		const struct tw_module *o = &now->of[k];
 		if (o->state == MODULE_PRESENT && o->end == o->start + o->length && tw_module_equal(o, m))

@@ -8,7 +8,8 @@
  *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
  *    kept, and is in the file to this day: no page of the mapping has become private to the process (by a debugger, say), and the bytes there
  *    have the hash of those it was made from. A block may not come near the module's end, where another's might follow. Everything else is made stale in
- *    the process that saves, before it does; it goes on correctly if it has to.
+ *    the process that saves, before it does; it goes on correctly if it has to. A module that can be written is looked at page by page, and kept only if much of it is code: who begins with it has
+ *    stores into all of it seen from when it is mapped, and what is on a page that is written is stale from then on, as always (memory.h).
  *  - It can be reached only while its module is mapped. Program and loader are, before anything runs; a snapshot is taken only if both are the ones it was made
  *    with, at their places. The modules behind them are EXPECTED until they are mapped: the dispatcher finds nothing of them (tw_module_usable), no exit of
  *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup

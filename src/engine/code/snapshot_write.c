@@ -26,32 +26,43 @@ static bool is_private(u64 page)
 	return (page & PAGE_SWAPPED) || ((page & PAGE_PRESENT) && !(page & PAGE_OF_FILE));
 }
 
-/* Are all pages of the module still the file's? */
-static bool is_as_in_file(const struct tw_module *m, int pagemap)
+/* The first page of the module from `at` on that is not the file's any more, as far as that is known; its end: none. */
+static u64 next_private(const struct tw_module *m, u64 at, i64 pagemap)
 {
 	u64 page[64];
-	for (u64 at = m->start; at < m->end;) {
+	while (at < m->end) {
 		u64 n = (m->end - at) / TW_PAGE < 64 ? (m->end - at) / TW_PAGE : 64;
-		if (tw_sys4(__NR_pread64, pagemap, page, n * 8, at / TW_PAGE * 8) != (i64)n * 8)
-			return false;
+		if (tw_failed(pagemap) || tw_sys4(__NR_pread64, pagemap, page, n * 8, at / TW_PAGE * 8) != (i64)n * 8)
+			return at;
 		for (u64 k = 0; k < n; k++)
 			if (is_private(page[k]))
-				return false;
+				return at + k * TW_PAGE;
 		at += n * TW_PAGE;
 	}
-	return true;
+	return m->end;
 }
 
-static void check_modules(void)
+static i64 open_pagemap(void)
 {
-	i64 fd = tw_sys(__NR_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-	for (u32 k = 1; k <= tw_modules.n; k++) {
-		struct tw_module *m = &tw_modules.of[k];
-		if (m->state == MODULE_PRESENT && (tw_failed(fd) || !is_as_in_file(m, (int)fd)))
-			m->state = MODULE_CHANGED;
-	}
+	return tw_sys(__NR_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+}
+
+static void close_pagemap(i64 fd)
+{
 	if (!tw_failed(fd))
 		tw_sys(__NR_close, fd, 0, 0);
+}
+
+/* Are all pages of each module still the file's? Those that can be written are looked at page by page, when a snapshot is made. */
+static void check_modules(void)
+{
+	const i64 fd = open_pagemap();
+	for (u32 k = 1; k <= tw_modules.n; k++) {
+		struct tw_module *m = &tw_modules.of[k];
+		if (m->state == MODULE_PRESENT && !m->writable && next_private(m, m->start, fd) < m->end)
+			m->state = MODULE_CHANGED;
+	}
+	close_pagemap(fd);
 }
 
 /* Goes on with *hash over this code. False: it cannot be read; its file may have been cut short. */
@@ -150,11 +161,88 @@ static void make_shadows(void)
 	}
 }
 
+/* ---- modules that can be written ---- */
+
+/* One bit for each page of a module, from its start. */
+#define MOST_PAGES 16384u
+struct pages {
+	u64 bits[MOST_PAGES / 64];
+	u32 n; /* that are set */
+};
+
+static void put(struct pages *p, u64 k)
+{
+	const u64 bit = 1ull << k % 64;
+	p->n += !(p->bits[k / 64] & bit);
+	p->bits[k / 64] |= bit;
+}
+
+/* Does f have to do with any of these pages? `add`: puts its own to them. */
+static bool touches(const struct fragment *f, const struct tw_module *m, struct pages *p, bool add)
+{
+	bool any = false;
+	for (u32 k = 0; k < f->rec.n_pieces; k++) {
+		const u64 first = (f->rec.piece[k].pc - m->start) / TW_PAGE;
+		const u64 last = (f->rec.piece[k].pc + f->rec.piece[k].bytes + LONGEST_INSN - m->start) / TW_PAGE;
+		for (u64 page = first; page <= last && page < MOST_PAGES; page++) {
+			any |= p->bits[page / 64] >> page % 64 & 1;
+			if (add)
+				put(p, page);
+		}
+	}
+	return any;
+}
+
+/* Makes stale what touches the pages, or NULL: all of the module. */
+static void drop_of(u32 number, struct pages *p)
+{
+	for (u32 i = 0; i < tr->n_host; i++) {
+		struct fragment *f = tw_fragment_made(i);
+		if (f->kind == FRAGMENT_CODE && !f->stale && f->module == number && (!p || touches(f, &tw_modules.of[number], p, false)))
+			tw_fragment_make_stale(f);
+	}
+}
+
+static u32 count_pages(u32 number, struct pages *p)
+{
+	for (u32 i = 0; i < tr->n_host; i++) {
+		const struct fragment *f = tw_fragment_made(i);
+		if (f->kind == FRAGMENT_CODE && !f->stale && f->module == number)
+			touches(f, &tw_modules.of[number], p, true);
+	}
+	return p->n;
+}
+
+/*
+ * Of a module that can be written that is kept which is on pages that nobody has written to since they were mapped. Who begins with it has stores into all of the module seen, which takes a fault for
+ * each page that is written: so nothing is kept of one that is mostly something else than code, as a heap is.
+ */
+static void look_at_writable(u32 number)
+{
+	enum { MUCH = 16 }; /* a part of its pages */
+	static struct pages found;
+	struct tw_module *m = &tw_modules.of[number];
+	const i64 fd = open_pagemap();
+	const bool fits = (m->end - m->start) / TW_PAGE <= MOST_PAGES;
+	found = (struct pages){0};
+	for (u64 at = m->start; fits && (at = next_private(m, at, fd)) < m->end; at += TW_PAGE)
+		put(&found, (at - m->start) / TW_PAGE);
+	close_pagemap(fd);
+	drop_of(number, fits ? &found : NULL);
+	found = (struct pages){0};
+	m->kept = fits && count_pages(number, &found) > (m->end - m->start) / TW_PAGE / MUCH;
+	if (!m->kept)
+		drop_of(number, NULL);
+}
+
 /* Leaves what is right in any process that runs the same files. */
 static void prepare(const struct snapshot_head *h)
 {
 	tw_cache_trim();
 	check_modules();
+	for (u32 k = 1; k <= tw_modules.n; k++)
+		if (tw_modules.of[k].writable && tw_modules.of[k].state == MODULE_PRESENT)
+			look_at_writable(k);
 	for (u32 i = 0; i < tr->n_host; i++)
 		if (tw_fragment_made(i)->kind == FRAGMENT_CODE && !tw_fragment_made(i)->stale && !is_kept(tw_fragment_made(i)))
 			tw_fragment_make_stale(tw_fragment_made(i));

@@ -1,5 +1,6 @@
 #include "engine/code/stale.h"
 #include "engine/code/fragments.h"
+#include "engine/code/module.h"
 #include "engine/code/stub.h"
 #include "engine/code/tables.h"
 #include "engine/code/translations.h"
@@ -27,12 +28,18 @@ void tw_fragment_make_stale(struct fragment *f)
 	}
 }
 
+/* Does f have code in [start, end)? What stands there before its module is mapped does not concern it. */
+static bool is_concerned(const struct fragment *f, u64 start, u64 end)
+{
+	return !f->stale && tw_module_usable(f->module) && tw_fragment_holds(f, start, end);
+}
+
 static void invalidate_page(u64 page, u64 start, u64 end)
 {
 	for (u32 *p = tw_fragment_pages(page); *p;) {
 		struct on_page *n = (struct on_page *)(u64)*p;
 		struct fragment *f = (struct fragment *)(u64)n->fragment;
-		if (!f->stale && tw_fragment_holds(f, start, end))
+		if (is_concerned(f, start, end))
 			tw_fragment_make_stale(f);
 		if (f->stale)
 			*p = n->next;
@@ -51,7 +58,7 @@ void tw_fragment_invalidate(u64 start, u64 end)
 	}
 	for (u32 i = 0; i < tr->n_host; i++) {
 		struct fragment *f = tw_fragment_made(i);
-		if (f->kind == FRAGMENT_CODE && !f->stale && tw_fragment_holds(f, start, end))
+		if (f->kind == FRAGMENT_CODE && is_concerned(f, start, end))
 			tw_fragment_make_stale(f);
 	}
 }

@@ -16,7 +16,7 @@
 /* With the fragments that run into it without a jump, or by one in the place of their entry. */
 void tw_fragment_make_stale(struct fragment *f);
 
-/* Makes every fragment with code in [start, end) stale. */
+/* Makes every fragment with code in [start, end) stale, but for those of modules that are not mapped yet. */
 void tw_fragment_invalidate(u64 start, u64 end);
 
 #endif

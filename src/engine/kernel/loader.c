@@ -94,7 +94,7 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	}
 	tw_memory_protected(page, mem_end - page, prot);
 	if (!r && p->p_filesz)
-		tw_module_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew, prot, MAP_PRIVATE);
+		tw_module_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew, prot, MAP_PRIVATE, NULL);
 	if (!r && p->p_filesz && (prot & PROT_EXEC))
 		tw_inserted_mapped((int)f->fd, page, file_pages - page, p->p_offset - skew);
 	note(path, page, zero - page, p->p_offset - skew, prot, 0);

@@ -76,7 +76,8 @@ static void note_map(u64 at, const u64 *a)
 	tw_inserted_gone(at, at + tw_page_up(a[1]));
 	if ((a[2] & PROT_EXEC) && !(a[3] & MAP_ANONYMOUS))
 		tw_inserted_mapped((int)a[4], at, tw_page_up(a[1]), a[5]);
-	if (tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], effective(a[2]), (int)a[3]))
+	tw_module_watch *watch = tw_engine.n_threads == 1 ? tw_memory_watch_all : NULL; /* another thread may have written there already */
+	if (tw_module_mapped((int)a[4], at, tw_page_up(a[1]), a[5], effective(a[2]), (int)a[3], watch))
 		tw_snapshot_came();
 }
 
@@ -260,9 +261,25 @@ i64 tw_sys_munlockall(struct thread *t, const u64 *a)
 	return tw_pass(t, a);
 }
 
+/* Can what is in memory be something else behind it: what is in the file, or zeros? */
+static bool drops(u64 advice)
+{
+	enum { DONTNEED_LOCKED = 24 };
+	return advice == MADV_DONTNEED || advice == DONTNEED_LOCKED || advice == MADV_FREE || advice == MADV_REMOVE;
+}
+
 i64 tw_sys_madvise(struct thread *t, const u64 *a)
 {
-	return tw_memory_is_engine(a[0], a[1]) ? ENGINE_EINVAL : tw_pass(t, a);
+	if (tw_memory_is_engine(a[0], a[1]))
+		return ENGINE_EINVAL;
+	const i64 r = tw_pass(t, a);
+	if (!a[1] || !drops(a[2]))
+		return r;
+	tw_lock(&tw_engine.lock);
+	if (tw_memory_any_code(a[0], a[0] + tw_page_up(a[1]))) /* where there is a hole something has been done, too */
+		tw_memory_written(a[0], a[0] + tw_page_up(a[1]) - 1);
+	tw_unlock(&tw_engine.lock);
+	return r;
 }
 
 i64 tw_sys_personality(struct thread *t, const u64 *a)
