@@ -375,6 +375,7 @@ static struct tw_job *next_job(struct tw_lane *l)
 	l->working = 1;
 	if (!job) {
 		l->busy++;
+		l->begun = 0;
 		return NULL;
 	}
 	l->first = job->next;

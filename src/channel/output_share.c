@@ -30,7 +30,7 @@ static struct rest last_chunk(struct tw_lane *l)
 			r = (struct rest){.of = l, .first = job};
 		r.n++;
 	}
-	r.is_whole = *r.first && (r.first != &l->first || l->begun != (*r.first)->id);
+	r.is_whole = *r.first && l->begun && l->begun != (*r.first)->id;
 	return r;
 }
 
@@ -40,7 +40,7 @@ static int is_last(const struct tw_output *o, const struct tw_job *job)
 	return o->order[job->chunk.thread].begun == job->chunk.sequence + 1;
 }
 
-/* What another lane is to have of it; n is 0: nothing. */
+/* What another lane is to have of it; n is 0: nothing. One that has not begun with what it has keeps some. */
 static struct rest to_give(const struct tw_output *o, struct tw_lane *l)
 {
 	struct rest r = last_chunk(l);

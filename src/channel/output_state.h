@@ -35,7 +35,7 @@ struct tw_lane {
 	pthread_cond_t fed_more; /* something to do */
 	struct tw_job *first, **last;
 	unsigned busy;    /* jobs in the queue, and 1 while the thread is at work */
-	uint32_t begun;   /* the chunk of the job that was taken out of it last */
+	uint32_t begun;   /* the chunk of the job that was taken out of it last; 0: of what it goes on with none was */
 	uint32_t feeding; /* the chunk that gets what comes; 0: none */
 	uint32_t serial;  /* the traced thread it is of */
 	unsigned fed;     /* buffers it has got */
