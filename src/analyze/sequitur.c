@@ -1,4 +1,5 @@
 #include "analyze/sequitur.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -99,6 +100,12 @@ static inline uint32_t hash_of(uint32_t first, uint32_t second)
 {
 	uint64_t h = ((uint64_t)first << 32 | second) * 0x9e3779b97f4a7c15u;
 	return (uint32_t)(h >> 32);
+}
+
+/* Where the search for a digram begins: who will look for it soon has that fetched. */
+static inline struct slot *first_slot(const struct tw_sequitur *s, uint32_t first, uint32_t second)
+{
+	return &s->slots[hash_of(first, second) & s->mask];
 }
 
 /* Digrams with a guard or a cut are not indexed. */
@@ -202,7 +209,9 @@ static int check(struct tw_sequitur *s, uint32_t at);
 /* The digram at `at` becomes a use of the rule. */
 static void substitute(struct tw_sequitur *s, uint32_t at, uint32_t rule)
 {
-	uint32_t left = s->places[at].prev;
+	uint32_t left = s->places[at].prev, right = s->places[s->places[at].next].next;
+	__builtin_prefetch(first_slot(s, s->places[left].symbol, TW_GRAMMAR_RULE + rule), 1);
+	__builtin_prefetch(first_slot(s, TW_GRAMMAR_RULE + rule, s->places[right].symbol), 1);
 	take_out(s, s->places[at].next);
 	take_out(s, at);
 	insert_behind(s, left, new_place(s, TW_GRAMMAR_RULE + rule));
@@ -283,6 +292,7 @@ static int check(struct tw_sequitur *s, uint32_t at)
 void tw_sequitur_push(struct tw_sequitur *s, uint32_t terminal)
 {
 	uint32_t last = s->places[s->rules[0].guard].prev;
+	__builtin_prefetch(first_slot(s, s->places[last].symbol, terminal), 1);
 	insert_behind(s, last, new_place(s, terminal));
 	check(s, last);
 }
@@ -299,9 +309,9 @@ struct tw_sequitur *tw_sequitur_new(uint32_t most)
 		n *= 2;
 	s->mask = n - 1;
 	s->most = most;
-	s->places = malloc((most + MARGIN + 1) * sizeof *s->places);
-	s->rules = malloc((most / 2 + MARGIN) * sizeof *s->rules);
-	s->slots = malloc(n * sizeof *s->slots);
+	s->places = tw_array_table(most + MARGIN + 1, sizeof *s->places);
+	s->rules = tw_array_table(most / 2 + MARGIN, sizeof *s->rules);
+	s->slots = tw_array_table(n, sizeof *s->slots);
 	if (!s->places || !s->rules || !s->slots) {
 		tw_sequitur_free(s);
 		return NULL;
