@@ -472,9 +472,13 @@ static int batch(void *state, const struct tw_batch *b)
 			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
 			__builtin_prefetch(segment_of(s, b->stretches[i + AHEAD]), 1);
 		}
-		error = stretch->n_blocks && !stretch->blocks->first_ref ? take_events(s, &w) : 0;
+		int eventful = has_events(&w, stretch);
+		if (eventful && !stretch->blocks->first_ref) {
+			error = take_events(s, &w);
+			eventful = has_events(&w, stretch);
+		}
 		if (!error)
-			error = stretch->number && !has_events(&w, stretch) ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);
+			error = stretch->number && !eventful ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);
 		w.addr += stretch->n_refs;
 		size_t more = 0;
 		if (!error && i + 1 < b->n_stretches && b->stretches[i + 1] == stretch && stretch->number)
