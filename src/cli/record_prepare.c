@@ -16,6 +16,20 @@
 #include <time.h>
 #include <unistd.h>
 
+const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH])
+{
+	if (r->keep)
+		return strcmp(r->keep, "none") ? r->keep : NULL;
+	return tw_keep_default(path) ? path : NULL;
+}
+
+uint64_t tw_record_bytes_to_keep(const struct record *r)
+{
+	char path[TW_KEEP_PATH];
+	const char *place = r->share_asked ? NULL : tw_record_place_to_keep(r, path);
+	return place ? tw_keep_usual_bytes(place) : (uint64_t)r->share << 20;
+}
+
 int tw_record_own_error(const struct record *r, int error)
 {
 	tw_recording_error("record", r->dir[0] ? r->dir : r->command_argv[0], error);
@@ -233,6 +247,7 @@ int tw_record_prepare_recording(struct record *r)
 	if (!r->has_dir && r->format != TW_FORMAT_NONE && !r->with.n && is_kept)
 		default_directory(r);
 	r->temporary = !r->has_dir && (!is_kept || tw_with_needs_recording(&r->with));
+	r->with.names = (struct tw_name_store){tw_record_place_to_keep(r, r->with.place), tw_record_bytes_to_keep(r)};
 	int error = r->with.n ? tw_with_start(&r->with, &info) : 0;
 	if (!error && r->temporary)
 		error = tw_with_make_directory(r->dir, sizeof r->dir);

@@ -4,6 +4,11 @@
 
 #include "cli/record_state.h"
 
+/* Where translations are kept for the next recording; NULL: nowhere. */
+const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH]);
+
+uint64_t tw_record_bytes_to_keep(const struct record *r);
+
 int tw_record_own_error(const struct record *r, int error);
 
 int tw_record_check_chunk(void *context, const struct tw_chunk *chunk);

@@ -13,20 +13,6 @@
 #include <unistd.h>
 #include <trackway/called.h>
 
-const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH])
-{
-	if (r->keep)
-		return strcmp(r->keep, "none") ? r->keep : NULL;
-	return tw_keep_default(path) ? path : NULL;
-}
-
-uint64_t tw_record_bytes_to_keep(const struct record *r)
-{
-	char path[TW_KEEP_PATH];
-	const char *place = r->share_asked ? NULL : tw_record_place_to_keep(r, path);
-	return place ? tw_keep_usual_bytes(place) : (uint64_t)r->share << 20;
-}
-
 /* What the learn file has is not told again. */
 static int fill_told(void *context, struct tw_control *c)
 {

@@ -4,11 +4,6 @@
 
 #include "cli/record_state.h"
 
-/* Where translations are kept for the next recording; NULL: nowhere. */
-const char *tw_record_place_to_keep(const struct record *r, char path[TW_KEEP_PATH]);
-
-uint64_t tw_record_bytes_to_keep(const struct record *r);
-
 /* The program was let go before it had ended. */
 int tw_record_has_left(const struct record *r);
 

@@ -105,6 +105,7 @@ int tw_with_start(struct tw_with *w, const struct tw_recording_info *info)
 		return TW_OK;
 	for (size_t i = 0; i < w->n_live; i++) {
 		struct tw_live_request *r = &w->requests[i];
+		r->request.store = w->names.path ? &w->names : NULL;
 		FILE *own = r->request.output ? stderr : standard();
 		r->f = own ? tw_request_open_output("record", &r->request, NULL, own) : NULL;
 		if (!r->f)

@@ -6,12 +6,16 @@
 #ifndef TW_WITH_H
 #define TW_WITH_H
 
+#include "channel/keep.h"
 #include "live/live.h"
+#include "names/file_store.h"
 
 /* All zeros: there are none. */
 struct tw_with {
 	struct tw_live_request *requests; /* first those that look at what comes */
 	size_t n, n_live, room;
+	struct tw_name_store names; /* where names of files are kept; path NULL: nowhere */
+	char place[TW_KEEP_PATH];   /* that path */
 	struct tw_feed *feed;
 	pid_t pid; /* of the process of analyzers */
 };

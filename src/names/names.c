@@ -42,7 +42,7 @@ struct place {
 /* ---- tables ---- */
 
 /* Gathers the names of what ran from the files. */
-static int gather(struct tw_names *n, const struct tw_ran_block *more, size_t n_more)
+static int gather(struct tw_names *n, const struct tw_ran_block *more, size_t n_more, const struct tw_name_store *store)
 {
 	struct tw_ran ran = {0};
 	struct tw_symbols *s = tw_symbols_new(n->recording);
@@ -50,7 +50,7 @@ static int gather(struct tw_names *n, const struct tw_ran_block *more, size_t n_
 	n->tables = ok ? calloc(ran.n_files + ran.n_made + 1, sizeof *n->tables) : NULL;
 	ok &= n->tables != NULL;
 	for (size_t i = 0; ok && i < ran.n_files; i++)
-		ok = tw_gather_file(s, i, &ran.files[i], NULL, &n->tables[n->n_tables++]);
+		ok = tw_gather_file(s, i, &ran.files[i], store, &n->tables[n->n_tables++]);
 	for (size_t i = 0; ok && i < ran.n_made; i++)
 		ok = tw_gather_made(s, &ran.made[i], &n->tables[n->n_tables++]);
 	tw_ran_free(&ran);
@@ -165,15 +165,20 @@ static struct tw_names *finish(struct tw_names *n, int ok, int mangled)
 
 struct tw_names *tw_names_open(const struct tw_recording *r, const struct tw_names_options *options)
 {
+	return tw_names_open_storing(r, options, NULL);
+}
+
+struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options, const struct tw_name_store *store)
+{
 	const int from_files = (options && options->from_files) || !tw_recording_n_names(r);
 	struct tw_names *n = begin(r);
-	return finish(n, n && (from_files ? gather(n, NULL, 0) : read_kept(n)), options && options->mangled);
+	return finish(n, n && (from_files ? gather(n, NULL, 0, store) : read_kept(n)), options && options->mangled);
 }
 
 struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n_more)
 {
 	struct tw_names *n = begin(r);
-	return finish(n, n && gather(n, more, n_more), 0);
+	return finish(n, n && gather(n, more, n_more, NULL), 0);
 }
 
 void tw_names_close(struct tw_names *n)

@@ -2,6 +2,7 @@
 #ifndef TW_NAMES_INTERNAL_H
 #define TW_NAMES_INTERNAL_H
 
+#include "names/file_store.h"
 #include "names/places.h"
 #include "names/ran.h"
 
@@ -9,6 +10,9 @@
 
 /* As tw_names_open, of code of which no descriptor tells, too: what stands in `more` ran. All names are those of the files as they are. */
 struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n);
+
+/* As tw_names_open, of a recording without names: what `store` has of a file is taken from there, and it gets what is found; NULL: there is none. */
+struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options, const struct tw_name_store *store);
 
 /*
  * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of

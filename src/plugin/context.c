@@ -1,4 +1,5 @@
 #include "plugin/context.h"
+#include "names/names.h"
 #include "plugin/option.h"
 
 #include <pthread.h>
@@ -78,7 +79,7 @@ struct tw_names *tw_context_names(const struct tw_context *c)
 {
 	pthread_mutex_lock(&own(c)->lock);
 	if (!c->names)
-		own(c)->names = tw_names_open(c->recording, &c->request->naming);
+		own(c)->names = tw_names_open_storing(c->recording, &c->request->naming, c->request->store);
 	pthread_mutex_unlock(&own(c)->lock);
 	return c->names;
 }

@@ -7,6 +7,7 @@
 #define TW_PLUGIN_REQUEST_H
 
 #include "channel/where.h"
+#include "names/file_store.h"
 #include "plugin/answer.h"
 
 #include <trackway/analyzer.h>
@@ -38,6 +39,7 @@ struct tw_request {
 	const char *table;
 	int64_t top; /* as in struct tw_answer_options */
 	struct tw_names_options naming;
+	const struct tw_name_store *store; /* of names of files; NULL: none */
 };
 
 extern const struct tw_option tw_common_options[];
