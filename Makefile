@@ -189,7 +189,7 @@ bench:
 	@bench/run $(BUILD)
 	@bench/blocks $(BUILD)
 
-# The papers' tables and figures, measured again, under docs/evaluation; QUICK=1: in 15 minutes.
+# The papers' tables and figures, measured again, under docs/evaluation; QUICK=1: in some 20 minutes.
 evaluation:
 	@tools/setup bench
 	@$(MAKE) --no-print-directory all

@@ -2,6 +2,7 @@
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
 #include "base/array.h"
+#include "replay/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +148,8 @@ static int count_whole(struct state *s, const struct tw_stretch *stretch)
 /* `*newest` is the stretch with the block that began last: references before the stretch's first block are that one's. */
 static int take_stretch(struct state *s, const struct tw_stretch *stretch, const struct tw_stretch **newest)
 {
-	const uint32_t lead = leading(stretch);
+	const int whole = stretch->number && stretch->reserved != TW_SLOT_ASK; /* it says itself that it begins with a block */
+	const uint32_t lead = whole ? 0 : leading(stretch);
 	if (lead) {
 		struct tw_hot_counts *c = last_counts(s, *newest);
 		if (!c)
@@ -172,15 +174,27 @@ static int settle(struct state *s)
 	return error;
 }
 
+/* Where a stretch that stays is counted; NULL: there is no room for it yet. */
+static inline const struct counted *counted_of(const struct state *s, const struct tw_stretch *stretch)
+{
+	return stretch->number < s->counted_room ? &s->counted[stretch->number] : NULL;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
+	enum { AHEAD = 16 };
 	struct state *s = state;
 	const struct tw_stretch *newest = NULL; /* a batch with references begins with a block */
 	int error = 0;
 	if (s->thread != b->thread)
 		find_image(s, b->thread);
-	for (size_t i = 0; i < b->n_stretches && !error; i++)
+	for (size_t i = 0; i < b->n_stretches && !error; i++) {
+		if (i + 2 * AHEAD < b->n_stretches) {
+			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
+			__builtin_prefetch(counted_of(s, b->stretches[i + AHEAD]), 1);
+		}
 		error = take_stretch(s, b->stretches[i], &newest);
+	}
 	return error;
 }
 
