@@ -45,11 +45,13 @@ struct tw_cc_insn {
 	uint8_t labelled;            /* a label stands before it */
 	uint8_t falls;               /* the next in the array is what runs after it, if it does not transfer control */
 	uint8_t keeps_all;           /* a call that changes no registers, and may read all of them */
-	int32_t branch;              /* instruction that it leads to; -1: it leads out of the file, or is none */
-	uint32_t function;           /* in code.function */
-	uint32_t symbol;             /* that its relocation is for, or 0 */
-	uint8_t joint;               /* in a second version: the way to a loop from the first */
-	uint32_t head;               /* in a second version: of this loop (twice.h), or 0 */
+	uint8_t
+	    computes; /* a call of a function of the compiler's own, never instrumented, that computes from its arguments and calls nobody back */
+	int32_t branch;    /* instruction that it leads to; -1: it leads out of the file, or is none */
+	uint32_t function; /* in code.function */
+	uint32_t symbol;   /* that its relocation is for, or 0 */
+	uint8_t joint;     /* in a second version: the way to a loop from the first */
+	uint32_t head;     /* in a second version: of this loop (twice.h), or 0 */
 };
 
 struct tw_cc_function {

@@ -23,6 +23,17 @@ static int is_call(const struct tw_cc_block_info *b)
 	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
 }
 
+/*
+ * Of what is known before call b, what is still known behind it, though nothing is of the function it leads to: where that runs no instrumented code, which the recording would tell of, the
+ * registers that the ABI has functions keep. Not rsp: the recording has the call, and no return.
+ */
+static uint16_t kept_behind(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
+{
+	enum { KEPT = 1 << TW_RBX | 1 << TW_RBP | 1 << TW_R12 | 1 << TW_R13 | 1 << TW_R14 | 1 << TW_R15 };
+	const struct tw_cc_insn *last = tw_cc_last(f, b);
+	return last->computes && last->branch < 0 && !f->by_hand ? (uint16_t)KEPT : 0;
+}
+
 struct meeting {
 	struct tw_cc_known *known;
 	const struct tw_cc_flow *flow;
@@ -50,7 +61,7 @@ static uint16_t meet_call(struct meeting *m, const uint16_t *returns, uint32_t n
 	const struct tw_cc_block_info *b = &m->flow->block[n];
 	const struct tw_cc_callee *to = tw_cc_callee_of(m->flow, b);
 	if (!to)
-		return 0;
+		return m->out & kept_behind(m->flow, b);
 	meet(m, (uint32_t)to->entry);
 	return to->returns ? returns[b->callee] | (m->out & (uint16_t)~to->changes) : 0;
 }
@@ -188,6 +199,8 @@ static uint16_t try_block(const struct trial *t, uint32_t k)
 	if (!is_call(b))
 		return out;
 	const struct tw_cc_callee *to = tw_cc_callee_of(t->f, b);
+	if (!to)
+		return t->known[n].out | (out & kept_behind(t->f, b));
 	return to && to->returns ? t->known[n].out | (out & (uint16_t)~to->changes) : t->known[n].out;
 }
 

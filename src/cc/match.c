@@ -300,6 +300,16 @@ static int keeps_registers(const char *name)
 	       is_named(name, "__llvm_retpoline") || is_named(name, "__asan_check") || is_named(name, "__hwasan");
 }
 
+/* Of complex numbers, where something is not a number: of libgcc and compiler-rt, called behind a branch that is next to never taken, within loops. */
+static int computes_only(const char *name)
+{
+	static const char *const names[] = {"__mulsc3", "__muldc3", "__mulxc3", "__divsc3", "__divdc3", "__divxc3"};
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+		if (!strcmp(name, names[k]))
+			return 1;
+	return 0;
+}
+
 /* Where the code of the function ends. clang leads there, at -O0, what never goes on. */
 static uint64_t end_of_function(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
@@ -317,6 +327,8 @@ static void lead(struct tw_cc_code *c, struct tw_cc_insn *i)
 	i->symbol = r ? r->symbol : 0;
 	if (r && (i->d.kind == INSN_CALL || i->d.kind == INSN_JUMP || i->d.kind == INSN_ICALL))
 		i->keeps_all = (uint8_t)keeps_registers(c->object.symbol[r->symbol].name);
+	if (r && i->d.kind == INSN_CALL)
+		i->computes = (uint8_t)computes_only(c->object.symbol[r->symbol].name);
 	if (r && i->d.kind == INSN_ICALL && r->type == R_X86_64_TLSDESC_CALL)
 		i->keeps_all = 1;
 	if (!is_direct)

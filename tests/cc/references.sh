@@ -118,3 +118,38 @@ compare_runs "--refs none"
 recorded ./p
 "$TW" report recording.tw >report.out
 grep -q fib report.out && ! grep -q choose report.out || fail "--only fib records something else"
+# A loop that multiplies complex numbers: a function of the compiler's comes back to what was known before, whether or not it is called (each third product is none).
+cat >complex.c <<'X'
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+enum { N = 300 };
+static double complex a[N], b[N], c[N];
+__attribute__((noinline)) static void multiply(const double complex *x, const double complex *y, double complex *z, int n)
+{
+	for (int i = 0; i < n; i++) {
+		double complex w = x[i] - y[i];
+		z[i] = w * y[n - 1 - i];
+		z[i] += x[i] / (y[i] + 3);
+	}
+}
+int main(void)
+{
+	double sum = 0;
+	for (int i = 0; i < N; i++) {
+		a[i] = i % 3 ? i - 2 * I : INFINITY;
+		b[i] = i + I * (i % 7);
+	}
+	for (int k = 0; k < 5; k++)
+		multiply(a, b, c, N - k);
+	for (int i = 0; i < N; i++)
+		sum += isfinite(creal(c[i])) ? creal(c[i]) + cimag(c[i]) : 1;
+	printf("%.6f\n", sum);
+	return 0;
+}
+X
+for flags in "-O2 -no-pie" "-O3 -no-pie" "-O0 -no-pie"; do
+	instrumented complex gcc $flags complex.c -lm
+	runs_as_plain complex
+	same_as_engine complex
+done
