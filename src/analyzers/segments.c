@@ -45,13 +45,13 @@ static struct tw_segment *add(struct tw_segments *s, const struct tw_stretch *st
 {
 	struct tw_segment *items = tw_array_room(s->items, s->n, &s->room, sizeof *items);
 	s->items = items ? items : s->items;
-	struct tw_segment_recent *recent = tw_array_zeros(s->recent, s->n, &s->recent_room, sizeof *recent);
+	struct tw_segment_recent *recent = tw_array_zeros(s->recent, 2 * s->n + 1, &s->recent_room, sizeof *recent);
 	s->recent = recent ? recent : s->recent;
 	if (!items || !recent || s->n >= TW_SEGMENT_SLOW - 1)
 		return NULL;
 	struct tw_segment *g = &items[s->n++];
 	*g = (struct tw_segment){
-	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref, .node = TW_CONTEXT_NONE};
+	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref, .node = TW_CONTEXT_NONE, .node_before = TW_CONTEXT_NONE};
 	uint32_t last_begins = first_ref;
 	if (end > begin) {
 		const struct tw_block_run *last = &stretch->blocks[end - 1];
@@ -186,10 +186,15 @@ static int count_now(struct tw_segments *s, const struct tw_segment_count *c)
 int tw_segments_count_elsewhere(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
 {
 	struct tw_segment *g = &s->items[segment];
-	const struct tw_segment_count now = {.node = g->node, .segment = segment + 1, .runs = g->runs};
+	const struct tw_segment_count now = {.node = g->node_before, .segment = segment + 1, .runs = g->runs_before};
+	const int is_before = g->node_before == node;
+	g->node_before = g->node;
+	g->runs_before = g->runs;
 	g->node = node;
 	g->runs = runs;
-	if (!now.runs)
+	if (is_before)
+		g->runs += now.runs;
+	if (is_before || !now.runs)
 		return 0;
 	const uint32_t i = s->waiting++ % WAITING;
 	const struct tw_segment_count old = s->wait[i];
@@ -209,8 +214,10 @@ static int count_waiting(struct tw_segments *s)
 	for (size_t i = 0; i < s->n && !error; i++) {
 		struct tw_segment *g = &s->items[i];
 		error = g->runs ? count_now(s, &(struct tw_segment_count){g->node, (uint32_t)i + 1, g->runs}) : 0;
-		g->node = TW_CONTEXT_NONE;
-		g->runs = 0;
+		if (!error && g->runs_before)
+			error = count_now(s, &(struct tw_segment_count){g->node_before, (uint32_t)i + 1, g->runs_before});
+		g->node = g->node_before = TW_CONTEXT_NONE;
+		g->runs = g->runs_before = 0;
 	}
 	return error;
 }
@@ -242,10 +249,9 @@ static int grow_calls(struct tw_segments *s)
 	return 0;
 }
 
-/* What a segment called last goes among the calls, where there is a place for it. */
-static void settle_recent(struct tw_segments *s, uint32_t site)
+/* What a segment called last, or before, goes among the calls, where there is a place for it. */
+static void settle_recent(struct tw_segments *s, uint32_t site, struct tw_segment_recent *r)
 {
-	struct tw_segment_recent *r = &s->recent[site];
 	if (r->entry)
 		call_place(s->calls, s->calls_room, r->parent, site, r->entry - 1)->calls += r->calls;
 	r->entry = 0;
@@ -253,7 +259,17 @@ static void settle_recent(struct tw_segments *s, uint32_t site)
 
 uint32_t tw_segments_call_another(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
 {
-	settle_recent(s, site);
+	struct tw_segment_recent *last = &s->recent[2 * (size_t)site], *before = last + 1;
+	const struct tw_segment_recent was = *last;
+	if (before->parent == parent && before->entry == entry + 1 && before->calls < UINT32_MAX) {
+		*last = *before;
+		*before = was;
+		last->calls++;
+		return last->node;
+	}
+	settle_recent(s, site, before);
+	*before = was;
+	*last = (struct tw_segment_recent){0};
 	if (s->n_calls >= s->calls_room / 2 && grow_calls(s))
 		return TW_CONTEXT_NONE;
 	struct tw_segment_call *at = call_place(s->calls, s->calls_room, parent, site, entry);
@@ -264,7 +280,7 @@ uint32_t tw_segments_call_another(struct tw_segments *s, struct tw_contexts *c, 
 		*at = (struct tw_segment_call){.parent = parent, .site = site + 1, .entry = entry, .node = node};
 		s->n_calls++;
 	}
-	s->recent[site] = (struct tw_segment_recent){.parent = parent, .entry = entry + 1, .node = at->node, .calls = 1};
+	*last = (struct tw_segment_recent){.parent = parent, .entry = entry + 1, .node = at->node, .calls = 1};
 	return at->node;
 }
 
@@ -345,7 +361,8 @@ int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c)
 	int error = count_waiting(s);
 	error = error ? error : settle_counts(s, c);
 	for (size_t i = 0; i < s->n; i++)
-		settle_recent(s, (uint32_t)i);
+		for (size_t k = 0; k < 2; k++)
+			settle_recent(s, (uint32_t)i, &s->recent[2 * i + k]);
 	for (uint32_t i = 0; i < s->calls_room && !error; i++)
 		if (s->calls[i].calls)
 			c->nodes[s->calls[i].node].calls += s->calls[i].calls;

@@ -22,9 +22,11 @@ struct tw_segment {
 	uint32_t node;     /* in which it ran last; TW_CONTEXT_NONE: none */
 	uint64_t back;     /* address behind it */
 	uint64_t runs;     /* in that node, which are not among the counts yet */
+	uint64_t runs_before; /* the same of the node in which it ran before that one */
+	uint32_t node_before;
 };
 
-/* The call that a segment made last. */
+/* The call that a segment made last; two of each, the one before that too. */
 struct tw_segment_recent {
 	uint32_t parent, entry, node; /* entry: + 1; 0: none */
 	uint32_t calls;               /* which are not among the calls yet */
@@ -46,7 +48,7 @@ struct tw_segment_call {
 /* All zeros is empty. */
 struct tw_segments {
 	struct tw_segment *items;
-	struct tw_segment_recent *recent; /* of each item */
+	struct tw_segment_recent *recent; /* two of each item */
 	uint32_t *of_stretch; /* by its number: its first segment + 1 */
 	uint32_t *numbers;
 	struct tw_segment_count *counts; /* open hashes */
@@ -82,7 +84,7 @@ static inline int tw_segments_count(struct tw_segments *s, uint32_t node, uint32
 /* One more call, and the node that it leads to; TW_CONTEXT_NONE: no memory. */
 static inline uint32_t tw_segments_call(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
 {
-	struct tw_segment_recent *r = &s->recent[site];
+	struct tw_segment_recent *r = &s->recent[2 * (size_t)site];
 	if (r->parent != parent || r->entry != entry + 1 || r->calls == UINT32_MAX)
 		return tw_segments_call_another(s, c, parent, site, entry);
 	r->calls++;
