@@ -31,6 +31,7 @@
 #include <elf.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
+#include <linux/personality.h>
 #include <linux/prctl.h>
 #include <linux/resource.h>
 
@@ -304,10 +305,14 @@ static void set_auxv(const struct start *s, const struct loaded *l, const char *
 	auxv_set(s, AT_EXECFN, (u64)program);
 }
 
-/* brk: behind a fixed program, as natively; for a position-independent one, where the kernel would have put it: far from everything. */
+/*
+ * brk: behind a fixed program, as natively, and right behind it where addresses are not to be random: programs that were saved with their heap, as GNU Common Lisp's, go on there with it. For a
+ * position-independent one, where the kernel would have put it: far from everything.
+ */
 static u64 brk_place(const struct loaded *l)
 {
-	return l->pie ? BRK_PLACE : l->end + 16 * TW_PAGE;
+	const bool random = !(tw_sys(__NR_personality, 0xffffffff, 0, 0) & ADDR_NO_RANDOMIZE);
+	return l->pie ? BRK_PLACE : l->end + (random ? 16 * TW_PAGE : 0);
 }
 
 static bool is_real_time(i64 policy)
@@ -327,8 +332,9 @@ static void load(struct start *s, const char *program, struct loaded *l)
 		make_stack_executable(s);
 	tw_format(name, sizeof name, "%s", program);
 	set_auxv(s, l, name);
-	tw_memory_brk_init(brk_place(l));
-	tw_identity_tell(s, l, brk_place(l));
+	const u64 brk = brk_place(l);
+	tw_memory_brk_init(brk);
+	tw_identity_tell(s, l, brk);
 	tw_translator.program_entry = l->program_entry;
 	tw_snapshot_take(s->argv);
 }
