@@ -525,8 +525,11 @@ static void print_predicted(struct tw_answer *a, const struct state *s, struct t
 
 static void print_conditional(struct tw_answer *a, const struct state *s, struct tw_names *names)
 {
-	static const struct tw_column columns[] = {
-	    {"executions", TW_COLUMN_COUNT}, {"taken", TW_COLUMN_COUNT}, {"address", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT}, {NULL, 0}};
+	static const struct tw_column columns[] = {{"executions", TW_COLUMN_COUNT},
+	                                           {"taken", TW_COLUMN_COUNT},
+	                                           {"address", TW_COLUMN_ADDRESS},
+	                                           {"place", TW_COLUMN_TEXT},
+	                                           {NULL, 0}};
 	char place[400];
 	tw_answer_table(a, "branches", "Conditional branches", columns);
 	for (size_t i = 0; i < s->n && !s->branches[i].target; i++) {

@@ -337,8 +337,7 @@ static void take_keyframe(struct state *s, const struct tw_keyframe *k)
 /* A process that begins was forked, unless it says that it begins a program. */
 static int take_start(struct state *s, const struct tw_thread_start *t)
 {
-	const struct tw_context_root root = {
-	    .pid = t->pid, .before = TW_CONTEXT_NONE, .tsc = t->tsc, .parent_pid = t->parent_pid};
+	const struct tw_context_root root = {.pid = t->pid, .before = TW_CONTEXT_NONE, .tsc = t->tsc, .parent_pid = t->parent_pid};
 	return t->pid == t->tid && t->parent_pid != t->pid ? tw_cct_stack_inherit(&s->stack, &root) : 0;
 }
 

@@ -40,7 +40,7 @@ struct tw_context_root {
 	uint32_t before; /* without references: what this root was before a return led to `back`; TW_CONTEXT_NONE: nothing has returned */
 	uint64_t tsc;    /* when the process began */
 	uint64_t back;
-	uint64_t slot; /* with references: calls whose return addresses stand here or below have returned; 0: none */
+	uint64_t slot;              /* with references: calls whose return addresses stand here or below have returned; 0: none */
 	uint32_t parent_pid, depth; /* depth: how many are before it, at most TW_CONTEXT_DEEPEST */
 };
 

@@ -122,7 +122,8 @@ static int add(struct tw_forks *f, struct fork new, const struct tw_contexts *tr
 	int error = s ? 0 : TW_ERR_MEMORY;
 	for (size_t i = 0; i < n && !error; i++) {
 		const uint32_t node = tw_contexts_copy_node(&f->tree, tree, frames[i].node);
-		s->frames[s->n++] = (struct tw_context_frame){.node = node, .site = TW_CONTEXT_NONE, .slot = frames[i].slot, .back = frames[i].back};
+		s->frames[s->n++] =
+		    (struct tw_context_frame){.node = node, .site = TW_CONTEXT_NONE, .slot = frames[i].slot, .back = frames[i].back};
 		error = node == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 	}
 	if (error) {
@@ -155,7 +156,8 @@ static const struct stack *find(const struct tw_forks *f, const struct tw_contex
 	const struct fork *best = NULL;
 	for (uint64_t i = f->head[r->pid % HEADS]; i; i = f->forks[i - 1].next) {
 		const struct fork *one = &f->forks[i - 1];
-		if (one->child == r->pid && one->parent == r->parent_pid && (!best || between(one->tsc, r->tsc) < between(best->tsc, r->tsc)))
+		if (one->child == r->pid && one->parent == r->parent_pid &&
+		    (!best || between(one->tsc, r->tsc) < between(best->tsc, r->tsc)))
 			best = one;
 	}
 	return best ? f->stacks[best->stack] : NULL;

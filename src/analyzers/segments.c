@@ -50,8 +50,12 @@ static struct tw_segment *add(struct tw_segments *s, const struct tw_stretch *st
 	if (!items || !recent || s->n >= TW_SEGMENT_SLOW - 1)
 		return NULL;
 	struct tw_segment *g = &items[s->n++];
-	*g = (struct tw_segment){
-	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref, .node = TW_CONTEXT_NONE, .node_before = TW_CONTEXT_NONE};
+	*g = (struct tw_segment){.blocks = stretch->blocks + begin,
+	                         .n_blocks = end - begin,
+	                         .first_ref = first_ref,
+	                         .n_refs = end_ref - first_ref,
+	                         .node = TW_CONTEXT_NONE,
+	                         .node_before = TW_CONTEXT_NONE};
 	uint32_t last_begins = first_ref;
 	if (end > begin) {
 		const struct tw_block_run *last = &stretch->blocks[end - 1];

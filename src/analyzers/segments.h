@@ -14,14 +14,14 @@ struct tw_segment {
 	const struct tw_block_run *blocks;
 	uint32_t n_blocks; /* 0: references only, of the block that ran before */
 	uint32_t first_ref, n_refs;
-	uint32_t last_ref; /* the number of its last block's last reference in the stretch; TW_CONTEXT_NONE: that block has none */
-	uint32_t numbers;  /* where the tree's numbers of its blocks begin (without blocks: the one of the block before) */
-	uint32_t program;  /* whose blocks they are */
-	uint8_t ends;      /* enum tw_end of its last block; TW_END_FALL also where that did not come to its end */
-	uint8_t is_last;   /* of its stretch */
-	uint32_t node;     /* in which it ran last; TW_CONTEXT_NONE: none */
-	uint64_t back;     /* address behind it */
-	uint64_t runs;     /* in that node, which are not among the counts yet */
+	uint32_t last_ref;    /* the number of its last block's last reference in the stretch; TW_CONTEXT_NONE: that block has none */
+	uint32_t numbers;     /* where the tree's numbers of its blocks begin (without blocks: the one of the block before) */
+	uint32_t program;     /* whose blocks they are */
+	uint8_t ends;         /* enum tw_end of its last block; TW_END_FALL also where that did not come to its end */
+	uint8_t is_last;      /* of its stretch */
+	uint32_t node;        /* in which it ran last; TW_CONTEXT_NONE: none */
+	uint64_t back;        /* address behind it */
+	uint64_t runs;        /* in that node, which are not among the counts yet */
 	uint64_t runs_before; /* the same of the node in which it ran before that one */
 	uint32_t node_before;
 };
@@ -49,7 +49,7 @@ struct tw_segment_call {
 struct tw_segments {
 	struct tw_segment *items;
 	struct tw_segment_recent *recent; /* two of each item */
-	uint32_t *of_stretch; /* by its number: its first segment + 1 */
+	uint32_t *of_stretch;             /* by its number: its first segment + 1 */
 	uint32_t *numbers;
 	struct tw_segment_count *counts; /* open hashes */
 	struct tw_segment_call *calls;

@@ -168,7 +168,8 @@ struct tw_names *tw_names_open(const struct tw_recording *r, const struct tw_nam
 	return tw_names_open_storing(r, options, NULL);
 }
 
-struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options, const struct tw_name_store *store)
+struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options,
+                                       const struct tw_name_store *store)
 {
 	const int from_files = (options && options->from_files) || !tw_recording_n_names(r);
 	struct tw_names *n = begin(r);

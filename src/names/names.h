@@ -12,7 +12,8 @@
 struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct tw_ran_block *more, size_t n);
 
 /* As tw_names_open, of a recording without names: what `store` has of a file is taken from there, and it gets what is found; NULL: there is none. */
-struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options, const struct tw_name_store *store);
+struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options,
+                                       const struct tw_name_store *store);
 
 /*
  * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of
