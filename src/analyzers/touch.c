@@ -186,6 +186,7 @@ static int batch(void *state, const struct tw_batch *b)
 	size_t event = 0;
 	uint64_t insn = b->first_insn;
 	int error = s->thread != b->thread ? begin_thread(s, b->thread) : 0;
+	s->tsc = b->tsc ? b->tsc : s->tsc;
 	if (!b->n_refs) {
 		take_events(s, b, &event, b->n_blocks);
 		return error;

@@ -276,6 +276,7 @@ static void begin_piece(struct tw_viewer *v, const struct position *at)
 	v->piece.first_insn = at->insn;
 	v->piece.first_block = at->block;
 	v->piece.first_ref = at->ref;
+	v->piece.tsc = v->tsc;
 }
 
 static void add_event(struct tw_viewer *v, const struct tw_event *e, const struct position *at)

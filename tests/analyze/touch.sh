@@ -37,6 +37,9 @@ address=$(python3 -c 'import json; print(hex(min(r["at"] for r in json.load(open
 "$TW" analyze touch "$address+8" --json recording.tw >part.json || fail "analyze touch ADDRESS"
 "$TW" analyze touch watched --last-before 1000s --json recording.tw >last.json || fail "--last-before"
 "$TW" analyze touch watched --last-before 0s recording.tw | grep -q 'last write  *none before that' || fail "--last-before 0s"
+for window in '--module vars' '--function set'; do
+	"$TW" analyze touch watched $window --json recording.tw >"window${window##* }.json" || fail "analyze touch $window"
+done
 python3 - <<'END' || fail "touch differs from the dump"
 import json
 found = json.load(open("found.json"))
@@ -54,6 +57,14 @@ assert [r["ns"] for r in found["accesses"]] == sorted(r["ns"] for r in found["ac
 assert found["writes"] == sum(e[2] in "WM" for e in expected) and found["reads"] == sum(e[2] in "RM" for e in expected)
 assert sum(p["writes"] for p in found["places"]) == found["writes"]
 assert {p["place"].split()[0] for p in found["places"]} == {"set", "bump", "main"}, found["places"]
+# In a window the same accesses have the same times, whatever tells them.
+def timed(name, pcs):
+    return sorted((r["thread"], r["ns"], r["pc"], r["at"]) for r in json.load(open(name))["accesses"] if r["pc"] in pcs)
+everywhere = {r["pc"] for r in found["accesses"]}
+of_set = {r["pc"] for r in json.load(open("windowset.json"))["accesses"]}
+assert 0 < len(of_set) < len(everywhere)
+assert timed("windowvars.json", everywhere) == timed("found.json", everywhere)
+assert timed("windowset.json", of_set) == timed("found.json", of_set)
 part = json.load(open("part.json"))
 assert sorted(rows(part, 0)) == sorted(e for e in chosen(start, start + 8) if e[0] == 0)
 last = json.load(open("last.json"))
