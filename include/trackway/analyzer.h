@@ -112,8 +112,7 @@ struct tw_batch {
 	size_t n_events;
 	int continues;                /* 1: the last block has more references, in the next batch, whose first block record stands for it */
 	struct tw_batch_lists *lists; /* replay's own */
-	uint64_t
-	    tsc; /* in a window: time stamp of the thread's last event before this batch, which need not be part of the window; 0: none */
+	uint64_t tsc; /* in a window: time stamp of the thread's last event before this, which need not be part of it; 0: none */
 };
 
 /* The batch's n_blocks blocks and n_refs references, one by one. The first call for a batch writes them out. */
