@@ -128,11 +128,71 @@ static int most_first(const void *a, const void *b)
 	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
 }
 
+/* ---- order ---- */
+
+struct ordered {
+	struct tw_context_function item;
+	uint32_t was; /* its number before */
+};
+
+static int compare_siblings(const void *a, const void *b)
+{
+	const struct tw_context_function *x = &((const struct ordered *)a)->item, *y = &((const struct ordered *)b)->item;
+	if (x->all.insns != y->all.insns)
+		return x->all.insns > y->all.insns ? -1 : 1;
+	const int names = strcmp(x->name, y->name);
+	return names ? names : strcmp(x->module, y->module);
+}
+
+/* Each item's children, side by side: from[i] to from[i + 1] of `child`. */
+static void gather_children(const struct tw_context_tree *t, uint32_t *from, uint32_t *child)
+{
+	for (size_t i = 1; i < t->n; i++)
+		from[t->items[i].parent + 2]++;
+	for (size_t i = 2; i < t->n + 2; i++)
+		from[i] += from[i - 1];
+	for (uint32_t i = 1; i < t->n; i++)
+		child[from[t->items[i].parent + 1]++] = i;
+}
+
+/* Puts them in order behind one another, each as the child of number `parent`. */
+static size_t put_children(const struct tw_context_tree *t, const uint32_t *child, size_t n, uint32_t parent, struct ordered *to)
+{
+	for (size_t k = 0; k < n; k++) {
+		to[k] = (struct ordered){t->items[child[k]], child[k]};
+		to[k].item.parent = parent;
+	}
+	if (n > 1)
+		qsort(to, n, sizeof *to, compare_siblings);
+	return n;
+}
+
+/* Parents before children, siblings by cost and name: whichever worker's part of the tree was there first, the page is the same. The tree's index is of no use afterwards. */
+static int order_items(struct tw_context_tree *t)
+{
+	uint32_t *from = calloc(t->n + 2, sizeof *from), *child = calloc(t->n + 1, sizeof *child);
+	struct ordered *to = calloc(t->n + 1, sizeof *to);
+	const int whole = from && child && to;
+	if (whole) {
+		gather_children(t, from, child);
+		to[0].item = t->items[0];
+		size_t n = 1;
+		for (uint32_t i = 0; i < n; i++)
+			n += put_children(t, child + from[to[i].was], from[to[i].was + 1] - from[to[i].was], i, to + n);
+		for (size_t i = 0; i < n; i++)
+			t->items[i] = to[i].item;
+	}
+	free(from);
+	free(child);
+	free(to);
+	return whole;
+}
+
 int tw_calltree_summarize(struct tw_calltree *t)
 {
 	size_t n = t->tree.n;
 	t->function = calloc(n + 1, sizeof *t->function);
-	if (!t->function || !make_index(&t->by_name, n) || !make_index(&t->by_pair, n))
+	if (!t->function || !make_index(&t->by_name, n) || !make_index(&t->by_pair, n) || !order_items(&t->tree))
 		return TW_ERR_MEMORY;
 	t->function[0] = NONE;
 	for (uint32_t i = 1; i < n; i++)
