@@ -57,7 +57,12 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-for how in "" "--sink=count"; do
+hows=("" "--sink=count")
+if [ "$(stat -f -c %T .)" = tmpfs ]; then # what is spooled there is shared memory, too
+	untested "buffers given back while a recording is stored on a tmpfs"
+	hows=("--sink=count")
+fi
+for how in "${hows[@]}"; do
 	"$TW" record -q $how -o r ./slow $how >out || fail "record $how: status $?"
 	"$TW" check -q r || fail "check, recorded with '$how'"
 	read -r running _ _ _ _ ended _ <out
