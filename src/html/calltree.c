@@ -1,4 +1,5 @@
 #include "html/calltree.h"
+#include "analyzers/flame.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -130,60 +131,26 @@ static int most_first(const void *a, const void *b)
 
 /* ---- order ---- */
 
-struct ordered {
-	struct tw_context_function item;
-	uint32_t was; /* its number before */
-};
-
-static int compare_siblings(const void *a, const void *b)
-{
-	const struct tw_context_function *x = &((const struct ordered *)a)->item, *y = &((const struct ordered *)b)->item;
-	if (x->all.insns != y->all.insns)
-		return x->all.insns > y->all.insns ? -1 : 1;
-	const int names = strcmp(x->name, y->name);
-	return names ? names : strcmp(x->module, y->module);
-}
-
-/* Each item's children, side by side: from[i] to from[i + 1] of `child`. */
-static void gather_children(const struct tw_context_tree *t, uint32_t *from, uint32_t *child)
-{
-	for (size_t i = 1; i < t->n; i++)
-		from[t->items[i].parent + 2]++;
-	for (size_t i = 2; i < t->n + 2; i++)
-		from[i] += from[i - 1];
-	for (uint32_t i = 1; i < t->n; i++)
-		child[from[t->items[i].parent + 1]++] = i;
-}
-
-/* Puts them in order behind one another, each as the child of number `parent`. */
-static size_t put_children(const struct tw_context_tree *t, const uint32_t *child, size_t n, uint32_t parent, struct ordered *to)
-{
-	for (size_t k = 0; k < n; k++) {
-		to[k] = (struct ordered){t->items[child[k]], child[k]};
-		to[k].item.parent = parent;
-	}
-	if (n > 1)
-		qsort(to, n, sizeof *to, compare_siblings);
-	return n;
-}
-
 /* Parents before children, siblings by cost and name: whichever worker's part of the tree was there first, the page is the same. The tree's index is of no use afterwards. */
 static int order_items(struct tw_context_tree *t)
 {
-	uint32_t *from = calloc(t->n + 2, sizeof *from), *child = calloc(t->n + 1, sizeof *child);
-	struct ordered *to = calloc(t->n + 1, sizeof *to);
-	const int whole = from && child && to;
+	uint32_t *first, *next, *was = calloc(t->n + 1, sizeof *was); /* its number before */
+	struct tw_context_function *to = calloc(t->n + 1, sizeof *to);
+	const int whole = !tw_flame_children(t, &first, &next) && was && to;
 	if (whole) {
-		gather_children(t, from, child);
-		to[0].item = t->items[0];
 		size_t n = 1;
+		to[0] = t->items[0];
 		for (uint32_t i = 0; i < n; i++)
-			n += put_children(t, child + from[to[i].was], from[to[i].was + 1] - from[to[i].was], i, to + n);
-		for (size_t i = 0; i < n; i++)
-			t->items[i] = to[i].item;
+			for (uint32_t k = first[was[i]]; k; k = next[k]) {
+				to[n] = t->items[k];
+				to[n].parent = i;
+				was[n++] = k;
+			}
+		memcpy(t->items, to, n * sizeof *to);
 	}
-	free(from);
-	free(child);
+	free(first);
+	free(next);
+	free(was);
 	free(to);
 	return whole;
 }
