@@ -303,8 +303,8 @@ struct tw_engine_counts {
 struct tw_control {
 	uint64_t magic;
 	uint32_t version;
-	_Atomic uint32_t
-	    refused; /* programs that trackway cc has compiled for another version, and which add 1 here: these three stand in the same place in all of them */
+	/* Programs that trackway cc has compiled for another version, and which add 1 here: these three stand in the same place in all of them. */
+	_Atomic uint32_t refused;
 	uint32_t format; /* enum tw_format */
 	uint32_t flags;  /* enum tw_control_flags */
 	int32_t collector_pid;

@@ -33,7 +33,7 @@ struct tw_kernel_thread;
 /* rseq(2), as the kernel has it. */
 struct tw_rseq {
 	u32 cpu_id_start, cpu_id;
-	u64 section; /* what is begun anew when the thread is interrupted in it (restart.h); 0: nothing */
+	u64 section; /* what is begun anew when the thread is interrupted in it (x86_64/glue.h); 0: nothing */
 	u32 flags, rest[3];
 };
 
@@ -67,10 +67,7 @@ struct thread {
 	u64 pace[TW_PACE_POINTS]; /* how often the points ran (code/pace.h) */
 	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/tables.h) */
 	struct tw_rseq rseq;
-	u64 restart;      /* stack pointer of what the section was called by */
-	u32 restart_of;   /* the kernel has been told of rseq for this tid... */
-	bool has_restart; /* ...and has it */
-	u32 holds;        /* how often it has held the descriptor lock */
+	u64 restart; /* stack pointer of what the section was called by */
 
 	u64 app_fs;
 	u32 pid, tid;

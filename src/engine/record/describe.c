@@ -169,8 +169,7 @@ struct group {
 	const struct plan *plan;
 	struct path path[BLOCK_MAX_PARTS + 1];
 	u32 n, bytes;
-	bool unmapped; /* the table is to be mapped further first */
-	const struct tw_descriptor *d;
+	const struct tw_descriptor *d; /* NULL: there is no room */
 };
 
 static void divide(struct group *g)
@@ -191,18 +190,7 @@ static void divide(struct group *g)
 static void describe_group(void *arg)
 {
 	struct group *g = arg;
-	g->unmapped = !tw_table_is_mapped(g->bytes);
-	g->d = g->unmapped ? NULL : describe(g->f, g->block, g->plan, g->path, g->n, g->bytes);
-}
-
-/* False: nobody reads what is recorded here. */
-static bool describe_locked(struct group *g)
-{
-	do {
-		if (!tw_table_is_there() || !tw_with_descriptors(describe_group, g))
-			return false;
-	} while (g->unmapped && tw_table_map(g->bytes));
-	return true;
+	g->d = describe(g->f, g->block, g->plan, g->path, g->n, g->bytes);
 }
 
 void tw_describe(struct tw_recorded *f, const struct block *b, const struct plan *p)
@@ -210,7 +198,7 @@ void tw_describe(struct tw_recorded *f, const struct block *b, const struct plan
 	struct group g = {.f = f, .block = b, .plan = p};
 	divide(&g);
 	f->number = 0;
-	if (!describe_locked(&g)) {
+	if (!tw_with_descriptors(describe_group, &g, g.bytes)) { /* so nobody reads what is recorded here */
 		set_upper(f);
 		return;
 	}
@@ -254,7 +242,6 @@ struct wanted {
 	u32 context, n;
 	u64 *blocks;
 	bool *loops;
-	bool unmapped;
 };
 
 static void look_for(void *arg)
@@ -262,8 +249,7 @@ static void look_for(void *arg)
 	struct wanted *w = arg;
 	u32 bytes;
 	w->n = 0;
-	w->unmapped = !tw_table_is_mapped(0);
-	const struct tw_descriptor *d = w->unmapped ? NULL : tw_known_like(w->pc, w->context, &bytes);
+	const struct tw_descriptor *d = tw_known_like(w->pc, w->context, &bytes);
 	if (!d)
 		return;
 	w->n = copy_blocks(d, w->blocks);
@@ -273,11 +259,5 @@ static void look_for(void *arg)
 u32 tw_described_path(const u64 *pc, u32 context, u64 *blocks, bool *loops)
 {
 	struct wanted w = {.pc = pc, .context = context, .blocks = blocks, .loops = loops};
-	if (!tw_program_forked())
-		return 0;
-	do {
-		if (!tw_table_is_there() || !tw_with_descriptors(look_for, &w))
-			return 0;
-	} while (w.unmapped && tw_table_map(0));
-	return w.n;
+	return tw_program_forked() && tw_with_descriptors(look_for, &w, 0) ? w.n : 0;
 }

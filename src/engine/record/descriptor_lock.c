@@ -1,4 +1,5 @@
 #include "engine/record/descriptor_lock.h"
+#include "engine/record/descriptor_table.h"
 #include "engine/record/slot.h"
 #include "engine/x86_64/glue.h"
 #include <asm/errno.h>
@@ -12,6 +13,8 @@ enum outcome { DONE, TAKEN }; /* or TW_RESTART */
 struct job {
 	void (*section)(void *arg);
 	void *arg;
+	u32 bytes;
+	bool unmapped; /* the table is to be mapped further first */
 	u64 *lock, hold;
 };
 
@@ -20,18 +23,18 @@ struct job {
 /* A fork has its parent's: the kernel says that it knows them. */
 static void prepare(struct thread *t)
 {
-	if (t->restart_of == t->tid)
+	if (t->record->restart_of == t->tid)
 		return;
 	const i64 r = tw_sys4(__NR_rseq, &t->rseq, sizeof t->rseq, 0, TW_RSEQ_SIGNATURE);
-	t->restart_of = t->tid;
-	t->has_restart = !r || r == -EBUSY;
+	t->record->restart_of = t->tid;
+	t->record->has_restart = !r || r == -EBUSY;
 }
 
 void tw_descriptor_lock_leave(struct thread *t)
 {
-	if (t->restart_of == t->tid && t->has_restart)
+	if (t->record->restart_of == t->tid && t->record->has_restart)
 		tw_sys4(__NR_rseq, &t->rseq, sizeof t->rseq, RSEQ_FLAG_UNREGISTER, TW_RSEQ_SIGNATURE);
-	t->restart_of = 0;
+	t->record->restart_of = 0;
 }
 
 /* ---- who holds it ---- */
@@ -42,7 +45,7 @@ static u64 own_hold(struct thread *t)
 	const struct tw_slot *s = t->record->slot == NO_SLOT ? NULL : tw_slot_of(t);
 	if (!s || s->pid != t->pid || s->tid != t->tid)
 		return tw_engine.pid | TW_HOLDS_BY_PID;
-	return (u64)(++t->holds & 0x7fffffff) << 32 | (t->has_restart ? TW_HOLDS_RESTARTABLE : 0) | (t->record->slot + 1);
+	return (u64)(++t->record->holds & 0x7fffffff) << 32 | (t->record->has_restart ? TW_HOLDS_RESTARTABLE : 0) | (t->record->slot + 1);
 }
 
 static bool is_by_pid(u64 holder)
@@ -61,30 +64,11 @@ static bool is_killed(const struct tw_control *c, u64 holder)
 	return !c->namespaces && tw_sys(__NR_kill, pid_of(c, holder), 0, 0) == -ESRCH;
 }
 
-static char *put(char *at, const char *text)
-{
-	while (*text)
-		*at++ = *text++;
-	return at;
-}
-
-static char *put_number(char *at, u32 n)
-{
-	char digits[10];
-	u32 k = 0;
-	do
-		digits[k++] = (char)('0' + n % 10);
-	while (n /= 10);
-	while (k)
-		*at++ = digits[--k];
-	return at;
-}
-
 /* The letter by which /proc says how the thread is: behind its name, which may hold anything. 0: it says nothing. */
 static char state_of(u32 pid, u32 tid)
 {
 	char path[64], text[128];
-	*put(put_number(put(put_number(put(path, "/proc/"), pid), "/task/"), tid), "/stat") = 0;
+	tw_format(path, sizeof path, "/proc/%u/task/%u/stat", pid, tid);
 	const i64 fd = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC, 0);
 	if (tw_failed(fd))
 		return 0;
@@ -115,10 +99,12 @@ static bool exchange(u64 *lock, u64 from, u64 to)
 /* The last store: what comes behind it only begins it anew, and then finds done what it did. */
 static int do_locked(void *arg)
 {
-	const struct job *job = arg;
+	struct job *job = arg;
 	if (!exchange(job->lock, 0, job->hold))
 		return TAKEN;
-	job->section(job->arg);
+	job->unmapped = !tw_table_is_mapped(job->bytes);
+	if (!job->unmapped)
+		job->section(job->arg);
 	__atomic_store_n(job->lock, 0, __ATOMIC_RELEASE);
 	return DONE;
 }
@@ -140,21 +126,30 @@ static bool wait(struct tw_control *c, u64 *lock, u32 n)
 	return true;
 }
 
-bool tw_with_descriptors(void (*section)(void *arg), void *arg)
+/* False: the collector has died. */
+static bool lock_and_do(struct tw_control *c, struct thread *t, struct job *job)
 {
-	struct tw_control *c = tw_engine.control;
-	struct thread *t = tw_thread_self();
-	struct job job = {section, arg, (u64 *)&c->descriptor_lock, 0};
-	u32 n = 0;
-	prepare(t);
-	for (;;) {
-		job.hold = own_hold(t);
-		const int r = tw_restartable(do_locked, &job);
+	for (u32 n = 0;;) {
+		job->hold = own_hold(t);
+		const int r = tw_restartable(do_locked, job);
 		if (r == DONE)
 			return true;
 		if (r == TW_RESTART)
-			exchange(job.lock, job.hold, 0); /* unless it has been taken over */
-		else if (!wait(c, job.lock, ++n))
+			exchange(job->lock, job->hold, 0); /* unless it has been taken over */
+		else if (!wait(c, job->lock, ++n))
 			return false;
 	}
+}
+
+bool tw_with_descriptors(void (*section)(void *arg), void *arg, u32 bytes)
+{
+	struct tw_control *c = tw_engine.control;
+	struct thread *t = tw_thread_self();
+	struct job job = {.section = section, .arg = arg, .bytes = bytes, .lock = (u64 *)&c->descriptor_lock};
+	prepare(t);
+	do {
+		if (!tw_table_is_there() || !lock_and_do(c, t, &job))
+			return false;
+	} while (job.unmapped && tw_table_map(bytes));
+	return true;
 }

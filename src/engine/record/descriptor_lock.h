@@ -12,8 +12,11 @@
 
 #include "engine/record/room.h"
 
-/* Does section(arg) under the lock, the last time as a whole. False: the collector has died, and nobody reads what is described. */
-bool tw_with_descriptors(void (*section)(void *arg), void *arg);
+/*
+ * Does section(arg) under the lock, the last time as a whole, with the table mapped as far as it is used and so many bytes more; not at all where there is no memory to map as much. False: there is no
+ * table, or the collector has died, and nobody reads what is described.
+ */
+bool tw_with_descriptors(void (*section)(void *arg), void *arg, u32 bytes);
 
 /* The thread is not the engine's any more: the kernel is told of its own restartable sequences next. */
 void tw_descriptor_lock_leave(struct thread *t);

@@ -81,6 +81,9 @@ struct tw_budget_thread {
 /* What of a thread is this room's. */
 struct tw_record_thread {
 	u32 slot;              /* index in the channel, or NO_SLOT */
+	u32 restart_of;        /* the kernel has been told of restartable sequences for this tid (descriptor_lock.h)... */
+	bool has_restart;      /* ...and has them */
+	u32 holds;             /* how often it has held the descriptor lock */
 	u32 promised;          /* slot reserved for what this thread becomes or makes next, or NO_SLOT */
 	u8 *buffer;            /* current buffer */
 	u64 opened;            /* when it was begun, by the time stamp counter */

@@ -37,6 +37,24 @@
 .Lclear\@:
 .endm
 
+/* The registers that a function keeps for who called it. */
+.macro push_kept
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+.endm
+.macro pop_kept
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+.endm
+
 	.globl tw_exit_cache
 tw_exit_cache:
 	save_registers
@@ -196,12 +214,7 @@ tw_exit_thread:
 /* int tw_restartable(int (*section)(void *arg), void *arg): see glue.h. */
 	.globl tw_restartable
 tw_restartable:
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	push_kept
 	subq $8, %rsp
 	movq %rsp, %gs:T_RESTART
 	movq %rdi, %rax
@@ -212,12 +225,7 @@ tw_restartable:
 	movq $0, %gs:T_RSEQ_SECTION
 leave_restartable:
 	addq $8, %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbp
-	popq %rbx
+	pop_kept
 	ret
 
 	.section .anew, "ax"
@@ -273,24 +281,14 @@ tw_sigreturn:
 /* bool tw_sigreturn_here(struct tw_ucontext *context) */
 	.globl tw_sigreturn_here, tw_sigreturned, tw_sigreturn_fault
 tw_sigreturn_here:
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	push_kept
 	leaq tw_sigreturned(%rip), %rax
 	movq %rax, UC_RIP(%rdi)
 	movq %rsp, UC_RSP(%rdi)
 	jmp tw_sigreturn
 tw_sigreturned:
 	movl $1, %eax
-1:	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbp
-	popq %rbx
+1:	pop_kept
 	ret
 tw_sigreturn_fault:
 	xorl %eax, %eax

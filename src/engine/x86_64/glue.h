@@ -70,7 +70,7 @@ extern const char tw_sigreturned[], tw_sigreturn_fault[];
 /*
  * Calls section(arg) and returns what it does, 0 or more; TW_RESTART: the thread was interrupted in it, by a signal, by another thread that ran on its processor, or since it was
  * stopped, and has gone on here. Then some of what the section does is done, and some not. It is not interrupted so where the kernel does not know the thread's
- * restartable sequences (thread.has_restart). A section makes no system call.
+ * restartable sequences (thread.rseq). A section makes no system call.
  */
 #define TW_RESTART (-1)
 int tw_restartable(int (*section)(void *arg), void *arg);
