@@ -71,6 +71,9 @@ enum tw_called_kind {
 	/* OpenMP */
 	TW_CALLED_TASKLOOP, /* (function, data, copy, bytes, alignment, flags, ...): makes tasks, and waits for them unless told not to */
 	TW_CALLED_TASK_REDUCTION, /* a task asks for its thread's part of what is reduced */
+	/* data between a buffer and a place in a file: (descriptor, ...) */
+	TW_CALLED_WRITE_AT,
+	TW_CALLED_READ_AT,
 	TW_NCALLED_KINDS
 };
 
@@ -238,18 +241,76 @@ enum tw_called_kind {
 	X("pthread_sigqueue", SEND_SIGNAL)                                                                                                 \
 	X("GOMP_task_reduction_remap", TASK_REDUCTION)
 
-#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X)
+#define TW_CALLED_PLACES(X)                                                                                                                \
+	X("pwrite", WRITE_AT)                                                                                                              \
+	X("pwrite64", WRITE_AT)                                                                                                            \
+	X("pwritev", WRITE_AT)                                                                                                             \
+	X("pwritev64", WRITE_AT)                                                                                                           \
+	X("pwritev2", WRITE_AT)                                                                                                            \
+	X("pwritev64v2", WRITE_AT)                                                                                                         \
+	X("pread", READ_AT)                                                                                                                \
+	X("pread64", READ_AT)                                                                                                              \
+	X("preadv", READ_AT)                                                                                                               \
+	X("preadv64", READ_AT)                                                                                                             \
+	X("preadv2", READ_AT)                                                                                                              \
+	X("preadv64v2", READ_AT)                                                                                                           \
+	X("eventfd_write", GIVE_DATA)                                                                                                      \
+	X("eventfd_read", TAKE_DATA)
+
+#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X) TW_CALLED_PLACES(X)
 
 #define TW_CALLED_ONE(name, kind) +1
-enum { TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE), TW_NCALLED_WITHOUT_DATA = TW_NCALLED - (0 TW_CALLED_DATA(TW_CALLED_ONE)) };
+enum {
+	TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE),
+	TW_NCALLED_WITHOUT_PLACES = TW_NCALLED - (0 TW_CALLED_PLACES(TW_CALLED_ONE)),
+	TW_NCALLED_WITHOUT_DATA = TW_NCALLED_WITHOUT_PLACES - (0 TW_CALLED_DATA(TW_CALLED_ONE))
+};
 
 /* What a recording's header says of `calls` begins so, and the names that were given follow, each behind a comma. */
-#define TW_CALLS_KNOWN "known+"
+#define TW_CALLS_KNOWN "known++"
 
-/* The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over. */
+/* The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over, and with `known+` none of TW_CALLED_PLACES. */
 static inline unsigned tw_called_named_from(const char *calls)
 {
-	return calls[0] && calls[sizeof "known" - 1] == '+' ? TW_NCALLED : TW_NCALLED_WITHOUT_DATA;
+	if (!calls[0] || calls[sizeof "known" - 1] != '+')
+		return TW_NCALLED_WITHOUT_DATA;
+	return calls[sizeof "known"] == '+' ? TW_NCALLED : TW_NCALLED_WITHOUT_PLACES;
+}
+
+/*
+ * Some functions are given a list in memory. Behind struct tw_called their events have it as it was then, in 64-bit words: of a longer one the first words.
+ * `known++` recordings have them.
+ */
+enum tw_called_list {
+	TW_CALLED_LIST_NONE,
+	TW_CALLED_LIST_PIECES,  /* of a buffer: address and bytes of each; args[1] is where the list is, args[2] how many there are */
+	TW_CALLED_LIST_MESSAGE, /* the same, of the struct msghdr at args[1] */
+	TW_CALLED_LIST_TASK,    /* what a task depends on, as libgomp wants it, at args[7], if flags args[6] say that it does */
+	TW_CALLED_LIST_DEPENDS, /* the same at args[0] */
+};
+
+enum { TW_CALLED_LIST_WORDS = 128, TW_CALLED_TASK_DEPENDS = 8 /* in a task's flags */ };
+
+#define TW_CALLED_LISTS(X)                                                                                                                 \
+	X("writev", PIECES)                                                                                                                \
+	X("readv", PIECES)                                                                                                                 \
+	X("pwritev", PIECES)                                                                                                               \
+	X("pwritev64", PIECES)                                                                                                             \
+	X("pwritev2", PIECES)                                                                                                              \
+	X("pwritev64v2", PIECES)                                                                                                           \
+	X("preadv", PIECES)                                                                                                                \
+	X("preadv64", PIECES)                                                                                                              \
+	X("preadv2", PIECES)                                                                                                               \
+	X("preadv64v2", PIECES)                                                                                                            \
+	X("sendmsg", MESSAGE)                                                                                                              \
+	X("recvmsg", MESSAGE)                                                                                                              \
+	X("GOMP_task", TASK)                                                                                                               \
+	X("GOMP_taskwait_depend", DEPENDS)
+
+/* So many words has a list of dependences that begins with these two: how many, of which so many are written (0: another number comes first, and four behind it). */
+static inline unsigned long tw_called_depends(const unsigned long *list)
+{
+	return list[0] ? list[0] + 2 : list[1] + 5;
 }
 
 #endif

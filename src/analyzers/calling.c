@@ -88,8 +88,26 @@ static int is_of_place(const struct tw_open_call *c, uint64_t back, uint64_t sp)
 	return c->back == back && c->sp == sp;
 }
 
-static int enter(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_called *e, struct tw_calling_step *step)
+/* The list that stands behind the event, behind those of the calls that are open. */
+static int keep_list(struct tw_calling *c, struct tw_open_call *open, const struct tw_event *event)
 {
+	const struct tw_called *e = event->payload;
+	const struct tw_open_call *around = c->n ? open - 1 : NULL;
+	open->list = around ? around->list + around->n_list : 0;
+	open->n_list = (uint32_t)((event->bytes - sizeof *e) / sizeof *c->lists);
+	if (!open->n_list)
+		return 0;
+	uint64_t *lists = tw_array_room(c->lists, open->list + open->n_list, &c->lists_room, sizeof *lists);
+	if (!lists)
+		return TW_ERR_MEMORY;
+	c->lists = lists;
+	memcpy(lists + open->list, e + 1, open->n_list * sizeof *lists);
+	return 0;
+}
+
+static int enter(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_event *event, struct tw_calling_step *step)
+{
+	const struct tw_called *e = event->payload;
 	size_t n = c->n;
 	while (n && c->open[n - 1].sp <= e->sp && !is_of_place(&c->open[n - 1], e->back, e->sp))
 		n--;
@@ -103,6 +121,8 @@ static int enter(struct tw_calling *c, const struct tw_calling_kinds *k, const s
 	open[c->n] = (struct tw_open_call){.sp = e->sp, .back = e->back, .tsc = e->tsc, .function = e->function};
 	memcpy(open[c->n].args, e->args, sizeof e->args);
 	open[c->n].kind = e->function < k->n ? k->kind[e->function] : TW_CALLED_OTHER;
+	if (keep_list(c, &open[c->n], event))
+		return TW_ERR_MEMORY;
 	*step = (struct tw_calling_step){.change = TW_CALLING_ENTERED, .call = open[c->n], .tsc = e->tsc, .within = c->in_closed};
 	count(c, &open[c->n++], 1);
 	return 0;
@@ -127,7 +147,7 @@ int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, cons
 {
 	*step = (struct tw_calling_step){.change = TW_CALLING_NOTHING};
 	if (e->type == TW_EVENT_CALL)
-		return enter(c, k, e->payload, step);
+		return enter(c, k, e, step);
 	if (e->type == TW_EVENT_RETURN)
 		leave(c, e->payload, step);
 	return 0;
@@ -136,5 +156,6 @@ int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, cons
 void tw_calling_free(struct tw_calling *c)
 {
 	free(c->open);
+	free(c->lists);
 	memset(c, 0, sizeof *c);
 }

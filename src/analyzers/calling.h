@@ -38,13 +38,16 @@ int tw_called_is_closed(uint8_t kind);
 struct tw_open_call {
 	uint64_t args[8];
 	uint64_t sp, back, tsc;
-	uint32_t function;
+	uint32_t function, n_list; /* n_list: words of the list that it was given */
+	size_t list;               /* where they begin */
 	uint8_t kind;
 };
 
 struct tw_calling {
 	struct tw_open_call *open; /* the innermost is the last */
 	size_t n, room;
+	uint64_t *lists; /* that they were given, one behind the other */
+	size_t lists_room;
 	size_t in_memory; /* of them, those of kinds that allocate or free */
 	size_t in_closed; /* ... in which only the library's code runs */
 };
@@ -60,6 +63,12 @@ struct tw_calling_step {
 	int more;      /* LEFT: the same event ends the call around it, too, which this one was a tail call of: it is to be taken again */
 	size_t within; /* open calls around it in which only the library's code runs */
 };
+
+/* The list that a call was given, which the last event entered or left: valid until the next. */
+static inline const uint64_t *tw_calling_list(const struct tw_calling *c, const struct tw_open_call *call)
+{
+	return c->lists + call->list;
+}
 
 /* Any event of the thread. 0 or TW_ERR_MEMORY. */
 int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_event *e, struct tw_calling_step *step);

@@ -48,7 +48,8 @@ static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const 
 /* Does the function take a descriptor, a buffer and its size? */
 static int has_buffer(const struct tw_open_call *c)
 {
-	static const char *const names[] = {TW_CALLED(NAME)}, *const of[] = {"write", "send", "sendto", "read", "recv", "recvfrom"};
+	static const char *const names[] = {TW_CALLED(NAME)};
+	static const char *const of[] = {"write", "send", "sendto", "read", "recv", "recvfrom", "pwrite", "pwrite64", "pread", "pread64"};
 	const char *name = c->function < TW_NCALLED ? names[c->function] : "";
 	size_t i = 0;
 	while (i < sizeof of / sizeof of[0] && strcmp(name, of[i]) != 0)
@@ -56,24 +57,40 @@ static int has_buffer(const struct tw_open_call *c)
 	return i < sizeof of / sizeof of[0];
 }
 
+/* The kernel reads or fills the first so many bytes of a buffer in pieces. */
+static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c, uint64_t bytes, int is_filled)
+{
+	const uint64_t *list = tw_calling_list(&t->calling, c);
+	int error = 0;
+	for (size_t i = 0; i + 1 < c->n_list && bytes && !error; i += 2) {
+		const uint64_t n = list[i + 1] < bytes ? list[i + 1] : bytes;
+		error = n ? tw_race_take_buffer(s, t, list[i], n, is_filled, c->back) : 0;
+		bytes -= n;
+	}
+	return error;
+}
+
 /* What the kernel reads for a call it reads before that tells others anything, and what it fills it fills after others have told what is taken. */
 static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
 	const struct tw_open_call *c = &step->call;
-	const int gives = step->change == TW_CALLING_ENTERED && c->kind == TW_CALLED_GIVE_DATA;
-	const int takes = step->change == TW_CALLING_LEFT && c->kind == TW_CALLED_TAKE_DATA && (int64_t)step->result > 0;
-	const uint64_t bytes = gives ? c->args[2] : takes && step->result < c->args[2] ? step->result : takes ? c->args[2] : 0;
-	if (!bytes || bytes > INT32_MAX || !has_buffer(c) || !tw_race_is_threaded(s, t->order->program) ||
+	const int gives = step->change == TW_CALLING_ENTERED && (c->kind == TW_CALLED_GIVE_DATA || c->kind == TW_CALLED_WRITE_AT);
+	const int takes = step->change == TW_CALLING_LEFT && (c->kind == TW_CALLED_TAKE_DATA || c->kind == TW_CALLED_READ_AT) &&
+	                  (int64_t)step->result > 0;
+	const uint64_t whole = c->n_list ? INT32_MAX : c->args[2], bytes = takes && step->result < whole ? step->result : whole;
+	if ((!gives && !takes) || !bytes || bytes > INT32_MAX || !tw_race_is_threaded(s, t->order->program) ||
 	    tw_runtime_code_at(&s->runtime, c->back - 1, t->serial) != TW_CODE_PROGRAM)
 		return 0;
-	return tw_race_take_buffer(s, t, c->args[1], bytes, takes, c->back);
+	if (c->n_list)
+		return take_pieces(s, t, c, bytes, takes);
+	return has_buffer(c) ? tw_race_take_buffer(s, t, c->args[1], bytes, takes, c->back) : 0;
 }
 
 static int order_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
-	int error = step->call.kind == TW_CALLED_GIVE_DATA ? take_buffer(s, t, step) : 0;
+	int error = step->change == TW_CALLING_ENTERED ? take_buffer(s, t, step) : 0;
 	error = error ? error : tw_ordering_call(&s->ordering, t->order, step);
-	return error || step->call.kind != TW_CALLED_TAKE_DATA ? error : take_buffer(s, t, step);
+	return error || step->change != TW_CALLING_LEFT ? error : take_buffer(s, t, step);
 }
 
 static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)

@@ -33,6 +33,7 @@ static struct {
 	struct name names[MAX_NAMES]; /* by number */
 	u32 n_names;
 	u32 stores;                   /* the function that stores its result where its first argument says */
+	u8 list[MAX_NAMES];           /* by number: enum tw_called_list */
 	u16 by_name[1u << NAME_BITS]; /* open hash of numbers + 1 */
 	struct place *places;         /* open hash; NULL: calls are not told */
 	u32 n_places;
@@ -41,6 +42,12 @@ static struct {
 
 #define NAME_OF(name, kind) {name, sizeof(name) - 1},
 static const struct name known[] = {TW_CALLED(NAME_OF)};
+
+#define LIST_OF(name, list) {{name, sizeof(name) - 1}, TW_CALLED_LIST_##list},
+static const struct {
+	struct name name;
+	u8 list;
+} lists[] = {TW_CALLED_LISTS(LIST_OF)};
 
 /* ---- names ---- */
 
@@ -100,6 +107,8 @@ void tw_calls_init(void)
 	for (u32 i = 0; i < TW_NCALLED; i++)
 		add_name(known[i].text, known[i].bytes);
 	c.stores = *find_name("posix_memalign", sizeof "posix_memalign" - 1) - 1u;
+	for (u32 i = 0; i < sizeof lists / sizeof *lists; i++)
+		c.list[*find_name(lists[i].name.text, lists[i].name.bytes) - 1u] = lists[i].list;
 	add_given(tw_engine.control->calls);
 }
 
@@ -177,6 +186,46 @@ bool tw_calls_stops_at(u64 pc)
 
 /* ---- telling ---- */
 
+/* So many bytes of a list are to be told. */
+static u32 list_bytes(u64 words)
+{
+	return (u32)(words < TW_CALLED_LIST_WORDS ? words : TW_CALLED_LIST_WORDS) * (u32)sizeof(u64);
+}
+
+static u32 copy_list(u64 *to, u64 at, u64 words)
+{
+	return tw_copy(to, (const void *)at, list_bytes(words)) ? list_bytes(words) : 0;
+}
+
+static u32 copy_depends(u64 *to, u64 at)
+{
+	unsigned long n[2];
+	return tw_copy(n, (const void *)at, sizeof n) && n[0] <= UINT32_MAX && n[1] <= UINT32_MAX ? copy_list(to, at, tw_called_depends(n))
+	                                                                                          : 0;
+}
+
+/* The list that the function is given, if it is one of those that have one: so many bytes. */
+static u32 put_list(u64 *to, const struct tw_called *e)
+{
+	struct {
+		u64 at, n;
+	} pieces;
+	switch (c.list[e->function]) {
+	case TW_CALLED_LIST_PIECES:
+		return e->args[2] <= UINT16_MAX ? copy_list(to, e->args[1], 2 * e->args[2]) : 0;
+	case TW_CALLED_LIST_MESSAGE:
+		if (!tw_copy(&pieces, (const void *)(e->args[1] + 16), sizeof pieces) || pieces.n > UINT16_MAX)
+			return 0;
+		return copy_list(to, pieces.at, 2 * pieces.n);
+	case TW_CALLED_LIST_TASK:
+		return e->args[6] & TW_CALLED_TASK_DEPENDS ? copy_depends(to, e->args[7]) : 0;
+	case TW_CALLED_LIST_DEPENDS:
+		return copy_depends(to, e->args[0]);
+	default:
+		return 0;
+	}
+}
+
 /* Returns as tw_calls_look. */
 static u64 tell_call(struct thread *t, u32 function)
 {
@@ -190,8 +239,10 @@ static u64 tell_call(struct thread *t, u32 function)
 		t->record->stores_at = e.args[0];
 		t->record->stores_sp = e.sp;
 	}
+	u64 list[TW_CALLED_LIST_WORDS];
+	const u32 n = put_list(list, &e);
 	e.tsc = tw_buffer_time(t);
-	tw_buffer_event(t, TW_EVENT_CALL, &e, sizeof e, NULL, 0);
+	tw_buffer_event(t, TW_EVENT_CALL, &e, sizeof e, list, n);
 	return !place_at(e.back) && add_place(e.back, RETURN_HERE) ? e.back : 0;
 }
 
