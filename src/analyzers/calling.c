@@ -123,7 +123,8 @@ static int enter(struct tw_calling *c, const struct tw_calling_kinds *k, const s
 	open[c->n].kind = e->function < k->n ? k->kind[e->function] : TW_CALLED_OTHER;
 	if (keep_list(c, &open[c->n], event))
 		return TW_ERR_MEMORY;
-	*step = (struct tw_calling_step){.change = TW_CALLING_ENTERED, .call = open[c->n], .tsc = e->tsc, .within = c->in_closed};
+	*step = (struct tw_calling_step){
+	    .change = TW_CALLING_ENTERED, .call = open[c->n], .list = c->lists + open[c->n].list, .tsc = e->tsc, .within = c->in_closed};
 	count(c, &open[c->n++], 1);
 	return 0;
 }
@@ -134,8 +135,12 @@ static void leave(struct tw_calling *c, const struct tw_returned *e, struct tw_c
 	for (size_t i = c->n; i-- > 0;) {
 		if (!is_of_place(&c->open[i], e->pc, slot))
 			continue;
-		*step = (struct tw_calling_step){
-		    .change = TW_CALLING_LEFT, .call = c->open[i], .tsc = e->tsc, .result = e->result, .stored = e->stored};
+		*step = (struct tw_calling_step){.change = TW_CALLING_LEFT,
+		                                 .call = c->open[i],
+		                                 .list = c->lists + c->open[i].list,
+		                                 .tsc = e->tsc,
+		                                 .result = e->result,
+		                                 .stored = e->stored};
 		cut(c, i);
 		step->within = c->in_closed;
 		step->more = i && is_of_place(&c->open[i - 1], e->pc, slot);

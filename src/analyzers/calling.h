@@ -59,16 +59,11 @@ struct tw_calling_step {
 	enum tw_calling_change change;
 	struct tw_open_call call; /* that was entered or left */
 	uint64_t tsc;             /* when */
+	const uint64_t *list;     /* the call.n_list words that it was given: valid until the next event is taken */
 	uint64_t result, stored;  /* LEFT: as struct tw_returned has them */
 	int more;      /* LEFT: the same event ends the call around it, too, which this one was a tail call of: it is to be taken again */
 	size_t within; /* open calls around it in which only the library's code runs */
 };
-
-/* The list that a call was given, which the last event entered or left: valid until the next. */
-static inline const uint64_t *tw_calling_list(const struct tw_calling *c, const struct tw_open_call *call)
-{
-	return c->lists + call->list;
-}
 
 /* Any event of the thread. 0 or TW_ERR_MEMORY. */
 int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_event *e, struct tw_calling_step *step);

@@ -1,4 +1,5 @@
 #include "analyzers/ordering.h"
+#include "analyzers/ordering_tasks.h"
 #include "analyzers/process.h"
 #include "base/array.h"
 
@@ -56,6 +57,7 @@ void tw_ordering_free(struct tw_ordering *o)
 	free(o->early);
 	free(o->teams);
 	free(o->tasks);
+	tw_ordering_tasks_free(o);
 }
 
 /* ---- data ---- */
@@ -425,8 +427,9 @@ static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint6
 
 /* ---- calls ---- */
 
-static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
 	switch (c->kind) {
 	case TW_CALLED_CREATE:
 		return begin_create(t);
@@ -450,12 +453,14 @@ static int enter(struct tw_ordering *o, struct tw_ordering_thread *t, const stru
 	case TW_CALLED_GIVE_DATA:
 		return give_data(o, t, c->args[0]);
 	default:
-		return tw_ordering_enter_openmp(o, t, c);
+		return tw_ordering_enter_openmp(o, t, step);
 	}
 }
 
-static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result)
+static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
+	const int result = (int)step->result;
 	switch (c->kind) {
 	case TW_CALLED_CREATE:
 		t->creates = 0;
@@ -477,13 +482,13 @@ static int left(struct tw_ordering *o, struct tw_ordering_thread *t, const struc
 	case TW_CALLED_TAKE_DATA:
 		return result >= 0 ? take_data(o, t, c->args[0]) : 0;
 	default:
-		return tw_ordering_leave_openmp(o, t, c, result);
+		return tw_ordering_leave_openmp(o, t, step);
 	}
 }
 
 int tw_ordering_call(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
 	if (step->change == TW_CALLING_ENTERED)
-		return enter(o, t, &step->call);
-	return step->change == TW_CALLING_LEFT ? left(o, t, &step->call, (int)step->result) : 0;
+		return enter(o, t, step);
+	return step->change == TW_CALLING_LEFT ? left(o, t, step) : 0;
 }

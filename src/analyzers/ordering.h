@@ -11,7 +11,7 @@
  * locks, System V's semaphores and queues of messages), of which it is not looked at which one it is.
  *
  * OpenMP's threads are ordered by the entries of libgomp. A thread of a parallel region begins it where the library's code comes to the region's function, and has ended it where that
- * returns; likewise tasks. Tasks with dependences are ordered as if each depended on all of these that ended before it. A task that is deferred has a clock of its own while it runs, as if it were a
+ * returns; likewise tasks, which are known one by one, with what they depend on (ordering_tasks.h). A task that is deferred has a clock of its own while it runs, as if it were a
  * thread: nothing orders it behind what its thread did before. Each thread has a few such clocks, which it uses in turn.
  */
 #ifndef TW_ORDERING_H

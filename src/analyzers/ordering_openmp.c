@@ -1,5 +1,6 @@
 /* What orders the threads of OpenMP: regions, their barriers, tasks. */
 #include "analyzers/ordering_openmp.h"
+#include "analyzers/ordering_tasks.h"
 #include "base/array.h"
 
 #include <stdint.h>
@@ -16,13 +17,15 @@ static struct tw_ordering_team *team_of(const struct tw_ordering *o, const struc
 	return &o->teams[t->n_frames ? frame_of(t)->team : 0];
 }
 
-static int push_frame(struct tw_ordering_thread *t, uint32_t team, uint32_t task, size_t depth)
+static int push_frame(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t team, uint32_t task, size_t depth)
 {
+	const uint32_t maker = tw_ordering_maker_new(o);
 	struct tw_ordering_frame *frames = tw_array_room(t->frames, t->n_frames, &t->frames_room, sizeof *frames);
-	if (!frames)
+	if (!frames || !maker)
 		return TW_ERR_MEMORY;
 	t->frames = frames;
-	frames[t->n_frames++] = (struct tw_ordering_frame){.team = team, .task = task, .depth = depth};
+	frames[t->n_frames++] = (struct tw_ordering_frame){.team = team, .task = task, .depth = depth, .maker = maker, .making = t->making};
+	t->making = (struct tw_ordering_making){0};
 	return 0;
 }
 
@@ -40,9 +43,13 @@ static uint32_t new_team(struct tw_ordering *o)
 }
 
 /* The frame is done with: of a deferred task the thread is again what it was before. */
-static void pop_frame(struct tw_ordering_thread *t)
+static void pop_frame(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	struct tw_ordering_frame *f = &t->frames[--t->n_frames];
+	t->making = f->making;
+	if (f->made)
+		tw_ordering_made_drop(o, f->made);
+	tw_ordering_maker_drop(o, f->maker);
 	if (!f->deferred)
 		return;
 	uint32_t *own = &t->task_clock[f->own];
@@ -62,14 +69,14 @@ static int begin_region(struct tw_ordering *o, struct tw_ordering_thread *t, uin
 		return TW_ERR_MEMORY;
 	tw_ordering_team_free(m);
 	*m = (struct tw_ordering_team){.function = function, .program = t->program, .open = 1, .master = t->index};
-	int error = push_frame(t, number, 0, SIZE_MAX);
+	int error = push_frame(o, t, number, 0, SIZE_MAX);
 	return error ? error : tw_ordering_release(t, &m->fork);
 }
 
 static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	while (t->n_frames && frame_of(t)->depth != SIZE_MAX)
-		pop_frame(t);
+		pop_frame(o, t);
 	if (!t->n_frames)
 		return 0;
 	struct tw_ordering_team *m = team_of(o, t);
@@ -77,7 +84,8 @@ static int end_region(struct tw_ordering *o, struct tw_ordering_thread *t)
 	if (!error)
 		error = tw_ordering_acquire(t, &m->tasks);
 	m->open = 0;
-	pop_frame(t);
+	tw_ordering_made_forget(o, frame_of(t)->team);
+	pop_frame(o, t);
 	return error;
 }
 
@@ -129,38 +137,42 @@ static uint32_t context_of(const struct tw_ordering_thread *t)
 	return t->n_frames ? frame_of(t)->task : 0;
 }
 
-static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
 	const uint32_t maker = context_of(t);
 	struct tw_ordering_task *k = task_of(o, t->program, c->args[0]);
 	if (!k)
 		k = add_task(o, t, c->args[0], maker);
-	if (!k || tw_ordering_release(t, &k->made))
+	t->making.function = c->args[0];
+	if (!k || tw_ordering_release(t, &k->made) || tw_ordering_made_new(o, t, c->args[0], step->list, c->n_list))
 		return NULL;
 	k->maker = k->maker == maker ? maker : TW_ORDERING_BY_SEVERAL;
 	return k;
 }
 
 /* What runs while the thread is in GOMP_task runs instead of its maker. */
-static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
-	enum { FINAL = 2, DEPENDS = 8 };
-	struct tw_ordering_task *k = make_task(o, t, c);
-	t->includes = 1;
+	enum { FINAL = 2 };
+	const struct tw_open_call *c = &step->call;
+	struct tw_ordering_task *k = make_task(o, t, step);
+	t->making.includes = 1;
 	if (!k)
 		return TW_ERR_MEMORY;
 	k->final |= (c->args[6] & FINAL) != 0;
-	k->depends |= (c->args[6] & DEPENDS) != 0;
+	k->depends |= (c->args[6] & TW_CALLED_TASK_DEPENDS) != 0;
 	return 0;
 }
 
 /* Of a loop that is so where it is told to defer none, or its maker is final. */
-static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
 	enum { DEFERRED = 1 << 10, REDUCES = 1 << 12 };
 	const uint32_t context = context_of(t);
-	struct tw_ordering_task *k = make_task(o, t, c);
-	t->includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
+	struct tw_ordering_task *k = make_task(o, t, step);
+	t->making.includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
 	if (!k)
 		return TW_ERR_MEMORY;
 	k->reduces |= (c->args[5] & REDUCES) != 0;
@@ -170,15 +182,15 @@ static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 static int leave_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
 {
 	enum { NO_GROUP = 1 << 11 };
-	t->includes = 0;
+	tw_ordering_made_leave(o, t);
 	return c->args[5] & NO_GROUP ? 0 : tw_ordering_acquire(t, &team_of(o, t)->tasks);
 }
 
-/* It waits for the tasks that what it runs has made. */
+/* It waits for the tasks that what it runs has made; of those of which more is not known, all that were made in one place. */
 static int wait_for_tasks(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	const uint32_t context = context_of(t);
-	int error = 0;
+	int error = t->n_frames ? tw_ordering_acquire(t, tw_ordering_maker_children(o, frame_of(t)->maker)) : 0;
 	for (size_t i = 0; i < o->n_tasks && !error; i++)
 		if (o->tasks[i].program == t->program && (o->tasks[i].maker == context || o->tasks[i].maker == TW_ORDERING_BY_SEVERAL))
 			error = tw_ordering_acquire(t, &o->tasks[i].ended);
@@ -203,7 +215,11 @@ static int become_task(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	struct tw_ordering_frame *f = frame_of(t);
 	const uint32_t own = t->n_deferred++ % TW_ORDERING_TASK_CLOCKS;
-	*f = (struct tw_ordering_frame){f->team, f->task, f->phase, f->depth, 1, own, t->who, t->clock, t->clocks};
+	f->deferred = 1;
+	f->own = own;
+	f->who = t->who;
+	f->clock = t->clock;
+	f->clocks = t->clocks;
 	t->clocks = (struct tw_clocks){0};
 	t->who = o->n_threads + t->index * TW_ORDERING_TASK_CLOCKS + own;
 	t->clock = t->task_clock[own];
@@ -212,11 +228,18 @@ static int become_task(struct tw_ordering *o, struct tw_ordering_thread *t)
 
 static int begin_task(struct tw_ordering *o, struct tw_ordering_thread *t, struct tw_ordering_task *k, size_t depth)
 {
-	int error = push_frame(t, team_for_tasks(o, t), (uint32_t)(k - o->tasks) + 1, depth);
-	if (!error && !t->includes)
+	const uint32_t waiting = tw_ordering_made_runs(o, t, k->function),
+	               made = waiting || !t->making.includes ? waiting : t->making.number;
+	const int deferred = waiting || !t->making.includes;
+	int error = push_frame(o, t, team_for_tasks(o, t), (uint32_t)(k - o->tasks) + 1, depth);
+	if (!error && deferred)
 		error = become_task(o, t);
-	if (!error)
-		error = tw_ordering_acquire(t, &k->made);
+	if (error)
+		return error;
+	frame_of(t)->made = made;
+	if (made)
+		return tw_ordering_made_begin(o, t, made);
+	error = tw_ordering_acquire(t, &k->made);
 	return error || !k->depends ? error : tw_ordering_acquire(t, &team_of(o, t)->depending);
 }
 
@@ -246,7 +269,7 @@ static int begin_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint6
 	for (size_t i = 1; i < o->n_teams && !error; i++) {
 		if (!is_region(&o->teams[i], t, function))
 			continue;
-		error = *begun ? 0 : push_frame(t, (uint32_t)i, 0, depth);
+		error = *begun ? 0 : push_frame(o, t, (uint32_t)i, 0, depth);
 		if (!error)
 			error = tw_ordering_acquire(t, &o->teams[i].fork);
 		*begun = 1;
@@ -283,7 +306,7 @@ static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	struct tw_ordering_task *k = &o->tasks[f->task - 1];
 	int error = k->depends ? tw_clocks_join(&m->depending, &t->clocks) : 0;
 	if (!error)
-		error = tw_clocks_join(&k->ended, &t->clocks);
+		error = f->made ? tw_ordering_made_end(o, t, f->made) : tw_clocks_join(&k->ended, &t->clocks);
 	return error ? error : tw_ordering_release(t, &m->tasks);
 }
 
@@ -295,14 +318,15 @@ int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t
 	int error = end_frame(o, t, f);
 	if (!f->task)
 		t->ended_team = f->team;
-	pop_frame(t);
+	pop_frame(o, t);
 	return error;
 }
 
 /* ---- calls of libgomp's entries ---- */
 
-int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
 	switch (c->kind) {
 	case TW_CALLED_PARALLEL:
 		return begin_region(o, t, c->args[0]);
@@ -313,9 +337,9 @@ int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 	case TW_CALLED_COPY_END:
 		return tw_ordering_release(t, &team_of(o, t)->copied);
 	case TW_CALLED_TASK:
-		return make_one(o, t, c);
+		return make_one(o, t, step);
 	case TW_CALLED_TASKLOOP:
-		return make_loop(o, t, c);
+		return make_loop(o, t, step);
 	case TW_CALLED_TASK_REDUCTION:
 		if (context_of(t))
 			o->tasks[context_of(t) - 1].reduces = 1;
@@ -327,8 +351,9 @@ int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 	}
 }
 
-int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result)
+int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
+	const struct tw_open_call *c = &step->call;
 	switch (c->kind) {
 	case TW_CALLED_PARALLEL:
 		return end_region(o, t);
@@ -337,14 +362,14 @@ int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 	case TW_CALLED_ORDERED:
 		return tw_ordering_acquire(t, &team_of(o, t)->ordered);
 	case TW_CALLED_COPY_START:
-		return result ? tw_ordering_acquire(t, &team_of(o, t)->copied) : 0;
+		return (int)step->result ? tw_ordering_acquire(t, &team_of(o, t)->copied) : 0;
 	case TW_CALLED_TASK:
-		t->includes = 0;
+		tw_ordering_made_leave(o, t);
 		return 0;
 	case TW_CALLED_TASKLOOP:
 		return leave_loop(o, t, c);
 	case TW_CALLED_TASK_WAIT:
-		return wait_for_tasks(o, t);
+		return c->n_list ? tw_ordering_made_wait(o, t, step->list, c->n_list) : wait_for_tasks(o, t);
 	case TW_CALLED_TASK_GROUP_END:
 		return tw_ordering_acquire(t, &team_of(o, t)->tasks);
 	case TW_CALLED_DOACROSS_WAIT:

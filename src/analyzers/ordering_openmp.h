@@ -15,14 +15,20 @@ const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_th
 int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f);
 
 /* A call of one of libgomp's entries begins, or has ended; of others nothing comes. */
-int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c);
-int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c, int result);
+int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step);
+int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step);
 
 /*
  * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be
  * replayed first.
  */
 int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits);
+
+/* The library's code has accessed this address. */
+static inline void tw_ordering_reads(struct tw_ordering_thread *t, uint64_t addr)
+{
+	t->read[t->n_read++ % TW_ORDERING_READ] = addr;
+}
 
 /* The library's code runs, with so many calls open: perhaps one has ended. */
 int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth);

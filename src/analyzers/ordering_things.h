@@ -61,12 +61,49 @@ struct tw_ordering_task {
 	struct tw_clocks made, ended;
 };
 
+enum tw_ordering_depend { TW_ORDERING_OUT, TW_ORDERING_MUTEX, TW_ORDERING_IN, TW_ORDERING_DEPENDS };
+
+/* What tasks depend on: an address, and what those know that have ended and write, exclude others, or read. */
+struct tw_ordering_place {
+	uint64_t addr;
+	struct tw_clocks by[TW_ORDERING_DEPENDS];
+};
+
+/* Makes tasks (ordering_tasks.h). */
+struct tw_ordering_maker {
+	uint32_t uses; /* 0: the place is free */
+	struct tw_clocks children;
+	struct tw_clocks depending, unknown; /* of these, those that depend on something, and on what is not known */
+	struct tw_ordering_place *places;
+	size_t n_places, places_room;
+};
+
+/* A task that was made and has not ended. */
+struct tw_ordering_made {
+	uint64_t function, block, bytes; /* block: where the library keeps it; 0: it does not, or that is not known yet */
+	uint32_t program, team, maker;   /* maker: 0: the place is free */
+	int runs;
+	struct tw_clocks made;
+	uint64_t *list; /* what it depends on, as libgomp has it */
+	size_t n_list;
+};
+
+/* What a thread is making in a call of the library. */
+struct tw_ordering_making {
+	int includes;    /* it makes a task that it runs at once */
+	uint32_t number; /* of the task; 0: none */
+	uint64_t function;
+};
+
 /* A parallel region or task that a thread is in. */
 struct tw_ordering_frame {
-	uint32_t team;  /* number */
-	uint32_t task;  /* number and 1; 0: it is the region itself */
-	uint32_t phase; /* barriers of the region that it has passed */
-	size_t depth;   /* calls open in the thread when it began; SIZE_MAX: the thread made it */
+	uint32_t maker;                   /* its number */
+	uint32_t made;                    /* which task it is; 0: it is the region itself, or that is not known */
+	struct tw_ordering_making making; /* what the thread was making when it began */
+	uint32_t team;                    /* number */
+	uint32_t task;                    /* number and 1; 0: it is the region itself */
+	uint32_t phase;                   /* barriers of the region that it has passed */
+	size_t depth;                     /* calls open in the thread when it began; SIZE_MAX: the thread made it */
 	/* of a task that has a clock of its own: what the thread was before */
 	int deferred;
 	uint32_t own; /* which of the thread's clocks for tasks */
@@ -77,6 +114,7 @@ struct tw_ordering_frame {
 
 enum { TW_ORDERING_ONCE = 4 };
 enum { TW_ORDERING_TASK_CLOCKS = 8 }; /* of a thread, for the tasks that it runs */
+enum { TW_ORDERING_READ = 8 };        /* so many addresses are kept of those that libgomp accessed last */
 
 struct tw_ordering_thread {
 	size_t index;
@@ -96,7 +134,9 @@ struct tw_ordering_thread {
 	struct tw_ordering_frame *frames;
 	size_t n_frames, frames_room;
 	uint32_t ended_team; /* the last region whose part it has ended; 0: none */
-	int includes;        /* it makes a task that it runs at once */
+	struct tw_ordering_making making;
+	uint64_t read[TW_ORDERING_READ];
+	size_t n_read;
 	uint32_t n_deferred; /* tasks that it has run with a clock of their own */
 	uint32_t task_clock[TW_ORDERING_TASK_CLOCKS];
 };
@@ -131,6 +171,10 @@ struct tw_ordering {
 	size_t n_teams, teams_room;
 	struct tw_ordering_task *tasks;
 	size_t n_tasks, tasks_room;
+	struct tw_ordering_maker *makers;
+	size_t n_makers, makers_room;
+	struct tw_ordering_made *made;
+	size_t n_made, made_room;
 };
 
 /* ---- giving and getting ---- */

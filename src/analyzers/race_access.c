@@ -135,6 +135,13 @@ int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uin
 	return check_lines(s, t, addr, 8, access_of(s, t, addr, back - 1, TW_EPOCH_WRITE));
 }
 
+int tw_race_leave_maker(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_race_maker *m, uint64_t pc)
+{
+	enum { MOST = 64 << 10 };
+	const uint64_t bytes = m->slot - m->low;
+	return bytes && bytes < MOST ? check_lines(s, t, m->low, bytes, access_of(s, t, m->low, pc, TW_EPOCH_WRITE)) : 0;
+}
+
 int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, int is_filled, uint64_t back)
 {
 	s->checked++;

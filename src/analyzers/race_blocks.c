@@ -1,12 +1,13 @@
 /*
  * Blocks as they begin and end: whose code runs, and what the thread has called.
  */
+#include "analyzers/ordering_tasks.h"
 #include "analyzers/race_state.h"
 
-/* The thread begins or ends a task: what lies below on its stack is not what it was. */
+/* The thread begins or ends a task: what lies below on its stack, from the return address on, is not what it was. */
 static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t)
 {
-	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;
+	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot + sizeof(uint64_t) : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;
 	if (t->lowest < top && top - low < TW_RACE_STACK)
 		tw_race_forget(s, t->order->program, low, top);
 }
@@ -26,6 +27,8 @@ static int change_owner(struct tw_race_state *s, struct tw_race_thread *t, const
 	t->owner = owner;
 	if (owner == TW_CODE_PROGRAM && begins_once(t, before))
 		return tw_ordering_begins_once(&s->ordering, t->order, t->calling.open[t->calling.n - 1].args[0]);
+	if (before == TW_CODE_PROGRAM && owner == TW_CODE_OPENMP && t->end == TW_END_RETURN)
+		return tw_ordering_made_more(&s->ordering, t->order);
 	if (before != TW_CODE_OPENMP || owner != TW_CODE_PROGRAM || t->end != TW_END_ICALL)
 		return 0;
 	const uint32_t tasks = t->order->n_deferred;
@@ -86,12 +89,37 @@ int tw_race_enter_block(struct tw_race_state *s, struct tw_race_thread *t, const
 	return owner == TW_CODE_OPENMP ? go_on(s, t) : 0;
 }
 
-int tw_race_leave_block(struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last)
+/* ---- functions that make tasks ---- */
+
+void tw_race_note_maker(struct tw_race_thread *t, const struct tw_open_call *c)
+{
+	const struct tw_callpath_frame *f = t->path.n > 1 ? &t->path.frames[t->path.n - 2] : NULL;
+	const uint64_t low = c->sp + sizeof(uint64_t);
+	struct tw_race_maker *m = t->n_makers ? &t->makers[t->n_makers - 1] : NULL;
+	if (!f || f->slot < low)
+		return;
+	if (m && m->slot == f->slot)
+		m->low = m->low < low ? m->low : low;
+	else if (t->n_makers < TW_RACE_MAKERS)
+		t->makers[t->n_makers++] = (struct tw_race_maker){low, f->slot};
+}
+
+/* The thread has returned from those that are not open any more. */
+static int leave_makers(struct tw_race_state *s, struct tw_race_thread *t, uint64_t pc)
+{
+	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot : UINT64_MAX;
+	int error = 0;
+	for (; t->n_makers && t->makers[t->n_makers - 1].slot < top && !error; t->n_makers--)
+		error = tw_race_looks(s, t) ? tw_race_leave_maker(s, t, &t->makers[t->n_makers - 1], pc) : 0;
+	return error;
+}
+
+int tw_race_leave_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last)
 {
 	if (t->end != TW_END_CALL && t->end != TW_END_ICALL && t->end != TW_END_RETURN)
 		return 0;
 	int error = tw_callpath_take(&t->path, run, &last, 1);
 	if (t->path.n && t->path.frames[t->path.n - 1].slot < t->lowest)
 		t->lowest = t->path.frames[t->path.n - 1].slot;
-	return error;
+	return error || !t->n_makers ? error : leave_makers(s, t, run->pc);
 }

@@ -1,3 +1,4 @@
+#include "analyzers/ordering_tasks.h"
 #include "analyzers/race_state.h"
 
 #include <linux/futex.h>
@@ -20,6 +21,16 @@ static void give_block(struct tw_race_state *s, const struct tw_race_thread *t, 
 		tw_race_forget(s, t->order->program, addr, addr + bytes);
 }
 
+/* libgomp has allocated a block: perhaps for a task that the thread makes. */
+static int give_task(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
+{
+	const uint8_t around = t->calling.n ? t->calling.open[t->calling.n - 1].kind : TW_CALLED_OTHER;
+	if ((around != TW_CALLED_TASK && around != TW_CALLED_TASKLOOP) ||
+	    tw_runtime_code_at(&s->runtime, step->call.back - 1, t->serial) != TW_CODE_OPENMP)
+		return 0;
+	return tw_ordering_made_block(&s->ordering, t->order, step->result, step->call.args[0], around == TW_CALLED_TASKLOOP);
+}
+
 static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
 	const struct tw_open_call *c = &step->call;
@@ -27,6 +38,8 @@ static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const 
 		return c->kind == TW_CALLED_FREE ? release_block(s, t, c) : 0;
 	switch (c->kind) {
 	case TW_CALLED_MALLOC:
+		give_block(s, t, step->result, c->args[0]);
+		return give_task(s, t, step);
 	case TW_CALLED_NEW_ALIGNED:
 		give_block(s, t, step->result, c->args[0]);
 		return 0;
@@ -58,9 +71,10 @@ static int has_buffer(const struct tw_open_call *c)
 }
 
 /* The kernel reads or fills the first so many bytes of a buffer in pieces. */
-static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c, uint64_t bytes, int is_filled)
+static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step, uint64_t bytes, int is_filled)
 {
-	const uint64_t *list = tw_calling_list(&t->calling, c);
+	const struct tw_open_call *c = &step->call;
+	const uint64_t *list = step->list;
 	int error = 0;
 	for (size_t i = 0; i + 1 < c->n_list && bytes && !error; i += 2) {
 		const uint64_t n = list[i + 1] < bytes ? list[i + 1] : bytes;
@@ -82,13 +96,16 @@ static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const 
 	    tw_runtime_code_at(&s->runtime, c->back - 1, t->serial) != TW_CODE_PROGRAM)
 		return 0;
 	if (c->n_list)
-		return take_pieces(s, t, c, bytes, takes);
+		return take_pieces(s, t, step, bytes, takes);
 	return has_buffer(c) ? tw_race_take_buffer(s, t, c->args[1], bytes, takes, c->back) : 0;
 }
 
 static int order_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
+	const uint8_t kind = step->call.kind;
 	int error = step->change == TW_CALLING_ENTERED ? take_buffer(s, t, step) : 0;
+	if (step->change == TW_CALLING_ENTERED && (kind == TW_CALLED_TASK || kind == TW_CALLED_TASKLOOP))
+		tw_race_note_maker(t, &step->call);
 	error = error ? error : tw_ordering_call(&s->ordering, t->order, step);
 	return error || step->change != TW_CALLING_LEFT ? error : take_buffer(s, t, step);
 }

@@ -29,17 +29,17 @@ static inline size_t next_event(const struct live *l)
 	return l->event < l->b->n_events ? l->b->events[l->event].block : SIZE_MAX;
 }
 
-static int leave_block(struct tw_race_thread *t, struct live *l)
+static int leave_block(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
 {
 	const int leaves = l->leaves;
 	l->leaves = 0;
-	return leaves && l->run && l->refs ? tw_race_leave_block(t, l->run, l->last) : 0;
+	return leaves && l->run && l->refs ? tw_race_leave_block(s, t, l->run, l->last) : 0;
 }
 
 /* What comes between the newest block and the next. */
 static inline int go_on(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
 {
-	int error = l->leaves ? leave_block(t, l) : 0;
+	int error = l->leaves ? leave_block(s, t, l) : 0;
 	return error || next_event(l) > l->blocks ? error : take_events(s, t, l);
 }
 
@@ -64,6 +64,8 @@ static int take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct l
 	if (!n || !l->run)
 		return 0;
 	int error = l->looks ? tw_race_take_addresses(s, t, l->run, shapes, addr, n, &done) : 0;
+	for (size_t i = n > TW_ORDERING_READ ? n - TW_ORDERING_READ : 0; i < n && t->owner == TW_CODE_OPENMP; i++)
+		tw_ordering_reads(t->order, addr[i]);
 	l->refs += done;
 	l->last = addr[n - 1];
 	return error;
@@ -238,7 +240,7 @@ int tw_race_take_live(struct tw_race_state *s, struct tw_race_thread *t, const s
 	if (error)
 		return error;
 	if (!t->stuck) {
-		error = leave_block(t, &l);
+		error = leave_block(s, t, &l);
 		return error ? error : take_events(s, t, &l);
 	}
 	*left = tw_part_of(b);

@@ -28,11 +28,16 @@ struct tw_race_load {
 	int locked; /* by an instruction that reads and writes at once */
 };
 
-enum { TW_RACE_PAGES = 2048, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
+enum { TW_RACE_MAKERS = 16, TW_RACE_PAGES = 2048, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
 
 struct tw_race_page {
 	uint64_t number;
 	struct tw_epoch_page *page;
+};
+
+/* A function that is open and has made tasks, which may use its variables: they are from `low` to where its return address is. */
+struct tw_race_maker {
+	uint64_t low, slot;
 };
 
 struct tw_race_thread {
@@ -45,8 +50,10 @@ struct tw_race_thread {
 	struct tw_calling calling;
 	struct tw_callpath path;
 	struct tw_held held;
-	uint16_t locks;                           /* number of the set that it holds */
-	uint64_t lowest;                          /* place of a return address on its stack */
+	uint16_t locks;  /* number of the set that it holds */
+	uint64_t lowest; /* place of a return address on its stack */
+	struct tw_race_maker makers[TW_RACE_MAKERS];
+	size_t n_makers;
 	struct tw_race_page pages[TW_RACE_PAGES]; /* that it came to last */
 	struct tw_race_lines *lines;              /* likewise */
 	/* whose turn it is */
@@ -123,6 +130,9 @@ void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, u
 /* A block of memory is given back by the function that returns to `back`: that is as if it were written. */
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back);
 
+/* A function that has made tasks has returned: its variables are no more, as if they were written. */
+int tw_race_leave_maker(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_race_maker *m, uint64_t pc);
+
 /* The kernel reads or fills a buffer, for a function that returns to `back`. */
 int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, int is_filled, uint64_t back);
 
@@ -142,7 +152,10 @@ int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const 
 int tw_race_enter_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, int *looks);
 
 /* The block, the last that began, is done with: what it did to the stack of calls. `last`: the address of its last reference. */
-int tw_race_leave_block(struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last);
+int tw_race_leave_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last);
+
+/* The thread makes a task by a call that it has just made. */
+void tw_race_note_maker(struct tw_race_thread *t, const struct tw_open_call *c);
 
 /* ---- race_live.c ---- */
 

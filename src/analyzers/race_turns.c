@@ -30,15 +30,16 @@ static int take_block(struct tw_race_state *s, struct tw_race_thread *t, struct 
 	int looks, error = tw_race_enter_block(s, t, run, &looks);
 	if (error || t->stuck)
 		return error;
+	for (; !looks && p->ref < n; p->ref++)
+		if (t->owner == TW_CODE_OPENMP)
+			tw_ordering_reads(t->order, p->refs[run->first_ref + p->ref].addr);
 	if (looks)
 		error = tw_race_take_refs(s, t, p, run, n);
-	else
-		p->ref = n;
 	if (error || p->ref < n)
 		return error;
 	p->block++;
 	p->ref = 0;
-	return n ? tw_race_leave_block(t, run, p->refs[run->first_ref + n - 1].addr) : 0;
+	return n ? tw_race_leave_block(s, t, run, p->refs[run->first_ref + n - 1].addr) : 0;
 }
 
 static int take_events(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p)
