@@ -129,6 +129,7 @@ static void drain_until_ended(struct tw_collector *c)
 		if (now - checked >= WAIT_NS || ended > told) {
 			tw_drain_check_threads(c, CHECKS);
 			tw_output_age(c->output);
+			tw_output_make_way(c->output, tw_drain_count_busy(c, now, 2 * WAIT_NS));
 			sweep_tables(c);
 			tw_drain_clear_slots(c, now);
 			take_budget(c, 0);

@@ -353,6 +353,17 @@ void tw_drain_check_threads(struct tw_collector *c, unsigned most)
 	}
 }
 
+unsigned tw_drain_count_busy(const struct tw_collector *c, uint64_t now, uint64_t ns)
+{
+	const uint32_t buffers = c->control->sizes.buffers;
+	unsigned n = 0;
+	for (uint32_t s = 0; s < tw_channel_slots_used(c->control); s++) {
+		const struct tw_drained *t = &c->thread[s];
+		n += t->active && now - t->emptied[(t->next + buffers - 1) % buffers] <= ns;
+	}
+	return n;
+}
+
 unsigned tw_drain_count_processes(const struct tw_collector *c)
 {
 	unsigned n = 0;

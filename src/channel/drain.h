@@ -25,6 +25,9 @@ void tw_drain_check_threads(struct tw_collector *c, unsigned most);
 /* Slots that came free a second ago are not the next to be taken: the memory of their buffers goes back to the machine. */
 void tw_drain_clear_slots(struct tw_collector *c, uint64_t now);
 
+/* Threads that have begun, or filled a buffer, in the last `ns` nanoseconds. */
+unsigned tw_drain_count_busy(const struct tw_collector *c, uint64_t now, uint64_t ns);
+
 /* Processes of which a first thread is there. By any thread. */
 unsigned tw_drain_count_processes(const struct tw_collector *c);
 

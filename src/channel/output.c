@@ -102,6 +102,7 @@ uint64_t tw_output_settle(struct tw_output *o, unsigned ms)
 	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&o->lock);
+	tw_output_run_all(o);
 	tw_output_begin_sharing(o);
 	tw_output_end_feeding(o);
 	while (o->waiting_bytes && !pthread_cond_timedwait(&o->written, &o->lock, &until))
@@ -175,6 +176,7 @@ static void end_lanes(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
 	o->ending = 1;
+	tw_output_run_all(o);
 	for (unsigned i = 0; i < o->n_lanes; i++)
 		pthread_cond_signal(&o->lane[i].fed_more);
 	pthread_mutex_unlock(&o->lock);
@@ -204,7 +206,8 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	pthread_cond_init(&o->written, NULL);
 	pthread_cond_init(&o->rests, NULL);
 	o->spool = options->spool;
-	o->most_running = o->spool ? tw_machine_processors() : TW_OUTPUT_LANES;
+	o->makes_way = o->spool != NULL;
+	o->processors = o->most_running = o->spool ? tw_machine_processors() : TW_OUTPUT_LANES;
 	const int is_ring = options->writer && !options->discard && (options->ring.bytes || options->ring.ns);
 	o->ring = is_ring ? tw_ring_new(&options->ring) : NULL;
 	int error = is_ring && !o->ring ? tw_fail(TW_ERR_MEMORY, "--ring") : tw_output_make_jobs(o);

@@ -263,11 +263,11 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 		tw_packer_begin(packer_of(l));
 }
 
-/* With a spool only so many lanes are at work at a time as there are processors, each till its chunk is done. Under the lock. */
+/* With a spool only so many lanes are at work at a time (tw_output_make_way), each till its chunk is done. Under the lock. */
 static void work(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
-	while (!l->running && o->n_running == o->most_running)
+	while (!l->running && o->n_running >= o->most_running)
 		pthread_cond_wait(&o->rests, &o->lock);
 	o->n_running += !l->running;
 	l->running = 1;
@@ -420,6 +420,13 @@ static void *run(void *arg)
 	}
 	rest(l);
 	return NULL;
+}
+
+void tw_output_run_all(struct tw_output *o)
+{
+	o->most_running = o->processors;
+	o->makes_way = 0;
+	pthread_cond_broadcast(&o->rests);
 }
 
 void tw_output_end_feeding(struct tw_output *o)

@@ -12,6 +12,9 @@ int tw_output_lane_start(struct tw_output *o);
 /* All chunks have got what they will get. Called under the lock. */
 void tw_output_end_feeding(struct tw_output *o);
 
+/* Encoding is what is waited for: as many lanes are at work as there are processors, from here on. Called under the lock. */
+void tw_output_run_all(struct tw_output *o);
+
 /* When no lane is at work any more. */
 void tw_output_free_places(struct tw_output *o);
 

@@ -16,8 +16,10 @@ struct tw_job *tw_output_take(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);
 	while (!o->unused && !tw_output_add_job(o)) {
-		if (o->spool) /* slots are free when chunks are done */
+		if (o->spool) { /* slots are free when chunks are done */
 			tw_output_end_feeding(o);
+			tw_output_run_all(o);
+		}
 		pthread_cond_wait(&o->freed, &o->lock);
 	}
 	struct tw_job *job = o->unused;
@@ -30,7 +32,7 @@ struct tw_job *tw_output_take(struct tw_output *o)
 /* Each has memory of its own: where buffers wait in a spool, no more are fed while one of these is not. */
 static unsigned few_lanes(const struct tw_output *o)
 {
-	return o->spool ? o->most_running + 1 : o->most_lanes;
+	return o->spool ? o->processors + 1 : o->most_lanes;
 }
 
 /* Of the lanes that there are the least busy of those that are not fed, else the one that was fed least lately; NULL: there is none. */
@@ -120,6 +122,16 @@ void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
 			l->feeding = 0;
 			pthread_cond_signal(&l->fed_more);
 		}
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+void tw_output_make_way(struct tw_output *o, unsigned threads)
+{
+	pthread_mutex_lock(&o->lock);
+	if (o->makes_way) {
+		o->most_running = threads < o->processors ? o->processors - threads : 1;
+		pthread_cond_broadcast(&o->rests);
 	}
 	pthread_mutex_unlock(&o->lock);
 }

@@ -40,6 +40,12 @@ void tw_output_thread_ends(struct tw_output *o, uint32_t serial);
  */
 void tw_output_prepare(struct tw_output *o);
 
+/*
+ * So many threads of programs are at work. As long as there is room in the spool they have as many processors: fewer lanes are at work, though always one. Once the program has had to wait
+ * for a slot this does nothing any more. The drain loop calls it now and then.
+ */
+void tw_output_make_way(struct tw_output *o, unsigned threads);
+
 /* Has chunks written that have been open for longer than TW_CHUNK_NS. The drain loop calls it now and then. */
 void tw_output_age(struct tw_output *o);
 

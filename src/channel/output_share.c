@@ -87,7 +87,7 @@ static void move(const struct rest *r, struct tw_lane *to)
 int tw_output_share(struct tw_output *o, struct tw_lane *l)
 {
 	struct rest best = {0};
-	if (!o->is_sharing || l->open || atomic_load(&o->full) || o->n_running == o->most_running)
+	if (!o->is_sharing || l->open || atomic_load(&o->full) || o->n_running >= o->most_running)
 		return 0;
 	for (struct tw_lane *of = o->lane; of < o->lane + o->n_lanes; of++) {
 		const struct rest r = of == l ? (struct rest){0} : to_give(o, of);

@@ -114,7 +114,8 @@ struct tw_output {
 	struct tw_job *earliest, *latest; /* put to the spool, and not told of yet */
 	unsigned lost;                    /* slots that could not be written */
 	pthread_cond_t rests;             /* a lane is at work no more */
-	unsigned n_running, most_running;
+	unsigned n_running, most_running, processors;
+	int makes_way;                     /* tw_output_make_way does something */
 	uint64_t put_bytes, waiting_bytes; /* of buffers in the spool */
 	_Atomic uint64_t scribbled;        /* when descriptors were written the last time */
 	_Atomic uint64_t all_described;    /* as `described`, for lanes */
