@@ -133,6 +133,10 @@ enum tw_needs {
 	TW_WANTS_ORDER = 64, /* the same time stamps, but it can do without; `record --with` has them recorded */
 	/* Its answer is the same of a recording without references. `record --with` leaves them out where all that it is to do is like that. */
 	TW_WANTS_NO_REFS = 128,
+	/* Of the addresses (tw_batch.addr) it looks at none; or only at those where calls put their return addresses and returns took them from. The others, and what
+	 * tw_batch_refs() has of them, may be anything then: replay need not work them out. */
+	TW_WANTS_NO_ADDRESSES = 256,
+	TW_WANTS_CALL_ADDRESSES = 512,
 };
 
 /* What one state has to see. */

@@ -562,7 +562,8 @@ static void close_follower(struct follower *f)
 static int run(const struct tw_recording *r, const struct tw_calls_options *options, const struct tw_replay_options *replay,
                struct tw_calls *out)
 {
-	static const struct tw_analyzer calls = {.name = "calls", .begin = begin, .batch = batch, .merge = merge, .end = end};
+	static const struct tw_analyzer calls = {
+	    .name = "calls", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = TW_WANTS_CALL_ADDRESSES};
 	struct arg *arg = aligned_alloc(64, (sizeof *arg + 63) / 64 * 64);
 	memset(out, 0, sizeof *out);
 	if (!arg)

@@ -275,7 +275,8 @@ static int end(void *state, int error)
 int tw_hot_run_by(tw_hot_replay *run, void *run_context, const struct tw_recording *r, const struct tw_replay_options *options,
                   struct tw_hot *out)
 {
-	static const struct tw_analyzer hot = {.name = "hot", .begin = begin, .batch = batch, .merge = merge, .end = end};
+	static const struct tw_analyzer hot = {
+	    .name = "hot", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = TW_WANTS_NO_ADDRESSES};
 	memset(out, 0, sizeof *out);
 	struct shared shared = {r, out};
 	return run(run_context, r, options, &hot, &shared);

@@ -574,7 +574,8 @@ static int prepare(struct shared *s)
 
 int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_options *options, struct tw_profile *out)
 {
-	static const struct tw_analyzer analyzer = {.name = "profile", .begin = begin, .batch = batch, .merge = merge, .end = end};
+	static const struct tw_analyzer analyzer = {
+	    .name = "profile", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = TW_WANTS_NO_ADDRESSES};
 	static const struct tw_profile_options defaults;
 	const struct tw_profile_options *o = options ? options : &defaults;
 	struct tw_replay_options replay = o->replay;

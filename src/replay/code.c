@@ -219,6 +219,11 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 	return c;
 }
 
+void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses)
+{
+	c->place.addresses = addresses;
+}
+
 void tw_code_free(struct tw_code *c)
 {
 	if (!c)

@@ -23,6 +23,9 @@ struct tw_code;
 struct tw_code *tw_code_new(const struct tw_value_map *values);
 void tw_code_free(struct tw_code *c);
 
+/* Before any code is added: the addresses that it is to work out. */
+void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses);
+
 /* Makes code of a program, which must stay; another time if need be. Where that cannot be (memory is used up) nothing changes. */
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
 

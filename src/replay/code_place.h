@@ -42,6 +42,7 @@ struct tw_compile_place {
 	const uint8_t *out;       /* out */
 	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
 	uint32_t n_stretches;     /* whose numbers are given away */
+	uint8_t addresses;        /* enum tw_addresses: those that are worked out */
 	ptrdiff_t run;            /* bytes from where code and data are written to where they are run and read */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
 	 * value, which is learned; ...for one that is predicted, but in a way the code was not made for: likewise; ...for the slots of a fragment that runs for

@@ -2,6 +2,7 @@
 #include "chunk.h"
 #include "recording/transform.h"
 #include "replay/code.h"
+#include "replay/slots.h"
 #include "unit.h"
 
 enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 50 };
@@ -120,6 +121,8 @@ static struct tw_descriptor *random_descriptor(uint32_t number)
 	}
 	struct tw_descriptor *d = make_descriptor(&f);
 	d->flags = loop ? TW_DESC_LOOP : 0;
+	for (unsigned b = 0; b < n_blocks; b++)
+		((struct tw_block *)tw_descriptor_blocks(d))[b].end = (uint8_t)(rnd(2) ? TW_END_CALL : TW_END_RETURN);
 	return d;
 }
 
@@ -127,6 +130,7 @@ static struct tw_descriptor *random_descriptor(uint32_t number)
 
 struct result {
 	uint64_t hash, refs, blocks;
+	enum tw_addresses addresses; /* those that are looked at */
 };
 
 static void fold(struct result *r, const void *bytes, size_t n)
@@ -136,6 +140,21 @@ static void fold(struct result *r, const void *bytes, size_t n)
 		memcpy(&word, (const uint8_t *)bytes + at, n - at < sizeof word ? n - at : sizeof word);
 		r->hash = (r->hash ^ word ^ r->hash >> 31) * 0x9e3779b97f4a7c15u;
 	}
+}
+
+static int is_looked_at(const struct result *r, const struct tw_stretch *s, uint32_t ref)
+{
+	return r->addresses == TW_ADDRESSES_ALL || (r->addresses == TW_ADDRESSES_OF_CALLS && tw_slot_is(s, ref));
+}
+
+/* Of references, by their stretches. */
+static void fold_addresses(struct result *r, const struct tw_batch *b)
+{
+	const uint64_t *addr = b->addr;
+	for (size_t i = 0; i < b->n_stretches; addr += b->stretches[i++]->n_refs)
+		for (uint32_t k = 0; k < b->stretches[i]->n_refs; k++)
+			if (is_looked_at(r, b->stretches[i], k))
+				fold(r, &addr[k], sizeof addr[k]);
 }
 
 /* References with the block each is of, and blocks; whatever the batches are. */
@@ -156,11 +175,15 @@ static int take(void *context, const struct tw_batch *b)
 		insns += run->n_insns;
 		executions += run->n_insns != 0;
 		for (size_t k = run->first_ref; k < end; k++) {
-			fold(r, &refs[k], sizeof refs[k]);
+			struct tw_ref ref = refs[k];
+			ref.addr = r->addresses == TW_ADDRESSES_ALL ? ref.addr : 0;
+			fold(r, &ref, sizeof ref);
 			reads += refs[k].type & 1;
 			writes += refs[k].type >> 1;
 		}
 	}
+	if (r->addresses != TW_ADDRESSES_ALL)
+		fold_addresses(r, b);
 	EQUAL(b->n_reads, reads);
 	EQUAL(b->n_writes, writes);
 	EQUAL(b->n_insns, insns);
@@ -187,25 +210,45 @@ static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct 
 	struct tw_walk *w = tw_walk_new(&(struct tw_walk_options){.programs = p, .xstate = &xstate, .batch = take, .context = r});
 	int error = 0;
 	for (int i = 0; i < 2; i++) {
-		*r = (struct result){.hash = 1};
+		*r = (struct result){.hash = 1, .addresses = r->addresses};
 		error = section.at ? tw_walk_coded(w, &k->chunk, section.at, section.n, counts) : tw_walk_chunk(w, &k->chunk, counts);
 	}
 	tw_walk_free(w);
 	return error;
 }
 
+static struct tw_programs *programs_of(struct tw_descriptor *const *d, const struct tw_value_map *map, uint32_t hot,
+                                       enum tw_addresses addresses)
+{
+	struct tw_programs *p = tw_programs_new(hot, map);
+	tw_programs_set_addresses(p, addresses);
+	for (unsigned i = 0; i < FRAGMENTS; i++)
+		EQUAL(tw_programs_add(p, d[i]), 0);
+	return p;
+}
+
+/* Code that works out some addresses only: the same comes out but for the others. */
+static void compare_addresses(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k,
+                              struct section section, enum tw_addresses addresses)
+{
+	struct tw_programs *all = programs_of(d, map, 1, TW_ADDRESSES_ALL), *some = programs_of(d, map, 1, addresses);
+	struct result of_all = {.addresses = addresses}, of_some = {.addresses = addresses};
+	int error = walk_twice(all, k, section, &of_all, NULL);
+	EQUAL(walk_twice(some, k, section, &of_some, NULL), error);
+	EQUAL(of_some.hash, of_all.hash);
+	tw_programs_free(all);
+	tw_programs_free(some);
+}
+
 /* Step by step and as machine code: the same comes out, which is left in *r. Returns the error there was. */
 static int compare(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k, struct section section,
                    struct result *r)
 {
-	struct tw_programs *steps = tw_programs_new(0, map), *code = tw_programs_new(1, map);
+	struct tw_programs *steps = programs_of(d, map, 0, TW_ADDRESSES_ALL), *code = programs_of(d, map, 1, TW_ADDRESSES_ALL);
 	struct tw_walk_counts counts, code_counts;
-	struct result by_code;
+	struct result by_code = {0};
 	CHECK(tw_programs_code(code) != NULL);
-	for (unsigned i = 0; i < FRAGMENTS; i++) {
-		EQUAL(tw_programs_add(steps, d[i]), 0);
-		EQUAL(tw_programs_add(code, d[i]), 0);
-	}
+	*r = (struct result){0};
 	int error = walk_twice(steps, k, section, r, &counts);
 	EQUAL(walk_twice(code, k, section, &by_code, &code_counts), error);
 	EQUAL(by_code.hash, r->hash);
@@ -309,6 +352,8 @@ static void test_round(void)
 	struct section section = {bytes.at, bytes.n};
 	EQUAL(compare(d, NULL, k, (struct section){0}, &plain), compare(d, map, k, section, &decoded));
 	EQUAL(plain.hash, decoded.hash);
+	compare_addresses(d, map, k, section, TW_ADDRESSES_OF_CALLS);
+	compare_addresses(d, map, k, section, TW_ADDRESSES_NONE);
 	test_damage(d, map, k, section);
 	free(bytes.at);
 	tw_encoder_free(encoder);

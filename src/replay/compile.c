@@ -138,6 +138,12 @@ static uint8_t address(struct compiler *c, struct as_mem m, int wide)
 
 /* ---- what is written to the batch ---- */
 
+/* Whether anybody looks at the address of the reference that comes next. */
+static int is_looked_at(const struct compiler *c)
+{
+	return c->at->addresses == TW_ADDRESSES_ALL || (c->at->addresses == TW_ADDRESSES_OF_CALLS && tw_slot_is(c->stretch, c->n_refs));
+}
+
 static void write_address(struct compiler *c, uint8_t reg)
 {
 	int32_t ahead = TW_CODE_ADDR_AHEAD * sizeof(uint64_t), at = (int32_t)(c->n_refs++ * sizeof(uint64_t)) - ahead - c->addr_moved;
@@ -168,6 +174,10 @@ static void set_sum(struct compiler *c, unsigned dest, unsigned base, unsigned i
 
 static void plain_ref(struct compiler *c, const struct tw_step *s)
 {
+	if (!is_looked_at(c)) {
+		c->n_refs++;
+		return;
+	}
 	uint8_t reg = address(c, operand(c, s->base, s->index, s->scale, s->disp), 1);
 	if (s->seg != TW_SLOT_ZERO) {
 		if (reg != AS_RAX)
@@ -175,6 +185,11 @@ static void plain_ref(struct compiler *c, const struct tw_step *s)
 		as_alu_mem(&c->a, AS_ADD, reg = AS_RAX, tw_slot_memory(s->seg));
 	}
 	write_address(c, reg);
+}
+
+static int keeps_registers(const struct compiler *c)
+{
+	return c->at->addresses != TW_ADDRESSES_NONE;
 }
 
 static void take_value(struct compiler *c, const struct tw_step *s, uint8_t host)
@@ -190,10 +205,11 @@ static void plain(struct compiler *c, const struct tw_step *s)
 	if (s->flags & TW_STEP_VALUE) {
 		unsigned h = take(c);
 		take_value(c, s, tw_pool[h]);
-		set(c, s->dest, h, 0);
+		if (keeps_registers(c))
+			set(c, s->dest, h, 0);
 	} else if (s->flags & TW_STEP_REF) {
 		plain_ref(c, s);
-	} else {
+	} else if (keeps_registers(c)) {
 		set_sum(c, s->dest, s->base, s->index, s->scale, s->disp, 1);
 	}
 }
@@ -207,6 +223,10 @@ static unsigned slot_of(uint8_t reg)
 
 static void flagged_ref(struct compiler *c, const struct tw_op *op)
 {
+	if (!is_looked_at(c)) {
+		c->n_refs++;
+		return;
+	}
 	struct as_mem m = operand(c, slot_of(op->base), slot_of(op->index), op->scale, op->disp);
 	as_lea(&c->a, AS_RAX, m, !(op->flags & TW_OPF_ADDR32));
 	tw_compile_segment(c, AS_RAX, op);
@@ -299,10 +319,12 @@ static int is_simple(const struct tw_op *op)
 
 static void simple(struct compiler *c, const struct tw_op *op)
 {
-	if (op->kind == TW_OP_CALC)
-		calculate(c, op);
-	else if (op->kind == TW_OP_REF)
+	if (op->kind == TW_OP_REF)
 		flagged_ref(c, op);
+	else if (!keeps_registers(c))
+		return;
+	else if (op->kind == TW_OP_CALC)
+		calculate(c, op);
 	else
 		set_sum(c, op->count, slot_of(op->base), slot_of(op->index), op->scale, op->disp, !(op->flags & TW_OPF_ADDR32));
 }

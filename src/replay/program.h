@@ -12,6 +12,10 @@
 /* Slots of the register file replay keeps: the 16 registers, one that is always 0, the segment bases, one that nobody reads. */
 enum tw_slot_number { TW_SLOT_ZERO = TW_NREGS, TW_SLOT_FS, TW_SLOT_GS, TW_SLOT_NOWHERE, TW_NREG_SLOTS };
 
+/* Which addresses replay works out, in machine code: those of calls are where calls put return addresses and returns take them from. Registers of the program are kept unless
+ * it is NONE. Whatever is not worked out has room all the same. */
+enum tw_addresses { TW_ADDRESSES_ALL, TW_ADDRESSES_OF_CALLS, TW_ADDRESSES_NONE };
+
 /* What a step does. */
 enum tw_step_kind {
 	TW_STEP_PLAIN, /* see struct tw_step: RECORD, SET and REF operations without flags, which is nearly all there is */

@@ -30,6 +30,12 @@ struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *val
 	return p;
 }
 
+void tw_programs_set_addresses(struct tw_programs *p, enum tw_addresses addresses)
+{
+	if (p->code)
+		tw_code_set_addresses(p->code, addresses);
+}
+
 struct tw_code *tw_programs_code(const struct tw_programs *p)
 {
 	return p->code;

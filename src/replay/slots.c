@@ -38,6 +38,19 @@ uint32_t tw_slot_of_block(const struct tw_stretch *s, uint32_t block)
 	return type ? tw_slot_find(s->refs, run->first_ref, end, b->first_insn + b->n_insns - 1u, (uint8_t)type) : UINT32_MAX;
 }
 
+int tw_slot_is(const struct tw_stretch *s, uint32_t ref)
+{
+	const uint32_t lead = s->n_blocks ? s->blocks[0].first_ref : s->n_refs;
+	uint32_t block = 0;
+	if (ref < lead) {
+		const unsigned insn = s->refs[lead - 1].insn;
+		return ref == tw_slot_find(s->refs, 0, lead, insn, TW_READ) || ref == tw_slot_find(s->refs, 0, lead, insn, TW_WRITE);
+	}
+	while (block + 1 < s->n_blocks && s->blocks[block + 1].first_ref <= ref)
+		block++;
+	return ref == tw_slot_of_block(s, block);
+}
+
 uint32_t tw_slot_summary(const struct tw_stretch *s)
 {
 	uint32_t found = TW_SLOT_NONE;

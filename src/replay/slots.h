@@ -12,6 +12,9 @@ uint32_t tw_slot_find(const struct tw_ref_shape *refs, uint32_t first, uint32_t 
 /* That of a block of a stretch, if it ends with a call or return; else UINT32_MAX. */
 uint32_t tw_slot_of_block(const struct tw_stretch *s, uint32_t block);
 
+/* Whether reference `ref` of a stretch is one of these; the first ones may be those of a block that began before. */
+int tw_slot_is(const struct tw_stretch *s, uint32_t ref);
+
 /*
  * What a stretch that stays says of it at once, in `reserved`: that it begins with a block, all its blocks come to their ends, and there is no such reference, or (the number
  * behind TW_SLOT_FIRST) one alone. TW_SLOT_ASK: neither.

@@ -66,14 +66,26 @@ static int end(void *state, int error)
 	return result;
 }
 
+/* What all need, and of wishes that make replay cheaper what all can do with. */
+static uint32_t needs_of(const struct tw_together *members, size_t n)
+{
+	const uint32_t none = TW_WANTS_NO_ADDRESSES, calls = TW_WANTS_CALL_ADDRESSES;
+	uint32_t needs = 0, wishes = none | calls;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t one = members[i].analyzer->needs;
+		needs |= one & ~(none | calls);
+		wishes &= one & none ? none | calls : one;
+	}
+	return needs | (wishes & none ? none : wishes);
+}
+
 int tw_replay_together(const struct tw_recording *r, const struct tw_replay_options *options, const struct tw_together *members, size_t n)
 {
 	struct all all = {members, n};
-	struct tw_analyzer together = {.name = "together", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	for (size_t i = 0; i < n; i++) {
-		together.needs |= members[i].analyzer->needs;
+	struct tw_analyzer together = {
+	    .name = "together", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = needs_of(members, n)};
+	for (size_t i = 0; i < n; i++)
 		together.scope = together.scope > members[i].analyzer->scope ? together.scope : members[i].analyzer->scope;
-	}
 	return tw_replay(r, options, &together, &all);
 }
 
