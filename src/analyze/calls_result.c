@@ -194,19 +194,82 @@ static void join_insn(struct tw_call_insn *to, const struct tw_call_insn *more)
 	}
 }
 
-/* Makes one of items for the same instruction in the same context: they came from different pieces. */
-static void join_insns(struct tw_calls *out)
+static int by_insn_at(const void *a, const void *b)
 {
-	size_t n = 0;
-	if (out->n_insns)
-		qsort(out->insns, out->n_insns, sizeof *out->insns, by_insn);
-	for (size_t i = 0; i < out->n_insns; i++) {
-		if (n && !by_insn(&out->insns[n - 1], &out->insns[i]))
-			join_insn(&out->insns[n - 1], &out->insns[i]);
-		else
-			out->insns[n++] = out->insns[i];
+	return by_insn(*(struct tw_call_insn *const *)a, *(struct tw_call_insn *const *)b);
+}
+
+/* Functions that have numbers, which are small. */
+static uint32_t count_functions(const struct tw_calls *c)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < c->n_insns; i++)
+		if (c->insns[i].in.function < TW_CALLS_NOTHING && c->insns[i].in.function >= n)
+			n = c->insns[i].in.function + 1;
+	return n;
+}
+
+static uint32_t function_of(const struct tw_call_insn *insn, uint32_t n_functions)
+{
+	return insn->in.function < n_functions ? insn->in.function : n_functions;
+}
+
+/* Puts where each instruction stands in order by function; end[] is where those of each function end, afterwards. */
+static void part_insns(struct tw_calls *c, uint32_t n_functions, struct tw_call_insn **sorted, size_t *end)
+{
+	size_t before = 0;
+	for (size_t i = 0; i < c->n_insns; i++)
+		end[function_of(&c->insns[i], n_functions)]++;
+	for (uint32_t f = 0; f <= n_functions; f++) {
+		const size_t n = end[f];
+		end[f] = before;
+		before += n;
 	}
+	for (size_t i = 0; i < c->n_insns; i++)
+		sorted[end[function_of(&c->insns[i], n_functions)]++] = &c->insns[i];
+}
+
+/* Where each instruction stands, in order. Those of one function are few, so that what is compared lies in the caches. NULL: no memory. */
+static struct tw_call_insn **sort_insns(struct tw_calls *c)
+{
+	const uint32_t n_functions = count_functions(c);
+	size_t *end = calloc((size_t)n_functions + 1, sizeof *end), first = 0;
+	struct tw_call_insn **sorted = tw_array_table(c->n_insns + 1, sizeof(struct tw_call_insn *));
+	if (end && sorted) {
+		part_insns(c, n_functions, sorted, end);
+		for (uint32_t f = 0; f <= n_functions; first = end[f++])
+			if (end[f] > first)
+				qsort(sorted + first, end[f] - first, sizeof *sorted, by_insn_at);
+	}
+	const int ok = end && sorted;
+	free(end);
+	if (ok)
+		return sorted;
+	free(sorted);
+	return NULL;
+}
+
+/* Sorts them, and makes one of items for the same instruction in the same context: they came from different pieces. 0 or TW_ERR_MEMORY. */
+static int join_insns(struct tw_calls *out)
+{
+	struct tw_call_insn **sorted = sort_insns(out), *joined = tw_array_table(out->n_insns + 1, sizeof *joined);
+	size_t n = 0;
+	for (size_t i = 0; sorted && joined && i < out->n_insns; i++) {
+		if (n && !by_insn(&joined[n - 1], sorted[i]))
+			join_insn(&joined[n - 1], sorted[i]);
+		else
+			joined[n++] = *sorted[i];
+	}
+	const int ok = sorted && joined;
+	free(sorted);
+	if (!ok) {
+		free(joined);
+		return TW_ERR_MEMORY;
+	}
+	free(out->insns);
+	out->insns = joined;
 	out->n_insns = n;
+	return 0;
 }
 
 /* Splits the table into calls and what is charged to the instructions that called. */
@@ -252,6 +315,29 @@ void tw_counted_settle(struct tw_counted *c)
 	tw_by_fragment_each(&c->fragments, settle_fragment, NULL);
 }
 
+/* How many items a piece will have. */
+static size_t count_piece(const struct tw_piece_of_code *p)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < p->n_blocks; i++)
+		n += p->stretch->blocks[p->first_block + i].n_insns;
+	if (p->lead)
+		n = p->stretch->n_blocks ? p->stretch->blocks[0].first_ref : p->stretch->n_refs;
+	return n * ((p->runs[0] != 0) + (p->runs[1] != 0));
+}
+
+/* Room for the items of all stretches: the array is large, and grows for others only. */
+static void make_room(struct result *r, const struct tw_counted *c)
+{
+	size_t n = 1;
+	for (size_t i = 0; i < c->n_rows; i++)
+		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
+			for (const struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
+				n += count_piece(p);
+	r->out->insns = tw_array_table(n, sizeof *r->out->insns);
+	r->room = r->out->insns ? n : 0;
+}
+
 int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out)
 {
 	struct result r = {.out = out};
@@ -259,11 +345,12 @@ int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, str
 	if (!out->calls)
 		return TW_ERR_MEMORY;
 	tw_counted_settle(c);
+	make_room(&r, c);
 	add_pieces(&r, c);
 	tw_by_fragment_each(&c->fragments, add_fragment, &r);
 	add_retired(&r, c);
 	take_table(&r, table);
-	join_insns(out);
+	r.error = r.error ? r.error : join_insns(out);
 	if (out->n_calls)
 		qsort(out->calls, out->n_calls, sizeof *out->calls, by_call);
 	for (size_t i = 0; i < out->n_insns; i++)

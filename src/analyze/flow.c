@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_ROOM = 1024, INSNS_OF_RUN = 8 };
 
 /* ---- tables ---- */
 
@@ -27,16 +27,19 @@ static inline struct key key_of(const struct tw_flow *f, enum kind kind, uint32_
 	}
 }
 
-static inline uint32_t hash(struct key k)
+static inline uint32_t hash(enum kind kind, struct key k)
 {
-	uint64_t h = (k.a ^ k.b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-	return (uint32_t)(h >> 32);
+	/* Of code that lies side by side places do, too: few instructions stand at one address, few runs begin at one. But many edges may come from one run. */
+	enum { NODES_BESIDE = 5, RUNS_BESIDE = 4 };
+	const unsigned beside = kind == NODE ? NODES_BESIDE : kind == RUN ? RUNS_BESIDE : 0;
+	const uint64_t a = kind == EDGE ? k.a ^ k.b * 0x9e3779b97f4a7c15u : k.a >> beside;
+	return (uint32_t)(a * 0xbf58476d1ce4e5b9u >> 32) << beside | (uint32_t)(k.a & ((1u << beside) - 1));
 }
 
 /* Where the item with this key stands in the table, or the empty place where it would. */
 static inline uint32_t *find_place(const struct tw_flow *f, const struct tw_flow_table *t, enum kind kind, struct key k)
 {
-	for (uint32_t at = hash(k);; at++) {
+	for (uint32_t at = hash(kind, k);; at++) {
 		uint32_t *place = &t->places[at & t->mask];
 		if (!*place)
 			return place;
@@ -50,6 +53,15 @@ static int table_init(struct tw_flow_table *t, uint32_t n)
 {
 	*t = (struct tw_flow_table){.places = tw_array_table(n, sizeof *t->places), .mask = n - 1};
 	return t->places != NULL;
+}
+
+/* Of a table for so many items at the most, many of which may not come. */
+static uint32_t table_places(size_t items)
+{
+	uint32_t places = FIRST_ROOM;
+	while (places < items && places < 1u << 30)
+		places *= 2;
+	return places;
 }
 
 /* Makes sure that at most half of the places will be taken with one more. */
@@ -71,22 +83,22 @@ static int table_room(struct tw_flow *f, struct tw_flow_table *t, enum kind kind
 
 /* ---- nodes, runs, edges ---- */
 
-static int init_nodes(struct tw_flow *f)
+static int init_nodes(struct tw_flow *f, size_t insns)
 {
-	f->nodes = calloc(FIRST_ROOM, sizeof *f->nodes);
+	f->room_nodes = insns + FIRST_ROOM;
+	f->nodes = tw_array_table(f->room_nodes, sizeof *f->nodes);
 	f->n_nodes = 1;
-	f->room_nodes = FIRST_ROOM;
-	return table_init(&f->node_table, FIRST_ROOM) && f->nodes;
+	return table_init(&f->node_table, table_places(insns)) && f->nodes;
 }
 
-static int init_runs(struct tw_flow *f)
+static int init_runs(struct tw_flow *f, size_t insns)
 {
-	f->runs = calloc(FIRST_ROOM, sizeof *f->runs);
-	f->edges = calloc(FIRST_ROOM, sizeof *f->edges);
+	f->room_runs = f->room_edges = insns / INSNS_OF_RUN + FIRST_ROOM;
+	f->runs = tw_array_table(f->room_runs, sizeof *f->runs);
+	f->edges = tw_array_table(f->room_edges, sizeof *f->edges);
 	f->n_runs = f->n_edges = 1;
-	f->room_runs = f->room_edges = FIRST_ROOM;
-	int ok = table_init(&f->run_table, FIRST_ROOM);
-	return table_init(&f->edge_table, FIRST_ROOM) && ok && f->runs && f->edges;
+	int ok = table_init(&f->run_table, table_places(insns / INSNS_OF_RUN));
+	return table_init(&f->edge_table, table_places(insns / INSNS_OF_RUN)) && ok && f->runs && f->edges;
 }
 
 static void free_runs(struct tw_flow *f)
@@ -97,11 +109,11 @@ static void free_runs(struct tw_flow *f)
 	free(f->edge_table.places);
 }
 
-int tw_flow_init(struct tw_flow *f)
+int tw_flow_init(struct tw_flow *f, size_t insns)
 {
 	memset(f, 0, sizeof *f);
-	int ok = init_nodes(f);
-	if (!init_runs(f) || !ok)
+	int ok = init_nodes(f, insns);
+	if (!init_runs(f, insns) || !ok)
 		return tw_fail(TW_ERR_MEMORY, "profile");
 	f->nodes[0].fall = TW_NO_INDEX;
 	return 0;
@@ -298,7 +310,7 @@ static void step_on(struct tw_flow *f, const struct tw_flow *from, const uint32_
 /* Sums of the runs of `from`: how often each was begun. NULL: no memory. */
 static uint64_t *run_totals(const struct tw_flow *from)
 {
-	uint64_t *total = calloc(from->n_runs, sizeof *total);
+	uint64_t *total = tw_array_table(from->n_runs, sizeof *total);
 	for (uint32_t i = 1; total && i < from->n_runs; i++)
 		total[i] = from->runs[i].stops;
 	for (uint32_t i = 1; total && i < from->n_edges; i++)
@@ -346,7 +358,7 @@ static void add_runs(struct tw_flow *f, const struct tw_flow *from, const uint32
 /* Makes nodes of `f` for those of `later` and joins what is known of them. NULL: no memory. */
 static uint32_t *map_nodes(struct tw_flow *f, const struct tw_flow *later)
 {
-	uint32_t *map = calloc(later->n_nodes, sizeof *map);
+	uint32_t *map = tw_array_table(later->n_nodes, sizeof *map);
 	for (uint32_t i = 1; map && i < later->n_nodes; i++) {
 		const struct tw_flow_node *from = &later->nodes[i];
 		const uint32_t before = from[-1].fall == i ? map[i - 1] : 0; /* nodes are made in this order */
@@ -427,7 +439,7 @@ static void close_stream(struct tw_flow *f)
 static void split_runs(struct tw_flow *f, const uint32_t *map)
 {
 	struct tw_flow old = *f;
-	if (!init_runs(f)) {
+	if (!init_runs(f, f->n_runs * (size_t)INSNS_OF_RUN)) {
 		free_runs(&old);
 		f->failed = 1;
 		return;
@@ -440,7 +452,7 @@ static void split_runs(struct tw_flow *f, const uint32_t *map)
 
 int tw_flow_settle(struct tw_flow *f)
 {
-	uint32_t *map = calloc(f->n_nodes, sizeof *map);
+	uint32_t *map = tw_array_table(f->n_nodes, sizeof *map);
 	for (uint32_t i = 1; map && i < f->n_nodes; i++)
 		map[i] = i;
 	if (!f->failed)

@@ -69,8 +69,8 @@ struct tw_flow {
 	int failed;       /* no memory, or 2^32 of something */
 };
 
-/* 0, or TW_ERR_MEMORY; *f can be given to tw_flow_fini in any case. */
-int tw_flow_init(struct tw_flow *f);
+/* `insns`: as many as there may be, about; room that is not used takes no memory. 0, or TW_ERR_MEMORY; *f can be given to tw_flow_fini in any case. */
+int tw_flow_init(struct tw_flow *f, size_t insns);
 void tw_flow_fini(struct tw_flow *f);
 
 /* The node of an instruction, made if there is none; 0 on failure. */

@@ -296,7 +296,7 @@ static void feed_pieces(struct tw_flow *f, const struct program *p, const struct
 	for (int k = 0; k < pieces; k++) {
 		struct tw_flow later;
 		int to = k + 1 == pieces ? s->n : at + below(s->n - at + 1);
-		EQUAL(tw_flow_init(&later), 0);
+		EQUAL(tw_flow_init(&later, 0), 0);
 		feed(&later, p, s, at, to);
 		tw_flow_merge(f, &later, to == at || s->insn[at] >= 0);
 		tw_flow_fini(&later);
@@ -312,7 +312,7 @@ static void test_program(struct program *p, struct stream *s)
 	for (int pieces = 1; pieces < 9; pieces += 1 + pieces / 2) {
 		struct tw_flow f;
 		struct tw_profile profile;
-		EQUAL(tw_flow_init(&f), 0);
+		EQUAL(tw_flow_init(&f, 0), 0);
 		if (pieces == 1)
 			feed(&f, p, s, 0, s->n);
 		else

@@ -3,6 +3,7 @@
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tw_lackey {
 	struct tw_lackey_insn *insns;
@@ -33,10 +34,27 @@ static uint8_t string_flags(const ZydisDecodedInstruction *insn)
 	return IS_STRING(insn, STOS) || IS_STRING(insn, LODS) ? repeated : 0;
 }
 
+static int is_prefix(uint8_t byte)
+{
+	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3};
+	return byte >> 4 == 4 || memchr(prefixes, byte, sizeof prefixes);
+}
+
+/* Whether it may be an instruction with flags, by its first bytes: one that is locked, xchg, or a string instruction. */
+static int may_have_flags(const uint8_t *code, unsigned length)
+{
+	unsigned i = 0;
+	int locked = 0;
+	for (; i < length && is_prefix(code[i]); i++)
+		locked |= code[i] == 0xf0;
+	const uint8_t opcode = i < length ? code[i] : 0;
+	return locked || opcode == 0x86 || opcode == 0x87 || opcode >> 3 == 0x90 >> 3 || (opcode >= 0xa4 && opcode <= 0xaf);
+}
+
 static uint8_t flags_of(const ZydisDecoder *decoder, const uint8_t *code, unsigned length)
 {
 	ZydisDecodedInstruction insn;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, code, length, &insn)))
+	if (!may_have_flags(code, length) || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, code, length, &insn)))
 		return 0;
 	switch (insn.mnemonic) {
 	case ZYDIS_MNEMONIC_CMPXCHG:
@@ -63,7 +81,7 @@ static uint8_t print_line(char *line, uint64_t pc, unsigned bytes)
 	return (uint8_t)(p - line);
 }
 
-static void fill_insns(struct tw_lackey_insn *insns, const struct tw_descriptor *d, const ZydisDecoder *decoder)
+static void fill_insns(struct tw_lackey_insn *insns, const struct tw_descriptor *d, const ZydisDecoder *decoder, int lines)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	const uint8_t *bytes = tw_descriptor_insn_bytes(d);
@@ -72,8 +90,11 @@ static void fill_insns(struct tw_lackey_insn *insns, const struct tw_descriptor 
 	for (unsigned k = 0; k < d->n_blocks; k++) {
 		uint64_t pc = b[k].pc;
 		for (unsigned i = b[k].first_insn; i < (unsigned)b[k].first_insn + b[k].n_insns; i++) {
-			insns[i].length = print_line(insns[i].line, pc, bytes[i]);
-			insns[i].flags = code_end - code >= bytes[i] ? flags_of(decoder, code, bytes[i]) : 0;
+			const uint8_t flags = code_end - code >= bytes[i] ? flags_of(decoder, code, bytes[i]) : 0;
+			if (lines)
+				insns[i].length = print_line(insns[i].line, pc, bytes[i]);
+			if (flags) /* most have none: of what stays zeros no memory is used */
+				insns[i].flags = flags;
 			pc += bytes[i];
 			code += bytes[i];
 		}
@@ -91,7 +112,7 @@ static int set_row(struct tw_lackey *l, uint32_t number, size_t first)
 	return 1;
 }
 
-static int fill(struct tw_lackey *l, const struct tw_recording *r)
+static int fill(struct tw_lackey *l, const struct tw_recording *r, int lines)
 {
 	size_t n = 0, n_descriptors = tw_recording_n_descriptors(r);
 	ZydisDecoder decoder;
@@ -104,7 +125,7 @@ static int fill(struct tw_lackey *l, const struct tw_recording *r)
 	n = 0;
 	for (size_t i = 0; i < n_descriptors; i++) {
 		const struct tw_descriptor *d = tw_recording_descriptor_at(r, i);
-		fill_insns(l->insns + n, d, &decoder);
+		fill_insns(l->insns + n, d, &decoder, lines);
 		if (!set_row(l, d->number, n))
 			return 0;
 		n += d->n_insns;
@@ -112,10 +133,10 @@ static int fill(struct tw_lackey *l, const struct tw_recording *r)
 	return 1;
 }
 
-struct tw_lackey *tw_lackey_new(const struct tw_recording *r)
+struct tw_lackey *tw_lackey_new(const struct tw_recording *r, int lines)
 {
 	struct tw_lackey *l = calloc(1, sizeof *l);
-	if (l && !fill(l, r)) {
+	if (l && !fill(l, r, lines)) {
 		tw_lackey_free(l);
 		l = NULL;
 	}

@@ -25,7 +25,8 @@ struct tw_lackey_insn {
 
 struct tw_lackey;
 
-struct tw_lackey *tw_lackey_new(const struct tw_recording *r); /* NULL: no memory */
+/* `lines`: 0: without them. NULL: no memory. */
+struct tw_lackey *tw_lackey_new(const struct tw_recording *r, int lines);
 void tw_lackey_free(struct tw_lackey *l);
 
 /* The instructions of fragment d of that recording. */

@@ -273,18 +273,18 @@ static int allocate(struct build *b)
 {
 	struct tw_profile *p = b->p;
 	size_t insns = b->flow->n_nodes, runs = b->flow->n_runs, edges = b->flow->n_edges;
-	p->insns = calloc(insns, sizeof *p->insns);
-	p->next = calloc(insns, sizeof *p->next);
-	p->fixed.blocks = calloc(insns, sizeof *p->fixed.blocks);
-	p->fixed.edges = calloc(insns + edges, sizeof *p->fixed.edges);
-	p->dynamic.blocks = calloc(insns, sizeof *p->dynamic.blocks);
-	p->dynamic.edges = calloc(edges, sizeof *p->dynamic.edges);
-	b->insn_of = calloc(insns, sizeof *b->insn_of);
-	b->begun = calloc(insns, sizeof *b->begun);
-	b->ended = calloc(insns, sizeof *b->ended);
-	b->dynamic = calloc(insns, sizeof *b->dynamic);
-	b->leads = calloc(insns, 1);
-	b->total = calloc(runs, sizeof *b->total);
+	p->insns = tw_array_table(insns, sizeof *p->insns);
+	p->next = tw_array_table(insns, sizeof *p->next);
+	p->fixed.blocks = tw_array_table(insns, sizeof *p->fixed.blocks);
+	p->fixed.edges = tw_array_table(insns + edges, sizeof *p->fixed.edges);
+	p->dynamic.blocks = tw_array_table(insns, sizeof *p->dynamic.blocks);
+	p->dynamic.edges = tw_array_table(edges, sizeof *p->dynamic.edges);
+	b->insn_of = tw_array_table(insns, sizeof *b->insn_of);
+	b->begun = tw_array_table(insns, sizeof *b->begun);
+	b->ended = tw_array_table(insns, sizeof *b->ended);
+	b->dynamic = tw_array_table(insns, sizeof *b->dynamic);
+	b->leads = tw_array_table(insns, 1);
+	b->total = tw_array_table(runs, sizeof *b->total);
 	return p->insns && p->next && p->fixed.blocks && p->fixed.edges && p->dynamic.blocks && p->dynamic.edges && b->insn_of &&
 	       b->begun && b->ended && b->dynamic && b->leads && b->total;
 }

@@ -36,6 +36,7 @@ struct shared {
 	uint32_t *image; /* for each thread */
 	struct tw_profile_image *images;
 	uint32_t n_images;
+	size_t n_insns; /* of all code: some may have run in several fragments */
 	int count_refs;
 	struct tw_profile *out;
 };
@@ -481,7 +482,7 @@ static void free_state(struct state *s)
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
-	if (s && tw_flow_init(&s->flow)) {
+	if (s && tw_flow_init(&s->flow, ((const struct shared *)arg)->n_insns)) {
 		free_state(s);
 		return NULL;
 	}
@@ -565,10 +566,20 @@ static int end(void *state, int error)
 
 /* ---- the face ---- */
 
+static size_t count_insns(const struct tw_recording *r)
+{
+	enum { MOST = 1 << 23 }; /* it grows if need be */
+	size_t n = 0;
+	for (size_t i = 0; i < tw_recording_n_descriptors(r); i++)
+		n += tw_recording_descriptor_at(r, i)->n_insns;
+	return n < MOST ? n : MOST;
+}
+
 static int prepare(struct shared *s)
 {
+	s->n_insns = count_insns(s->recording);
 	s->n_images = find_images(s->recording, &s->image, &s->images);
-	s->lackey = tw_lackey_new(s->recording);
+	s->lackey = tw_lackey_new(s->recording, 0);
 	return s->n_images && s->lackey ? 0 : tw_fail(TW_ERR_MEMORY, "profile");
 }
 

@@ -281,6 +281,7 @@ static int write_costs(struct report *r, const struct tw_replay_options *replay)
 {
 	const struct tw_costs_options costs = {
 	    .self_only = r->self_only || r->table == REPORT_BLOCKS || r->table == REPORT_TREE,
+	    .no_lines = r->table == REPORT_FUNCTIONS && !r->function,
 	    .run = tw_part_replay,
 	    .run_context = &r->part,
 	    .replay = *replay,

@@ -401,7 +401,7 @@ int tw_lines(const struct tw_recording *r, const struct tw_lines_options *option
 	};
 	s.end = options->count < UINT64_MAX - options->from ? options->from + options->count : UINT64_MAX;
 	int error = find_bases(&s);
-	if (!error && options->kind == TW_LINES_LACKEY && !(s.lackey = tw_lackey_new(r)))
+	if (!error && options->kind == TW_LINES_LACKEY && !(s.lackey = tw_lackey_new(r, 1)))
 		error = tw_fail(TW_ERR_MEMORY, "instructions");
 	if (!error)
 		error = tw_replay(r, &replay, &analyzer, &s);

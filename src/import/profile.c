@@ -49,7 +49,7 @@ int tw_profile_trace(struct tw_trace *t, struct tw_profile *out)
 {
 	struct tw_flow f;
 	*out = (struct tw_profile){0};
-	int error = tw_flow_init(&f);
+	int error = tw_flow_init(&f, 0);
 	if (!error)
 		error = read_all(&f, t);
 	struct tw_profile_image *image = error ? NULL : calloc(1, sizeof *image);

@@ -32,8 +32,11 @@ struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *val
 
 void tw_programs_set_addresses(struct tw_programs *p, enum tw_addresses addresses)
 {
-	if (p->code)
-		tw_code_set_addresses(p->code, addresses);
+	if (!p->code)
+		return;
+	tw_code_set_addresses(p->code, addresses);
+	if (addresses != TW_ADDRESSES_ALL && p->hot > TW_PROGRAMS_WARM)
+		p->hot = TW_PROGRAMS_WARM;
 }
 
 struct tw_code *tw_programs_code(const struct tw_programs *p)

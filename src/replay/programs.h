@@ -9,8 +9,9 @@
 struct tw_programs;
 struct tw_code;
 
-/* Executions step by step after which a program is worth machine code. */
-enum { TW_PROGRAMS_HOT = 32 };
+/* Executions step by step after which a program is worth machine code; where that need not work out all addresses it is made sooner: it is short, and whoever looks at no
+ * addresses counts stretches that have numbers, which is cheaper than block by block. */
+enum { TW_PROGRAMS_HOT = 32, TW_PROGRAMS_WARM = 8 };
 
 struct tw_value_map;
 struct tw_value_slot;

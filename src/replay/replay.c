@@ -264,7 +264,10 @@ static size_t places_left(const struct range *range)
 	return range->next > range->first ? range->end - range->next : 0;
 }
 
-/* Half of what is left of the range of which most is left, as a range, or NULL: there is nothing. Called under the lock. */
+/* A state that saw less would cost more, to begin and to merge, than it takes off. */
+enum { LEAST_LEFT = 4 };
+
+/* Half of what is left of the range of which most is left, as a range, or NULL: there is too little. Called under the lock. */
 static struct range *split_range(struct replay *r)
 {
 	struct range *from = r->ranges;
@@ -272,7 +275,7 @@ static struct range *split_range(struct replay *r)
 		if (places_left(&r->ranges[i]) > places_left(from))
 			from = &r->ranges[i];
 	size_t left = places_left(from), first = from->end - (left + 1) / 2;
-	if (!left)
+	if (left < LEAST_LEFT)
 		return NULL;
 	struct range *half = &r->ranges[r->n_ranges++];
 	*half = (struct range){.first = first, .next = first, .end = from->end, .after = from->after};

@@ -201,7 +201,7 @@ int tw_costs_run(const struct tw_recording *r, struct tw_names *names, const str
 	if (error)
 		return error;
 	error = out->has_calls ? take_calls(names, out) : take_hot(names, out);
-	return error || !out->has_calls ? error : make_lines(names, out);
+	return error || !out->has_calls || o->no_lines ? error : make_lines(names, out);
 }
 
 void tw_costs_free(struct tw_costs *c)

@@ -36,6 +36,7 @@ struct tw_cost_line {
 
 struct tw_costs_options {
 	int self_only; /* 1: no calls and lines */
+	int no_lines;  /* 1: no lines */
 	tw_hot_replay *run;
 	void *run_context;
 	struct tw_replay_options replay;
