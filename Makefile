@@ -14,7 +14,7 @@ CLI_LIBS := -lsqlite3 -ledit -lncursesw
 # The tool is started for each recording, and loading its libraries is half of what a short one takes of it: they are linked into it where there are archives of all.
 ARCHIVES := sqlite3 edit ncursesw tinfo bsd md dw elf bz2 lzma zstd xxhash z iberty
 LACKS_ARCHIVES := $(shell for l in $(ARCHIVES); do [ -e "$$($(CC) -print-file-name=lib$$l.a)" ] || echo lib$$l.a; done)
-RECORD_LIBS := $(if $(LACKS_ARCHIVES),$(TOOL_LIBS) $(CLI_LIBS),-lZydis -Wl$(comma)-Bstatic $(ARCHIVES:%=-l%) -Wl$(comma)-Bdynamic -lpthread -lm)
+RECORD_LIBS := $(if $(LACKS_ARCHIVES),$(TOOL_LIBS) $(CLI_LIBS),-lZydis -Wl$(comma)-Bstatic $(ARCHIVES:%=-l%) -Wl$(comma)-Bdynamic -lpthread -lm -Wl$(comma)--wrap=dlopen)
 ifdef ASAN
 BUILD := build/asan
 TOOL_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -48,6 +48,7 @@ CC_BATCH_NAMES := trackway_cc_batch tw_batch_blocks tw_batch_refs
 
 ENGINE_OBJ := $(patsubst %,$(BUILD)/engine/%.o,$(ENGINE_SRC)) $(BUILD)/engine/zydis.o
 CLI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(CLI_SRC))
+WRAPPED_OBJ := $(if $(LACKS_ARCHIVES),,$(patsubst %,$(BUILD)/obj/%.o,$(wildcard src/cli/wrapped/*.c)))
 LIB_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(LIB_SRC))
 UNIT_OBJ := $(LIB_OBJ) $(filter-out $(BUILD)/obj/src/cli/main.c.o,$(CLI_OBJ))
 LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
@@ -60,8 +61,8 @@ all: mpi
 endif
 
 # The tool has the library in it, and exports its interface: plug-ins need nothing else.
-$(BUILD)/trackway: $(CLI_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
-	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(LIB_OBJ) $(RECORD_LIBS)
+$(BUILD)/trackway: $(CLI_OBJ) $(WRAPPED_OBJ) $(LIB_OBJ) $(BUILD)/exports.list
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Wl,--dynamic-list=$(BUILD)/exports.list -o $@ $(CLI_OBJ) $(WRAPPED_OBJ) $(LIB_OBJ) $(RECORD_LIBS)
 
 mpi: $(BUILD)/trackway-mpi
 

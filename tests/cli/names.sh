@@ -78,6 +78,12 @@ if ldconfig -p | grep -q libdebuginfod.so.1; then
 	DEBUGINFOD_URLS=file://$PWD/served DEBUGINFOD_CACHE_PATH=$PWD/cache recorded ./apart
 	functions recording.tw | grep -q 'in_debug_file apart.c:3' || fail "debuginfod is not asked"
 fi
+# Without servers to ask it is not even loaded.
+if ! ldd "$TW" | grep -q libdw; then
+	DEBUGINFOD_URLS='' LD_DEBUG=libs LD_DEBUG_OUTPUT=$PWD/loaded recorded ./apart
+	cat loaded.* | grep -q libc || fail "what is loaded is not seen"
+	cat loaded.* | grep -q libdebuginfod && fail "libdebuginfod is loaded for nothing"
+fi
 rm -f apart.debug
 later ./apart
 functions recording.tw | grep -q 'in_debug_file' && fail "the names are still there without the debug file"
