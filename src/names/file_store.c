@@ -130,6 +130,14 @@ static int open_kept(const struct tw_name_store *store, const char *path)
 	return fd;
 }
 
+int tw_name_store_has(const struct tw_name_store *store, const char *path)
+{
+	const int fd = open_kept(store, path);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 const struct tw_file_names *tw_name_store_find(const struct tw_name_store *store, const char *path)
 {
 	size_t bytes;
@@ -177,7 +185,7 @@ static void write_file(int dir, const struct kept *k, const struct tw_file_names
 	char early[NAME_MAX + 1], name[NAME_MAX + 1];
 	const size_t bytes = sizeof *k + f->bytes;
 	name_of(k->sources[0].path, name);
-	snprintf(early, sizeof early, "new.%d", (int)getpid());
+	snprintf(early, sizeof early, "new.%d", (int)gettid()); /* several threads may each keep one */
 	const int fd = openat(dir, early, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;

@@ -30,6 +30,9 @@ struct tw_name_sources {
 /* Puts one more to them. 0: it has no place. */
 int tw_name_sources_add(struct tw_name_sources *s, const char *path);
 
+/* Whether anything is kept of the file at an absolute path, of use or not. `store` may be NULL. */
+int tw_name_store_has(const struct tw_name_store *store, const char *path);
+
 /* What is kept of the file at an absolute path, mapped: tw_name_store_release. NULL: nothing that is of use. `store` may be NULL. */
 const struct tw_file_names *tw_name_store_find(const struct tw_name_store *store, const char *path);
 void tw_name_store_release(const struct tw_file_names *f);

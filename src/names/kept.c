@@ -1,9 +1,13 @@
 #include "names/kept.h"
+#include "channel/machine.h"
 #include "names/gather.h"
 #include "recording/recording.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Before a packed table: then its path, its arrays, and its texts, NUL behind each; padded with zeros to a multiple of 8 after each. */
 struct packed_table {
@@ -182,12 +186,88 @@ static int keep_table(struct tw_block_file *file, struct tw_name_table *t)
 	return error;
 }
 
-static int keep_file(struct tw_block_file *file, struct tw_symbols *s, size_t i, const struct tw_ran_list *ran,
-                     const struct tw_name_store *store)
+/* A file that is to be gathered. */
+struct task {
+	size_t file;
+	off_t work; /* the larger, the more there may be to do; 0: the store has it */
+};
+
+/* What several threads gather: each takes the next task until there is none. */
+struct gathering {
+	struct tw_symbols *symbols;
+	const struct tw_ran *ran;
+	const struct tw_name_store *store;
+	struct task *tasks;           /* the largest first */
+	struct tw_name_table *tables; /* by file */
+	_Atomic size_t next;
+	_Atomic int failed; /* 1: there was no memory */
+};
+
+static void *gather(void *gathering)
 {
-	struct tw_name_table t = {0};
-	int error = tw_gather_file(s, i, ran, store, &t) ? keep_table(file, &t) : TW_ERR_MEMORY;
-	tw_name_table_free(&t);
+	struct gathering *g = gathering;
+	for (size_t i; (i = atomic_fetch_add(&g->next, 1)) < g->ran->n_files;) {
+		const size_t file = g->tasks[i].file;
+		if (!tw_gather_file(g->symbols, file, &g->ran->files[file], g->store, &g->tables[file]))
+			atomic_store(&g->failed, 1);
+	}
+	return NULL;
+}
+
+static int by_work(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+	if (x->work != y->work)
+		return x->work > y->work ? -1 : 1;
+	return (x->file > y->file) - (x->file < y->file);
+}
+
+/* Fills the tasks. Returns how many files have to be read. */
+static unsigned list_tasks(const struct gathering *g)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < g->ran->n_files; i++) {
+		char path[4096];
+		struct stat st;
+		const int is_read = tw_symbols_file_path(g->symbols, i, path) && !stat(path, &st) && !tw_name_store_has(g->store, path);
+		g->tasks[i] = (struct task){i, is_read ? st.st_size : 0};
+		n += is_read && st.st_size;
+	}
+	qsort(g->tasks, g->ran->n_files, sizeof *g->tasks, by_work);
+	return n;
+}
+
+/* By as many threads as there are processors and files that have to be read. Without other threads one does it all. */
+static void gather_all(struct gathering *g)
+{
+	enum { MOST = 4 };
+	const unsigned processors = tw_machine_processors(), files = list_tasks(g);
+	pthread_t thread[MOST];
+	unsigned n = 0;
+	while (n + 1 < files && n + 1 < processors && n + 1 < MOST && !pthread_create(&thread[n], NULL, gather, g))
+		n++;
+	gather(g);
+	while (n)
+		pthread_join(thread[--n], NULL);
+}
+
+static int keep_files(struct tw_block_file *file, struct tw_symbols *s, const struct tw_ran *ran, const struct tw_name_store *store)
+{
+	struct gathering g = {.symbols = s, .ran = ran, .store = store};
+	g.tasks = calloc(ran->n_files + 1, sizeof *g.tasks);
+	g.tables = calloc(ran->n_files + 1, sizeof *g.tables);
+	int error = g.tasks && g.tables ? TW_OK : TW_ERR_MEMORY;
+	if (!error) {
+		gather_all(&g);
+		error = g.failed ? TW_ERR_MEMORY : TW_OK;
+	}
+	for (size_t i = 0; g.tables && i < ran->n_files; i++) {
+		if (!error)
+			error = keep_table(file, &g.tables[i]);
+		tw_name_table_free(&g.tables[i]);
+	}
+	free(g.tasks);
+	free(g.tables);
 	return error;
 }
 
@@ -203,8 +283,8 @@ static int keep_all(struct tw_block_file *file, struct tw_symbols *s, const stru
 {
 	struct tw_ran ran;
 	int error = tw_ran_find(tw_symbols_places(s), NULL, 0, &ran) ? 0 : TW_ERR_MEMORY;
-	for (size_t i = 0; !error && i < ran.n_files; i++)
-		error = keep_file(file, s, i, &ran.files[i], store);
+	if (!error)
+		error = keep_files(file, s, &ran, store);
 	for (size_t i = 0; !error && i < ran.n_made; i++)
 		error = keep_made(file, s, &ran.made[i]);
 	tw_ran_free(&ran);

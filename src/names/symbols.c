@@ -13,6 +13,7 @@
 /* A file that was mapped somewhere. */
 struct file {
 	int has_changed, is_open;
+	Dwfl *session;                  /* of its own: several threads may each look at one file */
 	Dwfl_Module *dwfl;              /* once it is open. NULL: it cannot be read */
 	Elf *elf;                       /* likewise, or it has changed */
 	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
@@ -22,7 +23,6 @@ struct file {
 
 struct tw_symbols {
 	struct tw_places places;
-	Dwfl *dwfl;
 	struct file *files; /* beside those of the places */
 };
 
@@ -38,6 +38,11 @@ static int whole_path(const struct tw_symbols *s, const char *path, char whole[P
 /* As libdwfl has it. Few that look at one file look at all, so it is opened when first asked for. */
 static const struct file *open_file(const struct tw_symbols *s, size_t n)
 {
+	static const Dwfl_Callbacks callbacks = {
+	    .find_elf = dwfl_build_id_find_elf,
+	    .find_debuginfo = dwfl_standard_find_debuginfo,
+	    .section_address = dwfl_offline_section_address,
+	};
 	char whole[PATH_MAX];
 	struct file *f = &s->files[n];
 	if (f->is_open)
@@ -45,23 +50,13 @@ static const struct file *open_file(const struct tw_symbols *s, size_t n)
 	f->is_open = 1;
 	if (f->has_changed || !tw_symbols_file_path(s, n, whole))
 		return f;
-	dwfl_report_begin_add(s->dwfl);
-	f->dwfl = dwfl_report_offline(s->dwfl, tw_base_name(s->places.files.items[n]), whole, -1);
-	dwfl_report_end(s->dwfl, NULL, NULL);
+	f->session = dwfl_begin(&callbacks);
+	if (!f->session)
+		return f;
+	f->dwfl = dwfl_report_offline(f->session, tw_base_name(s->places.files.items[n]), whole, -1);
+	dwfl_report_end(f->session, NULL, NULL);
 	f->elf = f->dwfl ? dwfl_module_getelf(f->dwfl, &f->bias) : NULL;
 	return f;
-}
-
-static int prepare_files(struct tw_symbols *s)
-{
-	static const Dwfl_Callbacks callbacks = {
-	    .find_elf = dwfl_build_id_find_elf,
-	    .find_debuginfo = dwfl_standard_find_debuginfo,
-	    .section_address = dwfl_offline_section_address,
-	};
-	s->dwfl = dwfl_begin(&callbacks);
-	s->files = calloc(s->places.files.n + 1, sizeof *s->files);
-	return s->dwfl && s->files;
 }
 
 /* What a file says that has changed since is not of the code that ran. */
@@ -103,21 +98,20 @@ struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
 	struct tw_symbols *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
-	if (!tw_places_init(&s->places, r) || !prepare_files(s) || !leave_out_changed(s)) {
-		tw_symbols_free(s);
-		return NULL;
-	}
-	return s;
+	if (tw_places_init(&s->places, r) && (s->files = calloc(s->places.files.n + 1, sizeof *s->files)) && leave_out_changed(s))
+		return s;
+	tw_symbols_free(s);
+	return NULL;
 }
 
 void tw_symbols_free(struct tw_symbols *s)
 {
 	if (!s)
 		return;
-	if (s->dwfl)
-		dwfl_end(s->dwfl);
-	for (size_t i = 0; s->files && i < s->places.files.n; i++)
+	for (size_t i = 0; s->files && i < s->places.files.n; i++) {
 		tw_functions_free(s->files[i].functions);
+		dwfl_end(s->files[i].session);
+	}
 	free(s->files);
 	tw_places_free(&s->places);
 	free(s);

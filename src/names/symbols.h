@@ -13,7 +13,7 @@
 struct tw_symbols;
 struct tw_functions;
 
-/* The recording must outlive it. NULL: no memory. Files that are gone, or hold other code than ran, only make for fewer names. */
+/* The recording must outlive it. NULL: no memory. Files that are gone, or hold other code than ran, only make for fewer names. Several threads may each ask about one file. */
 struct tw_symbols *tw_symbols_new(const struct tw_recording *r);
 void tw_symbols_free(struct tw_symbols *s);
 
