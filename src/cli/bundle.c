@@ -145,7 +145,7 @@ static int run(struct bundle *b)
 	int error = tw_recording_open(b->dir, &r);
 	if (!error && !tw_recording_n_names(r)) {
 		tw_recording_close(r);
-		error = tw_names_keep(b->dir, NULL);
+		error = tw_names_keep(b->dir, NULL, NULL);
 		if (!error)
 			error = tw_recording_open(b->dir, &r);
 	}

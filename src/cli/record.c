@@ -44,6 +44,7 @@ static int collect(struct record *r)
 		status = tw_record_finish(r, status);
 	else
 		tw_record_abandon(r);
+	tw_ahead_free(r->ahead);
 	tw_collector_free(r->collector);
 	tw_with_free(&r->with);
 	free(r->calls);

@@ -40,16 +40,22 @@ static const char *directory_path(const struct record *r, char path[DIRECTORY_PA
 	return path;
 }
 
+int tw_record_keeps_names(const struct record *r)
+{
+	return r->writer && !r->names_later && !r->learns_bare && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
+}
+
 /* Keeps what names the code that ran with the recording. Without it names are those of the files as they are when they are asked for. */
 static void keep_names(const struct record *r)
 {
 	char dir[DIRECTORY_PATH], why[1024], place[TW_KEEP_PATH];
 	const struct tw_name_store store = {tw_record_place_to_keep(r, place), tw_record_bytes_to_keep(r)};
-	if (!r->writer || r->names_later || r->learns_bare || r->sink == TW_SINK_COUNT || r->format == TW_FORMAT_NONE)
+	if (!tw_record_keeps_names(r))
 		return;
+	tw_ahead_end(r->ahead);
 	const struct tw_name_store *kept = store.path ? &store : NULL;
 	const struct tw_recording *written = tw_writer_written(r->writer);
-	const int error = written ? tw_names_keep_of(written, kept) : tw_names_keep(directory_path(r, dir), kept);
+	const int error = written ? tw_names_keep_of(written, kept, r->ahead) : tw_names_keep(directory_path(r, dir), kept, r->ahead);
 	if (error)
 		fprintf(stderr, "trackway: no names are kept with the recording: %s\n", tw_failure_sentence(error, why, sizeof why));
 }

@@ -1,4 +1,5 @@
 #include "cli/record_run.h"
+#include "cli/record_end.h"
 #include "cli/record_prepare.h"
 #include "cli/attached.h"
 #include "cli/learned.h"
@@ -8,6 +9,7 @@
 #include "cli/spooling.h"
 #include "learn/known.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -184,6 +186,16 @@ int tw_record_has_left(const struct record *r)
 	return r->end.wait_status == TW_LAUNCH_LEFT;
 }
 
+/* Of a program whose names have been kept all has been that it maps, or nearly so. */
+static void begin_ahead(struct record *r)
+{
+	char place[TW_KEEP_PATH], path[PATH_MAX];
+	const struct tw_name_store store = {tw_record_place_to_keep(r, place), tw_record_bytes_to_keep(r)};
+	if (tw_record_keeps_names(r) && store.path && r->engine && r->program.path && realpath(r->program.path, path) &&
+	    !tw_name_store_has(&store, path))
+		r->ahead = tw_ahead_begin(tw_collector_control(r->collector), &store, r->engine);
+}
+
 int tw_record_run(struct record *r)
 {
 	struct tw_aside_end end;
@@ -191,6 +203,7 @@ int tw_record_run(struct record *r)
 	r->asked = tw_asked_begin(asked, r);
 	if (r->pid || r->wait_first)
 		tw_asked_answer(r->asked);
+	begin_ahead(r);
 	struct tw_progress *progress = r->progress && !r->quiet ? tw_progress_begin(r->collector) : NULL;
 	if (r->pid)
 		end = attach(r);

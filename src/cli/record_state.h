@@ -11,6 +11,7 @@
 #include "channel/aside.h"
 #include "channel/launch.h"
 #include "channel/machine.h"
+#include "names/ahead.h"
 
 #include <limits.h>
 #include <sys/utsname.h>
@@ -77,6 +78,7 @@ struct record {
 	int dir_fd; /* of the recording, which may be renamed; -1: there is none */
 	struct tw_verify *comparator;
 	struct tw_collector *collector;
+	struct tw_ahead *ahead; /* NULL: nothing is opened ahead */
 	int not_attached;
 	int left; /* file descriptor that can be read when what is recorded goes on natively */
 	struct tw_asked *asked;

@@ -291,12 +291,13 @@ static int keep_all(struct tw_block_file *file, struct tw_symbols *s, const stru
 	return error;
 }
 
-int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store)
+int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store, struct tw_ahead *ahead)
 {
 	struct tw_block_file *file = NULL;
 	struct tw_symbols *s = tw_symbols_new(r);
 	int error = s ? tw_block_file_create(r, TW_NAMES_FILE, &file) : TW_ERR_MEMORY;
 	if (!error) {
+		tw_symbols_use(s, ahead);
 		error = keep_all(file, s, store);
 		int closing = tw_block_file_close(file, error);
 		error = error ? error : closing;
@@ -305,13 +306,13 @@ int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *s
 	return error;
 }
 
-int tw_names_keep(const char *dir, const struct tw_name_store *store)
+int tw_names_keep(const char *dir, const struct tw_name_store *store, struct tw_ahead *ahead)
 {
 	struct tw_recording *r;
 	int error = tw_recording_open(dir, &r);
 	if (error)
 		return error;
-	error = tw_names_keep_of(r, store);
+	error = tw_names_keep_of(r, store, ahead);
 	tw_recording_close(r);
 	return error;
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <trackway/recording.h>
 
+struct tw_ahead;
+
 /* A table as bytes, from malloc. NULL: no memory. */
 uint8_t *tw_name_table_pack(const struct tw_name_table *t, size_t *n);
 
@@ -20,9 +22,9 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
  * Gathers the names of what ran in the recording in directory `dir`, which may still be open for writing, and keeps them there, in place of what was kept
  * before. `store`: where what is found out of files is kept for other recordings; it may be NULL. 0 or an enum tw_error.
  */
-int tw_names_keep(const char *dir, const struct tw_name_store *store);
+int tw_names_keep(const char *dir, const struct tw_name_store *store, struct tw_ahead *ahead);
 
-/* Likewise of a recording that is open; of one in memory (recording.h) its directory must be known. */
-int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store);
+/* Likewise of a recording that is open; of one in memory (recording.h) its directory must be known. `ahead`: what has been opened of its files, or NULL. */
+int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store, struct tw_ahead *ahead);
 
 #endif

@@ -1,6 +1,8 @@
 #include "names/symbols.h"
+#include "names/ahead.h"
 #include "names/places.h"
 #include "names/functions.h"
+#include "names/dwarf_file.h"
 #include "names/unchanged.h"
 
 #include <elfutils/libdwfl.h>
@@ -13,8 +15,7 @@
 /* A file that was mapped somewhere. */
 struct file {
 	int has_changed, is_open;
-	Dwfl *session;                  /* of its own: several threads may each look at one file */
-	Dwfl_Module *dwfl;              /* once it is open. NULL: it cannot be read */
+	struct tw_dwarf_file file;      /* once it is open */
 	Elf *elf;                       /* likewise, or it has changed */
 	GElf_Addr bias;                 /* of libdwfl's addresses against the file's */
 	struct tw_functions *functions; /* found when first asked for */
@@ -24,6 +25,7 @@ struct file {
 struct tw_symbols {
 	struct tw_places places;
 	struct file *files; /* beside those of the places */
+	struct tw_ahead *ahead;
 };
 
 /* ---- files ---- */
@@ -38,11 +40,6 @@ static int whole_path(const struct tw_symbols *s, const char *path, char whole[P
 /* As libdwfl has it. Few that look at one file look at all, so it is opened when first asked for. */
 static const struct file *open_file(const struct tw_symbols *s, size_t n)
 {
-	static const Dwfl_Callbacks callbacks = {
-	    .find_elf = dwfl_build_id_find_elf,
-	    .find_debuginfo = dwfl_standard_find_debuginfo,
-	    .section_address = dwfl_offline_section_address,
-	};
 	char whole[PATH_MAX];
 	struct file *f = &s->files[n];
 	if (f->is_open)
@@ -50,12 +47,9 @@ static const struct file *open_file(const struct tw_symbols *s, size_t n)
 	f->is_open = 1;
 	if (f->has_changed || !tw_symbols_file_path(s, n, whole))
 		return f;
-	f->session = dwfl_begin(&callbacks);
-	if (!f->session)
-		return f;
-	f->dwfl = dwfl_report_offline(f->session, tw_base_name(s->places.files.items[n]), whole, -1);
-	dwfl_report_end(f->session, NULL, NULL);
-	f->elf = f->dwfl ? dwfl_module_getelf(f->dwfl, &f->bias) : NULL;
+	if (!tw_ahead_take(s->ahead, whole, &f->file))
+		tw_dwarf_file_open(&f->file, whole);
+	f->elf = f->file.module ? dwfl_module_getelf(f->file.module, &f->bias) : NULL;
 	return f;
 }
 
@@ -104,13 +98,18 @@ struct tw_symbols *tw_symbols_new(const struct tw_recording *r)
 	return NULL;
 }
 
+void tw_symbols_use(struct tw_symbols *s, struct tw_ahead *ahead)
+{
+	s->ahead = ahead;
+}
+
 void tw_symbols_free(struct tw_symbols *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; s->files && i < s->places.files.n; i++) {
 		tw_functions_free(s->files[i].functions);
-		dwfl_end(s->files[i].session);
+		tw_dwarf_file_close(&s->files[i].file);
 	}
 	free(s->files);
 	tw_places_free(&s->places);
@@ -121,7 +120,7 @@ const struct tw_functions *tw_symbols_functions(struct tw_symbols *s, size_t n)
 {
 	struct file *f = &s->files[n];
 	if (!f->has_functions && open_file(s, n)->elf)
-		f->functions = tw_functions_new(f->dwfl);
+		f->functions = tw_functions_new(f->file.module);
 	if (!f->has_functions && f->functions && !tw_functions_add_nameless(f->functions, f->elf)) {
 		tw_functions_free(f->functions);
 		f->functions = NULL;
@@ -187,7 +186,7 @@ Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint6
 			continue;
 		const struct file *f = open_file(s, i);
 		*bias = f->bias;
-		return f->elf ? f->dwfl : NULL;
+		return f->elf ? f->file.module : NULL;
 	}
 	return NULL;
 }

@@ -12,9 +12,13 @@
 
 struct tw_symbols;
 struct tw_functions;
+struct tw_ahead;
 
 /* The recording must outlive it. NULL: no memory. Files that are gone, or hold other code than ran, only make for fewer names. Several threads may each ask about one file. */
 struct tw_symbols *tw_symbols_new(const struct tw_recording *r);
+/* What has been opened ahead is not opened again; NULL: nothing has. Before anything is asked, and `ahead` must outlive it. */
+void tw_symbols_use(struct tw_symbols *s, struct tw_ahead *ahead);
+
 void tw_symbols_free(struct tw_symbols *s);
 
 /* Where a piece of code stands on disk. */
