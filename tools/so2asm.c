@@ -6,7 +6,8 @@
  * Debian ships Zydis only as a shared library, and the engine, which runs inside a foreign process before any loader, has none to load it
  * with. The library's loaded image is written to PREFIX.bin and included piece by piece; each relocation becomes a `.quad` the linker
  * resolves. Every function the library defines becomes a global symbol; what it imports (memcpy, memset, strlen, __assert_fail,
- * __stack_chk_fail) the engine provides. Constructors are not run: the decoder has none that matter.
+ * __stack_chk_fail) the engine provides. Constructors are not run: the decoder has none that matter. Where it looks at a stack guard in %fs,
+ * which is the foreign process's, it gets a constant.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -61,6 +62,41 @@ static void load_segments(struct image *im)
 	for (int i = 0; i < eh->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
 			memcpy(im->mem + ph[i].p_vaddr, im->file + ph[i].p_offset, ph[i].p_filesz);
+}
+
+/* Bytes of an instruction that has %fs:0x28 as its source, as compilers make it: the prefix, REX, an opcode, ModRM, SIB and the displacement. */
+enum { GUARD_BYTES = 9, GUARD_VALUE = 0x5afe0d };
+
+static int is_guard(const uint8_t *p)
+{
+	static const uint8_t end[] = {0x25, 0x28, 0, 0, 0};
+	return p[0] == 0x64 && !memcmp(p + 4, end, sizeof end);
+}
+
+/* The same with a constant: C7 /0, or 81 with what is done as its /digit. */
+static void replace_guard(uint8_t *p)
+{
+	const int32_t value = GUARD_VALUE;
+	const uint8_t rex = p[1], opcode = p[2], reg = p[3] >> 3 & 7;
+	const int digit = opcode == 0x8b ? 0 : opcode == 0x2b ? 5 : opcode == 0x33 ? 6 : opcode == 0x3b ? 7 : -1;
+	if ((rex & 0xfb) != 0x48 || (p[3] & 0xc7) != 0x04 || digit < 0)
+		die("a stack guard that is looked at in a way it does not know");
+	p[0] = 0x48 | (rex >> 2 & 1); /* the register is in another field now */
+	p[1] = opcode == 0x8b ? 0xc7 : 0x81;
+	p[2] = (uint8_t)(0xc0 | digit << 3 | reg);
+	memcpy(p + 3, &value, sizeof value);
+	p[7] = 0x66; /* a nop */
+	p[8] = 0x90;
+}
+
+static void replace_guards(struct image *im)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)im->file;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(im->file + eh->e_phoff);
+	for (int i = 0; i < eh->e_phnum; i++)
+		for (size_t at = 0; ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X && at + GUARD_BYTES <= ph[i].p_filesz; at++)
+			if (is_guard(im->mem + ph[i].p_vaddr + at))
+				replace_guard(im->mem + ph[i].p_vaddr + at);
 }
 
 static void find_symbols(struct image *im)
@@ -136,6 +172,7 @@ int main(int argc, char **argv)
 		die("usage: so2asm LIBRARY.so PREFIX");
 	im.file = read_file(argv[1]);
 	load_segments(&im);
+	replace_guards(&im);
 	find_symbols(&im);
 	snprintf(bin, sizeof bin, "%s.bin", argv[2]);
 	FILE *f = fopen(bin, "wb");

@@ -226,7 +226,7 @@ void tw_unlock(tw_lock_t *l)
 	}
 }
 
-/* The decoder's checks; its assertions are off in practice, and its stack guard is constant (src/engine/x86_64/glue.S). */
+/* The decoder's checks; its assertions are off in practice, and its stack guard is constant (tools/so2asm.c). */
 void __assert_fail(const char *expr, const char *file, unsigned line, const char *func);
 void __stack_chk_fail(void);
 

@@ -307,10 +307,9 @@ tw_tsc_fault:
 	xorl %eax, %eax
 	ret
 
-/* void tw_with_decoder(void (*fn)(void *), void *arg): vector registers saved, %fs on a block with a stack guard. */
+/* void tw_with_decoder(void (*fn)(void *), void *arg): vector registers saved, which the decoder uses. */
 	.globl tw_with_decoder
 tw_with_decoder:
-	pushq %rbx
 	pushq %rbp
 	movq %rsp, %rbp
 	subq $256, %rsp
@@ -331,14 +330,9 @@ tw_with_decoder:
 	movups %xmm13, 0xd0(%rsp)
 	movups %xmm14, 0xe0(%rsp)
 	movups %xmm15, 0xf0(%rsp)
-	movq %rdi, %rbx
-	pushq %rsi
-	pushq %rsi
-	call tw_decoder_fs
-	popq %rdi
-	popq %rdi
-	call *%rbx
-	call tw_application_fs
+	movq %rdi, %rax
+	movq %rsi, %rdi
+	call *%rax
 	movups 0x00(%rsp), %xmm0
 	movups 0x10(%rsp), %xmm1
 	movups 0x20(%rsp), %xmm2
@@ -357,7 +351,6 @@ tw_with_decoder:
 	movups 0xf0(%rsp), %xmm15
 	movq %rbp, %rsp
 	popq %rbp
-	popq %rbx
 	ret
 
 	.section .note.GNU-stack, "", @progbits

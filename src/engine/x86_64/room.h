@@ -4,7 +4,7 @@
  * It decodes (decode.h), emits (emit.h), has the state map of what was emitted (state.h), and the assembly between the application's code and the engine's C
  * (glue.h). Fragments and records it does not know.
  *
- * Its files, each of which stands on those before it only: thread_pointer, glue; operand, block, decoding, shape, decode_cache, references, updates, decode; state, emit, encoding.
+ * Its files, each of which stands on those before it only: glue; operand, block, decoding, shape, decode_cache, references, updates, decode; state, emit, encoding.
  *
  * It owns the forms of machine code and nothing of a thread or the process. It may call the base.
  */
