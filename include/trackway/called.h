@@ -74,6 +74,7 @@ enum tw_called_kind {
 	/* data between a buffer and a place in a file: (descriptor, ...) */
 	TW_CALLED_WRITE_AT,
 	TW_CALLED_READ_AT,
+	TW_CALLED_TARGET, /* (device, function, ..., flags, dependences): a region for a device, which the host runs where there is none */
 	TW_NCALLED_KINDS
 };
 
@@ -255,7 +256,8 @@ enum tw_called_kind {
 	X("preadv2", READ_AT)                                                                                                              \
 	X("preadv64v2", READ_AT)                                                                                                           \
 	X("eventfd_write", GIVE_DATA)                                                                                                      \
-	X("eventfd_read", TAKE_DATA)
+	X("eventfd_read", TAKE_DATA)                                                                                                       \
+	X("GOMP_target_ext", TARGET)
 
 #define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X) TW_CALLED_PLACES(X)
 
@@ -287,6 +289,7 @@ enum tw_called_list {
 	TW_CALLED_LIST_MESSAGE, /* the same, of the struct msghdr at args[1] */
 	TW_CALLED_LIST_TASK,    /* what a task depends on, as libgomp wants it, at args[7], if flags args[6] say that it does */
 	TW_CALLED_LIST_DEPENDS, /* the same at args[0] */
+	TW_CALLED_LIST_TARGET,  /* the same at args[7], if that is not 0 */
 };
 
 enum { TW_CALLED_LIST_WORDS = 128, TW_CALLED_TASK_DEPENDS = 8 /* in a task's flags */ };
@@ -305,6 +308,7 @@ enum { TW_CALLED_LIST_WORDS = 128, TW_CALLED_TASK_DEPENDS = 8 /* in a task's fla
 	X("sendmsg", MESSAGE)                                                                                                              \
 	X("recvmsg", MESSAGE)                                                                                                              \
 	X("GOMP_task", TASK)                                                                                                               \
+	X("GOMP_target_ext", TARGET)                                                                                                       \
 	X("GOMP_taskwait_depend", DEPENDS)
 
 /* So many words has a list of dependences that begins with these two: how many, of which so many are written (0: another number comes first, and four behind it). */

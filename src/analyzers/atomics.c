@@ -218,22 +218,22 @@ static int is_relaxed(const char *statement)
 	return strstr(statement, "relaxed") || strstr(statement, "RELAXED");
 }
 
-/* Is there a fence in the function around? What is relaxed in it may order by that. Functions end where a line begins with a brace. */
+/* Is there a fence or a flush in the function around? What is relaxed in it may order by that. Functions end where a line begins with a brace. */
 static int is_fenced(const char *text, const char *line)
 {
 	const char *from = line, *to = strstr(line, "\n}");
 	while (from > text && !(from[-1] == '\n' && *from == '}'))
 		from--;
 	const char *fence = strstr(from, "thread_fence");
-	const char *other = strstr(from, "__sync_synchronize");
-	return (fence && (!to || fence < to)) || (other && (!to || other < to));
+	const char *other = strstr(from, "__sync_synchronize"), *flush = strstr(from, "omp flush");
+	return (fence && (!to || fence < to)) || (other && (!to || other < to)) || (flush && (!to || flush < to));
 }
 
-/* Under `#pragma omp atomic`? Then 1, or 2 where it orders: it says so, or the file has flushes or fences, which may. */
+/* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */
 static int under_pragma(const char *text, const char *statement)
 {
 	char line[512];
-	const char *before = line_before(text, statement);
+	const char *before = statement[strspn(statement, " \t")] == '#' ? statement : line_before(text, statement);
 	while (before && (!length(before) || before[strspn(before, " \t")] == '{'))
 		before = line_before(text, before);
 	if (!before)
@@ -244,7 +244,7 @@ static int under_pragma(const char *text, const char *statement)
 	if (!strstr(line, "omp") || !find_word(line, "atomic", 1))
 		return 0;
 	return 1 + (find_word(line, "seq_cst", 1) || find_word(line, "acquire", 1) || find_word(line, "release", 1) ||
-	            find_word(line, "acq_rel", 1) || strstr(text, "omp flush"));
+	            find_word(line, "acq_rel", 1) || is_fenced(text, statement));
 }
 
 /* How many words of the text begin so. */

@@ -65,7 +65,8 @@ int tw_called_is_memory(uint8_t kind)
 int tw_called_is_closed(uint8_t kind)
 {
 	return kind != TW_CALLED_OTHER && kind != TW_CALLED_ONCE && kind != TW_CALLED_PARALLEL && kind != TW_CALLED_TEAM_BARRIER &&
-	       kind != TW_CALLED_TASK && kind != TW_CALLED_TASKLOOP && kind != TW_CALLED_TASK_WAIT && kind != TW_CALLED_TASK_GROUP_END;
+	       kind != TW_CALLED_TASK && kind != TW_CALLED_TARGET && kind != TW_CALLED_TASKLOOP && kind != TW_CALLED_TASK_WAIT &&
+	       kind != TW_CALLED_TASK_GROUP_END;
 }
 
 /* ---- the calls of a thread ---- */

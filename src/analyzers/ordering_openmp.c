@@ -137,15 +137,15 @@ static uint32_t context_of(const struct tw_ordering_thread *t)
 	return t->n_frames ? frame_of(t)->task : 0;
 }
 
-static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
+static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step,
+                                          uint64_t function)
 {
-	const struct tw_open_call *c = &step->call;
 	const uint32_t maker = context_of(t);
-	struct tw_ordering_task *k = task_of(o, t->program, c->args[0]);
+	struct tw_ordering_task *k = task_of(o, t->program, function);
 	if (!k)
-		k = add_task(o, t, c->args[0], maker);
-	t->making.function = c->args[0];
-	if (!k || tw_ordering_release(t, &k->made) || tw_ordering_made_new(o, t, c->args[0], step->list, c->n_list))
+		k = add_task(o, t, function, maker);
+	t->making.function = function;
+	if (!k || tw_ordering_release(t, &k->made) || tw_ordering_made_new(o, t, function, step->list, step->call.n_list))
 		return NULL;
 	k->maker = k->maker == maker ? maker : TW_ORDERING_BY_SEVERAL;
 	return k;
@@ -156,12 +156,23 @@ static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const s
 {
 	enum { FINAL = 2 };
 	const struct tw_open_call *c = &step->call;
-	struct tw_ordering_task *k = make_task(o, t, step);
+	struct tw_ordering_task *k = make_task(o, t, step, c->args[0]);
 	t->making.includes = 1;
 	if (!k)
 		return TW_ERR_MEMORY;
 	k->final |= (c->args[6] & FINAL) != 0;
 	k->depends |= (c->args[6] & TW_CALLED_TASK_DEPENDS) != 0;
+	return 0;
+}
+
+/* A region for a device is a task, which is deferred where it need not be waited for. */
+static int make_target(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
+{
+	struct tw_ordering_task *k = make_task(o, t, step, step->call.args[1]);
+	t->making.includes = 1;
+	if (!k)
+		return TW_ERR_MEMORY;
+	k->depends |= step->call.n_list != 0;
 	return 0;
 }
 
@@ -171,7 +182,7 @@ static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	const struct tw_open_call *c = &step->call;
 	enum { DEFERRED = 1 << 10, REDUCES = 1 << 12 };
 	const uint32_t context = context_of(t);
-	struct tw_ordering_task *k = make_task(o, t, step);
+	struct tw_ordering_task *k = make_task(o, t, step, c->args[0]);
 	t->making.includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
 	if (!k)
 		return TW_ERR_MEMORY;
@@ -262,14 +273,38 @@ static int is_region(const struct tw_ordering_team *m, const struct tw_ordering_
 	return m->open && m->function == function && m->program == t->program && m->master != t->index;
 }
 
-/* A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. */
+static int has_begun(const struct tw_ordering_team *m, const struct tw_ordering_thread *t)
+{
+	size_t i = m->n_parts;
+	while (i && m->parts[i - 1] != t->index)
+		i--;
+	return i != 0;
+}
+
+static int note_part(struct tw_ordering_team *m, const struct tw_ordering_thread *t)
+{
+	uint32_t *parts = tw_array_room(m->parts, m->n_parts, &m->parts_room, sizeof *parts);
+	if (!parts)
+		return TW_ERR_MEMORY;
+	m->parts = parts;
+	parts[m->n_parts++] = (uint32_t)t->index;
+	return 0;
+}
+
+/*
+ * A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. In which it had its part before it is not: then it
+ * is the next one, which its master has not been told to begin yet.
+ */
 static int begin_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function, size_t depth, int *begun)
 {
 	int error = 0;
 	for (size_t i = 1; i < o->n_teams && !error; i++) {
-		if (!is_region(&o->teams[i], t, function))
+		if (!is_region(&o->teams[i], t, function) || has_begun(&o->teams[i], t))
 			continue;
-		error = *begun ? 0 : push_frame(o, t, (uint32_t)i, 0, depth);
+		if (!*begun)
+			error = push_frame(o, t, (uint32_t)i, 0, depth);
+		if (!error && !*begun)
+			error = note_part(&o->teams[i], t);
 		if (!error)
 			error = tw_ordering_acquire(t, &o->teams[i].fork);
 		*begun = 1;
@@ -338,6 +373,8 @@ int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 		return tw_ordering_release(t, &team_of(o, t)->copied);
 	case TW_CALLED_TASK:
 		return make_one(o, t, step);
+	case TW_CALLED_TARGET:
+		return make_target(o, t, step);
 	case TW_CALLED_TASKLOOP:
 		return make_loop(o, t, step);
 	case TW_CALLED_TASK_REDUCTION:
@@ -364,6 +401,7 @@ int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 	case TW_CALLED_COPY_START:
 		return (int)step->result ? tw_ordering_acquire(t, &team_of(o, t)->copied) : 0;
 	case TW_CALLED_TASK:
+	case TW_CALLED_TARGET:
 		tw_ordering_made_leave(o, t);
 		return 0;
 	case TW_CALLED_TASKLOOP:

@@ -105,6 +105,9 @@ void tw_ordering_team_clocks(struct tw_ordering_team *m, struct tw_clocks *all[T
 
 void tw_ordering_team_free(struct tw_ordering_team *m)
 {
+	free(m->parts);
+	m->parts = NULL;
+	m->n_parts = m->parts_room = 0;
 	struct tw_clocks *all[TW_ORDERING_TEAM_CLOCKS];
 	tw_ordering_team_clocks(m, all);
 	for (int i = 0; i < TW_ORDERING_TEAM_CLOCKS; i++)

@@ -44,6 +44,8 @@ struct tw_ordering_team {
 	uint32_t program;
 	int open;
 	size_t master;
+	uint32_t *parts; /* threads that have begun their parts */
+	size_t n_parts, parts_room;
 	struct tw_clocks fork, ended, tasks, depending, ordered, copied, posted;
 	struct {
 		struct tw_clocks clocks;
@@ -114,7 +116,7 @@ struct tw_ordering_frame {
 
 enum { TW_ORDERING_ONCE = 4 };
 enum { TW_ORDERING_TASK_CLOCKS = 8 }; /* of a thread, for the tasks that it runs */
-enum { TW_ORDERING_READ = 8 };        /* so many addresses are kept of those that libgomp accessed last */
+enum { TW_ORDERING_READ = 32 };       /* so many addresses are kept of those that libgomp accessed last */
 
 struct tw_ordering_thread {
 	size_t index;

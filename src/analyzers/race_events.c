@@ -21,12 +21,16 @@ static void give_block(struct tw_race_state *s, const struct tw_race_thread *t, 
 		tw_race_forget(s, t->order->program, addr, addr + bytes);
 }
 
+static int makes_tasks(uint8_t kind)
+{
+	return kind == TW_CALLED_TASK || kind == TW_CALLED_TASKLOOP || kind == TW_CALLED_TARGET;
+}
+
 /* libgomp has allocated a block: perhaps for a task that the thread makes. */
 static int give_task(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
 	const uint8_t around = t->calling.n ? t->calling.open[t->calling.n - 1].kind : TW_CALLED_OTHER;
-	if ((around != TW_CALLED_TASK && around != TW_CALLED_TASKLOOP) ||
-	    tw_runtime_code_at(&s->runtime, step->call.back - 1, t->serial) != TW_CODE_OPENMP)
+	if (!makes_tasks(around) || tw_runtime_code_at(&s->runtime, step->call.back - 1, t->serial) != TW_CODE_OPENMP)
 		return 0;
 	return tw_ordering_made_block(&s->ordering, t->order, step->result, step->call.args[0], around == TW_CALLED_TASKLOOP);
 }
@@ -102,9 +106,8 @@ static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const 
 
 static int order_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
-	const uint8_t kind = step->call.kind;
 	int error = step->change == TW_CALLING_ENTERED ? take_buffer(s, t, step) : 0;
-	if (step->change == TW_CALLING_ENTERED && (kind == TW_CALLED_TASK || kind == TW_CALLED_TASKLOOP))
+	if (step->change == TW_CALLING_ENTERED && makes_tasks(step->call.kind))
 		tw_race_note_maker(t, &step->call);
 	error = error ? error : tw_ordering_call(&s->ordering, t->order, step);
 	return error || step->change != TW_CALLING_LEFT ? error : take_buffer(s, t, step);

@@ -219,6 +219,8 @@ static u32 put_list(u64 *to, const struct tw_called *e)
 		return copy_list(to, pieces.at, 2 * pieces.n);
 	case TW_CALLED_LIST_TASK:
 		return e->args[6] & TW_CALLED_TASK_DEPENDS ? copy_depends(to, e->args[7]) : 0;
+	case TW_CALLED_LIST_TARGET:
+		return e->args[7] ? copy_depends(to, e->args[7]) : 0;
 	case TW_CALLED_LIST_DEPENDS:
 		return copy_depends(to, e->args[0]);
 	default:
