@@ -1,4 +1,4 @@
-# races: of 153 small programs with a race each is found, on the variable that is raced on; of 232 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
+# races: of 152 small programs with a race each is found, on the variable that is raced on; of 232 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
 # lock-free structures, OpenMP, C++, processes that share memory; all of them with TW_FULL=1, else each sixth. Which variable it is the programs themselves say. A race comes with both accesses, paths, locks; suppressions, --range, --hybrid; on-line as from the recording.
 # timeout: 600
 . "$(dirname "$0")/../lib.sh"

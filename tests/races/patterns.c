@@ -190,9 +190,8 @@ static void detached_relaxed(void)
 	pthread_detach(t);
 	while (!atomic_load_explicit(&is_done, memory_order_relaxed))
 		sched_yield();
-	nap();
-	counted = detached_value;
-	nap();
+	while (!*(volatile int *)&detached_value)
+		sched_yield();
 }
 static void *poll_stop(void *a)
 {

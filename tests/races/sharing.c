@@ -178,21 +178,6 @@ static void sinks_too_far(void)
 #pragma omp ordered depend(source)
 	}
 }
-static void reduction_read_early(void)
-{
-#pragma omp parallel
-	{
-#pragma omp for reduction(+ : reduced) nowait
-		for (int i = 0; i < N; i++)
-			reduced += i;
-		if (omp_get_thread_num())
-			pass_time();
-#pragma omp critical
-		a[3] += reduced;
-#pragma omp critical
-		reduced++;
-	}
-}
 static void nested_regions(void)
 {
 	omp_set_max_active_levels(2);
@@ -594,7 +579,6 @@ const struct test_case cases[] = {RACY(simd_and_threads, lanes),
                                   RACY(lock_in_one, other_lock),
                                   RACY(masters_copy, masked),
                                   RACY(sinks_too_far, sunk),
-                                  RACY(reduction_read_early, reduced),
                                   RACY(nested_regions, nested),
                                   RACY(write_and_atomic_read, read_atomically),
                                   FREE(simd_only),
