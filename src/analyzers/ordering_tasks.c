@@ -202,22 +202,24 @@ void tw_ordering_made_leave(struct tw_ordering *o, struct tw_ordering_thread *t)
 	t->making = (struct tw_ordering_making){0};
 }
 
-static int is_in(const struct tw_ordering_made *x, const uint64_t *read, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (read[i] - x->block < x->bytes)
-			return 1;
-	return 0;
-}
-
-uint32_t tw_ordering_made_runs(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t function)
+/* The task of this function in whose block an address is; 0: none. */
+static uint32_t waiting_at(const struct tw_ordering *o, uint32_t program, uint64_t function, uint64_t addr)
 {
 	for (size_t i = 0; i < o->n_made; i++) {
 		const struct tw_ordering_made *x = &o->made[i];
-		if (x->block && !x->runs && x->function == function && x->program == t->program && is_in(x, t->read, TW_ORDERING_READ))
+		if (x->block && !x->runs && x->function == function && x->program == program && addr - x->block < x->bytes)
 			return (uint32_t)i + 1;
 	}
 	return 0;
+}
+
+/* Of several that the library looked at, as those beside it in a queue, it is the last. */
+uint32_t tw_ordering_made_runs(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t function)
+{
+	uint32_t number = 0;
+	for (size_t i = 1; i <= TW_ORDERING_READ && i <= t->n_read && !number; i++)
+		number = waiting_at(o, t->program, function, t->read[(t->n_read - i) % TW_ORDERING_READ]);
+	return number;
 }
 
 int tw_ordering_made_begin(struct tw_ordering *o, struct tw_ordering_thread *t, uint32_t number)
