@@ -37,9 +37,11 @@ MPI_SRC := $(wildcard src/mpi/*.c)
 MPI := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
 
 # What programs carry that `trackway cc` has instrumented: one object without needs of its own.
-CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -O2 -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -Os -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
 CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
+# What those compiled with --switchable carry besides.
+CC_TWICE_SRC := $(wildcard src/cc/twice/*.c src/cc/twice/*.S)
 # What those compiled with --full=guard carry besides.
 CC_GUARD_SRC := $(wildcard src/cc/guard/*.c)
 # What those with a batch routine carry besides, which has replay in it: only what the routine calls can be seen of it.
@@ -55,7 +57,8 @@ LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
 MPI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(MPI_SRC))
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-guard.o $(BUILD)/trackway-cc-batch.o
+all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-twice.a \
+	$(BUILD)/trackway-cc-guard.o $(BUILD)/trackway-cc-batch.o
 ifneq ($(MPI),)
 all: mpi
 endif
@@ -121,6 +124,13 @@ $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 $(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC))
 	$(CC) -nostdlib -r -o $@ $^
 
+$(BUILD)/trackway-cc-twice.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_TWICE_SRC))
+	$(CC) -nostdlib -r -o $@ $^
+
+$(BUILD)/trackway-cc-twice.a: $(BUILD)/trackway-cc-twice.o
+	rm -f $@
+	$(AR) rcsD $@ $^
+
 $(BUILD)/trackway-cc-guard.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_GUARD_SRC))
 	$(CC) -nostdlib -r -o $@ $^
 
@@ -131,6 +141,9 @@ $(BUILD)/trackway-cc-batch.o: $(CC_BATCH_OBJ) $(BUILD)/libtrackway.a
 $(BUILD)/batch/%.o: %
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Goes through all records where they are counted.
+$(BUILD)/runtime/src/cc/runtime/tally.c.o: CC_RUNTIME_CFLAGS += -O2
 
 $(BUILD)/runtime/%.o: %
 	@mkdir -p $(@D)
@@ -204,6 +217,7 @@ install: all
 	$(if $(MPI),install -m 755 $(BUILD)/trackway-mpi $(DESTDIR)$(PREFIX)/bin/trackway-mpi)
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
 	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
+	install -m 644 $(BUILD)/trackway-cc-twice.a $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-twice.a
 	install -m 644 $(BUILD)/trackway-cc-guard.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-guard.o
 	install -m 644 $(BUILD)/trackway-cc-batch.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-batch.o
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/

@@ -33,7 +33,7 @@
 #define TW_CC_SECTION_PLAIN "trackway_cc_plain"
 #define TW_CC_SECTION_PLACE "trackway_cc_place" /* the same struct, in the program */
 #define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
-#define TW_CC_VERSION       11u
+#define TW_CC_VERSION       12u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 

@@ -1,4 +1,5 @@
 #include "cc/calls.h"
+#include "cc/twice.h"
 
 #include <stdlib.h>
 
@@ -74,6 +75,19 @@ static void set_callees(struct tw_cc_flow *f)
 	}
 }
 
+/* Compilers have something below the stack in functions only that call nothing, as they see it: they do not look into inline assembly, which second versions do not tell from the rest. */
+static void find_callers(struct tw_cc_flow *f)
+{
+	const struct tw_cc_code *c = f->code;
+	for (uint32_t k = 0; k < c->n_insns; k++) {
+		const struct tw_cc_insn *i = &c->insn[k];
+		const int is_call = (i->d.kind == INSN_CALL || i->d.kind == INSN_ICALL) && !i->glued && !i->keeps_all;
+		if (is_call && i->function && !c->text.statement[i->first].by_hand &&
+		    strncmp(c->function[i->function].name, TW_CC_SECOND, sizeof TW_CC_SECOND - 1) != 0)
+			f->function[i->function].calls = 1;
+	}
+}
+
 /* What leads out of its function, and is no call, may come back to the caller from somewhere else. */
 static void find_exits(struct tw_cc_flow *f)
 {
@@ -139,6 +153,7 @@ int tw_cc_calls_find(struct tw_cc_flow *f)
 		}
 		set_callees(f);
 		find_exits(f);
+		find_callers(f);
 		while (sum_up(f, sum))
 			;
 	}

@@ -35,6 +35,7 @@ struct tw_cc_callee {
 	uint8_t is_known;   /* calls of this file lead here, and nowhere else */
 	uint8_t is_private; /* nothing else enters it */
 	uint8_t returns;    /* it is left by its own return instructions only */
+	uint8_t calls;      /* its compiler made a call in it: so nothing of its own stands below its stack, anywhere */
 	uint8_t is_bounded; /* writes `bytes` at most, with what it calls, and never looks whether the buffer is full */
 	int32_t entry;      /* its first block; -1: it is not known */
 	uint32_t bytes;

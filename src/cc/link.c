@@ -37,6 +37,15 @@ static char *find_part(const char *name)
 	return path;
 }
 
+/* An archive: its object is linked where something refers to it, as functions in two versions do. */
+static int push_twice(const struct tw_cc_drive *d, struct tw_cc_words *w)
+{
+	char *part = d->command.relocatable ? NULL : find_part("trackway-cc-twice.a");
+	if (part)
+		tw_cc_push(w, part);
+	return !d->command.relocatable && !part;
+}
+
 /* Makes the object of the batch routine, which is C, and is not instrumented. */
 static int compile_batch(const struct tw_cc_drive *d, const char *object)
 {
@@ -142,7 +151,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit,-u,srand48_r");
 	if (has_no_header(c))
 		tw_cc_push(&w, "-Wl,--defsym=__ehdr_start=0");
-	int status = push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
+	int status = push_twice(d, &w) || push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
 	if (!status)
 		status = tw_cc_run(&w);
 	free(w.at);

@@ -140,49 +140,63 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 3;
 }
 
-void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_flags, const char *kind, uint32_t label)
+/* One of each kind for all objects of the module. */
+static const char *enter_name(const struct tw_cc_writer *w)
 {
-	static const char aside[] = "\tleaq -128(%rsp),%rsp\n\tpushfq\n", back[] = "\tpopfq\n\tleaq 128(%rsp),%rsp\n";
-	const char *b = tw_cc_names[reg];
-	FILE *o = w->out;
-	fprintf(o, "%s\ttestl $0x100000,%%%s\n\tjne .LtwC%s%u\n%s.LtwR%s%u:\n", keeps_flags ? aside : "", tw_cc_names32[reg], kind, label,
-	        keeps_flags ? back : "", kind, label);
-	fprintf(o, COLD ".LtwC%s%u:\n%s", kind, label, keeps_flags ? back : "");
-	if (borrowed)
-		fprintf(o, "\tleaq %u(%%%s),%%%s\n", (unsigned)TW_CC_BORROWED, b, b);
-	fprintf(o, "\tleaq -128(%%rsp),%%rsp\n\tcall trackway_cc_%s\n", b);
-	if (w->large)
-		fprintf(o, PUSH_UPPER, b, b, b);
-	fprintf(o, "\tleaq 128(%%rsp),%%rsp\n\tjmp .LtwR%s%u\n\t.popsection\n", kind, label);
-	w->inserted += keeps_flags ? 6 : 2;
+	return w->pic ? "trackway_cc_enter_pic" : "trackway_cc_enter";
 }
 
-/* r11 is tested, or `call` is to be made for another reason: .LtwC leads to it. */
-static void check_bare(struct tw_cc_writer *w, const char *call, const char *upper, const char *kind, uint32_t label)
+/* Without the branch. The second is two bytes longer, but one operation with it. */
+static void test(struct tw_cc_writer *w, uint8_t reg, int is_short)
 {
-	const char *b = tw_cc_names[TW_CC_BOUNDARY];
-	fprintf(w->out, "\ttestl $0x100000,%%%s\n\tjne .LtwC%s%u\n.LtwR%s%u:\n", tw_cc_names32[TW_CC_BOUNDARY], kind, label, kind, label);
-	fprintf(w->out, COLD ".LtwC%s%u:\n\tcall %s\n", kind, label, call);
-	fprintf(w->out, upper, b, b, b);
-	fprintf(w->out, "\tjmp .LtwR%s%u\n\t.popsection\n", kind, label);
+	if (is_short)
+		fprintf(w->out, "\tbtl $20,%%%s\n", tw_cc_names32[reg]);
+	else
+		fprintf(w->out, "\ttestl $0x100000,%%%s\n", tw_cc_names32[reg]);
 	w->inserted += 2;
 }
 
-void tw_cc_check_bare(struct tw_cc_writer *w, const char *kind, uint32_t label)
+/* The call stands where the test is: that is short, but a branch is taken each time. */
+static void check_in_line(struct tw_cc_writer *w, uint8_t reg, const char *kind, uint32_t label)
 {
-	check_bare(w, "trackway_cc_bare", w->large ? PUSH_UPPER : "", kind, label);
+	test(w, reg, 1);
+	fprintf(w->out, "\tjnc .LtwR%s%u\n\tcall trackway_cc_bare_%s\n.LtwR%s%u:\n", kind, label, tw_cc_names[reg], kind, label);
+	w->inserted++;
 }
 
-void tw_cc_verify_and_check(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label)
+static void check_out_of_line(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label)
 {
-	char slot[64];
-	if (!compare_slot(w, live, slot, sizeof slot)) {
-		tw_cc_load_slot(w, TW_CC_BOUNDARY);
-		tw_cc_check_bare(w, kind, label);
-		return;
-	}
-	fprintf(w->out, "\tjne .LtwC%s%u\n", kind, label);
-	check_bare(w, "trackway_cc_verify", "", kind, label);
+	const int keeps_flags = how & TW_CC_KEEPS_FLAGS, is_bare = how & TW_CC_IS_BARE;
+	const char *aside = is_bare ? "\tpushfq\n" : "\tleaq -128(%rsp),%rsp\n\tpushfq\n";
+	const char *back = is_bare ? "\tpopfq\n" : "\tpopfq\n\tleaq 128(%rsp),%rsp\n";
+	const char *b = tw_cc_names[reg];
+	FILE *o = w->out;
+	fputs(keeps_flags ? aside : "", o);
+	test(w, reg, 0);
+	fprintf(o, "\tjne .LtwC%s%u\n%s.LtwR%s%u:\n", kind, label, keeps_flags ? back : "", kind, label);
+	fprintf(o, COLD ".LtwC%s%u:\n%s", kind, label, keeps_flags ? back : "");
+	if (how & TW_CC_IS_BORROWED)
+		fprintf(o, "\tleaq %u(%%%s),%%%s\n", (unsigned)TW_CC_BORROWED, b, b);
+	fputs(is_bare ? "" : "\tleaq -128(%rsp),%rsp\n", o);
+	fprintf(o, "\tcall trackway_cc_%s%s\n", is_bare ? "bare_" : "", b);
+	if (w->large)
+		fprintf(o, PUSH_UPPER, b, b, b);
+	fprintf(o, "%s\tjmp .LtwR%s%u\n\t.popsection\n", is_bare ? "" : "\tleaq 128(%rsp),%rsp\n", kind, label);
+	w->inserted += !keeps_flags ? 0 : is_bare ? 2 : 4;
+}
+
+void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label)
+{
+	if (how == TW_CC_IS_BARE && !w->large)
+		check_in_line(w, reg, kind, label);
+	else
+		check_out_of_line(w, reg, how, kind, label);
+}
+
+void tw_cc_verify_and_check(struct tw_cc_writer *w)
+{
+	fprintf(w->out, "\tcall %s\n", enter_name(w));
+	w->enters = 1;
 	w->inserted++;
 }
 
@@ -232,19 +246,42 @@ static void print_word(FILE *o, const char *name, unsigned flags)
 	fprintf(o, "\t.section " TW_CC_SECTION_WORDS ",\"aGR\",@progbits,%s,comdat\n\t.long %s_at-.,%u\n", name, name, flags);
 }
 
+/* What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. */
+static void print_enter(const struct tw_cc_writer *w)
+{
+	const char *name = enter_name(w), *b = tw_cc_names[TW_CC_BOUNDARY];
+	FILE *o = w->out;
+	fprintf(o, "\n\t.section .text.%s,\"axG\",@progbits,%s,comdat\n\t.p2align 4\n", name, name);
+	fprintf(o, "\t.weak %s\n\t.hidden %s\n\t.type %s,@function\n%s:\n\t.cfi_startproc\n", name, name, name, name);
+	if (w->pic)
+		fprintf(o,
+		        "\tpushq %%rax\n\t.cfi_adjust_cfa_offset 8\n\tmovq " SLOT "@gottpoff(%%rip),%%rax\n\tcmpq %%%s,%%fs:(%%rax)\n"
+		        "\tpopq %%rax\n\t.cfi_adjust_cfa_offset -8\n",
+		        b);
+	else
+		fprintf(o, "\tcmpq %%%s,%%fs:" SLOT "@tpoff\n", b);
+	fprintf(o, "\tjne .LtwEV\n\ttestl $0x100000,%%%s\n\tjne .LtwEV\n\tret\n.LtwEV:\n\tjmp trackway_cc_verify\n",
+	        tw_cc_names32[TW_CC_BOUNDARY]);
+	fprintf(o, "\t.cfi_endproc\n\t.size %s,.-%s\n", name, name);
+}
+
 void tw_cc_print_symbols(const struct tw_cc_writer *w)
 {
 	FILE *out = w->out;
+	if (w->enters)
+		print_enter(w);
 	fprintf(out, "\n\t.section trackway_cc_upper,\"aw\",@progbits\n\t.p2align 3\n" TW_CC_LABEL_WORD ":\n\t.quad 0\n");
 	fprintf(out, "\n\t.hidden " SLOT "\n\t.type " SLOT ",@tls_object\n");
 	for (unsigned k = 0; k < TW_CC_N_WORDS; k++)
 		if (w->words >> k & 1)
 			print_word(out, words[k], k == TW_CC_SEEN ? TW_CC_WORD_FORGOTTEN : 0);
-	fprintf(out, "\t.hidden trackway_cc_entered,trackway_cc_bare,trackway_cc_verify\n");
+	fprintf(out, "\t.hidden trackway_cc_verify\n");
+	if (w->words >> TW_CC_SEEN & 1)
+		fprintf(out, "\t.hidden trackway_cc_entered\n");
 	if (w->guard)
 		fprintf(out, "\t.hidden trackway_cc_guard\n\t.section " TW_CC_SECTION_GUARD
 		             ",\"aR\",@progbits\n\t.p2align 2\n\t.long trackway_cc_guard-.\n");
 	for (unsigned k = 0; k < TW_NREGS; k++)
 		if (k != TW_RSP)
-			fprintf(out, "\t.hidden trackway_cc_%s\n", tw_cc_names[k]);
+			fprintf(out, "\t.hidden trackway_cc_%s,trackway_cc_bare_%s\n", tw_cc_names[k], tw_cc_names[k]);
 }

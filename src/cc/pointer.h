@@ -17,6 +17,7 @@ struct tw_cc_writer {
 	int pic;
 	int guard;         /* nothing is written past the pointer but records */
 	int large;         /* the file is one of many whose blocks are more than one upper half can tell apart */
+	int enters;        /* tw_cc_verify_and_check was called */
 	uint32_t inserted; /* instructions */
 	unsigned words;    /* 1 << enum tw_cc_word: those that the file uses */
 };
@@ -41,18 +42,25 @@ void tw_cc_move(struct tw_cc_writer *w, uint8_t from, uint8_t to);
 void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
 void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
 
+/* Of a check. */
+enum tw_cc_how {
+	TW_CC_IS_BORROWED = 1, /* the register's own value is put aside */
+	TW_CC_KEEPS_FLAGS = 2,
+	TW_CC_IS_BARE = 4, /* nothing of the program's stands below its stack */
+	TW_CC_IS_HOT = 8   /* it counts what it takes */
+};
+
 /* In a large file: writes its upper half, and moves the pointer past that. Nothing of the program's stands below its stack there. */
 void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg);
 
-/* Calls the run-time part if the buffer that `reg` points into is nearly full. `borrowed`: its own value is put aside. */
-void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, int borrowed, int keeps_flags, const char *kind, uint32_t label);
+/* Calls the run-time part if the buffer that `reg` points into is nearly full. `how`: enum tw_cc_how. */
+void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label);
 
 /*
- * The same of r11, where nothing of the program's stands below its stack: where a function is entered, or a call comes back. The second is tw_cc_verify before that, and what is
- * written next is the upper half, if the file is large.
+ * tw_cc_verify and the check of r11, where nothing of the program's stands below its stack, and what is written next is the upper half, if the file is large. One call of a few
+ * instructions: there are as many of these places as calls, and in line they were a fifth of the code.
  */
-void tw_cc_check_bare(struct tw_cc_writer *w, const char *kind, uint32_t label);
-void tw_cc_verify_and_check(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label);
+void tw_cc_verify_and_check(struct tw_cc_writer *w);
 
 /*
  * In a second version, where it is come to from a first: calls the run-time part if the switch has changed since the thread was last here. Flags are not in use. `insn`: what comes

@@ -76,11 +76,34 @@ static int is_counted(const struct rewriter *w, uint32_t n)
 
 /* ---- a block ---- */
 
-/* Compilers have nothing below the stack where a function is entered or a call comes back. Loops that lead there may. */
+/*
+ * Compilers have nothing below the stack where a function is entered or a call comes back, and nowhere in functions that call others. Loops that lead to the former may, and so
+ * may second versions, of which it is not known what was inline assembly.
+ */
 static int is_bare(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	const int is_entry = b->entry & TW_CC_ENTRY_FUNCTION && !(b->entry & ~(TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN));
-	return !f->by_hand && !b->looped && !b->reentered && (is_entry || (b->returns_here && !b->entry));
+	if (f->by_hand)
+		return 0;
+	return f->function[f->code->insn[b->first].function].calls ||
+	       (!b->looped && !b->reentered && (is_entry || (b->returns_here && !b->entry)));
+}
+
+/* Does a loop of few instructions, or what an interpreter's instruction leads to, begin with block n? Then it counts what the test takes. */
+static int is_hot(const struct tw_cc_flow *f, uint32_t n)
+{
+	enum { SHORT = 40 };
+	const uint32_t function = f->code->insn[f->block[n].first].function;
+	uint32_t n_insns = 0;
+	if (f->block[n].entry & TW_CC_ENTRY_DATA)
+		return 1;
+	for (uint32_t k = n;
+	     f->block[n].looped && n_insns < SHORT && k < f->n_blocks && f->code->insn[f->block[k].first].function == function; k++) {
+		n_insns += f->block[k].n;
+		if (f->block[k].fall == (int32_t)n || f->block[k].target == (int32_t)n)
+			return n_insns < SHORT;
+	}
+	return 0;
 }
 
 /* Brings the pointer to where the block has it, and looks whether the buffer is full. */
@@ -88,21 +111,21 @@ static void get_pointer(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	const struct tw_cc_block_info *info = &w->f->block[n];
-	const int in_r11 =
-	    b->whence == TW_CC_VERIFIES || b->whence == TW_CC_TAKES || (b->whence == TW_CC_LOADS && b->reg == TW_CC_BOUNDARY);
-	const int bare = info->check == TW_CC_CHECK && in_r11 && !b->borrows && is_bare(w->f, info);
+	const int bare = is_bare(w->f, info);
+	const int verifies_too = b->whence == TW_CC_VERIFIES && info->check == TW_CC_CHECK && bare && !b->borrows;
 	if (b->whence == TW_CC_LOADS)
 		tw_cc_load_slot(&w->to, b->reg);
-	if (b->whence == TW_CC_VERIFIES && bare)
-		tw_cc_verify_and_check(&w->to, info->live_in, "", n);
+	if (verifies_too)
+		tw_cc_verify_and_check(&w->to);
 	else if (b->whence == TW_CC_VERIFIES)
 		tw_cc_verify(&w->to, info->live_in, "", n);
-	else if (bare)
-		tw_cc_check_bare(&w->to, "", n);
 	if (b->whence == TW_CC_VERIFIES || b->whence == TW_CC_TAKES)
 		tw_cc_move(&w->to, TW_CC_BOUNDARY, b->reg);
-	if (info->check && !bare)
-		tw_cc_check(&w->to, b->reg, b->borrows, info->check == TW_CC_CHECK_KEEPS_FLAGS, "", n);
+	if (info->check && !verifies_too)
+		tw_cc_check(&w->to, b->reg,
+		            (b->borrows ? TW_CC_IS_BORROWED : 0u) | (info->check == TW_CC_CHECK_KEEPS_FLAGS ? TW_CC_KEEPS_FLAGS : 0u) |
+		                (bare ? TW_CC_IS_BARE : 0u) | (is_hot(w->f, n) ? TW_CC_IS_HOT : 0u),
+		            "", n);
 }
 
 /* From another file, perhaps: as a function, by an exception, or where a call comes back. */
@@ -283,15 +306,13 @@ static void come_back(struct rewriter *w, uint32_t n)
 	const uint16_t live = info->fall >= 0 ? w->f->block[info->fall].live_in : 0;
 	if (info->fall < 0 || !b->hands || (info->end != TW_END_CALL && info->end != TW_END_ICALL))
 		return;
-	const int bare = info->check_behind && !w->f->by_hand;
-	if (b->whence_behind == TW_CC_VERIFIES && bare)
-		tw_cc_verify_and_check(&w->to, live, "B", n);
+	const int bare = !w->f->by_hand;
+	if (b->whence_behind == TW_CC_VERIFIES && info->check_behind && bare)
+		tw_cc_verify_and_check(&w->to);
 	else if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_verify(&w->to, live, "B", n);
-	else if (bare)
-		tw_cc_check_bare(&w->to, "B", n);
-	if (info->check_behind && !bare)
-		tw_cc_check(&w->to, TW_CC_BOUNDARY, 0, 0, "B", n);
+	if (info->check_behind && !(b->whence_behind == TW_CC_VERIFIES && bare))
+		tw_cc_check(&w->to, TW_CC_BOUNDARY, bare ? TW_CC_IS_BARE : 0, "B", n);
 	if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_write_upper(&w->to, TW_CC_BOUNDARY);
 	if (b->stores_behind)

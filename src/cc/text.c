@@ -34,7 +34,7 @@ struct cutter {
 	struct tw_cc_text *t;
 	size_t room;
 	uint32_t line;
-	uint8_t where, previous, pushed[MAX_NESTED], depth;
+	uint8_t where, by_hand, previous, pushed[MAX_NESTED], depth;
 };
 
 static int is_name_char(char c)
@@ -136,7 +136,7 @@ static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
 		t->statement = more;
 	}
 	struct tw_cc_statement *s = &t->statement[t->n_statements++];
-	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where};
+	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where, c->by_hand};
 	if (kind == TW_CC_DIRECTIVE) {
 		follow(c, s);
 		note_repeated(c, s);
@@ -171,6 +171,17 @@ static uint8_t kind_of(const struct tw_cc_text *t, size_t p, size_t end)
 	return q < end && t->bytes[q] == '=' ? TW_CC_ASSIGNMENT : TW_CC_INSN;
 }
 
+/* To the end of the line. Compilers say so where inline assembly begins and ends. */
+static size_t skip_remark(struct cutter *c, const char *at)
+{
+	const size_t n = strcspn(at, "\n");
+	if (n >= 4 && !memcmp(at, "#APP", 4))
+		c->by_hand = 1;
+	else if (n >= 7 && !memcmp(at, "#NO_APP", 7))
+		c->by_hand = 0;
+	return n;
+}
+
 static int cut(struct cutter *c)
 {
 	struct tw_cc_text *t = c->t;
@@ -182,7 +193,7 @@ static int cut(struct cutter *c)
 			c->line += ch == '\n';
 			p++;
 		} else if (ch == '#') {
-			p += strcspn(t->bytes + p, "\n");
+			p += skip_remark(c, t->bytes + p);
 		} else if (ch == '/' && t->bytes[p + 1] == '*') {
 			p = skip_comment(c, p);
 		} else if ((label = label_at(t, p))) {

@@ -12,9 +12,10 @@ enum tw_cc_kind { TW_CC_LABEL, TW_CC_DIRECTIVE, TW_CC_ASSIGNMENT, TW_CC_INSN };
 /* text.bytes[begin, end): of a label its name, else the statement without blanks and comments around it. */
 struct tw_cc_statement {
 	uint32_t begin, end;
-	uint32_t line; /* from 1 */
-	uint8_t kind;  /* enum tw_cc_kind */
-	uint8_t where; /* enum tw_cc_where: the section it stands in */
+	uint32_t line;   /* from 1 */
+	uint8_t kind;    /* enum tw_cc_kind */
+	uint8_t where;   /* enum tw_cc_where: the section it stands in */
+	uint8_t by_hand; /* of inline assembly */
 };
 
 enum tw_cc_where { TW_CC_OTHER, TW_CC_DEBUG, TW_CC_EXCEPTIONS };

@@ -126,19 +126,8 @@ uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg)
 {
 	if (value & TW_CC_BORROWED)
 		regs[reg] = tw_cc_read_word(trackway_cc_spill_at);
-	enum { BACK = 17 }; /* where the way comes back to (registers.inc): behind the flags */
+	enum { BACK = 18 }; /* where the way comes back to: behind the flags and the register (cold.S) */
 	return go_on(value & ~TW_CC_BORROWED, regs, tw_cc_places_passed(regs[BACK]));
-}
-
-void tw_cc_entered(uint64_t pc);
-
-/* A second version is entered at pc, and the switch has another number than when this thread last did that. */
-void tw_cc_entered(uint64_t pc)
-{
-	struct tw_cc_process *p = tw_cc_process();
-	struct tw_cc_stream *s = tw_cc_begin(p, tw_cc_self(p));
-	if (s->number != TW_SLOTS && p->switchable)
-		tw_cc_stream_enter(p, s, pc);
 }
 
 /* ---- the ways in ---- */

@@ -176,7 +176,8 @@ static void __attribute__((constructor(101))) start(void)
 	tw_cc_describe(p, tw_cc_begin(p, t));
 	if (p->switchable || p->windows) /* descriptors have the code as it was linked */
 		tw_cc_places_find(p, tw_cc_ways);
-	tw_cc_known_enter(p);
+	if (tw_cc_is_there(&trackway_cc_known))
+		trackway_cc_known.enter(p);
 }
 
 /* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */
@@ -201,7 +202,8 @@ static void __attribute__((destructor(101))) finish(void)
 	if (!is_ending(p)) {
 		tw_cc_signals_leave(p);
 		tw_cc_plain_leave(p);
-		tw_cc_known_leave();
+		if (tw_cc_is_there(&trackway_cc_known))
+			trackway_cc_known.leave();
 	}
 	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
 		p->forks = 0;

@@ -24,7 +24,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, signal, cold, known, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, signal, cold, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -457,13 +457,14 @@ void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t 
 /* `value`: what the code found in the slot, or had in the register. Returns where to write. */
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
 
-/* ---- known.c ---- */
+/* ---- twice/known.c, in modules with functions in two versions ---- */
 
-/* What a learn file has of the module is left out from now on; none of its code has run, and the recording has been told of it. */
-void tw_cc_known_enter(struct tw_cc_process *p);
-
-/* The module is closed. */
-void tw_cc_known_leave(void);
+struct tw_cc_known_code {
+	/* What a learn file has of the module is left out from now on; none of its code has run, and the recording has been told of it. */
+	void (*enter)(struct tw_cc_process *p);
+	void (*leave)(void); /* the module is closed */
+};
+extern const struct tw_cc_known_code trackway_cc_known __attribute__((weak, visibility("hidden")));
 
 /* ---- guard/guard.c, in modules that were linked so ---- */
 

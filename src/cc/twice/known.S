@@ -16,4 +16,21 @@ trackway_cc_turned:
 	take_back
 	ret
 	.size	trackway_cc_turned, .-trackway_cc_turned
+
+/* Where a second version is entered at the place in rax, and the switch has changed since. Its caller has rax on the stack, past the red zone. */
+	.globl	trackway_cc_entered
+	.hidden	trackway_cc_entered
+	.type	trackway_cc_entered, @function
+	.p2align 4
+trackway_cc_entered:
+	put_aside
+	movq	0(%rsp), %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_entered
+	movq	%rbx, %rsp
+	take_back
+	ret
+	.size	trackway_cc_entered, .-trackway_cc_entered
 	.section .note.GNU-stack,"",@progbits

@@ -521,7 +521,7 @@ static void find_known(struct known *k)
 	SYS(__NR_munmap, at, bytes);
 }
 
-void tw_cc_known_enter(struct tw_cc_process *p)
+static void enter(struct tw_cc_process *p)
 {
 	struct known k = {.p = p};
 	char path[TW_PROGRAM_PATH];
@@ -531,18 +531,20 @@ void tw_cc_known_enter(struct tw_cc_process *p)
 	k.code = find_code(&k.base);
 	find_blocks(&k);
 	find_units(&k);
-	if (!k.code || !k.n_units || !tw_cc_maps_path((uint64_t)&tw_cc_known_enter, path, sizeof path))
+	if (!k.code || !k.n_units || !tw_cc_maps_path((uint64_t)&enter, path, sizeof path))
 		return;
 	k.module = tw_told_module(path);
 	find_known(&k);
 }
 
-void tw_cc_known_leave(void)
+static void leave(void)
 {
 	if (gates.at)
 		SYS(__NR_munmap, gates.at, gates.bytes);
 	gates.at = 0;
 }
+
+const struct tw_cc_known_code trackway_cc_known = {enter, leave};
 
 /* ---- when a turning is taken ---- */
 
@@ -591,4 +593,17 @@ void tw_cc_turned(uint64_t *regs)
 		return;
 	go_over(p, s, t->told.pc, regs);
 	regs[BACK] += SECOND;
+}
+
+/* ---- where second versions are entered ---- */
+
+void tw_cc_entered(uint64_t pc);
+
+/* A second version is entered at pc, and the switch has another number than when this thread last did that. */
+void tw_cc_entered(uint64_t pc)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_stream *s = tw_cc_begin(p, tw_cc_self(p));
+	if (s->number != TW_SLOTS && p->switchable)
+		tw_cc_stream_enter(p, s, pc);
 }
