@@ -44,7 +44,7 @@ struct tw_cc_word_place {
 #define TW_CC_WORD_FORGOTTEN 1u
 
 /*
- * Of a function in two versions: where its first version may come to code that is not known yet (runtime/known.c). Places follow, 4 bytes each and relative to themselves: n_tests of
+ * Of a function in two versions: where its first version may come to code that is not known yet (twice/known.c). Places follow, 4 bytes each and relative to themselves: n_tests of
  * tests of the switch; n_branches of conditional branches, 6 bytes long, each with the place behind the same branch in the second version; n_rooms of 5 bytes that do nothing, each with the
  * place where the same block begins in the second.
  */

@@ -1,6 +1,6 @@
 /*
  * Where the first version of a function in two versions may come to code that is not known yet: its conditional branches, and what indirect jumps and exceptions lead to. The program changes these ways, when
- * the rest of the function is known, so that nothing new is missed while the first version runs (runtime/known.c). So branches are long ones, and such blocks begin with room for a jump.
+ * the rest of the function is known, so that nothing new is missed while the first version runs (twice/known.c). So branches are long ones, and such blocks begin with room for a jump.
  */
 #ifndef TW_CC_TURNINGS_H
 #define TW_CC_TURNINGS_H
