@@ -130,7 +130,7 @@ static const struct tw_descriptor *describe(const struct tw_recorded *f, const s
 	if (!offset)
 		return NULL;
 	struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset);
-	memset(d, 0, bytes); /* who held the lock before may not have finished here */
+	tw_table_clear_rest(offset + bytes); /* who held the lock before may not have finished here */
 	fill_group(offset, f, b, p, path, n);
 	const struct tw_descriptor *known = tw_known_find(offset, bytes);
 	return known ? known : publish_group(offset, bytes, n) ? d : NULL;

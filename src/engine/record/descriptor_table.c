@@ -132,6 +132,13 @@ u64 tw_table_place_for(u32 bytes)
 	return at + bytes <= mapped && c->described + bytes <= c->descriptors_most ? at : 0;
 }
 
+void tw_table_clear_rest(u64 end)
+{
+	struct tw_descriptor_table *table = tw_recorder.table;
+	const u64 used = table->used ? table->used : sizeof *table;
+	memset((u8 *)table + used, 0, end - used);
+}
+
 void tw_table_publish(u64 offset, u32 bytes)
 {
 	__atomic_store_n((u64 *)&tw_recorder.table->used, offset + bytes, __ATOMIC_RELEASE);

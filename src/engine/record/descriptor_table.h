@@ -28,6 +28,12 @@ bool tw_table_map(u32 bytes);
 
 /* A place for `bytes` of descriptors in a table that is mapped as far, to be published by tw_table_publish, under the descriptor lock: an offset in the table. 0: it is full. */
 u64 tw_table_place_for(u32 bytes);
+
+/*
+ * Zeros from where descriptors end up to `end`, where the table is mapped: who held the lock before may not have finished there. The rest of a part that a group does not fit in any more is read, too.
+ * Under the descriptor lock.
+ */
+void tw_table_clear_rest(u64 end);
 void tw_table_publish(u64 offset, u32 bytes);
 
 /* The first of n numbers with the same upper half. 0: there are no more. Under the descriptor lock. */
