@@ -40,11 +40,6 @@ static const char *directory_path(const struct record *r, char path[DIRECTORY_PA
 	return path;
 }
 
-int tw_record_keeps_names(const struct record *r)
-{
-	return r->writer && !r->names_later && !r->learns_bare && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
-}
-
 /* Keeps what names the code that ran with the recording. Without it names are those of the files as they are when they are asked for. */
 static void keep_names(const struct record *r)
 {

@@ -7,9 +7,6 @@
 /* Ends this process as the program ended. */
 int tw_record_end_like(int wait_status);
 
-/* Are names kept with the recording? */
-int tw_record_keeps_names(const struct record *r);
-
 int tw_record_finish(struct record *r, int status);
 
 /* What was made of a recording that cannot begin. */

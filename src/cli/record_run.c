@@ -1,5 +1,4 @@
 #include "cli/record_run.h"
-#include "cli/record_end.h"
 #include "cli/record_prepare.h"
 #include "cli/attached.h"
 #include "cli/learned.h"
@@ -184,6 +183,11 @@ static struct tw_aside_end attach(struct record *r)
 int tw_record_has_left(const struct record *r)
 {
 	return r->end.wait_status == TW_LAUNCH_LEFT;
+}
+
+int tw_record_keeps_names(const struct record *r)
+{
+	return r->writer && !r->names_later && !r->learns_bare && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
 }
 
 /* Of a program whose names have been kept all has been that it maps, or nearly so. */

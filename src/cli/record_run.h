@@ -7,6 +7,9 @@
 /* The program was let go before it had ended. */
 int tw_record_has_left(const struct record *r);
 
+/* Are names kept with the recording? */
+int tw_record_keeps_names(const struct record *r);
+
 int tw_record_start_collector(struct record *r);
 
 /* Runs the program. */

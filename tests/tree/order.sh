@@ -41,6 +41,7 @@ engine: what runs within
 	engine
 carried: what programs carry that were instrumented when they were compiled
 	cc/guard
+	cc/twice
 	cc/runtime
 shared: what both use
 	base
