@@ -26,7 +26,11 @@ int main(void)
 }
 END
 native ./guarded
-timeout 100 "$TW" record -q --learn=learned --learn-what=cct --budget=20% --period=5ms ./guarded >recorded.out 2>recorded.err
-[ $? = 5 ] || fail "record --learn-what=cct: $(cat recorded.err)"
-cmp -s native.out recorded.out || fail "other output than natively"
-"$TW" learn --functions learned | grep -q ' leaf  ' || fail "no context of the thread is learned"
+# Whether the budget is open while the thread runs is chance on a busy machine: what is learned adds up.
+for _ in 1 2 3 4 5 6 7 8; do
+	timeout 100 "$TW" record -q --learn=learned --learn-what=cct --budget=20% --period=5ms ./guarded >recorded.out 2>recorded.err
+	[ $? = 5 ] || fail "record --learn-what=cct: $(cat recorded.err)"
+	cmp -s native.out recorded.out || fail "other output than natively"
+	"$TW" learn --functions learned | grep -q ' leaf  ' && exit 0
+done
+fail "no context of the thread is learned"
