@@ -224,9 +224,13 @@ static int is_fenced(const char *text, const char *line)
 	const char *from = line, *to = strstr(line, "\n}");
 	while (from > text && !(from[-1] == '\n' && *from == '}'))
 		from--;
-	const char *fence = strstr(from, "thread_fence");
-	const char *other = strstr(from, "__sync_synchronize"), *flush = strstr(from, "omp flush");
-	return (fence && (!to || fence < to)) || (other && (!to || other < to)) || (flush && (!to || flush < to));
+	static const char *const words[] = {"thread_fence", "__sync_synchronize", "omp flush", NULL};
+	for (const char *const *w = words; *w; w++) {
+		const char *fence = strstr(from, *w);
+		if (fence && (!to || fence < to))
+			return 1;
+	}
+	return 0;
 }
 
 /* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */

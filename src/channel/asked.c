@@ -1,4 +1,5 @@
 #include "channel/asked.h"
+#include "base/helper_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -87,21 +88,10 @@ struct tw_asked *tw_asked_begin(tw_asked_do *what, void *context)
 	return NULL;
 }
 
-static void block_all(sigset_t *before)
-{
-	sigset_t all;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
 void tw_asked_answer(struct tw_asked *a)
 {
-	sigset_t before;
-	if (!a || a->has_thread)
-		return;
-	block_all(&before);
-	a->has_thread = !pthread_create(&a->thread, NULL, listen_on, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (a && !a->has_thread)
+		a->has_thread = tw_helper_thread_start(&a->thread, listen_on, a);
 }
 
 int tw_asked_fd(const struct tw_asked *a)
@@ -111,8 +101,9 @@ int tw_asked_fd(const struct tw_asked *a)
 
 void tw_asked_answer_one(struct tw_asked *a)
 {
-	sigset_t before;
-	block_all(&before);
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	const int fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		serve(a, fd);

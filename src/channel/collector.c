@@ -1,6 +1,7 @@
 #include "channel/collector.h"
 #include "channel/channel_file.h"
 #include "channel/collector_state.h"
+#include "base/helper_thread.h"
 #include "channel/drain.h"
 #include "channel/budget.h"
 #include "channel/demux.h"
@@ -438,10 +439,7 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 
 unsigned tw_collector_end(struct tw_collector *c, unsigned ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ms / 1000 + (until.tv_nsec + ms % 1000 * 1000000 >= 1000000000);
-	until.tv_nsec = (until.tv_nsec + ms % 1000 * 1000000) % 1000000000;
+	const struct timespec until = tw_machine_deadline(ms);
 	atomic_store(&c->ended, 1);
 	ring_bell(c);
 	int waited;
@@ -504,11 +502,7 @@ static void *give_back(void *arg)
 /* The memory and the file that encoding took, which is some milliseconds' work, beside what else there is to do at the end. */
 static void begin_giving_back(struct tw_collector *c)
 {
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	c->has_giver = !pthread_create(&c->giver, NULL, give_back, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	c->has_giver = tw_helper_thread_start(&c->giver, give_back, c);
 	if (c->has_giver)
 		return;
 	give_back(c);

@@ -218,6 +218,16 @@ uint64_t tw_machine_tsc_hz(const struct tw_moment *from, const struct tw_moment 
 	return to->ns > from->ns ? (uint64_t)((double)(to->tsc - from->tsc) * 1e9 / (double)(to->ns - from->ns)) : 0;
 }
 
+struct timespec tw_machine_deadline(unsigned ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += ms % 1000 * 1000000L;
+	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
 uint64_t tw_machine_ns(void)
 {
 	struct timespec t;

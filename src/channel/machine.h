@@ -7,6 +7,8 @@
 #include "base/store.h"
 #include <trackway/descriptor.h>
 
+#include <time.h>
+
 /* Which machine it is, and since when it runs. 0: the kernel does not say. */
 int tw_machine_identify(struct tw_machine_id *id);
 
@@ -30,6 +32,9 @@ int tw_machine_tsc_invariant(void);
 
 /* CLOCK_MONOTONIC, in ns. */
 uint64_t tw_machine_ns(void);
+
+/* So many ms from now by CLOCK_REALTIME, as what waits for semaphores and conditions wants it. */
+struct timespec tw_machine_deadline(unsigned ms);
 
 /* The time stamp counter and CLOCK_MONOTONIC_RAW, in ns, at one moment. */
 struct tw_moment {

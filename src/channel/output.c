@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- the ring ---- */
 
@@ -27,9 +26,7 @@ static int is_idle(const struct tw_output *o)
 
 void tw_output_keep(struct tw_output *o)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec++;
+	const struct timespec until = tw_machine_deadline(1000);
 	pthread_mutex_lock(&o->lock);
 	tw_output_end_feeding(o);
 	while (!is_idle(o) && !pthread_cond_timedwait(&o->written, &o->lock, &until))
@@ -96,11 +93,7 @@ void tw_output_abandon(struct tw_output *o)
 
 uint64_t tw_output_settle(struct tw_output *o, unsigned ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	const struct timespec until = tw_machine_deadline(ms);
 	pthread_mutex_lock(&o->lock);
 	tw_output_run_all(o);
 	tw_output_begin_sharing(o);

@@ -1,5 +1,6 @@
 /* trackway analyze: has an analyzer, one of the library's or a plug-in, look at a recording. */
 #include "analyzers/table.h"
+#include "channel/machine.h"
 #include "cli/analyze.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -15,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char help[] = "Usage: trackway analyze NAME [OPTION...] DIR\n"
@@ -60,13 +60,9 @@ struct progress {
 static void *show(void *arg)
 {
 	struct progress *p = arg;
-	struct timespec until;
 	pthread_mutex_lock(&p->lock);
 	while (!p->ended) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 250000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		const struct timespec until = tw_machine_deadline(250);
 		pthread_cond_timedwait(&p->end, &p->lock, &until);
 		if (!p->ended)
 			fprintf(stderr, "\r%3.0f %%", p->all ? 100.0 * (double)atomic_load(&p->done) / (double)p->all : 0.0);

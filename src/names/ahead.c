@@ -1,6 +1,8 @@
 #include "names/ahead.h"
 #include "base/array.h"
+#include "base/helper_thread.h"
 #include "channel/machine.h"
+#include "names/dwarf_file.h"
 #include "names/places.h"
 
 #include <elf.h>
@@ -8,12 +10,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* It looks after so many ms for the first time, after twice as many for the second one, and so on; at so many slots; files that are larger take too much memory. */
@@ -124,12 +124,8 @@ static void look(struct tw_ahead *a)
 /* Waits so long. 1: it is to end. */
 static int pause_for(struct tw_ahead *a, unsigned ms)
 {
-	struct timespec until;
+	const struct timespec until = tw_machine_deadline(ms);
 	int failed;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += (long)ms * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	while ((failed = sem_timedwait(&a->end, &until)) && errno == EINTR)
 		;
 	return !failed;
@@ -155,28 +151,18 @@ static void *run(void *ahead)
 	return NULL;
 }
 
-/* The thread gets no signals. */
-static int start(struct tw_ahead *a)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	a->has_thread = !pthread_create(&a->thread, NULL, run, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return a->has_thread;
-}
-
 struct tw_ahead *tw_ahead_begin(const struct tw_control *control, const struct tw_name_store *store, const char *engine)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS"); /* servers are asked for what is needed, and that is not known yet */
-	struct tw_ahead *a = tw_machine_processors() > 1 && (!urls || !*urls) ? calloc(1, sizeof *a) : NULL;
+	/* Servers are asked for what is needed, and that is not known yet. */
+	struct tw_ahead *a = tw_machine_processors() > 1 && !tw_debuginfod_is_asked() ? calloc(1, sizeof *a) : NULL;
 	if (!a)
 		return NULL;
 	a->control = control;
 	a->engine = engine;
 	a->store = (struct tw_name_store){strdup(store->path), store->limit};
 	sem_init(&a->end, 0, 0);
-	if (a->store.path && start(a))
+	a->has_thread = a->store.path && tw_helper_thread_start(&a->thread, run, a);
+	if (a->has_thread)
 		return a;
 	tw_ahead_free(a);
 	return NULL;

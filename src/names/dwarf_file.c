@@ -1,6 +1,8 @@
 #include "names/dwarf_file.h"
 #include "names/places.h"
 
+#include <stdlib.h>
+
 void tw_dwarf_file_open(struct tw_dwarf_file *s, const char *path)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -19,4 +21,10 @@ void tw_dwarf_file_close(struct tw_dwarf_file *s)
 {
 	dwfl_end(s->dwfl);
 	*s = (struct tw_dwarf_file){0};
+}
+
+int tw_debuginfod_is_asked(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	return urls && *urls;
 }

@@ -15,4 +15,7 @@ struct tw_dwarf_file {
 void tw_dwarf_file_open(struct tw_dwarf_file *s, const char *path);
 void tw_dwarf_file_close(struct tw_dwarf_file *s);
 
+/* Does the user have servers asked for debug information that is not there? */
+int tw_debuginfod_is_asked(void);
+
 #endif

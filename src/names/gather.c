@@ -1,6 +1,7 @@
 #include "names/gather.h"
 #include "names/gather_lines.h"
 #include "base/array.h"
+#include "names/dwarf_file.h"
 #include "names/file_names.h"
 #include "names/functions.h"
 #include "names/go_table.h"
@@ -80,9 +81,9 @@ static int add_absent(struct tw_name_sources *sources, Elf *elf, const char *fil
 	const void *build;
 	const ssize_t n = dwelf_elf_gnu_build_id(elf, &build);
 	GElf_Word crc;
-	const char *link = dwelf_elf_gnu_debuglink(elf, &crc), *urls = getenv("DEBUGINFOD_URLS");
+	const char *link = dwelf_elf_gnu_debuglink(elf, &crc);
 	const int directory = (int)(tw_base_name(file) - file);
-	int ok = !urls || !*urls;
+	int ok = !tw_debuginfod_is_asked();
 	for (ssize_t i = 0; i < n && i < 31; i++)
 		sprintf(id + 2 * i, "%02x", ((const unsigned char *)build)[i]);
 	if (n > 1) {

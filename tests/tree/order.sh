@@ -9,6 +9,7 @@ cat >order <<'END_OF_ORDER'
 tool: what runs outside of the traced program
 	mpi
 	cli
+	cli/wrapped
 	cc
 	serve
 	top

@@ -38,12 +38,18 @@ static bool map(u32 table)
 	return tw_recorder.table;
 }
 
-/* Where a group of so many bytes ends that is appended now. */
-static u64 end_with(u32 bytes)
+/* Where its groups end now. */
+static u64 end_now(void)
 {
 	const struct tw_descriptor_table *table = tw_recorder.table;
 	const u64 used = __atomic_load_n((const u64 *)&table->used, __ATOMIC_ACQUIRE);
-	return tw_table_place(used ? used : sizeof *table, bytes) + bytes;
+	return used ? used : sizeof *table;
+}
+
+/* Where a group of so many bytes ends that is appended now. */
+static u64 end_with(u32 bytes)
+{
+	return tw_table_place(end_now(), bytes) + bytes;
 }
 
 bool tw_table_is_mapped(u32 bytes)
@@ -127,16 +133,14 @@ bool tw_table_is_there(void)
 u64 tw_table_place_for(u32 bytes)
 {
 	struct tw_control *c = tw_engine.control;
-	struct tw_descriptor_table *table = tw_recorder.table;
-	const u64 at = tw_table_place(table->used ? table->used : sizeof *table, bytes);
+	const u64 at = tw_table_place(end_now(), bytes);
 	return at + bytes <= mapped && c->described + bytes <= c->descriptors_most ? at : 0;
 }
 
 void tw_table_clear_rest(u64 end)
 {
-	struct tw_descriptor_table *table = tw_recorder.table;
-	const u64 used = table->used ? table->used : sizeof *table;
-	memset((u8 *)table + used, 0, end - used);
+	const u64 used = end_now();
+	memset((u8 *)tw_recorder.table + used, 0, end - used);
 }
 
 void tw_table_publish(u64 offset, u32 bytes)
