@@ -32,6 +32,13 @@
 /* The code without what was inserted, and behind it a struct tw_cc_plain; only in the file. */
 #define TW_CC_SECTION_PLAIN "trackway_cc_plain"
 #define TW_CC_SECTION_PLACE "trackway_cc_place" /* the same struct, in the program */
+/*
+ * Assembly behind the directive that begins a section. The names of its ends are referred to by the run-time part, weakly, for a module need not have all sections. Where nothing else refers to
+ * them GNU ld lets a shared library export them, and then a program with two such libraries and no such section cannot be linked. So the objects that have it refer to them, too.
+ */
+#define TW_CC_SECTION_ENDS(name)                                                                       \
+	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"         \
+	"\t.reloc .,R_X86_64_NONE,__stop_" name "\n"
 #define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
 #define TW_CC_VERSION       12u
 

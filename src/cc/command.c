@@ -11,6 +11,13 @@ static int starts_with(const char *s, const char *word)
 	return !strncmp(s, word, strlen(word));
 }
 
+static int starts_with_one_of(const char *s, const char *const *words)
+{
+	while (*words && !starts_with(s, *words))
+		words++;
+	return *words != NULL;
+}
+
 static int is_one_of(const char *s, const char *const *words)
 {
 	while (*words && strcmp(s, *words))
@@ -123,6 +130,7 @@ static const char *const link_only[] = {"-shared",
                                         "-pie",
                                         "-no-pie",
                                         NULL};
+static const char *const link_only_with[] = {"-Wl,", "-l", "-L", "-fuse-ld=", "--ld-path=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=", NULL};
 static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn", "F",
                                       "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95", "F03", "F08", NULL};
 
@@ -213,7 +221,7 @@ static size_t classify(struct reading *r, size_t k)
 	} else if (is_one_of(w, link_with_value)) {
 		kind = TW_CC_WORD_LINK;
 		n = next ? 2 : 1;
-	} else if (is_one_of(w, link_only) || starts_with(w, "-Wl,") || starts_with(w, "-l") || starts_with(w, "-L")) {
+	} else if (is_one_of(w, link_only) || starts_with_one_of(w, link_only_with)) {
 		kind = TW_CC_WORD_LINK;
 	} else if (is_one_of(w, with_value)) {
 		n = next ? 2 : 1;

@@ -190,7 +190,7 @@ int tw_cc_describe(FILE *out, const struct tw_cc_described *d, uint32_t from, ui
 	struct tw_cc_record *r = malloc(sizeof *r);
 	if (!r)
 		return -1;
-	fprintf(out, "\t.pushsection " TW_CC_SECTION ",\"aR?\",@progbits\n");
+	fprintf(out, "\t.pushsection " TW_CC_SECTION ",\"aR?\",@progbits\n" TW_CC_SECTION_ENDS(TW_CC_SECTION));
 	fprintf(out, ".LtwP%u:\n\t.long %u,%u,.LtwQ%u-.LtwP%u,%u,0,", from, TW_CC_MAGIC, TW_CC_VERSION, from, from, to - from);
 	fprintf(out, TW_CC_LABEL_WORD "-.,%d,0\n", d->flow->large);
 	for (uint32_t n = from; n < to; n++) {

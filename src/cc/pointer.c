@@ -243,7 +243,7 @@ static void print_word(FILE *o, const char *name, unsigned flags)
 	fprintf(o, "\t.section .text.%s,\"axG\",@progbits,%s,comdat\n", name, name);
 	fprintf(o, "\t.weak %s_at\n\t.hidden %s_at\n\t.type %s_at,@function\n%s_at:\n", name, name, name, name);
 	fprintf(o, "\tmovq %s@gottpoff(%%rip),%%rax\n\tret\n\t.size %s_at,.-%s_at\n", name, name, name);
-	fprintf(o, "\t.section " TW_CC_SECTION_WORDS ",\"aGR\",@progbits,%s,comdat\n\t.long %s_at-.,%u\n", name, name, flags);
+	fprintf(o, "\t.section " TW_CC_SECTION_WORDS ",\"aGR\",@progbits,%s,comdat\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_WORDS) "\t.long %s_at-.,%u\n", name, name, flags);
 }
 
 /* What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. */
@@ -280,7 +280,7 @@ void tw_cc_print_symbols(const struct tw_cc_writer *w)
 		fprintf(out, "\t.hidden trackway_cc_entered\n");
 	if (w->guard)
 		fprintf(out, "\t.hidden trackway_cc_guard\n\t.section " TW_CC_SECTION_GUARD
-		             ",\"aR\",@progbits\n\t.p2align 2\n\t.long trackway_cc_guard-.\n");
+		             ",\"aR\",@progbits\n\t.p2align 2\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_GUARD) "\t.long trackway_cc_guard-.\n");
 	for (unsigned k = 0; k < TW_NREGS; k++)
 		if (k != TW_RSP)
 			fprintf(out, "\t.hidden trackway_cc_%s,trackway_cc_bare_%s\n", tw_cc_names[k], tw_cc_names[k]);

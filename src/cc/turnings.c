@@ -80,7 +80,7 @@ void tw_cc_turnings_write(const struct tw_cc_twice *w, const struct tw_cc_unit *
 {
 	const uint32_t n = u->function;
 	FILE *o = w->out;
-	fprintf(o, "\t.pushsection " TW_CC_SECTION_TURNINGS ",\"aR?\",@progbits\n");
+	fprintf(o, "\t.pushsection " TW_CC_SECTION_TURNINGS ",\"aR?\",@progbits\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_TURNINGS));
 	fprintf(o, ".LtwSR%u:\n\t.long %u,.LtwSX%u-.LtwSR%u," TW_CC_SECOND "%u-.\n", n, TW_CC_TURNINGS_MAGIC, n, n, n);
 	if (u->cold)
 		fprintf(o, "\t.long " TW_CC_SECOND "%u%.*s-.\n", n, (int)u->cold_length, u->cold);

@@ -90,3 +90,7 @@ X
 for k in {0..99}; do cp libtwo.so many$k.so; done
 instrumented many gcc -O2 many.c -ldl
 runs_as_plain many
+
+# Two of them have sections that the program lacks: their names are nobody else's.
+make_all "$TW" cc --switchable gcc && "$TW" cc gcc -O2 main.c -o main -Wl,-rpath,. ./libone.so ./liblinked.so -ldl || fail "it cannot be linked with two libraries in two versions"
+runs_as_plain main

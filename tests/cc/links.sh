@@ -71,6 +71,10 @@ linked -no-pie -Wl,-Ttext=0x800000
 linked -mcmodel=large -no-pie
 linked -Wl,-z,noseparate-code -Wl,--build-id=none -s
 linked -fuse-ld=lld -Wl,-z,relro,-z,now
+if command -v clang >/dev/null && clang -fuse-ld=lld a.c b.c -o probe 2>/dev/null; then
+	instrumented a clang -O2 -Werror -fuse-ld=lld a.c b.c
+	runs_as_plain a
+fi
 
 # In two versions, with what is known left out, where linkers drop sections that nothing refers to.
 CC_OPTIONS=--switchable
