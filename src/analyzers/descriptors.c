@@ -8,7 +8,7 @@
 
 enum { MOST = 1 << 20 };
 
-static struct tw_descriptor_table *table_of(const struct tw_descriptors *d, uint32_t program)
+static struct tw_open_descriptors *table_of(const struct tw_descriptors *d, uint32_t program)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (d->tables[i].program == program)
@@ -16,19 +16,19 @@ static struct tw_descriptor_table *table_of(const struct tw_descriptors *d, uint
 	return NULL;
 }
 
-static struct tw_descriptor_table *new_table(struct tw_descriptors *d, uint32_t program)
+static struct tw_open_descriptors *new_table(struct tw_descriptors *d, uint32_t program)
 {
-	struct tw_descriptor_table *tables = tw_array_room(d->tables, d->n, &d->room, sizeof *tables);
+	struct tw_open_descriptors *tables = tw_array_room(d->tables, d->n, &d->room, sizeof *tables);
 	if (!tables)
 		return NULL;
 	d->tables = tables;
-	tables[d->n] = (struct tw_descriptor_table){.program = program};
+	tables[d->n] = (struct tw_open_descriptors){.program = program};
 	return &tables[d->n++];
 }
 
 static int set(struct tw_descriptors *d, uint32_t program, int64_t descriptor, uint32_t channel)
 {
-	struct tw_descriptor_table *t = table_of(d, program);
+	struct tw_open_descriptors *t = table_of(d, program);
 	if (descriptor < 0 || descriptor >= MOST)
 		return 0;
 	t = t ? t : new_table(d, program);
@@ -46,7 +46,7 @@ static int set(struct tw_descriptors *d, uint32_t program, int64_t descriptor, u
 
 static uint32_t get(const struct tw_descriptors *d, uint32_t program, uint64_t descriptor)
 {
-	const struct tw_descriptor_table *t = table_of(d, program);
+	const struct tw_open_descriptors *t = table_of(d, program);
 	return t && descriptor < t->n ? t->channel[descriptor] : TW_CHANNEL_UNKNOWN;
 }
 
@@ -113,7 +113,7 @@ int tw_descriptors_syscall(struct tw_descriptors *d, uint32_t program, const str
 
 int tw_descriptors_fork(struct tw_descriptors *d, uint32_t parent, uint32_t child)
 {
-	const struct tw_descriptor_table *from = table_of(d, parent);
+	const struct tw_open_descriptors *from = table_of(d, parent);
 	const size_t n = from ? from->n : 0;
 	int error = 0;
 	for (size_t i = 0; i < n && !error; i++)

@@ -21,7 +21,7 @@ enum {
 	TW_CHANNEL_MEMFDS = 1 << 30, /* from here on: memfds, which hand nothing over */
 };
 
-struct tw_descriptor_table {
+struct tw_open_descriptors {
 	uint32_t program;
 	uint32_t *channel; /* by descriptor */
 	size_t n;
@@ -29,7 +29,7 @@ struct tw_descriptor_table {
 
 /* All zeros: none. */
 struct tw_descriptors {
-	struct tw_descriptor_table *tables;
+	struct tw_open_descriptors *tables;
 	size_t n, room;
 	uint32_t events, memfds; /* so many of them were made */
 };

@@ -82,7 +82,6 @@ int tw_ordering_release_to(struct tw_ordering *o, struct tw_ordering_thread *t, 
 	struct tw_ordering_thing *x = tw_ordering_thing(o, t->program, addr, role);
 	if (!x)
 		return TW_ERR_MEMORY;
-	x->releases++;
 	return tw_ordering_release(t, &x->clocks);
 }
 
@@ -206,31 +205,51 @@ void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *
 	o->n_early = n;
 }
 
-int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes)
-{
-	int error = reads ? tw_ordering_acquire_from(o, t, addr, TW_ROLE_ATOMIC) : 0;
-	if (!error && writes)
-		error = tw_ordering_release_to(o, t, addr, TW_ROLE_ATOMIC);
-	return error || !writes ? error : tell_early(o, t, addr);
-}
-
-int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+/* The thread has written it. */
+static int note_write(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
 {
 	struct tw_ordering_thing *x = tw_ordering_thing(o, t->program, addr, TW_ROLE_ATOMIC);
 	if (!x)
 		return TW_ERR_MEMORY;
 	x->releases++;
+	x->writer = t->index + 1;
 	return 0;
 }
 
-int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes)
 {
-	const struct tw_place p = place_for(o, t->program, addr, TW_ROLE_ATOMIC);
-	return o->n_things && !tw_clocks_know(&t->clocks, &o->things[place_of(o, p.program, p.addr, TW_ROLE_ATOMIC)].clocks);
+	int error = reads ? tw_ordering_acquire_from(o, t, addr, TW_ROLE_ATOMIC) : 0;
+	if (error || !writes)
+		return error;
+	error = tw_ordering_release_to(o, t, addr, TW_ROLE_ATOMIC);
+	error = error ? error : note_write(o, t, addr);
+	return error ? error : tell_early(o, t, addr);
 }
 
-uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr)
+int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
 {
+	return note_write(o, t, addr);
+}
+
+/* The variable; one that nobody knows yet is all zeros. */
+static const struct tw_ordering_thing *atomic_of(const struct tw_ordering *o, uint32_t program, uint64_t addr)
+{
+	static const struct tw_ordering_thing none;
 	const struct tw_place p = place_for(o, program, addr, TW_ROLE_ATOMIC);
-	return o->n_things ? o->things[place_of(o, p.program, p.addr, TW_ROLE_ATOMIC)].releases : 0;
+	return o->n_things ? &o->things[place_of(o, p.program, p.addr, TW_ROLE_ATOMIC)] : &none;
+}
+
+int tw_ordering_atomic_tells(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr)
+{
+	return !tw_clocks_know(&t->clocks, &atomic_of(o, t->program, addr)->clocks);
+}
+
+uint64_t tw_ordering_atomic_writes(const struct tw_ordering *o, uint32_t program, uint64_t addr)
+{
+	return atomic_of(o, program, addr)->releases;
+}
+
+size_t tw_ordering_atomic_writer(const struct tw_ordering *o, uint32_t program, uint64_t addr)
+{
+	return atomic_of(o, program, addr)->writer;
 }

@@ -34,7 +34,8 @@ struct tw_ordering_thing {
 	uint8_t role, used;
 	uint64_t count, arrived; /* barrier; of a semaphore `count` tells how many of those that it was made with are left */
 	uint64_t phase_of[2];    /* barrier: which time `phases` are of, and 1 */
-	uint64_t releases;       /* so many were made */
+	uint64_t releases;       /* of an atomic variable: so often it was written */
+	size_t writer;           /* of an atomic variable: index and 1 of the thread that wrote it last; 0: none did */
 	struct tw_clocks clocks, phases[2];
 };
 
@@ -212,9 +213,10 @@ int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, 
 void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *t);
 
 /* Would the thread learn something if it read the atomic variable? */
-int tw_ordering_atomic_tells(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
+int tw_ordering_atomic_tells(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
 
-/* How often the atomic variable has been written. */
-uint64_t tw_ordering_atomic_writes(struct tw_ordering *o, uint32_t program, uint64_t addr);
+/* How often the atomic variable has been written, and who did it last: index and 1, or 0. */
+uint64_t tw_ordering_atomic_writes(const struct tw_ordering *o, uint32_t program, uint64_t addr);
+size_t tw_ordering_atomic_writer(const struct tw_ordering *o, uint32_t program, uint64_t addr);
 
 #endif

@@ -104,7 +104,7 @@ static int is_local_storage(const struct tw_race_thread *t, uint64_t addr)
 	return fs && addr - (fs - TW_RACE_LOCAL_STORAGE) < TW_RACE_LOCAL_STORAGE + RECORD;
 }
 
-static int is_private(const struct tw_race_thread *t, uint64_t addr)
+int tw_race_is_private(const struct tw_race_thread *t, uint64_t addr)
 {
 	const uint64_t fs = t->order->fs, low = t->lowest - TW_RACE_LOCAL_STORAGE;
 	if (is_local_storage(t, addr))
@@ -184,22 +184,30 @@ int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const stru
 
 /* ---- loads that are repeated ---- */
 
-/* The thread has accessed something: it does not wait any more, unless that is its own stack or thread-local storage. */
-static void end_waiting(struct tw_race_thread *t, uint64_t addr)
+/* The thread has accessed something. */
+static void note_access(struct tw_race_thread *t, uint64_t addr)
 {
-	if (!is_private(t, addr))
-		t->waiting.pc = 0;
+	if (!tw_race_is_private(t, addr))
+		t->waiting.is_loud = 1;
 }
 
 /* It accesses an atomic variable, which orders threads. */
 static void note_ordering(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int locked)
 {
 	const int loads = !(r->type & TW_WRITE) && !locked;
-	if (t->waiting.pc != r->pc || t->waiting.addr != r->addr)
-		t->waiting.told = 0;
-	t->waiting.pc = loads ? r->pc : 0;
+	const uint64_t way = t->load.pc == r->pc && t->load.addr == r->addr ? t->load.way : 0;
+	if (!loads) {
+		t->waiting.pc = 0;
+		return;
+	}
+	if (t->waiting.pc != r->pc || t->waiting.addr != r->addr || t->waiting.way != way) {
+		t->waiting.told = tw_ordering_atomic_tells(&s->ordering, t->order, r->addr);
+		t->waiting.version = tw_ordering_atomic_writes(&s->ordering, t->order->program, r->addr);
+	}
+	t->waiting.pc = r->pc;
 	t->waiting.addr = r->addr;
-	t->waiting.told |= loads && tw_ordering_atomic_tells(&s->ordering, t->order, r->addr);
+	t->waiting.way = way;
+	t->waiting.is_loud = 0;
 }
 
 /* ---- accesses of atomic variables ---- */
@@ -228,7 +236,7 @@ static int waits(struct tw_race_thread *t, const struct tw_ref *r, const struct 
 		return 0;
 	}
 	t->stuck = TW_RACE_AT_LOAD;
-	t->load = (struct tw_race_load){r->pc, r->addr, insn->locked};
+	t->load = (struct tw_race_load){r->pc, r->addr, 0, insn->locked};
 	return 1;
 }
 
@@ -251,8 +259,8 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 		note_ordering(s, t, r, insn->locked);
 	if (atomic)
 		return check_atomic(s, t, r, orders, insn->lacks);
-	if (t->waiting.pc && !insn->leads)
-		end_waiting(t, r->addr);
+	if (tw_race_waits(t) && !insn->leads)
+		note_access(t, r->addr);
 	return check_lines(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));
 }
 
@@ -364,15 +372,15 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 		const struct tw_ref_shape *r = &shapes[i];
 		const uint64_t at = addr[i];
 		size_t taken = 0;
-		if (insns && !t->waiting.pc && tw_atomics_is_plain(&insns[r->insn]) && begins_string(r, n - i))
+		if (insns && !tw_race_waits(t) && tw_atomics_is_plain(&insns[r->insn]) && begins_string(r, n - i))
 			error = take_string(s, t, r, addr + i, n - i, &taken);
 		if (error || taken) {
 			i += taken ? taken - 1 : 0;
 			continue;
 		}
 		if (insns && tw_atomics_is_plain(&insns[r->insn]) && tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE)) {
-			if (t->waiting.pc && !insns[r->insn].leads)
-				end_waiting(t, at);
+			if (tw_race_waits(t) && !insns[r->insn].leads)
+				note_access(t, at);
 			continue;
 		}
 		const struct tw_ref ref = {.pc = r->pc, .addr = at, .size = r->size, .insn = r->insn, .type = r->type};

@@ -125,7 +125,7 @@ static inline int take_simple(struct tw_race_state *s, struct tw_race_thread *t,
                               const struct tw_race_piece *p, const uint64_t *addr)
 {
 	t->fills = 0;
-	if (l->looks && p->n_refs && (t->waiting.pc || lacks(t->lines, &s->pieces.shapes[p->shapes], addr + p->first_ref, p->n_refs))) {
+	if (l->looks && p->n_refs && (tw_race_waits(t) || lacks(t->lines, &s->pieces.shapes[p->shapes], addr + p->first_ref, p->n_refs))) {
 		size_t done = p->n_refs;
 		l->is_new = 0;
 		int error =
@@ -224,7 +224,7 @@ static int take_stretches(struct tw_race_state *s, struct tw_race_thread *t, str
 		error = p ? take_pieces(s, t, l, st, p, addr) : take_stretch(s, t, l, st, addr);
 		addr += st->n_refs;
 		i++;
-		if (repeats && !error && !t->stuck && p->simple && p->owner == t->owner && !t->waiting.pc && next_event(l) > l->blocks) {
+		if (repeats && !error && !t->stuck && p->simple && p->owner == t->owner && !tw_race_waits(t) && next_event(l) > l->blocks) {
 			error = renew(s, t, l);
 			i += error ? 0 : pass_over(s, t, l, p, i, &addr);
 		}

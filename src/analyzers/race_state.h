@@ -1,6 +1,6 @@
 /*
  * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_blocks.c whose code
- * runs, race_live.c takes batches as they come, race_turns.c says which thread is looked at further, races.c is the analyzer.
+ * runs, race_live.c takes batches as they come, race_loads.c tells what is known of atomic loads, race_turns.c says which thread is looked at further, races.c is the analyzer.
  */
 #ifndef TW_RACE_STATE_H
 #define TW_RACE_STATE_H
@@ -25,7 +25,8 @@ enum tw_race_stuck {
 /* A load of an atomic variable that a thread stands before. */
 struct tw_race_load {
 	uint64_t pc, addr;
-	int locked; /* by an instruction that reads and writes at once */
+	uint64_t way; /* the program's block that comes behind it; 0: not known */
+	int locked;   /* by an instruction that reads and writes at once */
 };
 
 enum { TW_RACE_MAKERS = 16, TW_RACE_PAGES = 2048, TW_RACE_LOCAL_STORAGE = 64 << 10, TW_RACE_STACK = 8 << 20 };
@@ -59,18 +60,18 @@ struct tw_race_thread {
 	/* whose turn it is */
 	struct tw_postponed postponed;
 	enum tw_race_stuck stuck;
-	struct tw_race_load load; /* AT_LOAD: this one */
-	int may_load;             /* it may be looked at */
-	int resolving;            /* others are looked at for its sake */
-	uint64_t overlaps;        /* its last locked instruction accessed this at about the time of another's; 0: no */
-	uint64_t goal;            /* it is looked at until it has written here; 0: as far as it goes */
+	struct tw_race_load load;     /* AT_LOAD: this one */
+	int may_load;                 /* it may be looked at */
+	int resolving;                /* others are looked at for its sake */
+	uint64_t overlaps;            /* its last locked instruction accessed this at about the time of another's; 0: no */
+	uint64_t goal;                /* it is looked at until it has written here; 0: as far as it goes */
+	const struct tw_part *coming; /* what comes behind all that is postponed, while that is looked at; NULL: nothing yet */
 	struct {
-		uint64_t pc, addr, version;
-	} spin; /* the load that it repeats; pc 0: none */
-	struct {
-		uint64_t pc, addr;
-		int told; /* the variable told the thread something */
-	} waiting; /* the load that it has made and, perhaps several times, repeated, without any other access to what may be another thread's; pc 0: none */
+		uint64_t pc, addr, way;
+		uint64_t version; /* of the variable when it was loaded first */
+		int told;         /* the variable told the thread something then */
+		int is_loud;      /* the thread has accessed what may be another's since */
+	} waiting; /* the load that it has made last, perhaps several times, each time with the same way behind it; pc 0: none */
 };
 
 struct tw_race_state {
@@ -102,6 +103,12 @@ static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t pr
 		if (s->threaded[i] == program)
 			return 1;
 	return 0;
+}
+
+/* Is it of interest whether the thread accesses what may be another's? */
+static inline int tw_race_waits(const struct tw_race_thread *t)
+{
+	return t->waiting.pc && !t->waiting.is_loud;
 }
 
 /* Is what the thread accesses now to be looked at? */
@@ -139,6 +146,9 @@ int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint6
 /* Threads wait at these bytes, so that all accesses there are atomic. */
 void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes);
 
+/* Is the address on the thread's stack, or in its thread-local storage? */
+int tw_race_is_private(const struct tw_race_thread *t, uint64_t addr);
+
 /* Does the reference of the program's code order threads? */
 int tw_race_orders(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, const struct tw_ref *r);
 
@@ -161,6 +171,21 @@ void tw_race_note_maker(struct tw_race_thread *t, const struct tw_open_call *c);
 
 /* A batch of a thread of which nothing is postponed. Where t->stuck tells that it did not come to the end, *left is what is left of it. */
 int tw_race_take_live(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b, struct tw_part *left);
+
+/* ---- race_loads.c ---- */
+
+/* What is known of the load that a thread, of which something is postponed, stands before (AT_LOAD). */
+enum tw_race_ahead {
+	TW_RACE_LAST,      /* it is not repeated, or that cannot be told */
+	TW_RACE_REPEATED,  /* the thread makes it again at once */
+	TW_RACE_NOT_KNOWN, /* ..., since what comes behind it is not there yet */
+};
+enum tw_race_ahead tw_race_look_ahead(struct tw_race_state *s, struct tw_race_thread *t);
+
+/* When that has been asked. Is it known that somebody wrote since the thread made it before; can that write be one that has been looked at; or need there be none? */
+int tw_race_load_ends_wait(const struct tw_race_thread *t);
+int tw_race_load_has_news(struct tw_race_state *s, const struct tw_race_thread *t);
+int tw_race_load_is_explained(struct tw_race_state *s, const struct tw_race_thread *t);
 
 /* ---- race_turns.c ---- */
 

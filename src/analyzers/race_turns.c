@@ -7,18 +7,21 @@
  *
  * Locked instructions have two times, before and after, and are a segment of their own. Two that overlap may have been in either order: each acquires what the other released.
  *
- * One that waits for another in a circle goes on, but for the end of a *spin*: who repeats a load and then stops has seen another thread's write, and cannot have gone on before that.
- * That a load is repeated can be seen from what comes behind it, or from what came before, where a system call stands between. Another load that a thread goes on behind for the other's sake,
- * in a segment that is not closed, is *early*: it may have read what is written until the segment is closed, and all that came after it in the thread is then ordered behind that write, too.
+ * What must hold, so that no race is told of a program that has none: a load is made when all has been looked at that the thread must have waited for, and nothing that waited for the thread. Both
+ * cannot be had where threads wait for each other in a circle; then what is known of loads (race_loads.c) decides, of a thread that is looked at for another's sake:
+ *
+ *  - it does not make a load that ended a wait, where nothing new is there to end it;
+ *  - nor one for which nothing new is there and of which nothing else is known, but where the other must have waited for something and that has not come;
+ *  - a load that may be repeated, as far as the thread's life is known, is not made yet: nothing is known behind it;
+ *  - any other is made, and is *early* where its segment is not closed: it may have read what is written until that is, and all that came after it in the thread is ordered behind that write, too.
+ *
+ * A thread whose segment is closed makes its load in any case: a wait may have ended for other reasons.
  */
 #include "analyzers/race_state.h"
 #include "base/array.h"
 #include "recording/recording.h"
 
-enum {
-	SPIN_BLOCKS = 16,       /* a loop that waits has at most so many */
-	MOST_BYTES = 512 << 20, /* of a thread that are postponed */
-};
+enum { MOST_BYTES = 512 << 20 }; /* of a thread that are postponed */
 
 /* ---- blocks ---- */
 
@@ -61,49 +64,6 @@ static int take_blocks(struct tw_race_state *s, struct tw_race_thread *t, struct
 			error = take_block(s, t, p);
 	}
 	return error || t->stuck ? error : take_events(s, t, p);
-}
-
-/* ---- loads that are repeated ---- */
-
-/* Does the thread make the load that it stands before again, with nothing between by which threads are ordered? */
-static int repeats(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_part *p)
-{
-	size_t from = p->blocks[p->block].first_ref + p->ref + 1;
-	for (size_t i = p->block; i < p->n_blocks && i < p->block + SPIN_BLOCKS; i++) {
-		const struct tw_block_run *run = &p->blocks[i];
-		const size_t end = tw_part_refs_end(p, i);
-		for (size_t k = from > run->first_ref ? from : run->first_ref; k < end; k++) {
-			const struct tw_ref *r = &p->refs[k];
-			if (r->pc == t->load.pc && r->addr == t->load.addr)
-				return 1;
-			if (tw_runtime_code_of(&s->runtime, run, t->serial) == TW_CODE_PROGRAM && tw_race_orders(s, t, run, r))
-				return 0;
-		}
-	}
-	return 0;
-}
-
-static int is_spinning(const struct tw_race_thread *t)
-{
-	return t->spin.pc == t->load.pc && t->spin.addr == t->load.addr;
-}
-
-static uint64_t version_of(struct tw_race_state *s, const struct tw_race_thread *t)
-{
-	return tw_ordering_atomic_writes(&s->ordering, t->order->program, t->load.addr);
-}
-
-/* Is the load one that is made again? Then what it read was not what the thread waits for. */
-static int is_one_of_spin(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_part *p)
-{
-	if (t->load.locked || !repeats(s, t, p))
-		return 0;
-	if (!is_spinning(t)) {
-		t->spin.pc = t->load.pc;
-		t->spin.addr = t->load.addr;
-		t->spin.version = version_of(s, t);
-	}
-	return 1;
 }
 
 /* ---- threads that are waited for ---- */
@@ -167,19 +127,6 @@ static int settle(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Is it again the load that the thread has made last, though perhaps before a system call, and has the variable told it nothing since? */
-static int is_still_waiting(struct tw_race_state *s, const struct tw_race_thread *t)
-{
-	return t->waiting.pc == t->load.pc && t->waiting.addr == t->load.addr && !t->load.locked && !t->waiting.told &&
-	       !tw_ordering_atomic_tells(&s->ordering, t->order, t->load.addr);
-}
-
-/* Does the load end a spin, with nothing written yet that could have ended it? */
-static int is_too_early(struct tw_race_state *s, const struct tw_race_thread *t)
-{
-	return (is_spinning(t) && t->spin.version == version_of(s, t)) || is_still_waiting(s, t);
-}
-
 /* Looks at the first part that is postponed, as far as it goes. */
 static int take_first(struct tw_race_state *s, struct tw_race_thread *t)
 {
@@ -195,7 +142,24 @@ static int take_first(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Looks at what is postponed of a thread until it writes at addr; not beyond what it cannot have passed yet. */
+/* Is it known of nobody, for whose sake others are looked at, that he waited for them? */
+static int is_optional(struct tw_race_state *s)
+{
+	for (size_t i = 0; i < s->n_threads; i++) {
+		const struct tw_race_thread *t = &s->threads[i];
+		if (t->known && t->resolving && (!tw_race_load_ends_wait(t) || tw_race_load_has_news(s, t)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Is the thread, which is looked at for another's sake, not to make its load yet? */
+static int is_too_early(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	return !t->load.locked && !tw_race_load_is_explained(s, t) && (tw_race_load_ends_wait(t) || is_optional(s));
+}
+
+/* Looks at what is postponed of a thread, for another's sake, until it writes at addr; not beyond what it cannot have passed yet. */
 static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, int *wrote)
 {
 	int error = 0, ends = 0, overlaps = 0;
@@ -206,17 +170,17 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 		*wrote |= t->stuck == TW_RACE_AT_GOAL;
 		if (error || t->stuck != TW_RACE_AT_LOAD)
 			continue;
-		if (is_one_of_spin(s, t, tw_postponed_first(&t->postponed))) {
-			t->may_load = 1;
+		const enum tw_race_ahead ahead = tw_race_look_ahead(s, t);
+		t->may_load = ahead == TW_RACE_REPEATED;
+		ends = ahead == TW_RACE_NOT_KNOWN && !tw_postponed_first(&t->postponed)->closed;
+		if (ends || t->may_load)
 			continue;
-		}
 		t->goal = 0;
 		error = resolve(s, t);
 		t->goal = addr;
 		overlaps = t->load.locked && t->load.addr == addr;
 		ends = is_too_early(s, t);
 		t->may_load = !ends;
-		t->spin.pc = ends ? t->spin.pc : 0;
 		if (!error && !ends && !t->load.locked && !tw_postponed_first(&t->postponed)->closed)
 			error = tw_ordering_read_early(&s->ordering, t->order, t->load.addr);
 	}
@@ -228,15 +192,12 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 /* ---- a thread's turn ---- */
 
 /* The thread stands before a load in a part that is closed, or whose time is known. */
-static int load_now(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_part *p)
+static int load_now(struct tw_race_state *s, struct tw_race_thread *t)
 {
-	if (is_one_of_spin(s, t, p)) {
-		t->may_load = 1;
-		return 0;
-	}
-	int error = resolve(s, t);
-	t->spin.pc = 0;
-	return error;
+	if (tw_race_look_ahead(s, t) != TW_RACE_REPEATED)
+		return resolve(s, t);
+	t->may_load = 1;
+	return 0;
 }
 
 /* All that is postponed of the thread, as far as that can be looked at now. */
@@ -249,7 +210,7 @@ static int take_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 			continue;
 		if (t->stuck != TW_RACE_AT_LOAD || !p->closed)
 			return 0;
-		error = load_now(s, t, p);
+		error = load_now(s, t);
 	}
 	return error;
 }
@@ -311,10 +272,14 @@ static int begins_segment(const struct tw_batch *b)
 }
 
 /* What is postponed of a thread, now that no more can come that it waits for. */
-static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t)
+static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
+	const struct tw_part coming = tw_part_of(b);
 	tw_postponed_close(&t->postponed);
-	return is_held(t) ? 0 : take_postponed(s, t);
+	t->coming = &coming;
+	int error = is_held(t) ? 0 : take_postponed(s, t);
+	t->coming = NULL;
+	return error;
 }
 
 /* ---- batches as they come ---- */
@@ -331,7 +296,7 @@ int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const 
 {
 	int error = s->ordering.n_early && begins_segment(b) ? settle(s, t) : 0;
 	if (!error && tw_postponed_first(&t->postponed) && (begins_segment(b) || t->postponed.bytes > MOST_BYTES))
-		error = close_postponed(s, t);
+		error = close_postponed(s, t, b);
 	if (error)
 		return error;
 	if (!tw_postponed_first(&t->postponed) && awaits_fork(s, t, b->events, b->n_events)) {
