@@ -36,11 +36,11 @@
  * Assembly behind the directive that begins a section. The names of its ends are referred to by the run-time part, weakly, for a module need not have all sections. Where nothing else refers to
  * them GNU ld lets a shared library export them, and then a program with two such libraries and no such section cannot be linked. So the objects that have it refer to them, too.
  */
-#define TW_CC_SECTION_ENDS(name)                                                                       \
-	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"         \
+#define TW_CC_SECTION_ENDS(name)                                                                                                           \
+	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"                                          \
 	"\t.reloc .,R_X86_64_NONE,__stop_" name "\n"
-#define TW_CC_MAGIC         0x63635754u         /* "TWcc" */
-#define TW_CC_VERSION       12u
+#define TW_CC_MAGIC   0x63635754u /* "TWcc" */
+#define TW_CC_VERSION 12u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 

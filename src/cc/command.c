@@ -130,7 +130,8 @@ static const char *const link_only[] = {"-shared",
                                         "-pie",
                                         "-no-pie",
                                         NULL};
-static const char *const link_only_with[] = {"-Wl,", "-l", "-L", "-fuse-ld=", "--ld-path=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=", NULL};
+static const char *const link_only_with[] = {
+    "-Wl,", "-l", "-L", "-fuse-ld=", "--ld-path=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=", NULL};
 static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn", "F",
                                       "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95", "F03", "F08", NULL};
 

@@ -243,7 +243,10 @@ static void print_word(FILE *o, const char *name, unsigned flags)
 	fprintf(o, "\t.section .text.%s,\"axG\",@progbits,%s,comdat\n", name, name);
 	fprintf(o, "\t.weak %s_at\n\t.hidden %s_at\n\t.type %s_at,@function\n%s_at:\n", name, name, name, name);
 	fprintf(o, "\tmovq %s@gottpoff(%%rip),%%rax\n\tret\n\t.size %s_at,.-%s_at\n", name, name, name);
-	fprintf(o, "\t.section " TW_CC_SECTION_WORDS ",\"aGR\",@progbits,%s,comdat\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_WORDS) "\t.long %s_at-.,%u\n", name, name, flags);
+	fprintf(o,
+	        "\t.section " TW_CC_SECTION_WORDS
+	        ",\"aGR\",@progbits,%s,comdat\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_WORDS) "\t.long %s_at-.,%u\n",
+	        name, name, flags);
 }
 
 /* What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. */

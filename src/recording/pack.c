@@ -10,13 +10,18 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* A part of a section is compressed in frames of so many bytes or somewhat more, at this level, before its end is known. */
-enum { FRAME_BYTES = 1 << 20, FRAME_LEVEL = 1 };
+/*
+ * A part of a section is compressed in frames of so many bytes or somewhat more, at this level, before its end is known. One that hardly became smaller may still repeat itself at a distance, as what
+ * a loop over a table writes each time: after some such frames in a row, they are long, and such repetitions are looked for; after one that had none, not for a while. (Not at once: for short programs
+ * memory not touched before costs more than what is saved.)
+ */
+enum { FRAME_BYTES = 1 << 20, FRAME_LEVEL = 1, LONG_FRAME_BYTES = 8 << 20, IN_A_ROW = 8, NOT_AGAIN = 64 };
 
 /* The frames of a part so far, and the bytes they hold. */
 struct framed {
 	struct tw_bytes frames;
 	uint64_t held;
+	unsigned wait; /* for so many more that hardly become smaller; then repetitions are looked for */
 };
 
 struct tw_packer {
@@ -38,6 +43,8 @@ struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encode
 	p->encoder = tw_encoder_new(map, code);
 	p->zstd = ZSTD_createCCtx();
 	p->check = XXH64_createState();
+	for (int i = 0; i < TW_NPARTS; i++)
+		p->framed[i].wait = IN_A_ROW;
 	if (p->encoder && p->zstd && p->check)
 		return p;
 	tw_packer_free(p);
@@ -61,10 +68,13 @@ void tw_packer_free(struct tw_packer *p)
 
 /* ---- frames ---- */
 
-static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level)
+/* `far`: what was there megabytes before is found again. */
+static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level, int far)
 {
 	int error = n ? tw_bytes_reserve(to, ZSTD_compressBound(n)) : TW_OK;
-	size_t got = n && !error ? ZSTD_compressCCtx(zstd, to->at + to->n, to->room - to->n, bytes, n, level) : 0;
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_enableLongDistanceMatching, far);
+	size_t got = n && !error ? ZSTD_compress2(zstd, to->at + to->n, to->room - to->n, bytes, n) : 0;
 	if (ZSTD_isError(got))
 		return tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(got));
 	to->n += got;
@@ -74,7 +84,7 @@ static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, si
 int tw_compress(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level)
 {
 	to->n = 0;
-	return add_frame(zstd, to, bytes, n, level);
+	return add_frame(zstd, to, bytes, n, level, 0);
 }
 
 /* Compresses what there is of a part, and takes it away. */
@@ -82,10 +92,22 @@ static int frame_part(struct tw_packer *p, enum tw_part part, int level)
 {
 	struct tw_bytes *b = &tw_encoder_coded(p->encoder)->part[part];
 	struct framed *f = &p->framed[part];
-	int error = add_frame(p->zstd, &f->frames, b->at, b->n, level);
+	const size_t before = f->frames.n;
+	const int far = !f->wait && b->n > FRAME_BYTES;
+	int error = add_frame(p->zstd, &f->frames, b->at, b->n, level, far);
+	const int is_dense = f->frames.n - before > b->n / 8 * 7;
+	if (far)
+		f->wait = is_dense ? NOT_AGAIN : 0;
+	else if (b->n >= FRAME_BYTES)
+		f->wait = is_dense ? f->wait - (f->wait > 0) : f->wait > IN_A_ROW ? f->wait : IN_A_ROW;
 	f->held += b->n;
 	b->n = 0;
 	return error;
+}
+
+static size_t frame_bytes(const struct framed *f)
+{
+	return f->wait ? FRAME_BYTES : LONG_FRAME_BYTES;
 }
 
 static int frame_full_parts(struct tw_packer *p)
@@ -93,7 +115,7 @@ static int frame_full_parts(struct tw_packer *p)
 	const struct tw_coded *coded = tw_encoder_coded(p->encoder);
 	int error = TW_OK;
 	for (int i = 0; i < TW_NPARTS && !error; i++)
-		if (coded->part[i].n >= FRAME_BYTES)
+		if (coded->part[i].n >= frame_bytes(&p->framed[i]))
 			error = frame_part(p, (enum tw_part)i, FRAME_LEVEL);
 	return error;
 }
