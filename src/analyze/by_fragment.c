@@ -28,7 +28,7 @@ int tw_by_fragment_each(const struct tw_by_fragment *t, int (*f)(void *context, 
 void tw_by_fragment_free(struct tw_by_fragment *t, void (*free_item)(void *item))
 {
 	for (int i = 0; i < ROW; i++) {
-		for (int k = 0; t->row[i] && k < ROW; k++)
+		for (int k = 0; free_item && t->row[i] && k < ROW; k++)
 			if (t->row[i][k])
 				free_item(t->row[i][k]);
 		free(t->row[i]);

@@ -24,7 +24,7 @@ int tw_by_fragment_set(struct tw_by_fragment *t, uint32_t number, void *item);
 /* Calls f for each item, by number, until it returns something else than 0; returns that. */
 int tw_by_fragment_each(const struct tw_by_fragment *t, int (*f)(void *context, void *item), void *context);
 
-/* Frees the table, and each item by free_item. */
+/* Frees the table, and each item by free_item, if that is not NULL. */
 void tw_by_fragment_free(struct tw_by_fragment *t, void (*free_item)(void *item));
 
 #endif

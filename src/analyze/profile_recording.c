@@ -5,6 +5,8 @@
 #include "analyze/profile.h"
 #include "base/array.h"
 #include "recording/recording.h"
+#include "recording/slab.h"
+#include "replay/kept.h"
 #include "replay/piece.h"
 
 #include <stdlib.h>
@@ -56,7 +58,8 @@ struct state {
 	uint32_t run; /* the flow's open one, where passes have led and the flow was not told; 0: it stands where it stands */
 	struct tw_ref_shape *gathered; /* references of one block that stand in several stretches */
 	size_t gathered_room;
-	struct tw_by_fragment fragments; /* struct code */
+	struct tw_by_fragment fragments; /* struct code, in `slabs` */
+	struct tw_slab *slabs;
 };
 
 /* ---- images ---- */
@@ -125,11 +128,11 @@ static uint8_t first_manner(const struct tw_lackey_insn *insns, const struct tw_
 static struct code *new_code(struct state *s, const struct tw_descriptor *d)
 {
 	size_t head = (sizeof(struct code) + d->n_blocks * sizeof(struct block) + 3) & ~(size_t)3;
-	struct code *c = calloc(1, head + d->n_insns * sizeof *c->nodes);
-	if (!c || !tw_by_fragment_set(&s->fragments, d->number, c)) {
-		free(c);
+	const size_t bytes = head + d->n_insns * sizeof(uint32_t);
+	struct code *c = tw_slab_take(&s->slabs, bytes);
+	if (!c || !tw_by_fragment_set(&s->fragments, d->number, c))
 		return NULL;
-	}
+	memset(c, 0, bytes);
 	c->descriptor = d;
 	c->nodes = (uint32_t *)((char *)c + head);
 	c->insns = tw_lackey_insns(s->shared->lackey, d);
@@ -422,25 +425,25 @@ static inline int take_at_once(struct state *s, struct walk *w, struct tw_flow_p
 	return 1;
 }
 
-static inline struct tw_flow_passed *passed_of(const struct state *s, const struct tw_stretch *t)
+static inline struct tw_flow_passed *passed_of(const struct state *s, const struct tw_kept_stretches *kept, const struct tw_stretch *t)
 {
-	return t->number ? tw_flow_passed(&s->passes, t->number) : NULL;
+	const uint32_t number = tw_kept_number(kept, t);
+	return number ? tw_flow_passed(&s->passes, number) : NULL;
 }
 
 static void take_stretches(struct state *s, struct walk *w)
 {
 	const struct tw_batch *b = w->b;
 	enum { AHEAD = 16 };
-	struct tw_flow_passed *next = b->n_stretches ? passed_of(s, b->stretches[0]) : NULL;
+	const struct tw_kept_stretches kept = tw_kept_stretches(b);
+	struct tw_flow_passed *next = b->n_stretches ? passed_of(s, &kept, b->stretches[0]) : NULL;
 	set_limit(w);
 	for (size_t i = 0; i < b->n_stretches && !s->flow.failed; i++) {
 		const struct tw_stretch *behind = i + 1 < b->n_stretches ? b->stretches[i + 1] : NULL;
 		struct tw_flow_passed *passed = next;
-		if (i + 2 * AHEAD < b->n_stretches) { /* here, not in a function: gcc leaves calls out that do nothing else */
-			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
-			__builtin_prefetch(passed_of(s, b->stretches[i + AHEAD]), 1);
-		}
-		next = behind ? passed_of(s, behind) : NULL;
+		if (i + AHEAD < b->n_stretches) /* here, not in a function: gcc leaves calls out that do nothing else */
+			__builtin_prefetch(passed_of(s, &kept, b->stretches[i + AHEAD]), 1);
+		next = behind ? passed_of(s, &kept, behind) : NULL;
 		const int goes_on = next && next->stretch ? next->leads : behind && leading(behind);
 		if (!take_at_once(s, w, passed, goes_on))
 			take_stretch(s, w, i);
@@ -467,7 +470,9 @@ static void settle(struct state *s)
 
 static void free_code(struct state *s)
 {
-	tw_by_fragment_free(&s->fragments, free);
+	tw_by_fragment_free(&s->fragments, NULL);
+	tw_slab_free(s->slabs);
+	s->slabs = NULL;
 	tw_flow_passes_free(&s->passes);
 }
 

@@ -7,8 +7,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Code from the start of the area, what stretches point to from its middle on. */
+/* Code from the start of the area, what stretches point to from its middle on, and in its last part stretches, side by side. */
 enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
+enum { STRETCHES_AT = AREA_BYTES - TW_KEPT_STRETCHES * sizeof(struct tw_stretch) };
 
 enum { ADDR_AHEAD = TW_CODE_ADDR_AHEAD * sizeof(uint64_t) };
 
@@ -200,7 +201,9 @@ static void emit_shared(struct tw_code *c)
 	c->place.code = a.at;
 	c->place.code_end = c->area.written + DATA_AT;
 	c->place.data = c->area.written + DATA_AT;
-	c->place.data_end = c->area.written + AREA_BYTES;
+	c->place.data_end = c->area.written + STRETCHES_AT;
+	c->place.stretches = (struct tw_stretch *)(c->area.written + STRETCHES_AT);
+	c->place.most_stretches = TW_KEPT_STRETCHES - 1; /* there is no number 0 */
 }
 
 /* ---- programs ---- */
@@ -222,6 +225,13 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses)
 {
 	c->place.addresses = addresses;
+}
+
+struct tw_kept_stretches tw_code_stretches(const struct tw_code *c)
+{
+	if (!c)
+		return (struct tw_kept_stretches){0};
+	return (struct tw_kept_stretches){(const struct tw_stretch *)(c->area.run + STRETCHES_AT), TW_KEPT_STRETCHES};
 }
 
 void tw_code_free(struct tw_code *c)

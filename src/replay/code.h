@@ -11,6 +11,7 @@
 #ifndef TW_CODE_H
 #define TW_CODE_H
 
+#include "replay/kept.h"
 #include "replay/program.h"
 
 struct tw_value_map;
@@ -25,6 +26,9 @@ void tw_code_free(struct tw_code *c);
 
 /* Before any code is added: the addresses that it is to work out. */
 void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses);
+
+/* All stretches that code of any program has, and will have. Of NULL: none. */
+struct tw_kept_stretches tw_code_stretches(const struct tw_code *c);
 
 /* Makes code of a program, which must stay; another time if need be. Where that cannot be (memory is used up) nothing changes. */
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct tw_value_map;
+struct tw_stretch;
 
 /*
  * Machine registers with a fixed meaning in all code. The others but rsp are free, rax for a moment only. Most code comes from the second-level cache or from
@@ -36,14 +37,15 @@ static inline struct as_mem tw_code_walk(size_t at)
 
 /* Where code goes and what it jumps to. */
 struct tw_compile_place {
-	uint8_t *code, *code_end; /* `code` is moved behind what was written */
-	uint8_t *data, *data_end; /* stretches, likewise; within 2 GB of the code */
-	const uint8_t *back;      /* out, with the tag that was taken last as the next one */
-	const uint8_t *out;       /* out */
-	const uint8_t *helper;    /* to be called for a step that is not plain: rsi program, rdx step */
-	uint32_t n_stretches;     /* whose numbers are given away */
-	uint8_t addresses;        /* enum tw_addresses: those that are worked out */
-	ptrdiff_t run;            /* bytes from where code and data are written to where they are run and read */
+	uint8_t *code, *code_end;             /* `code` is moved behind what was written */
+	uint8_t *data, *data_end;             /* what stretches point to, likewise; within 2 GB of the code */
+	struct tw_stretch *stretches;         /* by number, likewise */
+	const uint8_t *back;                  /* out, with the tag that was taken last as the next one */
+	const uint8_t *out;                   /* out */
+	const uint8_t *helper;                /* to be called for a step that is not plain: rsi program, rdx step */
+	uint32_t n_stretches, most_stretches; /* whose numbers are given away; that there is room for */
+	uint8_t addresses;                    /* enum tw_addresses: those that are worked out */
+	ptrdiff_t run;                        /* bytes from where code and data are written to where they are run and read */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
 	 * value, which is learned; ...for one that is predicted, but in a way the code was not made for: likewise; ...for the slots of a fragment that runs for
 	 * the first time: eax its number; ...for all values of an execution, which

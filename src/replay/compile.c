@@ -383,8 +383,9 @@ static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step
 
 static void start_stretch(struct compiler *c, const struct tw_step *s)
 {
-	c->stretch = tw_compile_data(c, sizeof *c->stretch);
-	*c->stretch = (struct tw_stretch){.number = ++c->at->n_stretches};
+	const uint32_t number = ++c->at->n_stretches;
+	c->stretch = &c->at->stretches[number];
+	*c->stretch = (struct tw_stretch){.number = number};
 	c->stretch->refs = list_refs(c, s);
 	c->stretch->blocks = list_blocks(c, s);
 	c->stretch->reserved = tw_slot_summary(c->stretch);
@@ -571,13 +572,13 @@ static int compile_loop(struct compiler *c)
 	return 1;
 }
 
-/* Stretches of a program take at most so much. */
+/* What stretches of a program point to takes at most so much. */
 static size_t data_bytes(const struct tw_descriptor *d)
 {
-	size_t stretch = sizeof(struct tw_stretch) + sizeof(uint64_t), lanes = 0;
+	size_t lanes = 0;
 	for (unsigned i = 0; i < d->n_ops; i++)
 		lanes += tw_compile_has_lanes(tw_descriptor_ops(d) + i) ? tw_compile_lanes_data() : 0;
-	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + stretch) + d->n_blocks * sizeof(struct tw_block_run) + lanes;
+	return (d->n_ops + 1u) * (sizeof(struct tw_ref_shape) + sizeof(uint64_t)) + d->n_blocks * sizeof(struct tw_block_run) + lanes;
 }
 
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots)
@@ -587,6 +588,8 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 	for (unsigned s = 0; s < TW_NREG_SLOTS; s++)
 		c.slot[s].host = TW_NOWHERE;
 	if (p->insn_pc || (p->loops && !is_static(&c)) || d->n_blocks > TW_CODE_BLOCKS || d->n_insns > TW_CODE_INSNS)
+		return NULL;
+	if (place->most_stretches - place->n_stretches < d->n_ops + 1u)
 		return NULL;
 	if ((size_t)(place->data_end - place->data) < data_bytes(d) || place->code_end - place->code < (2 + p->n_values) * TW_STEP_CODE)
 		return NULL;

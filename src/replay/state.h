@@ -6,6 +6,7 @@
 #define TW_REPLAY_STATE_H
 
 #include "recording/value_reader.h"
+#include "replay/kept.h"
 #include "replay/program.h"
 #include "replay/walk_options.h"
 
@@ -41,6 +42,7 @@ _Static_assert((TW_CODE_STRETCHES + 1) * TW_CODE_BLOCKS < 1 << (TW_SUM_READS - T
 
 /* Blocks and references of a batch written out. */
 struct tw_batch_lists {
+	struct tw_kept_stretches kept; /* stands first */
 	int has_blocks, has_refs;
 	struct tw_block_run blocks[TW_BLOCK_ROOM];
 	struct tw_ref refs[TW_BATCH_ROOM];

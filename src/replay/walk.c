@@ -61,6 +61,7 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 		w->code_addr_limit = w->addr_limit + TW_CODE_ADDR_AHEAD;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
+		w->lists.kept = tw_code_stretches(tw_programs_code(options->programs));
 		fill_tables(w);
 	}
 	return w;
