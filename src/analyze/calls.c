@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* With more workers than this their logs take memory, and wait for who follows them. A log that need not wait is followed when it has so many numbers. */
-enum { MOST_JOBS = 4, MOST_SPARE = 2 * MOST_JOBS, LOG_AT_ONCE = 16384 };
+enum { MOST_JOBS = 4, LOG_AT_ONCE = 16384 };
 
 /* Where a thread stood that made a process, for that process to go on from there. */
 struct forked {
@@ -428,24 +428,34 @@ static inline const struct tw_piece_of_code *piece_of(const struct tw_counted *c
 	return row ? &row[number % TW_PIECES_ROW] : NULL;
 }
 
-/* Follows a log, which is empty then. */
-static int follow(struct follower *f, struct tw_calls_log *log)
+static int follow_part(struct follower *f, const struct tw_log_part *part)
 {
 	enum { AHEAD = 16 };
-	const uint64_t *words = log->words;
+	const uint64_t *words = part->words;
 	int error = 0;
-	for (size_t i = 0; i < log->n_numbers && !error; i++) {
-		const uint32_t number = log->numbers[i];
-		if (i + AHEAD < log->n_numbers) /* here, not in a function: gcc leaves calls out that do nothing else */
-			__builtin_prefetch(piece_of(&f->code.counted, log->numbers[i + AHEAD]), 1);
-		error = number == TW_LOG_MARK ? take_mark(f, (enum tw_log_mark)log->numbers[++i], &words) : take_stretch(f, number, &words);
+	for (size_t i = 0; i < part->n_numbers && !error; i++) {
+		const uint32_t number = part->numbers[i];
+		if (i + AHEAD < part->n_numbers) /* here, not in a function: gcc leaves calls out that do nothing else */
+			__builtin_prefetch(piece_of(&f->code.counted, part->numbers[i + AHEAD]), 1);
+		error =
+		    number == TW_LOG_MARK ? take_mark(f, (enum tw_log_mark)part->numbers[++i], &words) : take_stretch(f, number, &words);
 	}
-	f->followed += log->n_numbers;
+	f->followed += part->n_numbers;
 	if (f->followed > UINT32_MAX / 2) {
 		tw_counted_settle(&f->code.counted);
 		f->followed = 0;
 	}
-	log->n_numbers = log->n_words = 0;
+	return error;
+}
+
+/* Follows a log, which is empty then. */
+static int follow(struct follower *f, struct tw_calls_log *log)
+{
+	int error = 0;
+	while (log->first && !error) {
+		error = follow_part(f, log->first);
+		tw_calls_log_drop(log);
+	}
 	return error;
 }
 
@@ -453,9 +463,7 @@ static int follow(struct follower *f, struct tw_calls_log *log)
 
 struct arg {
 	struct follower follower;
-	pthread_mutex_t lock;                  /* of `spare` */
-	struct tw_calls_log spare[MOST_SPARE]; /* with their memory, for states to come */
-	size_t n_spare;
+	struct tw_log_parts parts;
 	struct tw_calls *out;
 	int at_once; /* there is one state only: its log need not wait */
 };
@@ -467,25 +475,8 @@ struct state {
 
 static void free_state(struct state *s)
 {
-	struct arg *arg = s->arg;
-	pthread_mutex_lock(&arg->lock);
-	if (arg->n_spare < MOST_SPARE) {
-		arg->spare[arg->n_spare++] = s->log;
-		s->log = (struct tw_calls_log){0};
-	}
-	pthread_mutex_unlock(&arg->lock);
 	tw_calls_log_free(&s->log);
 	free(s);
-}
-
-static void take_spare(struct arg *arg, struct tw_calls_log *log)
-{
-	pthread_mutex_lock(&arg->lock);
-	if (arg->n_spare)
-		*log = arg->spare[--arg->n_spare];
-	pthread_mutex_unlock(&arg->lock);
-	log->n_numbers = log->n_words = 0;
-	log->any = 0;
 }
 
 static void *begin(void *arg)
@@ -494,7 +485,7 @@ static void *begin(void *arg)
 	if (!s)
 		return NULL;
 	s->arg = arg;
-	take_spare(arg, &s->log);
+	s->log.parts = &s->arg->parts;
 	return s;
 }
 
@@ -502,7 +493,7 @@ static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
 	int error = tw_calls_log_add(&s->log, s->arg->follower.code.shapes, b);
-	return !error && s->arg->at_once && s->log.n_numbers >= LOG_AT_ONCE ? follow(&s->arg->follower, &s->log) : error;
+	return !error && s->arg->at_once && s->log.first->n_numbers >= LOG_AT_ONCE ? follow(&s->arg->follower, &s->log) : error;
 }
 
 static int merge(void *state, void *later)
@@ -569,16 +560,14 @@ static int run(const struct tw_recording *r, const struct tw_calls_options *opti
 	if (!arg)
 		return TW_ERR_MEMORY;
 	*arg = (struct arg){.out = out, .at_once = replay->jobs <= 1};
-	pthread_mutex_init(&arg->lock, NULL);
+	tw_log_parts_init(&arg->parts);
 	int error = open_follower(&arg->follower, r, options);
 	if (!error && options->run)
 		error = options->run(options->run_context, r, replay, &calls, arg);
 	else if (!error)
 		error = tw_replay(r, replay, &calls, arg);
-	while (arg->n_spare)
-		tw_calls_log_free(&arg->spare[--arg->n_spare]);
 	close_follower(&arg->follower);
-	pthread_mutex_destroy(&arg->lock);
+	tw_log_parts_fini(&arg->parts);
 	free(arg);
 	return error;
 }

@@ -46,11 +46,10 @@ static uint8_t is_plain(uint8_t end)
 static struct tw_called_fragment *new_fragment(struct tw_calls_code *code, const struct tw_descriptor *d)
 {
 	const size_t size = sizeof(struct tw_called_fragment) + d->n_blocks * sizeof(struct tw_called_block);
-	struct tw_called_fragment *of = aligned_alloc(64, size);
-	if (!of || !tw_by_fragment_set(&code->counted.fragments, d->number, of)) {
-		free(of);
+	char *taken = tw_slab_take(&code->counted.slabs, size + 64);
+	struct tw_called_fragment *of = taken ? (struct tw_called_fragment *)(void *)(taken + (-(uintptr_t)taken & 63)) : NULL;
+	if (!of || !tw_by_fragment_set(&code->counted.fragments, d->number, of))
 		return NULL;
-	}
 	memset(of, 0, size);
 	of->descriptor = d;
 	for (unsigned i = 0; i < d->n_blocks; i++) {

@@ -9,6 +9,7 @@
 
 #include "analyze/by_fragment.h"
 #include "analyze/callstack.h"
+#include "recording/slab.h"
 
 /* Levels of a context, and in place of a level: the code runs as a stub, which is charged to its caller. */
 enum { TW_CALLS_LEVELS = 2, TW_CALLS_AS_STUB = 2, TW_CALLS_COUNTERS = 3 };
@@ -90,7 +91,8 @@ struct tw_called_fragment {
 };
 
 struct tw_counted {
-	struct tw_by_fragment fragments;
+	struct tw_by_fragment fragments; /* in `slabs` */
+	struct tw_slab *slabs;
 	struct tw_piece_of_code **rows; /* pieces of stretches, by number; rows of TW_PIECES_ROW */
 	size_t n_rows;
 	struct tw_piece_of_code *retired; /* leads, with what they counted as part of other functions before */

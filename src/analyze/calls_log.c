@@ -1,9 +1,11 @@
 #include "analyze/calls_log.h"
 #include "base/array.h"
+#include "replay/program.h"
 #include "replay/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <trackway/recording.h>
 
 /* ---- shapes ---- */
@@ -36,7 +38,7 @@ static struct tw_shape *new_shape(const struct tw_stretch *s)
 
 struct tw_shapes *tw_shapes_new(void)
 {
-	return calloc(1, sizeof(struct tw_shapes));
+	return tw_array_table(1, sizeof(struct tw_shapes));
 }
 
 void tw_shapes_free(struct tw_shapes *s)
@@ -65,6 +67,12 @@ static struct tw_shapes_row *make_row(struct tw_shapes *s, uint32_t number)
 	return row;
 }
 
+static uint32_t brief_of(const struct tw_stretch *s)
+{
+	_Static_assert(TW_PROGRAM_MAX < (1 << TW_BRIEF_REFS) - 1, "the number of a slot + 1 has as many bits");
+	return s->reserved == TW_SLOT_ASK ? 0 : TW_BRIEF_KNOWN | s->n_refs | (s->reserved - TW_SLOT_NONE) << TW_BRIEF_REFS;
+}
+
 /* The first worker to have one made keeps it. NULL: no memory. */
 static struct tw_shape *add_shape(struct tw_shapes *s, const struct tw_stretch *stretch)
 {
@@ -75,7 +83,7 @@ static struct tw_shape *add_shape(struct tw_shapes *s, const struct tw_stretch *
 		return NULL;
 	if (!atomic_compare_exchange_strong(&row->shape[in_row], &there, made))
 		free(made);
-	atomic_fetch_or(&row->made[in_row / 64], 1ull << in_row % 64);
+	atomic_store_explicit(&s->brief[stretch->number], brief_of(stretch), memory_order_release);
 	return there ? there : made;
 }
 
@@ -87,45 +95,65 @@ static const struct tw_shape *shape_of(struct tw_shapes *s, const struct tw_stre
 	return shape ? shape : add_shape(s, stretch);
 }
 
-/* Whether the shape of a stretch has been made: a bit, so that most shapes need not be looked at. */
-static inline int has_shape(const struct tw_shapes *s, uint32_t number)
-{
-	const struct tw_shapes_row *row = atomic_load_explicit(&s->rows[number / TW_SHAPES_ROW], memory_order_acquire);
-	const uint32_t in_row = number % TW_SHAPES_ROW;
-	return row && atomic_load_explicit(&row->made[in_row / 64], memory_order_relaxed) >> in_row % 64 & 1;
-}
-
 /* ---- adding ---- */
 
-static int make_numbers(struct tw_calls_log *l, size_t more)
+/* A part that nothing is in yet. NULL: no memory. */
+static struct tw_log_part *new_part(struct tw_log_parts *parts)
 {
-	uint32_t *numbers = tw_array_room(l->numbers, l->n_numbers + more, &l->numbers_room, sizeof *numbers);
-	if (numbers)
-		l->numbers = numbers;
-	return numbers != NULL;
+	pthread_mutex_lock(&parts->lock);
+	struct tw_log_part *part = parts->free;
+	if (part)
+		parts->free = part->next;
+	pthread_mutex_unlock(&parts->lock);
+	if (!part) {
+		part = aligned_alloc(sizeof *part, sizeof *part);
+		if (!part)
+			return NULL;
+		madvise(part, sizeof *part, MADV_HUGEPAGE);
+	}
+	part->next = NULL;
+	part->n_numbers = part->n_words = 0;
+	return part;
 }
 
-static int make_words(struct tw_calls_log *l, size_t more)
+static int add_part(struct tw_calls_log *l)
 {
-	uint64_t *words = tw_array_room(l->words, l->n_words + more, &l->words_room, sizeof *words);
-	if (words)
-		l->words = words;
-	return words != NULL;
+	struct tw_log_part *part = new_part(l->parts);
+	if (!part)
+		return TW_ERR_MEMORY;
+	if (l->last)
+		l->last->next = part;
+	else
+		l->first = part;
+	l->last = part;
+	return 0;
+}
+
+/* Room for so many numbers, and words, in one part. */
+static inline int make_room(struct tw_calls_log *l, size_t numbers, size_t words)
+{
+	const struct tw_log_part *p = l->last;
+	return p && TW_LOG_NUMBERS - p->n_numbers >= numbers && TW_LOG_WORDS - p->n_words >= words ? 0 : add_part(l);
+}
+
+static void put(struct tw_calls_log *l, uint64_t word)
+{
+	l->last->words[l->last->n_words++] = word;
+}
+
+static void put_number(struct tw_calls_log *l, uint32_t number)
+{
+	l->last->numbers[l->last->n_numbers++] = number;
 }
 
 /* A mark with room for so many words. */
 static int put_mark(struct tw_calls_log *l, enum tw_log_mark mark, size_t words)
 {
-	if (!make_numbers(l, 2) || !make_words(l, words))
+	if (make_room(l, 2, words))
 		return TW_ERR_MEMORY;
-	l->numbers[l->n_numbers++] = TW_LOG_MARK;
-	l->numbers[l->n_numbers++] = mark;
+	put_number(l, TW_LOG_MARK);
+	put_number(l, mark);
 	return 0;
-}
-
-static void put(struct tw_calls_log *l, uint64_t word)
-{
-	l->words[l->n_words++] = word;
 }
 
 static int put_event(struct tw_calls_log *l, const struct tw_event *e)
@@ -179,12 +207,20 @@ static int put_thread(struct tw_calls_log *l, const struct tw_batch *b)
 	return 0;
 }
 
-/* Counts of references, by instruction, behind the word that says how many counts there are. */
-static int put_counts(struct tw_calls_log *l, const struct tw_ref_shape *refs, uint32_t n)
+/* Words that so many references take, if each is of another instruction. */
+static size_t count_words(uint32_t n_refs)
+{
+	_Static_assert(TW_LOG_WORDS > 8 + TW_LOG_COUNT_WORDS * (TW_PROGRAM_MAX + 2048), "the references of a block fit in a part");
+	return 1 + (size_t)n_refs * TW_LOG_COUNT_WORDS;
+}
+
+/* Counts of references, by instruction, behind the word that says how many counts there are. There is room for them. */
+static void put_counts(struct tw_calls_log *l, const struct tw_ref_shape *refs, uint32_t n)
 {
 	struct tw_log_count count = {0};
-	const size_t at = l->n_words++;
-	uint64_t n_counts = 0;
+	struct tw_log_part *p = l->last;
+	uint64_t *n_counts = &p->words[p->n_words++];
+	*n_counts = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		count.insn = refs[i].insn;
 		count.refs++;
@@ -192,15 +228,11 @@ static int put_counts(struct tw_calls_log *l, const struct tw_ref_shape *refs, u
 		count.writes += refs[i].type >> 1;
 		if (i + 1 < n && refs[i + 1].insn == refs[i].insn)
 			continue;
-		if (!make_words(l, TW_LOG_COUNT_WORDS + 4))
-			return TW_ERR_MEMORY;
-		memcpy(l->words + l->n_words, &count, sizeof count);
-		l->n_words += TW_LOG_COUNT_WORDS;
+		memcpy(p->words + p->n_words, &count, sizeof count);
+		p->n_words += TW_LOG_COUNT_WORDS;
 		count = (struct tw_log_count){0};
-		n_counts++;
+		++*n_counts;
 	}
-	l->words[at] = n_counts;
-	return 0;
 }
 
 static uint64_t slot_at(const uint64_t *addr, uint32_t slot)
@@ -217,29 +249,26 @@ static void put_slots(struct tw_calls_log *l, const struct tw_ref_shape *refs, c
 static int put_block(struct tw_calls_log *l, const struct tw_block_run *run, const struct tw_ref_shape *refs, const uint64_t *addr,
                      uint32_t n)
 {
-	int error = put_mark(l, TW_LOG_BLOCK, 8);
+	int error = put_mark(l, TW_LOG_BLOCK, 5 + count_words(n));
 	if (error)
 		return error;
 	put(l, (uintptr_t)run->descriptor);
 	put(l, run->block);
 	put(l, run->n_insns);
-	error = put_counts(l, refs, n);
-	if (!error)
-		put_slots(l, refs, addr, n, last_insn_of(run));
-	return error;
+	put_counts(l, refs, n);
+	put_slots(l, refs, addr, n, last_insn_of(run));
+	return 0;
 }
 
 static int put_refs(struct tw_calls_log *l, const struct tw_ref_shape *refs, const uint64_t *addr, uint32_t n)
 {
-	int error = n ? put_mark(l, TW_LOG_REFS, 8) : 0;
+	int error = n ? put_mark(l, TW_LOG_REFS, 3 + count_words(n)) : 0;
 	if (error || !n)
 		return error;
-	error = put_counts(l, refs, n);
-	if (!error) {
-		put_slots(l, refs, addr, n, refs[n - 1].insn);
-		put(l, refs[n - 1].insn);
-	}
-	return error;
+	put_counts(l, refs, n);
+	put_slots(l, refs, addr, n, refs[n - 1].insn);
+	put(l, refs[n - 1].insn);
+	return 0;
 }
 
 /* The batch as it is gone through. */
@@ -275,9 +304,9 @@ static int put_numbered(struct tw_calls_log *l, const struct tw_shape *shape, st
 	const struct tw_stretch *s = shape->stretch;
 	if (shape->partial)
 		return put_loose(l, p, s);
-	if (!make_words(l, shape->n_slots))
+	if (make_room(l, 1, shape->n_slots))
 		return TW_ERR_MEMORY;
-	l->numbers[l->n_numbers++] = s->number;
+	put_number(l, s->number);
 	for (uint32_t i = 0; i < shape->n_slots; i++)
 		put(l, slot_at(p->addr, shape->slots[i]));
 	return 0;
@@ -297,39 +326,66 @@ static int put_with_events(struct tw_calls_log *l, struct tw_shapes *shapes, str
 	return shape ? put_numbered(l, shape, p) : TW_ERR_MEMORY;
 }
 
-/* Whether nothing but its number need be kept of a stretch, and perhaps one slot, as it says itself. */
-static inline int is_simple(const struct tw_shapes *shapes, const struct tw_stretch *s, const struct position *p)
+/* Only its number need be kept, and perhaps one slot: there is room for both. The address at the end of a batch may be looked at, and is not kept. */
+static inline void put_brief(struct tw_log_part *to, uint32_t number, uint32_t brief, struct position *p)
 {
-	return s->number && s->reserved != TW_SLOT_ASK && (p->event == p->events_end || p->event->block >= p->block + s->n_blocks) &&
-	       has_shape(shapes, s->number);
+	const uint32_t slot = brief >> TW_BRIEF_REFS & ((1u << TW_BRIEF_REFS) - 1);
+	to->numbers[to->n_numbers++] = number;
+	to->words[to->n_words] = p->addr[slot - (slot != 0)];
+	to->n_words += slot != 0;
+	p->addr += brief & ((1u << TW_BRIEF_REFS) - 1);
 }
 
 int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const struct tw_batch *b)
 {
-	enum { AHEAD = 16 };
+	const struct tw_kept_stretches kept = tw_kept_stretches(b);
 	struct position p = {b->events, b->events + b->n_events, b->addr, 0};
 	int error = !l->any || l->thread != b->thread ? put_thread(l, b) : 0;
+	error = error ? error : make_room(l, b->n_stretches, b->n_stretches);
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *s = b->stretches[i];
-		__builtin_prefetch(b->stretches[i + AHEAD < b->n_stretches ? i + AHEAD : i]);
-		if ((l->n_numbers >= l->numbers_room && !make_numbers(l, 1)) || (l->n_words >= l->words_room && !make_words(l, 1)))
-			return TW_ERR_MEMORY;
-		if (is_simple(shapes, s, &p)) {
-			l->numbers[l->n_numbers++] = s->number;
-			if (s->reserved != TW_SLOT_NONE)
-				put(l, p.addr[s->reserved - TW_SLOT_FIRST]);
-		} else {
-			error = put_with_events(l, shapes, &p, s);
+		const uint32_t number = tw_kept_number(&kept, s);
+		const uint32_t brief = atomic_load_explicit(&shapes->brief[number], memory_order_acquire);
+		if (brief && p.event == p.events_end) {
+			put_brief(l->last, number, brief, &p);
+			continue;
 		}
+		error = put_with_events(l, shapes, &p, s);
+		error = error ? error : make_room(l, b->n_stretches - i, b->n_stretches - i);
 		p.block += s->n_blocks;
 		p.addr += s->n_refs;
 	}
 	return error ? error : put_events(l, &p, UINT32_MAX);
 }
 
+void tw_calls_log_drop(struct tw_calls_log *l)
+{
+	struct tw_log_part *part = l->first;
+	l->first = part->next;
+	l->last = l->first ? l->last : NULL;
+	pthread_mutex_lock(&l->parts->lock);
+	part->next = l->parts->free;
+	l->parts->free = part;
+	pthread_mutex_unlock(&l->parts->lock);
+}
+
 void tw_calls_log_free(struct tw_calls_log *l)
 {
-	free(l->numbers);
-	free(l->words);
-	*l = (struct tw_calls_log){0};
+	while (l->first)
+		tw_calls_log_drop(l);
+}
+
+void tw_log_parts_init(struct tw_log_parts *parts)
+{
+	pthread_mutex_init(&parts->lock, NULL);
+	parts->free = NULL;
+}
+
+void tw_log_parts_fini(struct tw_log_parts *parts)
+{
+	for (struct tw_log_part *next; parts->free; parts->free = next) {
+		next = parts->free->next;
+		free(parts->free);
+	}
+	pthread_mutex_destroy(&parts->lock);
 }

@@ -9,6 +9,9 @@
 #ifndef TW_CALLS_LOG_H
 #define TW_CALLS_LOG_H
 
+#include "replay/kept.h"
+
+#include <pthread.h>
 #include <stdatomic.h>
 #include <trackway/analyzer.h>
 
@@ -59,13 +62,17 @@ struct tw_shape {
 enum { TW_SHAPES_ROW = 4096 };
 
 struct tw_shapes_row {
-	_Atomic uint64_t made[TW_SHAPES_ROW / 64]; /* a bit for each that has been made */
 	_Atomic(struct tw_shape *) shape[TW_SHAPES_ROW];
 };
 
-/* Those of all logs, by number. All zeros: none yet. */
+/*
+ * Those of all logs, by number. All zeros: none yet. `brief` is all that has to be known to keep a stretch that has none or one slot and whose shape has been made: its
+ * references, in TW_BRIEF_REFS bits; the number of its slot + 1; TW_BRIEF_KNOWN. Of others it is 0.
+ */
+enum { TW_BRIEF_REFS = 15, TW_BRIEF_KNOWN = 1 << 30 };
 struct tw_shapes {
-	_Atomic(struct tw_shapes_row *) rows[UINT32_MAX / TW_SHAPES_ROW + 1];
+	_Atomic(struct tw_shapes_row *) rows[TW_KEPT_STRETCHES / TW_SHAPES_ROW];
+	_Atomic uint32_t brief[TW_KEPT_STRETCHES];
 };
 
 struct tw_shapes *tw_shapes_new(void); /* NULL: no memory */
@@ -77,17 +84,39 @@ static inline const struct tw_shape *tw_shapes_get(const struct tw_shapes *s, ui
 	return s->rows[number / TW_SHAPES_ROW]->shape[number % TW_SHAPES_ROW];
 }
 
-struct tw_calls_log {
-	uint32_t *numbers;
-	uint64_t *words;
+/* A part of a log, a huge page. What stands in `numbers` has its words in the same part. */
+enum { TW_LOG_NUMBERS = 1 << 18, TW_LOG_WORDS = (1 << 17) - 4 };
+struct tw_log_part {
+	struct tw_log_part *next;
 	size_t n_numbers, n_words;
-	size_t numbers_room, words_room;
-	uint32_t thread; /* that of the last batch, */
-	int any;         /* if there was one */
+	uint64_t reserved;
+	uint64_t words[TW_LOG_WORDS];
+	uint32_t numbers[TW_LOG_NUMBERS];
 };
+_Static_assert(sizeof(struct tw_log_part) == 2 << 20, "a huge page");
+
+/* Parts that no log has, for those to come: their memory is there already. */
+struct tw_log_parts {
+	pthread_mutex_t lock;
+	struct tw_log_part *free;
+};
+
+struct tw_calls_log {
+	struct tw_log_parts *parts;       /* where more come from */
+	struct tw_log_part *first, *last; /* NULL: it is empty */
+	uint32_t thread;                  /* that of the last batch, */
+	int any;                          /* if there was one */
+};
+
+void tw_log_parts_init(struct tw_log_parts *parts);
+void tw_log_parts_fini(struct tw_log_parts *parts); /* no log has any */
+
+/* The first part is taken from the log and given back. */
+void tw_calls_log_drop(struct tw_calls_log *log);
 
 /* Adds a batch. 0 or TW_ERR_MEMORY. */
 int tw_calls_log_add(struct tw_calls_log *log, struct tw_shapes *shapes, const struct tw_batch *b);
+/* What is left in it is dropped. */
 void tw_calls_log_free(struct tw_calls_log *log);
 
 #endif

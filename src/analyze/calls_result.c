@@ -5,23 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * What counted for one function: a piece of a stretch; a block of a fragment; or what was charged to an instruction that called. They are taken by function, so that what is
+ * added up lies in the caches, and only sums take memory.
+ */
+struct source {
+	const void *what; /* struct tw_piece_of_code; struct tw_called_fragment; struct tw_call */
+	uint32_t function;
+	uint32_t block; /* of the fragment, or one of these */
+};
+
+enum { SOURCE_PIECE = UINT16_MAX + 1, SOURCE_CALL };
+
 struct result {
 	struct tw_calls *out;
 	size_t room;
+	struct source *sources;
+	size_t n_sources, sources_room;
+	struct tw_call_insn *insns, **sorted; /* of the function that is at its turn */
+	size_t n_insns, insns_room, sorted_room;
 	int error;
 };
 
 /* A fresh item for one instruction, NULL: no memory. */
 static struct tw_call_insn *add_insn(struct result *r, const struct tw_piece_of_code *p, unsigned level, uint64_t pc, uint64_t ran)
 {
-	struct tw_calls *out = r->out;
-	struct tw_call_insn *insns = r->error ? NULL : tw_array_room(out->insns, out->n_insns, &r->room, sizeof *insns);
+	struct tw_call_insn *insns = r->error ? NULL : tw_array_room(r->insns, r->n_insns, &r->insns_room, sizeof *insns);
 	if (!insns) {
 		r->error = TW_ERR_MEMORY;
 		return NULL;
 	}
-	out->insns = insns;
-	insns[out->n_insns] = (struct tw_call_insn){
+	r->insns = insns;
+	insns[r->n_insns] = (struct tw_call_insn){
 	    .in = {p->lead ? p->owner : p->function, level},
 	    .image = p->image,
 	    .end = TW_END_FALL,
@@ -29,7 +44,7 @@ static struct tw_call_insn *add_insn(struct result *r, const struct tw_piece_of_
 	    .cost = {.insns = ran},
 	    .ran = ran,
 	};
-	return &insns[out->n_insns++];
+	return &insns[r->n_insns++];
 }
 
 static void add_ref(struct tw_cost *to, uint8_t type, uint64_t times)
@@ -76,13 +91,13 @@ static void add_block(struct result *r, const struct tw_piece_of_code *p, unsign
 	const struct tw_block *b = tw_descriptor_blocks(run->descriptor) + run->block;
 	const uint8_t *bytes = tw_descriptor_insn_bytes(run->descriptor) + b->first_insn;
 	const uint32_t end = number + 1 < s->n_blocks ? run[1].first_ref : s->n_refs;
-	const size_t first = r->out->n_insns;
+	const size_t first = r->n_insns;
 	const uint64_t runs = p->runs[level];
 	uint64_t pc = b->pc;
 	for (unsigned i = 0; i < b->n_insns; pc += bytes[i++])
 		if (!add_insn(r, p, level, pc, runs))
 			return;
-	struct tw_call_insn *insns = r->out->insns + first;
+	struct tw_call_insn *insns = r->insns + first;
 	for (uint32_t i = run->first_ref; i < end; i++)
 		add_ref(&insns[s->refs[i].insn - b->first_insn].cost, s->refs[i].type, runs);
 	const int is_last = number + 1 == p->first_block + p->n_blocks;
@@ -100,14 +115,6 @@ static void add_piece(struct result *r, const struct tw_piece_of_code *p)
 		for (uint32_t i = 0; i < p->n_blocks; i++)
 			add_block(r, p, level, p->first_block + i);
 	}
-}
-
-static void add_pieces(struct result *r, const struct tw_counted *c)
-{
-	for (size_t i = 0; i < c->n_rows; i++)
-		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
-			for (const struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
-				add_piece(r, p);
 }
 
 /* ---- fragments ---- */
@@ -134,21 +141,22 @@ static void add_own(struct result *r, const struct tw_called_block *block, const
 		add_end(insn, b, block->ends[level], p->taken[level]);
 }
 
-static int add_fragment(void *result, void *item)
+static void add_called_block(struct result *r, const struct tw_called_fragment *f, uint32_t k)
 {
-	const struct tw_called_fragment *f = item;
-	for (unsigned k = 0; k < f->descriptor->n_blocks; k++)
-		for (unsigned level = 0; f->block[k].piece.descriptor && level < TW_CALLS_LEVELS; level++) {
-			const struct tw_block *b = tw_descriptor_blocks(f->descriptor) + k;
-			add_own(result, &f->block[k], f->own[level] ? f->own[level] + b->first_insn : NULL, level);
-		}
-	return 0;
+	const struct tw_block *b = tw_descriptor_blocks(f->descriptor) + k;
+	for (unsigned level = 0; f->block[k].piece.descriptor && level < TW_CALLS_LEVELS; level++)
+		add_own(r, &f->block[k], f->own[level] ? f->own[level] + b->first_insn : NULL, level);
 }
 
-static void add_retired(struct result *r, const struct tw_counted *c)
+/* ---- calls ---- */
+
+/* What is charged to the instruction that called. */
+static void add_charge(struct result *r, const struct tw_call *c)
 {
-	for (size_t i = 0; i < c->n_retired; i++)
-		add_piece(r, &c->retired[i]);
+	const struct tw_piece_of_code site = {.function = c->in.function, .image = c->image};
+	struct tw_call_insn *insn = add_insn(r, &site, c->in.level, c->pc, 0);
+	if (insn)
+		insn->cost = c->cost;
 }
 
 /* ---- order ---- */
@@ -199,76 +207,30 @@ static int by_insn_at(const void *a, const void *b)
 	return by_insn(*(struct tw_call_insn *const *)a, *(struct tw_call_insn *const *)b);
 }
 
-/* Functions that have numbers, which are small. */
-static uint32_t count_functions(const struct tw_calls *c)
+/* ---- sources ---- */
+
+static void add_source(struct result *r, const void *what, uint32_t function, uint32_t block)
 {
-	uint32_t n = 0;
-	for (size_t i = 0; i < c->n_insns; i++)
-		if (c->insns[i].in.function < TW_CALLS_NOTHING && c->insns[i].in.function >= n)
-			n = c->insns[i].in.function + 1;
-	return n;
+	struct source *sources = r->error ? NULL : tw_array_room(r->sources, r->n_sources, &r->sources_room, sizeof *sources);
+	if (!sources) {
+		r->error = TW_ERR_MEMORY;
+		return;
+	}
+	r->sources = sources;
+	sources[r->n_sources++] = (struct source){what, function, block};
 }
 
-static uint32_t function_of(const struct tw_call_insn *insn, uint32_t n_functions)
+static void list_piece(struct result *r, const struct tw_piece_of_code *p)
 {
-	return insn->in.function < n_functions ? insn->in.function : n_functions;
+	if (p->runs[0] || p->runs[1])
+		add_source(r, p, p->lead ? p->owner : p->function, SOURCE_PIECE);
 }
 
-/* Puts where each instruction stands in order by function; end[] is where those of each function end, afterwards. */
-static void part_insns(struct tw_calls *c, uint32_t n_functions, struct tw_call_insn **sorted, size_t *end)
+static int list_fragment(void *result, void *item)
 {
-	size_t before = 0;
-	for (size_t i = 0; i < c->n_insns; i++)
-		end[function_of(&c->insns[i], n_functions)]++;
-	for (uint32_t f = 0; f <= n_functions; f++) {
-		const size_t n = end[f];
-		end[f] = before;
-		before += n;
-	}
-	for (size_t i = 0; i < c->n_insns; i++)
-		sorted[end[function_of(&c->insns[i], n_functions)]++] = &c->insns[i];
-}
-
-/* Where each instruction stands, in order. Those of one function are few, so that what is compared lies in the caches. NULL: no memory. */
-static struct tw_call_insn **sort_insns(struct tw_calls *c)
-{
-	const uint32_t n_functions = count_functions(c);
-	size_t *end = calloc((size_t)n_functions + 1, sizeof *end), first = 0;
-	struct tw_call_insn **sorted = tw_array_table(c->n_insns + 1, sizeof(struct tw_call_insn *));
-	if (end && sorted) {
-		part_insns(c, n_functions, sorted, end);
-		for (uint32_t f = 0; f <= n_functions; first = end[f++])
-			if (end[f] > first)
-				qsort(sorted + first, end[f] - first, sizeof *sorted, by_insn_at);
-	}
-	const int ok = end && sorted;
-	free(end);
-	if (ok)
-		return sorted;
-	free(sorted);
-	return NULL;
-}
-
-/* Sorts them, and makes one of items for the same instruction in the same context: they came from different pieces. 0 or TW_ERR_MEMORY. */
-static int join_insns(struct tw_calls *out)
-{
-	struct tw_call_insn **sorted = sort_insns(out), *joined = tw_array_table(out->n_insns + 1, sizeof *joined);
-	size_t n = 0;
-	for (size_t i = 0; sorted && joined && i < out->n_insns; i++) {
-		if (n && !by_insn(&joined[n - 1], sorted[i]))
-			join_insn(&joined[n - 1], sorted[i]);
-		else
-			joined[n++] = *sorted[i];
-	}
-	const int ok = sorted && joined;
-	free(sorted);
-	if (!ok) {
-		free(joined);
-		return TW_ERR_MEMORY;
-	}
-	free(out->insns);
-	out->insns = joined;
-	out->n_insns = n;
+	const struct tw_called_fragment *f = item;
+	for (unsigned k = 0; (f->own[0] || f->own[1]) && k < f->descriptor->n_blocks; k++)
+		add_source(result, f, f->block[k].piece.function, k);
 	return 0;
 }
 
@@ -277,15 +239,118 @@ static void take_table(struct result *r, const struct tw_call_table *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct tw_call *c = &t->items[i];
-		if (c->to.function != TW_CALL_NOWHERE) {
+		if (c->to.function != TW_CALL_NOWHERE)
 			r->out->calls[r->out->n_calls++] = *c;
+		else
+			add_source(r, c, c->in.function, SOURCE_CALL);
+	}
+}
+
+static void list_sources(struct result *r, const struct tw_counted *c, const struct tw_call_table *table)
+{
+	for (size_t i = 0; i < c->n_rows; i++)
+		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
+			for (const struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
+				list_piece(r, p);
+	tw_by_fragment_each(&c->fragments, list_fragment, r);
+	for (size_t i = 0; i < c->n_retired; i++)
+		list_piece(r, &c->retired[i]);
+	take_table(r, table);
+}
+
+/* Functions that have numbers, which are small. */
+static uint32_t count_functions(const struct result *r)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < r->n_sources; i++)
+		if (r->sources[i].function < TW_CALLS_NOTHING && r->sources[i].function >= n)
+			n = r->sources[i].function + 1;
+	return n;
+}
+
+static uint32_t function_of(const struct source *s, uint32_t n_functions)
+{
+	return s->function < n_functions ? s->function : n_functions;
+}
+
+/* Puts where each source stands in order by function; end[] is where those of each function end, afterwards. */
+static void part_sources(const struct result *r, uint32_t n_functions, const struct source **parted, size_t *end)
+{
+	size_t before = 0;
+	for (size_t i = 0; i < r->n_sources; i++)
+		end[function_of(&r->sources[i], n_functions)]++;
+	for (uint32_t f = 0; f <= n_functions; f++) {
+		const size_t n = end[f];
+		end[f] = before;
+		before += n;
+	}
+	for (size_t i = 0; i < r->n_sources; i++)
+		parted[end[function_of(&r->sources[i], n_functions)]++] = &r->sources[i];
+}
+
+static void take_source(struct result *r, const struct source *s)
+{
+	if (s->block == SOURCE_PIECE)
+		add_piece(r, s->what);
+	else if (s->block == SOURCE_CALL)
+		add_charge(r, s->what);
+	else
+		add_called_block(r, s->what, s->block);
+}
+
+static int make_sorted(struct result *r)
+{
+	struct tw_call_insn **sorted = tw_array_room(r->sorted, r->n_insns, &r->sorted_room, sizeof(struct tw_call_insn *));
+	r->sorted = sorted ? sorted : r->sorted;
+	return sorted != NULL;
+}
+
+/* Adds what there is of a function to the result, sorted, with one item for each instruction in one context: they came from different pieces. */
+static void join_insns(struct result *r)
+{
+	struct tw_calls *out = r->out;
+	const size_t first = out->n_insns;
+	if (r->error || !make_sorted(r)) {
+		r->error = TW_ERR_MEMORY;
+		return;
+	}
+	for (size_t i = 0; i < r->n_insns; i++)
+		r->sorted[i] = &r->insns[i];
+	if (r->n_insns)
+		qsort(r->sorted, r->n_insns, sizeof *r->sorted, by_insn_at);
+	for (size_t i = 0; i < r->n_insns && !r->error; i++) {
+		if (out->n_insns > first && !by_insn(&out->insns[out->n_insns - 1], r->sorted[i])) {
+			join_insn(&out->insns[out->n_insns - 1], r->sorted[i]);
 			continue;
 		}
-		const struct tw_piece_of_code site = {.function = c->in.function, .image = c->image};
-		struct tw_call_insn *insn = add_insn(r, &site, c->in.level, c->pc, 0);
-		if (insn)
-			insn->cost = c->cost;
+		struct tw_call_insn *insns = tw_array_room(out->insns, out->n_insns, &r->room, sizeof *insns);
+		if (insns) {
+			out->insns = insns;
+			insns[out->n_insns++] = *r->sorted[i];
+		} else {
+			r->error = TW_ERR_MEMORY;
+		}
 	}
+	r->n_insns = 0;
+}
+
+/* Takes all sources, function by function. */
+static void take_sources(struct result *r)
+{
+	const uint32_t n_functions = count_functions(r);
+	size_t *end = calloc((size_t)n_functions + 1, sizeof *end), i = 0;
+	const struct source **parted = malloc((r->n_sources + 1) * sizeof *parted);
+	if (!end || !parted)
+		r->error = TW_ERR_MEMORY;
+	else
+		part_sources(r, n_functions, parted, end);
+	for (uint32_t f = 0; f <= n_functions && !r->error; f++) {
+		while (i < end[f])
+			take_source(r, parted[i++]);
+		join_insns(r);
+	}
+	free(end);
+	free(parted);
 }
 
 void tw_piece_settle(struct tw_piece_of_code *p)
@@ -315,29 +380,6 @@ void tw_counted_settle(struct tw_counted *c)
 	tw_by_fragment_each(&c->fragments, settle_fragment, NULL);
 }
 
-/* How many items a piece will have. */
-static size_t count_piece(const struct tw_piece_of_code *p)
-{
-	size_t n = 0;
-	for (uint32_t i = 0; i < p->n_blocks; i++)
-		n += p->stretch->blocks[p->first_block + i].n_insns;
-	if (p->lead)
-		n = p->stretch->n_blocks ? p->stretch->blocks[0].first_ref : p->stretch->n_refs;
-	return n * ((p->runs[0] != 0) + (p->runs[1] != 0));
-}
-
-/* Room for the items of all stretches: the array is large, and grows for others only. */
-static void make_room(struct result *r, const struct tw_counted *c)
-{
-	size_t n = 1;
-	for (size_t i = 0; i < c->n_rows; i++)
-		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
-			for (const struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
-				n += count_piece(p);
-	r->out->insns = tw_array_table(n, sizeof *r->out->insns);
-	r->room = r->out->insns ? n : 0;
-}
-
 int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out)
 {
 	struct result r = {.out = out};
@@ -345,12 +387,11 @@ int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, str
 	if (!out->calls)
 		return TW_ERR_MEMORY;
 	tw_counted_settle(c);
-	make_room(&r, c);
-	add_pieces(&r, c);
-	tw_by_fragment_each(&c->fragments, add_fragment, &r);
-	add_retired(&r, c);
-	take_table(&r, table);
-	r.error = r.error ? r.error : join_insns(out);
+	list_sources(&r, c, table);
+	take_sources(&r);
+	free(r.sources);
+	free(r.insns);
+	free(r.sorted);
 	if (out->n_calls)
 		qsort(out->calls, out->n_calls, sizeof *out->calls, by_call);
 	for (size_t i = 0; i < out->n_insns; i++)
@@ -365,7 +406,6 @@ static void free_fragment(void *item)
 	struct tw_called_fragment *f = item;
 	for (int level = 0; level < TW_CALLS_COUNTERS; level++)
 		free(f->own[level]);
-	free(f);
 }
 
 static void free_row(struct tw_piece_of_code *row)
@@ -381,6 +421,7 @@ static void free_row(struct tw_piece_of_code *row)
 void tw_counted_free(struct tw_counted *c)
 {
 	tw_by_fragment_free(&c->fragments, free_fragment);
+	tw_slab_free(c->slabs);
 	for (size_t i = 0; i < c->n_rows; i++)
 		free_row(c->rows[i]);
 	free(c->rows);
