@@ -426,10 +426,17 @@ static void count_raw(struct tw_encoder *e, const uint16_t *from, size_t bytes)
 	e->coded.raw[TW_STREAM_M] += bytes - tags; /* heads are tags: a change of the upper half is two, and as long */
 }
 
+static uint16_t tag_at(const uint8_t *record)
+{
+	uint16_t tag;
+	memcpy(&tag, record, sizeof tag);
+	return tag;
+}
+
 uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
 {
 	const uint16_t *from = e->tags_end;
-	if (e->code && r->p <= r->limit) {
+	if (e->code && r->p <= r->limit && tw_encoder_code_has_record(e->code, e, tag_at(r->p))) {
 		e->records = *r;
 		tw_encoder_code_run_records(e->code, e);
 		count_raw(e, from, (size_t)(e->records.p - r->p));

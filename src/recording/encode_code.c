@@ -291,6 +291,12 @@ static void run(struct form *f, struct tw_encoder *e)
 	tw_set_upper(&e->values, e->values.upper);
 }
 
+int tw_encoder_code_has_record(const struct tw_encoder_code *c, const struct tw_encoder *e, uint16_t tag)
+{
+	const struct form *f = &c->form[RECORDS];
+	return atomic_load_explicit(&f->state, memory_order_acquire) == READY && tw_code_area_row(&f->area, e->values.upper)[tag];
+}
+
 void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e)
 {
 	run(&c->form[STREAMS], e);

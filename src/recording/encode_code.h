@@ -28,6 +28,9 @@ void tw_encoder_code_run(struct tw_encoder_code *c, struct tw_encoder *e);
 /* Likewise the records of e->records, whose tags it writes: up to their limit, or before one without code. */
 void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e);
 
+/* Whether a record with this tag has code that tw_encoder_code_run_records would begin with. */
+int tw_encoder_code_has_record(const struct tw_encoder_code *c, const struct tw_encoder *e, uint16_t tag);
+
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number);
