@@ -1,5 +1,6 @@
 #include "channel/collector.h"
 #include "channel/channel_file.h"
+#include "channel/clear.h"
 #include "channel/collector_state.h"
 #include "base/helper_thread.h"
 #include "channel/drain.h"
@@ -295,11 +296,9 @@ void tw_collector_free(struct tw_collector *c)
 {
 	if (!c)
 		return;
-	if (c->has_giver)
-		pthread_join(c->giver, NULL);
+	tw_collector_given_back(c);
 	tw_holder_end(c->holder);
-	if (!c->has_giver)
-		tw_spool_remove(c->spool);
+	tw_spool_remove(c->spool);
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
 	tw_tables_free(c->tables);
@@ -494,18 +493,32 @@ static void empty_spool(struct tw_collector *c)
 static void *give_back(void *arg)
 {
 	struct tw_collector *c = arg;
+	const struct tw_sizes *sizes = &c->control->sizes;
+	if (c->drops_spool)
+		tw_spool_unlink(c->spool);
 	tw_output_free(c->output);
 	tw_spool_free(c->spool);
+	if (!atomic_load(&c->stopping))
+		tw_clear_range(c->fd, tw_buffer_at(sizes, 0, 0), tw_channel_slots_used(c->control) * tw_slot_bytes(sizes));
 	return NULL;
 }
 
-/* The memory and the file that encoding took, which is some milliseconds' work, beside what else there is to do at the end. */
+/* The memory and the file that encoding took, and buffers, which is some milliseconds' work, beside what else there is to do at the end. */
 static void begin_giving_back(struct tw_collector *c)
 {
 	c->has_giver = tw_helper_thread_start(&c->giver, give_back, c);
 	if (c->has_giver)
 		return;
 	give_back(c);
+	c->spool = NULL;
+}
+
+void tw_collector_given_back(struct tw_collector *c)
+{
+	if (!c->has_giver)
+		return;
+	pthread_join(c->giver, NULL);
+	c->has_giver = 0;
 	c->spool = NULL;
 }
 
@@ -522,8 +535,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	tally.written = c->written;
 	tw_output_add(c->output, &tally);
 	tw_output_finish(c->output, result);
-	if (!result->abandoned)
-		tw_spool_unlink(c->spool);
+	c->drops_spool = !result->abandoned;
 	begin_giving_back(c);
 	if (!(c->control->flags & TW_FLAG_LEARN))
 		tw_collector_keep_translations(c, 0);

@@ -129,6 +129,9 @@ void tw_collector_stop(struct tw_collector *c);
  */
 void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result);
 
+/* The spool's file is gone, as it has to be before the recording is said to be complete; what tw_collector_finish has begun ends here. */
+void tw_collector_given_back(struct tw_collector *c);
+
 /* After tw_collector_finish. Accepts NULL. */
 void tw_collector_free(struct tw_collector *c);
 

@@ -49,7 +49,8 @@ struct tw_collector {
 	struct tw_output *output;
 	struct tw_descriptor_tables *tables;
 	pthread_t thread_id, giver;
-	int has_giver; /* output and spool are the giver's */
+	int has_giver;   /* output and spool are the giver's, */
+	int drops_spool; /* which all that was in it has been encoded of */
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
 	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */

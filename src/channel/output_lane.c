@@ -395,10 +395,26 @@ static void hold(struct tw_lane *l, struct tw_job *job)
 	l->held = job;
 }
 
+/* The first chunk's place and the memory of its predictor, while there is nothing else to do. */
+static void make_ready(struct tw_lane *l)
+{
+	struct tw_output *o = l->o;
+	take_place(l);
+	if (packer_of(l)) {
+		tw_packer_encoder(packer_of(l));
+		give_encoder_back(l);
+	}
+	pthread_mutex_lock(&o->lock);
+	give_place_back(l);
+	pthread_mutex_unlock(&o->lock);
+}
+
 static void *run(void *arg)
 {
 	struct tw_lane *l = arg;
 	struct tw_output *o = l->o;
+	if (l->ahead)
+		make_ready(l);
 	for (;;) {
 		pthread_mutex_lock(&o->lock);
 		struct tw_job *job = next_job(l);
@@ -437,10 +453,11 @@ void tw_output_end_feeding(struct tw_output *o)
 	}
 }
 
-int tw_output_lane_start(struct tw_output *o)
+int tw_output_lane_start(struct tw_output *o, int ahead)
 {
 	struct tw_lane *l = &o->lane[o->n_lanes];
 	l->o = o;
+	l->ahead = ahead;
 	l->last = &l->first;
 	pthread_cond_init(&l->fed_more, NULL);
 	int why = pthread_create(&l->thread, NULL, run, l);

@@ -6,8 +6,9 @@
 
 struct tw_output;
 
-/* One lane more, o->most_lanes at the most. Its thread ends when nothing more will be put and its queue is empty. Called under the lock, by the drain loop. */
-int tw_output_lane_start(struct tw_output *o);
+/* One lane more, o->most_lanes at the most. Its thread ends when nothing more will be put and its queue is empty. Called under the lock, by the drain loop. `ahead`: there is
+ * nothing to do for it yet, and it makes ready what its first chunk takes. */
+int tw_output_lane_start(struct tw_output *o, int ahead);
 
 /* All chunks have got what they will get. Called under the lock. */
 void tw_output_end_feeding(struct tw_output *o);

@@ -55,7 +55,7 @@ static struct tw_lane *choose_lane(struct tw_output *o)
 {
 	struct tw_lane *best = least_busy(o);
 	const int idle = best && !best->feeding && (!best->busy || o->n_lanes >= few_lanes(o));
-	if (!idle && o->n_lanes < o->most_lanes && !tw_output_lane_start(o))
+	if (!idle && o->n_lanes < o->most_lanes && !tw_output_lane_start(o, 0))
 		return &o->lane[o->n_lanes - 1];
 	return best;
 }
@@ -165,7 +165,7 @@ void tw_output_prepare(struct tw_output *o)
 	o->has_scribe = !pthread_create(&o->scribe, NULL, write_descriptors, o);
 	pthread_mutex_lock(&o->lock);
 	if (!o->n_lanes)
-		tw_output_lane_start(o);
+		tw_output_lane_start(o, 1);
 	pthread_mutex_unlock(&o->lock);
 }
 

@@ -41,6 +41,7 @@ struct tw_lane {
 	unsigned fed;     /* buffers it has got */
 	uint64_t since;   /* when it began */
 	uint64_t used;    /* when it last got one, counted in jobs */
+	int ahead;        /* started when there was nothing to do yet */
 	/* the encoding thread's own */
 	unsigned working; /* it is counted in `busy` */
 	uint32_t open;    /* the chunk being encoded; 0: none */

@@ -84,6 +84,7 @@ static void close_recording(struct record *r)
 {
 	look_at_window(r);
 	keep_names(r);
+	tw_collector_given_back(r->collector);
 	r->end.complete = !r->result.failure[0];
 	r->end.failure = r->result.failure;
 	r->end.totals = r->result.totals;
