@@ -182,15 +182,25 @@ static size_t function_at(const struct tw_file_names *f, struct view *v, uint64_
 	return SIZE_MAX;
 }
 
-uint64_t tw_file_names_vaddr(const struct tw_file_names *f, uint64_t offset)
+static uint64_t vaddr_of(const struct tw_name_segment *s, size_t n, uint64_t offset)
 {
-	struct view v;
-	view_of(f, &v);
-	const struct tw_name_segment *s = (const void *)v.items[TW_NAME_SEGMENTS];
-	for (size_t i = 0; i < f->n[TW_NAME_SEGMENTS]; i++)
+	for (size_t i = 0; i < n; i++)
 		if (offset >= s[i].offset && offset - s[i].offset < s[i].file_bytes)
 			return offset - s[i].offset + s[i].vaddr;
 	return offset;
+}
+
+int tw_file_names_by_vaddr(const struct tw_file_names *f, const struct tw_ran_list *ran, struct tw_ran_list *out)
+{
+	struct view v;
+	int ok = 1;
+	view_of(f, &v);
+	for (size_t i = 0; ok && i < ran->n; i++) {
+		const uint64_t start = vaddr_of((const void *)v.items[TW_NAME_SEGMENTS], f->n[TW_NAME_SEGMENTS], ran->pieces[i].start);
+		ok = tw_ran_add(out, start, start + ran->pieces[i].end - ran->pieces[i].start);
+	}
+	tw_ran_order(out);
+	return ok;
 }
 
 /* ---- what is wanted ---- */

@@ -31,8 +31,8 @@ int tw_file_names_are_sound(const struct tw_file_names *f, uint64_t n);
 /* Fills the table, which is all zeros but for its path, with all that is known, so that more can be added. 0: no memory; tw_name_table_free in any case. */
 int tw_file_names_unpack(const struct tw_file_names *f, struct tw_name_table *out);
 
-/* The address of what stands at `offset` in the file, as tw_name_table_vaddr has it. */
-uint64_t tw_file_names_vaddr(const struct tw_file_names *f, uint64_t offset);
+/* Pieces by offset in the file, by its own addresses and sorted by these; an address is what tw_name_table_vaddr has it. 0: no memory; *out is to be freed in any case. */
+int tw_file_names_by_vaddr(const struct tw_file_names *f, const struct tw_ran_list *ran, struct tw_ran_list *out);
 
 /*
  * Pieces that ran, sorted, whose lines are wanted, joined in *out: they, and the first instruction of each function that one of them begins in, for that says which source the function is of.

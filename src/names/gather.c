@@ -182,22 +182,10 @@ static int gather_missing(struct tw_symbols *s, size_t file, struct tw_ran_list 
 	return ok;
 }
 
-/* The pieces by the file's own addresses, sorted. 0: no memory. */
-static int by_vaddr(const struct tw_file_names *f, const struct tw_ran_list *ran, struct tw_ran_list *out)
-{
-	int ok = 1;
-	for (size_t i = 0; ok && i < ran->n; i++) {
-		const uint64_t start = tw_file_names_vaddr(f, ran->pieces[i].start);
-		ok = tw_ran_add(out, start, start + ran->pieces[i].end - ran->pieces[i].start);
-	}
-	tw_ran_order(out);
-	return ok;
-}
-
 static int gather_known(struct tw_symbols *s, size_t file, const struct tw_ran_list *ran, struct known *k, struct tw_name_table *out)
 {
 	struct tw_ran_list at = {0}, wanted = {0}, missing = {0};
-	int ok = by_vaddr(k->names, ran, &at) && tw_file_names_wanted(k->names, &at, &wanted);
+	int ok = tw_file_names_by_vaddr(k->names, ran, &at) && tw_file_names_wanted(k->names, &at, &wanted);
 	if (ok && k->names->has_lines) {
 		ok = tw_file_names_missing(k->names, &wanted, &missing);
 		if (ok && missing.n)

@@ -14,6 +14,7 @@ struct mapping {
 struct mappings {
 	struct mapping *items;
 	size_t n;
+	size_t first; /* that add_mapped found: mostly the next block is of the same process */
 };
 
 static int by_process(const void *a, const void *b)
@@ -70,11 +71,13 @@ int tw_ran_add(struct tw_ran_list *l, uint64_t start, uint64_t end)
 }
 
 /* Adds a block to each file that was mapped where it is. -1: to none; 0: no memory. */
-static int add_mapped(struct tw_ran *r, const struct mappings *m, uint32_t pid, uint64_t pc, uint64_t bytes)
+static int add_mapped(struct tw_ran *r, struct mappings *m, uint32_t pid, uint64_t pc, uint64_t bytes)
 {
-	struct mapping key = {.pid = pid};
+	const struct mapping key = {.pid = pid};
 	int found = -1;
-	for (size_t i = tw_array_before(&key, m->items, m->n, sizeof key, by_pid); i < m->n && m->items[i].pid == pid; i++) {
+	if (m->first == m->n || m->items[m->first].pid != pid)
+		m->first = tw_array_before(&key, m->items, m->n, sizeof key, by_pid);
+	for (size_t i = m->first; i < m->n && m->items[i].pid == pid; i++) {
 		const struct mapping *at = &m->items[i];
 		if (pc < at->start || pc >= at->end)
 			continue;
@@ -106,7 +109,7 @@ static int add_made(struct tw_ran *r, uint32_t pid, uint64_t pc, uint64_t bytes)
 	return tw_ran_add(&r->made[at].list, pc, pc + bytes);
 }
 
-static int add_block(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_ran_block *b)
+static int add_block(struct tw_ran *r, struct mappings *own, struct mappings *all, const struct tw_ran_block *b)
 {
 	int ok = add_mapped(r, own, b->pid, b->pc, b->bytes);
 	if (ok < 0)
@@ -114,7 +117,7 @@ static int add_block(struct tw_ran *r, const struct mappings *own, const struct 
 	return ok < 0 ? add_made(r, b->pid, b->pc, b->bytes) : ok;
 }
 
-static int add_descriptor(struct tw_ran *r, const struct mappings *own, const struct mappings *all, const struct tw_descriptor *d)
+static int add_descriptor(struct tw_ran *r, struct mappings *own, struct mappings *all, const struct tw_descriptor *d)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	int ok = 1;

@@ -56,6 +56,14 @@ static int holds(const struct tw_code_check *check, uint64_t offset, const struc
 	return offset <= check->bytes && c->n <= check->bytes - offset && !memcmp(check->file + offset, c->bytes, c->n);
 }
 
+/* Comparing waits for memory: of what a file has many of, every so many-th is enough. */
+static int is_passed_over(struct tw_code_check *check)
+{
+	enum { ALL_OF = 4096, THEN_EVERY = 16 };
+	const uint64_t seen = check->seen++;
+	return seen >= ALL_OF && seen % THEN_EVERY;
+}
+
 /* Where processes had several files at an address, or one after the other (execve), it is not known which the code was of, unless it is in one. */
 static void check_code(const struct tw_recording *r, const uint32_t *file_of, struct tw_code_check *check, const struct code *c)
 {
@@ -65,6 +73,8 @@ static void check_code(const struct tw_recording *r, const uint32_t *file_of, st
 		const struct tw_module *m = tw_recording_module(r, i);
 		if (!covers(m, c))
 			continue;
+		if (is_passed_over(&check[file_of[i]]))
+			return;
 		if (check[file_of[i]].file && holds(&check[file_of[i]], c->pc - m->address + m->offset, c)) {
 			check[file_of[i]].same++;
 			return;

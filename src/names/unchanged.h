@@ -13,6 +13,7 @@ struct tw_code_check {
 	const uint8_t *file; /* its bytes, mapped; NULL: it cannot be read, or is not ELF */
 	size_t bytes;
 	uint64_t same, other;
+	uint64_t seen; /* fragments where it was mapped; not all of many are compared */
 };
 
 /* `check` is all zeros; tw_code_check_end in any case. */
