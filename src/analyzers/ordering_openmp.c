@@ -49,6 +49,8 @@ static void pop_frame(struct tw_ordering *o, struct tw_ordering_thread *t)
 	t->making = f->making;
 	if (f->made)
 		tw_ordering_made_drop(o, f->made);
+	if (t->making.number == f->made)
+		t->making.number = 0; /* the next one of a loop is another */
 	tw_ordering_maker_drop(o, f->maker);
 	if (!f->deferred)
 		return;
