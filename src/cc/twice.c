@@ -295,7 +295,9 @@ static void write_all(struct tw_cc_twice *w)
 		}
 	}
 	copy_to(w, t->n);
-	fputs("\n\t.hidden " TW_CC_SWITCH "\n\t.section " TW_CC_SECTION_TWICE ",\"aR\",@progbits\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_TWICE) "\t.long " TW_CC_SWITCH "-.\n", w->out);
+	fputs("\n\t.hidden " TW_CC_SWITCH "\n\t.section " TW_CC_SECTION_TWICE
+	      ",\"aR\",@progbits\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_TWICE) "\t.long " TW_CC_SWITCH "-.\n",
+	      w->out);
 }
 
 static void leave_rest(struct tw_cc_twice *w)

@@ -1,10 +1,10 @@
 #include "learn/gather.h"
 #include "learn/context.h"
-#include "learn/module.h"
+#include "learn/name_seen.h"
 #include "learn/seen.h"
 #include "learn/unwind.h"
+#include "learn/ways.h"
 #include "base/array.h"
-#include "names/names.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -31,6 +31,8 @@ struct state {
 	uint64_t end;   /* behind the block that ran last; 0: what comes does not follow it */
 	uint8_t end_is; /* enum tw_end */
 	struct tw_block block;
+	struct tw_ways ways;
+	uint32_t stretch; /* the one that ran last; 0: it does not come again */
 	struct tw_context_stack calls;
 	struct open_call *open; /* where there are holes */
 	size_t n_open, open_room;
@@ -41,13 +43,9 @@ struct state {
 struct gather {
 	const struct tw_recording *recording;
 	struct tw_places places;
-	struct tw_names *names; /* at the end: of all that was seen */
+	struct tw_seen_naming naming;
 	unsigned what;
 	int has_holes; /* only some code is recorded */
-	struct tw_facts *facts;
-	/* of modules, by the number of their path among the facts' texts */
-	uint32_t *module_of;
-	size_t n_modules_of;
 };
 
 static int see(struct state *s, const struct tw_seen *seen)
@@ -240,6 +238,49 @@ static int take_refs(struct state *s, const struct tw_batch *b)
 	return error;
 }
 
+/* ---- stretches ---- */
+
+/* Are facts of a stretch the same each time? A context depends on what came before it, and so does an edge where there are holes. */
+static int is_always_same(const struct state *s, const struct tw_stretch *now)
+{
+	return now->number && now->n_blocks && now->blocks->n_insns && !s->g->has_holes && !s->unwinder;
+}
+
+/* A stretch follows on the one before. */
+static int follow_on(struct state *s, const struct tw_stretch *now)
+{
+	struct tw_way *before = s->end && s->stretch ? tw_ways_of(&s->ways, s->stretch) : NULL;
+	if (before && (before->next[0] == now->number || before->next[1] == now->number))
+		return TW_OK;
+	if (before) {
+		before->next[1] = before->next[0];
+		before->next[0] = now->number;
+	}
+	return see_next(s, now->blocks->pc);
+}
+
+/* A stretch, with no event within. */
+static int take_stretch(struct state *s, const struct tw_stretch *now)
+{
+	struct tw_way *way = is_always_same(s, now) ? tw_ways_of(&s->ways, now->number) : NULL;
+	int error = TW_OK;
+	if (way) {
+		error = follow_on(s, now);
+		s->end = 0;
+	}
+	s->stretch = way ? now->number : 0;
+	if (way && way->image1 == s->image + 1) {
+		s->end = way->end;
+		s->end_is = way->end_is;
+		return error;
+	}
+	for (uint32_t k = 0; k < now->n_blocks && !error; k++)
+		error = take_block(s, &now->blocks[k]);
+	if (way)
+		*way = (struct tw_way){.end = s->end, .image1 = s->image + 1, .end_is = s->end_is};
+	return error;
+}
+
 static void begin_thread(struct state *s, uint32_t thread)
 {
 	s->has_thread = 1;
@@ -254,21 +295,44 @@ static void begin_thread(struct state *s, uint32_t thread)
 		tw_unwinder_forget(s->unwinder);
 }
 
+/* Events that happened before this block of the batch began. */
+static int take_events(struct state *s, const struct tw_batch *b, size_t *event, size_t block)
+{
+	int error = TW_OK;
+	for (; *event < b->n_events && b->events[*event].block <= block && !error; (*event)++)
+		error = take_event(s, &b->events[*event]);
+	return error;
+}
+
+/* A stretch that begins with this block of the batch, and events within. */
+static int take_blocks(struct state *s, const struct tw_batch *b, const struct tw_stretch *now, size_t *event, size_t block)
+{
+	int error = TW_OK;
+	s->stretch = 0;
+	for (uint32_t k = 0; k < now->n_blocks && !error; k++) {
+		error = take_events(s, b, event, block + k);
+		error = error ? error : take_block(s, &now->blocks[k]);
+	}
+	return error;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	const struct tw_block_run *run = tw_batch_blocks(b);
-	size_t event = 0;
+	size_t event = 0, block = 0;
 	int error = 0;
 	if (!s->has_thread || s->thread != b->thread)
 		begin_thread(s, b->thread);
-	for (size_t i = 0; i < b->n_blocks && !error; i++) {
-		for (; event < b->n_events && b->events[event].block <= i && !error; event++)
-			error = take_event(s, &b->events[event]);
-		error = error ? error : take_block(s, &run[i]);
+	for (size_t i = 0; i < b->n_stretches && !error; i++) {
+		const struct tw_stretch *now = b->stretches[i];
+		error = take_events(s, b, &event, block);
+		if (!error && (event == b->n_events || b->events[event].block >= block + now->n_blocks))
+			error = take_stretch(s, now);
+		else if (!error)
+			error = take_blocks(s, b, now, &event, block);
+		block += now->n_blocks;
 	}
-	for (; event < b->n_events && !error; event++)
-		error = take_event(s, &b->events[event]);
+	error = error ? error : take_events(s, b, &event, block);
 	return error ? error : take_refs(s, b);
 }
 
@@ -277,6 +341,7 @@ static void free_state(struct state *s)
 	tw_seen_free(&s->seen);
 	tw_context_stack_free(&s->calls);
 	tw_unwinder_free(s->unwinder);
+	tw_ways_free(&s->ways);
 	free(s->open);
 	free(s);
 }
@@ -300,99 +365,6 @@ static int merge(void *state, void *later)
 	const int error = tw_seen_merge(&s->seen, &from->seen);
 	free_state(from);
 	return error;
-}
-
-/* ---- by name ---- */
-
-/* The module of this path. Its file is read once. */
-static uint32_t module_of(struct gather *g, const char *path)
-{
-	struct tw_module_file file;
-	const uint32_t text = tw_facts_text(g->facts, path);
-	if (text == TW_NO_TEXT)
-		return TW_NO_NUMBER;
-	if (text >= g->n_modules_of) {
-		const size_t n = 2 * (size_t)text + 16;
-		uint32_t *more = realloc(g->module_of, n * sizeof *more);
-		if (!more)
-			return TW_NO_NUMBER;
-		memset(more + g->n_modules_of, 0, (n - g->n_modules_of) * sizeof *more);
-		g->module_of = more;
-		g->n_modules_of = n;
-	}
-	if (!g->module_of[text]) {
-		tw_module_read(path, &file);
-		g->module_of[text] = tw_facts_module(g->facts, file.build_id, path) + 1;
-	}
-	return g->module_of[text] - 1;
-}
-
-/* Is `from` the place of an instruction, not that behind one? */
-static int begins_there(const struct tw_seen *seen)
-{
-	return seen->kind == TW_FACT_BLOCK || seen->kind == TW_FACT_REF;
-}
-
-/* Does `to` name a place? */
-static int leads_somewhere(const struct tw_seen *seen)
-{
-	return seen->kind == TW_FACT_EDGE || seen->kind == TW_FACT_CALL || seen->kind == TW_FACT_CONTEXT_EDGE;
-}
-
-static int is_in_file(const struct tw_code_name *at)
-{
-	return at->path[0] && at->path[0] != '[';
-}
-
-/* Of a block where it ends, by the file's addresses; else what `to` is. */
-static uint64_t end_of(const struct tw_seen *seen, uint64_t from)
-{
-	return seen->kind == TW_FACT_BLOCK ? from + (seen->to - seen->from) : seen->to;
-}
-
-/* Code that is in no file has no name in another run, nor has a context with such code in it. number[]: of facts, by those of what was seen, from 1. */
-static int name_one(struct gather *g, const struct tw_seen *seen, uint32_t *number, size_t i)
-{
-	struct tw_code_name from, to;
-	const int begins = begins_there(seen), leads = leads_somewhere(seen);
-	tw_names_code(g->names, seen->image, begins ? seen->from : seen->from - 1, &from);
-	if (leads)
-		tw_names_code(g->names, seen->image, seen->to, &to);
-	if (!is_in_file(&from) || (leads && !is_in_file(&to)) || (seen->parent && !number[seen->parent]))
-		return TW_OK;
-	struct tw_fact fact = {
-	    .kind = seen->kind,
-	    .module = module_of(g, from.path),
-	    .function = tw_facts_text(g->facts, from.function),
-	    .file = tw_facts_text(g->facts, from.file ? from.file : ""),
-	    .line = from.line,
-	    .parent = number[seen->parent],
-	    .from = begins ? from.vaddr : from.vaddr + 1,
-	};
-	fact.to_module = leads ? module_of(g, to.path) : fact.module;
-	fact.to = leads ? to.vaddr : end_of(seen, fact.from);
-	if (fact.module == TW_NO_NUMBER || fact.to_module == TW_NO_NUMBER || fact.function == TW_NO_TEXT || fact.file == TW_NO_TEXT)
-		return tw_fail(TW_ERR_MEMORY, "facts");
-	const int new = tw_facts_add(g->facts, &fact);
-	number[i + 1] = tw_facts_find(g->facts, &fact);
-	return new < 0 ? new : TW_OK;
-}
-
-/* Where each of what was seen is, for names. */
-static struct tw_names *open_names(const struct state *s)
-{
-	struct tw_ran_block *ran = malloc((s->seen.n + 1) * sizeof *ran);
-	if (!ran)
-		return NULL;
-	for (size_t i = 0; i < s->seen.n; i++) {
-		const struct tw_seen *seen = &s->seen.of[i];
-		ran[i] = (struct tw_ran_block){tw_places_pid(&s->g->places, TW_SYMBOLS_IMAGE(seen->image)),
-		                               seen->kind == TW_FACT_BLOCK ? (uint32_t)(seen->to - seen->from) : 1,
-		                               begins_there(seen) ? seen->from : seen->from - 1};
-	}
-	struct tw_names *names = tw_names_open_with(s->g->recording, ran, s->seen.n);
-	free(ran);
-	return names;
 }
 
 /* Returns that are edges become that; what is no fact goes. 0 or TW_ERR_MEMORY. */
@@ -421,12 +393,8 @@ static int end(void *state, int error)
 	struct gather *g = (struct gather *)(uintptr_t)s->g;
 	if (!error && g->has_holes)
 		error = settle(s);
-	uint32_t *number = calloc(s->seen.n + 1, sizeof *number);
-	if (!error && (!number || (s->seen.n && !(g->names = open_names(s)))))
-		error = tw_fail(TW_ERR_MEMORY, "names");
-	for (size_t i = 0; i < s->seen.n && !error; i++)
-		error = name_one(g, &s->seen.of[i], number, i);
-	free(number);
+	if (!error)
+		error = tw_seen_name(&g->naming, &s->seen);
 	free_state(s);
 	return error;
 }
@@ -435,16 +403,16 @@ int tw_learn_gather(const struct tw_recording *r, const struct tw_replay_options
 {
 	static const struct tw_analyzer analyzer = {
 	    .name = "learn", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = TW_NEEDS_FLOW, .scope = TW_SCOPE_THREADS};
-	struct gather g = {.recording = r, .what = what, .has_holes = tw_recording_info(r)->instrumented != 0, .facts = f};
-	const int ok = tw_places_init(&g.places, r) && module_of(&g, tw_recording_info(r)->program) != TW_NO_NUMBER;
+	struct gather g = {.recording = r, .what = what, .has_holes = tw_recording_info(r)->instrumented != 0};
+	g.naming = (struct tw_seen_naming){.recording = r, .places = &g.places, .facts = f};
+	const int ok = tw_places_init(&g.places, r) && tw_seen_module(&g.naming, tw_recording_info(r)->program) != TW_NO_NUMBER;
 	int error = ok ? TW_OK : tw_fail(TW_ERR_MEMORY, "facts");
 	if (!tw_format_has_refs(tw_recording_info(r)->format))
 		g.what &= ~(1u << TW_FACT_REF);
 	if (!error)
 		error = tw_replay(r, options, &analyzer, &g);
 	f->runs = 1;
-	free(g.module_of);
-	tw_names_close(g.names);
+	tw_seen_naming_free(&g.naming);
 	tw_places_free(&g.places);
 	return error;
 }

@@ -1,0 +1,28 @@
+/*
+ * What has been seen of stretches that come again (struct tw_stretch): most code does what it did before, and then there is nothing new to see.
+ */
+#ifndef TW_LEARN_WAYS_H
+#define TW_LEARN_WAYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one stretch. All zeros: it has not been seen. */
+struct tw_way {
+	uint64_t end;     /* behind its last block; 0: what came next did not follow on it */
+	uint32_t image1;  /* the image that this is of, from 1 */
+	uint32_t next[2]; /* numbers of stretches that came next, the later one first; 0: none */
+	uint8_t end_is;   /* enum tw_end */
+};
+
+/* All zeros: of none. */
+struct tw_ways {
+	struct tw_way *of; /* by the stretch's number */
+	size_t n;
+};
+
+/* That of the stretch with this number. It stays until there is another one. NULL: there is no memory. */
+struct tw_way *tw_ways_of(struct tw_ways *w, uint32_t number);
+void tw_ways_free(struct tw_ways *w);
+
+#endif
