@@ -16,7 +16,8 @@ void tw_flow_passes_free(struct tw_flow_passes *p)
 	free(p->rows);
 	free(p->items);
 	free(p->edges);
-	free(p->table.places);
+	free(p->places);
+	free(p->pass_of);
 	*p = (struct tw_flow_passes){0};
 }
 
@@ -59,21 +60,22 @@ struct tw_flow_passed *tw_flow_passed_know(struct tw_flow_passes *p, const struc
 
 /* ---- by run and stretch ---- */
 
-static uint32_t *find_place(const struct tw_flow_passes *p, const struct tw_flow_table *t, uint32_t run, const struct tw_stretch *s)
+/* Of a pass, or where it belongs. */
+static struct tw_flow_pass_place *find_place(const struct tw_flow_passes *p, uint32_t run, uint32_t number)
 {
-	uint64_t h = ((uint64_t)run << 32 | s->number) * 0x9e3779b97f4a7c15u;
+	uint64_t h = ((uint64_t)run << 32 | number) * 0x9e3779b97f4a7c15u;
 	for (uint32_t at = (uint32_t)(h >> 32);; at++) {
-		uint32_t *place = &t->places[at & t->mask];
-		if (!*place || (p->items[*place].run == run && p->items[*place].stretch == s))
+		struct tw_flow_pass_place *place = &p->places[at & p->mask];
+		if (!place->run || (place->run == run && place->number == number))
 			return place;
 	}
 }
 
-/* What one way has counted, to its pass. */
+/* What one way has counted, to its pass's place. */
 static void collect(struct tw_flow_passes *p, struct tw_flow_passed *s, unsigned way)
 {
 	if (s->times[way])
-		p->items[*find_place(p, &p->table, s->run[way], s->stretch)].times += s->times[way];
+		find_place(p, s->run[way], s->stretch->number)->times += s->times[way];
 	s->times[way] = 0;
 }
 
@@ -90,7 +92,7 @@ static void take_way(struct tw_flow_passed *s, unsigned way)
 }
 
 /* A pass that is in no way takes that of another, and is the one taken last. */
-static void add_way(struct tw_flow_passes *p, struct tw_flow_passed *s, const struct tw_flow_pass *pass)
+static void add_way(struct tw_flow_passes *p, struct tw_flow_passed *s, const struct tw_flow_pass_place *pass)
 {
 	const unsigned way = 1u + s->turn;
 	collect(p, s, way);
@@ -107,28 +109,40 @@ int tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint3
 			take_way(s, way);
 			return 1;
 		}
-	const int full = s->run[1] != 0; /* way 1 is the last to be filled: before that all passes are in ways */
-	const uint32_t found = full ? *find_place(p, &p->table, run, s->stretch) : 0;
-	if (found)
-		add_way(p, s, &p->items[found]);
-	return found != 0;
+	if (!s->run[1]) /* way 1 is the last to be filled: before that all passes are in ways */
+		return 0;
+	const struct tw_flow_pass_place *found = find_place(p, run, s->stretch->number);
+	if (!found->run)
+		return 0;
+	add_way(p, s, found);
+	return 1;
 }
 
 /* At most half of the places are taken with one more. */
 static int table_room(struct tw_flow_passes *p)
 {
-	struct tw_flow_table old = p->table, more = {.used = old.used};
+	const struct tw_flow_passes old = *p;
 	const uint32_t places = old.places ? 2 * (old.mask + 1) : FIRST_ROOM;
 	if (old.places && 2 * (uint64_t)(old.used + 1) <= (uint64_t)old.mask + 1)
 		return 1;
-	more.places = places ? tw_array_table(places, sizeof *more.places) : NULL;
-	more.mask = places - 1;
-	if (!more.places)
+	struct tw_flow_pass_place *more = places ? tw_array_table(places, sizeof *more) : NULL;
+	uint32_t *pass_of = more ? tw_array_table(places, sizeof *pass_of) : NULL;
+	if (!pass_of) {
+		free(more);
 		return 0;
-	for (uint32_t i = 1; i < p->n; i++)
-		*find_place(p, &more, p->items[i].run, p->items[i].stretch) = i;
+	}
+	p->places = more;
+	p->pass_of = pass_of;
+	p->mask = places - 1;
+	for (uint32_t i = 0; old.places && i <= old.mask; i++) {
+		if (!old.places[i].run)
+			continue;
+		struct tw_flow_pass_place *place = find_place(p, old.places[i].run, old.places[i].number);
+		*place = old.places[i];
+		pass_of[place - more] = old.pass_of[i];
+	}
 	free(old.places);
-	p->table = more;
+	free(old.pass_of);
 	return 1;
 }
 
@@ -159,12 +173,14 @@ int tw_flow_pass_add(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_
 	if (!table_room(p))
 		return 0;
 	items[n] = (struct tw_flow_pass){s->stretch, run, out, (uint32_t)p->n_edges, (uint32_t)p->noted, 0};
-	*find_place(p, &p->table, run, s->stretch) = (uint32_t)n;
-	p->table.used++;
+	struct tw_flow_pass_place *place = find_place(p, run, s->stretch->number);
+	*place = (struct tw_flow_pass_place){run, s->stretch->number, out, 0};
+	p->pass_of[place - p->places] = (uint32_t)n;
+	p->used++;
 	p->n = n + 1;
 	p->n_edges += p->noted;
 	p->noted = 0;
-	add_way(p, s, &items[n]);
+	add_way(p, s, place);
 	return 1;
 }
 
@@ -176,6 +192,11 @@ void tw_flow_passes_collect(struct tw_flow_passes *p)
 		for (size_t k = 0; p->rows[i] && k < TW_FLOW_PASSED_ROW; k++)
 			for (unsigned way = 0; way < TW_FLOW_WAYS; way++)
 				collect(p, &p->rows[i][k], way);
+	for (uint32_t i = 0; p->places && i <= p->mask; i++) {
+		if (p->places[i].times)
+			p->items[p->pass_of[i]].times += p->places[i].times;
+		p->places[i].times = 0;
+	}
 	p->taken = 0;
 }
 

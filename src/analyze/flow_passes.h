@@ -35,12 +35,21 @@ struct tw_flow_passed {
 };
 _Static_assert(sizeof(struct tw_flow_passed) == 64, "a line of the caches");
 
+/* A pass in the table, with all that is looked at when another comes to be in a way. */
+struct tw_flow_pass_place {
+	uint32_t run, number; /* entered in; of the stretch. run 0: the place is empty */
+	uint32_t out;
+	uint32_t times; /* not in the pass yet, and in no way */
+};
+
 /* All zeros is none. */
 struct tw_flow_passes {
 	struct tw_flow_pass *items;   /* number 0 is none */
 	struct tw_flow_passed **rows; /* of TW_FLOW_PASSED_ROW stretches; NULL: of none */
 	uint32_t *edges;
-	struct tw_flow_table table; /* of items by run and stretch */
+	struct tw_flow_pass_place *places; /* open addressing, by run and stretch */
+	uint32_t *pass_of;                 /* the item of each place */
+	uint32_t mask, used;               /* of places */
 	size_t n, room, n_rows, n_edges, edges_room;
 	size_t noted;   /* edges behind n_edges, of the pass that is being made */
 	uint64_t taken; /* at least as often as any pass was, since stretches counted from 0 */
