@@ -13,7 +13,9 @@ struct build {
 	struct tw_line_table *out;
 	struct tw_texts *sources;
 	size_t rows_room, functions_room;
-	int64_t shift;         /* from an address in the debug information to the file's own */
+	Dwfl_Module *module;
+	Dwarf_Addr bias;       /* from an address in the debug information to libdwfl's */
+	int64_t shift;         /* ... to the file's own */
 	const char *directory; /* where the unit was compiled */
 	uint64_t empty;        /* the address of the last row without code */
 	int error;
@@ -102,11 +104,21 @@ static void sort_rows(struct tw_line_table *t)
 
 /* ---- functions ---- */
 
-static const char *linkage_name(Dwarf_Die *die)
+/* The symbol of the function with this plain name. Of functions that no other file can call, the debug information does not tell how C++ has mangled them. NULL: it has none. */
+static const char *mangled_name(const struct build *b, Dwarf_Addr entry, const char *plain)
+{
+	GElf_Sym symbol;
+	GElf_Off offset;
+	const char *name = dwfl_module_addrinfo(b->module, entry + b->bias, &offset, &symbol, NULL, NULL, NULL);
+	return name && !offset && name[0] == '_' && name[1] == 'Z' && !strchr(name, '.') && strstr(name, plain) ? name : NULL;
+}
+
+static const char *linkage_name(const struct build *b, Dwarf_Die *die, Dwarf_Addr entry)
 {
 	Dwarf_Attribute attribute;
 	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-	return name ? name : dwarf_diename(die);
+	const char *plain = name ? NULL : dwarf_diename(die), *mangled = plain ? mangled_name(b, entry, plain) : NULL;
+	return name ? name : mangled ? mangled : plain;
 }
 
 static int add_function(Dwarf_Die *die, void *arg)
@@ -115,8 +127,11 @@ static int add_function(Dwarf_Die *die, void *arg)
 	struct tw_line_table *t = b->out;
 	Dwarf_Addr entry, base, start, end;
 	int line;
-	const char *name = linkage_name(die), *path = dwarf_decl_file(die);
-	if (!name || !path || dwarf_decl_line(die, &line) || tw_dwarf_entry(die, &entry))
+	const char *path = dwarf_decl_file(die);
+	if (!path || dwarf_decl_line(die, &line) || tw_dwarf_entry(die, &entry))
+		return DWARF_CB_OK;
+	const char *name = linkage_name(b, die, entry);
+	if (!name)
 		return DWARF_CB_OK;
 	struct tw_line_function f = {.entry = entry + (uint64_t)b->shift, .end = entry + (uint64_t)b->shift + 1, .name = name};
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
@@ -145,13 +160,12 @@ int tw_line_table(const struct tw_symbols *symbols, const char *path, struct tw_
 {
 	struct build b = {.out = out, .sources = sources};
 	uint64_t file_bias;
-	Dwarf_Addr bias;
-	Dwfl_Module *module = tw_symbols_dwfl(symbols, path, &file_bias);
+	b.module = tw_symbols_dwfl(symbols, path, &file_bias);
 	memset(out, 0, sizeof *out);
-	if (!module || !dwfl_module_getdwarf(module, &bias))
+	if (!b.module || !dwfl_module_getdwarf(b.module, &b.bias))
 		return 0;
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias)) && !b.error;) {
-		b.shift = (int64_t)(bias - file_bias);
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(b.module, unit, &b.bias)) && !b.error;) {
+		b.shift = (int64_t)(b.bias - file_bias);
 		add_unit(&b, unit);
 	}
 	sort_rows(out);

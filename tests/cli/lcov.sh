@@ -223,3 +223,22 @@ $CC -O0 -o stripped cov.c && strip stripped
 recorded ./stripped
 one_sentence "$TW" blocks --lcov=x.info --module=stripped recording.tw
 says 'compile with -g'
+# C++: functions that no other file can call have the names that gcov gives them, too
+if command -v g++ >/dev/null; then
+	cat >own.cc <<'END'
+static __attribute__((noinline)) int classify(int x) { return x > 3 ? x : -x; }
+namespace {
+struct kept {
+	int v;
+	__attribute__((noinline)) int get(int a) { return v + a; }
+};
+}
+int main(int argc, char **) { return kept{argc}.get(3) + classify(argc) - 3; }
+END
+	g++ -g -O0 -o own own.cc || fail "own.cc"
+	recorded ./own
+	"$TW" blocks --lcov=own.info --module=own recording.tw || fail "blocks --lcov of C++"
+	[ "$(sed -n 's/^FNDA://p' own.info | sort)" = "$(printf '1,%s\n' _ZL8classifyi _ZN12_GLOBAL__N_14kept3getEi main)" ] || fail "C++: $(grep FNDA own.info)"
+else
+	untested "lcov's names of C++: there is no g++"
+fi
