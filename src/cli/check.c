@@ -1,5 +1,6 @@
 /* trackway check: validates a recording. */
 #include "cli/cli.h"
+#include "cli/how_far.h"
 #include "cli/options.h"
 #include "recording/recording.h"
 
@@ -318,7 +319,14 @@ static void conclude(const struct check *c)
 static int run(struct check *c)
 {
 	static const struct tw_analyzer analyzer = {.name = "check", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .grain = 1, .longest_first = 1, .damage = damage, .context = c};
+	struct tw_how_far how_far = {.command = "check"};
+	struct tw_replay_options options = {.jobs = (unsigned)c->jobs,
+	                                    .grain = 1,
+	                                    .longest_first = 1,
+	                                    .damage = damage,
+	                                    .context = c,
+	                                    .progress = tw_how_far_tell,
+	                                    .progress_context = &how_far};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
 	int error = tw_recording_replayable(c->recording) ? 0 : tw_replay(c->recording, &options, &analyzer, c);

@@ -1,6 +1,7 @@
 /* trackway learn: what a learn file has. trackway coverage: how much of what a full recording has. */
 #include "cli/cli.h"
 #include "cli/learned.h"
+#include "cli/how_far.h"
 #include "cli/options.h"
 #include "learn/file.h"
 #include "learn/gather.h"
@@ -270,7 +271,12 @@ static int gather_whole(const struct options *o, const struct tw_facts *learned,
 	if (error)
 		return error;
 	struct tw_damage damage = {.command = "coverage", .recording = r};
-	const struct tw_replay_options options = {.jobs = (unsigned)o->jobs, .damage = tw_damage_report, .context = &damage};
+	struct tw_how_far how_far = {.command = "coverage"};
+	const struct tw_replay_options options = {.jobs = (unsigned)o->jobs,
+	                                          .damage = tw_damage_report,
+	                                          .context = &damage,
+	                                          .progress = tw_how_far_tell,
+	                                          .progress_context = &how_far};
 	error = tw_learn_gather(r, &options, kinds_of(learned), whole);
 	tw_recording_close(r);
 	return error;

@@ -3,6 +3,7 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "report/json.h"
+#include "cli/how_far.h"
 #include "cli/options.h"
 #include "names/places.h"
 #include "report/printable.h"
@@ -356,7 +357,13 @@ static int show(struct command *c)
 static int run(struct command *c)
 {
 	struct replaying replaying = {{.command = "paths", .recording = c->recording}, c};
-	struct tw_replay_options options = {.jobs = (unsigned)c->jobs, .select = is_wanted, .damage = is_damaged, .context = &replaying};
+	struct tw_how_far how_far = {.command = "paths"};
+	struct tw_replay_options options = {.jobs = (unsigned)c->jobs,
+	                                    .select = is_wanted,
+	                                    .damage = is_damaged,
+	                                    .context = &replaying,
+	                                    .progress = tw_how_far_tell,
+	                                    .progress_context = &how_far};
 	if (c->one_thread && tw_recording_find_thread(c->recording, (uint32_t)c->thread) == tw_recording_n_threads(c->recording)) {
 		fprintf(stderr, "trackway paths: %s: there is no thread %llu\n", c->dir, (unsigned long long)c->thread);
 		return 1;

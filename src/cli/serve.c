@@ -1,5 +1,6 @@
 /* trackway serve: the page of a recording, for a browser on this machine. */
 #include "cli/cli.h"
+#include "cli/how_far.h"
 #include "cli/options.h"
 #include "recording/recording.h"
 #include "serve/ask.h"
@@ -89,7 +90,12 @@ static int serve(const struct command *c, struct tw_server *s)
 static int run(const struct command *c, const struct tw_recording *r)
 {
 	struct tw_damage damage = {.command = "serve", .recording = r};
-	const struct tw_replay_options replay = {.jobs = (unsigned)c->jobs, .damage = tw_damage_report, .context = &damage};
+	struct tw_how_far how_far = {.command = "serve"};
+	const struct tw_replay_options replay = {.jobs = (unsigned)c->jobs,
+	                                         .damage = tw_damage_report,
+	                                         .context = &damage,
+	                                         .progress = tw_how_far_tell,
+	                                         .progress_context = &how_far};
 	struct tw_page page;
 	tw_problems_report("serve", r);
 	int error = tw_page_open(&page, r, c->dir, NULL, &replay);

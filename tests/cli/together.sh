@@ -30,7 +30,7 @@ cmp -s one.cg all.cg && cmp -s one.lcov all.lcov && cmp -s one.json all.json || 
 # On a terminal one line is renewed, and gone at the end. In a pipe there is none.
 blocks --callgrind=one.cg 2>pipe.err || fail "blocks, in a pipe"
 [ ! -s pipe.err ] || fail "progress is told in a pipe: $(cat pipe.err)"
-for command in "blocks --callgrind=term.cg" "report"; do
+for command in "blocks --callgrind=term.cg" report check paths; do
 	script -qec "'$TW' $command recording.tw 2>&1 >/dev/null" /dev/null >terminal </dev/null || fail "$command on a terminal"
 	grep -q "trackway ${command%% *}: replayed 1 of [0-9]* chunks" terminal || fail "$command: no progress on a terminal: $(od -c terminal | head -n 3)"
 	tail -c 4 terminal | grep -q "$(printf '\033\\[K\r')" || fail "$command: its progress stays on the terminal"
