@@ -103,9 +103,17 @@ static int replay(struct tw_session *s)
 	return error ? tw_session_failed(s, error) : 0;
 }
 
+static int has_thread(const struct tw_session *s)
+{
+	const struct tw_view *v = &s->request->view;
+	return !v->has_thread || tw_recording_find_thread(s->recording, v->thread) < tw_recording_n_threads(s->recording);
+}
+
 static int run(struct tw_session *s, const struct tw_run *how)
 {
 	struct progress progress = {0};
+	if (!has_thread(s))
+		return tw_session_complain(s, "there is no such thread in this recording");
 	start_progress(s, &progress);
 	int status = how->state ? tw_stateful_run(s, how) : replay(s);
 	end_progress(&progress);

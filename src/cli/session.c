@@ -111,12 +111,13 @@ static int tell_more(const struct tw_session *s)
 
 int tw_session_close(struct tw_session *s, int status)
 {
-	status = status ? status : tell_more(s);
-	if (status)
+	if (status) {
 		tw_answer_free(s->answer);
-	else
+	} else {
+		int absent = tell_more(s);
 		status = tw_request_end_answer(s->command, s->request, s->answer);
-	status = status ? status : s->problems || s->damage.chunks;
+		status = status ? status : absent || s->problems || s->damage.chunks;
+	}
 	free_all(s);
 	return status;
 }

@@ -121,10 +121,16 @@ static void open_index(struct tw_views *v)
 	tw_ranges_free(&ranges);
 }
 
+/* Whether what has no reference in the range need not be looked at: not before the function and the file that are asked for were met. */
+static int passes_over(const struct tw_views *v)
+{
+	return v->passes_over && (!v->function || v->found_function) && (!v->view->module || v->found_module);
+}
+
 /* Whether the range may be in a chunk. */
 static int range_may_be(struct tw_views *v, size_t thread, size_t chunk)
 {
-	if (!v->passes_over)
+	if (!passes_over(v))
 		return 1;
 	if (!v->looked_for_index)
 		open_index(v);
@@ -431,7 +437,7 @@ int tw_viewer_batch(struct tw_viewer *v, const struct tw_batch *b)
 		return 0;
 	int result = 0;
 	begin_batch(v, b);
-	size_t n_blocks = v->views->passes_over && !touches(v, b) ? 0 : b->n_blocks;
+	size_t n_blocks = passes_over(v->views) && !touches(v, b) ? 0 : b->n_blocks;
 	for (size_t k = 0; k < n_blocks && !result; k++) {
 		take_events(v, &next, k, &at);
 		result = take_block(v, k, &at);

@@ -87,6 +87,10 @@ says "--last-before wants a time"
 one_sentence "$TW" analyze touch no_such --output out recording.tw
 says "nothing of 'no_such'"
 
+# Code that ran and made no such access is not absent.
+"$TW" analyze touch 0x1000 --function main --json recording.tw >none.json 2>err || fail "no access of main's: $(cat err)"
+python3 -c 'import json; assert json.load(open("none.json"))["accesses"] == []' || fail "no access of main's: $(cat none.json)"
+
 # By which calls: work is called by main in one thread, and is where the other begins.
 "$TW" analyze touch watched --paths --json recording.tw >paths.json || fail "--paths"
 "$TW" analyze touch watched --paths --depth 1 --last-before 1000s --json recording.tw >last.json || fail "--paths --last-before"

@@ -110,3 +110,9 @@ END
 recorded true
 one_sentence "$TW" analyze mix --output out --function no_such recording.tw
 says "nothing of 'no_such'"
+one_sentence "$TW" analyze mix --thread 7 recording.tw
+says "no such thread"
+
+# What is absent is said beside a whole answer.
+"$TW" analyze mix --function no_such --json recording.tw >absent.json 2>err && fail "--function no_such succeeds"
+python3 -m json.tool absent.json >/dev/null || fail "--function no_such: half an answer"
