@@ -125,8 +125,10 @@ static char asked_program[4200];
 /* Returns where that is not to be had. */
 static void run_natively(void)
 {
-	if (asked && !tw_seccomp_make_real(&inherited))
-		tw_sys(__NR_execve, asked_program, asked->argv, asked->envp);
+	if (!asked || tw_seccomp_make_real(&inherited))
+		return;
+	tw_limits_leave();
+	tw_sys(__NR_execve, asked_program, asked->argv, asked->envp);
 }
 
 /* Has the recorder a program that began? Then this is one that was executed later. */

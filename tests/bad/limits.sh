@@ -53,6 +53,11 @@ asan || {
 		read -ra RECORD_OPTIONS <<<"$options"
 		same_as_native ./takes_all
 	done
+	# What runs natively has the program's own limits: a child that is not followed, and what is executed with less memory than the engine needs.
+	RECORD_OPTIONS=(--follow=none)
+	same_as_native bash -c 'ulimit -v 500000; sh -c "ulimit -v"; exec /nowhere; ulimit -v' 2>/dev/null
+	RECORD_OPTIONS=()
+	same_as_native sh -c 'ulimit -v 1000; exec /bin/ls -d / 2>/dev/null'
 	read -ra RECORD_OPTIONS <<<"${TW_RECORD_OPTIONS:-}"
 }
 (

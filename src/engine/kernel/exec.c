@@ -4,6 +4,7 @@
 #include "engine/signal/action.h"
 #include "engine/signal/pending.h"
 #include "engine/code/memory.h"
+#include "engine/kernel/limits.h"
 #include "engine/kernel/process.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/signal/signal.h"
@@ -338,8 +339,10 @@ static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 	}
 	const u64 plain[5] = {exe ? (u64)exe : path, argv, envp}, at[5] = {(u64)(i64)dirfd, plain[0], argv, envp, (u64)flags};
 	tw_ask_close(t);
+	tw_limits_leave();
 	/* A tracer may look which. */
 	i64 r = dirfd == AT_FDCWD && !flags ? execute(t, __NR_execve, plain) : execute(t, __NR_execveat, at);
+	tw_limits_return();
 	tw_ask_open(t);
 	return r;
 }

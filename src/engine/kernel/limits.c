@@ -119,3 +119,34 @@ i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old)
 	from = (struct limit){without(from.now, share), without(from.most, share)};
 	return tw_copy((void *)old, &from, sizeof from) ? 0 : ERROR_EFAULT;
 }
+
+/* ---- programs that run natively ---- */
+
+static const u32 shared[] = {RLIMIT_AS, RLIMIT_DATA};
+
+/* Makes a limit the program's own, or with the engine's share. The hard one may be what keeps it from being so; then the soft one alone. */
+static void change(u32 resource, u64 convert(u64 limit, struct share share))
+{
+	const struct share share = share_of(resource);
+	struct limit l, to;
+	if (!share.bytes || tw_sys4(__NR_prlimit64, 0, resource, NULL, &l) || l.now == INFINITE)
+		return;
+	to = (struct limit){convert(l.now, share), convert(l.most, share)};
+	/* Who may not raise a hard limit cannot take lowering one back. */
+	const struct limit more = {l.now, l.most == INFINITE ? INFINITE : l.most + 1};
+	if (tw_sys4(__NR_prlimit64, 0, resource, &more, NULL))
+		to.most = l.most;
+	tw_sys4(__NR_prlimit64, 0, resource, &to, NULL);
+}
+
+void tw_limits_leave(void)
+{
+	for (u32 i = 0; i < sizeof shared / sizeof *shared; i++)
+		change(shared[i], without);
+}
+
+void tw_limits_return(void)
+{
+	for (u32 i = 0; i < sizeof shared / sizeof *shared; i++)
+		change(shared[i], with);
+}

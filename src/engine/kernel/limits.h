@@ -12,6 +12,12 @@
 i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old);
 
 /*
+ * The kernel's limits become the program's own, before it executes something natively; again, if nothing came of that. The hard ones only where they can be raised again.
+ */
+void tw_limits_leave(void);
+void tw_limits_return(void);
+
+/*
  * While the program's address space or data are limited: takes what is left of the engine's share, so that the program does not get it. What the engine may still need
  * it has mapped from its start on.
  */
