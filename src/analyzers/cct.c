@@ -178,7 +178,9 @@ static int come_in(struct state *s, uint32_t block, uint64_t slot, uint64_t pc)
 		error = tw_cct_stack_return_out(&s->stack, slot);
 	else
 		tw_cct_stack_jump_out(&s->stack, last_block(s));
-	return error ? error : tw_cct_stack_come_in(&s->stack, block, pc, is_call || is_return || s->end == TW_END_IJUMP);
+	struct tw_names *names = s->names ? s->names : tw_context_names(s->context);
+	error = error || names ? error : TW_ERR_MEMORY;
+	return error ? error : tw_cct_stack_come_in(&s->stack, names, block, pc, is_call || is_return || s->end == TW_END_IJUMP);
 }
 
 /* Whether the place on the stack of a block's return, call or neither is to be known. */

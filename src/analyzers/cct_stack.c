@@ -20,6 +20,7 @@ void tw_cct_stack_free(struct tw_cct_stack *s)
 {
 	tw_cct_stack_forget(s);
 	free(s->frames);
+	free(s->starts);
 }
 
 int tw_cct_stack_inherit(struct tw_cct_stack *s, const struct tw_context_root *root)
@@ -207,22 +208,108 @@ int tw_cct_stack_return_out(struct tw_cct_stack *s, uint64_t slot)
 	return error;
 }
 
-int tw_cct_stack_come_in(struct tw_cct_stack *s, uint32_t block, uint64_t pc, int is_called)
+/* Where the function begins whose part that was split off this is: "f [clone .cold]"; 0: it is none. */
+static uint64_t start_of_whole(struct tw_names *names, uint32_t image, const struct tw_code_name *name)
 {
-	for (size_t i = s->n; i-- > 1;) {
-		if (s->frames[i].back == pc) {
-			s->n = i;
+	const char *end = strstr(name->function, " [clone .cold");
+	char whole[1024];
+	struct tw_named_place place;
+	end = end ? end : strstr(name->function, ".cold");
+	if (!end || (size_t)(end - name->function) >= sizeof whole)
+		return 0;
+	memcpy(whole, name->function, (size_t)(end - name->function));
+	whole[end - name->function] = 0;
+	return tw_names_find(names, name->path, whole, image, &place, 1) ? place.start : 0;
+}
+
+/* Where the function of a block begins; the block itself, if that is not known. */
+static uint64_t look_up_start(struct tw_names *names, const struct tw_context_block *b)
+{
+	const uint32_t image = tw_names_image(names, b->thread);
+	struct tw_code_name name;
+	tw_names_code(names, image, b->pc, &name);
+	const uint64_t whole = start_of_whole(names, image, &name);
+	return whole ? whole : name.start;
+}
+
+/* The same, remembered. 0: no memory. */
+static uint64_t start_of(struct tw_cct_stack *s, struct tw_names *names, uint32_t block)
+{
+	if (block >= s->starts_room) {
+		const size_t room = s->tree->n_blocks + s->tree->n_blocks / 2;
+		uint64_t *starts = realloc(s->starts, room * sizeof *starts);
+		if (!starts)
 			return 0;
+		memset(starts + s->starts_room, 0, (room - s->starts_room) * sizeof *starts);
+		s->starts = starts;
+		s->starts_room = room;
+	}
+	if (!s->starts[block])
+		s->starts[block] = look_up_start(names, &s->tree->blocks[block]);
+	return s->starts[block];
+}
+
+/* A call whose return address is pc, of a stack that was put aside: puts it back. Returns 1, 0: there is none, or an error. */
+static int come_in_aside(struct tw_cct_stack *s, uint64_t pc)
+{
+	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE; k++) {
+		struct tw_cct_aside *a = &s->aside[(s->next_aside + TW_CCT_STACKS_ASIDE - 1 - k) % TW_CCT_STACKS_ASIDE];
+		for (size_t i = a->n; i-- > 0;) {
+			if (a->frames[i].back == pc) {
+				int error = take_back(s, a, i);
+				return error ? error : 1;
+			}
 		}
 	}
-	if (!s->n)
-		return tw_cct_stack_push_lowest(s, block);
-	if (!is_called)
-		return 0;
+	return 0;
+}
+
+/* To the middle of a function: to where it is open, without the calls out that it has made. Returns 1, 0: it is not, or an error. */
+static int come_in_midst(struct tw_cct_stack *s, struct tw_names *names, uint64_t start)
+{
+	for (size_t i = s->n; i-- > 0;) {
+		const uint64_t other = start_of(s, names, s->tree->nodes[s->frames[i].node].entry);
+		if (!other)
+			return TW_ERR_MEMORY;
+		if (other != start)
+			continue;
+		while (i > 0 && s->frames[i - 1].node == s->frames[i].node)
+			i--;
+		int error = put_aside(s, i + 1);
+		return error ? error : 1;
+	}
+	return 0;
+}
+
+/* By a call, which makes a frame. */
+static int come_in_by_call(struct tw_cct_stack *s, uint32_t block)
+{
 	const struct tw_context_frame *top = &s->frames[s->n - 1];
 	const uint32_t site = top->site == TW_CONTEXT_NONE ? s->tree->nodes[top->node].entry : top->site;
 	const uint32_t node = tw_contexts_node(s->tree, top->node, site, block);
 	if (node != TW_CONTEXT_NONE)
 		s->tree->nodes[node].calls++;
 	return tw_cct_stack_push(s, node, 0, 0);
+}
+
+int tw_cct_stack_come_in(struct tw_cct_stack *s, struct tw_names *names, uint32_t block, uint64_t pc, int is_called)
+{
+	for (size_t i = s->n; i-- > 1;) {
+		if (s->frames[i].back == pc) {
+			int error = put_aside(s, i + 1);
+			s->n = i;
+			return error;
+		}
+	}
+	const uint64_t start = start_of(s, names, block);
+	int result = start ? 0 : TW_ERR_MEMORY;
+	if (!result && start != pc)
+		result = come_in_aside(s, pc);
+	if (!result && !s->n)
+		return tw_cct_stack_push_lowest(s, block);
+	if (!result && start != pc)
+		result = come_in_midst(s, names, start);
+	if (result)
+		return result < 0 ? result : 0;
+	return is_called ? come_in_by_call(s, block) : 0;
 }

@@ -29,6 +29,8 @@ struct tw_cct_stack {
 	uint32_t root;  /* of the lowest frame; TW_CONTEXT_NONE: it was not inherited */
 	uint64_t first; /* the stack pointer when the process began; UINT64_MAX: not known */
 	int is_resumed; /* what begins next has been called, if it has, before that was recorded */
+	uint64_t *starts; /* by blocks at which control came back to what is seen: where their functions begin; 0: not looked up yet */
+	size_t starts_room;
 };
 
 /* Functions that return int return 0 or TW_ERR_MEMORY. */
@@ -57,8 +59,11 @@ int tw_cct_stack_call_out(struct tw_cct_stack *s, uint32_t block, uint64_t slot,
 int tw_cct_stack_return_out(struct tw_cct_stack *s, uint64_t slot);
 void tw_cct_stack_jump_out(struct tw_cct_stack *s, uint32_t block);
 
-/* It comes back, to `block` at pc: by a return to a call that is open; else, if is_called, by a call, which makes a frame, and if not by a jump. */
-int tw_cct_stack_come_in(struct tw_cct_stack *s, uint32_t block, uint64_t pc, int is_called);
+/*
+ * It comes back, to `block` at pc: by a return to a call that is open or was put aside; in the middle of a function that is open, by longjmp, an exception or the end of a
+ * signal handler; else, if is_called, by a call, which makes a frame, and if not by a jump.
+ */
+int tw_cct_stack_come_in(struct tw_cct_stack *s, struct tw_names *names, uint32_t block, uint64_t pc, int is_called);
 
 static inline uint32_t tw_cct_stack_node(const struct tw_cct_stack *s)
 {

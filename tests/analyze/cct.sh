@@ -176,6 +176,11 @@ ends '[a-z_;]*coroutine;deep;in_coroutine'
 grep -E 'coroutine.*switches|in_main;.*coroutine' found && fail "stacks that are switched are mixed up"
 ends 'main;forks;in_child'
 [ "$(awk '{ n += $NF } END { print n }' found)" = "$(info_value instructions)" ] || fail "not all instructions are in the tree"
+# The same where the library that jumps and switches is not seen.
+"$TW" analyze cct --folded --module tricks recording.tw >found || fail "analyze cct --module"
+for context in 'main;catches;after_jump' 'handler;in_handler' 'main;tail_caller;tail_target' 'main;switches;in_main' '[a-z_;]*coroutine;deep;in_coroutine' 'main;forks;in_child'; do
+	ends "$context"
+done
 
 # A forked process goes on in its parent's calls: where it returns from them, leaves them by longjmp, forks again, and until it executes a program. Its parent's calls may
 # be followed after its own: while both run, by another job, without references, from packed states.
