@@ -40,7 +40,7 @@
 	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"                                          \
 	"\t.reloc .,R_X86_64_NONE,__stop_" name "\n"
 #define TW_CC_MAGIC   0x63635754u /* "TWcc" */
-#define TW_CC_VERSION 12u
+#define TW_CC_VERSION 13u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 
@@ -106,15 +106,16 @@ struct __attribute__((packed)) tw_cc_block {
 	uint16_t context; /* registers known at entry */
 	uint8_t n_insns, n_ops;
 	uint8_t end;   /* enum tw_end */
-	uint8_t flags; /* enum tw_descriptor_flags; TW_CC_GLUED */
+	uint8_t flags; /* enum tw_descriptor_flags; TW_CC_GLUED, TW_CC_GLUED_FOUR */
 	/* Where a write that faults finds its record, and registers whose own values are put aside meanwhile (TW_NOREG: none): */
 	uint8_t reg, offset; /* the record begins so far from the register */
 	uint8_t spilled, counter;
 	uint8_t lead; /* bytes inserted before the first instruction, which no length of the block before has */
 };
 
-/* The last two instructions are a call of __tls_get_addr in the form that linkers may replace. */
-#define TW_CC_GLUED 0x80
+/* The last instructions are a call of __tls_get_addr in the form that linkers may replace: two, or four with the 64 bits of its address. */
+#define TW_CC_GLUED      0x80
+#define TW_CC_GLUED_FOUR 0x40
 
 /*
  * An operation: kind, insn, fields (16 bits: which of the members follow), then those in this order, little endian. Members that do not follow are 0, registers

@@ -160,12 +160,16 @@ static void print_place(FILE *out, const struct tw_cc_buffer *b, const struct tw
 	fprintf(out, "\t.byte %u,%u,%u,%u\n", b->reg, b->offset, b->borrows ? b->reg : TW_NOREG, l->borrowed ? l->counter : TW_NOREG);
 }
 
+static unsigned glued_flags(const struct tw_cc_insn *last)
+{
+	return (last->glued ? TW_CC_GLUED : 0u) | (last->glued && last[-1].glued ? TW_CC_GLUED_FOUR : 0u);
+}
+
 static void describe_block(FILE *out, const struct tw_cc_described *d, uint32_t n, const struct tw_cc_record *r)
 {
 	const struct tw_cc_flow *f = d->flow;
 	static struct bytes b; /* one at a time */
 	const struct tw_cc_block_info *info = &f->block[n];
-	const int glued = tw_cc_last(f, info)->glued;
 	b.n = 0;
 	for (uint32_t k = 0; k < r->n_ops; k++)
 		put_op(&b, &f->code->insn[info->first + r->op[k].insn], &r->op[k]);
@@ -178,7 +182,7 @@ static void describe_block(FILE *out, const struct tw_cc_described *d, uint32_t 
 	else
 		fprintf(out, "\t.long 0\n");
 	fprintf(out, "\t.short %u,%u\n\t.byte %u,%u,%u,%u\n", r->n_values, d->known ? d->known[n].in : 0, info->n, r->n_ops, info->end,
-	        r->flags | (glued ? TW_CC_GLUED : 0));
+	        r->flags | glued_flags(tw_cc_last(f, info)));
 	print_place(out, &d->buffer[n], &d->loop[n]);
 	fprintf(out, "\t.byte " TW_CC_LABEL_INSN "-" TW_CC_LABEL_LEAD "\n", info->first, n);
 	print_lengths(out, f, n);

@@ -102,13 +102,32 @@ static void bridge(struct tw_cc_insn *i, struct tw_cc_insn *next, const struct t
 	}
 }
 
+static const struct tw_cc_reloc *reloc_in(const struct tw_cc_code *c, const struct tw_cc_insn *i, unsigned from, unsigned to)
+{
+	return tw_cc_object_reloc(&c->object, i->section, i->at + from, i->at + to);
+}
+
+/* What takes the address of a thread-local descriptor may become a load, once linked: it is decoded as that, and is one where the byte says so (TW_CC_GOT). */
+static int decode_one(struct tw_cc_code *c, struct tw_cc_insn *i)
+{
+	enum { LEA = 0x8d, LOAD = 0x8b, LENGTH = 7 };
+	const struct tw_cc_section *s = &c->object.section[i->section];
+	const uint8_t *p = s->bytes + i->at;
+	uint8_t as_load[LENGTH];
+	const struct tw_cc_reloc *r = s->n - i->at >= LENGTH && p[1] == LEA ? reloc_in(c, i, 0, LENGTH) : NULL;
+	if (!r || r->type != R_X86_64_GOTPC32_TLSDESC)
+		return tw_cc_decode(c, i, p, s->n - i->at);
+	memcpy(as_load, p, LENGTH);
+	as_load[1] = LOAD;
+	return tw_cc_decode(c, i, as_load, LENGTH);
+}
+
 static int decode_all(struct tw_cc_code *c)
 {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < c->n_insns;) {
 		struct tw_cc_insn i = c->insn[k++];
-		const struct tw_cc_section *s = &c->object.section[i.section];
-		if (tw_cc_decode(c, &i, s->bytes + i.at, s->n - i.at)) {
+		if (decode_one(c, &i)) {
 			i.falls = 0;
 			i.d.kind = INSN_BAD;
 			i.d.len = 0;
@@ -280,11 +299,6 @@ static int mark_functions(struct tw_cc_code *c)
 }
 
 /* ---- where control leads ---- */
-
-static const struct tw_cc_reloc *reloc_in(const struct tw_cc_code *c, const struct tw_cc_insn *i, unsigned from, unsigned to)
-{
-	return tw_cc_object_reloc(&c->object, i->section, i->at + from, i->at + to);
-}
 
 /* The instruction that a relocation for a place `behind` bytes before the end of its instruction refers to. */
 static int32_t referred(const struct tw_cc_code *c, const struct tw_cc_reloc *r, int64_t behind)
@@ -474,7 +488,7 @@ static void note_operand_reloc(struct tw_cc_code *c, struct tw_cc_insn *i, const
 	else if (at == i->imm_at)
 		i->imm_patch = wide;
 	if (is_relative && (r->type == R_X86_64_GOTPCREL || r->type == R_X86_64_GOTPCRELX || r->type == R_X86_64_REX_GOTPCRELX ||
-	                    r->type == R_X86_64_GOTTPOFF)) {
+	                    r->type == R_X86_64_GOTTPOFF || r->type == R_X86_64_GOTPC32_TLSDESC)) {
 		i->disp_patch |= TW_CC_GOT;
 		i->was = i->d.raw[i->disp_at - 2];
 	}
@@ -482,7 +496,16 @@ static void note_operand_reloc(struct tw_cc_code *c, struct tw_cc_insn *i, const
 		mark_address(c, referred(c, r, is_relative ? (int64_t)(i->at + i->d.len - r->at) : 0));
 }
 
-/* What operands refer to, and calls of __tls_get_addr, which linkers take apart together with the instruction before. */
+/* Instruction k makes the argument of __tls_get_addr: linkers take the call apart together with it, and with what computes the address in the large code model. */
+static void glue(struct tw_cc_code *c, uint32_t k)
+{
+	const struct tw_cc_reloc *r = k + 3 < c->n_insns ? reloc_in(c, &c->insn[k + 1], 0, c->insn[k + 1].d.len) : NULL;
+	const uint32_t n = r && r->type == R_X86_64_PLTOFF64 ? 3 : 1;
+	for (uint32_t m = 1; m <= n && k + m < c->n_insns; m++)
+		c->insn[k + m].glued = 1;
+}
+
+/* What operands refer to, and calls of __tls_get_addr. */
 static void note_operands(struct tw_cc_code *c, uint32_t k)
 {
 	struct tw_cc_insn *i = &c->insn[k];
@@ -492,8 +515,8 @@ static void note_operands(struct tw_cc_code *c, uint32_t k)
 			break;
 		if (i->d.kind == INSN_PLAIN || i->d.kind == INSN_IJUMP || i->d.kind == INSN_ICALL)
 			note_operand_reloc(c, i, r);
-		if ((r->type == R_X86_64_TLSGD || r->type == R_X86_64_TLSLD) && k + 1 < c->n_insns)
-			c->insn[k + 1].glued = 1;
+		if (r->type == R_X86_64_TLSGD || r->type == R_X86_64_TLSLD)
+			glue(c, k);
 		from = (unsigned)(r->at - i->at) + 1;
 	}
 	if (i->disp_patch == TW_CC_RELATIVE && !reloc_in(c, i, i->disp_at, i->disp_at + 4u))

@@ -85,12 +85,24 @@ static int mark(struct image *i, uint64_t address, uint64_t n)
 	return 0;
 }
 
-/* The last two of a block, if linkers may have put one or two others in their place: as many bytes are theirs. */
-static unsigned glued_length(const struct image *i, uint64_t address)
+/* How many of a block's last instructions linkers may have replaced with others. */
+static unsigned glued_together(const struct tw_cc_block *b)
 {
-	enum { ALONE = 12 };
-	const unsigned first = own_length(i, address);
-	return first >= ALONE ? first : first + own_length(i, address + first);
+	return !(b->flags & TW_CC_GLUED) ? 0 : b->flags & TW_CC_GLUED_FOUR ? 4 : 2;
+}
+
+/* The bytes of what stands in their place now: the compiler's two or one, or its four, three or two. */
+static unsigned glued_length(const struct image *i, uint64_t address, unsigned n)
+{
+	enum { ALONE = 12, FOUR = 22 };
+	unsigned all = own_length(i, address);
+	while (all && (n == 4 ? all < FOUR : all < ALONE)) {
+		const unsigned next = own_length(i, address + all);
+		if (!next || n != 4)
+			return next ? all + next : 0;
+		all += next;
+	}
+	return all;
 }
 
 static int mark_block(struct image *i, uint64_t pc, const struct tw_cc_block *b, const uint8_t *length)
@@ -98,14 +110,17 @@ static int mark_block(struct image *i, uint64_t pc, const struct tw_cc_block *b,
 	if (b->lead && mark(i, pc - b->lead, b->lead))
 		return -1;
 	uint64_t at = pc;
-	for (unsigned k = 0; k < b->n_insns; k++) {
-		const int is_pair = b->flags & TW_CC_GLUED && k + 2u == b->n_insns;
-		const unsigned own = is_pair ? glued_length(i, at) : own_length(i, at);
-		const unsigned all = length[k] + (is_pair ? length[k + 1] : 0u);
+	const unsigned glued = glued_together(b);
+	for (unsigned k = 0; k < b->n_insns;) {
+		const unsigned n = glued && k + glued == b->n_insns ? glued : 1;
+		const unsigned own = n > 1 ? glued_length(i, at, n) : own_length(i, at);
+		unsigned all = 0;
+		for (unsigned m = 0; m < n; m++)
+			all += length[k + m];
 		if (!own || own > all || mark(i, at + own, all - own))
 			return -1;
 		at += all;
-		k += is_pair != 0;
+		k += n;
 	}
 	return 0;
 }

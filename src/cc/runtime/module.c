@@ -101,7 +101,15 @@ static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
 
-/* A call of __tls_get_addr that the linker has replaced, with the instruction before it. */
+/* A block as it was linked. */
+struct linked {
+	const uint8_t *pc, *insn[MAX_INSNS];
+	uint8_t length[MAX_INSNS], n_insns, end;
+	uint8_t kept;  /* so many instructions are as they were: the others are the linker's */
+	bool replaced; /* the last ones are a call that it has replaced */
+};
+
+/* A call of __tls_get_addr that the linker has replaced, with the instructions before it. */
 static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
 {
 	while (*last == 0x66 || *last == 0x48)
@@ -109,30 +117,41 @@ static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
 	return b->flags & TW_CC_GLUED && *last != 0xe8 && *last != 0xff;
 }
 
-/* A block as it was linked. */
-struct linked {
-	const uint8_t *pc, *insn[MAX_INSNS];
-	uint8_t length[MAX_INSNS], n_insns, end;
-	bool replaced;
-};
-
-/* Instead there is one instruction of 12 bytes, or one of 9 and what is left; the first reads the thread pointer. */
-static void replace(struct linked *l)
+/* A call of a descriptor's function (TLSDESC), in the place of which the linker has put an instruction of as many bytes that does nothing. */
+static bool is_gone(uint8_t end, const uint8_t *last)
 {
-	const uint8_t n = l->n_insns, *first = l->insn[n - 2];
-	const uint8_t both = (uint8_t)(l->length[n - 2] + l->length[n - 1]);
-	const bool alone = first[0] == 0x66;
-	l->length[n - 2] = alone ? both : 9;
-	l->length[n - 1] = (uint8_t)(both - 9);
-	l->n_insns = (uint8_t)(n - alone);
+	return end == TW_END_ICALL && last[0] == 0x66 && last[1] == 0x90;
+}
+
+/* Of an instruction that linkers put there: one that reads the thread pointer (9 bytes), or adds to it (7), or does nothing, with prefixes. */
+static uint8_t length_of(const uint8_t *insn)
+{
+	uint8_t prefixes = 0;
+	while (insn[prefixes] == 0x66)
+		prefixes++;
+	if (insn[prefixes] == 0x48)
+		return 7;
+	return (uint8_t)(prefixes + (insn[prefixes] == 0x0f ? 5 : 9));
+}
+
+static void replace(struct linked *l, uint8_t glued)
+{
+	const uint8_t *at = l->insn[l->n_insns - glued], *end = l->insn[l->n_insns - 1] + l->length[l->n_insns - 1];
 	l->end = TW_END_FALL;
+	l->kept = l->n_insns -= glued;
+	for (uint8_t m = 0; at < end && m < glued; m++) {
+		const uint8_t length = length_of(at);
+		l->insn[l->n_insns] = at;
+		l->length[l->n_insns++] = at + length < end ? length : (uint8_t)(end - at);
+		at += length;
+	}
 }
 
 static void look_at(const struct tw_cc_block *b, struct linked *l)
 {
 	const uint8_t *at = l->pc = tw_cc_place(&b->pc);
 	tw_cc_copy(l->length, b + 1, b->n_insns);
-	l->n_insns = b->n_insns;
+	l->kept = l->n_insns = b->n_insns;
 	for (int k = 0; k < b->n_insns; k++) {
 		l->insn[k] = at;
 		at += l->length[k];
@@ -140,7 +159,29 @@ static void look_at(const struct tw_cc_block *b, struct linked *l)
 	l->end = settle_end(b->end, l->insn[b->n_insns - 1]);
 	l->replaced = is_replaced(b, l->insn[b->n_insns - 1]);
 	if (l->replaced)
-		replace(l);
+		replace(l, b->flags & TW_CC_GLUED_FOUR ? 4 : 2);
+	else if (is_gone(b->end, l->insn[b->n_insns - 1])) {
+		l->end = TW_END_FALL;
+		l->kept--;
+	}
+}
+
+/* What an instruction of the linker reads: the thread pointer, or how far from there the variable is. False: nothing. */
+static bool linkers_op(const struct linked *l, uint8_t k, struct tw_op *op)
+{
+	const uint8_t *insn = l->insn[k];
+	while (*insn == 0x66)
+		insn++;
+	const bool of_thread = insn[0] == 0x64;
+	*op = (struct tw_op){.kind = TW_OP_REF,
+	                     .insn = k,
+	                     .base = TW_NOREG,
+	                     .index = TW_NOREG,
+	                     .seg = of_thread ? TW_SEG_FS : 0,
+	                     .type = TW_READ,
+	                     .size = 8,
+	                     .disp = of_thread ? 0 : (int64_t)(uint64_t)insn + 7 + tw_cc_signed32(insn + 3)};
+	return of_thread || (insn[0] == 0x48 && insn[1] == 0x03);
 }
 
 /* Returns how many there are. */
@@ -150,17 +191,11 @@ static uint16_t take_ops(const struct tw_cc_block *b, const struct linked *l, st
 	uint16_t n = 0;
 	for (int k = 0; k < b->n_ops; k++) {
 		const bool is_there = take_op(&c, l->insn, &op[n]);
-		if (is_there && !(l->replaced && op[n].insn + 2 >= b->n_insns))
+		if (is_there && op[n].insn < l->kept)
 			n++;
 	}
-	if (l->replaced)
-		op[n++] = (struct tw_op){.kind = TW_OP_REF,
-		                         .insn = (uint8_t)(b->n_insns - 2),
-		                         .base = TW_NOREG,
-		                         .index = TW_NOREG,
-		                         .seg = TW_SEG_FS,
-		                         .type = TW_READ,
-		                         .size = 8};
+	for (uint8_t k = l->kept; l->replaced && k < l->n_insns; k++)
+		n = (uint16_t)(n + linkers_op(l, k, &op[n]));
 	return n;
 }
 
@@ -191,7 +226,7 @@ static void fill(struct tw_descriptor *d, const struct tw_cc_block *b, uint32_t 
 	    .n_values = b->n_values,
 	    .code_bytes = bytes,
 	    .format = TW_FORMAT_DEP,
-	    .flags = b->flags & (uint8_t)~TW_CC_GLUED,
+	    .flags = b->flags & (uint8_t) ~(TW_CC_GLUED | TW_CC_GLUED_FOUR),
 	    .context = b->context,
 	};
 }

@@ -50,7 +50,7 @@
 #define TW_CC_MODULES     128u
 #define TW_CC_WORDS       512u
 #define TW_CC_GATES       64u
-#define TW_CC_PLACE       0x5f0000000000ull /* of the struct */
+#define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
 #define TW_CC_MARK        0x6363776b63617274ull
 
 struct tw_cc_stream {

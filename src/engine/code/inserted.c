@@ -244,9 +244,11 @@ static const struct stretch *find_stretch(const struct module *m, u32 place)
 	return low ? &m->stretch[low - 1] : NULL;
 }
 
-/* The linker may have put an instruction of 9 bytes, and one of 7, where a call of __tls_get_addr and what goes with it were, of 8 each. */
+/* The linker may have put an instruction of 9 bytes, and one of 7, where a call of __tls_get_addr and what goes with it were, of 8 each; or others in the place of four: nothing is inserted there. */
 static bool is_of_linker(const struct tw_cc_block *b, u32 k, u32 into)
 {
+	if (b->flags & TW_CC_GLUED_FOUR)
+		return k + 4u >= b->n_insns && k + 1u < b->n_insns;
 	return b->flags & TW_CC_GLUED && k + 1u == b->n_insns && into == 1;
 }
 
