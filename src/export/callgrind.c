@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "recording/recording.h"
 #include "names/functions.h"
+#include "report/printable.h"
 #include "report/owners.h"
 
 #include <limits.h>
@@ -91,10 +92,13 @@ static struct function *function_of(struct profile *p, uint32_t number)
 /* "KEY=(number) text and suffix" where it comes first, later without the text. Numbers begin at 1. */
 static void put_name(FILE *f, const char *key, uint32_t number, const char *text, const char *suffix, uint8_t *written)
 {
-	if (*written)
-		fprintf(f, "%s=(%u)\n", key, number + 1);
-	else
-		fprintf(f, "%s=(%u) %s%s\n", key, number + 1, text, suffix);
+	fprintf(f, "%s=(%u)", key, number + 1);
+	if (!*written) {
+		fputc(' ', f);
+		tw_print_safe(f, text);
+		fputs(suffix, f);
+	}
+	fputc('\n', f);
 	*written = 1;
 }
 

@@ -2,6 +2,7 @@
 #include "export/line_counts.h"
 #include "base/array.h"
 #include "recording/recording.h"
+#include "report/printable.h"
 #include "report/line_table.h"
 
 #include <Zydis/Zydis.h>
@@ -327,7 +328,9 @@ static size_t put_all(FILE *f, const struct lcov *l, size_t *left_out)
 			++*left_out;
 			continue;
 		}
-		fprintf(f, "TN:\nSF:%s\n", l->sources.items[s]);
+		fputs("TN:\nSF:", f);
+		tw_print_safe(f, l->sources.items[s]);
+		fputc('\n', f);
 		function = put_functions(f, l, s, function);
 		way = put_branches(f, l, s, way);
 		line = put_lines(f, l, s, line);

@@ -158,3 +158,13 @@ if [ -x "$cc1" ]; then
 else
 	untested "a large program without symbols: there is no cc1"
 fi
+
+# A file whose name has a line break in it does not break lines, here and in lcov's form.
+odd=$'odd\nname'
+echo 'int main(void) { return 0; }' >"$odd.c"
+$CC -g -o "$odd" "$odd.c" || fail "a name with a line break does not compile"
+recorded "./$odd"
+"$TW" blocks --callgrind=odd.out --lcov=odd.info recording.tw || fail "blocks of a name with a line break"
+grep -q '^c\?ob=.*odd\\x0aname$' odd.out && grep -q '^SF:.*odd\\x0aname.c$' odd.info || fail "a name with a line break is not there"
+grep -h '^name' odd.out odd.info && fail "a name with a line break is two lines"
+true
