@@ -526,6 +526,29 @@ static void note_operands(struct tw_cc_code *c, uint32_t k)
 
 /* ---- what cannot be instrumented ---- */
 
+/* The return address, below the stack. */
+static int reads_return_address(const struct tw_cc_code *c, const struct tw_cc_insn *i)
+{
+	for (uint32_t m = i->op; m < i->op + i->d.n_ops; m++) {
+		const struct tw_op *op = &c->op[m].op;
+		if (op->kind == TW_OP_REF && op->base == TW_RSP && op->disp == -8 && op->type & TW_READ)
+			return 1;
+	}
+	return 0;
+}
+
+/* Is the address that a call came back to compared with the label at k, behind it (-mspeculative-load-hardening)? What is inserted there would come in between. */
+static int compares_return(const struct tw_cc_code *c, uint32_t k)
+{
+	enum { SOON = 8 };
+	if (!k || !(c->insn[k].entry & TW_CC_ENTRY_DATA) || (c->insn[k - 1].d.kind != INSN_CALL && c->insn[k - 1].d.kind != INSN_ICALL))
+		return 0;
+	for (uint32_t m = k; m < c->n_insns && m < k + SOON && c->insn[m].function == c->insn[k].function; m++)
+		if (reads_return_address(c, &c->insn[m]))
+			return 1;
+	return 0;
+}
+
 static void look_for_trouble(struct tw_cc_code *c)
 {
 	for (uint32_t k = 0; k < c->n_insns; k++) {
@@ -538,6 +561,8 @@ static void look_for_trouble(struct tw_cc_code *c)
 		if (!i->falls && k + 1 < c->n_insns && next->section == i->section && next->function == i->function)
 			tw_cc_code_leave(c, i, "there is something else than instructions behind it");
 		check_target(c, i);
+		if (compares_return(c, k))
+			tw_cc_code_leave(c, i, "it compares where a call came back to with a label");
 		if (i->branch >= 0 && i->d.kind != INSN_CALL && !c->insn[i->branch].entry && c->insn[i->branch].function != i->function)
 			tw_cc_code_leave(c, i, "it leads into the middle of another function");
 		for (uint32_t m = 0; m < i->d.n_ops; m++)

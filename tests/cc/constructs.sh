@@ -109,3 +109,28 @@ for flags in -O2 "-O2 -fPIC" -O0; do
 	runs_as_plain below
 done
 same_as_engine below
+# Where a call came back to is compared with a label behind it: such functions are left alone, and said so.
+if command -v clang >/dev/null && clang -O1 -mspeculative-load-hardening -x c -c -o probe.o /dev/null 2>/dev/null; then
+	cat >compared.c <<'X'
+#include <stdio.h>
+__attribute__((noinline)) static int next(int n)
+{
+	return n > 5 ? n - 3 : n + 4;
+}
+int main(void)
+{
+	int s = 0;
+	for (int i = 0; i < 9; i++)
+		if (next(i) > 3)
+			s += next(s);
+	printf("%d\n", s);
+	return 0;
+}
+X
+	clang -O1 -mspeculative-load-hardening compared.c -o compared.plain || fail "clang: compared.c"
+	"$TW" cc clang -O1 -mspeculative-load-hardening compared.c -o compared 2>said || fail "$(cat said)"
+	grep -q "main is not instrumented: .*label" said || fail "where a call came back to: $(cat said)"
+	runs_as_plain compared
+else
+	untested "-mspeculative-load-hardening"
+fi
