@@ -83,11 +83,18 @@ static int is_canonical(uint64_t address)
 	return (uint64_t)((int64_t)(address << 16) >> 16) == address;
 }
 
-/* Whether the fault can have been at this access: it is where the kernel says, or, where it says nothing, one that no address may have. */
+/* Of vector registers, whose instructions may want that. */
+static int is_misaligned(uint64_t address, unsigned size)
+{
+	enum { VECTOR = 16 };
+	return size >= VECTOR && address % VECTOR;
+}
+
+/* Whether the fault can have been at this access: it is where the kernel says, or, where it says nothing, one that no address may have, or that is not aligned. */
 static int fits(const struct tw_fault *f, uint64_t address, const struct tw_op *op)
 {
 	if (!f->access)
-		return !is_canonical(address);
+		return !is_canonical(address) || is_misaligned(address, op->size);
 	return address <= f->address && f->address - address < (op->size ? op->size : 1);
 }
 

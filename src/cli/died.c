@@ -153,7 +153,8 @@ static void put_attempt(FILE *f, const struct died *d)
 		fputs(words[d->undone.type & 3], f);
 	if (d->undone.address || fault->access)
 		fprintf(f, " at 0x%" PRIx64, d->undone.address);
-	fputs(reason_of(fault), f);
+	const int is_misaligned = !fault->access && d->undone.size && is_canonical(d->undone.address);
+	fputs(is_misaligned ? ", which is not aligned" : reason_of(fault), f);
 }
 
 /* The frames of one piece of code: inlined functions first. `how`: of the first of them; `times`: that many calls in a row are like it. */

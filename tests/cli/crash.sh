@@ -59,6 +59,8 @@ int main(int argc, char **argv)
 		((void (*)(void))0x5000)();
 	if (!strcmp(argv[1], "odd"))
 		put((void *)0x1234567890abcdef);
+	if (!strcmp(argv[1], "misaligned"))
+		__asm__ volatile("movaps %%xmm0, 1(%0)" : : "r"((long)&b & -16) : "memory");
 	if (!strcmp(argv[1], "divide"))
 		return 7 / (argc - 2);
 	if (!strcmp(argv[1], "handler")) {
@@ -144,6 +146,9 @@ crash alarm
 says_line 'died of SIGALRM in thread 0, .*called from main at crash.c:[0-9]+: a timer ran out$' summary "a timer"
 crash odd
 says_line 'SIGSEGV: write of 1 byte at 0x1234567890abcdef, .*not canonical' report.out "an odd address"
+crash misaligned
+says_line 'SIGSEGV: write of 16 bytes at 0x[0-9a-f]*1, which is not aligned$' report.out "a misaligned vector"
+"$TW" dump --last 1 recording.tw | grep -q ' W [0-9a-f]*1 16 faulted$' || fail "dump of a misaligned vector"
 crash divide
 says_line 'SIGFPE: a division by zero' report.out "a division"
 crash handler
