@@ -25,13 +25,13 @@ static inline unsigned next(unsigned n)
 
 /* ---- programs ---- */
 
-enum kind { END, STORES, AWAITS, AWAITS_LOUDLY, LOADS, IFS, READS, WRITES, TAKES, LOCKS };
+enum kind { END, STORES, AWAITS, AWAITS_LOUDLY, LOADS, IFS, READS, WRITES, TAKES, LOCKS, COUNTS };
 
 /* Values are a * turn + b, or where `ticket` says so a * (the ticket taken last) + b. AWAIT: until the variable is `exact`-ly so, or at least so. */
 struct op {
 	enum kind kind;
 	int variable, a, b, ticket, exact;
-	int skip; /* of IF: so many where the variable is less */
+	int skip; /* of IF: so many where the variable is less; of COUNT: where it is not the a-th that counts */
 };
 
 struct program {
@@ -84,6 +84,11 @@ struct program {
 #define TAKE(v)                                                                                                                            \
 	{                                                                                                                                  \
 		.kind = TAKES, .variable = v                                                                                               \
+	}
+/* By a locked instruction whose time is not recorded. */
+#define COUNT(v, x, n)                                                                                                                     \
+	{                                                                                                                                  \
+		.kind = COUNTS, .variable = v, .a = x, .skip = n                                                                           \
 	}
 #define LOCK(v)                                                                                                                            \
 	{                                                                                                                                  \
@@ -209,6 +214,16 @@ static inline void take_locked(struct run *r, struct thread *t, const struct op 
 	}
 }
 
+static inline void count(struct run *r, struct thread *t, const struct op *o)
+{
+	put_access(r, t, 0, ATOMIC_AT + 64 * (uint64_t)o->variable, TW_MODIFY);
+	const int before = load(r, t, o->variable);
+	join(r->known[o->variable], t->clock);
+	t->clock[t - r->threads]++;
+	r->value[o->variable]++;
+	advance(r, t, before % o->a == o->a - 1 ? 1 : 1 + o->skip);
+}
+
 static inline void relax(struct run *r, struct thread *t, const struct op *o)
 {
 	const uint64_t me = (uint64_t)(t - r->threads);
@@ -238,6 +253,9 @@ static inline void step(struct run *r, struct thread *t)
 	case TAKES:
 	case LOCKS:
 		take_locked(r, t, o);
+		return;
+	case COUNTS:
+		count(r, t, o);
 		return;
 	default:
 		if (t->at == RELAXES) {

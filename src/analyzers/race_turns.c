@@ -159,6 +159,28 @@ static int is_too_early(struct tw_race_state *s, const struct tw_race_thread *t)
 	return !t->load.locked && !tw_race_load_is_explained(s, t) && (tw_race_load_ends_wait(t) || is_optional(s));
 }
 
+/* Do both stand before locked instructions that access the same? */
+static int overlap(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_race_thread *other)
+{
+	return other->known && other != t && other->resolving && other->load.locked &&
+	       tw_shared_memory_address(&s->ordering.shared, other->order->program, other->load.addr, t->order->program) == t->load.addr;
+}
+
+/* The thread makes its locked instruction before those of others, for whose sake it is looked at. They may have come first: it knows what those know who stand before theirs. */
+static int overtake(struct tw_race_state *s, struct tw_race_thread *t)
+{
+	int error = 0;
+	for (size_t i = 0; i < s->n_threads && !error; i++) {
+		struct tw_race_thread *other = &s->threads[i];
+		if (!overlap(s, t, other))
+			continue;
+		error = tw_ordering_acquire(t->order, &other->order->clocks);
+		if (!error)
+			error = tw_ordering_advance(other->order);
+	}
+	return error;
+}
+
 /* Looks at what is postponed of a thread, for another's sake, until it writes at addr; not beyond what it cannot have passed yet. */
 static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, int *wrote)
 {
@@ -179,6 +201,8 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 		error = resolve(s, t);
 		t->goal = addr;
 		overlaps = t->load.locked && t->load.addr == addr;
+		if (!error && t->load.locked)
+			error = overtake(s, t);
 		ends = is_too_early(s, t);
 		t->may_load = !ends;
 		if (!error && !ends && !t->load.locked && !tw_postponed_first(&t->postponed)->closed)

@@ -68,6 +68,11 @@ static const struct program programs[] = {
       {WRITE(0), STORE(0, 1, 0), AWAIT(2, 1, 0), READ(2)},
       {WRITE(1), STORE(1, 1, 0), AWAIT(2, 1, 0), READ(2)}}},
     {"spin lock", TURNS, 2, FREE, {{LOCK(0), WRITE(0), STORE(0, 0, 0)}, {LOCK(0), WRITE(0), STORE(0, 0, 0)}}},
+    {"last of two",
+     1,
+     2,
+     FREE,
+     {{WRITE(0), COUNT(0, 2, 2), READ(1), STORE(0, 0, 0)}, {WRITE(1), COUNT(0, 2, 2), READ(0), STORE(0, 0, 0)}}},
     {"told too early", 1, 2, RACY, {{STORE(0, 0, 1), WRITE(0)}, {AWAIT(0, 0, 1), READ(0)}}},
     {"nothing between", 1, 2, RACY, {{WRITE(0), STORE(0, 0, 1)}, {WRITE(0), STORE(0, 0, 2)}}},
     {"looks without care", 1, 2, BY_CHANCE, {{WRITE(0), STORE(0, 0, 1)}, {LOAD(0), READ(0)}}},
@@ -108,7 +113,7 @@ static void make_code(struct run *r, struct tw_race_state *s)
 			          kind == READS || kind == WRITES ? TW_ATOMIC_EXPRESSLY_PLAIN
 			          : kind == TAKES                 ? TW_ATOMIC_RELAXED
 			                                          : TW_ATOMIC_ORDERS,
-			          kind == TAKES || kind == LOCKS);
+			          kind == TAKES || kind == LOCKS || kind == COUNTS);
 		}
 }
 

@@ -121,7 +121,7 @@ static int print_all(struct tw_race_state *s)
 	tw_answer_fact_text(a, "ordered_by",
 	                    s->hybrid     ? "all but locks"
 	                    : info->order ? "calls and time stamps of atomic instructions"
-	                                  : "calls; atomic instructions have no time stamps");
+	                                  : "calls; what only atomic instructions order may be told");
 	tw_answer_fact(a, "threads", s->n_threads);
 	tw_answer_fact(a, "accesses_checked", s->checked);
 	tw_races_print(&s->races, &s->paths, &s->locksets, names, (unsigned)tw_context_number(s->context, "depth"));
