@@ -1,10 +1,10 @@
 #include "learn/name_seen.h"
+#include "base/array.h"
 #include "learn/module.h"
 #include "names/names.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t tw_seen_module(struct tw_seen_naming *n, const char *path)
 {
@@ -12,20 +12,15 @@ uint32_t tw_seen_module(struct tw_seen_naming *n, const char *path)
 	const uint32_t text = tw_facts_text(n->facts, path);
 	if (text == TW_NO_TEXT)
 		return TW_NO_NUMBER;
-	if (text >= n->n_modules_of) {
-		const size_t room = 2 * (size_t)text + 16;
-		uint32_t *more = realloc(n->module_of, room * sizeof *more);
-		if (!more)
-			return TW_NO_NUMBER;
-		memset(more + n->n_modules_of, 0, (room - n->n_modules_of) * sizeof *more);
-		n->module_of = more;
-		n->n_modules_of = room;
-	}
-	if (!n->module_of[text]) {
+	uint32_t *module_of = tw_array_zeros(n->module_of, text, &n->modules_room, sizeof *module_of);
+	if (!module_of)
+		return TW_NO_NUMBER;
+	n->module_of = module_of;
+	if (!module_of[text]) {
 		tw_module_read(path, &file);
-		n->module_of[text] = tw_facts_module(n->facts, file.build_id, path) + 1;
+		module_of[text] = tw_facts_module(n->facts, file.build_id, path) + 1;
 	}
-	return n->module_of[text] - 1;
+	return module_of[text] - 1;
 }
 
 /* Is `from` the place of an instruction, not that behind one? */

@@ -18,7 +18,7 @@ struct tw_seen_naming {
 	struct tw_names *names; /* of all that was seen */
 	/* Of modules, by the number of their path among the facts' texts: from 1; 0: not known yet. */
 	uint32_t *module_of;
-	size_t n_modules_of;
+	size_t modules_room;
 };
 
 /* The number of the module of this path; its file is read once. TW_NO_NUMBER: there is no memory. */

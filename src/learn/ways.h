@@ -18,7 +18,7 @@ struct tw_way {
 /* All zeros: of none. */
 struct tw_ways {
 	struct tw_way *of; /* by the stretch's number */
-	size_t n;
+	size_t room;
 };
 
 /* That of the stretch with this number. It stays until there is another one. NULL: there is no memory. */
