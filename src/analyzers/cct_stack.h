@@ -26,9 +26,9 @@ struct tw_cct_stack {
 	size_t n, room;
 	struct tw_cct_aside aside[TW_CCT_STACKS_ASIDE];
 	size_t next_aside;
-	uint32_t root;  /* of the lowest frame; TW_CONTEXT_NONE: it was not inherited */
-	uint64_t first; /* the stack pointer when the process began; UINT64_MAX: not known */
-	int is_resumed; /* what begins next has been called, if it has, before that was recorded */
+	uint32_t root;    /* of the lowest frame; TW_CONTEXT_NONE: it was not inherited */
+	uint64_t first;   /* the stack pointer when the process began; UINT64_MAX: not known */
+	int is_resumed;   /* what begins next has been called, if it has, before that was recorded */
 	uint64_t *starts; /* by blocks at which control came back to what is seen: where their functions begin; 0: not looked up yet */
 	size_t starts_room;
 };
