@@ -235,18 +235,13 @@ static uint64_t look_up_start(struct tw_names *names, const struct tw_context_bl
 /* The same, remembered. 0: no memory. */
 static uint64_t start_of(struct tw_cct_stack *s, struct tw_names *names, uint32_t block)
 {
-	if (block >= s->starts_room) {
-		const size_t room = s->tree->n_blocks + s->tree->n_blocks / 2;
-		uint64_t *starts = realloc(s->starts, room * sizeof *starts);
-		if (!starts)
-			return 0;
-		memset(starts + s->starts_room, 0, (room - s->starts_room) * sizeof *starts);
-		s->starts = starts;
-		s->starts_room = room;
-	}
-	if (!s->starts[block])
-		s->starts[block] = look_up_start(names, &s->tree->blocks[block]);
-	return s->starts[block];
+	uint64_t *starts = tw_array_zeros(s->starts, block, &s->starts_room, sizeof *starts);
+	if (!starts)
+		return 0;
+	s->starts = starts;
+	if (!starts[block])
+		starts[block] = look_up_start(names, &s->tree->blocks[block]);
+	return starts[block];
 }
 
 /* A call whose return address is pc, of a stack that was put aside: puts it back. Returns 1, 0: there is none, or an error. */
