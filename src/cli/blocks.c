@@ -264,11 +264,7 @@ static int read_recording(struct blocks *b)
 	struct tw_damage damage = {.command = "blocks", .recording = b->recording};
 	struct tw_how_far how_far = {.command = "blocks"};
 	struct tw_profile_options options = {
-	    .replay = {.jobs = (unsigned)b->jobs,
-	               .damage = tw_damage_report,
-	               .context = &damage,
-	               .progress = tw_how_far_tell,
-	               .progress_context = &how_far},
+	    .replay = tw_how_far_replay(&how_far, &damage, b->jobs),
 	};
 	size_t problems = tw_problems_report("blocks", b->recording);
 	if (tw_exports_wanted(&b->exports))

@@ -1,6 +1,7 @@
 #include "cli/how_far.h"
 #include "channel/machine.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -22,4 +23,13 @@ void tw_how_far_tell(void *how_far, size_t done, size_t chunks)
 	else
 		return;
 	h->told_ns = done == chunks ? 0 : now;
+}
+
+struct tw_replay_options tw_how_far_replay(struct tw_how_far *how_far, struct tw_damage *damage, uint64_t jobs)
+{
+	return (struct tw_replay_options){.jobs = (unsigned)jobs,
+	                                  .damage = tw_damage_report,
+	                                  .context = damage,
+	                                  .progress = tw_how_far_tell,
+	                                  .progress_context = how_far};
 }

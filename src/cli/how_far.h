@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <trackway/replay.h>
 
 /* All zeros but for the name of the command: nothing has been told. */
 struct tw_how_far {
@@ -15,5 +16,10 @@ struct tw_how_far {
 
 /* For tw_replay_options.progress, with a struct tw_how_far for its context. */
 void tw_how_far_tell(void *how_far, size_t done, size_t chunks);
+
+struct tw_damage;
+
+/* Options of a replay by so many workers that tells what is damaged, and how far it is. */
+struct tw_replay_options tw_how_far_replay(struct tw_how_far *how_far, struct tw_damage *damage, uint64_t jobs);
 
 #endif

@@ -272,11 +272,7 @@ static int gather_whole(const struct options *o, const struct tw_facts *learned,
 		return error;
 	struct tw_damage damage = {.command = "coverage", .recording = r};
 	struct tw_how_far how_far = {.command = "coverage"};
-	const struct tw_replay_options options = {.jobs = (unsigned)o->jobs,
-	                                          .damage = tw_damage_report,
-	                                          .context = &damage,
-	                                          .progress = tw_how_far_tell,
-	                                          .progress_context = &how_far};
+	const struct tw_replay_options options = tw_how_far_replay(&how_far, &damage, o->jobs);
 	error = tw_learn_gather(r, &options, kinds_of(learned), whole);
 	tw_recording_close(r);
 	return error;

@@ -318,11 +318,7 @@ static int run(struct report *r)
 {
 	struct tw_damage damage = {.command = "report", .recording = r->recording};
 	struct tw_how_far how_far = {.command = "report"};
-	const struct tw_replay_options replay = {.jobs = (unsigned)r->jobs,
-	                                         .damage = tw_damage_report,
-	                                         .context = &damage,
-	                                         .progress = tw_how_far_tell,
-	                                         .progress_context = &how_far};
+	const struct tw_replay_options replay = tw_how_far_replay(&how_far, &damage, r->jobs);
 	size_t problems = tw_problems_report("report", r->recording);
 	int error = tw_recording_replayable(r->recording);
 	if (error)

@@ -91,11 +91,7 @@ static int run(const struct command *c, const struct tw_recording *r)
 {
 	struct tw_damage damage = {.command = "serve", .recording = r};
 	struct tw_how_far how_far = {.command = "serve"};
-	const struct tw_replay_options replay = {.jobs = (unsigned)c->jobs,
-	                                         .damage = tw_damage_report,
-	                                         .context = &damage,
-	                                         .progress = tw_how_far_tell,
-	                                         .progress_context = &how_far};
+	const struct tw_replay_options replay = tw_how_far_replay(&how_far, &damage, c->jobs);
 	struct tw_page page;
 	tw_problems_report("serve", r);
 	int error = tw_page_open(&page, r, c->dir, NULL, &replay);
