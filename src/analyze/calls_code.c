@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ---- functions ---- */
 
@@ -81,12 +80,9 @@ struct tw_called_fragment *tw_calls_fragment(struct tw_calls_code *code, const s
 /* Pieces do not share lines of the caches, and lie on huge pages: they are looked at at random. */
 static struct tw_piece_of_code *new_row(void)
 {
-	const size_t huge = 2 << 20, bytes = (TW_PIECES_ROW * sizeof(struct tw_piece_of_code) + huge - 1) & ~(huge - 1);
-	struct tw_piece_of_code *row = aligned_alloc(huge, bytes);
-	if (!row)
-		return NULL;
-	madvise(row, bytes, MADV_HUGEPAGE);
-	return memset(row, 0, bytes);
+	size_t bytes = TW_PIECES_ROW * sizeof(struct tw_piece_of_code);
+	struct tw_piece_of_code *row = tw_array_huge(&bytes);
+	return row ? memset(row, 0, bytes) : NULL;
 }
 
 struct tw_piece_of_code *tw_calls_new_piece(struct tw_calls_code *code, uint32_t number)

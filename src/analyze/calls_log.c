@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <trackway/recording.h>
 
 /* ---- shapes ---- */
@@ -105,12 +104,10 @@ static struct tw_log_part *new_part(struct tw_log_parts *parts)
 	if (part)
 		parts->free = part->next;
 	pthread_mutex_unlock(&parts->lock);
-	if (!part) {
-		part = aligned_alloc(sizeof *part, sizeof *part);
-		if (!part)
-			return NULL;
-		madvise(part, sizeof *part, MADV_HUGEPAGE);
-	}
+	size_t bytes = sizeof *part;
+	part = part ? part : tw_array_huge(&bytes);
+	if (!part)
+		return NULL;
 	part->next = NULL;
 	part->n_numbers = part->n_words = 0;
 	return part;

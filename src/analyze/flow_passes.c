@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { FIRST_ROOM = 4096 };
 
@@ -24,12 +23,9 @@ void tw_flow_passes_free(struct tw_flow_passes *p)
 /* On huge pages: it is looked at at random. */
 static struct tw_flow_passed *new_row(void)
 {
-	const size_t huge = 2 << 20, bytes = (TW_FLOW_PASSED_ROW * sizeof(struct tw_flow_passed) + huge - 1) & ~(huge - 1);
-	struct tw_flow_passed *row = aligned_alloc(huge, bytes);
-	if (!row)
-		return NULL;
-	madvise(row, bytes, MADV_HUGEPAGE);
-	return memset(row, 0, bytes);
+	size_t bytes = TW_FLOW_PASSED_ROW * sizeof(struct tw_flow_passed);
+	struct tw_flow_passed *row = tw_array_huge(&bytes);
+	return row ? memset(row, 0, bytes) : NULL;
 }
 
 /* NULL: no memory. */

@@ -38,6 +38,18 @@ void *tw_array_table(size_t n, size_t size)
 	return at;
 }
 
+void *tw_array_huge(size_t *bytes)
+{
+	enum { HUGE_PAGE = 2 << 20 };
+	if (*bytes > PTRDIFF_MAX)
+		return NULL;
+	*bytes = (*bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+	void *at = aligned_alloc(HUGE_PAGE, *bytes);
+	if (at)
+		madvise(at, *bytes, MADV_HUGEPAGE);
+	return at;
+}
+
 /* How many of the items compare as less than `limit` with the key. */
 static size_t count_less(const void *key, const void *items, size_t n, size_t size, tw_compare *compare, int limit)
 {

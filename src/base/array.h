@@ -24,6 +24,12 @@ void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size);
  */
 void *tw_array_table(size_t n, size_t size);
 
+/*
+ * Memory for so many bytes and more that begins on a huge page and takes whole ones, where the kernel has some for who asks: *bytes becomes what there is. It is not set, and for free().
+ * NULL: no memory.
+ */
+void *tw_array_huge(size_t *bytes);
+
 /* Of n items sorted by `compare`, how many come before the key; and how many before it or are equal to it. */
 size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
 size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);

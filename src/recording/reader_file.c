@@ -98,22 +98,14 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 /* What a chunk takes comes in pages of this size: page faults were a tenth of the time of replay. What is not touched costs nothing. */
 enum { HUGE = 1 << 21 };
 
-static uint64_t huge_pages(uint64_t n)
-{
-	return n < UINT64_MAX / 2 ? (n + HUGE - 1) & ~(uint64_t)(HUGE - 1) : UINT64_MAX - HUGE + 1;
-}
-
 int tw_reader_room(struct tw_bytes *to, uint64_t n, uint64_t most)
 {
 	if (to->room >= n && to->at)
 		return TW_OK;
 	free(to->at);
-	if (n >= HUGE)
-		n = huge_pages(n > most ? n : most);
-	*to = (struct tw_bytes){.at = n < HUGE ? malloc(n) : aligned_alloc(HUGE, n)};
-	to->room = to->at ? n : 0;
-	if (to->at && n >= HUGE)
-		madvise(to->at, n, MADV_HUGEPAGE);
+	size_t room = n < HUGE || n > most ? n : most;
+	*to = (struct tw_bytes){.at = n < HUGE ? malloc(n) : tw_array_huge(&room)};
+	to->room = to->at ? room : 0;
 	return to->at ? TW_OK : TW_ERR_MEMORY;
 }
 

@@ -1,11 +1,11 @@
 #include "recording/slab.h"
+#include "base/array.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 /* The first one; the others, which lie on huge pages where the kernel has some for who asks. */
-enum { SLAB_BYTES = 1 << 20, HUGE_SLAB = 4 << 20, HUGE_PAGE = 2 << 20 };
+enum { SLAB_BYTES = 1 << 20, HUGE_SLAB = 4 << 20 };
 
 struct tw_slab {
 	struct tw_slab *next;
@@ -16,19 +16,17 @@ struct tw_slab {
 /* With room for so many bytes. NULL: no memory. */
 static struct tw_slab *new_slab(int is_first, size_t bytes)
 {
-	const size_t all = sizeof(struct tw_slab) + bytes;
-	const size_t huge = all > HUGE_SLAB ? (all + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1) : HUGE_SLAB;
+	size_t all = sizeof(struct tw_slab) + bytes;
 	if (is_first && bytes <= SLAB_BYTES) {
 		struct tw_slab *s = malloc(sizeof *s + SLAB_BYTES);
 		if (s)
 			*s = (struct tw_slab){.room = SLAB_BYTES};
 		return s;
 	}
-	struct tw_slab *s = aligned_alloc(HUGE_PAGE, huge);
-	if (!s)
-		return NULL;
-	madvise(s, huge, MADV_HUGEPAGE);
-	*s = (struct tw_slab){.room = huge - sizeof *s};
+	all = all > HUGE_SLAB ? all : HUGE_SLAB;
+	struct tw_slab *s = tw_array_huge(&all);
+	if (s)
+		*s = (struct tw_slab){.room = all - sizeof *s};
 	return s;
 }
 
