@@ -7,7 +7,14 @@
 /* ---- what functions do ---- */
 
 #define KIND_OF(name, kind) TW_CALLED_##kind,
+#define NAME_OF(name, kind) name,
 static const uint8_t known[] = {TW_CALLED(KIND_OF)};
+static const char *const names_known[] = {TW_CALLED(NAME_OF)};
+
+const char *tw_calling_name(const struct tw_open_call *c)
+{
+	return c->function < TW_NCALLED ? names_known[c->function] : "";
+}
 
 /* The number of a function among those that were named when recording; -1: it was not. */
 static long number_of(const char *calls, const char *name, size_t bytes)

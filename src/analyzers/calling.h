@@ -65,6 +65,9 @@ struct tw_calling_step {
 	size_t within; /* open calls around it in which only the library's code runs */
 };
 
+/* The name of the function, as the symbol tables have it; "" of one that the user named. */
+const char *tw_calling_name(const struct tw_open_call *c);
+
 /* Any event of the thread. 0 or TW_ERR_MEMORY. */
 int tw_calling_take(struct tw_calling *c, const struct tw_calling_kinds *k, const struct tw_event *e, struct tw_calling_step *step);
 void tw_calling_free(struct tw_calling *c);

@@ -6,79 +6,18 @@
  * entered: so blocks that are given from thread to thread are in the right order. Accesses have no times of their own; one that looks wrong is looked at again when its thread
  * has come to its next event with a time, and told only if it looks wrong still: what was allocated meanwhile by another thread is known by then.
  *
- * What allocators and the C library do within is theirs (runtime_code.h) and is not looked at.
+ * Within an allocator nothing is looked at; what counts of the C library's accesses else heap_access.c says.
  */
-#include "analyzers/calling.h"
-#include "analyzers/callpath.h"
-#include "analyzers/heap_blocks.h"
+#include "analyzers/heap_state.h"
 #include "analyzers/process.h"
-#include "analyzers/runtime_code.h"
 #include "base/array.h"
 #include "plugin/context.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
-enum { BESIDE = 32, POINTS = 1000, MOST_ERRORS = 10000, DECADES = 20 };
-
-/* Blocks that were allocated by one path. */
-struct site {
-	uint32_t path;
-	uint64_t blocks, bytes, freed, life; /* life: sum, of those that were freed */
-	uint64_t live, live_blocks;
-	uint64_t at_peak, peak_blocks, peak; /* when there was most in all; `peak`: number of the peak that these are of */
-	uint64_t unread, unread_blocks;      /* bytes; blocks of which not one was read */
-};
-
-enum error_kind { AFTER_FREE, BESIDE_BLOCK, TWICE_FREED, WRONG_FREE };
-
-struct error {
-	uint64_t pc, addr, serial; /* of the block */
-	uint64_t bytes, offset;    /* of the block; of the access in it */
-	uint32_t thread, image, path, site, free_path, block;
-	uint32_t size;
-	uint8_t kind, type;
-	uint64_t times;
-};
-
-struct thread {
-	int known;
-	uint32_t program, image;
-	struct tw_calling calling;
-	struct tw_callpath path;
-	struct error *suspects;
-	size_t n_suspects, suspects_room;
-};
-
-struct point {
-	uint64_t most, live;
-	int seen;
-};
-
-struct state {
-	const struct tw_context *context;
-	const struct tw_recording *recording;
-	struct tw_calling_kinds kinds;
-	struct tw_runtime_code runtime;
-	struct tw_callpaths paths;
-	struct tw_heap_blocks blocks;
-	struct thread *threads;
-	size_t n_threads;
-	struct site *sites;
-	size_t n_sites, sites_room;
-	uint32_t *site_of; /* by path, + 1 */
-	size_t site_of_room;
-	struct error *errors;
-	size_t n_errors, errors_room;
-	uint64_t left_out; /* accesses that look wrong, beyond MOST_ERRORS */
-	uint64_t allocations, frees, bytes, live, live_blocks, peak, peak_time, peaks, reads, writes;
-	struct point points[POINTS];
-	struct {
-		uint64_t blocks, bytes;
-	} lives[DECADES]; /* by the decimal digits of their nanoseconds */
-};
-
-static void free_state(struct state *s)
+static void free_state(struct tw_heap_state *s)
 {
 	for (size_t i = 0; i < s->n_threads; i++) {
 		tw_calling_free(&s->threads[i].calling);
@@ -99,7 +38,7 @@ static void free_state(struct state *s)
 static void *begin(void *arg)
 {
 	static const struct tw_calling_option options[] = {{"alloc", TW_CALLED_MALLOC}, {"free", TW_CALLED_FREE}, {NULL, 0}};
-	struct state *s = calloc(1, sizeof *s);
+	struct tw_heap_state *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
 	s->context = s->runtime.context = arg;
@@ -112,13 +51,13 @@ static void *begin(void *arg)
 	return NULL;
 }
 
-static struct thread *thread_of(struct state *s, uint32_t serial)
+static struct tw_heap_thread *thread_of(struct tw_heap_state *s, uint32_t serial)
 {
 	size_t i = tw_recording_find_thread(s->recording, serial);
 	struct tw_names *names = tw_context_names(s->context);
 	if (i >= s->n_threads || !names)
 		return NULL;
-	struct thread *t = &s->threads[i];
+	struct tw_heap_thread *t = &s->threads[i];
 	if (!t->known) {
 		t->known = 1;
 		t->program = tw_process_program(s->context, serial);
@@ -129,25 +68,25 @@ static struct thread *thread_of(struct state *s, uint32_t serial)
 
 /* ---- sites ---- */
 
-static struct site *site_of(struct state *s, uint32_t path)
+static struct tw_heap_site *site_of(struct tw_heap_state *s, uint32_t path)
 {
 	uint32_t *of = tw_array_zeros(s->site_of, path, &s->site_of_room, sizeof *of);
 	if (!of)
 		return NULL;
 	s->site_of = of;
 	if (!of[path]) {
-		struct site *sites = tw_array_room(s->sites, s->n_sites, &s->sites_room, sizeof *sites);
+		struct tw_heap_site *sites = tw_array_room(s->sites, s->n_sites, &s->sites_room, sizeof *sites);
 		if (!sites)
 			return NULL;
 		s->sites = sites;
-		sites[s->n_sites++] = (struct site){.path = path};
+		sites[s->n_sites++] = (struct tw_heap_site){.path = path};
 		of[path] = (uint32_t)s->n_sites;
 	}
 	return &s->sites[of[path] - 1];
 }
 
 /* Before what is live of it changes: keeps what was at the last peak. */
-static void settle(const struct state *s, struct site *site)
+static void settle(const struct tw_heap_state *s, struct tw_heap_site *site)
 {
 	if (site->peak == s->peaks)
 		return;
@@ -156,11 +95,11 @@ static void settle(const struct state *s, struct site *site)
 	site->peak_blocks = site->live_blocks;
 }
 
-static void note_live(struct state *s, uint64_t ns)
+static void note_live(struct tw_heap_state *s, uint64_t ns)
 {
 	const struct tw_recording_info *info = tw_recording_info(s->recording);
-	const uint64_t at = info->duration_ns ? (uint64_t)((double)ns * POINTS / (double)info->duration_ns) : 0;
-	struct point *p = &s->points[at < POINTS ? at : POINTS - 1];
+	const uint64_t at = info->duration_ns ? (uint64_t)((double)ns * TW_HEAP_POINTS / (double)info->duration_ns) : 0;
+	struct tw_heap_point *p = &s->points[at < TW_HEAP_POINTS ? at : TW_HEAP_POINTS - 1];
 	p->seen = 1;
 	p->live = s->live;
 	p->most = s->live > p->most ? s->live : p->most;
@@ -173,16 +112,16 @@ static void note_live(struct state *s, uint64_t ns)
 
 /* ---- blocks ---- */
 
-static void note_life(struct state *s, uint64_t ns, uint64_t bytes)
+static void note_life(struct tw_heap_state *s, uint64_t ns, uint64_t bytes)
 {
 	unsigned digits = 0;
-	for (; ns && digits < DECADES - 1; ns /= 10)
+	for (; ns && digits < TW_HEAP_DECADES - 1; ns /= 10)
 		digits++;
 	s->lives[digits].blocks++;
 	s->lives[digits].bytes += bytes;
 }
 
-static void count_unread(struct site *site, const struct tw_heap_block *b)
+static void count_unread(struct tw_heap_site *site, const struct tw_heap_block *b)
 {
 	const uint64_t n = tw_heap_blocks_unread(b);
 	site->unread += n;
@@ -190,9 +129,9 @@ static void count_unread(struct site *site, const struct tw_heap_block *b)
 }
 
 /* A live block ends. */
-static void end_block(struct state *s, struct tw_heap_block *b, uint64_t ns)
+static void end_block(struct tw_heap_state *s, struct tw_heap_block *b, uint64_t ns)
 {
-	struct site *site = &s->sites[b->site];
+	struct tw_heap_site *site = &s->sites[b->site];
 	settle(s, site);
 	site->freed++;
 	site->live -= b->bytes;
@@ -213,11 +152,12 @@ struct asked {
 	int allocates;
 };
 
-static int allocate(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
+static int allocate(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct asked *asked,
+                    uint64_t ns)
 {
 	const uint64_t addr = asked->addr, bytes = asked->bytes;
 	const uint32_t before = tw_heap_blocks_at(&s->blocks, t->program, addr);
-	struct site *site = site_of(s, path);
+	struct tw_heap_site *site = site_of(s, path);
 	if (!site)
 		return TW_ERR_MEMORY;
 	if (before && s->blocks.items[before].live)
@@ -243,114 +183,8 @@ static int allocate(struct state *s, struct thread *t, uint32_t thread, uint32_t
 	return 0;
 }
 
-/* ---- errors ---- */
-
-static int is_same(const struct error *a, const struct error *b)
-{
-	return a->kind == b->kind && a->pc == b->pc && a->image == b->image && a->site == b->site && a->free_path == b->free_path;
-}
-
-static int tell(struct state *s, const struct error *e)
-{
-	for (size_t i = 0; i < s->n_errors; i++)
-		if (is_same(&s->errors[i], e)) {
-			s->errors[i].times++;
-			return 0;
-		}
-	if (s->n_errors == MOST_ERRORS) {
-		s->left_out++;
-		return 0;
-	}
-	struct error *errors = tw_array_room(s->errors, s->n_errors, &s->errors_room, sizeof *errors);
-	if (!errors)
-		return TW_ERR_MEMORY;
-	s->errors = errors;
-	errors[s->n_errors] = *e;
-	errors[s->n_errors++].times = 1;
-	return 0;
-}
-
-static struct error error_of(struct state *s, struct thread *t, uint32_t thread, uint32_t number, enum error_kind kind)
-{
-	const struct tw_heap_block *b = &s->blocks.items[number];
-	return (struct error){.kind = (uint8_t)kind,
-	                      .thread = thread,
-	                      .image = t->image,
-	                      .path = tw_callpath_number(&t->path, &s->paths, t->image),
-	                      .block = number,
-	                      .serial = b->serial,
-	                      .bytes = b->bytes,
-	                      .site = b->path,
-	                      .free_path = b->live ? 0 : b->free_path};
-}
-
-/* The block that an access to memory of no block is beside; 0: none is near. */
-static uint32_t beside(struct state *s, uint32_t program, uint64_t addr)
-{
-	for (uint64_t d = 8; d <= BESIDE; d += 8) {
-		uint32_t number = tw_heap_blocks_at(&s->blocks, program, addr - d);
-		if (number && s->blocks.items[number].live)
-			return number;
-	}
-	for (uint64_t d = 8; d <= BESIDE / 2; d += 8) {
-		uint32_t number = tw_heap_blocks_at(&s->blocks, program, addr + d);
-		if (number && s->blocks.items[number].live)
-			return number;
-	}
-	return 0;
-}
-
-/* What is wrong with an access, and of which block; 0: nothing. */
-static uint32_t judge(struct state *s, const struct thread *t, uint64_t addr, uint32_t size, enum error_kind *kind)
-{
-	uint32_t number = tw_heap_blocks_at(&s->blocks, t->program, addr);
-	const struct tw_heap_block *b = &s->blocks.items[number];
-	*kind = BESIDE_BLOCK;
-	if (!number)
-		return beside(s, t->program, addr);
-	if (b->live)
-		return addr >= b->addr && addr + size <= b->addr + b->bytes ? 0 : number;
-	*kind = AFTER_FREE;
-	return number;
-}
-
-static int suspect(struct state *s, struct thread *t, uint32_t thread, const struct tw_ref *r)
-{
-	enum error_kind kind;
-	const uint32_t number = judge(s, t, r->addr, r->size, &kind);
-	if (!number)
-		return 0;
-	struct error *suspects = tw_array_room(t->suspects, t->n_suspects, &t->suspects_room, sizeof *suspects);
-	if (!suspects)
-		return TW_ERR_MEMORY;
-	t->suspects = suspects;
-	struct error e = error_of(s, t, thread, number, kind);
-	e.pc = r->pc;
-	e.addr = r->addr;
-	e.size = r->size;
-	e.type = r->type;
-	e.offset = r->addr - s->blocks.items[number].addr;
-	if (t->n_suspects < MOST_ERRORS)
-		suspects[t->n_suspects++] = e;
-	return 0;
-}
-
-/* The thread has come to its next time: what looked wrong and still does is told. */
-static int look_again(struct state *s, struct thread *t)
-{
-	int error = 0;
-	for (size_t i = 0; i < t->n_suspects && !error; i++) {
-		const struct error *e = &t->suspects[i];
-		enum error_kind kind;
-		const uint32_t number = judge(s, t, e->addr, e->size, &kind);
-		if (number == e->block && kind == e->kind && s->blocks.items[number].serial == e->serial)
-			error = tell(s, e);
-	}
-	t->n_suspects = 0;
-	return error;
-}
-
-static int release(struct state *s, struct thread *t, uint32_t thread, const struct tw_open_call *c, uint32_t path, uint64_t ns)
+static int release(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_open_call *c, uint32_t path,
+                   uint64_t ns)
 {
 	const uint64_t addr = c->args[0];
 	const uint32_t number = addr ? tw_heap_blocks_at(&s->blocks, t->program, addr) : 0;
@@ -366,11 +200,13 @@ static int release(struct state *s, struct thread *t, uint32_t thread, const str
 	}
 	if (tw_runtime_code_at(&s->runtime, c->back - 1, thread) != TW_CODE_PROGRAM)
 		return 0; /* a thread that ends gives back what was kept for it */
-	struct error e = error_of(s, t, thread, number, b->live ? WRONG_FREE : TWICE_FREED);
+	struct tw_heap_error e = tw_heap_error_of(s, t, thread, number, b->live ? TW_HEAP_WRONG_FREE : TW_HEAP_TWICE_FREED);
 	e.pc = c->back - 1;
+	e.path = path;
+	e.function = tw_calling_name(c);
 	e.addr = addr;
 	e.offset = addr - b->addr;
-	return tell(s, &e);
+	return tw_heap_tell(s, &e);
 }
 
 /* ---- calls ---- */
@@ -399,7 +235,8 @@ static struct asked asked_by(const struct tw_calling_step *step)
 	}
 }
 
-static int end_old(struct state *s, struct thread *t, uint32_t thread, uint32_t path, const struct asked *asked, uint64_t ns)
+static int end_old(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct asked *asked,
+                   uint64_t ns)
 {
 	const uint32_t old = asked->old ? tw_heap_blocks_at(&s->blocks, t->program, asked->old) : 0;
 	if (!old || !s->blocks.items[old].live || s->blocks.items[old].addr != asked->old)
@@ -411,16 +248,27 @@ static int end_old(struct state *s, struct thread *t, uint32_t thread, uint32_t 
 	return 0;
 }
 
-static int take_step(struct state *s, struct thread *t, uint32_t thread, const struct tw_calling_step *step)
+/* The program has asked how many bytes it may use. */
+static int widen(struct tw_heap_state *s, struct tw_heap_thread *t, uint64_t addr, uint64_t usable)
+{
+	const uint32_t number = tw_heap_blocks_at(&s->blocks, t->program, addr);
+	const struct tw_heap_block *b = &s->blocks.items[number];
+	return number && b->live && b->addr == addr ? tw_heap_blocks_widen(&s->blocks, number, usable) : 0;
+}
+
+static int take_step(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_calling_step *step)
 {
 	const struct tw_open_call *c = &step->call;
 	const uint64_t ns = tw_context_ns(s->context, step->tsc);
-	if (step->change == TW_CALLING_NOTHING || !tw_called_is_memory(c->kind) ||
-	    t->calling.in_memory > (step->change == TW_CALLING_ENTERED))
+	if (step->change != TW_CALLING_NOTHING && !tw_called_is_memory(c->kind))
+		return tw_heap_take_buffers(s, t, thread, step);
+	if (step->change == TW_CALLING_NOTHING || t->calling.in_memory > (step->change == TW_CALLING_ENTERED))
 		return 0; /* within another: what that asks for is the allocator's own */
 	const uint32_t path = tw_callpath_of_call(&t->path, &s->paths, t->image, c->sp, c->back);
 	if (step->change == TW_CALLING_ENTERED)
 		return c->kind == TW_CALLED_FREE ? release(s, t, thread, c, path, ns) : 0;
+	if (c->kind == TW_CALLED_USABLE)
+		return widen(s, t, c->args[0], step->result);
 	const struct asked asked = asked_by(step);
 	if (!asked.allocates || (!asked.addr && asked.bytes))
 		return 0;
@@ -430,33 +278,33 @@ static int take_step(struct state *s, struct thread *t, uint32_t thread, const s
 
 /* ---- batches ---- */
 
-static int take_ref(struct state *s, struct thread *t, uint32_t thread, const struct tw_ref *r)
+static int take_block(struct tw_heap_state *s, struct tw_heap_thread *t, const struct tw_batch *b, const struct tw_block_run *run,
+                      size_t end)
 {
-	if (!tw_heap_blocks_near(&s->blocks, t->program, r->addr))
-		return 0;
-	const uint32_t number = tw_heap_blocks_at(&s->blocks, t->program, r->addr);
-	struct tw_heap_block *b = &s->blocks.items[number];
-	if (!number || !b->live || r->addr + r->size > b->addr + b->bytes)
-		return suspect(s, t, thread, r);
-	s->reads += (r->type & TW_READ) != 0;
-	s->writes += (r->type & TW_WRITE) != 0;
-	return r->type & TW_READ ? tw_heap_blocks_read(b, r->addr - b->addr, r->size) : 0;
-}
-
-static int take_block(struct state *s, struct thread *t, const struct tw_batch *b, const struct tw_block_run *run, size_t end)
-{
-	const struct tw_ref *refs = tw_batch_refs(b);
-	int error = 0;
-	if (!t->calling.in_memory && tw_runtime_code_of(&s->runtime, run, b->thread) == TW_CODE_PROGRAM)
-		for (size_t k = run->first_ref; k < end && !error; k++)
-			error = take_ref(s, t, b->thread, &refs[k]);
+	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, run, b->thread);
+	int error = tw_heap_access(s, t, b->thread, owner, tw_batch_refs(b) + run->first_ref, end - run->first_ref);
 	return error ? error : tw_callpath_take(&t->path, run, b->addr + run->first_ref, end - run->first_ref);
 }
 
-static int take_event(struct state *s, struct thread *t, uint32_t thread, const struct tw_event *e)
+/* The thread begins a program, which has nothing yet; or memory is mapped anew. */
+static int take_memory(struct tw_heap_state *s, struct tw_heap_thread *t, const struct tw_event *e)
+{
+	const struct tw_syscall *call = e->payload;
+	if (e->type == TW_EVENT_PROGRAM)
+		s->threads[tw_recording_find_thread(s->recording, t->program)].is_whole = 1;
+	if (e->type != TW_EVENT_SYSCALL || call->result <= 0 || (call->number != SYS_mmap && call->number != SYS_mremap))
+		return 0;
+	const uint64_t bytes = call->args[call->number == SYS_mmap ? 1 : 2], at = (uint64_t)call->result;
+	const int stays = call->number == SYS_mremap && at == call->args[0];
+	return bytes && !stays ? tw_heap_blocks_forget(&s->blocks, t->program, at, at + bytes) : 0;
+}
+
+static int take_event(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_event *e)
 {
 	struct tw_calling_step step;
-	int error;
+	int error = take_memory(s, t, e);
+	if (error)
+		return error;
 	do {
 		error = tw_calling_take(&t->calling, &s->kinds, e, &step);
 		if (!error)
@@ -465,7 +313,7 @@ static int take_event(struct state *s, struct thread *t, uint32_t thread, const 
 	return error;
 }
 
-static int take_events(struct state *s, struct thread *t, const struct tw_batch *b, size_t *next, size_t block)
+static int take_events(struct tw_heap_state *s, struct tw_heap_thread *t, const struct tw_batch *b, size_t *next, size_t block)
 {
 	int error = 0;
 	for (; *next < b->n_events && b->events[*next].block <= block && !error; ++*next)
@@ -475,11 +323,11 @@ static int take_events(struct state *s, struct thread *t, const struct tw_batch 
 
 static int batch(void *state, const struct tw_batch *b)
 {
-	struct state *s = state;
-	struct thread *t = thread_of(s, b->thread);
+	struct tw_heap_state *s = state;
+	struct tw_heap_thread *t = thread_of(s, b->thread);
 	const struct tw_block_run *run = tw_batch_blocks(b);
 	size_t event = 0;
-	int error = t ? look_again(s, t) : TW_ERR_MEMORY;
+	int error = t ? tw_heap_look_again(s, t) : TW_ERR_MEMORY;
 	for (size_t i = 0; i < b->n_blocks && !error; i++) {
 		error = take_events(s, t, b, &event, i);
 		if (!error)
@@ -490,7 +338,7 @@ static int batch(void *state, const struct tw_batch *b)
 
 static int merge(void *state, void *later)
 {
-	struct state *s = state;
+	struct tw_heap_state *s = state;
 	free_state(later);
 	return tw_context_wrong(s->context, "it sees all threads at once, and has nothing to merge");
 }
@@ -499,7 +347,7 @@ static int merge(void *state, void *later)
 
 static int most_at_peak(const void *a, const void *b)
 {
-	const struct site *x = a, *y = b;
+	const struct tw_heap_site *x = a, *y = b;
 	if (x->at_peak != y->at_peak)
 		return x->at_peak > y->at_peak ? -1 : 1;
 	if (x->bytes != y->bytes)
@@ -507,7 +355,7 @@ static int most_at_peak(const void *a, const void *b)
 	return (x->path > y->path) - (x->path < y->path);
 }
 
-static void print_sites(struct state *s, struct tw_answer *a, struct tw_names *names)
+static void print_sites(struct tw_heap_state *s, struct tw_answer *a, struct tw_names *names)
 {
 	static const struct tw_column columns[] = {
 	    {"at_peak", TW_COLUMN_COUNT},    {"blocks", TW_COLUMN_COUNT},     {"bytes", TW_COLUMN_COUNT},
@@ -516,7 +364,7 @@ static void print_sites(struct state *s, struct tw_answer *a, struct tw_names *n
 	char text[4096];
 	tw_answer_table(a, "sites", "Where blocks were allocated, most bytes at the peak first", columns);
 	for (size_t i = 0; i < s->n_sites; i++) {
-		const struct site *x = &s->sites[i];
+		const struct tw_heap_site *x = &s->sites[i];
 		tw_callpath_text(&s->paths, x->path, names, (unsigned)tw_context_number(s->context, "depth"), text, sizeof text);
 		tw_answer_row(a, (struct tw_cell[]){{.count = x->at_peak},
 		                                    {.count = x->blocks},
@@ -530,7 +378,7 @@ static void print_sites(struct state *s, struct tw_answer *a, struct tw_names *n
 }
 
 struct print {
-	const struct state *s;
+	const struct tw_heap_state *s;
 	struct tw_answer *answer;
 	struct tw_names *names;
 	unsigned depth;
@@ -552,31 +400,43 @@ static void print_path(const struct print *p, uint64_t number, const char *what,
 		                                            {.text = text}});
 }
 
-static void print_error(const struct print *p, const struct error *e, uint64_t number)
+/* Of a call that did it. One of the user's functions is known from the options. */
+static void print_call(const struct print *p, const struct tw_heap_error *e, char *to, size_t size)
 {
-	static const char *const kinds[] = {
-	    [AFTER_FREE] = "after-free", [BESIDE_BLOCK] = "beyond", [TWICE_FREED] = "double-free", [WRONG_FREE] = "wrong-free"};
+	const int n = e->function[0] ? snprintf(to, size, "%s" TW_ANSWER_CALLED_BY, e->function) : 0;
+	tw_callpath_text(&p->s->paths, e->path, p->names, p->depth, to + n, size - (size_t)n);
+}
+
+static void print_error(const struct print *p, const struct tw_heap_error *e, uint64_t number)
+{
+	static const char *const kinds[] = {[TW_HEAP_AFTER_FREE] = "after-free",
+	                                    [TW_HEAP_BESIDE_BLOCK] = "beyond",
+	                                    [TW_HEAP_TWICE_FREED] = "double-free",
+	                                    [TW_HEAP_WRONG_FREE] = "wrong-free"};
 	char text[4096];
-	tw_callpath_access(&p->s->paths, e->path, p->names, p->depth, e->image, e->pc, text, sizeof text);
+	if (e->function)
+		print_call(p, e, text, sizeof text);
+	else
+		tw_callpath_access(&p->s->paths, e->path, p->names, p->depth, e->image, e->pc, text, sizeof text);
 	tw_answer_row(p->answer, (struct tw_cell[]){{.count = number},
 	                                            {.text = kinds[e->kind]},
 	                                            {.count = e->times},
 	                                            {.count = e->thread},
 	                                            {.count = e->addr},
 	                                            {.count = e->size},
-	                                            {.count = e->offset},
+	                                            {.change = (int64_t)e->offset},
 	                                            {.count = e->bytes},
 	                                            {.text = text}});
 	print_path(p, number, "allocated", e->site);
 	print_path(p, number, "freed", e->free_path);
 }
 
-static void print_errors(const struct state *s, struct tw_answer *a, struct tw_names *names)
+static void print_errors(const struct tw_heap_state *s, struct tw_answer *a, struct tw_names *names)
 {
 	static const struct tw_column columns[] = {{"error", TW_COLUMN_COUNT},     {"what", TW_COLUMN_TEXT},
 	                                           {"times", TW_COLUMN_COUNT},     {"thread", TW_COLUMN_COUNT},
 	                                           {"address", TW_COLUMN_ADDRESS}, {"size", TW_COLUMN_COUNT},
-	                                           {"offset", TW_COLUMN_COUNT},    {"block", TW_COLUMN_COUNT},
+	                                           {"offset", TW_COLUMN_CHANGE},   {"block", TW_COLUMN_COUNT},
 	                                           {"path", TW_COLUMN_TEXT},       {NULL, 0}};
 	const struct print p = {s, a, names, (unsigned)tw_context_number(s->context, "depth")};
 	tw_answer_table(a, "errors", "Accesses to memory that is nobody's", columns);
@@ -584,18 +444,18 @@ static void print_errors(const struct state *s, struct tw_answer *a, struct tw_n
 		print_error(&p, &s->errors[i], i + 1);
 }
 
-static void print_lives(const struct state *s, struct tw_answer *a)
+static void print_lives(const struct tw_heap_state *s, struct tw_answer *a)
 {
 	static const struct tw_column columns[] = {
 	    {"below_ns", TW_COLUMN_COUNT}, {"blocks", TW_COLUMN_COUNT}, {"bytes", TW_COLUMN_COUNT}, {NULL, 0}};
 	uint64_t below = 1;
 	tw_answer_table(a, "lifetimes", "How long freed blocks lived", columns);
-	for (unsigned i = 0; i < DECADES; i++, below *= 10)
+	for (unsigned i = 0; i < TW_HEAP_DECADES; i++, below *= 10)
 		if (s->lives[i].blocks)
 			tw_answer_row(a, (struct tw_cell[]){{.count = below}, {.count = s->lives[i].blocks}, {.count = s->lives[i].bytes}});
 }
 
-static void print_points(const struct state *s, struct tw_answer *a)
+static void print_points(const struct tw_heap_state *s, struct tw_answer *a)
 {
 	static const struct tw_column columns[] = {
 	    {"ns", TW_COLUMN_COUNT}, {"live", TW_COLUMN_COUNT}, {"most", TW_COLUMN_COUNT}, {NULL, 0}};
@@ -604,8 +464,8 @@ static void print_points(const struct state *s, struct tw_answer *a)
 	tw_answer_table(a, "timeline", "Live bytes over time: at the end of each part, and the most in it", columns);
 	for (uint64_t k = 0; k < n && duration; k++) {
 		uint64_t most = live;
-		for (uint64_t i = k * POINTS / n; i < (k + 1) * POINTS / n; i++) {
-			const struct point *p = &s->points[i];
+		for (uint64_t i = k * TW_HEAP_POINTS / n; i < (k + 1) * TW_HEAP_POINTS / n; i++) {
+			const struct tw_heap_point *p = &s->points[i];
 			most = p->seen && p->most > most ? p->most : most;
 			live = p->seen ? p->live : live;
 		}
@@ -616,7 +476,7 @@ static void print_points(const struct state *s, struct tw_answer *a)
 }
 
 /* What is still there at the end has not been counted yet. */
-static uint64_t count_the_rest(struct state *s)
+static uint64_t count_the_rest(struct tw_heap_state *s)
 {
 	uint64_t unread = 0;
 	for (size_t i = 1; i <= s->blocks.n; i++)
@@ -629,7 +489,7 @@ static uint64_t count_the_rest(struct state *s)
 	return unread;
 }
 
-static int print_all(struct state *s)
+static int print_all(struct tw_heap_state *s)
 {
 	struct tw_names *names = tw_context_names(s->context);
 	struct tw_answer *a = tw_context_answer(s->context);
@@ -637,7 +497,7 @@ static int print_all(struct state *s)
 	if (!names)
 		return TW_ERR_MEMORY;
 	for (size_t i = 0; i < s->n_threads && !error; i++)
-		error = look_again(s, &s->threads[i]);
+		error = tw_heap_look_again(s, &s->threads[i]);
 	if (error)
 		return error;
 	const uint64_t unread = count_the_rest(s);

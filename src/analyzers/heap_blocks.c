@@ -149,9 +149,26 @@ uint32_t tw_heap_blocks_add(struct tw_heap_blocks *b, uint32_t process, uint64_t
 	const uint32_t number = new_number(b);
 	if (!number)
 		return 0;
-	b->items[number] = (struct tw_heap_block){
-	    .addr = addr, .bytes = bytes, .serial = ++b->serial, .process = process, .units = (end - start) / UNIT, .live = 1};
+	b->items[number] = (struct tw_heap_block){.addr = addr,
+	                                          .bytes = bytes,
+	                                          .usable = bytes,
+	                                          .serial = ++b->serial,
+	                                          .process = process,
+	                                          .units = (end - start) / UNIT,
+	                                          .live = 1};
 	return set_range(b, process, start, end, number) ? 0 : number;
+}
+
+int tw_heap_blocks_widen(struct tw_heap_blocks *b, uint32_t number, uint64_t usable)
+{
+	struct tw_heap_block *block = &b->items[number];
+	const uint64_t end = (block->addr & ~(uint64_t)(UNIT - 1)) + block->units * UNIT,
+	               to = (block->addr + usable + UNIT - 1) & ~(uint64_t)(UNIT - 1);
+	if (usable <= block->usable)
+		return 0;
+	block->usable = usable;
+	block->units += to > end ? (to - end) / UNIT : 0;
+	return set_range(b, block->process, end, to, number);
 }
 
 uint32_t tw_heap_blocks_at(struct tw_heap_blocks *b, uint32_t process, uint64_t addr)
@@ -165,6 +182,36 @@ uint32_t tw_heap_blocks_at(struct tw_heap_blocks *b, uint32_t process, uint64_t 
 int tw_heap_blocks_near(struct tw_heap_blocks *b, uint32_t process, uint64_t addr)
 {
 	return find_page(b, tw_page_key(process, addr)) != NULL;
+}
+
+/* What freed blocks have of a page is nobody's. */
+static int forget_page(struct tw_heap_blocks *b, struct tw_heap_page *p)
+{
+	int error = 0;
+	if (!p->of && p->whole && !b->items[p->whole].live) {
+		error = lose(b, p->whole, PAGE_UNITS);
+		p->whole = 0;
+	}
+	for (unsigned i = 0; p->of && i < PAGE_UNITS && !error; i++)
+		if (p->of[i] && !b->items[p->of[i]].live) {
+			error = lose(b, p->of[i], 1);
+			p->of[i] = 0;
+		}
+	return error;
+}
+
+int tw_heap_blocks_forget(struct tw_heap_blocks *b, uint32_t process, uint64_t start, uint64_t end)
+{
+	const uint64_t first = tw_page_key(process, start), last = tw_page_key(process, end - 1);
+	int error = 0;
+	for (uint64_t key = first; last - first < b->pages_room && key <= last && !error; key++) {
+		struct tw_heap_page *p = find_page(b, key);
+		error = p ? forget_page(b, p) : 0;
+	}
+	for (size_t i = 0; last - first >= b->pages_room && i < b->pages_room && !error; i++)
+		if (b->pages[i] && b->pages[i]->key >= first && b->pages[i]->key <= last)
+			error = forget_page(b, b->pages[i]);
+	return error;
 }
 
 /* ---- what was read ---- */

@@ -11,6 +11,7 @@
 
 struct tw_heap_block {
 	uint64_t addr, bytes, serial; /* serial: from 1, of all that were ever allocated */
+	uint64_t usable;              /* bytes that may be used: more than it was asked for where the program has asked how many that is */
 	uint64_t born, died;          /* times */
 	uint32_t process, site, path, free_path, free_thread;
 	uint32_t thread;
@@ -39,8 +40,14 @@ struct tw_heap_blocks {
 /* A live block. What was freed there before is forgotten as far as it is covered. Its number; 0: no memory. `bytes` 0 counts as 1. */
 uint32_t tw_heap_blocks_add(struct tw_heap_blocks *b, uint32_t process, uint64_t addr, uint64_t bytes);
 
+/* So many bytes of a live block may be used, not less than before. 0 or TW_ERR_MEMORY. */
+int tw_heap_blocks_widen(struct tw_heap_blocks *b, uint32_t number, uint64_t usable);
+
 /* The block that the 8 bytes at addr belong to; 0: none. */
 uint32_t tw_heap_blocks_at(struct tw_heap_blocks *b, uint32_t process, uint64_t addr);
+
+/* Memory that is mapped there is new: blocks that were freed have none of it any more. 0 or TW_ERR_MEMORY. */
+int tw_heap_blocks_forget(struct tw_heap_blocks *b, uint32_t process, uint64_t start, uint64_t end);
 
 /* Whether there are blocks on the page of addr. */
 int tw_heap_blocks_near(struct tw_heap_blocks *b, uint32_t process, uint64_t addr);

@@ -53,7 +53,7 @@ static enum tw_code_owner caller_of(struct tw_race_state *s, const struct tw_rac
 static int fills_stream(struct tw_race_state *s, const struct tw_race_thread *t)
 {
 	enum tw_code_owner owner = TW_CODE_LIBRARY;
-	for (size_t i = t->path.n; i-- > 0 && (owner == TW_CODE_LIBRARY || owner == TW_CODE_GIVEN);)
+	for (size_t i = t->path.n; i-- > 0 && (owner == TW_CODE_LIBRARY || tw_code_is_given(owner));)
 		owner = caller_of(s, t, i);
 	return owner == TW_CODE_STREAM;
 }
@@ -62,8 +62,8 @@ static int fills_stream(struct tw_race_state *s, const struct tw_race_thread *t)
 static enum tw_code_owner owner_of(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run)
 {
 	const enum tw_code_owner owner = tw_runtime_code_of(&s->runtime, run, t->serial);
-	t->fills = owner == TW_CODE_GIVEN && fills_stream(s, t);
-	if (owner != TW_CODE_GIVEN)
+	t->fills = tw_code_is_given(owner) && fills_stream(s, t);
+	if (!tw_code_is_given(owner))
 		return owner;
 	return t->path.n && caller_of(s, t, t->path.n - 1) == TW_CODE_OPENMP ? TW_CODE_OPENMP : TW_CODE_PROGRAM;
 }

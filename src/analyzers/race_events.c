@@ -1,12 +1,10 @@
+#include "analyzers/kernel_buffers.h"
 #include "analyzers/ordering_tasks.h"
 #include "analyzers/race_state.h"
 
 #include <linux/futex.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <trackway/called.h>
-
-#define NAME(name, kind) name,
 
 static int release_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_open_call *c)
 {
@@ -62,46 +60,26 @@ static int take_memory(struct tw_race_state *s, struct tw_race_thread *t, const 
 	}
 }
 
-/* Does the function take a descriptor, a buffer and its size? */
-static int has_buffer(const struct tw_open_call *c)
-{
-	static const char *const names[] = {TW_CALLED(NAME)};
-	static const char *const of[] = {"write", "send", "sendto", "read", "recv", "recvfrom", "pwrite", "pwrite64", "pread", "pread64"};
-	const char *name = c->function < TW_NCALLED ? names[c->function] : "";
-	size_t i = 0;
-	while (i < sizeof of / sizeof of[0] && strcmp(name, of[i]) != 0)
-		i++;
-	return i < sizeof of / sizeof of[0];
-}
+/* Whose buffer the kernel reads or fills. */
+struct buffer_of {
+	struct tw_race_state *s;
+	struct tw_race_thread *t;
+	uint64_t back;
+};
 
-/* The kernel reads or fills the first so many bytes of a buffer in pieces. */
-static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step, uint64_t bytes, int is_filled)
+static int take_one_buffer(void *context, uint64_t addr, uint64_t bytes, int is_filled)
 {
-	const struct tw_open_call *c = &step->call;
-	const uint64_t *list = step->list;
-	int error = 0;
-	for (size_t i = 0; i + 1 < c->n_list && bytes && !error; i += 2) {
-		const uint64_t n = list[i + 1] < bytes ? list[i + 1] : bytes;
-		error = n ? tw_race_take_buffer(s, t, list[i], n, is_filled, c->back) : 0;
-		bytes -= n;
-	}
-	return error;
+	const struct buffer_of *of = context;
+	return tw_race_take_buffer(of->s, of->t, addr, bytes, is_filled, of->back);
 }
 
 /* What the kernel reads for a call it reads before that tells others anything, and what it fills it fills after others have told what is taken. */
 static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
-	const struct tw_open_call *c = &step->call;
-	const int gives = step->change == TW_CALLING_ENTERED && (c->kind == TW_CALLED_GIVE_DATA || c->kind == TW_CALLED_WRITE_AT);
-	const int takes = step->change == TW_CALLING_LEFT && (c->kind == TW_CALLED_TAKE_DATA || c->kind == TW_CALLED_READ_AT) &&
-	                  (int64_t)step->result > 0;
-	const uint64_t whole = c->n_list ? INT32_MAX : c->args[2], bytes = takes && step->result < whole ? step->result : whole;
-	if ((!gives && !takes) || !bytes || bytes > INT32_MAX || !tw_race_is_threaded(s, t->order->program) ||
-	    tw_runtime_code_at(&s->runtime, c->back - 1, t->serial) != TW_CODE_PROGRAM)
+	struct buffer_of of = {s, t, step->call.back};
+	if (!tw_race_is_threaded(s, t->order->program) || tw_runtime_code_at(&s->runtime, of.back - 1, t->serial) != TW_CODE_PROGRAM)
 		return 0;
-	if (c->n_list)
-		return take_pieces(s, t, step, bytes, takes);
-	return has_buffer(c) ? tw_race_take_buffer(s, t, c->args[1], bytes, takes, c->back) : 0;
+	return tw_kernel_buffers(step, take_one_buffer, &of);
 }
 
 static int order_call(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)

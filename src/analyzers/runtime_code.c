@@ -11,27 +11,60 @@ static int begins(const char *name, const char *const *with)
 	return 0;
 }
 
+/* Of a function that works on memory that it is given; `name` without underscores in front. One for SSSE3 reads whole aligned words. */
+static enum tw_code_owner kind_of_given(const char *name)
+{
+	static const char *const copies[] = {"memcpy", "memmove", "mempcpy", "memset", "wmemset", NULL};
+	return begins(name, copies) && !strstr(name, "ssse3") ? TW_CODE_COPY : TW_CODE_GIVEN;
+}
+
+/* Without underscores in front. What a string is printed with piece by piece works on memory that it is given, too. */
+static int is_given(const char *name)
+{
+	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", "IO_default_xsputn", NULL};
+	return begins(name, given);
+}
+
+/* One of those that the C library has several of, for several processors. */
+static int is_variant(const char *name)
+{
+	static const char *const sets[] = {"_sse", "_ssse", "_avx", "_evex", "_erms"};
+	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+		if (strstr(name, sets[i]))
+			return 1;
+	return 0;
+}
+
+/* Of a program, which the C library may be linked into: its functions that come in several variants, and what takes down a thread's part of the heap. */
+static enum tw_code_owner kind_in_program(const char *name)
+{
+	static const char *const own[] = {"malloc_arena_thread_freeres", "tcache_thread_shutdown", "libc_freeres", NULL};
+	if (begins(name, own))
+		return TW_CODE_LIBRARY;
+	return is_given(name) && is_variant(name) ? kind_of_given(name) : TW_CODE_PROGRAM;
+}
+
 static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32_t thread)
 {
 	static const char *const files[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "librt", "[vdso]", NULL};
 	static const char *const loaders[] = {"ld-linux", "ld-2", NULL};
 	static const char *const openmp[] = {"libgomp.so", NULL};
 	static const char *const streams[] = {"_IO_file_xsputn", "_IO_new_file_xsputn", "_IO_wfile_xsputn", NULL};
-	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", NULL};
 	struct tw_names *names = tw_context_names(r->context);
 	struct tw_code_name name;
 	if (!names)
 		return TW_CODE_PROGRAM;
 	tw_names_code(names, tw_names_image(names, thread), pc, &name);
+	const char *function = name.function + strspn(name.function, "_");
 	if (begins(name.module, openmp))
 		return TW_CODE_OPENMP;
 	if (!begins(name.module, files))
-		return TW_CODE_PROGRAM;
+		return kind_in_program(function);
 	if (begins(name.module, loaders))
 		return TW_CODE_LIBRARY;
 	if (begins(name.function, streams))
 		return TW_CODE_STREAM;
-	return begins(name.function + strspn(name.function, "_"), given) ? TW_CODE_GIVEN : TW_CODE_LIBRARY;
+	return is_given(function) ? kind_of_given(function) : TW_CODE_LIBRARY;
 }
 
 enum tw_code_owner tw_runtime_code_look(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)

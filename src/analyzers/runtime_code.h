@@ -25,12 +25,19 @@ enum tw_code_owner {
 	TW_CODE_STREAM, /* the library's, which fills the buffer of a stream */
 	TW_CODE_OPENMP,
 	TW_CODE_GIVEN, /* works on memory that it is given */
+	TW_CODE_COPY,  /* likewise, and reads nothing beside it, as strlen may */
 };
 
 /* Is it the C library's own? */
 static inline int tw_code_is_library(enum tw_code_owner owner)
 {
 	return owner == TW_CODE_LIBRARY || owner == TW_CODE_STREAM;
+}
+
+/* Does it work on memory that it is given? */
+static inline int tw_code_is_given(enum tw_code_owner owner)
+{
+	return owner == TW_CODE_GIVEN || owner == TW_CODE_COPY;
 }
 
 /* As tw_runtime_code_of, of a block that has not been asked for. */

@@ -190,3 +190,104 @@ END_OF_C
 "$TW" analyze heap freed.tw >found || fail "analyze heap of ./freed"
 tr -s ' \n' ' ' <found | grep -q 'after-free.* use freed.c:2 < function_that_uses_what_was_freed freed.c:8 < function_that_calls_the_one_that_uses freed.c:10 < main freed.c:11 <' ||
 	fail "the path is not whole: $(cat found)"
+
+# What functions of the C library and the kernel read counts as read; what they do wrong on the program's behalf is told with the calls to them.
+cc_program through -O0 -w -fno-builtin <<'END_OF_C'
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+volatile int sink;
+static char *filled(int n) { char *p = malloc(n); memset(p, 'a', n - 1); p[n - 1] = 0; return p; }
+static char *freed(int n) { char *p = filled(n); free(p); return p; }
+static void right(int out)
+{
+	char *a = filled(100), *b = filled(200), *c = filled(300), *copy = malloc(200), *more;
+	sink = strlen(a);
+	memcpy(copy, b, 200);
+	write(out, c, 300);
+	more = malloc(20);
+	memset(more, 1, malloc_usable_size(more)); /* as far as it may */
+	for (int i = 1; i < 200; i++) {
+		char *s = filled(i), *t = strdup(s);
+		sink += strcmp(s, t) + strlen(t) + (strchr(s, 'b') != NULL) + (strrchr(t, 'b') != NULL) + (memchr(s, 'c', i) != NULL);
+		free(s);
+		free(t);
+	}
+}
+int main(int argc, char **argv)
+{
+	int out = open("/dev/null", O_WRONLY), in = open("/dev/zero", O_RDONLY);
+	char *to = malloc(64);
+	right(out);
+	if (argc == 1)
+		return 0;
+	strcpy(malloc(20), "0123456789012345678901");
+	memset(malloc(20), 0, 22);
+	memcpy(to, filled(20), 24);
+	sink = strlen(freed(64));
+	write(out, freed(700), 700);
+	write(out, filled(52), 56);
+	read(in, malloc(100), 102);
+	snprintf(malloc(9), 20, "%s-%d", "12345", 12345);
+	return 0;
+}
+END_OF_C
+"$TW" record -q --calls -o right.tw ./through && "$TW" record -q --calls -o wrong.tw ./through wrong || fail "record ./through"
+"$TW" analyze heap --json right.tw >right.json && "$TW" analyze heap --json wrong.tw >found.json || fail "analyze heap of ./through"
+cat >through.py <<'END_OF_PYTHON'
+import json, sys
+right, found = json.load(open("right.json")), json.load(open("found.json"))
+lines = open("through.c").read().split("\n")
+assert right["wrong_places"] == 0, right["errors"]
+by_bytes = {s["bytes"]: s for s in right["sites"] if s["path"].startswith(("right ", "filled ")) and s["blocks"] == 1}
+assert by_bytes[100]["never_read"] == by_bytes[300]["never_read"] == 0, by_bytes
+def at(text):
+    return "main through.c:%d" % (1 + next(i for i, l in enumerate(lines) if l.strip().startswith(text)))
+def told(what, text, needs_names):
+    e = [e for e in found["errors"] if e["times"] and e["what"] == what and at(text) in e["path"]]
+    assert len(e) == 1 or (needs_names and not named), (what, text, found["errors"])
+    return e[0] if e else {"path": ""}
+named = sys.argv[1] == "named"
+told("beyond", "strcpy(", True), told("beyond", "memset(malloc", True), told("beyond", "memcpy(to, filled", True), told("beyond", "snprintf(", True)
+told("after-free", "sink = strlen(freed", True)
+assert told("after-free", "write(out, freed", False)["path"].startswith("write < main ")
+assert told("beyond", "write(out, filled", False)["path"].startswith("write < main ")
+assert told("beyond", "read(in", False)["path"].startswith("read < main ")
+assert not named or len({e["error"] for e in found["errors"]}) == 8, found["errors"]
+END_OF_PYTHON
+named=unnamed
+"$TW" report --csv -n 0 wrong.tw 2>/dev/null | grep -q '__strcpy_\|__memset_' && named=named || untested "functions of a C library without its debug file"
+python3 through.py $named || fail "what goes through the C library and the kernel"
+
+# Memory that is mapped where a block was is not that block's; what a forked process finds is not beside blocks.
+cc_program anew -O0 -w <<'END_OF_C'
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char *old[50], *block = malloc(1 << 20), *mine;
+	free(block);
+	volatile char *p = mmap((void *)((unsigned long)block & ~4095ul), 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	p[5000]++;
+	for (int i = 0; i < 50; i++)
+		old[i] = malloc(24);
+	free(old[20]);
+	if (!fork()) {
+		mine = malloc(24);
+		for (int i = 0; i < 50; i++)
+			if (i != 20)
+				old[i][0]++, free(old[i]);
+		_exit(mine[0]);
+	}
+	wait(NULL);
+	return 0;
+}
+END_OF_C
+"$TW" record -q --calls -o anew.tw ./anew || fail "record ./anew"
+"$TW" analyze heap --json anew.tw >found.json || fail "analyze heap of ./anew"
+python3 -c 'import json; d = json.load(open("found.json")); assert not d["errors"], d["errors"]' || fail "accesses that are right are told"
