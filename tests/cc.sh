@@ -36,11 +36,11 @@ runs_as_plain() {
 	check_good
 }
 
-# same_as_engine NAME ARGUMENT...: its references are those that the engine sees of the same instructions. It is not position-independent
+# same_as_engine NAME ARGUMENT...: what it records is what the engine sees of the same instructions. It is not position-independent
 same_as_engine() {
 	local name=$1
 	rm -rf own.tw engine.tw
 	setarch -R "$TW" record -q -o own.tw -- "./$@" >/dev/null 2>&1
-	TRACKWAY=off setarch -R "$TW" record --plain -q -o engine.tw -- "./$@" >/dev/null 2>&1
+	setarch -R "$TW" record -q --rest -o engine.tw -- "./$@" >/dev/null 2>&1
 	python3 "$ROOT/tests/same_references.py" "$TW" "$name" own.tw engine.tw || fail "$name: references"
 }

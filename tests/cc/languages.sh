@@ -63,3 +63,100 @@ int main(void)
 X
 instrumented o gcc -O2 -fopenmp o.c
 runs_as_plain o
+# Languages that are left alone: what they call of C is recorded, and exceptions pass through it.
+cat >part.c <<'X2'
+int twice(int x)
+{
+	return 2 * x;
+}
+int apply(int (*f)(int), int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++)
+		s += f(i) + twice(i);
+	return s;
+}
+X2
+cat >o.m <<'X2'
+#include <stdio.h>
+#include <objc/Object.h>
+#include <objc/runtime.h>
+int apply(int (*f)(int), int n);
+@interface Counter : Object { int n; }
+- (int) add: (int) k;
+@end
+@implementation Counter
+- (int) add: (int) k { return n += k; }
+@end
+static id counter;
+static int next(int x) { return [counter add: x]; }
+int main(void)
+{
+	counter = class_createInstance([Counter class], 0);
+	printf("%d\n", apply(next, 20));
+	@try { @throw counter; } @catch (Counter *c) { printf("caught %d\n", [c add: 1]); }
+	return 0;
+}
+X2
+cat >d.d <<'X2'
+import std.stdio;
+extern (C) int apply(int function(int), int);
+extern (C) int triple(int x) { if (x == 50) throw new Exception("x"); return x * 3; }
+void main()
+{
+	writeln(apply(&triple, 20));
+	try apply(&triple, 60); catch (Exception e) writeln("caught ", e.msg);
+}
+X2
+cat >g.go <<'X2'
+package main
+import "fmt"
+//extern twice
+func twice(n int32) int32
+func main() {
+	c := make(chan int32)
+	for i := int32(0); i < 4; i++ {
+		go func(k int32) { s := int32(0); for j := int32(0); j < 1000; j++ { s += twice(j * k) }; c <- s }(i)
+	}
+	s := int32(0)
+	for i := 0; i < 4; i++ { s += <-c }
+	fmt.Println(s)
+}
+X2
+cat >a.adb <<'X2'
+with Ada.Text_IO; use Ada.Text_IO;
+procedure A is
+   function Twice (N : Integer) return Integer with Import, Convention => C;
+   S : Integer := 0;
+begin
+   for I in 1 .. 20 loop S := S + Twice (I); end loop;
+   Put_Line (Integer'Image (S));
+   raise Constraint_Error;
+exception
+   when Constraint_Error => Put_Line ("caught");
+end A;
+X2
+gcc -O2 -fexceptions -c part.c -o plain.o && "$TW" cc gcc -O2 -fexceptions -c part.c -o part.o || fail "part.c"
+# beside_c WHAT COMMAND...: the program p that COMMAND makes with OBJECT, once plain and once through trackway cc
+beside_c() {
+	local what=$1
+	shift
+	if ! OBJECT=plain.o GCC=gcc bash -c "$*" >compile.err 2>&1; then
+		untested "$what"
+		return
+	fi
+	mv p p.plain
+	OBJECT=part.o GCC=$PWD/wrapped/gcc PATH=$PWD/wrapped:$PATH bash -c "$*" >compile.err 2>&1 || { cat compile.err; fail "$what: trackway cc"; }
+	runs_as_plain p
+	"$TW" report recording.tw >report.out
+	grep -qE 'twice|apply' report.out || fail "$what: what it calls of C is not recorded"
+}
+"$TW" cc --wrap wrapped
+for c in gdc gccgo; do # of these there are no links
+	printf '#!/bin/sh\nexec %q cc %q "$@"\n' "$TW" "$(command -v $c)" >wrapped/$c
+	chmod +x wrapped/$c
+done
+beside_c Objective-C 'gcc -std=gnu11 -O2 -fobjc-exceptions -o p o.m $OBJECT -lobjc'
+beside_c D 'gdc -O2 -o p d.d $OBJECT'
+beside_c "Go by gccgo" 'gccgo -O2 -o p g.go $OBJECT'
+beside_c Ada 'gnatmake -q -f -O2 a.adb -o p -largs $OBJECT --GCC=$GCC'

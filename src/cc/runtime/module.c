@@ -134,17 +134,20 @@ static uint8_t length_of(const uint8_t *insn)
 	return (uint8_t)(prefixes + (insn[prefixes] == 0x0f ? 5 : 9));
 }
 
+/* The linker's have the room of what they replace; what is inserted behind that is counted to the last of them. */
 static void replace(struct linked *l, uint8_t glued)
 {
+	enum { ALONE = 12, FOUR = 22 };
 	const uint8_t *at = l->insn[l->n_insns - glued], *end = l->insn[l->n_insns - 1] + l->length[l->n_insns - 1];
+	const uint8_t *own_end = at + (glued == 4 ? FOUR : ALONE);
 	l->end = TW_END_FALL;
 	l->kept = l->n_insns -= glued;
-	for (uint8_t m = 0; at < end && m < glued; m++) {
-		const uint8_t length = length_of(at);
+	while (at < own_end) {
 		l->insn[l->n_insns] = at;
-		l->length[l->n_insns++] = at + length < end ? length : (uint8_t)(end - at);
-		at += length;
+		l->length[l->n_insns++] = length_of(at);
+		at += length_of(at);
 	}
+	l->length[l->n_insns - 1] = (uint8_t)(l->length[l->n_insns - 1] + (end - at));
 }
 
 static void look_at(const struct tw_cc_block *b, struct linked *l)
