@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 19
+#define TW_CHANNEL_VERSION 20
 
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
@@ -64,7 +64,8 @@
 #define TW_STRETCH       512u        /* fragment numbers */
 
 /* Where nothing is limited; else there may be less (struct tw_sizes). Most of it is sparse. */
-#define TW_BUFFERS                8      /* per thread */
+#define TW_BUFFERS                24     /* per thread, with a budget; */
+#define TW_USUAL_BUFFERS          8      /* ... without: less memory than processors have caches for is written over and over */
 #define TW_SLOTS                  1536   /* threads alive at once, over all processes, that are recorded */
 #define TW_THREADS                16384u /* and in one process, recorded or not */
 #define TW_DESCRIPTOR_TABLES      2048u  /* programs at once, those included that have ended a moment ago */

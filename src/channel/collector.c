@@ -147,6 +147,8 @@ static void drain_until_ended(struct tw_collector *c)
 static void *run(void *arg)
 {
 	struct tw_collector *c = arg;
+	if (c->yields)
+		tw_helper_thread_yield(TW_PRIORITY_LOW);
 	pthread_mutex_lock(tw_channel_life(c));
 	sem_post(&c->ready);
 	drain_until_ended(c);
@@ -244,6 +246,7 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 	    .feed = options->feed,
 	    .spool = c->spool,
 	    .demux = c->demux,
+	    .yields = options->yields,
 	};
 	return tw_output_new(&o, &c->output);
 }
@@ -272,6 +275,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
 	c->count_only = options->discard && !options->feed && !c->logged && options->stop.kind != TW_WHERE_COUNT;
+	c->yields = options->yields;
 	c->demux = tw_demux_new(c->count_refs);
 	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
 	if (other_form)

@@ -34,6 +34,7 @@ struct tw_collector_options {
 	uint64_t most_bytes, most_ns;  /* recording ends when so much is stored, or after so long; 0: no limit */
 	struct tw_where start, stop;   /* the window; kind TW_WHERE_NONE: from the beginning, to the end */
 	struct tw_budget_asked budget; /* `period` 0: none */
+	int yields;                    /* 1: as long as the program runs the collector's threads have a low priority */
 	struct tw_ring_size ring;      /* only the last of it is kept */
 	uint64_t spool;                /* bytes of what may wait until it is encoded (channel/spool.h); 0: there is no spool */
 	void (*tell_left)(

@@ -37,6 +37,7 @@ struct tw_collector {
 	ino_t inode; /* of the channel */
 	int count_refs, logged;
 	int count_only; /* nothing is stored or compared: the fast way */
+	int yields;     /* its threads have a low priority while the program runs */
 	uint8_t *base;
 	struct tw_control *control;
 	char path[64];

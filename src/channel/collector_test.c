@@ -140,7 +140,7 @@ static void hand_over(struct engine *e, const struct unit_buffer *b)
 	s->buffer[e->current].bytes = (uint32_t)(b->p - tw_channel_buffer(e->base, e->slot, e->current));
 	atomic_store(&s->buffer[e->current].state, TW_BUFFER_FULL);
 	ring(e);
-	e->current = (e->current + 1) % TW_BUFFERS;
+	e->current = (e->current + 1) % TW_USUAL_BUFFERS;
 	wait_until_empty(e);
 }
 
@@ -349,7 +349,7 @@ static struct tw_output_result record(void (*program)(struct engine *), int disc
 {
 	struct tw_recording_info info = {.format = TW_FORMAT_DEP, .sink = discard ? TW_SINK_COUNT : TW_SINK_FILE};
 	struct tw_collector_options options = {.format = TW_FORMAT_DEP, .discard = discard, .sizes = &sizes};
-	const struct tw_limits none = {TW_UNLIMITED, TW_UNLIMITED, TW_UNLIMITED, true};
+	const struct tw_limits none = {TW_UNLIMITED, TW_UNLIMITED, TW_UNLIMITED, true, false};
 	CHECK(tw_sizes_choose(&sizes, &none));
 	struct tw_collector *c = NULL;
 	struct tw_output_result result;

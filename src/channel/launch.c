@@ -1,5 +1,6 @@
 #include "channel/launch.h"
 #include "channel/asked.h"
+#include "channel/machine.h"
 #include "base/channel.h"
 
 #include <errno.h>
@@ -108,11 +109,15 @@ static int choose_less(struct tw_sizes *sizes, struct tw_limits *limits)
 	return 0;
 }
 
-int tw_launch_limits(bool tallies, struct tw_sizes *sizes)
+/* Where threads have more buffers than usual. */
+#define MUCH_MEMORY (2ull << 30)
+
+int tw_launch_limits(const struct tw_launch_wants *wants, struct tw_sizes *sizes)
 {
+	const bool many = wants->many_buffers && tw_machine_memory() >= MUCH_MEMORY;
 	struct rlimit file = {RLIM_INFINITY, RLIM_INFINITY};
 	getrlimit(RLIMIT_FSIZE, &file); /* what can be raised of it is, while the channel is made */
-	struct tw_limits limits = {TW_UNLIMITED, TW_UNLIMITED, file.rlim_max, tallies};
+	struct tw_limits limits = {TW_UNLIMITED, TW_UNLIMITED, file.rlim_max, wants->tallies, many};
 	const bool enough = tw_sizes_choose(sizes, &limits);
 	struct rlimit space;
 	getrlimit(RLIMIT_AS, &space);

@@ -14,10 +14,13 @@ void tw_launch_prepare(void);
 
 /*
  * Next, still with one thread: chooses how large the channel and the engine are, and raises this process's limits on memory, which the program inherits, by what the
- * engine takes. Where they cannot be raised the engine is smaller and within them, and so is this process. `tallies`: see struct tw_limits. Returns 0, or -1 where
+ * engine takes. Where they cannot be raised the engine is smaller and within them, and so is this process. Returns 0, or -1 where
  * there is too little all the same: sizes->space and so on say what there should be.
  */
-int tw_launch_limits(bool tallies, struct tw_sizes *sizes);
+struct tw_launch_wants {
+	bool tallies, many_buffers; /* see struct tw_limits */
+};
+int tw_launch_limits(const struct tw_launch_wants *wants, struct tw_sizes *sizes);
 
 /* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in
  * neither place. */

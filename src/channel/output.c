@@ -94,6 +94,7 @@ void tw_output_abandon(struct tw_output *o)
 uint64_t tw_output_settle(struct tw_output *o, unsigned ms)
 {
 	const struct timespec until = tw_machine_deadline(ms);
+	tw_output_hasten(o);
 	pthread_mutex_lock(&o->lock);
 	tw_output_run_all(o);
 	tw_output_begin_sharing(o);
@@ -167,6 +168,7 @@ void tw_output_free(struct tw_output *o)
 
 static void end_lanes(struct tw_output *o)
 {
+	tw_output_hasten(o);
 	pthread_mutex_lock(&o->lock);
 	o->ending = 1;
 	tw_output_run_all(o);
@@ -199,6 +201,7 @@ int tw_output_new(const struct tw_output_options *options, struct tw_output **ou
 	pthread_cond_init(&o->written, NULL);
 	pthread_cond_init(&o->rests, NULL);
 	o->spool = options->spool;
+	o->yields = options->yields;
 	o->makes_way = o->spool != NULL;
 	o->processors = o->most_running = o->spool ? tw_machine_processors() : TW_OUTPUT_LANES;
 	const int is_ring = options->writer && !options->discard && (options->ring.bytes || options->ring.ns);

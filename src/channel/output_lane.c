@@ -1,4 +1,5 @@
 #include "channel/output_lane.h"
+#include "base/helper_thread.h"
 #include "channel/demux.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
@@ -415,10 +416,14 @@ static void *run(void *arg)
 	struct tw_output *o = l->o;
 	if (l->ahead)
 		make_ready(l);
+	l->ahead = 0;
 	for (;;) {
 		pthread_mutex_lock(&o->lock);
-		struct tw_job *job = next_job(l);
+		const int leaves = l->leaves;
+		struct tw_job *job = leaves ? NULL : next_job(l);
 		pthread_mutex_unlock(&o->lock);
+		if (leaves)
+			return NULL;
 		if (l->open && (!job || job->id != l->open))
 			close_chunk(l);
 		else if (!job)
@@ -436,6 +441,39 @@ static void *run(void *arg)
 	}
 	rest(l);
 	return NULL;
+}
+
+static void *run_low(void *arg)
+{
+	tw_helper_thread_yield(TW_PRIORITY_LOWEST);
+	return run(arg);
+}
+
+/* Takes the lane over, between two jobs, from a thread of low priority. */
+static void *take_over(void *arg)
+{
+	struct tw_lane *l = arg;
+	struct tw_output *o = l->o;
+	pthread_mutex_lock(&o->lock);
+	l->leaves = 1;
+	pthread_mutex_unlock(&o->lock);
+	pthread_join(l->before, NULL);
+	l->leaves = 0;
+	return run(l);
+}
+
+void tw_output_hasten(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	const unsigned n = o->yields ? o->n_lanes : 0;
+	o->yields = 0;
+	pthread_mutex_unlock(&o->lock);
+	for (struct tw_lane *l = o->lane; l < o->lane + n; l++) {
+		pthread_t next;
+		l->before = l->thread;
+		if (tw_helper_thread_start(&next, take_over, l))
+			l->thread = next;
+	}
 }
 
 void tw_output_run_all(struct tw_output *o)
@@ -460,7 +498,7 @@ int tw_output_lane_start(struct tw_output *o, int ahead)
 	l->ahead = ahead;
 	l->last = &l->first;
 	pthread_cond_init(&l->fed_more, NULL);
-	int why = pthread_create(&l->thread, NULL, run, l);
+	int why = pthread_create(&l->thread, NULL, o->yields ? run_low : run, l);
 	if (why) {
 		pthread_cond_destroy(&l->fed_more);
 		return tw_fail(TW_ERR_SYSTEM, "thread: %s", strerror(why));

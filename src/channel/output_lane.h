@@ -10,6 +10,9 @@ struct tw_output;
  * nothing to do for it yet, and it makes ready what its first chunk takes. */
 int tw_output_lane_start(struct tw_output *o, int ahead);
 
+/* The program has ended: lanes have the priority of the calling thread from here on. Not under the lock; by one thread, when the drain loop has ended. */
+void tw_output_hasten(struct tw_output *o);
+
 /* All chunks have got what they will get. Called under the lock. */
 void tw_output_end_feeding(struct tw_output *o);
 

@@ -42,6 +42,8 @@ struct tw_lane {
 	uint64_t since;   /* when it began */
 	uint64_t used;    /* when it last got one, counted in jobs */
 	int ahead;        /* started when there was nothing to do yet */
+	int leaves;       /* the thread is to end, and `thread` goes on where it is (tw_output_hasten) */
+	pthread_t before; /* the one that is to end */
 	/* the encoding thread's own */
 	unsigned working; /* it is counted in `busy` */
 	uint32_t open;    /* the chunk being encoded; 0: none */
@@ -116,6 +118,7 @@ struct tw_output {
 	unsigned lost;                    /* slots that could not be written */
 	pthread_cond_t rests;             /* a lane is at work no more */
 	unsigned n_running, most_running, processors;
+	int yields;                        /* lanes that are started get a low priority; under the lock */
 	int makes_way;                     /* tw_output_make_way does something */
 	uint64_t put_bytes, waiting_bytes; /* of buffers in the spool */
 	_Atomic uint64_t scribbled;        /* when descriptors were written the last time */

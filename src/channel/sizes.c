@@ -7,7 +7,7 @@ enum { MOST_SCALE = 256, LEAST_SCALE = 4 }; /* three quarters of the one, and so
 
 static const struct tw_sizes full = {
     .slots = TW_SLOTS,
-    .buffers = TW_BUFFERS,
+    .buffers = TW_USUAL_BUFFERS,
     .tables = TW_DESCRIPTOR_TABLES,
     .threads = TW_THREADS,
     .known_entries = TW_KNOWN_ENTRIES,
@@ -99,6 +99,7 @@ static bool fits(struct tw_sizes *s, const struct tw_limits *l)
 bool tw_sizes_choose(struct tw_sizes *s, const struct tw_limits *limits)
 {
 	*s = full;
+	s->buffers = limits->many_buffers ? TW_BUFFERS : full.buffers;
 	bool enough = fits(s, limits);
 	for (uint32_t scale = MOST_SCALE; !enough && scale >= LEAST_SCALE; scale = scale * 3 / 4) {
 		*s = reduced(scale);

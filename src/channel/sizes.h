@@ -11,6 +11,7 @@ struct tw_limits {
 	uint64_t space, data; /* for the engine */
 	uint64_t file;        /* for the memfd */
 	bool tallies;         /* windows are wanted: they are there only if nothing is limited */
+	bool many_buffers;    /* a thread seldom has to make way for who empties them: likewise */
 };
 
 /* Chooses. False: it is not enough; *s is the least then. */

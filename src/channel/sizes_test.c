@@ -22,7 +22,7 @@ static void check_layout(const struct tw_sizes *s)
 
 static bool choose(struct tw_sizes *s, uint64_t space, uint64_t data, uint64_t file)
 {
-	const struct tw_limits l = {space, data, file, true};
+	const struct tw_limits l = {space, data, file, true, false};
 	const bool enough = tw_sizes_choose(s, &l);
 	if (enough)
 		CHECK(s->space <= space && s->data <= data && s->memfd_bytes <= file);

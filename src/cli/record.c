@@ -110,7 +110,8 @@ int tw_cmd_record(int argc, char **argv)
 	int status = tw_record_parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
-	if (tw_launch_limits(r.sink == TW_SINK_COUNT, &r.sizes))
+	const struct tw_launch_wants wants = {r.sink == TW_SINK_COUNT, r.budget_as_given != NULL};
+	if (tw_launch_limits(&wants, &r.sizes))
 		return tw_record_too_little(&r.sizes);
 	status = tw_record_prepare_program(&r);
 	if (!status && r.learn && tw_learned_check(r.learn, r.program.path))

@@ -248,7 +248,7 @@ int tw_record_prepare_recording(struct record *r)
 		default_directory(r);
 	r->temporary = !r->has_dir && (!is_kept || tw_with_needs_recording(&r->with));
 	r->with.names = (struct tw_name_store){tw_record_place_to_keep(r, r->with.place), tw_record_bytes_to_keep(r)};
-	int error = r->with.n ? tw_with_start(&r->with, &info) : 0;
+	int error = r->with.n ? tw_with_start(&r->with, &info, r->budget_as_given != NULL) : 0;
 	if (!error && r->temporary)
 		error = tw_with_make_directory(r->dir, sizeof r->dir);
 	if (!error && r->dir[0])

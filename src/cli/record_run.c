@@ -58,6 +58,7 @@ int tw_record_start_collector(struct record *r)
 	    .most_bytes = r->ending.most_bytes,
 	    .most_ns = r->ending.most_ns,
 	    .budget = r->budget,
+	    .yields = r->budget_as_given != NULL,
 	    .switchable = r->instrumented,
 	    .burst = r->burst.in_ns,
 	    .ring = r->ring,

@@ -98,9 +98,9 @@ static int end_answer(struct tw_live_request *r, struct tw_answer *answer)
 	return !tw_request_close_output("record", &r->request, r->f) || wrong;
 }
 
-int tw_with_start(struct tw_with *w, const struct tw_recording_info *info)
+int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int yields)
 {
-	const struct tw_live_options options = {w->requests, w->n_live, info, tw_machine_processors(), end_answer};
+	const struct tw_live_options options = {w->requests, w->n_live, info, tw_machine_processors(), yields, end_answer};
 	if (!w->n_live)
 		return TW_OK;
 	for (size_t i = 0; i < w->n_live; i++) {

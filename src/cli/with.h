@@ -32,8 +32,8 @@ int tw_with_wants_refs(const struct tw_with *w);
 /* Whether recordings of this format hold what all of them need. 0, or not, which has been said. */
 int tw_with_check(const struct tw_with *w, uint32_t format, int order);
 
-/* Starts their process, while this one has one thread. 0, an error of enum tw_error, or 1: what is wrong has been said. */
-int tw_with_start(struct tw_with *w, const struct tw_recording_info *info);
+/* Starts their process, while this one has one thread. `yields`: it works when nobody else wants its processors. 0, an error of enum tw_error, or 1: what is wrong has been said. */
+int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int yields);
 
 /* All has been recorded: has the answers printed of those that look at what comes. */
 void tw_with_end(struct tw_with *w, const struct tw_recording_info *end);

@@ -2,6 +2,7 @@
 #include "plugin/guard.h"
 #include "plugin/stage.h"
 #include "base/array.h"
+#include "base/helper_thread.h"
 #include "replay/walk.h"
 
 #include <errno.h>
@@ -457,6 +458,8 @@ int tw_live_start(const struct tw_live_options *options, struct tw_feed *feed, p
 		return TW_OK;
 	}
 	set_signals();
+	if (options->yields)
+		tw_helper_thread_yield(TW_PRIORITY_LOW);
 	_exit(serve(options, feed));
 }
 

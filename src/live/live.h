@@ -26,6 +26,7 @@ struct tw_live_options {
 	size_t n;
 	const struct tw_recording_info *info; /* as in a recording that is not closed yet */
 	unsigned jobs;
+	int yields; /* 1: the process works when nobody else wants its processors (base/helper_thread.h) */
 	/* In the new process: an answer is complete; ends it and closes the stream. Returns 0, or that something was wrong, after having said it. */
 	int (*end)(struct tw_live_request *r, struct tw_answer *answer);
 };

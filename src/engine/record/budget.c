@@ -66,7 +66,7 @@ static void charge(struct thread *t, u64 period)
 static bool has_room(const struct thread *t)
 {
 	const u32 others = tw_sizes()->buffers - 1;
-	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? larger(1, others / 2) : 1);
+	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? larger(1, others * 3 / 4) : 1);
 }
 
 static bool is_asynchronous(void)
