@@ -8,6 +8,7 @@
 #include "analyzers/by_place.h"
 #include "analyzers/flow_trace.h"
 #include "base/array.h"
+#include "plugin/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,10 @@ struct state {
 /* The comparison. */
 struct diff {
 	const struct tw_context *context;
+	struct tw_context *other_context;
 	struct tw_flow_source source[2];
 	struct tw_flow_trace *trace[2];
 	struct tw_recording *other;
-	struct tw_names *other_names;
 	struct tw_flow_wanted *wanted[2]; /* side by side: the same sequences */
 	size_t n_wanted, wanted_room[2];
 };
@@ -115,14 +116,15 @@ static int pass_over(void *context, size_t thread, size_t chunk, int error)
 	return 0;
 }
 
-static int replay(struct pass *p)
+/* Through the window that was asked for, which holds for both recordings. */
+static int replay(struct pass *p, const struct tw_context *c)
 {
 	static const struct tw_analyzer tracer = {
 	    .name = "diff", .begin = begin_pass, .batch = batch, .merge = merge, .end = end_pass, .scope = TW_SCOPE_THREADS};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const struct tw_replay_options options = {
 	    .jobs = cpus > 0 ? (unsigned)cpus : 1, .select = is_wanted, .damage = pass_over, .context = (void *)p->source};
-	return tw_replay(p->source->recording, &options, &tracer, p);
+	return tw_stage_replay(c, &options, &tracer, p);
 }
 
 /* ---- the other recording ---- */
@@ -135,9 +137,20 @@ static int open_other(struct diff *d)
 		error = tw_recording_replayable(d->other);
 	if (error)
 		return tw_context_wrong(d->context, "%s: %s", dir, tw_error_text(error));
-	d->other_names = tw_names_open(d->other, NULL);
-	d->source[OLD] = (struct tw_flow_source){d->other, d->other_names, NULL, 0};
-	return d->other_names ? 0 : TW_ERR_MEMORY;
+	d->other_context = tw_context_of_other(d->context, d->other);
+	struct tw_names *names = d->other_context ? tw_context_names(d->other_context) : NULL;
+	d->source[OLD] = (struct tw_flow_source){d->other, names, NULL, 0};
+	return names ? 0 : TW_ERR_MEMORY;
+}
+
+/* A replay of it failed: what the context says is wrong is said of it. */
+static int replay_other(const struct diff *d, struct pass *p)
+{
+	int error = replay(p, d->other_context);
+	if (error > 0 && tw_context_complaint(d->other_context)[0])
+		return tw_context_wrong(d->context, "%s: %s", tw_context_text(d->context, "against"),
+		                        tw_context_complaint(d->other_context));
+	return error;
 }
 
 /* ---- where sequences part ---- */
@@ -167,16 +180,23 @@ static uint64_t same_steps(const struct diff *d, uint64_t sequence)
 	}
 }
 
+/* Sequences of a thread and a file: how many are the same in both, and how many only one of them has. */
+struct compared {
+	uint64_t same, only[2];
+};
+
 /* A sequence of the new recording: asks for its runs around where it parts. */
-static int compare_sequence(struct diff *d, size_t number, uint64_t *same)
+static int compare_sequence(struct diff *d, size_t number, struct compared *c)
 {
 	const uint64_t *key = tw_rows_key(&d->trace[NEW]->sequences, number), *own = key + 2;
 	uint32_t other = tw_rows_find(&d->trace[OLD]->sequences, key[0], key[1]);
-	if (other == TW_ROWS_NONE)
+	if (other == TW_ROWS_NONE) {
+		c->only[NEW]++;
 		return 0;
+	}
 	const uint64_t *old = tw_rows_counts(&d->trace[OLD]->sequences, other);
 	if (old[TW_FLOW_HASH] == own[TW_FLOW_HASH] && old[TW_FLOW_RUNS] == own[TW_FLOW_RUNS]) {
-		++*same;
+		c->same++;
 		return 0;
 	}
 	return want(d, (uint32_t)key[0], key[1], same_steps(d, tw_flow_sequence((uint32_t)key[0], key[1])) * TW_FLOW_STEP);
@@ -191,7 +211,7 @@ static int find_runs(struct diff *d)
 		struct pass p = {.source = &source};
 		source.wanted = d->wanted[side];
 		source.n_wanted = d->n_wanted;
-		error = replay(&p);
+		error = replay(&p, side == OLD ? d->other_context : d->context);
 		if (p.kept)
 			free_state(p.kept);
 	}
@@ -410,20 +430,31 @@ static int print_edges(struct tw_answer *a, const struct diff *d)
 	return order ? 0 : TW_ERR_MEMORY;
 }
 
+static int compare_sequences(struct diff *d, struct compared *c)
+{
+	const struct tw_rows *old = &d->trace[OLD]->sequences, *new = &d->trace[NEW]->sequences;
+	int error = 0;
+	for (size_t i = 0; i < new->n && !error; i++)
+		error = compare_sequence(d, i, c);
+	for (size_t i = 0; i < old->n; i++)
+		c->only[OLD] += tw_rows_find(new, tw_rows_key(old, i)[0], tw_rows_key(old, i)[1]) == TW_ROWS_NONE;
+	return error;
+}
+
 static int compare_all(struct diff *d)
 {
 	struct tw_answer *a = tw_context_answer(d->context);
-	uint64_t same = 0;
-	int error = 0;
-	for (size_t i = 0; i < d->trace[NEW]->sequences.n && !error; i++)
-		error = compare_sequence(d, i, &same);
+	struct compared c = {0};
+	int error = compare_sequences(d, &c);
 	error = error ? error : find_runs(d);
 	if (error)
 		return error;
-	tw_answer_fact(a, "old_instructions", tw_recording_totals(d->source[OLD].recording)->insns);
-	tw_answer_fact(a, "new_instructions", tw_recording_totals(d->source[NEW].recording)->insns);
-	tw_answer_fact(a, "sequences_same", same);
+	tw_answer_fact(a, "old_instructions", d->trace[OLD]->insns);
+	tw_answer_fact(a, "new_instructions", d->trace[NEW]->insns);
+	tw_answer_fact(a, "sequences_same", c.same);
 	tw_answer_fact(a, "sequences_parted", d->n_wanted);
+	tw_answer_fact(a, "sequences_only_old", c.only[OLD]);
+	tw_answer_fact(a, "sequences_only_new", c.only[NEW]);
 	error = print_partings(a, d);
 	error = error ? error : print_places(a, d);
 	return error ? error : print_edges(a, d);
@@ -434,7 +465,7 @@ static int diff(struct state *s)
 	struct diff d = {.context = s->context, .trace = {[NEW] = &s->trace}, .source = {[NEW] = s->source}};
 	struct pass first = {.source = &d.source[OLD]};
 	int error = open_other(&d);
-	error = error ? error : replay(&first);
+	error = error ? error : replay_other(&d, &first);
 	if (!error) {
 		d.trace[OLD] = &first.kept->trace;
 		error = compare_all(&d);
@@ -445,8 +476,7 @@ static int diff(struct state *s)
 			free(d.wanted[side][i].runs);
 		free(d.wanted[side]);
 	}
-	if (d.other_names)
-		tw_names_close(d.other_names);
+	tw_context_free(d.other_context);
 	if (d.other)
 		tw_recording_close(d.other);
 	return error;
@@ -461,7 +491,7 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"against", TW_OPTION_TEXT, "DIR", NULL, "the other recording: the old one"},
+    {"against", TW_OPTION_TEXT, "OLD", NULL, "the other recording: the old one"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -472,9 +502,9 @@ const struct tw_analyzer tw_analyzer_diff = {
     .merge = merge,
     .end = end,
     .what = "two recordings: where control flow parts; what ran more often",
-    .help = "AGAINST is a recording (the old one), DIR another of the same program (the new\n"
+    .help = "OLD is a recording (the old one), DIR another of the same program (the new\n"
             "one). Threads are compared by their numbers, code by its file and its address\n"
-            "in the file. A window (--thread, --from...) holds for the new one only.\n"
+            "in the file. A window (--thread, --from...) holds for both.\n"
             "After: what both did last, or where both still were; old, new: where each went\n"
             "from there. Files are compared by themselves, as what libraries do may depend\n"
             "on where the stack is.\n",

@@ -178,6 +178,7 @@ static int take_block(struct tw_flow_trace *t, const struct tw_block_run *run, u
 
 static void begin_thread(struct tw_flow_trace *t, uint32_t thread)
 {
+	t->follows = 1;
 	t->thread = thread;
 	t->image = tw_names_image(t->source->names, thread);
 	t->start = t->last = 0;
@@ -195,8 +196,10 @@ int tw_flow_trace_batch(struct tw_flow_trace *t, const struct tw_batch *b)
 	uint64_t insn = b->first_insn;
 	size_t event = 0, k = 0;
 	int error = 0;
-	if (!insn && b->n_blocks)
+	if (!t->follows || b->thread != t->thread || insn != t->next)
 		begin_thread(t, b->thread);
+	t->next = insn + b->n_insns;
+	t->insns += b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_block_run *run = b->stretches[i]->blocks, *end = run + b->stretches[i]->n_blocks;
 		for (; run < end && !error; insn += run++->n_insns, k++) {
@@ -255,6 +258,7 @@ int tw_flow_trace_merge(struct tw_flow_trace *t, const struct tw_flow_trace *lat
 	error = error ? error : tw_rows_merge(&t->checkpoints, &later->checkpoints);
 	error = error ? error : tw_rows_merge(&t->edges, &later->edges);
 	error = error ? error : merge_places(t, later);
+	t->insns += later->insns;
 	return error ? error : tw_by_fragment_each(&later->fragments, merge_code, t);
 }
 

@@ -48,9 +48,12 @@ struct tw_flow_trace {
 	struct tw_rows sequences;   /* by thread and file: how many runs, and the hash of all */
 	struct tw_rows checkpoints; /* by sequence (a hash of thread and file) and number of steps: the hash then */
 	struct tw_rows edges;       /* by two instructions: how often the one led to the other */
+	uint64_t insns;             /* that were looked at */
 	struct tw_rows places;      /* by instruction: where that is here, and a thread that ran it */
 	/* Of the thread that is looked at. */
+	int follows; /* 1: a batch has been seen */
 	uint32_t thread, image;
+	uint64_t next; /* instructions of the thread so far: a batch that begins elsewhere has a hole before it */
 	uint64_t start, file,
 	    insn;      /* of the run: its first instruction (0: it begins with the next block), its file, instructions before it */
 	uint64_t last; /* the instruction that jumped; 0: none */

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +56,8 @@ static int print_help(const struct tw_request *r)
 	    [TW_SCOPE_ALL] = "It sees all threads in the order of time, on one core.",
 	};
 	const struct tw_analyzer *a = r->analyzer;
-	printf("Usage: trackway analyze %s [OPTION...] ", r->name);
-	for (const char *c = a->argument; c && *c; c++)
-		putchar(toupper((unsigned char)*c));
-	printf("%sDIR\n\n%s: %s.\n", a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
+	printf("Usage: trackway analyze %s [OPTION...] %s%sDIR\n\n%s: %s.\n", r->name, a->argument ? tw_request_argument(a)->argument : "",
+	       a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
 	if (a->help)
 		printf("\n%s", a->help);
 	if (a->options && a->options->name)
@@ -137,8 +134,11 @@ int tw_request_arguments(struct tw_request *r, int n, char **words, const char *
 	const char *argument = r->analyzer->argument;
 	char why[1024];
 	size_t option = 0;
+	if (argument && n == 1 && tw_request_has_argument(r))
+		argument = NULL; /* it was given as an option */
 	if (argument && n != 2)
-		return tw_usage_error("analyze", "%s wants %s and exactly one recording", r->name, argument);
+		return tw_usage_error("analyze", "%s wants %s (as --%s has it) and exactly one recording", r->name,
+		                      tw_request_argument(r->analyzer)->argument, argument);
 	if (n < 1 || (!argument && n > 1))
 		return tw_usage_error("analyze", "exactly one recording is wanted");
 	*dir = words[n - 1];

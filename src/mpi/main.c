@@ -58,7 +58,8 @@ struct command {
 /* Returns -1 to go on, or an exit status. */
 static int parse_request(struct command *c, int argc, char **argv)
 {
-	int words = c->request.analyzer->argument ? 2 : 1;
+	const struct tw_option *argument = c->request.analyzer->argument ? tw_request_argument(c->request.analyzer) : NULL;
+	int words = argument ? 2 : 1;
 	const char *dir;
 	int status = tw_request_parse(&c->request, &c->how, argc, argv);
 	if (status >= 0)
@@ -67,10 +68,8 @@ static int parse_request(struct command *c, int argc, char **argv)
 	c->dirs = argv + optind + words - 1;
 	c->n_dirs = (size_t)(n - words + 1);
 	if (n < words)
-		return tw_usage_error("analyze", "%s%s%s at least one recording",
-		                      c->request.analyzer->argument ? c->request.name : "there is",
-		                      c->request.analyzer->argument ? " wants " : "",
-		                      c->request.analyzer->argument ? c->request.analyzer->argument : "to be");
+		return tw_usage_error("analyze", "%s wants %s%sat least one recording", c->request.name, argument ? argument->argument : "",
+		                      argument ? " and " : "");
 	return tw_request_arguments(&c->request, words, argv + optind, &dir);
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns on the screen, between two columns of a table, and what texts get at least: the last of a table (more of it is worth shorter counts), and others. */
-enum { SCREEN = 80, GAP = 2, LAST_LEAST = 14, LAST_GOOD = 40, TEXT_LEAST = 24, FACT_NAME = 24 };
+/* Columns on the screen, between two columns of a table; and how much of a last text is worth shorter counts. */
+enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24 };
 
 struct tw_answer {
 	struct tw_answer_options options;
@@ -174,32 +174,67 @@ static unsigned fill_widths(const struct tw_answer *a, struct layout *l)
 	return sum;
 }
 
-/* Counts in full if that leaves room enough; texts before the last column share what there is. */
+/* Texts that want no more than an equal part of the room have it; the others share what those leave. */
+static void share_room(const struct tw_answer *a, struct layout *l, unsigned room)
+{
+	unsigned part = 0;
+	for (unsigned more = 1; more;) {
+		unsigned left = room, n = 0;
+		for (unsigned i = 0; i < a->n_columns; i++)
+			if (a->columns[i].kind == TW_COLUMN_TEXT) {
+				n += l->width[i] > part;
+				left -= l->width[i] > part ? 0 : l->width[i];
+			}
+		more = n && left / n > part;
+		part = more ? left / n : part;
+	}
+	for (unsigned i = 0; i < a->n_columns; i++)
+		if (a->columns[i].kind == TW_COLUMN_TEXT && l->width[i] > part)
+			l->width[i] = part;
+}
+
+/* Counts in full if that leaves room enough; texts share what there is. */
 static void lay_out(const struct tw_answer *a, struct layout *l)
 {
-	unsigned last = a->n_columns - 1, has_last = a->columns[last].kind == TW_COLUMN_TEXT;
-	unsigned least = has_last ? LAST_LEAST : 0;
+	const unsigned last = a->n_columns - 1, has_last = a->columns[last].kind == TW_COLUMN_TEXT;
 	l->full = 1;
 	unsigned sum = fill_widths(a, l), most = has_last ? l->width[last] : 0;
 	if (sum + (most < LAST_GOOD ? most : LAST_GOOD) > SCREEN) {
 		l->full = 0;
 		sum = fill_widths(a, l);
 	}
-	for (unsigned i = 0; i < last && sum + least > SCREEN; i++) {
-		unsigned over = sum + least - SCREEN, spare = l->width[i] > TEXT_LEAST ? l->width[i] - TEXT_LEAST : 0;
-		if (a->columns[i].kind != TW_COLUMN_TEXT)
-			continue;
-		l->width[i] -= over < spare ? over : spare;
-		sum -= over < spare ? over : spare;
+	for (unsigned i = 0; i < last; i++)
+		sum -= a->columns[i].kind == TW_COLUMN_TEXT ? l->width[i] : 0;
+	share_room(a, l, sum + 1 < SCREEN ? SCREEN - sum : 1);
+}
+
+/* The file and line that a text ends with; NULL: it does not. */
+static const char *place_in(const char *text)
+{
+	const char *word = strrchr(text, ' '), *colon = strrchr(text, ':');
+	return word && colon && colon > word + 1 && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? word + 1 : NULL;
+}
+
+/* At most so many columns of it: of a function and a place, the place is whole if there is room. */
+static void print_cut(FILE *f, const char *text, unsigned width)
+{
+	enum { HEAD = 8, MOST = 256 };
+	const char *place = place_in(text);
+	const size_t n = place ? strlen(place) : 0, head = place ? (size_t)(place - text) - 1 : 0;
+	char function[MOST];
+	if (!place || head + 1 + n <= width || n + 1 + HEAD > width || width > MOST - 1) {
+		tw_print_cut(f, text, width);
+		return;
 	}
-	if (has_last)
-		l->width[last] = sum + 1 < SCREEN ? SCREEN - sum : 1;
+	snprintf(function, sizeof function, "%.*s", (int)(head < MOST - 1 ? head : MOST - 1), text);
+	tw_print_cut(f, function, width - (unsigned)n - 1);
+	fprintf(f, " %s", place);
 }
 
 static void print_text_cell(FILE *f, const char *text, unsigned width, int last)
 {
 	size_t n = strlen(text);
-	tw_print_cut(f, text, width);
+	print_cut(f, text, width);
 	if (!last && n < width)
 		fprintf(f, "%*s", (int)(width - n), "");
 }
@@ -233,12 +268,12 @@ static const char *long_path(const struct tw_answer *a, const struct layout *l, 
 static void print_path(FILE *f, const char *path)
 {
 	enum { INDENT = 8, BETWEEN = sizeof TW_ANSWER_CALLED_BY - 1, MOST = SCREEN - INDENT - BETWEEN };
-	char call[MOST + 3];
+	char call[1024];
 	size_t used = SCREEN;
 	while (*path) {
 		const char *end = strstr(path, TW_ANSWER_CALLED_BY);
 		const size_t n = end ? (size_t)(end - path) : strlen(path);
-		snprintf(call, sizeof call, "%.*s", (int)(n < MOST + 1 ? n : MOST + 1), path); /* one more than fits is shown as cut */
+		snprintf(call, sizeof call, "%.*s", (int)(n < sizeof call ? n : sizeof call - 1), path);
 		const size_t shown = strlen(call) < MOST ? strlen(call) : MOST;
 		if (used + shown + BETWEEN > SCREEN) {
 			fprintf(f, "\n%*s", INDENT, "");
@@ -246,7 +281,7 @@ static void print_path(FILE *f, const char *path)
 		} else {
 			fputc(' ', f);
 		}
-		tw_print_cut(f, call, MOST);
+		print_cut(f, call, MOST);
 		fputs(end ? " <" : "", f);
 		used += shown + BETWEEN;
 		path = end ? end + BETWEEN : path + n;

@@ -34,6 +34,16 @@ struct tw_context *tw_context_new(const struct tw_request *request, const struct
 	return c;
 }
 
+struct tw_context *tw_context_of_other(const struct tw_context *c, const struct tw_recording *recording)
+{
+	return tw_context_new(c->request, recording, NULL);
+}
+
+const struct tw_request *tw_context_request(const struct tw_context *c)
+{
+	return c->request;
+}
+
 void tw_context_free(struct tw_context *c)
 {
 	if (!c)

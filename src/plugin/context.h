@@ -12,6 +12,11 @@
 struct tw_context *tw_context_new(const struct tw_request *request, const struct tw_recording *recording, struct tw_answer *answer);
 void tw_context_free(struct tw_context *c);
 
+/* A context of the same request for another recording: its answer and what is told to be wrong are its own. */
+struct tw_context *tw_context_of_other(const struct tw_context *c, const struct tw_recording *recording);
+
+const struct tw_request *tw_context_request(const struct tw_context *c);
+
 /* What tw_context_wrong was told first; "" if nothing. */
 const char *tw_context_complaint(const struct tw_context *c);
 

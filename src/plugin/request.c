@@ -228,6 +228,14 @@ int tw_request_set_all(struct tw_request *r, char *list, char *why, size_t size)
 	return 0;
 }
 
+const struct tw_option *tw_request_argument(const struct tw_analyzer *analyzer)
+{
+	size_t i = 0;
+	while (strcmp(tw_request_option(analyzer, i)->name, analyzer->argument))
+		i++;
+	return tw_request_option(analyzer, i);
+}
+
 int tw_request_has_argument(const struct tw_request *r)
 {
 	const char *argument = r->analyzer->argument;

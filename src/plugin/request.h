@@ -57,6 +57,9 @@ void tw_request_free(struct tw_request *r);
 /* The options of an analyzer, its own first; NULL behind the last one. */
 const struct tw_option *tw_request_option(const struct tw_analyzer *analyzer, size_t i);
 
+/* The option that stands before DIR without its name, of an analyzer that has one. */
+const struct tw_option *tw_request_argument(const struct tw_analyzer *analyzer);
+
 /* Sets an option by its place in that order. 0, or -1: `why` says in one sentence, without a full stop, what is wrong with the value. `value` NULL: none was given. */
 int tw_request_set(struct tw_request *r, size_t option, const char *value, char *why, size_t size);
 

@@ -7,6 +7,8 @@
 
 #include "plugin/view.h"
 
+#include <trackway/replay.h>
+
 struct tw_stage {
 	const struct tw_request *request;
 	const struct tw_context *context;
@@ -17,6 +19,12 @@ struct tw_stage {
 
 /* Its scope is that of the request's analyzer; it can pack if that can. */
 struct tw_analyzer tw_stage_analyzer(const struct tw_request *request);
+
+/*
+ * Replays the recording of a context for an analyzer that another one runs by itself, and has it see what the request's window shows, which may be one of another recording: as
+ * tw_replay, but that `options->select` is asked only of chunks that the window may see.
+ */
+int tw_stage_replay(const struct tw_context *c, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg);
 
 /* What a recording lacks that the analyzer needs, as one sentence without a full stop; NULL: nothing. */
 const char *tw_stage_lacks(const struct tw_analyzer *analyzer, const struct tw_recording *r);

@@ -58,8 +58,50 @@ edges = {(e["from"], e["to"]): e["new"] - e["old"] for e in found["edges"] if ou
 assert edges["main turns.c:17", "often turns.c:8"] == 10 and edges["often turns.c:10", "main turns.c:14"] == 10, edges
 assert ("main turns.c:16", "seldom turns.c:4") not in edges
 END
+# A window holds for both: equal runs are equal in it, and nothing outside of it is told.
+for window in '--module turns' '--function often' '--from 1000i' '--thread 0'; do
+	"$TW" analyze diff $window --json old.tw again.tw >window.json || fail "diff $window"
+	python3 - "$window" <<'END' || fail "diff $window"
+import json, sys
+d, ours = json.load(open("window.json")), "module" in sys.argv[1] or "function" in sys.argv[1]
+rows = [r for name in ("functions", "lines") for r in d[name] if r["module"] == "turns"]
+assert not rows and not [p for p in d["partings"] if "turns.c:" in p["after"] + p["old"] + p["new"]], d
+assert not ours or d["old_instructions"] == d["new_instructions"] > 0 and not d["partings"] and not d["functions"], d
+END
+done
+"$TW" analyze diff --module turns --json --against old.tw recording.tw >window.json || fail "diff --against"
+python3 - <<'END' || fail "a window that shows where they part"
+import json
+d, whole = json.load(open("window.json")), json.load(open("found.json"))
+assert {f["module"] for f in d["functions"] + d["lines"]} == {"turns"}, d["functions"]
+assert d["functions"] == [f for f in whole["functions"] if f["module"] == "turns"]
+assert d["partings"] == [p for p in whole["partings"] if "turns.c:" in p["after"]], d["partings"]
+END
+
+# What only one has.
+cc_program more -O0 -pthread <<'END'
+#include <pthread.h>
+static void *work(void *p) { return p; }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (argc > 1 && !pthread_create(&t, NULL, work, NULL))
+		pthread_join(t, NULL);
+	return argv == NULL;
+}
+END
+recorded ./more
+mv recording.tw one.tw
+recorded ./more two
+"$TW" analyze diff one.tw recording.tw --json >two.json && "$TW" analyze diff recording.tw one.tw --json >one.json || fail "diff of one and two threads"
+python3 - <<'END' || fail "sequences that only one has"
+import json
+more, less = json.load(open("two.json")), json.load(open("one.json"))
+assert more["sequences_only_new"] == less["sequences_only_old"] >= 2 and more["sequences_only_old"] == less["sequences_only_new"] == 0, (more, less)
+END
+
 one_sentence "$TW" analyze diff nowhere.tw recording.tw
 says "nowhere.tw"
 one_sentence "$TW" analyze diff recording.tw
-says "exactly one recording"
+says "diff wants OLD .* and exactly one recording"
 exit 0

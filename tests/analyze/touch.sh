@@ -81,7 +81,7 @@ found = json.load(open("last.json"))
 assert (found["last_write_ns"], found["last_write_thread"], found["last_write_instruction"]) == (last["ns"], last["thread"], last["instruction"])
 END
 one_sentence "$TW" analyze touch recording.tw
-says 'touch wants range and exactly one recording'
+says 'touch wants WHAT .* and exactly one recording'
 one_sentence "$TW" analyze touch watched --last-before main recording.tw
 says "--last-before wants a time"
 one_sentence "$TW" analyze touch no_such --output out recording.tw

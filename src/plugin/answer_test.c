@@ -1,0 +1,85 @@
+#include "plugin/answer.h"
+#include "unit.h"
+
+#include <stdlib.h>
+
+static const struct tw_column places[] = {{"thread", TW_COLUMN_COUNT}, {"instruction", TW_COLUMN_COUNT}, {"after", TW_COLUMN_TEXT},
+                                          {"old", TW_COLUMN_TEXT},     {"new", TW_COLUMN_TEXT},          {NULL, 0}};
+
+/* The table of one row, as text; to be freed. */
+static char *table_of(const struct tw_column *columns, const struct tw_cell *cells)
+{
+	char *text = NULL, *known;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	const struct tw_answer_options options = {f, TW_ANSWER_TEXT, NULL, -1, "test"};
+	struct tw_answer *a = tw_answer_new(&options);
+	tw_answer_table(a, "rows", "Rows", columns);
+	tw_answer_row(a, cells);
+	EQUAL(tw_answer_end(a, &known), 0);
+	fclose(f);
+	return text;
+}
+
+/* The most columns that a line takes. */
+static size_t widest(const char *text)
+{
+	size_t most = 0;
+	for (const char *end; *text; text = *end ? end + 1 : end) {
+		end = text + strcspn(text, "\n");
+		most = (size_t)(end - text) > most ? (size_t)(end - text) : most;
+	}
+	return most;
+}
+
+/* Long texts share the room evenly, and of a place the file and the line are whole. */
+static void test_places(void)
+{
+	char *text = table_of(places, (struct tw_cell[]){{.count = 0},
+	                                                 {.count = 107840},
+	                                                 {.text = "a_function_with_a_very_long_name odd.c:433"},
+	                                                 {.text = "a_function_with_a_very_long_name odd.c:477"},
+	                                                 {.text = "std::map<int, std::less<int> >::find(int) odd.c:478"}});
+	CHECK(widest(text) <= 80);
+	CHECK(strstr(text, ".. odd.c:433") && strstr(text, ".. odd.c:477") && strstr(text, ".. odd.c:478"));
+	free(text);
+}
+
+/* Short texts have what they want, and the long one the rest. */
+static void test_one_long(void)
+{
+	char *text = table_of(places, (struct tw_cell[]){{.count = 0},
+	                                                 {.count = 107840},
+	                                                 {.text = "main a.c:1"},
+	                                                 {.text = "main a.c:2"},
+	                                                 {.text = "a_function_with_a_long_name_that_fits odd.c:478"}});
+	CHECK(widest(text) <= 80);
+	CHECK(strstr(text, "  main a.c:1  main a.c:2  a_function_with") && strstr(text, ".. odd.c:478"));
+	free(text);
+	text = table_of(places,
+	                (struct tw_cell[]){{.count = 0}, {.count = 107840}, {.text = "-"}, {.text = "main a.c:2"}, {.text = "main a.c:3"}});
+	CHECK(strstr(text, "     0      107,840  -      main a.c:2  main a.c:3\n"));
+	free(text);
+}
+
+/* The calls of a path keep their places, too. */
+static void test_path(void)
+{
+	static const struct tw_column columns[] = {{"count", TW_COLUMN_COUNT}, {"path", TW_COLUMN_TEXT}, {NULL, 0}};
+	char *text = table_of(
+	    columns, (struct tw_cell[]){
+	                 {.count = 1},
+	                 {.text = "std::vector<std::pair<int, std::string>, std::allocator<std::pair<int, std::string> > >::push_back "
+	                          "stl_vector.h:1287 < main a.cc:13"}});
+	CHECK(widest(text) <= 80);
+	CHECK(strstr(text, ".. stl_vector.h:1287 <\n        main a.cc:13\n"));
+	free(text);
+}
+
+int main(void)
+{
+	test_places();
+	test_one_long();
+	test_path();
+	return UNIT_END();
+}
