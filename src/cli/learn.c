@@ -84,6 +84,13 @@ static void print_numbers(const struct tw_learn_row *sum, const uint64_t n[TW_FA
 			printf("%*llu", k > TW_FACT_CALL ? WIDTH : 10, (unsigned long long)n[k]);
 }
 
+/* Behind a module's name, which build of it this is, where there are several. */
+static void print_build(const struct tw_learn_row *row)
+{
+	if (row->is_one_of_several)
+		printf(row->build_id && *row->build_id ? " (build %.8s)" : " (without a build id)", row->build_id);
+}
+
 static void print_row(const struct tw_learn_row *row, const struct tw_learn_row *sum)
 {
 	printf("%12llu", (unsigned long long)row->bytes);
@@ -94,6 +101,7 @@ static void print_row(const struct tw_learn_row *row, const struct tw_learn_row 
 		fputs("  ", stdout);
 	}
 	tw_print_safe(stdout, row->function ? tw_base_name(row->path) : row->path);
+	print_build(row);
 	putchar('\n');
 }
 
@@ -115,6 +123,8 @@ static void json_row(struct tw_json *j, const struct tw_learn_row *row, int comp
 {
 	if (row->path)
 		tw_json_text(j, "module", row->path);
+	if (row->build_id && *row->build_id)
+		tw_json_text(j, "build_id", row->build_id);
 	if (row->function)
 		tw_json_text(j, "function", row->function);
 	tw_json_number(j, "bytes", row->bytes);
@@ -146,7 +156,7 @@ static void json_rows(struct tw_json *j, const char *key, const struct tw_learn_
 static void json_learned(const struct tw_facts *f, const struct tw_learn_rows *rows, const struct options *o)
 {
 	struct tw_json j = {.f = stdout};
-	tw_json_open(&j, NULL, '{');
+	tw_json_begin(&j, "learn");
 	tw_json_text(&j, "program", f->n_modules ? tw_facts_path(f, 0) : "");
 	tw_json_number(&j, "runs", f->runs);
 	json_rows(&j, o->functions ? "functions" : "modules", rows, 0);
@@ -166,14 +176,40 @@ static int by_line(const void *a, const void *b)
 	return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
+/* Was another build of the module met after this one? Lines of the two do not go together. */
+static int has_later_build(const struct tw_facts *f, uint32_t module)
+{
+	for (size_t i = module + 1; i < f->n_modules; i++)
+		if (!strcmp(tw_facts_path(f, (uint32_t)i), tw_facts_path(f, module)))
+			return 1;
+	return 0;
+}
+
+/* Whether its lines are shown, of each module. Says which builds are left out. NULL: no memory. */
+static uint8_t *choose_builds(const struct tw_facts *f)
+{
+	uint8_t *chosen = calloc(f->n_modules + 1, 1);
+	for (size_t i = 0; chosen && i < f->n_modules; i++) {
+		chosen[i] = !has_later_build(f, (uint32_t)i);
+		if (!chosen[i])
+			fprintf(stderr, "trackway learn: %s: lines of its build %.8s are left out, for a later one was learned\n",
+			        tw_facts_path(f, (uint32_t)i), tw_facts_build_id(f, (uint32_t)i));
+	}
+	return chosen;
+}
+
 static int print_lcov(const struct tw_facts *f)
 {
 	struct line *lines = malloc((f->n + 1) * sizeof *lines);
+	uint8_t *chosen = choose_builds(f);
 	size_t n = 0;
-	if (!lines)
+	if (!lines || !chosen) {
+		free(lines);
+		free(chosen);
 		return tw_fail(TW_ERR_MEMORY, "lines");
+	}
 	for (size_t i = 0; i < f->n; i++)
-		if (f->facts[i].line && *f->texts.items[f->facts[i].file])
+		if (f->facts[i].line && *f->texts.items[f->facts[i].file] && chosen[f->facts[i].module])
 			lines[n++] = (struct line){f->texts.items[f->facts[i].file], f->facts[i].line};
 	qsort(lines, n, sizeof *lines, by_line);
 	for (size_t i = 0; i < n; i++) {
@@ -185,6 +221,7 @@ static int print_lcov(const struct tw_facts *f)
 	}
 	fputs(n ? "end_of_record\n" : "", stdout);
 	free(lines);
+	free(chosen);
 	return TW_OK;
 }
 
@@ -214,6 +251,7 @@ static void print_missing(const struct tw_learn_row *row, const struct tw_learn_
 	tw_print_safe(stdout, row->function ? row->function : "?");
 	fputs("  ", stdout);
 	tw_print_safe(stdout, tw_base_name(row->path));
+	print_build(row);
 	putchar('\n');
 }
 
@@ -243,7 +281,7 @@ static void json_coverage(const struct tw_facts *learned, const struct tw_learn_
 {
 	const struct tw_learn_row sum = tw_learn_sum(rows);
 	struct tw_json j = {.f = stdout};
-	tw_json_open(&j, NULL, '{');
+	tw_json_begin(&j, "coverage");
 	tw_json_number(&j, "runs", learned->runs);
 	for (unsigned k = 0; k < TW_FACT_KINDS; k++) {
 		char key[32];

@@ -104,14 +104,14 @@ static int begin_other(struct other *o, const struct tw_facts *whole, const stru
 /* A fact's row, while rows are sorted by this. */
 struct item {
 	const struct tw_fact *fact;
-	const char *path, *function;
+	const char *path, *function, *build_id;
 };
 
 static int by_name(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	const int paths = strcmp(x->path, y->path);
-	return paths ? paths : strcmp(x->function, y->function);
+	const int paths = strcmp(x->path, y->path), functions = strcmp(x->function, y->function);
+	return paths ? paths : functions ? functions : strcmp(x->build_id, y->build_id);
 }
 
 static uint64_t missing(const struct tw_learn_row *r)
@@ -128,8 +128,8 @@ static int by_missing(const void *a, const void *b)
 	const uint64_t m = missing(x), n = missing(y);
 	if (m != n)
 		return m < n ? 1 : -1;
-	const int paths = strcmp(x->path, y->path);
-	return paths ? paths : strcmp(x->function ? x->function : "", y->function ? y->function : "");
+	const int paths = strcmp(x->path, y->path), functions = strcmp(x->function ? x->function : "", y->function ? y->function : "");
+	return paths ? paths : functions ? functions : strcmp(x->build_id, y->build_id);
 }
 
 static uint64_t bytes_of(const struct ranges *r, const struct tw_fact *fact)
@@ -140,13 +140,24 @@ static uint64_t bytes_of(const struct ranges *r, const struct tw_fact *fact)
 	return at < r->n && r->of[at].module == fact->module && r->of[at].from == fact->from ? r->of[at].to - r->of[at].from : 0;
 }
 
+/* Is there another build of this module? */
+static int has_builds(const struct tw_facts *f, uint32_t module)
+{
+	for (size_t i = 0; i < f->n_modules; i++)
+		if (i != module && !strcmp(tw_facts_path(f, (uint32_t)i), tw_facts_path(f, module)))
+			return 1;
+	return 0;
+}
+
 static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n, const struct tw_facts *whole, const struct other *o,
                  const struct ranges *own)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!i || by_name(&items[i - 1], &items[i]))
-			rows->rows[rows->n++] =
-			    (struct tw_learn_row){.path = items[i].path, .function = *items[i].function ? items[i].function : NULL};
+			rows->rows[rows->n++] = (struct tw_learn_row){.path = items[i].path,
+			                                              .function = *items[i].function ? items[i].function : NULL,
+			                                              .build_id = items[i].build_id,
+			                                              .is_one_of_several = has_builds(whole, items[i].fact->module)};
 		struct tw_learn_row *row = &rows->rows[rows->n - 1];
 		row->n[items[i].fact->kind]++;
 		row->known[items[i].fact->kind] += o->known && o->fact[items[i].fact - whole->facts + 1];
@@ -165,7 +176,8 @@ int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, in
 		error = take_ranges(whole, &own);
 	for (size_t i = 0; i < whole->n && !error; i++)
 		items[i] = (struct item){&whole->facts[i], tw_facts_path(whole, whole->facts[i].module),
-		                         by_function ? whole->texts.items[whole->facts[i].function] : ""};
+		                         by_function ? whole->texts.items[whole->facts[i].function] : "",
+		                         tw_facts_build_id(whole, whole->facts[i].module)};
 	if (!error) {
 		qsort(items, whole->n, sizeof *items, by_name);
 		fill(rows, items, whole->n, whole, &o, &own);

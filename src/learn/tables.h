@@ -8,12 +8,13 @@
 
 #include "learn/facts.h"
 
-/* One function, or with function NULL a whole module. */
+/* One function, or with function NULL a whole module. Builds of a module are apart. */
 struct tw_learn_row {
-	const char *path, *function;
-	uint64_t n[TW_FACT_KINDS];     /* facts of each kind */
-	uint64_t known[TW_FACT_KINDS]; /* of them, those that the other set has too */
-	uint64_t bytes;                /* of code that ran, each once */
+	const char *path, *function, *build_id; /* build_id "": the file has none; NULL: a sum */
+	int is_one_of_several;                  /* builds of this path */
+	uint64_t n[TW_FACT_KINDS];              /* facts of each kind */
+	uint64_t known[TW_FACT_KINDS];          /* of them, those that the other set has too */
+	uint64_t bytes;                         /* of code that ran, each once */
 };
 
 struct tw_learn_rows {

@@ -95,6 +95,7 @@ run out err "$TW" record -q -o crash.tw ./words empty
 printf 'I  04016b80,3\n S 1ffe,8\n' >trace
 "$TW" import lackey -q -o imported.tw trace || fail "import"
 "$TW" record -q --calls --order -o calls.tw ./words text >/dev/null || fail "record --calls"
+"$TW" record -q --budget=20% --learn=words.learned -o learned.tw ./words text >/dev/null || fail "record --learn"
 "$TW" record -q --budget=20% -o budget.tw ./words text >/dev/null || fail "record --budget"
 for r in words window crash children imported budget; do
 	conforms info --json $r.tw
@@ -108,6 +109,9 @@ for option in --self --lines --memory --blocks --tree '--callers add' '--callees
 done
 conforms info --json --address 10000000 words.tw
 conforms paths --json words.tw
+conforms learn --json words.learned
+conforms learn --json --functions words.learned
+conforms coverage --json --against words.tw words.learned
 for a in $("$TW" analyze --list | awk '{ print $1 }'); do
 	case $a in
 	touch | diff) ;; # which want more than a recording: below

@@ -211,4 +211,17 @@ record_refused "--learn does not go with '--sink=count'" --learn=x --sink=count
 "$TW" learn nowhere 2>learn.err && fail "learn of a file that is not there"
 grep -q "^trackway learn: there is no learn file 'nowhere'$" learn.err || fail "learn of a file that is not there: $(cat learn.err)"
 "$TW" coverage learned 2>learn.err && fail "coverage without --against"
+
+# Builds of a module are apart, and lines are those of the last one.
+printf '#include <stdio.h>\nint main(int argc, char **argv)\n{\n\tif (argc > 1)\n\t\treturn puts(*argv) < 0;\n\treturn 0;\n}\n' >built.c
+$CC -g -O0 -Wl,--build-id -o built built.c && "$TW" record -q --learn=builds ./built || fail "record ./built"
+first=$("$TW" learn --json builds | python3 -c 'import json, sys; print([m["build_id"] for m in json.load(sys.stdin)["modules"] if m["module"].endswith("/built")][0])') || fail "no build id"
+"$TW" learn builds | grep -q '(build' && fail "one build is told apart"
+sed -i 's/^int main/\n\n\n&/' built.c
+$CC -g -O0 -Wl,--build-id -o built built.c && "$TW" record -q --learn=builds ./built || fail "record ./built once more"
+[ "$("$TW" learn builds | grep -c "/built (build")" = 2 ] && "$TW" learn builds | grep -q "/built (build ${first:0:8})" || fail "two builds are not told apart: $("$TW" learn builds)"
+[ "$("$TW" learn --functions builds | grep -c ' main  built (build')" = 2 ] || fail "functions of two builds: $("$TW" learn --functions builds)"
+"$TW" learn --lcov builds >lines 2>left || fail "learn --lcov"
+grep -q "built: lines of its build ${first:0:8} are left out" left || fail "what is left out is not told: $(cat left)"
+[ "$(sed -n '/^SF:.*built.c$/,/end_of_record/p' lines | sed -n 's/^DA:\([0-9]*\),.*/\1/p' | tr '\n' ' ')" = '6 7 9 10 ' ] || fail "lines of another build: $(cat lines)"
 exit 0
