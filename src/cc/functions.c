@@ -1,0 +1,117 @@
+#include "cc/functions.h"
+#include "cc/insns.h"
+#include "cc/twice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `name` without the suffix of a part that was split off. */
+static size_t own_length(const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+	return cold ? (size_t)(cold - name) : strlen(name);
+}
+
+static uint32_t add_function(struct tw_cc_code *c, struct tw_cc_function f)
+{
+	c->function[c->n_functions] = f;
+	return c->n_functions++;
+}
+
+static uint32_t function_named(struct tw_cc_code *c, const char *name, uint32_t line)
+{
+	size_t n = own_length(name);
+	for (uint32_t k = c->n_functions; k-- > 1;)
+		if (own_length(c->function[k].name) == n && !memcmp(c->function[k].name, name, n))
+			return c->function[k].same_as ? c->function[k].same_as : k;
+	return add_function(c, (struct tw_cc_function){.name = name, .line = line});
+}
+
+/* The function that begins at instruction k already; 0: none does. */
+static uint32_t function_beginning(const struct tw_cc_code *c, uint32_t k)
+{
+	const uint32_t f = c->insn[k].function;
+	return !k || c->insn[k - 1].function != f || c->insn[k - 1].section != c->insn[k].section ? f : 0;
+}
+
+static int is_function(const struct tw_cc_code *c, const struct tw_cc_symbol *s)
+{
+	return s->section && s->section < c->object.n_sections && c->object.section[s->section].is_code && s->type == STT_FUNC;
+}
+
+static int is_split_off(const struct tw_cc_symbol *s)
+{
+	return s->name[own_length(s->name)] != 0;
+}
+
+/* Parts that were split off are entered by the rest of their function only. Of a function's other names it is said which it has. */
+static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
+{
+	const int32_t k = tw_cc_at_place(c, s->section, s->value);
+	if (k < 0)
+		return;
+	const uint32_t line = c->text.statement[c->insn[k].first].line, other = function_beginning(c, (uint32_t)k);
+	if (other && !is_split_off(s)) {
+		add_function(c, (struct tw_cc_function){.name = s->name, .line = line, .same_as = other});
+		return;
+	}
+	const uint32_t number = function_named(c, s->name, line);
+	if (!is_split_off(s))
+		c->insn[k].entry |= TW_CC_ENTRY_FUNCTION;
+	if (s->binding != STB_LOCAL)
+		c->insn[k].entry |= TW_CC_ENTRY_TAKEN;
+	for (uint32_t i = (uint32_t)k; i < c->n_insns && c->insn[i].section == s->section && c->insn[i].at < s->value + s->size; i++)
+		c->insn[i].function = number;
+}
+
+/* Those that were split off come second: the function may have several names, and is to be there. Second versions lie within functions, and so come last. */
+static void mark_named(struct tw_cc_code *c)
+{
+	for (int turn = 0; turn < 4; turn++)
+		for (uint32_t k = 0; k < c->object.n_symbols; k++) {
+			const struct tw_cc_symbol *s = &c->object.symbol[k];
+			if (is_function(c, s) && is_split_off(s) + 2 * tw_cc_is_named(s->name, TW_CC_SECOND) == turn)
+				mark_function(c, s);
+		}
+}
+
+static void mark_joint(struct tw_cc_code *c, const struct tw_cc_symbol *s)
+{
+	const int32_t i = tw_cc_at_place(c, s->section, s->value);
+	if (i >= 0 && tw_cc_is_named(s->name, TW_CC_JOINT)) {
+		c->insn[i].entry |= TW_CC_ENTRY_UNKNOWN;
+		c->insn[i].joint = 1;
+	}
+	if (i >= 0 && tw_cc_is_named(s->name, TW_CC_HEAD))
+		c->insn[i].head = (uint32_t)strtoul(s->name + sizeof TW_CC_HEAD - 1, NULL, 10);
+}
+
+int tw_cc_functions_find(struct tw_cc_code *c)
+{
+	const struct tw_cc_object *o = &c->object;
+	uint32_t n = 1;
+	for (uint32_t k = 0; k < o->n_symbols; k++)
+		n += is_function(c, &o->symbol[k]);
+	c->function = calloc(n + 1, sizeof *c->function);
+	if (!c->function)
+		return -1;
+	c->function[0] = (struct tw_cc_function){.name = "", .why = "it is in no function"};
+	c->n_functions = 1;
+	mark_named(c);
+	for (uint32_t k = 0; k < o->n_symbols; k++) {
+		const struct tw_cc_symbol *s = &o->symbol[k];
+		if (!is_function(c, s) && s->section && s->binding != STB_LOCAL && s->section < o->n_sections &&
+		    o->section[s->section].is_code) {
+			int32_t i = tw_cc_at_place(c, s->section, s->value);
+			if (i >= 0)
+				c->insn[i].entry |= TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN;
+		}
+		mark_joint(c, s);
+		if (s->type == STT_GNU_IFUNC) {
+			int32_t i = tw_cc_at_place(c, s->section, s->value);
+			if (i >= 0)
+				tw_cc_code_leave(c, &c->insn[i], "it chooses a function while the program is being linked");
+		}
+	}
+	return 0;
+}

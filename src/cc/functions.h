@@ -1,0 +1,12 @@
+/*
+ * The second part of tw_cc_code_match() (code.h): which function each instruction is in.
+ */
+#ifndef TW_CC_FUNCTIONS_H
+#define TW_CC_FUNCTIONS_H
+
+#include "cc/code.h"
+
+/* Makes c->function, and says of each instruction which it is in, and whether callers know it. 0, or -1: there is no memory. */
+int tw_cc_functions_find(struct tw_cc_code *c);
+
+#endif
