@@ -62,11 +62,16 @@ static void charge(struct thread *t, u64 period)
 
 /* ---- the mode ---- */
 
+/* So many empty buffers make it worth while to record again, for a thread that had none. */
+static u32 enough_room(void)
+{
+	return (u32)larger(1, (tw_sizes()->buffers - 1) * 3 / 4);
+}
+
 /* Is there room to record into? One that has run bare for lack of it does so until there is more. */
 static bool has_room(const struct thread *t)
 {
-	const u32 others = tw_sizes()->buffers - 1;
-	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? larger(1, others * 3 / 4) : 1);
+	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? enough_room() : 1);
 }
 
 static bool is_asynchronous(void)
@@ -194,7 +199,7 @@ void tw_budget_wait(struct thread *t)
 	const u64 drawn = tw_account_draw_rest(tw_account_of(t), b->period, passed);
 	if (!drawn)
 		return;
-	charge_wait(t, drawn, smaller(tw_buffer_await(t, drawn), drawn)); /* beyond that it waited for a processor */
+	charge_wait(t, drawn, smaller(tw_buffer_await(t, enough_room(), drawn), drawn)); /* beyond that it waited for a processor */
 	b->waits = !tw_charge_empty_buffers(t);
 }
 

@@ -114,16 +114,16 @@ static bool wait_empty(struct thread *t, struct tw_slot *s, u32 b)
 	return alive;
 }
 
-u64 tw_buffer_await(struct thread *t, u64 most_ns)
+u64 tw_buffer_await(struct thread *t, u32 n, u64 most_ns)
 {
 	struct tw_slot *s = tw_slot_of(t);
-	const u32 next = (s->current + 1) % tw_sizes()->buffers;
+	const u32 last = (s->current + n) % tw_sizes()->buffers;
 	const u64 began = tw_cycles_clock(CLOCK_MONOTONIC);
 	u64 now = began;
-	while (now - began < most_ns && !t->has_deferred && LOAD_ACQUIRE(&s->buffer[next].state) != TW_BUFFER_EMPTY) {
+	while (now - began < most_ns && !t->has_deferred && LOAD_ACQUIRE(&s->buffer[last].state) != TW_BUFFER_EMPTY) {
 		const u64 left = most_ns - (now - began);
 		const struct __kernel_timespec pause = {(i64)(left / 1000000000), (i64)(left % 1000000000)};
-		tw_sys4(__NR_futex, &s->buffer[next].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
+		tw_sys4(__NR_futex, &s->buffer[last].state, FUTEX_WAIT, TW_BUFFER_FULL, &pause);
 		now = tw_cycles_clock(CLOCK_MONOTONIC);
 	}
 	return now - began;

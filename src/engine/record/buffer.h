@@ -21,8 +21,8 @@ void tw_buffer_switch(struct thread *t);
  */
 void tw_buffer_hand_over(struct thread *t, u64 now);
 
-/* Waits until the collector has given the next buffer back, a signal is to be delivered, or so many ns have gone by. Returns how many have. */
-u64 tw_buffer_await(struct thread *t, u64 most_ns);
+/* Waits until the collector has given the next n buffers back, a signal is to be delivered, or so many ns have gone by. Returns how many have. */
+u64 tw_buffer_await(struct thread *t, u32 n, u64 most_ns);
 
 /* Appends an event; switches first if there is no room. S */
 void tw_buffer_event(struct thread *t, u16 type, const void *a, u32 na, const void *b, u32 nb);
