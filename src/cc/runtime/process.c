@@ -129,6 +129,20 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 	return t;
 }
 
+struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p)
+{
+	const uint64_t tp = tw_cc_thread_pointer();
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
+		struct tw_cc_thread *t = tw_cc_entry(p, tp, k);
+		const uint64_t there = __atomic_load_n(&t->tp, __ATOMIC_ACQUIRE);
+		if (there == tp)
+			return t;
+		if (!there)
+			break;
+	}
+	return tw_cc_self(p);
+}
+
 struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p)
 {
 	const uint32_t tid = (uint32_t)SYS(__NR_gettid);

@@ -221,6 +221,9 @@ struct tw_cc_thread *tw_cc_find(struct tw_cc_process *p);
 /* The same, with its number; else, with *is_there false, the entry that it can have (NULL: there is no more room). */
 struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *is_there);
 
+/* The k-th place at which a thread with this pointer may have its entry. */
+struct tw_cc_thread *tw_cc_entry(struct tw_cc_process *p, uint64_t tp, uint32_t k);
+
 /* ---- buffer.c: a stream's buffers, each in a window of addresses ---- */
 
 static inline struct tw_slot *tw_cc_slot_of(const struct tw_cc_process *p, const struct tw_cc_stream *s)
@@ -427,6 +430,12 @@ struct tw_cc_process *tw_cc_process(void);
 
 /* The calling thread's entry, made if there is none; NULL: there is no more room. */
 struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p);
+
+/*
+ * The same of a thread that has a pointer: its thread-local memory has been its own since, so nobody asks the kernel who it is. That takes as long as filling a fourth of a buffer that is
+ * not read.
+ */
+struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p);
 
 /* ---- signal.c ---- */
 

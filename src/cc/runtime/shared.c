@@ -44,9 +44,9 @@ void tw_cc_unlock(struct tw_cc_process *p, uint64_t mask)
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof mask);
 }
 
-static uint32_t place_of(uint64_t tp)
+struct tw_cc_thread *tw_cc_entry(struct tw_cc_process *p, uint64_t tp, uint32_t k)
 {
-	return (uint32_t)(tp * 0x9e3779b97f4a7c15ull >> 52);
+	return &p->thread[((uint32_t)(tp * 0x9e3779b97f4a7c15ull >> 52) + k) % TW_CC_THREADS];
 }
 
 /* Between vfork and exec a child runs in its parent's memory, as the thread that made it. */
@@ -62,7 +62,7 @@ struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *
 	struct tw_cc_thread *found = 0;
 	*is_there = false;
 	for (uint32_t k = 0; k < TW_CC_THREADS && !found; k++) {
-		struct tw_cc_thread *t = &p->thread[(place_of(tp) + k) % TW_CC_THREADS];
+		struct tw_cc_thread *t = tw_cc_entry(p, tp, k);
 		const uint64_t there = __atomic_load_n(&t->tp, __ATOMIC_ACQUIRE);
 		if (there == tp && (t->tid == tid || is_borrowed(p))) {
 			*is_there = true;
