@@ -204,8 +204,8 @@ void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t)
 /* What other threads, which may still run, have written so far. They write on, and nobody reads that. */
 static void take_other(struct tw_cc_process *p, const struct tw_cc_thread *own)
 {
-	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
-		struct tw_cc_thread *t = &p->thread[k];
+	struct tw_cc_thread *t;
+	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
 		if (!t->tp || t == own)
 			continue;
 		take_kept(p, t);

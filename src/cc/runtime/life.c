@@ -49,8 +49,8 @@ static void in_child(void)
 	p->parent_pid = p->pid;
 	p->parent_tid = forking_tid;
 	p->pid = (uint32_t)SYS(__NR_getpid);
-	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
-		struct tw_cc_thread *t = &p->thread[k];
+	struct tw_cc_thread *t;
+	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
 		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++) {
 			if (t->tp != tp)
 				t->stream[d].active = 0; /* memory of a thread that is not here */
@@ -184,10 +184,11 @@ static void __attribute__((constructor(101))) start(void)
 static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own)
 {
 	const uint64_t offset = (uint64_t)&trackway_cc_slot - own->tp;
-	for (uint32_t k = 0; k < TW_CC_THREADS; k++)
-		for (int d = 0; p->thread[k].tp && d < TW_CC_DEPTHS; d++)
-			if ((uint64_t)p->thread[k].stream[d].active == p->thread[k].tp + offset)
-				tw_cc_pointer_take(p, &p->thread[k].stream[d]);
+	struct tw_cc_thread *t;
+	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));)
+		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++)
+			if ((uint64_t)t->stream[d].active == t->tp + offset)
+				tw_cc_pointer_take(p, &t->stream[d]);
 }
 
 /* The last of the program's own code has run. */

@@ -125,6 +125,8 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 	                           .kept = t->kept,
 	                           .parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid,
 	                           .parent_tid = is_first ? p->parent_tid : p->pid};
+	const uint32_t k = (uint32_t)(t - p->thread);
+	__atomic_fetch_or(&p->used[k / 64], 1ull << k % 64, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->tp, tp, __ATOMIC_RELEASE);
 	return t;
 }

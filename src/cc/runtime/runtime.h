@@ -168,6 +168,7 @@ struct tw_cc_process {
 	struct tw_cc_handling handling[65];
 	struct tw_cc_plain_code plain[TW_CC_MODULES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
+	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
 
@@ -223,6 +224,9 @@ struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *
 
 /* The k-th place at which a thread with this pointer may have its entry. */
 struct tw_cc_thread *tw_cc_entry(struct tw_cc_process *p, uint64_t tp, uint32_t k);
+
+/* The next entry from *k on that has been a thread's, and is perhaps; *k goes past it. NULL: there are no more. */
+struct tw_cc_thread *tw_cc_next_entry(struct tw_cc_process *p, uint32_t *k);
 
 /* ---- buffer.c: a stream's buffers, each in a window of addresses ---- */
 

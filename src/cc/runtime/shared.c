@@ -49,6 +49,20 @@ struct tw_cc_thread *tw_cc_entry(struct tw_cc_process *p, uint64_t tp, uint32_t 
 	return &p->thread[((uint32_t)(tp * 0x9e3779b97f4a7c15ull >> 52) + k) % TW_CC_THREADS];
 }
 
+struct tw_cc_thread *tw_cc_next_entry(struct tw_cc_process *p, uint32_t *k)
+{
+	while (*k < TW_CC_THREADS) {
+		const uint64_t rest = __atomic_load_n(&p->used[*k / 64], __ATOMIC_ACQUIRE) >> *k % 64;
+		if (!rest) {
+			*k = (*k / 64 + 1) * 64;
+			continue;
+		}
+		*k += (uint32_t)__builtin_ctzll(rest) + 1;
+		return &p->thread[*k - 1];
+	}
+	return 0;
+}
+
 /* Between vfork and exec a child runs in its parent's memory, as the thread that made it. */
 static bool is_borrowed(const struct tw_cc_process *p)
 {
