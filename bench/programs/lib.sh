@@ -28,7 +28,7 @@ need() {
 	done
 }
 
-# A variant is `plain`; `cc`, with trackway cc; or `none`, with trackway cc --refs none. set_compilers VARIANT: CC, CXX and FC
+# A variant is `plain`; `cc`, with trackway cc; or `none`, with trackway cc --refs none. set_compilers VARIANT: CC, CXX, FC and LAUNCHERS
 set_compilers() {
 	local front=
 	case $1 in
@@ -38,6 +38,13 @@ set_compilers() {
 	# shellcheck disable=SC2086
 	set -- $COMPILERS
 	export CC=$front$1 CXX=$front$2 FC=$front$3
+	LAUNCHERS=() # options of CMake
+	if [ -n "$front" ]; then
+		local language words
+		read -ra words <<<"$front"
+		front=$(IFS=';' && echo "${words[*]}")
+		for language in C CXX Fortran; do LAUNCHERS+=("-DCMAKE_${language}_COMPILER_LAUNCHER=$front" "-DCMAKE_${language}_LINKER_LAUNCHER=$front"); done
+	fi
 }
 
 # build_as VARIANT: the program in $PROGRAMS/NAME.VARIANT, if it is not there yet
