@@ -134,7 +134,7 @@ enum tw_needs {
 	/* Its answer is the same of a recording without references. `record --with` leaves them out where all that it is to do is like that. */
 	TW_WANTS_NO_REFS = 128,
 	/* Of the addresses (tw_batch.addr) it looks at none; or only at those where calls put their return addresses and returns took them from. The others, and what
-	 * tw_batch_refs() has of them, may be anything then: replay need not work them out. */
+	 * tw_batch_refs() has of them, may be anything then: replay need not work them out, and `record --with` need not record what they follow from. */
 	TW_WANTS_NO_ADDRESSES = 256,
 	TW_WANTS_CALL_ADDRESSES = 512,
 };

@@ -195,6 +195,7 @@ enum tw_format {
 	TW_FORMAT_DEP06,          /* addresses of blocks, values of registers by status flags: the paper's */
 	TW_FORMAT_DEP06_C,        /* the same, control flow only */
 	TW_FORMAT_CF_BIT,         /* a bit for each conditional branch, the targets of indirect ones */
+	TW_FORMAT_DEP_S, /* tags of fragments, values of the stack pointer: control flow, and where calls put their return addresses */
 	TW_NFORMATS
 };
 
@@ -203,6 +204,12 @@ static inline int tw_format_has_refs(uint32_t format)
 {
 	return format == TW_FORMAT_DEP || format == TW_FORMAT_CALL || format == TW_FORMAT_MEM_ADDR || format == TW_FORMAT_BB_PC_MEM_ADDR ||
 	       format == TW_FORMAT_DEP06;
+}
+
+/* Whether they say how many references there were, and at which addresses calls put their return addresses and returns took them from. */
+static inline int tw_format_has_stack(uint32_t format)
+{
+	return tw_format_has_refs(format) || format == TW_FORMAT_DEP_S;
 }
 
 enum tw_descriptor_flags {

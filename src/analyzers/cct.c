@@ -4,6 +4,7 @@
 #include "analyzers/cct.h"
 #include "analyze/by_fragment.h"
 #include "analyzers/cct_stack.h"
+#include "analyzers/cct_steps.h"
 #include "analyzers/flame.h"
 #include "analyzers/forks.h"
 #include "analyzers/process.h"
@@ -28,11 +29,13 @@ struct state {
 	struct tw_forks *forks;
 	size_t most_roots; /* of the tree: of more it is seen whether their forks were met */
 	struct tw_segments segments;
+	struct tw_cct_steps steps;
 	struct tw_by_fragment fragments; /* struct numbered */
 	uint32_t thread, program;        /* of the batch; TW_CONTEXT_NONE: none so far */
 	uint32_t pid;
 	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
 	int was_out;        /* code was left out before what follows */
+	uint32_t step;      /* that was the last thing to happen; TW_CCT_STEP_NONE: something else was */
 	/* How the next block is reached. */
 	uint32_t segment;  /* that ended; TW_SEGMENT_NONE: a block that was taken by itself, */
 	uint32_t last;     /* the number of that; TW_CONTEXT_NONE with TW_SEGMENT_NONE: what follows is a beginning */
@@ -50,6 +53,7 @@ static void forget_stacks(struct state *s)
 	tw_cct_stack_forget(&s->stack);
 	s->last = TW_CONTEXT_NONE;
 	s->segment = TW_SEGMENT_NONE;
+	s->step = TW_CCT_STEP_NONE;
 	s->in_handler = 0;
 	s->was_out = 0;
 }
@@ -66,6 +70,7 @@ static void free_state(struct state *s)
 	tw_forks_leave(s->forks);
 	tw_contexts_free(&s->tree);
 	tw_segments_free(&s->segments);
+	tw_cct_steps_free(&s->steps);
 	tw_by_fragment_free(&s->fragments, free);
 	free(s);
 }
@@ -82,7 +87,7 @@ static void *begin(void *arg)
 	s->context = arg;
 	s->forks = forks;
 	s->stack.tree = &s->tree;
-	s->stack.has_refs = tw_format_has_refs(tw_recording_info(tw_context_recording(arg))->format);
+	s->stack.has_refs = tw_format_has_stack(tw_recording_info(tw_context_recording(arg))->format);
 	s->thread = s->pid = TW_CONTEXT_NONE;
 	forget_stacks(s);
 	return s;
@@ -91,7 +96,8 @@ static void *begin(void *arg)
 /* What was counted goes to the tree, and what forked processes have inherited is looked for where that may be found by now. No stack is followed. */
 static int settle(struct state *s)
 {
-	int error = tw_segments_settle(&s->segments, &s->tree);
+	int error = tw_cct_steps_settle(&s->steps, &s->segments, &s->tree);
+	error = error ? error : tw_segments_settle(&s->segments, &s->tree);
 	error = error ? error : tw_forks_resolve(s->forks, &s->tree);
 	s->most_roots = 2 * s->tree.n_roots;
 	return error;
@@ -152,17 +158,12 @@ static int is_beginning(const struct state *s)
 
 /* ---- calls ---- */
 
-/* The last block called what follows: the block, and where one begins with it, the segment. */
-static int push_call(struct state *s, uint32_t block, uint32_t segment, uint64_t slot)
+/* The last block called what follows. */
+static int push_call(struct state *s, uint32_t block, uint64_t slot)
 {
-	uint32_t parent = tw_cct_stack_node(&s->stack), node;
-	if (s->segment == TW_SEGMENT_NONE || segment == TW_SEGMENT_NONE) {
-		node = tw_contexts_node(&s->tree, parent, last_block(s), block);
-		if (node != TW_CONTEXT_NONE)
-			s->tree.nodes[node].calls++;
-	} else {
-		node = tw_segments_call(&s->segments, &s->tree, parent, s->segment, segment);
-	}
+	const uint32_t node = tw_contexts_node(&s->tree, tw_cct_stack_node(&s->stack), last_block(s), block);
+	if (node != TW_CONTEXT_NONE)
+		s->tree.nodes[node].calls++;
 	return tw_cct_stack_push(&s->stack, node, slot, s->back);
 }
 
@@ -195,8 +196,8 @@ static inline int stays(const struct state *s)
 	return !uses_stack(s->end) && s->stack.n && !s->was_out && !is_beginning(s);
 }
 
-/* Control has come to a block after the one before it ended. segment: what begins with it, TW_SEGMENT_NONE if none does. */
-static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc)
+/* Control has come to a block after the one before it ended. */
+static int arrive(struct state *s, uint32_t block, uint64_t pc)
 {
 	int error = 0;
 	uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
@@ -214,7 +215,7 @@ static int arrive(struct state *s, uint32_t block, uint32_t segment, uint64_t pc
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
 		error = slot ? tw_cct_stack_call(&s->stack, slot, last_block(s)) : 0;
-		return error ? error : push_call(s, block, segment, slot);
+		return error ? error : push_call(s, block, slot);
 	}
 	return error;
 }
@@ -234,7 +235,7 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 	uint32_t block = block_of(s, b);
 	int error = block == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 	if (!error && b->n_insns)
-		error = arrive(s, block, TW_SEGMENT_NONE, b->pc);
+		error = arrive(s, block, b->pc);
 	if (error || !s->stack.n)
 		return error;
 	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), block);
@@ -251,6 +252,7 @@ static int take_block(struct state *s, const struct tw_block_run *b, const uint6
 	}
 	s->last = block;
 	s->segment = TW_SEGMENT_NONE;
+	s->step = TW_CCT_STEP_NONE;
 	s->end = b->n_insns == code->n_insns ? code->end : TW_END_FALL;
 	if (uses_stack(s->end)) {
 		s->last_ref = n_refs ? addr[n_refs - 1] : 0;
@@ -278,7 +280,7 @@ static inline int take_segment(struct state *s, uint32_t number, const uint64_t 
 	const struct tw_segment *g = &s->segments.items[number];
 	int error = 0;
 	if (g->n_blocks && !stays(s))
-		error = arrive(s, tw_segment_first(&s->segments, g), number, g->blocks->pc);
+		error = arrive(s, tw_segment_first(&s->segments, g), g->blocks->pc);
 	if (error || !s->stack.n)
 		return error;
 	if (!g->n_blocks) {
@@ -353,6 +355,7 @@ static int take_fork(struct state *s, const struct tw_fork *fork)
 
 static int take_event(struct state *s, const struct tw_event *e)
 {
+	s->step = TW_CCT_STEP_NONE;
 	switch (e->type) {
 	case TW_EVENT_SIGNAL:
 		return take_signal(s, e->payload);
@@ -384,6 +387,7 @@ struct walk {
 	const struct tw_batch *b;
 	const uint64_t *addr; /* of the stretch's first reference */
 	size_t block, event;  /* the next of each */
+	size_t until;         /* the stretch before which, or in which, it comes */
 };
 
 static int take_events(struct state *s, struct walk *w)
@@ -408,15 +412,106 @@ static int walk_blocks(struct state *s, struct walk *w, const struct tw_stretch 
 	return error;
 }
 
-/* Whether something happens between its blocks. */
-static int has_events(const struct walk *w, const struct tw_stretch *stretch)
+/* ---- steps ---- */
+
+/* What a stretch is found to be as its segments are taken: a step, if its calls and returns are as usual. */
+struct learning {
+	struct tw_cct_step step;
+	struct tw_cct_turn turns[TW_CCT_TURNS_MOST];
+	uint32_t before; /* the segment that ended before it */
+	unsigned n;      /* segments so far */
+	uint16_t ref;    /* the last reference of the block that ended */
+	int is_step, is_linked;
+};
+
+static void begin_learning(const struct state *s, struct learning *l, const struct tw_stretch *stretch)
 {
-	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
+	l->step = (struct tw_cct_step){.stretch = stretch->number, .n_refs = (uint16_t)stretch->n_refs};
+	l->before = s->segment;
+	l->n = 0;
+	l->ref = TW_CCT_REF_BEFORE;
+	l->is_step = stretch->n_refs < TW_CCT_REFS_MOST;
+	l->is_linked = s->step != TW_CCT_STEP_NONE && !s->was_out;
+}
+
+/* A call or return leads to the segment: is it as usual? */
+static void learn_turn(const struct state *s, struct learning *l, const struct tw_segment *g)
+{
+	const int is_return = s->end == TW_END_RETURN, is_call = !is_return && g->blocks->pc != s->back;
+	const uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
+	const int is_usual =
+	    is_return ? tw_cct_stack_returns_top(&s->stack, slot, g->blocks->pc) : is_call && tw_cct_stack_calls_above(&s->stack, slot);
+	if (!l->n) {
+		l->is_linked &= is_usual;
+		l->step.begins = is_call ? TW_CCT_CALLED : TW_CCT_BEGINS;
+		return;
+	}
+	if (!is_return && !is_call)
+		return;
+	l->is_step &= is_usual && l->step.n_turns < TW_CCT_TURNS_MOST;
+	if (l->is_step)
+		l->turns[l->step.n_turns++] =
+		    (struct tw_cct_turn){.segment = (uint16_t)l->n, .ref = l->ref, .back = is_call ? s->back : 0, .pc = g->blocks->pc};
+}
+
+/* Before a segment is taken. */
+static void learn_before(const struct state *s, struct learning *l, const struct tw_segment *g)
+{
+	const int is_followed = s->stack.n && !is_beginning(s) && !s->was_out;
+	if (!g->n_blocks) {
+		l->is_step &= s->step != TW_CCT_STEP_NONE;
+		l->step.begins = TW_CCT_GOES_ON;
+	} else if (is_followed && uses_stack(s->end)) {
+		learn_turn(s, l, g);
+	}
+}
+
+/* ...and after it. */
+static void learn_after(const struct state *s, struct learning *l, const struct tw_segment *g)
+{
+	const unsigned n_turns = l->step.n_turns;
+	l->is_step &= s->stack.n != 0;
+	if (!l->is_step)
+		return;
+	if (!l->n)
+		l->step.node = tw_cct_stack_node(&s->stack);
+	else if (n_turns && l->turns[n_turns - 1].segment == l->n)
+		l->turns[n_turns - 1].node = tw_cct_stack_node(&s->stack);
+	if (g->n_blocks)
+		l->ref = g->last_ref == TW_CONTEXT_NONE ? TW_CCT_REF_NONE : (uint16_t)g->last_ref;
+	else if (g->n_refs && uses_stack(s->end))
+		l->ref = (uint16_t)g->last_ref;
+	l->n++;
+}
+
+/* When there are so many, all are forgotten. */
+enum { MOST_STEPS = 1 << 20 };
+
+static int learn(struct state *s, struct learning *l, const struct tw_stretch *stretch)
+{
+	const uint32_t before = s->step;
+	int error = 0;
+	s->step = TW_CCT_STEP_NONE;
+	if (!l->is_step)
+		return 0;
+	if (s->steps.n >= MOST_STEPS)
+		return tw_cct_steps_settle(&s->steps, &s->segments, &s->tree);
+	l->step.segment = s->segment;
+	l->step.last_ref = l->ref;
+	l->step.end = s->end;
+	l->step.ends_turned = (uint8_t)uses_stack(s->end);
+	l->step.back = s->back;
+	const uint32_t step = tw_cct_steps_add(&s->steps, &l->step, l->turns, l->before);
+	if (l->is_linked && step != TW_CCT_STEP_NONE)
+		error = tw_cct_steps_link(&s->steps, before, stretch, step);
+	s->step = step;
+	return error;
 }
 
 static int walk_segments(struct state *s, struct walk *w, const struct tw_stretch *stretch)
 {
 	uint32_t number = tw_segments_known(&s->segments, stretch->number, s->program);
+	struct learning l;
 	int error = 0;
 	if (number == TW_SEGMENT_NONE)
 		number = tw_segments_of(&s->segments, &s->tree, stretch, s->program, s->thread, last_block(s));
@@ -424,67 +519,96 @@ static int walk_segments(struct state *s, struct walk *w, const struct tw_stretc
 		return TW_ERR_MEMORY;
 	if (number == TW_SEGMENT_SLOW)
 		return walk_blocks(s, w, stretch);
-	do
+	begin_learning(s, &l, stretch);
+	do {
+		const struct tw_segment *g = &s->segments.items[number];
+		learn_before(s, &l, g);
 		error = take_segment(s, number, w->addr);
-	while (!error && !s->segments.items[number++].is_last);
+		learn_after(s, &l, g);
+	} while (!error && !s->segments.items[number++].is_last);
 	w->block += stretch->n_blocks;
-	return error;
+	return error ? error : learn(s, &l, stretch);
 }
 
-/* The stretch, number i of the batch, was one segment that neither calls nor returns: so many more executions of it follow, and nothing else between. They are counted together. */
-static int repeat(struct state *s, struct walk *w, size_t i, size_t *n)
+/* ---- batches ---- */
+
+/* Whether something happens between its blocks. */
+static int has_events(const struct walk *w, const struct tw_stretch *stretch)
+{
+	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
+}
+
+/* Sets w->until, from stretch i on. */
+static void look_ahead(struct walk *w, size_t i)
+{
+	size_t block = w->block;
+	w->until = w->b->n_stretches;
+	if (w->event == w->b->n_events)
+		return;
+	for (w->until = i; w->until < w->b->n_stretches; w->until++) {
+		block += w->b->stretches[w->until]->n_blocks;
+		if (w->b->events[w->event].block < block)
+			return;
+	}
+}
+
+/* Follows steps from stretch i on. Returns how many stretches it was. */
+static size_t follow(struct state *s, struct walk *w, size_t i)
+{
+	struct tw_cct_at at = {.step = s->step, .last_ref = s->last_ref, .addr = w->addr};
+	if (s->step == TW_CCT_STEP_NONE || i >= w->until)
+		return 0;
+	const size_t n = tw_cct_steps_follow(&s->steps, &s->stack, w->b->stretches + i, w->until - i, &at);
+	if (!n)
+		return 0;
+	const struct tw_cct_step *step = &s->steps.items[at.step];
+	s->step = at.step;
+	s->segment = step->segment;
+	s->end = step->end;
+	s->back = step->back;
+	s->last_ref = at.last_ref;
+	w->addr = at.addr;
+	for (size_t k = i; w->event < w->b->n_events && k < i + n; k++)
+		w->block += w->b->stretches[k]->n_blocks;
+	return n;
+}
+
+/* A stretch that is no known step. */
+static int take_stretch(struct state *s, struct walk *w, size_t i)
 {
 	const struct tw_stretch *stretch = w->b->stretches[i];
-	size_t k = i + 1;
-	*n = 0;
-	if (s->segment == TW_SEGMENT_NONE || uses_stack(s->end) || !s->stack.n)
-		return 0;
-	const struct tw_segment *g = &s->segments.items[s->segment];
-	if (g->blocks != stretch->blocks || g->first_ref || !g->is_last)
-		return 0;
-	for (; k < w->b->n_stretches && w->b->stretches[k] == stretch && !has_events(w, stretch); k++) {
-		w->block += stretch->n_blocks;
-		w->addr += stretch->n_refs;
+	const size_t event = w->event;
+	int error = 0, eventful = has_events(w, stretch);
+	if (eventful && !stretch->blocks->first_ref) {
+		error = take_events(s, w);
+		eventful = has_events(w, stretch);
 	}
-	*n = k - i - 1;
-	return *n ? tw_segments_count(&s->segments, tw_cct_stack_node(&s->stack), s->segment, *n) : 0;
-}
-
-/* The first segment of a stretch; NULL: not known yet. */
-static inline const struct tw_segment *segment_of(const struct state *s, const struct tw_stretch *stretch)
-{
-	const uint32_t segment = tw_segments_expected(&s->segments, stretch->number);
-	return segment == TW_SEGMENT_NONE ? NULL : &s->segments.items[segment];
+	if (!error)
+		error = stretch->number && !eventful ? walk_segments(s, w, stretch) : walk_blocks(s, w, stretch);
+	w->addr += stretch->n_refs;
+	if (event != w->event)
+		look_ahead(w, i + 1);
+	return error;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
-	enum { AHEAD = 8 };
 	struct state *s = state;
 	struct walk w = {.b = b, .addr = b->addr};
 	int error = 0;
 	if (s->thread != b->thread)
 		error = begin_thread(s, b);
-	s->was_out |= s->next_insn != b->first_insn;
+	if (s->next_insn != b->first_insn) {
+		s->was_out = 1;
+		s->step = TW_CCT_STEP_NONE;
+	}
 	s->next_insn = b->first_insn + b->n_insns;
-	for (size_t i = 0; i < b->n_stretches && !error; i++) {
-		const struct tw_stretch *stretch = b->stretches[i];
-		if (i + 2 * AHEAD < b->n_stretches) { /* here, not in a function: gcc leaves calls out that do nothing else */
-			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
-			__builtin_prefetch(segment_of(s, b->stretches[i + AHEAD]), 1);
-		}
-		int eventful = has_events(&w, stretch);
-		if (eventful && !stretch->blocks->first_ref) {
-			error = take_events(s, &w);
-			eventful = has_events(&w, stretch);
-		}
-		if (!error)
-			error = stretch->number && !eventful ? walk_segments(s, &w, stretch) : walk_blocks(s, &w, stretch);
-		w.addr += stretch->n_refs;
-		size_t more = 0;
-		if (!error && i + 1 < b->n_stretches && b->stretches[i + 1] == stretch && stretch->number)
-			error = repeat(s, &w, i, &more);
-		i += more;
+	look_ahead(&w, 0);
+	for (size_t i = 0; i < b->n_stretches && !error;) {
+		const size_t n = follow(s, &w, i);
+		i += n;
+		if (!n)
+			error = take_stretch(s, &w, i++);
 	}
 	return error ? error : take_events(s, &w);
 }
@@ -647,7 +771,7 @@ const struct tw_analyzer tw_analyzer_cct = {
             "call; PLT stubs belong to their callers. What is inlined belongs to the\n"
             "function it is inlined into.\n",
     .options = options,
-    .needs = TW_NEEDS_FLOW,
+    .needs = TW_NEEDS_FLOW | TW_WANTS_CALL_ADDRESSES,
     .scope = TW_SCOPE_THREADS,
     .pack_version = 3,
     .pack = pack,

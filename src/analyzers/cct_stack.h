@@ -70,4 +70,16 @@ static inline uint32_t tw_cct_stack_node(const struct tw_cct_stack *s)
 	return s->frames[s->n - 1].node;
 }
 
+/* Whether a call whose return address goes to `slot` leaves all frames where they are; whether a return is that of the frame on top, below which there is another. */
+static inline int tw_cct_stack_calls_above(const struct tw_cct_stack *s, uint64_t slot)
+{
+	return (s->n > 1 || s->root == TW_CONTEXT_NONE) && s->frames[s->n - 1].slot - 1 >= slot;
+}
+
+static inline int tw_cct_stack_returns_top(const struct tw_cct_stack *s, uint64_t slot, uint64_t pc)
+{
+	const struct tw_context_frame *top = &s->frames[s->n - 1];
+	return s->n > 1 && (s->has_refs ? top->slot == slot : top->back == pc);
+}
+
 #endif

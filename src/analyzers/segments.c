@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 4096, WAITING = sizeof((struct tw_segments *)NULL)->wait / sizeof((struct tw_segments *)NULL)->wait[0] };
+enum { FIRST_ROOM = 4096 };
 
 /* ---- dividing stretches ---- */
 
@@ -45,17 +45,11 @@ static struct tw_segment *add(struct tw_segments *s, const struct tw_stretch *st
 {
 	struct tw_segment *items = tw_array_room(s->items, s->n, &s->room, sizeof *items);
 	s->items = items ? items : s->items;
-	struct tw_segment_recent *recent = tw_array_zeros(s->recent, 2 * s->n + 1, &s->recent_room, sizeof *recent);
-	s->recent = recent ? recent : s->recent;
-	if (!items || !recent || s->n >= TW_SEGMENT_SLOW - 1)
+	if (!items || s->n >= TW_SEGMENT_SLOW - 1)
 		return NULL;
 	struct tw_segment *g = &items[s->n++];
-	*g = (struct tw_segment){.blocks = stretch->blocks + begin,
-	                         .n_blocks = end - begin,
-	                         .first_ref = first_ref,
-	                         .n_refs = end_ref - first_ref,
-	                         .node = TW_CONTEXT_NONE,
-	                         .node_before = TW_CONTEXT_NONE};
+	*g = (struct tw_segment){
+	    .blocks = stretch->blocks + begin, .n_blocks = end - begin, .first_ref = first_ref, .n_refs = end_ref - first_ref};
 	uint32_t last_begins = first_ref;
 	if (end > begin) {
 		const struct tw_block_run *last = &stretch->blocks[end - 1];
@@ -172,120 +166,16 @@ static int grow_counts(struct tw_segments *s)
 	return 0;
 }
 
-/* segment: + 1; 0 is nothing. */
-static int count_now(struct tw_segments *s, const struct tw_segment_count *c)
+int tw_segments_count(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
 {
-	if (!c->segment)
-		return 0;
 	if (s->n_counts >= s->counts_room / 2 && grow_counts(s))
 		return TW_ERR_MEMORY;
-	struct tw_segment_count *at = count_place(s->counts, s->counts_room, c->node, c->segment - 1);
+	struct tw_segment_count *at = count_place(s->counts, s->counts_room, node, segment);
 	s->n_counts += !at->segment;
-	at->node = c->node;
-	at->segment = c->segment;
-	at->runs += c->runs;
+	at->node = node;
+	at->segment = segment + 1;
+	at->runs += runs;
 	return 0;
-}
-
-int tw_segments_count_elsewhere(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs)
-{
-	struct tw_segment *g = &s->items[segment];
-	const struct tw_segment_count now = {.node = g->node_before, .segment = segment + 1, .runs = g->runs_before};
-	const int is_before = g->node_before == node;
-	g->node_before = g->node;
-	g->runs_before = g->runs;
-	g->node = node;
-	g->runs = runs;
-	if (is_before)
-		g->runs += now.runs;
-	if (is_before || !now.runs)
-		return 0;
-	const uint32_t i = s->waiting++ % WAITING;
-	const struct tw_segment_count old = s->wait[i];
-	s->wait[i] = now;
-	if (s->counts_room)
-		__builtin_prefetch(&s->counts[count_slot(now.node, segment) & (s->counts_room - 1)], 1);
-	return count_now(s, &old);
-}
-
-static int count_waiting(struct tw_segments *s)
-{
-	int error = 0;
-	for (uint32_t i = 0; i < WAITING && !error; i++) {
-		error = count_now(s, &s->wait[i]);
-		s->wait[i].segment = 0;
-	}
-	for (size_t i = 0; i < s->n && !error; i++) {
-		struct tw_segment *g = &s->items[i];
-		error = g->runs ? count_now(s, &(struct tw_segment_count){g->node, (uint32_t)i + 1, g->runs}) : 0;
-		if (!error && g->runs_before)
-			error = count_now(s, &(struct tw_segment_count){g->node_before, (uint32_t)i + 1, g->runs_before});
-		g->node = g->node_before = TW_CONTEXT_NONE;
-		g->runs = g->runs_before = 0;
-	}
-	return error;
-}
-
-static struct tw_segment_call *call_place(struct tw_segment_call *calls, uint32_t room, uint32_t parent, uint32_t site, uint32_t entry)
-{
-	uint64_t h = (((uint64_t)parent << 32 | site) * 0x9e3779b97f4a7c15ull ^ entry) * 0xc2b2ae3d27d4eb4full;
-	for (uint32_t i = (uint32_t)(h >> 32);; i++) {
-		struct tw_segment_call *at = &calls[i & (room - 1)];
-		if (!at->site || (at->parent == parent && at->site == site + 1 && at->entry == entry))
-			return at;
-	}
-}
-
-static int grow_calls(struct tw_segments *s)
-{
-	uint32_t room = s->calls_room ? 2 * s->calls_room : FIRST_ROOM;
-	struct tw_segment_call *calls = room ? tw_array_table(room, sizeof *calls) : NULL;
-	if (!calls)
-		return TW_ERR_MEMORY;
-	for (uint32_t i = 0; i < s->calls_room; i++) {
-		const struct tw_segment_call *c = &s->calls[i];
-		if (c->site)
-			*call_place(calls, room, c->parent, c->site - 1, c->entry) = *c;
-	}
-	free(s->calls);
-	s->calls = calls;
-	s->calls_room = room;
-	return 0;
-}
-
-/* What a segment called last, or before, goes among the calls, where there is a place for it. */
-static void settle_recent(struct tw_segments *s, uint32_t site, struct tw_segment_recent *r)
-{
-	if (r->entry)
-		call_place(s->calls, s->calls_room, r->parent, site, r->entry - 1)->calls += r->calls;
-	r->entry = 0;
-}
-
-uint32_t tw_segments_call_another(struct tw_segments *s, struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
-{
-	struct tw_segment_recent *last = &s->recent[2 * (size_t)site], *before = last + 1;
-	const struct tw_segment_recent was = *last;
-	if (before->parent == parent && before->entry == entry + 1 && before->calls < UINT32_MAX) {
-		*last = *before;
-		*before = was;
-		last->calls++;
-		return last->node;
-	}
-	settle_recent(s, site, before);
-	*before = was;
-	*last = (struct tw_segment_recent){0};
-	if (s->n_calls >= s->calls_room / 2 && grow_calls(s))
-		return TW_CONTEXT_NONE;
-	struct tw_segment_call *at = call_place(s->calls, s->calls_room, parent, site, entry);
-	if (!at->site) {
-		uint32_t node = tw_contexts_node(c, parent, tw_segment_last(s, &s->items[site]), tw_segment_first(s, &s->items[entry]));
-		if (node == TW_CONTEXT_NONE)
-			return node;
-		*at = (struct tw_segment_call){.parent = parent, .site = site + 1, .entry = entry, .node = node};
-		s->n_calls++;
-	}
-	*last = (struct tw_segment_recent){.parent = parent, .entry = entry + 1, .node = at->node, .calls = 1};
-	return at->node;
 }
 
 /* ---- into the tree ---- */
@@ -362,29 +252,18 @@ static int settle_counts(struct tw_segments *s, struct tw_contexts *c)
 
 int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c)
 {
-	int error = count_waiting(s);
-	error = error ? error : settle_counts(s, c);
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t k = 0; k < 2; k++)
-			settle_recent(s, (uint32_t)i, &s->recent[2 * i + k]);
-	for (uint32_t i = 0; i < s->calls_room && !error; i++)
-		if (s->calls[i].calls)
-			c->nodes[s->calls[i].node].calls += s->calls[i].calls;
+	int error = settle_counts(s, c);
 	free(s->counts);
-	free(s->calls);
 	s->counts = NULL;
-	s->calls = NULL;
-	s->n_counts = s->counts_room = s->n_calls = s->calls_room = 0;
+	s->n_counts = s->counts_room = 0;
 	return error;
 }
 
 void tw_segments_free(struct tw_segments *s)
 {
 	free(s->items);
-	free(s->recent);
 	free(s->of_stretch);
 	free(s->numbers);
 	free(s->counts);
-	free(s->calls);
 	memset(s, 0, sizeof *s);
 }

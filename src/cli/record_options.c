@@ -28,7 +28,7 @@ static int set_format(struct record *r, const char *name)
 {
 	r->format = tw_format_by_name(name);
 	r->has_format = 1;
-	if (r->format >= 0)
+	if (r->format >= 0 && r->format != TW_FORMAT_DEP_S)
 		return 0;
 	return tw_record_bad_usage(
 	    "the formats are dep, dep-c, call, none, bb_pc, mem_addr, bb_pc+mem_addr, dep06, dep06-c and cf_bit, not", name);
@@ -347,8 +347,8 @@ static int check_budget(struct record *r)
 static int take_wishes(struct record *r)
 {
 	const uint32_t needs = tw_with_needs(&r->with);
-	if (r->with.n && !r->has_dir && !r->has_format && !tw_with_wants_refs(&r->with))
-		r->format = TW_FORMAT_DEP_C;
+	if (r->with.n && !r->has_dir && !r->has_format)
+		r->format = tw_with_format(&r->with);
 	r->order |= (needs & TW_WANTS_ORDER) != 0;
 	return (needs & TW_NEEDS_CALLS) && !r->calls ? set_calls(r, NULL) : 0;
 }

@@ -63,12 +63,25 @@ uint32_t tw_with_needs(const struct tw_with *w)
 }
 
 /* A window by what is referred to sees references. */
-int tw_with_wants_refs(const struct tw_with *w)
+static int format_for(const struct tw_request *r)
 {
-	for (size_t i = 0; i < w->n; i++)
-		if (!(w->requests[i].request.analyzer->needs & TW_WANTS_NO_REFS) || w->requests[i].request.view.range)
-			return 1;
-	return 0;
+	const uint32_t needs = r->analyzer->needs;
+	if (r->view.range || (needs & TW_NEEDS_REFS))
+		return TW_FORMAT_DEP;
+	if (needs & TW_WANTS_NO_REFS)
+		return TW_FORMAT_DEP_C;
+	return needs & (TW_WANTS_CALL_ADDRESSES | TW_WANTS_NO_ADDRESSES) ? TW_FORMAT_DEP_S : TW_FORMAT_DEP;
+}
+
+int tw_with_format(const struct tw_with *w)
+{
+	int format = TW_FORMAT_DEP_C;
+	for (size_t i = 0; i < w->n; i++) {
+		const int one = format_for(&w->requests[i].request);
+		if (one == TW_FORMAT_DEP || (one == TW_FORMAT_DEP_S && format == TW_FORMAT_DEP_C))
+			format = one;
+	}
+	return format;
 }
 
 int tw_with_check(const struct tw_with *w, uint32_t format, int order)

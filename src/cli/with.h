@@ -26,8 +26,8 @@ int tw_with_add(struct tw_with *w, char *text);
 /* What all of them need and want together: enum tw_needs. */
 uint32_t tw_with_needs(const struct tw_with *w);
 
-/* Whether references tell any of them anything. */
-int tw_with_wants_refs(const struct tw_with *w);
+/* The format (enum tw_format) that holds what they look at, and no more. */
+int tw_with_format(const struct tw_with *w);
 
 /* Whether recordings of this format hold what all of them need. 0, or not, which has been said. */
 int tw_with_check(const struct tw_with *w, uint32_t format, int order);

@@ -3,6 +3,7 @@
 #include "plugin/stage.h"
 #include "base/array.h"
 #include "base/helper_thread.h"
+#include "replay/together.h"
 #include "replay/walk.h"
 
 #include <errno.h>
@@ -350,8 +351,13 @@ static int begin_all(struct live *l)
 	l->asked = calloc(l->options->n, sizeof *l->asked);
 	if (!error && (!l->programs || !l->asked))
 		error = tw_fail(TW_ERR_MEMORY, "analyzers");
-	for (size_t i = 0; i < l->options->n && !error; i++)
+	uint32_t needs = 0;
+	for (size_t i = 0; i < l->options->n && !error; i++) {
 		error = begin_asked(l, &l->asked[i], &l->options->requests[i]);
+		needs = i ? tw_needs_together(needs, l->asked[i].analyzer.needs) : l->asked[i].analyzer.needs;
+	}
+	if (!error)
+		tw_programs_set_addresses(l->programs, tw_addresses_for(needs));
 	return error;
 }
 

@@ -96,6 +96,12 @@ static int unpack(void *state, FILE *from)
 	return result;
 }
 
+/* Which addresses are looked at: a window that has a range looks at all of them. */
+static uint32_t wishes_of(const struct tw_request *r)
+{
+	return r->view.range ? 0 : r->analyzer->needs & (TW_WANTS_NO_ADDRESSES | TW_WANTS_CALL_ADDRESSES);
+}
+
 struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
 {
 	return (struct tw_analyzer){
@@ -104,6 +110,7 @@ struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
 	    .batch = batch,
 	    .merge = merge,
 	    .end = end,
+	    .needs = wishes_of(request),
 	    .scope = request->analyzer->scope,
 	    .pack_version = request->analyzer->pack_version,
 	    .pack = request->analyzer->pack ? pack : NULL,

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static const char *const formats[TW_NFORMATS] = {"none",           "dep",   "call",    "dep-c", "bb_pc", "mem_addr",
-                                                 "bb_pc+mem_addr", "dep06", "dep06-c", "cf_bit"};
+static const char *const formats[TW_NFORMATS] = {"none",           "dep",   "call",    "dep-c",  "bb_pc", "mem_addr",
+                                                 "bb_pc+mem_addr", "dep06", "dep06-c", "cf_bit", "dep-s"};
 static const char *const sinks[] = {"file", "count"};
 static const char *const follows[] = {"all", "none"};
 

@@ -39,6 +39,13 @@ void tw_programs_set_addresses(struct tw_programs *p, enum tw_addresses addresse
 		p->hot = TW_PROGRAMS_WARM;
 }
 
+enum tw_addresses tw_addresses_for(uint32_t needs)
+{
+	if (needs & TW_WANTS_NO_ADDRESSES)
+		return TW_ADDRESSES_NONE;
+	return needs & TW_WANTS_CALL_ADDRESSES ? TW_ADDRESSES_OF_CALLS : TW_ADDRESSES_ALL;
+}
+
 struct tw_code *tw_programs_code(const struct tw_programs *p)
 {
 	return p->code;

@@ -21,8 +21,9 @@ struct tw_value_slot;
 struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values);
 void tw_programs_free(struct tw_programs *p);
 
-/* Before any are added: which addresses anybody looks at. All, if this is not called. */
+/* Before any are added: which addresses anybody looks at. All, if this is not called. The second: those of an analyzer that needs this (enum tw_needs). */
 void tw_programs_set_addresses(struct tw_programs *p, enum tw_addresses addresses);
+enum tw_addresses tw_addresses_for(uint32_t needs);
 
 /* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
 int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);

@@ -369,13 +369,6 @@ static int end_states(struct replay *r)
 	return error < 0 ? tw_fail(error, "%s", r->detail) : error;
 }
 
-static enum tw_addresses addresses_for(const struct tw_analyzer *a)
-{
-	if (a->needs & TW_WANTS_NO_ADDRESSES)
-		return TW_ADDRESSES_NONE;
-	return a->needs & TW_WANTS_CALL_ADDRESSES ? TW_ADDRESSES_OF_CALLS : TW_ADDRESSES_ALL;
-}
-
 int tw_replayer_new(const struct tw_recording *recording, struct tw_replayer **out)
 {
 	int error = tw_recording_replayable(recording);
@@ -440,7 +433,7 @@ int tw_replay(const struct tw_recording *recording, const struct tw_replay_optio
 		error = tw_replayer_new(recording, &p);
 	if (error)
 		return error;
-	tw_programs_set_addresses(p->programs, addresses_for(analyzer));
+	tw_programs_set_addresses(p->programs, tw_addresses_for(analyzer->needs));
 	error = tw_replayer_run(p, options, analyzer, arg);
 	tw_replayer_free(p);
 	return error;

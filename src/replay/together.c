@@ -66,17 +66,19 @@ static int end(void *state, int error)
 	return result;
 }
 
-/* What all need, and of wishes that make replay cheaper what all can do with. */
-static uint32_t needs_of(const struct tw_together *members, size_t n)
+uint32_t tw_needs_together(uint32_t a, uint32_t b)
 {
 	const uint32_t none = TW_WANTS_NO_ADDRESSES, calls = TW_WANTS_CALL_ADDRESSES;
-	uint32_t needs = 0, wishes = none | calls;
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t one = members[i].analyzer->needs;
-		needs |= one & ~(none | calls);
-		wishes &= one & none ? none | calls : one;
-	}
-	return needs | (wishes & none ? none : wishes);
+	const uint32_t wishes = (a & none ? none | calls : a) & (b & none ? none | calls : b);
+	return ((a | b) & ~(none | calls)) | (wishes & none ? none : wishes & calls);
+}
+
+static uint32_t needs_of(const struct tw_together *members, size_t n)
+{
+	uint32_t needs = n ? members->analyzer->needs : 0;
+	for (size_t i = 1; i < n; i++)
+		needs = tw_needs_together(needs, members[i].analyzer->needs);
+	return needs;
 }
 
 int tw_replay_together(const struct tw_recording *r, const struct tw_replay_options *options, const struct tw_together *members, size_t n)

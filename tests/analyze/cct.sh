@@ -176,6 +176,14 @@ ends '[a-z_;]*coroutine;deep;in_coroutine'
 grep -E 'coroutine.*switches|in_main;.*coroutine' found && fail "stacks that are switched are mixed up"
 ends 'main;forks;in_child'
 [ "$(awk '{ n += $NF } END { print n }' found)" = "$(info_value instructions)" ] || fail "not all instructions are in the tree"
+# While it runs the answer is the same, though nothing but control flow and the stack pointer is recorded then.
+for options in '' '-f dep'; do
+	(ulimit -c 0; setarch -R "$TW" record $options --with cct,folded,least=0,output=live.folded -- ./tricks >/dev/null 2>err) || fail "record $options --with cct"
+	sort live.folded >"live${options:+.dep}"
+	grep -q ' references' err && echo references || echo none
+done >seen
+[ "$(tr '\n' ' ' <seen)" = 'none references ' ] || fail "what is recorded for cct alone, and in dep: $(cat seen)"
+diff live live.dep >difference || fail "another answer without values: $(head -n 6 difference)"
 # The same where the library that jumps and switches is not seen.
 "$TW" analyze cct --folded --module tricks recording.tw >found || fail "analyze cct --module"
 for context in 'main;catches;after_jump' 'handler;in_handler' 'main;tail_caller;tail_target' 'main;switches;in_main' '[a-z_;]*coroutine;deep;in_coroutine' 'main;forks;in_child'; do

@@ -94,7 +94,7 @@ enum { NONE_CONTEXT = 1 << 16, COUNT_CONTEXT = 1 << 17, UNRECORDED_NUMBER = (TW_
 /* By format number of the channel. */
 extern const struct instrumentor tw_instrument_none, tw_instrument_count, tw_instrument_dep, tw_instrument_call, tw_instrument_dep_c,
     tw_instrument_bb_pc, tw_instrument_mem_addr, tw_instrument_bb_pc_mem_addr, tw_instrument_dep06, tw_instrument_dep06_c,
-    tw_instrument_cf_bit;
+    tw_instrument_cf_bit, tw_instrument_dep_s;
 const struct instrumentor *tw_instrument_find(u32 format);
 
 #endif

@@ -88,6 +88,7 @@ static u64 first_guess(void)
 	case TW_FORMAT_CALL:
 		return 65536;
 	case TW_FORMAT_DEP_C:
+	case TW_FORMAT_DEP_S:
 	case TW_FORMAT_BB_PC:
 	case TW_FORMAT_DEP06_C:
 		return 512;
