@@ -593,7 +593,7 @@ const struct tw_analyzer tw_analyzer_branches = {
             "gshare: as many, by address and the last 12 outcomes; TAGE: with the parameters\n"
             "of Seznec and Michaud (2006) for five components. Returns are not counted.\n",
     .options = options,
-    .needs = TW_NEEDS_FLOW | TW_WANTS_NO_REFS,
+    .needs = TW_NEEDS_FLOW | TW_WANTS_NO_REFS | TW_WANTS_NO_ADDRESSES,
     .scope = TW_SCOPE_THREADS,
     .pack_version = 1,
     .pack = pack,
