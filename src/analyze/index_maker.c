@@ -1,5 +1,6 @@
 #include "analyze/index_maker.h"
 #include "analyze/line_set.h"
+#include "analyze/syscall_buffers.h"
 #include "base/array.h"
 #include "recording/recording.h"
 
@@ -30,6 +31,7 @@ struct state {
 	int is_open;
 	uint32_t thread, sequence, turn; /* turn: counts chunks */
 	uint64_t first_tsc, last_tsc;
+	int lacks_buffers; /* 1: the kernel read or filled more than is kept */
 	struct tw_line_set code, memory;
 	uint32_t *seen; /* by number of the stretch: in which turn */
 	size_t room_seen;
@@ -93,6 +95,7 @@ static int end_chunk(struct state *s)
 	m->chunk = chunk_with(r, m->thread, s->sequence);
 	m->entry.first_tsc = s->first_tsc;
 	m->entry.last_tsc = s->last_tsc;
+	m->entry.has_buffers = !s->lacks_buffers;
 	const uint32_t most = tw_index_list_most(tw_recording_chunk_info(r, m->thread, m->chunk));
 	tw_line_set_sort(&s->code);
 	tw_line_set_sort(&s->memory);
@@ -111,6 +114,7 @@ static void begin_chunk(struct state *s, const struct tw_batch *b)
 	s->sequence = b->sequence;
 	s->turn++;
 	s->first_tsc = s->last_tsc = 0;
+	s->lacks_buffers = 0;
 	tw_line_set_clear(&s->code);
 	tw_line_set_clear(&s->memory);
 }
@@ -125,13 +129,25 @@ static void take_time(struct state *s, uint64_t tsc)
 		s->last_tsc = tsc;
 }
 
-static void take_times(struct state *s, const struct tw_batch *b)
+static int take_syscall(struct state *s, const struct tw_syscall *call)
 {
-	for (size_t i = 0; i < b->n_events; i++) {
+	enum { MOST = 1 << 24 };
+	uint64_t addr, bytes;
+	const int type = tw_syscall_buffer(call, &addr, &bytes);
+	take_time(s, call->began);
+	s->lacks_buffers |= type && bytes > MOST;
+	return type && bytes <= MOST ? tw_line_set_add(&s->memory, addr, (uint32_t)bytes, (unsigned)type) : 0;
+}
+
+static int take_events(struct state *s, const struct tw_batch *b)
+{
+	int error = 0;
+	for (size_t i = 0; i < b->n_events && !error; i++) {
 		take_time(s, tw_event_time(b->events[i].type, b->events[i].payload));
 		if (b->events[i].type == TW_EVENT_SYSCALL)
-			take_time(s, ((const struct tw_syscall *)b->events[i].payload)->began);
+			error = take_syscall(s, b->events[i].payload);
 	}
+	return error;
 }
 
 static int add_code(struct state *s, const struct tw_stretch *stretch)
@@ -177,7 +193,7 @@ static int batch(void *state, const struct tw_batch *b)
 		error = end_chunk(s);
 		begin_chunk(s, b);
 	}
-	take_times(s, b);
+	error = error ? error : take_events(s, b);
 	const uint64_t *addr = b->addr;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		error = take_code(s, b->stretches[i]);

@@ -5,6 +5,7 @@
  * may be another thread's; all come in the order of time. The system calls that fill a buffer store it too.
  */
 #include "analyze/by_fragment.h"
+#include "analyze/syscall_buffers.h"
 #include "analyzers/by_place.h"
 #include "analyzers/loops.h"
 #include "analyzers/process.h"
@@ -12,7 +13,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <trackway/context.h>
 
 enum { NONE = UINT32_MAX };
@@ -374,32 +374,13 @@ static int take_block(struct state *s, struct thread *t, const struct tw_block_r
 
 /* ---- events ---- */
 
-/* Which argument of a system call is the buffer that it fills; its result says how far. -1: none. */
-static int buffer_of(uint64_t number)
-{
-	switch (number) {
-	case SYS_read:
-	case SYS_pread64:
-	case SYS_recvfrom:
-	case SYS_readlink:
-	case SYS_getdents64:
-		return 1;
-	case SYS_getrandom:
-	case SYS_getcwd:
-		return 0;
-	default:
-		return -1;
-	}
-}
-
 static int take_syscall(struct state *s, const struct thread *t, const struct tw_syscall *call)
 {
-	int buffer = buffer_of(call->number);
-	uint32_t site = buffer < 0 || call->result <= 0 ? NONE : site_at(s, call->pc);
+	uint64_t addr, bytes;
+	uint32_t site = tw_syscall_buffer(call, &addr, &bytes) == TW_WRITE ? site_at(s, call->pc) : NONE;
 	if (site == NONE)
 		return 0;
-	const struct tw_written by = {t->now, site + 1, s->thread};
-	return tw_shadow_write(&s->shadow, s->program, call->args[buffer], (uint64_t)call->result, &by);
+	return tw_shadow_write(&s->shadow, s->program, addr, bytes, &(struct tw_written){t->now, site + 1, s->thread});
 }
 
 static int take_event(struct state *s, struct thread *t, const struct tw_event *e)

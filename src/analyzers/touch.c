@@ -1,13 +1,15 @@
 /*
  * touch: every access to a piece of memory, and who makes them; who wrote it last before a time. What it sees is chosen by the window (--range), as for all
- * analyzers: to it each reference that arrives is one of those.
+ * analyzers: to it each reference that arrives is one of those. What the kernel reads and fills for system calls are accesses, too, of the instruction that makes the call.
  */
 #include "analyze/packed.h"
+#include "analyze/syscall_buffers.h"
 #include "analyzers/by_place.h"
 #include "analyzers/touch_paths.h"
 #include "base/array.h"
 #include "channel/where.h"
 #include "plugin/context.h"
+#include "plugin/range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +42,14 @@ struct state {
 	struct access last; /* write before `before`; size 0: none */
 	uint32_t thread, image;
 	uint64_t tsc, seen;
+	struct tw_ranges ranges; /* what is looked at */
 };
 
 static void free_state(struct state *s)
 {
 	free(s->accesses);
 	free(s->sites);
+	tw_ranges_free(&s->ranges);
 	free(s);
 }
 
@@ -62,6 +66,14 @@ static int take_before(struct state *s)
 	return 0;
 }
 
+/* -1: there is no memory. */
+static int find_ranges(struct state *s)
+{
+	struct tw_names *names = tw_context_names(s->context);
+	return names && !tw_ranges_parse(&s->ranges, tw_context_request(s->context)->view.range) && !tw_ranges_find(&s->ranges, names) ? 0
+	                                                                                                                               : -1;
+}
+
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
@@ -70,7 +82,7 @@ static void *begin(void *arg)
 	s->context = arg;
 	s->most = tw_context_number(arg, "most");
 	s->thread = UINT32_MAX;
-	if (!take_before(s))
+	if (!take_before(s) && !find_ranges(s))
 		return s;
 	free_state(s);
 	return NULL;
@@ -146,18 +158,41 @@ static struct site *site_of(struct state *s, uint64_t pc, uint32_t image, uint32
 	return &sites[at];
 }
 
+static int take_access(struct state *s, const struct access *a)
+{
+	struct site *site = site_of(s, a->pc, s->image, s->thread);
+	if (!site)
+		return TW_ERR_MEMORY;
+	site->reads += (a->type & TW_READ) != 0;
+	site->writes += (a->type & TW_WRITE) != 0;
+	return keep_access(s, a);
+}
+
 static int take_refs(struct state *s, const struct tw_ref *refs, size_t n, uint64_t insn)
 {
 	int error = 0;
 	for (size_t i = 0; i < n && !error; i++) {
 		const struct access a = {
 		    tw_context_ns(s->context, s->tsc), insn, s->seen++, refs[i].addr, refs[i].pc, s->thread, refs[i].size, refs[i].type};
-		struct site *site = site_of(s, a.pc, s->image, s->thread);
-		if (!site)
-			return TW_ERR_MEMORY;
-		site->reads += (a.type & TW_READ) != 0;
-		site->writes += (a.type & TW_WRITE) != 0;
-		error = keep_access(s, &a);
+		error = take_access(s, &a);
+	}
+	return error;
+}
+
+/* What the kernel has read or filled of the memory for a system call. */
+static int take_syscall(struct state *s, const struct tw_syscall *call, uint64_t insn)
+{
+	uint64_t addr, bytes;
+	const int type = tw_syscall_buffer(call, &addr, &bytes);
+	int error = 0;
+	for (size_t i = 0; i < s->ranges.n && type && !error; i++) {
+		const struct tw_range *r = &s->ranges.items[i];
+		const uint64_t from = addr > r->start ? addr : r->start, to = addr + bytes < r->end ? addr + bytes : r->end;
+		if (from >= to || (r->image != s->image && r->image != UINT32_MAX))
+			continue;
+		const struct access a = {
+		    tw_context_ns(s->context, s->tsc), insn, s->seen++, from, call->pc, s->thread, (uint32_t)(to - from), (uint8_t)type};
+		error = take_access(s, &a);
 	}
 	return error;
 }
@@ -172,12 +207,16 @@ static int begin_thread(struct state *s, uint32_t thread)
 	return names ? 0 : TW_ERR_MEMORY;
 }
 
-static void take_events(struct state *s, const struct tw_batch *b, size_t *next, size_t block)
+static int take_events(struct state *s, const struct tw_batch *b, size_t *next, size_t block, uint64_t insn)
 {
-	for (; *next < b->n_events && b->events[*next].block <= block; ++*next) {
-		uint64_t tsc = tsc_of(&b->events[*next]);
+	int error = 0;
+	for (; *next < b->n_events && b->events[*next].block <= block && !error; ++*next) {
+		const struct tw_event *e = &b->events[*next];
+		uint64_t tsc = tsc_of(e);
 		s->tsc = tsc ? tsc : s->tsc;
+		error = e->type == TW_EVENT_SYSCALL ? take_syscall(s, e->payload, insn) : 0;
 	}
+	return error;
 }
 
 static int batch(void *state, const struct tw_batch *b)
@@ -187,19 +226,17 @@ static int batch(void *state, const struct tw_batch *b)
 	uint64_t insn = b->first_insn;
 	int error = s->thread != b->thread ? begin_thread(s, b->thread) : 0;
 	s->tsc = b->tsc ? b->tsc : s->tsc;
-	if (!b->n_refs) {
-		take_events(s, b, &event, b->n_blocks);
+	if (!b->n_refs && !b->n_events)
 		return error;
-	}
 	const struct tw_block_run *run = tw_batch_blocks(b);
 	const struct tw_ref *refs = tw_batch_refs(b);
 	for (size_t i = 0; i < b->n_blocks && !error; insn += run[i++].n_insns) {
 		size_t end = i + 1 < b->n_blocks ? run[i + 1].first_ref : b->n_refs;
-		take_events(s, b, &event, i);
-		error = take_refs(s, refs + run[i].first_ref, end - run[i].first_ref, insn);
+		error = take_events(s, b, &event, i, insn);
+		if (!error)
+			error = take_refs(s, refs + run[i].first_ref, end - run[i].first_ref, insn);
 	}
-	take_events(s, b, &event, b->n_blocks);
-	return error;
+	return error ? error : take_events(s, b, &event, b->n_blocks, insn);
 }
 
 /* ---- merging ---- */
@@ -405,11 +442,12 @@ const struct tw_analyzer tw_analyzer_touch = {
     .help = "WHAT is 0xADDRESS or a variable's name, and perhaps +BYTES (it is the option\n"
             "--range). The time of an access is that of the last event of its thread before\n"
             "it that has one: a system call, a buffer that began, a stamp of --order. The\n"
-            "instruction is that with which its block begins, counted from 0.\n",
+            "instruction is that with which its block begins, counted from 0. What read(2),\n"
+            "write(2) and their like fill and read are accesses of the calling instruction.\n",
     .options = options,
     .argument = "range",
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES | TW_NEEDS_NO_CODE,
-    .pack_version = 1,
+    .pack_version = 2,
     .pack = pack,
     .unpack = unpack,
 };

@@ -16,11 +16,20 @@ static int parse_address(const char *text, struct tw_where *w)
 
 static int parse_time(const char *text, struct tw_where *w, const char *unit)
 {
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
 	char *end;
-	double n = strtod(text, &end), ns = !strcmp(unit, "s") ? 1e9 : 1e6;
-	w->kind = TW_WHERE_TIME;
-	w->value = (uint64_t)(n * ns);
-	return end == unit && n >= 0 && n * ns < 1e18;
+	const double n = strtod(text, &end);
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		if (strcmp(unit, units[i].name))
+			continue;
+		w->kind = TW_WHERE_TIME;
+		w->value = (uint64_t)(n * units[i].ns + 0.5);
+		return end == unit && n >= 0 && n * units[i].ns < 1e18;
+	}
+	return 0;
 }
 
 static int parse_count(const char *text, struct tw_where *w, const char *unit)
@@ -66,7 +75,5 @@ int tw_where_parse(const char *text, struct tw_where *w)
 		return parse_address(text, w);
 	if (!isdigit((unsigned char)text[0]))
 		return parse_function(text, w);
-	if (!strcmp(unit, "s") || !strcmp(unit, "ms"))
-		return parse_time(text, w, unit);
-	return parse_count(text, w, unit);
+	return parse_time(text, w, unit) || parse_count(text, w, unit);
 }

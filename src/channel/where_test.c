@@ -29,6 +29,8 @@ int main(void)
 	value("1.5s", TW_WHERE_TIME, 1500000000);
 	value("250ms", TW_WHERE_TIME, 250000000);
 	value("0s", TW_WHERE_TIME, 0);
+	value("12.5us", TW_WHERE_TIME, 12500);
+	value("51947400ns", TW_WHERE_TIME, 51947400);
 	value("17i", TW_WHERE_COUNT, 17);
 	value("5ki", TW_WHERE_COUNT, 5000);
 	value("3Mi", TW_WHERE_COUNT, 3000000);

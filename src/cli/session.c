@@ -102,6 +102,13 @@ static int tell_more(const struct tw_session *s)
 		tw_names_report(s->command, tw_context_opened_names(s->context));
 	if (!s->stage.views || tw_views_found(s->stage.views, &what))
 		return 0;
+	if (what == s->request->view.range) {
+		fprintf(stderr,
+		        "%s %s: no file that %s has mapped names a variable '%s'; one that each thread has of its own (thread_local) is told by its "
+		        "address\n",
+		        tw_cli_program, s->command, s->dir, what);
+		return 1;
+	}
 	char *why = what == s->request->view.function ? why_absent(s) : NULL;
 	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s%s%s\n", tw_cli_program, s->command, what, s->dir,
 	        why ? ": " : "", why ? why : "");

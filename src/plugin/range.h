@@ -28,7 +28,7 @@ void tw_ranges_free(struct tw_ranges *ranges);
 int tw_ranges_find(struct tw_ranges *ranges, struct tw_names *names);
 
 /* Whether the bytes from `addr` on touch one of them. */
-static inline int tw_ranges_touch(const struct tw_ranges *ranges, uint32_t image, uint64_t addr, uint32_t size)
+static inline int tw_ranges_touch(const struct tw_ranges *ranges, uint32_t image, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < ranges->n; i++) {
 		const struct tw_range *r = &ranges->items[i];

@@ -1,4 +1,5 @@
 #include "plugin/view.h"
+#include "analyze/syscall_buffers.h"
 #include "analyze/by_fragment.h"
 #include "names/places.h"
 #include "plugin/range.h"
@@ -135,7 +136,8 @@ static int range_may_be(struct tw_views *v, size_t thread, size_t chunk)
 	if (!v->looked_for_index)
 		open_index(v);
 	const struct tw_index_entry *e = v->index ? tw_index_of(v->index, thread, chunk) : NULL;
-	return !e || tw_index_may_have(e, TW_INDEX_READ, v->low, v->high) || tw_index_may_have(e, TW_INDEX_WRITTEN, v->low, v->high);
+	return !e || !e->has_buffers || tw_index_may_have(e, TW_INDEX_READ, v->low, v->high) ||
+	       tw_index_may_have(e, TW_INDEX_WRITTEN, v->low, v->high);
 }
 
 int tw_views_chunk(struct tw_views *v, size_t thread, size_t chunk)
@@ -414,6 +416,17 @@ static int comes_near(const struct tw_viewer *v, const struct tw_batch *b)
 	return 0;
 }
 
+/* Whether the kernel has read or filled any of it for a system call. */
+static int kernel_touches(const struct tw_viewer *v, const struct tw_batch *b)
+{
+	uint64_t addr, bytes;
+	for (size_t i = 0; i < b->n_events; i++)
+		if (b->events[i].type == TW_EVENT_SYSCALL && tw_syscall_buffer(b->events[i].payload, &addr, &bytes) &&
+		    tw_ranges_touch(&v->ranges, v->image, addr, bytes))
+			return 1;
+	return 0;
+}
+
 /* Whether any reference touches a range. */
 static int touches(const struct tw_viewer *v, const struct tw_batch *b)
 {
@@ -437,7 +450,7 @@ int tw_viewer_batch(struct tw_viewer *v, const struct tw_batch *b)
 		return 0;
 	int result = 0;
 	begin_batch(v, b);
-	size_t n_blocks = passes_over(v->views) && !touches(v, b) ? 0 : b->n_blocks;
+	size_t n_blocks = passes_over(v->views) && !touches(v, b) && !kernel_touches(v, b) ? 0 : b->n_blocks;
 	for (size_t k = 0; k < n_blocks && !result; k++) {
 		take_events(v, &next, k, &at);
 		result = take_block(v, k, &at);

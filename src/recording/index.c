@@ -29,7 +29,7 @@ struct file_entry {
 	uint64_t check; /* xxh64 of the checksums of the chunk's sections */
 	uint64_t first_tsc, last_tsc;
 	uint32_t bytes[TW_INDEX_LISTS];
-	uint32_t reserved;
+	uint32_t has_buffers; /* 1 */
 };
 
 /* ---- lists ---- */
@@ -206,7 +206,7 @@ static int take_entry(struct tw_index *x, const struct file_entry *f, const uint
 	size_t chunk = find_chunk(r, thread, f->sequence);
 	if (chunk == tw_recording_thread(r, thread)->n_chunks || f->check != check_of(r, thread, chunk))
 		return TW_OK;
-	struct tw_index_entry e = {.first_tsc = f->first_tsc, .last_tsc = f->last_tsc};
+	struct tw_index_entry e = {.first_tsc = f->first_tsc, .last_tsc = f->last_tsc, .has_buffers = f->has_buffers == 1};
 	for (int i = 0; i < TW_INDEX_LISTS; lists += f->bytes[i++]) {
 		e.bytes[i] = f->bytes[i];
 		e.list[i] = malloc(e.bytes[i] + 1u);
@@ -309,7 +309,8 @@ static int append_entries(const struct tw_index *x, struct tw_bytes *to)
 			                             .check = check_of(r, t, c),
 			                             .first_tsc = e->first_tsc,
 			                             .last_tsc = e->last_tsc,
-			                             .bytes = {e->bytes[0], e->bytes[1], e->bytes[2]}};
+			                             .bytes = {e->bytes[0], e->bytes[1], e->bytes[2]},
+			                             .has_buffers = e->has_buffers};
 			error = tw_bytes_append(to, &f, sizeof f);
 		}
 	}

@@ -31,6 +31,8 @@ struct tw_index_entry {
 	uint64_t first_tsc, last_tsc; /* times of events, and of system calls that began; 0: no event has one */
 	uint8_t *list[TW_INDEX_LISTS];
 	uint32_t bytes[TW_INDEX_LISTS];
+	uint32_t
+	    has_buffers; /* 1: memory that the kernel read and filled for system calls is there, too, as far as it is known (analyze/syscall_buffers.h) */
 };
 
 /* The coded form of n ranges that are in order and do not touch. It takes at most `most` bytes, but one range is always coded. *bytes is from malloc. */

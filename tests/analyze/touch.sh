@@ -85,7 +85,7 @@ says 'touch wants WHAT .* and exactly one recording'
 one_sentence "$TW" analyze touch watched --last-before main recording.tw
 says "--last-before wants a time"
 one_sentence "$TW" analyze touch no_such --output out recording.tw
-says "nothing of 'no_such'"
+says "names a variable 'no_such'; .*thread_local"
 
 # Code that ran and made no such access is not absent.
 "$TW" analyze touch 0x1000 --function main --json recording.tw >none.json 2>err || fail "no access of main's: $(cat err)"
@@ -119,3 +119,52 @@ END
 # It does without time stamps of locked instructions: none are recorded for it.
 "$TW" record -q --with touch,range=watched,output=with.txt -o with.tw -- ./vars || fail "record --with touch"
 [ "$(info_value order with.tw)" = 0 ] || fail "record --with touch has locked instructions stamped"
+
+# What the kernel fills and reads is written and read: also where the index says which chunks may have it.
+cc_program kernel -O0 -no-pie -pthread <<'END'
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+char tw_filled[4096], tw_behind[64];
+struct stat tw_st;
+static void *work(void *p) { return p; } /* of a chunk of its own: for few of them no index is made */
+int main(void)
+{
+	int ends[2];
+	tw_filled[100] = 1;
+	if (pipe(ends) || write(ends[1], tw_filled, 4096) != 4096 || read(ends[0], tw_filled + 90, 20) != 20 || fstat(0, &tw_st))
+		return 1;
+	for (int i = 0; i < 16; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, work, NULL);
+		pthread_join(t, NULL);
+	}
+	return read(ends[0], tw_behind, 50) != 50;
+}
+END
+run out err "$TW" record -q -o kernel.tw ./kernel || fail "record ./kernel: $(cat err)"
+for answer in plain indexed; do
+	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st; do
+		"$TW" analyze touch "$what" --json kernel.tw >"$answer.${what##0x*}.json" || fail "touch $what"
+	done
+	"$TW" sql kernel.tw "select count(*) from refs where addr = $((0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')))" >/dev/null || fail "sql"
+	[ -e kernel.tw/index ] || fail "sql makes no index"
+	cat >kernel.py <<'END'
+import json, sys
+def accesses(name):
+    d = json.load(open(sys.argv[1] + "." + name + ".json"))
+    rows = [r for r in d["accesses"] if not r["place"].startswith(("memset", "_dl_"))] # the loader clears what is left of a page
+    return [(r["kind"], r["bytes"], r["place"].split()[0].strip("_").replace("libc_", "").replace("GI_", "")) for r in rows], rows
+whole, rows = accesses("tw_filled")
+assert whole == [("W", 1, "main"), ("R", 4096, "write"), ("W", 20, "read")], whole
+assert rows[2]["at"] == rows[1]["at"] + 90 and rows[0]["ns"] <= rows[1]["ns"] <= rows[2]["ns"] and rows[0]["instruction"] < rows[1]["instruction"] < rows[2]["instruction"]
+assert accesses("")[0] == whole
+part = accesses("tw_filled+95")[0]
+assert part == [("R", 95, "write"), ("W", 5, "read")], part
+assert accesses("tw_behind")[0] == [("W", 50, "read")], accesses("tw_behind")
+assert [(k, n) for k, n, p in accesses("tw_st")[0] if k == "W"] == [("W", 144)], accesses("tw_st")
+END
+	python3 kernel.py $answer || fail "what the kernel does ($answer)"
+done
+last=$("$TW" analyze touch tw_filled --last-before 1000000000000ns --paths --json kernel.tw | python3 -c 'import json, sys; print(json.load(sys.stdin)["last_write"])') || fail "--last-before"
+[[ $last == *read* && $last == *"< main kernel.c:11"* ]] || fail "the last to write is not read(2), called by main: $last"

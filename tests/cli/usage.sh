@@ -31,7 +31,7 @@ wrong "--window wants a number, not 'abc'" analyze footprint --window abc r.tw
 wrong "--from wants a count of instructions .* not 'main'" analyze mix --from main r.tw
 wrong "--range wants 0xADDRESS or" analyze mix --range 0x12q r.tw
 wrong 'it is a file of the recording' analyze mix --output r.tw/header r.tw
-wrong "nothing of 'no_such' is in" analyze mix --range no_such --output out r.tw
+wrong "names a variable 'no_such'" analyze mix --range no_such --output out r.tw
 wrong 'its answer has no table .foo.; there are classes, opcodes, sizes, functions' analyze mix --csv=foo r.tw
 wrong 'no option -x; there are -n, -j, --functions' report -x r.tw
 wrong '--functions takes no argument' report --functions=3 r.tw
