@@ -1,6 +1,6 @@
 /*
- * The guard: a signal that ends the process (SIGSEGV, SIGABRT...) while an analyzer runs is told in one sentence which names the analyzer. The process ends all
- * the same: after that nothing in it can be trusted.
+ * The guard: a signal that ends the process (SIGSEGV, SIGABRT...) while an analyzer runs, and an analyzer that calls exit(), are told in one sentence which names the analyzer. The process
+ * ends all the same: after that nothing in it can be trusted.
  */
 #ifndef TW_PLUGIN_GUARD_H
 #define TW_PLUGIN_GUARD_H

@@ -76,6 +76,16 @@ one_sentence "$TW" analyze ./crash.so -j1 true.tw
 says 'crash\.so: it crashed: SIGSEGV'
 one_sentence "$TW" analyze ./crash.so -j4 true.tw
 says 'crash\.so: it crashed: SIGSEGV'
+sed 's/s->bytes\[b->thread\] += .*/exit(0);/' bytes-written.c >exits.c
+cc -shared -fPIC $(pkg-config --cflags trackway) -o exits.so exits.c
+one_sentence "$TW" analyze ./exits.so -j1 true.tw
+says 'exits\.so: it ended the process with exit.0.'
+"$TW" record -q --with ./exits.so -- sh -c 'exit 3' >out 2>err
+[ $? = 3 ] && grep -q 'exits\.so: it ended the process with exit(0)' err || fail "a plug-in that exits while the program runs: $(cat err)"
+{ echo 'static int deep(int n) { volatile char room[1000]; room[0] = (char)n; return n < 0 ? 0 : deep(n + 1) + room[0]; }' && sed 's/s->bytes\[b->thread\] += .*/s->bytes[0] += (unsigned)deep(1);/' bytes-written.c; } >deep.c
+cc -O0 -shared -fPIC $(pkg-config --cflags trackway) -o deep.so deep.c
+"$TW" record -q --with ./deep.so -- sh -c 'exit 3' >out 2>err
+[ $? = 3 ] && grep -q 'deep\.so: it crashed: SIGSEGV' err || fail "a plug-in whose stack runs out is not named: $(cat err)"
 sed 's/b->thread >= THREADS/b->thread + 1/' bytes-written.c >wrong.c
 cc -shared -fPIC $(pkg-config --cflags trackway) -o wrong.so wrong.c
 one_sentence "$TW" analyze ./wrong.so true.tw
