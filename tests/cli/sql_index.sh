@@ -9,10 +9,10 @@ cat >workers.c <<'END'
 enum { WORKERS = 12, BYTES = 1 << 16 };
 static char memory[WORKERS][BYTES] __attribute__((aligned(65536)));
 static volatile int shared;
-__attribute__((aligned(256))) static void odd(char *own) { for (int i = 0; i < BYTES; i += 8) own[i] = 1; }
-__attribute__((aligned(256))) static void even(char *own) { for (int i = 0; i < BYTES; i += 8) own[i] = 2; }
+__attribute__((aligned(65536))) static void odd(char *own) { for (int i = 0; i < BYTES; i += 8) own[i] = 1; }
+__attribute__((aligned(65536))) static void even(char *own) { for (int i = 0; i < BYTES; i += 8) own[i] = 2; }
 static void (*const work[])(char *) = {even, odd};
-__attribute__((aligned(256))) static void *run(void *number)
+__attribute__((aligned(65536))) static void *run(void *number)
 {
 	long n = (long)number;
 	struct timespec now;
