@@ -30,9 +30,16 @@ static void say(const char *name, const char *what, const char *which)
 		_exit(guard.status);
 }
 
+/* Several threads may crash at once: one says so, and the others wait for the end. What crashes while it says so ends as it would without a guard. */
 static void on_signal(int number)
 {
-	if (running) {
+	static _Atomic int is_ending;
+	static _Thread_local int ends;
+	if (running && !ends) {
+		if (is_ending++)
+			for (;;)
+				pause();
+		ends = 1;
 		say(running, "it crashed: SIG", sigabbrev_np(number));
 		_exit(guard.status);
 	}
@@ -85,7 +92,7 @@ static void install_once(void)
 void tw_guard_install(const char *command, int status)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER};
+	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
 	guard.command = command;
 	guard.status = status;
 	pthread_once(&once, install_once);
