@@ -35,45 +35,45 @@ static size_t widest(const char *text)
 /* Long texts share the room evenly, and of a place the file and the line are whole. */
 static void test_places(void)
 {
-	char *text = table_of(places, (struct tw_cell[]){{.count = 0},
-	                                                 {.count = 107840},
-	                                                 {.text = "a_function_with_a_very_long_name odd.c:433"},
-	                                                 {.text = "a_function_with_a_very_long_name odd.c:477"},
-	                                                 {.text = "std::map<int, std::less<int> >::find(int) odd.c:478"}});
-	CHECK(widest(text) <= 80);
-	CHECK(strstr(text, ".. odd.c:433") && strstr(text, ".. odd.c:477") && strstr(text, ".. odd.c:478"));
-	free(text);
+	char *shown = table_of(places, (struct tw_cell[]){{.count = 0},
+	                                                  {.count = 107840},
+	                                                  {.text = "a_function_with_a_very_long_name odd.c:433"},
+	                                                  {.text = "a_function_with_a_very_long_name odd.c:477"},
+	                                                  {.text = "std::map<int, std::less<int> >::find(int) odd.c:478"}});
+	CHECK(widest(shown) <= 80);
+	CHECK(strstr(shown, ".. odd.c:433") && strstr(shown, ".. odd.c:477") && strstr(shown, ".. odd.c:478"));
+	free(shown);
 }
 
 /* Short texts have what they want, and the long one the rest. */
 static void test_one_long(void)
 {
-	char *text = table_of(places, (struct tw_cell[]){{.count = 0},
-	                                                 {.count = 107840},
-	                                                 {.text = "main a.c:1"},
-	                                                 {.text = "main a.c:2"},
-	                                                 {.text = "a_function_with_a_long_name_that_fits odd.c:478"}});
-	CHECK(widest(text) <= 80);
-	CHECK(strstr(text, "  main a.c:1  main a.c:2  a_function_with") && strstr(text, ".. odd.c:478"));
-	free(text);
-	text = table_of(places,
-	                (struct tw_cell[]){{.count = 0}, {.count = 107840}, {.text = "-"}, {.text = "main a.c:2"}, {.text = "main a.c:3"}});
-	CHECK(strstr(text, "     0      107,840  -      main a.c:2  main a.c:3\n"));
-	free(text);
+	char *shown = table_of(places, (struct tw_cell[]){{.count = 0},
+	                                                  {.count = 107840},
+	                                                  {.text = "main a.c:1"},
+	                                                  {.text = "main a.c:2"},
+	                                                  {.text = "a_function_with_a_long_name_that_fits odd.c:478"}});
+	CHECK(widest(shown) <= 80);
+	CHECK(strstr(shown, "  main a.c:1  main a.c:2  a_function_with") && strstr(shown, ".. odd.c:478"));
+	free(shown);
+	shown = table_of(
+	    places, (struct tw_cell[]){{.count = 0}, {.count = 107840}, {.text = "-"}, {.text = "main a.c:2"}, {.text = "main a.c:3"}});
+	CHECK(strstr(shown, "     0      107,840  -      main a.c:2  main a.c:3\n"));
+	free(shown);
 }
 
 /* The calls of a path keep their places, too. */
 static void test_path(void)
 {
 	static const struct tw_column columns[] = {{"count", TW_COLUMN_COUNT}, {"path", TW_COLUMN_TEXT}, {NULL, 0}};
-	char *text = table_of(
+	char *shown = table_of(
 	    columns, (struct tw_cell[]){
 	                 {.count = 1},
 	                 {.text = "std::vector<std::pair<int, std::string>, std::allocator<std::pair<int, std::string> > >::push_back "
 	                          "stl_vector.h:1287 < main a.cc:13"}});
-	CHECK(widest(text) <= 80);
-	CHECK(strstr(text, ".. stl_vector.h:1287 <\n        main a.cc:13\n"));
-	free(text);
+	CHECK(widest(shown) <= 80);
+	CHECK(strstr(shown, ".. stl_vector.h:1287 <\n        main a.cc:13\n"));
+	free(shown);
 }
 
 int main(void)
