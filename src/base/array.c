@@ -50,6 +50,13 @@ void *tw_array_huge(size_t *bytes)
 	return at;
 }
 
+void tw_array_take_pages(void *at, size_t bytes)
+{
+	enum { PAGE = 4096 };
+	const uintptr_t first = (uintptr_t)at & ~(uintptr_t)(PAGE - 1), end = ((uintptr_t)at + bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	madvise((void *)first, end - first, MADV_POPULATE_WRITE); /* before Linux 5.14 pages come as they are written */
+}
+
 /* How many of the items compare as less than `limit` with the key. */
 static size_t count_less(const void *key, const void *items, size_t n, size_t size, tw_compare *compare, int limit)
 {

@@ -30,6 +30,12 @@ void *tw_array_table(size_t n, size_t size);
  */
 void *tw_array_huge(size_t *bytes);
 
+/*
+ * So many bytes of memory are about to be written: what of them has no pages yet gets these in one call, where writing would fault once for each. That costs a twentieth on some
+ * virtual machines. What the memory holds stays.
+ */
+void tw_array_take_pages(void *at, size_t bytes);
+
 /* Of n items sorted by `compare`, how many come before the key; and how many before it or are equal to it. */
 size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
 size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* Items not set yet are zeros, also those that were skipped. */
 static void test_zeros(void)
@@ -25,6 +26,22 @@ static void test_zeros(void)
 	free(items);
 }
 
+/* What is taken has pages, and keeps what it held. (On an old kernel it only keeps that.) */
+static void test_pages(void)
+{
+	enum { PAGE = 4096, PAGES = 8 };
+	unsigned char there[PAGES] = {0}, *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	at[3 * PAGE] = 7;
+	const int knows = !madvise(at, PAGE, MADV_POPULATE_WRITE);
+	tw_array_take_pages(at + PAGE + 1, 5 * PAGE); /* ends within the seventh */
+	EQUAL(mincore(at, PAGES * PAGE, there), 0);
+	for (unsigned i = 0; i < PAGES; i++)
+		CHECK((there[i] & 1) == (i < 7) || !knows);
+	EQUAL(at[3 * PAGE], 7);
+	munmap(at, PAGES * PAGE);
+}
+
 static void test_search(void)
 {
 	const uint64_t items[][2] = {{1, 0}, {5, 0}, {5, 1}, {5, 2}, {9, 0}, {UINT64_MAX, 0}};
@@ -41,6 +58,7 @@ static void test_search(void)
 
 int main(void)
 {
+	test_pages();
 	test_search();
 	test_zeros();
 	uint32_t *items = NULL;

@@ -12,8 +12,10 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { VALUES = 16, PLAIN = 17, BUFFERS = TW_CHUNK_BUFFERS + 8 };
 enum { EACH = 100, OPS = 40 }; /* many programs: of each EACH descriptors with OPS operations */
@@ -167,6 +169,22 @@ static void end_thread(struct engine *e)
 static void orderly(struct engine *e)
 {
 	write_full_buffers(e, BUFFERS);
+	end_thread(e);
+}
+
+/* Buffers that are all tags. The first chunk is in the recording before the third one begins. */
+static void all_tags(struct engine *e)
+{
+	for (unsigned i = 0; i < 6 * TW_FIRST_BUFFERS; i++) {
+		struct stat st;
+		for (int wait = 1000; i == TW_FIRST_BUFFERS && wait && (stat("rec.tw/thread-0000", &st) || !st.st_size); wait--)
+			usleep(10000);
+		struct unit_buffer b = begin_buffer(e);
+		const uint8_t *end = tw_channel_buffer(e->base, e->slot, e->current) + TW_BUFFER_BYTES;
+		while (b.p + 2 <= end)
+			unit_tag(&b, PLAIN);
+		hand_over(e, &b);
+	}
 	end_thread(e);
 }
 
@@ -428,6 +446,18 @@ static void test_orderly(void)
 	tw_recording_close(r);
 }
 
+/* A chunk with more tags has fewer buffers: they are all in memory while it is encoded. */
+static void test_all_tags(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(all_tags, 0, &r);
+	SAME_TEXT(result.failure, "");
+	CHECK(result.totals.blocks > 47 * (TW_BUFFER_BYTES - 4096) / 2);
+	for (size_t i = 0; i < result.totals.chunks; i++)
+		CHECK(tw_recording_chunk_info(r, 0, i)->blocks <= 6 << 20);
+	tw_recording_close(r);
+}
+
 static void test_count(void)
 {
 	struct tw_recording *r;
@@ -542,6 +572,7 @@ int main(void)
 	char place[PATH_MAX];
 	unit_enter_directory(place);
 	test_orderly();
+	test_all_tags();
 	test_count();
 	test_modules();
 	test_killed();

@@ -240,6 +240,7 @@ static void do_job(struct tw_lane *l, struct tw_job *job)
 		tw_demux_strip_refs(&job->chunk);
 	count(l, job);
 	l->descriptors = job->descriptors;
+	l->tags += job->chunk.n_c;
 	l->pieces++;
 	if (!packer_of(l) || !tw_output_keeps(o, l->open))
 		return;
@@ -258,7 +259,7 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 	l->open_sequence = job->chunk.sequence;
 	l->pieces = 0;
 	l->sums = (struct tw_totals){0};
-	l->bytes = 0;
+	l->bytes = l->tags = 0;
 	take_place(l);
 	if (packer_of(l))
 		tw_packer_begin(packer_of(l));
@@ -346,6 +347,8 @@ static void close_chunk(struct tw_lane *l)
 	order->insns += l->sums.insns;
 	order->blocks += l->sums.blocks;
 	order->refs += l->sums.refs;
+	order->buffers += l->pieces;
+	order->tags += l->tags;
 	for (struct tw_job *job; (job = l->held);) {
 		l->held = job->next;
 		o->waiting_bytes -= job->bytes;

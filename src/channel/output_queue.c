@@ -86,18 +86,27 @@ static int take_order(struct tw_output *o, uint32_t serial)
 	return TW_OK;
 }
 
+/* So many buffers of the thread have about MOST_TAGS tags, going by its chunks so far. All tags of a chunk are in memory while it is encoded, in that of each lane at work. */
+static unsigned few_tags(const struct tw_chunk_order *order)
+{
+	enum { MOST_TAGS = 6 << 20 };
+	const uint64_t n = order->tags ? MOST_TAGS * order->buffers / order->tags : TW_CHUNK_BUFFERS;
+	return n < TW_FIRST_BUFFERS ? TW_FIRST_BUFFERS : n < TW_CHUNK_BUFFERS ? (unsigned)n : TW_CHUNK_BUFFERS;
+}
+
 /*
  * How many buffers the chunk gets. A program that soon ends has only few of them, and its lanes, one for each chunk, are to have the same to do: so two chunks are short, the next two twice
  * as long.
  */
-static unsigned most_fed(const struct tw_output *o, uint32_t sequence)
+static unsigned most_fed(const struct tw_output *o, uint32_t serial, uint32_t sequence)
 {
 	if (o->options.discard || !o->options.writer)
 		return 1;
 	if (o->ring)
 		return TW_RING_BUFFERS;
-	const unsigned twice = sequence / 2;
-	return twice < 8 && TW_FIRST_BUFFERS << twice < TW_CHUNK_BUFFERS ? TW_FIRST_BUFFERS << twice : TW_CHUNK_BUFFERS;
+	const unsigned twice = sequence / 2, first = twice < 8 ? (unsigned)TW_FIRST_BUFFERS << twice : TW_CHUNK_BUFFERS,
+	               most = few_tags(&o->order[serial]);
+	return first < most ? first : most;
 }
 
 /* Adds a job to the chunk it belongs to, perhaps the last one of it. Called under the lock. */
@@ -109,7 +118,7 @@ static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
 	l->busy++;
 	l->used = job->put = ++o->n_put;
 	o->unwritten += job->bytes;
-	if (++l->fed >= most_fed(o, job->chunk.sequence) || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
+	if (++l->fed >= most_fed(o, job->chunk.thread, job->chunk.sequence) || (job->chunk.flags & (TW_CHUNK_LAST | TW_CHUNK_TORN)))
 		l->feeding = 0;
 	pthread_cond_signal(&l->fed_more);
 }
@@ -185,7 +194,8 @@ int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, cons
 	pthread_mutex_lock(&o->lock);
 	int error = take_order(o, serial);
 	if (!error)
-		o->order[serial] = (struct tw_chunk_order){chunks, chunks, before->insns, before->blocks, before->refs};
+		o->order[serial] = (struct tw_chunk_order){
+		    .begun = chunks, .done = chunks, .insns = before->insns, .blocks = before->blocks, .refs = before->refs};
 	pthread_mutex_unlock(&o->lock);
 	return error;
 }

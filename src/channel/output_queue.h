@@ -2,7 +2,7 @@
  * The drain loop's side of the output: a buffer is put into the chunk of its thread that is open, or begins one, and a lane gets it.
  *
  * A chunk of the recording is TW_CHUNK_BUFFERS buffers of one traced thread - its first two are of TW_FIRST_BUFFERS, the next two of twice as many, and so
- * on -, fewer where the thread ends, where more threads run than chunks can be open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS
+ * on -, fewer where so many have more than 6 M tags, where the thread ends, where more threads run than chunks can be open at once (TW_OUTPUT_LANES), or where they take longer than TW_CHUNK_NS
  * to come.
  *
  * By the drain loop only.

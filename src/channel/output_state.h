@@ -55,7 +55,7 @@ struct tw_lane {
 	struct tw_workplace *place; /* from when the chunk is open till it is written; NULL: there is none, and the output has failed */
 	int encoded;                /* what is in place->apart */
 	struct tw_totals sums;      /* of the open chunk so far: insns, blocks, refs */
-	uint64_t bytes;             /* of its buffers */
+	uint64_t bytes, tags;       /* of its buffers */
 };
 
 /* Descriptors side by side in memory. */
@@ -71,6 +71,7 @@ struct tw_descriptor_piece {
 struct tw_chunk_order {
 	uint32_t begun, done;
 	uint64_t insns, blocks, refs; /* of those done */
+	uint64_t buffers, tags;       /* likewise, as far as they were encoded here */
 };
 
 /* A block that is to be written when all that was put before has been looked at. */

@@ -1,20 +1,38 @@
 /* Encoded chunks as bytes: parts, and the sections they are joined to. */
+#include "base/array.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Runs mostly grow by less than there is room for: of those that have grown already, that is of a chunk that is not short, what comes next is made ready to be written. `n` more may come.
+ */
+static void make_ready(struct tw_bytes *b, size_t n)
+{
+	enum { LEAST = 32 << 10, MOST = 256 << 10 };
+	const size_t ahead = b->n < MOST ? b->n : MOST, soon = ahead < n ? ahead : n;
+	if (b->n < LEAST || b->ready >= b->n + soon / 2)
+		return;
+	const size_t from = b->ready > b->n ? b->ready : b->n;
+	b->ready = b->n + soon;
+	tw_array_take_pages(b->at + from, b->ready - from);
+}
+
 int tw_bytes_reserve(struct tw_bytes *b, size_t n)
 {
-	if (b->room - b->n >= n)
+	if (b->room - b->n >= n) {
+		make_ready(b, n);
 		return TW_OK;
+	}
 	size_t room = b->n + n + b->n / 2;
 	uint8_t *at = realloc(b->at, room);
 	if (!at)
 		return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
 	b->at = at;
 	b->room = room;
+	make_ready(b, n);
 	return TW_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "recording/encode_code.h"
+#include "base/array.h"
 #include "recording/encoder.h"
 #include "recording/recording.h"
 
@@ -322,6 +323,7 @@ static int take_slots(struct tw_encoder *e)
 	struct tw_value_slot *slot = realloc(e->values.slot, n * sizeof *slot);
 	if (!slot)
 		return tw_fail(TW_ERR_MEMORY, "%u slots", n);
+	tw_array_take_pages(slot + e->n_slots, (n - e->n_slots) * sizeof *slot);
 	memset(slot + e->n_slots, 0, (n - e->n_slots) * sizeof *slot);
 	e->values.slot = slot;
 	e->n_slots = n;

@@ -17,6 +17,7 @@
 struct tw_bytes {
 	uint8_t *at;
 	size_t n, room;
+	size_t ready; /* bytes that have pages; more may */
 };
 
 /* What the sections of an encoded chunk consist of, in their order: C of two parts, M of three, E of one. */
