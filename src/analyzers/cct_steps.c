@@ -70,7 +70,7 @@ static int grow_links(struct tw_cct_steps *s)
 uint32_t tw_cct_steps_add(struct tw_cct_steps *s, const struct tw_cct_step *step, const struct tw_cct_turn *turns, uint32_t before)
 {
 	if (step->begins != TW_CCT_GOES_ON)
-		before = step->begins == TW_CCT_CALLED ? TW_SEGMENT_NONE - 1 : TW_SEGMENT_NONE;
+		before = step->begins == TW_CCT_CALLED ? TW_SEGMENT_SLOW : TW_SEGMENT_NONE;
 	if (2 * s->n >= s->places_room && grow_places(s))
 		return TW_CCT_STEP_NONE;
 	struct tw_cct_step_place *place = place_of(s->places, s->places_room, step->node, step->stretch, before);

@@ -44,7 +44,7 @@ struct tw_cct_step {
 	uint8_t has_more : 1; /* other steps came next, too: all of them are among the links */
 };
 
-/* A step that is looked for. before: GOES_ON: the segment that goes on; else TW_SEGMENT_NONE, or one less if it is CALLED. */
+/* A step that is looked for. before: GOES_ON: the segment that goes on; else TW_SEGMENT_NONE, or if it is CALLED TW_SEGMENT_SLOW. */
 struct tw_cct_step_place {
 	uint32_t node, stretch, before;
 	uint32_t step; /* + 1; 0: nothing is here */
