@@ -274,7 +274,7 @@ struct tw_budget_control {
 	_Atomic uint64_t granted;                      /* what has been drawn in it, and is not charged yet */
 	_Atomic uint64_t cpu;                          /* ns of CPU time of all threads, as far as they have told */
 	_Atomic uint64_t cpu_then;                     /* when the account's period began */
-	_Atomic uint64_t opened;                       /* how often a thread went over to code that records */
+	_Atomic uint64_t opened;                       /* how often a thread began to record */
 	_Atomic uint64_t spent;                        /* how often one stopped recording, or did not begin, since nothing was left */
 	_Atomic uint64_t behind;                       /* ... since the collector was to catch up first */
 	_Atomic uint64_t waited;                       /* ns for which one waited for the collector, charged */

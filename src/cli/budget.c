@@ -20,10 +20,14 @@ void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b
 {
 	char asked[TW_BUDGET_TEXT], period[TW_BUDGET_TEXT], used[TW_BUDGET_TEXT];
 	const struct tw_budget_figures sum = tw_budget_sum(b, n);
-	fprintf(f, "%sbudget %s in %s%s: %.2f%% used (%s), recorded for %.1f%% of the CPU time, %llu of %llu periods overdrawn\n", before,
-	        tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b), 100 * tw_budget_share(&sum),
-	        tw_budget_time(sum.used, used), percent(sum.enabled, sum.cpu), (unsigned long long)tw_budget_overshoots(b, 0),
-	        (unsigned long long)b->accounts);
+	fprintf(f, "%sbudget %s in %s%s: %.2f%% used (%s), recorded for %.1f%% of the CPU time, ", before, tw_budget_text(&b->asked, asked),
+	        tw_budget_time(b->asked.period, period), per(b), 100 * tw_budget_share(&sum), tw_budget_time(sum.used, used),
+	        percent(sum.enabled, sum.cpu));
+	if (b->accounts)
+		fprintf(f, "%llu of %llu periods overdrawn\n", (unsigned long long)tw_budget_overshoots(b, 0),
+		        (unsigned long long)b->accounts);
+	else
+		fputs("in less than a period\n", f);
 }
 
 static void print_times(FILE *f, const char *what, uint64_t n)
@@ -35,27 +39,28 @@ static void print_times(FILE *f, const char *what, uint64_t n)
 }
 
 /* What it was that ended recording, time and again. */
-static void print_ends(FILE *f, const struct tw_budget_end *end)
+static void print_ends(FILE *f, const struct tw_budget *b, const struct tw_budget_end *end)
 {
 	char waited[TW_BUDGET_TEXT];
 	if (end->spent)
 		print_times(f, "the budget was used up", end->spent);
 	else
-		fputs(end->behind ? "the budget was never used up"
-		                  : "the budget was never used up: recording costs less, and was always on once it had begun",
-		      f);
+		fprintf(f, "the budget was never used up%s",
+		        end->behind    ? ""
+		        : !b->accounts ? ": the program ended within the first period, and was recorded all the time"
+		                       : ": recording costs less, and was always on once it had begun");
 	if (end->behind)
 		print_times(f, ", the recorder had to catch up", end->behind);
 	if (end->waited_us)
 		fprintf(f, ", and was waited for %s", tw_budget_time(end->waited_us * 1000ull, waited));
 }
 
-void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget_end *end)
+void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget *b, const struct tw_budget_end *end)
 {
 	if (!end || (end->spent && !end->behind))
 		return;
 	fputs(before, f);
-	print_ends(f, end);
+	print_ends(f, b, end);
 	fputc('\n', f);
 }
 
@@ -76,6 +81,10 @@ void tw_budget_tell_part(const char *command, const struct tw_recording *r)
 static void print_overshoots(const struct tw_budget *b)
 {
 	char time[TW_BUDGET_TEXT], from[TW_BUDGET_TEXT];
+	if (!b->accounts) {
+		printf("%-16snone, since the program ended within the first period\n", "overshoots");
+		return;
+	}
 	printf("%-16s%llu of %llu periods", "overshoots", (unsigned long long)tw_budget_overshoots(b, 0), (unsigned long long)b->accounts);
 	if (b->largest)
 		printf(", the largest %s in period %llu; %llu of more than 1%% of the period", tw_budget_time(b->largest, time),
@@ -120,11 +129,12 @@ void tw_budget_print(const struct tw_recording *r)
 	       per(b));
 	printf("%-16s%s, %.2f%% of the time without instrumentation\n", "used", tw_budget_time(sum.used, used),
 	       100 * tw_budget_share(&sum));
-	printf("%-16s%.1f%% of the CPU time, begun %llu times; the rest was left out (budget)\n", "recorded", percent(sum.enabled, sum.cpu),
-	       (unsigned long long)b->opened);
+	printf("%-16s%.1f%% of the CPU time", "recorded", percent(sum.enabled, sum.cpu));
+	print_times(stdout, ", begun", b->opened);
+	puts("; the rest was left out (budget)");
 	if (end) {
 		printf("%-16s", "left out");
-		print_ends(stdout, end);
+		print_ends(stdout, b, end);
 		printf("\n%-16s%s\n", "switch", tw_budget_switch_name(end->switches) ? tw_budget_switch_name(end->switches) : "unknown");
 	}
 	print_overshoots(b);

@@ -12,7 +12,7 @@
 void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b, size_t n);
 
 /* A line more where the budget was never used up, or the recorder had to catch up: why less was used than there was. NULL: it is not said. */
-void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget_end *end);
+void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget *b, const struct tw_budget_end *end);
 
 /* On standard error, in one line of this command: for what part of the time the recording stands. Nothing if there was no budget. */
 void tw_budget_tell_part(const char *command, const struct tw_recording *r);

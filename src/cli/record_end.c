@@ -170,7 +170,7 @@ static void print_budget(const struct record *r)
 	if (!b || !r->budget_as_given || r->quiet)
 		return;
 	tw_budget_print_line(stderr, "trackway: ", b, n);
-	tw_budget_print_end(stderr, "trackway: ", tw_collector_budget_end(r->collector));
+	tw_budget_print_end(stderr, "trackway: ", b, tw_collector_budget_end(r->collector));
 }
 
 /* What the program died of, and what processes that it started crashed of. */

@@ -26,7 +26,7 @@ struct tw_budget_figures {
 /* As in the file, where figures of periods follow, in order of time, of those only in which the program ran. */
 struct tw_budget {
 	struct tw_budget_asked asked;
-	uint64_t opened;              /* how often a thread went over to code that records */
+	uint64_t opened;              /* how often a thread began to record */
 	uint64_t accounts;            /* periods in which there was something to charge to; with a budget for each thread, of all threads */
 	uint64_t largest, largest_in; /* overshoot, in ns, and in which period */
 	uint64_t over[TW_OVER_BUCKETS]; /* overshoots: below 1 us, and each further bucket twice as long */

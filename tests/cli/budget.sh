@@ -30,6 +30,12 @@ read -r switch used_up _ < <(end_of never.tw)
 grep -q '^trackway: the budget was never used up' err || fail "the summary does not say that it was never used up: $(cat err)"
 "$TW" info never.tw | grep -q '^left out  *the budget was never used up' || fail "info does not say it"
 
+# A program that is over before the first period is.
+read -r opened periods < <("$TW" info --json never.tw | python3 -c 'import json, sys; b = json.load(sys.stdin)["budget"]; print(b["opened"], b["overshoots"]["periods"])')
+[ "$opened $periods" = "1 0" ] || fail "recording began $opened times, and $periods periods ended"
+"$TW" info never.tw | grep -q '^recorded .*, begun once;' || fail "info: $("$TW" info never.tw | grep '^recorded')"
+grep -q 'in less than a period' err || fail "the summary speaks of periods: $(cat err)"
+
 # And here less than it takes to translate the loader: 0.1 ms in all.
 record -o spent.tw --budget=100us --period=1000s
 read -r _ used_up _ < <(end_of spent.tw)

@@ -148,7 +148,6 @@ static void cross(struct thread *t)
 	t->record->bare = !t->record->bare;
 	if (t->record->bare)
 		return;
-	tw_account_add(&control()->opened, 1);
 	tw_account_add(&tw_account_figures(b->period)->used, CROSSING_NS);
 	tw_account_settle(tw_account_of(t), b->period, 0, CROSSING_NS);
 }
@@ -216,6 +215,8 @@ static bool look(struct thread *t)
 		b->granted = 0;
 	}
 	const bool bare = !b->granted, crosses = bare != t->record->bare;
+	if (!bare && (first || crosses))
+		tw_account_add(&control()->opened, 1);
 	if (bare && (first || crosses) && (b->waits || wants_some(b)))
 		tw_account_add(b->waits ? &control()->behind : &control()->spent, 1);
 	if (crosses)
