@@ -174,23 +174,26 @@ static unsigned fill_widths(const struct tw_answer *a, struct layout *l)
 	return sum;
 }
 
-/* Texts that want no more than an equal part of the room have it; the others share what those leave. */
+/* Short texts, and those that want no more than an equal part of the room, have what they want; the others share what those leave. */
 static void share_room(const struct tw_answer *a, struct layout *l, unsigned room)
 {
-	unsigned part = 0;
-	for (unsigned more = 1; more;) {
-		unsigned left = room, n = 0;
+	enum { SHORT = 12 };
+	unsigned part = SHORT, left, n;
+	for (;;) {
+		left = room;
+		n = 0;
 		for (unsigned i = 0; i < a->n_columns; i++)
-			if (a->columns[i].kind == TW_COLUMN_TEXT) {
-				n += l->width[i] > part;
-				left -= l->width[i] > part ? 0 : l->width[i];
-			}
-		more = n && left / n > part;
-		part = more ? left / n : part;
+			if (a->columns[i].kind == TW_COLUMN_TEXT && l->width[i] > part)
+				n++;
+			else if (a->columns[i].kind == TW_COLUMN_TEXT)
+				left -= l->width[i] < left ? l->width[i] : left;
+		if (!n || left / n <= part)
+			break;
+		part = left / n;
 	}
 	for (unsigned i = 0; i < a->n_columns; i++)
 		if (a->columns[i].kind == TW_COLUMN_TEXT && l->width[i] > part)
-			l->width[i] = part;
+			l->width[i] = left >= n ? left / n : 1;
 }
 
 /* Counts in full if that leaves room enough; texts share what there is. */
