@@ -40,14 +40,28 @@ static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dea
 	return (uint64_t)((double)bytes * 1.5 * (ratio > 1.0 / AT_BEST ? ratio : 1.0 / AT_BEST));
 }
 
-/* What is still to be written, and a buffer of so many bytes: it makes the spool longer if no slot is free. */
+/* What is still to be written, and a buffer of so many bytes: it takes room in the spool if the slot for it has never been written. */
 static uint64_t wanted(struct tw_output *o, uint64_t bytes)
 {
 	pthread_mutex_lock(&o->lock);
 	const uint64_t unwritten = o->unwritten, dealt = o->dealt;
-	const int grows = o->spool && !o->unused && o->n_jobs < o->most_jobs;
+	const int grows = o->spool && (o->unused ? !o->unused->spooled : o->n_jobs < o->most_jobs);
 	pthread_mutex_unlock(&o->lock);
 	return expected(o, unwritten + bytes, dealt) + (grows ? tw_spool_growth(bytes) : 0);
+}
+
+/* What waits is guessed to take more than it will, and a slot of the spool is taken again when its chunk is written: waits until a chunk is dealt with. 0: there is none. */
+static int wait_for_chunk(struct tw_output *o)
+{
+	pthread_mutex_lock(&o->lock);
+	const uint64_t dealt = o->dealt;
+	const int is_some = o->unwritten != 0;
+	tw_output_end_feeding(o);
+	tw_output_run_all(o);
+	while (o->unwritten && o->dealt == dealt)
+		pthread_cond_wait(&o->written, &o->lock);
+	pthread_mutex_unlock(&o->lock);
+	return is_some;
 }
 
 /* Chunks that have begun are the last, and get no more. */
@@ -65,8 +79,10 @@ void tw_output_space_look(struct tw_output *o, uint64_t bytes)
 {
 	if (!o->spare || atomic_load(&o->full) || !tw_output_stores(o))
 		return;
-	const uint64_t left = room(o);
-	if (left >= o->spare + wanted(o, bytes))
+	int waits = 1;
+	while (room(o) < o->spare + wanted(o, bytes) && waits)
+		waits = wait_for_chunk(o);
+	if (waits)
 		return;
 	end_at_full(o);
 	tw_output_say(o, tw_fail(TW_ERR_SYSTEM, "no space is left on the disk but for what has run until now"));

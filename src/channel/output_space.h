@@ -13,8 +13,8 @@ struct tw_output;
 void tw_output_space_begin(struct tw_output *o);
 
 /*
- * Looks whether there is room for a buffer of so many bytes, in the spool if there is one, and for all that is not written yet; if not, recording ends: chunks that have begun are still
- * written. By the drain loop, before each buffer.
+ * Looks whether there is room for a buffer of so many bytes, in the spool if there is one, and for all that is not written yet. If not, waits for chunks to be written, which take less than was
+ * expected, and leave slots of the spool; if there are none recording ends: chunks that have begun are still written. By the drain loop, before each buffer.
  */
 void tw_output_space_look(struct tw_output *o, uint64_t bytes);
 
