@@ -166,12 +166,12 @@ static void replay(const struct tw_request *r, const char *dir)
 		tw_live_wait(pid);
 	if (pid)
 		return;
-	tw_guard_install("record", 1);
+	tw_guard_install("record", TW_LIVE_WRONG);
 	const struct tw_run how = {.jobs = tw_machine_processors()};
 	FILE *f = r->output ? stderr : standard();
-	int status = f ? tw_analyze_recording("record", r, dir, &how, f) : 1;
+	int wrong = !f || tw_analyze_recording("record", r, dir, &how, f);
 	fflush(NULL);
-	_exit(status);
+	_exit(wrong ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
 }
 
 void tw_with_replay(const struct tw_with *w, const char *dir)

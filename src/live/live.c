@@ -14,9 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How the process of analyzers ends: all have answered, or something was wrong, which has been said. What an analyzer ends it with by itself is something else. */
-enum { ANSWERED = 100, WRONG };
-
 /* A buffer that waits. */
 struct item {
 	struct item *next;
@@ -253,7 +250,7 @@ static void *run_worker(void *arg)
 	w.walk = tw_walk_new(&options);
 	if (!w.walk) {
 		complain("analyzers", "no memory");
-		_exit(WRONG);
+		_exit(TW_LIVE_WRONG);
 	}
 	pthread_mutex_lock(&l->lock);
 	while (do_something(&w))
@@ -279,7 +276,7 @@ static int take_block(struct live *l, const struct tw_feed_message *m)
 	if (!bytes)
 		return tw_fail(TW_ERR_MEMORY, "what is known of the program");
 	if (!tw_feed_read(l->fd, bytes, m->bytes))
-		_exit(WRONG);
+		_exit(TW_LIVE_WRONG);
 	pthread_rwlock_wrlock(&l->known);
 	int error = tw_recording_live_block(l->recording, m->what, bytes, m->bytes);
 	if (!error && m->what == TW_BLOCK_DESCRIPTORS)
@@ -295,7 +292,7 @@ static int take_chunk(struct live *l, uint32_t job)
 	if (!item)
 		return tw_fail(TW_ERR_MEMORY, "buffers");
 	if (!tw_feed_read(l->fd, &c, sizeof c))
-		_exit(WRONG);
+		_exit(TW_LIVE_WRONG);
 	item->chunk = c.chunk;
 	item->job = job;
 	pthread_rwlock_wrlock(&l->known);
@@ -320,7 +317,7 @@ static int receive(struct live *l, struct tw_feed_end *end)
 	int error = TW_OK;
 	while (!error) {
 		if (!tw_feed_read(l->fd, &m, sizeof m))
-			_exit(WRONG); /* there is no collector any more that could be told */
+			_exit(TW_LIVE_WRONG); /* there is no collector any more that could be told */
 		if (m.kind == TW_FEED_END)
 			return tw_feed_read(l->fd, end, sizeof *end) ? TW_OK : TW_ERR_TRUNCATED;
 		error = m.kind == TW_FEED_BLOCK ? take_block(l, &m) : take_chunk(l, m.what);
@@ -453,7 +450,7 @@ static void set_signals(void)
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
 	for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
 		signal(ignored[i], SIG_IGN);
-	tw_guard_install("record", WRONG);
+	tw_guard_install("record", TW_LIVE_WRONG);
 }
 
 int tw_live_start(const struct tw_live_options *options, struct tw_feed *feed, pid_t *pid)
@@ -469,7 +466,7 @@ int tw_live_start(const struct tw_live_options *options, struct tw_feed *feed, p
 	set_signals();
 	if (options->yields)
 		tw_helper_thread_yield(TW_PRIORITY_LOW);
-	_exit(serve(options, feed) ? WRONG : ANSWERED);
+	_exit(serve(options, feed) ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
 }
 
 int tw_live_wait(pid_t pid)
@@ -481,7 +478,8 @@ int tw_live_wait(pid_t pid)
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "trackway record: the analyzers' process was killed by SIG%s: there are no answers\n",
 		        sigabbrev_np(WTERMSIG(status)));
-	else if (WEXITSTATUS(status) != ANSWERED && WEXITSTATUS(status) != WRONG)
-		fprintf(stderr, "trackway record: an analyzer ended their process with status %d: there are no answers\n", WEXITSTATUS(status));
-	return !WIFEXITED(status) || WEXITSTATUS(status) != ANSWERED;
+	else if (WEXITSTATUS(status) != TW_LIVE_ANSWERED && WEXITSTATUS(status) != TW_LIVE_WRONG)
+		fprintf(stderr, "trackway record: an analyzer ended their process with status %d: there are no answers\n",
+		        WEXITSTATUS(status));
+	return !WIFEXITED(status) || WEXITSTATUS(status) != TW_LIVE_ANSWERED;
 }

@@ -34,7 +34,10 @@ struct tw_live_options {
 /* Makes the process. While this one has one thread. The feed is the collector's from then on. 0 or TW_ERR_SYSTEM. */
 int tw_live_start(const struct tw_live_options *options, struct tw_feed *feed, pid_t *pid);
 
-/* Waits for its end, after tw_feed_end. Says on stderr if it was killed. 0: every analyzer has answered. */
+/* How a process of analyzers ends by itself: all have answered, or something was wrong, which has been said. */
+enum { TW_LIVE_ANSWERED = 100, TW_LIVE_WRONG };
+
+/* Waits for its end, after tw_feed_end. Says on stderr if it was killed, or an analyzer ended it. 0: every analyzer has answered. */
 int tw_live_wait(pid_t pid);
 
 #endif

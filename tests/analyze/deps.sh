@@ -115,19 +115,20 @@ assert len(carried) == 1 and carried[0]["times"] == 994 and carried[0]["nearest"
 # What read(2) stored is not taken for what the program did not write.
 assert any(d["load"].startswith("main work.c:") and "read" in d["store"] for d in found["dependences"]), "read"
 END
-cc_program across -O1 -g -pthread <<'END'
+# What is read from the pipe says that the store came before, which a join of a thread that has ended already does not.
+cc_program across -O1 -g -pthread -include unistd.h <<'END'
 #include <pthread.h>
-static long handed;
+static long handed; static int ends[2];
 static void *work(void *arg)
 {
 	handed = 5;
-	return arg;
+	return write(ends[1], "x", 1) == 1 ? arg : NULL;
 }
 int main(void)
 {
-	pthread_t t;
-	pthread_create(&t, NULL, work, NULL);
-	pthread_join(t, NULL);
+	pthread_t t; char c;
+	if (pipe(ends) || pthread_create(&t, NULL, work, NULL)) return 1;
+	if (read(ends[0], &c, 1) != 1 || pthread_join(t, NULL)) return 1;
 	return handed != 5;
 }
 END
