@@ -4,7 +4,6 @@
 #define PERIOD_SHIFT 40
 #define PARTS        10u    /* of the first period: a program may not run for longer */
 #define LEAST_NS     20000u /* it does not pay to record for less */
-#define REST         100u   /* nor to wait for a smaller part of the period */
 #define PAYS         16u    /* ... nor for a smaller part of what there is: the next period has it too */
 
 static struct tw_budget_control *control(void)
@@ -188,7 +187,7 @@ u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed)
 		          share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
 		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
 		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
-		if (!is_of(word, period) || n < larger(LEAST_NS, period_ns / REST))
+		if (!is_of(word, period) || n < larger(LEAST_NS, allowance / PAYS))
 			return 0;
 		if (!__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
