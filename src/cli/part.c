@@ -1,93 +1,42 @@
 #include "cli/part.h"
 #include "cli/cli.h"
+#include "plugin/view_replay.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-/* The state of the analyzer that stands around the one that is run. */
-struct state {
-	struct tw_part *part;
-	void *inner;
-	struct tw_viewer *viewer; /* NULL: all is seen */
-};
-
-static void free_state(struct state *s)
-{
-	tw_viewer_free(s->viewer);
-	free(s);
-}
-
-static void *begin(void *arg)
-{
-	struct tw_part *p = arg;
-	struct state *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
-	s->part = p;
-	s->inner = p->analyzer->begin(p->arg);
-	s->viewer = s->inner && p->views ? tw_viewer_new(p->views, p->analyzer->batch, s->inner) : NULL;
-	if (s->inner && (s->viewer || !p->views))
-		return s;
-	if (s->inner)
-		p->analyzer->end(s->inner, TW_ERR_MEMORY);
-	free(s);
-	return NULL;
-}
-
-static int batch(void *state, const struct tw_batch *b)
-{
-	struct state *s = state;
-	return s->viewer ? tw_viewer_batch(s->viewer, b) : s->part->analyzer->batch(s->inner, b);
-}
-
-static int merge(void *state, void *later)
-{
-	struct state *s = state, *from = later;
-	int error = s->part->analyzer->merge(s->inner, from->inner);
-	free_state(from);
-	return error;
-}
-
-static int end(void *state, int error)
-{
-	struct state *s = state;
-	int result = s->part->analyzer->end(s->inner, error);
-	free_state(s);
-	return result;
-}
 
 /* ---- what to replay ---- */
 
+/* A replay of the part: what it goes by beside its views, and whom damage is told. */
+struct replayed {
+	const struct tw_part *part;
+	const struct tw_replay_options *options;
+};
+
 static int select_chunk(void *context, size_t thread, size_t chunk)
 {
-	const struct tw_part *p = context;
+	const struct tw_part *p = ((const struct replayed *)context)->part;
 	const struct tw_thread_info *t = tw_recording_thread(p->recording, thread);
 	const struct tw_view *view = &p->request.view;
-	if ((view->has_thread && t->serial != view->thread) || (p->process >= 0 && t->pid != p->process))
-		return 0;
-	return !p->views || tw_views_chunk(p->views, thread, chunk);
+	(void)chunk;
+	return (!view->has_thread || t->serial == view->thread) && (p->process < 0 || t->pid == p->process);
 }
 
 static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 {
-	const struct tw_replay_options *replay = ((const struct tw_part *)context)->replay;
-	return replay->damage ? replay->damage(replay->context, thread, chunk, error) : error;
+	const struct tw_replay_options *o = ((const struct replayed *)context)->options;
+	return o->damage(o->context, thread, chunk, error);
 }
 
 int tw_part_replay(void *part, const struct tw_recording *r, const struct tw_replay_options *replay, const struct tw_analyzer *analyzer,
                    void *arg)
 {
-	const struct tw_analyzer around = {
-	    .name = "part", .begin = begin, .batch = batch, .merge = merge, .end = end, .needs = analyzer->needs, .scope = analyzer->scope};
-	struct tw_part *p = part;
+	const struct tw_part *p = part;
+	struct replayed context = {p, replay};
 	struct tw_replay_options options = *replay;
-	p->analyzer = analyzer;
-	p->arg = arg;
-	p->replay = replay;
 	options.select = select_chunk;
-	options.damage = pass_damage;
-	options.context = p;
-	return tw_replay(r, &options, &around, p);
+	options.damage = replay->damage ? pass_damage : NULL;
+	options.context = &context;
+	return tw_views_replay(p->views, r, &options, analyzer, arg);
 }
 
 /* ---- opening ---- */

@@ -12,9 +12,6 @@ struct tw_part {
 	int64_t process;           /* its pid; -1: all */
 	struct tw_context *context;
 	struct tw_views *views; /* NULL: no limit in time */
-	const struct tw_analyzer *analyzer;
-	void *arg; /* of the analyzer */
-	const struct tw_replay_options *replay;
 };
 
 /* Once its view and process are set. Returns 0, or an exit status with a sentence said for `command`. */

@@ -1,5 +1,6 @@
 #include "plugin/stage.h"
 #include "plugin/guard.h"
+#include "plugin/view_replay.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -120,98 +121,17 @@ struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
 
 /* ---- a replay that an analyzer runs by itself ---- */
 
-/* What its states share. */
-struct within {
-	const struct tw_analyzer *analyzer;
-	void *arg;
-	struct tw_views *views; /* NULL: all is seen */
-	const struct tw_replay_options *options;
-};
-
-struct within_state {
-	struct within *within;
-	struct tw_viewer *viewer;
-	void *inner;
-};
-
-static void *begin_within(void *arg)
-{
-	struct within *w = arg;
-	struct within_state *s = calloc(1, sizeof *s);
-	if (!s)
-		return NULL;
-	s->within = w;
-	s->inner = w->analyzer->begin(w->arg);
-	s->viewer = s->inner ? tw_viewer_new(w->views, w->analyzer->batch, s->inner) : NULL;
-	if (s->viewer)
-		return s;
-	if (s->inner)
-		w->analyzer->end(s->inner, TW_ERR_MEMORY);
-	free(s);
-	return NULL;
-}
-
-static int batch_within(void *state, const struct tw_batch *b)
-{
-	return tw_viewer_batch(((struct within_state *)state)->viewer, b);
-}
-
-static void free_within(struct within_state *s)
-{
-	tw_viewer_free(s->viewer);
-	free(s);
-}
-
-static int merge_within(void *state, void *later)
-{
-	struct within_state *s = state, *from = later;
-	int result = s->within->analyzer->merge(s->inner, from->inner);
-	free_within(from);
-	return result;
-}
-
-static int end_within(void *state, int error)
-{
-	struct within_state *s = state;
-	int result = s->within->analyzer->end(s->inner, error);
-	free_within(s);
-	return result;
-}
-
-static int is_seen(void *context, size_t thread, size_t chunk)
-{
-	const struct within *w = context;
-	const struct tw_replay_options *o = w->options;
-	return tw_views_chunk(w->views, thread, chunk) && (!o->select || o->select(o->context, thread, chunk));
-}
-
-static int damage_within(void *context, size_t thread, size_t chunk, int error)
-{
-	const struct tw_replay_options *o = ((const struct within *)context)->options;
-	return o->damage(o->context, thread, chunk, error);
-}
-
 int tw_stage_replay(const struct tw_context *c, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
 {
 	const struct tw_view *view = &tw_context_request(c)->view;
 	const struct tw_recording *r = tw_context_recording(c);
 	if (tw_view_is_all(view))
 		return tw_replay(r, options, analyzer, arg);
-	struct within w = {analyzer, arg, tw_views_new(c, view, analyzer->needs & TW_NEEDS_NO_CODE), options};
-	if (!w.views)
+	struct tw_views *views = tw_views_new(c, view, analyzer->needs & TW_NEEDS_NO_CODE);
+	if (!views)
 		return tw_context_complaint(c)[0] ? 1 : TW_ERR_MEMORY;
-	const struct tw_analyzer within = {.name = analyzer->name,
-	                                   .begin = begin_within,
-	                                   .batch = batch_within,
-	                                   .merge = merge_within,
-	                                   .end = end_within,
-	                                   .scope = analyzer->scope};
-	struct tw_replay_options own = *options;
-	own.select = is_seen;
-	own.damage = options->damage ? damage_within : NULL;
-	own.context = &w;
-	int error = tw_replay(r, &own, &within, &w);
-	tw_views_free(w.views);
+	int error = tw_views_replay(views, r, options, analyzer, arg);
+	tw_views_free(views);
 	return error;
 }
 
