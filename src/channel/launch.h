@@ -12,14 +12,16 @@
  */
 void tw_launch_prepare(void);
 
+/* What the channel is to have: see struct tw_limits. */
+struct tw_launch_wants {
+	bool tallies, many_buffers;
+};
+
 /*
  * Next, still with one thread: chooses how large the channel and the engine are, and raises this process's limits on memory, which the program inherits, by what the
  * engine takes. Where they cannot be raised the engine is smaller and within them, and so is this process. Returns 0, or -1 where
  * there is too little all the same: sizes->space and so on say what there should be.
  */
-struct tw_launch_wants {
-	bool tallies, many_buffers; /* see struct tw_limits */
-};
 int tw_launch_limits(const struct tw_launch_wants *wants, struct tw_sizes *sizes);
 
 /* Finds the engine: beside this program's own file, else in ../lib/trackway from there. Returns its path, to be freed, or NULL if it is in

@@ -176,21 +176,12 @@ static int by_line(const void *a, const void *b)
 	return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Was another build of the module met after this one? Lines of the two do not go together. */
-static int has_later_build(const struct tw_facts *f, uint32_t module)
-{
-	for (size_t i = module + 1; i < f->n_modules; i++)
-		if (!strcmp(tw_facts_path(f, (uint32_t)i), tw_facts_path(f, module)))
-			return 1;
-	return 0;
-}
-
 /* Whether its lines are shown, of each module. Says which builds are left out. NULL: no memory. */
 static uint8_t *choose_builds(const struct tw_facts *f)
 {
 	uint8_t *chosen = calloc(f->n_modules + 1, 1);
 	for (size_t i = 0; chosen && i < f->n_modules; i++) {
-		chosen[i] = !has_later_build(f, (uint32_t)i);
+		chosen[i] = !tw_facts_has_build(f, (uint32_t)i, (uint32_t)i + 1); /* lines of two builds do not go together */
 		if (!chosen[i])
 			fprintf(stderr, "trackway learn: %s: lines of its build %.8s are left out, for a later one was learned\n",
 			        tw_facts_path(f, (uint32_t)i), tw_facts_build_id(f, (uint32_t)i));

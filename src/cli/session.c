@@ -104,9 +104,8 @@ static int tell_more(const struct tw_session *s)
 		return 0;
 	if (what == s->request->view.range) {
 		fprintf(stderr,
-		        "%s %s: no file that %s has mapped names a variable '%s'; one that each thread has of its own (thread_local) is "
-		        "told by its "
-		        "address\n",
+		        "%s %s: no file that %s has mapped names a variable '%s'; "
+		        "one that each thread has of its own (thread_local) is told by its address\n",
 		        tw_cli_program, s->command, s->dir, what);
 		return 1;
 	}

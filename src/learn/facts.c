@@ -32,6 +32,14 @@ const char *tw_facts_build_id(const struct tw_facts *f, uint32_t module)
 	return f->texts.items[f->modules[module].build_id];
 }
 
+int tw_facts_has_build(const struct tw_facts *f, uint32_t module, uint32_t first)
+{
+	for (uint32_t i = first; i < f->n_modules; i++)
+		if (i != module && f->modules[i].path == f->modules[module].path)
+			return 1;
+	return 0;
+}
+
 uint32_t tw_facts_module(struct tw_facts *f, const char *build_id, const char *path)
 {
 	const struct tw_learned_module m = {tw_facts_text(f, build_id), tw_facts_text(f, path)};

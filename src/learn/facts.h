@@ -86,4 +86,7 @@ extern const char *const tw_fact_names[TW_FACT_KINDS];
 const char *tw_facts_path(const struct tw_facts *f, uint32_t module);
 const char *tw_facts_build_id(const struct tw_facts *f, uint32_t module);
 
+/* Whether there is another build of a module, one of the same path, among those from number `first` on. */
+int tw_facts_has_build(const struct tw_facts *f, uint32_t module, uint32_t first);
+
 #endif

@@ -140,24 +140,16 @@ static uint64_t bytes_of(const struct ranges *r, const struct tw_fact *fact)
 	return at < r->n && r->of[at].module == fact->module && r->of[at].from == fact->from ? r->of[at].to - r->of[at].from : 0;
 }
 
-/* Is there another build of this module? */
-static int has_builds(const struct tw_facts *f, uint32_t module)
-{
-	for (size_t i = 0; i < f->n_modules; i++)
-		if (i != module && !strcmp(tw_facts_path(f, (uint32_t)i), tw_facts_path(f, module)))
-			return 1;
-	return 0;
-}
-
 static void fill(struct tw_learn_rows *rows, const struct item *items, size_t n, const struct tw_facts *whole, const struct other *o,
                  const struct ranges *own)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!i || by_name(&items[i - 1], &items[i]))
-			rows->rows[rows->n++] = (struct tw_learn_row){.path = items[i].path,
-			                                              .function = *items[i].function ? items[i].function : NULL,
-			                                              .build_id = items[i].build_id,
-			                                              .is_one_of_several = has_builds(whole, items[i].fact->module)};
+			rows->rows[rows->n++] =
+			    (struct tw_learn_row){.path = items[i].path,
+			                          .function = *items[i].function ? items[i].function : NULL,
+			                          .build_id = items[i].build_id,
+			                          .is_one_of_several = tw_facts_has_build(whole, items[i].fact->module, 0)};
 		struct tw_learn_row *row = &rows->rows[rows->n - 1];
 		row->n[items[i].fact->kind]++;
 		row->known[items[i].fact->kind] += o->known && o->fact[items[i].fact - whole->facts + 1];

@@ -138,6 +138,12 @@ void tw_account_look(struct tw_account a, u64 period)
 		grow(a);
 }
 
+/* Of what may be drawn in a period: for less it does not pay to record, or to wait. */
+static u64 least_drawn(u64 allowance)
+{
+	return larger(allowance / PAYS, LEAST_NS);
+}
+
 /* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
 u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
 {
@@ -151,7 +157,7 @@ u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
 		}
 		*period -= (u64)(i64)behind;
 		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
-		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0, least = larger(allowance / PAYS, LEAST_NS);
+		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0, least = least_drawn(allowance);
 		const u64 n = left < 2 * least ? left : left / 2;
 		if (left < least)
 			return 0;
@@ -187,7 +193,7 @@ u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed)
 		          share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
 		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
 		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
-		if (!is_of(word, period) || n < larger(LEAST_NS, allowance / PAYS))
+		if (!is_of(word, period) || n < least_drawn(allowance))
 			return 0;
 		if (!__atomic_compare_exchange_n(a.word, &word, word + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
