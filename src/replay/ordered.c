@@ -1,6 +1,9 @@
 #include "replay/ordered.h"
 #include "recording/recording.h"
 #include "replay/coroutine.h"
+#include "replay/cut.h"
+#include "replay/joins.h"
+#include "replay/state.h"
 #include "replay/walk.h"
 
 #include <stdlib.h>
@@ -20,6 +23,9 @@ struct source {
 	struct tw_coded_chunk coded;
 	void *stack;
 	struct tw_coroutine here;
+	size_t chunk;
+	uint64_t behind;              /* the time of what comes behind that; 0: not looked at yet */
+	struct tw_batch_cut cuts[2];  /* where it joins others, in turn */
 	const struct tw_batch *batch; /* the next one; NULL: there is none any more */
 	int answer;                   /* what became of the one before */
 	int result;                   /* of all, when it has ended */
@@ -36,6 +42,7 @@ struct ordered {
 	size_t n_sources, begun;  /* so many have begun */
 	struct source **heap;     /* those that run, the one whose batch begins first in front */
 	size_t n_heap;
+	struct tw_joins joins;
 };
 
 static int is_before(const struct source *a, const struct source *b)
@@ -51,14 +58,77 @@ static void note_time(struct source *s, const struct tw_batch *b)
 	s->time = time > s->time ? time : s->time;
 }
 
-/* As batch() of an analyzer: hands it over, and goes on when its turn has come and it has been looked at. */
-static int hand_over(void *context, const struct tw_batch *b)
+/* The time of the first event that has one, of those at e; 0: there is none, or they make no sense. */
+static uint64_t time_of_next(const uint8_t *e, size_t n)
 {
-	struct source *s = context;
-	note_time(s, b);
+	const struct tw_event_header *h = (const struct tw_event_header *)e;
+	for (size_t at = 0; at < n && n - at >= sizeof *h; at += (sizeof *h + h->bytes + 7) & ~(size_t)7) {
+		h = (const struct tw_event_header *)(e + at);
+		if (!tw_event_valid(h, e + at + sizeof *h, n - at - sizeof *h))
+			return 0;
+		const uint64_t time = tw_event_time(h->type, h + 1);
+		if (time)
+			return time;
+	}
+	return 0;
+}
+
+/* The time of the first event of a chunk; of one that cannot be read, 0. */
+static uint64_t first_time(struct ordered *o, size_t thread, size_t chunk, struct tw_coded_chunk *coded)
+{
+	return tw_recording_coded_chunk(o->recording, thread, chunk, coded) ? 0 : time_of_next(coded->chunk.e, coded->chunk.n_e);
+}
+
+/* The time of what the thread does behind the chunk that it is in; where it does nothing more, the latest. */
+static uint64_t time_behind_chunk(struct source *s)
+{
+	struct tw_coded_chunk coded = {0};
+	if (!s->behind && s->chunk + 1 < tw_recording_thread(s->o->recording, s->thread)->n_chunks)
+		s->behind = first_time(s->o, s->thread, s->chunk + 1, &coded);
+	tw_coded_chunk_release(&coded);
+	s->behind = s->behind ? s->behind : UINT64_MAX;
+	return s->behind;
+}
+
+/* As tw_joins_find, of the batch that the thread has come to. */
+static const struct tw_join_end *find_join(struct source *s, const struct tw_batch *b, size_t *block)
+{
+	const struct tw_joins *joins = &s->o->joins;
+	const uint32_t pid = tw_recording_thread(s->o->recording, s->thread)->pid;
+	const uint64_t behind = joins->n ? time_of_next(s->walk->e, (size_t)(s->walk->e_end - s->walk->e)) : 0;
+	const struct tw_join_end *end = tw_joins_find(joins, pid, s->thread, s->time, behind ? behind : UINT64_MAX, b, block);
+	return end && !behind ? tw_joins_find(joins, pid, s->thread, s->time, time_behind_chunk(s), b, block) : end;
+}
+
+/* Goes on when its turn has come and the batch has been looked at. */
+static int wait_turn(struct source *s, const struct tw_batch *b)
+{
 	s->batch = b;
 	tw_coroutine_switch(&s->here, &s->o->here);
 	return s->answer;
+}
+
+/* As batch() of an analyzer: hands it over; where the thread joins others, what comes behind that only when they have ended. */
+static int hand_over(void *context, const struct tw_batch *b)
+{
+	struct source *s = context;
+	const struct tw_join_end *end;
+	size_t block;
+	int error = 0;
+	note_time(s, b);
+	for (int i = 0; !error && (end = find_join(s, b, &block)) && block + 1 < b->n_blocks; i ^= 1) {
+		tw_batch_cut_free(&s->cuts[i]);
+		error = tw_batch_cut(&s->cuts[i], b, block + 1);
+		if (!error)
+			error = wait_turn(s, &s->cuts[i].head);
+		s->time = end->time + 1;
+		b = error ? NULL : tw_batch_cut_tail(&s->cuts[i]);
+	}
+	if (!error)
+		error = wait_turn(s, b);
+	if (!error && end)
+		s->time = end->time + 1;
+	return error;
 }
 
 static int is_selected(const struct ordered *o, size_t thread, size_t chunk)
@@ -68,6 +138,8 @@ static int is_selected(const struct ordered *o, size_t thread, size_t chunk)
 
 static int walk_chunk(struct source *s, size_t chunk)
 {
+	s->chunk = chunk;
+	s->behind = 0;
 	const struct tw_replay_options *options = s->o->options;
 	int error = tw_recording_coded_chunk(s->o->recording, s->thread, chunk, &s->coded);
 	if (!error) {
@@ -114,6 +186,8 @@ static void end_thread(struct source *s)
 	tw_coded_chunk_release(&s->coded);
 	if (s->stack && s->stack != MAP_FAILED)
 		munmap(s->stack, STACK_BYTES);
+	for (int i = 0; i < 2; i++)
+		tw_batch_cut_free(&s->cuts[i]);
 	s->walk = NULL;
 	s->stack = NULL;
 }
@@ -193,24 +267,6 @@ static int run_all(struct ordered *o)
 
 /* ---- when threads begin ---- */
 
-/* The time of the first event of a chunk; of one that cannot be read, 0. */
-static uint64_t first_time(struct ordered *o, size_t thread, size_t chunk, struct tw_coded_chunk *coded)
-{
-	const struct tw_event_header *h = NULL;
-	if (tw_recording_coded_chunk(o->recording, thread, chunk, coded))
-		return 0;
-	const struct tw_chunk *c = &coded->chunk;
-	for (size_t at = 0; c->n_e - at >= sizeof *h; at += (sizeof *h + h->bytes + 7) & ~(size_t)7) {
-		h = (const struct tw_event_header *)(c->e + at);
-		if (!tw_event_valid(h, (const uint8_t *)(h + 1), c->n_e - at - sizeof *h))
-			return 0;
-		uint64_t time = tw_event_time(h->type, h + 1);
-		if (time)
-			return time;
-	}
-	return 0;
-}
-
 static int by_time(const void *a, const void *b)
 {
 	return is_before(a, b) ? -1 : is_before(b, a);
@@ -232,6 +288,8 @@ static int list_sources(struct ordered *o)
 			o->sources[o->n_sources++] = (struct source){.o = o, .thread = t, .time = first_time(o, t, chunk, &coded)};
 	}
 	tw_coded_chunk_release(&coded);
+	if (tw_joins_read(&o->joins, o->recording))
+		return tw_fail(TW_ERR_MEMORY, "list of threads");
 	qsort(o->sources, o->n_sources, sizeof *o->sources, by_time);
 	return 0;
 }
@@ -248,6 +306,7 @@ static void free_ordered(struct ordered *o)
 		end_thread(&o->sources[i]);
 	free(o->sources);
 	free(o->heap);
+	tw_joins_free(&o->joins);
 	tw_programs_free(o->programs);
 }
 

@@ -115,27 +115,38 @@ assert len(carried) == 1 and carried[0]["times"] == 994 and carried[0]["nearest"
 # What read(2) stored is not taken for what the program did not write.
 assert any(d["load"].startswith("main work.c:") and "read" in d["store"] for d in found["dependences"]), "read"
 END
-# What is read from the pipe says that the store came before, which a join of a thread that has ended already does not.
-cc_program across -O1 -g -pthread -include unistd.h <<'END'
+# A store of a thread that is joined, and had ended before that: no call waits for it. Threads are joined one by one, and in a loop.
+cc_program across -O1 -g -pthread <<'END'
 #include <pthread.h>
-static long handed; static int ends[2];
+static long asked, handed[3];
 static void *work(void *arg)
 {
-	handed = 5;
-	return write(ends[1], "x", 1) == 1 ? arg : NULL;
+	*(long *)arg = asked + 1;
+	return arg;
 }
 int main(void)
 {
-	pthread_t t; char c;
-	if (pipe(ends) || pthread_create(&t, NULL, work, NULL)) return 1;
-	if (read(ends[0], &c, 1) != 1 || pthread_join(t, NULL)) return 1;
-	return handed != 5;
+	pthread_t t[3];
+	asked = 4;
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&t[i], NULL, work, &handed[i])) return 1;
+	for (int i = 0; i < 5000; i++) __asm__ volatile(".rept 100; pause; .endr"); /* longer than a thread takes, and so few blocks that they come without a time */
+	if (pthread_join(t[2], NULL)) return 1;
+	if (handed[2] != 5) return 2;
+	for (int i = 0; i < 2; i++) {
+		pthread_join(t[i], NULL);
+		if (handed[i] != 5) return 3;
+	}
+	return 0;
 }
 END
 recorded ./across
 "$TW" analyze deps --json recording.tw | python3 -c '
 import json, sys
 found = json.load(sys.stdin)
-assert any(d["store"] == "work across.c:5" and d["load"] == "main across.c:13" and d["across"] == d["times"] == 1 for d in found["dependences"])' ||
-	fail "a store of another thread is not found"
+def times(store, load):
+    return sum(d["across"] for d in found["dependences"] if d["store"] == store and d["load"] == load)
+assert times("main across.c:11", "work across.c:5") == 3, found["dependences"]
+assert times("work across.c:5", "main across.c:16") == 1, found["dependences"]
+assert times("work across.c:5", "main across.c:19") == 2, found["dependences"]' || fail "a store of another thread is not found"
 exit 0

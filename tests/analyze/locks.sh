@@ -64,3 +64,61 @@ assert orders == ["a, then b", "b, then c", "c, then a"], orders
 assert all("both locking.c:" in o["orders"] for o in found["inversions"])
 END_OF_PYTHON
 python3 compare.py || fail "locks differs from what the program does"
+
+# Calls that give up, at once or after a time, take nothing; those that come through do.
+cc_program tries -pthread -D_GNU_SOURCE <<'END_OF_C'
+#include <pthread.h>
+#include <threads.h>
+#include <time.h>
+pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER, timed = PTHREAD_MUTEX_INITIALIZER, clocked = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t rw_tried = PTHREAD_RWLOCK_INITIALIZER, rw_timed = PTHREAD_RWLOCK_INITIALIZER, rw_clocked = PTHREAD_RWLOCK_INITIALIZER;
+pthread_spinlock_t spin;
+mtx_t c11_tried, c11_timed;
+static void *tries(void *arg)
+{
+	struct timespec t, m;
+	int n = 0;
+	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(CLOCK_MONOTONIC, &m);
+	n += !pthread_mutex_trylock(&tried);
+	n += !pthread_mutex_timedlock(&timed, &t);
+	n += !pthread_mutex_clocklock(&clocked, CLOCK_MONOTONIC, &m);
+	n += !pthread_rwlock_tryrdlock(&rw_tried);
+	n += !pthread_rwlock_trywrlock(&rw_tried);
+	n += !pthread_rwlock_timedrdlock(&rw_timed, &t);
+	n += !pthread_rwlock_timedwrlock(&rw_timed, &t);
+	n += !pthread_rwlock_clockrdlock(&rw_clocked, CLOCK_MONOTONIC, &m);
+	n += !pthread_rwlock_clockwrlock(&rw_clocked, CLOCK_MONOTONIC, &m);
+	n += !pthread_spin_trylock(&spin);
+	n += mtx_trylock(&c11_tried) == thrd_success;
+	n += mtx_timedlock(&c11_timed, &t) == thrd_success;
+	*(int *)arg = n;
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+	int in_vain, taken;
+	pthread_spin_init(&spin, 0);
+	mtx_init(&c11_tried, mtx_plain);
+	mtx_init(&c11_timed, mtx_timed);
+	pthread_mutex_lock(&tried), pthread_mutex_lock(&timed), pthread_mutex_lock(&clocked);
+	pthread_rwlock_wrlock(&rw_tried), pthread_rwlock_wrlock(&rw_timed), pthread_rwlock_wrlock(&rw_clocked);
+	pthread_spin_lock(&spin), mtx_lock(&c11_tried), mtx_lock(&c11_timed);
+	pthread_create(&t, NULL, tries, &in_vain);
+	pthread_join(t, NULL);
+	pthread_mutex_unlock(&tried), pthread_mutex_unlock(&timed), pthread_mutex_unlock(&clocked);
+	pthread_rwlock_unlock(&rw_tried), pthread_rwlock_unlock(&rw_timed), pthread_rwlock_unlock(&rw_clocked);
+	pthread_spin_unlock(&spin), mtx_unlock(&c11_tried), mtx_unlock(&c11_timed);
+	tries(&taken); /* of each rwlock only the first: it is held for reading then */
+	return in_vain != 0 || taken != 9;
+}
+END_OF_C
+run out err "$TW" record -q --calls -o tries.tw ./tries || fail "tries: $(cat err)"
+"$TW" analyze locks --json tries.tw | python3 -c '
+import json, sys
+locks = {l["lock"]: (l["taken"], l["refused"]) for l in json.load(sys.stdin)["locks"]}
+for name in "tried", "timed", "clocked", "spin", "c11_tried", "c11_timed":
+    assert locks[name] == (2, 1), (name, locks)
+for name in "rw_tried", "rw_timed", "rw_clocked":
+    assert locks[name] == (2, 3), (name, locks)' || fail "what was refused counts as taken"
