@@ -276,9 +276,14 @@ static int come_in_midst(struct tw_cct_stack *s, struct tw_names *names, uint64_
 	return 0;
 }
 
-/* By a call, which makes a frame. */
+/*
+ * By a call, which makes a frame. A frame on top that was called from what is not seen, too, has jumped out: that was a tail call, and what it led to has returned to what called the frame,
+ * or calls now. The one cannot be told from the other, and is far more often so.
+ */
 static int come_in_by_call(struct tw_cct_stack *s, uint32_t block)
 {
+	while (s->n > 1 && !s->frames[s->n - 1].slot && !s->frames[s->n - 1].back)
+		s->n--;
 	const struct tw_context_frame *top = &s->frames[s->n - 1];
 	const uint32_t site = top->site == TW_CONTEXT_NONE ? s->tree->nodes[top->node].entry : top->site;
 	const uint32_t node = tw_contexts_node(s->tree, top->node, site, block);

@@ -364,6 +364,26 @@ for format in dep dep-c; do
 done
 RECORD_OPTIONS=()
 
+# There, what is left by a tail call has been left when it is called again: the stack does not grow.
+cc_program hopping -O2 -g <<'END'
+#include <stdlib.h>
+#include <string.h>
+static int (*volatile how)(const char *, const char *) = strcmp;
+__attribute__((noipa)) static int other(const void *a, const void *b) { return how(b, a); }
+__attribute__((noipa)) static int hop(const void *a, const void *b) { return how(a, b); }
+int main(void)
+{
+	char a[300][8];
+	for (int i = 0; i < 300; i++)
+		memcpy(a[i], "abcdefg" + i % 7, 8 - i % 7);
+	qsort(a, 300, 8, hop);
+	qsort(a, 300, 8, other);
+	return 0;
+}
+END
+recorded ./hopping
+"$TW" analyze cct --folded --module hopping recording.tw | sed 's/^_start;//; s/ .*//' | grep 'hop\|other' | sort | diff - <(printf 'main;hop\nmain;other\n') || fail "tail calls in a window"
+
 # What a process executes with execve is told by its own names, though it has the same number and the same addresses.
 cat >exec.c <<'END2'
 #include <unistd.h>
