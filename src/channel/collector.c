@@ -245,6 +245,7 @@ static int start_output(struct tw_collector *c, const struct tw_collector_option
 	    .check_context = options->check_context,
 	    .feed = options->feed,
 	    .spool = c->spool,
+	    .grows_if_cheap = !options->must_grow,
 	    .demux = c->demux,
 	    .yields = options->yields,
 	};

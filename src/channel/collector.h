@@ -37,6 +37,7 @@ struct tw_collector_options {
 	int yields;                    /* 1: as long as the program runs the collector's threads have a low priority */
 	struct tw_ring_size ring;      /* only the last of it is kept */
 	uint64_t spool;                /* bytes of what may wait until it is encoded (channel/spool.h); 0: there is no spool */
+	int must_grow;                 /* 1: so many before the program waits, also where memory for them costs much */
 	void (*tell_left)(
 	    void *context,
 	    uint64_t left); /* while tw_collector_finish waits for it: so many bytes are left; 0 at last. NULL: nobody wants to know */

@@ -10,10 +10,21 @@
 /* Jobs at least when chunks are stored, and when they are not. */
 enum { JOBS = 48, FEW_JOBS = 8 };
 
+unsigned tw_output_most_jobs(const struct tw_output *o, int dear)
+{
+	unsigned chunks = 0;
+	if (!dear || !o->options.grows_if_cheap || o->yields)
+		return o->most_jobs;
+	for (const struct tw_lane *l = o->lane; l < o->lane + o->n_lanes; l++)
+		chunks += l->feeding != 0;
+	const unsigned enough = (chunks > o->processors ? chunks : o->processors) * TW_CHUNK_BUFFERS;
+	return enough < o->most_jobs ? enough : o->most_jobs;
+}
+
 int tw_output_add_job(struct tw_output *o)
 {
 	struct tw_job *job = &o->job[o->n_jobs];
-	if (o->n_jobs == o->most_jobs)
+	if (o->n_jobs >= tw_output_most_jobs(o, o->spool && tw_spool_grows_dearly(o->spool)))
 		return 0;
 	if (o->options.feed || o->spool) {
 		if (o->options.feed)

@@ -22,6 +22,7 @@ struct tw_output_options {
 	void *check_context;
 	struct tw_feed *feed;   /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
 	struct tw_spool *spool; /* NULL: there is none. The caller's, to be freed after tw_output_finish */
+	int grows_if_cheap;     /* 1: the spool becomes as large as it may only where memory for it costs little */
 	struct tw_demux *demux; /* of the buffers in it */
 	int yields;             /* 1: as long as the program runs lanes work when nobody else wants their processor */
 };

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -33,8 +34,9 @@ struct tw_spool {
 	struct head head;
 	const uint8_t *map; /* all of it, so that buffers are read where they are; NULL: it is not */
 	size_t mapped;
-	uint32_t *ready; /* of each slot: bytes of the data that have been mapped to be read */
-	uint64_t size;   /* of the file: what is mapped can be read up to there */
+	uint32_t *ready;          /* of each slot: bytes of the data that have been mapped to be read */
+	uint64_t size;            /* of the file: what is mapped can be read up to there */
+	uint64_t grown, grown_ns; /* bytes of slots written for the first time, and the processor time that took */
 };
 
 static uint64_t slot_at(unsigned slot)
@@ -167,15 +169,42 @@ uint64_t tw_spool_growth(uint64_t bytes)
 	return DATA_AT + bytes + TW_PAGE; /* the last page is seldom full */
 }
 
+int tw_spool_is_dear(uint64_t bytes, uint64_t ns)
+{
+	enum { NS_PER_KB = 150 }; /* encoding takes some 3,000, a copy to memory that there is 90 */
+	return ns > bytes / 1024 * NS_PER_KB;
+}
+
+int tw_spool_grows_dearly(const struct tw_spool *s)
+{
+	return tw_spool_is_dear(s->grown, s->grown_ns);
+}
+
+static uint64_t processor_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A slot that has never been written. */
+static int write_first(struct tw_spool *s, unsigned slot, const struct iovec *iov, int n)
+{
+	const uint64_t before = processor_ns();
+	if (ftruncate(s->fd, (off_t)slot_at(slot + 1)))
+		return tw_fail(TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(errno));
+	s->size = slot_at(slot + 1);
+	int error = write_at(s, iov, n, slot_at(slot) + DATA_AT);
+	s->grown += iov[0].iov_len;
+	s->grown_ns += processor_ns() - before;
+	return error;
+}
+
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in)
 {
 	const struct iovec iov[2] = {{(void *)in->data, data_bytes(in->bytes)}, {(void *)in->slack, slack_bytes(in->slack_end)}};
-	if (s->size < slot_at(slot + 1)) {
-		if (ftruncate(s->fd, (off_t)slot_at(slot + 1)))
-			return tw_fail(TW_ERR_SYSTEM, TW_SPOOL_FILE ": %s", strerror(errno));
-		s->size = slot_at(slot + 1);
-	}
-	return write_at(s, iov, iov[1].iov_len ? 2 : 1, slot_at(slot) + DATA_AT);
+	const int n = iov[1].iov_len ? 2 : 1;
+	return s->size < slot_at(slot + 1) ? write_first(s, slot, iov, n) : write_at(s, iov, n, slot_at(slot) + DATA_AT);
 }
 
 static uint64_t check_of(const struct tw_spooled *head)

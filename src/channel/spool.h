@@ -55,6 +55,13 @@ unsigned tw_spool_slots(const struct tw_spool *s);
 /* Bytes of disk that a slot takes which is written for the first time, for a buffer of so many. */
 uint64_t tw_spool_growth(uint64_t bytes);
 
+/*
+ * Has it cost much of a processor's time so far to write slots for the first time? Where a host has to give a virtual machine the memory, that can take as long as encoding what is in it. The first tells of so
+ * many bytes that took so long.
+ */
+int tw_spool_is_dear(uint64_t bytes, uint64_t ns);
+int tw_spool_grows_dearly(const struct tw_spool *s);
+
 /* The parts of a buffer, then its head. Non-zero: there is no room on the disk, or it cannot be written. */
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);

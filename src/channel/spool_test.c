@@ -71,6 +71,9 @@ int main(void)
 	check(s, 2, TW_DEMUX_DATA, TW_SLACK_BYTES);
 	tw_spool_remove(s);
 	EQUAL(tw_spool_open(dir, &s), TW_ERR_MISSING);
+	CHECK(!tw_spool_is_dear(0, 0));
+	CHECK(!tw_spool_is_dear(100 << 20, 10000000));
+	CHECK(tw_spool_is_dear(100 << 20, 100000000));
 
 	const int other = openat(dir, TW_SPOOL_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	CHECK(write(other, "what is this?", 13) == 13);

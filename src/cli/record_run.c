@@ -63,6 +63,7 @@ int tw_record_start_collector(struct record *r)
 	    .burst = r->burst.in_ns,
 	    .ring = r->ring,
 	    .spool = r->spool_as_given || !is_stored(r) ? r->spool : tw_spooling_default(r->dir),
+	    .must_grow = r->spool_as_given != NULL,
 	    .tell_left = tell_left,
 	    .tell_context = r,
 	    .no_follow = r->follow == TW_FOLLOW_NONE,
