@@ -27,7 +27,7 @@ ENGINE_LDFLAGS := -static -nostdlib -Wl,-z,noexecstack -Wl,--no-warn-rwx-segment
 
 ENGINE_SRC := $(wildcard src/engine/*.c src/engine/*/*.c src/engine/*.S src/engine/*/*.S src/instrument/*.c)
 CLI_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/cc/*.c src/sql/*.c src/html/*.c src/serve/*.c src/top/*.c)) src/html/assets.S src/engine/x86_64/decode.c src/engine/x86_64/references.c src/engine/x86_64/updates.c \
-	src/instrument/planner.c
+	src/instrument/planner.c src/instrument/sources.c
 LIB_SRC := $(filter-out %_test.c,$(wildcard src/base/*.c src/attach/*.c src/channel/*.c src/jit/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c src/names/*.c src/import/*.c \
 	src/export/*.c src/learn/*.c src/plugin/*.c src/analyzers/*.c src/live/*.c))
 UNIT_SRC := $(wildcard src/*/*_test.c)

@@ -100,7 +100,7 @@ static void settle(const struct tw_cc_flow *f, struct tw_cc_known *known, uint16
 	while (m.changed) {
 		m.changed = 0;
 		for (uint32_t n = 0; n < f->n_blocks; n++) {
-			m.out = tw_cc_plan(f, n, known[n].in, known[n].extra, &known[n].exposed);
+			m.out = tw_cc_plan(f, n, &known[n], known[n].in, &known[n].exposed);
 			if (is_call(&f->block[n]))
 				m.out = meet_call(&m, returns, n);
 			known[n].out = m.out;
@@ -195,7 +195,7 @@ static uint16_t try_block(const struct trial *t, uint32_t k)
 {
 	const uint32_t n = t->block[k];
 	const struct tw_cc_block_info *b = &t->f->block[n];
-	uint16_t exposed, out = tw_cc_plan(t->f, n, t->in[k], t->known[n].extra, &exposed);
+	uint16_t exposed, out = tw_cc_plan(t->f, n, &t->known[n], t->in[k], &exposed);
 	if (!is_call(b))
 		return out;
 	const struct tw_cc_callee *to = tw_cc_callee_of(t->f, b);
@@ -288,9 +288,72 @@ static int help_loops(const struct tw_cc_flow *f, struct tw_cc_known *known, con
 	return helped;
 }
 
-struct tw_cc_known *tw_cc_plan_known(const struct tw_cc_flow *f)
+/* ---- what addresses are worked out from ---- */
+
+/* Registers that block n, or what it calls, writes. */
+static uint16_t written_by(const struct tw_cc_flow *f, uint32_t n)
+{
+	const struct tw_cc_block_info *b = &f->block[n];
+	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
+	uint16_t written = !is_call(b) ? 0 : to && to->returns ? to->changes : (uint16_t)~kept_behind(f, b);
+	for (uint32_t k = b->first; k < b->first + b->n; k++)
+		written |= f->code->insn[k].d.defs;
+	return written;
+}
+
+/* Tells the blocks of the loop at n, as far as it is the innermost around them. */
+static void find_varying(const struct tw_cc_flow *f, struct tw_cc_known *known, const struct leading *l, uint32_t n)
+{
+	struct trial t = {.f = f, .l = l};
+	uint16_t varies = 0;
+	find_blocks(&t, n);
+	for (uint32_t k = 0; k < t.n && t.n <= MOST_TRIED; k++)
+		varies |= written_by(f, t.block[k]);
+	for (uint32_t k = 0; k < t.n && t.n <= MOST_TRIED; k++) {
+		struct tw_cc_known *of = &known[t.block[k]];
+		if (of->blocks && of->blocks <= t.n)
+			continue;
+		of->varies = varies;
+		of->blocks = (uint16_t)t.n;
+		of->loops = 1;
+	}
+	forget_blocks(&t);
+}
+
+/* Of blocks that would record more values so than without, since what they come from is not known the next time. 1: there are some. */
+static int leave_sources(const struct tw_cc_flow *f, struct tw_cc_known *known)
+{
+	int left = 0;
+	uint16_t exposed;
+	for (uint32_t n = 0; n < f->n_blocks; n++) {
+		struct tw_cc_known *k = &known[n];
+		if (!k->loops)
+			continue;
+		tw_cc_plan(f, n, k, k->in, &exposed);
+		const uint32_t with = tw_cc_plan_values();
+		k->loops = 0;
+		tw_cc_plan(f, n, k, k->in, &exposed);
+		k->loops = with <= tw_cc_plan_values();
+		left |= !k->loops;
+	}
+	return left;
+}
+
+/* What is known where, with what loops want known at their start. */
+static void settle_all(const struct tw_cc_flow *f, struct tw_cc_known *known, const struct leading *l, uint16_t *hub, uint16_t *returns)
 {
 	enum { ROUNDS = 4 };
+	for (uint32_t n = 0; n < f->n_blocks; n++)
+		known[n].extra = 0;
+	for (int round = 0; round <= ROUNDS; round++) {
+		settle(f, known, hub, returns);
+		if (round == ROUNDS || !help_loops(f, known, l))
+			break;
+	}
+}
+
+struct tw_cc_known *tw_cc_plan_known(const struct tw_cc_flow *f)
+{
 	struct tw_cc_known *known = calloc(f->n_blocks + 1, sizeof *known);
 	uint16_t *hub = calloc(2 * f->code->n_functions + 2, sizeof *hub), *returns = hub ? hub + f->code->n_functions + 1 : NULL;
 	struct leading l = {0};
@@ -298,11 +361,13 @@ struct tw_cc_known *tw_cc_plan_known(const struct tw_cc_flow *f)
 		free(known);
 		known = NULL;
 	}
-	for (int round = 0; known && round <= ROUNDS; round++) {
-		settle(f, known, hub, returns);
-		if (round == ROUNDS || !help_loops(f, known, &l))
-			break;
-	}
+	for (uint32_t n = 0; known && n < f->n_blocks; n++)
+		if (f->block[n].looped)
+			find_varying(f, known, &l, n);
+	if (known)
+		settle_all(f, known, &l, hub, returns);
+	if (known && leave_sources(f, known))
+		settle_all(f, known, &l, hub, returns);
 	free(hub);
 	free(l.first);
 	free(l.of);
@@ -317,6 +382,6 @@ void tw_cc_plan_block(const struct tw_cc_flow *f, const struct tw_cc_known *know
 	r->flags = 0;
 	if (!known)
 		return;
-	tw_cc_plan(f, n, known[n].in, known[n].extra, &exposed);
+	tw_cc_plan(f, n, &known[n], known[n].in, &exposed);
 	tw_cc_plan_take(r);
 }

@@ -1,12 +1,15 @@
 /* One block's record. The engine's headers go with no libc's. */
 #include "cc/plan.h"
 #include "instrument/planner.h"
+#include "instrument/sources.h"
 
 struct own_planner {
 	struct planner planner;
 	uint16_t known;
-	uint16_t written;  /* registers written so far */
-	uint16_t recorded; /* before they were written */
+	uint16_t written;        /* registers written so far */
+	uint16_t recorded;       /* before they were written */
+	struct sources *sources; /* NULL: nothing is looked for */
+	int found;               /* sources have been added: the plan is to be made again */
 };
 
 static void record(struct own_planner *w, u8 reg, bool after)
@@ -20,8 +23,11 @@ static void record(struct own_planner *w, u8 reg, bool after)
 static void need(struct planner *planner, u8 reg)
 {
 	struct own_planner *w = (struct own_planner *)planner;
-	if (reg < TW_NREGS && !(w->known >> reg & 1))
-		record(w, reg, false);
+	if (reg >= TW_NREGS || w->known >> reg & 1)
+		return;
+	if (w->sources && tw_sources_find(w->sources, reg, planner->insn))
+		w->found = 1;
+	record(w, reg, false);
 }
 
 static int is_known(const struct own_planner *w, u8 reg)
@@ -40,10 +46,10 @@ static int is_computable(const struct tw_cc_insn *i)
 	return (raw[at - 2] == 0xc7 || raw[at - 2] == 0x81) && (raw[at - 1] & 0xf8) == 0xc0; /* mov, add */
 }
 
-static void plan_update(struct own_planner *w, const struct tw_cc_insn *i, const struct tw_op *op)
+static void plan_update(struct own_planner *w, const struct tw_op *op)
 {
 	const uint16_t dst = (uint16_t)(1u << op->count);
-	if (!is_known(w, op->base) || !is_known(w, op->index) || !is_computable(i)) {
+	if (!is_known(w, op->base) || !is_known(w, op->index)) {
 		w->known &= (uint16_t)~dst;
 		return;
 	}
@@ -51,15 +57,26 @@ static void plan_update(struct own_planner *w, const struct tw_cc_insn *i, const
 	w->known |= dst;
 }
 
-static void plan_insn(struct own_planner *w, const struct block *b, const struct tw_cc_insn *i, uint32_t k)
+/* What is to be recorded before instruction k for what comes behind it. */
+static void record_sources(struct own_planner *w, uint32_t k)
+{
+	for (u8 reg = 0; reg < TW_NREGS; reg++)
+		if ((w->sources->wanted[k] & ~w->known) >> reg & 1)
+			record(w, reg, false);
+	w->sources->before[k] = w->known;
+}
+
+static void plan_insn(struct own_planner *w, const struct block *b, uint32_t k)
 {
 	const struct insn *d = &b->insn[k];
 	uint16_t kept = 0;
 	w->planner.insn = (u8)k;
+	if (w->sources)
+		record_sources(w, k);
 	for (u16 m = d->first_op; m < d->first_op + d->n_ops; m++) {
 		const struct tw_op *op = &b->op[m].op;
 		if (tw_op_is_update(op)) {
-			plan_update(w, i, op);
+			plan_update(w, op);
 			continue;
 		}
 		tw_planner_reference(&w->planner, b, m);
@@ -68,6 +85,18 @@ static void plan_insn(struct own_planner *w, const struct block *b, const struct
 	}
 	w->known &= (uint16_t) ~(d->lost & ~kept);
 	w->written |= d->defs;
+}
+
+/* An update that cannot be computed is none. */
+static void lay_op(struct block *b, uint32_t k, const struct tw_cc_insn *i, const struct memop *op)
+{
+	if (tw_op_is_update(&op->op) && !is_computable(i)) {
+		b->insn[k].lost |= (u16)(1u << op->op.count);
+		return;
+	}
+	b->op[b->n_ops] = *op;
+	b->op[b->n_ops++].op.insn = (u8)k;
+	b->insn[k].n_ops++;
 }
 
 /* The block in the form the planner takes. */
@@ -80,10 +109,9 @@ static const struct block *lay_out(const struct tw_cc_flow *f, const struct tw_c
 		const struct tw_cc_insn *i = &f->code->insn[info->first + k];
 		b.insn[k] = i->d;
 		b.insn[k].first_op = b.n_ops;
-		for (uint32_t m = 0; m < i->d.n_ops; m++) {
-			b.op[b.n_ops] = f->code->op[i->op + m];
-			b.op[b.n_ops++].op.insn = (u8)k;
-		}
+		b.insn[k].n_ops = 0;
+		for (uint32_t m = 0; m < i->d.n_ops; m++)
+			lay_op(&b, k, i, &f->code->op[i->op + m]);
 	}
 	return &b;
 }
@@ -98,24 +126,54 @@ static void add_extra(struct own_planner *w, const struct tw_cc_insn *last, uint
 
 static struct plan plan; /* one at a time */
 
-uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, uint16_t in, uint16_t extra, uint16_t *exposed)
+/* 1: it is to be made again. */
+static int make_plan(struct own_planner *w, const struct tw_cc_flow *f, const struct tw_cc_block_info *info, const struct block *b,
+                     uint16_t extra)
 {
-	struct plan *p = &plan;
-	const struct tw_cc_block_info *info = &f->block[n];
-	const struct block *b = lay_out(f, info);
-	struct own_planner w = {.planner = {.p = p, .need = need}, .known = in};
-	p->n_ops = p->n_stores = p->n_values = 0;
-	p->flags = 0;
+	plan.n_ops = plan.n_stores = plan.n_values = 0;
+	plan.flags = 0;
 	for (uint32_t k = 0; k < info->n; k++) {
 		if (k + 1 == info->n && b->insn[k].kind != INSN_PLAIN)
-			add_extra(&w, tw_cc_last(f, info), k, extra);
+			add_extra(w, tw_cc_last(f, info), k, extra);
 		if (b->insn[k].kind != INSN_BAD)
-			plan_insn(&w, b, &f->code->insn[info->first + k], k);
+			plan_insn(w, b, k);
 	}
 	if (b->insn[info->n - 1].kind == INSN_PLAIN)
-		add_extra(&w, tw_cc_last(f, info), info->n - 1, extra);
+		add_extra(w, tw_cc_last(f, info), info->n - 1, extra);
+	return w->found;
+}
+
+/* Plans the block again and again, until no more sources are found: those of one register may be another's. */
+static struct own_planner plan_with(const struct tw_cc_flow *f, const struct tw_cc_block_info *info, const struct tw_cc_known *known,
+                                    uint16_t in, struct sources *sources)
+{
+	enum { MOST_TRIES = 8 };
+	const struct block *b = lay_out(f, info);
+	struct own_planner w;
+	int tries = 0;
+	if (sources)
+		*sources = (struct sources){.b = b, .varies = known->varies, .loops = 1};
+	do
+		w = (struct own_planner){.planner = {.p = &plan, .need = need}, .known = in, .sources = sources};
+	while (make_plan(&w, f, info, b, known->extra) && ++tries < MOST_TRIES);
+	return w;
+}
+
+/* Blocks are bounded by what their references may need, and so is what is written between two checks. */
+uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, const struct tw_cc_known *known, uint16_t in, uint16_t *exposed)
+{
+	static struct sources sources; /* one at a time */
+	const struct tw_cc_block_info *info = &f->block[n];
+	struct own_planner w = plan_with(f, info, known, in, known->loops ? &sources : NULL);
+	if (known->loops && 2 + 8u * plan.n_values > info->bytes)
+		w = plan_with(f, info, known, in, NULL);
 	*exposed = w.recorded;
 	return w.known;
+}
+
+uint32_t tw_cc_plan_values(void)
+{
+	return plan.n_values;
 }
 
 void tw_cc_plan_take(struct tw_cc_record *r)

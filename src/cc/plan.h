@@ -15,6 +15,9 @@ struct tw_cc_known {
 	uint16_t in, out;
 	uint16_t extra;   /* registers it records at its end for a loop */
 	uint16_t exposed; /* it records them as they were at its start */
+	uint16_t varies;  /* registers that the innermost loop around it writes */
+	uint16_t blocks;  /* of that loop; 0: there is none, or it is large */
+	uint8_t loops;    /* where it works an address out from others, those may be recorded (instrument/sources.h) */
 };
 
 /* Of all blocks, to be freed; NULL: there is no memory. */
@@ -36,8 +39,9 @@ struct tw_cc_record {
 /* The plan of block n. `known`: all of them; NULL: no references are recorded. */
 void tw_cc_plan_block(const struct tw_cc_flow *f, const struct tw_cc_known *known, uint32_t n, struct tw_cc_record *r);
 
-/* plan.c: plans block n where `in` is known and `extra` is to be recorded at its end. Returns what is known behind it; the second gives the plan made last. */
-uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, uint16_t in, uint16_t extra, uint16_t *exposed);
+/* plan.c: plans block n where `in` is known, as `known` says beside that. Returns what is known behind it; the others tell of the plan made last. */
+uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, const struct tw_cc_known *known, uint16_t in, uint16_t *exposed);
+uint32_t tw_cc_plan_values(void);
 void tw_cc_plan_take(struct tw_cc_record *r);
 
 #endif

@@ -12,23 +12,15 @@
  * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
  */
 #include "instrument/planner.h"
+#include "instrument/sources.h"
 
 #define KNOWS_RSP (1u << TW_RSP)
-
-/* What is to be recorded before each instruction, other than what it needs itself. */
-struct sources {
-	u16 wanted[BLOCK_MAX_INSNS];
-	u16 written; /* registers that the block writes */
-	bool loops;  /* control may go back to its start */
-};
 
 struct dep_planner {
 	struct planner planner;
 	u16 known;
-	const struct block *b;       /* with sources: */
-	struct sources *sources;     /* NULL: nothing is looked for */
-	u16 before[BLOCK_MAX_INSNS]; /* what was known before each instruction */
-	bool found;                  /* sources have been added: the plan is to be made again */
+	struct sources *sources; /* NULL: nothing is looked for */
+	bool found;              /* sources have been added: the plan is to be made again */
 };
 
 static void record(struct dep_planner *w, u8 reg, bool after)
@@ -37,70 +29,12 @@ static void record(struct dep_planner *w, u8 reg, bool after)
 	w->known |= (u16)(1u << reg);
 }
 
-/* ---- sources ---- */
-
-enum { MAX_LEAVES = 6 };
-
-/* Registers whose values would do, and before which instructions. */
-struct leaves {
-	u32 n, varying;
-	u8 insn[MAX_LEAVES], reg[MAX_LEAVES];
-};
-
-/* The update by which instruction i sets the register; NULL: it sets it otherwise. */
-static const struct tw_op *update_of(const struct block *b, const struct insn *i, u8 reg)
-{
-	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++)
-		if (tw_op_is_update(&b->op[k].op) && b->op[k].op.count == reg)
-			return &b->op[k].op;
-	return NULL;
-}
-
-static bool add_leaf(struct dep_planner *w, struct leaves *l, u8 reg, u8 insn)
-{
-	if (l->n == MAX_LEAVES)
-		return false;
-	l->insn[l->n] = insn;
-	l->reg[l->n++] = reg;
-	l->varying += w->sources->written >> reg & 1;
-	return true;
-}
-
-/* Adds what the register, unknown before instruction `insn`, comes from. */
-static bool add_leaves(struct dep_planner *w, struct leaves *l, u8 reg, u8 insn)
-{
-	const struct insn *all = w->b->insn;
-	i32 k = (i32)insn - 1;
-	while (k >= 0 && !(all[k].defs >> reg & 1))
-		k--;
-	const struct tw_op *op = k >= 0 ? update_of(w->b, &all[k], reg) : NULL;
-	if (!op)
-		return add_leaf(w, l, reg, insn);
-	const u8 from[] = {op->base, op->index};
-	for (u32 n = 0; n < 2; n++)
-		if (from[n] < TW_NREGS && !(w->before[k] >> from[n] & 1) && !add_leaves(w, l, from[n], (u8)k))
-			return false;
-	return true;
-}
-
-/* Is there something to record before the instruction that needs the register, and that is worth more? Then it is noted. */
-static bool find_sources(struct dep_planner *w, u8 reg)
-{
-	struct leaves l = {0};
-	if (!add_leaves(w, &l, reg, w->planner.insn) || l.varying > 1 || (l.n > 1 && !w->sources->loops) ||
-	    (l.n == 1 && l.insn[0] == w->planner.insn))
-		return false;
-	for (u32 k = 0; k < l.n; k++)
-		w->sources->wanted[l.insn[k]] |= (u16)(1u << l.reg[k]);
-	return l.n;
-}
-
 static void need(struct planner *planner, u8 reg)
 {
 	struct dep_planner *w = (struct dep_planner *)planner;
 	if (reg >= TW_NREGS || w->known >> reg & 1)
 		return;
-	if (w->sources && find_sources(w, reg))
+	if (w->sources && tw_sources_find(w->sources, reg, w->planner.insn))
 		w->found = true;
 	record(w, reg, false);
 }
@@ -128,7 +62,7 @@ static void plan_insn(struct dep_planner *w, const struct block *b, const struct
 		for (u8 reg = 0; reg < TW_NREGS; reg++)
 			if ((w->sources->wanted[w->planner.insn] & ~w->known) >> reg & 1)
 				record(w, reg, false);
-		w->before[w->planner.insn] = w->known;
+		w->sources->before[w->planner.insn] = w->known;
 	}
 	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++) {
 		const struct tw_op *op = &b->op[k].op;
@@ -170,9 +104,10 @@ static bool goes_back(const struct block *b)
 static void begin_sources(struct sources *s, const struct block *b)
 {
 	memset(s, 0, sizeof *s);
+	s->b = b;
 	s->loops = goes_back(b);
 	for (u16 k = 0; k < b->n_insns; k++)
-		s->written |= b->insn[k].defs;
+		s->varies |= b->insn[k].defs;
 }
 
 /* Plans the block again and again, until no more sources are found: those of one register may be another's. */
@@ -181,8 +116,7 @@ static void dep_plan(const struct block *b, u32 context, struct plan *p)
 	static struct sources sources; /* one translation at a time */
 	const bool is_hot = b->n_parts > 1 || context != KNOWS_RSP;
 	for (u32 tries = 0; tries <= MAX_TRIES; tries++) {
-		struct dep_planner w = {
-		    .planner = {.p = p, .need = need}, .known = (u16)context, .b = b, .sources = is_hot ? &sources : NULL};
+		struct dep_planner w = {.planner = {.p = p, .need = need}, .known = (u16)context, .sources = is_hot ? &sources : NULL};
 		if (tries == 0 && is_hot)
 			begin_sources(&sources, b);
 		p->n_ops = p->n_stores = p->n_values = 0;
