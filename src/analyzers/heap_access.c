@@ -2,7 +2,8 @@
  * What is read and written of blocks, and accesses to memory that is nobody's.
  *
  * The program's own code, and the functions of the C library that work on memory they are given, must touch live blocks only; what the latter write is exactly what they were given,
- * but most read more than that, as far as a page goes: what lies behind or before a live block that the same call has read is not looked at. The kernel's reads and writes are those
+ * but most read more than that, as far as a page goes: what lies behind or before a live block that the same call has read is not looked at. But where such a function has read a block to its end
+ * or further, has jumped on that, and then reads what comes next, it has not found the end of a string where it must be: that is told. The kernel's reads and writes are those
  * of read(2), write(2) and their kin. What the rest of the C library reads counts as read.
  */
 #include "analyzers/heap_state.h"
@@ -158,11 +159,45 @@ static int64_t mark_read(struct tw_heap_state *s, const struct tw_heap_thread *t
 	return 0;
 }
 
-static void note_touched(struct tw_heap_thread *t, const struct tw_heap_block *b)
+/* A read that comes right behind what was read of a block, or goes on from there, reads on. */
+static void read_on(struct tw_heap_thread *t, const struct tw_ref *r)
 {
+	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++)
+		if (r->addr <= t->touched[i].reached && r->addr + r->size > t->touched[i].reached)
+			t->touched[i].reached = r->addr + r->size;
+}
+
+static void note_touched(struct tw_heap_thread *t, const struct tw_heap_block *b, const struct tw_ref *r)
+{
+	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++) {
+		if (t->touched[i].start != b->addr)
+			continue;
+		t->touched[i].reached = t->touched[i].reached ? t->touched[i].reached : r->addr + r->size;
+		return;
+	}
 	const unsigned i = t->n_touched++ % TW_HEAP_TOUCHED;
 	t->touched[i].start = b->addr;
 	t->touched[i].end = b->addr + b->usable;
+	t->touched[i].reached = r->addr + r->size;
+	t->touched[i].looked = 0;
+}
+
+/* A function begins, or goes on with another block of its code. */
+static void look_on(struct tw_heap_thread *t, int begins)
+{
+	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++) {
+		t->touched[i].reached = begins ? 0 : t->touched[i].reached;
+		t->touched[i].looked = t->touched[i].reached;
+	}
+}
+
+/* Has it looked through all of a block and in vain, and reads on right there? */
+static int has_missed_end(const struct tw_heap_thread *t, const struct tw_ref *r)
+{
+	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++)
+		if (t->touched[i].looked >= t->touched[i].end && t->touched[i].looked == r->addr)
+			return 1;
+	return 0;
 }
 
 /* Is it so near to a block that the same call has read that it need not have been meant? */
@@ -177,20 +212,26 @@ static int reads_too_much(const struct tw_heap_thread *t, uint64_t addr)
 /* A read by a function that may read beside what it was given. */
 static int take_given_read(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_ref *r)
 {
+	const uint32_t first = tw_heap_blocks_at(&s->blocks, t->program, r->addr);
+	if (t->owner == TW_CODE_SCAN && has_missed_end(t, r) && !(first && s->blocks.items[first].live)) {
+		t->n_touched = 0;
+		return suspect(s, t, thread, r);
+	}
 	const int64_t number = mark_read(s, t, r->addr, r->addr + r->size);
+	read_on(t, r);
 	if (number > 0)
-		note_touched(t, &s->blocks.items[number]);
+		note_touched(t, &s->blocks.items[number], r);
 	if (number || reads_too_much(t, r->addr))
 		return number < 0 ? (int)number : 0;
-	const uint32_t freed = tw_heap_blocks_at(&s->blocks, t->program, r->addr);
-	return freed ? suspect(s, t, thread, r) : 0;
+	return first ? suspect(s, t, thread, r) : 0;
 }
 
 static int take_ref(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, enum tw_code_owner owner, const struct tw_ref *r)
 {
-	if (owner == TW_CODE_PROGRAM || owner == TW_CODE_COPY || (owner == TW_CODE_GIVEN && (r->type & TW_WRITE)))
+	const int may_read_beside = owner == TW_CODE_GIVEN || owner == TW_CODE_SCAN;
+	if (owner == TW_CODE_PROGRAM || owner == TW_CODE_COPY || (may_read_beside && (r->type & TW_WRITE)))
 		return take_own(s, t, thread, r);
-	if (owner == TW_CODE_GIVEN)
+	if (may_read_beside)
 		return take_given_read(s, t, thread, r);
 	const int64_t number = r->type & TW_READ ? mark_read(s, t, r->addr, r->addr + r->size) : 0;
 	return number < 0 ? (int)number : 0;
@@ -200,9 +241,11 @@ int tw_heap_access(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t t
                    size_t n)
 {
 	int error = 0;
-	t->owner = owner;
-	if (owner != TW_CODE_GIVEN)
+	if (owner == TW_CODE_SCAN)
+		look_on(t, t->owner != owner);
+	else if (owner != TW_CODE_GIVEN)
 		t->n_touched = 0;
+	t->owner = owner;
 	if (t->calling.in_memory)
 		return 0;
 	for (size_t k = 0; k < n && !error; k++)

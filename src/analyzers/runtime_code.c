@@ -11,11 +11,21 @@ static int begins(const char *name, const char *const *with)
 	return 0;
 }
 
+/* Does it look at what it has read before it reads on? Of those for two strings only these do: others read ahead. */
+static int scans(const char *name)
+{
+	static const char *const one[] = {"strlen", "strchr", "strrchr", "memchr", "wcslen", "wcschr", NULL};
+	static const char *const two[] = {"strcmp", "strncmp", "strcasecmp", "strncasecmp", "strcpy", "stpcpy", "strcat", NULL};
+	return begins(name, one) || (begins(name, two) && (strstr(name, "_avx2") || strstr(name, "_evex")));
+}
+
 /* Of a function that works on memory that it is given; `name` without underscores in front. One for SSSE3 reads whole aligned words. */
 static enum tw_code_owner kind_of_given(const char *name)
 {
 	static const char *const copies[] = {"memcpy", "memmove", "mempcpy", "memset", "wmemset", NULL};
-	return begins(name, copies) && !strstr(name, "ssse3") ? TW_CODE_COPY : TW_CODE_GIVEN;
+	if (begins(name, copies) && !strstr(name, "ssse3"))
+		return TW_CODE_COPY;
+	return scans(name) ? TW_CODE_SCAN : TW_CODE_GIVEN;
 }
 
 /* Without underscores in front. What a string is printed with piece by piece works on memory that it is given, too. */

@@ -26,6 +26,7 @@ enum tw_code_owner {
 	TW_CODE_OPENMP,
 	TW_CODE_GIVEN, /* works on memory that it is given */
 	TW_CODE_COPY,  /* likewise, and reads nothing beside it, as strlen may */
+	TW_CODE_SCAN,  /* likewise, and looks at what it has read before it reads on, unless its code goes on without a jump */
 };
 
 /* Is it the C library's own? */
@@ -37,7 +38,7 @@ static inline int tw_code_is_library(enum tw_code_owner owner)
 /* Does it work on memory that it is given? */
 static inline int tw_code_is_given(enum tw_code_owner owner)
 {
-	return owner == TW_CODE_GIVEN || owner == TW_CODE_COPY;
+	return owner == TW_CODE_GIVEN || owner == TW_CODE_COPY || owner == TW_CODE_SCAN;
 }
 
 /* As tw_runtime_code_of, of a block that has not been asked for. */

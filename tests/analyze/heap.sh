@@ -262,6 +262,50 @@ named=unnamed
 "$TW" report --csv -n 0 wrong.tw 2>/dev/null | grep -q '__strcpy_\|__memset_' && named=named || untested "functions of a C library without its debug file"
 python3 through.py $named || fail "what goes through the C library and the kernel"
 
+# Functions that look for the end of a string, or for a byte, in a block that has none, and so read on behind it; where the end is the last byte, or it is found there, they may read as they like.
+cc_program endless -O0 -w -fno-builtin <<'END_OF_C'
+#include <stdlib.h>
+#include <string.h>
+volatile long sink;
+static char *filled(int n, int with_end) { char *p = aligned_alloc(64, n); memset(p, 'a', n); p[n - 1] = with_end ? 0 : 'a'; return p; }
+static void look(int with_end)
+{
+	char *same = filled(400, 1);
+	sink = strlen(filled(64, with_end));
+	sink += strchr(filled(64, with_end), 'b') != NULL;
+	sink += memchr(filled(128, with_end), with_end ? 0 : 'b', 300) != NULL;
+	sink += strcmp(filled(64, with_end), same);
+	sink += strcmp(same, filled(64, with_end));
+}
+static char *at_end(int n, int in) { char *p = aligned_alloc(64, n + in); memset(p, 'a', n + in); p[n + in - 1] = 0; return p + in; }
+int main(int argc, char **argv)
+{
+	for (int n = 1; n < 300; n += n < 70 ? 3 : 19)
+		for (int in = 0; in < 64; in += 9) {
+			char *a = at_end(n, in), *b = at_end(n, in * 5 % 64), *c = malloc(2 * n);
+			sink += strlen(a) + strnlen(b, n - 1) + (strchr(a, 'x') != NULL) + (strrchr(a, 'x') != NULL) + (memchr(b, 'x', n) != NULL);
+			sink += strcmp(a, b) + strncmp(a, b, n) + strncmp(a, b, n - 1) + memcmp(a, b, n) + strspn(a, "a") + strcspn(b, "x");
+			strcpy(c, a), strcat(c, b), c[n - 1] = 0, strncat(c, a, n - 1), strncpy(c, b, n);
+			sink += (strstr(a, "ab") != NULL) + (strstr(a, b) != NULL) + (strpbrk(a, "xy") != NULL);
+		}
+	look(1);
+	if (argc > 1)
+		look(0);
+	return 0;
+}
+END_OF_C
+"$TW" record -q --calls -o ended.tw ./endless && "$TW" record -q --calls -o endless.tw ./endless wrong || fail "record ./endless"
+"$TW" analyze heap --json ended.tw >right.json && "$TW" analyze heap --json endless.tw >found.json || fail "analyze heap of ./endless"
+[ $named = unnamed ] || python3 -c '
+import json
+right, found = json.load(open("right.json")), json.load(open("found.json"))
+assert not right["errors"], right["errors"]
+errors = [e for e in found["errors"] if e["what"] == "beyond"]
+assert all(e["offset"] == e["block"] and e["times"] == 1 for e in errors), errors
+by_line = sorted(int(e["path"].split("look endless.c:")[1].split()[0]) for e in errors)
+compares = 2 if any("strcmp_" + kind in e["path"] for e in errors for kind in ("avx2", "evex")) else 0
+assert by_line == [8, 9, 10, 11, 12][:3 + compares], found["errors"]' || fail "what looks for an end behind a block"
+
 # Memory that is mapped where a block was is not that block's; what a forked process finds is not beside blocks.
 cc_program anew -O0 -w <<'END_OF_C'
 #include <stdlib.h>
