@@ -87,7 +87,8 @@ run() {
 	# The extra shell keeps "Segmentation fault" notices out of our own output; `_` would name the command, or trackway.
 	bash -c '"$@"; exit $?' run env -u _ "$@" <"$STDIN" >"$out" 2>"$err.all"
 	local status=$?
-	grep -v '^run: line 1: ' "$err.all" >"$err"
+	: >"$err"
+	[ ! -s "$err.all" ] || grep -v '^run: line 1: ' "$err.all" >"$err"
 	rm -f "$err.all"
 	return $status
 }

@@ -24,7 +24,8 @@ native ./program
 	fail "natively: exit status $NATIVE_STATUS"
 }
 
-symbol() { nm program | awk -v s="$1" '$3 == s { print $1; exit }'; }
+symbols=$(nm program)
+symbol() { awk -v s="$1" '$3 == s { print $1; exit }' <<<"$symbols"; }
 begin=$(symbol region_begin)
 end=$(symbol region_end)
 # region <references with pc in front: those of the region, without pc. Addresses here are below 2^48, so padded hex compares as text.

@@ -50,7 +50,7 @@ static int open_directory(struct tw_writer *w, const char *dir)
 /* Where all descriptors are in use, another thread may have opened one for a moment (/proc, a file that is named): it is waited for. */
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
 {
-	enum { TRIES = 200 };
+	enum { TRIES = 2000 }; /* two seconds: that thread may have to wait for a processor */
 	const struct timespec moment = {.tv_nsec = 1000000};
 	for (int i = 0; i < TRIES; i++) {
 		*fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -1,4 +1,6 @@
 #include "replay/programs.h"
+#include "base/numbered.h"
+#include "base/zeros.h"
 #include "recording/recording.h"
 #include "recording/slab.h"
 #include "replay/code.h"
@@ -9,21 +11,21 @@
 #include <trackway/analyzer.h>
 
 struct tw_programs {
-	struct tw_program **row[65536];
+	struct tw_numbered rows; /* struct tw_program * */
 	struct tw_slab *slabs; /* programs, in the order they were made */
 	struct tw_code *code;
 	const struct tw_value_map *values;
 	uint32_t hot;
 };
 
-static struct tw_program *const no_row[65536];
-
 struct tw_programs *tw_programs_new(uint32_t hot, const struct tw_value_map *values)
 {
-	struct tw_programs *p = calloc(1, sizeof *p);
-	if (p)
-		p->values = values;
-	if (p && hot) {
+	struct tw_programs *p = tw_zeros_new(sizeof *p);
+	if (!p)
+		return NULL;
+	p->rows.item = sizeof(struct tw_program *);
+	p->values = values;
+	if (hot) {
 		p->hot = hot;
 		p->code = tw_code_new(values);
 	}
@@ -75,15 +77,16 @@ void tw_programs_free(struct tw_programs *p)
 	if (!p)
 		return;
 	tw_slab_free(p->slabs);
-	for (int i = 0; i < 65536; i++)
-		free(p->row[i]);
+	tw_numbered_free(&p->rows);
 	tw_code_free(p->code);
-	free(p);
+	tw_zeros_free(p, sizeof *p);
 }
 
 struct tw_program *const *tw_programs_row(const struct tw_programs *p, uint32_t upper)
 {
-	return upper < 65536 && p->row[upper] ? p->row[upper] : no_row;
+	static struct tw_program *const none[TW_NUMBERED_ROW];
+	struct tw_program *const *row = tw_numbered_row(&p->rows, upper);
+	return row ? row : none;
 }
 
 _Static_assert(sizeof(struct tw_ref_shape) == offsetof(struct tw_ref_shape, size) + sizeof(uint64_t),
@@ -229,12 +232,10 @@ int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d)
 {
 	if (!tw_descriptor_valid(d, d->bytes) || d->n_blocks > TW_PROGRAM_MAX || max_refs(d) > TW_PROGRAM_MAX)
 		return tw_fail(TW_ERR_DAMAGED, "the descriptor of fragment %u", d->number);
-	struct tw_program ***row = &p->row[d->number >> 16];
-	if (!*row)
-		*row = calloc(65536, sizeof **row);
-	struct tw_program *program = *row ? compile(p, d) : NULL;
+	struct tw_program **row = tw_numbered_add_row(&p->rows, d->number >> 16);
+	struct tw_program *program = row ? compile(p, d) : NULL;
 	if (!program)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
-	(*row)[d->number & 0xffff] = program;
+	row[d->number & 0xffff] = program;
 	return TW_OK;
 }
