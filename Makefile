@@ -114,9 +114,13 @@ $(BUILD)/obj/%.S.o: %.S
 # The page of `report --html` is part of the tool.
 $(BUILD)/obj/src/html/assets.S.o: $(wildcard src/html/assets/*)
 
-$(BUILD)/unit/%: src/%.c $(UNIT_OBJ)
+# All that unit tests are linked with, once for all of them.
+$(BUILD)/libunit.so: $(UNIT_OBJ)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -shared -Wl,-Bsymbolic -o $@ $(UNIT_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
+
+$(BUILD)/unit/%: src/%.c $(BUILD)/libunit.so
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Itests -o $@ $< $(UNIT_OBJ) $(TOOL_LIBS) $(CLI_LIBS)
+	$(CC) $(CFLAGS) $(TOOL_CFLAGS) -Itests -o $@ $< -L$(BUILD) -lunit $(TOOL_LIBS) $(CLI_LIBS) -Wl,-rpath,'$$ORIGIN/../..'
 
 $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 	$(CC) $(ENGINE_LDFLAGS) -o $@ $(ENGINE_OBJ)

@@ -5,7 +5,6 @@
 /* Registers that calls keep stand on the stack of who has switched away, and above them where it goes on. */
 __asm__(".text\n"
         ".globl tw_coroutine_switch\n"
-        ".hidden tw_coroutine_switch\n"
         ".type tw_coroutine_switch, @function\n"
         "tw_coroutine_switch:\n"
         "	push %rbp\n"
