@@ -5,7 +5,7 @@
 #include "replay/slots.h"
 #include "unit.h"
 
-enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 50 };
+enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 30 };
 
 static uint64_t state = 1;
 

@@ -258,7 +258,7 @@ refusing() {
 	local n=$1 mode=$2
 	shift 2
 	rm -rf recording.tw recording.tw.old
-	run recorded.out recorded.err timeout -s KILL 30 ./refuse "${range[@]}" "$n" "$mode" refuse.log "$TW" record -q -o recording.tw "$@" ./mixed
+	run recorded.out recorded.err timeout -s KILL 100 ./refuse "${range[@]}" "$n" "$mode" refuse.log "$TW" record -q -o recording.tw "$@" ./mixed
 	RECORDED_STATUS=$?
 }
 runs=0

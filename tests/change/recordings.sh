@@ -5,7 +5,7 @@
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 COUNT=${COUNT:-$(full 1000 34)}
-SHARE=${SHARE:-$(full 1 4)}
+SHARE=${SHARE:-$(full 1 8)}
 SEED=${SEED:-1}
 KEEP=${KEEP:-}
 CHANGE=$BUILD/tests/change
