@@ -429,7 +429,7 @@ static void test_orderly(void)
 	CHECK(tw_recording_totals(r)->written);
 	sum.written = tw_recording_totals(r)->written; /* chunks do not tell */
 	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
-	/* On a busy machine the first chunk may have been written before it was full. */
+	/* On a busy machine the first chunks may have been written before they were full, or had a buffer at all. */
 	uint32_t last = (uint32_t)sum.chunks - 1;
 	CHECK(sum.chunks >= 7); /* of 8, 8, 16, 16, 32, 32 and 24 buffers */
 	EQUAL(tw_recording_chunk_info(r, 0, 0)->flags, 0);
@@ -437,11 +437,11 @@ static void test_orderly(void)
 	EQUAL(tw_recording_chunk(r, 0, 0, &chunk), TW_OK);
 	uint64_t first = chunk.n_m;
 	CHECK(first % pairs() == 0 && first <= TW_FIRST_BUFFERS * pairs());
-	EQUAL(chunk.m[pairs() - 1], pairs());
+	CHECK(!first || chunk.m[pairs() - 1] == pairs());
 	tw_chunk_release(&chunk);
 	EQUAL(tw_recording_chunk(r, 0, 1, &chunk), TW_OK);
 	EQUAL(chunk.first_ref, first * 3);
-	EQUAL(chunk.m[pairs() - 1], pairs());
+	CHECK(!chunk.n_m || chunk.m[pairs() - 1] == pairs());
 	tw_chunk_release(&chunk);
 	tw_recording_close(r);
 }
