@@ -1,4 +1,5 @@
 #include "cc/flow.h"
+#include "cc/keeps.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@ enum {
 	CHAIN = 1 << TW_R10,
 	ARGUMENTS = CALLER_SAVED & ~(1 << TW_R11 | CHAIN), /* rax: how many vector registers */
 	RESULTS = 1 << TW_RAX | 1 << TW_RDX,
+	SCRATCH = 1 << TW_R11, /* that no function keeps */
 	ALL_FLAGS = 63,
 };
 
@@ -171,8 +173,8 @@ static void call_effect(const struct tw_cc_flow *f, const struct tw_cc_insn *i, 
 {
 	if (i->d.kind != INSN_CALL && i->d.kind != INSN_ICALL)
 		return;
-	*use = i->keeps_all ? ALL_REGISTERS : (uint16_t)(i->use | ARGUMENTS | f->chain | 1 << TW_RSP);
-	*kill = i->keeps_all ? 0 : CALLER_SAVED;
+	*use = i->keeps_all ? ALL_REGISTERS : (uint16_t)(i->use | ARGUMENTS | f->chain | CALLEE_SAVED);
+	*kill = i->keeps_all ? 0 : SCRATCH;
 }
 
 static void effect(const struct tw_cc_flow *f, const struct tw_cc_insn *i, uint16_t *use, uint16_t *kill)
@@ -213,8 +215,8 @@ static uint16_t live_outside(const struct tw_cc_flow *f, const struct tw_cc_bloc
 	if (last->d.kind == INSN_BAD || last->keeps_all || (f->by_hand && (b->end == TW_END_RETURN || b->leaves)))
 		return ALL_REGISTERS;
 	if (b->end == TW_END_RETURN)
-		return RESULTS | CALLEE_SAVED;
-	return b->leaves ? (uint16_t)(ARGUMENTS | f->chain | CALLEE_SAVED) : 0;
+		return RESULTS | CALLEE_SAVED | f->keeps[last->function];
+	return b->leaves ? (uint16_t)(ARGUMENTS | f->chain | CALLEE_SAVED | f->keeps[last->function]) : 0;
 }
 
 /* By function: live where data or exceptions lead. */
@@ -302,7 +304,7 @@ static int find_live(struct tw_cc_flow *f)
 	for (uint32_t n = 0; n < f->n_blocks; n++)
 		if (f->block[n].entry & TW_CC_ENTRY_FUNCTION)
 			f->chain |= f->block[n].live_in & CHAIN;
-	return f->chain ? settle_live(f) : 0;
+	return tw_cc_keeps_find(f->code, f->keeps) || f->chain ? settle_live(f) : 0;
 }
 
 uint16_t tw_cc_flow_live_before(const struct tw_cc_flow *f, uint32_t n, uint32_t insn)
@@ -324,7 +326,7 @@ static void find_free(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 	const int is_call = b->end == TW_END_CALL || b->end == TW_END_ICALL;
 	/* What is live only behind a call is not in the way. */
 	if (is_call && !last->keeps_all)
-		live &= CALLEE_SAVED;
+		live &= (uint16_t)~SCRATCH;
 	for (uint32_t k = b->n; k-- > 0;) {
 		const struct tw_cc_insn *i = &f->code->insn[b->first + k];
 		uint16_t use, kill;
@@ -341,8 +343,9 @@ int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct 
 	if (find_blocks(f, o->values))
 		return -1;
 	f->jumps = calloc(c->n_functions + 1, 1);
+	f->keeps = calloc(c->n_functions + 1, sizeof *f->keeps);
 	f->function = calloc(c->n_functions + 1, sizeof *f->function);
-	if (!f->jumps || !f->function)
+	if (!f->jumps || !f->keeps || !f->function)
 		return -1;
 	for (uint32_t n = 0; n < f->n_blocks; n++) {
 		set_edges(f, n);
@@ -363,6 +366,7 @@ void tw_cc_flow_free(struct tw_cc_flow *f)
 	free(f->block);
 	free(f->block_of);
 	free(f->jumps);
+	free(f->keeps);
 	free(f->function);
 	free(f->order);
 	free(f->rank);

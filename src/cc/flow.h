@@ -4,9 +4,10 @@
  * A block is entered at its first instruction only, and ends where control is transferred, before the next label that is led to, or where it has become
  * large. A call ends a block. Blocks stand in the order of their code.
  *
- * Liveness: at a call the ABI's argument registers are read and the registers it does not keep are overwritten; at a return its results and the registers it
- * keeps are read, and those are read throughout where nothing leads to a return: an exception takes them from there. Functions are compiled so that this holds
- * between functions of one file too (driver.c). An indirect jump leads to every place of its function that data refer to, and so, as an exception may, does a call.
+ * Liveness: at a call the ABI's argument registers are read, and those it keeps, in which global variables of gcc may be; only r11 is overwritten for certain, as there are other
+ * conventions (keeps.h). At a return its results and the registers it keeps are read, and those are read throughout where nothing leads to a return: an exception takes them from
+ * there. Functions are compiled so that this holds between functions of one file too (driver.c). An indirect jump leads to every place of its function that data refer to, and so,
+ * as an exception may, does a call.
  */
 #ifndef TW_CC_FLOW_H
 #define TW_CC_FLOW_H
@@ -71,6 +72,7 @@ struct tw_cc_flow {
 	int32_t *block_of; /* by instruction; -1: none */
 	uint16_t chain;    /* r10, if calls pass it on */
 	uint8_t *jumps;    /* by function: has it indirect jumps? */
+	uint16_t *keeps;   /* by function: registers that its callers may rely on, though the ABI does not say so (keeps.h) */
 	int pic, large, guard, by_hand;
 	struct tw_cc_callee *function; /* by function */
 	uint32_t *order;               /* blocks, so that each comes behind those that lead to it but for loops' branches back (checks.h) */
