@@ -325,7 +325,8 @@ const struct tw_cc_guard trackway_cc_guard = {
 
 /* ---- what the program does about signals ---- */
 
-#define EXPORTED __attribute__((visibility("default"), used))
+/* Weak: a program that has its own keeps it. */
+#define EXPORTED __attribute__((visibility("default"), used, weak))
 
 EXPORTED int sigprocmask(int how, const uint64_t *to, uint64_t *from);
 EXPORTED int pthread_sigmask(int how, const uint64_t *to, uint64_t *from);

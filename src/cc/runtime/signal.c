@@ -158,7 +158,8 @@ static int64_t set(struct tw_cc_process *p, int number, const struct tw_cc_actio
 	return error;
 }
 
-#define EXPORTED __attribute__((visibility("default"), used))
+/* Weak: a program that has its own keeps it. */
+#define EXPORTED __attribute__((visibility("default"), used, weak))
 
 EXPORTED int sigaction(int number, const struct library_action *act, struct library_action *old);
 EXPORTED void *signal(int number, void *handler);
