@@ -153,3 +153,31 @@ for flags in "-O2 -no-pie" "-O3 -no-pie" "-O0 -no-pie"; do
 	runs_as_plain complex
 	same_as_engine complex
 done
+
+# Strings of arguments and environment stand above the stack's frames, and apart from them: they are as far away as the environment is longer.
+cat >strings.c <<'X'
+#include <stdio.h>
+__attribute__((noinline)) static unsigned sum(const char *p)
+{
+	char copy[64];
+	unsigned s = 1;
+	for (int k = 0; p[k] && k < 63; k++) {
+		copy[k] = p[k];
+		s = s * 31 + (unsigned char)copy[k / 2];
+	}
+	return s;
+}
+int main(int argc, char **argv)
+{
+	unsigned s = 0;
+	for (int k = 0; k < argc; k++)
+		s ^= sum(argv[k]);
+	printf("%x\n", s);
+	return 0;
+}
+X
+instrumented strings gcc -O1 -no-pie strings.c
+for more in "" 1 12345678901; do
+	export LONGER=$more
+	same_as_engine strings abc "and more"
+done
