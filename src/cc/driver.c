@@ -73,7 +73,8 @@ static void push_own_flags(const struct tw_cc_drive *d, struct tw_cc_words *w)
 		tw_cc_push(w, "-fno-lto");
 }
 
-static int compile(const struct tw_cc_drive *d, size_t k, const char *object, const char *assembly)
+/* `step`: -S, -E or -c, and where that goes. */
+static int compile(const struct tw_cc_drive *d, size_t k, const char *object, const char *step, const char *to)
 {
 	const struct tw_cc_command *c = &d->command;
 	struct tw_cc_words w = {0};
@@ -91,9 +92,9 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *object, co
 		tw_cc_push(&w, "-MT");
 		tw_cc_push(&w, object);
 	}
-	tw_cc_push(&w, c->kind[k] == TW_CC_WORD_ASSEMBLY_CPP ? "-E" : "-S");
+	tw_cc_push(&w, step);
 	tw_cc_push(&w, "-o");
-	tw_cc_push(&w, assembly);
+	tw_cc_push(&w, to);
 	if (c->kind[k] == TW_CC_WORD_ASSEMBLY_CPP) {
 		tw_cc_push(&w, "-x");
 		tw_cc_push(&w, "assembler-with-cpp");
@@ -236,19 +237,34 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 	return error ? -1 : counts.blocks > 0;
 }
 
+/* What becomes of a source, other than 1: it is instrumented. */
+enum { FAILED = -1, AS_IT_IS = 0, BY_COMPILER = 2 };
+
+/* Some of what compilers write is understood only by themselves: they make the object then. */
+static int leave_to_compiler(const struct tw_cc_drive *d, size_t k)
+{
+	const int is_by_hand = tw_cc_is_assembly(d->command.kind[k]);
+	if (!is_by_hand)
+		fprintf(stderr, "trackway cc: %s is not instrumented: the assembly that the compiler makes of it cannot be assembled\n",
+		        d->command.word[k]);
+	return is_by_hand ? AS_IT_IS : BY_COMPILER;
+}
+
 static int instrument(const struct tw_cc_drive *d, size_t k, enum pass pass, const char *assembly, const char *to)
 {
 	const char *source = d->command.word[k];
 	struct tw_cc_code c = {.object = {.fd = -1}};
 	char *labelled = tw_cc_in_directory(d, k, ".labels.s"), *object = tw_cc_in_directory(d, k, ".labels.o");
-	int done = 0;
+	int done = AS_IT_IS;
 	if (tw_cc_text_read(assembly, &c.text) || tw_cc_code_label(&c.text, labelled)) {
 		fprintf(stderr, "trackway cc: %s: %s\n", source, strerror(errno));
-		done = -1;
+		done = FAILED;
 	} else if (c.text.repeated) {
 		fprintf(stderr, "trackway cc: %s is not instrumented: line %u of its assembly: %s makes code out of sight\n", source,
 		        c.text.repeated_line, c.text.repeated);
-	} else if (assemble(d, labelled, object, 1) || tw_cc_object_read(object, &c.object)) {
+	} else if (assemble(d, labelled, object, 1)) {
+		done = leave_to_compiler(d, k);
+	} else if (tw_cc_object_read(object, &c.object)) {
 		fprintf(stderr, "trackway cc: %s is not instrumented: what the compiler makes of it is no assembly for x86-64\n", source);
 	} else {
 		done = rewrite(d, k, pass, &c, to);
@@ -263,8 +279,8 @@ static int instrument(const struct tw_cc_drive *d, size_t k, enum pass pass, con
 static int instrument_second(const struct tw_cc_drive *d, size_t k, const char *assembly, const char *to)
 {
 	char *twice = tw_cc_in_directory(d, k, ".twice.s");
-	int done = tw_cc_is_assembly(d->command.kind[k]) ? 0 : instrument(d, k, FIRST, assembly, twice);
-	if (done > 0)
+	int done = tw_cc_is_assembly(d->command.kind[k]) ? AS_IT_IS : instrument(d, k, FIRST, assembly, twice);
+	if (done == 1)
 		done = instrument(d, k, SECOND, twice, to);
 	free(twice);
 	return done;
@@ -273,13 +289,16 @@ static int instrument_second(const struct tw_cc_drive *d, size_t k, const char *
 static int make_object(const struct tw_cc_drive *d, size_t k, const char *object)
 {
 	const int is_there = d->command.kind[k] == TW_CC_WORD_ASSEMBLY;
+	const char *step = d->command.kind[k] == TW_CC_WORD_ASSEMBLY_CPP ? "-E" : "-S";
 	char *assembly = is_there ? strdup(d->command.word[k]) : tw_cc_in_directory(d, k, ".s"),
 	     *instrumented = tw_cc_in_directory(d, k, ".tw.s");
-	int status = is_there ? 0 : compile(d, k, object, assembly);
+	int status = is_there ? 0 : compile(d, k, object, step, assembly);
 	if (!status) {
 		int done = d->wishes->switchable ? instrument_second(d, k, assembly, instrumented)
 		                                 : instrument(d, k, ONLY, assembly, instrumented);
-		status = done < 0 ? TW_CC_OUR_FAILURE : assemble(d, done ? instrumented : assembly, object, 0);
+		status = done == FAILED        ? TW_CC_OUR_FAILURE
+		         : done == BY_COMPILER ? compile(d, k, object, "-c", object)
+		                               : assemble(d, done == AS_IT_IS ? assembly : instrumented, object, 0);
 	}
 	free(assembly);
 	free(instrumented);

@@ -120,6 +120,18 @@ const char *tw_cc_finish(const char *path)
 	return s && !why ? tw_cc_plain(path) : why;
 }
 
+uint64_t tw_cc_thread_memory(const char *path)
+{
+	struct tw_cc_linked f;
+	uint64_t bytes = 0;
+	if (tw_cc_linked_map(path, 0, &f))
+		return 0;
+	for (uint32_t k = 1; !tw_cc_linked_read(&f) && k < f.n_sections; k++)
+		bytes += f.section[k].sh_flags & SHF_TLS ? f.section[k].sh_size : 0;
+	munmap(f.at, f.n);
+	return bytes;
+}
+
 static int has_section(const char *path, const char *name)
 {
 	struct tw_cc_linked f;

@@ -4,8 +4,13 @@
 #ifndef TW_CC_FINISH_H
 #define TW_CC_FINISH_H
 
+#include <stdint.h>
+
 /* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
 const char *tw_cc_finish(const char *path);
+
+/* Bytes of thread-local memory that each thread has for the file. */
+uint64_t tw_cc_thread_memory(const char *path);
 
 /* Does the file have instrumented code? And that in two versions (twice.h)? Compiled with --full=guard? */
 int tw_cc_is_instrumented(const char *path);

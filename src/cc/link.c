@@ -115,6 +115,21 @@ static int has_word(const struct tw_cc_command *c, const char *word)
 	return 0;
 }
 
+/*
+ * As instrumented code comes to the buffer pointer, all that is thread-local in its library must be where the program's is. There is little room for libraries that are loaded
+ * later.
+ */
+static void say_thread_memory(const struct tw_cc_command *c, const char *output)
+{
+	enum { ROOM = 1600 };
+	const uint64_t bytes = has_word(c, "-shared") ? tw_cc_thread_memory(output) : 0;
+	if (bytes > ROOM)
+		fprintf(stderr,
+		        "trackway cc: %s has %lu bytes of thread-local memory: dlopen() finds room for it only with "
+		        "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=%lu in the environment\n",
+		        output, bytes, bytes + ROOM);
+}
+
 /* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
 static int is_static(const struct tw_cc_command *c)
 {
@@ -156,5 +171,9 @@ int tw_cc_link(const struct tw_cc_drive *d)
 		status = tw_cc_run(&w);
 	free(w.at);
 	free(runtime);
-	return status || c->relocatable ? status : finish(c->output ? c->output : "a.out");
+	if (status || c->relocatable)
+		return status;
+	const char *output = c->output ? c->output : "a.out";
+	say_thread_memory(c, output);
+	return finish(output);
 }

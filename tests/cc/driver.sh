@@ -57,6 +57,26 @@ echo 'int main(void) { return missing; }' >bad.c
 "$TW" cc no-such-compiler -c a.c 2>err
 [ $? = 127 ] && grep -q '^trackway cc: no-such-compiler' err || fail "a compiler that is not there"
 
+# What the compiler writes as assembly, and cannot be assembled, it makes an object of by itself.
+cat >odd <<'X'
+#!/bin/bash
+gcc "$@" || exit
+while [ $# -gt 1 ]; do
+	[ "$1" = -S ] && assembly=1
+	[ "$1" = -o ] && to=$2
+	shift
+done
+[ -z "${assembly:-}" ] || echo '	.size vect@@24, 3' >>"$to"
+X
+chmod +x odd
+for options in "" --switchable; do
+	# shellcheck disable=SC2086
+	"$TW" cc $options ./odd -O2 -c -MD b.c -o odd.o 2>err || fail "assembly that cannot be assembled: $(cat err)"
+	grep -q '^trackway cc: b.c is not instrumented: ' err && [ -s odd.d ] || fail "assembly that cannot be assembled: $(cat err)"
+	ok "$TW" cc gcc x.o odd.o s.s -o linked
+	says_11 linked
+done
+
 # A build that names its compiler.
 ok "$TW" cc --wrap wrapped
 printf 'all:\n\tgcc -O2 -c a.c\n\tcc -O2 -c b.c\n\tgcc -o made a.o b.o s.s\n' >Makefile

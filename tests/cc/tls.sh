@@ -49,3 +49,31 @@ through gcc -O2 -fPIC -fno-plt
 through gcc -O1 -fPIC -mtls-dialect=gnu2
 through gcc -O2 -fPIC -mcmodel=large
 through gcc -O2 -fPIC -fuse-ld=lld -Wl,-u,_end
+
+# A library that has much of them is refused where it is loaded later, as there is no room where instrumented code has its own: that is told, with what helps.
+cat >much.c <<'X'
+static __thread char much[4000];
+char *place(int n)
+{
+	return &much[n];
+}
+X
+cat >late.c <<'X'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	void *library = dlopen("./libmuch.so", RTLD_NOW);
+	char *(*place)(int) = library ? (char *(*)(int))dlsym(library, "place") : NULL;
+	if (place)
+		*place(3999) = 7;
+	puts(place ? "loaded" : dlerror());
+	return 0;
+}
+X
+"$TW" cc gcc -O2 -shared -fPIC shared.c -o libshared.so 2>said && [ ! -s said ] || fail "$(cat said)"
+"$TW" cc gcc -O2 -shared -fPIC much.c -o libmuch.so 2>said || fail "$(cat said)"
+grep -q '^trackway cc: libmuch.so has 4...* bytes of thread-local memory: ' said || fail "much: $(cat said)"
+"$TW" cc gcc -O2 late.c -o late -ldl || fail "late.c"
+said=$(env "$(grep -o 'GLIBC_TUNABLES=[^ ]*' said)" ./late)
+[ "$said" = loaded ] || fail "with what helps: $said"
