@@ -4,9 +4,10 @@ need make
 PACKAGE=gforth
 build() { ./configure --without-check && make -j1 gforth gforth-fast gforth.fi; }
 own_tests() {
-	local e t
+	local e
 	for e in ./gforth ./gforth-fast "./gforth-fast --no-dynamic"; do
-		for t in bubble fib matrix sieve; do $e -p .:. "$t.fs" -e "main bye" 2>&1 | sed 's/\$7F[0-9A-F]*/ADDRESS/g'; done
+		$e -p .:. bubble.fs -e "main bye" 2>&1
+		$e -p .:. fib.fs -e "25 fib . bye" 2>&1
 		$e -p .:. ./test/tester.fs ./test/coretest.fs -e bye 2>&1
 	done
 }
