@@ -171,7 +171,6 @@ struct edge {
 	uint32_t *leading; /* how many blocks lead to each */
 	uint8_t *dispatch; /* registers, by function */
 	uint32_t from;
-	int all_alone; /* nothing else leads to what follows, and it goes on in the register */
 };
 
 /* Behind a call it is moved to wherever it is wanted. */
@@ -196,19 +195,9 @@ static void find_store(void *arg, uint32_t to)
 		b->stores_behind |= (uint8_t)loads;
 	else
 		b->stores |= (uint8_t)loads;
-	if (loads || e->flow->block[to].check || e->flow->block[to].entry || e->leading[to] != 1)
-		e->all_alone = 0;
 }
 
-static void carry(void *arg, uint32_t to)
-{
-	struct edge *e = arg;
-	e->all[to].offset = e->all[e->from].offset;
-}
-
-enum { MOST_CARRIED = 100 };
-
-static void connect(struct edge *e, const uint16_t *bytes)
+static void connect(struct edge *e)
 {
 	const struct tw_cc_flow *f = e->flow;
 	for (uint32_t n = 0; n < f->n_blocks; n++) {
@@ -220,25 +209,97 @@ static void connect(struct edge *e, const uint16_t *bytes)
 		tw_cc_flow_each(f, e->from, find_load, e);
 	for (e->from = 0; e->from < f->n_blocks; e->from++) {
 		struct tw_cc_buffer *b = &e->all[e->from];
-		e->all_alone = !b->borrows && !ends_outside(&f->block[e->from]);
 		b->stores |= (uint8_t)(b->borrows && !ends_outside(&f->block[e->from]));
 		tw_cc_flow_each(f, e->from, find_store, e);
-		b->carries = e->all_alone && !b->stores;
 	}
-	/* A block stands before those that only it leads to, or they carry nothing. */
-	for (e->from = 0; e->from < f->n_blocks; e->from++) {
-		struct tw_cc_buffer *b = &e->all[e->from];
-		const struct tw_cc_block_info *info = &f->block[e->from];
-		if ((info->fall >= 0 && info->fall <= (int32_t)e->from) || (info->target >= 0 && info->target <= (int32_t)e->from) ||
-		    b->offset + bytes[e->from] > MOST_CARRIED)
-			b->carries = 0;
-		if (!b->carries)
-			continue;
-		const uint32_t own = b->offset;
-		b->offset += bytes[e->from];
-		tw_cc_flow_each(f, e->from, carry, e);
-		b->offset = own;
+}
+
+/* ---- where records begin ---- */
+
+/* Blocks in sets: what one block leads to is come to with the pointer as far behind. */
+struct offsets {
+	const struct tw_cc_flow *flow;
+	struct tw_cc_buffer *all;
+	const uint32_t *leading;
+	const uint16_t *bytes;
+	uint32_t *set;   /* by block: another one of its set, or itself */
+	int32_t *of_set; /* by that which is itself: where records of the set begin, or UNKNOWN */
+};
+
+enum { UNKNOWN = -1, FARTHEST = 64 };
+
+static uint32_t set_of(const struct offsets *o, uint32_t n)
+{
+	while (o->set[n] != n)
+		n = o->set[n] = o->set[o->set[n]];
+	return n;
+}
+
+/* Is the pointer past all records where block n ends? */
+static int ends_exactly(const struct offsets *o, uint32_t n)
+{
+	return o->all[n].borrows || o->all[n].stores || ends_outside(&o->flow->block[n]);
+}
+
+/* And where it begins? */
+static int begins_exactly(const struct offsets *o, uint32_t n)
+{
+	const struct tw_cc_block_info *b = &o->flow->block[n];
+	return o->all[n].whence != TW_CC_FINDS || o->all[n].borrows || b->check || b->entry || b->returns_here || !o->leading[n];
+}
+
+static void make_sets(const struct offsets *o)
+{
+	for (uint32_t n = 0; n < o->flow->n_blocks; n++) {
+		o->set[n] = n;
+		o->of_set[n] = UNKNOWN;
 	}
+	for (uint32_t n = 0; n < o->flow->n_blocks; n++) {
+		const struct tw_cc_block_info *b = &o->flow->block[n];
+		if (b->fall >= 0 && b->target >= 0)
+			o->set[set_of(o, (uint32_t)b->fall)] = set_of(o, (uint32_t)b->target);
+	}
+	for (uint32_t n = 0; n < o->flow->n_blocks; n++) {
+		const struct tw_cc_block_info *b = &o->flow->block[n];
+		const int32_t next[] = {b->fall, b->target};
+		if (begins_exactly(o, n))
+			o->of_set[set_of(o, n)] = 0;
+		for (int k = 0; k < 2; k++)
+			if (next[k] >= 0 && (ends_exactly(o, n) || tw_cc_goes_back(o->flow, n, (uint32_t)next[k])))
+				o->of_set[set_of(o, (uint32_t)next[k])] = 0;
+	}
+}
+
+/* The first of those that lead to a set decides, which comes before all of the set. */
+static void set_offset(const struct offsets *o, uint32_t n)
+{
+	const struct tw_cc_block_info *b = &o->flow->block[n];
+	const int32_t next = b->fall >= 0 ? b->fall : b->target;
+	struct tw_cc_buffer *own = &o->all[n];
+	own->offset = (uint32_t)o->of_set[set_of(o, n)];
+	own->adds = (int32_t)(own->offset + o->bytes[n]);
+	if (next < 0 || ends_exactly(o, n))
+		return;
+	int32_t *ahead = &o->of_set[set_of(o, (uint32_t)next)];
+	if (*ahead == UNKNOWN)
+		*ahead = own->adds <= FARTHEST ? own->adds : 0;
+	own->adds -= *ahead;
+}
+
+/* -1: there is no memory. */
+static int set_offsets(const struct edge *e, const uint16_t *bytes)
+{
+	struct offsets o = {.flow = e->flow, .all = e->all, .leading = e->leading, .bytes = bytes};
+	o.set = calloc(e->flow->n_blocks + 1, sizeof *o.set);
+	o.of_set = calloc(e->flow->n_blocks + 1, sizeof *o.of_set);
+	const int is_there = o.set && o.of_set;
+	if (is_there)
+		make_sets(&o);
+	for (uint32_t n = 0; is_there && n < e->flow->n_blocks; n++)
+		set_offset(&o, e->flow->order[n]);
+	free(o.set);
+	free(o.of_set);
+	return is_there ? 0 : -1;
 }
 
 struct tw_cc_buffer *tw_cc_assign(const struct tw_cc_flow *f, const uint16_t *bytes)
@@ -256,8 +317,8 @@ struct tw_cc_buffer *tw_cc_assign(const struct tw_cc_flow *f, const uint16_t *by
 	}
 	e.dispatch = is_there ? find_dispatch(f, all) : NULL;
 	if (e.dispatch)
-		connect(&e, bytes);
-	const int is_done = e.dispatch != NULL;
+		connect(&e);
+	const int is_done = e.dispatch && !set_offsets(&e, bytes);
 	free(loops);
 	free(e.dispatch);
 	free(e.leading);

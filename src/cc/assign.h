@@ -4,6 +4,8 @@
  * One that the block neither names nor keeps a value in, the same over as large a region as there is one: a whole function, else a loop, the largest first, else a run
  * of blocks. Where all blocks that lead to a block have it in the same register, the block finds it there; else it loads it from the thread's
  * slot, and they store it. A block without a free register borrows one, whose value it puts aside (`borrows`). Between functions it is in r11 (calls.h).
+ *
+ * A block need not move the pointer past its record: that follows begins at an `offset` then, the same on every way to it.
  */
 #ifndef TW_CC_ASSIGN_H
 #define TW_CC_ASSIGN_H
@@ -25,8 +27,8 @@ struct tw_cc_buffer {
 	uint8_t hands, stores; /* at its end it puts the pointer in r11; in the slot */
 	uint8_t stores_behind; /* a call: what it comes back to wants it in the slot */
 	uint8_t borrows;
-	uint8_t carries; /* it does not move the pointer past its record: only the blocks that follow it know */
 	uint32_t offset; /* where its record begins, from the register */
+	int32_t adds;    /* by how much it moves the pointer, at its end */
 };
 
 /* Of all blocks, to be freed; NULL: there is no memory. `bytes`: of the blocks' records. */

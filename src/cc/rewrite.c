@@ -285,8 +285,8 @@ static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	if (is_counted(w, n))
 		return;
-	if (!b->carries) {
-		fprintf(w->out, "\tleaq %u(%%%s),%%%s\n", b->offset + w->bytes[n], tw_cc_names[b->reg], tw_cc_names[b->reg]);
+	if (b->adds) {
+		fprintf(w->out, "\tleaq %d(%%%s),%%%s\n", b->adds, tw_cc_names[b->reg], tw_cc_names[b->reg]);
 		w->to.inserted++;
 	}
 	if (b->hands)
