@@ -13,6 +13,7 @@ ROWS = [
     ("mix", "functions", 2000, 5 * 32 + 5 * 32 + 5 * 48 + 5 * 456, []),
     ("branches", "functions", 2000, 208, []),
     ("cct", "functions", 2000, 2 * 140 + 5 * (164 + 124), []),
+    ("cct", "repeated", 2000, 2 * 140 + 5 * (164 + 124 + 230), []),
     ("cache", "functions", 2000, 9 * 64 + 5 * 16 + 5 * 500, []),
 ]
 
@@ -27,22 +28,23 @@ def peak(*command):
     return usage.ru_maxrss * 1024
 
 
-def functions(n):
-    """A program of n functions, each called once, with a branch in it."""
-    source = f"{work}/functions-{n}.c"
+def functions(n, times):
+    """A program of n functions with a branch, called one after the other, so many times."""
+    source = f"{work}/functions-{n}-{times}.c"
     with open(source, "w") as f:
         f.write("volatile long x;\n")
         for i in range(n):
             f.write(f"__attribute__((noinline)) void f{i}(void) {{ if (x > {i}) x++; else x--; }}\n")
-        f.write("int main(void) {\n" + "".join(f"f{i}();\n" for i in range(n)) + "return 0; }\n")
-    subprocess.run(["cc", "-O1", "-fno-ipa-icf", "-fno-if-conversion", "-o", f"{work}/functions-{n}", source], check=True)
-    return [f"{work}/functions-{n}"]
+        f.write(f"int main(void) {{ for (int i = 0; i < {times}; i++) {{\n" + "".join(f"f{i}();\n" for i in range(n)) + "}\nreturn 0; }\n")
+    subprocess.run(["cc", "-O1", "-fno-ipa-icf", "-fno-if-conversion", "-o", source[:-2], source], check=True)
+    return [source[:-2]]
 
 
 def record(kind, n):
     dir = f"{work}/{kind}-{n}.tw"
     if not os.path.exists(dir):
-        command = functions(n) if kind == "functions" else [f"{work}/units", kind, str(n)]
+        times = {"functions": 1, "repeated": 300}.get(kind)
+        command = functions(n, times) if times else [f"{work}/units", kind, str(n)]
         subprocess.run([tw, "record", "-q", "--calls", "--order", "-o", dir, "--", *command], check=True)
     return dir
 

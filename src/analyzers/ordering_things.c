@@ -253,3 +253,8 @@ size_t tw_ordering_atomic_writer(const struct tw_ordering *o, uint32_t program, 
 {
 	return atomic_of(o, program, addr)->writer;
 }
+
+const struct tw_clocks *tw_ordering_atomic_clocks(const struct tw_ordering *o, uint32_t program, uint64_t addr)
+{
+	return &atomic_of(o, program, addr)->clocks;
+}

@@ -219,4 +219,7 @@ int tw_ordering_atomic_tells(const struct tw_ordering *o, const struct tw_orderi
 uint64_t tw_ordering_atomic_writes(const struct tw_ordering *o, uint32_t program, uint64_t addr);
 size_t tw_ordering_atomic_writer(const struct tw_ordering *o, uint32_t program, uint64_t addr);
 
+/* What all that have written it have given. */
+const struct tw_clocks *tw_ordering_atomic_clocks(const struct tw_ordering *o, uint32_t program, uint64_t addr);
+
 #endif

@@ -217,6 +217,8 @@ static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const
 {
 	const int reads = orders && (r->type & TW_READ) && !(lacks & TW_ATOMIC_NO_ACQUIRE), writes = orders && (r->type & TW_WRITE);
 	int error = reads ? tw_ordering_atomic(&s->ordering, t->order, r->addr, 1, 0) : 0;
+	if (!error && reads)
+		error = tw_race_note_read(s, t, r->addr);
 	if (!error)
 		error = check_lines(s, t, r->addr, r->size,
 		                    access_of(s, t, r->addr, r->pc, TW_EPOCH_ATOMIC | (r->type & TW_WRITE ? TW_EPOCH_WRITE : 0)));

@@ -94,11 +94,24 @@ static int is_same(const struct tw_race *a, const struct tw_race *b)
 	return (is_same_place(a, 0, b, 0) && is_same_place(a, 1, b, 1)) || (is_same_place(a, 0, b, 1) && is_same_place(a, 1, b, 0));
 }
 
+/* Once more. */
+static void note_time(struct tw_race *to, const struct tw_race *race)
+{
+	to->times++;
+	if (to->n_at == TW_RACE_TIMES_KEPT)
+		return;
+	for (int i = 0; i < 2; i++) {
+		to->at[to->n_at].thread[i] = race->access[i].thread;
+		to->at[to->n_at].clock[i] = race->access[i].clock;
+	}
+	to->n_at++;
+}
+
 int tw_races_add(struct tw_races *r, const struct tw_race *race)
 {
 	for (size_t i = r->n; i-- > 0;)
 		if (is_same(&r->items[i], race)) {
-			r->items[i].times++;
+			note_time(&r->items[i], race);
 			return 0;
 		}
 	struct tw_race *items = r->n < MOST ? tw_array_room(r->items, r->n, &r->room, sizeof *items) : NULL;
@@ -106,7 +119,7 @@ int tw_races_add(struct tw_races *r, const struct tw_race *race)
 		return r->n < MOST ? TW_ERR_MEMORY : 0;
 	r->items = items;
 	items[r->n] = *race;
-	items[r->n++].times = 1;
+	note_time(&items[r->n++], race);
 	return 0;
 }
 
@@ -179,8 +192,9 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	                                           {"what", TW_COLUMN_TEXT},
 	                                           {NULL, 0}};
 	const struct print p = {tw_context_answer(r->context), paths, locks, names, depth};
+	static const char may_be[] = "atomics may order it: record --order";
 	char object[NAME];
-	size_t told = 0;
+	size_t told = 0, possible = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		if (is_suppressed(r, &r->items[i], paths, names, object)) {
@@ -188,8 +202,10 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 			r->items[i].times = 0;
 		}
 		told += r->items[i].times != 0;
+		possible += r->items[i].times && r->items[i].possible;
 	}
 	tw_answer_fact(p.answer, "found", told);
+	tw_answer_fact(p.answer, "possible", possible);
 	tw_answer_fact(p.answer, "suppressed", r->suppressed);
 	tw_answer_table(p.answer, "races", "Races: what is raced on, and two accesses, the later one first", columns);
 	told = 0;
@@ -199,6 +215,8 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		told++;
 		print_row(&p, told, &r->items[i], "object", r->items[i].serial[0], r->items[i].addr, object);
+		if (r->items[i].possible)
+			print_row(&p, told, &r->items[i], "possible", r->items[i].serial[0], r->items[i].addr, may_be);
 		print_access(&p, &r->items[i], 0, told);
 		print_access(&p, &r->items[i], 1, told);
 	}

@@ -8,10 +8,17 @@
 #include "analyzers/lockset.h"
 #include "analyzers/epochs.h"
 
+enum { TW_RACE_TIMES_KEPT = 4 };
+
 struct tw_race {
 	struct tw_epoch_access access[2]; /* the later one first */
 	uint32_t serial[2], image[2];     /* of the threads */
 	uint64_t addr, times;
+	struct {
+		uint32_t thread[2], clock[2];
+	} at[TW_RACE_TIMES_KEPT]; /* the first times: whose clock stood where */
+	unsigned n_at;
+	int possible; /* atomic instructions may have ordered it, as far as is known, each of these times */
 };
 
 /* All zeros but for the context. */

@@ -1,6 +1,6 @@
 /*
  * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_blocks.c whose code
- * runs, race_live.c takes batches as they come, race_loads.c tells what is known of atomic loads, race_turns.c says which thread is looked at further, races.c is the analyzer.
+ * runs, race_live.c takes batches as they come, race_loads.c tells what is known of atomic loads, race_possible.c which races atomic instructions may have ordered, race_turns.c says which thread is looked at further, races.c is the analyzer.
  */
 #ifndef TW_RACE_STATE_H
 #define TW_RACE_STATE_H
@@ -11,6 +11,7 @@
 #include "analyzers/race_lines.h"
 #include "analyzers/race_pieces.h"
 #include "analyzers/race_report.h"
+#include "analyzers/rows.h"
 #include "analyzers/runtime_code.h"
 
 /* Why a thread is not looked at further for now. */
@@ -86,6 +87,9 @@ struct tw_race_state {
 	struct tw_ordering ordering;
 	struct tw_epoch shadow;
 	struct tw_races races;
+	int unstamped; /* the recording has no time stamps of locked instructions */
+	/* Then: the clock, and 1, at which each first acquired from an atomic variable; by address, and program and whose clock it is. */
+	struct tw_rows reads;
 	struct tw_race_thread *threads;
 	struct tw_race_lines *lines; /* of each thread */
 	size_t n_threads;
@@ -186,6 +190,14 @@ enum tw_race_ahead tw_race_look_ahead(struct tw_race_state *s, struct tw_race_th
 int tw_race_load_ends_wait(const struct tw_race_thread *t);
 int tw_race_load_has_news(struct tw_race_state *s, const struct tw_race_thread *t);
 int tw_race_load_is_explained(struct tw_race_state *s, const struct tw_race_thread *t);
+
+/* ---- race_possible.c ---- */
+
+/* The thread reads an atomic variable, and acquires. */
+int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr);
+
+/* Says of each race whether it is only possible: without time stamps atomic instructions may have ordered it in another way than they were looked at. */
+int tw_race_find_possible(struct tw_race_state *s);
 
 /* ---- race_turns.c ---- */
 

@@ -42,6 +42,7 @@ static void free_state(struct tw_race_state *s)
 	tw_ordering_free(&s->ordering);
 	tw_epoch_free(&s->shadow);
 	tw_races_free(&s->races);
+	tw_rows_free(&s->reads);
 	free(s);
 }
 
@@ -68,6 +69,8 @@ static void *begin(void *arg)
 	s->context = s->runtime.context = s->atomics.context = s->races.context = arg;
 	s->recording = tw_context_recording(arg);
 	s->n_threads = tw_recording_n_threads(s->recording);
+	s->reads.width = 1;
+	s->unstamped = !tw_recording_info(s->recording)->order;
 	s->threads = calloc(s->n_threads + 1, sizeof *s->threads);
 	s->lines = calloc(s->n_threads + 1, sizeof *s->lines);
 	s->threaded = calloc(s->n_threads + 1, sizeof *s->threaded);
@@ -133,6 +136,8 @@ static int end(void *state, int error)
 	struct tw_race_state *s = state;
 	if (!error)
 		error = tw_race_take_rest(s);
+	if (!error)
+		error = tw_race_find_possible(s);
 	if (!error)
 		error = print_all(s);
 	free_state(s);

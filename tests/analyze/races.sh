@@ -202,3 +202,58 @@ one_sentence "$TW" analyze races --lock another own.tw
 says 'record with --calls=another'
 one_sentence "$TW" analyze races "$(run out err "$TW" record -q -o without.tw ./own; echo without.tw)"
 says 'record with --calls'
+
+# Without time stamps a race that atomic instructions may have ordered in another way than they are looked at is only possible, and says so: here by a variable that is read before what it may hand over;
+# one that is written behind the last atomic store, and one that only threads without atomic variables race on, are races.
+cc_program possible -O1 -g -pthread <<'END_OF_C'
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+_Atomic int flag;
+int handed, later, plain, seen;
+static void *gives(void *arg)
+{
+	usleep(200000);
+	handed = 1;
+	atomic_store(&flag, 1);
+	later = 1;
+	return arg;
+}
+static void *takes(void *arg)
+{
+	seen = atomic_load(&flag);
+	seen += handed;
+	seen += later;
+	return arg;
+}
+static void *writes(void *arg)
+{
+	plain = 1;
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[4];
+	void *(*run[])(void *) = {gives, takes, writes, writes};
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, run[i], NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END_OF_C
+run out err "$TW" record -q --calls -o possible.tw ./possible || fail "record ./possible: $(cat err)"
+"$TW" analyze races --json possible.tw >found.json && "$TW" analyze races possible.tw >found && "$TW" analyze races --csv possible.tw >found.csv || fail "analyze races without --order"
+python3 -c '
+import json
+found = json.load(open("found.json"))
+objects = {r["race"]: r["what"] for r in found["races"] if r["part"] == "object"}
+possible = [objects[r["race"]] for r in found["races"] if r["part"] == "possible"]
+assert sorted(objects.values()) == ["handed", "later", "plain"], objects
+assert possible == ["handed"] and found["possible"] == 1 and found["found"] == 3, found' || fail "which races are only possible"
+grep -q ' possible ' found && [ "$(grep -c ',possible,' found.csv)" = 1 ] || fail "possible, in text and CSV"
+run out err "$TW" record -q --calls --order -o stamped.tw ./possible || fail "record --order ./possible: $(cat err)"
+"$TW" analyze races --json stamped.tw | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+assert found["possible"] == 0 and found["found"] == 3, found' || fail "with time stamps no race is only possible"

@@ -1,0 +1,73 @@
+/*
+ * Where locked instructions have no time stamps, they, too, are looked at in an order that need not be that in which they were made. So of two accesses that race in that order the one may have
+ * been ordered before the other all the same: if its thread, or one that learned of it by an atomic variable, wrote one later from which the thread of the other had read before its own access. That is asked at the end, of all
+ * that was written and read, in whichever order.
+ */
+#include "analyzers/race_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr)
+{
+	if (!s->unstamped)
+		return 0;
+	uint64_t *first = tw_rows_at(&s->reads, addr, (uint64_t)t->order->program << 32 | (uint32_t)t->order->who);
+	if (!first)
+		return TW_ERR_MEMORY;
+	*first = *first ? *first : (uint64_t)t->order->clock + 1;
+	return 0;
+}
+
+/* Has anybody written the variable who may know by then what is asked for? `from`: by whose clock it is, when that stood where, and 1; 0: never. */
+static int may_tell(const struct tw_clocks *variable, const uint64_t *from)
+{
+	for (size_t who = 0; who < variable->n; who++)
+		if (from[who] && (uint64_t)variable->of[who] + 1 >= from[who])
+			return 1;
+	return 0;
+}
+
+/* Who may have learned of it by atomic variables, one after the other. */
+static void spread(const struct tw_race_state *s, uint64_t *from)
+{
+	for (int changes = 1; changes;) {
+		changes = 0;
+		for (size_t i = 0; i < s->reads.n; i++) {
+			const uint64_t *key = tw_rows_key(&s->reads, i), first = *tw_rows_counts(&s->reads, i);
+			const uint32_t who = (uint32_t)key[1];
+			if ((from[who] && from[who] <= first) ||
+			    !may_tell(tw_ordering_atomic_clocks(&s->ordering, (uint32_t)(key[1] >> 32), key[0]), from))
+				continue;
+			from[who] = first;
+			changes = 1;
+		}
+	}
+}
+
+/* May what `a` did when its clock stood there have been ordered before what `b` did? `from` has room for the clocks of all. */
+static int may_be_before(const struct tw_race_state *s, const struct tw_race *race, unsigned at, int a, int b, uint64_t *from, size_t n)
+{
+	memset(from, 0, n * sizeof *from);
+	from[race->at[at].thread[a]] = (uint64_t)race->at[at].clock[a] + 1;
+	spread(s, from);
+	const uint64_t reached = from[race->at[at].thread[b]];
+	return reached && reached <= (uint64_t)race->at[at].clock[b] + 1;
+}
+
+int tw_race_find_possible(struct tw_race_state *s)
+{
+	enum { MOST = 1 << 22 }; /* reads and clocks: of more nothing is worked out */
+	const size_t n = s->n_threads * (1 + TW_ORDERING_TASK_CLOCKS) + 1;
+	uint64_t *from = s->reads.n ? calloc(n, sizeof *from) : NULL;
+	if (!s->reads.n || !from)
+		return s->reads.n ? TW_ERR_MEMORY : 0;
+	for (size_t i = 0; i < s->races.n; i++) {
+		struct tw_race *race = &s->races.items[i];
+		race->possible = 1;
+		for (unsigned k = 0; k < race->n_at && race->possible && s->reads.n * n <= MOST; k++)
+			race->possible = may_be_before(s, race, k, 0, 1, from, n) || may_be_before(s, race, k, 1, 0, from, n);
+	}
+	free(from);
+	return 0;
+}
