@@ -7,10 +7,14 @@
 #include <string.h>
 
 /* A fragment that was moved to the slack has left stores behind the end of the data. */
+uint32_t tw_clear_reach(uint32_t bytes)
+{
+	return bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_DEMUX_DATA;
+}
+
 void tw_clear_buffer(uint8_t *data, uint32_t bytes, uint32_t slack_end)
 {
-	uint32_t n = bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_DEMUX_DATA;
-	memset(data, 0, n);
+	memset(data, 0, tw_clear_reach(bytes));
 	if (slack_end)
 		memset(tw_channel_slack(data), 0, TW_SLACK_BYTES);
 }

@@ -6,7 +6,10 @@
 
 #include "base/channel.h"
 
-/* A buffer of which so much has been used (struct tw_slot). It keeps its memory. */
+/* How far what is not zero may reach in the data part of a buffer of which so much has been used (struct tw_slot). */
+uint32_t tw_clear_reach(uint32_t bytes);
+
+/* Such a buffer. It keeps its memory. */
 void tw_clear_buffer(uint8_t *data, uint32_t bytes, uint32_t slack_end);
 
 /* Gives memory back: of the memfd from `at` on, in whole pages. Who has it mapped finds zeros. TW_ERR_SYSTEM. */

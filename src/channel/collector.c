@@ -231,6 +231,8 @@ static void start_spool(struct tw_collector *c, const struct tw_collector_option
 	const int at_once = options->feed || is_charged || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
 	if (options->writer && !options->discard && options->format != TW_FORMAT_NONE && !at_once && options->spool >= TW_SPOOL_LEAST)
 		tw_spool_new(tw_writer_directory(options->writer), options->spool, &c->spool);
+	if (c->spool)
+		tw_far_begin(&c->far);
 }
 
 static int start_output(struct tw_collector *c, const struct tw_collector_options *options)
@@ -304,6 +306,7 @@ void tw_collector_free(struct tw_collector *c)
 	tw_collector_given_back(c);
 	tw_holder_end(c->holder);
 	tw_spool_remove(c->spool);
+	tw_far_end(&c->far);
 	tw_demux_free(c->demux);
 	tw_expand_free(c->expand);
 	tw_tables_free(c->tables);

@@ -9,6 +9,7 @@
 #include "channel/demux.h"
 #include "channel/descriptor_tables.h"
 #include "channel/expand.h"
+#include "channel/far.h"
 #include "channel/liveness.h"
 #include "channel/overdue.h"
 #include "channel/switch.h"
@@ -26,6 +27,7 @@ struct tw_drained {
 	uint64_t insns, blocks, refs;
 	struct tw_demux_stop stop;    /* where recording stops at a count */
 	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
+	uint8_t times[TW_BUFFERS];    /* how often each was taken without being mapped */
 	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
 	struct tw_seen seen;
 	struct tw_overdue overdue;
@@ -46,6 +48,7 @@ struct tw_collector {
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
 	uint64_t written;         /* bytes of the buffers taken */
 	struct tw_spool *spool;   /* NULL: there is none */
+	struct tw_far far;        /* with a spool */
 	struct tw_holder *holder; /* NULL: nobody has asked for it */
 	struct tw_output *output;
 	struct tw_descriptor_tables *tables;

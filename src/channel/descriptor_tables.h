@@ -26,11 +26,10 @@ struct tw_descriptor_tables *tw_tables_new(const struct tw_tables_options *optio
 void tw_tables_free(struct tw_descriptor_tables *r);
 
 /*
- * Takes what is new in a table, and in those it is based on, before buffers of its program are read and when a slot that names it is freed. Table 0 is none. Descriptors that an earlier
- * recording kept become those of process `pid`.
+ * Takes what is new in a table, and in those it is based on, before buffers of its program are read and when a slot that names it is freed. Table 0 is none.
  * TW_ERR_DAMAGED if there is something else than descriptors (what stands before it was taken, and no more of this table will be), TW_ERR_MEMORY, TW_ERR_SYSTEM.
  */
-int tw_tables_take(struct tw_descriptor_tables *r, uint32_t table, uint32_t pid);
+int tw_tables_take(struct tw_descriptor_tables *r, uint32_t table);
 
 /*
  * Writes all descriptors of a table, and of those it is based on, to `at` in a file, as one table would have them, and of no process. Returns the bytes that take, from `at` on; 0: they

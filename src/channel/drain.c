@@ -29,7 +29,7 @@ void tw_drain_note_failure(struct tw_collector *c, int error)
 
 void tw_drain_descriptors(struct tw_collector *c, uint32_t s)
 {
-	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table), c->control->slot[s].pid);
+	int error = tw_tables_take(c->tables, atomic_load(&c->control->slot[s].table));
 	if (error)
 		tw_drain_note_failure(c, error);
 }
@@ -80,10 +80,22 @@ static void end_job(struct tw_collector *c, struct tw_drained *t, struct tw_job 
 	tw_output_put(c->output, job);
 }
 
+static struct tw_far_buffer far_buffer(const struct tw_collector *c, const struct tw_drained *t)
+{
+	return (struct tw_far_buffer){&c->far, c->fd, tw_buffer_at(&c->control->sizes, (uint32_t)(t - c->thread), t->next)};
+}
+
+/* Whether the next buffer of a thread is read and cleared without being mapped. What is torn has been looked at. */
+static int is_far(const struct tw_collector *c, const struct tw_drained *t, uint32_t flags)
+{
+	return c->far.pays && !c->expand && !(flags & TW_CHUNK_TORN) && t->times[t->next] < TW_FAR_TIMES;
+}
+
 /* A buffer of the plain form as it is. */
 static void spool(struct tw_collector *c, const struct tw_drained *t, const struct tw_demux_input *in, uint32_t flags)
 {
-	const struct tw_output_buffer buffer = {t->info, flags, t->seen.dead, t->seen.wait_status};
+	const struct tw_far_buffer far = far_buffer(c, t);
+	const struct tw_output_buffer buffer = {t->info, flags, t->seen.dead, t->seen.wait_status, is_far(c, t, flags) ? &far : NULL};
 	if (in->bytes)
 		tw_output_spool(c->output, &buffer, in);
 }
@@ -148,8 +160,14 @@ static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *
 static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
 {
 	struct tw_drained *t = &c->thread[s];
+	const struct tw_far_buffer far = far_buffer(c, t);
 	uint64_t now = tw_machine_ns(), took = now - t->emptied[t->next];
 	t->emptied[t->next] = now;
+	if (took < SLOW_NS && is_far(c, t, 0)) {
+		t->times[t->next]++;
+		if (!tw_far_clear(&far, in->bytes, in->slack_end))
+			return;
+	}
 	if (took < SLOW_NS || tw_clear_range(c->fd, tw_buffer_at(&c->control->sizes, s, t->next), TW_BUFFER_STRIDE))
 		tw_clear_buffer(tw_channel_buffer(c->base, s, t->next), in->bytes, in->slack_end);
 }

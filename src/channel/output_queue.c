@@ -238,11 +238,12 @@ void tw_output_put(struct tw_output *o, struct tw_job *job)
 }
 
 /* A slot with the buffer in it. Those that cannot be written, since the disk is full, are not tried again. NULL: there is no other. */
-static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_input *in)
+static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_input *in, const struct tw_far_buffer *far)
 {
 	while (o->lost < o->most_jobs) {
 		struct tw_job *job = tw_output_take(o);
-		int error = tw_spool_write(o->spool, (unsigned)(job - o->job), in);
+		const unsigned slot = (unsigned)(job - o->job);
+		int error = far ? tw_spool_copy(o->spool, slot, in, far) : tw_spool_write(o->spool, slot, in);
 		if (!error)
 			return job;
 		pthread_mutex_lock(&o->lock);
@@ -258,7 +259,7 @@ static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_inpu
 void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in)
 {
 	tw_output_space_look(o, (uint64_t)in->bytes + in->slack_end);
-	struct tw_job *job = write_slot(o, in);
+	struct tw_job *job = write_slot(o, in, buffer->far);
 	if (!job)
 		return;
 	job->chunk = (struct tw_chunk){.thread = buffer->thread.serial, .flags = buffer->flags};

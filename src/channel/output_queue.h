@@ -11,6 +11,7 @@
 #define TW_OUTPUT_QUEUE_H
 
 #include "channel/demux.h"
+#include "channel/far.h"
 #include "channel/output_job.h"
 
 struct tw_output;
@@ -25,6 +26,7 @@ struct tw_output_buffer {
 	uint32_t flags;
 	int dead; /* 1: its process has died, with */
 	int32_t wait_status;
+	const struct tw_far_buffer *far; /* where it is to be read; NULL: in memory */
 };
 void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer, const struct tw_demux_input *in);
 

@@ -12,9 +12,13 @@
 #define TW_SPOOL_H
 
 #include "channel/demux.h"
+#include "channel/far.h"
 #include "recording/recording.h"
 
 enum { TW_SPOOL_LEAST = 64 << 20 }; /* bytes of a spool that there is use for */
+
+/* In its flags: what it says of modules and processes has been written by who encoded what was left (unspool.c). */
+#define TW_SPOOLED_TOLD 0x80000000u
 
 /* What is told of a buffer. */
 struct tw_spooled {
@@ -23,7 +27,7 @@ struct tw_spooled {
 	uint64_t descriptors; /* bytes of descriptors that came before it */
 	uint32_t serial, pid, tid, parent_pid;
 	uint32_t sequence; /* of the chunk it goes into */
-	uint32_t flags;    /* TW_CHUNK_TORN and TW_CHUNK_LAST, where that is known already */
+	uint32_t flags;    /* TW_CHUNK_TORN and TW_CHUNK_LAST, where that is known already; TW_SPOOLED_TOLD */
 	uint32_t dead;     /* 1: its process has died, with */
 	int32_t wait_status;
 	uint32_t bytes, slack_end;
@@ -64,6 +68,9 @@ int tw_spool_grows_dearly(const struct tw_spool *s);
 
 /* The parts of a buffer, then its head. Non-zero: there is no room on the disk, or it cannot be written. */
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in);
+
+/* Likewise, but what is in the buffer is read from where it is in a file, not in memory. */
+int tw_spool_copy(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *from);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { SLOTS = 3, SMALL = 1000 };
@@ -28,6 +29,23 @@ static void put(struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slac
 	fill(slot);
 	EQUAL(tw_spool_write(s, slot, &in), TW_OK);
 	EQUAL(tw_spool_write_head(s, slot, &head), TW_OK);
+}
+
+/* The same, but the buffer is in a file. */
+static void put_far(struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end)
+{
+	struct tw_spooled head = {.put = slot + 10, .serial = slot, .sequence = 5, .bytes = bytes, .slack_end = slack_end};
+	const struct tw_demux_input in = {.bytes = bytes, .slack_end = slack_end};
+	const int fd = memfd_create("buffer", MFD_CLOEXEC);
+	struct tw_far far;
+	fill(slot);
+	EQUAL(pwrite(fd, data, sizeof data, TW_PAGE), (ssize_t)sizeof data);
+	EQUAL(pwrite(fd, slack, sizeof slack, 2 * TW_PAGE + TW_BUFFER_BYTES), (ssize_t)sizeof slack);
+	tw_far_begin(&far);
+	EQUAL(tw_spool_copy(s, slot, &in, &(struct tw_far_buffer){&far, fd, TW_PAGE}), TW_OK);
+	EQUAL(tw_spool_write_head(s, slot, &head), TW_OK);
+	tw_far_end(&far);
+	close(fd);
 }
 
 static void check(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end)
@@ -62,6 +80,10 @@ int main(void)
 	check(s, 0, SMALL, 0);
 	check(s, 2, TW_DEMUX_DATA, TW_SLACK_BYTES);
 	EQUAL(tw_spool_head(s, 1, &head), TW_ERR_DAMAGED);
+	put_far(s, 1, TW_DEMUX_DATA, 100);
+	check(s, 1, TW_DEMUX_DATA, 100);
+	put_far(s, 1, SMALL, 0);
+	check(s, 1, SMALL, 0);
 	EQUAL(tw_spool_told(s, 12), TW_OK);
 	tw_spool_free(s);
 

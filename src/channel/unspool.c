@@ -3,6 +3,7 @@
 #include "channel/output.h"
 #include "channel/output_jobs.h"
 #include "channel/output_queue.h"
+#include "channel/output_told.h"
 #include "channel/spool.h"
 
 #include <errno.h>
@@ -98,12 +99,53 @@ static struct resumed *resume(struct unspool *u, uint32_t serial)
 
 /* ---- encoding it ---- */
 
+/* Whether what it says of modules and processes has been written. */
+static int is_told(const struct unspool *u, const struct found *f)
+{
+	return f->head.put <= tw_spool_last_told(u->spool) || (f->head.flags & TW_SPOOLED_TOLD);
+}
+
+/* So that it is not written again, should this be broken off. */
+static void note_told(struct unspool *u, const struct found *f)
+{
+	struct tw_spooled head = f->head;
+	head.flags |= TW_SPOOLED_TOLD;
+	if (!is_told(u, f))
+		tw_spool_write_head(u->spool, f->slot, &head);
+}
+
+static struct tw_thread_info thread_of(const struct found *f)
+{
+	return (struct tw_thread_info){.serial = f->head.serial, .pid = f->head.pid, .tid = f->head.tid, .parent_pid = f->head.parent_pid};
+}
+
+/*
+ * A buffer whose chunk is in the recording. What it says of modules and processes need not be: where buffers are told of in the order in which they came, another thread's before it may not have
+ * been looked at.
+ */
+static void tell(struct unspool *u, const struct found *f, const struct tw_demux_input *in)
+{
+	struct tw_job *job = tw_output_take(u->output);
+	job->chunk.thread = f->head.serial;
+	job->chunk.sequence = f->head.sequence;
+	job->chunk.flags = f->head.flags & ~TW_SPOOLED_TOLD;
+	job->chunk.upper = 0;
+	tw_demux_buffer(u->demux, in, &job->chunk);
+	job->thread = thread_of(f);
+	job->dead = (int)f->head.dead;
+	job->wait_status = f->head.wait_status;
+	job->is_told = 0;
+	tw_output_look_at_events(u->output, job);
+	tw_output_drop(u->output, job);
+	note_told(u, f);
+}
+
 static void put(struct unspool *u, struct resumed *t, const struct found *f, const struct tw_demux_input *in)
 {
 	struct tw_job *job = tw_output_take(u->output);
 	struct tw_chunk *c = &job->chunk;
 	c->thread = f->head.serial;
-	c->flags = f->head.flags;
+	c->flags = f->head.flags & ~TW_SPOOLED_TOLD;
 	c->upper = 0;
 	c->first_insn = t->insns;
 	c->first_block = t->blocks;
@@ -123,12 +165,12 @@ static void put(struct unspool *u, struct resumed *t, const struct found *f, con
 	t->insns += c->insns;
 	t->blocks += c->blocks;
 	t->refs += c->refs;
-	job->thread =
-	    (struct tw_thread_info){.serial = f->head.serial, .pid = f->head.pid, .tid = f->head.tid, .parent_pid = f->head.parent_pid};
+	job->thread = thread_of(f);
 	job->dead = (int)f->head.dead;
 	job->wait_status = f->head.wait_status;
-	job->is_told = f->head.put <= tw_spool_last_told(u->spool);
+	job->is_told = is_told(u, f);
 	tw_output_put(u->output, job);
+	note_told(u, f);
 	u->buffers++;
 }
 
@@ -140,8 +182,12 @@ static int take(struct unspool *u, const struct found *f)
 	struct tw_demux_input in;
 	if (!t)
 		return TW_ERR_MEMORY;
-	if (f->head.sequence < t->next)
+	if (f->head.sequence < t->next) {
+		if (!is_told(u, f) && f->head.descriptors <= u->described &&
+		    !tw_spool_read(u->spool, f->slot, f->head.bytes, f->head.slack_end, u->room, &in))
+			tell(u, f, &in);
 		return TW_OK;
+	}
 	t->ends |= f->head.descriptors > u->described || f->head.sequence - t->last > 1 ||
 	           tw_spool_read(u->spool, f->slot, f->head.bytes, f->head.slack_end, u->room, &in);
 	u->lost += (unsigned)t->ends;

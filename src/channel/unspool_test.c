@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { FRAGMENT = 20, RECORDS = 50, SLOTS = 8, THREADS = 2 };
@@ -16,12 +17,17 @@ static const struct tw_op load = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW
 static uint8_t data[TW_DEMUX_DATA];
 static uint64_t described;
 
-/* A buffer of this many executions, their values from `first` on. */
+/* A buffer of this many executions, their values from `first` on, which tells of a module there. */
 static struct tw_demux_input buffer(uint64_t first, int last)
 {
 	struct unit_buffer b = {data};
 	const struct tw_thread_end end = {.what = 0};
+	const struct {
+		struct tw_map map;
+		char path[8];
+	} module = {{.address = first << 12, .length = 4096, .prot = PROT_EXEC}, "/module"};
 	unit_keyframe(&b, 0);
+	unit_event(&b, TW_EVENT_MAP, &module, sizeof module);
 	for (uint64_t i = 0; i < RECORDS; i++) {
 		unit_tag(&b, FRAGMENT);
 		unit_value(&b, first + i);
@@ -99,11 +105,13 @@ static void check_chunk(const struct tw_recording *r, size_t thread, size_t k, u
 	tw_chunk_release(&c);
 }
 
-static void check_all(void)
+/* n_modules: one of each buffer, also of the one whose chunk was in the recording. */
+static void check_all(size_t n_modules)
 {
 	struct tw_recording *r;
 	EQUAL(tw_recording_open("rec.tw", &r), TW_OK);
 	EQUAL(tw_recording_n_problems(r), 0);
+	EQUAL(tw_recording_n_modules(r), n_modules);
 	EQUAL(tw_recording_n_threads(r), THREADS);
 	EQUAL(tw_recording_thread(r, 0)->n_chunks, 3);
 	EQUAL(tw_recording_thread(r, 1)->n_chunks, 1);
@@ -138,7 +146,7 @@ static void test_rest(void)
 	EQUAL(tw_unspool("rec.tw", &buffers, &lost), TW_OK);
 	EQUAL(buffers, 4);
 	EQUAL(lost, 0);
-	check_all();
+	check_all(5);
 	EQUAL(tw_unspool("rec.tw", &buffers, &lost), TW_OK);
 	EQUAL(buffers, 0);
 }
@@ -163,7 +171,7 @@ static void test_again(void)
 	close(dir);
 	EQUAL(tw_unspool("rec.tw", &buffers, &lost), TW_OK);
 	EQUAL(buffers, 1);
-	check_all();
+	check_all(6); /* buffer 4 was put twice; of the others none is told of again */
 	unlink("kept");
 }
 

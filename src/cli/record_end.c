@@ -40,7 +40,7 @@ static const char *directory_path(const struct record *r, char path[DIRECTORY_PA
 	return path;
 }
 
-/* Keeps what names the code that ran with the recording. Without it names are those of the files as they are when they are asked for. */
+/* Keeps what names the code that ran with the recording; if encoding was broken off not all of that is known yet. Without it names are those of the files as they are when they are asked for. */
 static void keep_names(const struct record *r)
 {
 	char dir[DIRECTORY_PATH], why[1024], place[TW_KEEP_PATH];
@@ -48,6 +48,8 @@ static void keep_names(const struct record *r)
 	if (!tw_record_keeps_names(r))
 		return;
 	tw_ahead_end(r->ahead);
+	if (r->result.abandoned)
+		return;
 	const struct tw_name_store *kept = store.path ? &store : NULL;
 	const struct tw_recording *written = tw_writer_written(r->writer);
 	const int error = written ? tw_names_keep_of(written, kept, r->ahead) : tw_names_keep(directory_path(r, dir), kept, r->ahead);

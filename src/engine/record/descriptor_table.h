@@ -48,7 +48,7 @@ bool tw_table_claim(u32 claimant, const u16 *upper, u32 n, u32 number);
 /* The process's table stays until the recording ends, since its descriptors are a snapshot's. False: too many do already. */
 bool tw_table_stay(void);
 
-/* A table that stays, with these bytes of a file, which is the image of one. 0: it cannot be had. */
+/* A table that stays, with these bytes of a file, which is the image of one; its descriptors become this process's. 0: it cannot be had. */
 u32 tw_table_load(int fd, u64 at, u64 bytes);
 
 #endif

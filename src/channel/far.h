@@ -1,0 +1,36 @@
+/*
+ * Buffers that the collector reads and clears by system calls, so that it comes to none of their pages. On a virtual machine whose page tables the host follows step by step a process pays
+ * 20 us for each page that it reads and then writes for the first time, 6 ms for a buffer, and all buffers of a program that soon ends are such; elsewhere memory that is mapped is the
+ * faster way from the start. So the first pages that this code needs are timed.
+ *
+ * By one thread at a time.
+ */
+#ifndef TW_FAR_H
+#define TW_FAR_H
+
+#include <stdint.h>
+
+enum { TW_FAR_TIMES = 16 }; /* a buffer is worth being mapped when it comes the next time */
+
+struct tw_far {
+	uint8_t *room; /* NULL: there is none */
+	int pays;      /* pages are dear */
+};
+
+/* Where a buffer of the channel is: its parts are at the places that they have in memory (channel.h). */
+struct tw_far_buffer {
+	const struct tw_far *far;
+	int fd;
+	uint64_t at;
+};
+
+void tw_far_begin(struct tw_far *f);
+void tw_far_end(struct tw_far *f);
+
+/* So many bytes of one file to another one. TW_ERR_SYSTEM: fewer. */
+int tw_far_copy(const struct tw_far *f, int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes);
+
+/* Zeros in what of a buffer has been used, as tw_clear_buffer (clear.h) has it. TW_ERR_SYSTEM. */
+int tw_far_clear(const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end);
+
+#endif
