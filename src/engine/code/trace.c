@@ -12,6 +12,7 @@
 #define MOST_PASSED_OVER  15u /* ...down to one in 16 */
 #define MANY_PATHS        512u /* in all: then one buffer is passed over behind a look that still found several; after twice so many two... */
 #define MANY_PASSED_OVER  7u   /* ...up to seven */
+#define FIRST_PASSED_OVER 63u  /* by who began warm */
 #define WAYS_JUDGED       128u /* executions of a superblock that it is judged by, the first time; then four times as many each time */
 #define MOST_REMADE       3u   /* how often another path for it is looked for */
 #define MOST_WAYS         10000u
@@ -194,11 +195,14 @@ static bool within_superblock(struct inside *in, struct tw_record *before, const
 	return in->f;
 }
 
-/* Who goes on with what others left has the superblocks of their hot paths. What more it finds is seldom worth the making before it ends: python3 for 30 ms spent a third of its time on that. */
+/*
+ * Who goes on with what others left has the superblocks of their hot paths. What more it finds is seldom worth the making before it ends: python3 for 30 ms spent a third of its time on that. So
+ * the first look is late, and those that find something come closer and closer to each other.
+ */
 static void begin_looks(struct tw_looks *l)
 {
 	if (!l->begun && tw_translator.began_warm) {
-		l->pass_over = MANY_PASSED_OVER;
+		l->pass_over = FIRST_PASSED_OVER;
 		l->usual_plain = RECORDS_LOOKED_AT / 2;
 		l->paths = MANY_PATHS * MANY_PASSED_OVER;
 	}
