@@ -12,7 +12,7 @@
 
 struct tw_programs {
 	struct tw_numbered rows; /* struct tw_program * */
-	struct tw_slab *slabs; /* programs, in the order they were made */
+	struct tw_slab *slabs;   /* programs, in the order they were made */
 	struct tw_code *code;
 	const struct tw_value_map *values;
 	uint32_t hot;
