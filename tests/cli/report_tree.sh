@@ -43,7 +43,7 @@ NOINLINE int fib(int n)
 }
 int main(int argc, char **)
 {
-	int s = argc > 1 ? fib(29) : 0;
+	int s = argc > 1 ? fib(28) : 0;
 	for (int i = 0; i < 3; i++)
 		s += catcher() + setter();
 	return (s + fib(10)) & 0;
