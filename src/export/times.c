@@ -51,19 +51,14 @@ static void sift_down(struct times *w, size_t i)
 /* The next event of the chunk that has a time; 0: there is none. Negative: damage. */
 static int next_in_chunk(struct cursor *c)
 {
-	while (c->n - c->at >= sizeof(struct tw_event_header)) {
-		const struct tw_event_header *h = (const struct tw_event_header *)(c->events + c->at);
-		if (!tw_event_valid(h, (const uint8_t *)(h + 1), c->n - c->at - sizeof *h))
-			return TW_ERR_STREAM;
-		size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
-		c->at += bytes < c->n - c->at ? bytes : c->n - c->at;
+	for (const struct tw_event_header *h; (h = tw_event_next(c->events, c->n, &c->at));) {
 		c->event = h;
 		uint64_t time = tw_event_time(h->type, h + 1);
 		c->time = time ? time : c->time; /* STAMP: with the counter disabled, where it stands */
 		if (time || h->type == TW_EVENT_STAMP)
 			return 1;
 	}
-	return 0;
+	return c->n - c->at >= sizeof(struct tw_event_header) ? TW_ERR_STREAM : 0;
 }
 
 static int read_chunk(struct times *w, struct cursor *c)

@@ -52,6 +52,17 @@ int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size
 	return !payloads[h->type].text || memchr(payload + least, 0, h->bytes - least);
 }
 
+const struct tw_event_header *tw_event_next(const uint8_t *events, size_t n, size_t *at)
+{
+	const struct tw_event_header *h = (const struct tw_event_header *)(events + *at);
+	const size_t left = n - *at;
+	if (left < sizeof *h || !tw_event_valid(h, (const uint8_t *)(h + 1), left - sizeof *h))
+		return NULL;
+	const size_t bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
+	*at += bytes < left ? bytes : left;
+	return h;
+}
+
 uint64_t tw_event_time(uint32_t type, const void *payload)
 {
 #define TIME_AT(type) offsetof(struct type, tsc)

@@ -147,6 +147,9 @@ struct tw_event_header;
 /* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
 int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
 
+/* The event at *at of n bytes of events, which is moved behind it; NULL, and it stays: there is none, or none that is valid. */
+const struct tw_event_header *tw_event_next(const uint8_t *events, size_t n, size_t *at);
+
 /* Of a WINDOW event's reason (enum tw_left_out): "", or a word with a blank before it. */
 const char *tw_left_out_text(uint32_t reason);
 

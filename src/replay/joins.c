@@ -17,11 +17,8 @@ void tw_joins_free(struct tw_joins *j)
 /* What the events of a chunk say of its thread. */
 static void take_chunk(struct tw_join_end *end, const struct tw_chunk *c)
 {
-	const struct tw_event_header *h;
-	for (size_t at = 0; at < c->n_e && c->n_e - at >= sizeof *h; at += (sizeof *h + h->bytes + 7) & ~(size_t)7) {
-		h = (const struct tw_event_header *)(c->e + at);
-		if (!tw_event_valid(h, (const uint8_t *)(h + 1), c->n_e - at - sizeof *h))
-			return;
+	size_t at = 0;
+	for (const struct tw_event_header *h; (h = tw_event_next(c->e, c->n_e, &at));) {
 		if (h->type == TW_EVENT_KEYFRAME && !end->word)
 			end->word = ((const struct tw_keyframe *)(h + 1))->seg_base[TW_SEG_FS];
 		if (h->type == TW_EVENT_THREAD_END && ((const struct tw_thread_end *)(h + 1))->what == TW_ENDED_THREAD)

@@ -61,11 +61,8 @@ static void note_time(struct source *s, const struct tw_batch *b)
 /* The time of the first event that has one, of those at e; 0: there is none, or they make no sense. */
 static uint64_t time_of_next(const uint8_t *e, size_t n)
 {
-	const struct tw_event_header *h = (const struct tw_event_header *)e;
-	for (size_t at = 0; at < n && n - at >= sizeof *h; at += (sizeof *h + h->bytes + 7) & ~(size_t)7) {
-		h = (const struct tw_event_header *)(e + at);
-		if (!tw_event_valid(h, e + at + sizeof *h, n - at - sizeof *h))
-			return 0;
+	size_t at = 0;
+	for (const struct tw_event_header *h; (h = tw_event_next(e, n, &at));) {
 		const uint64_t time = tw_event_time(h->type, h + 1);
 		if (time)
 			return time;

@@ -73,15 +73,9 @@ static int differ(struct tw_verify *v, enum difference what, const struct tw_ref
 static const struct tw_refs *next_log(struct tw_verify *v)
 {
 	const struct tw_chunk *c = v->chunk;
-	while (c->n_e - v->at >= sizeof(struct tw_event_header)) {
-		const struct tw_event_header *h = (const struct tw_event_header *)(c->e + v->at);
-		size_t left = c->n_e - v->at, bytes = (sizeof *h + h->bytes + 7) & ~(size_t)7;
-		if (!tw_event_valid(h, c->e + v->at + sizeof *h, left - sizeof *h))
-			return NULL;
-		v->at += bytes < left ? bytes : left;
+	for (const struct tw_event_header *h; (h = tw_event_next(c->e, c->n_e, &v->at));)
 		if (h->type == TW_EVENT_REFS)
 			return (const struct tw_refs *)(h + 1);
-	}
 	return NULL;
 }
 
