@@ -59,7 +59,8 @@
 #define TW_PAGE          4096u
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
 #define TW_SLACK_BYTES   (16u * 1024)
-#define TW_BUFFER_STRIDE (TW_BUFFER_BYTES + TW_PAGE + TW_SLACK_BYTES + TW_PAGE)
+#define TW_SLACK_AT      (TW_BUFFER_BYTES + TW_PAGE) /* from where the buffer begins */
+#define TW_BUFFER_STRIDE (TW_SLACK_AT + TW_SLACK_BYTES + TW_PAGE)
 #define TW_PART_BYTES    (16u << 20) /* of a table: what the collector maps at once */
 #define TW_STRETCH       512u        /* fragment numbers */
 
@@ -483,7 +484,7 @@ static inline uint64_t tw_table_place(uint64_t used, uint32_t bytes)
 
 static inline uint8_t *tw_channel_slack(uint8_t *buffer)
 {
-	return buffer + TW_BUFFER_BYTES + TW_PAGE;
+	return buffer + TW_SLACK_AT;
 }
 
 /*

@@ -82,6 +82,6 @@ int tw_far_clear(const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_e
 {
 	int error = put_zeros(b->far, b->fd, b->at, tw_clear_reach(bytes));
 	if (!error && slack_end)
-		error = put_zeros(b->far, b->fd, b->at + TW_BUFFER_BYTES + TW_PAGE, TW_SLACK_BYTES);
+		error = put_zeros(b->far, b->fd, b->at + TW_SLACK_AT, TW_SLACK_BYTES);
 	return error;
 }

@@ -242,8 +242,7 @@ static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_inpu
 {
 	while (o->lost < o->most_jobs) {
 		struct tw_job *job = tw_output_take(o);
-		const unsigned slot = (unsigned)(job - o->job);
-		int error = far ? tw_spool_copy(o->spool, slot, in, far) : tw_spool_write(o->spool, slot, in);
+		int error = tw_spool_write(o->spool, (unsigned)(job - o->job), in, far);
 		if (!error)
 			return job;
 		pthread_mutex_lock(&o->lock);

@@ -187,11 +187,6 @@ static uint64_t processor_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int is_first(const struct tw_spool *s, unsigned slot)
-{
-	return s->size < slot_at(slot + 1);
-}
-
 /* A slot that has never been written. */
 static int make_room(struct tw_spool *s, unsigned slot)
 {
@@ -201,39 +196,33 @@ static int make_room(struct tw_spool *s, unsigned slot)
 	return TW_OK;
 }
 
-/* So many bytes have been written to one, since then. */
-static void note_growth(struct tw_spool *s, uint32_t bytes, uint64_t before)
-{
-	s->grown += bytes;
-	s->grown_ns += processor_ns() - before;
-}
-
-int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in)
+/* What is in the buffer, from memory. */
+static int write_parts(const struct tw_spool *s, uint64_t to, const struct tw_demux_input *in)
 {
 	const struct iovec iov[2] = {{(void *)in->data, data_bytes(in->bytes)}, {(void *)in->slack, slack_bytes(in->slack_end)}};
-	const int first = is_first(s, slot);
-	const uint64_t before = first ? processor_ns() : 0;
-	int error = first ? make_room(s, slot) : TW_OK;
-	if (!error)
-		error = write_at(s, iov, iov[1].iov_len ? 2 : 1, slot_at(slot) + DATA_AT);
-	if (first)
-		note_growth(s, data_bytes(in->bytes), before);
-	return error;
+	return write_at(s, iov, iov[1].iov_len ? 2 : 1, to);
 }
 
-int tw_spool_copy(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *from)
+/* And from where it is in a file. */
+static int copy_parts(const struct tw_spool *s, uint64_t to, const struct tw_demux_input *in, const struct tw_far_buffer *from)
 {
 	const uint32_t n = data_bytes(in->bytes), n_slack = slack_bytes(in->slack_end);
+	const int error = tw_far_copy(from->far, from->fd, from->at, s->fd, to, n);
+	return error || !n_slack ? error : tw_far_copy(from->far, from->fd, from->at + TW_SLACK_AT, s->fd, to + n, n_slack);
+}
+
+int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *far)
+{
 	const uint64_t to = slot_at(slot) + DATA_AT;
-	const int first = is_first(s, slot);
+	const int first = s->size < slot_at(slot + 1);
 	const uint64_t before = first ? processor_ns() : 0;
 	int error = first ? make_room(s, slot) : TW_OK;
 	if (!error)
-		error = tw_far_copy(from->far, from->fd, from->at, s->fd, to, n);
-	if (!error && n_slack)
-		error = tw_far_copy(from->far, from->fd, from->at + TW_BUFFER_BYTES + TW_PAGE, s->fd, to + n, n_slack);
-	if (first)
-		note_growth(s, n, before);
+		error = far ? copy_parts(s, to, in, far) : write_parts(s, to, in);
+	if (first) {
+		s->grown += data_bytes(in->bytes);
+		s->grown_ns += processor_ns() - before;
+	}
 	return error;
 }
 

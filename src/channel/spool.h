@@ -66,11 +66,11 @@ uint64_t tw_spool_growth(uint64_t bytes);
 int tw_spool_is_dear(uint64_t bytes, uint64_t ns);
 int tw_spool_grows_dearly(const struct tw_spool *s);
 
-/* The parts of a buffer, then its head. Non-zero: there is no room on the disk, or it cannot be written. */
-int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in);
-
-/* Likewise, but what is in the buffer is read from where it is in a file, not in memory. */
-int tw_spool_copy(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *from);
+/*
+ * The parts of a buffer, then its head. `far`: the parts are read from where the buffer is in a file; NULL: they are in memory. Non-zero: there is no room on the disk, or it cannot be
+ * written.
+ */
+int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *far);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */

@@ -47,7 +47,7 @@ static void put(struct tw_spool *s, unsigned slot, uint64_t number, uint32_t ser
 	                          .tid = 7 + serial,
 	                          .sequence = sequence,
 	                          .bytes = in.bytes};
-	EQUAL(tw_spool_write(s, slot, &in), TW_OK);
+	EQUAL(tw_spool_write(s, slot, &in, NULL), TW_OK);
 	EQUAL(tw_spool_write_head(s, slot, &head), TW_OK);
 }
 
