@@ -45,9 +45,8 @@ struct tw_heap_thread {
 	const struct tw_open_call *call; /* that the kernel accesses for; NULL: it does not */
 	struct {
 		uint64_t start, end;
-		uint64_t reached; /* from the block on all was read up to there; */
-		uint64_t
-		    looked; /* ..., by the code before the block of it that runs, which has gone on: it has not found there what it looks for */
+		uint64_t reached;   /* from the block on all was read up to there */
+		uint64_t looked;    /* likewise by code that has gone on: it has not found there what it looks for */
 	} touched[TW_HEAP_TOUCHED]; /* live blocks that a function of the C library has read last, for the call that is open */
 	unsigned n_touched;         /* all that it has read */
 };

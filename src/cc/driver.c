@@ -206,7 +206,10 @@ static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct t
 	return tw_cc_flow_make(c, o, f) || tw_cc_order_find(f) || tw_cc_calls_find(f) || tw_cc_checks_place(f) ? -1 : 0;
 }
 
-/* Rewrites the assembly: 1: done; 0: it is to be used as it is; -1: failed. */
+/* What becomes of a source. */
+enum { FAILED = -1, AS_IT_IS, INSTRUMENTED, BY_COMPILER };
+
+/* Rewrites the assembly; FAILED, AS_IT_IS or INSTRUMENTED. */
 static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, struct tw_cc_code *c, const char *to)
 {
 	const char *source = d->command.word[word];
@@ -234,11 +237,8 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 			say_counts(source, &counts);
 	}
 	tw_cc_flow_free(&flow);
-	return error ? -1 : counts.blocks > 0;
+	return error ? FAILED : counts.blocks > 0 ? INSTRUMENTED : AS_IT_IS;
 }
-
-/* What becomes of a source, other than 1: it is instrumented. */
-enum { FAILED = -1, AS_IT_IS = 0, BY_COMPILER = 2 };
 
 /* Some of what compilers write is understood only by themselves: they make the object then. */
 static int leave_to_compiler(const struct tw_cc_drive *d, size_t k)
@@ -280,7 +280,7 @@ static int instrument_second(const struct tw_cc_drive *d, size_t k, const char *
 {
 	char *twice = tw_cc_in_directory(d, k, ".twice.s");
 	int done = tw_cc_is_assembly(d->command.kind[k]) ? AS_IT_IS : instrument(d, k, FIRST, assembly, twice);
-	if (done == 1)
+	if (done == INSTRUMENTED)
 		done = instrument(d, k, SECOND, twice, to);
 	free(twice);
 	return done;
