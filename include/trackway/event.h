@@ -60,7 +60,8 @@ struct tw_partial {
 
 /* `began` and `tsc`: the time before the call was made and after it had returned. A call that a signal broke off before it did anything is told once, when
  * it has been made again; one that does not return (exit, execve) is not told. Since version 7 the names of files among its arguments follow, in their order, NUL behind each, as they
- * were when it had returned; of one that is longer than 255 bytes the beginning. */
+ * were when it had returned; of one that is longer than 255 bytes the beginning. Since version 8 those that are given a list of buffers (readv, sendmsg and their kin), or a buffer whose size
+ * stands in memory (accept), have struct tw_syscall_piece in that place: the first TW_SYSCALL_PIECES. */
 #define TW_SYSCALL_INT80 0x80000000u /* in the number: of 32-bit Linux, made with int 0x80 */
 struct tw_syscall {
 	uint64_t number, args[6];
@@ -69,6 +70,11 @@ struct tw_syscall {
 	uint64_t began;
 	uint64_t pc; /* of the instruction */
 };
+/* Memory that the kernel has read or filled for the call: no more of it than the result says. */
+struct tw_syscall_piece {
+	uint64_t addr, bytes;
+};
+enum { TW_SYSCALL_PIECES = 64 };
 struct tw_signal {
 	uint32_t number;
 	int32_t code;

@@ -129,14 +129,20 @@ static void take_time(struct state *s, uint64_t tsc)
 		s->last_tsc = tsc;
 }
 
-static int take_syscall(struct state *s, const struct tw_syscall *call)
+static int take_syscall(struct state *s, const struct tw_syscall *call, uint32_t bytes)
 {
 	enum { MOST = 1 << 24 };
-	uint64_t addr, bytes;
-	const int type = tw_syscall_buffer(call, &addr, &bytes);
+	struct tw_syscall_buffers k;
+	int error = 0;
+	tw_syscall_buffers(call, bytes, &k);
 	take_time(s, call->began);
-	s->lacks_buffers |= type && bytes > MOST;
-	return type && bytes <= MOST ? tw_line_set_add(&s->memory, addr, (uint32_t)bytes, (unsigned)type) : 0;
+	for (size_t i = 0; i < k.n && !error; i++) {
+		s->lacks_buffers |= k.buffer[i].bytes > MOST;
+		error = k.buffer[i].bytes <= MOST
+		            ? tw_line_set_add(&s->memory, k.buffer[i].addr, (uint32_t)k.buffer[i].bytes, (unsigned)k.type)
+		            : 0;
+	}
+	return error;
 }
 
 static int take_events(struct state *s, const struct tw_batch *b)
@@ -145,7 +151,7 @@ static int take_events(struct state *s, const struct tw_batch *b)
 	for (size_t i = 0; i < b->n_events && !error; i++) {
 		take_time(s, tw_event_time(b->events[i].type, b->events[i].payload));
 		if (b->events[i].type == TW_EVENT_SYSCALL)
-			error = take_syscall(s, b->events[i].payload);
+			error = take_syscall(s, b->events[i].payload, b->events[i].bytes);
 	}
 	return error;
 }

@@ -1,52 +1,109 @@
 #include "analyze/syscall_buffers.h"
 
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <trackway/analyzer.h>
 
-/* How many bytes there are: so many as the result says, or, where the call has worked, so many. */
-enum { BY_RESULT = 0 };
+/* How many bytes there are: so many each as the result says, or, where the call has worked, so many. */
+enum counted { BY_RESULT, IF_IT_WORKED };
 
 struct buffer {
 	uint16_t number;
 	uint8_t argument; /* where the buffer is */
 	uint8_t type;
+	uint8_t counted;
 	uint16_t bytes;
 };
 
 static const struct buffer known[] = {
-    {SYS_read, 1, TW_WRITE, BY_RESULT},
-    {SYS_pread64, 1, TW_WRITE, BY_RESULT},
-    {SYS_recvfrom, 1, TW_WRITE, BY_RESULT},
-    {SYS_readlink, 1, TW_WRITE, BY_RESULT},
-    {SYS_readlinkat, 2, TW_WRITE, BY_RESULT},
-    {SYS_getdents64, 1, TW_WRITE, BY_RESULT},
-    {SYS_getrandom, 0, TW_WRITE, BY_RESULT},
-    {SYS_getcwd, 0, TW_WRITE, BY_RESULT},
-    {SYS_write, 1, TW_READ, BY_RESULT},
-    {SYS_pwrite64, 1, TW_READ, BY_RESULT},
-    {SYS_sendto, 1, TW_READ, BY_RESULT},
-    {SYS_stat, 1, TW_WRITE, sizeof(struct stat)},
-    {SYS_fstat, 1, TW_WRITE, sizeof(struct stat)},
-    {SYS_lstat, 1, TW_WRITE, sizeof(struct stat)},
-    {SYS_newfstatat, 2, TW_WRITE, sizeof(struct stat)},
-    {SYS_pipe, 0, TW_WRITE, 2 * sizeof(int)},
-    {SYS_pipe2, 0, TW_WRITE, 2 * sizeof(int)},
-    {SYS_socketpair, 3, TW_WRITE, 2 * sizeof(int)},
-    {SYS_uname, 0, TW_WRITE, sizeof(struct utsname)},
+    {SYS_read, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_pread64, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_recvfrom, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_readlink, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_readlinkat, 2, TW_WRITE, BY_RESULT, 1},
+    {SYS_getdents64, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_getrandom, 0, TW_WRITE, BY_RESULT, 1},
+    {SYS_getcwd, 0, TW_WRITE, BY_RESULT, 1},
+    {SYS_getxattr, 2, TW_WRITE, BY_RESULT, 1},
+    {SYS_epoll_wait, 1, TW_WRITE, BY_RESULT, sizeof(struct epoll_event)},
+    {SYS_epoll_pwait, 1, TW_WRITE, BY_RESULT, sizeof(struct epoll_event)},
+    {SYS_write, 1, TW_READ, BY_RESULT, 1},
+    {SYS_pwrite64, 1, TW_READ, BY_RESULT, 1},
+    {SYS_sendto, 1, TW_READ, BY_RESULT, 1},
+    {SYS_stat, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct stat)},
+    {SYS_fstat, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct stat)},
+    {SYS_lstat, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct stat)},
+    {SYS_newfstatat, 2, TW_WRITE, IF_IT_WORKED, sizeof(struct stat)},
+    {SYS_statfs, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct statfs)},
+    {SYS_fstatfs, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct statfs)},
+    {SYS_pipe, 0, TW_WRITE, IF_IT_WORKED, 2 * sizeof(int)},
+    {SYS_pipe2, 0, TW_WRITE, IF_IT_WORKED, 2 * sizeof(int)},
+    {SYS_socketpair, 3, TW_WRITE, IF_IT_WORKED, 2 * sizeof(int)},
+    {SYS_uname, 0, TW_WRITE, IF_IT_WORKED, sizeof(struct utsname)},
+    {SYS_sysinfo, 0, TW_WRITE, IF_IT_WORKED, sizeof(struct sysinfo)},
+    {SYS_times, 0, TW_WRITE, IF_IT_WORKED, sizeof(struct tms)},
+    {SYS_getrusage, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct rusage)},
+    {SYS_getrlimit, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct rlimit)},
+    {SYS_prlimit64, 3, TW_WRITE, IF_IT_WORKED, sizeof(struct rlimit)},
+    {SYS_gettimeofday, 0, TW_WRITE, IF_IT_WORKED, sizeof(struct timeval)},
+    {SYS_clock_gettime, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct timespec)},
+    {SYS_clock_getres, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct timespec)},
 };
 
-int tw_syscall_buffer(const struct tw_syscall *call, uint64_t *addr, uint64_t *bytes)
+/* Calls whose pieces the kernel has read. */
+static const uint16_t gathers[] = {
+    SYS_writev, SYS_pwritev, SYS_pwritev2, SYS_vmsplice, SYS_process_vm_writev, SYS_sendmsg, SYS_sendmmsg,
+};
+
+/* Calls whose pieces it has filled. */
+static const uint16_t scatters[] = {
+    SYS_readv,    SYS_preadv, SYS_preadv2, SYS_process_vm_readv, SYS_recvmsg,     SYS_recvmmsg,
+    SYS_recvfrom, SYS_accept, SYS_accept4, SYS_getsockname,      SYS_getpeername, SYS_getsockopt,
+};
+
+static int is_one_of(const uint16_t *numbers, size_t n, uint64_t number)
+{
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] == number)
+			return 1;
+	return 0;
+}
+
+static void add(struct tw_syscall_buffers *out, int type, uint64_t addr, uint64_t bytes)
+{
+	out->type = type;
+	if (addr && bytes && addr + bytes > addr && out->n < TW_SYSCALL_BUFFERS)
+		out->buffer[out->n++] = (struct tw_syscall_piece){addr, bytes};
+}
+
+static void add_known(struct tw_syscall_buffers *out, const struct tw_syscall *call)
 {
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
 		const struct buffer *b = &known[i];
-		if (call->number != b->number)
-			continue;
-		const int64_t n = b->bytes == BY_RESULT || call->result < 0 ? call->result : b->bytes;
-		*addr = call->args[b->argument];
-		*bytes = n > 0 ? (uint64_t)n : 0;
-		return n > 0 && *addr ? b->type : 0;
+		if (call->number == b->number && call->result >= 0)
+			add(out, b->type, call->args[b->argument], b->counted == BY_RESULT ? b->bytes * (uint64_t)call->result : b->bytes);
 	}
-	return 0;
+}
+
+void tw_syscall_buffers(const struct tw_syscall *call, uint32_t bytes, struct tw_syscall_buffers *out)
+{
+	struct tw_syscall_piece p;
+	out->n = 0;
+	out->type = 0;
+	add_known(out, call);
+	const int reads = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number);
+	if (!reads && !is_one_of(scatters, sizeof scatters / sizeof scatters[0], call->number))
+		return;
+	for (size_t at = sizeof *call; at + sizeof p <= bytes; at += sizeof p) {
+		memcpy(&p, (const char *)call + at, sizeof p);
+		add(out, reads ? TW_READ : TW_WRITE, p.addr, p.bytes);
+	}
 }

@@ -374,13 +374,16 @@ static int take_block(struct state *s, struct thread *t, const struct tw_block_r
 
 /* ---- events ---- */
 
-static int take_syscall(struct state *s, const struct thread *t, const struct tw_syscall *call)
+static int take_syscall(struct state *s, const struct thread *t, const struct tw_syscall *call, uint32_t bytes)
 {
-	uint64_t addr, bytes;
-	uint32_t site = tw_syscall_buffer(call, &addr, &bytes) == TW_WRITE ? site_at(s, call->pc) : NONE;
-	if (site == NONE)
-		return 0;
-	return tw_shadow_write(&s->shadow, s->program, addr, bytes, &(struct tw_written){t->now, site + 1, s->thread});
+	struct tw_syscall_buffers k;
+	tw_syscall_buffers(call, bytes, &k);
+	const uint32_t site = k.n && k.type == TW_WRITE ? site_at(s, call->pc) : NONE;
+	int error = 0;
+	for (size_t i = 0; i < k.n && site != NONE && !error; i++)
+		error = tw_shadow_write(&s->shadow, s->program, k.buffer[i].addr, k.buffer[i].bytes,
+		                        &(struct tw_written){t->now, site + 1, s->thread});
+	return error;
 }
 
 static int take_event(struct state *s, struct thread *t, const struct tw_event *e)
@@ -394,7 +397,7 @@ static int take_event(struct state *s, struct thread *t, const struct tw_event *
 	case TW_EVENT_UNMAP:
 		return tw_shadow_forget(&s->shadow, s->program, unmap->address, unmap->length);
 	case TW_EVENT_SYSCALL:
-		return take_syscall(s, t, e->payload);
+		return take_syscall(s, t, e->payload, e->bytes);
 	case TW_EVENT_SIGNAL:
 		t->loops.depth += OF_HANDLER;
 		return 0;

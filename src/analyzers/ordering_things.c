@@ -21,7 +21,9 @@ int tw_ordering_release(struct tw_ordering_thread *t, struct tw_clocks *to)
 
 int tw_ordering_acquire(struct tw_ordering_thread *t, const struct tw_clocks *from)
 {
-	return tw_clocks_join(&t->clocks, from);
+	const int kept = t->heard ? tw_heard_note(t->heard, t->who, t->clock + 1, &t->clocks, from) : 0;
+	int error = kept < 0 ? kept : tw_clocks_join(&t->clocks, from);
+	return error || !kept ? error : tw_ordering_advance(t);
 }
 
 /* ---- things ---- */
@@ -216,9 +218,15 @@ static int note_write(struct tw_ordering *o, const struct tw_ordering_thread *t,
 	return 0;
 }
 
+static int note_read(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr)
+{
+	const struct tw_ordering_thing *x = tw_ordering_thing(o, t->program, addr, TW_ROLE_ATOMIC);
+	return x ? tw_clocks_join(&t->clocks, &x->clocks) : TW_ERR_MEMORY;
+}
+
 int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, int reads, int writes)
 {
-	int error = reads ? tw_ordering_acquire_from(o, t, addr, TW_ROLE_ATOMIC) : 0;
+	int error = reads ? note_read(o, t, addr) : 0;
 	if (error || !writes)
 		return error;
 	error = tw_ordering_release_to(o, t, addr, TW_ROLE_ATOMIC);

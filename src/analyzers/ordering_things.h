@@ -8,6 +8,7 @@
 
 #include "analyzers/clocks.h"
 #include "analyzers/descriptors.h"
+#include "analyzers/heard.h"
 #include "analyzers/shared_memory.h"
 
 /* What a thing is: one address may be several. */
@@ -125,6 +126,7 @@ struct tw_ordering_thread {
 	uint32_t process, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
 	uint32_t clock;                  /* its own */
+	struct tw_heard *heard;          /* of all threads; NULL: it is not kept */
 	struct tw_clocks at_create;      /* as it is about to make a thread... */
 	int creates;                     /* ... which it does */
 	int has_begun;                   /* its beginning was told */

@@ -1,7 +1,7 @@
 /*
  * Where locked instructions have no time stamps, they, too, are looked at in an order that need not be that in which they were made. So of two accesses that race in that order the one may have
- * been ordered before the other all the same: if its thread, or one that learned of it by an atomic variable, wrote one later from which the thread of the other had read before its own access. That is asked at the end, of all
- * that was written and read, in whichever order.
+ * been ordered before the other all the same: if its thread, or one that learned of it by an atomic variable, wrote one later from which the thread of the other, or one that told it by a lock or the like, had read before its
+ * own access. That is asked at the end, of all that was written and read, in whichever order.
  */
 #include "analyzers/race_state.h"
 
@@ -15,6 +15,7 @@ int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, u
 	uint64_t *first = tw_rows_at(&s->reads, addr, (uint64_t)t->order->program << 32 | (uint32_t)t->order->who);
 	if (!first)
 		return TW_ERR_MEMORY;
+	tw_heard_read(&s->heard, t->order->who, t->order->clock);
 	*first = *first ? *first : (uint64_t)t->order->clock + 1;
 	return 0;
 }
@@ -28,11 +29,27 @@ static int may_tell(const struct tw_clocks *variable, const uint64_t *from)
 	return 0;
 }
 
-/* Who may have learned of it by atomic variables, one after the other. */
+/* ... by locks and the like. Returns whether anybody did earlier than was known. */
+static int spread_heard(const struct tw_heard *l, uint64_t *from)
+{
+	int changes = 0;
+	for (size_t who = 0; who < l->n; who++)
+		for (size_t i = 0; i < l->lists[who].n; i++) {
+			const struct tw_heard_step *step = &l->lists[who].steps[i];
+			const uint64_t first = (uint64_t)step->clock + 1;
+			if (!from[step->other] || (uint64_t)step->until + 1 < from[step->other] || (from[who] && from[who] <= first))
+				continue;
+			from[who] = first;
+			changes = 1;
+		}
+	return changes;
+}
+
+/* Who may have learned of it by atomic variables, one after the other, and from those that did. */
 static void spread(const struct tw_race_state *s, uint64_t *from)
 {
 	for (int changes = 1; changes;) {
-		changes = 0;
+		changes = spread_heard(&s->heard, from);
 		for (size_t i = 0; i < s->reads.n; i++) {
 			const uint64_t *key = tw_rows_key(&s->reads, i), first = *tw_rows_counts(&s->reads, i);
 			const uint32_t who = (uint32_t)key[1];
@@ -55,17 +72,31 @@ static int may_be_before(const struct tw_race_state *s, const struct tw_race *ra
 	return reached && reached <= (uint64_t)race->at[at].clock[b] + 1;
 }
 
+size_t tw_race_clocks(const struct tw_race_state *s)
+{
+	return s->n_threads * (1 + TW_ORDERING_TASK_CLOCKS) + 1;
+}
+
+/* How much there is to look at, for each race more than once. */
+static size_t count_known(const struct tw_race_state *s, size_t n_clocks)
+{
+	size_t n = s->reads.n * n_clocks;
+	for (size_t i = 0; i < s->heard.n; i++)
+		n += s->heard.lists[i].n;
+	return n;
+}
+
 int tw_race_find_possible(struct tw_race_state *s)
 {
-	enum { MOST = 1 << 22 }; /* reads and clocks: of more nothing is worked out */
-	const size_t n = s->n_threads * (1 + TW_ORDERING_TASK_CLOCKS) + 1;
+	enum { MOST = 1 << 22 }; /* of more nothing is worked out */
+	const size_t n = tw_race_clocks(s), known = count_known(s, n);
 	uint64_t *from = s->reads.n ? calloc(n, sizeof *from) : NULL;
 	if (!s->reads.n || !from)
 		return s->reads.n ? TW_ERR_MEMORY : 0;
 	for (size_t i = 0; i < s->races.n; i++) {
 		struct tw_race *race = &s->races.items[i];
 		race->possible = 1;
-		for (unsigned k = 0; k < race->n_at && race->possible && s->reads.n * n <= MOST; k++)
+		for (unsigned k = 0; k < race->n_at && race->possible && known <= MOST; k++)
 			race->possible = may_be_before(s, race, k, 0, 1, from, n) || may_be_before(s, race, k, 1, 0, from, n);
 	}
 	free(from);

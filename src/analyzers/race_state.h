@@ -90,6 +90,7 @@ struct tw_race_state {
 	int unstamped; /* the recording has no time stamps of locked instructions */
 	/* Then: the clock, and 1, at which each first acquired from an atomic variable; by address, and program and whose clock it is. */
 	struct tw_rows reads;
+	struct tw_heard heard; /* then, too */
 	struct tw_race_thread *threads;
 	struct tw_race_lines *lines; /* of each thread */
 	size_t n_threads;
@@ -195,6 +196,9 @@ int tw_race_load_is_explained(struct tw_race_state *s, const struct tw_race_thre
 
 /* The thread reads an atomic variable, and acquires. */
 int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr);
+
+/* So many clocks there may be. */
+size_t tw_race_clocks(const struct tw_race_state *s);
 
 /* Says of each race whether it is only possible: without time stamps atomic instructions may have ordered it in another way than they were looked at. */
 int tw_race_find_possible(struct tw_race_state *s);

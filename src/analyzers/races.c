@@ -43,6 +43,7 @@ static void free_state(struct tw_race_state *s)
 	tw_epoch_free(&s->shadow);
 	tw_races_free(&s->races);
 	tw_rows_free(&s->reads);
+	tw_heard_free(&s->heard);
 	free(s);
 }
 
@@ -55,6 +56,10 @@ static int init(struct tw_race_state *s)
 	int error = tw_calling_kinds_init(&s->kinds, s->context, options);
 	if (!error)
 		error = tw_ordering_init(&s->ordering, s->context);
+	if (!error && s->unstamped)
+		error = tw_heard_init(&s->heard, tw_race_clocks(s));
+	for (size_t i = 0; i < s->n_threads && !error && s->unstamped; i++)
+		s->ordering.threads[i].heard = &s->heard;
 	if (!error && suppressions)
 		error = tw_races_suppress(&s->races, suppressions);
 	s->ordering.without_locks = s->hybrid = tw_context_flag(s->context, "hybrid");

@@ -179,21 +179,30 @@ static int take_refs(struct state *s, const struct tw_ref *refs, size_t n, uint6
 	return error;
 }
 
-/* What the kernel has read or filled of the memory for a system call. */
-static int take_syscall(struct state *s, const struct tw_syscall *call, uint64_t insn)
+/* What the kernel has read or filled of the memory for a system call, of one of its buffers. */
+static int take_buffer(struct state *s, const struct tw_syscall *call, const struct tw_syscall_piece *p, int type, uint64_t insn)
 {
-	uint64_t addr, bytes;
-	const int type = tw_syscall_buffer(call, &addr, &bytes);
 	int error = 0;
-	for (size_t i = 0; i < s->ranges.n && type && !error; i++) {
+	for (size_t i = 0; i < s->ranges.n && !error; i++) {
 		const struct tw_range *r = &s->ranges.items[i];
-		const uint64_t from = addr > r->start ? addr : r->start, to = addr + bytes < r->end ? addr + bytes : r->end;
+		const uint64_t from = p->addr > r->start ? p->addr : r->start,
+		               to = p->addr + p->bytes < r->end ? p->addr + p->bytes : r->end;
 		if (from >= to || (r->image != s->image && r->image != UINT32_MAX))
 			continue;
 		const struct access a = {
 		    tw_context_ns(s->context, s->tsc), insn, s->seen++, from, call->pc, s->thread, (uint32_t)(to - from), (uint8_t)type};
 		error = take_access(s, &a);
 	}
+	return error;
+}
+
+static int take_syscall(struct state *s, const struct tw_syscall *call, uint32_t bytes, uint64_t insn)
+{
+	struct tw_syscall_buffers k;
+	int error = 0;
+	tw_syscall_buffers(call, bytes, &k);
+	for (size_t i = 0; i < k.n && !error; i++)
+		error = take_buffer(s, call, &k.buffer[i], k.type, insn);
 	return error;
 }
 
@@ -214,7 +223,8 @@ static int take_events(struct state *s, const struct tw_batch *b, size_t *next, 
 		const struct tw_event *e = &b->events[*next];
 		uint64_t tsc = tsc_of(e);
 		s->tsc = tsc ? tsc : s->tsc;
-		error = e->type == TW_EVENT_SYSCALL ? take_syscall(s, e->payload, insn) : 0;
+		tw_ranges_event(&s->ranges, e);
+		error = e->type == TW_EVENT_SYSCALL ? take_syscall(s, e->payload, e->bytes, insn) : 0;
 	}
 	return error;
 }

@@ -105,7 +105,7 @@ static int tell_more(const struct tw_session *s)
 	if (what == s->request->view.range) {
 		fprintf(stderr,
 		        "%s %s: no file that %s has mapped names a variable '%s'; "
-		        "one that each thread has of its own (thread_local) is told by its address\n",
+		        "a thread_local one of a library that was loaded later is told by its address\n",
 		        tw_cli_program, s->command, s->dir, what);
 		return 1;
 	}

@@ -197,6 +197,11 @@ void tw_names_close(struct tw_names *n)
 	free(n);
 }
 
+const struct tw_recording *tw_names_recording(const struct tw_names *n)
+{
+	return n->recording;
+}
+
 uint32_t tw_names_image(const struct tw_names *n, uint32_t thread)
 {
 	size_t i = tw_recording_find_thread(n->recording, thread);

@@ -15,6 +15,9 @@ struct tw_names *tw_names_open_with(const struct tw_recording *r, const struct t
 struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struct tw_names_options *options,
                                        const struct tw_name_store *store);
 
+/* Which recording they are of. */
+const struct tw_recording *tw_names_recording(const struct tw_names *n);
+
 /*
  * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of
  * the two has none, or with one @.

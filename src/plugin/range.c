@@ -1,8 +1,11 @@
 #include "plugin/range.h"
+#include "names/names.h"
+#include "names/own_variables.h"
 #include "plugin/option.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <trackway/event.h>
 
 /* ---- words ---- */
 
@@ -21,7 +24,7 @@ static int parse_address(struct tw_ranges *r, const char *text)
 	r->items = malloc(sizeof *r->items);
 	if (!r->items || *end || !text[2])
 		return -1;
-	r->items[0] = (struct tw_range){start, start + (r->bytes ? r->bytes : 1), UINT32_MAX};
+	r->items[0] = (struct tw_range){.start = start, .end = start + (r->bytes ? r->bytes : 1), .image = UINT32_MAX};
 	r->n = 1;
 	return r->items[0].end > start ? 0 : -1;
 }
@@ -47,24 +50,85 @@ void tw_ranges_free(struct tw_ranges *r)
 	memset(r, 0, sizeof *r);
 }
 
-int tw_ranges_find(struct tw_ranges *r, struct tw_names *names)
+static uint64_t bytes_of(const struct tw_ranges *r, uint64_t of_symbol)
 {
-	size_t n = r->symbol ? tw_names_find(names, r->module, r->symbol, UINT32_MAX, NULL, 0) : 0;
+	return r->bytes ? r->bytes : of_symbol ? of_symbol : 1;
+}
+
+/* The symbol as one that is at one place in each image. How many there are; or TW_ERR_MEMORY. */
+static int64_t find_shared(struct tw_ranges *r, struct tw_names *names)
+{
+	const size_t n = tw_names_find(names, r->module, r->symbol, UINT32_MAX, NULL, 0);
 	struct tw_named_place *places = n ? calloc(n, sizeof *places) : NULL;
 	struct tw_range *items = n ? calloc(n, sizeof *items) : NULL;
-	int error = n && (!places || !items) ? TW_ERR_MEMORY : 0;
-	if (n && !error) {
-		tw_names_find(names, r->module, r->symbol, UINT32_MAX, places, n);
-		free(r->items);
-		r->items = items;
-		r->n = n;
-	} else {
+	if (n && (!places || !items)) {
+		free(places);
 		free(items);
+		return TW_ERR_MEMORY;
 	}
-	for (size_t i = 0; !error && i < n; i++) {
-		uint64_t bytes = r->bytes ? r->bytes : places[i].bytes ? places[i].bytes : 1;
-		items[i] = (struct tw_range){places[i].start, places[i].start + bytes, places[i].image};
-	}
+	if (n)
+		tw_names_find(names, r->module, r->symbol, UINT32_MAX, places, n);
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct tw_range){
+		    .start = places[i].start, .end = places[i].start + bytes_of(r, places[i].bytes), .image = places[i].image};
 	free(places);
-	return error;
+	r->items = items;
+	return (int64_t)n;
+}
+
+/* ... as one that each thread has of its own. */
+static int64_t find_own(struct tw_ranges *r, struct tw_names *names)
+{
+	enum { ROOM = 64 };
+	struct tw_own_variable *own = calloc(ROOM, sizeof *own);
+	r->items = calloc(ROOM, sizeof *r->items);
+	if (!own || !r->items) {
+		free(own);
+		return TW_ERR_MEMORY;
+	}
+	size_t n = tw_own_variables_find(tw_names_recording(names), r->module, r->symbol, own, ROOM);
+	n = n < ROOM ? n : ROOM;
+	for (size_t i = 0; i < n; i++) {
+		r->items[i] = (struct tw_range){.image = own[i].image, .is_own = 1, .from_base = own[i].at};
+		r->items[i].bytes = bytes_of(r, own[i].bytes);
+	}
+	free(own);
+	return (int64_t)n;
+}
+
+int tw_ranges_find(struct tw_ranges *r, struct tw_names *names)
+{
+	if (!r->symbol)
+		return 0;
+	int64_t n = find_shared(r, names);
+	n = n ? n : find_own(r, names);
+	r->n = n > 0 ? (size_t)n : 0;
+	return n < 0 ? (int)n : 0;
+}
+
+/* ---- threads ---- */
+
+static uint64_t base_after(uint64_t base, const struct tw_event *e)
+{
+	const struct tw_segbase *seg = e->payload;
+	if (e->type == TW_EVENT_KEYFRAME)
+		return ((const struct tw_keyframe *)e->payload)->seg_base[TW_SEG_FS];
+	return e->type == TW_EVENT_SEGBASE && seg->seg == TW_SEG_FS ? seg->base : base;
+}
+
+int tw_ranges_move(const struct tw_ranges *r, const struct tw_event *e)
+{
+	return r->n && r->items[0].is_own && base_after(r->base, e) != r->base;
+}
+
+void tw_ranges_event(struct tw_ranges *r, const struct tw_event *e)
+{
+	if (!tw_ranges_move(r, e))
+		return;
+	r->base = base_after(r->base, e);
+	for (size_t i = 0; i < r->n; i++) {
+		struct tw_range *own = &r->items[i];
+		own->start = r->base ? r->base + (uint64_t)own->from_base : 0;
+		own->end = r->base ? own->start + own->bytes : 0;
+	}
 }

@@ -1,15 +1,19 @@
 /*
  * Ranges of memory by name: "0xADDRESS" or "SYMBOL", or "MODULE!SYMBOL", each perhaps with "+BYTES". An address is that of every process; a symbol stands
- * elsewhere in each image.
+ * elsewhere in each image, and one that is thread_local elsewhere in each thread.
  */
 #ifndef TW_PLUGIN_RANGE_H
 #define TW_PLUGIN_RANGE_H
 
+#include <trackway/analyzer.h>
 #include <trackway/names.h>
 
 struct tw_range {
 	uint64_t start, end;
-	uint32_t image; /* UINT32_MAX: any */
+	uint32_t image;    /* UINT32_MAX: any */
+	uint32_t is_own;   /* 1: it is thread_local, */
+	int64_t from_base; /* ... and begins so far from the base of fs; where that is not known, start and end are 0 */
+	uint64_t bytes;    /* likewise */
 };
 
 struct tw_ranges {
@@ -18,6 +22,7 @@ struct tw_ranges {
 	/* private */
 	char *module, *symbol; /* NULL: not given */
 	uint64_t bytes;        /* 0: as many as the symbol has */
+	uint64_t base;         /* of fs; 0: not known */
 };
 
 /* 0, or -1: the text is none of these. *ranges is to be given to tw_ranges_free in any case. */
@@ -26,6 +31,11 @@ void tw_ranges_free(struct tw_ranges *ranges);
 
 /* Finds the symbol, if it is one. 0 or TW_ERR_MEMORY. */
 int tw_ranges_find(struct tw_ranges *ranges, struct tw_names *names);
+
+/* Any event of the thread that is looked at, before what follows it: what is thread_local is where this thread has it. */
+void tw_ranges_event(struct tw_ranges *ranges, const struct tw_event *e);
+/* Whether that will be another place than before. */
+int tw_ranges_move(const struct tw_ranges *ranges, const struct tw_event *e);
 
 /* Whether the bytes from `addr` on touch one of them. */
 static inline int tw_ranges_touch(const struct tw_ranges *ranges, uint32_t image, uint64_t addr, uint64_t size)

@@ -356,6 +356,7 @@ static void take_events(struct tw_viewer *v, size_t *next, size_t k, const struc
 {
 	for (; *next < v->from->n_events && v->from->events[*next].block <= k; ++*next) {
 		const struct tw_event *e = &v->from->events[*next];
+		tw_ranges_event(&v->ranges, e);
 		if (sees_event(v, e, at->insn))
 			add_event(v, e, at);
 		uint64_t tsc = tw_event_time(e->type, e->payload);
@@ -419,10 +420,23 @@ static int comes_near(const struct tw_viewer *v, const struct tw_batch *b)
 /* Whether the kernel has read or filled any of it for a system call. */
 static int kernel_touches(const struct tw_viewer *v, const struct tw_batch *b)
 {
-	uint64_t addr, bytes;
+	struct tw_syscall_buffers k;
+	for (size_t i = 0; i < b->n_events; i++) {
+		if (b->events[i].type != TW_EVENT_SYSCALL)
+			continue;
+		tw_syscall_buffers(b->events[i].payload, b->events[i].bytes, &k);
+		for (size_t j = 0; j < k.n; j++)
+			if (tw_ranges_touch(&v->ranges, v->image, k.buffer[j].addr, k.buffer[j].bytes))
+				return 1;
+	}
+	return 0;
+}
+
+/* Whether a range is elsewhere from some event on. */
+static int moves(const struct tw_viewer *v, const struct tw_batch *b)
+{
 	for (size_t i = 0; i < b->n_events; i++)
-		if (b->events[i].type == TW_EVENT_SYSCALL && tw_syscall_buffer(b->events[i].payload, &addr, &bytes) &&
-		    tw_ranges_touch(&v->ranges, v->image, addr, bytes))
+		if (tw_ranges_move(&v->ranges, &b->events[i]))
 			return 1;
 	return 0;
 }
@@ -450,7 +464,7 @@ int tw_viewer_batch(struct tw_viewer *v, const struct tw_batch *b)
 		return 0;
 	int result = 0;
 	begin_batch(v, b);
-	size_t n_blocks = passes_over(v->views) && !touches(v, b) && !kernel_touches(v, b) ? 0 : b->n_blocks;
+	size_t n_blocks = passes_over(v->views) && !moves(v, b) && !touches(v, b) && !kernel_touches(v, b) ? 0 : b->n_blocks;
 	for (size_t k = 0; k < n_blocks && !result; k++) {
 		take_events(v, &next, k, &at);
 		result = take_block(v, k, &at);

@@ -13,6 +13,7 @@ enum {
 	SHARE_OF_ALL = 50,
 	SMALL = 1 << 16,   /* an index that is never too large */
 	NUMBER_BYTES = 10, /* that a coded number takes at most */
+	HAS_BUFFERS = 2,   /* with 1 some kinds of buffers were not known yet */
 };
 
 struct tw_index {
@@ -29,7 +30,7 @@ struct file_entry {
 	uint64_t check; /* xxh64 of the checksums of the chunk's sections */
 	uint64_t first_tsc, last_tsc;
 	uint32_t bytes[TW_INDEX_LISTS];
-	uint32_t has_buffers; /* 1 */
+	uint32_t has_buffers; /* HAS_BUFFERS */
 };
 
 /* ---- lists ---- */
@@ -206,7 +207,7 @@ static int take_entry(struct tw_index *x, const struct file_entry *f, const uint
 	size_t chunk = find_chunk(r, thread, f->sequence);
 	if (chunk == tw_recording_thread(r, thread)->n_chunks || f->check != check_of(r, thread, chunk))
 		return TW_OK;
-	struct tw_index_entry e = {.first_tsc = f->first_tsc, .last_tsc = f->last_tsc, .has_buffers = f->has_buffers == 1};
+	struct tw_index_entry e = {.first_tsc = f->first_tsc, .last_tsc = f->last_tsc, .has_buffers = f->has_buffers == HAS_BUFFERS};
 	for (int i = 0; i < TW_INDEX_LISTS; lists += f->bytes[i++]) {
 		e.bytes[i] = f->bytes[i];
 		e.list[i] = malloc(e.bytes[i] + 1u);
@@ -310,7 +311,7 @@ static int append_entries(const struct tw_index *x, struct tw_bytes *to)
 			                             .first_tsc = e->first_tsc,
 			                             .last_tsc = e->last_tsc,
 			                             .bytes = {e->bytes[0], e->bytes[1], e->bytes[2]},
-			                             .has_buffers = e->has_buffers};
+			                             .has_buffers = e->has_buffers ? HAS_BUFFERS : 0};
 			error = tw_bytes_append(to, &f, sizeof f);
 		}
 	}

@@ -11,7 +11,7 @@
 
 struct tw_value_map;
 
-#define TW_RECORDING_VERSION 7
+#define TW_RECORDING_VERSION 8
 #define TW_RECORDING_OLDEST  6 /* that is still read */
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"

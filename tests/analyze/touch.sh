@@ -122,17 +122,31 @@ END
 
 # What the kernel fills and reads is written and read: also where the index says which chunks may have it.
 cc_program kernel -O0 -no-pie -pthread <<'END'
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
-char tw_filled[4096], tw_behind[64];
+char tw_filled[4096], tw_behind[64], tw_given[64], tw_taken[64];
 struct stat tw_st;
+static int pieces(void) /* more room than data; two messages at once */
+{
+	struct iovec v[] = {{tw_given, 3}, {tw_given + 8, 4}, {tw_taken, 2}, {tw_taken + 8, 50}};
+	struct iovec w[] = {{tw_given + 16, 3}, {tw_given + 24, 2}, {tw_taken + 16, 8}, {tw_taken + 24, 8}};
+	struct mmsghdr m[4] = {0};
+	int s[2], bad = socketpair(AF_UNIX, SOCK_DGRAM, 0, s);
+	for (int i = 0; i < 4; i++)
+		m[i].msg_hdr = (struct msghdr){.msg_iov = &w[i], .msg_iovlen = 1};
+	bad = bad || writev(s[0], v, 2) != 7 || readv(s[1], v + 2, 2) != 7;
+	return bad || sendmmsg(s[0], m, 2, 0) != 2 || recvmmsg(s[1], m + 2, 2, 0, NULL) != 2;
+}
 static void *work(void *p) { return p; } /* of a chunk of its own: for few of them no index is made */
 int main(void)
 {
 	int ends[2];
 	tw_filled[100] = 1;
-	if (pipe(ends) || write(ends[1], tw_filled, 4096) != 4096 || read(ends[0], tw_filled + 90, 20) != 20 || fstat(0, &tw_st))
+	if (pipe(ends) || write(ends[1], tw_filled, 4096) != 4096 || read(ends[0], tw_filled + 90, 20) != 20 || fstat(0, &tw_st) || pieces())
 		return 1;
 	for (int i = 0; i < 16; i++) {
 		pthread_t t;
@@ -144,7 +158,7 @@ int main(void)
 END
 run out err "$TW" record -q -o kernel.tw ./kernel || fail "record ./kernel: $(cat err)"
 for answer in plain indexed; do
-	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st; do
+	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st tw_given tw_taken; do
 		"$TW" analyze touch "$what" --json kernel.tw >"$answer.${what##0x*}.json" || fail "touch $what"
 	done
 	"$TW" sql kernel.tw "select count(*) from refs where addr = $((0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')))" >/dev/null || fail "sql"
@@ -162,9 +176,64 @@ assert accesses("")[0] == whole
 part = accesses("tw_filled+95")[0]
 assert part == [("R", 95, "write"), ("W", 5, "read")], part
 assert accesses("tw_behind")[0] == [("W", 50, "read")], accesses("tw_behind")
+def places(name):
+    found, rows = accesses(name)
+    low = min(r["at"] for r in rows)
+    return [(kind, r["at"] - low, n, place) for (kind, n, place), r in zip(found, rows)]
+given, taken = places("tw_given"), places("tw_taken")
+assert given == [("R", 0, 3, "writev"), ("R", 8, 4, "writev"), ("R", 16, 3, "sendmmsg"), ("R", 24, 2, "sendmmsg")], given
+assert taken == [("W", 0, 2, "readv"), ("W", 8, 5, "readv"), ("W", 16, 3, "recvmmsg"), ("W", 24, 2, "recvmmsg")], taken
 assert [(k, n) for k, n, p in accesses("tw_st")[0] if k == "W"] == [("W", 144)], accesses("tw_st")
 END
 	python3 kernel.py $answer || fail "what the kernel does ($answer)"
 done
 last=$("$TW" analyze touch tw_filled --last-before 1000000000000ns --paths --json kernel.tw | python3 -c 'import json, sys; print(json.load(sys.stdin)["last_write"])') || fail "--last-before"
-[[ $last == *read* && $last == *"< main kernel.c:11"* ]] || fail "the last to write is not read(2), called by main: $last"
+[[ $last == *read* && $last == *"< main kernel.c:"* ]] || fail "the last to write is not read(2), called by main: $last"
+
+# A thread_local variable is where each thread has it: that of a library, too, and behind one that is aligned.
+cat >own.c <<'END'
+__thread char own_rest[5];
+__thread long own_of_library[3] = {1};
+long own_touch(int i) { own_rest[i] = 1; return own_of_library[i]++; }
+END
+$CC -O1 -g -shared -fPIC -o libown.so own.c || fail "own.c does not compile"
+cc_program local -O1 -pthread -L. -Wl,-rpath,"$PWD" -lown <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+extern __thread char own_rest[5];
+extern __thread long own_of_library[3];
+long own_touch(int);
+static _Thread_local int counter = 7;
+_Thread_local __attribute__((aligned(64))) char room[100];
+static void *work(void *arg)
+{
+	int n = (int)(intptr_t)arg;
+	for (int i = 0; i < 2 + n; i++)
+		counter++, room[i] = 1, own_touch(i);
+	printf("%d counter %lu\n%d own_of_library %lu\n", n, (long)&counter, n, (long)own_of_library);
+	printf("%d room %lu\n%d own_rest %lu\n", n, (long)room, n, (long)own_rest);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	work(NULL);
+	pthread_create(&t, NULL, work, (void *)1);
+	return pthread_join(t, NULL);
+}
+END
+run out err "$TW" record -q -o local.tw ./local || fail "record ./local: $(cat err)"
+for what in counter own_of_library room own_rest; do
+	"$TW" analyze touch "$what" --json local.tw >"own.$what.json" 2>err || fail "touch $what: $(cat err)"
+done
+python3 - <<'END' || fail "thread_local variables"
+import json
+told = [line.split() for line in open("out")]
+assert len(told) == 8
+for thread, name, at in told:
+    rows = [r for r in json.load(open("own.%s.json" % name))["accesses"] if r["thread"] == int(thread)]
+    size = {"counter": 0, "own_of_library": 8, "room": 1, "own_rest": 1}[name]
+    writes = [r["at"] for r in rows if r["kind"] in "WM" and r["place"].startswith(("work ", "own_touch "))]
+    assert writes == [int(at) + size * i for i in range(2 + int(thread))], (thread, name, at, rows)
+END

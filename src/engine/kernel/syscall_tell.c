@@ -2,6 +2,7 @@
 #include "engine/record/buffer.h"
 #include "engine/record/instrumentor.h"
 #include <asm/unistd.h>
+#include <trackway/event.h>
 
 /* Which arguments of a call are names of files: a bit for each. */
 static const u8 path_arguments[] = {
@@ -32,12 +33,105 @@ static u32 put_paths(char *to, u64 nr, const u64 *a)
 	return n;
 }
 
+/* What tells where the buffers of a call are, and which argument that is. */
+enum told_by { NOTHING, PIECES, MESSAGE, MESSAGES, LENGTH };
+static const struct {
+	u8 told_by, argument;
+} lists[] = {
+    [__NR_readv] = {PIECES, 1},      [__NR_writev] = {PIECES, 1},           [__NR_preadv] = {PIECES, 1},
+    [__NR_pwritev] = {PIECES, 1},    [__NR_preadv2] = {PIECES, 1},          [__NR_pwritev2] = {PIECES, 1},
+    [__NR_vmsplice] = {PIECES, 1},   [__NR_process_vm_readv] = {PIECES, 1}, [__NR_process_vm_writev] = {PIECES, 1},
+    [__NR_recvmsg] = {MESSAGE, 1},   [__NR_sendmsg] = {MESSAGE, 1},         [__NR_recvmmsg] = {MESSAGES, 1},
+    [__NR_sendmmsg] = {MESSAGES, 1}, [__NR_recvfrom] = {LENGTH, 4},         [__NR_accept] = {LENGTH, 1},
+    [__NR_accept4] = {LENGTH, 1},    [__NR_getsockname] = {LENGTH, 1},      [__NR_getpeername] = {LENGTH, 1},
+    [__NR_getsockopt] = {LENGTH, 3},
+};
+
+struct pieces {
+	struct tw_syscall_piece piece[TW_SYSCALL_PIECES];
+	u32 n;
+};
+
+static void add_piece(struct pieces *p, u64 addr, u64 bytes)
+{
+	if (addr && bytes && p->n < TW_SYSCALL_PIECES)
+		p->piece[p->n++] = (struct tw_syscall_piece){addr, bytes};
+}
+
+/* The first so many bytes of a buffer in n pieces. */
+static void add_vector(struct pieces *p, u64 at, u64 n, u64 bytes)
+{
+	struct tw_syscall_piece v;
+	for (u64 i = 0; i < n && bytes && p->n < TW_SYSCALL_PIECES && tw_copy(&v, (const void *)(at + i * sizeof v), sizeof v); i++) {
+		const u64 taken = v.bytes < bytes ? v.bytes : bytes;
+		add_piece(p, v.addr, taken);
+		bytes -= taken;
+	}
+}
+
+/* Data, the other's name and what comes besides. `bytes` of data; UINT64_MAX: as the message says, one of sendmmsg and recvmmsg. */
+static void add_message(struct pieces *p, u64 at, u64 bytes)
+{
+	struct {
+		u64 name;
+		u32 name_bytes, padding;
+		u64 vector, n;
+		u64 control, control_bytes;
+		u64 flags;
+		u32 bytes;
+	} m = {0};
+	if (!tw_copy(&m, (const void *)at, bytes == UINT64_MAX ? sizeof m : __builtin_offsetof(__typeof__(m), bytes)))
+		return;
+	add_vector(p, m.vector, m.n, bytes == UINT64_MAX ? m.bytes : bytes);
+	add_piece(p, m.name, m.name_bytes);
+	add_piece(p, m.control, m.control_bytes);
+}
+
+static void add_length(struct pieces *p, u64 addr, u64 at)
+{
+	u32 bytes;
+	if (at && tw_copy(&bytes, (const void *)at, sizeof bytes))
+		add_piece(p, addr, bytes);
+}
+
+/* Memory that the kernel has read or filled, where memory tells which; returns how many bytes the list has. */
+static u32 put_pieces(struct pieces *p, u64 nr, const u64 *a, i64 result)
+{
+	enum { MESSAGE_BYTES = 64 };
+	p->n = 0;
+	if (nr >= sizeof lists / sizeof lists[0] || result < 0)
+		return 0;
+	const u64 at = a[lists[nr].argument];
+	switch (lists[nr].told_by) {
+	case PIECES:
+		add_vector(p, at, a[2], (u64)result);
+		break;
+	case MESSAGE:
+		add_message(p, at, (u64)result);
+		break;
+	case MESSAGES:
+		for (i64 i = 0; i < result && p->n < TW_SYSCALL_PIECES; i++)
+			add_message(p, at + (u64)i * MESSAGE_BYTES, UINT64_MAX);
+		break;
+	case LENGTH:
+		add_length(p, at, a[lists[nr].argument + 1]);
+		break;
+	default:
+		break;
+	}
+	return p->n * (u32)sizeof p->piece[0];
+}
+
 void tw_syscall_tell(struct thread *t, u64 nr, const u64 *a, i64 result, u64 began, u64 pc)
 {
-	char paths[2 * PATH_SHOWN] = "";
+	union {
+		char paths[2 * PATH_SHOWN];
+		struct pieces pieces;
+	} more;
 	if (!tw_recorder.whole->records)
 		return;
-	const u32 n = put_paths(paths, nr, a);
+	u32 n = put_paths(more.paths, nr, a);
+	n = n ? n : put_pieces(&more.pieces, nr, a, result);
 	struct tw_syscall e = {nr, {a[0], a[1], a[2], a[3], a[4], a[5]}, result, tw_buffer_time(t), began, pc};
-	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, paths, n);
+	tw_buffer_event(t, TW_EVENT_SYSCALL, &e, sizeof e, &more, n);
 }

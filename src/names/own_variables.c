@@ -1,0 +1,207 @@
+#include "names/own_variables.h"
+#include "names/demangle.h"
+#include "names/names.h"
+#include "names/symbols.h"
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file that an image has mapped, in the order in which they were. */
+struct loaded {
+	size_t file;
+	int is_early;                 /* it is there from the program's beginning */
+	uint64_t bytes, align, first; /* of the variables; `first`: where in an alignment they begin */
+	uint64_t below;               /* so far below the base of fs they stand */
+};
+
+struct search {
+	struct tw_symbols *symbols;
+	const char *module, *name;
+	struct loaded *loaded;
+	size_t n_loaded;
+	struct tw_own_variable *out;
+	size_t room, n;
+};
+
+/* ---- files ---- */
+
+static void read_segment(struct loaded *l, Elf *elf)
+{
+	size_t n;
+	GElf_Phdr ph;
+	if (!elf || elf_getphdrnum(elf, &n))
+		return;
+	for (int i = 0; i < (int)n; i++) {
+		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_TLS)
+			continue;
+		l->bytes = ph.p_memsz;
+		l->align = ph.p_align ? ph.p_align : 1;
+		l->first = ph.p_vaddr & (l->align - 1);
+	}
+}
+
+/* Calls f for the text of each entry of the dynamic section with this tag, until that returns 1, which is returned. */
+static int each_dynamic(Elf *elf, GElf_Sxword tag, int (*f)(void *context, const char *text), void *context)
+{
+	GElf_Shdr sh;
+	GElf_Dyn dyn;
+	for (Elf_Scn *s = elf ? elf_nextscn(elf, NULL) : NULL; s; s = elf_nextscn(elf, s)) {
+		if (!gelf_getshdr(s, &sh) || sh.sh_type != SHT_DYNAMIC)
+			continue;
+		Elf_Data *data = elf_getdata(s, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
+			const char *text = dyn.d_tag == tag ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
+			if (text && f(context, text))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+static int is_same(void *context, const char *text)
+{
+	return !strcmp(context, text);
+}
+
+/* A library that an early file needs is early, and so is all that was mapped before it. */
+static int note_needed(void *context, const char *needed)
+{
+	struct search *s = context;
+	for (size_t i = s->n_loaded; i-- > 0;) {
+		const size_t file = s->loaded[i].file;
+		const char *name = strrchr(needed, '/');
+		if (strcmp(tw_base_name(tw_symbols_file(s->symbols, file)), name ? name + 1 : needed) != 0 &&
+		    !each_dynamic(tw_symbols_elf(s->symbols, file), DT_SONAME, is_same, (void *)(uintptr_t)needed))
+			continue;
+		for (; i > 0 && !s->loaded[i].is_early; i--)
+			s->loaded[i].is_early = 1;
+		break;
+	}
+	return 0;
+}
+
+static size_t count_early(const struct search *s)
+{
+	size_t n = 0;
+	while (n < s->n_loaded && s->loaded[n].is_early)
+		n++;
+	return n;
+}
+
+/* Early files stand before all others. */
+static void find_early(struct search *s)
+{
+	s->loaded[0].is_early = 1;
+	for (size_t i = 0; i < count_early(s); i++)
+		each_dynamic(tw_symbols_elf(s->symbols, s->loaded[i].file), DT_NEEDED, note_needed, s);
+}
+
+static int is_of_image(const struct search *s, uint32_t image, size_t module)
+{
+	const struct tw_places *p = tw_symbols_places(s->symbols);
+	const struct tw_module *m = tw_recording_module(p->recording, module);
+	return m->path[0] && m->path[0] != '[' && tw_places_find(p, TW_SYMBOLS_IMAGE(image), m->address) == module;
+}
+
+static void find_loaded(struct search *s, uint32_t image)
+{
+	const struct tw_places *p = tw_symbols_places(s->symbols);
+	s->n_loaded = 0;
+	for (size_t i = 0; i < tw_recording_n_modules(p->recording); i++) {
+		if (!is_of_image(s, image, i))
+			continue;
+		struct loaded *l = &s->loaded[s->n_loaded++];
+		*l = (struct loaded){.file = p->file_of[i]};
+		read_segment(l, tw_symbols_elf(s->symbols, l->file));
+	}
+	if (s->n_loaded)
+		find_early(s);
+}
+
+/* ---- where they stand ---- */
+
+static uint64_t round_up(uint64_t n, uint64_t align)
+{
+	return (n + align - 1) / align * align;
+}
+
+/* As glibc's loader lays them out: what an alignment leaves free is used for those that fit. */
+static void lay_out(struct search *s)
+{
+	uint64_t used = 0, free_from = 0, free_to = 0;
+	for (size_t i = 0; i < s->n_loaded && s->loaded[i].is_early; i++) {
+		struct loaded *l = &s->loaded[i];
+		if (!l->bytes)
+			continue;
+		const uint64_t before = (l->align - l->first) & (l->align - 1);
+		const uint64_t within = round_up(free_from + l->bytes - before, l->align) + before;
+		l->below = round_up(used + l->bytes - before, l->align) + before;
+		if (free_to - free_from >= l->bytes && within <= free_to) {
+			l->below = free_from = within;
+			continue;
+		}
+		if (l->below > used + l->bytes + (free_to - free_from)) {
+			free_from = used;
+			free_to = l->below - l->bytes;
+		}
+		used = l->below;
+	}
+}
+
+static int is_named(const struct search *s, const char *symbol)
+{
+	char *shown = tw_demangle(symbol);
+	const int is = tw_name_is(symbol, s->name) || (shown && tw_name_is(shown, s->name));
+	free(shown);
+	return is;
+}
+
+/* A file may have several of one name (static ones); one may stand in several tables. */
+static void add(struct search *s, uint32_t image, int64_t at, uint64_t bytes)
+{
+	for (size_t i = 0; i < s->n && i < s->room; i++)
+		if (s->out[i].image == image && s->out[i].at == at)
+			return;
+	if (s->n < s->room)
+		s->out[s->n] = (struct tw_own_variable){image, at, bytes};
+	s->n++;
+}
+
+static void search_file(struct search *s, uint32_t image, const struct loaded *l)
+{
+	const char *path = tw_symbols_file(s->symbols, l->file);
+	uint64_t bias;
+	Dwfl_Module *m = !s->module || tw_is_module(path, s->module) ? tw_symbols_dwfl(s->symbols, path, &bias) : NULL;
+	const int n = m ? dwfl_module_getsymtab(m) : 0;
+	for (int i = 1; i < n; i++) {
+		GElf_Sym sym;
+		GElf_Addr address;
+		GElf_Word section;
+		const char *name = dwfl_module_getsym_info(m, i, &sym, &address, &section, NULL, NULL);
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_TLS && section != SHN_UNDEF && is_named(s, name))
+			add(s, image, (int64_t)(sym.st_value - l->below), sym.st_size);
+	}
+}
+
+static void search_image(struct search *s, uint32_t image)
+{
+	find_loaded(s, image);
+	lay_out(s);
+	for (size_t i = 0; i < s->n_loaded && s->loaded[i].is_early; i++)
+		if (s->loaded[i].bytes)
+			search_file(s, image, &s->loaded[i]);
+}
+
+size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room)
+{
+	struct search s = {.module = module, .name = name, .out = out, .room = room};
+	s.symbols = tw_symbols_new(r);
+	s.loaded = calloc(tw_recording_n_modules(r) + 1, sizeof *s.loaded);
+	for (uint32_t k = 0; s.symbols && s.loaded && k < tw_symbols_places(s.symbols)->n_images; k++)
+		search_image(&s, k);
+	free(s.loaded);
+	tw_symbols_free(s.symbols);
+	return s.n;
+}

@@ -1,0 +1,22 @@
+/*
+ * Variables that each thread has of its own (thread_local), of what was loaded when the program began: each stands at the same distance from the base of fs in all threads. Libraries
+ * that are loaded later (dlopen) have theirs elsewhere, in memory that each thread is given when it first asks.
+ *
+ * The distances are those of glibc's loader: below the base, the executable's first, then those of the libraries in the order in which they were mapped. Which variables there are is told
+ * by the files as they are now.
+ */
+#ifndef TW_OWN_VARIABLES_H
+#define TW_OWN_VARIABLES_H
+
+#include <trackway/recording.h>
+
+struct tw_own_variable {
+	uint32_t image;
+	int64_t at; /* from the base of fs */
+	uint64_t bytes;
+};
+
+/* Those of this name, as tw_names_find has it. Fills at most `room` of them; returns how many there are. */
+size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room);
+
+#endif
