@@ -1,4 +1,5 @@
 #include "analyze/by_fragment.h"
+#include "base/zeros.h"
 
 #include <stdlib.h>
 
@@ -6,20 +7,35 @@ enum { ROW = 65536 };
 
 int tw_by_fragment_set(struct tw_by_fragment *t, uint32_t number, void *item)
 {
-	void ***row = &t->row[number >> 16];
+	void ***row = &t->row[number / ROW];
 	if (!*row)
-		*row = calloc(ROW, sizeof **row);
+		*row = tw_zeros_new(ROW * sizeof **row);
 	if (!*row)
 		return 0;
 	(*row)[number % ROW] = item;
+	if (!t->last || number < t->first)
+		t->first = number;
+	if (number > t->last)
+		t->last = number;
 	return 1;
+}
+
+/* Of row i the first place that may be taken, and where the places behind the last one begin: what lies outside of them has never been touched. */
+static uint32_t first_place(const struct tw_by_fragment *t, uint32_t i)
+{
+	return i == t->first / ROW ? t->first % ROW : 0;
+}
+
+static uint32_t end_place(const struct tw_by_fragment *t, uint32_t i)
+{
+	return i == t->last / ROW ? t->last % ROW + 1 : ROW;
 }
 
 int tw_by_fragment_each(const struct tw_by_fragment *t, int (*f)(void *context, void *item), void *context)
 {
 	int result = 0;
-	for (int i = 0; i < ROW && !result; i++)
-		for (int k = 0; t->row[i] && k < ROW && !result; k++)
+	for (uint32_t i = t->first / ROW; i <= t->last / ROW && !result; i++)
+		for (uint32_t k = first_place(t, i); t->row[i] && k < end_place(t, i) && !result; k++)
 			if (t->row[i][k])
 				result = f(context, t->row[i][k]);
 	return result;
@@ -27,11 +43,12 @@ int tw_by_fragment_each(const struct tw_by_fragment *t, int (*f)(void *context, 
 
 void tw_by_fragment_free(struct tw_by_fragment *t, void (*free_item)(void *item))
 {
-	for (int i = 0; i < ROW; i++) {
-		for (int k = 0; free_item && t->row[i] && k < ROW; k++)
+	for (uint32_t i = t->first / ROW; i <= t->last / ROW; i++) {
+		for (uint32_t k = first_place(t, i); free_item && t->row[i] && k < end_place(t, i); k++)
 			if (t->row[i][k])
 				free_item(t->row[i][k]);
-		free(t->row[i]);
+		tw_zeros_free(t->row[i], ROW * sizeof *t->row[i]);
 		t->row[i] = NULL;
 	}
+	t->first = t->last = 0;
 }

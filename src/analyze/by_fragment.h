@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 struct tw_by_fragment {
-	void **row[65536]; /* by the number's upper half, then its lower one */
+	uint32_t first, last; /* the least and the greatest number that was set; 0 and 0: none but 0 was */
+	void **row[65536];    /* by the number's upper half, then its lower one */
 };
 
 /* The item of a fragment, or NULL. */

@@ -311,7 +311,8 @@ struct tw_sequitur *tw_sequitur_new(uint32_t most)
 	s->most = most;
 	s->places = tw_array_table(most + MARGIN + 1, sizeof *s->places);
 	s->rules = tw_array_table(most / 2 + MARGIN, sizeof *s->rules);
-	s->slots = tw_array_table(n, sizeof *s->slots);
+	size_t bytes = n * sizeof *s->slots;
+	s->slots = tw_array_huge(&bytes);
 	if (!s->places || !s->rules || !s->slots) {
 		tw_sequitur_free(s);
 		return NULL;

@@ -5,14 +5,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LEAST = 64 };
+enum { LEAST = 64, HUGE_PAGE = 2 << 20 };
+
+/* The same items with room for `bytes` in all. To copy them to huge pages takes less than to touch so much more on small ones; very many are moved by the kernel. */
+static void *move_items(void *items, size_t n_bytes, size_t bytes)
+{
+	enum { COPIED = 64 << 20 };
+	if (bytes < HUGE_PAGE || bytes > COPIED)
+		return realloc(items, bytes);
+	void *at = tw_array_huge(&bytes);
+	if (!at)
+		return NULL;
+	if (items)
+		memcpy(at, items, n_bytes);
+	free(items);
+	return at;
+}
 
 void *tw_array_room(void *items, size_t n, size_t *room, size_t size)
 {
 	if (n < *room)
 		return items;
 	size_t more = 2 * n + LEAST;
-	void *at = more / 2 < n || more > PTRDIFF_MAX / size ? NULL : realloc(items, more * size);
+	void *at = more / 2 < n || more > PTRDIFF_MAX / size ? NULL : move_items(items, *room * size, more * size);
 	if (at)
 		*room = more;
 	return at;
@@ -40,7 +55,6 @@ void *tw_array_table(size_t n, size_t size)
 
 void *tw_array_huge(size_t *bytes)
 {
-	enum { HUGE_PAGE = 2 << 20 };
 	if (*bytes > PTRDIFF_MAX)
 		return NULL;
 	*bytes = (*bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);

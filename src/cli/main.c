@@ -1,4 +1,5 @@
 /* `trackway`: picks the subcommand. */
+#include "base/heap.h"
 #include "cli/cli.h"
 #include "cli/recover.h"
 
@@ -80,11 +81,12 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "help"))
 		return argc > 2 ? help(argv[2]) : usage(stdout);
 	const struct command *c = find(argv[1]);
-	/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
-	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc)
+	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc) {
+		/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
 		signal(SIGXFSZ, SIG_IGN);
-	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc)
+		tw_heap_begin();
 		tw_recover_arguments(argc - 1, argv + 1);
+	}
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
 }
 
