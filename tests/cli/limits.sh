@@ -30,7 +30,7 @@ limited '--max-time=20ms' --max-time=20ms
 [ "$(info_value instructions r.tw)" -lt "$all" ] || fail "all is recorded"
 
 # A limit that is not reached changes nothing.
-"$TW" record -o r.tw --max-size=900G --max-time=100000s gzip -9 -c data 2>r.err >recorded.out || fail "a limit that is not reached"
+"$TW" record -o r.tw --max-size=900G --max-time=100000s gzip -9 -c data 2>r.err >recorded.out || fail "a limit that is not reached: status $?: $(cat r.err)"
 ! grep -q 'recording ended' r.err || fail "a limit is told that is not reached"
 [ "$(info_value instructions r.tw)" -gt $((all * 9 / 10)) ] || fail "less is recorded"
 
