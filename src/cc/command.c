@@ -104,15 +104,102 @@ static int add_file(struct tw_cc_command *c, const char *word, int depth)
 
 /* ---- kinds ---- */
 
+/* Long names of options that matter here, and their short ones; all may have a value. */
+static const char *const long_names[][2] = {{"--compile", "-c"},
+                                            {"--assemble", "-S"},
+                                            {"--preprocess", "-E"},
+                                            {"--dependencies", "-M"},
+                                            {"--user-dependencies", "-MM"},
+                                            {"--write-dependencies", "-MD"},
+                                            {"--write-user-dependencies", "-MMD"},
+                                            {"--output", "-o"},
+                                            {"--language", "-x"},
+                                            {"--shared", "-shared"},
+                                            {"--static", "-static"},
+                                            {"--save-temps", "-save-temps"},
+                                            {"-coverage", "--coverage"}};
+
+/* Puts the short name in the place of a long one. */
+static int shorten(char **word)
+{
+	for (size_t k = 0; k < sizeof long_names / sizeof *long_names; k++) {
+		const char *name = long_names[k][0], *is = long_names[k][1], *rest = *word + strlen(name);
+		char *now;
+		if (!starts_with(*word, name) || (*rest && *rest != '='))
+			continue;
+		if (asprintf(&now, "%s%s", is, *rest && strlen(is) == 2 ? rest + 1 : rest) < 0)
+			return -1;
+		free(*word);
+		*word = now;
+		break;
+	}
+	return 0;
+}
+
 /* Options whose value is the next word. */
-static const char *const with_value[] = {
-    "-I",           "-D",        "-U",  "-include", "-imacros",  "-isystem",    "-iquote",        "-idirafter", "-iprefix",
-    "-iwithprefix", "-isysroot", "-MF", "-MT",      "-MQ",       "-Xassembler", "-Xclang",        "-mllvm",     "-A",
-    "--param",      "-aux-info", "-B",  "-target",  "--sysroot", "-J",          "-Xpreprocessor", "-imultilib", "-dumpbase",
-    "-dumpdir",     "-wrapper",  "-G",  NULL};
+static const char *const with_value[] = {"-I",
+                                         "-D",
+                                         "-U",
+                                         "-include",
+                                         "-imacros",
+                                         "-isystem",
+                                         "-iquote",
+                                         "-idirafter",
+                                         "-iprefix",
+                                         "-iwithprefix",
+                                         "-isysroot",
+                                         "-MF",
+                                         "-MT",
+                                         "-MQ",
+                                         "-Xassembler",
+                                         "-Xclang",
+                                         "-mllvm",
+                                         "-A",
+                                         "--param",
+                                         "-aux-info",
+                                         "-B",
+                                         "-target",
+                                         "--include",
+                                         "--imacros",
+                                         "--include-directory",
+                                         "--include-directory-after",
+                                         "--include-prefix",
+                                         "--include-with-prefix",
+                                         "--include-with-prefix-before",
+                                         "--include-with-prefix-after",
+                                         "--define-macro",
+                                         "--undefine-macro",
+                                         "--assert",
+                                         "--sysroot",
+                                         "-J",
+                                         "-Xpreprocessor",
+                                         "-imultilib",
+                                         "-dumpbase",
+                                         "-dumpdir",
+                                         "-wrapper",
+                                         "-G",
+                                         "-dumpbase-ext",
+                                         "-iwithprefixbefore",
+                                         "-iwithsysroot",
+                                         "-imultiarch",
+                                         "-include-pch",
+                                         "-arch",
+                                         "-cxx-isystem",
+                                         "-MJ",
+                                         "-working-directory",
+                                         "-dependency-file",
+                                         "-serialize-diagnostics",
+                                         "--serialize-diagnostics",
+                                         "--config",
+                                         "-Xanalyzer",
+                                         "-Xopenmp-target",
+                                         "-fintrinsic-modules-path",
+                                         NULL};
 static const char *const link_with_value[] = {"-Xlinker", "-L", "-l", "-T", "-u", "-z", "-e", "-rpath", "-soname", "-h", NULL};
-static const char *const no_instrumenting[] = {
-    "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "-###", "-dumpversion", "-dumpmachine", "-dumpfullversion", NULL};
+static const char *const no_instrumenting[] = {"-S",         "-E",        "-M",           "-MM",          "-fsyntax-only",
+                                               "--version",  "-###",      "-dumpversion", "-dumpmachine", "-dumpfullversion",
+                                               "-emit-llvm", "-emit-ast", "--analyze",    "--precompile", "-fmodule-only",
+                                               NULL};
 static const char *const link_only[] = {"-shared",
                                         "-static",
                                         "-static-pie",
@@ -132,6 +219,11 @@ static const char *const link_only[] = {"-shared",
                                         NULL};
 static const char *const link_only_with[] = {
     "-Wl,", "-l", "-L", "-fuse-ld=", "--ld-path=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=", NULL};
+/* Files beside the object come of these, and of what begins with the second ones. */
+static const char *const auxiliary[] = {
+    "--coverage", "-ftest-coverage", "-fbranch-probabilities", "-fstack-usage", "-gsplit-dwarf", "-fsave-optimization-record", NULL};
+static const char *const auxiliary_with[] = {"-fprofile-", "-fcallgraph-info", "-fdump-", "-save-temps", "-da", "-dr", NULL};
+static const char *const headers[] = {"h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc", NULL};
 static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn", "F",
                                       "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95", "F03", "F08", NULL};
 
@@ -147,6 +239,13 @@ static int is_language(const char *x)
 	static const char *const names[] = {"c", "c++", "cpp-output", "c++-cpp-output", "f77", "f95", "f77-cpp-input", "f95-cpp-input",
 	                                    NULL};
 	return is_one_of(x, names);
+}
+
+/* "c-header", "c++-system-header", "c++-header-unit-header" */
+static int is_header_language(const char *x)
+{
+	const size_t n = strlen(x);
+	return n > 7 && !strcmp(x + n - 7, "-header");
 }
 
 struct reading {
@@ -166,17 +265,31 @@ static unsigned char kind_of_file(const struct reading *r, const char *word)
 		return TW_CC_WORD_ASSEMBLY_CPP;
 	if (r->language ? is_language(r->language) : word[0] != '-' && is_one_of(what, sources))
 		return TW_CC_WORD_SOURCE;
-	return TW_CC_WORD_INPUT;
+	return (r->language ? is_header_language(r->language) : is_one_of(what, headers)) ? TW_CC_WORD_HEADER : TW_CC_WORD_INPUT;
 }
 
 static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kind)
 {
 	if (!strcmp(w, "-MD") || !strcmp(w, "-MMD"))
 		c->depends = 1;
+	if (!c->is_gcc && (starts_with(w, "-Wp,-MD,") ||
+	                   starts_with(w, "-Wp,-MMD,"))) { /* clang names the target after what it makes, gcc after the source */
+		c->depends = c->has_depend_file = 1;
+		c->has_depend_target |= strstr(w, ",-MT,") || strstr(w, ",-MQ,");
+	}
 	if (starts_with(w, "-MF"))
 		c->has_depend_file = 1;
 	if (starts_with(w, "-MT") || starts_with(w, "-MQ"))
 		c->has_depend_target = 1;
+	c->auxiliary |= is_one_of(w, auxiliary) || starts_with_one_of(w, auxiliary_with);
+	c->has_dump_directory |= !strcmp(w, "-dumpdir");
+	c->has_dump_base |= !strcmp(w, "-dumpbase");
+	if (starts_with(w, "-save-temps")) {
+		c->saves = 1;
+		c->saves_beside = !strcmp(w, "-save-temps=obj");
+	}
+	if (starts_with(w, "-save-temps") || starts_with(w, "-dump"))
+		*kind = TW_CC_WORD_COMPILE;
 	if (starts_with(w, "-M") || (starts_with(w, "-g") && strcmp(w, "-gsplit-dwarf")))
 		*kind = TW_CC_WORD_COMPILE;
 	if (starts_with(w, "-flto") || !strcmp(w, "-ffat-lto-objects") || !strcmp(w, "-fno-fat-lto-objects")) {
@@ -248,6 +361,20 @@ static int looks_like_gcc(const char *word)
 	return !strstr(name, "clang") && !strstr(name, "flang");
 }
 
+/* With no source, or with several for one object, which compilers refuse, the compiler does it all. */
+static void decide_step(struct tw_cc_command *c)
+{
+	size_t n_headers = 0;
+	for (size_t k = c->compiler; k < c->n; k++) {
+		n_headers += c->kind[k] == TW_CC_WORD_HEADER;
+		c->n_inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_INPUT;
+	}
+	if (n_headers && !c->n_inputs && c->step != TW_CC_STEP_PLAIN)
+		c->step = TW_CC_STEP_HEADER;
+	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1))))
+		c->step = TW_CC_STEP_PLAIN;
+}
+
 int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c)
 {
 	memset(c, 0, sizeof *c);
@@ -260,16 +387,23 @@ int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_comman
 	c->kind = calloc(c->n + 1, 1);
 	if (!c->kind)
 		return -1;
+	for (size_t k = c->compiler; k < c->n; k++)
+		if (shorten(&c->word[k]))
+			return -1;
 	c->step = TW_CC_STEP_LINK;
 	c->is_gcc = looks_like_gcc(c->word[c->compiler - 1]);
 	struct reading r = {c, assembly, NULL};
 	for (size_t k = c->compiler; k < c->n;)
 		k += classify(&r, k);
-	size_t inputs = 0;
+	decide_step(c);
+	return 0;
+}
+
+int tw_cc_command_has(const struct tw_cc_command *c, const char *word)
+{
 	for (size_t k = c->compiler; k < c->n; k++)
-		inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_INPUT;
-	if (!inputs || (c->step == TW_CC_STEP_COMPILE && !c->n_sources))
-		c->step = TW_CC_STEP_PLAIN;
+		if (!strcmp(c->word[k], word))
+			return 1;
 	return 0;
 }
 

@@ -12,6 +12,7 @@ enum tw_cc_word {
 	TW_CC_WORD_FLAG,     /* goes to every step */
 	TW_CC_WORD_SOURCE,   /* to be compiled: C, C++, Fortran */
 	TW_CC_WORD_INPUT,    /* object, library, assembly: for the linker */
+	TW_CC_WORD_HEADER,   /* to be precompiled */
 	TW_CC_WORD_OUTPUT,   /* -o and what follows */
 	TW_CC_WORD_MODE,     /* -c */
 	TW_CC_WORD_LANGUAGE, /* -x and what follows */
@@ -22,19 +23,21 @@ enum tw_cc_word {
 	TW_CC_WORD_ASSEMBLY_CPP,
 };
 
-enum tw_cc_step { TW_CC_STEP_PLAIN, TW_CC_STEP_COMPILE, TW_CC_STEP_LINK };
+enum tw_cc_step { TW_CC_STEP_PLAIN, TW_CC_STEP_HEADER, TW_CC_STEP_COMPILE, TW_CC_STEP_LINK };
 
 struct tw_cc_command {
 	char **word;
 	unsigned char *kind; /* enum tw_cc_word */
 	size_t n;
 	size_t compiler; /* words that name the compiler: 1, or 2 with ccache in front */
-	int step;        /* PLAIN: nothing to instrument; COMPILE: -c; LINK: compiles what is to be compiled, and links */
+	int step; /* PLAIN: nothing to instrument; HEADER: precompiles headers; COMPILE: -c; LINK: compiles what is to be compiled, and links */
 	const char *output;
 	int depends, has_depend_file, has_depend_target; /* -MD or -MMD; -MF; -MT or -MQ */
+	int auxiliary, saves, saves_beside;              /* auxiliary.h; -save-temps; with =obj */
+	int has_dump_directory, has_dump_base;           /* of gcc's: -dumpdir; -dumpbase */
 	int pic, lto, relocatable;
 	int is_gcc;
-	size_t n_sources;
+	size_t n_sources, n_inputs; /* n_inputs: with them what is not compiled */
 };
 
 static inline int tw_cc_is_assembly(unsigned char kind)
@@ -50,6 +53,9 @@ static inline int tw_cc_is_compiled(unsigned char kind)
 
 /* Takes the words, response files expanded. `assembly`: hand-written assembly is compiled too. 0, or -1 with errno set. */
 int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c);
+/* Is it a word of the compiler's command? */
+int tw_cc_command_has(const struct tw_cc_command *c, const char *word);
+
 void tw_cc_command_free(struct tw_cc_command *c);
 
 #endif

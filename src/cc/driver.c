@@ -1,4 +1,5 @@
 #include "cc/driver.h"
+#include "cc/auxiliary.h"
 #include "cc/calls.h"
 #include "cc/checks.h"
 #include "cc/drive.h"
@@ -7,6 +8,7 @@
 #include "cc/twice.h"
 #include "names/demangle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,15 +54,29 @@ static char *object_of(const struct tw_cc_drive *d, size_t k)
 	return path;
 }
 
-/* Where dependencies go if the command does not say: beside the object. */
-static char *depend_file(const struct tw_cc_drive *d, size_t k, const char *object)
+static char *with_suffix(const char *path, const char *suffix)
 {
-	const struct tw_cc_command *c = &d->command;
-	const char *base = c->step == TW_CC_STEP_LINK ? c->word[k] : object, *dot = strrchr(base, '.');
-	char *path;
-	if (asprintf(&path, "%.*s.d", (int)(dot && !strchr(dot, '/') ? dot - base : (long)strlen(base)), base) < 0)
+	const char *dot = strrchr(path, '.');
+	char *named;
+	if (asprintf(&named, "%.*s%s", (int)(dot && !strchr(dot, '/') ? dot - path : (long)strlen(path)), path, suffix) < 0)
 		abort();
+	return named;
+}
+
+/* Where dependencies go if the command does not say: beside the object, or the program if that has a name. */
+static char *depend_file(const struct tw_cc_drive *d, size_t k)
+{
+	char *stem = d->command.output ? strdup(d->command.output) : tw_cc_auxiliary_stem(d, k);
+	char *path = stem ? with_suffix(stem, ".d") : NULL;
+	free(stem);
 	return path;
+}
+
+/* What depends on the source if the command does not say. */
+static char *depend_target(const struct tw_cc_drive *d, size_t k)
+{
+	const char *source = strrchr(d->command.word[k], '/');
+	return d->command.output ? strdup(d->command.output) : with_suffix(source ? source + 1 : d->command.word[k], ".o");
 }
 
 /* Functions of one file keep to the ABI among each other; what is compiled is assembly, not something for the linker to compile. */
@@ -74,14 +91,15 @@ static void push_own_flags(const struct tw_cc_drive *d, struct tw_cc_words *w)
 }
 
 /* `step`: -S, -E or -c, and where that goes. */
-static int compile(const struct tw_cc_drive *d, size_t k, const char *object, const char *step, const char *to)
+static int compile(const struct tw_cc_drive *d, size_t k, const char *step, const char *to)
 {
 	const struct tw_cc_command *c = &d->command;
 	struct tw_cc_words w = {0};
-	char *depends = depend_file(d, k, object);
+	char *depends = depend_file(d, k), *target = depend_target(d, k);
 	tw_cc_push_compiler(d, &w, 1);
 	for (size_t m = c->compiler; m < c->n; m++)
-		if (c->kind[m] == TW_CC_WORD_FLAG || c->kind[m] == TW_CC_WORD_COMPILE || (c->kind[m] == TW_CC_WORD_LANGUAGE && m < k))
+		if (!tw_cc_is_replaced(d, c->word[m]) &&
+		    (c->kind[m] == TW_CC_WORD_FLAG || c->kind[m] == TW_CC_WORD_COMPILE || (c->kind[m] == TW_CC_WORD_LANGUAGE && m < k)))
 			tw_cc_push(&w, c->word[m]);
 	push_own_flags(d, &w);
 	if (c->depends && !c->has_depend_file) {
@@ -89,9 +107,10 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *object, co
 		tw_cc_push(&w, depends);
 	}
 	if (c->depends && !c->has_depend_target) {
-		tw_cc_push(&w, "-MT");
-		tw_cc_push(&w, object);
+		tw_cc_push(&w, "-MQ");
+		tw_cc_push(&w, target);
 	}
+	tw_cc_push_auxiliary(d, &w, k);
 	tw_cc_push(&w, step);
 	tw_cc_push(&w, "-o");
 	tw_cc_push(&w, to);
@@ -102,6 +121,7 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *object, co
 	tw_cc_push(&w, c->word[k]);
 	int status = tw_cc_run_and_free(&w);
 	free(depends);
+	free(target);
 	return status;
 }
 
@@ -292,13 +312,14 @@ static int make_object(const struct tw_cc_drive *d, size_t k, const char *object
 	const char *step = d->command.kind[k] == TW_CC_WORD_ASSEMBLY_CPP ? "-E" : "-S";
 	char *assembly = is_there ? strdup(d->command.word[k]) : tw_cc_in_directory(d, k, ".s"),
 	     *instrumented = tw_cc_in_directory(d, k, ".tw.s");
-	int status = is_there ? 0 : compile(d, k, object, step, assembly);
+	int status = is_there ? 0 : compile(d, k, step, assembly);
 	if (!status) {
 		int done = d->wishes->switchable ? instrument_second(d, k, assembly, instrumented)
 		                                 : instrument(d, k, ONLY, assembly, instrumented);
 		status = done == FAILED        ? TW_CC_OUR_FAILURE
-		         : done == BY_COMPILER ? compile(d, k, object, "-c", object)
+		         : done == BY_COMPILER ? compile(d, k, "-c", object)
 		                               : assemble(d, done == AS_IT_IS ? assembly : instrumented, object, 0);
+		tw_cc_auxiliary_keep(d, k);
 	}
 	free(assembly);
 	free(instrumented);
@@ -309,16 +330,11 @@ static int make_object(const struct tw_cc_drive *d, size_t k, const char *object
 
 static void remove_files(const struct tw_cc_drive *d)
 {
-	static const char *const suffixes[] = {".s", ".tw.s", ".twice.s", ".labels.s", ".labels.o", ".o"};
-	char *batch = tw_cc_in_directory(d, 0, TW_CC_BATCH_OBJECT);
-	unlink(batch);
-	free(batch);
-	for (size_t k = 0; k < d->command.n; k++)
-		for (size_t m = 0; tw_cc_is_compiled(d->command.kind[k]) && m < sizeof suffixes / sizeof *suffixes; m++) {
-			char *path = tw_cc_in_directory(d, k, suffixes[m]);
-			unlink(path);
-			free(path);
-		}
+	DIR *dir = opendir(d->directory);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
 	rmdir(d->directory);
 }
 
@@ -327,18 +343,31 @@ static int run_plainly(const struct tw_cc_drive *d)
 	struct tw_cc_words w = {0};
 	for (size_t k = 0; k < d->command.n; k++)
 		tw_cc_push(&w, d->command.word[k]);
+	if (d->command.step == TW_CC_STEP_HEADER)
+		push_own_flags(d, &w);
 	return tw_cc_run_and_free(&w);
+}
+
+/* As compilers do: no object is there that its source has not become. Devices stay. */
+static void remove_object(const char *object)
+{
+	struct stat s;
+	if (!lstat(object, &s) && S_ISREG(s.st_mode))
+		unlink(object);
 }
 
 static int make_all(const struct tw_cc_drive *d)
 {
 	const struct tw_cc_command *c = &d->command;
 	int status = 0;
-	for (size_t k = c->compiler; k < c->n && !status; k++) {
+	for (size_t k = c->compiler; k < c->n; k++) {
 		if (!tw_cc_is_compiled(c->kind[k]))
 			continue;
 		char *object = object_of(d, k);
-		status = make_object(d, k, object);
+		int failed = make_object(d, k, object);
+		if (failed)
+			remove_object(object);
+		status = status ? status : failed;
 		free(object);
 	}
 	return !status && c->step == TW_CC_STEP_LINK ? tw_cc_link(d) : status;
@@ -351,9 +380,10 @@ int tw_cc_drive(const struct tw_cc_wishes *wishes, int argc, char **argv)
 		fprintf(stderr, "trackway cc: %s\n", strerror(errno));
 		return TW_CC_OUR_FAILURE;
 	}
-	if (d.command.lto && d.command.n_sources && d.command.step != TW_CC_STEP_PLAIN && wishes->verbose)
+	const int is_plain = d.command.step == TW_CC_STEP_PLAIN || d.command.step == TW_CC_STEP_HEADER;
+	if (d.command.lto && d.command.n_sources && !is_plain && wishes->verbose)
 		fprintf(stderr, "trackway cc: what is instrumented here is compiled without -flto\n");
-	int status = d.command.step == TW_CC_STEP_PLAIN ? run_plainly(&d) : make_directory(&d);
+	int status = is_plain ? run_plainly(&d) : make_directory(&d);
 	if (d.directory[0]) {
 		status = make_all(&d);
 		if (getenv("TRACKWAY_CC_KEEP"))

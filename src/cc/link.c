@@ -107,14 +107,6 @@ static int finish(const char *output)
 	return TW_CC_OUR_FAILURE;
 }
 
-static int has_word(const struct tw_cc_command *c, const char *word)
-{
-	for (size_t k = c->compiler; k < c->n; k++)
-		if (!strcmp(c->word[k], word))
-			return 1;
-	return 0;
-}
-
 /*
  * As instrumented code comes to the buffer pointer, all that is thread-local in its library must be where the program's is. There is little room for libraries that are loaded
  * later.
@@ -122,7 +114,7 @@ static int has_word(const struct tw_cc_command *c, const char *word)
 static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 {
 	enum { ROOM = 1600 };
-	const uint64_t bytes = has_word(c, "-shared") ? tw_cc_thread_memory(output) : 0;
+	const uint64_t bytes = tw_cc_command_has(c, "-shared") ? tw_cc_thread_memory(output) : 0;
 	if (bytes > ROOM)
 		fprintf(stderr,
 		        "trackway cc: %s has %lu bytes of thread-local memory: dlopen() finds room for it only with "
@@ -133,14 +125,15 @@ static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 /* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
 static int is_static(const struct tw_cc_command *c)
 {
-	const int has_library = !has_word(c, "-nostdlib") && !has_word(c, "-nodefaultlibs") && !has_word(c, "-nolibc");
-	return has_library && !c->relocatable && (has_word(c, "-static") || has_word(c, "-static-pie"));
+	const int has_library =
+	    !tw_cc_command_has(c, "-nostdlib") && !tw_cc_command_has(c, "-nodefaultlibs") && !tw_cc_command_has(c, "-nolibc");
+	return has_library && !c->relocatable && (tw_cc_command_has(c, "-static") || tw_cc_command_has(c, "-static-pie"));
 }
 
 /* -N leaves no place for where the file begins, and the linker, without a word, asks for its name all the same. */
 static int has_no_header(const struct tw_cc_command *c)
 {
-	int is_asked = has_word(c, "-Wl,-N") || has_word(c, "-Wl,--omagic") || has_word(c, "-N");
+	int is_asked = tw_cc_command_has(c, "-Wl,-N") || tw_cc_command_has(c, "-Wl,--omagic") || tw_cc_command_has(c, "-N");
 	for (size_t k = c->compiler; k < c->n; k++)
 		is_asked |= !strncmp(c->word[k], "-Wl,-N,", 7);
 	return is_asked && !c->relocatable;

@@ -77,6 +77,28 @@ for options in "" --switchable; do
 	says_11 linked
 done
 
+# What stands beside objects and programs, for compilers or from them, is what it is without trackway cc: names, dependencies, counters. So is what there is after a failure.
+beside() { # COMPILER
+	local c=$1
+	mkdir out && $c -c -MD -save-temps ../a.c --include ../h.h -o out/x.o && $c -MMD '../b c.c' --output=p && $c -x c - <"../b c.c"
+	$c -c ../a.c ../b.c -o both.o 2>/dev/null
+	$c -c ../bad.c ../b.c out/x.o 2>/dev/null
+	$c -O1 -g --coverage -gsplit-dwarf -fstack-usage -fsave-optimization-record -Wp,-MMD,b.dep -c ../b.c -o out/z.o && $c --coverage -MMD ../a.c out/z.o ../s.s -o counted && ./counted >/dev/null
+	readelf --debug-dump=info out/z.o 2>/dev/null | grep -o 'out/[a-z]*[.]dwo$' >dwo
+	$c -x c-header ../h.h -o h.gch && [ "$c" != "${c%clang}" ] || $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
+	find . -type f ! -name '*.d' ! -name b.dep ! -name '*.gch' -printf '%p\n' | sort
+	find . -name '*.d' -o -name b.dep -o -name dwo | sort | xargs tail -n +1
+}
+echo 'int main(void) { return 0; }' >'b c.c'
+for compiler in gcc clang; do
+	command -v $compiler >/dev/null || continue
+	mkdir plain instrumented
+	(cd plain && beside $compiler) >files.plain 2>err || fail "$compiler: $(cat err)"
+	(cd instrumented && beside "$TW cc $compiler") >files 2>err || fail "trackway cc $compiler: $(cat err)"
+	diff files.plain files || fail "$compiler: files beside objects"
+	rm -rf plain instrumented
+done
+
 # A build that names its compiler.
 ok "$TW" cc --wrap wrapped
 printf 'all:\n\tgcc -O2 -c a.c\n\tcc -O2 -c b.c\n\tgcc -o made a.o b.o s.s\n' >Makefile

@@ -1,0 +1,190 @@
+#include "cc/auxiliary.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- names ---- */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Up to its suffix. */
+static int stem_length(const char *base)
+{
+	const char *dot = strrchr(base, '.');
+	return (int)(dot ? dot - base : (long)strlen(base));
+}
+
+static int is_same_stem(const char *a, const char *b)
+{
+	const int n = stem_length(a);
+	return n == stem_length(b) && !strncmp(a, b, (size_t)n);
+}
+
+static char *join(const char *directory, int n_directory, const char *prefix, const char *base)
+{
+	char *path;
+	if (asprintf(&path, "%.*s%s%.*s", n_directory, directory, prefix, stem_length(base), base) < 0)
+		abort();
+	return path;
+}
+
+/* gcc's, of a program's sources: PROGRAM-SOURCE, beside the program. */
+static char *stem_in_link(const struct tw_cc_command *c, const char *source)
+{
+	if (!c->output)
+		return join("", 0, "a-", source);
+	const char *program = base_of(c->output);
+	const int n = (int)(program - c->output);
+	if (c->n_inputs == 1 && is_same_stem(program, source))
+		return join(c->output, n, "", source);
+	char *prefix, *path;
+	if (asprintf(&prefix, "%s-", program) < 0)
+		abort();
+	path = join(c->output, n, prefix, source);
+	free(prefix);
+	return path;
+}
+
+char *tw_cc_auxiliary_stem(const struct tw_cc_drive *d, size_t k)
+{
+	const struct tw_cc_command *c = &d->command;
+	const char *source = base_of(c->word[k]), *object = c->output;
+	if (c->step == TW_CC_STEP_LINK)
+		return c->is_gcc ? stem_in_link(c, source) : join("", 0, "", source);
+	return object ? join(object, (int)(base_of(object) - object), "", base_of(object)) : join("", 0, "", source);
+}
+
+/* Of what -save-temps keeps. */
+static char *saved_stem(const struct tw_cc_drive *d, size_t k)
+{
+	const struct tw_cc_command *c = &d->command;
+	if (c->is_gcc)
+		return tw_cc_auxiliary_stem(d, k);
+	const char *beside = c->saves_beside && c->output ? c->output : "";
+	return join(beside, (int)(base_of(beside) - beside), "", base_of(c->word[k]));
+}
+
+/* ---- options ---- */
+
+/* Told by this, clang would make a file in the current directory, named after the source: empty, but it may be another source's. */
+static const char split[] = "-gsplit-dwarf";
+
+/* -Xclang: it goes to the compiler proper, after what the driver has told it. */
+static void push_proper(struct tw_cc_words *w, const char *option)
+{
+	tw_cc_push(w, "-Xclang");
+	tw_cc_push(w, option);
+}
+
+/* clang's compiler has an option for each. Where `value` is not "=", its value is a word of its own. */
+static void push_clang(const struct tw_cc_drive *d, struct tw_cc_words *w, const char *stem)
+{
+	const struct {
+		const char *asked, *option, *suffix;
+		int joined;
+	} files[] = {{"--coverage", "-coverage-notes-file=", ".gcno", 1},
+	             {"--coverage", "-coverage-data-file=", ".gcda", 1},
+	             {"-fprofile-arcs", "-coverage-data-file=", ".gcda", 1},
+	             {"-ftest-coverage", "-coverage-notes-file=", ".gcno", 1},
+	             {split, "-split-dwarf-file", ".dwo", 0},
+	             {"-fstack-usage", "-stack-usage-file", ".su", 0},
+	             {"-fsave-optimization-record", "-opt-record-file", ".opt.yaml", 0}};
+	if (tw_cc_command_has(&d->command, split))
+		tw_cc_push(w, "-ggnu-pubnames");
+	char here[PATH_MAX] = "";
+	const int is_absolute = *stem == '/' || !getcwd(here, sizeof here);
+	for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+		char *name;
+		if (!tw_cc_command_has(&d->command, files[k].asked))
+			continue;
+		if (asprintf(&name, "%s%s%s%s%s", files[k].joined ? files[k].option : "", files[k].joined && !is_absolute ? here : "",
+		             files[k].joined && !is_absolute ? "/" : "", stem, files[k].suffix) < 0)
+			abort();
+		if (!files[k].joined)
+			push_proper(w, files[k].option);
+		push_proper(w, name);
+	}
+}
+
+/* Dumps have the source's suffix in their names, other files do not. What the command says itself stays. */
+static void push_gcc(const struct tw_cc_drive *d, struct tw_cc_words *w, size_t k, const char *stem)
+{
+	const char *source = base_of(d->command.word[k]), *suffix = source + stem_length(source), *base = base_of(stem);
+	char *directory = strndup(stem, (size_t)(base - stem)), *name;
+	if (!directory || asprintf(&name, "%s%s", base, suffix) < 0)
+		abort();
+	if (!d->command.has_dump_directory) {
+		tw_cc_push(w, "-dumpdir");
+		tw_cc_push(w, directory);
+	}
+	if (!d->command.has_dump_base) {
+		tw_cc_push(w, "-dumpbase");
+		tw_cc_push(w, name);
+		tw_cc_push(w, "-dumpbase-ext");
+		tw_cc_push(w, suffix);
+	}
+}
+
+int tw_cc_is_replaced(const struct tw_cc_drive *d, const char *word)
+{
+	return !d->command.is_gcc && !strcmp(word, split);
+}
+
+void tw_cc_push_auxiliary(const struct tw_cc_drive *d, struct tw_cc_words *w, size_t k)
+{
+	if (!d->command.auxiliary)
+		return;
+	char *stem = tw_cc_auxiliary_stem(d, k);
+	if (d->command.is_gcc)
+		push_gcc(d, w, k, stem);
+	else
+		push_clang(d, w, stem);
+	free(stem);
+}
+
+/* ---- files ---- */
+
+/* What is not there is passed over. */
+static void copy(const struct tw_cc_drive *d, size_t k, const char *suffix, const char *stem)
+{
+	char *from = tw_cc_in_directory(d, k, suffix), *to;
+	struct stat s;
+	if (asprintf(&to, "%s%s", stem, suffix) < 0)
+		abort();
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out >= 0 && !fstat(in, &s))
+		for (ssize_t n = 1; n > 0 && lseek(in, 0, SEEK_CUR) < s.st_size;)
+			n = sendfile(out, in, NULL, (size_t)s.st_size);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	free(from);
+	free(to);
+}
+
+void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
+{
+	const struct tw_cc_command *c = &d->command;
+	if (c->step == TW_CC_STEP_LINK && tw_cc_command_has(c, split)) {
+		char *stem = tw_cc_auxiliary_stem(d, k);
+		copy(d, k, ".dwo", stem);
+		free(stem);
+	}
+	if (c->saves) {
+		char *stem = saved_stem(d, k);
+		copy(d, k, ".s", stem);
+		if (c->step == TW_CC_STEP_LINK)
+			copy(d, k, ".o", stem);
+		free(stem);
+	}
+}
