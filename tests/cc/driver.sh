@@ -80,14 +80,16 @@ done
 # What stands beside objects and programs, for compilers or from them, is what it is without trackway cc: names, dependencies, counters. So is what there is after a failure.
 beside() { # COMPILER
 	local c=$1
-	mkdir out && $c -c -MD -save-temps ../a.c --include ../h.h -o out/x.o && $c -MMD '../b c.c' --output=p && $c -x c - <"../b c.c"
-	$c -c ../a.c ../b.c -o both.o 2>/dev/null
-	$c -c ../bad.c ../b.c out/x.o 2>/dev/null
-	$c -O1 -g --coverage -gsplit-dwarf -fstack-usage -fsave-optimization-record -Wp,-MMD,b.dep -c ../b.c -o out/z.o && $c --coverage -MMD ../a.c out/z.o ../s.s -o counted && ./counted >/dev/null
+	mkdir out && $c -O1 -g --coverage -gsplit-dwarf -fstack-usage -save-temps -MMD --include ../h.h -c ../b.c -o out/z.o
 	readelf --debug-dump=info out/z.o 2>/dev/null | grep -o 'out/[a-z]*[.]dwo$' >dwo
-	$c -x c-header ../h.h -o h.gch && [ "$c" != "${c%clang}" ] || $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
+	$c --coverage -Wp,-MMD,b.dep ../a.c out/z.o ../s.s --output=counted && ./counted >/dev/null
+	if [ "$c" = "${c%clang}" ]; then
+		$c -c ../b.c ../s.s ../a.c -o both.o 2>/dev/null
+		$c -c ../bad.c -MD '../b c.c' 2>/dev/null
+		$c -x c-header ../h.h -o h.gch && $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
+	fi
 	find . -type f ! -name '*.d' ! -name b.dep ! -name '*.gch' -printf '%p\n' | sort
-	find . -name '*.d' -o -name b.dep -o -name dwo | sort | xargs tail -n +1
+	tail -n +1 ./*.d b.dep dwo out/*.d
 }
 echo 'int main(void) { return 0; }' >'b c.c'
 for compiler in gcc clang; do
