@@ -89,7 +89,7 @@ beside() { # COMPILER
 		$c -x c-header ../h.h -o h.gch && $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
 	fi
 	find . -type f ! -name '*.d' ! -name b.dep ! -name '*.gch' -printf '%p\n' | sort
-	tail -n +1 ./*.d b.dep dwo out/*.d
+	find . -name '*.d*' -type f ! -name '*.dwo' | sort | tr '\n' '\0' | xargs -0 tail -n +1
 }
 echo 'int main(void) { return 0; }' >'b c.c'
 for compiler in gcc clang; do
