@@ -136,7 +136,7 @@ static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
 		t->statement = more;
 	}
 	struct tw_cc_statement *s = &t->statement[t->n_statements++];
-	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where, c->by_hand};
+	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where, c->by_hand, 0};
 	if (kind == TW_CC_DIRECTIVE) {
 		follow(c, s);
 		note_repeated(c, s);
@@ -210,6 +210,65 @@ static int cut(struct cutter *c)
 	return 0;
 }
 
+/* ---- Intel's syntax ---- */
+
+/* A text being made anew: statements keep their numbers. */
+struct remake {
+	struct tw_cc_text *t;
+	char *bytes;
+	size_t n, done;
+};
+
+static void put(struct remake *r, const char *bytes, size_t n)
+{
+	memcpy(r->bytes + r->n, bytes, n);
+	r->n += n;
+}
+
+/* Goes on to behind the statement, which has words before and behind it from now on. */
+static void enclose(struct remake *r, struct tw_cc_statement *s, const char *before, const char *behind)
+{
+	put(r, r->t->bytes + r->done, s->begin - r->done);
+	r->done = s->end;
+	const size_t begin = r->n;
+	put(r, before, strlen(before));
+	put(r, r->t->bytes + s->begin, s->end - s->begin);
+	put(r, behind, strlen(behind));
+	s->syntax = (uint8_t)strlen(before);
+	s->begin = (uint32_t)begin;
+	s->end = (uint32_t)r->n;
+}
+
+/*
+ * What is inserted is in AT&T's syntax. Where the text is in Intel's, each instruction takes the directive that says so with it, and one behind it that says the opposite. 0, or -1: there
+ * is no memory.
+ */
+static int take_syntax_along(struct tw_cc_text *t)
+{
+	static const char intel[] = ".intel_syntax", att[] = ";.att_syntax prefix";
+	enum { MOST = sizeof ".intel_syntax noprefix;" + sizeof att };
+	struct remake r = {t, malloc(t->n + (size_t)t->n_statements * MOST + 1), 0, 0};
+	char says[MOST] = "";
+	if (!r.bytes)
+		return -1;
+	for (uint32_t k = 0; k < t->n_statements; k++) {
+		struct tw_cc_statement *s = &t->statement[k];
+		const int is_directive = s->kind == TW_CC_DIRECTIVE, begins = is_directive && tw_cc_is_word(t, s, intel);
+		const int is_meant = s->kind == TW_CC_INSN && says[0];
+		if (begins)
+			snprintf(says, sizeof says, "%.*s;", (int)(s->end - s->begin), t->bytes + s->begin);
+		else if (is_directive && tw_cc_is_word(t, s, ".att_syntax"))
+			says[0] = 0;
+		enclose(&r, s, is_meant ? says : "", begins || is_meant ? att : "");
+	}
+	put(&r, t->bytes + r.done, t->n - r.done);
+	r.bytes[r.n] = 0;
+	free(t->bytes);
+	t->bytes = r.bytes;
+	t->n = r.n;
+	return 0;
+}
+
 int tw_cc_text_read(const char *path, struct tw_cc_text *t)
 {
 	struct cutter c = {.t = t, .line = 1};
@@ -219,7 +278,7 @@ int tw_cc_text_read(const char *path, struct tw_cc_text *t)
 		return -1;
 	t->bytes = read_all(f, &t->n);
 	fclose(f);
-	if (t->bytes && t->n < UINT32_MAX && !cut(&c))
+	if (t->bytes && t->n < UINT32_MAX && !cut(&c) && (!strstr(t->bytes, ".intel_syntax") || !take_syntax_along(t)))
 		return 0;
 	tw_cc_text_free(t);
 	errno = ENOMEM;
@@ -243,7 +302,7 @@ int tw_cc_is_word(const struct tw_cc_text *t, const struct tw_cc_statement *s, c
 
 size_t tw_cc_next_name(const struct tw_cc_text *t, const struct tw_cc_statement *s, uint32_t *at, const char **name)
 {
-	uint32_t p = *at ? *at : s->begin + (uint32_t)strcspn(t->bytes + s->begin, " \t\n");
+	uint32_t p = *at ? *at : s->begin + s->syntax + (uint32_t)strcspn(t->bytes + s->begin + s->syntax, " \t\n");
 	while (p < s->end) {
 		if (t->bytes[p] == '"') {
 			p = (uint32_t)skip_string(t, p);

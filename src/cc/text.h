@@ -16,6 +16,8 @@ struct tw_cc_statement {
 	uint8_t kind;    /* enum tw_cc_kind */
 	uint8_t where;   /* enum tw_cc_where: the section it stands in */
 	uint8_t by_hand; /* of inline assembly */
+	uint8_t
+	    syntax; /* of an instruction: length of the directive, and what separates it, by which it begins where Intel's syntax is used */
 };
 
 enum tw_cc_where { TW_CC_OTHER, TW_CC_DEBUG, TW_CC_EXCEPTIONS };

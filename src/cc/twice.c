@@ -239,10 +239,12 @@ static void write_turning(struct tw_cc_twice *w, uint32_t s)
 {
 	fputc('\n', w->out);
 	tw_cc_turnings_first(w, s, TW_CC_LABEL_TURNING);
-	if (w->turning[s] == TW_CC_TURNING_BRANCH)
+	if (w->turning[s] == TW_CC_TURNING_BRANCH) {
+		copy_to(w, w->code->text.statement[s].begin + w->code->text.statement[s].syntax);
 		fputs("\t{disp32} ", w->out);
-	else
+	} else {
 		tw_cc_turnings_room(w);
+	}
 }
 
 /* Behind the size of a function, or of its cold part: that of its second version. */

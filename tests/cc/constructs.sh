@@ -1,11 +1,15 @@
 # What real programs have in their code besides what compilers make.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc setarch python3
-# A label before an alignment (zstd's loops): branches and jump tables lead to the padding.
+# A label before an alignment (zstd's loops): branches and jump tables lead to the padding. Intel's syntax here and there, or everywhere.
+echo '#define SYNTAX ".intel_syntax noprefix"' >intel.h
 cat >aligned.c <<'X'
 #include <stdio.h>
 #include <stdlib.h>
-static volatile int sink;
+#ifndef SYNTAX
+#define SYNTAX ".att_syntax prefix"
+#endif
+volatile int sink;
 __attribute__((noinline)) static int loop(int n)
 {
 	int s = 0;
@@ -21,7 +25,7 @@ __attribute__((noinline)) static int choose(int x)
 	case 0: __asm__ volatile(".p2align 6"); sink = 7; return 1;
 	case 1: __asm__ volatile(".p2align 5\n\tnop"); sink++; return x + 20;
 	case 2: __asm__ volatile(".p2align 6"); sink += x; return 3;
-	case 3: sink *= 2; return 5;
+	case 3: __asm__ volatile(".intel_syntax noprefix\n\tadd dword ptr [rip+sink], 3\n\t" SYNTAX ::: "memory", "cc"); return sink;
 	case 4: __asm__ volatile(".p2align 4\n\tnop\n\t.p2align 5"); sink--; return 50 * x;
 	case 5: abort();
 	case 6: sink = x; return 77;
@@ -37,7 +41,7 @@ int main(void)
 	return 0;
 }
 X
-for flags in -O1 "-O2 -g" "-O3 -fPIC" -Os; do
+for flags in -O1 "-O2 -g" "-O3 -fPIC" "-Os -masm=intel -include intel.h"; do
 	instrumented aligned gcc $flags -no-pie aligned.c
 	runs_as_plain aligned
 	same_as_engine aligned
