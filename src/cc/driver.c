@@ -125,14 +125,53 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 	return status;
 }
 
+/* Would have the assembler put padding between a label and its instruction, to keep branches off the ends of cache lines. */
+static int is_padding(const char *option)
+{
+	static const char *const begin[] = {"-mbranches-within-", "-malign-branch", "-x86-branches-within-", "-x86-align-branch",
+	                                    "-x86-pad-"};
+	for (size_t k = 0; k < sizeof begin / sizeof *begin; k++)
+		if (!strncmp(option, begin[k], strlen(begin[k])))
+			return 1;
+	return 0;
+}
+
+/* -Wa,A,B without what would have it pad. To be freed; NULL: nothing is left of it. */
+static char *without_padding(const char *word)
+{
+	char *list = strdup(word), *kept = calloc(strlen(word) + 1, 1), *at = NULL;
+	if (!list || !kept)
+		abort();
+	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at))
+		if (!is_padding(one))
+			strcat(strcat(kept, *kept ? "," : ""), one);
+	free(list);
+	if (strcmp(kept, "-Wa"))
+		return kept;
+	free(kept);
+	return NULL;
+}
+
+static void push_assembler_flags(const struct tw_cc_drive *d, struct tw_cc_words *w)
+{
+	const struct tw_cc_command *c = &d->command;
+	for (size_t m = c->compiler; m < c->n; m++) {
+		const char *word = c->word[m], *value = m + 1 < c->n ? c->word[m + 1] : "";
+		const int is_list = !strncmp(word, "-Wa,", 4), has_value = !strcmp(word, "-Xassembler") || !strcmp(word, "-mllvm");
+		char *list = is_list ? without_padding(word) : NULL;
+		if (has_value && is_padding(value))
+			m++;
+		else if (c->kind[m] == TW_CC_WORD_FLAG && (is_list ? list != NULL : !is_padding(word)))
+			tw_cc_push(w, is_list ? list : word);
+	}
+}
+
 static int assemble(const struct tw_cc_drive *d, const char *assembly, const char *object, int keep_labels)
 {
 	const struct tw_cc_command *c = &d->command;
 	struct tw_cc_words w = {0};
 	tw_cc_push_compiler(d, &w, 0);
-	for (size_t m = c->compiler; m < c->n; m++)
-		if (c->kind[m] == TW_CC_WORD_FLAG)
-			tw_cc_push(&w, c->word[m]);
+	push_assembler_flags(d, &w);
 	if (!c->is_gcc) {
 		tw_cc_push(&w, "-Qunused-arguments");
 		tw_cc_push(&w, "-Wa,--no-warn"); /* clang warns of what it has written itself: "inconsistent use of MD5 checksums" */

@@ -83,6 +83,29 @@ for flags in -O0 -O1 "-O2 -fPIC"; do
 	runs_as_plain trap
 	same_as_engine trap
 done
+# An assembler that is to keep branches off the ends of cache lines would pad between labels and instructions.
+if command -v clang >/dev/null; then
+	cat >padded.c <<'X'
+#include <complex.h>
+#include <stdio.h>
+__attribute__((noinline)) static double _Complex power(double _Complex z, int n)
+{
+	for (int i = 0; i < n; i++)
+		z = z * z + 0.1 * I;
+	return z;
+}
+int main(void)
+{
+	double _Complex c = power(0.3 + 0.2 * I, 30);
+	printf("%g %g\n", creal(c), cimag(c));
+	return 0;
+}
+X
+	instrumented padded clang -O2 -mbranches-within-32B-boundaries padded.c
+	runs_as_plain padded
+else
+	untested "-mbranches-within-32B-boundaries"
+fi
 # What stands below the stack stays there when a buffer is full: of a loop that begins with its function, of one behind a call that moves the stack, of a function that is
 # jumped to.
 cat >below.c <<'X'
