@@ -230,9 +230,12 @@ size_t tw_cct_steps_follow(struct tw_cct_steps *s, struct tw_cct_stack *stack, c
 	size_t i = 0;
 	for (; i < n; i++) {
 		const struct tw_stretch *stretch = stretches[i];
-		const unsigned k = from->next[0] != stretch;
-		uint32_t number = from->to[k];
-		if (from->next[k] != stretch && (number = find_next(s, from, stretch)) == TW_CCT_STEP_NONE)
+		uint32_t number;
+		if (__builtin_expect(from->next[0] == stretch, 1))
+			number = from->to[0];
+		else if (from->next[1] == stretch)
+			number = from->to[1];
+		else if ((number = find_next(s, from, stretch)) == TW_CCT_STEP_NONE)
 			break;
 		struct tw_cct_step *to = &items[number];
 		if ((from->ends_turned || to->n_turns) && !turn(s, stack, from, to, at, stretch))
