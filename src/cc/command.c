@@ -282,6 +282,8 @@ static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kin
 	if (starts_with(w, "-MT") || starts_with(w, "-MQ"))
 		c->has_depend_target = 1;
 	c->auxiliary |= is_one_of(w, auxiliary) || starts_with_one_of(w, auxiliary_with);
+	if (!strcmp(w, "-fwhole-program-vtables") || (starts_with(w, "-fsanitize=") && strstr(w, "cfi")))
+		c->needs_lto = w;
 	c->has_dump_directory |= !strcmp(w, "-dumpdir");
 	c->has_dump_base |= !strcmp(w, "-dumpbase");
 	if (starts_with(w, "-save-temps")) {
@@ -361,7 +363,7 @@ static int looks_like_gcc(const char *word)
 	return !strstr(name, "clang") && !strstr(name, "flang");
 }
 
-/* With no source, or with several for one object, which compilers refuse, the compiler does it all. */
+/* With no source, with several for one object, which compilers refuse, and where all hangs on -flto, the compiler does it all. */
 static void decide_step(struct tw_cc_command *c)
 {
 	size_t n_headers = 0;
@@ -372,6 +374,10 @@ static void decide_step(struct tw_cc_command *c)
 	if (n_headers && !c->n_inputs && c->step != TW_CC_STEP_PLAIN)
 		c->step = TW_CC_STEP_HEADER;
 	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1))))
+		c->step = TW_CC_STEP_PLAIN;
+	if (!c->lto || !c->n_sources || c->step == TW_CC_STEP_PLAIN)
+		c->needs_lto = NULL;
+	if (c->needs_lto)
 		c->step = TW_CC_STEP_PLAIN;
 }
 

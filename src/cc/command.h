@@ -36,6 +36,7 @@ struct tw_cc_command {
 	int auxiliary, saves, saves_beside;              /* auxiliary.h; -save-temps; with =obj */
 	int has_dump_directory, has_dump_base;           /* of gcc's: -dumpdir; -dumpbase */
 	int pic, lto, relocatable;
+	const char *needs_lto; /* an option that is nothing without -flto, or NULL */
 	int is_gcc;
 	size_t n_sources, n_inputs; /* n_inputs: with them what is not compiled */
 };

@@ -382,6 +382,10 @@ static int run_plainly(const struct tw_cc_drive *d)
 	struct tw_cc_words w = {0};
 	for (size_t k = 0; k < d->command.n; k++)
 		tw_cc_push(&w, d->command.word[k]);
+	for (size_t k = 0; d->command.needs_lto && k < d->command.n; k++)
+		if (tw_cc_is_compiled(d->command.kind[k]))
+			fprintf(stderr, "trackway cc: %s is not instrumented: %s needs -flto, with which compilers make no assembly\n",
+			        d->command.word[k], d->command.needs_lto);
 	if (d->command.step == TW_CC_STEP_HEADER)
 		push_own_flags(d, &w);
 	return tw_cc_run_and_free(&w);

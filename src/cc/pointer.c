@@ -140,7 +140,6 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 3;
 }
 
-/* One of each kind for all objects of the module. */
 static const char *enter_name(const struct tw_cc_writer *w)
 {
 	return w->pic ? "trackway_cc_enter_pic" : "trackway_cc_enter";
@@ -249,13 +248,15 @@ static void print_word(FILE *o, const char *name, unsigned flags)
 	        name, name, flags);
 }
 
-/* What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. */
+/*
+ * What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. Each object has its own: one for
+ * all of the module would be lost in objects that `ld -r` has made and in which `objcopy` has made all symbols local.
+ */
 static void print_enter(const struct tw_cc_writer *w)
 {
 	const char *name = enter_name(w), *b = tw_cc_names[TW_CC_BOUNDARY];
 	FILE *o = w->out;
-	fprintf(o, "\n\t.section .text.%s,\"axG\",@progbits,%s,comdat\n\t.p2align 4\n", name, name);
-	fprintf(o, "\t.weak %s\n\t.hidden %s\n\t.type %s,@function\n%s:\n\t.cfi_startproc\n", name, name, name, name);
+	fprintf(o, "\n\t.section .text.%s,\"ax\",@progbits\n\t.p2align 4\n\t.type %s,@function\n%s:\n\t.cfi_startproc\n", name, name, name);
 	if (w->pic)
 		fprintf(o,
 		        "\tpushq %%rax\n\t.cfi_adjust_cfa_offset 8\n\tmovq " SLOT "@gottpoff(%%rip),%%rax\n\tcmpq %%%s,%%fs:(%%rax)\n"

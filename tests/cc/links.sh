@@ -92,6 +92,16 @@ CC_OPTIONS=
 gcc -O2 a.c b.c -o a.plain
 runs_as_plain a
 [ "$(blocks)" -ge "$wanted" ] || fail "-r: $(blocks) blocks"
+objcopy --keep-global-symbol=main both.o one.o && "$TW" cc gcc one.o -o a 2>said || fail "-r, made local: $(cat said)"
+recorded ./a
+[ "$(blocks)" -ge "$wanted" ] || fail "-r, made local: $(blocks) blocks"
+# What is nothing without -flto is left to the compiler.
+if command -v clang >/dev/null && clang -O1 -flto -fsanitize=cfi -fvisibility=hidden -fuse-ld=lld a.c b.c -o a.plain 2>/dev/null; then
+	"$TW" cc clang -O1 -flto -fsanitize=cfi -fvisibility=hidden -fuse-ld=lld a.c b.c -o a 2>said || fail "cfi: $(cat said)"
+	[ "$(grep -c '^trackway cc: [ab].c is not instrumented: -fsanitize=cfi needs -flto' said)" = 2 ] || fail "cfi: $(cat said)"
+	./a >/dev/null
+	[ $? = 3 ] || fail "cfi: status $?"
+fi
 
 # -N: nothing says where the file begins. The C library cannot be linked so, and without one that makes thread-local storage nothing instrumented runs: it is linked.
 cat >n.c <<'X'
