@@ -5,6 +5,8 @@
 #include "layout.h"
 
 #define NR_MMAP 9
+#define NR_MADVISE 28
+#define HUGE_PAGES 14 /* MADV_HUGEPAGE */
 #define FIXED_NORESERVED_PRIVATE_ANONYMOUS 0x4032
 #define READ_WRITE_EXECUTE 7
 
@@ -19,6 +21,12 @@ tw_start:
 	movl $FIXED_NORESERVED_PRIVATE_ANONYMOUS, %r10d
 	orq $-1, %r8
 	xorl %r9d, %r9d
+	syscall
+	movl $NR_MADVISE, %eax
+	movl $tw_bss_start, %edi
+	movl $ARENA_CACHE, %esi
+	subl %edi, %esi
+	movl $HUGE_PAGES, %edx
 	syscall
 	movq %rsp, %rdi
 	leaq tw_boot_stack_top(%rip), %rsp

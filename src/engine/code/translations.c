@@ -54,6 +54,7 @@ bool tw_translations_init(void)
 {
 	if (!reserve_areas())
 		return false;
+	tw_sys(__NR_madvise, ARENA_CACHE, tw_arena_heap_end() - ARENA_CACHE, MADV_HUGEPAGE);
 	lay_out();
 	return true;
 }
