@@ -3,6 +3,7 @@
 #include "channel/clear.h"
 #include "channel/collector_state.h"
 #include "base/helper_thread.h"
+#include "base/zeros.h"
 #include "channel/drain.h"
 #include "channel/budget.h"
 #include "channel/demux.h"
@@ -317,12 +318,12 @@ void tw_collector_free(struct tw_collector *c)
 		munmap(c->base, c->control->sizes.channel_bytes);
 	if (c->fd >= 0)
 		close(c->fd);
-	free(c);
+	tw_zeros_free(c, sizeof *c);
 }
 
 int tw_collector_new(const struct tw_collector_options *options, struct tw_collector **out)
 {
-	struct tw_collector *c = calloc(1, sizeof *c);
+	struct tw_collector *c = tw_zeros_new(sizeof *c);
 	if (!c)
 		return tw_fail(TW_ERR_MEMORY, "collector");
 	c->fd = -1;

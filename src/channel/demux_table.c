@@ -1,5 +1,6 @@
 #include "channel/demux_table.h"
 #include "channel/demux_code.h"
+#include "base/zeros.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static const struct tw_demux_entry *make_no_row(void)
 
 struct tw_demux *tw_demux_new(int count_refs)
 {
-	struct tw_demux *d = calloc(1, sizeof *d);
+	struct tw_demux *d = tw_zeros_new(sizeof *d);
 	if (!d)
 		return NULL;
 	d->count_refs = count_refs;
@@ -39,7 +40,7 @@ void tw_demux_free(struct tw_demux *d)
 	tw_demux_code_free(d->code);
 	if (d->no_row)
 		munmap((void *)d->no_row, NO_ROW_BYTES);
-	free(d);
+	tw_zeros_free(d, sizeof *d);
 }
 
 static void fill_entry(const struct tw_demux *demux, struct tw_demux_entry *e, const struct tw_descriptor *d)

@@ -1,8 +1,8 @@
 #include "channel/far.h"
 #include "channel/clear.h"
-#include "channel/machine.h"
 #include "recording/recording.h"
 #include "base/channel.h"
+#include "base/dear.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,19 +10,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Copied through so much at a time, which the processor's second-level cache keeps; zeros are written out of one page many times. A page that takes longer than this is dear. */
-enum { ROOM = 128 << 10, AT_ONCE = 64, DEAR_NS = 4000 };
+/* Copied through so much at a time, which the processor's second-level cache keeps; zeros are written out of one page many times. */
+enum { ROOM = 128 << 10, AT_ONCE = 64 };
 
 void tw_far_begin(struct tw_far *f)
 {
 	void *at = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	*f = (struct tw_far){at == MAP_FAILED ? NULL : at, 0};
-	if (!f->room)
-		return;
-	const uint64_t began = tw_machine_ns();
-	for (unsigned k = 0; k < ROOM; k += TW_PAGE)
-		*(volatile uint8_t *)(f->room + k) = 0;
-	f->pays = tw_machine_ns() - began > (uint64_t)DEAR_NS * (ROOM / TW_PAGE);
+	f->pays = f->room && tw_dear_pages();
 }
 
 void tw_far_end(struct tw_far *f)

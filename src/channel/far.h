@@ -1,7 +1,7 @@
 /*
  * Buffers that the collector reads and clears by system calls, so that it comes to none of their pages. On a virtual machine whose page tables the host follows step by step a process pays
  * 20 us for each page that it reads and then writes for the first time, 6 ms for a buffer, and all buffers of a program that soon ends are such; elsewhere memory that is mapped is the
- * faster way from the start. So the first pages that this code needs are timed.
+ * faster way from the start.
  *
  * By one thread at a time.
  */

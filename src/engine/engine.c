@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 
 struct engine tw_engine;
+bool tw_dear_pages;
 
 /* The collector's thread without capabilities; one begins if there is none yet. 0: there is none. */
 static u32 find_holder(void)

@@ -138,6 +138,7 @@ struct engine {
 };
 
 extern struct engine tw_engine;
+extern bool tw_dear_pages; /* a page that is touched for the first time costs much here (start.S) */
 
 /* How large the channel and the engine are. */
 static inline const struct tw_sizes *tw_sizes(void)

@@ -1,4 +1,5 @@
 #include "jit/area.h"
+#include "base/dear.h"
 #include "jit/assemble.h"
 
 #include <linux/mman.h>
@@ -38,7 +39,7 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 }
 
 /* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */
-enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 256 << 10 };
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 256 << 10, HUGE_FROM_DEAR = 64 << 10 };
 
 /* Addresses for the area, from a huge page's start on. `where`: 0, or MAP_32BIT. Returns NULL if there are none. */
 static uint8_t *reserve(const struct tw_code_area *a, int where)
@@ -81,14 +82,13 @@ static int map_area(struct tw_code_area *a)
 	return mprotect(a->run, a->bytes, PROT_READ | PROT_EXEC);
 }
 
-/* `used` bytes of code have been written. What of them is not in huge pages yet comes to be: other threads may run it meanwhile. A page that has nothing yet
- * cannot be asked for. */
-static void use_huge_pages(struct tw_code_area *a, size_t used)
+void tw_code_area_grew(const struct tw_code_area *a, size_t *huge, const void *end)
 {
-	if (used < a->huge + HUGE_FROM || a->bytes - a->huge < HUGE_PAGE)
+	const size_t used = (size_t)((const uint8_t *)end - a->written), from = tw_dear_pages() ? HUGE_FROM_DEAR : HUGE_FROM;
+	if (used < *huge + from || a->bytes - *huge < HUGE_PAGE)
 		return;
-	madvise(a->written + a->huge, HUGE_PAGE, MADV_COLLAPSE); /* without it the code is there all the same */
-	a->huge += HUGE_PAGE;
+	madvise(a->written + *huge, HUGE_PAGE, MADV_COLLAPSE); /* without it the code is there all the same */
+	*huge += HUGE_PAGE;
 }
 
 int tw_code_area_init(struct tw_code_area *a, size_t bytes)
@@ -127,7 +127,7 @@ void tw_code_area_set(struct tw_code_area *a, uint32_t number, const uint8_t *co
 		return;
 	row[TW_TAG_UPPER] = a->upper;
 	__atomic_store_n(&row[number & 0xffff], tw_code_runnable(a, code), __ATOMIC_RELEASE);
-	use_huge_pages(a, (size_t)(code - a->written));
+	tw_code_area_grew(a, &a->huge, code);
 }
 
 void tw_code_area_forget(struct tw_code_area *a, uint32_t first)

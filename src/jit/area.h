@@ -19,7 +19,7 @@ struct tw_code_area {
 	size_t bytes;
 	uint8_t *written; /* the area, to be written */
 	uint8_t *run;     /* the same memory, to be run */
-	size_t huge;      /* bytes that have been put into huge pages */
+	size_t huge;      /* bytes of code that have been put into huge pages */
 	const uint8_t *upper;
 };
 
@@ -38,6 +38,12 @@ void tw_code_counts_fini(struct tw_code_counts *c);
 /* Returns 0, or -1 where no memory can be had that is executable; then there is nothing to be freed. */
 int tw_code_area_init(struct tw_code_area *a, size_t bytes);
 void tw_code_area_fini(struct tw_code_area *a);
+
+/*
+ * A part of the area has been written up to `end`; the area is in huge pages up to *huge, from the start of the part on. What of it is not comes to be, once there is enough: other
+ * threads may run and read it meanwhile. A page that has nothing yet cannot be asked for.
+ */
+void tw_code_area_grew(const struct tw_code_area *a, size_t *huge, const void *end);
 
 /* Where code that is written here is run. */
 static inline const uint8_t *tw_code_runnable(const struct tw_code_area *a, const uint8_t *written)

@@ -18,6 +18,7 @@ struct tw_code {
 	pthread_mutex_t lock;          /* for adding */
 	struct tw_compile_place place; /* as written */
 	const uint8_t *entry;          /* to be run: int entry(walk, row) */
+	size_t huge_data, huge_stretches;
 };
 
 /* ---- what all code shares ---- */
@@ -216,6 +217,8 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 		return NULL;
 	}
 	pthread_mutex_init(&c->lock, NULL);
+	c->huge_data = DATA_AT;
+	c->huge_stretches = STRETCHES_AT;
 	c->place.values = values;
 	c->place.run = c->area.run - c->area.written;
 	emit_shared(c);
@@ -249,6 +252,8 @@ static void add(struct tw_code *c, const struct tw_program *p, const struct tw_v
 	const uint8_t *code = tw_compile(&c->place, p, slots);
 	if (code)
 		tw_code_area_set(&c->area, p->descriptor->number, code);
+	tw_code_area_grew(&c->area, &c->huge_data, c->place.data);
+	tw_code_area_grew(&c->area, &c->huge_stretches, c->place.stretches + c->place.n_stretches);
 }
 
 void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots)

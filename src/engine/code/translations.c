@@ -30,6 +30,13 @@ static bool reserve_areas(void)
 	       reserve(ARENA_HEAP, tw_arena_heap_end(), how);
 }
 
+/* One mapping with the engine's own, still (start.S). */
+static void use_huge_pages(void)
+{
+	if (tw_dear_pages && in_one_piece())
+		tw_sys(__NR_madvise, ARENA_CACHE, tw_arena_heap_end() - ARENA_CACHE, MADV_HUGEPAGE);
+}
+
 void tw_translations_clear(u64 start, u64 bytes)
 {
 	if (bytes && !reserve(start, start + bytes, MAP_FIXED))
@@ -54,7 +61,7 @@ bool tw_translations_init(void)
 {
 	if (!reserve_areas())
 		return false;
-	tw_sys(__NR_madvise, ARENA_CACHE, tw_arena_heap_end() - ARENA_CACHE, MADV_HUGEPAGE);
+	use_huge_pages();
 	lay_out();
 	return true;
 }
@@ -64,6 +71,7 @@ bool tw_translations_renew(void)
 	const u64 first_end = in_one_piece() ? tw_arena_heap_end() : tw_arena_cache_end();
 	if (!reserve(ARENA_CACHE, first_end, MAP_FIXED))
 		return false;
+	use_huge_pages();
 	if (!in_one_piece()) {
 		tw_translations_clear(ARENA_STUBS, tr->stubs_at - ARENA_STUBS);
 		tw_translations_clear(ARENA_HEAP, tw_heap_at - ARENA_HEAP);

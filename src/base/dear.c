@@ -1,0 +1,72 @@
+#include "base/dear.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The quickest of a few: one that was interrupted says nothing. */
+static int measure(void)
+{
+	enum { TIMES = 4, DEAR_NS = 4000 };
+	uint64_t least = UINT64_MAX;
+	volatile char *at = mmap(NULL, TIMES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return 0;
+	for (int k = 0; k < TIMES; k++) {
+		const uint64_t began = now();
+		at[k * PAGE] = 1;
+		const uint64_t took = now() - began;
+		least = took < least ? took : least;
+	}
+	munmap((void *)(uintptr_t)at, TIMES * PAGE);
+	return least > DEAR_NS;
+}
+
+int tw_dear_pages(void)
+{
+	static int known; /* 1: they are not, 2: they are */
+	int is = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (!is)
+		__atomic_store_n(&known, is = measure() + 1, __ATOMIC_RELAXED);
+	return is - 1;
+}
+
+static int is_limited(int resource)
+{
+	struct rlimit l;
+	return getrlimit(resource, &l) || l.rlim_cur != RLIM_INFINITY;
+}
+
+/* gcc leaves a malloc out whose memory is not used. */
+static void *volatile taken;
+
+void tw_dear_heap(void)
+{
+	enum { AHEAD = 512 << 20, LARGEST = 32 << 20, BEFORE = 256 << 10 };
+	if (!tw_dear_pages() || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+		return;
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, LARGEST);
+	mallopt(M_TRIM_THRESHOLD, AHEAD);
+	mallopt(M_TOP_PAD, AHEAD);
+	taken = malloc(BEFORE); /* so that the heap has addresses for what will come */
+	const uintptr_t begin = (uintptr_t)taken, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
+	const uintptr_t first = (begin + BEFORE + PAGE + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+	free(taken);
+	mallopt(M_TOP_PAD, HUGE_PAGE);
+	if (begin < end && first < end && !madvise((void *)first, end - first, MADV_HUGEPAGE))
+		taken = malloc(first - begin - PAGE); /* nothing is in small pages but what there was */
+}
