@@ -67,13 +67,28 @@ uint64_t tw_tables_fragments(const struct tw_descriptor_tables *r)
 
 /* ---- taking ---- */
 
+/* From an address on at which it can be in huge pages. */
+static void *map_part(int fd, off_t from)
+{
+	enum { HUGE_PAGE = 2 << 20 };
+	char *all = mmap(NULL, TW_PART_BYTES + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (all == MAP_FAILED)
+		return all;
+	const size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
+	void *at = mmap(all + before, TW_PART_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, from);
+	if (before)
+		munmap(all, before);
+	munmap(all + before + TW_PART_BYTES, HUGE_PAGE - before);
+	return at;
+}
+
 /* The part of a table that `offset` is in, mapped; NULL: it cannot be. */
 static uint8_t *part_at(struct tw_descriptor_tables *r, uint32_t number, uint64_t offset)
 {
 	uint64_t i = offset / TW_PART_BYTES;
 	uint8_t **part = &r->table[number - 1].part[i];
 	off_t from = (off_t)(tw_table_at(&r->options.control->sizes, number) + i * TW_PART_BYTES);
-	void *at = *part ? *part : mmap(NULL, TW_PART_BYTES, PROT_READ, MAP_SHARED, r->options.fd, from);
+	void *at = *part ? *part : map_part(r->options.fd, from);
 	if (at == MAP_FAILED)
 		tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(errno));
 	else

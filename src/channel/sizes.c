@@ -53,15 +53,22 @@ static struct tw_sizes reduced(uint32_t scale)
 	};
 }
 
+/* Tables are where they can be in huge pages. */
+static uint64_t huge_pages(uint64_t bytes)
+{
+	enum { HUGE_PAGE = 2 << 20 };
+	return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
 static void lay_out(struct tw_sizes *s)
 {
 	s->known_at = TW_CONTROL_BYTES;
 	s->claims_at = s->known_at + s->known_entries * sizeof(struct tw_known);
 	s->slots_at = pages(s->claims_at + s->claim_entries * sizeof(uint64_t) + TW_PAGE - 1);
 	s->tallies_at = s->slots_at + s->slots * s->buffers * (uint64_t)TW_BUFFER_STRIDE;
-	s->channel_bytes = s->tallies_at + s->slots * s->tally_entries * sizeof(uint64_t);
+	s->channel_bytes = huge_pages(s->tallies_at + s->slots * s->tally_entries * sizeof(uint64_t));
 	s->store_at = s->channel_bytes;
-	s->tables_at = s->store_at + s->store_bytes;
+	s->tables_at = huge_pages(s->store_at + s->store_bytes);
 	s->memfd_bytes = s->tables_at + s->tables * s->table_bytes;
 }
 

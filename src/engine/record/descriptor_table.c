@@ -1,5 +1,6 @@
 #include "engine/record/descriptor_table.h"
 #include "engine/record/program.h"
+#include "engine/heap.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
@@ -143,8 +144,17 @@ void tw_table_clear_rest(u64 end)
 	memset((u8 *)tw_recorder.table + used, 0, end - used);
 }
 
+/* Descriptors from `offset` to `end` follow: is that where so much of a huge page is used that the rest will be? */
+static void use_huge_page(u64 offset, u64 end)
+{
+	const u64 from = (end & -TW_HUGE_PAGE) + TW_HUGE_FROM;
+	if (offset < from && end >= from)
+		tw_heap_shared((u64)tw_recorder.table + end, 1);
+}
+
 void tw_table_publish(u64 offset, u32 bytes)
 {
+	use_huge_page(offset, offset + bytes);
 	__atomic_store_n((u64 *)&tw_recorder.table->used, offset + bytes, __ATOMIC_RELEASE);
 	__atomic_fetch_add((u64 *)&tw_engine.control->described, bytes, __ATOMIC_RELAXED);
 }
@@ -300,12 +310,28 @@ static bool copy_kept(int from, u64 at, u64 bytes, int to)
 	return true;
 }
 
+/* So many bytes of the channel's file are about to be written. */
+static void make_huge(int fd, u64 start, u64 bytes)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	const u64 room = bytes + 2 * TW_HUGE_PAGE;
+	const i64 at = tw_dear_pages ? tw_mmap(0, room, PROT_NONE, flags, -1, 0) : -1;
+	if (tw_failed(at))
+		return;
+	const u64 first = ((u64)at + TW_HUGE_PAGE - 1) & -TW_HUGE_PAGE;
+	if (!tw_failed(tw_mmap(first, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, start)))
+		tw_heap_shared(first, bytes);
+	tw_sys(__NR_munmap, at, room, 0);
+}
+
 u32 tw_table_load(int from, u64 at, u64 bytes)
 {
 	const i64 fd = bytes < tw_sizes()->table_bytes ? tw_channel_open() : -1;
 	const u32 table = tw_failed(fd) ? 0 : take_to_stay();
 	const u64 start = table ? tw_table_at(tw_sizes(), table) : 0;
 	bool whole = table && !tw_failed(tw_sys(__NR_lseek, fd, start, 0));
+	if (whole)
+		make_huge((int)fd, start, bytes);
 	whole = whole && copy_kept(from, at, bytes, (int)fd);
 	if (whole) /* the start of the table is the last that is written */
 		whole = tw_sys4(__NR_pwrite64, fd, &bytes, sizeof bytes, start) == sizeof bytes;

@@ -1,6 +1,7 @@
 #include "engine/record/known.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/record/program.h"
+#include "engine/heap.h"
 
 #define PROBES 16u
 #define SPREAD 256u /* places over which what begins at one address is spread */
@@ -70,6 +71,16 @@ static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 	return entry((n < PROBES ? near : far) + n % PROBES);
 }
 
+/* Where pages are dear: one was noted here, as so many pages of the table are likely to be used before long. */
+static void use_huge_page(const struct tw_known *e)
+{
+	enum { PARTS = 16, MANY = TW_HUGE_FROM / TW_PAGE };
+	static u8 noted[PARTS];
+	const u64 part = ((u64)e - (u64)tw_engine.channel) / TW_HUGE_PAGE;
+	if (tw_dear_pages && part < PARTS && noted[part] < MANY && ++noted[part] == MANY)
+		tw_heap_shared((u64)e, sizeof *e);
+}
+
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 {
 	const u64 pc = tw_descriptor_blocks(tw_table_descriptor(tw_recorder.table, offset))->pc, hash = hash_group(offset, bytes);
@@ -82,7 +93,9 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 		if (!published && !place)
 			place = e;
 	}
-	*(place ? place : place_of(pc, hash, PROBES)) = (struct tw_known){offset, tw_program_serial(), bytes};
+	place = place ? place : place_of(pc, hash, PROBES);
+	*place = (struct tw_known){offset, tw_program_serial(), bytes};
+	use_huge_page(place);
 	return NULL;
 }
 
