@@ -55,7 +55,7 @@ static void print_times(const struct tw_recording_info *info)
 {
 	if (!info->tsc_hz)
 		return;
-	puts("\ntime, over all threads");
+	puts("\ntime by the clock, over all threads, also while they waited for a processor");
 	for (unsigned k = 0; k < sizeof times / sizeof *times; k++)
 		printf("%-16s%18.3f s  %s\n", times[k].title, (double)info->engine[times[k].count] / (double)info->tsc_hz,
 		       times[k].meaning);
