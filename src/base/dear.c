@@ -55,18 +55,18 @@ static void *volatile taken;
 
 void tw_dear_heap(void)
 {
-	enum { AHEAD = 512 << 20, LARGEST = 32 << 20, BEFORE = 256 << 10 };
+	enum { AHEAD = 512 << 20, LITTLE = 128 << 10 };
 	if (!tw_dear_pages() || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
 		return;
 	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, LARGEST);
 	mallopt(M_TRIM_THRESHOLD, AHEAD);
 	mallopt(M_TOP_PAD, AHEAD);
-	taken = malloc(BEFORE); /* so that the heap has addresses for what will come */
-	const uintptr_t begin = (uintptr_t)taken, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
-	const uintptr_t first = (begin + BEFORE + PAGE + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-	free(taken);
+	char *little = taken =
+	    malloc(LITTLE); /* so that the heap has addresses for what will come; who needs no more has it in small pages */
+	const uintptr_t begin = (uintptr_t)little + LITTLE, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
+	const uintptr_t first = (begin + PAGE + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
 	mallopt(M_TOP_PAD, HUGE_PAGE);
 	if (begin < end && first < end && !madvise((void *)first, end - first, MADV_HUGEPAGE))
-		taken = malloc(first - begin - PAGE); /* nothing is in small pages but what there was */
+		taken = malloc(first - begin - PAGE); /* no more than that */
+	free(little);
 }

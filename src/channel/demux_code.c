@@ -1,4 +1,5 @@
 #include "channel/demux_code.h"
+#include "base/zeros.h"
 #include "jit/area.h"
 #include "jit/assemble.h"
 
@@ -100,7 +101,7 @@ static void emit_shared(struct tw_demux_code *c)
 
 struct tw_demux_code *tw_demux_code_new(void)
 {
-	struct tw_demux_code *c = calloc(1, sizeof *c);
+	struct tw_demux_code *c = tw_zeros_new(sizeof *c);
 	if (c)
 		pthread_mutex_init(&c->lock, NULL);
 	return c;
@@ -114,7 +115,7 @@ void tw_demux_code_free(struct tw_demux_code *c)
 	if (c->state == READY)
 		tw_code_area_fini(&c->area);
 	pthread_mutex_destroy(&c->lock);
-	free(c);
+	tw_zeros_free(c, sizeof *c);
 }
 
 void tw_demux_code_run(struct tw_demux_code *c, struct tw_demux_plain *w)

@@ -2,6 +2,7 @@
 #include "channel/output_write.h"
 #include "channel/clear.h"
 #include "base/array.h"
+#include "base/zeros.h"
 #include "recording/recording.h"
 #include "recording/value_map.h"
 
@@ -37,7 +38,7 @@ struct tw_descriptor_tables {
 
 struct tw_descriptor_tables *tw_tables_new(const struct tw_tables_options *options)
 {
-	struct tw_descriptor_tables *r = calloc(1, sizeof *r);
+	struct tw_descriptor_tables *r = tw_zeros_new(sizeof *r);
 	if (r)
 		r->options = *options;
 	return r;
@@ -57,7 +58,7 @@ void tw_tables_free(struct tw_descriptor_tables *r)
 {
 	for (uint32_t i = 0; r && i < r->n_used; i++)
 		empty_table(&r->table[i]);
-	free(r);
+	tw_zeros_free(r, sizeof *r);
 }
 
 uint64_t tw_tables_fragments(const struct tw_descriptor_tables *r)

@@ -1,4 +1,5 @@
 #include "channel/output.h"
+#include "base/zeros.h"
 #include "channel/feed.h"
 #include "channel/machine.h"
 #include "channel/output_jobs.h"
@@ -150,7 +151,7 @@ void tw_output_free(struct tw_output *o)
 {
 	for (unsigned i = 0; i < o->n_jobs && !o->options.feed; i++)
 		tw_chunk_release(&o->job[i].chunk);
-	free(o->job);
+	tw_zeros_free(o->job, o->job_bytes);
 	tw_output_free_places(o);
 	for (unsigned i = 0; i < o->n_lanes; i++)
 		pthread_cond_destroy(&o->lane[i].fed_more);

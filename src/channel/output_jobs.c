@@ -1,4 +1,5 @@
 #include "channel/output_jobs.h"
+#include "base/zeros.h"
 #include "channel/demux.h"
 #include "channel/feed.h"
 #include "channel/machine.h"
@@ -115,7 +116,8 @@ static unsigned limit_jobs(unsigned n)
 int tw_output_make_jobs(struct tw_output *o)
 {
 	o->most_jobs = o->spool ? tw_spool_slots(o->spool) : limit_jobs(count_jobs(&o->options));
-	o->job = calloc(o->most_jobs, sizeof *o->job);
+	o->job_bytes = o->most_jobs * sizeof *o->job;
+	o->job = tw_zeros_new(o->job_bytes);
 	while (o->job && o->n_jobs < FEW_JOBS && tw_output_add_job(o))
 		;
 	return o->n_jobs < FEW_JOBS ? tw_fail(TW_ERR_MEMORY, "chunks") : TW_OK;

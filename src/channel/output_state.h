@@ -91,6 +91,7 @@ struct tw_output {
 	struct tw_job *job;      /* n_jobs of them, most_jobs at the most */
 	struct tw_job *unused;
 	unsigned n_jobs, most_jobs;
+	size_t job_bytes; /* of them all, most of which are never touched */
 	int ending;
 	_Atomic int failed, abandoned;
 	/* The disk is nearly full (output_space): chunks up to this one are still written, those that begin later are not. */

@@ -1,4 +1,5 @@
 /* trackway record: runs a program under the engine, collects, stores. */
+#include "base/dear.h"
 #include "cli/record_end.h"
 #include "cli/record_options.h"
 #include "cli/record_prepare.h"
@@ -110,6 +111,8 @@ int tw_cmd_record(int argc, char **argv)
 	int status = tw_record_parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
+	if (r.sink != TW_SINK_COUNT && r.format != TW_FORMAT_NONE)
+		tw_dear_heap(); /* others need little memory */
 	const struct tw_launch_wants wants = {r.sink == TW_SINK_COUNT, r.budget_as_given != NULL};
 	if (tw_launch_limits(&wants, &r.sizes))
 		return tw_record_too_little(&r.sizes);

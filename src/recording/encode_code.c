@@ -1,4 +1,5 @@
 #include "recording/encode_code.h"
+#include "base/zeros.h"
 #include "jit/area.h"
 #include "jit/assemble.h"
 #include "recording/encoder.h"
@@ -259,7 +260,7 @@ static void emit_shared(struct form *f, tw_encoder_value_function value)
 
 struct tw_encoder_code *tw_encoder_code_new(tw_encoder_value_function value)
 {
-	struct tw_encoder_code *c = calloc(1, sizeof *c);
+	struct tw_encoder_code *c = tw_zeros_new(sizeof *c);
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
@@ -278,7 +279,7 @@ void tw_encoder_code_free(struct tw_encoder_code *c)
 			tw_code_area_fini(&f->area);
 	}
 	pthread_mutex_destroy(&c->lock);
-	free(c);
+	tw_zeros_free(c, sizeof *c);
 }
 
 static void run(struct form *f, struct tw_encoder *e)
