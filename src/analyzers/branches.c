@@ -36,12 +36,21 @@ struct way {
 	const struct tw_stretch *stretch; /* NULL: it was not there */
 	uint64_t n;                       /* executions */
 	uint64_t first;                   /* address of its first block */
-	uint64_t target;                  /* of its last branch, if that is conditional; else where it led last */
+	uint64_t target;                  /* of its last branch, if that is conditional; else where it led first */
 	uint64_t taken, not_taken;        /* the last branch: indirect: how often it led to `target` */
 	uint32_t memory, thread;          /* thread: one that ran it */
 	uint8_t end;                      /* enum tw_end, if it ends with a branch; else 0 */
 	uint8_t slow;                     /* it is to be taken block by block */
 };
+
+/* How often the indirect branch that a way ends with has led to pc, in the state's memory. */
+struct led {
+	uint64_t pc, n;
+	size_t way;
+};
+
+/* So many of them are kept, by what they are: those that came last. */
+enum { LED = 2048 };
 
 struct state {
 	const struct tw_context *context;
@@ -60,6 +69,7 @@ struct state {
 	unsigned block;
 	struct tw_by_fragment sites; /* struct site, by block */
 	struct tw_predictors predictors;
+	struct led led[LED]; /* besides what ways themselves have */
 };
 
 static void free_state(struct state *s)
@@ -216,13 +226,28 @@ static int add_outcomes(struct state *s, const struct way *w, const struct tw_bl
 	return 0;
 }
 
-/* Where the last branch of a way led to until now. */
+static const struct tw_block_run *last_of(const struct way *w)
+{
+	return &w->stretch->blocks[w->stretch->n_blocks - 1];
+}
+
+/* Where the last branch of a way led to. */
 static int settle_end(struct state *s, struct way *w)
 {
-	const struct tw_block_run *last = &w->stretch->blocks[w->stretch->n_blocks - 1];
-	int error = add_outcomes(s, w, last, w->target, w->taken);
-	error = error ? error : add_outcomes(s, w, last, ~w->target, w->not_taken);
+	int error = add_outcomes(s, w, last_of(w), w->target, w->taken);
+	error = error ? error : add_outcomes(s, w, last_of(w), ~w->target, w->not_taken);
 	w->taken = w->not_taken = 0;
+	return error;
+}
+
+static int settle_led(struct state *s)
+{
+	int error = 0;
+	for (size_t i = 0; i < LED && !error; i++) {
+		struct led *l = &s->led[i];
+		error = l->n ? add_outcomes(s, &s->ways[l->way], last_of(&s->ways[l->way]), l->pc, l->n) : 0;
+		l->n = 0;
+	}
 	return error;
 }
 
@@ -240,7 +265,7 @@ static int settle_way(struct state *s, struct way *w)
 
 static int settle(struct state *s)
 {
-	int error = 0;
+	int error = settle_led(s);
 	for (size_t i = 0; i < s->ways_room && !error; i++)
 		error = settle_way(s, &s->ways[i]);
 	return error;
@@ -283,10 +308,24 @@ static struct way *way_of(struct state *s, const struct tw_stretch *stretch)
 	return make_way(s, w, stretch) ? NULL : w;
 }
 
+/* The indirect branch of a way, numbered `way`, has led to pc, where it did not lead first. */
+static int lead_elsewhere(struct state *s, size_t way, uint64_t pc)
+{
+	struct led *l = &s->led[(pc * 0x9e3779b97f4a7c15ull + way * 0xc2b2ae3d27d4eb4full) >> 40 & (LED - 1)];
+	int error = 0;
+	if (l->pc != pc || l->way != way) {
+		error = l->n ? add_outcomes(s, &s->ways[l->way], last_of(&s->ways[l->way]), l->pc, l->n) : 0;
+		*l = (struct led){.pc = pc, .way = way};
+	}
+	l->n++;
+	return error;
+}
+
 /* The way that ended last has led to pc. */
 static inline int lead_way(struct state *s, uint64_t pc)
 {
-	struct way *w = &s->ways[s->way];
+	const size_t way = s->way;
+	struct way *w = &s->ways[way];
 	const int hit = pc == w->target;
 	s->way = 0;
 	if (w->end == TW_END_COND) {
@@ -294,10 +333,11 @@ static inline int lead_way(struct state *s, uint64_t pc)
 		w->not_taken += !hit;
 		return 0;
 	}
-	int error = hit ? 0 : settle_end(s, w);
+	if (!hit && w->taken)
+		return lead_elsewhere(s, way, pc);
 	w->target = pc;
 	w->taken++;
-	return error;
+	return 0;
 }
 
 /* What ended last has led to pc. */
@@ -342,13 +382,16 @@ static int take_event(struct state *s, const struct tw_event *e)
 	return 0;
 }
 
-static void begin_thread(struct state *s, uint32_t thread)
+static int begin_thread(struct state *s, uint32_t thread)
 {
+	const uint32_t memory = tw_process_memory(s->context, thread);
+	const int error = memory != s->memory ? settle_led(s) : 0;
 	s->thread = thread;
-	s->memory = tw_process_memory(s->context, thread);
+	s->memory = memory;
 	forget(s);
 	if (s->predicts)
 		tw_predictors_init(&s->predictors);
+	return error;
 }
 
 /* Where a batch has come to. */
@@ -399,7 +442,7 @@ static int batch(void *state, const struct tw_batch *b)
 	struct walk w = {.b = b};
 	int error = 0;
 	if (s->thread != b->thread)
-		begin_thread(s, b->thread);
+		error = begin_thread(s, b->thread);
 	else if (s->next_insn != b->first_insn)
 		forget(s);
 	s->next_insn = b->first_insn + b->n_insns;
