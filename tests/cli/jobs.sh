@@ -31,13 +31,17 @@ record long.tw --hot=0 --ring=1G -- ./work # small chunks
 record tree.tw -- sh -c 'expr 1 + 1; expr 1 + 2; echo 1 | sed s/1/2/; uname; ./work'
 [ "$(info_value chunks long.tw)" -gt 4 ] || fail "there are too few chunks for this test"
 
-answers=("report -n 0" "report --lines -n 0" "report --tree -n 0" "report --memory -n 0" "report --blocks -n 0" "report --callers deeper" "report --callees work"
-	"report --from 100000i --to 2000000i -n 0" "report --thread 0 --json" "blocks -n 0" "blocks --json" "blocks --superblocks" "blocks --callgrind=/dev/stdout"
-	"blocks --lcov=/dev/stdout" "paths" "paths --json -n 5" "check")
-for analyzer in mix footprint branches cache cct sharing; do
-	answers+=("analyze $analyzer")
+# What tells programs apart is asked of both recordings; the rest is, without TW_FULL, asked of one of them.
+of_both=("report -n 0" "report --tree -n 0" "blocks --json" "blocks --callgrind=/dev/stdout" "paths" "check" "analyze mix" "analyze cct")
+of_one=("report --lines -n 0" "report --memory -n 0" "report --blocks -n 0" "report --callers deeper" "report --callees work"
+	"report --from 100000i --to 2000000i -n 0" "report --thread 0 --json" "blocks -n 0" "blocks --superblocks"
+	"blocks --lcov=/dev/stdout" "paths --json -n 5")
+for analyzer in footprint branches cache sharing; do
+	of_one+=("analyze $analyzer")
 done
 for recording in long tree; do
+	answers=("${of_both[@]}")
+	[ $recording = tree ] && [ "${TW_FULL:-0}" = 0 ] || answers+=("${of_one[@]}")
 	for answer in "${answers[@]}"; do
 		for jobs in 1 3; do
 			# shellcheck disable=SC2086 # words
