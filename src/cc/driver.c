@@ -66,8 +66,11 @@ static char *with_suffix(const char *path, const char *suffix)
 /* Where dependencies go if the command does not say: beside the object, or the program if that has a name. */
 static char *depend_file(const struct tw_cc_drive *d, size_t k)
 {
-	char *stem = d->command.output ? strdup(d->command.output) : tw_cc_auxiliary_stem(d, k);
-	char *path = stem ? with_suffix(stem, ".d") : NULL;
+	char *stem = tw_cc_auxiliary_stem(d, k), *path;
+	if (d->command.output)
+		path = with_suffix(d->command.output, ".d");
+	else if (asprintf(&path, "%s.d", stem) < 0)
+		abort();
 	free(stem);
 	return path;
 }

@@ -85,13 +85,13 @@ beside() { # COMPILER
 	$c --coverage -Wp,-MMD,b.dep ../a.c out/z.o ../s.s --output=counted && ./counted >/dev/null
 	if [ "$c" = "${c%clang}" ]; then
 		$c -c ../b.c ../s.s ../a.c -o both.o 2>/dev/null
-		$c -c ../bad.c -MD '../b c.c' 2>/dev/null
+		$c -c ../bad.c -MD '../b c.x.c' 2>/dev/null
 		$c -x c-header ../h.h -o h.gch && $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
 	fi
 	find . -type f ! -name '*.d' ! -name b.dep ! -name '*.gch' -printf '%p\n' | sort
 	find . -name '*.d*' -type f ! -name '*.dwo' | sort | tr '\n' '\0' | xargs -0 tail -n +1
 }
-echo 'int main(void) { return 0; }' >'b c.c'
+echo 'int main(void) { return 0; }' >'b c.x.c'
 for compiler in gcc clang; do
 	command -v $compiler >/dev/null || continue
 	mkdir plain instrumented
