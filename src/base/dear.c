@@ -55,7 +55,8 @@ static void *volatile taken;
 
 void tw_dear_heap(void)
 {
-	enum { AHEAD = 512 << 20, LITTLE = 128 << 10 };
+	/* What does not fit is mapped piece by piece, as always: arrays that grow by being copied would take half as much again. */
+	enum { AHEAD = 112 << 20, LITTLE = 128 << 10 };
 	if (!tw_dear_pages() || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
 		return;
 	mallopt(M_ARENA_MAX, 1);
