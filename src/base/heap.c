@@ -19,7 +19,7 @@ void tw_heap_begin(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * LARGE);
 	/* The heap ends behind `end`: what is left there up to a huge page is taken, and never touched. */
 	const char *end = malloc(1);
-	void *rest = end ? malloc(HUGE_PAGE - (uintptr_t)end % HUGE_PAGE) : NULL;
+	void *volatile rest = end ? malloc(HUGE_PAGE - (uintptr_t)end % HUGE_PAGE) : NULL; /* or gcc leaves it out */
 	char *first = rest ? malloc(FIRST) : NULL;
 	if (first)
 		madvise(first + (HUGE_PAGE - (uintptr_t)first % HUGE_PAGE), FIRST - HUGE_PAGE, MADV_HUGEPAGE);
