@@ -21,6 +21,23 @@ void *tw_heap_pages(u64 bytes)
 	return (void *)tw_page_up((u64)tw_heap(bytes + TW_PAGE));
 }
 
+/* What is wanted: as many as one section comes to under the descriptor lock. */
+static u64 wanted[2];
+
+void tw_heap_shared_later(u64 at)
+{
+	wanted[wanted[0] != 0] = at;
+}
+
+void tw_heap_shared_wanted(void)
+{
+	for (u32 k = 0; k < 2; k++) {
+		const u64 at = wanted[k] ? __atomic_exchange_n(&wanted[k], 0, __ATOMIC_ACQ_REL) : 0;
+		if (at)
+			tw_heap_shared(at, 1);
+	}
+}
+
 /* Only what has a page can be put into a huge one. */
 void tw_heap_shared(u64 at, u64 bytes)
 {

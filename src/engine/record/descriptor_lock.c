@@ -1,6 +1,7 @@
 #include "engine/record/descriptor_lock.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/record/slot.h"
+#include "engine/heap.h"
 #include "engine/x86_64/glue.h"
 #include <asm/errno.h>
 #include <asm/unistd.h>
@@ -151,5 +152,6 @@ bool tw_with_descriptors(void (*section)(void *arg), void *arg, u32 bytes)
 		if (!tw_table_is_there() || !lock_and_do(c, t, &job))
 			return false;
 	} while (job.unmapped && tw_table_map(bytes));
+	tw_heap_shared_wanted();
 	return true;
 }

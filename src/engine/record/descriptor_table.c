@@ -148,8 +148,8 @@ void tw_table_clear_rest(u64 end)
 static void use_huge_page(u64 offset, u64 end)
 {
 	const u64 from = (end & -TW_HUGE_PAGE) + TW_HUGE_FROM;
-	if (offset < from && end >= from)
-		tw_heap_shared((u64)tw_recorder.table + end, 1);
+	if (tw_dear_pages && offset < from && end >= from)
+		tw_heap_shared_later((u64)tw_recorder.table + end);
 }
 
 void tw_table_publish(u64 offset, u32 bytes)

@@ -78,7 +78,7 @@ static void use_huge_page(const struct tw_known *e)
 	static u8 noted[PARTS];
 	const u64 part = ((u64)e - (u64)tw_engine.channel) / TW_HUGE_PAGE;
 	if (tw_dear_pages && part < PARTS && noted[part] < MANY && ++noted[part] == MANY)
-		tw_heap_shared((u64)e, sizeof *e);
+		tw_heap_shared_later((u64)e);
 }
 
 const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
