@@ -86,8 +86,11 @@ print(d)' "$@" || fail "info --json has no budget $*"
 
 for options in "-f dep" "-f dep --budget-per=thread" "-f dep06" "-f cf_bit" "-f bb_pc --budget-per=thread"; do
 	read -ra RECORD_OPTIONS <<<"$options --budget=20% --period=10ms"
-	same_as_native ./busy
-	check_good
+	for _ in 1 2 3 4 5; do # where the first period cost much more than it may the program ends before there is time for another
+		same_as_native ./busy
+		check_good
+		[ "$(budget_value opened)" -ge 2 ] && break
+	done
 	[ "$(budget_value asked) $(budget_value period_ns)" = "20% 10000000" ] || fail "$options: info does not tell what was asked for"
 	[ "$(budget_value opened)" -ge 2 ] || fail "$options: recording was begun $(budget_value opened) times"
 	"$TW" dump --raw recording.tw >raw
