@@ -41,12 +41,17 @@ int tw_by_fragment_each(const struct tw_by_fragment *t, int (*f)(void *context, 
 	return result;
 }
 
+static int free_one(void *free_item, void *item)
+{
+	(*(void (**)(void *))free_item)(item);
+	return 0;
+}
+
 void tw_by_fragment_free(struct tw_by_fragment *t, void (*free_item)(void *item))
 {
+	if (free_item)
+		tw_by_fragment_each(t, free_one, &free_item);
 	for (uint32_t i = t->first / ROW; i <= t->last / ROW; i++) {
-		for (uint32_t k = first_place(t, i); free_item && t->row[i] && k < end_place(t, i); k++)
-			if (t->row[i][k])
-				free_item(t->row[i][k]);
 		tw_zeros_free(t->row[i], ROW * sizeof *t->row[i]);
 		t->row[i] = NULL;
 	}

@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum { ROW = 65536 };
 
@@ -22,13 +21,6 @@ static void see_all(const struct tw_by_fragment *t, int n, const uint32_t *numbe
 	EQUAL(n_seen, n);
 	for (int i = 0; i < n && i < n_seen; i++)
 		EQUAL(seen[i], numbers[i]);
-}
-
-static long faults(void)
-{
-	struct rusage u;
-	CHECK(!getrusage(RUSAGE_SELF, &u));
-	return u.ru_minflt;
 }
 
 int main(void)
@@ -52,7 +44,7 @@ int main(void)
 	see_all(&t, 0, NULL);
 
 	/* Of a few fragments a few pages are touched. */
-	const long before = faults();
+	const long before = unit_faults();
 	for (uint32_t i = 40000; i < 40100; i++)
 		CHECK(tw_by_fragment_set(&t, i, malloc(8)));
 	for (uint32_t i = 40000; i < 40100; i++)
@@ -60,7 +52,7 @@ int main(void)
 	n_seen = 0;
 	CHECK(tw_by_fragment_each(&t, note, tw_by_fragment_get(&t, 40005)));
 	tw_by_fragment_free(&t, free);
-	CHECK(faults() - before < 32);
+	CHECK(unit_faults() - before < 32);
 	CHECK(!tw_by_fragment_get(&t, 40000));
 	return UNIT_END();
 }

@@ -240,14 +240,19 @@ static int settle_end(struct state *s, struct way *w)
 	return error;
 }
 
+static int settle_one(struct state *s, struct led *l)
+{
+	const struct way *w = &s->ways[l->way];
+	int error = l->n ? add_outcomes(s, w, last_of(w), l->pc, l->n) : 0;
+	l->n = 0;
+	return error;
+}
+
 static int settle_led(struct state *s)
 {
 	int error = 0;
-	for (size_t i = 0; i < LED && !error; i++) {
-		struct led *l = &s->led[i];
-		error = l->n ? add_outcomes(s, &s->ways[l->way], last_of(&s->ways[l->way]), l->pc, l->n) : 0;
-		l->n = 0;
-	}
+	for (size_t i = 0; i < LED && !error; i++)
+		error = settle_one(s, &s->led[i]);
 	return error;
 }
 
@@ -314,7 +319,7 @@ static int lead_elsewhere(struct state *s, size_t way, uint64_t pc)
 	struct led *l = &s->led[(pc * 0x9e3779b97f4a7c15ull + way * 0xc2b2ae3d27d4eb4full) >> 40 & (LED - 1)];
 	int error = 0;
 	if (l->pc != pc || l->way != way) {
-		error = l->n ? add_outcomes(s, &s->ways[l->way], last_of(&s->ways[l->way]), l->pc, l->n) : 0;
+		error = settle_one(s, l);
 		*l = (struct led){.pc = pc, .way = way};
 	}
 	l->n++;

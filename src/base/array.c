@@ -1,17 +1,18 @@
 #include "base/array.h"
+#include "base/channel.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LEAST = 64, HUGE_PAGE = 2 << 20 };
+enum { LEAST = 64 };
 
 /* The same items with room for `bytes` in all. To copy them to huge pages takes less than to touch so much more on small ones; very many are moved by the kernel. */
 static void *move_items(void *items, size_t n_bytes, size_t bytes)
 {
 	enum { COPIED = 64 << 20 };
-	if (bytes < HUGE_PAGE || bytes > COPIED)
+	if (bytes < TW_HUGE_PAGE || bytes > COPIED)
 		return realloc(items, bytes);
 	void *at = tw_array_huge(&bytes);
 	if (!at)
@@ -57,11 +58,23 @@ void *tw_array_huge(size_t *bytes)
 {
 	if (*bytes > PTRDIFF_MAX)
 		return NULL;
-	*bytes = (*bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-	void *at = aligned_alloc(HUGE_PAGE, *bytes);
+	*bytes = (*bytes + TW_HUGE_PAGE - 1) & ~(size_t)(TW_HUGE_PAGE - 1);
+	void *at = aligned_alloc(TW_HUGE_PAGE, *bytes);
 	if (at)
 		madvise(at, *bytes, MADV_HUGEPAGE);
 	return at;
+}
+
+void *tw_array_addresses(size_t bytes, int where)
+{
+	char *all = mmap(NULL, bytes + TW_HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
+	if (all == MAP_FAILED)
+		return NULL;
+	const size_t before = -(uintptr_t)all & (TW_HUGE_PAGE - 1);
+	if (before)
+		munmap(all, before);
+	munmap(all + before + bytes, TW_HUGE_PAGE - before);
+	return all + before;
 }
 
 void tw_array_take_pages(void *at, size_t bytes)

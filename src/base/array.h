@@ -31,6 +31,12 @@ void *tw_array_table(size_t n, size_t size);
 void *tw_array_huge(size_t *bytes);
 
 /*
+ * Addresses for so many bytes, whole pages, from a huge page's start on, for who maps something there: nothing can be read or written. `where`: 0, or MAP_32BIT. For munmap. NULL: there are none, and errno
+ * says why.
+ */
+void *tw_array_addresses(size_t bytes, int where);
+
+/*
  * So many bytes of memory are about to be written: what of them has no pages yet gets these in one call, where writing would fault once for each. That costs a twentieth on some
  * virtual machines. What the memory holds stays.
  */

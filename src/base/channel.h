@@ -57,6 +57,7 @@
 #define TW_CHANNEL_VERSION 20
 
 #define TW_PAGE          4096u
+#define TW_HUGE_PAGE     (2ull << 20)
 #define TW_BUFFER_BYTES  (1020u * 1024) /* data part; with the rest, 8 buffers stay below 10 MB */
 #define TW_SLACK_BYTES   (16u * 1024)
 #define TW_SLACK_AT      (TW_BUFFER_BYTES + TW_PAGE) /* from where the buffer begins */

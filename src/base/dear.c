@@ -1,4 +1,5 @@
 #include "base/dear.h"
+#include "base/channel.h"
 
 #include <malloc.h>
 #include <stdint.h>
@@ -7,8 +8,6 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 static uint64_t now(void)
 {
@@ -22,16 +21,16 @@ static int measure(void)
 {
 	enum { TIMES = 4, DEAR_NS = 4000 };
 	uint64_t least = UINT64_MAX;
-	volatile char *at = mmap(NULL, TIMES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *at = mmap(NULL, TIMES * TW_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return 0;
 	for (int k = 0; k < TIMES; k++) {
 		const uint64_t began = now();
-		at[k * PAGE] = 1;
+		at[k * TW_PAGE] = 1;
 		const uint64_t took = now() - began;
 		least = took < least ? took : least;
 	}
-	munmap((void *)(uintptr_t)at, TIMES * PAGE);
+	munmap((void *)(uintptr_t)at, TIMES * TW_PAGE);
 	return least > DEAR_NS;
 }
 
@@ -64,10 +63,10 @@ void tw_dear_heap(void)
 	mallopt(M_TOP_PAD, AHEAD);
 	char *little = taken =
 	    malloc(LITTLE); /* so that the heap has addresses for what will come; who needs no more has it in small pages */
-	const uintptr_t begin = (uintptr_t)little + LITTLE, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
-	const uintptr_t first = (begin + PAGE + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-	mallopt(M_TOP_PAD, HUGE_PAGE);
+	const uintptr_t begin = (uintptr_t)little + LITTLE, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(TW_HUGE_PAGE - 1);
+	const uintptr_t first = (begin + TW_PAGE + TW_HUGE_PAGE - 1) & ~(uintptr_t)(TW_HUGE_PAGE - 1);
+	mallopt(M_TOP_PAD, TW_HUGE_PAGE);
 	if (begin < end && first < end && !madvise((void *)first, end - first, MADV_HUGEPAGE))
-		taken = malloc(first - begin - PAGE); /* no more than that */
+		taken = malloc(first - begin - TW_PAGE); /* no more than that */
 	free(little);
 }

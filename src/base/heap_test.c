@@ -1,41 +1,34 @@
 #include "base/heap.h"
+#include "base/channel.h"
 #include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
-enum { HUGE_PAGE = 2 << 20, BYTES = 8 << 20, PIECE = 4000 };
-
-static long faults(void)
-{
-	struct rusage u;
-	CHECK(!getrusage(RUSAGE_SELF, &u));
-	return u.ru_minflt;
-}
+enum { BYTES = 8 << 20, PIECE = 4000 };
 
 /* Faults that it takes to write so many bytes in pieces from malloc. */
 static long write_pieces(void **piece, size_t n)
 {
-	const long before = faults();
+	const long before = unit_faults();
 	for (size_t i = 0; i < n; i++) {
 		piece[i] = malloc(PIECE);
 		CHECK(piece[i]);
 		memset(piece[i], 1, PIECE);
 	}
-	return faults() - before;
+	return unit_faults() - before;
 }
 
 /* Whether the kernel gives huge pages to who asks, now. */
 static int has_huge_pages(void)
 {
-	char *at = aligned_alloc(HUGE_PAGE, BYTES);
+	char *at = aligned_alloc(TW_HUGE_PAGE, BYTES);
 	CHECK(at);
 	madvise(at, BYTES, MADV_HUGEPAGE);
-	const long before = faults();
+	const long before = unit_faults();
 	memset(at, 1, BYTES);
-	const int has = faults() - before < 64;
+	const int has = unit_faults() - before < 64;
 	free(at);
 	return has;
 }

@@ -17,8 +17,7 @@ static size_t row_bytes(const struct tw_numbered *t)
 /* Rows that are filled are written whole, so that a few of them lie together on a huge page. */
 static size_t rows_together(const struct tw_numbered *t)
 {
-	enum { TOGETHER = 2 << 20 };
-	return row_bytes(t) < TOGETHER ? TOGETHER / row_bytes(t) : 1;
+	return row_bytes(t) < TW_HUGE_PAGE ? TW_HUGE_PAGE / row_bytes(t) : 1;
 }
 
 static void *filled_row(const struct tw_numbered *t)

@@ -2,26 +2,18 @@
 #include "unit.h"
 
 #include <stdint.h>
-#include <sys/resource.h>
 
 enum { BYTES = 64 << 20 };
 
-static long faults(void)
-{
-	struct rusage u;
-	CHECK(!getrusage(RUSAGE_SELF, &u));
-	return u.ru_minflt;
-}
-
 int main(void)
 {
-	const long before = faults();
+	const long before = unit_faults();
 	uint8_t *z = tw_zeros_new(BYTES);
 	CHECK(z);
 	EQUAL(z[0], 0);
 	EQUAL(z[BYTES - 1], 0);
 	z[BYTES / 2] = 1;
-	CHECK(faults() - before < 64);
+	CHECK(unit_faults() - before < 64);
 	tw_zeros_free(z, BYTES);
 	tw_zeros_free(NULL, BYTES);
 	CHECK(!tw_zeros_new(SIZE_MAX / 2));

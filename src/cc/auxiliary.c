@@ -1,4 +1,5 @@
 #include "cc/auxiliary.h"
+#include "names/places.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,12 +10,6 @@
 #include <unistd.h>
 
 /* ---- names ---- */
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* Up to its suffix. */
 static int stem_length(const char *base)
@@ -42,7 +37,7 @@ static char *stem_in_link(const struct tw_cc_command *c, const char *source)
 {
 	if (!c->output)
 		return join("", 0, "a-", source);
-	const char *program = base_of(c->output);
+	const char *program = tw_base_name(c->output);
 	const int n = (int)(program - c->output);
 	if (c->n_inputs == 1 && is_same_stem(program, source))
 		return join(c->output, n, "", source);
@@ -57,10 +52,10 @@ static char *stem_in_link(const struct tw_cc_command *c, const char *source)
 char *tw_cc_auxiliary_stem(const struct tw_cc_drive *d, size_t k)
 {
 	const struct tw_cc_command *c = &d->command;
-	const char *source = base_of(c->word[k]), *object = c->output;
+	const char *source = tw_base_name(c->word[k]), *object = c->output;
 	if (c->step == TW_CC_STEP_LINK)
 		return c->is_gcc ? stem_in_link(c, source) : join("", 0, "", source);
-	return object ? join(object, (int)(base_of(object) - object), "", base_of(object)) : join("", 0, "", source);
+	return object ? join(object, (int)(tw_base_name(object) - object), "", tw_base_name(object)) : join("", 0, "", source);
 }
 
 /* Of what -save-temps keeps. */
@@ -70,7 +65,7 @@ static char *saved_stem(const struct tw_cc_drive *d, size_t k)
 	if (c->is_gcc)
 		return tw_cc_auxiliary_stem(d, k);
 	const char *beside = c->saves_beside && c->output ? c->output : "";
-	return join(beside, (int)(base_of(beside) - beside), "", base_of(c->word[k]));
+	return join(beside, (int)(tw_base_name(beside) - beside), "", tw_base_name(c->word[k]));
 }
 
 /* ---- options ---- */
@@ -118,7 +113,7 @@ static void push_clang(const struct tw_cc_drive *d, struct tw_cc_words *w, const
 /* Dumps have the source's suffix in their names, other files do not. What the command says itself stays. */
 static void push_gcc(const struct tw_cc_drive *d, struct tw_cc_words *w, size_t k, const char *stem)
 {
-	const char *source = base_of(d->command.word[k]), *suffix = source + stem_length(source), *base = base_of(stem);
+	const char *source = tw_base_name(d->command.word[k]), *suffix = source + stem_length(source), *base = tw_base_name(stem);
 	char *directory = strndup(stem, (size_t)(base - stem)), *name;
 	if (!directory || asprintf(&name, "%s%s", base, suffix) < 0)
 		abort();

@@ -7,6 +7,7 @@
 #include "cc/rewrite.h"
 #include "cc/twice.h"
 #include "names/demangle.h"
+#include "names/places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,8 +79,7 @@ static char *depend_file(const struct tw_cc_drive *d, size_t k)
 /* What depends on the source if the command does not say. */
 static char *depend_target(const struct tw_cc_drive *d, size_t k)
 {
-	const char *source = strrchr(d->command.word[k], '/');
-	return d->command.output ? strdup(d->command.output) : with_suffix(source ? source + 1 : d->command.word[k], ".o");
+	return d->command.output ? strdup(d->command.output) : with_suffix(tw_base_name(d->command.word[k]), ".o");
 }
 
 /* Functions of one file keep to the ABI among each other; what is compiled is assembly, not something for the linker to compile. */

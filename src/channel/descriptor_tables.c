@@ -71,15 +71,10 @@ uint64_t tw_tables_fragments(const struct tw_descriptor_tables *r)
 /* From an address on at which it can be in huge pages. */
 static void *map_part(int fd, off_t from)
 {
-	enum { HUGE_PAGE = 2 << 20 };
-	char *all = mmap(NULL, TW_PART_BYTES + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (all == MAP_FAILED)
-		return all;
-	const size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
-	void *at = mmap(all + before, TW_PART_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, from);
-	if (before)
-		munmap(all, before);
-	munmap(all + before + TW_PART_BYTES, HUGE_PAGE - before);
+	void *addresses = tw_array_addresses(TW_PART_BYTES, 0);
+	void *at = addresses ? mmap(addresses, TW_PART_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, from) : MAP_FAILED;
+	if (addresses && at == MAP_FAILED)
+		munmap(addresses, TW_PART_BYTES);
 	return at;
 }
 

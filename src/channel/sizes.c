@@ -56,8 +56,7 @@ static struct tw_sizes reduced(uint32_t scale)
 /* Tables are where they can be in huge pages. */
 static uint64_t huge_pages(uint64_t bytes)
 {
-	enum { HUGE_PAGE = 2 << 20 };
-	return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	return (bytes + TW_HUGE_PAGE - 1) / TW_HUGE_PAGE * TW_HUGE_PAGE;
 }
 
 static void lay_out(struct tw_sizes *s)

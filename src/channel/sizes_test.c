@@ -5,8 +5,6 @@
 #define MB (1ull << 20)
 #define GB (1ull << 30)
 
-enum { HUGE_PAGE = 2 << 20 };
-
 /* The parts follow one another and have room for what is in them. */
 static void check_layout(const struct tw_sizes *s)
 {
@@ -15,8 +13,8 @@ static void check_layout(const struct tw_sizes *s)
 	      s->slots_at - s->claims_at >= s->claim_entries * 8ull);
 	EQUAL(tw_buffer_at(s, s->slots, 0), s->tallies_at);
 	const uint64_t end = s->tallies_at + s->slots * tw_tally_bytes(s);
-	CHECK(end <= s->channel_bytes && s->channel_bytes < end + HUGE_PAGE);
-	CHECK(s->channel_bytes % HUGE_PAGE == 0 && s->tables_at % HUGE_PAGE == 0);
+	CHECK(end <= s->channel_bytes && s->channel_bytes < end + TW_HUGE_PAGE);
+	CHECK(s->channel_bytes % TW_HUGE_PAGE == 0 && s->tables_at % TW_HUGE_PAGE == 0);
 	CHECK(s->store_at >= s->channel_bytes && s->store_at % TW_PAGE == 0 && s->table_bytes % TW_PART_BYTES == 0);
 	EQUAL(tw_table_at(s, s->tables + 1), s->memfd_bytes);
 	CHECK(s->slots <= TW_SLOTS && s->buffers >= 2 && s->buffers <= TW_BUFFERS && s->tables <= TW_DESCRIPTOR_TABLES &&

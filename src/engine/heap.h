@@ -15,7 +15,6 @@ void *tw_heap(u64 bytes);
 /* Whole pages. */
 void *tw_heap_pages(u64 bytes);
 
-#define TW_HUGE_PAGE (2ull << 20)
 #define TW_HUGE_FROM (64u << 10) /* so much of a huge page is used by who asks for it */
 
 /* Where pages are dear: the memory shared with the collector that these bytes are in is in huge pages from now on, for all that map it. */

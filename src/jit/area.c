@@ -1,4 +1,5 @@
 #include "jit/area.h"
+#include "base/array.h"
 #include "base/dear.h"
 #include "jit/assemble.h"
 
@@ -39,21 +40,7 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 }
 
 /* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */
-enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 256 << 10, HUGE_FROM_DEAR = 64 << 10 };
-
-/* Addresses for the area, from a huge page's start on. `where`: 0, or MAP_32BIT. Returns NULL if there are none. */
-static uint8_t *reserve(const struct tw_code_area *a, int where)
-{
-	size_t n = a->bytes + HUGE_PAGE;
-	uint8_t *all = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
-	if (all == MAP_FAILED)
-		return NULL;
-	size_t before = -(uintptr_t)all & (HUGE_PAGE - 1);
-	if (before)
-		munmap(all, before);
-	munmap(all + before + a->bytes, HUGE_PAGE - before);
-	return all + before;
-}
+enum { HUGE_FROM = 256 << 10, HUGE_FROM_DEAR = 64 << 10 };
 
 /* Where addresses are limited (ulimit -v), no large part of them is for code, without which all goes on, step by step. */
 static int is_too_much(size_t bytes)
@@ -71,9 +58,9 @@ static int map_area(struct tw_code_area *a)
 {
 	if (is_too_much(2 * a->bytes))
 		return -1;
-	a->written = reserve(a, 0);
-	a->run = reserve(a, MAP_32BIT); /* what has such an address is named in fewer bytes */
-	a->run = a->run ? a->run : reserve(a, 0);
+	a->written = tw_array_addresses(a->bytes, 0);
+	a->run = tw_array_addresses(a->bytes, MAP_32BIT); /* what has such an address is named in fewer bytes */
+	a->run = a->run ? a->run : tw_array_addresses(a->bytes, 0);
 	if (!a->written || !a->run)
 		return -1;
 	void *at = mmap(a->written, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -85,10 +72,10 @@ static int map_area(struct tw_code_area *a)
 void tw_code_area_grew(const struct tw_code_area *a, size_t *huge, const void *end)
 {
 	const size_t used = (size_t)((const uint8_t *)end - a->written), from = tw_dear_pages() ? HUGE_FROM_DEAR : HUGE_FROM;
-	if (used < *huge + from || a->bytes - *huge < HUGE_PAGE)
+	if (used < *huge + from || a->bytes - *huge < TW_HUGE_PAGE)
 		return;
-	madvise(a->written + *huge, HUGE_PAGE, MADV_COLLAPSE); /* without it the code is there all the same */
-	*huge += HUGE_PAGE;
+	madvise(a->written + *huge, TW_HUGE_PAGE, MADV_COLLAPSE); /* without it the code is there all the same */
+	*huge += TW_HUGE_PAGE;
 }
 
 int tw_code_area_init(struct tw_code_area *a, size_t bytes)

@@ -71,8 +71,7 @@ static int note_needed(void *context, const char *needed)
 	struct search *s = context;
 	for (size_t i = s->n_loaded; i-- > 0;) {
 		const size_t file = s->loaded[i].file;
-		const char *name = strrchr(needed, '/');
-		if (strcmp(tw_base_name(tw_symbols_file(s->symbols, file)), name ? name + 1 : needed) != 0 &&
+		if (strcmp(tw_base_name(tw_symbols_file(s->symbols, file)), tw_base_name(needed)) != 0 &&
 		    !each_dynamic(tw_symbols_elf(s->symbols, file), DT_SONAME, is_same, (void *)(uintptr_t)needed))
 			continue;
 		for (; i > 0 && !s->loaded[i].is_early; i--)

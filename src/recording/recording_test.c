@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
@@ -406,13 +405,6 @@ static void any_byte(const char *path)
 
 /* ---- page faults ---- */
 
-static long faults(void)
-{
-	struct rusage u;
-	CHECK(!getrusage(RUSAGE_SELF, &u));
-	return u.ru_minflt;
-}
-
 /* A recorder opens what it has written to keep names. Its heap has room then that was never touched, and that is not to be cleared: it comes first here. */
 static void opening_touches_little(void)
 {
@@ -422,9 +414,9 @@ static void opening_touches_little(void)
 	void *volatile behind = malloc(1);
 	write_sample();
 	free(room);
-	const long before = faults();
+	const long before = unit_faults();
 	struct tw_recording *r = open_sample();
-	CHECK(faults() - before < MOST);
+	CHECK(unit_faults() - before < MOST);
 	tw_recording_close(r);
 	free(behind);
 }
