@@ -246,6 +246,8 @@ int tw_record_prepare_recording(struct record *r)
 	const int is_kept = !r->learn || r->learn_what == TW_LEARN_REFS;
 	if (!r->has_dir && r->format != TW_FORMAT_NONE && !r->with.n && is_kept)
 		default_directory(r);
+	if ((!r->has_dir || r->with.n_live) && !r->budget_as_given && is_kept)
+		tw_with_keep(&r->with);
 	r->temporary = !r->has_dir && (!is_kept || tw_with_needs_recording(&r->with));
 	r->with.names = (struct tw_name_store){tw_record_place_to_keep(r, r->with.place), tw_record_bytes_to_keep(r)};
 	int error = r->with.n ? tw_with_start(&r->with, &info, r->budget_as_given != NULL) : 0;

@@ -17,7 +17,8 @@ static void free_all(struct tw_session *s)
 {
 	tw_views_free(s->stage.views);
 	tw_context_free(s->context);
-	tw_recording_close(s->recording);
+	if (s->is_own)
+		tw_recording_close(s->recording);
 }
 
 int tw_session_complain(const struct tw_session *s, const char *why)
@@ -67,12 +68,8 @@ static int open_stage(struct tw_session *s, FILE *f)
 	return open_views(s);
 }
 
-int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f)
+static int begin(struct tw_session *s, uint64_t jobs, FILE *f)
 {
-	*s = (struct tw_session){.command = command, .request = request, .dir = dir};
-	int error = tw_recording_open(dir, &s->recording);
-	if (error)
-		return tw_recording_error(s->command, dir, error);
 	tw_budget_tell_part(s->command, s->recording);
 	s->damage = (struct tw_damage){.command = s->command, .recording = s->recording};
 	s->options = (struct tw_replay_options){.jobs = (unsigned)jobs, .damage = tw_damage_report, .context = &s->damage};
@@ -82,6 +79,20 @@ int tw_session_open(struct tw_session *s, const char *command, const struct tw_r
 		free_all(s);
 	}
 	return status;
+}
+
+int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f)
+{
+	*s = (struct tw_session){.command = command, .request = request, .dir = dir, .is_own = 1};
+	int error = tw_recording_open(dir, &s->recording);
+	return error ? tw_recording_error(s->command, dir, error) : begin(s, jobs, f);
+}
+
+int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording, uint64_t jobs,
+                     FILE *f)
+{
+	*s = (struct tw_session){.command = command, .request = request, .dir = "the recording", .recording = recording};
+	return begin(s, jobs, f);
 }
 
 /* Why nothing of the view's function was met. NULL: there is no memory to say so. */

@@ -18,10 +18,15 @@ struct tw_session {
 	struct tw_damage damage;
 	struct tw_replay_options options;
 	size_t problems; /* found when the recording was opened */
+	int is_own;      /* the recording is to be closed */
 };
 
 /* Opens the recording in `dir`, for so many threads; the answer goes to `f`. The arguments must stay, and the session where it is. Returns 0, or an exit status with nothing open. */
 int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f);
+
+/* The same on a recording that is open, and stays so. */
+int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording, uint64_t jobs,
+                     FILE *f);
 
 /* Says why a run failed with this result, which is not 0. Returns 1. */
 int tw_session_failed(const struct tw_session *s, int error);

@@ -111,12 +111,36 @@ static int end_answer(struct tw_live_request *r, struct tw_answer *answer)
 	return !tw_request_close_output("record", &r->request, r->f) || wrong;
 }
 
+void tw_with_keep(struct tw_with *w)
+{
+	w->n_kept = w->n - w->n_live;
+}
+
+/* Of one for which buffers were kept. */
+static int replay_kept(struct tw_live_request *r, struct tw_recording *recording)
+{
+	const struct tw_run how = {.jobs = tw_machine_processors()};
+	int wrong = tw_analyze_open("record", &r->request, recording, &how, r->f);
+	return !tw_request_close_output("record", &r->request, r->f) || wrong;
+}
+
 int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int yields)
 {
-	const struct tw_live_options options = {w->requests, w->n_live, info, tw_machine_processors(), yields, end_answer};
-	if (!w->n_live)
+	const struct tw_live_options options = {
+	    .requests = w->requests,
+	    .n = w->n_live,
+	    .n_kept = w->n_kept,
+	    .most_kept = tw_machine_free() / 4,
+	    .info = info,
+	    .jobs = tw_machine_processors(),
+	    .yields = yields,
+	    .end = end_answer,
+	    .replay = replay_kept,
+	};
+	const size_t n = w->n_live + w->n_kept;
+	if (!n)
 		return TW_OK;
-	for (size_t i = 0; i < w->n_live; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct tw_live_request *r = &w->requests[i];
 		r->request.store = w->names.path ? &w->names : NULL;
 		FILE *own = r->request.output ? stderr : standard();
@@ -152,7 +176,7 @@ void tw_with_free(struct tw_with *w)
 
 int tw_with_needs_recording(const struct tw_with *w)
 {
-	return w->n > w->n_live;
+	return w->n > w->n_live + w->n_kept;
 }
 
 /* In a process of its own: it may crash. */
@@ -176,7 +200,7 @@ static void replay(const struct tw_request *r, const char *dir)
 
 void tw_with_replay(const struct tw_with *w, const char *dir)
 {
-	for (size_t i = w->n_live; i < w->n; i++)
+	for (size_t i = w->n_live + w->n_kept; i < w->n; i++)
 		replay(&w->requests[i].request, dir);
 }
 

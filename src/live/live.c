@@ -184,7 +184,6 @@ static void walk_item(struct worker *w, struct item *item)
 {
 	struct live *l = w->l;
 	char why[1024];
-	tw_feed_room(l->feed, item->job, &item->chunk);
 	pthread_rwlock_rdlock(&l->known);
 	begin_states(l, w->line);
 	int error = tw_walk_chunk(w->walk, &item->chunk, NULL);
@@ -279,35 +278,47 @@ static int take_block(struct live *l, const struct tw_feed_message *m)
 		_exit(TW_LIVE_WRONG);
 	pthread_rwlock_wrlock(&l->known);
 	int error = tw_recording_live_block(l->recording, m->what, bytes, m->bytes);
-	if (!error && m->what == TW_BLOCK_DESCRIPTORS)
+	if (!error && m->what == TW_BLOCK_DESCRIPTORS && l->options->n)
 		error = add_programs(l, bytes, m->bytes);
 	pthread_rwlock_unlock(&l->known);
 	return error;
 }
 
-static int take_chunk(struct live *l, uint32_t job)
+/* Has workers walk it. */
+static int put_in_line(struct live *l, const struct tw_chunk *chunk, uint32_t job)
 {
-	struct tw_feed_chunk c;
 	struct item *item = calloc(1, sizeof *item);
 	if (!item)
 		return tw_fail(TW_ERR_MEMORY, "buffers");
-	if (!tw_feed_read(l->fd, &c, sizeof c))
-		_exit(TW_LIVE_WRONG);
-	item->chunk = c.chunk;
+	item->chunk = *chunk;
 	item->job = job;
-	pthread_rwlock_wrlock(&l->known);
-	int error = tw_recording_live_chunk(l->recording, &c.thread, &c.chunk);
-	pthread_rwlock_unlock(&l->known);
 	pthread_mutex_lock(&l->lock);
-	size_t at = place_of(l, c.chunk.thread);
-	struct line *line = at < l->n_lines && l->lines[at]->first <= c.chunk.thread ? l->lines[at] : add_line(l, at, c.chunk.thread);
+	size_t at = place_of(l, chunk->thread);
+	struct line *line = at < l->n_lines && l->lines[at]->first <= chunk->thread ? l->lines[at] : add_line(l, at, chunk->thread);
 	if (line) {
 		*line->end = item;
 		line->end = &item->next;
 	}
 	pthread_cond_broadcast(&l->moved);
 	pthread_mutex_unlock(&l->lock);
-	return line ? error : tw_fail(TW_ERR_MEMORY, "threads");
+	return line ? TW_OK : tw_fail(TW_ERR_MEMORY, "threads");
+}
+
+static int take_chunk(struct live *l, uint32_t job)
+{
+	struct tw_feed_chunk c;
+	if (!tw_feed_read(l->fd, &c, sizeof c))
+		_exit(TW_LIVE_WRONG);
+	tw_feed_room(l->feed, job, &c.chunk);
+	pthread_rwlock_wrlock(&l->known);
+	int error = tw_recording_live_chunk(l->recording, &c.thread, &c.chunk);
+	if (!error && l->options->n_kept)
+		error = tw_recording_live_keep(l->recording, &c.chunk, l->options->most_kept);
+	pthread_rwlock_unlock(&l->known);
+	if (!error && l->options->n)
+		return put_in_line(l, &c.chunk, job);
+	tw_feed_return(l->fd, job);
+	return error;
 }
 
 /* Until the end is told. */
@@ -387,6 +398,30 @@ static int answer(struct live *l, size_t i)
 	return l->options->end(a->request, a->answer);
 }
 
+/* One of several replays in a process of its own: it may crash. */
+static int replay(struct live *l, struct tw_live_request *request, int alone)
+{
+	fflush(NULL);
+	pid_t pid = alone ? 0 : fork();
+	if (pid < 0)
+		complain(request->request.name, "there is no process to be had for it");
+	if (pid)
+		return pid < 0 || tw_live_wait(pid);
+	const int wrong = l->options->replay(request, l->recording);
+	if (!alone)
+		_exit(wrong ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
+	return wrong;
+}
+
+static int replay_all(struct live *l)
+{
+	const struct tw_live_options *o = l->options;
+	int wrong = 0;
+	for (size_t i = o->n; i < o->n + o->n_kept; i++)
+		wrong |= replay(l, &o->requests[i], o->n + o->n_kept == 1);
+	return wrong;
+}
+
 static void init_locks(struct live *l)
 {
 	pthread_rwlockattr_t writer_first;
@@ -403,10 +438,10 @@ static int run_all(struct live *l, struct tw_feed_end *end)
 {
 	enum { MOST = 64 };
 	pthread_t workers[MOST];
-	unsigned n = 0, wanted = l->options->jobs < MOST ? l->options->jobs : MOST;
+	unsigned n = 0, wanted = !l->options->n ? 0 : l->options->jobs < MOST ? l->options->jobs : MOST;
 	while (n < wanted && !pthread_create(&workers[n], NULL, run_worker, l))
 		n++;
-	int error = n ? receive(l, end) : tw_fail(TW_ERR_SYSTEM, "threads for analyzers");
+	int error = n || !wanted ? receive(l, end) : tw_fail(TW_ERR_SYSTEM, "threads for analyzers");
 	if (error)
 		return error; /* with work left to do: the process ends with it */
 	pthread_mutex_lock(&l->lock);
@@ -438,9 +473,11 @@ static int serve(const struct tw_live_options *options, struct tw_feed *feed)
 	                                       .tsc_hz = end.tsc_hz,
 	                                       .totals = end.totals};
 	tw_recording_live_end(l.recording, &last);
-	join_all(&l);
+	if (options->n)
+		join_all(&l);
 	for (size_t i = 0; i < options->n; i++)
 		wrong |= answer(&l, i);
+	wrong |= replay_all(&l);
 	return wrong != 0;
 }
 

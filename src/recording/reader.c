@@ -154,6 +154,7 @@ void tw_recording_close(struct tw_recording *r)
 		struct tw_reader_thread *t = tw_reader_thread(r, i);
 		free(t->chunks.items);
 		free(t->checks.items);
+		free(t->kept.items);
 	}
 	for (size_t i = 0; i < r->problems.n; i++)
 		free(((struct tw_problem *)r->problems.items)[i].text);
@@ -171,6 +172,7 @@ void tw_recording_close(struct tw_recording *r)
 	free(r->names.items);
 	free(r->notes.items);
 	tw_value_map_free(r->values);
+	tw_reader_free_kept(r->kept);
 	tw_header_free(&r->info);
 	tw_zeros_free(r, sizeof *r);
 }
@@ -279,7 +281,7 @@ const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r
 
 const struct tw_value_map *tw_recording_values(const struct tw_recording *r)
 {
-	return r->values;
+	return r->kept ? NULL : r->values;
 }
 
 size_t tw_recording_n_descriptors(const struct tw_recording *r)

@@ -66,6 +66,15 @@ static int read_section(const struct reading *g, int stream, struct tw_bytes *to
 	return error;
 }
 
+/* A chunk of a recording in memory. */
+static int find_kept(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out)
+{
+	const struct tw_kept_chunk *kept = (const struct tw_kept_chunk *)tw_reader_thread(r, thread)->kept.items + chunk;
+	out->values = NULL;
+	out->n_values = 0;
+	return tw_reader_read_kept(r, kept, &out->room->window, &out->room->section, &out->chunk);
+}
+
 static void describe_chunk(const struct tw_reader_thread *t, const struct tw_chunk_info *c, struct tw_chunk *out)
 {
 	*out = (struct tw_chunk){
@@ -143,6 +152,8 @@ int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t
 	out->room = out->room ? out->room : new_room();
 	if (!out->room)
 		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
+	if (r->kept)
+		return find_kept(r, thread, chunk, out);
 	return read_chunk(r, thread, c, (const struct tw_reader_checks *)tw_reader_thread(r, thread)->checks.items + chunk, out);
 }
 
@@ -154,6 +165,8 @@ int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chun
 	out->room = out->room ? out->room : new_room();
 	if (!out->room)
 		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
+	if (r->kept)
+		return find_kept(r, thread, chunk, out);
 	const struct tw_reader_thread *t = tw_reader_thread(r, thread);
 	struct reading g = {.r = r, .t = t, .c = c, .checks = (const struct tw_reader_checks *)t->checks.items + chunk, .room = out->room};
 	describe_chunk(t, c, &out->chunk);

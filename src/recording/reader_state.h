@@ -10,6 +10,7 @@
 #include "recording/recording.h"
 #include "recording/transform.h"
 
+struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
 /* A growing array. */
@@ -22,11 +23,29 @@ struct tw_reader_thread {
 	struct tw_thread_info info;
 	struct tw_reader_list chunks; /* struct tw_chunk_info */
 	struct tw_reader_list checks; /* struct tw_reader_checks, beside them */
+	struct tw_reader_list kept;   /* struct tw_kept_chunk, in their place, of a recording in memory */
 	char name[32];
 };
 
 struct tw_reader_checks {
 	uint64_t section[TW_NSTREAMS];
+};
+
+/* A chunk that is kept as it came. */
+struct tw_kept_chunk {
+	struct tw_chunk chunk;
+	uint64_t offset, stored; /* where it is in the file, and how many bytes; stored 0: it is in memory, where the chunk points to */
+};
+
+struct tw_reader_kept {
+	struct tw_reader_list pieces; /* void *, from tw_array_huge */
+	uint8_t *at;                  /* the rest of the newest one */
+	size_t left;
+	uint64_t most; /* bytes of further ones */
+	int fd;        /* what has no room there; -1: nothing */
+	uint64_t end;  /* of the file */
+	struct ZSTD_CCtx_s *packs;
+	struct tw_bytes raw, stored;
 };
 
 /* What the largest chunk takes: of each, not always the same one. */
@@ -52,6 +71,7 @@ struct tw_recording {
 	struct tw_numbered table;    /* const struct tw_descriptor * */
 	struct tw_value_map *values;
 	struct tw_reader_most most;
+	struct tw_reader_kept *kept; /* of a recording in memory; NULL: it has no chunks */
 };
 
 /* It is all zeros but for what a recording that holds nothing has. NULL: no memory, which is told. */
@@ -119,6 +139,13 @@ void tw_reader_window_fini(struct tw_reader_window *w);
  * what was never touched before is dear. Besides, the errors of tw_read_at.
  */
 int tw_reader_section(struct tw_reader_window *w, const struct tw_reader_section *s, struct tw_bytes *to, uint64_t most);
+
+/* ---- reader_kept.c ---- */
+
+/* The chunk, in memory: where it is kept, or in `to`, by way of `w`. Besides, the errors of tw_read_at. */
+int tw_reader_read_kept(const struct tw_recording *r, const struct tw_kept_chunk *kept, struct tw_reader_window *w, struct tw_bytes *to,
+                        struct tw_chunk *out);
+void tw_reader_free_kept(struct tw_reader_kept *k); /* accepts NULL */
 
 /* ---- reader_code.c, reader_threads.c, names_file.c ---- */
 

@@ -159,7 +159,7 @@ uint64_t tw_event_time(uint32_t type, const void *payload);
 /* ---- reading chunks ---- */
 
 /* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. Behind the last of `chunk.c` stands a 0. What they point to belongs to
- * `room`. */
+ * `room`. Of a recording in memory, whose values are not, `values` is NULL, and what the chunk points to may be the recording's. */
 struct tw_coded_chunk {
 	struct tw_chunk chunk;
 	const uint8_t *values;
@@ -173,7 +173,7 @@ int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t
 int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
 void tw_coded_chunk_release(struct tw_coded_chunk *chunk);
 
-/* The values of all its fragments. */
+/* The values of all its fragments; NULL: those of its chunks are not coded. */
 const struct tw_value_map *tw_recording_values(const struct tw_recording *r);
 
 /* ---- packing ---- */
@@ -277,6 +277,12 @@ int tw_recording_live_block(struct tw_recording *r, uint32_t kind, void *bytes, 
 
 /* A chunk of this thread has come, which may be its first. Returns TW_ERR_MEMORY or 0. */
 int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk);
+
+/*
+ * The same chunk, which came just now, is kept, so that tw_recording_coded_chunk and tw_recording_events find it: as many bytes as `most` in memory, what is more compressed in a file of TMPDIR that
+ * has no name. Besides TW_ERR_MEMORY, TW_ERR_SYSTEM: there is no room there.
+ */
+int tw_recording_live_keep(struct tw_recording *r, const struct tw_chunk *chunk, uint64_t most);
 
 /* The program has ended. */
 void tw_recording_live_end(struct tw_recording *r, const struct tw_recording_info *end);

@@ -140,7 +140,7 @@ static int walk_chunk(struct source *s, size_t chunk)
 	const struct tw_replay_options *options = s->o->options;
 	int error = tw_recording_coded_chunk(s->o->recording, s->thread, chunk, &s->coded);
 	if (!error) {
-		error = tw_walk_coded(s->walk, &s->coded.chunk, s->coded.values, s->coded.n_values, NULL);
+		error = tw_walk_read(s->walk, &s->coded, NULL);
 		if (tw_walk_stopped(s->walk))
 			return tw_walk_stopped(s->walk);
 	}

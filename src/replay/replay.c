@@ -205,7 +205,7 @@ static int replay_place(struct replay *r, struct worker *w, const struct place *
 	if (failed)
 		return failed;
 	if (!error) {
-		error = tw_walk_coded(w->walk, &w->coded.chunk, w->coded.values, w->coded.n_values, NULL);
+		error = tw_walk_read(w->walk, &w->coded, NULL);
 		stopped = tw_walk_stopped(w->walk);
 	}
 	return stopped || !error ? stopped : judge(r, p, error);

@@ -534,3 +534,9 @@ int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t
 	int error = tw_value_reader_begin(&w->values, section, n);
 	return error ? tw_walk_damaged(w, error, "no values of", chunk->n_m) : walk(w, chunk, counts);
 }
+
+int tw_walk_read(struct tw_walk *w, const struct tw_coded_chunk *chunk, struct tw_walk_counts *counts)
+{
+	return chunk->values ? tw_walk_coded(w, &chunk->chunk, chunk->values, chunk->n_values, counts)
+	                     : tw_walk_chunk(w, &chunk->chunk, counts);
+}

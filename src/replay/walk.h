@@ -33,6 +33,10 @@ int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_wal
  * behind the last of chunk->c stands a 0. Besides, TW_ERR_DAMAGED. */
 int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t *section, size_t n, struct tw_walk_counts *counts);
 
+/* One or the other: a chunk as tw_recording_coded_chunk gives it, for programs made for the values of its recording. */
+struct tw_coded_chunk;
+int tw_walk_read(struct tw_walk *w, const struct tw_coded_chunk *chunk, struct tw_walk_counts *counts);
+
 /* What batch() returned if it stopped the last walk, else 0. */
 int tw_walk_stopped(const struct tw_walk *w);
 
