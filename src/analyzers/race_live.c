@@ -171,31 +171,57 @@ static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, struct
 	return error;
 }
 
-/* ---- loops ---- */
+/* ---- stretches in which nothing happens ---- */
+
+/* Stretches that have been passed over. */
+struct passed {
+	size_t end, blocks;              /* the next one's number in the batch; blocks behind them */
+	const uint64_t *addr;            /* of the next one's references */
+	const struct tw_race_divided *d; /* what is known of the last one; NULL: there is none */
+};
+
+/* The stretch that comes next, as often as it comes in a row and the thread lacks nothing of it. Is there more to look for? */
+static inline int pass_same(const struct tw_race_state *s, const struct tw_race_thread *t, const struct live *l, size_t most,
+                            struct passed *x)
+{
+	const struct tw_stretch *const *stretches = l->b->stretches, *st = stretches[x->end];
+	const struct tw_race_divided *d = tw_race_pieces_of(&s->pieces, st);
+	if (!d || d->quick != t->owner + 1)
+		return 0;
+	const struct tw_race_shape *shapes = &s->pieces.shapes[d->shapes];
+	const size_t n_refs = l->looks ? d->n_refs : 0, by = d->n_refs, n_blocks = d->n_blocks, n = l->b->n_stretches;
+	const uint64_t *at = x->addr;
+	size_t k = x->end, blocks = x->blocks;
+	while (k < n && stretches[k] == st && blocks + n_blocks <= most && !lacks(t->lines, shapes, at, n_refs)) {
+		at += by;
+		blocks += n_blocks;
+		k++;
+	}
+	if (k == x->end)
+		return 0;
+	*x = (struct passed){k, blocks, at, d};
+	return k < n && stretches[k] != st;
+}
 
 /*
- * The stretch, from number i of the batch on, is one piece, and nothing but the same follows until it calls or returns: so many executions of it as the thread lacks nothing of are passed over.
- * *addr: of the references of number i, and then of what comes next.
+ * From number i of the batch on: so many stretches as are one piece each of the owner's code that runs, that neither call nor return, and of which the thread lacks nothing, are passed over; the
+ * newest block does not call or return either. *addr: of the references of number i, and then of what comes next.
  */
-static size_t pass_over(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, const struct tw_race_piece *p, size_t i,
-                        const uint64_t **addr)
+static size_t pass_over(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, size_t i, const uint64_t **addr)
 {
-	const struct tw_batch *b = l->b;
-	const struct tw_stretch *st = b->stretches[i];
-	const struct tw_race_shape *shapes = &s->pieces.shapes[p->shapes];
-	const size_t n_refs = l->looks ? p->n_refs : 0, most = (next_event(l) - l->blocks) / p->n_blocks;
-	const size_t end = most < b->n_stretches - i ? i + most : b->n_stretches;
-	const uint64_t *at = *addr;
-	size_t k = i;
-	for (; k < end && b->stretches[k] == st && !lacks(t->lines, shapes, at, n_refs); k++)
-		at += st->n_refs;
-	if (k > i) {
-		l->blocks += (k - i) * p->n_blocks;
-		stand_in(t, l, &st->blocks[p->n_blocks - 1], p->end, p->last_refs, at - st->n_refs);
+	struct passed x = {.end = i, .blocks = l->blocks, .addr = *addr};
+	const size_t most = next_event(l);
+	while (pass_same(s, t, l, most, &x))
+		;
+	if (x.d) {
+		const struct tw_race_piece *p = &s->pieces.items[x.d->first - 1];
+		t->fills = 0;
+		l->blocks = x.blocks;
+		stand_in(t, l, &l->b->stretches[x.end - 1]->blocks[p->n_blocks - 1], p->end, p->last_refs, x.addr - x.d->n_refs);
 		l->leaves = 0;
-		*addr = at;
+		*addr = x.addr;
 	}
-	return k - i;
+	return x.end - i;
 }
 
 /* ---- stretch by stretch ---- */
@@ -218,15 +244,13 @@ static int take_stretches(struct tw_race_state *s, struct tw_race_thread *t, str
 	const uint64_t *addr = b->addr;
 	int error = 0;
 	for (size_t i = 0; i < b->n_stretches && !error && !t->stuck;) {
-		const struct tw_stretch *st = b->stretches[i];
+		const struct tw_stretch *st = b->stretches[i++];
 		const struct tw_race_piece *p = tw_race_pieces_have(&s->pieces, st);
-		const int repeats = p && i + 1 < b->n_stretches && b->stretches[i + 1] == st && p->is_last && !p->leaves;
 		error = p ? take_pieces(s, t, l, st, p, addr) : take_stretch(s, t, l, st, addr);
 		addr += st->n_refs;
-		i++;
-		if (repeats && !error && !t->stuck && p->simple && p->owner == t->owner && !tw_race_waits(t) && next_event(l) > l->blocks) {
+		if (!error && !t->stuck && !l->leaves && i < b->n_stretches && !tw_race_waits(t) && next_event(l) > l->blocks) {
 			error = renew(s, t, l);
-			i += error ? 0 : pass_over(s, t, l, p, i, &addr);
+			i += error ? 0 : pass_over(s, t, l, i, &addr);
 		}
 	}
 	return error;

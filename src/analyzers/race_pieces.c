@@ -14,14 +14,14 @@ static uint32_t refs_end(const struct tw_stretch *st, uint32_t block)
 	return block + 1 < st->n_blocks ? st->blocks[block + 1].first_ref : st->n_refs;
 }
 
-/* Is none of these references by an instruction that is known to be atomic? */
+/* Are all of these references such as a struct tw_race_shape tells of, and none by an instruction that is known to be atomic? */
 static int is_plain(const struct tw_race_code *code, const struct tw_race_piece *p, const struct tw_stretch *st, const uint64_t *addr)
 {
 	for (uint32_t i = p->first_ref; i < p->first_ref + p->n_refs; i++) {
 		const struct tw_ref_shape *r = &st->refs[i];
 		const struct tw_ref ref = {.pc = r->pc, .addr = addr[i], .size = r->size, .insn = r->insn, .type = r->type};
 		const struct tw_atomic_insn *insn = tw_atomics_of(code->atomics, st->blocks[p->first].descriptor, &ref, code->image);
-		if (!insn || !tw_atomics_is_plain(insn))
+		if (!insn || !tw_atomics_is_plain(insn) || r->size > TW_RACE_LARGEST)
 			return 0;
 	}
 	return 1;
@@ -52,7 +52,8 @@ static int add_shapes(struct tw_race_pieces *p, const struct tw_race_piece *of, 
 		if (!shapes)
 			return 0;
 		p->shapes = shapes;
-		shapes[p->n_shapes++] = tw_race_shape_of(st->refs[of->first_ref + i].size, st->refs[of->first_ref + i].type & TW_WRITE);
+		const struct tw_ref_shape *r = &st->refs[of->first_ref + i];
+		shapes[p->n_shapes++] = tw_race_shape_of(r->size <= TW_RACE_LARGEST ? r->size : 0, r->type & TW_WRITE);
 	}
 	return 1;
 }
@@ -93,6 +94,16 @@ static int divide(struct tw_race_pieces *p, const struct tw_race_code *code, con
 	return 1;
 }
 
+static void note_quick(struct tw_race_divided *d, const struct tw_race_piece *piece)
+{
+	if (!piece->is_last || !piece->simple || piece->leaves || piece->n_blocks > UINT8_MAX)
+		return;
+	d->quick = (uint8_t)(piece->owner + 1);
+	d->n_blocks = (uint8_t)piece->n_blocks;
+	d->shapes = piece->shapes;
+	d->n_refs = piece->n_refs;
+}
+
 const struct tw_race_piece *tw_race_pieces_make(struct tw_race_pieces *p, const struct tw_race_code *code, const struct tw_stretch *st,
                                                 const uint64_t *addr)
 {
@@ -110,6 +121,7 @@ const struct tw_race_piece *tw_race_pieces_make(struct tw_race_pieces *p, const 
 		if (++p->of[st->number].runs < RUNS || !divide(p, code, st, addr))
 			return NULL;
 		p->of[st->number].first = (uint32_t)first + 1;
+		note_quick(&p->of[st->number], &p->items[first]);
 	}
 	return &p->items[p->of[st->number].first - 1];
 }

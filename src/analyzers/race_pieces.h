@@ -23,12 +23,19 @@ struct tw_race_piece {
 	uint8_t is_last; /* of its stretch */
 };
 
+/* What is known of a stretch. */
+struct tw_race_divided {
+	uint32_t first; /* its first piece, and 1; 0: it has not been divided */
+	uint16_t runs;  /* before that */
+	/* Of one that is a single piece, simple, and neither calls nor returns: its owner, and 1; else 0. With that, what else is to be known where nothing happens in it. */
+	uint8_t quick;
+	uint8_t n_blocks;
+	uint32_t shapes, n_refs;
+};
+
 /* All zeros: no stretch is known. */
 struct tw_race_pieces {
-	struct {
-		uint32_t first; /* its first piece, and 1; 0: it has not been divided */
-		uint32_t runs;  /* before that */
-	} * of;                 /* by number of the stretch */
+	struct tw_race_divided *of; /* by number of the stretch */
 	struct tw_race_piece *items;
 	struct tw_race_shape *shapes;
 	size_t of_room, n, room, n_shapes, shapes_room;
@@ -49,6 +56,12 @@ const struct tw_race_piece *tw_race_pieces_make(struct tw_race_pieces *p, const 
 static inline const struct tw_race_piece *tw_race_pieces_have(const struct tw_race_pieces *p, const struct tw_stretch *st)
 {
 	return st->number < p->of_room && p->of[st->number].first ? &p->items[p->of[st->number].first - 1] : NULL;
+}
+
+/* What is known of any stretch; NULL: nothing yet. */
+static inline const struct tw_race_divided *tw_race_pieces_of(const struct tw_race_pieces *p, const struct tw_stretch *st)
+{
+	return st->number < p->of_room ? &p->of[st->number] : NULL;
 }
 
 void tw_race_pieces_free(struct tw_race_pieces *p);

@@ -132,7 +132,8 @@ int tw_analyze_recording(const char *command, const struct tw_request *request, 
 	return status;
 }
 
-int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how, FILE *f)
+int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how,
+                    FILE *f)
 {
 	struct tw_session s;
 	const int status = tw_session_begin(&s, command, request, recording, how->jobs, f);

@@ -11,6 +11,7 @@
 int tw_analyze_recording(const char *command, const struct tw_request *request, const char *dir, const struct tw_run *how, FILE *standard);
 
 /* The same of one that is open, and stays so; the answer goes to `f`. */
-int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how, FILE *f);
+int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how,
+                    FILE *f);
 
 #endif

@@ -88,8 +88,8 @@ int tw_session_open(struct tw_session *s, const char *command, const struct tw_r
 	return error ? tw_recording_error(s->command, dir, error) : begin(s, jobs, f);
 }
 
-int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording, uint64_t jobs,
-                     FILE *f)
+int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording,
+                     uint64_t jobs, FILE *f)
 {
 	*s = (struct tw_session){.command = command, .request = request, .dir = "the recording", .recording = recording};
 	return begin(s, jobs, f);

@@ -25,8 +25,8 @@ struct tw_session {
 int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f);
 
 /* The same on a recording that is open, and stays so. */
-int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording, uint64_t jobs,
-                     FILE *f);
+int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording,
+                     uint64_t jobs, FILE *f);
 
 /* Says why a run failed with this result, which is not 0. Returns 1. */
 int tw_session_failed(const struct tw_session *s, int error);

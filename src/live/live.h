@@ -25,9 +25,10 @@ struct tw_live_request {
 };
 
 struct tw_live_options {
-	struct tw_live_request *requests; /* those that look at buffers as they come, and then those that replay all when the program has ended */
+	struct tw_live_request
+	    *requests; /* those that look at buffers as they come, and then those that replay all when the program has ended */
 	size_t n, n_kept;
-	uint64_t most_kept; /* bytes of buffers that are kept for these in memory; what is more goes into a file */
+	uint64_t most_kept;                   /* bytes of buffers that are kept for these in memory; what is more goes into a file */
 	const struct tw_recording_info *info; /* as in a recording that is not closed yet */
 	unsigned jobs;
 	int yields; /* 1: the process works when nobody else wants its processors (base/helper_thread.h) */

@@ -136,7 +136,7 @@ int tw_reader_read_kept(const struct tw_recording *r, const struct tw_kept_chunk
 
 /* ---- all of them ---- */
 
-static struct tw_reader_kept *new_kept(uint64_t most)
+struct tw_reader_kept *tw_reader_new_kept(uint64_t most)
 {
 	struct tw_reader_kept *k = calloc(1, sizeof *k);
 	if (k) {
@@ -161,35 +161,11 @@ void tw_reader_free_kept(struct tw_reader_kept *k)
 	free(k);
 }
 
-int tw_recording_live_keep(struct tw_recording *r, const struct tw_chunk *chunk, uint64_t most)
+int tw_reader_keep(struct tw_reader_kept *k, const struct tw_chunk *chunk, struct tw_kept_chunk *kept)
 {
-	const size_t i = tw_recording_find_thread(r, chunk->thread);
-	r->kept = r->kept ? r->kept : new_kept(most);
-	if (!r->kept || i == r->threads.n)
-		return tw_fail(TW_ERR_MEMORY, "buffers");
-	struct tw_reader_thread *t = tw_reader_thread(r, i);
-	struct tw_kept_chunk *kept = tw_reader_add(&t->kept, sizeof *kept);
-	struct tw_chunk_info *info = kept ? tw_reader_add(&t->chunks, sizeof *info) : NULL;
-	if (!info)
-		return tw_fail(TW_ERR_MEMORY, "buffers");
-	*info = (struct tw_chunk_info){
-	    .sequence = chunk->sequence,
-	    .upper = chunk->upper,
-	    .flags = chunk->flags,
-	    .first_insn = chunk->first_insn,
-	    .first_block = chunk->first_block,
-	    .first_ref = chunk->first_ref,
-	    .insns = chunk->insns,
-	    .blocks = chunk->blocks,
-	    .refs = chunk->refs,
-	    .reads = chunk->reads,
-	    .writes = chunk->writes,
-	    .raw = {chunk->n_c * sizeof *chunk->c, chunk->n_m * sizeof *chunk->m, chunk->n_e},
-	};
-	t->info.n_chunks = (uint32_t)t->chunks.n;
-	uint8_t *at = room_for(r->kept, bytes_of(chunk));
+	uint8_t *at = room_for(k, bytes_of(chunk));
 	if (!at)
-		return keep_in_file(r->kept, chunk, kept);
+		return keep_in_file(k, chunk, kept);
 	copy(&kept->chunk, chunk, at);
 	return TW_OK;
 }

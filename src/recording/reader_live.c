@@ -93,6 +93,35 @@ int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info 
 	return TW_OK;
 }
 
+int tw_recording_live_keep(struct tw_recording *r, const struct tw_chunk *chunk, uint64_t most)
+{
+	const size_t i = tw_recording_find_thread(r, chunk->thread);
+	r->kept = r->kept ? r->kept : tw_reader_new_kept(most);
+	if (!r->kept || i == r->threads.n)
+		return tw_fail(TW_ERR_MEMORY, "buffers");
+	struct tw_reader_thread *t = tw_reader_thread(r, i);
+	struct tw_kept_chunk *kept = tw_reader_add(&t->kept, sizeof *kept);
+	struct tw_chunk_info *info = kept ? tw_reader_add(&t->chunks, sizeof *info) : NULL;
+	if (!info)
+		return tw_fail(TW_ERR_MEMORY, "buffers");
+	*info = (struct tw_chunk_info){
+	    .sequence = chunk->sequence,
+	    .upper = chunk->upper,
+	    .flags = chunk->flags,
+	    .first_insn = chunk->first_insn,
+	    .first_block = chunk->first_block,
+	    .first_ref = chunk->first_ref,
+	    .insns = chunk->insns,
+	    .blocks = chunk->blocks,
+	    .refs = chunk->refs,
+	    .reads = chunk->reads,
+	    .writes = chunk->writes,
+	    .raw = {chunk->n_c * sizeof *chunk->c, chunk->n_m * sizeof *chunk->m, chunk->n_e},
+	};
+	t->info.n_chunks = (uint32_t)t->chunks.n;
+	return tw_reader_keep(r->kept, chunk, kept);
+}
+
 void tw_recording_live_end(struct tw_recording *r, const struct tw_recording_info *end)
 {
 	r->info.complete = end->complete;

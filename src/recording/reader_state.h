@@ -145,7 +145,11 @@ int tw_reader_section(struct tw_reader_window *w, const struct tw_reader_section
 /* The chunk, in memory: where it is kept, or in `to`, by way of `w`. Besides, the errors of tw_read_at. */
 int tw_reader_read_kept(const struct tw_recording *r, const struct tw_kept_chunk *kept, struct tw_reader_window *w, struct tw_bytes *to,
                         struct tw_chunk *out);
-void tw_reader_free_kept(struct tw_reader_kept *k); /* accepts NULL */
+struct tw_reader_kept *tw_reader_new_kept(uint64_t most); /* NULL: no memory */
+void tw_reader_free_kept(struct tw_reader_kept *k);       /* accepts NULL */
+
+/* Keeps what came just now; *kept, all zeros, says where. As tw_recording_live_keep. */
+int tw_reader_keep(struct tw_reader_kept *k, const struct tw_chunk *chunk, struct tw_kept_chunk *kept);
 
 /* ---- reader_code.c, reader_threads.c, names_file.c ---- */
 

@@ -470,6 +470,76 @@ static void damaged_header(void)
 	EQUAL(open_error(), TW_ERR_CHECKSUM);
 }
 
+/* ---- in memory ---- */
+
+static uint64_t word_of(unsigned chunk, unsigned i)
+{
+	return chunk * 1000003ull + i * 0x9e3779b97f4a7c15ull * (i % 3 == 0);
+}
+
+/* Chunk number `sequence` of a thread: the larger the number the more is in it. */
+static void keep_chunk(struct tw_recording *r, uint32_t thread, uint32_t sequence, uint64_t most)
+{
+	static uint64_t m[N_VALUES], e[N_VALUES];
+	static uint16_t c[N_VALUES];
+	const struct tw_thread_info t = {.serial = thread, .pid = 100, .tid = 100 + thread};
+	const size_t n = sequence * 100;
+	for (unsigned i = 0; i < N_VALUES; i++) {
+		m[i] = word_of(sequence + thread, i);
+		e[i] = ~m[i];
+		c[i] = (uint16_t)m[i];
+	}
+	const struct tw_chunk chunk = {.thread = thread,
+	                               .sequence = sequence,
+	                               .insns = n,
+	                               .c = c,
+	                               .n_c = n,
+	                               .m = m,
+	                               .n_m = n,
+	                               .e = (uint8_t *)e,
+	                               .n_e = n * sizeof *e};
+	EQUAL(tw_recording_live_chunk(r, &t, &chunk), TW_OK);
+	EQUAL(tw_recording_live_keep(r, &chunk, most), TW_OK);
+}
+
+static void check_kept(const struct tw_recording *r, uint32_t thread, unsigned sequence, struct tw_coded_chunk *coded)
+{
+	const size_t i = tw_recording_find_thread(r, thread), n = sequence * 100;
+	EQUAL(tw_recording_coded_chunk(r, i, sequence, coded), TW_OK);
+	const struct tw_chunk *chunk = &coded->chunk;
+	CHECK(!coded->values && chunk->sequence == sequence && chunk->n_c == n && chunk->n_m == n && chunk->n_e == n * sizeof(uint64_t));
+	for (unsigned k = 0; k < n; k++) {
+		const uint64_t word = word_of(sequence + thread, k);
+		CHECK(chunk->m[k] == word && ((const uint64_t *)(const void *)chunk->e)[k] == ~word && chunk->c[k] == (uint16_t)word);
+	}
+	EQUAL(chunk->c[n], 0);
+	EQUAL(tw_recording_events(r, i, sequence, coded), TW_OK);
+	EQUAL(coded->chunk.n_e, n * sizeof(uint64_t));
+}
+
+/* Chunks that are kept are those that came, whether they have room in memory or in the file. */
+static void kept_chunks(uint64_t most)
+{
+	const struct tw_recording_info info = sample_info();
+	struct tw_recording *r = NULL;
+	struct tw_coded_chunk coded = {0};
+	EQUAL(tw_recording_live(&info, &r), TW_OK);
+	for (uint32_t i = 0; i < N_CHUNKS; i++) {
+		keep_chunk(r, 7, i, most);
+		keep_chunk(r, 3, i, most); /* which stands before the other */
+	}
+	CHECK(!tw_recording_values(r));
+	for (uint32_t i = N_CHUNKS; i-- > 0;) {
+		check_kept(r, 3, i, &coded);
+		check_kept(r, 7, i, &coded);
+	}
+	EQUAL(tw_recording_thread(r, 0)->n_chunks, N_CHUNKS);
+	EQUAL(tw_recording_chunk_info(r, 1, 4)->insns, 400);
+	EQUAL(tw_recording_coded_chunk(r, 0, N_CHUNKS, &coded), TW_ERR_RANGE);
+	tw_coded_chunk_release(&coded);
+	tw_recording_close(r);
+}
+
 /* ---- directories ---- */
 
 static void directories(void)
@@ -509,6 +579,8 @@ int main(void)
 	not_to_be_opened();
 	damaged_header();
 	directories();
+	kept_chunks(0);
+	kept_chunks(1ull << 30);
 	unit_leave_directory(place);
 	return UNIT_END();
 }
