@@ -63,6 +63,14 @@ static uint32_t find_loops(const struct tw_cc_flow *f, uint32_t from, uint32_t t
 	return n_loops;
 }
 
+/* One that the block does not name: not rbp, which may have the frame's place, if there is another. */
+static uint8_t to_borrow(const struct tw_cc_block_info *b)
+{
+	const uint16_t not_named = (uint16_t) ~(b->touch | 1u << TW_RSP);
+	const uint8_t reg = first_of((uint16_t)(not_named & ~(1u << TW_RBP)), TW_NOREG);
+	return reg != TW_NOREG ? reg : first_of(not_named, TW_NOREG);
+}
+
 /* Runs of blocks that share a register; where there is none, it is borrowed. */
 static void give_runs(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, uint8_t wanted)
 {
@@ -71,7 +79,7 @@ static void give_runs(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint
 		if (all[n].reg != TW_NOREG)
 			continue;
 		if (!common) {
-			all[n].reg = first_of((uint16_t) ~(f->block[n].touch | 1u << TW_RSP), TW_NOREG);
+			all[n].reg = to_borrow(&f->block[n]);
 			all[n].borrows = 1;
 			continue;
 		}

@@ -1,5 +1,4 @@
 #include "cc/calls.h"
-#include "cc/twice.h"
 
 #include <stdlib.h>
 
@@ -75,15 +74,14 @@ static void set_callees(struct tw_cc_flow *f)
 	}
 }
 
-/* Compilers have something below the stack in functions only that call nothing, as they see it: they do not look into inline assembly, which second versions do not tell from the rest. */
+/* Compilers have something below the stack in functions only that call nothing, as they see it: they do not look into inline assembly. */
 static void find_callers(struct tw_cc_flow *f)
 {
 	const struct tw_cc_code *c = f->code;
 	for (uint32_t k = 0; k < c->n_insns; k++) {
 		const struct tw_cc_insn *i = &c->insn[k];
 		const int is_call = (i->d.kind == INSN_CALL || i->d.kind == INSN_ICALL) && !i->glued && !i->keeps_all;
-		if (is_call && i->function && !c->text.statement[i->first].by_hand &&
-		    strncmp(c->function[i->function].name, TW_CC_SECOND, sizeof TW_CC_SECOND - 1) != 0)
+		if (is_call && i->function && !c->text.statement[i->first].by_hand)
 			f->function[i->function].calls = 1;
 	}
 }

@@ -43,6 +43,7 @@ struct tw_cc_insn {
 	uint8_t mem_base, mem_index; /* registers of the memory operand */
 	uint8_t glued;               /* nothing may stand between it and the one before */
 	uint8_t labelled;            /* a label stands before it */
+	uint8_t marked;              /* its own address is kept somewhere (marks.h): nothing stands between its label and it */
 	uint8_t falls;               /* the next in the array is what runs after it, if it does not transfer control */
 	uint8_t keeps_all;           /* a call that changes no registers, and may read all of them */
 	uint8_t

@@ -1,5 +1,6 @@
 #include "cc/flow.h"
 #include "cc/keeps.h"
+#include "cc/marks.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static uint8_t *find_leaders(const struct tw_cc_code *c)
 		const struct tw_cc_insn *i = &c->insn[k];
 		if (i->entry || !k || i[-1].section != i->section || !i[-1].falls || i[-1].function != i->function)
 			leads[k] = 1;
-		if (i->d.kind != INSN_PLAIN)
+		if (tw_cc_ends_before(i))
 			leads[k + 1] = 1;
 		if ((i->d.kind == INSN_BAD || i->d.kind == INSN_EMULATED) && !i->glued)
 			leads[k] = 1;
@@ -250,10 +251,12 @@ static int update(const struct tw_cc_flow *f, struct tw_cc_block_info *b, const 
 			out |= f->block[next[k]].live_in;
 			flags |= f->block[next[k]].flags_live;
 		}
-	if (b->end == TW_END_IJUMP) {
+	if (b->end == TW_END_IJUMP || tw_cc_last(f, b)->marked) {
 		out |= h->data;
 		flags |= h->data_flags;
 	}
+	if (tw_cc_last(f, b)->marked)
+		out |= f->outside;
 	if (is_call)
 		out |= (uint16_t)(h->landing & CALLEE_SAVED);
 	const uint16_t in = (uint16_t)(b->use | (out & ~b->kill));
@@ -337,10 +340,36 @@ static void find_free(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 	b->free = (uint16_t) ~(all | live);
 }
 
+/* rbp has the frame's place, by which debuggers and handlers find their way, from here on: mov %rsp,%rbp */
+static int makes_frame(const struct tw_cc_insn *i)
+{
+	return i->d.len == 3 && (!memcmp(i->d.raw, "\x48\x89\xe5", 3) || !memcmp(i->d.raw, "\x48\x8b\xec", 3));
+}
+
+static int is_pop_rbp(const struct tw_cc_insn *i)
+{
+	return i->d.len == 1 && i->d.raw[0] == 0x5d;
+}
+
+/* In functions with a frame rbp is read where it gets its caller's value: it has no other meanwhile. */
+static int keep_frames(struct tw_cc_code *c)
+{
+	uint8_t *has_frame = calloc(c->n_functions + 1, 1);
+	if (!has_frame)
+		return -1;
+	for (uint32_t k = 0; k < c->n_insns; k++)
+		has_frame[c->insn[k].function] |= (uint8_t)makes_frame(&c->insn[k]);
+	for (uint32_t k = 0; k < c->n_insns; k++)
+		if (has_frame[c->insn[k].function] && is_pop_rbp(&c->insn[k]))
+			c->insn[k].use |= 1 << TW_RBP;
+	free(has_frame);
+	return 0;
+}
+
 int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f)
 {
 	*f = (struct tw_cc_flow){.code = c, .pic = o->pic, .large = o->large, .guard = o->guard, .by_hand = o->by_hand};
-	if (find_blocks(f, o->values))
+	if (keep_frames(c) || find_blocks(f, o->values))
 		return -1;
 	f->jumps = calloc(c->n_functions + 1, 1);
 	f->keeps = calloc(c->n_functions + 1, sizeof *f->keeps);
@@ -351,6 +380,8 @@ int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct 
 		set_edges(f, n);
 		f->jumps[c->insn[f->block[n].first].function] |= f->block[n].end == TW_END_IJUMP;
 	}
+	for (uint32_t k = 0; k < c->n_insns; k++)
+		f->outside |= c->insn[k].function ? 0 : c->insn[k].use;
 	find_ends(f);
 	for (uint32_t k = 0; f->by_hand && k < c->n_insns; k++)
 		c->insn[k].keeps_all |= c->insn[k].d.kind == INSN_CALL || c->insn[k].d.kind == INSN_ICALL;

@@ -7,7 +7,7 @@
  * Liveness: at a call the ABI's argument registers are read, and those it keeps, in which global variables of gcc may be; only r11 is overwritten for certain, as there are other
  * conventions (keeps.h). At a return its results and the registers it keeps are read, and those are read throughout where nothing leads to a return: an exception takes them from
  * there. Functions are compiled so that this holds between functions of one file too (driver.c). An indirect jump leads to every place of its function that data refer to, and so,
- * as an exception may, does a call.
+ * as an exception may, does a call; and an instruction that is marked (marks.h), as by a handler of its fault.
  */
 #ifndef TW_CC_FLOW_H
 #define TW_CC_FLOW_H
@@ -71,6 +71,7 @@ struct tw_cc_flow {
 	uint32_t n_blocks;
 	int32_t *block_of; /* by instruction; -1: none */
 	uint16_t chain;    /* r10, if calls pass it on */
+	uint16_t outside;  /* read by code that is in no function, as where a fault is made up for */
 	uint8_t *jumps;    /* by function: has it indirect jumps? */
 	uint16_t *keeps;   /* by function: registers that its callers may rely on, though the ABI does not say so (keeps.h) */
 	int pic, large, guard, by_hand;

@@ -107,11 +107,51 @@ int tw_cc_functions_find(struct tw_cc_code *c)
 				c->insn[i].entry |= TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_TAKEN;
 		}
 		mark_joint(c, s);
-		if (s->type == STT_GNU_IFUNC) {
-			int32_t i = tw_cc_at_place(c, s->section, s->value);
-			if (i >= 0)
-				tw_cc_code_leave(c, &c->insn[i], "it chooses a function while the program is being linked");
-		}
 	}
+	return 0;
+}
+
+/* ---- what runs while the program is being linked, before there is thread-local memory ---- */
+
+/* The instruction that i calls or jumps to, also by way of the global offset table; -1: it is not in this file. */
+static int32_t called_by(const struct tw_cc_code *c, const struct tw_cc_insn *i)
+{
+	const struct tw_cc_symbol *s = &c->object.symbol[i->symbol];
+	if (i->branch >= 0 || !i->symbol || (i->d.kind != INSN_ICALL && i->d.kind != INSN_IJUMP))
+		return i->branch;
+	return s->section ? tw_cc_at_place(c, s->section, s->value) : -1;
+}
+
+/* Leaves alone what functions that run early call. Returns whether there was any. */
+static int spread(struct tw_cc_code *c, uint8_t *early)
+{
+	int found = 0;
+	for (uint32_t k = 0; k < c->n_insns; k++) {
+		const int32_t to = early[c->insn[k].function] ? called_by(c, &c->insn[k]) : -1;
+		if (to < 0 || early[c->insn[to].function] || !c->insn[to].function)
+			continue;
+		tw_cc_code_leave(c, &c->insn[to], "it may be called while the program is being linked");
+		found = early[c->insn[to].function] = 1;
+	}
+	return found;
+}
+
+int tw_cc_functions_leave_early(struct tw_cc_code *c)
+{
+	uint8_t *early = calloc(c->n_functions + 1, 1);
+	int any = 0;
+	if (!early)
+		return -1;
+	for (uint32_t k = 0; k < c->object.n_symbols; k++) {
+		const struct tw_cc_symbol *s = &c->object.symbol[k];
+		const int32_t i = s->type == STT_GNU_IFUNC ? tw_cc_at_place(c, s->section, s->value) : -1;
+		if (i < 0)
+			continue;
+		tw_cc_code_leave(c, &c->insn[i], "it chooses a function while the program is being linked");
+		any |= early[c->insn[i].function] = c->insn[i].function != 0;
+	}
+	while (any)
+		any = spread(c, early);
+	free(early);
 	return 0;
 }

@@ -71,7 +71,7 @@ static struct tw_cc_loop choose(const struct tw_cc_block_info *b, const struct t
 	const uint8_t counter = buffer->borrows ? TW_NOREG : first_of((uint16_t)(b->free & ~ways->taken & ~not_ours));
 	if (counter != TW_NOREG || ways->shared)
 		return (struct tw_cc_loop){counter, 0};
-	return (struct tw_cc_loop){first_of((uint16_t) ~(b->touch | not_ours)), 1};
+	return (struct tw_cc_loop){first_of((uint16_t) ~(b->touch | not_ours | 1u << TW_RBP)), 1}; /* rbp may have the frame's place */
 }
 
 struct tw_cc_loop *tw_cc_loops(const struct tw_cc_flow *f, const struct tw_cc_buffer *buffer, const uint8_t *values)

@@ -2,6 +2,7 @@
 #include "cc/functions.h"
 #include "cc/insns.h"
 #include "cc/leads.h"
+#include "cc/marks.h"
 
 #include <stdlib.h>
 
@@ -59,10 +60,10 @@ static void look_for_trouble(struct tw_cc_code *c)
 
 int tw_cc_code_match(struct tw_cc_code *c)
 {
-	if (tw_cc_insns_find(c) || tw_cc_functions_find(c) || tw_cc_leads_find(c))
+	if (tw_cc_insns_find(c) || tw_cc_functions_find(c) || tw_cc_leads_find(c) || tw_cc_functions_leave_early(c))
 		return -1;
 	look_for_trouble(c);
-	return 0;
+	return tw_cc_marks_find(c);
 }
 
 void tw_cc_code_free(struct tw_cc_code *c)

@@ -1,5 +1,6 @@
 /* One block's record. The engine's headers go with no libc's. */
 #include "cc/plan.h"
+#include "cc/marks.h"
 #include "instrument/planner.h"
 #include "instrument/sources.h"
 
@@ -121,7 +122,7 @@ static void add_extra(struct own_planner *w, const struct tw_cc_insn *last, uint
 	w->planner.insn = (u8)k;
 	for (u8 reg = 0; reg < TW_NREGS; reg++)
 		if ((extra & ~w->known) >> reg & 1)
-			record(w, reg, last->d.kind == INSN_PLAIN);
+			record(w, reg, !tw_cc_ends_before(last));
 }
 
 static struct plan plan; /* one at a time */
@@ -133,12 +134,12 @@ static int make_plan(struct own_planner *w, const struct tw_cc_flow *f, const st
 	plan.n_ops = plan.n_stores = plan.n_values = 0;
 	plan.flags = 0;
 	for (uint32_t k = 0; k < info->n; k++) {
-		if (k + 1 == info->n && b->insn[k].kind != INSN_PLAIN)
+		if (k + 1 == info->n && tw_cc_ends_before(tw_cc_last(f, info)))
 			add_extra(w, tw_cc_last(f, info), k, extra);
 		if (b->insn[k].kind != INSN_BAD)
 			plan_insn(w, b, k);
 	}
-	if (b->insn[info->n - 1].kind == INSN_PLAIN)
+	if (!tw_cc_ends_before(tw_cc_last(f, info)))
 		add_extra(w, tw_cc_last(f, info), info->n - 1, extra);
 	return w->found;
 }

@@ -2,6 +2,7 @@
 #include "cc/calls.h"
 #include "cc/describe.h"
 #include "cc/loops.h"
+#include "cc/marks.h"
 #include "cc/pointer.h"
 #include "cc/turnings.h"
 #include "base/cc_section.h"
@@ -77,8 +78,7 @@ static int is_counted(const struct rewriter *w, uint32_t n)
 /* ---- a block ---- */
 
 /*
- * Compilers have nothing below the stack where a function is entered or a call comes back, and nowhere in functions that call others. Loops that lead to the former may, and so
- * may second versions, of which it is not known what was inline assembly.
+ * Compilers have nothing below the stack where a function is entered or a call comes back, and nowhere in functions that call others. Loops that lead to the former may.
  */
 static int is_bare(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
@@ -328,11 +328,6 @@ static int is_endbr(const struct tw_cc_insn *i)
 	return i->d.len == 4 && !memcmp(i->d.raw, "\xf3\x0f\x1e\xfa", 4);
 }
 
-static int transfers(const struct tw_cc_insn *i)
-{
-	return i->d.kind != INSN_PLAIN;
-}
-
 /* Instruction k and those glued to it stand together: what belongs before any of them stands before the first. */
 static void before_insn(struct rewriter *w, uint32_t k)
 {
@@ -348,11 +343,10 @@ static void before_insn(struct rewriter *w, uint32_t k)
 			begin_block(w, n);
 		for (uint32_t m = k; m < first + count && (m == k || all[m].glued); m++) {
 			store_values(w, n, m - first, 0);
-			if (m + 1 == first + count && transfers(&all[m]) && !(endbr && count == 1))
+			if (m + 1 == first + count && tw_cc_ends_before(&all[m]) && !(endbr && count == 1))
 				end_block(w, n, (uint16_t)(tw_cc_flow_live_before(w->f, n, k) | all[k].touch | all[m].touch));
 		}
 	}
-	fprintf(w->out, TW_CC_LABEL_INSN ":", k);
 }
 
 /* The last block of those in the same section and function. */
@@ -383,7 +377,7 @@ static int after_insn(struct rewriter *w, uint32_t k)
 	come_back(w, n);
 	if (is_counted(w, n))
 		end_loop(w, n);
-	else if (!transfers(i))
+	else if (!tw_cc_ends_before(i))
 		end_block(w, n, w->f->block[n].live_out);
 	fall_into_loop(w, n);
 	fprintf(w->out, TW_CC_LABEL_END ":\n", n);
@@ -399,13 +393,17 @@ static void copy_to(struct rewriter *w, size_t end)
 	w->done = end;
 }
 
+/* The instruction of each statement; of a label, if it is marked. -1: none. */
 static int32_t *index_statements(const struct tw_cc_code *c)
 {
 	int32_t *of = malloc((c->text.n_statements + 1) * sizeof *of);
 	for (uint32_t k = 0; of && k < c->text.n_statements; k++)
 		of[k] = -1;
-	for (uint32_t k = 0; of && k < c->n_insns; k++)
+	for (uint32_t k = 0; of && k < c->n_insns; k++) {
 		of[c->insn[k].first] = (int32_t)k;
+		if (c->insn[k].marked)
+			of[tw_cc_marks_label(c, k)] = (int32_t)k;
+	}
 	return of;
 }
 
@@ -423,9 +421,13 @@ static int write_text(struct rewriter *w)
 		if (!is_rewritten(w->f, of[s]))
 			continue;
 		const struct tw_cc_insn *i = &c->insn[of[s]];
-		copy_to(w, c->text.statement[i->first].begin);
+		copy_to(w, c->text.statement[s].begin);
 		fputc('\n', w->out);
-		before_insn(w, (uint32_t)of[s]);
+		if (!i->marked || i->first != s)
+			before_insn(w, (uint32_t)of[s]);
+		if (i->first != s)
+			continue;
+		fprintf(w->out, TW_CC_LABEL_INSN ":", (uint32_t)of[s]);
 		copy_to(w, c->text.statement[i->last].end);
 		wrong = after_insn(w, (uint32_t)of[s]);
 	}

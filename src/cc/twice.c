@@ -206,9 +206,12 @@ static int is_left_out(const struct tw_cc_twice *w, const struct tw_cc_statement
 static void write_second(struct tw_cc_twice *w, const struct tw_cc_unit *u)
 {
 	const struct tw_cc_text *t = &w->code->text;
+	uint8_t by_hand = 0;
 	tw_cc_beside_write(w, u);
 	fprintf(w->out, "\n\t.type " TW_CC_SECOND "%u,@function\n" TW_CC_SECOND "%u:\n", u->function, u->function);
 	for (uint32_t s = u->from; s < u->to; s++) {
+		if (t->statement[s].by_hand != by_hand)
+			fputs((by_hand = t->statement[s].by_hand) ? "#APP\n" : "#NO_APP\n", w->out);
 		if (w->mark[s] > 0)
 			fprintf(w->out, TW_CC_HEAD "%d:\n", w->mark[s]);
 		if (w->turning[s] == TW_CC_TURNING_ROOM)
@@ -218,6 +221,7 @@ static void write_second(struct tw_cc_twice *w, const struct tw_cc_unit *u)
 		if (w->turning[s] == TW_CC_TURNING_BRANCH)
 			tw_cc_turnings_second(w, s);
 	}
+	fputs(by_hand ? "#NO_APP\n" : "", w->out);
 	for (uint32_t s = u->from; s < u->to; s++)
 		if (w->mark[s] > 0)
 			fprintf(w->out, TW_CC_JOINT "%d:\n\tjmp " TW_CC_HEAD "%d\n", w->mark[s], w->mark[s]);

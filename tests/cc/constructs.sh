@@ -161,3 +161,118 @@ X
 else
 	untested "-mspeculative-load-hardening"
 fi
+# Instructions that are found by their own addresses: in a table of what to do where one faults, and where code is written over. Functions that choose others while the program is being linked, and those they
+# call: there is no thread-local memory then.
+cat >table.c <<'X'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+struct entry {
+	long at, mend;
+};
+#ifdef __clang__
+#define TABLE "\"aw\""
+#else
+#define TABLE "\"aw\",@progbits"
+#endif
+extern const struct entry __start_mends[], __stop_mends[];
+static void fault(int s, siginfo_t *info, void *u)
+{
+	greg_t *pc = &((ucontext_t *)u)->uc_mcontext.gregs[REG_RIP];
+	(void)s, (void)info;
+	for (const struct entry *e = __start_mends; e < __stop_mends; e++)
+		if (e->at == *pc) {
+			*pc = e->mend;
+			return;
+		}
+	_exit(9);
+}
+#define MENDED(reads, ...)                                                                                                                 \
+	__asm__ volatile("1: " reads "\n2:\n\t.pushsection .text.mend,\"ax\"\n3:\tmovl $14,%0\n\tjmp 2b\n\t.popsection\n"                   \
+	                 "\t.pushsection mends," TABLE "\n\t.balign 8\n\t.quad 1b,3b\n\t.popsection" __VA_ARGS__)
+__attribute__((noinline)) static int read_from(const int *p, int *v)
+{
+	int error = 0;
+	MENDED("movl (%2),%1", : "+r"(error), "+r"(*v) : "r"(p) : "memory");
+	return error;
+}
+__attribute__((noinline)) static int copy_from(char *to, const char *from, long n)
+{
+	for (long k = 0; k < n; k++) {
+		int error = 0;
+		char c = 0;
+		MENDED("movb (%2,%3),%1", : "+r"(error), "+q"(c) : "r"(from), "r"(k) : "memory");
+		if (error)
+			return (int)k;
+		to[k] = c;
+	}
+	return (int)n;
+}
+__attribute__((noinline)) static int patched(int n)
+{
+	__asm__ goto("1: .byte 0x0f,0x1f,0x44,0,0\n\t.pushsection places," TABLE "\n\t.quad 1b,%l0\n\t.popsection" ::::other);
+	return n + 1;
+other:
+	return n - 1;
+}
+extern const long __start_places[], __stop_places[];
+static void patch(void)
+{
+	for (const long *p = __start_places; p < __stop_places; p += 2) {
+		unsigned char *at = (unsigned char *)p[0];
+		const int distance = (int)(p[1] - p[0] - 5);
+		mprotect((void *)(p[0] & -4096), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+		at[0] = 0xe9;
+		for (int k = 0; k < 4; k++)
+			at[1 + k] = (unsigned char)(distance >> 8 * k);
+	}
+}
+static int words[16];
+__attribute__((noinline)) static int pick(int n)
+{
+	int s = 0;
+	for (int k = 0; k < n; k++)
+		s += words[k & 15] + k;
+	return s & 1;
+}
+static int one(int n)
+{
+	return n + words[n & 15];
+}
+static int (*choose(void))(int)
+{
+	return pick(3) ? NULL : one;
+}
+int chosen(int n) __attribute__((ifunc("choose")));
+int main(void)
+{
+	struct sigaction a = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};
+	char *p = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), copy[200];
+	int s = 0, v = 0, good = 77;
+	sigaction(SIGSEGV, &a, NULL);
+	munmap(p + 4096, 4096);
+	for (int k = 0; k < 50; k++) {
+		s += read_from(&good, &v) + v + read_from((int *)(long)(8 * k), &v) + v;
+		s += copy_from(copy, p + 4096 - k, 100) + chosen(k);
+	}
+	v = patched(5);
+	patch();
+	printf("%d %d %d\n", s, v, patched(5));
+	return 0;
+}
+X
+for how in "gcc -O2 -static" "gcc -O0 -fPIC" "gcc -O2 --switchable" "clang -O1"; do
+	command -v "${how%% *}" >/dev/null || continue
+	case $how in *--switchable) CC_OPTIONS=--switchable ;; *) CC_OPTIONS= ;; esac
+	how=${how%--switchable}
+	# shellcheck disable=SC2086
+	$how table.c -o table.plain 2>/dev/null || continue
+	# shellcheck disable=SC2086
+	"$TW" cc $CC_OPTIONS $how table.c -o table 2>said || fail "$how: $(cat said)"
+	[ "$(sed 's/.*table.c: \([a-z]*\).*: /\1: /' said | sort -u)" = "$(printf 'choose: it chooses a function while the program is being linked\npick: it may be called while the program is being linked')" ] ||
+		fail "$how: $(cat said)"
+	runs_as_plain table
+done

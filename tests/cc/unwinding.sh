@@ -206,3 +206,42 @@ X1
 instrumented faults gcc -O2 faults.c
 plain=$(./faults.plain) own=$("$TW" record -q -o faults.tw ./faults)
 [ "$own" -lt $((plain + 300)) ] || fail "a forked process has $own page faults, $plain in the plain program"
+# A frame's place stays in rbp while something else could be there: handlers find their way through loops.
+cat >frame.c <<'X'
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static volatile long words[64];
+static volatile int ticks;
+static void tick(int s)
+{
+	void *at[20];
+	(void)s;
+	ticks += backtrace(at, 20) > 2;
+}
+__attribute__((noinline)) static long sum(long n)
+{
+	long s = 0;
+	for (long i = 0; i < n; i++) {
+		words[i & 63] += i;
+		s += words[i * 3 & 63];
+	}
+	return s;
+}
+int main(void)
+{
+	struct itimerval every = {{0, 1000}, {0, 1000}};
+	signal(SIGALRM, tick);
+	setitimer(ITIMER_REAL, &every, NULL);
+	while (ticks < 30)
+		sum(100000);
+	puts("done");
+	return 0;
+}
+X
+for compiler in gcc clang; do
+	command -v $compiler >/dev/null || continue
+	instrumented frame $compiler -O1 -fno-omit-frame-pointer frame.c
+	runs_as_plain frame
+done
