@@ -348,6 +348,17 @@ static int instrument_second(const struct tw_cc_drive *d, size_t k, const char *
 	return done;
 }
 
+/* Where inline assembly says how far apart its places are, what is inserted may be too much. */
+static int assemble_rewritten(const struct tw_cc_drive *d, size_t k, const char *rewritten, const char *assembly, const char *object)
+{
+	const int status = assemble(d, rewritten, object, 0);
+	if (!status || assemble(d, assembly, object, 0))
+		return status;
+	fprintf(stderr, "trackway cc: %s is not instrumented: there is no room for that in its assembly, as the assembler says\n",
+	        d->command.word[k]);
+	return 0;
+}
+
 static int make_object(const struct tw_cc_drive *d, size_t k, const char *object)
 {
 	const int is_there = d->command.kind[k] == TW_CC_WORD_ASSEMBLY;
@@ -360,7 +371,8 @@ static int make_object(const struct tw_cc_drive *d, size_t k, const char *object
 		                                 : instrument(d, k, ONLY, assembly, instrumented);
 		status = done == FAILED        ? TW_CC_OUR_FAILURE
 		         : done == BY_COMPILER ? compile(d, k, "-c", object)
-		                               : assemble(d, done == AS_IT_IS ? assembly : instrumented, object, 0);
+		         : done == AS_IT_IS    ? assemble(d, assembly, object, 0)
+		                               : assemble_rewritten(d, k, instrumented, assembly, object);
 		tw_cc_auxiliary_keep(d, k);
 	}
 	free(assembly);

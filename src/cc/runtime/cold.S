@@ -10,16 +10,21 @@
 	.type	trackway_cc_\name, @function
 	.type	trackway_cc_bare_\name, @function
 trackway_cc_\name:
+	.cfi_def_cfa_offset 8
 	pushq	$\number
+	.cfi_def_cfa_offset 16
 	jmp	checked
 	.size	trackway_cc_\name, .-trackway_cc_\name
 trackway_cc_bare_\name:
+	.cfi_def_cfa_offset 8
 	pushq	$\number + BARE
+	.cfi_def_cfa_offset 16
 	jmp	checked
 	.size	trackway_cc_bare_\name, .-trackway_cc_bare_\name
 	.endm
 	.set	BARE, 16
 
+	.cfi_startproc
 	way	rax, 0
 	way	rcx, 1
 	way	rdx, 2
@@ -35,11 +40,14 @@ trackway_cc_bare_\name:
 	way	r13, 13
 	way	r14, 14
 	way	r15, 15
+	.cfi_endproc
 
 /* Which register it is stands between its caller and the flags. */
 	.type	checked, @function
 	.p2align 4
 checked:
+	.cfi_startproc
+	.cfi_adjust_cfa_offset 8
 	put_aside
 	movq	136(%rsp), %rdx
 	leaq	152(%rsp), %rax
@@ -51,16 +59,20 @@ checked:
 	movq	(%rsp,%rdx,8), %rdi
 	movq	%rsp, %rsi
 	movq	%rsp, %rbx
+	.cfi_def_cfa_register rbx
 	andq	$-16, %rsp
 	cld
 	call	tw_cc_checked
 	movq	%rbx, %rsp
+	.cfi_def_cfa_register rsp
 	movq	136(%rsp), %rdx
 	andl	$BARE - 1, %edx
 	movq	%rax, (%rsp,%rdx,8)
 	take_back
 	leaq	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	ret
+	.cfi_endproc
 	.size	checked, .-checked
 
 /* What is in r11 may be another's pointer, or none: it is taken from the slot, and looked at. Nothing of the program's stands below its stack. */
@@ -69,10 +81,12 @@ checked:
 	.type	trackway_cc_verify, @function
 	.p2align 4
 trackway_cc_verify:
+	.cfi_startproc
 	movq	trackway_cc_slot@gottpoff(%rip), %r11
 	movq	%fs:(%r11), %r11
 	testl	$0x100000, %r11d
 	jne	trackway_cc_bare_r11
 	ret
+	.cfi_endproc
 	.size	trackway_cc_verify, .-trackway_cc_verify
 	.section .note.GNU-stack,"",@progbits

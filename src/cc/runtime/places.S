@@ -6,14 +6,18 @@
 	.type	trackway_cc_place, @function
 	.p2align 4
 trackway_cc_place:
+	.cfi_startproc
 	put_aside
 	movq	0(%rsp), %rdi
 	movq	%rsp, %rbx
+	.cfi_def_cfa_register rbx
 	andq	$-16, %rsp
 	cld
 	call	tw_cc_at_place
 	movq	%rbx, %rsp
+	.cfi_def_cfa_register rsp
 	take_back
 	ret
+	.cfi_endproc
 	.size	trackway_cc_place, .-trackway_cc_place
 	.section .note.GNU-stack,"",@progbits
