@@ -29,6 +29,21 @@ static int compares_return(const struct tw_cc_code *c, uint32_t k)
 	return 0;
 }
 
+/* Does inline assembly say behind i, in bytes, where frames are? It goes by distances between instructions. */
+static int writes_frames(const struct tw_cc_code *c, const struct tw_cc_insn *i)
+{
+	const struct tw_cc_text *t = &c->text;
+	for (uint32_t k = i->last + 1; k < t->n_statements && t->statement[k].kind != TW_CC_INSN; k++) {
+		const struct tw_cc_statement *s = &t->statement[k];
+		const char *name;
+		uint32_t at = 0;
+		if (s->by_hand && s->kind == TW_CC_DIRECTIVE && (tw_cc_is_word(t, s, ".section") || tw_cc_is_word(t, s, ".pushsection")) &&
+		    tw_cc_next_name(t, s, &at, &name) == sizeof ".eh_frame" - 1 && !memcmp(name, ".eh_frame", sizeof ".eh_frame" - 1))
+			return 1;
+	}
+	return 0;
+}
+
 /* A branch to a place that has no label was written as a distance, which inserted instructions would change. */
 static void check_target(struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
@@ -48,6 +63,8 @@ static void look_for_trouble(struct tw_cc_code *c)
 		if (!i->falls && k + 1 < c->n_insns && next->section == i->section && next->function == i->function)
 			tw_cc_code_leave(c, i, "there is something else than instructions behind it");
 		check_target(c, i);
+		if (writes_frames(c, i))
+			tw_cc_code_leave(c, i, "inline assembly says where its frames are");
 		if (compares_return(c, k))
 			tw_cc_code_leave(c, i, "it compares where a call came back to with a label");
 		if (i->branch >= 0 && i->d.kind != INSN_CALL && !c->insn[i->branch].entry && c->insn[i->branch].function != i->function)
