@@ -8,6 +8,29 @@
 
 enum { PAGE = TW_EPOCH_PAGE };
 
+/* ---- slabs ---- */
+
+/* Memory that is freed with all others of the list, of so many bytes; `many`: of whole huge pages instead, one at least. NULL: no memory. */
+static void *add_slab(void ***list, size_t *n, size_t *room, int many, size_t *bytes)
+{
+	void **slabs = tw_array_room(*list, *n, room, sizeof *slabs);
+	if (!slabs)
+		return NULL;
+	*list = slabs;
+	*bytes = many ? 1 : *bytes;
+	void *slab = many ? tw_array_huge(bytes) : malloc(*bytes);
+	if (slab)
+		slabs[(*n)++] = slab;
+	return slab;
+}
+
+static void free_slabs(void **slabs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(slabs[i]);
+	free(slabs);
+}
+
 /* ---- pages ---- */
 
 static size_t place_of(const struct tw_epoch *s, uint64_t key)
@@ -42,18 +65,14 @@ static struct tw_epoch_page *find_page(const struct tw_epoch *s, uint64_t key)
 /* Makes room for more pages: the more there are the more at once. */
 static int make_slab(struct tw_epoch *s)
 {
-	enum { LEAST = 4, MOST = 256, ALIGNMENT = _Alignof(struct tw_epoch_page) };
-	const size_t n = s->n < LEAST ? LEAST : s->n < MOST ? s->n : MOST;
-	void **slabs = tw_array_room(s->slabs, s->n_slabs, &s->slabs_room, sizeof *slabs);
-	if (!slabs)
-		return 0;
-	s->slabs = slabs;
-	void *slab = tw_array_table(n * sizeof(struct tw_epoch_page) + ALIGNMENT, 1);
+	enum { LEAST = 4, MANY = 256, ALIGNMENT = _Alignof(struct tw_epoch_page) };
+	size_t n = s->n < LEAST ? LEAST : s->n, bytes = n * sizeof(struct tw_epoch_page) + ALIGNMENT;
+	void *slab = add_slab(&s->slabs, &s->n_slabs, &s->slabs_room, n >= MANY, &bytes);
 	if (!slab)
 		return 0;
-	slabs[s->n_slabs++] = slab;
 	s->free = (void *)(((uintptr_t)slab + ALIGNMENT - 1) & -(uintptr_t)ALIGNMENT);
-	s->n_free = n;
+	s->n_free = (bytes - ALIGNMENT) / sizeof(struct tw_epoch_page);
+	memset(s->free, 0, s->n_free * sizeof *s->free);
 	return 1;
 }
 
@@ -91,17 +110,63 @@ static struct tw_epoch_access *at(struct tw_epoch_line *l, unsigned i)
 	return i ? &l->more[i - 1] : &l->first;
 }
 
-static int append(struct tw_epoch_line *l, const struct tw_epoch_access *a)
+static struct tw_epoch_access *take_new(struct tw_epoch_rooms *r, size_t n)
+{
+	enum { FEW = 1024, MANY = 16 };
+	if (n > r->left) {
+		size_t bytes = (n > FEW ? n : FEW) * sizeof *r->next;
+		void *slab = add_slab(&r->slabs, &r->n, &r->room, r->n >= MANY, &bytes);
+		if (!slab)
+			return NULL;
+		r->next = slab;
+		r->left = bytes / sizeof *r->next;
+	}
+	struct tw_epoch_access *at = r->next;
+	r->next += n;
+	r->left -= n;
+	return at;
+}
+
+/* Room for 2 << i accesses. */
+static struct tw_epoch_access *take_room(struct tw_epoch_rooms *r, unsigned i)
+{
+	struct tw_epoch_access *at = r->unused[i];
+	if (!at)
+		return take_new(r, 2u << i);
+	memcpy(&r->unused[i], at, sizeof r->unused[i]);
+	return at;
+}
+
+static void give_room(struct tw_epoch_rooms *r, struct tw_epoch_access *at, unsigned i)
+{
+	memcpy(at, &r->unused[i], sizeof r->unused[i]);
+	r->unused[i] = at;
+}
+
+/* Makes the room for accesses behind the first twice as large. 0 or TW_ERR_MEMORY. */
+static int double_room(struct tw_epoch *s, struct tw_epoch_line *l)
+{
+	const unsigned i = l->room ? (unsigned)__builtin_ctz(l->room) : 0; /* of the new one */
+	struct tw_epoch_access *more = take_room(&s->rooms, i);
+	if (!more)
+		return TW_ERR_MEMORY;
+	if (l->room) {
+		memcpy(more, l->more, l->room * sizeof *more);
+		give_room(&s->rooms, l->more, i - 1);
+	}
+	l->more = more;
+	l->room = (uint16_t)(2u << i);
+	return 0;
+}
+
+static int append(struct tw_epoch *s, struct tw_epoch_line *l, const struct tw_epoch_access *a)
 {
 	if (l->n > l->room) {
-		const uint16_t room = (uint16_t)(l->room ? 2 * l->room : 2);
 		if (l->n >= MOST)
 			return 0;
-		struct tw_epoch_access *more = realloc(l->more, room * sizeof *more);
-		if (!more)
-			return TW_ERR_MEMORY;
-		l->more = more;
-		l->room = room;
+		int error = double_room(s, l);
+		if (error)
+			return error;
 	}
 	*at(l, l->n++) = *a;
 	return 0;
@@ -163,7 +228,8 @@ static int compare(struct tw_epoch_line *l, const struct tw_epoch_access *a, con
 	return result;
 }
 
-int tw_epoch_add(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, struct tw_epoch_seen *seen,
+int tw_epoch_add(struct tw_epoch *s, struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
+                 struct tw_epoch_seen *seen,
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
 {
 	unsigned joins = 0;
@@ -173,7 +239,7 @@ int tw_epoch_add(struct tw_epoch_line *l, const struct tw_epoch_access *a, const
 	see(seen, a);
 	if (joins)
 		at(l, joins - 1)->mask |= a->mask;
-	return result || joins ? result : append(l, a);
+	return result || joins ? result : append(s, l, a);
 }
 
 /* ---- other memory ---- */
@@ -233,12 +299,8 @@ void tw_epoch_forget(struct tw_epoch *s, uint32_t program, uint64_t start, uint6
 
 void tw_epoch_free(struct tw_epoch *s)
 {
-	for (size_t i = 0; i < s->room; i++)
-		for (size_t k = 0; s->pages[i] && k < TW_EPOCH_LINES; k++)
-			free(s->pages[i]->lines[k].more);
-	for (size_t i = 0; i < s->n_slabs; i++)
-		free(s->slabs[i]);
-	free(s->slabs);
+	free_slabs(s->rooms.slabs, s->rooms.n);
+	free_slabs(s->slabs, s->n_slabs);
 	free(s->pages);
 	memset(s, 0, sizeof *s);
 }

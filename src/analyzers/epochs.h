@@ -29,8 +29,8 @@ enum { TW_EPOCH_PAGE = 4096, TW_EPOCH_LINE = 64, TW_EPOCH_LINES = TW_EPOCH_PAGE 
 
 struct tw_epoch_line {
 	struct tw_epoch_access first;
-	struct tw_epoch_access *more; /* those behind it */
-	uint16_t n, room;             /* room: of `more` */
+	struct tw_epoch_access *more; /* those behind it, in memory of struct tw_epoch_rooms */
+	uint16_t n, room;             /* room: of `more`; 0, or 2, 4, 8... */
 	uint32_t reserved;
 	uint64_t atomic; /* bytes that were accessed by atomic instructions */
 	uint64_t waited; /* bytes that threads wait at, whatever the source says: guards, futexes */
@@ -51,6 +51,16 @@ static inline uint64_t tw_epoch_number(size_t thread, uint32_t clock)
 	return (uint64_t)(thread + 1) << 32 | clock;
 }
 
+/* Memory for the accesses of lines, which grow to twice as many now and then: pieces of it lie side by side, on huge pages where there are many. */
+enum { TW_EPOCH_ROOMS = 11 };
+struct tw_epoch_rooms {
+	struct tw_epoch_access *unused[TW_EPOCH_ROOMS]; /* for 2, 4, 8... accesses; the first word of each leads to the next */
+	struct tw_epoch_access *next;                   /* in the newest slab so many are free */
+	size_t left;
+	void **slabs;
+	size_t n, room;
+};
+
 /* All zeros: nothing was accessed. */
 struct tw_epoch {
 	struct tw_epoch_page **pages;
@@ -59,6 +69,7 @@ struct tw_epoch {
 	size_t n_slabs, slabs_room;
 	struct tw_epoch_page *free; /* so many of the newest slab are free */
 	size_t n_free;
+	struct tw_epoch_rooms rooms;
 	struct {
 		uint64_t key;
 		struct tw_epoch_page *page;
@@ -86,7 +97,8 @@ static inline int tw_epoch_covers(const struct tw_epoch_line *l, const struct tw
  * Adds an access. Calls race() for each earlier one that is not known to `clocks`, of another thread, on common bytes, one of the two a write, and not both atomic.
  * *seen: with this one. 0, TW_ERR_MEMORY, or what race() returned.
  */
-int tw_epoch_add(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, struct tw_epoch_seen *seen,
+int tw_epoch_add(struct tw_epoch *s, struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
+                 struct tw_epoch_seen *seen,
                  int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context);
 
 /* Forgets what was accessed in [start, end): it is other memory from now on. */

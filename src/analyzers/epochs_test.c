@@ -61,7 +61,7 @@ static int add(struct history *h, const struct access *a)
 		for (unsigned i = 0; i < TW_EPOCH_LINE; i++)
 			if (line * TW_EPOCH_LINE + i >= a->from && line * TW_EPOCH_LINE + i < a->to)
 				e.mask |= 1ull << i;
-		EQUAL(tw_epoch_add(&p->lines[line], &e, &h->of[a->thread], &seen, note, &raced), 0);
+		EQUAL(tw_epoch_add(&h->shadow, &p->lines[line], &e, &h->of[a->thread], &seen, note, &raced), 0);
 		CHECK(!(e.mask & ~(a->flags & TW_EPOCH_WRITE ? seen.written : seen.read)));
 	}
 	return raced;
@@ -124,7 +124,7 @@ static void forget(void)
 	int raced = 0;
 	for (unsigned i = 0; i < TW_EPOCH_LINE; i += 8) {
 		a.mask = 0xffull << i;
-		EQUAL(tw_epoch_add(l, &a, &none, &seen, note, &raced), 0);
+		EQUAL(tw_epoch_add(&s, l, &a, &none, &seen, note, &raced), 0);
 	}
 	EQUAL(l->n, 1);
 	l->atomic = l->waited = ~0ull;
@@ -134,10 +134,10 @@ static void forget(void)
 	EQUAL(l->waited, ~0xff00ull);
 	a.thread = 1;
 	a.mask = 0xff00;
-	EQUAL(tw_epoch_add(l, &a, &none, &seen, note, &raced), 0);
+	EQUAL(tw_epoch_add(&s, l, &a, &none, &seen, note, &raced), 0);
 	EQUAL(raced, 0);
 	a.mask = 0xff0000;
-	EQUAL(tw_epoch_add(l, &a, &none, &seen, note, &raced), 0);
+	EQUAL(tw_epoch_add(&s, l, &a, &none, &seen, note, &raced), 0);
 	EQUAL(raced, 1);
 	tw_epoch_forget(&s, 3, 0, UINT64_MAX);
 	EQUAL(l->n, 0);

@@ -88,7 +88,7 @@ static int check_lines(struct tw_race_state *s, struct tw_race_thread *t, uint64
 		struct tw_epoch_line *l = line_of(s, t, line);
 		struct tw_epoch_seen seen;
 		a.mask = mask_of(line, addr, addr + bytes);
-		error = l ? tw_epoch_add(l, &a, &t->order->clocks, &seen, found, &at) : TW_ERR_MEMORY;
+		error = l ? tw_epoch_add(&s->shadow, l, &a, &t->order->clocks, &seen, found, &at) : TW_ERR_MEMORY;
 		if (!error && !(a.flags & TW_EPOCH_ATOMIC))
 			error = keep_seen(t, line, l, &seen);
 	}

@@ -169,9 +169,20 @@ static void change_shared(struct tw_race_state *s)
 	}
 }
 
-int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
+/* Calls that the event begins or ends. */
+static int take_calls(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
 {
 	struct tw_calling_step step;
+	int error;
+	do {
+		error = tw_calling_take(&t->calling, &s->kinds, e, &step);
+		error = error ? error : take_call(s, t, &step);
+	} while (!error && step.more);
+	return error;
+}
+
+int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_event *e)
+{
 	if (makes_thread(s, t, e) && !tw_race_is_threaded(s, t->order->program))
 		s->threaded[s->n_threaded++] = t->order->program;
 	if (e->type == TW_EVENT_SYSCALL)
@@ -187,11 +198,5 @@ int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const 
 		error = leave_locks(s, t);
 		tw_race_lines_free(t->lines);
 	}
-	do {
-		if (!error)
-			error = tw_calling_take(&t->calling, &s->kinds, e, &step);
-		if (!error)
-			error = take_call(s, t, &step);
-	} while (!error && step.more);
-	return error;
+	return error || (e->type != TW_EVENT_CALL && e->type != TW_EVENT_RETURN) ? error : take_calls(s, t, e);
 }
