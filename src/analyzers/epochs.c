@@ -133,13 +133,13 @@ static struct tw_epoch_access *take_room(struct tw_epoch_rooms *r, unsigned i)
 	struct tw_epoch_access *at = r->unused[i];
 	if (!at)
 		return take_new(r, 2u << i);
-	memcpy(&r->unused[i], at, sizeof r->unused[i]);
+	memcpy(&r->unused[i], at, sizeof(uintptr_t));
 	return at;
 }
 
 static void give_room(struct tw_epoch_rooms *r, struct tw_epoch_access *at, unsigned i)
 {
-	memcpy(at, &r->unused[i], sizeof r->unused[i]);
+	memcpy(at, &r->unused[i], sizeof(uintptr_t));
 	r->unused[i] = at;
 }
 
