@@ -118,7 +118,5 @@ int tw_output_make_jobs(struct tw_output *o)
 	o->most_jobs = o->spool ? tw_spool_slots(o->spool) : limit_jobs(count_jobs(&o->options));
 	o->job_bytes = o->most_jobs * sizeof *o->job;
 	o->job = tw_zeros_new(o->job_bytes);
-	while (o->job && o->n_jobs < FEW_JOBS && tw_output_add_job(o))
-		;
-	return o->n_jobs < FEW_JOBS ? tw_fail(TW_ERR_MEMORY, "chunks") : TW_OK;
+	return o->job && tw_output_add_job(o) ? TW_OK : tw_fail(TW_ERR_MEMORY, "chunks"); /* the others when they are wanted: a short program wants none */
 }

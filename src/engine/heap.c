@@ -21,6 +21,15 @@ void *tw_heap_pages(u64 bytes)
 	return (void *)tw_page_up((u64)tw_heap(bytes + TW_PAGE));
 }
 
+extern char tw_dense_start[]; /* by the linker: what is behind it, up to where a huge page ends, is in that already */
+
+void tw_heap_sparse(void)
+{
+	const u64 at = (u64)tw_dense_start + TW_HUGE_PAGE;
+	if (tw_dear_pages)
+		tw_sys(__NR_madvise, at, ARENA_CACHE - at, MADV_HUGEPAGE);
+}
+
 /* What is wanted: as many as one section comes to under the descriptor lock. */
 static u64 wanted[2];
 

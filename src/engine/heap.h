@@ -20,6 +20,9 @@ void *tw_heap_pages(u64 bytes);
 /* Where pages are dear: the memory shared with the collector that these bytes are in is in huge pages from now on, for all that map it. */
 void tw_heap_shared(u64 at, u64 bytes);
 
+/* Where pages are dear: the engine's sparse tables are in huge pages from now on. */
+void tw_heap_sparse(void);
+
 /*
  * The same for who holds the descriptor lock: what stands there begins anew whenever the thread was stopped, and so must not call the kernel (descriptor_lock.h). The address is noted, and the
  * memory put into a huge page when the lock has been given back.

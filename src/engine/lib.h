@@ -17,6 +17,9 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 
+/* Of a table that is large, and of which a small process uses a page or two: it stands apart (engine.ld). */
+#define TW_SPARSE __attribute__((section(".bss.sparse")))
+
 void *memcpy(void *restrict d, const void *restrict s, size_t n);
 void *memmove(void *d, const void *s, size_t n);
 void *memset(void *d, int c, size_t n);

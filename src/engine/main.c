@@ -4,6 +4,7 @@
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
 #include "engine/engine.h"
+#include "engine/heap.h"
 #include "engine/code/translations.h"
 #include "engine/kernel/attach.h"
 #include "engine/kernel/clone.h"
@@ -35,7 +36,7 @@
 #include <linux/prctl.h>
 #include <linux/resource.h>
 
-static struct tw_control no_channel; /* stands in until the channel is mapped */
+static TW_SPARSE struct tw_control no_channel; /* stands in until the channel is mapped */
 
 static struct start parse_stack(u64 *sp)
 {
@@ -341,8 +342,17 @@ static void load(struct start *s, const char *program, struct loaded *l)
 	tw_snapshot_take(s->argv);
 }
 
+/* A process that begins with few translations, all that it needs, uses a page or two of each of the engine's tables; one that makes its own uses many. */
+static void make_room_for_tables(void)
+{
+	enum { FEW = 20000 };
+	if (!tw_translations.n_host || tw_translations.n_host >= FEW)
+		tw_heap_sparse();
+}
+
 static void make_room_for_threads(void)
 {
+	make_room_for_tables();
 	if (!tw_threads_init())
 		give_up("no room for threads of", tw_engine.program_path, 0);
 	tw_limits_fill();

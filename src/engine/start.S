@@ -7,6 +7,7 @@
 #define NR_MMAP 9
 #define NR_MADVISE 28
 #define HUGE_PAGES 14     /* MADV_HUGEPAGE */
+#define HUGE_PAGE 0x200000
 #define NR_PRCTL 157
 #define GET_TSC 25        /* PR_GET_TSC: a process whose time stamp counter is disabled has small pages */
 #define TSC_ENABLED 1
@@ -39,13 +40,12 @@ tw_start:
 	subl %ebx, %eax
 	cmpl $DEAR_CYCLES, %eax
 	jb small_pages
-	movb $1, tw_dear_pages
 	movl $NR_MADVISE, %eax
-	movl $tw_bss_start, %edi
-	movl $ARENA_CACHE, %esi
-	subl %edi, %esi
+	movl $tw_dense_start, %edi
+	movl $HUGE_PAGE, %esi
 	movl $HUGE_PAGES, %edx
 	syscall
+	movb $1, tw_dear_pages
 small_pages:
 	movq %rsp, %rdi
 	leaq tw_boot_stack_top(%rip), %rsp

@@ -23,7 +23,7 @@ static u32 n_ranges;
 /* Pages of writable code that are write-protected by the engine: an open hash set of addresses | 1, without gaps in its probe sequences. */
 #define WATCH_BITS  18
 #define WATCH_SLOTS (1u << WATCH_BITS)
-static u64 watched[WATCH_SLOTS];
+static TW_SPARSE u64 watched[WATCH_SLOTS];
 static u32 n_watched;
 
 static u64 page_down(u64 a)

@@ -8,7 +8,7 @@
 #define MOST_SPARES 128u
 #define MARKS       4u /* pages, every second of which is another mapping than those beside it */
 
-static u8 first[TW_BUFFER_STRIDE] __attribute__((aligned(TW_PAGE)));
+static u8 first[TW_BUFFER_STRIDE] __attribute__((aligned(TW_PAGE), section(".bss.guarded")));
 static u8 *spare[MOST_SPARES];
 
 static u64 buffers_bytes(void)

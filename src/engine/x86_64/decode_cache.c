@@ -13,7 +13,7 @@ struct entry {
 };
 
 /* Under the engine's lock. They stand in the order in which they were first taken, so that a short program touches few pages. */
-static struct entry entries[1u << BITS];
+static TW_SPARSE struct entry entries[1u << BITS];
 static u16 entry_of[1u << BITS]; /* by hash, plus 1; 0: none */
 static u32 n_entries;
 
