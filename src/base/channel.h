@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 20
+#define TW_CHANNEL_VERSION 21
 
 #define TW_PAGE          4096u
 #define TW_HUGE_PAGE     (2ull << 20)

@@ -65,8 +65,9 @@ struct tw_snapshot_lead {
 struct tw_seal {
 	uint64_t magic;
 	struct tw_file file;
+	uint64_t lacked; /* as an entry's */
 };
-#define TW_SEAL_MAGIC 0x316c6165736b7774ull
+#define TW_SEAL_MAGIC 0x326c6165736b7774ull
 
 enum tw_kept_state { TW_KEPT_UNKNOWN, TW_KEPT_LOADING, TW_KEPT_LOADED, TW_KEPT_NONE };
 
@@ -77,6 +78,7 @@ struct tw_store_entry {
 	_Atomic uint32_t writer;    /* process that is writing one, or 0 */
 	_Atomic uint32_t written;   /* how many have been */
 	_Atomic uint32_t fragments; /* in it */
+	_Atomic uint32_t lacked;    /* what those who began with it had to make for want of a better one, as fragments */
 	_Atomic uint32_t kept;      /* where something is recorded: enum tw_kept_state, of the file... */
 	uint32_t kept_base;         /* ...whose descriptors are in this table... */
 	uint32_t loader;            /* ...as this process loads them */

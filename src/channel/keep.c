@@ -176,14 +176,14 @@ static int seal(int fd, int file)
 	struct stat st;
 	if (fstat(file, &st))
 		return 0;
-	const struct tw_seal seal = {TW_SEAL_MAGIC,
-	                             {.device = st.st_dev,
-	                              .inode = st.st_ino,
-	                              .size = (uint64_t)st.st_size,
-	                              .modified_s = (uint64_t)st.st_mtim.tv_sec,
-	                              .modified_ns = (uint64_t)st.st_mtim.tv_nsec,
-	                              .changed_s = (uint64_t)st.st_ctim.tv_sec,
-	                              .changed_ns = (uint64_t)st.st_ctim.tv_nsec}};
+	const struct tw_seal seal = {.magic = TW_SEAL_MAGIC,
+	                             .file = {.device = st.st_dev,
+	                                      .inode = st.st_ino,
+	                                      .size = (uint64_t)st.st_size,
+	                                      .modified_s = (uint64_t)st.st_mtim.tv_sec,
+	                                      .modified_ns = (uint64_t)st.st_mtim.tv_nsec,
+	                                      .changed_s = (uint64_t)st.st_ctim.tv_sec,
+	                                      .changed_ns = (uint64_t)st.st_ctim.tv_nsec}};
 	return pwrite(fd, &seal, sizeof seal, 0) == (ssize_t)sizeof seal;
 }
 
@@ -335,11 +335,24 @@ void tw_keep_remove_beyond(int dir, uint64_t limit)
 	free(all);
 }
 
+/* Who begins with it is to know. */
+static void note_lacked(int dir, const char *name, uint64_t lacked)
+{
+	struct tw_seal now;
+	const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && pread(fd, &now, sizeof now, 0) == (ssize_t)sizeof now && now.lacked != lacked)
+		pwrite(fd, &lacked, sizeof lacked, offsetof(struct tw_seal, lacked));
+	if (fd >= 0)
+		close(fd);
+}
+
 /* The file of one number has been used. */
-static void keep_used(int dir, uint64_t number)
+static void keep_used(int dir, uint64_t number, uint64_t lacked)
 {
 	char name[NAME_MAX + 1];
 	name_of(number, TW_SEAL_SUFFIX, name);
+	if (lacked)
+		note_lacked(dir, name, lacked);
 	utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}}, 0);
 }
 
@@ -381,7 +394,7 @@ void tw_keep_end(const struct tw_store *store, int fd, uint64_t at, const struct
 		const uint64_t offset = atomic_load(&e->offset), key = atomic_load(&e->key);
 		const uint64_t before = tw_store_file_number(key, store->learned), now = tw_store_file_number(key, learned);
 		if (offset == TW_STORE_KEPT && before == now) {
-			keep_used(dir, now);
+			keep_used(dir, now, atomic_load(&e->lacked));
 		} else if (offset == TW_STORE_KEPT) {
 			renumber(dir, before, now);
 		} else if (offset) {

@@ -24,6 +24,8 @@
 #define PROBES       16u
 #define MANY_KINDS   (32u << 20) /* bytes of code, the program's and its loader's, of a program whose processes may be of several kinds */
 #define MIN_NEW      200u        /* fragments that are worth a snapshot */
+#define MIN_LACKED   100u        /* as many fragments as it takes a process to make the first one */
+#define LACKED_SHARE 16u         /* a part of a snapshot's fragments: when others have made as many, they have paid for another */
 #define MIN_FORK     500u        /* ... and more that are worth taking one for, in a process that has translations */
 #define MAX_WRITTEN  6u          /* snapshots of one program */
 #define MAX_OF_FORKS 12u         /* ... by forks */
@@ -44,9 +46,11 @@ static struct {
 	struct tw_file engine;
 	u64 key;
 	u32 n_base, n_startup;
-	u32 taken; /* fragments */
-	u64 place; /* of what was taken: the entry's offset */
-	u32 calls; /* since it looked */
+	u32 taken;       /* fragments */
+	u32 had;         /* of a fork: its parent's */
+	u32 kept_lacked; /* what the kept file's seal says */
+	u64 place;       /* of what was taken: the entry's offset */
+	u32 calls;       /* since it looked */
 	u64 looked_at, first_look;
 	bool started;     /* the program has, not only its loader */
 	u32 modules_seen; /* that there were when it was last asked whether tables are to be wide */
@@ -237,6 +241,7 @@ static bool is_sealed(int file)
 	const bool is_there = !tw_failed(fd) && read_all((int)fd, &seal, sizeof seal, 0) && seal.magic == TW_SEAL_MAGIC;
 	if (!tw_failed(fd))
 		tw_sys(__NR_close, fd, 0, 0);
+	s.kept_lacked = is_there ? (u32)seal.lacked : 0;
 	return is_there && tw_file_state(file, NULL, &now) && tw_file_equal(&now, &seal.file);
 }
 
@@ -322,8 +327,10 @@ static bool take_kept(void)
 	u64 none = 0;
 	if (!e)
 		return true;
-	if (__atomic_compare_exchange_n((u64 *)&e->offset, &none, TW_STORE_KEPT, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n((u64 *)&e->offset, &none, TW_STORE_KEPT, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+		__atomic_fetch_add((u32 *)&e->lacked, s.kept_lacked, __ATOMIC_RELAXED);
 		__atomic_store_n((u32 *)&e->fragments, s.taken, __ATOMIC_RELEASE);
+	}
 	return true;
 }
 
@@ -370,6 +377,7 @@ static bool get_claimant(void)
 		e->loader = tw_engine.pid;
 		const bool loaded = load(e, claimant);
 		if (loaded) {
+			__atomic_store_n((u32 *)&e->lacked, s.kept_lacked, __ATOMIC_RELAXED);
 			__atomic_store_n((u32 *)&e->fragments, head.n_host, __ATOMIC_RELEASE);
 			__atomic_store_n((u64 *)&e->offset, TW_STORE_KEPT, __ATOMIC_RELEASE);
 		}
@@ -418,6 +426,7 @@ void tw_snapshot_forked(const struct thread *t)
 	s.first = false;
 	s.fork = true;
 	s.place = s.calls = 0;
+	s.had = tr->n_host;
 	if (s.records || !s.possible || t->record->unfollowed || tw_translator.gs_used)
 		return;
 	const struct tw_store_entry *e = find_entry(false);
@@ -515,12 +524,25 @@ static bool begin(struct tw_store_entry *e)
 	return gone && __atomic_compare_exchange_n((u32 *)&e->writer, &writer, tw_engine.pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+static u32 lacked(const struct tw_store_entry *e)
+{
+	return __atomic_load_n((const u32 *)&e->lacked, __ATOMIC_RELAXED);
+}
+
+/* What this process has made since it began, as if each had come to make its first one. */
+static u32 own_cost(void)
+{
+	const u32 begun = s.had > s.taken ? s.had : s.taken;
+	return tr->n_host > begun ? tr->n_host - begun + MIN_LACKED : 0;
+}
+
 /* Is this process's better than the one there is? So many times, and whenever there is twice as much. Forks live beside each other, and each has what the snapshot lacks in memory of its own. */
 static bool is_better(const struct tw_store_entry *e)
 {
 	u32 there = offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
 	const bool more = tr->n_host > there + there / (s.fork ? FORK_SHARE : 8) + MIN_NEW;
-	return more && (tr->n_host / 2 > there || written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN));
+	const bool paid = tr->n_host > there && lacked(e) > there / LACKED_SHARE + MIN_NEW;
+	return (more || paid) && (tr->n_host / 2 > there || written < (s.fork ? MAX_OF_FORKS : MAX_WRITTEN));
 }
 
 /* What goes with the numbers of fragments. False: others cannot have the descriptors. */
@@ -594,7 +616,7 @@ static bool is_able(const struct thread *t)
 
 static bool is_wanted(const struct thread *t)
 {
-	return is_able(t) && tr->n_host > s.taken + MIN_NEW && has_room();
+	return is_able(t) && tr->n_host > s.taken && has_room();
 }
 
 /* Is enough of what has been made since of use to others? A program that maps an image with code of its own makes much each time that is not. Under the lock. */
@@ -610,6 +632,7 @@ static void leave_in(struct tw_store_entry *e)
 		return;
 	const u64 began = tw_tsc();
 	i64 fd = tw_channel_open();
+	__atomic_store_n((u32 *)&e->lacked, 0, __ATOMIC_RELAXED); /* also of what is not of use */
 	if (!tw_failed(fd)) {
 		tw_lock(&tw_engine.lock);
 		tw_private_publish_all();
@@ -624,8 +647,11 @@ static void leave_in(struct tw_store_entry *e)
 
 void tw_snapshot_leave(const struct thread *t)
 {
-	if (is_wanted(t))
-		leave_in(find_entry(true));
+	struct tw_store_entry *e = is_wanted(t) ? find_entry(true) : NULL;
+	if (!e)
+		return;
+	__atomic_fetch_add((u32 *)&e->lacked, own_cost(), __ATOMIC_RELAXED);
+	leave_in(e);
 }
 
 /* Is it time for a look? *settled: little has been translated since the last. */

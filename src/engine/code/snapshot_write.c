@@ -111,8 +111,7 @@ u32 tw_snapshot_new(u32 n)
 	check_modules();
 	for (u32 i = n; i < tr->n_host; i++) {
 		const struct fragment *f = tw_fragment_made(i);
-		good += f->kind == FRAGMENT_CODE && !f->stale && f->module && is_numbered_well(f) &&
-		        tw_modules.of[f->module].state != MODULE_CHANGED;
+		good += f->kind == FRAGMENT_CODE && !f->stale && is_kept(f);
 	}
 	return good;
 }
