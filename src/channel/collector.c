@@ -279,6 +279,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
 	c->count_only = options->discard && !options->feed && !c->logged && options->stop.kind != TW_WHERE_COUNT;
+	c->is_small = options->discard || options->format == TW_FORMAT_NONE;
 	c->yields = options->yields;
 	c->demux = tw_demux_new(c->count_refs);
 	int other_form = tw_form_of(options->format) != TW_FORM_PLAIN;
@@ -507,15 +508,15 @@ static void *give_back(void *arg)
 		tw_spool_unlink(c->spool);
 	tw_output_free(c->output);
 	tw_spool_free(c->spool);
-	if (!atomic_load(&c->stopping))
+	if (!atomic_load(&c->stopping) && !c->is_small)
 		tw_clear_range(c->fd, tw_buffer_at(sizes, 0, 0), tw_channel_slots_used(c->control) * tw_slot_bytes(sizes));
 	return NULL;
 }
 
-/* The memory and the file that encoding took, and buffers, which is some milliseconds' work, beside what else there is to do at the end. */
+/* The memory and the file that encoding took, and buffers, which is some milliseconds' work, beside what else there is to do at the end; where nothing is stored there is little. */
 static void begin_giving_back(struct tw_collector *c)
 {
-	c->has_giver = tw_helper_thread_start(&c->giver, give_back, c);
+	c->has_giver = !c->is_small && tw_helper_thread_start(&c->giver, give_back, c);
 	if (c->has_giver)
 		return;
 	give_back(c);

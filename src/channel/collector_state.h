@@ -38,6 +38,7 @@ struct tw_collector {
 	int fd;
 	ino_t inode; /* of the channel */
 	int count_refs, logged;
+	int is_small;   /* nothing is encoded: there is little to give back */
 	int count_only; /* nothing is stored or compared: the fast way */
 	int yields;     /* its threads have a low priority while the program runs */
 	uint8_t *base;

@@ -8,6 +8,7 @@
 #include "cli/learned.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -112,7 +113,9 @@ int tw_cmd_record(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (r.sink != TW_SINK_COUNT && r.format != TW_FORMAT_NONE)
-		tw_dear_heap(); /* others need little memory */
+		tw_dear_heap();
+	else if (!r.with.n)
+		mallopt(M_ARENA_MAX, 1); /* others need little memory, and their threads none of their own */
 	const struct tw_launch_wants wants = {r.sink == TW_SINK_COUNT, r.budget_as_given != NULL};
 	if (tw_launch_limits(&wants, &r.sizes))
 		return tw_record_too_little(&r.sizes);
