@@ -232,7 +232,7 @@ static void start_spool(struct tw_collector *c, const struct tw_collector_option
 	const int at_once = options->feed || is_charged || options->ring.bytes || options->ring.ns || options->stop.kind == TW_WHERE_COUNT;
 	if (options->writer && !options->discard && options->format != TW_FORMAT_NONE && !at_once && options->spool >= TW_SPOOL_LEAST)
 		tw_spool_new(tw_writer_directory(options->writer), options->spool, &c->spool);
-	if (c->spool)
+	if (c->spool || c->count_only)
 		tw_far_begin(&c->far);
 }
 

@@ -71,7 +71,7 @@ struct tw_encoder;
 int tw_demux_encode(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk, struct tw_encoder *encoder);
 
 /*
- * Counts a buffer and keeps nothing but what is not a plain fragment: the chunk holds events and dynamic fragments, and the counts of these; the
+ * Counts a buffer and keeps nothing but its events. The chunk has the counts of these and of fragments that are not plain, and its n_c and n_m say how many tags and values those had; the
  * rest is in the tally. Result as of tw_demux_buffer.
  */
 int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct tw_chunk *chunk);

@@ -9,8 +9,9 @@ enum { MARGIN = TW_MAX_RECORD };
 struct counting {
 	struct tw_demux_walk walk;
 	struct tw_demux_counter *counter;
-	uint32_t upper; /* that counter is of */
-	int more;       /* 1: not at the end; 0; or an error */
+	uint32_t upper;  /* that counter is of */
+	int more;        /* 1: not at the end; 0; or an error */
+	size_t n_c, n_m; /* what has been forgotten */
 };
 
 /* Stands the next record where count_plain could take it? */
@@ -20,6 +21,22 @@ static int is_plain(const struct counting *l)
 	return !w->has_partial && w->end - w->p >= MARGIN && l->counter && l->counter[tw_get16(w->p)].record;
 }
 
+/* Nobody reads what was taken, and much of it would be much memory. The first tags stay, so that what comes is never the first. */
+static void forget(struct counting *l)
+{
+	enum { MANY = 4096 };
+	struct tw_demux_walk *w = &l->walk;
+	const size_t n_c = (size_t)(w->c - w->chunk->c), n_m = (size_t)(w->m - w->chunk->m);
+	if (n_c > MANY) {
+		l->n_c += n_c - 1;
+		w->c = w->chunk->c + 1;
+	}
+	if (n_m > MANY) {
+		l->n_m += n_m;
+		w->m = w->chunk->m;
+	}
+}
+
 /* Takes what is not plain, and follows the upper half. */
 static void count_other(struct tw_demux *d, struct counting *l)
 {
@@ -27,6 +44,7 @@ static void count_other(struct tw_demux *d, struct counting *l)
 		tw_demux_set_upper(&l->walk, l->upper);
 	while (l->more > 0 && !is_plain(l)) {
 		l->more = l->walk.end - l->walk.p < 2 ? 0 : tw_demux_walk_other(&l->walk);
+		forget(l);
 		if (l->walk.upper == l->upper || l->more <= 0)
 			continue;
 		l->upper = l->walk.upper;
@@ -106,5 +124,7 @@ int tw_demux_count(struct tw_demux *d, const struct tw_demux_input *in, struct t
 			count_plain(d, &l);
 	}
 	tw_demux_walk_end(&l.walk, chunk);
+	chunk->n_c += l.n_c;
+	chunk->n_m += l.n_m;
 	return l.more < 0 ? l.more : TW_OK;
 }

@@ -100,6 +100,16 @@ static void spool(struct tw_collector *c, const struct tw_drained *t, const stru
 		tw_output_spool(c->output, &buffer, in);
 }
 
+/* Where most of a buffer would be memory that the collector comes to for the first time. */
+static void read_far(struct tw_collector *c, const struct tw_drained *t, struct tw_demux_input *in, uint32_t flags)
+{
+	enum { MUCH = 128 << 10 };
+	const struct tw_far_buffer far = far_buffer(c, t);
+	uint8_t *copy = in->bytes >= MUCH && is_far(c, t, flags) ? tw_far_read(&c->far, &far, in->bytes, in->slack_end) : NULL;
+	if (copy)
+		*in = (struct tw_demux_input){copy, tw_channel_slack(copy), in->bytes, in->slack_end, in->stop};
+}
+
 /* What is of the plain form: spooled, stored or only counted. */
 static void take_plain(struct tw_collector *c, struct tw_drained *t, struct tw_demux_input *in, uint32_t flags)
 {
@@ -109,6 +119,8 @@ static void take_plain(struct tw_collector *c, struct tw_drained *t, struct tw_d
 	}
 	struct tw_job *job = begin_job(c, t, flags);
 	in->stop = stop_of(c, t);
+	if (c->count_only)
+		read_far(c, t, in, flags);
 	int error = c->count_only ? tw_demux_count(c->demux, in, &job->chunk) : tw_demux_buffer(c->demux, in, &job->chunk);
 	end_job(c, t, job, error);
 }

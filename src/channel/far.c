@@ -1,10 +1,12 @@
 #include "channel/far.h"
 #include "channel/clear.h"
 #include "recording/recording.h"
+#include "base/array.h"
 #include "base/channel.h"
 #include "base/dear.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -16,7 +18,7 @@ enum { ROOM = 128 << 10, AT_ONCE = 64 };
 void tw_far_begin(struct tw_far *f)
 {
 	void *at = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	*f = (struct tw_far){at == MAP_FAILED ? NULL : at, 0};
+	*f = (struct tw_far){.room = at == MAP_FAILED ? NULL : at};
 	f->pays = f->room && tw_dear_pages();
 }
 
@@ -24,7 +26,34 @@ void tw_far_end(struct tw_far *f)
 {
 	if (f->room)
 		munmap(f->room, ROOM);
-	f->room = NULL;
+	free(f->copy);
+	*f = (struct tw_far){0};
+}
+
+static int read_all(int fd, uint8_t *to, uint64_t at, uint64_t bytes)
+{
+	while (bytes) {
+		const ssize_t n = pread(fd, to, bytes, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		to += n;
+		at += (uint64_t)n;
+		bytes -= (uint64_t)n;
+	}
+	return 1;
+}
+
+uint8_t *tw_far_read(struct tw_far *f, const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end)
+{
+	size_t most = TW_BUFFER_STRIDE;
+	if (bytes > TW_BUFFER_BYTES || slack_end > TW_SLACK_BYTES)
+		return NULL;
+	f->copy = f->copy ? f->copy : tw_array_huge(&most);
+	const int whole =
+	    f->copy && read_all(b->fd, f->copy, b->at, bytes) && read_all(b->fd, f->copy + TW_SLACK_AT, b->at + TW_SLACK_AT, slack_end);
+	return whole ? f->copy : NULL;
 }
 
 static int failed(ssize_t got)

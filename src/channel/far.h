@@ -15,6 +15,7 @@ enum { TW_FAR_TIMES = 16 }; /* a buffer is worth being mapped when it comes the 
 struct tw_far {
 	uint8_t *room; /* NULL: there is none */
 	int pays;      /* pages are dear */
+	uint8_t *copy; /* of a buffer; NULL: there is none yet */
 };
 
 /* Where a buffer of the channel is: its parts are at the places that they have in memory (channel.h). */
@@ -26,6 +27,9 @@ struct tw_far_buffer {
 
 void tw_far_begin(struct tw_far *f);
 void tw_far_end(struct tw_far *f);
+
+/* What of a buffer has been used, in memory of the collector's own, with the slack behind it as it is there. NULL: it cannot be had. */
+uint8_t *tw_far_read(struct tw_far *f, const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end);
 
 /* So many bytes of one file to another one. TW_ERR_SYSTEM: fewer. */
 int tw_far_copy(const struct tw_far *f, int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes);

@@ -32,6 +32,18 @@ static void copy(const struct tw_far *f, size_t n)
 	close(to);
 }
 
+/* Used bytes and slack are where they are in a buffer; what says that it is larger than that is not read. */
+static void take(struct tw_far *f, uint32_t used, uint32_t slack_end)
+{
+	const int fd = file_of(sizeof bytes);
+	const struct tw_far_buffer b = {f, fd, AT};
+	const uint8_t *copied = tw_far_read(f, &b, used, slack_end);
+	CHECK(copied && !memcmp(copied, bytes, used) && !memcmp(copied + TW_SLACK_AT, bytes + TW_SLACK_AT, slack_end));
+	CHECK(!tw_far_read(f, &b, TW_BUFFER_BYTES + 1, 0) && !tw_far_read(f, &b, 1, TW_SLACK_BYTES + 1));
+	close(fd);
+	CHECK(!tw_far_read(f, &b, 1, 0));
+}
+
 static size_t count_zeros(size_t from, size_t to)
 {
 	size_t n = 0;
@@ -66,6 +78,8 @@ int main(void)
 	copy(&f, 0);
 	copy(&f, 1);
 	copy(&f, LONG);
+	take(&f, 100, 0);
+	take(&f, TW_BUFFER_BYTES, TW_SLACK_BYTES);
 	clear(&f, 100, 0);
 	clear(&f, TW_BUFFER_BYTES / 3, 5);
 	clear(&f, TW_BUFFER_BYTES, 0);
