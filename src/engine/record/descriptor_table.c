@@ -310,12 +310,12 @@ static bool copy_kept(int from, u64 at, u64 bytes, int to)
 	return true;
 }
 
-/* So many bytes of the channel's file are about to be written. */
+/* So many bytes of the channel's file are about to be written. Of a small program's that is not a whole huge page, and the collector reads it faster than one is made. */
 static void make_huge(int fd, u64 start, u64 bytes)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	const u64 room = bytes + 2 * TW_HUGE_PAGE;
-	const i64 at = tw_dear_pages ? tw_mmap(0, room, PROT_NONE, flags, -1, 0) : -1;
+	const i64 at = tw_dear_pages && bytes >= TW_HUGE_PAGE ? tw_mmap(0, room, PROT_NONE, flags, -1, 0) : -1;
 	if (tw_failed(at))
 		return;
 	const u64 first = ((u64)at + TW_HUGE_PAGE - 1) & -TW_HUGE_PAGE;
