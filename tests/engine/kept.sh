@@ -39,6 +39,16 @@ begins 0 "the first time"
 begins 1 "the second time"
 begins 1 "the third time"
 [ "$(stat -c %a "$KEPT")" = 700 ] || fail "the directory is open to others: $(stat -c %a "$KEPT")"
+# what run after run has to make is too little for another file each time, and is in one as soon as it has cost as much
+lacks() {
+	"$TW" record -q -f none -o r.tw ./prog 0x1.8p3 nan 1e-310 >ours.out
+	"$TW" info --engine r.tw | awk '/^fragments / { print $2 }'
+}
+LACKED=$(lacks)
+{ [ "$LACKED" -gt 3 ] && [ "$LACKED" -lt 200 ]; } || fail "$LACKED fragments are made of code that did not run before"
+for _ in 1 2 3 4 5; do lacks >/dev/null; done
+[ "$(lacks)" -lt 3 ] || fail "after six runs they are made again"
+
 FILE=$(find "$KEPT" -name '*.snapshot')
 [ "$(stat -c %a "$FILE")" = 600 ] || fail "the file is open to others"
 

@@ -27,7 +27,8 @@
  * is there is changed for another snapshot only by a process of one thread. It is done by the first of a recording, which may be the only one, only if snapshots are kept for the
  * next recording (channel/keep.h; its forks may in any case). What an earlier recording kept is taken from its file as from the store.
  * Two that save at the same time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
- * that had to translate much more, goes beside the old one. Whatever fails (no store, no room, no descriptor left, no collector), translation is
+ * that had to translate much more, goes beside the old one; so does one of a process that had to translate a little, when others, also in earlier recordings, have had to make as much for want of it as
+ * it costs to write. Whatever fails (no store, no room, no descriptor left, no collector), translation is
  * done as ever.
  */
 #ifndef TW_SNAPSHOT_H
