@@ -118,5 +118,7 @@ int tw_output_make_jobs(struct tw_output *o)
 	o->most_jobs = o->spool ? tw_spool_slots(o->spool) : limit_jobs(count_jobs(&o->options));
 	o->job_bytes = o->most_jobs * sizeof *o->job;
 	o->job = tw_zeros_new(o->job_bytes);
-	return o->job && tw_output_add_job(o) ? TW_OK : tw_fail(TW_ERR_MEMORY, "chunks"); /* the others when they are wanted: a short program wants none */
+	return o->job && tw_output_add_job(o)
+	           ? TW_OK
+	           : tw_fail(TW_ERR_MEMORY, "chunks"); /* the others when they are wanted: a short program wants none */
 }
