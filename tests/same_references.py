@@ -5,25 +5,24 @@ Both were recorded with the same layout of memory, but for where the stack, the 
 environment and arguments, above the stack's frames, stand apart: they move by as many bytes as the environment is longer, frames by a multiple of 16.
 Every execution of an instruction that the first recording names is compared, with all its references: one that the first lacks is told, too.
 """
+import os
 import subprocess
 import sys
+import tempfile
 
 trackway, program, native, engine = sys.argv[1:]
 symbols = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
 end = int([s for s in symbols if s.endswith(" _end")][0].split()[0], 16)
 
 
-def executed(recording, among=None):
-    """Instructions (I, address) and references (kind, address, bytes) behind each, in order; `among` are the instructions that count."""
-    with subprocess.Popen([trackway, "dump", "--lackey", "--thread", "0", recording], stdout=subprocess.PIPE, text=True) as dump:
-        counts = False
-        for line in dump.stdout:
-            kind, what = line.split()
-            address, size = what.split(",")
-            if kind == "I":
-                counts = among is None or address in among
-            if counts:
-                yield (kind, address, "" if kind == "I" else size)
+# Lines "I  address" of instructions, and "kind address,bytes" of the references behind each: `own` of the first recording, `seen` of the same instructions in the second; then
+# the pairs that differ from all before them, each behind its number. Recordings have millions of lines, so that is awk's.
+PAIRS = r"""set -e -o pipefail
+dump() { "$1" dump --lackey --thread 0 "$2"; }
+dump "$1" "$2" | awk '/^I/ { sub(/,.*/, "") } { print }' >"$4/own"
+dump "$1" "$3" | awk 'FILENAME != "-" { if (/^I/) among[$0]; next } /^I/ { sub(/,.*/, ""); counts = $0 in among } counts' "$4/own" - >"$4/seen"
+paste -d: "$4/own" "$4/seen" | awk '!had[$0]++ { print NR - 1 ":" $0 }'
+"""
 
 
 def region(address):
@@ -44,19 +43,24 @@ def has_moved_too(region, address, by):
     return region == "stack" and len(at) == 2 and frames % 16 == 0 and at[frames][1] < at[strings][0]
 
 
-own = list(executed(native))
-seen = list(executed(engine, {e[1] for e in own if e[0] == "I"}))
-if not own:
-    sys.exit("no references")
-at = ""
-for k, (a, b) in enumerate(zip(own, seen)):
-    if a[0] == "I":
-        at = a[1]
-    if a == b and (a[0] == "I" or region(int(a[1], 16)) != "stack"):
+def fields(line):
+    """Kind, address and bytes (of an instruction: none) of a line."""
+    kind, rest = line.split()
+    at, _, size = rest.partition(",")
+    return kind, int(at, 16), size
+
+
+with tempfile.TemporaryDirectory() as directory:
+    pairs = subprocess.run(["bash", "-c", PAIRS, "-", trackway, native, engine, directory], stdout=subprocess.PIPE, text=True, check=True).stdout
+    if os.path.getsize(directory + "/own") == 0:
+        sys.exit("no references")
+for pair in pairs.splitlines():
+    number, own, seen = pair.split(":")
+    if not own or not seen:
+        sys.exit("%s instructions and references of the %s are the other's, which ends there" % (number, "engine" if seen else "program"))
+    (kind, there, size), (kind_here, here, size_here) = fields(own), fields(seen)
+    if own == seen and (kind == "I" or region(there) != "stack"):
         continue
-    there, here = int(a[1], 16), int(b[1], 16)
-    same = a[0] == b[0] != "I" and a[2] == b[2] and region(there) != "data" and region(there) in (region(here), "libraries")
+    same = kind == kind_here != "I" and size == size_here and region(there) != "data" and region(there) in (region(here), "libraries")
     if not same or not has_moved_too(region(there), there, there - here):
-        sys.exit("%d, at %s: %s, but the engine saw %s" % (k, at, " ".join(a), " ".join(b)))
-if len(own) != len(seen):
-    sys.exit("%d instructions and references, but the engine saw %d" % (len(own), len(seen)))
+        sys.exit("%s: %s, but the engine saw %s" % (number, own, seen))

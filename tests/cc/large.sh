@@ -41,7 +41,7 @@ int main(void)
 	return 0;
 }
 X
-compile() { "$TW" cc "${@:2}" gcc -O1 -fPIC -c "$1" || fail "$*: does not compile"; }
+compile() { "$TW" cc "${@:2}" gcc -O0 -fPIC -c "$1" || fail "$*: does not compile"; }
 compile one.c --large
 compile main.c --large
 compile two.c
@@ -49,7 +49,7 @@ one_sentence "$TW" cc gcc one.o two.o main.o -no-pie -o p
 says 'more than 65520 instrumented blocks; compile all of it with trackway cc --large'
 compile two.c --large
 "$TW" cc gcc one.o two.o main.o -no-pie -o p || fail "--large"
-gcc -O1 -no-pie one.c two.c main.c -o p.plain || fail "gcc"
+gcc -O0 -no-pie one.c two.c main.c -o p.plain || fail "gcc"
 runs_as_plain p
 same_as_engine p
 "$TW" report --csv own.tw >report.csv

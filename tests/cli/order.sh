@@ -168,22 +168,22 @@ int main(void)
 	return 0;
 }
 END
+for name in lock xchg mfence lfence sfence r11; do
+	kind=$name
+	[[ $name = *fence ]] || kind=lock
+	for when in before after; do echo "8000 $(address kinds at_$name) $kind-$when"; done
+done >kinds.wanted
+printf '%s\n' "1 $(address kinds at_fault) lock-before" "1 $(address kinds at_dark) lock-before" "1 $(address kinds at_dark) lock-after" >>kinds.wanted
 for format in dep "dep --verify" dep-c dep06 "dep06 --verify" dep06-c; do
 	# shellcheck disable=SC2086
 	ordered ./kinds -f $format
 	grep -q '^interrupted' log || fail "kinds, $format: $(cat log)"
 	# one that a signal stopped before it took effect has a first stamp, and then another
-	stamps r.tw | awk '$4 ~ /after/ { if (last !~ /before/) exit 1 } { last = $4 }' || fail "kinds, $format: a second stamp without a first"
-	stamps r.tw | awk '{ if ($4 ~ /before/ && $3 == at && last ~ /before/) next; at = $3; last = $4; print $3, $4 }' | sort | uniq -c >kinds.found
-	: >kinds.wanted
-	for name in lock xchg mfence lfence sfence r11; do
-		kind=$name
-		[[ $name = *fence ]] || kind=lock
-		for when in before after; do echo "8000 $(address kinds at_$name) $kind-$when"; done
-	done >kinds.wanted
-	printf '%s\n' "1 $(address kinds at_fault) lock-before" "1 $(address kinds at_dark) lock-before" "1 $(address kinds at_dark) lock-after" >>kinds.wanted
+	stamps r.tw >kinds.stamps
+	awk '$4 ~ /after/ { if (last !~ /before/) exit 1 } { last = $4 }' kinds.stamps || fail "kinds, $format: a second stamp without a first"
+	awk '{ if ($4 ~ /before/ && $3 == at && last ~ /before/) next; at = $3; last = $4; print $3, $4 }' kinds.stamps | sort | uniq -c | awk '{ $1 = $1; print }' >kinds.found
 	while read -r line; do
-		awk '{ $1 = $1; print }' kinds.found | grep -qxF "$line" || fail "kinds, $format: not '$line' but '$(grep "${line#* }" kinds.found)'"
+		grep -qxF "$line" kinds.found || fail "kinds, $format: not '$line' but '$(grep "${line#* }" kinds.found)'"
 	done <kinds.wanted
 	! grep -q "$(address kinds at_fault) lock-after" kinds.found || fail "kinds, $format: an instruction that faulted has a second stamp"
 done
