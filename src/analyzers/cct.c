@@ -5,11 +5,14 @@
 #include "analyze/by_fragment.h"
 #include "analyzers/cct_stack.h"
 #include "analyzers/cct_steps.h"
+#include "analyzers/contexts_join.h"
 #include "analyzers/flame.h"
 #include "analyzers/forks.h"
 #include "analyzers/process.h"
 #include "analyzers/segments.h"
 #include "base/array.h"
+
+#include <trackway/names.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,7 @@ struct state {
 	struct tw_cct_stack stack;
 	struct tw_forks *forks;
 	size_t most_roots; /* of the tree: of more it is seen whether their forks were met */
+	size_t most_nodes; /* of more it is seen which are the same by names */
 	struct tw_segments segments;
 	struct tw_cct_steps steps;
 	struct tw_by_fragment fragments; /* struct numbered */
@@ -75,6 +79,17 @@ static void free_state(struct state *s)
 	free(s);
 }
 
+static int has_ended(const struct state *s)
+{
+	return s->names || tw_recording_info(tw_context_recording(s->context))->complete;
+}
+
+/* So many nodes are no burden. While the program runs, names must be opened once more for less than that. */
+static size_t least_many_nodes(const struct state *s)
+{
+	return has_ended(s) ? 1 << 12 : 1 << 17;
+}
+
 static void *begin(void *arg)
 {
 	struct state *s = calloc(1, sizeof *s);
@@ -89,6 +104,7 @@ static void *begin(void *arg)
 	s->stack.tree = &s->tree;
 	s->stack.has_refs = tw_format_has_stack(tw_recording_info(tw_context_recording(arg))->format);
 	s->thread = s->pid = TW_CONTEXT_NONE;
+	s->most_nodes = least_many_nodes(s);
 	forget_stacks(s);
 	return s;
 }
@@ -107,6 +123,38 @@ static int has_too_many_roots(const struct state *s)
 {
 	enum { MANY = 64 };
 	return s->tree.n_roots > s->most_roots + MANY;
+}
+
+static struct tw_names *final_names(const struct state *s)
+{
+	return s->names ? s->names : tw_context_names(s->context);
+}
+
+/* While the program runs, names are those of what is known of it so far. */
+static int join_nodes(struct state *s, uint32_t *node)
+{
+	const int are_last = has_ended(s);
+	struct tw_names *names = are_last ? final_names(s) : tw_names_open(tw_context_recording(s->context), NULL);
+	int error = names ? tw_contexts_join(&s->tree, names, are_last, node) : TW_ERR_MEMORY;
+	if (!are_last)
+		tw_names_close(names);
+	return error;
+}
+
+/* The tree has many nodes: call sites of one function are not told apart any longer. */
+static int shrink(struct state *s)
+{
+	const size_t least = least_many_nodes(s);
+	uint32_t *node = malloc(s->tree.n_nodes * sizeof *node);
+	int error = node ? tw_cct_steps_settle(&s->steps, &s->segments, &s->tree) : TW_ERR_MEMORY;
+	error = error ? error : tw_segments_settle(&s->segments, &s->tree);
+	error = error ? error : join_nodes(s, node);
+	if (!error)
+		tw_cct_stack_renumber(&s->stack, node);
+	free(node);
+	s->step = TW_CCT_STEP_NONE;
+	s->most_nodes = 2 * s->tree.n_nodes > least ? 2 * s->tree.n_nodes : least;
+	return error;
 }
 
 static int begin_thread(struct state *s, const struct tw_batch *b)
@@ -179,7 +227,7 @@ static int come_in(struct state *s, uint32_t block, uint64_t slot, uint64_t pc)
 		error = tw_cct_stack_return_out(&s->stack, slot);
 	else
 		tw_cct_stack_jump_out(&s->stack, last_block(s));
-	struct tw_names *names = s->names ? s->names : tw_context_names(s->context);
+	struct tw_names *names = final_names(s);
 	error = error || names ? error : TW_ERR_MEMORY;
 	return error ? error : tw_cct_stack_come_in(&s->stack, names, block, pc, is_call || is_return || s->end == TW_END_IJUMP);
 }
@@ -598,6 +646,8 @@ static int batch(void *state, const struct tw_batch *b)
 	int error = 0;
 	if (s->thread != b->thread)
 		error = begin_thread(s, b);
+	if (!error && s->tree.n_nodes > s->most_nodes)
+		error = shrink(s);
 	if (s->next_insn != b->first_insn) {
 		s->was_out = 1;
 		s->step = TW_CCT_STEP_NONE;
@@ -622,6 +672,8 @@ static int merge(void *state, void *later)
 		forget_stacks(s);
 		error = settle(s);
 	}
+	if (!error && s->tree.n_nodes > s->most_nodes)
+		error = shrink(s);
 	free_state(from);
 	return error;
 }
@@ -739,7 +791,7 @@ static int end(void *state, int error)
 {
 	struct state *s = state;
 	error = error ? error : settle(s);
-	struct tw_names *names = error || !s->out ? NULL : s->names ? s->names : tw_context_names(s->context);
+	struct tw_names *names = error || !s->out ? NULL : final_names(s);
 	if (names)
 		error = tw_context_tree(&s->tree, names, s->out);
 	else if (!error)

@@ -23,6 +23,15 @@ void tw_cct_stack_free(struct tw_cct_stack *s)
 	free(s->starts);
 }
 
+void tw_cct_stack_renumber(struct tw_cct_stack *s, const uint32_t *node)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->frames[i].node = node[s->frames[i].node];
+	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE; k++)
+		for (size_t i = 0; i < s->aside[k].n; i++)
+			s->aside[k].frames[i].node = node[s->aside[k].frames[i].node];
+}
+
 int tw_cct_stack_inherit(struct tw_cct_stack *s, const struct tw_context_root *root)
 {
 	s->root = tw_contexts_root(s->tree, root);

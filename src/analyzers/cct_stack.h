@@ -39,6 +39,9 @@ struct tw_cct_stack {
 void tw_cct_stack_forget(struct tw_cct_stack *s);
 void tw_cct_stack_free(struct tw_cct_stack *s);
 
+/* Nodes have other numbers now: node[i] is that of node i. */
+void tw_cct_stack_renumber(struct tw_cct_stack *s, const uint32_t *node);
+
 /* A process begins, that was forked perhaps: there are no frames. */
 int tw_cct_stack_inherit(struct tw_cct_stack *s, const struct tw_context_root *root);
 

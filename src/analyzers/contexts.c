@@ -108,7 +108,7 @@ static int same_node(const struct tw_context_node *n, const struct tw_context_no
 
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry)
 {
-	const struct tw_context_node wanted = {parent, site, entry, 0};
+	const struct tw_context_node wanted = {parent, parent != TW_CONTEXT_NONE && site < c->n_joined ? c->joined[site] : site, entry, 0};
 	uint32_t hash = node_hash(&wanted);
 	if (!make_room(&c->by_node, c->n_nodes, hash_node, c->nodes))
 		return TW_CONTEXT_NONE;
@@ -320,7 +320,12 @@ static int resolve_node(struct tw_contexts *to, const struct tw_contexts *c, con
 int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *context)
 {
 	struct maps m;
-	struct tw_contexts to = {.blocks = c->blocks, .n_blocks = c->n_blocks, .blocks_room = c->blocks_room, .by_block = c->by_block};
+	struct tw_contexts to = {.blocks = c->blocks,
+	                         .n_blocks = c->n_blocks,
+	                         .blocks_room = c->blocks_room,
+	                         .by_block = c->by_block,
+	                         .joined = c->joined,
+	                         .n_joined = c->n_joined};
 	struct tw_contexts from = *c;
 	int error = make_maps(&m, c);
 	for (size_t i = 0; i < c->n_blocks && !error; i++)
@@ -335,6 +340,7 @@ int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *conte
 	free_maps(&m);
 	from.blocks = NULL;
 	from.by_block.slots = NULL;
+	from.joined = NULL;
 	tw_contexts_free(&from);
 	*c = to;
 	return error;
@@ -400,6 +406,7 @@ void tw_contexts_free(struct tw_contexts *c)
 	free(c->by_node.slots);
 	free(c->by_part.slots);
 	free(c->by_root.slots);
+	free(c->joined);
 	memset(c, 0, sizeof *c);
 }
 

@@ -113,6 +113,24 @@ for jobs in 1 2 3; do
 	"$TW" report --tree -n 0 -j $jobs recording.tw >tree.$jobs || fail "report --tree -j $jobs"
 	cmp tree.1 tree.$jobs || fail "with -j $jobs the tree is another one"
 done
+# Each of two calls in a function makes two more: contexts are as many as there are levels, not as there are calls.
+"$TW" report --tree --json -n 0 recording.tw >long.json || fail "report --tree --json of the long run"
+"$TW" record -q --with=cct,least=0,json,output=live.json ./calls long || fail "--with=cct of the long run"
+python3 - <<'END_PYTHON' || fail "the levels of a recursion"
+import collections, json
+
+at, wanted = {28: 1, 10: 1}, []  # calls of fib(n) on a level
+while at:
+    wanted.append(sum(at.values()))
+    below = collections.Counter()
+    for n, calls in at.items():
+        below.update({n - 1: calls, n - 2: calls} if n > 1 else {})
+    at = below
+for name in "long", "live":
+    rows = next(v for v in json.load(open(name + ".json")).values() if isinstance(v, list))
+    found = [r["calls"] for r in rows if r["function"].strip() == "fib"]
+    assert found == wanted, (name, found, wanted)
+END_PYTHON
 "$TW" report --tree --callers fib recording.tw >said 2>&1 && fail "--tree and --callers"
 grep -q -- '--tree' said || fail "$(cat said)"
 "$TW" report --tree --no-demangle recording.tw -n 0 | grep -q '__cxa_throw' || fail "--no-demangle"
