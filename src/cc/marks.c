@@ -33,7 +33,8 @@ uint32_t tw_cc_marks_label(const struct tw_cc_code *c, uint32_t k)
 static int may_be_marked(const struct tw_cc_code *c, uint32_t k, const uint8_t *jumps)
 {
 	const struct tw_cc_insn *i = &c->insn[k];
-	if (!k || i->glued || !(i->entry & (TW_CC_ENTRY_DATA | TW_CC_ENTRY_UNKNOWN)) || i->entry & ~(TW_CC_ENTRY_DATA | TW_CC_ENTRY_UNKNOWN))
+	if (!k || i->glued || !(i->entry & (TW_CC_ENTRY_DATA | TW_CC_ENTRY_UNKNOWN)) ||
+	    i->entry & ~(TW_CC_ENTRY_DATA | TW_CC_ENTRY_UNKNOWN))
 		return 0;
 	if (i[-1].section != i->section || i[-1].function != i->function || !i[-1].falls || i[-1].d.kind == INSN_JUMP ||
 	    i[-1].d.kind == INSN_IJUMP || i[-1].d.kind == INSN_RETURN || i[-1].d.kind == INSN_BAD)

@@ -126,8 +126,8 @@ while at:
     for n, calls in at.items():
         below.update({n - 1: calls, n - 2: calls} if n > 1 else {})
     at = below
-for name in "long", "live":
-    rows = next(v for v in json.load(open(name + ".json")).values() if isinstance(v, list))
+for name, key in ("long", "tree"), ("live", "contexts"):
+    rows = json.load(open(name + ".json"))[key]
     found = [r["calls"] for r in rows if r["function"].strip() == "fib"]
     assert found == wanted, (name, found, wanted)
 END_PYTHON
