@@ -1,19 +1,25 @@
 #include "analyze/syscall_buffers.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/time.h>
 #include <sys/times.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <trackway/analyzer.h>
 
-/* How many bytes there are: so many each as the result says, or, where the call has worked, so many. */
-enum counted { BY_RESULT, IF_IT_WORKED };
+/* How many bytes there are: so many each as the result says; or, where the call has worked, so many; or where it also has found something, so many. */
+enum counted { BY_RESULT, IF_IT_WORKED, IF_IT_FOUND };
+
+enum { SIGNALS = 8, SIGACTION = 32, SIGINFO = 128, TERMIOS = 36 }; /* bytes, as the kernel has them */
 
 struct buffer {
 	uint16_t number;
@@ -56,6 +62,37 @@ static const struct buffer known[] = {
     {SYS_gettimeofday, 0, TW_WRITE, IF_IT_WORKED, sizeof(struct timeval)},
     {SYS_clock_gettime, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct timespec)},
     {SYS_clock_getres, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct timespec)},
+    {SYS_lgetxattr, 2, TW_WRITE, BY_RESULT, 1},
+    {SYS_fgetxattr, 2, TW_WRITE, BY_RESULT, 1},
+    {SYS_listxattr, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_llistxattr, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_flistxattr, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_sched_getaffinity, 2, TW_WRITE, BY_RESULT, 1},
+    {SYS_mq_timedreceive, 1, TW_WRITE, BY_RESULT, 1},
+    {SYS_getgroups, 1, TW_WRITE, BY_RESULT, sizeof(gid_t)},
+    {SYS_epoll_pwait2, 1, TW_WRITE, BY_RESULT, sizeof(struct epoll_event)},
+    {SYS_statx, 4, TW_WRITE, IF_IT_WORKED, sizeof(struct statx)},
+    {SYS_rt_sigaction, 2, TW_WRITE, IF_IT_WORKED, SIGACTION},
+    {SYS_rt_sigprocmask, 2, TW_WRITE, IF_IT_WORKED, SIGNALS},
+    {SYS_rt_sigtimedwait, 1, TW_WRITE, IF_IT_FOUND, SIGINFO},
+    {SYS_sigaltstack, 1, TW_WRITE, IF_IT_WORKED, sizeof(stack_t)},
+    {SYS_wait4, 1, TW_WRITE, IF_IT_FOUND, sizeof(int)},
+    {SYS_wait4, 3, TW_WRITE, IF_IT_FOUND, sizeof(struct rusage)},
+    {SYS_getitimer, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerval)},
+    {SYS_setitimer, 2, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerval)},
+    {SYS_timer_create, 2, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_timer_gettime, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerspec)},
+    {SYS_timer_settime, 3, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerspec)},
+    {SYS_timerfd_gettime, 1, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerspec)},
+    {SYS_timerfd_settime, 3, TW_WRITE, IF_IT_WORKED, sizeof(struct itimerspec)},
+};
+
+/* What ioctl fills. */
+static const struct {
+	uint16_t request, bytes;
+} controls[] = {
+    {TCGETS, TERMIOS},       {TIOCGWINSZ, sizeof(struct winsize)}, {FIONREAD, sizeof(int)},
+    {TIOCOUTQ, sizeof(int)}, {TIOCGPGRP, sizeof(pid_t)},           {TIOCGSID, sizeof(pid_t)},
 };
 
 /* Calls whose pieces the kernel has read. */
@@ -84,26 +121,51 @@ static void add(struct tw_syscall_buffers *out, int type, uint64_t addr, uint64_
 		out->buffer[out->n++] = (struct tw_syscall_piece){addr, bytes};
 }
 
+static int has_filled(const struct buffer *b, const struct tw_syscall *call)
+{
+	return call->number == b->number && call->result >= (b->counted == IF_IT_FOUND);
+}
+
 static void add_known(struct tw_syscall_buffers *out, const struct tw_syscall *call)
 {
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
 		const struct buffer *b = &known[i];
-		if (call->number == b->number && call->result >= 0)
+		if (has_filled(b, call))
 			add(out, b->type, call->args[b->argument], b->counted == BY_RESULT ? b->bytes * (uint64_t)call->result : b->bytes);
 	}
+	for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+		if (call->number == SYS_ioctl && (uint32_t)call->args[1] == controls[i].request && call->result >= 0)
+			add(out, TW_WRITE, call->args[2], controls[i].bytes);
+}
+
+/* What has come to files that are waited for: in each struct pollfd; in sets, up to the word with the last file. */
+static void add_waited_for(struct tw_syscall_buffers *out, const struct tw_syscall *call)
+{
+	const int polls = call->number == SYS_poll || call->number == SYS_ppoll,
+	          selects = call->number == SYS_select || call->number == SYS_pselect6;
+	if (call->result < 0)
+		return;
+	for (uint64_t i = 0; polls && i < call->args[1] && out->n < TW_SYSCALL_BUFFERS; i++)
+		add(out, TW_WRITE, call->args[0] + i * sizeof(struct pollfd) + offsetof(struct pollfd, revents), sizeof(short));
+	for (unsigned i = 1; selects && i <= 3; i++)
+		add(out, TW_WRITE, call->args[i], (call->args[0] + 63) / 64 * sizeof(uint64_t));
+}
+
+size_t tw_syscall_n_pieces(const struct tw_syscall *call, uint32_t bytes)
+{
+	const int has = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number) ||
+	                is_one_of(scatters, sizeof scatters / sizeof scatters[0], call->number);
+	return has && bytes > sizeof *call ? (bytes - sizeof *call) / sizeof(struct tw_syscall_piece) : 0;
 }
 
 void tw_syscall_buffers(const struct tw_syscall *call, uint32_t bytes, struct tw_syscall_buffers *out)
 {
-	struct tw_syscall_piece p;
+	const struct tw_syscall_piece *p = (const void *)(call + 1);
+	const int reads = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number);
 	out->n = 0;
 	out->type = 0;
 	add_known(out, call);
-	const int reads = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number);
-	if (!reads && !is_one_of(scatters, sizeof scatters / sizeof scatters[0], call->number))
-		return;
-	for (size_t at = sizeof *call; at + sizeof p <= bytes; at += sizeof p) {
-		memcpy(&p, (const char *)call + at, sizeof p);
-		add(out, reads ? TW_READ : TW_WRITE, p.addr, p.bytes);
-	}
+	add_waited_for(out, call);
+	for (size_t n = tw_syscall_n_pieces(call, bytes); n-- > 0; p++)
+		add(out, reads ? TW_READ : TW_WRITE, p->addr, p->bytes);
 }

@@ -16,7 +16,10 @@ struct tw_syscall_buffers {
 	struct tw_syscall_piece buffer[TW_SYSCALL_BUFFERS];
 };
 
-/* `bytes`: of the event's payload. */
+/* How many pieces are told with a call, behind it; 0 too where it has none, but a file's name. `bytes`: of the event's payload. */
+size_t tw_syscall_n_pieces(const struct tw_syscall *call, uint32_t bytes);
+
+/* `bytes`: as above. */
 void tw_syscall_buffers(const struct tw_syscall *call, uint32_t bytes, struct tw_syscall_buffers *out);
 
 #endif

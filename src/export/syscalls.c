@@ -1,4 +1,5 @@
 #include "export/syscalls.h"
+#include "analyze/syscall_buffers.h"
 
 #include <asm/unistd.h>
 #include <fcntl.h>
@@ -250,6 +251,16 @@ static void print_result(struct tw_text *t, uint64_t number, int64_t result)
 		               (long long)result);
 }
 
+/* What it has read or filled of the buffers in a list. */
+static void print_pieces(struct tw_text *t, const struct tw_syscall *call, uint32_t bytes)
+{
+	const struct tw_syscall_piece *p = (const void *)(call + 1);
+	const size_t n = tw_syscall_n_pieces(call, bytes);
+	for (size_t i = 0; i < n; i++)
+		tw_text_printf(t, "%s0x%llx+%llu", i ? ", " : " [", (unsigned long long)p[i].addr, (unsigned long long)p[i].bytes);
+	tw_text_put(t, "]", n != 0);
+}
+
 void tw_syscall_print(struct tw_text *t, const struct tw_syscall *call, uint32_t bytes)
 {
 	const char *name = tw_syscall_name(call->number), *kinds = call->number & TW_SYSCALL_INT80 ? NULL : ITEM(arguments, call->number);
@@ -269,4 +280,5 @@ void tw_syscall_print(struct tw_text *t, const struct tw_syscall *call, uint32_t
 	}
 	tw_text_put(t, ")", 1);
 	print_result(t, call->number, call->result);
+	print_pieces(t, call, bytes);
 }

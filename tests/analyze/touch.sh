@@ -123,13 +123,17 @@ END
 # What the kernel fills and reads is written and read: also where the index says which chunks may have it.
 cc_program kernel -O0 -no-pie -pthread <<'END'
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 char tw_filled[4096], tw_behind[64], tw_given[64], tw_taken[64];
 struct stat tw_st;
+int tw_n;
+struct pollfd tw_poll[2];
 static int pieces(void) /* more room than data; two messages at once */
 {
 	struct iovec v[] = {{tw_given, 3}, {tw_given + 8, 4}, {tw_taken, 2}, {tw_taken + 8, 50}};
@@ -146,6 +150,8 @@ int main(void)
 {
 	int ends[2];
 	tw_filled[100] = 1;
+	tw_poll[1].fd = -1;
+	tw_poll[0].fd = 0;
 	if (pipe(ends) || write(ends[1], tw_filled, 4096) != 4096 || read(ends[0], tw_filled + 90, 20) != 20 || fstat(0, &tw_st) || pieces())
 		return 1;
 	for (int i = 0; i < 16; i++) {
@@ -153,12 +159,14 @@ int main(void)
 		pthread_create(&t, NULL, work, NULL);
 		pthread_join(t, NULL);
 	}
+	if (ioctl(ends[0], FIONREAD, &tw_n) || poll(tw_poll, 2, 0) < 0)
+		return 1;
 	return read(ends[0], tw_behind, 50) != 50;
 }
 END
 run out err "$TW" record -q -o kernel.tw ./kernel || fail "record ./kernel: $(cat err)"
 for answer in plain indexed; do
-	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st tw_given tw_taken; do
+	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st tw_given tw_taken tw_n tw_poll; do
 		"$TW" analyze touch "$what" --json kernel.tw >"$answer.${what##0x*}.json" || fail "touch $what"
 	done
 	"$TW" sql kernel.tw "select count(*) from refs where addr = $((0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')))" >/dev/null || fail "sql"
@@ -183,6 +191,8 @@ def places(name):
 given, taken = places("tw_given"), places("tw_taken")
 assert given == [("R", 0, 3, "writev"), ("R", 8, 4, "writev"), ("R", 16, 3, "sendmmsg"), ("R", 24, 2, "sendmmsg")], given
 assert taken == [("W", 0, 2, "readv"), ("W", 8, 5, "readv"), ("W", 16, 3, "recvmmsg"), ("W", 24, 2, "recvmmsg")], taken
+assert accesses("tw_n")[0] == [("W", 4, "ioctl")], accesses("tw_n")[0]
+assert places("tw_poll") == [("W", 8, 4, "main"), ("W", 0, 4, "main"), ("W", 6, 2, "poll"), ("W", 14, 2, "poll")], places("tw_poll")
 assert [(k, n) for k, n, p in accesses("tw_st")[0] if k == "W"] == [("W", 144)], accesses("tw_st")
 END
 	python3 kernel.py $answer || fail "what the kernel does ($answer)"

@@ -6,6 +6,7 @@ cc_program calls -pthread <<'END_C'
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static void *thread(void *arg)
@@ -18,6 +19,8 @@ int main(void)
 	char line[8192];
 	int fd = open("a file", O_CREAT | O_WRONLY, 0640);
 	if (write(fd, "12345", 5) != 5)
+		return 1;
+	if (writev(fd, (struct iovec[]){{"ab", 2}, {"cde", 3}}, 2) != 5)
 		return 1;
 	close(fd);
 	rename("a file", "another");
@@ -44,6 +47,7 @@ has() { grep -qE -- "$1" calls.out || { tail -n 30 calls.out; fail "dump --sysca
 main="^[0-9]+\.[0-9]+ 0 $pid/$pid "
 has "${main}open(at)?\((AT_FDCWD, )?\"a file\", 0x41, 0640\) = [0-9]+ <[0-9]+\.[0-9]+> .*\(libc"
 has "${main}write\([0-9]+, 0x[0-9a-f]+, 5\) = 5 "
+has "${main}writev\([0-9]+, 0x[0-9a-f]+, 2\) = 5 \[0x[0-9a-f]+\+2, 0x[0-9a-f]+\+3\] <"
 has "${main}rename(at2?)?\((AT_FDCWD, )?\"a file\", (AT_FDCWD, )?\"another\"(, 0)?\) = 0 "
 has "${main}open(at)?\((AT_FDCWD, )?\"not there\", 0, 0\) = -1 ENOENT "
 has "\"x{255}\", 04\) = -1 ENAMETOOLONG|\"x{255}\", 04\) = -1 ENOENT"
