@@ -53,12 +53,13 @@ recorded ./chase
 mv recording.tw own-1.tw
 
 for name in mix footprint touch branches cct; do
+	more=() numbers=(2 3 4)
 	case $name in
 	touch) more=(shared) ;;
-	*) more=() ;;
+	branches | cct) numbers=(3) ;; # by thread
 	esac
 	"$TW" analyze $name "${more[@]}" chase.tw >plain || fail "$name"
-	for n in 2 3 4; do
+	for n in "${numbers[@]}"; do
 		ranks $n $name "${more[@]}" -j1 chase.tw >found 2>err || fail "$name with $n ranks: $(cat err)"
 		diff plain found >diff.out || fail "$name: $n ranks give another answer: $(head -n 5 diff.out)"
 	done
