@@ -74,9 +74,8 @@ struct tw_contexts {
 	struct tw_context_root *roots;
 	size_t n_blocks, blocks_room, n_nodes, nodes_room, n_parts, parts_room, n_roots, roots_room;
 	struct tw_context_index by_block, by_node, by_part, by_root;
-	uint32_t
-	    *joined; /* by block: the one that stands for it where it is a site (contexts_join.h); of those behind n_joined, themselves */
-	size_t n_joined;
+	uint32_t *joined; /* by block: the one that stands for it where it is a site (contexts_join.h) */
+	size_t n_joined;  /* of blocks behind these: themselves */
 };
 
 enum { TW_CONTEXT_NONE = UINT32_MAX };

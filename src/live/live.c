@@ -298,6 +298,8 @@ static int put_in_line(struct live *l, const struct tw_chunk *chunk, uint32_t jo
 	if (line) {
 		*line->end = item;
 		line->end = &item->next;
+	} else {
+		free(item);
 	}
 	pthread_cond_broadcast(&l->moved);
 	pthread_mutex_unlock(&l->lock);
