@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -151,21 +150,27 @@ static void add_waited_for(struct tw_syscall_buffers *out, const struct tw_sysca
 		add(out, TW_WRITE, call->args[i], (call->args[0] + 63) / 64 * sizeof(uint64_t));
 }
 
+/* Of a call that is told with pieces. 0: it is not. */
+static int type_of_pieces(const struct tw_syscall *call)
+{
+	if (is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number))
+		return TW_READ;
+	return is_one_of(scatters, sizeof scatters / sizeof scatters[0], call->number) ? TW_WRITE : 0;
+}
+
 size_t tw_syscall_n_pieces(const struct tw_syscall *call, uint32_t bytes)
 {
-	const int has = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number) ||
-	                is_one_of(scatters, sizeof scatters / sizeof scatters[0], call->number);
-	return has && bytes > sizeof *call ? (bytes - sizeof *call) / sizeof(struct tw_syscall_piece) : 0;
+	return type_of_pieces(call) && bytes > sizeof *call ? (bytes - sizeof *call) / sizeof(struct tw_syscall_piece) : 0;
 }
 
 void tw_syscall_buffers(const struct tw_syscall *call, uint32_t bytes, struct tw_syscall_buffers *out)
 {
 	const struct tw_syscall_piece *p = (const void *)(call + 1);
-	const int reads = is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number);
+	const int type = type_of_pieces(call);
 	out->n = 0;
 	out->type = 0;
 	add_known(out, call);
 	add_waited_for(out, call);
 	for (size_t n = tw_syscall_n_pieces(call, bytes); n-- > 0; p++)
-		add(out, reads ? TW_READ : TW_WRITE, p->addr, p->bytes);
+		add(out, type, p->addr, p->bytes);
 }

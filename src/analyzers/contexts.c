@@ -169,20 +169,18 @@ void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_
 
 static uint32_t mapped(const uint32_t *map, uint32_t n)
 {
-	return n == TW_CONTEXT_NONE ? n : map[n];
+	return n == TW_CONTEXT_NONE || !map ? n : map[n];
 }
 
-/* Where things of one tree are in another. */
-struct maps {
-	uint32_t *block, *node, *root;
-};
-
-static int map_blocks(struct tw_contexts *c, const struct tw_contexts *more, uint32_t *block)
+static int map_blocks(struct tw_contexts *c, const struct tw_contexts *more, struct tw_context_maps *m)
 {
+	m->block = calloc(more->n_blocks + 1, sizeof *m->block);
+	if (!m->block)
+		return TW_ERR_MEMORY;
 	for (size_t i = 0; i < more->n_blocks; i++) {
 		const struct tw_context_block *b = &more->blocks[i];
-		block[i] = tw_contexts_block(c, b->program, b->thread, b->pc);
-		if (block[i] == TW_CONTEXT_NONE)
+		m->block[i] = tw_contexts_block(c, b->program, b->thread, b->pc);
+		if (m->block[i] == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
 	}
 	return 0;
@@ -201,18 +199,19 @@ static int map_roots(struct tw_contexts *c, const struct tw_contexts *more, uint
 	return 0;
 }
 
-static int map_node(struct tw_contexts *c, const struct tw_context_node *n, const struct maps *m, size_t i)
+static int map_node(struct tw_contexts *c, const struct tw_context_node *n, const struct tw_context_maps *m, size_t i)
 {
 	const int begins = n->parent == TW_CONTEXT_NONE;
-	m->node[i] = tw_contexts_node(c, mapped(m->node, n->parent), mapped(begins ? m->root : m->block, n->site), m->block[n->entry]);
+	m->node[i] =
+	    tw_contexts_node(c, mapped(m->node, n->parent), mapped(begins ? m->root : m->block, n->site), mapped(m->block, n->entry));
 	return m->node[i] == TW_CONTEXT_NONE ? TW_ERR_MEMORY : 0;
 }
 
-static int add_parts(struct tw_contexts *c, const struct tw_contexts *more, const struct maps *m)
+static int add_parts(struct tw_contexts *c, const struct tw_contexts *more, const struct tw_context_maps *m)
 {
 	for (size_t i = 0; i < more->n_parts; i++) {
 		const struct tw_context_part *p = &more->parts[i];
-		uint32_t part = tw_contexts_part(c, m->node[p->node], m->block[p->block]);
+		uint32_t part = tw_contexts_part(c, m->node[p->node], mapped(m->block, p->block));
 		if (part == TW_CONTEXT_NONE)
 			return TW_ERR_MEMORY;
 		c->parts[part].runs += p->runs;
@@ -222,15 +221,27 @@ static int add_parts(struct tw_contexts *c, const struct tw_contexts *more, cons
 	return 0;
 }
 
-static int make_maps(struct maps *m, const struct tw_contexts *of)
+int tw_contexts_add_nodes(struct tw_contexts *c, const struct tw_contexts *more, const struct tw_context_maps *m)
 {
-	m->block = calloc(of->n_blocks + 1, sizeof *m->block);
-	m->node = calloc(of->n_nodes + 1, sizeof *m->node);
-	m->root = calloc(of->n_roots + 1, sizeof *m->root);
-	return m->block && m->node && m->root ? 0 : TW_ERR_MEMORY;
+	int error = 0;
+	for (size_t i = 0; i < more->n_nodes && !error; i++) {
+		error = map_node(c, &more->nodes[i], m, i);
+		if (!error)
+			c->nodes[m->node[i]].calls += more->nodes[i].calls;
+	}
+	return error ? error : add_parts(c, more, m);
 }
 
-static void free_maps(struct maps *m)
+/* Blocks have the same numbers in both. */
+static int make_maps(struct tw_context_maps *m, const struct tw_contexts *of)
+{
+	m->block = NULL;
+	m->node = calloc(of->n_nodes + 1, sizeof *m->node);
+	m->root = calloc(of->n_roots + 1, sizeof *m->root);
+	return m->node && m->root ? 0 : TW_ERR_MEMORY;
+}
+
+static void free_maps(struct tw_context_maps *m)
 {
 	free(m->block);
 	free(m->node);
@@ -239,16 +250,11 @@ static void free_maps(struct maps *m)
 
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more)
 {
-	struct maps m;
+	struct tw_context_maps m;
 	int error = make_maps(&m, more);
-	error = error ? error : map_blocks(c, more, m.block);
+	error = error ? error : map_blocks(c, more, &m);
 	error = error ? error : map_roots(c, more, m.root);
-	for (size_t i = 0; i < more->n_nodes && !error; i++) {
-		error = map_node(c, &more->nodes[i], &m, i);
-		if (!error)
-			c->nodes[m.node[i]].calls += more->nodes[i].calls;
-	}
-	error = error ? error : add_parts(c, more, &m);
+	error = error ? error : tw_contexts_add_nodes(c, more, &m);
 	free_maps(&m);
 	return error;
 }
@@ -298,8 +304,8 @@ uint32_t tw_contexts_copy_node(struct tw_contexts *c, const struct tw_contexts *
 
 /* ---- resolving ---- */
 
-static int resolve_node(struct tw_contexts *to, const struct tw_contexts *c, const struct maps *m, size_t i, tw_contexts_ask *ask,
-                        void *context)
+static int resolve_node(struct tw_contexts *to, const struct tw_contexts *c, const struct tw_context_maps *m, size_t i,
+                        tw_contexts_ask *ask, void *context)
 {
 	const struct tw_context_node *n = &c->nodes[i];
 	uint32_t found = TW_CONTEXT_NONE, root = n->site;
@@ -319,7 +325,7 @@ static int resolve_node(struct tw_contexts *to, const struct tw_contexts *c, con
 
 int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *context)
 {
-	struct maps m;
+	struct tw_context_maps m;
 	struct tw_contexts to = {.blocks = c->blocks,
 	                         .n_blocks = c->n_blocks,
 	                         .blocks_room = c->blocks_room,
@@ -328,8 +334,6 @@ int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *conte
 	                         .n_joined = c->n_joined};
 	struct tw_contexts from = *c;
 	int error = make_maps(&m, c);
-	for (size_t i = 0; i < c->n_blocks && !error; i++)
-		m.block[i] = (uint32_t)i;
 	for (size_t i = 0; i < from.n_nodes && !error; i++) {
 		from.blocks = to.blocks;
 		error = resolve_node(&to, &from, &m, i, ask, context);

@@ -89,6 +89,14 @@ uint32_t tw_contexts_root(struct tw_contexts *c, const struct tw_context_root *r
 /* The part will be asked for soon: what that takes comes from memory meanwhile. */
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block);
 
+/* Where things of one tree are in another, by their numbers; block, root NULL: they have the same there. */
+struct tw_context_maps {
+	uint32_t *block, *node, *root;
+};
+
+/* Adds the nodes and parts of another tree, of which m says where blocks and roots are; m->node[i] becomes the number of its node i. 0 or TW_ERR_MEMORY. */
+int tw_contexts_add_nodes(struct tw_contexts *c, const struct tw_contexts *more, const struct tw_context_maps *m);
+
 /* Adds another tree. 0 or TW_ERR_MEMORY. */
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more);
 

@@ -33,11 +33,6 @@ static int is_of_same_function(const struct site *a, const struct site *b)
 	return a->function == b->function && a->module == b->module && a->plt == b->plt;
 }
 
-static int is_call(const struct tw_context_node *n)
-{
-	return n->parent != TW_CONTEXT_NONE;
-}
-
 /* The sites of all calls, each once, by function; one[block] is the block itself, of other blocks TW_CONTEXT_NONE. Returns how many are listed. */
 static size_t list_sites(const struct tw_contexts *c, struct tw_names *names, int are_last, uint32_t *one, struct site *sites)
 {
@@ -46,7 +41,7 @@ static size_t list_sites(const struct tw_contexts *c, struct tw_names *names, in
 		one[i] = TW_CONTEXT_NONE;
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		const uint32_t block = c->nodes[i].site;
-		if (!is_call(&c->nodes[i]) || one[block] != TW_CONTEXT_NONE)
+		if (c->nodes[i].parent == TW_CONTEXT_NONE || one[block] != TW_CONTEXT_NONE)
 			continue;
 		const struct tw_context_block *b = &c->blocks[block];
 		struct tw_code_name name;
@@ -78,28 +73,6 @@ static int choose_sites(const struct tw_contexts *c, struct tw_names *names, int
 	return 0;
 }
 
-/* Nodes and parts go to another tree, in which blocks and roots have the numbers they have here. */
-static int copy_joined(struct tw_contexts *to, const struct tw_contexts *c, uint32_t *node)
-{
-	for (size_t i = 0; i < c->n_nodes; i++) {
-		const struct tw_context_node *n = &c->nodes[i];
-		node[i] = tw_contexts_node(to, is_call(n) ? node[n->parent] : TW_CONTEXT_NONE, n->site, n->entry);
-		if (node[i] == TW_CONTEXT_NONE)
-			return TW_ERR_MEMORY;
-		to->nodes[node[i]].calls += n->calls;
-	}
-	for (size_t i = 0; i < c->n_parts; i++) {
-		const struct tw_context_part *p = &c->parts[i];
-		const uint32_t part = tw_contexts_part(to, node[p->node], p->block);
-		if (part == TW_CONTEXT_NONE)
-			return TW_ERR_MEMORY;
-		to->parts[part].runs += p->runs;
-		to->parts[part].cost.insns += p->cost.insns;
-		to->parts[part].cost.refs += p->cost.refs;
-	}
-	return 0;
-}
-
 static void free_nodes(const struct tw_contexts *c)
 {
 	free(c->nodes);
@@ -119,7 +92,7 @@ int tw_contexts_join(struct tw_contexts *c, struct tw_names *names, int are_last
 	joined.joined = malloc((c->n_blocks + 1) * sizeof *joined.joined);
 	joined.n_joined = c->n_blocks;
 	int error = joined.joined ? choose_sites(c, names, are_last, joined.joined) : TW_ERR_MEMORY;
-	error = error ? error : copy_joined(&joined, c, node);
+	error = error ? error : tw_contexts_add_nodes(&joined, c, &(struct tw_context_maps){.node = node});
 	free_nodes(error ? &joined : c);
 	if (!error)
 		*c = joined;

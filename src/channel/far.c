@@ -30,29 +30,14 @@ void tw_far_end(struct tw_far *f)
 	*f = (struct tw_far){0};
 }
 
-static int read_all(int fd, uint8_t *to, uint64_t at, uint64_t bytes)
-{
-	while (bytes) {
-		const ssize_t n = pread(fd, to, bytes, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return 0;
-		to += n;
-		at += (uint64_t)n;
-		bytes -= (uint64_t)n;
-	}
-	return 1;
-}
-
 uint8_t *tw_far_read(struct tw_far *f, const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end)
 {
 	size_t most = TW_BUFFER_STRIDE;
 	if (bytes > TW_BUFFER_BYTES || slack_end > TW_SLACK_BYTES)
 		return NULL;
 	f->copy = f->copy ? f->copy : tw_array_huge(&most);
-	const int whole =
-	    f->copy && read_all(b->fd, f->copy, b->at, bytes) && read_all(b->fd, f->copy + TW_SLACK_AT, b->at + TW_SLACK_AT, slack_end);
+	const int whole = f->copy && !tw_read_at(b->fd, f->copy, bytes, b->at, "a buffer") &&
+	                  !tw_read_at(b->fd, f->copy + TW_SLACK_AT, slack_end, b->at + TW_SLACK_AT, "a buffer");
 	return whole ? f->copy : NULL;
 }
 

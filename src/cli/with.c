@@ -179,29 +179,26 @@ int tw_with_needs_recording(const struct tw_with *w)
 	return w->n > w->n_live + w->n_kept;
 }
 
-/* In a process of its own: it may crash. */
-static void replay(const struct tw_request *r, const char *dir)
+struct replaying {
+	const struct tw_request *request;
+	const char *dir;
+};
+
+static int replay(void *arg)
 {
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid < 0)
-		complain(r->name, "there is no process to be had for it");
-	if (pid > 0)
-		tw_live_wait(pid);
-	if (pid)
-		return;
+	const struct replaying *r = arg;
 	tw_guard_install("record", TW_LIVE_WRONG);
 	const struct tw_run how = {.jobs = tw_machine_processors()};
-	FILE *f = r->output ? stderr : standard();
-	int wrong = !f || tw_analyze_recording("record", r, dir, &how, f);
-	fflush(NULL);
-	_exit(wrong ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
+	FILE *f = r->request->output ? stderr : standard();
+	return !f || tw_analyze_recording("record", r->request, r->dir, &how, f);
 }
 
 void tw_with_replay(const struct tw_with *w, const char *dir)
 {
-	for (size_t i = w->n_live + w->n_kept; i < w->n; i++)
-		replay(&w->requests[i].request, dir);
+	for (size_t i = w->n_live + w->n_kept; i < w->n; i++) {
+		struct replaying r = {&w->requests[i].request, dir};
+		tw_live_apart(r.request->name, replay, &r);
+	}
 }
 
 static const char inner[] = "/recording"; /* what is there is ours alone */

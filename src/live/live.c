@@ -400,27 +400,26 @@ static int answer(struct live *l, size_t i)
 	return l->options->end(a->request, a->answer);
 }
 
-/* One of several replays in a process of its own: it may crash. */
-static int replay(struct live *l, struct tw_live_request *request, int alone)
+/* Of the recording that was kept. */
+struct replaying {
+	struct live *l;
+	struct tw_live_request *request;
+};
+
+static int replay(void *arg)
 {
-	fflush(NULL);
-	pid_t pid = alone ? 0 : fork();
-	if (pid < 0)
-		complain(request->request.name, "there is no process to be had for it");
-	if (pid)
-		return pid < 0 || tw_live_wait(pid);
-	const int wrong = l->options->replay(request, l->recording);
-	if (!alone)
-		_exit(wrong ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
-	return wrong;
+	const struct replaying *r = arg;
+	return r->l->options->replay(r->request, r->l->recording);
 }
 
 static int replay_all(struct live *l)
 {
 	const struct tw_live_options *o = l->options;
 	int wrong = 0;
-	for (size_t i = o->n; i < o->n + o->n_kept; i++)
-		wrong |= replay(l, &o->requests[i], o->n + o->n_kept == 1);
+	for (size_t i = o->n; i < o->n + o->n_kept; i++) {
+		struct replaying r = {l, &o->requests[i]};
+		wrong |= o->n + o->n_kept == 1 ? replay(&r) : tw_live_apart(r.request->request.name, replay, &r);
+	}
 	return wrong;
 }
 
@@ -521,4 +520,17 @@ int tw_live_wait(pid_t pid)
 		fprintf(stderr, "trackway record: an analyzer ended their process with status %d: there are no answers\n",
 		        WEXITSTATUS(status));
 	return !WIFEXITED(status) || WEXITSTATUS(status) != TW_LIVE_ANSWERED;
+}
+
+int tw_live_apart(const char *name, int (*run)(void *arg), void *arg)
+{
+	fflush(NULL);
+	const pid_t pid = fork();
+	if (pid < 0)
+		complain(name, "there is no process to be had for it");
+	if (pid)
+		return pid < 0 || tw_live_wait(pid);
+	const int wrong = run(arg);
+	fflush(NULL);
+	_exit(wrong ? TW_LIVE_WRONG : TW_LIVE_ANSWERED);
 }

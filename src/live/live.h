@@ -47,4 +47,7 @@ enum { TW_LIVE_ANSWERED = 100, TW_LIVE_WRONG };
 /* Waits for its end, after tw_feed_end. Says on stderr if it was killed, or an analyzer ended it. 0: every analyzer has answered. */
 int tw_live_wait(pid_t pid);
 
+/* Runs an analyzer in one more process, as it may crash, and waits for that. `run` returns 0, or that something was wrong, which has been said, and so does this. */
+int tw_live_apart(const char *name, int (*run)(void *arg), void *arg);
+
 #endif
