@@ -79,20 +79,6 @@ struct tw_epoch {
 /* The page of `addr`, which stays where it is. NULL: no memory. */
 struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64_t addr);
 
-/* Is all that an access would add there already, of its epoch? *seen: what there is of that. */
-static inline int tw_epoch_covers(const struct tw_epoch_line *l, const struct tw_epoch_access *a, struct tw_epoch_seen *seen)
-{
-	*seen = (struct tw_epoch_seen){0};
-	for (unsigned i = 0; i < l->n; i++) {
-		const struct tw_epoch_access *o = i ? &l->more[i - 1] : &l->first;
-		if (o->thread != a->thread || o->clock != a->clock || o->locks != a->locks || ((a->flags ^ o->flags) & TW_EPOCH_ATOMIC))
-			continue;
-		seen->read |= o->mask;
-		seen->written |= o->flags & TW_EPOCH_WRITE ? o->mask : 0;
-	}
-	return !(a->mask & ~(a->flags & TW_EPOCH_WRITE ? seen->written : seen->read));
-}
-
 /*
  * Adds an access. Calls race() for each earlier one that is not known to `clocks`, of another thread, on common bytes, one of the two a write, and not both atomic.
  * *seen: with this one. 0, TW_ERR_MEMORY, or what race() returned.

@@ -364,25 +364,6 @@ static int take_string(struct tw_race_state *s, struct tw_race_thread *t, const 
 	return error;
 }
 
-/* Has the thread accessed these bytes of a line in its epoch, so that the same adds nothing? Then its filter has them from here on. */
-static int is_seen(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, const struct tw_ref_shape *r)
-{
-	const uint64_t line = addr & -(uint64_t)TW_EPOCH_LINE;
-	const struct tw_epoch_line *l = addr + r->size <= line + TW_EPOCH_LINE ? line_of(s, t, addr) : NULL;
-	struct tw_epoch_seen seen;
-	if (!l || l->atomic || l->waited)
-		return 0;
-	const struct tw_epoch_access a = {.mask = mask_of(line, addr, addr + r->size),
-	                                  .thread = (uint32_t)t->order->who,
-	                                  .clock = t->order->clock,
-	                                  .locks = t->locks,
-	                                  .flags = r->type & TW_WRITE ? TW_EPOCH_WRITE : 0};
-	if (!tw_epoch_covers(l, &a, &seen))
-		return 0;
-	tw_race_lines_set(t->lines, line, seen.read, seen.written);
-	return 1;
-}
-
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done)
 {
@@ -399,8 +380,7 @@ int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, co
 			i += taken ? taken - 1 : 0;
 			continue;
 		}
-		if (insns && tw_atomics_is_plain(&insns[r->insn]) &&
-		    (tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE) || is_seen(s, t, at, r))) {
+		if (insns && tw_atomics_is_plain(&insns[r->insn]) && tw_race_lines_have(t->lines, at, r->size, r->type & TW_WRITE)) {
 			if (tw_race_waits(t) && !insns[r->insn].leads)
 				note_access(t, at);
 			continue;
