@@ -139,7 +139,7 @@ static int take_syscall(struct state *s, const struct tw_syscall *call, uint32_t
 	for (size_t i = 0; i < k.n && !error; i++) {
 		s->lacks_buffers |= k.buffer[i].bytes > MOST;
 		error = k.buffer[i].bytes <= MOST
-		            ? tw_line_set_add(&s->memory, k.buffer[i].addr, (uint32_t)k.buffer[i].bytes, (unsigned)k.type)
+		            ? tw_line_set_add(&s->memory, k.buffer[i].addr, (uint32_t)k.buffer[i].bytes, (unsigned)k.buffer[i].type)
 		            : 0;
 	}
 	return error;

@@ -69,6 +69,12 @@ static const struct buffer known[] = {
     {SYS_sched_getaffinity, 2, TW_WRITE, BY_RESULT, 1},
     {SYS_mq_timedreceive, 1, TW_WRITE, BY_RESULT, 1},
     {SYS_getgroups, 1, TW_WRITE, BY_RESULT, sizeof(gid_t)},
+    {SYS_recvfrom, 5, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_accept, 2, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_accept4, 2, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_getsockname, 2, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_getpeername, 2, TW_WRITE, IF_IT_WORKED, sizeof(int)},
+    {SYS_getsockopt, 4, TW_WRITE, IF_IT_WORKED, sizeof(int)},
     {SYS_epoll_pwait2, 1, TW_WRITE, BY_RESULT, sizeof(struct epoll_event)},
     {SYS_statx, 4, TW_WRITE, IF_IT_WORKED, sizeof(struct statx)},
     {SYS_rt_sigaction, 2, TW_WRITE, IF_IT_WORKED, SIGACTION},
@@ -115,9 +121,8 @@ static int is_one_of(const uint16_t *numbers, size_t n, uint64_t number)
 
 static void add(struct tw_syscall_buffers *out, int type, uint64_t addr, uint64_t bytes)
 {
-	out->type = type;
 	if (addr && bytes && addr + bytes > addr && out->n < TW_SYSCALL_BUFFERS)
-		out->buffer[out->n++] = (struct tw_syscall_piece){addr, bytes};
+		out->buffer[out->n++] = (struct tw_syscall_buffer){addr, bytes, type};
 }
 
 static int has_filled(const struct buffer *b, const struct tw_syscall *call)
@@ -150,6 +155,26 @@ static void add_waited_for(struct tw_syscall_buffers *out, const struct tw_sysca
 		add(out, TW_WRITE, call->args[i], (call->args[0] + 63) / 64 * sizeof(uint64_t));
 }
 
+/* What it says of messages in their headers: how long what came besides is, and flags, of one received; of several at once, the length of each, of those sent, too. */
+static void add_headers(struct tw_syscall_buffers *out, const struct tw_syscall *call)
+{
+	enum {
+		CONTROL_LENGTH = 40,
+		FLAGS = 48,
+		LENGTH = 56,
+		ONE_OF_SEVERAL = 64
+	}; /* bytes: in struct mmsghdr, which begins with a struct msghdr */
+	const int receives = call->number == SYS_recvmsg || call->number == SYS_recvmmsg,
+	          several = call->number == SYS_sendmmsg || call->number == SYS_recvmmsg;
+	const int64_t n = several || call->result < 0 ? call->result : receives;
+	for (int64_t i = 0; i < n && out->n < TW_SYSCALL_BUFFERS; i++) {
+		const uint64_t at = call->args[1] + (uint64_t)i * ONE_OF_SEVERAL;
+		add(out, TW_WRITE, receives ? at + CONTROL_LENGTH : 0, sizeof(uint64_t));
+		add(out, TW_WRITE, receives ? at + FLAGS : 0, sizeof(int));
+		add(out, TW_WRITE, several ? at + LENGTH : 0, sizeof(int));
+	}
+}
+
 /* Of a call that is told with pieces. 0: it is not. */
 static int type_of_pieces(const struct tw_syscall *call)
 {
@@ -168,9 +193,9 @@ void tw_syscall_buffers(const struct tw_syscall *call, uint32_t bytes, struct tw
 	const struct tw_syscall_piece *p = (const void *)(call + 1);
 	const int type = type_of_pieces(call);
 	out->n = 0;
-	out->type = 0;
 	add_known(out, call);
 	add_waited_for(out, call);
 	for (size_t n = tw_syscall_n_pieces(call, bytes); n-- > 0; p++)
 		add(out, type, p->addr, p->bytes);
+	add_headers(out, call);
 }

@@ -9,11 +9,15 @@
 
 enum { TW_SYSCALL_BUFFERS = TW_SYSCALL_PIECES + 4 };
 
-/* `type`: TW_WRITE: it has filled all of them; TW_READ: it has read them. Each has a byte at least. */
+/* `type`: TW_WRITE: it has filled them; TW_READ: it has read them. There is a byte at least. */
+struct tw_syscall_buffer {
+	uint64_t addr, bytes;
+	int type;
+};
+
 struct tw_syscall_buffers {
 	size_t n;
-	int type;
-	struct tw_syscall_piece buffer[TW_SYSCALL_BUFFERS];
+	struct tw_syscall_buffer buffer[TW_SYSCALL_BUFFERS];
 };
 
 /* How many pieces are told with a call, behind it; 0 too where it has none, but a file's name. `bytes`: of the event's payload. */

@@ -378,11 +378,13 @@ static int take_syscall(struct state *s, const struct thread *t, const struct tw
 {
 	struct tw_syscall_buffers k;
 	tw_syscall_buffers(call, bytes, &k);
-	const uint32_t site = k.n && k.type == TW_WRITE ? site_at(s, call->pc) : NONE;
 	int error = 0;
-	for (size_t i = 0; i < k.n && site != NONE && !error; i++)
-		error = tw_shadow_write(&s->shadow, s->program, k.buffer[i].addr, k.buffer[i].bytes,
-		                        &(struct tw_written){t->now, site + 1, s->thread});
+	for (size_t i = 0; i < k.n && !error; i++) {
+		const uint32_t site = k.buffer[i].type == TW_WRITE ? site_at(s, call->pc) : NONE;
+		if (site != NONE)
+			error = tw_shadow_write(&s->shadow, s->program, k.buffer[i].addr, k.buffer[i].bytes,
+			                        &(struct tw_written){t->now, site + 1, s->thread});
+	}
 	return error;
 }
 

@@ -10,6 +10,7 @@
 #include "channel/where.h"
 #include "plugin/context.h"
 #include "plugin/range.h"
+#include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,22 +91,6 @@ static void *begin(void *arg)
 
 /* ---- accesses ---- */
 
-static uint64_t tsc_of(const struct tw_event *e)
-{
-	switch (e->type) {
-	case TW_EVENT_KEYFRAME:
-		return ((const struct tw_keyframe *)e->payload)->tsc;
-	case TW_EVENT_SYSCALL:
-		return ((const struct tw_syscall *)e->payload)->tsc;
-	case TW_EVENT_STAMP:
-		return ((const struct tw_stamp *)e->payload)->tsc;
-	case TW_EVENT_FORK:
-		return ((const struct tw_fork *)e->payload)->tsc;
-	default:
-		return 0;
-	}
-}
-
 /* In the order of time, and of threads where that is the same. */
 static int by_time(const void *a, const void *b)
 {
@@ -180,7 +165,7 @@ static int take_refs(struct state *s, const struct tw_ref *refs, size_t n, uint6
 }
 
 /* What the kernel has read or filled of the memory for a system call, of one of its buffers. */
-static int take_buffer(struct state *s, const struct tw_syscall *call, const struct tw_syscall_piece *p, int type, uint64_t insn)
+static int take_buffer(struct state *s, const struct tw_syscall *call, const struct tw_syscall_buffer *p, uint64_t insn)
 {
 	int error = 0;
 	for (size_t i = 0; i < s->ranges.n && !error; i++) {
@@ -190,7 +175,7 @@ static int take_buffer(struct state *s, const struct tw_syscall *call, const str
 		if (from >= to || (r->image != s->image && r->image != UINT32_MAX))
 			continue;
 		const struct access a = {
-		    tw_context_ns(s->context, s->tsc), insn, s->seen++, from, call->pc, s->thread, (uint32_t)(to - from), (uint8_t)type};
+		    tw_context_ns(s->context, s->tsc), insn, s->seen++, from, call->pc, s->thread, (uint32_t)(to - from), (uint8_t)p->type};
 		error = take_access(s, &a);
 	}
 	return error;
@@ -202,7 +187,7 @@ static int take_syscall(struct state *s, const struct tw_syscall *call, uint32_t
 	int error = 0;
 	tw_syscall_buffers(call, bytes, &k);
 	for (size_t i = 0; i < k.n && !error; i++)
-		error = take_buffer(s, call, &k.buffer[i], k.type, insn);
+		error = take_buffer(s, call, &k.buffer[i], insn);
 	return error;
 }
 
@@ -221,7 +206,7 @@ static int take_events(struct state *s, const struct tw_batch *b, size_t *next, 
 	int error = 0;
 	for (; *next < b->n_events && b->events[*next].block <= block && !error; ++*next) {
 		const struct tw_event *e = &b->events[*next];
-		uint64_t tsc = tsc_of(e);
+		uint64_t tsc = tw_event_time(e->type, e->payload);
 		s->tsc = tsc ? tsc : s->tsc;
 		tw_ranges_event(&s->ranges, e);
 		error = e->type == TW_EVENT_SYSCALL ? take_syscall(s, e->payload, e->bytes, insn) : 0;

@@ -351,17 +351,21 @@ static int sees_event(struct tw_viewer *v, const struct tw_event *e, uint64_t in
 	return e->type == TW_EVENT_SIGNAL && sees_code(v->views, v->names, v->image, ((const struct tw_signal *)e->payload)->handler);
 }
 
-/* Events before block number k. */
-static void take_events(struct tw_viewer *v, size_t *next, size_t k, const struct position *at)
+/* Events before block number k. After one that has a time and is not seen another piece begins: that tells it. */
+static int take_events(struct tw_viewer *v, size_t *next, size_t k, const struct position *at)
 {
-	for (; *next < v->from->n_events && v->from->events[*next].block <= k; ++*next) {
+	int result = 0;
+	for (; *next < v->from->n_events && v->from->events[*next].block <= k && !result; ++*next) {
 		const struct tw_event *e = &v->from->events[*next];
+		const uint64_t tsc = tw_event_time(e->type, e->payload);
 		tw_ranges_event(&v->ranges, e);
 		if (sees_event(v, e, at->insn))
 			add_event(v, e, at);
-		uint64_t tsc = tw_event_time(e->type, e->payload);
+		else if (tsc)
+			result = give_piece(v);
 		v->tsc = tsc ? tsc : v->tsc;
 	}
+	return result;
 }
 
 /* ---- batches ---- */
@@ -464,15 +468,13 @@ int tw_viewer_batch(struct tw_viewer *v, const struct tw_batch *b)
 		return 0;
 	int result = 0;
 	begin_batch(v, b);
-	size_t n_blocks = passes_over(v->views) && !moves(v, b) && !touches(v, b) && !kernel_touches(v, b) ? 0 : b->n_blocks;
+	const size_t n_blocks = passes_over(v->views) && !moves(v, b) && !touches(v, b) && !kernel_touches(v, b) ? 0 : b->n_blocks;
 	for (size_t k = 0; k < n_blocks && !result; k++) {
-		take_events(v, &next, k, &at);
-		result = take_block(v, k, &at);
+		result = take_events(v, &next, k, &at);
+		result = result ? result : take_block(v, k, &at);
 	}
-	if (result)
-		return result;
-	take_events(v, &next, b->n_blocks, &at);
-	return give_piece(v);
+	result = result ? result : take_events(v, &next, b->n_blocks, &at);
+	return result ? result : give_piece(v);
 }
 
 /* Names where they are needed, and where the range is by them. 0, or there is no memory. */

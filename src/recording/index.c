@@ -13,7 +13,7 @@ enum {
 	SHARE_OF_ALL = 50,
 	SMALL = 1 << 16,   /* an index that is never too large */
 	NUMBER_BYTES = 10, /* that a coded number takes at most */
-	HAS_BUFFERS = 3,   /* with 1 and 2 some kinds of buffers were not known yet */
+	HAS_BUFFERS = 4,   /* with less some kinds of buffers were not known yet */
 };
 
 struct tw_index {

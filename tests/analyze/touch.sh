@@ -116,6 +116,32 @@ assert last["last_write"].startswith("main vars.c:") and len(last["last_write"].
 assert all(len(r["place"].split(" < ")) <= 2 for r in last["accesses"])
 END
 
+# The time of an access is that of the last event before it, calls among them, whatever is replayed at once.
+cc_program called -O1 <<'END'
+#include <stdlib.h>
+volatile int watched;
+int main(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		void *volatile p = malloc(10);
+		watched++;
+		free(p);
+	}
+	return 0;
+}
+END
+"$TW" record -q --calls --with=touch,json,range=watched,output=live.json -o called.tw -- ./called || fail "record --calls"
+"$TW" analyze touch watched --json called.tw | cmp -s - live.json || fail "another answer while the program ran"
+"$TW" dump --order called.tw >order || fail "dump --order"
+"$TW" info --json called.tw >info.json || fail "info"
+python3 - <<'END' || fail "the times of accesses are not those of the calls before them"
+import json
+hz = json.load(open("info.json"))["tsc_hz"]
+returns = {int(l.split()[0]) * 10**9 // hz for l in open("order") if l.split()[3] == "return"}
+accesses = [r["ns"] for r in json.load(open("live.json"))["accesses"]]
+assert len(accesses) >= 3000 and sum(ns in returns or ns - 1 in returns or ns + 1 in returns for ns in accesses) > len(accesses) - 10, (accesses[:9], sorted(returns)[:9])
+END
+
 # It does without time stamps of locked instructions: none are recorded for it.
 "$TW" record -q --with touch,range=watched,output=with.txt -o with.tw -- ./vars || fail "record --with touch"
 [ "$(info_value order with.tw)" = 0 ] || fail "record --with touch has locked instructions stamped"
@@ -131,6 +157,7 @@ cc_program kernel -O0 -no-pie -pthread <<'END'
 #include <sys/uio.h>
 #include <unistd.h>
 char tw_filled[4096], tw_behind[64], tw_given[64], tw_taken[64];
+struct mmsghdr tw_messages[4];
 struct stat tw_st;
 int tw_n;
 struct pollfd tw_poll[2];
@@ -138,7 +165,7 @@ static int pieces(void) /* more room than data; two messages at once */
 {
 	struct iovec v[] = {{tw_given, 3}, {tw_given + 8, 4}, {tw_taken, 2}, {tw_taken + 8, 50}};
 	struct iovec w[] = {{tw_given + 16, 3}, {tw_given + 24, 2}, {tw_taken + 16, 8}, {tw_taken + 24, 8}};
-	struct mmsghdr m[4] = {0};
+	struct mmsghdr *m = tw_messages;
 	int s[2], bad = socketpair(AF_UNIX, SOCK_DGRAM, 0, s);
 	for (int i = 0; i < 4; i++)
 		m[i].msg_hdr = (struct msghdr){.msg_iov = &w[i], .msg_iovlen = 1};
@@ -166,7 +193,7 @@ int main(void)
 END
 run out err "$TW" record -q -o kernel.tw ./kernel || fail "record ./kernel: $(cat err)"
 for answer in plain indexed; do
-	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st tw_given tw_taken tw_n tw_poll; do
+	for what in tw_filled tw_filled+95 "0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')+4096" tw_behind tw_st tw_given tw_taken tw_messages tw_n tw_poll; do
 		"$TW" analyze touch "$what" --json kernel.tw >"$answer.${what##0x*}.json" || fail "touch $what"
 	done
 	"$TW" sql kernel.tw "select count(*) from refs where addr = $((0x$(nm kernel | awk '$3 == "tw_filled" { print $1 }')))" >/dev/null || fail "sql"
@@ -191,6 +218,12 @@ def places(name):
 given, taken = places("tw_given"), places("tw_taken")
 assert given == [("R", 0, 3, "writev"), ("R", 8, 4, "writev"), ("R", 16, 3, "sendmmsg"), ("R", 24, 2, "sendmmsg")], given
 assert taken == [("W", 0, 2, "readv"), ("W", 8, 5, "readv"), ("W", 16, 3, "recvmmsg"), ("W", 24, 2, "recvmmsg")], taken
+def by_kernel(name):
+    found, rows = accesses(name)
+    low = min(r["at"] for r in rows)
+    return sorted((place, r["at"] - low, n) for (kind, n, place), r in zip(found, rows) if place.endswith("mmsg"))
+lengths = [("recvmmsg", 64 * i + at, n) for i in (2, 3) for at, n in ((40, 8), (48, 4), (56, 4))] + [("sendmmsg", 56, 4), ("sendmmsg", 120, 4)]
+assert by_kernel("tw_messages") == lengths, by_kernel("tw_messages")
 assert accesses("tw_n")[0] == [("W", 4, "ioctl")], accesses("tw_n")[0]
 assert places("tw_poll") == [("W", 8, 4, "main"), ("W", 0, 4, "main"), ("W", 6, 2, "poll"), ("W", 14, 2, "poll")], places("tw_poll")
 assert [(k, n) for k, n, p in accesses("tw_st")[0] if k == "W"] == [("W", 144)], accesses("tw_st")
