@@ -283,20 +283,37 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 	}
 }
 
+static unsigned drain_slot(struct tw_collector *c, uint32_t s);
+
+/* What a process ran before it executed this program comes first: analyzers that run along tell the two apart by that. */
+static unsigned drain_before(struct tw_collector *c, uint32_t s)
+{
+	const struct tw_thread_info *t = &c->thread[s].info;
+	unsigned n = 0;
+	for (uint32_t k = 0; k < tw_channel_slots_used(c->control); k++) {
+		const struct tw_slot *slot = &c->control->slot[k];
+		if (slot->pid == t->pid && atomic_load(&slot->serial) < t->serial)
+			n += drain_slot(c, k);
+	}
+	return n;
+}
+
 static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];
+	const int is_new = !c->thread[s].active;
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
+	const unsigned before = is_new && slot->pid == slot->tid ? drain_before(c, s) : 0;
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
-		return n;
+		return before + n;
 	if (state == TW_SLOT_DEAD)
 		salvage(c, s, 0);
 	release(c, s);
-	return n + 1;
+	return before + n + 1;
 }
 
 unsigned tw_drain_all(struct tw_collector *c, unsigned *active)
