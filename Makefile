@@ -11,10 +11,11 @@ CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=c11 -D_GNU_SOURCE -DTW_VERSION='"$(VERSION)"' $(WARN) -Iinclude -Isrc -fPIC -fno-semantic-interposition
 TOOL_LIBS := -lZydis -lzstd -lxxhash -lz -llzma -ldw -lelf -liberty -lpthread -lm
 CLI_LIBS := -lsqlite3 -ledit -lncursesw
-# The tool is started for each recording, and loading its libraries is half of what a short one takes of it: they are linked into it where there are archives of all.
+# The tool is started for each recording, and loading its libraries is half of what a short one takes of it: they are linked into it where there are archives of all, and those without are loaded when
+# something of them is called (src/cli/wrapped/later.h).
 ARCHIVES := sqlite3 edit ncursesw tinfo bsd md dw elf bz2 lzma zstd xxhash z iberty
 LACKS_ARCHIVES := $(shell for l in $(ARCHIVES); do [ -e "$$($(CC) -print-file-name=lib$$l.a)" ] || echo lib$$l.a; done)
-RECORD_LIBS := $(if $(LACKS_ARCHIVES),$(TOOL_LIBS) $(CLI_LIBS),-lZydis -Wl$(comma)-Bstatic $(ARCHIVES:%=-l%) -Wl$(comma)-Bdynamic -lpthread -lm -Wl$(comma)--wrap=dlopen)
+RECORD_LIBS := $(if $(LACKS_ARCHIVES),$(TOOL_LIBS) $(CLI_LIBS),-Wl$(comma)-Bstatic $(ARCHIVES:%=-l%) -Wl$(comma)-Bdynamic -Wl$(comma)--as-needed -lZydis -lpthread -lc -lm -Wl$(comma)--wrap=dlopen)
 ifdef ASAN
 BUILD := build/asan
 TOOL_CFLAGS += -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -102,6 +103,8 @@ $(BUILD)/gen/syscall_names_%.h:
 
 $(BUILD)/obj/src/export/syscalls.c.o: $(BUILD)/gen/syscall_names_64.h $(BUILD)/gen/syscall_names_32.h
 $(BUILD)/obj/src/export/syscalls.c.o: TOOL_CFLAGS += -I$(BUILD)/gen
+
+$(BUILD)/obj/src/cli/wrapped/zydis.c.o: TOOL_CFLAGS += -DTW_ZYDIS='"$(shell objdump -p "$$($(CC) -print-file-name=libZydis.so)" | sed -n 's/^ *SONAME *//p')"'
 
 $(BUILD)/obj/%.c.o: %.c
 	@mkdir -p $(@D)

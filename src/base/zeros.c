@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+static int leaves;
+
 void *tw_zeros_new(size_t bytes)
 {
 	void *zeros = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -10,6 +12,11 @@ void *tw_zeros_new(size_t bytes)
 
 void tw_zeros_free(void *zeros, size_t bytes)
 {
-	if (zeros)
+	if (zeros && !leaves)
 		munmap(zeros, bytes);
+}
+
+void tw_zeros_leave(void)
+{
+	leaves = 1;
 }

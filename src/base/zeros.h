@@ -11,7 +11,10 @@
 /* NULL: no memory. */
 void *tw_zeros_new(size_t bytes);
 
-/* `zeros` may be NULL. */
+/* `zeros` may be NULL; or whatever else has been mapped. */
 void tw_zeros_free(void *zeros, size_t bytes);
+
+/* The process is about to end: what is freed from now on is left to that, which costs less than to unmap one after the other. */
+void tw_zeros_leave(void);
 
 #endif

@@ -27,7 +27,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -315,8 +314,7 @@ void tw_collector_free(struct tw_collector *c)
 	free(c->budget.of);
 	free(c->budget_result);
 	tw_switching_free(c->switching);
-	if (c->base)
-		munmap(c->base, c->control->sizes.channel_bytes);
+	tw_zeros_free(c->base, c->base ? c->control->sizes.channel_bytes : 0);
 	if (c->fd >= 0)
 		close(c->fd);
 	tw_zeros_free(c, sizeof *c);

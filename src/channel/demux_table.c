@@ -38,8 +38,7 @@ void tw_demux_free(struct tw_demux *d)
 	tw_numbered_free(&d->entries);
 	tw_numbered_free(&d->counters);
 	tw_demux_code_free(d->code);
-	if (d->no_row)
-		munmap((void *)d->no_row, NO_ROW_BYTES);
+	tw_zeros_free((void *)d->no_row, NO_ROW_BYTES);
 	tw_zeros_free(d, sizeof *d);
 }
 

@@ -26,10 +26,11 @@ static volatile pid_t child; /* whom signals are passed on to */
 static struct tw_launch last;
 
 /*
- * What this process was started with, for the program to find it so: libc takes signals 32 and 33 for itself when the first thread is made, and
- * lets nobody see them.
+ * What this process was started with, for the program to find it so. Of signals these are asked for, which this process may do something about; what is done about others stays as it is. libc takes signals
+ * 32 and 33 for itself when the first thread is made, and lets nobody see them.
  */
 enum { N_SIGNALS = 64, KERNEL_SET = 8 };
+static const uint8_t touched[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGXFSZ, SIGPIPE, 32, 33};
 
 struct kernel_action {
 	unsigned long handler, flags, restorer, mask;
@@ -133,17 +134,18 @@ void tw_launch_prepare(void)
 {
 	struct kernel_action a;
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &inherited.mask, KERNEL_SET);
-	for (int s = 1; s <= N_SIGNALS; s++)
-		inherited.ignored[s] = !syscall(SYS_rt_sigaction, s, NULL, &a, KERNEL_SET) && a.handler == (unsigned long)SIG_IGN;
+	for (size_t i = 0; i < sizeof touched; i++)
+		inherited.ignored[touched[i]] =
+		    !syscall(SYS_rt_sigaction, touched[i], NULL, &a, KERNEL_SET) && a.handler == (unsigned long)SIG_IGN;
 	signal(SIGXFSZ, SIG_IGN); /* a write error says the same, and is said better */
 	signal(SIGPIPE, SIG_IGN);
 }
 
 static void restore_inherited(void)
 {
-	for (int s = 1; s <= N_SIGNALS; s++) {
-		struct kernel_action a = {.handler = (unsigned long)(inherited.ignored[s] ? SIG_IGN : SIG_DFL)};
-		syscall(SYS_rt_sigaction, s, &a, NULL, KERNEL_SET);
+	for (size_t i = 0; i < sizeof touched; i++) {
+		struct kernel_action a = {.handler = (unsigned long)(inherited.ignored[touched[i]] ? SIG_IGN : SIG_DFL)};
+		syscall(SYS_rt_sigaction, touched[i], &a, NULL, KERNEL_SET);
 	}
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &inherited.mask, NULL, KERNEL_SET);
 }

@@ -1,5 +1,6 @@
 /* trackway record: runs a program under the engine, collects, stores. */
 #include "base/dear.h"
+#include "base/zeros.h"
 #include "cli/record_end.h"
 #include "cli/record_options.h"
 #include "cli/record_prepare.h"
@@ -47,6 +48,7 @@ static int collect(struct record *r)
 	else
 		tw_record_abandon(r);
 	tw_ahead_free(r->ahead);
+	tw_zeros_leave();
 	tw_collector_free(r->collector);
 	tw_with_free(&r->with);
 	free(r->calls);
@@ -98,6 +100,16 @@ static int repeat(const struct record *r)
 	return -1;
 }
 
+/* Others need little memory, and their threads none of their own; what they do have, a few MB, is one piece. */
+static void have_little_memory(void)
+{
+	enum { AT_ONCE = 6 << 20, LARGE = 8 << 20 };
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, LARGE);
+	mallopt(M_TOP_PAD, AT_ONCE);
+}
+
 int tw_cmd_record(int argc, char **argv)
 {
 	struct record r = {.dir_fd = -1,
@@ -115,7 +127,7 @@ int tw_cmd_record(int argc, char **argv)
 	if (r.sink != TW_SINK_COUNT && r.format != TW_FORMAT_NONE)
 		tw_dear_heap();
 	else if (!r.with.n)
-		mallopt(M_ARENA_MAX, 1); /* others need little memory, and their threads none of their own */
+		have_little_memory();
 	const struct tw_launch_wants wants = {r.sink == TW_SINK_COUNT, r.budget_as_given != NULL};
 	if (tw_launch_limits(&wants, &r.sizes))
 		return tw_record_too_little(&r.sizes);

@@ -5,17 +5,20 @@
 #include <fcntl.h>
 #include <string.h>
 
-static const char *const names[] = {
+/* Texts stand in the tables themselves: pointers would be relocated whenever the tool is started. */
+enum { LONGEST_NAME = 31, MOST_ARGUMENTS = 6 };
+
+static const char names[][LONGEST_NAME + 1] = {
 #include "syscall_names_64.h"
 };
-static const char *const names32[] = {
+static const char names32[][LONGEST_NAME + 1] = {
 #include "syscall_names_32.h"
 };
 
 /*
- * One letter for each argument: i a number, u an unsigned one, x in hexadecimal (addresses, flags), o in octal, d a file descriptor, D one of a directory, p a name of a file.
+ * One letter for each argument: i a number, u an unsigned one, x in hexadecimal (addresses, flags), o in octal, d a file descriptor, D one of a directory, p a name of a file. - is none.
  */
-static const char *const arguments[] = {
+static const char arguments[][MOST_ARGUMENTS + 1] = {
     [__NR_read] = "dxu",
     [__NR_write] = "dxu",
     [__NR_open] = "pxo",
@@ -31,7 +34,7 @@ static const char *const arguments[] = {
     [__NR_brk] = "x",
     [__NR_rt_sigaction] = "ixxu",
     [__NR_rt_sigprocmask] = "ixxu",
-    [__NR_rt_sigreturn] = "",
+    [__NR_rt_sigreturn] = "-",
     [__NR_ioctl] = "dxx",
     [__NR_pread64] = "dxui",
     [__NR_pwrite64] = "dxui",
@@ -40,17 +43,17 @@ static const char *const arguments[] = {
     [__NR_access] = "po",
     [__NR_pipe] = "x",
     [__NR_select] = "ixxxx",
-    [__NR_sched_yield] = "",
+    [__NR_sched_yield] = "-",
     [__NR_mremap] = "xuuxx",
     [__NR_msync] = "xux",
     [__NR_madvise] = "xui",
     [__NR_dup] = "d",
     [__NR_dup2] = "dd",
-    [__NR_pause] = "",
+    [__NR_pause] = "-",
     [__NR_nanosleep] = "xx",
     [__NR_alarm] = "u",
     [__NR_setitimer] = "ixx",
-    [__NR_getpid] = "",
+    [__NR_getpid] = "-",
     [__NR_sendfile] = "ddxu",
     [__NR_socket] = "ixi",
     [__NR_connect] = "dxu",
@@ -68,8 +71,8 @@ static const char *const arguments[] = {
     [__NR_setsockopt] = "diixu",
     [__NR_getsockopt] = "diixx",
     [__NR_clone] = "xxxxx",
-    [__NR_fork] = "",
-    [__NR_vfork] = "",
+    [__NR_fork] = "-",
+    [__NR_vfork] = "-",
     [__NR_execve] = "pxx",
     [__NR_exit] = "i",
     [__NR_wait4] = "ixxx",
@@ -104,16 +107,16 @@ static const char *const arguments[] = {
     [__NR_getrusage] = "ix",
     [__NR_sysinfo] = "x",
     [__NR_times] = "x",
-    [__NR_getuid] = "",
-    [__NR_getgid] = "",
+    [__NR_getuid] = "-",
+    [__NR_getgid] = "-",
     [__NR_setuid] = "u",
     [__NR_setgid] = "u",
-    [__NR_geteuid] = "",
-    [__NR_getegid] = "",
+    [__NR_geteuid] = "-",
+    [__NR_getegid] = "-",
     [__NR_setpgid] = "ii",
-    [__NR_getppid] = "",
-    [__NR_getpgrp] = "",
-    [__NR_setsid] = "",
+    [__NR_getppid] = "-",
+    [__NR_getpgrp] = "-",
+    [__NR_setsid] = "-",
     [__NR_getpgid] = "i",
     [__NR_sigaltstack] = "xx",
     [__NR_mknod] = "pox",
@@ -123,8 +126,8 @@ static const char *const arguments[] = {
     [__NR_arch_prctl] = "xx",
     [__NR_setrlimit] = "ix",
     [__NR_chroot] = "p",
-    [__NR_sync] = "",
-    [__NR_gettid] = "",
+    [__NR_sync] = "-",
+    [__NR_gettid] = "-",
     [__NR_getxattr] = "pxxu",
     [__NR_tkill] = "ii",
     [__NR_time] = "x",
@@ -190,8 +193,8 @@ static const char *const arguments[] = {
     [__NR_faccessat2] = "Dpox",
 };
 
-/* Where a NULL of the tables would be read, there is none. */
-#define ITEM(table, i) ((i) < sizeof(table) / sizeof *(table) ? (table)[i] : NULL)
+/* NULL: it has none. */
+#define ITEM(table, i) ((i) < sizeof(table) / sizeof *(table) && *(table)[i] ? (table)[i] : NULL)
 
 const char *tw_syscall_name(uint64_t number)
 {
@@ -270,7 +273,7 @@ void tw_syscall_print(struct tw_text *t, const struct tw_syscall *call, uint32_t
 	else
 		tw_text_printf(t, "syscall_%llu(", (unsigned long long)(call->number & ~(uint64_t)TW_SYSCALL_INT80));
 	kinds = kinds ? kinds : "xxxxxx";
-	for (unsigned i = 0; kinds[i]; i++) {
+	for (unsigned i = 0; kinds[i] && kinds[i] != '-'; i++) {
 		if (i)
 			tw_text_put(t, ", ", 2);
 		if (kinds[i] == 'p')

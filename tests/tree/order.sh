@@ -162,7 +162,7 @@ for program in ("obj", "engine", "runtime"):
         source = of[where.split(":")[0]]
         if kind == "U":
             wanted.append((source, symbol))
-        elif kind not in "wv": # weak: what a higher one may bring
+        elif kind not in "wv" and (symbol.startswith("tw_") or place(source) != "cli/wrapped"): # weak: what a higher one may bring; wrapped: a library's own
             defined[symbol] = source
     for source, symbol in wanted:
         target = defined.get(symbol)

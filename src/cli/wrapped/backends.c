@@ -1,0 +1,31 @@
+/*
+ * What libdw knows of processors that Trackway does not run on, in the place of what its archive has: nothing, and then it does without. Their tables are full of pointers, which are relocated whenever
+ * the tool is started.
+ */
+#include <elfutils/libdw.h>
+
+typedef void *backend(Elf *elf, GElf_Half machine, void *room);
+
+#define NONE(init)                                                                                                                         \
+	backend init;                                                                                                                      \
+	void *init(Elf *elf, GElf_Half machine, void *room)                                                                                \
+	{                                                                                                                                  \
+		(void)elf;                                                                                                                 \
+		(void)machine;                                                                                                             \
+		(void)room;                                                                                                                \
+		return NULL;                                                                                                               \
+	}
+
+NONE(aarch64_init)
+NONE(alpha_init)
+NONE(arm_init)
+NONE(bpf_init)
+NONE(csky_init)
+NONE(ia64_init)
+NONE(m68k_init)
+NONE(ppc64_init)
+NONE(ppc_init)
+NONE(riscv_init)
+NONE(s390_init)
+NONE(sh_init)
+NONE(sparc_init)
