@@ -1,4 +1,5 @@
 #include "live/live.h"
+#include "live/mapped.h"
 #include "plugin/guard.h"
 #include "plugin/stage.h"
 #include "base/array.h"
@@ -47,6 +48,7 @@ struct live {
 	pthread_rwlock_t known; /* of the next two: walks read, the receiver writes */
 	struct tw_recording *recording;
 	struct tw_programs *programs;
+	size_t mapped; /* bytes of events that were kept of buffers that were not */
 	/* Below: under the lock. */
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
@@ -306,6 +308,28 @@ static int put_in_line(struct live *l, const struct tw_chunk *chunk, uint32_t jo
 	return line ? TW_OK : tw_fail(TW_ERR_MEMORY, "threads");
 }
 
+/* Of a chunk that is not kept what tells how memory is mapped, as far as there is room: names come from that. */
+static int keep_mapped(struct live *l, const struct tw_chunk *chunk)
+{
+	enum { MOST = 16 << 20 };
+	struct tw_chunk few = *chunk;
+	few.n_c = few.n_m = 0;
+	few.e = malloc(chunk->n_e + 1);
+	if (!few.e)
+		return tw_fail(TW_ERR_MEMORY, "mappings");
+	few.n_e = tw_mapped_events(chunk, few.e);
+	const int has_room = few.n_e && l->mapped + few.n_e <= MOST;
+	const int error = has_room ? tw_recording_live_keep(l->recording, &few, 4 * MOST) : TW_OK;
+	l->mapped += has_room ? few.n_e : 0;
+	free(few.e);
+	return error;
+}
+
+static int keep(struct live *l, const struct tw_chunk *chunk)
+{
+	return l->options->n_kept ? tw_recording_live_keep(l->recording, chunk, l->options->most_kept) : keep_mapped(l, chunk);
+}
+
 static int take_chunk(struct live *l, uint32_t job)
 {
 	struct tw_feed_chunk c;
@@ -314,8 +338,8 @@ static int take_chunk(struct live *l, uint32_t job)
 	tw_feed_room(l->feed, job, &c.chunk);
 	pthread_rwlock_wrlock(&l->known);
 	int error = tw_recording_live_chunk(l->recording, &c.thread, &c.chunk);
-	if (!error && l->options->n_kept)
-		error = tw_recording_live_keep(l->recording, &c.chunk, l->options->most_kept);
+	if (!error)
+		error = keep(l, &c.chunk);
 	pthread_rwlock_unlock(&l->known);
 	if (!error && l->options->n)
 		return put_in_line(l, &c.chunk, job);

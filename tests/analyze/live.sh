@@ -82,6 +82,31 @@ compare_runs "record --with windows"
 "$TW" analyze mix --json --range shared --thread 1 recording.tw | diff two - >diff.out || fail "--range: $(head -n 5 diff.out)"
 "$TW" analyze mix --json --from 1ki --to 20ki recording.tw | diff three - >diff.out || fail "--from: $(head -n 5 diff.out)"
 
+# Code that the program makes has its name where nothing is kept for another analyzer, too.
+cc_program makes -O1 <<'END'
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const unsigned char code[] = {0x89, 0xf8, 0xff, 0xc0, 0xc3}; /* mov eax, edi; inc eax; ret */
+	int sum = 0;
+	char *made = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(made, code, sizeof code);
+	memcpy(made + 4096, code, sizeof code);
+	if (mprotect(made, 8192, PROT_READ | PROT_EXEC))
+		return 1;
+	for (int i = 0; i < 20; i++)
+		sum += ((int (*)(int))(made + i % 2 * 4096))(i);
+	return munmap(made, 8192) || sum != 210;
+}
+END
+RECORD_OPTIONS=(--with mix,json,output=on.mix --with cct,json,output=on.cct --with branches,json,output=on.branches)
+recorded ./makes
+for name in mix cct branches; do
+	"$TW" analyze "$name" --json recording.tw | diff - "on.$name" >diff.out || fail "code that is made: $name: $(head -n 5 diff.out)"
+	[ $name = cct ] || grep -q 'JIT code of makes' "on.$name" || fail "$name does not name code that is made"
+done
+
 # Nothing is stored; the answer goes to standard error, the program's output is its own.
 rm -rf *.tw
 run out err "$TW" record -q --with mix,csv=sizes -- ./many
