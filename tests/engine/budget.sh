@@ -119,6 +119,41 @@ for reader in "blocks" "analyze mix" "analyze cct" "analyze branches" "dump --re
 done
 [ "$("$TW" sql recording.tw 'select count(*) > 1 and min(budget) from windows' 2>/dev/null | tail -n 1 | tr -d ' ')" = 1 ] || fail "sql: windows"
 
+# A program that ends in the middle of a period has had that part of the share only, and a fifth of a second of it ahead of time. It says how much of its last period had gone by at most; where that is most of it, nothing shows.
+cc_program until -O1 <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static unsigned a[1 << 12];
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+int main(int argc, char **argv)
+{
+	const double end = argc > 1 ? atof(argv[1]) : 0;
+	while (now() < end)
+		for (unsigned i = 0; i < 1 << 16; i++)
+			a[i * i & 4095] += i;
+	printf("%f\n", now());
+	return 0;
+}
+END
+for _ in 1 2 3 4; do
+	begun=$(./until)
+	"$TW" record -q --budget=10% --period=1s -o part.tw ./until "$(awk -v b="$begun" 'BEGIN { printf "%f", b + 1.25 }')" >ended || fail "until: status $?"
+	shares=$("$TW" info --json part.tw | python3 -c '
+import json, sys
+passed = (float(open("ended").read()) - float(sys.argv[1])) % 1
+periods = json.load(sys.stdin)["budget"]["periods"]
+used, cpu = [p["used_ns"] / 1e9 for p in periods], [p["cpu_ns"] / 1e9 for p in periods]
+print(0 if len(used) < 2 or passed > .6 or used[-1] < .1 / 1.1 * cpu[-2] * (passed + .2) + .005 else 1, *used, *cpu, passed)' "$begun")
+	[ "${shares%% *}" = 0 ] && break
+done
+[ "${shares%% *}" = 0 ] || fail "used in each period, and how much of the last had gone by: ${shares#* }"
+
 # A budget that is never spent leaves nothing out.
 cc_program short -O1 <<'END'
 #include <stdio.h>

@@ -2,9 +2,11 @@
 
 #define MILLION      1000000u
 #define PERIOD_SHIFT 40
-#define PARTS        10u    /* of the first period: a program may not run for longer */
-#define LEAST_NS     20000u /* it does not pay to record for less */
-#define PAYS         16u    /* ... nor for a smaller part of what there is: the next period has it too */
+#define PART_NS      200000000u /* of a period: parts of short ones would be bursts that do not pay, but a program may not run for longer than */
+#define PARTS        10u        /* ... this part of the first */
+#define LEAST_NS     20000u    /* it does not pay to record for less */
+#define PAYS         16u       /* ... nor for a smaller part of what there is: the next period has it too */
+#define ENOUGH_NS    10000000u /* for so long it does */
 
 static struct tw_budget_control *control(void)
 {
@@ -141,11 +143,44 @@ void tw_account_look(struct tw_account a, u64 period)
 /* Of what may be drawn in a period: for less it does not pay to record, or to wait. */
 static u64 least_drawn(u64 allowance)
 {
-	return larger(allowance / PAYS, LEAST_NS);
+	return larger(smaller(allowance / PAYS, ENOUGH_NS), LEAST_NS);
 }
 
-/* Draws up to so much of what is left of the first 1/part of the period's, and returns how much that is. If others have come to a later period by now, *period is that. */
-u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
+static bool is_in_parts(u64 period)
+{
+	return !period || (!learns() && PART_NS < control()->period);
+}
+
+static u64 part_ns(u64 period)
+{
+	return period ? PART_NS : smaller(control()->period / PARTS, PART_NS);
+}
+
+/* Of what there is for a period, the share of the first so many ns. */
+static u64 share_until(u64 allowance, u64 ns)
+{
+	return smaller(allowance, allowance / 1024 * (ns * 1024 / control()->period));
+}
+
+static u64 passed_ns(u64 period, u64 now)
+{
+	const u64 begins = control()->begun + period * control()->period;
+	return now - smaller(begins, now); /* another may have come to a period that begins only now */
+}
+
+/* What may be drawn up to now: the share of the part of the period that has gone by, and of the next one. What there is for the first grows by itself. */
+static u64 available(u64 allowance, u64 period, u64 now)
+{
+	return period && is_in_parts(period) ? share_until(allowance, passed_ns(period, now) + PART_NS) : allowance;
+}
+
+u64 tw_account_more_after(u64 period, u64 now)
+{
+	const u64 left = control()->begun + (period + 1) * control()->period - now;
+	return is_in_parts(period) ? smaller(left, part_ns(period)) : left;
+}
+
+u64 tw_account_draw(struct tw_account a, u64 *period, u32 part, u64 now)
 {
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
 	for (;;) {
@@ -157,7 +192,8 @@ u64 tw_account_draw(struct tw_account a, u64 *period, u32 part)
 		}
 		*period -= (u64)(i64)behind;
 		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
-		const u64 left = drawn < allowance / part ? allowance / part - drawn : 0, least = least_drawn(allowance);
+		const u64 there = available(allowance, *period, now) / part, left = drawn < there ? there - drawn : 0,
+		          least = least_drawn(allowance);
 		const u64 n = left < 2 * least ? left : left / 2;
 		if (left < least)
 			return 0;
@@ -184,13 +220,12 @@ void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used)
 	}
 }
 
-u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 passed)
+u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 now)
 {
-	const u64 period_ns = control()->period;
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
 	for (;;) {
-		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED),
-		          share = allowance / 1024 * (smaller(passed, period_ns) * 1024 / period_ns);
+		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
+		const u64 share = period || learns() ? share_until(allowance, passed_ns(period, now)) : allowance;
 		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
 		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
 		if (!is_of(word, period) || n < least_drawn(allowance))

@@ -16,7 +16,6 @@
 #define CATCH_UPS    128u
 #define LONGEST      4u     /* times what was drawn, for which it records */
 #define MOST_TOLD_NS 20000u /* to tell one fact; what took longer was another's turn */
-#define PARTS        10u    /* of the first period: a program may not run for longer */
 
 static struct tw_budget_control *control(void)
 {
@@ -116,18 +115,10 @@ static void plan_next(struct thread *t, u64 after)
 		tw_timer_set(&b->wake, t->tid, CLOCK_THREAD_CPUTIME_ID, t->record->bare ? after : 0, after);
 }
 
-static u64 end_of(u64 period)
-{
-	return control()->begun + (period + 1) * control()->period;
-}
-
 /* How long the thread runs bare from now on. */
 static u64 until_next(const struct tw_budget_thread *b, u64 now)
 {
-	const u64 left = end_of(b->period) - now;
-	if (b->waits)
-		return larger(CATCH_UP_NS, control()->period / CATCH_UPS);
-	return b->period ? left : smaller(left, control()->period / PARTS);
+	return b->waits ? larger(CATCH_UP_NS, control()->period / CATCH_UPS) : tw_account_more_after(b->period, now);
 }
 
 /*
@@ -158,11 +149,11 @@ static bool wants_some(const struct tw_budget_thread *b)
 }
 
 /* Where much is known, a thread records what follows on something new; else in the first period nothing, and later for half of what there is. */
-static u64 draw_for(struct thread *t)
+static u64 draw_for(struct thread *t, u64 now)
 {
 	struct tw_budget_thread *b = &t->record->budget;
 	const bool wants = wants_some(b);
-	const u64 n = wants || b->period ? tw_account_draw(tw_account_of(t), &b->period, wants ? 1 : 2) : 0;
+	const u64 n = wants || b->period ? tw_account_draw(tw_account_of(t), &b->period, wants ? 1 : 2, now) : 0;
 	b->wants &= !n;
 	return n;
 }
@@ -194,8 +185,7 @@ void tw_budget_wait(struct thread *t)
 	struct tw_budget_thread *b = &t->record->budget;
 	if (tw_budget_steady(t) || !b->begun || control()->bare || !wants_some(b) || tw_budget_at_translation() || has_room(t))
 		return;
-	const u64 now = come_to_now(t), passed = now - control()->begun - b->period * control()->period;
-	const u64 drawn = tw_account_draw_rest(tw_account_of(t), b->period, passed);
+	const u64 now = come_to_now(t), drawn = tw_account_draw_rest(tw_account_of(t), b->period, now);
 	if (!drawn)
 		return;
 	charge_wait(t, drawn, smaller(tw_buffer_await(t, enough_room(), drawn), drawn)); /* beyond that it waited for a processor */
@@ -209,7 +199,7 @@ static bool look(struct thread *t)
 	const bool first = !b->begun;
 	b->begun = true;
 	b->waits = !has_room(t);
-	b->granted = b->waits ? 0 : draw_for(t);
+	b->granted = b->waits ? 0 : draw_for(t, now);
 	if (control()->bare) {
 		tw_account_settle(tw_account_of(t), b->period, b->granted, 0);
 		b->granted = 0;
