@@ -128,11 +128,12 @@ $(BUILD)/unit/%: src/%.c $(BUILD)/libunit.so
 $(BUILD)/trackway-engine: $(ENGINE_OBJ) src/engine/engine.ld
 	$(CC) $(ENGINE_LDFLAGS) -o $@ $(ENGINE_OBJ)
 
-$(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC))
-	$(CC) -nostdlib -r -o $@ $^
+$(BUILD)/trackway-cc.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_RUNTIME_SRC)) src/cc/runtime/code.ld
+	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
 
-$(BUILD)/trackway-cc-twice.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_TWICE_SRC))
-	$(CC) -nostdlib -r -o $@ $^
+$(BUILD)/trackway-cc-twice.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_TWICE_SRC)) src/cc/runtime/code.ld
+	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
+	objcopy --redefine-sym tw_cc_code=tw_cc_twice_code --redefine-sym tw_cc_code_end=tw_cc_twice_code_end $@
 
 $(BUILD)/trackway-cc-twice.a: $(BUILD)/trackway-cc-twice.o
 	rm -f $@

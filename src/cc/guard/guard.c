@@ -174,6 +174,8 @@ static uint64_t move_record(struct tw_cc_process *p, struct tw_cc_stream *s, con
                             uint64_t start, uint64_t address, uint64_t *regs)
 {
 	const bool is_tag = address < start + 2;
+	if (start - TW_CC_STRAY <= TW_CC_RESERVE)
+		return TW_CC_STRAY;
 	if (s->number != TW_SLOTS && (!is_tag || site->is_loop)) {
 		const uint64_t place = tw_cc_pointer_tear(p, s, start, site->bytes, !is_tag);
 		if (place)
@@ -187,7 +189,7 @@ static uint64_t move_record(struct tw_cc_process *p, struct tw_cc_stream *s, con
 /* Is it a store of a record that has faulted? Then the code goes on. */
 static bool go_on(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t address, struct sigcontext *c)
 {
-	struct tw_cc_stream *s = t->aside ? &t->quiet : &t->stream[t->depth];
+	struct tw_cc_stream *s = tw_cc_written(t);
 	uint64_t regs[TW_NREGS];
 	if (!tw_cc_pointer_ends_at(p, s, address))
 		return false;

@@ -110,7 +110,7 @@ static void call_apart(struct tw_cc_process *p, struct tw_cc_thread *t, void (*f
 	static uint32_t bytes;
 	const uint64_t all = ~(1ull << (SIGSEGV - 1)), stack = stack_of(t);
 	uint64_t before;
-	struct tw_cc_stream *s = &t->stream[t->depth];
+	struct tw_cc_stream *s = &t->stream[t->current];
 	uint64_t *active = s->active, pointer = active ? *active : 0;
 	int *error = __errno_location ? __errno_location() : 0;
 	const int errno_before = error ? *error : 0;
@@ -175,7 +175,7 @@ void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint
 	                                    false, last};
 	const struct tw_cc_written w = pointer ? whole : torn(p, s);
 	struct call c = {p, t, &w};
-	if (!p->batch_ended && t && (t->depth || t->aside))
+	if (!p->batch_ended && t && (t->aside || tw_cc_is_any_parked(t)))
 		keep(p, t, &w);
 	else if (!p->batch_ended && t)
 		call_apart(p, t, take, &c);
@@ -189,7 +189,7 @@ static bool is_open(const struct tw_cc_stream *s)
 
 void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
-	for (int d = 0; d < TW_CC_DEPTHS; d++) {
+	for (uint32_t d = 0; d < t->streams; d++) {
 		const struct tw_cc_stream *s = &t->stream[d];
 		if (!is_open(s))
 			continue;
@@ -209,7 +209,7 @@ static void take_other(struct tw_cc_process *p, const struct tw_cc_thread *own)
 		if (!t->tp || t == own)
 			continue;
 		take_kept(p, t);
-		for (int d = 0; d < TW_CC_DEPTHS; d++) {
+		for (uint32_t d = 0; d < t->streams; d++) {
 			if (!is_open(&t->stream[d]))
 				continue;
 			const struct tw_cc_written w = torn(p, &t->stream[d]);
@@ -221,6 +221,7 @@ static void take_other(struct tw_cc_process *p, const struct tw_cc_thread *own)
 static void end(void *arg)
 {
 	const struct call *c = arg;
+	take_kept(c->p, c->t); /* a handler was left */
 	take_other(c->p, c->t);
 	c->p->batch->end(c->p->control->failure ? c->p->control->failure_text : 0);
 }

@@ -47,8 +47,14 @@ uint64_t tw_cc_buffer_keyframe(struct tw_cc_process *p, struct tw_cc_stream *s, 
 /* Places for n windows. 0: there are none. */
 static uint64_t reserve(uint32_t n)
 {
-	int64_t at = SYS(__NR_mmap, 0, (n + 1) * TW_CC_WINDOW, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return tw_cc_failed(at) ? 0 : ((uint64_t)at + TW_CC_WINDOW - 1) & ~(TW_CC_WINDOW - 1);
+	const int64_t at = SYS(__NR_mmap, 0, (n + 1) * TW_CC_WINDOW, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const uint64_t from = ((uint64_t)at + TW_CC_WINDOW - 1) & ~(TW_CC_WINDOW - 1), before = from - (uint64_t)at;
+	if (tw_cc_failed(at))
+		return 0;
+	if (before)
+		SYS(__NR_munmap, at, before);
+	SYS(__NR_munmap, from + n * TW_CC_WINDOW, TW_CC_WINDOW - before);
+	return from;
 }
 
 bool tw_cc_buffer_map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset)
@@ -105,10 +111,20 @@ void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	s->pointer = own;
 }
 
+uint64_t tw_cc_buffer_span(const struct tw_cc_process *p, const struct tw_cc_stream *s)
+{
+	return (s->number == TW_SLOTS || p->batch ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW;
+}
+
+bool tw_cc_buffer_has(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address)
+{
+	return address - s->base < tw_cc_buffer_span(p, s) || (s->quiet_base && address - s->quiet_base < TW_CC_WINDOW);
+}
+
 void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (s->base)
-		SYS(__NR_munmap, s->base, (s->number == TW_SLOTS || p->batch ? 1 : TW_BUFFERS + 1) * TW_CC_WINDOW);
+		SYS(__NR_munmap, s->base, tw_cc_buffer_span(p, s));
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
 	if (s->quiet_base)

@@ -1,5 +1,6 @@
 /* What instrumented code calls: a stream for the thread that runs it, and where to write. */
 #include "runtime.h"
+#include <asm/signal.h>
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 
@@ -31,12 +32,12 @@ static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
 void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what)
 {
 	const uint64_t mask = tw_cc_lock(p);
-	for (uint32_t d = TW_CC_DEPTHS; d-- > 0;)
-		if (d < t->depth)
-			tw_cc_stream_abandon(p, &t->stream[d]);
+	for (uint32_t k = t->streams; k-- > 0;)
+		if (t->stream[k].parked)
+			tw_cc_stream_abandon(p, &t->stream[k]);
 		else
-			tw_cc_stream_end(p, &t->stream[d], status, what);
-	t->depth = 0;
+			tw_cc_stream_end(p, &t->stream[k], status, what);
+	t->current = 0;
 	tw_cc_unlock(p, mask);
 }
 
@@ -50,9 +51,19 @@ static void end_thread(void *unused)
 		tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
 }
 
+/* With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). */
+static void end_later(void)
+{
+	const uint64_t all = ~0ull;
+	uint64_t before;
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
+}
+
 struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
-	struct tw_cc_stream *s = t->aside ? &t->quiet : &t->stream[t->depth];
+	struct tw_cc_stream *s = tw_cc_written(t);
 	if (s->pointer)
 		return s;
 	const uint64_t mask = tw_cc_lock(p);
@@ -63,10 +74,10 @@ struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t
 		*pen = tell_program(p, *pen);
 	}
 	tw_cc_unlock(p, mask);
-	if (p->guard && !t->depth && !t->aside)
+	if (p->guard && s == &t->stream[0])
 		p->guard->thread(t);
-	if (t->tid != p->pid && !t->depth && !t->aside && __cxa_thread_atexit_impl)
-		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	if (t->tid != p->pid && s == &t->stream[0] && __cxa_thread_atexit_impl)
+		end_later();
 	return s;
 }
 
@@ -96,7 +107,7 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 	tw_cc_has_run = true;
 	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
 		tw_cc_describe(p, s);
-	if (value == TW_CC_POISON)
+	if (value == TW_CC_POISON || !tw_cc_buffer_has(p, s, value)) /* or TW_CC_STRAY */
 		pointer = tw_cc_pointer_take(p, s);
 	s->active = &trackway_cc_slot;
 	pointer = tw_cc_pointer_settle(p, s, pointer);

@@ -51,11 +51,7 @@ static void in_child(void)
 	p->pid = (uint32_t)SYS(__NR_getpid);
 	struct tw_cc_thread *t;
 	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
-		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++) {
-			if (t->tp != tp)
-				t->stream[d].active = 0; /* memory of a thread that is not here */
-			tw_cc_stream_forget(p, &t->stream[d]);
-		}
+		tw_cc_forget_streams(p, t, t->tp == tp); /* memory of other threads is not here */
 		t->tp = 0;
 		t->kept = 0;
 	}
@@ -115,7 +111,7 @@ static void begin_late(struct tw_cc_process *p)
 	if (!tw_cc_batch_begin(p))
 		return;
 	tw_cc_plain_undo(p);
-	for (int d = 0; t && d < TW_CC_DEPTHS; d++)
+	for (uint32_t d = 0; t && d < t->streams; d++)
 		tw_cc_stream_forget(p, &t->stream[d]);
 	p->mode = TW_CC_RECORDED;
 }
@@ -158,6 +154,7 @@ static void __attribute__((constructor(101))) start(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	enter_words(p, true);
+	tw_cc_parked_enter(p, true);
 	if (is_guarded())
 		trackway_cc_guard.enter(p, __start_trackway_cc, __stop_trackway_cc);
 	if (p->mode == TW_CC_SILENT && !p->off)
@@ -186,7 +183,7 @@ static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own
 	const uint64_t offset = (uint64_t)&trackway_cc_slot - own->tp;
 	struct tw_cc_thread *t;
 	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));)
-		for (int d = 0; t->tp && d < TW_CC_DEPTHS; d++)
+		for (uint32_t d = 0; t->tp && d < t->streams; d++)
 			if ((uint64_t)t->stream[d].active == t->tp + offset)
 				tw_cc_pointer_take(p, &t->stream[d]);
 }
@@ -196,8 +193,10 @@ static void __attribute__((destructor(101))) finish(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = tw_cc_find(p);
-	if (!is_ending(p))
+	if (!is_ending(p)) {
 		enter_words(p, false);
+		tw_cc_parked_enter(p, false);
+	}
 	if (!is_ending(p) && is_guarded())
 		trackway_cc_guard.leave(p);
 	if (!is_ending(p)) {

@@ -16,6 +16,8 @@ static uint64_t scratch_of(const struct tw_cc_process *p, const struct tw_cc_str
 
 bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address)
 {
+	if (address - (TW_CC_STRAY + TW_CC_RESERVE) < TW_PAGE)
+		return true;
 	if (!s->base)
 		return false;
 	if (s->number == TW_SLOTS)

@@ -109,22 +109,31 @@ struct tw_cc_process *tw_cc_process(void)
 
 /* ---- threads ---- */
 
+void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool own)
+{
+	for (uint32_t k = 0; k < t->streams; k++) {
+		if (!own)
+			t->stream[k].active = 0;
+		tw_cc_stream_forget(p, &t->stream[k]);
+		t->stream[k] = (struct tw_cc_stream){0};
+	}
+	t->streams = t->current = 0;
+}
+
 /* The thread is known from here on. An entry of one that ended without a word, and had its place in memory, is given up. */
 static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t tp, uint32_t tid)
 {
+	const bool is_first = tid == p->pid;
 	if (t->tp && p->batch && !p->batch_ended)
 		tw_cc_batch_inherit(p, t);
-	for (int k = 0; t->tp && k < TW_CC_DEPTHS; k++) {
-		t->stream[k].active = 0;
-		tw_cc_stream_forget(p, &t->stream[k]);
-	}
-	const bool is_first = tid == p->pid;
-	*t = (struct tw_cc_thread){.tid = tid,
-	                           .stack = t->stack,
-	                           .alternate = t->alternate,
-	                           .kept = t->kept,
-	                           .parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid,
-	                           .parent_tid = is_first ? p->parent_tid : p->pid};
+	tw_cc_forget_streams(p, t, false);
+	t->tid = tid;
+	t->parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid;
+	t->parent_tid = is_first ? p->parent_tid : p->pid;
+	t->streams = 1;
+	t->calls = 0;
+	t->hops = t->aside = t->hides_fault = false;
+	t->quiet.pointer = 0;
 	const uint32_t k = (uint32_t)(t - p->thread);
 	__atomic_fetch_or(&p->used[k / 64], 1ull << k % 64, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->tp, tp, __ATOMIC_RELEASE);

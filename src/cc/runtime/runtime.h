@@ -7,16 +7,17 @@
  * tw_cc_cold if that is set: the buffer is nearly full, or this module's slot does not have the thread's pointer (it is TW_CC_POISON): because
  * another module's has it, because the thread has never written, or because a signal handler runs.
  *
- * A thread has a *stream* for each depth of signal handlers: a slot of the channel (base/channel.h), with its buffers. So a handler's records never come between
- * those of what it interrupted: it is to the recording a thread of its own. Handlers are run by tw_cc_handler, which puts the interrupted code's
- * pointer aside, and after it back: so it does not matter where code was interrupted.
+ * A thread has several *streams*, each a slot of the channel (base/channel.h), with its buffers. A handler of signals writes to another one than what it interrupts, whose records it never comes
+ * between: it is to the recording a thread of its own. Handlers are run by tw_cc_handle, which *parks* the interrupted code with its stream, and has it go on when the handler returns (parked.c): so it
+ * does not matter where code was interrupted, nor in which order handlers return where they switch stacks.
  *
- * Registers that code borrows are put aside in another thread-local word of the module, or two. Handlers borrow registers too, so tw_cc_handler keeps those words
+ * Registers that code borrows are put aside in another thread-local word of the module, or two. Handlers borrow registers too, so tw_cc_handle keeps those words
  * of all modules; it stands before every handler, recorded or not. Code in two versions has a word for the number of the switch under which the thread last entered the second. Such words
  * are defined by the objects that use them, once for each module.
  *
  * What must hold:
- *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the depth the thread is at. Else the pointer is in stream.pointer.
+ *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the stream the thread writes to. Else the pointer is in stream.pointer.
+ *  - A stream that is parked may be given up (its handler was left by siglongjmp), but not where it was the code here that was interrupted. Should the interrupted code go on nevertheless, it writes where nobody reads (TW_CC_STRAY) up to its next test.
  *  - Buffers are mapped so that bit TW_CC_FULL is clear in all but the last TW_CC_RESERVE bytes of them: what code writes between two tests fits there.
  *  - The end of that, the *tail*, cannot be written: code of modules with a guard (guard/guard.c) does not test what it need not, and finds out there.
  *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
@@ -24,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, signal, cold, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -45,13 +46,15 @@
 #define TW_CC_OWN         0x10000ull                /* bytes of one whose records the thread counts itself */
 #define TW_CC_BATCH_BYTES 0x30000ull                /* of one that a batch routine gets */
 #define TW_CC_COUNTED     128u
-#define TW_CC_DEPTHS      4
+#define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
 #define TW_CC_WORDS       512u
 #define TW_CC_GATES       64u
 #define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
 #define TW_CC_MARK        0x6363776b63617274ull
+
+#define TW_CC_STRAY (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL) /* TW_CC_RESERVE bytes that nobody reads */
 
 struct tw_cc_stream {
 	uint64_t *active; /* the slot that has the pointer; NULL: `pointer` is it */
@@ -80,6 +83,10 @@ struct tw_cc_stream {
 	uint32_t pen_upper, first_upper; /* of the pen; where own begins */
 	uint32_t turns, skip, skipped;   /* buffers filled; to be passed over; passed over since one was counted */
 	uint64_t random;
+	/* While it is parked: */
+	uint64_t parked; /* the number of the handler's call that has interrupted what writes to it; 0: it is not */
+	uint64_t frame;  /* where that call has its struct tw_cc_parked */
+	bool inside;     /* the code here was interrupted */
 };
 
 /* How long a module's records are, by tag, with what is to be done with them; and the entry of tag 0 in windows. */
@@ -93,19 +100,36 @@ struct tw_cc_sizes {
 struct tw_cc_thread {
 	uint64_t tp; /* its thread pointer; 0: the entry is free */
 	uint32_t tid;
-	uint32_t depth;
 	uint32_t parent_pid, parent_tid;
-	uint64_t handling[TW_CC_DEPTHS]; /* where the stack was when the handlers were called that it is in */
-	struct tw_cc_stream stream[TW_CC_DEPTHS];
+	uint32_t streams, current; /* how many have been begun, or are about to be; the one that it writes to */
+	uint64_t calls;            /* of handlers */
+	bool hops;                 /* what a handler had interrupted went on though it had been given up: handlers switch stacks */
+	bool aside;                /* what it runs is not recorded: a batch routine, or a handler for which there is no stream */
 	/* With a batch routine: */
-	bool aside;                /* it runs */
-	struct tw_cc_stream quiet; /* what the program's code writes meanwhile */
 	struct tw_cc_kept *kept;
 	uint64_t stack; /* where it begins; 0: there is none yet */
 	/* With a guard: */
 	uint64_t alternate; /* stack for signals; 0: there is none yet */
 	bool hides_fault;   /* the program believes that SIGSEGV is blocked */
+	/* Most have but one; the others' memory is not touched. */
+	struct tw_cc_stream quiet; /* what is written aside */
+	struct tw_cc_stream stream[TW_CC_STREAMS];
 };
+
+/* What the thread writes to. */
+static inline struct tw_cc_stream *tw_cc_written(struct tw_cc_thread *t)
+{
+	return t->aside ? &t->quiet : &t->stream[t->current];
+}
+
+/* Is anything parked? A handler runs, then, or something that it has switched to. */
+static inline bool tw_cc_is_any_parked(const struct tw_cc_thread *t)
+{
+	for (uint32_t k = 0; k < t->streams; k++)
+		if (t->stream[k].parked)
+			return true;
+	return false;
+}
 
 /* sigaction(2). */
 struct tw_cc_action {
@@ -123,6 +147,11 @@ struct tw_cc_guarded {
 struct tw_cc_handling {
 	uint64_t handler; /* the program's: SIG_DFL, SIG_IGN or a function */
 	uint64_t flags;
+};
+
+/* A module's copy of the code here. */
+struct tw_cc_own_code {
+	uint64_t from, to; /* 0: the entry is free */
 };
 
 /* Code that has been written over by that without what was inserted. */
@@ -167,6 +196,7 @@ struct tw_cc_process {
 	char file[TW_PROGRAM_PATH];
 	struct tw_cc_handling handling[65];
 	struct tw_cc_plain_code plain[TW_CC_MODULES];
+	struct tw_cc_own_code own_code[2 * TW_CC_MODULES]; /* of each, and what only functions in two versions need */
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
@@ -277,6 +307,10 @@ void tw_cc_buffer_ring(const struct tw_cc_process *p);
 
 /* Tallied: hands over what has been told, and goes on in the next buffer. */
 void tw_cc_buffer_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
+
+/* Is the address in what is mapped of the stream's windows? And how many bytes from its base are. */
+uint64_t tw_cc_buffer_span(const struct tw_cc_process *p, const struct tw_cc_stream *s);
+bool tw_cc_buffer_has(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
 
 /* ---- pointer.c: where a stream stands ---- */
 
@@ -440,6 +474,33 @@ struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p);
  * not read.
  */
 struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p);
+
+/* An entry's streams are another process's, or another thread's. `own`: the slots are there. */
+void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool own);
+
+/* ---- parked.c ---- */
+
+/* What a handler has interrupted; on the handler's stack. */
+struct tw_cc_parked {
+	uint64_t number;               /* of the handler's call; it is overwritten when the frame is gone */
+	uint64_t before, before_frame; /* what the stream was parked for: handlers come between the steps of this, too */
+	bool before_inside;
+	struct tw_cc_thread *thread;
+	struct tw_cc_stream *stream;
+	uint64_t *active, pointer;
+	uint64_t base, bytes, quiet_base; /* where it may write: as in the stream */
+};
+
+/* The thread, which is not aside, writes to another stream, or aside, until what has been interrupted goes on; `context`: its registers. */
+struct ucontext;
+void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_parked *k, const struct ucontext *context);
+void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct ucontext *context);
+
+/* What wrote aside when it was interrupted goes on; perhaps the thread does not write aside any more. */
+void tw_cc_unpark_aside(struct tw_cc_process *p);
+
+/* This module's copy comes and goes. */
+void tw_cc_parked_enter(struct tw_cc_process *p, bool there);
 
 /* ---- signal.c ---- */
 

@@ -18,19 +18,6 @@ extern int __sigaction(int number, const struct library_action *act, struct libr
 
 /* ---- running handlers ---- */
 
-/* Handlers that were left by siglongjmp: what they wrote to goes on as the thread's own. `sp`: where the stack is now. */
-static void give_up_left(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t sp)
-{
-	if (!t->depth || t->handling[t->depth - 1] > sp)
-		return;
-	const struct tw_cc_stream own = t->stream[t->depth];
-	for (uint32_t d = 0; d < t->depth; d++)
-		tw_cc_stream_abandon(p, &t->stream[d]);
-	t->stream[t->depth].pointer = 0;
-	t->stream[0] = own;
-	t->depth = 0;
-}
-
 static uint64_t *word_at(uint64_t offset)
 {
 	uint64_t tp;
@@ -68,33 +55,23 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_handling h = p->handling[number];
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
-	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	const uint64_t fault = 1ull << (SIGSEGV - 1);
+	struct tw_cc_parked k;
 	if (h.flags & SA_RESETHAND)
 		p->handling[number].handler = 0;
 	if (p->guard)
 		SYS(__NR_rt_sigprocmask, SIG_UNBLOCK, &fault, 0, sizeof fault);
-	if (t)
-		give_up_left(p, t, sp);
-	if (!t || t->depth + 1 == TW_CC_DEPTHS) {
+	if (!t || t->aside) {
 		call(p, &h, number, info, context);
+		if (t)
+			tw_cc_unpark_aside(p);
 		return;
 	}
-	struct tw_cc_stream *s = &t->stream[t->depth], *own = s + 1;
-	uint64_t *active = s->active, pointer = active ? *active : 0;
-	if (active)
-		*active = TW_CC_POISON;
-	if (p->windows && own->pointer)
-		catch_up(p, own);
-	s->active = 0; /* nor is `pointer` where it stands: the interrupted code may be past that */
-	t->handling[t->depth++] = sp;
+	tw_cc_park(p, t, &k, context);
+	if (p->windows && tw_cc_written(t)->pointer)
+		catch_up(p, tw_cc_written(t));
 	call(p, &h, number, info, context);
-	if (own->pointer)
-		tw_cc_pointer_take(p, own);
-	t->depth--;
-	s->active = active;
-	if (active)
-		*active = pointer;
+	tw_cc_unpark(p, &k, context);
 }
 
 /* ---- the module is closed ---- */

@@ -117,7 +117,7 @@ static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
 /* A handler's is as a thread that the one which it interrupts has begun: no program has been executed. */
 bool tw_cc_slot_is_handlers(const struct tw_cc_thread *t, const struct tw_cc_stream *s)
 {
-	return s > &t->stream[0] && s < &t->stream[TW_CC_DEPTHS];
+	return s > &t->stream[0] && s < &t->stream[TW_CC_STREAMS];
 }
 
 bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s)
