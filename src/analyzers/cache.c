@@ -61,9 +61,14 @@ enum { ADDRESS_BITS = 48, PROGRAM_BITS = 17 };
 _Static_assert(ADDRESS_BITS + PROGRAM_BITS - 3 + TW_LINE_SHIFT <= 64, "numbers of lines of 8 bytes have room");
 
 /* Lines are numbered by program (tw_process_program): the caches know no other addresses. */
+static inline uint64_t line_number(uint64_t addr, unsigned line_bits, uint64_t above)
+{
+	return (addr << (64 - ADDRESS_BITS) >> (64 - ADDRESS_BITS) >> line_bits) | above;
+}
+
 static inline uint64_t line_of(const struct tw_cache_state *s, uint64_t addr)
 {
-	return (addr << (64 - ADDRESS_BITS) >> (64 - ADDRESS_BITS) >> s->setup.line_bits) | s->above;
+	return line_number(addr, s->setup.line_bits, s->above);
 }
 
 /* Each line by itself: a reference misses a level if one of its lines does. */
@@ -148,19 +153,30 @@ static void count_refs(struct tw_cache_fragment *f, const struct tw_ref_shape *r
 		f->count[r[i].insn][TW_CACHE_REFS] += times;
 }
 
+/* Most find their line where it changes nothing; what that takes to see is at hand. */
+static int take_plain(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
+{
+	const struct tw_cache first = s->core->own[0];
+	const unsigned line_bits = s->setup.line_bits;
+	const uint64_t bytes = 1ull << line_bits, above = s->above;
+	int error = 0;
+	for (size_t i = 0; i < n && !error; i++)
+		if ((addr[i] & (bytes - 1)) + r[i].size > bytes ||
+		    !tw_cache_is_newest(&first, line_number(addr[i], line_bits, above),
+		                        r[i].type & TW_WRITE ? TW_CACHE_WRITE : TW_CACHE_READ))
+			error = take_other(s, f->count[r[i].insn], &r[i], addr[i]);
+	return error;
+}
+
 /* n references of one fragment. */
 static int take_refs(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
-	const struct tw_cache *first = &s->core->own[0];
-	const uint64_t within = (1ull << s->setup.line_bits) - 1;
-	const int plain = !first->trees && !s->as_cachegrind;
 	int error = 0;
+	if (!s->core->own[0].trees && !s->as_cachegrind && !s->reuse.sample)
+		return take_plain(s, f, r, addr, n);
 	for (size_t i = 0; i < n && !error; i++) {
 		if (s->reuse.sample)
 			error = reuse_all(s, addr[i], r[i].size);
-		if (plain && (addr[i] & within) + r[i].size <= within + 1 &&
-		    tw_cache_is_newest(first, line_of(s, addr[i]), r[i].type & TW_WRITE ? TW_CACHE_WRITE : TW_CACHE_READ))
-			continue;
 		error = error ? error : take_other(s, f->count[r[i].insn], &r[i], addr[i]);
 	}
 	return error;

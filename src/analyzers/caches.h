@@ -86,8 +86,8 @@ static inline uint64_t *tw_cache_set(const struct tw_cache *c, uint64_t line)
 /* Whether a core's access finds its line where it changes nothing: newest of its set, and for a write the core's alone. With LRU only. */
 static inline int tw_cache_is_newest(const struct tw_cache *c, uint64_t line, enum tw_cache_access access)
 {
-	uint64_t newest = *tw_cache_set(c, line);
-	return newest == (line << TW_LINE_SHIFT | TW_LINE_SOLE) || (access != TW_CACHE_WRITE && newest == line << TW_LINE_SHIFT);
+	const uint64_t differs = *tw_cache_set(c, line) ^ (line << TW_LINE_SHIFT | TW_LINE_SOLE);
+	return differs <= (access != TW_CACHE_WRITE); /* TW_LINE_SOLE: it is there, but others may have it */
 }
 
 #endif
