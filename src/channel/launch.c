@@ -179,7 +179,7 @@ static char **make_environment(const char *channel, const struct tw_command *pro
 	char **env = calloc(n + 3, sizeof *env);
 	if (!env || asprintf(&env[0], TW_ENV_CHANNEL "%s", channel) < 0)
 		return NULL;
-	if (with_engine && asprintf(&env[1], TW_ENV_PROGRAM "%s/%s", program->name, program->path) < 0)
+	if (with_engine && asprintf(&env[1], TW_ENV_PROGRAM "/%s/%s", program->name, program->path) < 0)
 		return NULL;
 	memcpy(env + 1 + with_engine, environ, n * sizeof *env);
 	return env;

@@ -55,11 +55,12 @@ static struct start parse_stack(u64 *sp)
 /* What the recorder has to say, in the two variables of the engine's. */
 struct told {
 	char *channel;
+	char *ignored;            /* signals that it ignores; "": it is not said */
 	char *name, *program;     /* what the process is to be called, and what it is to run; or... */
 	struct tw_attach *attach; /* ...the process that there is already */
 };
 
-/* Of the process: it stands before the path of the program, and has no slash in it. */
+/* Of what stands before a slash: signals, and the name of the process, which has none in it. */
 static u64 name_length(const char *s)
 {
 	u64 n = 0;
@@ -90,7 +91,8 @@ static bool take_variables(struct start *s, struct told *told)
 	}
 	if (!tw_starts_with(s->envp[1], TW_ENV_PROGRAM))
 		return false;
-	told->name = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	told->ignored = s->envp[1] + strlen(TW_ENV_PROGRAM);
+	told->name = told->ignored + name_length(told->ignored) + 1;
 	told->program = told->name + name_length(told->name) + 1;
 	s->own_bytes = strlen(s->envp[0]) + 1 + strlen(s->envp[1]) + 1;
 	u64 words = 1 + s->argc + 1;
@@ -366,7 +368,9 @@ static void run_program(struct start *s, const struct told *told)
 	struct loaded l;
 	remember_engine();
 	remember_program(told->program);
+	told->ignored[name_length(told->ignored)] = 0;
 	told->name[name_length(told->name)] = 0;
+	const u64 ignored = number_in(told->ignored);
 	tw_sys(__NR_prctl, PR_SET_NAME, told->name, 0);
 	load(s, told->program, &l);
 	make_room_for_threads();
@@ -374,7 +378,7 @@ static void run_program(struct start *s, const struct told *told)
 	if (!t)
 		give_up("no room for threads of", tw_engine.program_path, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &t->signal->mask, 8);
-	tw_action_init(tw_signal_handler);
+	tw_action_init(tw_signal_handler, *told->ignored ? &ignored : NULL);
 	tw_thread_adopt(t);
 	tw_engine.pid = t->pid;
 	tw_engine.n_threads = 1;
@@ -400,7 +404,7 @@ static void take_process(const struct start *s, struct tw_attach *a)
 	make_room_for_threads();
 	if (!tw_attach_threads(a))
 		give_up("no room for the threads of", tw_engine.program_path, 0);
-	tw_action_init(tw_signal_handler);
+	tw_action_init(tw_signal_handler, NULL);
 	tw_attach_begin(a, s->argv);
 }
 

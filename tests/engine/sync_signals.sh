@@ -384,3 +384,53 @@ END
 for i in 1 2 3; do
 	same_as_native ./waits
 done
+# What is ignored stays so in the next program, whoever executes it: a process with other threads, and one that shares another's memory.
+cc_program keeps -D_GNU_SOURCE -pthread <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/wait.h>
+static void *wait_here(void *unused)
+{
+	pause();
+	return unused;
+}
+static void none(int signo)
+{
+	(void)signo;
+}
+static void say(void)
+{
+	for (int s = 1; s <= 64; s++) {
+		struct sigaction a;
+		if (!sigaction(s, NULL, &a) && (a.sa_handler != SIG_DFL || a.sa_flags))
+			printf("%d %d %x\n", s, a.sa_handler == SIG_IGN, a.sa_flags);
+	}
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (argc > 1) {
+		say();
+		return 0;
+	}
+	struct sigaction a = {.sa_handler = SIG_IGN, .sa_flags = SA_RESTART};
+	sigaction(SIGSEGV, &a, NULL);
+	sigaction(SIGFPE, &a, NULL);
+	sigaction(SIGCHLD, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGRTMAX, &a, NULL);
+	signal(SIGUSR1, none);
+	signal(SIGILL, none);
+	if (!vfork()) {
+		execl(argv[0], argv[0], "child", (char *)NULL);
+		_exit(1);
+	}
+	wait(NULL);
+	pthread_create(&t, NULL, wait_here, NULL);
+	execl(argv[0], argv[0], "next", (char *)NULL);
+	return 1;
+}
+END
+same_as_native ./keeps

@@ -303,7 +303,8 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
 	if (filters >= 0)
 		tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s:%d", tw_engine.channel_path, (int)filters);
-	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%s/%s", p->name, p->program);
+	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%lx/%s/%s", (unsigned long)t->signal->actions->sig_ign,
+	          p->name, p->program);
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
 	tw_snapshot_leave(t);

@@ -11,8 +11,8 @@
 struct tw_ucontext;
 typedef void (*tw_handler)(int signo, siginfo_t *info, struct tw_ucontext *uc);
 
-/* Once per process: the engine's handler for the synchronous signals. Dispositions inherited from before stay. */
-void tw_action_init(tw_handler handler);
+/* Once per process: the engine's handler for the synchronous signals. Dispositions inherited from before stay: `ignored`, a set; NULL: those that the kernel has. */
+void tw_action_init(tw_handler handler, const u64 *ignored);
 
 /* A new thread's dispositions: its parent's own table (CLONE_SIGHAND), or a copy of it. Before tw_action_thread. */
 void tw_action_share(struct thread *child, struct thread *parent, bool shared);
@@ -25,7 +25,7 @@ void tw_action_clear_handlers(struct thread *t);
 
 /*
  * For execve, which keeps what is ignored: the kernel ignores those synchronous signals that the application does, or has the engine's handler again. Nothing may fault
- * meanwhile; so not where other threads run, whose new program finds SIG_DFL.
+ * meanwhile; so not where other threads run. (A new program under the engine is told; a native one finds SIG_DFL then.)
  */
 void tw_action_tell_ignored(const struct thread *t, bool told);
 
