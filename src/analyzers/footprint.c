@@ -39,7 +39,7 @@ struct state {
 	size_t n_first, first_room;
 	struct tw_kinds kinds;
 	uint32_t memory;         /* tw_process_memory */
-	uint64_t recent[RECENT]; /* lines and 1; all 0 where a window begins */
+	uint64_t recent[RECENT]; /* lines; none where a window begins */
 };
 
 static void free_state(struct state *s)
@@ -49,6 +49,12 @@ static void free_state(struct state *s)
 	free(s->first);
 	tw_kinds_free(&s->kinds);
 	free(s);
+}
+
+/* No line has a number of ones only. */
+static void forget_recent(struct state *s)
+{
+	memset(s->recent, 0xff, sizeof s->recent);
 }
 
 static void *begin(void *arg)
@@ -62,6 +68,7 @@ static void *begin(void *arg)
 		return NULL;
 	s->context = c;
 	s->window_insns = insns;
+	forget_recent(s);
 	return s;
 }
 
@@ -107,7 +114,7 @@ static int enter_window(struct state *s, uint32_t thread, uint64_t at)
 	int error = s->n_windows == 1 ? keep_first(s) : 0;
 	if (!w || w->thread != thread)
 		s->memory = tw_process_memory(s->context, thread);
-	memset(s->recent, 0, sizeof s->recent);
+	forget_recent(s);
 	return error ? error : append_window(s, &next);
 }
 
@@ -137,7 +144,7 @@ static inline int any_other(const struct state *s, const uint64_t *addr, const s
 	uint64_t other = 0;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t line = addr[i] >> TW_LINE_BITS, last = (addr[i] + shape[i].size - 1) >> TW_LINE_BITS;
-		other |= (s->recent[line % RECENT] ^ (line + 1)) | (line ^ last);
+		other |= (s->recent[line % RECENT] ^ line) | (line ^ last);
 	}
 	return other != 0;
 }
@@ -147,9 +154,9 @@ static int take_refs(struct state *s, const uint64_t *addr, const struct tw_ref_
 	int error = 0;
 	for (size_t i = 0; i < n && !error; i++) {
 		uint64_t line = addr[i] >> TW_LINE_BITS, last = (addr[i] + shape[i].size - 1) >> TW_LINE_BITS;
-		if (s->recent[line % RECENT] == line + 1 && line == last)
+		if (s->recent[line % RECENT] == line && line == last)
 			continue;
-		s->recent[line % RECENT] = line + 1;
+		s->recent[line % RECENT] = line;
 		error = touch_lines(s, line, last);
 	}
 	return error;
