@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 21
+#define TW_CHANNEL_VERSION 22
 
 #define TW_PAGE          4096u
 #define TW_HUGE_PAGE     (2ull << 20)
@@ -308,8 +308,9 @@ struct tw_control {
 	uint32_t version;
 	/* Programs that trackway cc has compiled for another version, and which add 1 here: these three stand in the same place in all of them. */
 	_Atomic uint32_t refused;
-	uint32_t format; /* enum tw_format */
-	uint32_t flags;  /* enum tw_control_flags */
+	_Atomic uint32_t starved; /* threads for which there was no memory */
+	uint32_t format;          /* enum tw_format */
+	uint32_t flags;           /* enum tw_control_flags */
 	int32_t collector_pid;
 	struct tw_sizes sizes;
 	_Atomic uint32_t life;            /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */

@@ -440,6 +440,10 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		snprintf(result->failure, sizeof result->failure,
 		         "programs that another version of trackway cc has compiled are not in it: %u; compile them again",
 		         atomic_load(&control->refused));
+	else if (atomic_load(&control->starved) && !c->failure[0])
+		snprintf(result->failure, sizeof result->failure,
+		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v)",
+		         atomic_load(&control->starved));
 	else
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
 }

@@ -123,7 +123,7 @@ bool tw_cc_buffer_has(const struct tw_cc_process *p, const struct tw_cc_stream *
 
 void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
-	if (s->base)
+	if (s->base && s->buffer != TW_CC_NOWHERE)
 		SYS(__NR_munmap, s->base, tw_cc_buffer_span(p, s));
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
@@ -134,14 +134,14 @@ void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	s->scratch = s->quiet = false;
 }
 
-/* Where there is not even memory for a buffer that nobody reads, the program cannot run. */
 uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s)
 {
+	const uint64_t base = reserve(1), from = base + TW_CC_FULL - TW_CC_SPARE;
+	const bool is_there =
+	    base && tw_cc_buffer_map(from, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	s->number = TW_SLOTS;
-	s->base = reserve(1);
-	s->buffer = s->base + TW_CC_FULL - TW_CC_SPARE;
-	if (!s->base || !tw_cc_buffer_map(s->buffer, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
-		__builtin_trap();
+	s->buffer = is_there ? from : TW_CC_NOWHERE;
+	s->base = s->buffer + TW_CC_SPARE - TW_CC_FULL;
 	return s->buffer;
 }
 

@@ -101,7 +101,7 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
 	struct tw_cc_process *p = tw_cc_process();
-	struct tw_cc_thread *t = value == TW_CC_POISON ? tw_cc_self(p) : tw_cc_again(p);
+	struct tw_cc_thread *t = value == TW_CC_POISON && p->mode == TW_CC_RECORDED ? tw_cc_self(p) : tw_cc_again(p);
 	struct tw_cc_stream *s = tw_cc_begin(p, t);
 	uint64_t pointer = value;
 	tw_cc_has_run = true;

@@ -4,7 +4,6 @@
 #include <asm/signal.h>
 #include <asm/ucontext.h>
 #include <asm/unistd.h>
-#include <linux/mman.h>
 #include <linux/uio.h>
 
 /* ---- the code here ---- */
@@ -17,14 +16,13 @@ extern const uint8_t tw_cc_twice_code_end[] __attribute__((weak, visibility("hid
 
 static void enter_code(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to, bool there)
 {
-	for (uint32_t k = 0; k < 2 * TW_CC_MODULES; k++) {
-		struct tw_cc_own_code *c = &p->own_code[k];
-		uint64_t was = there ? 0 : (uint64_t)from;
-		if (__atomic_compare_exchange_n(&c->from, &was, there ? (uint64_t)from : 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			c->to = there ? (uint64_t)to : 0;
-			return;
-		}
-	}
+	const uint64_t mask = tw_cc_lock(p);
+	uint32_t k = 0;
+	while (k < TW_CC_OWN_CODES - 1 && p->own_code[k].from != (there ? 0 : (uint64_t)from))
+		k++;
+	p->own_code[k] = there ? (struct tw_cc_own_code){(uint64_t)from, (uint64_t)to} : (struct tw_cc_own_code){0};
+	p->own_codes = k < p->own_codes ? p->own_codes : k + 1;
+	tw_cc_unlock(p, mask);
 }
 
 void tw_cc_parked_enter(struct tw_cc_process *p, bool there)
@@ -36,8 +34,8 @@ void tw_cc_parked_enter(struct tw_cc_process *p, bool there)
 
 static bool is_inside(const struct tw_cc_process *p, uint64_t pc)
 {
-	for (uint32_t k = 0; k < 2 * TW_CC_MODULES; k++)
-		if (p->own_code[k].from && pc >= p->own_code[k].from && pc < p->own_code[k].to)
+	for (uint32_t k = 0; k < p->own_codes; k++)
+		if (pc >= p->own_code[k].from && pc < p->own_code[k].to)
 			return true;
 	return false;
 }
@@ -170,7 +168,6 @@ static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 {
 	uint64_t *reg = (uint64_t *)(void *)&context->uc_mcontext.r8;
 	enum { REGISTERS = 15 }; /* all but rsp */
-	tw_cc_buffer_map(TW_CC_STRAY, TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	for (int r = 0; r < REGISTERS; r++)
 		if ((k->base && reg[r] - k->base < k->bytes) || (k->quiet_base && reg[r] - k->quiet_base < TW_CC_WINDOW))
 			reg[r] = TW_CC_STRAY | (reg[r] & TW_CC_BORROWED);

@@ -84,6 +84,7 @@ static struct tw_cc_process *map_process(void)
 	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	if ((uint64_t)at == TW_CC_PLACE) {
+		tw_cc_buffer_map(TW_CC_NOWHERE, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		p->version = TW_CC_VERSION;
 		p->mark = TW_CC_MARK;
 		return p;

@@ -25,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, limits, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -49,12 +49,15 @@
 #define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
+#define TW_CC_OWN_CODES   (2 * TW_CC_MODULES) /* with what only functions in two versions need */
 #define TW_CC_WORDS       512u
 #define TW_CC_GATES       64u
 #define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
 #define TW_CC_MARK        0x6363776b63617274ull
 
-#define TW_CC_STRAY (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL) /* TW_CC_RESERVE bytes that nobody reads */
+/* A buffer that nobody reads: of threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is of what goes on though it had been given up (parked.c). */
+#define TW_CC_STRAY   (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL)
+#define TW_CC_NOWHERE (TW_CC_STRAY - TW_CC_SPARE)
 
 struct tw_cc_stream {
 	uint64_t *active; /* the slot that has the pointer; NULL: `pointer` is it */
@@ -180,6 +183,7 @@ struct tw_cc_process {
 	uint32_t told; /* what this process is has been told */
 	struct tw_cc_ending ending;
 	uint32_t notes;                  /* how often that is registered to be written */
+	uint64_t beyond;                 /* addresses that the program's limit, as it has set it, is wider */
 	uint64_t forks;                  /* which module does what belongs to a fork; 0: the next that comes to it */
 	uint32_t off;                    /* TRACKWAY=off, or =discard */
 	uint32_t discards;               /* the latter: code runs as it is recorded, and what it writes is not read */
@@ -196,7 +200,8 @@ struct tw_cc_process {
 	char file[TW_PROGRAM_PATH];
 	struct tw_cc_handling handling[65];
 	struct tw_cc_plain_code plain[TW_CC_MODULES];
-	struct tw_cc_own_code own_code[2 * TW_CC_MODULES]; /* of each, and what only functions in two versions need */
+	uint32_t own_codes; /* entries that have been used */
+	struct tw_cc_own_code own_code[TW_CC_OWN_CODES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];

@@ -137,6 +137,9 @@ bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_c
 		atomic_store(&slot->state, TW_SLOT_ACTIVE);
 		return true;
 	}
+	tw_cc_buffer_unmap(p, s);
 	atomic_store(&slot->state, TW_SLOT_FREE);
+	if (tw_channel_collector_alive(p->control))
+		atomic_fetch_add(&p->control->starved, 1);
 	return false;
 }

@@ -1,0 +1,110 @@
+/* What the program limits itself to: what recording takes is not to count. */
+#include "runtime.h"
+#include <asm/unistd.h>
+#include <linux/prctl.h>
+#include <linux/resource.h>
+#include <linux/seccomp.h>
+
+extern int *__errno_location(void) __attribute__((weak));
+
+static int answer(int64_t error)
+{
+	if (error < 0 && __errno_location)
+		*__errno_location() = (int)-error;
+	return error < 0 ? -1 : (int)error;
+}
+
+/* ---- addresses ---- */
+
+enum { STREAMS_MORE = 1 }; /* a handler's, or a child's before its parent's are forgotten */
+
+static uint64_t addresses_of(struct tw_cc_process *p)
+{
+	const struct tw_sizes *sizes = &p->control->sizes;
+	const uint64_t stream = (TW_BUFFERS + 2) * TW_CC_WINDOW + (tw_cc_tallies(p) ? tw_tally_bytes(sizes) : 0);
+	uint64_t streams = STREAMS_MORE;
+	struct tw_cc_thread *t;
+	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));)
+		streams += t->tp ? t->streams : 0;
+	return sizeof *p + TW_CONTROL_BYTES + sizes->table_bytes + streams * stream;
+}
+
+static uint64_t add(uint64_t limit, uint64_t own)
+{
+	return limit == RLIM64_INFINITY ? limit : limit + own;
+}
+
+static int limit(int pid, uint32_t what, const struct rlimit64 *to, struct rlimit64 *from)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	const bool is_ours = what == RLIMIT_AS && p->mode == TW_CC_RECORDED && !p->batch && (!pid || (uint32_t)pid == p->pid);
+	const uint64_t before = p->beyond, own = to && is_ours ? addresses_of(p) : 0;
+	const struct rlimit64 wide = to ? (struct rlimit64){add(to->rlim_cur, own), add(to->rlim_max, own)} : (struct rlimit64){0, 0};
+	const int64_t error = SYS(__NR_prlimit64, pid, what, to ? &wide : 0, from);
+	if (!error && own)
+		p->beyond = own;
+	if (!error && from && is_ours)
+		*from = (struct rlimit64){add(from->rlim_cur, -before), add(from->rlim_max, -before)};
+	return answer(error);
+}
+
+/* Weak: a program that has its own keeps it. */
+#define EXPORTED __attribute__((visibility("default"), used, weak))
+
+EXPORTED int setrlimit(int what, const struct rlimit64 *to);
+EXPORTED int setrlimit64(int what, const struct rlimit64 *to);
+EXPORTED int getrlimit(int what, struct rlimit64 *from);
+EXPORTED int getrlimit64(int what, struct rlimit64 *from);
+EXPORTED int prlimit(int pid, int what, const struct rlimit64 *to, struct rlimit64 *from);
+EXPORTED int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *from);
+EXPORTED int prctl(int what, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+
+int setrlimit(int what, const struct rlimit64 *to)
+{
+	return limit(0, (uint32_t)what, to, 0);
+}
+
+int setrlimit64(int what, const struct rlimit64 *to)
+{
+	return limit(0, (uint32_t)what, to, 0);
+}
+
+int getrlimit(int what, struct rlimit64 *from)
+{
+	return limit(0, (uint32_t)what, 0, from);
+}
+
+int getrlimit64(int what, struct rlimit64 *from)
+{
+	return limit(0, (uint32_t)what, 0, from);
+}
+
+int prlimit(int pid, int what, const struct rlimit64 *to, struct rlimit64 *from)
+{
+	return limit(pid, (uint32_t)what, to, from);
+}
+
+int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *from)
+{
+	return limit(pid, (uint32_t)what, to, from);
+}
+
+/* ---- system calls ---- */
+
+/* Only read, write and exit are left to the thread: what it runs from now on goes to a buffer that nobody reads. */
+static void fall_silent(struct tw_cc_process *p)
+{
+	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
+	if (!t)
+		return;
+	tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
+	p->mode = TW_CC_SILENT;
+	tw_cc_begin(p, t);
+}
+
+int prctl(int what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	if (what == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
+		fall_silent(tw_cc_process());
+	return answer(SYS(__NR_prctl, what, a, b, c, d));
+}

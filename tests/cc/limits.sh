@@ -1,0 +1,82 @@
+# What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded.
+. "$(dirname "$0")/../cc.sh"
+need_command gcc
+cat >addresses.c <<'X'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int t[256];
+__attribute__((noinline)) static int work(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		t[(i * 31) & 255] += i;
+		s += t[t[i & 255] & 255];
+	}
+	return s;
+}
+int main(void)
+{
+	struct rlimit most = {256 << 20, 256 << 20}, now;
+	int status;
+	work(1000);
+	const pid_t pid = fork();
+	if (!pid) {
+		setrlimit(RLIMIT_AS, &most);
+		void *some = malloc(100 << 20), *much = malloc(300 << 20);
+		getrlimit(RLIMIT_AS, &now);
+		work(1000000);
+		printf("%d %d %d\n", some != NULL, much != NULL, (int)(now.rlim_cur >> 20));
+		prlimit(0, RLIMIT_AS, NULL, &now);
+		printf("%d %d\n", (int)(now.rlim_max >> 20), setrlimit(99, &now));
+		return 3;
+	}
+	waitpid(pid, &status, 0);
+	printf("%x\n", status);
+	return 0;
+}
+X
+cat >calls.c <<'X'
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int t[256];
+__attribute__((noinline)) static int work(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		t[(i * 31) & 255] += i;
+		s += t[t[i & 255] & 255];
+	}
+	return s;
+}
+int main(void)
+{
+	int s = work(1000);
+	prctl(PR_SET_NAME, "calls");
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	for (int i = 0; i < 200; i++)
+		s += work(10000);
+	const char text[2] = {"0123456789abcdef"[s & 15], '\n'};
+	if (write(1, text, 2) == 2)
+		syscall(SYS_exit, 3);
+}
+X
+for flags in "" -static; do
+	instrumented addresses gcc -O2 $flags addresses.c
+	runs_as_plain addresses
+	instrumented calls gcc -O2 $flags calls.c
+	runs_as_plain calls
+done
+
+# Where a limit that another has set leaves too few addresses, the program runs, and that it is not recorded is said.
+sh -c 'ulimit -v 100000; ./calls.plain' >native.out
+status=$?
+"$TW" record --native -q -o few.tw sh -c 'ulimit -v 100000; ./calls' >few.out 2>few.err
+[ $? -eq $status ] && cmp native.out few.out || fail "ulimit -v: it does not run as by itself: $(cat few.err)"
+grep -q 'what 1 threads ran is not in it: there was no memory for it' few.err || fail "ulimit -v: $(cat few.err)"
