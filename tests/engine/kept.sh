@@ -20,6 +20,12 @@ int main(int argc, char **argv)
 E
 sleep 4.2 # so old that it has an identity
 
+state_of_kept() { # what there is to say why a program began with something, or did not
+	cat ours.err
+	"$TW" info --engine r.tw
+	(cd "$KEPT" && stat -c '%n: inode %i, %s bytes, modified %y, changed %z' ./* && for seal in *.seal; do od -A n -t u8 "$seal"; done)
+}
+
 # begins WHETHER WHAT [OPTION...]: the program runs as natively; WHETHER: with (1) or without (0) translations of an earlier recording
 begins() {
 	local whether=$1 what=$2 status
@@ -29,7 +35,7 @@ begins() {
 	status=$?
 	[ $status = 4 ] || fail "$what: status $status: $(cat ours.err)"
 	cmp native.out ours.out || fail "$what: other output"
-	if grep -q '; 1 of 1 programs' ours.err; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$what: $(cat ours.err)"
+	if grep -q '; 1 of 1 programs' ours.err; then [ "$whether" = 1 ]; else [ "$whether" = 0 ]; fi || fail "$what: $(state_of_kept)"
 	[ "$(wc -l <ours.err)" = 1 ] || fail "$what: $(cat ours.err)"
 }
 files() { find "$KEPT" -type f ! -name '*.names' ! -name '*.seal' | wc -l; }
