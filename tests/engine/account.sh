@@ -11,6 +11,7 @@ int usleep(unsigned us);
 struct engine tw_engine;
 u64 tw_tsc(void) { return 0; }
 u64 tw_price_cost(const struct thread *of, u64 engine, u64 in_code) { return of && in_code ? engine : 0; }
+enum { SECOND = 1000000000 };
 static struct tw_control in_channel;
 static struct tw_record_thread record;
 static struct thread t = {.record = &record};
@@ -33,11 +34,11 @@ static void halves(void)
 {
 	const struct tw_account a = *begin(1600000);
 	u64 period = 0, steps = 0, sum = 0, n;
-	is("the first is half", tw_account_draw(a, &period, 1), 800000);
-	is("the second a quarter", tw_account_draw(a, &period, 1), 400000);
+	is("the first is half", tw_account_draw(a, &period, 1, 0), 800000);
+	is("the second a quarter", tw_account_draw(a, &period, 1, 0), 400000);
 	tw_account_settle(a, 0, 400000, 100000);
-	is("what was given back is drawn again", tw_account_draw(a, &period, 1), 350000);
-	while ((n = tw_account_draw(a, &period, 1))) {
+	is("what was given back is drawn again", tw_account_draw(a, &period, 1, 0), 350000);
+	while ((n = tw_account_draw(a, &period, 1, 0))) {
 		sum += n;
 		steps++;
 	}
@@ -48,33 +49,50 @@ static void periods(void)
 {
 	const struct tw_account a = *begin(1000000);
 	u64 period = 0;
-	const u64 n = tw_account_draw(a, &period, 1);
+	const u64 n = tw_account_draw(a, &period, 1, 0);
 	tw_account_settle(a, 0, n, n + 700000); /* so 200,000 more than there were */
 	is("nothing is left", tw_account_has(a), 0);
-	is("nothing is drawn", tw_account_draw(a, &period, 1), 0);
+	is("nothing is drawn", tw_account_draw(a, &period, 1, 0), 0);
 	period = 1;
-	is("the next has half of what is left over", tw_account_draw(a, &period, 1), 400000);
+	is("its first fifth has been overdrawn", tw_account_draw(a, &period, 1, SECOND), 0);
+	is("the next has half of what is left over", tw_account_draw(a, &period, 1, 2 * (u64)SECOND - 1), 400000);
 	is("the overshoot is told", in_channel.budget.largest, 200000);
 	period = 0;
-	tw_account_draw(a, &period, 1);
+	tw_account_draw(a, &period, 1, 0);
 	is("who is behind comes to that period", period, 1);
+}
+static void parts(void)
+{
+	const struct tw_account a = *begin(1024000);
+	u64 period = 1, sum = 0, n;
+	while ((n = tw_account_draw(a, &period, 1, SECOND + SECOND / 2)))
+		sum += n;
+	is("of half of a later period there is that part, and a fifth of a second more", sum > 640000 && sum <= 716800, 1);
+	is("more comes in a fifth of a second", tw_account_more_after(1, SECOND + SECOND / 2), SECOND / 5);
+	is("or when the period ends", tw_account_more_after(1, 2 * (u64)SECOND - 10), 10);
+	while ((n = tw_account_draw(a, &period, 1, 2 * (u64)SECOND - 1)))
+		sum += n;
+	is("and at its end there is all", sum > 960000 && sum <= 1024000, 1);
+	in_channel.budget.bare = 1;
+	period = 2;
+	is("where something is learned it is there at once", tw_account_draw(a, &period, 1, 2 * (u64)SECOND), 512000);
 }
 static void carried(void)
 {
 	const struct tw_account a = *begin(100000);
 	u64 period = 0;
 	in_channel.budget.is_share = 1;
-	tw_account_draw(a, &period, 1);
+	tw_account_draw(a, &period, 1, 0);
 	tw_account_settle(a, 0, 0, 0);
 	__atomic_store_n(a.cpu, 500 * MILLION, __ATOMIC_RELAXED);
 	period = 1;
-	tw_account_draw(a, &period, 1);
+	tw_account_draw(a, &period, 1, 0);
 	is("a rest stays, up to the share of a whole period", *a.allowance > 45 * MILLION && *a.allowance <= 91 * MILLION, 1);
 }
 static void rests(void)
 {
 	const struct tw_account a = *begin(1024000);
-	u64 period = 0, n = tw_account_draw(a, &period, 1);
+	u64 period = 0, n = tw_account_draw(a, &period, 1, 0);
 	is("what has been drawn is not used yet: half of the period, half of the share", tw_account_draw_rest(a, 0, 500 * MILLION), 512000);
 	is("no more than there is", tw_account_draw_rest(a, 0, 1000 * MILLION), 0);
 	tw_account_settle(a, 0, 512000, 400000);
@@ -97,6 +115,7 @@ int main(void)
 {
 	halves();
 	periods();
+	parts();
 	carried();
 	rests();
 	charged();

@@ -123,7 +123,12 @@ static bool is_of(u64 word, u64 period)
 	return !periods_behind(word, period);
 }
 
-/* In the first period of all there is a share of what has been used up to now, if that is more than there was. */
+/* In the first period of all there is a share of what has been used up to now; or all at once, where something is learned. */
+static bool grows(u64 period)
+{
+	return !period && control()->is_share && !learns();
+}
+
 static void grow(struct tw_account a)
 {
 	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), now = share_of(__atomic_load_n(a.cpu, __ATOMIC_RELAXED));
@@ -225,7 +230,7 @@ u64 tw_account_draw_rest(struct tw_account a, u64 period, u64 now)
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
 	for (;;) {
 		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED);
-		const u64 share = period || learns() ? share_until(allowance, passed_ns(period, now)) : allowance;
+		const u64 share = grows(period) ? allowance : share_until(allowance, passed_ns(period, now));
 		const u64 drawn = word & TW_BUDGET_DRAWN, used = drawn - smaller(drawn, __atomic_load_n(a.granted, __ATOMIC_RELAXED));
 		const u64 left = drawn < allowance ? allowance - drawn : 0, n = smaller(used < share ? share - used : 0, left);
 		if (!is_of(word, period) || n < least_drawn(allowance))
