@@ -1,13 +1,9 @@
 #include "base/dear.h"
 #include "base/channel.h"
 
-#include <malloc.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 static uint64_t now(void)
 {
@@ -41,32 +37,4 @@ int tw_dear_pages(void)
 	if (!is)
 		__atomic_store_n(&known, is = measure() + 1, __ATOMIC_RELAXED);
 	return is - 1;
-}
-
-static int is_limited(int resource)
-{
-	struct rlimit l;
-	return getrlimit(resource, &l) || l.rlim_cur != RLIM_INFINITY;
-}
-
-/* gcc leaves a malloc out whose memory is not used. */
-static void *volatile taken;
-
-void tw_dear_heap(void)
-{
-	/* What does not fit is mapped piece by piece, as always: arrays that grow by being copied would take half as much again. */
-	enum { AHEAD = 112 << 20, LITTLE = 128 << 10 };
-	if (!tw_dear_pages() || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
-		return;
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_TRIM_THRESHOLD, AHEAD);
-	mallopt(M_TOP_PAD, AHEAD);
-	char *little = taken =
-	    malloc(LITTLE); /* so that the heap has addresses for what will come; who needs no more has it in small pages */
-	const uintptr_t begin = (uintptr_t)little + LITTLE, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(TW_HUGE_PAGE - 1);
-	const uintptr_t first = (begin + TW_PAGE + TW_HUGE_PAGE - 1) & ~(uintptr_t)(TW_HUGE_PAGE - 1);
-	mallopt(M_TOP_PAD, TW_HUGE_PAGE);
-	if (begin < end && first < end && !madvise((void *)first, end - first, MADV_HUGEPAGE))
-		taken = malloc(first - begin - TW_PAGE); /* no more than that */
-	free(little);
 }

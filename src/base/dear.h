@@ -7,10 +7,4 @@
 /* Are pages dear here? Measured once, by the first that asks. */
 int tw_dear_pages(void);
 
-/*
- * What malloc gives is in huge pages from now on, if small ones are dear and memory is not limited: for a recorder, whose threads share one heap then, and which keeps what is freed. (What only reads begins with
- * heap.h.)
- */
-void tw_dear_heap(void);
-
 #endif

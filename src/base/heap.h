@@ -1,14 +1,17 @@
 /*
- * The heap on huge pages. A command that answers from a small recording spends a third of its time on pages that it touches for the first time, where the processor has no
- * nested paging: a page of 4 KB then costs 15 us, and one of 2 MB as much as ten of those.
+ * malloc's heap, for what the process is going to do: to be said once, before there are other threads. The heap is in huge pages where that saves touching small ones for the first time, which takes 15 us each
+ * where the processor has no nested paging, and one of 2 MB as much as ten of those. Memory that is freed stays with the process. Where memory is limited, nothing is taken ahead.
  */
 #ifndef TW_HEAP_H
 #define TW_HEAP_H
 
-/*
- * What malloc gives out first lies on huge pages, as far as the kernel has some for who asks; freed memory stays with the process. To be called
- * before there are other threads. Where memory is limited, all stays as it was.
- */
-void tw_heap_begin(void);
+/* It answers from a recording: what malloc gives out first is in huge pages, as far as the kernel has some for who asks. */
+void tw_heap_to_answer(void);
+
+/* It stores a recording: where pages are dear what malloc gives is in huge pages, and threads share one heap. */
+void tw_heap_to_store(void);
+
+/* It records what it does not store, which wants a few MB: they are one piece, and threads have none of their own. */
+void tw_heap_to_count(void);
 
 #endif

@@ -38,7 +38,7 @@ int main(void)
 	enum { PIECES = BYTES / PIECE };
 	static void *piece[PIECES];
 	const int has = has_huge_pages();
-	tw_heap_begin();
+	tw_heap_to_answer();
 	const long taken = write_pieces(piece, PIECES);
 	CHECK(!has || taken < PIECES / 4);
 	for (size_t i = 0; i < PIECES; i++)

@@ -84,7 +84,7 @@ static int run(int argc, char **argv)
 	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc) {
 		/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
 		signal(SIGXFSZ, SIG_IGN);
-		tw_heap_begin();
+		tw_heap_to_answer();
 		tw_recover_arguments(argc - 1, argv + 1);
 	}
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;

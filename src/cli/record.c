@@ -1,5 +1,5 @@
 /* trackway record: runs a program under the engine, collects, stores. */
-#include "base/dear.h"
+#include "base/heap.h"
 #include "base/zeros.h"
 #include "cli/record_end.h"
 #include "cli/record_options.h"
@@ -9,7 +9,6 @@
 #include "cli/learned.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -100,16 +99,6 @@ static int repeat(const struct record *r)
 	return -1;
 }
 
-/* Others need little memory, and their threads none of their own; what they do have, a few MB, is one piece. */
-static void have_little_memory(void)
-{
-	enum { AT_ONCE = 6 << 20, LARGE = 8 << 20 };
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, LARGE);
-	mallopt(M_TRIM_THRESHOLD, LARGE);
-	mallopt(M_TOP_PAD, AT_ONCE);
-}
-
 int tw_cmd_record(int argc, char **argv)
 {
 	struct record r = {.dir_fd = -1,
@@ -125,9 +114,9 @@ int tw_cmd_record(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (r.sink != TW_SINK_COUNT && r.format != TW_FORMAT_NONE)
-		tw_dear_heap();
+		tw_heap_to_store();
 	else if (!r.with.n)
-		have_little_memory();
+		tw_heap_to_count();
 	const struct tw_launch_wants wants = {r.sink == TW_SINK_COUNT, r.budget_as_given != NULL};
 	if (tw_launch_limits(&wants, &r.sizes))
 		return tw_record_too_little(&r.sizes);

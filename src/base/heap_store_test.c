@@ -1,4 +1,5 @@
 /* Where pages are dear malloc's memory is in huge pages; it is memory as always, also what is larger than the heap has addresses for, and where data is limited nothing is taken ahead. */
+#include "base/heap.h"
 #include "base/dear.h"
 #include "unit.h"
 
@@ -15,7 +16,7 @@ static void within_a_limit(void)
 	getrlimit(RLIMIT_DATA, &was);
 	l = (struct rlimit){1u << 30, was.rlim_max};
 	CHECK(!setrlimit(RLIMIT_DATA, &l));
-	tw_dear_heap();
+	tw_heap_to_store();
 	CHECK((const char *)sbrk(0) - before < 1 << 20);
 	setrlimit(RLIMIT_DATA, &was);
 }
@@ -24,7 +25,7 @@ static void memory(void)
 {
 	enum { N = 64, BYTES = 3 << 20 };
 	unsigned char *at[N];
-	tw_dear_heap();
+	tw_heap_to_store();
 	for (int k = 0; k < N; k++) {
 		at[k] = calloc(1, (size_t)BYTES + (size_t)k);
 		CHECK(at[k] && !at[k][0] && !at[k][BYTES - 1 + k]);
