@@ -86,7 +86,7 @@ for i in 1 2 3 4 5 6; do
 done
 wait
 END
-for round in 1 2 3; do # the first translates: the others are too fast to be looked at in between
+for round in 1 2; do # the first translates: the others are too fast to be looked at in between
 	rm -rf many.tw
 	taskset -c "$one" "$TW" record -q --with=footprint,json,output=footprint.live --with=branches,json,output=branches.live -o many.tw bash ./many.sh || fail "record many.sh"
 	for name in footprint branches; do
