@@ -1,25 +1,35 @@
 # Threads that run on for long and do little take a buffer of the recorder's memory or two, not all that they have; those that have ended take none.
 . "$(dirname "$0")/../lib.sh"
 cc_program slow -pthread <<'END'
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 enum { THREADS = 8, BURSTS = 16, REFERENCES = 40000 };
 static unsigned char table[1 << 16];
 static int strings;
 
-/* Megabytes of shared memory that the parent, which is the recorder, has. */
+/* Megabytes of the channel, a file in memory that the parent, which is the recorder, has open. */
 static long shared_memory(void)
 {
-	char name[64], line[256];
-	long kb = 0;
-	snprintf(name, sizeof name, "/proc/%d/status", (int)getppid());
-	FILE *f = fopen(name, "r");
-	while (f && fgets(line, sizeof line, f))
-		sscanf(line, "RssShmem: %ld", &kb);
-	fclose(f);
-	return kb >> 10;
+	char name[300], link[256];
+	long blocks = 0;
+	struct stat st;
+	snprintf(name, sizeof name, "/proc/%d/fd", (int)getppid());
+	DIR *d = opendir(name);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		snprintf(name, sizeof name, "/proc/%d/fd/%.20s", (int)getppid(), e->d_name);
+		const ssize_t n = readlink(name, link, sizeof link - 1);
+		link[n > 0 ? n : 0] = 0;
+		if (strstr(link, "memfd:trackway") && !stat(name, &st))
+			blocks += st.st_blocks;
+	}
+	if (d)
+		closedir(d);
+	return blocks >> 11;
 }
 
 static void *burst_and_sleep(void *arg)

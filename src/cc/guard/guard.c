@@ -33,7 +33,6 @@ struct tw_cc_site {
 enum { REACH = 8192, TAG_STORE = 9 };
 
 extern uint64_t trackway_cc_counter_at(void) __attribute__((weak, visibility("hidden")));
-extern int *__errno_location(void) __attribute__((weak));
 
 /* ---- where records are stored ---- */
 
@@ -350,13 +349,6 @@ static int set_mask(int how, const uint64_t *to, uint64_t *from)
 	return 0;
 }
 
-static int fail(int error)
-{
-	if (__errno_location)
-		*__errno_location() = error;
-	return -1;
-}
-
 int pthread_sigmask(int how, const uint64_t *to, uint64_t *from)
 {
 	return set_mask(how, to, from);
@@ -364,8 +356,7 @@ int pthread_sigmask(int how, const uint64_t *to, uint64_t *from)
 
 int sigprocmask(int how, const uint64_t *to, uint64_t *from)
 {
-	const int error = set_mask(how, to, from);
-	return error ? fail(error) : 0;
+	return tw_cc_answer(-set_mask(how, to, from));
 }
 
 int sigaltstack(const stack_t *to, stack_t *from)
@@ -374,7 +365,7 @@ int sigaltstack(const stack_t *to, stack_t *from)
 	stack_t before;
 	const int64_t error = SYS(__NR_sigaltstack, to, &before);
 	if (error)
-		return fail((int)-error);
+		return tw_cc_answer(error);
 	if (t->alternate && (uint64_t)before.ss_sp == t->alternate)
 		before = (stack_t){.ss_flags = NONE};
 	if (from)

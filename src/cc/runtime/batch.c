@@ -17,8 +17,6 @@ struct tw_cc_kept {
 	uint8_t data[];
 };
 
-extern int *__errno_location(void) __attribute__((weak));
-
 /* ---- the channel ---- */
 
 static int64_t map_anonymous(uint64_t bytes)

@@ -5,15 +5,6 @@
 #include <linux/resource.h>
 #include <linux/seccomp.h>
 
-extern int *__errno_location(void) __attribute__((weak));
-
-static int answer(int64_t error)
-{
-	if (error < 0 && __errno_location)
-		*__errno_location() = (int)-error;
-	return error < 0 ? -1 : (int)error;
-}
-
 /* ---- addresses ---- */
 
 enum { STREAMS_MORE = 1 }; /* a handler's, or a child's before its parent's are forgotten */
@@ -45,7 +36,7 @@ static int limit(int pid, uint32_t what, const struct rlimit64 *to, struct rlimi
 		p->beyond = own;
 	if (!error && from && is_ours)
 		*from = (struct rlimit64){add(from->rlim_cur, -before), add(from->rlim_max, -before)};
-	return answer(error);
+	return tw_cc_answer(error);
 }
 
 /* Weak: a program that has its own keeps it. */
@@ -106,5 +97,5 @@ int prctl(int what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	if (what == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
 		fall_silent(tw_cc_process());
-	return answer(SYS(__NR_prctl, what, a, b, c, d));
+	return tw_cc_answer(SYS(__NR_prctl, what, a, b, c, d));
 }

@@ -1,5 +1,6 @@
 /* What signal handlers have interrupted: it is parked with its stream until they return, in any order, or never. */
 #include "runtime.h"
+#include <asm/errno.h>
 #include <asm/sigcontext.h>
 #include <asm/signal.h>
 #include <asm/ucontext.h>
@@ -42,12 +43,13 @@ static bool is_inside(const struct tw_cc_process *p, uint64_t pc)
 
 /* ---- what nobody comes back for ---- */
 
-static uint64_t read_word(const struct tw_cc_process *p, uint64_t at)
+/* Does this number still stand there? Where the system refuses to say, it does: to give up what does come back loses records. */
+static bool has_word(const struct tw_cc_process *p, uint64_t at, uint64_t number)
 {
 	uint64_t word = 0;
 	const struct iovec to = {&word, sizeof word}, from = {(void *)at, sizeof word};
-	SYS(__NR_process_vm_readv, p->pid, &to, 1, &from, 1, 0);
-	return word;
+	const int64_t n = SYS(__NR_process_vm_readv, p->pid, &to, 1, &from, 1, 0);
+	return n == (int64_t)sizeof word ? word == number : n != -EFAULT;
 }
 
 /*
@@ -58,7 +60,7 @@ static bool is_left(const struct tw_cc_process *p, const struct tw_cc_thread *t,
 {
 	if (!s->parked || s->inside)
 		return false;
-	return t->hops && s->frame != now ? read_word(p, s->frame) != s->parked : s->frame <= now;
+	return t->hops && s->frame != now ? !has_word(p, s->frame, s->parked) : s->frame <= now;
 }
 
 static void give_up(struct tw_cc_process *p, struct tw_cc_stream *s)

@@ -230,6 +230,10 @@ bool tw_cc_same(const uint8_t *a, const uint8_t *b, uint64_t n);
 uint64_t tw_cc_length(const char *s);
 int64_t tw_cc_signed32(const uint8_t *p);
 
+/* What a function in the place of the C library's returns, with errno where the result of the system call is an error. */
+extern int *__errno_location(void) __attribute__((weak));
+int tw_cc_answer(int64_t result);
+
 #define SYS(nr, ...) SYS_(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define SYS_(nr, a, b, c, d, e, f, ...)                                                                                                    \
 	tw_cc_sys((nr), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))

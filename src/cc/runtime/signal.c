@@ -13,7 +13,6 @@ struct library_action {
 
 enum { LAST_SIGNAL = 64, OF_LIBRARY = 32, OF_LIBRARY_TOO = 33, INVALID = 22 };
 
-extern int *__errno_location(void) __attribute__((weak));
 extern int __sigaction(int number, const struct library_action *act, struct library_action *old) __attribute__((weak));
 
 /* ---- running handlers ---- */
@@ -95,13 +94,6 @@ void tw_cc_signals_leave(const struct tw_cc_process *p)
 
 /* ---- setting them ---- */
 
-static int fail(int64_t error)
-{
-	if (__errno_location)
-		*__errno_location() = (int)-error;
-	return -1;
-}
-
 static bool is_function(uint64_t handler)
 {
 	return handler > 1;
@@ -149,12 +141,12 @@ int sigaction(int number, const struct library_action *act, struct library_actio
 {
 	struct tw_cc_action to, from;
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
-		return fail(-INVALID);
+		return tw_cc_answer(-INVALID);
 	if (act)
 		to = (struct tw_cc_action){act->handler, (uint32_t)act->flags, 0, act->mask[0]};
 	const int64_t error = set(tw_cc_process(), number, act ? &to : 0, old ? &from : 0);
 	if (error)
-		return fail(error);
+		return tw_cc_answer(error);
 	if (old) {
 		for (int k = 0; k < 16; k++)
 			old->mask[k] = k ? 0 : from.mask;
@@ -170,9 +162,9 @@ static void *simple(int number, void *handler, uint64_t flags)
 	const struct tw_cc_action to = {(uint64_t)handler, flags, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
 	struct tw_cc_action from;
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
-		return (void *)(int64_t)fail(-INVALID);
+		return (void *)(int64_t)tw_cc_answer(-INVALID);
 	const int64_t error = set(tw_cc_process(), number, &to, &from);
-	return error ? (void *)(int64_t)fail(error) : (void *)from.handler;
+	return error ? (void *)(int64_t)tw_cc_answer(error) : (void *)from.handler;
 }
 
 void *signal(int number, void *handler)

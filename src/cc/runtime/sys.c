@@ -43,3 +43,10 @@ int64_t tw_cc_signed32(const uint8_t *p)
 	tw_cc_copy(&v, p, sizeof v);
 	return v;
 }
+
+int tw_cc_answer(int64_t result)
+{
+	if (result < 0 && __errno_location)
+		*__errno_location() = (int)-result;
+	return result < 0 ? -1 : (int)result;
+}
