@@ -21,17 +21,12 @@ static int was_killed(const struct tw_recording *r, size_t thread)
 static int find_fatal(const struct tw_chunk *chunk, struct tw_fault *out)
 {
 	int found = 0;
-	for (size_t at = 0; chunk->n_e - at >= sizeof(struct tw_event_header);) {
-		const struct tw_event_header *h = (const struct tw_event_header *)(chunk->e + at);
-		size_t left = chunk->n_e - at - sizeof *h, bytes = (h->bytes + 7u) & ~(size_t)7;
-		if (!tw_event_valid(h, chunk->e + at + sizeof *h, left) || bytes > left)
-			break;
+	size_t at = 0;
+	for (const struct tw_event_header *h; (h = tw_event_next(chunk->e, chunk->n_e, &at));)
 		if (h->type == TW_EVENT_FAULT && ((const struct tw_fault *)(h + 1))->fatal) {
 			memcpy(out, h + 1, sizeof *out);
 			found = 1;
 		}
-		at += sizeof *h + bytes;
-	}
 	return found;
 }
 

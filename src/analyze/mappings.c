@@ -140,14 +140,9 @@ static int take_event(struct reading *g, const struct tw_event_header *h)
 static int take_events(struct reading *g, const struct tw_chunk *chunk)
 {
 	int error = 0;
-	for (size_t at = 0; chunk->n_e - at >= sizeof(struct tw_event_header) && !error;) {
-		const struct tw_event_header *h = (const struct tw_event_header *)(chunk->e + at);
-		size_t left = chunk->n_e - at - sizeof *h, bytes = (h->bytes + 7u) & ~(size_t)7;
-		if (!tw_event_valid(h, chunk->e + at + sizeof *h, left) || bytes > left)
-			break;
+	size_t at = 0;
+	for (const struct tw_event_header *h; !error && (h = tw_event_next(chunk->e, chunk->n_e, &at));)
 		error = take_event(g, h);
-		at += sizeof *h + bytes;
-	}
 	return error;
 }
 

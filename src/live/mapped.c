@@ -29,17 +29,11 @@ static int is_told(const struct tw_event_header *h)
 
 size_t tw_mapped_events(const struct tw_chunk *chunk, uint8_t *to)
 {
-	size_t n = 0;
-	for (size_t at = 0; chunk->n_e - at >= sizeof(struct tw_event_header);) {
-		const struct tw_event_header *h = (const struct tw_event_header *)(chunk->e + at);
-		const size_t left = chunk->n_e - at - sizeof *h, bytes = (h->bytes + 7u) & ~(size_t)7;
-		if (!tw_event_valid(h, chunk->e + at + sizeof *h, left) || bytes > left)
-			break;
+	size_t n = 0, at = 0, begin = 0;
+	for (const struct tw_event_header *h; (h = tw_event_next(chunk->e, chunk->n_e, &at)); begin = at)
 		if (is_told(h)) {
-			memcpy(to + n, h, sizeof *h + bytes);
-			n += sizeof *h + bytes;
+			memcpy(to + n, h, at - begin);
+			n += at - begin;
 		}
-		at += sizeof *h + bytes;
-	}
 	return n;
 }
