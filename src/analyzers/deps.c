@@ -378,9 +378,12 @@ static int take_syscall(struct state *s, const struct thread *t, const struct tw
 {
 	struct tw_syscall_buffers k;
 	tw_syscall_buffers(call, bytes, &k);
+	uint32_t site = NONE;
 	int error = 0;
 	for (size_t i = 0; i < k.n && !error; i++) {
-		const uint32_t site = k.buffer[i].type == TW_WRITE ? site_at(s, call->pc) : NONE;
+		if (k.buffer[i].type != TW_WRITE)
+			continue;
+		site = site == NONE ? site_at(s, call->pc) : site;
 		if (site != NONE)
 			error = tw_shadow_write(&s->shadow, s->program, k.buffer[i].addr, k.buffer[i].bytes,
 			                        &(struct tw_written){t->now, site + 1, s->thread});

@@ -1,14 +1,7 @@
 # What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
-cat >addresses.c <<'X'
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+cat >work.h <<'X'
 static volatile int t[256];
 __attribute__((noinline)) static int work(int n)
 {
@@ -19,6 +12,16 @@ __attribute__((noinline)) static int work(int n)
 	}
 	return s;
 }
+X
+cat >addresses.c <<'X'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
 int main(void)
 {
 	struct rlimit most = {256 << 20, 256 << 20}, now;
@@ -45,16 +48,7 @@ cat >calls.c <<'X'
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-static volatile int t[256];
-__attribute__((noinline)) static int work(int n)
-{
-	int s = 0;
-	for (int i = 0; i < n; i++) {
-		t[(i * 31) & 255] += i;
-		s += t[t[i & 255] & 255];
-	}
-	return s;
-}
+#include "work.h"
 int main(void)
 {
 	int s = work(1000);

@@ -151,11 +151,6 @@ static u64 least_drawn(u64 allowance)
 	return larger(smaller(allowance / PAYS, ENOUGH_NS), LEAST_NS);
 }
 
-static bool is_in_parts(u64 period)
-{
-	return !period || (!learns() && PART_NS < control()->period);
-}
-
 static u64 part_ns(u64 period)
 {
 	return period ? PART_NS : smaller(control()->period / PARTS, PART_NS);
@@ -176,13 +171,13 @@ static u64 passed_ns(u64 period, u64 now)
 /* What may be drawn up to now: the share of the part of the period that has gone by, and of the next one. What there is for the first grows by itself. */
 static u64 available(u64 allowance, u64 period, u64 now)
 {
-	return period && is_in_parts(period) ? share_until(allowance, passed_ns(period, now) + PART_NS) : allowance;
+	return period && !learns() ? share_until(allowance, passed_ns(period, now) + PART_NS) : allowance;
 }
 
 u64 tw_account_more_after(u64 period, u64 now)
 {
 	const u64 left = control()->begun + (period + 1) * control()->period - now;
-	return is_in_parts(period) ? smaller(left, part_ns(period)) : left;
+	return period && learns() ? left : smaller(left, part_ns(period));
 }
 
 u64 tw_account_draw(struct tw_account a, u64 *period, u32 part, u64 now)

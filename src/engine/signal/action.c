@@ -96,12 +96,13 @@ static void take_signal(int signo, const struct ksigaction *a)
 void tw_action_init(tw_handler handler, const u64 *ignored)
 {
 	engine_handler = (u64)handler;
-	for (int s = 1; s <= NSIG_MAX && !ignored; s++)
-		tw_sys4(__NR_rt_sigaction, s, NULL, &process_actions.of[s], 8);
-	for (int s = 1; s <= NSIG_MAX && ignored; s++)
-		process_actions.of[s].handler = (u64)(*ignored >> (s - 1) & 1 ? SIG_IGN : SIG_DFL);
-	for (int s = 1; s <= NSIG_MAX; s++)
+	for (int s = 1; s <= NSIG_MAX; s++) {
+		if (ignored)
+			process_actions.of[s].handler = (u64)(*ignored >> (s - 1) & 1 ? SIG_IGN : SIG_DFL);
+		else
+			tw_sys4(__NR_rt_sigaction, s, NULL, &process_actions.of[s], 8);
 		note_sets(&process_actions, s);
+	}
 	for (int s = 1; s <= NSIG_MAX; s++)
 		take_signal(s, &process_actions.of[s]);
 }
