@@ -122,7 +122,12 @@ static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 		        output, bytes, bytes + ROOM);
 }
 
-/* Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. */
+/*
+ * Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. Of glibc's these are other names in the same objects: so it is no error where another library has none.
+ */
+#define FROM_GLIBC "-Wl,-u,__call_tls_dtors,-u,__unregister_atfork,-u,__on_exit,-u,__srand48_r"
+#define FROM_MUSL  "-Wl,-u,pthread_atfork,-u,pthread_key_create,-u,pthread_setspecific"
+
 static int is_static(const struct tw_cc_command *c)
 {
 	const int has_library =
@@ -156,7 +161,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	if (!c->relocatable)
 		tw_cc_push(&w, runtime);
 	if (is_static(c))
-		tw_cc_push(&w, "-Wl,-u,__cxa_thread_atexit_impl,-u,__register_atfork,-u,on_exit,-u,srand48_r");
+		tw_cc_push(&w, strstr(c->word[c->compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
 	if (has_no_header(c))
 		tw_cc_push(&w, "-Wl,--defsym=__ehdr_start=0");
 	int status = push_twice(d, &w) || push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;

@@ -4,8 +4,10 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 
-/* The C library's, where there is one. */
+/* The C library's, where there is one. musl has thread-specific data only. */
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
+extern int pthread_key_create(unsigned *key, void (*fn)(void *)) __attribute__((weak));
+extern int pthread_setspecific(unsigned key, const void *value) __attribute__((weak));
 extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 
 static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
@@ -51,13 +53,29 @@ static void end_thread(void *unused)
 		tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
 }
 
+/* Functions of thread-specific data are called by the thread that ends, with what it has set. All threads share the key, made by the first. */
+static void end_by_key(void)
+{
+	static uint32_t lock, made, key;
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+		SYS(__NR_sched_yield);
+	if (!made)
+		made = pthread_key_create(&key, end_thread) ? 2 : 1;
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	if (made == 1)
+		pthread_setspecific(key, &key);
+}
+
 /* With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). */
 static void end_later(void)
 {
 	const uint64_t all = ~0ull;
 	uint64_t before;
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-	__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	if (__cxa_thread_atexit_impl)
+		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
+	else if (pthread_key_create && pthread_setspecific)
+		end_by_key();
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
 }
 
@@ -76,7 +94,7 @@ struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t
 	tw_cc_unlock(p, mask);
 	if (p->guard && s == &t->stream[0])
 		p->guard->thread(t);
-	if (t->tid != p->pid && s == &t->stream[0] && __cxa_thread_atexit_impl)
+	if (t->tid != p->pid && s == &t->stream[0])
 		end_later();
 	return s;
 }

@@ -4,8 +4,9 @@
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-/* The C library's, where there is one. */
+/* The C library's, where there is one; musl has only pthread_atfork. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
+extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) __attribute__((weak));
 extern int on_exit(int (*fn)(long, void *), void *arg) __attribute__((weak));
 extern int srand48_r(long number, void *to) __attribute__((weak));
 extern void *__dso_handle __attribute__((weak, visibility("hidden")));
@@ -72,10 +73,10 @@ static void note_ending(struct tw_cc_process *p)
 		on_exit(srand48_r, &p->ending);
 }
 
-/* The process ends, and nothing else does: modules are not closed. */
+/* The process ends, and nothing else does: modules are not closed. C libraries without on_exit (musl) never close any. */
 static bool is_ending(const struct tw_cc_process *p)
 {
-	return p->ending.is_there;
+	return p->ending.is_there || !on_exit;
 }
 
 extern const struct tw_cc_word_place __start_trackway_cc_words[] __attribute__((weak, visibility("hidden")));
@@ -165,6 +166,8 @@ static void __attribute__((constructor(101))) start(void)
 		return;
 	if (__register_atfork)
 		__register_atfork(before_fork, in_parent, in_child, &__dso_handle);
+	else if (pthread_atfork)
+		pthread_atfork(before_fork, in_parent, in_child);
 	note_ending(p);
 	if (!tw_cc_module_ready())
 		return;
@@ -213,6 +216,7 @@ static void __attribute__((destructor(101))) finish(void)
 		leave_module(p, t);
 		return;
 	}
-	tw_cc_end_streams(p, t, (p->ending.status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	const bool is_process = p->ending.is_there && t->tid == p->pid;
+	tw_cc_end_streams(p, t, (p->ending.status & 0xff) << 8, is_process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	tw_cc_batch_end(p, t);
 }
