@@ -31,16 +31,23 @@ struct site {
 	uint32_t number; /* and 1; 0: not known yet */
 };
 
-/* A stretch that stays, of one process. */
+/* A stretch that stays, in the state's memory: what each execution looks at. All zeros: it is not known. */
 struct way {
-	const struct tw_stretch *stretch; /* NULL: it was not there */
-	uint64_t n;                       /* executions */
-	uint64_t first;                   /* address of its first block */
-	uint64_t target;                  /* of its last branch, if that is conditional; else where it led first */
-	uint64_t taken, not_taken;        /* the last branch: indirect: how often it led to `target` */
-	uint32_t memory, thread;          /* thread: one that ran it */
-	uint8_t end;                      /* enum tw_end, if it ends with a branch; else 0 */
-	uint8_t slow;                     /* it is to be taken block by block */
+	uint64_t first; /* address of its first block; 0: it is to be taken block by block */
+	uint64_t
+	    target; /* of its last branch, if that is conditional; of an indirect one INDIRECT and where it led first, if `led` says that it has led there */
+	uint64_t led[2]; /* how often it led elsewhere, and to `target` */
+};
+
+/* No block begins at an address with this bit, but of the kernel's. */
+#define INDIRECT (1ull << 63)
+
+/* ...and what the end asks for. */
+struct way_end {
+	const struct tw_stretch *stretch;
+	uint64_t cut;    /* executions after which nothing came; one less where the last one is counted, and has yet to lead somewhere */
+	uint32_t thread; /* one that ran it */
+	uint8_t end;     /* enum tw_end, if it ends with a branch; else 0 */
 };
 
 /* How often the indirect branch that a way ends with has led to pc, in the state's memory. */
@@ -60,10 +67,13 @@ struct state {
 	uint32_t *slots; /* open hash of their numbers + 1 */
 	uint32_t n_slots;
 	uint32_t thread, memory;
-	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
-	struct way *ways;   /* by the stretch's number */
-	size_t ways_room;
-	size_t way; /* the way that ended last, if it ended with a branch; 0: none. Or */
+	uint64_t next_insn;   /* of the thread: the number of the one that the next batch begins with, if no code was left out */
+	struct way *ways;     /* by the stretch's number */
+	struct way_end *ends; /* likewise */
+	size_t ways_room, ends_room;
+	uint32_t *known; /* numbers of the ways that are */
+	size_t n_known, known_room;
+	size_t way; /* the one that ended last; 0: none. Or */
 	/* the block that did. */
 	const struct tw_descriptor *descriptor;
 	unsigned block;
@@ -77,6 +87,8 @@ static void free_state(struct state *s)
 	free(s->branches);
 	free(s->slots);
 	free(s->ways);
+	free(s->ends);
+	free(s->known);
 	tw_by_fragment_free(&s->sites, free);
 	free(s);
 }
@@ -211,12 +223,12 @@ static uint8_t end_of(const struct tw_block_run *run)
 }
 
 /* The branch that a block of a way ends with led to pc n times. */
-static int add_outcomes(struct state *s, const struct way *w, const struct tw_block_run *run, uint64_t pc, uint64_t n)
+static int add_outcomes(struct state *s, const struct way_end *w, const struct tw_block_run *run, uint64_t pc, uint64_t n)
 {
 	const uint8_t end = n ? end_of(run) : 0;
 	if (!end)
 		return 0;
-	struct branch *b = branch_of(s, last_pc(run->descriptor, run->block), end == TW_END_COND ? 0 : pc, w->memory, w->thread);
+	struct branch *b = branch_of(s, last_pc(run->descriptor, run->block), end == TW_END_COND ? 0 : pc, s->memory, w->thread);
 	if (!b)
 		return TW_ERR_MEMORY;
 	if (end != TW_END_COND || pc == code_of(run)->target)
@@ -226,23 +238,22 @@ static int add_outcomes(struct state *s, const struct way *w, const struct tw_bl
 	return 0;
 }
 
-static const struct tw_block_run *last_of(const struct way *w)
+static const struct tw_block_run *last_of(const struct way_end *w)
 {
 	return &w->stretch->blocks[w->stretch->n_blocks - 1];
 }
 
-/* Where the last branch of a way led to. */
-static int settle_end(struct state *s, struct way *w)
+/* Where the last branch of a way led to: of an indirect one where it led first. */
+static int settle_end(struct state *s, const struct way *w, const struct way_end *e)
 {
-	int error = add_outcomes(s, w, last_of(w), w->target, w->taken);
-	error = error ? error : add_outcomes(s, w, last_of(w), ~w->target, w->not_taken);
-	w->taken = w->not_taken = 0;
-	return error;
+	const uint64_t target = w->target & ~INDIRECT;
+	int error = add_outcomes(s, e, last_of(e), target, w->led[1]);
+	return error || e->end != TW_END_COND ? error : add_outcomes(s, e, last_of(e), ~target, w->led[0]);
 }
 
 static int settle_one(struct state *s, struct led *l)
 {
-	const struct way *w = &s->ways[l->way];
+	const struct way_end *w = &s->ends[l->way];
 	int error = l->n ? add_outcomes(s, w, last_of(w), l->pc, l->n) : 0;
 	l->n = 0;
 	return error;
@@ -257,106 +268,135 @@ static int settle_led(struct state *s)
 }
 
 /* All that was counted of a way goes to the table. */
-static int settle_way(struct state *s, struct way *w)
+static int settle_way(struct state *s, struct way *w, struct way_end *e)
 {
-	if (!w->stretch || w->slow)
-		return 0;
-	int error = settle_end(s, w);
-	for (uint32_t i = 0; i + 1 < w->stretch->n_blocks && !error; i++)
-		error = add_outcomes(s, w, &w->stretch->blocks[i], w->stretch->blocks[i + 1].pc, w->n);
-	w->n = 0;
+	const uint64_t is_last = w == &s->ways[s->way];
+	const uint64_t n = w->led[0] + w->led[1] + e->cut + is_last;
+	int error = settle_end(s, w, e);
+	for (uint32_t i = 0; i + 1 < e->stretch->n_blocks && !error; i++)
+		error = add_outcomes(s, e, &e->stretch->blocks[i], e->stretch->blocks[i + 1].pc, n);
+	w->led[0] = w->led[1] = 0;
+	e->cut = 0 - is_last;
 	return error;
 }
 
 static int settle(struct state *s)
 {
 	int error = settle_led(s);
-	for (size_t i = 0; i < s->ways_room && !error; i++)
-		error = settle_way(s, &s->ways[i]);
+	for (size_t i = 0; i < s->n_known && !error; i++)
+		error = settle_way(s, &s->ways[s->known[i]], &s->ends[s->known[i]]);
 	return error;
 }
 
-/* Records that carry references only are not executions. */
+/* What comes is of another memory. */
+static int forget_ways(struct state *s)
+{
+	int error = settle(s);
+	for (size_t i = 0; i < s->n_known; i++)
+		s->ways[s->known[i]] = (struct way){0};
+	s->n_known = 0;
+	return error;
+}
+
+/* Records that carry references only are not executions, and addresses of the kernel's cannot be kept. */
 static int is_slow(const struct tw_stretch *stretch)
 {
 	for (uint32_t i = 0; i < stretch->n_blocks; i++)
 		if (!stretch->blocks[i].n_insns)
 			return 1;
-	return !stretch->n_blocks;
+	return !stretch->n_blocks || stretch->blocks->pc & INDIRECT;
 }
 
-static int make_way(struct state *s, struct way *w, const struct tw_stretch *stretch)
+/* Makes the way of a stretch that has a number, unless it is slow. 0 or TW_ERR_MEMORY. */
+static int make_way(struct state *s, const struct tw_stretch *stretch)
 {
+	const uint32_t number = stretch->number;
+	struct way *ways = tw_array_zeros(s->ways, number, &s->ways_room, sizeof *ways);
+	s->ways = ways ? ways : s->ways;
+	struct way_end *ends = tw_array_zeros(s->ends, number, &s->ends_room, sizeof *ends);
+	s->ends = ends ? ends : s->ends;
+	uint32_t *known = tw_array_room(s->known, s->n_known, &s->known_room, sizeof *known);
+	s->known = known ? known : s->known;
+	if (!ways || !ends || !known)
+		return TW_ERR_MEMORY;
+	if (is_slow(stretch))
+		return 0;
 	const struct tw_block_run *last = &stretch->blocks[stretch->n_blocks - 1];
-	int error = settle_way(s, w);
-	*w = (struct way){.stretch = stretch, .memory = s->memory, .thread = s->thread, .slow = (uint8_t)is_slow(stretch)};
-	if (w->slow)
-		return error;
-	w->first = stretch->blocks->pc;
-	w->end = end_of(last);
-	w->target = w->end == TW_END_COND ? code_of(last)->target : 0;
-	return error;
+	const uint8_t end = end_of(last);
+	ways[number] = (struct way){.first = stretch->blocks->pc,
+	                            .target = end == TW_END_COND ? code_of(last)->target
+	                                      : end              ? INDIRECT
+	                                                         : 0};
+	ends[number] = (struct way_end){.stretch = stretch, .thread = s->thread, .end = end};
+	known[s->n_known++] = number;
+	return 0;
 }
 
-/* That of a stretch which has a number, in the memory that is looked at. NULL: there is no memory. */
-static struct way *way_of(struct state *s, const struct tw_stretch *stretch)
+/* The indirect branch that a way ends with has led to pc, where it did not lead first. */
+static int lead_elsewhere(struct state *s, struct way *w, uint64_t pc)
 {
-	if (stretch->number >= s->ways_room) {
-		struct way *ways = tw_array_zeros(s->ways, stretch->number, &s->ways_room, sizeof *ways);
-		if (!ways)
-			return NULL;
-		s->ways = ways;
-	}
-	struct way *w = &s->ways[stretch->number];
-	if (w->stretch && w->memory == s->memory)
-		return w;
-	return make_way(s, w, stretch) ? NULL : w;
-}
-
-/* The indirect branch of a way, numbered `way`, has led to pc, where it did not lead first. */
-static int lead_elsewhere(struct state *s, size_t way, uint64_t pc)
-{
+	const size_t way = (size_t)(w - s->ways);
 	struct led *l = &s->led[(pc * 0x9e3779b97f4a7c15ull + way * 0xc2b2ae3d27d4eb4full) >> 40 & (LED - 1)];
 	int error = 0;
+	if (!w->led[1]) {
+		w->target = pc | INDIRECT;
+		w->led[1] = 1;
+		return 0;
+	}
 	if (l->pc != pc || l->way != way) {
 		error = settle_one(s, l);
 		*l = (struct led){.pc = pc, .way = way};
 	}
 	l->n++;
+	w->led[0]++;
 	return error;
 }
 
-/* The way that ended last has led to pc. */
-static inline int lead_way(struct state *s, uint64_t pc)
+/* A way has led to pc, which is not the kernel's. Conditional branches go without a branch here: they are as likely to be guessed wrong as where they stand. */
+static inline int lead_way(struct state *s, struct way *w, uint64_t pc)
 {
-	const size_t way = s->way;
-	struct way *w = &s->ways[way];
-	const int hit = pc == w->target;
-	s->way = 0;
-	if (w->end == TW_END_COND) {
-		w->taken += (unsigned)hit;
-		w->not_taken += !hit;
-		return 0;
-	}
-	if (!hit && w->taken)
-		return lead_elsewhere(s, way, pc);
-	w->target = pc;
-	w->taken++;
+	const uint64_t differs = pc ^ w->target;
+	const int is_there = !(differs & ~INDIRECT);
+	if (__builtin_expect(differs & INDIRECT && !is_there, 0))
+		return lead_elsewhere(s, w, pc);
+	w->led[is_there]++;
 	return 0;
 }
 
-/* What ended last has led to pc. */
-static inline int lead(struct state *s, uint64_t pc)
+/* What ended last did so where nothing has come of it. */
+static void cut_way(struct state *s)
 {
-	return s->way ? lead_way(s, pc) : decide(s, pc);
+	if (s->way)
+		s->ends[s->way].cut++;
+	s->way = 0;
 }
 
-static inline int take_way(struct state *s, const struct tw_stretch *stretch, struct way *w)
+/* Nothing is known of what ended last. */
+static void forget(struct state *s)
 {
-	int error = lead(s, w->first);
-	w->n++;
-	s->way = w->end ? stretch->number : 0;
-	return error;
+	s->descriptor = NULL;
+	cut_way(s);
+}
+
+/* The last block of the way that ended last is a block that did. */
+static void leave_way(struct state *s)
+{
+	const struct tw_block_run *run = last_of(&s->ends[s->way]);
+	s->descriptor = end_of(run) ? run->descriptor : NULL;
+	s->block = run->block;
+	cut_way(s);
+}
+
+/* What ended last has led to pc. */
+static int lead(struct state *s, uint64_t pc)
+{
+	if (s->way && pc & INDIRECT)
+		leave_way(s);
+	if (!s->way)
+		return decide(s, pc);
+	struct way *last = &s->ways[s->way];
+	s->way = 0;
+	return lead_way(s, last, pc);
 }
 
 /* ---- batches ---- */
@@ -371,13 +411,6 @@ static int take_block(struct state *s, const struct tw_block_run *run)
 	return error;
 }
 
-/* Nothing is known of what ended last. */
-static void forget(struct state *s)
-{
-	s->descriptor = NULL;
-	s->way = 0;
-}
-
 static int take_event(struct state *s, const struct tw_event *e)
 {
 	if (e->type == TW_EVENT_SIGNAL)
@@ -390,10 +423,10 @@ static int take_event(struct state *s, const struct tw_event *e)
 static int begin_thread(struct state *s, uint32_t thread)
 {
 	const uint32_t memory = tw_process_memory(s->context, thread);
-	const int error = memory != s->memory ? settle_led(s) : 0;
+	forget(s);
+	const int error = memory != s->memory ? forget_ways(s) : 0;
 	s->thread = thread;
 	s->memory = memory;
-	forget(s);
 	if (s->predicts)
 		tw_predictors_init(&s->predictors);
 	return error;
@@ -429,20 +462,53 @@ static int has_events(const struct walk *w, const struct tw_stretch *stretch)
 	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
 }
 
+/* The way of a stretch, which is made if it is not known; NULL: it is to be taken block by block. */
+static struct way *way_of(struct state *s, const struct tw_stretch *stretch, int *error)
+{
+	if (!stretch->number || s->predicts)
+		return NULL;
+	if (stretch->number >= s->ways_room || !s->ways[stretch->number].first)
+		*error = make_way(s, stretch);
+	return !*error && s->ways[stretch->number].first ? &s->ways[stretch->number] : NULL;
+}
+
 static int take_stretch(struct state *s, struct walk *w, const struct tw_stretch *stretch)
 {
-	if (!stretch->number || s->predicts || !stretch->n_blocks || has_events(w, stretch))
-		return take_blocks(s, w, stretch);
-	struct way *way = way_of(s, stretch);
-	if (!way || way->slow)
-		return way ? take_blocks(s, w, stretch) : TW_ERR_MEMORY;
+	int error = 0;
+	const struct way *way = has_events(w, stretch) ? NULL : way_of(s, stretch, &error);
+	if (error || !way)
+		return error ? error : take_blocks(s, w, stretch);
+	error = lead(s, way->first);
 	w->block += stretch->n_blocks;
-	return take_way(s, stretch, way);
+	s->way = stretch->number;
+	return error;
+}
+
+/* Takes up to n stretches without events, after a way has ended, as long as their ways are known. Returns how many it was. */
+static size_t follow(struct state *s, const struct tw_stretch *const *stretches, size_t n, int *error)
+{
+	enum { AHEAD = 4 };
+	struct way *ways = s->ways, *last = &ways[s->way];
+	const size_t room = s->ways_room;
+	size_t i = 0;
+	for (; i < n; i++) {
+		if (i + 2 * AHEAD < n) {
+			const uint32_t number = stretches[i + AHEAD]->number;
+			__builtin_prefetch(stretches[i + 2 * AHEAD]);
+			__builtin_prefetch(number < room ? &ways[number] : ways, 1);
+		}
+		struct way *way = stretches[i]->number < room ? &ways[stretches[i]->number] : ways;
+		if (!way->first || *error)
+			break;
+		*error = lead_way(s, last, way->first);
+		last = way;
+	}
+	s->way = (size_t)(last - ways);
+	return i;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
-	enum { AHEAD = 4 };
 	struct state *s = state;
 	struct walk w = {.b = b};
 	int error = 0;
@@ -451,13 +517,11 @@ static int batch(void *state, const struct tw_batch *b)
 	else if (s->next_insn != b->first_insn)
 		forget(s);
 	s->next_insn = b->first_insn + b->n_insns;
-	for (size_t i = 0; i < b->n_stretches && !error; i++) {
-		if (i + 2 * AHEAD < b->n_stretches) {
-			__builtin_prefetch(b->stretches[i + 2 * AHEAD]);
-			const uint32_t number = b->stretches[i + AHEAD]->number;
-			__builtin_prefetch(number < s->ways_room ? &s->ways[number] : s->ways, 1);
-		}
-		error = take_stretch(s, &w, b->stretches[i]);
+	for (size_t i = 0; i < b->n_stretches && !error;) {
+		const size_t n = s->way && w.event == b->n_events ? follow(s, b->stretches + i, b->n_stretches - i, &error) : 0;
+		i += n;
+		if (!n)
+			error = take_stretch(s, &w, b->stretches[i++]);
 	}
 	return error ? error : take_events(s, &w);
 }
