@@ -56,6 +56,7 @@ static void take(void)
 		c.of[p].cpu = 11 * p;
 	}
 	c.over[0] = 5;
+	c.largest = 15500;
 	c.over[4] = 2; /* 8 to 16 us */
 	EQUAL(tw_budget_take(&c, &taken, 0), 0);
 	EQUAL(taken.n, 149);
@@ -70,6 +71,7 @@ static void take(void)
 	CHECK(tw_budget_share(&sum) > .0999 && tw_budget_share(&sum) < .1001);
 	EQUAL(tw_budget_overshoots(b, 0), 7);
 	EQUAL(tw_budget_overshoots(b, 15000), 2);
+	EQUAL(tw_budget_overshoots(b, 15500), 0);
 	EQUAL(tw_budget_overshoots(b, 16000), 0);
 	free(b);
 	free(taken.of);

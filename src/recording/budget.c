@@ -21,6 +21,8 @@ double tw_budget_share(const struct tw_budget_figures *f)
 uint64_t tw_budget_overshoots(const struct tw_budget *b, uint64_t above)
 {
 	uint64_t n = 0, end_ns = 1000;
+	if (b->largest <= above)
+		return 0;
 	for (unsigned k = 0; k < TW_OVER_BUCKETS; k++, end_ns *= 2)
 		n += end_ns > above || k + 1 == TW_OVER_BUCKETS ? b->over[k] : 0;
 	return n;

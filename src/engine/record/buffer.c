@@ -157,10 +157,13 @@ void tw_buffer_take_spare(struct thread *t)
 	t->record->spare = true;
 }
 
-/* Who has filled a buffer will fill the next one: its pages come in one call, not with a fault for each. (On kernels that do not know this they come as before.) */
+/*
+ * Who has filled a buffer will fill the next one: its pages come in one call, not with a fault for each. (On kernels that do not know this they come as before.) For reading, since of pages that
+ * are there already (channel/drain.c) the kernel maps many at a time then, and shared ones so that they can be written, too.
+ */
 static void make_ready(u8 *buffer)
 {
-	tw_sys(__NR_madvise, buffer, TW_BUFFER_BYTES, MADV_POPULATE_WRITE);
+	tw_sys(__NR_madvise, buffer, TW_BUFFER_BYTES, MADV_POPULATE_READ);
 }
 
 static void go_on_in_next(struct thread *t)
