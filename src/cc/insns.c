@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers only: they may be an instruction. */
+static int gives_numbers(const struct tw_cc_text *t, const struct tw_cc_statement *s)
+{
+	const char *name;
+	uint32_t at = 0;
+	return s->where == TW_CC_OTHER && tw_cc_gives_data(t, s) && !tw_cc_next_name(t, s, &at, &name);
+}
+
 int tw_cc_code_label(const struct tw_cc_text *t, const char *path)
 {
 	FILE *f = fopen(path, "we");
@@ -13,7 +21,7 @@ int tw_cc_code_label(const struct tw_cc_text *t, const char *path)
 		return -1;
 	for (uint32_t k = 0; k < t->n_statements; k++) {
 		const struct tw_cc_statement *s = &t->statement[k];
-		if (s->kind != TW_CC_INSN)
+		if (s->kind != TW_CC_INSN && !gives_numbers(t, s))
 			continue;
 		fwrite(t->bytes + done, 1, s->begin - done, f);
 		fprintf(f, TW_CC_INSN_LABEL "%u: ", k);
@@ -86,7 +94,7 @@ static void bridge(struct tw_cc_insn *i, struct tw_cc_insn *next, const struct t
 	const uint64_t gap = next->at - end;
 	const unsigned own = tw_cc_decode_length(s->bytes + next->at, s->n - next->at);
 	i->falls = 1;
-	if (gap <= 3 && own && tw_cc_decode_length(s->bytes + end, s->n - end) == gap + own &&
+	if (gap && gap <= 3 && own && tw_cc_decode_length(s->bytes + end, s->n - end) == gap + own &&
 	    before_bytes(&c->text, next->first) != next->first) {
 		next->at = end;
 		next->first = before_bytes(&c->text, next->first);
@@ -115,10 +123,63 @@ static int decode_one(struct tw_cc_code *c, struct tw_cc_insn *i)
 	return tw_cc_decode(c, i, as_load, LENGTH);
 }
 
+/* ---- instructions that are written as numbers ---- */
+
+static int is_numbers(const struct tw_cc_code *c, uint32_t k)
+{
+	return c->text.statement[c->insn[k].first].kind != TW_CC_INSN;
+}
+
+/* Does what follows the instruction run after it, whatever it is? */
+static int runs_on(const struct tw_cc_insn *i)
+{
+	return i->d.len && (i->d.kind == INSN_PLAIN || i->d.kind == INSN_COND);
+}
+
+/* Entries [k, to) are numbers. Are they instructions that do not branch, one for each or for several, the last maybe with the instruction that it is a prefix of? */
+static int are_insns(const struct tw_cc_code *c, uint32_t k, uint32_t to)
+{
+	const uint32_t section = c->insn[k].section;
+	const struct tw_cc_section *s = &c->object.section[section];
+	const int is_last = to == c->n_insns || c->insn[to].section != section;
+	const uint64_t next = is_last ? s->n : c->insn[to].at;
+	uint64_t at = c->insn[k].at;
+	while (k < to && c->insn[k].at == at) {
+		const unsigned n = tw_cc_decode_plain(s->bytes + at, s->n - at);
+		if (!n || tw_cc_object_reloc(&c->object, section, at, at + n))
+			return 0;
+		at += n;
+		while (k < to && c->insn[k].at < at)
+			k++;
+	}
+	if (k < to)
+		return 0;
+	return at <= next ? tw_cc_decode_padding(s->bytes + at, next - at)
+	                  : !is_last && at == next + tw_cc_decode_length(s->bytes + next, s->n - next);
+}
+
+/*
+ * The entry behind instruction i (NULL: a section begins), from k on. Numbers are instructions where i leads to them, and they can all be taken for some: their statements are then said to be. Else they are
+ * passed over.
+ */
+static uint32_t next_entry(struct tw_cc_code *c, const struct tw_cc_insn *i, uint32_t k)
+{
+	uint32_t to = k;
+	while (to < c->n_insns && is_numbers(c, to) && c->insn[to].section == c->insn[k].section)
+		to++;
+	if (to == k)
+		return k;
+	if (!i || i->section != c->insn[k].section || i->at + i->d.len != c->insn[k].at || !runs_on(i) || !are_insns(c, k, to))
+		return next_entry(c, NULL, to);
+	for (uint32_t m = k; m < to; m++)
+		c->text.statement[c->insn[m].first].kind = TW_CC_INSN;
+	return k;
+}
+
 static void decode_all(struct tw_cc_code *c)
 {
 	uint32_t n = 0;
-	for (uint32_t k = 0; k < c->n_insns;) {
+	for (uint32_t k = next_entry(c, NULL, 0); k < c->n_insns;) {
 		struct tw_cc_insn i = c->insn[k++];
 		if (decode_one(c, &i)) {
 			i.falls = 0;
@@ -129,6 +190,7 @@ static void decode_all(struct tw_cc_code *c)
 		/* Prefixes may be statements of their own. */
 		while (k < c->n_insns && c->insn[k].section == i.section && c->insn[k].at < end && i.d.len)
 			i.last = c->insn[k++].first;
+		k = next_entry(c, &i, k);
 		if (k < c->n_insns && c->insn[k].section == i.section)
 			bridge(&i, &c->insn[k], c, end);
 		c->insn[n++] = i;

@@ -123,19 +123,6 @@ static void mark_data(struct tw_cc_code *c, const struct named *all, uint32_t n,
 		c->insn[i].entry |= c->insn[i].entry & TW_CC_ENTRY_FUNCTION ? TW_CC_ENTRY_TAKEN : entry;
 }
 
-/* Directives whose operands are data. */
-static int gives_data(const struct tw_cc_text *t, const struct tw_cc_statement *s)
-{
-	static const char *const words[] = {".long",  ".quad", ".uleb128", ".sleb128", ".byte",  ".value",
-	                                    ".short", ".word", ".int",     ".4byte",   ".8byte", ".2byte"};
-	if (s->kind != TW_CC_DIRECTIVE || s->where == TW_CC_DEBUG)
-		return 0;
-	for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-		if (tw_cc_is_word(t, s, words[w]))
-			return 1;
-	return 0;
-}
-
 static int mark_all_data(struct tw_cc_code *c)
 {
 	const struct tw_cc_text *t = &c->text;
@@ -147,7 +134,7 @@ static int mark_all_data(struct tw_cc_code *c)
 		const struct tw_cc_statement *s = &t->statement[k];
 		const char *name;
 		uint32_t at = 0;
-		if (!gives_data(t, s))
+		if (s->where == TW_CC_DEBUG || !tw_cc_gives_data(t, s))
 			continue;
 		for (size_t length; (length = tw_cc_next_name(t, s, &at, &name));)
 			mark_data(c, all, n, name, length, s->where == TW_CC_EXCEPTIONS ? TW_CC_ENTRY_LANDING : TW_CC_ENTRY_DATA);

@@ -300,6 +300,18 @@ int tw_cc_is_word(const struct tw_cc_text *t, const struct tw_cc_statement *s, c
 	return s->end - s->begin >= n && !memcmp(t->bytes + s->begin, word, n) && !is_name_char(t->bytes[s->begin + n]);
 }
 
+int tw_cc_gives_data(const struct tw_cc_text *t, const struct tw_cc_statement *s)
+{
+	static const char *const words[] = {".long",  ".quad", ".uleb128", ".sleb128", ".byte",  ".value",
+	                                    ".short", ".word", ".int",     ".4byte",   ".8byte", ".2byte"};
+	if (s->kind != TW_CC_DIRECTIVE)
+		return 0;
+	for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+		if (tw_cc_is_word(t, s, words[w]))
+			return 1;
+	return 0;
+}
+
 size_t tw_cc_next_name(const struct tw_cc_text *t, const struct tw_cc_statement *s, uint32_t *at, const char **name)
 {
 	uint32_t p = *at ? *at : s->begin + s->syntax + (uint32_t)strcspn(t->bytes + s->begin + s->syntax, " \t\n");

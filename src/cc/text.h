@@ -38,6 +38,9 @@ void tw_cc_text_free(struct tw_cc_text *t);
 /* Does the statement begin with this word (a directive's name)? */
 int tw_cc_is_word(const struct tw_cc_text *t, const struct tw_cc_statement *s, const char *word);
 
+/* Is it a directive whose operands are data? */
+int tw_cc_gives_data(const struct tw_cc_text *t, const struct tw_cc_statement *s);
+
 /*
  * The next name in a directive that could be a symbol's, from *at on (0 to begin with). Returns its length with *name set, or 0 at the end. Strings are passed
  * over.

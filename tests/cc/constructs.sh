@@ -295,3 +295,50 @@ runs_as_plain room
 echo 'int main(void) { __asm__("1: nop\n2: .pushsection .eh_frame,\"a\"\n.byte 2b-1b\n.popsection"); return 0; }' >frames.c
 "$TW" cc gcc -c frames.c 2>said || fail "frames: $(cat said)"
 grep -q 'main is not instrumented: .*frames' said || fail "frames: $(cat said)"
+# Instructions that are written as numbers, one or more statements each, and numbers that are none: behind a jump, behind a call.
+cat >numbers.c <<'X'
+#include <stdio.h>
+__attribute__((noinline)) static void add(unsigned char *to, const unsigned char *from, int n)
+{
+	__asm__ volatile("movdqu (%0),%%xmm0\n\tmovdqu (%1),%%xmm1\n\tcmpl $4,%2\n\tjb 1f\n\t"
+	                 ".byte 0x66,0x0f,0xfc,0xc1\n\t.byte 0x66,0x0f,0xfc,0xc1\n"
+	                 "1:\t.byte 0x66,0x0f\n\t.byte 0xfc,0xc1\n\t.byte 0xf3,0x0f; .byte 0x7f,0x07\n\t.long 0x90666666" ::"D"(to),
+	                 "r"(from), "r"(n)
+	                 : "xmm0", "xmm1", "memory", "cc");
+}
+__attribute__((noinline)) static long skip(long x)
+{
+	__asm__ volatile("jmp 1f\n\t.byte 0x28,0xc1\n1:\taddq $1,%0" : "+r"(x) : : "cc");
+	return x;
+}
+__attribute__((noinline)) static long called(long x)
+{
+	__asm__ volatile("leaq -128(%%rsp),%%rsp\n\tcall 1f\n\t.byte 0x28,0xc1\n1:\tpopq %%rcx\n\tmovzbl 1(%%rcx),%%ecx\n\t"
+	                 "addq %%rcx,%0\n\tleaq 128(%%rsp),%%rsp"
+	                 : "+r"(x)
+	                 :
+	                 : "rcx", "cc");
+	return x;
+}
+int main(void)
+{
+	unsigned char a[16], b[16];
+	long s = 0;
+	for (int i = 0; i < 16; i++)
+		b[i] = 3 * (a[i] = i);
+	for (int i = 0; i < 10; i++) {
+		add(a, b, i);
+		s += skip(i) + called(i);
+	}
+	printf("%d %d %ld\n", a[3], a[15], s);
+	return 0;
+}
+X
+for how in "gcc -O1" "clang -O2 -fPIC"; do
+	command -v "${how%% *}" >/dev/null || continue
+	# shellcheck disable=SC2086
+	$how -no-pie -o numbers.plain numbers.c && "$TW" cc $how -no-pie -o numbers numbers.c 2>said || fail "$how: $(cat said)"
+	[ "$(sed 's/.*numbers.c: \([a-z]*\) is not.*/\1/' said | sort)" = "$(printf 'called\nskip')" ] || fail "$how: $(cat said)"
+	runs_as_plain numbers
+	same_as_engine numbers
+done
