@@ -559,6 +559,7 @@ static int learn(struct state *s, struct learning *l, const struct tw_stretch *s
 static int walk_segments(struct state *s, struct walk *w, const struct tw_stretch *stretch)
 {
 	uint32_t number = tw_segments_known(&s->segments, stretch->number, s->program);
+	const uint32_t n_counts = s->segments.n_counts;
 	struct learning l;
 	int error = 0;
 	if (number == TW_SEGMENT_NONE)
@@ -575,6 +576,7 @@ static int walk_segments(struct state *s, struct walk *w, const struct tw_stretc
 		learn_after(s, &l, g);
 	} while (!error && !s->segments.items[number++].is_last);
 	w->block += stretch->n_blocks;
+	l.is_step &= s->segments.n_counts == n_counts; /* most of what runs once in a node does not come again */
 	return error ? error : learn(s, &l, stretch);
 }
 
