@@ -789,10 +789,18 @@ static int print_all(const struct state *s)
 	return error;
 }
 
+/* By functions where there is much: nothing but the tree by names is wanted any more. */
+static int settle_last(struct state *s)
+{
+	struct tw_names *names = s->tree.n_nodes > least_many_nodes(s) ? final_names(s) : NULL;
+	const int error = names ? tw_contexts_unite(&s->tree, names) : 0;
+	return error ? error : settle(s);
+}
+
 static int end(void *state, int error)
 {
 	struct state *s = state;
-	error = error ? error : settle(s);
+	error = error ? error : settle_last(s);
 	struct tw_names *names = error || !s->out ? NULL : final_names(s);
 	if (names)
 		error = tw_context_tree(&s->tree, names, s->out);

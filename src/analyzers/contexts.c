@@ -126,12 +126,12 @@ uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site,
 
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block)
 {
-	const struct tw_context_part wanted = {.node = node, .block = block};
+	const struct tw_context_part wanted = {.node = node, .block = tw_contexts_united(c, block)};
 	uint32_t hash = part_hash(&wanted);
 	if (!make_room(&c->by_part, c->n_parts, hash_part, c->parts))
 		return TW_CONTEXT_NONE;
 	for (uint32_t i = hash & (c->by_part.n_slots - 1), n; (n = c->by_part.slots[i]); i = (i + 1) & (c->by_part.n_slots - 1))
-		if (c->parts[n - 1].node == node && c->parts[n - 1].block == block)
+		if (c->parts[n - 1].node == node && c->parts[n - 1].block == wanted.block)
 			return n - 1;
 	struct tw_context_part *parts = tw_array_room(c->parts, c->n_parts, &c->parts_room, sizeof *parts);
 	if (!parts)
@@ -162,7 +162,7 @@ uint32_t tw_contexts_root(struct tw_contexts *c, const struct tw_context_root *r
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block)
 {
 	if (c->by_part.n_slots)
-		__builtin_prefetch(&c->by_part.slots[hash_of(node, block) & (c->by_part.n_slots - 1)]);
+		__builtin_prefetch(&c->by_part.slots[hash_of(node, tw_contexts_united(c, block)) & (c->by_part.n_slots - 1)]);
 }
 
 /* ---- merging ---- */
@@ -331,7 +331,9 @@ int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *conte
 	                         .blocks_room = c->blocks_room,
 	                         .by_block = c->by_block,
 	                         .joined = c->joined,
-	                         .n_joined = c->n_joined};
+	                         .n_joined = c->n_joined,
+	                         .united = c->united,
+	                         .n_united = c->n_united};
 	struct tw_contexts from = *c;
 	int error = make_maps(&m, c);
 	for (size_t i = 0; i < from.n_nodes && !error; i++) {
@@ -344,7 +346,7 @@ int tw_contexts_resolve(struct tw_contexts *c, tw_contexts_ask *ask, void *conte
 	free_maps(&m);
 	from.blocks = NULL;
 	from.by_block.slots = NULL;
-	from.joined = NULL;
+	from.joined = from.united = NULL;
 	tw_contexts_free(&from);
 	*c = to;
 	return error;
@@ -411,6 +413,7 @@ void tw_contexts_free(struct tw_contexts *c)
 	free(c->by_part.slots);
 	free(c->by_root.slots);
 	free(c->joined);
+	free(c->united);
 	memset(c, 0, sizeof *c);
 }
 

@@ -76,6 +76,8 @@ struct tw_contexts {
 	struct tw_context_index by_block, by_node, by_part, by_root;
 	uint32_t *joined; /* by block: the one that stands for it where it is a site (contexts_join.h) */
 	size_t n_joined;  /* of blocks behind these: themselves */
+	uint32_t *united; /* likewise, where it is part of a node */
+	size_t n_united;
 };
 
 enum { TW_CONTEXT_NONE = UINT32_MAX };
@@ -85,6 +87,12 @@ uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thr
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
 uint32_t tw_contexts_root(struct tw_contexts *c, const struct tw_context_root *root);
+
+/* The block of a part that a block's executions belong to. */
+static inline uint32_t tw_contexts_united(const struct tw_contexts *c, uint32_t block)
+{
+	return block < c->n_united ? c->united[block] : block;
+}
 
 /* The part will be asked for soon: what that takes comes from memory meanwhile. */
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block);

@@ -98,3 +98,36 @@ int tw_contexts_join(struct tw_contexts *c, struct tw_names *names, int are_last
 		*c = joined;
 	return error;
 }
+
+/* The same as a site: that of a function's first block differs in `plt`. */
+static struct site name_block(const struct tw_contexts *c, struct tw_names *names, uint32_t block)
+{
+	const struct tw_context_block *b = &c->blocks[block];
+	struct tw_code_name name;
+	tw_names_code(names, tw_names_image(names, b->thread), b->pc, &name);
+	return (struct site){name.function, name.module, name.plt << 1 | (name.offset == 0), block};
+}
+
+int tw_contexts_unite(struct tw_contexts *c, struct tw_names *names)
+{
+	const size_t n = c->n_blocks;
+	struct site *blocks = malloc((n + 1) * sizeof *blocks);
+	uint32_t *united = malloc((n + 1) * sizeof *united);
+	if (!blocks || !united) {
+		free(blocks);
+		free(united);
+		return TW_ERR_MEMORY;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		blocks[i] = name_block(c, names, i);
+	qsort(blocks, n, sizeof *blocks, compare_sites);
+	for (size_t i = 0; i < n; i++) {
+		const int is_same = i && is_of_same_function(&blocks[i - 1], &blocks[i]);
+		united[blocks[i].block] = is_same ? united[blocks[i - 1].block] : blocks[i].block;
+	}
+	free(blocks);
+	free(c->united);
+	c->united = united;
+	c->n_united = n;
+	return 0;
+}

@@ -13,4 +13,7 @@
  */
 int tw_contexts_join(struct tw_contexts *c, struct tw_names *names, int are_last, uint32_t *node);
 
+/* From now on what is added to a node is one part for each function, and one more for its first block; these are the names that the tree is made of. 0 or TW_ERR_MEMORY. */
+int tw_contexts_unite(struct tw_contexts *c, struct tw_names *names);
+
 #endif

@@ -199,10 +199,13 @@ static int settle_count(struct tw_segments *s, struct tw_contexts *c, const stru
 	    g->program == entry.program ? 0 : number_segment(s, c, g, entry.program, entry.thread, c->blocks[tw_segment_first(s, g)].pc);
 	if (!error && !g->n_blocks)
 		error = add_part(c, n->node, tw_segment_first(s, g), 0, 0, n->runs * g->n_refs);
-	for (uint32_t i = 0; i < g->n_blocks && !error; i++) {
-		uint32_t end = i + 1 < g->n_blocks ? g->blocks[i + 1].first_ref : g->first_ref + g->n_refs;
-		error = add_part(c, n->node, s->numbers[g->numbers + i], n->runs, n->runs * g->blocks[i].n_insns,
-		                 n->runs * (end - g->blocks[i].first_ref));
+	for (uint32_t i = 0, next; i < g->n_blocks && !error; i = next) {
+		const uint32_t block = tw_contexts_united(c, s->numbers[g->numbers + i]);
+		uint64_t insns = 0;
+		for (next = i; next < g->n_blocks && tw_contexts_united(c, s->numbers[g->numbers + next]) == block; next++)
+			insns += g->blocks[next].n_insns;
+		const uint32_t end = next < g->n_blocks ? g->blocks[next].first_ref : g->first_ref + g->n_refs;
+		error = add_part(c, n->node, block, n->runs * (next - i), n->runs * insns, n->runs * (end - g->blocks[i].first_ref));
 	}
 	return error;
 }

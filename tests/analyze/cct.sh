@@ -190,6 +190,26 @@ for context in 'main;catches;after_jump' 'handler;in_handler' 'main;tail_caller;
 	ends "$context"
 done
 
+# Where contexts are many they are counted by function: what is jumped to, and loops in it, is called as often as it was.
+cc_program levels -O2 -fcf-protection=none <<'END'
+static volatile long sink;
+__attribute__((noipa)) static long tail_target(long n) { while (n-- > 0) sink += n; return sink; }
+__attribute__((noipa)) static long tail_caller(long n) { sink++; return tail_target(n); }
+__attribute__((noipa)) static void down(long n)
+{
+	if (n)
+		down(n - 1);
+	else
+		for (long i = 0; i < 7; i++)
+			tail_caller(10);
+	sink++;
+}
+int main(void) { down(5000); return 0; }
+END
+recorded ./levels
+"$TW" analyze cct --csv --least 0 recording.tw >found || fail "analyze cct of many contexts"
+[ "$(sed -n 's/.*,\([0-9]*,\)"* *\(tail_[a-z]*\)"*$/\1\2/p' found | sort -u | tr '\n' ' ')" = '7,tail_caller 7,tail_target ' ] || fail "$(grep tail_ found)"
+
 # A forked process goes on in its parent's calls: where it returns from them, leaves them by longjmp, forks again, and until it executes a program. Its parent's calls may
 # be followed after its own: while both run, by another job, without references, from packed states.
 cc_program forked -O1 -g -w -fno-inline -fno-optimize-sibling-calls <<'END'
