@@ -103,11 +103,13 @@ static struct tw_found find(struct tw_cache_state *s, uint64_t addr, uint32_t by
 	return s->as_cachegrind ? find_all(s, line, n, access) : find_each(s, line, n, access);
 }
 
-static int reuse_all(struct tw_cache_state *s, uint64_t addr, uint32_t bytes)
+/* The lines of n references. What caches make of them is another matter, and may be asked before or after. */
+static int reuse_all(struct tw_cache_state *s, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
 	int error = 0;
-	for (uint64_t line = line_of(s, addr), last = line_of(s, addr + bytes - 1); line <= last && !error; line++)
-		error = tw_reuse_access(&s->reuse, line);
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t line = line_of(s, addr[i]), last = line_of(s, addr[i] + r[i].size - 1); line <= last && !error; line++)
+			error = tw_reuse_access(&s->reuse, line);
 	return error;
 }
 
@@ -171,14 +173,11 @@ static int take_plain(struct tw_cache_state *s, struct tw_cache_fragment *f, con
 /* n references of one fragment. */
 static int take_refs(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
-	int error = 0;
-	if (!s->core->own[0].trees && !s->as_cachegrind && !s->reuse.sample)
+	int error = s->reuse.sample ? reuse_all(s, r, addr, n) : 0;
+	if (!error && !s->core->own[0].trees && !s->as_cachegrind)
 		return take_plain(s, f, r, addr, n);
-	for (size_t i = 0; i < n && !error; i++) {
-		if (s->reuse.sample)
-			error = reuse_all(s, addr[i], r[i].size);
-		error = error ? error : take_other(s, f->count[r[i].insn], &r[i], addr[i]);
-	}
+	for (size_t i = 0; i < n && !error; i++)
+		error = take_other(s, f->count[r[i].insn], &r[i], addr[i]);
 	return error;
 }
 

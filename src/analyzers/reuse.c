@@ -74,14 +74,12 @@ static unsigned bucket_of(uint64_t distance)
 	return bucket < TW_REUSE_FIRST ? bucket : TW_REUSE_FIRST - 1;
 }
 
-int tw_reuse_access(struct tw_reuse *r, uint64_t line)
+int tw_reuse_other(struct tw_reuse *r, uint64_t line)
 {
 	uint64_t h = hash(line);
 	uint64_t *counts = r->counts[h >> 60];
-	if (r->sample > 1 && (h & 0xffffffff) * r->sample >> 32)
-		return 0;
-	if (r->newest == line + 1) {
-		counts[0]++;
+	if (r->sample > 1 && (h & 0xffffffff) * r->sample >> 32) {
+		r->passed = line + 1;
 		return 0;
 	}
 	uint32_t number = tw_rows_number(&r->lines, line, 0);
@@ -98,6 +96,7 @@ int tw_reuse_access(struct tw_reuse *r, uint64_t line)
 	r->line_at[r->now] = number;
 	add(r, r->now, 1);
 	r->newest = line + 1;
+	r->newest_group = (unsigned)(h >> 60);
 	return 0;
 }
 

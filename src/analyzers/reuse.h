@@ -21,12 +21,23 @@ struct tw_reuse {
 	uint32_t *sums;                                     /* Fenwick's tree over times, from 1 on: 1 where a line was last accessed */
 	uint32_t *line_at;                                  /* the line of each time, a number of a row */
 	uint32_t now, room;                                 /* the newest time; times there is room for */
-	uint64_t newest;                                    /* line accessed last, and 1 */
+	uint64_t newest, passed;                            /* line accessed last of those that are looked at, and of the others; and 1 */
+	unsigned newest_group;                              /* of `newest` */
 	uint64_t counts[TW_REUSE_GROUPS][TW_REUSE_BUCKETS]; /* not multiplied */
 };
 
-/* A line is accessed. 0 or TW_ERR_MEMORY. */
-int tw_reuse_access(struct tw_reuse *r, uint64_t line);
+/* A line is accessed that is not the newest. 0 or TW_ERR_MEMORY. */
+int tw_reuse_other(struct tw_reuse *r, uint64_t line);
+
+/* A line is accessed. Most often it is the one that was accessed last. */
+static inline int tw_reuse_access(struct tw_reuse *r, uint64_t line)
+{
+	if (r->newest == line + 1) {
+		r->counts[r->newest_group][0]++;
+		return 0;
+	}
+	return r->passed == line + 1 ? 0 : tw_reuse_other(r, line);
+}
 
 /* Accesses of a bucket, of all accesses: an estimate where there is a sample. */
 uint64_t tw_reuse_count(const struct tw_reuse *r, unsigned bucket);
