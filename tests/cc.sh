@@ -3,12 +3,17 @@
 
 # instrumented NAME COMPILER ARGUMENT...: compiles ./NAME.plain with COMPILER and ./NAME with trackway cc in front of it; CC_OPTIONS: of its own
 instrumented() {
+	"${@:2}" -o "$1.plain" 2>compile.err || {
+		cat compile.err
+		fail "${*:2}: does not compile"
+	}
+	instrument "$@"
+}
+
+# instrument NAME COMPILER ARGUMENT...: ./NAME only
+instrument() {
 	local name=$1
 	shift
-	"$@" -o "$name.plain" 2>compile.err || {
-		cat compile.err
-		fail "$*: does not compile"
-	}
 	# shellcheck disable=SC2086
 	"$TW" cc ${CC_OPTIONS:-} "$@" -o "$name" 2>compile.err || {
 		cat compile.err

@@ -41,12 +41,12 @@ blocks() { "$TW" info recording.tw | awk '$1 == "blocks" { print $2 }'; }
 
 # linked FLAG...: as without them. Linkers and options that are not there are passed over
 linked() {
-	if ! gcc -O2 "$@" a.c b.c -o probe 2>/dev/null; then
+	rm -f a a.plain
+	if ! gcc -O2 "$@" a.c b.c -o a.plain 2>/dev/null; then
 		echo "passed over: $*"
 		return
 	fi
-	rm -f a a.plain
-	instrumented a gcc -O2 "$@" a.c b.c
+	instrument a gcc -O2 "$@" a.c b.c
 	runs_as_plain a
 	"$TW" info recording.tw | grep -q instrumented || fail "$*: it is not recorded as an instrumented program"
 	[ "$(blocks)" -ge "$wanted" ] && [ "$(blocks)" -le $((wanted + 200)) ] || fail "$*: $(blocks) blocks are recorded, elsewhere $wanted"
@@ -71,8 +71,8 @@ linked -no-pie -Wl,-Ttext=0x800000
 linked -mcmodel=large -no-pie
 linked -Wl,-z,noseparate-code -Wl,--build-id=none -s
 linked -fuse-ld=lld -Wl,-z,relro,-z,now
-if command -v clang >/dev/null && clang -fuse-ld=lld a.c b.c -o probe 2>/dev/null; then
-	instrumented a clang -O2 -Werror -fuse-ld=lld a.c b.c
+if command -v clang >/dev/null && clang -O2 -fuse-ld=lld a.c b.c -o a.plain 2>/dev/null; then
+	instrument a clang -O2 -Werror -fuse-ld=lld a.c b.c
 	runs_as_plain a
 fi
 

@@ -199,7 +199,7 @@ int main(void)
 		order[i] = (int)((seed = seed * 1103515245 + 12345) >> 16 & 0xfff);
 	qsort(order, 200, sizeof *order, less);
 	long s = 0;
-	for (int r = 0; r < 3000; r++)
+	for (int r = 0; r < 500; r++)
 		for (int i = 0; i < 200; i += 1 + (r & 3))
 			s += order[(i * 7 + r) % 200];
 	printf("%ld\n", s);

@@ -64,7 +64,7 @@ for way in "${ways[@]}"; do
 	instrumented a $way -std=c++17 a.cpp
 	recorded ./a
 	totals recording.tw >one
-	CC_OPTIONS=--switchable instrumented a $way -std=c++17 a.cpp
+	CC_OPTIONS=--switchable instrument a $way -std=c++17 a.cpp
 	runs_as_plain a
 	totals recording.tw >two
 	cmp one two || {
