@@ -69,8 +69,11 @@ static void add_vector(struct pieces *p, u64 at, u64 n, u64 bytes)
 	}
 }
 
-/* Data, the other's name and what comes besides. `bytes` of data; UINT64_MAX: as the message says, one of sendmmsg and recvmmsg. */
-static void add_message(struct pieces *p, u64 at, u64 bytes)
+/*
+ * Data, the other's name and what comes besides; where a name is asked for (`receives`), how long it is, too. `bytes` of data; UINT64_MAX: as the message says, one of
+ * sendmmsg and recvmmsg.
+ */
+static void add_message(struct pieces *p, u64 at, u64 bytes, bool receives)
 {
 	struct {
 		u64 name;
@@ -85,6 +88,7 @@ static void add_message(struct pieces *p, u64 at, u64 bytes)
 	add_vector(p, m.vector, m.n, bytes == UINT64_MAX ? m.bytes : bytes);
 	add_piece(p, m.name, m.name_bytes);
 	add_piece(p, m.control, m.control_bytes);
+	add_piece(p, receives && m.name ? at + __builtin_offsetof(__typeof__(m), name_bytes) : 0, sizeof m.name_bytes);
 }
 
 static void add_length(struct pieces *p, u64 addr, u64 at)
@@ -102,16 +106,17 @@ static u32 put_pieces(struct pieces *p, u64 nr, const u64 *a, i64 result)
 	if (nr >= sizeof lists / sizeof lists[0] || result < 0)
 		return 0;
 	const u64 at = a[lists[nr].argument];
+	const bool receives = nr == __NR_recvmsg || nr == __NR_recvmmsg;
 	switch (lists[nr].told_by) {
 	case PIECES:
 		add_vector(p, at, a[2], (u64)result);
 		break;
 	case MESSAGE:
-		add_message(p, at, (u64)result);
+		add_message(p, at, (u64)result, receives);
 		break;
 	case MESSAGES:
 		for (i64 i = 0; i < result && p->n < TW_SYSCALL_PIECES; i++)
-			add_message(p, at + (u64)i * MESSAGE_BYTES, UINT64_MAX);
+			add_message(p, at + (u64)i * MESSAGE_BYTES, UINT64_MAX, receives);
 		break;
 	case LENGTH:
 		add_length(p, at, a[lists[nr].argument + 1]);
