@@ -27,6 +27,7 @@ struct sharer {
 	uint64_t fetched_stale; /* those of them when it got the line; 0 once it has touched one */
 	uint32_t site;          /* where it got the line: a row of `sites` */
 	uint8_t has;            /* no other thread has written the line since */
+	uint8_t fetched_at;     /* the first byte that it touched then */
 };
 
 /* A line. Of one thread: its bytes, and no sharers. */
@@ -131,9 +132,15 @@ static struct sharer *sharer_of(struct state *s, struct line *l)
 
 /* ---- transfers ---- */
 
-static int count(struct state *s, struct line *l, const struct sharer *t, uint64_t address, int kind, uint64_t n)
+static unsigned first_of(uint64_t bytes)
 {
-	uint64_t *object = tw_objects_at(&s->objects, s->program, address);
+	return (unsigned)__builtin_ctzll(bytes);
+}
+
+/* `byte`: of the line. */
+static int count(struct state *s, struct line *l, const struct sharer *t, unsigned byte, int kind, uint64_t n)
+{
+	uint64_t *object = tw_objects_at(&s->objects, s->program, l->address + byte);
 	if (!object)
 		return TW_ERR_MEMORY;
 	object[kind] += n;
@@ -156,15 +163,16 @@ static int fetch(struct state *s, struct line *l, struct sharer *t, const struct
 	tw_rows_counts(&s->sites, t->site)[THREAD] = s->thread;
 	int is_true = (t->fetched_stale & bytes) != 0;
 	t->fetched_stale = is_true ? 0 : t->fetched_stale;
-	return count(s, l, t, r->addr, is_true ? TRUE : FALSE, 1);
+	t->fetched_at = (uint8_t)first_of(bytes);
+	return count(s, l, t, t->fetched_at, is_true ? TRUE : FALSE, 1);
 }
 
-/* It touches what others have written after all. */
-static int make_true(struct state *s, struct line *l, struct sharer *t, const struct tw_ref *r)
+/* It touches what others have written after all, perhaps of another object than that with which it got the line. */
+static int make_true(struct state *s, struct line *l, struct sharer *t, uint64_t bytes)
 {
 	t->fetched_stale = 0;
-	int error = count(s, l, t, r->addr, FALSE, UINT64_MAX);
-	return error ? error : count(s, l, t, r->addr, TRUE, 1);
+	int error = count(s, l, t, t->fetched_at, FALSE, UINT64_MAX);
+	return error ? error : count(s, l, t, first_of(bytes), TRUE, 1);
 }
 
 static void take_from_others(struct state *s, const struct line *l, uint64_t bytes)
@@ -187,7 +195,7 @@ static int share(struct state *s, struct line *l, const struct tw_ref *r, uint64
 	if (!t->has)
 		error = fetch(s, l, t, r, bytes);
 	else if (t->fetched_stale & bytes)
-		error = make_true(s, l, t, r);
+		error = make_true(s, l, t, bytes);
 	t->read |= r->type & TW_READ ? bytes : 0;
 	t->written |= r->type & TW_WRITE ? bytes : 0;
 	if (r->type & TW_WRITE)

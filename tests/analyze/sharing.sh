@@ -8,6 +8,8 @@ static int to[2][2];
 struct line { _Alignas(64) volatile long n[8]; };
 static struct line same, beside, own[2], constant = {{1, 2, 3, 4, 5, 6, 7, 8}}, late;
 static volatile long sum[2][64];
+extern volatile long near[4], behind[4]; /* on one line */
+__asm__(".pushsection .data; .balign 64; near: .zero 32; behind: .zero 32; .type near, @object; .size near, 32; .type behind, @object; .size behind, 32; .popsection");
 static void __attribute__((noinline)) turn(long me)
 {
 	same.n[0]++;
@@ -17,6 +19,9 @@ static void __attribute__((noinline)) turn(long me)
 	late.n[me * 4]++; /* false at first... */
 	if (late.n[4 - me * 4] < 0) /* ...but this makes it true */
 		sum[me][1]++;
+	near[me]++; /* the same of two objects */
+	sum[me][2] += behind[1 - me];
+	behind[me]++;
 }
 static void *work(void *arg)
 {
@@ -57,6 +62,7 @@ assert objects["same"] == (80, 0), objects["same"] # and once to the main thread
 assert lines["same"]["threads"] == 3
 assert objects["beside"] == (0, 79), objects["beside"]
 assert objects["late"] == (79, 0), objects["late"]
+assert objects["behind"] == (79, 0) and objects.get("near", (0, 0)) == (0, 0), objects
 for name in "own", "constant":
     assert name not in objects, (name, objects[name])
 assert lines["same"]["sharing"] == "true" and lines["same"]["overlap"] == 8
