@@ -71,9 +71,9 @@ int tw_demux_encode(struct tw_demux *d, const struct tw_demux_input *in, struct 
 		return error;
 	tw_demux_walk_begin(&w, d, in, chunk);
 	error = encode_all(&w, encoder);
-	tw_encoder_close(encoder);
+	const int closed = tw_encoder_close(encoder);
 	tw_demux_walk_end(&w, chunk);
 	chunk->n_c = (size_t)(raw[TW_STREAM_C] - c) / sizeof *chunk->c;
 	chunk->n_m = (size_t)(raw[TW_STREAM_M] - m) / sizeof *chunk->m;
-	return error;
+	return error ? error : closed;
 }

@@ -31,6 +31,9 @@ void tw_encoder_free(struct tw_encoder *e)
 
 /* ---- tags ---- */
 
+/* Tags are encoded so many at a time: their tables, and what comes of values, take turns in the processor's cache, which holds one of the two. */
+enum { TAGS_AT_ONCE = 1 << 21 };
+
 static uint8_t *put_run(uint8_t *to, uint64_t run)
 {
 	for (; run >= TW_RUN_MORE; run -= TW_RUN_MORE)
@@ -79,12 +82,22 @@ static int look_up(struct tw_encoder *e, const uint16_t *tags, size_t i, size_t 
 	return !expected || !bits || expected == bits;
 }
 
-/* Of all tags there are so far those that are not encoded yet. */
-static void encode_tags(struct tw_encoder *e)
+/* Room for the worst that so many tags can become. */
+static int take_tags_room(struct tw_encoder *e, size_t tags)
+{
+	int error = tw_bytes_reserve(&e->coded.part[TW_PART_TAG_RUNS], run_bytes(tags, e->tag_run + tags));
+	return error ? error : tw_bytes_reserve(&e->coded.part[TW_PART_SYMBOLS], tags * sizeof(uint16_t));
+}
+
+/* Of all tags there are so far those that are not encoded yet, if there are `least`. */
+static int encode_tags(struct tw_encoder *e, size_t least)
 {
 	struct tw_tag_predictor *p = &e->tags;
 	const uint16_t *tags = (const uint16_t *)(const void *)e->all_tags.at;
 	size_t i = e->tags_coded, n = e->all_tags.n / sizeof *tags;
+	int error = n - i < least ? TW_OK : take_tags_room(e, n - i);
+	if (error || n - i < least)
+		return error;
 	struct tw_bytes *r = &e->coded.part[TW_PART_TAG_RUNS], *s = &e->coded.part[TW_PART_SYMBOLS];
 	uint8_t *runs = r->at + r->n, *symbols = s->at + s->n;
 	for (int may_be = 1;;) {
@@ -103,6 +116,7 @@ static void encode_tags(struct tw_encoder *e)
 	r->n = (size_t)(runs - r->at);
 	s->n = (size_t)(symbols - s->at);
 	e->tags_coded = n;
+	return TW_OK;
 }
 
 /* ---- values ---- */
@@ -119,7 +133,7 @@ static inline unsigned bytes_of(uint64_t v)
 
 /*
  * A slot's values are literals from when so much `doubt` of its ways has come together, without a predicted value in between, till TW_MOST_PREDICTED in a row
- * would have been predicted.
+ * of those that are looked at would have been predicted.
  */
 enum { DOUBT_MISS = 2, DOUBT_OTHER_WAY = 1, MOST_DOUBT = 6 };
 
@@ -163,8 +177,11 @@ static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slo
 static INLINE void encode_literal(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
 {
 	uint64_t literal = value - tw_literal_base(p, s, s->way);
-	unsigned bytes = tw_literal_bytes(s->way), way = way_to(p, s, value);
-	s->doubt = way < TW_NWAYS ? s->doubt + 1 : 0;
+	unsigned bytes = tw_literal_bytes(s->way), way = TW_NWAYS;
+	if (!((w->literals_before + (uintptr_t)w->literals) & TW_NOT_LOOKED_AT)) {
+		way = way_to(p, s, value);
+		s->doubt = way < TW_NWAYS ? s->doubt + 1 : 0;
+	}
 	if (__builtin_expect(s->doubt == TW_MOST_PREDICTED, 0)) {
 		encode_miss(p, s, w, value, way);
 	} else if (__builtin_expect(tw_literal_cut(literal, bytes) != literal, 0)) {
@@ -306,7 +323,7 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	memset(&e->tags, 0, sizeof e->tags);
 	memset(e->tag_after, 0, sizeof e->tag_after);
 	memset(e->coded.raw, 0, sizeof e->coded.raw);
-	e->tag_run = e->value_run = 0;
+	e->tag_run = e->value_run = e->literals = 0;
 	e->tags_coded = 0;
 	e->odd = 0;
 	e->all_tags.n = 0;
@@ -330,19 +347,15 @@ static int take_slots(struct tw_encoder *e)
 	return TW_OK;
 }
 
-/* Room for the worst that so many tags and values, and tags that are not encoded yet, can become. */
-static int take_room(struct tw_encoder *e, size_t n_c, size_t n_m)
+/* Room for the worst that so many values can become. */
+static int take_room(struct tw_encoder *e, size_t n_m)
 {
-	const size_t tags = n_c + e->all_tags.n / sizeof(uint16_t) - e->tags_coded;
-	const size_t most[TW_NPARTS] = {
-	    [TW_PART_TAG_RUNS] = run_bytes(tags, e->tag_run + tags),   [TW_PART_SYMBOLS] = tags * sizeof(uint16_t),
-	    [TW_PART_VALUE_RUNS] = run_bytes(n_m, e->value_run + n_m), [TW_PART_CODES] = n_m,
-	    [TW_PART_LITERALS] = (n_m + 1) * sizeof(uint64_t),
-	};
 	int error = take_slots(e);
-	for (int i = 0; i < TW_NPARTS && !error; i++)
-		error = tw_bytes_reserve(&e->coded.part[i], most[i]);
-	return error;
+	if (!error)
+		error = tw_bytes_reserve(&e->coded.part[TW_PART_VALUE_RUNS], run_bytes(n_m, e->value_run + n_m));
+	if (!error)
+		error = tw_bytes_reserve(&e->coded.part[TW_PART_CODES], n_m);
+	return error ? error : tw_bytes_reserve(&e->coded.part[TW_PART_LITERALS], (n_m + 1) * sizeof(uint64_t));
 }
 
 static uint8_t *end_of(struct tw_encoder *e, enum tw_part part)
@@ -363,6 +376,7 @@ static void begin_values(struct tw_encoder *e)
 	    .codes = end_of(e, TW_PART_CODES),
 	    .literals = end_of(e, TW_PART_LITERALS),
 	    .run = e->value_run,
+	    .literals_before = e->literals - (uintptr_t)end_of(e, TW_PART_LITERALS),
 	};
 }
 
@@ -371,6 +385,7 @@ static void end_values(struct tw_encoder *e)
 	set_end(e, TW_PART_VALUE_RUNS, e->piece.runs);
 	set_end(e, TW_PART_CODES, e->piece.codes);
 	set_end(e, TW_PART_LITERALS, e->piece.literals);
+	e->literals = e->piece.literals_before + (uintptr_t)e->piece.literals;
 	e->value_run = e->piece.run;
 }
 
@@ -389,16 +404,17 @@ static int encode_streams(struct tw_encoder *e, const struct tw_chunk *piece)
 
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 {
-	int error = take_room(e, piece->n_c, piece->n_m);
+	int error = take_room(e, piece->n_m);
 	if (!error && e->odd)
 		error = tw_fail(TW_ERR_STREAM, "thread %u, chunk %u", piece->thread, piece->sequence);
 	if (!error)
 		error = tw_bytes_append(&e->coded.part[TW_PART_EVENTS], piece->e, piece->n_e);
 	if (!error)
 		error = tw_bytes_append(&e->all_tags, piece->c, piece->n_c * sizeof *piece->c);
+	if (!error)
+		error = encode_tags(e, TAGS_AT_ONCE);
 	if (error)
 		return error;
-	encode_tags(e);
 	begin_values(e);
 	error = encode_streams(e, piece);
 	end_values(e);
@@ -409,7 +425,7 @@ int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece)
 
 int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e)
 {
-	int error = take_room(e, n_c, n_m);
+	int error = take_room(e, n_m);
 	if (!error)
 		error = tw_bytes_reserve(&e->coded.part[TW_PART_EVENTS], n_e);
 	if (!error)
@@ -490,11 +506,11 @@ int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams)
 	return error ? error : encode_streams(e, streams);
 }
 
-void tw_encoder_close(struct tw_encoder *e)
+int tw_encoder_close(struct tw_encoder *e)
 {
 	e->all_tags.n = (size_t)((uint8_t *)e->tags_end - e->all_tags.at);
-	encode_tags(e);
 	end_values(e);
+	return encode_tags(e, TAGS_AT_ONCE);
 }
 
 static int put_last_run(struct tw_encoder *e, enum tw_part part, uint64_t run)
@@ -508,7 +524,9 @@ static int put_last_run(struct tw_encoder *e, enum tw_part part, uint64_t run)
 int tw_encoder_end(struct tw_encoder *e)
 {
 	static const uint8_t padding[TW_LITERAL_PADDING];
-	int error = put_last_run(e, TW_PART_TAG_RUNS, e->tag_run);
+	int error = encode_tags(e, 0);
+	if (!error)
+		error = put_last_run(e, TW_PART_TAG_RUNS, e->tag_run);
 	if (!error)
 		error = put_last_run(e, TW_PART_VALUE_RUNS, e->value_run);
 	return error ? error : tw_bytes_append(&e->coded.part[TW_PART_LITERALS], padding, sizeof padding);

@@ -169,7 +169,6 @@ static void emit_doubt(struct as *a)
 	as_set(a, AS_EQUAL, AS_RAX);
 	as_alu(a, AS_OR, AS_RDX, AS_RAX, 0);
 	as_alu_constant(a, AS_AND, AS_RDX, 1, 0);
-	as_load8(a, AS_R9, TW_SLOT_AT(SLOT, doubt));
 	as_alu_constant(a, AS_ADD, AS_R9, 1, 0);
 	as_multiply(a, AS_R9, AS_RDX, 0);
 }
@@ -200,9 +199,15 @@ static void emit_literal(struct as *a, const uint8_t *value)
 {
 	as_push(a, AS_RAX);
 	emit_find(a);
+	as_load(a, AS_RAX, OF(piece.literals_before));
+	as_alu(a, AS_ADD, AS_RAX, LITERALS, 1);
+	as_alu_constant(a, AS_AND, AS_RAX, TW_NOT_LOOKED_AT, 0);
+	as_load8(a, AS_R9, TW_SLOT_AT(SLOT, doubt));
+	uint8_t *quick = as_jump_forward(a, AS_NOT_EQUAL);
 	emit_doubt(a);
 	as_alu_constant(a, AS_CMP, AS_R9, TW_MOST_PREDICTED, 0);
 	uint8_t *predicted = as_jump_forward(a, AS_ABOVE_EQUAL);
+	as_here(a, quick);
 	emit_write(a);
 	uint8_t *too_long = as_jump_forward(a, AS_NOT_EQUAL);
 	as_lea(a, LITERALS, (struct as_mem){LITERALS, AS_RDX, 0, 1}, 1);

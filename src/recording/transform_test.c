@@ -312,7 +312,7 @@ static void same_by_records(struct tw_encoder *encoder, const struct sections *c
 		i += s.n_c;
 	}
 	take_records(encoder, bytes, to, &records);
-	tw_encoder_close(encoder);
+	EQUAL(tw_encoder_close(encoder), TW_OK);
 	CHECK(!memcmp(&records.sums, &expected.sums, sizeof expected.sums));
 	CHECK(!memcmp(&records.turns, &expected.turns, sizeof expected.turns));
 	struct sections by_records = end(encoder);
@@ -380,6 +380,16 @@ static void irregular(struct tw_encoder *encoder)
 	CHECK(round_trip(encoder) < chunk.n_m * 2 + chunk.n_m / 255 + N_TAGS / 255 + 200 + TW_LITERAL_PADDING);
 }
 
+/* Values that have become regular are literals for some time only, however many came before that were not. */
+static void regular_again(struct tw_encoder *encoder)
+{
+	begin();
+	put_keyframe(0);
+	for (unsigned i = 0; i < N_TAGS; i++)
+		put_execution(4, i < N_TAGS / 8 ? random_value : stride_value);
+	CHECK(round_trip(encoder) < chunk.n_m * sizeof *m / 8 * 7);
+}
+
 /* Upper halves that look like symbols. */
 static void odd_tags(struct tw_encoder *encoder)
 {
@@ -426,6 +436,28 @@ static void repeated(struct tw_encoder *encoder)
 	same(&coded);
 	CHECK(coded.of[TW_STREAM_C].n < 4 * N + N * TIMES / 8);
 	release(&coded);
+}
+
+/* Tags of many pieces are encoded before the chunk ends, where they are many. */
+static void many_tags(struct tw_encoder *encoder)
+{
+	enum { PIECES = 106 };
+	uint16_t *out = malloc(PIECES * N_TAGS * sizeof *out);
+	static struct tw_tag_predictor predictor;
+	begin();
+	while (chunk.n_c < N_TAGS)
+		c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + 5 * (any() % 8)); /* these take no values */
+	tw_encoder_begin(encoder, 0);
+	for (unsigned i = 0; i < PIECES; i++)
+		EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	CHECK(tw_encoder_coded(encoder)->part[TW_PART_SYMBOLS].n > N_TAGS);
+	struct sections coded = end(encoder);
+	const struct tw_bytes *section = &coded.of[TW_STREAM_C];
+	EQUAL(tw_decode_tags(&predictor, section->at, section->n, out, PIECES * N_TAGS), TW_OK);
+	for (unsigned i = 0; i < PIECES; i++)
+		CHECK(!memcmp(out + i * N_TAGS, c, N_TAGS * sizeof *c));
+	release(&coded);
+	free(out);
 }
 
 /* Values without an execution, and an execution without its values. */
@@ -547,9 +579,11 @@ int main(void)
 	round_trips(encoder);
 	regular(encoder);
 	irregular(encoder);
+	regular_again(encoder);
 	odd_tags(encoder);
 	turns(encoder);
 	repeated(encoder);
+	many_tags(encoder);
 	unfit(encoder);
 	unfit(coder);
 	unknown_fragment(encoder);
