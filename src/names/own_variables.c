@@ -1,4 +1,5 @@
 #include "names/own_variables.h"
+#include "base/array.h"
 #include "names/demangle.h"
 #include "names/names.h"
 #include "names/symbols.h"
@@ -16,13 +17,31 @@ struct loaded {
 	uint64_t below;               /* so far below the base of fs they stand */
 };
 
+/* A search for variables; `found` is called for each. */
 struct search {
 	struct tw_symbols *symbols;
-	const char *module, *name;
+	const char *module;
 	struct loaded *loaded;
 	size_t n_loaded;
+	void (*found)(void *context, const struct tw_own_variable *v, const char *symbol);
+	void *context;
+};
+
+/* What one of a name was asked for. */
+struct wanted {
+	const char *name;
 	struct tw_own_variable *out;
 	size_t room, n;
+};
+
+struct named {
+	struct tw_own_variable variable;
+	char *name;
+};
+
+struct tw_own_names {
+	struct named *items;
+	size_t n, room;
 };
 
 /* ---- files ---- */
@@ -149,23 +168,39 @@ static void lay_out(struct search *s)
 	}
 }
 
-static int is_named(const struct search *s, const char *symbol)
+static int is_named(const char *symbol, const char *name)
 {
 	char *shown = tw_demangle(symbol);
-	const int is = tw_name_is(symbol, s->name) || (shown && tw_name_is(shown, s->name));
+	const int is = tw_name_is(symbol, name) || (shown && tw_name_is(shown, name));
 	free(shown);
 	return is;
 }
 
 /* A file may have several of one name (static ones); one may stand in several tables. */
-static void add(struct search *s, uint32_t image, int64_t at, uint64_t bytes)
+static void add_wanted(void *context, const struct tw_own_variable *v, const char *symbol)
 {
-	for (size_t i = 0; i < s->n && i < s->room; i++)
-		if (s->out[i].image == image && s->out[i].at == at)
+	struct wanted *w = context;
+	if (!is_named(symbol, w->name))
+		return;
+	for (size_t i = 0; i < w->n && i < w->room; i++)
+		if (w->out[i].image == v->image && w->out[i].at == v->at)
 			return;
-	if (s->n < s->room)
-		s->out[s->n] = (struct tw_own_variable){image, at, bytes};
-	s->n++;
+	if (w->n < w->room)
+		w->out[w->n] = *v;
+	w->n++;
+}
+
+/* Without memory it is left out. */
+static void add_named(void *context, const struct tw_own_variable *v, const char *symbol)
+{
+	struct tw_own_names *o = context;
+	struct named *items = tw_array_room(o->items, o->n, &o->room, sizeof *items);
+	if (!items)
+		return;
+	o->items = items;
+	char *shown = tw_demangle(symbol);
+	items[o->n] = (struct named){*v, shown ? shown : strdup(symbol)};
+	o->n += items[o->n].name != NULL;
 }
 
 static void search_file(struct search *s, uint32_t image, const struct loaded *l)
@@ -179,8 +214,9 @@ static void search_file(struct search *s, uint32_t image, const struct loaded *l
 		GElf_Addr address;
 		GElf_Word section;
 		const char *name = dwfl_module_getsym_info(m, i, &sym, &address, &section, NULL, NULL);
-		if (name && GELF_ST_TYPE(sym.st_info) == STT_TLS && section != SHN_UNDEF && is_named(s, name))
-			add(s, image, (int64_t)(sym.st_value - l->below), sym.st_size);
+		const struct tw_own_variable v = {image, (int64_t)(sym.st_value - l->below), sym.st_size};
+		if (name && GELF_ST_TYPE(sym.st_info) == STT_TLS && section != SHN_UNDEF)
+			s->found(s->context, &v, name);
 	}
 }
 
@@ -193,14 +229,48 @@ static void search_image(struct search *s, uint32_t image)
 			search_file(s, image, &s->loaded[i]);
 }
 
+static void search(struct search *s, const struct tw_recording *r)
+{
+	s->symbols = tw_symbols_new(r);
+	s->loaded = calloc(tw_recording_n_modules(r) + 1, sizeof *s->loaded);
+	for (uint32_t k = 0; s->symbols && s->loaded && k < tw_symbols_places(s->symbols)->n_images; k++)
+		search_image(s, k);
+	free(s->loaded);
+	tw_symbols_free(s->symbols);
+}
+
 size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room)
 {
-	struct search s = {.module = module, .name = name, .out = out, .room = room};
-	s.symbols = tw_symbols_new(r);
-	s.loaded = calloc(tw_recording_n_modules(r) + 1, sizeof *s.loaded);
-	for (uint32_t k = 0; s.symbols && s.loaded && k < tw_symbols_places(s.symbols)->n_images; k++)
-		search_image(&s, k);
-	free(s.loaded);
-	tw_symbols_free(s.symbols);
-	return s.n;
+	struct wanted w = {.name = name, .out = out, .room = room};
+	search(&(struct search){.module = module, .found = add_wanted, .context = &w}, r);
+	return w.n;
+}
+
+/* ---- names ---- */
+
+struct tw_own_names *tw_own_names_new(const struct tw_recording *r)
+{
+	struct tw_own_names *o = calloc(1, sizeof *o);
+	if (o)
+		search(&(struct search){.found = add_named, .context = o}, r);
+	return o;
+}
+
+const char *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at, uint64_t *offset)
+{
+	for (size_t i = 0; o && i < o->n; i++) {
+		const struct tw_own_variable *v = &o->items[i].variable;
+		*offset = (uint64_t)(at - v->at);
+		if (v->image == image && *offset < v->bytes)
+			return o->items[i].name;
+	}
+	return NULL;
+}
+
+void tw_own_names_free(struct tw_own_names *o)
+{
+	for (size_t i = 0; o && i < o->n; i++)
+		free(o->items[i].name);
+	free(o ? o->items : NULL);
+	free(o);
 }

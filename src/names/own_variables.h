@@ -19,4 +19,12 @@ struct tw_own_variable {
 /* Those of this name, as tw_names_find has it. Fills at most `room` of them; returns how many there are. */
 size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room);
 
+/* All of them, to be told by name. NULL: no memory; then none has one. */
+struct tw_own_names;
+struct tw_own_names *tw_own_names_new(const struct tw_recording *r);
+void tw_own_names_free(struct tw_own_names *o);
+
+/* The name of that which is so far from the base of fs, and how far in it that is. NULL: there is none. */
+const char *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at, uint64_t *offset);
+
 #endif

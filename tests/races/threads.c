@@ -1022,6 +1022,20 @@ static void thread_local_data(void)
 	both(use_tls, use_tls);
 }
 
+static _Thread_local volatile long lent[4]; /* the main thread's is raced on */
+static volatile long *borrowed;
+static void *use_lent(void *a)
+{
+	for (int i = 0; i < TURNS; i++)
+		borrowed[1]++;
+	return a;
+}
+static void lent_thread_local(void)
+{
+	borrowed = lent;
+	both(use_lent, use_lent);
+}
+
 static void *pair_a(void *a)
 {
 	for (int i = 0; i < TURNS; i++)
@@ -1466,6 +1480,7 @@ static void kernel_and_streams(void)
 
 const struct test_case cases[] = {RACY(plain_counter, plain),
                                   RACY(two_writers, write_only),
+                                  RACY(lent_thread_local, lent),
                                   RACY(reader_and_writer, read_write),
                                   RACY(one_side_locks, half),
                                   RACY(different_locks, other_lock),
