@@ -1,6 +1,7 @@
 /* Links: what is linked gets the run-time part, and is finished. */
 #include "cc/link.h"
 #include "cc/finish.h"
+#include "names/places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,17 @@ static int has_no_header(const struct tw_cc_command *c)
 	return is_asked && !c->relocatable;
 }
 
+/* Build systems see what a link takes, and name it in later ones (libtool, for libraries of C++): there it comes from here again. */
+static int is_own_part(const char *word)
+{
+	static const char *const parts[] = {"trackway-cc.o", "trackway-cc-guard.o", "trackway-cc-batch.o"};
+	const size_t n = strlen(word), suffix = sizeof TW_CC_BATCH_OBJECT - 1;
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+		if (!strcmp(tw_base_name(word), parts[k]))
+			return 1;
+	return strstr(word, "/trackway-cc-") && n > suffix && !strcmp(word + n - suffix, TW_CC_BATCH_OBJECT);
+}
+
 int tw_cc_link(const struct tw_cc_drive *d)
 {
 	const struct tw_cc_command *c = &d->command;
@@ -155,7 +167,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
 			tw_cc_push(&w, tw_cc_in_directory(d, k, ".o"));
-		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE)
+		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE && !is_own_part(c->word[k]))
 			tw_cc_push(&w, c->word[k]);
 	}
 	if (!c->relocatable)

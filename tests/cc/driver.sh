@@ -35,6 +35,8 @@ ok "$TW" cc gcc -c -MMD -MF other.d -MT target a.c
 grep -q '^target:' other.d || fail "-MF, -MT"
 ok "$TW" cc gcc x.o b.o s.s -o linked
 says_11 linked
+ok "$TW" cc gcc x.o b.o s.s "$(dirname "$TW")/trackway-cc.o" -o again # as libtool does, which has seen what a link takes
+says_11 again
 printf -- '-O2 -DX="a b" a.c\nb.c s.s -o "from file"' >words
 ok "$TW" cc gcc @words
 says_11 "from file"

@@ -179,3 +179,62 @@ X
 ./routine >routine.out || fail "--batch: status $?"
 [ "$(cat routine.out)" = "5 0
 many" ] || fail "--batch: $(cat routine.out)"
+# Threads that are cancelled wherever they are, in the C library's own handler: what their cleanup does is recorded behind what they had handed over.
+cat >cancel.c <<'X'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+static volatile int turns;
+static long cleaned;
+struct sums {
+	long part[64];
+	volatile long sum;
+};
+__attribute__((noinline)) static long leaf(struct sums *s, long i)
+{
+	return s->part[i & 63] * 3 + i;
+}
+static void clean(void *at)
+{
+	struct sums *s = at;
+	for (int k = 0; k < 64; k++)
+		cleaned += s->part[k];
+}
+static void *run(void *unused)
+{
+	struct sums s = {.sum = 0};
+	int old;
+	(void)unused;
+	for (int k = 0; k < 64; k++)
+		s.part[k] = k;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_cleanup_push(clean, &s);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	for (long i = 0;; i++) {
+		s.sum += leaf(&s, i);
+		turns = i > 100000;
+	}
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+int main(void)
+{
+	for (int r = 0; r < 6; r++) {
+		pthread_t t;
+		turns = 0;
+		pthread_create(&t, NULL, run, NULL);
+		while (!turns)
+			sched_yield();
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+	}
+	printf("%ld\n", cleaned);
+	return 0;
+}
+X
+for flags in -O2 -O0; do
+	instrumented cancel gcc $flags -pthread cancel.c
+	runs_as_plain cancel
+	"$TW" info recording.tw | grep -q '^gaps  *0$' || fail "$flags: gaps where threads are cancelled"
+done

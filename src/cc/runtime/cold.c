@@ -115,13 +115,24 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 
 /* ---- what instrumented code calls ---- */
 
+enum { OF_LIBRARY = 32 }; /* the signal */
+
+/* A thread may be cancelled anywhere, by the C library's own signal, and is unwound then: not from one buffer to the next. Returns the mask that there was. */
+static uint64_t keep_from_cancelling(void)
+{
+	const uint64_t cancel = 1ull << (OF_LIBRARY - 1);
+	uint64_t before;
+	SYS(__NR_rt_sigprocmask, SIG_BLOCK, &cancel, &before, sizeof before);
+	return before;
+}
+
 /* `value`: what the code found in the slot, or had in the register. `passed`: the function that is entered, if recording starts or stops there. Returns where to write. */
 static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = value == TW_CC_POISON && p->mode == TW_CC_RECORDED ? tw_cc_self(p) : tw_cc_again(p);
 	struct tw_cc_stream *s = tw_cc_begin(p, t);
-	uint64_t pointer = value;
+	uint64_t pointer = value, before = 0;
 	tw_cc_has_run = true;
 	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
 		tw_cc_describe(p, s);
@@ -131,8 +142,11 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 	pointer = tw_cc_pointer_settle(p, s, pointer);
 	if (passed)
 		pointer = tw_cc_stream_follow(p, s, pointer, passed, regs);
-	if (pointer & TW_CC_FULL)
+	const bool is_full = pointer & TW_CC_FULL;
+	if (is_full) {
+		before = keep_from_cancelling();
 		pointer = tw_cc_stream_switch(p, s, pointer, regs);
+	}
 	s->active = &trackway_cc_slot;
 	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
 		const uint16_t change[2] = {TW_TAG_UPPER, (uint16_t)tw_cc_upper};
@@ -140,6 +154,9 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 		tw_cc_copy((void *)pointer, change, sizeof change);
 		pointer += sizeof change;
 	}
+	trackway_cc_slot = pointer; /* a thread that is cancelled goes on from there */
+	if (is_full)
+		SYS(__NR_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
 	return pointer;
 }
 
