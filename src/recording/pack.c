@@ -2,6 +2,7 @@
  * Chunks encoded and compressed. What a part of a section comes to is compressed as soon as it fills a frame, while it is in the processor's cache: a chunk of a
  * program that writes fast comes to tens of megabytes, and memory not touched before is what costs most.
  */
+#define ZSTD_STATIC_LINKING_ONLY /* of ZSTD_c_literalCompressionMode */
 #include "recording/recording.h"
 #include "recording/transform.h"
 
@@ -17,11 +18,20 @@
  */
 enum { FRAME_BYTES = 1 << 20, FRAME_LEVEL = 1, LONG_FRAME_BYTES = 8 << 20, IN_A_ROW = 8, NOT_AGAIN = 64 };
 
+/*
+ * How a frame is compressed: as its level says; with a look for what was there megabytes before; or quickly, with few looks for what was there before, but single bytes in as few bits as they take. Most of
+ * bzip2's values are as small so, in half the time: what part is like that is found out by trying both ways.
+ */
+enum how { BY_LEVEL, FAR, QUICKLY };
+enum { QUICK_STRIDE = 32, TRIED_FIRST = 3, TRIED_AGAIN = 16, TRIED_BYTES = FRAME_BYTES / 16 };
+
 /* The frames of a part so far, and the bytes they hold. */
 struct framed {
 	struct tw_bytes frames;
 	uint64_t held;
-	unsigned wait; /* for so many more that hardly become smaller; then repetitions are looked for */
+	unsigned wait;  /* for so many more that hardly become smaller; then repetitions are looked for */
+	unsigned trial; /* so many more, and both ways are tried */
+	int quickly;
 };
 
 struct tw_packer {
@@ -44,7 +54,7 @@ struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encode
 	p->zstd = ZSTD_createCCtx();
 	p->check = XXH64_createState();
 	for (int i = 0; i < TW_NPARTS; i++)
-		p->framed[i].wait = IN_A_ROW;
+		p->framed[i] = (struct framed){.wait = IN_A_ROW, .trial = TRIED_FIRST};
 	if (p->encoder && p->zstd && p->check)
 		return p;
 	tw_packer_free(p);
@@ -68,12 +78,13 @@ void tw_packer_free(struct tw_packer *p)
 
 /* ---- frames ---- */
 
-/* `far`: what was there megabytes before is found again. */
-static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level, int far)
+static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level, enum how how)
 {
 	int error = n ? tw_bytes_reserve(to, ZSTD_compressBound(n)) : TW_OK;
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_enableLongDistanceMatching, far);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_enableLongDistanceMatching, how == FAR);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_targetLength, how == QUICKLY ? QUICK_STRIDE : 0);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_literalCompressionMode, how == QUICKLY ? ZSTD_ps_enable : ZSTD_ps_auto);
 	size_t got = n && !error ? ZSTD_compress2(zstd, to->at + to->n, to->room - to->n, bytes, n) : 0;
 	if (ZSTD_isError(got))
 		return tw_fail(TW_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(got));
@@ -84,7 +95,31 @@ static int add_frame(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, si
 int tw_compress(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t n, int level)
 {
 	to->n = 0;
-	return add_frame(zstd, to, bytes, n, level, 0);
+	return add_frame(zstd, to, bytes, n, level, BY_LEVEL);
+}
+
+/* Compresses the bytes both ways, and decides for one. What the level says is kept. */
+static int try_both(ZSTD_CCtx *zstd, struct framed *f, const struct tw_bytes *b)
+{
+	const size_t before = f->frames.n;
+	int error = add_frame(zstd, &f->frames, b->at, b->n, FRAME_LEVEL, QUICKLY);
+	const size_t quickly = f->frames.n - before;
+	f->frames.n = before;
+	if (!error)
+		error = add_frame(zstd, &f->frames, b->at, b->n, FRAME_LEVEL, BY_LEVEL);
+	const size_t by_level = f->frames.n - before;
+	f->quickly = quickly <= by_level + by_level / 16;
+	return error;
+}
+
+static int add_part(struct tw_packer *p, struct framed *f, const struct tw_bytes *b, int level, int far)
+{
+	if (far || level != FRAME_LEVEL || b->n < TRIED_BYTES)
+		return add_frame(p->zstd, &f->frames, b->at, b->n, level, far ? FAR : BY_LEVEL);
+	if (f->trial-- > 0)
+		return add_frame(p->zstd, &f->frames, b->at, b->n, level, f->quickly ? QUICKLY : BY_LEVEL);
+	f->trial = TRIED_AGAIN;
+	return try_both(p->zstd, f, b);
 }
 
 /* Compresses what there is of a part, and takes it away. */
@@ -94,7 +129,7 @@ static int frame_part(struct tw_packer *p, enum tw_part part, int level)
 	struct framed *f = &p->framed[part];
 	const size_t before = f->frames.n;
 	const int far = !f->wait && b->n > FRAME_BYTES;
-	int error = add_frame(p->zstd, &f->frames, b->at, b->n, level, far);
+	int error = add_part(p, f, b, level, far);
 	const int is_dense = f->frames.n - before > b->n / 8 * 7;
 	if (far)
 		f->wait = is_dense ? NOT_AGAIN : 0;

@@ -75,6 +75,42 @@ static void never_repeats(struct tw_packer *p)
 	CHECK(unpacked(pack(p)) < ALL + ALL / 100);
 }
 
+/* Bytes of four bits each; a part in 40 was there a kilobyte before, if `some`, else nearly all. */
+static void fill_dense(int some)
+{
+	uint64_t x = 1;
+	for (size_t i = 0; i < ALL; i++) {
+		x = x * 6364136223846793005u + 1;
+		bytes[i] = i >= 1024 && (some ? i % 1024 < 25 : i % 1024 >= 25) ? bytes[i - 1024] : (uint8_t)(x >> 40) & 15;
+	}
+}
+
+/* What its frames come to at level 1. */
+static size_t by_level(void)
+{
+	const size_t room = ZSTD_compressBound(PIECE_BYTES);
+	uint8_t *to = malloc(room);
+	size_t n = 0;
+	for (size_t i = 0; i < PIECES; i++)
+		n += ZSTD_compress(to, room, bytes + i * PIECE_BYTES, PIECE_BYTES, 1);
+	free(to);
+	return n;
+}
+
+/* What gains little from what was there before is compressed without it, until that changes. */
+static void dense(struct tw_packer *p)
+{
+	size_t n;
+	fill_dense(1);
+	CHECK(unpacked(pack(p)) < ALL / 8 * 5);
+	n = unpacked(pack(p));
+	CHECK(n > by_level() + by_level() / 100);
+	CHECK(n < by_level() + by_level() / 16);
+	fill_dense(0);
+	unpacked(pack(p));
+	CHECK(unpacked(pack(p)) < by_level() + by_level() / 100);
+}
+
 int main(void)
 {
 	char place[PATH_MAX];
@@ -86,6 +122,7 @@ int main(void)
 	struct tw_packer *p = tw_writer_packer(w);
 	repeats(p);
 	never_repeats(p);
+	dense(p);
 	tw_packer_free(p);
 	EQUAL(tw_writer_close(w, &(struct tw_recording_info){.complete = 1}), TW_OK);
 	unit_leave_directory(place);
