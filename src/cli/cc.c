@@ -3,6 +3,7 @@
 #include "cc/wrap.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "names/places.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -130,7 +131,8 @@ static int wrap(const struct cc *c, int argc, char **argv)
 	return wrong != 0;
 }
 
-int tw_cmd_cc(int argc, char **argv)
+/* The options, up to the compiler, at argv[optind]. 0, TW_EXIT_USAGE, or -1: the help was printed. */
+static int take_options(struct cc *c, int argc, char **argv)
 {
 	static const struct option options[] = {
 	    {"only", required_argument, NULL, 'O'},
@@ -148,16 +150,36 @@ int tw_cmd_cc(int argc, char **argv)
 	    {NULL, 0, NULL, 0},
 	};
 	static const struct tw_option_set set = {"cc", "+:vh", options};
-	static struct cc c = {.wishes = {.values = 1}};
 	for (int option; (option = getopt_long(argc, argv, set.letters, options, NULL)) >= 0;) {
 		if (option == 'h')
-			return fputs(help, stdout) < 0;
+			return fputs(help, stdout) < 0 ? TW_EXIT_USAGE : -1;
 		if (option == '?' || option == ':')
 			tw_wrong_option(&set, option, argv);
-		int status = set_option(&c, option);
+		int status = set_option(c, option);
 		if (status)
 			return status;
 	}
+	return 0;
+}
+
+/* Where both the compiler's name and a build system's launcher have it, it stands there twice. */
+static int is_named_again(int argc, char **argv)
+{
+	return optind + 1 < argc && !strcmp(tw_base_name(argv[optind]), "trackway") && !strcmp(argv[optind + 1], "cc");
+}
+
+int tw_cmd_cc(int argc, char **argv)
+{
+	static struct cc c = {.wishes = {.values = 1}};
+	int status = take_options(&c, argc, argv);
+	while (!status && is_named_again(argc, argv)) {
+		argc -= optind + 1;
+		argv += optind + 1;
+		optind = 0; /* getopt begins anew */
+		status = take_options(&c, argc, argv);
+	}
+	if (status)
+		return status < 0 ? 0 : status;
 	c.wishes.only = c.only;
 	c.wishes.not_ = c.not_;
 	if (c.wrap)

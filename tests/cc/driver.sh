@@ -37,6 +37,8 @@ ok "$TW" cc gcc x.o b.o s.s -o linked
 says_11 linked
 ok "$TW" cc gcc x.o b.o s.s "$(dirname "$TW")/trackway-cc.o" -o again # as libtool does, which has seen what a link takes
 says_11 again
+ok "$TW" cc --refs none "$TW" cc --only b gcc -O2 a.c b.c s.s -o twice # CMake's launcher, and CC
+says_11 twice
 printf -- '-O2 -DX="a b" a.c\nb.c s.s -o "from file"' >words
 ok "$TW" cc gcc @words
 says_11 "from file"
