@@ -1,4 +1,5 @@
 #include "cc/finish.h"
+#include "cc/early.h"
 #include "cc/linked.h"
 #include "cc/plain.h"
 #include "base/cc_section.h"
@@ -117,7 +118,9 @@ const char *tw_cc_finish(const char *path)
 	if (s)
 		why = finish_section(&f, s);
 	munmap(f.at, f.n);
-	return s && !why ? tw_cc_plain(path) : why;
+	if (s && !why)
+		why = tw_cc_plain(path);
+	return s && !why ? tw_cc_early(path) : why;
 }
 
 uint64_t tw_cc_thread_memory(const char *path)

@@ -342,3 +342,56 @@ for how in "gcc -O1" "clang -O2 -fPIC"; do
 	runs_as_plain numbers
 	same_as_engine numbers
 done
+# What chooses a function while the program is being linked calls another file's function, whose own one a third function calls, too: these three cannot be instrumented, and that is said by the link.
+cat >chooser.c <<'X'
+#include <stdio.h>
+int level(int n);
+int other(int n);
+static int one(int x)
+{
+	return x + 1;
+}
+static int two(int x)
+{
+	return x + 2;
+}
+static int (*choose(void))(int)
+{
+	return level(3) > 5 ? two : one;
+}
+int chosen(int) __attribute__((ifunc("choose")));
+int main(void)
+{
+	int s = 0;
+	for (int i = 0; i < 10; i++)
+		s += chosen(i) + other(i);
+	printf("%d %d\n", s, level(4));
+	return 0;
+}
+X
+cat >level.c <<'X'
+__attribute__((noinline)) static int step(int x, int k)
+{
+	return x * 3 + k;
+}
+int level(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++)
+		s = step(s, i);
+	return s;
+}
+int other(int n)
+{
+	return step(n, n) - step(n, 1);
+}
+X
+for flags in "-O1 -static" "-O1 -fPIC -shared"; do
+	name=chooser
+	case $flags in *-shared) name=chooser.so ;; esac
+	# shellcheck disable=SC2086
+	gcc $flags chooser.c level.c -o $name.plain && "$TW" cc gcc $flags chooser.c level.c -o $name 2>said || fail "$flags: $(cat said)"
+	[ "$(sed -n "s/^trackway cc: $name: \([a-z]*\) is not instrumented: it .* while.*/\1/p" said | sort | tr '\n' ' ')" = "level other step " ] ||
+		fail "$flags: $(cat said)"
+done
+runs_as_plain chooser
