@@ -3,6 +3,8 @@
 #include "cc/finish.h"
 #include "names/places.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +41,12 @@ static char *find_part(const char *name)
 }
 
 /* An archive: its object is linked where something refers to it, as functions in two versions do. */
-static int push_twice(const struct tw_cc_drive *d, struct tw_cc_words *w)
+static int push_twice(struct tw_cc_words *w)
 {
-	char *part = d->command.relocatable ? NULL : find_part("trackway-cc-twice.a");
+	char *part = find_part("trackway-cc-twice.a");
 	if (part)
 		tw_cc_push(w, part);
-	return !d->command.relocatable && !part;
+	return !part;
 }
 
 /* Makes the object of the batch routine, which is C, and is not instrumented. */
@@ -76,7 +78,7 @@ static int compile_batch(const struct tw_cc_drive *d, const char *object)
 static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
 {
 	const char *routine = d->wishes->batch;
-	if (!routine || d->command.relocatable)
+	if (!routine)
 		return 0;
 	char *part = find_part("trackway-cc-batch.o");
 	if (!part)
@@ -93,10 +95,10 @@ static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
 
 static int push_guard(const struct tw_cc_drive *d, struct tw_cc_words *w)
 {
-	char *part = d->wishes->guard && !d->command.relocatable ? find_part("trackway-cc-guard.o") : NULL;
+	char *part = d->wishes->guard ? find_part("trackway-cc-guard.o") : NULL;
 	if (part)
 		tw_cc_push(w, part);
-	return d->wishes->guard && !d->command.relocatable && !part;
+	return d->wishes->guard && !part;
 }
 
 static int finish(const char *output)
@@ -133,7 +135,7 @@ static int is_static(const struct tw_cc_command *c)
 {
 	const int has_library =
 	    !tw_cc_command_has(c, "-nostdlib") && !tw_cc_command_has(c, "-nodefaultlibs") && !tw_cc_command_has(c, "-nolibc");
-	return has_library && !c->relocatable && (tw_cc_command_has(c, "-static") || tw_cc_command_has(c, "-static-pie"));
+	return has_library && (tw_cc_command_has(c, "-static") || tw_cc_command_has(c, "-static-pie"));
 }
 
 /* -N leaves no place for where the file begins, and the linker, without a word, asks for its name all the same. */
@@ -142,7 +144,7 @@ static int has_no_header(const struct tw_cc_command *c)
 	int is_asked = tw_cc_command_has(c, "-Wl,-N") || tw_cc_command_has(c, "-Wl,--omagic") || tw_cc_command_has(c, "-N");
 	for (size_t k = c->compiler; k < c->n; k++)
 		is_asked |= !strncmp(c->word[k], "-Wl,-N,", 7);
-	return is_asked && !c->relocatable;
+	return is_asked;
 }
 
 /* Build systems see what a link takes, and name it in later ones (libtool, for libraries of C++): there it comes from here again. */
@@ -156,13 +158,47 @@ static int is_own_part(const char *word)
 	return strstr(word, "/trackway-cc-") && n > suffix && !strcmp(word + n - suffix, TW_CC_BATCH_OBJECT);
 }
 
+/* Is it an object for another machine, or for another mode of this one? */
+static int is_of_other_machine(const char *path)
+{
+	Elf64_Ehdr h = {0};
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : pread(fd, &h, sizeof h, 0);
+	if (fd >= 0)
+		close(fd);
+	return n == sizeof h && !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_type == ET_REL &&
+	       (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64);
+}
+
+/* What is linked is not for x86-64 (-m32, cross compilers), and so nothing of it is instrumented. */
+static int is_for_other_machine(const struct tw_cc_command *c, const struct tw_cc_words *w)
+{
+	if (tw_cc_command_has(c, "-m32") || tw_cc_command_has(c, "-mx32") || tw_cc_command_has(c, "-m16"))
+		return 1;
+	for (size_t k = 0; k < w->n; k++)
+		if (w->at[k][0] != '-' && is_of_other_machine(w->at[k]))
+			return 1;
+	return 0;
+}
+
+/* What programs and libraries carry. */
+static int push_parts(const struct tw_cc_drive *d, struct tw_cc_words *w)
+{
+	char *runtime = find_part("trackway-cc.o");
+	if (!runtime)
+		return TW_CC_OUR_FAILURE;
+	tw_cc_push(w, runtime);
+	if (is_static(&d->command))
+		tw_cc_push(w, strstr(d->command.word[d->command.compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
+	if (has_no_header(&d->command))
+		tw_cc_push(w, "-Wl,--defsym=__ehdr_start=0");
+	return push_twice(w) || push_guard(d, w) || push_batch(d, w) ? TW_CC_OUR_FAILURE : 0;
+}
+
 int tw_cc_link(const struct tw_cc_drive *d)
 {
 	const struct tw_cc_command *c = &d->command;
-	char *runtime = find_part("trackway-cc.o");
 	struct tw_cc_words w = {0};
-	if (!runtime)
-		return TW_CC_OUR_FAILURE;
 	tw_cc_push_compiler(d, &w, 0);
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
@@ -170,18 +206,12 @@ int tw_cc_link(const struct tw_cc_drive *d)
 		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE && !is_own_part(c->word[k]))
 			tw_cc_push(&w, c->word[k]);
 	}
-	if (!c->relocatable)
-		tw_cc_push(&w, runtime);
-	if (is_static(c))
-		tw_cc_push(&w, strstr(c->word[c->compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
-	if (has_no_header(c))
-		tw_cc_push(&w, "-Wl,--defsym=__ehdr_start=0");
-	int status = push_twice(d, &w) || push_guard(d, &w) || push_batch(d, &w) ? TW_CC_OUR_FAILURE : 0;
+	const int has_parts = !c->relocatable && !is_for_other_machine(c, &w);
+	int status = has_parts ? push_parts(d, &w) : 0;
 	if (!status)
 		status = tw_cc_run(&w);
 	free(w.at);
-	free(runtime);
-	if (status || c->relocatable)
+	if (status || !has_parts)
 		return status;
 	const char *output = c->output ? c->output : "a.out";
 	say_thread_memory(c, output);

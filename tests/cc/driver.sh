@@ -39,6 +39,10 @@ ok "$TW" cc gcc x.o b.o s.s "$(dirname "$TW")/trackway-cc.o" -o again # as libto
 says_11 again
 ok "$TW" cc --refs none "$TW" cc --only b gcc -O2 a.c b.c s.s -o twice # CMake's launcher, and CC
 says_11 twice
+# What is not for x86-64 is linked as it is.
+ok "$TW" cc gcc -m32 -c b.c -o b32.o
+ok "$TW" cc gcc -m32 -nostdlib -shared -fPIC b.c -o b32
+ok "$TW" cc gcc -nostdlib -shared -Wl,-m,elf_i386 b32.o -o b32
 printf -- '-O2 -DX="a b" a.c\nb.c s.s -o "from file"' >words
 ok "$TW" cc gcc @words
 says_11 "from file"
