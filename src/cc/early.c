@@ -242,6 +242,52 @@ static void leave(struct early *e, const char *path)
 	}
 }
 
+/* ---- programs without thread-local memory ---- */
+
+static int has_flag(const struct tw_cc_linked *f, uint64_t flag)
+{
+	for (uint32_t k = 1; k < f->n_sections; k++) {
+		const Elf64_Dyn *d = (const Elf64_Dyn *)(const void *)(f->at + f->section[k].sh_offset);
+		for (uint64_t m = 0; m < entries(f, &f->section[k], SHT_DYNAMIC, sizeof *d); m++)
+			if (d[m].d_tag == DT_FLAGS_1 && d[m].d_un.d_val & flag)
+				return 1;
+	}
+	return 0;
+}
+
+/* A program that no dynamic linker prepares. */
+static int begins_by_itself(const struct tw_cc_linked *f)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(f->at + h->e_phoff);
+	for (uint32_t k = 0; k < h->e_phnum; k++)
+		if (p[k].p_type == PT_INTERP)
+			return 0;
+	return h->e_type == ET_EXEC || has_flag(f, DF_1_PIE);
+}
+
+/* Is there an instruction that loads the number of arch_prctl into a register, or wrfsbase? */
+static int may_set_thread_pointer(const struct early *e)
+{
+	static const uint8_t number[4] = {158};
+	const uint8_t *at = e->own, *end = at + e->code->p_filesz;
+	for (; at + 5 <= end; at++) {
+		const int loads = *at >> 3 == 0xb8 >> 3 || *at >> 3 == 0xc0 >> 3; /* mov: its opcode, or what comes last of it */
+		if (loads && !memcmp(at + 1, number, sizeof number))
+			return 1;
+		const uint8_t *op = at + 1 + (at[1] >> 4 == 4);
+		if (*at == 0xf3 && op[0] == 0x0f && op[1] == 0xae && op[2] >> 3 == 0xd0 >> 3)
+			return 1;
+	}
+	return 0;
+}
+
+static void leave_all(struct early *e, const char *path)
+{
+	memcpy(e->own, e->plain, e->code->p_filesz);
+	fprintf(stderr, "trackway cc: %s is not instrumented: it has no C library that makes thread-local memory\n", path);
+}
+
 const char *tw_cc_early(const char *path)
 {
 	struct early e = {0};
@@ -253,7 +299,9 @@ const char *tw_cc_early(const char *path)
 	if (e.code && plain->sh_size == e.code->p_filesz + sizeof(struct tw_cc_plain)) {
 		e.own = e.file.at + e.code->p_offset;
 		e.plain = e.file.at + plain->sh_offset;
-		if (find_functions(&e))
+		if (begins_by_itself(&e.file) && !may_set_thread_pointer(&e))
+			leave_all(&e, path);
+		else if (find_functions(&e))
 			why = "there is no memory";
 		else if (has_early(&e) && find_early(&e))
 			leave(&e, path);

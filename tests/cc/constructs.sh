@@ -395,3 +395,32 @@ for flags in "-O1 -static" "-O1 -fPIC -shared"; do
 		fail "$flags: $(cat said)"
 done
 runs_as_plain chooser
+# A program without a C library has no thread-local memory: the link leaves all of it alone.
+cat >alone.c <<'X'
+static long call(long number, long a, long b, long c)
+{
+	long r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return r;
+}
+__attribute__((noinline)) static int length(const char *s)
+{
+	int n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
+__attribute__((used)) static void begin(void)
+{
+	const char *s = "alone\n";
+	call(1, 1, (long)s, length(s));
+	call(60, 3, 0, 0);
+}
+__asm__(".globl _start\n_start:\txorl %ebp,%ebp\n\tandq $-16,%rsp\n\tcall begin\n");
+X
+for flags in -static "-static-pie -fPIE"; do
+	# shellcheck disable=SC2086
+	gcc -O1 -nostdlib $flags alone.c -o alone.plain && "$TW" cc gcc -O1 -nostdlib $flags alone.c -o alone 2>said || fail "no C library: $(cat said)"
+	grep -q '^trackway cc: alone is not instrumented: ' said || fail "no C library: $(cat said)"
+	runs_as_plain alone
+done
