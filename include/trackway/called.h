@@ -75,6 +75,7 @@ enum tw_called_kind {
 	TW_CALLED_WRITE_AT,
 	TW_CALLED_READ_AT,
 	TW_CALLED_TARGET, /* (device, function, ..., flags, dependences): a region for a device, which the host runs where there is none */
+	TW_CALLED_TASK_FULFILL, /* (event): a detached task is not over before */
 	TW_NCALLED_KINDS
 };
 
@@ -259,29 +260,39 @@ enum tw_called_kind {
 	X("eventfd_read", TAKE_DATA)                                                                                                       \
 	X("GOMP_target_ext", TARGET)
 
-#define TW_CALLED(X) TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X) TW_CALLED_PLACES(X)
+#define TW_CALLED_DETACHED(X) X("omp_fulfill_event", TASK_FULFILL)
+
+#define TW_CALLED(X)                                                                                                                       \
+	TW_CALLED_MEMORY(X) TW_CALLED_THREADS(X) TW_CALLED_OPENMP(X) TW_CALLED_DATA(X) TW_CALLED_PLACES(X) TW_CALLED_DETACHED(X)
 
 #define TW_CALLED_ONE(name, kind) +1
 enum {
 	TW_NCALLED = 0 TW_CALLED(TW_CALLED_ONE),
-	TW_NCALLED_WITHOUT_PLACES = TW_NCALLED - (0 TW_CALLED_PLACES(TW_CALLED_ONE)),
+	TW_NCALLED_WITHOUT_DETACHED = TW_NCALLED - (0 TW_CALLED_DETACHED(TW_CALLED_ONE)),
+	TW_NCALLED_WITHOUT_PLACES = TW_NCALLED_WITHOUT_DETACHED - (0 TW_CALLED_PLACES(TW_CALLED_ONE)),
 	TW_NCALLED_WITHOUT_DATA = TW_NCALLED_WITHOUT_PLACES - (0 TW_CALLED_DATA(TW_CALLED_ONE))
 };
 
 /* What a recording's header says of `calls` begins so, and the names that were given follow, each behind a comma. */
-#define TW_CALLS_KNOWN "known++"
+#define TW_CALLS_KNOWN "known+++"
 
-/* The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over, and with `known+` none of TW_CALLED_PLACES. */
+/*
+ * The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over, with `known+` none of TW_CALLED_PLACES, and with `known++` none of
+ * TW_CALLED_DETACHED.
+ */
 static inline unsigned tw_called_named_from(const char *calls)
 {
-	if (!calls[0] || calls[sizeof "known" - 1] != '+')
-		return TW_NCALLED_WITHOUT_DATA;
-	return calls[sizeof "known"] == '+' ? TW_NCALLED : TW_NCALLED_WITHOUT_PLACES;
+	static const unsigned known[] = {TW_NCALLED_WITHOUT_DATA, TW_NCALLED_WITHOUT_PLACES, TW_NCALLED_WITHOUT_DETACHED, TW_NCALLED};
+	const char *more = calls + (calls[0] ? sizeof "known" - 1 : 0);
+	unsigned n = 0;
+	while (n < 3 && more[n] == '+')
+		n++;
+	return known[n];
 }
 
 /*
  * Some functions are given a list in memory. Behind struct tw_called their events have it as it was then, in 64-bit words: of a longer one the first words.
- * `known++` recordings have them.
+ * Recordings have them from `known++` on.
  */
 enum tw_called_list {
 	TW_CALLED_LIST_NONE,
@@ -292,7 +303,8 @@ enum tw_called_list {
 	TW_CALLED_LIST_TARGET,  /* the same at args[7], if that is not 0 */
 };
 
-enum { TW_CALLED_LIST_WORDS = 128, TW_CALLED_TASK_DEPENDS = 8 /* in a task's flags */ };
+enum { TW_CALLED_LIST_WORDS = 128 };
+enum { TW_CALLED_TASK_DEPENDS = 8, TW_CALLED_TASK_DETACHED = 1 << 13 }; /* in a task's flags */
 
 #define TW_CALLED_LISTS(X)                                                                                                                 \
 	X("writev", PIECES)                                                                                                                \

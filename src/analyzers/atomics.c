@@ -251,6 +251,23 @@ static int under_pragma(const char *text, const char *statement)
 	            find_word(line, "acq_rel", 1) || is_fenced(text, statement));
 }
 
+/* Is it a pragma of OpenMP that reduces? gcc adds up what the threads have by atomic operations, whose line is the pragma's. */
+static int reduces(const char *line)
+{
+	char pragma[STATEMENT];
+	size_t n = 0;
+	if (line[strspn(line, " \t")] != '#')
+		return 0;
+	for (int more = 1; more; line += length(line) + 1) {
+		const size_t bytes = length(line) < sizeof pragma - n - 1 ? length(line) : sizeof pragma - n - 1;
+		memcpy(pragma + n, line, bytes);
+		n += bytes;
+		more = bytes && line[bytes - 1] == '\\' && line[bytes];
+	}
+	pragma[n] = 0;
+	return strstr(pragma, "omp") && strstr(pragma, "reduction");
+}
+
 /* How many words of the text begin so. */
 static unsigned count_words(const char *text, const char *const *words)
 {
@@ -292,6 +309,8 @@ static enum tw_atomic_kind judge_line(const char *text, const char *declared, un
 	const int pragma = under_pragma(text, from);
 	if (object)
 		keep_those_of(object, statement);
+	if (reduces(from))
+		return TW_ATOMIC_RELAXED;
 	if (pragma)
 		return pragma == 1 ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
 	if (names_atomic(statement) || uses_atomic(declared, statement))
@@ -323,7 +342,7 @@ static char *read_text(const char *path)
 static int has_none(const char *text)
 {
 	return !strstr(text, "atomic") && !strstr(text, "Atomic") && !strstr(text, "ATOMIC") && !strstr(text, "__sync") &&
-	       !strstr(text, "asm") && !strstr(text, "_ONCE") && !strstr(text, "load(");
+	       !strstr(text, "reduction") && !strstr(text, "asm") && !strstr(text, "_ONCE") && !strstr(text, "load(");
 }
 
 static const struct tw_source_file *file_of(struct tw_atomics *a, const char *path)

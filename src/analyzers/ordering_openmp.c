@@ -178,18 +178,26 @@ static int make_target(struct tw_ordering *o, struct tw_ordering_thread *t, cons
 	return 0;
 }
 
-/* Of a loop that is so where it is told to defer none, or its maker is final. */
+/* Of a loop that is so where it is told to defer none, its maker is final, or it is in no region. */
 static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
 	const struct tw_open_call *c = &step->call;
 	enum { DEFERRED = 1 << 10, REDUCES = 1 << 12 };
 	const uint32_t context = context_of(t);
 	struct tw_ordering_task *k = make_task(o, t, step, c->args[0]);
-	t->making.includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final);
+	t->making.includes = !(c->args[5] & DEFERRED) || (context && o->tasks[context - 1].final) || !t->n_frames;
 	if (!k)
 		return TW_ERR_MEMORY;
 	k->reduces |= (c->args[5] & REDUCES) != 0;
 	return 0;
+}
+
+/* A detached task that is not deferred has been waited for, its event too. */
+static int leave_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
+{
+	const int is_awaited = c->kind == TW_CALLED_TASK && !c->args[5] && c->args[6] & TW_CALLED_TASK_DETACHED && t->n_frames;
+	tw_ordering_made_leave(o, t);
+	return is_awaited ? tw_ordering_acquire(t, tw_ordering_maker_children(o, frame_of(t)->maker)) : 0;
 }
 
 static int leave_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
@@ -383,6 +391,8 @@ int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 		if (context_of(t))
 			o->tasks[context_of(t) - 1].reduces = 1;
 		return 0;
+	case TW_CALLED_TASK_FULFILL:
+		return tw_ordering_made_fulfill(o, t);
 	case TW_CALLED_DOACROSS_POST:
 		return tw_ordering_release(t, &team_of(o, t)->posted);
 	default:
@@ -404,8 +414,7 @@ int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t
 		return (int)step->result ? tw_ordering_acquire(t, &team_of(o, t)->copied) : 0;
 	case TW_CALLED_TASK:
 	case TW_CALLED_TARGET:
-		tw_ordering_made_leave(o, t);
-		return 0;
+		return leave_one(o, t, c);
 	case TW_CALLED_TASKLOOP:
 		return leave_loop(o, t, c);
 	case TW_CALLED_TASK_WAIT:

@@ -254,6 +254,20 @@ void tw_ordering_made_forget(struct tw_ordering *o, uint32_t team)
 			drop(o, &o->made[i]);
 }
 
+int tw_ordering_made_fulfill(struct tw_ordering *o, struct tw_ordering_thread *t)
+{
+	int error = 0;
+	for (size_t i = 0; i < o->n_makers && !error; i++) {
+		struct tw_ordering_maker *m = &o->makers[i];
+		struct tw_clocks *waited_for[] = {&m->children, &m->depending, &m->unknown};
+		for (int k = 0; k < 3 && m->uses && !error; k++)
+			error = tw_clocks_join(waited_for[k], &t->clocks);
+	}
+	for (size_t i = 0; i < o->n_teams && !error; i++)
+		error = tw_clocks_join(&o->teams[i].tasks, &t->clocks);
+	return error ? error : tw_ordering_advance(t);
+}
+
 int tw_ordering_made_wait(struct tw_ordering *o, struct tw_ordering_thread *t, const uint64_t *list, size_t n)
 {
 	const struct depends d = parse(list, n);

@@ -38,6 +38,9 @@ int tw_ordering_made_begin(struct tw_ordering *o, struct tw_ordering_thread *t, 
 int tw_ordering_made_end(struct tw_ordering *o, const struct tw_ordering_thread *t, uint32_t number);
 void tw_ordering_made_drop(struct tw_ordering *o, uint32_t number); /* behind the end, or without one */
 
+/* A detached task is over: what the thread did comes before all that waits for tasks, of whichever maker, since which task it is is not told. */
+int tw_ordering_made_fulfill(struct tw_ordering *o, struct tw_ordering_thread *t);
+
 /* All of a region that do not run yet never will: they were none. */
 void tw_ordering_made_forget(struct tw_ordering *o, uint32_t team);
 

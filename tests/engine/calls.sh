@@ -105,5 +105,5 @@ for format in dep "dep --verify" dep06; do
 done
 RECORD_OPTIONS+=(--calls=my_function)
 same_as_native ./calls
-"$TW" info calls.tw | grep -q 'calls *known++,my_function' || fail "info does not tell of calls"
+"$TW" info calls.tw | grep -q 'calls *known+++,my_function' || fail "info does not tell of calls"
 one_sentence "$TW" record --calls -f cf_bit true

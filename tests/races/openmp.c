@@ -405,6 +405,32 @@ static void omp_nested(void)
 	}
 }
 
+/* What compare-and-exchange adds up is read first by an ordinary mov, whose line is the pragma's. */
+static void omp_reduced_by_exchange(void)
+{
+	int both = 1, either = 0, most = -1;
+#pragma omp parallel reduction(&& : both) reduction(|| \
+					     : either)
+	{
+		both = numbers[0] == 0;
+		either = omp_get_thread_num() == 1;
+	}
+#pragma omp parallel for reduction(max : most)
+	for (int i = 0; i < 100; i++)
+		most = numbers[i] > most ? numbers[i] : most;
+	if (!both || most || either != (omp_get_max_threads() > 1))
+		abort();
+}
+/* In no region nothing is deferred. */
+static void omp_taskloop_alone(void)
+{
+#pragma omp parallel
+	__atomic_add_fetch(&shared_x, 1, __ATOMIC_RELAXED);
+#pragma omp taskloop num_tasks(8)
+	for (int i = 0; i < 64; i++)
+		numbers[i % 4]++;
+}
+
 const struct test_case cases[] = {RACY(omp_sum, sum),
                                   RACY(omp_dependence, numbers),
                                   RACY(omp_nowait, numbers),
@@ -439,5 +465,7 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   FREE(omp_task_threadprivate),
                                   FREE(omp_task_included),
                                   FREE(omp_taskloop),
+                                  FREE(omp_taskloop_alone),
+                                  FREE(omp_reduced_by_exchange),
                                   FREE(omp_nested),
                                   {NULL, NULL, NULL}};

@@ -4,7 +4,7 @@
 
 enum { N = 20 };
 int x, y, z, other_x, mixed, unordered, parts[N], results[N], chained[N], child_x, sibling, awaited, one_awaited, firsts, half_awaited;
-int objects, called_twice, looped, grouped, late, plain_late, pipeline[3][N], at_end, weak, runs_elsewhere;
+int objects, called_twice, early, looped, grouped, late, plain_late, pipeline[3][N], at_end, weak, runs_elsewhere;
 
 static void __attribute__((constructor)) two_threads(void)
 {
@@ -440,6 +440,38 @@ static void blocks_of_matrix(void)
 	}
 }
 
+/* A task that is over when its event is fulfilled: who waits for it knows what came before that, and not what came after. */
+static void fulfil(int *after)
+{
+	omp_event_handle_t event;
+	int before = 0;
+#pragma omp parallel
+#pragma omp single
+	{
+#pragma omp task detach(event) depend(out : x)
+		x = 1;
+		pass_time();
+#pragma omp task depend(in : x) shared(before)
+		{
+			results[0] = before;
+			if (after)
+				*after += 2;
+		}
+		before++;
+		omp_fulfill_event(event);
+		if (after)
+			++*after;
+	}
+}
+static void fulfilled(void)
+{
+	fulfil(NULL);
+}
+static void fulfilled_too_early(void)
+{
+	fulfil(&early);
+}
+
 const struct test_case cases[] = {RACY(depend_on_others, other_x),
                                   RACY(readers_write, unordered),
                                   RACY(not_siblings, sibling),
@@ -451,6 +483,7 @@ const struct test_case cases[] = {RACY(depend_on_others, other_x),
                                   RACY(same_code_half_awaited, half_awaited),
                                   RACY(elements_of_chain, chained),
                                   RACY(out_of_order, plain_late),
+                                  RACY(fulfilled_too_early, early),
                                   OBJECT(maker_returns, "*"),
                                   FREE(depend_on_one),
                                   FREE(chain),
@@ -470,4 +503,5 @@ const struct test_case cases[] = {RACY(depend_on_others, other_x),
                                   FREE(many_wait),
                                   FREE(reads_then_writes),
                                   FREE(blocks_of_matrix),
+                                  FREE(fulfilled),
                                   {NULL, NULL, NULL}};
