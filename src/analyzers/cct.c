@@ -532,8 +532,8 @@ static void learn_after(const struct state *s, struct learning *l, const struct 
 	l->n++;
 }
 
-/* When there are so many, all are forgotten. */
-enum { MOST_STEPS = 1 << 20 };
+/* When there are so many, half of them or more are forgotten. */
+enum { MOST_STEPS = 1 << 21 };
 
 static int learn(struct state *s, struct learning *l, const struct tw_stretch *stretch)
 {
@@ -543,7 +543,7 @@ static int learn(struct state *s, struct learning *l, const struct tw_stretch *s
 	if (!l->is_step)
 		return 0;
 	if (s->steps.n >= MOST_STEPS)
-		return tw_cct_steps_settle(&s->steps, &s->segments, &s->tree);
+		return tw_cct_steps_thin(&s->steps, &s->segments, &s->tree);
 	l->step.segment = s->segment;
 	l->step.last_ref = l->ref;
 	l->step.end = s->end;

@@ -270,13 +270,120 @@ static int settle_step(const struct tw_cct_steps *s, const struct tw_cct_step *s
 	return error;
 }
 
-int tw_cct_steps_settle(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c)
+static int settle_all(const struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c)
 {
 	int error = 0;
 	for (size_t i = 0; i < s->n && !error; i++)
 		error = s->items[i].runs ? settle_step(s, &s->items[i], segments, c) : 0;
+	return error;
+}
+
+int tw_cct_steps_settle(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c)
+{
+	const int error = settle_all(s, segments, c);
 	tw_cct_steps_free(s);
 	return error;
+}
+
+/* ---- keeping those that run most ---- */
+
+/* How many bits its runs have. */
+static unsigned bits_of(const struct tw_cct_step *step)
+{
+	return step->runs ? 64 - (unsigned)__builtin_clzll(step->runs) : 0;
+}
+
+/* By step its number among those that are kept, or TW_CCT_STEP_NONE. NULL: no memory. */
+static uint32_t *choose_kept(const struct tw_cct_steps *s)
+{
+	size_t by_bits[65] = {0}, n = 0;
+	uint32_t *number = malloc((s->n + 1) * sizeof *number), next = 0;
+	unsigned least = 65;
+	for (size_t i = 0; i < s->n; i++)
+		by_bits[bits_of(&s->items[i])]++;
+	while (least > 1 && n + by_bits[least - 1] <= s->n / 2)
+		n += by_bits[--least];
+	for (size_t i = 0; number && i < s->n; i++)
+		number[i] = bits_of(&s->items[i]) >= least ? next++ : TW_CCT_STEP_NONE;
+	return number;
+}
+
+/* What came next, as far as it is kept. */
+static void renumber_next(struct tw_cct_step *step, const uint32_t *number)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		const uint32_t to = step->next[i] ? number[step->to[i]] : TW_CCT_STEP_NONE;
+		if (to == TW_CCT_STEP_NONE)
+			continue;
+		step->next[n] = step->next[i];
+		step->to[n++] = to;
+	}
+	for (; n < 2; n++)
+		step->next[n] = NULL;
+}
+
+/* Numbers are in the order of the steps, and so are their turns: each moves down, if at all. */
+static void move_kept(struct tw_cct_steps *s, const uint32_t *number)
+{
+	size_t n = 0, n_turns = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct tw_cct_step step = s->items[i];
+		if (number[i] == TW_CCT_STEP_NONE)
+			continue;
+		memmove(s->turns + n_turns, s->turns + step.turns, step.n_turns * sizeof *s->turns);
+		step.turns = (uint32_t)n_turns;
+		step.runs = 0;
+		renumber_next(&step, number);
+		n_turns += step.n_turns;
+		s->items[n++] = step;
+	}
+	s->n = n;
+	s->n_turns = n_turns;
+}
+
+/* The places and links of what is kept. */
+static void put_kept(struct tw_cct_steps *s, const uint32_t *number, struct tw_cct_step_place *places, struct tw_cct_link *links)
+{
+	s->n_links = 0;
+	for (uint32_t i = 0; i < s->places_room; i++) {
+		struct tw_cct_step_place p = s->places[i];
+		if (!p.step || number[p.step - 1] == TW_CCT_STEP_NONE)
+			continue;
+		p.step = number[p.step - 1] + 1;
+		*place_of(places, s->places_room, p.node, p.stretch, p.before) = p;
+	}
+	for (uint32_t i = 0; i < s->links_room; i++) {
+		struct tw_cct_link l = s->links[i];
+		if (!l.to || number[l.to - 1] == TW_CCT_STEP_NONE || number[l.from] == TW_CCT_STEP_NONE)
+			continue;
+		l.from = number[l.from];
+		l.to = number[l.to - 1] + 1;
+		*link_of(links, s->links_room, l.from, l.next) = l;
+		s->n_links++;
+	}
+}
+
+int tw_cct_steps_thin(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c)
+{
+	int error = settle_all(s, segments, c);
+	uint32_t *number = error ? NULL : choose_kept(s);
+	struct tw_cct_step_place *places = tw_array_table(s->places_room + 1u, sizeof *places);
+	struct tw_cct_link *links = tw_array_table(s->links_room + 1u, sizeof *links);
+	if (!number || !places || !links) {
+		free(number);
+		free(places);
+		free(links);
+		return error ? error : TW_ERR_MEMORY;
+	}
+	put_kept(s, number, places, links);
+	move_kept(s, number);
+	free(s->places);
+	free(s->links);
+	s->places = places;
+	s->links = links;
+	free(number);
+	return 0;
 }
 
 void tw_cct_steps_free(struct tw_cct_steps *s)

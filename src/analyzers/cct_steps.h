@@ -87,6 +87,9 @@ int tw_cct_steps_link(struct tw_cct_steps *s, uint32_t from, const struct tw_str
 /* Moves what was counted to the counts of segments and the tree, and forgets all steps. 0 or TW_ERR_MEMORY. */
 int tw_cct_steps_settle(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c);
 
+/* The same, but the half of them that ran most is kept, or fewer; they have other numbers then. */
+int tw_cct_steps_thin(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c);
+
 void tw_cct_steps_free(struct tw_cct_steps *s);
 
 #endif
