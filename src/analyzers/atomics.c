@@ -233,13 +233,34 @@ static int is_fenced(const char *text, const char *line)
 	return 0;
 }
 
+static int goes_on(const char *line)
+{
+	const size_t n = length(line);
+	return n && line[n - 1] == '\\' && line[n];
+}
+
+/* The first line of the directive that the line is part of; NULL: it is part of none. */
+static const char *directive_of(const char *text, const char *line)
+{
+	for (const char *before; line && (before = line_before(text, line)) && goes_on(before);)
+		line = before;
+	return line && line[strspn(line, " \t")] == '#' ? line : NULL;
+}
+
+/* The line before that is not empty, nor only opens a block; NULL: there is none. */
+static const char *line_that_precedes(const char *text, const char *line)
+{
+	do
+		line = line_before(text, line);
+	while (line && (!length(line) || line[strspn(line, " \t")] == '{'));
+	return line;
+}
+
 /* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */
 static int under_pragma(const char *text, const char *statement)
 {
 	char line[512];
-	const char *before = statement[strspn(statement, " \t")] == '#' ? statement : line_before(text, statement);
-	while (before && (!length(before) || before[strspn(before, " \t")] == '{'))
-		before = line_before(text, before);
+	const char *before = statement[strspn(statement, " \t")] == '#' ? statement : line_that_precedes(text, statement);
 	if (!before)
 		return 0;
 	size_t n = length(before) < sizeof line - 1 ? length(before) : sizeof line - 1;
@@ -251,18 +272,17 @@ static int under_pragma(const char *text, const char *statement)
 	            find_word(line, "acq_rel", 1) || is_fenced(text, statement));
 }
 
-/* Is it a pragma of OpenMP that reduces? gcc adds up what the threads have by atomic operations, whose line is the pragma's. */
-static int reduces(const char *line)
+/* Is the line part of a pragma of OpenMP that reduces, or right below one? gcc adds up what the threads have by atomic operations, whose line is one of these. */
+static int is_at_reduction(const char *text, const char *line)
 {
 	char pragma[STATEMENT];
+	const char *own = directive_of(text, line), *from = own ? own : directive_of(text, line_that_precedes(text, line));
 	size_t n = 0;
-	if (line[strspn(line, " \t")] != '#')
-		return 0;
-	for (int more = 1; more; line += length(line) + 1) {
-		const size_t bytes = length(line) < sizeof pragma - n - 1 ? length(line) : sizeof pragma - n - 1;
-		memcpy(pragma + n, line, bytes);
+	for (int more = from != NULL; more; from += length(from) + 1) {
+		const size_t bytes = length(from) < sizeof pragma - n - 1 ? length(from) : sizeof pragma - n - 1;
+		memcpy(pragma + n, from, bytes);
 		n += bytes;
-		more = bytes && line[bytes - 1] == '\\' && line[bytes];
+		more = goes_on(from);
 	}
 	pragma[n] = 0;
 	return strstr(pragma, "omp") && strstr(pragma, "reduction");
@@ -309,7 +329,7 @@ static enum tw_atomic_kind judge_line(const char *text, const char *declared, un
 	const int pragma = under_pragma(text, from);
 	if (object)
 		keep_those_of(object, statement);
-	if (reduces(from))
+	if (is_at_reduction(text, at) || is_at_reduction(text, from))
 		return TW_ATOMIC_RELAXED;
 	if (pragma)
 		return pragma == 1 ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;

@@ -409,6 +409,7 @@ static void omp_nested(void)
 static void omp_reduced_by_exchange(void)
 {
 	int both = 1, either = 0, most = -1;
+	double sum_of = 0;
 #pragma omp parallel reduction(&& : both) reduction(|| \
 					     : either)
 	{
@@ -418,7 +419,10 @@ static void omp_reduced_by_exchange(void)
 #pragma omp parallel for reduction(max : most)
 	for (int i = 0; i < 100; i++)
 		most = numbers[i] > most ? numbers[i] : most;
-	if (!both || most || either != (omp_get_max_threads() > 1))
+#pragma omp parallel for reduction(+ : sum_of)
+	for (int i = 0; i < 100; i++)
+		sum_of += numbers[i] + 1;
+	if (sum_of != 100 || !both || most || either != (omp_get_max_threads() > 1))
 		abort();
 }
 /* In no region nothing is deferred. */
