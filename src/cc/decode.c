@@ -22,13 +22,14 @@ unsigned tw_cc_decode_length(const uint8_t *p, uint64_t n)
 	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, p, n < 15 ? n : 15, &z)) ? z.length : 0;
 }
 
-unsigned tw_cc_decode_plain(const uint8_t *p, uint64_t n)
+unsigned tw_cc_decode_plain(const uint8_t *p, uint64_t n, int *returns)
 {
 	static struct block b; /* one at a time */
 	const unsigned length = tw_cc_decode_length(p, n);
 	if (length)
 		tw_decode_block(&b, (u64)p, (u64)p + length);
-	return length && b.insn[0].kind == INSN_PLAIN ? length : 0;
+	*returns = length && b.insn[0].kind == INSN_RETURN;
+	return length && (*returns || b.insn[0].kind == INSN_PLAIN) ? length : 0;
 }
 
 int tw_cc_decode_padding(const uint8_t *p, uint64_t n)

@@ -9,8 +9,8 @@
 /* Bytes of the instruction at p, of which there are n; 0: it is none. */
 unsigned tw_cc_decode_length(const uint8_t *p, uint64_t n);
 
-/* The same of an instruction that goes on to the next one; 0: it is none, or another. */
-unsigned tw_cc_decode_plain(const uint8_t *p, uint64_t n);
+/* The same of an instruction that goes on to the next one, or returns; 0: it is none, or another. */
+unsigned tw_cc_decode_plain(const uint8_t *p, uint64_t n, int *returns);
 
 /* Only no-operations in these n bytes? */
 int tw_cc_decode_padding(const uint8_t *p, uint64_t n);

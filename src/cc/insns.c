@@ -136,31 +136,35 @@ static int runs_on(const struct tw_cc_insn *i)
 	return i->d.len && (i->d.kind == INSN_PLAIN || i->d.kind == INSN_COND);
 }
 
-/* Entries [k, to) are numbers. Are they instructions that do not branch, one for each or for several, the last maybe with the instruction that it is a prefix of? */
-static int are_insns(const struct tw_cc_code *c, uint32_t k, uint32_t to)
+/*
+ * Entries [k, to) are numbers. Up to which are they instructions that do not branch, one for each or for several? To a return, or to the last, which may be a prefix of the instruction behind it. k: they are none, or
+ * not all of them.
+ */
+static uint32_t end_of_insns(const struct tw_cc_code *c, uint32_t k, uint32_t to)
 {
-	const uint32_t section = c->insn[k].section;
+	const uint32_t section = c->insn[k].section, none = k;
 	const struct tw_cc_section *s = &c->object.section[section];
 	const int is_last = to == c->n_insns || c->insn[to].section != section;
 	const uint64_t next = is_last ? s->n : c->insn[to].at;
 	uint64_t at = c->insn[k].at;
 	while (k < to && c->insn[k].at == at) {
-		const unsigned n = tw_cc_decode_plain(s->bytes + at, s->n - at);
+		int returns;
+		const unsigned n = tw_cc_decode_plain(s->bytes + at, s->n - at, &returns);
 		if (!n || tw_cc_object_reloc(&c->object, section, at, at + n))
-			return 0;
+			return none;
 		at += n;
 		while (k < to && c->insn[k].at < at)
 			k++;
+		if (returns && k < to && c->insn[k].at == at)
+			return k;
 	}
-	if (k < to)
-		return 0;
-	return at <= next ? tw_cc_decode_padding(s->bytes + at, next - at)
-	                  : !is_last && at == next + tw_cc_decode_length(s->bytes + next, s->n - next);
+	const int is_whole = at <= next ? tw_cc_decode_padding(s->bytes + at, next - at)
+	                                : !is_last && at == next + tw_cc_decode_length(s->bytes + next, s->n - next);
+	return k == to && is_whole ? to : none;
 }
 
 /*
- * The entry behind instruction i (NULL: a section begins), from k on. Numbers are instructions where i leads to them, and they can all be taken for some: their statements are then said to be. Else they are
- * passed over.
+ * The entry behind instruction i (NULL: a section begins), from k on. Numbers are instructions where i leads to them, and they can be taken for some: their statements are then said to be. Others are passed over.
  */
 static uint32_t next_entry(struct tw_cc_code *c, const struct tw_cc_insn *i, uint32_t k)
 {
@@ -169,11 +173,11 @@ static uint32_t next_entry(struct tw_cc_code *c, const struct tw_cc_insn *i, uin
 		to++;
 	if (to == k)
 		return k;
-	if (!i || i->section != c->insn[k].section || i->at + i->d.len != c->insn[k].at || !runs_on(i) || !are_insns(c, k, to))
-		return next_entry(c, NULL, to);
-	for (uint32_t m = k; m < to; m++)
+	const int is_led = i && i->section == c->insn[k].section && i->at + i->d.len == c->insn[k].at && runs_on(i);
+	const uint32_t end = is_led ? end_of_insns(c, k, to) : k;
+	for (uint32_t m = k; m < end; m++)
 		c->text.statement[c->insn[m].first].kind = TW_CC_INSN;
-	return k;
+	return end > k ? k : next_entry(c, NULL, to);
 }
 
 static void decode_all(struct tw_cc_code *c)

@@ -121,3 +121,48 @@ for flags in "" "-fPIC"; do
 done
 "$TW" cc --asm gcc -c own.S && "$TW" cc --asm gcc -c -x assembler table.s -o table.o && "$TW" cc gcc -no-pie main.c own.o table.o -o p || fail "--asm -c"
 runs_as_plain p
+# Numbers that are instructions, as OpenSSL's have them: the last returns, and data may follow.
+cat >numbers.s <<'X'
+	.text
+	.globl twice
+	.type twice,@function
+twice:
+	leaq (%rdi,%rdi),%rax
+	testq %rdi,%rdi
+	jz 1f
+	incq %rax
+	.byte 0xf3,0xc3
+1:	movl (%rsi),%ecx
+	addq %rcx,%rax
+	.byte 102,15,239,192
+	.byte 0xf3,0xc3
+	.size twice,.-twice
+	.align 16
+	.byte 1,2,3,4,5,6,7,8
+	.globl three
+	.type three,@function
+three:
+	leaq (%rdi,%rdi,2),%rax
+	.byte 0xf3,0xc3
+	.size three,.-three
+	.byte 65,66,67,68
+	.section .note.GNU-stack,"",@progbits
+X
+cat >numbers.c <<'X'
+#include <stdio.h>
+long twice(long, const int *);
+long three(long);
+int main(void)
+{
+	const int five = 5;
+	long s = 0;
+	for (long i = 0; i < 20; i++)
+		s += twice(i & 3, &five) + three(i);
+	printf("%ld\n", s);
+	return 0;
+}
+X
+CC_OPTIONS=--asm instrumented numbers gcc -O1 -no-pie numbers.s numbers.c
+runs_as_plain numbers
+"$TW" report recording.tw >report.out
+grep -q twice report.out && grep -q three report.out || fail "numbers that are instructions are not recorded"
