@@ -51,6 +51,8 @@ static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 	if (k < 0)
 		return;
 	const uint32_t line = c->text.statement[c->insn[k].first].line, other = function_beginning(c, (uint32_t)k);
+	if (s->binding != STB_LOCAL)
+		c->insn[k].entry |= TW_CC_ENTRY_TAKEN;
 	if (other && !is_split_off(s)) {
 		add_function(c, (struct tw_cc_function){.name = s->name, .line = line, .same_as = other});
 		return;
@@ -58,8 +60,6 @@ static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 	const uint32_t number = function_named(c, s->name, line);
 	if (!is_split_off(s))
 		c->insn[k].entry |= TW_CC_ENTRY_FUNCTION;
-	if (s->binding != STB_LOCAL)
-		c->insn[k].entry |= TW_CC_ENTRY_TAKEN;
 	for (uint32_t i = (uint32_t)k; i < c->n_insns && c->insn[i].section == s->section && c->insn[i].at < s->value + s->size; i++)
 		c->insn[i].function = number;
 }

@@ -94,3 +94,23 @@ runs_as_plain many
 # Two of them have sections that the program lacks: their names are nobody else's.
 make_all "$TW" cc --switchable gcc && "$TW" cc gcc -O2 main.c -o main -Wl,-rpath,. ./libone.so ./liblinked.so -ldl || fail "it cannot be linked with two libraries in two versions"
 runs_as_plain main
+# A function that its own file calls by another, local name, as gcc has it in libraries, may still be called from other files: at the first call by way of the dynamic linker, which leaves no pointer in r11.
+cat >walk.c <<'X'
+__attribute__((noinline)) long walk(long n, const long *v)
+{
+	return n < 2 ? v[n & 1] : walk(n - 1, v) + walk(n - 2, v);
+}
+X
+cat >walks.c <<'X'
+#include <stdio.h>
+long walk(long, const long *);
+int main(void)
+{
+	const long v[2] = {3, 5};
+	printf("%ld\n", walk(12, v));
+	return 0;
+}
+X
+gcc -O2 -fPIC -fno-semantic-interposition -shared walk.c -o libwalk.plain.so && gcc -O2 walks.c ./libwalk.plain.so -o walks.plain || fail "walk.c"
+"$TW" cc gcc -O2 -fPIC -fno-semantic-interposition -shared walk.c -o libwalk.so && "$TW" cc gcc -O2 walks.c ./libwalk.so -o walks -Wl,-z,lazy || fail "walk.c"
+runs_as_plain walks
