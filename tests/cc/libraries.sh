@@ -94,20 +94,26 @@ runs_as_plain many
 # Two of them have sections that the program lacks: their names are nobody else's.
 make_all "$TW" cc --switchable gcc && "$TW" cc gcc -O2 main.c -o main -Wl,-rpath,. ./libone.so ./liblinked.so -ldl || fail "it cannot be linked with two libraries in two versions"
 runs_as_plain main
-# A function that its own file calls by another, local name, as gcc has it in libraries, may still be called from other files: at the first call by way of the dynamic linker, which leaves no pointer in r11.
+# A function that its own file calls by another, local name, as gcc has it in libraries, or that is local but for an alias, may still be called from other files: at the first call by way of the dynamic linker, which leaves no pointer in r11.
 cat >walk.c <<'X'
 __attribute__((noinline)) long walk(long n, const long *v)
 {
 	return n < 2 ? v[n & 1] : walk(n - 1, v) + walk(n - 2, v);
 }
+__attribute__((noinline)) static long own(long n, const long *v)
+{
+	return n < 2 ? v[n & 1] : own(n - 1, v) + own(n - 2, v);
+}
+long stroll(long n, const long *v) __attribute__((alias("own")));
 X
 cat >walks.c <<'X'
 #include <stdio.h>
 long walk(long, const long *);
+long stroll(long, const long *);
 int main(void)
 {
 	const long v[2] = {3, 5};
-	printf("%ld\n", walk(12, v));
+	printf("%ld %ld\n", walk(12, v), stroll(9, v));
 	return 0;
 }
 X
