@@ -2,20 +2,28 @@
 #include "engine/x86_64/shape.h"
 
 #define MOST_OPS 3
-#define BITS     12
+#define BITS     13
+#define OPS      12288u
 
+/* Of an instruction all but where it stands, its bytes, and its target or operand. */
+#define KEPT_AT    offsetof(struct insn, len)
+#define KEPT_BYTES (offsetof(struct insn, ea) - KEPT_AT)
+
+/* Smaller than a line of the processor's caches. */
 struct entry {
 	u64 bytes;          /* the rest 0, and so the displacement */
 	struct shape shape; /* len 0: nothing here */
 	u8 moved;           /* ops whose address is the target, as a mask */
-	struct insn insn;
-	struct memop op[MOST_OPS];
+	u8 room;            /* for so many ops from first_op on: the instruction's, then its operand if it is an indirect branch */
+	u16 first_op;
+	u8 insn[KEPT_BYTES];
 };
 
-/* Under the engine's lock. They stand in the order in which they were first taken, so that a short program touches few pages. */
+/* Under the engine's lock. Both stand in the order in which they were first taken, so that a short program touches few pages. */
 static TW_SPARSE struct entry entries[1u << BITS];
+static TW_SPARSE struct memop ops[OPS];
 static u16 entry_of[1u << BITS]; /* by hash, plus 1; 0: none */
-static u32 n_entries;
+static u32 n_entries, n_ops;
 
 static u64 first_bytes(u64 v, u8 n)
 {
@@ -35,12 +43,16 @@ static u64 displacement(u64 v, struct shape s)
 	return s.rel_bytes == 1 ? (u64)(int8_t)v : (u64)(i32)v;
 }
 
+static bool has_operand(const struct insn *i)
+{
+	return i->kind == INSN_IJUMP || i->kind == INSN_ICALL;
+}
+
 /* The instruction copied from e, at pc, is made that which stands there. */
 static void move(struct insn *i, struct memop *op, const struct entry *e, u64 v)
 {
 	i->target = i->pc + i->len + displacement(v, e->shape);
-	memcpy(i->raw + e->shape.rel_at, (const u8 *)&v + e->shape.rel_at, e->shape.rel_bytes);
-	if (i->kind == INSN_IJUMP || i->kind == INSN_ICALL)
+	if (has_operand(i))
 		i->ea.disp = (i64)i->target;
 	for (u16 k = 0; k < i->n_ops; k++)
 		if (e->moved >> k & 1)
@@ -62,14 +74,20 @@ bool tw_decode_cache_take(struct block *b, u64 pc, u64 room)
 	if (!n || e->bytes != key || e->shape.len != s.len || e->shape.rel_at != s.rel_at)
 		return false;
 	struct insn *i = &b->insn[b->n_insns];
-	*i = e->insn;
+	const struct memop *from = &ops[e->first_op];
+	const u64 raw[2] = {first_bytes(v, s.len)};
+	memcpy((u8 *)i + KEPT_AT, e->insn, KEPT_BYTES);
+	memcpy(i->raw, raw, sizeof i->raw);
 	i->pc = pc;
+	i->target = 0;
 	i->first_op = b->n_ops;
 	for (u16 k = 0; k < i->n_ops; k++) {
 		struct memop *m = &b->op[b->n_ops++];
-		*m = e->op[k];
+		*m = *from++;
 		m->op.insn = (u8)b->n_insns;
 	}
+	if (has_operand(i))
+		i->ea = from->op;
 	if (s.rel_bytes)
 		move(i, &b->op[i->first_op], e, v);
 	b->n_insns++;
@@ -116,6 +134,19 @@ static bool find_moved(const struct insn *i, const struct memop *op, u8 *moved)
 	return true;
 }
 
+/* Room for n ops, those of the instruction that the entry had, or new ones. False: there is none, and the entry stays as it is. */
+static bool take_room(struct entry *e, u32 n)
+{
+	if (n <= e->room)
+		return true;
+	if (n > OPS - n_ops)
+		return false;
+	e->first_op = (u16)n_ops;
+	e->room = (u8)n;
+	n_ops += n;
+	return true;
+}
+
 void tw_decode_cache_keep(const struct block *b, u64 room)
 {
 	const struct insn *i = &b->insn[b->n_insns - 1];
@@ -133,9 +164,13 @@ void tw_decode_cache_keep(const struct block *b, u64 room)
 	if (!*n)
 		*n = (u16)++n_entries;
 	struct entry *e = &entries[*n - 1];
+	if (!take_room(e, i->n_ops + (has_operand(i) ? 1 : 0)))
+		return;
 	e->bytes = key;
 	e->shape = s;
 	e->moved = moved;
-	e->insn = *i;
-	memcpy(e->op, op, i->n_ops * sizeof *e->op);
+	memcpy(e->insn, (const u8 *)i + KEPT_AT, KEPT_BYTES);
+	memcpy(&ops[e->first_op], op, i->n_ops * sizeof *op);
+	if (has_operand(i))
+		ops[e->first_op + i->n_ops].op = i->ea;
 }
