@@ -504,6 +504,19 @@ static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, u
 	return locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
 }
 
+static int is_reduction(struct tw_atomics *a, const struct tw_ref *r, uint32_t image)
+{
+	struct tw_names *names = tw_context_names(a->context);
+	struct tw_code_name name = {0};
+	if (names)
+		tw_names_code(names, image, r->pc, &name);
+	if (name.function && strstr(name.function, "._loopfn")) /* a loop that gcc has made parallel by itself */
+		return 1;
+	const struct tw_source_file *f = name.file ? file_of(a, name.file) : NULL;
+	const char *at = f && f->text && name.line ? line_at(f->text, name.line) : NULL;
+	return at && is_at_reduction(f->text, at);
+}
+
 static struct tw_atomic_insn *insns_of(struct tw_atomics *a, const struct tw_descriptor *d)
 {
 	struct tw_atomic_insn *of = tw_by_fragment_get(&a->fragments, d->number);
@@ -528,6 +541,7 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 		of->locked = (uint8_t)is_locked(code, bytes);
 		of->leads = (uint8_t)leads_on(code, bytes);
 		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked, &of->lacks);
+		of->reduces = of->locked && is_reduction(a, r, image);
 	}
 	return of;
 }

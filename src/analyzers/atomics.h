@@ -28,10 +28,11 @@ enum tw_atomic_kind {
 enum { TW_ATOMIC_NO_ACQUIRE = 1, TW_ATOMIC_NO_RELEASE = 2 };
 
 struct tw_atomic_insn {
-	uint8_t kind;   /* enum tw_atomic_kind; 0: not looked at yet */
-	uint8_t lacks;  /* TW_ATOMIC_NO_... */
-	uint8_t locked; /* by its bytes */
-	uint8_t leads;  /* it jumps or calls by way of memory, or pushes from there, as the first call of a library's function does */
+	uint8_t kind;    /* enum tw_atomic_kind; 0: not looked at yet */
+	uint8_t lacks;   /* TW_ATOMIC_NO_... */
+	uint8_t locked;  /* by its bytes */
+	uint8_t reduces; /* it is, and stands at a pragma of OpenMP that reduces, or in a loop that gcc made parallel */
+	uint8_t leads;   /* it jumps or calls by way of memory, or pushes from there, as the first call of a library's function does */
 };
 
 /* Has it been looked at, and is not known to be atomic? */

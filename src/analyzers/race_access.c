@@ -225,6 +225,22 @@ static void note_ordering(struct tw_race_state *s, struct tw_race_thread *t, con
 
 /* ---- accesses of atomic variables ---- */
 
+/* What the thread has read there shortly before is what a reduction by compare-and-exchange expects. The line of that mov may be any. */
+static int expect(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r)
+{
+	enum { NEAR = 256 };
+	const struct tw_epoch_line *l = line_of(s, t, r->addr);
+	int error = 0;
+	for (unsigned i = 0; l && i < l->n && !error; i++) {
+		const struct tw_epoch_access *a = i ? &l->more[i - 1] : &l->first;
+		const int is_own =
+		    a->thread == t->order->who && a->mask & mask_of(r->addr & -(uint64_t)TW_EPOCH_LINE, r->addr, r->addr + r->size);
+		if (is_own && !(a->flags & (TW_EPOCH_WRITE | TW_EPOCH_ATOMIC)) && r->pc - a->pc < NEAR)
+			error = tw_races_expect(&s->races, a->pc, t->image);
+	}
+	return error;
+}
+
 /* What an access to an atomic variable orders is done: what it reads before, what it writes behind it. */
 static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders, uint8_t lacks)
 {
@@ -272,8 +288,10 @@ static int check(struct tw_race_state *s, struct tw_race_thread *t, const struct
 		mark_atomic(s, t, r->addr, r->size, 0);
 	if (atomic && orders)
 		note_ordering(s, t, r, insn->locked);
-	if (atomic)
-		return check_atomic(s, t, r, orders, insn->lacks);
+	if (atomic) {
+		const int error = insn->reduces ? expect(s, t, r) : 0;
+		return error ? error : check_atomic(s, t, r, orders, insn->lacks);
+	}
 	if (tw_race_waits(t) && !insn->leads)
 		note_access(t, r->addr);
 	return check_lines(s, t, r->addr, r->size, access_of(s, t, r->addr, r->pc, r->type & TW_WRITE ? TW_EPOCH_WRITE : 0));

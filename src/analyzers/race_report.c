@@ -125,6 +125,39 @@ int tw_races_add(struct tw_races *r, const struct tw_race *race)
 	return 0;
 }
 
+int tw_races_expect(struct tw_races *r, uint64_t pc, uint32_t image)
+{
+	for (size_t i = 0; i < r->n_expected; i++)
+		if (r->expected[i].pc == pc && r->expected[i].image == image)
+			return 0;
+	struct tw_race_expected *expected = tw_array_room(r->expected, r->n_expected, &r->expected_room, sizeof *expected);
+	if (!expected)
+		return TW_ERR_MEMORY;
+	r->expected = expected;
+	expected[r->n_expected++] = (struct tw_race_expected){pc, image};
+	return 0;
+}
+
+/* Is it of such a load with an atomic access? */
+static int is_expected(const struct tw_races *r, const struct tw_race *race)
+{
+	const int load = (race->access[0].flags & TW_EPOCH_ATOMIC) != 0; /* the other one */
+	const struct tw_epoch_access *a = &race->access[load];
+	size_t i = 0;
+	while (i < r->n_expected && (r->expected[i].pc != a->pc || r->expected[i].image != race->image[load]))
+		i++;
+	return i < r->n_expected && !(a->flags & (TW_EPOCH_WRITE | TW_EPOCH_ATOMIC)) && race->access[!load].flags & TW_EPOCH_ATOMIC;
+}
+
+static void drop_expected(struct tw_races *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (!is_expected(r, &r->items[i]))
+			r->items[n++] = r->items[i];
+	r->n = n;
+}
+
 static void print_object(const char *name, uint64_t offset, char *to, size_t size)
 {
 	if (offset)
@@ -217,6 +250,7 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	struct tw_own_names *own = NULL;
 	char object[NAME];
 	size_t told = 0, possible = 0;
+	drop_expected(r);
 	for (size_t i = 0; i < r->n; i++) {
 		name_raced(&r->items[i], names, &own, object, sizeof object);
 		if (is_suppressed(r, &r->items[i], paths, names, object)) {
@@ -251,4 +285,5 @@ void tw_races_free(struct tw_races *r)
 		free(r->rules[i]);
 	free(r->rules);
 	free(r->items);
+	free(r->expected);
 }

@@ -30,6 +30,11 @@ struct tw_races {
 	char **rules; /* of suppression: KIND:PATTERN */
 	size_t n_rules, rules_room;
 	uint64_t suppressed;
+	struct tw_race_expected {
+		uint64_t pc;
+		uint32_t image;
+	} * expected; /* what these load is expected by a compare-and-exchange */
+	size_t n_expected, expected_room;
 };
 
 /* The file of rules. 0, TW_ERR_MEMORY, or 1: what is wrong has been said. */
@@ -37,6 +42,9 @@ int tw_races_suppress(struct tw_races *r, const char *path);
 
 /* 0 or TW_ERR_MEMORY. */
 int tw_races_add(struct tw_races *r, const struct tw_race *race);
+
+/* What the instruction loads is only expected by a compare-and-exchange of the same thread: it races with no atomic access, in what was found so far neither. 0 or TW_ERR_MEMORY. */
+int tw_races_expect(struct tw_races *r, uint64_t pc, uint32_t image);
 
 void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const struct tw_locksets *locks, struct tw_names *names,
                     unsigned depth);

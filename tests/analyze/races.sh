@@ -46,7 +46,7 @@ all_of processes -pthread fork_counter fork_mutex
 all_of kernel -pthread
 all_of patterns -pthread
 if $CC -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then
-	judge openmp omp_nowait omp_depend omp_task_included omp_taskloop_alone omp_reduced_by_exchange
+	judge openmp omp_nowait omp_depend omp_task_included omp_taskloop_alone omp_reduced_by_exchange omp_reduced_in_function
 	all_of loops -fopenmp
 	all_of tasks -fopenmp same_code_half_awaited groups fulfilled
 	all_of sharing -fopenmp

@@ -425,6 +425,24 @@ static void omp_reduced_by_exchange(void)
 	if (sum_of != 100 || !both || most || either != (omp_get_max_threads() > 1))
 		abort();
 }
+/* The line of the load is any of the loop's. */
+static double orphan_sum;
+static void __attribute__((noinline)) add_up_orphan(void)
+{
+#pragma omp for reduction(+ : orphan_sum)
+	for (int i = 0; i < 100; i++) {
+		orphan_sum = orphan_sum + numbers[i];
+		if (i == 50)
+			puts("half");
+	}
+}
+static void omp_reduced_in_function(void)
+{
+#pragma omp parallel
+	add_up_orphan();
+	if (orphan_sum != 0)
+		abort();
+}
 /* In no region nothing is deferred. */
 static void omp_taskloop_alone(void)
 {
@@ -471,5 +489,6 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   FREE(omp_taskloop),
                                   FREE(omp_taskloop_alone),
                                   FREE(omp_reduced_by_exchange),
+                                  FREE(omp_reduced_in_function),
                                   FREE(omp_nested),
                                   {NULL, NULL, NULL}};
