@@ -66,7 +66,9 @@ struct state {
 	size_t n, room;
 	uint32_t *slots; /* open hash of their numbers + 1 */
 	uint32_t n_slots;
-	uint32_t thread, memory;
+	size_t joined; /* so many there were when memories were joined last */
+	uint32_t thread;
+	uint32_t memory;      /* tw_process_program_yet */
 	uint64_t next_insn;   /* of the thread: the number of the one that the next batch begins with, if no code was left out */
 	struct way *ways;     /* by the stretch's number */
 	struct way_end *ends; /* likewise */
@@ -422,7 +424,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 
 static int begin_thread(struct state *s, uint32_t thread)
 {
-	const uint32_t memory = tw_process_memory(s->context, thread);
+	const uint32_t memory = tw_process_program_yet(s->context, thread);
 	forget(s);
 	const int error = memory != s->memory ? forget_ways(s) : 0;
 	s->thread = thread;
@@ -526,23 +528,52 @@ static int batch(void *state, const struct tw_batch *b)
 	return error ? error : take_events(s, &w);
 }
 
+/* Adds what another table has of a branch, in `memory`. */
+static int add_branch(struct state *s, const struct branch *more, uint32_t memory)
+{
+	struct branch *b = branch_of(s, more->pc, more->target, memory, more->thread);
+	if (!b)
+		return TW_ERR_MEMORY;
+	b->taken += more->taken;
+	b->not_taken += more->not_taken;
+	for (int k = 0; k < TW_PREDICTORS; k++)
+		b->wrong[k] += more->wrong[k];
+	return 0;
+}
+
+/* More threads are known now: branches in what `memory_of` says to be the same memory become one. */
+static int join_memories(struct state *s, uint32_t (*memory_of)(const struct tw_context *c, uint32_t thread))
+{
+	struct branch *all = s->branches;
+	const size_t n = s->n;
+	uint32_t thread = UINT32_MAX, memory = 0;
+	int error = 0;
+	free(s->slots);
+	tw_by_fragment_free(&s->sites, free); /* which has their numbers */
+	s->branches = NULL;
+	s->slots = NULL;
+	s->n = s->room = s->n_slots = 0;
+	for (size_t i = 0; i < n && !error; i++) {
+		if (all[i].thread != thread)
+			memory = memory_of(s->context, thread = all[i].thread);
+		error = add_branch(s, &all[i], memory);
+	}
+	free(all);
+	return error;
+}
+
 static int merge(void *state, void *later)
 {
+	enum { MANY = 1 << 16 };
 	struct state *s = state, *from = later;
 	int error = settle(from);
-	for (size_t i = 0; i < from->n && !error; i++) {
-		const struct branch *more = &from->branches[i];
-		struct branch *b = branch_of(s, more->pc, more->target, more->memory, more->thread);
-		if (!b) {
-			error = TW_ERR_MEMORY;
-			break;
-		}
-		b->taken += more->taken;
-		b->not_taken += more->not_taken;
-		for (int k = 0; k < TW_PREDICTORS; k++)
-			b->wrong[k] += more->wrong[k];
-	}
+	for (size_t i = 0; i < from->n && !error; i++)
+		error = add_branch(s, &from->branches[i], from->branches[i].memory);
 	free_state(from);
+	if (!error && s->n > 2 * s->joined + MANY) {
+		error = join_memories(s, tw_process_program_yet);
+		s->joined = s->n;
+	}
 	return error;
 }
 
@@ -677,6 +708,7 @@ static int end(void *state, int error)
 	if (!error && !names)
 		error = TW_ERR_MEMORY;
 	error = error ? error : settle(s);
+	error = error ? error : join_memories(s, tw_process_memory);
 	if (!error) {
 		struct tw_answer *a = tw_context_answer(s->context);
 		if (s->n)
@@ -707,7 +739,7 @@ const struct tw_analyzer tw_analyzer_branches = {
     .options = options,
     .needs = TW_NEEDS_FLOW | TW_WANTS_NO_REFS | TW_WANTS_NO_ADDRESSES,
     .scope = TW_SCOPE_THREADS,
-    .pack_version = 1,
+    .pack_version = 2,
     .pack = pack,
     .unpack = unpack,
 };
