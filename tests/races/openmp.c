@@ -410,8 +410,7 @@ static void omp_reduced_by_exchange(void)
 {
 	int both = 1, either = 0, most = -1;
 	double sum_of = 0;
-#pragma omp parallel reduction(&& : both) reduction(|| \
-					     : either)
+#pragma omp parallel reduction(&& : both) reduction(|| : either)
 	{
 		both = numbers[0] == 0;
 		either = omp_get_thread_num() == 1;
