@@ -117,7 +117,10 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 
 enum { OF_LIBRARY = 32 }; /* the signal */
 
-/* A thread may be cancelled anywhere, by the C library's own signal, and is unwound then: not from one buffer to the next. Returns the mask that there was. */
+/*
+ * A thread may be cancelled anywhere, by the C library's own signal, and is unwound then: not from one buffer to the next. Returns the mask that there was. Where nothing is recorded there is nothing to keep whole, and
+ * after SECCOMP_MODE_STRICT no system call left.
+ */
 static uint64_t keep_from_cancelling(void)
 {
 	const uint64_t cancel = 1ull << (OF_LIBRARY - 1);
@@ -142,11 +145,11 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 	pointer = tw_cc_pointer_settle(p, s, pointer);
 	if (passed)
 		pointer = tw_cc_stream_follow(p, s, pointer, passed, regs);
-	const bool is_full = pointer & TW_CC_FULL;
-	if (is_full) {
+	const bool is_full = pointer & TW_CC_FULL, is_kept = is_full && p->mode == TW_CC_RECORDED;
+	if (is_kept)
 		before = keep_from_cancelling();
+	if (is_full)
 		pointer = tw_cc_stream_switch(p, s, pointer, regs);
-	}
 	s->active = &trackway_cc_slot;
 	if (s->upper != tw_cc_upper && s->number != TW_SLOTS) {
 		const uint16_t change[2] = {TW_TAG_UPPER, (uint16_t)tw_cc_upper};
@@ -155,7 +158,7 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 		pointer += sizeof change;
 	}
 	trackway_cc_slot = pointer; /* a thread that is cancelled goes on from there */
-	if (is_full)
+	if (is_kept)
 		SYS(__NR_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof before);
 	return pointer;
 }
