@@ -182,6 +182,31 @@ static size_t skip_remark(struct cutter *c, const char *at)
 	return n;
 }
 
+/*
+ * Instructions that wait for pending exceptions first are two: fwait, and the same that does not wait. The one statement at p is made two if it is one of them: text is put in. 0, or -1:
+ * there is no memory.
+ */
+static int part_waiting(struct tw_cc_text *t, size_t p)
+{
+	static const char *const words[] = {"finit", "fclex", "fstcw", "fstsw", "fstenv", "fsave"}, wait[] = "fwait;fn";
+	enum { MORE = sizeof wait - 1 - 1 }; /* the f is there */
+	size_t n = 0, w = 0;
+	while (is_name_char(t->bytes[p + n]))
+		n++;
+	while (w < sizeof words / sizeof *words && (strlen(words[w]) != n || memcmp(t->bytes + p, words[w], n)))
+		w++;
+	if (w == sizeof words / sizeof *words)
+		return 0;
+	char *more = realloc(t->bytes, t->n + MORE + 1);
+	if (!more)
+		return -1;
+	memmove(more + p + MORE, more + p, t->n + 1 - p);
+	memcpy(more + p, wait, sizeof wait - 1);
+	t->bytes = more;
+	t->n += MORE;
+	return 0;
+}
+
 static int cut(struct cutter *c)
 {
 	struct tw_cc_text *t = c->t;
@@ -201,6 +226,8 @@ static int cut(struct cutter *c)
 				return -1;
 			p = (size_t)(strchr(t->bytes + p + label, ':') - t->bytes) + 1;
 		} else {
+			if (part_waiting(t, p))
+				return -1;
 			size_t end = find_end(t, p);
 			if (add(c, p, end, kind_of(t, p, end)))
 				return -1;

@@ -295,7 +295,7 @@ runs_as_plain room
 echo 'int main(void) { __asm__("1: nop\n2: .pushsection .eh_frame,\"a\"\n.byte 2b-1b\n.popsection"); return 0; }' >frames.c
 "$TW" cc gcc -c frames.c 2>said || fail "frames: $(cat said)"
 grep -q 'main is not instrumented: .*frames' said || fail "frames: $(cat said)"
-# Instructions that are written as numbers, one or more statements each, and numbers that are none: behind a jump, behind a call.
+# Instructions that are written as numbers, one or more statements each, and numbers that are none: behind a jump, behind a call. Statements that are two instructions.
 cat >numbers.c <<'X'
 #include <stdio.h>
 __attribute__((noinline)) static void add(unsigned char *to, const unsigned char *from, int n)
@@ -320,10 +320,20 @@ __attribute__((noinline)) static long called(long x)
 	                 : "rcx", "cc");
 	return x;
 }
+__attribute__((noinline)) static int waits(char *state)
+{
+	unsigned short control, status;
+	__asm__ volatile("finit; fclex; fstcw %0; fstsw %1; fstenv (%2); fldenv (%2); fsave (%2); frstor (%2)"
+	                 : "=m"(control), "=a"(status)
+	                 : "r"(state)
+	                 : "memory");
+	return control + status + state[0];
+}
 int main(void)
 {
 	unsigned char a[16], b[16];
-	long s = 0;
+	char state[108];
+	long s = waits(state);
 	for (int i = 0; i < 16; i++)
 		b[i] = 3 * (a[i] = i);
 	for (int i = 0; i < 10; i++) {
