@@ -28,6 +28,7 @@ struct tw_drained {
 	struct tw_demux_stop stop;    /* where recording stops at a count */
 	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
 	uint8_t times[TW_BUFFERS];    /* how often each was taken without being mapped */
+	int told;                     /* the analyzers that run along know it */
 	uint32_t ready;               /* bits of those that have their memory before the thread comes to them (make_ready) */
 	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
 	struct tw_seen seen;

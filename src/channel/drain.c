@@ -284,6 +284,12 @@ static void release(struct tw_collector *c, uint32_t s)
 	atomic_store_explicit(&slot->state, TW_SLOT_FREE, memory_order_release);
 }
 
+/* Has anything been written to the buffer? */
+static int is_begun(const struct tw_collector *c, const uint8_t *data)
+{
+	return data[c->expand ? 2 : 0] != 0; /* the tag of the keyframe */
+}
+
 /* Scans what a thread left in buffers it had not finished. `live`: it runs on, and they are its own. */
 static void salvage(struct tw_collector *c, uint32_t s, int live)
 {
@@ -291,7 +297,7 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 	const uint32_t n = c->control->sizes.buffers;
 	for (uint32_t i = 0; i < n; i++) {
 		uint8_t *data = tw_channel_buffer(c->base, s, (t->next + i) % n);
-		if (!data[c->expand ? 2 : 0]) /* the tag of the keyframe */
+		if (!is_begun(c, data))
 			continue;
 		struct tw_demux_input in = {.data = data, .slack = tw_channel_slack(data)};
 		tw_drain_descriptors(c, s);
@@ -306,15 +312,32 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 
 static unsigned drain_slot(struct tw_collector *c, uint32_t s);
 
-/* What a process ran before it executed this program comes first: analyzers that run along tell the two apart by that. */
+/* The thread of slot s, with which its process began a program, has been drained, and has written more since. */
+static void tell_thread(struct tw_collector *c, uint32_t s)
+{
+	struct tw_drained *t = &c->thread[s];
+	if (!t->active || t->told || !is_begun(c, tw_channel_buffer(c->base, s, t->next)))
+		return;
+	tw_output_tell_thread(c->output, &t->info);
+	t->told = 1;
+}
+
+/*
+ * What a process ran before it executed this program comes first: analyzers that run along tell the two apart by that. And before another thread of the program comes they know the one that it
+ * began with, which may fill its first buffer later.
+ */
 static unsigned drain_before(struct tw_collector *c, uint32_t s)
 {
 	const struct tw_thread_info *t = &c->thread[s].info;
+	const int is_first = t->pid == t->tid;
 	unsigned n = 0;
 	for (uint32_t k = 0; k < tw_channel_slots_used(c->control); k++) {
 		const struct tw_slot *slot = &c->control->slot[k];
-		if (slot->pid == t->pid && atomic_load(&slot->serial) < t->serial)
-			n += drain_slot(c, k);
+		if (slot->pid != t->pid || atomic_load(&slot->serial) >= t->serial || !(is_first || slot->tid == t->pid))
+			continue;
+		n += drain_slot(c, k);
+		if (!is_first)
+			tell_thread(c, k);
 	}
 	return n;
 }
@@ -327,7 +350,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
-	const unsigned before = is_new && slot->pid == slot->tid ? drain_before(c, s) : 0;
+	const unsigned before = is_new ? drain_before(c, s) : 0;
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
 		return before + n;

@@ -104,6 +104,11 @@ void tw_feed_block(struct tw_feed *f, uint32_t kind, const void *bytes, size_t n
 	send_message(f, TW_FEED_BLOCK, kind, bytes, n);
 }
 
+void tw_feed_thread(struct tw_feed *f, const struct tw_thread_info *thread)
+{
+	send_message(f, TW_FEED_THREAD, 0, thread, sizeof *thread);
+}
+
 int tw_feed_chunk(struct tw_feed *f, unsigned job, const struct tw_chunk *chunk, const struct tw_thread_info *thread)
 {
 	const struct tw_feed_chunk c = {*chunk, *thread};

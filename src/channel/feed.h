@@ -1,6 +1,6 @@
 /*
  * The feed: what the collector gives to a process of analyzers (src/live/), as it comes. Streams of buffers lie in memory that both have; all else goes through
- * a socket: blocks, as they would stand in a recording's code file; where a buffer's streams are; and how it all ended. Back come the numbers of the buffers
+ * a socket: blocks, as they would stand in a recording's code file; threads that programs began with; where a buffer's streams are; and how it all ended. Back come the numbers of the buffers
  * that have been looked at.
  *
  * The other process is not trusted to live: when it is gone nothing more is sent, and every buffer counts as looked at.
@@ -16,6 +16,7 @@ enum { TW_FEED_JOBS = 32 };
 enum tw_feed_kind {
 	TW_FEED_BLOCK = 1, /* `what`: enum tw_block_kind; the block's bytes follow */
 	TW_FEED_CHUNK,     /* `what`: the buffer's number; a struct tw_feed_chunk follows */
+	TW_FEED_THREAD,    /* its struct tw_thread_info follows; a chunk of it may come later */
 	TW_FEED_END,       /* a struct tw_feed_end follows; nothing else does */
 };
 
@@ -51,6 +52,7 @@ void tw_feed_room(const struct tw_feed *f, unsigned job, struct tw_chunk *chunk)
 /* ---- the collector's side ---- */
 
 void tw_feed_block(struct tw_feed *f, uint32_t kind, const void *bytes, size_t n);
+void tw_feed_thread(struct tw_feed *f, const struct tw_thread_info *thread);
 void tw_feed_end(struct tw_feed *f, const struct tw_feed_end *end);
 
 /* 0: the other process is gone, and the buffer will not come back. */

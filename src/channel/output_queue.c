@@ -123,6 +123,12 @@ static void enqueue(struct tw_output *o, struct tw_lane *l, struct tw_job *job)
 	pthread_cond_signal(&l->fed_more);
 }
 
+void tw_output_tell_thread(struct tw_output *o, const struct tw_thread_info *thread)
+{
+	if (o->options.feed)
+		tw_feed_thread(o->options.feed, thread);
+}
+
 void tw_output_thread_ends(struct tw_output *o, uint32_t serial)
 {
 	pthread_mutex_lock(&o->lock);

@@ -33,6 +33,9 @@ void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer,
 /* Before anything of this thread is put: so many chunks of it are in the recording, and in them so much. TW_ERR_MEMORY. */
 int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, const struct tw_totals *before);
 
+/* There is this thread: analyzers that run along are to know it before others come. */
+void tw_output_tell_thread(struct tw_output *o, const struct tw_thread_info *thread);
+
 /* Nothing more comes of this thread. */
 void tw_output_thread_ends(struct tw_output *o, uint32_t serial);
 

@@ -347,6 +347,17 @@ static int take_chunk(struct live *l, uint32_t job)
 	return error;
 }
 
+static int take_thread(struct live *l)
+{
+	struct tw_thread_info thread;
+	if (!tw_feed_read(l->fd, &thread, sizeof thread))
+		_exit(TW_LIVE_WRONG);
+	pthread_rwlock_wrlock(&l->known);
+	const int error = tw_recording_live_thread(l->recording, &thread);
+	pthread_rwlock_unlock(&l->known);
+	return error;
+}
+
 /* Until the end is told. */
 static int receive(struct live *l, struct tw_feed_end *end)
 {
@@ -357,7 +368,7 @@ static int receive(struct live *l, struct tw_feed_end *end)
 			_exit(TW_LIVE_WRONG); /* there is no collector any more that could be told */
 		if (m.kind == TW_FEED_END)
 			return tw_feed_read(l->fd, end, sizeof *end) ? TW_OK : TW_ERR_TRUNCATED;
-		error = m.kind == TW_FEED_BLOCK ? take_block(l, &m) : take_chunk(l, m.what);
+		error = m.kind == TW_FEED_BLOCK ? take_block(l, &m) : m.kind == TW_FEED_THREAD ? take_thread(l) : take_chunk(l, m.what);
 	}
 	return error;
 }

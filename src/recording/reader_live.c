@@ -69,17 +69,32 @@ static struct tw_reader_thread *thread_of(struct tw_recording *r, uint32_t seria
 	return tw_reader_thread(r, at);
 }
 
-int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk)
+/* The thread, with what is known of it now. NULL: no memory. */
+static struct tw_reader_thread *known_thread(struct tw_recording *r, const struct tw_thread_info *thread)
 {
-	struct tw_reader_thread *t = thread_of(r, chunk->thread);
-	if (!t)
-		return tw_fail(TW_ERR_MEMORY, "threads");
-	if (!t->info.pid) {
+	struct tw_reader_thread *t = thread_of(r, thread->serial);
+	if (t && !t->info.pid) {
 		t->info.pid = thread->pid;
 		t->info.tid = thread->tid;
 		t->info.parent_pid = thread->parent_pid;
 		t->info.parent_tid = thread->parent_tid;
 	}
+	return t;
+}
+
+int tw_recording_live_thread(struct tw_recording *r, const struct tw_thread_info *thread)
+{
+	if (!known_thread(r, thread))
+		return tw_fail(TW_ERR_MEMORY, "threads");
+	r->sum.threads = r->threads.n;
+	return TW_OK;
+}
+
+int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk)
+{
+	struct tw_reader_thread *t = known_thread(r, thread);
+	if (!t)
+		return tw_fail(TW_ERR_MEMORY, "threads");
 	const struct tw_chunk_info counts = {.insns = chunk->insns,
 	                                     .blocks = chunk->blocks,
 	                                     .refs = chunk->refs,

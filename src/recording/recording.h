@@ -275,6 +275,9 @@ int tw_recording_live(const struct tw_recording_info *info, struct tw_recording 
 /* Takes over the bytes, which are from malloc. */
 int tw_recording_live_block(struct tw_recording *r, uint32_t kind, void *bytes, size_t n);
 
+/* There is this thread, of which no chunk has come yet. Returns TW_ERR_MEMORY or 0. */
+int tw_recording_live_thread(struct tw_recording *r, const struct tw_thread_info *thread);
+
 /* A chunk of this thread has come, which may be its first. Returns TW_ERR_MEMORY or 0. */
 int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk);
 

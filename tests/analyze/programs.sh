@@ -76,6 +76,30 @@ assert not stores, stores
 END
 python3 judge.py || fail "two programs are mixed up"
 
+# A thread that ends, and is heard of, before the one that the program began with has filled a buffer.
+cc_program third -O1 -g -no-pie -fno-pie -pthread <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static volatile char table[256 << 10];
+static void *touch(void *a)
+{
+	for (unsigned i = 0; i < sizeof table; i += 64)
+		table[i]++;
+	return a;
+}
+int main(void)
+{
+	pthread_t t;
+	if (pthread_create(&t, NULL, touch, NULL) || pthread_join(t, NULL))
+		return 1;
+	usleep(200000);
+	return touch(NULL) != NULL;
+}
+END
+run out err "$TW" record -q --with=footprint,json,output=footprint.live -o third.tw sh -c 'exec ./third' || fail "record: $(cat err)"
+"$TW" analyze footprint --json third.tw >footprint.json || fail "analyze footprint"
+cmp footprint.json footprint.live || fail "footprint: another answer on-line where a thread ends early"
+
 # Also of many that execute another at once, where all run on one processor, and the second of a process has ended before anybody looks at the first.
 need_command taskset
 one=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
