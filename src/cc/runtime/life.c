@@ -1,66 +1,12 @@
-/* A module comes and goes, and the process forks. */
+/* A module comes and goes. */
 #include "parts.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
 
-/* The C library's, where there is one; musl has only pthread_atfork. */
-extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
-extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) __attribute__((weak));
+/* The C library's, where there is one. */
 extern int on_exit(int (*fn)(long, void *), void *arg) __attribute__((weak));
 extern int srand48_r(long number, void *to) __attribute__((weak));
-extern void *__dso_handle __attribute__((weak, visibility("hidden")));
-
-/* ---- fork ---- */
-
-static uint32_t forking_tid;
-
-/* All modules have their functions called, each until it is closed: one does it for all. */
-static bool forks_here(struct tw_cc_process *p)
-{
-	uint64_t nobody = 0;
-	const uint64_t own = (uint64_t)&forking_tid;
-	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
-}
-
-static void before_fork(void)
-{
-	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (!forks_here(p))
-		return;
-	forking_tid = (uint32_t)SYS(__NR_gettid);
-	if (p->batch)
-		p->batch->before_fork();
-}
-
-static void in_parent(void)
-{
-	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (forks_here(p) && p->batch)
-		p->batch->after_fork(false);
-}
-
-static void in_child(void)
-{
-	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	const uint64_t tp = tw_cc_thread_pointer();
-	if (!forks_here(p))
-		return;
-	p->lock = 0;
-	p->parent_pid = p->pid;
-	p->parent_tid = forking_tid;
-	p->pid = (uint32_t)SYS(__NR_getpid);
-	struct tw_cc_thread *t;
-	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
-		tw_cc_forget_streams(p, t, t->tp == tp); /* memory of other threads is not here */
-		t->tp = 0;
-		t->kept = 0;
-	}
-	if (p->batch) {
-		tw_cc_batch_in_child(p);
-		p->batch->after_fork(true);
-	}
-}
 
 /*
  * Has the status that the process ends with noted. No function of this module can do that: a library may have been closed by then. The C library's srand48_r takes a number,
@@ -164,10 +110,7 @@ static void __attribute__((constructor(101))) start(void)
 		tw_cc_plain_enter(p);
 	if (p->mode != TW_CC_RECORDED)
 		return;
-	if (__register_atfork)
-		__register_atfork(before_fork, in_parent, in_child, &__dso_handle);
-	else if (pthread_atfork)
-		pthread_atfork(before_fork, in_parent, in_child);
+	tw_cc_fork_enter();
 	note_ending(p);
 	if (!tw_cc_module_ready())
 		return;
@@ -208,8 +151,8 @@ static void __attribute__((destructor(101))) finish(void)
 		if (tw_cc_is_there(&trackway_cc_known))
 			trackway_cc_known.leave();
 	}
-	if (!is_ending(p) && p->forks == (uint64_t)&forking_tid)
-		p->forks = 0;
+	if (!is_ending(p))
+		tw_cc_fork_leave(p);
 	if (!t || p->mode != TW_CC_RECORDED)
 		return;
 	if (!is_ending(p) && !tw_cc_batch_is_own(p)) {

@@ -25,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, limits, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, fork, limits, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -539,6 +539,12 @@ void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t 
 
 /* `value`: what the code found in the slot, or had in the register. Returns where to write. */
 uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
+
+/* ---- fork.c ---- */
+
+/* This module's copy comes and goes; the process is recorded. */
+void tw_cc_fork_enter(void);
+void tw_cc_fork_leave(struct tw_cc_process *p);
 
 /* ---- twice/known.c, in modules with functions in two versions ---- */
 

@@ -1,0 +1,172 @@
+/* The process forks: its child has a copy of what this one writes to, but shares the buffers. */
+#include "runtime.h"
+#include <asm/signal.h>
+#include <asm/unistd.h>
+#include <linux/sched.h>
+
+/* The C library's, where there is one; musl has only pthread_atfork. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
+extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) __attribute__((weak));
+extern void *__dso_handle __attribute__((weak, visibility("hidden")));
+
+/* ---- fork ---- */
+
+static uint32_t forking_tid;
+
+/* All modules have their functions called, each until it is closed: one does it for all. */
+static bool forks_here(struct tw_cc_process *p)
+{
+	uint64_t nobody = 0;
+	const uint64_t own = (uint64_t)&forking_tid;
+	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
+}
+
+static void before_fork(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (!forks_here(p))
+		return;
+	forking_tid = (uint32_t)SYS(__NR_gettid);
+	if (p->batch)
+		p->batch->before_fork();
+}
+
+static void in_parent(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (forks_here(p) && p->batch)
+		p->batch->after_fork(false);
+}
+
+/* This is the child of the process's thread `parent`, and has nothing that is written to yet. */
+static void become_child(struct tw_cc_process *p, uint32_t parent)
+{
+	const uint64_t tp = tw_cc_thread_pointer();
+	p->lock = 0;
+	p->parent_pid = p->pid;
+	p->parent_tid = parent;
+	p->pid = (uint32_t)SYS(__NR_getpid);
+	struct tw_cc_thread *t;
+	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
+		tw_cc_forget_streams(p, t, t->tp == tp); /* memory of other threads is not here */
+		t->tp = 0;
+		t->kept = 0;
+	}
+	if (p->batch) {
+		tw_cc_batch_in_child(p);
+		p->batch->after_fork(true);
+	}
+}
+
+static void in_child(void)
+{
+	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
+	if (forks_here(p))
+		become_child(p, forking_tid);
+}
+
+void tw_cc_fork_enter(void)
+{
+	if (__register_atfork)
+		__register_atfork(before_fork, in_parent, in_child, &__dso_handle);
+	else if (pthread_atfork)
+		pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void tw_cc_fork_leave(struct tw_cc_process *p)
+{
+	if (p->forks == (uint64_t)&forking_tid)
+		p->forks = 0;
+}
+
+/* ---- the same by clone, of which the C library tells nobody ---- */
+
+/* What a child that is made so begins with. */
+struct beginning {
+	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
+	uint32_t parent;
+	uint64_t mask; /* of signals */
+	int (*fn)(void *);
+	void *arg;
+};
+
+/* With signals blocked: a handler of the child's would write where its parent does. */
+static void before_copy(struct beginning *b, uint64_t flags)
+{
+	const uint64_t all = ~0ull;
+	struct tw_cc_process *p = tw_cc_process();
+	b->process = flags & CLONE_VM || p->mode != TW_CC_RECORDED ? 0 : p;
+	if (!b->process)
+		return;
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &b->mask, sizeof all);
+	b->parent = (uint32_t)SYS(__NR_gettid);
+	if (p->batch)
+		p->batch->before_fork();
+}
+
+static void after_copy(const struct beginning *b, bool is_child)
+{
+	struct tw_cc_process *p = b->process;
+	if (!p)
+		return;
+	if (is_child)
+		become_child(p, b->parent);
+	else if (p->batch)
+		p->batch->after_fork(false);
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &b->mask, 0, sizeof b->mask);
+}
+
+static int begin(void *beginning)
+{
+	const struct beginning *b = beginning;
+	after_copy(b, true);
+	return b->fn(b->arg);
+}
+
+/* The child ends with what fn returns. It has its own stack, and nothing before that to unwind to. */
+static int64_t clone_to(int (*fn)(void *), void *arg, uint64_t stack, uint64_t flags, void *parent_tid, void *tls, void *child_tid)
+{
+	uint64_t *top = (uint64_t *)(stack & ~15ull) - 2;
+	int64_t r;
+	register void *r10 __asm__("r10") = child_tid;
+	register void *r8 __asm__("r8") = tls;
+	top[0] = (uint64_t)fn;
+	top[1] = (uint64_t)arg;
+	__asm__ volatile("syscall\n\ttestq %0,%0\n\tjnz 1f\n\t.cfi_remember_state\n\t.cfi_undefined rip\n\txorl %%ebp,%%ebp\n\t"
+	                 "popq %%rax\n\tpopq %%rdi\n\tcall *%%rax\n\tmovl %%eax,%%edi\n\tmovl %2,%%eax\n\tsyscall\n\thlt\n\t"
+	                 ".cfi_restore_state\n1:"
+	                 : "=a"(r)
+	                 : "a"(__NR_clone), "i"(__NR_exit), "D"(flags), "S"(top), "d"(parent_tid), "r"(r10), "r"(r8)
+	                 : "rcx", "r11", "memory", "cc");
+	return r;
+}
+
+long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+
+/* fork, or clone with memory of its own, by syscall() (fork.S). */
+long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+	struct beginning own = {0};
+	before_copy(&own, 0);
+	const int64_t r = SYS(number, a, b, c, d, e);
+	after_copy(&own, !r);
+	return tw_cc_answer(r);
+}
+
+/* Weak: a program that has its own keeps it. */
+#define EXPORTED __attribute__((visibility("default"), used, weak))
+
+EXPORTED int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid);
+
+int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+{
+	enum { INVALID = 22 };
+	struct beginning b = {.fn = fn, .arg = arg};
+	if (!fn || !stack)
+		return tw_cc_answer(-INVALID);
+	before_copy(&b, (uint32_t)flags);
+	const int64_t r = b.process ? clone_to(begin, &b, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid)
+	                            : clone_to(fn, arg, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid);
+	after_copy(&b, false);
+	return tw_cc_answer(r);
+}
