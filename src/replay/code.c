@@ -272,6 +272,12 @@ int tw_code_try_add(struct tw_code *c, const struct tw_program *p, const struct 
 	return 1;
 }
 
+int tw_code_has(const struct tw_code *c, uint32_t number)
+{
+	const uint8_t *const *row = tw_numbered_row(&c->area.entries, number / TW_NUMBERED_ROW);
+	return row && row[number % TW_NUMBERED_ROW] != tw_code_runnable(&c->area, c->place.back);
+}
+
 int tw_code_run(struct tw_code *c, struct tw_walk *w)
 {
 	int (*entry)(struct tw_walk *, const uint8_t *const *);

@@ -36,6 +36,9 @@ void tw_code_add(struct tw_code *c, const struct tw_program *p, const struct tw_
 /* The same, but returns 0 at once, with nothing done, while another thread adds. */
 int tw_code_try_add(struct tw_code *c, const struct tw_program *p, const struct tw_value_slot *slots);
 
+/* Is there code of the program with this number? */
+int tw_code_has(const struct tw_code *c, uint32_t number);
+
 /* Goes on from the walk's next tag, as far as code goes. Returns 0 or an error of a helper. w->upper may have changed. */
 int tw_code_run(struct tw_code *c, struct tw_walk *w);
 

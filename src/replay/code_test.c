@@ -3,6 +3,7 @@
 #include "recording/transform.h"
 #include "replay/code.h"
 #include "replay/slots.h"
+#include "replay/state.h"
 #include "unit.h"
 
 enum { FRAGMENTS = 12, MAX_OPS = 100, TAGS = 3000, ROUNDS = 30 };
@@ -363,8 +364,40 @@ static void test_round(void)
 		free(d[i]);
 }
 
+/* A loop that runs so often in a row that code is made of it at once; or none can be made of it, since it is too long. */
+static void test_long_loop(uint16_t n_insns, int has_code)
+{
+	struct tw_op ops[] = {move_op(), move_op()};
+	struct made_fragment f = {.number = 16, .pc = 0x400000, .ops = ops, .n_ops = 2, .n_values = 1, .format = TW_FORMAT_DEP};
+	f.insns[0] = n_insns;
+	struct tw_descriptor *d = make_descriptor(&f);
+	d->flags = TW_DESC_LOOP;
+	struct made_chunk *k = make_chunk();
+	struct tw_programs *steps = tw_programs_new(0, NULL), *code = tw_programs_new(1u << 20, NULL);
+	struct result by_steps = {0}, by_code = {0};
+	EQUAL(tw_programs_add(steps, d), 0);
+	EQUAL(tw_programs_add(code, d), 0);
+	put_keyframe(k, 0);
+	for (int i = 0; i < 3; i++) {
+		put_tag(k, 16);
+		put_value(k, i == 1 ? 7 : 20000);
+	}
+	k->chunk.insns = 1ull << 40;
+	EQUAL(walk_twice(steps, k, (struct section){0}, &by_steps, NULL), 0);
+	EQUAL(walk_twice(code, k, (struct section){0}, &by_code, NULL), 0);
+	EQUAL(by_code.blocks, 40007);
+	EQUAL(by_code.hash, by_steps.hash);
+	EQUAL(tw_code_has(tw_programs_code(code), 16), has_code);
+	tw_programs_free(steps);
+	tw_programs_free(code);
+	free(k);
+	free(d);
+}
+
 int main(void)
 {
+	test_long_loop(3, 1);
+	test_long_loop(TW_CODE_INSNS + 1, 0);
 	for (int round = 0; round < ROUNDS && !unit_failed; round++)
 		test_round();
 	return UNIT_END();

@@ -66,6 +66,15 @@ void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, co
 		                      memory_order_relaxed); /* the next time, then: going step by step is quicker than waiting */
 }
 
+int tw_programs_make_code(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots)
+{
+	if (!p->code)
+		return 0;
+	if (atomic_exchange_explicit(&program->runs, p->hot, memory_order_relaxed) < p->hot)
+		tw_code_add(p->code, program, slots);
+	return tw_code_has(p->code, program->descriptor->number);
+}
+
 void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots)
 {
 	if (values & ~atomic_fetch_or_explicit(&program->open, values, memory_order_relaxed))

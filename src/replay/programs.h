@@ -44,6 +44,9 @@ const struct tw_value_map *tw_programs_values(const struct tw_programs *p);
 /* The program has run once more, step by step. `slots`: how values are predicted now, where they are coded. By any number of threads. */
 void tw_programs_ran(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
 
+/* The program is to run very often in a row: machine code is made of it now, unless it has been. Is there any? Likewise. */
+int tw_programs_make_code(const struct tw_programs *p, struct tw_program *program, const struct tw_value_slot *slots);
+
 /* The program's code finds these values (a bit each) predicted in ways that it was not made for, time and again: it is made anew. Likewise. */
 void tw_programs_renew(const struct tw_programs *p, struct tw_program *program, uint64_t values, const struct tw_value_slot *slots);
 

@@ -209,12 +209,18 @@ static uint64_t insns_left(const struct tw_walk *w)
 	return insns < w->insns_room ? w->insns_room - insns : 0;
 }
 
-/* n executions in a row. */
-static int run_loop(struct tw_walk *w, const struct tw_program *p, uint64_t n)
+/* n executions in a row, of which machine code makes those that are many: it goes on with the same tag. */
+static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 {
+	enum { MANY = 4096 };
 	int error = 0;
 	if (n > insns_left(w) / p->descriptor->n_insns)
 		return tw_walk_damaged(w, TW_ERR_STREAM, "more instructions than the chunk's header says, at iteration count", n);
+	if (n >= MANY && tw_programs_make_code(w->options.programs, p, w->values.p.slot)) {
+		w->left = n;
+		w->c--;
+		return 0;
+	}
 	for (; n && !error; n--) {
 		if (full(w))
 			error = tw_batch_flush(w);
