@@ -15,7 +15,7 @@ struct seen {
 
 static struct seen result;
 static int n_states, n_begun, ended_with, stop_at, stop_with = 42;
-static int64_t slow = -1; /* a thread that takes long to analyze, by its serial number; -1: none does */
+static int64_t slow = -1; /* a thread that is not analyzed further until somebody takes part of it, by its serial number; -1: none is */
 
 static void *begin(void *arg)
 {
@@ -29,8 +29,8 @@ static void *begin(void *arg)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct seen *s = state;
-	if (b->thread == slow)
-		usleep(20000);
+	for (int ms = 0; b->thread == slow && __atomic_load_n(&n_begun, __ATOMIC_RELAXED) <= MADE_THREADS && ms < 5000; ms++)
+		usleep(1000);
 	for (size_t i = 0; i < b->n_refs && s->n < ALL; i++)
 		if (tw_batch_refs(b)[i].type == TW_READ)
 			s->addr[s->n++] = tw_batch_refs(b)[i].addr;
