@@ -17,12 +17,24 @@ static void *work(void *a)
 		__asm__ volatile("rep movsb" : : "S"(from), "D"(to), "c"(100L * i) : "memory");
 	return (void *)s;
 }
+static pthread_key_t key;
+static void forget(void *own)
+{
+	(void)own;
+	work((void *)20);
+}
+static void *run(void *arg)
+{
+	pthread_setspecific(key, arg);
+	return work(arg);
+}
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? atol(argv[1]) : 100, s = 0;
 	pthread_t t[2];
+	pthread_key_create(&key, forget);
 	for (long i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, work, (void *)(n + i));
+		pthread_create(&t[i], NULL, run, (void *)(n + i));
 	s += (long)work((void *)n);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
@@ -39,6 +51,7 @@ for n in 100 20000; do # within a buffer; more than one
 		diff counted kept
 		fail "$n: counted is not what is recorded"
 	}
+	"$TW" info kept.tw | grep -qx 'cut off at exit  *0' || fail "$n: a thread's end is not told, as it ran functions of thread-specific data"
 	"$TW" info counted.tw | grep -q estimated && fail "$n: all was counted"
 done
 rm -rf counted.tw

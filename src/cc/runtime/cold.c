@@ -49,8 +49,10 @@ static void end_thread(void *unused)
 	struct tw_cc_process *p = tw_cc_process();
 	struct tw_cc_thread *t = tw_cc_find(p);
 	(void)unused;
-	if (t)
-		tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
+	if (!t)
+		return;
+	tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);
+	t->ended = true;
 }
 
 /* Functions of thread-specific data are called by the thread that ends, with what it has set. All threads share the key, made by the first. */
@@ -66,13 +68,15 @@ static void end_by_key(void)
 		pthread_setspecific(key, &key);
 }
 
-/* With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). */
-static void end_later(void)
+/*
+ * With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). What a thread runs after its first stream has ended are functions of thread-specific data.
+ */
+static void end_later(bool again)
 {
 	const uint64_t all = ~0ull;
 	uint64_t before;
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-	if (__cxa_thread_atexit_impl)
+	if (__cxa_thread_atexit_impl && !again)
 		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
 	else if (pthread_key_create && pthread_setspecific)
 		end_by_key();
@@ -95,7 +99,7 @@ struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t
 	if (p->guard && s == &t->stream[0])
 		p->guard->thread(t);
 	if (t->tid != p->pid && s == &t->stream[0])
-		end_later();
+		end_later(t->ended);
 	return s;
 }
 

@@ -133,7 +133,7 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 	t->parent_tid = is_first ? p->parent_tid : p->pid;
 	t->streams = 1;
 	t->calls = 0;
-	t->hops = t->aside = t->hides_fault = false;
+	t->hops = t->ended = t->aside = t->hides_fault = false;
 	t->quiet.pointer = 0;
 	const uint32_t k = (uint32_t)(t - p->thread);
 	__atomic_fetch_or(&p->used[k / 64], 1ull << k % 64, __ATOMIC_RELEASE);

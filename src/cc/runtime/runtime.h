@@ -107,6 +107,7 @@ struct tw_cc_thread {
 	uint32_t streams, current; /* how many have been begun, or are about to be; the one that it writes to */
 	uint64_t calls;            /* of handlers */
 	bool hops;                 /* what a handler had interrupted went on though it had been given up: handlers switch stacks */
+	bool ended;                /* it has ended its streams once */
 	bool aside;                /* what it runs is not recorded: a batch routine, or a handler for which there is no stream */
 	/* With a batch routine: */
 	struct tw_cc_kept *kept;
