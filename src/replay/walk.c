@@ -219,6 +219,7 @@ static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 	if (n >= MANY && tw_programs_make_code(w->options.programs, p, w->values.p.slot)) {
 		w->left = n;
 		w->c--;
+		w->m -= w->coded ? 0 : p->n_values; /* the code passes over them when it is done */
 		return 0;
 	}
 	for (; n && !error; n--) {
