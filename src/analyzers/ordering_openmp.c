@@ -357,9 +357,9 @@ static int end_frame(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 
 int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth)
 {
-	const struct tw_ordering_frame *f = frame_of(t);
-	if (!f || f->depth == SIZE_MAX || depth >= f->depth)
+	if (!tw_ordering_has_ended(t, depth))
 		return 0;
+	const struct tw_ordering_frame *f = frame_of(t);
 	int error = end_frame(o, t, f);
 	if (!f->task)
 		t->ended_team = f->team;

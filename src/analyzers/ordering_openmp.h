@@ -30,6 +30,20 @@ static inline void tw_ordering_reads(struct tw_ordering_thread *t, uint64_t addr
 	t->read[t->n_read++ % TW_ORDERING_READ] = addr;
 }
 
+/* The same of n addresses, in their order. */
+static inline void tw_ordering_reads_all(struct tw_ordering_thread *t, const uint64_t *addr, size_t n)
+{
+	for (size_t i = n > TW_ORDERING_READ ? n - TW_ORDERING_READ : 0; i < n; i++)
+		tw_ordering_reads(t, addr[i]);
+}
+
+/* Is the region or task that the library called last over, now that so many calls are open? */
+static inline int tw_ordering_has_ended(const struct tw_ordering_thread *t, size_t depth)
+{
+	const struct tw_ordering_frame *f = t->n_frames ? &t->frames[t->n_frames - 1] : NULL;
+	return f && f->depth != SIZE_MAX && depth < f->depth;
+}
+
 /* The library's code runs, with so many calls open: perhaps one has ended. */
 int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth);
 

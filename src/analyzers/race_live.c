@@ -56,6 +56,19 @@ static int begin_block(struct tw_race_state *s, struct tw_race_thread *t, struct
 	return error ? error : tw_race_enter_block(s, t, run, &l->looks);
 }
 
+/* The thread's code has accessed these. */
+static inline void note_reads(struct tw_race_thread *t, const uint64_t *addr, size_t n)
+{
+	if (t->owner == TW_CODE_OPENMP)
+		tw_ordering_reads_all(t->order, addr, n);
+}
+
+/* Does a block more of the owner whose code ran before change nothing by itself? */
+static inline int is_quiet(const struct tw_race_thread *t)
+{
+	return t->owner != TW_CODE_OPENMP || !tw_ordering_has_ended(t->order, t->path.n);
+}
+
 /* References of the newest block. */
 static int take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, const struct tw_ref_shape *shapes,
                      const uint64_t *addr, size_t n)
@@ -64,8 +77,7 @@ static int take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct l
 	if (!n || !l->run)
 		return 0;
 	int error = l->looks ? tw_race_take_addresses(s, t, l->run, shapes, addr, n, &done) : 0;
-	for (size_t i = n > TW_ORDERING_READ ? n - TW_ORDERING_READ : 0; i < n && t->owner == TW_CODE_OPENMP; i++)
-		tw_ordering_reads(t->order, addr[i]);
+	note_reads(t, addr, n);
 	l->refs += done;
 	l->last = addr[n - 1];
 	return error;
@@ -137,6 +149,7 @@ static inline int take_simple(struct tw_race_state *s, struct tw_race_thread *t,
 			return 0;
 		}
 	}
+	note_reads(t, addr + p->first_ref, p->n_refs);
 	l->blocks += p->n_blocks;
 	stand_in(t, l, &st->blocks[p->first + p->n_blocks - 1], p->end, p->last_refs, addr);
 	l->leaves = p->leaves;
@@ -161,7 +174,7 @@ static int take_pieces(struct tw_race_state *s, struct tw_race_thread *t, struct
 		error = go_on(s, t, l);
 		if (error)
 			break;
-		if (p->simple && p->owner == t->owner && next_event(l) >= l->blocks + p->n_blocks) {
+		if (p->simple && p->owner == t->owner && is_quiet(t) && next_event(l) >= l->blocks + p->n_blocks) {
 			error = renew(s, t, l);
 			error = error ? error : take_simple(s, t, l, st, p, addr);
 		} else {
@@ -211,9 +224,10 @@ static size_t pass_over(struct tw_race_state *s, struct tw_race_thread *t, struc
 {
 	struct passed x = {.end = i, .blocks = l->blocks, .addr = *addr};
 	const size_t most = next_event(l);
-	while (pass_same(s, t, l, most, &x))
+	while (is_quiet(t) && pass_same(s, t, l, most, &x))
 		;
 	if (x.d) {
+		note_reads(t, *addr, (size_t)(x.addr - *addr));
 		const struct tw_race_piece *p = &s->pieces.items[x.d->first - 1];
 		t->fills = 0;
 		l->blocks = x.blocks;

@@ -32,7 +32,7 @@ static int is_simple(const struct tw_race_code *code, const struct tw_race_piece
 	for (uint32_t k = p->first; k < p->first + p->n_blocks; k++)
 		if (!st->blocks[k].n_insns)
 			return 0;
-	return tw_code_is_library(p->owner) || (p->owner == TW_CODE_PROGRAM && is_plain(code, p, st, addr));
+	return tw_code_is_library(p->owner) || p->owner == TW_CODE_OPENMP || (p->owner == TW_CODE_PROGRAM && is_plain(code, p, st, addr));
 }
 
 /* Blocks from `first` on that belong together. */

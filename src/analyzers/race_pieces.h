@@ -15,7 +15,7 @@ struct tw_race_piece {
 	uint32_t first_ref, n_refs; /* in the stretch */
 	uint32_t first, n_blocks;   /* likewise */
 	uint32_t last_refs;         /* references of its last block */
-	/* The program's or the C library's own code, executed whole; what the program's accesses, as far as that is looked at, is not known to be atomic. */
+	/* The program's, the C library's or the OpenMP library's own code, executed whole; what the program's accesses, as far as that is looked at, is not known to be atomic. */
 	uint8_t simple;
 	uint8_t owner;   /* enum tw_code_owner */
 	uint8_t leaves;  /* its last block calls or returns */

@@ -472,6 +472,17 @@ static void fulfilled_too_early(void)
 	fulfil(&early);
 }
 
+/* So many that the library's own code runs often. */
+static void long_chain(void)
+{
+#pragma omp parallel
+#pragma omp single
+	for (int i = 0; i < 500; i++) {
+#pragma omp task depend(out : x)
+		x++;
+	}
+}
+
 const struct test_case cases[] = {RACY(depend_on_others, other_x),
                                   RACY(readers_write, unordered),
                                   RACY(not_siblings, sibling),
@@ -487,6 +498,7 @@ const struct test_case cases[] = {RACY(depend_on_others, other_x),
                                   OBJECT(maker_returns, "*"),
                                   FREE(depend_on_one),
                                   FREE(chain),
+                                  FREE(long_chain),
                                   FREE(pipe),
                                   FREE(exclusive),
                                   FREE(independent),
