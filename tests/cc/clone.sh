@@ -1,4 +1,4 @@
-# Processes that the program makes by clone() or by syscall(), of which the C library tells nobody, record apart from their parents.
+# Processes that the program makes by clone() or by syscall(), of which the C library tells nobody, record apart from their parents; all that they ran before _exit is there.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
 cat >made.c <<'X'
@@ -72,5 +72,9 @@ for how in "gcc -O2" "gcc -O2 -static -pthread"; do
 	instrumented made $how made.c
 	runs_as_plain made
 	"$TW" info recording.tw >info.out
+	[ "$(grep -Ec 'exit 7 +\./made$' info.out)" = 4 ] || fail "$how: how children ended by _exit: $(cat info.out)"
+	"$TW" record -q --sink=count -o counted.tw ./made >/dev/null
+	[ "$("$TW" info counted.tw | grep '^blocks')" = "$(grep '^blocks' info.out)" ] || fail "$how: counted is not what is recorded"
+	rm -r counted.tw
 	[ "$(grep -c ' 1  *[0-9]\{5\}  .*\./made$' info.out)" = 4 ] || fail "$how: $(cat info.out)"
 done

@@ -1,4 +1,4 @@
-/* The process forks: its child has a copy of what this one writes to, but shares the buffers. */
+/* The process forks, or ends as children do. A child has a copy of what this one writes to, but shares the buffers. */
 #include "runtime.h"
 #include <asm/signal.h>
 #include <asm/unistd.h>
@@ -116,11 +116,22 @@ static void after_copy(const struct beginning *b, bool is_child)
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &b->mask, 0, sizeof b->mask);
 }
 
+/* As children end: nothing else of this is called. Not that of vfork, whose streams are its parent's; nor is a batch routine called, which a handler may have interrupted. */
+static _Noreturn void leave(int status)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED && !p->batch && (uint32_t)SYS(__NR_getpid) == p->pid ? tw_cc_find(p) : 0;
+	if (t)
+		tw_cc_end_streams(p, t, (status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	for (;;)
+		SYS(__NR_exit_group, status);
+}
+
 static int begin(void *beginning)
 {
 	const struct beginning *b = beginning;
 	after_copy(b, true);
-	return b->fn(b->arg);
+	leave(b->fn(b->arg));
 }
 
 /* The child ends with what fn returns. It has its own stack, and nothing before that to unwind to. */
@@ -157,6 +168,8 @@ long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint
 #define EXPORTED __attribute__((visibility("default"), used, weak))
 
 EXPORTED int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid);
+EXPORTED _Noreturn void _exit(int status);
+EXPORTED _Noreturn void _Exit(int status);
 
 int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
 {
@@ -169,4 +182,14 @@ int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid
 	                            : clone_to(fn, arg, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid);
 	after_copy(&b, false);
 	return tw_cc_answer(r);
+}
+
+void _exit(int status)
+{
+	leave(status);
+}
+
+void _Exit(int status)
+{
+	leave(status);
 }
