@@ -212,7 +212,8 @@ static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct 
 	int error = 0;
 	for (int i = 0; i < 2; i++) {
 		*r = (struct result){.hash = 1, .addresses = r->addresses};
-		const int again = section.at ? tw_walk_coded(w, &k->chunk, section.at, section.n, counts) : tw_walk_chunk(w, &k->chunk, counts);
+		const int again =
+		    section.at ? tw_walk_coded(w, &k->chunk, section.at, section.n, counts) : tw_walk_chunk(w, &k->chunk, counts);
 		EQUAL(i ? error : again, again); /* whether there is code from the beginning on, or not */
 		error = again;
 	}
