@@ -59,3 +59,22 @@ done
 if command -v clang >/dev/null; then
 	sanitized clang -O2 -fsanitize=memory
 fi
+# What the sanitizer does at _exit: it changes the status, as it has reported something.
+cat >wrong.c <<'X'
+#include <pthread.h>
+#include <unistd.h>
+int main(void)
+{
+	static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_lock(&m);
+	pthread_mutex_destroy(&m);
+	_exit(0);
+}
+X
+if gcc -fsanitize=thread wrong.c -o wrong.plain -pthread 2>/dev/null; then
+	instrument wrong gcc -fsanitize=thread wrong.c -pthread
+	timeout 60 ./wrong.plain >/dev/null 2>&1
+	plain=$?
+	timeout 60 ./wrong >/dev/null 2>&1
+	[ $? = $plain ] || fail "_exit of a sanitized program: not status $plain"
+fi

@@ -7,6 +7,7 @@
 /* The C library's, where there is one; musl has only pthread_atfork. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
 extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) __attribute__((weak));
+extern void __interceptor__exit(int status) __attribute__((weak)); /* of sanitizers: it reports */
 extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 
 /* ---- fork ---- */
@@ -123,6 +124,8 @@ static _Noreturn void leave(int status)
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED && !p->batch && (uint32_t)SYS(__NR_getpid) == p->pid ? tw_cc_find(p) : 0;
 	if (t)
 		tw_cc_end_streams(p, t, (status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+	if (tw_cc_is_there(&__interceptor__exit))
+		__interceptor__exit(status);
 	for (;;)
 		SYS(__NR_exit_group, status);
 }
