@@ -7,7 +7,10 @@
 /* The C library's, where there is one; musl has only pthread_atfork. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
 extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) __attribute__((weak));
-extern void __interceptor__exit(int status) __attribute__((weak)); /* of sanitizers: it reports */
+/* What sanitizers do in the place of the C library's: they report. */
+extern void __interceptor__exit(int status) __attribute__((weak));
+extern int __interceptor_clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+    __attribute__((weak));
 extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 
 /* ---- fork ---- */
@@ -181,10 +184,15 @@ int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid
 	if (!fn || !stack)
 		return tw_cc_answer(-INVALID);
 	before_copy(&b, (uint32_t)flags);
-	const int64_t r = b.process ? clone_to(begin, &b, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid)
-	                            : clone_to(fn, arg, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid);
+	if (b.process) {
+		fn = begin;
+		arg = &b;
+	}
+	const bool is_sanitized = tw_cc_is_there(&__interceptor_clone);
+	const int64_t r = is_sanitized ? __interceptor_clone(fn, stack, flags, arg, parent_tid, tls, child_tid)
+	                               : clone_to(fn, arg, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid);
 	after_copy(&b, false);
-	return tw_cc_answer(r);
+	return is_sanitized ? (int)r : tw_cc_answer(r);
 }
 
 void _exit(int status)
