@@ -49,6 +49,10 @@ goes_on() { # goes_on HOW: starts, and looks at what is there while the child ru
 	grep -q '^state  *incomplete: still being written$' live.out || fail "info does not say that it is being written: $(grep state live.out)"
 	"$TW" report live.tw >live.out || fail "report of a recording that is being written"
 	grep -q '^incomplete: still being written$' live.out || fail "report does not say that it is being written"
+	for _ in $(seq 600); do # what the first process ran may wait in the spool
+		[ "$(info_value chunks live.tw)" -gt 0 ] && break
+		sleep 0.05
+	done
 	"$TW" check live.tw >live.out || fail "check of a recording that is being written: $(cat live.out)"
 	grep -q '^incomplete: still being written$' live.out || fail "check does not say that it is being written"
 	"$TW" dump live.tw 2>live.err | grep -q . || fail "dump of a recording that is being written"
