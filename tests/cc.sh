@@ -1,6 +1,22 @@
 # Of the tests of `trackway cc`, over lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# make_work_h: work.h has work(n), a loop that reads and writes a table
+make_work_h() {
+	cat >work.h <<-'X'
+		static volatile int t[256];
+		__attribute__((noinline)) static int work(int n)
+		{
+			int s = 0;
+			for (int i = 0; i < n; i++) {
+				t[(i * 31) & 255] += i;
+				s += t[t[i & 255] & 255];
+			}
+			return s;
+		}
+	X
+}
+
 # instrumented NAME COMPILER ARGUMENT...: compiles ./NAME.plain with COMPILER and ./NAME with trackway cc in front of it; CC_OPTIONS: of its own
 instrumented() {
 	"${@:2}" -o "$1.plain" 2>compile.err || {

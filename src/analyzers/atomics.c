@@ -487,34 +487,32 @@ static uint8_t judge_halves(struct tw_atomics *a, const struct tw_code_name *nam
 	return lacks;
 }
 
-static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, int locked, uint8_t *lacks)
+static int is_reduction(struct tw_atomics *a, const struct tw_code_name *name)
+{
+	if (name->function && strstr(name->function, "._loopfn")) /* a loop that gcc has made parallel by itself */
+		return 1;
+	const struct tw_source_file *f = name->file ? file_of(a, name->file) : NULL;
+	const char *at = f && f->text && name->line ? line_at(f->text, name->line) : NULL;
+	return at && is_at_reduction(f->text, at);
+}
+
+/* Its kind, by names; of what is locked also what it lacks, and whether it reduces. */
+static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, struct tw_atomic_insn *of)
 {
 	struct tw_names *names = tw_context_names(a->context);
 	struct tw_code_name name;
 	struct tw_data_name data;
 	if (!names)
-		return locked ? TW_ATOMIC_ORDERS : TW_ATOMIC_UNKNOWN;
+		return of->locked ? TW_ATOMIC_ORDERS : TW_ATOMIC_UNKNOWN;
 	tw_names_code(names, image, r->pc, &name);
-	*lacks = locked ? judge_halves(a, &name) : 0;
+	of->lacks = of->locked ? judge_halves(a, &name) : 0;
+	of->reduces = of->locked && is_reduction(a, &name);
 	for (unsigned k = 0; k < name.n_frames; k++)
 		if (is_std_atomic(name.frame[k].function))
 			return judge_frames(a, &name);
 	tw_names_data(names, image, r->addr, &data);
 	const enum tw_atomic_kind kind = judge_place(a, name.file, name.line, data.known ? data.object : NULL);
-	return locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
-}
-
-static int is_reduction(struct tw_atomics *a, const struct tw_ref *r, uint32_t image)
-{
-	struct tw_names *names = tw_context_names(a->context);
-	struct tw_code_name name = {0};
-	if (names)
-		tw_names_code(names, image, r->pc, &name);
-	if (name.function && strstr(name.function, "._loopfn")) /* a loop that gcc has made parallel by itself */
-		return 1;
-	const struct tw_source_file *f = name.file ? file_of(a, name.file) : NULL;
-	const char *at = f && f->text && name.line ? line_at(f->text, name.line) : NULL;
-	return at && is_at_reduction(f->text, at);
+	return of->locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
 }
 
 static struct tw_atomic_insn *insns_of(struct tw_atomics *a, const struct tw_descriptor *d)
@@ -540,8 +538,7 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 		const uint8_t *code = code_of(d, r->insn, &bytes);
 		of->locked = (uint8_t)is_locked(code, bytes);
 		of->leads = (uint8_t)leads_on(code, bytes);
-		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of->locked, &of->lacks);
-		of->reduces = of->locked && is_reduction(a, r, image);
+		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of);
 	}
 	return of;
 }

@@ -68,11 +68,13 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 	if (s->hybrid && tw_locksets_meet(&s->locksets, earlier->locks, later->locks))
 		return 0;
 	const int first = __builtin_ctzll(earlier->mask & later->mask);
-	const struct tw_race race = {.access = {*later, *earlier},
-	                             .serial = {a->t->serial, s->threads[runner].serial},
-	                             .image = {a->t->image, s->threads[runner].image},
-	                             .addr = a->addr + (unsigned)first,
-	                             .from_base = from_base(s, a->t->order->program, a->addr + (unsigned)first)};
+	struct tw_race race = {.access = {*later, *earlier},
+	                       .serial = {a->t->serial, s->threads[runner].serial},
+	                       .image = {a->t->image, s->threads[runner].image},
+	                       .addr = a->addr + (unsigned)first};
+	if (tw_races_note(&s->races, &race))
+		return 0;
+	race.from_base = from_base(s, a->t->order->program, race.addr);
 	return tw_races_add(&s->races, &race);
 }
 

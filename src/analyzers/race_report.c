@@ -109,13 +109,18 @@ static void note_time(struct tw_race *to, const struct tw_race *race)
 	to->n_at++;
 }
 
-int tw_races_add(struct tw_races *r, const struct tw_race *race)
+int tw_races_note(struct tw_races *r, const struct tw_race *race)
 {
 	for (size_t i = r->n; i-- > 0;)
 		if (is_same(&r->items[i], race)) {
 			note_time(&r->items[i], race);
-			return 0;
+			return 1;
 		}
+	return 0;
+}
+
+int tw_races_add(struct tw_races *r, const struct tw_race *race)
+{
 	struct tw_race *items = r->n < MOST ? tw_array_room(r->items, r->n, &r->room, sizeof *items) : NULL;
 	if (!items)
 		return r->n < MOST ? TW_ERR_MEMORY : 0;

@@ -40,7 +40,10 @@ struct tw_races {
 /* The file of rules. 0, TW_ERR_MEMORY, or 1: what is wrong has been said. */
 int tw_races_suppress(struct tw_races *r, const char *path);
 
-/* 0 or TW_ERR_MEMORY. */
+/* Has it been found before? Then this time is noted. */
+int tw_races_note(struct tw_races *r, const struct tw_race *race);
+
+/* One that has not. 0 or TW_ERR_MEMORY. */
 int tw_races_add(struct tw_races *r, const struct tw_race *race);
 
 /* What the instruction loads is only expected by a compare-and-exchange of the same thread: it races with no atomic access, in what was found so far neither. 0 or TW_ERR_MEMORY. */

@@ -1,4 +1,5 @@
 #include "cc/early.h"
+#include "base/array.h"
 #include "cc/decode.h"
 #include "cc/linked.h"
 
@@ -9,7 +10,7 @@
 #include <sys/mman.h>
 
 struct function {
-	uint64_t at, bytes;
+	uint64_t at, bytes; /* `at` first: they are sorted by it (tw_by_number) */
 	const char *name;
 	uint8_t is_local, is_early, is_left, is_instrumented;
 };
@@ -25,22 +26,6 @@ struct early {
 
 /* ---- what there is ---- */
 
-static const Elf64_Phdr *code_of(const struct tw_cc_linked *f)
-{
-	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
-	const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(f->at + h->e_phoff);
-	for (uint32_t k = 0; tw_cc_linked_has(f, h->e_phoff, h->e_phnum * sizeof *p) && k < h->e_phnum; k++)
-		if (p[k].p_type == PT_LOAD && p[k].p_flags & PF_X && tw_cc_linked_has(f, p[k].p_offset, p[k].p_filesz))
-			return &p[k];
-	return NULL;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
 /* Section k's entries, of `size` bytes each; 0: it is another, or not all in the file. */
 static uint64_t entries(const struct tw_cc_linked *f, const Elf64_Shdr *s, uint32_t type, uint64_t size)
 {
@@ -51,7 +36,7 @@ static uint64_t entries(const struct tw_cc_linked *f, const Elf64_Shdr *s, uint3
 static void join_names(struct early *e)
 {
 	size_t n = 0;
-	qsort(e->function, e->n, sizeof *e->function, by_place);
+	qsort(e->function, e->n, sizeof *e->function, tw_by_number);
 	for (size_t k = 0; k < e->n; k++) {
 		const struct function *f = &e->function[k];
 		struct function *before = n ? &e->function[n - 1] : NULL;
@@ -115,15 +100,8 @@ static int has_early(const struct early *e)
 /* The function that has this address; NULL: none. */
 static struct function *function_at(const struct early *e, uint64_t address)
 {
-	size_t low = 0, high = e->n;
-	while (low < high) {
-		const size_t mid = (low + high) / 2;
-		if (e->function[mid].at <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	struct function *f = low ? &e->function[low - 1] : NULL;
+	const size_t n = tw_array_until(&address, e->function, e->n, sizeof *e->function, tw_by_number);
+	struct function *f = n ? &e->function[n - 1] : NULL;
 	return f && address - f->at < f->bytes ? f : NULL;
 }
 
@@ -295,7 +273,7 @@ const char *tw_cc_early(const char *path)
 	if (tw_cc_linked_map(path, 1, &e.file))
 		return strerror(errno);
 	const Elf64_Shdr *plain = tw_cc_linked_read(&e.file) ? NULL : tw_cc_linked_section(&e.file, TW_CC_SECTION_PLAIN);
-	e.code = plain ? code_of(&e.file) : NULL;
+	e.code = plain ? tw_cc_linked_code(&e.file) : NULL;
 	if (e.code && plain->sh_size == e.code->p_filesz + sizeof(struct tw_cc_plain)) {
 		e.own = e.file.at + e.code->p_offset;
 		e.plain = e.file.at + plain->sh_offset;

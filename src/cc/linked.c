@@ -46,6 +46,22 @@ uint8_t *tw_cc_linked_at(const struct tw_cc_linked *f, uint64_t address, uint64_
 	return NULL;
 }
 
+const Elf64_Phdr *tw_cc_linked_code(const struct tw_cc_linked *f)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(f->at + h->e_phoff), *found = NULL;
+	if (!tw_cc_linked_has(f, h->e_phoff, h->e_phnum * sizeof *p))
+		return NULL;
+	for (uint32_t k = 0; k < h->e_phnum; k++) {
+		if (p[k].p_type != PT_LOAD || !(p[k].p_flags & PF_X))
+			continue;
+		if (found || p[k].p_flags & PF_W || !tw_cc_linked_has(f, p[k].p_offset, p[k].p_filesz))
+			return NULL;
+		found = &p[k];
+	}
+	return found;
+}
+
 int tw_cc_linked_part(const struct tw_cc_linked *f, const Elf64_Shdr *section, uint64_t *at, struct tw_cc_part *part)
 {
 	for (; *at + sizeof *part <= section->sh_size; ++*at) {

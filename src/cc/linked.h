@@ -34,6 +34,9 @@ const Elf64_Shdr *tw_cc_linked_section(const struct tw_cc_linked *f, const char 
 /* Where the file has what is at this address; NULL: nowhere. */
 uint8_t *tw_cc_linked_at(const struct tw_cc_linked *f, uint64_t address, uint64_t n);
 
+/* The one segment that is executed; NULL: there are several, or somebody may write to it. */
+const Elf64_Phdr *tw_cc_linked_code(const struct tw_cc_linked *f);
+
 /* The first part (base/cc_section.h) from *at on, which it is moved to; 0: there is none. What linkers put between parts is passed over. */
 int tw_cc_linked_part(const struct tw_cc_linked *f, const Elf64_Shdr *section, uint64_t *at, struct tw_cc_part *part);
 

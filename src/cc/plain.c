@@ -22,23 +22,6 @@ enum { INSERTED = 1, LEADS_HERE = 2 };
 
 /* ---- which code ---- */
 
-/* The one segment that is executed; NULL: there are several, or somebody may write to it. */
-static const Elf64_Phdr *find_code(const struct tw_cc_linked *f)
-{
-	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)f->at;
-	const Elf64_Phdr *p = (const Elf64_Phdr *)(const void *)(f->at + h->e_phoff), *found = NULL;
-	if (!tw_cc_linked_has(f, h->e_phoff, h->e_phnum * sizeof *p))
-		return NULL;
-	for (uint32_t k = 0; k < h->e_phnum; k++) {
-		if (p[k].p_type != PT_LOAD || !(p[k].p_flags & PF_X))
-			continue;
-		if (found || p[k].p_flags & PF_W || !tw_cc_linked_has(f, p[k].p_offset, p[k].p_filesz))
-			return NULL;
-		found = &p[k];
-	}
-	return found;
-}
-
 /* Does the dynamic linker write to the code? */
 static int is_relocated(const struct tw_cc_linked *f)
 {
@@ -328,7 +311,7 @@ const char *tw_cc_plain(const char *path)
 	const int is_read = !tw_cc_linked_read(&f);
 	const Elf64_Shdr *blocks = is_read ? tw_cc_linked_section(&f, TW_CC_SECTION) : NULL,
 	                 *place = is_read ? tw_cc_linked_section(&f, TW_CC_SECTION_PLACE) : NULL;
-	struct image i = {.file = &f, .code = is_read ? find_code(&f) : NULL};
+	struct image i = {.file = &f, .code = is_read ? tw_cc_linked_code(&f) : NULL};
 	if (blocks && place && place->sh_size == sizeof(struct tw_cc_plain) && i.code && i.code->p_filesz && !is_relocated(&f))
 		why = make(&i, path, blocks, place);
 	munmap(f.at, f.n);

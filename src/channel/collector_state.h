@@ -42,6 +42,7 @@ struct tw_collector {
 	int count_refs, logged;
 	int is_small;   /* nothing is encoded: there is little to give back */
 	int count_only; /* nothing is stored or compared: the fast way */
+	int is_fed;     /* analyzers run along */
 	int yields;     /* its threads have a low priority while the program runs */
 	uint8_t *base;
 	struct tw_control *control;

@@ -95,13 +95,18 @@ static void claim(struct engine *e)
 {
 	for (e->slot = 0;; e->slot++) {
 		struct tw_slot *s = &e->control->slot[e->slot];
-		uint32_t unused = TW_SLOT_FREE;
-		if (atomic_load(&s->state) != TW_SLOT_FREE)
+		uint32_t unclaimed = 0;
+		if (atomic_load(&s->state) != TW_SLOT_FREE || !atomic_compare_exchange_strong(&s->claim, &unclaimed, 1))
 			continue;
-		s->pid = (uint32_t)getpid();
-		s->tid = (uint32_t)syscall(SYS_gettid);
-		tw_channel_use_slot(e->control, e->slot);
-		if (atomic_compare_exchange_strong(&s->state, &unused, TW_SLOT_RESERVED))
+		const int is_free = atomic_load(&s->state) == TW_SLOT_FREE;
+		if (is_free) {
+			tw_channel_use_slot(e->control, e->slot);
+			s->pid = (uint32_t)getpid();
+			s->tid = (uint32_t)syscall(SYS_gettid);
+			atomic_store(&s->state, TW_SLOT_RESERVED);
+		}
+		atomic_store(&s->claim, 0);
+		if (is_free)
 			break;
 	}
 	struct tw_slot *s = &e->control->slot[e->slot];

@@ -350,7 +350,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
-	const unsigned before = is_new ? drain_before(c, s) : 0;
+	const unsigned before = is_new && (c->is_fed || slot->pid == slot->tid) ? drain_before(c, s) : 0;
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
 		return before + n;

@@ -91,6 +91,7 @@ int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct t
 /* Takes what is no such record, as streams: tags, their values and events. */
 int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams);
 
+/* 0 or TW_ERR_MEMORY. */
 int tw_encoder_close(struct tw_encoder *e);
 
 /* What has been encoded since tw_encoder_begin; it belongs to the encoder. */

@@ -1,6 +1,7 @@
 # Processes that the program makes by clone() or by syscall(), of which the C library tells nobody, record apart from their parents; all that they ran before _exit is there.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
+make_work_h
 cat >made.c <<'X'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,16 +13,7 @@ cat >made.c <<'X'
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-static volatile int t[256];
-__attribute__((noinline)) static int work(int n)
-{
-	int s = 0;
-	for (int i = 0; i < n; i++) {
-		t[(i * 31) & 255] += i;
-		s += t[t[i & 255] & 255];
-	}
-	return s;
-}
+#include "work.h"
 static int child(void *ends)
 {
 	char c;

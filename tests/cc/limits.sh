@@ -1,18 +1,7 @@
 # What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
-cat >work.h <<'X'
-static volatile int t[256];
-__attribute__((noinline)) static int work(int n)
-{
-	int s = 0;
-	for (int i = 0; i < n; i++) {
-		t[(i * 31) & 255] += i;
-		s += t[t[i & 255] & 255];
-	}
-	return s;
-}
-X
+make_work_h
 cat >addresses.c <<'X'
 #define _GNU_SOURCE
 #include <stdio.h>
