@@ -350,14 +350,18 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (state == TW_SLOT_FREE || state == TW_SLOT_RESERVED)
 		return 0;
 	adopt(c, s);
-	const unsigned before = is_new && (c->is_fed || slot->pid == slot->tid) ? drain_before(c, s) : 0;
+	if (is_new && (c->is_fed || slot->pid == slot->tid)) {
+		const unsigned before = drain_before(c, s);
+		return before +
+		       drain_slot(c, s); /* meanwhile one that came later may have had this one drained, and the slot is another's */
+	}
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
-		return before + n;
+		return n;
 	if (state == TW_SLOT_DEAD)
 		salvage(c, s, 0);
 	release(c, s);
-	return before + n + 1;
+	return n + 1;
 }
 
 unsigned tw_drain_all(struct tw_collector *c, unsigned *active)
