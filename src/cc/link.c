@@ -128,8 +128,8 @@ static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 /*
  * Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. Of glibc's these are other names in the same objects: so it is no error where another library has none.
  */
-#define FROM_GLIBC "-Wl,-u,__call_tls_dtors,-u,__unregister_atfork,-u,__on_exit,-u,__srand48_r"
-#define FROM_MUSL  "-Wl,-u,pthread_atfork,-u,pthread_key_create,-u,pthread_setspecific"
+#define FROM_GLIBC "-Wl,-u,__call_tls_dtors,-u,__unregister_atfork,-u,__on_exit,-u,__srand48_r,-u,_Fork"
+#define FROM_MUSL  "-Wl,-u,pthread_atfork,-u,pthread_key_create,-u,pthread_setspecific,-u,_Fork"
 
 static int is_static(const struct tw_cc_command *c)
 {
@@ -188,6 +188,7 @@ static int push_parts(const struct tw_cc_drive *d, struct tw_cc_words *w)
 	if (!runtime)
 		return TW_CC_OUR_FAILURE;
 	tw_cc_push(w, runtime);
+	tw_cc_push(w, "-Wl,--wrap=_Fork");
 	if (is_static(&d->command))
 		tw_cc_push(w, strstr(d->command.word[d->command.compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
 	if (has_no_header(&d->command))

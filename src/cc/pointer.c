@@ -232,6 +232,35 @@ void tw_cc_look_at_switch(struct tw_cc_writer *w, uint16_t live, uint32_t label,
 	w->inserted += 3 + (w->pic != 0);
 }
 
+/* ---- processes ---- */
+
+void tw_cc_follow_copy(struct tw_cc_writer *w, const struct tw_cc_copy *c, const char *end)
+{
+	static const uint16_t in_use = (uint16_t) ~(1u << TW_RCX);
+	FILE *o = w->out;
+	w->copies = 1;
+	w->inserted += 8;
+	fprintf(o, "\tleal -57(%%rax),%%ecx\n\tjrcxz .LtwF%u\n\tleal 1(%%rcx),%%ecx\n\tjrcxz .LtwF%u\n", c->label, c->label);
+	fprintf(o, "\tleal -379(%%rcx),%%ecx\n\tjrcxz .LtwF%u\n\tjmp " TW_CC_LABEL_INSN "\n", c->label, c->insn);
+	fprintf(o, ".LtwF%u:\tjmp .LtwFA%u\n" COLD ".LtwFA%u:\n", c->label, c->label, c->label);
+	if (c->reg != TW_NOREG) {
+		fprintf(o, "\tleaq %u(%%%s),%%r11\n", c->offset, tw_cc_names[c->reg]);
+		tw_cc_store_slot(w, TW_R11, in_use);
+	}
+	fprintf(o, "\tleaq .LtwFB%u(%%rip),%%rcx\n\tleaq " TW_CC_LABEL_INSN "(%%rip),%%r11\n", c->label, c->insn);
+	fprintf(o, "\tjmp trackway_cc_copying\n.LtwFB%u:\n", c->label);
+	tw_cc_load_slot(w, TW_R11);
+	if (w->large) {
+		fputs("\tleaq -128(%rsp),%rsp\n", o);
+		tw_cc_write_upper(w, TW_R11);
+		fputs("\tleaq 128(%rsp),%rsp\n", o);
+		tw_cc_store_slot(w, TW_R11, in_use);
+	}
+	if (c->reg != TW_NOREG)
+		fprintf(o, "\tleaq -%u(%%r11),%%%s\n", c->offset, tw_cc_names[c->reg]);
+	fprintf(o, "\tjmp %s\n\t.popsection\n", end);
+}
+
 /* ---- symbols ---- */
 
 /* One for all objects of the module that use it, and a function that says where it is: in data linkers have no such thing. */
@@ -282,6 +311,8 @@ void tw_cc_print_symbols(const struct tw_cc_writer *w)
 	fprintf(out, "\t.hidden trackway_cc_verify\n");
 	if (w->words >> TW_CC_SEEN & 1)
 		fprintf(out, "\t.hidden trackway_cc_entered\n");
+	if (w->copies)
+		fprintf(out, "\t.hidden trackway_cc_copying\n");
 	if (w->guard)
 		fprintf(out, "\t.hidden trackway_cc_guard\n\t.section " TW_CC_SECTION_GUARD
 		             ",\"aR\",@progbits\n\t.p2align 2\n" TW_CC_SECTION_ENDS(TW_CC_SECTION_GUARD) "\t.long trackway_cc_guard-.\n");

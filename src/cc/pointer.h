@@ -18,6 +18,7 @@ struct tw_cc_writer {
 	int guard;         /* nothing is written past the pointer but records */
 	int large;         /* the file is one of many whose blocks are more than one upper half can tell apart */
 	int enters;        /* tw_cc_verify_and_check was called */
+	int copies;        /* tw_cc_follow_copy was called */
 	uint32_t inserted; /* instructions */
 	unsigned words;    /* 1 << enum tw_cc_word: those that the file uses */
 };
@@ -67,6 +68,16 @@ void tw_cc_verify_and_check(struct tw_cc_writer *w);
  * next. Where no register is free it is not looked at.
  */
 void tw_cc_look_at_switch(struct tw_cc_writer *w, uint16_t live, uint32_t label, uint32_t insn);
+
+/*
+ * In front of a system call that may make a process with a copy of this one's memory: the run-time part makes it then (runtime/copying.S), and the child has its own pointer when it goes on, at
+ * label `end`. `reg`: what has the pointer, `offset` bytes behind where it is; TW_NOREG: it is in the slot.
+ */
+struct tw_cc_copy {
+	uint8_t reg;
+	uint32_t offset, label, insn;
+};
+void tw_cc_follow_copy(struct tw_cc_writer *w, const struct tw_cc_copy *c, const char *end);
 
 /* At the end of the file. */
 void tw_cc_print_symbols(const struct tw_cc_writer *w);

@@ -298,6 +298,33 @@ static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
 	clear_counters(w, n);
 }
 
+/* Can it be a system call that makes a process? Its number is 56, 57 or 435, if what comes before does not say another. */
+static int may_copy(const struct tw_cc_code *c, uint32_t k)
+{
+	static const uint8_t syscall_bytes[] = {0x0f, 0x05};
+	const struct tw_cc_insn *i = &c->insn[k];
+	uint32_t number;
+	if (i->d.len != sizeof syscall_bytes || memcmp(i->d.raw, syscall_bytes, sizeof syscall_bytes))
+		return 0;
+	if (!k || i[-1].d.raw[0] != 0xb8 || i[-1].d.len != 5 || i->entry || i->glued)
+		return 1;
+	memcpy(&number, i[-1].d.raw + 1, sizeof number);
+	return number == 56 || number == 57 || number == 435;
+}
+
+/* Instruction k, the last of block n, is come to from right before it only. */
+static void follow_copy(struct rewriter *w, uint32_t n, uint32_t k)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const int32_t fall = w->f->block[n].fall;
+	char end[32];
+	if (fall < 0 || !may_copy(w->f->code, k))
+		return;
+	snprintf(end, sizeof end, TW_CC_LABEL_END, n);
+	const struct tw_cc_copy copy = {b->borrows ? TW_NOREG : b->reg, w->buffer[fall].offset, n, k};
+	tw_cc_follow_copy(&w->to, &copy, end);
+}
+
 /* Behind a call: the pointer goes from r11 to where what follows has it. */
 static void come_back(struct rewriter *w, uint32_t n)
 {
@@ -345,6 +372,8 @@ static void before_insn(struct rewriter *w, uint32_t k)
 			store_values(w, n, m - first, 0);
 			if (m + 1 == first + count && tw_cc_ends_before(&all[m]) && !(endbr && count == 1))
 				end_block(w, n, (uint16_t)(tw_cc_flow_live_before(w->f, n, k) | all[k].touch | all[m].touch));
+			if (m == k && k + 1 == first + count)
+				follow_copy(w, n, k);
 		}
 	}
 }

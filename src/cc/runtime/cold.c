@@ -137,6 +137,7 @@ static uint64_t keep_from_cancelling(void)
 static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
 	struct tw_cc_process *p = tw_cc_process();
+	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = value == TW_CC_POISON && p->mode == TW_CC_RECORDED ? tw_cc_self(p) : tw_cc_again(p);
 	struct tw_cc_stream *s = tw_cc_begin(p, t);
 	uint64_t pointer = value, before = 0;

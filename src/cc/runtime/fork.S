@@ -3,6 +3,7 @@
 
 	.set	CLONE_VM, 0x100
 	.set	STACK_OF_CLONE3, 40 /* in struct clone_args, which its flags begin */
+	.set	LEAST_OF_CLONE3, 64
 	.text
 	.weak	syscall
 	.type	syscall, @function
@@ -31,7 +32,11 @@ syscall:
 	testq	%rdx, %rdx
 	jnz	1b
 	jmp	tw_cc_copying_syscall
-3:	testq	$CLONE_VM, (%rsi)
+3:	testq	%rsi, %rsi
+	je	1b
+	cmpq	$LEAST_OF_CLONE3, %rdx
+	jb	1b
+	testq	$CLONE_VM, (%rsi)
 	jnz	1b
 	cmpq	$0, STACK_OF_CLONE3(%rsi)
 	jne	1b

@@ -42,31 +42,11 @@ static void in_parent(void)
 		p->batch->after_fork(false);
 }
 
-/* This is the child of the process's thread `parent`, and has nothing that is written to yet. */
-static void become_child(struct tw_cc_process *p, uint32_t parent)
-{
-	const uint64_t tp = tw_cc_thread_pointer();
-	p->lock = 0;
-	p->parent_pid = p->pid;
-	p->parent_tid = parent;
-	p->pid = (uint32_t)SYS(__NR_getpid);
-	struct tw_cc_thread *t;
-	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
-		tw_cc_forget_streams(p, t, t->tp == tp); /* memory of other threads is not here */
-		t->tp = 0;
-		t->kept = 0;
-	}
-	if (p->batch) {
-		tw_cc_batch_in_child(p);
-		p->batch->after_fork(true);
-	}
-}
-
 static void in_child(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	if (forks_here(p))
-		become_child(p, forking_tid);
+		tw_cc_child_become(p, forking_tid);
 }
 
 void tw_cc_fork_enter(void)
@@ -88,7 +68,7 @@ void tw_cc_fork_leave(struct tw_cc_process *p)
 /* What a child that is made so begins with. */
 struct beginning {
 	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
-	uint32_t parent;
+	uint32_t copies, parent;
 	uint64_t mask; /* of signals */
 	int (*fn)(void *);
 	void *arg;
@@ -103,6 +83,7 @@ static void before_copy(struct beginning *b, uint64_t flags)
 	if (!b->process)
 		return;
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &b->mask, sizeof all);
+	b->copies = p->copies;
 	b->parent = (uint32_t)SYS(__NR_gettid);
 	if (p->batch)
 		p->batch->before_fork();
@@ -113,9 +94,9 @@ static void after_copy(const struct beginning *b, bool is_child)
 	struct tw_cc_process *p = b->process;
 	if (!p)
 		return;
-	if (is_child)
-		become_child(p, b->parent);
-	else if (p->batch)
+	if (is_child && p->copies == b->copies)
+		tw_cc_child_become(p, b->parent);
+	else if (!is_child && p->batch)
 		p->batch->after_fork(false);
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &b->mask, 0, sizeof b->mask);
 }
@@ -124,6 +105,7 @@ static void after_copy(const struct beginning *b, bool is_child)
 static _Noreturn void leave(int status)
 {
 	struct tw_cc_process *p = tw_cc_process();
+	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED && !p->batch && (uint32_t)SYS(__NR_getpid) == p->pid ? tw_cc_find(p) : 0;
 	if (t)
 		tw_cc_end_streams(p, t, (status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
@@ -168,6 +150,67 @@ long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint
 	const int64_t r = SYS(number, a, b, c, d, e);
 	after_copy(&own, !r);
 	return tw_cc_answer(r);
+}
+
+/* ---- the same by the program's own instructions ---- */
+
+/* One process at a time: the child finds what it begins with in its copy of this, wherever its stack is. */
+static struct {
+	uint32_t lock;
+	struct beginning beginning;
+	uint64_t back;
+} copying;
+
+/* fork, clone or clone3: of what size is a struct clone_args, at the least, and where its flags are. */
+static uint64_t flags_of(const uint64_t *regs)
+{
+	enum { LEAST = 64 };
+	const uint64_t *args = (const uint64_t *)regs[TW_RDI];
+	if ((uint32_t)regs[TW_RAX] != __NR_clone3)
+		return (uint32_t)regs[TW_RAX] == __NR_clone ? regs[TW_RDI] : 0;
+	return args && regs[TW_RSI] >= LEAST ? *args : CLONE_VM; /* it will fail */
+}
+
+bool tw_cc_copying_begin(const uint64_t *regs);
+void tw_cc_copying_end(uint64_t *regs);
+
+/* False: the system call is not to be followed. */
+bool tw_cc_copying_begin(const uint64_t *regs)
+{
+	struct beginning own = {0};
+	before_copy(&own, flags_of(regs));
+	if (!own.process)
+		return false;
+	while (__atomic_exchange_n(&copying.lock, 1, __ATOMIC_ACQUIRE))
+		SYS(__NR_sched_yield);
+	copying.beginning = own;
+	copying.back = regs[TW_RCX];
+	return true;
+}
+
+/* In both. The child has written to its own stream when this returns: so the slot has a pointer, as it has in the parent. */
+void tw_cc_copying_end(uint64_t *regs)
+{
+	const struct beginning own = copying.beginning;
+	const bool is_child = !regs[TW_RAX];
+	regs[TW_RCX] = copying.back;
+	__atomic_store_n(&copying.lock, 0, __ATOMIC_RELEASE);
+	after_copy(&own, is_child);
+	if (is_child)
+		tw_cc_cold(TW_CC_POISON, regs);
+}
+
+/* The C library's _Fork, which tells nobody either: calls of it come here (link.c). */
+extern int __real__Fork(void) __attribute__((weak));
+int __wrap__Fork(void);
+
+int __wrap__Fork(void)
+{
+	struct beginning own = {0};
+	before_copy(&own, 0);
+	const int r = __real__Fork();
+	after_copy(&own, !r);
+	return r;
 }
 
 /* Weak: a program that has its own keeps it. */

@@ -138,6 +138,7 @@ static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own
 static void __attribute__((destructor(101))) finish(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
+	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = tw_cc_find(p);
 	if (!is_ending(p)) {
 		enter_words(p, false);

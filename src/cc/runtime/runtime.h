@@ -25,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, parked, signal, cold, fork, limits, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, fork, copying, limits, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -185,6 +185,8 @@ struct tw_cc_process {
 	struct tw_cc_ending ending;
 	uint32_t notes;                  /* how often that is registered to be written */
 	uint64_t beyond;                 /* addresses that the program's limit, as it has set it, is wider */
+	uint32_t *is_known;              /* 0 in a process that has been made by a fork, until that is known */
+	uint32_t copies;                 /* forks that have led here, one from the other */
 	uint64_t forks;                  /* which module does what belongs to a fork; 0: the next that comes to it */
 	uint32_t off;                    /* TRACKWAY=off, or =discard */
 	uint32_t discards;               /* the latter: code runs as it is recorded, and what it writes is not read */
@@ -487,6 +489,14 @@ struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p);
 
 /* An entry's streams are another process's, or another thread's. `own`: the slots are there. */
 void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool own);
+
+/* ---- child.c ---- */
+
+/* This is the child of the process's thread `parent`, and has nothing that is written to yet. */
+void tw_cc_child_become(struct tw_cc_process *p, uint32_t parent);
+
+/* If it has been made in a way that nobody has seen, it has its own streams from now on, and recording stops: it may have written to its parent's. */
+void tw_cc_child_notice(struct tw_cc_process *p);
 
 /* ---- parked.c ---- */
 

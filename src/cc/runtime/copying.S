@@ -1,0 +1,50 @@
+/*
+ * A system call by the program's own instruction that makes a process. Instrumented code comes here in its place, with the thread's pointer in the slot, all registers and flags as the
+ * program has them, but for those that a system call overwrites: where to go on afterwards (rcx), and where the instruction is (r11). The child may have another stack.
+ */
+#include "registers.inc"
+	.set	RCX, 8
+	.set	RSP, 32
+	.set	RSP_BEFORE, 264
+	.text
+	.globl	trackway_cc_copying
+	.hidden	trackway_cc_copying
+	.type	trackway_cc_copying, @function
+	.p2align 4
+trackway_cc_copying:
+	.cfi_startproc
+	.cfi_undefined rip
+	leaq	-128(%rsp), %rsp
+	put_aside
+	leaq	RSP_BEFORE(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	movq	%rsp, %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_copying_begin
+	movq	%rbx, %rsp
+	testb	%al, %al
+	je	1f
+	take_back
+	leaq	128(%rsp), %rsp
+	syscall
+	leaq	-128(%rsp), %rsp
+	put_aside
+	leaq	RSP_BEFORE(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	movq	%rsp, %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	tw_cc_copying_end
+	movq	%rbx, %rsp
+	take_back
+	leaq	128(%rsp), %rsp
+	jmp	*%rcx
+1:	take_back
+	leaq	128(%rsp), %rsp
+	jmp	*%r11
+	.cfi_endproc
+	.size	trackway_cc_copying, .-trackway_cc_copying
+	.section .note.GNU-stack,"",@progbits
