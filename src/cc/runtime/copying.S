@@ -3,9 +3,21 @@
  * program has them, but for those that a system call overwrites: where to go on afterwards (rcx), and where the instruction is (r11). The child may have another stack.
  */
 #include "registers.inc"
-	.set	RCX, 8
 	.set	RSP, 32
 	.set	RSP_BEFORE, 264
+	.macro	tell function
+	leaq	-128(%rsp), %rsp
+	put_aside
+	leaq	RSP_BEFORE(%rsp), %rax
+	movq	%rax, RSP(%rsp)
+	movq	%rsp, %rdi
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+	cld
+	call	\function
+	movq	%rbx, %rsp
+	.endm
+
 	.text
 	.globl	trackway_cc_copying
 	.hidden	trackway_cc_copying
@@ -14,31 +26,13 @@
 trackway_cc_copying:
 	.cfi_startproc
 	.cfi_undefined rip
-	leaq	-128(%rsp), %rsp
-	put_aside
-	leaq	RSP_BEFORE(%rsp), %rax
-	movq	%rax, RSP(%rsp)
-	movq	%rsp, %rdi
-	movq	%rsp, %rbx
-	andq	$-16, %rsp
-	cld
-	call	tw_cc_copying_begin
-	movq	%rbx, %rsp
+	tell	tw_cc_copying_begin
 	testb	%al, %al
 	je	1f
 	take_back
 	leaq	128(%rsp), %rsp
 	syscall
-	leaq	-128(%rsp), %rsp
-	put_aside
-	leaq	RSP_BEFORE(%rsp), %rax
-	movq	%rax, RSP(%rsp)
-	movq	%rsp, %rdi
-	movq	%rsp, %rbx
-	andq	$-16, %rsp
-	cld
-	call	tw_cc_copying_end
-	movq	%rbx, %rsp
+	tell	tw_cc_copying_end
 	take_back
 	leaq	128(%rsp), %rsp
 	jmp	*%rcx
