@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 22
+#define TW_CHANNEL_VERSION 23
 
 #define TW_PAGE          4096u
 #define TW_HUGE_PAGE     (2ull << 20)
@@ -338,6 +338,7 @@ struct tw_control {
 	_Atomic uint32_t namespaces;
 	/* A thread of the collector without capabilities, for those who have fewer than it has, and may open the memfd at none but such a thread's: its number, or TW_HOLDER_WANTED. 0: nobody has asked. */
 	_Atomic uint32_t holder;
+	_Atomic uint32_t barred; /* of `starved`, some could not open the memfd */
 	struct tw_xstate xstate; /* of this machine */
 	struct tw_leave_points leave;
 	struct tw_engine_counts counts[TW_COUNT_ROWS];

@@ -441,6 +441,11 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		snprintf(result->failure, sizeof result->failure,
 		         "programs that another version of trackway cc has compiled are not in it: %u; compile them again",
 		         atomic_load(&control->refused));
+	else if (atomic_load(&control->starved) && atomic_load(&control->barred) && !c->failure[0])
+		snprintf(result->failure, sizeof result->failure,
+		         "what %u threads ran is not in it: their processes could not open the recorder's channel: they are another user's, or have no /proc, "
+		         "or as many files open as they may",
+		         atomic_load(&control->starved));
 	else if (atomic_load(&control->starved) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
 		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v)",

@@ -133,3 +133,36 @@ instrument elsewhere gcc -O2 elsewhere.c fork.s
 run out err "$TW" record -q -o elsewhere.tw ./elsewhere || fail "a process made by code that is not instrumented: status $?"
 grep -q 'incomplete: a process was made by a system call in code that is not instrumented' err || fail "a process made by code that is not instrumented: $(cat err)"
 "$TW" check elsewhere.tw >check.out 2>&1 || fail "a process made by code that is not instrumented: $(cat check.out)"
+
+# That another thread than the first ends a process is known, too.
+cat >other.c <<'X'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
+static int how;
+static void *end(void *arg)
+{
+	work(1000);
+	if (how)
+		_exit(7);
+	exit(8);
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (how = 0; how < 2; how++) {
+		if (!fork()) {
+			work(500);
+			return pthread_create(&thread, NULL, end, NULL) || pthread_join(thread, NULL);
+		}
+		wait(NULL);
+	}
+	return work(100) & 0;
+}
+X
+instrumented other gcc -O2 -pthread other.c
+runs_as_plain other
+[ "$("$TW" info recording.tw | grep -c 'exit [78]  *\./other$')" = 2 ] || fail "ended by another thread: $("$TW" info recording.tw)"

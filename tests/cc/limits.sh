@@ -1,4 +1,5 @@
-# What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded.
+# What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded. Nor do root's processes need more than they
+# have when they become another user's.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
 make_work_h
@@ -63,3 +64,44 @@ status=$?
 "$TW" record --native -q -o few.tw sh -c 'ulimit -v 100000; ./calls' >few.out 2>few.err
 [ $? -eq $status ] && cmp native.out few.out || fail "ulimit -v: it does not run as by itself: $(cat few.err)"
 grep -q 'what 1 threads ran is not in it: there was no memory for it' few.err || fail "ulimit -v: $(cat few.err)"
+
+cat >user.c <<'X'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
+int main(void)
+{
+	const struct rlimit none = {0, 0};
+	int status;
+	work(100);
+	if (!fork()) {
+		if (!getuid() && (setgid(65534) || setuid(65534)))
+			return 9;
+		setrlimit(RLIMIT_NOFILE, &none);
+		if (!fork())
+			return work(10000) & 1;
+		wait(&status);
+		return 7;
+	}
+	wait(&status);
+	printf("%d\n", WEXITSTATUS(status));
+	return 0;
+}
+X
+instrumented user gcc -O2 user.c
+if [ "$(id -u)" = 0 ]; then
+	runs_as_plain user
+	"$TW" info recording.tw >info.out
+	grep -q ' [0-9]\{6\}  exit [01]  *\./user$' info.out || fail "another user's: $(cat info.out)"
+	rm -rf user.tw
+	"$TW" record -q --sink=count -o user.tw ./user >/dev/null
+	[ "$("$TW" info user.tw | grep '^blocks')" = "$(grep '^blocks' info.out)" ] || fail "another user's, counted"
+fi
+rm -rf user.tw
+(
+	ulimit -v 100000000
+	"$TW" record -q -o user.tw ./user >user.out 2>user.err
+)
+grep -q 'what 1 threads ran is not in it: their processes could not open' user.err || fail "another user's: $(cat user.err)"

@@ -67,6 +67,21 @@ bool tw_cc_buffer_protect(const struct tw_cc_stream *s, uint32_t b, int how)
 	return !tw_cc_failed(SYS(__NR_mprotect, tw_cc_window(s, b) + TW_CC_TAIL, TW_CC_TAIL_BYTES, how));
 }
 
+/* Shares this part of the channel. at 0: where there is room. Where it is; 0: it cannot be. */
+static uint64_t share(const struct tw_cc_process *p, uint64_t at, uint64_t bytes, uint64_t offset)
+{
+	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
+	int64_t r = fd;
+	if (!tw_cc_failed(fd))
+		r = SYS(__NR_mmap, at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, offset);
+	else if (p->whole) /* of no bytes: a second mapping of the same */
+		r = SYS(__NR_mremap, p->whole + offset, 0, bytes, MREMAP_MAYMOVE | (at ? MREMAP_FIXED : 0), at);
+	else
+		atomic_store(&p->control->barred, 1);
+	SYS(__NR_close, fd);
+	return tw_cc_failed(r) ? 0 : (uint64_t)r;
+}
+
 /* The one buffer whose records go to a batch routine. */
 static bool map_batch_buffer(struct tw_cc_stream *s)
 {
@@ -82,13 +97,11 @@ bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	if (p->batch)
 		return map_batch_buffer(s);
-	int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
-	bool done = !tw_cc_failed(fd) && (s->base = reserve(TW_BUFFERS + 1));
+	bool done = (s->base = reserve(TW_BUFFERS + 1));
 	for (uint32_t b = 0; done && b < p->control->sizes.buffers; b++)
-		done = tw_cc_buffer_map(tw_cc_window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES, TW_BUFFER_BYTES,
-		                        MAP_SHARED | MAP_NORESERVE, (int)fd, tw_buffer_at(&p->control->sizes, s->number, b)) &&
+		done = share(p, tw_cc_window(s, b) + TW_CC_FULL + TW_CC_RESERVE - TW_BUFFER_BYTES, TW_BUFFER_BYTES,
+		             tw_buffer_at(&p->control->sizes, s->number, b)) &&
 		       tw_cc_buffer_protect(s, b, PROT_NONE);
-	SYS(__NR_close, fd);
 	return done;
 }
 
@@ -96,11 +109,9 @@ bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s)
 void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	const uint64_t own = tw_cc_window(s, TW_BUFFERS) + TW_CC_FULL - TW_CC_OWN;
-	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
-	const int64_t tally = SYS(__NR_mmap, 0, tw_tally_bytes(&p->control->sizes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-	                          (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
-	SYS(__NR_close, fd);
-	if (tw_cc_failed(tally) || !tw_cc_buffer_map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ||
+	const uint64_t tally = share(p, 0, tw_tally_bytes(&p->control->sizes),
+	                             (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
+	if (!tally || !tw_cc_buffer_map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ||
 	    !tw_cc_buffer_protect(s, TW_BUFFERS, PROT_NONE))
 		return;
 	s->tally = (uint64_t *)tally;

@@ -108,7 +108,7 @@ static _Noreturn void leave(int status)
 	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED && !p->batch && (uint32_t)SYS(__NR_getpid) == p->pid ? tw_cc_find(p) : 0;
 	if (t)
-		tw_cc_end_streams(p, t, (status & 0xff) << 8, t->tid == p->pid ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
+		tw_cc_end_streams(p, t, (status & 0xff) << 8, TW_ENDED_PROCESS);
 	if (tw_cc_is_there(&__interceptor__exit))
 		__interceptor__exit(status);
 	for (;;)

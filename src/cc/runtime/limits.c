@@ -17,7 +17,7 @@ static uint64_t addresses_of(struct tw_cc_process *p)
 	struct tw_cc_thread *t;
 	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));)
 		streams += t->tp ? t->streams : 0;
-	return sizeof *p + TW_CONTROL_BYTES + sizes->table_bytes + streams * stream;
+	return sizeof *p + TW_CONTROL_BYTES + (p->whole ? sizes->channel_bytes : 0) + sizes->table_bytes + streams * stream;
 }
 
 static uint64_t add(uint64_t limit, uint64_t own)

@@ -3,6 +3,7 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
+#include <linux/resource.h>
 
 /* ---- the process ---- */
 
@@ -48,19 +49,34 @@ static void read_environment(struct tw_cc_process *p)
 	SYS(__NR_close, fd);
 }
 
+/* Not where addresses are limited: then that of a process which becomes another user's is not recorded. */
+static void map_whole(struct tw_cc_process *p, int fd)
+{
+	struct rlimit64 most = {0};
+	SYS(__NR_prlimit64, 0, RLIMIT_AS, 0, &most);
+	if (SYS(__NR_geteuid) || most.rlim_cur != RLIM64_INFINITY || tw_sizes_limited(&p->control->sizes))
+		return;
+	const uint64_t bytes = p->control->sizes.channel_bytes;
+	const int64_t at = SYS(__NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	p->whole = tw_cc_failed(at) ? 0 : (uint64_t)at;
+	if (p->whole)
+		SYS(__NR_madvise, at, bytes, MADV_DONTDUMP);
+}
+
 static bool open_channel(struct tw_cc_process *p)
 {
 	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
 	if (tw_cc_failed(fd))
 		return false;
 	const int64_t at = SYS(__NR_mmap, 0, TW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	SYS(__NR_close, fd);
-	p->control = tw_cc_failed(at) ? 0 : (struct tw_control *)at;
-	if (!p->control || p->control->magic != TW_CHANNEL_MAGIC)
-		return false;
-	if (p->control->version != TW_CHANNEL_VERSION)
+	p->control = tw_cc_failed(at) || ((struct tw_control *)at)->magic != TW_CHANNEL_MAGIC ? 0 : (struct tw_control *)at;
+	const bool is_own = p->control && p->control->version == TW_CHANNEL_VERSION;
+	if (p->control && !is_own)
 		atomic_fetch_add(&p->control->refused, 1);
-	return p->control->version == TW_CHANNEL_VERSION && tw_form_of(p->control->format) == TW_FORM_PLAIN &&
+	if (is_own)
+		map_whole(p, (int)fd);
+	SYS(__NR_close, fd);
+	return is_own && tw_form_of(p->control->format) == TW_FORM_PLAIN &&
 	       p->control->format == TW_FORMAT_DEP && tw_channel_collector_alive(p->control);
 }
 

@@ -177,7 +177,7 @@ struct tw_cc_process {
 	uint32_t lock;
 	uint32_t mode; /* enum tw_cc_mode */
 	uint32_t pid, parent_pid, parent_tid;
-	uint8_t *channel; /* mapped as far as the buffers */
+	uint64_t whole; /* where all is mapped of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: it is not */
 	struct tw_control *control;
 	struct tw_descriptor_table *table;
 	uint32_t table_number, program;
