@@ -1,4 +1,5 @@
 #include "analyzers/flame.h"
+#include "base/text.h"
 #include "report/json.h"
 
 #include <stdlib.h>
@@ -160,10 +161,12 @@ int tw_flame_speedscope(FILE *f, const struct tw_context_tree *t)
 
 enum { WIDTH = 1200, ROW = 18, TOP = 24, LETTER = 7 };
 
+/* At most so many characters of a text; '?' for what XML cannot have. */
 static void print_escaped(FILE *f, const char *s, size_t most)
 {
-	for (size_t i = 0; i < most && s[i]; i++) {
-		switch (s[i]) {
+	for (unsigned n; *s && most; s += n ? n : 1, most--) {
+		n = tw_utf8_length((const unsigned char *)s);
+		switch (*s) {
 		case '<':
 			fputs("&lt;", f);
 			break;
@@ -174,7 +177,10 @@ static void print_escaped(FILE *f, const char *s, size_t most)
 			fputs("&amp;", f);
 			break;
 		default:
-			fputc((unsigned char)s[i] < 0x20 ? '?' : s[i], f);
+			if (!n || (unsigned char)*s < 0x20)
+				fputc('?', f);
+			else
+				fwrite(s, 1, n, f);
 		}
 	}
 }

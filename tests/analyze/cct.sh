@@ -86,6 +86,14 @@ assert found == expected and p["endValue"] == sum(expected.values())' || fail "-
 import sys, xml.etree.ElementTree as e
 t = e.fromstring(sys.stdin.read())
 assert sum("middle:" in (x.text or "") for x in t.iter("{http://www.w3.org/2000/svg}title")) == 1' || fail "--svg"
+# Names of any bytes, and of characters that a narrow box cuts.
+odd=$'ä<\x01\xff&ääääääääääääääääääääääääääääääääääääääääääääääääää'
+strip -o "$odd" plain
+"$TW" record -q -o odd.tw -- "./$odd" || fail "a name that is no UTF-8"
+"$TW" analyze cct --svg odd.tw | python3 -c '
+import sys, xml.etree.ElementTree as e
+t = e.fromstring(sys.stdin.buffer.read())
+assert any("\u00e4<??&\u00e4" in (x.text or "") for x in t.iter("{http://www.w3.org/2000/svg}title"))' || fail "--svg: a name that is no UTF-8"
 [ -z "${TW_RECORD_OPTIONS:-}" ] || exit 0
 RECORD_OPTIONS=(-f dep-c)
 recorded ./plain
