@@ -177,7 +177,7 @@ static int print(const struct blocks *b, const struct tw_blocks_report *r)
 		break;
 	}
 	if (error > 0)
-		error = tell_absent(b);
+		error = b->graph.function ? tell_absent(b) : tw_fail(TW_ERR_SYSTEM, "there is nothing to draw: no block is in it");
 	return error ? failed(b, error) : 0;
 }
 

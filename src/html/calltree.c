@@ -250,6 +250,7 @@ static size_t draw(const struct tw_calltree *t, struct drawing *d, uint64_t leas
 {
 	size_t left_out = 0;
 	d->n = 1;
+	d->items[0].function = NONE;
 	for (uint32_t i = 1; i < t->tree.n; i++) {
 		const struct tw_context_function *item = &t->tree.items[i];
 		if (item->all.insns >= least) {

@@ -1,6 +1,7 @@
 #include "names/places.h"
 #include "analyze/profile.h"
 #include "base/array.h"
+#include "recording/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,48 @@ static int find_spans(struct tw_places *p)
 	return ok;
 }
 
+static int is_of(const struct tw_ancestor *ancestors, size_t n, const struct tw_module *m)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m->pid == ancestors[i].pid && m->thread >= ancestors[i].from && m->thread < ancestors[i].to)
+			return 1;
+	return 0;
+}
+
+/* What threads have mapped of which nothing is recorded (--ring has dropped it), and an image has from them. */
+static int add_inherited(struct tw_places *p, uint32_t image, const struct tw_ancestor *ancestors, size_t n)
+{
+	int ok = 1;
+	for (size_t i = tw_recording_n_modules(p->recording); ok && i-- > 0;) {
+		const struct tw_module *m = tw_recording_module(p->recording, i);
+		if (is_of(ancestors, n, m))
+			ok = add_span(p, (struct tw_place_span){image, m->address, m->address + m->length, i});
+	}
+	return ok;
+}
+
+static int some_are_dropped(const struct tw_recording *r)
+{
+	size_t n = tw_recording_n_threads(r);
+	for (size_t i = tw_recording_n_modules(r); i-- > 0;)
+		if (tw_recording_find_thread(r, tw_recording_module(r, i)->thread) == n)
+			return 1;
+	return 0;
+}
+
+static int find_inherited(struct tw_places *p)
+{
+	struct tw_ancestor ancestors[TW_LINEAGE];
+	uint32_t image = 0; /* they are numbered as their first threads are */
+	int ok = 1;
+	if (!some_are_dropped(p->recording))
+		return 1;
+	for (size_t i = 0; ok && i < tw_recording_n_threads(p->recording); i++)
+		if (p->image_of[i] == image)
+			ok = add_inherited(p, image++, ancestors, tw_recording_lineage(p->recording, tw_recording_thread(p->recording, i), ancestors));
+	return ok;
+}
+
 static int find_files(struct tw_places *p)
 {
 	size_t n = tw_recording_n_modules(p->recording);
@@ -108,7 +151,7 @@ static int find_files(struct tw_places *p)
 int tw_places_init(struct tw_places *p, const struct tw_recording *r)
 {
 	*p = (struct tw_places){.recording = r};
-	return find_files(p) && find_images(p) && find_spans(p);
+	return find_files(p) && find_images(p) && find_spans(p) && find_inherited(p);
 }
 
 void tw_places_free(struct tw_places *p)

@@ -64,20 +64,50 @@ struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid,
 	return NULL;
 }
 
-const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread)
+/* The program that the process ran when this thread began, if it had executed one of its own. */
+static const struct tw_executed *executed_before(const struct tw_processes *p, const struct tw_process *q, uint32_t thread)
 {
-	enum { GENERATIONS = 64 };
+	for (size_t i = p->n_executed; i-- > 0;) {
+		const struct tw_executed *e = &p->executed[i];
+		if (e->pid == q->pid && e->thread >= q->first_thread && e->thread <= thread)
+			return e;
+	}
+	return NULL;
+}
+
+/* The first thread that comes later under this number of a process and has another program: of an execve, or of another process. */
+static uint32_t next_begun(const struct tw_processes *p, uint32_t pid, uint32_t thread)
+{
+	uint32_t next = UINT32_MAX;
+	for (size_t i = 0; i < p->n_executed; i++)
+		if (p->executed[i].pid == pid && p->executed[i].thread > thread && p->executed[i].thread < next)
+			next = p->executed[i].thread;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->process[i].pid == pid && p->process[i].first_thread > thread && p->process[i].first_thread < next)
+			next = p->process[i].first_thread;
+	return next;
+}
+
+size_t tw_processes_lineage(const struct tw_processes *p, uint32_t pid, uint32_t thread, struct tw_ancestor out[TW_LINEAGE])
+{
+	size_t n = 0;
+	uint32_t to = next_begun(p, pid, thread);
 	const struct tw_process *q = tw_processes_find(p, pid, thread);
-	for (int k = 0; k < GENERATIONS && q; k++) {
-		for (size_t i = p->n_executed; i-- > 0;) {
-			const struct tw_executed *e = &p->executed[i];
-			if (e->pid == q->pid && e->thread >= q->first_thread && e->thread <= thread)
-				return e->program;
-		}
-		thread = q->first_thread;
+	const struct tw_executed *e = NULL;
+	while (q && !e && n < TW_LINEAGE) {
+		e = executed_before(p, q, thread);
+		out[n++] = (struct tw_ancestor){q->pid, e ? e->thread : q->first_thread, to, e ? e->program : ""};
+		to = thread = q->first_thread;
 		q = q->parent_pid ? tw_processes_find(p, q->parent_pid, thread) : NULL;
 	}
-	return "";
+	return n;
+}
+
+const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread)
+{
+	struct tw_ancestor ancestors[TW_LINEAGE];
+	size_t n = tw_processes_lineage(p, pid, thread, ancestors);
+	return n ? ancestors[n - 1].program : "";
 }
 
 /* A process goes on with its parent's program until it executes one. */

@@ -60,6 +60,19 @@ static void test_family(void)
 	SAME_TEXT(tw_processes_program(&p, 11, 2), "/bin/ls");
 	SAME_TEXT(tw_processes_program(&p, 11, 3), "/bin/sh"); /* its parent's */
 	SAME_TEXT(tw_processes_program(&p, 99, 3), "");
+	struct tw_ancestor a[TW_LINEAGE];
+	EQUAL(tw_processes_lineage(&p, 11, 4, a), 2); /* the second of this pid, and whom it was forked from */
+	EQUAL(a[0].from, 3);
+	EQUAL(a[0].to, UINT32_MAX);
+	EQUAL(a[1].pid, 10);
+	EQUAL(a[1].from, 0);
+	EQUAL(a[1].to, 3);
+	EQUAL(tw_processes_lineage(&p, 11, 1, a), 2); /* the first, until it executes */
+	EQUAL(a[0].to, 2);
+	EQUAL(tw_processes_lineage(&p, 11, 2, a), 1);
+	EQUAL(a[0].from, 2);
+	EQUAL(a[0].to, 3);
+	EQUAL(tw_processes_lineage(&p, 99, 3, a), 0);
 	tw_processes_free(&p);
 	for (size_t i = 0; i < n; i++)
 		free(note[i]);

@@ -241,6 +241,11 @@ size_t tw_recording_process_of(const struct tw_recording *r, size_t thread)
 	return p ? (size_t)(p - r->processes.process) : r->processes.n;
 }
 
+size_t tw_recording_lineage(const struct tw_recording *r, const struct tw_thread_info *thread, struct tw_ancestor out[TW_LINEAGE])
+{
+	return tw_processes_lineage(&r->processes, thread->pid, thread->serial, out);
+}
+
 const char *tw_recording_program(const struct tw_recording *r, const struct tw_thread_info *thread)
 {
 	return tw_processes_program(&r->processes, thread->pid, thread->serial);

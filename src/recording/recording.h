@@ -260,6 +260,18 @@ void tw_processes_free(struct tw_processes *p);
 /* The last process of this pid whose first thread is not after `thread`, or NULL. */
 struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 
+/*
+ * Whose threads made the memory of thread number `thread` (serial) what it is: those of its process since it executed its program; if it has executed none, those before it of the process that
+ * it was forked from, and so on. The nearest first; returns how many. Threads of which nothing is recorded are among them.
+ */
+enum { TW_LINEAGE = 64 };
+struct tw_ancestor {
+	uint32_t pid, from, to; /* serial numbers, from `from` to before `to` */
+	const char *program;    /* which `from` executed; "": none */
+};
+size_t tw_processes_lineage(const struct tw_processes *p, uint32_t pid, uint32_t thread, struct tw_ancestor out[TW_LINEAGE]);
+size_t tw_recording_lineage(const struct tw_recording *r, const struct tw_thread_info *thread, struct tw_ancestor out[TW_LINEAGE]);
+
 /* The program that thread number `thread` (serial) of this process runs: what the process, or the one that it was forked from, had executed by then. "": not known. */
 const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 const char *tw_recording_program(const struct tw_recording *r, const struct tw_thread_info *thread);

@@ -96,6 +96,11 @@ END
 need_command dot
 for f in all five hot trace; do dot -Tplain $f.dot >/dev/null 2>err || fail "dot does not take $f.dot: $(head -n 3 err)"; done
 "$TW" blocks --svg --function very_hot_function recording.tw >/dev/null 2>&1 && fail "a function of another recording"
+RECORD_OPTIONS=(--start=no_such_function)
+recorded ./busy
+RECORD_OPTIONS=()
+one_sentence "$TW" blocks --dot recording.tw
+says "there is nothing to draw"
 recorded ./busy
 "$TW" blocks --svg recording.tw >all.svg || fail "--svg"
 python3 -c 'import xml.dom.minidom, sys; t = xml.dom.minidom.parse("all.svg").toxml(); assert "very_hot_function" in t and "cut to the hottest" in t and "red" in t' || fail "no SVG, or nothing in it"

@@ -200,6 +200,8 @@ grep -q 'cannot write nodir/x.html' err || fail "what is said: $(cat err)"
 run out err "$TW" report --html p.tw/header p.tw && fail "a page over the recording"
 "$TW" record -q -f dep-c -o c.tw -- ./prog x >out 2>err || fail "record -f dep-c"
 "$TW" report --html - c.tw >c.html 2>err || fail "a page of control flow alone: $(cat err)"
+"$TW" record -q --start=no_such_function -o empty.tw -- ./prog x >out 2>err || fail "record --start"
+"$TW" report --html empty.html empty.tw 2>err || fail "a page of a recording that nothing is in: $(cat err)"
 "$TW" record -q --sink=count -o n.tw -- ./prog x >out 2>err || fail "record --sink=count"
 run out err "$TW" report --html n.html n.tw && fail "a page of totals"
 

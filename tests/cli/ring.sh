@@ -85,6 +85,34 @@ import csv, sys
 rows = list(csv.DictReader(open('within.csv')))
 sys.exit(not rows or any(int(r['inclusive_instructions']) < int(r['instructions']) for r in rows) or not any(r['function'] == 'outer' for r in rows))
 EOF
+
+# A forked process whose parent has ended, and is dropped, keeps the names of what the parent had mapped.
+cc_program orphan <<'EOF'
+#include <unistd.h>
+static volatile unsigned table[1 << 16];
+static __attribute__((noinline)) void go_on(unsigned x)
+{
+	for (int i = 0; i < 300000; i++)
+		table[x >> 16] += x = x * 1664525 + table[x >> 16] + 1013904223;
+}
+int main(void)
+{
+	pid_t parent = getpid();
+	if (fork())
+		return 5;
+	while (getppid() == parent)
+		usleep(1000);
+	go_on(1);
+	return 0;
+}
+EOF
+RECORD_OPTIONS=(--ring=1k)
+recorded ./orphan
+check_good
+[ "$RECORDED_STATUS" = 5 ] || fail "orphan: status $RECORDED_STATUS"
+[ "$(ls recording.tw/thread-* | wc -l)" = 1 ] || fail "the parent is not dropped"
+"$TW" report recording.tw >report.out
+grep -q go_on report.out || fail "what a forked process ran has no name: $(cat report.out)"
 RECORD_OPTIONS=()
 
 one_sentence "$TW" record --ring=1h true
