@@ -131,8 +131,10 @@ static int find_inherited(struct tw_places *p)
 	if (!some_are_dropped(p->recording))
 		return 1;
 	for (size_t i = 0; ok && i < tw_recording_n_threads(p->recording); i++)
-		if (p->image_of[i] == image)
-			ok = add_inherited(p, image++, ancestors, tw_recording_lineage(p->recording, tw_recording_thread(p->recording, i), ancestors));
+		if (p->image_of[i] == image) {
+			size_t n = tw_recording_lineage(p->recording, tw_recording_thread(p->recording, i), ancestors);
+			ok = add_inherited(p, image++, ancestors, n);
+		}
 	return ok;
 }
 
