@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,13 @@ static int refuse_kind(const struct asked *a)
 
 static int refuse_recorded(void *context, const struct tw_maps_line *m)
 {
-	return !strncmp(m->path, "/memfd:trackway", strlen("/memfd:trackway")) ? say(context, "is being recorded already") : 0;
+	static const char channel[] = "/memfd:trackway";
+	if (strncmp(m->path, channel, strlen(channel)))
+		return 0;
+	const pid_t recorder = m->path[strlen(channel)] == '-' ? (pid_t)atoi(m->path + sizeof channel) : 0;
+	if (recorder > 0 && kill(recorder, 0) && errno == ESRCH)
+		return say(context, "was recorded by process %d, which was killed, and cannot be recorded a second time", (int)recorder);
+	return say(context, "is being recorded already");
 }
 
 static int refuse_place(void *context, const struct tw_maps_line *m)

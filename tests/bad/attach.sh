@@ -109,6 +109,12 @@ SECOND=$RECORDER
 refused "being recorded already"
 ends_well
 wait $SECOND || fail "the first recorder ended with status $?"
+start ./odd
+attach -f none
+kill -KILL $RECORDER
+wait $RECORDER 2>/dev/null
+refused "was recorded by process $RECORDER, which was killed"
+ends_well
 
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 	PID=2
