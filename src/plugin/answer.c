@@ -259,12 +259,12 @@ static void print_heading(const struct tw_answer *a, const struct layout *l)
 	fputc('\n', f);
 }
 
-/* The text of the last column, if it is a path of calls that does not fit there. */
+/* The text of the last column, if it does not fit there and is a path of calls, or an address, of which a part says nothing. */
 static const char *long_path(const struct tw_answer *a, const struct layout *l, size_t row)
 {
 	const unsigned last = a->n_columns - 1;
 	const char *text = a->columns[last].kind == TW_COLUMN_TEXT ? cell_at(a, row, last)->text : "";
-	return strlen(text) > l->width[last] && strstr(text, TW_ANSWER_CALLED_BY) ? text : NULL;
+	return strlen(text) > l->width[last] && (strstr(text, TW_ANSWER_CALLED_BY) || !strncmp(text, "0x", 2)) ? text : NULL;
 }
 
 /* On lines of its own below the row, as many calls on each as fit. */

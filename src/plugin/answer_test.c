@@ -76,10 +76,23 @@ static void test_path(void)
 	free(shown);
 }
 
+/* An address that does not fit is whole on a line of its own. */
+static void test_address(void)
+{
+	static const struct tw_column columns[] = {
+	    {"a_column_whose_name_leaves_next_to_nothing_for_the_one_that_comes_behind_it", TW_COLUMN_COUNT},
+	    {"lock", TW_COLUMN_TEXT},
+	    {NULL, 0}};
+	char *shown = table_of(columns, (struct tw_cell[]){{.count = 1}, {.text = "0x555570186b68"}});
+	CHECK(strstr(shown, "1\n        0x555570186b68\n"));
+	free(shown);
+}
+
 int main(void)
 {
 	test_places();
 	test_one_long();
 	test_path();
+	test_address();
 	return UNIT_END();
 }
