@@ -75,10 +75,10 @@ struct tw_data_name {
 	uint64_t start;     /* where the object begins, as mapped */
 	uint64_t bytes;     /* of the object; 0: not known */
 	uint64_t offset;    /* of the address in it */
-	int known;          /* 1: a variable, by its symbol */
+	int known; /* 1: a variable, by its symbol; 2: likewise, one that each thread has of its own, not where its file is mapped (thread_local) */
 };
 
-/* Names the variable at an address, if it is a static one. */
+/* Names the variable at an address, if it is a static one, or a thread_local one of what was loaded when the program began. */
 void tw_names_data(struct tw_names *names, uint32_t image, uint64_t address, struct tw_data_name *out);
 
 /*

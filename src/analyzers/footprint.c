@@ -296,9 +296,7 @@ static const char *name_of(const struct tw_context *c, const struct tw_page *pag
 	uint64_t at = tw_page_address(page->key) + ((uint64_t)__builtin_ctzll(page->lines) << TW_LINE_BITS);
 	if (names)
 		tw_names_data(names, tw_process_image(c, names, tw_page_process(page->key)), at, &name);
-	if (*name.module)
-		return name.module;
-	return tw_kind_name(kind);
+	return *name.module && name.known != 2 ? name.module : tw_kind_name(kind);
 }
 
 static int add_page(struct mappings *m, const char *name, const struct tw_page *page)

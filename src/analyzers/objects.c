@@ -1,5 +1,6 @@
 #include "analyzers/objects.h"
 #include "base/array.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +43,24 @@ static int is_one(const struct tw_objects *o, uint32_t program, uint64_t address
 	return 1;
 }
 
-/* The row of all that is known by one name: of a variable by its start. */
+/* The row of all that is known by one name: of a variable by its start, of what is no file's by its page. */
 static uint32_t row_of(struct tw_objects *o, uint32_t program, uint64_t address)
 {
+	const uint64_t page = address >> TW_PAGE_BITS << TW_PAGE_BITS;
 	struct tw_data_name name;
 	name_at(o, program, address, &name);
+	if (!*name.module)
+		return tw_rows_number(&o->rows, page, program | OF_PAGE);
 	return tw_rows_number(&o->rows, name.known ? name.start : address, program);
+}
+
+/* Whether all of a page is no file's, nor variables that threads have of their own. */
+static int is_nothing(const struct tw_objects *o, uint32_t program, uint64_t start, uint64_t bytes, uint64_t address)
+{
+	struct tw_names *names = tw_context_names(o->context);
+	struct tw_data_name name;
+	name_at(o, program, address, &name);
+	return !*name.module && !(names && tw_names_has_own(names, tw_names_image(names, program), start, bytes));
 }
 
 /* A page that is met first. NULL: no memory. */
@@ -55,13 +68,12 @@ static struct tw_object_page *new_page(struct tw_objects *o, uint32_t program, u
 {
 	const uint64_t start = address >> TW_PAGE_BITS << TW_PAGE_BITS, bytes = 1 << TW_PAGE_BITS;
 	struct tw_object_page *page = calloc(1, sizeof *page);
-	struct tw_data_name name;
 	if (!page)
 		return NULL;
-	name_at(o, program, address, &name);
-	page->is = !*name.module || is_one(o, program, start, bytes, 1 << TW_LINE_BITS) ? ONE : SEVERAL;
+	const int nothing = is_nothing(o, program, start, bytes, address);
+	page->is = nothing || is_one(o, program, start, bytes, 1 << TW_LINE_BITS) ? ONE : SEVERAL;
 	if (page->is == ONE)
-		page->row = *name.module ? row_of(o, program, start) : tw_rows_number(&o->rows, start, program | OF_PAGE);
+		page->row = row_of(o, program, nothing ? address : start);
 	if (page->row != TW_ROWS_NONE)
 		return page;
 	free(page);

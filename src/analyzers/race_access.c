@@ -46,18 +46,6 @@ struct access {
 	uint64_t addr; /* of the line */
 };
 
-/* How far from the base of fs of a thread whose thread-local storage it may be in; 0: there is none. */
-static int64_t from_base(const struct tw_race_state *s, uint32_t program, uint64_t addr)
-{
-	uint64_t least = TW_RACE_LOCAL_STORAGE + 1;
-	for (size_t i = 0; i < s->n_threads; i++) {
-		const struct tw_race_thread *t = &s->threads[i];
-		const uint64_t below = t->known && t->order->program == program ? t->order->fs - addr : 0;
-		least = below && below < least ? below : least;
-	}
-	return least <= TW_RACE_LOCAL_STORAGE ? -(int64_t)least : 0;
-}
-
 static int found(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later)
 {
 	const struct access *a = context;
@@ -68,14 +56,11 @@ static int found(void *context, const struct tw_epoch_access *earlier, const str
 	if (s->hybrid && tw_locksets_meet(&s->locksets, earlier->locks, later->locks))
 		return 0;
 	const int first = __builtin_ctzll(earlier->mask & later->mask);
-	struct tw_race race = {.access = {*later, *earlier},
-	                       .serial = {a->t->serial, s->threads[runner].serial},
-	                       .image = {a->t->image, s->threads[runner].image},
-	                       .addr = a->addr + (unsigned)first};
-	if (tw_races_note(&s->races, &race))
-		return 0;
-	race.from_base = from_base(s, a->t->order->program, race.addr);
-	return tw_races_add(&s->races, &race);
+	const struct tw_race race = {.access = {*later, *earlier},
+	                             .serial = {a->t->serial, s->threads[runner].serial},
+	                             .image = {a->t->image, s->threads[runner].image},
+	                             .addr = a->addr + (unsigned)first};
+	return tw_races_note(&s->races, &race) ? 0 : tw_races_add(&s->races, &race);
 }
 
 /* The bytes of the line at `line` that an access to [addr, end) accesses. */

@@ -1,7 +1,5 @@
 #include "analyzers/race_report.h"
 #include "base/array.h"
-#include "names/names.h"
-#include "names/own_variables.h"
 #include "names/places.h"
 
 #include <errno.h>
@@ -163,36 +161,17 @@ static void drop_expected(struct tw_races *r)
 	r->n = n;
 }
 
-static void print_object(const char *name, uint64_t offset, char *to, size_t size)
-{
-	if (offset)
-		snprintf(to, size, "%s+%llu", name, (unsigned long long)offset);
-	else
-		snprintf(to, size, "%s", name);
-}
-
 /* The variable at an address, perhaps with an offset; or the address. */
 static void name_object(struct tw_names *names, uint32_t image, uint64_t addr, char *to, size_t size)
 {
 	struct tw_data_name name;
 	tw_names_data(names, image, addr, &name);
-	if (name.known)
-		print_object(name.object, name.offset, to, size);
+	if (name.known && name.offset)
+		snprintf(to, size, "%s+%llu", name.object, (unsigned long long)name.offset);
+	else if (name.known)
+		snprintf(to, size, "%s", name.object);
 	else
 		snprintf(to, size, "0x%llx", (unsigned long long)addr);
-}
-
-/* What is raced on: it may be a variable that a thread has of its own, whose address another was told. */
-static void name_raced(const struct tw_race *race, struct tw_names *names, struct tw_own_names **own, char *to, size_t size)
-{
-	uint64_t offset;
-	if (race->from_base && !*own)
-		*own = tw_own_names_new(tw_names_recording(names));
-	const char *name = race->from_base ? tw_own_names_at(*own, race->image[0], race->from_base, &offset) : NULL;
-	if (name)
-		print_object(name, offset, to, size);
-	else
-		name_object(names, race->image[0], race->addr, to, size);
 }
 
 static void name_locks(const struct tw_lockset *set, struct tw_names *names, uint32_t image, char *to, size_t size)
@@ -252,12 +231,11 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	                                           {NULL, 0}};
 	const struct print p = {tw_context_answer(r->context), paths, locks, names, depth};
 	static const char may_be[] = "atomics may order it: record --order";
-	struct tw_own_names *own = NULL;
 	char object[NAME];
 	size_t told = 0, possible = 0;
 	drop_expected(r);
 	for (size_t i = 0; i < r->n; i++) {
-		name_raced(&r->items[i], names, &own, object, sizeof object);
+		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		if (is_suppressed(r, &r->items[i], paths, names, object)) {
 			r->suppressed++;
 			r->items[i].times = 0;
@@ -273,7 +251,7 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->items[i].times)
 			continue;
-		name_raced(&r->items[i], names, &own, object, sizeof object);
+		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
 		told++;
 		print_row(&p, told, &r->items[i], "object", r->items[i].serial[0], r->items[i].addr, object);
 		if (r->items[i].possible)
@@ -281,7 +259,6 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 		print_access(&p, &r->items[i], 0, told);
 		print_access(&p, &r->items[i], 1, told);
 	}
-	tw_own_names_free(own);
 }
 
 void tw_races_free(struct tw_races *r)

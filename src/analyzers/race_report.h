@@ -14,7 +14,6 @@ struct tw_race {
 	struct tw_epoch_access access[2]; /* the later one first */
 	uint32_t serial[2], image[2];     /* of the threads */
 	uint64_t addr, times;
-	int64_t from_base; /* how far `addr` is from the base of fs of a thread that may have it in its thread-local storage; 0: of none */
 	struct {
 		uint32_t thread[2], clock[2];
 	} at[TW_RACE_TIMES_KEPT]; /* the first times: whose clock stood where */

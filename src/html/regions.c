@@ -55,7 +55,7 @@ static void name_region(const struct regions *r, const struct tw_heat_cell *c, c
 	struct tw_data_name name = {.module = ""};
 	for (uint64_t at = start; !name.module[0] && at < start + page; at += 4096)
 		tw_names_data(r->names, tw_names_image(r->names, c->thread), at, &name);
-	if (name.module[0])
+	if (name.module[0] && name.known != 2)
 		snprintf(to, size, "%s", name.module);
 	else if (is_heap(r, c, start, start + page))
 		snprintf(to, size, "heap (brk)");

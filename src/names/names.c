@@ -3,6 +3,8 @@
 #include "names/gather.h"
 #include "names/kept.h"
 #include "names/names.h"
+#include "names/own_bases.h"
+#include "names/own_variables.h"
 #include "base/array.h"
 #include "recording/recording.h"
 #include "names/functions.h"
@@ -29,6 +31,10 @@ struct tw_names {
 	pthread_mutex_t lock; /* of the texts, and of what is found when first asked for: */
 	struct tw_anonymous anonymous;
 	int has_anonymous;
+	_Atomic int has_own; /* of variables that threads have of their own, which are not changed then: */
+	struct tw_own_bases own_bases;
+	struct tw_own_names *own; /* NULL: there are none */
+	int mangled;
 	struct tw_texts texts; /* names of what has no symbol */
 };
 
@@ -157,8 +163,10 @@ static struct tw_names *begin(const struct tw_recording *r)
 /* `ok`: there are tables. */
 static struct tw_names *finish(struct tw_names *n, int ok, int mangled)
 {
-	if (ok && settle(n, mangled) && find_targets(n))
+	if (ok && settle(n, mangled) && find_targets(n)) {
+		n->mangled = mangled;
 		return n;
+	}
 	tw_names_close(n);
 	return NULL;
 }
@@ -193,6 +201,8 @@ void tw_names_close(struct tw_names *n)
 	tw_places_free(&n->places);
 	tw_texts_free(&n->texts);
 	tw_anonymous_free(&n->anonymous);
+	tw_own_bases_free(&n->own_bases);
+	tw_own_names_free(n->own);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
@@ -449,10 +459,49 @@ static int find_data(const struct tw_names *n, uint32_t image, uint64_t address,
 	return p->module != NULL;
 }
 
+/* ---- variables that threads have of their own ---- */
+
+static void find_own(struct tw_names *n)
+{
+	if (n->has_own)
+		return;
+	pthread_mutex_lock(&n->lock);
+	if (!n->has_own) {
+		n->own = tw_own_bases_find(&n->places, &n->own_bases) ? tw_own_names_new(n->recording, n->mangled) : NULL;
+		n->has_own = 1;
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
+int tw_names_has_own(struct tw_names *n, uint32_t image, uint64_t start, uint64_t bytes)
+{
+	find_own(n);
+	const uint64_t base = n->own ? tw_own_base_above(&n->own_bases, image, start) : 0;
+	return base && base + (uint64_t)tw_own_names_lowest(n->own, image) < start + bytes;
+}
+
+static int name_own(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out)
+{
+	find_own(n);
+	const uint64_t base = n->own ? tw_own_base_above(&n->own_bases, image, address) : 0;
+	const struct tw_own_name *own = base ? tw_own_names_at(n->own, image, (int64_t)(address - base)) : NULL;
+	if (!own)
+		return 0;
+	out->object = own->name;
+	out->module = own->module;
+	out->bytes = own->variable.bytes;
+	out->start = base + (uint64_t)own->variable.at;
+	out->offset = address - out->start;
+	out->known = 2;
+	return 1;
+}
+
 void tw_names_data(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out)
 {
 	struct place p;
 	*out = (struct tw_data_name){.object = "", .module = "", .start = address};
+	if (tw_places_find(&n->places, TW_SYMBOLS_IMAGE(image), address) == TW_NO_MODULE && name_own(n, image, address, out))
+		return;
 	if (!find_data(n, image, address, &p))
 		return;
 	const struct tw_name_object *object = tw_name_table_object(p.table, p.vaddr);
@@ -482,27 +531,6 @@ static void add_place(struct search *s, uint32_t image, uint64_t start, uint64_t
 	if (s->n < s->room)
 		s->places[s->n] = (struct tw_named_place){image, start, bytes};
 	s->n++;
-}
-
-/* Where the version of a symbol begins, as in memcpy@@GLIBC_2.14; at the end if it has none. A stub of a PLT has none: memcpy@plt. */
-static size_t version_at(const char *name)
-{
-	const char *at = strchr(name, '@');
-	return at && strcmp(at, "@plt") ? (size_t)(at - name) : strlen(name);
-}
-
-/* Versions say the same however many @ they begin with. */
-static int is_version(const char *version, const char *wanted)
-{
-	return !*version || !*wanted || !strcmp(version + strspn(version, "@"), wanted + strspn(wanted, "@"));
-}
-
-int tw_name_is(const char *name, const char *wanted)
-{
-	const size_t n = strlen(wanted), version = version_at(name), of_wanted = version_at(wanted);
-	if (!strncmp(name, wanted, n) && (!name[n] || name[n] == '('))
-		return 1;
-	return version == of_wanted && !strncmp(name, wanted, version) && is_version(name + version, wanted + of_wanted);
 }
 
 int tw_names_is(const struct tw_code_name *name, const char *wanted)

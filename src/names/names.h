@@ -19,16 +19,13 @@ struct tw_names *tw_names_open_storing(const struct tw_recording *r, const struc
 const struct tw_recording *tw_names_recording(const struct tw_names *n);
 
 /*
- * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of
- * the two has none, or with one @.
- */
-int tw_name_is(const char *name, const char *wanted);
-
-/*
  * Whether it is known where the function at pc begins and ends: by a symbol, or by unwind information alone. If not, *least is where code begins that is in no such
  * function, by the file's own addresses; 0: that is not known. `pid` as below.
  */
 int tw_names_is_bounded(struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t *least);
+
+/* Whether some of these bytes may be of a variable that a thread has of its own. */
+int tw_names_has_own(struct tw_names *n, uint32_t image, uint64_t start, uint64_t bytes);
 
 /* Where a piece of code stands on disk. */
 struct tw_name_place {

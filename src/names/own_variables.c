@@ -1,7 +1,6 @@
 #include "names/own_variables.h"
 #include "base/array.h"
 #include "names/demangle.h"
-#include "names/names.h"
 #include "names/symbols.h"
 
 #include <elfutils/libdwfl.h>
@@ -23,7 +22,7 @@ struct search {
 	const char *module;
 	struct loaded *loaded;
 	size_t n_loaded;
-	void (*found)(void *context, const struct tw_own_variable *v, const char *symbol);
+	void (*found)(void *context, const struct tw_own_variable *v, const char *symbol, const char *path);
 	void *context;
 };
 
@@ -34,14 +33,10 @@ struct wanted {
 	size_t room, n;
 };
 
-struct named {
-	struct tw_own_variable variable;
-	char *name;
-};
-
 struct tw_own_names {
-	struct named *items;
+	struct tw_own_name *items; /* texts are ours; by image, then place */
 	size_t n, room;
+	int mangled;
 };
 
 /* ---- files ---- */
@@ -177,8 +172,9 @@ static int is_named(const char *symbol, const char *name)
 }
 
 /* A file may have several of one name (static ones); one may stand in several tables. */
-static void add_wanted(void *context, const struct tw_own_variable *v, const char *symbol)
+static void add_wanted(void *context, const struct tw_own_variable *v, const char *symbol, const char *path)
 {
+	(void)path;
 	struct wanted *w = context;
 	if (!is_named(symbol, w->name))
 		return;
@@ -188,19 +184,6 @@ static void add_wanted(void *context, const struct tw_own_variable *v, const cha
 	if (w->n < w->room)
 		w->out[w->n] = *v;
 	w->n++;
-}
-
-/* Without memory it is left out. */
-static void add_named(void *context, const struct tw_own_variable *v, const char *symbol)
-{
-	struct tw_own_names *o = context;
-	struct named *items = tw_array_room(o->items, o->n, &o->room, sizeof *items);
-	if (!items)
-		return;
-	o->items = items;
-	char *shown = tw_demangle(symbol);
-	items[o->n] = (struct named){*v, shown ? shown : strdup(symbol)};
-	o->n += items[o->n].name != NULL;
 }
 
 static void search_file(struct search *s, uint32_t image, const struct loaded *l)
@@ -216,7 +199,7 @@ static void search_file(struct search *s, uint32_t image, const struct loaded *l
 		const char *name = dwfl_module_getsym_info(m, i, &sym, &address, &section, NULL, NULL);
 		const struct tw_own_variable v = {image, (int64_t)(sym.st_value - l->below), sym.st_size};
 		if (name && GELF_ST_TYPE(sym.st_info) == STT_TLS && section != SHN_UNDEF)
-			s->found(s->context, &v, name);
+			s->found(s->context, &v, name, path);
 	}
 }
 
@@ -248,29 +231,87 @@ size_t tw_own_variables_find(const struct tw_recording *r, const char *module, c
 
 /* ---- names ---- */
 
-struct tw_own_names *tw_own_names_new(const struct tw_recording *r)
+static void free_name(struct tw_own_name *n)
+{
+	free((void *)(uintptr_t)n->name);
+	free((void *)(uintptr_t)n->module);
+}
+
+/* Without memory it is left out. */
+static void add_named(void *context, const struct tw_own_variable *v, const char *symbol, const char *path)
+{
+	struct tw_own_names *o = context;
+	struct tw_own_name *items = v->bytes ? tw_array_room(o->items, o->n, &o->room, sizeof *items) : NULL;
+	if (!items)
+		return;
+	o->items = items;
+	char *shown = o->mangled ? NULL : tw_demangle(symbol);
+	items[o->n] = (struct tw_own_name){*v, shown ? shown : strdup(symbol), strdup(tw_base_name(path))};
+	if (items[o->n].name && items[o->n].module)
+		o->n++;
+	else
+		free_name(&items[o->n]);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct tw_own_variable *x = &((const struct tw_own_name *)a)->variable, *y = &((const struct tw_own_name *)b)->variable;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Of several in one place the same one is told always. */
+static int by_place_and_name(const void *a, const void *b)
+{
+	const int order = by_place(a, b);
+	return order ? order : strcmp(((const struct tw_own_name *)a)->name, ((const struct tw_own_name *)b)->name);
+}
+
+static void sort(struct tw_own_names *o)
+{
+	size_t n = 0;
+	if (o->n)
+		qsort(o->items, o->n, sizeof *o->items, by_place_and_name);
+	for (size_t i = 0; i < o->n; i++) {
+		if (n && !by_place(&o->items[n - 1], &o->items[i]))
+			free_name(&o->items[i]);
+		else
+			o->items[n++] = o->items[i];
+	}
+	o->n = n;
+}
+
+struct tw_own_names *tw_own_names_new(const struct tw_recording *r, int mangled)
 {
 	struct tw_own_names *o = calloc(1, sizeof *o);
-	if (o)
-		search(&(struct search){.found = add_named, .context = o}, r);
+	if (!o)
+		return NULL;
+	o->mangled = mangled;
+	search(&(struct search){.found = add_named, .context = o}, r);
+	sort(o);
 	return o;
 }
 
-const char *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at, uint64_t *offset)
+const struct tw_own_name *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at)
 {
-	for (size_t i = 0; o && i < o->n; i++) {
-		const struct tw_own_variable *v = &o->items[i].variable;
-		*offset = (uint64_t)(at - v->at);
-		if (v->image == image && *offset < v->bytes)
-			return o->items[i].name;
-	}
-	return NULL;
+	const struct tw_own_name key = {.variable = {.image = image, .at = at}};
+	const size_t until = tw_array_until(&key, o->items, o->n, sizeof key, by_place);
+	const struct tw_own_name *n = until ? &o->items[until - 1] : NULL;
+	return n && n->variable.image == image && (uint64_t)(at - n->variable.at) < n->variable.bytes ? n : NULL;
+}
+
+int64_t tw_own_names_lowest(const struct tw_own_names *o, uint32_t image)
+{
+	const struct tw_own_name key = {.variable = {.image = image, .at = INT64_MIN}};
+	const size_t first = tw_array_before(&key, o->items, o->n, sizeof key, by_place);
+	return first < o->n && o->items[first].variable.image == image ? o->items[first].variable.at : 0;
 }
 
 void tw_own_names_free(struct tw_own_names *o)
 {
 	for (size_t i = 0; o && i < o->n; i++)
-		free(o->items[i].name);
+		free_name(&o->items[i]);
 	free(o ? o->items : NULL);
 	free(o);
 }

@@ -19,12 +19,20 @@ struct tw_own_variable {
 /* Those of this name, as tw_names_find has it. Fills at most `room` of them; returns how many there are. */
 size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room);
 
-/* All of them, to be told by name. NULL: no memory; then none has one. */
+/* All of them, to be told by name. NULL: no memory; then none has one. `mangled`: names as the linker knows them. */
 struct tw_own_names;
-struct tw_own_names *tw_own_names_new(const struct tw_recording *r);
+struct tw_own_names *tw_own_names_new(const struct tw_recording *r, int mangled);
 void tw_own_names_free(struct tw_own_names *o);
 
-/* The name of that which is so far from the base of fs, and how far in it that is. NULL: there is none. */
-const char *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at, uint64_t *offset);
+struct tw_own_name {
+	struct tw_own_variable variable;
+	const char *name, *module; /* module: the file's name */
+};
+
+/* The one that covers what is so far from the base of fs. NULL: there is none. */
+const struct tw_own_name *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at);
+
+/* The lowest of an image; 0: it has none. */
+int64_t tw_own_names_lowest(const struct tw_own_names *o, uint32_t image);
 
 #endif

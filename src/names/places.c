@@ -227,3 +227,26 @@ int tw_is_module(const char *path, const char *wanted)
 		return 0;
 	return !strncmp(name + n, ".so", 3) || (name[n] == '.' && n > 3 && !strcmp(wanted + n - 3, ".so"));
 }
+
+/* ---- words for functions ---- */
+
+/* Where the version of a symbol begins, as in memcpy@@GLIBC_2.14; at the end if it has none. A stub of a PLT has none: memcpy@plt. */
+static size_t version_at(const char *name)
+{
+	const char *at = strchr(name, '@');
+	return at && strcmp(at, "@plt") ? (size_t)(at - name) : strlen(name);
+}
+
+/* Versions say the same however many @ they begin with. */
+static int is_version(const char *version, const char *wanted)
+{
+	return !*version || !*wanted || !strcmp(version + strspn(version, "@"), wanted + strspn(wanted, "@"));
+}
+
+int tw_name_is(const char *name, const char *wanted)
+{
+	const size_t n = strlen(wanted), version = version_at(name), of_wanted = version_at(wanted);
+	if (!strncmp(name, wanted, n) && (!name[n] || name[n] == '('))
+		return 1;
+	return version == of_wanted && !strncmp(name, wanted, version) && is_version(name + version, wanted + of_wanted);
+}

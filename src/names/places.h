@@ -42,4 +42,10 @@ const char *tw_base_name(const char *path);
 /* Whether the file at `path` is meant: by its path; by its name; or by its name without what follows ".so", and without ".so" ("libc", "libc.so", "libc.so.6"). */
 int tw_is_module(const char *path, const char *wanted);
 
+/*
+ * Whether `wanted` means the function with this name: the whole name; that of C++ without its parameters; or that of a symbol with a version, as in memcpy@@GLIBC_2.14, where one of
+ * the two has none, or with one @.
+ */
+int tw_name_is(const char *name, const char *wanted);
+
 #endif

@@ -7,6 +7,8 @@ cc_program turns -O1 -g -pthread <<'END'
 static int to[2][2];
 struct line { _Alignas(64) volatile long n[8]; };
 static struct line same, beside, own[2], constant = {{1, 2, 3, 4, 5, 6, 7, 8}}, late;
+static _Thread_local struct line lent; /* the first thread's, to both */
+static struct line *borrowed;
 static volatile long sum[2][64];
 extern volatile long near[4], behind[4]; /* on one line */
 __asm__(".pushsection .data; .balign 64; near: .zero 32; behind: .zero 32; .type near, @object; .size near, 32; .type behind, @object; .size behind, 32; .popsection");
@@ -22,6 +24,8 @@ static void __attribute__((noinline)) turn(long me)
 	near[me]++; /* the same of two objects */
 	sum[me][2] += behind[1 - me];
 	behind[me]++;
+	borrowed = borrowed ? borrowed : &lent;
+	borrowed->n[0]++;
 }
 static void *work(void *arg)
 {
@@ -62,6 +66,7 @@ assert objects["same"] == (80, 0), objects["same"] # and once to the main thread
 assert lines["same"]["threads"] == 3
 assert objects["beside"] == (0, 79), objects["beside"]
 assert objects["late"] == (79, 0), objects["late"]
+assert objects["lent"] == (80, 0) and lines["lent"]["overlap"], objects["lent"] # the thread that made the other's has cleared it
 assert objects["behind"] == (79, 0) and objects.get("near", (0, 0)) == (0, 0), objects
 for name in "own", "constant":
     assert name not in objects, (name, objects[name])
