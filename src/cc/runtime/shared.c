@@ -16,7 +16,7 @@ uint64_t tw_cc_time(void)
 uint64_t tw_cc_thread_pointer(void)
 {
 	uint64_t tp;
-	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp)); /* a context may go on in another thread */
 	return tp;
 }
 

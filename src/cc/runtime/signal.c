@@ -20,7 +20,7 @@ extern int __sigaction(int number, const struct library_action *act, struct libr
 static uint64_t *word_at(uint64_t offset)
 {
 	uint64_t tp;
-	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp)); /* a context may go on in another thread */
 	return (uint64_t *)(tp + (offset & ~7ull));
 }
 
