@@ -148,6 +148,7 @@ void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_pa
 	                           .before_frame = s->frame,
 	                           .before_inside = s->inside,
 	                           .thread = t,
+	                           .slot = s->active ? (uint64_t)s->active - t->tp : t->stray,
 	                           .stream = s,
 	                           .base = s->base,
 	                           .bytes = tw_cc_buffer_span(p, s),
@@ -165,6 +166,14 @@ void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_pa
 
 /* ---- it goes on ---- */
 
+/* Code that loads the slot, which has nobody's pointer, before it tests that writes where nobody reads. So it does if it is interrupted once more until then. */
+static void stray_by_slot(struct tw_cc_thread *t, uint64_t slot)
+{
+	t->stray = slot;
+	if (slot)
+		*(uint64_t *)(t->tp + slot) = TW_CC_STRAY;
+}
+
 /* What the code has of its stream's addresses leads to where nobody reads. It finds that out at its next test. */
 static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 {
@@ -175,11 +184,18 @@ static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 			reg[r] = TW_CC_STRAY | (reg[r] & TW_CC_BORROWED);
 }
 
-/* No slot has the pointer of what the thread writes to. Returns the thread's entry, or NULL. */
+/* It goes on in another thread, which keeps the stack that faults at the end of buffers are handled on. */
+static void keep_stack(const struct tw_cc_parked *k, const struct tw_cc_thread *t, struct ucontext *context)
+{
+	if (t != k->thread && k->thread->alternate && (uint64_t)context->uc_stack.ss_sp == k->thread->alternate)
+		SYS(__NR_sigaltstack, 0, &context->uc_stack);
+}
+
+/* No slot has the pointer of what the thread writes to. Returns the thread's entry. */
 static struct tw_cc_thread *stop_writing(struct tw_cc_process *p)
 {
-	struct tw_cc_thread *t = tw_cc_find(p);
-	if (t && tw_cc_written(t)->pointer)
+	struct tw_cc_thread *t = tw_cc_self(p);
+	if (tw_cc_written(t)->pointer)
 		tw_cc_pointer_take(p, tw_cc_written(t));
 	return t;
 }
@@ -193,8 +209,7 @@ void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct uconte
 {
 	struct tw_cc_thread *t = stop_writing(p);
 	struct tw_cc_stream *s = k->stream;
-	if (t)
-		t->aside = false;
+	t->aside = false;
 	if (t == k->thread && s->parked == k->number) {
 		t->current = (uint32_t)(s - t->stream);
 		s->frame = k->before_frame;
@@ -203,12 +218,15 @@ void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct uconte
 		s->active = k->active;
 		if (k->active)
 			*k->active = k->pointer;
+		else
+			stray_by_slot(t, k->slot);
 	} else {
-		if (t)
-			t->hops = true;
-		if (t && t->stream[t->current].parked)
+		t->hops = true;
+		if (t->stream[t->current].parked)
 			write_elsewhere(p, t);
 		lead_astray(k, context);
+		stray_by_slot(t, k->slot);
+		keep_stack(k, t, context);
 	}
 	k->number = 0;
 }

@@ -160,7 +160,7 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 	t->parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid;
 	t->parent_tid = is_first ? p->parent_tid : p->pid;
 	t->streams = 1;
-	t->calls = 0;
+	t->calls = t->stray = 0;
 	t->hops = t->ended = t->aside = t->hides_fault = false;
 	t->quiet.pointer = 0;
 	const uint32_t k = (uint32_t)(t - p->thread);

@@ -106,6 +106,7 @@ struct tw_cc_thread {
 	uint32_t parent_pid, parent_tid;
 	uint32_t streams, current; /* how many have been begun, or are about to be; the one that it writes to */
 	uint64_t calls;            /* of handlers */
+	uint64_t stray;            /* how far from tp a slot is that code may load though it has been given up (parked.c); 0: none */
 	bool hops;                 /* what a handler had interrupted went on though it had been given up: handlers switch stacks */
 	bool ended;                /* it has ended its streams once */
 	bool aside;                /* what it runs is not recorded: a batch routine, or a handler for which there is no stream */
@@ -508,6 +509,7 @@ struct tw_cc_parked {
 	struct tw_cc_thread *thread;
 	struct tw_cc_stream *stream;
 	uint64_t *active, pointer;
+	uint64_t slot; /* how far from the thread's place that is which the code may load, though it has no pointer; 0: none */
 	uint64_t base, bytes, quiet_base; /* where it may write: as in the stream */
 };
 
