@@ -244,7 +244,8 @@ static const char *directive_of(const char *text, const char *line)
 {
 	for (const char *before; line && (before = line_before(text, line)) && goes_on(before);)
 		line = before;
-	return line && line[strspn(line, " \t")] == '#' ? line : NULL;
+	const char *begins = line ? line + strspn(line, " \t") : "";
+	return *begins == '#' || !strncmp(begins, "_Pragma", 7) ? line : NULL;
 }
 
 /* The line before that is not empty, nor only opens a block; NULL: there is none. */
@@ -256,36 +257,42 @@ static const char *line_that_precedes(const char *text, const char *line)
 	return line;
 }
 
-/* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */
-static int under_pragma(const char *text, const char *statement)
+/* The directive of OpenMP that the line is part of, or else the one right above it, in one line; "": there is none. */
+static void copy_pragma(const char *text, const char *line, char to[STATEMENT])
 {
-	char line[512];
-	const char *before = statement[strspn(statement, " \t")] == '#' ? statement : line_that_precedes(text, statement);
-	if (!before)
-		return 0;
-	size_t n = length(before) < sizeof line - 1 ? length(before) : sizeof line - 1;
-	memcpy(line, before, n);
-	line[n] = 0;
-	if (!strstr(line, "omp") || !find_word(line, "atomic", 1))
-		return 0;
-	return 1 + (find_word(line, "seq_cst", 1) || find_word(line, "acquire", 1) || find_word(line, "release", 1) ||
-	            find_word(line, "acq_rel", 1) || is_fenced(text, statement));
-}
-
-/* Is the line part of a pragma of OpenMP that reduces, or right below one? gcc adds up what the threads have by atomic operations, whose line is one of these. */
-static int is_at_reduction(const char *text, const char *line)
-{
-	char pragma[STATEMENT];
 	const char *own = directive_of(text, line), *from = own ? own : directive_of(text, line_that_precedes(text, line));
 	size_t n = 0;
 	for (int more = from != NULL; more; from += length(from) + 1) {
-		const size_t bytes = length(from) < sizeof pragma - n - 1 ? length(from) : sizeof pragma - n - 1;
-		memcpy(pragma + n, from, bytes);
+		const size_t bytes = length(from) < STATEMENT - n - 1 ? length(from) : STATEMENT - n - 1;
+		memcpy(to + n, from, bytes);
 		n += bytes;
 		more = goes_on(from);
 	}
-	pragma[n] = 0;
-	return strstr(pragma, "omp") && strstr(pragma, "reduction");
+	to[n] = 0;
+	if (!strstr(to, "omp"))
+		*to = 0;
+}
+
+/* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */
+static int under_pragma(const char *text, const char *statement)
+{
+	static const char *const orders[] = {"seq_cst", "acquire", "release", "acq_rel", NULL};
+	char pragma[STATEMENT];
+	copy_pragma(text, statement, pragma);
+	if (!find_word(pragma, "atomic", 1))
+		return 0;
+	for (const char *const *o = orders; *o; o++)
+		if (find_word(pragma, *o, 1))
+			return 2;
+	return is_fenced(text, statement) ? 2 : 1;
+}
+
+/* At a pragma that reduces? gcc adds up what the threads have by atomic operations, whose line is the pragma's or that right below. */
+static int is_at_reduction(const char *text, const char *line)
+{
+	char pragma[STATEMENT];
+	copy_pragma(text, line, pragma);
+	return strstr(pragma, "reduction") != NULL;
 }
 
 /* How many words of the text begin so. */

@@ -405,6 +405,25 @@ static void omp_nested(void)
 	}
 }
 
+/* The lines of a directive that goes on are one. */
+static void omp_atomic_in_two_lines(void)
+{
+#pragma omp parallel num_threads(2)
+	for (int i = 0; i < N; i++) {
+		int now;
+/* clang-format off */
+#pragma omp \
+	atomic write
+		shared_x = i;
+#pragma omp \
+	atomic read
+		now = shared_x;
+		/* clang-format on */
+		if (now < 0)
+			abort();
+	}
+}
+
 /* What compare-and-exchange adds up is read first by an ordinary mov, whose line is the pragma's. */
 static void omp_reduced_by_exchange(void)
 {
@@ -471,6 +490,7 @@ const struct test_case cases[] = {RACY(omp_sum, sum),
                                   FREE(omp_critical),
                                   FREE(omp_named_critical),
                                   FREE(omp_atomic),
+                                  FREE(omp_atomic_in_two_lines),
                                   FREE(omp_barrier),
                                   FREE(omp_two_loops),
                                   FREE(omp_locks),
