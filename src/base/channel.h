@@ -272,17 +272,20 @@ struct tw_budget_control {
 	uint32_t compiled;   /* 1: the program has been compiled in two versions: the collector sees to it which of them runs */
 	uint64_t begun;
 	_Atomic uint64_t account;
-	_Atomic uint64_t allowance;                    /* what of the account may be drawn in its period */
-	_Atomic uint64_t granted;                      /* what has been drawn in it, and is not charged yet */
-	_Atomic uint64_t cpu;                          /* ns of CPU time of all threads, as far as they have told */
-	_Atomic uint64_t cpu_then;                     /* when the account's period began */
-	_Atomic uint64_t opened;                       /* how often a thread began to record */
-	_Atomic uint64_t spent;                        /* how often one stopped recording, or did not begin, since nothing was left */
-	_Atomic uint64_t behind;                       /* ... since the collector was to catch up first */
-	_Atomic uint64_t waited;                       /* ns for which one waited for the collector, charged */
-	_Atomic uint64_t accounts;                     /* periods in which something was drawn, of all accounts */
-	_Atomic uint64_t over[TW_BUDGET_BUCKETS];      /* of these, those in which more was charged than there was, by how much more */
-	_Atomic uint64_t largest, largest_in;          /* ns, and in which period */
+	_Atomic uint64_t allowance;               /* what of the account may be drawn in its period */
+	_Atomic uint64_t granted;                 /* what has been drawn in it, and is not charged yet */
+	_Atomic uint64_t cpu;                     /* ns of CPU time of all threads, as far as they have told */
+	_Atomic uint64_t cpu_then;                /* when the account's period began */
+	_Atomic uint64_t displaced_per_1024;      /* ns that the recorder takes of the program's processors for as many bytes of records */
+	_Atomic uint64_t displaced;               /* ns of that, charged */
+	_Atomic uint64_t owed;                    /* ... for which nothing was left in their period */
+	_Atomic uint64_t opened;                  /* how often a thread began to record */
+	_Atomic uint64_t spent;                   /* how often one stopped recording, or did not begin, since nothing was left */
+	_Atomic uint64_t behind;                  /* ... since the collector was to catch up first */
+	_Atomic uint64_t waited;                  /* ns for which one waited for the collector, charged */
+	_Atomic uint64_t accounts;                /* periods in which something was drawn, of all accounts */
+	_Atomic uint64_t over[TW_BUDGET_BUCKETS]; /* of these, those in which more was charged than there was, by how much more */
+	_Atomic uint64_t largest, largest_in;     /* ns, and in which period */
 	struct tw_budget_period of[TW_BUDGET_PERIODS]; /* by the number of the period, modulo this */
 };
 

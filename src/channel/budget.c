@@ -125,5 +125,6 @@ struct tw_budget_end tw_budget_end(const struct tw_budget_control *c)
 	    .waited_us = waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX,
 	    .spent = atomic_load(&c->spent),
 	    .behind = atomic_load(&c->behind),
+	    .displaced = atomic_load(&c->displaced),
 	};
 }

@@ -7,6 +7,7 @@
 #include "channel/drain.h"
 #include "channel/budget.h"
 #include "channel/demux.h"
+#include "channel/displaced.h"
 #include "channel/switch.h"
 #include "channel/expand.h"
 #include "channel/holder.h"
@@ -135,6 +136,8 @@ static void drain_until_ended(struct tw_collector *c)
 			sweep_tables(c);
 			tw_drain_clear_slots(c, now);
 			take_budget(c, 0);
+			if (c->yields)
+				tw_displaced_look(c);
 			checked = now;
 			told = ended;
 		} else if (!done) {

@@ -33,7 +33,15 @@ struct tw_drained {
 	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
 	struct tw_seen seen;
 	struct tw_overdue overdue;
+	uint32_t delay_of; /* tid */
+	uint64_t delay;    /* ns for which that has waited for a processor */
 	struct tw_thread_info info;
+};
+
+/* What the recorder has taken of the program's processors of late (displaced.h), in ns, and for how many bytes of records; and what there was of both when it looked last. */
+struct tw_displaced {
+	uint64_t taken, bytes;
+	uint64_t own, written;
 };
 
 struct tw_collector {
@@ -68,6 +76,7 @@ struct tw_collector {
 	enum tw_limit limit; /* that was reached */
 	uint64_t recorded;   /* instructions, for a window that closes at a count */
 	uint64_t records;    /* in the buffers taken */
+	struct tw_displaced displaced;
 	struct tw_budget_taken budget;
 	struct tw_budget *budget_result; /* of budget.n periods */
 	struct tw_budget_end budget_end;

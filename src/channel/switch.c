@@ -35,6 +35,7 @@ struct tw_switching {
 	struct tw_switched done; /* counted */
 	uint64_t written, now;
 	uint64_t period, cpu, drawn, allowance; /* of the budget: which period; CPU time in it so far; charged to it; what may be */
+	uint64_t owed;                          /* what the recorder took (displaced.h) when nothing was left */
 	uint64_t told[TW_SLOTS];                /* bytes that threads had counted themselves */
 	uint64_t found,
 	    found_at; /* the last time that known code came to something new: by its clock; CPU time of all processes when that was seen */
@@ -193,6 +194,11 @@ static unsigned bucket_of(uint64_t ns)
 	return k;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What is charged beyond what there was is taken from the next period. */
 static void turn_over(struct tw_switching *s, uint64_t period)
 {
@@ -207,7 +213,9 @@ static void turn_over(struct tw_switching *s, uint64_t period)
 			atomic_store(&b->largest_in, s->period);
 		}
 	}
-	s->allowance = share_of(b, period ? (s->cpu > least ? s->cpu : least) : b->period / PARTS);
+	const uint64_t share = share_of(b, period ? (s->cpu > least ? s->cpu : least) : b->period / PARTS), paid = smaller(s->owed, share);
+	s->allowance = share - paid;
+	s->owed -= paid;
 	s->period = period;
 	s->drawn = over;
 	s->cpu = 0;
@@ -225,12 +233,16 @@ static void charge(struct tw_switching *s, const struct taken *t, int was_on)
 {
 	struct tw_budget_control *b = &s->control->budget;
 	struct tw_budget_period *f = &b->of[s->period % TW_BUDGET_PERIODS];
-	const uint64_t cost = cost_of(s, t->bytes), used = cost < t->cpu ? cost : t->cpu;
-	atomic_fetch_add(&f->cpu, t->cpu);
-	atomic_fetch_add(&f->used, used);
+	const uint64_t used = smaller(cost_of(s, t->bytes), t->cpu), displaced = t->bytes * atomic_load(&b->displaced_per_1024) / 1024;
+	atomic_fetch_add(&b->displaced, displaced);
+	atomic_fetch_add(&f->cpu, t->cpu + displaced);
+	atomic_fetch_add(&f->used, used + displaced);
 	atomic_fetch_add(&f->enabled, was_on ? t->cpu : 0);
-	s->cpu += t->cpu;
+	s->cpu += t->cpu + displaced;
 	s->drawn += used;
+	const uint64_t now = smaller(displaced, s->allowance - smaller(s->drawn, s->allowance));
+	s->drawn += now;
+	s->owed += displaced - now;
 	if (!s->period && share_of(b, s->cpu) > s->allowance)
 		s->allowance = share_of(b, s->cpu);
 }

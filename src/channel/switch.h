@@ -3,7 +3,7 @@
  * window is from function to function the program itself finds out (cc/runtime/places.c); then this does what is left.
  *
  * The budget of such programs (record --budget) is the collector's to keep: the programs do not look at it. What it charges for is records and their bytes, at what they cost the dearest of
- * the programs that it was measured on (docs/cc.md), and no more than the CPU time that their processes took meanwhile. How many records are in the bytes is known of those that were counted. Its figures are those of the channel (struct tw_budget_control).
+ * the programs that it was measured on (docs/cc.md), and no more than the CPU time that their processes took meanwhile; and what the recorder itself took from them (displaced.h). How many records are in the bytes is known of those that were counted. Its figures are those of the channel (struct tw_budget_control).
  */
 #ifndef TW_CHANNEL_SWITCH_H
 #define TW_CHANNEL_SWITCH_H

@@ -41,7 +41,7 @@ static void print_times(FILE *f, const char *what, uint64_t n)
 /* What it was that ended recording, time and again. */
 static void print_ends(FILE *f, const struct tw_budget *b, const struct tw_budget_end *end)
 {
-	char waited[TW_BUDGET_TEXT];
+	char time[TW_BUDGET_TEXT];
 	if (end->spent)
 		print_times(f, "the budget was used up", end->spent);
 	else
@@ -52,7 +52,10 @@ static void print_ends(FILE *f, const struct tw_budget *b, const struct tw_budge
 	if (end->behind)
 		print_times(f, ", the recorder had to catch up", end->behind);
 	if (end->waited_us)
-		fprintf(f, ", and was waited for %s", tw_budget_time(end->waited_us * 1000ull, waited));
+		fprintf(f, ", and was waited for %s", tw_budget_time(end->waited_us * 1000ull, time));
+	if (end->displaced)
+		fprintf(f, "; of what was used %s are what the recorder took of the program's processors",
+		        tw_budget_time(end->displaced, time));
 }
 
 void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget *b, const struct tw_budget_end *end)
@@ -160,6 +163,7 @@ static void json_end(struct tw_json *j, const struct tw_budget_end *end)
 	tw_json_number(j, "used_up", end->spent);
 	tw_json_number(j, "caught_up", end->behind);
 	tw_json_number(j, "waited_ns", end->waited_us * 1000ull);
+	tw_json_number(j, "displaced_ns", end->displaced);
 }
 
 static void json_overshoots(struct tw_json *j, const struct tw_budget *b)

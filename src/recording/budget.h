@@ -38,6 +38,8 @@ struct tw_budget_end {
 	uint32_t switches;      /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
 	uint32_t waited_us;     /* for so long threads waited for the collector, charged; at most UINT32_MAX */
 	uint64_t spent, behind; /* how often one stopped since nothing was left, and since the collector was to catch up */
+	uint64_t
+	    displaced; /* ns that the recorder took of the processors that the program waited for, charged; recordings of before do not have it */
 };
 enum { TW_BUDGET_SWITCHES = 5 };
 const char *tw_budget_switch_name(uint32_t number); /* NULL: there is none */

@@ -143,7 +143,7 @@ const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t
 
 const struct tw_budget_end *tw_recording_budget_end(const struct tw_recording *r)
 {
-	return r->budget_end;
+	return r->has_budget_end ? &r->budget_end : NULL;
 }
 
 void tw_recording_close(struct tw_recording *r)

@@ -88,11 +88,12 @@ static int add_budget(struct tw_recording *r, const uint8_t *bytes, uint64_t n, 
 
 static int add_budget_end(struct tw_recording *r, const uint8_t *bytes, uint64_t n, uint64_t offset)
 {
-	if (n < sizeof *r->budget_end)
+	if (n < offsetof(struct tw_budget_end, displaced))
 		tw_reader_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid end of a budget",
 		                  (unsigned long long)offset);
 	else
-		r->budget_end = (const struct tw_budget_end *)bytes;
+		memcpy(&r->budget_end, bytes, n < sizeof r->budget_end ? n : sizeof r->budget_end);
+	r->has_budget_end |= n >= offsetof(struct tw_budget_end, displaced);
 	return TW_OK;
 }
 

@@ -65,7 +65,8 @@ struct tw_recording {
 	struct tw_reader_list notes;    /* const struct tw_file_note *, of a recording in memory: `processes` is made of these */
 	struct tw_reader_list blocks;   /* void *: decompressed blocks of the code file and of the names */
 	const struct tw_budget *budget; /* in one of these; NULL: there is none */
-	const struct tw_budget_end *budget_end;
+	struct tw_budget_end budget_end; /* all 0 to begin with */
+	int has_budget_end;
 	size_t budget_periods;
 	struct tw_reader_list names; /* struct tw_names_block: those of the names */
 	struct tw_numbered table;    /* const struct tw_descriptor * */

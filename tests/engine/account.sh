@@ -100,6 +100,23 @@ static void rests(void)
 	is("what is given back is left", tw_account_draw_rest(a, 0, 1000 * MILLION) == 112000, 1);
 	is("nothing for another period", tw_account_draw_rest(a, 1, 500 * MILLION), 0);
 }
+static void owed(void)
+{
+	const struct tw_account a = *begin(1000000);
+	tw_account_owe(a, 100);
+	is("before the first period nothing is there", in_channel.budget.owed, 100);
+	tw_account_look(a, 0);
+	is("which the first pays", (*a.word & TW_BUDGET_DRAWN) == 100 && !in_channel.budget.owed, 1);
+	tw_account_owe(a, 2600000);
+	is("what there is pays at once", tw_account_has(a), 0);
+	tw_account_look(a, 1);
+	is("the next pays with all that it has", tw_account_has(a), 0);
+	tw_account_look(a, 2);
+	is("so that one that comes later has less", *a.word & TW_BUDGET_DRAWN, 2600000 + 100 - 2000000);
+	tw_account_look(a, 2);
+	is("once", *a.word & TW_BUDGET_DRAWN, 600100);
+	is("none is overdrawn", in_channel.budget.largest, 0);
+}
 static void charged(void)
 {
 	begin(1000000);
@@ -118,6 +135,7 @@ int main(void)
 	parts();
 	carried();
 	rests();
+	owed();
 	charged();
 	return failed;
 }

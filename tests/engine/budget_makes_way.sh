@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 {
 	unsigned sum = 1;
 	(void)argv;
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < (argc > 2 ? 600 : 40); i++)
 		sum = turn(sum);
 	const time_t end = time(NULL) + 30;
 	for (unsigned more = sum; argc > 1 && !seen[19] && time(NULL) < end;)
@@ -66,6 +66,13 @@ for period in 50ms 1s; do
 	"$TW" check with.tw >said 2>&1 || fail "$(cat said)"
 	rm -r with.tw
 done
+# On one processor the recorder takes from the program what it computes meanwhile, and that is charged.
+one=$(sed -n 's/^Cpus_allowed_list:\s*\([0-9]*\).*/\1/p' /proc/self/status)
+if [ -r /proc/self/task/$$/schedstat ]; then
+	taskset -c "$one" "$TW" record -q --budget=40% --period=100ms -o one.tw ./busy until long >out 2>err || fail "on one processor: $(cat out err)"
+	"$TW" info --json one.tw >one.json
+	grep -q '"displaced_ns": *[1-9]' one.json || fail "what the recorder took is not charged: $(grep -A20 '"budget"' one.json)"
+fi
 # Without a spool and with a ring there is another end.
 record --budget=40% --spool=0 -o direct.tw ./busy
 "$TW" check direct.tw >said 2>&1 || fail "$(cat said)"

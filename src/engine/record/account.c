@@ -33,8 +33,9 @@ struct tw_account tw_account_of(struct thread *t)
 	struct tw_budget_control *c = control();
 	struct tw_budget_thread *b = &t->record->budget;
 	if (c->per_thread)
-		return (struct tw_account){&b->account, &b->allowance, &b->outstanding, &b->all_cpu, &b->cpu_then};
-	return (struct tw_account){(u64 *)&c->account, (u64 *)&c->allowance, (u64 *)&c->granted, (u64 *)&c->cpu, (u64 *)&c->cpu_then};
+		return (struct tw_account){&b->account, &b->allowance, &b->outstanding, &b->all_cpu, &b->cpu_then, &b->owed};
+	return (struct tw_account){(u64 *)&c->account, (u64 *)&c->allowance, (u64 *)&c->granted,
+	                           (u64 *)&c->cpu,     (u64 *)&c->cpu_then,  (u64 *)&c->owed};
 }
 
 struct tw_budget_period *tw_account_figures(u64 period)
@@ -136,6 +137,16 @@ static void grow(struct tw_account a)
 		__atomic_store_n(a.allowance, now, __ATOMIC_RELAXED);
 }
 
+void tw_account_owe(struct tw_account a, u64 used)
+{
+	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED), now;
+	do {
+		const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
+		now = smaller(used, allowance - smaller(drawn, allowance));
+	} while (!__atomic_compare_exchange_n(a.word, &word, word + now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	__atomic_fetch_add(a.owed, used - now, __ATOMIC_RELAXED);
+}
+
 void tw_account_look(struct tw_account a, u64 period)
 {
 	const u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);
@@ -143,6 +154,8 @@ void tw_account_look(struct tw_account a, u64 period)
 		turn_over(a, word, period + 1);
 	if (!period)
 		grow(a);
+	if (__atomic_load_n(a.owed, __ATOMIC_RELAXED))
+		tw_account_owe(a, __atomic_exchange_n(a.owed, 0, __ATOMIC_RELAXED));
 }
 
 /* Of what may be drawn in a period: for less it does not pay to record, or to wait. */

@@ -13,12 +13,12 @@
 #include "engine/record/room.h"
 
 struct tw_account {
-	u64 *word, *allowance, *granted, *cpu, *cpu_then;
+	u64 *word, *allowance, *granted, *cpu, *cpu_then, *owed;
 };
 
 struct tw_account tw_account_of(struct thread *t);
 
-/* It is this period: turns the account over, if nobody has. */
+/* It is this period: turns the account over, if nobody has. What is owed is paid with what there is. */
 void tw_account_look(struct tw_account a, u64 period);
 
 /*
@@ -31,6 +31,9 @@ u64 tw_account_more_after(u64 period, u64 now);
 
 /* Of what was drawn in that period so much has been used: the rest is given back, what was used beyond is drawn too. */
 void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used);
+
+/* Others have used so much for the program's threads (channel/displaced.h): what is not left now is owed. */
+void tw_account_owe(struct tw_account a, u64 used);
 
 /* Is there something left? */
 bool tw_account_has(struct tw_account a);

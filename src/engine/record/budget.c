@@ -41,15 +41,19 @@ static void charge(struct thread *t, u64 period)
 	struct tw_budget_period *f = tw_account_figures(b->period);
 	const u64 cpu = tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID), run = b->begun ? cpu - b->cpu : 0;
 	const u64 engine = smaller(b->engine, run);
-	tw_account_add(&f->cpu, run + b->waited);
+	const bool records = !t->record->bare && b->begun;
+	const u64 displaced = records ? tw_price_displaced(t) : 0;
+	tw_account_add(&f->cpu, run + b->waited + displaced);
 	tw_price_note(t, run - engine);
-	__atomic_fetch_add(tw_account_of(t).cpu, run + b->waited, __ATOMIC_RELAXED);
-	if (!t->record->bare && b->begun) {
+	__atomic_fetch_add(tw_account_of(t).cpu, run + b->waited + displaced, __ATOMIC_RELAXED);
+	if (records) {
 		const u64 used = tw_price_cost(t, engine, run - engine) + b->waited;
-		tw_account_add(&f->used, used);
+		tw_account_add(&f->used, used + displaced);
 		tw_account_add(&f->enabled, run + b->waited);
 		b->of_late = (struct tw_budget_late){b->of_late.run * 3 / 4 + run + b->waited, b->of_late.used * 3 / 4 + used};
 		tw_account_settle(tw_account_of(t), b->period, b->granted, used);
+		tw_account_add(&control()->displaced, displaced);
+		tw_account_owe(tw_account_of(t), displaced);
 	}
 	if (period != b->period)
 		tw_price_forget(t);

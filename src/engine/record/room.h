@@ -73,9 +73,10 @@ struct tw_budget_thread {
 	u32 points;       /* tw_recorder.points, when these were begun */
 	u64 warm;         /* bytes written by then, and what it takes until code is as good again as it was */
 	u64 per_1024;     /* ns for as many bytes of records, as that tells; 0: it is not known yet */
-	u64 account, allowance, outstanding, all_cpu, cpu_then; /* with a budget for each thread: its own (struct tw_budget_control) */
-	struct tw_timer wake;                                   /* of its CPU time, while it runs bare */
-	struct tw_timer stop;                                   /* of all time, while it records */
+	u64 account, allowance, outstanding, all_cpu, cpu_then,
+	    owed;             /* with a budget for each thread: its own (struct tw_budget_control) */
+	struct tw_timer wake; /* of its CPU time, while it runs bare */
+	struct tw_timer stop; /* of all time, while it records */
 };
 
 /* What of a thread is this room's. */
