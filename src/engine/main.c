@@ -371,6 +371,7 @@ static void run_program(struct start *s, const struct told *told)
 	told->ignored[name_length(told->ignored)] = 0;
 	told->name[name_length(told->name)] = 0;
 	const u64 ignored = number_in(told->ignored);
+	const bool says_ignored = *told->ignored; /* load writes over what the variables held */
 	tw_sys(__NR_prctl, PR_SET_NAME, told->name, 0);
 	load(s, told->program, &l);
 	make_room_for_threads();
@@ -378,7 +379,7 @@ static void run_program(struct start *s, const struct told *told)
 	if (!t)
 		give_up("no room for threads of", tw_engine.program_path, 0);
 	tw_sys4(__NR_rt_sigprocmask, SIG_SETMASK, &all, &t->signal->mask, 8);
-	tw_action_init(tw_signal_handler, *told->ignored ? &ignored : NULL);
+	tw_action_init(tw_signal_handler, says_ignored ? &ignored : NULL);
 	tw_thread_adopt(t);
 	tw_engine.pid = t->pid;
 	tw_engine.n_threads = 1;

@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 	unsigned long action[4] = {1}, set = 3ul << 31 | 1ul << (SIGUSR1 - 1);
 	(void)argc;
 	syscall(SYS_rt_sigaction, 33, action, NULL, 8);
+	syscall(SYS_rt_sigaction, SIGHUP, action, NULL, 8); /* as nohup does */
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
 	execvp(argv[1], argv + 1);
 	return 1;
