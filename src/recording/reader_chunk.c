@@ -125,57 +125,47 @@ static int read_sections(const struct reading *g, size_t n_c)
 	return error ? error : read_section(g, TW_STREAM_E, &room->events, 0);
 }
 
-/* Reads a chunk that is there into out->room. */
-static int read_chunk(const struct tw_recording *r, size_t thread, const struct tw_chunk_info *c, const struct tw_reader_checks *checks,
-                      struct tw_coded_chunk *out)
+/* Describes a chunk, and opens its file; g->fd is -1 if there is none: then the chunk is in memory, and is there as a whole. */
+static int begin_reading(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out, struct reading *g)
 {
-	struct tw_chunk_room *room = out->room;
-	struct reading g = {.r = r, .t = tw_reader_thread(r, thread), .c = c, .checks = checks, .room = room};
-	describe_chunk(g.t, c, &out->chunk);
-	int error = tw_reader_open_file(r, g.t->name, &g.fd);
-	if (error)
-		return error;
-	error = read_sections(&g, out->chunk.n_c);
-	close(g.fd);
-	out->chunk.c = (uint16_t *)(void *)room->tags.at;
-	out->chunk.e = room->events.at;
-	out->values = room->section.at;
-	out->n_values = room->section.n;
-	return error;
+	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
+	if (!c)
+		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
+	out->room = out->room ? out->room : new_room();
+	if (!out->room)
+		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
+	const struct tw_reader_thread *t = tw_reader_thread(r, thread);
+	*g = (struct reading){r, t, c, (const struct tw_reader_checks *)t->checks.items + chunk, out->room, -1};
+	if (r->kept)
+		return find_kept(r, thread, chunk, out);
+	describe_chunk(t, c, &out->chunk);
+	return tw_reader_open_file(r, t->name, &g->fd);
 }
 
 int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out)
 {
-	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
-	if (!c)
-		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
-	out->room = out->room ? out->room : new_room();
-	if (!out->room)
-		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
-	if (r->kept)
-		return find_kept(r, thread, chunk, out);
-	return read_chunk(r, thread, c, (const struct tw_reader_checks *)tw_reader_thread(r, thread)->checks.items + chunk, out);
+	struct reading g;
+	int error = begin_reading(r, thread, chunk, out, &g);
+	if (error || g.fd < 0)
+		return error;
+	error = read_sections(&g, out->chunk.n_c);
+	close(g.fd);
+	out->chunk.c = (uint16_t *)(void *)g.room->tags.at;
+	out->chunk.e = g.room->events.at;
+	out->values = g.room->section.at;
+	out->n_values = g.room->section.n;
+	return error;
 }
 
 int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out)
 {
-	const struct tw_chunk_info *c = tw_recording_chunk_info(r, thread, chunk);
-	if (!c)
-		return tw_fail(TW_ERR_RANGE, "thread %zu, chunk %zu", thread, chunk);
-	out->room = out->room ? out->room : new_room();
-	if (!out->room)
-		return tw_fail(TW_ERR_MEMORY, "chunk %zu", chunk);
-	if (r->kept)
-		return find_kept(r, thread, chunk, out);
-	const struct tw_reader_thread *t = tw_reader_thread(r, thread);
-	struct reading g = {.r = r, .t = t, .c = c, .checks = (const struct tw_reader_checks *)t->checks.items + chunk, .room = out->room};
-	describe_chunk(t, c, &out->chunk);
-	int error = tw_reader_open_file(r, t->name, &g.fd);
-	if (error)
+	struct reading g;
+	int error = begin_reading(r, thread, chunk, out, &g);
+	if (error || g.fd < 0)
 		return error;
-	error = read_section(&g, TW_STREAM_E, &out->room->events, 0);
+	error = read_section(&g, TW_STREAM_E, &g.room->events, 0);
 	close(g.fd);
-	out->chunk.e = out->room->events.at;
+	out->chunk.e = g.room->events.at;
 	return error;
 }
 

@@ -90,17 +90,31 @@ int tw_recording_live_thread(struct tw_recording *r, const struct tw_thread_info
 	return TW_OK;
 }
 
+/* As it would stand in a file, but for where and how large. */
+static struct tw_chunk_info info_of(const struct tw_chunk *chunk)
+{
+	return (struct tw_chunk_info){
+	    .sequence = chunk->sequence,
+	    .upper = chunk->upper,
+	    .flags = chunk->flags,
+	    .first_insn = chunk->first_insn,
+	    .first_block = chunk->first_block,
+	    .first_ref = chunk->first_ref,
+	    .insns = chunk->insns,
+	    .blocks = chunk->blocks,
+	    .refs = chunk->refs,
+	    .reads = chunk->reads,
+	    .writes = chunk->writes,
+	    .raw = {chunk->n_c * sizeof *chunk->c, chunk->n_m * sizeof *chunk->m, chunk->n_e},
+	};
+}
+
 int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk)
 {
 	struct tw_reader_thread *t = known_thread(r, thread);
 	if (!t)
 		return tw_fail(TW_ERR_MEMORY, "threads");
-	const struct tw_chunk_info counts = {.insns = chunk->insns,
-	                                     .blocks = chunk->blocks,
-	                                     .refs = chunk->refs,
-	                                     .reads = chunk->reads,
-	                                     .writes = chunk->writes,
-	                                     .raw = {chunk->n_c * 2, chunk->n_m * 8, chunk->n_e}};
+	const struct tw_chunk_info counts = info_of(chunk);
 	tw_reader_sum(&t->info.totals, &counts);
 	tw_reader_sum(&r->sum, &counts);
 	r->sum.threads = r->threads.n;
@@ -119,20 +133,7 @@ int tw_recording_live_keep(struct tw_recording *r, const struct tw_chunk *chunk,
 	struct tw_chunk_info *info = kept ? tw_reader_add(&t->chunks, sizeof *info) : NULL;
 	if (!info)
 		return tw_fail(TW_ERR_MEMORY, "buffers");
-	*info = (struct tw_chunk_info){
-	    .sequence = chunk->sequence,
-	    .upper = chunk->upper,
-	    .flags = chunk->flags,
-	    .first_insn = chunk->first_insn,
-	    .first_block = chunk->first_block,
-	    .first_ref = chunk->first_ref,
-	    .insns = chunk->insns,
-	    .blocks = chunk->blocks,
-	    .refs = chunk->refs,
-	    .reads = chunk->reads,
-	    .writes = chunk->writes,
-	    .raw = {chunk->n_c * sizeof *chunk->c, chunk->n_m * sizeof *chunk->m, chunk->n_e},
-	};
+	*info = info_of(chunk);
 	t->info.n_chunks = (uint32_t)t->chunks.n;
 	return tw_reader_keep(r->kept, chunk, kept);
 }
