@@ -11,6 +11,7 @@
 #include "engine/code/private.h"
 #include "engine/code/resolve.h"
 #include "engine/code/snapshot.h"
+#include "engine/code/snapshot_tables.h"
 #include "engine/code/stale.h"
 #include "engine/code/trace.h"
 #include "engine/record/window.h"

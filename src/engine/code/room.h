@@ -6,7 +6,7 @@
  *
  * Its files, each of which stands on those before it only: fragment (shapes), translations (the areas), module, numbers, fragments (finding), stub, tables; stale; shared, memory (the
  * application's address space); cache, make, lookup, link, private; inserted, relocate, close, loop, exits, records, pace, show, version, translate; path, known_paths, superblock, trace; flush, learned,
- * snapshot_file, snapshot_write, snapshot; resolve, dispatch.
+ * snapshot_file, snapshot_write, snapshot_entry, snapshot_tables, snapshot_take, snapshot; resolve, dispatch.
  *
  * It owns the arena's areas (translations.h), and of threads and the process what is below. It may call record, x86_64 and the base.
  */

@@ -52,15 +52,6 @@ void tw_snapshot_forked(const struct thread *t);
  */
 void tw_snapshot_look(const struct thread *t);
 
-/* A module that was expected has been mapped. Under the lock. */
-void tw_snapshot_came(void);
-
-/*
- * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, and tables are not wide yet, what there is of translations is thrown away (as by
- * tw_flush_restart), and those that follow are made with wide tables. Under the lock.
- */
-void tw_snapshot_started(void);
-
 /* The process is about to end, by itself or by a signal that was sent to it, or to become another program: leaves a snapshot if there is none or it has become much better. */
 void tw_snapshot_leave(const struct thread *t);
 

@@ -3,7 +3,7 @@
 #include "engine/code/memory.h"
 #include "engine/code/module.h"
 #include "engine/code/shared.h"
-#include "engine/code/snapshot.h"
+#include "engine/code/snapshot_tables.h"
 #include "engine/kernel/mlock.h"
 #include "engine/kernel/pass.h"
 #include "engine/record/buffer.h"

@@ -1,0 +1,22 @@
+/*
+ * The second set of tables of lookups, of a process that has begun with a snapshot (snapshot.h): it takes the place of the first when all modules of the program's start are mapped. And when tables
+ * become wide (tables.h), which throws away what there is of translations.
+ */
+#ifndef TW_SNAPSHOT_TABLES_H
+#define TW_SNAPSHOT_TABLES_H
+
+#include "engine/code/snapshot_entry.h"
+
+/* A module that was expected has been mapped. Under the lock. */
+void tw_snapshot_came(void);
+
+/*
+ * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, and tables are not wide yet, what there is of translations is thrown away (as by
+ * tw_flush_restart), and those that follow are made with wide tables. Under the lock.
+ */
+void tw_snapshot_started(void);
+
+/* After a system call, before that: large modules run much before the program's entry, so tables become wide as soon as they are mapped. */
+void tw_snapshot_look_at_start(void);
+
+#endif
