@@ -7,8 +7,7 @@ cd "$directory" || exit 1
 PROGRAMS="gzip xz bzip2 perl python3 awk sort cc1 sqlite3 openssl"
 PAPER="povray xslt speech md lbm mcf" # what Debian, and bench/budget/codes, have of the paper's programs: a ray tracer, XSLT, a recogniser, molecular dynamics, lattice Boltzmann, minimum-cost flow
 SCALE=${SCALE:-1} # how often each does its work
-cat /usr/bin/perl /usr/lib/x86_64-linux-gnu/libc.so.6 /usr/share/common-licenses/* 2>/dev/null | head -c $((SCALE * 1000000)) >data
-seq $((SCALE * 60000)) | sort -R --random-source=data >lines 2>/dev/null
+while cat /usr/bin/perl /usr/lib/x86_64-linux-gnu/libc.so.6 /usr/share/common-licenses/*; do :; done 2>/dev/null | head -c $((SCALE * 1000000)) >data
 cat >unit.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +63,7 @@ command_of() {
 	lbm) compiled lbm $((SCALE * 300)) ;;
 	mcf) compiled mcf $((SCALE * 10000)) ;;
 	gzip) command=(gzip -9 -c data) ;;
+	pigz) command=(pigz -p2 -c data) ;; # as many threads as there are processors
 	xz) command=(xz -1 -T1 -c data) ;;
 	bzip2) command=(bzip2 -c data) ;;
 	perl) command=(perl -e 'my %h; for (1 .. 100000 * $ARGV[0]) { $h{$_ % 1000} += $_ * $_ % 7; push @a, sprintf "%d", $_ if $_ % 50 == 0 } print join(",", sort { $a <=> $b } @a), "\n"' "$SCALE") ;;
@@ -72,7 +72,7 @@ d = {}
 for i in range(60000 * int(sys.argv[1])): d[i % 1000] = d.get(i % 1000, 0) + i * i % 7
 print(sorted(d.items(), key=str)[:5])' "$SCALE") ;;
 	awk) command=(awk -v "n=$((SCALE * 150000))" 'BEGIN { for (i = 0; i < n; i++) { a[i % 1000] += i; if (i % 100 == 0) s = s substr("abcdef", i % 6, 2) } print length(s) }') ;;
-	sort) command=(sort -n lines) ;;
+	sort) seq $((SCALE * 60000)) | sort -R --random-source=data >lines 2>/dev/null; command=(sort -n lines) ;;
 	cc1) command=("$(gcc -print-prog-name=cc1)" -quiet -O2 unit.c -o unit.s) ;;
 	sqlite3) command=(sqlite3 :memory: "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < $((SCALE * 20000))) insert into t select i, i * 7 % 1000 from n; select b, count(*), sum(a) from t group by b order by 3 limit 5") ;;
 	openssl) command=(openssl dgst -sha256 data) ;;
