@@ -1,12 +1,10 @@
-#include "recording/encode_code.h"
 #include "base/array.h"
+#include "recording/encode_code.h"
+#include "recording/encode_value.h"
 #include "recording/encoder.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
-
-/* The loop over values must keep its state in registers. */
-#define INLINE inline __attribute__((always_inline))
 
 struct tw_encoder *tw_encoder_new(const struct tw_value_map *map, struct tw_encoder_code *code)
 {
@@ -138,7 +136,7 @@ static inline unsigned bytes_of(uint64_t v)
 enum { DOUBT_MISS = 2, DOUBT_OTHER_WAY = 1, MOST_DOUBT = 6 };
 
 /* The way that would have predicted the value; TW_NWAYS: none. */
-static INLINE unsigned way_to(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value)
+static unsigned way_to(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value)
 {
 	unsigned way = value == s->last ? TW_WAY_LAST : TW_NWAYS;
 	way = value == tw_successor(p, s->last) ? TW_WAY_SUCCESSOR : way;
@@ -146,7 +144,7 @@ static INLINE unsigned way_to(const struct tw_value_predictor *p, const struct t
 }
 
 /* The shortest literal of the value, its kind in *kind. */
-static INLINE uint64_t literal_of(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value, unsigned *kind)
+static uint64_t literal_of(const struct tw_value_predictor *p, const struct tw_value_slot *s, uint64_t value, unsigned *kind)
 {
 	uint64_t from_last = value - s->last, from_reg = value - p->reg[s->reg];
 	int by_reg = zigzag(from_reg) < zigzag(from_last);
@@ -155,11 +153,11 @@ static INLINE uint64_t literal_of(const struct tw_value_predictor *p, const stru
 	return literal;
 }
 
-/* A value that is not what the slot's way says, but what `way` does, or TW_NWAYS: says what it is, and remembers what would have predicted it. */
-static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value,
-                               unsigned way)
+void tw_encoder_miss(struct tw_encoder *e, struct tw_value_slot *s, uint64_t value, int look)
 {
-	unsigned kind, literally = way == TW_NWAYS, literals = s->way >= TW_LITERAL;
+	struct tw_value_predictor *p = &e->values;
+	struct tw_encoder_piece *w = &e->piece;
+	unsigned kind, way = look ? way_to(p, s, value) : TW_NWAYS, literally = way == TW_NWAYS, literals = s->way >= TW_LITERAL;
 	uint64_t literal = literal_of(p, s, value, &kind);
 	unsigned doubt = s->doubt + (literally ? DOUBT_MISS : DOUBT_OTHER_WAY);
 	unsigned lasting = literally && (literals || doubt >= MOST_DOUBT);
@@ -173,57 +171,11 @@ static INLINE void encode_miss(struct tw_value_predictor *p, struct tw_value_slo
 	s->way = (uint8_t)(lasting ? kind : literally ? s->way : way);
 }
 
-/* A value of a slot whose values are literals. */
-static INLINE void encode_literal(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
-{
-	uint64_t literal = value - tw_literal_base(p, s, s->way);
-	unsigned bytes = tw_literal_bytes(s->way), way = TW_NWAYS;
-	if (!((w->literals_before + (uintptr_t)w->literals) & TW_NOT_LOOKED_AT)) {
-		way = way_to(p, s, value);
-		s->doubt = way < TW_NWAYS ? s->doubt + 1 : 0;
-	}
-	if (__builtin_expect(s->doubt == TW_MOST_PREDICTED, 0)) {
-		encode_miss(p, s, w, value, way);
-	} else if (__builtin_expect(tw_literal_cut(literal, bytes) != literal, 0)) {
-		encode_miss(p, s, w, value, TW_NWAYS);
-	} else {
-		tw_follow(p, s->last, value);
-		memcpy(w->literals, &literal, sizeof literal);
-		w->literals += bytes;
-		w->run++;
-	}
-}
-
-static INLINE void encode_value(struct tw_value_predictor *p, struct tw_value_slot *s, struct tw_encoder_piece *w, uint64_t value)
-{
-	if (s->way >= TW_LITERAL) {
-		encode_literal(p, s, w, value);
-	} else if (__builtin_expect(tw_predict(p, s) == value, 1)) {
-		w->run++;
-		s->doubt = 0;
-	} else {
-		encode_miss(p, s, w, value, way_to(p, s, value));
-	}
-	tw_learn(p, s, value);
-}
-
 uint64_t tw_encoder_value(struct tw_encoder *e, struct tw_value_slot *slot, uint64_t value, uint64_t run)
 {
 	e->piece.run = run;
-	encode_value(&e->values, slot, &e->piece, value);
+	tw_encode_values(e, slot, 1, &value);
 	return e->piece.run;
-}
-
-/* The values of one execution, `n` slots from `s` on. */
-static INLINE void encode_execution(struct tw_value_predictor *p, struct tw_value_slot *s, uint32_t n, struct tw_encoder_piece *w,
-                                    const void *values)
-{
-	const uint8_t *at = values;
-	for (struct tw_value_slot *end = s + n; s < end; s++, at += sizeof(uint64_t)) {
-		uint64_t value;
-		memcpy(&value, at, sizeof value);
-		encode_value(p, s, w, value);
-	}
 }
 
 /* Values that belong to no execution: slot 0 is theirs. */
@@ -233,7 +185,7 @@ static void encode_rest(struct tw_encoder *e, struct tw_encoder_piece *w)
 	struct tw_value_slot *s = p->slot;
 	*s = (struct tw_value_slot){.epoch = p->epoch, .reg = TW_SLOT_NO_REGISTER};
 	for (e->odd |= w->m < w->m_end; w->m < w->m_end; w->m++)
-		encode_execution(p, s, 1, w, w->m);
+		tw_encode_values(e, s, 1, w->m);
 }
 
 /* What follows a tag that is no fragment's. `at` is the next event. */
@@ -246,9 +198,9 @@ static void encode_other(struct tw_encoder *e, const struct tw_chunk *piece, uin
 		tw_set_upper(&e->values, *w->c++);
 }
 
-/* The slots of the fragment with this tag, ready for an execution, and how many. NULL: it is not known. */
-static struct tw_value_slot *slots_of(struct tw_value_predictor *p, uint16_t tag, uint32_t *n)
+struct tw_value_slot *tw_encoder_slots(struct tw_encoder *e, uint16_t tag, uint32_t *n)
 {
+	struct tw_value_predictor *p = &e->values;
 	const struct tw_value_place place = p->row[tag];
 	struct tw_value_slot *s = p->slot + place.first;
 	*n = place.n;
@@ -261,26 +213,20 @@ static struct tw_value_slot *slots_of(struct tw_value_predictor *p, uint16_t tag
 	return s;
 }
 
-static void note_run(struct tw_encoder *e, uint16_t tag, const struct tw_value_slot *s, uint32_t n, const struct tw_code_sums *sums)
-{
-	const struct tw_value_predictor *p = &e->values;
-	if (e->code)
-		tw_encoder_code_ran(e->code, e, p->upper << 16 | tag, (uint32_t)(s - p->slot), n, sums);
-}
-
 /* One execution of the fragment with this tag. */
 static int encode_tag(struct tw_encoder *e, uint16_t tag)
 {
 	struct tw_encoder_piece *w = &e->piece;
 	uint32_t all;
-	struct tw_value_slot *s = slots_of(&e->values, tag, &all);
+	struct tw_value_slot *s = tw_encoder_slots(e, tag, &all);
 	if (!s)
 		return TW_ERR_FRAGMENT;
 	const uint32_t n = (size_t)(w->m_end - w->m) < all ? (uint32_t)(w->m_end - w->m) : all;
 	e->odd |= n < all;
-	encode_execution(&e->values, s, n, w, w->m);
+	tw_encode_values(e, s, n, w->m);
 	w->m += n;
-	note_run(e, tag, s, all, NULL);
+	if (e->code)
+		tw_encoder_code_ran(e->code, e, e->values.upper << 16 | tag, (uint32_t)(s - e->values.slot), all, NULL);
 	return TW_OK;
 }
 
@@ -434,68 +380,6 @@ int tw_encoder_open(struct tw_encoder *e, size_t n_c, size_t n_m, size_t n_e)
 		begin_values(e);
 	e->tags_end = (uint16_t *)(void *)(e->all_tags.at + e->all_tags.n);
 	return error;
-}
-
-/* Tags and values have been taken since the tags ended at `from`, in so many bytes of records. */
-static void count_raw(struct tw_encoder *e, const uint16_t *from, size_t bytes)
-{
-	const size_t tags = (size_t)(e->tags_end - from) * sizeof *from;
-	e->coded.raw[TW_STREAM_C] += tags;
-	e->coded.raw[TW_STREAM_M] += bytes - tags; /* heads are tags: a change of the upper half is two, and as long */
-}
-
-static uint16_t tag_at(const uint8_t *record)
-{
-	uint16_t tag;
-	memcpy(&tag, record, sizeof tag);
-	return tag;
-}
-
-uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
-{
-	const uint16_t *from = e->tags_end;
-	if (e->code && r->p <= r->limit && tw_encoder_code_has_record(e->code, e, tag_at(r->p))) {
-		e->records = *r;
-		tw_encoder_code_run_records(e->code, e);
-		count_raw(e, from, (size_t)(e->records.p - r->p));
-		*r = e->records;
-	}
-	return e->values.upper;
-}
-
-/* Counts the record at r->p. */
-static void count_record(struct tw_records *r, const struct tw_record_sums *each, int is_loop)
-{
-	uint64_t n;
-	if (!is_loop) {
-		r->sums.insns_blocks += each->insns_blocks;
-		r->sums.refs_reads += each->refs_reads;
-		r->sums.writes += each->writes;
-		return;
-	}
-	memcpy(&n, r->p + TW_RECORD_HEAD, sizeof n);
-	r->turns.insns += n * (uint32_t)each->insns_blocks;
-	r->turns.blocks += n * (each->insns_blocks >> 32);
-	r->turns.refs += n * (uint32_t)each->refs_reads;
-	r->turns.reads += n * (each->refs_reads >> 32);
-	r->turns.writes += n * each->writes;
-}
-
-int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each, int is_loop)
-{
-	uint32_t n;
-	memcpy(e->tags_end, r->p, sizeof *e->tags_end);
-	const uint16_t tag = *e->tags_end;
-	struct tw_value_slot *s = slots_of(&e->values, tag, &n);
-	if (!s)
-		return TW_ERR_FRAGMENT;
-	encode_execution(&e->values, s, n, &e->piece, r->p + TW_RECORD_HEAD);
-	e->tags_end++;
-	count_raw(e, e->tags_end - 1, TW_RECORD_HEAD + n * sizeof(uint64_t));
-	count_record(r, each, is_loop);
-	r->p += TW_RECORD_HEAD + n * sizeof(uint64_t);
-	note_run(e, tag, s, n, &(struct tw_code_sums){each, is_loop});
-	return TW_OK;
 }
 
 int tw_encoder_more(struct tw_encoder *e, const struct tw_chunk *streams)

@@ -12,6 +12,9 @@
 /* Fragments with more values have no code. */
 enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64 };
 
+/* So many fragments have code at most where they come in records: above, taking these as encode_records.c does is quicker. */
+enum { MOST_FRAGMENTS = 8192 };
+
 /* Bytes of code: of a fragment without values, and of each value, at most. */
 enum { TAG_CODE = 256, VALUE_CODE = 512 };
 
@@ -44,6 +47,7 @@ struct form {
 	uint8_t *at, *end; /* as written: free */
 	const uint8_t *out, *back, *value, *literal;
 	const uint8_t *entry; /* to be run: void entry(encoder, row) */
+	_Atomic uint32_t n;   /* fragments that have code */
 	struct tw_code_counts counts;
 };
 
@@ -547,15 +551,24 @@ static void add(struct tw_encoder_code *c, struct form *f, const struct tw_encod
 	if (n > MAX_VALUES || first > INT32_MAX / sizeof(struct tw_value_slot) - MAX_VALUES)
 		return;
 	pthread_mutex_lock(&c->lock);
-	if (has_room(c, f))
+	if (has_room(c, f)) {
+		f->n++;
 		tw_code_area_set(&f->area, number, compile(f, e->values.slot, first, n, sums));
+	}
 	pthread_mutex_unlock(&c->lock);
+}
+
+int tw_encoder_code_is_wide(const struct tw_encoder_code *c)
+{
+	return atomic_load_explicit(&c->form[RECORDS].n, memory_order_relaxed) > MOST_FRAGMENTS;
 }
 
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
                          const struct tw_code_sums *sums)
 {
 	struct form *f = &c->form[sums ? RECORDS : STREAMS];
+	if (sums && tw_encoder_code_is_wide(c))
+		return;
 	if (tw_code_ran(&f->counts, number))
 		add(c, f, e, number, first, n, sums);
 }

@@ -31,6 +31,9 @@ void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e
 /* Whether a record with this tag has code that tw_encoder_code_run_records would begin with. */
 int tw_encoder_code_has_record(const struct tw_encoder_code *c, const struct tw_encoder *e, uint16_t tag);
 
+/* Whether so many fragments have code for their records that it is not to be run any more: the caches do not hold it. */
+int tw_encoder_code_is_wide(const struct tw_encoder_code *c);
+
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);
 void tw_encoder_code_forget_one(struct tw_encoder_code *c, uint32_t number);

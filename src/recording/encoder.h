@@ -41,6 +41,12 @@ enum { TW_MOST_PREDICTED = 12 };
 /* Whether they would have been is looked at where these bits of the bytes of literals so far are 0, an eighth of the time: it takes as long as all else. */
 enum { TW_NOT_LOOKED_AT = 7 << 16 };
 
+/* The slots of the fragment with this tag, ready for an execution, and how many. NULL: it is not known. */
+struct tw_value_slot *tw_encoder_slots(struct tw_encoder *e, uint16_t tag, uint32_t *n);
+
+/* A value that is not what the slot's way says: says what it is, by the way that would have predicted it if it is looked for, or as a literal. */
+void tw_encoder_miss(struct tw_encoder *e, struct tw_value_slot *s, uint64_t value, int look);
+
 /* The next value, of this slot, `run` values as predicted after the last that was not. Returns that number behind it. */
 uint64_t tw_encoder_value(struct tw_encoder *e, struct tw_value_slot *slot, uint64_t value, uint64_t run);
 

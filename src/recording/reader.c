@@ -96,7 +96,7 @@ struct tw_recording *tw_reader_new(const char *of)
 	if (r) {
 		r->dir_fd = -1;
 		r->table.item = sizeof(struct tw_descriptor *);
-		r->values = tw_value_map_new();
+		r->values = tw_value_map_new(0);
 	}
 	if (r && r->values)
 		return r;

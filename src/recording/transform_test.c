@@ -1,4 +1,4 @@
-/* The transform: whatever goes in comes out, in one piece or in many, by machine code or not; and no damage makes the decoder fall. */
+/* The transform: whatever goes in comes out, in one piece or in many, by machine code, step by step or by the walk; and no damage makes the decoder fall. */
 #include "recording/transform.h"
 #include "base/channel.h"
 #include "recording/encode_code.h"
@@ -37,7 +37,7 @@ static unsigned values_of(unsigned fragment)
 /* Fragments 16.. under two upper halves. The values are of registers, but the last of each is of a string instruction. */
 static void make_map(void)
 {
-	map = tw_value_map_new();
+	map = tw_value_map_new(TW_ENCODER_SLOTS);
 	for (unsigned i = 0; i < 2 * N_FRAGMENTS; i++) {
 		unsigned n = values_of(i % N_FRAGMENTS), lower = TW_TAG_FIRST + i % N_FRAGMENTS;
 		struct tw_op op[MAX_VALUES];
@@ -488,7 +488,7 @@ static void unknown_fragment(struct tw_encoder *encoder)
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	struct tw_value_map *all = map;
-	map = tw_value_map_new();
+	map = tw_value_map_new(TW_ENCODER_SLOTS);
 	EQUAL(decode(&coded, &out), TW_OK);
 	EQUAL(out.n_m, 0);
 	tw_chunk_release(&out);
@@ -569,6 +569,90 @@ static void turned_over(struct tw_encoder *encoder)
 	round_trip(encoder);
 }
 
+/* More fragments than have machine code for their records, and one value each. */
+enum { N_MANY = 9999 };
+
+static struct tw_value_map *many_fragments(void)
+{
+	struct tw_value_map *many = tw_value_map_new(TW_ENCODER_SLOTS);
+	for (unsigned i = 0; i < N_MANY; i++) {
+		struct tw_op op = {.kind = TW_OP_RECORD, .base = (uint8_t)(i % TW_NREGS), .index = TW_NOREG};
+		struct tw_descriptor *d = unit_descriptor(TW_TAG_FIRST + i, 2, 1, &op, 1);
+		EQUAL(tw_value_map_add(many, NULL, d), TW_OK);
+		free(d);
+	}
+	return many;
+}
+
+/* The chunk as streams, and in records by this encoder and perhaps one with code, comes to the same. */
+static void round_trip_with(struct tw_encoder *encoder, struct tw_encoder *with_code)
+{
+	tw_encoder_begin(encoder, chunk.upper);
+	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
+	struct sections coded = end(encoder);
+	same_by_records(encoder, &coded);
+	if (with_code)
+		same_by_records(with_code, &coded);
+	release(&coded);
+}
+
+/* They are taken by code, then by the walk, and what comes out is the same. */
+static void many_fragments_run(void)
+{
+	struct tw_value_map *all = map;
+	struct tw_encoder_code *code = tw_encoder_code_new(tw_encoder_value);
+	map = many_fragments();
+	struct tw_encoder *encoder = tw_encoder_new(map, NULL), *with_code = tw_encoder_new(map, code);
+	for (unsigned i = 0, wide = 0; i < 40 && wide < 2; i++) {
+		begin();
+		put_keyframe(0);
+		for (unsigned k = 0; k < 2 * N_MANY; k++) {
+			c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + k % N_MANY);
+			m[chunk.n_m++] = any() % 4 ? k * (uint64_t)i : any();
+		}
+		round_trip_with(encoder, with_code);
+		wide += tw_encoder_code_is_wide(code);
+	}
+	CHECK(tw_encoder_code_is_wide(code));
+	tw_encoder_free(encoder);
+	tw_encoder_free(with_code);
+	tw_encoder_code_free(code);
+	tw_value_map_free(map);
+	map = all;
+}
+
+/* Fragments of one program, and values of another's that had their slots in an earlier chunk: none of these is taken for what a record counts for. */
+static void slots_of_two_programs(void)
+{
+	enum { N = 200 };
+	struct tw_value_family family[2] = {{0}, {0}};
+	struct tw_value_map *all = map;
+	struct tw_op op[N];
+	map = tw_value_map_new(TW_ENCODER_SLOTS);
+	for (unsigned k = 0; k < N; k++)
+		op[k] = (struct tw_op){.kind = TW_OP_RECORD, .base = TW_RAX, .index = TW_NOREG, .value = (uint16_t)k};
+	for (unsigned i = 0; i <= N; i++) {
+		struct tw_descriptor *d = unit_descriptor(TW_TAG_FIRST + i, 2, i ? 0 : N, op, i ? 0 : N);
+		EQUAL(tw_value_map_add(map, &family[i > 0], d), TW_OK);
+		free(d);
+	}
+	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		begin();
+		put_keyframe(0);
+		for (unsigned k = 0; k < (i ? N : 2); k++)
+			c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + (i ? 1 + k : 0));
+		for (uint64_t k = 0; k < (i ? 0 : 2 * N); k++)
+			m[chunk.n_m++] = k * k << 15;
+		round_trip_with(encoder, NULL);
+	}
+	tw_encoder_free(encoder);
+	tw_value_family_forget(&family[0]);
+	tw_value_family_forget(&family[1]);
+	tw_value_map_free(map);
+	map = all;
+}
+
 int main(void)
 {
 	make_map();
@@ -593,6 +677,8 @@ int main(void)
 	damage(encoder);
 	turned_over(coder);
 	round_trips(encoder);
+	many_fragments_run();
+	slots_of_two_programs();
 	tw_encoder_free(encoder);
 	tw_encoder_free(coder);
 	tw_encoder_code_free(code);

@@ -10,11 +10,11 @@
 struct tw_value_map {
 	struct tw_numbered place;     /* struct tw_value_place */
 	struct tw_numbered registers; /* const uint8_t *: of its slots */
-	uint32_t n_slots;
+	uint32_t n_slots, before;
 	struct tw_value_family rest;
 };
 
-struct tw_value_map *tw_value_map_new(void)
+struct tw_value_map *tw_value_map_new(uint32_t before)
 {
 	struct tw_value_map *map = tw_zeros_new(sizeof *map);
 	if (!map)
@@ -22,6 +22,7 @@ struct tw_value_map *tw_value_map_new(void)
 	map->place.item = sizeof(struct tw_value_place);
 	map->registers.item = sizeof(uint8_t *);
 	map->n_slots = 1;
+	map->before = before;
 	return map;
 }
 
@@ -61,8 +62,8 @@ int tw_value_map_add(struct tw_value_map *map, struct tw_value_family *family, c
 		return tw_fail(TW_ERR_MEMORY, "table of values");
 	fill_registers(registers, d);
 	of[d->number & 0xffff] = registers;
-	place[d->number & 0xffff] = (struct tw_value_place){1 + family->n_slots, d->n_values};
-	family->n_slots += d->n_values;
+	place[d->number & 0xffff] = (struct tw_value_place){1 + map->before + family->n_slots, d->n_values};
+	family->n_slots += map->before + d->n_values;
 	if (1 + family->n_slots > map->n_slots)
 		__atomic_store_n(&map->n_slots, 1 + family->n_slots, __ATOMIC_RELEASE);
 	return TW_OK;

@@ -28,7 +28,11 @@ struct tw_value_family {
 	struct tw_slab *slabs;
 };
 
-struct tw_value_map *tw_value_map_new(void); /* NULL: no memory */
+/* What an encoder needs before each fragment's slots: one for itself. */
+enum { TW_ENCODER_SLOTS = 1 };
+
+/* Before each fragment's slots there are `before` that are for no value. NULL: no memory. */
+struct tw_value_map *tw_value_map_new(uint32_t before);
 void tw_value_map_free(struct tw_value_map *map);
 
 /*

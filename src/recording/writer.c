@@ -101,7 +101,7 @@ static int new_writer(const struct tw_recording_info *info, struct tw_writer **o
 	w->code_fd = -1;
 	w->dir_fd = -1;
 	w->zstd = ZSTD_createCCtx();
-	w->values = tw_value_map_new();
+	w->values = tw_value_map_new(TW_ENCODER_SLOTS);
 	w->code = info->format == TW_FORMAT_NONE ? NULL : tw_encoder_code_new(tw_encoder_value);
 	int error = w->zstd && w->values ? tw_info_copy(&w->info, info) : tw_fail(TW_ERR_MEMORY, "writer");
 	if (error)

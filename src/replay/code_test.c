@@ -340,7 +340,7 @@ static void test_damage(struct tw_descriptor *const *d, const struct tw_value_ma
 static void test_round(void)
 {
 	struct tw_descriptor *d[FRAGMENTS];
-	struct tw_value_map *map = tw_value_map_new();
+	struct tw_value_map *map = tw_value_map_new(0);
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
 	struct tw_bytes bytes = {0};
 	struct result plain, decoded;

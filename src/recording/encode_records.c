@@ -1,0 +1,184 @@
+/*
+ * Records, as programs write them. Where few fragments run they are taken by machine code (encode_code.h). Where many do, neither that code nor what branches of it led to stays in the processor's caches;
+ * then one loop takes them all, going by what stands in the slots: a fragment's are one or two lines of the cache.
+ */
+#include "recording/encode_code.h"
+#include "recording/encode_value.h"
+#include "recording/recording.h"
+
+#include <emmintrin.h>
+
+/* Tags and values have been taken since the tags ended at `from`, in so many bytes of records. */
+static void count_raw(struct tw_encoder *e, const uint16_t *from, size_t bytes)
+{
+	const size_t tags = (size_t)(e->tags_end - from) * sizeof *from;
+	e->coded.raw[TW_STREAM_C] += tags;
+	e->coded.raw[TW_STREAM_M] += bytes - tags; /* heads are tags: a change of the upper half is two, and as long */
+}
+
+static uint16_t tag_at(const uint8_t *record)
+{
+	uint16_t tag;
+	memcpy(&tag, record, sizeof tag);
+	return tag;
+}
+
+static void count_turns(struct tw_turn_sums *turns, const uint8_t *record, const struct tw_record_sums *each)
+{
+	uint64_t n;
+	memcpy(&n, record + TW_RECORD_HEAD, sizeof n);
+	turns->insns += n * (uint32_t)each->insns_blocks;
+	turns->blocks += n * (each->insns_blocks >> 32);
+	turns->refs += n * (uint32_t)each->refs_reads;
+	turns->reads += n * (each->refs_reads >> 32);
+	turns->writes += n * each->writes;
+}
+
+/* ---- what a fragment's records count for ---- */
+
+/* In the slot before the fragment's first. Of a loop: what each turn counts for. */
+struct head {
+	uint16_t insns, blocks, refs, reads, writes;
+	uint8_t is_loop, unused;
+	uint8_t epoch; /* as of a slot: a value's may have been here in an earlier chunk */
+};
+
+_Static_assert(offsetof(struct head, epoch) == offsetof(struct tw_value_slot, epoch), "whichever it is, it is old");
+_Static_assert(sizeof(struct head) <= sizeof(struct tw_value_slot), "they stand side by side");
+
+/* The fragment has one in this chunk, if it all fits. */
+static void set_head(const struct tw_encoder *e, struct tw_value_slot *first, uint32_t n, const struct tw_record_sums *each, int is_loop)
+{
+	const uint64_t insns = (uint32_t)each->insns_blocks, blocks = each->insns_blocks >> 32, refs = (uint32_t)each->refs_reads,
+	               reads = each->refs_reads >> 32;
+	const struct head head = {.insns = (uint16_t)insns,
+	                          .blocks = (uint16_t)blocks,
+	                          .refs = (uint16_t)refs,
+	                          .reads = (uint16_t)reads,
+	                          .writes = (uint16_t)each->writes,
+	                          .is_loop = (uint8_t)is_loop,
+	                          .epoch = e->values.epoch};
+	if ((insns | blocks | refs | reads | each->writes) <= UINT16_MAX && TW_RECORD_HEAD + n * sizeof(uint64_t) <= TW_MAX_RECORD)
+		memcpy(first - 1, &head, sizeof head);
+}
+
+static void count_loop(struct tw_turn_sums *turns, const uint8_t *record, const struct head *head)
+{
+	const struct tw_record_sums each = {head->insns | (uint64_t)head->blocks << 32, head->refs | (uint64_t)head->reads << 32,
+	                                    head->writes};
+	count_turns(turns, record, &each);
+}
+
+/* Sums of fewer records than would make one of them 2^32. */
+struct sums {
+	__m128i insns_to_reads, writes;
+};
+
+static inline void count_plain(struct sums *sums, const struct head *head)
+{
+	const __m128i each = _mm_loadu_si128((const __m128i *)(const void *)head), zero = _mm_setzero_si128();
+	sums->insns_to_reads = _mm_add_epi32(sums->insns_to_reads, _mm_unpacklo_epi16(each, zero));
+	sums->writes = _mm_add_epi32(sums->writes, _mm_unpackhi_epi16(each, zero));
+}
+
+static void add_sums(struct tw_record_sums *to, const struct sums *sums)
+{
+	uint64_t pairs[2];
+	_mm_storeu_si128((__m128i *)(void *)pairs, sums->insns_to_reads);
+	to->insns_blocks += pairs[0];
+	to->refs_reads += pairs[1];
+	to->writes += (uint32_t)_mm_cvtsi128_si32(sums->writes);
+}
+
+/* ---- the walk ---- */
+
+/* Takes records up to the limit, or before one of a fragment without a head. */
+static void walk(struct tw_encoder *e, struct tw_records *r)
+{
+	struct tw_value_predictor *p = &e->values;
+	struct tw_encoder_ends ends = tw_take_ends(e);
+	struct sums sums = {_mm_setzero_si128(), _mm_setzero_si128()};
+	const struct tw_value_place *row = p->row;
+	struct tw_value_slot *const slots = p->slot;
+	const uint8_t epoch = p->epoch, *const limit = r->limit;
+	const uint8_t *at = r->p;
+	uint16_t *tags = e->tags_end;
+	while (at <= limit) {
+		const uint16_t tag = tag_at(at);
+		const struct tw_value_place *place = &row[tag];
+		*tags = tag;
+		if (__builtin_expect(!place->first, 0)) {
+			if (tag != TW_TAG_UPPER)
+				break;
+			tags[1] = tag_at(at + TW_RECORD_HEAD);
+			tw_set_upper(p, tags[1]);
+			row = p->row;
+			tags += 2;
+			at += 2 * TW_RECORD_HEAD;
+			continue;
+		}
+		struct tw_value_slot *slot = slots + place->first;
+		const struct head *head = (const struct head *)(const void *)(slot - 1);
+		if (__builtin_expect(head->epoch != epoch, 0))
+			break;
+		if (__builtin_expect(head->is_loop, 0))
+			count_loop(&r->turns, at, head);
+		else
+			count_plain(&sums, head);
+		at = tw_encode_execution(e, &ends, slot, place->n, at + TW_RECORD_HEAD);
+		tags++;
+	}
+	r->p = at;
+	e->tags_end = tags;
+	add_sums(&r->sums, &sums);
+	tw_put_ends(e, ends);
+}
+
+/* ---- records ---- */
+
+/* As far as machine code goes. */
+static void run_code(struct tw_encoder *e, struct tw_records *r)
+{
+	if (r->p > r->limit || !tw_encoder_code_has_record(e->code, e, tag_at(r->p)))
+		return;
+	e->records = *r;
+	tw_encoder_code_run_records(e->code, e);
+	*r = e->records;
+}
+
+uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
+{
+	const uint16_t *tags = e->tags_end;
+	const uint8_t *from = r->p;
+	if (e->code && !tw_encoder_code_is_wide(e->code))
+		run_code(e, r);
+	else
+		walk(e, r);
+	count_raw(e, tags, (size_t)(r->p - from));
+	return e->values.upper;
+}
+
+int tw_encoder_record(struct tw_encoder *e, struct tw_records *r, const struct tw_record_sums *each, int is_loop)
+{
+	uint32_t n;
+	const uint16_t tag = *e->tags_end = tag_at(r->p);
+	struct tw_value_slot *s = tw_encoder_slots(e, tag, &n);
+	if (!s)
+		return TW_ERR_FRAGMENT;
+	tw_encode_values(e, s, n, r->p + TW_RECORD_HEAD);
+	set_head(e, s, n, each, is_loop);
+	e->tags_end++;
+	count_raw(e, e->tags_end - 1, TW_RECORD_HEAD + n * sizeof(uint64_t));
+	if (is_loop) {
+		count_turns(&r->turns, r->p, each);
+	} else {
+		r->sums.insns_blocks += each->insns_blocks;
+		r->sums.refs_reads += each->refs_reads;
+		r->sums.writes += each->writes;
+	}
+	r->p += TW_RECORD_HEAD + n * sizeof(uint64_t);
+	if (e->code)
+		tw_encoder_code_ran(e->code, e, e->values.upper << 16 | tag, (uint32_t)(s - e->values.slot), n,
+		                    &(struct tw_code_sums){each, is_loop});
+	return TW_OK;
+}
