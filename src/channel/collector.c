@@ -451,8 +451,8 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		         atomic_load(&control->starved));
 	else if (atomic_load(&control->starved) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
-		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v)",
-		         atomic_load(&control->starved));
+		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v), or there were more than %u at once",
+		         atomic_load(&control->starved), control->sizes.slots);
 	else
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);
 }

@@ -105,3 +105,44 @@ rm -rf user.tw
 	"$TW" record -q -o user.tw ./user >user.out 2>user.err
 )
 grep -q 'what 1 threads ran is not in it: their processes could not open' user.err || fail "another user's: $(cat user.err)"
+
+# More threads than are recorded at once, and than the run-time part knows of.
+cat >threads.c <<'X'
+#include <pthread.h>
+#include <stdlib.h>
+#include "work.h"
+static pthread_barrier_t all;
+static void *run(void *arg)
+{
+	work(10);
+	pthread_barrier_wait(&all);
+	work(10);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	const int n = argc > 1 ? atoi(argv[1]) : 1;
+	pthread_t *t = malloc((size_t)n * sizeof *t);
+	pthread_attr_t small;
+	int k = 0, failed = 0;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	pthread_barrier_init(&all, NULL, (unsigned)n);
+	while (k < n && !failed)
+		failed = pthread_create(&t[k++], &small, run, NULL);
+	if (failed)
+		exit(99); /* the machine has no more */
+	while (k--)
+		pthread_join(t[k], NULL);
+	return 0;
+}
+X
+for CC_OPTIONS in "" --full=guard; do
+	instrument threads gcc -O2 -pthread threads.c
+	rm -rf many.tw
+	"$TW" record -q --sink=count -o many.tw ./threads 4300 2>many.err
+	status=$?
+	[ $status = 99 ] && continue
+	[ $status = 0 ] || fail "4300 threads: status $status: $(cat many.err)"
+	grep -q 'what [0-9]* threads ran is not in it: .* more than [0-9]* at once' many.err || fail "4300 threads: $(cat many.err)"
+done

@@ -10,7 +10,7 @@ cat >moved.c <<'X'
 #include <stdlib.h>
 #include <time.h>
 #include <ucontext.h>
-enum { FIBERS = 12, THREADS = 3, ROUNDS = 500 };
+enum { FIBERS = 8, THREADS = 3, ROUNDS = 300 };
 struct fiber { ucontext_t own; ucontext_t *volatile back; volatile long sum; volatile int done; volatile int t[256]; };
 static struct fiber fib[FIBERS];
 static __thread struct fiber *volatile current;

@@ -188,7 +188,7 @@ static uint64_t move_record(struct tw_cc_process *p, struct tw_cc_stream *s, con
 /* Is it a store of a record that has faulted? Then the code goes on. */
 static bool go_on(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t address, struct sigcontext *c)
 {
-	struct tw_cc_stream *s = tw_cc_written(t);
+	struct tw_cc_stream *s = t ? tw_cc_written(t) : 0;
 	uint64_t regs[TW_NREGS];
 	if (!tw_cc_pointer_ends_at(p, s, address))
 		return false;
@@ -237,7 +237,7 @@ static void take_fault(int number, siginfo_t *info, void *context)
 	struct ucontext *u = context;
 	struct tw_cc_thread *t = tw_cc_find(p);
 	(void)number;
-	if (!t || info->si_code <= 0 || !go_on(p, t, u->uc_mcontext.cr2, &u->uc_mcontext))
+	if (info->si_code <= 0 || !go_on(p, t, u->uc_mcontext.cr2, &u->uc_mcontext))
 		give_way(p, t, info, u);
 }
 
@@ -271,7 +271,7 @@ static void act(struct tw_cc_process *p, const struct tw_cc_action *to, struct t
 static void use_stack(struct tw_cc_thread *t)
 {
 	stack_t now;
-	if (SYS(__NR_sigaltstack, 0, &now) || !(now.ss_flags & NONE))
+	if (!t || SYS(__NR_sigaltstack, 0, &now) || !(now.ss_flags & NONE))
 		return;
 	if (!t->alternate) {
 		const int64_t at =
@@ -337,12 +337,12 @@ EXPORTED int sigaltstack(const stack_t *to, stack_t *from);
 static int set_mask(int how, const uint64_t *to, uint64_t *from)
 {
 	struct tw_cc_thread *t = tw_cc_self(tw_cc_process());
-	const bool hidden = t->hides_fault, names = to && *to & FAULT;
+	const bool hidden = t && t->hides_fault, names = to && *to & FAULT;
 	const uint64_t real = to ? *to & ~(FAULT | OF_LIBRARY) : 0;
 	const int64_t error = SYS(__NR_rt_sigprocmask, how, to ? &real : 0, from, BYTES);
 	if (error)
 		return (int)-error;
-	if (to && (how == SIG_SETMASK || names))
+	if (t && to && (how == SIG_SETMASK || names))
 		t->hides_fault = names && how != SIG_UNBLOCK;
 	if (from && hidden)
 		*from |= FAULT;
@@ -366,7 +366,7 @@ int sigaltstack(const stack_t *to, stack_t *from)
 	const int64_t error = SYS(__NR_sigaltstack, to, &before);
 	if (error)
 		return tw_cc_answer(error);
-	if (t->alternate && (uint64_t)before.ss_sp == t->alternate)
+	if (t && t->alternate && (uint64_t)before.ss_sp == t->alternate)
 		before = (stack_t){.ss_flags = NONE};
 	if (from)
 		*from = before;

@@ -85,7 +85,8 @@ static void end_later(bool again)
 
 struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
-	struct tw_cc_stream *s = tw_cc_written(t);
+	static struct tw_cc_stream nobodys = {.number = TW_SLOTS, .pointer = TW_CC_NOWHERE};
+	struct tw_cc_stream *s = t ? tw_cc_written(t) : &nobodys;
 	if (s->pointer)
 		return s;
 	const uint64_t mask = tw_cc_lock(p);
@@ -133,6 +134,14 @@ static uint64_t keep_from_cancelling(void)
 	return before;
 }
 
+/* There are too many threads: what this one runs is not recorded. */
+static uint64_t go_nowhere(struct tw_cc_process *p, uint64_t value)
+{
+	if (value == TW_CC_POISON && p->mode == TW_CC_RECORDED && !p->batch)
+		atomic_fetch_add(&p->control->starved, 1);
+	return trackway_cc_slot = TW_CC_NOWHERE;
+}
+
 /* `value`: what the code found in the slot, or had in the register. `passed`: the function that is entered, if recording starts or stops there. Returns where to write. */
 static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
@@ -142,6 +151,8 @@ static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 	struct tw_cc_stream *s = tw_cc_begin(p, t);
 	uint64_t pointer = value, before = 0;
 	tw_cc_has_run = true;
+	if (!t)
+		return go_nowhere(p, value);
 	if (!is_described && p->mode == TW_CC_RECORDED && tw_cc_module_ready())
 		tw_cc_describe(p, s);
 	if (value == TW_CC_POISON || !tw_cc_buffer_has(p, s, value)) /* or TW_CC_STRAY */

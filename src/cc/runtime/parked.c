@@ -169,9 +169,10 @@ void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_pa
 /* Code that loads the slot, which has nobody's pointer, before it tests that writes where nobody reads. So it does if it is interrupted once more until then. */
 static void stray_by_slot(struct tw_cc_thread *t, uint64_t slot)
 {
-	t->stray = slot;
+	if (t)
+		t->stray = slot;
 	if (slot)
-		*(uint64_t *)(t->tp + slot) = TW_CC_STRAY;
+		*(uint64_t *)(tw_cc_thread_pointer() + slot) = TW_CC_STRAY;
 }
 
 /* What the code has of its stream's addresses leads to where nobody reads. It finds that out at its next test. */
@@ -191,11 +192,11 @@ static void keep_stack(const struct tw_cc_parked *k, const struct tw_cc_thread *
 		SYS(__NR_sigaltstack, 0, &context->uc_stack);
 }
 
-/* No slot has the pointer of what the thread writes to. Returns the thread's entry. */
+/* No slot has the pointer of what the thread writes to. Returns the thread's entry; NULL: it has none. */
 static struct tw_cc_thread *stop_writing(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = tw_cc_self(p);
-	if (tw_cc_written(t)->pointer)
+	if (t && tw_cc_written(t)->pointer)
 		tw_cc_pointer_take(p, tw_cc_written(t));
 	return t;
 }
@@ -209,7 +210,8 @@ void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct uconte
 {
 	struct tw_cc_thread *t = stop_writing(p);
 	struct tw_cc_stream *s = k->stream;
-	t->aside = false;
+	if (t)
+		t->aside = false;
 	if (t == k->thread && s->parked == k->number) {
 		t->current = (uint32_t)(s - t->stream);
 		s->frame = k->before_frame;
@@ -221,8 +223,9 @@ void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct uconte
 		else
 			stray_by_slot(t, k->slot);
 	} else {
-		t->hops = true;
-		if (t->stream[t->current].parked)
+		if (t)
+			t->hops = true;
+		if (t && t->stream[t->current].parked)
 			write_elsewhere(p, t);
 		lead_astray(k, context);
 		stray_by_slot(t, k->slot);

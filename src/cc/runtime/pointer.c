@@ -18,7 +18,7 @@ bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_str
 {
 	if (address - (TW_CC_STRAY + TW_CC_RESERVE) < TW_PAGE)
 		return true;
-	if (!s->base)
+	if (!s || !s->base)
 		return false;
 	if (s->number == TW_SLOTS)
 		return address - (s->base + TW_CC_FULL + TW_CC_RESERVE) < TW_PAGE;

@@ -538,7 +538,7 @@ void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t 
 
 /* ---- cold.c ---- */
 
-/* What the thread writes to now; begun, if it is not. */
+/* What the thread writes to now; begun, if it is not. t NULL: what nobody reads. */
 struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t);
 
 /* The recording is told of this module, once. */

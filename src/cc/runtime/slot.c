@@ -126,8 +126,11 @@ bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_c
 	    !tw_channel_collector_alive(p->control))
 		return false;
 	s->number = find_slot(p, t->tid);
-	if (s->number == TW_SLOTS)
+	if (s->number == TW_SLOTS) {
+		if (!p->batch && tw_channel_collector_alive(p->control))
+			atomic_fetch_add(&p->control->starved, 1);
 		return false;
+	}
 	struct tw_slot *slot = tw_cc_slot_of(p, s);
 	if (enter_table(p, slot) && tw_cc_buffer_map_all(p, s)) {
 		slot->parent_pid = tw_cc_slot_is_handlers(t, s) ? p->pid : t->parent_pid;
