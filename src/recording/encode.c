@@ -272,6 +272,7 @@ void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
 	e->tag_run = e->value_run = e->literals = 0;
 	e->tags_coded = 0;
 	e->odd = 0;
+	e->n_heads = 0;
 	e->all_tags.n = 0;
 	for (int i = 0; i < TW_NPARTS; i++)
 		e->coded.part[i].n = 0;
@@ -409,6 +410,8 @@ int tw_encoder_end(struct tw_encoder *e)
 {
 	static const uint8_t padding[TW_LITERAL_PADDING];
 	int error = encode_tags(e, 0);
+	if (e->code && e->n_heads)
+		tw_encoder_code_saw(e->code, e->tags_coded, e->n_heads);
 	if (!error)
 		error = put_last_run(e, TW_PART_TAG_RUNS, e->tag_run);
 	if (!error)

@@ -15,6 +15,9 @@ enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64 };
 /* So many fragments have code at most where they come in records: above, taking these as encode_records.c does is quicker. */
 enum { MOST_FRAGMENTS = 8192 };
 
+/* They have none before a chunk is so long, and has so many tags of each of its fragments: making it takes as long as it saves of a thousand records. */
+enum { LEAST_TAGS = 1 << 18, LEAST_OFTEN = 500 };
+
 /* Bytes of code: of a fragment without values, and of each value, at most. */
 enum { TAG_CODE = 256, VALUE_CODE = 512 };
 
@@ -47,7 +50,6 @@ struct form {
 	uint8_t *at, *end; /* as written: free */
 	const uint8_t *out, *back, *value, *literal;
 	const uint8_t *entry; /* to be run: void entry(encoder, row) */
-	_Atomic uint32_t n;   /* fragments that have code */
 	struct tw_code_counts counts;
 };
 
@@ -56,6 +58,8 @@ enum { STREAMS, RECORDS, FORMS };
 struct tw_encoder_code {
 	pthread_mutex_t lock; /* for adding */
 	tw_encoder_value_function one_value;
+	_Atomic uint32_t n_fragments; /* that have code for their records */
+	_Atomic int takes_records;
 	struct form form[FORMS];
 };
 
@@ -551,23 +555,29 @@ static void add(struct tw_encoder_code *c, struct form *f, const struct tw_encod
 	if (n > MAX_VALUES || first > INT32_MAX / sizeof(struct tw_value_slot) - MAX_VALUES)
 		return;
 	pthread_mutex_lock(&c->lock);
-	if (has_room(c, f)) {
-		f->n++;
+	if (has_room(c, f))
 		tw_code_area_set(&f->area, number, compile(f, e->values.slot, first, n, sums));
-	}
+	if (sums && ++c->n_fragments > MOST_FRAGMENTS)
+		atomic_store_explicit(&c->takes_records, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&c->lock);
 }
 
-int tw_encoder_code_is_wide(const struct tw_encoder_code *c)
+int tw_encoder_code_takes_records(const struct tw_encoder_code *c)
 {
-	return atomic_load_explicit(&c->form[RECORDS].n, memory_order_relaxed) > MOST_FRAGMENTS;
+	return atomic_load_explicit(&c->takes_records, memory_order_relaxed);
+}
+
+void tw_encoder_code_saw(struct tw_encoder_code *c, size_t tags, size_t fragments)
+{
+	if (tags >= LEAST_TAGS && tags / LEAST_OFTEN >= fragments && c->n_fragments <= MOST_FRAGMENTS)
+		atomic_store_explicit(&c->takes_records, 1, memory_order_relaxed);
 }
 
 void tw_encoder_code_ran(struct tw_encoder_code *c, const struct tw_encoder *e, uint32_t number, uint32_t first, uint32_t n,
                          const struct tw_code_sums *sums)
 {
 	struct form *f = &c->form[sums ? RECORDS : STREAMS];
-	if (sums && tw_encoder_code_is_wide(c))
+	if (sums && !tw_encoder_code_takes_records(c))
 		return;
 	if (tw_code_ran(&f->counts, number))
 		add(c, f, e, number, first, n, sums);

@@ -5,6 +5,7 @@
 #ifndef TW_ENCODE_CODE_H
 #define TW_ENCODE_CODE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct tw_encoder;
@@ -31,8 +32,11 @@ void tw_encoder_code_run_records(struct tw_encoder_code *c, struct tw_encoder *e
 /* Whether a record with this tag has code that tw_encoder_code_run_records would begin with. */
 int tw_encoder_code_has_record(const struct tw_encoder_code *c, const struct tw_encoder *e, uint16_t tag);
 
-/* Whether so many fragments have code for their records that it is not to be run any more: the caches do not hold it. */
-int tw_encoder_code_is_wide(const struct tw_encoder_code *c);
+/* Whether records are to be taken by code: from when few fragments turn out to run often, till so many have code that the caches do not hold it. */
+int tw_encoder_code_takes_records(const struct tw_encoder_code *c);
+
+/* A chunk's records have been taken without code: so many tags, of so many fragments. */
+void tw_encoder_code_saw(struct tw_encoder_code *c, size_t tags, size_t fragments);
 
 /* The fragments of this stretch of numbers do not run any more. */
 void tw_encoder_code_forget(struct tw_encoder_code *c, uint32_t first);

@@ -47,7 +47,7 @@ _Static_assert(offsetof(struct head, epoch) == offsetof(struct tw_value_slot, ep
 _Static_assert(sizeof(struct head) <= sizeof(struct tw_value_slot), "they stand side by side");
 
 /* The fragment has one in this chunk, if it all fits. */
-static void set_head(const struct tw_encoder *e, struct tw_value_slot *first, uint32_t n, const struct tw_record_sums *each, int is_loop)
+static void set_head(struct tw_encoder *e, struct tw_value_slot *first, uint32_t n, const struct tw_record_sums *each, int is_loop)
 {
 	const uint64_t insns = (uint32_t)each->insns_blocks, blocks = each->insns_blocks >> 32, refs = (uint32_t)each->refs_reads,
 	               reads = each->refs_reads >> 32;
@@ -60,6 +60,7 @@ static void set_head(const struct tw_encoder *e, struct tw_value_slot *first, ui
 	                          .epoch = e->values.epoch};
 	if ((insns | blocks | refs | reads | each->writes) <= UINT16_MAX && TW_RECORD_HEAD + n * sizeof(uint64_t) <= TW_MAX_RECORD)
 		memcpy(first - 1, &head, sizeof head);
+	e->n_heads++;
 }
 
 static void count_loop(struct tw_turn_sums *turns, const uint8_t *record, const struct head *head)
@@ -150,7 +151,7 @@ uint32_t tw_encoder_records(struct tw_encoder *e, struct tw_records *r)
 {
 	const uint16_t *tags = e->tags_end;
 	const uint8_t *from = r->p;
-	if (e->code && !tw_encoder_code_is_wide(e->code))
+	if (e->code && tw_encoder_code_takes_records(e->code))
 		run_code(e, r);
 	else
 		walk(e, r);

@@ -30,6 +30,7 @@ struct tw_encoder {
 	uint32_t n_slots;         /* that values.slot has */
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	uintptr_t literals;          /* bytes of them, of the chunk so far */
+	size_t n_heads;              /* fragments whose records encode_records.c has known in this chunk */
 	int odd;                     /* values did not fit the tags of a piece: it must be the last */
 	struct tw_bytes all_tags;    /* of the chunk so far */
 	struct tw_coded coded;

@@ -603,6 +603,10 @@ static void many_fragments_run(void)
 	struct tw_encoder_code *code = tw_encoder_code_new(tw_encoder_value);
 	map = many_fragments();
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL), *with_code = tw_encoder_new(map, code);
+	tw_encoder_code_saw(code, 100, 1);
+	CHECK(!tw_encoder_code_takes_records(code));
+	tw_encoder_code_saw(code, 1 << 30, 1);
+	CHECK(tw_encoder_code_takes_records(code));
 	for (unsigned i = 0, wide = 0; i < 40 && wide < 2; i++) {
 		begin();
 		put_keyframe(0);
@@ -611,9 +615,10 @@ static void many_fragments_run(void)
 			m[chunk.n_m++] = any() % 4 ? k * (uint64_t)i : any();
 		}
 		round_trip_with(encoder, with_code);
-		wide += tw_encoder_code_is_wide(code);
+		wide += !tw_encoder_code_takes_records(code);
 	}
-	CHECK(tw_encoder_code_is_wide(code));
+	tw_encoder_code_saw(code, 1 << 30, 1);
+	CHECK(!tw_encoder_code_takes_records(code));
 	tw_encoder_free(encoder);
 	tw_encoder_free(with_code);
 	tw_encoder_code_free(code);
@@ -659,6 +664,7 @@ int main(void)
 	struct tw_encoder_code *code = tw_encoder_code_new(tw_encoder_value);
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
 	CHECK(code != NULL);
+	tw_encoder_code_saw(code, 1 << 30, 1);
 	coder = tw_encoder_new(map, code);
 	round_trips(encoder);
 	regular(encoder);
