@@ -5,9 +5,11 @@
  * keeps what its first window touched, for the merge.
  */
 #include "analyze/packed.h"
+#include "analyzers/kept.h"
 #include "analyzers/kinds.h"
 #include "analyzers/pages.h"
 #include "analyzers/process.h"
+#include "analyzers/spans.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -38,6 +40,8 @@ struct state {
 	struct touched *first; /* what window 0 touched, once it has ended */
 	size_t n_first, first_room;
 	struct tw_kinds kinds;
+	struct tw_kept_stretches kept; /* own: its spans */
+	struct tw_spans spans;
 	uint32_t memory;         /* tw_process_memory */
 	uint64_t recent[RECENT]; /* lines; none where a window begins */
 };
@@ -48,6 +52,10 @@ static void free_state(struct state *s)
 	free(s->windows);
 	free(s->first);
 	tw_kinds_free(&s->kinds);
+	for (size_t i = 0; i < s->kept.room; i++)
+		free(s->kept.items[i].own);
+	tw_kept_stretches_free(&s->kept);
+	tw_spans_free(&s->spans);
 	free(s);
 }
 
@@ -138,42 +146,70 @@ static int touch_lines(struct state *s, uint64_t line, uint64_t last)
 	return error;
 }
 
-/* Is any of these not to a line that was touched last, or to several lines? */
-static inline int any_other(const struct state *s, const uint64_t *addr, const struct tw_ref_shape *shape, size_t n)
+enum { AT_ONCE = 8 };
+
+/* Is any of so many not within a line that was touched last? */
+static inline int any_other(const struct state *s, const uint64_t *addr, const uint8_t *spans)
 {
 	uint64_t other = 0;
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t line = addr[i] >> TW_LINE_BITS, last = (addr[i] + shape[i].size - 1) >> TW_LINE_BITS;
-		other |= (s->recent[line % RECENT] ^ line) | (line ^ last);
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		const uint64_t line = addr[i] >> TW_LINE_BITS, within = addr[i] & ((1 << TW_LINE_BITS) - 1);
+		other |= (s->recent[line % RECENT] ^ line) | (within + spans[i]) >> TW_LINE_BITS;
 	}
 	return other != 0;
 }
 
-static int take_refs(struct state *s, const uint64_t *addr, const struct tw_ref_shape *shape, size_t n)
+/* From `addr` to `span` bytes behind it. */
+static inline int take_ref(struct state *s, uint64_t addr, uint64_t span)
 {
+	const uint64_t line = addr >> TW_LINE_BITS, last = (addr + span) >> TW_LINE_BITS;
+	if (s->recent[line % RECENT] == line && line == last)
+		return 0;
+	s->recent[line % RECENT] = line;
+	return touch_lines(s, line, last);
+}
+
+/* References that are larger than a line, of which the spans do not tell how large. */
+static int take_large(struct state *s, const struct tw_batch *b)
+{
+	const uint64_t *addr = b->addr;
 	int error = 0;
-	for (size_t i = 0; i < n && !error; i++) {
-		uint64_t line = addr[i] >> TW_LINE_BITS, last = (addr[i] + shape[i].size - 1) >> TW_LINE_BITS;
-		if (s->recent[line % RECENT] == line && line == last)
-			continue;
-		s->recent[line % RECENT] = line;
-		error = touch_lines(s, line, last);
-	}
+	for (size_t i = 0; i < b->n_stretches; addr += b->stretches[i++]->n_refs)
+		for (uint32_t k = 0; k < b->stretches[i]->n_refs && !error; k++)
+			if (tw_span_of(b->stretches[i]->refs[k].size) == TW_SPAN_LARGE)
+				error = take_ref(s, addr[k], b->stretches[i]->refs[k].size - 1);
 	return error;
+}
+
+static int take_refs(struct state *s, const struct tw_batch *b, const uint8_t *spans)
+{
+	int error = 0, some_large = 0;
+	for (size_t i = 0, end; i < b->n_refs && !error; i = end) {
+		end = i + AT_ONCE < b->n_refs ? i + AT_ONCE : b->n_refs;
+		if (end == i + AT_ONCE && !any_other(s, b->addr + i, spans + i))
+			continue;
+		for (size_t k = i; k < end && !error; k++) {
+			some_large |= spans[k] == TW_SPAN_LARGE;
+			error = take_ref(s, b->addr[k], spans[k] == TW_SPAN_LARGE ? 0 : spans[k]);
+		}
+	}
+	return error || !some_large ? error : take_large(s, b);
 }
 
 /* A batch that is all within one window. */
 static int take_whole(struct state *s, const struct tw_batch *b)
 {
-	const uint64_t *addr = b->addr;
 	int error = enter_window(s, b->thread, b->first_insn);
+	error = error ? error : tw_spans_begin(&s->spans, b->n_refs);
+	uint8_t *to = s->spans.of;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
-		if (any_other(s, addr, stretch->refs, stretch->n_refs))
-			error = take_refs(s, addr, stretch->refs, stretch->n_refs);
-		addr += stretch->n_refs;
+		struct tw_kept_stretch *kept = stretch->number ? tw_kept_stretch(&s->kept, stretch) : NULL;
+		if (kept && !kept->own)
+			kept->own = tw_spans_make(stretch);
+		to = kept && kept->own ? tw_spans_put(to, kept->own, stretch->n_refs) : tw_spans_put_new(to, stretch);
 	}
-	return error;
+	return error ? error : take_refs(s, b, s->spans.of);
 }
 
 /* A batch in which a window ends: block by block. A reference is of the window in which its block begins. */

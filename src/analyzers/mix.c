@@ -9,10 +9,12 @@
 #include "analyze/packed.h"
 #include "analyzers/by_function.h"
 #include "analyzers/kept.h"
+#include "analyzers/spans.h"
 #include "base/array.h"
 
 #include <Zydis/Zydis.h>
 #include <ctype.h>
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/context.h>
@@ -44,7 +46,8 @@ struct slot {
 struct state {
 	const struct tw_context *context;
 	struct tw_by_fragment fragments;
-	struct tw_kept_stretches kept;
+	struct tw_kept_stretches kept; /* own: its spans */
+	struct tw_spans spans;
 	struct sizes sizes;
 	uint32_t thread;         /* of the batch */
 	struct fragment *newest; /* the block that began last: references before a stretch's first block are that one's */
@@ -67,6 +70,7 @@ static void free_state(struct state *s)
 	for (size_t i = 0; i < s->kept.room; i++)
 		free(s->kept.items[i].own);
 	tw_kept_stretches_free(&s->kept);
+	tw_spans_free(&s->spans);
 	free(s);
 }
 
@@ -127,40 +131,44 @@ static void count_odd(struct sizes *sizes, uint64_t addr, uint32_t bytes)
 	sizes->pages[size] += addr / PAGE != (addr + bytes - 1) / PAGE;
 }
 
+/* The lowest bytes of four addresses, in 32 bits each. */
+static inline __m128i low_bytes(const uint64_t *addr)
+{
+	const __m128 a = _mm_loadu_ps((const float *)addr), b = _mm_loadu_ps((const float *)(addr + 2));
+	return _mm_and_si128(_mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))), _mm_set1_epi32(0xff));
+}
+
+/* Those of so many as TW_SPANS_AT_ONCE. */
+static inline __m128i all_low_bytes(const uint64_t *addr)
+{
+	return _mm_packus_epi16(_mm_packs_epi32(low_bytes(addr), low_bytes(addr + 4)),
+	                        _mm_packs_epi32(low_bytes(addr + 8), low_bytes(addr + 12)));
+}
+
 /* Nearly all references are aligned, and those that are do not leave their line, if they are not larger. */
-static int has_odd(const struct tw_ref_shape *r, size_t n, const uint64_t *addr)
+static int any_odd(const uint8_t *spans, const uint64_t *addr, size_t n)
 {
-	uint64_t odd = 0;
+	const __m128i large = _mm_set1_epi8((char)~TW_SPAN_MOST);
+	__m128i found = _mm_setzero_si128();
+	unsigned odd = 0;
+	for (; n >= TW_SPANS_AT_ONCE; n -= TW_SPANS_AT_ONCE, addr += TW_SPANS_AT_ONCE, spans += TW_SPANS_AT_ONCE) {
+		const __m128i s = _mm_loadu_si128((const __m128i *)spans);
+		found = _mm_or_si128(found, _mm_and_si128(s, _mm_or_si128(all_low_bytes(addr), large)));
+	}
 	for (size_t i = 0; i < n; i++)
-		odd |= (r[i].size - 1ull) & (addr[i] | ~(LINE - 1ull));
-	return odd != 0;
+		odd |= spans[i] & ((unsigned)addr[i] | ~(unsigned)TW_SPAN_MOST);
+	return odd || _mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xffff;
 }
 
-/* By reference, bits of its address of which none is set if it is aligned and not larger than a line; at least one, with zeros behind. NULL: no memory. */
-static uint64_t *odd_bits(const struct tw_stretch *stretch)
+static void count_alignment(struct sizes *sizes, const struct tw_batch *b)
 {
-	uint64_t *bits = calloc(stretch->n_refs / 2 * 2 + 2, sizeof *bits);
-	for (uint32_t i = 0; bits && i < stretch->n_refs; i++)
-		bits[i] = stretch->refs[i].size > LINE ? ~0ull : stretch->refs[i].size - 1ull;
-	return bits;
-}
-
-typedef uint64_t two_words __attribute__((vector_size(16), aligned(8)));
-
-/* The same as has_odd, of a stretch whose bits are known. */
-static inline int has_odd_bits(const uint64_t *bits, size_t n, const uint64_t *addr)
-{
-	two_words odd = {n & 1 ? bits[n - 1] & addr[n - 1] : 0, 0};
-	for (size_t i = 0; i + 1 < n; i += 2)
-		odd |= *(const two_words *)(bits + i) & *(const two_words *)(addr + i);
-	return (odd[0] | odd[1]) != 0;
-}
-
-static void count_alignment(struct sizes *sizes, const struct tw_ref_shape *r, size_t n, const uint64_t *addr)
-{
-	for (size_t i = 0; i < n; i++)
-		if (__builtin_expect((addr[i] & (r[i].size - 1)) != 0 || r[i].size > LINE, 0))
-			count_odd(sizes, addr[i], r[i].size);
+	const uint64_t *addr = b->addr;
+	for (size_t i = 0; i < b->n_stretches; i++) {
+		const struct tw_ref_shape *r = b->stretches[i]->refs, *end = r + b->stretches[i]->n_refs;
+		for (; r < end; r++, addr++)
+			if ((*addr & (r->size - 1)) != 0 || r->size > LINE)
+				count_odd(sizes, *addr, r->size);
+	}
 }
 
 /* ---- blocks ---- */
@@ -239,7 +247,7 @@ static int take_kept(struct state *s, const struct tw_stretch *stretch)
 		return TW_ERR_MEMORY;
 	kept->n++;
 	kept->stretch = stretch;
-	kept->own = odd_bits(stretch);
+	kept->own = tw_spans_make(stretch);
 	return kept->own && fragment_of(s, stretch->blocks[0].descriptor, s->thread) ? 0 : TW_ERR_MEMORY;
 }
 
@@ -295,24 +303,22 @@ static int take_new(struct state *s, const struct tw_batch *b, size_t i)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	const uint64_t *addr = b->addr;
-	int error = 0;
+	int error = tw_spans_begin(&s->spans, b->n_refs);
+	uint8_t *to = s->spans.of;
 	s->thread = b->thread;
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
 		struct tw_kept_stretch *kept = stretch->number < s->kept.room ? &s->kept.items[stretch->number] : NULL;
-		int odd;
 		if (__builtin_expect(kept && kept->own, 1)) {
 			kept->n++;
-			odd = has_odd_bits(kept->own, stretch->n_refs, addr);
+			to = tw_spans_put(to, kept->own, stretch->n_refs);
 		} else {
 			error = take_new(s, b, i);
-			odd = has_odd(stretch->refs, stretch->n_refs, addr);
+			to = tw_spans_put_new(to, stretch);
 		}
-		if (__builtin_expect(odd, 0))
-			count_alignment(&s->sizes, stretch->refs, stretch->n_refs, addr);
-		addr += stretch->n_refs;
 	}
+	if (!error && any_odd(s->spans.of, b->addr, b->n_refs))
+		count_alignment(&s->sizes, b);
 	return error ? error : count_noted(s);
 }
 
