@@ -1,0 +1,14 @@
+/*
+ * The answer of cct: the tree by names as text, or as its options want it.
+ */
+#ifndef TW_CCT_PRINT_H
+#define TW_CCT_PRINT_H
+
+#include "analyzers/contexts.h"
+
+#include <trackway/context.h>
+
+/* 0 or an error. */
+int tw_cct_print(const struct tw_context *c, const struct tw_contexts *contexts);
+
+#endif
