@@ -79,6 +79,32 @@ static int for_all(FILE *f, const struct tw_context_tree *t, visit *v, void *con
 	return error;
 }
 
+/* All items, callers before what they call, the dearest first: the same for the same tree, whatever numbers its items have. NULL: no memory. */
+static uint32_t *list_items(const struct tw_context_tree *t)
+{
+	uint32_t *first, *next, *list = calloc(t->n + 1, sizeof *list), i = 0;
+	size_t n = 0;
+	int more = !tw_flame_children(t, &first, &next) && list;
+	if (!more) {
+		free(list);
+		list = NULL;
+	}
+	while (more) {
+		list[n++] = i;
+		if (first[i]) {
+			i = first[i];
+			continue;
+		}
+		while (i && !next[i])
+			i = t->items[i].parent;
+		more = i != 0;
+		i = next[i];
+	}
+	free(first);
+	free(next);
+	return list;
+}
+
 /* ---- folded ---- */
 
 static void print_folded(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
@@ -100,15 +126,21 @@ int tw_flame_folded(FILE *f, const struct tw_context_tree *t)
 
 /* ---- speedscope ---- */
 
+/* Frames are numbered in the order of the list. */
+struct frames {
+	struct tw_json *j;
+	uint32_t *number; /* by item */
+};
+
 static void print_sample(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
 {
-	struct tw_json *j = context;
+	const struct frames *frames = context;
 	(void)f;
 	(void)t;
-	tw_json_open(j, NULL, '[');
+	tw_json_open(frames->j, NULL, '[');
 	for (size_t k = 0; k < n; k++)
-		tw_json_number(j, NULL, path[k]);
-	tw_json_close(j, ']');
+		tw_json_number(frames->j, NULL, frames->number[path[k]]);
+	tw_json_close(frames->j, ']');
 }
 
 static void print_weight(FILE *f, const struct tw_context_tree *t, const uint32_t *path, size_t n, void *context)
@@ -117,43 +149,60 @@ static void print_weight(FILE *f, const struct tw_context_tree *t, const uint32_
 	tw_json_number(context, NULL, t->items[path[n - 1]].own.insns);
 }
 
-static void print_frames(struct tw_json *j, const struct tw_context_tree *t)
+static void print_frames(const struct frames *frames, const struct tw_context_tree *t, const uint32_t *list)
 {
+	struct tw_json *j = frames->j;
 	tw_json_open(j, "shared", '{');
 	tw_json_open(j, "frames", '[');
 	for (size_t i = 0; i < t->n; i++) {
+		const struct tw_context_function *c = &t->items[list[i]];
+		frames->number[list[i]] = (uint32_t)i;
 		tw_json_open(j, NULL, '{');
-		tw_json_text(j, "name", t->items[i].name ? t->items[i].name : "(all)");
-		tw_json_text(j, "file", t->items[i].module ? t->items[i].module : "");
+		tw_json_text(j, "name", c->name ? c->name : "(all)");
+		tw_json_text(j, "file", c->module ? c->module : "");
 		tw_json_close(j, '}');
 	}
 	tw_json_close(j, ']');
 	tw_json_close(j, '}');
 }
 
+static int print_profile(FILE *f, const struct tw_context_tree *t, struct frames *frames)
+{
+	struct tw_json *j = frames->j;
+	tw_json_open(j, NULL, '{');
+	tw_json_text(j, "type", "sampled");
+	tw_json_text(j, "name", "instructions");
+	tw_json_text(j, "unit", "none");
+	tw_json_number(j, "startValue", 0);
+	tw_json_number(j, "endValue", t->items->all.insns);
+	tw_json_open(j, "samples", '[');
+	int error = for_all(f, t, print_sample, frames);
+	tw_json_close(j, ']');
+	tw_json_open(j, "weights", '[');
+	if (!error)
+		error = for_all(f, t, print_weight, j);
+	tw_json_close(j, ']');
+	tw_json_close(j, '}');
+	return error;
+}
+
 int tw_flame_speedscope(FILE *f, const struct tw_context_tree *t)
 {
 	struct tw_json j = {.f = f};
-	tw_json_open(&j, NULL, '{');
-	tw_json_text(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	print_frames(&j, t);
-	tw_json_open(&j, "profiles", '[');
-	tw_json_open(&j, NULL, '{');
-	tw_json_text(&j, "type", "sampled");
-	tw_json_text(&j, "name", "instructions");
-	tw_json_text(&j, "unit", "none");
-	tw_json_number(&j, "startValue", 0);
-	tw_json_number(&j, "endValue", t->items->all.insns);
-	tw_json_open(&j, "samples", '[');
-	int error = for_all(f, t, print_sample, &j);
-	tw_json_close(&j, ']');
-	tw_json_open(&j, "weights", '[');
-	if (!error)
-		error = for_all(f, t, print_weight, &j);
-	tw_json_close(&j, ']');
-	tw_json_close(&j, '}');
-	tw_json_close(&j, ']');
-	tw_json_close(&j, '}');
+	struct frames frames = {&j, calloc(t->n + 1, sizeof *frames.number)};
+	uint32_t *list = list_items(t);
+	int error = frames.number && list ? 0 : TW_ERR_MEMORY;
+	if (!error) {
+		tw_json_open(&j, NULL, '{');
+		tw_json_text(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+		print_frames(&frames, t, list);
+		tw_json_open(&j, "profiles", '[');
+		error = print_profile(f, t, &frames);
+		tw_json_close(&j, ']');
+		tw_json_close(&j, '}');
+	}
+	free(frames.number);
+	free(list);
 	return error;
 }
 
@@ -227,24 +276,27 @@ static uint32_t lay_out(const struct tw_context_tree *t, const uint32_t *first, 
 
 int tw_flame_svg(FILE *f, const struct tw_context_tree *t)
 {
-	uint32_t *first, *next, *depth = calloc(t->n + 1, sizeof *depth);
+	uint32_t *first, *next, *depth = calloc(t->n + 1, sizeof *depth), *list = list_items(t);
 	double *x = calloc(t->n + 1, sizeof *x), scale = (double)WIDTH / (double)(t->items->all.insns + !t->items->all.insns);
 	int error = tw_flame_children(t, &first, &next);
-	error = depth && x ? error : TW_ERR_MEMORY;
+	error = depth && x && list ? error : TW_ERR_MEMORY;
 	if (!error) {
 		uint32_t deepest = lay_out(t, first, next, x, depth, scale);
 		fprintf(
 		    f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"monospace\" font-size=\"11\">\n",
 		    WIDTH, TOP + (deepest + 1) * ROW);
 		fprintf(f, "<text x=\"3\" y=\"15\">%llu instructions</text>\n", (unsigned long long)t->items->all.insns);
-		for (size_t i = 0; i < t->n; i++)
+		for (size_t k = 0; k < t->n; k++) {
+			const uint32_t i = list[k];
 			if ((double)t->items[i].all.insns * scale >= 0.5)
-				print_box(f, t, (uint32_t)i, x[i], (double)t->items[i].all.insns * scale, depth[i]);
+				print_box(f, t, i, x[i], (double)t->items[i].all.insns * scale, depth[i]);
+		}
 		fputs("</svg>\n", f);
 	}
 	free(first);
 	free(next);
 	free(depth);
 	free(x);
+	free(list);
 	return error;
 }
