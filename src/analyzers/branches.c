@@ -8,22 +8,13 @@
  */
 #include "analyze/by_fragment.h"
 #include "analyze/packed.h"
-#include "analyzers/by_place.h"
-#include "analyzers/predictors.h"
+#include "analyzers/branches_print.h"
 #include "analyzers/process.h"
 #include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/context.h>
-
-/* A branch, or one target of an indirect one. */
-struct branch {
-	uint64_t pc, target;     /* target 0: a conditional branch */
-	uint32_t memory, thread; /* thread: one that ran it */
-	uint64_t taken, not_taken;
-	uint64_t wrong[TW_PREDICTORS];
-};
 
 /* What a block ends with, if that is a conditional branch. */
 struct site {
@@ -62,10 +53,7 @@ enum { LED = 2048 };
 struct state {
 	const struct tw_context *context;
 	int predicts;
-	struct branch *branches;
-	size_t n, room;
-	uint32_t *slots; /* open hash of their numbers + 1 */
-	uint32_t n_slots;
+	struct tw_branches table;
 	size_t joined; /* so many there were when memories were joined last */
 	uint32_t thread;
 	uint32_t memory;      /* tw_process_program_yet */
@@ -86,8 +74,7 @@ struct state {
 
 static void free_state(struct state *s)
 {
-	free(s->branches);
-	free(s->slots);
+	tw_branches_free(&s->table);
 	free(s->ways);
 	free(s->ends);
 	free(s->known);
@@ -104,49 +91,6 @@ static void *begin(void *arg)
 	s->predicts = tw_context_flag(arg, "predictors");
 	s->thread = UINT32_MAX;
 	return s;
-}
-
-/* ---- the table ---- */
-
-static uint32_t place_of(const struct state *s, uint64_t pc, uint64_t target, uint32_t memory)
-{
-	uint64_t h = ((pc * 0x9e3779b97f4a7c15ull ^ target) * 0xc2b2ae3d27d4eb4full) ^ memory;
-	uint32_t i = (uint32_t)(h >> 29) & (s->n_slots - 1);
-	for (; s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
-		const struct branch *b = &s->branches[s->slots[i] - 1];
-		if (b->pc == pc && b->target == target && b->memory == memory)
-			break;
-	}
-	return i;
-}
-
-static int grow(struct state *s)
-{
-	enum { FIRST = 1024 };
-	uint32_t *old = s->slots;
-	s->n_slots = s->n_slots ? 2 * s->n_slots : FIRST;
-	s->slots = calloc(s->n_slots, sizeof *s->slots);
-	for (size_t i = 0; s->slots && i < s->n; i++)
-		s->slots[place_of(s, s->branches[i].pc, s->branches[i].target, s->branches[i].memory)] = (uint32_t)i + 1;
-	free(old);
-	return s->slots != NULL;
-}
-
-/* NULL: no memory. */
-static struct branch *branch_of(struct state *s, uint64_t pc, uint64_t target, uint32_t memory, uint32_t thread)
-{
-	if (2 * s->n >= s->n_slots && !grow(s))
-		return NULL;
-	uint32_t i = place_of(s, pc, target, memory);
-	if (s->slots[i])
-		return &s->branches[s->slots[i] - 1];
-	struct branch *branches = tw_array_room(s->branches, s->n, &s->room, sizeof *branches);
-	if (!branches)
-		return NULL;
-	s->branches = branches;
-	branches[s->n] = (struct branch){.pc = pc, .target = target, .memory = memory, .thread = thread};
-	s->slots[i] = (uint32_t)++s->n;
-	return &branches[s->n - 1];
 }
 
 /* ---- outcomes ---- */
@@ -172,15 +116,15 @@ static struct site *site_of(struct state *s, const struct tw_descriptor *d, unsi
 }
 
 /* The conditional branch that block k ends with. NULL: no memory. */
-static struct branch *conditional(struct state *s, const struct tw_descriptor *d, unsigned k)
+static struct tw_branch *conditional(struct state *s, const struct tw_descriptor *d, unsigned k)
 {
 	struct site *site = site_of(s, d, k);
 	if (!site || (site->number && site->memory == s->memory))
-		return site ? &s->branches[site->number - 1] : NULL;
-	struct branch *b = branch_of(s, last_pc(d, k), 0, s->memory, s->thread);
+		return site ? &s->table.items[site->number - 1] : NULL;
+	struct tw_branch *b = tw_branches_of(&s->table, last_pc(d, k), 0, s->memory, s->thread);
 	if (b) {
 		site->memory = s->memory;
-		site->number = (uint32_t)(b - s->branches) + 1;
+		site->number = (uint32_t)(b - s->table.items) + 1;
 	}
 	return b;
 }
@@ -191,8 +135,9 @@ static int decide(struct state *s, uint64_t pc)
 	if (!s->descriptor)
 		return 0;
 	const struct tw_block *end = &tw_descriptor_blocks(s->descriptor)[s->block];
-	struct branch *b = end->end == TW_END_COND ? conditional(s, s->descriptor, s->block)
-	                                           : branch_of(s, last_pc(s->descriptor, s->block), pc, s->memory, s->thread);
+	struct tw_branch *b = end->end == TW_END_COND
+	                          ? conditional(s, s->descriptor, s->block)
+	                          : tw_branches_of(&s->table, last_pc(s->descriptor, s->block), pc, s->memory, s->thread);
 	s->descriptor = NULL;
 	if (!b)
 		return TW_ERR_MEMORY;
@@ -230,7 +175,8 @@ static int add_outcomes(struct state *s, const struct way_end *w, const struct t
 	const uint8_t end = n ? end_of(run) : 0;
 	if (!end)
 		return 0;
-	struct branch *b = branch_of(s, last_pc(run->descriptor, run->block), end == TW_END_COND ? 0 : pc, s->memory, w->thread);
+	struct tw_branch *b =
+	    tw_branches_of(&s->table, last_pc(run->descriptor, run->block), end == TW_END_COND ? 0 : pc, s->memory, w->thread);
 	if (!b)
 		return TW_ERR_MEMORY;
 	if (end != TW_END_COND || pc == code_of(run)->target)
@@ -528,37 +474,20 @@ static int batch(void *state, const struct tw_batch *b)
 	return error ? error : take_events(s, &w);
 }
 
-/* Adds what another table has of a branch, in `memory`. */
-static int add_branch(struct state *s, const struct branch *more, uint32_t memory)
-{
-	struct branch *b = branch_of(s, more->pc, more->target, memory, more->thread);
-	if (!b)
-		return TW_ERR_MEMORY;
-	b->taken += more->taken;
-	b->not_taken += more->not_taken;
-	for (int k = 0; k < TW_PREDICTORS; k++)
-		b->wrong[k] += more->wrong[k];
-	return 0;
-}
-
 /* More threads are known now: branches in what `memory_of` says to be the same memory become one. */
 static int join_memories(struct state *s, uint32_t (*memory_of)(const struct tw_context *c, uint32_t thread))
 {
-	struct branch *all = s->branches;
-	const size_t n = s->n;
+	struct tw_branches all = s->table;
 	uint32_t thread = UINT32_MAX, memory = 0;
 	int error = 0;
-	free(s->slots);
 	tw_by_fragment_free(&s->sites, free); /* which has their numbers */
-	s->branches = NULL;
-	s->slots = NULL;
-	s->n = s->room = s->n_slots = 0;
-	for (size_t i = 0; i < n && !error; i++) {
-		if (all[i].thread != thread)
-			memory = memory_of(s->context, thread = all[i].thread);
-		error = add_branch(s, &all[i], memory);
+	s->table = (struct tw_branches){0};
+	for (size_t i = 0; i < all.n && !error; i++) {
+		if (all.items[i].thread != thread)
+			memory = memory_of(s->context, thread = all.items[i].thread);
+		error = tw_branches_add(&s->table, &all.items[i], memory);
 	}
-	free(all);
+	tw_branches_free(&all);
 	return error;
 }
 
@@ -567,12 +496,12 @@ static int merge(void *state, void *later)
 	enum { MANY = 1 << 16 };
 	struct state *s = state, *from = later;
 	int error = settle(from);
-	for (size_t i = 0; i < from->n && !error; i++)
-		error = add_branch(s, &from->branches[i], from->branches[i].memory);
+	for (size_t i = 0; i < from->table.n && !error; i++)
+		error = tw_branches_add(&s->table, &from->table.items[i], from->table.items[i].memory);
 	free_state(from);
-	if (!error && s->n > 2 * s->joined + MANY) {
+	if (!error && s->table.n > 2 * s->joined + MANY) {
 		error = join_memories(s, tw_process_program_yet);
-		s->joined = s->n;
+		s->joined = s->table.n;
 	}
 	return error;
 }
@@ -583,7 +512,7 @@ static int pack(const void *state, FILE *to)
 {
 	struct state *s = (struct state *)state; /* what is counted moves within it */
 	int error = settle(s);
-	return error ? error : tw_pack_array(to, s->branches, s->n, sizeof *s->branches);
+	return error ? error : tw_pack_array(to, s->table.items, s->table.n, sizeof *s->table.items);
 }
 
 static int unpack(void *state, FILE *from)
@@ -591,114 +520,15 @@ static int unpack(void *state, FILE *from)
 	struct state *s = state;
 	uint64_t n = 0;
 	int error = tw_unpack_number(from, &n);
-	for (struct branch item; n && !error; n--) {
+	for (struct tw_branch item; n && !error; n--) {
 		error = tw_unpack_bytes(from, &item, sizeof item);
-		struct branch *b = error ? NULL : branch_of(s, item.pc, item.target, item.memory, item.thread);
+		struct tw_branch *b = error ? NULL : tw_branches_of(&s->table, item.pc, item.target, item.memory, item.thread);
 		if (b)
 			*b = item;
 		else if (!error)
 			error = TW_ERR_MEMORY;
 	}
 	return error;
-}
-
-/* ---- the answer ---- */
-
-/* Conditional branches first, those that TAGE gets wrong most, else those executed most; then targets. */
-static int by_misses(const void *a, const void *b)
-{
-	const struct branch *x = a, *y = b;
-	if (!x->target != !y->target)
-		return x->target ? 1 : -1;
-	if (!x->target && x->wrong[TW_TAGE] != y->wrong[TW_TAGE])
-		return x->wrong[TW_TAGE] > y->wrong[TW_TAGE] ? -1 : 1;
-	if (x->taken + x->not_taken != y->taken + y->not_taken)
-		return x->taken + x->not_taken > y->taken + y->not_taken ? -1 : 1;
-	if (x->pc != y->pc)
-		return x->pc > y->pc ? 1 : -1;
-	if (x->target != y->target)
-		return x->target > y->target ? 1 : -1;
-	return (x->memory > y->memory) - (x->memory < y->memory);
-}
-
-static void name_place(struct tw_names *names, const struct branch *b, uint64_t pc, char *to, size_t size)
-{
-	tw_place_of_code(names, tw_names_image(names, b->thread), pc, to, size);
-}
-
-static void print_totals(struct tw_answer *a, const struct state *s)
-{
-	static const char *const facts[] = {[TW_BIMODAL] = "bimodal_wrong", [TW_GSHARE] = "gshare_wrong", [TW_TAGE] = "tage_wrong"};
-	struct branch all = {0};
-	uint64_t indirect = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		const struct branch *b = &s->branches[i];
-		indirect += b->target ? b->taken : 0;
-		all.taken += b->target ? 0 : b->taken;
-		all.not_taken += b->not_taken;
-		for (int k = 0; k < TW_PREDICTORS; k++)
-			all.wrong[k] += b->wrong[k];
-	}
-	tw_answer_fact(a, "conditional", all.taken + all.not_taken);
-	tw_answer_fact(a, "taken", all.taken);
-	for (int k = 0; k < TW_PREDICTORS && s->predicts; k++)
-		tw_answer_fact(a, facts[k], all.wrong[k]);
-	tw_answer_fact(a, "indirect", indirect);
-}
-
-static void print_predicted(struct tw_answer *a, const struct state *s, struct tw_names *names)
-{
-	static const struct tw_column columns[] = {
-	    {"executions", TW_COLUMN_COUNT}, {"taken", TW_COLUMN_COUNT},     {"bimodal", TW_COLUMN_COUNT}, {"gshare", TW_COLUMN_COUNT},
-	    {"tage", TW_COLUMN_COUNT},       {"address", TW_COLUMN_ADDRESS}, {"place", TW_COLUMN_TEXT},    {NULL, 0}};
-	char place[400];
-	tw_answer_table(a, "branches", "Conditional branches, and how often predictors are wrong", columns);
-	for (size_t i = 0; i < s->n && !s->branches[i].target; i++) {
-		const struct branch *b = &s->branches[i];
-		name_place(names, b, b->pc, place, sizeof place);
-		tw_answer_row(a, (struct tw_cell[]){{.count = b->taken + b->not_taken},
-		                                    {.count = b->taken},
-		                                    {.count = b->wrong[TW_BIMODAL]},
-		                                    {.count = b->wrong[TW_GSHARE]},
-		                                    {.count = b->wrong[TW_TAGE]},
-		                                    {.count = b->pc},
-		                                    {.text = place}});
-	}
-}
-
-static void print_conditional(struct tw_answer *a, const struct state *s, struct tw_names *names)
-{
-	static const struct tw_column columns[] = {{"executions", TW_COLUMN_COUNT},
-	                                           {"taken", TW_COLUMN_COUNT},
-	                                           {"address", TW_COLUMN_ADDRESS},
-	                                           {"place", TW_COLUMN_TEXT},
-	                                           {NULL, 0}};
-	char place[400];
-	tw_answer_table(a, "branches", "Conditional branches", columns);
-	for (size_t i = 0; i < s->n && !s->branches[i].target; i++) {
-		const struct branch *b = &s->branches[i];
-		name_place(names, b, b->pc, place, sizeof place);
-		tw_answer_row(
-		    a, (struct tw_cell[]){{.count = b->taken + b->not_taken}, {.count = b->taken}, {.count = b->pc}, {.text = place}});
-	}
-}
-
-static void print_targets(struct tw_answer *a, const struct state *s, struct tw_names *names)
-{
-	static const struct tw_column columns[] = {{"executions", TW_COLUMN_COUNT}, {"address", TW_COLUMN_ADDRESS},
-	                                           {"target", TW_COLUMN_ADDRESS},   {"from", TW_COLUMN_TEXT},
-	                                           {"to", TW_COLUMN_TEXT},          {NULL, 0}};
-	char from[400], to[400];
-	tw_answer_table(a, "targets", "Targets of indirect jumps and calls", columns);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct branch *b = &s->branches[i];
-		if (!b->target)
-			continue;
-		name_place(names, b, b->pc, from, sizeof from);
-		name_place(names, b, b->target, to, sizeof to);
-		tw_answer_row(
-		    a, (struct tw_cell[]){{.count = b->taken}, {.count = b->pc}, {.count = b->target}, {.text = from}, {.text = to}});
-	}
 }
 
 static int end(void *state, int error)
@@ -709,14 +539,8 @@ static int end(void *state, int error)
 		error = TW_ERR_MEMORY;
 	error = error ? error : settle(s);
 	error = error ? error : join_memories(s, tw_process_memory);
-	if (!error) {
-		struct tw_answer *a = tw_context_answer(s->context);
-		if (s->n)
-			qsort(s->branches, s->n, sizeof *s->branches, by_misses);
-		print_totals(a, s);
-		(s->predicts ? print_predicted : print_conditional)(a, s, names);
-		print_targets(a, s, names);
-	}
+	if (!error)
+		tw_branches_print(tw_context_answer(s->context), &s->table, names, s->predicts);
 	free_state(s);
 	return error;
 }
