@@ -395,6 +395,8 @@ int tw_encoder_close(struct tw_encoder *e)
 {
 	e->all_tags.n = (size_t)((uint8_t *)e->tags_end - e->all_tags.at);
 	end_values(e);
+	if (e->code && e->n_heads)
+		tw_encoder_code_saw(e->code, e->all_tags.n / sizeof(uint16_t), e->n_heads);
 	return encode_tags(e, TAGS_AT_ONCE);
 }
 
@@ -410,8 +412,6 @@ int tw_encoder_end(struct tw_encoder *e)
 {
 	static const uint8_t padding[TW_LITERAL_PADDING];
 	int error = encode_tags(e, 0);
-	if (e->code && e->n_heads)
-		tw_encoder_code_saw(e->code, e->tags_coded, e->n_heads);
 	if (!error)
 		error = put_last_run(e, TW_PART_TAG_RUNS, e->tag_run);
 	if (!error)

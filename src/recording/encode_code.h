@@ -35,7 +35,7 @@ int tw_encoder_code_has_record(const struct tw_encoder_code *c, const struct tw_
 /* Whether records are to be taken by code: from when few fragments turn out to run often, till so many have code that the caches do not hold it. */
 int tw_encoder_code_takes_records(const struct tw_encoder_code *c);
 
-/* A chunk's records have been taken without code: so many tags, of so many fragments. */
+/* Of a chunk so many tags have been taken so far, of so many fragments. */
 void tw_encoder_code_saw(struct tw_encoder_code *c, size_t tags, size_t fragments);
 
 /* The fragments of this stretch of numbers do not run any more. */
