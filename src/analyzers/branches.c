@@ -13,7 +13,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <trackway/context.h>
 
 /* What a block ends with, if that is a conditional branch. */
