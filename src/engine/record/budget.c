@@ -34,6 +34,13 @@ static u64 smaller(u64 a, u64 b)
 
 /* ---- charging ---- */
 
+/* What the recorder takes of the program's processors for what the thread has written since it last looked, in ns (channel/displaced.h). */
+static u64 displaced_by(const struct thread *t)
+{
+	const u64 per_1024 = __atomic_load_n((const u64 *)&control()->displaced_per_1024, __ATOMIC_RELAXED);
+	return (tw_price_written(t) - t->record->budget.bytes) * per_1024 / 1024;
+}
+
 /* Charges the thread for what it did up to now, if it recorded, and begins anew. */
 static void charge(struct thread *t, u64 period)
 {
@@ -42,7 +49,7 @@ static void charge(struct thread *t, u64 period)
 	const u64 cpu = tw_cycles_clock(CLOCK_THREAD_CPUTIME_ID), run = b->begun ? cpu - b->cpu : 0;
 	const u64 engine = smaller(b->engine, run);
 	const bool records = !t->record->bare && b->begun;
-	const u64 displaced = records ? tw_price_displaced(t) : 0;
+	const u64 displaced = records ? displaced_by(t) : 0;
 	tw_account_add(&f->cpu, run + b->waited + displaced);
 	tw_price_note(t, run - engine);
 	__atomic_fetch_add(tw_account_of(t).cpu, run + b->waited + displaced, __ATOMIC_RELAXED);

@@ -111,12 +111,6 @@ u64 tw_price_per_1024(const struct thread *t)
 	return known ? known : first_guess();
 }
 
-u64 tw_price_displaced(const struct thread *t)
-{
-	const u64 per_1024 = __atomic_load_n((const u64 *)&tw_engine.control->budget.displaced_per_1024, __ATOMIC_RELAXED);
-	return (tw_price_written(t) - t->record->budget.bytes) * per_1024 / 1024;
-}
-
 u64 tw_price_cost(const struct thread *t, u64 engine, u64 in_code)
 {
 	return engine + smaller(in_code, (tw_price_written(t) - t->record->budget.bytes) * tw_price_per_1024(t) / 1024);

@@ -20,9 +20,6 @@ void tw_price_forget(struct thread *t);
 /* ns for 1024 bytes of records, as far as it shows by now. */
 u64 tw_price_per_1024(const struct thread *t);
 
-/* What the recorder takes of the program's processors for what the thread has written since it last looked, in ns (channel/displaced.h). */
-u64 tw_price_displaced(const struct thread *t);
-
 /* What the thread has cost since it last looked: in the engine, and in so many ns of code that records. */
 u64 tw_price_cost(const struct thread *t, u64 engine, u64 in_code);
 
