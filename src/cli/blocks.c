@@ -5,6 +5,7 @@
 #include "cli/exports.h"
 #include "cli/how_far.h"
 #include "cli/options.h"
+#include "export/outfile.h"
 #include "import/profile.h"
 #include "names/absent.h"
 #include "recording/recording.h"
@@ -88,15 +89,14 @@ static int write_file(const struct blocks *b, const struct tw_blocks_report *r, 
 	char *name;
 	if (asprintf(&name, "%s%s", b->prefix, suffix) < 0)
 		return failed(b, tw_fail(TW_ERR_MEMORY, "name"));
-	FILE *f = fopen(name, "w");
-	if (f)
-		tw_blocks_text(f, r, all, kind);
-	int wrong = !f || ferror(f);
-	wrong |= f && fclose(f);
-	if (wrong)
-		fprintf(stderr, "trackway blocks: cannot write %s: %s\n", name, strerror(errno));
+	struct tw_outfile to;
+	int error = tw_outfile_open(&to, name);
+	if (!error) {
+		tw_blocks_text(to.f, r, all, kind);
+		error = tw_outfile_close(&to, 1);
+	}
 	free(name);
-	return wrong;
+	return error ? failed(b, error) : 0;
 }
 
 static int write_files(const struct blocks *b, const struct tw_blocks_report *r)

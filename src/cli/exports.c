@@ -5,6 +5,7 @@
 #include "export/callgrind.h"
 #include "export/fdata.h"
 #include "export/lcov.h"
+#include "export/outfile.h"
 #include "export/simpoint.h"
 #include "recording/recording.h"
 #include "replay/together.h"
@@ -80,15 +81,13 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 {
 	if (tw_is_part_of(name, s->dir))
 		return tw_fail(TW_ERR_SYSTEM, "%s is a part of the recording and is not written over", name);
-	FILE *f = strcmp(name, "-") ? fopen(name, "w") : stdout;
-	if (!f)
-		return tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
-	int error = write(s, path, f);
-	if (f == stdout)
+	struct tw_outfile to;
+	int error = tw_outfile_open(&to, name);
+	if (error)
 		return error;
-	int wrong = fflush(f) || ferror(f);
-	wrong |= fclose(f);
-	return !error && wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : error;
+	error = write(s, path, to.f);
+	const int closed = tw_outfile_close(&to, !error);
+	return error ? error : closed;
 }
 
 /* One replay for all that is wanted: those that want it in their turn become members, and the last of them has it made. */

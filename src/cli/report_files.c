@@ -24,13 +24,21 @@ int report_to_stdout(const struct report *r)
 	return n;
 }
 
+static int say(int error)
+{
+	char why[PATH_MAX + 256];
+	if (error)
+		fprintf(stderr, "trackway report: %s\n", tw_failure_sentence(error, why, sizeof why));
+	return error != 0;
+}
+
 static int open_file(const struct report *r, struct tw_outfile *o, const char *name)
 {
 	if (!name)
 		return 0;
 	if (tw_is_part_of(name, r->dir))
 		return tw_usage_error("report", "%s is a file of the recording", name);
-	return tw_outfile_open(o, "report", name);
+	return say(tw_outfile_open(o, name));
 }
 
 int report_open_files(struct report *r)
@@ -79,8 +87,8 @@ int report_page(struct report *r, const struct tw_replay_options *replay)
 
 int report_close_files(struct report *r, int keep)
 {
-	int status = tw_outfile_close(&r->page_file, keep);
+	int status = say(tw_outfile_close(&r->page_file, keep));
 	for (int i = 0; i < REPORT_FORMS; i++)
-		status |= tw_outfile_close(&r->form_file[i], keep);
+		status |= say(tw_outfile_close(&r->form_file[i], keep));
 	return status;
 }

@@ -5,7 +5,7 @@
 
 #include "analyze/strides.h"
 #include "analyzers/contexts.h"
-#include "cli/outfile.h"
+#include "export/outfile.h"
 #include "cli/part.h"
 #include "names/absent.h"
 #include "report/costs.h"

@@ -3,6 +3,7 @@
  * other when states have been merged, and are summed when lines are written. Which interval a block is of follows from how many instructions its thread had executed before.
  */
 #include "export/simpoint.h"
+#include "export/outfile.h"
 #include "analyze/by_fragment.h"
 #include "analyze/profile.h"
 #include "base/array.h"
@@ -260,29 +261,29 @@ static void put_line(FILE *f, struct counts *c)
 	c->n = 0;
 }
 
-/* The file of a thread: the first one has what was asked for, the others have theirs beside it. */
-static int open_file(const struct state *s, uint32_t thread, FILE **f)
+/* The file of a thread: the first one has what was asked for, the others have theirs beside it. Its name is freed when it is closed. */
+static int open_file(const struct state *s, uint32_t thread, struct tw_outfile *to)
 {
 	const struct tw_simpoint *o = s->shared;
 	char *name;
 	const int is_first = thread == tw_recording_thread(o->recording, 0)->serial;
 	if (asprintf(&name, is_first ? "%s" : "%s.%u", o->path, thread) < 0)
 		return TW_ERR_MEMORY;
-	*f = strcmp(name, "-") ? fopen(name, "w") : stdout;
-	int error = *f ? 0 : tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
-	free(name);
+	const int error = tw_outfile_open(to, name);
+	if (error)
+		free(name);
 	return error;
 }
 
-static int close_file(const struct state *s, FILE *f, struct counts *c)
+/* Writes the last line. The file is kept if `keep`. */
+static int close_file(struct tw_outfile *to, struct counts *c, int keep)
 {
-	if (!f)
+	if (!to->f)
 		return 0;
-	put_line(f, c);
-	int wrong = fflush(f) || ferror(f);
-	if (f != stdout)
-		wrong |= fclose(f);
-	return wrong ? tw_fail(TW_ERR_SYSTEM, "%s: %s", s->shared->path, strerror(errno)) : 0;
+	put_line(to->f, c);
+	const int error = tw_outfile_close(to, keep);
+	free((void *)to->name);
+	return error;
 }
 
 /* Adds the entries of a record. */
@@ -299,22 +300,21 @@ static int write_lines(struct state *s)
 {
 	struct record record, last = {0};
 	struct counts counts = {0};
-	FILE *f = NULL;
+	struct tw_outfile to = {0};
 	int error = 0;
 	if (s->spool && fseek(s->spool, 0, SEEK_SET))
 		return tw_fail(TW_ERR_SYSTEM, "temporary file: %s", strerror(errno));
 	while (s->spool && !error && get(s, &record, sizeof record)) {
-		if (!f || record.thread != last.thread) {
-			error = close_file(s, f, &counts);
-			f = NULL;
-			error = error ? error : open_file(s, record.thread, &f);
+		if (!to.f || record.thread != last.thread) {
+			error = close_file(&to, &counts, 1);
+			error = error ? error : open_file(s, record.thread, &to);
 		} else if (record.interval != last.interval) {
-			put_line(f, &counts);
+			put_line(to.f, &counts);
 		}
 		last = record;
 		error = error ? error : sum_record(s, &record, &counts);
 	}
-	const int closed = close_file(s, f, &counts);
+	const int closed = close_file(&to, &counts, !error);
 	free_counts(&counts);
 	return error ? error : closed;
 }

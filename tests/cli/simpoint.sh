@@ -60,6 +60,19 @@ cmp alone.lcov more.lcov || fail "--simpoint changes the profile"
 for thread in "" .1; do
 	cmp out.bb$thread both.bb$thread && cmp out.bb$thread more.bb$thread || fail "vectors are others beside other outputs"
 done
+# What cannot be written to its end is not there, and what was there before stays.
+for out in --callgrind=old "-o prefix"; do
+	echo before >old
+	(
+		ulimit -f 1
+		trap '' XFSZ
+		# shellcheck disable=SC2086 # two words
+		exec "$TW" blocks $out recording.tw >/dev/null 2>err
+	) && fail "blocks $out: a file that became too large: status 0"
+	grep -q 'cannot write .*: File too large' err || fail "blocks $out: $(cat err)"
+	[ "$(cat old)" = before ] || fail "blocks $out: the file that was there has been written over"
+	ls prefix* old.* >/dev/null 2>&1 && fail "blocks $out: half a file is left: $(ls prefix* old.*)"
+done
 one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
 says '/nowhere/x: No such file'
 one_sentence "$TW" blocks --simpoint=- recording.tw

@@ -10,14 +10,14 @@
 
 struct tw_outfile {
 	FILE *f; /* NULL: not open */
-	const char *command, *name;
+	const char *name;
 	char aside[PATH_MAX]; /* "": it is written as it is */
 };
 
-/* Opens `name`, "-" for standard output, for `command` ("report"). Both must stay. 0, or an exit status with a sentence said. */
-int tw_outfile_open(struct tw_outfile *o, const char *command, const char *name);
+/* Opens `name`, which must stay, "-" for standard output. 0 or TW_ERR_SYSTEM. */
+int tw_outfile_open(struct tw_outfile *o, const char *name);
 
-/* Closes it, and keeps it if `keep`. Whatever was wrong with writing is told. 0 or an exit status. Nothing if it is not open. */
+/* Closes it, and keeps it if `keep`; of standard output nothing is told. 0, or TW_ERR_SYSTEM if something was wrong with writing what is kept. Nothing if it is not open. */
 int tw_outfile_close(struct tw_outfile *o, int keep);
 
 #endif

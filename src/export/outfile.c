@@ -1,4 +1,5 @@
-#include "cli/outfile.h"
+#include "export/outfile.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,8 +8,7 @@
 
 static int cannot_write(const struct tw_outfile *o)
 {
-	fprintf(stderr, "trackway %s: cannot write %s: %s\n", o->command, o->name, strerror(errno));
-	return 1;
+	return tw_fail(TW_ERR_SYSTEM, "cannot write %s: %s", o->name, strerror(errno));
 }
 
 /* Whether nothing but a regular file is replaced. */
@@ -18,9 +18,9 @@ static int is_replaceable(const char *name)
 	return lstat(name, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
 }
 
-int tw_outfile_open(struct tw_outfile *o, const char *command, const char *name)
+int tw_outfile_open(struct tw_outfile *o, const char *name)
 {
-	*o = (struct tw_outfile){.command = command, .name = name};
+	*o = (struct tw_outfile){.name = name};
 	if (!strcmp(name, "-")) {
 		o->f = stdout;
 		return 0;
