@@ -1,6 +1,7 @@
 /* trackway bundle: one file to hand on. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "export/outfile.h"
 #include "names/kept.h"
 #include "names/names.h"
 #include "recording/recording.h"
@@ -78,26 +79,37 @@ static int tar_failed(const struct bundle *b, int status)
 	return 1;
 }
 
-static int add_sources(const struct bundle *b, struct tw_recording *r)
+static int add_sources(const struct bundle *b, const char *archive, struct tw_recording *r)
 {
 	char transform[PATH_MAX + 32];
 	struct tw_names *names = tw_names_open(r, NULL);
 	if (!names)
 		return tw_recording_error("bundle", b->dir, TW_ERR_MEMORY);
 	snprintf(transform, sizeof transform, "--transform=s,^,%s/" TW_SOURCES_DIRECTORY "/,", b->base);
-	char *argv[] = {"tar", "-rhf", (char *)b->output, "-C", "/", transform, "--null", "--verbatim-files-from", "-T", "-", NULL};
+	char *argv[] = {"tar", "-rhf", (char *)archive, "-C", "/", transform, "--null", "--verbatim-files-from", "-T", "-", NULL};
 	int status = run_tar(argv, feed_sources, names);
 	tw_names_close(names);
 	return status ? tar_failed(b, status) : 0;
 }
 
-static int write_archive(struct bundle *b, struct tw_recording *r)
+static int write_archive(const struct bundle *b, const char *archive, struct tw_recording *r)
 {
-	char *argv[] = {"tar", "-cf", b->output, "-C", b->parent, "--", b->base, NULL};
+	char *argv[] = {"tar", "-cf", (char *)archive, "-C", b->parent, "--", b->base, NULL};
 	int status = run_tar(argv, NULL, NULL);
 	if (status)
 		return tar_failed(b, status);
-	return b->sources ? add_sources(b, r) : 0;
+	return b->sources ? add_sources(b, archive, r) : 0;
+}
+
+static int write_bundle(const struct bundle *b, struct tw_recording *r)
+{
+	struct tw_outfile to;
+	int error = tw_outfile_open(&to, b->output);
+	if (error)
+		return tw_recording_error("bundle", b->dir, error);
+	const int status = write_archive(b, tw_outfile_path(&to), r);
+	error = tw_outfile_close(&to, !status);
+	return status || !error ? status : tw_recording_error("bundle", b->dir, error);
 }
 
 /* Splits the directory's name off, and names the archive. */
@@ -153,7 +165,7 @@ static int run(struct bundle *b)
 		return tw_recording_error("bundle", b->dir, error);
 	int status = find_names(b);
 	if (!status)
-		status = write_archive(b, r);
+		status = write_bundle(b, r);
 	tw_recording_close(r);
 	return status;
 }

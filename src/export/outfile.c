@@ -34,6 +34,11 @@ int tw_outfile_open(struct tw_outfile *o, const char *name)
 	return o->f ? 0 : cannot_write(o);
 }
 
+const char *tw_outfile_path(const struct tw_outfile *o)
+{
+	return *o->aside ? o->aside : o->name;
+}
+
 int tw_outfile_close(struct tw_outfile *o, int keep)
 {
 	FILE *f = o->f;

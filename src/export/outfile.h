@@ -17,6 +17,9 @@ struct tw_outfile {
 /* Opens `name`, which must stay, "-" for standard output. 0 or TW_ERR_SYSTEM. */
 int tw_outfile_open(struct tw_outfile *o, const char *name);
 
+/* The file that is open, for another program to write into in the place of this one. */
+const char *tw_outfile_path(const struct tw_outfile *o);
+
 /* Closes it, and keeps it if `keep`; of standard output nothing is told. 0, or TW_ERR_SYSTEM if something was wrong with writing what is kept. Nothing if it is not open. */
 int tw_outfile_close(struct tw_outfile *o, int keep);
 

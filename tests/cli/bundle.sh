@@ -33,3 +33,12 @@ recorded ./prog
 rm -rf recording.tw prog && tar -xf recording.tar
 "$TW" report -n 0 recording.tw 2>err | grep -q "main prog.c:1" || fail "a recording without names is handed on without: $(cat err)"
 one_sentence "$TW" bundle nowhere.tw
+# One that does not fit is not there.
+(
+	ulimit -f 2
+	trap '' XFSZ
+	exec "$TW" bundle -o large.tar recording.tw 2>err
+) && fail "a bundle that became too large: status 0"
+grep -q 'large.tar: tar could not write it' err || fail "a bundle that became too large: $(cat err)"
+ls large* >/dev/null 2>&1 && fail "a part of it is left: $(ls large*)"
+exit 0
