@@ -55,6 +55,29 @@ static int has_process(const struct tw_part *p)
 	return p->process < 0;
 }
 
+/* The instructions of the thread that the view is of, or of the one that ran longest. */
+static uint64_t longest(const struct tw_recording *r, const struct tw_view *view)
+{
+	uint64_t most = 0;
+	for (size_t i = 0; i < tw_recording_n_threads(r); i++) {
+		const struct tw_thread_info *t = tw_recording_thread(r, i);
+		if ((!view->has_thread || t->serial == view->thread) && t->totals.insns > most)
+			most = t->totals.insns;
+	}
+	return most;
+}
+
+void tw_part_tell_end(const char *command, const struct tw_recording *r, const struct tw_view *view)
+{
+	const uint64_t ns = tw_recording_info(r)->duration_ns, insns = longest(r, view);
+	if (view->from.kind == TW_WHERE_TIME && ns && view->from.value >= ns)
+		fprintf(stderr, "%s %s: nothing is behind --from: the recording ends after %.3f s\n", tw_cli_program, command,
+		        (double)ns / 1e9);
+	if (view->from.kind == TW_WHERE_COUNT && view->from.value >= insns)
+		fprintf(stderr, "%s %s: nothing is behind --from: %s ran %llu instructions\n", tw_cli_program, command,
+		        view->has_thread ? "the thread" : "the longest thread", (unsigned long long)insns);
+}
+
 int tw_part_open(struct tw_part *p, const char *command, const struct tw_recording *r)
 {
 	p->recording = r;
@@ -64,6 +87,7 @@ int tw_part_open(struct tw_part *p, const char *command, const struct tw_recordi
 		return fprintf(stderr, "trackway %s: there is no process %lld in this recording\n", command, (long long)p->process), 1;
 	if (!p->request.view.from.kind && !p->request.view.to.kind)
 		return 0;
+	tw_part_tell_end(command, r, &p->request.view);
 	p->context = tw_context_new(&p->request, r, NULL);
 	p->views = p->context ? tw_views_new(p->context, &p->request.view, 0) : NULL;
 	if (p->views)

@@ -18,6 +18,9 @@ struct tw_part {
 int tw_part_open(struct tw_part *p, const char *command, const struct tw_recording *r);
 void tw_part_close(struct tw_part *p);
 
+/* Says so on stderr if the view begins behind the end of the recording, or of its thread: then nothing is in it. */
+void tw_part_tell_end(const char *command, const struct tw_recording *r, const struct tw_view *view);
+
 /* Is it all of the recording? */
 int tw_part_is_all(const struct tw_part *p);
 

@@ -1,6 +1,7 @@
 #include "cli/session.h"
 #include "cli/budget.h"
 #include "cli/cli.h"
+#include "cli/part.h"
 #include "cli/request.h"
 #include "names/absent.h"
 #include "recording/recording.h"
@@ -44,6 +45,7 @@ static int open_views(struct tw_session *s)
 	if (tw_view_is_all(&r->view))
 		return 0;
 	s->stage.views = tw_views_new(s->context, &r->view, r->analyzer->needs & TW_NEEDS_NO_CODE);
+	tw_part_tell_end(s->command, s->recording, &r->view);
 	if (!s->stage.views)
 		return tw_session_complain(s, tw_context_complaint(s->context)[0] ? tw_context_complaint(s->context) : "no memory");
 	s->options.select = chunk_is_seen;

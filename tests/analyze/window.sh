@@ -116,3 +116,12 @@ says "no such thread"
 # What is absent is said beside a whole answer.
 "$TW" analyze mix --function no_such --json recording.tw >absent.json 2>err && fail "--function no_such succeeds"
 python3 -m json.tool absent.json >/dev/null || fail "--function no_such: half an answer"
+# A window that begins behind the end is empty, and that is said.
+for command in report "analyze mix"; do
+	# shellcheck disable=SC2086 # two words
+	"$TW" $command --from 1000s recording.tw >/dev/null 2>err || fail "$command --from 1000s: $(cat err)"
+	grep -q 'nothing is behind --from: the recording ends after' err || fail "$command --from 1000s says: $(cat err)"
+	# shellcheck disable=SC2086
+	"$TW" $command --from 9999Gi --thread 0 recording.tw >/dev/null 2>err || fail "$command --from 9999Gi: $(cat err)"
+	grep -q 'nothing is behind --from: the thread ran [0-9]* instructions' err || fail "$command --from 9999Gi says: $(cat err)"
+done
