@@ -9,6 +9,10 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 
+/* Turns of 100 us, in which all other threads have come out, if none is stopped. */
+#define PATIENCE 5000u
+#define FOR_EVER (~0u)
+
 static struct tw_translations *const tr = &tw_translations;
 static bool emptying; /* translations are being thrown away */
 
@@ -21,17 +25,20 @@ static bool others_in_cache(const struct thread *t)
 	return false;
 }
 
-/* Makes everything stale, and waits until the other threads have come out. The lock is free meanwhile. */
-static void call_out(const struct thread *t)
+/* Makes everything stale, and waits until the other threads have come out, at most for so many turns. The lock is free meanwhile. False: one is still there. */
+static bool call_out(const struct thread *t, u32 turns)
 {
 	for (u32 i = 0; i < tr->n_host; i++)
 		if (tw_fragment_made(i)->kind == FRAGMENT_CODE)
 			tw_fragment_make_stale(tw_fragment_made(i));
 	while (others_in_cache(t)) {
+		if (!turns--)
+			return false;
 		tw_unlock(&tw_engine.lock);
 		tw_pause(100);
 		tw_lock(&tw_engine.lock);
 	}
+	return true;
 }
 
 /* Waits while another thread empties the cache. */
@@ -45,13 +52,16 @@ static void settle(void)
 	}
 }
 
-static void throw_away(const struct thread *t)
+static void throw_away(const struct thread *t, u32 turns)
 {
 	__atomic_store_n(&emptying, true, __ATOMIC_SEQ_CST);
-	tw_count(TW_COUNT_EMPTIED, 1);
-	call_out(t);
-	tw_translations_empty();
-	tw_numbers_forget();
+	if (call_out(t, turns)) {
+		tw_count(TW_COUNT_EMPTIED, 1);
+		tw_translations_empty();
+		tw_numbers_forget();
+	} else {
+		tw_translations_spare();
+	}
 	__atomic_fetch_add(&tw_translations_generation, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&emptying, false, __ATOMIC_RELEASE);
 	tw_sys(__NR_futex, &tw_translations_generation, FUTEX_WAKE_PRIVATE, ~0u >> 1);
@@ -71,7 +81,7 @@ void tw_flush_switch(struct thread *t, const struct instrumentor *to)
 {
 	tw_private_end(t);
 	if (tw_engine.n_threads > 1)
-		throw_away(t);
+		throw_away(t, FOR_EVER);
 	t->code->generation = tw_translations_generation;
 	tw_recorder.instr = to;
 }
@@ -83,7 +93,9 @@ bool tw_flush_make_room(struct thread *t)
 		settle();
 	}
 	if (tw_translations_full())
-		throw_away(t);
+		throw_away(t, FOR_EVER);
+	else if (tw_translations_stale())
+		throw_away(t, PATIENCE);
 	bool missed = t->code->generation != tw_translations_generation;
 	if (missed)
 		t->code->private = (struct tw_private){0};

@@ -4,6 +4,8 @@
  * What must hold:
  *  - Each fragment is made stale first, so that threads come out at their next branch and wait. A thread is in the cache from when it is told where to enter until its next system call or until
  *    it waits there: so long, what it knows of fragments and exits stays valid.
+ *  - A thread that another of the same memory traces may have stopped in the cache, and its tracer may be who waits for it to come out, or who waits for who does. So where there is room, but what
+ *    fills it is mostly stale, nobody waits for long: then all stays where it is, stale, and threads forget what they know as if it had been thrown away.
  *  - Where a thread comes by the dispatcher each time (after a system call), the exit it left by keeps the fragment it went on with (exit.again), and
  *    the thread goes on with that without the lock (tw_flush_again). It first says that it is in the cache, then looks whether translations are being or
  *    have been thrown away, and only then follows the pointer; who throws them away first says so, then looks who is in the cache. (Each store is seen before
@@ -19,7 +21,7 @@ struct instrumentor;
 
 /*
  * Before t goes into the cache, under the lock (which it may release for a while): throws all translations away when the cache, the stubs or the heap
- * are nearly full, and waits while another thread does. True: translations were thrown away since t last came here: it must forget
+ * are nearly full, or most of what is there is stale, and waits while another thread does. True: translations were thrown away since t last came here: it must forget
  * what it knows of any, such as the exit it came by. From here on t is in the cache (thread.code.in_cache).
  */
 bool tw_flush_make_room(struct thread *t);

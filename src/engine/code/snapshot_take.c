@@ -93,7 +93,7 @@ static void adopt(const struct snapshot_head *h)
 	tr->stubs_at = h->stubs_at;
 	tr->n_host = tr->n_code = s->taken = h->n_host;
 	tw_translator.began_warm = true;
-	tr->n_stale = 0;
+	tr->n_stale = tr->n_spared = 0;
 	tw_table_widen(h->wide);
 	memcpy(tr->n_sites, h->n_sites, sizeof tr->n_sites);
 	memcpy(tr->shadow_sites, h->n_sites, sizeof tr->shadow_sites);

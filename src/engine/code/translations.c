@@ -89,16 +89,20 @@ bool tw_translations_renew(void)
 /* So many stale fragments stay where they are (30 to 60 MB with all that belongs to them), and twice as many as are not stale: so few are made again for it. */
 #define MOST_STALE (1u << 16)
 
-static bool mostly_stale(void)
+bool tw_translations_stale(void)
 {
-	return tr->n_stale > MOST_STALE && tr->n_stale > 2 * (tr->n_code - tr->n_stale);
+	return tr->n_stale - tr->n_spared > MOST_STALE && tr->n_stale > 2 * (tr->n_code - tr->n_stale);
+}
+
+void tw_translations_spare(void)
+{
+	tr->n_spared = tr->n_stale;
 }
 
 bool tw_translations_full(void)
 {
-	return mostly_stale() || tr->cache_at + CACHE_MARGIN >= tw_arena_cache_end() ||
-	       tr->stubs_at + STUBS_MARGIN >= tw_arena_stubs_end() || tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() ||
-	       tr->n_host + 16 >= MAX_FRAGMENTS || tr->n_uppers + 16 >= MAX_UPPERS;
+	return tr->cache_at + CACHE_MARGIN >= tw_arena_cache_end() || tr->stubs_at + STUBS_MARGIN >= tw_arena_stubs_end() ||
+	       tw_heap_at + HEAP_MARGIN >= tw_arena_heap_end() || tr->n_host + 16 >= MAX_FRAGMENTS || tr->n_uppers + 16 >= MAX_UPPERS;
 }
 
 void tw_translations_count(void)
@@ -118,7 +122,7 @@ void tw_translations_empty(void)
 	memset(tr->shadows, 0, sizeof tr->shadows);
 	memset(tr->n_sites, 0, sizeof tr->n_sites);
 	tw_state_forget();
-	tr->n_host = tr->n_code = tr->n_stale = 0;
+	tr->n_host = tr->n_code = tr->n_stale = tr->n_spared = 0;
 	memset((void *)tr->heap_mark, 0, tw_heap_at - tr->heap_mark);
 	tw_heap_at = tr->heap_mark;
 	tr->cache_at = ARENA_CACHE;

@@ -37,7 +37,8 @@ struct tw_translations {
 	u32 n_host;
 	u32 n_code,
 	    n_stale; /* how many of them were made of code of the program's (of those of a snapshot: all), and of these, how many are stale */
-	u32 *hash;   /* by pc: addresses of fragments */
+	u32 n_spared; /* of these, so many were when they were last to be thrown away for it, and could not be */
+	u32 *hash;    /* by pc: addresses of fragments */
 	struct fragment **on_host; /* by page of the cache: that which starts there last */
 	u32 *host_map;             /* all, in the order in which they were made: addresses */
 	u32 *pages;                /* by page: addresses of the last struct on_page */
@@ -70,11 +71,15 @@ bool tw_translations_renew(void);
 /* This part of an area is zeros, whatever the kernel allows. */
 void tw_translations_clear(u64 start, u64 bytes);
 
-/*
- * Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more
- * translation), or much is stale and little is not: a program that goes on writing code would otherwise fill all areas with code that no thread can run.
- */
+/* Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more translation). */
 bool tw_translations_full(void);
+
+/*
+ * Likewise, but there is room: much is stale and little is not. A program that goes on writing code would otherwise fill all areas with code that no thread can run. Where they are spared nevertheless, as
+ * much has to become stale again.
+ */
+bool tw_translations_stale(void);
+void tw_translations_spare(void);
 
 /* Counts how far the areas are used. */
 void tw_translations_count(void);
