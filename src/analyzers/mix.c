@@ -134,7 +134,8 @@ static void count_odd(struct sizes *sizes, uint64_t addr, uint32_t bytes)
 /* The lowest bytes of four addresses, in 32 bits each. */
 static inline __m128i low_bytes(const uint64_t *addr)
 {
-	const __m128 a = _mm_loadu_ps((const float *)addr), b = _mm_loadu_ps((const float *)(addr + 2));
+	const __m128 a = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(const void *)addr));
+	const __m128 b = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(const void *)(addr + 2)));
 	return _mm_and_si128(_mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))), _mm_set1_epi32(0xff));
 }
 

@@ -446,12 +446,14 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		         atomic_load(&control->refused));
 	else if (atomic_load(&control->starved) && atomic_load(&control->barred) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
-		         "what %u threads ran is not in it: their processes could not open the recorder's channel: they are another user's, or have no /proc, "
+		         "what %u threads ran is not in it: their processes could not open the recorder's channel: they are another "
+		         "user's, or have no /proc, "
 		         "or as many files open as they may",
 		         atomic_load(&control->starved));
 	else if (atomic_load(&control->starved) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
-		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v), or there were more than %u at once",
+		         "what %u threads ran is not in it: there was no memory for it, or too few addresses (ulimit -v), or there were "
+		         "more than %u at once",
 		         atomic_load(&control->starved), control->sizes.slots);
 	else
 		snprintf(result->failure, sizeof result->failure, "%s", c->failure);

@@ -62,9 +62,9 @@ struct tw_recording {
 	struct tw_reader_list problems;    /* struct tw_problem */
 	struct tw_reader_list descriptors; /* const struct tw_descriptor * */
 	struct tw_processes processes;
-	struct tw_reader_list notes;    /* const struct tw_file_note *, of a recording in memory: `processes` is made of these */
-	struct tw_reader_list blocks;   /* void *: decompressed blocks of the code file and of the names */
-	const struct tw_budget *budget; /* in one of these; NULL: there is none */
+	struct tw_reader_list notes;     /* const struct tw_file_note *, of a recording in memory: `processes` is made of these */
+	struct tw_reader_list blocks;    /* void *: decompressed blocks of the code file and of the names */
+	const struct tw_budget *budget;  /* in one of these; NULL: there is none */
 	struct tw_budget_end budget_end; /* all 0 to begin with */
 	int has_budget_end;
 	size_t budget_periods;

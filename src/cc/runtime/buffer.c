@@ -109,8 +109,8 @@ bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s)
 void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	const uint64_t own = tw_cc_window(s, TW_BUFFERS) + TW_CC_FULL - TW_CC_OWN;
-	const uint64_t tally = share(p, 0, tw_tally_bytes(&p->control->sizes),
-	                             (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
+	const uint64_t tally =
+	    share(p, 0, tw_tally_bytes(&p->control->sizes), (uint64_t)tw_channel_tally(p->control, s->number) - (uint64_t)p->control);
 	if (!tally || !tw_cc_buffer_map(own, TW_CC_OWN + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ||
 	    !tw_cc_buffer_protect(s, TW_BUFFERS, PROT_NONE))
 		return;

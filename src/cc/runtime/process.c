@@ -76,8 +76,8 @@ static bool open_channel(struct tw_cc_process *p)
 	if (is_own)
 		map_whole(p, (int)fd);
 	SYS(__NR_close, fd);
-	return is_own && tw_form_of(p->control->format) == TW_FORM_PLAIN &&
-	       p->control->format == TW_FORMAT_DEP && tw_channel_collector_alive(p->control);
+	return is_own && tw_form_of(p->control->format) == TW_FORM_PLAIN && p->control->format == TW_FORMAT_DEP &&
+	       tw_channel_collector_alive(p->control);
 }
 
 static void find_mode(struct tw_cc_process *p)

@@ -178,7 +178,8 @@ struct tw_cc_process {
 	uint32_t lock;
 	uint32_t mode; /* enum tw_cc_mode */
 	uint32_t pid, parent_pid, parent_tid;
-	uint64_t whole; /* where all is mapped of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: it is not */
+	uint64_t
+	    whole; /* where all is mapped of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: it is not */
 	struct tw_control *control;
 	struct tw_descriptor_table *table;
 	uint32_t table_number, program;

@@ -37,8 +37,8 @@ struct tw_translations {
 	u32 n_host;
 	u32 n_code,
 	    n_stale; /* how many of them were made of code of the program's (of those of a snapshot: all), and of these, how many are stale */
-	u32 n_spared; /* of these, so many were when they were last to be thrown away for it, and could not be */
-	u32 *hash;    /* by pc: addresses of fragments */
+	u32 n_spared;              /* of these, so many were when they were last to be thrown away for it, and could not be */
+	u32 *hash;                 /* by pc: addresses of fragments */
 	struct fragment **on_host; /* by page of the cache: that which starts there last */
 	u32 *host_map;             /* all, in the order in which they were made: addresses */
 	u32 *pages;                /* by page: addresses of the last struct on_page */
