@@ -136,7 +136,7 @@ static void drain_until_ended(struct tw_collector *c)
 			sweep_tables(c);
 			tw_drain_clear_slots(c, now);
 			take_budget(c, 0);
-			if (c->yields)
+			if (c->yields && !c->control->budget.bare) /* else it is charged to nobody */
 				tw_displaced_look(c);
 			checked = now;
 			told = ended;

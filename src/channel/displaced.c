@@ -33,7 +33,7 @@ static uint64_t delay_of(uint32_t pid, uint32_t tid)
 /* The same since it was last looked at. */
 static uint64_t take_delay(const struct tw_slot *slot, struct tw_drained *t)
 {
-	const uint32_t pid = t->seen.pid ? t->seen.pid : slot->pid, tid = t->seen.pid ? t->seen.tid : slot->tid;
+	const uint32_t pid = tw_seen_pid(&t->seen, slot->pid), tid = tw_seen_tid(&t->seen, slot->tid);
 	const uint64_t now = delay_of(pid, tid), then = t->delay;
 	const int is_same = t->delay_of == tid;
 	t->delay_of = tid;

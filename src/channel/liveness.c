@@ -146,7 +146,7 @@ int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespace
 	char stat[1024];
 	const char *fields = NULL;
 	int attached = atomic_load(&slot->state) == TW_SLOT_ACTIVE, here = 1;
-	uint32_t pid = seen->pid ? seen->pid : slot->pid, tid = seen->pid ? seen->tid : slot->tid;
+	uint32_t pid = tw_seen_pid(seen, slot->pid), tid = tw_seen_tid(seen, slot->tid);
 	if (namespaces && !seen->pid)
 		here = find_here(channel, attached, &pid, &tid);
 	if (namespaces && here && attached) {

@@ -18,6 +18,17 @@ struct tw_seen {
 	uint64_t cpu; /* time it has computed, in clock ticks */
 };
 
+/* The same of a thread that knows itself by `own`, until it has been looked for. */
+static inline uint32_t tw_seen_pid(const struct tw_seen *seen, uint32_t own)
+{
+	return seen->pid ? seen->pid : own;
+}
+
+static inline uint32_t tw_seen_tid(const struct tw_seen *seen, uint32_t own)
+{
+	return seen->pid ? seen->tid : own;
+}
+
 /*
  * 1: the thread that has this slot, ACTIVE or RESERVED, runs no more, or executes another program without the engine. Where it was the last of its
  * process, how that ended is noted in *seen. `channel`: inode of the memfd; `namespaces`: tw_control's.

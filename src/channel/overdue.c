@@ -44,7 +44,7 @@ static void ask(struct tw_slot *slot, uint32_t pid, uint32_t tid, uint32_t own_t
 void tw_overdue_look(struct tw_slot *slot, const struct tw_seen *seen, struct tw_overdue *o)
 {
 	const uint32_t current = atomic_load(&slot->current), own_tid = slot->tid;
-	const uint32_t pid = seen->pid ? seen->pid : slot->pid, tid = seen->pid ? seen->tid : own_tid;
+	const uint32_t pid = tw_seen_pid(seen, slot->pid), tid = tw_seen_tid(seen, own_tid);
 	const uint64_t most = (uint64_t)sysconf(_SC_CLK_TCK) / 5;
 	if (!o->began || o->current != current) {
 		*o = (struct tw_overdue){1, current, seen->cpu};

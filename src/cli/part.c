@@ -69,7 +69,7 @@ static uint64_t longest(const struct tw_recording *r, const struct tw_view *view
 
 void tw_part_tell_end(const char *command, const struct tw_recording *r, const struct tw_view *view)
 {
-	const uint64_t ns = tw_recording_info(r)->duration_ns, insns = longest(r, view);
+	const uint64_t ns = tw_recording_info(r)->duration_ns, insns = view->from.kind == TW_WHERE_COUNT ? longest(r, view) : 0;
 	if (view->from.kind == TW_WHERE_TIME && ns && view->from.value >= ns)
 		fprintf(stderr, "%s %s: nothing is behind --from: the recording ends after %.3f s\n", tw_cli_program, command,
 		        (double)ns / 1e9);

@@ -59,8 +59,10 @@ static void charge(struct thread *t, u64 period)
 		tw_account_add(&f->enabled, run + b->waited);
 		b->of_late = (struct tw_budget_late){b->of_late.run * 3 / 4 + run + b->waited, b->of_late.used * 3 / 4 + used};
 		tw_account_settle(tw_account_of(t), b->period, b->granted, used);
-		tw_account_add(&control()->displaced, displaced);
-		tw_account_owe(tw_account_of(t), displaced);
+		if (displaced) {
+			tw_account_add(&control()->displaced, displaced);
+			tw_account_owe(tw_account_of(t), displaced);
+		}
 	}
 	if (period != b->period)
 		tw_price_forget(t);
