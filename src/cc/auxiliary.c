@@ -49,13 +49,23 @@ static char *stem_in_link(const struct tw_cc_command *c, const char *source)
 	return path;
 }
 
-char *tw_cc_auxiliary_stem(const struct tw_cc_drive *d, size_t k)
+static char *stem_beside(const struct tw_cc_command *c, const char *source)
 {
-	const struct tw_cc_command *c = &d->command;
-	const char *source = tw_base_name(c->word[k]), *object = c->output;
+	const char *object = c->output;
 	if (c->step == TW_CC_STEP_LINK)
 		return c->is_gcc ? stem_in_link(c, source) : join("", 0, "", source);
 	return object ? join(object, (int)(tw_base_name(object) - object), "", tw_base_name(object)) : join("", 0, "", source);
+}
+
+char *tw_cc_auxiliary_stem(const struct tw_cc_drive *d, size_t k)
+{
+	const struct tw_cc_command *c = &d->command;
+	char *beside = stem_beside(c, tw_base_name(c->word[k]));
+	if (!c->is_gcc || !c->saves_here)
+		return beside;
+	char *here = strdup(tw_base_name(beside));
+	free(beside);
+	return here;
 }
 
 /* Of what -save-temps keeps. */
@@ -149,9 +159,9 @@ void tw_cc_push_auxiliary(const struct tw_cc_drive *d, struct tw_cc_words *w, si
 /* ---- files ---- */
 
 /* What is not there is passed over. */
-static void copy(const struct tw_cc_drive *d, size_t k, const char *suffix, const char *stem)
+static void copy_file(const char *from, const char *suffix, const char *stem)
 {
-	char *from = tw_cc_in_directory(d, k, suffix), *to;
+	char *to;
 	struct stat s;
 	if (asprintf(&to, "%s%s", stem, suffix) < 0)
 		abort();
@@ -163,8 +173,28 @@ static void copy(const struct tw_cc_drive *d, size_t k, const char *suffix, cons
 		close(in);
 	if (out >= 0)
 		close(out);
-	free(from);
 	free(to);
+}
+
+static void copy(const struct tw_cc_drive *d, size_t k, const char *suffix, const char *stem)
+{
+	char *from = tw_cc_in_directory(d, k, suffix);
+	copy_file(from, suffix, stem);
+	free(from);
+}
+
+/* clang's, of what it makes before assembly: with -save-temps=obj they stand beside that, named after the source. */
+static void copy_earlier(const struct tw_cc_drive *d, size_t k, const char *stem)
+{
+	static const char *const suffixes[] = {".i", ".ii", ".bc"};
+	const char *source = tw_base_name(d->command.word[k]);
+	for (size_t n = 0; n < sizeof suffixes / sizeof *suffixes; n++) {
+		char *from;
+		if (asprintf(&from, "%s/%.*s%s", d->directory, stem_length(source), source, suffixes[n]) < 0)
+			abort();
+		copy_file(from, suffixes[n], stem);
+		free(from);
+	}
 }
 
 void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
@@ -178,6 +208,8 @@ void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
 	if (c->saves) {
 		char *stem = saved_stem(d, k);
 		copy(d, k, ".s", stem);
+		if (!c->is_gcc && c->saves_beside)
+			copy_earlier(d, k, stem);
 		if (c->step == TW_CC_STEP_LINK)
 			copy(d, k, ".o", stem);
 		free(stem);

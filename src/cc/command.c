@@ -289,6 +289,7 @@ static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kin
 	if (starts_with(w, "-save-temps")) {
 		c->saves = 1;
 		c->saves_beside = !strcmp(w, "-save-temps=obj");
+		c->saves_here = !strcmp(w, "-save-temps=cwd");
 	}
 	if (starts_with(w, "-save-temps") || starts_with(w, "-dump"))
 		*kind = TW_CC_WORD_COMPILE;

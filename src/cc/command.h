@@ -33,7 +33,7 @@ struct tw_cc_command {
 	int step; /* PLAIN: nothing to instrument; HEADER: precompiles headers; COMPILE: -c; LINK: compiles what is to be compiled, and links */
 	const char *output;
 	int depends, has_depend_file, has_depend_target; /* -MD or -MMD; -MF; -MT or -MQ */
-	int auxiliary, saves, saves_beside;              /* auxiliary.h; -save-temps; with =obj */
+	int auxiliary, saves, saves_beside, saves_here;  /* auxiliary.h; -save-temps; with =obj; with =cwd */
 	int has_dump_directory, has_dump_base;           /* of gcc's: -dumpdir; -dumpbase */
 	int pic, lto, relocatable;
 	const char *needs_lto; /* an option that is nothing without -flto, or NULL */

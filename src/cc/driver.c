@@ -3,6 +3,7 @@
 #include "cc/calls.h"
 #include "cc/checks.h"
 #include "cc/drive.h"
+#include "cc/input.h"
 #include "cc/link.h"
 #include "cc/rewrite.h"
 #include "cc/twice.h"
@@ -25,10 +26,20 @@ extern char **environ;
 
 /* ---- temporary files ---- */
 
+/* The first that can be written to, as gcc has it. */
+static const char *find_temporary(void)
+{
+	const char *const places[] = {getenv("TMPDIR"), getenv("TMP"), getenv("TEMP"), P_tmpdir, "/var/tmp", "/usr/tmp", "."};
+	struct stat s;
+	for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+		if (places[k] && *places[k] && !stat(places[k], &s) && S_ISDIR(s.st_mode) && !access(places[k], R_OK | W_OK | X_OK))
+			return places[k];
+	return P_tmpdir;
+}
+
 static int make_directory(struct tw_cc_drive *d)
 {
-	const char *in = getenv("TMPDIR");
-	snprintf(d->directory, sizeof d->directory, "%s/trackway-cc-XXXXXX", in && *in ? in : "/tmp");
+	snprintf(d->directory, sizeof d->directory, "%s/trackway-cc-XXXXXX", find_temporary());
 	if (mkdtemp(d->directory))
 		return 0;
 	fprintf(stderr, "trackway cc: %s: %s\n", d->directory, strerror(errno));
@@ -122,6 +133,7 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 		tw_cc_push(&w, "assembler-with-cpp");
 	}
 	tw_cc_push(&w, c->word[k]);
+	tw_cc_input_again(d, k);
 	int status = tw_cc_run_and_free(&w);
 	free(depends);
 	free(target);
@@ -363,7 +375,7 @@ static int make_object(const struct tw_cc_drive *d, size_t k, const char *object
 {
 	const int is_there = d->command.kind[k] == TW_CC_WORD_ASSEMBLY;
 	const char *step = d->command.kind[k] == TW_CC_WORD_ASSEMBLY_CPP ? "-E" : "-S";
-	char *assembly = is_there ? strdup(d->command.word[k]) : tw_cc_in_directory(d, k, ".s"),
+	char *assembly = is_there ? tw_cc_input_path(d, k) : tw_cc_in_directory(d, k, ".s"),
 	     *instrumented = tw_cc_in_directory(d, k, ".tw.s");
 	int status = is_there ? 0 : compile(d, k, step, assembly);
 	if (!status) {
@@ -418,6 +430,8 @@ static int make_all(const struct tw_cc_drive *d)
 {
 	const struct tw_cc_command *c = &d->command;
 	int status = 0;
+	if (tw_cc_input_keep(d))
+		return TW_CC_OUR_FAILURE;
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (!tw_cc_is_compiled(c->kind[k]))
 			continue;

@@ -85,6 +85,21 @@ for options in "" --switchable; do
 	says_11 linked
 done
 
+# A source on standard input is read again for that, as is assembly there. So a failure is one.
+ok "$TW" cc ./odd -O2 -x c -c - -o odd.o < <(cat b.c)
+ok "$TW" cc gcc x.o odd.o s.s -o linked
+says_11 linked
+echo 'int f(void) { __asm__("bogus %eax"); return 3; }' | "$TW" cc gcc -O2 -x c -c - -o bogus.o 2>err
+[ $? = 1 ] && grep -q bogus err && [ ! -e bogus.o ] || fail "inline assembly with errors, from standard input: $(cat err)"
+for language in assembler assembler-with-cpp; do
+	ok "$TW" cc --asm gcc -x $language -c - -o s.o < <(cat s.s)
+	ok "$TW" cc gcc x.o odd.o s.o -o linked
+	says_11 linked
+done
+# Where there is no such folder for temporary files, compilers take another.
+TMPDIR=$TMP/none ok "$TW" cc gcc x.o b.c s.s -o linked
+says_11 linked
+
 # What stands beside objects and programs, for compilers or from them, is what it is without trackway cc: names, dependencies, counters. So is what there is after a failure.
 beside() { # COMPILER
 	local c=$1
@@ -94,8 +109,10 @@ beside() { # COMPILER
 	if [ "$c" = "${c%clang}" ]; then
 		$c -c ../b.c ../s.s ../a.c -o both.o 2>/dev/null
 		$c -c ../bad.c -MD '../b c.x.c' 2>/dev/null
+		mkdir cwd && $c -save-temps=cwd -fstack-usage -c ../b.c -o cwd/y.o && $c -save-temps=cwd '../b c.x.c' ../b.c -o cwd/p
 		$c -x c-header ../h.h -o h.gch && $c -O1 -fprofile-use -fdump-tree-optimized -Werror=missing-profile -c ../b.c -o out/z.o
 	fi
+	mkdir obj && $c -save-temps=obj -c ../b.c -o obj/z.o
 	find . -type f ! -name '*.d' ! -name b.dep ! -name '*.gch' -printf '%p\n' | sort
 	find . -name '*.d*' -type f ! -name '*.dwo' | sort | tr '\n' '\0' | xargs -0 tail -n +1
 }
