@@ -54,8 +54,13 @@ X
 for flags in "" -static; do
 	instrumented addresses gcc -O2 $flags addresses.c
 	runs_as_plain addresses
-	instrumented calls gcc -O2 $flags calls.c
-	runs_as_plain calls
+	for CC_OPTIONS in "" --full=guard; do
+		instrumented calls gcc -O2 $flags calls.c
+		runs_as_plain calls
+		TRACKWAY=discard ./calls >out
+		[ $? = "$NATIVE_STATUS" ] && cmp out native.out || fail "calls, thrown away"
+	done
+	CC_OPTIONS=
 done
 
 # Where a limit that another has set leaves too few addresses, the program runs, and that it is not recorded is said.

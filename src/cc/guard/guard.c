@@ -235,7 +235,7 @@ static void take_fault(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	struct ucontext *u = context;
-	struct tw_cc_thread *t = tw_cc_find(p);
+	struct tw_cc_thread *t = p->strict ? tw_cc_again(p) : tw_cc_find(p);
 	(void)number;
 	if (info->si_code <= 0 || !go_on(p, t, u->uc_mcontext.cr2, &u->uc_mcontext))
 		give_way(p, t, info, u);
@@ -321,7 +321,7 @@ static void leave(struct tw_cc_process *p)
 }
 
 const struct tw_cc_guard trackway_cc_guard = {
-    enter, leave, install, use_stack, act, tw_cc_cold, trackway_cc_spill_at, trackway_cc_counter_at,
+    enter, leave, install, use_stack, find_sites, act, tw_cc_cold, trackway_cc_spill_at, trackway_cc_counter_at,
 };
 
 /* ---- what the program does about signals ---- */

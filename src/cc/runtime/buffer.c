@@ -132,9 +132,19 @@ bool tw_cc_buffer_has(const struct tw_cc_process *p, const struct tw_cc_stream *
 	return address - s->base < tw_cc_buffer_span(p, s) || (s->quiet_base && address - s->quiet_base < TW_CC_WINDOW);
 }
 
-void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
+/* A spare buffer is another thread's next. */
+static void give_back(struct tw_cc_process *p, uint64_t base)
 {
-	if (s->base && s->buffer != TW_CC_NOWHERE)
+	for (uint32_t k = 0; k < TW_CC_THREADS && p->spare[k]; k++)
+		if (p->spare[k] == (base | TW_CC_TAKEN))
+			__atomic_store_n(&p->spare[k], base, __ATOMIC_RELEASE);
+}
+
+void tw_cc_buffer_unmap(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	if (s->base && s->number == TW_SLOTS)
+		give_back(p, s->base);
+	else if (s->base)
 		SYS(__NR_munmap, s->base, tw_cc_buffer_span(p, s));
 	if (s->pen)
 		SYS(__NR_munmap, s->tally, tw_tally_bytes(&p->control->sizes));
@@ -145,13 +155,38 @@ void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	s->scratch = s->quiet = false;
 }
 
-uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s)
+static uint64_t make_spare(void)
 {
-	const uint64_t base = reserve(1), from = base + TW_CC_FULL - TW_CC_SPARE;
-	const bool is_there =
-	    base && tw_cc_buffer_map(from, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const uint64_t base = reserve(1);
+	return base && tw_cc_buffer_map(base + TW_CC_FULL - TW_CC_SPARE, TW_CC_SPARE + TW_CC_RESERVE,
+	                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+	           ? base
+	           : 0;
+}
+
+/* A window with a spare buffer that no other thread has. 0: there is none. */
+static uint64_t take_spare(struct tw_cc_process *p)
+{
+	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
+		uint64_t there = __atomic_load_n(&p->spare[k], __ATOMIC_ACQUIRE);
+		if (there & TW_CC_TAKEN)
+			continue;
+		const bool is_new = !there;
+		const uint64_t base = is_new ? make_spare() : there;
+		if (!base ||
+		    __atomic_compare_exchange_n(&p->spare[k], &there, base | TW_CC_TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return base;
+		if (is_new)
+			SYS(__NR_munmap, base, TW_CC_WINDOW);
+	}
+	return 0;
+}
+
+uint64_t tw_cc_buffer_spare(struct tw_cc_process *p, struct tw_cc_stream *s)
+{
+	const uint64_t base = take_spare(p);
 	s->number = TW_SLOTS;
-	s->buffer = is_there ? from : TW_CC_NOWHERE;
+	s->buffer = base ? base + TW_CC_FULL - TW_CC_SPARE : TW_CC_NOWHERE;
 	s->base = s->buffer + TW_CC_SPARE - TW_CC_FULL;
 	return s->buffer;
 }

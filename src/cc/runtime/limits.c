@@ -86,6 +86,10 @@ int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *fro
 static void fall_silent(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
+	for (uint32_t k = 0; k < TW_CC_MODULES; k++)
+		if (p->guarded[k].guard)
+			p->guarded[k].guard->prepare(p, &p->guarded[k]);
+	p->strict = true;
 	if (!t)
 		return;
 	tw_cc_end_streams(p, t, 0, TW_ENDED_THREAD);

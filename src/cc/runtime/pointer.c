@@ -14,6 +14,15 @@ static uint64_t scratch_of(const struct tw_cc_process *p, const struct tw_cc_str
 	return tw_cc_window(s, p->batch ? 0 : TW_BUFFERS) + TW_CC_SCRATCH;
 }
 
+/* Of a spare buffer, perhaps of another thread: a context may have gone on here. */
+static bool is_spare_end(const struct tw_cc_process *p, uint64_t address)
+{
+	for (uint32_t k = 0; k < TW_CC_THREADS && p->spare[k]; k++)
+		if (address - ((p->spare[k] & ~TW_CC_TAKEN) + TW_CC_FULL + TW_CC_RESERVE) < TW_PAGE)
+			return true;
+	return false;
+}
+
 bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address)
 {
 	if (address - (TW_CC_STRAY + TW_CC_RESERVE) < TW_PAGE)
@@ -21,7 +30,7 @@ bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_str
 	if (!s || !s->base)
 		return false;
 	if (s->number == TW_SLOTS)
-		return address - (s->base + TW_CC_FULL + TW_CC_RESERVE) < TW_PAGE;
+		return is_spare_end(p, address);
 	return address - (tw_cc_window(s, written_to(s)) + TW_CC_TAIL) < TW_CC_TAIL_BYTES + TW_PAGE ||
 	       (s->torn && address - (scratch_of(p, s) + TW_PAGE) < TW_PAGE);
 }

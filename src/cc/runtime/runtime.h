@@ -43,6 +43,7 @@
 #define TW_CC_TAIL        (TW_CC_FULL + TW_CC_RESERVE - TW_CC_TAIL_BYTES)
 #define TW_CC_SCRATCH     (TW_CC_FULL + 0x80000ull) /* in the window behind all buffers: for one record */
 #define TW_CC_SPARE       0x8000ull                 /* bytes of a buffer that nobody reads */
+#define TW_CC_TAKEN       1ull                      /* in its place: a thread writes there */
 #define TW_CC_OWN         0x10000ull                /* bytes of one whose records the thread counts itself */
 #define TW_CC_BATCH_BYTES 0x30000ull                /* of one that a batch routine gets */
 #define TW_CC_COUNTED     128u
@@ -196,6 +197,7 @@ struct tw_cc_process {
 	uint32_t windows;                /* a module is in one version, and the switch will change */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
+	bool strict;                     /* a thread has no system call left but read, write and exit (limits.c) */
 	const struct tw_cc_guard *guard; /* has the handler of SIGSEGV */
 	uint64_t fault_mask;             /* the program's own, of its handler */
 	struct tw_cc_guarded guarded[TW_CC_MODULES];
@@ -208,6 +210,8 @@ struct tw_cc_process {
 	uint32_t own_codes; /* entries that have been used */
 	struct tw_cc_own_code own_code[TW_CC_OWN_CODES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
+	uint64_t spare
+	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay, as contexts may go on in other threads */
 	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
@@ -301,12 +305,12 @@ bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s)
 void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* One that nobody reads; where it begins. */
-uint64_t tw_cc_buffer_spare(struct tw_cc_stream *s);
+uint64_t tw_cc_buffer_spare(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* The same for a stream that has others; 0: there is no memory. */
 uint64_t tw_cc_buffer_quiet(struct tw_cc_stream *s);
 
-void tw_cc_buffer_unmap(const struct tw_cc_process *p, struct tw_cc_stream *s);
+void tw_cc_buffer_unmap(struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* Begins buffer b with a keyframe; where to write. Hands over what it is written with, up to `pointer`. Waits until b has been given back; false: the collector is gone. */
 uint64_t tw_cc_buffer_open(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs);
@@ -584,8 +588,9 @@ static inline uint64_t tw_cc_read_word(uint64_t (*at)(void))
 struct tw_cc_guard {
 	void (*enter)(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to);
 	void (*leave)(struct tw_cc_process *p);
-	void (*take_over)(struct tw_cc_process *p); /* is the one with the handler from now on */
-	void (*thread)(struct tw_cc_thread *t);     /* the calling thread writes records from now on */
+	void (*take_over)(struct tw_cc_process *p);                        /* is the one with the handler from now on */
+	void (*thread)(struct tw_cc_thread *t);                            /* the calling thread writes records from now on */
+	void (*prepare)(struct tw_cc_process *p, struct tw_cc_guarded *g); /* the handler needs no system call from now on */
 	void (*act)(struct tw_cc_process *p, const struct tw_cc_action *act, struct tw_cc_action *old); /* as sigaction, for SIGSEGV */
 	uint64_t (*cold)(uint64_t value, const uint64_t *regs);
 	uint64_t (*spill_at)(void), (*counter_at)(void); /* of the module's words, from the thread pointer; NULL: it has none */

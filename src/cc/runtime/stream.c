@@ -96,7 +96,7 @@ static uint64_t turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t p
 	if (tw_cc_buffer_wait(p, tw_cc_slot_of(p, s), next))
 		return tw_cc_buffer_open(p, s, next, regs);
 	tw_cc_buffer_unmap(p, s);
-	return tw_cc_buffer_spare(s);
+	return tw_cc_buffer_spare(p, s);
 }
 
 uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs)
@@ -132,7 +132,7 @@ void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct 
 	s->scratch = false;
 	s->upper = 0;
 	if (!tw_cc_slot_get(p, t, s)) {
-		s->pointer = tw_cc_buffer_spare(s);
+		s->pointer = tw_cc_buffer_spare(p, s);
 		return;
 	}
 	s->pointer = tw_cc_buffer_open(p, s, 0, 0);
