@@ -514,4 +514,7 @@ static inline int tw_channel_collector_alive(const struct tw_control *c)
 #define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="
 #define TW_ENV_PROGRAM "TRACKWAY_PROGRAM="
 
+/* With the channel's path behind it the abstract name of a socket at which instrumented programs say that they cannot open it: each in one datagram, its path. */
+#define TW_BARRED "trackway"
+
 #endif

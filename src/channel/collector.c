@@ -1,4 +1,5 @@
 #include "channel/collector.h"
+#include "channel/barred.h"
 #include "channel/channel_file.h"
 #include "channel/clear.h"
 #include "channel/collector_state.h"
@@ -291,6 +292,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	int error = c->demux && (c->expand || !other_form) ? tw_channel_map(c, options->sizes) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
+	c->barred = tw_barred_listen(c->path);
 	init_control(c, options);
 	if (options->switchable && !(c->switching = tw_switching_new(c->base, &options->burst)))
 		return tw_fail(TW_ERR_MEMORY, "collector");
@@ -321,6 +323,8 @@ void tw_collector_free(struct tw_collector *c)
 	tw_zeros_free(c->base, c->base ? c->control->sizes.channel_bytes : 0);
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->barred >= 0)
+		close(c->barred);
 	tw_zeros_free(c, sizeof *c);
 }
 
@@ -329,7 +333,7 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 	struct tw_collector *c = tw_zeros_new(sizeof *c);
 	if (!c)
 		return tw_fail(TW_ERR_MEMORY, "collector");
-	c->fd = -1;
+	c->fd = c->barred = -1;
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -434,6 +438,8 @@ const struct tw_descriptor *tw_collector_descriptor(const struct tw_collector *c
 static void say_failure(const struct tw_collector *c, struct tw_output_result *result)
 {
 	const struct tw_control *control = c->control;
+	char program[256] = "";
+	const unsigned barred = tw_barred_count(c->barred, program, sizeof program);
 	if (result->failure[0])
 		return;
 	if (atomic_load(&control->failure) && control->failure_text[0])
@@ -444,6 +450,11 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 		snprintf(result->failure, sizeof result->failure,
 		         "programs that another version of trackway cc has compiled are not in it: %u; compile them again",
 		         atomic_load(&control->refused));
+	else if (barred && !c->failure[0])
+		snprintf(result->failure, sizeof result->failure,
+		         "programs that could not open the recorder's channel are not in it: %u, of which %s was the first; they were "
+		         "executed as another user, or had no /proc",
+		         barred, program);
 	else if (atomic_load(&control->starved) && atomic_load(&control->barred) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
 		         "what %u threads ran is not in it: their processes could not open the recorder's channel: they are another "

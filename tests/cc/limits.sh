@@ -104,6 +104,46 @@ if [ "$(id -u)" = 0 ]; then
 	"$TW" record -q --sink=count -o user.tw ./user >/dev/null
 	[ "$("$TW" info user.tw | grep '^blocks')" = "$(grep '^blocks' info.out)" ] || fail "another user's, counted"
 fi
+# What is executed as another user is not in it, and that is said, with its name.
+cat >exec.c <<'X'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
+int main(int argc, char **argv)
+{
+	int status;
+	if (argc > 1)
+		return work(1000) & 1;
+	for (int k = 0; k < 2; k++) {
+		if (!fork()) {
+			if (!getuid() && (setgid(65534) || setuid(65534)))
+				return 9;
+			execl(argv[0], argv[0], "again", NULL);
+			return 8;
+		}
+		wait(&status);
+	}
+	printf("%d\n", WEXITSTATUS(status));
+	return 0;
+}
+X
+instrumented exec gcc -O2 exec.c
+chmod 755 .
+if [ "$(id -u)" = 0 ]; then
+	native ./exec.plain
+	for sink in file count; do
+		RECORD_OPTIONS=(--sink=$sink)
+		recorded ./exec
+		cmp native.out recorded.out || fail "executed as another user, it does not run as by itself"
+		grep -q 'not in it: 2' recorded.err || fail "executed as another user: $(cat recorded.err)"
+		"$TW" info recording.tw | grep -q "not in it: 2, of which $PWD/exec was the first" || fail "executed as another user: $("$TW" info recording.tw | grep ^state)"
+	done
+	RECORD_OPTIONS=()
+else
+	runs_as_plain exec
+fi
+
 rm -rf user.tw
 (
 	ulimit -v 100000000
