@@ -1,4 +1,5 @@
 # The command line: what compilers are asked for they still do.
+# timeout: 240
 . "$(dirname "$0")/../cc.sh"
 need_command gcc make
 mkdir temporary
