@@ -1,4 +1,5 @@
 # What a program limits itself to, the recorder's share does not count: addresses (RLIMIT_AS), and system calls (SECCOMP_MODE_STRICT), from where on it is not recorded. Nor do root's processes need more than they
+# timeout: 240
 # have when they become another user's.
 . "$(dirname "$0")/../cc.sh"
 need_command gcc

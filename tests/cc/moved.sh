@@ -1,5 +1,5 @@
 # Contexts that a signal's handler has left by swapcontext, and that another thread goes on with: wherever they were interrupted.
-# timeout: 60
+# timeout: 240
 . "$(dirname "$0")/../cc.sh"
 need_command gcc
 cat >moved.c <<'X'
