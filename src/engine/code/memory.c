@@ -25,6 +25,7 @@ static u32 n_ranges;
 #define WATCH_SLOTS (1u << WATCH_BITS)
 static TW_SPARSE u64 watched[WATCH_SLOTS];
 static u32 n_watched;
+static u64 watch_changes;
 
 static u64 page_down(u64 a)
 {
@@ -104,6 +105,7 @@ static bool add_entry(u64 page)
 		return false;
 	watched[at] = page | 1;
 	n_watched++;
+	watch_changes++;
 	return true;
 }
 
@@ -179,6 +181,7 @@ static void remove_entry(u32 at)
 	}
 	watched[at] = 0;
 	n_watched--;
+	watch_changes++;
 }
 
 static bool unwatch(u64 page)
@@ -296,9 +299,19 @@ bool tw_memory_unwatch(u64 address)
 	return true;
 }
 
+u64 tw_memory_watch_changes(void)
+{
+	return __atomic_load_n(&watch_changes, __ATOMIC_RELAXED);
+}
+
+bool tw_memory_watches(void)
+{
+	return __atomic_load_n(&n_watched, __ATOMIC_RELAXED) != 0;
+}
+
 void tw_memory_unwatch_range(u64 start, u64 length)
 {
-	for (u64 page = page_down(start); n_watched && page - start < length; page += TW_PAGE)
+	for (u64 page = page_down(start); n_watched && page < start + length; page += TW_PAGE)
 		if (tw_memory_unwatch(page))
 			tw_memory_written(page, page);
 }

@@ -41,6 +41,12 @@ bool tw_memory_unwatch(u64 address);
 /* The same for the watched pages of [start, start + length), whose fragments become stale. */
 void tw_memory_unwatch_range(u64 start, u64 length);
 
+/* How many pages have been watched and let go so far: without a lock, what it is told may be late. */
+u64 tw_memory_watch_changes(void);
+
+/* Is any page watched? */
+bool tw_memory_watches(void);
+
 /* The same for a stack that ends at `end`. */
 void tw_memory_unwatch_stack(u64 end);
 

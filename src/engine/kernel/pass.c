@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/signalfd.h>
 #include <linux/time.h>
+#include <linux/uio.h>
 
 static i64 make(struct thread *t, const u64 *regs, bool is_32bit)
 {
@@ -112,16 +113,100 @@ i64 tw_pass_as_made(struct thread *t)
 	return make_for(t, t->kernel->call, t->regs, t->kernel->call32);
 }
 
+/* Of larger ones what is behind is left to chance: a call that comes upon a watched page there gives less. */
+#define MOST_LET_GO (16ull << 20)
+#define MOST_PIECES 1024
+
+/* As the kernel has them: struct msghdr, and the one of recvmmsg(2). */
+struct message {
+	u64 name, name_bytes, pieces, n_pieces, control, control_bytes, flags;
+};
+
+struct numbered_message {
+	struct message m;
+	u64 bytes;
+};
+
+static void let_go(u64 start, u64 bytes)
+{
+	if (bytes && start + bytes > start)
+		tw_memory_unwatch_range(start, bytes < MOST_LET_GO ? bytes : MOST_LET_GO);
+}
+
+static void let_go_pieces(u64 at, u64 n)
+{
+	struct iovec v;
+	for (u64 k = 0; k < n && k < MOST_PIECES && tw_copy(&v, (const void *)(at + k * sizeof v), sizeof v); k++)
+		let_go((u64)v.iov_base, v.iov_len);
+}
+
+static void let_go_message(u64 at)
+{
+	struct message m;
+	if (!tw_copy(&m, (const void *)at, sizeof m))
+		return;
+	let_go_pieces(m.pieces, m.n_pieces);
+	let_go(m.control, m.control_bytes);
+}
+
+/*
+ * Pages of code that the call is about to fill are watched no more. The kernel would stop at the first that is: what is there of a stream would come in two halves, and a datagram would be
+ * lost.
+ */
+static void let_fill(const u64 *r)
+{
+	switch (r[TW_RAX]) {
+	case __NR_read:
+	case __NR_pread64:
+	case __NR_recvfrom:
+	case __NR_getdents64:
+		let_go(r[TW_RSI], r[TW_RDX]);
+		break;
+	case __NR_readv:
+	case __NR_preadv:
+	case __NR_preadv2:
+	case __NR_process_vm_readv:
+		let_go_pieces(r[TW_RSI], r[TW_RDX]);
+		break;
+	case __NR_process_vm_writev: /* perhaps its own */
+		let_go_pieces(r[TW_R10], r[TW_R8]);
+		break;
+	case __NR_recvmsg:
+		let_go_message(r[TW_RSI]);
+		break;
+	case __NR_recvmmsg:
+		for (u64 k = 0; k < (u32)r[TW_RDX] && k < MOST_PIECES; k++)
+			let_go_message(r[TW_RSI] + k * sizeof(struct numbered_message));
+		break;
+	case __NR_getrandom:
+		let_go(r[TW_RDI], r[TW_RSI]);
+		break;
+	default:;
+	}
+}
+
+/* While other threads have pages watched and let go, it is not known that one of these was not in the way. So many times it is tried. */
+#define TRIES 1000
+
 i64 tw_pass(struct thread *t, const u64 *a)
 {
-	i64 r = tw_pass_as_made(t);
 	(void)a;
-	if (r != ENGINE_EFAULT)
-		return r;
-	tw_lock(&tw_engine.lock);
-	bool again = tw_memory_unwatch_all();
-	tw_unlock(&tw_engine.lock);
-	return again ? tw_pass_as_made(t) : r;
+	if (tw_memory_watches() && !t->kernel->call32) {
+		tw_lock(&tw_engine.lock);
+		let_fill(t->regs);
+		tw_unlock(&tw_engine.lock);
+	}
+	for (u32 k = 0;; k++) {
+		const u64 changes = tw_memory_watch_changes();
+		const i64 r = tw_pass_as_made(t);
+		if (r != ENGINE_EFAULT || k == TRIES)
+			return r;
+		tw_lock(&tw_engine.lock);
+		const bool again = tw_memory_unwatch_all() || tw_memory_watch_changes() != changes;
+		tw_unlock(&tw_engine.lock);
+		if (!again)
+			return r;
+	}
 }
 
 i64 tw_pass_with(struct thread *t, u64 nr, const u64 *a)
