@@ -123,13 +123,13 @@ static int run(struct tw_session *s, const struct tw_run *how)
 int tw_analyze_recording(const char *command, const struct tw_request *request, const char *dir, const struct tw_run *how, FILE *standard)
 {
 	struct tw_session s;
-	FILE *f = tw_request_open_output(command, request, dir, standard);
-	int status = f ? tw_session_open(&s, command, request, dir, how->jobs, f) : 1;
+	struct tw_outfile to;
+	if (!tw_request_open_output(command, request, dir, standard, &to))
+		return 1;
+	int status = tw_session_open(&s, command, request, dir, how->jobs, to.f);
 	if (!status)
 		status = tw_session_close(&s, run(&s, how));
-	if (f && !tw_request_close_output(command, request, f))
-		status = 1;
-	return status;
+	return tw_request_close_output(command, request, &to, status);
 }
 
 int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how,
@@ -146,7 +146,8 @@ static int print_help(void)
 {
 	fputs(help, stdout);
 	tw_options_print(stdout, tw_common_options);
-	fputs("  -j N             replay with N threads (default: as many as there are\n"
+	fputs("  -o FILE          the same as --output\n"
+	      "  -j N             replay with N threads (default: as many as there are\n"
 	      "                   processors)\n"
 	      "  --state FILE     keep what is known so far in this file, and go on from there\n"
 	      "                   if it is there already: after a run that was killed, or for\n"

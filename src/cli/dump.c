@@ -3,12 +3,12 @@
 #include "cli/options.h"
 #include "export/code.h"
 #include "export/lines.h"
+#include "export/outfile.h"
 #include "export/raw.h"
 #include "export/times.h"
 #include "recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +125,7 @@ static int write_failed(const struct dump *d, int why)
 {
 	if (why == EPIPE)
 		return 0;
-	fprintf(stderr, "trackway dump: %s: %s\n", d->output ? d->output : "standard output", strerror(why));
+	fprintf(stderr, "trackway dump: cannot write %s: %s\n", d->output ? d->output : "standard output", strerror(why));
 	return 1;
 }
 
@@ -204,13 +204,16 @@ static int run(struct dump *d)
 		return 1;
 	if (d->output && tw_is_part_of(d->output, d->dir))
 		return fprintf(stderr, "trackway dump: %s is a part of the recording and is not written over\n", d->output), 1;
-	d->fd = d->output ? open(d->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO;
-	if (d->fd < 0)
-		return write_failed(d, errno);
+	struct tw_outfile to;
+	int error = tw_outfile_open(&to, d->output ? d->output : "-");
+	if (error)
+		return tw_recording_error("dump", d->dir, error);
+	d->fd = fileno(to.f);
 	size_t problems = tw_problems_report("dump", d->recording);
 	int status = d->mode <= MODE_LACKEY ? print_lines(d) : print_words(d);
-	if (d->output && close(d->fd) && !status)
-		status = write_failed(d, errno);
+	error = tw_outfile_close(&to, !status);
+	if (error)
+		status = tw_recording_error("dump", d->dir, error);
 	return status ? status : problems || d->damage.chunks;
 }
 

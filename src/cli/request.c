@@ -103,6 +103,16 @@ static int take_how(struct tw_run *how, int option)
 	return -1;
 }
 
+/* Sets the option of this name, which the analyzer has. Returns -1 to go on, or an exit status. */
+static int set_named(struct tw_request *r, const char *name, const char *value)
+{
+	char why[1024];
+	size_t i = 0;
+	while (strcmp(tw_request_option(r->analyzer, i)->name, name))
+		i++;
+	return tw_request_set(r, i, value, why, sizeof why) ? tw_usage_error("analyze", "%s: %s", r->name, why) : -1;
+}
+
 /* Likewise. */
 static int take_option(struct tw_request *r, struct tw_run *how, const struct tw_option_set *set, int option, char **argv)
 {
@@ -111,6 +121,8 @@ static int take_option(struct tw_request *r, struct tw_run *how, const struct tw
 		return print_help(r);
 	if (option == 'j' || option == STATE || option == STATE_EVERY)
 		return take_how(how, option);
+	if (option == 'o')
+		return set_named(r, "output", optarg);
 	if (option < FIRST_LONG)
 		return tw_wrong_option(set, option, argv);
 	if (tw_request_set(r, (size_t)(option - FIRST_LONG), optarg, why, sizeof why))
@@ -121,7 +133,7 @@ static int take_option(struct tw_request *r, struct tw_run *how, const struct tw
 int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **argv)
 {
 	struct option *words = list_options(r->analyzer);
-	const struct tw_option_set set = {"analyze", ":j:h", words};
+	const struct tw_option_set set = {"analyze", ":j:o:h", words};
 	int status = words ? -1 : tw_recording_error("analyze", r->name, TW_ERR_MEMORY);
 	for (int option; status < 0 && (option = getopt_long(argc, argv, set.letters, words, NULL)) >= 0;)
 		status = take_option(r, how, &set, option, argv);
@@ -132,8 +144,6 @@ int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **
 int tw_request_arguments(struct tw_request *r, int n, char **words, const char **dir)
 {
 	const char *argument = r->analyzer->argument;
-	char why[1024];
-	size_t option = 0;
 	if (argument && n == 1 && tw_request_has_argument(r))
 		argument = NULL; /* it was given as an option */
 	if (argument && n != 2)
@@ -142,43 +152,29 @@ int tw_request_arguments(struct tw_request *r, int n, char **words, const char *
 	if (n < 1 || (!argument && n > 1))
 		return tw_usage_error("analyze", "exactly one recording is wanted");
 	*dir = words[n - 1];
-	while (argument && strcmp(tw_request_option(r->analyzer, option)->name, argument))
-		option++;
-	if (argument && tw_request_set(r, option, words[0], why, sizeof why))
-		return tw_usage_error("analyze", "%s: %s", r->name, why);
-	return -1;
+	return argument ? set_named(r, argument, words[0]) : -1;
 }
 
 /* ---- where the answer goes ---- */
 
-static int say_output(const char *command, const char *name, const char *why)
+int tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard, struct tw_outfile *to)
 {
-	fprintf(stderr, "%s %s: %s: %s\n", tw_cli_program, command, name, why);
-	return 0;
-}
-
-FILE *tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard)
-{
-	if (!r->output || !strcmp(r->output, "-"))
-		return standard;
-	if (dir && tw_is_part_of(r->output, dir)) {
-		say_output(command, r->output, "it is a file of the recording");
-		return NULL;
-	}
-	FILE *f = fopen(r->output, "we");
-	if (!f)
-		say_output(command, r->output, strerror(errno));
-	return f;
-}
-
-int tw_request_close_output(const char *command, const struct tw_request *r, FILE *f)
-{
-	if (f == stdout || f == stderr)
+	if (!r->output || !strcmp(r->output, "-")) {
+		*to = (struct tw_outfile){.f = standard};
 		return 1;
-	errno = 0;
-	int wrong = fflush(f) || ferror(f), why = errno;
-	wrong |= fclose(f);
-	return !wrong || say_output(command, r->output, why ? strerror(why) : "not all could be written");
+	}
+	if (dir && tw_is_part_of(r->output, dir)) {
+		fprintf(stderr, "%s %s: %s: it is a file of the recording\n", tw_cli_program, command, r->output);
+		return 0;
+	}
+	const int error = tw_outfile_open(to, r->output);
+	return !error || (tw_recording_error(command, r->name, error), 0);
+}
+
+int tw_request_close_output(const char *command, const struct tw_request *r, struct tw_outfile *to, int status)
+{
+	const int error = tw_outfile_close(to, !status || (to->f && ftello(to->f) > 0));
+	return error ? tw_recording_error(command, r->name, error) : status;
 }
 
 int tw_request_end_answer(const char *command, const struct tw_request *r, struct tw_answer *answer)

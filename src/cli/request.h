@@ -4,6 +4,7 @@
 #ifndef TW_CLI_REQUEST_H
 #define TW_CLI_REQUEST_H
 
+#include "export/outfile.h"
 #include "plugin/request.h"
 
 /* How an analyzer is run: what `analyze` has of options besides those of requests. */
@@ -24,11 +25,12 @@ int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **
 /* Takes what is not an option, n words: the analyzer's own argument if it has one, and the recording. Returns -1 to go on, or an exit status. */
 int tw_request_arguments(struct tw_request *r, int n, char **words, const char **dir);
 
-/* The stream for the answer: the file that was asked for, which is not to be one of the recording in `dir` (NULL: there is none), or `standard`. NULL: said on stderr. */
-FILE *tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard);
+/* Opens what the answer goes to: the file that was asked for, which is not to be one of the recording in `dir` (NULL: there is none), or `standard`. 0: not; said on stderr. */
+int tw_request_open_output(const char *command, const struct tw_request *r, const char *dir, FILE *standard, struct tw_outfile *to);
 
-/* 0: it could not be written; said on stderr. Leaves a standard stream open. */
-int tw_request_close_output(const char *command, const struct tw_request *r, FILE *f);
+/* Closes it. A file is kept if the answer, or a part of it, is in it, and if all went well: `status` is 0. Returns `status`, or 1 if it could not be written; said on stderr. Leaves a standard
+   stream open. */
+int tw_request_close_output(const char *command, const struct tw_request *r, struct tw_outfile *to, int status);
 
 /* Ends the answer. Returns 0, or an exit status after having said what is wrong. */
 int tw_request_end_answer(const char *command, const struct tw_request *r, struct tw_answer *answer);

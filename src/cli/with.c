@@ -107,8 +107,8 @@ static FILE *standard(void)
 
 static int end_answer(struct tw_live_request *r, struct tw_answer *answer)
 {
-	int wrong = tw_request_end_answer("record", &r->request, answer);
-	return !tw_request_close_output("record", &r->request, r->f) || wrong;
+	const int wrong = tw_request_end_answer("record", &r->request, answer);
+	return tw_request_close_output("record", &r->request, &r->to, wrong);
 }
 
 void tw_with_keep(struct tw_with *w)
@@ -120,8 +120,8 @@ void tw_with_keep(struct tw_with *w)
 static int replay_kept(struct tw_live_request *r, struct tw_recording *recording)
 {
 	const struct tw_run how = {.jobs = tw_machine_processors()};
-	int wrong = tw_analyze_open("record", &r->request, recording, &how, r->f);
-	return !tw_request_close_output("record", &r->request, r->f) || wrong;
+	const int wrong = tw_analyze_open("record", &r->request, recording, &how, r->to.f);
+	return tw_request_close_output("record", &r->request, &r->to, wrong);
 }
 
 int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int yields)
@@ -144,9 +144,10 @@ int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int y
 		struct tw_live_request *r = &w->requests[i];
 		r->request.store = w->names.path ? &w->names : NULL;
 		FILE *own = r->request.output ? stderr : standard();
-		r->f = own ? tw_request_open_output("record", &r->request, NULL, own) : NULL;
-		if (!r->f)
-			return own ? 1 : tw_fail(TW_ERR_SYSTEM, "%s: there is nowhere to write its answer to", r->request.name);
+		if (!own)
+			return tw_fail(TW_ERR_SYSTEM, "%s: there is nowhere to write its answer to", r->request.name);
+		if (!tw_request_open_output("record", &r->request, NULL, own, &r->to))
+			return 1;
 	}
 	int error = tw_feed_new(&w->feed);
 	return error ? error : tw_live_start(&options, w->feed, &w->pid);
@@ -166,8 +167,10 @@ void tw_with_end(struct tw_with *w, const struct tw_recording_info *end)
 
 void tw_with_free(struct tw_with *w)
 {
-	for (size_t i = 0; i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++) {
+		tw_outfile_close(&w->requests[i].to, 0); /* the process of the analyzers has kept its own, if it came so far */
 		tw_request_free(&w->requests[i].request);
+	}
 	free(w->requests);
 	*w = (struct tw_with){0};
 }

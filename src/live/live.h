@@ -14,6 +14,7 @@
 #define TW_LIVE_H
 
 #include "channel/feed.h"
+#include "export/outfile.h"
 #include "plugin/request.h"
 
 #include <sys/types.h>
@@ -21,7 +22,7 @@
 /* One analyzer. */
 struct tw_live_request {
 	struct tw_request request;
-	FILE *f; /* where its answer goes */
+	struct tw_outfile to; /* where its answer goes */
 };
 
 struct tw_live_options {

@@ -208,14 +208,15 @@ static void print_texts(struct tw_job *job, FILE *f)
 	}
 }
 
-static FILE *open_output(const struct tw_job *job, char **dirs, size_t n)
+/* Opens what rank 0 writes. Returns whether it did. */
+static int open_output(const struct tw_job *job, char **dirs, size_t n, struct tw_outfile *to)
 {
 	for (size_t i = 1; i < n && job->request->output; i++)
 		if (tw_is_part_of(job->request->output, dirs[i])) {
 			fprintf(stderr, "%s analyze: %s: it is a file of a recording\n", tw_cli_program, job->request->output);
-			return NULL;
+			return 0;
 		}
-	return tw_request_open_output("analyze", job->request, dirs[0], stdout);
+	return tw_request_open_output("analyze", job->request, dirs[0], stdout, to);
 }
 
 /* ---- jobs ---- */
@@ -260,8 +261,8 @@ static int run_job(struct tw_job *job)
 
 int tw_work_together(struct tw_job *job, char **dirs, size_t n)
 {
-	FILE *f = job->rank ? NULL : open_output(job, dirs, n);
-	int status = tw_job_agree(!job->rank && !f);
+	struct tw_outfile to = {0};
+	int status = tw_job_agree(!job->rank && !open_output(job, dirs, n, &to));
 	double start = tw_job_now();
 	if (!status)
 		status = open_all(job, dirs, n);
@@ -271,13 +272,11 @@ int tw_work_together(struct tw_job *job, char **dirs, size_t n)
 	if (!status && job->with_times)
 		tw_spent_print(stderr, &job->times, job->rank, job->size);
 	if (!status && tw_parts_refuse(job->request->analyzer))
-		print_texts(job, f);
+		print_texts(job, to.f);
 	else if (!status && !job->rank)
-		status = end_parts(job, f);
+		status = end_parts(job, to.f);
 	close_all(job);
-	if (f && !tw_request_close_output("analyze", job->request, f))
-		status = 1;
-	return tw_job_agree(status);
+	return tw_job_agree(tw_request_close_output("analyze", job->request, &to, status));
 }
 
 /* ---- each rank its own ---- */
@@ -343,8 +342,8 @@ static void print_own(struct tw_job *job, const char *dir, const char *text, siz
 
 int tw_work_alone(struct tw_job *job, char **dirs, size_t n)
 {
-	FILE *f = job->rank ? NULL : open_output(job, dirs, n);
-	int status = tw_job_agree(!job->rank && !f);
+	struct tw_outfile to = {0};
+	int status = tw_job_agree(!job->rank && !open_output(job, dirs, n, &to));
 	if (!status && job->how.state && !strstr(job->how.state, "%r"))
 		status = job->rank ? 1 : tw_usage_error("analyze", "with --mine the name of --state needs %%r in it, which is the rank");
 	for (size_t i = 0; i < n && !tw_job_agree(status > 1); i++) {
@@ -354,12 +353,10 @@ int tw_work_alone(struct tw_job *job, char **dirs, size_t n)
 		int failed = own ? run_own(job, dir, own) : tw_recording_error("analyze", dirs[i], TW_ERR_MEMORY);
 		if (own)
 			fclose(own);
-		print_own(job, dir ? dir : "", text ? text : "", text ? bytes : 0, f);
+		print_own(job, dir ? dir : "", text ? text : "", text ? bytes : 0, to.f);
 		status = status ? status : failed;
 		free(dir);
 		free(text);
 	}
-	if (f && !tw_request_close_output("analyze", job->request, f))
-		status = 1;
-	return tw_job_agree(status);
+	return tw_job_agree(tw_request_close_output("analyze", job->request, &to, status));
 }
