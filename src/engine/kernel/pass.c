@@ -129,8 +129,11 @@ struct numbered_message {
 
 static void let_go(u64 start, u64 bytes)
 {
-	if (bytes && start + bytes > start)
-		tw_memory_unwatch_range(start, bytes < MOST_LET_GO ? bytes : MOST_LET_GO);
+	if (!bytes || start + bytes <= start)
+		return;
+	tw_lock(&tw_engine.lock);
+	tw_memory_unwatch_range(start, bytes < MOST_LET_GO ? bytes : MOST_LET_GO);
+	tw_unlock(&tw_engine.lock);
 }
 
 static void let_go_pieces(u64 at, u64 n)
@@ -191,11 +194,8 @@ static void let_fill(const u64 *r)
 i64 tw_pass(struct thread *t, const u64 *a)
 {
 	(void)a;
-	if (tw_memory_watches() && !t->kernel->call32) {
-		tw_lock(&tw_engine.lock);
+	if (tw_memory_watches() && !t->kernel->call32)
 		let_fill(t->regs);
-		tw_unlock(&tw_engine.lock);
-	}
 	for (u32 k = 0;; k++) {
 		const u64 changes = tw_memory_watch_changes();
 		const i64 r = tw_pass_as_made(t);
