@@ -318,7 +318,8 @@ static void conclude(const struct check *c)
 
 static int run(struct check *c)
 {
-	static const struct tw_analyzer analyzer = {.name = "check", .begin = begin, .batch = batch, .merge = merge, .end = end};
+	static const struct tw_analyzer analyzer = {
+	    .name = "check", .needs = TW_WANTS_NO_ADDRESSES, .begin = begin, .batch = batch, .merge = merge, .end = end};
 	struct tw_how_far how_far = {.command = "check"};
 	struct tw_replay_options options = {.jobs = (unsigned)c->jobs,
 	                                    .grain = 1,
