@@ -3,6 +3,7 @@
 #include "cli/how_far.h"
 #include "cli/options.h"
 #include "recording/recording.h"
+#include "replay/replayer.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -84,35 +85,52 @@ static void *begin(void *arg)
 	return s;
 }
 
-static void note_time(struct found *f, const struct tw_event *e)
+static void note_event(struct found *f, uint32_t type, const void *payload)
 {
-	uint64_t time = tw_event_time(e->type, e->payload);
-	const struct tw_syscall *call = e->payload;
+	uint64_t time = tw_event_time(type, payload);
+	const struct tw_syscall *call = payload;
+	f->gaps += type == TW_EVENT_GAP;
+	f->stamps += type == TW_EVENT_STAMP;
 	if (!time)
 		return;
-	f->backwards |= time < f->last_time || (e->type == TW_EVENT_SYSCALL && call->began > time);
+	f->backwards |= time < f->last_time || (type == TW_EVENT_SYSCALL && call->began > time);
 	f->first_time = f->first_time ? f->first_time : time;
 	f->last_time = time;
 }
 
+static struct found *found_of(struct counter *s, uint32_t thread, uint32_t sequence)
+{
+	if (!s->found || s->thread != thread || s->sequence != sequence)
+		s->found = find(s->check, thread, sequence);
+	s->thread = thread;
+	s->sequence = sequence;
+	return s->found;
+}
+
+static int take_good(void *state, const struct tw_chunk *chunk)
+{
+	struct found *f = found_of(state, chunk->thread, chunk->sequence);
+	f->insns = chunk->insns;
+	f->blocks = chunk->blocks;
+	f->refs = chunk->refs;
+	f->reads = chunk->reads;
+	f->writes = chunk->writes;
+	size_t at = 0;
+	for (const struct tw_event_header *h; (h = tw_event_next(chunk->e, chunk->n_e, &at));)
+		note_event(f, h->type, h + 1);
+	return 0;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
-	struct counter *s = state;
-	if (!s->found || s->thread != b->thread || s->sequence != b->sequence)
-		s->found = find(s->check, b->thread, b->sequence);
-	s->thread = b->thread;
-	s->sequence = b->sequence;
-	struct found *f = s->found;
+	struct found *f = found_of(state, b->thread, b->sequence);
 	f->blocks += b->n_blocks - b->n_continued;
 	f->insns += b->n_insns;
 	f->refs += b->n_refs;
 	f->reads += b->n_reads;
 	f->writes += b->n_writes;
-	for (size_t i = 0; i < b->n_events; i++) {
-		f->gaps += b->events[i].type == TW_EVENT_GAP;
-		f->stamps += b->events[i].type == TW_EVENT_STAMP;
-		note_time(f, &b->events[i]);
-	}
+	for (size_t i = 0; i < b->n_events; i++)
+		note_event(f, b->events[i].type, b->events[i].payload);
 	return 0;
 }
 
@@ -320,6 +338,7 @@ static int run(struct check *c)
 {
 	static const struct tw_analyzer analyzer = {
 	    .name = "check", .needs = TW_WANTS_NO_ADDRESSES, .begin = begin, .batch = batch, .merge = merge, .end = end};
+	static const struct tw_good_chunks good = {take_good};
 	struct tw_how_far how_far = {.command = "check"};
 	struct tw_replay_options options = {.jobs = (unsigned)c->jobs,
 	                                    .grain = 1,
@@ -330,7 +349,7 @@ static int run(struct check *c)
 	                                    .progress_context = &how_far};
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	check_opened(c);
-	int error = tw_recording_replayable(c->recording) ? 0 : tw_replay(c->recording, &options, &analyzer, c);
+	int error = tw_recording_replayable(c->recording) ? 0 : tw_replay_good(c->recording, &options, &analyzer, &good, c);
 	if (error)
 		return tw_recording_error("check", c->dir, error);
 	for (size_t i = 0; i < tw_recording_n_threads(c->recording); i++)

@@ -1,7 +1,9 @@
 /* Random fragments, run as machine code and step by step, with values as they are and coded: the same comes out. */
 #include "chunk.h"
+#include "recording/recording.h"
 #include "recording/transform.h"
 #include "replay/code.h"
+#include "replay/count.h"
 #include "replay/slots.h"
 #include "replay/state.h"
 #include "unit.h"
@@ -130,7 +132,7 @@ static struct tw_descriptor *random_descriptor(uint32_t number)
 /* ---- what comes out ---- */
 
 struct result {
-	uint64_t hash, refs, blocks;
+	uint64_t hash, refs, blocks, reads, writes;
 	enum tw_addresses addresses; /* those that are looked at */
 };
 
@@ -192,6 +194,8 @@ static int take(void *context, const struct tw_batch *b)
 	EQUAL(b->first_ref, r->refs);
 	EQUAL(b->first_block, r->blocks);
 	r->refs += b->n_refs;
+	r->reads += reads;
+	r->writes += writes;
 	r->blocks += executions;
 	return 0;
 }
@@ -244,12 +248,35 @@ static void compare_addresses(struct tw_descriptor *const *d, const struct tw_va
 	tw_programs_free(some);
 }
 
+/* What is only counted is good if it can be walked, and its header tells what a walk has found. */
+static void compare_counted(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k,
+                            struct section section, const struct result *found, const struct tw_walk_counts *counts, int error)
+{
+	struct tw_count_map *of = tw_count_map_new((const struct tw_descriptor *const *)d, FRAGMENTS, map);
+	struct tw_counter *c = tw_counter_new(of);
+	struct tw_coded_chunk told = {.chunk = k->chunk, .values = section.at, .n_values = section.n};
+	struct tw_chunk *chunk = &told.chunk;
+	CHECK(c != NULL);
+	EQUAL(tw_counter_holds(c, &told), 0); /* its header tells something else */
+	chunk->insns = counts->insns;
+	chunk->blocks = counts->blocks;
+	chunk->refs = counts->refs;
+	chunk->reads = found->reads;
+	chunk->writes = found->writes;
+	for (int i = 0; i < 2; i++)
+		EQUAL(tw_counter_holds(c, &told), !error);
+	chunk->writes++;
+	EQUAL(tw_counter_holds(c, &told), 0);
+	tw_counter_free(c);
+	tw_count_map_free(of);
+}
+
 /* Step by step and as machine code: the same comes out, which is left in *r. Returns the error there was. */
 static int compare(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k, struct section section,
                    struct result *r)
 {
 	struct tw_programs *steps = programs_of(d, map, 0, TW_ADDRESSES_ALL), *code = programs_of(d, map, 1, TW_ADDRESSES_ALL);
-	struct tw_walk_counts counts, code_counts;
+	struct tw_walk_counts counts = {0}, code_counts = {0};
 	struct result by_code = {0};
 	CHECK(tw_programs_code(code) != NULL);
 	*r = (struct result){0};
@@ -260,6 +287,8 @@ static int compare(struct tw_descriptor *const *d, const struct tw_value_map *ma
 	EQUAL(code_counts.insns, counts.insns);
 	EQUAL(code_counts.blocks, counts.blocks);
 	EQUAL(code_counts.refs, counts.refs);
+	if (section.at)
+		compare_counted(d, map, k, section, r, &counts, error);
 	tw_programs_free(steps);
 	tw_programs_free(code);
 	return error;
@@ -311,13 +340,25 @@ static void put_execution(struct made_chunk *k, const struct tw_descriptor *d, i
 			put_value(k, regular ? regular_value(d->number & 0xffff, v) : any_value());
 }
 
+/* The next execution stops early. */
+static void put_partial(struct made_chunk *k)
+{
+	struct tw_partial partial = {.insns = rnd(8), .in_rep = rnd(4) == 0};
+	for (unsigned i = 0; i < TW_NREGS; i++)
+		partial.regs[i] = 0x10000 + 4 * rnd(16);
+	put_event(k, TW_EVENT_PARTIAL, &partial, sizeof partial);
+}
+
 static struct made_chunk *random_chunk(struct tw_descriptor *const *d)
 {
 	struct made_chunk *k = make_chunk();
 	int regular = rnd(2) != 0;
 	put_keyframe(k, 0);
-	while (k->chunk.n_c < TAGS && k->chunk.n_m < MADE_M - 8)
+	while (k->chunk.n_c < TAGS && k->chunk.n_m < MADE_M - 8) {
+		if (rnd(1000) == 0)
+			put_partial(k);
 		put_execution(k, d[rnd(rnd(3) ? FRAGMENTS : 2)], regular);
+	}
 	k->chunk.insns = rnd(8) ? 1ull << 40 : 5000;
 	k->chunk.refs = rnd(8) ? 1u << 18 : 5000; /* bounds what a string instruction may do */
 	return k;

@@ -4,6 +4,7 @@
  * finished his takes half of what another has not come to. (Analyzers that want all threads in the order of time: ordered.c.)
  */
 #include "recording/recording.h"
+#include "replay/count.h"
 #include "replay/ordered.h"
 #include "replay/replayer.h"
 #include "replay/walk.h"
@@ -38,6 +39,9 @@ struct replay {
 	const struct tw_analyzer *analyzer;
 	void *arg;
 	struct tw_programs *programs;
+	const struct tw_good_chunks *good; /* NULL: all chunks are walked */
+	struct tw_count_map *count_map;    /* NULL likewise */
+	const struct tw_descriptor **described;
 	struct place *places;
 	size_t n_places;
 	struct range *ranges; /* there is room for one of each place */
@@ -50,6 +54,7 @@ struct replay {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;   /* `merged`, `compiled` or `error` has changed */
 	int compiled;           /* programs are there */
+	int compiling;          /* ...or will be */
 	size_t next;            /* turn to be taken */
 	size_t merged;          /* ranges joined into that of range 0 */
 	struct range *unmerged; /* the first that is not */
@@ -151,6 +156,7 @@ static int list_turns(struct replay *r)
 
 struct worker {
 	struct tw_walk *walk;
+	struct tw_counter *counter;  /* NULL: none */
 	struct tw_coded_chunk coded; /* the chunk that is replayed, and memory for the next */
 };
 
@@ -187,9 +193,25 @@ static int judge(struct replay *r, const struct place *p, int error)
 	return error;
 }
 
+static void compile(struct replay *r)
+{
+	int error = r->compiled ? 0 : tw_programs_add_all(r->programs, r->recording);
+	pthread_mutex_lock(&r->lock);
+	r->compiled = !error;
+	note_error(r, error);
+	pthread_cond_broadcast(&r->moved);
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* A chunk can be read, but not walked, before that. */
 static int wait_compiled(struct replay *r)
 {
+	pthread_mutex_lock(&r->lock);
+	int mine = !r->compiling;
+	r->compiling = 1;
+	pthread_mutex_unlock(&r->lock);
+	if (mine)
+		compile(r);
 	pthread_mutex_lock(&r->lock);
 	while (!r->compiled && !r->error)
 		pthread_cond_wait(&r->moved, &r->lock);
@@ -198,9 +220,11 @@ static int wait_compiled(struct replay *r)
 	return error;
 }
 
-static int replay_place(struct replay *r, struct worker *w, const struct place *p)
+static int replay_place(struct replay *r, struct worker *w, void *state, const struct place *p)
 {
 	int stopped = 0, error = tw_recording_coded_chunk(r->recording, p->thread, p->chunk, &w->coded);
+	if (!error && w->counter && tw_counter_holds(w->counter, &w->coded))
+		return r->good->take(state, &w->coded.chunk);
 	int failed = wait_compiled(r);
 	if (failed)
 		return failed;
@@ -231,7 +255,7 @@ static int replay_range(struct replay *r, struct worker *w, struct range *range)
 	const struct place *place;
 	int error = 0;
 	while (!error && (place = next_place(r, range))) {
-		error = replay_place(r, w, place);
+		error = replay_place(r, w, state, place);
 		tell_progress(r);
 	}
 	return error;
@@ -319,7 +343,7 @@ static void *run_worker(void *arg)
 	    .xstate = &tw_recording_info(r->recording)->xstate,
 	    .batch = r->analyzer->batch,
 	};
-	struct worker w = {.walk = tw_walk_new(&options)};
+	struct worker w = {.walk = tw_walk_new(&options), .counter = r->count_map ? tw_counter_new(r->count_map) : NULL};
 	if (w.walk) {
 		work(r, &w);
 	} else {
@@ -328,29 +352,39 @@ static void *run_worker(void *arg)
 		pthread_mutex_unlock(&r->lock);
 	}
 	tw_walk_free(w.walk);
+	tw_counter_free(w.counter);
 	tw_coded_chunk_release(&w.coded);
 	return NULL;
 }
 
-static void compile(struct replay *r)
+/* Few fragments that run often are walked faster, by machine code, than they are counted. */
+static int has_many_fragments(const struct replay *r)
 {
-	int error = r->compiled ? 0 : tw_programs_add_all(r->programs, r->recording);
-	pthread_mutex_lock(&r->lock);
-	r->compiled = !error;
-	note_error(r, error);
-	pthread_cond_broadcast(&r->moved);
-	pthread_mutex_unlock(&r->lock);
+	enum { MANY = 65536, TAGS_OF_EACH = 1024 };
+	const size_t n = tw_recording_n_descriptors(r->recording);
+	return n > MANY || tw_recording_totals(r->recording)->raw[TW_STREAM_C] / sizeof(uint16_t) / TAGS_OF_EACH < n;
 }
 
-/* Runs the workers; the calling thread is one of them, and makes the programs first, while the others read. Where a thread cannot be made the others do its
- * work. */
+/* Where there is no memory all chunks are walked. */
+static void map_counts(struct replay *r)
+{
+	const size_t n = tw_recording_n_descriptors(r->recording);
+	r->described = calloc(n + 1, sizeof(const struct tw_descriptor *));
+	for (size_t i = 0; r->described && i < n; i++)
+		r->described[i] = tw_recording_descriptor_at(r->recording, i);
+	r->count_map = r->described ? tw_count_map_new(r->described, n, tw_recording_values(r->recording)) : NULL;
+}
+
+/* Runs the workers; the calling thread is one of them, and makes the programs first, while the others read, unless it may be that none is wanted. Where a
+ * thread cannot be made the others do its work. */
 static void run_workers(struct replay *r)
 {
 	pthread_t *threads = calloc(r->n_workers, sizeof *threads);
 	unsigned n = 0;
 	while (threads && n + 1 < r->n_workers && !pthread_create(&threads[n], NULL, run_worker, r))
 		n++;
-	compile(r);
+	if (!r->count_map)
+		wait_compiled(r);
 	run_worker(r);
 	while (n--)
 		pthread_join(threads[n], NULL);
@@ -393,7 +427,8 @@ void tw_replayer_free(struct tw_replayer *p)
 	free(p);
 }
 
-int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
+static int run(struct tw_replayer *p, const struct tw_replay_options *options, const struct tw_analyzer *analyzer,
+               const struct tw_good_chunks *good, void *arg)
 {
 	static const struct tw_replay_options defaults;
 	struct replay r = {.recording = p->recording,
@@ -401,6 +436,7 @@ int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *optio
 	                   .analyzer = analyzer,
 	                   .arg = arg,
 	                   .programs = p->programs,
+	                   .good = good,
 	                   .compiled = p->compiled};
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.moved, NULL);
@@ -410,6 +446,8 @@ int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *optio
 	if (!error)
 		error = list_turns(&r);
 	if (!error) {
+		if (good && has_many_fragments(&r))
+			map_counts(&r);
 		run_workers(&r);
 		p->compiled = r.compiled;
 		error = end_states(&r);
@@ -417,24 +455,36 @@ int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *optio
 	free(r.turn);
 	free(r.ranges);
 	free(r.places);
+	tw_count_map_free(r.count_map);
+	free(r.described);
 	pthread_cond_destroy(&r.moved);
 	pthread_mutex_destroy(&r.lock);
+	return error;
+}
+
+int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
+{
+	return run(p, options, analyzer, NULL, arg);
+}
+
+int tw_replay_good(const struct tw_recording *recording, const struct tw_replay_options *options, const struct tw_analyzer *analyzer,
+                   const struct tw_good_chunks *good, void *arg)
+{
+	struct tw_replayer *p;
+	int error = tw_replayer_new(recording, &p);
+	if (error)
+		return error;
+	tw_programs_set_addresses(p->programs, tw_addresses_for(analyzer->needs));
+	error = run(p, options, analyzer, good, arg);
+	tw_replayer_free(p);
 	return error;
 }
 
 int tw_replay(const struct tw_recording *recording, const struct tw_replay_options *options, const struct tw_analyzer *analyzer, void *arg)
 {
 	static const struct tw_replay_options defaults;
-	struct tw_replayer *p;
 	int error = tw_recording_replayable(recording);
 	if (!error && analyzer->scope == TW_SCOPE_ALL)
 		return tw_replay_ordered(recording, options ? options : &defaults, analyzer, arg);
-	if (!error)
-		error = tw_replayer_new(recording, &p);
-	if (error)
-		return error;
-	tw_programs_set_addresses(p->programs, tw_addresses_for(analyzer->needs));
-	error = tw_replayer_run(p, options, analyzer, arg);
-	tw_replayer_free(p);
-	return error;
+	return error ? error : tw_replay_good(recording, options, analyzer, NULL, arg);
 }

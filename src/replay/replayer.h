@@ -17,4 +17,13 @@ int tw_replayer_run(struct tw_replayer *p, const struct tw_replay_options *optio
 
 void tw_replayer_free(struct tw_replayer *p);
 
+/* A chunk that replays without an error, and holds what its header says; no batch of it is delivered. Returns as an analyzer's batch() does. */
+struct tw_good_chunks {
+	int (*take)(void *state, const struct tw_chunk *chunk);
+};
+
+/* As tw_replay(), for who wants to know of good chunks only that they are, which takes much less time. Any chunk may be delivered in batches all the same. */
+int tw_replay_good(const struct tw_recording *r, const struct tw_replay_options *options, const struct tw_analyzer *analyzer,
+                   const struct tw_good_chunks *good, void *arg);
+
 #endif
