@@ -174,8 +174,10 @@ static int push(struct tw_callstack *s, const struct tw_call_place *place, uint6
 	return settle(s, f, place);
 }
 
-/* Notes in the table that the top frame was called. A stub is not, what it costs is charged to the instruction that went there. */
-static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc)
+/*
+ * Notes in the table that the top frame was called, as often as `times` says. A stub is not, what it costs is charged to the instruction that went there.
+ */
+static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc, int times)
 {
 	struct tw_frame *f = &s->frames[s->n - 1];
 	if (f->site.in.function == TW_CALL_NOWHERE)
@@ -189,7 +191,7 @@ static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc)
 		c->to_image = image;
 		c->to_pc = pc;
 	}
-	c->calls += !stub;
+	c->calls += stub ? 0 : (unsigned)times;
 	f->counts &= !stub;
 	return 0;
 }
@@ -325,6 +327,12 @@ static int replace_bottom(struct tw_callstack *s, const struct tw_call_place *pl
 	return settle(s, f, place);
 }
 
+/* A return or an indirect jump to the middle of a function goes on with it, where stacks are switched: it was called before. */
+static int goes_on(const struct tw_call_place *place, const struct tw_arrival *arrival)
+{
+	return !place->entry && arrival->cause != TW_ARRIVAL_CALL && arrival->cause != TW_ARRIVAL_JUMP;
+}
+
 int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place, uint32_t image, uint64_t pc,
                        const struct tw_arrival *arrival, const struct tw_call_site *site)
 {
@@ -343,7 +351,7 @@ int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place
 		error = enter_by_jump(s, place, arrival, site, &entered);
 	}
 	if (!error && entered)
-		error = note_call(s, image, pc);
+		error = note_call(s, image, pc, !goes_on(place, arrival));
 	return error;
 }
 

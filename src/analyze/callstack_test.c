@@ -288,6 +288,24 @@ static void test_unmatched_return(void)
 }
 
 /* Recording began in F, which MAIN had called: it is not MAIN that F calls, and F is not active any more when MAIN calls it. */
+/* Where stacks are switched, a function that is on none that is known goes on: that is no call. A return to its beginning is one, and so is a jump there. */
+static void test_goes_on(void)
+{
+	static const uint8_t causes[] = {TW_ARRIVAL_BACK, TW_ARRIVAL_WILD};
+	for (int k = 0; k < 2; k++) {
+		for (int entry = 0; entry < 2; entry++) {
+			start();
+			call(F, 100, 10);
+			arrive(G, causes[k], 0, 20, entry);
+			work(5);
+			tw_callstack_return(&stack, 100);
+			IS(20, G, entry ? 1 : 0, 5);
+			IS(10, F, 1, 5);
+			end();
+		}
+	}
+}
+
 static void test_began_within(uint8_t cause)
 {
 	tw_callstack_init(&stack, &table);
@@ -363,6 +381,7 @@ int main(void)
 	test_leaving_a_handler();
 	test_fork();
 	test_unmatched_return();
+	test_goes_on();
 	test_returns_by_address();
 	test_many_calls();
 	test_began_within(TW_ARRIVAL_BACK);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STUB_BYTES = 16, NESTING = 16 };
+enum { STUB_BYTES = 16, NESTING = 16, HIDDEN = 0x8000 };
 
 struct tw_functions {
 	struct tw_function *items;
@@ -48,13 +48,13 @@ static int is_code(Elf *elf, const GElf_Sym *sym, GElf_Word section, GElf_Shdr *
 	return scn && gelf_getshdr(scn, sh) && sh->sh_flags & SHF_EXECINSTR;
 }
 
-/* Of several names for one place the global one without leading underscores is what people know. */
+/* Of several names for one place the global one without leading underscores is what people know. The lowest bit tells of two such names the one that is not of an old version. */
 static int rank_of(const GElf_Sym *sym, const char *name)
 {
 	int rank = GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? 0 : 8;
 	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
 		rank += 4;
-	return rank + (name[0] != '_') + (strncmp(name, "__", 2) != 0);
+	return 2 * (rank + (name[0] != '_') + (strncmp(name, "__", 2) != 0)) + 1;
 }
 
 static int add_symbol(struct tw_functions *f, Dwfl_Module *module, int i, GElf_Addr bias)
@@ -83,6 +83,65 @@ static int add_symbols(struct tw_functions *f, Dwfl_Module *module, GElf_Addr bi
 	for (int i = 1; i < n && ok; i++)
 		ok = add_symbol(f, module, i, bias);
 	return ok;
+}
+
+/* ---- names of old versions ---- */
+
+/* The names that stand for this place: the first of those items. */
+static struct tw_function *first_at(const struct tw_functions *f, uint64_t start)
+{
+	size_t lo = 0, hi = f->n;
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+		if (f->items[mid].start < start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return &f->items[lo];
+}
+
+/* In a table of symbols a name has its version behind it, where that is an old one. */
+static int is_old_name(const char *name, const char *old)
+{
+	const size_t n = strlen(old);
+	return !strncmp(name, old, n) && (!name[n] || (name[n] == '@' && name[n + 1] != '@'));
+}
+
+static void rank_old_name(const struct tw_functions *f, uint64_t start, const char *old)
+{
+	for (struct tw_function *at = first_at(f, start); at < f->items + f->n && at->start == start; at++)
+		if (is_old_name(at->name, old))
+			at->rank &= ~1;
+}
+
+/* A name that the file has for programs linked long ago only (cfree, an old version, for free) is not the one that people know. */
+static void rank_old(const struct tw_functions *f, Elf *elf, Elf_Data *versions, const GElf_Shdr *sh)
+{
+	GElf_Shdr symbols_sh;
+	Elf_Scn *symbols = elf_getscn(elf, sh->sh_link);
+	Elf_Data *table = symbols && gelf_getshdr(symbols, &symbols_sh) ? elf_getdata(symbols, NULL) : NULL;
+	const size_t n = versions->d_size / sizeof(GElf_Versym);
+	for (size_t i = 1; table && i < n; i++) {
+		GElf_Sym sym;
+		GElf_Versym version;
+		if (!gelf_getversym(versions, (int)i, &version) || !(version & HIDDEN) || !gelf_getsym(table, (int)i, &sym))
+			continue;
+		const char *name = elf_strptr(elf, symbols_sh.sh_link, sym.st_name);
+		if (name)
+			rank_old_name(f, sym.st_value, name);
+	}
+}
+
+/* The symbols must be sorted before. */
+static void rank_versions(const struct tw_functions *f, Elf *elf)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym ? elf_getdata(scn, NULL) : NULL;
+		if (data)
+			rank_old(f, elf, data, &sh);
+	}
 }
 
 /* ---- Go ---- */
@@ -231,6 +290,7 @@ struct tw_functions *tw_functions_new(Dwfl_Module *module)
 	const struct tw_go_visitor go = {.function = add_go_function, .context = f};
 	int ok = add_symbols(f, module, bias) && tw_go_visit(elf, &go); /* symbols rank higher */
 	sort(f);
+	rank_versions(f, elf);
 	ok = ok && add_plt(f, elf);
 	sort(f);
 	if (ok)

@@ -89,6 +89,24 @@ later ./apart
 functions recording.tw | grep -q 'in_debug_file' && fail "the names are still there without the debug file"
 "$TW" report --functions --json -n 0 recording.tw | grep -q '"unnamed": *"the file has no symbol for this code' || fail "report does not say why there is no name"
 
+# A function has the name that programs are linked with today, not one of an old version.
+cat >old.c <<'END_C'
+__attribute__((noinline)) int known(int n)
+{
+	volatile int sum = n;
+	return sum;
+}
+extern int alpha_old(int) __attribute__((alias("known")));
+__asm__(".symver alpha_old,alpha@OLD");
+END_C
+echo 'OLD { }; NEW { global: known; local: *; };' >versions
+$CC -O1 -shared -fPIC -Wl,--version-script=versions -o libold.so old.c || fail "libold.so does not compile"
+echo 'int known(int); int main(void) { return known(1) - 1; }' >new.c
+$CC -o new new.c ./libold.so || fail "new.c does not compile"
+recorded ./new
+functions recording.tw >old.out
+grep -q 'known (libold.so)' old.out && ! grep -q alpha old.out || fail "the name of an old version: $(grep alpha old.out)"
+
 # Code that the program makes, told by a perf map and by a jitdump file.
 cc_program made <<'END_C'
 #define _GNU_SOURCE
