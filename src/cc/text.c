@@ -1,4 +1,6 @@
 #include "cc/text.h"
+#include "cc/repeats.h"
+#include "cc/statement.h"
 #include "base/cc_section.h"
 
 #include <ctype.h>
@@ -28,26 +30,19 @@ static char *read_all(FILE *f, size_t *n)
 
 /* ---- cutting ---- */
 
-enum { MAX_NESTED = 32 };
+enum { MAX_NESTED = 32, NO_CODE = 0x80 };
 
 struct cutter {
 	struct tw_cc_text *t;
 	size_t room;
 	uint32_t line;
 	uint8_t where, by_hand, previous, pushed[MAX_NESTED], depth;
+	struct tw_cc_repeats repeats;
 };
 
 static int is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-/* Behind the string that begins at p. */
-static size_t skip_string(const struct tw_cc_text *t, size_t p)
-{
-	for (p++; p < t->n && t->bytes[p] != '"' && t->bytes[p] != '\n'; p++)
-		p += t->bytes[p] == '\\' && p + 1 < t->n;
-	return p < t->n && t->bytes[p] == '"' ? p + 1 : p;
 }
 
 static size_t skip_comment(struct cutter *c, size_t p)
@@ -59,23 +54,6 @@ static size_t skip_comment(struct cutter *c, size_t p)
 	return to;
 }
 
-/* Where the statement that begins at p ends: before a semicolon, a comment, a new line. */
-static size_t find_end(const struct tw_cc_text *t, size_t p)
-{
-	while (p < t->n) {
-		char ch = t->bytes[p];
-		if (ch == '\n' || ch == ';' || ch == '#' || (ch == '/' && t->bytes[p + 1] == '*'))
-			return p;
-		if (ch == '"')
-			p = skip_string(t, p);
-		else if (ch == '\'' && p + 1 < t->n && t->bytes[p + 1] != '\n')
-			p += t->bytes[p + 1] == '\\' ? 3 : 2;
-		else
-			p++;
-	}
-	return p;
-}
-
 /* Places in what is only there to be read of are no ways that control may take. */
 static uint8_t where_of(const char *name, size_t n)
 {
@@ -84,6 +62,20 @@ static uint8_t where_of(const char *name, size_t n)
 	    (n >= 10 && !memcmp(name, ".gnu.debug", 10)) || (n >= OWN && !memcmp(name, TW_CC_SECTION_TURNINGS, OWN)))
 		return TW_CC_DEBUG;
 	return n >= 17 && !memcmp(name, ".gcc_except_table", 17) ? TW_CC_EXCEPTIONS : TW_CC_OTHER;
+}
+
+/* Its flags are said, and no code can be in it. `name`: up to the end of the statement. */
+static uint8_t has_no_code(const char *name, size_t n)
+{
+	const char *flags = memchr(name, ',', n), *end = flags ? name + n : NULL;
+	while (flags && flags < end && *flags != '"')
+		flags++;
+	if (!flags || flags == end)
+		return 0;
+	while (++flags < end && *flags != '"')
+		if (*flags == 'x')
+			return 0;
+	return NO_CODE;
 }
 
 static void enter(struct cutter *c, uint8_t where)
@@ -103,7 +95,7 @@ static void follow(struct cutter *c, const struct tw_cc_statement *s)
 			p++;
 		if (pushes && c->depth < MAX_NESTED)
 			c->pushed[c->depth++] = c->where;
-		enter(c, where_of(t->bytes + p, s->end - p));
+		enter(c, where_of(t->bytes + p, s->end - p) | has_no_code(t->bytes + p, s->end - p));
 	} else if (tw_cc_is_word(t, s, ".popsection")) {
 		enter(c, c->depth ? c->pushed[--c->depth] : 0);
 	} else if (tw_cc_is_word(t, s, ".previous")) {
@@ -111,16 +103,6 @@ static void follow(struct cutter *c, const struct tw_cc_statement *s)
 	} else if (tw_cc_is_word(t, s, ".text") || tw_cc_is_word(t, s, ".data") || tw_cc_is_word(t, s, ".bss")) {
 		enter(c, TW_CC_OTHER);
 	}
-}
-
-static void note_repeated(struct cutter *c, const struct tw_cc_statement *s)
-{
-	static const char *const words[] = {".macro", ".rept", ".irp", ".irpc", ".if", ".ifdef", ".ifndef", ".include", ".altmacro"};
-	for (size_t i = 0; !c->t->repeated && i < sizeof words / sizeof *words; i++)
-		if (tw_cc_is_word(c->t, s, words[i])) {
-			c->t->repeated = words[i];
-			c->t->repeated_line = s->line;
-		}
 }
 
 static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
@@ -136,11 +118,9 @@ static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
 		t->statement = more;
 	}
 	struct tw_cc_statement *s = &t->statement[t->n_statements++];
-	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where, c->by_hand, 0};
-	if (kind == TW_CC_DIRECTIVE) {
+	*s = (struct tw_cc_statement){(uint32_t)begin, (uint32_t)end, c->line, kind, c->where & ~NO_CODE, c->by_hand, 0};
+	if (kind == TW_CC_DIRECTIVE)
 		follow(c, s);
-		note_repeated(c, s);
-	}
 	return 0;
 }
 
@@ -149,7 +129,7 @@ static size_t label_at(const struct tw_cc_text *t, size_t p)
 {
 	size_t q = p;
 	if (t->bytes[p] == '"')
-		q = skip_string(t, p);
+		q = tw_cc_string_end(t->bytes, t->n, p);
 	else
 		while (is_name_char(t->bytes[q]))
 			q++;
@@ -207,6 +187,33 @@ static int part_waiting(struct tw_cc_text *t, size_t p)
 	return 0;
 }
 
+static void note_repeated(struct cutter *c, const char *what)
+{
+	if (c->t->repeated)
+		return;
+	c->t->repeated = what;
+	c->t->repeated_line = c->line;
+}
+
+/* That at *p, which goes on behind it. 0, or -1: there is no memory. */
+static int add_statement(struct cutter *c, size_t *p)
+{
+	struct tw_cc_text *t = c->t;
+	size_t end = tw_cc_statement_end(t->bytes, t->n, *p);
+	const char *what = NULL;
+	const enum tw_cc_repeat is = tw_cc_repeat(&c->repeats, &t->bytes, &t->n, *p, &end, c->where & NO_CODE, &what);
+	if (is == TW_CC_WRITTEN)
+		return 0;
+	if (is == TW_CC_NO_MEMORY || add(c, *p, end, is == TW_CC_WHOLE ? TW_CC_DIRECTIVE : kind_of(t, *p, end)))
+		return -1;
+	if (is == TW_CC_REPEATED)
+		note_repeated(c, what);
+	for (size_t k = *p; k < end; k++)
+		c->line += t->bytes[k] == '\n';
+	*p = end > *p ? end : *p + 1;
+	return 0;
+}
+
 static int cut(struct cutter *c)
 {
 	struct tw_cc_text *t = c->t;
@@ -222,16 +229,14 @@ static int cut(struct cutter *c)
 		} else if (ch == '/' && t->bytes[p + 1] == '*') {
 			p = skip_comment(c, p);
 		} else if ((label = label_at(t, p))) {
+			if (c->repeats.conditions && !(c->where & NO_CODE))
+				note_repeated(c, ".if");
 			if (add(c, p, p + label, TW_CC_LABEL))
 				return -1;
 			p = (size_t)(strchr(t->bytes + p + label, ':') - t->bytes) + 1;
 		} else {
-			if (part_waiting(t, p))
+			if (part_waiting(t, p) || add_statement(c, &p))
 				return -1;
-			size_t end = find_end(t, p);
-			if (add(c, p, end, kind_of(t, p, end)))
-				return -1;
-			p = end > p ? end : p + 1;
 		}
 	}
 	return 0;
@@ -344,7 +349,7 @@ size_t tw_cc_next_name(const struct tw_cc_text *t, const struct tw_cc_statement 
 	uint32_t p = *at ? *at : s->begin + s->syntax + (uint32_t)strcspn(t->bytes + s->begin + s->syntax, " \t\n");
 	while (p < s->end) {
 		if (t->bytes[p] == '"') {
-			p = (uint32_t)skip_string(t, p);
+			p = (uint32_t)tw_cc_string_end(t->bytes, t->n, p);
 		} else if (is_name_char(t->bytes[p])) {
 			uint32_t from = p;
 			while (p < s->end && is_name_char(t->bytes[p]))
