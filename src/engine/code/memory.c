@@ -238,6 +238,14 @@ bool tw_memory_any_code(u64 start, u64 end)
 	return i < n_ranges && ranges[i].start < end;
 }
 
+bool tw_memory_any_writable_code(u64 start, u64 end)
+{
+	for (u32 i = find(start); i < n_ranges && ranges[i].start < end; i++)
+		if (ranges[i].writable)
+			return true;
+	return false;
+}
+
 u64 tw_memory_code_end(u64 pc, bool *beyond_file)
 {
 	const u64 next = page_down(pc) + TW_PAGE;

@@ -23,6 +23,9 @@ bool tw_memory_executable(u64 pc, u64 *end);
 /* Is anything in [start, end) executable? */
 bool tw_memory_any_code(u64 start, u64 end);
 
+/* Is anything in [start, end) both executable and writable? */
+bool tw_memory_any_writable_code(u64 start, u64 end);
+
 /*
  * The first address from pc on that no code can be had of: where executable memory ends, or on this page or the next one a file that is mapped there; then
  * *beyond_file.

@@ -247,6 +247,16 @@ i64 tw_sys_brk(struct thread *t, const u64 *a)
 	return (i64)r;
 }
 
+/* Where code may be written that is seen by taking the right to write away (code/memory.h), it could not be given back: there the call is not there, as on older kernels. */
+i64 tw_sys_mseal(struct thread *t, const u64 *a)
+{
+	const u64 end = a[0] + tw_page_up(a[1]);
+	tw_lock(&tw_engine.lock);
+	const bool written = tw_memory_any_writable_code(a[0], end) || tw_shared_any(a[0], end);
+	tw_unlock(&tw_engine.lock);
+	return written ? ENGINE_ENOSYS : tw_pass(t, a);
+}
+
 i64 tw_sys_mlockall(struct thread *t, const u64 *a)
 {
 	tw_lock(&tw_engine.lock);

@@ -1,4 +1,5 @@
 #include "engine/kernel/syscall.h"
+#include "engine/code/memory.h"
 #include "engine/kernel/file_calls.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/memory_calls.h"
@@ -21,6 +22,8 @@
 #include <linux/prctl.h>
 
 typedef i64 (*call_fn)(struct thread *t, const u64 *a);
+
+enum { NR_MSEAL = 462, SET_MDWE = 65 }; /* which older headers do not have */
 
 /* ---- rows of a few lines ---- */
 
@@ -62,8 +65,21 @@ static i64 sys_seccomp(struct thread *t, const u64 *a)
 	return r == TW_SECCOMP_PASS ? tw_pass(t, a) : r;
 }
 
+/* From then on what is executable can never become writable, also where the engine has made it read-only for a while (code/memory.h): refused, as on older kernels, while there is such code. */
+static bool forbids_writing(const u64 *a)
+{
+	if ((u32)a[0] != SET_MDWE || !a[1])
+		return false;
+	tw_lock(&tw_engine.lock);
+	const bool any = tw_memory_any_writable_code(0, ~0ull);
+	tw_unlock(&tw_engine.lock);
+	return any;
+}
+
 static i64 sys_prctl(struct thread *t, const u64 *a)
 {
+	if (forbids_writing(a))
+		return ENGINE_EINVAL;
 	if ((u32)a[0] == PR_SET_SYSCALL_USER_DISPATCH)
 		return tw_user_dispatch_set(t, a[1], a[2], a[3], a[4]);
 	i64 r = tw_seccomp_prctl(t, a[0], a[1], a[2]);
@@ -79,6 +95,7 @@ static const call_fn table[] = {
     [__NR_pkey_mprotect] = tw_sys_mprotect,
     [__NR_mremap] = tw_sys_mremap,
     [__NR_madvise] = tw_sys_madvise,
+    [NR_MSEAL] = tw_sys_mseal,
     [__NR_mlockall] = tw_sys_mlockall,
     [__NR_munlockall] = tw_sys_munlockall,
     [__NR_shmat] = tw_sys_shmat,
