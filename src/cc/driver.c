@@ -280,6 +280,39 @@ static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct t
 	return tw_cc_flow_make(c, o, f) || tw_cc_order_find(f) || tw_cc_calls_find(f) || tw_cc_checks_place(f) ? -1 : 0;
 }
 
+/* Where a file has more blocks than there are tags, the functions that come last are left alone. Returns how many. */
+static uint32_t leave_last(struct tw_cc_code *c, const struct tw_cc_flow *f)
+{
+	enum { MOST = 65520 };
+	uint32_t kept = 0, left = 0;
+	for (uint32_t n = 0, end; f->n_blocks > MOST && n < f->n_blocks; n = end) {
+		const uint32_t function = c->insn[f->block[n].first].function;
+		for (end = n; end < f->n_blocks && c->insn[f->block[end].first].function == function;)
+			end++;
+		if (kept + (end - n) <= MOST) {
+			kept += end - n;
+			continue;
+		}
+		left += !c->function[function].why;
+		c->function[function].why = "";
+	}
+	return left;
+}
+
+static int analyse_most(const char *source, struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f)
+{
+	if (analyse(c, o, f))
+		return -1;
+	const uint32_t left = leave_last(c, f);
+	if (!left)
+		return 0;
+	fprintf(stderr,
+	        "trackway cc: %s: %u functions are not instrumented: it has more than 65520 blocks (--only and --not choose others)\n",
+	        source, left);
+	tw_cc_flow_free(f);
+	return analyse(c, o, f);
+}
+
 /* What becomes of a source. */
 enum { FAILED = -1, AS_IT_IS, INSTRUMENTED, BY_COMPILER };
 
@@ -300,8 +333,8 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 			leave_first(c);
 		else
 			leave_unwanted(d, source, c);
-		error =
-		    analyse(c, &options, &flow) || (pass == FIRST ? tw_cc_twice(&flow, to) : tw_cc_rewrite(&flow, &options, to, &counts));
+		error = analyse_most(source, c, &options, &flow) ||
+		        (pass == FIRST ? tw_cc_twice(&flow, to) : tw_cc_rewrite(&flow, &options, to, &counts));
 	}
 	if (error) {
 		fprintf(stderr, "trackway cc: %s: %s\n", source, strerror(errno ? errno : ENOMEM));

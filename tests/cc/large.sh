@@ -54,3 +54,11 @@ runs_as_plain p
 same_as_engine p
 "$TW" report --csv own.tw >report.csv
 for f in one two main compare part3 part17; do grep -q ",$f,p" report.csv || fail "$f is not in the report"; done
+
+# A file that has more by itself: the functions that come last are left alone.
+sed 's/part/other/g' two.c | cat one.c - main.c >whole.c
+gcc -O0 whole.c -o whole.plain || fail "gcc"
+"$TW" cc gcc -O0 whole.c -o whole 2>said || fail "a file with more: $(cat said)"
+grep -q '^trackway cc: whole.c: [0-9]* functions are not instrumented: it has more than 65520 blocks' said || fail "a file with more: $(cat said)"
+runs_as_plain whole
+[ "$(info_value blocks)" -gt 1000 ] || fail "the rest of the file is not recorded"
