@@ -77,6 +77,23 @@ struct tw_stretch {
 	uint32_t reserved; /* replay's own */
 };
 
+/* Executions of a stretch that were counted, in the place of being listed one by one. */
+struct tw_counted_run {
+	const struct tw_stretch *stretch; /* it has a number, and begins with a block */
+	uint64_t times;
+};
+
+/* A reference of an execution that was not listed. */
+struct tw_odd {
+	uint64_t addr;
+	const struct tw_ref_shape *shape; /* valid as long as the stretch */
+};
+
+/* A page of 4096 bytes, and which of its lines of 64 bytes were touched: the lowest bit is the first. Bits of addresses from the 48th on are left out. */
+struct tw_touched_page {
+	uint64_t addr, lines;
+};
+
 /* One event. It happened before block number `block` of the batch began. */
 struct tw_event {
 	const void *payload; /* as <trackway/event.h> says for the type; aligned to 8 */
@@ -113,6 +130,18 @@ struct tw_batch {
 	int continues;                /* 1: the last block has more references, in the next batch, whose first block record stands for it */
 	struct tw_batch_lists *lists; /* replay's own */
 	uint64_t tsc; /* in a window: time stamp of the thread's last event before this, which need not be part of it; 0: none */
+	/*
+	 * For who says TW_WANTS_COUNTS or TW_WANTS_LINES: of most executions there is none of the above but their instructions, in n_insns; nor are they in first_block and
+	 * first_ref, nor in an event's block. They are counted, or the lines that they touch are noted, and now and then a batch has the list of what there was since the
+	 * last list. All of it lies in the period (struct tw_analyzer) in which the batch begins. A batch that goes beyond its period has no other executions than those above.
+	 */
+	const struct tw_counted_run *counted;
+	size_t n_counted;
+	const struct tw_touched_page *touched; /* a page may be there twice */
+	size_t n_touched;
+	/* Their references whose address is no multiple of the size, or whose size is not one of 1, 2, 4 ... 64; since the last batch. The lines of these are not in `touched`. */
+	const struct tw_odd *odd;
+	size_t n_odd;
 };
 
 /* The batch's n_blocks blocks and n_refs references, one by one. The first call for a batch writes them out. */
@@ -137,6 +166,10 @@ enum tw_needs {
 	 * tw_batch_refs() has of them, may be anything then: replay need not work them out, and `record --with` need not record what they follow from. */
 	TW_WANTS_NO_ADDRESSES = 256,
 	TW_WANTS_CALL_ADDRESSES = 512,
+	/* Order, and of aligned references their addresses, are nothing to it: executions may be counted (tw_batch.counted); or only the lines that they touch may be told
+	 * (tw_batch.touched). Replay does so where it can, and may list all as ever: in a window, beside other analyzers, where the machine cannot. */
+	TW_WANTS_COUNTS = 1024,
+	TW_WANTS_LINES = 2048,
 };
 
 /* What one state has to see. */
@@ -189,13 +222,15 @@ struct tw_analyzer {
 	uint32_t pack_version; /* of these bytes: others are refused */
 	int (*pack)(const void *state, FILE *to);
 	int (*unpack)(void *state, FILE *from);
+	/* With TW_WANTS_COUNTS or TW_WANTS_LINES: instructions of a thread in a period; `arg` is begin()'s. NULL, or 0: a thread's life is one. */
+	uint64_t (*period)(const void *arg);
 };
 
 /*
  * What a plug-in exports, under the name tw_plugin: TW_PLUGIN(bytes_written) at the end of its source makes it. The version is raised whenever a struct of this
  * header or of <trackway/context.h> changes; a plug-in that was built for another is refused.
  */
-#define TW_PLUGIN_VERSION 2
+#define TW_PLUGIN_VERSION 3
 struct tw_plugin {
 	uint32_t version;        /* TW_PLUGIN_VERSION */
 	uint32_t analyzer_bytes; /* of a struct tw_analyzer */

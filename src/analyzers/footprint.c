@@ -80,6 +80,11 @@ static void *begin(void *arg)
 	return s;
 }
 
+static uint64_t period(const void *arg)
+{
+	return tw_context_number(arg, "window");
+}
+
 /* ---- windows ---- */
 
 static struct window *newest(const struct state *s)
@@ -196,6 +201,17 @@ static int take_refs(struct state *s, const struct tw_batch *b, const uint8_t *s
 	return error || !some_large ? error : take_large(s, b);
 }
 
+/* What replay has seen to be touched. */
+static int take_touched(struct state *s, const struct tw_batch *b)
+{
+	int error = 0;
+	for (size_t i = 0; i < b->n_odd && !error; i++)
+		error = take_ref(s, b->odd[i].addr, b->odd[i].shape->size - 1);
+	for (size_t i = 0; i < b->n_touched && !error; i++)
+		error = touch(s, tw_page_key(s->memory, b->touched[i].addr), b->touched[i].lines);
+	return error;
+}
+
 /* A batch that is all within one window. */
 static int take_whole(struct state *s, const struct tw_batch *b)
 {
@@ -236,6 +252,8 @@ static int batch(void *state, const struct tw_batch *b)
 	int error = enter_window(s, b->thread, b->first_insn);
 	for (size_t i = 0; i < b->n_events && !error; i++)
 		error = tw_kinds_event(&s->kinds, s->memory, &b->events[i]);
+	if (!error)
+		error = take_touched(s, b);
 	if (error || !b->n_blocks)
 		return error;
 	uint64_t left = s->window_insns - b->first_insn % s->window_insns;
@@ -490,7 +508,8 @@ const struct tw_analyzer tw_analyzer_footprint = {
             "[stack] where it lies around a stack pointer, [heap] below the end set by\n"
             "brk(2), else [anonymous]. Code that is executed is not touched by that.\n",
     .options = options,
-    .needs = TW_NEEDS_REFS,
+    .needs = TW_NEEDS_REFS | TW_WANTS_LINES,
+    .period = period,
     .pack_version = 1,
     .pack = pack,
     .unpack = unpack,

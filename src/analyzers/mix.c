@@ -1,7 +1,7 @@
 /*
  * mix: which instructions ran, by class, by opcode and by function; and what references they made: sizes, alignment.
  *
- * While batches come only executions of blocks are counted, and how references lie. What the instructions are is asked of the decoder at the end, once for each
+ * While batches come only executions of blocks are counted, and how references lie; replay counts most of them itself. What the instructions are is asked of the decoder at the end, once for each
  * instruction of the recording's code. Executions of the same code share a stretch: each is looked at once, with how often it was there, at the end if it stays, else
  * for each batch.
  */
@@ -301,12 +301,30 @@ static int take_new(struct state *s, const struct tw_batch *b, size_t i)
 	return error ? error : take_joined(s, stretch);
 }
 
+/* What replay has counted. */
+static int take_counted(struct state *s, const struct tw_batch *b)
+{
+	for (size_t i = 0; i < b->n_odd; i++)
+		count_odd(&s->sizes, b->odd[i].addr, b->odd[i].shape->size);
+	for (size_t i = 0; i < b->n_counted; i++) {
+		const struct tw_stretch *stretch = b->counted[i].stretch;
+		struct tw_kept_stretch *kept = tw_kept_stretch(&s->kept, stretch);
+		if (!kept || !fragment_of(s, stretch->blocks[0].descriptor, s->thread))
+			return TW_ERR_MEMORY;
+		kept->stretch = stretch;
+		kept->n += b->counted[i].times;
+	}
+	return 0;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
 	int error = tw_spans_begin(&s->spans, b->n_refs);
 	uint8_t *to = s->spans.of;
 	s->thread = b->thread;
+	if (!error)
+		error = take_counted(s, b);
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		const struct tw_stretch *stretch = b->stretches[i];
 		struct tw_kept_stretch *kept = stretch->number < s->kept.room ? &s->kept.items[stretch->number] : NULL;
@@ -609,6 +627,7 @@ const struct tw_analyzer tw_analyzer_mix = {
     .help = "Classes and opcodes are those of the Zydis decoder, from the code kept in the\n"
             "recording. A modify counts as a read and a write. Of a recording without\n"
             "references the columns about them are 0.\n",
+    .needs = TW_WANTS_COUNTS,
     .pack_version = 1,
     .pack = pack,
     .unpack = unpack,

@@ -273,6 +273,12 @@ void as_test(struct as *a, uint8_t reg, int wide)
 	reg_reg(a, 0x85, reg, reg, wide);
 }
 
+void as_test8(struct as *a, uint8_t reg, uint8_t bits)
+{
+	reg_byte(a, 0xf6, 0, reg, 0);
+	put8(a, bits);
+}
+
 void as_decrement(struct as *a, struct as_mem m)
 {
 	reg_mem(a, 0xff, 1, m, 1);
@@ -286,6 +292,21 @@ void as_decrement32(struct as *a, uint8_t reg)
 void as_increment8(struct as *a, struct as_mem m)
 {
 	reg_mem(a, 0xfe, 0, m, 0);
+}
+
+void as_increment32(struct as *a, struct as_mem m)
+{
+	reg_mem(a, 0xff, 0, m, 0);
+}
+
+/* A VEX prefix has the registers' highest bits, and all of `which`, turned round. */
+void as_cut_bits(struct as *a, uint8_t to, uint8_t from, uint8_t which)
+{
+	put8(a, 0xc4);
+	put8(a, (~to & 8u) << 4 | 1u << 6 | (~from & 8u) << 2 | 2);
+	put8(a, 1u << 7 | (~which & 15u) << 3);
+	put8(a, 0xf7);
+	put8(a, 0xc0 | (to & 7u) << 3 | (from & 7u));
 }
 
 void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg)

@@ -72,15 +72,19 @@ void as_multiply_constant(struct as *a, uint8_t to, struct as_mem m, int32_t val
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
 void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);               /* by as many bits as its lowest byte says */
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
-void as_set(struct as *a, enum as_condition condition, uint8_t reg);                       /* its lowest byte, to 0 or 1 */
-void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m);  /* reads m in any case */
+/* Those bits of it that `which` says: the first one in its lowest byte, how many in the next. Of BMI1. */
+void as_cut_bits(struct as *a, uint8_t to, uint8_t from, uint8_t which);
+void as_set(struct as *a, enum as_condition condition, uint8_t reg);                      /* its lowest byte, to 0 or 1 */
+void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m); /* reads m in any case */
 void as_lowest_bit(struct as *a, uint8_t to, uint8_t from); /* the number of the lowest bit that is 1; there must be one */
 void as_test(struct as *a, uint8_t reg, int wide);
+void as_test8(struct as *a, uint8_t reg, uint8_t bits);                 /* its lowest byte */
 void as_decrement(struct as *a, struct as_mem m);                       /* a quadword; sets flags */
 void as_add_constant_mem(struct as *a, struct as_mem m, int32_t value); /* to a quadword */
 void as_add_to_mem(struct as *a, struct as_mem m, uint8_t reg);         /* likewise */
 void as_decrement32(struct as *a, uint8_t reg);                         /* sets flags */
 void as_increment8(struct as *a, struct as_mem m);                      /* a byte; sets flags */
+void as_increment32(struct as *a, struct as_mem m);                     /* likewise */
 void as_compare8(struct as *a, struct as_mem m, uint8_t value);         /* a byte */
 void as_compare8_register(struct as *a, struct as_mem m, uint8_t reg);  /* ... with the lowest of a register */
 

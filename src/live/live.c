@@ -45,6 +45,7 @@ struct live {
 	const struct tw_feed *feed;
 	int fd;
 	struct asked *asked;
+	uint64_t period;        /* of the analyzer, if there is one alone */
 	pthread_rwlock_t known; /* of the next two: walks read, the receiver writes */
 	struct tw_recording *recording;
 	struct tw_programs *programs;
@@ -247,7 +248,7 @@ static void *run_worker(void *arg)
 	struct live *l = arg;
 	struct worker w = {.l = l};
 	const struct tw_walk_options options = {
-	    .programs = l->programs, .xstate = &l->options->info->xstate, .batch = take_batch, .context = &w};
+	    .programs = l->programs, .xstate = &l->options->info->xstate, .batch = take_batch, .context = &w, .period = l->period};
 	w.walk = tw_walk_new(&options);
 	if (!w.walk) {
 		complain("analyzers", "no memory");
@@ -404,8 +405,11 @@ static int begin_all(struct live *l)
 		error = begin_asked(l, &l->asked[i], &l->options->requests[i]);
 		needs = i ? tw_needs_together(needs, l->asked[i].analyzer.needs) : l->asked[i].analyzer.needs;
 	}
+	enum tw_addresses addresses = tw_addresses_for(needs);
+	if (!error && l->options->n == 1)
+		addresses = tw_addresses_of(&l->asked->analyzer, &l->asked->stage, l->options->jobs, &l->period);
 	if (!error)
-		tw_programs_set_addresses(l->programs, tw_addresses_for(needs));
+		tw_programs_set_addresses(l->programs, addresses);
 	return error;
 }
 

@@ -97,10 +97,18 @@ static int unpack(void *state, FILE *from)
 	return result;
 }
 
-/* Which addresses are looked at: a window that has a range looks at all of them. */
+static uint64_t period(const void *arg)
+{
+	const struct tw_stage *stage = arg;
+	const struct tw_analyzer *a = stage->request->analyzer;
+	return a->period ? a->period(stage->context) : 0;
+}
+
+/* Which addresses are looked at: a window that has a range looks at all of them. A window of any kind looks at executions one by one. */
 static uint32_t wishes_of(const struct tw_request *r)
 {
-	return r->view.range ? 0 : r->analyzer->needs & (TW_WANTS_NO_ADDRESSES | TW_WANTS_CALL_ADDRESSES);
+	const uint32_t counts = tw_view_is_all(&r->view) ? TW_WANTS_COUNTS | TW_WANTS_LINES : 0;
+	return r->view.range ? 0 : r->analyzer->needs & (TW_WANTS_NO_ADDRESSES | TW_WANTS_CALL_ADDRESSES | counts);
 }
 
 struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
@@ -116,6 +124,7 @@ struct tw_analyzer tw_stage_analyzer(const struct tw_request *request)
 	    .pack_version = request->analyzer->pack_version,
 	    .pack = request->analyzer->pack ? pack : NULL,
 	    .unpack = request->analyzer->unpack ? unpack : NULL,
+	    .period = period,
 	};
 }
 

@@ -1,6 +1,7 @@
 #include "replay/code.h"
 #include "jit/area.h"
 #include "replay/compile.h"
+#include "replay/compile_counted.h"
 #include "replay/compile_miss.h"
 #include "replay/state.h"
 
@@ -33,6 +34,7 @@ static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 	as_lea(a, CODE_ADDR, as_at(CODE_ADDR, ADDR_AHEAD), 1);
 	as_load(a, CODE_STRETCH, WALK(stretch));
 	as_load(a, CODE_SUMS, WALK(sums));
+	as_constant(a, CODE_CUT, TW_COUNTED_CUT);
 	if (place->values) {
 		as_load(a, CODE_RUN, WALK(values.run));
 		as_load(a, CODE_LITERALS, WALK(values.literals.at));
@@ -192,6 +194,8 @@ static void emit_shared(struct tw_code *c)
 	emit_helper(&a, &c->place);
 	if (c->place.values)
 		emit_values(c, &a);
+	c->place.odd = a.at;
+	tw_compile_take_odd(&a);
 	const uint8_t *upper = a.at;
 	emit_upper(c, &a);
 	c->entry = tw_code_runnable(&c->area, a.at);
@@ -228,6 +232,16 @@ struct tw_code *tw_code_new(const struct tw_value_map *values)
 void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses)
 {
 	c->place.addresses = addresses;
+}
+
+enum tw_addresses tw_code_addresses(const struct tw_code *c)
+{
+	return c ? c->place.addresses : TW_ADDRESSES_ALL;
+}
+
+const uint32_t *tw_code_newest_stretch(const struct tw_code *c)
+{
+	return c ? &c->place.n_stretches : NULL;
 }
 
 struct tw_kept_stretches tw_code_stretches(const struct tw_code *c)

@@ -27,6 +27,12 @@ void tw_code_free(struct tw_code *c);
 /* Before any code is added: the addresses that it is to work out. */
 void tw_code_set_addresses(struct tw_code *c, enum tw_addresses addresses);
 
+/* What was set; of NULL: all. */
+enum tw_addresses tw_code_addresses(const struct tw_code *c);
+
+/* The greatest number of a stretch; it grows while code is added. Of NULL: NULL. */
+const uint32_t *tw_code_newest_stretch(const struct tw_code *c);
+
 /* All stretches that code of any program has, and will have. Of NULL: none. */
 struct tw_kept_stretches tw_code_stretches(const struct tw_code *c);
 

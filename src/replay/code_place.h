@@ -22,6 +22,7 @@ enum {
 	CODE_SUMS = AS_R12,     /* w->sums */
 	CODE_ADDR = AS_R13,     /* w->addr + TW_CODE_ADDR_AHEAD */
 	CODE_LITERALS = AS_R14, /* w->values.literals.at */
+	CODE_CUT = AS_R10,      /* where lines are marked: which bits of an address are the line's number. Elsewhere it is free */
 	CODE_C = AS_R15,        /* w->c */
 };
 
@@ -44,8 +45,9 @@ struct tw_compile_place {
 	const uint8_t *out;                   /* out */
 	const uint8_t *helper;                /* to be called for a step that is not plain: rsi program, rdx step */
 	uint32_t n_stretches, most_stretches; /* whose numbers are given away; that there is room for */
-	uint8_t addresses;                    /* enum tw_addresses: those that are worked out */
-	ptrdiff_t run;                        /* bytes from where code and data are written to where they are run and read */
+	const uint8_t *odd; /* to be called for a reference that is not aligned: rax its address, rcx its shape; changes no register */
+	uint8_t addresses;  /* enum tw_addresses: those that are worked out */
+	ptrdiff_t run;      /* bytes from where code and data are written to where they are run and read */
 	/* Where values are coded, else NULL: the values of all descriptors; to be called for a value when the run is at its end: eax slot, then rax is the
 	 * value, which is learned; ...for one that is predicted, but in a way the code was not made for: likewise; ...for the slots of a fragment that runs for
 	 * the first time: eax its number; ...for all values of an execution, which

@@ -225,6 +225,134 @@ static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct 
 	return error;
 }
 
+/* ---- what is counted ---- */
+
+/* What a chunk's executions come to whatever their order, and the lines that each period touched. */
+struct touched {
+	uint64_t period, line;
+};
+
+struct tally {
+	uint64_t period; /* its length */
+	int marks;       /* lines are wanted */
+	uint64_t executions, refs, odd, insns;
+	struct touched *touched;
+	size_t n, room;
+	uint64_t end; /* of the last batch */
+};
+
+static uint64_t hash_of(const void *bytes, size_t n)
+{
+	struct result r = {.hash = 1};
+	fold(&r, bytes, n);
+	return r.hash;
+}
+
+static void touch(struct tally *t, uint64_t period, uint64_t line)
+{
+	if (t->n == t->room) {
+		t->room = t->room ? 2 * t->room : 1024;
+		t->touched = realloc(t->touched, t->room * sizeof *t->touched);
+	}
+	t->touched[t->n++] = (struct touched){period, line % (1ull << TW_COUNTED_LINE_BITS)};
+}
+
+static int is_odd(uint64_t addr, uint32_t size)
+{
+	return !size || size > 64 || (size & (size - 1)) || addr % size;
+}
+
+static void tally_ref(struct tally *t, const struct tw_ref_shape *shape, uint64_t addr, uint64_t period)
+{
+	const uint64_t last = shape->size ? addr + shape->size - 1 : addr;
+	if (is_odd(addr, shape->size))
+		t->odd += hash_of(shape, sizeof *shape) * hash_of(&addr, sizeof addr);
+	if (!t->marks)
+		return;
+	for (uint64_t line = addr >> TW_COUNTED_LINE; line <= last >> TW_COUNTED_LINE; line++)
+		touch(t, period, line);
+}
+
+static void tally_block(struct tally *t, const struct tw_block_run *run, uint64_t times)
+{
+	if (run->n_insns)
+		t->executions += times * (run->pc ^ hash_of(&run->n_insns, sizeof run->n_insns)) * (run->descriptor->number + run->block);
+	t->insns += times * run->n_insns;
+}
+
+/* What a batch lists: a reference is of the period in which its block begins. */
+static uint64_t tally_listed(struct tally *t, const struct tw_batch *b)
+{
+	const struct tw_block_run *blocks = tw_batch_blocks(b);
+	const struct tw_ref *refs = tw_batch_refs(b);
+	uint64_t at = 0;
+	for (size_t i = 0; i < b->n_blocks; at += blocks[i++].n_insns) {
+		const uint64_t period = (b->first_insn + at) / t->period;
+		const size_t end = i + 1 < b->n_blocks ? blocks[i + 1].first_ref : b->n_refs;
+		tally_block(t, &blocks[i], 1);
+		for (size_t k = blocks[i].first_ref; k < end; k++) {
+			const struct tw_ref_shape shape = {
+			    .pc = refs[k].pc, .size = refs[k].size, .insn = refs[k].insn, .type = refs[k].type};
+			t->refs += hash_of(&shape, sizeof shape);
+			tally_ref(t, &shape, refs[k].addr, period);
+		}
+	}
+	return at;
+}
+
+static int take_tally(void *context, const struct tw_batch *b)
+{
+	struct tally *t = context;
+	const uint64_t period = b->first_insn / t->period, listed = tally_listed(t, b);
+	CHECK(listed == b->n_insns || (b->first_insn + b->n_insns - 1) / t->period == period);
+	for (size_t i = 0; i < b->n_counted; i++) {
+		const struct tw_stretch *s = b->counted[i].stretch;
+		for (uint32_t k = 0; k < s->n_blocks; k++)
+			tally_block(t, &s->blocks[k], b->counted[i].times);
+		for (uint32_t k = 0; k < s->n_refs; k++)
+			t->refs += b->counted[i].times * hash_of(&s->refs[k], sizeof s->refs[k]);
+	}
+	for (size_t i = 0; i < b->n_odd; i++)
+		tally_ref(t, b->odd[i].shape, b->odd[i].addr, period);
+	for (size_t i = 0; i < b->n_touched; i++)
+		for (uint64_t lines = b->touched[i].lines; lines; lines &= lines - 1)
+			touch(t, period, (b->touched[i].addr >> TW_COUNTED_LINE) + (unsigned)__builtin_ctzll(lines));
+	CHECK(b->first_insn == t->end || !t->end);
+	t->end = b->first_insn + b->n_insns;
+	return 0;
+}
+
+static int by_period(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct touched));
+}
+
+/* Those touched, in one order, each once. */
+static void sort_touched(struct tally *t)
+{
+	size_t n = 0;
+	if (t->n)
+		qsort(t->touched, t->n, sizeof *t->touched, by_period);
+	for (size_t i = 0; i < t->n; i++)
+		if (!i || by_period(&t->touched[i], &t->touched[n - 1]))
+			t->touched[n++] = t->touched[i];
+	t->n = n;
+}
+
+static int walk_tally(struct tw_programs *p, const struct made_chunk *k, struct section section, struct tally *t)
+{
+	const struct tw_walk_options options = {.programs = p, .xstate = &xstate, .batch = take_tally, .context = t, .period = t->period};
+	struct tw_walk *w = tw_walk_new(&options);
+	int error = 0;
+	for (int i = 0; i < 2; i++) {
+		*t = (struct tally){.period = t->period, .marks = t->marks, .touched = t->touched, .room = t->room};
+		error = section.at ? tw_walk_coded(w, &k->chunk, section.at, section.n, NULL) : tw_walk_chunk(w, &k->chunk, NULL);
+	}
+	tw_walk_free(w);
+	sort_touched(t);
+	return error;
+}
+
 static struct tw_programs *programs_of(struct tw_descriptor *const *d, const struct tw_value_map *map, uint32_t hot,
                                        enum tw_addresses addresses)
 {
@@ -269,6 +397,35 @@ static void compare_counted(struct tw_descriptor *const *d, const struct tw_valu
 	EQUAL(tw_counter_holds(c, &told), 0);
 	tw_counter_free(c);
 	tw_count_map_free(of);
+}
+
+/* Executions counted, or their lines marked: the same as going step by step. */
+static void compare_tallies(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k,
+                            struct section section, enum tw_addresses addresses)
+{
+	struct tw_programs *steps = programs_of(d, map, 0, TW_ADDRESSES_ALL), *code = programs_of(d, map, 1, addresses);
+	const uint64_t period = rnd(3) ? 1100 + rnd(20000) : 1u << 30;
+	const int marks = addresses == TW_ADDRESSES_LINES;
+	struct tally by_steps = {.period = period, .marks = marks}, by_code = {.period = period, .marks = marks};
+	const int error = walk_tally(steps, k, section, &by_steps), error_by_code = walk_tally(code, k, section, &by_code);
+	if (error) /* a string instruction with more references than the header says: those of executions that are counted are not known */
+		goto done;
+	EQUAL(error_by_code, 0);
+	EQUAL(by_code.end, by_steps.end);
+	EQUAL(by_code.odd, by_steps.odd);
+	if (!marks) {
+		EQUAL(by_code.executions, by_steps.executions);
+		EQUAL(by_code.refs, by_steps.refs);
+		EQUAL(by_code.insns, by_steps.insns);
+	} else {
+		EQUAL(by_code.n, by_steps.n);
+		CHECK(by_code.n != by_steps.n || !memcmp(by_code.touched, by_steps.touched, by_code.n * sizeof *by_code.touched));
+	}
+done:
+	free(by_steps.touched);
+	free(by_code.touched);
+	tw_programs_free(steps);
+	tw_programs_free(code);
 }
 
 /* Step by step and as machine code: the same comes out, which is left in *r. Returns the error there was. */
@@ -399,6 +556,11 @@ static void test_round(void)
 	EQUAL(plain.hash, decoded.hash);
 	compare_addresses(d, map, k, section, TW_ADDRESSES_OF_CALLS);
 	compare_addresses(d, map, k, section, TW_ADDRESSES_NONE);
+	const enum tw_addresses how = rnd(2) && tw_counted_can_mark(1) ? TW_ADDRESSES_LINES : TW_ADDRESSES_COUNTED;
+	if (rnd(2))
+		compare_tallies(d, map, k, section, how);
+	else
+		compare_tallies(d, NULL, k, (struct section){0}, how);
 	test_damage(d, map, k, section);
 	free(bytes.at);
 	tw_encoder_free(encoder);

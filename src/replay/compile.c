@@ -1,5 +1,6 @@
 #include "jit/area.h"
 #include "replay/compile.h"
+#include "replay/compile_counted.h"
 #include "replay/compile_lanes.h"
 #include "replay/compile_values.h"
 #include "replay/compiler.h"
@@ -46,7 +47,7 @@ static unsigned take(struct compiler *c)
 {
 	unsigned best = TW_NOWHERE;
 	for (unsigned h = 0; h < TW_POOL; h++) {
-		if (c->pinned >> h & 1)
+		if (c->pinned >> h & 1 || (tw_pool[h] == CODE_CUT && c->at->addresses == TW_ADDRESSES_LINES))
 			continue;
 		if (!is_held(c, h)) {
 			best = h;
@@ -141,11 +142,18 @@ static uint8_t address(struct compiler *c, struct as_mem m, int wide)
 /* Whether anybody looks at the address of the reference that comes next. */
 static int is_looked_at(const struct compiler *c)
 {
-	return c->at->addresses == TW_ADDRESSES_ALL || (c->at->addresses == TW_ADDRESSES_OF_CALLS && tw_slot_is(c->stretch, c->n_refs));
+	if (c->counted)
+		return tw_compile_watches(c);
+	return c->at->addresses == TW_ADDRESSES_ALL || tw_addresses_count(c->at->addresses) ||
+	       (c->at->addresses == TW_ADDRESSES_OF_CALLS && tw_slot_is(c->stretch, c->n_refs));
 }
 
 static void write_address(struct compiler *c, uint8_t reg)
 {
+	if (c->counted) {
+		tw_compile_watch(c, reg);
+		return;
+	}
 	int32_t ahead = TW_CODE_ADDR_AHEAD * sizeof(uint64_t), at = (int32_t)(c->n_refs++ * sizeof(uint64_t)) - ahead - c->addr_moved;
 	if (at >= ahead) {
 		as_alu_constant(&c->a, AS_SUB, CODE_ADDR, -ahead, 1); /* -128 is one byte, 128 is not */
@@ -426,9 +434,17 @@ static void end_stretch(struct compiler *c)
 	}
 	if (!c->stretch->n_blocks && !c->stretch->n_refs)
 		return;
+	if (c->counted) {
+		tw_compile_count(c);
+		return;
+	}
 	write_stretch(c);
 	if ((int32_t)(c->n_refs * sizeof(uint64_t)) != c->addr_moved)
 		as_alu_constant(&c->a, AS_ADD, CODE_ADDR, (int32_t)(c->n_refs * sizeof(uint64_t)) - c->addr_moved, 1);
+	if (tw_addresses_count(c->at->addresses)) {
+		tw_compile_count_insns(c);
+		return;
+	}
 	uint64_t *sums = tw_compile_data(c, sizeof *sums);
 	*sums = sums_of(c->stretch);
 	as_add_data(&c->a, CODE_SUMS, (const uint8_t *)sums);
@@ -475,6 +491,10 @@ static int is_static(const struct compiler *c)
 /* One look will do: executions that write so many addresses to each stretch come to the end of both no later than TW_CODE_STRETCHES. */
 static void if_full(struct compiler *c, const uint8_t *to)
 {
+	if (tw_addresses_count(c->at->addresses)) {
+		tw_compile_if_full(c, to);
+		return;
+	}
 	int fixed = is_static(c);
 	int many = c->stretch->n_refs >= TW_BATCH / TW_BATCH_STRETCHES;
 	if (many || !fixed) {
@@ -539,7 +559,7 @@ static void check_count(struct compiler *c)
 	as_constant(&c->a, AS_RCX, c->p->descriptor->n_insns);
 	as_multiply(&c->a, AS_RCX, AS_RAX, 1);
 	as_alu_mem(&c->a, AS_ADD, AS_RCX, WALK(insns));
-	as_constant(&c->a, AS_RDX, (1u << TW_SUM_BLOCKS) - 1);
+	as_constant(&c->a, AS_RDX, tw_addresses_count(c->at->addresses) ? UINT64_MAX : (1u << TW_SUM_BLOCKS) - 1);
 	as_alu(&c->a, AS_AND, AS_RDX, CODE_SUMS, 1);
 	as_alu(&c->a, AS_ADD, AS_RCX, AS_RDX, 1);
 	as_alu_mem(&c->a, AS_CMP, AS_RCX, WALK(insns_room));
@@ -595,7 +615,8 @@ const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_progra
 		return NULL;
 	if (place->values && !tw_compile_values(&c))
 		return NULL;
-	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c))
+	c.counted = tw_addresses_count(place->addresses) && is_static(&c);
+	if (!(p->loops ? compile_loop(&c) : compile_plain(&c)) || !tw_compile_unexpected(&c) || !tw_compile_odd(&c))
 		return NULL;
 	tw_compile_other_lanes(&c);
 	const uint8_t *start = place->code;

@@ -89,6 +89,8 @@ static void write_stretch(struct compiler *c, const struct tw_stretch *stretch)
 
 static void add_sums(struct compiler *c, const struct tw_op *op)
 {
+	if (tw_addresses_count(c->at->addresses))
+		return;
 	if (op->type & TW_READ) {
 		as_move(&c->a, AS_RAX, AS_RDX);
 		as_shift(&c->a, AS_SHL, AS_RAX, TW_SUM_READS, 1);

@@ -37,6 +37,17 @@ struct tw_lanes {
 	const uint8_t *next; /* where they come back */
 };
 
+/* A reference whose address is looked at whether it is aligned, and the jump out of there for when it is not. */
+struct tw_watched {
+	const struct tw_ref_shape *shape;
+	uint8_t reg; /* its address */
+	uint8_t *odd;
+	const uint8_t *next; /* where that comes back */
+};
+
+/* More of one fragment are looked at in line. */
+enum { TW_WATCHED = 64 };
+
 /* More of one fragment are done by the walk. */
 enum { TW_INLINE_LANES = 8 };
 
@@ -55,6 +66,9 @@ struct compiler {
 	struct tw_stretch *stretch;    /* this one... */
 	unsigned n_refs;               /* ...of which so many references are written */
 	int32_t addr_moved;            /* CODE_ADDR points so many bytes behind where it did at the stretch's start */
+	int counted;                   /* executions are counted, not listed */
+	struct tw_watched watched[TW_WATCHED];
+	unsigned n_watched;
 	struct tw_lanes lanes[TW_INLINE_LANES];
 	unsigned n_lanes;
 	/* where values are coded */

@@ -13,8 +13,16 @@
 enum tw_slot_number { TW_SLOT_ZERO = TW_NREGS, TW_SLOT_FS, TW_SLOT_GS, TW_SLOT_NOWHERE, TW_NREG_SLOTS };
 
 /* Which addresses replay works out, in machine code: those of calls are where calls put return addresses and returns take them from. Registers of the program are kept unless
- * it is NONE. Whatever is not worked out has room all the same. */
-enum tw_addresses { TW_ADDRESSES_ALL, TW_ADDRESSES_OF_CALLS, TW_ADDRESSES_NONE };
+ * it is NONE. Whatever is not worked out has room all the same.
+ *
+ * COUNTED and LINES: executions of fragments without operations that only the walk knows are in no batch's list. They are counted, or the lines they touch are marked
+ * (replay/counted.h). */
+enum tw_addresses { TW_ADDRESSES_ALL, TW_ADDRESSES_OF_CALLS, TW_ADDRESSES_NONE, TW_ADDRESSES_COUNTED, TW_ADDRESSES_LINES };
+
+static inline int tw_addresses_count(enum tw_addresses a)
+{
+	return a >= TW_ADDRESSES_COUNTED;
+}
 
 /* What a step does. */
 enum tw_step_kind {

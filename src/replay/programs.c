@@ -4,6 +4,7 @@
 #include "recording/recording.h"
 #include "recording/slab.h"
 #include "replay/code.h"
+#include "replay/counted.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -46,6 +47,21 @@ enum tw_addresses tw_addresses_for(uint32_t needs)
 	if (needs & TW_WANTS_NO_ADDRESSES)
 		return TW_ADDRESSES_NONE;
 	return needs & TW_WANTS_CALL_ADDRESSES ? TW_ADDRESSES_OF_CALLS : TW_ADDRESSES_ALL;
+}
+
+enum tw_addresses tw_programs_addresses(const struct tw_programs *p)
+{
+	return tw_code_addresses(p->code);
+}
+
+enum tw_addresses tw_addresses_of(const struct tw_analyzer *a, const void *arg, unsigned walks, uint64_t *period)
+{
+	const int counts = (a->needs & TW_WANTS_COUNTS) != 0, lines = (a->needs & TW_WANTS_LINES) != 0;
+	*period = (counts || lines) && a->period ? a->period(arg) : 0;
+	const int can = counts != lines && (lines ? tw_counted_can_mark(walks) : tw_counted_can_count(walks));
+	if (!can || (*period && *period < TW_PERIOD_LEAST))
+		return tw_addresses_for(a->needs);
+	return counts ? TW_ADDRESSES_COUNTED : TW_ADDRESSES_LINES;
 }
 
 struct tw_code *tw_programs_code(const struct tw_programs *p)

@@ -25,6 +25,10 @@ void tw_programs_free(struct tw_programs *p);
 void tw_programs_set_addresses(struct tw_programs *p, enum tw_addresses addresses);
 enum tw_addresses tw_addresses_for(uint32_t needs);
 
+/* What was set, and those for an analyzer in so many walks: counting only where the machine can, and its period is long enough. `period` may be NULL: there is none. */
+enum tw_addresses tw_programs_addresses(const struct tw_programs *p);
+enum tw_addresses tw_addresses_of(const struct tw_analyzer *a, const void *arg, unsigned walks, uint64_t *period);
+
 /* Compiles a descriptor, which must stay. A later one of the same number takes the place of an earlier one. TW_ERR_DAMAGED, TW_ERR_MEMORY. */
 int tw_programs_add(struct tw_programs *p, const struct tw_descriptor *d);
 

@@ -17,7 +17,8 @@
 struct tw_replayer {
 	const struct tw_recording *recording;
 	struct tw_programs *programs;
-	int compiled; /* programs are there */
+	int compiled;    /* programs are there */
+	uint64_t period; /* of the analyzer */
 };
 
 struct place {
@@ -42,6 +43,7 @@ struct replay {
 	const struct tw_good_chunks *good; /* NULL: all chunks are walked */
 	struct tw_count_map *count_map;    /* NULL likewise */
 	const struct tw_descriptor **described;
+	uint64_t period;
 	struct place *places;
 	size_t n_places;
 	struct range *ranges; /* there is room for one of each place */
@@ -342,6 +344,7 @@ static void *run_worker(void *arg)
 	    .programs = r->programs,
 	    .xstate = &tw_recording_info(r->recording)->xstate,
 	    .batch = r->analyzer->batch,
+	    .period = r->period,
 	};
 	struct worker w = {.walk = tw_walk_new(&options), .counter = r->count_map ? tw_counter_new(r->count_map) : NULL};
 	if (w.walk) {
@@ -437,6 +440,7 @@ static int run(struct tw_replayer *p, const struct tw_replay_options *options, c
 	                   .arg = arg,
 	                   .programs = p->programs,
 	                   .good = good,
+	                   .period = p->period,
 	                   .compiled = p->compiled};
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.moved, NULL);
@@ -474,7 +478,7 @@ int tw_replay_good(const struct tw_recording *recording, const struct tw_replay_
 	int error = tw_replayer_new(recording, &p);
 	if (error)
 		return error;
-	tw_programs_set_addresses(p->programs, tw_addresses_for(analyzer->needs));
+	tw_programs_set_addresses(p->programs, tw_addresses_of(analyzer, arg, options && options->jobs ? options->jobs : 1, &p->period));
 	error = run(p, options, analyzer, good, arg);
 	tw_replayer_free(p);
 	return error;

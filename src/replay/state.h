@@ -6,6 +6,7 @@
 #define TW_REPLAY_STATE_H
 
 #include "recording/value_reader.h"
+#include "replay/counted.h"
 #include "replay/kept.h"
 #include "replay/program.h"
 #include "replay/walk_options.h"
@@ -53,8 +54,11 @@ enum { TW_RECORD = 8192 };
 
 struct tw_walk {
 	/* What machine code uses most, where displacements of a byte reach it. */
-	const uint8_t *const *code_row;  /* where code of this upper half begins, by tag */
-	const uint64_t *code_addr_limit; /* addr_limit, as CODE_ADDR has it */
+	const uint8_t *const *code_row; /* where code of this upper half begins, by tag */
+	union {
+		const uint64_t *code_addr_limit; /* addr_limit, as CODE_ADDR has it */
+		uint64_t code_insn_limit;        /* where executions are counted: of `sums` */
+	};
 	uint64_t reg[TW_NREG_SLOTS];
 	struct tw_value_reader values; /* the last value of each register stands first */
 	struct tw_program *const *row; /* programs of this upper half */
@@ -74,6 +78,7 @@ struct tw_walk {
 	uint32_t taken;                          /* the values of the next fragment are in `record` */
 	uint64_t insns_room;                     /* instructions the chunk still has at the batch's start, by its header */
 	uint64_t left;                           /* executions that are left of a loop which filled the batch in machine code */
+	struct tw_counted counted;
 	uint32_t upper;
 	uint32_t started;     /* a keyframe has been seen */
 	uint32_t has_partial; /* the next fragment stopped early, see partial */
@@ -121,18 +126,30 @@ void tw_batch_start(struct tw_walk *w);
 /* Gives the batch away, unless it is empty, and starts another. Returns what batch() returned. */
 int tw_batch_flush(struct tw_walk *w);
 
+/* The same at a chunk's end. */
+int tw_batch_flush_last(struct tw_walk *w);
+
+/* Where a chunk begins. */
+void tw_counted_begin(struct tw_walk *w);
+
+/* Instructions that code may execute where they are counted: up to where those of one fragment more would go beyond the period. */
+uint64_t tw_counted_room(const struct tw_walk *w);
+
 /* Ends the stretch that steps have made, if they have made anything. Before machine code goes on. */
 void tw_batch_close(struct tw_walk *w);
 
-/* Blocks and instructions of the batch so far. */
+/* Where executions are counted: n more instructions are about to be made by steps, or one by one. If a period ends among them what was counted before them is given away. */
+int tw_batch_before(struct tw_walk *w, uint64_t n);
+
+/* Blocks and instructions of the batch so far. Where executions are counted `sums` is instructions alone, and not all blocks are known. */
 static inline uint64_t tw_batch_n_blocks(const struct tw_walk *w)
 {
-	return w->n_blocks + (w->sums >> TW_SUM_BLOCKS & ((1u << (TW_SUM_READS - TW_SUM_BLOCKS)) - 1));
+	return w->n_blocks + (w->counted.is_on ? 0 : w->sums >> TW_SUM_BLOCKS & ((1u << (TW_SUM_READS - TW_SUM_BLOCKS)) - 1));
 }
 
 static inline uint64_t tw_batch_n_insns(const struct tw_walk *w)
 {
-	return w->insns + (w->sums & ((1u << TW_SUM_BLOCKS) - 1));
+	return w->insns + (w->counted.is_on ? w->sums : w->sums & ((1u << TW_SUM_BLOCKS) - 1));
 }
 
 static inline size_t tw_batch_n_refs(const struct tw_walk *w)

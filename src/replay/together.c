@@ -70,7 +70,7 @@ uint32_t tw_needs_together(uint32_t a, uint32_t b)
 {
 	const uint32_t none = TW_WANTS_NO_ADDRESSES, calls = TW_WANTS_CALL_ADDRESSES;
 	const uint32_t wishes = (a & none ? none | calls : a) & (b & none ? none | calls : b);
-	return ((a | b) & ~(none | calls)) | (wishes & none ? none : wishes & calls);
+	return ((a | b) & ~(none | calls | TW_WANTS_COUNTS | TW_WANTS_LINES)) | (wishes & none ? none : wishes & calls);
 }
 
 static uint32_t needs_of(const struct tw_together *members, size_t n)

@@ -51,14 +51,22 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 {
 	const struct tw_value_map *values = tw_programs_values(options->programs);
 	uint32_t n_slots = values ? tw_value_map_slots(values) : 0;
-	struct tw_walk *w = calloc(1, sizeof *w + n_slots * sizeof *w->slot);
+	const enum tw_addresses addresses = tw_programs_addresses(options->programs);
+	const size_t bytes = sizeof(struct tw_walk) + n_slots * sizeof(struct tw_value_slot);
+	struct tw_counted counted = {.lines_fd = -1};
+	struct tw_walk *w =
+	    tw_addresses_count(addresses) ? tw_counted_walk_new(bytes, addresses == TW_ADDRESSES_LINES, &counted) : calloc(1, bytes);
 	if (w) {
 		if (values)
 			tw_value_reader_init(&w->values, values, w->slot, n_slots);
 		w->options = *options;
 		w->other_way = other_way;
 		w->addr_limit = w->addrs + TW_BATCH;
-		w->code_addr_limit = w->addr_limit + TW_CODE_ADDR_AHEAD;
+		w->counted = counted;
+		w->counted.period = options->period;
+		w->counted.newest = tw_code_newest_stretch(tw_programs_code(options->programs));
+		w->counted.addr_limit = w->addr_limit + TW_CODE_ADDR_AHEAD;
+		w->code_addr_limit = w->counted.addr_limit;
 		w->stretch_limit = w->stretches + TW_BATCH_STRETCHES;
 		w->coded = values != NULL;
 		w->lists.kept = tw_code_stretches(tw_programs_code(options->programs));
@@ -69,7 +77,10 @@ struct tw_walk *tw_walk_new(const struct tw_walk_options *options)
 
 void tw_walk_free(struct tw_walk *w)
 {
-	free(w);
+	if (w && w->counted.is_on)
+		tw_counted_walk_free(w, &w->counted);
+	else
+		free(w);
 }
 
 void tw_walk_set_context(struct tw_walk *w, void *context)
@@ -144,7 +155,8 @@ static inline int run_steps(struct tw_walk *w, const struct tw_program *p, const
 
 static int full(const struct tw_walk *w)
 {
-	return w->addr >= w->addr_limit || w->stretch >= w->stretch_limit || w->block >= w->blocks + TW_BATCH;
+	return w->addr >= w->addr_limit || w->stretch >= w->stretch_limit || w->block >= w->blocks + TW_BATCH ||
+	       (w->counted.is_on && w->counted.odd >= w->counted.odd_limit);
 }
 
 static unsigned block_of(const struct tw_descriptor *d, unsigned insn)
@@ -209,6 +221,16 @@ static uint64_t insns_left(const struct tw_walk *w)
 	return insns < w->insns_room ? w->insns_room - insns : 0;
 }
 
+/* One execution of a loop. */
+static int run_iteration(struct tw_walk *w, const struct tw_program *p)
+{
+	int error = full(w) ? tw_batch_flush(w) : tw_batch_before(w, p->descriptor->n_insns);
+	if (error)
+		return error;
+	tw_batch_block(w, p->descriptor, 0, tw_descriptor_blocks(p->descriptor)->n_insns);
+	return run_steps(w, p, NULL);
+}
+
 /* n executions in a row, of which machine code makes those that are many: it goes on with the same tag. */
 static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 {
@@ -223,12 +245,22 @@ static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 		return 0;
 	}
 	for (; n && !error; n--) {
-		if (full(w))
-			error = tw_batch_flush(w);
-		if (error)
-			return error;
-		tw_batch_block(w, p->descriptor, 0, tw_descriptor_blocks(p->descriptor)->n_insns);
-		error = run_steps(w, p, NULL);
+		error = run_iteration(w, p);
+	}
+	return error;
+}
+
+/* What is left of a loop that machine code has begun, up to where code may run again. */
+static int run_left(struct tw_walk *w)
+{
+	struct tw_program *p = w->row[*w->c];
+	int error = 0;
+	do
+		error = run_iteration(w, p);
+	while (!error && --w->left && !tw_counted_room(w));
+	if (!error && !w->left) {
+		w->c++;
+		w->m += w->coded ? 0 : p->n_values;
 	}
 	return error;
 }
@@ -424,8 +456,8 @@ static int run_tag(struct tw_walk *w, uint16_t tag)
 	int error = find_program(w, tag, &p);
 	if (!error && !w->started)
 		error = tw_walk_damaged(w, TW_ERR_STREAM, "no keyframe before fragment", p->descriptor->number);
-	if (!error && full(w))
-		error = tw_batch_flush(w);
+	if (!error)
+		error = full(w) ? tw_batch_flush(w) : tw_batch_before(w, p->descriptor->n_insns);
 	if (!error)
 		error = take_values(w, p, &values);
 	if (error)
@@ -459,14 +491,27 @@ static int run_any(struct tw_walk *w)
 	return tw_walk_damaged(w, TW_ERR_STREAM, "unknown tag", tag);
 }
 
+/* How far code may go; 0: not at all. */
+static int start_counting(struct tw_walk *w)
+{
+	const int ended = w->first_insn + tw_batch_n_insns(w) >= w->counted.period_end;
+	const int error = ended ? tw_batch_flush(w) : 0;
+	const uint64_t room = tw_counted_room(w);
+	w->code_insn_limit = room ? w->sums + room : 0;
+	return error;
+}
+
 /* As far as there is machine code. */
 static int run_code(struct tw_walk *w)
 {
 	struct tw_code *code = tw_programs_code(w->options.programs);
 	if (!code || !w->started || w->has_partial || full(w))
 		return 0;
+	int error = w->counted.is_on ? start_counting(w) : 0;
+	if (error || (w->counted.is_on && !w->code_insn_limit))
+		return error;
 	tw_batch_close(w);
-	int error = tw_code_run(code, w);
+	error = tw_code_run(code, w);
 	set_upper(w, w->upper);
 	if (w->coded && w->values.run < 0)
 		return tw_walk_damaged(w, TW_ERR_DAMAGED, "values that make no sense, at instruction", w->first_insn + tw_batch_n_insns(w));
@@ -480,6 +525,8 @@ static int run_all(struct tw_walk *w)
 		error = run_code(w);
 		if (!error && full(w))
 			error = tw_batch_flush(w); /* the tag may be one that code has begun with, and goes on with */
+		else if (!error && w->left)
+			error = run_left(w);
 		else if (!error && w->c < w->c_end)
 			error = run_any(w);
 	}
@@ -514,12 +561,13 @@ static void start_chunk(struct tw_walk *w, const struct tw_chunk *chunk)
 	w->first_insn = chunk->first_insn;
 	set_upper(w, chunk->upper);
 	tw_batch_start(w);
+	tw_counted_begin(w);
 }
 
 static int walk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts)
 {
 	int error = run_all(w);
-	int flushed = w->stopped ? 0 : tw_batch_flush(w);
+	int flushed = w->stopped ? 0 : tw_batch_flush_last(w);
 	if (counts)
 		*counts = (struct tw_walk_counts){
 		    w->first_insn - chunk->first_insn,

@@ -17,6 +17,7 @@ struct tw_walk_options {
 	int (*batch)(void *context, const struct tw_batch *batch);
 	void *context;    /* for both */
 	int cut_at_times; /* 1: a batch ends before each event that has a time */
+	uint64_t period;  /* of an analyzer for which executions are counted; 0: none */
 };
 
 #endif

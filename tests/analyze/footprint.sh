@@ -100,3 +100,35 @@ END
 done
 one_sentence "$TW" analyze footprint --window 0 recording.tw
 says 'a window of no instructions'
+
+# What replay marks is what it lists one by one, as it does in a window of all: references across lines, string instructions longer than a batch, loops that go on over the end of a period.
+cc_program many -O1 <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+
+int main(void)
+{
+	static uint8_t bytes[1 << 20];
+	uint32_t x = 1;
+	for (int round = 0; round < 40; round++) {
+		for (int i = 0; i < 3000; i++) {
+			x = x * 1103515245 + 12345;
+			*(volatile uint64_t *)(bytes + (x >> 8) % (sizeof bytes - 8)) = x;
+		}
+		uint8_t *to = bytes + round * 4096 + 13;
+		uint64_t n = 20000;
+		__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(1) : "memory");
+		for (volatile int i = 0; i < 20000; i++)
+			;
+	}
+	return 0;
+}
+END
+"$TW" record -q -o many.tw -- ./many || fail "record of many"
+for window in 65536 99991 10000000; do
+	"$TW" analyze footprint --window $window --from 0i -j1 many.tw >listed || fail "analyze footprint --from 0i"
+	for j in 1 2; do
+		"$TW" analyze footprint --window $window -j$j many.tw >marked || fail "analyze footprint -j$j"
+		cmp -s listed marked || fail "footprint --window $window -j$j marks other than what is listed: $(diff listed marked | head -n 4)"
+	done
+done

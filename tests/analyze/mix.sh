@@ -78,6 +78,16 @@ assert sum(r["reads"] for r in functions.values()) == sum(s[0] for s in sizes.va
 assert sum(r["instructions"] for r in functions.values()) == n
 END
 
+# What replay counts is what it lists one by one, as it does in a window.
+same_listed() { # same_listed RECORDING
+	"$TW" analyze mix --from 0i -j1 "$1" >listed || fail "analyze mix --from 0i"
+	for j in 1 2; do
+		"$TW" analyze mix -j$j "$1" >counted || fail "analyze mix -j$j"
+		cmp -s listed counted || fail "mix -j$j counts other than what is listed: $(diff listed counted | head -n 4)"
+	done
+}
+same_listed recording.tw
+
 # All of a larger program: totals, instructions that a signal stopped, string instructions.
 recorded sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); done; echo done | cat >/dev/null'
 "$TW" analyze mix --json recording.tw >found.json || fail "analyze mix of sh"
@@ -93,3 +103,4 @@ for table in "classes", "opcodes", "functions":
 for table in "sizes", "functions":
     assert sum(r["reads"] for r in found[table]) == reads and sum(r["writes"] for r in found[table]) == writes, table
 END
+same_listed recording.tw
