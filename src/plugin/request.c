@@ -140,6 +140,14 @@ static int set_range(struct tw_request *r, const char *value, char *why, size_t 
 	return bad ? say(why, size, "--range wants 0xADDRESS or a variable's name, and perhaps +BYTES, not '%s'", value) : 0;
 }
 
+static int set_form(struct tw_request *r, enum tw_answer_form form, char *why, size_t size)
+{
+	if (r->form != TW_ANSWER_TEXT && r->form != form)
+		return say(why, size, "--json and --csv exclude each other");
+	r->form = form;
+	return 0;
+}
+
 static int set_common(struct tw_request *r, size_t option, const char *value, char *why, size_t size)
 {
 	uint64_t n = 0;
@@ -165,12 +173,10 @@ static int set_common(struct tw_request *r, size_t option, const char *value, ch
 		r->top = n < INT64_MAX ? (int64_t)n : 0;
 		return 0;
 	case COMMON_JSON:
-		r->form = TW_ANSWER_JSON;
-		return 0;
+		return set_form(r, TW_ANSWER_JSON, why, size);
 	case COMMON_CSV:
-		r->form = TW_ANSWER_CSV;
 		r->table = value;
-		return 0;
+		return set_form(r, TW_ANSWER_CSV, why, size);
 	default:
 		r->output = value;
 		return 0;

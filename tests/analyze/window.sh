@@ -110,6 +110,8 @@ END
 recorded true
 one_sentence "$TW" analyze mix --output out --function no_such recording.tw
 says "nothing of 'no_such'"
+one_sentence "$TW" analyze mix --json --csv recording.tw
+says "exclude each other"
 one_sentence "$TW" analyze mix --thread 7 recording.tw
 says "no such thread"
 
