@@ -27,7 +27,8 @@ struct tw_cc_text {
 	size_t n;
 	struct tw_cc_statement *statement;
 	uint32_t n_statements;
-	const char *repeated; /* a directive by which code comes more than once, or perhaps not (repeats.h): labels cannot be put there; or NULL */
+	const char
+	    *repeated; /* a directive by which code comes more than once, or perhaps not (repeats.h): labels cannot be put there; or NULL */
 	uint32_t repeated_line;
 };
 

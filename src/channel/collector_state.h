@@ -46,7 +46,7 @@ struct tw_displaced {
 
 struct tw_collector {
 	int fd;
-	int barred; /* barred.h */
+	int barred;  /* barred.h */
 	ino_t inode; /* of the channel */
 	int count_refs, logged;
 	int is_small;   /* nothing is encoded: there is little to give back */
