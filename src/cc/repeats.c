@@ -128,10 +128,11 @@ static void forget(struct tw_cc_repeats *r, const char *directive)
 static int replace(struct text *t, size_t from, size_t to, size_t body, size_t body_end, size_t times)
 {
 	const size_t n = body_end - body, more = n * times;
-	char *bytes = malloc(t->n - (to - from) + more + 1), *at = bytes + from;
+	char *bytes = malloc(t->n - (to - from) + more + 1);
 	if (!bytes)
 		return -1;
 	memcpy(bytes, t->bytes, from);
+	char *at = bytes + from;
 	for (size_t k = 0; k < times; k++, at += n)
 		memcpy(at, t->bytes + body, n);
 	memcpy(at, t->bytes + to, t->n - to + 1);
