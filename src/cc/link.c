@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file that came with trackway, in one of these directories from its own on. NULL, and it is said: it is in none. */
@@ -101,12 +102,16 @@ static int push_guard(const struct tw_cc_drive *d, struct tw_cc_words *w)
 	return d->wishes->guard && !part;
 }
 
+/* What cannot be recorded is not left, as it would not run when it is recorded all the same. */
 static int finish(const char *output)
 {
+	struct stat st;
 	const char *why = tw_cc_finish(output);
 	if (!why)
 		return 0;
 	fprintf(stderr, "trackway cc: %s cannot be recorded: %s\n", output, why);
+	if (!lstat(output, &st) && S_ISREG(st.st_mode))
+		unlink(output);
 	return TW_CC_OUR_FAILURE;
 }
 

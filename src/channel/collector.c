@@ -292,7 +292,8 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	int error = c->demux && (c->expand || !other_form) ? tw_channel_map(c, options->sizes) : tw_fail(TW_ERR_MEMORY, "collector");
 	if (error)
 		return error;
-	c->barred = tw_barred_listen(c->path);
+	if (options->switchable)
+		c->barred = tw_barred_listen(c->path);
 	init_control(c, options);
 	if (options->switchable && !(c->switching = tw_switching_new(c->base, &options->burst)))
 		return tw_fail(TW_ERR_MEMORY, "collector");

@@ -14,7 +14,7 @@
 struct tw_walk;
 
 /* Where the tables are, in bytes from the walk. */
-enum { TW_COUNTS_AT = 1 << 28, TW_LINES_AT = 1 << 29 };
+enum { TW_COUNTS_AT = 1 << 30, TW_LINES_AT = TW_COUNTS_AT + (1 << 29) };
 
 /* The bits of an address that tell its line: so many, from the lowest of them on. */
 enum { TW_COUNTED_LINE = 6, TW_COUNTED_LINE_BITS = 42, TW_COUNTED_CUT = TW_COUNTED_LINE_BITS << 8 | TW_COUNTED_LINE };

@@ -47,6 +47,7 @@ compile main.c --large
 compile two.c
 one_sentence "$TW" cc gcc one.o two.o main.o -no-pie -o p
 says 'more than 65520 instrumented blocks; compile all of it with trackway cc --large'
+[ ! -e p ] || fail "a program that cannot be recorded is left"
 compile two.c --large
 "$TW" cc gcc one.o two.o main.o -no-pie -o p || fail "--large"
 gcc -O0 -no-pie one.c two.c main.c -o p.plain || fail "gcc"

@@ -185,13 +185,6 @@ static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 			reg[r] = TW_CC_STRAY | (reg[r] & TW_CC_BORROWED);
 }
 
-/* It goes on in another thread, which keeps the stack that faults at the end of buffers are handled on. */
-static void keep_stack(const struct tw_cc_parked *k, const struct tw_cc_thread *t, struct ucontext *context)
-{
-	if (t != k->thread && k->thread->alternate && (uint64_t)context->uc_stack.ss_sp == k->thread->alternate)
-		SYS(__NR_sigaltstack, 0, &context->uc_stack);
-}
-
 /* No slot has the pointer of what the thread writes to. Returns the thread's entry; NULL: it has none. */
 static struct tw_cc_thread *stop_writing(struct tw_cc_process *p)
 {
@@ -229,7 +222,6 @@ void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct uconte
 			write_elsewhere(p, t);
 		lead_astray(k, context);
 		stray_by_slot(t, k->slot);
-		keep_stack(k, t, context);
 	}
 	k->number = 0;
 }

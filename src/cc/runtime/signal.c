@@ -2,7 +2,9 @@
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <asm/siginfo.h>
+#include <asm/sigcontext.h>
 #include <asm/signal.h>
+#include <asm/ucontext.h>
 
 /* The C library's form of sigaction. */
 struct library_action {
@@ -49,9 +51,26 @@ static void catch_up(struct tw_cc_process *p, struct tw_cc_stream *own)
 	tw_cc_unlock(p, mask);
 }
 
-void tw_cc_handle(int number, siginfo_t *info, void *context)
+/* Where the thread began the handler: what it has of its own there. */
+struct own_stack {
+	uint64_t pointer, alternate; /* the thread pointer; the stack that faults at the end of buffers are handled on, or 0 */
+};
+
+static struct own_stack stack_of(struct tw_cc_process *p)
 {
-	struct tw_cc_process *p = tw_cc_process();
+	const struct tw_cc_thread *t = p->guard ? tw_cc_find(p) : 0; /* also where nothing is recorded */
+	return (struct own_stack){tw_cc_thread_pointer(), t ? t->alternate : 0};
+}
+
+/* What was interrupted goes on in another thread: that keeps the stack that faults at the end of buffers are handled on, where the kernel would give it the first one's. */
+static void keep_stack(const struct own_stack *own, struct ucontext *context)
+{
+	if (own->alternate && (uint64_t)context->uc_stack.ss_sp == own->alternate && tw_cc_thread_pointer() != own->pointer)
+		SYS(__NR_sigaltstack, 0, &context->uc_stack);
+}
+
+static void handle(struct tw_cc_process *p, int number, siginfo_t *info, void *context)
+{
 	struct tw_cc_handling h = p->handling[number];
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
 	const uint64_t fault = 1ull << (SIGSEGV - 1);
@@ -71,6 +90,14 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 		catch_up(p, tw_cc_written(t));
 	call(p, &h, number, info, context);
 	tw_cc_unpark(p, &k, context);
+}
+
+void tw_cc_handle(int number, siginfo_t *info, void *context)
+{
+	struct tw_cc_process *p = tw_cc_process();
+	const struct own_stack own = stack_of(p);
+	handle(p, number, info, context);
+	keep_stack(&own, context);
 }
 
 /* ---- the module is closed ---- */
