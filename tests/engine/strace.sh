@@ -54,12 +54,13 @@ int main(void)
 END
 mkfifo fifo
 cat >attach <<'END'
+rm -f attached
 ./server & p=$!
 exec 5<>fifo
 until grep -q '^0 0x' /proc/$p/syscall; do :; done
 strace -o $1 -p $p 2>attached & s=$!
 until grep -qs attached attached; do :; done
-until grep -q 'read(' $1 || ! kill -0 $p; do :; done
+until grep -qs 'read(' $1 || ! kill -0 $p; do :; done
 echo >&5
 wait $p
 echo server $?
