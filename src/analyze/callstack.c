@@ -174,10 +174,8 @@ static int push(struct tw_callstack *s, const struct tw_call_place *place, uint6
 	return settle(s, f, place);
 }
 
-/*
- * Notes in the table that the top frame was called, as often as `times` says. A stub is not, what it costs is charged to the instruction that went there.
- */
-static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc, int times)
+/* Notes in the table how the top frame was come to, and that it was called, if it was. A stub is not, what it costs is charged to the instruction that went there. */
+static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc, int is_call)
 {
 	struct tw_frame *f = &s->frames[s->n - 1];
 	if (f->site.in.function == TW_CALL_NOWHERE)
@@ -191,7 +189,7 @@ static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc, int ti
 		c->to_image = image;
 		c->to_pc = pc;
 	}
-	c->calls += stub ? 0 : (unsigned)times;
+	c->calls += !stub && is_call;
 	f->counts &= !stub;
 	return 0;
 }

@@ -287,7 +287,6 @@ static void test_unmatched_return(void)
 	end();
 }
 
-/* Recording began in F, which MAIN had called: it is not MAIN that F calls, and F is not active any more when MAIN calls it. */
 /* Where stacks are switched, a function that is on none that is known goes on: that is no call. A return to its beginning is one, and so is a jump there. */
 static void test_goes_on(void)
 {
@@ -306,6 +305,7 @@ static void test_goes_on(void)
 	}
 }
 
+/* Recording began in F, which MAIN had called: it is not MAIN that F calls, and F is not active any more when MAIN calls it. */
 static void test_began_within(uint8_t cause)
 {
 	tw_callstack_init(&stack, &table);

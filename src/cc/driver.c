@@ -3,6 +3,7 @@
 #include "cc/calls.h"
 #include "cc/checks.h"
 #include "cc/drive.h"
+#include "cc/finish.h"
 #include "cc/input.h"
 #include "cc/link.h"
 #include "cc/rewrite.h"
@@ -283,13 +284,12 @@ static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct t
 /* Where a file has more blocks than there are tags, the functions that come last are left alone. Returns how many. */
 static uint32_t leave_last(struct tw_cc_code *c, const struct tw_cc_flow *f)
 {
-	enum { MOST = 65520 };
 	uint32_t kept = 0, left = 0;
-	for (uint32_t n = 0, end; f->n_blocks > MOST && n < f->n_blocks; n = end) {
+	for (uint32_t n = 0, end; f->n_blocks > TW_CC_MOST_BLOCKS && n < f->n_blocks; n = end) {
 		const uint32_t function = c->insn[f->block[n].first].function;
 		for (end = n; end < f->n_blocks && c->insn[f->block[end].first].function == function;)
 			end++;
-		if (kept + (end - n) <= MOST) {
+		if (kept + (end - n) <= TW_CC_MOST_BLOCKS) {
 			kept += end - n;
 			continue;
 		}

@@ -3,13 +3,10 @@
 #include "cc/linked.h"
 #include "cc/plain.h"
 #include "base/cc_section.h"
-#include "base/channel.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-
-enum { MOST_TAGS = 65536 };
 
 /* ---- parts ---- */
 
@@ -51,9 +48,9 @@ static const char *enter_file(struct numbering *n, uint64_t at, const struct tw_
 {
 	const uint32_t blocks = blocks_of_file(n, at);
 	n->word = word_of(n, at, part);
-	if (blocks > MOST_TAGS - TW_TAG_FIRST)
+	if (blocks > TW_CC_MOST_BLOCKS)
 		return "one of its files has more than 65520 instrumented blocks; instrument less of it (--only, --not)";
-	if (n->tag + blocks > MOST_TAGS) {
+	if (n->tag + blocks > TW_CC_MOST_TAGS) {
 		n->group++;
 		n->tag = TW_TAG_FIRST;
 	}

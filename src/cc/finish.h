@@ -4,7 +4,12 @@
 #ifndef TW_CC_FINISH_H
 #define TW_CC_FINISH_H
 
+#include "base/channel.h"
+
 #include <stdint.h>
+
+/* Blocks that one file can have: what is left of the numbers that tags have. */
+enum { TW_CC_MOST_TAGS = 65536, TW_CC_MOST_BLOCKS = TW_CC_MOST_TAGS - TW_TAG_FIRST };
 
 /* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
 const char *tw_cc_finish(const char *path);

@@ -24,8 +24,6 @@ unsigned tw_barred_count(int fd, char *program, size_t size)
 	unsigned count = 0;
 	for (ssize_t n; fd >= 0 && (n = recv(fd, path, sizeof path - 1, 0)) >= 0; count++) {
 		path[n] = 0;
-		for (char *c = path; *c; c++)
-			*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c; /* anybody may write there, and it goes to a terminal */
 		if (!count)
 			snprintf(program, size, "%s", path);
 	}

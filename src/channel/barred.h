@@ -10,7 +10,7 @@
 /* Listens. Returns a file descriptor, or -1: then nobody is heard. */
 int tw_barred_listen(const char *channel);
 
-/* How many have said so until now, as far as they could be kept; the path of the first is put into `program`. */
+/* How many have said so until now, as far as they could be kept; the path of the first is put into `program`: anybody may have sent it. */
 unsigned tw_barred_count(int fd, char *program, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "recording/recording.h"
 #include "replay/replayer.h"
+#include "report/printable.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -321,8 +322,11 @@ static void conclude(const struct check *c)
 	const struct tw_recording_info *info = tw_recording_info(c->recording);
 	if (!c->problems && c->quiet && !is_empty(c))
 		return;
-	if (!c->problems && !info->complete)
-		printf("incomplete: %s\n", info->failure);
+	if (!c->problems && !info->complete) {
+		fputs("incomplete: ", stdout);
+		tw_print_safe(stdout, info->failure);
+		putchar('\n');
+	}
 	if (c->problems)
 		printf("%s: %lu problem%s found; ", c->dir, c->problems, c->problems == 1 ? "" : "s");
 	else

@@ -7,6 +7,7 @@
 #include "export/raw.h"
 #include "export/times.h"
 #include "recording/recording.h"
+#include "report/printable.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -310,8 +311,11 @@ int tw_cmd_dump(int argc, char **argv)
 	if (error)
 		return tw_recording_error("dump", d.dir, error);
 	const struct tw_recording_info *info = tw_recording_info(d.recording);
-	if (!info->complete)
-		fprintf(stderr, "trackway dump: %s is incomplete: %s\n", d.dir, info->failure);
+	if (!info->complete) {
+		fprintf(stderr, "trackway dump: %s is incomplete: ", d.dir);
+		tw_print_safe(stderr, info->failure);
+		fputc('\n', stderr);
+	}
 	status = run(&d);
 	tw_recording_close(d.recording);
 	return status;

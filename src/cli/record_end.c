@@ -9,6 +9,7 @@
 #include "learn/file.h"
 #include "names/kept.h"
 #include "replay/verify.h"
+#include "report/printable.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -94,8 +95,11 @@ static void close_recording(struct record *r)
 	tw_collector_counts(r->collector, r->end.engine);
 	const struct tw_moment ended = tw_machine_now();
 	r->end.tsc_hz = tw_machine_tsc_hz(&r->begun, &ended);
-	if (r->result.failure[0] && !r->result.said)
-		fprintf(stderr, "trackway: the recording is incomplete: %s\n", r->result.failure);
+	if (r->result.failure[0] && !r->result.said) {
+		fputs("trackway: the recording is incomplete: ", stderr);
+		tw_print_safe(stderr, r->result.failure);
+		fputc('\n', stderr);
+	}
 	tw_with_end(&r->with, &r->end);
 	int error = r->writer ? tw_writer_close(r->writer, &r->end) : TW_OK;
 	if (error)

@@ -36,8 +36,11 @@ static void print_totals(const struct report *r)
 		        tw_grouped(all->reads + all->writes - all->refs, n[3]));
 	else
 		fprintf(f, "references: a recording of format %s holds none\n", tw_format_name(info->format));
-	if (!info->complete)
-		fprintf(f, "incomplete: %s\n", info->failure[0] ? info->failure : "still being written, or the collector was killed");
+	if (!info->complete) {
+		fputs("incomplete: ", f);
+		tw_print_safe(f, info->failure[0] ? info->failure : "still being written, or the collector was killed");
+		fputc('\n', f);
+	}
 	if (t->cut) {
 		tw_tell_cut(f, t);
 		fputs(": still there when the process ended\n", f);

@@ -103,20 +103,25 @@ static int take_how(struct tw_run *how, int option)
 	return -1;
 }
 
-/* Sets the option of this name, which the analyzer has. Returns -1 to go on, or an exit status. */
-static int set_named(struct tw_request *r, const char *name, const char *value)
+/* Sets an option of the analyzer's. Likewise. */
+static int set_numbered(struct tw_request *r, size_t option, const char *value)
 {
 	char why[1024];
+	return tw_request_set(r, option, value, why, sizeof why) ? tw_usage_error("analyze", "%s: %s", r->name, why) : -1;
+}
+
+/* The same by its name; there is one of it. */
+static int set_named(struct tw_request *r, const char *name, const char *value)
+{
 	size_t i = 0;
 	while (strcmp(tw_request_option(r->analyzer, i)->name, name))
 		i++;
-	return tw_request_set(r, i, value, why, sizeof why) ? tw_usage_error("analyze", "%s: %s", r->name, why) : -1;
+	return set_numbered(r, i, value);
 }
 
 /* Likewise. */
 static int take_option(struct tw_request *r, struct tw_run *how, const struct tw_option_set *set, int option, char **argv)
 {
-	char why[1024];
 	if (option == 'h')
 		return print_help(r);
 	if (option == 'j' || option == STATE || option == STATE_EVERY)
@@ -125,9 +130,7 @@ static int take_option(struct tw_request *r, struct tw_run *how, const struct tw
 		return set_named(r, "output", optarg);
 	if (option < FIRST_LONG)
 		return tw_wrong_option(set, option, argv);
-	if (tw_request_set(r, (size_t)(option - FIRST_LONG), optarg, why, sizeof why))
-		return tw_usage_error("analyze", "%s: %s", r->name, why);
-	return -1;
+	return set_numbered(r, (size_t)(option - FIRST_LONG), optarg);
 }
 
 int tw_request_parse(struct tw_request *r, struct tw_run *how, int argc, char **argv)

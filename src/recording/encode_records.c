@@ -4,9 +4,8 @@
  */
 #include "recording/encode_code.h"
 #include "recording/encode_value.h"
+#include "recording/lane_sums.h"
 #include "recording/recording.h"
-
-#include <emmintrin.h>
 
 /* Tags and values have been taken since the tags ended at `from`, in so many bytes of records. */
 static void count_raw(struct tw_encoder *e, const uint16_t *from, size_t bytes)
@@ -70,19 +69,7 @@ static void count_loop(struct tw_turn_sums *turns, const uint8_t *record, const 
 	count_turns(turns, record, &each);
 }
 
-/* Sums of fewer records than would make one of them 2^32. */
-struct sums {
-	__m128i insns_to_reads, writes;
-};
-
-static inline void count_plain(struct sums *sums, const struct head *head)
-{
-	const __m128i each = _mm_loadu_si128((const __m128i *)(const void *)head), zero = _mm_setzero_si128();
-	sums->insns_to_reads = _mm_add_epi32(sums->insns_to_reads, _mm_unpacklo_epi16(each, zero));
-	sums->writes = _mm_add_epi32(sums->writes, _mm_unpackhi_epi16(each, zero));
-}
-
-static void add_sums(struct tw_record_sums *to, const struct sums *sums)
+static void add_sums(struct tw_record_sums *to, const struct tw_lane_sums *sums)
 {
 	uint64_t pairs[2];
 	_mm_storeu_si128((__m128i *)(void *)pairs, sums->insns_to_reads);
@@ -98,7 +85,7 @@ static void walk(struct tw_encoder *e, struct tw_records *r)
 {
 	struct tw_value_predictor *p = &e->values;
 	struct tw_encoder_ends ends = tw_take_ends(e);
-	struct sums sums = {_mm_setzero_si128(), _mm_setzero_si128()};
+	struct tw_lane_sums sums = tw_lane_sums_none();
 	const struct tw_value_place *row = p->row;
 	struct tw_value_slot *const slots = p->slot;
 	const uint8_t epoch = p->epoch, *const limit = r->limit;
@@ -125,7 +112,7 @@ static void walk(struct tw_encoder *e, struct tw_records *r)
 		if (__builtin_expect(head->is_loop, 0))
 			count_loop(&r->turns, at, head);
 		else
-			count_plain(&sums, head);
+			tw_lane_sums_add(&sums, head);
 		at = tw_encode_execution(e, &ends, slot, place->n, at + TW_RECORD_HEAD);
 		tags++;
 	}

@@ -1,6 +1,7 @@
 #include "replay/count.h"
 #include "base/array.h"
 #include "base/zeros.h"
+#include "recording/lane_sums.h"
 #include "recording/recording.h"
 #include "recording/value_reader.h"
 #include "replay/program.h"
@@ -21,7 +22,7 @@ struct place {
 	uint32_t first; /* slot, times SLOT, and flags */
 };
 
-_Static_assert(sizeof(struct place) == sizeof(__m128i), "it is loaded as one");
+_Static_assert(sizeof(struct place) == sizeof(__m128i), "it is loaded as one (lane_sums.h)");
 
 enum { DEPENDS = 1, EPOCH_STEP = 2, LAST_EPOCH = 256 - EPOCH_STEP };
 
@@ -286,19 +287,8 @@ void tw_counter_free(struct tw_counter *c)
 
 /* ---- tags ---- */
 
-/* Sums of up to TAGS executions. */
-struct lanes {
-	__m128i insns_to_reads, writes;
-};
-
-static inline void count_place(struct lanes *l, const struct place *p)
-{
-	const __m128i each = _mm_loadu_si128((const __m128i *)(const void *)p), zero = _mm_setzero_si128();
-	l->insns_to_reads = _mm_add_epi32(l->insns_to_reads, _mm_unpacklo_epi16(each, zero));
-	l->writes = _mm_add_epi32(l->writes, _mm_unpackhi_epi16(each, zero));
-}
-
-static void add_lanes(struct sums *to, const struct lanes *l)
+/* Those of up to TAGS executions. */
+static void add_lanes(struct sums *to, const struct tw_lane_sums *l)
 {
 	uint32_t each[4];
 	_mm_storeu_si128((__m128i *)(void *)each, l->insns_to_reads);
@@ -334,7 +324,7 @@ static void take_tags(struct tw_counter *c)
 	const uint8_t epoch = c->epoch;
 	uint32_t *list = c->list, *const full = c->list + SLOTS;
 	struct later *later = c->later;
-	struct lanes lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
+	struct tw_lane_sums lanes = tw_lane_sums_none();
 	const __m128i ahead = _mm_set_epi32(3 * SLOT, 2 * SLOT, SLOT, 0);
 	while (at < limit && list < full) {
 		struct place *p = &row[*at];
@@ -353,7 +343,7 @@ static void take_tags(struct tw_counter *c)
 			first |= FRESH;
 		}
 		at++;
-		count_place(&lanes, p);
+		tw_lane_sums_add(&lanes, p);
 		later->place = p;
 		later->value = (size_t)(list - c->list);
 		later += other;
@@ -520,7 +510,7 @@ static int take_partial(struct tw_counter *c, const struct place *p)
 static int take_fragment(struct tw_counter *c, uint16_t tag)
 {
 	struct place *p = &c->place[c->row + tag];
-	struct lanes lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
+	struct tw_lane_sums lanes = tw_lane_sums_none();
 	const int first_time = (p->epoch ^ c->epoch) > DEPENDS;
 	if (!c->started || !p->first)
 		return 0;
@@ -535,7 +525,7 @@ static int take_fragment(struct tw_counter *c, uint16_t tag)
 		return 0;
 	if (c->has_partial)
 		return take_partial(c, p);
-	count_place(&lanes, p);
+	tw_lane_sums_add(&lanes, p);
 	add_lanes(&c->sums, &lanes);
 	c->n_later = p->epoch & DEPENDS;
 	c->later[0] = (struct later){p, 0};

@@ -244,9 +244,8 @@ static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 		w->m -= w->coded ? 0 : p->n_values; /* the code passes over them when it is done */
 		return 0;
 	}
-	for (; n && !error; n--) {
+	for (; n && !error; n--)
 		error = run_iteration(w, p);
-	}
 	return error;
 }
 

@@ -56,12 +56,6 @@ struct own_stack {
 	uint64_t pointer, alternate; /* the thread pointer; the stack that faults at the end of buffers are handled on, or 0 */
 };
 
-static struct own_stack stack_of(struct tw_cc_process *p)
-{
-	const struct tw_cc_thread *t = p->guard ? tw_cc_find(p) : 0; /* also where nothing is recorded */
-	return (struct own_stack){tw_cc_thread_pointer(), t ? t->alternate : 0};
-}
-
 /* What was interrupted goes on in another thread: that keeps the stack that faults at the end of buffers are handled on, where the kernel would give it the first one's. */
 static void keep_stack(const struct own_stack *own, struct ucontext *context)
 {
@@ -69,10 +63,10 @@ static void keep_stack(const struct own_stack *own, struct ucontext *context)
 		SYS(__NR_sigaltstack, 0, &context->uc_stack);
 }
 
-static void handle(struct tw_cc_process *p, int number, siginfo_t *info, void *context)
+/* `t`: the thread's entry, if it is recorded. */
+static void handle(struct tw_cc_process *p, struct tw_cc_thread *t, int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_handling h = p->handling[number];
-	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
 	const uint64_t fault = 1ull << (SIGSEGV - 1);
 	struct tw_cc_parked k;
 	if (h.flags & SA_RESETHAND)
@@ -95,8 +89,10 @@ static void handle(struct tw_cc_process *p, int number, siginfo_t *info, void *c
 void tw_cc_handle(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = tw_cc_process();
-	const struct own_stack own = stack_of(p);
-	handle(p, number, info, context);
+	const bool is_recorded = p->mode == TW_CC_RECORDED;
+	struct tw_cc_thread *t = is_recorded || p->guard ? tw_cc_find(p) : 0;
+	const struct own_stack own = {tw_cc_thread_pointer(), t ? t->alternate : 0};
+	handle(p, is_recorded ? t : 0, number, info, context);
 	keep_stack(&own, context);
 }
 
