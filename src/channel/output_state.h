@@ -125,6 +125,7 @@ struct tw_output {
 	uint64_t put_bytes, waiting_bytes; /* of buffers in the spool */
 	_Atomic uint64_t scribbled;        /* when descriptors were written the last time */
 	_Atomic uint64_t all_described;    /* as `described`, for lanes */
+	_Atomic uint64_t coded;            /* and those in the code file */
 	int is_sharing;                    /* output_share.h; under the lock */
 	int is_prepared, has_scribe;       /* tw_output_prepare; the drain loop's */
 	pthread_t scribe;                  /* writes descriptors at the start */

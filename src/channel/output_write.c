@@ -3,6 +3,7 @@
 #include "channel/output_state.h"
 #include "channel/ring.h"
 #include "channel/machine.h"
+#include "channel/spool.h"
 #include "recording/value_map.h"
 
 #include <stdio.h>
@@ -59,6 +60,7 @@ void tw_output_write_up_to(struct tw_output *o, uint64_t end)
 		int error = tw_output_stores(o) ? tw_writer_described(o->options.writer, p->bytes, p->n, p->stays) : TW_OK;
 		if (error)
 			tw_output_fail(o, error);
+		atomic_store(&o->coded, p->end);
 	}
 }
 
@@ -103,6 +105,8 @@ void tw_output_describe(struct tw_output *o, struct tw_value_family *family, con
 	if (!error)
 		error = append_piece(o, bytes, n, stay);
 	pthread_mutex_unlock(&o->lock);
+	if (!error && o->spool)
+		error = tw_spool_describe(o->spool, bytes, n, o->described);
 	if (error)
 		tw_output_fail(o, error);
 }

@@ -1,4 +1,5 @@
 #include "channel/spool.h"
+#include "channel/described.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ enum { MARGIN = 64, DATA_AT = TW_PAGE, SLOT_BYTES = DATA_AT + (TW_DEMUX_DATA + T
 
 struct tw_spool {
 	int fd, dir_fd;
+	struct tw_described *described; /* of one that is written */
 	unsigned slots;
 	struct head head;
 	const uint8_t *map; /* all of it, so that buffers are read where they are; NULL: it is not */
@@ -96,7 +98,8 @@ int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out)
 	struct tw_spool *s = *out;
 	s->slots = (unsigned)(bytes / SLOT_BYTES);
 	s->head = (struct head){HEAD_MAGIC, VERSION, SLOT_BYTES, 0};
-	error = write_at(s, &(struct iovec){&s->head, sizeof s->head}, 1, 0);
+	s->described = tw_described_new(s->dir_fd);
+	error = s->described ? write_at(s, &(struct iovec){&s->head, sizeof s->head}, 1, 0) : tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
 	if (error) {
 		tw_spool_remove(s);
 		*out = NULL;
@@ -130,6 +133,7 @@ void tw_spool_free(struct tw_spool *s)
 	if (s->map)
 		munmap((void *)s->map, s->mapped);
 	free(s->ready);
+	tw_described_free(s->described);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->dir_fd >= 0)
@@ -139,8 +143,10 @@ void tw_spool_free(struct tw_spool *s)
 
 void tw_spool_unlink(struct tw_spool *s)
 {
-	if (s)
-		unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
+	if (!s)
+		return;
+	unlinkat(s->dir_fd, TW_DESCRIBED_FILE, 0);
+	unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
 }
 
 void tw_spool_remove(struct tw_spool *s)
@@ -224,6 +230,16 @@ int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_inpu
 		s->grown_ns += processor_ns() - before;
 	}
 	return error;
+}
+
+int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64_t end)
+{
+	return tw_described_add(s->described, bytes, n, end);
+}
+
+int tw_spool_write_described(struct tw_spool *s, uint64_t coded)
+{
+	return tw_described_write(s->described, coded);
 }
 
 static uint64_t check_of(const struct tw_spooled *head)

@@ -1,5 +1,6 @@
 #include "channel/unspool.h"
 #include "base/array.h"
+#include "channel/described.h"
 #include "channel/output.h"
 #include "channel/output_jobs.h"
 #include "channel/output_queue.h"
@@ -37,6 +38,7 @@ struct unspool {
 	struct tw_output *output;
 	struct tw_spool_room *room;
 	uint64_t described; /* bytes of the descriptors that there are */
+	uint8_t *uncoded;   /* those of them that the code file did not have: the demultiplexer refers to them */
 	struct found *found;
 	size_t n_found, found_room;
 	struct resumed *thread; /* by serial number */
@@ -210,6 +212,20 @@ static int take_descriptors(struct unspool *u)
 	return error;
 }
 
+/* Those that the recording does not have come into it. */
+static int take_uncoded(struct unspool *u)
+{
+	size_t n;
+	uint64_t used;
+	int error = tw_described_read(u->dir_fd, u->described, &u->uncoded, &n);
+	if (!error)
+		error = tw_demux_descriptors(u->demux, u->uncoded, n, &used);
+	if (!error)
+		error = tw_writer_descriptors(u->writer, u->uncoded, n);
+	u->described += n;
+	return error;
+}
+
 static int begin(struct unspool *u)
 {
 	int error = tw_recording_open(u->dir, &u->r);
@@ -222,6 +238,8 @@ static int begin(struct unspool *u)
 	if (!u->room || !u->demux)
 		return tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
 	error = take_descriptors(u);
+	if (!error)
+		error = take_uncoded(u);
 	if (!error)
 		error = find(u);
 	const struct tw_output_options options = {.writer = u->writer, .keep_refs = 1};
@@ -255,6 +273,7 @@ static int encode(struct unspool *u)
 		error = take(u, &u->found[i]);
 	error = end(u, error);
 	tw_demux_free(u->demux);
+	free(u->uncoded);
 	tw_recording_close(u->r);
 	free(u->room);
 	free(u->found);

@@ -16,6 +16,7 @@ enum { FRAGMENT = 20, RECORDS = 50, SLOTS = 8, THREADS = 2 };
 static const struct tw_op load = {.kind = TW_OP_REF, .base = TW_RSP, .index = TW_NOREG, .type = TW_READ, .size = 8};
 static uint8_t data[TW_DEMUX_DATA];
 static uint64_t described;
+static uint32_t fragment = FRAGMENT;
 
 /* A buffer of this many executions, their values from `first` on, which tells of a module there. */
 static struct tw_demux_input buffer(uint64_t first, int last)
@@ -29,7 +30,7 @@ static struct tw_demux_input buffer(uint64_t first, int last)
 	unit_keyframe(&b, 0);
 	unit_event(&b, TW_EVENT_MAP, &module, sizeof module);
 	for (uint64_t i = 0; i < RECORDS; i++) {
-		unit_tag(&b, FRAGMENT);
+		unit_tag(&b, (uint16_t)fragment);
 		unit_value(&b, first + i);
 	}
 	if (last)
@@ -175,6 +176,32 @@ static void test_again(void)
 	unlink("kept");
 }
 
+/* A buffer whose descriptor had not come to the code file. */
+static void test_uncoded(void)
+{
+	struct tw_spool *s;
+	struct tw_recording *r;
+	uint64_t buffers, lost;
+	struct tw_descriptor *d = unit_descriptor(FRAGMENT + 1, 3, 1, &load, 1);
+	make(&s);
+	EQUAL(tw_spool_describe(s, (const uint8_t *)d, d->bytes, described + d->bytes), TW_OK);
+	EQUAL(tw_spool_write_described(s, described), TW_OK);
+	described += d->bytes;
+	fragment = FRAGMENT + 1;
+	put(s, 0, 5, 1, 0, 1);
+	fragment = FRAGMENT;
+	tw_spool_free(s);
+	free(d);
+	EQUAL(tw_unspool("rec.tw", &buffers, &lost), TW_OK);
+	EQUAL(buffers, 4);
+	EQUAL(lost, 0);
+	check_all(5);
+	EQUAL(access("rec.tw/" TW_DESCRIBED_FILE, F_OK), -1);
+	EQUAL(tw_recording_open("rec.tw", &r), TW_OK);
+	EQUAL(tw_recording_n_descriptors(r), 2);
+	tw_recording_close(r);
+}
+
 /* Behind a buffer whose descriptors are missing, and behind a chunk that is, nothing of the thread is taken. */
 static void test_lost(void)
 {
@@ -229,6 +256,7 @@ int main(void)
 	unit_enter_directory(name);
 	test_rest();
 	test_again();
+	test_uncoded();
 	test_lost();
 	test_locked();
 	test_foreign();
