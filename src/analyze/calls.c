@@ -465,6 +465,7 @@ struct arg {
 	struct follower follower;
 	struct tw_log_parts parts;
 	struct tw_calls *out;
+	unsigned jobs;
 	int at_once; /* there is one state only: its log need not wait */
 };
 
@@ -514,7 +515,7 @@ static int end(void *state, int error)
 		error = follow(f, &s->log);
 	if (!error) {
 		finish_thread(f);
-		error = tw_calls_result(&f->code.counted, &f->table, s->arg->out);
+		error = tw_calls_result(&f->code.counted, &f->table, s->arg->jobs, s->arg->out);
 	}
 	if (error)
 		tw_calls_free(s->arg->out);
@@ -559,7 +560,7 @@ static int run(const struct tw_recording *r, const struct tw_calls_options *opti
 	memset(out, 0, sizeof *out);
 	if (!arg)
 		return TW_ERR_MEMORY;
-	*arg = (struct arg){.out = out, .at_once = replay->jobs <= 1};
+	*arg = (struct arg){.out = out, .jobs = replay->jobs, .at_once = replay->jobs <= 1};
 	tw_log_parts_init(&arg->parts);
 	int error = open_follower(&arg->follower, r, options);
 	if (!error && options->run)

@@ -104,8 +104,8 @@ enum { TW_PIECES_ROW = 16384 };
 /* All pieces; before any has run 2^32 times since. */
 void tw_counted_settle(struct tw_counted *c);
 
-/* Fills *out from all that was counted and from the table of calls. 0 or TW_ERR_MEMORY. */
-int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out);
+/* Fills *out from all that was counted and from the table of calls, by so many threads. 0 or TW_ERR_MEMORY. */
+int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, unsigned jobs, struct tw_calls *out);
 void tw_counted_free(struct tw_counted *c);
 
 #endif

@@ -1,7 +1,9 @@
 /* From what was counted by piece to what each instruction cost in each context. */
 #include "analyze/calls_count.h"
 #include "base/array.h"
+#include "base/helper_thread.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,23 +14,43 @@
 struct source {
 	const void *what; /* struct tw_piece_of_code; struct tw_called_fragment; struct tw_call */
 	uint32_t function;
-	uint32_t block; /* of the fragment, or one of these */
+	uint32_t block;  /* of the fragment, or one of these */
+	uint32_t n_most; /* it makes no more items */
 };
 
 enum { SOURCE_PIECE = UINT16_MAX + 1, SOURCE_CALL };
 
+/* Functions that are taken one after another, by one thread; and what there is of them, with room for all that there may be. */
+struct part {
+	uint32_t first, end;
+	struct tw_call_insn *insns;
+	size_t n_insns;
+	struct tw_cost totals;
+};
+
 struct result {
 	struct tw_calls *out;
-	size_t room;
 	struct source *sources;
 	size_t n_sources, sources_room;
-	struct tw_call_insn *insns, **sorted; /* of the function that is at its turn */
+	const struct source **parted; /* by function */
+	size_t *end;                  /* of each function's */
+	struct part *parts;
+	size_t n_parts;
+	_Atomic size_t next; /* part to be taken */
+	_Atomic int error;
+};
+
+/* What a thread has of the function that is at its turn. */
+struct taker {
+	struct result *result;
+	struct part *part;
+	struct tw_call_insn *insns, **sorted;
 	size_t n_insns, insns_room, sorted_room;
 	int error;
 };
 
 /* A fresh item for one instruction, NULL: no memory. */
-static struct tw_call_insn *add_insn(struct result *r, const struct tw_piece_of_code *p, unsigned level, uint64_t pc, uint64_t ran)
+static struct tw_call_insn *add_insn(struct taker *r, const struct tw_piece_of_code *p, unsigned level, uint64_t pc, uint64_t ran)
 {
 	struct tw_call_insn *insns = r->error ? NULL : tw_array_room(r->insns, r->n_insns, &r->insns_room, sizeof *insns);
 	if (!insns) {
@@ -68,7 +90,7 @@ static void add_end(struct tw_call_insn *last, const struct tw_block *b, uint64_
 /* ---- stretches ---- */
 
 /* References before the first block: of instructions of the block that its piece comes after. */
-static void add_lead(struct result *r, const struct tw_piece_of_code *p, unsigned level)
+static void add_lead(struct taker *r, const struct tw_piece_of_code *p, unsigned level)
 {
 	const struct tw_stretch *s = p->stretch;
 	const struct tw_block *b = tw_descriptor_blocks(p->descriptor) + p->last_block;
@@ -84,7 +106,7 @@ static void add_lead(struct result *r, const struct tw_piece_of_code *p, unsigne
 	}
 }
 
-static void add_block(struct result *r, const struct tw_piece_of_code *p, unsigned level, uint32_t number)
+static void add_block(struct taker *r, const struct tw_piece_of_code *p, unsigned level, uint32_t number)
 {
 	const struct tw_stretch *s = p->stretch;
 	const struct tw_block_run *run = &s->blocks[number];
@@ -105,7 +127,7 @@ static void add_block(struct result *r, const struct tw_piece_of_code *p, unsign
 	add_end(&insns[b->n_insns - 1], b, runs, taken);
 }
 
-static void add_piece(struct result *r, const struct tw_piece_of_code *p)
+static void add_piece(struct taker *r, const struct tw_piece_of_code *p)
 {
 	for (unsigned level = 0; level < TW_CALLS_LEVELS; level++) {
 		if (!p->runs[level])
@@ -120,7 +142,7 @@ static void add_piece(struct result *r, const struct tw_piece_of_code *p)
 /* ---- fragments ---- */
 
 /* `own`: of the block's instructions; NULL: nothing. */
-static void add_own(struct result *r, const struct tw_called_block *block, const struct tw_own *own, unsigned level)
+static void add_own(struct taker *r, const struct tw_called_block *block, const struct tw_own *own, unsigned level)
 {
 	const struct tw_piece_of_code *p = &block->piece;
 	const struct tw_block *b = tw_descriptor_blocks(p->descriptor) + p->last_block;
@@ -141,7 +163,7 @@ static void add_own(struct result *r, const struct tw_called_block *block, const
 		add_end(insn, b, block->ends[level], p->taken[level]);
 }
 
-static void add_called_block(struct result *r, const struct tw_called_fragment *f, uint32_t k)
+static void add_called_block(struct taker *r, const struct tw_called_fragment *f, uint32_t k)
 {
 	const struct tw_block *b = tw_descriptor_blocks(f->descriptor) + k;
 	for (unsigned level = 0; f->block[k].piece.descriptor && level < TW_CALLS_LEVELS; level++)
@@ -151,7 +173,7 @@ static void add_called_block(struct result *r, const struct tw_called_fragment *
 /* ---- calls ---- */
 
 /* What is charged to the instruction that called. */
-static void add_charge(struct result *r, const struct tw_call *c)
+static void add_charge(struct taker *r, const struct tw_call *c)
 {
 	const struct tw_piece_of_code site = {.function = c->in.function, .image = c->image};
 	struct tw_call_insn *insn = add_insn(r, &site, c->in.level, c->pc, 0);
@@ -209,7 +231,16 @@ static int by_insn_at(const void *a, const void *b)
 
 /* ---- sources ---- */
 
-static void add_source(struct result *r, const void *what, uint32_t function, uint32_t block)
+void tw_piece_settle(struct tw_piece_of_code *p)
+{
+	for (unsigned level = 0; level < TW_CALLS_LEVELS; level++) {
+		p->runs[level] += p->newly_run[level];
+		p->taken[level] += p->newly_taken[level];
+		p->newly_run[level] = p->newly_taken[level] = 0;
+	}
+}
+
+static void add_source(struct result *r, const void *what, uint32_t function, uint32_t block, uint32_t n_most)
 {
 	struct source *sources = r->error ? NULL : tw_array_room(r->sources, r->n_sources, &r->sources_room, sizeof *sources);
 	if (!sources) {
@@ -217,20 +248,26 @@ static void add_source(struct result *r, const void *what, uint32_t function, ui
 		return;
 	}
 	r->sources = sources;
-	sources[r->n_sources++] = (struct source){what, function, block};
+	sources[r->n_sources++] = (struct source){what, function, block, n_most};
 }
 
-static void list_piece(struct result *r, const struct tw_piece_of_code *p)
+/* A lead makes an item for each reference, others one for each instruction; of each level. */
+static void list_piece(struct result *r, struct tw_piece_of_code *p)
 {
-	if (p->runs[0] || p->runs[1])
-		add_source(r, p, p->lead ? p->owner : p->function, SOURCE_PIECE);
+	tw_piece_settle(p);
+	const uint32_t levels = (p->runs[0] != 0) + (p->runs[1] != 0);
+	if (levels)
+		add_source(r, p, p->lead ? p->owner : p->function, SOURCE_PIECE, levels * p->cost[p->lead ? 1 : 0]);
 }
 
 static int list_fragment(void *result, void *item)
 {
-	const struct tw_called_fragment *f = item;
-	for (unsigned k = 0; (f->own[0] || f->own[1]) && k < f->descriptor->n_blocks; k++)
-		add_source(result, f, f->block[k].piece.function, k);
+	struct tw_called_fragment *f = item;
+	const uint32_t levels = (f->own[0] != NULL) + (f->own[1] != NULL);
+	for (unsigned k = 0; levels && k < f->descriptor->n_blocks; k++) {
+		tw_piece_settle(&f->block[k].piece);
+		add_source(result, f, f->block[k].piece.function, k, levels * tw_descriptor_blocks(f->descriptor)[k].n_insns);
+	}
 	return 0;
 }
 
@@ -242,15 +279,15 @@ static void take_table(struct result *r, const struct tw_call_table *t)
 		if (c->to.function != TW_CALL_NOWHERE)
 			r->out->calls[r->out->n_calls++] = *c;
 		else
-			add_source(r, c, c->in.function, SOURCE_CALL);
+			add_source(r, c, c->in.function, SOURCE_CALL, 1);
 	}
 }
 
-static void list_sources(struct result *r, const struct tw_counted *c, const struct tw_call_table *table)
+static void list_sources(struct result *r, struct tw_counted *c, const struct tw_call_table *table)
 {
 	for (size_t i = 0; i < c->n_rows; i++)
 		for (size_t k = 0; c->rows[i] && k < TW_PIECES_ROW; k++)
-			for (const struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
+			for (struct tw_piece_of_code *p = &c->rows[i][k]; p && p->stretch; p = p->next)
 				list_piece(r, p);
 	tw_by_fragment_each(&c->fragments, list_fragment, r);
 	for (size_t i = 0; i < c->n_retired; i++)
@@ -288,78 +325,155 @@ static void part_sources(const struct result *r, uint32_t n_functions, const str
 		parted[end[function_of(&r->sources[i], n_functions)]++] = &r->sources[i];
 }
 
-static void take_source(struct result *r, const struct source *s)
+static void take_source(struct taker *t, const struct source *s)
 {
 	if (s->block == SOURCE_PIECE)
-		add_piece(r, s->what);
+		add_piece(t, s->what);
 	else if (s->block == SOURCE_CALL)
-		add_charge(r, s->what);
+		add_charge(t, s->what);
 	else
-		add_called_block(r, s->what, s->block);
+		add_called_block(t, s->what, s->block);
 }
 
-static int make_sorted(struct result *r)
+static int make_sorted(struct taker *t)
 {
-	struct tw_call_insn **sorted = tw_array_room(r->sorted, r->n_insns, &r->sorted_room, sizeof(struct tw_call_insn *));
-	r->sorted = sorted ? sorted : r->sorted;
+	struct tw_call_insn **sorted = tw_array_room(t->sorted, t->n_insns, &t->sorted_room, sizeof(struct tw_call_insn *));
+	t->sorted = sorted ? sorted : t->sorted;
 	return sorted != NULL;
 }
 
-/* Adds what there is of a function to the result, sorted, with one item for each instruction in one context: they came from different pieces. */
-static void join_insns(struct result *r)
+/* Adds what there is of a function to the part, sorted, with one item for each instruction in one context: they came from different pieces. */
+static void join_insns(struct taker *t)
 {
-	struct tw_calls *out = r->out;
-	const size_t first = out->n_insns;
-	if (r->error || !make_sorted(r)) {
-		r->error = TW_ERR_MEMORY;
+	struct part *part = t->part;
+	const size_t first = part->n_insns;
+	if (t->error || !make_sorted(t)) {
+		t->error = TW_ERR_MEMORY;
 		return;
 	}
-	for (size_t i = 0; i < r->n_insns; i++)
-		r->sorted[i] = &r->insns[i];
-	if (r->n_insns)
-		qsort(r->sorted, r->n_insns, sizeof *r->sorted, by_insn_at);
-	for (size_t i = 0; i < r->n_insns && !r->error; i++) {
-		if (out->n_insns > first && !by_insn(&out->insns[out->n_insns - 1], r->sorted[i])) {
-			join_insn(&out->insns[out->n_insns - 1], r->sorted[i]);
+	for (size_t i = 0; i < t->n_insns; i++) {
+		t->sorted[i] = &t->insns[i];
+		tw_cost_add(&part->totals, &t->insns[i].cost);
+	}
+	if (t->n_insns)
+		qsort(t->sorted, t->n_insns, sizeof *t->sorted, by_insn_at);
+	for (size_t i = 0; i < t->n_insns; i++) {
+		if (part->n_insns > first && !by_insn(&part->insns[part->n_insns - 1], t->sorted[i])) {
+			join_insn(&part->insns[part->n_insns - 1], t->sorted[i]);
 			continue;
 		}
-		struct tw_call_insn *insns = tw_array_room(out->insns, out->n_insns, &r->room, sizeof *insns);
-		if (insns) {
-			out->insns = insns;
-			insns[out->n_insns++] = *r->sorted[i];
-		} else {
-			r->error = TW_ERR_MEMORY;
-		}
+		part->insns[part->n_insns++] = *t->sorted[i];
 	}
-	r->n_insns = 0;
+	t->n_insns = 0;
+}
+
+/* All sources of the functions of a part. */
+static void take_part(struct taker *t)
+{
+	const struct result *r = t->result;
+	size_t i = t->part->first ? r->end[t->part->first - 1] : 0;
+	for (uint32_t f = t->part->first; f < t->part->end && !t->error; f++) {
+		while (i < r->end[f])
+			take_source(t, r->parted[i++]);
+		join_insns(t);
+	}
+}
+
+static void *take_parts(void *result)
+{
+	struct result *r = result;
+	struct taker t = {.result = r};
+	for (size_t i; !t.error && (i = atomic_fetch_add(&r->next, 1)) < r->n_parts;) {
+		t.part = &r->parts[i];
+		take_part(&t);
+	}
+	if (t.error)
+		r->error = t.error;
+	free(t.insns);
+	free(t.sorted);
+	return NULL;
+}
+
+static void run_takers(struct result *r, unsigned jobs)
+{
+	enum { MOST = 64 };
+	pthread_t threads[MOST];
+	unsigned n = 0;
+	while (n + 1 < jobs && n < MOST && n + 1 < r->n_parts && tw_helper_thread_start(&threads[n], take_parts, r))
+		n++;
+	take_parts(r);
+	while (n--)
+		pthread_join(threads[n], NULL);
+}
+
+/* Parts of functions with about as many sources each. 0: no memory. */
+static int make_parts(struct result *r, uint32_t n_functions, unsigned jobs)
+{
+	enum { FOR_EACH = 4 };
+	const size_t most = jobs > 1 ? (size_t)jobs * FOR_EACH : 1;
+	r->parts = calloc(most, sizeof *r->parts);
+	for (uint32_t f = 0; r->parts && f < n_functions;) {
+		struct part *part = &r->parts[r->n_parts++];
+		part->first = f++;
+		while (f < n_functions && (r->n_parts == most || r->end[f - 1] < r->n_parts * r->n_sources / most))
+			f++;
+		part->end = f;
+	}
+	return r->parts != NULL;
+}
+
+/* One array that all parts write to, each where those before it end at the latest: what is not written to takes no memory. 0: none. */
+static int make_room(struct result *r)
+{
+	size_t n = 0, i = 0;
+	for (size_t k = 0; k < r->n_sources; k++)
+		n += r->sources[k].n_most;
+	r->out->insns = tw_array_table(n + 1, sizeof *r->out->insns);
+	n = 0;
+	for (size_t p = 0; r->out->insns && p < r->n_parts; p++) {
+		r->parts[p].insns = r->out->insns + n;
+		while (i < r->end[r->parts[p].end - 1])
+			n += r->parted[i++]->n_most;
+	}
+	return r->out->insns != NULL;
+}
+
+/* Moves them together. */
+static void join_parts(struct result *r)
+{
+	struct tw_calls *out = r->out;
+	for (size_t i = 0; i < r->n_parts; i++) {
+		const struct part *part = &r->parts[i];
+		memmove(out->insns + out->n_insns, part->insns, part->n_insns * sizeof *out->insns);
+		out->n_insns += part->n_insns;
+		tw_cost_add(&out->totals, &part->totals);
+	}
+	struct tw_call_insn *insns = realloc(out->insns, (out->n_insns + 1) * sizeof *insns);
+	out->insns = insns ? insns : out->insns;
 }
 
 /* Takes all sources, function by function. */
-static void take_sources(struct result *r)
+static int take_sources(struct result *r, unsigned jobs)
 {
 	const uint32_t n_functions = count_functions(r);
-	size_t *end = calloc((size_t)n_functions + 1, sizeof *end), i = 0;
-	const struct source **parted = malloc((r->n_sources + 1) * sizeof *parted);
-	if (!end || !parted)
-		r->error = TW_ERR_MEMORY;
+	int error = r->error;
+	r->end = calloc((size_t)n_functions + 1, sizeof *r->end);
+	r->parted = malloc((r->n_sources + 1) * sizeof *r->parted);
+	if (r->end && r->parted)
+		part_sources(r, n_functions, r->parted, r->end);
 	else
-		part_sources(r, n_functions, parted, end);
-	for (uint32_t f = 0; f <= n_functions && !r->error; f++) {
-		while (i < end[f])
-			take_source(r, parted[i++]);
-		join_insns(r);
+		error = TW_ERR_MEMORY;
+	if (!error && (!make_parts(r, n_functions + 1, jobs) || !make_room(r)))
+		error = TW_ERR_MEMORY;
+	if (!error) {
+		run_takers(r, jobs);
+		join_parts(r);
+		error = r->error;
 	}
-	free(end);
-	free(parted);
-}
-
-void tw_piece_settle(struct tw_piece_of_code *p)
-{
-	for (unsigned level = 0; level < TW_CALLS_LEVELS; level++) {
-		p->runs[level] += p->newly_run[level];
-		p->taken[level] += p->newly_taken[level];
-		p->newly_run[level] = p->newly_taken[level] = 0;
-	}
+	free(r->parts);
+	free(r->end);
+	free(r->parted);
+	return error;
 }
 
 static int settle_fragment(void *unused, void *item)
@@ -380,23 +494,18 @@ void tw_counted_settle(struct tw_counted *c)
 	tw_by_fragment_each(&c->fragments, settle_fragment, NULL);
 }
 
-int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, struct tw_calls *out)
+int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, unsigned jobs, struct tw_calls *out)
 {
 	struct result r = {.out = out};
 	out->calls = malloc((table->n + 1) * sizeof *out->calls);
 	if (!out->calls)
 		return TW_ERR_MEMORY;
-	tw_counted_settle(c);
 	list_sources(&r, c, table);
-	take_sources(&r);
+	const int error = take_sources(&r, jobs);
 	free(r.sources);
-	free(r.insns);
-	free(r.sorted);
 	if (out->n_calls)
 		qsort(out->calls, out->n_calls, sizeof *out->calls, by_call);
-	for (size_t i = 0; i < out->n_insns; i++)
-		tw_cost_add(&out->totals, &out->insns[i].cost);
-	return r.error;
+	return error;
 }
 
 /* ---- memory ---- */

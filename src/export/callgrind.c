@@ -1,6 +1,7 @@
 #include "export/callgrind.h"
 #include "analyze/calls.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "recording/recording.h"
 #include "names/functions.h"
 #include "report/printable.h"
@@ -26,8 +27,10 @@ struct profile {
 	size_t n_functions;
 	uint8_t *source_written, *object_written; /* by number: the name is in the profile already */
 	size_t n_source_written, n_object_written;
-	uint32_t source; /* of the cost line written last */
-	int error;       /* TW_ERR_MEMORY, once there is none */
+	uint32_t source;  /* of the cost line written last */
+	const char *file; /* that a place was in last, as names have it; NULL: none so far */
+	uint32_t file_source;
+	int error; /* TW_ERR_MEMORY, once there is none */
 };
 
 /* Where an instruction stands. */
@@ -58,12 +61,17 @@ static int find_again(void *context)
 
 static struct position position_of(struct profile *p, uint32_t image, uint64_t pc)
 {
+	static const char unknown[] = "\?\?\?";
 	struct tw_code_name name;
 	tw_names_code(p->names, image, pc, &name);
-	struct position at = {name.vaddr, tw_texts_number(&p->sources, name.file ? name.file : "\?\?\?"), name.line};
-	if (at.source == TW_NO_TEXT)
+	if (!name.file)
+		name.file = unknown;
+	if (p->file != name.file)
+		p->file_source = tw_texts_number(&p->sources, name.file);
+	p->file = name.file;
+	if (p->file_source == TW_NO_TEXT)
 		p->error = TW_ERR_MEMORY;
-	return at;
+	return (struct position){name.vaddr, p->file_source, name.line};
 }
 
 /* ---- names ---- */
@@ -130,20 +138,50 @@ static void put_function(struct profile *p, const char *const keys[3], struct tw
 
 /* ---- lines ---- */
 
-static void put_cost(FILE *f, const struct tw_cost *c)
+/* Where the next text goes in a line, which has room for a position and costs, or two positions and a jump. */
+enum { LINE = 256 };
+
+static char *text_of_cost(char *at, const struct tw_cost *c)
 {
 	const uint64_t values[] = {c->insns, c->reads, c->writes, c->conditional, c->indirect};
 	int n = sizeof values / sizeof values[0];
 	while (n > 1 && !values[n - 1])
 		n--;
-	for (int i = 0; i < n; i++)
-		fprintf(f, " %llu", (unsigned long long)values[i]);
-	fputc('\n', f);
+	for (int i = 0; i < n; i++) {
+		*at++ = ' ';
+		at = tw_put_decimal(at, values[i]);
+	}
+	*at++ = '\n';
+	return at;
 }
 
-static void put_position(FILE *f, const struct position *at)
+static void put_cost(FILE *f, const struct tw_cost *c)
 {
-	fprintf(f, "0x%llx %u", (unsigned long long)at->vaddr, at->line);
+	char line[LINE];
+	fwrite(line, 1, (size_t)(text_of_cost(line, c) - line), f);
+}
+
+static char *text_of_position(char *at, const struct position *p)
+{
+	*at++ = '0';
+	*at++ = 'x';
+	at = tw_put_hex(at, p->vaddr, 1);
+	*at++ = ' ';
+	return tw_put_decimal(at, p->line);
+}
+
+static void put_position_and_cost(FILE *f, const struct position *p, const struct tw_cost *c)
+{
+	char line[LINE];
+	fwrite(line, 1, (size_t)(text_of_cost(text_of_position(line, p), c) - line), f);
+}
+
+static void put_two_positions(FILE *f, const struct position *first, const struct position *second)
+{
+	char line[LINE], *at = text_of_position(line, first);
+	*at++ = '\n';
+	at = text_of_position(at, second);
+	fwrite(line, 1, (size_t)(at - line), f);
 }
 
 /* Code from another source file than that of its function: inlined. */
@@ -171,9 +209,7 @@ static void put_jump(struct profile *p, const struct tw_call_insn *insn, const s
 		fprintf(p->f, "jcnd=%llu/%llu ", (unsigned long long)insn->taken, (unsigned long long)insn->ran);
 	else
 		fprintf(p->f, "jump=%llu ", (unsigned long long)insn->ran);
-	put_position(p->f, &to);
-	fputc('\n', p->f);
-	put_position(p->f, from);
+	put_two_positions(p->f, &to, from);
 	fputc('\n', p->f);
 }
 
@@ -181,8 +217,7 @@ static void put_insn(struct profile *p, const struct tw_call_insn *insn)
 {
 	struct position at = position_of(p, insn->image, insn->pc);
 	set_source(p, &at, insn->in.function);
-	put_position(p->f, &at);
-	put_cost(p->f, &insn->cost);
+	put_position_and_cost(p->f, &at, &insn->cost);
 	put_jump(p, insn, &at);
 }
 
@@ -193,9 +228,7 @@ static void put_call(struct profile *p, const struct tw_call *c)
 	set_source(p, &from, c->in.function);
 	put_function(p, keys, c->to);
 	fprintf(p->f, "calls=%llu ", (unsigned long long)c->calls);
-	put_position(p->f, &to);
-	fputc('\n', p->f);
-	put_position(p->f, &from);
+	put_two_positions(p->f, &to, &from);
 	put_cost(p->f, &c->cost);
 }
 
