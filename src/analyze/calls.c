@@ -422,20 +422,63 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 }
 
 /* Where a stretch is counted; NULL: not known yet. */
-static inline const struct tw_piece_of_code *piece_of(const struct tw_counted *c, uint32_t number)
+static inline struct tw_piece_of_code *piece_of(const struct tw_counted *c, uint32_t number)
 {
-	const struct tw_piece_of_code *row = number / TW_PIECES_ROW < c->n_rows ? c->rows[number / TW_PIECES_ROW] : NULL;
+	struct tw_piece_of_code *row = number / TW_PIECES_ROW < c->n_rows ? c->rows[number / TW_PIECES_ROW] : NULL;
 	return row ? &row[number % TW_PIECES_ROW] : NULL;
+}
+
+enum { AHEAD = 16 };
+
+/* From number i on, as long as stretches are one piece each and run in the function on top of the stack, until one ends with what changes that. Returns the number that comes next. */
+static size_t follow_plain(struct follower *f, const struct tw_log_part *part, size_t i, const uint64_t **at)
+{
+	const struct tw_counted *counted = &f->code.counted;
+	const uint32_t function = f->function, level = f->level;
+	const size_t most = UINT16_MAX - f->n_costs, n = part->n_numbers - i < most ? part->n_numbers : i + most;
+	const uint64_t *words = *at;
+	const size_t first = i;
+	struct tw_piece_of_code *last = f->last;
+	wide_cost cost = f->cost;
+	uint64_t slot = f->slot;
+	if (!last || !last->plain)
+		return i;
+	while (i < n && last->plain) {
+		struct tw_piece_of_code *p = piece_of(counted, part->numbers[i]);
+		if (i + AHEAD < part->n_numbers) /* here, not in a function: gcc leaves calls out that do nothing else */
+			__builtin_prefetch(piece_of(counted, part->numbers[i + AHEAD]), 1);
+		if (!p || !p->made || p->has_next || p->function != function)
+			break;
+		last->newly_taken[level] += p->pc == last->target;
+		p->newly_run[level]++;
+		cost += __builtin_convertvector(p->cost, wide_cost);
+		slot = p->has_slot ? *words++ : TW_NO_SLOT;
+		last = p;
+		i++;
+	}
+	if (i > first) {
+		f->last = f->newest = last;
+		f->newest_level = level;
+		f->slot = slot;
+		f->cost = cost;
+		f->n_costs += (uint32_t)(i - first);
+		*at = words;
+		if (f->n_costs == UINT16_MAX)
+			settle_cost(f);
+	}
+	return i;
 }
 
 static int follow_part(struct follower *f, const struct tw_log_part *part)
 {
-	enum { AHEAD = 16 };
 	const uint64_t *words = part->words;
 	int error = 0;
 	for (size_t i = 0; i < part->n_numbers && !error; i++) {
+		i = follow_plain(f, part, i, &words);
+		if (i == part->n_numbers)
+			break;
 		const uint32_t number = part->numbers[i];
-		if (i + AHEAD < part->n_numbers) /* here, not in a function: gcc leaves calls out that do nothing else */
+		if (i + AHEAD < part->n_numbers)
 			__builtin_prefetch(piece_of(&f->code.counted, part->numbers[i + AHEAD]), 1);
 		error =
 		    number == TW_LOG_MARK ? take_mark(f, (enum tw_log_mark)part->numbers[++i], &words) : take_stretch(f, number, &words);

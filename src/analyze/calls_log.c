@@ -323,30 +323,47 @@ static int put_with_events(struct tw_calls_log *l, struct tw_shapes *shapes, str
 	return shape ? put_numbered(l, shape, p) : TW_ERR_MEMORY;
 }
 
-/* Only its number need be kept, and perhaps one slot: there is room for both. The address at the end of a batch may be looked at, and is not kept. */
-static inline void put_brief(struct tw_log_part *to, uint32_t number, uint32_t brief, struct position *p)
+/*
+ * From stretch i on, as long as only numbers need be kept, and perhaps one slot of each: there is room for both. Returns the stretch that comes next. The address at the end of a batch may be looked at, and is
+ * not kept.
+ */
+static size_t put_briefs(struct tw_log_part *to, const struct tw_shapes *shapes, const struct tw_batch *b, size_t i, const uint64_t **at)
 {
-	const uint32_t slot = brief >> TW_BRIEF_REFS & ((1u << TW_BRIEF_REFS) - 1);
-	to->numbers[to->n_numbers++] = number;
-	to->words[to->n_words] = p->addr[slot - (slot != 0)];
-	to->n_words += slot != 0;
-	p->addr += brief & ((1u << TW_BRIEF_REFS) - 1);
+	enum { REFS = (1 << TW_BRIEF_REFS) - 1 };
+	const struct tw_kept_stretches kept = tw_kept_stretches(b);
+	const struct tw_stretch *const *stretches = b->stretches;
+	const uint64_t *addr = *at;
+	uint32_t *numbers = to->numbers + to->n_numbers;
+	uint64_t *words = to->words + to->n_words;
+	const size_t n = b->n_stretches;
+	for (; i < n; i++) {
+		const uint32_t number = tw_kept_number(&kept, stretches[i]);
+		const uint32_t brief = atomic_load_explicit(&shapes->brief[number], memory_order_acquire);
+		if (!brief)
+			break;
+		const uint32_t slot = brief >> TW_BRIEF_REFS & REFS;
+		*numbers++ = number;
+		*words = addr[slot - (slot != 0)];
+		words += slot != 0;
+		addr += brief & REFS;
+	}
+	to->n_numbers = (size_t)(numbers - to->numbers);
+	to->n_words = (size_t)(words - to->words);
+	*at = addr;
+	return i;
 }
 
 int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const struct tw_batch *b)
 {
-	const struct tw_kept_stretches kept = tw_kept_stretches(b);
 	struct position p = {b->events, b->events + b->n_events, b->addr, 0};
 	int error = !l->any || l->thread != b->thread ? put_thread(l, b) : 0;
 	error = error ? error : make_room(l, b->n_stretches, b->n_stretches);
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
+		if (p.event == p.events_end)
+			i = put_briefs(l->last, shapes, b, i, &p.addr);
+		if (i == b->n_stretches)
+			break;
 		const struct tw_stretch *s = b->stretches[i];
-		const uint32_t number = tw_kept_number(&kept, s);
-		const uint32_t brief = atomic_load_explicit(&shapes->brief[number], memory_order_acquire);
-		if (brief && p.event == p.events_end) {
-			put_brief(l->last, number, brief, &p);
-			continue;
-		}
 		error = put_with_events(l, shapes, &p, s);
 		error = error ? error : make_room(l, b->n_stretches - i, b->n_stretches - i);
 		p.block += s->n_blocks;
