@@ -39,19 +39,20 @@ struct tw_piece_of_code {
 	uint8_t entry;                                                     /* it begins there */
 	uint32_t newly_run[TW_CALLS_LEVELS], newly_taken[TW_CALLS_LEVELS]; /* since the last tw_piece_settle */
 	uint8_t kind, lazy;
-	/* What it is. */
-	uint64_t runs[TW_CALLS_COUNTERS];
-	uint64_t taken[TW_CALLS_COUNTERS];      /* how often `target` came next, from where the piece ends */
-	uint32_t call[TW_CALLS_LEVELS];         /* by level of the caller: the call that its last instruction made last; a guess */
-	struct tw_piece_of_code *next;          /* of the same stretch; NULL: the last */
-	const struct tw_stretch *stretch;       /* NULL: it is one block of a fragment */
-	const struct tw_descriptor *descriptor; /* of its last block */
-	uint64_t last_pc, end_pc;               /* of its last instruction, and behind that */
-	uint32_t first_block, n_blocks;         /* of the stretch */
+	/* What calls and returns look at besides, and chains of pieces: the next line. */
+	uint64_t last_pc, end_pc;         /* of its last instruction, and behind that */
+	uint32_t call[TW_CALLS_LEVELS];   /* by level of the caller: the call that its last instruction made last; a guess */
+	struct tw_piece_of_code *next;    /* of the same stretch; NULL: the last */
+	const struct tw_stretch *stretch; /* NULL: it is one block of a fragment */
 	uint32_t image;
 	uint32_t owner;      /* of a lead: its function */
 	uint16_t last_block; /* index in the descriptor */
 	uint16_t last_insn;  /* index in the fragment */
+	/* What it is. */
+	const struct tw_descriptor *descriptor; /* of its last block */
+	uint64_t runs[TW_CALLS_COUNTERS];
+	uint64_t taken[TW_CALLS_COUNTERS]; /* how often `target` came next, from where the piece ends */
+	uint32_t first_block, n_blocks;    /* of the stretch */
 };
 _Static_assert(sizeof(struct tw_piece_of_code) / 64 % 2 == 1, "the lines that are looked at spread over all sets of a cache");
 

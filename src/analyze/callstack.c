@@ -170,7 +170,13 @@ static int push(struct tw_callstack *s, const struct tw_call_place *place, uint6
 	struct tw_frame *f = add_frame(s);
 	if (!f)
 		return TW_ERR_MEMORY;
-	*f = (struct tw_frame){.slot = slot, .back = back, .call = TW_CALL_NOWHERE, .site = *site, .cost = s->cost};
+	/* Field by field: to clear all of it first takes longer than all the rest. What a handler has interrupted is none of its. */
+	f->slot = slot;
+	f->back = back;
+	f->bottom = f->handler = 0;
+	f->call = TW_CALL_NOWHERE;
+	f->site = *site;
+	f->cost = s->cost;
 	return settle(s, f, place);
 }
 
