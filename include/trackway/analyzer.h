@@ -186,13 +186,14 @@ enum tw_option_kind {
 	TW_OPTION_BYTES,  /* a number of bytes; k, M or G (of 1024) may follow */
 	TW_OPTION_WORD,   /* one of the words that `argument` has between bars: "lru|plru" */
 	TW_OPTION_TEXT,
+	TW_OPTION_FORM, /* no value: the answer gets a form of its own (tw_answer_stream), and no other one, --json or --csv */
 };
 
 /* An option of an analyzer: --NAME on the command line of `analyze`, NAME behind a comma in `record --with`. */
 struct tw_option {
 	const char *name;     /* without dashes, and none of those that all analyzers have: trackway analyze --help */
 	uint8_t kind;         /* enum tw_option_kind */
-	const char *argument; /* what --help calls the value; FLAG: NULL */
+	const char *argument; /* what --help calls the value; FLAG, FORM: NULL */
 	const char *value;    /* what it is where it is not given; NULL: nothing */
 	const char *help;     /* what it does: one sentence, without a full stop; it is broken into lines where it is printed */
 };

@@ -97,10 +97,10 @@ static int end(void *state, int error)
 
 static const struct tw_option options[] = {
     {"least", TW_OPTION_NUMBER, "PERCENT", "1", "only contexts that executed, with what they called, so much of all"},
-    {"folded", TW_OPTION_FLAG, NULL, NULL,
+    {"folded", TW_OPTION_FORM, NULL, NULL,
      "all contexts as lines for flame graphs: functions with semicolons between, and their own instructions"},
-    {"speedscope", TW_OPTION_FLAG, NULL, NULL, "all contexts as JSON for speedscope.app"},
-    {"svg", TW_OPTION_FLAG, NULL, NULL, "a flame graph as SVG"},
+    {"speedscope", TW_OPTION_FORM, NULL, NULL, "all contexts as JSON for speedscope.app"},
+    {"svg", TW_OPTION_FORM, NULL, NULL, "a flame graph as SVG"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

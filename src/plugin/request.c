@@ -49,7 +49,7 @@ int tw_option_wants(const struct tw_option *option)
 {
 	if (option == &tw_common_options[COMMON_CSV])
 		return 2;
-	return option->kind != TW_OPTION_FLAG;
+	return option->kind != TW_OPTION_FLAG && option->kind != TW_OPTION_FORM;
 }
 
 int tw_request_init(struct tw_request *r, const struct tw_analyzer *analyzer, const char *name)
@@ -140,10 +140,11 @@ static int set_range(struct tw_request *r, const char *value, char *why, size_t 
 	return bad ? say(why, size, "--range wants 0xADDRESS or a variable's name, and perhaps +BYTES, not '%s'", value) : 0;
 }
 
-static int set_form(struct tw_request *r, enum tw_answer_form form, char *why, size_t size)
+static int set_form(struct tw_request *r, const char *option, enum tw_answer_form form, char *why, size_t size)
 {
-	if (r->form != TW_ANSWER_TEXT && r->form != form)
-		return say(why, size, "--json and --csv exclude each other");
+	if (r->form_option && strcmp(r->form_option, option))
+		return say(why, size, "--%s and --%s exclude each other", r->form_option, option);
+	r->form_option = option;
 	r->form = form;
 	return 0;
 }
@@ -173,10 +174,10 @@ static int set_common(struct tw_request *r, size_t option, const char *value, ch
 		r->top = n < INT64_MAX ? (int64_t)n : 0;
 		return 0;
 	case COMMON_JSON:
-		return set_form(r, TW_ANSWER_JSON, why, size);
+		return set_form(r, "json", TW_ANSWER_JSON, why, size);
 	case COMMON_CSV:
 		r->table = value;
-		return set_form(r, TW_ANSWER_CSV, why, size);
+		return set_form(r, "csv", TW_ANSWER_CSV, why, size);
 	default:
 		r->output = value;
 		return 0;
@@ -196,7 +197,7 @@ int tw_request_set(struct tw_request *r, size_t option, const char *value, char 
 	if (option >= own)
 		return set_common(r, option - own, value, why, size);
 	r->settings[option] = (struct tw_setting){value ? value : "", 1};
-	return 0;
+	return o->kind == TW_OPTION_FORM ? set_form(r, o->name, TW_ANSWER_TEXT, why, size) : 0;
 }
 
 /* ---- lists ---- */

@@ -36,6 +36,7 @@ struct tw_request {
 	struct tw_view view;
 	const char *output; /* a file for the answer; NULL: where all goes */
 	enum tw_answer_form form;
+	const char *form_option; /* that asked for a form; NULL: none did */
 	const char *table;
 	int64_t top; /* as in struct tw_answer_options */
 	struct tw_names_options naming;

@@ -112,6 +112,10 @@ one_sentence "$TW" analyze mix --output out --function no_such recording.tw
 says "nothing of 'no_such'"
 one_sentence "$TW" analyze mix --json --csv recording.tw
 says "exclude each other"
+one_sentence "$TW" analyze cct --svg --json recording.tw
+says "--svg and --json exclude each other"
+one_sentence "$TW" record --with cct,csv,folded -o none.tw -- ./program
+says "--csv and --folded exclude each other"
 one_sentence "$TW" analyze mix --thread 7 recording.tw
 says "no such thread"
 
