@@ -12,6 +12,7 @@ struct tw_source_file {
 	char *text;       /* NULL: it cannot be read */
 	char *declared;   /* names that it declares atomic, each between newlines; NULL: none */
 	int none;         /* nothing in it is atomic */
+	int by_line;      /* statements end with their lines: Go */
 };
 
 /* ---- text ---- */
@@ -77,6 +78,15 @@ static const char *copy_statement(const char *text, const char *line, char *to)
 	memcpy(to, from, n);
 	to[n] = 0;
 	return from;
+}
+
+/* The line alone. */
+static const char *copy_line(const char *line, char *to)
+{
+	const size_t n = length(line) < STATEMENT - 1 ? length(line) : STATEMENT - 1;
+	memcpy(to, line, n);
+	to[n] = 0;
+	return line;
 }
 
 /* Of several statements, keeps those that use the object, if there are such. */
@@ -201,8 +211,10 @@ static int uses_atomic(const char *declared, const char *statement)
 
 static int names_atomic(const char *statement)
 {
-	static const char *const words[] = {"atomic_", "__atomic_", "__sync_",   "__c11_atomic_", "ATOMIC_", "__asm__",
-	                                    "asm",     "__asm",     "READ_ONCE", "WRITE_ONCE",    NULL};
+	static const char *const words[] = {"atomic_",     "__atomic_",    "__sync_",    "__c11_atomic_", "ATOMIC_",
+	                                    "__asm__",     "asm",          "__asm",      "READ_ONCE",     "WRITE_ONCE",
+	                                    "atomic.Load", "atomic.Store", "atomic.Add", "atomic.Swap",   "atomic.CompareAndSwap",
+	                                    NULL};
 	for (const char *const *w = words; *w; w++)
 		if (find_word(statement, *w, 0))
 			return 1;
@@ -325,14 +337,14 @@ static uint8_t lacks_of(const char *statement)
 	return gets ? TW_ATOMIC_NO_RELEASE : TW_ATOMIC_NO_ACQUIRE;
 }
 
-/* What a line of a text says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). */
-static enum tw_atomic_kind judge_line(const char *text, const char *declared, unsigned line, const char *object)
+/* What a line of a file says; of a line of several statements, the ones that use `object`, if there are such (NULL: all). */
+static enum tw_atomic_kind judge_line(const struct tw_source_file *f, unsigned line, const char *object)
 {
 	char statement[STATEMENT];
-	const char *at = line ? line_at(text, line) : NULL;
+	const char *text = f->text, *at = line ? line_at(text, line) : NULL;
 	if (!at)
 		return TW_ATOMIC_UNKNOWN;
-	const char *from = copy_statement(text, at, statement);
+	const char *from = f->by_line ? copy_line(at, statement) : copy_statement(text, at, statement);
 	const int pragma = under_pragma(text, from);
 	if (object)
 		keep_those_of(object, statement);
@@ -340,7 +352,7 @@ static enum tw_atomic_kind judge_line(const char *text, const char *declared, un
 		return TW_ATOMIC_RELAXED;
 	if (pragma)
 		return pragma == 1 ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
-	if (names_atomic(statement) || uses_atomic(declared, statement))
+	if (names_atomic(statement) || uses_atomic(f->declared, statement))
 		return is_relaxed(statement) && !is_fenced(text, at) ? TW_ATOMIC_RELAXED : TW_ATOMIC_ORDERS;
 	return TW_ATOMIC_EXPRESSLY_PLAIN;
 }
@@ -384,6 +396,7 @@ static const struct tw_source_file *file_of(struct tw_atomics *a, const char *pa
 	struct tw_source_file *f = &files[a->n_files++];
 	*f = (struct tw_source_file){.path = path, .text = read_text(path)};
 	f->none = f->text && has_none(f->text);
+	f->by_line = strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".go");
 	f->declared = f->text && !f->none ? list_declared(f->text) : NULL;
 	return f;
 }
@@ -394,7 +407,7 @@ static enum tw_atomic_kind judge_place(struct tw_atomics *a, const char *path, u
 	const struct tw_source_file *f = path ? file_of(a, path) : NULL;
 	if (!f || !f->text || !line)
 		return TW_ATOMIC_UNKNOWN;
-	return f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f->text, f->declared, line, object);
+	return f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f, line, object);
 }
 
 /* What the instruction that a line makes, which reads and writes at once, lacks. */
@@ -462,8 +475,11 @@ static const uint8_t *code_of(const struct tw_descriptor *d, unsigned insn, unsi
 
 static int is_std_atomic(const char *function)
 {
-	static const char *const kin[] = {"std::atomic",       "std::__atomic",          "std::__1::atomic", "std::__1::__atomic",
-	                                  "std::__cxx_atomic", "std::__1::__cxx_atomic", "boost::atomics",   NULL};
+	static const char *const kin[] = {"std::atomic",       "std::__atomic",
+	                                  "std::__1::atomic",  "std::__1::__atomic",
+	                                  "std::__cxx_atomic", "std::__1::__cxx_atomic",
+	                                  "boost::atomics",    "sync/atomic.",
+	                                  "internal/atomic.",  NULL};
 	for (const char *const *k = kin; *k; k++)
 		if (strstr(function, *k))
 			return 1;

@@ -3,8 +3,8 @@
  * it leads tells. What tells, in this order:
  *
  *  - a lock prefix, or xchg with memory;
- *  - the function the code was inlined from: a member of std::atomic or its kin;
- *  - the source, where the recording's lines lead to a file that is there: the statement names an atomic function (atomic_load, __atomic_store_n, __sync_...) or a variable that the file
+ *  - the function the code was inlined from: a member of std::atomic or its kin, or of one of Go's packages named atomic;
+ *  - the source, where the recording's lines lead to a file that is there: the statement names an atomic function (atomic_load, __atomic_store_n, __sync_..., atomic.Load...) or a variable that the file
  *    declares atomic, or stands under `#pragma omp atomic`, or is a pragma of OpenMP that reduces, or right below one.
  *
  * Of others nothing is known: EXPRESSLY_PLAIN says that the source was seen and the statement is none of these.

@@ -21,6 +21,7 @@ int tw_ordering_init(struct tw_ordering *o, const struct tw_context *c)
 	for (size_t i = 0; i < o->n_threads; i++) {
 		o->threads[i].index = o->threads[i].who = i;
 		o->threads[i].process = tw_recording_thread(r, i)->pid;
+		o->threads[i].tid = tw_recording_thread(r, i)->tid;
 		o->threads[i].program = tw_process_program(c, tw_recording_thread(r, i)->serial);
 		o->threads[i].clock = 1;
 		if (tw_clocks_set(&o->threads[i].clocks, i, 1))
@@ -114,10 +115,22 @@ static const struct tw_ordering_thread *parent_of(const struct tw_ordering *o, c
 	return e->parent_pid == t->process || thread_of(o, t->process) ? NULL : thread_of(o, e->parent_pid);
 }
 
+/* The thread of the same process that made this one. NULL: it is not recorded, or what it knew as it began to make a thread is known: by a call that makes threads. */
+static const struct tw_ordering_thread *maker_of(const struct tw_ordering *o, const struct tw_ordering_thread *t,
+                                                 const struct tw_thread_start *e)
+{
+	for (size_t i = o->n_threads; i-- > 0;) {
+		const struct tw_ordering_thread *maker = &o->threads[i];
+		if (maker->process == t->process && maker->tid == e->parent_tid && maker->has_begun && maker != t)
+			return maker->creates ? NULL : maker;
+	}
+	return NULL;
+}
+
 int tw_ordering_awaits_fork(const struct tw_ordering *o, const struct tw_ordering_thread *t, const struct tw_thread_start *e)
 {
-	const struct tw_ordering_thread *parent = e->pid == e->tid ? parent_of(o, t, e) : NULL;
-	return parent && !parent->ended && !birth_of(o, t->process, e->tid);
+	const struct tw_ordering_thread *maker = e->pid == e->tid ? parent_of(o, t, e) : maker_of(o, t, e);
+	return maker && !maker->ended && !birth_of(o, t->process, e->tid);
 }
 
 /* The first thread of a process has what its parent had; the first of what a process executes knows what that did before. */

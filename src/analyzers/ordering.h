@@ -25,7 +25,10 @@ void tw_ordering_free(struct tw_ordering *o);
 
 /* All return 0 or TW_ERR_MEMORY. */
 
-/* Is it the first of a process that another one made, which has not been told so yet? `e` is what its thread begins with. */
+/*
+ * Is the thread new, and has its maker not been told yet that it made it? `e` is what it begins with. Of calls that make threads (pthread_create) nothing needs to be awaited: what is known then counts from
+ * where they are entered.
+ */
 int tw_ordering_awaits_fork(const struct tw_ordering *o, const struct tw_ordering_thread *t, const struct tw_thread_start *e);
 
 /* An event of the thread, other than of calls: threads that begin, end, are made. */

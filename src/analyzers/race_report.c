@@ -1,4 +1,5 @@
 #include "analyzers/race_report.h"
+#include "analyzers/runtime_code.h"
 #include "base/array.h"
 #include "names/places.h"
 
@@ -78,6 +79,18 @@ static int is_suppressed(const struct tw_races *r, const struct tw_race *race, c
 		for (uint32_t node = race->access[i].path; node; node = paths->nodes[node].parent)
 			if (code_is_suppressed(r, names, race->image[i], paths->nodes[node].back - 1))
 				return 1;
+	}
+	return 0;
+}
+
+/* Is one of the accesses Go's runtime's own? */
+static int is_go_runtimes(const struct tw_race *race, struct tw_names *names)
+{
+	struct tw_code_name name;
+	for (int i = 0; i < 2; i++) {
+		tw_names_code(names, race->image[i], race->access[i].pc, &name);
+		if (tw_is_go_runtime(name.function))
+			return 1;
 	}
 	return 0;
 }
@@ -232,11 +245,14 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	const struct print p = {tw_context_answer(r->context), paths, locks, names, depth};
 	static const char may_be[] = "atomics may order it: record --order";
 	char object[NAME];
-	size_t told = 0, possible = 0;
+	size_t told = 0, possible = 0, in_go = 0;
 	drop_expected(r);
 	for (size_t i = 0; i < r->n; i++) {
 		name_object(names, r->items[i].image[0], r->items[i].addr, object, sizeof object);
-		if (is_suppressed(r, &r->items[i], paths, names, object)) {
+		if (r->items[i].times && is_go_runtimes(&r->items[i], names)) {
+			in_go++;
+			r->items[i].times = 0;
+		} else if (is_suppressed(r, &r->items[i], paths, names, object)) {
 			r->suppressed++;
 			r->items[i].times = 0;
 		}
@@ -246,6 +262,8 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	tw_answer_fact(p.answer, "found", told);
 	tw_answer_fact(p.answer, "possible", possible);
 	tw_answer_fact(p.answer, "suppressed", r->suppressed);
+	if (in_go)
+		tw_answer_fact(p.answer, "left_out_of_go_runtime", in_go);
 	tw_answer_table(p.answer, "races", "Races: what is raced on, and two accesses, the later one first", columns);
 	told = 0;
 	for (size_t i = 0; i < r->n; i++) {

@@ -239,7 +239,7 @@ static int take_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Does the thread begin here, with what another process has not been told yet? */
+/* Does the thread begin here, with what its maker has not been told yet? */
 static int awaits_fork(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

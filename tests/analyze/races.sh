@@ -1,4 +1,4 @@
-# races: of 153 small programs with a race each is found, on the variable that is raced on; of 234 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
+# races: of 154 small programs with a race each is found, on the variable that is raced on; of 235 without one none is told. They are in tests/races: pthreads, C11, atomics with each order,
 # lock-free structures, OpenMP, C++, processes that share memory; all of them with TW_FULL=1, else twenty. Which variable it is the programs themselves say. A race comes with both accesses, paths, locks; suppressions, --range, --hybrid; on-line as from the recording.
 # timeout: 600
 . "$(dirname "$0")/../lib.sh"
@@ -42,7 +42,7 @@ all_of() {
 all_of threads -pthread lent_thread_local one_side_locks kernel_reads condition barriers
 all_of lockfree -pthread too_early questions three_in_a_row
 all_of orders -pthread headless_sequence hazard_pointer
-all_of processes -pthread fork_counter fork_mutex
+all_of processes -pthread fork_counter fork_mutex cloned_writers cloned_counter
 all_of kernel -pthread
 all_of patterns -pthread
 if $CC -O1 -g -Wall -fopenmp -o openmp "$ROOT/tests/races/openmp.c" 2>err && ldd openmp | grep -q libgomp; then

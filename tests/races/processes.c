@@ -1,9 +1,10 @@
 /*
- * Processes that share memory, and two mappings of one file in a process. Which variable it is that is raced on has no name there: the address is told.
+ * Processes that share memory, two mappings of one file in a process, and threads of a program that makes them by clone(2) itself. Which variable it is that is raced on has no name there: the address is told.
  */
 #define _GNU_SOURCE
 #include "cases.h"
 #include <fcntl.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -402,6 +403,52 @@ static void fork_memfd(void)
 	apart(make_box(), count_anew, count_anew);
 }
 
+/* ---- threads of clone(2): they have no thread-local storage of their own, and call nothing ---- */
+
+static int given;
+int cloned_data;
+static atomic_int cloned_done;
+static int take_given(void *unused)
+{
+	(void)unused;
+	given++;
+	atomic_store(&cloned_done, 1);
+	return 0;
+}
+static int write_cloned(void *unused)
+{
+	(void)unused;
+	cloned_data = 1;
+	atomic_store(&cloned_done, 1);
+	return 0;
+}
+static char cloned_stack[TURNS][1 << 13]; /* a thread that is done still has its own until it has ended */
+static void make_thread(int (*run)(void *), char *stack)
+{
+	clone(run, stack + sizeof cloned_stack[0], CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, NULL);
+}
+static void await_thread(void)
+{
+	while (!atomic_load(&cloned_done))
+		sched_yield();
+}
+static void cloned_counter(void)
+{
+	for (int i = 0; i < TURNS; i++) {
+		given = i;
+		atomic_store(&cloned_done, 0);
+		make_thread(take_given, cloned_stack[i]);
+		await_thread();
+	}
+	printf("%d\n", given);
+}
+static void cloned_writers(void)
+{
+	make_thread(write_cloned, cloned_stack[0]);
+	cloned_data = 2;
+	await_thread();
+}
+
 const struct test_case cases[] = {OBJECT(fork_counter, "*"),
                                   OBJECT(fork_siblings, "*"),
                                   OBJECT(fork_semaphore_early, "*"),
@@ -413,6 +460,7 @@ const struct test_case cases[] = {OBJECT(fork_counter, "*"),
                                   OBJECT(mapped_twice, "*"),
                                   OBJECT(memfd_twice, "*"),
                                   OBJECT(fork_memfd, "*"),
+                                  RACY(cloned_writers, cloned_data),
                                   FREE(memfd_of_one_name),
                                   FREE(memfd_handed_over),
                                   FREE(fork_and_wait),
@@ -428,4 +476,5 @@ const struct test_case cases[] = {OBJECT(fork_counter, "*"),
                                   FREE(fork_other_page),
                                   FREE(fork_private),
                                   FREE(fork_signal),
+                                  FREE(cloned_counter),
                                   {NULL, NULL, NULL}};
