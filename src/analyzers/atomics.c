@@ -12,7 +12,7 @@ struct tw_source_file {
 	char *text;       /* NULL: it cannot be read */
 	char *declared;   /* names that it declares atomic, each between newlines; NULL: none */
 	int none;         /* nothing in it is atomic */
-	int by_line;      /* statements end with their lines: Go */
+	int is_go;        /* statements end with their lines; what is inlined may have the line of its caller */
 };
 
 /* ---- text ---- */
@@ -344,7 +344,7 @@ static enum tw_atomic_kind judge_line(const struct tw_source_file *f, unsigned l
 	const char *text = f->text, *at = line ? line_at(text, line) : NULL;
 	if (!at)
 		return TW_ATOMIC_UNKNOWN;
-	const char *from = f->by_line ? copy_line(at, statement) : copy_statement(text, at, statement);
+	const char *from = f->is_go ? copy_line(at, statement) : copy_statement(text, at, statement);
 	const int pragma = under_pragma(text, from);
 	if (object)
 		keep_those_of(object, statement);
@@ -396,7 +396,7 @@ static const struct tw_source_file *file_of(struct tw_atomics *a, const char *pa
 	struct tw_source_file *f = &files[a->n_files++];
 	*f = (struct tw_source_file){.path = path, .text = read_text(path)};
 	f->none = f->text && has_none(f->text);
-	f->by_line = strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".go");
+	f->is_go = strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".go");
 	f->declared = f->text && !f->none ? list_declared(f->text) : NULL;
 	return f;
 }
@@ -407,7 +407,8 @@ static enum tw_atomic_kind judge_place(struct tw_atomics *a, const char *path, u
 	const struct tw_source_file *f = path ? file_of(a, path) : NULL;
 	if (!f || !f->text || !line)
 		return TW_ATOMIC_UNKNOWN;
-	return f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f, line, object);
+	const enum tw_atomic_kind kind = f->none ? TW_ATOMIC_EXPRESSLY_PLAIN : judge_line(f, line, object);
+	return kind == TW_ATOMIC_EXPRESSLY_PLAIN && f->is_go ? TW_ATOMIC_UNKNOWN : kind;
 }
 
 /* What the instruction that a line makes, which reads and writes at once, lacks. */

@@ -7,7 +7,7 @@
  *  - the source, where the recording's lines lead to a file that is there: the statement names an atomic function (atomic_load, __atomic_store_n, __sync_..., atomic.Load...) or a variable that the file
  *    declares atomic, or stands under `#pragma omp atomic`, or is a pragma of OpenMP that reduces, or right below one.
  *
- * Of others nothing is known: EXPRESSLY_PLAIN says that the source was seen and the statement is none of these.
+ * Of others nothing is known: EXPRESSLY_PLAIN says that the source was seen and the statement is none of these. Of Go that is not said: a load that is inlined may have its caller's line.
  *
  * One that reads and writes at once acquires and releases, unless its statement, or that of the library's function it was inlined from, names its order, and no fence stands in that file.
  */
