@@ -1,4 +1,5 @@
 /* Block profiles of recordings: the analyzer that feeds a flow. */
+#include "analyze/batch_walk.h"
 #include "analyze/by_fragment.h"
 #include "analyze/flow_passes.h"
 #include "analyze/lackey.h"
@@ -269,9 +270,8 @@ static int take_block(struct state *s, const struct tw_batch *b, const struct pl
 
 /* Where a batch has come to. */
 struct walk {
-	const struct tw_batch *b;
-	size_t block, event; /* the next of each */
-	size_t limit;        /* blocks that are to run before something else happens */
+	struct tw_batch_walk at;
+	size_t limit; /* blocks that are to run before something else happens */
 };
 
 /* The flow stands where the passes have led. */
@@ -294,11 +294,12 @@ static void cut_stream(struct state *s)
 /* Gaps before the next block. Returns whether there was one. */
 static int cut_here(struct state *s, struct walk *w)
 {
+	const struct tw_event *event;
 	int cut = 0;
-	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block; w->event++) {
-		if (!tw_event_breaks(w->b->events[w->event].type))
+	while ((event = tw_batch_walk_event(&w->at))) {
+		if (!tw_event_breaks(event->type))
 			continue;
-		s->seen |= w->block > 0;
+		s->seen |= w->at.block > 0;
 		cut_stream(s);
 		cut = 1;
 	}
@@ -344,14 +345,14 @@ static int gather(struct state *s, const struct tw_batch *b, size_t stretch, str
 /* Block by block. Returns whether all were executed at once, and nothing else happened. */
 static int walk_blocks(struct state *s, struct walk *w, size_t stretch)
 {
-	const struct tw_batch *b = w->b;
+	const struct tw_batch *b = w->at.b;
 	const struct tw_stretch *t = b->stretches[stretch];
 	int whole = 1;
-	for (uint32_t k = 0; k < t->n_blocks; k++, w->block++) {
+	for (uint32_t k = 0; k < t->n_blocks; k++, w->at.block++) {
 		const int is_last = k + 1 == t->n_blocks;
 		const uint32_t end = is_last ? t->n_refs : t->blocks[k + 1].first_ref;
-		struct place p = {&t->blocks[k], t->refs + t->blocks[k].first_ref, end - t->blocks[k].first_ref, w->block,
-		                  b->continues && w->block + 1 == b->n_blocks};
+		struct place p = {&t->blocks[k], t->refs + t->blocks[k].first_ref, end - t->blocks[k].first_ref, w->at.block,
+		                  b->continues && w->at.block + 1 == b->n_blocks};
 		whole &= !cut_here(s, w);
 		if (is_last && goes_on(b, stretch) && !gather(s, b, stretch, &p))
 			s->flow.failed = 1;
@@ -366,10 +367,10 @@ static int walk_blocks(struct state *s, struct walk *w, size_t stretch)
 /* Up to which block nothing happens but that stretches run. */
 static void set_limit(struct walk *w)
 {
-	const struct tw_batch *b = w->b;
+	const struct tw_batch *b = w->at.b;
 	w->limit = b->continues ? b->n_blocks - 1 : SIZE_MAX;
-	if (w->event < b->n_events && b->events[w->event].block < w->limit)
-		w->limit = b->events[w->event].block;
+	if (w->at.event < b->n_events && b->events[w->at.event].block < w->limit)
+		w->limit = b->events[w->at.event].block;
 }
 
 /* A stretch that has no pass for the open run yet. */
@@ -389,19 +390,19 @@ static inline void take_pass(struct state *s, struct walk *w, struct tw_flow_pas
 {
 	passed->times[0]++;
 	s->run = passed->out[0];
-	w->block += passed->n_blocks;
+	w->at.block += passed->n_blocks;
 }
 
 /* A stretch that was not counted at once. */
 static void take_stretch(struct state *s, struct walk *w, size_t stretch)
 {
-	const struct tw_batch *b = w->b;
+	const struct tw_batch *b = w->at.b;
 	const struct tw_stretch *t = b->stretches[stretch];
 	cut_here(s, w);
 	set_limit(w);
 	struct tw_flow_passed *passed = t->number ? tw_flow_passed_know(&s->passes, t) : NULL;
 	s->flow.failed |= t->number && !passed;
-	if (!passed || passed->never || !t->n_blocks || w->block + t->n_blocks > w->limit || goes_on(b, stretch)) {
+	if (!passed || passed->never || !t->n_blocks || w->at.block + t->n_blocks > w->limit || goes_on(b, stretch)) {
 		tell_flow(s);
 		tw_flow_pass_begin(&s->passes);
 		walk_blocks(s, w, stretch);
@@ -418,7 +419,7 @@ static void take_stretch(struct state *s, struct walk *w, size_t stretch)
 /* Counts it, if it is entered in a run that it has a pass for, and nothing else happens. */
 static inline int take_at_once(struct state *s, struct walk *w, struct tw_flow_passed *passed, int goes_on)
 {
-	if (!passed || !s->run || passed->never || goes_on || w->block + passed->n_blocks > w->limit ||
+	if (!passed || !s->run || passed->never || goes_on || w->at.block + passed->n_blocks > w->limit ||
 	    !tw_flow_pass_find(&s->passes, passed, s->run))
 		return 0;
 	take_pass(s, w, passed);
@@ -433,7 +434,7 @@ static inline struct tw_flow_passed *passed_of(const struct state *s, const stru
 
 static void take_stretches(struct state *s, struct walk *w)
 {
-	const struct tw_batch *b = w->b;
+	const struct tw_batch *b = w->at.b;
 	enum { AHEAD = 16 };
 	const struct tw_kept_stretches kept = tw_kept_stretches(b);
 	struct tw_flow_passed *next = b->n_stretches ? passed_of(s, &kept, b->stretches[0]) : NULL;
@@ -524,7 +525,7 @@ static void enter_thread(struct state *s, const struct tw_batch *b)
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	struct walk w = {.b = b};
+	struct walk w = {.at = {.b = b}};
 	if (!s->any || b->thread != s->thread || b->first_insn != s->next_insn)
 		enter_thread(s, b);
 	tw_flow_passes_expect(&s->passes, b->n_stretches);

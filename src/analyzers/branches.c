@@ -6,11 +6,13 @@
  * tw_stretch) that is the same each time: so executions of it are counted (its *way*), and what its last block led to, and the branches of it are worked out at the end. Predictors want
  * each outcome in its order, and begin anew with each thread, so a state sees whole threads.
  */
+#include "analyze/batch_walk.h"
 #include "analyze/by_fragment.h"
 #include "analyze/packed.h"
 #include "analyzers/branches_print.h"
 #include "analyzers/process.h"
 #include "base/array.h"
+#include "replay/kept.h"
 
 #include <stdlib.h>
 #include <trackway/context.h>
@@ -379,21 +381,16 @@ static int begin_thread(struct state *s, uint32_t thread)
 	return error;
 }
 
-/* Where a batch has come to. */
-struct walk {
-	const struct tw_batch *b;
-	size_t event, block; /* the next of each */
-};
-
-static int take_events(struct state *s, struct walk *w)
+static int take_events(struct state *s, struct tw_batch_walk *w)
 {
+	const struct tw_event *event;
 	int error = 0;
-	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block && !error; w->event++)
-		error = take_event(s, &w->b->events[w->event]);
+	while (!error && (event = tw_batch_walk_event(w)))
+		error = take_event(s, event);
 	return error;
 }
 
-static int take_blocks(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+static int take_blocks(struct state *s, struct tw_batch_walk *w, const struct tw_stretch *stretch)
 {
 	int error = 0;
 	for (uint32_t n = 0; n < stretch->n_blocks && !error; n++, w->block++) {
@@ -401,12 +398,6 @@ static int take_blocks(struct state *s, struct walk *w, const struct tw_stretch 
 		error = error ? error : take_block(s, &stretch->blocks[n]);
 	}
 	return error;
-}
-
-/* Whether something happens before one of its blocks. */
-static int has_events(const struct walk *w, const struct tw_stretch *stretch)
-{
-	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
 }
 
 /* The way of a stretch, which is made if it is not known; NULL: it is to be taken block by block. */
@@ -419,10 +410,10 @@ static struct way *way_of(struct state *s, const struct tw_stretch *stretch, int
 	return !*error && s->ways[stretch->number].first ? &s->ways[stretch->number] : NULL;
 }
 
-static int take_stretch(struct state *s, struct walk *w, const struct tw_stretch *stretch)
+static int take_stretch(struct state *s, struct tw_batch_walk *w, const struct tw_stretch *stretch)
 {
 	int error = 0;
-	const struct way *way = has_events(w, stretch) ? NULL : way_of(s, stretch, &error);
+	const struct way *way = tw_batch_walk_has_events(w, stretch) ? NULL : way_of(s, stretch, &error);
 	if (error || !way)
 		return error ? error : take_blocks(s, w, stretch);
 	error = lead(s, way->first);
@@ -431,33 +422,34 @@ static int take_stretch(struct state *s, struct walk *w, const struct tw_stretch
 	return error;
 }
 
-/* Takes up to n stretches without events, after a way has ended, as long as their ways are known. Returns how many it was. */
-static size_t follow(struct state *s, const struct tw_stretch *const *stretches, size_t n, int *error)
+/* Takes the stretches from i on, after a way has ended and the last event, as long as their ways are known. Returns how many it was. */
+static size_t follow(struct state *s, const struct tw_batch *b, size_t i, int *error)
 {
-	enum { AHEAD = 4 };
+	enum { AHEAD = 8 };
+	const struct tw_kept_stretches kept = tw_kept_stretches(b);
+	const struct tw_stretch *const *stretches = b->stretches;
 	struct way *ways = s->ways, *last = &ways[s->way];
-	const size_t room = s->ways_room;
-	size_t i = 0;
+	const size_t room = s->ways_room, first = i, n = b->n_stretches;
 	for (; i < n; i++) {
-		if (i + 2 * AHEAD < n) {
-			const uint32_t number = stretches[i + AHEAD]->number;
-			__builtin_prefetch(stretches[i + 2 * AHEAD]);
-			__builtin_prefetch(number < room ? &ways[number] : ways, 1);
+		const uint32_t number = tw_kept_number(&kept, stretches[i]);
+		if (i + AHEAD < n) {
+			const uint32_t ahead = tw_kept_number(&kept, stretches[i + AHEAD]);
+			__builtin_prefetch(ahead < room ? &ways[ahead] : ways, 1);
 		}
-		struct way *way = stretches[i]->number < room ? &ways[stretches[i]->number] : ways;
+		struct way *way = number < room ? &ways[number] : ways;
 		if (!way->first || *error)
 			break;
 		*error = lead_way(s, last, way->first);
 		last = way;
 	}
 	s->way = (size_t)(last - ways);
-	return i;
+	return i - first;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
-	struct walk w = {.b = b};
+	struct tw_batch_walk w = {.b = b};
 	int error = 0;
 	if (s->thread != b->thread)
 		error = begin_thread(s, b->thread);
@@ -465,7 +457,7 @@ static int batch(void *state, const struct tw_batch *b)
 		forget(s);
 	s->next_insn = b->first_insn + b->n_insns;
 	for (size_t i = 0; i < b->n_stretches && !error;) {
-		const size_t n = s->way && w.event == b->n_events ? follow(s, b->stretches + i, b->n_stretches - i, &error) : 0;
+		const size_t n = s->way && w.event == b->n_events ? follow(s, b, i, &error) : 0;
 		i += n;
 		if (!n)
 			error = take_stretch(s, &w, b->stretches[i++]);

@@ -1,6 +1,7 @@
 /*
  * Batches of cct: what blocks, segments and steps do to the stack and the tree.
  */
+#include "analyze/batch_walk.h"
 #include "analyzers/cct_state.h"
 #include "analyzers/process.h"
 
@@ -187,17 +188,17 @@ static inline int take_segment(struct tw_cct_state *s, uint32_t number, const ui
 
 /* Where a batch has come to. */
 struct walk {
-	const struct tw_batch *b;
+	struct tw_batch_walk at;
 	const uint64_t *addr; /* of the stretch's first reference */
-	size_t block, event;  /* the next of each */
-	size_t until;         /* the stretch before which, or in which, it comes */
+	size_t until;         /* the stretch before which, or in which, the next event comes */
 };
 
 static int take_events(struct tw_cct_state *s, struct walk *w)
 {
+	const struct tw_event *event;
 	int error = 0;
-	for (; w->event < w->b->n_events && w->b->events[w->event].block <= w->block && !error; w->event++)
-		error = tw_cct_take_event(s, &w->b->events[w->event]);
+	while (!error && (event = tw_batch_walk_event(&w->at)))
+		error = tw_cct_take_event(s, event);
 	return error;
 }
 
@@ -207,7 +208,7 @@ static int walk_blocks(struct tw_cct_state *s, struct walk *w, const struct tw_s
 	const struct tw_block_run *run = stretch->blocks;
 	uint32_t leading = stretch->n_blocks ? run->first_ref : stretch->n_refs;
 	int error = leading ? take_leading(s, w->addr, leading) : 0;
-	for (uint32_t i = 0; i < stretch->n_blocks && !error; i++, w->block++) {
+	for (uint32_t i = 0; i < stretch->n_blocks && !error; i++, w->at.block++) {
 		uint32_t end = i + 1 < stretch->n_blocks ? run[i + 1].first_ref : stretch->n_refs;
 		error = take_events(s, w);
 		error = error ? error : take_block(s, &run[i], w->addr + run[i].first_ref, end - run[i].first_ref);
@@ -330,29 +331,23 @@ static int walk_segments(struct tw_cct_state *s, struct walk *w, const struct tw
 		error = take_segment(s, number, w->addr);
 		learn_after(s, &l, g);
 	} while (!error && !s->segments.items[number++].is_last);
-	w->block += stretch->n_blocks;
+	w->at.block += stretch->n_blocks;
 	l.is_step &= s->segments.n_counts == n_counts; /* most of what runs once in a node does not come again */
 	return error ? error : learn(s, &l, stretch);
 }
 
 /* ---- batches ---- */
 
-/* Whether something happens between its blocks. */
-static int has_events(const struct walk *w, const struct tw_stretch *stretch)
-{
-	return w->event < w->b->n_events && w->b->events[w->event].block < w->block + stretch->n_blocks;
-}
-
 /* Sets w->until, from stretch i on. */
 static void look_ahead(struct walk *w, size_t i)
 {
-	size_t block = w->block;
-	w->until = w->b->n_stretches;
-	if (w->event == w->b->n_events)
+	size_t block = w->at.block;
+	w->until = w->at.b->n_stretches;
+	if (w->at.event == w->at.b->n_events)
 		return;
-	for (w->until = i; w->until < w->b->n_stretches; w->until++) {
-		block += w->b->stretches[w->until]->n_blocks;
-		if (w->b->events[w->event].block < block)
+	for (w->until = i; w->until < w->at.b->n_stretches; w->until++) {
+		block += w->at.b->stretches[w->until]->n_blocks;
+		if (w->at.b->events[w->at.event].block < block)
 			return;
 	}
 }
@@ -363,7 +358,7 @@ static size_t follow(struct tw_cct_state *s, struct walk *w, size_t i)
 	struct tw_cct_at at = {.step = s->step, .last_ref = s->last_ref, .addr = w->addr};
 	if (s->step == TW_CCT_STEP_NONE || i >= w->until)
 		return 0;
-	const size_t n = tw_cct_steps_follow(&s->steps, &s->stack, w->b->stretches + i, w->until - i, &at);
+	const size_t n = tw_cct_steps_follow(&s->steps, &s->stack, w->at.b->stretches + i, w->until - i, &at);
 	if (!n)
 		return 0;
 	const struct tw_cct_step *step = &s->steps.items[at.step];
@@ -373,25 +368,25 @@ static size_t follow(struct tw_cct_state *s, struct walk *w, size_t i)
 	s->back = step->back;
 	s->last_ref = at.last_ref;
 	w->addr = at.addr;
-	for (size_t k = i; w->event < w->b->n_events && k < i + n; k++)
-		w->block += w->b->stretches[k]->n_blocks;
+	for (size_t k = i; w->at.event < w->at.b->n_events && k < i + n; k++)
+		w->at.block += w->at.b->stretches[k]->n_blocks;
 	return n;
 }
 
 /* A stretch that is no known step. */
 static int take_stretch(struct tw_cct_state *s, struct walk *w, size_t i)
 {
-	const struct tw_stretch *stretch = w->b->stretches[i];
-	const size_t event = w->event;
-	int error = 0, eventful = has_events(w, stretch);
+	const struct tw_stretch *stretch = w->at.b->stretches[i];
+	const size_t event = w->at.event;
+	int error = 0, eventful = tw_batch_walk_has_events(&w->at, stretch);
 	if (eventful && !stretch->blocks->first_ref) {
 		error = take_events(s, w);
-		eventful = has_events(w, stretch);
+		eventful = tw_batch_walk_has_events(&w->at, stretch);
 	}
 	if (!error)
 		error = stretch->number && !eventful ? walk_segments(s, w, stretch) : walk_blocks(s, w, stretch);
 	w->addr += stretch->n_refs;
-	if (event != w->event)
+	if (event != w->at.event)
 		look_ahead(w, i + 1);
 	return error;
 }
@@ -399,7 +394,7 @@ static int take_stretch(struct tw_cct_state *s, struct walk *w, size_t i)
 int tw_cct_batch(void *state, const struct tw_batch *b)
 {
 	struct tw_cct_state *s = state;
-	struct walk w = {.b = b, .addr = b->addr};
+	struct walk w = {.at = {.b = b}, .addr = b->addr};
 	int error = 0;
 	if (s->thread != b->thread)
 		error = begin_thread(s, b);
