@@ -26,16 +26,9 @@ const char *tw_ending_name(enum tw_ending ending)
 
 /* ---- instructions ---- */
 
-/* What instructions are sorted by. */
-struct place {
-	uint64_t pc;
-	uint32_t image, node;
-	uint8_t length;
-};
-
 static int by_place(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct tw_profile_insn *x = a, *y = b;
 	if (x->image != y->image)
 		return x->image < y->image ? -1 : 1;
 	if (x->pc != y->pc)
@@ -43,39 +36,31 @@ static int by_place(const void *a, const void *b)
 	return x->length - y->length;
 }
 
-/* Returns 0 if there is no memory. */
-static int list_insns(struct build *b)
+/* `block` holds the node until all are sorted. */
+static void list_insns(struct build *b)
 {
 	const struct tw_flow *f = b->flow;
 	struct tw_profile *p = b->p;
-	struct place *places = malloc((f->n_nodes + 1u) * sizeof *places);
-	if (!places)
-		return 0;
-	p->n_insns = f->n_nodes - 1;
-	for (uint32_t i = 0; i < p->n_insns; i++) {
-		const struct tw_flow_node *n = &f->nodes[i + 1];
-		places[i] = (struct place){n->pc, n->image, i + 1, n->length};
-	}
-	qsort(places, p->n_insns, sizeof *places, by_place);
-	for (uint32_t i = 0; i < p->n_insns; i++) {
-		const struct tw_flow_node *n = &f->nodes[places[i].node];
-		b->insn_of[places[i].node] = i;
-		p->insns[i] = (struct tw_profile_insn){
+	for (uint32_t i = 1; i < f->n_nodes; i++) {
+		const struct tw_flow_node *n = &f->nodes[i];
+		p->insns[p->n_insns++] = (struct tw_profile_insn){
 		    .pc = n->pc,
 		    .reads = n->reads,
 		    .writes = n->writes,
 		    .image = n->image,
+		    .block = i,
 		    .length = n->length,
 		    .end = n->end,
 		    .jump = n->jump,
 		};
 	}
+	qsort(p->insns, p->n_insns, sizeof *p->insns, by_place);
+	for (uint32_t i = 0; i < p->n_insns; i++)
+		b->insn_of[p->insns[i].block] = i;
 	for (uint32_t i = 0; i < p->n_insns; i++) {
-		uint32_t fall = f->nodes[places[i].node].fall;
+		uint32_t fall = f->nodes[p->insns[i].block].fall;
 		p->next[i] = fall == TW_NO_INDEX ? TW_NO_INDEX : b->insn_of[fall];
 	}
-	free(places);
-	return 1;
 }
 
 static void sum_runs(struct build *b)
@@ -319,9 +304,10 @@ int tw_flow_profile(struct tw_flow *f, struct tw_profile_image *images, uint32_t
 	struct build b = {.flow = f, .p = out};
 	*out = (struct tw_profile){.images = images, .n_images = n_images, .streams = f->streams};
 	int error = tw_flow_settle(f);
-	if (!error && (!allocate(&b) || !list_insns(&b)))
+	if (!error && !allocate(&b))
 		error = tw_fail(TW_ERR_MEMORY, "profile");
 	if (!error) {
+		list_insns(&b);
 		sum_runs(&b);
 		count_insns(&b);
 		make_dynamic(&b);

@@ -84,21 +84,6 @@ static int list_places(struct replay *r)
 	return 0;
 }
 
-/* How long a chunk takes, about: by the bytes that are read, decompressed and decoded for it. Instructions and references say less. */
-static uint64_t cost_of_place(const struct replay *r, size_t place)
-{
-	const struct tw_chunk_info *c = tw_recording_chunk_info(r->recording, r->places[place].thread, r->places[place].chunk);
-	return c->stored[TW_STREAM_C] + c->stored[TW_STREAM_M] + c->coded[TW_STREAM_M] + c->raw[TW_STREAM_C];
-}
-
-static uint64_t cost_of(const struct replay *r, const struct range *range)
-{
-	uint64_t cost = 0;
-	for (size_t i = range->first; i < range->end; i++)
-		cost += cost_of_place(r, i);
-	return cost;
-}
-
 /* Where the range that begins at place `first` ends: after so many places, or where the thread does. */
 static size_t range_end(const struct replay *r, size_t first, size_t grain)
 {
@@ -111,33 +96,17 @@ static size_t range_end(const struct replay *r, size_t first, size_t grain)
 	return end;
 }
 
-/* Cuts the places into so many ranges that take as long, about. */
-static void list_shares(struct replay *r, size_t n)
-{
-	const uint64_t all = cost_of(r, &(struct range){.end = r->n_places});
-	uint64_t cost = 0;
-	for (size_t i = 0, first = 0; i < r->n_places; i++) {
-		cost += cost_of_place(r, i);
-		if (i + 1 < r->n_places && (double)cost < (double)all / (double)n * (double)(r->n_ranges + 1))
-			continue;
-		r->ranges[r->n_ranges++] = (struct range){.first = first, .next = first, .end = i + 1};
-		first = i + 1;
-	}
-}
-
 /* Cuts the places into ranges of `grain`, or into one for each worker, or each thread. There is always at least one range. */
 static int list_ranges(struct replay *r)
 {
-	const size_t jobs = r->options->jobs ? r->options->jobs : 1, grain = r->options->grain;
-	const int by_grain = grain || r->analyzer->scope == TW_SCOPE_THREADS;
+	size_t jobs = r->options->jobs ? r->options->jobs : 1;
+	size_t grain = r->options->grain ? r->options->grain : (r->n_places + jobs - 1) / jobs;
 	r->ranges = calloc(r->n_places + 1, sizeof *r->ranges);
 	if (!r->ranges)
 		return tw_fail(TW_ERR_MEMORY, "list of chunks");
 	if (jobs == 1 || !r->n_places)
 		r->ranges[r->n_ranges++].end = r->n_places;
-	else if (!by_grain)
-		list_shares(r, jobs);
-	for (size_t end, first = 0; jobs > 1 && by_grain && first < r->n_places; first = end) {
+	for (size_t end, first = 0; jobs > 1 && first < r->n_places; first = end) {
 		end = range_end(r, first, grain);
 		r->ranges[r->n_ranges++] = (struct range){.first = first, .next = first, .end = end};
 	}
@@ -146,6 +115,17 @@ static int list_ranges(struct replay *r)
 	r->unmerged = r->ranges;
 	r->n_workers = (unsigned)(jobs < r->n_ranges ? jobs : r->n_ranges);
 	return 0;
+}
+
+/* How long a range takes, about: by the bytes that are read, decompressed and decoded for it. Instructions and references say less. */
+static uint64_t cost_of(const struct replay *r, const struct range *range)
+{
+	uint64_t cost = 0;
+	for (size_t i = range->first; i < range->end; i++) {
+		const struct tw_chunk_info *c = tw_recording_chunk_info(r->recording, r->places[i].thread, r->places[i].chunk);
+		cost += c->stored[TW_STREAM_C] + c->stored[TW_STREAM_M] + c->coded[TW_STREAM_M] + c->raw[TW_STREAM_C];
+	}
+	return cost;
 }
 
 static int longer_first(const void *a, const void *b)
@@ -310,8 +290,8 @@ static size_t places_left(const struct range *range)
 	return range->next > range->first ? range->end - range->next : 0;
 }
 
-/* A state that saw less would cost more, to begin and to merge, than it takes off: so many places, and a part of all. */
-enum { LEAST_LEFT = 4, LEAST_PART = 8 };
+/* A state that saw less would cost more, to begin and to merge, than it takes off. */
+enum { LEAST_LEFT = 4 };
 
 /* Half of what is left of the range of which most is left, as a range, or NULL: there is too little. Called under the lock. */
 static struct range *split_range(struct replay *r)
@@ -321,7 +301,7 @@ static struct range *split_range(struct replay *r)
 		if (places_left(&r->ranges[i]) > places_left(from))
 			from = &r->ranges[i];
 	size_t left = places_left(from), first = from->end - (left + 1) / 2;
-	if (left < LEAST_LEFT || left < r->n_places / LEAST_PART)
+	if (left < LEAST_LEFT)
 		return NULL;
 	struct range *half = &r->ranges[r->n_ranges++];
 	*half = (struct range){.first = first, .next = first, .end = from->end, .after = from->after};
