@@ -262,7 +262,7 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 	l->bytes = l->tags = 0;
 	take_place(l);
 	if (packer_of(l))
-		tw_packer_begin(packer_of(l));
+		tw_packer_begin(packer_of(l), l->open_serial);
 }
 
 /* With a spool only so many lanes are at work at a time (tw_output_make_way), each till its chunk is done. Under the lock. */

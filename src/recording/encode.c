@@ -12,6 +12,8 @@ struct tw_encoder *tw_encoder_new(const struct tw_value_map *map, struct tw_enco
 	if (e) {
 		e->values.map = map;
 		e->code = code;
+		e->thread = TW_NO_THREAD;
+		e->generation = TW_FIRST_GENERATION;
 	}
 	return e;
 }
@@ -258,12 +260,24 @@ static void forget_slots(struct tw_encoder *e)
 	if (e->n_slots)
 		memset(e->values.slot, 0, e->n_slots * sizeof *e->values.slot);
 	e->values.epoch = 0;
+	e->generation = TW_FIRST_GENERATION;
 }
 
-void tw_encoder_begin(struct tw_encoder *e, uint32_t upper)
+/* Fragments of other threads may have had the slots that those of this one have. */
+static void begin_thread(struct tw_encoder *e, uint32_t thread)
+{
+	if (e->generation == TW_LAST_GENERATION)
+		forget_slots(e);
+	e->generation++;
+	e->thread = thread;
+}
+
+void tw_encoder_begin(struct tw_encoder *e, uint32_t upper, uint32_t thread)
 {
 	if (e->values.epoch == UINT8_MAX)
 		forget_slots(e);
+	if (thread != e->thread || thread == TW_NO_THREAD)
+		begin_thread(e, thread);
 	e->values.epoch++;
 	tw_start_values(&e->values, e->values.map, upper);
 	memset(&e->tags, 0, sizeof e->tags);

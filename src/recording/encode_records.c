@@ -35,14 +35,20 @@ static void count_turns(struct tw_turn_sums *turns, const uint8_t *record, const
 
 /* ---- what a fragment's records count for ---- */
 
-/* In the slot before the fragment's first. Of a loop: what each turn counts for. */
+/*
+ * In the slot before the fragment's first. Of a loop: what each turn counts for. It stays for the next chunks of the same thread, and so do the registers of the fragment's slots, since
+ * other fragments that this thread runs have others.
+ */
 struct head {
 	uint16_t insns, blocks, refs, reads, writes;
 	uint8_t is_loop, unused;
-	uint8_t epoch; /* as of a slot: a value's may have been here in an earlier chunk */
+	uint8_t epoch; /* as of a slot: of the last chunk in which the fragment ran */
+	uint8_t
+	    generation; /* where a slot has its register, which no generation is: a value's slot may have been here for another thread */
 };
 
 _Static_assert(offsetof(struct head, epoch) == offsetof(struct tw_value_slot, epoch), "whichever it is, it is old");
+_Static_assert(offsetof(struct head, generation) == offsetof(struct tw_value_slot, reg), "whichever it is, it can be told");
 _Static_assert(sizeof(struct head) <= sizeof(struct tw_value_slot), "they stand side by side");
 
 /* The fragment has one in this chunk, if it all fits. */
@@ -56,7 +62,8 @@ static void set_head(struct tw_encoder *e, struct tw_value_slot *first, uint32_t
 	                          .reads = (uint16_t)reads,
 	                          .writes = (uint16_t)each->writes,
 	                          .is_loop = (uint8_t)is_loop,
-	                          .epoch = e->values.epoch};
+	                          .epoch = e->values.epoch,
+	                          .generation = e->generation};
 	if ((insns | blocks | refs | reads | each->writes) <= UINT16_MAX && TW_RECORD_HEAD + n * sizeof(uint64_t) <= TW_MAX_RECORD)
 		memcpy(first - 1, &head, sizeof head);
 	e->n_heads++;
@@ -76,6 +83,24 @@ static void add_sums(struct tw_record_sums *to, const struct tw_lane_sums *sums)
 	to->insns_blocks += pairs[0];
 	to->refs_reads += pairs[1];
 	to->writes += (uint32_t)_mm_cvtsi128_si32(sums->writes);
+}
+
+/*
+ * The fragment of this head, with n slots behind it, may run for the first time in this chunk. Returns 0 if it has no head: it is to be taken in full. What comes in no records may have
+ * started its slots.
+ */
+static __attribute__((noinline)) int start_again(struct tw_encoder *e, struct head *head, struct tw_value_slot *s, uint32_t n)
+{
+	const struct tw_value_predictor *p = &e->values;
+	if (head->generation != e->generation)
+		return 0;
+	head->epoch = p->epoch;
+	e->n_heads++;
+	if (n && s->epoch == p->epoch)
+		return 1;
+	for (struct tw_value_slot *const end = s + n; s < end; s++)
+		*s = (struct tw_value_slot){.last = p->reg[s->reg], .epoch = p->epoch, .reg = s->reg};
+	return 1;
 }
 
 /* ---- the walk ---- */
@@ -106,8 +131,8 @@ static void walk(struct tw_encoder *e, struct tw_records *r)
 			continue;
 		}
 		struct tw_value_slot *slot = slots + place->first;
-		const struct head *head = (const struct head *)(const void *)(slot - 1);
-		if (__builtin_expect(head->epoch != epoch, 0))
+		struct head *head = (struct head *)(void *)(slot - 1);
+		if (__builtin_expect(head->epoch != epoch, 0) && !start_again(e, head, slot, place->n))
 			break;
 		if (__builtin_expect(head->is_loop, 0))
 			count_loop(&r->turns, at, head);

@@ -30,11 +30,16 @@ struct tw_encoder {
 	uint32_t n_slots;         /* that values.slot has */
 	uint64_t tag_run, value_run; /* predicted since the last that was not */
 	uintptr_t literals;          /* bytes of them, of the chunk so far */
+	uint32_t thread;             /* that the last chunk was of, or TW_NO_THREAD */
+	uint8_t generation;          /* of what encode_records.c knows of fragments: it stays as long as chunks are of one thread */
 	size_t n_heads;              /* fragments whose records encode_records.c has known in this chunk */
 	int odd;                     /* values did not fit the tags of a piece: it must be the last */
 	struct tw_bytes all_tags;    /* of the chunk so far */
 	struct tw_coded coded;
 };
+
+/* Generations, none of which is a register's number. */
+enum { TW_FIRST_GENERATION = TW_SLOT_NO_REGISTER + 1, TW_LAST_GENERATION = UINT8_MAX };
 
 /* A slot's values are literals no more when so many in a row would have been predicted. */
 enum { TW_MOST_PREDICTED = 12 };

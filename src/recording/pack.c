@@ -42,6 +42,7 @@ struct tw_packer {
 	struct tw_bytes section; /* one that is small enough to be one frame */
 	struct tw_bytes stored[TW_NSTREAMS];
 	struct tw_packed packed;
+	uint32_t thread;     /* of the chunk */
 	int begun, has_head; /* the first piece has come, or begun to */
 };
 
@@ -51,6 +52,7 @@ struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encode
 	if (!p)
 		return NULL;
 	p->encoder = tw_encoder_new(map, code);
+	p->thread = TW_NO_THREAD;
 	p->zstd = ZSTD_createCCtx();
 	p->check = XXH64_createState();
 	for (int i = 0; i < TW_NPARTS; i++)
@@ -157,8 +159,9 @@ static int frame_full_parts(struct tw_packer *p)
 
 /* ---- pieces ---- */
 
-void tw_packer_begin(struct tw_packer *p)
+void tw_packer_begin(struct tw_packer *p, uint32_t thread)
 {
+	p->thread = thread;
 	p->begun = p->has_head = 0;
 }
 
@@ -166,7 +169,7 @@ static void begin(struct tw_packer *p, uint32_t upper)
 {
 	if (p->begun)
 		return;
-	tw_encoder_begin(p->encoder, upper);
+	tw_encoder_begin(p->encoder, upper, p->thread);
 	for (int i = 0; i < TW_NPARTS; i++)
 		p->framed[i].held = p->framed[i].frames.n = 0;
 	p->begun = 1;

@@ -1,5 +1,6 @@
 /* Parts that hardly become smaller, and repeat themselves megabytes later. */
 #include "recording/recording.h"
+#include "recording/transform.h"
 #include "unit.h"
 #include "unit_directory.h"
 
@@ -24,7 +25,7 @@ static void fill(size_t period)
 static const struct tw_packed *pack(struct tw_packer *p)
 {
 	const struct tw_thread_info t = {.pid = 100, .tid = 100};
-	tw_packer_begin(p);
+	tw_packer_begin(p, TW_NO_THREAD);
 	for (size_t i = 0; i < PIECES; i++) {
 		const struct tw_chunk piece = {.e = bytes + i * PIECE_BYTES, .n_e = PIECE_BYTES};
 		EQUAL(tw_packer_add(p, &t, &piece, &(struct tw_event_sums){0}), TW_OK);

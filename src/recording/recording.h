@@ -182,7 +182,7 @@ const struct tw_value_map *tw_recording_values(const struct tw_recording *r);
 /*
  * A packer encodes (transform.h) and compresses one chunk after another. It serves one thread at a time; any number of them may be at work for the
  * same writer. A chunk is packed in pieces, each what one buffer held: begin, add, add, ..., end, then tw_writer_packed. The fragments of a piece must be
- * in the map. After a failure only tw_packer_begin may follow.
+ * in the map. `thread` is that of the chunk, as for tw_encoder_begin. After a failure only tw_packer_begin may follow.
  */
 struct tw_packer;
 struct tw_encoder_code;
@@ -190,7 +190,7 @@ struct tw_encoder_code;
 /* `code` may be NULL, see tw_encoder_new. NULL: no memory. */
 struct tw_packer *tw_packer_new(const struct tw_value_map *map, struct tw_encoder_code *code);
 void tw_packer_free(struct tw_packer *p);
-void tw_packer_begin(struct tw_packer *p);
+void tw_packer_begin(struct tw_packer *p, uint32_t thread);
 
 /* GAP and STAMP events in a piece. */
 struct tw_event_sums {

@@ -1,6 +1,7 @@
 /* Writer and reader together: what is written is read, and damage is found, named and survived. */
 #include "base/channel.h"
 #include "recording/recording.h"
+#include "recording/transform.h"
 #include "unit.h"
 #include "unit_directory.h"
 #include "unit_fragment.h"
@@ -232,7 +233,7 @@ static void pack_long(struct tw_writer *w, const struct long_chunk *k)
 {
 	struct tw_thread_info t = {.pid = 100, .tid = 100};
 	struct tw_packer *p = tw_writer_packer(w);
-	tw_packer_begin(p);
+	tw_packer_begin(p, TW_NO_THREAD);
 	for (size_t i = 0; i < LONG_PIECES; i++) {
 		struct tw_chunk piece = {
 		    .c = (uint16_t *)k->c + i * LONG_TAGS,

@@ -48,11 +48,13 @@ void tw_encoder_free(struct tw_encoder *e);
 
 /*
  * A chunk is encoded in any number of pieces, each with whole executions and events: begin, add, add, ..., end. All fragments must be in the map.
- * `upper` is of the first piece. After a failure only tw_encoder_begin may follow. Values that no execution takes are kept if they are in
+ * `upper` is of the first piece; `thread` is the serial number of the chunk's thread, so that what is known of its fragments' records is kept for its next chunk, or TW_NO_THREAD.
+ * After a failure only tw_encoder_begin may follow. Values that no execution takes are kept if they are in
  * the last piece. TW_ERR_FRAGMENT: no descriptor. TW_ERR_STREAM: values that do not fit the tags of a
  * piece that is not the last.
  */
-void tw_encoder_begin(struct tw_encoder *e, uint32_t upper);
+#define TW_NO_THREAD UINT32_MAX
+void tw_encoder_begin(struct tw_encoder *e, uint32_t upper, uint32_t thread);
 int tw_encoder_add(struct tw_encoder *e, const struct tw_chunk *piece);
 int tw_encoder_end(struct tw_encoder *e);
 

@@ -20,6 +20,7 @@ static struct tw_chunk chunk;
 static struct tw_value_map *map;
 static struct tw_encoder *coder; /* one with machine code, for the same map */
 static uint64_t seed = 1;
+static uint32_t program; /* that chunks are of: none of its threads runs fragments of another */
 
 static uint64_t any(void)
 {
@@ -147,6 +148,12 @@ static void make(unsigned n, unsigned fragments, uint64_t (*value)(unsigned, uns
 
 /* ---- round trips ---- */
 
+/* One of the program's two, or none that is known. */
+static uint32_t any_thread(void)
+{
+	return any() % 8 ? program * 2 + (any() % 8 == 0) : TW_NO_THREAD;
+}
+
 /* Sections, each of all its parts. */
 struct sections {
 	uint64_t raw[TW_NSTREAMS];
@@ -212,7 +219,7 @@ static void same_bytes(const struct sections *coded, struct sections other)
 /* With machine code the same bytes come out. */
 static void same_by_code(const struct sections *coded)
 {
-	tw_encoder_begin(coder, chunk.upper);
+	tw_encoder_begin(coder, chunk.upper, any_thread());
 	EQUAL(tw_encoder_add(coder, &chunk), TW_OK);
 	same_bytes(coded, end(coder));
 }
@@ -287,7 +294,10 @@ static struct tw_chunk stream_at(size_t i, size_t m_at, size_t e_at, uint32_t *u
 	return s;
 }
 
-/* The same chunk in records, each tenth of which is given as streams, as events are. What does not fit together is never in records. */
+/*
+ * The same chunk in records, each tenth of which is given as streams, as events are. What does not fit together is never in records. The encoder may know fragments' records from an earlier chunk of
+ * the same thread.
+ */
 static void same_by_records(struct tw_encoder *encoder, const struct sections *coded)
 {
 	static uint8_t bytes[sizeof c + sizeof m + 64];
@@ -295,7 +305,7 @@ static void same_by_records(struct tw_encoder *encoder, const struct sections *c
 	uint8_t *to = bytes;
 	size_t m_at = 0, e_at = 0;
 	uint32_t upper = chunk.upper;
-	tw_encoder_begin(encoder, upper);
+	tw_encoder_begin(encoder, upper, any_thread());
 	EQUAL(tw_encoder_open(encoder, chunk.n_c, chunk.n_m, chunk.n_e), TW_OK);
 	for (size_t i = 0; i < chunk.n_c;) {
 		const struct tw_chunk s = stream_at(i, m_at, e_at, &upper);
@@ -325,7 +335,7 @@ static void same_by_records(struct tw_encoder *encoder, const struct sections *c
 /* Returns the bytes of the encoded C and M. */
 static size_t round_trip(struct tw_encoder *encoder)
 {
-	tw_encoder_begin(encoder, chunk.upper);
+	tw_encoder_begin(encoder, chunk.upper, any_thread());
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	size_t bytes = coded.of[TW_STREAM_C].n + coded.of[TW_STREAM_M].n;
@@ -430,7 +440,7 @@ static void repeated(struct tw_encoder *encoder)
 	for (unsigned i = N; i < N * TIMES; i++)
 		c[i] = c[i - N];
 	chunk.n_c = N * TIMES;
-	tw_encoder_begin(encoder, 0);
+	tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	same(&coded);
@@ -447,7 +457,7 @@ static void many_tags(struct tw_encoder *encoder)
 	begin();
 	while (chunk.n_c < N_TAGS)
 		c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + 5 * (any() % 8)); /* these take no values */
-	tw_encoder_begin(encoder, 0);
+	tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	for (unsigned i = 0; i < PIECES; i++)
 		EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	CHECK(tw_encoder_coded(encoder)->part[TW_PART_SYMBOLS].n > N_TAGS);
@@ -468,7 +478,7 @@ static void unfit(struct tw_encoder *encoder)
 		m[chunk.n_m++] = any();
 	round_trip(encoder);
 	struct tw_chunk more = chunk;
-	tw_encoder_begin(encoder, 0);
+	tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	EQUAL(tw_encoder_add(encoder, &more), TW_ERR_STREAM);
 	make(100, 1, random_value);
@@ -481,10 +491,10 @@ static void unknown_fragment(struct tw_encoder *encoder)
 	struct tw_chunk out = {0};
 	begin();
 	c[chunk.n_c++] = TW_TAG_FIRST + N_FRAGMENTS;
-	tw_encoder_begin(encoder, 0);
+	tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_ERR_FRAGMENT);
 	make(100, 1, random_value);
-	tw_encoder_begin(encoder, chunk.upper);
+	tw_encoder_begin(encoder, chunk.upper, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	struct tw_value_map *all = map;
@@ -512,7 +522,7 @@ static void pieces(struct tw_encoder *encoder)
 		m_ends[n] = chunk.n_m;
 		e_ends[n] = chunk.n_e;
 	}
-	tw_encoder_begin(encoder, 0);
+	tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	for (unsigned i = 0; i < n; i++) {
 		size_t from = i ? ends[i - 1] : 0, m_from = i ? m_ends[i - 1] : 0, e_from = i ? e_ends[i - 1] : 0;
 		struct tw_chunk piece = {.c = c + from,
@@ -535,7 +545,7 @@ static void damage(struct tw_encoder *encoder)
 {
 	unsigned errors = 0;
 	make(300, N_FRAGMENTS, random_value);
-	tw_encoder_begin(encoder, chunk.upper);
+	tw_encoder_begin(encoder, chunk.upper, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	for (unsigned i = 0; i < 2000; i++) {
@@ -564,7 +574,7 @@ static void turned_over(struct tw_encoder *encoder)
 {
 	begin();
 	for (unsigned i = 0; i < 70000; i++)
-		tw_encoder_begin(encoder, 0);
+		tw_encoder_begin(encoder, 0, TW_NO_THREAD);
 	make(1000, N_FRAGMENTS, stride_value);
 	round_trip(encoder);
 }
@@ -587,7 +597,7 @@ static struct tw_value_map *many_fragments(void)
 /* The chunk as streams, and in records by this encoder and perhaps one with code, comes to the same. */
 static void round_trip_with(struct tw_encoder *encoder, struct tw_encoder *with_code)
 {
-	tw_encoder_begin(encoder, chunk.upper);
+	tw_encoder_begin(encoder, chunk.upper, any_thread());
 	EQUAL(tw_encoder_add(encoder, &chunk), TW_OK);
 	struct sections coded = end(encoder);
 	same_by_records(encoder, &coded);
@@ -642,15 +652,17 @@ static void slots_of_two_programs(void)
 		free(d);
 	}
 	struct tw_encoder *encoder = tw_encoder_new(map, NULL);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 40; i++) {
+		program = (uint32_t)(i < 2 ? i : any() % 2);
 		begin();
 		put_keyframe(0);
-		for (unsigned k = 0; k < (i ? N : 2); k++)
-			c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + (i ? 1 + k : 0));
-		for (uint64_t k = 0; k < (i ? 0 : 2 * N); k++)
-			m[chunk.n_m++] = k * k << 15;
+		for (unsigned k = 0; k < (program ? N : 2); k++)
+			c[chunk.n_c++] = (uint16_t)(TW_TAG_FIRST + (program ? 1 + k : 0));
+		for (uint64_t k = 0; k < (program ? 0 : 2 * N); k++)
+			m[chunk.n_m++] = (k + i) * k << 15;
 		round_trip_with(encoder, NULL);
 	}
+	program = 0;
 	tw_encoder_free(encoder);
 	tw_value_family_forget(&family[0]);
 	tw_value_family_forget(&family[1]);

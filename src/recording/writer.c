@@ -436,7 +436,7 @@ int tw_writer_chunk(struct tw_writer *w, const struct tw_thread_info *thread, co
 		w->packer = tw_writer_packer(w);
 	if (!w->packer)
 		return tw_fail(TW_ERR_MEMORY, "packer");
-	tw_packer_begin(w->packer);
+	tw_packer_begin(w->packer, chunk->thread);
 	int error = tw_packer_add(w->packer, thread, chunk, &(struct tw_event_sums){.gaps = gaps});
 	if (!error)
 		error = tw_packer_end(w->packer, level);

@@ -547,7 +547,7 @@ static void test_round(void)
 		EQUAL(tw_value_map_add(map, NULL, d[i]), 0);
 	}
 	struct made_chunk *k = random_chunk(d);
-	tw_encoder_begin(encoder, k->chunk.upper);
+	tw_encoder_begin(encoder, k->chunk.upper, TW_NO_THREAD);
 	EQUAL(tw_encoder_add(encoder, &k->chunk), 0);
 	EQUAL(tw_encoder_end(encoder), 0);
 	EQUAL(tw_coded_section(tw_encoder_coded(encoder), TW_STREAM_M, &bytes), 0);

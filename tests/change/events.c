@@ -190,7 +190,7 @@ int change_executions(const struct tw_recording *r, const struct tw_chunk *chunk
 	encoder = encoder ? encoder : tw_encoder_new(tw_recording_values(r), NULL);
 	if (!encoder)
 		die("memory");
-	tw_encoder_begin(encoder, chunk->upper);
+	tw_encoder_begin(encoder, chunk->upper, TW_NO_THREAD);
 	int error = tw_encoder_add(encoder, &piece);
 	error = error ? error : tw_encoder_end(encoder);
 	*out = tw_encoder_coded(encoder);
