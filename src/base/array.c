@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/channel.h"
+#include "base/dear.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,6 +63,19 @@ void *tw_array_huge(size_t *bytes)
 	void *at = aligned_alloc(TW_HUGE_PAGE, *bytes);
 	if (at)
 		madvise(at, *bytes, MADV_HUGEPAGE);
+	return at;
+}
+
+void *tw_array_more(void *items, size_t used, size_t *bytes)
+{
+	if (*bytes < TW_HUGE_PAGE || !tw_dear_pages())
+		return realloc(items, *bytes);
+	void *at = tw_array_huge(bytes);
+	if (!at)
+		return NULL;
+	if (used)
+		memcpy(at, items, used);
+	free(items);
 	return at;
 }
 

@@ -31,6 +31,12 @@ void *tw_array_table(size_t n, size_t size);
 void *tw_array_huge(size_t *bytes);
 
 /*
+ * `items` with room for *bytes, which may become more, of which the first `used` stay, and the others are not set; what is large is on huge pages where small ones are dear (dear.h). It is the caller's to free().
+ * NULL: no memory; then nothing has changed.
+ */
+void *tw_array_more(void *items, size_t used, size_t *bytes);
+
+/*
  * Addresses for so many bytes, whole pages, from a huge page's start on, for who maps something there: nothing can be read or written. `where`: 0, or MAP_32BIT. For munmap. NULL: there are none, and errno
  * says why.
  */

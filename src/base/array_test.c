@@ -26,6 +26,27 @@ static void test_zeros(void)
 	free(items);
 }
 
+/* More room, small or large: what was used stays, and all of the room is there; of what cannot be had nothing has changed. */
+static void test_more(void)
+{
+	unsigned char *at = NULL;
+	size_t used = 0, bytes, wrong = 0;
+	for (size_t wanted = 1000; wanted < 20u << 20; wanted = wanted * 7 / 2) {
+		bytes = wanted;
+		at = tw_array_more(at, used, &bytes);
+		CHECK(at && bytes >= wanted);
+		for (; used < bytes; used++)
+			at[used] = (unsigned char)(used * 7 >> 3);
+	}
+	for (size_t i = 0; i < used; i++)
+		wrong += at[i] != (unsigned char)(i * 7 >> 3);
+	EQUAL(wrong, 0);
+	bytes = SIZE_MAX / 2 + 1;
+	CHECK(!tw_array_more(at, used, &bytes));
+	EQUAL(at[used - 1], (unsigned char)((used - 1) * 7 >> 3));
+	free(at);
+}
+
 /* What is taken has pages, and keeps what it held. (On an old kernel it only keeps that.) */
 static void test_pages(void)
 {
@@ -61,6 +82,7 @@ int main(void)
 	test_pages();
 	test_search();
 	test_zeros();
+	test_more();
 	uint32_t *items = NULL;
 	size_t room = 0, moves = 0;
 	for (uint32_t i = 0; i < 100000; i++) {

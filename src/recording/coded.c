@@ -27,7 +27,7 @@ int tw_bytes_reserve(struct tw_bytes *b, size_t n)
 		return TW_OK;
 	}
 	size_t room = b->n + n + b->n / 2;
-	uint8_t *at = realloc(b->at, room);
+	uint8_t *at = tw_array_more(b->at, b->n, &room);
 	if (!at)
 		return tw_fail(TW_ERR_MEMORY, "%zu bytes", room);
 	b->at = at;

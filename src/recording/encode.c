@@ -298,7 +298,8 @@ static int take_slots(struct tw_encoder *e)
 	if (n <= e->n_slots)
 		return TW_OK;
 	n += n / 4;
-	struct tw_value_slot *slot = realloc(e->values.slot, n * sizeof *slot);
+	size_t bytes = n * sizeof(struct tw_value_slot);
+	struct tw_value_slot *slot = tw_array_more(e->values.slot, e->n_slots * sizeof *slot, &bytes);
 	if (!slot)
 		return tw_fail(TW_ERR_MEMORY, "%u slots", n);
 	tw_array_take_pages(slot + e->n_slots, (n - e->n_slots) * sizeof *slot);
