@@ -206,6 +206,8 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	const struct tw_cc_command *c = &d->command;
 	struct tw_cc_words w = {0};
 	tw_cc_push_compiler(d, &w, 0);
+	if (c->n_sources && !c->is_gcc) /* what is for compiling only, clang says, this command has no use for */
+		tw_cc_push(&w, "-Qunused-arguments");
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
 			tw_cc_push(&w, tw_cc_in_directory(d, k, ".o"));

@@ -127,6 +127,17 @@ for compiler in gcc clang; do
 	rm -rf plain instrumented
 done
 
+# Where sources are compiled and linked by one command, clang does not say of what is for compiling only that it is not used.
+if command -v clang >/dev/null; then
+	for flags in '-mllvm -align-all-blocks=4' '-Wa,--noexecstack' '-Xassembler --noexecstack'; do
+		# shellcheck disable=SC2086
+		clang -Werror $flags a.c b.c s.s -o linked 2>/dev/null || continue
+		# shellcheck disable=SC2086
+		ok "$TW" cc clang -Werror $flags a.c b.c s.s -o linked
+		says_11 linked
+	done
+fi
+
 # A build that names its compiler.
 ok "$TW" cc --wrap wrapped
 printf 'all:\n\tgcc -O2 -c a.c\n\tcc -O2 -c b.c\n\tgcc -o made a.o b.o s.s\n' >Makefile
