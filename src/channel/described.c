@@ -75,6 +75,7 @@ static uint64_t check_of(const struct piece *p)
 	return XXH64(p, offsetof(struct piece, check), 0);
 }
 
+/* False: it cannot be written. */
 static int write_piece(struct tw_described *d, const struct stretch *s)
 {
 	struct piece p = {PIECE_MAGIC, s->end, s->n, XXH64(s->bytes, s->n, 0), 0};
@@ -85,26 +86,25 @@ static int write_piece(struct tw_described *d, const struct stretch *s)
 	if (d->fd < 0)
 		d->fd = openat(d->dir_fd, TW_DESCRIBED_FILE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (d->fd < 0)
-		return tw_fail(TW_ERR_SYSTEM, TW_DESCRIBED_FILE ": %s", strerror(errno));
+		return 0;
 	while ((got = pwritev(d->fd, iov, 2, (off_t)d->at)) < 0 && errno == EINTR)
 		;
 	if (got != wanted)
-		return tw_fail(TW_ERR_SYSTEM, TW_DESCRIBED_FILE ": %s", strerror(got < 0 ? errno : ENOSPC));
+		return 0;
 	d->at += (uint64_t)wanted;
 	d->end = s->end;
-	return TW_OK;
+	return 1;
 }
 
-int tw_described_write(struct tw_described *d, uint64_t coded)
+void tw_described_write(struct tw_described *d, uint64_t coded)
 {
-	int error = TW_OK;
+	int goes_on = 1;
 	if (coded >= d->end)
 		d->at = 0;
-	for (size_t i = 0; i < d->n_added && !error; i++)
+	for (size_t i = 0; i < d->n_added && goes_on; i++)
 		if (d->added[i].end > coded)
-			error = write_piece(d, &d->added[i]);
+			goes_on = write_piece(d, &d->added[i]);
 	d->n_added = 0;
-	return error;
 }
 
 /* ---- reading ---- */

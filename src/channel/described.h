@@ -22,8 +22,11 @@ void tw_described_free(struct tw_described *d); /* accepts NULL; the file stays 
 /* The bytes before number `end`. They must stay until they are in the code file. TW_ERR_MEMORY. */
 int tw_described_add(struct tw_described *d, const uint8_t *bytes, size_t n, uint64_t end);
 
-/* Writes what was added, but what the code file has: all before number `coded`. TW_ERR_SYSTEM. */
-int tw_described_write(struct tw_described *d, uint64_t coded);
+/*
+ * Writes what was added, but what the code file has: all before number `coded`. Where that cannot be, since the disk is full or no more files may be open, recording goes on without it: there is a gap then, until
+ * the file begins anew.
+ */
+void tw_described_write(struct tw_described *d, uint64_t coded);
 
 /* The bytes that a file has from number `from` on, without a gap; none where there is no file. The caller frees *bytes, which is NULL where there are none. TW_ERR_MEMORY. */
 int tw_described_read(int dir_fd, uint64_t from, uint8_t **bytes, size_t *n);

@@ -237,9 +237,9 @@ int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64
 	return tw_described_add(s->described, bytes, n, end);
 }
 
-int tw_spool_write_described(struct tw_spool *s, uint64_t coded)
+void tw_spool_write_described(struct tw_spool *s, uint64_t coded)
 {
-	return tw_described_write(s->described, coded);
+	tw_described_write(s->described, coded);
 }
 
 static uint64_t check_of(const struct tw_spooled *head)

@@ -77,7 +77,7 @@ int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *he
 
 /* Descriptors: those before number `end`. They must stay until the code file has them. The second writes those that it does not have, which has all before number `coded`: before the head of a slot that needs them. */
 int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64_t end);
-int tw_spool_write_described(struct tw_spool *s, uint64_t coded);
+void tw_spool_write_described(struct tw_spool *s, uint64_t coded);
 
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */
 int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head);
