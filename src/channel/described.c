@@ -3,10 +3,8 @@
 #include "recording/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -29,18 +27,19 @@ struct stretch {
 };
 
 struct tw_described {
-	int dir_fd, fd;
+	int fd;
+	uint64_t first, room;  /* where it is in the file, and bytes of it */
 	struct stretch *added; /* and not written yet */
-	size_t n_added, room;
-	uint64_t at;  /* where the next piece begins in the file */
+	size_t n_added, added_room;
+	uint64_t at;  /* where the next piece begins, from there on */
 	uint64_t end; /* of what is in the file */
 };
 
-struct tw_described *tw_described_new(int dir_fd)
+struct tw_described *tw_described_new(int fd, uint64_t at, uint64_t room)
 {
 	struct tw_described *d = calloc(1, sizeof *d);
 	if (d)
-		*d = (struct tw_described){.dir_fd = dir_fd, .fd = -1};
+		*d = (struct tw_described){.fd = fd, .first = at, .room = room};
 	return d;
 }
 
@@ -48,8 +47,6 @@ void tw_described_free(struct tw_described *d)
 {
 	if (!d)
 		return;
-	if (d->fd >= 0)
-		close(d->fd);
 	free(d->added);
 	free(d);
 }
@@ -62,9 +59,9 @@ int tw_described_add(struct tw_described *d, const uint8_t *bytes, size_t n, uin
 		last->end = end;
 		return TW_OK;
 	}
-	struct stretch *all = tw_array_room(d->added, d->n_added, &d->room, sizeof *all);
+	struct stretch *all = tw_array_room(d->added, d->n_added, &d->added_room, sizeof *all);
 	if (!all)
-		return tw_fail(TW_ERR_MEMORY, TW_DESCRIBED_FILE);
+		return tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
 	d->added = all;
 	all[d->n_added++] = (struct stretch){bytes, n, end};
 	return TW_OK;
@@ -83,11 +80,9 @@ static int write_piece(struct tw_described *d, const struct stretch *s)
 	const ssize_t wanted = (ssize_t)(sizeof p + s->n);
 	ssize_t got;
 	p.check = check_of(&p);
-	if (d->fd < 0)
-		d->fd = openat(d->dir_fd, TW_DESCRIBED_FILE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (d->fd < 0)
+	if (d->room - d->at < (uint64_t)wanted)
 		return 0;
-	while ((got = pwritev(d->fd, iov, 2, (off_t)d->at)) < 0 && errno == EINTR)
+	while ((got = pwritev(d->fd, iov, 2, (off_t)(d->first + d->at))) < 0 && errno == EINTR)
 		;
 	if (got != wanted)
 		return 0;
@@ -96,56 +91,74 @@ static int write_piece(struct tw_described *d, const struct stretch *s)
 	return 1;
 }
 
-void tw_described_write(struct tw_described *d, uint64_t coded)
+int tw_described_write(struct tw_described *d, uint64_t coded)
 {
-	int goes_on = 1;
+	int fits = 1;
 	if (coded >= d->end)
 		d->at = 0;
-	for (size_t i = 0; i < d->n_added && goes_on; i++)
+	for (size_t i = 0; i < d->n_added && fits; i++)
 		if (d->added[i].end > coded)
-			goes_on = write_piece(d, &d->added[i]);
+			fits = write_piece(d, &d->added[i]);
 	d->n_added = 0;
+	return fits;
 }
 
 /* ---- reading ---- */
 
-/* The next piece, and what of it comes from `*next` on, appended. False: there is none. */
-static int read_piece(int fd, uint64_t *at, uint64_t *end, uint8_t *bytes, size_t *n, uint64_t next)
+/* What there is of the part of the file. */
+struct reading {
+	const uint8_t *bytes;
+	size_t n;
+	size_t at;    /* of the next piece */
+	uint64_t end; /* of the last one */
+};
+
+/* The next piece. False: there is none that is whole and goes on where the last one ends. */
+static int next_piece(struct reading *r, struct piece *p)
 {
-	struct piece p;
-	if (pread(fd, &p, sizeof p, (off_t)*at) != (ssize_t)sizeof p || p.magic != PIECE_MAGIC || p.check != check_of(&p))
+	if (r->n - r->at < sizeof *p)
 		return 0;
-	const uint64_t begin = p.end - p.bytes;
-	if (*at ? begin != *end : begin > next)
+	memcpy(p, r->bytes + r->at, sizeof *p);
+	const uint8_t *bytes = r->bytes + r->at + sizeof *p;
+	if (p->magic != PIECE_MAGIC || p->check != check_of(p) || p->bytes > r->n - r->at - sizeof *p || p->bytes > p->end ||
+	    (r->at && p->end - p->bytes != r->end) || XXH64(bytes, p->bytes, 0) != p->bytes_check)
 		return 0;
-	uint8_t *to = bytes + *n;
-	if (pread(fd, to, p.bytes, (off_t)(*at + sizeof p)) != (ssize_t)p.bytes || XXH64(to, p.bytes, 0) != p.bytes_check)
-		return 0;
-	const uint64_t there = next + *n, known = there > begin ? there - begin : 0;
-	*at += sizeof p + p.bytes;
-	*end = p.end;
-	if (known >= p.bytes)
-		return 1;
-	memmove(to, to + known, p.bytes - known);
-	*n += p.bytes - known;
+	r->at += sizeof *p + p->bytes;
+	r->end = p->end;
 	return 1;
 }
 
-int tw_described_read(int dir_fd, uint64_t from, uint8_t **bytes, size_t *n)
+/* Puts what there is from number `from` on in front of all. Returns its bytes. */
+static size_t gather(uint8_t *all, size_t n_all, uint64_t from)
 {
-	const int fd = openat(dir_fd, TW_DESCRIBED_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-	uint64_t at = 0, end = 0;
+	struct reading r = {.bytes = all, .n = n_all};
+	struct piece p;
+	size_t n = 0;
+	while (next_piece(&r, &p) && p.end - p.bytes <= from + n) {
+		const uint64_t known = from + n - (p.end - p.bytes);
+		if (known >= p.bytes)
+			continue;
+		memmove(all + n, all + r.at - p.bytes + known, p.bytes - known);
+		n += p.bytes - known;
+	}
+	return n;
+}
+
+int tw_described_read(int fd, uint64_t at, uint64_t room, uint64_t from, uint8_t **bytes, size_t *n)
+{
+	uint8_t *all = malloc(room);
+	size_t there = 0;
 	*bytes = NULL;
 	*n = 0;
-	if (fd < 0)
-		return TW_OK;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size && !(*bytes = malloc((size_t)st.st_size))) {
-		close(fd);
-		return tw_fail(TW_ERR_MEMORY, TW_DESCRIBED_FILE);
-	}
-	while (*bytes && read_piece(fd, &at, &end, *bytes, n, from))
-		;
-	close(fd);
+	if (!all)
+		return tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
+	for (ssize_t got;
+	     there < room && ((got = pread(fd, all + there, room - there, (off_t)(at + there))) > 0 || (got < 0 && errno == EINTR));)
+		there += got > 0 ? (size_t)got : 0;
+	*n = gather(all, there, from);
+	if (*n)
+		*bytes = all;
+	else
+		free(all);
 	return TW_OK;
 }

@@ -280,7 +280,8 @@ void tw_output_spool(struct tw_output *o, const struct tw_output_buffer *buffer,
 	if (!l)
 		return;
 	job->put = o->n_put + 1;
-	tw_spool_write_described(o->spool, atomic_load(&o->coded));
+	if (!tw_spool_write_described(o->spool, atomic_load(&o->coded)))
+		tw_output_write_descriptors(o);
 	int error = tw_output_write_head(o, job);
 	if (error)
 		tw_output_fail(o, error);

@@ -15,7 +15,7 @@
 #define HEAD_MAGIC 0x4c4f4f50534b5254ull
 #define SLOT_MAGIC 0x544f4c53534b5254ull
 
-enum { VERSION = 1, HEAD_BYTES = 4096 };
+enum { VERSION = 2, DESCRIBED_AT = 4096, DESCRIBED_BYTES = 4 << 20, HEAD_BYTES = DESCRIBED_AT + DESCRIBED_BYTES };
 
 struct head {
 	uint64_t magic;
@@ -98,7 +98,7 @@ int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out)
 	struct tw_spool *s = *out;
 	s->slots = (unsigned)(bytes / SLOT_BYTES);
 	s->head = (struct head){HEAD_MAGIC, VERSION, SLOT_BYTES, 0};
-	s->described = tw_described_new(s->dir_fd);
+	s->described = tw_described_new(s->fd, DESCRIBED_AT, DESCRIBED_BYTES);
 	error = s->described ? write_at(s, &(struct iovec){&s->head, sizeof s->head}, 1, 0) : tw_fail(TW_ERR_MEMORY, TW_SPOOL_FILE);
 	if (error) {
 		tw_spool_remove(s);
@@ -143,10 +143,8 @@ void tw_spool_free(struct tw_spool *s)
 
 void tw_spool_unlink(struct tw_spool *s)
 {
-	if (!s)
-		return;
-	unlinkat(s->dir_fd, TW_DESCRIBED_FILE, 0);
-	unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
+	if (s)
+		unlinkat(s->dir_fd, TW_SPOOL_FILE, 0);
 }
 
 void tw_spool_remove(struct tw_spool *s)
@@ -237,9 +235,14 @@ int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64
 	return tw_described_add(s->described, bytes, n, end);
 }
 
-void tw_spool_write_described(struct tw_spool *s, uint64_t coded)
+int tw_spool_write_described(struct tw_spool *s, uint64_t coded)
 {
-	tw_described_write(s->described, coded);
+	return tw_described_write(s->described, coded);
+}
+
+int tw_spool_read_described(const struct tw_spool *s, uint64_t from, uint8_t **bytes, size_t *n)
+{
+	return tw_described_read(s->fd, DESCRIBED_AT, DESCRIBED_BYTES, from, bytes, n);
 }
 
 static uint64_t check_of(const struct tw_spooled *head)

@@ -6,7 +6,7 @@
  * is in its thread's file. Nothing says so in the slot: what is in a chunk that a reader finds needs no encoding. The head of a slot is written last, so a
  * slot is whole or an old one.
  *
- * Beside it there is a file of descriptors that slots need and the code file does not have yet (described.h).
+ * In front of the slots there are the descriptors that they need and the code file does not have yet (described.h).
  *
  * Functions may be called by any thread, for one slot by one at a time; those of descriptors by one at a time.
  */
@@ -49,7 +49,7 @@ int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out);
 /* The one that is there: tw_spool_slots are then those that have been written. TW_ERR_MISSING: there is none. TW_ERR_DAMAGED: it is none of ours. */
 int tw_spool_open(int dir_fd, struct tw_spool **out);
 
-/* Takes both files away, with all that is in them; nothing but tw_spool_free may be called behind it. Accepts NULL. */
+/* Takes the file away, with all that is in it; nothing but tw_spool_free may be called behind it. Accepts NULL. */
 void tw_spool_unlink(struct tw_spool *s);
 
 /* Accepts NULL. tw_spool_remove does both. */
@@ -75,9 +75,10 @@ int tw_spool_grows_dearly(const struct tw_spool *s);
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *far);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
-/* Descriptors: those before number `end`. They must stay until the code file has them. The second writes those that it does not have, which has all before number `coded`: before the head of a slot that needs them. */
+/* Descriptors: as in described.h. The second before the head of a slot that needs them. */
 int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64_t end);
-void tw_spool_write_described(struct tw_spool *s, uint64_t coded);
+int tw_spool_write_described(struct tw_spool *s, uint64_t coded);
+int tw_spool_read_described(const struct tw_spool *s, uint64_t from, uint8_t **bytes, size_t *n);
 
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */
 int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head);

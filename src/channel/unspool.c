@@ -1,6 +1,5 @@
 #include "channel/unspool.h"
 #include "base/array.h"
-#include "channel/described.h"
 #include "channel/output.h"
 #include "channel/output_jobs.h"
 #include "channel/output_queue.h"
@@ -217,7 +216,7 @@ static int take_uncoded(struct unspool *u)
 {
 	size_t n;
 	uint64_t used;
-	int error = tw_described_read(u->dir_fd, u->described, &u->uncoded, &n);
+	int error = tw_spool_read_described(u->spool, u->described, &u->uncoded, &n);
 	if (!error)
 		error = tw_demux_descriptors(u->demux, u->uncoded, n, &used);
 	if (!error)

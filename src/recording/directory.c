@@ -24,8 +24,7 @@ static int is_our_file(const char *name)
 	uint32_t serial;
 	return !strcmp(name, TW_HEADER_FILE) || !strcmp(name, TW_HEADER_FILE ".new") || !strcmp(name, TW_CODE_FILE) ||
 	       !strcmp(name, TW_NAMES_FILE) || !strcmp(name, TW_NAMES_FILE ".new") || !strcmp(name, TW_INDEX_FILE) ||
-	       !strcmp(name, TW_INDEX_FILE ".new") || !strcmp(name, TW_SPOOL_FILE) || !strcmp(name, TW_DESCRIBED_FILE) ||
-	       tw_thread_file(name, &serial);
+	       !strcmp(name, TW_INDEX_FILE ".new") || !strcmp(name, TW_SPOOL_FILE) || tw_thread_file(name, &serial);
 }
 
 /* Whether there is nothing in an open directory but the files of a recording. */
