@@ -228,8 +228,8 @@ static void make_live(struct memory *m)
 		m->error = TW_ERR_MEMORY;
 		return;
 	}
-	size_t at = find(m, x->pid, x->address);
 	m->live = live;
+	const size_t at = find(m, x->pid, x->address);
 	memmove(live + at + 1, live + at, (m->n_live++ - at) * sizeof *live);
 	live[at] = m->out->n - 1;
 }
