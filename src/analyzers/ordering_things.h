@@ -122,7 +122,7 @@ enum { TW_ORDERING_READ = 32 };       /* so many addresses are kept of those tha
 
 struct tw_ordering_thread {
 	size_t index;
-	size_t who;                /* whose clock `clock` is: its index, or that of the task that it runs */
+	size_t who;                     /* whose clock `clock` is: its index, or that of the task that it runs */
 	uint32_t process, tid, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
 	uint32_t clock;                  /* its own */

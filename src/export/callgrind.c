@@ -158,7 +158,8 @@ static char *text_of_cost(char *at, const struct tw_cost *c)
 static void put_cost(FILE *f, const struct tw_cost *c)
 {
 	char line[LINE];
-	fwrite(line, 1, (size_t)(text_of_cost(line, c) - line), f);
+	const char *end = text_of_cost(line, c);
+	fwrite(line, 1, (size_t)(end - line), f);
 }
 
 static char *text_of_position(char *at, const struct position *p)
@@ -173,7 +174,8 @@ static char *text_of_position(char *at, const struct position *p)
 static void put_position_and_cost(FILE *f, const struct position *p, const struct tw_cost *c)
 {
 	char line[LINE];
-	fwrite(line, 1, (size_t)(text_of_cost(text_of_position(line, p), c) - line), f);
+	const char *end = text_of_cost(text_of_position(line, p), c);
+	fwrite(line, 1, (size_t)(end - line), f);
 }
 
 static void put_two_positions(FILE *f, const struct position *first, const struct position *second)

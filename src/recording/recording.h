@@ -16,7 +16,7 @@ struct tw_value_map;
 #define TW_HEADER_FILE       "header"
 #define TW_CODE_FILE         "code"
 #define TW_NAMES_FILE        "names"
-#define TW_SPOOL_FILE        "spool"     /* what is yet to be encoded: channel/spool.h */
+#define TW_SPOOL_FILE        "spool" /* what is yet to be encoded: channel/spool.h */
 #define TW_INDEX_FILE        "index"
 #define TW_THREAD_FILE       "thread-%04u"
 

@@ -132,3 +132,26 @@ maps = json.load(sys.stdin)["mappings"]
 assert m["kind"] == "thread stack" and "call" not in m, m
 (m,) = [m for m in maps if m["address"] <= at["shared"] < m["address"] + m["length"] and "to" not in m]
 assert m["call"] == "mmap" and m["kind"] == "shared", m' || fail "in a window"
+
+# Many at once: the list of those that are there grows while it is looked at.
+cc_program many -O0 -g <<'END'
+#define _GNU_SOURCE
+#include <sys/mman.h>
+int main(void)
+{
+	char *at = (char *)0x310000000000;
+	for (int i = 0; i < 3000; i++) /* now in front of all, now behind them */
+		if (mmap(at + (i % 2 ? i : -i) * 8192L, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+			return 1;
+	return 0;
+}
+END
+RECORD_OPTIONS=()
+recorded ./many
+[ "$RECORDED_STATUS" = 0 ] || fail "many mappings: the program's status is $RECORDED_STATUS"
+MALLOC_PERTURB_=165 "$TW" info --json recording.tw >many.json || fail "info of many mappings: status $?"
+python3 - <<'END_PYTHON' || fail "many mappings are not all told"
+import json
+maps = [m["address"] for m in json.load(open("many.json"))["mappings"] if m["length"] == 4096 and "to" not in m]
+assert all(0x310000000000 + (i if i % 2 else -i) * 8192 in maps for i in range(3000))
+END_PYTHON
