@@ -1,5 +1,6 @@
 #include "analyzers/atomics.h"
 #include "base/array.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -65,6 +66,14 @@ static int ends_statement(const char *line)
 	       (n > 1 && line[n - 1] == '/' && line[n - 2] == '*');
 }
 
+/* So many bytes of the text, or as many as there is room for. */
+static void copy_bytes(const char *from, size_t n, char to[STATEMENT])
+{
+	n = n < STATEMENT - 1 ? n : STATEMENT - 1;
+	memcpy(to, from, n);
+	to[n] = 0;
+}
+
 /* The lines of the statement that the line is part of, in one text; and where it begins. */
 static const char *copy_statement(const char *text, const char *line, char *to)
 {
@@ -73,19 +82,14 @@ static const char *copy_statement(const char *text, const char *line, char *to)
 		from = before;
 	for (unsigned k = 0; k < MOST_LINES && !ends_statement(last) && last[length(last)]; k++)
 		last += length(last) + 1;
-	size_t n = (size_t)(last - from) + length(last);
-	n = n < STATEMENT - 1 ? n : STATEMENT - 1;
-	memcpy(to, from, n);
-	to[n] = 0;
+	copy_bytes(from, (size_t)(last - from) + length(last), to);
 	return from;
 }
 
 /* The line alone. */
 static const char *copy_line(const char *line, char *to)
 {
-	const size_t n = length(line) < STATEMENT - 1 ? length(line) : STATEMENT - 1;
-	memcpy(to, line, n);
-	to[n] = 0;
+	copy_bytes(line, length(line), to);
 	return line;
 }
 
@@ -168,9 +172,7 @@ static char *list_declared(const char *text)
 	char line[STATEMENT], *list = NULL;
 	size_t n = 0, room = 0;
 	for (const char *p = text; *p; p += length(p) + (p[length(p)] == '\n')) {
-		const size_t bytes = length(p) < sizeof line - 1 ? length(p) : sizeof line - 1;
-		memcpy(line, p, bytes);
-		line[bytes] = 0;
+		copy_line(p, line);
 		const char *declared = atomic_type(line);
 		if (!declared)
 			continue;
@@ -396,7 +398,7 @@ static const struct tw_source_file *file_of(struct tw_atomics *a, const char *pa
 	struct tw_source_file *f = &files[a->n_files++];
 	*f = (struct tw_source_file){.path = path, .text = read_text(path)};
 	f->none = f->text && has_none(f->text);
-	f->is_go = strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".go");
+	f->is_go = tw_has_suffix(path, ".go");
 	f->declared = f->text && !f->none ? list_declared(f->text) : NULL;
 	return f;
 }

@@ -54,16 +54,6 @@ static enum tw_code_owner kind_in_program(const char *name)
 	return is_given(name) && is_variant(name) ? kind_of_given(name) : TW_CODE_PROGRAM;
 }
 
-int tw_is_go_runtime(const char *function)
-{
-	static const char *const packages[] = {"runtime.", "runtime/internal/", "internal/runtime/", "sync.(*", NULL};
-	static const char *const programs[] = {
-	    "mem",   "map",   "(*hmap)",    "slice", "growslice", "concatstring", "string", "typed", "cold",
-	    "part.", "isra.", "constprop.", "lto_",  NULL}; /* the last five: parts that gcc makes of a C function named runtime */
-	return begins(function, packages) &&
-	       !(begins(function, (const char *const[]){"runtime.", NULL}) && begins(function + strlen("runtime."), programs));
-}
-
 static enum tw_code_owner look_up(struct tw_runtime_code *r, uint64_t pc, uint32_t thread)
 {
 	static const char *const files[] = {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "librt", "[vdso]", NULL};
@@ -115,4 +105,16 @@ enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, ui
 void tw_runtime_code_free(struct tw_runtime_code *r)
 {
 	tw_by_fragment_free(&r->fragments, free);
+}
+
+int tw_is_go_runtime(const char *function)
+{
+	static const char runtime[] = "runtime.";
+	static const char *const packages[] = {"runtime/internal/", "internal/runtime/", "sync.(*", NULL};
+	static const char *const programs[] = {"mem", "map", "(*hmap)", "slice", "growslice", "concatstring", "string", "typed", NULL};
+	static const char *const parts_of_c[] = {"cold", "part.", "isra.", "constprop.", "lto_", NULL}; /* of a function named runtime */
+	if (strncmp(function, runtime, sizeof runtime - 1))
+		return begins(function, packages);
+	function += sizeof runtime - 1;
+	return !begins(function, programs) && !begins(function, parts_of_c);
 }

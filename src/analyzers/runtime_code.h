@@ -51,14 +51,14 @@ static inline enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, c
 	return of && of[b->block] ? (enum tw_code_owner)(of[b->block] - 1) : tw_runtime_code_look(r, b, thread);
 }
 
+/* The same of the code at an address. */
+enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, uint32_t thread);
+void tw_runtime_code_free(struct tw_runtime_code *r);
+
 /*
  * Is a function of this name part of Go's runtime or of its package sync, which share memory between threads by rules of their own (they look at what others write, and look again)? Those of the runtime that
  * work on memory which they are given, or on a map, do it for the program.
  */
 int tw_is_go_runtime(const char *function);
-
-/* As tw_runtime_code_of, of the code at an address. */
-enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, uint32_t thread);
-void tw_runtime_code_free(struct tw_runtime_code *r);
 
 #endif

@@ -9,19 +9,25 @@
 
 enum { LEAST = 64 };
 
+/* The first `used` bytes of the items, on huge pages with room for *bytes. */
+static void *move_to_huge(void *items, size_t used, size_t *bytes)
+{
+	void *at = tw_array_huge(bytes);
+	if (!at)
+		return NULL;
+	if (items)
+		memcpy(at, items, used);
+	free(items);
+	return at;
+}
+
 /* The same items with room for `bytes` in all. To copy them to huge pages takes less than to touch so much more on small ones; very many are moved by the kernel. */
 static void *move_items(void *items, size_t n_bytes, size_t bytes)
 {
 	enum { COPIED = 64 << 20 };
 	if (bytes < TW_HUGE_PAGE || bytes > COPIED)
 		return realloc(items, bytes);
-	void *at = tw_array_huge(&bytes);
-	if (!at)
-		return NULL;
-	if (items)
-		memcpy(at, items, n_bytes);
-	free(items);
-	return at;
+	return move_to_huge(items, n_bytes, &bytes);
 }
 
 void *tw_array_room(void *items, size_t n, size_t *room, size_t size)
@@ -70,13 +76,7 @@ void *tw_array_more(void *items, size_t used, size_t *bytes)
 {
 	if (*bytes < TW_HUGE_PAGE || !tw_dear_pages())
 		return realloc(items, *bytes);
-	void *at = tw_array_huge(bytes);
-	if (!at)
-		return NULL;
-	if (used)
-		memcpy(at, items, used);
-	free(items);
-	return at;
+	return move_to_huge(items, used, bytes);
 }
 
 void *tw_array_addresses(size_t bytes, int where)

@@ -119,6 +119,12 @@ unsigned tw_utf8_length(const unsigned char *s)
 	return n;
 }
 
+int tw_has_suffix(const char *name, const char *suffix)
+{
+	const size_t n = strlen(name), of = strlen(suffix);
+	return n > of && !strcmp(name + n - of, suffix);
+}
+
 int tw_parse_bytes(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "kMG";

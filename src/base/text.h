@@ -32,6 +32,9 @@ void tw_text_flush(struct tw_text *t, int fd);
 /* Bytes of the UTF-8 character at `s`, which ends with NUL (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF); 0: there is none. */
 unsigned tw_utf8_length(const unsigned char *s);
 
+/* Has the name this at its end, and something before it? */
+int tw_has_suffix(const char *name, const char *suffix);
+
 /* A decimal number of bytes, or of k, M or G of them, of 1024 each. 0: the text is none of these, or is more than 64 bits hold. */
 int tw_parse_bytes(const char *text, uint64_t *bytes);
 

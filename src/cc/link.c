@@ -1,6 +1,7 @@
 /* Links: what is linked gets the run-time part, and is finished. */
 #include "cc/link.h"
 #include "cc/finish.h"
+#include "base/text.h"
 #include "names/places.h"
 
 #include <elf.h>
@@ -85,7 +86,7 @@ static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
 	if (!part)
 		return TW_CC_OUR_FAILURE;
 	tw_cc_push(w, part);
-	if (strlen(routine) > 2 && !strcmp(routine + strlen(routine) - 2, ".o")) {
+	if (tw_has_suffix(routine, ".o")) {
 		tw_cc_push(w, routine);
 		return 0;
 	}

@@ -1,6 +1,7 @@
 #include "channel/keep.h"
 #include "channel/descriptor_tables.h"
 #include "base/channel.h"
+#include "base/text.h"
 #include "channel/machine.h"
 #include "recording/recording.h"
 
@@ -237,12 +238,6 @@ static int by_use(const void *a, const void *b)
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-static int ends_with(const char *name, const char *suffix)
-{
-	const size_t n = strlen(name), of = strlen(suffix);
-	return n > of && !strcmp(name + n - of, suffix);
-}
-
 /* The name of the seal of what is kept under this name. */
 static void seal_of(const char *name, char seal[NAME_MAX + 1])
 {
@@ -255,7 +250,7 @@ static int is_left_over(int dir, const char *name, const struct stat *st, time_t
 	char file[NAME_MAX + 1];
 	name_of(strtoull(name, NULL, 16), TW_KEEP_SUFFIX, file);
 	const int is_left =
-	    !strncmp(name, "new.", 4) || (ends_with(name, TW_SEAL_SUFFIX) && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW));
+	    !strncmp(name, "new.", 4) || (tw_has_suffix(name, TW_SEAL_SUFFIX) && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW));
 	return is_left && st->st_mtime + patience <= time(NULL);
 }
 
@@ -298,8 +293,8 @@ static struct tw_kept *list(int dir, size_t *n, time_t patience)
 			continue;
 		if (is_left_over(dir, e->d_name, &st, patience))
 			unlinkat(dir, e->d_name, 0);
-		const int is_names = ends_with(e->d_name, TW_KEEP_NAMES_SUFFIX);
-		if (!is_names && !ends_with(e->d_name, TW_KEEP_SUFFIX))
+		const int is_names = tw_has_suffix(e->d_name, TW_KEEP_NAMES_SUFFIX);
+		if (!is_names && !tw_has_suffix(e->d_name, TW_KEEP_SUFFIX))
 			continue;
 		struct tw_kept *more = realloc(all, (*n + 1) * sizeof *all);
 		if (!more)
