@@ -25,19 +25,24 @@ static inline unsigned next(unsigned n)
 
 /* ---- programs ---- */
 
-enum kind { END, STORES, AWAITS, AWAITS_LOUDLY, LOADS, IFS, READS, WRITES, TAKES, LOCKS, COUNTS };
+enum kind { END, STORES, AWAITS, AWAITS_LOUDLY, LOADS, IFS, READS, WRITES, TAKES, LOCKS, COUNTS, COUNTS_TIMED };
 
 /* Values are a * turn + b, or where `ticket` says so a * (the ticket taken last) + b. AWAIT: until the variable is `exact`-ly so, or at least so. */
 struct op {
 	enum kind kind;
 	int variable, a, b, ticket, exact;
-	int skip; /* of IF: so many where the variable is less; of COUNT: where it is not the a-th that counts */
+	int skip; /* of IF: so many where the variable is less; of COUNT and COUNT_TIMED: where it is not the a-th that counts */
 };
 
 struct program {
 	const char *name;
 	int turns, n_threads;
-	enum { FREE, RACY, BY_CHANCE } races; /* BY_CHANCE: another order, in which it would not race, explains most of its executions */
+	enum {
+		FREE,
+		FREE_SLOWLY,
+		RACY,
+		BY_CHANCE
+	} races; /* FREE_SLOWLY: time goes by at each step; BY_CHANCE: another order, in which it would not race, explains most of its executions */
 	struct op ops[THREADS][OPS];
 };
 
@@ -90,6 +95,10 @@ struct program {
 	{                                                                                                                                  \
 		.kind = COUNTS, .variable = v, .a = x, .skip = n                                                                           \
 	}
+#define COUNT_TIMED(v, x, n)                                                                                                               \
+	{                                                                                                                                  \
+		.kind = COUNTS_TIMED, .variable = v, .a = x, .skip = n                                                                     \
+	}
 #define LOCK(v)                                                                                                                            \
 	{                                                                                                                                  \
 		.kind = LOCKS, .variable = v                                                                                               \
@@ -121,6 +130,8 @@ struct run {
 	unsigned known[VARIABLES][THREADS]; /* by who acquires it */
 	unsigned wrote[DATA][THREADS], read[DATA][THREADS];
 	uint64_t time;
+	unsigned
+	    leap; /* so much time goes by at a step, or up to twice that, as if threads were interrupted everywhere; 0: none to speak of */
 	int races;
 	unsigned cuts_waiting, cuts_else; /* one time in so many */
 };
@@ -139,7 +150,7 @@ static inline void put_time(struct run *r, struct thread *t, int stamp)
 static inline void put_access(struct run *r, struct thread *t, int waits, uint64_t addr, int type)
 {
 	put(t, (struct item){.code = r->code[t - r->threads][t->op][waits], .addr = addr, .type = type});
-	r->time++;
+	r->time += r->leap ? r->leap + next(r->leap) : 1;
 }
 
 static inline void join(unsigned *to, const unsigned *from)
@@ -188,6 +199,20 @@ static inline void advance(struct run *r, struct thread *t, int by)
 		put_time(r, t, 0);
 }
 
+static inline int count_one(struct run *r, struct thread *t, int variable)
+{
+	const int before = load(r, t, variable);
+	join(r->known[variable], t->clock);
+	t->clock[t - r->threads]++;
+	r->value[variable]++;
+	return before;
+}
+
+static inline int by_count(const struct op *o, int before)
+{
+	return before % o->a == o->a - 1 ? 1 : 1 + o->skip;
+}
+
 /* A locked instruction, between two times. */
 static inline void take_locked(struct run *r, struct thread *t, const struct op *o)
 {
@@ -203,6 +228,8 @@ static inline void take_locked(struct run *r, struct thread *t, const struct op 
 			join(r->known[o->variable], t->clock);
 			t->clock[t - r->threads]++;
 			r->value[o->variable] = 1;
+		} else if (o->kind == COUNTS_TIMED) {
+			t->ticket = count_one(r, t, o->variable);
 		} else {
 			t->ticket = r->value[o->variable]++;
 		}
@@ -210,18 +237,14 @@ static inline void take_locked(struct run *r, struct thread *t, const struct op 
 		break;
 	default:
 		put_time(r, t, 2);
-		advance(r, t, o->kind == LOCKS && t->ticket ? 0 : 1);
+		advance(r, t, o->kind == LOCKS && t->ticket ? 0 : o->kind == COUNTS_TIMED ? by_count(o, t->ticket) : 1);
 	}
 }
 
 static inline void count(struct run *r, struct thread *t, const struct op *o)
 {
 	put_access(r, t, 0, ATOMIC_AT + 64 * (uint64_t)o->variable, TW_MODIFY);
-	const int before = load(r, t, o->variable);
-	join(r->known[o->variable], t->clock);
-	t->clock[t - r->threads]++;
-	r->value[o->variable]++;
-	advance(r, t, before % o->a == o->a - 1 ? 1 : 1 + o->skip);
+	advance(r, t, by_count(o, count_one(r, t, o->variable)));
 }
 
 static inline void relax(struct run *r, struct thread *t, const struct op *o)
@@ -252,6 +275,7 @@ static inline void step(struct run *r, struct thread *t)
 		break;
 	case TAKES:
 	case LOCKS:
+	case COUNTS_TIMED:
 		take_locked(r, t, o);
 		return;
 	case COUNTS:
@@ -288,6 +312,7 @@ static inline void execute(struct run *r)
 	const unsigned some = 1 + next(sizeof bursts / sizeof *bursts);
 	r->cuts_waiting = cuts[next(4)];
 	r->cuts_else = cuts[next(4)];
+	r->leap = r->program->races != FREE_SLOWLY && next(4) ? 0 : 50000;
 	for (int i = 0; i < r->program->n_threads; i++) {
 		r->threads[i].items = malloc(MOST_ITEMS * sizeof(struct item));
 		r->threads[i].turn = 1;

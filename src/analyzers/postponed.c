@@ -236,6 +236,24 @@ void tw_postponed_close(struct tw_postponed *p)
 		p->parts[i].closed = 1;
 }
 
+void tw_postponed_close_at(struct tw_postponed *p, uint64_t due)
+{
+	for (size_t i = p->n; i > p->first && !p->parts[i - 1].closed && !p->parts[i - 1].due; i--)
+		p->parts[i - 1].due = due;
+}
+
+int tw_postponed_close_due(struct tw_postponed *p, uint64_t now, uint64_t *next)
+{
+	size_t i = p->first, closed = 0;
+	for (; i < p->n && (p->parts[i].closed || (p->parts[i].due && p->parts[i].due <= now)); i++) {
+		closed += !p->parts[i].closed;
+		p->parts[i].closed = 1;
+	}
+	if (i < p->n && p->parts[i].due && p->parts[i].due < *next)
+		*next = p->parts[i].due;
+	return closed != 0;
+}
+
 struct tw_part *tw_postponed_first(const struct tw_postponed *p)
 {
 	return p->first < p->n ? &p->parts[p->first] : NULL;

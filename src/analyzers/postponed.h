@@ -26,6 +26,7 @@ struct tw_part {
 	struct tw_postponed_write *writes; /* those of `wanted`, in their order */
 	size_t n_writes, write;            /* write: the first that is still to come */
 	int closed;                        /* all that other threads did before it ended has been handed out */
+	uint64_t due;                      /* the time from which on that is so in any case; 0: not known */
 };
 
 struct tw_part tw_part_of(const struct tw_batch *b);
@@ -69,6 +70,12 @@ size_t tw_postponed_writes(const struct tw_postponed *p, uint64_t addr);
 
 /* The parts that are there now are closed. */
 void tw_postponed_close(struct tw_postponed *p);
+
+/* ... will be at this time, at the latest. */
+void tw_postponed_close_at(struct tw_postponed *p, uint64_t due);
+
+/* It is this time: parts that are due are closed. *next: lowered to when the next one is. Was one closed? */
+int tw_postponed_close_due(struct tw_postponed *p, uint64_t now, uint64_t *next);
 
 /* The first part, to be looked at further; NULL: there is none. And it is done with. */
 struct tw_part *tw_postponed_first(const struct tw_postponed *p);

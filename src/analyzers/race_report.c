@@ -89,7 +89,7 @@ static int is_go_runtimes(const struct tw_race *race, struct tw_names *names)
 	struct tw_code_name name;
 	for (int i = 0; i < 2; i++) {
 		tw_names_code(names, race->image[i], race->access[i].pc, &name);
-		if (tw_is_go_runtime(name.function))
+		if (tw_is_go_runtime(name.function) || tw_is_go_assembly(name.function, name.file))
 			return 1;
 	}
 	return 0;

@@ -98,6 +98,7 @@ struct tw_race_state {
 	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
 	int has_regions;  /* a thread was stuck at one, or at a fork */
+	uint64_t due;     /* no part that is postponed is closed by time before this; 0: none will be */
 	uint64_t changes; /* so many of those of memory that is shared are known here */
 	uint64_t checked;
 };

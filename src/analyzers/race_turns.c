@@ -16,12 +16,18 @@
  *  - any other is made, and is *early* where its segment is not closed: it may have read what is written until that is, and all that came after it in the thread is ordered behind that write, too.
  *
  * A thread whose segment is closed makes its load in any case: a wait may have ended for other reasons.
+ *
+ * Where a thread was interrupted behind a locked instruction, and before the time after it was taken, that time may be long in coming, and others have gone on by what the instruction wrote. Loads
+ * before it had been made by the time before it, but for those that the processor had not waited for: a moment later (SETTLED) their segment is closed, too.
  */
 #include "analyzers/race_state.h"
 #include "base/array.h"
 #include "recording/recording.h"
 
-enum { MOST_BYTES = 512 << 20 }; /* of a thread that are postponed */
+enum {
+	MOST_BYTES = 512 << 20, /* of a thread that are postponed */
+	SETTLED = 1 << 12,      /* cycles; no load takes longer, since an interrupt or a fault in between would have the time taken anew */
+};
 
 /* ---- blocks ---- */
 
@@ -283,16 +289,26 @@ static int postpone(struct tw_race_state *s, struct tw_race_thread *t, const str
 	return tw_postponed_add(&t->postponed, p, &(struct tw_postponed_wanted){is_wanted, c});
 }
 
+/* The time at which the batch begins; 0: not known. */
+static uint64_t begin_of(const struct tw_batch *b)
+{
+	return b->n_events && !b->events->block ? tw_event_time(b->events->type, b->events->payload) : 0;
+}
+
+/* ... if that is the time before a locked instruction; else 0. */
+static uint64_t time_before(const struct tw_batch *b)
+{
+	const uint64_t begin = begin_of(b);
+	return begin && b->events->type == TW_EVENT_STAMP && !((const struct tw_stamp *)b->events->payload)->after ? begin : 0;
+}
+
 /*
  * Does the batch begin at a time by which all that the thread loaded before had been read? The time before a locked instruction may be read ahead of loads before it, since processors do not wait
  * for these; the instruction does.
  */
 static int begins_segment(const struct tw_batch *b)
 {
-	const struct tw_event *e = b->events;
-	if (!b->n_events || e->block || !tw_event_time(e->type, e->payload))
-		return 0;
-	return e->type != TW_EVENT_STAMP || ((const struct tw_stamp *)e->payload)->after;
+	return begin_of(b) && !time_before(b);
 }
 
 /* What is postponed of a thread, now that no more can come that it waits for. */
@@ -308,6 +324,34 @@ static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t, co
 
 /* ---- batches as they come ---- */
 
+/* Closes what is due by the time at which the batch, which comes next, begins. */
+static int close_due(struct tw_race_state *s, const struct tw_batch *b)
+{
+	const uint64_t now = begin_of(b);
+	int error = 0;
+	if (!s->due || now < s->due)
+		return 0;
+	uint64_t next = UINT64_MAX;
+	for (size_t i = 0; i < s->n_threads && !error; i++) {
+		struct tw_race_thread *t = &s->threads[i];
+		if (t->known && tw_postponed_close_due(&t->postponed, now, &next) && !is_held(t))
+			error = take_postponed(s, t);
+	}
+	s->due = next == UINT64_MAX ? 0 : next;
+	return error;
+}
+
+/* ... and notes what is due of the thread, whose batch it is. */
+static void note_due(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
+{
+	const uint64_t before = time_before(b);
+	if (!before || !tw_postponed_first(&t->postponed))
+		return;
+	tw_postponed_close_at(&t->postponed, before + SETTLED);
+	if (!s->due)
+		s->due = before + SETTLED;
+}
+
 /* A batch of a thread of which nothing is postponed yet. */
 static int take_live(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
@@ -318,11 +362,14 @@ static int take_live(struct tw_race_state *s, struct tw_race_thread *t, const st
 
 int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
-	int error = s->ordering.n_early && begins_segment(b) ? settle(s, t) : 0;
+	int error = s->due ? close_due(s, b) : 0;
+	if (!error && s->ordering.n_early && begins_segment(b))
+		error = settle(s, t);
 	if (!error && tw_postponed_first(&t->postponed) && (begins_segment(b) || t->postponed.bytes > MOST_BYTES))
 		error = close_postponed(s, t, b);
 	if (error)
 		return error;
+	note_due(s, t, b);
 	if (!tw_postponed_first(&t->postponed) && awaits_fork(s, t, b->events, b->n_events)) {
 		t->stuck = TW_RACE_AT_FORK;
 		s->has_regions = 1;

@@ -1,4 +1,5 @@
 #include "analyzers/runtime_code.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,4 +118,15 @@ int tw_is_go_runtime(const char *function)
 		return begins(function, packages);
 	function += sizeof runtime - 1;
 	return !begins(function, programs) && !begins(function, parts_of_c);
+}
+
+int tw_is_go_assembly(const char *function, const char *file)
+{
+	static const char *const bodies[] = {"memeqbody", "cmpbody", "countbody", "indexbody", "indexbytebody", "aeshashbody"};
+	if (!file || !tw_has_suffix(file, "_amd64.s"))
+		return 0;
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+		if (!strcmp(function, bodies[i]))
+			return 1;
+	return 0;
 }

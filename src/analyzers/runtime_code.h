@@ -61,4 +61,7 @@ void tw_runtime_code_free(struct tw_runtime_code *r);
  */
 int tw_is_go_runtime(const char *function);
 
+/* ... or one in Go's assembly that compares, searches or hashes bytes, and reads others beside them, which it makes nothing of? `file`: of its source; NULL: not known. */
+int tw_is_go_assembly(const char *function, const char *file);
+
 #endif

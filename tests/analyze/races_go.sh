@@ -7,7 +7,9 @@ cat >right/main.go <<'END'
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -130,7 +132,38 @@ func flags() int {
 	}
 }
 
-func main() { fmt.Println(pipeline(), workers(), condition(), flags(), counter) }
+// What compares bytes reads some behind them, too.
+func neighbours() (equal int) {
+	word, other, n := make([]byte, 16), []byte("abc"), len(os.Args)+2
+	copy(word, other)
+	var wg sync.WaitGroup
+	both := make(chan int)
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		runtime.LockOSThread()
+		both <- 0
+		for i := 0; i < 1000; i++ {
+			if bytes.Equal(word[:n], other[:n]) {
+				equal++
+			}
+		}
+	}()
+	go func() {
+		defer wg.Done()
+		runtime.LockOSThread()
+		<-both
+		for i := 0; i < 1000; i++ {
+			word[n+i%4]++
+		}
+	}()
+	wg.Wait()
+	return
+}
+
+func main() {
+	fmt.Println(pipeline(), workers(), condition(), flags(), neighbours(), counter)
+}
 END
 cat >racy/main.go <<'END'
 package main
