@@ -233,7 +233,8 @@ static inline bool tw_cc_is_there(const void *what)
 }
 
 /* ---- sys.c ---- */
-int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
+/* A system call of six arguments, as of mmap. */
+int64_t tw_cc_sys6(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
 void tw_cc_copy(void *to, const void *from, uint64_t n);
 bool tw_cc_same(const uint8_t *a, const uint8_t *b, uint64_t n);
 uint64_t tw_cc_length(const char *s);
@@ -243,9 +244,63 @@ int64_t tw_cc_signed32(const uint8_t *p);
 extern int *__errno_location(void) __attribute__((weak));
 int tw_cc_answer(int64_t result);
 
-#define SYS(nr, ...) SYS_(nr, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define SYS_(nr, a, b, c, d, e, f, ...)                                                                                                    \
-	tw_cc_sys((nr), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))
+/* A system call of so many arguments, in line: a call of a function that makes it takes more bytes. */
+static inline int64_t tw_cc_sys0(uint64_t nr)
+{
+	int64_t r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr) : "rcx", "r11", "memory");
+	return r;
+}
+
+static inline int64_t tw_cc_sys1(uint64_t nr, uint64_t a)
+{
+	int64_t r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a) : "rcx", "r11", "memory");
+	return r;
+}
+
+static inline int64_t tw_cc_sys2(uint64_t nr, uint64_t a, uint64_t b)
+{
+	int64_t r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b) : "rcx", "r11", "memory");
+	return r;
+}
+
+static inline int64_t tw_cc_sys3(uint64_t nr, uint64_t a, uint64_t b, uint64_t c)
+{
+	int64_t r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return r;
+}
+
+static inline int64_t tw_cc_sys4(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	int64_t r;
+	register uint64_t r10 __asm__("r10") = d;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	return r;
+}
+
+static inline int64_t tw_cc_sys5(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+	int64_t r;
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	return r;
+}
+
+#define TW_CC_SYS0(nr)                tw_cc_sys0(nr)
+#define TW_CC_SYS1(nr, a)             tw_cc_sys1(nr, (uint64_t)(a))
+#define TW_CC_SYS2(nr, a, b)          tw_cc_sys2(nr, (uint64_t)(a), (uint64_t)(b))
+#define TW_CC_SYS3(nr, a, b, c)       tw_cc_sys3(nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c))
+#define TW_CC_SYS4(nr, a, b, c, d)    tw_cc_sys4(nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d))
+#define TW_CC_SYS5(nr, a, b, c, d, e) tw_cc_sys5(nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e))
+#define TW_CC_SYS6(nr, a, b, c, d, e, f)                                                                                                   \
+	tw_cc_sys6(nr, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), (uint64_t)(e), (uint64_t)(f))
+#define TW_CC_SYS_BY(nr, a, b, c, d, e, f, by, ...) by
+#define SYS(...)                                                                                                                           \
+	TW_CC_SYS_BY(__VA_ARGS__, TW_CC_SYS6, TW_CC_SYS5, TW_CC_SYS4, TW_CC_SYS3, TW_CC_SYS2, TW_CC_SYS1, TW_CC_SYS0, )(__VA_ARGS__)
 
 static inline bool tw_cc_failed(int64_t r)
 {

@@ -1,6 +1,6 @@
 #include "runtime.h"
 
-int64_t tw_cc_sys(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+int64_t tw_cc_sys6(uint64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	int64_t r;
 	register uint64_t r10 __asm__("r10") = d;
