@@ -43,11 +43,15 @@ CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -Os -ff
 CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
 # What those compiled with --switchable carry besides.
 CC_TWICE_SRC := $(wildcard src/cc/twice/*.c src/cc/twice/*.S)
+# What those carry besides that make processes by system calls of their own.
+CC_COPYING_SRC := $(wildcard src/cc/copying/*.c src/cc/copying/*.S)
 # What those compiled with --full=guard carry besides.
 CC_GUARD_SRC := $(wildcard src/cc/guard/*.c)
 # What those with a batch routine carry besides, which has replay in it: only what the routine calls can be seen of it.
 CC_BATCH_OBJ := $(patsubst %,$(BUILD)/batch/%.o,$(wildcard src/cc/batch/*.c))
-CC_BATCH_NAMES := trackway_cc_batch tw_batch_blocks tw_batch_refs
+CC_BATCH_NAMES := trackway_cc_batch tw_batch_blocks tw_batch_refs tw_cc_handover_code tw_cc_handover_code_end
+# And what hands full buffers to it, which is of the run-time part.
+CC_HANDOVER_SRC := $(wildcard src/cc/handover/*.c src/cc/handover/*.S)
 
 ENGINE_OBJ := $(patsubst %,$(BUILD)/engine/%.o,$(ENGINE_SRC)) $(BUILD)/engine/zydis.o
 CLI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(CLI_SRC))
@@ -58,7 +62,7 @@ LIBRARY := $(BUILD)/libtrackway.so.$(SOVERSION)
 MPI_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(MPI_SRC))
 UNIT_BIN := $(patsubst src/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-twice.a \
+all: $(BUILD)/trackway $(BUILD)/trackway-engine $(LIBRARY) $(BUILD)/libtrackway.a $(BUILD)/trackway-cc.o $(BUILD)/trackway-cc-parts.a \
 	$(BUILD)/trackway-cc-guard.o $(BUILD)/trackway-cc-batch.o
 ifneq ($(MPI),)
 all: mpi
@@ -135,14 +139,22 @@ $(BUILD)/trackway-cc-twice.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_TWICE_SRC))
 	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
 	objcopy --redefine-sym tw_cc_code=tw_cc_twice_code --redefine-sym tw_cc_code_end=tw_cc_twice_code_end $@
 
-$(BUILD)/trackway-cc-twice.a: $(BUILD)/trackway-cc-twice.o
+$(BUILD)/runtime/copying.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_COPYING_SRC)) src/cc/runtime/code.ld
+	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
+	objcopy --redefine-sym tw_cc_code=tw_cc_copying_code --redefine-sym tw_cc_code_end=tw_cc_copying_code_end $@
+
+$(BUILD)/trackway-cc-parts.a: $(BUILD)/trackway-cc-twice.o $(BUILD)/runtime/copying.o
 	rm -f $@
 	$(AR) rcsD $@ $^
 
 $(BUILD)/trackway-cc-guard.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_GUARD_SRC))
 	$(CC) -nostdlib -r -o $@ $^
 
-$(BUILD)/trackway-cc-batch.o: $(CC_BATCH_OBJ) $(BUILD)/libtrackway.a
+$(BUILD)/runtime/handover.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_HANDOVER_SRC)) src/cc/runtime/code.ld
+	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
+	objcopy --redefine-sym tw_cc_code=tw_cc_handover_code --redefine-sym tw_cc_code_end=tw_cc_handover_code_end $@
+
+$(BUILD)/trackway-cc-batch.o: $(CC_BATCH_OBJ) $(BUILD)/runtime/handover.o $(BUILD)/libtrackway.a
 	$(CC) -nostdlib -r -o $@ $^
 	objcopy -g $(addprefix --keep-global-symbol=,$(CC_BATCH_NAMES)) $@
 
@@ -225,7 +237,7 @@ install: all
 	$(if $(MPI),install -m 755 $(BUILD)/trackway-mpi $(DESTDIR)$(PREFIX)/bin/trackway-mpi)
 	install -m 755 $(BUILD)/trackway-engine $(DESTDIR)$(PREFIX)/lib/trackway/trackway-engine
 	install -m 644 $(BUILD)/trackway-cc.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc.o
-	install -m 644 $(BUILD)/trackway-cc-twice.a $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-twice.a
+	install -m 644 $(BUILD)/trackway-cc-parts.a $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-parts.a
 	install -m 644 $(BUILD)/trackway-cc-guard.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-guard.o
 	install -m 644 $(BUILD)/trackway-cc-batch.o $(DESTDIR)$(PREFIX)/lib/trackway/trackway-cc-batch.o
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1/

@@ -20,7 +20,25 @@ struct tw_cc_written {
 	bool last; /* nothing follows of this thread */
 };
 
+struct tw_cc_process;
+struct tw_cc_thread;
+struct tw_cc_stream;
+
+/* What code of all modules calls that fills buffers: cc/handover/handover.c. */
+struct tw_cc_handover {
+	/* The module has a batch routine, and the process has none yet: it is recorded for that from now on. */
+	bool (*begin)(struct tw_cc_process *p);
+	void (*in_child)(struct tw_cc_process *p);
+	/* What is in the stream's buffer, up to `pointer`, goes to the routine; 0: it is not known how far it goes. The buffer is empty then. */
+	void (*take)(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last);
+	/* The entry is of a thread that has ended without a word: what it wrote goes to the routine with what the entry's next thread writes. */
+	void (*inherit)(struct tw_cc_process *p, struct tw_cc_thread *t);
+	/* The module has the routine: all that is left goes to it, and it answers. The calling thread's streams have ended. */
+	void (*end)(struct tw_cc_process *p, struct tw_cc_thread *t);
+};
+
 struct tw_cc_batch {
+	const struct tw_cc_handover *handover;
 	void (*take)(const struct tw_descriptor_table *table, const struct tw_cc_written *w);
 	/* Around a fork: nobody is in take() meanwhile. `child`: it begins anew, with nothing seen. */
 	void (*before_fork)(void);
@@ -29,6 +47,8 @@ struct tw_cc_batch {
 	void (*end)(const char *failure);
 	void (*machine)(struct tw_xstate *out);
 };
+
+extern const struct tw_cc_handover tw_cc_handover __attribute__((visibility("hidden")));
 
 /* In programs that have a batch routine. */
 extern const struct tw_cc_batch trackway_cc_batch __attribute__((weak, visibility("hidden")));

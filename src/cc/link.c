@@ -42,10 +42,10 @@ static char *find_part(const char *name)
 	return path;
 }
 
-/* An archive: its object is linked where something refers to it, as functions in two versions do. */
-static int push_twice(struct tw_cc_words *w)
+/* An archive: its objects are linked where something refers to them, as functions in two versions do, and system calls that make processes. */
+static int push_archive(struct tw_cc_words *w)
 {
-	char *part = find_part("trackway-cc-twice.a");
+	char *part = find_part("trackway-cc-parts.a");
 	if (part)
 		tw_cc_push(w, part);
 	return !part;
@@ -199,7 +199,7 @@ static int push_parts(const struct tw_cc_drive *d, struct tw_cc_words *w)
 		tw_cc_push(w, strstr(d->command.word[d->command.compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
 	if (has_no_header(&d->command))
 		tw_cc_push(w, "-Wl,--defsym=__ehdr_start=0");
-	return push_twice(w) || push_guard(d, w) || push_batch(d, w) ? TW_CC_OUR_FAILURE : 0;
+	return push_archive(w) || push_guard(d, w) || push_batch(d, w) ? TW_CC_OUR_FAILURE : 0;
 }
 
 int tw_cc_link(const struct tw_cc_drive *d)

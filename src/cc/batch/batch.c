@@ -222,4 +222,4 @@ static void end(const char *failure)
 	tw_cc_lines_end();
 }
 
-const struct tw_cc_batch trackway_cc_batch = {take, before_fork, after_fork, end, machine};
+const struct tw_cc_batch trackway_cc_batch = {&tw_cc_handover, take, before_fork, after_fork, end, machine};

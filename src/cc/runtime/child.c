@@ -19,7 +19,7 @@ void tw_cc_child_become(struct tw_cc_process *p, uint32_t parent)
 		t->kept = 0;
 	}
 	if (p->batch) {
-		tw_cc_batch_in_child(p);
+		p->batch->handover->in_child(p);
 		p->batch->after_fork(true);
 	}
 }

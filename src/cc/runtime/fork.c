@@ -65,17 +65,8 @@ void tw_cc_fork_leave(struct tw_cc_process *p)
 
 /* ---- the same by clone, of which the C library tells nobody ---- */
 
-/* What a child that is made so begins with. */
-struct beginning {
-	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
-	uint32_t copies, parent;
-	uint64_t mask; /* of signals */
-	int (*fn)(void *);
-	void *arg;
-};
-
 /* With signals blocked: a handler of the child's would write where its parent does. */
-static void before_copy(struct beginning *b, uint64_t flags)
+void tw_cc_before_copy(struct tw_cc_beginning *b, uint64_t flags)
 {
 	const uint64_t all = ~0ull;
 	struct tw_cc_process *p = tw_cc_process();
@@ -89,7 +80,7 @@ static void before_copy(struct beginning *b, uint64_t flags)
 		p->batch->before_fork();
 }
 
-static void after_copy(const struct beginning *b, bool is_child)
+void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child)
 {
 	struct tw_cc_process *p = b->process;
 	if (!p)
@@ -117,8 +108,8 @@ static _Noreturn void leave(int status)
 
 static int begin(void *beginning)
 {
-	const struct beginning *b = beginning;
-	after_copy(b, true);
+	const struct tw_cc_beginning *b = beginning;
+	tw_cc_after_copy(b, true);
 	leave(b->fn(b->arg));
 }
 
@@ -145,59 +136,11 @@ long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint
 /* fork, or clone with memory of its own, by syscall() (fork.S). */
 long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
-	struct beginning own = {0};
-	before_copy(&own, 0);
+	struct tw_cc_beginning own = {0};
+	tw_cc_before_copy(&own, 0);
 	const int64_t r = SYS(number, a, b, c, d, e);
-	after_copy(&own, !r);
+	tw_cc_after_copy(&own, !r);
 	return tw_cc_answer(r);
-}
-
-/* ---- the same by the program's own instructions ---- */
-
-/* One process at a time: the child finds what it begins with in its copy of this, wherever its stack is. */
-static struct {
-	uint32_t lock;
-	struct beginning beginning;
-	uint64_t back;
-} copying;
-
-/* fork, clone or clone3: of what size is a struct clone_args, at the least, and where its flags are. */
-static uint64_t flags_of(const uint64_t *regs)
-{
-	enum { LEAST = 64 };
-	const uint64_t *args = (const uint64_t *)regs[TW_RDI];
-	if ((uint32_t)regs[TW_RAX] != __NR_clone3)
-		return (uint32_t)regs[TW_RAX] == __NR_clone ? regs[TW_RDI] : 0;
-	return args && regs[TW_RSI] >= LEAST ? *args : CLONE_VM; /* it will fail */
-}
-
-bool tw_cc_copying_begin(const uint64_t *regs);
-void tw_cc_copying_end(uint64_t *regs);
-
-/* False: the system call is not to be followed. */
-bool tw_cc_copying_begin(const uint64_t *regs)
-{
-	struct beginning own = {0};
-	before_copy(&own, flags_of(regs));
-	if (!own.process)
-		return false;
-	while (__atomic_exchange_n(&copying.lock, 1, __ATOMIC_ACQUIRE))
-		SYS(__NR_sched_yield);
-	copying.beginning = own;
-	copying.back = regs[TW_RCX];
-	return true;
-}
-
-/* In both. The child has written to its own stream when this returns: so the slot has a pointer, as it has in the parent. */
-void tw_cc_copying_end(uint64_t *regs)
-{
-	const struct beginning own = copying.beginning;
-	const bool is_child = !regs[TW_RAX];
-	regs[TW_RCX] = copying.back;
-	__atomic_store_n(&copying.lock, 0, __ATOMIC_RELEASE);
-	after_copy(&own, is_child);
-	if (is_child)
-		tw_cc_cold(TW_CC_POISON, regs);
 }
 
 /* The C library's _Fork, which tells nobody either: calls of it come here (link.c). */
@@ -206,10 +149,10 @@ int __wrap__Fork(void);
 
 int __wrap__Fork(void)
 {
-	struct beginning own = {0};
-	before_copy(&own, 0);
+	struct tw_cc_beginning own = {0};
+	tw_cc_before_copy(&own, 0);
 	const int r = __real__Fork();
-	after_copy(&own, !r);
+	tw_cc_after_copy(&own, !r);
 	return r;
 }
 
@@ -223,10 +166,10 @@ EXPORTED _Noreturn void _Exit(int status);
 int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
 {
 	enum { INVALID = 22 };
-	struct beginning b = {.fn = fn, .arg = arg};
+	struct tw_cc_beginning b = {.fn = fn, .arg = arg};
 	if (!fn || !stack)
 		return tw_cc_answer(-INVALID);
-	before_copy(&b, (uint32_t)flags);
+	tw_cc_before_copy(&b, (uint32_t)flags);
 	if (b.process) {
 		fn = begin;
 		arg = &b;
@@ -234,7 +177,7 @@ int clone(int (*fn)(void *), void *stack, int flags, void *arg, void *parent_tid
 	const bool is_sanitized = tw_cc_is_there(&__interceptor_clone);
 	const int64_t r = is_sanitized ? __interceptor_clone(fn, stack, flags, arg, parent_tid, tls, child_tid)
 	                               : clone_to(fn, arg, (uint64_t)stack, (uint32_t)flags, parent_tid, tls, child_tid);
-	after_copy(&b, false);
+	tw_cc_after_copy(&b, false);
 	return is_sanitized ? (int)r : tw_cc_answer(r);
 }
 

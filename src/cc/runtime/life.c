@@ -165,5 +165,6 @@ static void __attribute__((destructor(101))) finish(void)
 	    t->ended) /* by exit(), in another thread than the first, which ends threads first: the process's end is told by one more stream */
 		tw_cc_begin(p, t);
 	tw_cc_end_streams(p, t, (p->ending.status & 0xff) << 8, is_process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
-	tw_cc_batch_end(p, t);
+	if (tw_cc_batch_is_own(p) && !p->batch_ended)
+		p->batch->handover->end(p, t);
 }

@@ -14,6 +14,10 @@ extern const uint8_t tw_cc_code[] __attribute__((visibility("hidden")));
 extern const uint8_t tw_cc_code_end[] __attribute__((visibility("hidden")));
 extern const uint8_t tw_cc_twice_code[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t tw_cc_twice_code_end[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t tw_cc_handover_code[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t tw_cc_handover_code_end[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t tw_cc_copying_code[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t tw_cc_copying_code_end[] __attribute__((weak, visibility("hidden")));
 
 static void enter_code(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to, bool there)
 {
@@ -31,6 +35,10 @@ void tw_cc_parked_enter(struct tw_cc_process *p, bool there)
 	enter_code(p, tw_cc_code, tw_cc_code_end, there);
 	if (tw_cc_is_there(tw_cc_twice_code))
 		enter_code(p, tw_cc_twice_code, tw_cc_twice_code_end, there);
+	if (tw_cc_is_there(tw_cc_copying_code))
+		enter_code(p, tw_cc_copying_code, tw_cc_copying_code_end, there);
+	if (tw_cc_is_there(tw_cc_handover_code))
+		enter_code(p, tw_cc_handover_code, tw_cc_handover_code_end, there);
 }
 
 static bool is_inside(const struct tw_cc_process *p, uint64_t pc)

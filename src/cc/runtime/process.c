@@ -187,8 +187,8 @@ void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool 
 static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t tp, uint32_t tid)
 {
 	const bool is_first = tid == p->pid;
-	if (t->tp && p->batch && !p->batch_ended)
-		tw_cc_batch_inherit(p, t);
+	if (t->tp && tw_cc_batch_open(p))
+		p->batch->handover->inherit(p, t);
 	tw_cc_forget_streams(p, t, false);
 	t->tid = tid;
 	t->parent_pid = is_first ? (p->parent_pid ? p->parent_pid : (uint32_t)SYS(__NR_getppid)) : p->pid;

@@ -25,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, batch, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, fork, copying, limits, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, fork, limits, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -50,11 +50,13 @@
 #define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
-#define TW_CC_OWN_CODES   (2 * TW_CC_MODULES) /* with what only functions in two versions need */
-#define TW_CC_WORDS       512u
-#define TW_CC_GATES       64u
-#define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
-#define TW_CC_MARK        0x6363776b63617274ull
+#define TW_CC_OWN_CODES                                                                                                                    \
+	(4 *                                                                                                                               \
+	 TW_CC_MODULES) /* with what only some have: functions in two versions, a batch routine, system calls of their own that make processes */
+#define TW_CC_WORDS 512u
+#define TW_CC_GATES 64u
+#define TW_CC_PLACE 0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
+#define TW_CC_MARK  0x6363776b63617274ull
 
 /* A buffer that nobody reads: of threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is of what goes on though it had been given up (parked.c). */
 #define TW_CC_STRAY   (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL)
@@ -427,27 +429,31 @@ void tw_cc_tally_turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t 
 /* The last, not full, of a stream that ends. */
 void tw_cc_tally_end(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to);
 
-/* ---- batch.c ---- */
+/* ---- handover/handover.c, in modules that were linked with a batch routine (base/cc_batch.h) ---- */
 
-/* This module has a batch routine, and the process has none yet: it is recorded for that from now on. */
-bool tw_cc_batch_begin(struct tw_cc_process *p);
+static inline bool tw_cc_batch_begin(struct tw_cc_process *p)
+{
+	return tw_cc_is_there(&trackway_cc_batch) && trackway_cc_batch.handover->begin(p);
+}
+
+/* The process's routine, until it has answered: then its module may be closed. */
+static inline const struct tw_cc_batch *tw_cc_batch_open(const struct tw_cc_process *p)
+{
+	return p->batch_ended ? 0 : p->batch;
+}
+
+/* What is in the stream's buffer goes to the routine, if it has not answered (struct tw_cc_handover). */
+static inline void tw_cc_batch_take(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)
+{
+	if (tw_cc_batch_open(p))
+		p->batch->handover->take(p, s, pointer, last);
+}
 
 /* Is it this module that has the process's routine? */
 static inline bool tw_cc_batch_is_own(const struct tw_cc_process *p)
 {
 	return p->batch && p->batch == &trackway_cc_batch;
 }
-
-void tw_cc_batch_in_child(struct tw_cc_process *p);
-
-/* What is in the stream's buffer, up to `pointer`, goes to the routine; 0: it is not known how far it goes. The buffer is empty then. */
-void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last);
-
-/* The entry is of a thread that has ended without a word: what it wrote goes to the routine with what the entry's next thread writes. */
-void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t);
-
-/* If it is this module that has the routine: all that is left goes to it, and it answers. The calling thread's streams have ended. */
-void tw_cc_batch_end(struct tw_cc_process *p, struct tw_cc_thread *t);
 
 /* ---- slot.c ---- */
 
@@ -618,6 +624,19 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
 /* This module's copy comes and goes; the process is recorded. */
 void tw_cc_fork_enter(void);
 void tw_cc_fork_leave(struct tw_cc_process *p);
+
+/* What a child begins with that the C library does not make. */
+struct tw_cc_beginning {
+	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
+	uint32_t copies, parent;
+	uint64_t mask; /* of signals */
+	int (*fn)(void *);
+	void *arg;
+};
+
+/* Around such a system call with these flags of clone; the latter in both processes. */
+void tw_cc_before_copy(struct tw_cc_beginning *b, uint64_t flags);
+void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child);
 
 /* ---- twice/known.c, in modules with functions in two versions ---- */
 

@@ -89,7 +89,7 @@ static uint64_t turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t p
 	}
 	const uint32_t next = (s->current + 1) % p->control->sizes.buffers;
 	if (p->batch) {
-		tw_cc_batch_hand_over(p, s, pointer, false);
+		tw_cc_batch_take(p, s, pointer, false);
 		return tw_cc_buffer_open(p, s, next, regs);
 	}
 	tw_cc_buffer_close(p, s, pointer);
@@ -163,7 +163,7 @@ void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t s
 		}
 		pointer = tw_cc_event(pointer, TW_EVENT_THREAD_END, &e, sizeof e, 0, 0);
 		if (p->batch)
-			tw_cc_batch_hand_over(p, s, pointer, true);
+			tw_cc_batch_take(p, s, pointer, true);
 		else
 			tw_cc_buffer_close(p, s, pointer);
 		atomic_store(&tw_cc_slot_of(p, s)->state, p->batch ? TW_SLOT_FREE : TW_SLOT_ENDED);
@@ -188,7 +188,7 @@ void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s)
 	if (!s->pointer)
 		return;
 	if (s->number != TW_SLOTS && p->batch)
-		tw_cc_batch_hand_over(p, s, 0, true);
+		tw_cc_batch_take(p, s, 0, true);
 	if (s->number != TW_SLOTS)
 		atomic_store(&tw_cc_slot_of(p, s)->state, p->batch ? TW_SLOT_FREE : TW_SLOT_DEAD);
 	tw_cc_buffer_unmap(p, s);

@@ -24,9 +24,9 @@ static int64_t map_anonymous(uint64_t bytes)
 	return SYS(__NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-bool tw_cc_batch_begin(struct tw_cc_process *p)
+static bool begin(struct tw_cc_process *p)
 {
-	if (!tw_cc_is_there(&trackway_cc_batch) || p->batch)
+	if (p->batch)
 		return false;
 	const int64_t control = map_anonymous(TW_CONTROL_BYTES), table = map_anonymous(TABLE_BYTES);
 	if (tw_cc_failed(control) || tw_cc_failed(table))
@@ -45,7 +45,7 @@ bool tw_cc_batch_begin(struct tw_cc_process *p)
 }
 
 /* In a child of the process's: its parent's threads have no slots here, nor are their numbers taken. */
-void tw_cc_batch_in_child(struct tw_cc_process *p)
+static void in_child(struct tw_cc_process *p)
 {
 	for (uint32_t n = 0; n < SLOTS_MOST; n++) {
 		atomic_store(&p->control->slot[n].state, TW_SLOT_FREE);
@@ -166,16 +166,16 @@ static struct tw_cc_written torn(const struct tw_cc_process *p, const struct tw_
 	return (struct tw_cc_written){(const uint8_t *)s->buffer, (uint32_t)room, p->control->slot[s->number].serial, true, true};
 }
 
-void tw_cc_batch_hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)
+static void hand_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)
 {
 	struct tw_cc_thread *t = tw_cc_find(p);
 	const struct tw_cc_written whole = {(const uint8_t *)s->buffer, (uint32_t)(pointer - s->buffer), p->control->slot[s->number].serial,
 	                                    false, last};
 	const struct tw_cc_written w = pointer ? whole : torn(p, s);
 	struct call c = {p, t, &w};
-	if (!p->batch_ended && t && (t->aside || tw_cc_is_any_parked(t)))
+	if (t && (t->aside || tw_cc_is_any_parked(t)))
 		keep(p, t, &w);
-	else if (!p->batch_ended && t)
+	else if (t)
 		call_apart(p, t, take, &c);
 	clear(s->buffer, w.bytes);
 }
@@ -185,7 +185,7 @@ static bool is_open(const struct tw_cc_stream *s)
 	return s->pointer && s->number < SLOTS_MOST;
 }
 
-void tw_cc_batch_inherit(struct tw_cc_process *p, struct tw_cc_thread *t)
+static void inherit(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
 	for (uint32_t d = 0; d < t->streams; d++) {
 		const struct tw_cc_stream *s = &t->stream[d];
@@ -216,7 +216,7 @@ static void take_other(struct tw_cc_process *p, const struct tw_cc_thread *own)
 	}
 }
 
-static void end(void *arg)
+static void take_last(void *arg)
 {
 	const struct call *c = arg;
 	take_kept(c->p, c->t); /* a handler was left */
@@ -224,11 +224,11 @@ static void end(void *arg)
 	c->p->batch->end(c->p->control->failure ? c->p->control->failure_text : 0);
 }
 
-void tw_cc_batch_end(struct tw_cc_process *p, struct tw_cc_thread *t)
+static void end(struct tw_cc_process *p, struct tw_cc_thread *t)
 {
 	struct call c = {p, t, 0};
-	if (p->batch_ended || !tw_cc_batch_is_own(p))
-		return;
 	p->batch_ended = true;
-	call_apart(p, t, end, &c);
+	call_apart(p, t, take_last, &c);
 }
+
+const struct tw_cc_handover tw_cc_handover = {begin, in_child, hand_over, inherit, end};
