@@ -37,8 +37,9 @@ UNIT_SRC := $(wildcard src/*/*_test.c)
 MPI_SRC := $(wildcard src/mpi/*.c)
 MPI := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
 
-# What programs carry that `trackway cc` has instrumented: one object without needs of its own.
-CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime -Os -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+# What programs carry that `trackway cc` has instrumented: one object without needs of its own. GCC has -Oz from version 12 on.
+SMALLEST := $(shell $(CC) -Oz -E -x c /dev/null >/dev/null 2>&1 && echo -Oz || echo -Os)
+CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime $(SMALLEST) -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
 CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
 # What those compiled with --switchable carry besides.

@@ -42,6 +42,8 @@ engine: what runs within
 	engine
 carried: what programs carry that were instrumented when they were compiled
 	cc/guard
+	cc/copying
+	cc/handover
 	cc/twice
 	cc/runtime
 shared: what both use
