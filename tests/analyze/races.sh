@@ -39,7 +39,7 @@ all_of() {
 	$CC -O1 -g -Wall $flags -o "$program" "$ROOT/tests/races/$program.c" || fail "$program.c does not compile"
 	judge "$program" "$@"
 }
-all_of threads -pthread lent_thread_local one_side_locks kernel_reads condition barriers
+all_of threads -pthread lent_thread_local one_side_locks kernel_reads condition
 all_of lockfree -pthread too_early questions three_in_a_row
 all_of orders -pthread headless_sequence hazard_pointer
 all_of processes -pthread fork_counter fork_mutex cloned_writers cloned_counter

@@ -1,7 +1,7 @@
 # Recordings that are truncated, corrupted, empty, of another version, or none at all: one sentence, and what is whole is still read.
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
-take() { # take BYTES: a recording of gzip compressing so much; with 120000, and without superblocks, it has several chunks
+take() { # take BYTES: a recording of gzip compressing so much; with 60000, and without superblocks, it has several chunks
 	make_data data "$1"
 	"$TW" record -q --hot=0 -o good.tw -- gzip -9 -n -c data >/dev/null || fail "record"
 	check_good good.tw
@@ -9,7 +9,7 @@ take() { # take BYTES: a recording of gzip compressing so much; with 120000, and
 	thread=$(ls good.tw | grep thread | head -n 1)
 	size=$(stat -c %s "good.tw/$thread")
 }
-take 120000
+take 60000
 [ "$(sed -n 's/^chunks: //p' good.tw/header)" -gt 2 ] || fail "too few chunks"
 
 each() { # each DIR PATTERN: every command refuses it in one sentence
@@ -111,9 +111,10 @@ sed -i 's/^chunks: .*/chunks: 77777/' bad.tw/header
 each bad.tw 'damaged|checksum'
 
 # Damage anywhere: never a crash, never a hang, always noticed.
-for i in $(seq 1 40); do
+places=$(full 40 12)
+for i in $(seq 1 "$places"); do
 	fresh
-	at=$((size * i / 41))
+	at=$((size * i / (places + 1)))
 	flip "bad.tw/$thread" $at
 	run out err timeout 60 "$TW" check bad.tw
 	status=$?

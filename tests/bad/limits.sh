@@ -249,6 +249,9 @@ END
 for left in 101 103 105; do
 	native ./mappings $left
 	for options in '-f none' '-f dep' '--sink=count'; do
+		case "$(full all some) $options $left" in
+		'some -f none 103' | 'some -f none 105' | 'some --sink=count 101' | 'some --sink=count 103') continue ;;
+		esac
 		run recorded.out recorded.err "$TW" record -q -o recording.tw $options ./mappings $left
 		RECORDED_STATUS=$?
 		cmp -s native.out recorded.out && [ $RECORDED_STATUS = 0 ] || fail "no more mappings, $options, $left: status $RECORDED_STATUS, $(cat recorded.out recorded.err)"
