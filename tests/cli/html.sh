@@ -271,10 +271,11 @@ try:
         go("query")
         run("[...document.querySelectorAll('#view button')].find(b => b.textContent === 'Ask').click()")
         until("document.querySelectorAll('#view tbody tr').length > 5", "an answer")
-    # The canvases have something on them; dark and light differ.
+    # The canvases have something on them (a copy is read: of one that is read again and again the browser complains); dark and light differ.
+    copy = "(c => { const g = new OffscreenCanvas(c.width, c.height).getContext('2d'); g.drawImage(c, 0, 0); return g; })"
     for place in ("timeline", "memory"):
         go(place)
-        until("(c => c && c.width && c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(x => x))(document.querySelector('#view canvas'))", place)
+        until("(c => c && c.width && " + copy + "(c).getImageData(0, 0, c.width, c.height).data.some(x => x))(document.querySelector('#view canvas'))", place)
     # Dark or light: as the system is, until one is chosen; then as chosen. The browser's own parts follow.
     light = run("return getComputedStyle(document.body).backgroundColor")
     devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
