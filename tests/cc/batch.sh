@@ -192,6 +192,41 @@ printf 'void fill(int n);\nint main(void)\n{\n\tfill(777);\n\treturn 0;\n}\n' >u
 gcc user.c -o user -L. -lfill -Wl,-rpath,"$PWD" && ./user 2>counts || fail "a library: status $?"
 grep -qx 'table 777' counts || fail "a library: $(cat counts)"
 
+# A library that is closed takes its routine with it: the routine answers, and later forks go on without.
+cat >closes.c <<'X'
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int own[64];
+static int work(int n)
+{
+	for (int i = 0; i < n; i++)
+		own[i & 63] = i;
+	return 3;
+}
+int main(void)
+{
+	int status = 0, bad = 0;
+	void *l = dlopen("./libfill.so", RTLD_NOW);
+	void (*fill)(int) = l ? (void (*)(int))dlsym(l, "fill") : 0;
+	if (!fill)
+		return 1;
+	fill(555);
+	dlclose(l);
+	for (int k = 0; k < 2; k++) {
+		pid_t child = fork();
+		if (!child)
+			_exit(work(100));
+		bad |= waitpid(child, &status, 0) != child || status != 3 << 8;
+	}
+	return bad;
+}
+X
+for compiler in "gcc -O1" "$TW cc gcc -O1"; do
+	$compiler closes.c -o closes && ./closes 2>counts || fail "a library that is closed, $compiler: status $?"
+	grep -qx 'table 555' counts || fail "a library that is closed, $compiler: $(cat counts)"
+done
+
 # What cannot be used is said.
 one_sentence "$TW" cc --batch=nothing.c gcc p.c -o p
 says 'nothing.c: No such file'

@@ -18,7 +18,7 @@ void tw_cc_child_become(struct tw_cc_process *p, uint32_t parent)
 		t->tp = 0;
 		t->kept = 0;
 	}
-	if (p->batch) {
+	if (tw_cc_batch_open(p)) {
 		p->batch->handover->in_child(p);
 		p->batch->after_fork(true);
 	}

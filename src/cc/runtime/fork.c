@@ -16,6 +16,7 @@ extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 /* ---- fork ---- */
 
 static uint32_t forking_tid;
+static const struct tw_cc_batch *held; /* the routine's lock is: also if it answers meanwhile, in another thread */
 
 /* All modules have their functions called, each until it is closed: one does it for all. */
 static bool forks_here(struct tw_cc_process *p)
@@ -31,15 +32,16 @@ static void before_fork(void)
 	if (!forks_here(p))
 		return;
 	forking_tid = (uint32_t)SYS(__NR_gettid);
-	if (p->batch)
-		p->batch->before_fork();
+	held = tw_cc_batch_open(p);
+	if (held)
+		held->before_fork();
 }
 
 static void in_parent(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (forks_here(p) && p->batch)
-		p->batch->after_fork(false);
+	if (forks_here(p) && held)
+		held->after_fork(false);
 }
 
 static void in_child(void)
@@ -76,8 +78,9 @@ void tw_cc_before_copy(struct tw_cc_beginning *b, uint64_t flags)
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &b->mask, sizeof all);
 	b->copies = p->copies;
 	b->parent = (uint32_t)SYS(__NR_gettid);
-	if (p->batch)
-		p->batch->before_fork();
+	b->held = tw_cc_batch_open(p);
+	if (b->held)
+		b->held->before_fork();
 }
 
 void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child)
@@ -87,8 +90,8 @@ void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child)
 		return;
 	if (is_child && p->copies == b->copies)
 		tw_cc_child_become(p, b->parent);
-	else if (!is_child && p->batch)
-		p->batch->after_fork(false);
+	else if (!is_child && b->held)
+		b->held->after_fork(false);
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &b->mask, 0, sizeof b->mask);
 }
 
