@@ -20,18 +20,23 @@ int main(void)
 }
 END
 ./chase >native
-"$TW" record -q --spool=0 --budget=50% --period=50ms -o waits.tw ./chase >out &
-collector=$!
-while kill -STOP $collector 2>/dev/null; do
-	sleep 0.02
-	kill -CONT $collector 2>/dev/null
-	sleep 0.005
+# On a busy machine the collector may be left running for longer than it was to be, and nobody has to wait: it is tried again.
+for _ in 1 2 3 4 5; do
+	rm -rf waits.tw
+	"$TW" record -q --spool=0 --budget=50% --period=50ms -o waits.tw ./chase >out &
+	collector=$!
+	while kill -STOP $collector 2>/dev/null; do
+		sleep 0.02
+		kill -CONT $collector 2>/dev/null
+		sleep 0.005
+	done
+	wait $collector || fail "status $?"
+	cmp -s out native || fail "it printed $(cat out)"
+	"$TW" check waits.tw >said 2>&1 || fail "$(cat said)"
+	read -r cost waited used_up < <("$TW" info --json waits.tw | python3 -c 'import json, sys; b = json.load(sys.stdin)["budget"]; print(round(100 * b["cost"]), b["waited_ns"] // 1000, b["used_up"])')
+	[ "$cost" -gt 37 ] || fail "it used $cost % of 50, and waited $waited us"
+	[ "$waited" = 0 ] || break
 done
-wait $collector || fail "status $?"
-cmp -s out native || fail "it printed $(cat out)"
-"$TW" check waits.tw >said 2>&1 || fail "$(cat said)"
-read -r cost waited used_up < <("$TW" info --json waits.tw | python3 -c 'import json, sys; b = json.load(sys.stdin)["budget"]; print(round(100 * b["cost"]), b["waited_ns"] // 1000, b["used_up"])')
 [ "$waited" -gt 0 ] || fail "it did not wait, and used $cost % of 50"
-[ "$cost" -gt 37 ] || fail "it used $cost % of 50, and waited $waited us"
 "$TW" info waits.tw | grep -q '^left out .*was waited for' || fail "info does not say that it waited"
 echo "used $cost % of 50, waited $waited us, used up $used_up times"
