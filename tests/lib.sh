@@ -101,7 +101,7 @@ run() {
 	local status=$?
 	: >"$err"
 	if [ -s "$err.all" ]; then
-		grep -vE '^[^ ]*: line [0-9]+: +[0-9]+ .* env -u _ "\$@"$' "$err.all" >"$err"
+		grep -vE '^[^ ]*: line [0-9]+: +[0-9]+ .*env -u _ "\$@"$' "$err.all" >"$err"
 		: >"$err.all"
 	fi
 	return $status
