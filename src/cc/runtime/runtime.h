@@ -629,7 +629,7 @@ void tw_cc_fork_leave(struct tw_cc_process *p);
 struct tw_cc_beginning {
 	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
 	uint32_t copies, parent;
-	uint64_t mask; /* of signals */
+	uint64_t mask;                  /* of signals */
 	const struct tw_cc_batch *held; /* the routine's lock is held */
 	int (*fn)(void *);
 	void *arg;
