@@ -192,6 +192,7 @@ verify_clean ./thousand 100
 # More than can be recorded at once: the program has them all the same, and the recording says what it lacks.
 native ./thousand 1700
 for options in '-f dep' '--sink=count'; do
+	left_out "$options" '-f dep' && continue
 	run recorded.out recorded.err "$TW" record -q -o recording.tw $options ./thousand 1700
 	RECORDED_STATUS=$?
 	cmp -s native.out recorded.out && [ $RECORDED_STATUS = 0 ] || fail "1700 threads, $options: status $RECORDED_STATUS, $(cat recorded.out recorded.err)"
