@@ -100,10 +100,8 @@ run() {
 	) <"$STDIN" >"$out" 2>"$err.all"
 	local status=$?
 	: >"$err"
-	if [ -s "$err.all" ]; then
+	[ ! -s "$err.all" ] ||
 		grep -vE '^[^ ]*: line [0-9]+: +[0-9]+ .*env -u _ "\$@"$' "$err.all" >"$err"
-		: >"$err.all"
-	fi
 	return $status
 }
 

@@ -37,12 +37,8 @@ struct op {
 struct program {
 	const char *name;
 	int turns, n_threads;
-	enum {
-		FREE,
-		FREE_SLOWLY,
-		RACY,
-		BY_CHANCE
-	} races; /* FREE_SLOWLY: time goes by at each step; BY_CHANCE: another order, in which it would not race, explains most of its executions */
+	/* FREE_SLOWLY: time goes by at each step; BY_CHANCE: another order, in which it would not race, explains most of its executions */
+	enum { FREE, FREE_SLOWLY, RACY, BY_CHANCE } races;
 	struct op ops[THREADS][OPS];
 };
 
@@ -130,8 +126,8 @@ struct run {
 	unsigned known[VARIABLES][THREADS]; /* by who acquires it */
 	unsigned wrote[DATA][THREADS], read[DATA][THREADS];
 	uint64_t time;
-	unsigned
-	    leap; /* so much time goes by at a step, or up to twice that, as if threads were interrupted everywhere; 0: none to speak of */
+	/* So much time goes by at a step, or up to twice that, as if threads were interrupted everywhere; 0: none to speak of. */
+	unsigned leap;
 	int races;
 	unsigned cuts_waiting, cuts_else; /* one time in so many */
 };
@@ -199,13 +195,19 @@ static inline void advance(struct run *r, struct thread *t, int by)
 		put_time(r, t, 0);
 }
 
-static inline int count_one(struct run *r, struct thread *t, int variable)
+/* Reads and writes at once: what was there. */
+static inline int exchange(struct run *r, struct thread *t, int variable, int value)
 {
 	const int before = load(r, t, variable);
 	join(r->known[variable], t->clock);
 	t->clock[t - r->threads]++;
-	r->value[variable]++;
+	r->value[variable] = value;
 	return before;
+}
+
+static inline int count_one(struct run *r, struct thread *t, int variable)
+{
+	return exchange(r, t, variable, r->value[variable] + 1);
 }
 
 static inline int by_count(const struct op *o, int before)
@@ -224,10 +226,7 @@ static inline void take_locked(struct run *r, struct thread *t, const struct op 
 	case IN_LOCKED:
 		put_access(r, t, 0, ATOMIC_AT + 64 * (uint64_t)o->variable, TW_MODIFY);
 		if (o->kind == LOCKS) {
-			t->ticket = load(r, t, o->variable);
-			join(r->known[o->variable], t->clock);
-			t->clock[t - r->threads]++;
-			r->value[o->variable] = 1;
+			t->ticket = exchange(r, t, o->variable, 1);
 		} else if (o->kind == COUNTS_TIMED) {
 			t->ticket = count_one(r, t, o->variable);
 		} else {

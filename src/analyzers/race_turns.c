@@ -328,10 +328,10 @@ static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t, co
 static int close_due(struct tw_race_state *s, const struct tw_batch *b)
 {
 	const uint64_t now = begin_of(b);
-	int error = 0;
-	if (!s->due || now < s->due)
-		return 0;
 	uint64_t next = UINT64_MAX;
+	int error = 0;
+	if (now < s->due)
+		return 0;
 	for (size_t i = 0; i < s->n_threads && !error; i++) {
 		struct tw_race_thread *t = &s->threads[i];
 		if (t->known && tw_postponed_close_due(&t->postponed, now, &next) && !is_held(t))

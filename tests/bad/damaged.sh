@@ -9,7 +9,7 @@ take() { # take BYTES: a recording of gzip compressing so much; with 60000, and 
 	thread=$(ls good.tw | grep thread | head -n 1)
 	size=$(stat -c %s "good.tw/$thread")
 }
-take 60000
+take "$(full 120000 60000)"
 [ "$(sed -n 's/^chunks: //p' good.tw/header)" -gt 2 ] || fail "too few chunks"
 
 each() { # each DIR PATTERN: every command refuses it in one sentence

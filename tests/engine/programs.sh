@@ -20,10 +20,11 @@ flat() {
 	asan || awk -v most=$(($2 * 800)) 'NR > 1 && $1 - last < most { flat = 1 } { last = $1 } END { exit !flat }' memory || fail "$*: kB after each $2 programs:" $(cat memory)
 }
 
-flat 75 25
+most=$(full 100 75) fewer=$(full 60 45)
+flat "$most" 25
 programs=$("$TW" info recording.tw | grep -c ' /bin/echo ') || fail "info: no programs"
-[ "$programs" = 75 ] || fail "$programs programs in the recording"
+[ "$programs" = "$most" ] || fail "$programs programs in the recording"
 "$TW" report recording.tw >report.out || fail "report: status $?"
-flat 45 15 -f dep06
-flat 45 15 --sink=count
+flat "$fewer" 15 -f dep06
+flat "$fewer" 15 --sink=count
 verify_clean sh many.sh 15 1

@@ -26,15 +26,22 @@ static bool forks_here(struct tw_cc_process *p)
 	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
 }
 
+/* Nobody is in the process's routine from now on, until it is let go; NULL: it has none. */
+static const struct tw_cc_batch *hold_batch(const struct tw_cc_process *p)
+{
+	const struct tw_cc_batch *b = tw_cc_batch_open(p);
+	if (b)
+		b->before_fork();
+	return b;
+}
+
 static void before_fork(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	if (!forks_here(p))
 		return;
 	forking_tid = (uint32_t)SYS(__NR_gettid);
-	held = tw_cc_batch_open(p);
-	if (held)
-		held->before_fork();
+	held = hold_batch(p);
 }
 
 static void in_parent(void)
@@ -78,9 +85,7 @@ void tw_cc_before_copy(struct tw_cc_beginning *b, uint64_t flags)
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &b->mask, sizeof all);
 	b->copies = p->copies;
 	b->parent = (uint32_t)SYS(__NR_gettid);
-	b->held = tw_cc_batch_open(p);
-	if (b->held)
-		b->held->before_fork();
+	b->held = hold_batch(p);
 }
 
 void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child)

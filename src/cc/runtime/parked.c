@@ -19,8 +19,11 @@ extern const uint8_t tw_cc_handover_code_end[] __attribute__((weak, visibility("
 extern const uint8_t tw_cc_copying_code[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t tw_cc_copying_code_end[] __attribute__((weak, visibility("hidden")));
 
+/* Of a part that the module may not have. */
 static void enter_code(struct tw_cc_process *p, const uint8_t *from, const uint8_t *to, bool there)
 {
+	if (!tw_cc_is_there(from))
+		return;
 	const uint64_t mask = tw_cc_lock(p);
 	uint32_t k = 0;
 	while (k < TW_CC_OWN_CODES - 1 && p->own_code[k].from != (there ? 0 : (uint64_t)from))
@@ -33,12 +36,9 @@ static void enter_code(struct tw_cc_process *p, const uint8_t *from, const uint8
 void tw_cc_parked_enter(struct tw_cc_process *p, bool there)
 {
 	enter_code(p, tw_cc_code, tw_cc_code_end, there);
-	if (tw_cc_is_there(tw_cc_twice_code))
-		enter_code(p, tw_cc_twice_code, tw_cc_twice_code_end, there);
-	if (tw_cc_is_there(tw_cc_copying_code))
-		enter_code(p, tw_cc_copying_code, tw_cc_copying_code_end, there);
-	if (tw_cc_is_there(tw_cc_handover_code))
-		enter_code(p, tw_cc_handover_code, tw_cc_handover_code_end, there);
+	enter_code(p, tw_cc_twice_code, tw_cc_twice_code_end, there);
+	enter_code(p, tw_cc_copying_code, tw_cc_copying_code_end, there);
+	enter_code(p, tw_cc_handover_code, tw_cc_handover_code_end, there);
 }
 
 static bool is_inside(const struct tw_cc_process *p, uint64_t pc)

@@ -50,13 +50,11 @@
 #define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
-#define TW_CC_OWN_CODES                                                                                                                    \
-	(4 *                                                                                                                               \
-	 TW_CC_MODULES) /* with what only some have: functions in two versions, a batch routine, system calls of their own that make processes */
-#define TW_CC_WORDS 512u
-#define TW_CC_GATES 64u
-#define TW_CC_PLACE 0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
-#define TW_CC_MARK  0x6363776b63617274ull
+#define TW_CC_OWN_CODES   (4 * TW_CC_MODULES) /* with those for two versions, a batch routine, and own system calls that make processes */
+#define TW_CC_WORDS       512u
+#define TW_CC_GATES       64u
+#define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
+#define TW_CC_MARK        0x6363776b63617274ull
 
 /* A buffer that nobody reads: of threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is of what goes on though it had been given up (parked.c). */
 #define TW_CC_STRAY   (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL)
