@@ -54,7 +54,7 @@
 #include <trackway/event.h>
 
 #define TW_CHANNEL_MAGIC   0x6c656e6e61687774ull
-#define TW_CHANNEL_VERSION 23
+#define TW_CHANNEL_VERSION 24
 
 #define TW_PAGE          4096u
 #define TW_HUGE_PAGE     (2ull << 20)
@@ -162,7 +162,14 @@ struct tw_slot {
 	uint64_t counted_bytes, counted_records; /* by code that trackway cc instrumented: of the buffers that it counted */
 	struct tw_slot_signals signals;
 	_Atomic uint32_t ask; /* enum tw_slot_ask */
+	uint64_t mark;        /* where in the thread's own memory tw_slot_mark(serial) stands; written before ACTIVE */
 };
+
+/* By what stands there the collector tells threads apart that go by the same numbers, each in a namespace of its own. */
+static inline uint64_t tw_slot_mark(uint32_t serial)
+{
+	return 0x6b72616d00000000ull | serial;
+}
 
 /*
  * The collector asks a thread that has computed for long to hand over what it has written, by a signal as of the engine's timers (SIGTRAP with SI_TIMER). It must not come where the engine

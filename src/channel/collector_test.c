@@ -110,7 +110,10 @@ static void claim(struct engine *e)
 			break;
 	}
 	struct tw_slot *s = &e->control->slot[e->slot];
+	static uint64_t mark;
 	atomic_store(&s->serial, atomic_fetch_add(&e->control->next_thread, 1));
+	mark = tw_slot_mark(s->serial);
+	s->mark = (uint64_t)&mark;
 	atomic_store(&s->state, TW_SLOT_ACTIVE);
 	e->current = 0;
 }
@@ -232,23 +235,53 @@ static void outlived(struct engine *e)
 	end_thread(e);
 }
 
+/* A fork that holds the lock on descriptors so, and is ended by `signal` while it does: or does not go on. */
+static pid_t fork_locked(struct engine *e, uint64_t hold, int signal)
+{
+	struct engine mine = *e;
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	uint32_t table = atomic_load(table_named(&mine));
+	claim(&mine);
+	atomic_store(table_named(&mine), table);
+	atomic_store(&e->control->descriptor_lock, hold | (mine.slot + 1));
+	kill(getpid(), signal);
+	_exit(0);
+}
+
+/* Whether the lock is given back, once it has been taken. */
+static int is_given_back(struct engine *e, unsigned ms)
+{
+	_Atomic uint64_t *lock = &e->control->descriptor_lock;
+	while (!atomic_load(lock))
+		usleep(1000);
+	for (unsigned n = 0; atomic_load(lock) && n < ms; n++)
+		usleep(1000);
+	return !atomic_load(lock);
+}
+
 /* A fork is killed while it appends a descriptor: its lock is given back, else this one says no more. */
 static void dies_locked(struct engine *e)
 {
-	_Atomic uint64_t *lock = &e->control->descriptor_lock;
-	struct engine mine = *e;
-	if (!fork()) {
-		uint32_t table = atomic_load(table_named(&mine));
-		claim(&mine);
-		atomic_store(table_named(&mine), table);
-		atomic_store(lock, mine.slot + 1);
-		kill(getpid(), SIGKILL);
-	}
-	for (unsigned n = 0; !atomic_load(lock) && n < 1000; n++)
-		usleep(10000);
-	for (unsigned n = 0; atomic_load(lock) && n < 1000; n++)
-		usleep(10000);
-	if (!atomic_load(lock))
+	fork_locked(e, 0, SIGKILL);
+	if (is_given_back(e, 10000))
+		write_full_buffers(e, BUFFERS);
+	end_thread(e);
+}
+
+/* One is stopped, where processes number each other differently: its lock is given back if it begins anew what it did, and only then. */
+static void stops_locked(struct engine *e)
+{
+	atomic_store(&e->control->namespaces, 1);
+	pid_t pid = fork_locked(e, TW_HOLDS_RESTARTABLE | 7ull << 32, SIGSTOP);
+	int right = is_given_back(e, 10000);
+	kill(pid, SIGKILL);
+	pid = fork_locked(e, 7ull << 32, SIGSTOP);
+	right &= !is_given_back(e, 500);
+	kill(pid, SIGKILL);
+	right &= is_given_back(e, 10000);
+	if (right)
 		write_full_buffers(e, BUFFERS);
 	end_thread(e);
 }
@@ -530,6 +563,14 @@ static void test_killed_with_lock(void)
 	tw_recording_close(r);
 }
 
+static void test_stopped_with_lock(void)
+{
+	struct tw_recording *r;
+	struct tw_output_result result = record(stops_locked, 0, &r);
+	check_pairs(&result.totals, BUFFERS * pairs());
+	tw_recording_close(r);
+}
+
 static void test_many(int discard, uint32_t n)
 {
 	n_programs = n;
@@ -583,6 +624,7 @@ int main(void)
 	test_killed();
 	test_outlived();
 	test_killed_with_lock();
+	test_stopped_with_lock();
 	test_nonsense();
 	test_tallies(tallied, "");
 	test_tallies(tallied_and_killed, "");

@@ -415,6 +415,18 @@ static void unlock_descriptors(struct tw_collector *c, uint32_t s)
 		atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
 }
 
+/*
+ * The thread of slot s was stopped, a moment after it held the descriptor lock so: it begins anew what it does under it. Others would wait until it is continued, as they cannot see that
+ * where processes number each other differently.
+ */
+static void unlock_stopped(struct tw_collector *c, uint32_t s, uint64_t held)
+{
+	const struct tw_seen *seen = &c->thread[s].seen;
+	const char state = seen->state;
+	if ((uint32_t)held == s + 1 && held & TW_HOLDS_RESTARTABLE && seen->certain && (state == 'T' || state == 't'))
+		atomic_compare_exchange_strong(&c->control->descriptor_lock, &held, 0);
+}
+
 /* A slot that was only reserved holds nothing yet, and is free again at once. */
 static void check_slot(struct tw_collector *c, uint32_t s)
 {
@@ -424,10 +436,12 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 	if (state != TW_SLOT_ACTIVE && state != TW_SLOT_RESERVED)
 		return;
 	int namespaces = atomic_load(&c->control->namespaces) != 0;
+	const uint64_t held = atomic_load(&c->control->descriptor_lock); /* before the thread is looked at */
 	const int ended = tw_thread_has_ended(slot, c->inode, namespaces, &c->thread[s].seen);
 	if (slot->tid != tid)
 		return;
 	if (!ended) {
+		unlock_stopped(c, s, held);
 		if (state == TW_SLOT_ACTIVE)
 			tw_overdue_look(slot, &c->thread[s].seen, &c->thread[s].overdue);
 		return;

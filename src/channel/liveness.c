@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Whether a thread has memory still, asked without a descriptor; 1 also if that cannot be seen. */
@@ -64,6 +65,16 @@ static int has_channel(uint32_t pid, uint32_t tid, ino_t channel)
 	return found;
 }
 
+/* Whether its memory says that a thread has this slot; -1: that cannot be seen. */
+static int has_mark(uint32_t tid, const struct tw_slot *slot)
+{
+	uint64_t mark = 0;
+	const struct iovec here = {&mark, sizeof mark}, there = {(void *)slot->mark, sizeof mark};
+	if (process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0) == sizeof mark)
+		return mark == tw_slot_mark(atomic_load(&slot->serial));
+	return errno == EFAULT || errno == ESRCH ? 0 : -1;
+}
+
 /* The number that a process or thread, by its directory in /proc, has in its own namespace; 0: no namespace but this, or it is gone. */
 static uint32_t own_number(const char *directory)
 {
@@ -112,8 +123,15 @@ static int is_own(uint32_t tid)
 	return !access(path, F_OK);
 }
 
-/* Whether this thread, by its number here, may be one that is traced: not of this process, it began after this one, and has the channel if it is to. */
-static int may_be(uint32_t pid, uint32_t tid, ino_t channel, int attached)
+/* Is it, by its number here, the thread that has the slot? Where that cannot be seen: may it be, with the channel mapped? */
+static int has_slot(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot)
+{
+	const int marked = has_mark(tid, slot);
+	return marked < 0 ? has_channel(pid, tid, channel) : marked;
+}
+
+/* Whether this thread, by its number here, may be the one that has the slot: not of this process, it began after this one, and has attached if it is to. */
+static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot, int attached)
 {
 	char stat[1024], own[1024];
 	const char *fields = NULL, *own_fields = NULL;
@@ -122,18 +140,18 @@ static int may_be(uint32_t pid, uint32_t tid, ino_t channel, int attached)
 	if (read_stat((uint32_t)getpid(), (uint32_t)getpid(), own, sizeof own, &own_fields) == 1 &&
 	    stat_number(fields, START_TIME) < stat_number(own_fields, START_TIME))
 		return 0;
-	return !attached || has_channel(pid, tid, channel);
+	return !attached || has_slot(pid, tid, channel, slot);
 }
 
 /* The numbers here of the thread that calls itself *pid, *tid; 0: there is none. One that is to attach yet does not have the channel. */
-static int find_here(ino_t channel, int attached, uint32_t *pid, uint32_t *tid)
+static int find_here(ino_t channel, const struct tw_slot *slot, int attached, uint32_t *pid, uint32_t *tid)
 {
 	const uint32_t own_pid = *pid, own_tid = *tid;
-	int found = may_be(*pid, *tid, channel, attached);
+	int found = may_be(*pid, *tid, channel, slot, attached);
 	DIR *d = found ? NULL : opendir("/proc");
 	while (d && !found && (*pid = next_called(d, "/proc", own_pid))) {
 		*tid = find_thread(*pid, own_tid);
-		found = *tid && may_be(*pid, *tid, channel, attached);
+		found = *tid && may_be(*pid, *tid, channel, slot, attached);
 	}
 	if (d)
 		closedir(d);
@@ -145,11 +163,13 @@ int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespace
 {
 	char stat[1024];
 	const char *fields = NULL;
+	seen->state = 0;
 	int attached = atomic_load(&slot->state) == TW_SLOT_ACTIVE, here = 1;
 	uint32_t pid = tw_seen_pid(seen, slot->pid), tid = tw_seen_tid(seen, slot->tid);
 	if (namespaces && !seen->pid)
-		here = find_here(channel, attached, &pid, &tid);
-	if (namespaces && here && attached) {
+		here = find_here(channel, slot, attached, &pid, &tid);
+	if (namespaces && here && attached && !seen->pid) {
+		seen->certain = has_mark(tid, slot) > 0;
 		seen->pid = pid;
 		seen->tid = tid;
 	}

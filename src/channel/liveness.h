@@ -12,9 +12,10 @@
 /* A thread as the collector has seen it. All 0 to begin with. */
 struct tw_seen {
 	uint32_t pid, tid; /* in the collector's /proc; 0: not looked for */
+	int certain;       /* its memory told that they are these */
 	int dead;          /* its process has died, with this status: */
 	int32_t wait_status;
-	char state;   /* as /proc tells it: R runs */
+	char state;   /* as /proc tells it: R runs; 0: it could not be seen */
 	uint64_t cpu; /* time it has computed, in clock ticks */
 };
 

@@ -135,6 +135,49 @@ for f in none dep; do
 	[ ! -s nested.err ] || fail "the recorder as process 1, -f $f: $(cat nested.err)"
 done
 
+# Two namespaces at once, the first processes of which go by one number: the end of one is not taken for that of the other.
+cc_program pair -O1 <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned memory[64];
+/* Writes records for so long. */
+static int works(int ms)
+{
+	struct timespec begun, now;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		for (unsigned k = 0; k < 100000; k++)
+			memory[k % 64] += k;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < ms);
+	return 3;
+}
+int main(void)
+{
+	static const int ms[] = {300, 1500, 100};
+	for (int i = 0; i < 3; i++)
+		if (!syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0))
+			_exit(works(ms[i]) + (int)getpid());
+	int status, sum = 0;
+	while (wait(&status) > 0)
+		sum += status;
+	printf("%x\n", sum);
+	return 0;
+}
+END
+for f in none dep; do
+	RECORD_OPTIONS=(-f "$f")
+	same_as_native ./pair
+done
+check_good
+"$TW" info recording.tw | grep -q 'incomplete' && fail "the recording of two namespaces is incomplete"
+
 # Threads that come and go while the collector looks who is there: none is taken for the dead one whose slot it has got. (A thread that was
 # could be told from what is written afterwards, which belongs to nobody.)
 cc_program churn -pthread <<'END'

@@ -66,6 +66,7 @@ struct tw_cc_stream {
 	uint64_t buffer;  /* where the buffer begins */
 	uint64_t base;    /* of the windows; 0: none are mapped */
 	uint32_t number;  /* slot of the channel; TW_SLOTS: none, a spare buffer */
+	uint64_t mark;    /* tw_slot.mark */
 	uint32_t current; /* buffer */
 	uint32_t upper;
 	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */

@@ -135,6 +135,8 @@ bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_c
 	if (enter_table(p, slot) && tw_cc_buffer_map_all(p, s)) {
 		slot->parent_pid = tw_cc_slot_is_handlers(t, s) ? p->pid : t->parent_pid;
 		slot->serial = atomic_fetch_add(&p->control->next_thread, 1);
+		s->mark = tw_slot_mark(slot->serial);
+		slot->mark = (uint64_t)&s->mark;
 		if (p->pid == t->tid)
 			tw_cc_copy(p->control->program[s->number], p->file, tw_cc_length(p->file) + 1);
 		atomic_store(&slot->state, TW_SLOT_ACTIVE);

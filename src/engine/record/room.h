@@ -86,6 +86,7 @@ struct tw_record_thread {
 	bool has_restart;      /* ...and has them */
 	u32 holds;             /* how often it has held the descriptor lock */
 	u32 promised;          /* slot reserved for what this thread becomes or makes next, or NO_SLOT */
+	u64 mark;              /* tw_slot.mark */
 	u8 *buffer;            /* current buffer */
 	u64 opened;            /* when it was begun, by the time stamp counter */
 	u32 usable;            /* buffers of the slot that are accessible, as a mask */

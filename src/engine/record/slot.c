@@ -142,6 +142,8 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	s->tid = t->tid;
 	s->parent_pid = parent_pid;
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
+	t->record->mark = tw_slot_mark(s->serial);
+	s->mark = (u64)&t->record->mark;
 	if (t->pid == t->tid)
 		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
