@@ -111,7 +111,7 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 	const uint64_t mask = tw_cc_lock(p);
 	if (!is_described && s->number != TW_SLOTS) {
 		is_described = true;
-		tw_cc_module_describe(p);
+		tw_cc_module_describe(p, s);
 		uint64_t *pen = tw_cc_pointer_pen(p, s);
 		*pen = tw_cc_maps_tell(*pen, (uint64_t)&tw_cc_maps_tell);
 	}

@@ -267,10 +267,12 @@ static uint32_t draw_upper(struct tw_control *c)
 	return first / each;
 }
 
-static bool lock_table(struct tw_cc_process *p)
+/* By its slot: if it is killed meanwhile, the collector gives the lock back. */
+static bool lock_table(struct tw_cc_process *p, const struct tw_cc_stream *s)
 {
+	const uint64_t hold = (s->mark & 0x7fffffff) << 32 | (s->number + 1);
 	uint64_t nobody = 0;
-	while (!atomic_compare_exchange_strong(&p->control->descriptor_lock, &nobody, p->pid | TW_HOLDS_BY_PID)) {
+	while (!atomic_compare_exchange_strong(&p->control->descriptor_lock, &nobody, hold)) {
 		if (!tw_channel_collector_alive(p->control))
 			return false;
 		SYS(__NR_sched_yield);
@@ -302,9 +304,9 @@ static bool describe_all(struct tw_cc_process *p)
 	return true;
 }
 
-void tw_cc_module_describe(struct tw_cc_process *p)
+void tw_cc_module_describe(struct tw_cc_process *p, const struct tw_cc_stream *s)
 {
-	if (!lock_table(p))
+	if (!lock_table(p, s))
 		return;
 	tw_cc_upper = draw_upper(p->control);
 	if (!describe_all(p))

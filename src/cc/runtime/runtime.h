@@ -509,7 +509,7 @@ uint64_t tw_cc_maps_tell(uint64_t pointer, uint64_t address);
 /* ---- module.c ---- */
 
 /* Draws this module's numbers, and tells the table of the process of its blocks. The calling thread has a slot. */
-void tw_cc_module_describe(struct tw_cc_process *p);
+void tw_cc_module_describe(struct tw_cc_process *p, const struct tw_cc_stream *s);
 
 /* Are there any blocks, and has the link been finished? */
 bool tw_cc_module_ready(void);
