@@ -6,6 +6,7 @@ cc_program own -D_GNU_SOURCE <<'EOF'
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -86,6 +87,26 @@ static void absolute(const char *path)
 	printf("\n");
 }
 
+/* What makes something of the file: as runc binds itself to a name before it executes that. */
+static void make(const char *path)
+{
+	struct stat st;
+	const int tree = (int)syscall(SYS_open_tree, AT_FDCWD, path, 0);
+	say("open_tree", tree, tree);
+	mode_t mode = 0711;
+	long r = linkat(AT_FDCWD, path, AT_FDCWD, "linked", AT_SYMLINK_FOLLOW);
+	say("linkat", r < 0 ? r : stat("linked", &st) || st.st_ino == own, -1);
+	say("unlink", unlink("linked"), -1);
+	r = chmod(path, mode);
+	say("chmod", r < 0 ? r : fstat(3, &st) || (st.st_mode & 0777) == mode, -1);
+	mode = 0751;
+	r = fchmodat(AT_FDCWD, path, mode, 0);
+	say("fchmodat", r < 0 ? r : fstat(3, &st) || (st.st_mode & 0777) == mode, -1);
+	r = mount(path, "bound", NULL, MS_BIND, NULL);
+	say("mount", r < 0 ? r : stat("bound", &st) || st.st_ino == own, -1);
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const whole[] = {"/proc/self/exe", "/proc/thread-self/exe", "/proc//self/./exe", "/proc/./self//exe", "/proc/self/exe/", "/proc/self/cwd",
@@ -94,6 +115,7 @@ int main(int argc, char **argv)
 	const int file = open(argv[0], O_RDONLY);
 	fstat(file, &st);
 	own = st.st_ino;
+	const int directory = open(".", O_PATH);
 	for (unsigned k = 0; k < sizeof whole / sizeof *whole; k++) {
 		try(AT_FDCWD, whole[k]);
 		absolute(whole[k]);
@@ -108,12 +130,17 @@ int main(int argc, char **argv)
 	try(self, "no/exe");
 	if (!chdir("/proc/self"))
 		try(AT_FDCWD, "exe");
+	if (argc > 1 && !fchdir(directory))
+		make("/proc/self/exe");
 	return argc > 5;
 }
 EOF
+: >bound
+namespace=()
+[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null && namespace=(unshare -m)
 cp "$(type -P true)" exe # not every `exe` is in /proc
 for f in none dep; do
 	RECORD_OPTIONS=(-f "$f")
-	same_as_native ./own
+	same_as_native "${namespace[@]}" ./own makes
 	same_as_native sh -c 'test -x exe && cd /proc/self && readlink exe && cd "$OLDPWD" && ./exe && stat -c %s ./exe exe'
 done

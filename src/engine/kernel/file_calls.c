@@ -56,7 +56,7 @@ i64 tw_sys_open(struct thread *t, const u64 *a)
 	return opened(follow_exe(t, a, 0, a[1] & O_NOFOLLOW), a[0]);
 }
 
-/* stat, access, statfs, getxattr, listxattr */
+/* stat, access, statfs, getxattr, listxattr, chmod, chown, mount */
 i64 tw_sys_path(struct thread *t, const u64 *a)
 {
 	return follow_exe(t, a, 0, 0);
@@ -75,6 +75,7 @@ i64 tw_sys_openat2(struct thread *t, const u64 *a)
 	return opened(follow_exe(t, a, 1, !follows || (how.flags & O_NOFOLLOW)), a[1]);
 }
 
+/* faccessat, fchmodat: there are no flags */
 i64 tw_sys_faccessat(struct thread *t, const u64 *a)
 {
 	return follow_exe(t, a, 1, 0);
@@ -90,9 +91,21 @@ i64 tw_sys_newfstatat(struct thread *t, const u64 *a)
 	return follow_exe(t, a, 1, a[3] & AT_SYMLINK_NOFOLLOW);
 }
 
+/* statx, open_tree */
 i64 tw_sys_statx(struct thread *t, const u64 *a)
 {
 	return follow_exe(t, a, 1, a[2] & AT_SYMLINK_NOFOLLOW);
+}
+
+/* fchownat, linkat: the flags are the fifth argument; linkat follows a link only where they say so */
+i64 tw_sys_fchownat(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, a[4] & AT_SYMLINK_NOFOLLOW);
+}
+
+i64 tw_sys_linkat(struct thread *t, const u64 *a)
+{
+	return follow_exe(t, a, 1, !(a[4] & AT_SYMLINK_FOLLOW));
 }
 
 /* ---- reads ---- */

@@ -17,6 +17,8 @@ i64 tw_sys_faccessat(struct thread *t, const u64 *a);
 i64 tw_sys_faccessat2(struct thread *t, const u64 *a);
 i64 tw_sys_newfstatat(struct thread *t, const u64 *a);
 i64 tw_sys_statx(struct thread *t, const u64 *a);
+i64 tw_sys_fchownat(struct thread *t, const u64 *a);
+i64 tw_sys_linkat(struct thread *t, const u64 *a);
 i64 tw_sys_read(struct thread *t, const u64 *a);
 i64 tw_sys_readv(struct thread *t, const u64 *a);
 i64 tw_sys_pread64(struct thread *t, const u64 *a);
