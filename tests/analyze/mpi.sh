@@ -55,9 +55,10 @@ mv recording.tw own-1.tw
 for name in mix footprint touch branches cct; do
 	more=() numbers=(2 3 4)
 	case $name in
-	touch) more=(shared) ;;
+	touch) more=(shared) numbers=(4) ;;
 	branches | cct) numbers=(3) ;; # by thread
 	esac
+	left_out "$name" mix footprint && numbers=(3)
 	"$TW" analyze $name "${more[@]}" chase.tw >plain || fail "$name"
 	for n in "${numbers[@]}"; do
 		ranks $n $name "${more[@]}" -j1 chase.tw >found 2>err || fail "$name with $n ranks: $(cat err)"

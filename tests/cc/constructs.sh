@@ -127,7 +127,7 @@ __asm__(".text\n.globl sum\n.type sum,@function\nsum:\n"
 int main(void)
 {
 	long s = 0;
-	for (long n = 1; n < 100; n++)
+	for (long n = 1; n < 80; n++)
 		s += sum(n * 31, 1) + sum_behind_call(n * 17) + sum_twice(n, 0);
 	printf("%ld\n", s);
 	return 0;

@@ -67,7 +67,7 @@ int main(void)
 		data[k] = k * k;
 	}
 	list = n;
-	for (int k = 0; k < 8; k++)
+	for (int k = 0; k < 6; k++)
 		s += chase(40000) + many(5000) + sums(20000) + recurse(3000, data) + wide(data, 20000);
 	printf("%ld\n", s);
 	return s & 63;
