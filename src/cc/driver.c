@@ -141,18 +141,18 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 	return status;
 }
 
-/* Would have the assembler put padding between a label and its instruction, to keep branches off the ends of cache lines. */
+/* Would have the assembler put something between a label and its instruction: padding, to keep branches off the ends of cache lines, or fences against speculation. */
 static int is_padding(const char *option)
 {
-	static const char *const begin[] = {"-mbranches-within-", "-malign-branch", "-x86-branches-within-", "-x86-align-branch",
-	                                    "-x86-pad-"};
+	static const char *const begin[] = {"-mbranches-within-", "-malign-branch", "-x86-branches-within-",
+	                                    "-x86-align-branch",  "-x86-pad-",      "-mlfence-"};
 	for (size_t k = 0; k < sizeof begin / sizeof *begin; k++)
 		if (!strncmp(option, begin[k], strlen(begin[k])))
 			return 1;
 	return 0;
 }
 
-/* -Wa,A,B without what would have it pad. To be freed; NULL: nothing is left of it. */
+/* -Wa,A,B without what would have it do that. To be freed; NULL: nothing is left of it. */
 static char *without_padding(const char *word)
 {
 	char *list = strdup(word), *kept = calloc(strlen(word) + 1, 1), *at = NULL;

@@ -85,9 +85,8 @@ for flags in -O0 -O1 "-O2 -fPIC"; do
 	runs_as_plain trap
 	same_as_engine trap
 done
-# An assembler that is to keep branches off the ends of cache lines would pad between labels and instructions.
-if command -v clang >/dev/null; then
-	cat >padded.c <<'X'
+# An assembler that is to keep branches off the ends of cache lines would pad between labels and instructions, one that is to put fences in would do so before returns.
+cat >padded.c <<'X'
 #include <complex.h>
 #include <stdio.h>
 __attribute__((noinline)) static double _Complex power(double _Complex z, int n)
@@ -103,6 +102,14 @@ int main(void)
 	return 0;
 }
 X
+fences=-Wa,-mlfence-after-load=yes,-mlfence-before-indirect-branch=all,-mlfence-before-ret=shl
+if gcc -O2 $fences padded.c -o probe 2>/dev/null; then
+	instrumented padded gcc -O2 $fences padded.c
+	runs_as_plain padded
+else
+	untested "$fences"
+fi
+if command -v clang >/dev/null; then
 	instrumented padded clang -O2 -mbranches-within-32B-boundaries padded.c
 	runs_as_plain padded
 else
