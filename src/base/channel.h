@@ -515,8 +515,8 @@ static inline int tw_channel_collector_alive(const struct tw_control *c)
  * environment; the engine takes both out before the program sees it.
  *     TRACKWAY_CHANNEL=/proc/<collector>/fd/<n>    the memfd, opened and mapped by the engine; from one engine to the next with `:<m>`, a file descriptor
  *                                                  that holds seccomp filters, behind it (engine/kernel/seccomp.h)
- *     TRACKWAY_PROGRAM=<ignored>/<name>/<path>     which signals it ignores, in hexadecimal (from one engine to the next; else nothing: the kernel is asked), what the process is to be
- *                                                  called, and the ELF file to run (scripts are resolved before)
+ *     TRACKWAY_PROGRAM=<ignored>/<name>/<path>     which signals it ignores, and behind a colon the slot that is reserved for it, in hexadecimal (from one engine to the next; else
+ *                                                  nothing: the kernel is asked, and there is none), what the process is to be called, and the ELF file to run (scripts are resolved before)
  */
 #define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="
 #define TW_ENV_PROGRAM "TRACKWAY_PROGRAM="

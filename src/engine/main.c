@@ -55,12 +55,12 @@ static struct start parse_stack(u64 *sp)
 /* What the recorder has to say, in the two variables of the engine's. */
 struct told {
 	char *channel;
-	char *ignored;            /* signals that it ignores; "": it is not said */
+	char *ignored;            /* signals that it ignores, and the slot that is reserved for it; "": it is not said */
 	char *name, *program;     /* what the process is to be called, and what it is to run; or... */
 	struct tw_attach *attach; /* ...the process that there is already */
 };
 
-/* Of what stands before a slash: signals, and the name of the process, which has none in it. */
+/* Of what stands before a slash: signals with the slot, and the name of the process, which has none in it. */
 static u64 name_length(const char *s)
 {
 	u64 n = 0;
@@ -69,13 +69,21 @@ static u64 name_length(const char *s)
 	return n;
 }
 
-/* Written in hexadecimal. */
+/* Written in hexadecimal, to the end or to a colon. */
 static u64 number_in(const char *s)
 {
 	u64 n = 0;
-	for (; *s; s++)
+	for (; *s && *s != ':'; s++)
 		n = n << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
 	return n;
+}
+
+/* What stands behind a colon. */
+static const char *behind_colon(const char *s)
+{
+	while (*s && *s++ != ':')
+		;
+	return s;
 }
 
 /* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
@@ -371,6 +379,7 @@ static void run_program(struct start *s, const struct told *told)
 	told->ignored[name_length(told->ignored)] = 0;
 	told->name[name_length(told->name)] = 0;
 	const u64 ignored = number_in(told->ignored);
+	const u32 slot = (u32)number_in(behind_colon(told->ignored));
 	const bool says_ignored = *told->ignored; /* load writes over what the variables held */
 	tw_sys(__NR_prctl, PR_SET_NAME, told->name, 0);
 	load(s, told->program, &l);
@@ -386,6 +395,8 @@ static void run_program(struct start *s, const struct told *told)
 	t->kernel->seccomp = inherited;
 	t->regs[TW_RSP] = s->sp;
 	t->pc = l.entry;
+	if (says_ignored)
+		t->record->promised = slot;
 	tw_recording_begin(t, (u32)tw_sys(__NR_getppid, 0, 0, 0), 0);
 	tw_process_tell_program(t, s->argv);
 	tw_load_tell(t);

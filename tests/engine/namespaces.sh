@@ -178,6 +178,45 @@ done
 check_good
 "$TW" info recording.tw | grep -q 'incomplete' && fail "the recording of two namespaces is incomplete"
 
+# Several that go by one number execute programs at once: each finds the slot that was reserved for it.
+cc_program several -O1 <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int status, sum = 0, go[2];
+	char byte;
+	if (argc > 1)
+		return (int)getpid() + 2;
+	for (int round = 0; round < 6; round++) {
+		if (pipe(go))
+			return 1;
+		for (int i = 0; i < 16; i++)
+			if (!syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0)) {
+				close(go[1]);
+				if (!read(go[0], &byte, 1))
+					execl(argv[0], argv[0], "again", NULL);
+				_exit(1);
+			}
+		close(go[0]);
+		close(go[1]);
+		while (wait(&status) > 0)
+			sum += status;
+	}
+	printf("%x\n", sum);
+	return 0;
+}
+END
+RECORD_OPTIONS=(-f dep)
+same_as_native ./several
+check_good
+"$TW" dump --raw recording.tw | grep -q gap && fail "something of several programs in namespaces was not recorded"
+
 # Threads that come and go while the collector looks who is there: none is taken for the dead one whose slot it has got. (A thread that was
 # could be told from what is written afterwards, which belongs to nobody.)
 cc_program churn -pthread <<'END'

@@ -303,13 +303,13 @@ static i64 run(struct thread *t, struct plan_exec *p, u64 envp)
 	tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s", tw_engine.channel_path);
 	if (filters >= 0)
 		tw_format(p->environment[0], sizeof p->environment[0], TW_ENV_CHANNEL "%s:%d", tw_engine.channel_path, (int)filters);
-	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%lx/%s/%s", (unsigned long)t->signal->actions->sig_ign,
-	          p->name, p->program);
 	p->envp[0] = (u64)p->environment[0];
 	p->envp[1] = (u64)p->environment[1];
 	tw_snapshot_leave(t);
 	tw_buffer_event(t, TW_EVENT_EXEC, p->program, (u32)strlen(p->program) + 1, NULL, 0);
 	tw_slot_promise(t, t->pid, t->pid);
+	tw_format(p->environment[1], sizeof p->environment[1], TW_ENV_PROGRAM "%lx:%x/%s/%s", (unsigned long)t->signal->actions->sig_ign,
+	          t->record->promised, p->name, p->program);
 	tw_recording_end(t, 0, TW_ENDED_EXEC);
 	const u64 a[5] = {(u64)tw_kernel.engine_path, (u64)p->argv, (u64)p->envp};
 	i64 r = execute(t, __NR_execve, a);

@@ -58,7 +58,7 @@ static u32 wait_for_slot(u32 pid, u32 tid)
 
 static bool is_reserved(u32 i)
 {
-	return LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
+	return i < tw_channel_slots_used(tw_engine.control) && LOAD_ACQUIRE(&tw_engine.control->slot[i].state) == TW_SLOT_RESERVED;
 }
 
 /* Is the thread to be known to the collector? */
@@ -76,9 +76,11 @@ void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
 {
 	u32 i = t->record->promised;
 	t->record->promised = NO_SLOT;
-	if (i == NO_SLOT || !is_reserved(i))
+	if (!is_reserved(i))
 		return;
 	struct tw_slot *s = &tw_engine.control->slot[i];
+	if (s->pid != t->pid || s->tid != t->tid) /* the child has had it, and by now it is reserved for somebody else */
+		return;
 	if (!pid) {
 		STORE_RELEASE(&s->state, TW_SLOT_FREE);
 		return;
@@ -87,20 +89,16 @@ void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
 	s->tid = tid;
 }
 
-/* The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. */
+/*
+ * The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. By pid and tid it could not be found: where there are
+ * namespaces several may go by one.
+ */
 static bool find_promised(struct thread *t)
 {
-	const struct tw_control *c = tw_engine.control;
 	t->record->slot = t->record->promised;
 	t->record->promised = NO_SLOT;
-	if (t->record->slot != NO_SLOT && is_reserved(t->record->slot))
-		return true;
-	for (u32 i = 0; i < tw_channel_slots_used(c); i++) {
-		t->record->slot = i;
-		if (c->slot[i].pid == t->pid && c->slot[i].tid == t->tid && is_reserved(i))
-			return true;
-	}
-	t->record->slot = wait_for_slot(t->pid, t->tid);
+	if (!is_reserved(t->record->slot))
+		t->record->slot = wait_for_slot(t->pid, t->tid);
 	return t->record->slot != NO_SLOT;
 }
 
