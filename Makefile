@@ -26,7 +26,7 @@ ENGINE_CFLAGS := -std=c11 $(WARN) -Iinclude -Isrc -O2 -g -ffreestanding -fno-pic
 	-fno-builtin -mno-red-zone -fno-asynchronous-unwind-tables -fcf-protection=none -fomit-frame-pointer -DZYAN_NO_LIBC -DTW_ENGINE
 ENGINE_LDFLAGS := -static -nostdlib -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,--build-id=none -T src/engine/engine.ld
 
-ENGINE_SRC := $(wildcard src/engine/*.c src/engine/*/*.c src/engine/*.S src/engine/*/*.S src/instrument/*.c)
+ENGINE_SRC := $(wildcard src/engine/*.c src/engine/*/*.c src/engine/*.S src/engine/*/*.S src/instrument/*.c) src/base/bpf.c
 CLI_SRC := $(filter-out %_test.c,$(wildcard src/cli/*.c src/cc/*.c src/sql/*.c src/html/*.c src/serve/*.c src/top/*.c)) src/html/assets.S src/engine/x86_64/decode.c src/engine/x86_64/references.c src/engine/x86_64/updates.c \
 	src/instrument/planner.c src/instrument/sources.c
 LIB_SRC := $(filter-out %_test.c,$(wildcard src/base/*.c src/attach/*.c src/channel/*.c src/jit/*.c src/recording/*.c src/replay/*.c src/analyze/*.c src/report/*.c src/names/*.c src/import/*.c \
@@ -41,7 +41,7 @@ MPI := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
 SMALLEST := $(shell $(CC) -Oz -E -x c /dev/null >/dev/null 2>&1 && echo -Oz || echo -Os)
 CC_RUNTIME_CFLAGS := -std=gnu11 $(WARN) -Iinclude -Isrc -Isrc/cc/runtime $(SMALLEST) -ffreestanding -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-mgeneral-regs-only -fno-stack-protector -fno-builtin -fcf-protection=none
-CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S)
+CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S) src/base/bpf.c
 # What those compiled with --switchable carry besides.
 CC_TWICE_SRC := $(wildcard src/cc/twice/*.c src/cc/twice/*.S)
 # What those carry besides that make processes by system calls of their own.

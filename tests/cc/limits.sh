@@ -52,6 +52,73 @@ int main(void)
 		syscall(SYS_exit, 3);
 }
 X
+# Filters of system calls kill for those that recording would make, also at the program's end, and where nobody records.
+cat >filter.c <<'X'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "work.h"
+static volatile int hits;
+static void handle(int number)
+{
+	hits += number == SIGUSR1 && work(10) != 1;
+}
+#define PASS(call, to) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, to, 0)
+int main(int argc, char **argv)
+{
+	struct sock_filter few[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    PASS(__NR_write, 5),
+	    PASS(__NR_exit_group, 4),
+	    PASS(__NR_kill, 3),
+	    PASS(__NR_getpid, 2),
+	    PASS(__NR_rt_sigreturn, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_filter most[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_acct, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof few / sizeof *few, few};
+	int s = work(1000);
+	(void)argv;
+	if (argc == 3)
+		program = (struct sock_fprog){sizeof most / sizeof *most, most};
+	signal(SIGUSR1, handle);
+	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    (argc == 2 ? syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)))
+		return 77;
+	for (int i = 0; i < 50; i++)
+		s += work(10000);
+	kill(getpid(), SIGUSR1);
+	const char text[3] = {"0123456789abcdef"[s & 15], (char)('0' + hits), '\n'};
+	return write(1, text, 3) == 3 ? 5 : 6;
+}
+X
+gcc -O2 filter.c -o filter.plain && ./filter.plain >native.out
+if [ $? = 5 ]; then
+	for CC_OPTIONS in "" --full=guard --switchable; do
+		instrument filter gcc -O2 filter.c
+		runs_as_plain filter
+		TRACKWAY=discard ./filter >out
+		[ $? = 5 ] && cmp out native.out || fail "$CC_OPTIONS: with a filter of system calls, thrown away"
+		left_out "$CC_OPTIONS" --full=guard --switchable && continue
+		runs_as_plain filter by-syscall
+		runs_as_plain filter that spares
+		[ "$(info_value blocks)" -gt 500000 ] || fail "a filter that forbids little: $(info_value blocks) blocks"
+	done
+	CC_OPTIONS=
+else
+	untested "filters of system calls"
+fi
 for flags in "" -static; do
 	instrumented addresses gcc -O2 $flags addresses.c
 	runs_as_plain addresses

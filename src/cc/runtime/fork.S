@@ -1,4 +1,4 @@
-/* syscall(), as the C library has it, but that processes made by it have their own streams (fork.c). All else is as if the C library's were called: it has no frame. */
+/* syscall(), as the C library has it, but that processes made by it have their own streams (fork.c), and that filters of system calls are looked at (limits.c). All else is as if the C library's were called: it has no frame. */
 #include <asm/unistd.h>
 
 	.set	CLONE_VM, 0x100
@@ -16,6 +16,8 @@ syscall:
 	je	2f
 	cmpq	$__NR_clone3, %rdi
 	je	3f
+	cmpq	$__NR_seccomp, %rdi
+	je	tw_cc_limiting_syscall
 1:	movq	%rdi, %rax
 	movq	%rsi, %rdi
 	movq	%rdx, %rsi

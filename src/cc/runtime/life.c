@@ -108,10 +108,10 @@ static void __attribute__((constructor(101))) start(void)
 		begin_late(p);
 	if (p->mode == TW_CC_SILENT && !p->discards)
 		tw_cc_plain_enter(p);
+	note_ending(p);
 	if (p->mode != TW_CC_RECORDED)
 		return;
 	tw_cc_fork_enter();
-	note_ending(p);
 	if (!tw_cc_module_ready())
 		return;
 	struct tw_cc_thread *t = tw_cc_self(p);
@@ -138,6 +138,8 @@ static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own
 static void __attribute__((destructor(101))) finish(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
+	if (p->mode != TW_CC_RECORDED && is_ending(p)) /* the process may have no system calls left but the one that ends it */
+		return;
 	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = tw_cc_find(p);
 	if (!is_ending(p)) {

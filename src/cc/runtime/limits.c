@@ -1,9 +1,11 @@
 /* What the program limits itself to: what recording takes is not to count. */
 #include "runtime.h"
+#include "base/bpf.h"
 #include <asm/unistd.h>
+#include <linux/audit.h>
+#include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/resource.h>
-#include <linux/seccomp.h>
 
 /* ---- addresses ---- */
 
@@ -82,7 +84,7 @@ int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *fro
 
 /* ---- system calls ---- */
 
-/* Only read, write and exit are left to the thread: what it runs from now on goes to a buffer that nobody reads. */
+/* Recording cannot go on without system calls that the thread is about to lose: what it runs from now on goes to a buffer that nobody reads, and needs none. */
 static void fall_silent(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;
@@ -97,9 +99,49 @@ static void fall_silent(struct tw_cc_process *p)
 	tw_cc_begin(p, t);
 }
 
+/* Does the filter leave what recording needs? */
+static bool spares(const struct sock_fprog *f)
+{
+	static const struct {
+		uint16_t number, argument; /* the second */
+		uint32_t least;
+	} needs[] = {
+	    {__NR_rt_sigprocmask, 0, SECCOMP_RET_LOG}, {__NR_futex, 0, SECCOMP_RET_LOG}, /* FUTEX_WAIT */
+	    {__NR_futex, 1, SECCOMP_RET_LOG},                                            /* FUTEX_WAKE */
+	    {__NR_getpid, 0, SECCOMP_RET_LOG},         {__NR_gettid, 0, SECCOMP_RET_LOG},
+	    {__NR_open, 0, SECCOMP_RET_ERRNO}, /* of these an error does */
+	    {__NR_close, 0, SECCOMP_RET_ERRNO},        {__NR_mmap, TW_PAGE, SECCOMP_RET_ERRNO},
+	    {__NR_munmap, TW_PAGE, SECCOMP_RET_ERRNO},
+	};
+	struct seccomp_data call = {.arch = AUDIT_ARCH_X86_64, .args[2] = PROT_READ | PROT_WRITE};
+	for (uint32_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+		call.nr = needs[k].number;
+		call.args[1] = needs[k].argument;
+		const uint32_t answer = tw_bpf_run(f->filter, f->len, &call) & SECCOMP_RET_ACTION_FULL;
+		if ((int32_t)answer < (int32_t)needs[k].least) /* to kill the process is less than 0 */
+			return false;
+	}
+	return true;
+}
+
+static void look_at_mode(uint64_t mode, const struct sock_fprog *f)
+{
+	if (mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && f && f->filter && !spares(f)))
+		fall_silent(tw_cc_process());
+}
+
 int prctl(int what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	if (what == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
-		fall_silent(tw_cc_process());
+	if (what == PR_SET_SECCOMP)
+		look_at_mode(a, (const struct sock_fprog *)b);
 	return tw_cc_answer(SYS(__NR_prctl, what, a, b, c, d));
+}
+
+long tw_cc_limiting_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+
+/* seccomp by syscall() (fork.S), as libseccomp calls it. */
+long tw_cc_limiting_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+	look_at_mode(a + 1, (const struct sock_fprog *)c); /* SECCOMP_SET_MODE_STRICT is 0 */
+	return tw_cc_answer(SYS(number, a, b, c, d, e));
 }

@@ -25,7 +25,7 @@
  *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
  *    that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, fork, limits, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, limits, fork, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H
@@ -198,7 +198,7 @@ struct tw_cc_process {
 	uint32_t windows;                /* a module is in one version, and the switch will change */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
 	bool batch_ended;
-	bool strict;                     /* a thread has no system call left but read, write and exit (limits.c) */
+	bool strict;                     /* a thread has lost system calls that recording needs (limits.c) */
 	const struct tw_cc_guard *guard; /* has the handler of SIGSEGV */
 	uint64_t fault_mask;             /* the program's own, of its handler */
 	struct tw_cc_guarded guarded[TW_CC_MODULES];

@@ -71,7 +71,7 @@ static void handle(struct tw_cc_process *p, struct tw_cc_thread *t, int number, 
 	struct tw_cc_parked k;
 	if (h.flags & SA_RESETHAND)
 		p->handling[number].handler = 0;
-	if (p->guard)
+	if (p->guard && !p->strict)
 		SYS(__NR_rt_sigprocmask, SIG_UNBLOCK, &fault, 0, sizeof fault);
 	if (!t || t->aside) {
 		call(p, &h, number, info, context);
@@ -90,7 +90,7 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 {
 	struct tw_cc_process *p = tw_cc_process();
 	const bool is_recorded = p->mode == TW_CC_RECORDED;
-	struct tw_cc_thread *t = is_recorded || p->guard ? tw_cc_find(p) : 0;
+	struct tw_cc_thread *t = is_recorded || (p->guard && !p->strict) ? tw_cc_find(p) : 0;
 	const struct own_stack own = {tw_cc_thread_pointer(), t ? t->alternate : 0};
 	handle(p, is_recorded ? t : 0, number, info, context);
 	keep_stack(&own, context);

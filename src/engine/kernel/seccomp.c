@@ -49,7 +49,7 @@ static u32 ask_all(const struct thread *t, const struct seccomp_data *data)
 {
 	u32 answer = SECCOMP_RET_ALLOW;
 	for (const struct tw_filter *f = __atomic_load_n(&t->kernel->seccomp.filter, __ATOMIC_ACQUIRE); f; f = f->before) {
-		u32 now = tw_bpf_run(f->code, data);
+		u32 now = tw_bpf_run(f->code, f->n, data);
 		if ((i32)(now & SECCOMP_RET_ACTION_FULL) < (i32)(answer & SECCOMP_RET_ACTION_FULL))
 			answer = now;
 	}
