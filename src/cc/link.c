@@ -187,13 +187,25 @@ static int is_for_other_machine(const struct tw_cc_command *c, const struct tw_c
 	return 0;
 }
 
+/* The run-time part comes last, for what archives of the program define is the program's; first where there may be more than 2 GB of data between it and what it has of its own. */
+static int is_runtime_first(const struct tw_cc_command *c)
+{
+	return tw_cc_command_has(c, "-mcmodel=large") && !c->relocatable;
+}
+
+static int push_runtime(struct tw_cc_words *w)
+{
+	char *runtime = find_part("trackway-cc.o");
+	if (runtime)
+		tw_cc_push(w, runtime);
+	return runtime ? 0 : TW_CC_OUR_FAILURE;
+}
+
 /* What programs and libraries carry. */
 static int push_parts(const struct tw_cc_drive *d, struct tw_cc_words *w)
 {
-	char *runtime = find_part("trackway-cc.o");
-	if (!runtime)
+	if (!is_runtime_first(&d->command) && push_runtime(w))
 		return TW_CC_OUR_FAILURE;
-	tw_cc_push(w, runtime);
 	tw_cc_push(w, "-Wl,--wrap=_Fork");
 	if (is_static(&d->command))
 		tw_cc_push(w, strstr(d->command.word[d->command.compiler - 1], "musl") ? FROM_MUSL : FROM_GLIBC);
@@ -209,6 +221,8 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	tw_cc_push_compiler(d, &w, 0);
 	if (c->n_sources && !c->is_gcc) /* what is for compiling only, clang says, this command has no use for */
 		tw_cc_push(&w, "-Qunused-arguments");
+	if (is_runtime_first(c) && push_runtime(&w))
+		return TW_CC_OUR_FAILURE;
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
 			tw_cc_push(&w, tw_cc_in_directory(d, k, ".o"));

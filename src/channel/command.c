@@ -137,7 +137,7 @@ static bool wants_place_of_engine(const Elf64_Ehdr *h, const Elf64_Phdr *ph)
 	       ph->p_vaddr + ph->p_memsz > TW_ENGINE_PLACE;
 }
 
-/* Are its addresses free, and is its loader there? */
+/* Is its loader there? */
 static int check_segments(int fd, const Elf64_Ehdr *h, const char *path, struct tw_command *p)
 {
 	for (unsigned i = 0; i < h->e_phnum && h->e_phentsize == sizeof(Elf64_Phdr); i++) {
@@ -145,10 +145,7 @@ static int check_segments(int fd, const Elf64_Ehdr *h, const char *path, struct 
 		char loader[PATH_MAX];
 		if (pread(fd, &ph, sizeof ph, (off_t)(h->e_phoff + i * sizeof ph)) != sizeof ph)
 			return refuse(p, TW_COMMAND_CANNOT, "%s is a truncated ELF file", path);
-		if (wants_place_of_engine(h, &ph))
-			return refuse(p, TW_COMMAND_CANNOT,
-			              "%s is linked to stand at addresses from %#llx to %#llx, which the engine needs", path,
-			              TW_ENGINE_PLACE, TW_ENGINE_PLACE_END);
+		p->wants_place_of_engine |= wants_place_of_engine(h, &ph);
 		if (ph.p_type != PT_INTERP)
 			continue;
 		size_t n = ph.p_filesz < sizeof loader ? ph.p_filesz : sizeof loader - 1;

@@ -12,6 +12,7 @@ struct tw_command {
 	char *name;  /* what the process is called: the base name of the file that was executed, which may be a script */
 	char **argv; /* what it gets, NULL-terminated */
 	int argc;
+	int wants_place_of_engine; /* it is linked to stand there (TW_ENGINE_PLACE), and can only run natively */
 	char why[512]; /* one sentence, if it cannot be run */
 };
 

@@ -173,6 +173,11 @@ int tw_record_prepare_program(struct record *r)
 		        "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
 		return EXIT_OURS;
 	}
+	if (r->program.wants_place_of_engine) {
+		fprintf(stderr, "trackway record: %s is linked to stand at addresses from %#llx to %#llx, which the engine needs\n",
+		        r->program.path, TW_ENGINE_PLACE, TW_ENGINE_PLACE_END);
+		return TW_COMMAND_CANNOT;
+	}
 	if (!r->pid && !may_make_code()) {
 		fprintf(
 		    stderr,

@@ -119,6 +119,24 @@ if [ $? = 5 ]; then
 else
 	untested "filters of system calls"
 fi
+# Memory that is locked (mlockall): not all that recording has addresses for, which took minutes.
+cat >locked.c <<'X'
+#include <stdio.h>
+#include <sys/mman.h>
+#include "work.h"
+int main(void)
+{
+	printf("%d %d", mlockall(0), mlockall(MCL_CURRENT | MCL_FUTURE));
+	printf(" %d\n", work(10000));
+	return 0;
+}
+X
+instrumented locked gcc -O2 locked.c
+if ./locked.plain | grep -q '^-1 0'; then
+	runs_as_plain locked
+else
+	untested "mlockall"
+fi
 for flags in "" -static; do
 	instrumented addresses gcc -O2 $flags addresses.c
 	runs_as_plain addresses

@@ -88,6 +88,21 @@ done
 grep -q ' 0 references' said || fail "what is known: $(cat said)"
 CC_OPTIONS=
 
+# More than 2 GB of data between the code and what the run-time part has, at addresses that the engine would need.
+cat >far.c <<'X'
+static char far[3ul << 30];
+int other(int n)
+{
+	return far[(unsigned long)n << 24] += (char)n;
+}
+X
+if gcc -O2 -mcmodel=large -no-pie a.c far.c -o far.plain 2>/dev/null; then
+	instrument far gcc -O2 -mcmodel=large -no-pie a.c far.c
+	runs_as_plain far
+else
+	untested "-mcmodel=large with 3 GB of data"
+fi
+
 # Objects linked to one with -r.
 "$TW" cc gcc -O2 -c a.c b.c && "$TW" cc gcc -r -nostdlib a.o b.o -o both.o 2>said && "$TW" cc gcc both.o -o a || fail "-r: $(cat said)"
 gcc -O2 a.c b.c -o a.plain

@@ -82,6 +82,17 @@ int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *fro
 	return limit(pid, (uint32_t)what, to, from);
 }
 
+/* ---- memory that stays ---- */
+
+EXPORTED int mlockall(int flags);
+
+/* Of what recording takes of addresses little is ever touched: what there is is locked, and what comes when it is there. */
+int mlockall(int flags)
+{
+	const struct tw_cc_process *p = tw_cc_process();
+	return tw_cc_answer(SYS(__NR_mlockall, flags | (flags && p->mode == TW_CC_RECORDED ? MCL_ONFAULT : 0)));
+}
+
 /* ---- system calls ---- */
 
 /* Recording cannot go on without system calls that the thread is about to lose: what it runs from now on goes to a buffer that nobody reads, and needs none. */
