@@ -75,41 +75,44 @@ static int has_mark(uint32_t tid, const struct tw_slot *slot)
 	return errno == EFAULT || errno == ESRCH ? 0 : -1;
 }
 
-/* The number that a process or thread, by its directory in /proc, has in its own namespace; 0: no namespace but this, or it is gone. */
-static uint32_t own_number(const char *directory)
+/*
+ * Whether a process or thread, by its directory in /proc, has this number in its own namespace, other than this; with `by_any`, in any one below this: its creator's, which may know it before it
+ * knows itself.
+ */
+static int is_called(const char *directory, uint32_t number, int by_any)
 {
 	char path[512], line[256];
 	unsigned here = 0, own = 0;
-	int skipped = 0;
+	int skipped = 0, found = 0;
 	snprintf(path, sizeof path, "%s/status", directory);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f))
 		if (sscanf(line, "NSpid: %u%n", &here, &skipped) == 1)
 			for (char *s = line + skipped; sscanf(s, "%u%n", &own, &skipped) == 1; s += skipped)
-				;
+				found |= by_any && own == number;
 	if (f)
 		fclose(f);
-	return own;
+	return found || own == number;
 }
 
-/* The entry of a directory of processes or threads that comes next and has this number in its own namespace; 0: no more. */
-static uint32_t next_called(DIR *d, const char *directory, uint32_t number)
+/* The entry of a directory of processes or threads that comes next and is called so; 0: no more. */
+static uint32_t next_called(DIR *d, const char *directory, uint32_t number, int by_any)
 {
 	char path[400];
 	for (const struct dirent *e; (e = readdir(d));) {
 		snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && own_number(path) == number)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && is_called(path, number, by_any))
 			return (uint32_t)strtoul(e->d_name, NULL, 10);
 	}
 	return 0;
 }
 
-static uint32_t find_thread(uint32_t pid, uint32_t own_tid)
+static uint32_t find_thread(uint32_t pid, uint32_t own_tid, int by_any)
 {
 	char directory[64];
 	snprintf(directory, sizeof directory, "/proc/%u/task", pid);
 	DIR *d = opendir(directory);
-	uint32_t tid = d ? next_called(d, directory, own_tid) : 0;
+	uint32_t tid = d ? next_called(d, directory, own_tid, by_any) : 0;
 	if (d)
 		closedir(d);
 	return tid;
@@ -149,8 +152,8 @@ static int find_here(ino_t channel, const struct tw_slot *slot, int attached, ui
 	const uint32_t own_pid = *pid, own_tid = *tid;
 	int found = may_be(*pid, *tid, channel, slot, attached);
 	DIR *d = found ? NULL : opendir("/proc");
-	while (d && !found && (*pid = next_called(d, "/proc", own_pid))) {
-		*tid = find_thread(*pid, own_tid);
+	while (d && !found && (*pid = next_called(d, "/proc", own_pid, !attached))) {
+		*tid = find_thread(*pid, own_tid, !attached);
 		found = *tid && may_be(*pid, *tid, channel, slot, attached);
 	}
 	if (d)
