@@ -197,9 +197,60 @@ static void copy_earlier(const struct tw_cc_drive *d, size_t k, const char *stem
 	}
 }
 
+/* The word behind an option, or NULL. */
+static const char *value_of(const struct tw_cc_command *c, const char *option)
+{
+	for (size_t k = c->compiler; k + 1 < c->n; k++)
+		if (!strcmp(c->word[k], option))
+			return c->word[k + 1];
+	return NULL;
+}
+
+/* clang's entry for a list of commands, with what it was told here: the object is made, and by -c. */
+static void correct_entry(const struct tw_cc_drive *d, size_t k, const char *path)
+{
+	static const char step[] = "\"-S\"";
+	char *assembly = tw_cc_in_directory(d, k, ".s"), *stem = tw_cc_auxiliary_stem(d, k), *line = NULL, *text = NULL;
+	size_t room = 0, n = 0;
+	FILE *in = fopen(path, "re"), *out = open_memstream(&text, &n);
+	while (in && out && getline(&line, &room, in) > 0)
+		for (const char *p = line; *p;) {
+			const int is_file = !strncmp(p, assembly, strlen(assembly)), is_step = !strncmp(p, step, sizeof step - 1);
+			if (is_file && d->command.output)
+				fputs(d->command.output, out);
+			else if (is_file)
+				fprintf(out, "%s.o", stem);
+			else if (is_step)
+				fputs("\"-c\"", out);
+			else
+				fputc(*p, out);
+			p += is_file ? strlen(assembly) : is_step ? sizeof step - 1 : 1;
+		}
+	if (in)
+		fclose(in);
+	const int is_whole = out && !fclose(out) && in;
+	FILE *again = is_whole ? fopen(path, "we") : NULL;
+	if (again) {
+		fwrite(text, 1, n, again);
+		fclose(again);
+	}
+	free(assembly);
+	free(stem);
+	free(line);
+	free(text);
+}
+
 void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
 {
 	const struct tw_cc_command *c = &d->command;
+	const char *entry = value_of(c, "-MJ");
+	if (entry && c->step != TW_CC_STEP_LINK)
+		correct_entry(d, k, entry);
+	if (tw_cc_command_has(c, "-ftime-trace") && c->step != TW_CC_STEP_LINK) {
+		char *stem = tw_cc_auxiliary_stem(d, k);
+		copy(d, k, ".json", stem);
+		free(stem);
+	}
 	if (c->step == TW_CC_STEP_LINK && tw_cc_command_has(c, split)) {
 		char *stem = tw_cc_auxiliary_stem(d, k);
 		copy(d, k, ".dwo", stem);

@@ -60,6 +60,17 @@ if command -v ccache >/dev/null; then
 	ok env CCACHE_DIR="$TMP/cache" "$TW" cc ccache gcc -O2 a.c b.c s.s -o cached
 	says_11 cached
 fi
+# What clang writes for lists of commands, and of its time.
+if command -v clang >/dev/null && clang -ftime-trace -MJ entry.plain -c b.c -o b.plain.o 2>/dev/null &&
+	clang -gen-cdb-fragment-path entries.plain -c b.c -o b.plain.o 2>/dev/null; then
+	ok "$TW" cc clang -gen-cdb-fragment-path entries -c b.c -o b.fragment.o
+	[ -d entries ] && [ -s b.fragment.o ] || fail "-gen-cdb-fragment-path: $(ls)"
+	ok "$TW" cc clang -ftime-trace -MJ entry -c b.c -o b.entry.o
+	[ -s b.entry.json ] || fail "-ftime-trace: $(ls)"
+	sed 's/b\.plain/b.entry/g' entry.plain | cmp - entry || fail "-MJ: $(cat entry)"
+else
+	untested "clang -MJ"
+fi
 echo 'int main(void) { return missing; }' >bad.c
 "$TW" cc gcc -c bad.c -o bad.o 2>err
 [ $? = 1 ] && grep -q missing err && [ ! -e bad.o ] || fail "a source with errors"
