@@ -402,3 +402,29 @@ void tw_cc_flow_free(struct tw_cc_flow *f)
 	free(f->order);
 	free(f->rank);
 }
+
+/* ---- what stays first ---- */
+
+static int is_endbr(const struct tw_cc_insn *i)
+{
+	return i->d.len == 4 && !memcmp(i->d.raw, "\xf3\x0f\x1e\xfa", 4);
+}
+
+static int is_nop(const struct tw_cc_insn *i)
+{
+	uint32_t at = 0;
+	while (i->d.raw[at] == 0x66 || i->d.raw[at] == 0x2e)
+		at++;
+	return i->d.raw[at] == 0x90 || (i->d.raw[at] == 0x0f && i->d.raw[at + 1] == 0x1f);
+}
+
+uint32_t tw_cc_lead(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
+{
+	const struct tw_cc_insn *first = &f->code->insn[b->first];
+	uint32_t n = is_endbr(first) ? 1 : 0;
+	while (b->entry && n < b->n && is_nop(&first[n]))
+		n++;
+	while (n && n < b->n && first[n].glued)
+		n--;
+	return n;
+}

@@ -119,4 +119,9 @@ static inline const struct tw_cc_insn *tw_cc_last(const struct tw_cc_flow *f, co
 	return &f->code->insn[b->first + b->n - 1];
 }
 
+/*
+ * How many of the block's first instructions stay where it begins, with what is inserted behind them: endbr64, and room for patches (-fpatchable-function-entry), which is found by its address.
+ */
+uint32_t tw_cc_lead(const struct tw_cc_flow *f, const struct tw_cc_block_info *b);
+
 #endif

@@ -350,11 +350,6 @@ static void come_back(struct rewriter *w, uint32_t n)
 
 /* ---- instructions ---- */
 
-static int is_endbr(const struct tw_cc_insn *i)
-{
-	return i->d.len == 4 && !memcmp(i->d.raw, "\xf3\x0f\x1e\xfa", 4);
-}
-
 /* Instruction k and those glued to it stand together: what belongs before any of them stands before the first. */
 static void before_insn(struct rewriter *w, uint32_t k)
 {
@@ -365,12 +360,12 @@ static void before_insn(struct rewriter *w, uint32_t k)
 	if (k == first)
 		fprintf(w->out, TW_CC_LABEL_LEAD ":", n);
 	if (!all[k].glued) {
-		const int endbr = is_endbr(&all[first]);
-		if (k == first + (endbr ? 1 : 0))
+		const uint32_t lead = tw_cc_lead(w->f, &w->f->block[n]);
+		if (k == first + lead)
 			begin_block(w, n);
 		for (uint32_t m = k; m < first + count && (m == k || all[m].glued); m++) {
 			store_values(w, n, m - first, 0);
-			if (m + 1 == first + count && tw_cc_ends_before(&all[m]) && !(endbr && count == 1))
+			if (m + 1 == first + count && tw_cc_ends_before(&all[m]) && lead < count)
 				end_block(w, n, (uint16_t)(tw_cc_flow_live_before(w->f, n, k) | all[k].touch | all[m].touch));
 			if (m == k && k + 1 == first + count)
 				follow_copy(w, n, k);
@@ -397,7 +392,7 @@ static int after_insn(struct rewriter *w, uint32_t k)
 	const struct tw_cc_insn *i = &w->f->code->insn[k];
 	const uint32_t n = (uint32_t)w->f->block_of[k], first = w->f->block[n].first, count = w->f->block[n].n;
 	fputc('\n', w->out);
-	if (count == 1 && is_endbr(i))
+	if (k + 1 == first + count && tw_cc_lead(w->f, &w->f->block[n]) == count)
 		begin_block(w, n);
 	store_values(w, n, k - first, 1);
 	w->counts->insns++;

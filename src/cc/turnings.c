@@ -8,11 +8,6 @@ static int is_branch(const struct tw_cc_insn *i)
 	return (i->d.len == 2 && (raw[0] & 0xf0) == 0x70) || (i->d.len == 6 && raw[0] == 0x0f && (raw[1] & 0xf0) == 0x80);
 }
 
-static int is_endbr(const struct tw_cc_insn *i)
-{
-	return i->d.len == 4 && !memcmp(i->d.raw, "\xf3\x0f\x1e\xfa", 4);
-}
-
 static int is_of_unit(const struct tw_cc_twice *w, const struct tw_cc_insn *i)
 {
 	return w->unit_of[i->first] >= 0 && tw_cc_is_whole(w, &w->unit[w->unit_of[i->first]]);
@@ -28,10 +23,9 @@ void tw_cc_turnings_find(struct tw_cc_twice *w)
 			continue;
 		if (b->end == TW_END_COND && is_branch(last) && !last->glued)
 			w->turning[last->first] = TW_CC_TURNING_BRANCH;
-		if (tw_cc_has_room(b) && !first->glued && !is_endbr(first) && !w->turning[first->first])
-			w->turning[first->first] = TW_CC_TURNING_ROOM;
-		else if (tw_cc_has_room(b) && is_endbr(first) && b->n > 1 && !w->turning[first[1].first])
-			w->turning[first[1].first] = TW_CC_TURNING_ROOM;
+		const uint32_t lead = tw_cc_lead(f, b);
+		if (tw_cc_has_room(b) && lead < b->n && !first[lead].glued && !w->turning[first[lead].first])
+			w->turning[first[lead].first] = TW_CC_TURNING_ROOM;
 	}
 }
 

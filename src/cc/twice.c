@@ -174,12 +174,12 @@ static void place_tests(struct tw_cc_twice *w)
 	for (uint32_t n = 0; n < f->n_blocks; n++) {
 		const struct tw_cc_block_info *b = &f->block[n];
 		const struct tw_cc_insn *first = &f->code->insn[b->first];
-		const int is_endbr = first->d.len == 4 && !memcmp(first->d.raw, "\xf3\x0f\x1e\xfa", 4);
+		const uint32_t lead = tw_cc_lead(f, b);
 		if (w->unit_of[first->first] < 0 || !tw_cc_is_whole(w, &w->unit[w->unit_of[first->first]]))
 			continue;
-		if (b->entry & TW_CC_ENTRY_FUNCTION && (!is_endbr || b->n > 1))
-			w->mark[first[is_endbr].first] = MARK_ENTRY;
-		else if (b->looped && !b->flags_live && !first->glued && !is_endbr && !is_small(f, n))
+		if (b->entry & TW_CC_ENTRY_FUNCTION && lead < b->n)
+			w->mark[first[lead].first] = MARK_ENTRY;
+		else if (b->looped && !b->flags_live && !first->glued && !lead && !is_small(f, n))
 			w->mark[first->first] = (int32_t)++w->n_joints;
 	}
 }

@@ -115,6 +115,36 @@ if command -v clang >/dev/null; then
 else
 	untested "-mbranches-within-32B-boundaries"
 fi
+# Room for patches stays in one piece, where it is said to be.
+cat >patched.c <<'X'
+#include <stdio.h>
+extern unsigned char *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
+__attribute__((noinline)) int next(int n)
+{
+	static int t[9];
+	return t[n % 9]++;
+}
+int main(void)
+{
+	int s = 0, wrong = 0;
+	for (int k = 0; k < 100; k++)
+		s += next(k);
+	for (unsigned char **p = __start___patchable_function_entries; p < __stop___patchable_function_entries; p++)
+		for (int k = 0; k < 5; k++)
+			wrong += (*p)[k] != 0x90;
+	printf("%d %d\n", s, wrong);
+	return 0;
+}
+X
+for flags in -fpatchable-function-entry=5 "-fpatchable-function-entry=5 -fcf-protection"; do
+	if ! gcc -O2 $flags patched.c -o probe 2>/dev/null; then
+		untested "$flags"
+		continue
+	fi
+	instrumented patched gcc -O2 $flags -no-pie patched.c
+	runs_as_plain patched
+	same_as_engine patched
+done
 # What stands below the stack stays there when a buffer is full: of a loop that begins with its function, of one behind a call that moves the stack, of a function that is
 # jumped to.
 cat >below.c <<'X'
