@@ -87,9 +87,10 @@ static void note_program(struct tw_output *o, struct tw_job *job, const struct t
 	write_note(o, job, note, (const char *)(e + 1));
 }
 
-static void note_end(struct tw_output *o, struct tw_job *job, uint32_t pid, int32_t status, uint64_t tsc)
+static void note_end(struct tw_output *o, struct tw_job *job, struct tw_file_note note)
 {
-	write_note(o, job, (struct tw_file_note){.kind = TW_NOTE_END, .pid = pid, .status = status, .tsc = tsc}, NULL);
+	note.kind = TW_NOTE_END;
+	write_note(o, job, note, NULL);
 }
 
 static void note_fork(struct tw_output *o, struct tw_job *job, const struct tw_fork *e)
@@ -120,10 +121,10 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 		break;
 	case TW_EVENT_THREAD_END:
 		if (end->what == TW_ENDED_PROCESS)
-			note_end(o, job, job->thread.pid, end->status, end->tsc);
+			note_end(o, job, (struct tw_file_note){.pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = end->status, .tsc = end->tsc});
 		break;
 	case TW_EVENT_CHILD_END:
-		note_end(o, job, child->pid, child->status, child->tsc);
+		note_end(o, job, (struct tw_file_note){.pid = child->pid, .parent_pid = job->thread.pid, .status = child->status, .tsc = child->tsc});
 		break;
 	}
 }
@@ -138,7 +139,7 @@ void tw_output_look_at_events(struct tw_output *o, struct tw_job *job)
 		job->events.stamps += h->type == TW_EVENT_STAMP;
 	}
 	if (job->dead && (job->chunk.flags & TW_CHUNK_LAST))
-		note_end(o, job, job->thread.pid, job->wait_status, __builtin_ia32_rdtsc());
+		note_end(o, job, (struct tw_file_note){.pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = job->wait_status, .tsc = __builtin_ia32_rdtsc()});
 }
 
 /* The earliest job, if it has been looked at, taken off their list; NULL: it has not. `quiet`: only if it has nothing to tell. Called under the lock. */

@@ -138,19 +138,48 @@ static void take_program(struct tw_processes *p, struct tw_process *q, const str
 	*words = NULL;
 }
 
-static void apply(struct tw_processes *p, const struct tw_file_note *note, const char ***words)
+static struct tw_process *find_child(struct tw_processes *p, const struct tw_file_note *note, uint32_t thread, int ended)
 {
-	int starts = note->kind == TW_NOTE_START || note->kind == TW_NOTE_UNFOLLOWED;
-	struct tw_process *q = starts ? NULL : tw_processes_find(p, note->pid, UINT32_MAX);
+	for (size_t i = p->n; i > 0; i--) {
+		struct tw_process *q = &p->process[i - 1];
+		if (q->pid == note->pid && q->parent_pid == note->parent_pid && q->first_thread <= thread && q->ended <= ended)
+			return q;
+	}
+	return NULL;
+}
+
+/*
+ * The process that the note is of: where there are namespaces several may have one number at a time, and only their parents and what they have said tell them apart. One whose parent has died has
+ * another parent than it began with.
+ */
+static struct tw_process *find_meant(struct tw_processes *p, const struct tw_file_note *note)
+{
+	struct tw_process *q = find_child(p, note, note->thread, 0);
+	q = q ? q : find_child(p, note, UINT32_MAX, 1);
+	return q ? q : tw_processes_find(p, note->pid, UINT32_MAX);
+}
+
+static void begin(struct tw_processes *p, const struct tw_file_note *note, const char ***words)
+{
+	struct tw_process *q = note->kind == TW_NOTE_PROGRAM ? find_meant(p, note) : NULL;
 	if (!q)
 		q = add_process(p, note);
 	if (note->kind == TW_NOTE_PROGRAM) {
 		take_program(p, q, note, *words);
 		*words += note->n_args + 1;
-	} else if (note->kind == TW_NOTE_END) {
-		q->ended = 1;
-		q->wait_status = note->status;
 	}
+}
+
+/* What names a parent is also told of the first process of a namespace, by a number that only this parent knows. Recordings of before name none. */
+static void end(struct tw_processes *p, const struct tw_file_note *note)
+{
+	struct tw_process *q = find_meant(p, note);
+	if (!q && note->parent_pid)
+		return;
+	if (!q)
+		q = add_process(p, note);
+	q->ended = 1;
+	q->wait_status = note->status;
 }
 
 int tw_processes_build(struct tw_processes *p)
@@ -168,7 +197,10 @@ int tw_processes_build(struct tw_processes *p)
 	const char **words = p->words;
 	qsort(p->note, p->n_notes, sizeof *p->note, by_time);
 	for (size_t i = 0; i < p->n_notes; i++)
-		apply(p, p->note[i].note, &words);
+		if (p->note[i].note->kind == TW_NOTE_END)
+			end(p, p->note[i].note);
+		else
+			begin(p, p->note[i].note, &words);
 	free(p->note);
 	p->note = NULL;
 	return TW_OK;

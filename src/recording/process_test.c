@@ -78,6 +78,41 @@ static void test_family(void)
 		free(note[i]);
 }
 
+/* Two first processes of namespaces at a time: what is said of them is told apart by their parents, and a parent's number for one is nobody's. */
+static void test_same_number(void)
+{
+	struct tw_processes p = {0};
+	struct tw_file_note *note[] = {
+	    PROGRAM("/bin/sh\0sh", .pid = 10, .parent_pid = 5, .n_args = 1, .tsc = 10),
+	    NOTE(.kind = TW_NOTE_START, .pid = 11, .parent_pid = 10, .thread = 1, .tsc = 20),
+	    NOTE(.kind = TW_NOTE_START, .pid = 12, .parent_pid = 10, .thread = 2, .tsc = 21),
+	    NOTE(.kind = TW_NOTE_START, .pid = 1, .parent_pid = 11, .thread = 3, .tsc = 30),
+	    NOTE(.kind = TW_NOTE_START, .pid = 1, .parent_pid = 12, .thread = 4, .tsc = 31),
+	    PROGRAM("/bin/ls\0ls", .pid = 1, .parent_pid = 11, .thread = 6, .n_args = 1, .tsc = 40),
+	    PROGRAM("/bin/wc\0wc", .pid = 1, .parent_pid = 12, .thread = 5, .n_args = 1, .tsc = 41),
+	    NOTE(.kind = TW_NOTE_END, .pid = 1, .parent_pid = 11, .thread = 6, .status = 0x100, .tsc = 50),
+	    NOTE(.kind = TW_NOTE_END, .pid = 21, .parent_pid = 11, .thread = 1, .status = 0x100, .tsc = 51),
+	    NOTE(.kind = TW_NOTE_END, .pid = 1, .parent_pid = 12, .thread = 5, .status = 0x200, .tsc = 52),
+	    NOTE(.kind = TW_NOTE_START, .pid = 1, .parent_pid = 10, .thread = 7, .tsc = 60), /* two of one parent */
+	    NOTE(.kind = TW_NOTE_START, .pid = 1, .parent_pid = 10, .thread = 8, .tsc = 61),
+	    NOTE(.kind = TW_NOTE_END, .pid = 1, .parent_pid = 10, .thread = 7, .status = 0x300, .tsc = 70),
+	};
+	size_t n = sizeof note / sizeof *note;
+	for (size_t i = 0; i < n; i++)
+		EQUAL(add(&p, note[i]), TW_OK);
+	EQUAL(tw_processes_build(&p), TW_OK);
+	EQUAL(p.n, 7);
+	SAME_TEXT(p.process[3].program, "/bin/ls");
+	EQUAL(p.process[3].wait_status, 0x100);
+	SAME_TEXT(p.process[4].program, "/bin/wc");
+	EQUAL(p.process[4].wait_status, 0x200);
+	EQUAL(p.process[5].wait_status, 0x300);
+	EQUAL(p.process[6].ended, 0);
+	tw_processes_free(&p);
+	for (size_t i = 0; i < n; i++)
+		free(note[i]);
+}
+
 static void refuse(struct tw_file_note *note, uint64_t avail)
 {
 	struct tw_processes p = {0};
@@ -101,6 +136,7 @@ static void test_nonsense(void)
 int main(void)
 {
 	test_family();
+	test_same_number();
 	test_nonsense();
 	return UNIT_END();
 }

@@ -74,7 +74,7 @@ struct tw_file_module {
 enum tw_note_kind {
 	TW_NOTE_START = 1,  /* it was made by parent_pid */
 	TW_NOTE_PROGRAM,    /* it runs the program in the text */
-	TW_NOTE_END,        /* it ended with `status` */
+	TW_NOTE_END,        /* it ended with `status`; it or parent_pid says so */
 	TW_NOTE_UNFOLLOWED, /* it was made by parent_pid, and is not recorded */
 };
 

@@ -177,6 +177,7 @@ for f in none dep; do
 done
 check_good
 "$TW" info recording.tw | grep -q 'incomplete' && fail "the recording of two namespaces is incomplete"
+[ "$("$TW" info recording.tw | grep -c '^ *1 .* exit 4 .*pair$')" = 3 ] || fail "info does not tell three processes of one number apart: $("$TW" info recording.tw | grep pair)"
 
 # Several that go by one number execute programs at once: each finds the slot that was reserved for it.
 cc_program several -O1 <<'END'

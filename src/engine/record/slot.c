@@ -17,6 +17,7 @@ static bool try_reserve(u32 i, u32 pid, u32 tid)
 		tw_channel_use_slot(tw_engine.control, i);
 		s->pid = pid;
 		s->tid = tid;
+		s->parent_pid = 0;
 		s->trace = 0;
 		STORE_RELEASE(&s->state, TW_SLOT_RESERVED);
 		__atomic_store_n((u32 *)&s->table, tw_recorder.table_number, __ATOMIC_SEQ_CST);
@@ -70,6 +71,8 @@ static bool is_wanted(const struct thread *t)
 void tw_slot_promise(struct thread *t, u32 pid, u32 tid)
 {
 	t->record->promised = is_wanted(t) ? wait_for_slot(pid, tid) : NO_SLOT;
+	if (t->record->promised != NO_SLOT && t->record->slot != NO_SLOT)
+		tw_engine.control->slot[t->record->promised].parent_pid = tw_slot_of(t)->parent_pid;
 }
 
 void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
@@ -138,7 +141,8 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	struct tw_slot *s = tw_slot_of(t);
 	s->pid = t->pid;
 	s->tid = t->tid;
-	s->parent_pid = parent_pid;
+	if (parent_pid) /* the first process of a namespace does not see who made it; what it executes goes on with what it knew */
+		s->parent_pid = parent_pid;
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
 	t->record->mark = tw_slot_mark(s->serial);
 	s->mark = (u64)&t->record->mark;
