@@ -13,7 +13,7 @@ struct tw_command {
 	char **argv; /* what it gets, NULL-terminated */
 	int argc;
 	int wants_place_of_engine; /* it is linked to stand there (TW_ENGINE_PLACE), and can only run natively */
-	char why[512]; /* one sentence, if it cannot be run */
+	char why[512];             /* one sentence, if it cannot be run */
 };
 
 /* Exit statuses of shells for commands that cannot be run. */

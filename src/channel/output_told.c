@@ -121,10 +121,14 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 		break;
 	case TW_EVENT_THREAD_END:
 		if (end->what == TW_ENDED_PROCESS)
-			note_end(o, job, (struct tw_file_note){.pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = end->status, .tsc = end->tsc});
+			note_end(o, job,
+			         (struct tw_file_note){
+			             .pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = end->status, .tsc = end->tsc});
 		break;
 	case TW_EVENT_CHILD_END:
-		note_end(o, job, (struct tw_file_note){.pid = child->pid, .parent_pid = job->thread.pid, .status = child->status, .tsc = child->tsc});
+		note_end(
+		    o, job,
+		    (struct tw_file_note){.pid = child->pid, .parent_pid = job->thread.pid, .status = child->status, .tsc = child->tsc});
 		break;
 	}
 }
@@ -139,7 +143,11 @@ void tw_output_look_at_events(struct tw_output *o, struct tw_job *job)
 		job->events.stamps += h->type == TW_EVENT_STAMP;
 	}
 	if (job->dead && (job->chunk.flags & TW_CHUNK_LAST))
-		note_end(o, job, (struct tw_file_note){.pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = job->wait_status, .tsc = __builtin_ia32_rdtsc()});
+		note_end(o, job,
+		         (struct tw_file_note){.pid = job->thread.pid,
+		                               .parent_pid = job->thread.parent_pid,
+		                               .status = job->wait_status,
+		                               .tsc = __builtin_ia32_rdtsc()});
 }
 
 /* The earliest job, if it has been looked at, taken off their list; NULL: it has not. `quiet`: only if it has nothing to tell. Called under the lock. */
