@@ -87,9 +87,10 @@ static void note_program(struct tw_output *o, struct tw_job *job, const struct t
 	write_note(o, job, note, (const char *)(e + 1));
 }
 
-static void note_end(struct tw_output *o, struct tw_job *job, struct tw_file_note note)
+/* Of a process, with the parent that tells it from others of its number: by itself, or by who has waited for it. */
+static void note_end(struct tw_output *o, struct tw_job *job, uint32_t pid, uint32_t parent_pid, int32_t status, uint64_t tsc)
 {
-	note.kind = TW_NOTE_END;
+	const struct tw_file_note note = {.kind = TW_NOTE_END, .pid = pid, .parent_pid = parent_pid, .status = status, .tsc = tsc};
 	write_note(o, job, note, NULL);
 }
 
@@ -121,14 +122,10 @@ static void look_at_event(struct tw_output *o, struct tw_job *job, const struct 
 		break;
 	case TW_EVENT_THREAD_END:
 		if (end->what == TW_ENDED_PROCESS)
-			note_end(o, job,
-			         (struct tw_file_note){
-			             .pid = job->thread.pid, .parent_pid = job->thread.parent_pid, .status = end->status, .tsc = end->tsc});
+			note_end(o, job, job->thread.pid, job->thread.parent_pid, end->status, end->tsc);
 		break;
 	case TW_EVENT_CHILD_END:
-		note_end(
-		    o, job,
-		    (struct tw_file_note){.pid = child->pid, .parent_pid = job->thread.pid, .status = child->status, .tsc = child->tsc});
+		note_end(o, job, child->pid, job->thread.pid, child->status, child->tsc);
 		break;
 	}
 }
@@ -143,11 +140,7 @@ void tw_output_look_at_events(struct tw_output *o, struct tw_job *job)
 		job->events.stamps += h->type == TW_EVENT_STAMP;
 	}
 	if (job->dead && (job->chunk.flags & TW_CHUNK_LAST))
-		note_end(o, job,
-		         (struct tw_file_note){.pid = job->thread.pid,
-		                               .parent_pid = job->thread.parent_pid,
-		                               .status = job->wait_status,
-		                               .tsc = __builtin_ia32_rdtsc()});
+		note_end(o, job, job->thread.pid, job->thread.parent_pid, job->wait_status, __builtin_ia32_rdtsc());
 }
 
 /* The earliest job, if it has been looked at, taken off their list; NULL: it has not. `quiet`: only if it has nothing to tell. Called under the lock. */
