@@ -15,8 +15,8 @@
  *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup
  *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
  *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
- *  - What depends on the run and not on the files is in no snapshot: windows, budgets, what is told of calls, a program's %gs base other than 0. A
- *    recording that has any of these has no snapshots.
+ *  - What depends on the run and not on the files is in no snapshot: windows, budgets, a program's %gs base other than 0. A
+ *    recording that has any of these has no snapshots. Where calls are told, places behind them go with it (record/calls.h).
  *  - Where bare code tells what is learned, what is in a snapshot has been told, and is not told again. So it is kept only for recordings whose learn file begins as this one's ended, with all of that.
  *    A process that left something untold, for its budget was spent, leaves none.
  *  - Where something is recorded, fragment numbers and entries of tallies are in the code. So a program has numbers that no other has (base/store.h), and what has others is not kept. Descriptors

@@ -28,6 +28,8 @@ u64 tw_snapshot_key(char *const *argv)
 	const struct tw_control *c = tw_engine.control;
 	const u32 how[] = {c->flags, c->format, c->hot, c->versions, c->learn_what};
 	h = tw_fragment_hash(h, (const u8 *)how, sizeof how);
+	if (c->flags & TW_FLAG_CALLS) /* where they are called blocks end */
+		h = tw_fragment_hash(h, (const u8 *)c->calls, strlen(c->calls));
 	for (u32 k = 1; k <= s->n_base; k++) {
 		const struct tw_module *m = &tw_modules.of[k];
 		h = tw_fragment_hash(h, (const u8 *)&m->file, sizeof m->file);
@@ -41,7 +43,7 @@ bool tw_snapshot_shareable(void)
 	const struct tw_control *c = tw_engine.control;
 	const bool window = c->window.start.kind || c->window.stop.kind, plain = tw_form_of(c->format) == TW_FORM_PLAIN;
 	return tw_snapshot_store()->limit && plain && !window && (!c->budget.period || c->budget.bare) && !c->dump_all && !c->dump_pc &&
-	       !c->learn_log && !(c->flags & (TW_FLAG_CALLS | TW_FLAG_ORDER));
+	       !c->learn_log;
 }
 
 struct tw_store_entry *tw_snapshot_entry(bool make)

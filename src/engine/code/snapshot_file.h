@@ -45,6 +45,8 @@ struct snapshot_head {
 	struct snapshot_table table[TABLES];
 	struct tw_module module[TW_MODULES];
 	struct snapshot_claimed claimed;
+	u64 *returns; /* in the heap: places behind calls that are told (record/calls.h) */
+	u32 n_returns;
 };
 #define HEAD_BYTES ((sizeof(struct snapshot_head) + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1))
 

@@ -4,6 +4,7 @@
 #include "engine/code/numbers.h"
 #include "engine/code/tables.h"
 #include "engine/code/translations.h"
+#include "engine/record/calls.h"
 #include "engine/record/descriptor_table.h"
 #include "engine/record/instrumentor.h"
 #include "engine/counts.h"
@@ -107,6 +108,7 @@ static void adopt(const struct snapshot_head *h)
 	for (u32 k = 0; k < h->claimed.n; k++)
 		*tw_numbers_row(h->claimed.upper[k]) = h->claimed.row[k];
 	adopt_modules(h);
+	tw_calls_expect(h->returns, h->n_returns);
 	s->n_startup = h->n_startup;
 	s->complete = false;
 	tw_snapshot_came();

@@ -6,6 +6,7 @@
 #include "engine/code/tables.h"
 #include "engine/code/translations.h"
 #include "engine/heap.h"
+#include "engine/record/calls.h"
 #include "engine/record/instrumentor.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -290,9 +291,19 @@ static u64 total(const struct snapshot_head *h)
 	return n;
 }
 
+static void fill_returns(struct snapshot_head *h)
+{
+	const u64 *returns;
+	const u32 n = tw_calls_returns(&returns);
+	h->returns = n ? tw_heap_pages(tw_page_up(n * sizeof *returns)) : NULL;
+	h->n_returns = h->returns ? n : 0;
+	memcpy(h->returns, returns, h->n_returns * sizeof *returns);
+}
+
 bool tw_snapshot_make(struct snapshot_head *h)
 {
 	prepare(h);
+	fill_returns(h);
 	h->segment[0] = (struct snapshot_segment){ARENA_CACHE, tw_page_up(tr->cache_at) - ARENA_CACHE};
 	h->segment[1] = (struct snapshot_segment){ARENA_STUBS, tw_page_up(tr->stubs_at) - ARENA_STUBS};
 	h->segment[2] = (struct snapshot_segment){ARENA_HEAP, tw_page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};

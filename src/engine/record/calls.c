@@ -13,6 +13,9 @@
 #define PLACE_BITS  18   /* room for places: 4 MB, of which only what is used is memory */
 #define MAX_PLACES  (1u << 17)
 #define RETURN_HERE UINT32_MAX
+#define GONE        (UINT32_MAX - 1)
+#define EXPECTED    (UINT32_MAX - 2) /* behind a call that another process has made: RETURN_HERE from this one's first on */
+#define MAX_RETURNS 4096u /* that are handed on with a snapshot */
 
 _Static_assert(TW_NCALLED + 64 < MAX_NAMES && MAX_NAMES < 1u << NAME_BITS, "the table of names has room");
 
@@ -23,11 +26,10 @@ struct name {
 
 struct place {
 	u64 pc;       /* 0: free */
-	u32 function; /* its number, RETURN_HERE, or GONE */
+	u32 function; /* its number, RETURN_HERE, GONE or EXPECTED */
 	u32 reserved;
 };
 
-#define GONE (UINT32_MAX - 1)
 
 static struct {
 	struct name names[MAX_NAMES]; /* by number */
@@ -37,6 +39,8 @@ static struct {
 	u16 by_name[1u << NAME_BITS]; /* open hash of numbers + 1 */
 	struct place *places;         /* open hash; NULL: calls are not told */
 	u32 n_places;
+	u64 returns[MAX_RETURNS];
+	u32 n_returns;
 	u64 first, last; /* functions begin in between */
 } c = {.first = UINT64_MAX};
 
@@ -133,10 +137,42 @@ static bool add_place(u64 pc, u32 function)
 	return true;
 }
 
+static const struct place *place_at(u64 pc)
+{
+	const struct place *p = c.places ? find_place(pc) : NULL;
+	return p && p->pc && p->function != GONE ? p : NULL;
+}
+
+/* A call returns there, or is expected to. False: it is no place, or was one before. */
+static bool add_return(u64 pc, u32 how)
+{
+	struct place *p = find_place(pc);
+	const bool was_place = p->pc && p->function != GONE;
+	if (was_place && p->function == EXPECTED)
+		p->function = how;
+	if (was_place || !add_place(pc, how))
+		return false;
+	if (c.n_returns < MAX_RETURNS)
+		c.returns[c.n_returns++] = pc;
+	return true;
+}
+
+u32 tw_calls_returns(const u64 **places)
+{
+	*places = c.returns;
+	return c.n_returns;
+}
+
+void tw_calls_expect(const u64 *places, u32 n)
+{
+	for (u32 k = 0; c.places && k < n; k++)
+		add_return(places[k], EXPECTED);
+}
+
 static void add_function(u64 pc, u32 number)
 {
 	const struct place *p = find_place(pc);
-	if ((p->pc && p->function < GONE) || !add_place(pc, number))
+	if ((p->pc && p->function < EXPECTED) || !add_place(pc, number))
 		return;
 	c.first = pc < c.first ? pc : c.first;
 	c.last = pc > c.last ? pc : c.last;
@@ -169,14 +205,8 @@ void tw_calls_unmapped(u64 start, u64 end)
 	if (!c.places || start > c.last || end <= c.first)
 		return;
 	for (u32 i = 0; i < 1u << PLACE_BITS; i++)
-		if (c.places[i].pc >= start && c.places[i].pc < end && c.places[i].function < GONE)
+		if (c.places[i].pc >= start && c.places[i].pc < end && c.places[i].function < EXPECTED)
 			c.places[i].function = GONE;
-}
-
-static const struct place *place_at(u64 pc)
-{
-	const struct place *p = c.places ? find_place(pc) : NULL;
-	return p && p->pc && p->function != GONE ? p : NULL;
 }
 
 bool tw_calls_stops_at(u64 pc)
@@ -245,7 +275,7 @@ static u64 tell_call(struct thread *t, u32 function)
 	const u32 n = put_list(list, &e);
 	e.tsc = tw_buffer_time(t);
 	tw_buffer_event(t, TW_EVENT_CALL, &e, sizeof e, list, n);
-	return !place_at(e.back) && add_place(e.back, RETURN_HERE) ? e.back : 0;
+	return add_return(e.back, RETURN_HERE) ? e.back : 0;
 }
 
 static void tell_return(struct thread *t)
@@ -262,7 +292,7 @@ static void tell_return(struct thread *t)
 u64 tw_calls_look(struct thread *t)
 {
 	const struct place *p = place_at(t->pc);
-	if (!p || t->record->told_closed)
+	if (!p || p->function == EXPECTED || t->record->told_closed)
 		return 0;
 	tw_log_flush(t);
 	if (p->function != RETURN_HERE)
