@@ -76,7 +76,7 @@ says 'nowhere/deep: No such file'
 "$TW" record -f dep -o r.tw ./prog >/dev/null 2>ours.err
 grep -q 'began with' ours.err && fail "dep begins with translations of none: $(cat ours.err)"
 [ "$(files)" = 2 ] || fail "dep leaves $(files) files"
-for how in "-f dep06" "-f cf_bit" "--start=main" "--budget=5%" "--order"; do
+for how in "-f dep06" "-f cf_bit" "--start=main" "--budget=5%"; do
 	for i in 1 2; do
 		# shellcheck disable=SC2086
 		"$TW" record $how -o r.tw ./prog >/dev/null 2>ours.err
