@@ -141,6 +141,7 @@ done
 # Where sources are compiled and linked by one command, clang does not say of what is for compiling only that it is not used.
 if command -v clang >/dev/null; then
 	for flags in '-mllvm -align-all-blocks=4' '-Wa,--noexecstack' '-Xassembler --noexecstack'; do
+		left_out "$flags" '-Xassembler --noexecstack' && continue
 		# shellcheck disable=SC2086
 		clang -Werror $flags a.c b.c s.s -o linked 2>/dev/null || continue
 		# shellcheck disable=SC2086

@@ -41,7 +41,7 @@ blocks() { "$TW" info recording.tw | awk '$1 == "blocks" { print $2 }'; }
 
 # linked FLAG...: as without them. Linkers and options that are not there are passed over
 linked() {
-	left_out "$*" '-ffunction-sections -fdata-sections -Wl,--gc-sections' -Wl,-z,pack-relative-relocs '-fuse-ld=lld -Wl,-z,relro,-z,now' '-g -gsplit-dwarf' && return
+	left_out "$*" '-ffunction-sections -fdata-sections -Wl,--gc-sections' -Wl,-z,pack-relative-relocs '-fuse-ld=lld -Wl,-z,relro,-z,now' '-g -gsplit-dwarf' -static '-no-pie -Wl,-Ttext=0x800000' && return
 	rm -f a a.plain
 	if ! gcc -O2 "$@" a.c b.c -o a.plain 2>/dev/null; then
 		echo "passed over: $*"

@@ -82,6 +82,7 @@ between() {
 blocks() { "$TW" info recording.tw | awk '$1 == "blocks" { print $2 }'; }
 more=
 for way in 'g++ -O2' 'g++ -O2 -fcf-protection' 'g++ -O0 -fPIC -shared'; do
+	left_out "$way" 'g++ -O2' && continue
 	if [[ $way = *shared* ]]; then
 		CC_OPTIONS=--switchable instrumented l.so $way l.cpp
 		CC_OPTIONS=--switchable instrumented p g++ -O0 p.cpp "$PWD/l.so" -pthread
