@@ -268,7 +268,7 @@ for options in '-f none' --sink=count '-f dep'; do
 	compare_runs "$options, traced, nothing refused"
 	calls=$(sed -n 's/^calls //p' refuse.log)
 	[ "$calls" -gt 50 ] || fail "$options: the engine asks for memory only $calls times"
-	step=$(full 1 $((calls / 4)))
+	step=$(full 1 $((calls / 3)))
 	for ((n = 1; n <= calls; n += step)); do
 		for mode in one all; do
 			[ $mode = all ] && ((n % (3 * step) != 1 % (3 * step))) && continue

@@ -141,6 +141,7 @@ for flags in "" -static; do
 	instrumented addresses gcc -O2 $flags addresses.c
 	runs_as_plain addresses
 	for CC_OPTIONS in "" --full=guard; do
+		left_out "$flags $CC_OPTIONS" "-static --full=guard" && continue
 		instrumented calls gcc -O2 $flags calls.c
 		runs_as_plain calls
 		TRACKWAY=discard ./calls >out

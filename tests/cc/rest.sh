@@ -161,6 +161,7 @@ whole() {
 	rm -rf recording.tw
 }
 for FLAGS in "-O2" "-O0 -g -no-pie" "-O3 -march=native -fcf-protection -fno-pie -no-pie"; do
+	left_out "$FLAGS" "-O0 -g -no-pie" && continue
 	gcc -O2 -fPIC -fno-plt -shared lib.c -o lib.so && g++ $FLAGS -fno-plt p.cc -o p -ldl -pthread || fail "does not compile"
 	native ./p
 	whole "$FLAGS"

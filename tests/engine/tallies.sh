@@ -205,7 +205,7 @@ both() {
 }
 for f in dep dep-c bb_pc mem_addr bb_pc+mem_addr; do
 	for what in w l s f c p; do
-		left_out "$f $what" 'bb_pc '{l,s,c} 'mem_addr '{w,f,p} 'bb_pc+mem_addr '{w,l,c,p} && continue
+		left_out "$f $what" 'dep-c '{l,f,p} 'bb_pc '{l,s,c,p} 'mem_addr '{w,f,p,s} 'bb_pc+mem_addr '{w,l,c,p} && continue
 		both $f $what
 	done
 done
