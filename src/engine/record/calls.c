@@ -15,7 +15,7 @@
 #define RETURN_HERE UINT32_MAX
 #define GONE        (UINT32_MAX - 1)
 #define EXPECTED    (UINT32_MAX - 2) /* behind a call that another process has made: RETURN_HERE from this one's first on */
-#define MAX_RETURNS 4096u /* that are handed on with a snapshot */
+#define MAX_RETURNS 4096u            /* that are handed on with a snapshot */
 
 _Static_assert(TW_NCALLED + 64 < MAX_NAMES && MAX_NAMES < 1u << NAME_BITS, "the table of names has room");
 
@@ -29,7 +29,6 @@ struct place {
 	u32 function; /* its number, RETURN_HERE, GONE or EXPECTED */
 	u32 reserved;
 };
-
 
 static struct {
 	struct name names[MAX_NAMES]; /* by number */
