@@ -4,7 +4,7 @@
 #     make ASAN=1 TW_FULL=1 check TEST=change/
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
-COUNT=${COUNT:-$(full 1000 12)}
+COUNT=${COUNT:-$(full 1000 9)}
 SHARE=${SHARE:-$(full 1 8)}
 SEED=${SEED:-1}
 KEEP=${KEEP:-}

@@ -13,7 +13,7 @@ where() {
 	nm program | grep ' insn' | sort | awk -v pc="$1" '{ sub(/^0*/, "", $1); if (length($1) < length(pc) || (length($1) == length(pc) && $1 <= pc)) l = $3 } END { print l }'
 }
 
-for seed in ${SEEDS:-$(seq "$(full 60 4)")}; do
+for seed in ${SEEDS:-$(seq "$(full 60 3)")}; do
 	./fuzz "$seed" "$(full 1000 400)" >program.S
 	$CC -nostdlib -static -no-pie -I"$ROOT/tests/programs" -o program program.S || fail "seed $seed does not assemble"
 	same_as_native ./program

@@ -7,7 +7,7 @@ need_cpu avx2
 need_command objdump
 need_fixed_addresses
 SEEDS=${SEEDS:-$(seq "$(full 20 1)")}
-COUNT=${COUNT:-$(full 500 15)}
+COUNT=${COUNT:-$(full 500 10)}
 TURNS=${TURNS:-40}
 HERE=$ROOT/tests/oracle
 # the addresses of code and memory are the same in every run

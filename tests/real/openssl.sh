@@ -2,7 +2,7 @@
 # timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need_command openssl
-make_data data "$(full 20000000 500000)"
+make_data data "$(full 20000000 200000)"
 key=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
 for cipher in aes-256-ctr aes-128-cbc chacha20; do
 	bytes=32
