@@ -310,6 +310,12 @@ struct tw_engine_counts {
 #define TW_HOLDS_BY_PID      0x80000000u
 #define TW_HOLDS_RESTARTABLE (1ull << 63)
 
+/* How the thread of a slot holds it, the `time` that is. */
+static inline uint64_t tw_hold(uint32_t time, uint32_t slot)
+{
+	return (uint64_t)(time & 0x7fffffff) << 32 | (slot + 1);
+}
+
 #define TW_HOLDER_WANTED 1u
 
 /* First thing in the memfd; set up by the collector before the program starts. */

@@ -407,24 +407,20 @@ void tw_drain_clear_slots(struct tw_collector *c, uint64_t now)
 
 /* ---- threads that died ---- */
 
-/* The thread of slot s, which has died, has nothing locked any more. */
-static void unlock_descriptors(struct tw_collector *c, uint32_t s)
+/* The thread of slot s, if it holds the descriptor lock so, holds it no more. */
+static void unlock_descriptors(struct tw_collector *c, uint32_t s, uint64_t holder)
 {
-	uint64_t holder = atomic_load(&c->control->descriptor_lock);
 	if ((uint32_t)holder == s + 1)
 		atomic_compare_exchange_strong(&c->control->descriptor_lock, &holder, 0);
 }
 
 /*
- * The thread of slot s was stopped, a moment after it held the descriptor lock so: it begins anew what it does under it. Others would wait until it is continued, as they cannot see that
- * where processes number each other differently.
+ * It was stopped, a moment after somebody held the lock so: does it begin anew what it does under it? Others would wait until it is continued, as they cannot see that where processes number
+ * each other differently.
  */
-static void unlock_stopped(struct tw_collector *c, uint32_t s, uint64_t held)
+static int begins_anew(const struct tw_seen *seen, uint64_t holder)
 {
-	const struct tw_seen *seen = &c->thread[s].seen;
-	const char state = seen->state;
-	if ((uint32_t)held == s + 1 && held & TW_HOLDS_RESTARTABLE && seen->certain && (state == 'T' || state == 't'))
-		atomic_compare_exchange_strong(&c->control->descriptor_lock, &held, 0);
+	return holder & TW_HOLDS_RESTARTABLE && seen->certain && (seen->state == 'T' || seen->state == 't');
 }
 
 /* A slot that was only reserved holds nothing yet, and is free again at once. */
@@ -441,12 +437,13 @@ static void check_slot(struct tw_collector *c, uint32_t s)
 	if (slot->tid != tid)
 		return;
 	if (!ended) {
-		unlock_stopped(c, s, held);
+		if (begins_anew(&c->thread[s].seen, held))
+			unlock_descriptors(c, s, held);
 		if (state == TW_SLOT_ACTIVE)
 			tw_overdue_look(slot, &c->thread[s].seen, &c->thread[s].overdue);
 		return;
 	}
-	unlock_descriptors(c, s);
+	unlock_descriptors(c, s, atomic_load(&c->control->descriptor_lock));
 	atomic_compare_exchange_strong(&slot->state, &state, state == TW_SLOT_ACTIVE ? TW_SLOT_DEAD : TW_SLOT_FREE);
 }
 

@@ -126,11 +126,14 @@ static int is_own(uint32_t tid)
 	return !access(path, F_OK);
 }
 
+/* What is said of a thread by its number here. */
+enum { NOT_IT, MAY_BE_IT, IS_IT };
+
 /* Is it, by its number here, the thread that has the slot? Where that cannot be seen: may it be, with the channel mapped? */
 static int has_slot(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot)
 {
 	const int marked = has_mark(tid, slot);
-	return marked < 0 ? has_channel(pid, tid, channel) : marked;
+	return marked > 0 ? IS_IT : marked < 0 && has_channel(pid, tid, channel) ? MAY_BE_IT : NOT_IT;
 }
 
 /* Whether this thread, by its number here, may be the one that has the slot: not of this process, it began after this one, and has attached if it is to. */
@@ -143,7 +146,7 @@ static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slo
 	if (read_stat((uint32_t)getpid(), (uint32_t)getpid(), own, sizeof own, &own_fields) == 1 &&
 	    stat_number(fields, START_TIME) < stat_number(own_fields, START_TIME))
 		return 0;
-	return !attached || has_slot(pid, tid, channel, slot);
+	return attached ? has_slot(pid, tid, channel, slot) : MAY_BE_IT;
 }
 
 /* The numbers here of the thread that calls itself *pid, *tid; 0: there is none. One that is to attach yet does not have the channel. */
@@ -154,7 +157,7 @@ static int find_here(ino_t channel, const struct tw_slot *slot, int attached, ui
 	DIR *d = found ? NULL : opendir("/proc");
 	while (d && !found && (*pid = next_called(d, "/proc", own_pid, !attached))) {
 		*tid = find_thread(*pid, own_tid, !attached);
-		found = *tid && may_be(*pid, *tid, channel, slot, attached);
+		found = *tid ? may_be(*pid, *tid, channel, slot, attached) : NOT_IT;
 	}
 	if (d)
 		closedir(d);
@@ -172,7 +175,7 @@ int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespace
 	if (namespaces && !seen->pid)
 		here = find_here(channel, slot, attached, &pid, &tid);
 	if (namespaces && here && attached && !seen->pid) {
-		seen->certain = has_mark(tid, slot) > 0;
+		seen->certain = here == IS_IT;
 		seen->pid = pid;
 		seen->tid = tid;
 	}

@@ -159,27 +159,22 @@ static struct tw_process *find_meant(struct tw_processes *p, const struct tw_fil
 	return q ? q : tw_processes_find(p, note->pid, UINT32_MAX);
 }
 
-static void begin(struct tw_processes *p, const struct tw_file_note *note, const char ***words)
+/* Who names a parent tells the end of the first process of a namespace, too, by a number that only this parent knows. Recordings of before name none. */
+static void apply(struct tw_processes *p, const struct tw_file_note *note, const char ***words)
 {
-	struct tw_process *q = note->kind == TW_NOTE_PROGRAM ? find_meant(p, note) : NULL;
+	int starts = note->kind == TW_NOTE_START || note->kind == TW_NOTE_UNFOLLOWED;
+	struct tw_process *q = starts ? NULL : find_meant(p, note);
+	if (!q && note->kind == TW_NOTE_END && note->parent_pid)
+		return;
 	if (!q)
 		q = add_process(p, note);
 	if (note->kind == TW_NOTE_PROGRAM) {
 		take_program(p, q, note, *words);
 		*words += note->n_args + 1;
+	} else if (note->kind == TW_NOTE_END) {
+		q->ended = 1;
+		q->wait_status = note->status;
 	}
-}
-
-/* What names a parent is also told of the first process of a namespace, by a number that only this parent knows. Recordings of before name none. */
-static void end(struct tw_processes *p, const struct tw_file_note *note)
-{
-	struct tw_process *q = find_meant(p, note);
-	if (!q && note->parent_pid)
-		return;
-	if (!q)
-		q = add_process(p, note);
-	q->ended = 1;
-	q->wait_status = note->status;
 }
 
 int tw_processes_build(struct tw_processes *p)
@@ -197,10 +192,7 @@ int tw_processes_build(struct tw_processes *p)
 	const char **words = p->words;
 	qsort(p->note, p->n_notes, sizeof *p->note, by_time);
 	for (size_t i = 0; i < p->n_notes; i++)
-		if (p->note[i].note->kind == TW_NOTE_END)
-			end(p, p->note[i].note);
-		else
-			begin(p, p->note[i].note, &words);
+		apply(p, p->note[i].note, &words);
 	free(p->note);
 	p->note = NULL;
 	return TW_OK;

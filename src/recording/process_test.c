@@ -21,6 +21,20 @@ static int add(struct tw_processes *p, struct tw_file_note *note)
 	return tw_processes_note(p, note, sizeof *note + note->text_bytes);
 }
 
+static void build(struct tw_processes *p, struct tw_file_note *const *note, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		EQUAL(add(p, note[i]), TW_OK);
+	EQUAL(tw_processes_build(p), TW_OK);
+}
+
+static void free_all(struct tw_processes *p, struct tw_file_note *const *note, size_t n)
+{
+	tw_processes_free(p);
+	for (size_t i = 0; i < n; i++)
+		free(note[i]);
+}
+
 #define NOTE(...)          make((struct tw_file_note){__VA_ARGS__}, "", 0)
 #define PROGRAM(text, ...) make((struct tw_file_note){.kind = TW_NOTE_PROGRAM, __VA_ARGS__}, text, sizeof text)
 
@@ -37,9 +51,7 @@ static void test_family(void)
 	    NOTE(.kind = TW_NOTE_END, .pid = 12, .status = 9, .tsc = 70),
 	};
 	size_t n = sizeof note / sizeof *note;
-	for (size_t i = 0; i < n; i++)
-		EQUAL(add(&p, note[i]), TW_OK);
-	EQUAL(tw_processes_build(&p), TW_OK);
+	build(&p, note, n);
 	EQUAL(p.n, 4);
 	SAME_TEXT(p.process[0].program, "/bin/sh");
 	SAME_TEXT(p.process[0].argv[1], "-c");
@@ -73,9 +85,7 @@ static void test_family(void)
 	EQUAL(a[0].from, 2);
 	EQUAL(a[0].to, 3);
 	EQUAL(tw_processes_lineage(&p, 99, 3, a), 0);
-	tw_processes_free(&p);
-	for (size_t i = 0; i < n; i++)
-		free(note[i]);
+	free_all(&p, note, n);
 }
 
 /* Two first processes of namespaces at a time: what is said of them is told apart by their parents, and a parent's number for one is nobody's. */
@@ -98,9 +108,7 @@ static void test_same_number(void)
 	    NOTE(.kind = TW_NOTE_END, .pid = 1, .parent_pid = 10, .thread = 7, .status = 0x300, .tsc = 70),
 	};
 	size_t n = sizeof note / sizeof *note;
-	for (size_t i = 0; i < n; i++)
-		EQUAL(add(&p, note[i]), TW_OK);
-	EQUAL(tw_processes_build(&p), TW_OK);
+	build(&p, note, n);
 	EQUAL(p.n, 7);
 	SAME_TEXT(p.process[3].program, "/bin/ls");
 	EQUAL(p.process[3].wait_status, 0x100);
@@ -108,9 +116,7 @@ static void test_same_number(void)
 	EQUAL(p.process[4].wait_status, 0x200);
 	EQUAL(p.process[5].wait_status, 0x300);
 	EQUAL(p.process[6].ended, 0);
-	tw_processes_free(&p);
-	for (size_t i = 0; i < n; i++)
-		free(note[i]);
+	free_all(&p, note, n);
 }
 
 static void refuse(struct tw_file_note *note, uint64_t avail)

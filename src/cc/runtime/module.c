@@ -270,7 +270,7 @@ static uint32_t draw_upper(struct tw_control *c)
 /* By its slot: if it is killed meanwhile, the collector gives the lock back. */
 static bool lock_table(struct tw_cc_process *p, const struct tw_cc_stream *s)
 {
-	const uint64_t hold = (s->mark & 0x7fffffff) << 32 | (s->number + 1);
+	const uint64_t hold = tw_hold((uint32_t)s->mark, s->number);
 	uint64_t nobody = 0;
 	while (!atomic_compare_exchange_strong(&p->control->descriptor_lock, &nobody, hold)) {
 		if (!tw_channel_collector_alive(p->control))

@@ -561,6 +561,13 @@ static void tell(struct tw_cc_process *p, struct tw_cc_stream *s, const struct t
 		s->pointer = tw_cc_stream_switch(p, s, s->pointer, regs);
 }
 
+/* What the calling thread writes that somebody reads; NULL: nothing. */
+static struct tw_cc_stream *recorded_stream(struct tw_cc_process *p)
+{
+	struct tw_cc_stream *s = p->mode == TW_CC_RECORDED ? tw_cc_begin(p, tw_cc_self(p)) : 0;
+	return s && s->number != TW_SLOTS ? s : 0;
+}
+
 /* Recording goes on in the second version at `pc`, with these registers, and the pointer in the slot. */
 static void go_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc, const uint64_t *regs)
 {
@@ -581,8 +588,8 @@ void tw_cc_turned(uint64_t *regs)
 	}; /* where it comes back to, behind the flags; what the gate has put aside; how much farther it goes on in the second version */
 	struct tw_cc_process *p = tw_cc_process();
 	struct turning *t = &gates.turning[regs[TW_RAX]];
-	struct tw_cc_stream *s = p->mode == TW_CC_RECORDED ? tw_cc_begin(p, tw_cc_self(p)) : 0;
-	if (__atomic_exchange_n(&t->next, t->on, __ATOMIC_RELAXED) == t->on || !s || s->number == TW_SLOTS)
+	struct tw_cc_stream *s = recorded_stream(p);
+	if (__atomic_exchange_n(&t->next, t->on, __ATOMIC_RELAXED) == t->on || !s)
 		return;
 	regs[TW_RAX] = regs[RAX];
 	regs[TW_RSP] += sizeof regs[RAX];
@@ -603,7 +610,7 @@ void tw_cc_entered(uint64_t pc);
 void tw_cc_entered(uint64_t pc)
 {
 	struct tw_cc_process *p = tw_cc_process();
-	struct tw_cc_stream *s = p->mode == TW_CC_RECORDED ? tw_cc_begin(p, tw_cc_self(p)) : 0;
-	if (s && s->number != TW_SLOTS && p->switchable)
+	struct tw_cc_stream *s = recorded_stream(p);
+	if (s && p->switchable)
 		tw_cc_stream_enter(p, s, pc);
 }

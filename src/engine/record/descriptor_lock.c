@@ -46,7 +46,7 @@ static u64 own_hold(struct thread *t)
 	const struct tw_slot *s = t->record->slot == NO_SLOT ? NULL : tw_slot_of(t);
 	if (!s || s->pid != t->pid || s->tid != t->tid)
 		return tw_engine.pid | TW_HOLDS_BY_PID;
-	return (u64)(++t->record->holds & 0x7fffffff) << 32 | (t->record->has_restart ? TW_HOLDS_RESTARTABLE : 0) | (t->record->slot + 1);
+	return tw_hold(++t->record->holds, t->record->slot) | (t->record->has_restart ? TW_HOLDS_RESTARTABLE : 0);
 }
 
 static bool is_by_pid(u64 holder)
