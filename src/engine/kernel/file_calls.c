@@ -1,4 +1,5 @@
 #include "engine/kernel/file_calls.h"
+#include "engine/code/memory.h"
 #include "engine/code/shared.h"
 #include "engine/kernel/pass.h"
 #include "engine/kernel/process.h"
@@ -8,6 +9,10 @@
 #include <linux/fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <linux/uio.h>
+
+/* The kernel writes no more at once. */
+#define MOST_WRITTEN (1ull << 31)
 
 /* ---- paths ---- */
 
@@ -44,10 +49,22 @@ static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 	return tw_pass_with(t, t->kernel->call, b);
 }
 
+/* Has a file "mem" been opened? Until then no write is looked at for that. */
+static bool memory_opened;
+
+static void memory_is_opened(i64 fd, u64 path)
+{
+	char p[256];
+	if (!tw_failed(fd) && !memory_opened && tw_copy_string(p, (const void *)path, sizeof p) && tw_streq(tw_base_name(p), "mem") &&
+	    tw_status_in_proc((u64)fd))
+		memory_opened = true;
+}
+
 /* What an open has given: it may be a file that is to be read otherwise. */
 static i64 opened(i64 fd, u64 path)
 {
 	tw_status_opened(fd, path);
+	memory_is_opened(fd, path);
 	return fd;
 }
 
@@ -154,8 +171,53 @@ i64 tw_sys_pread64(struct thread *t, const u64 *a)
 
 /* ---- writes ---- */
 
+/* At which address this call writes, if the file is the memory of a process. */
+static u64 memory_start(const struct thread *t, const u64 *a, int fd)
+{
+	const u64 nr = t->kernel->call;
+	const bool at_offset = nr == __NR_pwrite64 || nr == __NR_pwritev || (nr == __NR_pwritev2 && a[3] != ~0ull);
+	return at_offset ? a[3] : (u64)position((u64)fd);
+}
+
+/* How many bytes it would write. */
+static u64 memory_bytes(const struct thread *t, const u64 *a)
+{
+	const u64 nr = t->kernel->call;
+	struct iovec v;
+	u64 n = 0;
+	if (nr == __NR_write || nr == __NR_pwrite64)
+		return a[2];
+	if (nr != __NR_writev && nr != __NR_pwritev && nr != __NR_pwritev2)
+		return 0;
+	for (u64 k = 0; k < a[2] && k < UIO_MAXIOV && tw_copy(&v, (const void *)(a[1] + k * sizeof v), sizeof v); k++)
+		n += v.iov_len;
+	return n;
+}
+
+/* Pages there are watched no more, since the kernel would refuse those that are shared; and what was made of their code is stale. */
+static void memory_written(u64 start, u64 bytes)
+{
+	if (!bytes || start + bytes <= start)
+		return;
+	tw_lock(&tw_engine.lock);
+	tw_memory_unwatch_range(start, bytes);
+	tw_memory_written(start, start + bytes - 1);
+	tw_unlock(&tw_engine.lock);
+}
+
+static i64 change_memory(struct thread *t, const u64 *a, int fd)
+{
+	const u64 start = memory_start(t, a, fd), bytes = memory_bytes(t, a), most = bytes < MOST_WRITTEN ? bytes : MOST_WRITTEN;
+	memory_written(start, most);
+	const i64 r = tw_pass(t, a);
+	memory_written(start, r > 0 ? (u64)r : 0);
+	return r;
+}
+
 static i64 change(struct thread *t, const u64 *a, int fd)
 {
+	if (memory_opened && tw_status_in_proc((u64)fd))
+		return change_memory(t, a, fd);
 	const i64 r = tw_pass(t, a);
 	if (r >= 0)
 		tw_shared_file_written(fd);

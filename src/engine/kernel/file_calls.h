@@ -23,7 +23,11 @@ i64 tw_sys_read(struct thread *t, const u64 *a);
 i64 tw_sys_readv(struct thread *t, const u64 *a);
 i64 tw_sys_pread64(struct thread *t, const u64 *a);
 
-/* What changes a file that is open: it may hold code that is mapped. The file is the first argument, or the third. */
+/*
+ * What changes a file that is open: it may hold code that is mapped, or be memory of the process itself, /proc/self/mem, through which code is written that may not be (JITs do so to
+ * have no memory that can be written and executed). The file is the first argument, or the third. Memory written through a descriptor that another process opened, or before an execve, or
+ * that of another process, is not seen.
+ */
 i64 tw_sys_change_first(struct thread *t, const u64 *a);
 i64 tw_sys_change_third(struct thread *t, const u64 *a);
 

@@ -155,7 +155,7 @@ static bool is_stat(const char *s)
 
 /* ---- the file ---- */
 
-static bool is_in_proc(u64 fd)
+bool tw_status_in_proc(u64 fd)
 {
 	struct statfs st;
 	return !tw_failed(tw_sys(__NR_fstatfs, fd, &st, 0)) && st.f_type == PROC_SUPER_MAGIC;
@@ -182,7 +182,7 @@ void tw_status_opened(i64 fd, u64 path)
 	if (tw_failed(fd))
 		return;
 	const char *name = tw_copy_string(p, (const char *)path, sizeof p) ? tw_base_name(p) : "";
-	const bool is_one = (tw_streq(name, "status") || tw_streq(name, "stat")) && is_in_proc((u64)fd);
+	const bool is_one = (tw_streq(name, "status") || tw_streq(name, "stat")) && tw_status_in_proc((u64)fd);
 	if (is_one != tw_status_known((u64)fd)) /* one that was closed since may have had this number */
 		know((u64)fd, is_one);
 }
@@ -222,7 +222,7 @@ static bool take(u64 fd)
 
 i64 tw_status_read(u64 fd, u64 offset, u64 to, u64 n, bool moves)
 {
-	if (!is_in_proc(fd)) {
+	if (!tw_status_in_proc(fd)) {
 		know(fd, false);
 		return TW_STATUS_PASS;
 	}

@@ -14,6 +14,9 @@
 /* The application has opened this path. */
 void tw_status_opened(i64 fd, u64 path);
 
+/* Is this open file one of procfs? */
+bool tw_status_in_proc(u64 fd);
+
 /* Is it known to be such a file? */
 bool tw_status_known(u64 fd);
 
