@@ -282,6 +282,7 @@ static int start_all(struct tw_collector *c, const struct tw_collector_options *
 	c->count_refs = options->format == TW_FORMAT_CALL;
 	c->logged = c->count_refs || options->verify;
 	c->is_fed = options->feed != NULL;
+	c->analyzers = options->analyzers;
 	c->count_only = options->discard && !c->is_fed && !c->logged && options->stop.kind != TW_WHERE_COUNT;
 	c->is_small = options->discard || options->format == TW_FORMAT_NONE;
 	c->yields = options->yields;

@@ -56,6 +56,7 @@ struct tw_collector_options {
 	void *check_context;
 	struct tw_feed
 	    *feed; /* gets all that comes, too (channel/feed.h); NULL: there is none. The caller's, to be freed after tw_collector_finish */
+	pid_t analyzers;       /* the process that it is for; 0: there is none */
 	int switchable;        /* what is recorded may be in two versions (switch.h) */
 	struct tw_burst burst; /* of those */
 };

@@ -42,6 +42,7 @@ struct tw_drained {
 struct tw_displaced {
 	uint64_t taken, bytes;
 	uint64_t own, written;
+	uint64_t analyzers; /* of `own` */
 };
 
 struct tw_collector {
@@ -49,10 +50,11 @@ struct tw_collector {
 	int barred;  /* barred.h */
 	ino_t inode; /* of the channel */
 	int count_refs, logged;
-	int is_small;   /* nothing is encoded: there is little to give back */
-	int count_only; /* nothing is stored or compared: the fast way */
-	int is_fed;     /* analyzers run along */
-	int yields;     /* its threads have a low priority while the program runs */
+	int is_small;    /* nothing is encoded: there is little to give back */
+	int count_only;  /* nothing is stored or compared: the fast way */
+	int is_fed;      /* analyzers run along, */
+	pid_t analyzers; /* in this process */
+	int yields;      /* its threads have a low priority while the program runs */
 	uint8_t *base;
 	struct tw_control *control;
 	char path[64];

@@ -54,11 +54,21 @@ static uint64_t take_delays(struct tw_collector *c)
 	return sum;
 }
 
-static uint64_t own_time(void)
+/* That its process has taken up to now, in ns. */
+static uint64_t time_by(clockid_t clock)
 {
 	struct timespec t = {0};
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What the recorder has taken, analyzers included: as much as was told last of those that have ended. */
+static uint64_t own_time(struct tw_collector *c)
+{
+	clockid_t analyzers;
+	if (c->analyzers && !clock_getcpuclockid(c->analyzers, &analyzers))
+		c->displaced.analyzers = time_by(analyzers);
+	return time_by(CLOCK_PROCESS_CPUTIME_ID) + c->displaced.analyzers;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -69,7 +79,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 void tw_displaced_look(struct tw_collector *c)
 {
 	struct tw_displaced *d = &c->displaced;
-	const uint64_t own = own_time(), delays = take_delays(c), written = c->written;
+	const uint64_t own = own_time(c), delays = take_delays(c), written = c->written;
 	if (d->own) {
 		d->taken += smaller(own - d->own, delays) - d->taken / REMEMBERED;
 		d->bytes += written - d->written - d->bytes / REMEMBERED;

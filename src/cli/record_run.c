@@ -92,6 +92,7 @@ int tw_record_start_collector(struct record *r)
 	    .check = r->verify ? tw_record_check_chunk : NULL,
 	    .check_context = r,
 	    .feed = r->with.feed,
+	    .analyzers = r->with.pid,
 	};
 	int error = tw_collector_new(&options, &r->collector);
 	return error ? tw_record_own_error(r, error) : 0;

@@ -6,11 +6,12 @@ mkdir some.tw
 options_of() { # options_of COMMAND: all of its help
 	"$TW" "$1" --help | sed -nE 's/^ +(-[-a-zA-Z][^ ]*(, --[^ ]+)*).*/\1/p' | grep -oE -- '--[a-z][a-z-]*' | sort -u
 }
-has() { # has WHAT FILE WORD...
-	local what=$1 file=$2 word
+has() { # has WHAT FILE WORD...: each begins a line, alone or with a space behind it
+	local what=$1 file=$2 lines word
+	lines=$'\n'$(<"$2")$'\n'
 	shift 2
 	for word; do
-		grep -qE -- "^$word([[:space:]].*)?$" "$file" || {
+		[[ $lines == *$'\n'"$word"[[:space:]]* ]] || {
 			cat "$file"
 			fail "$what does not have $word"
 		}

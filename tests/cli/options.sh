@@ -1,9 +1,10 @@
 # The options that a command takes, those of its --help and those of its man page are the same; and the man page of trackway has all commands.
 . "$(dirname "$0")/../lib.sh"
+shopt -s extglob
 
 WORD='-?-[a-z][a-z0-9-]*'
-# named OPTION FILE: the text has this option, and not only one that begins or ends like it
-named() { grep -qE -e "(^|[^a-z0-9-])$1([^a-z0-9-]|\$)" "$2"; }
+# named OPTION TEXT: the text has this option, and not only one that begins or ends like it
+named() { [[ $2 =~ (^|[^a-z0-9-])"$1"([^a-z0-9-]|$) ]]; }
 words() { grep -oE -e "(^|[^a-z-])$WORD" | grep -oE -e "$WORD" | sort -u; }
 page() { sed 's/\\-/-/g; s/\\f[A-Z]//g' "$ROOT/man/$1.1" >"$2"; }
 # heads FILE: what stands above the paragraphs of a man page
@@ -13,22 +14,26 @@ taken() { "$TW" "$@" --nonsense x 2>&1 | sed -n 's/.* there are \(.*\); see .*/\
 
 # compare NAME PAGE COMMAND...: NAME for what is printed, PAGE: text of its man page
 compare() {
-	local name=$1 text=$2 option
+	local name=$1 text=$2 page all help option short
+	page=$(<"$2")
 	shift 2
 	taken "$@" >taken.txt
+	all=$(<taken.txt)
 	[ "$(wc -l <taken.txt)" -ge 2 ] || fail "$name: does not say which options there are"
 	"$TW" "$@" --help >help.txt || fail "$name --help"
 	while read -r option; do
-		[ "$option" = --help ] || named "$option" "$text" || echo "$name takes $option; its man page does not name it"
+		[ "$option" = --help ] || named "$option" "$page" || echo "$name takes $option; its man page does not name it"
 	done <taken.txt
 	grep -oE "^ {2,6}$WORD(([,=[ ]|[A-Z])*$WORD)?" help.txt | words | sed "s/^/help /" >stated.txt
 	[ "$text" != page.txt ] || heads page.txt | sed "s/^/man page /" >>stated.txt
 	while read -r option; do
-		grep -qxF -e "${option##* }" taken.txt || echo "the ${option% *} of $name has ${option##* }, which it does not take"
+		[[ $'\n'$all$'\n' == *$'\n'"${option##* }"$'\n'* ]] || echo "the ${option% *} of $name has ${option##* }, which it does not take"
 	done <stated.txt
 	case $name in analyze*) "$TW" analyze --help >>help.txt ;; esac # what all analyzers take
+	help=$(<help.txt)
 	while read -r option; do # help that has -q need not have --quiet
-		named "$option" help.txt || named "$(echo "$option" | grep -oE '^--?[a-z]' | sed 's/^--/-/')" help.txt || echo "$name takes $option; its help does not name it"
+		short=${option##*(-)}
+		named "$option" "$help" || named "-${short:0:1}" "$help" || echo "$name takes $option; its help does not name it"
 	done <taken.txt
 }
 
