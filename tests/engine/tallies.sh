@@ -190,18 +190,30 @@ grep -m1 '^flags' /proc/cpuinfo | grep -qw avx2 && avx2=-mavx2
 $CC -O2 $avx2 -ffreestanding -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-tree-vectorize -nostdlib -static -no-pie -Wall -o program program.c ||
 	fail "program.c does not compile"
 
-# totals DIR: what is counted
-totals() { "$TW" info --json "$1" | tr -d ' ' | grep -E '^"(instructions|refs|reads|writes|threads)":' | head -5 | tr -d '\n'; }
+# look_at DIR: what is counted, in `total`
+declare -A total
+look_at() {
+	local json key
+	json=$("$TW" info --json "$1") || fail "info of $1"
+	for key in instructions refs reads writes threads; do
+		[[ $json =~ \"$key\":\ *([0-9]+) ]] || fail "info of $1 does not tell $key"
+		total[$key]=${BASH_REMATCH[1]}
+	done
+}
 
 # both FORMAT WHAT [STATUS]: stored and counted
 both() {
+	local stored key
 	run stored.out stored.err "$TW" record -q -f "$1" -o stored.tw ./program "$2" '~'
 	[ $? = "${3:-0}" ] || fail "record -f $1 of $2"
 	run counted.out counted.err "$TW" record -q -f "$1" --sink=count -o counted.tw ./program "$2" '~'
 	[ $? = "${3:-0}" ] || fail "record -f $1 --sink=count of $2"
 	[ ! -s counted.err ] || fail "$1, $2: $(cat counted.err)"
 	cmp stored.out counted.out || fail "$1, $2: output"
-	[ "$(totals stored.tw)" = "$(totals counted.tw)" ] || fail "$1, $2: stored $(totals stored.tw), counted $(totals counted.tw)"
+	look_at stored.tw
+	stored=${total[*]}
+	look_at counted.tw
+	[ "$stored" = "${total[*]}" ] || fail "$1, $2: of ${!total[*]} stored $stored, counted ${total[*]}"
 }
 for f in dep dep-c bb_pc mem_addr bb_pc+mem_addr; do
 	for what in w l s f c p; do
@@ -217,37 +229,43 @@ for f in dep06 cf_bit call; do both $f s; done # these are counted by the collec
 
 # Whatever the signals interrupt: instructions and references are those of the run without, and for each signal as many as its handler has. A system call
 # that a signal came before is made again, which is an instruction more: there are two such calls while the timer runs.
-number() { "$TW" info --json "$1" | tr -d ' ,' | sed -n "s|^\"$2\":||p" | head -1; }
-alarms() { od -An -tu8 "$1" | tr -d ' \n'; }
+# alarms FILE: how many signals came, in N
+alarms() {
+	read -r N < <(od -An -tu8 "$1")
+	[ "${N:-0}" -gt 0 ]
+}
+declare -A none each
 periods=(0 3 5 3 5 0 5 0 3) runs=0 # each with each format and each program
 for f in dep dep-c mem_addr; do
 	for what in w l s; do
 		left_out "$f $what" 'dep l' 'dep-c s' 'mem_addr w' && continue
 		"$TW" record -q -f $f --sink=count -o none.tw ./program $what '~' >none.out || fail "count, $f, $what"
+		look_at none.tw
+		for key in instructions refs; do none[$key]=${total[$key]}; done
 		for _ in 1 2 3 4; do
 			"$TW" record -q -f $f -o stored.tw ./program $what 6 >stored.out || fail "record, $f, $what, with signals"
-			n=$(alarms stored.out)
-			[ "$n" -gt 0 ] && [ $((($(number stored.tw instructions) - $(number none.tw instructions)) % n)) = 0 ] && break
+			look_at stored.tw
+			alarms stored.out && [ $(((total[instructions] - none[instructions]) % N)) = 0 ] && break
 		done
-		[ "$n" -gt 0 ] || fail "$f, $what: no signal came"
+		[ "$N" -gt 0 ] || fail "$f, $what: no signal came"
 		for key in instructions refs; do
-			more=$(($(number stored.tw $key) - $(number none.tw $key)))
-			[ $((more % n)) = 0 ] || fail "$f, $what: $more $key more with $n signals"
-			eval "each_$key=$((more / n))"
+			more=$((total[$key] - none[$key]))
+			[ $((more % N)) = 0 ] || fail "$f, $what: $more $key more with $N signals"
+			each[$key]=$((more / N))
 		done
 		period=${periods[runs++]}
 		"$TW" record -q -f $f --sink=count -o counted.tw ./program $what $period >counted.out || fail "count, $f, $what, with signals"
-		n=$(alarms counted.out)
-		[ "$n" -gt 0 ] || fail "$f, $what: no signal came"
+		alarms counted.out || fail "$f, $what: no signal came"
+		look_at counted.tw
 		for key in instructions refs; do
-			eval "expected=\$(($(number none.tw $key) + n * each_$key))"
-			again=$(($(number counted.tw $key) - expected))
+			expected=$((none[$key] + N * each[$key])) again=$((total[$key] - none[$key] - N * each[$key]))
 			[ $again = 0 ] || { [ $key = instructions ] && [ $again -gt 0 ] && [ $again -le 2 ]; } ||
-				fail "$f, $what, $n signals: $(number counted.tw $key) $key, expected $expected"
+				fail "$f, $what, $N signals: ${total[$key]} $key, expected $expected"
 		done
 	done
 done
 
 # A program that is killed from outside has counted all the same; one that nobody stops is counted until the recorder is.
 "$TW" record -q --sink=count -o counted.tw -- "$BASH" -c './program w "~" >/dev/null; kill -KILL $$'
-[ "$(number counted.tw instructions)" -gt 3000000 ] || fail "killed: $(number counted.tw instructions) instructions"
+look_at counted.tw
+[ "${total[instructions]}" -gt 3000000 ] || fail "killed: ${total[instructions]} instructions"
