@@ -46,6 +46,8 @@ CC_RUNTIME_SRC := $(wildcard src/cc/runtime/*.c src/cc/runtime/*.S) src/base/bpf
 CC_TWICE_SRC := $(wildcard src/cc/twice/*.c src/cc/twice/*.S)
 # What those carry besides that make processes by system calls of their own.
 CC_COPYING_SRC := $(wildcard src/cc/copying/*.c src/cc/copying/*.S)
+# What instrumented code calls that is a few instructions: of these files those are linked that something refers to.
+CC_SEQUENCES_SRC := $(wildcard src/cc/sequences/*.S)
 # What those compiled with --full=guard carry besides.
 CC_GUARD_SRC := $(wildcard src/cc/guard/*.c)
 # What those with a batch routine carry besides, which has replay in it: only what the routine calls can be seen of it.
@@ -144,7 +146,7 @@ $(BUILD)/runtime/copying.o: $(patsubst %,$(BUILD)/runtime/%.o,$(CC_COPYING_SRC))
 	$(CC) -nostdlib -r -T src/cc/runtime/code.ld -o $@ $(filter %.o,$^)
 	objcopy --redefine-sym tw_cc_code=tw_cc_copying_code --redefine-sym tw_cc_code_end=tw_cc_copying_code_end $@
 
-$(BUILD)/trackway-cc-parts.a: $(BUILD)/trackway-cc-twice.o $(BUILD)/runtime/copying.o
+$(BUILD)/trackway-cc-parts.a: $(BUILD)/trackway-cc-twice.o $(BUILD)/runtime/copying.o $(patsubst %,$(BUILD)/runtime/%.o,$(CC_SEQUENCES_SRC))
 	rm -f $@
 	$(AR) rcsD $@ $^
 

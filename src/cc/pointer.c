@@ -1,6 +1,7 @@
 #include "cc/pointer.h"
 #include "base/cc_section.h"
 #include "cc/calls.h"
+#include "cc/sequences/most.h"
 #include "cc/twice.h"
 
 const char *const tw_cc_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -66,6 +67,18 @@ void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live)
 		w->inserted += 3;
 	}
 	w->inserted += 1 + (w->pic != 0);
+}
+
+static const char *put_kind(const struct tw_cc_writer *w)
+{
+	return w->pic ? "pic_" : "";
+}
+
+void tw_cc_put(struct tw_cc_writer *w, uint32_t bytes, int returns)
+{
+	fprintf(w->out, "\t%s trackway_cc_put_%s%u\n", returns ? "jmp" : "call", put_kind(w), bytes);
+	w->puts |= 1u << bytes / 2;
+	w->inserted++;
 }
 
 /* Compares r11 with the slot; what it is there goes to `slot`, of so many bytes. Returns 0 if no register is free for that. */
@@ -140,11 +153,6 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 3;
 }
 
-static const char *enter_name(const struct tw_cc_writer *w)
-{
-	return w->pic ? "trackway_cc_enter_pic" : "trackway_cc_enter";
-}
-
 /* Without the branch. The second is two bytes longer, but one operation with it. */
 static void test(struct tw_cc_writer *w, uint8_t reg, int is_short)
 {
@@ -155,9 +163,14 @@ static void test(struct tw_cc_writer *w, uint8_t reg, int is_short)
 	w->inserted += 2;
 }
 
-/* The call stands where the test is: that is short, but a branch is taken each time. */
-static void check_in_line(struct tw_cc_writer *w, uint8_t reg, const char *kind, uint32_t label)
+/* The call stands where the test is: that is short, but a branch is taken each time. What is short has the test with what is called. */
+static void check_in_line(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label)
 {
+	if (reg == TW_CC_BOUNDARY && how & TW_CC_IS_SHORT) {
+		fputs("\tcall trackway_cc_test\n", w->out);
+		w->inserted++;
+		return;
+	}
 	test(w, reg, 1);
 	fprintf(w->out, "\tjnc .LtwR%s%u\n\tcall trackway_cc_bare_%s\n.LtwR%s%u:\n", kind, label, tw_cc_names[reg], kind, label);
 	w->inserted++;
@@ -186,15 +199,15 @@ static void check_out_of_line(struct tw_cc_writer *w, uint8_t reg, unsigned how,
 
 void tw_cc_check(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label)
 {
-	if (how == TW_CC_IS_BARE && !w->large)
-		check_in_line(w, reg, kind, label);
+	if ((how & ~TW_CC_IS_SHORT) == TW_CC_IS_BARE && !w->large)
+		check_in_line(w, reg, how, kind, label);
 	else
 		check_out_of_line(w, reg, how, kind, label);
 }
 
 void tw_cc_verify_and_check(struct tw_cc_writer *w)
 {
-	fprintf(w->out, "\tcall %s\n", enter_name(w));
+	fprintf(w->out, "\tcall trackway_cc_enter%s\n", w->pic ? "_pic" : "");
 	w->enters = 1;
 	w->inserted++;
 }
@@ -277,38 +290,20 @@ static void print_word(FILE *o, const char *name, unsigned flags)
 	        name, name, flags);
 }
 
-/*
- * What tw_cc_verify_and_check calls, where nothing of the program's stands below its stack. All registers but r11 are the program's. Each object has its own: one for
- * all of the module would be lost in objects that `ld -r` has made and in which `objcopy` has made all symbols local.
- */
-static void print_enter(const struct tw_cc_writer *w)
-{
-	const char *name = enter_name(w), *b = tw_cc_names[TW_CC_BOUNDARY];
-	FILE *o = w->out;
-	fprintf(o, "\n\t.section .text.%s,\"ax\",@progbits\n\t.p2align 4\n\t.type %s,@function\n%s:\n\t.cfi_startproc\n", name, name, name);
-	if (w->pic)
-		fprintf(o,
-		        "\tpushq %%rax\n\t.cfi_adjust_cfa_offset 8\n\tmovq " SLOT "@gottpoff(%%rip),%%rax\n\tcmpq %%%s,%%fs:(%%rax)\n"
-		        "\tpopq %%rax\n\t.cfi_adjust_cfa_offset -8\n",
-		        b);
-	else
-		fprintf(o, "\tcmpq %%%s,%%fs:" SLOT "@tpoff\n", b);
-	fprintf(o, "\tjne .LtwEV\n\ttestl $0x100000,%%%s\n\tjne .LtwEV\n\tret\n.LtwEV:\n\tjmp trackway_cc_verify\n",
-	        tw_cc_names32[TW_CC_BOUNDARY]);
-	fprintf(o, "\t.cfi_endproc\n\t.size %s,.-%s\n", name, name);
-}
-
 void tw_cc_print_symbols(const struct tw_cc_writer *w)
 {
 	FILE *out = w->out;
-	if (w->enters)
-		print_enter(w);
 	fprintf(out, "\n\t.section trackway_cc_upper,\"aw\",@progbits\n\t.p2align 3\n" TW_CC_LABEL_WORD ":\n\t.quad 0\n");
 	fprintf(out, "\n\t.hidden " SLOT "\n\t.type " SLOT ",@tls_object\n");
 	for (unsigned k = 0; k < TW_CC_N_WORDS; k++)
 		if (w->words >> k & 1)
 			print_word(out, words[k], k == TW_CC_SEEN ? TW_CC_WORD_FORGOTTEN : 0);
-	fprintf(out, "\t.hidden trackway_cc_verify\n");
+	for (uint32_t n = 1; n <= TW_CC_MOST_PUT / 2; n++)
+		if (w->puts >> n & 1)
+			fprintf(out, "\t.hidden trackway_cc_put_%s%u\n", put_kind(w), 2 * n);
+	if (w->enters)
+		fprintf(out, "\t.hidden trackway_cc_enter%s\n", w->pic ? "_pic" : "");
+	fprintf(out, "\t.hidden trackway_cc_test\n");
 	if (w->words >> TW_CC_SEEN & 1)
 		fprintf(out, "\t.hidden trackway_cc_entered\n");
 	if (w->copies)

@@ -17,6 +17,7 @@ struct tw_cc_writer {
 	int pic;
 	int guard;         /* nothing is written past the pointer but records */
 	int large;         /* the file is one of many whose blocks are more than one upper half can tell apart */
+	uint32_t puts;     /* bit n: tw_cc_put was called with 2 * n bytes */
 	int enters;        /* tw_cc_verify_and_check was called */
 	int copies;        /* tw_cc_follow_copy was called */
 	uint32_t inserted; /* instructions */
@@ -34,6 +35,12 @@ void tw_cc_load_slot(struct tw_cc_writer *w, uint8_t reg);
 /* From `reg` into the slot. `live`: registers in use there. */
 void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live);
 
+/*
+ * Moves r11 by so many bytes (even, TW_CC_MOST_PUT at most), and puts it in the slot: by a call, where nothing of the program's stands below its stack; in front of a return by a jump to code
+ * that returns in its place. Short, but it takes longer than in line.
+ */
+void tw_cc_put(struct tw_cc_writer *w, uint32_t bytes, int returns);
+
 /* Whatever r11 has, it then has what the slot has. `label`: one of a kind. */
 void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint32_t label);
 
@@ -47,8 +54,9 @@ void tw_cc_take_back(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word);
 enum tw_cc_how {
 	TW_CC_IS_BORROWED = 1, /* the register's own value is put aside */
 	TW_CC_KEEPS_FLAGS = 2,
-	TW_CC_IS_BARE = 4, /* nothing of the program's stands below its stack */
-	TW_CC_IS_HOT = 8   /* it counts what it takes */
+	TW_CC_IS_BARE = 4,  /* nothing of the program's stands below its stack */
+	TW_CC_IS_HOT = 8,   /* it counts what it takes */
+	TW_CC_IS_SHORT = 16 /* it counts how much code it is */
 };
 
 /* In a large file: writes its upper half, and moves the pointer past that. Nothing of the program's stands below its stack there. */

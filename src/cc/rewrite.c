@@ -4,6 +4,7 @@
 #include "cc/loops.h"
 #include "cc/marks.h"
 #include "cc/pointer.h"
+#include "cc/sequences/most.h"
 #include "cc/turnings.h"
 #include "base/cc_section.h"
 
@@ -15,6 +16,7 @@ struct rewriter {
 	struct tw_cc_buffer *buffer;
 	uint16_t *bytes; /* of each block's record */
 	struct tw_cc_loop *loop;
+	uint8_t *aside;  /* by block: does it most likely not run, as compilers lay code out? */
 	uint8_t *way_in; /* by block: may it be entered from the first version? */
 	struct tw_cc_record *record;
 	uint32_t planned; /* block that record is of */
@@ -75,6 +77,27 @@ static int is_counted(const struct rewriter *w, uint32_t n)
 	return w->loop[n].counter != TW_NOREG;
 }
 
+/*
+ * Compilers have what they take for likely follow the branch, and what is led to by conditional branches only, behind a jump or a return, is what they do not. So is what such code goes on
+ * to, and what exceptions lead to.
+ */
+static void find_aside(struct rewriter *w)
+{
+	const struct tw_cc_flow *f = w->f;
+	uint8_t *jumped = calloc(f->n_blocks + 1, 1);
+	for (uint32_t n = 0; jumped && n < f->n_blocks; n++)
+		if (f->block[n].target >= 0 && (f->block[n].end != TW_END_COND || tw_cc_goes_back(f, n, (uint32_t)f->block[n].target)))
+			jumped[f->block[n].target] = 1;
+	for (uint32_t n = 0; jumped && n < f->n_blocks; n++) {
+		const struct tw_cc_block_info *b = &f->block[n];
+		const int follows = n && f->block[n - 1].fall == (int32_t)n;
+		if (b->entry & ~TW_CC_ENTRY_LANDING || b->looped)
+			continue;
+		w->aside[n] = b->entry || (follows ? w->aside[n - 1] : !jumped[n]);
+	}
+	free(jumped);
+}
+
 /* ---- a block ---- */
 
 /*
@@ -124,7 +147,8 @@ static void get_pointer(struct rewriter *w, uint32_t n)
 	if (info->check && !verifies_too)
 		tw_cc_check(&w->to, b->reg,
 		            (b->borrows ? TW_CC_IS_BORROWED : 0u) | (info->check == TW_CC_CHECK_KEEPS_FLAGS ? TW_CC_KEEPS_FLAGS : 0u) |
-		                (bare ? TW_CC_IS_BARE : 0u) | (is_hot(w->f, n) ? TW_CC_IS_HOT : 0u),
+		                (bare ? TW_CC_IS_BARE : 0u) | (is_hot(w->f, n) ? TW_CC_IS_HOT : 0u) |
+		                (w->aside[n] || !info->looped ? TW_CC_IS_SHORT : 0u),
 		            "", n);
 }
 
@@ -279,12 +303,37 @@ static void end_loop(struct rewriter *w, uint32_t n)
 	clear_counters(w, n);
 }
 
+/* Its one instruction without operands. */
+static int is_plain_return(const struct tw_cc_insn *i)
+{
+	return i->d.kind == INSN_RETURN && i->d.len == 1 && !i->glued;
+}
+
+enum short_end { IN_LINE, CALLED, RETURNED };
+
+/* May the pointer be moved and stored at the block's end by less code than in line? (Nothing of the program's stands below its stack at a call or return.) */
+static enum short_end short_end(const struct rewriter *w, uint32_t n)
+{
+	const struct tw_cc_buffer *b = &w->buffer[n];
+	const struct tw_cc_block_info *info = &w->f->block[n];
+	const int can = b->stores && b->reg == TW_CC_BOUNDARY && !b->borrows && !w->f->by_hand && b->adds > 0 && b->adds <= TW_CC_MOST_PUT;
+	if (can && info->end == TW_END_RETURN && is_plain_return(tw_cc_last(w->f, info)))
+		return RETURNED;
+	const int is_call = info->end == TW_END_CALL || info->end == TW_END_ICALL;
+	return can && is_call && b->hands && w->aside[n] ? CALLED : IN_LINE;
+}
+
 /* `live`: registers in use where it stands. */
 static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
 	if (is_counted(w, n))
 		return;
+	const enum short_end how = short_end(w, n);
+	if (how != IN_LINE) {
+		tw_cc_put(&w->to, (uint32_t)b->adds, how == RETURNED);
+		return;
+	}
 	if (b->adds) {
 		fprintf(w->out, "\tleaq %d(%%%s),%%%s\n", b->adds, tw_cc_names[b->reg], tw_cc_names[b->reg]);
 		w->to.inserted++;
@@ -339,7 +388,7 @@ static void come_back(struct rewriter *w, uint32_t n)
 	else if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_verify(&w->to, live, "B", n);
 	if (info->check_behind && !(b->whence_behind == TW_CC_VERIFIES && bare))
-		tw_cc_check(&w->to, TW_CC_BOUNDARY, bare ? TW_CC_IS_BARE : 0, "B", n);
+		tw_cc_check(&w->to, TW_CC_BOUNDARY, bare ? TW_CC_IS_BARE | TW_CC_IS_SHORT : 0u, "B", n);
 	if (b->whence_behind == TW_CC_VERIFIES)
 		tw_cc_write_upper(&w->to, TW_CC_BOUNDARY);
 	if (b->stores_behind)
@@ -484,7 +533,8 @@ static int plan_all(struct rewriter *w, int values)
 	w->bytes = calloc(n_blocks + 1, sizeof *w->bytes);
 	w->record = malloc(sizeof *w->record);
 	w->way_in = calloc(n_blocks + 1, 1);
-	if (!has_values || !w->way_in || !w->bytes || !w->record || (values && !w->known)) {
+	w->aside = calloc(n_blocks + 1, 1);
+	if (!has_values || !w->way_in || !w->aside || !w->bytes || !w->record || (values && !w->known)) {
 		free(has_values);
 		return -1;
 	}
@@ -496,8 +546,10 @@ static int plan_all(struct rewriter *w, int values)
 	w->buffer = tw_cc_assign(w->f, w->bytes);
 	w->loop = w->buffer ? tw_cc_loops(w->f, w->buffer, has_values) : NULL;
 	free(has_values);
-	if (w->loop)
+	if (w->loop) {
 		find_ways_in(w);
+		find_aside(w);
+	}
 	return w->loop ? 0 : -1;
 }
 
@@ -521,5 +573,6 @@ int tw_cc_rewrite(const struct tw_cc_flow *f, const struct tw_cc_options *o, con
 	free(w.buffer);
 	free(w.loop);
 	free(w.way_in);
+	free(w.aside);
 	return wrong ? -1 : 0;
 }

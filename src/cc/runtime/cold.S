@@ -89,4 +89,17 @@ trackway_cc_verify:
 	ret
 	.cfi_endproc
 	.size	trackway_cc_verify, .-trackway_cc_verify
+
+/* A test for whether the buffer is full, where nothing of the program's stands below its stack. */
+	.globl	trackway_cc_test
+	.hidden	trackway_cc_test
+	.type	trackway_cc_test, @function
+	.p2align 4
+trackway_cc_test:
+	.cfi_startproc
+	testl	$0x100000, %r11d
+	jne	trackway_cc_bare_r11
+	ret
+	.cfi_endproc
+	.size	trackway_cc_test, .-trackway_cc_test
 	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,24 @@
+#include "most.h"
+#include "sequences.inc"
+	.macro	put_bytes prefix, bytes
+	begin	\prefix\bytes
+	leaq	\bytes(%r11), %r11
+	movq	%r11, %fs:trackway_cc_slot@tpoff
+	ret
+	end	\prefix\bytes
+	.endm
+
+	.hidden	trackway_cc_slot, trackway_cc_verify
+	put	trackway_cc_put_, TW_CC_MOST_PUT
+
+/* Where a function is entered, or a call comes back: r11 has what the slot has, and the buffer is not full, when it returns. */
+	.p2align 4
+	begin	trackway_cc_enter
+	cmpq	%r11, %fs:trackway_cc_slot@tpoff
+	jne	1f
+	testl	$0x100000, %r11d
+	jne	1f
+	ret
+1:	jmp	trackway_cc_verify
+	end	trackway_cc_enter
+	.section .note.GNU-stack,"",@progbits
