@@ -240,22 +240,25 @@ static void correct_entry(const struct tw_cc_drive *d, size_t k, const char *pat
 	free(text);
 }
 
+static void keep_beside(const struct tw_cc_drive *d, size_t k, const char *suffix)
+{
+	char *stem = tw_cc_auxiliary_stem(d, k);
+	copy(d, k, suffix, stem);
+	free(stem);
+}
+
 void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
 {
 	const struct tw_cc_command *c = &d->command;
 	const char *entry = value_of(c, "-MJ");
 	if (entry && c->step != TW_CC_STEP_LINK)
 		correct_entry(d, k, entry);
-	if (tw_cc_command_has(c, "-ftime-trace") && c->step != TW_CC_STEP_LINK) {
-		char *stem = tw_cc_auxiliary_stem(d, k);
-		copy(d, k, ".json", stem);
-		free(stem);
-	}
-	if (c->step == TW_CC_STEP_LINK && tw_cc_command_has(c, split)) {
-		char *stem = tw_cc_auxiliary_stem(d, k);
-		copy(d, k, ".dwo", stem);
-		free(stem);
-	}
+	if (tw_cc_command_has(c, "-ftime-trace") && c->step != TW_CC_STEP_LINK)
+		keep_beside(d, k, ".json");
+	if ((tw_cc_command_has(c, "-save-stats=obj") || tw_cc_command_has(c, "--save-stats=obj")) && c->step != TW_CC_STEP_LINK)
+		keep_beside(d, k, ".stats");
+	if (c->step == TW_CC_STEP_LINK && tw_cc_command_has(c, split))
+		keep_beside(d, k, ".dwo");
 	if (c->saves) {
 		char *stem = saved_stem(d, k);
 		copy(d, k, ".s", stem);

@@ -269,6 +269,9 @@ static unsigned char kind_of_file(const struct reading *r, const char *word)
 	return (r->language ? is_header_language(r->language) : is_one_of(what, headers)) ? TW_CC_WORD_HEADER : TW_CC_WORD_INPUT;
 }
 
+static const char *const of_compiling[] = {"--serialize-diagnostics", "-serialize-diagnostics", "-save-stats=obj", "--save-stats=obj",
+                                           NULL};
+
 static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kind)
 {
 	if (!strcmp(w, "-MD") || !strcmp(w, "-MMD"))
@@ -293,6 +296,8 @@ static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kin
 		c->saves_here = !strcmp(w, "-save-temps=cwd");
 	}
 	if (starts_with(w, "-save-temps") || starts_with(w, "-dump"))
+		*kind = TW_CC_WORD_COMPILE;
+	if (is_one_of(w, of_compiling)) /* clang would write, or remove, the same file where it assembles */
 		*kind = TW_CC_WORD_COMPILE;
 	if (starts_with(w, "-M") || (starts_with(w, "-g") && strcmp(w, "-gsplit-dwarf")))
 		*kind = TW_CC_WORD_COMPILE;

@@ -1,7 +1,7 @@
 #include "cc/pointer.h"
 #include "base/cc_section.h"
 #include "cc/calls.h"
-#include "cc/sequences/most.h"
+#include "base/cc_put.h"
 #include "cc/twice.h"
 
 const char *const tw_cc_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",

@@ -4,7 +4,7 @@
 #include "cc/loops.h"
 #include "cc/marks.h"
 #include "cc/pointer.h"
-#include "cc/sequences/most.h"
+#include "base/cc_put.h"
 #include "cc/turnings.h"
 #include "base/cc_section.h"
 

@@ -71,6 +71,15 @@ if command -v clang >/dev/null && clang -ftime-trace -MJ entry.plain -c b.c -o b
 else
 	untested "clang -MJ"
 fi
+# And of what it has to say, and has counted; where it assembles it would remove the one.
+echo 'int warned(void) { int unused; return 1; }' >w.c
+if command -v clang >/dev/null && clang -Wall --serialize-diagnostics w.plain.dia -save-stats=obj -c w.c -o w.plain.o 2>/dev/null &&
+	[ -s w.plain.dia ] && [ -e w.plain.stats ]; then
+	"$TW" cc clang -Wall --serialize-diagnostics w.dia -save-stats=obj -c w.c -o w.o 2>err
+	cmp w.dia w.plain.dia && [ -s w.stats ] || fail "--serialize-diagnostics, -save-stats=obj: $(ls)"
+else
+	untested "clang --serialize-diagnostics"
+fi
 echo 'int main(void) { return missing; }' >bad.c
 "$TW" cc gcc -c bad.c -o bad.o 2>err
 [ $? = 1 ] && grep -q missing err && [ ! -e bad.o ] || fail "a source with errors"

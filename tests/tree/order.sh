@@ -43,6 +43,7 @@ engine: what runs within
 carried: what programs carry that were instrumented when they were compiled
 	cc/guard
 	cc/copying
+	cc/sequences
 	cc/handover
 	cc/twice
 	cc/runtime

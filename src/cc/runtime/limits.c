@@ -135,16 +135,17 @@ static bool spares(const struct sock_fprog *f)
 	return true;
 }
 
-static void look_at_mode(uint64_t mode, const struct sock_fprog *f)
+/* `f`: the filter that is asked for, or NULL. */
+static void look_at(bool is_strict, const struct sock_fprog *f)
 {
-	if (mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && f && f->filter && !spares(f)))
+	if (is_strict || (f && f->filter && !spares(f)))
 		fall_silent(tw_cc_process());
 }
 
 int prctl(int what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	if (what == PR_SET_SECCOMP)
-		look_at_mode(a, (const struct sock_fprog *)b);
+		look_at(a == SECCOMP_MODE_STRICT, a == SECCOMP_MODE_FILTER ? (const struct sock_fprog *)b : 0);
 	return tw_cc_answer(SYS(__NR_prctl, what, a, b, c, d));
 }
 
@@ -153,6 +154,6 @@ long tw_cc_limiting_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uin
 /* seccomp by syscall() (fork.S), as libseccomp calls it. */
 long tw_cc_limiting_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
-	look_at_mode(a + 1, (const struct sock_fprog *)c); /* SECCOMP_SET_MODE_STRICT is 0 */
+	look_at(a == SECCOMP_SET_MODE_STRICT, a == SECCOMP_SET_MODE_FILTER ? (const struct sock_fprog *)c : 0);
 	return tw_cc_answer(SYS(number, a, b, c, d, e));
 }

@@ -1,4 +1,4 @@
-#include "most.h"
+#include "base/cc_put.h"
 #include "sequences.inc"
 	.macro	put_bytes prefix, bytes
 	begin	\prefix\bytes
