@@ -1,5 +1,6 @@
 #include "channel/command.h"
 #include "base/channel.h"
+#include "base/set_id.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,11 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SHELL "/bin/sh"
+#define SHELL    "/bin/sh"
+#define AS_IT_IS 0xffffffff /* for personality(2) */
 
 /* As much of a file as the kernel looks at for a `#!` line, and how many of them may lead to another. */
 enum { LINE_BYTES = 255 /* of the 256 that the kernel looks at it needs the last for itself */, MAX_SCRIPTS = 4 };
@@ -103,10 +106,11 @@ static int check_privileges(const char *path, struct tw_command *p)
 	struct stat st;
 	if (stat(path, &st))
 		return refuse(p, TW_COMMAND_CANNOT, "%s: %s", path, strerror(errno));
-	const char *what = st.st_mode & S_ISUID ? "set-uid" : "set-gid";
-	if (st.st_mode & S_ISUID || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
-		return refuse(p, TW_COMMAND_CANNOT, "%s is a %s program; it is refused because it would run without its privileges", path,
-		              what);
+	const char *what = tw_set_id_changes(st.st_mode, st.st_uid, st.st_gid, geteuid(), getegid(), (unsigned)personality(AS_IT_IS));
+	if (what)
+		return refuse(p, TW_COMMAND_CANNOT,
+		              "%s is a %s program; it is refused because it would run with other privileges or another personality(2)",
+		              path, what);
 	if (getxattr(path, "security.capability", NULL, 0) > 0)
 		return refuse(p, TW_COMMAND_CANNOT, "%s has file capabilities; it is refused because it would run without them", path);
 	return 0;

@@ -1,10 +1,13 @@
 #include "channel/command.h"
+#include "base/set_id.h"
 #include "unit.h"
 #include "unit_directory.h"
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void write_file(const char *path, const void *bytes, size_t n, mode_t mode)
 {
@@ -134,10 +137,29 @@ static void refusals(void)
 	refused("./object", TW_COMMAND_CANNOT, "not a program");
 	write_file("cut", ELFMAG "xy", 6, 0755);
 	refused("./cut", TW_COMMAND_CANNOT, "truncated");
-	write_elf("suid", ELFCLASS64, EM_X86_64, ET_EXEC, 04755);
-	refused("./suid", TW_COMMAND_CANNOT, "set-uid");
-	write_elf("sgid", ELFCLASS64, EM_X86_64, ET_EXEC, 02755);
-	refused("./sgid", TW_COMMAND_CANNOT, "set-gid");
+}
+
+static int changes(unsigned mode, unsigned owner, unsigned group, unsigned personality, const char *what)
+{
+	const char *is = tw_set_id_changes(mode, owner, group, 5, 6, personality);
+	return is ? what && !strcmp(is, what) : !what;
+}
+
+static void set_id(void)
+{
+	CHECK(changes(0755, 1, 1, 0, NULL));
+	CHECK(changes(04755, 1, 6, 0, "set-uid"));
+	CHECK(changes(04755, 5, 1, 0, NULL));
+	CHECK(changes(02755, 5, 1, 0, "set-gid"));
+	CHECK(changes(02745, 5, 1, 0, NULL)); /* that meant mandatory locking */
+	CHECK(changes(02755, 1, 6, 0, NULL));
+	CHECK(changes(06755, 5, 6, 0, NULL));
+	CHECK(changes(06755, 5, 1, 0, "set-gid"));
+	CHECK(changes(04755, 5, 6, ADDR_NO_RANDOMIZE, "set-uid"));
+	CHECK(changes(0755, 5, 6, ADDR_NO_RANDOMIZE, NULL));
+	write_elf("own", ELFCLASS64, EM_X86_64, ET_DYN, 0755);
+	CHECK(!chown("own", geteuid(), getegid()) && !chmod("own", 06755));
+	RESOLVES("./own", WORDS("./own"), WORDS("./own"));
 }
 
 int main(void)
@@ -149,6 +171,7 @@ int main(void)
 	left_to_shell();
 	unsearchable_directory();
 	refusals();
+	set_id();
 	unit_leave_directory(place);
 	return UNIT_END();
 }

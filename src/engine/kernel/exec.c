@@ -1,4 +1,5 @@
 #include "engine/kernel/exec.h"
+#include "base/set_id.h"
 #include "engine/record/ask.h"
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
@@ -208,6 +209,13 @@ static bool denies_made_code(void)
 	return !tw_failed(r) && (r & (REFUSES | NOT_INHERITED)) == REFUSES;
 }
 
+static bool changes_rights(const struct stat *st)
+{
+	const u32 euid = (u32)tw_sys(__NR_geteuid, 0, 0, 0), egid = (u32)tw_sys(__NR_getegid, 0, 0, 0);
+	const u32 persona = (u32)tw_sys(__NR_personality, 0xffffffff, 0, 0);
+	return tw_set_id_changes(st->st_mode, st->st_uid, st->st_gid, euid, egid, persona) != NULL;
+}
+
 /* Why the program cannot be followed; NULL: it can. */
 static const char *why_native(const struct plan_exec *p, const struct segments *s)
 {
@@ -215,7 +223,7 @@ static const char *why_native(const struct plan_exec *p, const struct segments *
 	struct stat st;
 	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64)
 		return "it is not x86-64 ELF";
-	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || (st.st_mode & 06000))
+	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || changes_rights(&st))
 		return "it is set-uid or set-gid";
 	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
 		return "it has file capabilities";

@@ -1,6 +1,6 @@
 /*
  * execve: the new program is run under the engine too, by executing the engine again with the program's argv and two variables before its environment
- * (channel.h). What cannot be followed (set-uid programs, 32-bit ones, no collector, or none that the
+ * (channel.h). What cannot be followed (programs that are another user's and set-uid, 32-bit ones, no collector, or none that the
  * process could open: after chroot, as another user, in other namespaces; a process that is denied memory written and executed) is executed natively. So is, by the engine
  * that begins in its place, one in which that gets no memory (main.c).
  */
