@@ -20,8 +20,9 @@ struct forked {
 	struct tw_callstack stack;
 };
 
-/* Cost since it was last added to the stack's. */
+/* Cost since it was last added to the stack's; and as what it is added. */
 typedef uint32_t wide_cost __attribute__((vector_size(32)));
+typedef uint64_t whole_cost __attribute__((vector_size(64)));
 
 struct follower {
 	const struct tw_recording *recording;
@@ -53,16 +54,17 @@ static inline void add_cost(struct follower *f, tw_small_cost cost)
 	f->cost += __builtin_convertvector(cost, wide_cost);
 }
 
-/* Adds what has been summed up to the stack's cost. */
+/* Adds what has been summed up to the stack's cost. All is loaded as it was stored, since one number out of the middle would have to wait until that has reached the cache. */
 static void settle_cost(struct follower *f)
 {
 	struct tw_cost *to = &f->stack.cost;
-	to->insns += f->cost[0];
-	to->refs += f->cost[1];
-	to->reads += f->cost[2];
-	to->writes += f->cost[3];
-	to->conditional += f->cost[4];
-	to->indirect += f->cost[5];
+	const whole_cost cost = __builtin_convertvector(f->cost, whole_cost);
+	to->insns += cost[0];
+	to->refs += cost[1];
+	to->reads += cost[2];
+	to->writes += cost[3];
+	to->conditional += cost[4];
+	to->indirect += cost[5];
 	f->cost = (wide_cost){0};
 	f->n_costs = 0;
 }
@@ -533,11 +535,17 @@ static void *begin(void *arg)
 	return s;
 }
 
+/* Where stretches have many slots a part is full of these before there are so many numbers. */
+static int is_long(const struct tw_calls_log *log)
+{
+	return log->first->next || log->first->n_numbers >= LOG_AT_ONCE;
+}
+
 static int batch(void *state, const struct tw_batch *b)
 {
 	struct state *s = state;
 	int error = tw_calls_log_add(&s->log, s->arg->follower.code.shapes, b);
-	return !error && s->arg->at_once && s->log.first->n_numbers >= LOG_AT_ONCE ? follow(&s->arg->follower, &s->log) : error;
+	return !error && s->arg->at_once && is_long(&s->log) ? follow(&s->arg->follower, &s->log) : error;
 }
 
 static int merge(void *state, void *later)

@@ -49,6 +49,7 @@ struct tw_call_table {
 void tw_call_table_free(struct tw_call_table *t);
 
 struct tw_frame {
+	struct tw_cost cost; /* of the thread when it was entered */
 	/* Address of its return address (entered by a jump: that of its caller); UINT64_MAX at the bottom. Where that is not known: a number below that
 	 * of the frame before. */
 	uint64_t slot;
@@ -61,17 +62,16 @@ struct tw_frame {
 	uint8_t counts;  /* 1: its cost counts: its context was not active before */
 	uint32_t call;   /* its number in the table, TW_CALL_NOWHERE: nobody called */
 	struct tw_call_site site;
-	struct tw_cost cost;           /* of the thread when it was entered */
 	struct tw_arrival interrupted; /* handler: how the block would have been reached that comes next after it */
 };
 
 struct tw_callstack {
+	struct tw_cost cost;
 	struct tw_call_table *table;
 	struct tw_frame *frames; /* never empty between tw_callstack_begin and tw_callstack_finish */
 	size_t n, room;
 	uint32_t (*active)[2]; /* for each function the frames above the last handler's bottom, by level */
 	size_t n_active;
-	struct tw_cost cost;
 };
 
 void tw_callstack_init(struct tw_callstack *s, struct tw_call_table *table);
