@@ -101,6 +101,7 @@ printf '#!/%0400d\n' 0 >longer
 printf '#!/bin/echo %0242d\nx' 0 >just
 chmod +x short* missing nobody itself directory unended nothing script long longer just
 ln -s good link
+mkfifo pipe && printf '#!./pipe\n' >on-pipe && chmod +x pipe on-pipe
 cp good busy && cp script busy-script
 printf '#!./busy\n' >on-busy && chmod +x on-busy
 [ "$(printf '6.8\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.8 ] || rm busy busy-script # before, the engine cannot know
@@ -108,7 +109,7 @@ ln -s loop1 loop2 && ln -s loop2 loop1
 for RECORD_OPTIONS in "-f none" "--sink=count"; do
 	read -ra RECORD_OPTIONS <<<"$RECORD_OPTIONS"
 	same_as_native ./attempt ./good /tmp ./none-such ./mode ./short{0,3,63,100} ./machine ./relocatable ./entries ./none ./offset ./interpreter ./missing \
-		./nobody ./itself ./directory ./unended ./nothing ./script ./long ./longer ./just ./link ./loop1 "" /bin/true/x
+		./nobody ./itself ./directory ./unended ./nothing ./script ./long ./longer ./just ./link ./pipe ./on-pipe /dev/zero ./loop1 "" /bin/true/x
 done
 # what is recorded itself
 same_as_native ./script

@@ -120,9 +120,12 @@ static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 	return r;
 }
 
-/* Reads the first bytes of the program. */
+/* Reads the first bytes of the program. What is no regular file is not opened: that may wait, as for a pipe with a name, or do something. */
 static i64 read_head(struct plan_exec *p)
 {
+	struct stat st;
+	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || !S_ISREG(st.st_mode))
+		return -EACCES;
 	i64 fd = tw_sys(__NR_open, p->program, O_RDONLY | O_CLOEXEC, 0);
 	if (tw_failed(fd))
 		return fd;
