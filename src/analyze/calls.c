@@ -382,24 +382,6 @@ static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t 
 	return error;
 }
 
-static int take_mark(struct follower *f, enum tw_log_mark mark, const uint64_t **words)
-{
-	int error;
-	switch (mark) {
-	case TW_LOG_THREAD:
-		error = start_thread(f, *words);
-		*words += 4;
-		look_at_top(f);
-		return error;
-	case TW_LOG_BLOCK:
-		return run_block(f, words);
-	case TW_LOG_REFS:
-		return run_refs(f, words, UINT32_MAX);
-	default:
-		return take_event(f, mark, words);
-	}
-}
-
 /* A stretch has run. */
 static int take_stretch(struct follower *f, uint32_t number, const uint64_t **words)
 {
@@ -421,6 +403,58 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 	if (++f->n_costs == UINT16_MAX)
 		settle_cost(f);
 	return error;
+}
+
+/* The piece that ran last comes so often more, and stays in its function: nothing happens to the stack. */
+static void count_again(struct follower *f, struct tw_piece_of_code *p, uint64_t times)
+{
+	struct tw_cost *to = &f->stack.cost;
+	settle_cost(f);
+	p->runs[f->level] += times;
+	p->taken[f->level] += p->pc == p->target ? times : 0;
+	to->insns += times * p->cost[0];
+	to->refs += times * p->cost[1];
+	to->reads += times * p->cost[2];
+	to->writes += times * p->cost[3];
+	to->conditional += times * p->cost[4];
+	to->indirect += times * p->cost[5];
+}
+
+/* A stretch has run many times in a row. */
+static int take_again(struct follower *f, const uint64_t **words)
+{
+	const uint32_t number = (uint32_t)(*words)[0];
+	uint64_t times = (*words)[1];
+	*words += 2;
+	int error = times ? take_stretch(f, number, words) : 0;
+	struct tw_piece_of_code *p = f->last;
+	if (!error && times && p && p == tw_calls_piece(&f->code, number) && !p->has_next && p->plain && p->function == f->function) {
+		count_again(f, p, times - 1);
+		return 0;
+	}
+	while (!error && times-- > 1)
+		error = take_stretch(f, number, words);
+	return error;
+}
+
+static int take_mark(struct follower *f, enum tw_log_mark mark, const uint64_t **words)
+{
+	int error;
+	switch (mark) {
+	case TW_LOG_THREAD:
+		error = start_thread(f, *words);
+		*words += 4;
+		look_at_top(f);
+		return error;
+	case TW_LOG_BLOCK:
+		return run_block(f, words);
+	case TW_LOG_REFS:
+		return run_refs(f, words, UINT32_MAX);
+	case TW_LOG_AGAIN:
+		return take_again(f, words);
+	default:
+		return take_event(f, mark, words);
+	}
 }
 
 /* Where a stretch is counted; NULL: not known yet. */

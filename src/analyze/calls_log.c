@@ -353,10 +353,44 @@ static size_t put_briefs(struct tw_log_part *to, const struct tw_shapes *shapes,
 	return i;
 }
 
+/* The number of the one stretch that a batch is made of, and that needs no word; else 0. A loop that goes round for long makes many such batches. */
+static uint32_t same_stretch(const struct tw_shapes *shapes, const struct tw_batch *b)
+{
+	const struct tw_stretch *const *s = b->stretches;
+	const size_t n = b->n_stretches;
+	size_t same = 1;
+	if (b->n_events || n < 2 || s[0] != s[n - 1])
+		return 0;
+	while (same < n && s[same] == s[0])
+		same++;
+	const uint32_t brief = same == n ? atomic_load_explicit(&shapes->brief[s[0]->number], memory_order_acquire) : 0;
+	return brief >> TW_BRIEF_REFS == TW_BRIEF_KNOWN >> TW_BRIEF_REFS ? s[0]->number : 0;
+}
+
+static int put_again(struct tw_calls_log *l, uint32_t number, uint64_t times)
+{
+	if (l->again && l->again[0] == number) {
+		l->again[1] += times;
+		return 0;
+	}
+	const int error = put_mark(l, TW_LOG_AGAIN, 2);
+	if (error)
+		return error;
+	l->again = &l->last->words[l->last->n_words];
+	put(l, number);
+	put(l, times);
+	return 0;
+}
+
 int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const struct tw_batch *b)
 {
 	struct position p = {b->events, b->events + b->n_events, b->addr, 0};
-	int error = !l->any || l->thread != b->thread ? put_thread(l, b) : 0;
+	const int is_new = !l->any || l->thread != b->thread;
+	const uint32_t same = is_new ? 0 : same_stretch(shapes, b);
+	if (same)
+		return put_again(l, same, b->n_stretches);
+	l->again = NULL;
+	int error = is_new ? put_thread(l, b) : 0;
 	error = error ? error : make_room(l, b->n_stretches, b->n_stretches);
 	for (size_t i = 0; i < b->n_stretches && !error; i++) {
 		if (p.event == p.events_end)
@@ -375,6 +409,7 @@ int tw_calls_log_add(struct tw_calls_log *l, struct tw_shapes *shapes, const str
 void tw_calls_log_drop(struct tw_calls_log *l)
 {
 	struct tw_log_part *part = l->first;
+	l->again = NULL;
 	l->first = part->next;
 	l->last = l->first ? l->last : NULL;
 	pthread_mutex_lock(&l->parts->lock);

@@ -28,6 +28,7 @@
  *   SIGNAL, SIGRETURN, GAP, BREAK (a gap after which other calls may be open)
  *   STACK       the stack pointer
  *   FORK        process, thread of the child
+ *   AGAIN       number of a stretch; how often it comes now. It has no words of its own
  */
 #define TW_LOG_MARK 0u
 enum tw_log_mark {
@@ -39,7 +40,8 @@ enum tw_log_mark {
 	TW_LOG_GAP,
 	TW_LOG_BREAK,
 	TW_LOG_STACK,
-	TW_LOG_FORK
+	TW_LOG_FORK,
+	TW_LOG_AGAIN
 };
 
 /* References of one instruction. */
@@ -104,6 +106,7 @@ struct tw_log_parts {
 struct tw_calls_log {
 	struct tw_log_parts *parts;       /* where more come from */
 	struct tw_log_part *first, *last; /* NULL: it is empty */
+	uint64_t *again;                  /* the words of its last mark if that is AGAIN; else NULL */
 	uint32_t thread;                  /* that of the last batch, */
 	int any;                          /* if there was one */
 };

@@ -125,11 +125,65 @@ static void many_batches(void)
 	tw_shapes_free(shapes);
 }
 
+/* Adds a batch of n stretches, all of them s. */
+static void add_same(struct tw_calls_log *log, struct tw_shapes *shapes, uint32_t thread, const struct tw_stretch *s, size_t n)
+{
+	static const struct tw_stretch *stretches[STRETCHES];
+	static const uint64_t addr[2 * STRETCHES + 1];
+	struct tw_kept_stretches all = {kept, sizeof kept / sizeof kept[0]};
+	const struct tw_batch b = {
+	    .thread = thread, .stretches = stretches, .n_stretches = n, .addr = addr, .lists = (struct tw_batch_lists *)&all};
+	for (size_t i = 0; i < n; i++)
+		stretches[i] = s;
+	EQUAL(tw_calls_log_add(log, shapes, &b), 0);
+}
+
+static void expect_again(struct reader *r, uint32_t number, uint64_t times)
+{
+	EQUAL(next_number(r), TW_LOG_MARK);
+	EQUAL(next_number(r), TW_LOG_AGAIN);
+	EQUAL(next_word(r), number);
+	EQUAL(next_word(r), times);
+}
+
+/* A stretch without slots that comes again and again takes no room, however often. */
+static void the_same_again(void)
+{
+	struct tw_log_parts parts;
+	struct tw_calls_log log = {.parts = &parts};
+	struct tw_shapes *shapes = tw_shapes_new();
+	tw_log_parts_init(&parts);
+	add_same(&log, shapes, 1, &kept[1], 2); /* of which nothing is known yet */
+	for (int i = 0; i < BATCHES; i++)
+		add_same(&log, shapes, 1, &kept[1], STRETCHES);
+	add_same(&log, shapes, 1, &kept[2], 3); /* has a slot each time */
+	add_same(&log, shapes, 1, &kept[1], 5);
+	add_same(&log, shapes, 2, &kept[1], 7); /* another thread's */
+	struct reader r = {.part = log.first, .number = 2, .word = 4};
+	EQUAL(next_number(&r), 1);
+	EQUAL(next_number(&r), 1);
+	expect_again(&r, 1, (uint64_t)BATCHES * STRETCHES);
+	for (int i = 0; i < 3; i++, r.word++)
+		EQUAL(next_number(&r), 2);
+	expect_again(&r, 1, 5);
+	EQUAL(next_number(&r), TW_LOG_MARK);
+	EQUAL(next_number(&r), TW_LOG_THREAD);
+	CHECK(log.first == log.last);
+	tw_calls_log_free(&log);
+	add_same(&log, shapes, 2, &kept[1], 6);
+	r = (struct reader){.part = log.first};
+	expect_again(&r, 1, 6);
+	tw_calls_log_free(&log);
+	tw_log_parts_fini(&parts);
+	tw_shapes_free(shapes);
+}
+
 int main(void)
 {
 	struct tw_descriptor *plain = make_code(&plain_block, 1, TW_END_COND), *ending = make_code(&return_block, 2, TW_END_RETURN);
 	make_stretches();
 	many_batches();
+	the_same_again();
 	free(plain);
 	free(ending);
 	return UNIT_END();

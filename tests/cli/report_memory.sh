@@ -24,3 +24,19 @@ sys.exit(status)' "$@"
 }
 most=$(most "$TW" report -j1 r.tw) || fail "report -j1: status $?"
 asan || [ "$most" -le 200 ] || fail "report -j1 of 4 million times six calls and returns has $most MB"
+
+# A loop that goes round for long takes no more than one that does not, and counts as often.
+cc_program turns -O2 <<'END_C'
+int main(void)
+{
+	for (long i = 0; i < 100000000; i++)
+		__asm__ volatile("");
+	return 0;
+}
+END_C
+"$TW" record -q -o t.tw -- ./turns || fail "record: status $?"
+most=$(most "$TW" report -j2 t.tw) || fail "report -j2: status $?"
+asan || [ "$most" -le 200 ] || fail "report -j2 of 100 million turns of a loop has $most MB"
+told=$("$TW" info --json t.tw | sed -n 's/^ *"instructions": \([0-9]*\),.*/\1/p' | head -n 1)
+self=$("$TW" report --json t.tw | python3 -c 'import json, sys; print(sum(f["instructions"] for f in json.load(sys.stdin)["functions"]))')
+[ "$told" = "$self" ] || fail "a loop: $told instructions, $self in report"
