@@ -68,14 +68,20 @@ char *tw_cc_auxiliary_stem(const struct tw_cc_drive *d, size_t k)
 	return here;
 }
 
+/* clang's, in the directory of `beside`, named after the source. */
+static char *stem_of_source(const struct tw_cc_command *c, size_t k, const char *beside)
+{
+	const char *path = beside ? beside : "";
+	return join(path, (int)(tw_base_name(path) - path), "", tw_base_name(c->word[k]));
+}
+
 /* Of what -save-temps keeps. */
 static char *saved_stem(const struct tw_cc_drive *d, size_t k)
 {
 	const struct tw_cc_command *c = &d->command;
 	if (c->is_gcc)
 		return tw_cc_auxiliary_stem(d, k);
-	const char *beside = c->saves_beside && c->output ? c->output : "";
-	return join(beside, (int)(tw_base_name(beside) - beside), "", tw_base_name(c->word[k]));
+	return stem_of_source(c, k, c->saves_beside ? c->output : NULL);
 }
 
 /* ---- options ---- */
@@ -183,18 +189,23 @@ static void copy(const struct tw_cc_drive *d, size_t k, const char *suffix, cons
 	free(from);
 }
 
-/* clang's, of what it makes before assembly: with -save-temps=obj they stand beside that, named after the source. */
+/* What clang has named after the source. */
+static void copy_of_source(const struct tw_cc_drive *d, size_t k, const char *suffix, const char *stem)
+{
+	const char *source = tw_base_name(d->command.word[k]);
+	char *from;
+	if (asprintf(&from, "%s/%.*s%s", d->directory, stem_length(source), source, suffix) < 0)
+		abort();
+	copy_file(from, suffix, stem);
+	free(from);
+}
+
+/* Of what it makes before assembly: with -save-temps=obj they stand beside that. */
 static void copy_earlier(const struct tw_cc_drive *d, size_t k, const char *stem)
 {
 	static const char *const suffixes[] = {".i", ".ii", ".bc"};
-	const char *source = tw_base_name(d->command.word[k]);
-	for (size_t n = 0; n < sizeof suffixes / sizeof *suffixes; n++) {
-		char *from;
-		if (asprintf(&from, "%s/%.*s%s", d->directory, stem_length(source), source, suffixes[n]) < 0)
-			abort();
-		copy_file(from, suffixes[n], stem);
-		free(from);
-	}
+	for (size_t n = 0; n < sizeof suffixes / sizeof *suffixes; n++)
+		copy_of_source(d, k, suffixes[n], stem);
 }
 
 /* The word behind an option, or NULL. */
@@ -255,8 +266,11 @@ void tw_cc_auxiliary_keep(const struct tw_cc_drive *d, size_t k)
 		correct_entry(d, k, entry);
 	if (tw_cc_command_has(c, "-ftime-trace") && c->step != TW_CC_STEP_LINK)
 		keep_beside(d, k, ".json");
-	if ((tw_cc_command_has(c, "-save-stats=obj") || tw_cc_command_has(c, "--save-stats=obj")) && c->step != TW_CC_STEP_LINK)
-		keep_beside(d, k, ".stats");
+	if ((tw_cc_command_has(c, "-save-stats=obj") || tw_cc_command_has(c, "--save-stats=obj")) && c->step != TW_CC_STEP_LINK) {
+		char *stem = stem_of_source(c, k, c->output);
+		copy_of_source(d, k, ".stats", stem);
+		free(stem);
+	}
 	if (c->step == TW_CC_STEP_LINK && tw_cc_command_has(c, split))
 		keep_beside(d, k, ".dwo");
 	if (c->saves) {

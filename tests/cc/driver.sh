@@ -71,12 +71,13 @@ if command -v clang >/dev/null && clang -ftime-trace -MJ entry.plain -c b.c -o b
 else
 	untested "clang -MJ"
 fi
-# And of what it has to say, and has counted; where it assembles it would remove the one.
+# And of what it has to say, and has counted: where it assembles it would remove the one.
 echo 'int warned(void) { int unused; return 1; }' >w.c
-if command -v clang >/dev/null && clang -Wall --serialize-diagnostics w.plain.dia -save-stats=obj -c w.c -o w.plain.o 2>/dev/null &&
-	[ -s w.plain.dia ] && [ -e w.plain.stats ]; then
-	"$TW" cc clang -Wall --serialize-diagnostics w.dia -save-stats=obj -c w.c -o w.o 2>err
-	cmp w.dia w.plain.dia && [ -s w.stats ] || fail "--serialize-diagnostics, -save-stats=obj: $(ls)"
+mkdir said.plain said.own
+if command -v clang >/dev/null && clang -Wall --serialize-diagnostics said.plain/w.dia -save-stats=obj -c w.c -o said.plain/o.o 2>/dev/null && [ -s said.plain/w.dia ] &&
+	[ -s said.plain/w.stats ]; then
+	"$TW" cc clang -Wall --serialize-diagnostics said.own/w.dia -save-stats=obj -c w.c -o said.own/o.o 2>/dev/null
+	cmp said.plain/w.dia said.own/w.dia && [ "$(ls said.plain)" = "$(ls said.own)" ] || fail "--serialize-diagnostics, -save-stats=obj: $(ls said.own)"
 else
 	untested "clang --serialize-diagnostics"
 fi
