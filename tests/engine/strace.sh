@@ -15,10 +15,13 @@ strace -ff -o native.traces/of sh three
 native_status=$?
 "$TW" record -q -o recording.tw strace -ff -o recorded.traces/of sh three
 [ $? = $native_status ] || fail "strace ends differently"
-# One file for each process, in the order of their numbers. When a child ends is chance.
+# One file for each process, children in the order in which they were made: numbers may begin anew in between. When a child ends is chance.
 in_order() {
-	local f
-	for f in $(printf '%s\n' "$1"/of.* | sort -t. -k3n); do masked "$f" | grep -vE "SIGCHLD|rt_sigreturn|wait4"; done
+	local first child
+	first=$(grep -l '^execve(.*"three"' "$1"/of.*)
+	for child in "${first##*.}" $(sed -nE 's/^(clone3?|v?fork)\(.* = ([0-9]+)$/\2/p' "$first"); do
+		masked "$1/of.$child" | grep -vE "SIGCHLD|rt_sigreturn|wait4"
+	done
 }
 diff <(in_order native.traces) <(in_order recorded.traces) || fail "strace -ff prints something else than natively"
 [ "$(ls recorded.traces | wc -l)" = 3 ] || fail "strace -ff follows $(ls recorded.traces | wc -l) processes, not 3"
