@@ -45,9 +45,10 @@ int main(int argc, char **argv)
 END
 
 # Of each second function the descriptor is long, so that it is one of these that a part ends before. A part is 16 MB: some 12,000 functions.
-./work 40000 || fail "it does not run natively"
-run out err "$TW" record --sink=count -o r.tw -- ./work 40000
+functions=$(full 40000 26000)
+./work "$functions" || fail "it does not run natively"
+run out err "$TW" record --sink=count -o r.tw -- ./work "$functions"
 [ $? = 0 ] || fail "status of the recorded program: $(cat err)"
 grep -qi 'damaged\|incomplete' err && fail "$(cat err)"
 refs=$("$TW" info --json r.tw | sed -n 's/^.*"refs": *\([0-9]*\).*/\1/p' | head -n 1)
-[ "${refs:-0}" -ge 2440000 ] || fail "only ${refs:-0} references"
+[ "${refs:-0}" -ge $((functions * 61)) ] || fail "only ${refs:-0} references"
