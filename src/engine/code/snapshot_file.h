@@ -62,7 +62,10 @@ bool tw_snapshot_numbered(void);
 /* How many fragments there are behind the first n that were made, of code that is in its file to this day. Under the lock. */
 u32 tw_snapshot_new(u32 n);
 
-/* Writes what *h says to this place of the file; the head comes last. */
-bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place);
+/*
+ * Writes what *h says to this place of the file; the head comes last. Threads that look for hot paths have no lock: what they take from the heap meanwhile (trace.c) fragments may point to that are
+ * being written. So h->heap_at is where the heap ends behind all that: who begins with it finds zeros there, and gives them to nobody else.
+ */
+bool tw_snapshot_write(int fd, struct snapshot_head *h, u64 place);
 
 #endif

@@ -308,7 +308,6 @@ bool tw_snapshot_make(struct snapshot_head *h)
 	h->segment[1] = (struct snapshot_segment){ARENA_STUBS, tw_page_up(tr->stubs_at) - ARENA_STUBS};
 	h->segment[2] = (struct snapshot_segment){ARENA_HEAP, tw_page_up((u64)(tr->host_map + tr->n_host)) - ARENA_HEAP};
 	h->segment[3] = (struct snapshot_segment){tr->heap_mark, tw_page_up(tw_heap_at) - tr->heap_mark};
-	h->heap_at = tw_heap_at;
 	h->cache_at = tr->cache_at;
 	h->stubs_at = tr->stubs_at;
 	h->n_host = tr->n_host;
@@ -349,7 +348,7 @@ static bool write_pages(int fd, const u8 *from, u64 bytes, u64 offset)
 	return write_all(fd, from + begin, bytes - begin, offset + begin);
 }
 
-bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place)
+bool tw_snapshot_write(int fd, struct snapshot_head *h, u64 place)
 {
 	u64 at = place + HEAD_BYTES;
 	for (u32 k = 0; k < SEGMENTS; k++) {
@@ -357,5 +356,6 @@ bool tw_snapshot_write(int fd, const struct snapshot_head *h, u64 place)
 			return false;
 		at += h->segment[k].bytes;
 	}
+	h->heap_at = tw_heap_at;
 	return write_all(fd, (const u8 *)h, sizeof *h, place);
 }
