@@ -20,7 +20,7 @@ struct forked {
 	struct tw_callstack stack;
 };
 
-/* Cost since it was last added to the stack's; and as what it is added. */
+/* Cost since it was last added to the stack's; and what is added to that. */
 typedef uint32_t wide_cost __attribute__((vector_size(32)));
 typedef uint64_t whole_cost __attribute__((vector_size(64)));
 
@@ -54,17 +54,22 @@ static inline void add_cost(struct follower *f, tw_small_cost cost)
 	f->cost += __builtin_convertvector(cost, wide_cost);
 }
 
-/* Adds what has been summed up to the stack's cost. All is loaded as it was stored, since one number out of the middle would have to wait until that has reached the cache. */
-static void settle_cost(struct follower *f)
+static void add_whole(struct follower *f, const whole_cost *cost)
 {
 	struct tw_cost *to = &f->stack.cost;
+	to->insns += (*cost)[0];
+	to->refs += (*cost)[1];
+	to->reads += (*cost)[2];
+	to->writes += (*cost)[3];
+	to->conditional += (*cost)[4];
+	to->indirect += (*cost)[5];
+}
+
+/* Adds what has been summed up to the stack's cost. */
+static void settle_cost(struct follower *f)
+{
 	const whole_cost cost = __builtin_convertvector(f->cost, whole_cost);
-	to->insns += cost[0];
-	to->refs += cost[1];
-	to->reads += cost[2];
-	to->writes += cost[3];
-	to->conditional += cost[4];
-	to->indirect += cost[5];
+	add_whole(f, &cost);
 	f->cost = (wide_cost){0};
 	f->n_costs = 0;
 }
@@ -408,16 +413,11 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 /* The piece that ran last comes so often more, and stays in its function: nothing happens to the stack. */
 static void count_again(struct follower *f, struct tw_piece_of_code *p, uint64_t times)
 {
-	struct tw_cost *to = &f->stack.cost;
+	const whole_cost cost = __builtin_convertvector(p->cost, whole_cost) * times;
 	settle_cost(f);
 	p->runs[f->level] += times;
 	p->taken[f->level] += p->pc == p->target ? times : 0;
-	to->insns += times * p->cost[0];
-	to->refs += times * p->cost[1];
-	to->reads += times * p->cost[2];
-	to->writes += times * p->cost[3];
-	to->conditional += times * p->cost[4];
-	to->indirect += times * p->cost[5];
+	add_whole(f, &cost);
 }
 
 /* A stretch has run many times in a row. */

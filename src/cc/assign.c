@@ -142,14 +142,9 @@ static uint8_t *find_dispatch(const struct tw_cc_flow *f, const struct tw_cc_buf
 
 /* ---- how it gets there ---- */
 
-static int is_call(const struct tw_cc_block_info *b)
-{
-	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
-}
-
 static int ends_outside(const struct tw_cc_block_info *b)
 {
-	return b->leaves || is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || b->end == TW_END_TRAP;
+	return b->leaves || tw_cc_is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || b->end == TW_END_TRAP;
 }
 
 /* A block that leads out of its function, or comes back from another one. */
@@ -159,7 +154,7 @@ static void set_end(const struct tw_cc_flow *f, const struct tw_cc_block_info *b
 	own->hands = (uint8_t)tw_cc_hands(f, b);
 	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
 	own->stores = (uint8_t)(ends_outside(b) && !(to && to->is_private) && !(is_return && own->hands && !tw_cc_stores_at_return(f, b)));
-	if (is_call(b))
+	if (tw_cc_is_call(b))
 		own->whence_behind = tw_cc_comes_back(f, b) ? TW_CC_TAKES : own->hands ? TW_CC_VERIFIES : TW_CC_LOADS;
 }
 
@@ -189,7 +184,7 @@ static void find_load(void *arg, uint32_t to)
 	struct tw_cc_buffer *s = &e->all[to];
 	e->leading[to]++;
 	if (s->borrows || p->whence_behind == TW_CC_LOADS ||
-	    (!is_call(&e->flow->block[e->from]) && (p->reg != s->reg || p->borrows || s->whence != TW_CC_FINDS)))
+	    (!tw_cc_is_call(&e->flow->block[e->from]) && (p->reg != s->reg || p->borrows || s->whence != TW_CC_FINDS)))
 		s->whence = TW_CC_LOADS;
 }
 
@@ -199,7 +194,7 @@ static void find_store(void *arg, uint32_t to)
 	struct tw_cc_buffer *b = &e->all[e->from];
 	const struct tw_cc_buffer *s = &e->all[to];
 	const int loads = s->whence == TW_CC_LOADS;
-	if (is_call(&e->flow->block[e->from]))
+	if (tw_cc_is_call(&e->flow->block[e->from]))
 		b->stores_behind |= (uint8_t)loads;
 	else
 		b->stores |= (uint8_t)loads;

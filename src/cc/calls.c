@@ -10,11 +10,6 @@ static uint32_t function_of(const struct tw_cc_flow *f, const struct tw_cc_block
 	return f->code->insn[b->first].function;
 }
 
-static int is_call(const struct tw_cc_block_info *b)
-{
-	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
-}
-
 /* Is a reference to this symbol settled by the file itself? */
 static int is_settled(const struct tw_cc_flow *f, uint32_t symbol)
 {
@@ -108,8 +103,9 @@ static void add_block(const struct tw_cc_flow *f, const struct tw_cc_block_info 
 {
 	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
 	s->bytes += b->bytes + (to ? to->bytes : 0);
-	s->is_bounded &= !b->looped && (!is_call(b) || (to && to->is_bounded));
-	s->is_closed &= (!is_call(b) || (to && to->returns && to->changes != 0xffff)) && b->end != TW_END_SYSCALL && b->end != TW_END_TRAP;
+	s->is_bounded &= !b->looped && (!tw_cc_is_call(b) || (to && to->is_bounded));
+	s->is_closed &=
+	    (!tw_cc_is_call(b) || (to && to->returns && to->changes != 0xffff)) && b->end != TW_END_SYSCALL && b->end != TW_END_TRAP;
 	for (uint32_t k = b->first; k < b->first + b->n; k++)
 		s->changes |= f->code->insn[k].d.defs;
 	s->changes |= to ? to->changes : 0;
@@ -169,7 +165,8 @@ int tw_cc_stores_at_return(const struct tw_cc_flow *f, const struct tw_cc_block_
 int tw_cc_hands(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	const struct tw_cc_insn *last = tw_cc_last(f, b);
-	const int is_way_out = is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || (b->end == TW_END_JUMP && b->leaves);
-	const uint16_t taken = last->touch | (is_call(b) ? 0 : b->live_out); /* what is live behind a call is not in it meanwhile */
+	const int is_way_out =
+	    tw_cc_is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || (b->end == TW_END_JUMP && b->leaves);
+	const uint16_t taken = last->touch | (tw_cc_is_call(b) ? 0 : b->live_out); /* what is live behind a call is not in it meanwhile */
 	return is_way_out && !(taken >> TW_CC_BOUNDARY & 1) && !last->keeps_all && !last->glued;
 }

@@ -150,7 +150,7 @@ static void set_edges(struct tw_cc_flow *f, uint32_t n)
 		return;
 	if (next->function == last->function && !(next->entry & TW_CC_ENTRY_FUNCTION)) {
 		b->fall = f->block_of[last - f->code->insn + 1];
-		if (b->end == TW_END_CALL || b->end == TW_END_ICALL)
+		if (tw_cc_is_call(b))
 			f->block[b->fall].returns_here = 1;
 	} else if (b->end != TW_END_CALL && b->end != TW_END_ICALL) {
 		b->leaves = 1;
@@ -244,7 +244,7 @@ static int update(const struct tw_cc_flow *f, struct tw_cc_block_info *b, const 
 {
 	uint16_t out = live_outside(f, b) | (b->ends ? 0 : CALLEE_SAVED);
 	uint8_t flags = f->by_hand && (b->end == TW_END_RETURN || b->leaves) ? ALL_FLAGS : 0;
-	const int is_call = b->end == TW_END_CALL || b->end == TW_END_ICALL;
+	const int is_call = tw_cc_is_call(b);
 	const int32_t next[] = {b->fall, b->target};
 	for (int k = 0; k < 2; k++)
 		if (next[k] >= 0) {
@@ -326,7 +326,7 @@ static void find_free(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 {
 	uint16_t live = b->live_out, all = 1 << TW_RSP;
 	const struct tw_cc_insn *last = tw_cc_last(f, b);
-	const int is_call = b->end == TW_END_CALL || b->end == TW_END_ICALL;
+	const int is_call = tw_cc_is_call(b);
 	/* What is live only behind a call is not in the way. */
 	if (is_call && !last->keeps_all)
 		live &= (uint16_t)~SCRATCH;

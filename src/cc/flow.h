@@ -96,6 +96,11 @@ static inline int tw_cc_is_dispatched(const struct tw_cc_flow *f, const struct t
 	return b->entry == TW_CC_ENTRY_DATA && !b->returns_here && f->jumps[f->code->insn[b->first].function];
 }
 
+static inline int tw_cc_is_call(const struct tw_cc_block_info *b)
+{
+	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
+}
+
 /* What is known of the function that block b calls; NULL: nothing. */
 static inline const struct tw_cc_callee *tw_cc_callee_of(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {

@@ -18,11 +18,6 @@ static int starts_unknown(const struct tw_cc_flow *f, const struct tw_cc_block_i
 	return b->entry && !tw_cc_is_dispatched(f, b) && !is_private_entry(f, b);
 }
 
-static int is_call(const struct tw_cc_block_info *b)
-{
-	return b->end == TW_END_CALL || b->end == TW_END_ICALL;
-}
-
 /*
  * Of what is known before call b, what is still known behind it, though nothing is of the function it leads to: where that runs no instrumented code, which the recording would tell of, the
  * registers that the ABI has functions keep. Not rsp: the recording has the call, and no return.
@@ -101,7 +96,7 @@ static void settle(const struct tw_cc_flow *f, struct tw_cc_known *known, uint16
 		m.changed = 0;
 		for (uint32_t n = 0; n < f->n_blocks; n++) {
 			m.out = tw_cc_plan(f, n, &known[n], known[n].in, &known[n].exposed);
-			if (is_call(&f->block[n]))
+			if (tw_cc_is_call(&f->block[n]))
 				m.out = meet_call(&m, returns, n);
 			known[n].out = m.out;
 			meet_return(&m, returns, n);
@@ -196,7 +191,7 @@ static uint16_t try_block(const struct trial *t, uint32_t k)
 	const uint32_t n = t->block[k];
 	const struct tw_cc_block_info *b = &t->f->block[n];
 	uint16_t exposed, out = tw_cc_plan(t->f, n, &t->known[n], t->in[k], &exposed);
-	if (!is_call(b))
+	if (!tw_cc_is_call(b))
 		return out;
 	const struct tw_cc_callee *to = tw_cc_callee_of(t->f, b);
 	if (!to)
@@ -295,7 +290,7 @@ static uint16_t written_by(const struct tw_cc_flow *f, uint32_t n)
 {
 	const struct tw_cc_block_info *b = &f->block[n];
 	const struct tw_cc_callee *to = tw_cc_callee_of(f, b);
-	uint16_t written = !is_call(b) ? 0 : to && to->returns ? to->changes : (uint16_t)~kept_behind(f, b);
+	uint16_t written = !tw_cc_is_call(b) ? 0 : to && to->returns ? to->changes : (uint16_t)~kept_behind(f, b);
 	for (uint32_t k = b->first; k < b->first + b->n; k++)
 		written |= f->code->insn[k].d.defs;
 	return written;

@@ -319,8 +319,7 @@ static enum short_end short_end(const struct rewriter *w, uint32_t n)
 	const int can = b->stores && b->reg == TW_CC_BOUNDARY && !b->borrows && !w->f->by_hand && b->adds > 0 && b->adds <= TW_CC_MOST_PUT;
 	if (can && info->end == TW_END_RETURN && is_plain_return(tw_cc_last(w->f, info)))
 		return RETURNED;
-	const int is_call = info->end == TW_END_CALL || info->end == TW_END_ICALL;
-	return can && is_call && b->hands && w->aside[n] ? CALLED : IN_LINE;
+	return can && tw_cc_is_call(info) && b->hands && w->aside[n] ? CALLED : IN_LINE;
 }
 
 /* `live`: registers in use where it stands. */

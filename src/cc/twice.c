@@ -162,7 +162,7 @@ static int is_small(const struct tw_cc_flow *f, uint32_t n)
 	for (uint32_t k = from; k <= to; k++) {
 		const struct tw_cc_block_info *b = &f->block[k];
 		insns += b->n;
-		if (b->end == TW_END_CALL || b->end == TW_END_ICALL || b->end == TW_END_SYSCALL || (k != n && b->looped))
+		if (tw_cc_is_call(b) || b->end == TW_END_SYSCALL || (k != n && b->looped))
 			return 0;
 	}
 	return insns < SMALL_LOOP;

@@ -258,7 +258,8 @@ for f in dep dep-c mem_addr; do
 		alarms counted.out || fail "$f, $what: no signal came"
 		look_at counted.tw
 		for key in instructions refs; do
-			expected=$((none[$key] + N * each[$key])) again=$((total[$key] - none[$key] - N * each[$key]))
+			expected=$((none[$key] + N * each[$key]))
+			again=$((total[$key] - expected))
 			[ $again = 0 ] || { [ $key = instructions ] && [ $again -gt 0 ] && [ $again -le 2 ]; } ||
 				fail "$f, $what, $N signals: ${total[$key]} $key, expected $expected"
 		done

@@ -15,10 +15,6 @@
 	.p2align 4
 	begin	trackway_cc_enter
 	cmpq	%r11, %fs:trackway_cc_slot@tpoff
-	jne	1f
-	testl	$0x100000, %r11d
-	jne	1f
-	ret
-1:	jmp	trackway_cc_verify
+	end_of_enter
 	end	trackway_cc_enter
 	.section .note.GNU-stack,"",@progbits

@@ -11,28 +11,14 @@
 	.type	put_pic, @function
 put_pic:
 	.cfi_startproc
-	pushq	%rax
-	.cfi_adjust_cfa_offset 8
-	movq	trackway_cc_slot@gottpoff(%rip), %rax
-	movq	%r11, %fs:(%rax)
-	popq	%rax
-	.cfi_adjust_cfa_offset -8
+	on_slot	movq
 	ret
 	end	put_pic
 	put	trackway_cc_put_pic_, TW_CC_MOST_PUT
 
 	.p2align 4
 	begin	trackway_cc_enter_pic
-	pushq	%rax
-	.cfi_adjust_cfa_offset 8
-	movq	trackway_cc_slot@gottpoff(%rip), %rax
-	cmpq	%r11, %fs:(%rax)
-	popq	%rax
-	.cfi_adjust_cfa_offset -8
-	jne	1f
-	testl	$0x100000, %r11d
-	jne	1f
-	ret
-1:	jmp	trackway_cc_verify
+	on_slot	cmpq
+	end_of_enter
 	end	trackway_cc_enter_pic
 	.section .note.GNU-stack,"",@progbits

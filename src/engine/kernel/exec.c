@@ -31,6 +31,7 @@
 /* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec, with argv and envp behind it. */
 struct plan_exec {
 	char program[4096];
+	struct stat stat; /* of the program */
 	char name[256];   /* what the process is to be called */
 	char given[4150]; /* what a script is told that it is called */
 	char head[HEAD_BYTES + 1];
@@ -123,8 +124,7 @@ static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 /* Reads the first bytes of the program. What is no regular file is not opened: that may wait, as for a pipe with a name, or do something. */
 static i64 read_head(struct plan_exec *p)
 {
-	struct stat st;
-	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || !S_ISREG(st.st_mode))
+	if (tw_failed(tw_sys(__NR_stat, p->program, &p->stat, 0)) || !S_ISREG(p->stat.st_mode))
 		return -EACCES;
 	i64 fd = tw_sys(__NR_open, p->program, O_RDONLY | O_CLOEXEC, 0);
 	if (tw_failed(fd))
@@ -223,10 +223,9 @@ static bool changes_rights(const struct stat *st)
 static const char *why_native(const struct plan_exec *p, const struct segments *s)
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)p->head;
-	struct stat st;
 	if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64)
 		return "it is not x86-64 ELF";
-	if (tw_failed(tw_sys(__NR_stat, p->program, &st, 0)) || changes_rights(&st))
+	if (changes_rights(&p->stat))
 		return "it is set-uid or set-gid";
 	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
 		return "it has file capabilities";

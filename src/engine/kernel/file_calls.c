@@ -52,19 +52,16 @@ static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 /* Has a file "mem" been opened? Until then no write is looked at for that. */
 static bool memory_opened;
 
-static void memory_is_opened(i64 fd, u64 path)
-{
-	char p[256];
-	if (!tw_failed(fd) && !memory_opened && tw_copy_string(p, (const void *)path, sizeof p) && tw_streq(tw_base_name(p), "mem") &&
-	    tw_status_in_proc((u64)fd))
-		memory_opened = true;
-}
-
-/* What an open has given: it may be a file that is to be read otherwise. */
+/* What an open has given: it may be a file that is to be read, or written, otherwise. */
 static i64 opened(i64 fd, u64 path)
 {
-	tw_status_opened(fd, path);
-	memory_is_opened(fd, path);
+	char p[256];
+	if (tw_failed(fd))
+		return fd;
+	const char *name = tw_copy_string(p, (const void *)path, sizeof p) ? tw_base_name(p) : "";
+	tw_status_opened((u64)fd, name);
+	if (!memory_opened && tw_streq(name, "mem") && tw_status_in_proc((u64)fd))
+		memory_opened = true;
 	return fd;
 }
 

@@ -176,15 +176,11 @@ bool tw_status_known(u64 fd)
 	return fd < KNOWN_FDS && known[fd / 64] >> fd % 64 & 1;
 }
 
-void tw_status_opened(i64 fd, u64 path)
+void tw_status_opened(u64 fd, const char *name)
 {
-	char p[256];
-	if (tw_failed(fd))
-		return;
-	const char *name = tw_copy_string(p, (const char *)path, sizeof p) ? tw_base_name(p) : "";
-	const bool is_one = (tw_streq(name, "status") || tw_streq(name, "stat")) && tw_status_in_proc((u64)fd);
-	if (is_one != tw_status_known((u64)fd)) /* one that was closed since may have had this number */
-		know((u64)fd, is_one);
+	const bool is_one = (tw_streq(name, "status") || tw_streq(name, "stat")) && tw_status_in_proc(fd);
+	if (is_one != tw_status_known(fd)) /* one that was closed since may have had this number */
+		know(fd, is_one);
 }
 
 bool tw_status_begins(u64 buffer, i64 bytes)

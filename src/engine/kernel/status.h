@@ -11,8 +11,8 @@
 
 #include "engine/kernel/room.h"
 
-/* The application has opened this path. */
-void tw_status_opened(i64 fd, u64 path);
+/* The application has opened a file of this name, the last part of its path. */
+void tw_status_opened(u64 fd, const char *name);
 
 /* Is this open file one of procfs? */
 bool tw_status_in_proc(u64 fd);
