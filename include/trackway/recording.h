@@ -207,7 +207,7 @@ int tw_recording_replayable(const struct tw_recording *r);
 /* The descriptor of a fragment, or NULL. Descriptors have been validated: sizes, operations' registers, slots and instructions are in range. */
 const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r, uint32_t number);
 
-/* All descriptors, in the order they were made. */
+/* All descriptors, in the order they were made, but for those of kept translations that nothing ran, if the recording tells which these are. */
 size_t tw_recording_n_descriptors(const struct tw_recording *r);
 const struct tw_descriptor *tw_recording_descriptor_at(const struct tw_recording *r, size_t i);
 

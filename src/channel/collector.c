@@ -510,6 +510,18 @@ static void store_budget(struct tw_collector *c)
 	tw_output_block(c->output, TW_BLOCK_BUDGET_END, end, sizeof *end);
 }
 
+/*
+ * Of kept translations the recording has all descriptors, as it could not be known which ones would run. Others may be of libraries that this time are elsewhere, or not there at all: nobody is to take them for
+ * code of what stands at their addresses.
+ */
+static void store_idle(struct tw_collector *c)
+{
+	size_t n;
+	uint32_t *numbers = c->count_only ? NULL : tw_demux_idle(c->demux, &n);
+	if (numbers)
+		tw_output_block(c->output, TW_BLOCK_IDLE, numbers, n * sizeof *numbers);
+}
+
 /* Waits until all that was spooled is encoded. */
 static void empty_spool(struct tw_collector *c)
 {
@@ -563,6 +575,7 @@ void tw_collector_finish(struct tw_collector *c, struct tw_output_result *result
 	pthread_join(c->thread_id, NULL);
 	if (c->spool)
 		empty_spool(c);
+	store_idle(c);
 	store_budget(c);
 	struct tw_totals tally;
 	tw_demux_tally(c->demux, &tally);

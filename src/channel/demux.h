@@ -58,6 +58,12 @@ void tw_demux_forget_one(struct tw_demux *d, uint32_t number);
 const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number);
 
 /*
+ * The fragments that are known and that no buffer had, by number, in order: of translations that were kept a program runs a part. Where buffers are only counted it tells nothing. For free(); NULL: there are
+ * none, or no memory. When no buffer is walked any more.
+ */
+uint32_t *tw_demux_idle(const struct tw_demux *d, size_t *n);
+
+/*
  * Fills the streams, the counts, `upper` and TW_CHUNK_LAST of *chunk, whose three arrays have the room given above. The rest of *chunk stays as
  * it is. TW_ERR_FRAGMENT or TW_ERR_STREAM if the buffer is not what the engine writes; then the chunk holds what came before.
  */

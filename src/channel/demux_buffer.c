@@ -52,6 +52,7 @@ static void walk_by_code(struct tw_demux_walk *w)
 		if (w->p > limit || !e->plain)
 			break;
 		walk_one(w, tag, e);
+		tw_demux_note_ran(e);
 		struct tw_demux_sums each = {e->insns_blocks, e->refs_reads, e->writes};
 		tw_demux_code_ran(w->demux->code, w->upper << 16 | tag, e->head, e->n_values, &each);
 	}
@@ -76,6 +77,7 @@ static void walk_plain(struct tw_demux_walk *w)
 		const uint8_t *values = p + e->head, *next = values + (size_t)n * 8;
 		if (__builtin_expect(!e->plain || next > w->end, 0))
 			break;
+		tw_demux_note_ran(e);
 		*c++ = tag;
 		copy_values(m, values, n);
 		m += n;

@@ -15,6 +15,7 @@ static int encode_plain(struct tw_demux_walk *w, struct tw_encoder *encoder)
 		const struct tw_demux_entry *e = &w->row[tw_get16(r.p)];
 		if (!(e->plain || e->is_loop) || e->head != TW_RECORD_HEAD || (size_t)(w->end - r.p) < e->head + (size_t)e->n_values * 8)
 			break;
+		tw_demux_note_ran(e);
 		const struct tw_record_sums each = {e->insns_blocks, e->refs_reads, e->writes};
 		error = tw_encoder_record(encoder, &r, &each, e->is_loop);
 	}

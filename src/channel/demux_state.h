@@ -18,6 +18,7 @@ struct tw_demux_entry {
 	uint8_t known;
 	uint8_t plain;   /* known, and every execution counts the same */
 	uint8_t is_loop; /* likewise, but the record stands for as many as its first value says */
+	uint8_t ran;     /* in a buffer that was not only counted */
 	const struct tw_descriptor *descriptor;
 };
 
@@ -68,6 +69,13 @@ static inline const struct tw_demux_entry *tw_demux_row(const struct tw_demux *d
 {
 	const struct tw_demux_entry *row = tw_numbered_row(&d->entries, upper);
 	return row ? row : d->no_row;
+}
+
+/* By any number of threads. The entry is of a fragment that is known. */
+static inline void tw_demux_note_ran(const struct tw_demux_entry *e)
+{
+	if (!__atomic_load_n(&e->ran, __ATOMIC_RELAXED))
+		__atomic_store_n((uint8_t *)(uintptr_t)&e->ran, 1, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t tw_demux_insns(const struct tw_demux_walk *w)

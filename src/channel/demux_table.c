@@ -96,6 +96,30 @@ const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32
 	return __atomic_load_n(&tw_demux_row(d, number >> 16)[number & 0xffff].descriptor, __ATOMIC_ACQUIRE);
 }
 
+static size_t count_idle(const struct tw_demux *d, uint32_t *numbers)
+{
+	size_t n = 0;
+	for (uint32_t upper = 0; upper < TW_NUMBERED_ROW; upper++) {
+		const struct tw_demux_entry *row = d->n_tags[upper] ? tw_demux_row(d, upper) : NULL;
+		for (uint32_t tag = 0; row && tag < d->n_tags[upper]; tag++) {
+			if (!row[tag].known || row[tag].ran)
+				continue;
+			if (numbers)
+				numbers[n] = upper << 16 | tag;
+			n++;
+		}
+	}
+	return n;
+}
+
+uint32_t *tw_demux_idle(const struct tw_demux *d, size_t *n)
+{
+	*n = count_idle(d, NULL);
+	uint32_t *numbers = *n ? malloc(*n * sizeof *numbers) : NULL;
+	*n = numbers ? count_idle(d, numbers) : 0;
+	return numbers;
+}
+
 /* ---- counters ---- */
 
 struct tw_demux_counter *tw_demux_counters(struct tw_demux *d, uint32_t upper)

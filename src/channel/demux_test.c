@@ -495,6 +495,28 @@ static void counting(void)
 	}
 }
 
+/* What no buffer had is idle. */
+static void idle(void)
+{
+	size_t n;
+	uint32_t *numbers = tw_demux_idle(demux, &n);
+	EQUAL(n, 6);
+	EQUAL(numbers[0], PLAIN);
+	EQUAL(numbers[5], FAR_UPPER << 16 | PLAIN);
+	free(numbers);
+	struct unit_buffer b = start();
+	unit_tag(&b, PLAIN);
+	unit_tag(&b, REP);
+	unit_value(&b, 0);
+	unit_value(&b, 0);
+	EQUAL(run(&b, 0), TW_OK);
+	numbers = tw_demux_idle(demux, &n);
+	EQUAL(n, 4);
+	for (size_t i = 0; i < n; i++)
+		CHECK(numbers[i] != PLAIN && numbers[i] != REP);
+	free(numbers);
+}
+
 /* Stopping at a count: with the fragment that reaches it, whose REFS stay; what is not code goes on, and the stream says once that nothing else does. */
 static void stopping(void)
 {
@@ -533,6 +555,7 @@ static void stopping(void)
 int main(void)
 {
 	set_up();
+	idle();
 	stopping();
 	plain_runs();
 	hot_runs();

@@ -20,6 +20,7 @@ static int walk_special(struct tw_demux_walk *w, uint16_t tag)
 		w->p += e->head + (size_t)e->n_values * 8;
 		return TW_OK;
 	}
+	tw_demux_note_ran(e);
 	memcpy(w->m, w->p + e->head, (size_t)e->n_values * 8);
 	if (w->has_partial) {
 		tw_demux_count_partial(w, e->descriptor, w->m);

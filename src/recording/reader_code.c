@@ -97,6 +97,32 @@ static int add_budget_end(struct tw_recording *r, const uint8_t *bytes, uint64_t
 	return TW_OK;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Those that nothing ran are in the list of descriptors no more. A chunk finds them as before, though none of a whole recording asks for them. */
+static int drop_idle(struct tw_recording *r, const uint32_t *numbers, uint64_t n, uint64_t offset)
+{
+	const struct tw_descriptor **items = (const struct tw_descriptor **)r->descriptors.items;
+	size_t left = 0;
+	for (uint64_t i = 1; i < n; i++) {
+		if (numbers[i - 1] < numbers[i])
+			continue;
+		tw_reader_problem(r, TW_ERR_DAMAGED, TW_CODE_FILE ": the block at offset %llu holds an invalid list of fragments",
+		                  (unsigned long long)offset);
+		return TW_OK;
+	}
+	for (size_t i = 0; i < r->descriptors.n; i++)
+		if (!bsearch(&items[i]->number, numbers, n, sizeof *numbers, by_number))
+			items[left++] = items[i];
+	r->n_idle += r->descriptors.n - left;
+	r->descriptors.n = left;
+	return TW_OK;
+}
+
 int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *bytes, uint64_t offset)
 {
 	r->sum.code_raw += b->raw;
@@ -112,6 +138,8 @@ int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, c
 		return add_budget(r, bytes, b->raw, offset);
 	case TW_BLOCK_BUDGET_END:
 		return add_budget_end(r, bytes, b->raw, offset);
+	case TW_BLOCK_IDLE:
+		return drop_idle(r, (const uint32_t *)(const void *)bytes, b->raw / sizeof(uint32_t), offset);
 	default:
 		return TW_OK; /* of a later time, and not needed */
 	}
@@ -188,6 +216,6 @@ int tw_reader_code(struct tw_recording *r)
 		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;
 	}
-	r->sum.fragments = r->descriptors.n;
+	r->sum.fragments = r->descriptors.n + r->n_idle;
 	return error;
 }

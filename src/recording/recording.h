@@ -51,7 +51,8 @@ enum tw_block_kind {
 	TW_BLOCK_NAMES = 4,
 	TW_BLOCK_BUDGET = 5,
 	TW_BLOCK_INDEX = 6,
-	TW_BLOCK_BUDGET_END = 7
+	TW_BLOCK_BUDGET_END = 7,
+	TW_BLOCK_IDLE = 8
 };
 
 /* Before a stored block of the code file, or of the names. */

@@ -367,6 +367,27 @@ static void truncated(void)
 	truncated_at(8, 0);
 }
 
+/* Fragments that nothing ran are in no list; which is said by a block that may be damaged, or be cut off. */
+static void idle(void)
+{
+	const uint32_t numbers[] = {16, 5 << 16 | 16}, wrong[] = {5 << 16 | 17, 16};
+	struct tw_writer *w = write_open();
+	EQUAL(tw_writer_block(w, TW_BLOCK_IDLE, wrong, sizeof wrong), TW_OK);
+	EQUAL(tw_writer_block(w, TW_BLOCK_IDLE, numbers, sizeof numbers), TW_OK);
+	struct tw_recording_info end = {.complete = 1, .totals = *tw_writer_totals(w)};
+	end.totals.fragments = 2;
+	EQUAL(tw_writer_close(w, &end), TW_OK);
+	struct tw_recording *r = open_sample();
+	EQUAL(tw_recording_n_problems(r), 1);
+	CHECK(strstr(tw_recording_problem(r, 0)->text, "holds an invalid list of fragments"));
+	EQUAL(tw_recording_n_descriptors(r), 1);
+	EQUAL(tw_recording_descriptor_at(r, 0)->number, 5 << 16 | 17);
+	struct tw_totals sum;
+	tw_recording_sum(r, &sum);
+	EQUAL(sum.fragments, 2);
+	tw_recording_close(r);
+}
+
 static void damaged_code(void)
 {
 	write_sample();
@@ -573,6 +594,7 @@ int main(void)
 	damaged_section();
 	damaged_header_of_chunk();
 	truncated();
+	idle();
 	damaged_code();
 	any_byte("rec.tw/thread-0000");
 	any_byte("rec.tw/code");
