@@ -5,8 +5,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/base.sh"
 CC=${CC:-cc}
 own_directory tw
-export XDG_CACHE_HOME=$TMP.cache # translations that are kept (src/channel/keep.h)
-CLEANUP+=('rm -rf "$TMP.cache"')
+export XDG_CACHE_HOME=${TW_CACHE:-$TMP.cache} # translations that are kept (src/channel/keep.h)
+[ -n "${TW_CACHE:-}" ] || CLEANUP+=('rm -rf "$TMP.cache"')
 
 # untested WHAT: says that the rest of the test goes on without WHAT, which this machine does not have; `skip WHY` ends the test. tests/run tells both.
 untested() { echo "not tested here: $*"; }

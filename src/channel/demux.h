@@ -58,8 +58,8 @@ void tw_demux_forget_one(struct tw_demux *d, uint32_t number);
 const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32_t number);
 
 /*
- * The fragments that are known and that no buffer had, by number, in order: of translations that were kept a program runs a part. Where buffers are only counted it tells nothing. For free(); NULL: there are
- * none, or no memory. When no buffer is walked any more.
+ * The fragments with numbers of upper halves that their program has claimed (base/store.h) that no buffer had, by number, in order: of translations that were kept a program runs a part. Where buffers are only
+ * counted it tells nothing. For free(); NULL: there are none, or no memory. When no buffer is walked any more.
  */
 uint32_t *tw_demux_idle(const struct tw_demux *d, size_t *n);
 

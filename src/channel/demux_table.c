@@ -1,5 +1,6 @@
 #include "channel/demux_table.h"
 #include "channel/demux_code.h"
+#include "base/store.h"
 #include "base/zeros.h"
 #include "recording/recording.h"
 
@@ -96,27 +97,44 @@ const struct tw_descriptor *tw_demux_descriptor(const struct tw_demux *d, uint32
 	return __atomic_load_n(&tw_demux_row(d, number >> 16)[number & 0xffff].descriptor, __ATOMIC_ACQUIRE);
 }
 
-static size_t count_idle(const struct tw_demux *d, uint32_t *numbers)
+/* In `numbers`, which may be NULL. */
+static size_t idle_of_row(const struct tw_demux *d, uint32_t upper, uint32_t *numbers)
 {
+	const struct tw_demux_entry *row = upper >= TW_FIRST_CLAIMED ? tw_numbered_row(&d->entries, upper) : NULL;
 	size_t n = 0;
-	for (uint32_t upper = 0; upper < TW_NUMBERED_ROW; upper++) {
-		const struct tw_demux_entry *row = d->n_tags[upper] ? tw_demux_row(d, upper) : NULL;
-		for (uint32_t tag = 0; row && tag < d->n_tags[upper]; tag++) {
-			if (!row[tag].known || row[tag].ran)
-				continue;
-			if (numbers)
-				numbers[n] = upper << 16 | tag;
-			n++;
-		}
+	for (uint32_t tag = 0; row && tag < d->n_tags[upper]; tag++) {
+		if (!row[tag].known || row[tag].ran)
+			continue;
+		if (numbers)
+			numbers[n] = upper << 16 | tag;
+		n++;
 	}
 	return n;
 }
 
+static int by_upper(const void *a, const void *b)
+{
+	const uint16_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
 uint32_t *tw_demux_idle(const struct tw_demux *d, size_t *n)
 {
-	*n = count_idle(d, NULL);
-	uint32_t *numbers = *n ? malloc(*n * sizeof *numbers) : NULL;
-	*n = numbers ? count_idle(d, numbers) : 0;
+	const size_t bytes = d->entries.n_rows * sizeof *d->entries.upper;
+	uint16_t *upper = bytes ? malloc(bytes) : NULL;
+	uint32_t *numbers = NULL;
+	size_t all = 0;
+	*n = 0;
+	if (!upper)
+		return NULL;
+	memcpy(upper, d->entries.upper, bytes);
+	qsort(upper, d->entries.n_rows, sizeof *upper, by_upper);
+	for (uint32_t i = 0; i < d->entries.n_rows; i++)
+		all += idle_of_row(d, upper[i], NULL);
+	numbers = all ? malloc(all * sizeof *numbers) : NULL;
+	for (uint32_t i = 0; numbers && i < d->entries.n_rows; i++)
+		*n += idle_of_row(d, upper[i], numbers + *n);
+	free(upper);
 	return numbers;
 }
 

@@ -1,3 +1,4 @@
+#include "base/store.h"
 #include "channel/demux.h"
 #include "recording/recording.h"
 #include "unit.h"
@@ -27,7 +28,7 @@ static const struct tw_op lanes_ops[] = {
 };
 
 static struct tw_demux *demux;
-static struct tw_descriptor *made[8];
+static struct tw_descriptor *made[16];
 static int n_made;
 static uint8_t *data, *slack;
 static struct tw_chunk chunk;
@@ -495,26 +496,41 @@ static void counting(void)
 	}
 }
 
-/* What no buffer had is idle. */
+/* What no buffer had is idle, of numbers that are claimed. */
 static void idle(void)
 {
+	enum { UPPER = TW_FIRST_CLAIMED + 1, FIRST = UPPER << 16 | 20 };
+	const struct tw_op two[] = {read_op, modify_op};
+	struct tw_demux *d = tw_demux_new(0);
+	const int before = n_made;
 	size_t n;
-	uint32_t *numbers = tw_demux_idle(demux, &n);
-	EQUAL(n, 6);
-	EQUAL(numbers[0], PLAIN);
-	EQUAL(numbers[5], FAR_UPPER << 16 | PLAIN);
+	CHECK(!tw_demux_idle(d, &n) && !n);
+	add(d, unit_descriptor(PLAIN, 3, 0, two, 2));
+	add(d, unit_descriptor(FIRST, 3, 0, two, 2));
+	add(d, unit_descriptor(FIRST + 1, 4, 2, rep_ops, 2));
+	add(d, unit_descriptor(FIRST + 2, 3, 0, two, 2));
+	add(d, unit_descriptor((UPPER - 1) << 16 | 16, 3, 0, two, 2));
+	uint32_t *numbers = tw_demux_idle(d, &n);
+	EQUAL(n, 4);
+	EQUAL(numbers[0], (UPPER - 1) << 16 | 16);
+	EQUAL(numbers[3], FIRST + 2);
 	free(numbers);
 	struct unit_buffer b = start();
-	unit_tag(&b, PLAIN);
-	unit_tag(&b, REP);
+	unit_tag(&b, TW_TAG_UPPER);
+	unit_tag(&b, UPPER);
+	unit_tag(&b, FIRST & 0xffff);
+	unit_tag(&b, (FIRST + 1) & 0xffff);
 	unit_value(&b, 0);
 	unit_value(&b, 0);
-	EQUAL(run(&b, 0), TW_OK);
-	numbers = tw_demux_idle(demux, &n);
-	EQUAL(n, 4);
-	for (size_t i = 0; i < n; i++)
-		CHECK(numbers[i] != PLAIN && numbers[i] != REP);
+	struct tw_demux_input in = {data, slack, (uint32_t)(b.p - data), 0, NULL};
+	EQUAL(tw_demux_buffer(d, &in, &chunk), TW_OK);
+	numbers = tw_demux_idle(d, &n);
+	EQUAL(n, 2);
+	EQUAL(numbers[1], FIRST + 2);
 	free(numbers);
+	tw_demux_free(d);
+	while (n_made > before)
+		free(made[--n_made]);
 }
 
 /* Stopping at a count: with the fragment that reaches it, whose REFS stay; what is not code goes on, and the stream says once that nothing else does. */
