@@ -5,6 +5,10 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
+/* What is no file that can be opened goes by devices that there are not. */
+#define ANONYMOUS (~0ull)
+#define SEGMENT   (~1ull)
+
 struct view {
 	u64 start, end, offset; /* offset: of `start` in the file */
 	u64 device, inode;
@@ -14,6 +18,7 @@ struct view {
 static struct view views[TW_VIEWS]; /* in no order */
 static u32 n_views;
 static u32 n_code; /* of these, how many may be executed */
+static u64 n_anonymous;
 
 static void add(const struct view *v)
 {
@@ -90,13 +95,39 @@ void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 of
 	struct view v = {start, start + tw_page_up(length), offset, 0, 0, prot};
 	struct stat st;
 	tw_shared_unmapped(v.start, v.end);
-	if ((flags & MAP_ANONYMOUS) || (flags & MAP_TYPE) == MAP_PRIVATE || tw_failed(tw_sys(__NR_fstat, fd, &st, 0)))
+	if ((flags & MAP_TYPE) == MAP_PRIVATE)
 		return;
-	v.device = st.st_dev;
-	v.inode = st.st_ino;
+	if (flags & MAP_ANONYMOUS) {
+		v.device = ANONYMOUS;
+		v.inode = n_anonymous++;
+		v.offset = 0;
+	} else if (tw_failed(tw_sys(__NR_fstat, fd, &st, 0)))
+		return;
+	else {
+		v.device = st.st_dev;
+		v.inode = st.st_ino;
+	}
 	add(&v);
 	if (prot & PROT_WRITE)
 		writable_now(&v);
+}
+
+void tw_shared_attached(u64 start, u64 bytes, int prot, int segment)
+{
+	const struct view v = {start, start + tw_page_up(bytes), 0, SEGMENT, (u64)segment, prot};
+	tw_shared_unmapped(v.start, v.end);
+	add(&v);
+	if (prot & PROT_WRITE)
+		writable_now(&v);
+}
+
+void tw_shared_detached(u64 start, void (*f)(u64 start, u64 length))
+{
+	for (u32 k = 0; k < n_views; k++)
+		if (views[k].device == SEGMENT && views[k].start - views[k].offset == start) {
+			f(views[k].start, views[k].end - views[k].start);
+			drop(k--);
+		}
 }
 
 void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 inode)
@@ -105,15 +136,25 @@ void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 i
 	add(&v);
 }
 
-void tw_shared_file_written(int fd)
+static void written(u64 call, u64 file)
 {
 	struct stat st;
-	if (!__atomic_load_n(&n_code, __ATOMIC_RELAXED) || tw_failed(tw_sys(__NR_fstat, fd, &st, 0)))
+	if (!__atomic_load_n(&n_code, __ATOMIC_RELAXED) || tw_failed(tw_sys((int)call, file, &st, 0)))
 		return;
 	const struct view all = {0, ~0ull, 0, st.st_dev, st.st_ino, 0};
 	tw_lock(&tw_engine.lock);
 	writable_now(&all);
 	tw_unlock(&tw_engine.lock);
+}
+
+void tw_shared_file_written(int fd)
+{
+	written(__NR_fstat, (u64)fd);
+}
+
+void tw_shared_path_written(u64 path)
+{
+	written(__NR_stat, path);
 }
 
 void tw_shared_unmapped(u64 start, u64 end)

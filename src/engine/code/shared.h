@@ -1,14 +1,14 @@
 /*
- * Files that the application maps shared, and more than once: code that is written through one mapping and executed through another, as JITs do that
- * never make memory writable and executable at a time (asmjit, Erlang, .NET).
+ * Memory that the application maps shared, and more than once: code that is written through one mapping and executed through another, as JITs do that
+ * never make memory writable and executable at a time (asmjit, Erlang, .NET). It is a file's, a System V segment's, or anonymous, which mremap doubles.
  *
  * A *view* is one such mapping, or a part of one that is protected like that all over. What must hold: a page of a view that may be executed, and has been
  * translated from, can be written through no other view of this process without its fragments becoming stale; the same pages of the views that may be
  * written are watched (memory.h), and a view that comes to be writable makes stale what has been translated from the others.
- * What this process puts into the file by a call (write(2) and the like) makes all code of its views stale. What other processes write there is not seen. Of more than
+ * What this process puts into the file by a call (write(2) and the like), or cuts off it, makes all code of its views stale. What other processes write there is not seen. Of more than
  * TW_VIEWS views some are not known.
  *
- * The engine's lock is held in all of these but one.
+ * The engine's lock is held in all of these but two.
  */
 #ifndef TW_SHARED_H
 #define TW_SHARED_H
@@ -23,8 +23,13 @@ void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 of
 /* A shared mapping that was there before the engine, of this file. */
 void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 inode);
 
-/* The file that is open on `fd` has been written by a call. Takes the engine's lock itself, where there is code in any view. */
+/* shmat has put this segment at `start`, and shmdt has taken away what is left of it there: `f` is called with each part. */
+void tw_shared_attached(u64 start, u64 bytes, int prot, int segment);
+void tw_shared_detached(u64 start, void (*f)(u64 start, u64 length));
+
+/* The file that is open on `fd`, or has this path, has been written, or cut, by a call. Takes the engine's lock itself, where there is code in any view. */
 void tw_shared_file_written(int fd);
+void tw_shared_path_written(u64 path);
 
 /* Nothing of [start, end) is a view any more. */
 void tw_shared_unmapped(u64 start, u64 end);

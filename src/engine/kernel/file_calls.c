@@ -52,12 +52,14 @@ static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 /* Has a file "mem" been opened? Until then no write is looked at for that. */
 static bool memory_opened;
 
-/* What an open has given: it may be a file that is to be read, or written, otherwise. */
-static i64 opened(i64 fd, u64 path)
+/* What an open with these flags has given: it may be a file that is to be read, or written, otherwise. */
+static i64 opened(i64 fd, u64 path, u64 flags)
 {
 	char p[256];
 	if (tw_failed(fd))
 		return fd;
+	if (flags & O_TRUNC)
+		tw_shared_file_written((int)fd);
 	const char *name = tw_copy_string(p, (const void *)path, sizeof p) ? tw_base_name(p) : "";
 	tw_status_opened((u64)fd, name);
 	if (!memory_opened && tw_streq(name, "mem") && tw_status_in_proc((u64)fd))
@@ -67,7 +69,20 @@ static i64 opened(i64 fd, u64 path)
 
 i64 tw_sys_open(struct thread *t, const u64 *a)
 {
-	return opened(follow_exe(t, a, 0, a[1] & O_NOFOLLOW), a[0]);
+	return opened(follow_exe(t, a, 0, a[1] & O_NOFOLLOW), a[0], a[1]);
+}
+
+i64 tw_sys_creat(struct thread *t, const u64 *a)
+{
+	return opened(tw_pass(t, a), a[0], O_TRUNC);
+}
+
+i64 tw_sys_truncate(struct thread *t, const u64 *a)
+{
+	const i64 r = tw_pass(t, a);
+	if (!tw_failed(r))
+		tw_shared_path_written(a[0]);
+	return r;
 }
 
 /* stat, access, statfs, getxattr, listxattr, chmod, chown, mount */
@@ -78,7 +93,7 @@ i64 tw_sys_path(struct thread *t, const u64 *a)
 
 i64 tw_sys_openat(struct thread *t, const u64 *a)
 {
-	return opened(follow_exe(t, a, 1, a[2] & O_NOFOLLOW), a[1]);
+	return opened(follow_exe(t, a, 1, a[2] & O_NOFOLLOW), a[1], a[2]);
 }
 
 /* How a path is to be resolved (RESOLVE_*) excludes such links, each in its way; where they are in a cache only, the kernel does not follow them either. */
@@ -86,7 +101,7 @@ i64 tw_sys_openat2(struct thread *t, const u64 *a)
 {
 	struct open_how how = {0};
 	const bool follows = a[3] >= sizeof how && tw_copy(&how, (const void *)a[2], sizeof how) && !how.resolve;
-	return opened(follow_exe(t, a, 1, !follows || (how.flags & O_NOFOLLOW)), a[1]);
+	return opened(follow_exe(t, a, 1, !follows || (how.flags & O_NOFOLLOW)), a[1], how.flags);
 }
 
 /* faccessat, fchmodat: there are no flags */

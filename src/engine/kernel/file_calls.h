@@ -10,6 +10,8 @@
 i64 tw_sys_readlink(struct thread *t, const u64 *a);
 i64 tw_sys_readlinkat(struct thread *t, const u64 *a);
 i64 tw_sys_open(struct thread *t, const u64 *a);
+i64 tw_sys_creat(struct thread *t, const u64 *a);
+i64 tw_sys_truncate(struct thread *t, const u64 *a);
 i64 tw_sys_path(struct thread *t, const u64 *a);
 i64 tw_sys_openat(struct thread *t, const u64 *a);
 i64 tw_sys_openat2(struct thread *t, const u64 *a);

@@ -177,12 +177,13 @@ i64 tw_sys_mremap(struct thread *t, const u64 *a)
 {
 	if (tw_memory_is_engine(a[0], a[1]) || ((a[3] & MREMAP_FIXED) && tw_memory_is_engine(a[4], a[2])))
 		return ENGINE_EINVAL;
+	const u64 moved = a[1] ? a[1] : a[2]; /* shared memory of which no bytes are moved is doubled */
 	u64 end;
 	tw_lock(&tw_engine.lock);
 	int prot = !tw_memory_executable(a[0], &end) ? 0 : PROT_READ | PROT_EXEC | (tw_memory_writable_code(a[0]) ? PROT_WRITE : 0);
 	/* A watched page is a mapping of its own to the kernel, which moves but one, and moves protections too. */
-	if ((prot & PROT_WRITE) || tw_shared_any(a[0], a[0] + a[1]))
-		tw_memory_unwatch_range(a[0], a[1]);
+	if ((prot & PROT_WRITE) || tw_shared_any(a[0], a[0] + moved))
+		tw_memory_unwatch_range(a[0], moved);
 	i64 r = tw_pass_as_made(t);
 	if (!tw_failed(r)) {
 		tw_memory_protected(a[0], a[1], a[3] & MREMAP_DONTUNMAP ? prot : PROT_NONE);
@@ -199,18 +200,25 @@ i64 tw_sys_mremap(struct thread *t, const u64 *a)
 i64 tw_sys_shmat(struct thread *t, const u64 *a)
 {
 	struct shmid64_ds segment;
-	const bool known = (a[2] & (SHM_EXEC | SHM_REMAP)) && !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment);
+	const bool known = !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment);
+	const int prot = PROT_READ | (a[2] & SHM_EXEC ? PROT_EXEC : 0) | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE);
 	if ((a[2] & SHM_REMAP) && known && tw_memory_is_engine(a[1], segment.shm_segsz))
 		return ENGINE_EINVAL;
 	tw_lock(&tw_engine.lock);
 	i64 r = tw_pass_as_made(t);
-	if (!tw_failed(r) && known)
-		tw_memory_protected((u64)r, segment.shm_segsz,
-		                    PROT_READ | (a[2] & SHM_EXEC ? PROT_EXEC : 0) | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE));
+	if (!tw_failed(r) && known) {
+		tw_memory_protected((u64)r, segment.shm_segsz, prot);
+		tw_shared_attached((u64)r, segment.shm_segsz, prot, (int)a[0]);
+	}
 	tw_unlock(&tw_engine.lock);
-	if (!tw_failed(r) && (known || !tw_sys(__NR_shmctl, a[0], IPC_STAT, &segment)))
-		tell_memory(t, (u64)r, segment.shm_segsz, PROT_READ | (a[2] & SHM_RDONLY ? 0 : PROT_WRITE), MAP_SHARED, "[shm]");
+	if (!tw_failed(r) && known)
+		tell_memory(t, (u64)r, segment.shm_segsz, prot & ~PROT_EXEC, MAP_SHARED, "[shm]");
 	return r;
+}
+
+static void gone(u64 start, u64 length)
+{
+	tw_memory_protected(start, length, PROT_NONE);
 }
 
 i64 tw_sys_shmdt(struct thread *t, const u64 *a)
@@ -223,6 +231,8 @@ i64 tw_sys_shmdt(struct thread *t, const u64 *a)
 	i64 r = tw_pass_as_made(t);
 	if (!tw_failed(r) && code)
 		tw_memory_written(a[0], end - 1);
+	if (!tw_failed(r))
+		tw_shared_detached(a[0], gone);
 	tw_unlock(&tw_engine.lock);
 	return r;
 }
