@@ -78,10 +78,20 @@ void tw_by_place_functions(struct tw_by_place *p, unsigned by)
 	join(p, by_function, by);
 }
 
+void tw_place_put(char *to, size_t size, const char *function, const char *file, unsigned line)
+{
+	char place[128];
+	const size_t n = (size_t)snprintf(place, sizeof place, " %s:%u", tw_base_name(file), line);
+	if (n < sizeof place && n + 8 < size && strlen(function) + n + 1 > size)
+		snprintf(to, size, "%.*s..%s", (int)(size - n - 3), function, place);
+	else
+		snprintf(to, size, "%s %s:%u", function, tw_base_name(file), line);
+}
+
 void tw_place_text(const struct tw_place *p, char *to, size_t size)
 {
 	if (p->file)
-		snprintf(to, size, "%s %s:%u", p->function, tw_base_name(p->file), p->line);
+		tw_place_put(to, size, p->function, p->file, p->line);
 	else
 		snprintf(to, size, "%s", p->function);
 }
@@ -91,7 +101,7 @@ void tw_place_of_code(struct tw_names *names, uint32_t image, uint64_t pc, char 
 	struct tw_code_name name;
 	tw_names_code(names, image, pc, &name);
 	if (name.line && name.file)
-		snprintf(to, size, "%s %s:%u", name.function, tw_base_name(name.file), name.line);
+		tw_place_put(to, size, name.function, name.file, name.line);
 	else if (name.known)
 		snprintf(to, size, "%s+0x%llx", name.function, (unsigned long long)name.offset);
 	else

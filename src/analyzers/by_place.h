@@ -32,6 +32,9 @@ int tw_by_place_add_named(struct tw_by_place *p, struct tw_names *names, uint32_
 void tw_by_place_lines(struct tw_by_place *p, unsigned by);
 void tw_by_place_functions(struct tw_by_place *p, unsigned by);
 
+/* "main busy.c:12". Where that is longer than fits, the function is cut, not the place. */
+void tw_place_put(char *to, size_t size, const char *function, const char *file, unsigned line);
+
 /* "main busy.c:12", or "main" if the line is not known. */
 void tw_place_text(const struct tw_place *p, char *to, size_t size);
 

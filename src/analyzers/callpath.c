@@ -1,4 +1,5 @@
 #include "analyzers/callpath.h"
+#include "analyzers/by_place.h"
 #include "base/array.h"
 #include "names/places.h"
 
@@ -127,6 +128,9 @@ void tw_callpaths_free(struct tw_callpaths *all)
 
 /* ---- names ---- */
 
+/* Of one function and its place, which is cut so that those behind it have room; and of all that are inlined at one place, templates of C++ with names of some hundred characters. */
+enum { FRAME = 300, PLACE = 4096 };
+
 void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int call, char *to, size_t size)
 {
 	struct tw_code_name name;
@@ -138,10 +142,12 @@ void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int 
 	}
 	for (unsigned k = 0; k < name.n_frames && at < size; k++) {
 		const struct tw_name_frame *f = &name.frame[k];
-		char where[300] = "";
+		char where[FRAME];
 		if (f->file && f->line)
-			snprintf(where, sizeof where, " %s:%u", tw_base_name(f->file), f->line);
-		int n = snprintf(to + at, size - at, "%s%s%s", k ? TW_ANSWER_CALLED_BY : "", f->function, where);
+			tw_place_put(where, sizeof where, f->function, f->file, f->line);
+		else
+			snprintf(where, sizeof where, "%s", f->function);
+		int n = snprintf(to + at, size - at, "%s%s", k ? TW_ANSWER_CALLED_BY : "", where);
 		at += n > 0 ? (size_t)n : 0;
 	}
 }
@@ -151,7 +157,7 @@ void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_n
 	size_t at = 0;
 	to[0] = 0;
 	for (unsigned k = 0; node && k < most && at + 1 < size; k++, node = all->nodes[node].parent) {
-		char place[400];
+		char place[PLACE];
 		tw_callpath_place(names, all->nodes[node].image, all->nodes[node].back, 1, place, sizeof place);
 		int n = snprintf(to + at, size - at, "%s%s", k ? TW_ANSWER_CALLED_BY : "", place);
 		at += n > 0 ? (size_t)n : 0;
@@ -161,7 +167,6 @@ void tw_callpath_text(const struct tw_callpaths *all, uint32_t node, struct tw_n
 void tw_callpath_access(const struct tw_callpaths *all, uint32_t node, struct tw_names *names, unsigned most, uint32_t image, uint64_t pc,
                         char *to, size_t size)
 {
-	enum { PLACE = 400 };
 	tw_callpath_place(names, image, pc, 0, to, size < PLACE ? size : PLACE);
 	const size_t n = strlen(to);
 	const int between = node ? snprintf(to + n, size - n, TW_ANSWER_CALLED_BY) : 0;

@@ -9,6 +9,9 @@
 
 #include <trackway/context.h>
 
+/* Room for the text of a path. */
+enum { TW_CALLPATH_TEXT = 16384 };
+
 /* A path: the innermost call, and the path to it. Number 0 is the empty one. */
 struct tw_callpath_node {
 	uint64_t back; /* the address that the call returns to */

@@ -361,7 +361,7 @@ static void print_sites(struct tw_heap_state *s, struct tw_answer *a, struct tw_
 	    {"at_peak", TW_COLUMN_COUNT},    {"blocks", TW_COLUMN_COUNT},     {"bytes", TW_COLUMN_COUNT},
 	    {"left", TW_COLUMN_COUNT},       {"left_bytes", TW_COLUMN_COUNT}, {"life_ns", TW_COLUMN_COUNT},
 	    {"never_read", TW_COLUMN_COUNT}, {"path", TW_COLUMN_TEXT},        {NULL, 0}};
-	char text[4096];
+	char text[TW_CALLPATH_TEXT];
 	tw_answer_table(a, "sites", "Where blocks were allocated, most bytes at the peak first", columns);
 	for (size_t i = 0; i < s->n_sites; i++) {
 		const struct tw_heap_site *x = &s->sites[i];
@@ -386,7 +386,7 @@ struct print {
 
 static void print_path(const struct print *p, uint64_t number, const char *what, uint32_t path)
 {
-	char text[4096];
+	char text[TW_CALLPATH_TEXT];
 	tw_callpath_text(&p->s->paths, path, p->names, p->depth, text, sizeof text);
 	if (path)
 		tw_answer_row(p->answer, (struct tw_cell[]){{.count = number},
@@ -413,7 +413,7 @@ static void print_error(const struct print *p, const struct tw_heap_error *e, ui
 	                                    [TW_HEAP_BESIDE_BLOCK] = "beyond",
 	                                    [TW_HEAP_TWICE_FREED] = "double-free",
 	                                    [TW_HEAP_WRONG_FREE] = "wrong-free"};
-	char text[4096];
+	char text[TW_CALLPATH_TEXT];
 	if (e->function)
 		print_call(p, e, text, sizeof text);
 	else

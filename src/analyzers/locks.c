@@ -338,7 +338,7 @@ static int print_orders(const struct state *s, struct tw_answer *a, struct tw_na
 	static const struct tw_column columns[] = {
 	    {"times", TW_COLUMN_COUNT}, {"thread", TW_COLUMN_COUNT}, {"orders", TW_COLUMN_TEXT}, {NULL, 0}};
 	const unsigned depth = (unsigned)tw_context_number(s->context, "depth");
-	char first[400], second[400], path[2048], text[3000];
+	char first[400], second[400], path[TW_CALLPATH_TEXT], text[TW_CALLPATH_TEXT + 1000];
 	tw_answer_table(a, "inversions", "Orders that other orders contradict: possible deadlocks", columns);
 	for (size_t i = 0; i < s->n_pairs; i++) {
 		const struct pair *p = &s->pairs[i];

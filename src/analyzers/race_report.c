@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 4096, NAME = 400, MOST = 10000 };
+enum { TEXT = TW_CALLPATH_TEXT, NAME = 400, MOST = 10000 };
 
 /* ---- suppressions ---- */
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <trackway/context.h>
 
-enum { PLACE = 2000 };
+enum { PLACE = TW_CALLPATH_TEXT };
 
 struct access {
 	uint64_t ns, insn; /* of the last event before it that has a time; instructions of the thread before its block */

@@ -56,7 +56,7 @@ static int open_views(struct tw_session *s)
 static int open_stage(struct tw_session *s, FILE *f)
 {
 	const struct tw_request *r = s->request;
-	const struct tw_answer_options options = {f, r->form, r->table, r->top, r->analyzer->name};
+	const struct tw_answer_options options = {f, r->form, r->table, r->top, r->analyzer->name, 0};
 	s->problems = tw_problems_report(s->command, s->recording);
 	s->answer = tw_answer_new(&options);
 	s->context = tw_context_new(r, s->recording, s->answer);

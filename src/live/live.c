@@ -379,7 +379,7 @@ static int receive(struct live *l, struct tw_feed_end *end)
 static int begin_asked(struct live *l, struct asked *a, struct tw_live_request *request)
 {
 	const struct tw_request *r = &request->request;
-	const struct tw_answer_options options = {request->to.f, r->form, r->table, r->top, r->analyzer->name};
+	const struct tw_answer_options options = {request->to.f, r->form, r->table, r->top, r->analyzer->name, 0};
 	a->request = request;
 	a->answer = tw_answer_new(&options);
 	a->context = tw_context_new(r, l->recording, a->answer);

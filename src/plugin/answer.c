@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns on the screen, between two columns of a table; and how much of a last text is worth shorter counts. */
-enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24 };
+/* Columns on the screen at least, between two columns of a table; how much of a last text is worth shorter counts; and the widest that other texts make their column where nothing is cut. */
+enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24, WHOLE_TEXT = 60 };
 
 struct tw_answer {
 	struct tw_answer_options options;
+	unsigned screen; /* columns of text */
+	int whole;       /* no name is cut: what is no terminal may have longer lines */
 	struct tw_json json;
 	const struct tw_column *columns; /* of the open table; NULL: none is */
 	const char *title;
@@ -32,7 +34,10 @@ struct tw_answer *tw_answer_new(const struct tw_answer_options *options)
 	struct tw_answer *a = calloc(1, sizeof *a);
 	if (!a)
 		return NULL;
+	const unsigned columns = options->columns ? options->columns : tw_terminal_columns(options->f);
 	a->options = *options;
+	a->screen = columns > SCREEN ? columns : SCREEN;
+	a->whole = !columns;
 	a->json.f = options->f;
 	return a;
 }
@@ -202,13 +207,18 @@ static void lay_out(const struct tw_answer *a, struct layout *l)
 	const unsigned last = a->n_columns - 1, has_last = a->columns[last].kind == TW_COLUMN_TEXT;
 	l->full = 1;
 	unsigned sum = fill_widths(a, l), most = has_last ? l->width[last] : 0;
-	if (sum + (most < LAST_GOOD ? most : LAST_GOOD) > SCREEN) {
+	if (sum + (most < LAST_GOOD ? most : LAST_GOOD) > a->screen) {
 		l->full = 0;
 		sum = fill_widths(a, l);
 	}
 	for (unsigned i = 0; i < last; i++)
 		sum -= a->columns[i].kind == TW_COLUMN_TEXT ? l->width[i] : 0;
-	share_room(a, l, sum + 1 < SCREEN ? SCREEN - sum : 1);
+	share_room(a, l, sum + 1 < a->screen ? a->screen - sum : 1);
+	for (unsigned i = 0; a->whole && i < last; i++)
+		if (a->columns[i].kind == TW_COLUMN_TEXT) {
+			const unsigned width = width_of(a, l, i);
+			l->width[i] = width < WHOLE_TEXT ? width : WHOLE_TEXT;
+		}
 }
 
 /* The file and line that a text ends with; NULL: it does not. */
@@ -218,10 +228,13 @@ static const char *place_in(const char *text)
 	return word && colon && colon > word + 1 && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? word + 1 : NULL;
 }
 
+/* So much of a function's name stands before its place at least. */
+enum { HEAD = 8 };
+
 /* At most so many columns of it: of a function and a place, the place is whole if there is room. */
 static void print_cut(FILE *f, const char *text, unsigned width)
 {
-	enum { HEAD = 8, MOST = 256 };
+	enum { MOST = 256 };
 	const char *place = place_in(text);
 	const size_t n = place ? strlen(place) : 0, head = place ? (size_t)(place - text) - 1 : 0;
 	char function[MOST];
@@ -234,10 +247,16 @@ static void print_cut(FILE *f, const char *text, unsigned width)
 	fprintf(f, " %s", place);
 }
 
-static void print_text_cell(FILE *f, const char *text, unsigned width, int last)
+static void print_text_cell(const struct tw_answer *a, const char *text, unsigned width, int last)
 {
-	size_t n = strlen(text);
-	print_cut(f, text, width);
+	FILE *f = a->options.f;
+	const char *place = last ? place_in(text) : NULL; /* which is worth a line that is too long */
+	const size_t n = strlen(text), least = place ? HEAD + 1 + strlen(place) : 0;
+	width = width < least ? (unsigned)least : width;
+	if (a->whole)
+		fputs(text, f);
+	else
+		print_cut(f, text, width);
 	if (!last && n < width)
 		fprintf(f, "%*s", (int)(width - n), "");
 }
@@ -268,23 +287,25 @@ static const char *long_path(const struct tw_answer *a, const struct layout *l, 
 }
 
 /* On lines of its own below the row, as many calls on each as fit. */
-static void print_path(FILE *f, const char *path)
+static void print_path(const struct tw_answer *a, const char *path)
 {
-	enum { INDENT = 8, BETWEEN = sizeof TW_ANSWER_CALLED_BY - 1, MOST = SCREEN - INDENT - BETWEEN };
+	enum { INDENT = 8, BETWEEN = sizeof TW_ANSWER_CALLED_BY - 1 };
+	FILE *f = a->options.f;
+	const size_t most = a->screen - INDENT - BETWEEN;
 	char call[1024];
-	size_t used = SCREEN;
+	size_t used = a->screen;
 	while (*path) {
 		const char *end = strstr(path, TW_ANSWER_CALLED_BY);
 		const size_t n = end ? (size_t)(end - path) : strlen(path);
 		snprintf(call, sizeof call, "%.*s", (int)(n < sizeof call ? n : sizeof call - 1), path);
-		const size_t shown = strlen(call) < MOST ? strlen(call) : MOST;
-		if (used + shown + BETWEEN > SCREEN) {
+		const size_t shown = a->whole || strlen(call) < most ? strlen(call) : most;
+		if (used + shown + BETWEEN > a->screen) {
 			fprintf(f, "\n%*s", INDENT, "");
 			used = INDENT;
 		} else {
 			fputc(' ', f);
 		}
-		print_cut(f, call, MOST);
+		print_cut(f, call, (unsigned)shown);
 		fputs(end ? " <" : "", f);
 		used += shown + BETWEEN;
 		path = end ? end + BETWEEN : path + n;
@@ -301,14 +322,14 @@ static void print_row(const struct tw_answer *a, const struct layout *l, size_t 
 		if (i)
 			fprintf(f, "%*s", GAP, "");
 		if (a->columns[i].kind == TW_COLUMN_TEXT) {
-			print_text_cell(f, cell->text, l->width[i], i + 1 == a->n_columns);
+			print_text_cell(a, cell->text, l->width[i], i + 1 == a->n_columns);
 		} else {
 			format_text(cell, a->columns[i].kind, l->full, text);
 			fprintf(f, "%*s", (int)l->width[i], text);
 		}
 	}
 	if (path)
-		print_path(f, path);
+		print_path(a, path);
 	fputc('\n', f);
 }
 
@@ -471,7 +492,7 @@ void tw_answer_fact_real(struct tw_answer *a, const char *name, double value)
 void tw_answer_fact_text(struct tw_answer *a, const char *name, const char *text)
 {
 	if (begin_fact(a, name)) {
-		tw_print_cut(a->options.f, text, SCREEN - FACT_NAME);
+		tw_print_cut(a->options.f, text, a->whole ? (unsigned)strlen(text) : a->screen - FACT_NAME);
 		fputc('\n', a->options.f);
 	} else if (a->options.form == TW_ANSWER_JSON) {
 		tw_json_text(json_of(a), name, text);

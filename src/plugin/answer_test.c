@@ -7,18 +7,23 @@ static const struct tw_column places[] = {{"thread", TW_COLUMN_COUNT}, {"instruc
                                           {"old", TW_COLUMN_TEXT},     {"new", TW_COLUMN_TEXT},          {NULL, 0}};
 
 /* The table of one row, as text; to be freed. */
-static char *table_of(const struct tw_column *columns, const struct tw_cell *cells)
+static char *wide_table_of(const struct tw_column *columns, const struct tw_cell *cells, unsigned width)
 {
 	char *text = NULL, *known;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
-	const struct tw_answer_options options = {f, TW_ANSWER_TEXT, NULL, -1, "test"};
+	const struct tw_answer_options options = {f, TW_ANSWER_TEXT, NULL, -1, "test", width};
 	struct tw_answer *a = tw_answer_new(&options);
 	tw_answer_table(a, "rows", "Rows", columns);
 	tw_answer_row(a, cells);
 	EQUAL(tw_answer_end(a, &known), 0);
 	fclose(f);
 	return text;
+}
+
+static char *table_of(const struct tw_column *columns, const struct tw_cell *cells)
+{
+	return wide_table_of(columns, cells, 80);
 }
 
 /* The most columns that a line takes. */
@@ -42,6 +47,31 @@ static void test_places(void)
 	                                                  {.text = "std::map<int, std::less<int> >::find(int) odd.c:478"}});
 	CHECK(widest(shown) <= 80);
 	CHECK(strstr(shown, ".. odd.c:433") && strstr(shown, ".. odd.c:477") && strstr(shown, ".. odd.c:478"));
+	free(shown);
+}
+
+/* On a wider terminal there is more of them, and where there is none all of them, whatever it takes. */
+static void test_wide(void)
+{
+	static const char name[] = "std::map<int, std::less<int>, std::allocator<std::pair<int const, int> > >::find(int) odd.c:478";
+	const struct tw_cell cells[] = {{.count = 0}, {.count = 107840}, {.text = "main a.c:1"}, {.text = "main a.c:2"}, {.text = name}};
+	char *shown = wide_table_of(places, cells, 100);
+	CHECK(widest(shown) == 100 && strstr(shown, ".. odd.c:478"));
+	free(shown);
+	shown = wide_table_of(places, cells, 40); /* too narrow for a table */
+	CHECK(widest(shown) == 80);
+	free(shown);
+	shown = wide_table_of(places, cells, 0);
+	CHECK(strstr(shown, name) && strstr(shown, "108k  main a.c:1  main a.c:2  std::map"));
+	free(shown);
+	static const struct tw_column columns[] = {{"function", TW_COLUMN_TEXT}, {"path", TW_COLUMN_TEXT}, {NULL, 0}};
+	shown = wide_table_of(
+	    columns,
+	    (struct tw_cell[]){{.text = name},
+	                       {.text = "g a.c:1 < f a.c:2 < std::map<int, std::less<int> >::insert_or_assign_a_value(int) a.c:3"}},
+	    0);
+	CHECK(strstr(shown, name) &&
+	      strstr(shown, "g a.c:1 < f a.c:2 <\n        std::map<int, std::less<int> >::insert_or_assign_a_value(int) a.c:3\n"));
 	free(shown);
 }
 
@@ -76,6 +106,16 @@ static void test_path(void)
 	free(shown);
 }
 
+/* Where next to nothing is left for the last column, the place is whole all the same. */
+static void test_no_room(void)
+{
+	static const struct tw_column columns[] = {
+	    {"a_column_whose_name_leaves_little_for_the_one_that_comes_behind_it", TW_COLUMN_COUNT}, {"place", TW_COLUMN_TEXT}, {NULL, 0}};
+	char *shown = table_of(columns, (struct tw_cell[]){{.count = 1}, {.text = "pthread_mutex_lock pthread_mutex_lock.c:80"}});
+	CHECK(strstr(shown, "  pthrea.. pthread_mutex_lock.c:80\n"));
+	free(shown);
+}
+
 /* An address that does not fit is whole on a line of its own. */
 static void test_address(void)
 {
@@ -91,8 +131,10 @@ static void test_address(void)
 int main(void)
 {
 	test_places();
+	test_wide();
 	test_one_long();
 	test_path();
+	test_no_room();
 	test_address();
 	return UNIT_END();
 }

@@ -1,6 +1,8 @@
 #include "report/printable.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 void tw_print_safe(FILE *f, const char *s)
 {
@@ -59,6 +61,14 @@ static size_t bytes_of(const char *s, unsigned columns)
 			break;
 	}
 	return n;
+}
+
+unsigned tw_terminal_columns(FILE *f)
+{
+	struct winsize size;
+	if (!isatty(fileno(f)))
+		return 0;
+	return !ioctl(fileno(f), TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 }
 
 void tw_print_cut(FILE *f, const char *s, unsigned columns)

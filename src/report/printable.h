@@ -13,6 +13,9 @@ void tw_print_safe(FILE *f, const char *s);
 /* A command line, NULL-terminated, with words quoted for a shell where they must be. */
 void tw_print_command(FILE *f, const char *const *argv);
 
+/* Columns of the terminal that a stream goes to; 0: there is none. */
+unsigned tw_terminal_columns(FILE *f);
+
 /* At most so many columns of a text, which ends with ".." if there is more of it. Each character of UTF-8 counts as one column. */
 void tw_print_cut(FILE *f, const char *s, unsigned columns);
 

@@ -3,17 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-/* Columns of the terminal that a stream goes to; 0: there is none. */
-static unsigned terminal_width(FILE *f)
-{
-	struct winsize size;
-	if (!isatty(fileno(f)))
-		return 0;
-	return !ioctl(fileno(f), TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
-}
 
 /* The last column of the form, which is not padded. */
 static int is_last(const struct tw_row_column *c)
@@ -49,7 +38,7 @@ static void put_heads(FILE *f, const struct tw_row_column *columns)
 static unsigned put_text_cell(FILE *f, const struct tw_row_column *c, const union tw_row_cell *cell, unsigned used)
 {
 	char text[32];
-	unsigned terminal = terminal_width(f);
+	unsigned terminal = tw_terminal_columns(f);
 	switch (c->kind) {
 	case TW_ROW_SHARE:
 		return (unsigned)fprintf(f, "%6.2f%% ", cell->whole ? 100.0 * (double)cell->count / (double)cell->whole : 0.0);

@@ -335,3 +335,28 @@ END_OF_C
 "$TW" record -q --calls -o anew.tw ./anew || fail "record ./anew"
 "$TW" analyze heap --json anew.tw >found.json || fail "analyze heap of ./anew"
 python3 -c 'import json; d = json.load(open("found.json")); assert not d["errors"], d["errors"]' || fail "accesses that are right are told"
+
+# However long the names of what was inlined are (templates of C++), the program's own function is in the path, with its place; so is the place in tables of other analyzers.
+cat >label.cc <<'END_OF_CC'
+#include <map>
+#include <string>
+#include <vector>
+typedef std::map<std::string, std::vector<std::pair<std::string, std::string>>> Deep;
+__attribute__((noinline)) std::string label(int i) { return "a fairly long label with number " + std::to_string(i); }
+__attribute__((noinline)) size_t fill(std::map<std::string, Deep> &m, int i) { return m[label(i)][label(i + 1)].size(); }
+int main()
+{
+	std::map<std::string, Deep> m;
+	size_t n = 0;
+	for (int i = 0; i < 100; i++)
+		n += fill(m, i);
+	return n != 0;
+}
+END_OF_CC
+g++ -O1 -g -o label label.cc || fail "label.cc does not compile"
+"$TW" record -q --calls -o label.tw ./label || fail "record ./label"
+"$TW" analyze heap label.tw >label.out || fail "analyze heap of ./label"
+grep -q 'label\[abi:cxx11\](int) label.cc:5 <' label.out || fail "label() is in no path: $(cat label.out)"
+grep -q '[.][.] ' label.out && grep '[.][.] ' label.out | grep -vE '[.][.] [^ ]+:[0-9]+( <|$)' && fail "a name was cut, and its place with it"
+"$TW" analyze cache --csv=lines --module label label.tw >lines.csv || fail "analyze cache of ./label"
+! grep std:: lines.csv | grep -v @plt | grep -vE ':[0-9]+"?$' || fail "lines without a line"
