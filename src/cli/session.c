@@ -7,6 +7,7 @@
 #include "recording/recording.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int chunk_is_seen(void *context, size_t thread, size_t chunk)
 {
@@ -116,10 +117,10 @@ static int tell_more(const struct tw_session *s)
 	if (!s->stage.views || tw_views_found(s->stage.views, &what))
 		return 0;
 	if (what == s->request->view.range) {
-		fprintf(stderr,
-		        "%s %s: no file that %s has mapped names a variable '%s'; "
-		        "a thread_local one of a library that was loaded later is told by its address\n",
-		        tw_cli_program, s->command, s->dir, what);
+		fprintf(stderr, "%s %s: no file that %s has mapped names a variable '%s'; %s\n", tw_cli_program, s->command, s->dir, what,
+		        strchr(what, '.') || strchr(what, '[') || strstr(what, "->")
+		            ? "a member or element is told by its address and bytes, as 0x10004110+4"
+		            : "a thread_local one of a library that was loaded later is told by its address");
 		return 1;
 	}
 	char *why = what == s->request->view.function ? why_absent(s) : NULL;

@@ -248,8 +248,11 @@ static int make(struct autofdo *a, const struct tw_symbols *symbols, const char 
 		error = tw_inline_tree(symbols, path, &a->tree);
 	if (error)
 		return error;
-	if (!a->table.n_rows || !a->tree.n_nodes)
-		return tw_fail(TW_ERR_SYSTEM, "%s: no debug information, which a sample profile needs: compile with -g", path);
+	if (!a->table.n_rows || !a->tree.n_nodes) {
+		const char *trouble = tw_symbols_trouble(symbols, path);
+		return tw_fail(TW_ERR_SYSTEM, "%s: no debug information, which a sample profile needs: %s", path,
+		               trouble ? trouble : "compile with -g");
+	}
 	a->functions = module ? tw_functions_new(module) : NULL;
 	if (!a->functions || !find_nodes(a) || !list_lines(a) || !list_targets(a) || !sum_lines(a))
 		return tw_fail(TW_ERR_MEMORY, "profile of %s", path);

@@ -173,8 +173,11 @@ int tw_fdata(const struct tw_file_profile *p, const struct tw_symbols *symbols, 
 	Dwfl_Module *module = tw_symbols_dwfl(symbols, path, &bias);
 	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
 	int error = elf ? find_symbols(&d.symbols, elf) : 0;
-	if (!error && !d.symbols.n)
-		error = tw_fail(TW_ERR_SYSTEM, "%s: no symbol table, which BOLT needs", path[0] ? path : "no program");
+	if (!error && !d.symbols.n) {
+		const char *trouble = tw_symbols_trouble(symbols, path);
+		error = tw_fail(TW_ERR_SYSTEM, "%s: no symbol table, which BOLT needs%s%s", path[0] ? path : "no program",
+		                trouble ? ": " : "", trouble ? trouble : "");
+	}
 	d.functions = error ? NULL : tw_functions_new(module);
 	if (!error && !d.functions)
 		error = TW_ERR_MEMORY;

@@ -348,9 +348,11 @@ int tw_lcov(const struct tw_profile *p, const struct tw_symbols *symbols, const 
 	for (size_t i = 0; !error && (one = tw_symbols_file(symbols, i)); i++)
 		if (!path || !strcmp(path, one))
 			error = take_file(&l, one);
-	if (!error && !l.n_lines)
-		error = tw_fail(TW_ERR_SYSTEM, "%s: no source lines, which coverage needs: compile with -g",
-		                path ? path : "the program and its libraries");
+	if (!error && !l.n_lines) {
+		const char *trouble = path ? tw_symbols_trouble(symbols, path) : NULL;
+		error = tw_fail(TW_ERR_SYSTEM, "%s: no source lines, which coverage needs: %s",
+		                path ? path : "the program and its libraries", trouble ? trouble : "compile with -g");
+	}
 	if (!error) {
 		sort(&l);
 		if (put_all(f, &l, left_out) == *left_out)

@@ -3,6 +3,7 @@
 #include "names/places.h"
 #include "names/functions.h"
 #include "names/dwarf_file.h"
+#include "names/table.h"
 #include "names/unchanged.h"
 
 #include <elfutils/libdwfl.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A file that was mapped somewhere. */
 struct file {
@@ -187,6 +189,20 @@ Dwfl_Module *tw_symbols_dwfl(const struct tw_symbols *s, const char *path, uint6
 		const struct file *f = open_file(s, i);
 		*bias = f->bias;
 		return f->elf ? f->file.module : NULL;
+	}
+	return NULL;
+}
+
+const char *tw_symbols_trouble(const struct tw_symbols *s, const char *path)
+{
+	char whole[4096];
+	const char *one;
+	for (size_t i = 0; (one = tw_symbols_file(s, i)); i++) {
+		if (strcmp(one, path) || !tw_symbols_file_path(s, i, whole))
+			continue;
+		if (access(whole, F_OK))
+			return tw_name_why_text(TW_NAME_MISSING);
+		return tw_symbols_file_changed(s, i) ? tw_name_why_text(TW_NAME_CHANGED) : NULL;
 	}
 	return NULL;
 }

@@ -45,6 +45,9 @@ int tw_symbols_file_path(const struct tw_symbols *s, size_t n, char whole[4096])
 /* Whether file n holds other code now than that which ran: no names are taken from it. */
 int tw_symbols_file_changed(const struct tw_symbols *s, size_t n);
 
+/* Why nothing is known of a file that was mapped: it is missing, or has changed. NULL: neither. */
+const char *tw_symbols_trouble(const struct tw_symbols *s, const char *path);
+
 /* File n itself, and its functions; NULL if it cannot be read or has changed. */
 Elf *tw_symbols_elf(const struct tw_symbols *s, size_t n);
 const struct tw_functions *tw_symbols_functions(struct tw_symbols *s, size_t n);

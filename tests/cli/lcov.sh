@@ -239,6 +239,14 @@ END
 	recorded ./own
 	"$TW" blocks --lcov=own.info --module=own recording.tw || fail "blocks --lcov of C++"
 	[ "$(sed -n 's/^FNDA://p' own.info | sort)" = "$(printf '1,%s\n' _ZL8classifyi _ZN12_GLOBAL__N_14kept3getEi main)" ] || fail "C++: $(grep FNDA own.info)"
+	# It is not -g that a program lacks which is gone.
+	rm own
+	one_sentence "$TW" blocks --lcov=own.info --module=own recording.tw
+	says '/own: no source lines, which coverage needs: the file is missing$'
+	one_sentence "$TW" blocks --fdata=own.fdata recording.tw
+	says '/own: no symbol table, which BOLT needs: the file is missing$'
+	one_sentence "$TW" blocks --autofdo=own.afdo recording.tw
+	says '/own: no debug information, which a sample profile needs: the file is missing$'
 else
 	untested "lcov's names of C++: there is no g++"
 fi
