@@ -239,6 +239,8 @@ static void do_job(struct tw_lane *l, struct tw_job *job)
 	if (opt->check && !opt->keep_refs)
 		tw_demux_strip_refs(&job->chunk);
 	count(l, job);
+	if (o->ring && job->chunk.insns)
+		l->ran = tw_machine_ns();
 	l->descriptors = job->descriptors;
 	l->tags += job->chunk.n_c;
 	l->pieces++;
@@ -259,7 +261,7 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 	l->open_sequence = job->chunk.sequence;
 	l->pieces = 0;
 	l->sums = (struct tw_totals){0};
-	l->bytes = l->tags = 0;
+	l->ran = l->bytes = l->tags = 0;
 	take_place(l);
 	if (packer_of(l))
 		tw_packer_begin(packer_of(l), l->open_serial);
@@ -325,7 +327,7 @@ static void write_chunk(struct tw_lane *l)
 	if (keeps)
 		tw_output_write_up_to(o, l->descriptors);
 	if (!error && keeps && o->ring)
-		error = tw_ring_add(o->ring, tw_packer_packed(packer), tw_machine_ns());
+		error = tw_ring_add(o->ring, tw_packer_packed(packer), l->ran);
 	else if (!error && keeps && tw_output_stores(o))
 		error = tw_writer_packed(o->options.writer, tw_packer_packed(packer));
 	note_taken(o);

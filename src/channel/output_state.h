@@ -55,6 +55,7 @@ struct tw_lane {
 	struct tw_workplace *place; /* from when the chunk is open till it is written; NULL: there is none, and the output has failed */
 	int encoded;                /* what is in place->apart */
 	struct tw_totals sums;      /* of the open chunk so far: insns, blocks, refs */
+	uint64_t ran;               /* when the last of its buffers came in which something was executed; 0: none did */
 	uint64_t bytes, tags;       /* of its buffers */
 };
 

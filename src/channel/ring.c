@@ -13,7 +13,7 @@ static const char why_dropped[] = "only the last of what ran was kept (record --
 
 struct kept {
 	struct kept *next;
-	uint64_t time;
+	uint64_t ran;
 	struct tw_thread_info thread;
 	struct tw_file_chunk head;
 	size_t n;
@@ -30,7 +30,7 @@ struct thread_kept {
 struct tw_ring {
 	struct tw_ring_size size;
 	struct kept *oldest, **newest;
-	uint64_t bytes;
+	uint64_t bytes, ran;        /* ran: when something was executed last */
 	struct thread_kept *thread; /* by serial number */
 	size_t n_threads;
 };
@@ -67,7 +67,7 @@ void tw_ring_free(struct tw_ring *r)
 
 /* ---- keeping ---- */
 
-static struct kept *copy(const struct tw_packed *p, uint64_t now)
+static struct kept *copy(const struct tw_packed *p, uint64_t ran)
 {
 	size_t n = 0;
 	for (int i = 0; i < p->n_pieces; i++)
@@ -75,7 +75,7 @@ static struct kept *copy(const struct tw_packed *p, uint64_t now)
 	struct kept *k = malloc(sizeof *k + n);
 	if (!k)
 		return NULL;
-	*k = (struct kept){.time = now, .thread = p->thread, .head = p->head};
+	*k = (struct kept){.ran = ran, .thread = p->thread, .head = p->head};
 	for (int i = 0; i < p->n_pieces; i++) {
 		memcpy(k->bytes + k->n, p->piece[i].iov_base, p->piece[i].iov_len);
 		k->n += p->piece[i].iov_len;
@@ -83,14 +83,16 @@ static struct kept *copy(const struct tw_packed *p, uint64_t now)
 	return k;
 }
 
-static int is_too_much(const struct tw_ring *r, uint64_t now)
+static int is_too_much(const struct tw_ring *r)
 {
-	return (r->size.bytes && r->bytes > r->size.bytes) || (r->size.ns && now - r->oldest->time > r->size.ns);
+	return (r->size.bytes && r->bytes > r->size.bytes) || (r->size.ns && r->ran > r->oldest->ran + r->size.ns);
 }
 
-int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t now)
+int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t ran)
 {
-	struct kept *k = copy(packed, now);
+	if (packed->head.insns && ran > r->ran)
+		r->ran = ran;
+	struct kept *k = copy(packed, packed->head.insns ? ran : r->ran);
 	struct thread_kept *threads = k ? tw_array_zeros(r->thread, k->thread.serial, &r->n_threads, sizeof *threads) : NULL;
 	if (!threads) {
 		free(k);
@@ -100,7 +102,7 @@ int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t now)
 	*r->newest = k;
 	r->newest = &k->next;
 	r->bytes += sizeof *k + k->n;
-	while (r->oldest != k && is_too_much(r, now)) {
+	while (r->oldest != k && is_too_much(r)) {
 		struct kept *dropped = take(r);
 		r->thread[dropped->thread.serial].dropped++;
 		free(dropped);

@@ -23,8 +23,9 @@ struct tw_ring;
 struct tw_ring *tw_ring_new(const struct tw_ring_size *size);
 void tw_ring_free(struct tw_ring *r);
 
-/* Keeps a copy of this chunk, made at the time `now`, and drops the oldest beyond the size. */
-int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t now);
+/* Keeps a copy of this chunk and drops the oldest beyond the size. `ran` is when what is in it last executed something. A chunk in which nothing was executed makes no other older: a program that
+ * runs on after recording has ended (--keep-when) and then ends writes such chunks. */
+int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t ran);
 
 /* Writes all that is kept, oldest first, and is empty then. */
 int tw_ring_write(struct tw_ring *r, struct tw_writer *w);
