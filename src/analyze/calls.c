@@ -120,6 +120,29 @@ static void arrive_from_nowhere(struct follower *f, uint8_t cause)
 	f->arrival = (struct tw_arrival){.cause = cause};
 }
 
+/*
+ * The code at pc runs next. Behind a call that is what the call returns to if the function called was not recorded: it is no call then. The same of a jump, of a recording of parts of a process: it
+ * led to a function that was not recorded, and that has returned.
+ */
+static void come_back(struct follower *f, uint64_t pc)
+{
+	struct tw_arrival *a = &f->arrival;
+	const struct tw_piece_of_code *from = a->from;
+	if (a->cause == TW_ARRIVAL_CALL && a->back == pc)
+		a->cause = TW_ARRIVAL_JUMP;
+	else if (f->stack.in_parts && a->cause == TW_ARRIVAL_JUMP && from && from->end == TW_END_JUMP && from->target != pc)
+		a->cause = TW_ARRIVAL_RETURN;
+}
+
+/* Of a recording of parts of a process: code within a function that does not run because of a call just made, though that was the last that was recorded, as where an exception is caught. */
+static void see_through_call(struct follower *f, const struct tw_piece_of_code *p)
+{
+	const struct tw_piece_of_code *from = f->arrival.from;
+	if (f->stack.in_parts && f->arrival.cause == TW_ARRIVAL_CALL && !p->entry && from &&
+	    (from->end != TW_END_CALL || from->target != p->pc))
+		f->arrival.cause = TW_ARRIVAL_WILD;
+}
+
 static int is_called(const struct follower *f)
 {
 	return f->arrival.cause == TW_ARRIVAL_CALL || !tw_callstack_is_settled(&f->stack);
@@ -148,7 +171,9 @@ static int arrive(struct follower *f, struct tw_piece_of_code *p)
 	struct tw_piece_of_code *from = a->from;
 	if (from && p->pc == from->target)
 		tw_piece_taken(from, a->level);
+	come_back(f, p->pc);
 	int error = tw_calls_place(&f->code, p, is_called(f));
+	see_through_call(f, p);
 	if (!error && (a->cause == TW_ARRIVAL_CALL || a->cause == TW_ARRIVAL_RETURN || f->function != p->function))
 		error = enter(f, p);
 	f->arrival = (struct tw_arrival){.cause = TW_ARRIVAL_JUMP};
@@ -387,6 +412,13 @@ static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t 
 	return error;
 }
 
+/* Where the first block of a stretch stands; 0: it has none. */
+static uint64_t first_pc(const struct follower *f, uint32_t number)
+{
+	const struct tw_stretch *s = tw_shapes_get(f->code.shapes, number)->stretch;
+	return s->n_blocks ? tw_descriptor_blocks(s->blocks[0].descriptor)[s->blocks[0].block].pc : 0;
+}
+
 /* A stretch has run. */
 static int take_stretch(struct follower *f, uint32_t number, const uint64_t **words)
 {
@@ -394,6 +426,7 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 	int error = p ? 0 : TW_ERR_MEMORY;
 	if (p && !p->made) {
 		settle_end(f);
+		come_back(f, first_pc(f, number));
 		error = tw_calls_divide(&f->code, p, number, is_called(f), f->newest);
 	}
 	for (; p && !error; p = p->has_next ? p->next : NULL) {
@@ -615,6 +648,7 @@ static int open_follower(struct follower *f, const struct tw_recording *r, const
 	size_t n = tw_recording_n_threads(r);
 	*f = (struct follower){.recording = r, .code = {.options = options, .shapes = tw_shapes_new()}};
 	tw_callstack_init(&f->stack, &f->table);
+	f->stack.in_parts = (int)tw_recording_info(r)->instrumented;
 	f->images = calloc(n + 1, sizeof *f->images);
 	int ok = f->images && f->code.shapes;
 	for (size_t i = 0; ok && i < n; i++) {

@@ -168,9 +168,10 @@ int tw_calls_divide(struct tw_calls_code *code, struct tw_piece_of_code *first, 
 	if (shape->lead)
 		make_lead(first, shape, newest);
 	for (uint32_t i = 0; i < s->n_blocks; i++) {
-		const int begins = i == 0 || !p->plain, called = i == 0 ? called_there : tw_ends_with_call(p->end);
 		struct tw_called_fragment *of = tw_calls_fragment(code, s->blocks[i].descriptor);
 		struct tw_piece_of_code *block = of ? &of->block[s->blocks[i].block].piece : NULL;
+		const int begins = i == 0 || !p->plain;
+		const int called = i == 0 ? called_there : block && tw_ends_with_call(p->end) && p->end_pc != block->pc;
 		int error = block ? tw_calls_place(code, block, called) : TW_ERR_MEMORY;
 		if (error)
 			return error;

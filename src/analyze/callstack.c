@@ -361,7 +361,10 @@ int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place
 
 void tw_callstack_return(struct tw_callstack *s, uint64_t slot)
 {
+	const size_t n = s->n;
 	unwind(s, slot);
+	if (s->in_parts && s->n == n && !tw_callstack_top(s)->bottom)
+		pop(s);
 }
 
 int tw_callstack_signal(struct tw_callstack *s, const struct tw_arrival *interrupted)

@@ -72,6 +72,7 @@ struct tw_callstack {
 	size_t n, room;
 	uint32_t (*active)[2]; /* for each function the frames above the last handler's bottom, by level */
 	size_t n_active;
+	int in_parts; /* the user's: 1: not all code is recorded; what is not may call what is, and its frames are not known */
 };
 
 void tw_callstack_init(struct tw_callstack *s, struct tw_call_table *table);
@@ -87,7 +88,7 @@ void tw_callstack_finish(struct tw_callstack *s);
 int tw_callstack_enter(struct tw_callstack *s, const struct tw_call_place *place, uint32_t image, uint64_t pc,
                        const struct tw_arrival *arrival, const struct tw_call_site *site);
 
-/* A return was executed that took its address from `slot`. */
+/* A return was executed that took its address from `slot`. Where code that is not recorded called the function, its frame has the slot of that code's caller: then it is the top one that returns. */
 void tw_callstack_return(struct tw_callstack *s, uint64_t slot);
 
 /* A handler is about to run. It has returned: *interrupted is what was given then (unchanged if no handler runs). */

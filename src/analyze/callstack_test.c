@@ -355,6 +355,31 @@ static void test_returns_by_address(void)
 	end();
 }
 
+/* MAIN calls a function that is not recorded, which calls F twice, whose return addresses stand further down than that of MAIN's call. F calls G. */
+static void test_in_parts(void)
+{
+	start();
+	stack.in_parts = 1;
+	call(F, 100, 10);
+	for (uint64_t slot = 60; slot < 80; slot += 10) {
+		work(1);
+		call(G, slot - 20, 20);
+		work(10);
+		tw_callstack_return(&stack, slot - 20);
+		EQUAL(tw_callstack_top(&stack)->context.function, F);
+		tw_callstack_return(&stack, slot);
+		EQUAL(tw_callstack_top(&stack)->context.function, MAIN);
+		if (slot == 60)
+			arrive(F, TW_ARRIVAL_BACK, 0, 30, 1);
+	}
+	arrive(MAIN, TW_ARRIVAL_BACK, 0, 30, 0);
+	EQUAL(stack.n, 1);
+	IS(10, F, 1, 11);
+	IS(30, F, 1, 11);
+	IS(20, G, 2, 20);
+	end();
+}
+
 static void test_many_calls(void)
 {
 	start();
@@ -383,6 +408,7 @@ int main(void)
 	test_unmatched_return();
 	test_goes_on();
 	test_returns_by_address();
+	test_in_parts();
 	test_many_calls();
 	test_began_within(TW_ARRIVAL_BACK);
 	test_began_within(TW_ARRIVAL_RETURN);

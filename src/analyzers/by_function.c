@@ -1,5 +1,6 @@
 #include "analyzers/by_function.h"
 #include "base/array.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ int tw_by_function_add(struct tw_by_function *f, uint32_t thread, uint64_t pc, c
 	f->items = items;
 	tw_names_code(names, tw_names_image(names, thread), pc, &name);
 	items[f->n++] = (struct tw_by_function_item){name.module, name.function, *counts};
-	if (name.offset)
+	if (!tw_names_begins(names, pc, &name))
 		items[f->n - 1].counts.calls = 0;
 	return 0;
 }

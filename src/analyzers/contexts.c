@@ -1,6 +1,7 @@
 #include "analyzers/contexts.h"
 #include "analyze/packed.h"
 #include "base/array.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -520,7 +521,7 @@ static void name_blocks(struct naming *n, struct tw_names *names)
 	for (size_t i = 0; i < n->c->n_blocks; i++) {
 		const struct tw_context_block *b = &n->c->blocks[i];
 		tw_names_code(names, tw_names_image(names, b->thread), b->pc, &name);
-		n->block[i] = (struct named){name.function, name.module, name.plt, name.offset == 0};
+		n->block[i] = (struct named){name.function, name.module, name.plt, tw_names_begins(names, b->pc, &name)};
 	}
 }
 

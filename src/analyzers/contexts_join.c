@@ -1,4 +1,5 @@
 #include "analyzers/contexts_join.h"
+#include "names/names.h"
 
 #include <trackway/recording.h>
 
@@ -105,7 +106,7 @@ static struct site name_block(const struct tw_contexts *c, struct tw_names *name
 	const struct tw_context_block *b = &c->blocks[block];
 	struct tw_code_name name;
 	tw_names_code(names, tw_names_image(names, b->thread), b->pc, &name);
-	return (struct site){name.function, name.module, name.plt << 1 | (name.offset == 0), block};
+	return (struct site){name.function, name.module, name.plt << 1 | tw_names_begins(names, b->pc, &name), block};
 }
 
 int tw_contexts_unite(struct tw_contexts *c, struct tw_names *names)

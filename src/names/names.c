@@ -1,5 +1,6 @@
 /* The face of the names: where code is (places), and what the table of its file says. */
 #include "names/anonymous.h"
+#include "names/begins.h"
 #include "names/gather.h"
 #include "names/kept.h"
 #include "names/names.h"
@@ -28,6 +29,7 @@ struct tw_names {
 	size_t n_tables;
 	struct target *targets; /* sorted */
 	size_t n_targets;
+	struct tw_begins begins;
 	pthread_mutex_t lock; /* of the texts, and of what is found when first asked for: */
 	struct tw_anonymous anonymous;
 	int has_anonymous;
@@ -154,7 +156,7 @@ static struct tw_names *begin(const struct tw_recording *r)
 		return NULL;
 	n->recording = r;
 	pthread_mutex_init(&n->lock, NULL);
-	if (tw_places_init(&n->places, r))
+	if (tw_places_init(&n->places, r) && tw_begins_find(r, &n->begins))
 		return n;
 	tw_names_close(n);
 	return NULL;
@@ -198,6 +200,7 @@ void tw_names_close(struct tw_names *n)
 		tw_name_table_free(&n->tables[i]);
 	free(n->tables);
 	free(n->targets);
+	tw_begins_free(&n->begins);
 	tw_places_free(&n->places);
 	tw_texts_free(&n->texts);
 	tw_anonymous_free(&n->anonymous);
@@ -210,6 +213,11 @@ void tw_names_close(struct tw_names *n)
 const struct tw_recording *tw_names_recording(const struct tw_names *n)
 {
 	return n->recording;
+}
+
+int tw_names_begins(const struct tw_names *n, uint64_t pc, const struct tw_code_name *name)
+{
+	return !name->offset || tw_begins_at(&n->begins, name->start, pc);
 }
 
 uint32_t tw_names_image(const struct tw_names *n, uint32_t thread)

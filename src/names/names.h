@@ -24,6 +24,9 @@ const struct tw_recording *tw_names_recording(const struct tw_names *n);
  */
 int tw_names_is_bounded(struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t *least);
 
+/* Whether a function begins at pc, of which tw_names_code says `name`. In code that trackway cc has instrumented that is where the first of its instructions is that was recorded. */
+int tw_names_begins(const struct tw_names *n, uint64_t pc, const struct tw_code_name *name);
+
 /* Whether some of these bytes may be of a variable that a thread has of its own. */
 int tw_names_has_own(struct tw_names *n, uint32_t image, uint64_t start, uint64_t bytes);
 

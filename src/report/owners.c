@@ -179,7 +179,7 @@ int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called,
 	if (!name.known && !tw_names_is_bounded(o->names, TW_SYMBOLS_IMAGE(image), pc, &least))
 		error = guess(o, object, pc, called, least, &name, text);
 	snprintf(key, sizeof key, "%x %llx", object, (unsigned long long)(name.vaddr - name.offset));
-	*out = (struct tw_owned){tw_texts_number(&o->keys, key), name.offset == 0, name.plt};
+	*out = (struct tw_owned){tw_texts_number(&o->keys, key), tw_names_begins(o->names, pc, &name), name.plt};
 	if (out->owner == TW_NO_TEXT)
 		return TW_ERR_MEMORY;
 	return !error && out->owner == o->n ? add_owner(o, &name, object, image) : error;

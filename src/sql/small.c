@@ -1,6 +1,7 @@
 #include "sql/small.h"
 #include "analyze/hot.h"
 #include "analyze/profile.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static int fill_functions(struct tw_sql *sql, struct tw_rows *rows)
 		struct tw_hot_counts counts = b->counts;
 		struct tw_code_name name;
 		tw_names_code(sql->names, b->image, b->pc, &name);
-		counts.executions = name.offset ? 0 : counts.executions;
+		counts.executions = tw_names_begins(sql->names, b->pc, &name) ? counts.executions : 0;
 		if (!is_same_function(row, b, &name)) {
 			row = tw_rows_next(rows);
 			if (!row) {

@@ -159,3 +159,56 @@ gcc -O0 -fPIC -shared l.c -o libl.so && gcc -O1 m.c -o m.plain -Wl,-rpath,. ./li
 native ./m.plain
 "$TW" cc gcc -O0 -fPIC -shared l.c -o libl.so && "$TW" cc gcc -O1 m.c -o m -Wl,-rpath,. ./libl.so || fail "trackway cc fails"
 runs_as_plain m
+
+# Of a recording that has the instrumented code only, report counts calls as the program itself does: of functions that the C library calls (qsort, bsearch, atexit), of those that call it last of all, and of
+# those that it returns to; and a function costs with all that it calls no less than by itself.
+cat >n.c <<'X5'
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define APART __attribute__((noinline))
+enum { MAIN, LEAF, COMPARE, FIND, DROP, LAST, LEAVES, N };
+static const char *const name[N] = {"main", "leaf", "compare", "find", "drop", "last", "leaves"};
+static int calls[N];
+static jmp_buf jump;
+APART static int leaf(int x) { calls[LEAF]++; return x * x; }
+APART static int compare(const void *a, const void *b) { calls[COMPARE]++; return leaf(*(const int *)a) - leaf(*(const int *)b); }
+APART static int *find(int *v, int n, int x) { calls[FIND]++; return bsearch(&x, v, (size_t)n, sizeof *v, compare); }
+APART static void drop(char *p) { calls[DROP]++; free(p); }
+APART static void leaves(int x) { calls[LEAVES]++; if (x) longjmp(jump, x); }
+static void last(void) { calls[LAST]++; for (int i = 0; i < N; i++) printf("%s %d\n", name[i], calls[i]); }
+int main(void)
+{
+	int v[60], s = 0;
+	calls[MAIN]++;
+	atexit(last);
+	for (int i = 0; i < 60; i++)
+		v[i] = i * 37 % 61;
+	qsort(v, 60, sizeof *v, compare);
+	for (volatile int i = 0; i < 20; i++) {
+		char *p = strdup("a string");
+		s += find(v, 60, i) != NULL;
+		drop(p);
+		if (!setjmp(jump))
+			leaves(i & 1);
+	}
+	return s < 0;
+}
+X5
+for options in '-O0' '-O1 -fno-plt' '-O2' '-O2 -fno-plt'; do
+	# shellcheck disable=SC2086
+	gcc $options n.c -o n.plain && "$TW" cc gcc $options n.c -o n || fail "n.c with $options does not compile"
+	./n.plain | sort >wanted.txt
+	"$TW" record -q -o n.tw ./n >n.out || fail "n is not recorded"
+	"$TW" report --json --sort incl n.tw >n.json || fail "no report of n"
+	python3 - n.json >found.txt <<'X6' || fail "with $options: $(cat found.txt)"
+import json, sys
+functions = json.load(open(sys.argv[1]))["functions"]
+for f in functions:
+    print(f["function"], 1 if f["function"] == "main" else f["calls"]) # which nobody calls that is recorded
+    assert f["inclusive_instructions"] >= f["instructions"], f
+X6
+	sed 's/[.][^ ]*//' found.txt | sort | diff wanted.txt - || fail "with $options the report counts other calls (<: those that there were)"
+	"$TW" sql --csv n.tw "select function || ' ' || calls from functions" | sed '1d; s/[.][^ ]*//' | sort | diff wanted.txt - || fail "with $options sql counts other calls"
+done
