@@ -30,6 +30,7 @@ struct thread_kept {
 struct tw_ring {
 	struct tw_ring_size size;
 	struct kept *oldest, **newest;
+	struct kept *last_ran;      /* the newest in which something was executed, which stays; NULL: there is none */
 	uint64_t bytes, ran;        /* ran: when something was executed last */
 	struct thread_kept *thread; /* by serial number */
 	size_t n_threads;
@@ -49,6 +50,7 @@ struct tw_ring *tw_ring_new(const struct tw_ring_size *size)
 static struct kept *take(struct tw_ring *r)
 {
 	struct kept *k = r->oldest;
+	r->last_ran = r->last_ran == k ? NULL : r->last_ran;
 	r->oldest = k->next;
 	if (!r->oldest)
 		r->newest = &r->oldest;
@@ -102,7 +104,8 @@ int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t ran)
 	*r->newest = k;
 	r->newest = &k->next;
 	r->bytes += sizeof *k + k->n;
-	while (r->oldest != k && is_too_much(r)) {
+	r->last_ran = k->head.insns ? k : r->last_ran;
+	while (r->oldest != k && r->oldest != r->last_ran && is_too_much(r)) {
 		struct kept *dropped = take(r);
 		r->thread[dropped->thread.serial].dropped++;
 		free(dropped);

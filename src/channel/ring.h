@@ -23,8 +23,8 @@ struct tw_ring;
 struct tw_ring *tw_ring_new(const struct tw_ring_size *size);
 void tw_ring_free(struct tw_ring *r);
 
-/* Keeps a copy of this chunk and drops the oldest beyond the size. `ran` is when what is in it last executed something. A chunk in which nothing was executed makes no other older: a program that
- * runs on after recording has ended (--keep-when) and then ends writes such chunks. */
+/* Keeps a copy of this chunk and drops the oldest beyond the size, but not the newest in which something was executed. `ran` is when what is in it last executed
+ * something. A chunk in which nothing was executed makes no other older: a program that runs on after recording has ended (--keep-when) and then ends writes such chunks. */
 int tw_ring_add(struct tw_ring *r, const struct tw_packed *packed, uint64_t ran);
 
 /* Writes all that is kept, oldest first, and is empty then. */

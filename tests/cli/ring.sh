@@ -134,20 +134,22 @@ check_good
 grep -q early report.out || fail "what was before is not there"
 grep -qw event report.out && fail "it recorded on"
 
-# However long the program runs on: the time counts from when something was recorded last.
-rm -rf recording.tw recording.tw.old
-"$TW" record --ring=300ms --keep-when=event -o recording.tw -- ./phases stop >native.out 2>native.err &
-RECORDER=$!
-CLEANUP+=("kill -9 $RECORDER 2>/dev/null")
-await '^ready$' native.out
-sleep 1
-touch stop
-wait $RECORDER
-[ $? = 7 ] || fail "status $?"
-check_good
-"$TW" report recording.tw >report.out
-grep -qw late report.out || fail "what was before the function is gone after a second: $(cat report.out)"
-rm stop
+# However long the program runs on: the time counts from when something was recorded last, and what was recorded last is not dropped for what comes with the program's end.
+for ring in 300ms 1k; do
+	rm -rf recording.tw recording.tw.old
+	"$TW" record --ring=$ring --keep-when=event -o recording.tw -- ./phases stop >native.out 2>native.err &
+	RECORDER=$!
+	CLEANUP+=("kill -9 $RECORDER 2>/dev/null")
+	await '^ready$' native.out
+	sleep 1
+	touch stop
+	wait $RECORDER
+	[ $? = 7 ] || fail "status $?"
+	check_good
+	"$TW" report recording.tw >report.out
+	grep -qw late report.out || fail "what was before the function is gone after a second, with --ring=$ring: $(cat report.out)"
+	rm stop
+done
 
 # While it runs.
 RECORD_OPTIONS=()
