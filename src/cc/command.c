@@ -356,17 +356,45 @@ static size_t classify(struct reading *r, size_t k)
 	return n;
 }
 
-static int is_cache(const char *word)
+/* Is what is left of a compiler's name nothing, or a version? */
+static int is_version(const char *s)
 {
-	static const char *const names[] = {"ccache", "sccache", "distcc", NULL};
+	if (!*s)
+		return 1;
+	if (*s++ != '-' || !isdigit((unsigned char)*s))
+		return 0;
+	return s[strspn(s, "0123456789.")] == 0;
+}
+
+int tw_cc_compiler_in(const char *name)
+{
+	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc", "c89", "c99", "f77", "f95", NULL};
+	for (const char *at = name; at; at = strchr(at, '-') ? strchr(at, '-') + 1 : NULL)
+		for (size_t k = 0; names[k]; k++)
+			if (starts_with(at, names[k]) && is_version(at + strlen(names[k])))
+				return (int)(at - name);
+	return -1;
+}
+
+static const char *base_of(const char *word)
+{
 	const char *slash = strrchr(word, '/');
-	return is_one_of(slash ? slash + 1 : word, names);
+	return slash ? slash + 1 : word;
+}
+
+/* Words up to the compiler's name: what starts it may be in front. */
+static size_t count_compiler(size_t n, char **word)
+{
+	static const char *const launchers[] = {"ccache", "sccache", "distcc", NULL};
+	for (size_t k = 0; k < n && (!k || word[k][0] != '-'); k++)
+		if (tw_cc_compiler_in(base_of(word[k])) >= 0)
+			return k + 1;
+	return n > 1 && is_one_of(base_of(word[0]), launchers) ? 2 : 1;
 }
 
 static int looks_like_gcc(const char *word)
 {
-	const char *slash = strrchr(word, '/');
-	const char *name = slash ? slash + 1 : word;
+	const char *name = base_of(word);
 	return !strstr(name, "clang") && !strstr(name, "flang");
 }
 
@@ -391,7 +419,7 @@ static void decide_step(struct tw_cc_command *c)
 int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c)
 {
 	memset(c, 0, sizeof *c);
-	c->compiler = argc > 1 && is_cache(argv[0]) ? 2 : 1;
+	c->compiler = count_compiler((size_t)argc, argv);
 	for (int k = 0; k < argc; k++)
 		if ((size_t)k >= c->compiler && argv[k][0] == '@' ? add_file(c, argv[k], 0) : add(c, argv[k], strlen(argv[k]))) {
 			errno = ENOMEM;

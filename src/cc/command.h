@@ -29,7 +29,7 @@ struct tw_cc_command {
 	char **word;
 	unsigned char *kind; /* enum tw_cc_word */
 	size_t n;
-	size_t compiler; /* words that name the compiler: 1, or 2 with ccache in front */
+	size_t compiler; /* words that name the compiler: 1, or more with what starts it in front (ccache, env A=B) */
 	int step; /* PLAIN: nothing to instrument; HEADER: precompiles headers; COMPILE: -c; LINK: compiles what is to be compiled, and links */
 	const char *output;
 	int depends, has_depend_file, has_depend_target; /* -MD or -MMD; -MF; -MT or -MQ */
@@ -54,6 +54,8 @@ static inline int tw_cc_is_compiled(unsigned char kind)
 
 /* Takes the words, response files expanded. `assembly`: hand-written assembly is compiled too. 0, or -1 with errno set. */
 int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c);
+/* A compiler's name, perhaps with a version behind it and a target in front (x86_64-linux-gnu-gcc-12): where what follows the target begins; -1: it is none. */
+int tw_cc_compiler_in(const char *name);
 /* Is it a word of the compiler's command? */
 int tw_cc_command_has(const struct tw_cc_command *c, const char *word);
 

@@ -30,9 +30,16 @@ void tw_cc_push(struct tw_cc_words *w, const char *word);
 /* The compiler's own words, without their arguments. */
 void tw_cc_push_compiler(const struct tw_cc_drive *d, struct tw_cc_words *w, int with_cache);
 
-/* Its exit status, or NOT_FOUND, which is said. */
+/* Its exit status, or NOT_FOUND, which is said. A command that is too long for the system is handed over in a response file. */
 int tw_cc_run(struct tw_cc_words *w);
 int tw_cc_run_and_free(struct tw_cc_words *w);
+
+/*
+ * From now on SIGHUP, SIGINT, SIGPIPE and SIGTERM, where they are not ignored, end no more than what tw_cc_run runs, so that temporary files can be removed: it runs nothing more then, and fails.
+ */
+void tw_cc_catch_signals(void);
+/* Ends the process by the signal that has come since; none has: returns. */
+void tw_cc_end_by_signal(void);
 
 /* The name of a temporary file, to be freed. */
 char *tw_cc_in_directory(const struct tw_cc_drive *d, size_t number, const char *suffix);

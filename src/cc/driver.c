@@ -488,6 +488,7 @@ int tw_cc_drive(const struct tw_cc_wishes *wishes, int argc, char **argv)
 	const int is_plain = d.command.step == TW_CC_STEP_PLAIN || d.command.step == TW_CC_STEP_HEADER;
 	if (d.command.lto && d.command.n_sources && !is_plain && wishes->verbose)
 		fprintf(stderr, "trackway cc: what is instrumented here is compiled without -flto\n");
+	tw_cc_catch_signals();
 	int status = is_plain ? run_plainly(&d) : make_directory(&d);
 	if (d.directory[0]) {
 		status = make_all(&d);
@@ -497,5 +498,6 @@ int tw_cc_drive(const struct tw_cc_wishes *wishes, int argc, char **argv)
 			remove_files(&d);
 	}
 	tw_cc_command_free(&d.command);
+	tw_cc_end_by_signal();
 	return status;
 }

@@ -1,6 +1,6 @@
 #include "cc/wrap.h"
+#include "cc/command.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -48,35 +48,11 @@ void tw_cc_hide(const char *directory)
 
 /* ---- compilers ---- */
 
-static int skip(const char **s, const char *word)
-{
-	const size_t n = strlen(word);
-	if (strncmp(*s, word, n))
-		return 0;
-	*s += n;
-	return 1;
-}
-
-/* Is what is left of a compiler's name nothing, or a version? */
-static int is_version(const char *s)
-{
-	if (!*s)
-		return 1;
-	if (*s++ != '-' || !isdigit((unsigned char)*s))
-		return 0;
-	return s[strspn(s, "0123456789.")] == 0;
-}
-
+/* Cross compilers are none. */
 static int is_compiler(const char *name)
 {
-	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc", "c89", "c99", "f77", "f95"};
-	skip(&name, "x86_64-linux-gnu-");
-	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-		const char *rest = name;
-		if (skip(&rest, names[k]) && is_version(rest))
-			return 1;
-	}
-	return 0;
+	const int at = tw_cc_compiler_in(name);
+	return !at || (at > 0 && !strncmp(name, "x86_64-", 7) && memmem(name, (size_t)at, "-linux-", 7));
 }
 
 /* ---- commands ---- */

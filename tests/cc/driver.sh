@@ -60,6 +60,24 @@ if command -v ccache >/dev/null; then
 	ok env CCACHE_DIR="$TMP/cache" "$TW" cc ccache gcc -O2 a.c b.c s.s -o cached
 	says_11 cached
 fi
+# Others that start a compiler: the first word with a compiler's name is it.
+printf '#!/bin/sh\nexec "$@"\n' >launch
+chmod +x launch
+for launcher in ./launch 'env A=B nice'; do
+	# shellcheck disable=SC2086
+	ok "$TW" cc $launcher gcc -O2 a.c b.c s.s -o launched
+	says_11 launched
+	recorded ./launched
+	[ "$(info_value blocks)" -gt 3 ] || fail "$launcher gcc: nothing is recorded"
+done
+# More than a program may be given as its arguments: 128 KB with a stack so small.
+mkdir 'with "quotes" and \ a blank'
+gcc -c s.s -o 'with "quotes" and \ a blank/s.o'
+ar rcs b.a b.o
+yes "$(printf './%.0s' {1..50})b.a" | head -n 2000 >many
+echo "'with \"quotes\" and \\\\ a blank/s.o'" >>many
+(ulimit -s 512 && ok "$TW" cc gcc -o many-words x.o @many) || exit
+says_11 many-words
 # What clang writes for lists of commands, and of its time.
 if command -v clang >/dev/null && clang -ftime-trace -MJ entry.plain -c b.c -o b.plain.o 2>/dev/null &&
 	clang -gen-cdb-fragment-path entries.plain -c b.c -o b.plain.o 2>/dev/null; then
@@ -86,6 +104,22 @@ echo 'int main(void) { return missing; }' >bad.c
 [ $? = 1 ] && grep -q missing err && [ ! -e bad.o ] || fail "a source with errors"
 "$TW" cc no-such-compiler -c a.c 2>err
 [ $? = 127 ] && grep -q '^trackway cc: no-such-compiler' err || fail "a compiler that is not there"
+
+# Interrupted, it ends as what it runs does, which is told, and leaves nothing.
+cat >slow <<'X'
+#!/bin/bash
+trap 'kill $!; echo >told; exit 1' TERM
+sleep 60 &
+echo >begun
+wait
+X
+chmod +x slow
+"$TW" cc ./slow -O2 -c b.c -o slow.o 2>err &
+for ((k = 0; k < 600; k++)); do [ -e begun ] && break || sleep 0.1; done
+kill -TERM $!
+wait $! 2>/dev/null
+[ $? = 143 ] && [ -e told ] && [ ! -e slow.o ] && [ ! -s err ] || fail "interrupted: $(cat err)"
+[ -z "$(ls temporary)" ] || fail "interrupted: temporary files are left: $(ls temporary)"
 
 # What the compiler writes as assembly, and cannot be assembled, it makes an object of by itself.
 cat >odd <<'X'
@@ -167,6 +201,13 @@ PATH=$TMP/wrapped:$PATH make -s >out 2>&1 || fail "make with wrapped compilers"
 says_11 made
 recorded ./made
 [ "$(info_value blocks)" -gt 3 ] || fail "wrapped compilers do not instrument"
+# Those that name their target, too, if that is this machine.
+mkdir targets
+for name in x86_64-pc-linux-gnu-gcc-12 x86_64-w64-mingw32-gcc aarch64-linux-gnu-gcc; do printf '#!/bin/sh\n' >targets/$name; done
+chmod +x targets/*
+PATH=$TMP/targets:$PATH ok "$TW" cc --wrap wrapped-targets
+[ -x wrapped-targets/x86_64-pc-linux-gnu-gcc-12 ] && [ ! -e wrapped-targets/x86_64-w64-mingw32-gcc ] && [ ! -e wrapped-targets/aarch64-linux-gnu-gcc ] ||
+	fail "--wrap: $(ls wrapped-targets)"
 # Compilers that look for one of their own name in PATH, as ccache does under a compiler's name, do not find the wrapped one.
 mkdir masked kept
 cat >masked/gcc <<'X'

@@ -69,6 +69,7 @@ linked -flto
 linked -g -gsplit-dwarf
 linked -Wl,-T,script.ld
 linked -no-pie -Wl,-Ttext=0x800000
+linked -fPIE -pie -Wl,-Ttext-segment=0x700000000000
 linked -mcmodel=large -no-pie
 linked -Wl,-z,noseparate-code -Wl,--build-id=none -s
 linked -fuse-ld=lld -Wl,-z,relro,-z,now

@@ -652,9 +652,11 @@ extern const struct tw_cc_known_code trackway_cc_known __attribute__((weak, visi
 /* Where the module has the word that borrowed registers are put aside in, from the thread pointer. It is there if code of the module borrows any. */
 extern uint64_t trackway_cc_spill_at(void) __attribute__((weak, visibility("hidden")));
 
+/* The function may be none, which an instruction that calls it cannot always reach (code at high addresses). */
 static inline uint64_t tw_cc_read_word(uint64_t (*at)(void))
 {
 	uint64_t value;
+	__asm__("" : "+r"(at));
 	__asm__ volatile("movq %%fs:(%1), %0" : "=r"(value) : "r"(at()));
 	return value;
 }
