@@ -192,6 +192,69 @@ printf 'void fill(int n);\nint main(void)\n{\n\tfill(777);\n\treturn 0;\n}\n' >u
 gcc user.c -o user -L. -lfill -Wl,-rpath,"$PWD" && ./user 2>counts || fail "a library: status $?"
 grep -qx 'table 777' counts || fail "a library: $(cat counts)"
 
+# A thread forks while another one ends, and a signal comes: its handler runs when the process has forked, in the parent. What the program registers first is called last before a fork.
+cat >ends.c <<'X'
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int table[64]; /* which the routine asks for */
+static sem_t end;
+static volatile int handled, watched;
+static void handle(int signal)
+{
+	handled += signal == SIGUSR1;
+}
+static void before(void)
+{
+	if (!watched)
+		return;
+	sem_post(&end);
+	usleep(200000);
+	raise(SIGUSR1);
+}
+__attribute__((constructor(50))) static void first(void)
+{
+	pthread_atfork(before, NULL, NULL);
+}
+static void *wait_and_end(void *unused)
+{
+	while (sem_wait(&end))
+		;
+	return unused;
+}
+static void *go(void *unused)
+{
+	int status = 0;
+	watched = 1;
+	pid_t child = fork();
+	watched = 0;
+	if (!child)
+		_exit(3 + raise(SIGUSR1));
+	while (waitpid(child, &status, 0) < 0)
+		;
+	printf("%x\n", status);
+	return unused;
+}
+int main(void)
+{
+	pthread_t a, b;
+	signal(SIGUSR1, handle);
+	sem_init(&end, 0, 0);
+	pthread_create(&a, NULL, wait_and_end, NULL);
+	pthread_create(&b, NULL, go, NULL);
+	pthread_join(b, NULL);
+	pthread_join(a, NULL);
+	printf("%d\n", handled);
+	return 0;
+}
+X
+gcc -w -pthread ends.c -o ends.plain && "$TW" cc --batch=count.c gcc -w -pthread ends.c -o ends || fail "ends.c"
+./ends.plain >ends.wanted
+timeout 60 ./ends >ends.out 2>/dev/null && cmp ends.wanted ends.out || fail "a thread that forks while another one ends: $(cat ends.out)"
+
 # A library that is closed takes its routine with it: the routine answers, and later forks go on without.
 cat >closes.c <<'X'
 #include <dlfcn.h>

@@ -14,6 +14,8 @@ void tw_cc_child_become(struct tw_cc_process *p, uint32_t parent)
 	p->pid = (uint32_t)SYS(__NR_getpid);
 	struct tw_cc_thread *t;
 	for (uint32_t k = 0; (t = tw_cc_next_entry(p, &k));) {
+		if (t->tp == tp) /* others may have forked at the same time */
+			p->parent_tid = t->tid;
 		tw_cc_forget_streams(p, t, t->tp == tp); /* memory of other threads is not here */
 		t->tp = 0;
 		t->kept = 0;

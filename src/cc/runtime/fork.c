@@ -16,7 +16,12 @@ extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 /* ---- fork ---- */
 
 static uint32_t forking_tid;
-static const struct tw_cc_batch *held; /* the routine's lock is: also if it answers meanwhile, in another thread */
+/* By a thread that forks: the routine's lock, also if the routine answers meanwhile, in another thread; and the signals that it let in. */
+static struct {
+	const struct tw_cc_batch *batch; /* NULL: nobody holds it */
+	uint32_t tid;
+	uint64_t mask;
+} held;
 
 /* All modules have their functions called, each until it is closed: one does it for all. */
 static bool forks_here(struct tw_cc_process *p)
@@ -35,27 +40,54 @@ static const struct tw_cc_batch *hold_batch(const struct tw_cc_process *p)
 	return b;
 }
 
+/* No handler runs while the lock is held: threads that end have another, which handlers take as they begin, and wait for this one. */
+static void hold_for_fork(const struct tw_cc_process *p, uint32_t tid)
+{
+	const uint64_t all = ~(1ull << (SIGSEGV - 1));
+	uint64_t mask;
+	SYS(__NR_rt_sigprocmask, SIG_BLOCK, &all, &mask, sizeof all);
+	const struct tw_cc_batch *b = hold_batch(p);
+	if (!b) {
+		SYS(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof mask);
+		return;
+	}
+	held.batch = b;
+	held.tid = tid;
+	held.mask = mask;
+}
+
 static void before_fork(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	if (!forks_here(p))
 		return;
-	forking_tid = (uint32_t)SYS(__NR_gettid);
-	held = hold_batch(p);
+	const uint32_t tid = (uint32_t)SYS(__NR_gettid);
+	if (tw_cc_batch_open(p))
+		hold_for_fork(p, tid);
+	forking_tid = tid;
 }
 
 static void in_parent(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (forks_here(p) && held)
-		held->after_fork(false);
+	const struct tw_cc_batch *b = held.batch;
+	const uint64_t mask = held.mask;
+	if (!forks_here(p) || !b || held.tid != (uint32_t)SYS(__NR_gettid))
+		return;
+	held.batch = 0;
+	b->after_fork(false);
+	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof mask);
 }
 
 static void in_child(void)
 {
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if (forks_here(p))
-		tw_cc_child_become(p, forking_tid);
+	if (!forks_here(p))
+		return;
+	tw_cc_child_become(p, forking_tid);
+	if (held.batch)
+		SYS(__NR_rt_sigprocmask, SIG_SETMASK, &held.mask, 0, sizeof held.mask);
+	held.batch = 0;
 }
 
 void tw_cc_fork_enter(void)
