@@ -69,6 +69,8 @@ static int refuse_kind(const struct asked *a)
 		return say(a, "is this recorder itself");
 	if (group != a->pid)
 		return say(a, "is a thread of process %ld: give that number", group);
+	if (state == 'Z' && number(a->status, "\nThreads:") > 1)
+		return say(a, "has ended its first thread, which the engine would begin with");
 	if (state == 'Z' || state == 'X')
 		return say(a, "has ended, and waits for its parent to take note of it");
 	if (!*value(a->status, "\nVmSize:"))

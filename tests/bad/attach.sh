@@ -28,6 +28,13 @@ cc_program odd -D_GNU_SOURCE -pthread <<'EOF'
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+static void *until_stop(void *unused)
+{
+	(void)unused;
+	while (access("stop", F_OK))
+		usleep(10000);
+	_exit(0);
+}
 static void *thread(void *number)
 {
 	*(volatile int *)number = (int)syscall(SYS_gettid);
@@ -67,6 +74,10 @@ int main(int argc, char **argv)
 	}
 	printf("%d\nready\n", child ? child : number);
 	fflush(stdout);
+	if (!strcmp(how, "ended")) {
+		pthread_create(&t, NULL, until_stop, NULL);
+		pthread_exit(NULL);
+	}
 	while (access("stop", F_OK))
 		usleep(10000);
 	if (child)
@@ -98,6 +109,11 @@ for how in zombie traced thread; do
 	PID=$PARENT
 	ends_well
 done
+
+start ./odd ended
+await 'State:.*Z' /proc/$PID/status
+refused "ended its first thread"
+ends_well
 
 start ./odd
 kill -STOP $PID
