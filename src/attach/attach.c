@@ -6,6 +6,7 @@
 #include "attach/tracee.h"
 #include "base/array.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,9 +73,50 @@ static void take_back(struct tw_tracee *t, const struct spans *before)
 
 enum { ANYWHERE = 4096 }; /* laid out for this address to see how large it becomes */
 
+static long locked_kb(pid_t pid)
+{
+	size_t n;
+	char *status = tw_proc_read(pid, "status", &n), *line = status ? strstr(status, "\nVmLck:") : NULL;
+	const long kb = line ? strtol(line + strlen("\nVmLck:"), NULL, 10) : 0;
+	free(status);
+	return kb;
+}
+
+/* Is the mapping at `at` locked without that its pages are had at once? */
+static bool is_on_fault(pid_t pid, uint64_t at)
+{
+	char start[32], *line = NULL;
+	size_t n;
+	char *smaps = tw_proc_read(pid, "smaps", &n);
+	snprintf(start, sizeof start, "%" PRIx64 "-", at);
+	for (char *p = smaps; p && (p = strstr(p, start)) && !line; p++)
+		line = p == smaps || p[-1] == '\n' ? strstr(p, "\nVmFlags:") : NULL;
+	line = line ? strtok(line, "\n") : NULL;
+	const bool on_fault = line && (strstr(line, " lf") || strstr(line, " ??"));
+	free(smaps);
+	return on_fault;
+}
+
+/* What the process maps from now on is locked by this call no more, which the engine makes up for (engine/kernel/mlock.h): it maps more than there is memory. */
+static int lock_later(struct tw_tracee *t, uint64_t flags, uint64_t now)
+{
+	const struct tw_tracee_call call = {SYS_mlockall, {now | (flags & MCL_ONFAULT)}};
+	int64_t result;
+	if (!flags)
+		return 0;
+	if (tw_tracee_call(t, 0, &call, &result))
+		return -1;
+	if (!result)
+		return 0;
+	snprintf(t->why, sizeof t->why, "process %d has locked all that it maps (mlockall), and cannot do without: %s", (int)t->pid,
+	         strerror((int)-result));
+	return -1;
+}
+
 /* Memory in the process for what the engine is told, and that in it. */
 static int put_in(struct tw_tracee *t, struct tw_taken *k)
 {
+	const long locked = locked_kb(t->pid);
 	if (tw_taken_lay_out(k, ANYWHERE))
 		return -1;
 	const struct tw_tracee_call call = {SYS_mmap, {0, k->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}};
@@ -85,6 +127,10 @@ static int put_in(struct tw_tracee *t, struct tw_taken *k)
 		snprintf(t->why, sizeof t->why, "process %d has no room for more memory: %s", (int)t->pid, strerror((int)-at));
 		return -1;
 	}
+	if (locked_kb(t->pid) > locked)
+		k->lock_later = MCL_FUTURE | (is_on_fault(t->pid, (uint64_t)at) ? MCL_ONFAULT : 0);
+	if (lock_later(t, k->lock_later, MCL_CURRENT))
+		return -1;
 	return tw_taken_lay_out(k, (uint64_t)at) || tw_tracee_write(t, k->base, k->image, k->bytes);
 }
 
@@ -139,8 +185,13 @@ static int take_or_take_back(const struct tw_attach_options *o, struct tw_tracee
 	struct spans before = {0};
 	int error = tw_maps_each(t->pid, note_span, &before);
 	error = error ? error : take(t, &k);
-	if (error)
+	if (error) {
+		char why[sizeof t->why];
 		take_back(t, &before);
+		memcpy(why, t->why, sizeof why);
+		lock_later(t, k.lock_later, MCL_FUTURE);
+		memcpy(t->why, why, sizeof why);
+	}
 	tw_taken_free(&k);
 	free(before.span);
 	return error;

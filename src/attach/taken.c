@@ -215,7 +215,7 @@ static uint64_t put_variable(struct tw_taken *k, const char *name, const char *w
 
 int tw_taken_lay_out(struct tw_taken *k, uint64_t base)
 {
-	struct tw_attach a = {.n_threads = k->tracee->n, .n_maps = k->n_maps};
+	struct tw_attach a = {.n_threads = k->tracee->n, .n_maps = k->n_maps, .lock_later = k->lock_later};
 	char hex[24];
 	k->base = base;
 	k->bytes = 0;

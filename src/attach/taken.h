@@ -17,6 +17,7 @@ struct tw_taken {
 	char program[4096];
 	char *arguments;
 	size_t argument_bytes;
+	uint64_t lock_later; /* as in struct tw_attach */
 	char auxv[2048];
 	size_t auxv_bytes;
 	/* As laid out: */

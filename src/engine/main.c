@@ -12,6 +12,7 @@
 #include "engine/kernel/leave.h"
 #include "engine/kernel/limits.h"
 #include "engine/kernel/loader.h"
+#include "engine/kernel/mlock.h"
 #include "engine/code/memory.h"
 #include "engine/kernel/process.h"
 #include "engine/kernel/seccomp.h"
@@ -413,6 +414,7 @@ static void take_process(const struct start *s, struct tw_attach *a)
 	tw_format(tw_engine.program_path, sizeof tw_engine.program_path, "%s", (const char *)a->program);
 	tw_translator.filtered = tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) != 0;
 	tw_attach_memory(a);
+	tw_mlock_found(a->lock_later);
 	make_room_for_threads();
 	if (!tw_attach_threads(a))
 		give_up("no room for the threads of", tw_engine.program_path, 0);

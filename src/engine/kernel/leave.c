@@ -5,6 +5,7 @@
 #include "engine/kernel/attach.h"
 #include "engine/kernel/identity.h"
 #include "engine/kernel/limits.h"
+#include "engine/kernel/mlock.h"
 #include "engine/kernel/rseq.h"
 #include "engine/kernel/seccomp.h"
 #include "engine/kernel/syscall.h"
@@ -157,6 +158,7 @@ static void __attribute__((noreturn)) process(void)
 		tw_identity_tell_brk(tw_memory_brk_moved());
 	tw_action_give_back(t);
 	note_areas(&p);
+	tw_mlock_give_back();
 	for (;;)
 		park(TW_LEAVE_READY, &p);
 }

@@ -137,6 +137,17 @@ bool tw_mlock_mapped(u64 start, u64 length)
 	return r != ERROR_ENOMEM && r != ERROR_EPERM && r != -11;
 }
 
+void tw_mlock_found(u64 later)
+{
+	future = later;
+}
+
+void tw_mlock_give_back(void)
+{
+	if (future)
+		tw_sys(__NR_mlockall, future, 0, 0);
+}
+
 void tw_mlock_forget(void)
 {
 	future = 0;

@@ -17,6 +17,10 @@ void tw_munlock_all(void);
 /* What the program has mapped just now is locked if all is to be. False: it cannot be, and should not be there. */
 bool tw_mlock_mapped(u64 start, u64 length);
 
+/* A process that the engine came into had the kernel do so; and one that the engine leaves has it do so again. Flags of mlockall. */
+void tw_mlock_found(u64 later);
+void tw_mlock_give_back(void);
+
 /* A forked child: nothing of it is locked. */
 void tw_mlock_forget(void);
 
