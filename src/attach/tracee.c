@@ -99,14 +99,33 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Waits until the thread has stopped, with how in *status. 1: it is gone; -1: it does not stop. */
-static int await(pid_t tid, int *status)
+/* Not so of a first thread that was killed: it is not to be waited for before all others are. */
+static int lives(pid_t tid)
 {
-	const uint64_t until = now_ms() + PATIENCE_MS;
+	char path[PATH], stat[1024];
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+	FILE *f = fopen(path, "re");
+	stat[f ? fread(stat, 1, sizeof stat - 1, f) : 0] = 0;
+	if (f)
+		fclose(f);
+	const char *state = strrchr(stat, ')');
+	return state && strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0;
+}
+
+/*
+ * Waits until the thread has stopped, with how in *status. 1: it is gone; -1: it does not stop. Of one that is at work for this recorder (`at_work`) that is not said as long as it lives: it could not be
+ * let go where it stands.
+ */
+static int await(pid_t tid, int *status, int at_work)
+{
+	uint64_t until = now_ms() + PATIENCE_MS;
 	pid_t r;
 	while ((r = waitpid(tid, status, __WALL | WNOHANG)) == 0 || (r < 0 && errno == EINTR)) {
-		if (now_ms() > until)
-			return -1;
+		if (now_ms() > until) {
+			if (!at_work || !lives(tid))
+				return -1;
+			until = now_ms() + PATIENCE_MS;
+		}
 		const struct timespec nap = {0, 50000};
 		nanosleep(&nap, NULL);
 	}
@@ -122,7 +141,7 @@ static int is_trap(int status)
 static int await_trap(pid_t tid)
 {
 	int status, r;
-	while (!(r = await(tid, &status)) && !is_trap(status))
+	while (!(r = await(tid, &status, 0)) && !is_trap(status))
 		request(PTRACE_CONT, tid, 0, (const void *)(uintptr_t)(WSTOPSIG(status) == CALL_STOP ? 0 : WSTOPSIG(status)));
 	return r;
 }
@@ -354,7 +373,7 @@ void tw_tracee_go_through(struct tw_tracee *t, size_t thread, const struct user_
 	memcpy(&th->value, (const char *)regs + register_at, sizeof th->value);
 	memcpy((char *)&with + register_at, &value, sizeof value);
 	th->register_at = register_at;
-	if (prepare(th, &with, mask) || request(PTRACE_SYSCALL, th->tid, 0, NULL) || await(th->tid, &status))
+	if (prepare(th, &with, mask) || request(PTRACE_SYSCALL, th->tid, 0, NULL) || await(th->tid, &status, 1))
 		return;
 	if (WSTOPSIG(status) != CALL_STOP)
 		break_off(th, is_trap(status) ? 0 : WSTOPSIG(status));
@@ -445,7 +464,7 @@ static int step(struct tw_tracee *t, struct tw_tracee_thread *th)
 {
 	int status, pass = 0;
 	do {
-		if (request(PTRACE_SYSCALL, th->tid, 0, (const void *)(uintptr_t)pass) || await(th->tid, &status))
+		if (request(PTRACE_SYSCALL, th->tid, 0, (const void *)(uintptr_t)pass) || await(th->tid, &status, 1))
 			return gone(t, th);
 		pass = is_trap(status) ? 0 : WSTOPSIG(status);
 	} while (pass != CALL_STOP);
