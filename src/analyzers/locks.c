@@ -3,7 +3,7 @@
  * and another A while it holds B, both can come to wait for each other.
  *
  * Which calls take and give locks held.h says. A lock was waited for where, when it was asked for, another thread held it in a way that excludes: by the times of the calls. The time
- * that was waited is that of the call.
+ * that was waited is that of the call. Of each lock the longest hold and the longest wait are told with the thread and the calls by which it was asked for.
  */
 #include "analyzers/callpath.h"
 #include "analyzers/held.h"
@@ -13,12 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The longest of several times, and who it was. */
+struct longest {
+	uint64_t cycles;
+	uint32_t thread, path; /* to where the lock was asked for */
+};
+
 struct lock {
 	uint64_t addr;
 	uint32_t program, image;
 	uint32_t holders, alone; /* threads that hold it now; whether one does so alone */
 	uint64_t taken, waited, refused;
-	uint64_t wait, longest_wait, hold, longest_hold; /* cycles */
+	uint64_t wait, hold; /* cycles */
+	struct longest longest_wait, longest_hold;
 };
 
 /* While it held one lock, a thread took another. */
@@ -153,6 +160,12 @@ static int note_pair(struct state *s, size_t first, size_t second, uint32_t path
 	return 0;
 }
 
+static void note_longest(struct longest *l, uint64_t cycles, uint32_t thread, uint32_t path)
+{
+	if (cycles > l->cycles)
+		*l = (struct longest){cycles, thread, path};
+}
+
 /* The thread has taken a lock, the last that it holds. */
 static int take(struct state *s, struct thread *t, uint32_t thread, const struct tw_calling_step *call, const struct tw_held_lock *held)
 {
@@ -169,9 +182,10 @@ static int take(struct state *s, struct thread *t, uint32_t thread, const struct
 	if (t->waits) {
 		l->waited++;
 		l->wait += wait;
-		l->longest_wait = wait > l->longest_wait ? wait : l->longest_wait;
+		note_longest(&l->longest_wait, wait, thread, path);
 	}
 	t->waits = 0;
+	t->held.items[t->held.n - 1].path = path;
 	for (size_t i = 0; i + 1 < t->held.n && !error; i++) {
 		const struct lock *first = lock_of(s, t, t->held.items[i].addr);
 		error = first ? note_pair(s, (size_t)(first - s->locks), number, path, thread) : TW_ERR_MEMORY;
@@ -179,14 +193,14 @@ static int take(struct state *s, struct thread *t, uint32_t thread, const struct
 	return error;
 }
 
-static int give(struct state *s, const struct thread *t, const struct tw_held_lock *held, uint64_t tsc)
+static int give(struct state *s, const struct thread *t, uint32_t thread, const struct tw_held_lock *held, uint64_t tsc)
 {
 	struct lock *l = lock_of(s, t, held->addr);
 	if (!l)
 		return TW_ERR_MEMORY;
 	const uint64_t hold = held->taken && tsc > held->taken ? tsc - held->taken : 0;
 	l->hold += hold;
-	l->longest_hold = hold > l->longest_hold ? hold : l->longest_hold;
+	note_longest(&l->longest_hold, hold, thread, held->path);
 	l->holders -= l->holders != 0;
 	l->alone = l->holders ? l->alone : 0;
 	return 0;
@@ -206,7 +220,7 @@ static int take_step(struct state *s, struct thread *t, uint32_t thread, const s
 	l->refused += step.change == TW_HELD_REFUSED;
 	if (step.change == TW_HELD_TAKEN)
 		return take(s, t, thread, call, &step.lock);
-	return step.change == TW_HELD_GIVEN ? give(s, t, &step.lock, call->tsc) : 0;
+	return step.change == TW_HELD_GIVEN ? give(s, t, thread, &step.lock, call->tsc) : 0;
 }
 
 /* ---- batches ---- */
@@ -302,12 +316,58 @@ static int print_locks(const struct state *s, struct tw_answer *a, struct tw_nam
 		                                    {.count = l->waited},
 		                                    {.count = l->refused},
 		                                    {.count = ns_of(s, l->wait)},
-		                                    {.count = ns_of(s, l->longest_wait)},
+		                                    {.count = ns_of(s, l->longest_wait.cycles)},
 		                                    {.count = ns_of(s, l->hold)},
-		                                    {.count = ns_of(s, l->longest_hold)},
+		                                    {.count = ns_of(s, l->longest_hold.cycles)},
 		                                    {.text = name}});
 	}
 	free(order);
+	return 0;
+}
+
+/* What was held or waited for longest. */
+struct told {
+	const struct lock *lock;
+	const struct longest *longest;
+	const char *what;
+};
+
+static int by_cycles(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+	if (x->longest->cycles != y->longest->cycles)
+		return x->longest->cycles > y->longest->cycles ? -1 : 1;
+	return (x->lock->addr > y->lock->addr) - (x->lock->addr < y->lock->addr);
+}
+
+static int print_longest(const struct state *s, struct tw_answer *a, struct tw_names *names)
+{
+	static const struct tw_column columns[] = {{"ns", TW_COLUMN_COUNT},  {"what", TW_COLUMN_TEXT}, {"thread", TW_COLUMN_COUNT},
+	                                           {"lock", TW_COLUMN_TEXT}, {"path", TW_COLUMN_TEXT}, {NULL, 0}};
+	const unsigned depth = (unsigned)tw_context_number(s->context, "depth");
+	struct told *all = calloc(2 * s->n_locks + 1, sizeof *all);
+	char name[400], path[TW_CALLPATH_TEXT];
+	size_t n = 0;
+	if (!all)
+		return TW_ERR_MEMORY;
+	for (const struct lock *l = s->locks; l < s->locks + s->n_locks; l++) {
+		if (l->longest_hold.cycles)
+			all[n++] = (struct told){l, &l->longest_hold, "held"};
+		if (l->longest_wait.cycles)
+			all[n++] = (struct told){l, &l->longest_wait, "waited"};
+	}
+	qsort(all, n, sizeof *all, by_cycles);
+	tw_answer_table(a, "longest", "The longest hold and wait of each lock, and where it was asked for", columns);
+	for (const struct told *t = all; t < all + n; t++) {
+		name_lock(t->lock, names, name, sizeof name);
+		tw_callpath_text(&s->paths, t->longest->path, names, depth, path, sizeof path);
+		tw_answer_row(a, (struct tw_cell[]){{.count = ns_of(s, t->longest->cycles)},
+		                                    {.text = t->what},
+		                                    {.count = t->longest->thread},
+		                                    {.text = name},
+		                                    {.text = path}});
+	}
+	free(all);
 	return 0;
 }
 
@@ -370,6 +430,7 @@ static int print_all(const struct state *s)
 	tw_answer_fact(a, "taken", taken);
 	tw_answer_fact(a, "waited", waited);
 	int error = names ? print_locks(s, a, names) : TW_ERR_MEMORY;
+	error = error ? error : print_longest(s, a, names);
 	return error ? error : print_orders(s, a, names);
 }
 
@@ -398,6 +459,7 @@ const struct tw_analyzer tw_analyzer_locks = {
     .what = "locks: contention, how long they are held, orders that may deadlock",
     .help = "Locks are those of pthreads, C11 and OpenMP (record --calls), by their address.\n"
             "One counts as waited for where another thread held it when it was asked for.\n"
+            "The longest hold and wait of each are told with thread and path of calls.\n"
             "An inversion is an order in which a thread took two locks that orders of other\n"
             "places contradict, perhaps over further locks.\n",
     .options = options,

@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns on the screen at least, between two columns of a table; how much of a last text is worth shorter counts; and the widest that other texts make their column where nothing is cut. */
-enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24, WHOLE_TEXT = 60 };
+/* Columns on the screen at least, between two columns of a table; and how much of a last text is worth shorter counts. */
+enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24 };
 
 struct tw_answer {
 	struct tw_answer_options options;
 	unsigned screen; /* columns of text */
-	int whole;       /* no name is cut: what is no terminal may have longer lines */
 	struct tw_json json;
 	const struct tw_column *columns; /* of the open table; NULL: none is */
 	const char *title;
@@ -37,7 +36,6 @@ struct tw_answer *tw_answer_new(const struct tw_answer_options *options)
 	const unsigned columns = options->columns ? options->columns : tw_terminal_columns(options->f);
 	a->options = *options;
 	a->screen = columns > SCREEN ? columns : SCREEN;
-	a->whole = !columns;
 	a->json.f = options->f;
 	return a;
 }
@@ -214,11 +212,6 @@ static void lay_out(const struct tw_answer *a, struct layout *l)
 	for (unsigned i = 0; i < last; i++)
 		sum -= a->columns[i].kind == TW_COLUMN_TEXT ? l->width[i] : 0;
 	share_room(a, l, sum + 1 < a->screen ? a->screen - sum : 1);
-	for (unsigned i = 0; a->whole && i < last; i++)
-		if (a->columns[i].kind == TW_COLUMN_TEXT) {
-			const unsigned width = width_of(a, l, i);
-			l->width[i] = width < WHOLE_TEXT ? width : WHOLE_TEXT;
-		}
 }
 
 /* The file and line that a text ends with; NULL: it does not. */
@@ -247,16 +240,10 @@ static void print_cut(FILE *f, const char *text, unsigned width)
 	fprintf(f, " %s", place);
 }
 
-static void print_text_cell(const struct tw_answer *a, const char *text, unsigned width, int last)
+static void print_text_cell(FILE *f, const char *text, unsigned width, int last)
 {
-	FILE *f = a->options.f;
-	const char *place = last ? place_in(text) : NULL; /* which is worth a line that is too long */
-	const size_t n = strlen(text), least = place ? HEAD + 1 + strlen(place) : 0;
-	width = width < least ? (unsigned)least : width;
-	if (a->whole)
-		fputs(text, f);
-	else
-		print_cut(f, text, width);
+	const size_t n = strlen(text);
+	print_cut(f, text, width);
 	if (!last && n < width)
 		fprintf(f, "%*s", (int)(width - n), "");
 }
@@ -278,12 +265,19 @@ static void print_heading(const struct tw_answer *a, const struct layout *l)
 	fputc('\n', f);
 }
 
-/* The text of the last column, if it does not fit there and is a path of calls, or an address, of which a part says nothing. */
-static const char *long_path(const struct tw_answer *a, const struct layout *l, size_t row)
+/* Whether a text is worth a line of its own where it has only so many columns: a path of calls, an address, of which a part says nothing, or what would lose its place. */
+static int is_worth_a_line(const char *text, unsigned width)
+{
+	const char *place = place_in(text);
+	return strstr(text, TW_ANSWER_CALLED_BY) || !strncmp(text, "0x", 2) || (place && HEAD + 1 + strlen(place) > width);
+}
+
+/* The text of the last column, if it does not fit there and is to stand below. */
+static const char *long_text(const struct tw_answer *a, const struct layout *l, size_t row)
 {
 	const unsigned last = a->n_columns - 1;
 	const char *text = a->columns[last].kind == TW_COLUMN_TEXT ? cell_at(a, row, last)->text : "";
-	return strlen(text) > l->width[last] && (strstr(text, TW_ANSWER_CALLED_BY) || !strncmp(text, "0x", 2)) ? text : NULL;
+	return strlen(text) > l->width[last] && is_worth_a_line(text, l->width[last]) ? text : NULL;
 }
 
 /* On lines of its own below the row, as many calls on each as fit. */
@@ -298,7 +292,7 @@ static void print_path(const struct tw_answer *a, const char *path)
 		const char *end = strstr(path, TW_ANSWER_CALLED_BY);
 		const size_t n = end ? (size_t)(end - path) : strlen(path);
 		snprintf(call, sizeof call, "%.*s", (int)(n < sizeof call ? n : sizeof call - 1), path);
-		const size_t shown = a->whole || strlen(call) < most ? strlen(call) : most;
+		const size_t shown = strlen(call) < most ? strlen(call) : most;
 		if (used + shown + BETWEEN > a->screen) {
 			fprintf(f, "\n%*s", INDENT, "");
 			used = INDENT;
@@ -316,13 +310,13 @@ static void print_row(const struct tw_answer *a, const struct layout *l, size_t 
 {
 	FILE *f = a->options.f;
 	char text[64];
-	const char *path = long_path(a, l, row);
+	const char *path = long_text(a, l, row);
 	for (unsigned i = 0; i < a->n_columns - (path != NULL); i++) {
 		const struct tw_cell *cell = cell_at(a, row, i);
 		if (i)
 			fprintf(f, "%*s", GAP, "");
 		if (a->columns[i].kind == TW_COLUMN_TEXT) {
-			print_text_cell(a, cell->text, l->width[i], i + 1 == a->n_columns);
+			print_text_cell(f, cell->text, l->width[i], i + 1 == a->n_columns);
 		} else {
 			format_text(cell, a->columns[i].kind, l->full, text);
 			fprintf(f, "%*s", (int)l->width[i], text);
@@ -492,7 +486,7 @@ void tw_answer_fact_real(struct tw_answer *a, const char *name, double value)
 void tw_answer_fact_text(struct tw_answer *a, const char *name, const char *text)
 {
 	if (begin_fact(a, name)) {
-		tw_print_cut(a->options.f, text, a->whole ? (unsigned)strlen(text) : a->screen - FACT_NAME);
+		tw_print_cut(a->options.f, text, a->screen - FACT_NAME);
 		fputc('\n', a->options.f);
 	} else if (a->options.form == TW_ANSWER_JSON) {
 		tw_json_text(json_of(a), name, text);

@@ -14,7 +14,7 @@ struct tw_answer_options {
 	const char *table; /* CSV: which one; NULL: the first */
 	int64_t top;       /* rows of a table; 0: all; -1: all, but in text no more than TW_ANSWER_TOP */
 	const char *analyzer;
-	unsigned columns; /* text: as wide as this, and names are cut; 0: as the terminal that f is, else 80, and no name is cut */
+	unsigned columns; /* text: as wide as this, 80 at least; 0: as the terminal that f is, else 80 */
 };
 
 enum { TW_ANSWER_TOP = 20 };

@@ -50,7 +50,7 @@ static void test_places(void)
 	free(shown);
 }
 
-/* On a wider terminal there is more of them, and where there is none all of them, whatever it takes. */
+/* On a wider terminal there is more of them. */
 static void test_wide(void)
 {
 	static const char name[] = "std::map<int, std::less<int>, std::allocator<std::pair<int const, int> > >::find(int) odd.c:478";
@@ -61,17 +61,8 @@ static void test_wide(void)
 	shown = wide_table_of(places, cells, 40); /* too narrow for a table */
 	CHECK(widest(shown) == 80);
 	free(shown);
-	shown = wide_table_of(places, cells, 0);
-	CHECK(strstr(shown, name) && strstr(shown, "108k  main a.c:1  main a.c:2  std::map"));
-	free(shown);
-	static const struct tw_column columns[] = {{"function", TW_COLUMN_TEXT}, {"path", TW_COLUMN_TEXT}, {NULL, 0}};
-	shown = wide_table_of(
-	    columns,
-	    (struct tw_cell[]){{.text = name},
-	                       {.text = "g a.c:1 < f a.c:2 < std::map<int, std::less<int> >::insert_or_assign_a_value(int) a.c:3"}},
-	    0);
-	CHECK(strstr(shown, name) &&
-	      strstr(shown, "g a.c:1 < f a.c:2 <\n        std::map<int, std::less<int> >::insert_or_assign_a_value(int) a.c:3\n"));
+	shown = wide_table_of(places, cells, 0); /* no terminal */
+	CHECK(widest(shown) == 80 && strstr(shown, ".. odd.c:478"));
 	free(shown);
 }
 
@@ -106,13 +97,13 @@ static void test_path(void)
 	free(shown);
 }
 
-/* Where next to nothing is left for the last column, the place is whole all the same. */
+/* Where next to nothing is left for the last column, a place has a line of its own. */
 static void test_no_room(void)
 {
 	static const struct tw_column columns[] = {
 	    {"a_column_whose_name_leaves_little_for_the_one_that_comes_behind_it", TW_COLUMN_COUNT}, {"place", TW_COLUMN_TEXT}, {NULL, 0}};
 	char *shown = table_of(columns, (struct tw_cell[]){{.count = 1}, {.text = "pthread_mutex_lock pthread_mutex_lock.c:80"}});
-	CHECK(strstr(shown, "  pthrea.. pthread_mutex_lock.c:80\n"));
+	CHECK(strstr(shown, "\n        pthread_mutex_lock pthread_mutex_lock.c:80\n") && widest(shown) <= 80);
 	free(shown);
 }
 

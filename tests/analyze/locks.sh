@@ -59,6 +59,14 @@ assert [locks[x]["taken"] for x in "abcd"] == [6, 2, 2, 2], locks
 assert locks["a"]["refused"] == 1 and locks["a"]["longest_hold"] >= 100000000, locks["a"]
 assert locks["a"]["waited"] <= 1 and all(locks[x]["waited"] == 0 for x in ("b", "c", "d", "rw")), locks
 assert locks["a"]["wait_ns"] == locks["a"]["longest_wait"] and locks["rw"]["taken"] == 10, locks
+longest = {(l["what"], l["lock"]): l for l in found["longest"]}
+held = longest["held", "a"]
+assert held["ns"] == locks["a"]["longest_hold"] and held["thread"] == 0 and held["path"].startswith("main locking.c:"), held
+assert all("both locking.c:" in longest["held", x]["path"] for x in ("b", "c", "d")), longest
+assert ("waited", "a") in longest if locks["a"]["waited"] else ("waited", "a") not in longest, longest
+if locks["a"]["waited"]:
+    waited = longest["waited", "a"]
+    assert waited["ns"] == locks["a"]["wait_ns"] and waited["thread"] == 1 and waited["path"].startswith("waiter locking.c:"), waited
 orders = sorted(o["orders"].split(":")[0] for o in found["inversions"])
 assert orders == ["a, then b", "b, then c", "c, then a"], orders
 assert all("both locking.c:" in o["orders"] for o in found["inversions"])
