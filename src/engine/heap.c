@@ -47,12 +47,14 @@ void tw_heap_shared_wanted(void)
 	}
 }
 
-/* Only what has a page can be put into a huge one. */
+/*
+ * Only what has a page can be put into a huge one. In a process that was attached to the channel may begin in the middle of one, and nothing be mapped where that begins: so the kernel is asked for the page, and
+ * says if there is none.
+ */
 void tw_heap_shared(u64 at, u64 bytes)
 {
 	const u64 end = at + bytes;
-	for (at &= -TW_HUGE_PAGE; tw_dear_pages && at < end; at += TW_HUGE_PAGE) {
-		*(volatile u8 *)at;
-		tw_sys(__NR_madvise, at, TW_HUGE_PAGE, MADV_COLLAPSE);
-	}
+	for (at &= -TW_HUGE_PAGE; tw_dear_pages && at < end; at += TW_HUGE_PAGE)
+		if (!tw_sys(__NR_madvise, at, TW_PAGE, MADV_POPULATE_READ))
+			tw_sys(__NR_madvise, at, TW_HUGE_PAGE, MADV_COLLAPSE);
 }
