@@ -52,16 +52,24 @@ static double last_run(const char *path)
 	return ms;
 }
 
+enum { STAT = 1024 };
+
+/* Of a stat file in `stat` where the name of the program ends; NULL: there is no such file. */
+static const char *read_stat(const char *path, char stat[STAT])
+{
+	FILE *f = fopen(path, "re");
+	stat[f ? fread(stat, 1, STAT - 1, f) : 0] = 0;
+	if (f)
+		fclose(f);
+	return strrchr(stat, ')');
+}
+
 /* Field `n` of a stat file of the thread's, from the third on, as a number. */
 static unsigned long stat_number(pid_t pid, pid_t tid, int n)
 {
-	char path[PATH], stat[1024];
+	char path[PATH], stat[STAT];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	FILE *f = fopen(path, "re");
-	stat[f ? fread(stat, 1, sizeof stat - 1, f) : 0] = 0;
-	if (f)
-		fclose(f);
-	const char *field = strrchr(stat, ')');
+	const char *field = read_stat(path, stat);
 	for (int i = 2; field && i < n; i++)
 		field = strchr(field + 1, ' ');
 	return field ? strtoul(field, NULL, 10) : 0;
@@ -102,13 +110,9 @@ static uint64_t now_ms(void)
 /* Not so of a first thread that was killed: it is not to be waited for before all others are. */
 static int lives(pid_t tid)
 {
-	char path[PATH], stat[1024];
+	char path[PATH], stat[STAT];
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
-	FILE *f = fopen(path, "re");
-	stat[f ? fread(stat, 1, sizeof stat - 1, f) : 0] = 0;
-	if (f)
-		fclose(f);
-	const char *state = strrchr(stat, ')');
+	const char *state = read_stat(path, stat);
 	return state && strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0;
 }
 

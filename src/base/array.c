@@ -127,3 +127,9 @@ int tw_by_number(const void *a, const void *b)
 	const uint64_t *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
 }
+
+int tw_by_number32(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}

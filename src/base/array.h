@@ -52,7 +52,8 @@ void tw_array_take_pages(void *at, size_t bytes);
 size_t tw_array_before(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
 size_t tw_array_until(const void *key, const void *items, size_t n, size_t size, tw_compare *compare);
 
-/* Compares 64-bit numbers, or what begins with one. */
+/* Compares 64-bit numbers, or what begins with one; and 32-bit ones. */
 int tw_by_number(const void *a, const void *b);
+int tw_by_number32(const void *a, const void *b);
 
 #endif

@@ -241,17 +241,11 @@ static int take_stretch(struct state *s, const struct tw_stretch *t, uint64_t *i
 
 /* ---- lines ---- */
 
-static int by_id(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void put_line(FILE *f, struct counts *c)
 {
 	if (!c->n)
 		return;
-	qsort(c->touched, c->n, sizeof *c->touched, by_id);
+	qsort(c->touched, c->n, sizeof *c->touched, tw_by_number32);
 	fputc('T', f);
 	for (size_t i = 0; i < c->n; i++) {
 		fprintf(f, ":%u:%llu ", c->touched[i], (unsigned long long)c->of[c->touched[i] - 1]);

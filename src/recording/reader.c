@@ -64,7 +64,6 @@ static void sum_threads(struct tw_recording *r)
 		    r->info.complete && t->chunks.n && tw_chunk_is_cut(((struct tw_chunk_info *)t->chunks.items)[t->chunks.n - 1].flags);
 	}
 	r->sum.threads = r->threads.n;
-	r->sum.fragments = r->descriptors.n + r->n_idle;
 }
 
 /* ---- opening and closing ---- */

@@ -1,5 +1,6 @@
 /* The scan of the code file: descriptors, modules, processes. All of them are kept, decompressed. */
 #include "recording/reader_state.h"
+#include "base/array.h"
 #include "recording/value_map.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 	if (!row || !item)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	*item = row[d->number & 0xffff] = d;
+	r->sum.fragments++;
 	return r->values ? tw_value_map_add(r->values, NULL, d) : TW_OK;
 }
 
@@ -97,12 +99,6 @@ static int add_budget_end(struct tw_recording *r, const uint8_t *bytes, uint64_t
 	return TW_OK;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 /* Those that nothing ran are in the list of descriptors no more. A chunk finds them as before, though none of a whole recording asks for them. */
 static int drop_idle(struct tw_recording *r, const uint32_t *numbers, uint64_t n, uint64_t offset)
 {
@@ -116,9 +112,8 @@ static int drop_idle(struct tw_recording *r, const uint32_t *numbers, uint64_t n
 		return TW_OK;
 	}
 	for (size_t i = 0; i < r->descriptors.n; i++)
-		if (!bsearch(&items[i]->number, numbers, n, sizeof *numbers, by_number))
+		if (!bsearch(&items[i]->number, numbers, n, sizeof *numbers, tw_by_number32))
 			items[left++] = items[i];
-	r->n_idle += r->descriptors.n - left;
 	r->descriptors.n = left;
 	return TW_OK;
 }
@@ -216,6 +211,5 @@ int tw_reader_code(struct tw_recording *r)
 		tw_reader_problem(r, TW_ERR_MISSING, TW_CODE_FILE);
 		return TW_OK;
 	}
-	r->sum.fragments = r->descriptors.n + r->n_idle;
 	return error;
 }

@@ -118,7 +118,6 @@ int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info 
 	tw_reader_sum(&t->info.totals, &counts);
 	tw_reader_sum(&r->sum, &counts);
 	r->sum.threads = r->threads.n;
-	r->sum.fragments = r->descriptors.n + r->n_idle;
 	return TW_OK;
 }
 

@@ -60,8 +60,7 @@ struct tw_recording {
 	struct tw_reader_list threads;     /* struct tw_reader_thread */
 	struct tw_reader_list modules;     /* struct tw_module */
 	struct tw_reader_list problems;    /* struct tw_problem */
-	struct tw_reader_list descriptors; /* const struct tw_descriptor *, without those that nothing ran... */
-	size_t n_idle;                     /* ...of which there are so many */
+	struct tw_reader_list descriptors; /* const struct tw_descriptor *, without those that nothing ran */
 	struct tw_processes processes;
 	struct tw_reader_list notes;     /* const struct tw_file_note *, of a recording in memory: `processes` is made of these */
 	struct tw_reader_list blocks;    /* void *: decompressed blocks of the code file and of the names */

@@ -1,5 +1,6 @@
 /* The scan of the files of threads: the headers of their chunks. */
 #include "recording/reader_state.h"
+#include "base/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -147,12 +148,6 @@ static int read_thread(struct tw_recording *r, uint32_t serial, const char *name
 	return error;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static int list_threads(const struct tw_recording *r, struct tw_reader_list *serials)
 {
 	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -170,7 +165,7 @@ static int list_threads(const struct tw_recording *r, struct tw_reader_list *ser
 	}
 	closedir(d);
 	if (serials->n)
-		qsort(serials->items, serials->n, sizeof(uint32_t), by_number);
+		qsort(serials->items, serials->n, sizeof(uint32_t), tw_by_number32);
 	return TW_OK;
 }
 

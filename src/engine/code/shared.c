@@ -90,6 +90,14 @@ static void writable_now(const struct view *w)
 	}
 }
 
+/* A view has come where nothing is any more. */
+static void appear(const struct view *v)
+{
+	add(v);
+	if (v->prot & PROT_WRITE)
+		writable_now(v);
+}
+
 void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 offset)
 {
 	struct view v = {start, start + tw_page_up(length), offset, 0, 0, prot};
@@ -101,24 +109,20 @@ void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 of
 		v.device = ANONYMOUS;
 		v.inode = n_anonymous++;
 		v.offset = 0;
-	} else if (tw_failed(tw_sys(__NR_fstat, fd, &st, 0)))
-		return;
-	else {
+	} else if (!tw_failed(tw_sys(__NR_fstat, fd, &st, 0))) {
 		v.device = st.st_dev;
 		v.inode = st.st_ino;
+	} else {
+		return;
 	}
-	add(&v);
-	if (prot & PROT_WRITE)
-		writable_now(&v);
+	appear(&v);
 }
 
 void tw_shared_attached(u64 start, u64 bytes, int prot, int segment)
 {
 	const struct view v = {start, start + tw_page_up(bytes), 0, SEGMENT, (u64)segment, prot};
 	tw_shared_unmapped(v.start, v.end);
-	add(&v);
-	if (prot & PROT_WRITE)
-		writable_now(&v);
+	appear(&v);
 }
 
 void tw_shared_detached(u64 start, void (*f)(u64 start, u64 length))
