@@ -282,20 +282,40 @@ static int detach(const struct tw_control *control, pid_t pid, struct tw_detache
 	return error;
 }
 
-/* A recorded process; 0: there is none any more. */
-static pid_t next_process(const struct tw_control *c)
+/* A recorded process, and which of its slot's this is; 0: there is none just now. */
+static pid_t next_process(const struct tw_control *c, uint32_t *serial)
+{
+	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++) {
+		if (atomic_load(&c->slot[s].state) != TW_SLOT_ACTIVE)
+			continue;
+		*serial = atomic_load(&c->slot[s].serial);
+		return (pid_t)c->slot[s].pid;
+	}
+	return 0;
+}
+
+/* Does one execute a program, or begin, which has a slot before it attaches to it? */
+static int one_comes(const struct tw_control *c)
 {
 	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++)
-		if (atomic_load(&c->slot[s].state) == TW_SLOT_ACTIVE)
-			return (pid_t)c->slot[s].pid;
+		if (atomic_load(&c->slot[s].state) == TW_SLOT_RESERVED)
+			return 1;
 	return 0;
 }
 
 int tw_detach_all(const struct tw_control *control, struct tw_detached *done, char *why, size_t size)
 {
+	const uint64_t until = now_ms() + PATIENCE_MS;
+	uint32_t serial, same;
 	*done = (struct tw_detached){0};
-	for (pid_t pid; (pid = next_process(control));)
-		if (detach(control, pid, done, why, size) && next_process(control) == pid)
-			return -1;
-	return 0;
+	for (;;) {
+		const pid_t pid = next_process(control, &serial);
+		if (!pid && (!one_comes(control) || now_ms() >= until))
+			return 0;
+		if (!pid)
+			nap();
+		else if (detach(control, pid, done, why, size) &&
+		         ((next_process(control, &same) == pid && same == serial) || now_ms() >= until))
+			return -1; /* else it has ended meanwhile, or executes another program */
+	}
 }

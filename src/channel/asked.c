@@ -10,9 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TEXT = 512, BACKLOG = 8 };
+enum { TEXT = 512, BACKLOG = 8, BEGINS_NAPS = 100 };
 
 struct tw_asked {
 	tw_asked_do *what;
@@ -150,7 +151,8 @@ static int listens(pid_t recorder)
 	return r;
 }
 
-pid_t tw_asked_recorder(pid_t pid)
+/* 0: it is not recorded, or has executed the engine a moment ago. */
+static pid_t find_recorder(pid_t pid)
 {
 	static const char channel[] = "/memfd:trackway-";
 	char path[64], line[8192];
@@ -165,4 +167,27 @@ pid_t tw_asked_recorder(pid_t pid)
 		fclose(f);
 	const int is_own = recorder == pid || !recorder; /* a recorder has its channel mapped, too */
 	return is_own && !listens(pid) ? 0 : recorder ? recorder : pid;
+}
+
+/* Does it run the engine, by the name of its file? */
+static int runs_engine(pid_t pid)
+{
+	static const char engine[] = "/trackway-engine";
+	char path[64], exe[4096];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	const ssize_t n = readlink(path, exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = 0;
+	const char *name = strrchr(exe, '/');
+	return name && !strcmp(name, engine);
+}
+
+pid_t tw_asked_recorder(pid_t pid)
+{
+	static const struct timespec nap = {0, 10000000};
+	pid_t recorder = find_recorder(pid);
+	for (int n = 0; !recorder && runs_engine(pid) && n < BEGINS_NAPS; n++) {
+		nanosleep(&nap, NULL);
+		recorder = find_recorder(pid);
+	}
+	return recorder;
 }
