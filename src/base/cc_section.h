@@ -40,7 +40,7 @@
 	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"                                          \
 	"\t.reloc .,R_X86_64_NONE,__stop_" name "\n"
 #define TW_CC_MAGIC   0x63635754u /* "TWcc" */
-#define TW_CC_VERSION 18u
+#define TW_CC_VERSION 19u
 
 #define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
 

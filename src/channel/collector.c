@@ -455,7 +455,7 @@ static void say_failure(const struct tw_collector *c, struct tw_output_result *r
 	else if (barred && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,
 		         "programs that could not open the recorder's channel are not in it: %u, of which %s was the first; they were "
-		         "executed as another user, or had no /proc",
+		         "executed as another user, or had no /proc, or too few addresses (ulimit -v)",
 		         barred, program);
 	else if (atomic_load(&control->starved) && atomic_load(&control->barred) && !c->failure[0])
 		snprintf(result->failure, sizeof result->failure,

@@ -156,6 +156,18 @@ status=$?
 "$TW" record --native -q -o few.tw sh -c 'ulimit -v 100000; ./calls' >few.out 2>few.err
 [ $? -eq $status ] && cmp native.out few.out || fail "ulimit -v: it does not run as by itself: $(cat few.err)"
 grep -q 'what 1 threads ran is not in it: there was no memory for it' few.err || fail "ulimit -v: $(cat few.err)"
+for few in 8000 18000; do
+	sh -c "ulimit -v $few; ./calls.plain" >native.out
+	status=$?
+	for how in off discard; do
+		TRACKWAY=$how sh -c "ulimit -v $few; ./calls" >few.out
+		[ $? -eq $status ] && cmp native.out few.out || fail "ulimit -v $few, $how: it does not run as by itself"
+	done
+	rm -rf few.tw
+	"$TW" record --native -q -o few.tw sh -c "ulimit -v $few; ./calls" >few.out 2>few.err
+	[ $? -eq $status ] && cmp native.out few.out || fail "ulimit -v $few: it does not run as by itself: $(cat few.err)"
+	grep -q 'programs that could not open the recorder.s channel are not in it: 1,.*/calls' few.err || fail "ulimit -v $few: $(cat few.err)"
+done
 
 cat >user.c <<'X'
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #include <linux/fcntl.h>
 
 /* The C library's, where there is one. musl has thread-specific data only. */
+extern void *malloc(uint64_t bytes) __attribute__((weak));
+extern void free(void *p) __attribute__((weak));
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
 extern int pthread_key_create(unsigned *key, void (*fn)(void *)) __attribute__((weak));
 extern int pthread_setspecific(unsigned key, const void *value) __attribute__((weak));
@@ -68,6 +70,16 @@ static void end_by_key(void)
 		pthread_setspecific(key, &key);
 }
 
+/* The C library ends the process where there is no memory for what it notes at __cxa_thread_atexit_impl. */
+static bool is_memory_left(void)
+{
+	enum { MORE_THAN_NOTED = 256 };
+	void *p = malloc ? malloc(MORE_THAN_NOTED) : 0;
+	if (p)
+		free(p);
+	return p || !malloc;
+}
+
 /*
  * With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). What a thread runs after its first stream has ended are functions of thread-specific data.
  */
@@ -76,7 +88,7 @@ static void end_later(bool again)
 	const uint64_t all = ~0ull;
 	uint64_t before;
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-	if (__cxa_thread_atexit_impl && !again)
+	if (__cxa_thread_atexit_impl && !again && is_memory_left())
 		__cxa_thread_atexit_impl(end_thread, 0, &__dso_handle);
 	else if (pthread_key_create && pthread_setspecific)
 		end_by_key();

@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 #include <linux/resource.h>
 #include <linux/un.h>
+#include <stddef.h>
 
 /* ---- the process ---- */
 
@@ -98,12 +99,15 @@ static void say_barred(const struct tw_cc_process *p)
 static bool open_channel(struct tw_cc_process *p)
 {
 	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
-	if (tw_cc_failed(fd)) {
+	const int64_t at = tw_cc_failed(fd) || !p->threads
+	                       ? -1
+	                       : SYS(__NR_mmap, 0, TW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (tw_cc_failed(at)) {
+		SYS(__NR_close, fd);
 		say_barred(p);
 		return false;
 	}
-	const int64_t at = SYS(__NR_mmap, 0, TW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	p->control = tw_cc_failed(at) || ((struct tw_control *)at)->magic != TW_CHANNEL_MAGIC ? 0 : (struct tw_control *)at;
+	p->control = ((struct tw_control *)at)->magic != TW_CHANNEL_MAGIC ? 0 : (struct tw_control *)at;
 	const bool is_own = p->control && p->control->version == TW_CHANNEL_VERSION;
 	if (p->control && !is_own)
 		atomic_fetch_add(&p->control->refused, 1);
@@ -139,19 +143,29 @@ static uint32_t *map_known(void)
 	return (uint32_t *)at;
 }
 
+static int64_t map_at_place(uint64_t bytes)
+{
+	return SYS(__NR_mmap, TW_CC_PLACE, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+	           -1, 0);
+}
+
+/* Threads take most of it. Where there are no addresses for that (ulimit -v), nothing is recorded. */
 static struct tw_cc_process *map_process(void)
 {
-	const int64_t at = SYS(__NR_mmap, TW_CC_PLACE, sizeof(struct tw_cc_process), PROT_READ | PROT_WRITE,
-	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	enum { EXISTS = 17 };
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
-	if ((uint64_t)at == TW_CC_PLACE) {
-		tw_cc_buffer_map(TW_CC_NOWHERE, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		p->is_known = map_known();
-		p->version = TW_CC_VERSION;
-		p->mark = TW_CC_MARK;
-		return p;
-	}
-	return at == -17 && p->mark == TW_CC_MARK && p->version == TW_CC_VERSION ? p : 0;
+	const int64_t whole = map_at_place(sizeof *p);
+	if (whole == -EXISTS)
+		return p->mark == TW_CC_MARK && p->version == TW_CC_VERSION ? p : 0;
+	const int64_t at = tw_cc_failed(whole) ? map_at_place(offsetof(struct tw_cc_process, thread)) : whole;
+	if ((uint64_t)at != TW_CC_PLACE ||
+	    !tw_cc_buffer_map(TW_CC_NOWHERE, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
+		return 0;
+	p->threads = tw_cc_failed(whole) ? 0 : TW_CC_THREADS;
+	p->is_known = map_known();
+	p->version = TW_CC_VERSION;
+	p->mark = TW_CC_MARK;
+	return p;
 }
 
 struct tw_cc_process *tw_cc_process(void)
@@ -206,7 +220,7 @@ static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *
 struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p)
 {
 	const uint64_t tp = tw_cc_thread_pointer();
-	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
+	for (uint32_t k = 0; k < p->threads; k++) {
 		struct tw_cc_thread *t = tw_cc_entry(p, tp, k);
 		const uint64_t there = __atomic_load_n(&t->tp, __ATOMIC_ACQUIRE);
 		if (there == tp)
@@ -214,7 +228,7 @@ struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p)
 		if (!there)
 			break;
 	}
-	return tw_cc_self(p);
+	return p->threads ? tw_cc_self(p) : 0;
 }
 
 struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p)

@@ -213,6 +213,7 @@ struct tw_cc_process {
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	uint64_t spare
 	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay, as contexts may go on in other threads */
+	uint32_t threads;    /* entries that are mapped: all, or none where there are no addresses for them */
 	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
@@ -432,7 +433,7 @@ void tw_cc_tally_end(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t t
 
 static inline bool tw_cc_batch_begin(struct tw_cc_process *p)
 {
-	return tw_cc_is_there(&trackway_cc_batch) && trackway_cc_batch.handover->begin(p);
+	return p->threads && tw_cc_is_there(&trackway_cc_batch) && trackway_cc_batch.handover->begin(p);
 }
 
 /* The process's routine, until it has answered: then its module may be closed. */

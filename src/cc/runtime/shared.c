@@ -75,7 +75,7 @@ struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *
 	const uint64_t tp = tw_cc_thread_pointer();
 	struct tw_cc_thread *found = 0;
 	*is_there = false;
-	for (uint32_t k = 0; k < TW_CC_THREADS && !found; k++) {
+	for (uint32_t k = 0; k < p->threads && !found; k++) {
 		struct tw_cc_thread *t = tw_cc_entry(p, tp, k);
 		const uint64_t there = __atomic_load_n(&t->tp, __ATOMIC_ACQUIRE);
 		if (there == tp && (t->tid == tid || is_borrowed(p))) {
