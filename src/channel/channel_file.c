@@ -31,16 +31,12 @@ static int set_size(int fd, uint64_t bytes)
 	return failed ? tw_fail(TW_ERR_SYSTEM, "shared memory: %s", strerror(why)) : TW_OK;
 }
 
-/*
- * Where traced processes open the memfd. It is always as long: it stands on the stack of every program that is executed, whose addresses would otherwise
- * change with the number of digits.
- */
-static void set_path(struct tw_collector *c)
+void tw_channel_path(const struct tw_collector *c, uint32_t of, char *to, size_t size)
 {
 	enum { LONGEST = 26 };
 	char rest[LONGEST + 1];
-	const int n = snprintf(rest, sizeof rest, "%d/fd/%d", (int)getpid(), c->fd);
-	snprintf(c->path, sizeof c->path, "/proc/%.*s%s", LONGEST - n, "//////////////////////////", rest);
+	const int n = snprintf(rest, sizeof rest, "%u/fd/%d", of, c->fd);
+	snprintf(to, size, "/proc/%.*s%s", LONGEST - n, "//////////////////////////", rest);
 }
 
 int tw_channel_map(struct tw_collector *c, const struct tw_sizes *sizes)
@@ -59,7 +55,7 @@ int tw_channel_map(struct tw_collector *c, const struct tw_sizes *sizes)
 	c->base = base;
 	c->control = base;
 	c->control->sizes = *sizes;
-	set_path(c);
+	tw_channel_path(c, (uint32_t)getpid(), c->path, sizeof c->path);
 	return TW_OK;
 }
 

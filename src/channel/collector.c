@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 /* How long the drain loop sleeps, how often it looks for threads that died, and at how many (each costs three system calls). */
-enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100 };
+enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100, HOLDER_NAPS = 4000 };
 
 /* ---- the loop ---- */
 
@@ -368,6 +368,24 @@ const struct tw_control *tw_collector_control(const struct tw_collector *c)
 const char *tw_collector_path(const struct tw_collector *c)
 {
 	return c->path;
+}
+
+const char *tw_collector_bare_path(struct tw_collector *c)
+{
+	static const struct timespec nap = {0, 500000};
+	uint32_t holder = 0;
+	if (atomic_compare_exchange_strong(&c->control->holder, &holder, TW_HOLDER_WANTED)) {
+		holder = TW_HOLDER_WANTED;
+		ring_bell(c);
+	}
+	for (int n = 0; holder == TW_HOLDER_WANTED && n < HOLDER_NAPS; n++) {
+		nanosleep(&nap, NULL);
+		holder = atomic_load(&c->control->holder);
+	}
+	if (holder == TW_HOLDER_WANTED)
+		return c->path;
+	tw_channel_path(c, holder, c->bare_path, sizeof c->bare_path);
+	return c->bare_path;
 }
 
 void tw_collector_window(const struct tw_collector *c, struct tw_collector_window *out)

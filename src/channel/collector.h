@@ -67,6 +67,9 @@ int tw_collector_new(const struct tw_collector_options *options, struct tw_colle
 /* Where a traced process opens the channel: a path under /proc. */
 const char *tw_collector_path(const struct tw_collector *c);
 
+/* The same for one that has fewer capabilities than this process: at a thread that has none (holder.h), for which it waits. Where there is none, tw_collector_path. */
+const char *tw_collector_bare_path(struct tw_collector *c);
+
 /* With a ring: stores what is in it now. From any thread, before tw_collector_finish. */
 void tw_collector_keep(struct tw_collector *c);
 

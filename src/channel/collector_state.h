@@ -57,7 +57,7 @@ struct tw_collector {
 	int yields;      /* its threads have a low priority while the program runs */
 	uint8_t *base;
 	struct tw_control *control;
-	char path[64];
+	char path[64], bare_path[64]; /* of the memfd, as this process has it; as the holder has it, once it has been asked for */
 	struct tw_demux *demux;
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */

@@ -56,6 +56,21 @@ static char *read_path(pid_t pid)
 	return strdup(path);
 }
 
+/* A set of capabilities, by its name in a status file. */
+static unsigned long long capabilities(pid_t pid, const char *name)
+{
+	size_t n;
+	char *status = tw_proc_read(pid, "status", &n), *line = status ? strstr(status, name) : NULL;
+	const unsigned long long set = line ? strtoull(line + strlen(name), NULL, 16) : 0;
+	free(status);
+	return set;
+}
+
+int tw_attached_is_bare(pid_t pid)
+{
+	return (capabilities(getpid(), "\nCapPrm:") & ~capabilities(pid, "\nCapEff:")) != 0;
+}
+
 /* Its arguments as it shows them, one after another; where it shows none, its name. */
 static int take_arguments(struct tw_command *p, char *text, size_t n)
 {

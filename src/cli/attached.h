@@ -17,6 +17,9 @@ int tw_attached_program(pid_t pid, struct tw_command *p);
 /* Its working directory. 0, or -1: it cannot be read. */
 int tw_attached_directory(pid_t pid, char *to, size_t size);
 
+/* Has it fewer capabilities than this process? Under /proc it may not open then what this process has open. */
+int tw_attached_is_bare(pid_t pid);
+
 /* Lets all recorded processes go on natively. What was done, or why not all can be, is put into `said`. 0 or -1. */
 int tw_attached_let_go(const struct tw_control *control, char *said, size_t size);
 

@@ -170,7 +170,8 @@ struct tw_aside_end tw_record_launch(struct record *r, const char *channel, void
 static struct tw_aside_end attach(struct record *r)
 {
 	const uint64_t start = tw_machine_ns();
-	const struct tw_attach_options options = {r->pid, r->engine, tw_collector_path(r->collector), &r->sizes};
+	const char *channel = tw_attached_is_bare(r->pid) ? tw_collector_bare_path(r->collector) : tw_collector_path(r->collector);
+	const struct tw_attach_options options = {r->pid, r->engine, channel, &r->sizes};
 	struct tw_attached_end end = tw_attached_run(&options, r->left, r->quiet);
 	char said[512];
 	if (end.stopped) {
