@@ -112,6 +112,8 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 	struct tw_cc_words w = {0};
 	char *depends = depend_file(d, k), *target = depend_target(d, k);
 	tw_cc_push_compiler(d, &w, 1);
+	if (c->step == TW_CC_STEP_LINK && !c->is_gcc) /* what is for the link only, clang says, this command has no use for */
+		tw_cc_push(&w, "-Qunused-arguments");
 	for (size_t m = c->compiler; m < c->n; m++)
 		if (!tw_cc_is_replaced(d, c->word[m]) &&
 		    (c->kind[m] == TW_CC_WORD_FLAG || c->kind[m] == TW_CC_WORD_COMPILE || (c->kind[m] == TW_CC_WORD_LANGUAGE && m < k)))

@@ -182,7 +182,7 @@ for compiler in gcc clang; do
 	rm -rf plain instrumented
 done
 
-# Where sources are compiled and linked by one command, clang does not say of what is for compiling only that it is not used.
+# Where sources are compiled and linked by one command, clang does not say of what is for compiling only, or for linking only, that it is not used.
 if command -v clang >/dev/null; then
 	for flags in '-mllvm -align-all-blocks=4' '-Wa,--noexecstack' '-Xassembler --noexecstack'; do
 		left_out "$flags" '-Xassembler --noexecstack' && continue
@@ -192,6 +192,13 @@ if command -v clang >/dev/null; then
 		ok "$TW" cc clang -Werror $flags a.c b.c s.s -o linked
 		says_11 linked
 	done
+	echo 'int main(void) { return 11; }' >c.cpp
+	flags='-nostdinc++ -stdlib=libstdc++'
+	# shellcheck disable=SC2086
+	if clang++ -Werror $flags c.cpp -o linked 2>/dev/null; then
+		# shellcheck disable=SC2086
+		ok "$TW" cc clang++ -Werror $flags c.cpp -o linked
+	fi
 fi
 
 # A build that names its compiler.

@@ -260,7 +260,8 @@ static void act(struct tw_cc_process *p, const struct tw_cc_action *to, struct t
 {
 	const struct tw_cc_action before = {p->handling[SIGSEGV].handler, p->handling[SIGSEGV].flags, 0, p->fault_mask};
 	if (to) {
-		p->handling[SIGSEGV] = (struct tw_cc_handling){to->handler, to->flags};
+		enum { UNSUPPORTED = 0x400 }; /* a flag that kernels forget: so it is found out which ones they know */
+		p->handling[SIGSEGV] = (struct tw_cc_handling){to->handler, to->flags & ~(uint64_t)UNSUPPORTED};
 		p->fault_mask = to->mask | (to->flags & SA_NODEFER ? 0 : FAULT);
 	}
 	if (from)

@@ -69,7 +69,7 @@ static void handle(struct tw_cc_process *p, struct tw_cc_thread *t, int number, 
 	struct tw_cc_handling h = p->handling[number];
 	const uint64_t fault = 1ull << (SIGSEGV - 1);
 	struct tw_cc_parked k;
-	if (h.flags & SA_RESETHAND)
+	if (h.flags & SA_RESETHAND && p->guard && number == SIGSEGV) /* of other signals the kernel knows it */
 		p->handling[number].handler = 0;
 	if (p->guard && !p->strict)
 		SYS(__NR_rt_sigprocmask, SIG_UNBLOCK, &fault, 0, sizeof fault);
@@ -132,21 +132,21 @@ static int64_t set(struct tw_cc_process *p, int number, const struct tw_cc_actio
 	const struct tw_cc_handling before = p->handling[number];
 	if (act) {
 		own = *act;
-		own.flags |= SA_RESTORER;
 		own.restorer = (uint64_t)tw_cc_restore;
 		if (is_function(act->handler)) {
 			own.handler = (uint64_t)tw_cc_handle;
 			own.flags |= SA_SIGINFO;
-			p->handling[number] = (struct tw_cc_handling){act->handler, act->flags};
+			p->handling[number].handler = act->handler; /* else what is on its way still goes to the one before */
 		}
+		p->handling[number].flags = act->flags;
 	}
 	const int64_t error = SYS(__NR_rt_sigaction, number, act ? &own : 0, old, sizeof own.mask);
 	if (error)
 		p->handling[number] = before;
-	if (old && old->handler == (uint64_t)tw_cc_handle) {
+	if (old && (old->handler == (uint64_t)tw_cc_handle || (!old->handler && before.flags & SA_RESETHAND)))
+		old->flags = (old->flags & ~(uint64_t)SA_SIGINFO) | (before.flags & SA_SIGINFO);
+	if (old && old->handler == (uint64_t)tw_cc_handle)
 		old->handler = before.handler;
-		old->flags = before.flags;
-	}
 	return error;
 }
 
@@ -166,7 +166,7 @@ int sigaction(int number, const struct library_action *act, struct library_actio
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
 		return tw_cc_answer(-INVALID);
 	if (act)
-		to = (struct tw_cc_action){act->handler, (uint32_t)act->flags, 0, act->mask[0]};
+		to = (struct tw_cc_action){act->handler, (uint32_t)act->flags | SA_RESTORER, 0, act->mask[0]};
 	const int64_t error = set(tw_cc_process(), number, act ? &to : 0, old ? &from : 0);
 	if (error)
 		return tw_cc_answer(error);
@@ -174,7 +174,7 @@ int sigaction(int number, const struct library_action *act, struct library_actio
 		for (int k = 0; k < 16; k++)
 			old->mask[k] = k ? 0 : from.mask;
 		old->handler = from.handler;
-		old->flags = (int32_t)(from.flags & ~(uint64_t)SA_RESTORER);
+		old->flags = (int32_t)from.flags;
 		old->restorer = from.restorer;
 	}
 	return 0;
@@ -182,7 +182,7 @@ int sigaction(int number, const struct library_action *act, struct library_actio
 
 static void *simple(int number, void *handler, uint64_t flags)
 {
-	const struct tw_cc_action to = {(uint64_t)handler, flags, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
+	const struct tw_cc_action to = {(uint64_t)handler, flags | SA_RESTORER, 0, flags & SA_RESTART ? 1ull << (number - 1) : 0};
 	struct tw_cc_action from;
 	if (number < 1 || number > LAST_SIGNAL || number == OF_LIBRARY || number == OF_LIBRARY_TOO)
 		return (void *)(int64_t)tw_cc_answer(-INVALID);
