@@ -172,7 +172,8 @@ void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint
 static int is_marked(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
 {
 	const struct tw_epoch_line *l = line_of(s, t, r->addr);
-	const uint64_t marked = !l ? 0 : insn->kind == TW_ATOMIC_UNKNOWN ? l->waited | l->atomic : l->waited;
+	const int may_be = insn->kind == TW_ATOMIC_UNKNOWN && (r->type & (TW_READ | TW_WRITE)) != (TW_READ | TW_WRITE);
+	const uint64_t marked = !l ? 0 : may_be ? l->waited | l->atomic : l->waited;
 	return marked && (marked & mask_of(r->addr & -(uint64_t)TW_EPOCH_LINE, r->addr, r->addr + r->size));
 }
 

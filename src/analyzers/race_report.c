@@ -174,6 +174,24 @@ static void drop_expected(struct tw_races *r)
 	r->n = n;
 }
 
+void tw_races_judge_unknown(struct tw_races *r, struct tw_atomics *atomics)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		struct tw_race *race = &r->items[i];
+		int known_atomic = 0;
+		race->unknown = 0;
+		for (int k = 0; k < 2; k++) {
+			known_atomic |= race->access[k].flags & TW_EPOCH_ATOMIC;
+			race->unknown |= !(race->access[k].flags & TW_EPOCH_ATOMIC) &&
+			                 tw_atomics_may_be(atomics, race->image[k], race->access[k].pc, race->addr);
+		}
+		if (!race->unknown || !known_atomic)
+			r->items[n++] = *race;
+	}
+	r->n = n;
+}
+
 /* The variable at an address, perhaps with an offset; or the address. */
 static void name_object(struct tw_names *names, uint32_t image, uint64_t addr, char *to, size_t size)
 {
@@ -243,7 +261,8 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	                                           {"what", TW_COLUMN_TEXT},
 	                                           {NULL, 0}};
 	const struct print p = {tw_context_answer(r->context), paths, locks, names, depth};
-	static const char may_be[] = "atomics may order it: record --order";
+	static const char may_be[] = "atomics may order it: record --order",
+	                  no_source[] = "its source is not known: it may be atomic (compile with -g)";
 	char object[NAME];
 	size_t told = 0, possible = 0, in_go = 0;
 	drop_expected(r);
@@ -274,6 +293,8 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 		print_row(&p, told, &r->items[i], "object", r->items[i].serial[0], r->items[i].addr, object);
 		if (r->items[i].possible)
 			print_row(&p, told, &r->items[i], "possible", r->items[i].serial[0], r->items[i].addr, may_be);
+		if (r->items[i].unknown)
+			print_row(&p, told, &r->items[i], "unknown", r->items[i].serial[0], r->items[i].addr, no_source);
 		print_access(&p, &r->items[i], 0, told);
 		print_access(&p, &r->items[i], 1, told);
 	}

@@ -4,6 +4,7 @@
 #ifndef TW_RACE_REPORT_H
 #define TW_RACE_REPORT_H
 
+#include "analyzers/atomics.h"
 #include "analyzers/callpath.h"
 #include "analyzers/lockset.h"
 #include "analyzers/epochs.h"
@@ -19,6 +20,7 @@ struct tw_race {
 	} at[TW_RACE_TIMES_KEPT]; /* the first times: whose clock stood where */
 	unsigned n_at;
 	int possible; /* atomic instructions may have ordered it, as far as is known, each of these times */
+	int unknown;  /* no access is known to be atomic, and the source of one is not known */
 };
 
 /* All zeros but for the context. */
@@ -47,6 +49,9 @@ int tw_races_add(struct tw_races *r, const struct tw_race *race);
 
 /* What the instruction loads is only expected by a compare-and-exchange of the same thread: it races with no atomic access, in what was found so far neither. 0 or TW_ERR_MEMORY. */
 int tw_races_expect(struct tw_races *r, uint64_t pc, uint32_t image);
+
+/* Where nothing is known of an access's source, it counts as atomic if the other one is; else that is told with the race. */
+void tw_races_judge_unknown(struct tw_races *r, struct tw_atomics *atomics);
 
 void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const struct tw_locksets *locks, struct tw_names *names,
                     unsigned depth);

@@ -132,6 +132,7 @@ static int print_all(struct tw_race_state *s)
 	                                  : "calls; what only atomic instructions order may be told");
 	tw_answer_fact(a, "threads", s->n_threads);
 	tw_answer_fact(a, "accesses_checked", s->checked);
+	tw_races_judge_unknown(&s->races, &s->atomics);
 	tw_races_print(&s->races, &s->paths, &s->locksets, names, (unsigned)tw_context_number(s->context, "depth"));
 	return 0;
 }

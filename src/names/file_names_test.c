@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* Functions 0x1000 to 0x3000, a line each 16 bytes; what is inlined is within another inlined function. */
 static struct tw_file_names *make(void)
@@ -59,6 +60,8 @@ static void check_part(const struct tw_file_names *f)
 	CHECK(!tw_name_table_line(&t, 0x1830) && !tw_name_table_inlined(&t, 0x2100));
 	CHECK(tw_name_table_object(&t, 0x400f) != NULL);
 	EQUAL(tw_name_table_vaddr(&t, 0x900), 0x1900);
+	const struct tw_module m = {.address = 0x7f0000001000, .length = 0x1000, .prot = PROT_READ | PROT_EXEC};
+	EQUAL(tw_name_table_shift(&t, &m), 0x7f0000001000 - 0x1000); /* its page 0 is that of the segment at 0x800 */
 	EQUAL(t.why, TW_NAME_FINE);
 	tw_name_table_free(&t);
 	free(ran.pieces);

@@ -459,7 +459,7 @@ static int find_data(const struct tw_names *n, uint32_t image, uint64_t address,
 		const struct tw_name_segment *s = t->items[TW_NAME_SEGMENTS].at;
 		if (tw_places_find(&n->places, TW_SYMBOLS_IMAGE(image), m->address) != i)
 			continue;
-		uint64_t vaddr = address - (m->address - tw_name_table_vaddr(t, m->offset));
+		uint64_t vaddr = address - tw_name_table_shift(t, m);
 		for (size_t k = 0; k < t->items[TW_NAME_SEGMENTS].n && !p->module; k++)
 			if (covers(&s[k], vaddr))
 				*p = (struct place){m, t, vaddr};
@@ -573,7 +573,7 @@ size_t tw_names_find(struct tw_names *n, const char *module, const char *name, u
 			const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
 			if ((image == UINT32_MAX || image == k) && (!module || tw_is_module(m->path, module)) &&
 			    tw_places_find(&n->places, TW_SYMBOLS_IMAGE(k), m->address) == i)
-				search_table(&s, t, k, m->address - tw_name_table_vaddr(t, m->offset));
+				search_table(&s, t, k, tw_name_table_shift(t, m));
 		}
 	}
 	return s.n;

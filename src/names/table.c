@@ -1,9 +1,12 @@
 #include "names/table.h"
 #include "names/demangle.h"
 #include "base/array.h"
+#include <trackway/recording.h>
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { NESTING = 16 };
 
@@ -134,6 +137,28 @@ uint64_t tw_name_table_vaddr(const struct tw_name_table *t, uint64_t offset)
 		if (offset >= s[i].offset && offset - s[i].offset < s[i].file_bytes)
 			return offset - s[i].offset + s[i].vaddr;
 	return offset;
+}
+
+/* How many bytes of a segment are mapped as the module, as what it is for. */
+static uint64_t mapped_bytes(const struct tw_name_segment *s, const struct tw_module *m)
+{
+	const uint64_t from = s->offset > m->offset ? s->offset : m->offset, mapped = m->offset + m->length;
+	const uint64_t end = s->offset + s->file_bytes, to = end < mapped ? end : mapped;
+	return !(s->prot & PF_X) == !(m->prot & PROT_EXEC) && from < to ? to - from : 0;
+}
+
+uint64_t tw_name_table_shift(const struct tw_name_table *t, const struct tw_module *m)
+{
+	const struct tw_name_segment *s = t->items[TW_NAME_SEGMENTS].at;
+	uint64_t vaddr = tw_name_table_vaddr(t, m->offset), most = 0;
+	for (size_t i = 0; i < t->items[TW_NAME_SEGMENTS].n; i++) {
+		const uint64_t bytes = mapped_bytes(&s[i], m);
+		if (bytes > most) {
+			most = bytes;
+			vaddr = m->offset - s[i].offset + s[i].vaddr;
+		}
+	}
+	return m->address - vaddr;
 }
 
 const char *tw_name_why_text(enum tw_name_why why)

@@ -113,6 +113,9 @@ static inline const struct tw_name_node *tw_name_table_node(const struct tw_name
 
 /* The file's address of what stands at `offset` in it; the offset if its segments are not known. */
 uint64_t tw_name_table_vaddr(const struct tw_name_table *t, uint64_t offset);
+struct tw_module;
+/* From the file's addresses to those in memory. The pages of the file that are mapped as the module may hold parts of other segments, too. */
+uint64_t tw_name_table_shift(const struct tw_name_table *t, const struct tw_module *m);
 
 /* The sentence for a reason; "" for TW_NAME_FINE. */
 const char *tw_name_why_text(enum tw_name_why why);
