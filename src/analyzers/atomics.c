@@ -44,6 +44,22 @@ static int leads_on(const uint8_t *code, unsigned bytes)
 	return i + 1 < bytes && code[i] == 0xff && (code[i + 1] >> 3 & 7) >= 2 && (code[i + 1] >> 3 & 7) != 7;
 }
 
+/* Does it access what stands at so much from rsp or rbp, or in an array? */
+static int is_of_frame_or_array(const uint8_t *code, unsigned bytes)
+{
+	int locked;
+	unsigned i = opcode_at(code, bytes, &locked);
+	const uint8_t rex = i && code[i - 1] >= 0x40 && code[i - 1] <= 0x4f ? code[i - 1] : 0;
+	i += 1 + (i < bytes && code[i] == 0x0f);
+	if (i >= bytes || code[i] >> 6 == 3)
+		return 0;
+	const unsigned mod = code[i] >> 6, rm = code[i] & 7;
+	if (rm != 4)
+		return rm == 5 && mod && !(rex & 1);
+	const unsigned sib = i + 1 < bytes ? code[i + 1] : 0;
+	return (sib >> 3 & 7) != 4 || (rex & 2) || (!(rex & 1) && ((sib & 7) == 4 || ((sib & 7) == 5 && mod)));
+}
+
 static const uint8_t *code_of(const struct tw_descriptor *d, unsigned insn, unsigned *bytes)
 {
 	const uint8_t *lengths = tw_descriptor_insn_bytes(d);
@@ -86,6 +102,11 @@ static int is_named_so(const char *function)
 	while (from > function && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
 		from--;
 	return tw_atomic_source_is_operation(from, (size_t)(end - from));
+}
+
+static int is_operation(const char *function)
+{
+	return is_of_atomic_type(function) || is_named_so(function);
 }
 
 /* Is the function one of those by which Rust's libraries hand over without locks? Built without lines, as libraries' generic code is in a release, its atomic accesses are not told from others. */
@@ -147,8 +168,8 @@ static enum tw_atomic_kind judge_name(struct tw_atomics *a, struct tw_names *nam
 	return kind < TW_ATOMIC_RELAXED && by_name ? TW_ATOMIC_ORDERS : kind;
 }
 
-/* Its kind, by names; of what is locked also what it lacks, and whether it reduces. */
-static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, struct tw_atomic_insn *of)
+/* Its kind, by names; of what is locked also what it lacks, and whether it reduces. `aside`: what an atomic function that is not inlined has on its stack, or jumps by. */
+static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, struct tw_atomic_insn *of, int aside)
 {
 	struct tw_names *names = tw_context_names(a->context);
 	struct tw_code_name name;
@@ -157,6 +178,8 @@ static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, u
 	tw_names_code(names, image, r->pc, &name);
 	of->lacks = of->locked ? judge_halves(a, &name) : 0;
 	of->reduces = of->locked && is_reduction(a, &name);
+	if (!of->locked && aside && is_operation(name.frame[name.n_frames - 1].function))
+		return TW_ATOMIC_EXPRESSLY_PLAIN;
 	const enum tw_atomic_kind kind = judge_name(a, names, &name, image, r->addr);
 	return of->locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
 }
@@ -194,7 +217,8 @@ const struct tw_atomic_insn *tw_atomics_of(struct tw_atomics *a, const struct tw
 		const uint8_t *code = code_of(d, r->insn, &bytes);
 		of->locked = (uint8_t)is_locked(code, bytes);
 		of->leads = (uint8_t)leads_on(code, bytes);
-		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN : (uint8_t)judge(a, r, image, of);
+		of->kind = is_of_stack(code, bytes) ? TW_ATOMIC_EXPRESSLY_PLAIN
+		                                    : (uint8_t)judge(a, r, image, of, is_of_frame_or_array(code, bytes));
 	}
 	return of;
 }

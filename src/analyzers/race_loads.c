@@ -7,14 +7,15 @@
  * The same load, made before, went one way, and now goes another: it has read another value, so somebody has written in between: it ends a *wait*. Where the ways are not known a load ends a wait
  * that was repeated before. A wait can only end where there is *news*: a write that the thread did not know of when it began to wait. Where a load goes the same way as before it may have read the same.
  *
- * A load that was not made before, or not without other atomic accesses since, may need somebody's write or not; that is not known. It is *explained* where there is news, or where the
- * thread was itself the last that wrote there.
+ * A load that was not made before, or not without other atomic accesses since, may need somebody's write or not; that is not known. It is *explained* where there is news, where the
+ * thread was itself the last that wrote there, or where that is its own stack and nobody has.
  */
 #include "analyzers/race_state.h"
 
 enum {
 	SPIN_BLOCKS = 16,      /* a loop that waits has at most so many of the program's... */
 	SPIN_ALL_BLOCKS = 256, /* ... and so many in all */
+	WAY_BLOCKS = 8,        /* so many blocks behind a load are looked at for a branch */
 };
 
 /* ---- what comes behind it ---- */
@@ -58,22 +59,43 @@ static enum tw_race_ahead judge_part(struct ahead *a, const struct tw_part *p, s
 	return TW_RACE_NOT_KNOWN;
 }
 
-/* Of a part, from a block on: the first block that is the program's; 0: none is. */
-static uint64_t first_own(struct ahead *a, const struct tw_part *p, size_t block)
+/* The way behind a load: which block comes behind the first branch that depends on anything, past calls and returns: without optimization loads stand in functions of their own. */
+struct way {
+	uint64_t first, chosen; /* of the program's blocks the first, and the one behind the branch; 0: not yet */
+	unsigned passed;
+	int branched;
+};
+
+static int branches(const struct tw_block_run *run)
 {
-	for (size_t i = block; i < p->n_blocks && a->blocks < SPIN_ALL_BLOCKS; i++, a->blocks++)
-		if (tw_runtime_code_of(&a->s->runtime, &p->blocks[i], a->t->serial) == TW_CODE_PROGRAM)
-			return p->blocks[i].pc;
-	return 0;
+	const uint8_t end = tw_descriptor_blocks(run->descriptor)[run->block].end;
+	return end == TW_END_COND || end == TW_END_IJUMP;
 }
 
+/* Goes on through a part, from a block on. */
+static void follow(struct ahead *a, const struct tw_part *p, size_t block, struct way *w)
+{
+	for (size_t i = block; i < p->n_blocks && a->blocks < SPIN_ALL_BLOCKS && !w->chosen && w->passed < WAY_BLOCKS; i++, a->blocks++) {
+		if (tw_runtime_code_of(&a->s->runtime, &p->blocks[i], a->t->serial) != TW_CODE_PROGRAM)
+			continue;
+		w->passed++;
+		w->first = w->first ? w->first : p->blocks[i].pc;
+		w->chosen = w->branched ? p->blocks[i].pc : 0;
+		w->branched |= branches(&p->blocks[i]);
+	}
+}
+
+/* 0: it is not known. */
 static uint64_t way_behind(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_part *p, const struct tw_part *end)
 {
 	struct ahead a = {s, t, 0, 0};
-	uint64_t way = first_own(&a, p, p->block + 1);
-	while (!way && ++p < end)
-		way = first_own(&a, p, 0);
-	return way || !t->coming ? way : first_own(&a, t->coming, 0);
+	struct way w = {.branched = branches(&p->blocks[p->block])};
+	follow(&a, p, p->block + 1, &w);
+	while (++p < end)
+		follow(&a, p, 0, &w);
+	if (t->coming)
+		follow(&a, t->coming, 0, &w);
+	return w.chosen ? w.chosen : w.first;
 }
 
 enum tw_race_ahead tw_race_look_ahead(struct tw_race_state *s, struct tw_race_thread *t)
@@ -121,7 +143,13 @@ static int is_own(struct tw_race_state *s, const struct tw_race_thread *t)
 	return tw_ordering_atomic_writer(&s->ordering, t->order->program, t->load.addr) == t->order->index + 1;
 }
 
+/* On the thread's own stack, where nobody has written by an atomic access? */
+static int is_not_shared(struct tw_race_state *s, const struct tw_race_thread *t)
+{
+	return tw_race_is_private(t, t->load.addr) && !tw_ordering_atomic_writes(&s->ordering, t->order->program, t->load.addr);
+}
+
 int tw_race_load_is_explained(struct tw_race_state *s, const struct tw_race_thread *t)
 {
-	return is_alike(t) || tw_race_load_has_news(s, t) || (!tw_race_load_ends_wait(t) && is_own(s, t));
+	return is_not_shared(s, t) || is_alike(t) || tw_race_load_has_news(s, t) || (!tw_race_load_ends_wait(t) && is_own(s, t));
 }

@@ -60,6 +60,14 @@ fn channel() -> usize {
     rx.into_iter().map(|x| *x).sum()
 }
 
+fn bounded() -> usize {
+    let (tx, rx) = mpsc::sync_channel::<String>(4);
+    let reader = thread::spawn(move || rx.into_iter().map(|line| line.len()).sum());
+    (0..60).for_each(|i| tx.send(format!("line {}", i)).unwrap());
+    drop(tx);
+    reader.join().unwrap()
+}
+
 fn condition() -> u32 {
     let queue = Arc::new((Mutex::new(Vec::<Box<u32>>::new()), Condvar::new()));
     let of_reader = queue.clone();
@@ -171,7 +179,7 @@ fn barrier() -> u64 {
 }
 
 fn main() {
-    println!("{} {} {} {} {} {} {}", locks(), channel(), condition(), flags(), spin(), ring(), barrier());
+    println!("{} {} {} {} {} {} {} {}", locks(), channel(), bounded(), condition(), flags(), spin(), ring(), barrier());
 }
 END
 cat >racy.rs <<'END'
