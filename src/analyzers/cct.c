@@ -18,6 +18,7 @@ static void free_state(struct tw_cct_state *s)
 	tw_segments_free(&s->segments);
 	tw_cct_steps_free(&s->steps);
 	tw_by_fragment_free(&s->fragments, free);
+	free(s->begins);
 	free(s);
 }
 
@@ -34,6 +35,7 @@ static void *begin(void *arg)
 	s->forks = forks;
 	s->stack.tree = &s->tree;
 	s->stack.has_refs = tw_format_has_stack(tw_recording_info(tw_context_recording(arg))->format);
+	s->in_parts = (int)tw_recording_info(tw_context_recording(arg))->instrumented;
 	s->thread = s->pid = TW_CONTEXT_NONE;
 	s->most_nodes = tw_cct_least_many_nodes(s);
 	tw_cct_forget(s);

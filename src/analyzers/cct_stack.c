@@ -154,6 +154,15 @@ static size_t find_frame(const struct tw_cct_stack *s, uint64_t slot)
 	return i > 1 ? i - 1 : 0;
 }
 
+int tw_cct_stack_knows(const struct tw_cct_stack *s, uint64_t slot)
+{
+	int is_known = find_frame(s, slot) != 0;
+	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE && !is_known; k++)
+		for (size_t i = 0; i < s->aside[k].n && !is_known; i++)
+			is_known = s->aside[k].frames[i].slot == slot;
+	return is_known;
+}
+
 int tw_cct_stack_return(struct tw_cct_stack *s, uint64_t slot)
 {
 	size_t i = find_frame(s, slot);

@@ -36,7 +36,11 @@ struct tw_cct_state {
 	uint8_t end;       /* enum tw_end of it; TW_END_FALL also where it did not come to its end */
 	uint64_t last_ref; /* address of its last reference; 0: none */
 	uint64_t back;     /* address behind it */
-	int in_handler;    /* a signal's handler has begun, and its frame awaits its place on the stack */
+	uint64_t target;   /* where a block that was taken by itself jumps or calls */
+	int in_parts;      /* not all code of the process is recorded (cct_parts.h) */
+	uint8_t *begins;   /* by block: whether a function begins there */
+	size_t begins_room;
+	int in_handler; /* a signal's handler has begun, and its frame awaits its place on the stack */
 };
 
 /* ---- cct_state.c ---- */

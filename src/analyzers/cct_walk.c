@@ -2,6 +2,7 @@
  * Batches of cct: what blocks, segments and steps do to the stack and the tree.
  */
 #include "analyze/batch_walk.h"
+#include "analyzers/cct_parts.h"
 #include "analyzers/cct_state.h"
 #include "analyzers/process.h"
 
@@ -82,7 +83,7 @@ static int come_in(struct tw_cct_state *s, uint32_t block, uint64_t slot, uint64
 /* Whether control stays within the function that runs, whatever comes. */
 static inline int stays(const struct tw_cct_state *s)
 {
-	return !tw_cct_uses_stack(s->end) && s->stack.n && !s->was_out && !tw_cct_is_beginning(s);
+	return !tw_cct_uses_stack(s->end) && !tw_cct_parts_may_leave(s) && s->stack.n && !s->was_out && !tw_cct_is_beginning(s);
 }
 
 /* Control has come to a block after the one before it ended. */
@@ -96,10 +97,18 @@ static int arrive(struct tw_cct_state *s, uint32_t block, uint64_t pc)
 	}
 	if (s->was_out)
 		return come_in(s, block, slot, pc);
+	if (s->in_parts) {
+		int arrived;
+		error = tw_cct_parts_arrive(s, block, pc, slot, &arrived);
+		if (error || arrived)
+			return error;
+	}
 	if (s->end == TW_END_RETURN) {
 		error = s->stack.has_refs ? tw_cct_stack_return(&s->stack, slot) : tw_cct_stack_return_to(&s->stack, pc);
-		if (!error && !s->stack.n)
+		if (!error && !s->stack.n) {
+			s->stack.is_resumed &= !s->in_parts || !tw_cct_parts_begins(s, block, pc);
 			error = tw_cct_stack_push_lowest(&s->stack, block);
+		}
 	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
@@ -143,6 +152,7 @@ static int take_block(struct tw_cct_state *s, const struct tw_block_run *b, cons
 	s->segment = TW_SEGMENT_NONE;
 	s->step = TW_CCT_STEP_NONE;
 	s->end = b->n_insns == code->n_insns ? code->end : TW_END_FALL;
+	s->target = code->target;
 	if (tw_cct_uses_stack(s->end)) {
 		s->last_ref = n_refs ? addr[n_refs - 1] : 0;
 		s->back = code->pc + code->bytes;
@@ -239,12 +249,14 @@ static void begin_learning(const struct tw_cct_state *s, struct learning *l, con
 }
 
 /* A call or return leads to the segment: is it as usual? */
-static void learn_turn(const struct tw_cct_state *s, struct learning *l, const struct tw_segment *g)
+static void learn_turn(struct tw_cct_state *s, struct learning *l, const struct tw_segment *g)
 {
 	const int is_return = s->end == TW_END_RETURN, is_call = !is_return && g->blocks->pc != s->back;
 	const uint64_t slot = s->stack.has_refs ? s->last_ref : 0;
-	const int is_usual =
+	int is_usual =
 	    is_return ? tw_cct_stack_returns_top(&s->stack, slot, g->blocks->pc) : is_call && tw_cct_stack_calls_above(&s->stack, slot);
+	if (s->in_parts && is_call)
+		is_usual &= tw_cct_parts_is_usual(s, tw_segment_first(&s->segments, g), g->blocks->pc);
 	if (!l->n) {
 		l->is_linked &= is_usual;
 		l->step.begins = is_call ? TW_CCT_CALLED : TW_CCT_BEGINS;
@@ -259,7 +271,7 @@ static void learn_turn(const struct tw_cct_state *s, struct learning *l, const s
 }
 
 /* Before a segment is taken. */
-static void learn_before(const struct tw_cct_state *s, struct learning *l, const struct tw_segment *g)
+static void learn_before(struct tw_cct_state *s, struct learning *l, const struct tw_segment *g)
 {
 	const int is_followed = s->stack.n && !tw_cct_is_beginning(s) && !s->was_out;
 	if (!g->n_blocks) {
@@ -267,6 +279,10 @@ static void learn_before(const struct tw_cct_state *s, struct learning *l, const
 		l->step.begins = TW_CCT_GOES_ON;
 	} else if (is_followed && tw_cct_uses_stack(s->end)) {
 		learn_turn(s, l, g);
+	} else if (is_followed && tw_cct_parts_may_leave(s) &&
+	           !tw_cct_parts_is_usual(s, tw_segment_first(&s->segments, g), g->blocks->pc)) {
+		l->is_linked = 0;
+		l->is_step &= !l->n;
 	}
 }
 

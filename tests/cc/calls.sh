@@ -196,6 +196,10 @@ int main(void)
 	return s < 0;
 }
 X5
+# calls_in_contexts FILE: of each function in all contexts that cct tells as CSV
+calls_in_contexts() {
+	sed '1d; s/"//g; s/ [[]clone.*//' "$1" | awk -F, '{ gsub(/^ +|[.(].*/, "", $7); n[$7] += $6 } END { for (f in n) print f, n[f] }' | sort
+}
 for options in '-O0' '-O1 -fno-plt' '-O2' '-O2 -fno-plt'; do
 	# shellcheck disable=SC2086
 	gcc $options n.c -o n.plain && "$TW" cc gcc $options n.c -o n || fail "n.c with $options does not compile"
@@ -210,5 +214,43 @@ for f in functions:
     assert f["inclusive_instructions"] >= f["instructions"], f
 X6
 	sed 's/[.][^ ]*//' found.txt | sort | diff wanted.txt - || fail "with $options the report counts other calls (<: those that there were)"
+	"$TW" analyze cct --least 0 --csv n.tw >n.csv || fail "no contexts of n"
+	calls_in_contexts n.csv | diff wanted.txt - || fail "with $options cct counts other calls"
 	"$TW" sql --csv n.tw "select function || ' ' || calls from functions" | sed '1d; s/[.][^ ]*//' | sort | diff wanted.txt - || fail "with $options sql counts other calls"
 done
+
+# Exceptions that pass through the C library and other instrumented code, and on-line the same.
+if command -v g++ >/dev/null; then
+	cat >e.cc <<'X7'
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+static int n_main, n_thrower, n_middle, n_catcher, n_compare;
+__attribute__((noinline)) int thrower(int x) { n_thrower++; if (x & 1) throw std::runtime_error("odd"); return x; }
+__attribute__((noinline)) int middle(int x) { n_middle++; return thrower(x) + 1; }
+__attribute__((noinline)) int catcher(int x) { n_catcher++; try { return middle(x); } catch (const std::exception &) { return -1; } }
+__attribute__((noinline)) static void in_thread() { for (int i = 0; i < 5; i++) catcher(i); }
+extern "C" int compare(const void *a, const void *b) { n_compare++; return catcher(*(int *)a & 3) < 99 ? *(int *)a - *(int *)b : 0; }
+int main()
+{
+	int v[30], s = 0;
+	n_main++;
+	for (int i = 0; i < 30; i++)
+		v[i] = i * 17 % 31;
+	for (int i = 0; i < 10; i++)
+		s += catcher(i);
+	qsort(v, 30, sizeof *v, compare);
+	std::thread t(in_thread);
+	t.join();
+	printf("main %d\nthrower %d\nmiddle %d\ncatcher %d\ncompare %d\n", n_main, n_thrower, n_middle, n_catcher, n_compare);
+	return s > 1000;
+}
+X7
+	"$TW" cc g++ -O2 -g -pthread e.cc -o e || fail "e.cc does not compile"
+	"$TW" record -q --with cct,least=0,csv,output=live.csv -o e.tw ./e | sort >wanted.txt || fail "e is not recorded"
+	"$TW" analyze cct --least 0 --csv e.tw >e.csv || fail "no contexts of e"
+	cmp e.csv live.csv || fail "on-line cct tells other contexts of e"
+	grep -v 'clone .cold' e.csv >some.csv # jumps to these count as calls
+	calls_in_contexts some.csv | grep -E '^(main|thrower|middle|catcher|compare) ' | diff wanted.txt - || fail "cct counts other calls of e"
+fi
