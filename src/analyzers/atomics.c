@@ -178,7 +178,7 @@ static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, u
 	tw_names_code(names, image, r->pc, &name);
 	of->lacks = of->locked ? judge_halves(a, &name) : 0;
 	of->reduces = of->locked && is_reduction(a, &name);
-	if (!of->locked && aside && is_operation(name.frame[name.n_frames - 1].function))
+	if (!of->locked && aside && name.n_frames == 1 && is_operation(name.frame[0].function))
 		return TW_ATOMIC_EXPRESSLY_PLAIN;
 	const enum tw_atomic_kind kind = judge_name(a, names, &name, image, r->addr);
 	return of->locked && kind < TW_ATOMIC_RELAXED ? TW_ATOMIC_ORDERS : kind;
