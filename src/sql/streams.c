@@ -168,7 +168,7 @@ static const struct tw_sql_column call_columns[] = {
     {"thread", TW_CELL_INTEGER, TW_ROLE_THREAD},
     {"insn", TW_CELL_INTEGER, TW_ROLE_INSN},
     {"pc", TW_CELL_INTEGER, TW_ROLE_PC},
-    {"target", TW_CELL_INTEGER, TW_ROLE_TARGET},
+    {"target", TW_CELL_OPTIONAL, TW_ROLE_TARGET},
     {"indirect", TW_CELL_INTEGER, 0},
     {"time", TW_CELL_OPTIONAL, TW_ROLE_TIME},
     {NULL, 0, 0},
@@ -180,12 +180,12 @@ static uint64_t last_pc(const struct tw_descriptor *d, const struct tw_block *bl
 	return block->pc + block->bytes - tw_descriptor_insn_bytes(d)[block->first_insn + block->n_insns - 1];
 }
 
-/* The call that waits for its target has it. */
-static int end_call(struct tw_taker *t, uint64_t target)
+/* The call that waits for its target has it: what ran next, but for what stands behind the call, to which a function that is not recorded has returned. */
+static int end_call(struct tw_taker *t, uint64_t next)
 {
 	t->is_pending = 0;
 	memcpy(tw_taker_row(t), t->pending, t->rows->n_columns * sizeof *t->pending);
-	tw_taker_row(t)[3] = (int64_t)target;
+	tw_taker_row(t)[3] = next == t->pending_back ? TW_NULL : (int64_t)next;
 	return tw_taker_keep(t);
 }
 
@@ -202,6 +202,9 @@ static void begin_call(struct tw_taker *t, uint32_t thread, const struct tw_bloc
 	t->pending[2] = (int64_t)last_pc(run->descriptor, block);
 	t->pending[4] = block->end == TW_END_ICALL;
 	t->pending[5] = t->now;
+	t->pending_back = block->pc + block->bytes;
+	if (block->target == t->pending_back) /* a call that only reads its own address */
+		t->pending_back = 0;
 }
 
 /* A call whose target is not in the recording, since a signal came first, has that of what ran next. */

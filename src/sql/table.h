@@ -111,6 +111,7 @@ struct tw_taker {
 	uint32_t thread;                 /* of the batch before; TW_NO_THREAD: there was none */
 	int64_t now;                     /* time of the thread's last event that has one; TW_NULL: none has */
 	int64_t pending[TW_SQL_COLUMNS]; /* a row that waits for what comes next (calls) */
+	uint64_t pending_back;           /* what stands behind that call; 0: it calls just that */
 	int is_pending;
 	uint64_t next_insn; /* with which a batch begins that comes right after the one before */
 };
