@@ -391,7 +391,7 @@ static struct tw_block_run *list_blocks(struct compiler *c, const struct tw_step
 
 static void start_stretch(struct compiler *c, const struct tw_step *s)
 {
-	const uint32_t number = ++c->at->n_stretches;
+	const uint32_t number = tw_compile_number(c);
 	c->stretch = &c->at->stretches[number];
 	*c->stretch = (struct tw_stretch){.number = number};
 	c->stretch->refs = list_refs(c, s);

@@ -30,7 +30,7 @@ static const struct tw_stretch *list_stretches(struct compiler *c, const struct 
 	for (unsigned i = 0; i < QUICK_LANES; i++)
 		shape[i] = tw_batch_shape(s->pc, s->shape);
 	for (unsigned n = 0; n <= QUICK_LANES; n++)
-		stretch[n] = (struct tw_stretch){.refs = shape, .n_refs = n, .number = ++c->at->n_stretches};
+		stretch[n] = (struct tw_stretch){.refs = shape, .n_refs = n, .number = tw_compile_number(c)};
 	return stretch;
 }
 

@@ -99,6 +99,14 @@ static inline struct as_mem tw_slot_memory(unsigned slot)
 	return tw_code_walk(offsetof(struct tw_walk, reg) + slot * sizeof(uint64_t));
 }
 
+/* The number of the next stretch. Batches look at how many there are while other threads make code. */
+static inline uint32_t tw_compile_number(struct compiler *c)
+{
+	const uint32_t number = c->at->n_stretches + 1;
+	__atomic_store_n(&c->at->n_stretches, number, __ATOMIC_RELAXED);
+	return number;
+}
+
 /* Where value k of the execution is, unless it is worked out in line. */
 static inline struct as_mem tw_value_memory(const struct compiler *c, unsigned k)
 {
