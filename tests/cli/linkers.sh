@@ -32,6 +32,7 @@ END_OF_PYTHON
 tried=
 for linker in bfd gold lld mold; do
 	for kind in -pie -no-pie; do
+		left_out "$linker $kind" 'bfd -no-pie' 'gold -no-pie' 'lld -no-pie' 'mold -no-pie' && continue
 		$CC -O1 -g -fuse-ld=$linker $kind -o linked linked.c 2>err || continue
 		tried+=" $linker"
 		./linked >wanted || fail "$linker $kind: the program fails natively"
