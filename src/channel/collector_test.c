@@ -235,10 +235,16 @@ static void outlived(struct engine *e)
 	end_thread(e);
 }
 
+static _Atomic int
+    *lock_was_taken; /* by the fork below; in memory that both have, since the lock may be given back before anybody looks at it */
+
 /* A fork that holds the lock on descriptors so, and is ended by `signal` while it does: or does not go on. */
 static pid_t fork_locked(struct engine *e, uint64_t hold, int signal)
 {
 	struct engine mine = *e;
+	if (!lock_was_taken)
+		lock_was_taken = mmap(NULL, sizeof *lock_was_taken, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_store(lock_was_taken, 0);
 	pid_t pid = fork();
 	if (pid)
 		return pid;
@@ -246,6 +252,7 @@ static pid_t fork_locked(struct engine *e, uint64_t hold, int signal)
 	claim(&mine);
 	atomic_store(table_named(&mine), table);
 	atomic_store(&e->control->descriptor_lock, hold | (mine.slot + 1));
+	atomic_store(lock_was_taken, 1);
 	kill(getpid(), signal);
 	_exit(0);
 }
@@ -254,7 +261,7 @@ static pid_t fork_locked(struct engine *e, uint64_t hold, int signal)
 static int is_given_back(struct engine *e, unsigned ms)
 {
 	_Atomic uint64_t *lock = &e->control->descriptor_lock;
-	while (!atomic_load(lock))
+	while (!atomic_load(lock_was_taken))
 		usleep(1000);
 	for (unsigned n = 0; atomic_load(lock) && n < ms; n++)
 		usleep(1000);
