@@ -317,18 +317,24 @@ static const char *line_that_precedes(const char *text, const char *line)
 	return line;
 }
 
+/* The line, and those that it goes on to, in one line. */
+static void copy_joined(const char *line, char to[STATEMENT])
+{
+	size_t n = 0;
+	for (int more = 1; more; line += length(line) + 1) {
+		const size_t bytes = length(line) < STATEMENT - n - 1 ? length(line) : STATEMENT - n - 1;
+		memcpy(to + n, line, bytes);
+		n += bytes;
+		more = goes_on(line);
+	}
+	to[n] = 0;
+}
+
 /* The directive of OpenMP that the line is part of, or else the one right above it, in one line; "": there is none. */
 static void copy_pragma(const char *text, const char *line, char to[STATEMENT])
 {
 	const char *own = directive_of(text, line), *from = own ? own : directive_of(text, line_that_precedes(text, line));
-	size_t n = 0;
-	for (int more = from != NULL; more; from += length(from) + 1) {
-		const size_t bytes = length(from) < STATEMENT - n - 1 ? length(from) : STATEMENT - n - 1;
-		memcpy(to + n, from, bytes);
-		n += bytes;
-		more = goes_on(from);
-	}
-	to[n] = 0;
+	copy_joined(from ? from : "", to);
 	if (!strstr(to, "omp"))
 		*to = 0;
 }
@@ -420,17 +426,6 @@ static enum tw_atomic_kind judge_line(const struct tw_source_file *f, unsigned l
 }
 
 /* ---- files ---- */
-
-/* Where the line that `line` is on goes on to, past lines that a backslash continues, as one text. */
-static void copy_joined(const char *line, char to[STATEMENT])
-{
-	size_t n = 0;
-	for (int more = 1; more && n < STATEMENT - 1; line += length(line) + 1) {
-		more = goes_on(line);
-		copy_bytes(line, length(line) - (size_t)more < STATEMENT - 1 - n ? length(line) - (size_t)more : STATEMENT - 1 - n, to + n);
-		n += strlen(to + n);
-	}
-}
 
 /* The word behind #NAME; NULL: the line is no such directive. */
 static const char *behind_directive(const char *line, const char *name)

@@ -33,7 +33,7 @@ static uint64_t target_of_last(const struct tw_cct_state *s)
 }
 
 /* Has the function on top returned to code that is not recorded, or jumped there? */
-static int has_left(const struct tw_cct_state *s, uint64_t pc, uint64_t slot)
+static int has_left(struct tw_cct_state *s, uint64_t pc, uint64_t slot)
 {
 	if (s->stack.n < 2)
 		return 0;
@@ -67,7 +67,7 @@ int tw_cct_parts_arrive(struct tw_cct_state *s, uint32_t block, uint64_t pc, uin
 	*arrived = 1;
 	if (has_left(s, pc, slot))
 		return come_back(s, block, pc);
-	if (tw_cct_parts_is_call(s) && pc != s->back) {
+	if (tw_cct_ends_with_call(s) && pc != s->back) {
 		const int is_called = tw_cct_parts_begins(s, block, pc);
 		if (is_called < 0)
 			return is_called;
@@ -80,7 +80,7 @@ int tw_cct_parts_arrive(struct tw_cct_state *s, uint32_t block, uint64_t pc, uin
 
 int tw_cct_parts_is_usual(struct tw_cct_state *s, uint32_t block, uint64_t pc)
 {
-	if (tw_cct_parts_is_call(s))
+	if (tw_cct_ends_with_call(s))
 		return tw_cct_parts_begins(s, block, pc) > 0;
-	return s->end == TW_END_RETURN || !has_left(s, pc, 0);
+	return !has_left(s, pc, 0);
 }

@@ -6,11 +6,6 @@
 
 #include "analyzers/cct_state.h"
 
-static inline int tw_cct_parts_is_call(const struct tw_cct_state *s)
-{
-	return s->end == TW_END_CALL || s->end == TW_END_ICALL;
-}
-
 /* Whether code that is not recorded may have run since the last block, though that was no call nor return. */
 static inline int tw_cct_parts_may_leave(const struct tw_cct_state *s)
 {
@@ -23,7 +18,7 @@ int tw_cct_parts_begins(struct tw_cct_state *s, uint32_t block, uint64_t pc);
 /* Control has come to a block after the one before it ended, and there are frames. slot: of a call's or return's address; 0: not known. *arrived: 0: as in any recording, nothing was done. 0 or an error. */
 int tw_cct_parts_arrive(struct tw_cct_state *s, uint32_t block, uint64_t pc, uint64_t slot, int *arrived);
 
-/* Whether a block follows the one that ended without code in between that is not recorded; of a return, that it may. */
+/* Whether a block follows the one that ended, a call or a jump, without code in between that is not recorded. */
 int tw_cct_parts_is_usual(struct tw_cct_state *s, uint32_t block, uint64_t pc);
 
 #endif

@@ -133,16 +133,27 @@ static int leave_lowest_to(struct tw_cct_stack *s, uint64_t pc)
 
 /* ---- calls and returns ---- */
 
-/* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
-static int return_aside(struct tw_cct_stack *s, uint64_t slot)
+/* The stack that was put aside last of those with a frame whose return address stands there, and that frame's number; NULL: none. */
+static struct tw_cct_aside *find_aside(struct tw_cct_stack *s, uint64_t slot, size_t *frame)
 {
 	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE; k++) {
 		struct tw_cct_aside *a = &s->aside[(s->next_aside + TW_CCT_STACKS_ASIDE - 1 - k) % TW_CCT_STACKS_ASIDE];
-		for (size_t i = a->n; i-- > 0;)
-			if (a->frames[i].slot == slot)
-				return take_back(s, a, i);
+		for (size_t i = a->n; i-- > 0;) {
+			if (a->frames[i].slot == slot) {
+				*frame = i;
+				return a;
+			}
+		}
 	}
-	return leave_lowest(s, slot);
+	return NULL;
+}
+
+/* A return from a place where no frame of this stack has its address: one of a stack that was put aside? */
+static int return_aside(struct tw_cct_stack *s, uint64_t slot)
+{
+	size_t frame;
+	struct tw_cct_aside *a = find_aside(s, slot, &frame);
+	return a ? take_back(s, a, frame) : leave_lowest(s, slot);
 }
 
 /* The frame whose return address stands there; 0: none. */
@@ -154,13 +165,10 @@ static size_t find_frame(const struct tw_cct_stack *s, uint64_t slot)
 	return i > 1 ? i - 1 : 0;
 }
 
-int tw_cct_stack_knows(const struct tw_cct_stack *s, uint64_t slot)
+int tw_cct_stack_knows(struct tw_cct_stack *s, uint64_t slot)
 {
-	int is_known = find_frame(s, slot) != 0;
-	for (size_t k = 0; k < TW_CCT_STACKS_ASIDE && !is_known; k++)
-		for (size_t i = 0; i < s->aside[k].n && !is_known; i++)
-			is_known = s->aside[k].frames[i].slot == slot;
-	return is_known;
+	size_t frame;
+	return find_frame(s, slot) || find_aside(s, slot, &frame);
 }
 
 int tw_cct_stack_return(struct tw_cct_stack *s, uint64_t slot)

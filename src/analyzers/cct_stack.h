@@ -55,7 +55,7 @@ int tw_cct_stack_return(struct tw_cct_stack *s, uint64_t slot);
 int tw_cct_stack_return_to(struct tw_cct_stack *s, uint64_t pc);
 
 /* Whether a frame, of a stack that was put aside perhaps, has its return address there. */
-int tw_cct_stack_knows(const struct tw_cct_stack *s, uint64_t slot);
+int tw_cct_stack_knows(struct tw_cct_stack *s, uint64_t slot);
 
 /* What is at or below a place on the stack that a call of `block` writes to is not there any more. */
 int tw_cct_stack_call(struct tw_cct_stack *s, uint64_t slot, uint32_t block);

@@ -77,6 +77,11 @@ static inline int tw_cct_is_beginning(const struct tw_cct_state *s)
 	return s->segment == TW_SEGMENT_NONE && s->last == TW_CONTEXT_NONE;
 }
 
+static inline int tw_cct_ends_with_call(const struct tw_cct_state *s)
+{
+	return s->end == TW_END_CALL || s->end == TW_END_ICALL;
+}
+
 /* Whether the place on the stack of a block's return, call or neither is to be known. */
 static inline int tw_cct_uses_stack(uint8_t end)
 {

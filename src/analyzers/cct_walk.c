@@ -66,7 +66,7 @@ static int push_call(struct tw_cct_state *s, uint32_t block, uint64_t slot)
 /* Control comes back to what is seen. */
 static int come_in(struct tw_cct_state *s, uint32_t block, uint64_t slot, uint64_t pc)
 {
-	const int is_call = s->end == TW_END_CALL || s->end == TW_END_ICALL, is_return = s->end == TW_END_RETURN;
+	const int is_call = tw_cct_ends_with_call(s), is_return = s->end == TW_END_RETURN;
 	int error = 0;
 	s->was_out = 0;
 	if (is_call)
@@ -109,7 +109,7 @@ static int arrive(struct tw_cct_state *s, uint32_t block, uint64_t pc)
 			s->stack.is_resumed &= !s->in_parts || !tw_cct_parts_begins(s, block, pc);
 			error = tw_cct_stack_push_lowest(&s->stack, block);
 		}
-	} else if (s->end == TW_END_CALL || s->end == TW_END_ICALL) {
+	} else if (tw_cct_ends_with_call(s)) {
 		if (pc == s->back)
 			return 0; /* a call of what follows it only reads the address of it */
 		error = slot ? tw_cct_stack_call(&s->stack, slot, tw_cct_last_block(s)) : 0;
