@@ -1,11 +1,12 @@
 /*
- * Analyzers: what reads a replayed recording.
+ * Analyzers: modules that read a replayed recording.
  *
- * Replay hands an analyzer batches of blocks, references and events, in the order in which a thread made them. An analyzer keeps what it
- * learns in a state of its own making. Because states merge, replay may run any number of them at once, each on a range of chunks, and join
- * them in order: an analyzer need not know whether it runs on one core or on twenty, on a recording or on a program that is still running.
+ * Replay hands an analyzer batches of blocks, references and events, in the order in which a thread made them. An
+ * analyzer keeps its results in states of its own. Since states can be merged, replay may run any number of them at
+ * once, each on a range of chunks, and join them in order. So an analyzer need not know whether it runs on one core
+ * or on twenty, on a recording or on a running program.
  *
- * A whole analyzer, counting the bytes written:
+ * A complete analyzer that counts the bytes written:
  *
  *     static void *begin(void *arg) { return calloc(1, sizeof(uint64_t)); }
  *     static int batch(void *state, const struct tw_batch *b)
@@ -21,9 +22,10 @@
  *     const struct tw_analyzer bytes_written = {
  *             .name = "bytes-written", .begin = begin, .batch = batch, .merge = merge, .end = end};
  *
- * It is run with tw_replay() of <trackway/replay.h>; or, as a plug-in, with `trackway analyze` on a recording and with `trackway record --with` while the
- * program runs. For that it stands in a shared object that exports one table, struct tw_plugin below, and begin() gets a struct tw_context
- * (<trackway/context.h>): the options that were given, names for addresses, and where the answer goes. docs/analyzers.md builds one.
+ * Run it with tw_replay() of <trackway/replay.h>; or, as a plug-in, with `trackway analyze` on a recording and with
+ * `trackway record --with` while the program runs. A plug-in is a shared object that exports one table, struct
+ * tw_plugin below; its begin() gets a struct tw_context (<trackway/context.h>) with the options given, names for
+ * addresses, and the answer. docs/analyzers.md builds one.
  */
 #ifndef TRACKWAY_ANALYZER_H
 #define TRACKWAY_ANALYZER_H
@@ -35,9 +37,10 @@
 #include <trackway/event.h>
 
 /*
- * One execution of a basic block. Its references are those from first_ref up to the first_ref of the next block (n_refs after the last one).
- * n_insns is less than the block's own number when a signal or a fault stopped it early. A record with n_insns 0 is not an execution: it
- * carries references only, of a string instruction of the block that began in an earlier batch or was interrupted between iterations.
+ * One execution of a basic block. Its references are those from first_ref up to the first_ref of the next block
+ * (n_refs after the last one). n_insns is less than the block's own number of instructions if a signal or a fault
+ * stopped it early. A record with n_insns 0 is not an execution: it only holds further references of a string
+ * instruction whose block started in an earlier batch, or that was interrupted between iterations.
  */
 struct tw_block_run {
 	uint64_t pc;                            /* of the block's first instruction */
@@ -57,46 +60,52 @@ struct tw_ref {
 	uint8_t reserved; /* 0 */
 };
 
-/* What a reference has in common with those of the same instruction in other executions. */
+/* The part of a reference that does not change between executions of its instruction. */
 struct tw_ref_shape {
-	uint64_t pc; /* these as in struct tw_ref */
+	uint64_t pc; /* this and the following as in struct tw_ref */
 	uint32_t size;
 	uint16_t insn;
 	uint8_t type;
 	uint8_t reserved;
 };
 
-/* Blocks and references that were made one after another, without the addresses. Executions of the same code share one. */
+/* Consecutive blocks and references, without the addresses. Executions of the same code share one. */
 struct tw_stretch {
-	const struct tw_block_run *blocks; /* those that begin here; their first_ref counts from the start of the stretch */
+	const struct tw_block_run *blocks; /* blocks that start here; their first_ref counts from the start of the stretch */
 	const struct tw_ref_shape *refs;
 	uint32_t n_blocks, n_refs;
-	/* Not 0: it stays, where it is and as it is, until the last state of the run has ended, and no other that stays has this number: so it can be counted instead of
-	 * looked at. These numbers have few gaps. 0: it may be gone after the call. */
+	/*
+	 * Not 0: the stretch stays in place, unchanged, until the last state of the run has ended, and no other such stretch
+	 * has this number, so executions can be counted by number. The numbers have few gaps. 0: the stretch may be gone
+	 * after the call.
+	 */
 	uint32_t number;
-	uint32_t reserved; /* replay's own */
+	uint32_t reserved; /* private to replay */
 };
 
-/* Executions of a stretch that were counted, in the place of being listed one by one. */
+/* Executions of a stretch, counted instead of listed one by one. */
 struct tw_counted_run {
-	const struct tw_stretch *stretch; /* it has a number, and begins with a block */
+	const struct tw_stretch *stretch; /* it has a number, and starts with a block */
 	uint64_t times;
 };
 
-/* A reference of an execution that was not listed. */
+/* A reference of an execution that was counted and not listed. */
 struct tw_odd {
 	uint64_t addr;
 	const struct tw_ref_shape *shape; /* valid as long as the stretch */
 };
 
-/* A page of 4096 bytes, and which of its lines of 64 bytes were touched: the lowest bit is the first. Bits of addresses from the 48th on are left out. */
+/*
+ * A page of 4096 bytes, and which of its 64-byte lines were touched: the lowest bit is the first line. Address bits
+ * from bit 48 on are omitted.
+ */
 struct tw_touched_page {
 	uint64_t addr, lines;
 };
 
-/* One event. It happened before block number `block` of the batch began. */
+/* One event. It happened before block number `block` of the batch started. */
 struct tw_event {
-	const void *payload; /* as <trackway/event.h> says for the type; aligned to 8 */
+	const void *payload; /* as <trackway/event.h> describes for the type; aligned to 8 */
 	uint32_t bytes;      /* of the payload; never less than the type's struct */
 	uint32_t block;
 	uint32_t type; /* enum tw_event_type */
@@ -106,10 +115,12 @@ struct tw_event {
 struct tw_batch_lists;
 
 /*
- * A part of one thread's life. All it points to is valid during the call only, descriptors as long as the recording.
+ * A part of one thread's execution. Everything it points to is valid during the call only; descriptors are valid as
+ * long as the recording.
  *
- * Its references are addresses, side by side, and stretches, which have all the rest: reference k of a stretch belongs to address k of those that follow
- * the addresses of the stretches before it. Who wants each block and reference written out asks for tw_batch_blocks() and tw_batch_refs().
+ * References are given as addresses, side by side, and stretches, which have everything else: reference k of a
+ * stretch belongs to the k-th of its addresses, which follow those of the stretches before it. tw_batch_blocks() and
+ * tw_batch_refs() expand each block and reference.
  */
 struct tw_batch {
 	uint32_t thread;     /* serial number of the thread */
@@ -119,122 +130,145 @@ struct tw_batch {
 	uint64_t first_ref;
 	const struct tw_stretch *const *stretches;
 	size_t n_stretches;
-	size_t n_blocks;      /* of all stretches */
-	size_t n_continued;   /* of them: records with n_insns 0, which are no executions */
-	uint64_t n_insns;     /* instructions that all blocks executed */
+	size_t n_blocks;      /* in all stretches */
+	size_t n_continued;   /* of them: records with n_insns 0, which are not executions */
+	uint64_t n_insns;     /* instructions executed by all blocks */
 	const uint64_t *addr; /* of each reference */
 	size_t n_refs;
 	size_t n_reads, n_writes; /* of them; a modify is both */
 	const struct tw_event *events;
 	size_t n_events;
-	int continues;                /* 1: the last block has more references, in the next batch, whose first block record stands for it */
-	struct tw_batch_lists *lists; /* replay's own */
-	uint64_t tsc; /* in a window: time stamp of the thread's last event before this, which need not be part of it; 0: none */
+	int continues;                /* 1: the last block has more references in the next batch, whose first block record stands for it */
+	struct tw_batch_lists *lists; /* private to replay */
+	uint64_t tsc; /* in a window: time stamp of the thread's last event before this batch, which may be outside the window; 0: none */
 	/*
-	 * For who says TW_WANTS_COUNTS or TW_WANTS_LINES: of most executions there is none of the above but their instructions, in n_insns; nor are they in first_block and
-	 * first_ref, nor in an event's block. They are counted, or the lines that they touch are noted, and now and then a batch has the list of what there was since the
-	 * last list. All of it lies in the period (struct tw_analyzer) in which the batch begins. A batch that goes beyond its period has no other executions than those above.
+	 * With TW_WANTS_COUNTS or TW_WANTS_LINES, most executions are not listed above. They appear only in n_insns, not in
+	 * first_block, first_ref or an event's block. Instead they are counted, or the lines they touch are noted, and from
+	 * time to time a batch holds what has accumulated since the last one that did. All of it belongs to the period
+	 * (struct tw_analyzer) in which the batch starts. A batch that extends beyond its period has only listed executions.
 	 */
 	const struct tw_counted_run *counted;
 	size_t n_counted;
-	const struct tw_touched_page *touched; /* a page may be there twice */
+	const struct tw_touched_page *touched; /* a page may occur twice */
 	size_t n_touched;
-	/* Their references whose address is no multiple of the size, or whose size is not one of 1, 2, 4 ... 64; since the last batch. The lines of these are not in `touched`. */
+	/*
+	 * References of unlisted executions whose address is not a multiple of the size, or whose size is not one of 1, 2, 4
+	 * ... 64, since the last batch. Their lines are not in `touched`.
+	 */
 	const struct tw_odd *odd;
 	size_t n_odd;
 };
 
-/* The batch's n_blocks blocks and n_refs references, one by one. The first call for a batch writes them out. */
+/* The batch's n_blocks blocks and n_refs references, one by one. The first call for a batch expands them. */
 const struct tw_block_run *tw_batch_blocks(const struct tw_batch *batch);
 const struct tw_ref *tw_batch_refs(const struct tw_batch *batch);
 
-/* What an analyzer cannot do without. A recording that does not have it is refused by name before anything is replayed. */
+/* What an analyzer requires of a recording. A recording without it is refused, with the reason, before replay starts. */
 enum tw_needs {
-	TW_NEEDS_REFS = 1,  /* addresses of references: not in the formats of control flow alone */
-	TW_NEEDS_FLOW = 2,  /* how blocks end: not in imports of bare address streams */
+	TW_NEEDS_REFS = 1,  /* addresses of references: not in control-flow formats */
+	TW_NEEDS_FLOW = 2,  /* how blocks end: not in imported address streams */
 	TW_NEEDS_ORDER = 4, /* time stamps of locked instructions and fences (record --order) */
-	/* Names (tw_context_names) in batch() and merge() already. While a program runs there are none: what a file is mapped by is told by the thread that maps it,
-	 * perhaps after others have run its code. `record --with` then has the analyzer replay a recording when the program has ended. */
+	/*
+	 * Names (tw_context_names) already in batch() and merge(). There are none while a program runs: the thread that maps
+	 * a file reports it, perhaps after others have run its code. `record --with` then replays a recording after the
+	 * program has ended.
+	 */
 	TW_NEEDS_NAMES = 8,
-	TW_NEEDS_CALLS = 16, /* CALL and RETURN events (record --calls). `record --with` has them recorded */
-	/* No blocks but those whose references it sees: with a window that has a range, of a batch without references in it only events need come. */
+	TW_NEEDS_CALLS = 16, /* CALL and RETURN events (record --calls). `record --with` turns them on */
+	/* Only blocks with references: in a window with a range, a batch without references in the range may consist of events only. */
 	TW_NEEDS_NO_CODE = 32,
-	TW_WANTS_ORDER = 64, /* the same time stamps, but it can do without; `record --with` has them recorded */
-	/* Its answer is the same of a recording without references. `record --with` leaves them out where all that it is to do is like that. */
+	TW_WANTS_ORDER = 64, /* the same time stamps, but it can do without; `record --with` turns them on */
+	/* Its answer is the same for a recording without references. `record --with` omits them if this holds for all its analyzers. */
 	TW_WANTS_NO_REFS = 128,
-	/* Of the addresses (tw_batch.addr) it looks at none; or only at those where calls put their return addresses and returns took them from. The others, and what
-	 * tw_batch_refs() has of them, may be anything then: replay need not work them out, and `record --with` need not record what they follow from. */
+	/*
+	 * It uses none of the addresses (tw_batch.addr); or only those at which calls put and returns took return addresses.
+	 * All others, also in tw_batch_refs(), may then have any value: replay need not compute them, and `record --with`
+	 * need not record what they depend on.
+	 */
 	TW_WANTS_NO_ADDRESSES = 256,
 	TW_WANTS_CALL_ADDRESSES = 512,
-	/* Order, and of aligned references their addresses, are nothing to it: executions may be counted (tw_batch.counted); or only the lines that they touch may be told
-	 * (tw_batch.touched). Replay does so where it can, and may list all as ever: in a window, beside other analyzers, where the machine cannot. */
+	/*
+	 * It needs neither order nor the addresses of aligned references, so executions may be counted (tw_batch.counted);
+	 * or it needs only the lines touched (tw_batch.touched). Replay does so where it can. It may still list everything:
+	 * in a window, next to other analyzers, or if the machine cannot.
+	 */
 	TW_WANTS_COUNTS = 1024,
 	TW_WANTS_LINES = 2048,
 };
 
-/* What one state has to see. */
+/* What one state must see. */
 enum tw_scope {
-	TW_SCOPE_CHUNKS,  /* any chunks, one after another: best, for then all cores work on one thread of the program */
-	TW_SCOPE_THREADS, /* threads from beginning to end, so that each core works on a thread of its own */
-	/* All threads, interleaved: batches end at each event that has a time, and come in the order of the times at which they begin. One core does it all. */
+	TW_SCOPE_CHUNKS,  /* any chunks, one after another: fastest, since all cores work on one thread of the program */
+	TW_SCOPE_THREADS, /* whole threads from start to end: each core works on a thread of its own */
+	/*
+	 * All threads, interleaved: batches end at each event that has a time, and come in the order of the times at which
+	 * they start. Runs on one core.
+	 */
 	TW_SCOPE_ALL,
 };
 
 enum tw_option_kind {
 	TW_OPTION_FLAG,   /* no value */
-	TW_OPTION_NUMBER, /* a decimal number, or a hexadecimal one with 0x */
-	TW_OPTION_BYTES,  /* a number of bytes; k, M or G (of 1024) may follow */
-	TW_OPTION_WORD,   /* one of the words that `argument` has between bars: "lru|plru" */
+	TW_OPTION_NUMBER, /* decimal, or hexadecimal with 0x */
+	TW_OPTION_BYTES,  /* a number of bytes; k, M or G (powers of 1024) may follow */
+	TW_OPTION_WORD,   /* one of the words in `argument`, which are separated by bars: "lru|plru" */
 	TW_OPTION_TEXT,
-	TW_OPTION_FORM, /* no value: the answer gets a form of its own (tw_answer_stream), and no other one, --json or --csv */
+	TW_OPTION_FORM, /* no value: the analyzer prints the answer itself (tw_answer_stream); excludes --json, --csv and others of this kind */
 };
 
-/* An option of an analyzer: --NAME on the command line of `analyze`, NAME behind a comma in `record --with`. */
+/* An option of an analyzer: --NAME on the command line of `analyze`, NAME after a comma in `record --with`. */
 struct tw_option {
-	const char *name;     /* without dashes, and none of those that all analyzers have: trackway analyze --help */
+	const char *name;     /* without dashes; not the name of an option that all analyzers have (trackway analyze --help) */
 	uint8_t kind;         /* enum tw_option_kind */
-	const char *argument; /* what --help calls the value; FLAG, FORM: NULL */
-	const char *value;    /* what it is where it is not given; NULL: nothing */
-	const char *help;     /* what it does: one sentence, without a full stop; it is broken into lines where it is printed */
+	const char *argument; /* name of the value in --help; FLAG, FORM: NULL */
+	const char *value;    /* default; NULL: none */
+	const char *help;     /* what it does: one sentence without a full stop; --help wraps it */
 };
 
 /*
- * An analyzer. Different states may be used by different threads at once, one state only by one at a time. Functions that return int return 0
- * to go on; anything else stops replay, which then returns it (negative: enum tw_error; positive: the analyzer's own).
+ * An analyzer. Different states may be used by different threads at once, a single state only by one thread at a
+ * time. Functions that return int return 0 to continue; any other value stops replay, which returns it (negative:
+ * enum tw_error; positive: the analyzer's own).
  */
 struct tw_analyzer {
 	const char *name;
-	/* A fresh state, for a range of chunks. NULL: there is no memory. `arg` is tw_replay's; that of a plug-in is a const struct tw_context *. */
+	/* Makes a state, for a range of chunks. NULL: no memory. `arg` is tw_replay's; a plug-in gets a const struct tw_context *. */
 	void *(*begin)(void *arg);
 	int (*batch)(void *state, const struct tw_batch *batch);
-	/* Adds to `state` what `later` saw, which came right after it, and frees `later` whatever happens. */
+	/* Adds to `state` what `later`, which saw the part right after it, has. Frees `later` in any case. */
 	int (*merge)(void *state, void *later);
-	/* The end of a state that is not merged into another: of the one that has seen everything (`error` 0), or of any when replay failed.
-	 * Frees it. Returns what tw_replay is to return. */
+	/*
+	 * Ends and frees a state that is not merged into another: the one that has seen everything (`error` 0), or any state
+	 * if replay failed. Returns what tw_replay is to return.
+	 */
 	int (*end)(void *state, int error);
-	/* Below: what may be left out. */
-	const char *what;                /* it tells in one line, for --list: lower case, without a full stop */
-	const char *help;                /* more of it, for --help: lines of at most 80 characters, each ending with a newline */
-	const struct tw_option *options; /* its own; the last one has no name */
-	const char *argument;            /* the option that stands without its name before DIR, and must be given; NULL: none */
+	/* Everything below may be omitted. */
+	const char *what;                /* one line for --list: lower case, without a full stop */
+	const char *help;                /* more text for --help: lines of at most 80 characters, each ending with a newline */
+	const struct tw_option *options; /* its options; the last entry has no name */
+	const char *argument;            /* the option whose value comes before DIR, without its name, and is required; NULL: none */
 	uint32_t needs;                  /* enum tw_needs */
 	uint32_t scope;                  /* enum tw_scope */
-	/* A state as bytes, and back: unpack adds what pack wrote to a state that is fresh from begin(). Both or none. */
-	uint32_t pack_version; /* of these bytes: others are refused */
+	/* Writes a state as bytes; unpack adds them to a fresh state from begin(). Both or neither. */
+	uint32_t pack_version; /* of these bytes: other versions are refused */
 	int (*pack)(const void *state, FILE *to);
 	int (*unpack)(void *state, FILE *from);
-	/* With TW_WANTS_COUNTS or TW_WANTS_LINES: instructions of a thread in a period; `arg` is begin()'s. NULL, or 0: a thread's life is one. */
+	/*
+	 * With TW_WANTS_COUNTS or TW_WANTS_LINES: the length of a period, in instructions of a thread; `arg` is begin()'s.
+	 * NULL, or 0: a thread's whole execution is one period.
+	 */
 	uint64_t (*period)(const void *arg);
 };
 
 /*
- * What a plug-in exports, under the name tw_plugin: TW_PLUGIN(bytes_written) at the end of its source makes it. The version is raised whenever a struct of this
- * header or of <trackway/context.h> changes; a plug-in that was built for another is refused.
+ * What a plug-in exports under the name tw_plugin; TW_PLUGIN(bytes_written) at the end of its source defines it. The
+ * version is raised whenever a struct of this header or of <trackway/context.h> changes; plug-ins built for another
+ * version are refused.
  */
 #define TW_PLUGIN_VERSION 3
 struct tw_plugin {
 	uint32_t version;        /* TW_PLUGIN_VERSION */
-	uint32_t analyzer_bytes; /* of a struct tw_analyzer */
+	uint32_t analyzer_bytes; /* sizeof(struct tw_analyzer) */
 	const struct tw_analyzer *analyzer;
 };
 

@@ -1,8 +1,10 @@
 /*
- * Functions whose calls are recorded with their arguments and results (record --calls): CALL and RETURN events. A CALL event says by number which one it is: the
- * index in TW_CALLED, or, from TW_NCALLED on, in the names that were given besides. Numbers are part of the format: new names come last.
+ * Functions whose calls are recorded with their arguments and results (record --calls), as CALL and RETURN events. A
+ * CALL event identifies its function by number: the index in TW_CALLED, or, from TW_NCALLED on, in the list of names
+ * given by the user. Numbers are part of the format: new names are added at the end.
  *
- * Names are those of the symbol tables; C++ has its operators under their mangled ones. Several names may be of one kind, which says what they do.
+ * Names are those of symbol tables; C++ operators have their mangled names. Several names may have one kind, which
+ * says what they do.
  *
  * Freestanding: the engine includes this header.
  */
@@ -20,10 +22,10 @@ enum tw_called_kind {
 	TW_CALLED_POSIX_MEMALIGN, /* (where, alignment, bytes) */
 	TW_CALLED_NEW_ALIGNED,    /* (bytes, alignment) */
 	TW_CALLED_FREE,           /* (block) */
-	TW_CALLED_USABLE,         /* (block): how many bytes may be used of it */
+	TW_CALLED_USABLE,         /* (block): returns the usable size */
 	/* threads */
-	TW_CALLED_CREATE, /* (where its name goes, ...) */
-	TW_CALLED_JOIN,   /* (name) */
+	TW_CALLED_CREATE, /* (where its id is stored, ...) */
+	TW_CALLED_JOIN,   /* (id) */
 	TW_CALLED_TRY_JOIN,
 	/* locks: (lock) */
 	TW_CALLED_LOCK,
@@ -36,7 +38,7 @@ enum tw_called_kind {
 	TW_CALLED_RWUNLOCK,
 	TW_CALLED_INIT_LOCK,
 	TW_CALLED_DESTROY_LOCK,
-	/* what is waited for: (object) */
+	/* objects to wait for: (object) */
 	TW_CALLED_COND_WAIT, /* (condition, lock) */
 	TW_CALLED_SIGNAL,
 	TW_CALLED_BARRIER_INIT,
@@ -46,36 +48,36 @@ enum tw_called_kind {
 	TW_CALLED_TRY_SEM_WAIT,
 	TW_CALLED_SEM_POST,
 	TW_CALLED_ONCE,          /* (control, function) */
-	TW_CALLED_GUARD_ACQUIRE, /* (guard): not 0: the caller is to initialize */
+	TW_CALLED_GUARD_ACQUIRE, /* (guard): not 0: the caller must initialize */
 	TW_CALLED_GUARD_RELEASE,
-	/* OpenMP, as gcc's libgomp has it */
+	/* OpenMP, as in gcc's libgomp */
 	TW_CALLED_PARALLEL,     /* (function, ...) */
 	TW_CALLED_TEAM_BARRIER, /* of the threads of a parallel region */
-	TW_CALLED_CRITICAL,     /* the lock that has no name */
+	TW_CALLED_CRITICAL,     /* the unnamed critical section */
 	TW_CALLED_CRITICAL_END,
 	TW_CALLED_OMP_LOCK,      /* (lock); no result */
 	TW_CALLED_OMP_TEST_LOCK, /* (lock): not 0: taken */
 	TW_CALLED_ORDERED,
 	TW_CALLED_ORDERED_END,
-	TW_CALLED_COPY_START, /* not 0: what another thread has laid down is taken */
+	TW_CALLED_COPY_START, /* not 0: takes what another thread has provided */
 	TW_CALLED_COPY_END,
 	TW_CALLED_TASK,      /* (function, data, copy, bytes, alignment, if, flags, ...) */
-	TW_CALLED_TASK_WAIT, /* for the tasks that this one made */
+	TW_CALLED_TASK_WAIT, /* waits for the tasks that this one created */
 	TW_CALLED_TASK_GROUP_END,
 	TW_CALLED_DOACROSS_POST,
 	TW_CALLED_DOACROSS_WAIT,
-	/* data between threads: (descriptor, ...); a negative result: nothing was handed over */
+	/* data between threads: (descriptor, ...); a negative result: nothing was transferred */
 	TW_CALLED_GIVE_DATA,
 	TW_CALLED_TAKE_DATA,
 	TW_CALLED_SEND_SIGNAL, /* (to whom, signal) */
 	/* OpenMP */
-	TW_CALLED_TASKLOOP, /* (function, data, copy, bytes, alignment, flags, ...): makes tasks, and waits for them unless told not to */
-	TW_CALLED_TASK_REDUCTION, /* a task asks for its thread's part of what is reduced */
+	TW_CALLED_TASKLOOP, /* (function, data, copy, bytes, alignment, flags, ...): creates tasks, and waits for them unless told not to */
+	TW_CALLED_TASK_REDUCTION, /* a task asks for its thread's part of a reduction */
 	/* data between a buffer and a place in a file: (descriptor, ...) */
 	TW_CALLED_WRITE_AT,
 	TW_CALLED_READ_AT,
-	TW_CALLED_TARGET, /* (device, function, ..., flags, dependences): a region for a device, which the host runs where there is none */
-	TW_CALLED_TASK_FULFILL, /* (event): a detached task is not over before */
+	TW_CALLED_TARGET,       /* (device, function, ..., flags, dependences): a region for a device; the host runs it if there is none */
+	TW_CALLED_TASK_FULFILL, /* (event): a detached task is not complete before this */
 	TW_NCALLED_KINDS
 };
 
@@ -273,12 +275,12 @@ enum {
 	TW_NCALLED_WITHOUT_DATA = TW_NCALLED_WITHOUT_PLACES - (0 TW_CALLED_DATA(TW_CALLED_ONE))
 };
 
-/* What a recording's header says of `calls` begins so, and the names that were given follow, each behind a comma. */
+/* The `calls` entry of a recording's header starts with this; the names given by the user follow, each after a comma. */
 #define TW_CALLS_KNOWN "known+++"
 
 /*
- * The number of the first function that was named besides. Recordings whose header says `known` have none that hand data over, with `known+` none of TW_CALLED_PLACES, and with `known++` none of
- * TW_CALLED_DETACHED.
+ * The number of the first function given by the user. Recordings whose header says `known` lack the functions that
+ * transfer data, those with `known+` lack TW_CALLED_PLACES, and those with `known++` lack TW_CALLED_DETACHED.
  */
 static inline unsigned tw_called_named_from(const char *calls)
 {
@@ -291,14 +293,14 @@ static inline unsigned tw_called_named_from(const char *calls)
 }
 
 /*
- * Some functions are given a list in memory. Behind struct tw_called their events have it as it was then, in 64-bit words: of a longer one the first words.
- * Recordings have them from `known++` on.
+ * Some functions take a list in memory. After struct tw_called, their events hold the list as it was at the call, in
+ * 64-bit words; of a longer list its first words. Recordings have this from `known++` on.
  */
 enum tw_called_list {
 	TW_CALLED_LIST_NONE,
-	TW_CALLED_LIST_PIECES,  /* of a buffer: address and bytes of each; args[1] is where the list is, args[2] how many there are */
-	TW_CALLED_LIST_MESSAGE, /* the same, of the struct msghdr at args[1] */
-	TW_CALLED_LIST_TASK,    /* what a task depends on, as libgomp wants it, at args[7], if flags args[6] say that it does */
+	TW_CALLED_LIST_PIECES,  /* pieces of a buffer: address and bytes of each; args[1]: address of the list, args[2]: its length */
+	TW_CALLED_LIST_MESSAGE, /* the same, for the struct msghdr at args[1] */
+	TW_CALLED_LIST_TASK,    /* dependences of a task, in libgomp's format, at args[7], if flags args[6] say so */
 	TW_CALLED_LIST_DEPENDS, /* the same at args[0] */
 	TW_CALLED_LIST_TARGET,  /* the same at args[7], if that is not 0 */
 };
@@ -323,7 +325,10 @@ enum { TW_CALLED_TASK_DEPENDS = 8, TW_CALLED_TASK_DETACHED = 1 << 13 }; /* in a 
 	X("GOMP_target_ext", TARGET)                                                                                                       \
 	X("GOMP_taskwait_depend", DEPENDS)
 
-/* So many words has a list of dependences that begins with these two: how many, of which so many are written (0: another number comes first, and four behind it). */
+/*
+ * Number of words of a dependence list, given its first two: the total, and how many of them are written (0: another
+ * number comes first, and four after it).
+ */
 static inline unsigned long tw_called_depends(const unsigned long *list)
 {
 	return list[0] ? list[0] + 2 : list[1] + 5;

@@ -1,13 +1,15 @@
 /*
  * Descriptors: the static facts of one fragment of translated code.
  *
- * A fragment is a translation of one or more basic blocks. Everything about it that does not change from one execution to the
- * next stands in its descriptor; what does change (that it ran, and a few register values) stands in the C and M streams.
+ * A fragment is a translation of one or more basic blocks. Its descriptor holds everything that does not change from
+ * one execution to the next. What does change (that it ran, and a few register values) is in the C and M streams.
  * Replay walks descriptors and never decodes an instruction (Zhao et al., PACT 2006, section 3).
  *
- * The same bytes are used in the shared memory between engine and collector and in the `code` file of a recording (docs/format.md).
- * All fields are little endian; a descriptor starts at a multiple of 8 bytes and its length is a multiple of 8.
- * This header is freestanding: the engine, which has no libc, includes it.
+ * The same bytes are used in the shared memory between engine and collector and in the `code` file of a recording
+ * (docs/format.md). All fields are little endian. A descriptor starts at a multiple of 8 bytes and its length is a
+ * multiple of 8.
+ *
+ * Freestanding: the engine, which has no libc, includes this header.
  */
 #ifndef TRACKWAY_DESCRIPTOR_H
 #define TRACKWAY_DESCRIPTOR_H
@@ -53,7 +55,7 @@ enum tw_end {
 	TW_END_ICALL,   /* indirect call */
 	TW_END_SYSCALL, /* system call */
 	TW_END_TRAP,    /* an instruction that always faults, or one the engine emulates */
-	TW_END_UNKNOWN, /* not known: the recording was made of a bare address stream */
+	TW_END_UNKNOWN, /* not known: the recording was made from an address stream */
 	TW_NENDS
 };
 
@@ -71,18 +73,16 @@ enum tw_op_kind {
 	TW_OP_REF,     /* one reference {pc, EA, size, type} */
 	TW_OP_BIT,     /* as REF; the operand is a bit string: with w = size*8, EA += size * (signed R[count] >> log2(w)), the
 	                  register first cut to w bits and sign-extended (bt, bts, btr, btc with a register) */
-	TW_OP_REP,     /* a string instruction with a repeat prefix, see struct tw_op on its fields */
+	TW_OP_REP,     /* a string instruction with a repeat prefix; see below for its fields */
 	TW_OP_LANES,   /* gather, scatter, masked or packed vector access: one reference for each active lane */
 	TW_OP_XSAVE,   /* as REF; value(value) is rax; size = tw_xsave_size(xcr0 & (uint32_t)rax, compact), where
 	                  compact is: flags & TW_OPF_COMPACT, or with TW_OPF_SECOND (xrstor) bit 63 of value(mask_value) */
-	TW_OP_WRITTEN, /* the registers whose bits are set in `count` have been written: in dep06 their values count as unknown from here on;
-	                  nothing for replay to do */
-	TW_OP_CALC,    /* R[count] = R[base] `type` R[index], enum tw_calc; disp for R[index] if that is absent. With TW_OPF_ADDR32 all
-	                  three are cut to 32 bits. Another computable update */
+	TW_OP_WRITTEN, /* registers written, as bits of `count`: in dep06 they are unknown from here on; ignored by replay */
+	TW_OP_CALC,    /* update: R[count] = R[base] `type` (R[index], or disp if none), enum tw_calc; ADDR32: all of 32 bits */
 	TW_NOPS
 };
 
-/* What a CALC works out. SX and ZX: R[base] extended from its lowest bits, with its sign or with zeros. */
+/* The operation of a CALC. SX and ZX: R[base] sign- or zero-extended from its low bits. */
 enum tw_calc {
 	TW_CALC_AND,
 	TW_CALC_OR,
@@ -129,22 +129,26 @@ struct tw_op {
 	uint32_t reserved;  /* 0 */
 };
 /*
- * REP. Recorded: the counting register (rdi; rsi for lods and outs) before, slot `value`, and after, slot `mask_value`. The number of
- * iterations is |after - before| / size, the direction the sign of the difference. R[base] is the first reference's pointer register,
- * R[index] the second's (TW_OPF_SECOND) or TW_NOREG; each moves by size per iteration; `type` is the first reference's type, `count`
- * the second's. References come in iteration order: first, second, first, second... `seg` and TW_OPF_ADDR32 apply to the first
- * pointer only when it is rsi. The engine makes sure, by RECORD operations before it, that R[base] and R[index] are known. Replay leaves
- * both registers as the iterations left them; rcx becomes unknown. When the instruction was interrupted (a PARTIAL event), the register
- * after is the one of the event.
+ * REP. The counting register (rdi; rsi for lods and outs) is recorded before, slot `value`, and after, slot
+ * `mask_value`. The number of iterations is |after - before| / size; the sign of the difference is the direction.
+ * R[base] is the first reference's pointer register, R[index] the second's (TW_OPF_SECOND) or TW_NOREG; each moves by
+ * size per iteration. `type` is the first reference's type, `count` the second's. References come in iteration order:
+ * first, second, first, second... `seg` and TW_OPF_ADDR32 apply to the first pointer only if it is rsi. The engine
+ * ensures, by RECORD operations before it, that R[base] and R[index] are known. Replay leaves both registers as the
+ * iterations left them; rcx becomes unknown. If the instruction was interrupted (a PARTIAL event), the register after
+ * is the one of the event.
  */
 
-/* A computable update. */
+/* Is it a computable update? */
 static inline int tw_op_is_update(const struct tw_op *op)
 {
 	return op->kind == TW_OP_SET || op->kind == TW_OP_CALC;
 }
 
-/* No reference is larger: an xsave area with all that processors have takes a sixth of it. Recordings that say otherwise are damaged. */
+/*
+ * Upper limit for the size of a reference: an xsave area with every existing component takes a sixth of it.
+ * Recordings that exceed it are damaged.
+ */
 #define TW_REF_MOST 65536
 
 /* Does it make references? */
@@ -156,7 +160,7 @@ static inline int tw_op_is_ref(const struct tw_op *op)
 /* One basic block of a fragment. Instructions of a block are adjacent in memory. */
 struct tw_block {
 	uint64_t pc;         /* address of the first instruction */
-	uint64_t target;     /* JUMP, COND, CALL: where to; else 0 */
+	uint64_t target;     /* JUMP, COND, CALL: the branch target; otherwise 0 */
 	uint16_t first_insn; /* index in the fragment of its first instruction */
 	uint16_t n_insns;
 	uint16_t bytes; /* length of its code */
@@ -165,48 +169,48 @@ struct tw_block {
 };
 
 /*
- * A descriptor is this header, then, without gaps: blocks[n_blocks], ops[n_ops], insn_bytes[n_insns] (length of each instruction), code[code_bytes]
- * (the application's bytes, for disassembly only), zeros up to a multiple of 8.
+ * A descriptor is this header, followed without gaps by blocks[n_blocks], ops[n_ops], insn_bytes[n_insns] (length of
+ * each instruction), code[code_bytes] (the application's bytes, for disassembly only), and zeros up to a multiple of
+ * 8.
  */
 struct tw_descriptor {
 	uint32_t number; /* the fragment's number, >= TW_TAG_FIRST in its lower half; unique in a recording */
 	uint32_t bytes;  /* of the whole descriptor */
-	uint32_t pid;    /* the process that made it; its forks, and other forks of the same program, run it too */
+	uint32_t pid;    /* the process that made it; its forks, and other forks of the same program, may run it too */
 	uint16_t n_blocks, n_ops;
 	uint16_t n_insns, n_values; /* n_values: 8-byte slots one execution writes to the M stream */
 	uint16_t code_bytes;
 	uint8_t format;   /* enum tw_format */
 	uint8_t flags;    /* enum tw_descriptor_flags */
 	uint16_t context; /* known-register set at entry (bit per enum tw_reg) */
-	uint16_t
-	    program;  /* which of the recording's programs it is code of (the lower half of a serial number); 0 in formats without tags */
-	uint32_t tag; /* formats dep06, dep06-c, cf_bit: what stands for it in the program's buffers (docs/format.md); else 0 */
+	uint16_t program; /* the program of the recording that it belongs to (lower half of a serial number); 0 in formats without tags */
+	uint32_t tag;     /* formats dep06, dep06-c, cf_bit: its tag in the program's buffers (docs/format.md); otherwise 0 */
 };
 
-/* How a recording says what ran. */
+/* What a recording contains to tell what ran. */
 enum tw_format {
 	TW_FORMAT_NONE,
 	TW_FORMAT_DEP,            /* tags of fragments, values of registers */
 	TW_FORMAT_CALL,           /* tags of fragments, references as logged by function calls */
 	TW_FORMAT_DEP_C,          /* tags of fragments: control flow only */
-	TW_FORMAT_BB_PC,          /* the same, a block at a time, in 4 bytes */
+	TW_FORMAT_BB_PC,          /* the same, for single blocks, in 4 bytes */
 	TW_FORMAT_MEM_ADDR,       /* tags of blocks, effective addresses */
-	TW_FORMAT_BB_PC_MEM_ADDR, /* the same, with 4 bytes a block */
+	TW_FORMAT_BB_PC_MEM_ADDR, /* the same, with 4 bytes per block */
 	TW_FORMAT_DEP06,          /* addresses of blocks, values of registers by status flags: the paper's */
 	TW_FORMAT_DEP06_C,        /* the same, control flow only */
-	TW_FORMAT_CF_BIT,         /* a bit for each conditional branch, the targets of indirect ones */
+	TW_FORMAT_CF_BIT,         /* one bit per conditional branch, and the targets of indirect ones */
 	TW_FORMAT_DEP_S, /* tags of fragments, values of the stack pointer: control flow, and where calls put their return addresses */
 	TW_NFORMATS
 };
 
-/* Whether recordings of this format say which addresses were referenced. */
+/* Do recordings of this format tell which addresses were referenced? */
 static inline int tw_format_has_refs(uint32_t format)
 {
 	return format == TW_FORMAT_DEP || format == TW_FORMAT_CALL || format == TW_FORMAT_MEM_ADDR || format == TW_FORMAT_BB_PC_MEM_ADDR ||
 	       format == TW_FORMAT_DEP06;
 }
 
-/* Whether they say how many references there were, and at which addresses calls put their return addresses and returns took them from. */
+/* Do they tell the number of references, and the addresses at which calls put and returns took return addresses? */
 static inline int tw_format_has_stack(uint32_t format)
 {
 	return tw_format_has_refs(format) || format == TW_FORMAT_DEP_S;
@@ -214,10 +218,10 @@ static inline int tw_format_has_stack(uint32_t format)
 
 enum tw_descriptor_flags {
 	TW_DESC_DYNAMIC = 1,   /* has REP or LANES operations: the number of references depends on the values */
-	TW_DESC_ANNOUNCED = 2, /* formats with tags: other code of the program had its address before */
-	TW_DESC_TICK = 4,      /* cf_bit: each execution writes a bit, as without it there would be a loop that writes nothing */
-	TW_DESC_LOOP = 8,      /* one record stands for value(0) executions in a row, which have no values of their own; maybe for none */
-	TW_DESC_INSERTED = 16, /* no code of the program: a way from one version of a function to the other (trackway cc) */
+	TW_DESC_ANNOUNCED = 2, /* formats with tags: earlier, other code of the program had its address */
+	TW_DESC_TICK = 4,      /* cf_bit: each execution writes a bit, since otherwise there would be a loop that writes nothing */
+	TW_DESC_LOOP = 8,      /* one record stands for value(0) executions in a row without values of their own; maybe for none */
+	TW_DESC_INSERTED = 16, /* not code of the program: a jump between two versions of a function (trackway cc) */
 };
 
 static inline const struct tw_block *tw_descriptor_blocks(const struct tw_descriptor *d)
@@ -240,14 +244,14 @@ static inline const uint8_t *tw_descriptor_code(const struct tw_descriptor *d)
 	return tw_descriptor_insn_bytes(d) + d->n_insns;
 }
 
-/* Bytes a descriptor with these counts takes. */
+/* Bytes of a descriptor with these counts. */
 static inline uint32_t tw_descriptor_size(uint32_t n_blocks, uint32_t n_ops, uint32_t n_insns, uint32_t code_bytes)
 {
 	uint32_t n = (uint32_t)(sizeof(struct tw_descriptor) + n_blocks * sizeof(struct tw_block) + n_ops * sizeof(struct tw_op));
 	return (n + n_insns + code_bytes + 7u) & ~7u;
 }
 
-/* Layout of the extended state components, from CPUID leaf 0xD of the machine that recorded. */
+/* Layout of the extended state components, from CPUID leaf 0xD of the recording machine. */
 struct tw_xstate {
 	uint64_t xcr0;
 	struct {
@@ -256,8 +260,9 @@ struct tw_xstate {
 };
 
 /*
- * Bytes an xsave-family instruction may touch, by the rule Trackway uses for its one reference: from the start of the area to the end of
- * the last requested component (legacy region and header, 576 bytes, always). `rfbm` is the requested-feature bitmap, XCR0 & edx:eax.
+ * Bytes that an xsave-family instruction may touch. Trackway counts this as one reference: from the start of the area
+ * to the end of the last requested component (always at least the legacy region and header, 576 bytes). `rfbm` is the
+ * requested-feature bitmap, XCR0 & edx:eax.
  */
 static inline uint32_t tw_xsave_size(const struct tw_xstate *x, uint64_t rfbm, int compact)
 {

@@ -1,6 +1,7 @@
 /*
- * Events: what happened to a thread that is not code. The same bytes are used in the shared memory between engine and collector, in the E
- * stream of a chunk (there each event is padded with zeros to a multiple of 8), and in the batches of <trackway/analyzer.h>.
+ * Events: what happened to a thread other than executing code. The same bytes are used in the shared memory between
+ * engine and collector, in the E stream of a chunk (each event padded with zeros to a multiple of 8), and in the
+ * batches of <trackway/analyzer.h>.
  *
  * Freestanding: the engine includes this header.
  */
@@ -11,7 +12,7 @@
 
 enum tw_event_type {
 	TW_EVENT_KEYFRAME = 1, /* struct tw_keyframe: every register, before the next fragment */
-	TW_EVENT_PARTIAL,      /* struct tw_partial: the next fragment record stopped early; stands right before it */
+	TW_EVENT_PARTIAL,      /* struct tw_partial, right before a fragment record that stopped early */
 	TW_EVENT_SYSCALL,      /* struct tw_syscall */
 	TW_EVENT_SIGNAL,       /* struct tw_signal: a handler is about to run; a KEYFRAME follows */
 	TW_EVENT_SIGRETURN,    /* no payload; a KEYFRAME follows */
@@ -19,20 +20,20 @@ enum tw_event_type {
 	TW_EVENT_MAP,          /* struct tw_map, then the path, NUL-terminated (empty: anonymous) */
 	TW_EVENT_UNMAP,        /* struct tw_unmap */
 	TW_EVENT_THREAD_START, /* struct tw_thread_start: the first event of a thread */
-	TW_EVENT_THREAD_END,   /* struct tw_thread_end: the last one, when the end was orderly */
-	TW_EVENT_FORK,         /* struct tw_fork: this thread made a process or a thread */
+	TW_EVENT_THREAD_END,   /* struct tw_thread_end: the last event, if the end was orderly */
+	TW_EVENT_FORK,         /* struct tw_fork: this thread created a process or a thread */
 	TW_EVENT_EXEC,         /* path, NUL-terminated: this process is about to run another program */
-	TW_EVENT_GAP,          /* struct tw_gap, then a sentence, NUL-terminated: something here was not recorded */
-	TW_EVENT_REFS,         /* struct tw_refs, then its references: what the fragment before it did, logged as it happened */
-	TW_EVENT_PROGRAM,   /* struct tw_program_start, then path and arguments, each NUL-terminated: what this process runs from here on */
+	TW_EVENT_GAP,          /* struct tw_gap, then a sentence, NUL-terminated: something was not recorded here */
+	TW_EVENT_REFS,         /* struct tw_refs, then its references: those of the fragment before it, logged as they happened */
+	TW_EVENT_PROGRAM,   /* struct tw_program_start, then path and arguments, each NUL-terminated: what this process runs from now on */
 	TW_EVENT_CHILD_END, /* struct tw_child_end: a child was waited for */
-	TW_EVENT_WINDOW,    /* struct tw_window: recording stops or goes on here; where it goes on a KEYFRAME follows */
+	TW_EVENT_WINDOW,    /* struct tw_window: recording stops or resumes here; if it resumes a KEYFRAME follows */
 	TW_EVENT_STAMP,     /* struct tw_stamp: the time at a locked instruction or a fence (record --order) */
-	TW_EVENT_FAULT,     /* struct tw_fault: an access that was not made, or what the process dies of */
-	TW_EVENT_CALL,      /* struct tw_called: a function is entered whose calls are told (record --calls) */
-	TW_EVENT_RETURN,    /* struct tw_returned: control is where one of them returns to */
-	TW_EVENT_LEARNED,   /* struct tw_learned: a block that ran outside of what is recorded (record --learn) */
-	TW_EVENT_STACK,     /* struct tw_stack, then bytes: the stack, where recording goes on in the middle (record --learn-what=cct) */
+	TW_EVENT_FAULT,     /* struct tw_fault: an access that faulted, or what the process dies of */
+	TW_EVENT_CALL,      /* struct tw_called: entry into a function whose calls are recorded (record --calls) */
+	TW_EVENT_RETURN,    /* struct tw_returned: control is where such a function returns to */
+	TW_EVENT_LEARNED,   /* struct tw_learned: a block that ran while nothing was recorded (record --learn) */
+	TW_EVENT_STACK,     /* struct tw_stack, then bytes: the stack, where recording resumes in the middle (record --learn-what=cct) */
 	TW_NEVENTS
 };
 
@@ -47,22 +48,29 @@ struct tw_keyframe {
 	uint64_t seg_base[TW_NSEGS];
 	uint64_t tsc;
 	uint32_t upper;   /* upper half of the fragment numbers that follow */
-	uint32_t program; /* in a program's buffer: which program of the recording runs; in recordings 0 */
+	uint32_t program; /* in a program's buffer: the program of the recording that runs; in recordings 0 */
 };
 
-/* The next fragment record ran only its first `insns` instructions. The one at index `insns` may be a REP that made some iterations: its
- * registers at the stop are in `regs`. After it, replay takes all registers from `regs`. */
+/*
+ * Only the first `insns` instructions of the next fragment record ran. The one at index `insns` may be a REP that
+ * made some iterations: its registers at the stop are in `regs`. After the record, replay takes all registers from
+ * `regs`.
+ */
 struct tw_partial {
 	uint32_t insns;
 	uint32_t in_rep; /* 1: instruction `insns` is a REP that was interrupted between iterations */
 	uint64_t regs[TW_NREGS];
 };
 
-/* `began` and `tsc`: the time before the call was made and after it had returned. A call that a signal broke off before it did anything is told once, when
- * it has been made again; one that does not return (exit, execve) is not told. Since version 7 the names of files among its arguments follow, in their order, NUL behind each, as they
- * were when it had returned; of one that is longer than 255 bytes the beginning. Since version 8 those that are given a list of buffers (readv, sendmsg and their kin), or a buffer whose size
- * stands in memory (accept), have struct tw_syscall_piece in that place: the first TW_SYSCALL_PIECES. */
-#define TW_SYSCALL_INT80 0x80000000u /* in the number: of 32-bit Linux, made with int 0x80 */
+/*
+ * `began` and `tsc` are the times before the call was made and after it returned. A call that a signal interrupted
+ * before it did anything is reported once, when it has been restarted. A call that does not return (exit, execve) is
+ * not reported. Since version 7 the file names among its arguments follow, in order, each NUL-terminated, as they
+ * were when it returned; of a name longer than 255 bytes the beginning. Since version 8 calls that take a list of
+ * buffers (readv, sendmsg and similar), or a buffer whose size is in memory (accept), are followed by struct
+ * tw_syscall_piece instead: the first TW_SYSCALL_PIECES.
+ */
+#define TW_SYSCALL_INT80 0x80000000u /* flag in the number: a call of 32-bit Linux, made with int 0x80 */
 struct tw_syscall {
 	uint64_t number, args[6];
 	int64_t result;
@@ -70,7 +78,7 @@ struct tw_syscall {
 	uint64_t began;
 	uint64_t pc; /* of the instruction */
 };
-/* Memory that the kernel has read or filled for the call: no more of it than the result says. */
+/* Memory that the kernel read or filled for the call, no more than the result says. */
 struct tw_syscall_piece {
 	uint64_t addr, bytes;
 };
@@ -81,18 +89,19 @@ struct tw_signal {
 	uint64_t pc, handler, address;
 };
 /*
- * The instruction at pc was not completed: its access faulted, it is illegal, it divides by zero; a SIGNAL follows. Or (`fatal`) a signal ends the process there.
- * With a fault that is no page fault the kernel tells neither address nor access: an address that is not canonical, or not aligned.
+ * The instruction at pc was not completed: its access faulted, it is illegal, or it divides by zero; a SIGNAL
+ * follows. Or (`fatal`) a signal ends the process there. For faults other than page faults the kernel gives neither
+ * address nor access: a non-canonical or misaligned address.
  */
 enum tw_access { TW_ACCESS_UNKNOWN, TW_ACCESS_READ, TW_ACCESS_WRITE, TW_ACCESS_EXECUTE };
 struct tw_fault {
-	uint32_t number;  /* of the signal */
-	int32_t code;     /* si_code: what kind of fault; 0 and less: the signal was sent */
-	uint64_t pc;      /* of the instruction; of a signal that was sent, the next one */
+	uint32_t number;  /* the signal */
+	int32_t code;     /* si_code: the kind of fault; 0 or less: the signal was sent */
+	uint64_t pc;      /* of the instruction; for a signal that was sent, the next instruction */
 	uint64_t address; /* of the access; 0: not known, or there was none */
 	uint32_t access;  /* enum tw_access */
 	uint32_t fatal;   /* 1: the process dies of it; THREAD_END follows */
-	uint32_t sender;  /* of a signal that was sent: the process */
+	uint32_t sender;  /* for a signal that was sent: the sending process */
 	uint32_t reserved;
 	uint64_t regs[TW_NREGS]; /* by enum tw_reg */
 };
@@ -116,8 +125,8 @@ struct tw_thread_start {
 enum tw_ended {
 	TW_ENDED_THREAD,
 	TW_ENDED_PROCESS,
-	TW_ENDED_EXEC, /* neither: the process goes on with another program, as another thread of the recording */
-	TW_ENDED_LEFT, /* neither: it goes on natively, since recording was to end there (trackway stop) */
+	TW_ENDED_EXEC, /* neither: the process continues with another program, as another thread of the recording */
+	TW_ENDED_LEFT, /* neither: it continues natively, since recording was ended (trackway stop) */
 };
 struct tw_thread_end {
 	int32_t status; /* as from waitpid(2) */
@@ -133,31 +142,32 @@ struct tw_fork {
 };
 struct tw_program_start {
 	uint32_t pid;
-	uint32_t n_args; /* arguments that follow the path; where they are too many, the first */
+	uint32_t n_args; /* arguments after the path; if there are too many, the first ones */
 	uint64_t tsc;
 };
 /* Why what follows a WINDOW event is not recorded. */
 enum tw_left_out {
 	TW_LEFT_OUT_WINDOW, /* it is outside of the window (record --start, --stop) */
 	TW_LEFT_OUT_BUDGET, /* the budget of the period is spent (record --budget) */
-	TW_LEFT_OUT_BUFFER, /* likewise with a budget: the collector was to catch up first */
+	TW_LEFT_OUT_BUFFER, /* also with a budget: the collector had to catch up first */
 };
 struct tw_window {
 	uint32_t open;   /* 1: what follows is recorded; 0: it is not, until the next WINDOW */
-	uint32_t reason; /* enum tw_left_out; of one that opens: why what came before it was not */
+	uint32_t reason; /* enum tw_left_out; if it opens: why what came before it was not recorded */
 	uint64_t pc;     /* of the next instruction */
 	uint64_t tsc;
 };
-/* The bare engine tells each block when it comes by it by a way that is new: it may have run any number of times. */
+/* The bare engine reports a block when it reaches it in a new way; the block may have run any number of times. */
 struct tw_learned {
 	uint64_t pc;
-	uint32_t bytes;    /* 0: of the block nothing is told but that its way leads there */
+	uint32_t bytes;    /* 0: nothing is reported of the block except that the edge leads there */
 	uint32_t from_end; /* how the block before it ended: enum tw_end */
-	uint64_t from;     /* behind that block; 0: it is not known from where it was reached */
+	uint64_t from;     /* end address of that block; 0: it is not known from where it was reached */
 };
 /*
- * What of the stack is there where recording begins, in one event or several: the bytes from address `at` on. `sp` is in the first of them the same as `at`, and says by that that another stack begins.
- * The registers by which who has debug information finds the calls that are open: those that functions keep.
+ * A copy of the stack where recording starts or resumes, in one or several events: the bytes from address `at` on. In
+ * the first of them `sp` equals `at`, which marks the start of another stack. The registers are those that functions
+ * preserve; with debug information they suffice to find the open calls.
  */
 struct tw_stack {
 	uint64_t at, pc, sp, rbx, rbp, r12, r13, r14, r15;
@@ -171,9 +181,10 @@ enum tw_stamp_kind {
 	TW_STAMP_KINDS
 };
 /*
- * Each execution of such an instruction is a block of its own between two stamps: the instruction took effect after the time of the first and before
- * that of the second. Where two executions' intervals overlap, the stamps do not tell which was first. docs/format.md says what else may be concluded.
- * One that faults, or that a signal stops before it takes effect, has the first only: a second stamp belongs to the first that stands before it.
+ * Each execution of such an instruction is a block of its own between two stamps: the instruction took effect after
+ * the time of the first and before that of the second. If the intervals of two executions overlap, the stamps do not
+ * tell which was first. docs/format.md says what else follows. An instruction that faults, or that a signal stops
+ * before it takes effect, has only the first stamp. A second stamp belongs to the nearest first one before it.
  */
 struct tw_stamp {
 	uint64_t tsc;   /* 0: the program has the counter disabled (PR_SET_TSC) */
@@ -182,15 +193,17 @@ struct tw_stamp {
 	uint32_t after; /* 0: the first, 1: the second */
 };
 /*
- * A function of <trackway/called.h> is about to execute its first instruction, with these arguments. Its RETURN is the next one of the thread with `back` for its pc and
- * a stack pointer above `sp`: other ways lead to such a place, too, and a function that is left by longjmp, or never, has none. A CALL may be told again, when
- * a signal came before the first instruction. What was done before a call happened before its time, what is done after a return, after its time.
+ * A function of <trackway/called.h> is about to execute its first instruction, with these arguments. Its RETURN is
+ * the thread's next one with pc equal to `back` and a stack pointer above `sp`. (Control may reach such a place in
+ * other ways, too; and a function that is left by longjmp, or never, has no RETURN.) A CALL may be reported again, if
+ * a signal came before the first instruction. What was done before a call happened before its time; what is done
+ * after a return happens after its time.
  */
 struct tw_called {
 	uint64_t pc, tsc;
 	uint64_t back;    /* its return address */
-	uint64_t sp;      /* where that stands */
-	uint64_t args[8]; /* rdi, rsi, rdx, rcx, r8, r9, and the two words behind the return address */
+	uint64_t sp;      /* where it is on the stack */
+	uint64_t args[8]; /* rdi, rsi, rdx, rcx, r8, r9, and the two words above the return address */
 	uint32_t function;
 	uint32_t reserved;
 };
@@ -198,17 +211,17 @@ struct tw_returned {
 	uint64_t pc, tsc;
 	uint64_t sp;
 	uint64_t result; /* rax */
-	uint64_t stored; /* of posix_memalign: what it stored where its first argument says; else 0 */
+	uint64_t stored; /* of posix_memalign: what it stored at the place its first argument names; otherwise 0 */
 };
 struct tw_child_end {
 	uint32_t pid;
 	int32_t status; /* as from waitpid(2) */
 	uint64_t tsc;
 };
-/* What a GAP stands for. */
+/* What is missing at a GAP. */
 enum tw_gap_kind {
-	TW_GAP_WITHIN, /* something that did not change where the thread goes on: references of one instruction, another program */
-	TW_GAP_STRETCH, /* all that the thread did up to here from what was recorded before (since 2026-11-26; earlier recordings say WITHIN) */
+	TW_GAP_WITHIN,  /* something that does not change where the thread continues: references of one instruction, another program */
+	TW_GAP_STRETCH, /* everything the thread did since what was recorded before (since 2026-11-26; earlier recordings say WITHIN) */
 };
 struct tw_gap {
 	uint32_t kind; /* enum tw_gap_kind */
@@ -227,18 +240,19 @@ struct tw_logged_ref {
 	uint16_t count; /* 1; or TW_LOGGED_RUN */
 };
 /*
- * A repeated string instruction of many iterations is logged as a run of two entries marked TW_LOGGED_RUN: {first address, size, type}, then
- * {addr: number of iterations, size: signed step}. Where a second run for the same instruction follows, the two make their references in turn.
+ * A repeated string instruction of many iterations is logged as a run of two entries marked TW_LOGGED_RUN: {first
+ * address, size, type}, then {addr: number of iterations, size: signed step}. If a second run for the same
+ * instruction follows, their references alternate.
  */
 #define TW_LOGGED_RUN 0xffff
 
-/* Whether something may have run where an event of this type stands that is not recorded: what comes next need not follow what came before. */
+/* May something that is not recorded have run at an event of this type? Then what comes next need not follow what came before. */
 static inline int tw_event_breaks(uint32_t type)
 {
 	return type == TW_EVENT_GAP || type == TW_EVENT_WINDOW;
 }
 
-/* Likewise, and calls may have been made and returned: of those that were open nothing is known. */
+/* Likewise, and calls may have been made and returned: the call stack is unknown afterwards. */
 static inline int tw_event_breaks_calls(uint32_t type, const void *payload)
 {
 	return type == TW_EVENT_WINDOW || (type == TW_EVENT_GAP && ((const struct tw_gap *)payload)->kind == TW_GAP_STRETCH);

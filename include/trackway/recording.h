@@ -1,12 +1,13 @@
 /*
  * Recordings: what `trackway record` leaves on disk (docs/format.md), and how to read them.
  *
- * A recording is a directory. Per thread it holds a sequence of chunks; each chunk is what one or more buffers held, split into three
- * streams (C: tags, M: values, E: events), and starts with a keyframe of all registers, so it can be replayed alone. The descriptors of all fragments
- * stand in one file beside them.
+ * A recording is a directory. For each thread it holds a sequence of chunks. A chunk is what one or more buffers
+ * held, divided into three streams (C: tags, M: values, E: events); it starts with a keyframe of all registers, so it
+ * can be replayed alone. The descriptors of all fragments are in one file.
  *
- * Every function that can fail returns 0 or a negative enum tw_error; tw_error_text() gives the sentence, tw_recording_detail() what it was
- * about (file, chunk, offset). Nothing here prints or exits. A recording may be read by many threads at once after tw_recording_open().
+ * Functions that can fail return 0 or a negative enum tw_error; tw_error_text() gives the message,
+ * tw_recording_detail() what it was about (file, chunk, offset). Nothing here prints or exits. After
+ * tw_recording_open() many threads may read a recording at once.
  */
 #ifndef TRACKWAY_RECORDING_H
 #define TRACKWAY_RECORDING_H
@@ -16,8 +17,11 @@
 #include <trackway/counts.h>
 #include <trackway/descriptor.h>
 
-/* One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT stands where the next event
- * of the E stream happened; TW_TAG_UPPER is followed by the new upper half. (The tags are those of src/base/channel.h, the events those of <trackway/event.h>.) */
+/*
+ * One chunk, in memory. In the C stream a value >= TW_TAG_FIRST is the lower half of a fragment number; TW_TAG_EVENT
+ * stands for the next event of the E stream; TW_TAG_UPPER is followed by the new upper half. (src/base/channel.h
+ * defines the tags, <trackway/event.h> the events.)
+ */
 struct tw_chunk {
 	uint32_t thread;     /* serial number of the thread in the recording */
 	uint32_t sequence;   /* 0, 1, 2... within the thread */
@@ -26,8 +30,10 @@ struct tw_chunk {
 	uint64_t first_insn; /* instructions, blocks and references of this thread before this chunk */
 	uint64_t first_block;
 	uint64_t first_ref;
-	/* In this chunk. A modify counts as one reference, one read and one write; of a PARTIAL fragment its first `insns` instructions count, and the
-	 * blocks that begin among them. */
+	/*
+	 * In this chunk. A modify counts as one reference, one read and one write. Of a PARTIAL fragment its first `insns`
+	 * instructions count, and the blocks that start among them.
+	 */
 	uint64_t insns, blocks, refs, reads, writes;
 	uint16_t *c; /* C stream */
 	size_t n_c;  /* in 2-byte units */
@@ -42,7 +48,7 @@ enum tw_chunk_flags {
 	TW_CHUNK_LAST = 2, /* the thread's last chunk */
 };
 
-/* The streams of a chunk, where something is counted for each. */
+/* The streams of a chunk, as an index for counts per stream. */
 enum tw_stream { TW_STREAM_C, TW_STREAM_M, TW_STREAM_E, TW_NSTREAMS };
 
 /* ---- errors ---- */
@@ -57,39 +63,39 @@ enum tw_error {
 	TW_ERR_VERSION = -6,       /* a recording in another version of the format */
 	TW_ERR_TRUNCATED = -7,     /* a file ends in the middle of something */
 	TW_ERR_CHECKSUM = -8,      /* stored bytes are not what was written */
-	TW_ERR_DAMAGED = -9,       /* checksums hold or are absent, but what is stored contradicts the format */
-	TW_ERR_COUNT_ONLY = -10,   /* recorded with --sink=count: there is nothing to replay */
+	TW_ERR_DAMAGED = -9,       /* checksums match or are absent, but the contents violate the format */
+	TW_ERR_COUNT_ONLY = -10,   /* recorded with --sink=count: nothing to replay */
 	TW_ERR_RANGE = -11,        /* no such thread or chunk */
 	TW_ERR_FRAGMENT = -12,     /* a tag names a fragment that has no descriptor */
-	TW_ERR_STREAM = -13,       /* the streams of a chunk do not fit together (replay) */
-	TW_ERR_TOTALS = -14,       /* what was counted while recording is not what was found (check) */
-	TW_ERR_MISSING = -15,      /* a file that is part of the recording is not there */
-	TW_ERR_NOTHING = -16,      /* recorded in format none: there is nothing to replay */
+	TW_ERR_STREAM = -13,       /* the streams of a chunk do not match each other (replay) */
+	TW_ERR_TOTALS = -14,       /* what was found differs from what was counted while recording (check) */
+	TW_ERR_MISSING = -15,      /* a file of the recording is missing */
+	TW_ERR_NOTHING = -16,      /* recorded in format none: nothing to replay */
 	TW_ERR_LAST = -17
 };
 
 /* One sentence without a full stop, for any value of enum tw_error; never NULL. */
 const char *tw_error_text(int error);
 
-/* What the last failure in the calling thread was about: file, chunk, offset, system error; "" if there is nothing to say. Valid until the
- * next failure in this thread. */
+/*
+ * What the last failure in the calling thread was about: file, chunk, offset, system error; "" if there is no detail.
+ * Valid until the next failure in this thread.
+ */
 const char *tw_recording_detail(void);
 
 /* ---- what a recording says about itself ---- */
 
-/* What was counted. `raw` are the bytes of the streams, `coded` those after the transform, `stored` those after compression (without chunk headers). */
+/* Counts. `raw`: bytes of the streams; `coded`: after the transform; `stored`: after compression (without chunk headers). */
 struct tw_totals {
 	uint64_t insns, blocks, refs, reads, writes;
-	uint64_t written; /* by the program, to its buffers; not told by chunks */
+	uint64_t written; /* by the program, to its buffers; unknown for single chunks */
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
-	uint64_t code_raw, code_stored; /* descriptors and modules; stored: with their frames */
+	uint64_t code_raw, code_stored; /* descriptors and modules; stored: including block headers */
 	uint64_t chunks, threads, fragments;
-	uint64_t gaps;   /* GAP events, and buffers that made no sense to their end: places where something was not recorded */
-	uint64_t stamps; /* STAMP events: time stamps of locked instructions and fences */
-	uint64_t
-	    uncounted; /* of `written`, with --sink=count: what was passed over; insns, blocks and references are estimates that the rest stands for */
-	uint64_t
-	    cut; /* of a complete recording: threads that were there when their process ended; all that they did until then is recorded */
+	uint64_t gaps;      /* places where something was not recorded: GAP events, and buffers that were not valid to their end */
+	uint64_t stamps;    /* STAMP events: time stamps of locked instructions and fences */
+	uint64_t uncounted; /* of `written`, with --sink=count: bytes skipped; insns, blocks and refs are then estimates from the rest */
+	uint64_t cut;       /* in a complete recording: threads that existed when their process ended; everything they did is recorded */
 };
 
 enum tw_sink { TW_SINK_FILE, TW_SINK_COUNT };
@@ -100,42 +106,44 @@ struct tw_recording_info {
 	uint32_t format; /* enum tw_format */
 	uint32_t sink;   /* enum tw_sink */
 	uint32_t follow; /* enum tw_follow: whether child processes are recorded */
-	/* 1: closed, with everything in it that could be recorded; 0: still being written, or stopped: see `failure` */
+	/* 1: closed, and contains everything that could be recorded; 0: still being written, or stopped: see `failure` */
 	uint32_t complete;
 	int64_t start;      /* seconds since 1970 */
 	uint64_t tsc_start; /* the time stamp counter at the start; 0: not known */
-	/* Its cycles per second, measured from start to end; if not complete, in the moment before the start, within a thousandth; 0: not known. */
+	/*
+	 * Its cycles per second, measured from start to end; if not complete, measured just before the start, accurate to a
+	 * thousandth; 0: not known.
+	 */
 	uint64_t tsc_hz;
-	uint32_t tsc_invariant; /* 1: it goes at one rate in all states of the processor (CPUID 80000007H) */
+	uint32_t tsc_invariant; /* 1: it runs at a constant rate in all processor states (CPUID 80000007H) */
 	uint32_t order;         /* 1: locked instructions and fences are stamped (--order) */
 	uint64_t duration_ns;
-	int32_t wait_status; /* of the program, as from waitpid(2); -1: it was let go, and went on natively */
+	int32_t wait_status; /* of the program, as from waitpid(2); -1: it was detached from, and continued natively */
 	int32_t argc;
 	char **argv;   /* as given on the command line */
 	char *program; /* the ELF file that ran (for a script: its interpreter) */
 	char *cwd, *host, *cpu, *kernel;
-	char
-	    *calls; /* "": calls are not told; "known": those of functions of <trackway/called.h>; more names follow, each behind a comma */
-	char *start_at, *stop_at; /* the window, as given on the command line; "" if it was not */
-	uint64_t windows;         /* how often a process opened it, where there is a start */
-	uint64_t dropped;         /* instructions that had been recorded, and are not here: only the last were kept (--ring) */
+	char *calls; /* "": calls are not recorded; "known": those of <trackway/called.h>; more names follow, each after a comma */
+	char *start_at, *stop_at; /* the window, as given on the command line; "" if not given */
+	uint64_t windows;         /* how often a process opened the window, if there is a start */
+	uint64_t dropped;         /* recorded instructions that were dropped because only the last part was kept (--ring) */
 	char *failure;            /* why it is not complete; "" if it is */
 	struct tw_xstate xstate;
 	struct tw_totals totals;
-	uint32_t attached; /* the number of the process, if it ran already when recording began (--pid); else 0 */
+	uint32_t attached; /* the process id, if it was already running when recording started (--pid); otherwise 0 */
 	uint32_t
-	    instrumented; /* 1: by trackway cc, when it was compiled: what is recorded is the code of the recording's modules that was */
-	uint64_t burst, every;      /* ns: so long is recorded, so often; 0: not so (--burst, --every) */
-	uint64_t engine[TW_COUNTS]; /* of a recording that was closed: what the engine counted of its own work, by enum tw_count */
+	    instrumented; /* 1: the program was instrumented by trackway cc; only the instrumented code of the modules listed is recorded */
+	uint64_t burst, every;      /* ns: length of the recorded bursts, and their period; 0: none (--burst, --every) */
+	uint64_t engine[TW_COUNTS]; /* if the recorder closed the recording: counters of the engine's work, by enum tw_count */
 };
 
 struct tw_thread_info {
 	uint32_t serial, pid, tid, parent_pid, parent_tid;
-	uint32_t n_chunks;       /* chunks that can be read; their sections are only checked when they are */
-	struct tw_totals totals; /* summed over the headers of those chunks */
+	uint32_t n_chunks;       /* readable chunks; their sections are checked only when read */
+	struct tw_totals totals; /* sum over the headers of those chunks */
 };
 
-/* A file mapped by a traced process. In the order it happened; where ranges of one process overlap, the later one counts. */
+/* A file mapped by a traced process, in the order of mapping; if ranges of one process overlap, the later one counts. */
 struct tw_module {
 	uint64_t address, length, offset; /* offset: in the file */
 	uint32_t pid, prot;               /* prot: PROT_* */
@@ -143,19 +151,19 @@ struct tw_module {
 	const char *path;
 };
 
-/* A process of the recording, in the order in which they were made. */
+/* A process of the recording, in the order of creation. */
 struct tw_process {
 	uint32_t pid, parent_pid; /* parent_pid 0: not known */
-	uint32_t first_thread;    /* serial number; pids may be used again, serial numbers are not */
+	uint32_t first_thread;    /* serial number; pids may be reused, serial numbers are not */
 	int followed;             /* 0: it was not to be recorded (--follow=none), and has no threads here */
-	int ended;                /* 1: how it ended is known: */
+	int ended;                /* 1: it is known how it ended: */
 	int32_t wait_status;      /*   as from waitpid(2) */
 	uint32_t n_programs;      /* how many it executed */
 	const char *program;      /* the last of them; before the first, its parent's; "" if not known */
-	const char *const *argv;  /* its arguments, NULL-terminated; where they were too many, the first */
+	const char *const *argv;  /* its arguments, NULL-terminated; if there were too many, the first ones */
 };
 
-/* What the header of a chunk says. */
+/* The contents of a chunk's header. */
 struct tw_chunk_info {
 	uint64_t offset; /* of the chunk in its file */
 	uint32_t sequence, upper, flags;
@@ -165,7 +173,7 @@ struct tw_chunk_info {
 	uint64_t raw[TW_NSTREAMS], coded[TW_NSTREAMS], stored[TW_NSTREAMS];
 };
 
-/* Something wrong found when the recording was opened; the rest of it can be read. `text` names file, chunk and offset. */
+/* Damage found when the recording was opened; the rest can be read. `text` names file, chunk and offset. */
 struct tw_problem {
 	int error;
 	char *text;
@@ -176,14 +184,18 @@ struct tw_problem {
 struct tw_recording;
 
 /*
- * Opens the recording in directory `dir`: reads its header, all descriptors and modules, and the headers of all chunks, not the chunks
- * themselves. Works while the recording is being written (it shows what was there when it was opened) and after a crash. Damage beyond
- * the header does not make it fail: see tw_recording_problem(). The caller owns *out and closes it.
+ * Opens the recording in directory `dir`: reads its header, all descriptors and modules, and the headers of all
+ * chunks, but not the chunks themselves. Works while the recording is being written (it shows what was there when it
+ * was opened) and after a crash. Damage beyond the header is not an error: see tw_recording_problem(). The caller
+ * owns *out and closes it.
  */
 int tw_recording_open(const char *dir, struct tw_recording **out);
 void tw_recording_close(struct tw_recording *r);
 
-/* These live as long as the recording. Threads are numbered 0.. in the order of their serial numbers; chunks 0.. in the order of the file. */
+/*
+ * The results live as long as the recording. Threads are numbered from 0 in the order of their serial numbers, chunks
+ * from 0 in the order of the file.
+ */
 const struct tw_recording_info *tw_recording_info(const struct tw_recording *r);
 size_t tw_recording_n_threads(const struct tw_recording *r);
 const struct tw_thread_info *tw_recording_thread(const struct tw_recording *r, size_t thread);
@@ -193,27 +205,34 @@ size_t tw_recording_n_modules(const struct tw_recording *r);
 const struct tw_module *tw_recording_module(const struct tw_recording *r, size_t module);
 size_t tw_recording_n_processes(const struct tw_recording *r);
 const struct tw_process *tw_recording_process(const struct tw_recording *r, size_t process);
-size_t tw_recording_process_of(const struct tw_recording *r, size_t thread); /* its number; the number of processes if it is not known */
+size_t tw_recording_process_of(const struct tw_recording *r, size_t thread); /* its number; the number of processes if not known */
 size_t tw_recording_n_problems(const struct tw_recording *r);
 const struct tw_problem *tw_recording_problem(const struct tw_recording *r, size_t problem);
 
-/* Totals: from the header if the recording is complete or holds only counts, else summed over the chunks found. tw_recording_sum always sums. */
+/*
+ * Totals: from the header if the recording is complete or holds only counts, otherwise summed over the chunks found.
+ * tw_recording_sum always sums.
+ */
 const struct tw_totals *tw_recording_totals(const struct tw_recording *r);
 void tw_recording_sum(const struct tw_recording *r, struct tw_totals *out);
 
-/* TW_OK, or the error that says why there are no streams to replay: TW_ERR_COUNT_ONLY, TW_ERR_NOTHING. */
+/* TW_OK, or the error that says why there is nothing to replay: TW_ERR_COUNT_ONLY, TW_ERR_NOTHING. */
 int tw_recording_replayable(const struct tw_recording *r);
 
-/* The descriptor of a fragment, or NULL. Descriptors have been validated: sizes, operations' registers, slots and instructions are in range. */
+/*
+ * The descriptor of a fragment, or NULL. Descriptors have been validated: sizes and the registers, slots and
+ * instructions of operations are in range.
+ */
 const struct tw_descriptor *tw_recording_descriptor(const struct tw_recording *r, uint32_t number);
 
-/* All descriptors, in the order they were made, but for those of kept translations that nothing ran, if the recording tells which these are. */
+/* All descriptors, in order of creation, except idle ones (kept translations that did not run), if the recording says which these are. */
 size_t tw_recording_n_descriptors(const struct tw_recording *r);
 const struct tw_descriptor *tw_recording_descriptor_at(const struct tw_recording *r, size_t i);
 
 /*
- * Reads, checks and decompresses chunk `chunk` of thread `thread` into *out; release it with tw_chunk_release(), which also accepts a
- * chunk that is all zeros. Safe in many threads at once. TW_ERR_CHECKSUM and TW_ERR_TRUNCATED leave the other chunks readable.
+ * Reads, checks and decompresses chunk `chunk` of thread `thread` into *out. Release it with tw_chunk_release(),
+ * which also accepts a chunk that is all zeros. Safe in many threads at once. After TW_ERR_CHECKSUM and
+ * TW_ERR_TRUNCATED other chunks remain readable.
  */
 int tw_recording_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_chunk *out);
 void tw_chunk_release(struct tw_chunk *chunk);
