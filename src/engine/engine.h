@@ -1,17 +1,19 @@
 /*
- * The engine's own state: threads, fragments, exits, and the functions its parts give each other.
+ * The engine's own state: threads, fragments, exits, and the functions that its parts provide to each other.
  *
- * The engine lives in the traced process, takes over at its first instruction and runs it from the code cache until it ends. It knows nothing of
- * profiles: what is recorded is an instrumentor's business (src/engine/record/instrumentor.h).
+ * The engine lives in the traced process, takes over at its first instruction and runs it from the code cache until
+ * it ends. It knows nothing of profiles: an instrumentor decides what is recorded (src/engine/record/instrumentor.h).
  *
  * What must hold:
- *  - While application code runs from the cache, %gs points at the thread's struct thread, %fs is the application's, and every register is the
- *    application's own, except where an instrumentor steals r11 for its buffer pointer: then the application's r11 is in thread.app_r11,
- *    or, within a fragment that uses r11, in r11 itself while the buffer pointer is in the fragment's own choice of register.
- *  - Engine code runs on the thread's engine stack with asynchronous signals deferred, never on the application's stack.
- *  - For each byte of a fragment's code its state map says how to get the application's exact registers and pc: so a signal can be delivered
- *    anywhere in the cache, at once (x86_64/state.h).
- *  - The engine makes no use of vector registers (-mgeneral-regs-only); the decoder does and is called with them saved.
+ *  - While application code runs from the cache, %gs points at the thread's struct thread, %fs is the application's,
+ *    and every register is the application's own, except where an instrumentor uses r11 for its buffer pointer. Then
+ *    the application's r11 is in thread.app_r11, or, within a fragment that uses r11, in r11 itself while the buffer
+ *    pointer is in a register of the fragment's choice.
+ *  - Engine code runs on the thread's engine stack with asynchronous signals deferred, never on the application's
+ *    stack.
+ *  - For each byte of a fragment's code its state map gives the application's exact registers and pc, so a signal can
+ *    be delivered anywhere in the cache, at once (x86_64/state.h).
+ *  - The engine does not use vector registers (-mgeneral-regs-only); the decoder does, and is called with them saved.
  */
 #ifndef TW_ENGINE_H
 #define TW_ENGINE_H

@@ -1,6 +1,6 @@
 /*
- * The engine's heap, in the low arena: what describes translations, and their tables. Zeroed memory that is never freed piece by piece: whoever throws translations
- * away sets tw_heap_at back (code/flush.h).
+ * The engine's heap, in the low arena: the data about translations, and their tables. Zeroed memory that is never
+ * freed piece by piece: flushing translations resets tw_heap_at (code/flush.h).
  */
 #ifndef TW_HEAP_H
 #define TW_HEAP_H

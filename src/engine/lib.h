@@ -1,6 +1,7 @@
 /*
- * What the engine has instead of a libc: memory functions, the raw system calls it makes itself, and reads of the application's memory that may fail.
- * Nothing here touches the application's heap, its libc or its thread pointer. Everything may be called from a signal handler.
+ * The engine's substitute for a libc: memory functions, the raw system calls that it makes itself, and reads of the
+ * application's memory that may fail. Nothing here touches the application's heap, its libc or its thread pointer.
+ * Everything may be called from a signal handler.
  */
 #ifndef TW_ENGINE_LIB_H
 #define TW_ENGINE_LIB_H

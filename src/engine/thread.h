@@ -1,8 +1,8 @@
 /*
- * Threads: each has a block of THREAD_BYTES, with struct thread and each room's part of it at its start, then the engine stack, then the alternate signal stack.
- * Where threads count what they execute (record/tally.h) a window is behind it.
- * Blocks are handed out again when their thread has ended. That of a child made with CLONE_VFORK is given back by its parent, which knows when it
- * goes on that the child uses the memory no more.
+ * Threads: each has a block of THREAD_BYTES, with struct thread and each room's part of it at its start, then the
+ * engine stack, then the alternate signal stack. If threads count what they execute (record/tally.h) a window
+ * follows. Blocks are reused when their thread has ended. The block of a child made with CLONE_VFORK is released by
+ * its parent, which knows, when it continues, that the child no longer uses the memory.
  */
 #ifndef TW_THREAD_H
 #define TW_THREAD_H

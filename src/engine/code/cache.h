@@ -1,13 +1,14 @@
 /*
- * The code cache: where fragments go, and which one is at an address.
+ * The code cache: where fragments are placed, and which fragment is at an address.
  *
- * Each thread makes its fragments in a piece of the cache of its own (a few threads may share one), one behind the other, so that a fragment can fall into
- * the one that its thread makes next whatever other threads make meanwhile.
+ * Each thread places its fragments in its own piece of the cache (a few threads may share one), one after another. So
+ * a fragment can fall through into the next one that its thread makes, whatever other threads make meanwhile.
  *
- * What must hold: the end of a fragment is rewritten only while no thread but the one that makes the next can be running it, and that one is in the
- * dispatcher. So it is while there is one thread; with several, while the fragment is private (private.h).
+ * What must hold: the end of a fragment is rewritten only while no thread can be running it except the one that makes
+ * the next fragment, and that one is in the dispatcher. This is so while there is one thread; with several, while the
+ * fragment is private (private.h).
  *
- * Everything here is called under tw_engine.lock, but for tw_fragment_at.
+ * Everything here is called under tw_engine.lock, except tw_fragment_at.
  */
 #ifndef TW_CACHE_H
 #define TW_CACHE_H

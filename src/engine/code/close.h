@@ -1,7 +1,9 @@
 /*
- * What all ways out of a fragment have in common: the record is closed, registers are given back, and a jump leads to the exit's stub until it is linked.
+ * What all exits of a fragment have in common: the record is closed, registers are restored, and a jump leads to the
+ * exit's stub until the exit is linked.
  *
- * What must hold: behind the close the state map says CLOSED, and all registers are the application's but r11, the buffer pointer (STATE_PC_... and slots of indirect branches apart).
+ * What must hold: after the close the state map says CLOSED, and all registers are the application's except r11, the
+ * buffer pointer (apart from STATE_PC_... and the slots of indirect branches).
  */
 #ifndef TW_CLOSE_H
 #define TW_CLOSE_H

@@ -1,4 +1,4 @@
-/* The dispatcher: from the cache and back into it. */
+/* The dispatcher: it is entered from the cache, and returns there. */
 #ifndef TW_DISPATCH_H
 #define TW_DISPATCH_H
 

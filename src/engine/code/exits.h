@@ -1,11 +1,13 @@
 /*
- * Leaving: how control goes from a fragment's code to what comes next.
+ * Exits: how control gets from a fragment's code to what comes next.
  *
- * A basic block has one end. A superblock is a path of several blocks: within it a jump costs nothing, a call only pushes its return address, and what
- * may leave the path, a conditional branch or a return, is a test with a side exit, whose code stands behind the fragment's.
+ * A basic block has one end. A superblock is a path of several blocks: within it a jump costs nothing, and a call
+ * only pushes its return address. What may leave the path, a conditional branch or a return, is a test with a side
+ * exit, whose code is placed after the fragment's.
  *
- * What must hold: each way out that a record can tell from the others is a path of its own, with a number and a descriptor of its own. The
- * record is begun with the number of the whole path (path 0); a side exit puts its own in the place of that before it closes the record.
+ * What must hold: each exit that a record can distinguish is a path with its own number and descriptor. The record
+ * starts with the number of the whole path (path 0); a side exit overwrites it with its own before it closes the
+ * record.
  */
 #ifndef TW_EXITS_H
 #define TW_EXITS_H

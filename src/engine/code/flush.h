@@ -1,16 +1,21 @@
 /*
- * Flushing the code cache: translations are thrown away all at once, when no thread is in the cache.
+ * Flushing the code cache: all translations are discarded at once, when no thread is in the cache.
  *
  * What must hold:
- *  - Each fragment is made stale first, so that threads come out at their next branch and wait. A thread is in the cache from when it is told where to enter until its next system call or until
- *    it waits there: so long, what it knows of fragments and exits stays valid.
- *  - A thread that another of the same memory traces may have stopped in the cache, and its tracer may be who waits for it to come out, or who waits for who does. So where there is room, but what
- *    fills it is mostly stale, nobody waits for long: then all stays where it is, stale, and threads forget what they know as if it had been thrown away.
- *  - Where a thread comes by the dispatcher each time (after a system call), the exit it left by keeps the fragment it went on with (exit.again), and
- *    the thread goes on with that without the lock (tw_flush_again). It first says that it is in the cache, then looks whether translations are being or
- *    have been thrown away, and only then follows the pointer; who throws them away first says so, then looks who is in the cache. (Each store is seen before
- *    the load behind it: sequentially consistent.) So what the pointer leads to is there. It may become stale at any moment: then the thread
- *    meets the breakpoint at its entry, like one that got the fragment under the lock and let go of that.
+ *  - Each fragment is made stale first, so that threads leave at their next branch and wait. A thread counts as in
+ *    the cache from the time it is told where to enter until its next system call, or until it waits in the
+ *    dispatcher. During that time, what it knows of fragments and exits stays valid.
+ *  - A thread that another thread of the same memory traces may be stopped in the cache, and its tracer may be the
+ *    one that waits for it to leave, or may wait for the one that does. So if there is still room in the cache, and
+ *    it is mostly filled with stale code, nobody waits for long: everything stays where it is, stale, and threads
+ *    forget what they know as if it had been discarded.
+ *  - Where a thread enters the dispatcher each time (after a system call), the exit it left by remembers the fragment
+ *    that followed (exit.again), and the thread continues with that fragment without the lock (tw_flush_again). It
+ *    first marks itself as in the cache, then checks whether translations are being or have been discarded, and only
+ *    then follows the pointer. Whoever discards them first announces it, then checks who is in the cache. (Each store
+ *    is visible before the load after it: sequentially consistent.) So the fragment still exists. It may become stale
+ *    at any moment; then the thread runs into the breakpoint at its entry, like one that got the fragment under the
+ *    lock and released that.
  */
 #ifndef TW_FLUSH_H
 #define TW_FLUSH_H

@@ -1,16 +1,22 @@
 /*
- * Fragments: translations of application code under a context. Their shape and that of their exits; what is done with them is in the other files of this room.
+ * Fragments: translations of application code under a context. This header defines their layout and that of their
+ * exits; the other files of this room work on them.
  *
- * Keys are (pc, context). A context is what the instrumentor knows at entry (a set of registers, or nothing). A fragment's code lies in one piece in
- * the code cache; its exits jump to stubs that leave the cache (stub.h) until they are linked straight to another fragment's entry (link.h). Indirect branches look
- * their target up without leaving (tables.h).
+ * The key of a fragment is (pc, context). A context is what the instrumentor knows on entry (a set of registers, or
+ * nothing). A fragment's code is one contiguous piece of the code cache. Its exits jump to stubs that leave the cache
+ * (stub.h) until they are linked directly to another fragment's entry (link.h). Indirect branches look up their
+ * target without leaving (tables.h).
  *
  * What must hold:
- *  - Everything here is changed under tw_engine.lock only; running threads read code, never these structures, but for exit.again (flush.h).
- *  - A change of running code is one store of 4 bytes within a cache line (a jump's displacement) or of one byte (the breakpoint at a stale
- *    fragment's entry). Only while there is one thread, or the fragment is private, is more rewritten (tw_cache_room).
- *  - While there are several threads, a fragment is private to the thread that has made it at first (private.h). So two fragments of one key may be there.
- *  - A fragment whose code was unmapped or written is stale: unreachable, while its bytes stay until all translations are thrown away (stale.h, flush.h).
+ *  - Everything here is changed under tw_engine.lock only. Running threads read code, never these structures, except
+ *    exit.again (flush.h).
+ *  - Running code is changed only by a single store: 4 bytes within a cache line (a jump's displacement) or one byte
+ *    (the breakpoint at a stale fragment's entry). More is rewritten only while there is one thread, or while the
+ *    fragment is private (tw_cache_room).
+ *  - While there are several threads, a fragment is at first private to the thread that made it (private.h). So two
+ *    fragments with one key may exist.
+ *  - A fragment whose code was unmapped or written is stale: unreachable. Its bytes stay until all translations are
+ *    discarded (stale.h, flush.h).
  */
 #ifndef TW_FRAGMENT_H
 #define TW_FRAGMENT_H
@@ -24,26 +30,26 @@ enum exit_kind {
 	EXIT_INDIRECT, /* pc in thread.pc */
 	EXIT_RETURN,   /* the same, of a return */
 	EXIT_SYSCALL,  /* a system call, then pc */
-	EXIT_INT80,    /* the same of a 32-bit one */
+	EXIT_INT80,    /* the same, for 32-bit system calls */
 	EXIT_EMULATE,  /* one emulated instruction at pc */
-	EXIT_CHECK,    /* before the fragment itself, which is to be entered again: the dispatcher is come by */
+	EXIT_CHECK,    /* before the fragment itself, which is to be entered again through the dispatcher */
 };
 
 struct exit {
 	u64 pc;
 	union {
 		u8 *patch;              /* LINK, LOOP: the rel32 to patch */
-		struct fragment *again; /* SYSCALL, INT80, EMULATE: what was gone on with the last time; read without the lock (flush.h) */
+		struct fragment *again; /* SYSCALL, INT80, EMULATE: the fragment that followed last time; read without the lock (flush.h) */
 	};
 	struct fragment *from; /* NULL: none in particular */
 	struct exit *next_in;  /* next exit linked to the same fragment */
 	u32 stub;              /* its address */
 	u32 context;           /* of the target; INDIRECT, RETURN: 0, or the number of its site (tw_site_new) */
-	u16 upper;             /* upper half that is in force where it leaves */
+	u16 upper;             /* current upper half at the exit */
 	u8 kind;
 	bool linked;
 	bool is_jcc; /* LINK: a conditional branch; else a jump */
-	bool told;   /* where it leads has been told (LEARNED events) */
+	bool told;   /* its target has been told (LEARNED events) */
 };
 
 /* x may be NULL. */
@@ -55,7 +61,7 @@ static inline bool tw_exit_is_indirect(const struct exit *x)
 /* Which table of lookups. */
 enum lookup_kind { LOOKUP_JUMP, LOOKUP_RETURN, LOOKUP_KINDS };
 
-/* Of an indirect exit: which its targets are looked up in. */
+/* For an indirect exit: the table in which its targets are looked up. */
 static inline u8 tw_exit_lookup_kind(const struct exit *x)
 {
 	return x->kind == EXIT_RETURN ? LOOKUP_RETURN : LOOKUP_JUMP;
@@ -64,8 +70,8 @@ static inline u8 tw_exit_lookup_kind(const struct exit *x)
 enum fragment_kind { FRAGMENT_CODE, FRAGMENT_LOOKUP, FRAGMENT_BRIDGE };
 
 /*
- * There are hundreds of thousands in a large program, and each process of it has them: what few of them need is last, and left out where nothing is recorded
- * (tw_make_new).
+ * A large program has hundreds of thousands of these, in each of its processes. So the fields that few fragments need
+ * come last, and are omitted if nothing is recorded (tw_make_new).
  */
 struct fragment {
 	struct fragment *before; /* by address, of those that start in the same page */
@@ -81,35 +87,35 @@ struct fragment {
 		struct {                              /* LOOKUP, BRIDGE */
 			struct fragment *target;      /* the fragment entered */
 			struct fragment *next_lookup; /* LOOKUP, from here on */
-			u8 *entry;                    /* where the table leads */
-			const u8 *miss;               /* where it leads when the target is another */
-			u32 site;                     /* the only branch that it is for; 0: it is for all */
-			u16 upper_from;               /* in whose table it is */
+			u8 *entry;                    /* address to which the table leads */
+			const u8 *miss;               /* address to continue at if the target differs */
+			u32 site;                     /* the only branch that uses it; 0: all do */
+			u16 upper_from;               /* upper half of the table that holds it */
 			u8 lookup_kind;
 		};
 	};
 	u64 pc_target, pc_fall; /* for STATE_DONE */
-	u32 end_context;        /* of what runs when it has run to its end */
+	u32 end_context;        /* context of what runs after its end */
 	u32 code_hash;          /* of the bytes it was made from (tw_fragment_hash) */
 	u16 first_patch;        /* of its exits: offset in its code; 0: none */
 	u8 kind;                /* enum fragment_kind */
-	u8 module;              /* that all its code is in (module.h), or 0 */
+	u8 module;              /* the module of all its code (module.h), or 0 */
 	bool stale;
-	bool known;      /* what it does is not told: the log of regions had it when it was made (learned.h) */
-	bool superseded; /* there is a superblock to be entered in its place, whatever is known */
+	bool known;      /* its execution is not told: it was in the log of regions when it was made (learned.h) */
+	bool superseded; /* a superblock is to be entered instead, whatever is known */
 	bool is_superblock;
-	u8 remade;              /* superblock: the how manyth it is in the place of the first, 0 */
-	struct tw_recorded rec; /* what it is of, its machine code, and its record */
+	u8 remade;              /* superblock: how many times it was remade; the first is 0 */
+	struct tw_recorded rec; /* its code, its machine code, and its record */
 
-	/* From here on, and from the middle of that, only where something is recorded. */
-	struct fragment *superblock; /* tagged form: it */
-	struct tw_passes *passes;    /* how often it was come by, by what was known (trace.h) */
-	u16 *ways;                   /* superblock: how often each of its paths was taken, of late (trace.h); NULL: not seen yet */
+	/* From here on, and from the middle of `rec`, only if something is recorded. */
+	struct fragment *superblock; /* tagged form: the superblock made of it */
+	struct tw_passes *passes;    /* how often it was reached, by what was known (trace.h) */
+	u16 *ways;                   /* superblock: how often each path was taken recently (trace.h); NULL: not observed yet */
 	struct fragment *replaced;   /* superblock: the fragment whose entry is a jump to it */
 };
 #define FRAGMENT_UNRECORDED_BYTES offsetof(struct fragment, rec.head)
 
-/* Is there code of f in [start, end)? */
+/* Does f contain code in [start, end)? */
 static inline bool tw_fragment_holds(const struct fragment *f, u64 start, u64 end)
 {
 	for (u32 k = 0; k < f->rec.n_pieces; k++)
@@ -118,7 +124,7 @@ static inline bool tw_fragment_holds(const struct fragment *f, u64 start, u64 en
 	return false;
 }
 
-/* Goes on from h over n more bytes of code; h is 0 before the first. */
+/* Extends hash h over n more bytes of code; h is 0 at the start. */
 static inline u64 tw_fragment_hash(u64 h, const u8 *code, u32 n)
 {
 	for (u32 k = 0; k < n; k++)

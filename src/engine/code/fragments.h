@@ -1,7 +1,8 @@
 /*
- * The fragments that there are: found by what they are of, (pc, context), and by the pages of their code.
+ * All existing fragments: found by key, (pc, context), and by the pages of their code.
  *
- * Under tw_engine.lock. Stale ones are not found; those of a module that is not mapped (module.h), and those private to another thread, are passed over.
+ * Under tw_engine.lock. Stale fragments are not found. Those of a module that is not mapped (module.h), and those
+ * private to another thread, are skipped.
  */
 #ifndef TW_FRAGMENTS_H
 #define TW_FRAGMENTS_H

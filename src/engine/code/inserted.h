@@ -1,14 +1,16 @@
 /*
- * Code that `trackway cc` has inserted into the program and its libraries, with TW_FLAG_REST: it is left out of all that is decoded, so that what runs, and is
- * recorded, is the program without it.
+ * Code that `trackway cc` has inserted into the program and its libraries, with TW_FLAG_REST: it is skipped in
+ * everything that is decoded, so that what runs, and is recorded, is the program without it.
  *
- * Which code that is says each module's section (base/cc_section.h), which is read from the file when its code is mapped.
+ * Each module's section says which code that is (base/cc_section.h); it is read from the file when the module's code
+ * is mapped.
  *
  * What must hold:
- *  - Inserted code runs never, not even a part of it: what it puts aside at one place it takes back at another. So the process is the engine's from its first
- *    instruction on (not --pid).
- *  - It changes no register and no flag that the program's own code could see, and only inserted code reads what it writes. So leaving all of it out is right.
- *  - A place where code may be mapped anew has no module's instructions any more.
+ *  - Inserted code never runs, not even part of it: what it saves at one place it restores at another. So the engine
+ *    must have the process from its first instruction on (no --pid).
+ *  - It changes no register or flag that the program's own code could read, and only inserted code reads what it
+ *    writes. So skipping all of it is correct.
+ *  - A place where code may be mapped anew no longer has any module's instructions.
  */
 #ifndef TW_INSERTED_H
 #define TW_INSERTED_H

@@ -1,11 +1,13 @@
 /*
- * The paths of superblocks that there have been.
+ * Paths of earlier superblocks.
  *
- * Virtual machines keep data beside code: HotSpot writes to pages of hot code twice a second. All that was made of such a page becomes stale and is made
- * again. Its blocks have their descriptors already (known.h), but no two looks at what a program runs find quite the same paths, so there would be new
- * superblocks with new descriptors for ever. So a path that begins like one before is taken to be that one.
+ * Virtual machines keep data next to code: HotSpot writes to pages of hot code twice a second. All translations of
+ * such a page become stale and are made again. The blocks already have descriptors (known.h), but no two observations
+ * of a program find exactly the same paths, so there would be new superblocks with new descriptors for ever. So a
+ * path that starts like an earlier one is replaced by that one.
  *
- * It is a prediction as any path is (trace.h): if the program goes another way now, the superblock is judged by that like others and made anew.
+ * It is a prediction like any path (trace.h): if the program now goes another way, the superblock is judged wrong and
+ * remade like others.
  */
 #ifndef TW_KNOWN_PATHS_H
 #define TW_KNOWN_PATHS_H

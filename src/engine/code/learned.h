@@ -1,5 +1,6 @@
 /*
- * What is told of code that records nothing, for --learn: each fragment that is made, and where exits that are followed for the first time lead (LEARNED events).
+ * What bare code tells, for --learn: each new fragment, and the target of each exit that is followed for the first
+ * time (LEARNED events).
  */
 #ifndef TW_LEARNED_H
 #define TW_LEARNED_H

@@ -1,8 +1,9 @@
 /*
- * Links: an exit that leads to another fragment's entry without leaving the cache, or, of an indirect branch, finds a lookup of it in its table.
+ * Links: exits that lead directly to another fragment's entry, and lookups for indirect branches in their table.
  *
- * What must hold: whatever leads to a fragment is in that one's lists (incoming, lookups), so that it can be taken back (stale.h). Where the upper half that is in force differs from
- * what the fragment must be entered with, what leads there writes it (lookup.h).
+ * What must hold: whatever leads to a fragment is in that fragment's lists (incoming, lookups), so that it can be
+ * undone (stale.h). If the current upper half differs from the one with which the fragment must be entered, the link
+ * writes it (lookup.h).
  *
  * Under tw_engine.lock.
  */

@@ -1,6 +1,7 @@
 /*
- * Lookups and bridges: small fragments that stand before another's entry. A lookup is what an indirect branch finds in its table (tables.h): it checks that the target is just this one. A
- * bridge is between a direct exit and a fragment of another upper half: it writes the change.
+ * Lookups and bridges: small fragments in front of another's entry. An indirect branch finds a lookup in its table
+ * (tables.h); the lookup checks that the target is its own. A bridge is between a direct exit and a fragment with
+ * another upper half: it writes the change.
  *
  * Under tw_engine.lock.
  */

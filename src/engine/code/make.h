@@ -1,6 +1,6 @@
 /*
- * The frame of a fragment in the making, of whatever kind: its structure, where its code goes in the cache, and its state map. What is emitted between begin and finish is the
- * business of those who emit (translate.h, lookup.h).
+ * What all kinds of fragments under construction have in common: their structure, their place in the cache, and their
+ * state map. What is emitted between begin and finish is up to the caller (translate.h, lookup.h).
  *
  * One fragment at a time, under tw_engine.lock.
  */

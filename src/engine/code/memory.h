@@ -1,10 +1,11 @@
 /*
  * The application's address space as the engine manages it: where modules go, what is executable, the emulated brk.
  *
- * What must hold: the list of executable ranges is exactly what the application has mapped executable (the engine sees every mmap, munmap,
- * mprotect and mremap); code is translated only from within it; when a range of it changes or goes, the fragments made from it are
- * stale before the system call that did it returns. A page that is both writable and executable and has been translated from is
- * write-protected; a store into it is let through and makes its fragments stale, the one it is in included (signal/synchronous.h).
+ * What must hold: the list of executable ranges is exactly what the application has mapped executable (the engine
+ * sees every mmap, munmap, mprotect and mremap). Code is translated only from these ranges. When a range is changed
+ * or unmapped, its fragments are stale before the system call that did it returns. A page that is both writable and
+ * executable and from which code was translated is write-protected. A store into it is let through and makes its
+ * fragments stale, including the one that contains the store (signal/synchronous.h).
  */
 #ifndef TW_MEMORY_H
 #define TW_MEMORY_H

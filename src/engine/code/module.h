@@ -1,17 +1,19 @@
 /*
- * Modules: code of files as they are mapped, by the identity of the file. What code has been translated from is known by it, in this process and in others
- * that run the same files (snapshot.h).
+ * Modules: code of mapped files, identified by the file. They identify the source of translations, in this process
+ * and in others that run the same files (snapshot.h).
  *
- * A module is one private mapping of a part of a regular file, readable and executable, at a place of its own. Fragments made from it carry
- * its number; 0 stands for all other code. It may be writable, as are the images that Lisp systems map of themselves: then what is taken from a snapshot is right as long as nothing has been
- * written there, so stores into all of it are seen from when it is mapped (memory.h).
+ * A module is one private mapping of a part of a regular file, readable and executable, at a fixed address. Fragments
+ * made from it carry its number; 0 stands for all other code. It may be writable, as are the images that Lisp systems
+ * map of themselves. Then translations from a snapshot are valid as long as nothing has been written there, so all
+ * stores into it are detected from the time it is mapped (memory.h).
  *
  * What must hold:
- *  - Fragments of a module are found only while it has been mapped just so: this file, this part of it, this place. One taken from a snapshot is EXPECTED
- *    until then.
- *  - Whatever is done to its place afterwards (unmapped, protected otherwise, mapped over) makes the fragments of what was changed stale, as always
- *    (memory.h), and the module CHANGED: what is translated from there from then on has number 0.
- *  - A file that has changed within the last seconds has no identity: it could change again without its times telling.
+ *  - Fragments of a module are found only while it is mapped exactly so: this file, this part of it, this address. A
+ *    module from a snapshot is EXPECTED until then.
+ *  - Any later change of the range (unmapped, reprotected, mapped over) makes the fragments of what was changed
+ *    stale, as always (memory.h), and the module CHANGED: code translated from there afterwards has number 0.
+ *  - A file that changed within the last seconds has no identity: it could change again without a change of its
+ *    times.
  */
 #ifndef TW_MODULE_H
 #define TW_MODULE_H

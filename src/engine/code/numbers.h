@@ -1,7 +1,9 @@
 /*
- * Fragments by what stands for them in buffers: in the plain form each way out of one has a number, in the other forms it has a tag.
+ * Fragments by what identifies them in buffers: in the plain form each exit has a number, in the other forms a
+ * fragment has a tag.
  *
- * What must hold: these are read without the lock, in signal handlers too (records.h). So a fragment can be found here only when all that is read of it is there.
+ * What must hold: these tables are read without the lock, also in signal handlers (records.h). So a fragment is
+ * entered here only when everything that readers use is in place.
  */
 #ifndef TW_NUMBERS_H
 #define TW_NUMBERS_H

@@ -1,14 +1,18 @@
 /*
- * How fast a program goes, by some of its own blocks: so that what recording costs can be told from what the same work takes without.
+ * The speed of a program, measured by some of its own blocks: it tells what recording costs compared with running the
+ * same work bare.
  *
- * A few blocks are chosen that run often enough to be counted in a millisecond or two, and seldom enough that counting them costs nothing. Each execution of one adds 1 to
- * thread.pace, in translations of every kind, superblocks included. Where they come slower in code that records than in code that does not, that is what
- * recording costs (record/budget.c).
+ * A few blocks (points) are chosen that run often enough to be counted in a millisecond or two, and rarely enough
+ * that counting them costs nothing. Each execution of one adds 1 to thread.pace, in translations of every kind,
+ * superblocks included. The difference in rate between recording and bare code is the cost of recording
+ * (record/budget.c).
  *
  * What must hold:
- *  - A block that is a point counts in all translations there are of it, or none is counted: when it becomes one, or is none any more, all of them are made anew.
- *  - Points are chosen from what a thread has recorded, which other threads may run in other shares: each thread compares only its own counts.
- *  - One that turns out to come too often, or not at all any more, makes way for another.
+ *  - A point counts in all its translations, or in none: when a block becomes a point, or stops being one, all its
+ *    translations are remade.
+ *  - Points are chosen from what one thread has recorded; other threads may run them in other proportions. So each
+ *    thread compares only its own counts.
+ *  - A point that turns out to run too often, or no longer at all, is replaced.
  */
 #ifndef TW_PACE_H
 #define TW_PACE_H

@@ -1,8 +1,9 @@
 /*
- * Paths for superblocks, read off what a thread has run.
+ * Paths for superblocks, read from what a thread has run.
  *
- * A path begins at a place and ends where that comes again, before a superblock, at an indirect branch, a system call or a return to who called the path,
- * or when it is long enough. It goes on through superblocks if it so comes back to its start, but not through loops.
+ * A path starts at a place and ends where that place recurs, before a superblock, at an indirect branch, a system
+ * call or a return to the path's caller, or when it is long enough. It continues through superblocks if it thereby
+ * returns to its start, but not through loops.
  */
 #ifndef TW_PATH_H
 #define TW_PATH_H

@@ -1,9 +1,11 @@
 /*
- * Private fragments. While there are several threads, a new fragment is private to the thread that has made it (struct tw_private). It stays private as long as that
- * thread comes by the dispatcher only for fragments that the last one can fall into. The end of a private fragment can be rewritten, since no other thread runs it.
+ * Private fragments. While there are several threads, a new fragment is private to the thread that made it (struct
+ * tw_private). It stays private as long as that thread enters the dispatcher only for fragments into which the last
+ * one can fall. The end of a private fragment may be rewritten, since no other thread runs it.
  *
- * What must hold: nobody else can enter a private fragment. No exit is linked to it, no lookup of it is in a table, other threads do not find it and make one of their own if they want it.
- * Those of superblocks' formats are not private: a superblock could not take the place of one that another falls into.
+ * What must hold: no other thread can enter a private fragment. No exit is linked to it, no lookup of it is in a
+ * table, and other threads do not find it; they make their own if they need one. Fragments of formats with
+ * superblocks are not private: a superblock could not replace a fragment into which another falls.
  */
 #ifndef TW_PRIVATE_H
 #define TW_PRIVATE_H

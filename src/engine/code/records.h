@@ -1,7 +1,9 @@
 /*
- * What a thread has run, read off the records in its own buffer: as records, or block by block, whether in superblocks or not.
+ * What a thread has run, read from the records in its own buffer: as records, or block by block, also within
+ * superblocks.
  *
- * Any thread reads here without the lock: what is read of fragments does not change once their number is known.
+ * Any thread reads here without the lock: the fields of fragments that are read do not change once their number is
+ * known.
  */
 #ifndef TW_RECORDS_H
 #define TW_RECORDS_H

@@ -1,5 +1,6 @@
 /*
- * An instruction of the application's in the cache: copied as it is, but for what depends on where it stands (rip-relative operands) and for %gs, which is the engine's.
+ * Copies an application instruction to the cache, unchanged except for what depends on its address (rip-relative
+ * operands) and for %gs, which is the engine's.
  */
 #ifndef TW_RELOCATE_H
 #define TW_RELOCATE_H

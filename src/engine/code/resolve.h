@@ -1,5 +1,5 @@
 /*
- * From an address to the fragment to go on with: found, or made now.
+ * From an address to the fragment to continue with: found, or made now.
  */
 #ifndef TW_RESOLVE_H
 #define TW_RESOLVE_H

@@ -1,14 +1,16 @@
 /*
- * Memory that the application maps shared, and more than once: code that is written through one mapping and executed through another, as JITs do that
- * never make memory writable and executable at a time (asmjit, Erlang, .NET). It is a file's, a System V segment's, or anonymous, which mremap doubles.
+ * Memory that the application maps shared, more than once: code that is written through one mapping and executed
+ * through another, as in JITs that never make memory writable and executable at the same time (asmjit, Erlang, .NET).
+ * It belongs to a file, to a System V segment, or is anonymous and duplicated by mremap.
  *
- * A *view* is one such mapping, or a part of one that is protected like that all over. What must hold: a page of a view that may be executed, and has been
- * translated from, can be written through no other view of this process without its fragments becoming stale; the same pages of the views that may be
- * written are watched (memory.h), and a view that comes to be writable makes stale what has been translated from the others.
- * What this process puts into the file by a call (write(2) and the like), or cuts off it, makes all code of its views stale. What other processes write there is not seen. Of more than
- * TW_VIEWS views some are not known.
+ * A *view* is one such mapping, or a part of one with uniform protection. What must hold: if code was translated from
+ * a page of an executable view, the page cannot be written through another view of this process without making those
+ * fragments stale. The same pages of writable views are watched (memory.h), and a view that becomes writable makes
+ * stale what was translated from the others. If this process changes the file by a call (write(2) and the like), or
+ * truncates it, all code of its views becomes stale. Writes by other processes are not noticed. Beyond TW_VIEWS
+ * views, some are not known.
  *
- * The engine's lock is held in all of these but two.
+ * All of these but two are called under the engine's lock.
  */
 #ifndef TW_SHARED_H
 #define TW_SHARED_H

@@ -1,35 +1,47 @@
 /*
- * Snapshots: a process that ends, executes another program, or runs on with much that others lack, leaves its translations in the store (base/store.h), and the next one that runs the same
- * program begins with them (so do forks, such as a server's, if others have left much more than they have of their parent): it maps them copy-on-write
- * where they were, for everything the engine makes of code has its place in the low arena, the same in every
- * process. What is saved is memory as it is: the code cache, the stubs, and the heap with all that points from one to the other.
+ * Snapshots: a process leaves its translations in the store (base/store.h) when it ends, executes another program, or
+ * has many that others lack. The next process that runs the same program starts with them. (So do forks, such as a
+ * server's, if others have left much more than they inherited.) It maps them copy-on-write where they were, since
+ * everything the engine makes of code has its place in the low arena, the same in every process. What is saved is
+ * memory as it is: the code cache, the stubs, and the heap with all pointers between them.
  *
  * What must hold for a translation to be right in another process:
- *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments whose code lies in one module (module.h) are
- *    kept, and is in the file to this day: no page of the mapping has become private to the process (by a debugger, say), and the bytes there
- *    have the hash of those it was made from. A block may not come near the module's end, where another's might follow. Everything else is made stale in
- *    the process that saves, before it does; it goes on correctly if it has to. A module that can be written is looked at page by page, and kept only if much of it is code: who begins with it has
- *    stores into all of it seen from when it is mapped, and what is on a page that is written is stale from then on, as always (memory.h).
- *  - It can be reached only while its module is mapped. Program and loader are, before anything runs; a snapshot is taken only if both are the ones it was made
- *    with, at their places. The modules behind them are EXPECTED until they are mapped: the dispatcher finds nothing of them (tw_module_usable), no exit of
- *    another module's is linked to them, and the tables of lookups hold none of theirs. So that a warmed-up program need not find each lookup
- *    again, there is a second set of tables (shadows) with those of all modules mapped before the program's entry; it takes the
- *    place of the first when the last of them has been mapped. Tables are caches: nothing is lost with what they held.
- *  - What depends on the run and not on the files is in no snapshot: windows, budgets, a program's %gs base other than 0. A
- *    recording that has any of these has no snapshots. Where calls are told, places behind them go with it (record/calls.h).
- *  - Where bare code tells what is learned, what is in a snapshot has been told, and is not told again. So it is kept only for recordings whose learn file begins as this one's ended, with all of that.
- *    A process that left something untold, for its budget was spent, leaves none.
- *  - Where something is recorded, fragment numbers and entries of tallies are in the code. So a program has numbers that no other has (base/store.h), and what has others is not kept. Descriptors
- *    go with the snapshot: in a recording its table stays, and those of the processes that begin with it name that as their base (base/channel.h); a file that is kept ends with the
- *    image of a table, which the first that takes it in a recording makes a table of. A process that has begun goes on with no other snapshot, since its table has one base.
+ *  - It was made by this engine for this format, from the same bytes at the same address. So only fragments are kept
+ *    whose code lies in one module (module.h) and is still in the file: no page of the mapping has become private to
+ *    the process (by a debugger, for example), and the bytes have the hash of those that were translated. A block may
+ *    not come near the module's end, where another module might follow. Everything else is made stale in the process
+ *    that saves, before it saves; if it continues, it still runs correctly. A writable module is examined page by
+ *    page, and kept only if much of it is code. A process that starts with it detects all stores into it from the
+ *    time it is mapped, and translations of a written page become stale, as always (memory.h).
+ *  - It can be reached only while its module is mapped. Program and loader are mapped before anything runs; a
+ *    snapshot is taken only if both are the ones it was made with, at the same addresses. Other modules are EXPECTED
+ *    until they are mapped: the dispatcher does not find their fragments (tw_module_usable), no exit of another
+ *    module is linked to them, and the lookup tables do not contain theirs. So that a warmed-up program need not find
+ *    each lookup again, there is a second set of tables (shadows) with those of all modules mapped before the
+ *    program's entry; it replaces the first when the last of these has been mapped. Tables are caches: nothing is
+ *    lost with their contents.
+ *  - Whatever depends on the run and not on the files is in no snapshot: windows, budgets, a program's %gs base other
+ *    than 0. A recording with any of these has no snapshots. If calls are recorded, the places after calls go with
+ *    the snapshot (record/calls.h).
+ *  - If bare code tells what is learned, everything in a snapshot has been told and is not told again. So it is kept
+ *    only for recordings whose learn file starts as this one's ended, including all of that. A process that left
+ *    something untold because its budget was spent leaves no snapshot.
+ *  - If something is recorded, fragment numbers and tally entries are in the code. So a program has numbers that no
+ *    other has (base/store.h), and fragments with other numbers are not kept. Descriptors go with the snapshot:
+ *    during a recording its table stays, and tables of processes that start with it name it as their base
+ *    (base/channel.h). A kept file ends with the image of a table, from which the first process that takes the file
+ *    in a recording makes a table. A process that has started with a snapshot takes no other one, since its table has
+ *    one base.
  *
- * Saving is done under tw_engine.lock. Other threads may run meanwhile: they run code, and change nothing without the lock; what is private to one of them is for all then. What
- * is there is changed for another snapshot only by a process of one thread. It is done by the first of a recording, which may be the only one, only if snapshots are kept for the
- * next recording (channel/keep.h; its forks may in any case). What an earlier recording kept is taken from its file as from the store.
- * Two that save at the same time do not meet: one is the writer of its program's entry. One that dies at it leaves nothing but lost room. A better snapshot, of a process
- * that had to translate much more, goes beside the old one; so does one of a process that had to translate a little, when others, also in earlier recordings, have had to make as much for want of it as
- * it costs to write. Whatever fails (no store, no room, no descriptor left, no collector), translation is
- * done as ever.
+ * Saving is done under tw_engine.lock. Other threads may run meanwhile: they run code, and change nothing without the
+ * lock; what is private to one of them becomes public then. Only a process with one thread exchanges its translations
+ * for another snapshot. The first process of a recording, which may be the only one, saves only if snapshots are kept
+ * for the next recording (channel/keep.h); its forks may save in any case. Snapshots kept by an earlier recording are
+ * taken from their file as from the store. Two processes that save at the same time do not collide: one is the writer
+ * of its program's entry. One that dies while saving only wastes room. A better snapshot, of a process that had to
+ * translate much more, is placed beside the old one. So is one of a process that had to translate a little, if
+ * others, also in earlier recordings, lacked about as much as it costs to write. If anything fails (no store, no
+ * room, no descriptor left, no collector), translation works as always.
  */
 #ifndef TW_SNAPSHOT_H
 #define TW_SNAPSHOT_H

@@ -1,5 +1,6 @@
 /*
- * What a process knows of its program's snapshots (snapshot.h): under which key they are in the store, where the best one is, and which one it has begun with.
+ * What a process knows of its program's snapshots (snapshot.h): their key in the store, the place of the best one,
+ * and which one the process started with.
  */
 #ifndef TW_SNAPSHOT_ENTRY_H
 #define TW_SNAPSHOT_ENTRY_H

@@ -1,5 +1,6 @@
 /*
- * A snapshot as it stands in the store or in a file, and how one is made (snapshot.h): the head, then the used part of each area of the arena, in whole pages.
+ * The layout of a snapshot in the store or in a file (snapshot.h), and how one is made: the head, then the used part
+ * of each area of the arena, in whole pages.
  */
 #ifndef TW_SNAPSHOT_FILE_H
 #define TW_SNAPSHOT_FILE_H

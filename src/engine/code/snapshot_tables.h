@@ -1,6 +1,7 @@
 /*
- * The second set of tables of lookups, of a process that has begun with a snapshot (snapshot.h): it takes the place of the first when all modules of the program's start are mapped. And when tables
- * become wide (tables.h), which throws away what there is of translations.
+ * The second set of lookup tables, for a process that started with a snapshot (snapshot.h): it replaces the first
+ * when all modules of the program's start are mapped. Also: when tables become wide (tables.h), which discards all
+ * translations.
  */
 #ifndef TW_SNAPSHOT_TABLES_H
 #define TW_SNAPSHOT_TABLES_H

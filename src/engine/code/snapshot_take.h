@@ -1,5 +1,5 @@
 /*
- * How a process goes on with a snapshot (snapshot.h): it is mapped where it was made, and what was known of it is adopted.
+ * How a process takes a snapshot (snapshot.h): it is mapped where it was made, and what was known of it is adopted.
  */
 #ifndef TW_SNAPSHOT_TAKE_H
 #define TW_SNAPSHOT_TAKE_H

@@ -1,10 +1,11 @@
 /*
  * Stale fragments: those whose code was unmapped or written.
  *
- * What must hold: a stale fragment is unreachable. It is gone from the table, the exits linked to it lead to their stubs again, its
- * lookups are out of their tables, the fragment that falls into it is stale too, and its entry is a breakpoint, for threads on their way. Who is in it goes on to one of its exits.
- * Fragments are found by the pages of their code, so that programs that write code all the time (JITs) can.
- * Its bytes stay until the whole cache is emptied (flush.h).
+ * What must hold: a stale fragment is unreachable. It is removed from the table, the exits linked to it lead to their
+ * stubs again, its lookups are removed from their tables, and the fragment that falls into it is stale, too. Its
+ * entry is a breakpoint, for threads on their way there. A thread inside it continues to one of its exits. Fragments
+ * are found by the pages of their code, so programs that write code all the time (JITs) are fast enough. Its bytes
+ * stay until the whole cache is emptied (flush.h).
  *
  * Under tw_engine.lock.
  */

@@ -1,7 +1,7 @@
 /*
- * Exits and their stubs: the code that leaves the cache and says by which exit. An exit that is not linked jumps to its stub.
+ * Exits and their stubs: the code that leaves the cache and says by which exit. An unlinked exit jumps to its stub.
  *
- * Under tw_engine.lock. Stubs stay where they are until all translations are thrown away.
+ * Under tw_engine.lock. Stubs stay in place until all translations are discarded.
  */
 #ifndef TW_STUB_H
 #define TW_STUB_H

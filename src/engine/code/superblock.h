@@ -1,8 +1,10 @@
 /*
- * Superblocks among the other fragments: when one is made of a hot path (trace.h finds those), and what then leads to it.
+ * Superblocks among the other fragments: when one is made of a hot path (trace.h finds those), and what then leads to
+ * it.
  *
- * Each place has at most one superblock for what is known there; one that knows nothing takes the place of the fragments of one block that stand there, one that
- * knows more is a version, entered by the exits that know as much. One that turned out to be of the wrong path is made anew, and retired.
+ * Each place has at most one superblock for each set of known registers. One that requires nothing replaces the
+ * single-block fragments of that place. One that requires more is a version, entered from exits that know as much.
+ * One that turns out to follow the wrong path is remade, and retired.
  *
  * Under tw_engine.lock.
  */

@@ -1,20 +1,24 @@
 /*
  * The tables by which indirect branches find their target without leaving the cache.
  *
- * A table is indexed by the low 16 bits of the target and holds host addresses: of a lookup (lookup.h), a few instructions that check
- * that it is the lookup of just this target (and go on to the next of the chain if not) and enter the fragment; or of the code that leaves when nothing is found.
- * Returns have a table of their own: their lookups find the target still on the stack and need one register less.
- * In a large program many targets share an entry, and going through their lookups, which are cold code, is most of what it does when it starts. So where the code of the modules at the program's
- * entry is large, nothing is recorded, the arena is not a small one and the machine has a fast pext, tables are wide: indexed by the low 18 bits.
- * There is one such pair of tables for each upper half of fragment numbers, because a lookup also writes the TW_TAG_UPPER record
- * where the halves differ: nothing is tested while the program runs. In the tagged form there is one pair for all.
+ * A table is indexed by the low 16 bits of the target and holds host addresses: of a lookup (lookup.h), a few
+ * instructions that check whether the target is theirs (and otherwise continue with the next of the chain) and enter
+ * the fragment; or of the code that leaves the cache if nothing is found. Returns have a table of their own: their
+ * lookups find the target still on the stack and need one register less. In a large program many targets share an
+ * entry, and going through their lookups, which are cold code, takes most of its start-up time. So tables are wide,
+ * indexed by the low 18 bits, if the modules at the program's entry have much code, nothing is recorded, the arena is
+ * not a small one, and the machine has a fast pext. There is one pair of tables for each upper half of fragment
+ * numbers, because a lookup also writes the TW_TAG_UPPER record where the halves differ; so nothing is tested at run
+ * time. In the tagged form there is one pair for all.
  *
- * Bare code that tells what is learned (LEARNED events) has to enter the dispatcher where an indirect branch goes to a target for the first time, whoever has gone there before. So there
- * each indirect branch is a *site*, with lookups of its own, and looks as many entries behind the table's start as its number says. Sites share the table: an entry is of site s
- * and target t where it stands at s plus the lower half of t, and its lookups are told apart by the whole target. So a branch costs what it does in other bare code.
+ * Bare code that tells what is learned (LEARNED events) must enter the dispatcher when an indirect branch goes to a
+ * target for the first time, even if other branches have gone there before. So there each indirect branch is a *site*
+ * with lookups of its own, and indexes the table with an offset equal to its number. Sites share the table: the entry
+ * of site s and target t is at s plus the lower half of t, and its lookups are distinguished by the whole target. So
+ * a branch costs what it does in other bare code.
  *
- * What must hold: tables are caches. Running threads read an entry at any moment; it is changed by one store, under tw_engine.lock, and leads either to a lookup whose
- * fragment is not stale or to where nothing is found.
+ * What must hold: tables are caches. Running threads read an entry at any moment. It is changed by one store, under
+ * tw_engine.lock, and leads either to a lookup whose fragment is not stale or to the code for misses.
  */
 #ifndef TW_TABLES_H
 #define TW_TABLES_H

@@ -1,15 +1,17 @@
 /*
  * Translation: one block of application code becomes one fragment.
  *
- * Instructions are copied as they are; what changes is what depends on where code stands (rip-relative operands, branches, the address a call
- * pushes), what would take control away (branches, system calls), and %gs, which is the engine's. Before, between and after them the
- * instrumentor puts its code.
+ * Instructions are copied. Changed are those that depend on their address (rip-relative operands, branches, the
+ * address that a call pushes), those that would take control away (branches, system calls), and uses of %gs, which is
+ * the engine's. Before, between and after instructions the instrumentor inserts its code.
  *
- * What must hold at every host instruction, and is written to the state map as code is emitted: which application instruction is next, and
- * where the application's registers are. So inserted code changes nothing of the application's that the map cannot tell.
+ * What must hold at every host instruction, and is written to the state map as code is emitted: which application
+ * instruction is next, and where the application's registers are. So inserted code changes nothing of the
+ * application's that the map cannot tell.
  *
- * The buffer pointer is held in r11, which compilers use least (3 to 5 % of blocks; tools: objdump over gzip, perl, libc). A fragment whose code
- * uses r11 moves the pointer to a register it does not use (t_reg), and back before it leaves.
+ * The buffer pointer is in r11, which compilers use least (3 to 5 % of blocks; measured by objdump over gzip, perl,
+ * libc). A fragment whose code uses r11 moves the pointer to a register it does not use (t_reg), and back before it
+ * leaves.
  */
 #ifndef TW_TRANSLATE_H
 #define TW_TRANSLATE_H

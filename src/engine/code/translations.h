@@ -1,7 +1,8 @@
 /*
- * What there is of translations in this process: how far the areas of the arena are used, and where the tables in the heap are. It owns the areas: they are
- * laid out, emptied and found to be full here; what is in the tables is the business of the files that have it (fragments.h, tables.h, cache.h, numbers.h).
- * A snapshot (snapshot.h) holds a copy. Under tw_engine.lock.
+ * All translations in this process: how far the areas of the arena are filled, and where the tables in the heap are.
+ * This file owns the areas: it lays them out, empties them, and detects that they are full. The contents of the
+ * tables belong to other files (fragments.h, tables.h, cache.h, numbers.h). A snapshot (snapshot.h) holds a copy.
+ * Under tw_engine.lock.
  */
 #ifndef TW_TRANSLATIONS_H
 #define TW_TRANSLATIONS_H

@@ -1,8 +1,10 @@
 /*
- * The switches of DIME (record --switch): each fragment begins with a test whether its thread is to go over to the other version of code (record/budget.h).
+ * The switches of DIME (record --switch): each fragment starts with a test whether its thread is to switch to the
+ * other version of the code (record/budget.h).
  *
- * thread.count goes up to TW_COUNT_END, where its upper half is no longer 0, so what is tested is tested without flags. A thread that finds it so comes by the dispatcher before
- * the fragment. What is recorded adds the bytes of its record; bare fragments, all or few of them, see by it that a timer has come.
+ * thread.count grows to TW_COUNT_END, where its upper half is no longer 0, so it can be tested without flags. A
+ * thread that finds this enters the dispatcher before the fragment. Recording code adds the bytes of its record; bare
+ * fragments, all or few of them, detect in this way that a timer has expired.
  */
 #ifndef TW_VERSION_H
 #define TW_VERSION_H
