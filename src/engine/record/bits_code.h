@@ -1,6 +1,7 @@
 /*
- * Format cf_bit: what the code of fragments and lookups writes (engine/record/bits.h). Flags and all registers are kept. In the state map insn is BITS_TOLD
- * from where the bit or target is part of what has been written.
+ * Format cf_bit: the code of fragments and lookups that writes bits and targets (engine/record/bits.h). Flags and all
+ * registers are preserved. In the state map insn is BITS_TOLD from the point where the bit or target has been
+ * written.
  */
 #ifndef TW_BITS_CODE_H
 #define TW_BITS_CODE_H
@@ -8,8 +9,8 @@
 #include "engine/x86_64/emit.h"
 
 /*
- * Adds a bit to the open group, and begins another when that is complete. `insn` and `flags` are the state in force. Returns the insn to be
- * used in states from here on.
+ * Adds a bit to the open group, and starts another group when that is complete. `insn` and `flags` are the current
+ * state. Returns the insn to use in states from here on.
  */
 u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u32 flags);
 

@@ -1,25 +1,31 @@
 /*
- * Budgets: in each period of time instrumentation costs the program no more than so much. While there is something left the program runs in translations that record,
- * else in those of the bare engine; both are kept, each linked among themselves, and nothing in either asks how much is left.
+ * Budgets: in each period instrumentation costs the program at most a given amount of time. While some of it is left
+ * the program runs in translations that record, otherwise in those of the bare engine. Both are kept, each linked
+ * among themselves, and their code does not check how much is left.
  *
- * A thread has its own mode (thread.record.bare). It goes from one to the other in the dispatcher, to which a timer calls it out of the cache, from whatever
- * instruction it stands at: the state map has its registers. So it crosses within the time a signal takes, and it alone. The timer that ends recording is of all
- * time, as exact as the kernel's; it is stopped before a system call, which it would break off. The one that begins it again is of the thread's CPU time, which does
- * not run in a call that waits, and comes with the kernel's next tick.
+ * A thread has its own mode (thread.record.bare). It changes the mode in the dispatcher. A timer interrupts it in the
+ * cache at any instruction; the state map has its registers. So a thread switches within the time that a signal
+ * takes, independently of others. The timer that ends recording counts all time, as exactly as the kernel's timers;
+ * it is stopped before a system call, which it would interrupt. The timer that resumes recording counts the thread's
+ * CPU time, so it does not run in a call that waits, and expires at the kernel's next tick.
  *
- * What is charged is what recording has cost over the bare engine: by the clock, what the engine took to translate, to switch buffers, and to change over; and for
- * each byte of records what that costs in the program's code (price.h). What is left of it is in an account (account.h).
+ * What is charged is the cost of recording over the bare engine: the measured time that the engine took to translate,
+ * to switch buffers, and to change modes; and for each byte of records its cost in the program's code (price.h). The
+ * rest is in an account (account.h).
  *
  * What must hold:
- *  - A thread draws from the account before it records, and sets its timer so that it cannot have cost more by then than it has drawn: recording costs no more
- *    than all the time it takes. What it did not use it gives back. So an account is overdrawn by no more than what the timer is late.
- *  - What is overdrawn is taken from the next period.
- *  - The timer that ends recording is set again by the handler of its signal, when it has come, and does not repeat by itself. Each time that it is set again it is for twice as long: on a machine
- *    whose processors are shared out by another, setting it may take longer than the first time it is set for, and the thread would get no further. One that has come again already
- *    waits for the handler to return (signal/action.c).
- *  - Where the collector has too few buffers left, a thread runs bare rather than wait for it, which is charged and records nothing; unless so little has been used by then that some of the period's
- *    share would be left over: so long it waits.
- *  - A thread that crosses tells so in its stream (WINDOW, with the reason), and, going on to record, writes a keyframe, before it enters the cache again.
+ *  - A thread draws from the account before it records, and sets its timer so that it cannot cost more by then than
+ *    it has drawn, since recording costs at most all the time it takes. It gives back what it did not use. So an
+ *    account is overdrawn by at most the delay of the timer.
+ *  - Overdrafts are taken from the next period.
+ *  - The timer that ends recording does not repeat by itself; the handler of its signal sets it again, each time for
+ *    twice as long. On a machine that shares its processors with others, setting the timer may take longer than its
+ *    first interval, and the thread would make no progress. A signal that has arrived again already waits until the
+ *    handler returns (signal/action.c).
+ *  - If the collector has too few buffers left, a thread runs bare instead of waiting for it, since waiting is
+ *    charged and records nothing. It waits only as long as some of the period's share would otherwise be left over.
+ *  - A thread that switches says so in its stream (WINDOW, with the reason), and, if it starts to record, writes a
+ *    keyframe, before it enters the cache again.
  */
 #ifndef TW_BUDGET_H
 #define TW_BUDGET_H
@@ -31,22 +37,26 @@ void tw_budget_attach(struct thread *t);
 void tw_budget_detach(struct thread *t);
 
 /*
- * The thread is about to enter, and to look: if the collector has too few buffers left it waits, for as long as what would be left over of the period's share lasts. That is charged, and records
- * nothing, but is better than not to use it at all. Without the lock.
+ * The thread is about to enter, and to look: if the collector has too few buffers left it waits, as long as some of
+ * the period's share would otherwise be left over. That is charged and records nothing, but is better than not using
+ * the share. Without the lock.
  */
 void tw_budget_wait(struct thread *t);
 
-/* As tw_window_look: the thread, about to enter, sees how much is left. Under the lock. True: it goes on in the other mode. */
+/* Like tw_window_look: the thread, about to enter, checks how much is left. Under the lock. True: it continues in the other mode. */
 bool tw_budget_look(struct thread *t);
 
-/* Without the lock: the thread may go on as it is. */
+/* Without the lock: may the thread continue as it is? */
 bool tw_budget_steady(const struct thread *t);
 
-/* Do fragments test, by thread.count, whether the thread is to come by the dispatcher? Those that record add the bytes of the record to it. Do few of the bare ones? */
+/*
+ * Do fragments test, by thread.count, whether the thread must enter the dispatcher? Recording fragments add the bytes
+ * of their record to it. Do only few of the bare ones test?
+ */
 bool tw_budget_tests(void);
 bool tw_budget_tests_rarely(void);
 
-/* Is the budget looked at only where code is translated? */
+/* Is the budget checked only where code is translated? */
 bool tw_budget_at_translation(void);
 
 /* The thread is to come by the dispatcher. */
@@ -63,13 +73,14 @@ void tw_budget_pause(struct thread *t);
 void tw_budget_resume(struct thread *t);
 
 /*
- * Bare code tells what is learned: may it, and since when has the engine been at it, by the time stamp counter? What that took is among the figures; it is charged if something was told. So
- * finding that all is known does not use up what there is for what is new.
+ * Bare code tells what is learned: may it now, and since when (time stamp counter) has the engine been at work? The
+ * time is part of the statistics, and is charged if something was told. So finding that everything is known uses up
+ * nothing of the budget for new code.
  */
 bool tw_budget_may_tell(struct thread *t);
 void tw_budget_told(struct thread *t, u64 began, bool told);
 
-/* Does bare code tell nothing, and what follows on something new is recorded? The thread has come by some. */
+/* Does bare code tell nothing, and is what follows new code recorded instead? The thread has reached some. */
 bool tw_budget_seeks(void);
 void tw_budget_want(struct thread *t);
 

@@ -1,5 +1,6 @@
 /*
- * Is there something that the thread is to do in the dispatcher, soon: move to another window, cross over to other code, answer the collector?
+ * Must the thread soon do something in the dispatcher: move to another window, switch to other code, answer the
+ * collector?
  */
 #ifndef TW_DUE_H
 #define TW_DUE_H

@@ -1,5 +1,6 @@
 /*
- * Which program runs here, to the recorder: what one execve began, its forks included until they execute something else.
+ * Which program runs here, to the recorder: what one execve started, including its forks until they execute something
+ * else.
  */
 #ifndef TW_PROGRAM_H
 #define TW_PROGRAM_H

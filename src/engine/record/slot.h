@@ -1,5 +1,5 @@
 /*
- * The slots of the channel, from the engine's end: by them the collector knows which threads there are (base/channel.h).
+ * The slots of the channel, on the engine's side: they tell the collector which threads exist (base/channel.h).
  */
 #ifndef TW_SLOT_H
 #define TW_SLOT_H
@@ -17,21 +17,22 @@ static inline struct tw_slot *tw_slot_of(const struct thread *t)
 }
 
 /*
- * Reserves a slot for the thread or process that is about to be made, or for this process as another program, so that the collector knows at all times that
- * there is somebody: pid and tid are for the time being those of somebody who is there. tw_slot_take takes it, in the child as well.
+ * Reserves a slot for the thread or process that is about to be created, or for this process as another program, so
+ * that the collector always knows that somebody is there. For the time being pid and tid are those of an existing
+ * thread. tw_slot_take takes it, in the child as well.
  */
 void tw_slot_promise(struct thread *t, u32 pid, u32 tid);
 
-/* The child has been made, with this pid and tid; pid 0: it has not. */
+/* The child has been created, with this pid and tid; pid 0: it has not. */
 void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid);
 
 /*
- * Gives the thread a slot: that which was promised, else a fresh one, and if anything is recorded the table that goes with it. False: it is not to have one,
- * or there is none, and then what is recorded has failed.
+ * Gives the thread a slot: the promised one, or a new one; and if anything is recorded the table that goes with it.
+ * False: it is not to have one, or there is none, in which case recording has failed.
  */
 bool tw_slot_take(struct thread *t);
 
-/* The thread cannot use the slot that it has just been given: it has none. */
+/* The thread cannot use the slot that it was just given: it has none. */
 void tw_slot_leave(struct thread *t);
 
 /* The collector sees the thread from now on. */

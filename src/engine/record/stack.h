@@ -1,10 +1,10 @@
-/* The stack where recording begins in the middle of the program (STACK events): who reads them finds the calls that are open. */
+/* A copy of the stack where recording starts in the middle of the program (STACK events); readers use it to find the open calls. */
 #ifndef TW_ENGINE_STACK_H
 #define TW_ENGINE_STACK_H
 
 #include "engine/record/room.h"
 
-/* If that is wanted: tells what stands on the thread's stack, from its stack pointer on, as far as there is some, and no more than 32 KB. S (buffer.h) */
+/* If wanted: writes the thread's stack, from its stack pointer on, as far as it goes, but at most 32 KB. S (buffer.h) */
 void tw_stack_tell(struct thread *t);
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * Time stamps at locked instructions and fences (record --order): STAMP events, written by the code of the fragment.
  *
- * An instruction that is stamped is a fragment of its own. The first event stands before the fragment's record, the second behind it, so neither formats
- * nor superblocks know of them. The first time stamp counter is read before the instruction takes effect: its store comes before the instruction,
- * which waits for earlier stores. The second is read behind an lfence, when the instruction has completed.
+ * A stamped instruction is a fragment of its own. The first event precedes the fragment's record, the second follows
+ * it, so formats and superblocks are not affected. The first time is read before the instruction takes effect: its
+ * store precedes the instruction, which waits for earlier stores. The second is read after an lfence, when the
+ * instruction has completed.
  *
- * What must hold: where a signal or a guard page stops the fragment before its record is open, the first event is taken back and written again; where it
- * does after the instruction, the second is written by tw_stamp_left.
+ * What must hold: if a signal or a guard page stops the fragment before its record is open, the first event is taken
+ * back and written again; if it stops after the instruction, tw_stamp_left writes the second.
  */
 #ifndef TW_STAMP_H
 #define TW_STAMP_H

@@ -1,5 +1,6 @@
 /*
- * What a fragment's code writes to its record: its number at entry, the values of its plan, the statuses of registers.
+ * What a fragment's code writes to its record: its number on entry, the values of its plan, the statuses of
+ * registers.
  */
 #ifndef TW_ENGINE_STORE_H
 #define TW_ENGINE_STORE_H

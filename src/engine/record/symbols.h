@@ -1,5 +1,6 @@
 /*
- * Functions by name: where in a file that is being mapped a function begins, by the file's own symbol tables and those of its separate debug file.
+ * Functions by name: where a function starts in a file that is being mapped, according to the file's symbol tables
+ * and those of its separate debug file.
  */
 #ifndef TW_ENGINE_SYMBOLS_H
 #define TW_ENGINE_SYMBOLS_H

@@ -1,10 +1,10 @@
 /*
- * Tags: what stands for a block in buffers of the tagged form and of bits. A tag is the block's address, as long as that has 4 bytes, lies where the low
- * arena is or below, and stands for nothing else in this program; otherwise it is an alias, which is an address within the code cache, where no
- * program has code.
+ * Tags: they identify blocks in buffers of the tagged form and of bits. A tag is the block's address, if that has 4
+ * bytes, is in the low arena or below, and stands for nothing else in this program. Otherwise it is an alias, an
+ * address within the code cache, where no program has code.
  *
- * So of blocks that stood at one address one after the other (code that changes, libraries that come and go), the first has the address. Which addresses have
- * been given away is kept in the channel, for all processes of the recording.
+ * So among blocks that occupied one address in turn (code that changes, libraries that come and go), the first has
+ * the address. The channel records which addresses are taken, for all processes of the recording.
  */
 #ifndef TW_TAGS_H
 #define TW_TAGS_H

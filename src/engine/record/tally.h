@@ -1,19 +1,24 @@
 /*
- * Tallies: with --sink=count nobody reads the records of a thread, so it counts them itself, and writes them over one another.
+ * Tallies: with --sink=count nobody reads a thread's records, so it counts them itself, and overwrites them.
  *
- * Each way out of a fragment whose every execution counts the same has an entry, a quadword in a window of the thread's slot (channel.h), and the code
- * that closes its record adds 1 there. The collector adds the windows up when their threads have ended, or have been killed: they are shared memory.
- * What does not count the same each time - records whose values tell how many references there were, those that stopped early, events - the
- * thread *tells*: it goes to the slot's buffers, which the collector reads as it always does. So does what finds no entry left.
+ * Each exit of a fragment whose every execution counts the same has an entry, a quadword in a window of the thread's
+ * slot (channel.h), and the code that closes its record adds 1 there. The collector adds up the windows of threads
+ * that have ended or been killed; windows are shared memory. What does not count the same each time - records whose
+ * values hold the number of references, records that stopped early, events - is *told*: it goes to the slot's
+ * buffers, which the collector reads as always. So is everything for which no entry is left.
  *
  * What must hold:
- *  - The buffer that records are written to is the thread's own, outside the channel (thread.record.other is the pen in the slot's buffer meanwhile).
- *  - Up to the store that counts it a record is not tallied; behind that, until it is closed, the state says STATE_TALLIED. So where a fragment is
- *    interrupted, tw_tally_interrupted does what is missing of one that is complete, and takes back what was counted of one that is not.
- *  - A loop's turns are tallied where it is left (STATE_TURNS, likewise); interrupted before, they are in the record that says their number.
+ *  - The buffer that records are written to is the thread's own, outside the channel (thread.record.other is the pen
+ *    in the slot's buffer meanwhile).
+ *  - A record is tallied by one store; from that store until the record is closed, the state says STATE_TALLIED. So
+ *    if a fragment is interrupted, tw_tally_interrupted completes the count of a complete record, and undoes that of
+ *    an incomplete one.
+ *  - The iterations of a loop are tallied at its exit (STATE_TURNS, likewise); if it is interrupted before, they are
+ *    in the record that holds their number.
  *  - The program finds its flags and registers as they were (record/tally_code.h).
- *  - The window is that of the thread that runs, behind its block and so addressed by %gs: nobody else writes there. It is another mapping of the
- *    slot's in the channel; where the thread is not recorded, memory of its own.
+ *  - The window belongs to the running thread; it follows its block and so is addressed by %gs, and nobody else
+ *    writes there. It is another mapping of the slot's window in the channel; for a thread that is not recorded it is
+ *    private memory.
  */
 #ifndef TW_TALLY_H
 #define TW_TALLY_H

@@ -1,11 +1,13 @@
 /*
  * The code that counts a record (tally.h), in the fragment that wrote it.
  *
- * Right before an instruction that overwrites all flags but the carry `inc` counts, in nine bytes. Elsewhere flags must stay, so it is a load, `lea`
- * and a store, in a register that is borrowed: best one that the next instruction overwrites, which need not be given back.
+ * Right before an instruction that overwrites all flags except the carry, an `inc` of nine bytes counts. Elsewhere
+ * flags must be preserved, so it is a load, `lea` and a store, in a borrowed register: preferably one that the next
+ * instruction overwrites, so that it need not be restored.
  *
- * What must hold: what is overwritten is kept nowhere if the instruction that does so cannot fault. Until it has run the state is not the application's
- * (STATE_UNSETTLED) and nothing interrupts: a signal is delivered when it has been made, in single steps (signal/context.h).
+ * What must hold: what is overwritten is not saved if the instruction that overwrites it cannot fault. Until that has
+ * run the state is not the application's (STATE_UNSETTLED) and nothing interrupts: a signal is delivered once the
+ * instruction has run, in single steps (signal/context.h).
  */
 #ifndef TW_TALLY_CODE_H
 #define TW_TALLY_CODE_H

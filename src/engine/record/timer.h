@@ -1,8 +1,9 @@
 /*
- * Timers that call a thread out of the cache: each sends its thread a signal of the engine's own (signal/handler.c, `tick`).
+ * Timers that call a thread out of the cache: each sends its thread an engine-internal signal (signal/handler.c,
+ * `tick`).
  *
- * A timer is its thread's, which a forked child is not: the child makes one of its own. One of CPU time does not run while the thread sleeps in a system call; one of
- * all time is to be stopped before the thread makes one.
+ * A timer belongs to its thread and is not inherited: a forked child makes one of its own. A CPU-time timer does not
+ * run while the thread sleeps in a system call; a real-time timer must be stopped before the thread makes one.
  */
 #ifndef TW_TIMER_H
 #define TW_TIMER_H

@@ -1,9 +1,9 @@
 /*
- * Format cf_bit: the walk of a thread, as it stands in its stream.
+ * Format cf_bit: the state of a thread's walk, as given by its stream.
  *
- * A thread *walks* as long as what it runs follows from the code and from the bits and targets it writes. Before anything else can be said in its stream (an
- * event, an interrupted block) the walk is stopped: the open group of bits is closed, and a mark says where the walk stands. A START mark begins
- * it again.
+ * A thread *walks* as long as what it runs follows from the code and from the bits and targets it writes. Before
+ * anything else can be written to its stream (an event, an interrupted block) the walk is stopped: the open group of
+ * bits is closed, and a mark says where the walk is. A START mark resumes it.
  */
 #ifndef TW_ENGINE_WALK_H
 #define TW_ENGINE_WALK_H

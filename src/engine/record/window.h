@@ -1,19 +1,25 @@
 /*
- * Windows: recording starts and stops at a place in the code, a time, or a count of instructions. In between, the bare engine runs.
+ * Windows: recording starts and stops at a place in the code, a time, or an instruction count. In between, the bare
+ * engine runs.
  *
- * A process is in one of two modes, open or closed, and tw_recorder.instr is the instrumentor of its mode. Fragments of the two have different contexts, so
- * neither is ever found, linked or landed on from the other; going from one to the other is done in the dispatcher, while no thread is in the cache.
- * With one thread that is just so, and both modes' translations stay; with several the cache is emptied for it.
+ * A process is in one of two modes, open or closed, and tw_recorder.instr is the instrumentor of its mode. Fragments
+ * of the two have different contexts, so neither mode finds, links to or enters fragments of the other. The
+ * dispatcher changes the mode while no thread is in the cache. With one thread both modes' translations stay; with
+ * several the cache is emptied.
  *
  * What must hold:
- *  - A block ends before a place where the mode changes, and no exit is ever linked to such a place: the dispatcher is come by there.
- *  - A thread whose mode has changed tells so in its stream (WINDOW), and, opened, writes a keyframe, before it enters the cache again.
- *  - In closed mode a thread's buffer pointer stays in thread.bufptr, and events are written that tell of modules, threads and processes.
+ *  - A block ends before a place where the mode changes, and no exit is linked to such a place: the dispatcher is
+ *    entered there.
+ *  - A thread whose mode has changed says so in its stream (WINDOW), and, if it was opened, writes a keyframe, before
+ *    it enters the cache again.
+ *  - In closed mode a thread's buffer pointer stays in thread.bufptr, and events of modules, threads and processes
+ *    are written.
  *
- * A time is noticed by the collector, in the control block (window_due); so is a count of recorded instructions. That notice comes late by what the buffers hold, so
- * the collector itself leaves out what was recorded after it (channel/demux.h). A thread that computes without ever coming by the
- * dispatcher is called there by a timer of its own CPU time, which cannot disturb a system call it sleeps in. A count of instructions from the start
- * is kept by the code of closed mode itself (instrument/count.c).
+ * The collector notices times, and counts of recorded instructions, and sets window_due in the control block. That
+ * notice is late by what the buffers hold, so the collector itself drops what was recorded after it
+ * (channel/demux.h). A thread that computes without entering the dispatcher is called there by a timer of its own CPU
+ * time, which cannot disturb a system call in which it sleeps. The code of closed mode itself counts instructions
+ * from the start (instrument/count.c).
  */
 #ifndef TW_WINDOW_H
 #define TW_WINDOW_H

@@ -1,7 +1,8 @@
 /*
- * What the application wants done with each signal, as sigaction(2) has it. The kernel has the engine's handler in the place of each of the application's,
- * for all synchronous signals, and where the default action is to dump core or what programs are asked to end by, which the engine prepares (death.h): what was translated is left to others. All
- * else is left to the kernel.
+ * What the application wants done with each signal (sigaction(2)). The kernel has the engine's handler in place of
+ * each of the application's, for all synchronous signals, and for signals whose default action is to dump core or
+ * that are used to ask programs to end. For these the engine prepares the end (death.h): translations are left to
+ * others. All other signals are left to the kernel.
  */
 #ifndef TW_ACTION_H
 #define TW_ACTION_H

@@ -1,9 +1,9 @@
 /*
- * The context that a signal of the kernel's has interrupted, while the engine's handler runs: what of it is the application's, where the thread goes on, and steps of the engine's own, each of
- * one instruction in the cache.
+ * The context that a signal interrupted, while the engine's handler runs: which part of it is the application's,
+ * where the thread continues, and the engine's own single steps in the cache.
  *
- * What must hold: a thread that does not simply go on where it was has its state taken over (tw_context_load) before anything is made of it; and no signal comes before a step is over that
- * could do without.
+ * What must hold: if a thread does not simply continue where it was, its state is taken over (tw_context_load) before
+ * anything is derived from it; and until a step is over, no signal comes that can be postponed.
  */
 #ifndef TW_CONTEXT_H
 #define TW_CONTEXT_H

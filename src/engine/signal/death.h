@@ -1,9 +1,10 @@
 /*
- * Death by signal: the process ends as if the engine were not there. The signal is raised once more, by default action, in a context that is the program's
- * own: the core dump has its registers, its siginfo, and of the engine's memory nothing but the image.
+ * Death by signal: the process ends as if the engine were not there. The signal is raised once more, with default
+ * action, in the program's own context: the core dump has its registers, its siginfo, and of the engine's memory
+ * nothing but the image.
  *
- * The first process of a namespace does not die of what it sends itself, only of what the kernel forces on it: there the fault is made once more, and what was no fault is
- * deserved in another way (an invalid frame, a call that is not allowed).
+ * The first process of a namespace does not die of what it sends itself, only of what the kernel forces on it. There
+ * a fault is repeated, and other signals are provoked in another way (an invalid frame, a call that is not allowed).
  */
 #ifndef TW_DEATH_H
 #define TW_DEATH_H

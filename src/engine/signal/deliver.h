@@ -1,5 +1,5 @@
 /*
- * Delivery: the application's handler is the next thing that runs, or what the signal does by default happens.
+ * Delivery: the application's handler runs next, or the signal's default action takes place.
  */
 #ifndef TW_DELIVER_H
 #define TW_DELIVER_H

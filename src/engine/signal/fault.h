@@ -1,4 +1,4 @@
-/* Faults, as the recording tells them: which access was not made, and of what the process dies. */
+/* Faults in the recording: which access faulted, and what the process dies of. */
 #ifndef TW_FAULT_H
 #define TW_FAULT_H
 

@@ -1,5 +1,6 @@
 /*
- * From a host address in the cache to the application's state there: which registers are where, its pc, and what is missing of the record that has been begun.
+ * From a host address in the cache to the application's state there: where its registers are, its pc, and what is
+ * missing of the current record.
  */
 #ifndef TW_INTERRUPT_H
 #define TW_INTERRUPT_H
@@ -7,8 +8,8 @@
 #include "engine/code/fragment.h"
 
 /*
- * The thread stands at `host` in the cache, with the machine's registers in t->regs: makes t->regs and t->pc the application's, and closes the record as one that
- * stopped there.
+ * The thread is at `host` in the cache, with the machine's registers in t->regs: makes t->regs and t->pc the
+ * application's, and closes the record as one that stopped there.
  */
 void tw_interrupt(struct thread *t, u64 host);
 

@@ -1,12 +1,12 @@
 /*
- * Masks: what the application has set (thread.signal.mask), and what the kernel has of it.
+ * Masks: the application's (thread.signal.mask), and the kernel's.
  */
 #ifndef TW_MASK_H
 #define TW_MASK_H
 
 #include "engine/signal/room.h"
 
-/* Sets the kernel's, but for the synchronous signals, which it never blocks. */
+/* Sets the kernel's, except for the synchronous signals, which it never blocks. */
 void tw_mask_kernel(u64 mask);
 
 /* Does the mask in force block this signal? */

@@ -1,5 +1,6 @@
 /*
- * The sets of signals that a thread shows in /proc (kernel/status.h), and that its slot has for other recorded processes: told anew whenever one of them is another.
+ * The sets of signals that a thread shows in /proc (kernel/status.h), and that its slot has for other recorded
+ * processes: updated whenever one of them changes.
  */
 #ifndef TW_SHOW_H
 #define TW_SHOW_H

@@ -1,7 +1,9 @@
 /*
- * Faults and traps of what a thread does itself, told apart in this order: a guard page (buffers are switched); an alignment check met by the engine's own stores; the trap behind a step of the
- * engine's, or the breakpoint at a stale fragment's entry; a step that the application has asked for; a store to a page that code has been translated from; code of the engine's that is prepared
- * for it; the application's own fault, which is delivered. Anything else is the engine's failure, and the process dies of it.
+ * Faults and traps that a thread itself causes, distinguished in this order: a guard page (buffers are switched); an
+ * alignment check hit by the engine's own stores; the trap after one of the engine's single steps, or the breakpoint
+ * at a stale fragment's entry; a single step that the application asked for; a store to a page from which code was
+ * translated; engine code that expects the fault; the application's own fault, which is delivered. Anything else is
+ * the engine's failure, and the process dies of it.
  */
 #ifndef TW_SYNCHRONOUS_H
 #define TW_SYNCHRONOUS_H
